@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Client speaks to one desk with one token. Its methods give a *Problem when
+// the desk refused (errors.As), and any other error when it was not reached.
+// No error carries the token. Safe for concurrent use.
+type Client struct {
+	Server string       // base URL, e.g. http://127.0.0.1:8787
+	Token  string       // bearer token
+	HTTP   *http.Client // nil: one that follows no redirects
+}
+
+// CreateOptions says what [Client.Create] waits for.
+type CreateOptions struct {
+	Wait    time.Duration // wait so long for the end (the desk clamps it to a minute); 0: do not wait
+	Claim   bool          // claim it at once when it is approved in that time
+	ClaimID string        // with Claim: names the claim, so that a lost answer can be asked for again
+}
+
+// Filter selects approvals for [Client.List]. Empty fields select everything.
+type Filter struct {
+	Status     Status
+	AgentID    string
+	SessionKey string
+	ToolName   string
+	Limit      int    // 1 to 200; 0: 50
+	Cursor     string // NextCursor of the page before
+}
+
+// Create asks for one call. The same own id, or the same call of the same
+// session while it is pending, gives the approval that is there already.
+func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptions) (Approval, error) {
+	q := waitQuery(opts.Wait)
+	if opts.Claim {
+		q.Set("claim", "1")
+		if opts.ClaimID != "" {
+			q.Set("claimId", opts.ClaimID)
+		}
+	}
+	var a Approval
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/approvals", query: q, in: req, wait: opts.Wait}, &a)
+	return a, err
+}
+
+// Get gives one approval. With wait it blocks so long for its end, at most a
+// minute.
+func (c *Client) Get(ctx context.Context, id string, wait time.Duration) (Approval, error) {
+	var a Approval
+	err := c.do(ctx, call{method: http.MethodGet, path: approvalPath(id, ""), query: waitQuery(wait), wait: wait}, &a)
+	return a, err
+}
+
+// List gives one page of approvals, newest first: your own, or everybody's with
+// the scope operator.approvals.
+func (c *Client) List(ctx context.Context, f Filter) (List, error) {
+	q := url.Values{}
+	for k, v := range map[string]string{
+		"status": string(f.Status), "agentId": f.AgentID, "sessionKey": f.SessionKey, "toolName": f.ToolName, "cursor": f.Cursor,
+	} {
+		if v != "" {
+			q.Set(k, v)
+		}
+	}
+	if f.Limit != 0 {
+		q.Set("limit", strconv.Itoa(f.Limit))
+	}
+	var l List
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/approvals", query: q}, &l)
+	return l, err
+}
+
+// Resolve votes as the token's person.
+func (c *Client) Resolve(ctx context.Context, id string, req ResolveRequest) (Approval, error) {
+	return post[Approval](ctx, c, id, "resolve", req)
+}
+
+// Withdraw says that a pending approval is no longer needed.
+func (c *Client) Withdraw(ctx context.Context, id string, req WithdrawRequest) (Approval, error) {
+	return post[Approval](ctx, c, id, "withdraw", req)
+}
+
+// Claim fetches an approved call, once, right before it runs.
+func (c *Client) Claim(ctx context.Context, id string, req ClaimRequest) (Claim, error) {
+	return post[Claim](ctx, c, id, "claim", req)
+}
+
+// Revoke takes an approved, unclaimed approval back.
+func (c *Client) Revoke(ctx context.Context, id string, req RevokeRequest) (Approval, error) {
+	return post[Approval](ctx, c, id, "revoke", req)
+}
+
+// Result tells how the execution went, once, after the claim.
+func (c *Client) Result(ctx context.Context, id string, req ResultRequest) (Approval, error) {
+	return post[Approval](ctx, c, id, "result", req)
+}
+
+// Ready gives the desk's state, whether it is ready or not.
+func (c *Client) Ready(ctx context.Context) (Ready, error) {
+	var r Ready
+	err := c.do(ctx, call{method: http.MethodGet, path: "/readyz", accept: http.StatusServiceUnavailable}, &r)
+	return r, err
+}
+
+func post[T any](ctx context.Context, c *Client, id, verb string, in any) (T, error) {
+	var out T
+	err := c.do(ctx, call{method: http.MethodPost, path: approvalPath(id, verb), in: in}, &out)
+	return out, err
+}
+
+func approvalPath(id, verb string) string {
+	p := "/v1/approvals/" + url.PathEscape(id)
+	if verb != "" {
+		p += "/" + verb
+	}
+	return p
+}
+
+func waitQuery(wait time.Duration) url.Values {
+	q := url.Values{}
+	if wait > 0 {
+		q.Set("wait", wait.String())
+	}
+	return q
+}

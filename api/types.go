@@ -1,0 +1,161 @@
+package api
+
+import "encoding/json"
+
+// Status says how far an approval is.
+type Status string
+
+// The statuses. An approval starts pending and ends exactly once.
+const (
+	Pending   Status = "pending"
+	Approved  Status = "approved"
+	Denied    Status = "denied"
+	Expired   Status = "expired"
+	Withdrawn Status = "withdrawn"
+)
+
+// Final reports whether the status is an end.
+func (s Status) Final() bool { return s != Pending }
+
+// Decision is what was said about a call. In JSON "no decision" is null.
+type Decision string
+
+// The decisions.
+const (
+	AllowOnce    Decision = "allow-once"
+	AllowSession Decision = "allow-session"
+	AllowAlways  Decision = "allow-always"
+	Deny         Decision = "deny"
+)
+
+// MarshalJSON writes the word, or null for no decision.
+func (d Decision) MarshalJSON() ([]byte, error) {
+	if d == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(d))
+}
+
+// Approval is the request for one call, as it stands. Arrays are never null.
+// Raw params appear only in Claim.
+type Approval struct {
+	ID        string   `json:"id" doc:"The owner's own id, or one made by the server."`
+	Code      string   `json:"code" doc:"What people call it: six Crockford base-32 characters."`
+	Owner     string   `json:"owner" doc:"Name of the API token that asked."`
+	Status    Status   `json:"status" enum:"pending,approved,denied,expired,withdrawn"`
+	Decision  Decision `json:"decision" nullable:"true" enum:"allow-once,allow-session,allow-always,deny" doc:"Null while pending, and when it expired or was withdrawn."`
+	Reason    string   `json:"reason" doc:"Why it ended so, in words; empty if nobody said."`
+	DecidedBy []string `json:"decidedBy" doc:"Who settled it: person:alice, telegram:111, policy, grant:<id>."`
+
+	ToolName        string `json:"toolName"`
+	ParamsSummary   string `json:"paramsSummary" doc:"The call as people see it: redacted and escaped."`
+	ArgsFingerprint string `json:"argsFingerprint" doc:"SHA-256, hex, of the RFC 8785 canonical JSON of {bind?, params, toolName}."`
+	Bind            *Bind  `json:"bind,omitzero" doc:"Where the call is bound to run. Part of the fingerprint."`
+
+	AgentID       string     `json:"agentId"`
+	SessionKey    string     `json:"sessionKey"`
+	Channel       string     `json:"channel" doc:"Channel of the chat the session lives in, or empty."`
+	Requester     *Requester `json:"requester" doc:"The human who asked the agent, as told by the owner."`
+	Justification string     `json:"justification" doc:"The asker's words."`
+	ActionSummary string     `json:"actionSummary" doc:"The asker's words."`
+
+	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4"`
+	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none"`
+	Confidence  float64  `json:"confidence" minimum:"0" maximum:"1"`
+	Source      string   `json:"source" doc:"Who assessed it: static, classifier or hybrid."`
+	ReasonCodes []string `json:"reasonCodes"`
+	Why         []string `json:"why" doc:"Sentences for people: why this class, why it asks or is refused."`
+	PolicyHash  string   `json:"policyHash"`
+
+	Approvers  Approvers  `json:"approvers"`
+	Offers     []Decision `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people may decide, narrowest first."`
+	Votes      []Vote     `json:"votes"`
+	Deliveries []Delivery `json:"deliveries"`
+	Reached    bool       `json:"reached" doc:"False: nobody could be asked, see reason code no-approver-reachable."`
+
+	CreatedAtMs  int64 `json:"createdAtMs"`
+	ExpiresAtMs  int64 `json:"expiresAtMs"`
+	ResolvedAtMs int64 `json:"resolvedAtMs,omitzero"`
+	ClaimUntilMs int64 `json:"claimUntilMs,omitzero" doc:"Until when an approved call may be claimed."`
+	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero"`
+	RevokedAtMs  int64 `json:"revokedAtMs,omitzero"`
+
+	SupersededBy string  `json:"supersededBy,omitzero" doc:"Code of the approval that replaced it."`
+	Result       *Result `json:"result,omitzero"`
+	Claim        *Claim  `json:"claim,omitzero" doc:"The claimed call, in the answer to a request with claim=1 only."`
+}
+
+// Approvers says whose yes an approval needs.
+type Approvers struct {
+	Allowed       []string `json:"allowed" enum:"user_request,rules_based,llm_evaluation"`
+	Disabled      []string `json:"disabled" enum:"user_request,rules_based,llm_evaluation"`
+	Effective     []string `json:"effective" enum:"user_request,rules_based,llm_evaluation" doc:"Allowed without disabled."`
+	MinApprovals  int      `json:"minApprovals"`
+	RequiresHuman bool     `json:"requiresHuman"`
+}
+
+// Vote is one approver's verdict.
+type Vote struct {
+	ApproverID  string   `json:"approverId" enum:"user_request,rules_based,llm_evaluation"`
+	Verdict     string   `json:"verdict" enum:"approve,reject,abstain,error"`
+	Decision    Decision `json:"decision,omitzero" enum:"allow-once,allow-session,allow-always,deny"`
+	Voter       *Voter   `json:"voter,omitzero" doc:"People only."`
+	Reason      string   `json:"reason,omitzero"`
+	ReasonCodes []string `json:"reasonCodes"`
+	Confidence  float64  `json:"confidence,omitzero" minimum:"0" maximum:"1"`
+	DecidedAtMs int64    `json:"decidedAtMs"`
+}
+
+// Voter is the account a person voted with. On channel "api" the user id is a
+// token's name.
+type Voter struct {
+	Person  string `json:"person,omitzero"`
+	Channel string `json:"channel"`
+	UserID  string `json:"userId"`
+}
+
+// Delivery is one card at one place.
+type Delivery struct {
+	Target    string `json:"target" doc:"telegram:-1001234567890:42, discord:123456789012345678 or discord:dm:2222."`
+	State     string `json:"state" enum:"queued,sent,failed,settled" doc:"A settled card shows the outcome."`
+	MessageID string `json:"messageId,omitzero"`
+	Error     string `json:"error,omitzero"`
+}
+
+// Result is what the owner said about the execution.
+type Result struct {
+	Status   string `json:"status" enum:"succeeded,failed"`
+	Summary  string `json:"summary,omitzero"`
+	ExitCode *int   `json:"exitCode,omitzero"`
+	AtMs     int64  `json:"atMs"`
+}
+
+// Claim is an approved call, handed out once: the very values that were
+// approved, in canonical JSON.
+type Claim struct {
+	ToolName     string          `json:"toolName"`
+	Params       json.RawMessage `json:"params" doc:"The approved params: a JSON object."`
+	Fingerprint  string          `json:"fingerprint"`
+	Decision     Decision        `json:"decision" enum:"allow-once,allow-session,allow-always,deny"`
+	ClaimUntilMs int64           `json:"claimUntilMs,omitzero"`
+}
+
+// List is one page of approvals, newest first.
+type List struct {
+	Items      []Approval `json:"items"`
+	NextCursor string     `json:"nextCursor" doc:"Give it as cursor to get the next page; empty on the last one."`
+}
+
+// Ready is the desk's state. A chat that is down does not take the desk down.
+type Ready struct {
+	Ready    bool               `json:"ready"`
+	Store    string             `json:"store" doc:"ok, or what is wrong."`
+	Policy   string             `json:"policy" doc:"ok, or what is wrong."`
+	Channels map[string]Channel `json:"channels" doc:"By name: telegram, discord."`
+}
+
+// Channel is the state of one chat platform's connection.
+type Channel struct {
+	Up     bool   `json:"up"`
+	Detail string `json:"detail"`
+}

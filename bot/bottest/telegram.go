@@ -1,0 +1,344 @@
+package bottest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// TB is the part of testing.TB that the fakes use.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// ErrClosed is returned by everything that waits when the fake is closed.
+var ErrClosed = errors.New("bottest: the fake is closed")
+
+// TelegramOptions configures a [Telegram]. The zero value is usable.
+type TelegramOptions struct {
+	// Token is the bot's token, "<bot id>:<secret>". Default "123456:TEST".
+	Token string
+	// Username is the bot's username without "@". Default "approval_test_bot".
+	Username string
+	// Name is the bot's first name. Default "Approval".
+	Name string
+	// CanReadAllGroupMessages switches privacy mode off (Bots FAQ, "What
+	// messages will my bot get?"). Default: privacy mode is on.
+	CanReadAllGroupMessages bool
+	// BotToBot switches the bot's Bot-to-Bot mode on, so that commands of other
+	// bots reach it (core.telegram.org/api/bots/bot-to-bot).
+	BotToBot bool
+	// FirstUpdateID is the id of the first update. Default: random, as in the
+	// server (td, TQueue.cpp).
+	FirstUpdateID int
+	// Now is the clock; it must not call the fake. Default time.Now.
+	// [Telegram.Advance] adds to whatever it says.
+	Now func() time.Time
+	// AnswerWindow is how long a callback query can be answered. Telegram does
+	// not document it; reports say 10 to 20 seconds. Default 15 s.
+	AnswerWindow time.Duration
+	// Limits switches the rate limiter on. Default: no limits.
+	Limits *TelegramLimits
+	// AnyWebhook allows http, every port and reserved addresses for setWebhook,
+	// as the official server does with --local.
+	AnyWebhook bool
+	// WebhookClient sends the webhook requests. Default: a client that reaches
+	// nothing but loopback addresses.
+	WebhookClient *http.Client
+	// Addr is the address to listen on. Default "127.0.0.1:0".
+	Addr string
+	// InMemory serves over net.Pipe instead of TCP, for tests that run inside a
+	// testing/synctest bubble. The bot must then use [Telegram.HTTPClient].
+	InMemory bool
+}
+
+// Telegram is a Telegram Bot API server for one bot. All methods are safe for
+// concurrent use.
+type Telegram struct {
+	opts    TelegramOptions
+	tb      TB // may be nil
+	url     string
+	server  *http.Server
+	pipe    *pipeListener // nil when on TCP
+	methods map[string]telegramMethod
+	running sync.WaitGroup // requests and webhook senders
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced at every state change
+	closed  bool
+	ahead   time.Duration // what Advance added
+
+	token   string
+	revoked bool
+	me      *tgUser
+	users   map[int64]*tgUser
+	chats   map[int64]*TelegramChat
+	lastUID int64
+	lastCID int64
+	lastBox int // message ids of private chats and basic groups share a counter
+
+	queue     updateQueue
+	poll      pollState
+	hook      webhookState
+	callbacks map[int64]*tgCallback
+	documents map[string]*TelegramDocument
+	commands  map[string][]TelegramCommand
+	limits    limiter
+
+	faults     []*FaultHandle
+	journal    []*TelegramCall
+	transcript []string
+}
+
+// NewTelegram starts a fake that is closed when the test ends.
+func NewTelegram(tb TB, opts TelegramOptions) *Telegram {
+	tb.Helper()
+	tg, err := StartTelegram(opts)
+	if err != nil {
+		tb.Fatalf("bottest: %v", err)
+	}
+	tg.tb = tb
+	tb.Cleanup(tg.Close)
+	return tg
+}
+
+// StartTelegram starts a fake without a test, for a demo, a benchmark or a
+// program that runs the bot as a subprocess. The caller closes it.
+func StartTelegram(opts TelegramOptions) (*Telegram, error) {
+	opts = opts.withDefaults()
+	id, err := strconv.ParseInt(strings.SplitN(opts.Token, ":", 2)[0], 10, 64)
+	if err != nil || malformedToken(opts.Token) {
+		return nil, fmt.Errorf("token %q has no bot id", opts.Token)
+	}
+	tg := &Telegram{
+		opts:      opts,
+		methods:   telegramMethods(),
+		changed:   make(chan struct{}),
+		token:     opts.Token,
+		users:     make(map[int64]*tgUser),
+		chats:     make(map[int64]*TelegramChat),
+		lastUID:   5_000_000_000, // real ids passed 2^32 long ago
+		lastCID:   1_000_000_000 + rand.Int64N(1_000_000_000),
+		lastBox:   1000 + rand.IntN(1000),
+		callbacks: make(map[int64]*tgCallback),
+		documents: make(map[string]*TelegramDocument),
+		commands:  make(map[string][]TelegramCommand),
+	}
+	tg.me = &tgUser{TelegramProfile: TelegramProfile{ID: id, FirstName: opts.Name, Username: opts.Username, Bot: true}}
+	tg.users[id] = tg.me
+	tg.addSystemUsers()
+	tg.queue.start(opts.FirstUpdateID)
+	tg.limits.set(opts.Limits)
+	if err := tg.listen(); err != nil {
+		return nil, err
+	}
+	return tg, nil
+}
+
+func (o TelegramOptions) withDefaults() TelegramOptions {
+	if o.Token == "" {
+		o.Token = "123456:TEST"
+	}
+	if o.Username == "" {
+		o.Username = "approval_test_bot"
+	}
+	if o.Name == "" {
+		o.Name = "Approval"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.AnswerWindow == 0 {
+		o.AnswerWindow = 15 * time.Second
+	}
+	if o.WebhookClient == nil {
+		o.WebhookClient = loopbackClient()
+	}
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:0"
+	}
+	return o
+}
+
+// listen starts the HTTP server.
+func (tg *Telegram) listen() error {
+	var listener net.Listener
+	if tg.opts.InMemory {
+		tg.pipe = newPipeListener()
+		listener, tg.url = tg.pipe, "http://telegram.invalid"
+	} else {
+		tcp, err := net.Listen("tcp", tg.opts.Addr)
+		if err != nil {
+			return err
+		}
+		listener, tg.url = tcp, "http://"+tcp.Addr().String()
+	}
+	tg.server = &http.Server{Handler: http.HandlerFunc(tg.serve)}
+	tg.running.Go(func() { tg.server.Serve(listener) })
+	return nil
+}
+
+// Close ends all waiting requests and stops the server. It may be called twice.
+func (tg *Telegram) Close() {
+	tg.mu.Lock()
+	tg.closed = true
+	tg.wake()
+	tg.mu.Unlock()
+	tg.server.Close()
+	tg.running.Wait()
+}
+
+// URL is the base URL; the bot calls URL/bot<token>/<method>.
+func (tg *Telegram) URL() string { return tg.url }
+
+// HTTPClient returns a new client that reaches the fake, also when it is in
+// memory. The caller may change it.
+func (tg *Telegram) HTTPClient() *http.Client {
+	transport := &http.Transport{}
+	if tg.pipe != nil {
+		transport.DialContext = tg.pipe.dial
+	}
+	return &http.Client{Transport: transport}
+}
+
+// Token is the bot's token.
+func (tg *Telegram) Token() string {
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	return tg.token
+}
+
+// SetToken replaces the token, as BotFather's /revoke does: calls with the old
+// one are answered 401 "Unauthorized", and a waiting getUpdates ends.
+func (tg *Telegram) SetToken(token string) {
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	tg.token, tg.revoked = token, false
+	tg.abortPoll(unauthorized())
+	tg.wake()
+}
+
+// RevokeToken makes every call fail with 401 "Unauthorized" until
+// [Telegram.SetToken].
+func (tg *Telegram) RevokeToken() {
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	tg.revoked = true
+	tg.abortPoll(unauthorized())
+	tg.wake()
+}
+
+// Now is the fake's time: the clock of the options plus all advances.
+func (tg *Telegram) Now() time.Time {
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	return tg.now()
+}
+
+// Advance moves the fake's time forward and wakes everything that waits for it:
+// long polls, delays of conflicts, webhook retries, slow bodies.
+func (tg *Telegram) Advance(d time.Duration) {
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	tg.ahead += d
+	tg.wake()
+}
+
+func (tg *Telegram) now() time.Time { return tg.opts.Now().Add(tg.ahead) }
+
+// wake tells everybody who waits that something changed.
+func (tg *Telegram) wake() {
+	close(tg.changed)
+	tg.changed = make(chan struct{})
+}
+
+// WaitFor blocks until cond is true and returns nil, or returns the error of
+// ctx, or [ErrClosed]. cond runs without a lock, at once and after every change
+// of the fake's state, and may call anything of the fake. It must depend on the
+// fake only: a change elsewhere wakes nobody.
+func (tg *Telegram) WaitFor(ctx context.Context, cond func() bool) error {
+	for {
+		tg.mu.Lock()
+		changed, closed := tg.changed, tg.closed
+		tg.mu.Unlock()
+		if cond() {
+			return nil
+		}
+		if closed {
+			return ErrClosed
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("bottest: waiting: %w", ctx.Err())
+		}
+	}
+}
+
+// errDeadline says that the fake's time reached the deadline of a wait.
+var errDeadline = errors.New("bottest: deadline")
+
+// wait is called without the lock. It blocks until ready, which runs under the
+// lock, is true, or the fake's time reaches the deadline (zero: never).
+func (tg *Telegram) wait(ctx context.Context, deadline time.Time, ready func() bool) error {
+	for {
+		tg.mu.Lock()
+		done := ready()
+		closed, changed, left := tg.closed, tg.changed, deadline.Sub(tg.now())
+		tg.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case closed:
+			return ErrClosed
+		case !deadline.IsZero() && left <= 0:
+			return errDeadline
+		}
+		if err := pause(ctx, changed, deadline, left); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for a change, for the rest of a deadline, or for ctx.
+func pause(ctx context.Context, changed <-chan struct{}, deadline time.Time, left time.Duration) error {
+	var timeUp <-chan time.Time
+	if !deadline.IsZero() {
+		timer := time.NewTimer(max(left, time.Millisecond))
+		defer timer.Stop()
+		timeUp = timer.C
+	}
+	select {
+	case <-changed:
+	case <-timeUp:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// sleep is called without the lock and lasts d of the fake's time.
+func (tg *Telegram) sleep(ctx context.Context, d time.Duration) {
+	deadline := tg.Now().Add(d)
+	_ = tg.wait(ctx, deadline, func() bool { return false })
+}
+
+// fail reports a mistake in the test itself.
+func (tg *Telegram) fail(format string, args ...any) error {
+	err := fmt.Errorf("bottest: "+format, args...)
+	if tg.tb != nil {
+		tg.tb.Helper()
+		tg.tb.Errorf("%v", err)
+	}
+	return err
+}

@@ -1,0 +1,196 @@
+// Package telegram carries cards to Telegram and brings taps and commands back,
+// over the Bot API (https://core.telegram.org/bots/api).
+//
+// What people do arrives as updates. The bot fetches them itself (getUpdates) or
+// is sent them (setWebhook), writes each one to the [Inbox] as it came, and only
+// then confirms it to Telegram, which forgets what is confirmed. The handlers
+// work from the inbox, never from the wire, so that a crash loses nothing: in
+// order for each person, at most eight at a time, until the [Desk] has taken
+// the update. Then the person is answered.
+//
+// Cards, texts and files go out through [Bot.Post], [Bot.Edit] and [Bot.Attach],
+// which the dispatcher calls; it also does all the waiting and trying again that
+// their [core.DeliveryError] asks for.
+//
+// The package knows the wire and nothing of who may decide what.
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	tg "github.com/go-telegram/bot"
+
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+)
+
+// Desk answers what people do in chats.
+type Desk interface {
+	// Handle does what the message asks and gives the answer. When it returns
+	// without an error, m.Update is marked handled. An error means that the desk
+	// cannot work now: the update stays unhandled and is tried again.
+	Handle(ctx context.Context, m textcmd.Message) (textcmd.Reply, error)
+}
+
+// Inbox keeps updates until they are handled.
+type Inbox interface {
+	// SaveInbound stores updates durably, all or none; known ones stay as they are.
+	SaveInbound(ctx context.Context, in []core.Inbound) error
+	// Inbound gives at most limit updates that nothing has handled yet, in order
+	// of arrival.
+	Inbound(ctx context.Context, source string, limit int) ([]core.Inbound, error)
+}
+
+// Ways in which updates come, for [Config.Updates].
+const (
+	Polling = "polling" // the bot asks for them: needs no address of its own
+	Webhook = "webhook" // Telegram sends them to [Bot.WebhookHandler]
+)
+
+// DefaultAPIURL is Telegram's own Bot API server.
+const DefaultAPIURL = "https://api.telegram.org"
+
+// Config is what a [Bot] needs to know.
+type Config struct {
+	Token         string            // from @BotFather: "<bot id>:<secret>"
+	APIURL        string            // empty: DefaultAPIURL
+	Updates       string            // Polling (also when empty) or Webhook
+	WebhookURL    string            // where Telegram reaches WebhookHandler
+	WebhookSecret string            // 1 to 256 of A-Z a-z 0-9 _ -
+	Transport     http.RoundTripper // nil: connections of the bot's own
+}
+
+// Bot is one bot account. It implements [core.Channel]. All methods are safe for
+// concurrent use.
+type Bot struct {
+	cfg     Config
+	id      int64  // the bot's user id
+	source  string // of its updates in the inbox
+	desk    Desk
+	inbox   Inbox
+	handled func(context.Context, core.InboundRef) error
+	log     *slog.Logger
+
+	api   *tg.Bot // everything but getUpdates
+	polls *wire   // getUpdates, which hangs for most of a minute
+	close func()
+
+	name  name
+	start *start
+	queue *queue
+	state state
+	pace  pace
+	tasks sync.WaitGroup // replies that wait for their next try
+}
+
+var _ core.Channel = (*Bot)(nil)
+
+var (
+	tokenForm  = regexp.MustCompile(`^[1-9][0-9]*:[A-Za-z0-9_-]+$`)
+	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`) // Bot API, setWebhook.secret_token
+)
+
+// New makes a Bot. It starts nothing and calls nobody. handled marks an update
+// done that changed nothing. Errors say which setting is wrong, never its value.
+func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger) (*Bot, error) {
+	cfg, err := cfg.checked()
+	if err != nil {
+		return nil, err
+	}
+	id, err := strconv.ParseInt(cfg.Token[:strings.IndexByte(cfg.Token, ':')], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("the Telegram bot token begins with an impossible bot id")
+	}
+	b := &Bot{
+		cfg: cfg, id: id, source: "telegram:" + strconv.FormatInt(id, 10), desk: desk, inbox: inbox, handled: handled,
+		log: log.With("channel", "telegram"), start: newStart(), queue: newQueue(), name: name{known: make(chan struct{})},
+	}
+	b.state.log = b.log
+	b.state.set(false, "Telegram has not been reached yet.", nil)
+	sends, stopSends := newWire(cfg, sendTimeout)
+	polls, stopPolls := newWire(cfg, pollTimeout)
+	b.polls, b.close = polls, func() { stopSends(); stopPolls() }
+	b.api, err = tg.New(cfg.Token, tg.WithSkipGetMe(), tg.WithServerURL(cfg.APIURL), tg.WithHTTPClient(sendTimeout, sends),
+		tg.WithErrorsHandler(func(err error) { b.log.Debug("telegram library", "reason", sends.clean(err.Error())) }))
+	if err != nil {
+		return nil, fmt.Errorf("the Telegram library refuses its settings")
+	}
+	return b, nil
+}
+
+// checked fills in defaults and says what is wrong.
+func (c Config) checked() (Config, error) {
+	if c.APIURL == "" {
+		c.APIURL = DefaultAPIURL
+	}
+	if c.Updates == "" {
+		c.Updates = Polling
+	}
+	c.APIURL = strings.TrimRight(c.APIURL, "/")
+	u, err := url.Parse(c.APIURL)
+	switch {
+	case !tokenForm.MatchString(c.Token):
+		return c, fmt.Errorf("the Telegram bot token does not look like 123456:ABC-DEF, as @BotFather gives it")
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "":
+		return c, fmt.Errorf("the Telegram API address must be an http or https URL")
+	case c.Updates != Polling && c.Updates != Webhook:
+		return c, fmt.Errorf("telegram updates must be %s or %s", Polling, Webhook)
+	case c.Updates == Webhook && c.WebhookURL == "":
+		return c, fmt.Errorf("telegram webhook needs a url")
+	case c.Updates == Webhook && !secretForm.MatchString(c.WebhookSecret):
+		return c, fmt.Errorf("telegram webhook needs a secret of 1 to 256 letters, digits, _ or -")
+	}
+	return c, nil
+}
+
+// Run fetches and handles updates until ctx ends; then it finishes what it has
+// begun, for at most five seconds, and returns nil. It never returns because
+// Telegram is down or refuses the bot: it keeps trying, and [Bot.State] says
+// what is wrong. Call it once, and for one Bot of a token at a time.
+func (b *Bot) Run(ctx context.Context) error {
+	work, stop := outlive(ctx, finishTime)
+	defer stop()
+	defer b.close()
+	b.start.begin()
+	defer b.start.end()
+	var loops sync.WaitGroup
+	loops.Go(func() { b.pump(ctx, work) })
+	loops.Go(func() { b.receive(ctx) })
+	loops.Go(func() { b.settleStart(ctx, work) })
+	loops.Wait()
+	b.queue.workers.Wait()
+	b.tasks.Wait()
+	b.state.set(false, "The desk is stopping.", nil)
+	return nil
+}
+
+// CaughtUp is closed once the updates that waited when Run began have been
+// handled, so that whatever is overdue may now expire; or when it is known that
+// this cannot be: Telegram refuses the token, or nothing has come from it for
+// five seconds.
+func (b *Bot) CaughtUp() <-chan struct{} { return b.start.done }
+
+// State says whether updates flow, and the way out if they do not.
+func (b *Bot) State() core.ChannelState { return b.state.get() }
+
+// name is the bot's user name, known after the first getMe.
+type name struct {
+	once  sync.Once
+	known chan struct{}
+	text  string
+}
+
+func (n *name) set(text string) {
+	n.once.Do(func() {
+		n.text = text
+		close(n.known)
+	})
+}

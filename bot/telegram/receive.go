@@ -1,0 +1,205 @@
+package telegram
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	tg "github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"approvalbot/core"
+)
+
+// allowedUpdates are the types that Telegram is asked for (Bot API,
+// getUpdates.allowed_updates). Edited messages are left out on purpose: what
+// was said counts, not what it is changed into.
+var allowedUpdates = []string{"message", "callback_query", "my_chat_member"}
+
+// firstCall is how long a call may take while starting: Telegram itself delays
+// a poll that repeats the last offset by three seconds.
+const firstCall = 10 * time.Second
+
+// receive makes the bot known and then lets updates in until ctx ends.
+func (b *Bot) receive(ctx context.Context) {
+	if !b.insist(ctx, b.getMe) {
+		return
+	}
+	b.tasks.Go(func() { b.setCommands(ctx) })
+	if b.cfg.Updates == Webhook {
+		b.receiveWebhook(ctx)
+		return
+	}
+	if b.insist(ctx, func(ctx context.Context) error {
+		_, err := b.api.DeleteWebhook(ctx, &tg.DeleteWebhookParams{})
+		return err
+	}) {
+		b.poll(ctx)
+	}
+}
+
+// insist makes a call until it succeeds, and reports false when ctx ended first.
+func (b *Bot) insist(ctx context.Context, call func(context.Context) error) bool {
+	for try := 0; ; try++ {
+		err := b.once(ctx, firstCall, call)
+		if err == nil {
+			b.start.alive()
+			return true
+		}
+		if !b.trouble(ctx, err, try) {
+			return false
+		}
+	}
+}
+
+func (b *Bot) once(ctx context.Context, limit time.Duration, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return call(ctx)
+}
+
+// trouble says what is wrong and waits until the next try, as long as Telegram
+// asks for. It reports whether ctx goes on.
+func (b *Bot) trouble(ctx context.Context, err error, try int) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	detail, wait := diagnose(err, try)
+	b.state.set(false, detail, err)
+	if rejected(err) {
+		b.start.finish() // nothing that waits will come
+	}
+	return sleep(ctx, wait)
+}
+
+func (b *Bot) getMe(ctx context.Context) error {
+	me, err := b.api.GetMe(ctx)
+	if err == nil {
+		b.name.set(me.Username)
+	}
+	return err
+}
+
+// setCommands tells Telegram what to suggest when a person types a slash. The
+// bot works without, so it gives up after a few tries.
+func (b *Bot) setCommands(ctx context.Context) {
+	commands := []models.BotCommand{
+		{Command: "approve", Description: "Allow a request: CODE [session|always] [reason]"},
+		{Command: "deny", Description: "Deny a request: CODE [reason]"},
+		{Command: "pending", Description: "List what waits for a decision"},
+		{Command: "show", Description: "Show a request's card here: CODE"},
+		{Command: "whoami", Description: "Say who you are for the desk"},
+		{Command: "help", Description: "Say how to use the bot"},
+	}
+	for try := range 4 {
+		err := b.once(ctx, sendTimeout, func(ctx context.Context) error {
+			_, err := b.api.SetMyCommands(ctx, &tg.SetMyCommandsParams{Commands: commands})
+			return err
+		})
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		b.log.Info("Telegram's command list could not be set", "error", err)
+		if !sleep(ctx, max(retryAfter(err), backoff(try, time.Second, time.Minute))) {
+			return
+		}
+	}
+}
+
+// poll fetches updates and stores them until ctx ends. An offset confirms
+// everything below it (Bot API, getUpdates.offset), so it is only ever raised
+// past updates that are stored. After an empty answer nothing is left to
+// confirm, and the next call has no offset: ids may start anew, lower, when
+// there were none for a week (Bot API, Update.update_id).
+func (b *Bot) poll(ctx context.Context) {
+	var offset int64
+	for failures := 0; ctx.Err() == nil; {
+		hold := holdSeconds
+		if b.start.waiting() {
+			hold = 0
+		}
+		next, err := b.fetch(ctx, offset, hold)
+		if err != nil {
+			b.trouble(ctx, err, failures)
+			failures++
+			continue
+		}
+		offset, failures = next, 0
+		b.state.set(true, "", nil)
+		b.start.alive()
+		if next == 0 {
+			b.start.dryUp()
+		}
+	}
+}
+
+// fetch makes one getUpdates call, stores what it gives, and returns the offset
+// that confirms it: 0 when there was nothing.
+func (b *Bot) fetch(ctx context.Context, offset int64, hold int) (int64, error) {
+	params := struct {
+		Offset         int64    `json:"offset,omitempty"`
+		Timeout        int      `json:"timeout"`
+		AllowedUpdates []string `json:"allowed_updates"`
+	}{offset, hold, allowedUpdates}
+	var raws []json.RawMessage
+	limit := pollTimeout
+	if hold == 0 {
+		limit = firstCall
+	}
+	err := b.once(ctx, limit, func(ctx context.Context) error { return b.polls.post(ctx, "getUpdates", params, &raws) })
+	if err != nil || len(raws) == 0 {
+		return 0, err
+	}
+	var highest int64
+	in := make([]core.Inbound, 0, len(raws))
+	for _, raw := range raws {
+		i, ok := b.inbound(raw)
+		if !ok {
+			b.log.Warn("Telegram sent an update without an id", "bytes", len(raw))
+			continue
+		}
+		in, highest = append(in, i), max(highest, i.ID)
+	}
+	if highest == 0 {
+		return 0, &errUnreachable{"updates came without ids"}
+	}
+	return highest + 1, b.keep(ctx, in)
+}
+
+// inbound makes a stored update of a raw one; ok is false if it has no id.
+func (b *Bot) inbound(raw []byte) (in core.Inbound, ok bool) {
+	var u struct {
+		ID int64 `json:"update_id"`
+	}
+	if json.Unmarshal(raw, &u) != nil || u.ID <= 0 {
+		return in, false
+	}
+	return core.Inbound{
+		InboundRef: core.InboundRef{Source: b.source, ID: u.ID}, Body: raw,
+		ReceivedMs: time.Now().UnixMilli(), Waited: b.start.waiting(),
+	}, true
+}
+
+// errNotKept says that updates came but could not be stored.
+var errNotKept = errors.New("the updates could not be stored")
+
+// keep stores updates and wakes the handlers. Only when it returns nil may the
+// updates be confirmed.
+func (b *Bot) keep(ctx context.Context, in []core.Inbound) error {
+	if err := b.inbox.SaveInbound(ctx, in); err != nil {
+		return errors.Join(errNotKept, err)
+	}
+	b.queue.poke()
+	return nil
+}
+
+// retryAfter gives what Telegram asks to wait, or 0.
+func retryAfter(err error) time.Duration {
+	var e *apiError
+	if errors.As(err, &e) && e.Code == tooManyRequests {
+		return cmp.Or(e.RetryAfter, time.Second)
+	}
+	return 0
+}

@@ -1,0 +1,160 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Times of the wire. Telegram holds a getUpdates call for at most 50 seconds
+// (Bot API, getUpdates.timeout; telegram-bot-api caps it there).
+const (
+	holdSeconds = 50
+	pollTimeout = (holdSeconds + 15) * time.Second
+	sendTimeout = 20 * time.Second
+	maxBody     = 16 << 20 // of an answer: a hundred updates are far smaller
+)
+
+// apiError is an answer of Telegram that is not a result.
+type apiError struct {
+	Code        int // HTTP status and error_code, which are equal (Bot API, Making requests)
+	Description string
+	RetryAfter  time.Duration // Bot API, ResponseParameters.retry_after
+	MigrateTo   int64         // Bot API, ResponseParameters.migrate_to_chat_id
+}
+
+func (e *apiError) Error() string {
+	return fmt.Sprintf("Telegram answered %d: %s", e.Code, e.Description)
+}
+
+// errUnreachable says that no whole answer came. What was asked may have
+// happened all the same.
+type errUnreachable struct{ what string }
+
+func (e *errUnreachable) Error() string { return "Telegram gave no answer: " + e.what }
+
+// wire makes Bot API calls. It turns everything that is not a result into an
+// *apiError or *errUnreachable, and keeps the token, which is part of every
+// address, out of both.
+type wire struct {
+	client *http.Client
+	base   string
+	token  string
+}
+
+// newWire makes a wire with connections of its own; stop closes the idle ones.
+func newWire(cfg Config, timeout time.Duration) (w *wire, stop func()) {
+	transport := cfg.Transport
+	if transport == nil {
+		own := http.DefaultTransport.(*http.Transport).Clone()
+		own.MaxIdleConnsPerHost = 16
+		transport = own
+	}
+	client := &http.Client{Transport: transport, Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // a redirect would carry the token elsewhere
+	}}
+	return &wire{client: client, base: cfg.APIURL, token: cfg.Token}, client.CloseIdleConnections
+}
+
+// Do makes a request and gives the response of a call that succeeded, its body
+// read and checked. It is what the Telegram library sends through.
+func (w *wire) Do(req *http.Request) (*http.Response, error) {
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, w.unreachable(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return nil, w.unreachable(err)
+	}
+	if err := w.check(resp, body); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// check gives the error in an answer (Bot API, Making requests).
+func (w *wire) check(resp *http.Response, body []byte) error {
+	var answer struct {
+		OK          bool   `json:"ok"`
+		Code        int    `json:"error_code"`
+		Description string `json:"description"`
+		Parameters  struct {
+			RetryAfter float64 `json:"retry_after"`
+			MigrateTo  int64   `json:"migrate_to_chat_id"`
+		} `json:"parameters"`
+	}
+	err := json.Unmarshal(body, &answer)
+	switch {
+	case err == nil && answer.OK && resp.StatusCode < 300:
+		return nil
+	case resp.StatusCode < 300 && (err != nil || answer.Code == 0), len(body) > maxBody:
+		return &errUnreachable{"the answer is cut off or is none of the Bot API"}
+	}
+	e := &apiError{Code: resp.StatusCode, Description: w.clean(answer.Description), MigrateTo: answer.Parameters.MigrateTo}
+	if err != nil || e.Description == "" {
+		e.Description = http.StatusText(resp.StatusCode)
+	}
+	if answer.Code != 0 {
+		e.Code = answer.Code
+	}
+	seconds := answer.Parameters.RetryAfter
+	if seconds == 0 {
+		seconds, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64)
+	}
+	e.RetryAfter = time.Duration(min(max(seconds, 0), maxRetryAfter.Seconds()) * float64(time.Second))
+	return e
+}
+
+// unreachable makes an error without the address. A net/http error names it,
+// and the address holds the token.
+func (w *wire) unreachable(err error) error {
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		err = withURL.Err
+	}
+	return &errUnreachable{w.clean(err.Error())}
+}
+
+// clean cuts a text of the wire to one short line without the token.
+func (w *wire) clean(s string) string {
+	_, secret, _ := strings.Cut(w.token, ":")
+	s = strings.ReplaceAll(s, w.token, "<token>")
+	s = strings.ReplaceAll(s, url.PathEscape(w.token), "<token>")
+	s = strings.ReplaceAll(s, secret, "<token>")
+	return cut(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 300)
+}
+
+// post calls a method with JSON parameters and reads its result.
+func (w *wire) post(ctx context.Context, method string, params, result any) error {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+"/bot"+w.token+"/"+method, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the Telegram API address cannot be used")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := w.Do(req)
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Result any `json:"result"`
+	}{result}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return &errUnreachable{"the result of " + method + " has another form than documented"}
+	}
+	return nil
+}

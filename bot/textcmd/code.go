@@ -1,0 +1,98 @@
+package textcmd
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford's base 32: no I, L, O, U
+	codeLen  = 6
+	maxWord  = 32  // longest word that is repeated back as an unknown code
+	longWord = "?" // stands for a longer one
+)
+
+// ValidCode reports whether s has the form of an approval's code: six
+// characters of Crockford's base 32 in upper case, and no word of the grammar
+// (REJECT is the one such code; whoever makes codes must ask here).
+func ValidCode(s string) bool {
+	if len(s) != codeLen || strings.Trim(s, alphabet) != "" {
+		return false
+	}
+	_, taken := decisionNamed(s)
+	return !taken
+}
+
+// NormalCode reads a code as people type it: in any case, with dashes inside,
+// with the look-alikes o for 0 and i or l for 1. ok is false, and the code
+// empty, for everything that is no code then. Invisible characters are not
+// forgiven.
+func NormalCode(s string) (code string, ok bool) {
+	if strings.HasPrefix(s, "-") || strings.HasSuffix(s, "-") {
+		return "", false
+	}
+	if _, taken := decisionNamed(s); taken {
+		return "", false
+	}
+	code = lookAlikes.Replace(upper(s))
+	if !ValidCode(code) {
+		return "", false
+	}
+	return code, true
+}
+
+var lookAlikes = strings.NewReplacer("-", "", "O", "0", "I", "1", "L", "1")
+
+// upper raises ASCII letters only: Unicode has letters whose upper case is
+// another letter's (ſ becomes S).
+func upper(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		return r
+	}, s)
+}
+
+// takeCode takes the code off the front of words. In a reply to a card a word
+// counts as a code if it is that card's; after a slash also if it is written
+// like one, so that an explicit code never becomes another approval's reason.
+// Without a card, the word after a slash is the code whatever it looks like.
+func (c Context) takeCode(words []string, slash bool) (code string, rest []string, ok bool) {
+	if len(words) == 0 {
+		return "", nil, false
+	}
+	head, tail, _ := strings.Cut(words[0], ":")
+	head = strings.TrimRight(head, ".,;")
+	code, valid := NormalCode(head)
+	card := c.card()
+	switch {
+	case !valid && (card != "" || !slash):
+		return "", words, false
+	case !valid:
+		return unknownCode(words[0]), words[1:], true
+	case card != "" && code != card && !(slash && (deliberate(head) || c.isCode(code))):
+		return "", words, false
+	}
+	return code, prepend(tail, words[1:]), true
+}
+
+// deliberate tells a code from an English word of six letters ("banana",
+// "thanks"): it has a digit or no lower-case letter.
+func deliberate(word string) bool {
+	return strings.ContainsAny(word, "0123456789") || word == upper(word)
+}
+
+func unknownCode(word string) string {
+	if utf8.RuneCountInString(word) > maxWord {
+		return longWord
+	}
+	return upper(word)
+}
+
+func prepend(word string, words []string) []string {
+	if word == "" {
+		return words
+	}
+	return append([]string{word}, words...)
+}

@@ -1,0 +1,121 @@
+package textcmd
+
+import (
+	"testing"
+
+	"approvalbot/core"
+)
+
+func pending(codes ...string) func(string) bool {
+	return func(s string) bool {
+		for _, c := range codes {
+			if c == s {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func TestPlainWordsNeedThePendingCode(t *testing.T) {
+	c := Context{IsCode: pending(code)}
+	table{
+		{"approve K7QX2M", once("")},
+		{"Approve k7q-x2m, looks fine", once("looks fine")},
+		{"approve: K7QX2M session", session("")},
+		{"approve always K7QX2M", always("")},
+		{"approve K7QX2M deny", denied("")},
+		{"deny K7QX2M too risky", denied("too risky")},
+		{"deny K7QX2M, why now?", denied("why now?")},
+		{"reject K7QX2M", denied("")},
+		{"approve K7QX2M\ndeny K7QX2M", unclear()},
+	}.check(t, c)
+	notForUs(t, c,
+		"approve A1B2C3", "approve banana", "approve", "deny", "approve the budget K7QX2M",
+		"I approve K7QX2M", "allow K7QX2M", "approve K7QX2M?", "approve K7QX2M, are you sure?",
+		"approve K7QX2M\u200b", "approveK7QX2M", "pending", "show K7QX2M", "help", "whoami", "more K7QX2M")
+	notForUs(t, Context{}, "approve K7QX2M", "deny K7QX2M")
+}
+
+func TestReplyToACard(t *testing.T) {
+	c := Context{CardCode: code, IsCode: pending(code, other)}
+	table{
+		{"approve", once("")},
+		{"approve K7QX2M", once("")},
+		{"approve k7qx2m session", session("")},
+		{"approve looks fine", once("looks fine")},
+		{"Approve, thanks", once("thanks")},
+		{"approve session", session("")},
+		{"approve always: trusted", always("trusted")},
+		{"approve session is fine", once("session is fine")},
+		{"approve deny", denied("")},
+		{"deny", denied("")},
+		{"deny too risky", denied("too risky")},
+		{"deny once more", denied("once more")},
+		{"approve A1B2C3", once("A1B2C3")}, // not that card's code: words
+		{"/approve", once("")},
+		{"/approve thanks", once("thanks")},
+		{"/approve always", always("")},
+		{"/deny K7QX2M no", denied("no")},
+		{"/deny no", denied("no")},
+		{"/show", Command{Verb: Show, Code: code}},
+		{"/show please", Command{Verb: Show, Code: code}},
+		{"/details", Command{Verb: Details, Code: code}},
+	}.check(t, c)
+	notForUs(t, c, "ok", "I approve", "allow me to think", "approve this?", "more", "show")
+}
+
+func TestExplicitCodeBeatsTheCardAfterASlash(t *testing.T) {
+	c := Context{CardCode: code, IsCode: pending(code, "BANANA")}
+	table{
+		{"/approve A1B2C3", Command{Approve, "A1B2C3", core.AllowOnce, ""}},
+		{"/approve THANKS", Command{Approve, "THANKS", core.AllowOnce, ""}}, // written like a code: unknown, not a reason
+		{"/approve banana", Command{Approve, "BANANA", core.AllowOnce, ""}},
+		{"/deny a1b2c3 no", Command{Deny, "A1B2C3", core.Deny, "no"}},
+		{"/show A1B2C3", Command{Verb: Show, Code: "A1B2C3"}},
+	}.check(t, c)
+}
+
+func TestMentionStandsForTheSlash(t *testing.T) {
+	c := Context{Mention: true}
+	table{
+		{"approve K7QX2M session", session("")},
+		{"deny K7QX2M no", denied("no")},
+		{"approve nope", Command{Approve, "NOPE", core.AllowOnce, ""}},
+		{"pending", Command{Verb: Pending}},
+		{"show K7QX2M", Command{Verb: Show, Code: code}},
+		{"whoami", Command{Verb: WhoAmI}},
+		{"Help!", Command{Verb: Help}},
+		{"/approve K7QX2M", once("")},
+	}.check(t, c)
+	notForUs(t, c, "thanks", "what is pending", "allow me to explain", "more info", "unclear what you mean", "approve this?")
+}
+
+func TestAddressedToABot(t *testing.T) {
+	c := Context{BotName: "approval_bot", IsCode: pending(code)}
+	table{
+		{"/approve@approval_bot K7QX2M", once("")},
+		{"/approve@Approval_Bot K7QX2M", once("")},
+		{"/pending@approval_bot", Command{Verb: Pending}},
+	}.check(t, c)
+	notForUs(t, c, "/approve@other_bot K7QX2M", "/approve@ K7QX2M", "/help@other_bot")
+	notForUs(t, Context{}, "/approve@approval_bot K7QX2M", "/approve@ K7QX2M")
+}
+
+func TestOtherVerbs(t *testing.T) {
+	table{
+		{"/pending", Command{Verb: Pending}},
+		{"  /pending everything  ", Command{Verb: Pending}},
+		{"/show k7qx2m", Command{Verb: Show, Code: code}},
+		{"/show", Command{Verb: Show}},
+		{"/WhoAmI", Command{Verb: WhoAmI}},
+		{"/help", Command{Verb: Help}},
+		{"/start", Command{Verb: Help}},
+		{"/more K7QX2M", Command{Verb: More, Code: code}},
+		{"/back K7QX2M", Command{Verb: Back, Code: code}},
+		{"/details K7QX2M", Command{Verb: Details, Code: code}},
+		{"/denyreason K7QX2M", Command{DenyReason, code, core.Deny, ""}},
+		{"/denyreason K7QX2M too risky", denied("too risky")},
+	}.check(t, Context{})
+	notForUs(t, Context{}, "/more", "/back to work", "/details about it", "/denyreason")
+}

@@ -1,0 +1,265 @@
+package textcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/display"
+)
+
+// notAuthorized is what every stranger reads, on every path.
+const notAuthorized = "You are not authorized to approve/deny this request."
+
+// maxAnswer is the length of a tap's answer in characters (Bot API,
+// answerCallbackQuery.text).
+const maxAnswer = 200
+
+// Gate is what the desk needs of core.
+type Gate interface {
+	Vote(ctx context.Context, key string, b core.Ballot) (core.Approval, error)
+	AddReason(ctx context.Context, key string, v core.Voter, reason string, handled *core.InboundRef) (core.Approval, error)
+	AskReason(ctx context.Context, key string, place core.Target, replyTo, userID string) error
+	Show(ctx context.Context, key string, place core.Target, handled *core.InboundRef) (core.Approval, error)
+	Refused(ctx context.Context, v core.Voter, what string, handled *core.InboundRef) error
+	Handled(ctx context.Context, ref core.InboundRef) error
+
+	ByCode(ctx context.Context, code string) (core.Approval, error)
+	ByKey(ctx context.Context, key string) (core.Approval, error)
+	PendingCards(ctx context.Context, limit int) ([]core.Approval, error)
+	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
+	Payload(ctx context.Context, key string) ([]core.Fact, error)
+	Rules() core.Rules
+}
+
+// Finder finds the delivery that a message in a chat is.
+type Finder interface {
+	ByMessage(ctx context.Context, chat core.Target, messageID string) (core.Delivery, bool, error)
+}
+
+// Desk answers people in chats, the same way on every platform: it reads what
+// they tapped or typed, checks that it may come from there, asks the Gate, and
+// says the outcome in a sentence.
+type Desk struct {
+	gate   Gate
+	finder Finder
+	places func(core.Target) bool
+}
+
+// NewDesk makes a Desk. places reports whether a chat is configured (a target or
+// a token's session chat): decisions and listings happen only there and in
+// people's own direct messages.
+func NewDesk(gate Gate, finder Finder, places func(core.Target) bool) *Desk {
+	return &Desk{gate: gate, finder: finder, places: places}
+}
+
+// Handle does what the message asks and gives the answer. An error means that
+// the desk itself could not work: the message is not handled and is to be tried
+// again. When Handle returns without one, the message's update is handled.
+func (d *Desk) Handle(ctx context.Context, m Message) (Reply, error) {
+	reply, done, err := d.handle(ctx, m)
+	var refusal *core.Error
+	if errors.As(err, &refusal) {
+		reply, done, err = Reply{Text: refusal.Message, Alert: true}, false, nil
+	}
+	if err == nil && !done && m.Update != nil {
+		err = d.gate.Handled(ctx, *m.Update)
+	}
+	reply.Text, _ = display.Clip(reply.Text, maxAnswer)
+	return reply, err
+}
+
+// handle gives the reply; done says that the update was marked handled together
+// with what it changed.
+func (d *Desk) handle(ctx context.Context, m Message) (r Reply, done bool, err error) {
+	var card core.Delivery
+	known := false
+	if m.MessageID != "" {
+		if card, known, err = d.finder.ByMessage(ctx, m.Chat.Normal().Chat(), m.MessageID); err != nil {
+			return r, false, err
+		}
+	}
+	if m.Tap {
+		return d.tapped(ctx, m, card, known)
+	}
+	if known && card.Kind == core.ReasonDelivery && card.ForUser == m.Voter.UserID && m.NotHuman == "" && !strings.HasPrefix(m.Text, "/") {
+		if _, err := d.gate.AddReason(ctx, card.Key, m.Voter, OneLine(m.Text), m.Update); err != nil {
+			return r, false, err
+		}
+		return Reply{Text: "Noted."}, true, nil
+	}
+	return d.typed(ctx, m, card, known)
+}
+
+// tapped handles a button. Button data is only a claim: it must be one of our
+// payloads, and belong to the very message it came from.
+func (d *Desk) tapped(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
+	cmd, ok := ParsePayload(m.Text)
+	switch {
+	case m.NotHuman != "":
+		return d.refuse(ctx, m, "a tap by "+m.NotHuman, notAuthorized)
+	case !ok || cmd.Code == "" || !known && !m.OwnMessage:
+		return d.refuse(ctx, m, "a button that is none of the desk's", "This button is not known here.")
+	}
+	a, err := d.cardsApproval(ctx, card, known, cmd.Code)
+	if core.CodeOf(err) == core.CodeNotFound {
+		return d.refuse(ctx, m, "a button of another card", "This button is not known here.")
+	}
+	if err != nil {
+		return Reply{}, false, err
+	}
+	if !known && !slices.ContainsFunc(a.Deliveries, func(o core.Delivery) bool {
+		return o.Kind == core.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat()
+	}) {
+		return d.refuse(ctx, m, "a card in a chat that got none", "This card does not belong to this chat.")
+	}
+	unknown := ""
+	if !known {
+		unknown = m.MessageID
+	}
+	if cmd.Decision != "" {
+		return d.decide(ctx, m, cmd, a, unknown)
+	}
+	return d.menu(ctx, m, cmd, a)
+}
+
+// cardsApproval finds the approval of a tapped card and refuses a code that is
+// not that card's.
+func (d *Desk) cardsApproval(ctx context.Context, card core.Delivery, known bool, code string) (core.Approval, error) {
+	if !known {
+		return d.gate.ByCode(ctx, code)
+	}
+	a, err := d.gate.ByKey(ctx, card.Key)
+	if err == nil && (card.Kind != core.CardDelivery || a.Code != code) {
+		return a, core.Refuse(core.CodeNotFound, "This button belongs to another card.")
+	}
+	return a, err
+}
+
+// menu opens and closes the card's second row, for approvers only.
+func (d *Desk) menu(ctx context.Context, m Message, cmd Command, a core.Approval) (Reply, bool, error) {
+	if !d.approver(m.Voter) {
+		return d.refuse(ctx, m, "a menu opened by a stranger", notAuthorized)
+	}
+	if a.Final() {
+		return Reply{Text: "Already decided: " + a.Ending(), Alert: true}, false, nil
+	}
+	if cmd.Verb == Details {
+		long, err := d.details(ctx, a)
+		return Reply{Text: "Details follow.", Long: long}, false, err
+	}
+	drawn, err := d.gate.Draw(ctx, d.cardHere(a, m))
+	if err != nil || drawn.Card == nil {
+		return Reply{}, false, err
+	}
+	menu := MenuMain
+	if cmd.Verb == More {
+		menu = MenuMore
+	}
+	return Reply{Buttons: Buttons(*drawn.Card, menu)}, false, nil
+}
+
+// cardHere gives the approval's card in the message's chat.
+func (d *Desk) cardHere(a core.Approval, m Message) core.Delivery {
+	for _, o := range a.Deliveries {
+		if o.Kind == core.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat() {
+			return o
+		}
+	}
+	return core.Delivery{Key: a.Key, Kind: core.CardDelivery}
+}
+
+// decide gives the person's vote and says what became of it.
+func (d *Desk) decide(ctx context.Context, m Message, cmd Command, a core.Approval, unknownCard string) (Reply, bool, error) {
+	chat := m.Chat
+	after, err := d.gate.Vote(ctx, a.Key, core.Ballot{
+		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Chat: &chat,
+		ReceivedMs: m.ReceivedMs, Card: unknownCard, Handled: m.Update,
+	})
+	var refusal *core.Error
+	switch {
+	case errors.As(err, &refusal):
+		// A refusal from the vote itself is committed with the update handled;
+		// one from before it is not, and marking it again does no harm.
+		return Reply{Text: sentence(refusal), Alert: true}, false, nil
+	case err != nil:
+		return Reply{}, false, err
+	}
+	if cmd.Verb == DenyReason && after.Status == core.Denied {
+		if err := d.gate.AskReason(ctx, a.Key, m.Chat, m.MessageID, m.Voter.UserID); err != nil {
+			return Reply{}, false, err
+		}
+	}
+	return Reply{Text: outcome(after, cmd.Decision, d.gate.Rules().People)}, true, nil
+}
+
+// outcome says what a counted vote did.
+func outcome(a core.Approval, d core.Decision, people *core.Directory) string {
+	switch {
+	case a.Status == core.Withdrawn:
+		return "You cannot approve your own request, so your deny withdrew it."
+	case a.Status == core.Pending:
+		return "Counted (" + a.TallyWords(people) + "); more approvals are needed."
+	case a.Status == core.Denied && d == core.Deny:
+		return "Denied."
+	}
+	return upperFirst(a.Ending()) + "."
+}
+
+// sentence is a refusal as a chat says it.
+func sentence(e *core.Error) string {
+	if e.Code == core.CodeNotAnApprover && strings.HasPrefix(e.Message, "You are not") {
+		return notAuthorized
+	}
+	return e.Message
+}
+
+// refuse answers an attempt that may not be, and puts it on record.
+func (d *Desk) refuse(ctx context.Context, m Message, what, answer string) (Reply, bool, error) {
+	if err := d.gate.Refused(ctx, m.Voter, what, m.Update); err != nil {
+		return Reply{}, false, err
+	}
+	return Reply{Text: answer, Alert: true}, true, nil
+}
+
+func (d *Desk) approver(v core.Voter) bool {
+	people := d.gate.Rules().People
+	return people.MayDecide(people.Identify(v))
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// details is everything about an approval that a person may want to read twice.
+func (d *Desk) details(ctx context.Context, a core.Approval) (string, error) {
+	facts, err := d.gate.Payload(ctx, a.Key)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		}
+	}
+	line("Request", a.Code+" ("+display.Escape(a.ID)+")")
+	line("Tool", display.Escape(a.ToolName))
+	for _, f := range facts {
+		line(f.Name, f.Value)
+	}
+	line("Fingerprint", a.Fingerprint)
+	line("Risk", a.Assessment.RiskClass.String()+", "+a.Assessment.RiskClass.Words())
+	line("Reason codes", strings.Join(a.Assessment.ReasonCodes, ", "))
+	line("Needs", fmt.Sprintf("%d approval(s)", max(1, a.Rule.MinApprovals)))
+	line("Votes so far", a.TallyWords(d.gate.Rules().People))
+	line("Asked by token", display.Escape(a.Owner))
+	line("Policy", a.PolicyHash[:min(12, len(a.PolicyHash))])
+	return b.String(), nil
+}

@@ -1,0 +1,74 @@
+package textcmd
+
+import (
+	"strings"
+
+	"approvalbot/core"
+)
+
+// String gives the command in its one canonical form, which [Parse] reads back:
+// "/approve K7QX2M", "/approve K7QX2M session: reason", "/deny K7QX2M reason",
+// "/more K7QX2M". With a valid code and no reason it fits a button's payload
+// (64 bytes).
+func (c Command) String() string {
+	var b strings.Builder
+	b.WriteString("/" + string(c.Verb))
+	if c.Code != "" {
+		b.WriteString(" " + c.Code)
+	}
+	reason := OneLine(c.Reason)
+	switch c.Verb {
+	case Approve:
+		b.WriteString(scope(c.Decision, reason))
+	case Deny:
+		if reason != "" {
+			b.WriteString(" " + reason)
+		}
+	}
+	return b.String()
+}
+
+// scope writes what follows an approve's code. A reason always stands behind a
+// colon, where no word of it can be taken for a decision.
+func scope(d core.Decision, reason string) string {
+	word := " " + strings.TrimPrefix(string(d), "allow-")
+	switch {
+	case reason != "":
+		return word + ": " + reason
+	case d == core.AllowOnce:
+		return ""
+	}
+	return word
+}
+
+// ParsePayload reads a button's data: exactly what [Command.String] makes of a
+// command about one approval (a valid code, no reason), and nothing else.
+func ParsePayload(data string) (Command, bool) {
+	cmd, ok := Parse(data, Context{})
+	if !ok || !ValidCode(cmd.Code) || cmd.Reason != "" || cmd.String() != data {
+		return Command{}, false
+	}
+	return cmd, true
+}
+
+// OneLine makes a reason of what a person wrote elsewhere, say in a form: one
+// line, trimmed, single spaces, valid UTF-8, at most MaxReason characters.
+func OneLine(text string) string {
+	return joined(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")))
+}
+
+func joined(words []string) string {
+	runes := []rune(strings.Join(words, " "))
+	if len(runes) > MaxReason {
+		runes = runes[:MaxReason]
+	}
+	return strings.TrimSpace(string(runes))
+}
+
+// reasonFor joins the words of a reason. A vote that names no approval has none.
+func reasonFor(code string, words []string) string {
+	if code == "" {
+		return ""
+	}
+	return joined(words)
+}

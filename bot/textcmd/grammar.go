@@ -1,0 +1,110 @@
+package textcmd
+
+import "strings"
+
+// maxText is more bytes than a message of any platform has (Telegram: 4096
+// characters of up to four bytes).
+const maxText = 16 << 10
+
+// Parse reads a typed message. ok is false when it is not for us: ordinary
+// talk, another bot's command, and slash-less lines that name no pending
+// approval and reply to no card. A slash-less approve that ends in a question
+// mark is talk as well, and so is whatever no platform would carry (16 KiB).
+func Parse(text string, c Context) (cmd Command, ok bool) {
+	if len(text) > maxText {
+		return Command{}, false
+	}
+	cmd, ok = parseOne(text, c)
+	_, further, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if ok && anotherCommand(further, c) {
+		return Command{Verb: Unclear, Code: cmd.Code}, true
+	}
+	return cmd, ok
+}
+
+// anotherCommand reports whether one of the further lines is a command by
+// itself. Taking it for the first one's reason would drop it silently.
+func anotherCommand(lines string, c Context) bool {
+	c.CardCode, c.Mention = "", false
+	for line := range strings.Lines(lines) {
+		if _, ok := parseOne(line, c); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func parseOne(text string, c Context) (Command, bool) {
+	words := strings.Fields(strings.ToValidUTF8(text, "\uFFFD"))
+	if len(words) == 0 {
+		return Command{}, false
+	}
+	verb, slash, ok := c.verb(words[0])
+	if !ok {
+		return Command{}, false
+	}
+	addressed := slash || c.Mention
+	cmd := c.read(verb, words[1:], addressed)
+	switch {
+	case !addressed && c.card() == "" && !(ValidCode(cmd.Code) && c.isCode(cmd.Code)):
+		return Command{}, false
+	case !slash && cmd.Verb == Approve && strings.HasSuffix(words[len(words)-1], "?"):
+		return Command{}, false
+	case cmd.Verb.onCards() && !ValidCode(cmd.Code):
+		return Command{}, false
+	}
+	return cmd, true
+}
+
+// verb reads the first word. Without a slash only approve, deny and reject
+// count, or, where we are mentioned, nearly
+// every verb ("allow me to …" and "unclear what …" are talk).
+func (c Context) verb(word string) (v Verb, slash, ok bool) {
+	name, slash := strings.CutPrefix(word, "/")
+	if !slash {
+		name = strings.ToLower(strings.TrimRight(word, ".,:;!"))
+		v, ok = verbNamed(name)
+		plain := c.Mention || v == Approve || v == Deny
+		return v, false, ok && plain && name != "allow" && v != Unclear
+	}
+	name, bot, addressed := strings.Cut(name, "@")
+	if addressed && (c.BotName == "" || !strings.EqualFold(bot, c.BotName)) {
+		return "", true, false
+	}
+	v, ok = verbNamed(strings.ToLower(name))
+	return v, true, ok
+}
+
+func verbNamed(name string) (Verb, bool) {
+	switch v := Verb(name); v {
+	case Approve, Deny, Pending, Show, WhoAmI, Help, More, Back, Details, DenyReason, Unclear:
+		return v, true
+	case "allow":
+		return Approve, true
+	case "reject":
+		return Deny, true
+	case "start": // what Telegram sends when a person opens the bot
+		return Help, true
+	}
+	return "", false
+}
+
+// onCards reports whether v means something for one existing card only.
+func (v Verb) onCards() bool {
+	return v == More || v == Back || v == Details || v == DenyReason
+}
+
+// read reads what follows the verb.
+func (c Context) read(verb Verb, words []string, addressed bool) Command {
+	switch verb {
+	case Pending, WhoAmI, Help:
+		return Command{Verb: verb}
+	case Approve, Deny, DenyReason:
+		return c.vote(verb, words, addressed)
+	}
+	code, _, ok := c.takeCode(words, addressed)
+	if !ok {
+		code = c.card()
+	}
+	return Command{Verb: verb, Code: code}
+}

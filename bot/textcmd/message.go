@@ -1,0 +1,58 @@
+package textcmd
+
+import "approvalbot/core"
+
+// Message is something a person did in a chat: a tap on a button, or a typed
+// message. Adapters fill it from the platform's update and keep no rule of
+// their own about who may do what.
+type Message struct {
+	Voter core.Voter // channel and numeric user id (and role ids, as the update says them)
+	// NotHuman says why the sender is no person (a bot, an anonymous admin, a
+	// channel, a webhook); empty for people.
+	NotHuman   string
+	Chat       core.Target // where, with the thread
+	Direct     bool        // a private chat between this person and the bot
+	Tap        bool        // Text is a button's payload
+	Text       string      // the payload, or what was typed
+	MessageID  string      // the tapped message, or the one replied to; empty: none
+	OwnMessage bool        // MessageID was sent by this very bot (checked by the adapter)
+	BotName    string      // the bot's user name, for /approve@name
+	Mention    bool        // the adapter stripped a mention of the bot from Text
+	ReceivedMs int64       // see core.Ballot.ReceivedMs
+	Update     *core.InboundRef
+}
+
+// Reply is what the person is told.
+type Reply struct {
+	Ignore  bool       // the message was not for the desk: say nothing
+	Text    string     // one sentence, at most 200 characters: the answer to a tap, or a reply to what was typed
+	Alert   bool       // a tap's answer that must be noticed (refusals)
+	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
+	Buttons [][]Button // the tapped card shows these buttons from now on; nil: leave them
+}
+
+// Menu is the row of buttons that a card shows.
+type Menu string
+
+// The menus: the first row, and what More opens.
+const (
+	MenuMain Menu = "main"
+	MenuMore Menu = "more"
+)
+
+// Button is one button of a card. Data is a Command's canonical text.
+type Button struct {
+	Label string
+	Data  string // at most 64 bytes
+	Style Style
+}
+
+// Style is a button's meaning; adapters choose the platform's colour.
+type Style string
+
+// The styles.
+const (
+	Allowing Style = "allow"
+	Denying  Style = "deny"
+	Neutral  Style = "neutral"
+)

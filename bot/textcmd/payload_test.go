@@ -1,0 +1,52 @@
+package textcmd
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+func TestCanonicalForms(t *testing.T) {
+	for want, cmd := range map[string]Command{
+		"/approve K7QX2M":                once(""),
+		"/approve K7QX2M session":        session(""),
+		"/approve K7QX2M always":         always(""),
+		"/deny K7QX2M":                   denied(""),
+		"/denyreason K7QX2M":             {DenyReason, code, core.Deny, ""},
+		"/more K7QX2M":                   {Verb: More, Code: code},
+		"/back K7QX2M":                   {Verb: Back, Code: code},
+		"/details K7QX2M":                {Verb: Details, Code: code},
+		"/show K7QX2M":                   {Verb: Show, Code: code},
+		"/approve K7QX2M once: fine":     once("fine"),
+		"/approve K7QX2M session: fine":  session("fine"),
+		"/deny K7QX2M too risky":         denied("too risky"),
+		"/pending":                       {Verb: Pending},
+		"/approve K7QX2M once: two more": once(" two\nmore "),
+	} {
+		require.Equal(t, want, cmd.String())
+	}
+}
+
+func TestPayloadIsOnlyTheCanonicalForm(t *testing.T) {
+	for _, data := range []string{
+		"/approve K7QX2M", "/approve K7QX2M session", "/approve K7QX2M always", "/deny K7QX2M",
+		"/denyreason K7QX2M", "/more K7QX2M", "/back K7QX2M", "/details K7QX2M", "/show K7QX2M",
+	} {
+		cmd, ok := ParsePayload(data)
+		require.True(t, ok, data)
+		require.Equal(t, data, cmd.String())
+		require.LessOrEqual(t, len(data), 64)
+	}
+	for _, data := range []string{
+		"", "/approve", "/approve k7qx2m", "/approve  K7QX2M", "/approve K7QX2M ", "/approve K7QX2M once",
+		"/approve session K7QX2M", "/approve K7QX2M fine", "/approve K7QX2M session: fine", "/approve K7QX2M deny",
+		"/deny K7QX2M no", "/deny NONSENSE", "/more", "/pending", "approve K7QX2M", "/Approve K7QX2M",
+		"/approve@bot K7QX2M", "/approve K7QX2M\n/deny K7QX2M", "tga1:e:o:K7QX2M",
+	} {
+		cmd, ok := ParsePayload(data)
+		require.False(t, ok, "%q", data)
+		require.Zero(t, cmd)
+	}
+}

@@ -1,0 +1,86 @@
+// Package textcmd is the one grammar for what people type at approvalbot and
+// for what its buttons carry.
+//
+//	/approve CODE [reason]            allow once
+//	/approve CODE session|always      a wider scope, as the last word
+//	/approve CODE session: reason     or directly before a colon
+//	/deny CODE [reason]
+//	/pending   /show CODE   /whoami   /help
+//
+// Code and decision come in either order, every decision has aliases
+// (allow, once, always, session, deny, reject, block, cancel, with or without
+// "allow-"), and a reply to a card needs no code. After a colon everything is
+// reason and nothing in it counts.
+//
+// A line that could be read in two ways never gets the more permissive one.
+// Beside the code a deny word wins over everything; of several scopes the
+// narrowest counts; and where a vote would be a guess the result is [Unclear],
+// which counts for nothing.
+//
+// The package is pure: whether a code exists, and who may decide, is for others
+// to say. What it returns are a person's words, not yet escaped for display.
+package textcmd
+
+import "approvalbot/core"
+
+// MaxReason is how many characters (Unicode code points) of a reason are kept.
+const MaxReason = 500
+
+// Verb is what a command asks for.
+type Verb string
+
+// The verbs. The menu verbs stand on buttons; typed, they need the code of a
+// card or the reply to one.
+const (
+	Approve Verb = "approve"
+	Deny    Verb = "deny"
+	Pending Verb = "pending"
+	Show    Verb = "show"
+	WhoAmI  Verb = "whoami"
+	Help    Verb = "help"
+
+	More       Verb = "more"       // menu: open the wider scopes
+	Back       Verb = "back"       // menu: close them
+	Details    Verb = "details"    // menu: the whole of what would run
+	DenyReason Verb = "denyreason" // menu: deny now, ask for the reason afterwards
+
+	// Unclear is a line for us that says two things at once: approve with a
+	// trailing "deny", or several commands in one message. Nobody has voted; the
+	// answer asks to say it again.
+	Unclear Verb = "unclear"
+)
+
+// Command is what a person said, on any platform, typed or tapped. Commands are
+// comparable; [Parse] of [Command.String] gives the same Command back.
+type Command struct {
+	Verb Verb
+	// Code names the approval: six Crockford characters in upper case, see
+	// [ValidCode]. It is empty for verbs without one, and where nobody named
+	// one and the message is no reply to a card: then a vote is for nothing,
+	// not even if a single approval is pending. From a slash command it may be
+	// any other word (at most 32 characters, untrusted), so that the answer can
+	// call it unknown.
+	Code string
+	// Decision is one of the allows for Approve, core.Deny for Deny and
+	// DenyReason, and empty for the others.
+	Decision core.Decision
+	// Reason is the rest of the line, for Approve and Deny: one line, trimmed,
+	// single spaces, at most MaxReason characters.
+	Reason string
+}
+
+// Context is what the grammar has to know about a message.
+type Context struct {
+	BotName  string            // our name, as in /approve@approval_bot; a command for another bot is not ours
+	Mention  bool              // the adapter stripped a mention of the bot: the slash may be missing
+	CardCode string            // code of the card this message replies to, or empty
+	IsCode   func(string) bool // is this (valid, normalised) code the one of a pending approval? nil: none is
+}
+
+func (c Context) isCode(code string) bool { return c.IsCode != nil && c.IsCode(code) }
+
+// card gives the replied-to card's code in its normal form, or "".
+func (c Context) card() string {
+	code, _ := NormalCode(c.CardCode)
+	return code
+}

@@ -1,0 +1,139 @@
+package textcmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/display"
+)
+
+const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /whoami. " +
+	"In a reply to a card the code may be left out."
+
+// maxListed bounds /pending.
+const maxListed = 20
+
+// typed handles a typed message.
+func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
+	c := Context{BotName: m.BotName, Mention: m.Mention, IsCode: func(code string) bool {
+		a, err := d.gate.ByCode(ctx, code)
+		return err == nil && !a.Final()
+	}}
+	if known && card.Kind == core.CardDelivery {
+		a, err := d.gate.ByKey(ctx, card.Key)
+		if err != nil {
+			return Reply{}, false, err
+		}
+		c.CardCode = a.Code
+	}
+	cmd, ok := Parse(m.Text, c)
+	switch {
+	case !ok:
+		return Reply{Ignore: true}, false, nil
+	case m.NotHuman != "":
+		return d.refuse(ctx, m, "a command by "+m.NotHuman, notAuthorized)
+	case cmd.Verb == WhoAmI:
+		return Reply{Text: d.whoami(m)}, false, nil
+	case cmd.Verb == Help:
+		return Reply{Text: helpText}, false, nil
+	case !d.approver(m.Voter):
+		return d.asker(ctx, m, cmd)
+	case !m.Direct && !d.places(m.Chat.Normal()):
+		return d.refuse(ctx, m, "a command in a chat that is not configured", "This chat is not one of the desk's; use a configured chat or a direct message.")
+	}
+	return d.command(ctx, m, cmd)
+}
+
+// asker serves those who are no approvers: the requester may take their own
+// request back and reads that they cannot approve it; everybody else gets the
+// same refusal, whether the code exists or not.
+func (d *Desk) asker(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
+	if a, err := d.gate.ByCode(ctx, cmd.Code); err == nil && cmd.Decision != "" && d.isAsker(m.Voter, a) {
+		return d.decide(ctx, m, cmd, a, "")
+	}
+	return d.refuse(ctx, m, "a command by a stranger", notAuthorized)
+}
+
+func (d *Desk) isAsker(v core.Voter, a core.Approval) bool {
+	people := d.gate.Rules().People
+	return slices.ContainsFunc(a.Askers, func(r core.Requester) bool { return people.Is(people.Identify(v), r) })
+}
+
+// command runs an approver's command in a place where it may be given.
+func (d *Desk) command(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
+	switch cmd.Verb {
+	case Unclear:
+		return Reply{Text: "That says two things at once, so nothing was counted. Send one command: /approve CODE or /deny CODE."}, false, nil
+	case Pending:
+		long, err := d.pending(ctx)
+		return Reply{Long: long}, false, err
+	}
+	if cmd.Code == "" {
+		return Reply{Text: "Which one? Name the code, or reply to its card. /pending lists what waits."}, false, nil
+	}
+	a, err := d.gate.ByCode(ctx, cmd.Code)
+	if core.CodeOf(err) == core.CodeNotFound {
+		return Reply{Text: fmt.Sprintf("There is no request %s. /pending lists what waits.", display.Escape(cmd.Code))}, false, nil
+	}
+	switch {
+	case err != nil:
+		return Reply{}, false, err
+	case cmd.Decision != "":
+		return d.decide(ctx, m, cmd, a, "")
+	case cmd.Verb == Show && !a.Final() && !d.cardStands(a, m.Chat):
+		_, err := d.gate.Show(ctx, a.Key, m.Chat, m.Update)
+		return Reply{Text: "Here is " + a.Code + "."}, true, err
+	case a.Final():
+		return Reply{Text: a.Code + " has ended: " + a.Ending()}, false, nil
+	}
+	long, err := d.details(ctx, a)
+	return Reply{Long: long}, false, err
+}
+
+func (d *Desk) cardStands(a core.Approval, place core.Target) bool {
+	return slices.ContainsFunc(a.Deliveries, func(o core.Delivery) bool {
+		return o.Kind == core.CardDelivery && o.State != core.Failed && o.Target.Normal() == place.Normal()
+	})
+}
+
+// pending lists what waits, riskiest and oldest first.
+func (d *Desk) pending(ctx context.Context) (string, error) {
+	all, err := d.gate.PendingCards(ctx, 200)
+	if err != nil {
+		return "", err
+	}
+	if len(all) == 0 {
+		return "Nothing waits for a decision.", nil
+	}
+	slices.SortStableFunc(all, func(a, b core.Approval) int {
+		return cmp.Or(cmp.Compare(b.Assessment.RiskClass, a.Assessment.RiskClass), cmp.Compare(a.CreatedAtMs, b.CreatedAtMs))
+	})
+	var b strings.Builder
+	for i, a := range all {
+		if i == maxListed {
+			fmt.Fprintf(&b, "and %d more\n", len(all)-maxListed)
+			break
+		}
+		what, _ := display.Clip(a.Summary, 60)
+		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, time.UnixMilli(a.ExpiresAtMs).Format("15:04 MST"))
+	}
+	return b.String(), nil
+}
+
+// whoami tells anyone who the desk takes them for.
+func (d *Desk) whoami(m Message) string {
+	v := d.gate.Rules().People.Identify(m.Voter)
+	who := fmt.Sprintf("You are %s user %s", v.Channel, v.UserID)
+	if v.Person != "" {
+		who += " (" + display.Escape(v.Person) + ")"
+	}
+	if d.approver(v) {
+		return who + ". You may approve. This chat is " + m.Chat.String() + "."
+	}
+	return who + ". You may not approve. This chat is " + m.Chat.String() + "."
+}

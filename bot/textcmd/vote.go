@@ -1,0 +1,87 @@
+package textcmd
+
+import (
+	"slices"
+
+	"approvalbot/core"
+)
+
+// vote reads the code and the decisions around it, in either order.
+func (c Context) vote(verb Verb, words []string, addressed bool) Command {
+	before := takeRun(words)
+	code, after, ok := c.takeCode(before.rest, addressed)
+	if !ok {
+		code, after, before = c.card(), words, run{}
+	}
+	switch {
+	case verb == Approve:
+		return approve(code, before.said, after)
+	case verb == DenyReason && len(after) == 0:
+		return Command{Verb: DenyReason, Code: code, Decision: core.Deny}
+	}
+	return deny(code, after)
+}
+
+// approve weighs the decisions before the code, those directly after it, and
+// the last word of the line. A deny beside the code wins. A scope after the
+// code counts only as the last word or before a colon; if several count, the
+// narrowest does.
+func approve(code string, before []core.Decision, after []string) Command {
+	head := takeHead(after)
+	beside := slices.Concat(before, head.said)
+	switch {
+	case slices.Contains(before, core.Deny):
+		return deny(code, after)
+	case slices.Contains(beside, core.Deny):
+		return deny(code, head.rest)
+	case head.closed():
+		return allow(code, narrowest(beside), head.rest)
+	case contradicts(after):
+		return Command{Verb: Unclear, Code: code}
+	}
+	last, ok := lastDecision(after)
+	switch {
+	case ok:
+		d := narrowest(append(beside, last))
+		return allow(code, d, without(d, last, after))
+	case len(before) > 0:
+		return allow(code, narrowest(beside), after)
+	}
+	return allow(code, core.AllowOnce, after)
+}
+
+// contradicts reports whether the reason of an approve ends in a deny word, or
+// has one before a colon: where a scope would count.
+func contradicts(reason []string) bool {
+	for i, word := range reason {
+		s, ok := cutDecision(word)
+		if ok && s.decision == core.Deny && (s.colon || i == len(reason)-1) {
+			return true
+		}
+	}
+	return false
+}
+
+func lastDecision(words []string) (core.Decision, bool) {
+	if len(words) == 0 {
+		return "", false
+	}
+	return decisionNamed(words[len(words)-1])
+}
+
+// without drops the last word from the reason where it was the scope that
+// counts. A closing "once" or "allow" widens nothing and stays in the sentence.
+func without(d, last core.Decision, reason []string) []string {
+	if d != last || d == core.AllowOnce {
+		return reason
+	}
+	return reason[:len(reason)-1]
+}
+
+func allow(code string, d core.Decision, reason []string) Command {
+	return Command{Verb: Approve, Code: code, Decision: d, Reason: reasonFor(code, reason)}
+}
+
+func deny(code string, reason []string) Command {
+	return Command{Verb: Deny, Code: code, Decision: core.Deny, Reason: reasonFor(code, reason)}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// checker finds what is wrong with a configuration whose keys and types are right.
+type checker struct{ *report }
+
+func (c *checker) check(cfg *Config, env environ) {
+	c.checkServer(cfg.Server)
+	c.checkTokens(cfg.Server.Tokens, cfg.People)
+	c.checkStore(cfg.Store)
+	c.checkPeople(cfg.People)
+	c.checkChannels(cfg.Channels)
+	c.checkAgents(cfg.Agents)
+	c.checkApprovals(cfg)
+	c.checkLater(cfg, env)
+}
+
+func (c *checker) checkServer(s ServerConfig) {
+	host, port, err := net.SplitHostPort(s.Listen)
+	n, errPort := strconv.Atoi(port)
+	switch {
+	case err != nil || errPort != nil || n < 0 || n > 65535:
+		c.mistake("server.listen", "must be host:port, such as 127.0.0.1:8787")
+	case !loopback(host) && !s.BehindProxy && s.TLS.CertFile == "":
+		c.mistake("server.listen", "is reachable from other machines, where tokens would travel in the clear: set server.tls, or server.behindProxy: true if a proxy in front speaks TLS")
+	}
+	if (s.TLS.CertFile == "") != (s.TLS.KeyFile == "") {
+		c.mistake("server.tls", "needs both certFile and keyFile")
+	}
+	if s.PublicURL != "" {
+		c.checkURL("server.publicUrl", s.PublicURL)
+	}
+	c.atLeast("server.limits.pending", s.Limits.Pending, 1)
+	c.atLeast("server.limits.requestsPerSecond", s.Limits.RequestsPerSecond, 1)
+}
+
+// loopback reports whether a listener on that host is reached from this machine only.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// checkURL takes absolute http and https URLs without user, query or fragment,
+// and gives the parsed one, or nil.
+func (c *checker) checkURL(key, text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		c.mistake(key, "must be an absolute http or https URL without a query")
+		return nil
+	}
+	return u
+}
+
+func (c *checker) atLeast(key string, n, least int) {
+	if n < least {
+		c.mistake(key, "must be %d or more", least)
+	}
+}
+
+func (c *checker) checkStore(s StoreConfig) {
+	path, sqlite := strings.CutPrefix(s.URL, "sqlite:")
+	switch {
+	case strings.HasPrefix(s.URL, "postgres://") || strings.HasPrefix(s.URL, "postgresql://"):
+		c.mistake("store.url", "postgres is not supported yet; use sqlite: and a file's path")
+	case !sqlite || path == "":
+		c.mistake("store.url", "must be sqlite: and a file's path, such as sqlite:approvalbot.db")
+	}
+	if s.KeyFile == "" && path != ":memory:" {
+		c.mistake("store.keyFile", "must name the file of the key that seals calls")
+	}
+}
+
+// name is what people, tokens and agents may be called: it stands in the log and
+// on cards.
+var name = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$`)
+
+// names checks that each of a list has a good name that no other one has, also
+// not in other letters' case.
+func (c *checker) names(list, field string, all []string) {
+	seen := map[string]int{}
+	for i, n := range all {
+		key := index(list, i) + "." + field
+		if !name.MatchString(n) {
+			c.mistake(key, "must be a name: 1 to 64 letters, digits or . _ -, a letter or digit first")
+			continue
+		}
+		folded := strings.ToLower(n)
+		if first, twice := seen[folded]; twice {
+			c.mistake(key, "is the same name as %s", index(list, first)+"."+field)
+			continue
+		}
+		seen[folded] = i
+	}
+}
+
+func (c *checker) checkAgents(a AgentsConfig) {
+	seen := map[string]bool{}
+	for i, agent := range a.List {
+		key := index("agents.list", i)
+		switch {
+		case agent.ID == "" || len(agent.ID) > 256:
+			c.mistake(key+".id", "must be the agent's id, at most 256 bytes")
+		case seen[agent.ID]:
+			c.mistake(key+".id", "is listed twice")
+		}
+		seen[agent.ID] = true
+		if w := agent.Workspace; w != "" && !strings.HasPrefix(w, "/") {
+			c.mistake(key+".workspace", "must be an absolute path")
+		}
+	}
+}
+
+// distinct reports the entries of a list that stand in it twice.
+func distinct[T comparable](c *checker, key string, list []T) {
+	for i, x := range list {
+		if first := slices.Index(list, x); first < i {
+			c.mistake(index(key, i), "is the same as %s", index(key, first))
+		}
+	}
+}

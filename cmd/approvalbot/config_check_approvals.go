@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// maxTimeout is the longest life of a pending approval that may be configured.
+const maxTimeout = 30 * day
+
+func (c *checker) checkApprovals(cfg *Config) {
+	t := cfg.Approvals.Tools
+	if t == nil || !t.Enabled {
+		c.warn("approvals.tools", "approvals disabled: every request is refused until approvals.tools is there and enabled")
+		if t == nil {
+			return
+		}
+	}
+	const key = "approvals.tools"
+	limit := maxTimeout.Milliseconds()
+	if t.MaxTimeoutMs < 1000 || t.MaxTimeoutMs > limit {
+		c.mistake(key+".maxTimeoutMs", "must be from 1000 to %d (30 days)", limit)
+	} else if t.TimeoutMs < 1000 || t.TimeoutMs > t.MaxTimeoutMs {
+		c.mistake(key+".timeoutMs", "must be from 1000 to maxTimeoutMs, which is %d", t.MaxTimeoutMs)
+	}
+	c.atLeast(key+".minApprovals", t.MinApprovals, 1)
+	distinct(c, key+".allowedApprovers", t.AllowedApprovers)
+	distinct(c, key+".disabledApprovers", t.DisabledApprovers)
+	c.checkRisk(key+".policy", t.Policy)
+	if t.SelfApproval == "solo" {
+		c.warn(key+".selfApproval", "solo lets people approve their own requests; cards and the log say so")
+	}
+	if t.Classifier.OnLowConfidence == "allow" {
+		c.warn(key+".classifier.onLowConfidence", "allow fails open: what the classifier is unsure of would run")
+	}
+	if t.Mode == "off" {
+		c.warn(key+".mode", "off asks nobody: only the hard layers under tools stand in the way")
+	}
+	c.checkFactors(key, t)
+	c.checkRouting(key+".routing", cfg)
+}
+
+func (c *checker) checkRisk(key string, p PolicyConfig) {
+	for class, n := range p.MinApprovalsByRisk {
+		var known core.RiskClass
+		at := key + ".minApprovalsByRisk." + class
+		if known.UnmarshalText([]byte(class)) != nil {
+			c.mistake(at, "unknown key; the classes are R0, R1, R2, R3 and R4")
+		}
+		c.atLeast(at, n, 1)
+	}
+	deny, ask := p.DenyAtOrAbove, p.RequireApprovalAtOrAbove
+	if deny.Set && deny.Class < ask.Class {
+		c.warn(key+".denyAtOrAbove", "is below requireApprovalAtOrAbove: nobody is asked for a class, it is allowed or denied")
+	}
+}
+
+// checkFactors warns of approvers who can never say yes.
+func (c *checker) checkFactors(key string, t *ApprovalToolsConfig) {
+	effective := slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool {
+		return slices.Contains(t.DisabledApprovers, f)
+	})
+	switch {
+	case len(effective) == 0:
+		c.warn(key+".allowedApprovers", "leaves no approver after disabledApprovers: whatever needs approval is denied")
+	case slices.Contains(effective, "llm_evaluation") && !t.Classifier.Enabled:
+		c.warn(key+".allowedApprovers", "names llm_evaluation, which never votes while the classifier is off")
+	}
+}
+
+func (c *checker) checkRouting(key string, cfg *Config) {
+	r := cfg.Approvals.Tools.Routing
+	if r.FallbackAfter < 0 || len(r.Fallback) > 0 && r.FallbackAfter == 0 {
+		c.mistake(key+".fallbackAfter", "must be longer than 0s")
+	}
+	distinct(c, key+".targets", r.Targets)
+	distinct(c, key+".fallback", r.Fallback)
+	on := map[string]bool{"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On()}
+	live := 0
+	count := func(list string, places []Place) {
+		for i, p := range places {
+			if on[p.Channel] {
+				live++
+				continue
+			}
+			c.warn(index(list, i), "%s is off: no card goes there", p.Channel)
+		}
+	}
+	count(key+".targets", r.Targets)
+	count(key+".fallback", r.Fallback)
+	if live == 0 && r.Mode != "session" {
+		c.warn(key+".targets", "no chat is configured that is on: only session chats get cards, and API, terminal and watch can decide")
+	}
+}
+
+// chatNames writes places for people.
+func chatNames(places []Place) string {
+	words := make([]string, len(places))
+	for i, p := range places {
+		words[i] = fmt.Sprint(p.Target)
+	}
+	return strings.Join(words, ", ")
+}

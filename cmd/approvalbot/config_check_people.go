@@ -1,0 +1,169 @@
+package main
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxTelegramID is above every id that Telegram gives out: it says 52 bits
+// suffice.
+const maxTelegramID = 1 << 52
+
+// noPerson holds the ids under which Telegram shows messages that nobody in
+// particular sent.
+var noPerson = map[ID]string{
+	"1087968824": "of anonymous group administrators",
+	"136817688":  "of channels that post in groups",
+	"777000":     "of Telegram itself",
+}
+
+func (c *checker) checkPeople(people []PersonConfig) {
+	names := make([]string, len(people))
+	owners := map[string]string{}
+	mine := func(key, account, name string, id ID) {
+		if id == "" {
+			return
+		}
+		if other, taken := owners[account+string(id)]; taken {
+			c.mistake(key, "belongs to %s already; one account is one person", other)
+			return
+		}
+		owners[account+string(id)] = name
+	}
+	for i, p := range people {
+		names[i] = p.Name
+		key := index("people", i)
+		if p.Telegram != "" {
+			c.telegramUser(key+".telegram", p.Telegram)
+			mine(key+".telegram", "telegram:", p.Name, p.Telegram)
+		}
+		if p.Discord != "" {
+			c.snowflake(key+".discord", p.Discord)
+			mine(key+".discord", "discord:", p.Name, p.Discord)
+		}
+		distinct(c, key+".roles", p.Roles)
+	}
+	c.names("people", "name", names)
+}
+
+// telegramUser takes the id of a single human: no group, no bot's or service's
+// id, nothing that Telegram could not have given out.
+func (c *checker) telegramUser(key string, id ID) {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	switch why, service := noPerson[id]; {
+	case service:
+		c.mistake(key, "is the id %s, never a person's", why)
+	case n < 0:
+		c.mistake(key, "is the id of a group or channel; only people may be listed here")
+	case err != nil || n == 0 || n > maxTelegramID:
+		c.mistake(key, "is no Telegram user id")
+	}
+}
+
+// snowflake takes an id of Discord.
+func (c *checker) snowflake(key string, id ID) {
+	if n, err := strconv.ParseInt(string(id), 10, 64); err != nil || n <= 0 || n == math.MaxInt64 {
+		c.mistake(key, "is no Discord id")
+	}
+}
+
+func (c *checker) checkChannels(ch ChannelsConfig) {
+	t, d := ch.Telegram, ch.Discord
+	c.channel("channels.telegram", t.On(), t.BotToken, t.APIURL)
+	c.channel("channels.discord", d.On(), d.BotToken, d.APIURL)
+	for i, id := range t.AllowedUserIDs {
+		c.telegramUser(index("channels.telegram.allowedUserIds", i), id)
+	}
+	for i, id := range d.AllowedUserIDs {
+		c.snowflake(index("channels.discord.allowedUserIds", i), id)
+	}
+	for i, id := range d.AllowedRoleIDs {
+		c.snowflake(index("channels.discord.allowedRoleIds", i), id)
+	}
+	distinct(c, "channels.telegram.allowedUserIds", t.AllowedUserIDs)
+	distinct(c, "channels.discord.allowedUserIds", d.AllowedUserIDs)
+	distinct(c, "channels.discord.allowedRoleIds", d.AllowedRoleIDs)
+	if t.On() && len(t.AllowedUserIDs) == 0 {
+		c.warn("channels.telegram.allowedUserIds", "is empty: nobody may decide on Telegram")
+	}
+	if d.On() && len(d.AllowedUserIDs) == 0 && len(d.AllowedRoleIDs) == 0 {
+		c.warn("channels.discord.allowedUserIds", "is empty, allowedRoleIds too: nobody may decide on Discord")
+	}
+}
+
+func (c *checker) channel(key string, on bool, token Secret, apiURL string) {
+	if !on {
+		if _, configured := c.places[key]; configured {
+			c.warn(key+".botToken", "is empty: this chat is off")
+		}
+	}
+	if strings.ContainsFunc(string(token), func(r rune) bool { return r <= ' ' || r > '~' || r == '/' }) {
+		c.mistake(key+".botToken", "is no bot token: it holds blanks or other letters than a token has")
+	}
+	if u := c.checkURL(key+".apiUrl", apiURL); u != nil && on && u.Scheme == "http" && !loopback(u.Hostname()) {
+		c.warn(key+".apiUrl", "is http: the bot token travels in the clear")
+	}
+}
+
+func (c *checker) checkTokens(tokens []TokenConfig, people []PersonConfig) {
+	names := make([]string, len(tokens))
+	secrets := map[Secret]int{}
+	for i, t := range tokens {
+		names[i] = t.Name
+		key := index("server.tokens", i)
+		c.tokenSecret(key+".token", t.Token)
+		if first, twice := secrets[t.Token]; twice && t.Token != "" {
+			c.mistake(key+".token", "is the same as that of %s", index("server.tokens", first))
+		} else {
+			secrets[t.Token] = i
+		}
+		if t.CallbackSecret != "" && len(t.CallbackSecret) < 16 {
+			c.mistake(key+".callbackSecret", "must be 16 characters or more")
+		}
+		c.tokenRights(key, t, people)
+	}
+	c.names("server.tokens", "name", names)
+	if len(tokens) == 0 {
+		c.warn("server.tokens", "is empty: nobody may ask")
+	}
+}
+
+func (c *checker) tokenSecret(key string, s Secret) {
+	switch {
+	case len(s) < 16:
+		c.mistake(key, "must be 16 characters or more; openssl rand -hex 32 makes a good one")
+	case len(s) > 512 || strings.ContainsFunc(string(s), func(r rune) bool { return r <= ' ' || r > '~' }):
+		c.mistake(key, "must be at most 512 visible ASCII characters without blanks")
+	}
+}
+
+func (c *checker) tokenRights(key string, t TokenConfig, people []PersonConfig) {
+	asks, decides := slices.Contains(t.Scopes, "approvals.request"), slices.Contains(t.Scopes, "operator.approvals")
+	if len(t.Scopes) == 0 {
+		c.mistake(key+".scopes", "must name what the token may do")
+	}
+	distinct(c, key+".scopes", t.Scopes)
+	distinct(c, key+".sessionChats", t.SessionChats)
+	switch {
+	case decides && t.Person == "":
+		c.warn(key, "has operator.approvals but no person: it may look, and cannot decide")
+	case decides && asks:
+		c.warn(key, "may both ask and decide; whoever holds it is one person and cannot decide what it asked")
+	}
+	if t.Person != "" && !name.MatchString(t.Person) {
+		c.mistake(key+".person", "must be a person's name")
+	} else if t.Person != "" && !slices.ContainsFunc(people, func(p PersonConfig) bool { return p.Name == t.Person }) {
+		c.warn(key+".person", "is not among people: this token is a person of its own")
+	}
+	if len(t.AgentID) > 256 {
+		c.mistake(key+".agentId", "must be at most 256 bytes")
+	}
+	for i, network := range t.CallbackAllow {
+		if _, err := netip.ParsePrefix(network); err != nil {
+			c.mistake(index(key+".callbackAllow", i), "must be a network such as 10.0.0.0/8")
+		}
+	}
+}

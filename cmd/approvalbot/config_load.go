@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+)
+
+// maxConfig is how much of a configuration file is read, in bytes.
+const maxConfig = 1 << 20
+
+// Load reads the configuration from path, or where findConfig finds it if path
+// is empty. env is the process environment (NAME=value); flags, by key path,
+// override both file and environment where they were given. The error is a
+// Mistakes with every mistake there is, or says why the file cannot be read.
+func Load(path string, env []string, flags map[string]*pflag.Flag) (Config, []Warning, error) {
+	vars := newEnviron(env)
+	path, err := findConfig(path, vars)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	text, err := readConfig(path)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	return parseConfig(path, text, vars, flags)
+}
+
+// findConfig gives the configuration file: the one that was named, by flag or by
+// APPROVALBOT_CONFIG, else approvalbot.yaml in the working directory, in the
+// user's configuration directory or in /etc/approvalbot.
+func findConfig(path string, env environ) (string, error) {
+	if path != "" {
+		return path, nil
+	}
+	if path = env["APPROVALBOT_CONFIG"]; path != "" {
+		return path, nil
+	}
+	v := viper.NewWithOptions(viper.KeyDelimiter("::"))
+	v.SetConfigName("approvalbot.yaml") // with the type set, the very name
+	v.SetConfigType("yaml")
+	v.AddConfigPath(".")
+	if dir := configHome(env); dir != "" {
+		v.AddConfigPath(dir)
+	}
+	v.AddConfigPath("/etc/approvalbot")
+	var none viper.ConfigFileNotFoundError
+	if err := v.ReadInConfig(); errors.As(err, &none) {
+		return "", errors.New("no configuration: name one with --config, or put approvalbot.yaml here (config.example.yaml shows every key)")
+	}
+	return v.ConfigFileUsed(), nil // what is wrong with its text is for the strict reader to say
+}
+
+// configHome is the user's directory for approvalbot's files, or empty.
+func configHome(env environ) string {
+	if dir := env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
+		return filepath.Join(dir, "approvalbot")
+	}
+	if home := env["HOME"]; filepath.IsAbs(home) {
+		return filepath.Join(home, ".config", "approvalbot")
+	}
+	return ""
+}
+
+func readConfig(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration %s cannot be read: %s", path, plainCause(err))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the configuration %s cannot be read: %s", path, plainCause(err))
+	case len(text) > maxConfig:
+		return nil, fmt.Errorf("the configuration %s is longer than %d bytes", path, maxConfig)
+	}
+	return text, nil
+}
+
+// plainCause says why a file cannot be read, without repeating its name.
+func plainCause(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// parseConfig is Load for a text that is at hand; file names it in mistakes.
+func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.Flag) (Config, []Warning, error) {
+	r := &report{file: file, places: map[string]place{}}
+	d := &decoder{report: r, env: env, override: map[*yaml.Node]string{}}
+	cfg := defaults()
+	if root, ok := d.parse(text); ok {
+		d.mergeOverrides(root, env, flags)
+		d.decode(root, reflect.ValueOf(&cfg).Elem(), spot{source: file})
+		if env["NODE_ENV"] == "production" {
+			cfg.Server.Production = true
+		}
+		(&checker{report: r}).check(&cfg, env)
+	}
+	r.sorted()
+	if len(r.mistakes) > 0 {
+		return Config{}, nil, r.mistakes
+	}
+	return cfg, r.warnings, nil
+}
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+
+// parse gives the document's root mapping, empty for an empty document.
+func (d *decoder) parse(text []byte) (*yaml.Node, bool) {
+	var doc, second yaml.Node
+	in := yaml.NewDecoder(strings.NewReader(string(text)))
+	err := in.Decode(&doc)
+	empty := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	switch {
+	case errors.Is(err, io.EOF):
+		return empty, true
+	case err != nil:
+		m := yamlLine.FindStringSubmatch(err.Error())
+		line, _ := strconv.Atoi(m[1])
+		d.mistakes = append(d.mistakes, Mistake{Text: "is not YAML: " + err.Error()[len(m[0]):], at: place{d.file, line}})
+		return nil, false
+	}
+	if err := in.Decode(&second); !errors.Is(err, io.EOF) {
+		d.mistake("", "must be one YAML document")
+		return nil, false
+	}
+	if len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null" {
+		return empty, true
+	}
+	return doc.Content[0], true
+}

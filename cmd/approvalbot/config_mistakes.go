@@ -1,0 +1,116 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// place is where a key stands: a file and its line, or the name of what
+// overrode it (an environment variable, a flag; line 0).
+type place struct {
+	source string
+	line   int
+}
+
+func (p place) String() string {
+	if p.line == 0 {
+		return p.source
+	}
+	return fmt.Sprintf("%s:%d", p.source, p.line)
+}
+
+// Mistake is one thing that is wrong with the configuration. It never carries a
+// configured value, only keys and what they must be.
+type Mistake struct {
+	Key  string // dotted path; empty for the file itself
+	Text string
+	at   place
+}
+
+// String gives the line that start-up and config check print:
+// file:line: key: what is wrong.
+func (m Mistake) String() string {
+	parts := []string{m.at.String()}
+	if m.Key != "" {
+		parts = append(parts, m.Key)
+	}
+	return strings.Join(append(parts, m.Text), ": ")
+}
+
+// Mistakes is every mistake of a configuration, one per line.
+type Mistakes []Mistake
+
+func (m Mistakes) Error() string {
+	lines := make([]string, len(m))
+	for i, one := range m {
+		lines[i] = one.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Warning is a mistake's mild sister: the configuration is taken as written.
+type Warning = Mistake
+
+// report collects mistakes and warnings, and knows where each key stands.
+type report struct {
+	file     string
+	places   map[string]place
+	mistakes Mistakes
+	warnings []Warning
+}
+
+// place gives where a key stands; for an omitted key, where the nearest key
+// around it stands.
+func (r *report) place(key string) place {
+	for k := key; k != ""; k = parent(k) {
+		if p, ok := r.places[k]; ok {
+			return p
+		}
+	}
+	return place{source: r.file}
+}
+
+func (r *report) mistake(key, format string, args ...any) {
+	r.mistakes = append(r.mistakes, Mistake{Key: key, Text: fmt.Sprintf(format, args...), at: r.place(key)})
+}
+
+func (r *report) warn(key, format string, args ...any) {
+	r.warnings = append(r.warnings, Warning{Key: key, Text: fmt.Sprintf(format, args...), at: r.place(key)})
+}
+
+// sorted puts mistakes and warnings into the order of the file, what was
+// overridden last.
+func (r *report) sorted() {
+	order := func(a, b Mistake) int {
+		return cmp.Or(
+			cmp.Compare(btoi(a.at.line == 0), btoi(b.at.line == 0)),
+			cmp.Compare(a.at.line, b.at.line),
+			strings.Compare(a.at.source, b.at.source),
+		)
+	}
+	slices.SortStableFunc(r.mistakes, order)
+	slices.SortStableFunc(r.warnings, order)
+}
+
+// join, index and parent build and take apart key paths: server.tokens[0].name.
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+
+func parent(path string) string {
+	return path[:max(0, strings.LastIndexAny(path, ".["))]
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,188 @@
+package core
+
+import "slices"
+
+// Approval is the request for one call, from creation to a final status. It is
+// a plain value: the store keeps it as JSON, the pure steps make new ones.
+// Deliveries live in rows of their own, which the dispatcher updates; they are
+// loaded with the approval and never written through it.
+type Approval struct {
+	Key     string `json:"key"`     // made by the server (UUID v4), never changes
+	Version int64  `json:"version"` // counts committed changes; the compare-and-swap
+	ID      string `json:"id"`      // what its owner calls it: Key, or the owner's own id
+	Code    string `json:"code"`    // what people call it: six Crockford base-32 characters
+	Owner   string `json:"owner"`   // the asking token's name
+
+	Status    Status   `json:"status"`
+	Decision  Decision `json:"decision,omitempty"`
+	Reason    string   `json:"reason,omitempty"`    // redacted
+	DecidedBy []string `json:"decidedBy,omitempty"` // "person:alice", "policy", "telegram:111"
+
+	ToolName    string      `json:"toolName"`
+	Summary     string      `json:"summary"` // redacted, escaped, cut; kept after the params are gone
+	Fingerprint string      `json:"fingerprint"`
+	Bind        *Bind       `json:"bind,omitempty"`
+	AgentID     string      `json:"agentId,omitempty"`
+	SessionKey  string      `json:"sessionKey,omitempty"`
+	Origin      *Target     `json:"origin,omitempty"`
+	Context     CallContext `json:"context,omitzero"`
+
+	Askers        []Requester `json:"askers,omitempty"` // whoever may not decide: the token's person, the stated requester, joiners
+	Requester     *Requester  `json:"requester,omitempty"`
+	Justification string      `json:"justification,omitempty"`
+	ActionSummary string      `json:"actionSummary,omitempty"`
+
+	Assessment Assessment `json:"assessment"`
+	Why        []string   `json:"why,omitempty"` // sentences for people, one per reason code that has one
+	PolicyHash string     `json:"policyHash"`
+	Rule       Rule       `json:"rule"`
+	Offers     []Decision `json:"offers,omitempty"`
+	Solo       bool       `json:"solo,omitempty"` // the asker may decide: selfApproval is solo
+
+	Votes   []Vote `json:"votes,omitempty"`
+	Reached bool   `json:"reached"`
+
+	CreatedAtMs  int64 `json:"createdAtMs"`
+	ExpiresAtMs  int64 `json:"expiresAtMs"`
+	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
+	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
+	ResolvedAtMs int64 `json:"resolvedAtMs,omitempty"`
+	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
+	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
+	RevokedAtMs  int64 `json:"revokedAtMs,omitempty"`
+
+	ClaimID      string  `json:"claimId,omitempty"`
+	Result       *Result `json:"result,omitempty"`
+	SupersededBy string  `json:"supersededBy,omitempty"` // code of the approval that replaced it
+
+	Deliveries []Delivery `json:"-"`
+}
+
+// Assessment is the judgement of a call's risk, as the adaptive-approval seed
+// has it.
+type Assessment struct {
+	RiskClass   RiskClass    `json:"riskClass"`
+	SideEffects []SideEffect `json:"sideEffects"`
+	Confidence  float64      `json:"confidence"` // 0 to 1
+	Source      string       `json:"source"`     // "static", "classifier", "hybrid"
+	ReasonCodes []string     `json:"reasonCodes"`
+}
+
+// Rule says whose yes an approval needs.
+type Rule struct {
+	Allowed       []Factor `json:"allowed"`
+	Disabled      []Factor `json:"disabled"`
+	Effective     []Factor `json:"effective"` // Allowed without Disabled
+	MinApprovals  int      `json:"minApprovals"`
+	RequiresHuman bool     `json:"requiresHuman"`
+}
+
+// Admits reports whether the factor may vote.
+func (r Rule) Admits(f Factor) bool { return slices.Contains(r.Effective, f) }
+
+// Vote is one approver's verdict.
+type Vote struct {
+	Approver    Factor   `json:"approverId"`
+	Verdict     Verdict  `json:"verdict"`
+	Decision    Decision `json:"decision,omitempty"`
+	Voter       *Voter   `json:"voter,omitempty"` // people only
+	Reason      string   `json:"reason,omitempty"`
+	ReasonCodes []string `json:"reasonCodes,omitempty"`
+	Confidence  float64  `json:"confidence,omitempty"`
+	DecidedAtMs int64    `json:"decidedAtMs"`
+}
+
+// Voter is who gave a vote: an account on a channel, and the configured person
+// behind it, if any. UserID is a token's name on channel "api".
+type Voter struct {
+	Person  string   `json:"person,omitempty"`
+	Channel string   `json:"channel"`
+	UserID  string   `json:"userId"`
+	Roles   []string `json:"roles,omitempty"` // Discord role ids at the time of the tap
+}
+
+// Name is the voter as DecidedBy and cards write it: the person where known,
+// else the account. One name is one vote.
+func (v Voter) Name() string {
+	if v.Person != "" {
+		return "person:" + v.Person
+	}
+	return v.Channel + ":" + v.UserID
+}
+
+// Result is what the owner says about the execution.
+type Result struct {
+	Status   string `json:"status"` // "succeeded" or "failed"
+	Summary  string `json:"summary,omitempty"`
+	ExitCode *int   `json:"exitCode,omitempty"`
+	AtMs     int64  `json:"atMs"`
+}
+
+// DeliveryKind says what a delivery puts into a chat.
+type DeliveryKind string
+
+// The kinds. Only a card has buttons and is edited later.
+const (
+	CardDelivery      DeliveryKind = "card"
+	OutcomeDelivery   DeliveryKind = "outcome"   // how it ended, where no card shows it
+	ResultDelivery    DeliveryKind = "result"    // how the execution went, where no card shows it
+	UnreachedDelivery DeliveryKind = "unreached" // nobody could be asked
+	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
+)
+
+// DeliveryState is how far a delivery is.
+type DeliveryState string
+
+// The delivery states. A settled card shows the outcome.
+const (
+	Queued  DeliveryState = "queued"
+	Sent    DeliveryState = "sent"
+	Failed  DeliveryState = "failed"
+	Settled DeliveryState = "settled"
+)
+
+// Delivery is one message of an approval at one place.
+type Delivery struct {
+	ID           string // UUID
+	Key          string // the approval's
+	Kind         DeliveryKind
+	Target       Target
+	State        DeliveryState
+	MessageID    string // the platform's, empty until known
+	ReplyTo      string // message to answer, or empty
+	ForUser      string // ReasonDelivery: whom it asks
+	Attached     bool   // the payload's file stands in that chat
+	Shown        bool   // everything that would run stands in that chat: votes from there may allow
+	CannotAttach bool   // the chat refuses files for good: its card may only deny
+	Fallback     bool
+	Error        string // why the last try failed, safe to show
+	Attempts     int
+	DueMs        int64 // when it wants work; 0: nothing to do
+	Revision     int64 // raised by every redraw
+	Rank         int   // more urgent first: the risk class
+	CreatedMs    int64
+}
+
+// shownIn reports whether a card stands in the chat (any thread of it) and
+// everything that would run was delivered there.
+func (a Approval) shownIn(chat Target) bool {
+	for _, d := range a.Deliveries {
+		if d.Kind == CardDelivery && d.Shown && d.Target.Chat() == chat.Normal().Chat() {
+			return true
+		}
+	}
+	return false
+}
+
+// Final reports whether the approval has ended.
+func (a Approval) Final() bool { return a.Status.Final() }
+
+// clone copies what a step may change in place.
+func (a Approval) clone() Approval {
+	a.Votes = slices.Clone(a.Votes)
+	a.Askers = slices.Clone(a.Askers)
+	a.DecidedBy = slices.Clone(a.DecidedBy)
+	a.Assessment.ReasonCodes = slices.Clone(a.Assessment.ReasonCodes)
+	a.Why = slices.Clone(a.Why)
+	return a
+}

@@ -1,0 +1,118 @@
+package core
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+)
+
+// Call is one tool invocation that a program asks for, with what it says about
+// it. Only ToolName, Params and Bind are what runs; all else is context, and
+// context may only make the answer stricter.
+type Call struct {
+	ToolName string
+	Params   json.RawMessage // a JSON object, exactly as sent
+	Bind     *Bind
+
+	ID            string // the owner's own id for the approval, or empty
+	AgentID       string
+	SessionKey    string
+	Origin        *Target    // the chat the session lives in
+	Requester     *Requester // the human who asked the agent
+	Justification string     // the asker's words, shown as a claim
+	ActionSummary string     // the asker's words, shown as a claim
+	Context       CallContext
+	TimeoutMs     int64 // 0: the configured default
+	Supersedes    string
+}
+
+// Bind ties an approval to where the call runs. It is part of the fingerprint.
+type Bind struct {
+	Workdir string `json:"workdir,omitempty"`
+	Host    string `json:"host,omitempty"`
+	EnvHash string `json:"envHash,omitempty"`
+}
+
+// Requester is the human who asked the agent: an account on a channel, or a
+// configured person.
+type Requester struct {
+	Channel string `json:"channel,omitempty"`
+	UserID  string `json:"userId,omitempty"`
+	Person  string `json:"person,omitempty"`
+}
+
+// CallContext is what the asker's runtime knows about a call. Nothing in it can
+// loosen a judgement.
+type CallContext struct {
+	Provider        string `json:"provider,omitempty"`
+	Model           string `json:"model,omitempty"`
+	Group           string `json:"group,omitempty"`
+	Sandboxed       bool   `json:"sandboxed,omitempty"`
+	Subagent        bool   `json:"subagent,omitempty"`
+	ToolDescription string `json:"toolDescription,omitempty"`
+}
+
+// Limits on what a caller sends, in bytes unless named otherwise.
+const (
+	MaxParams        = 256 << 10
+	maxToolName      = 128
+	maxName          = 256 // agentId, sessionKey, context fields
+	maxWords         = 2000
+	maxDescription   = 4000
+	maxShellLine     = 128 << 10
+	maxResultSummary = 2000
+	maxReason        = 500 // characters
+)
+
+var (
+	idPattern   = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+	toolPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
+)
+
+// ValidID reports whether s may be a caller's own id.
+func ValidID(s string) bool { return idPattern.MatchString(s) && s != "." && s != ".." }
+
+// validate names every wrong field of the call. Params are checked by Canonical
+// and, for exec, by ParseExec.
+func (c Call) validate() []FieldError {
+	var bad []FieldError
+	check := func(ok bool, field, problem string) {
+		if !ok {
+			bad = append(bad, FieldError{field, problem})
+		}
+	}
+	check(toolPattern.MatchString(c.ToolName), "toolName",
+		"must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit")
+	check(c.ID == "" || ValidID(c.ID), "id", `must be 1 to 128 of A-Z a-z 0-9 . _ : - and not "." or ".."`)
+	check(len(c.Params) > 0, "params", "is required and must be a JSON object")
+	check(c.TimeoutMs >= 0, "timeoutMs", "must be a positive number of milliseconds")
+	text := func(s, field string, limit int) {
+		check(len(s) <= limit && utf8.ValidString(s), field, "is too long")
+	}
+	text(c.AgentID, "agentId", maxName)
+	text(c.SessionKey, "sessionKey", maxName)
+	text(c.Justification, "justification", maxWords)
+	text(c.ActionSummary, "actionSummary", maxWords)
+	text(c.Context.Provider, "context.provider", maxName)
+	text(c.Context.Model, "context.model", maxName)
+	text(c.Context.Group, "context.group", maxName)
+	text(c.Context.ToolDescription, "context.toolDescription", maxDescription)
+	if b := c.Bind; b != nil {
+		text(b.Workdir, "bind.workdir", 4096)
+		text(b.Host, "bind.host", maxName)
+		text(b.EnvHash, "bind.envHash", maxName)
+	}
+	if r := c.Requester; r != nil {
+		byAccount := r.Channel != "" && r.UserID != "" && r.Person == ""
+		byPerson := r.Channel == "" && r.UserID == "" && r.Person != ""
+		check(byAccount || byPerson, "requester", "must be {channel, userId} or {person}")
+		check(!byAccount || slices.Contains([]string{"telegram", "discord"}, r.Channel) && decimal(r.UserID),
+			"requester.userId", "must be a numeric id on telegram or discord")
+	}
+	if o := c.Origin; o != nil {
+		check(o.Normal().Validate() == nil, "origin", "must be {channel, to, threadId?} with numeric ids")
+	}
+	check(c.Supersedes == "" || ValidID(c.Supersedes), "supersedes", "must be an approval's id")
+	return bad
+}

@@ -1,0 +1,142 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Change is what one step leaves behind. The store commits it whole, in one
+// transaction, or not at all; what is empty costs nothing.
+type Change struct {
+	Approval   Approval    // the new state; the store raises Version
+	New        bool        // Approval is to be inserted, not updated
+	Aliases    []string    // further ids under which its owner finds it
+	Events     []Event     // appended to the log, in order
+	Seal       []byte      // canonical call to keep sealed
+	Unseal     bool        // delete the sealed call
+	Deliveries []Delivery  // new deliveries
+	Redraw     bool        // every card of it wants to be edited to the new state
+	Handled    *InboundRef // the platform update that caused it: handled once this is committed
+	Unchanged  bool        // Approval is not to be written: the step found its work done
+	Refusal    *Error      // what the caller is told although the change is committed
+}
+
+// Event is an entry of the hash-chained log. Data never carries raw params.
+type Event struct {
+	Seq   int64           `json:"seq"` // given by the store, ascending without a gap that a reader could miss
+	AtMs  int64           `json:"atMs"`
+	Type  EventType       `json:"type"`
+	Key   string          `json:"key,omitempty"`   // the approval's
+	Owner string          `json:"owner,omitempty"` // who else may see it
+	Data  json.RawMessage `json:"data"`
+}
+
+// InboundRef names a stored platform update.
+type InboundRef struct {
+	Source string // channel and bot, e.g. "telegram:123456"
+	ID     int64  // the platform's update id
+}
+
+// Inbound is a platform update, stored before it is confirmed to the platform.
+type Inbound struct {
+	InboundRef
+	Body       []byte // as the platform sent it
+	ReceivedMs int64
+	Waited     bool // it waited on the platform while the desk was down
+}
+
+// Store keeps everything. Create and Update run fn inside the transaction that
+// commits its Change; fn is pure and quick and may run more than once. An error
+// from fn rolls everything of it back and is returned as it is.
+type Store interface {
+	// Create looks up what the new approval could collide with, calls fn with
+	// it, and commits all returned changes together.
+	Create(ctx context.Context, look Lookup, fn func(Found) ([]Change, error)) error
+	// Update loads one approval by key, calls fn with it, and commits the
+	// change. CodeNotFound when there is none.
+	Update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error)
+	// Append adds events to the log and marks handled (if not nil), without
+	// changing any approval.
+	Append(ctx context.Context, handled *InboundRef, events ...Event) error
+	// Sealed gives the canonical call that was sealed under key, or
+	// CodeRetryDataGone when it was deleted.
+	Sealed(ctx context.Context, key string) ([]byte, error)
+
+	// Get gives one approval by its key, with deliveries.
+	Get(ctx context.Context, key string) (Approval, error)
+	// Keys finds approvals by one of the names that people and owners use.
+	Keys(ctx context.Context, q NameQuery) ([]Named, error)
+	// List gives approvals newest first.
+	List(ctx context.Context, f Filter) (Page, error)
+	// Due gives the keys of at most limit pending approvals whose timer (expiry
+	// or fallback) is at or before now, earliest first, and the time of the next
+	// one after that (0: none).
+	Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error)
+}
+
+// Lookup says what a new approval could collide with.
+type Lookup struct {
+	Owner       string
+	ID          string // the owner's own id, or empty
+	Fingerprint string
+	AgentID     string
+	SessionKey  string // empty: no de-duplication
+	Supersedes  string // an id of the same owner, or empty
+	Code        string // proposed; Found.CodeTaken says whether it is free
+}
+
+// Found is what Lookup found.
+type Found struct {
+	ByID       *Approval // the owner's approval of that id, whatever its status
+	Same       *Approval // the pending one with the same fingerprint, owner, agent and session
+	Superseded *Approval // the owner's approval named by Supersedes
+	CodeTaken  bool      // Code belongs to a pending approval, or to one of the last 30 days
+	Pending    int       // how many of the owner's approvals are pending
+}
+
+// NameQuery looks approvals up by name; every field that is set adds matches.
+type NameQuery struct {
+	Owner  string // with ID: only that owner's
+	ID     string // exact id or alias
+	Code   string // exact code, upper-case
+	Prefix string // prefix of a server-made id that its owner did not replace
+}
+
+// Named is one match of a NameQuery.
+type Named struct {
+	Key    string
+	Status Status
+	By     string // "id", "code" or "prefix"
+}
+
+// Filter selects approvals for a listing. Empty fields select everything.
+type Filter struct {
+	Owner      string
+	Status     Status
+	AgentID    string
+	SessionKey string
+	ToolName   string
+	Limit      int    // 1 to 200
+	Cursor     string // Page.Next of the page before
+}
+
+// Page is one page of a listing.
+type Page struct {
+	Items []Approval
+	Next  string // empty: this was the last
+}
+
+// Router says where a new approval's cards go. Targets are normal and distinct.
+type Router interface {
+	Route(a Approval) Routes
+	// Names reports whether the operator configured that place as a target.
+	Names(place Target) bool
+}
+
+// Routes is where cards go at once, and where they go when none of those could
+// be delivered within FallbackAfterMs.
+type Routes struct {
+	Targets         []Target
+	Fallback        []Target
+	FallbackAfterMs int64
+}

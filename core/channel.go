@@ -1,0 +1,48 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// Channel is one chat platform, as the dispatcher sees it. Targets are of that
+// channel and normal. Every method gives a *DeliveryError when the platform said
+// what to do; any other error is taken as passing and tried again later.
+type Channel interface {
+	// Post sends a card or a text and gives the platform's message id. A post
+	// that failed may have arrived all the same: platforms without idempotency
+	// keys cannot tell.
+	Post(ctx context.Context, to Target, p Posting) (messageID string, err error)
+	// Edit draws an existing card anew. An edit that changes nothing is no error.
+	Edit(ctx context.Context, to Target, messageID string, card Card) error
+	// Attach sends the file that holds a payload too long for its card.
+	Attach(ctx context.Context, to Target, f File) error
+}
+
+// Posting is one message to a chat: a card, or a text.
+type Posting struct {
+	Card    *Card
+	Text    string
+	ReplyTo string // message id to answer, or empty; a deleted one is no error
+	ForUser string // platform user id who is asked for a reply, or empty
+	Nonce   string // the same for every try of the same message, at most 25 characters, for platforms that know such a thing
+}
+
+// DeliveryError is a platform's refusal in the dispatcher's words. The message
+// is safe to show and holds no secret.
+type DeliveryError struct {
+	Message     string
+	RetryAfter  time.Duration // above 0: the platform asks this chat to wait so long
+	Gone        bool          // this chat cannot be posted to; no further tries
+	MessageGone bool          // Edit: the message is no longer there; nothing is left to do
+	NoFiles     bool          // Attach: the chat takes no files, but may take messages
+	Moved       *Target       // the chat lives elsewhere now (Telegram's supergroup migration)
+}
+
+func (e *DeliveryError) Error() string { return e.Message }
+
+// ChannelState is what /readyz says of a chat.
+type ChannelState struct {
+	Up     bool   `json:"up"`
+	Detail string `json:"detail,omitempty"` // what is wrong and the way out, without secrets
+}

@@ -1,0 +1,17 @@
+package core
+
+// Delivered is what became of one try at a delivery.
+type Delivered struct {
+	ID           string // the delivery's
+	Key          string // the approval's
+	Revision     int64  // that was drawn; if the row's is newer by now, the delivery stays due at once
+	State        DeliveryState
+	MessageID    string // the platform's; empty keeps what is known
+	Attached     bool   // as it now stands in the chat, likewise the next two
+	CannotAttach bool
+	Shown        bool
+	Error        string // safe to show
+	Attempts     int
+	DueMs        int64   // next try; 0: nothing to do
+	MovedTo      *Target // the platform says the chat lives elsewhere now
+}

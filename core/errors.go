@@ -1,0 +1,93 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Code is the stable name of a refusal. The HTTP API sends it as it stands;
+// chats turn it into a sentence.
+type Code string
+
+// The codes of the contract.
+const (
+	CodeMalformed           Code = "malformed"
+	CodeUnauthorized        Code = "unauthorized"
+	CodeForbidden           Code = "forbidden"
+	CodeNotAnApprover       Code = "not_an_approver"
+	CodeSelfApproval        Code = "self_approval"
+	CodeOriginNotAllowed    Code = "origin_not_allowed"
+	CodeNotFound            Code = "not_found"
+	CodeAlreadyResolved     Code = "already_resolved"
+	CodeNotClaimable        Code = "not_claimable"
+	CodeIDConflict          Code = "id_conflict"
+	CodeAmbiguousID         Code = "ambiguous_id"
+	CodeFingerprintMismatch Code = "fingerprint_mismatch"
+	CodeAlreadyUsed         Code = "already_used"
+	CodeDecisionNotOffered  Code = "decision_not_offered"
+	CodeUnseenPayload       Code = "unseen_payload"
+	CodeRetryDataGone       Code = "retry_data_gone"
+	CodePayloadTooLarge     Code = "payload_too_large"
+	CodeInvalidRequest      Code = "invalid_request"
+	CodeRateLimited         Code = "rate_limited"
+	CodeUnavailable         Code = "unavailable"
+	CodeApprovalsDisabled   Code = "approvals_disabled"
+)
+
+// Why a claim was refused, in [Error.Why] beside CodeNotClaimable.
+const (
+	WhyPending = "pending"
+	WhyDenied  = "denied"
+	WhyLate    = "late"
+	WhyRevoked = "revoked"
+	WhyPolicy  = "policy"
+)
+
+// FieldError names one wrong field of a request and what is wrong with it. It
+// never carries the value.
+type FieldError struct {
+	Field   string `json:"field"`   // dotted path, as in the request
+	Problem string `json:"problem"` // what it must be
+}
+
+// Error is a refusal: safe to show to whoever asked, one sentence, nothing
+// internal in it.
+type Error struct {
+	Code    Code
+	Message string
+	Why     string       // CodeNotClaimable only: one of the Why words
+	Fields  []FieldError // CodeInvalidRequest only
+}
+
+// Error gives the sentence.
+func (e *Error) Error() string { return e.Message }
+
+// refuse makes an Error with a formatted sentence.
+func refuse(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Refuse makes an Error for the boundaries, which have refusals of their own
+// (a bad token, a body too large).
+func Refuse(code Code, format string, args ...any) *Error { return refuse(code, format, args...) }
+
+// Invalid makes the CodeInvalidRequest error that names every wrong field.
+func Invalid(fields ...FieldError) *Error {
+	words := make([]string, len(fields))
+	for i, f := range fields {
+		words[i] = f.Field + " " + f.Problem
+	}
+	return &Error{Code: CodeInvalidRequest, Message: strings.Join(words, "; "), Fields: fields}
+}
+
+// CodeOf gives the code of an Error anywhere in err's chain, and "" for nil and
+// for errors that are no refusals (those are faults of the desk: a boundary
+// answers CodeUnavailable and logs them).
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}

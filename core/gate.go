@@ -1,0 +1,508 @@
+package core
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Caller is an authenticated API token. What it may do comes from the
+// configuration, never from what a client claims.
+type Caller struct {
+	Token        string // its name: the owner of what it asks
+	Person       string // who stands behind it, or empty
+	AgentID      string // forced on every call it asks, if set
+	SessionChats []Target
+	MaxPending   int // 0: no limit
+
+	MayRequest bool // approvals.request
+	MayDecide  bool // operator.approvals
+	MayAudit   bool // operator.audit
+	MayAdmin   bool // operator.admin
+}
+
+// Rules is what the operator configured, as one immutable snapshot.
+type Rules struct {
+	Enabled      bool
+	Policy       Policy
+	People       *Directory
+	Router       Router
+	Solo         bool  // selfApproval: solo
+	Clamp        bool  // clampMinApprovals
+	TimeoutMs    int64 // default life of a pending approval
+	MaxTimeoutMs int64
+}
+
+// Gate is the one door to every step of an approval. Who is calling is an
+// argument of each method; authority is checked here, and what is refused is on
+// record. Safe for concurrent use.
+type Gate struct {
+	store Store
+	rules atomic.Pointer[Rules]
+	log   *slog.Logger
+	waits waitlist
+	after []func(Change)
+}
+
+// NewGate makes a Gate. after is called for every committed change, in the
+// caller's goroutine, and must be quick: it wakes the dispatcher and counts.
+func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
+	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}}
+	g.rules.Store(&rules)
+	return g
+}
+
+// Use makes another snapshot of the rules count from now on.
+func (g *Gate) Use(rules Rules) { g.rules.Store(&rules) }
+
+// Rules gives the snapshot in force.
+func (g *Gate) Rules() Rules { return *g.rules.Load() }
+
+// Vote counts one person's ballot on the approval of that key. The approval is
+// as it stands after the ballot. A refused ballot (not_an_approver,
+// self_approval, decision_not_offered, unseen_payload, already_resolved) is on
+// record and comes with the approval, so that the voter can be told how it ended.
+func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error) {
+	adopted, err := g.adopt(ctx, key, b)
+	if err != nil {
+		return Approval{}, err
+	}
+	return g.update(ctx, key, func(a Approval) (Change, error) {
+		return a.vote(b, adopted, g.rules.Load().People, nowMs()), nil
+	})
+}
+
+// adopt makes the delivery for a tapped card whose id was lost in a crash or a
+// cut connection. It holds only in a chat that was to get a card of that
+// approval. Since allows are on a card only after everything that would run was
+// delivered there, the card counts as shown exactly when its chat has all of it.
+func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, error) {
+	if b.Card == "" || b.Chat == nil {
+		return nil, nil
+	}
+	a, err := g.store.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	card := Delivery{}
+	for _, d := range a.Deliveries {
+		if d.Kind == CardDelivery && d.Target.Chat() == b.Chat.Normal().Chat() {
+			card.Attached = card.Attached || d.Attached
+			card.Key = a.Key
+		}
+	}
+	if card.Key == "" {
+		return nil, refuse(CodeNotFound, "This card does not belong to this chat.")
+	}
+	facts, err := g.Payload(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	now := nowMs()
+	attached := card.Attached
+	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
+	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
+	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown
+	return []Delivery{card}, nil
+}
+
+// VoteAs is Vote for an API token's person. The whole call is in every answer
+// that such a token gets, so its vote counts as seen.
+func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, reason string) (Approval, error) {
+	if !who.MayDecide || who.Person == "" {
+		return Approval{}, refuse(CodeForbidden, "This token may not decide: it needs the scope operator.approvals and a person.")
+	}
+	key, err := g.Resolve(ctx, who, ref)
+	if err != nil {
+		return Approval{}, err
+	}
+	if d != Deny && !d.Allows() {
+		return Approval{}, Invalid(FieldError{"decision", "must be allow-once, allow-session, allow-always or deny"})
+	}
+	return g.Vote(ctx, key, Ballot{
+		Voter: Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, ReceivedMs: nowMs(),
+	})
+}
+
+// Withdraw ends a pending approval for its owner; doing it again is fine.
+func (g *Gate) Withdraw(ctx context.Context, who Caller, id, reason string) (Approval, error) {
+	key, err := g.own(ctx, who, id)
+	if err != nil {
+		return Approval{}, err
+	}
+	return g.update(ctx, key, func(a Approval) (Change, error) {
+		switch {
+		case a.Status == Withdrawn:
+			return Change{Approval: a, Unchanged: true}, nil
+		case a.Final():
+			return Change{}, a.ended()
+		}
+		return a.withdraw("token:"+who.Token, reason, nowMs()), nil
+	})
+}
+
+// Claimed is an approved call, handed out: the very bytes that were approved.
+type Claimed struct {
+	Approval Approval
+	ToolName string
+	Params   []byte // canonical JSON
+}
+
+// Claim hands an approved call to its owner, once and in time. Policy is asked
+// again with the stored call: what it now denies is not handed out.
+func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) (Claimed, error) {
+	if len(in.ClaimID) > 128 {
+		return Claimed{}, Invalid(FieldError{"claimId", "must be at most 128 bytes"})
+	}
+	key, err := g.own(ctx, who, id)
+	if err != nil {
+		return Claimed{}, err
+	}
+	a, err := g.store.Get(ctx, key)
+	if err != nil {
+		return Claimed{}, err
+	}
+	sealed, errSealed := g.store.Sealed(ctx, key)
+	denies := ""
+	if errSealed == nil && a.Status == Approved {
+		denies = g.rejudge(ctx, a, sealed)
+	}
+	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
+		c, err := a.claim(in, sealed, denies, nowMs())
+		if err == nil && errSealed != nil {
+			return Change{}, errSealed
+		}
+		return c, err
+	})
+	if err != nil {
+		return Claimed{}, err
+	}
+	tool, params, _, err := Open(sealed)
+	return Claimed{Approval: a, ToolName: tool, Params: params}, err
+}
+
+// rejudge asks policy about a stored call again and gives its reason to refuse.
+func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte) string {
+	rules := g.rules.Load()
+	tool, params, bind, err := Open(sealed)
+	if err != nil || !rules.Enabled {
+		return "approvals are disabled or the call cannot be read"
+	}
+	j := rules.Policy.Judge(ctx, Call{ToolName: tool, Params: params, Bind: bind, AgentID: a.AgentID,
+		SessionKey: a.SessionKey, Origin: a.Origin, Requester: a.Requester, Context: a.Context})
+	if j.Outcome == OutcomeAllow || j.Outcome == OutcomeAsk {
+		return ""
+	}
+	return j.Reason
+}
+
+// Revoke takes an approved, unclaimed approval back.
+func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (Approval, error) {
+	if !who.MayDecide {
+		return Approval{}, refuse(CodeForbidden, "This token may not revoke: it needs the scope operator.approvals.")
+	}
+	key, err := g.Resolve(ctx, who, ref)
+	if err != nil {
+		return Approval{}, err
+	}
+	by := "token:" + who.Token
+	if who.Person != "" {
+		by = "person:" + who.Person
+	}
+	return g.update(ctx, key, func(a Approval) (Change, error) { return a.revoke(by, reason, nowMs()) })
+}
+
+// Report stores the owner's word on how the execution went, once, after the claim.
+func (g *Gate) Report(ctx context.Context, who Caller, id string, r Result) (Approval, error) {
+	if r.Status != "succeeded" && r.Status != "failed" {
+		return Approval{}, Invalid(FieldError{"status", "must be succeeded or failed"})
+	}
+	key, err := g.own(ctx, who, id)
+	if err != nil {
+		return Approval{}, err
+	}
+	return g.update(ctx, key, func(a Approval) (Change, error) { return a.report(r, nowMs()) })
+}
+
+// AddReason attaches a reason to the deny that this voter gave before.
+func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string, handled *InboundRef) (Approval, error) {
+	return g.update(ctx, key, func(a Approval) (Change, error) {
+		c, err := a.addReason(g.rules.Load().People.Identify(v), reason, nowMs())
+		c.Handled = handled
+		return c, err
+	})
+}
+
+// Tick does what time asks of one approval: expiry, fallback targets, the word
+// that nobody could be asked.
+func (g *Gate) Tick(ctx context.Context, key string) error {
+	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
+		return a.tick(g.rules.Load().Router.Route(a), nowMs()), nil
+	})
+	return err
+}
+
+// Show posts the card of an approval into a chat where none stands yet, or
+// draws it there again.
+func (g *Gate) Show(ctx context.Context, key string, place Target, handled *InboundRef) (Approval, error) {
+	return g.update(ctx, key, func(a Approval) (Change, error) {
+		c := Change{Approval: a, Unchanged: true, Handled: handled}
+		for _, d := range a.Deliveries {
+			if d.Kind == CardDelivery && d.Target.Normal() == place.Normal() && d.State != Failed {
+				return c, nil
+			}
+		}
+		c.Unchanged = false
+		c.Deliveries = []Delivery{a.delivery(CardDelivery, place.Normal(), nowMs())}
+		return c, nil
+	})
+}
+
+// AskReason posts the question for a deny's reason to one person in a chat.
+func (g *Gate) AskReason(ctx context.Context, key string, place Target, replyTo, userID string) error {
+	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
+		d := a.delivery(ReasonDelivery, place.Normal(), nowMs())
+		d.ReplyTo, d.ForUser = replyTo, userID
+		for _, old := range a.Deliveries {
+			if old.Kind == ReasonDelivery && old.Target == d.Target && old.ForUser == userID {
+				return Change{Approval: a, Unchanged: true}, nil
+			}
+		}
+		return Change{Approval: a, Deliveries: []Delivery{d}}, nil
+	})
+	return err
+}
+
+// Refused puts an attempt that never reached an approval on record (a forged
+// payload, a stranger's listing) and marks its platform update handled.
+func (g *Gate) Refused(ctx context.Context, v Voter, what string, handled *InboundRef) error {
+	a := Approval{}
+	return g.store.Append(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: g.rules.Load().People.Identify(v).Name()}))
+}
+
+// Handled marks a platform update done that changed nothing.
+func (g *Gate) Handled(ctx context.Context, ref InboundRef) error {
+	return g.store.Append(ctx, &ref)
+}
+
+// update is the one way to change an existing approval.
+func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error) {
+	var last Change
+	a, err := g.store.Update(ctx, key, func(a Approval) (Change, error) {
+		c, err := fn(a)
+		last = c
+		return c, err
+	})
+	if err != nil {
+		return a, err
+	}
+	last.Approval = a
+	g.committed(last)
+	if last.Refusal != nil {
+		return a, last.Refusal
+	}
+	return a, nil
+}
+
+func (g *Gate) committed(c Change) {
+	if !c.Unchanged {
+		g.waits.wake(c.Approval.Key)
+	}
+	for _, f := range g.after {
+		f(c)
+	}
+}
+
+// Get gives one approval: to its owner by its own id, to operators by id, code
+// or prefix.
+func (g *Gate) Get(ctx context.Context, who Caller, ref string) (Approval, error) {
+	key, err := g.Resolve(ctx, who, ref)
+	if err != nil {
+		return Approval{}, err
+	}
+	return g.store.Get(ctx, key)
+}
+
+// ByKey gives one approval by its key, for parts of the desk itself.
+func (g *Gate) ByKey(ctx context.Context, key string) (Approval, error) { return g.store.Get(ctx, key) }
+
+// List gives approvals newest first: all of them to operators, its own to an
+// asker. A reader for neither gets CodeForbidden.
+func (g *Gate) List(ctx context.Context, who Caller, f Filter) (Page, error) {
+	if !who.MayDecide {
+		if !who.MayRequest {
+			return Page{}, refuse(CodeForbidden, "This token may not list approvals.")
+		}
+		f.Owner = who.Token
+	}
+	return g.store.List(ctx, f)
+}
+
+// PendingCards lists pending approvals for people in chats, newest first.
+func (g *Gate) PendingCards(ctx context.Context, limit int) ([]Approval, error) {
+	page, err := g.store.List(ctx, Filter{Status: Pending, Limit: limit})
+	return page.Items, err
+}
+
+// Wait blocks until the approval has ended or ctx is done, and gives it as it
+// then stands. Only a failing store is an error.
+func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
+	changed, stop := g.waits.join(key)
+	defer stop()
+	for {
+		a, err := g.store.Get(context.WithoutCancel(ctx), key)
+		if err != nil || a.Final() {
+			return a, err
+		}
+		select {
+		case <-changed.ch():
+		case <-ctx.Done():
+			return g.store.Get(context.WithoutCancel(ctx), key)
+		}
+	}
+}
+
+// Payload gives the whole call as people see it: redacted and escaped. Empty
+// when the params are gone.
+func (g *Gate) Payload(ctx context.Context, key string) ([]Fact, error) {
+	sealed, err := g.store.Sealed(ctx, key)
+	if CodeOf(err) == CodeRetryDataGone {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return payload(sealed)
+}
+
+// Draw says what a delivery should show now.
+func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
+	a, err := g.store.Get(ctx, d.Key)
+	if err != nil {
+		return Drawing{}, err
+	}
+	var facts []Fact
+	if !a.Final() {
+		if facts, err = g.Payload(ctx, a.Key); err != nil {
+			return Drawing{}, err
+		}
+	}
+	return a.draw(d, facts, g.rules.Load().People), nil
+}
+
+// Resolve finds the key behind a reference. An owner's own id matches exactly.
+// Operators may use an id, a code, or a server id's prefix of eight or more
+// characters; a reference that fits more than one approval is CodeAmbiguousID.
+func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, error) {
+	if !who.MayDecide {
+		return g.own(ctx, who, ref)
+	}
+	code := ""
+	if len(ref) == codeLength {
+		code = strings.ToUpper(ref)
+	}
+	exact, err := g.store.Keys(ctx, NameQuery{ID: ref, Code: code})
+	if err != nil {
+		return "", err
+	}
+	if len(exact) == 0 && len(ref) >= 8 {
+		if exact, err = g.store.Keys(ctx, NameQuery{Prefix: strings.ToLower(ref)}); err != nil {
+			return "", err
+		}
+	}
+	return only(exact, ref)
+}
+
+// ByCode finds the approval that people mean by a code: the pending one, else
+// the newest of that code.
+func (g *Gate) ByCode(ctx context.Context, code string) (Approval, error) {
+	found, err := g.store.Keys(ctx, NameQuery{Code: strings.ToUpper(code)})
+	if err != nil {
+		return Approval{}, err
+	}
+	if len(found) == 0 {
+		return Approval{}, notFound(code)
+	}
+	return g.store.Get(ctx, found[0].Key)
+}
+
+// own finds the key behind an owner's own id.
+func (g *Gate) own(ctx context.Context, who Caller, id string) (string, error) {
+	if !who.MayRequest && !who.MayDecide {
+		return "", refuse(CodeForbidden, "This token has no scope for approvals.")
+	}
+	found, err := g.store.Keys(ctx, NameQuery{Owner: who.Token, ID: id})
+	if err != nil {
+		return "", err
+	}
+	return only(found, id)
+}
+
+func only(found []Named, ref string) (string, error) {
+	keys := map[string]bool{}
+	for _, n := range found {
+		keys[n.Key] = true
+	}
+	switch len(keys) {
+	case 0:
+		return "", notFound(ref)
+	case 1:
+		return found[0].Key, nil
+	}
+	return "", refuse(CodeAmbiguousID, "More than one approval fits that; use the full id or the code.")
+}
+
+func notFound(string) *Error {
+	return refuse(CodeNotFound, "There is no such approval.")
+}
+
+func nowMs() int64 { return time.Now().UnixMilli() }
+
+// waitlist wakes those who wait for an approval in this process.
+type waitlist struct {
+	mu sync.Mutex
+	m  map[string]*waiter
+}
+
+type waiter struct {
+	list  *waitlist
+	n     int
+	fired chan struct{}
+}
+
+func (w *waitlist) join(key string) (*waiter, func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := w.m[key]
+	if e == nil {
+		e = &waiter{list: w, fired: make(chan struct{})}
+		w.m[key] = e
+	}
+	e.n++
+	return e, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if e.n--; e.n == 0 {
+			delete(w.m, key)
+		}
+	}
+}
+
+// ch gives the channel that the next wake closes.
+func (e *waiter) ch() <-chan struct{} {
+	e.list.mu.Lock()
+	defer e.list.mu.Unlock()
+	return e.fired
+}
+
+func (w *waitlist) wake(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e := w.m[key]; e != nil {
+		close(e.fired)
+		e.fired = make(chan struct{})
+	}
+}

@@ -1,0 +1,145 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Person is a human with known accounts. Whatever they tap with, they are one
+// person and one vote.
+type Person struct {
+	Name     string
+	Accounts map[string]string // channel -> user id
+	Roles    []string          // labels for operators' own rules
+}
+
+// Directory knows the people and who may decide where. It is immutable; a
+// reload makes a new one.
+type Directory struct {
+	byAccount map[Requester]string // {channel, userId} -> person
+	people    map[string]Person
+	users     map[string][]string // channel -> allowed user ids
+	roles     map[string][]string // channel -> allowed role ids
+	tokens    map[string]string   // name of a token that may decide -> its person
+	live      map[string]bool     // channels that are on
+}
+
+// Rights is what a Directory is made of.
+type Rights struct {
+	People       []Person
+	AllowedUsers map[string][]string // channel -> user ids, for channels that are on
+	AllowedRoles map[string][]string // channel -> role ids
+	Tokens       map[string]string   // tokens with operator.approvals and a person: token name -> person
+}
+
+// NewDirectory checks that no account belongs to two people and that tokens
+// name known people.
+func NewDirectory(r Rights) (*Directory, error) {
+	d := &Directory{
+		byAccount: map[Requester]string{}, people: map[string]Person{},
+		users: maps.Clone(r.AllowedUsers), roles: maps.Clone(r.AllowedRoles),
+		tokens: maps.Clone(r.Tokens), live: map[string]bool{},
+	}
+	for c := range r.AllowedUsers {
+		d.live[c] = true
+	}
+	for _, p := range r.People {
+		if _, twice := d.people[p.Name]; twice {
+			return nil, fmt.Errorf("person %q is listed twice", p.Name)
+		}
+		d.people[p.Name] = p
+		for channel, id := range p.Accounts {
+			account := Requester{Channel: channel, UserID: id}
+			if other, taken := d.byAccount[account]; taken {
+				return nil, fmt.Errorf("%s id %s belongs to both %q and %q", channel, id, other, p.Name)
+			}
+			d.byAccount[account] = p.Name
+		}
+	}
+	for token, person := range r.Tokens {
+		if _, ok := d.people[person]; !ok {
+			d.people[person] = Person{Name: person}
+		}
+		_ = token
+	}
+	return d, nil
+}
+
+// Identify fills in the person behind an account. A voter on channel "api" is a
+// token; its person is the one the configuration names.
+func (d *Directory) Identify(v Voter) Voter {
+	if v.Channel == "api" {
+		v.Person = d.tokens[v.UserID]
+		return v
+	}
+	v.Person = d.byAccount[Requester{Channel: v.Channel, UserID: v.UserID}]
+	return v
+}
+
+// MayDecide reports whether this voter is an approver on that channel, now.
+// Deny by default: an empty list allows nobody.
+func (d *Directory) MayDecide(v Voter) bool {
+	if v.Channel == "api" {
+		person, ok := d.tokens[v.UserID]
+		return ok && person != "" && person == v.Person
+	}
+	if !d.live[v.Channel] {
+		return false
+	}
+	if slices.Contains(d.users[v.Channel], v.UserID) {
+		return true
+	}
+	return slices.ContainsFunc(v.Roles, func(role string) bool { return slices.Contains(d.roles[v.Channel], role) })
+}
+
+// Is reports whether the voter is the requester, under any account: the same
+// account, or the same person.
+func (d *Directory) Is(v Voter, r Requester) bool {
+	if r.Person == "" && r.UserID != "" {
+		if r.Channel == v.Channel && r.UserID == v.UserID {
+			return true
+		}
+		r.Person = d.byAccount[Requester{Channel: r.Channel, UserID: r.UserID}]
+	}
+	return r.Person != "" && r.Person == v.Person
+}
+
+// Known reports whether a person of that name is configured.
+func (d *Directory) Known(person string) bool { _, ok := d.people[person]; return ok }
+
+// Eligible counts the different people who could vote on an approval asked by
+// askers: mapped people, and those accounts without a person. open reports that
+// a role is allowed somewhere, so that there may be more than can be counted.
+func (d *Directory) Eligible(askers []Requester, solo bool) (mapped, unmapped int, open bool) {
+	names := map[string]bool{}
+	add := func(v Voter) {
+		v = d.Identify(v)
+		if !solo && slices.ContainsFunc(askers, func(r Requester) bool { return d.Is(v, r) }) {
+			return
+		}
+		if !names[v.Name()] {
+			names[v.Name()] = true
+			if v.Person != "" {
+				mapped++
+			} else {
+				unmapped++
+			}
+		}
+	}
+	for channel, ids := range d.users {
+		for _, id := range ids {
+			add(Voter{Channel: channel, UserID: id})
+		}
+	}
+	for token := range d.tokens {
+		add(Voter{Channel: "api", UserID: token})
+	}
+	for channel, ids := range d.roles {
+		open = open || d.live[channel] && len(ids) > 0
+	}
+	return mapped, unmapped, open
+}
+
+// AnyToken reports whether somebody could decide by API or terminal.
+func (d *Directory) AnyToken() bool { return len(d.tokens) > 0 }

@@ -1,0 +1,337 @@
+package core
+
+import (
+	"encoding/json"
+	"slices"
+
+	"approvalbot/display"
+)
+
+// claimWindowMs is how long after approval a call may be claimed.
+const claimWindowMs = 5 * 60 * 1000
+
+// ReasonInsufficient is the reason code of an approval that could never be met,
+// ReasonUnreached of one whose cards reached nobody.
+const (
+	ReasonInsufficient = "insufficient-factors"
+	ReasonUnreached    = "no-approver-reachable"
+)
+
+// Ballot is one person's vote as it arrives from a chat, the API or a terminal.
+type Ballot struct {
+	Voter      Voter
+	Decision   Decision
+	Reason     string
+	Chat       *Target     // where it was given; nil: by API or terminal, whose answers show the whole call
+	ReceivedMs int64       // when the desk (or the platform) took it; 0: it waited on the platform, undated
+	Card       string      // message id of the tapped card, when the desk did not know that copy yet: it is adopted
+	Handled    *InboundRef // the platform update it came in
+}
+
+// vote counts one ballot. Refusals are part of the Change, because they are
+// audited and their platform update is handled.
+//
+// adopted is the card it came from, when that copy was unknown so far.
+func (a Approval) vote(b Ballot, adopted []Delivery, d *Directory, now int64) Change {
+	c := a.withCards(adopted).count(b, d, now)
+	c.Handled = b.Handled
+	if len(adopted) > 0 && !a.knows(adopted[0]) {
+		c.Deliveries = append(c.Deliveries, adopted...)
+	}
+	return c
+}
+
+// count is vote without the bookkeeping of the message it came in.
+func (a Approval) count(b Ballot, d *Directory, now int64) Change {
+	v := d.Identify(b.Voter)
+	b.Reason = words(b.Reason, maxReason)
+	if a.Final() {
+		return a.lateVote(v, b)
+	}
+	if b.ReceivedMs >= a.ExpiresAtMs {
+		c := a.expire(now)
+		c.Refusal = c.Approval.ended()
+		return c
+	}
+	if refusal := a.admits(v, b, d); refusal != nil {
+		if refusal.Code == CodeSelfApproval && b.Decision == Deny {
+			return a.withdraw(v.Name(), "withdrawn by the requester", now)
+		}
+		return a.refused(v, b, refusal, now)
+	}
+	vote := Vote{Approver: UserRequest, Verdict: Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason, DecidedAtMs: now}
+	if b.Decision == Deny {
+		vote.Verdict = Reject
+	}
+	next := a.clone()
+	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() })
+	switch {
+	case i < 0:
+		next.Votes = append(next.Votes, vote)
+	case next.Votes[i].Decision == b.Decision:
+		return Change{Approval: a, Unchanged: true}
+	default:
+		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
+	}
+	c := Change{Approval: next, Redraw: true, Events: []Event{next.event(EventVote, now, eventData{Vote: &vote, Solo: a.Solo})}}
+	return c.settle(d, now)
+}
+
+// admits says why this voter may not give this ballot, or nil.
+func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
+	asked := slices.ContainsFunc(a.Askers, func(r Requester) bool { return d.Is(v, r) })
+	switch {
+	case asked && !a.Solo:
+		return refuse(CodeSelfApproval, "You cannot approve your own request.")
+	case !d.MayDecide(v):
+		return refuse(CodeNotAnApprover, "You are not authorized to approve/deny this request.")
+	case !a.Rule.Admits(UserRequest):
+		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
+	case b.Decision == Deny:
+		return nil
+	case !b.Decision.Allows() || !slices.Contains(a.Offers, b.Decision):
+		return refuse(CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
+	case a.Rule.MinApprovals > 1 && v.Person == "":
+		return refuse(CodeNotAnApprover, "This request needs %d approvals, and only people named in the configuration count for it.", a.Rule.MinApprovals)
+	case b.Chat != nil && !a.shownIn(*b.Chat):
+		return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
+	}
+	return nil
+}
+
+// lateVote answers a ballot on an ended approval: the same person's same vote
+// again is fine, anything else is told how it ended.
+func (a Approval) lateVote(v Voter, b Ballot) Change {
+	c := Change{Approval: a, Unchanged: true}
+	same := slices.ContainsFunc(a.Votes, func(o Vote) bool {
+		return o.Voter != nil && o.Voter.Name() == v.Name() && o.Decision == b.Decision
+	})
+	if !same {
+		c.Refusal = a.ended()
+	}
+	return c
+}
+
+// ended is the refusal that says how the approval ended.
+func (a Approval) ended() *Error {
+	return refuse(CodeAlreadyResolved, "Already decided: %s", a.Ending())
+}
+
+// refused records an attempt that was not allowed.
+func (a Approval) refused(v Voter, b Ballot, why *Error, now int64) Change {
+	c := Change{Approval: a, Unchanged: true, Refusal: why}
+	c.Events = []Event{a.event(EventRefused, now, eventData{
+		Vote: &Vote{Approver: UserRequest, Verdict: Errored, Decision: b.Decision, Voter: &v, ReasonCodes: []string{string(why.Code)}, DecidedAtMs: now},
+	})}
+	return c
+}
+
+// withCards is the approval with further cards known.
+func (a Approval) withCards(more []Delivery) Approval {
+	a.Deliveries = append(slices.Clone(a.Deliveries), more...)
+	return a
+}
+
+// knows reports whether that very message is one of the approval's deliveries.
+func (a Approval) knows(card Delivery) bool {
+	return slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
+		return d.MessageID == card.MessageID && d.Target.Chat() == card.Target.Chat()
+	})
+}
+
+// settle applies the tally and, when it is met, ends the approval.
+func (c Change) settle(d *Directory, now int64) Change {
+	t := c.Approval.tally(d)
+	if t.Outcome == Pending {
+		return c
+	}
+	c.Approval.Status, c.Approval.Decision = t.Outcome, t.Decision
+	c.Approval.DecidedBy, c.Approval.Reason = t.By, t.Reason
+	return c.end(EventResolved, now)
+}
+
+// tally counts the votes whose authority stands now: a voter who has lost it, or
+// who turned out to be an asker, counts for nothing.
+func (a Approval) tally(d *Directory) Tally {
+	return Count(a.Rule, a.Votes, func(v Vote) bool {
+		if v.Approver != UserRequest {
+			return true
+		}
+		// Identify again: the account may belong to somebody else by now.
+		who := d.Identify(*v.Voter)
+		asked := slices.ContainsFunc(a.Askers, func(r Requester) bool { return d.Is(who, r) })
+		return who.Person == v.Voter.Person && d.MayDecide(who) && (a.Solo || !asked)
+	})
+}
+
+// TallyWords says the votes so far: "1 of 2: alice".
+func (a Approval) TallyWords(d *Directory) string { return a.tally(d).Words() }
+
+// end finishes a change whose approval just got its final status.
+func (c Change) end(event EventType, now int64) Change {
+	a := &c.Approval
+	a.ResolvedAtMs, a.FallbackAtMs = now, 0
+	if a.Status == Approved {
+		a.ClaimUntilMs = now + claimWindowMs
+	} else {
+		c.Unseal = true
+	}
+	c.Redraw = !c.New
+	c.Events = append(c.Events, a.event(event, now, eventData{}))
+	if !c.New {
+		c.Deliveries = append(c.Deliveries, a.tell(OutcomeDelivery, now)...)
+	}
+	return c
+}
+
+// tell gives the delivery that tells the session chat something, unless a card
+// there shows it already.
+func (a Approval) tell(kind DeliveryKind, now int64) []Delivery {
+	if a.Origin == nil {
+		return nil
+	}
+	place := a.Origin.Normal()
+	for _, d := range a.Deliveries {
+		if d.Target.Normal() == place && (d.Kind == CardDelivery && d.State != Failed || d.Kind == kind) {
+			return nil
+		}
+	}
+	return []Delivery{a.delivery(kind, place, now)}
+}
+
+func (a Approval) delivery(kind DeliveryKind, t Target, now int64) Delivery {
+	return Delivery{Key: a.Key, Kind: kind, Target: t, State: Queued, DueMs: now, Rank: int(a.Assessment.RiskClass), CreatedMs: now}
+}
+
+// expire ends a pending approval by silence.
+func (a Approval) expire(now int64) Change {
+	next := a.clone()
+	next.Status, next.Reason = Expired, "nobody decided in time"
+	return Change{Approval: next}.end(EventExpired, now)
+}
+
+// withdraw ends a pending approval because whoever asked no longer needs it.
+func (a Approval) withdraw(by, reason string, now int64) Change {
+	next := a.clone()
+	next.Status, next.Reason, next.DecidedBy = Withdrawn, words(reason, maxReason), []string{by}
+	return Change{Approval: next}.end(EventWithdrawn, now)
+}
+
+// supersede withdraws a pending approval in favour of another one.
+func (a Approval) supersede(by Approval, now int64) Change {
+	c := a.withdraw("token:"+a.Owner, "superseded by "+by.Code, now)
+	c.Approval.SupersededBy, c.Approval.Votes = by.Code, nil
+	return c
+}
+
+// join lets one more identical request wait for the same approval. Whoever
+// stands behind it may not decide it; if nobody else can, it ends.
+func (a Approval) join(askers []Requester, alias string, d *Directory, now int64) Change {
+	next := a.clone()
+	for _, r := range askers {
+		if !slices.Contains(next.Askers, r) {
+			next.Askers = append(next.Askers, r)
+		}
+	}
+	c := Change{Approval: next}
+	if alias != "" && alias != a.ID {
+		c.Aliases = []string{alias}
+	}
+	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 {
+		return Change{Approval: a, Unchanged: true}
+	}
+	c.Events = []Event{next.event(EventJoined, now, eventData{})}
+	c.Redraw = len(next.Askers) != len(a.Askers)
+	if why := next.unreachable(d); why != "" {
+		c.Approval = c.Approval.insufficient(why)
+		return c.end(EventResolved, now)
+	}
+	return c
+}
+
+// insufficient denies an approval that can never be met.
+func (a Approval) insufficient(why string) Approval {
+	a.Status, a.Decision, a.DecidedBy, a.Reason = Denied, Deny, []string{"policy"}, why
+	a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonInsufficient)
+	return a
+}
+
+// unreachable says why the quorum could never be met by the people there are,
+// or nothing.
+func (a Approval) unreachable(d *Directory) string {
+	auto := 0
+	for _, v := range a.Votes {
+		if v.Approver != UserRequest && v.Verdict == Approve && a.Rule.Admits(v.Approver) {
+			auto++
+		}
+	}
+	need := max(1, a.Rule.MinApprovals) - auto
+	if a.Rule.RequiresHuman {
+		need = max(need, 1)
+	}
+	if need <= 0 {
+		return ""
+	}
+	if !a.Rule.Admits(UserRequest) {
+		return "Policy lets nobody approve this: no approver is left after the disabled ones."
+	}
+	mapped, unmapped, open := d.Eligible(a.Askers, a.Solo)
+	have := mapped
+	if a.Rule.MinApprovals <= 1 {
+		have += unmapped
+	}
+	if have >= need || open {
+		return ""
+	}
+	everyone, others, _ := d.Eligible(a.Askers, true)
+	if everyone+others > mapped+unmapped {
+		return "Nobody but whoever asked could approve this. Name another approver, or set approvals.tools.selfApproval: solo to let people approve their own requests."
+	}
+	return "There are too few approvers for this: name more people in the configuration, or lower the number of approvals it needs."
+}
+
+// words redacts, unbreaks and cuts what a person or program said.
+func words(s string, limit int) string {
+	s, _ = display.Clip(display.Redact(s), limit)
+	return s
+}
+
+// eventData is what an event says beside the approval's own facts.
+type eventData struct {
+	Vote  *Vote  `json:"vote,omitempty"`
+	Solo  bool   `json:"soloSelfApproval,omitempty"`
+	By    string `json:"by,omitempty"`
+	Why   string `json:"why,omitempty"`
+	Until int64  `json:"claimUntilMs,omitempty"`
+}
+
+// event makes a log entry with the facts an auditor asks for.
+func (a Approval) event(t EventType, now int64, more eventData) Event {
+	type facts struct {
+		ID          string     `json:"id"`
+		Code        string     `json:"code"`
+		Status      Status     `json:"status"`
+		Decision    Decision   `json:"decision,omitempty"`
+		DecidedBy   []string   `json:"decidedBy,omitempty"`
+		Reason      string     `json:"reason,omitempty"`
+		ToolName    string     `json:"toolName"`
+		Fingerprint string     `json:"argsFingerprint"`
+		AgentID     string     `json:"agentId,omitempty"`
+		SessionKey  string     `json:"sessionKey,omitempty"`
+		Assessment  Assessment `json:"assessment"`
+		PolicyHash  string     `json:"policyHash"`
+		Rule        Rule       `json:"approvers"`
+		Votes       []Vote     `json:"votes,omitempty"`
+		Result      *Result    `json:"result,omitempty"`
+		ExpiresAtMs int64      `json:"expiresAtMs"`
+		eventData
+	}
+	data, err := json.Marshal(facts{
+		a.ID, a.Code, a.Status, a.Decision, a.DecidedBy, a.Reason, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey,
+		a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.ExpiresAtMs, more,
+	})
+	if err != nil { // plain values always marshal
+		panic(err)
+	}
+	return Event{AtMs: now, Type: t, Key: a.Key, Owner: a.Owner, Data: data}
+}

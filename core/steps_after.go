@@ -1,0 +1,247 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/display"
+)
+
+// ClaimInput is what an owner says when it claims an approved call.
+type ClaimInput struct {
+	Params  []byte // what it is about to run, if it says so; must be what was approved
+	Bind    *Bind  // where it is about to run it, likewise
+	ClaimID string // names this claim, so that a lost answer can be asked for again
+}
+
+// claim hands an approved call out, once. sealed is the canonical call,
+// policyDenies the reason why policy would now refuse it.
+func (a Approval) claim(in ClaimInput, sealed []byte, policyDenies string, now int64) (Change, error) {
+	switch {
+	case a.Status == Pending:
+		return Change{}, notClaimable(WhyPending, "The approval is still pending.")
+	case a.Status != Approved:
+		return Change{}, notClaimable(WhyDenied, "The approval was not given: it is "+string(a.Status)+".")
+	case a.RevokedAtMs != 0:
+		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
+	}
+	repeat := a.ClaimedAtMs != 0 && a.Result == nil && in.ClaimID != "" && in.ClaimID == a.ClaimID
+	if a.ClaimedAtMs != 0 && !repeat {
+		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before.")
+	}
+	if !repeat && now >= a.ClaimUntilMs {
+		return Change{}, notClaimable(WhyLate, "The time to claim it is over; an operator's retry opens it again.")
+	}
+	if err := a.sameCall(in, sealed); err != nil {
+		return Change{}, err
+	}
+	if policyDenies != "" {
+		c := Change{Approval: a, Unchanged: true, Refusal: notClaimable(WhyPolicy, "Policy now refuses this call: "+policyDenies)}
+		c.Events = []Event{a.event(EventRefused, now, eventData{By: "token:" + a.Owner, Why: WhyPolicy})}
+		return c, nil
+	}
+	if repeat {
+		return Change{Approval: a, Unchanged: true}, nil
+	}
+	next := a.clone()
+	next.ClaimedAtMs, next.ClaimID = now, in.ClaimID
+	return Change{Approval: next, Events: []Event{next.event(EventClaimed, now, eventData{By: "token:" + a.Owner})}}, nil
+}
+
+// sameCall refuses a claim for other bytes, or for another place, than approved.
+func (a Approval) sameCall(in ClaimInput, sealed []byte) error {
+	if in.Params == nil && in.Bind == nil {
+		return nil
+	}
+	_, params, bind, err := Open(sealed)
+	if err != nil {
+		return err
+	}
+	if in.Params != nil {
+		params = in.Params
+	}
+	if in.Bind != nil {
+		bind = in.Bind
+	}
+	got, err := Canonical(a.ToolName, params, bind)
+	if err != nil {
+		return Invalid(FieldError{"params", err.Error()})
+	}
+	if got.Fingerprint != a.Fingerprint {
+		return refuse(CodeFingerprintMismatch, "This is not the call that was approved: its fingerprint is another one.")
+	}
+	return nil
+}
+
+func notClaimable(why, message string) *Error {
+	return &Error{Code: CodeNotClaimable, Why: why, Message: message}
+}
+
+// report stores what the owner says about the execution, once.
+func (a Approval) report(r Result, now int64) (Change, error) {
+	r.Summary, r.AtMs = words(r.Summary, maxResultSummary), now
+	switch {
+	case a.ClaimedAtMs == 0:
+		return Change{}, notClaimable(WhyPending, "Nothing was claimed yet, so there is no result to report.")
+	case a.Result != nil && a.Result.same(r):
+		return Change{Approval: a, Unchanged: true}, nil
+	case a.Result != nil:
+		return Change{}, refuse(CodeAlreadyUsed, "A result was reported before.")
+	}
+	next := a.clone()
+	next.Result = &r
+	return Change{
+		Approval: next, Unseal: next.Decision == AllowOnce, Redraw: true,
+		Events:     []Event{next.event(EventResult, now, eventData{By: "token:" + a.Owner})},
+		Deliveries: next.tell(ResultDelivery, now),
+	}, nil
+}
+
+func (r Result) same(o Result) bool {
+	sameCode := r.ExitCode == nil && o.ExitCode == nil || r.ExitCode != nil && o.ExitCode != nil && *r.ExitCode == *o.ExitCode
+	return r.Status == o.Status && r.Summary == o.Summary && sameCode
+}
+
+// revoke takes an unclaimed approval back.
+func (a Approval) revoke(by, reason string, now int64) (Change, error) {
+	switch {
+	case a.Status != Approved:
+		why := WhyDenied
+		if a.Status == Pending {
+			why = WhyPending
+		}
+		return Change{}, notClaimable(why, "Only an approved request can be revoked; this one is "+string(a.Status)+".")
+	case a.ClaimedAtMs != 0:
+		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before; it can no longer be taken back.")
+	case a.RevokedAtMs != 0:
+		return Change{Approval: a, Unchanged: true}, nil
+	}
+	next := a.clone()
+	next.RevokedAtMs, next.Reason = now, words(reason, maxReason)
+	return Change{Approval: next, Unseal: true, Redraw: true,
+		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
+}
+
+// addReason attaches the reason that a person gives after their deny counted.
+func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
+	next := a.clone()
+	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() && o.Verdict == Reject })
+	if i < 0 {
+		return Change{}, refuse(CodeNotFound, "You have not denied this request.")
+	}
+	next.Votes[i].Reason = words(reason, maxReason)
+	if next.Status == Denied && slices.Contains(next.DecidedBy, v.Name()) {
+		next.Reason = next.Votes[i].Reason
+	}
+	return Change{Approval: next, Redraw: true, Events: []Event{next.event(EventReason, now, eventData{Vote: &next.Votes[i]})}}, nil
+}
+
+// tick does what time asks of a pending approval: expiry, fallback targets, and
+// the word that nobody could be asked. It always gives a full change, so that
+// the store computes the next timer anew.
+func (a Approval) tick(routes Routes, now int64) Change {
+	if a.Final() {
+		return Change{Approval: a, Unchanged: true}
+	}
+	if now >= a.ExpiresAtMs {
+		return a.expire(now)
+	}
+	next := a.clone()
+	c := Change{Approval: next}
+	sent, waiting := next.cards()
+	switch {
+	case sent:
+		c.Approval.FallbackAtMs = 0
+	case next.FallbackAtMs == 0 || waiting && now < next.FallbackAtMs:
+		// Nothing is over yet, or it was all said before.
+	case !next.FallbackDone:
+		c = c.fallBack(routes, now)
+	default:
+		c = c.unreached(now)
+	}
+	return c
+}
+
+// cards says whether any card stands in a chat, and whether any still tries.
+func (a Approval) cards() (sent, waiting bool) {
+	for _, d := range a.Deliveries {
+		if d.Kind == CardDelivery {
+			sent = sent || d.State == Sent || d.State == Settled
+			waiting = waiting || d.State == Queued
+		}
+	}
+	return sent, waiting
+}
+
+// fallBack adds the fallback targets that have no card yet; without any the
+// approval has reached nobody.
+func (c Change) fallBack(routes Routes, now int64) Change {
+	a := &c.Approval
+	a.FallbackDone = true
+	for _, t := range routes.Fallback {
+		if !slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Kind == CardDelivery && d.Target.Normal() == t.Normal() }) {
+			d := a.delivery(CardDelivery, t.Normal(), now)
+			d.Fallback = true
+			c.Deliveries = append(c.Deliveries, d)
+		}
+	}
+	if len(c.Deliveries) == 0 {
+		return c.unreached(now)
+	}
+	a.FallbackAtMs = now + routes.FallbackAfterMs
+	c.Events = append(c.Events, a.event(EventFallback, now, eventData{}))
+	return c
+}
+
+func (c Change) unreached(now int64) Change {
+	a := &c.Approval
+	a.FallbackAtMs, a.Reached = 0, false
+	if !slices.Contains(a.Assessment.ReasonCodes, ReasonUnreached) {
+		a.Assessment.ReasonCodes = append(a.Assessment.ReasonCodes, ReasonUnreached)
+	}
+	c.Events = append(c.Events, a.event(EventUnreached, now, eventData{}))
+	if a.Origin != nil && !slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Target.Normal() == a.Origin.Normal() }) {
+		c.Deliveries = append(c.Deliveries, a.delivery(UnreachedDelivery, a.Origin.Normal(), now))
+	}
+	return c
+}
+
+// Ending says how the approval ended, for people, in a few words: "allowed once
+// by alice". Empty while it is pending.
+func (a Approval) Ending() string {
+	by := ""
+	if len(a.DecidedBy) > 0 {
+		by = " by " + People(a.DecidedBy)
+	}
+	reason := ""
+	if a.Reason != "" {
+		reason = ": " + display.Escape(a.Reason)
+	}
+	switch {
+	case a.Status == Pending:
+		return ""
+	case a.RevokedAtMs != 0:
+		return fmt.Sprintf("allowed%s, then revoked%s", by, reason)
+	case a.Status == Approved:
+		return decisionWords[a.Decision] + by + reason
+	case a.Status == Denied:
+		return "denied" + by + reason
+	case a.SupersededBy != "":
+		return "withdrawn: superseded by " + a.SupersededBy
+	case a.Status == Withdrawn:
+		return "withdrawn" + strings.TrimPrefix(by, " by token:"+a.Owner) + reason
+	default:
+		return "expired: nobody decided in time"
+	}
+}
+
+var decisionWords = map[Decision]string{
+	AllowOnce: "allowed once", AllowSession: "allowed for the session", AllowAlways: "allowed always", Deny: "denied",
+}
+
+// clock writes a time for people, with its zone named.
+func clock(ms int64, zone *time.Location) string {
+	return time.UnixMilli(ms).In(zone).Format("2 Jan 15:04:05 MST")
+}

@@ -1,0 +1,247 @@
+package core
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"approvalbot/display"
+)
+
+const (
+	codeLength   = 6
+	codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford base 32
+)
+
+// Submit takes one call: policy allows or refuses it at once, or people are
+// asked. created is false when an approval that existed already answers the
+// call: the owner's same id, or the same call of the same session while it is
+// pending. Whatever comes back is on disk.
+func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, created bool, err error) {
+	rules := g.rules.Load()
+	switch {
+	case !who.MayRequest:
+		return a, false, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
+	case !rules.Enabled:
+		return a, false, refuse(CodeApprovalsDisabled, "approvals disabled")
+	}
+	if who.AgentID != "" {
+		call.AgentID = who.AgentID
+	}
+	sealed, err := admit(who, call, rules)
+	if err != nil {
+		return a, false, err
+	}
+	judged := rules.Policy.Judge(ctx, call)
+	draft, err := draft(who, call, sealed, judged, rules)
+	if err != nil {
+		return a, false, err
+	}
+	return g.create(ctx, who, call, draft, sealed, rules)
+}
+
+// create commits the draft, or finds what answers the call already.
+func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, sealed Sealed, rules *Rules) (a Approval, created bool, err error) {
+	var changes []Change
+	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
+		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes}
+	for tries := 0; ; tries++ {
+		draft.Code = newCode()
+		look.Code = draft.Code
+		taken := false
+		err = g.store.Create(ctx, look, func(f Found) (_ []Change, err error) {
+			if taken = f.CodeTaken; taken {
+				return nil, errCodeTaken
+			}
+			changes, created, err = begin(who, call, draft, f, rules, nowMs())
+			for i := range changes {
+				if changes[i].New && changes[i].Approval.Status != Denied {
+					changes[i].Seal = sealed.Bytes
+				}
+			}
+			return changes, err
+		})
+		if !taken || tries == 10 {
+			break
+		}
+	}
+	if err != nil {
+		return a, false, err
+	}
+	for _, c := range changes {
+		g.committed(c)
+	}
+	a, err = g.store.Get(ctx, changes[0].Approval.Key)
+	return a, created, err
+}
+
+var errCodeTaken = refuse(CodeUnavailable, "No free code was found; try again.")
+
+// begin decides, with what was found, what a submitted call leaves behind. The
+// first change is the one that answers the caller.
+func begin(who Caller, call Call, draft Approval, f Found, rules *Rules, now int64) ([]Change, bool, error) {
+	if f.ByID != nil {
+		if f.ByID.Fingerprint != draft.Fingerprint {
+			return nil, false, refuse(CodeIDConflict, "That id names another call of yours.")
+		}
+		return []Change{joinPending(*f.ByID, draft, "", rules, now)}, false, nil
+	}
+	if f.Same != nil && draft.Status == Pending {
+		return []Change{joinPending(*f.Same, draft, call.ID, rules, now)}, false, nil
+	}
+	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending {
+		return nil, false, refuse(CodeRateLimited, "This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.", f.Pending)
+	}
+	changes := []Change{open(draft, rules, now)}
+	if call.Supersedes != "" {
+		switch old := f.Superseded; {
+		case old == nil:
+			return nil, false, Invalid(FieldError{"supersedes", "is no approval of yours"})
+		case old.Final():
+			return nil, false, old.ended()
+		default:
+			changes = append(changes, old.supersede(draft, now))
+		}
+	}
+	return changes, true, nil
+}
+
+func joinPending(a, draft Approval, alias string, rules *Rules, now int64) Change {
+	if a.Final() {
+		return Change{Approval: a, Unchanged: true}
+	}
+	return a.join(draft.Askers, alias, rules.People, now)
+}
+
+// open makes the first change of a new approval: settled by policy, or with
+// cards on their way.
+func open(a Approval, rules *Rules, now int64) Change {
+	if a.Final() {
+		return Change{Approval: a, New: true}.end(EventResolved, now)
+	}
+	c := Change{Approval: a, New: true, Events: []Event{a.event(EventRequested, now, eventData{Solo: a.Solo})}}
+	if t := a.tally(rules.People); t.Outcome != Pending {
+		return c.settle(rules.People, now)
+	}
+	routes := rules.Router.Route(a)
+	places := routes.Targets
+	if len(places) == 0 {
+		places, c.Approval.FallbackDone = routes.Fallback, true
+	}
+	for _, t := range places {
+		c.Deliveries = append(c.Deliveries, a.delivery(CardDelivery, t, now))
+	}
+	switch {
+	case len(places) > 0:
+		c.Approval.FallbackAtMs = now + routes.FallbackAfterMs
+	case !rules.People.AnyToken():
+		// No chat gets a card and no terminal could decide.
+		c = c.unreached(now)
+	}
+	return c
+}
+
+// admit checks a call before anybody judges it, and computes its canonical form.
+func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
+	bad := call.validate()
+	var sealed Sealed
+	if len(call.Params) > 0 {
+		var err error
+		if sealed, err = Canonical(call.ToolName, call.Params, call.Bind); err != nil {
+			bad = append(bad, FieldError{"params", err.Error()})
+		} else if call.ToolName == "exec" {
+			_, wrong := ParseExec(call.Params)
+			bad = append(bad, wrong...)
+		}
+	}
+	if r := call.Requester; r != nil && r.Person != "" && !rules.People.Known(r.Person) {
+		bad = append(bad, FieldError{"requester.person", "is not a configured person"})
+	}
+	if len(bad) > 0 {
+		return Sealed{}, Invalid(bad...)
+	}
+	if len(sealed.Bytes) > MaxParams {
+		return Sealed{}, refuse(CodePayloadTooLarge, "The call is larger than %d bytes.", MaxParams)
+	}
+	if o := call.Origin; o != nil && !rules.Router.Names(*o) &&
+		!slices.ContainsFunc(who.SessionChats, func(t Target) bool { return t.Names(*o) }) {
+		return Sealed{}, refuse(CodeOriginNotAllowed, "This token may not name that chat as its origin: neither its sessionChats nor the routing targets do.")
+	}
+	return sealed, nil
+}
+
+// draft makes the approval that a call would become.
+func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
+	now := nowMs()
+	key := uuid.NewString()
+	facts, err := payload(sealed.Bytes)
+	if err != nil {
+		return Approval{}, err
+	}
+	timeout := rules.TimeoutMs
+	if call.TimeoutMs > 0 {
+		timeout = min(call.TimeoutMs, rules.MaxTimeoutMs)
+	}
+	a := Approval{
+		Key: key, ID: key, Owner: who.Token, Status: Pending,
+		ToolName: call.ToolName, Summary: summary(facts, maxSummary), Fingerprint: sealed.Fingerprint, Bind: call.Bind,
+		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context,
+		Requester: call.Requester, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
+		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Offers: j.Offers, Solo: rules.Solo,
+		Votes: j.Votes, Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
+	}
+	if call.ID != "" {
+		a.ID = call.ID
+	}
+	if call.Origin != nil {
+		origin := call.Origin.Normal()
+		a.Origin = &origin
+	}
+	if who.Person != "" {
+		a.Askers = append(a.Askers, Requester{Person: who.Person})
+	}
+	if call.Requester != nil {
+		a.Askers = append(a.Askers, *call.Requester)
+	}
+	return a.judged(j, rules), nil
+}
+
+// judged settles what policy settles at once. Anything that is neither a clear
+// allow nor a clear ask is denied.
+func (a Approval) judged(j Judgement, rules *Rules) Approval {
+	switch j.Outcome {
+	case OutcomeAllow:
+		a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"policy"}
+	case OutcomeAsk:
+		if why := a.unreachable(rules.People); why != "" && !(rules.Clamp && a.clamp(rules.People)) {
+			return a.insufficient(why)
+		}
+	default:
+		a.Status, a.Decision, a.DecidedBy, a.Reason = Denied, Deny, []string{"policy"}, j.Reason
+	}
+	return a
+}
+
+// clamp lowers the quorum to the people there are, where the operator allows
+// it; it never goes below one.
+func (a *Approval) clamp(d *Directory) bool {
+	for a.Rule.MinApprovals > 1 && a.unreachable(d) != "" {
+		a.Rule.MinApprovals--
+	}
+	return a.unreachable(d) == ""
+}
+
+// newCode makes six random characters that people can read out and type.
+func newCode() string {
+	b := make([]byte, codeLength)
+	rand.Read(b) // never fails
+	for i := range b {
+		b[i] = codeAlphabet[b[i]%32]
+	}
+	if string(b) == "REJECT" { // the one code that is a word of the chat grammar
+		return newCode()
+	}
+	return string(b)
+}

@@ -1,0 +1,91 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Tally is the state of a vote: what the rule makes of the votes so far.
+type Tally struct {
+	Outcome  Status   // Pending, Approved or Denied
+	Decision Decision // when settled
+	By       []string // whose votes settled it, or count so far
+	Need     int      // approvals that are needed
+	Reason   string   // the reject's reason
+}
+
+// Count applies the rule to the votes. valid says whether a vote's authority
+// still stands; votes without it count for nothing. One reject ends it. Each
+// person counts once, automatic factors once each; with a quorum above one only
+// people whom the configuration names count; where a human is required at
+// least one approval must be a person's. The narrowest scope voted wins.
+func Count(r Rule, votes []Vote, valid func(Vote) bool) Tally {
+	t := Tally{Outcome: Pending, Need: max(1, r.MinApprovals)}
+	human := false
+	scope := Decision("")
+	for _, v := range votes {
+		if !r.Admits(v.Approver) || !valid(v) {
+			continue
+		}
+		name := approverName(v)
+		switch v.Verdict {
+		case Reject:
+			return Tally{Outcome: Denied, Decision: Deny, By: []string{name}, Need: t.Need, Reason: v.Reason}
+		case Approve:
+			person := v.Approver == UserRequest
+			if person && t.Need > 1 && v.Voter.Person == "" || slices.Contains(t.By, name) {
+				continue
+			}
+			t.By = append(t.By, name)
+			human = human || person
+			if person && (scope == "" || v.Decision.narrowness() > scope.narrowness()) {
+				scope = v.Decision
+			}
+		}
+	}
+	if len(t.By) >= t.Need && (human || !r.RequiresHuman) {
+		t.Outcome, t.Decision = Approved, AllowOnce
+		if scope != "" {
+			t.Decision = scope
+		}
+	}
+	return t
+}
+
+// Words says the tally for a card: "1 of 2: alice"; empty with no vote and a
+// quorum of one.
+func (t Tally) Words() string {
+	if len(t.By) == 0 && t.Need <= 1 {
+		return ""
+	}
+	s := fmt.Sprintf("%d of %d", len(t.By), t.Need)
+	if len(t.By) > 0 {
+		s += ": " + People(t.By)
+	}
+	return s
+}
+
+// People writes voter names for people: "alice, telegram user 111, policy".
+func People(names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		channel, id, isAccount := strings.Cut(n, ":")
+		switch {
+		case channel == "person":
+			out[i] = id
+		case isAccount && (channel == "telegram" || channel == "discord"):
+			out[i] = channel + " user " + id
+		default:
+			out[i] = n
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func approverName(v Vote) string {
+	if v.Approver == UserRequest && v.Voter != nil {
+		return v.Voter.Name()
+	}
+	return string(v.Approver)
+}

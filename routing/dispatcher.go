@@ -1,0 +1,281 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/internal/fault"
+)
+
+// Limits of the dispatcher.
+const (
+	lanes       = 16                     // chats of one channel that are served at once
+	maxAttempts = 500                    // tries of one message before it is given up
+	firstWait   = time.Second            // after the first passing failure, then doubled …
+	longestWait = 60 * time.Second       // … up to this
+	lanePause   = 5 * time.Second        // how long a chat rests at most after a passing failure
+	callTimeout = 30 * time.Second       // one call to a platform
+	stopGrace   = 700 * time.Millisecond // a call under way may finish for so long when the desk stops
+)
+
+// Outbox is where deliveries wait; the store implements it.
+type Outbox interface {
+	// ClaimChat takes the chat of that channel with the most urgent due work
+	// that nobody holds and that is not paused. With ok false, next is the time
+	// (ms) to look again; 0: nothing is scheduled.
+	ClaimChat(ctx context.Context, channel string, now int64) (chat core.Target, ok bool, next int64, err error)
+	// ReleaseChat gives the chat back; nobody takes it before pausedUntil (ms).
+	ReleaseChat(ctx context.Context, chat core.Target, pausedUntil int64) error
+	// NextDelivery gives the most urgent due delivery of a chat.
+	NextDelivery(ctx context.Context, chat core.Target, now int64) (core.Delivery, bool, error)
+	// Record commits what became of one try.
+	Record(ctx context.Context, d core.Delivered) error
+}
+
+// Drawer says what a delivery should show now; the Gate implements it.
+type Drawer interface {
+	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
+}
+
+// Dispatcher carries one channel's messages to its chats.
+type Dispatcher struct {
+	name    string
+	channel core.Channel
+	outbox  Outbox
+	drawer  Drawer
+	table   *Table
+	log     *slog.Logger
+	wake    chan struct{}
+}
+
+// NewDispatcher makes a dispatcher for one channel.
+func NewDispatcher(name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, log *slog.Logger) *Dispatcher {
+	return &Dispatcher{name: name, channel: channel, outbox: outbox, drawer: drawer, table: table,
+		log: log.With("channel", name), wake: make(chan struct{}, 1)}
+}
+
+// Wake says that there may be new work. It never blocks.
+func (d *Dispatcher) Wake() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run serves chats until ctx ends, and returns when the last call to the
+// platform has come back.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	free := make(chan struct{}, lanes)
+	for {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		chat, ok, next, err := d.outbox.ClaimChat(ctx, d.name, time.Now().UnixMilli())
+		if err == nil && ok {
+			busy.Go(func() {
+				d.serve(ctx, chat)
+				<-free
+				d.Wake()
+			})
+			continue
+		}
+		<-free
+		if err != nil && ctx.Err() == nil {
+			d.log.Error("the outbox cannot be read; trying again in a second", "reason", err)
+			next = time.Now().Add(time.Second).UnixMilli()
+		}
+		if !d.sleep(ctx, next) {
+			return nil
+		}
+	}
+}
+
+// sleep waits for new work, for the time next (ms, 0: none), or for the end.
+func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
+	var alarm <-chan time.Time
+	if next > 0 {
+		t := time.NewTimer(max(time.Millisecond, time.Until(time.UnixMilli(next))))
+		defer t.Stop()
+		alarm = t.C
+	}
+	select {
+	case <-d.wake:
+	case <-alarm:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// serve works off one chat until nothing is due or the platform wants a rest.
+func (d *Dispatcher) serve(ctx context.Context, chat core.Target) {
+	var pause time.Duration
+	for pause == 0 && ctx.Err() == nil {
+		next, ok, err := d.outbox.NextDelivery(ctx, chat, time.Now().UnixMilli())
+		if err != nil {
+			d.log.Error("the outbox cannot be read", "target", chat.String(), "reason", err)
+			pause = time.Second
+		}
+		if err != nil || !ok {
+			break
+		}
+		fault.Point("after-delivery-claimed")
+		pause = d.deliver(ctx, next)
+	}
+	until := int64(0)
+	if pause > 0 {
+		until = time.Now().Add(pause).UnixMilli()
+	}
+	if err := d.outbox.ReleaseChat(context.WithoutCancel(ctx), chat, until); err != nil {
+		d.log.Error("a chat could not be released", "target", chat.String(), "reason", err)
+	}
+}
+
+// deliver makes one try at one message and records what became of it. It gives
+// the rest that the chat needs.
+func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) time.Duration {
+	drawing, err := d.drawer.Draw(ctx, m)
+	if err != nil {
+		d.log.Error("a message could not be drawn", "approval", m.Key, "reason", err)
+		return time.Second
+	}
+	done := core.Delivered{
+		ID: m.ID, Key: m.Key, Revision: m.Revision, State: m.State, MessageID: m.MessageID,
+		Attached: m.Attached, CannotAttach: m.CannotAttach, Shown: m.Shown,
+	}
+	if drawing.Skip != "" {
+		done.State, done.Error = core.Failed, drawing.Skip
+		return d.record(ctx, m, done, 0)
+	}
+	call, cancel := outliving(ctx)
+	defer cancel()
+	err = d.send(call, m, drawing, &done)
+	if err != nil {
+		pause := d.failed(m, &done, err)
+		return d.record(ctx, m, done, pause)
+	}
+	return d.record(ctx, m, done, 0)
+}
+
+// outliving gives a context for one call that goes on for a short while when ctx
+// ends: cutting a call at once would leave a card whose id nobody knows.
+func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, cancel) })
+	return call, func() { stop(); cancel() }
+}
+
+// send makes the one call to the platform that the delivery needs next.
+func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) (err error) {
+	switch {
+	case drawing.Card == nil:
+		fault.Point("before-outcome-told")
+		done.MessageID, err = d.channel.Post(ctx, m.Target, core.Posting{Text: drawing.Text, ReplyTo: m.ReplyTo, ForUser: m.ForUser, Nonce: nonce(m)})
+		fault.Point("after-outcome-told")
+	case m.MessageID == "" && drawing.File != nil && !m.Attached && !m.CannotAttach:
+		if err = d.channel.Attach(ctx, m.Target, *drawing.File); err == nil {
+			done.Attached, done.DueMs = true, time.Now().UnixMilli()
+		}
+		return err
+	case m.MessageID == "":
+		fault.Point("before-card-sent")
+		done.MessageID, err = d.channel.Post(ctx, m.Target, core.Posting{Card: drawing.Card, Nonce: nonce(m)})
+		fault.Point("after-card-sent")
+		done.Shown = drawing.Shown && len(drawing.Card.Offers) > 0
+	default:
+		fault.Point("before-edit-sent")
+		err = d.channel.Edit(ctx, m.Target, m.MessageID, *drawing.Card)
+		fault.Point("after-edit-sent")
+	}
+	if err == nil {
+		done.State = core.Sent
+		if drawing.Done {
+			done.State = core.Settled
+		}
+	}
+	return err
+}
+
+// failed turns a platform's refusal into the next try, or into the end of them.
+// It gives the rest that the chat needs.
+func (d *Dispatcher) failed(m core.Delivery, done *core.Delivered, err error) time.Duration {
+	now := time.Now()
+	done.Attempts = m.Attempts + 1
+	done.Error = "the platform could not be reached"
+	wait := min(firstWait<<min(m.Attempts, 10), longestWait)
+	pause := min(wait, lanePause)
+	var told *core.DeliveryError
+	if errors.As(err, &told) {
+		done.Error = told.Message
+		switch {
+		case told.RetryAfter > 0:
+			done.Attempts, wait, pause = m.Attempts, told.RetryAfter, told.RetryAfter
+		case told.Moved != nil:
+			d.table.Moved(m.Target, *told.Moved)
+			done.MovedTo, wait, pause = told.Moved, 0, 0
+		case told.NoFiles:
+			done.CannotAttach, wait, pause = true, 0, 0
+		case told.MessageGone, told.Gone:
+			done.State = core.Failed
+			d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason", told.Message)
+			return 0
+		}
+	} else {
+		d.log.Warn("a message could not be delivered yet", "approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
+	}
+	if done.Attempts >= maxAttempts {
+		done.State, done.Error = core.Failed, "given up: "+done.Error
+		return pause
+	}
+	done.DueMs = now.Add(wait).UnixMilli()
+	return pause
+}
+
+// record commits the outcome of a try. Should the store fail, the chat rests and
+// the delivery is tried again, which may show a second card but loses nothing.
+func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Delivered, pause time.Duration) time.Duration {
+	fault.Point("before-id-recorded")
+	if err := d.outbox.Record(context.WithoutCancel(ctx), done); err != nil {
+		d.log.Error("a delivery could not be recorded", "approval", m.Key, "target", m.Target.String(), "reason", err)
+		return max(pause, lanePause)
+	}
+	fault.Point("after-id-recorded")
+	return pause
+}
+
+// nonce names a message for platforms that drop repeats: 25 characters of the
+// delivery's id.
+func nonce(m core.Delivery) string {
+	var b []byte
+	for i := 0; i < len(m.ID) && len(b) < 25; i++ {
+		if m.ID[i] != '-' {
+			b = append(b, m.ID[i])
+		}
+	}
+	return string(b)
+}
+
+// Off is a channel that is not configured: every message to it fails for good,
+// with the way out in the error.
+type Off struct{ Name string }
+
+func (o Off) err() error {
+	return &core.DeliveryError{Gone: true, Message: o.Name + " is off: set channels." + o.Name + ".botToken"}
+}
+
+// Post fails.
+func (o Off) Post(context.Context, core.Target, core.Posting) (string, error) { return "", o.err() }
+
+// Edit fails.
+func (o Off) Edit(context.Context, core.Target, string, core.Card) error { return o.err() }
+
+// Attach fails.
+func (o Off) Attach(context.Context, core.Target, core.File) error { return o.err() }

@@ -1,0 +1,85 @@
+package routing
+
+import (
+	"slices"
+	"sync"
+
+	"approvalbot/core"
+)
+
+// Mode says where cards go first.
+type Mode string
+
+// The modes of the contract's routing.mode.
+const (
+	Session Mode = "session"
+	Targets Mode = "targets"
+	Both    Mode = "both"
+)
+
+// Table is the operator's routing. It implements core.Router. Safe for
+// concurrent use.
+type Table struct {
+	Mode            Mode
+	Targets         []core.Target
+	Fallback        []core.Target
+	FallbackAfterMs int64
+
+	mu    sync.RWMutex
+	moved map[core.Target]core.Target // chats that live elsewhere now
+}
+
+// Route gives the places for an approval's cards, each once, in normal form.
+func (t *Table) Route(a core.Approval) core.Routes {
+	var to []core.Target
+	if a.Origin != nil && t.Mode != Targets {
+		to = append(to, *a.Origin)
+	}
+	if t.Mode != Session {
+		to = append(to, t.Targets...)
+	}
+	first := t.distinct(to)
+	fallback := slices.DeleteFunc(t.distinct(t.Fallback), func(f core.Target) bool { return slices.Contains(first, f) })
+	return core.Routes{Targets: first, Fallback: fallback, FallbackAfterMs: t.FallbackAfterMs}
+}
+
+// Names reports whether the operator configured that place as a target or a
+// fallback target.
+func (t *Table) Names(place core.Target) bool {
+	covers := func(own core.Target) bool {
+		return own.Names(place) || t.now(own).Names(t.now(place))
+	}
+	return slices.ContainsFunc(t.Targets, covers) || slices.ContainsFunc(t.Fallback, covers)
+}
+
+// Moved remembers that a chat lives elsewhere now. The thread is not part of it.
+func (t *Table) Moved(from, to core.Target) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.moved == nil {
+		t.moved = map[core.Target]core.Target{}
+	}
+	t.moved[from.Normal().Chat()] = to.Normal().Chat()
+}
+
+func (t *Table) distinct(places []core.Target) []core.Target {
+	var out []core.Target
+	for _, p := range places {
+		if p = t.now(p); !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// now is the normal form of a place, with the chat's newest id.
+func (t *Table) now(place core.Target) core.Target {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	place = place.Normal()
+	if to, ok := t.moved[place.Chat()]; ok {
+		to.ThreadID = place.ThreadID
+		return to
+	}
+	return place
+}

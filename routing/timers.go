@@ -1,0 +1,85 @@
+package routing
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// DueKeys finds approvals whose timer is due; the store implements it.
+type DueKeys interface {
+	Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error)
+}
+
+// Ticker does what time asks of one approval; the Gate implements it.
+type Ticker interface {
+	Tick(ctx context.Context, key string) error
+}
+
+// Timers fires expiries and fallbacks when they are due.
+type Timers struct {
+	due  DueKeys
+	gate Ticker
+	log  *slog.Logger
+	wake chan struct{}
+}
+
+// NewTimers makes the timers.
+func NewTimers(due DueKeys, gate Ticker, log *slog.Logger) *Timers {
+	return &Timers{due: due, gate: gate, log: log, wake: make(chan struct{}, 1)}
+}
+
+// Wake says that a timer may have been set. It never blocks.
+func (t *Timers) Wake() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run fires timers until ctx ends. It waits for ready first: the taps that
+// waited on the platforms while the desk was down count before overdue timers
+// fire.
+func (t *Timers) Run(ctx context.Context, ready <-chan struct{}) error {
+	select {
+	case <-ready:
+	case <-ctx.Done():
+		return nil
+	}
+	for {
+		keys, next, err := t.due.Due(ctx, time.Now().UnixMilli(), 100)
+		for _, key := range keys {
+			if err = t.gate.Tick(ctx, key); err != nil {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			t.log.Error("timers cannot fire; trying again in a second", "reason", err)
+			next = time.Now().Add(time.Second).UnixMilli()
+		} else if len(keys) > 0 {
+			continue
+		}
+		if !t.sleep(ctx, next) {
+			return nil
+		}
+	}
+}
+
+func (t *Timers) sleep(ctx context.Context, next int64) bool {
+	var alarm <-chan time.Time
+	if next > 0 {
+		timer := time.NewTimer(max(time.Millisecond, time.Until(time.UnixMilli(next))))
+		defer timer.Stop()
+		alarm = timer.C
+	}
+	select {
+	case <-t.wake:
+	case <-alarm:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}

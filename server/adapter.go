@@ -1,0 +1,188 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"approvalbot/core"
+)
+
+// route is one line of the API's table.
+type route struct {
+	method, path string
+	name         string // operation id of the description
+	summary      string
+	scopes       []scope // one of them is needed; none: no token is
+	query        []param
+	in, out      reflect.Type // bodies; nil: none
+	status       []int        // of a success
+	codes        []core.Code  // of refusals, beside those that every route of its kind has
+	serve        func(*call, []byte) (answer, error)
+	raw          http.HandlerFunc // instead of serve, for what is no API call
+}
+
+// scope is a right that a token may have.
+type scope string
+
+const (
+	scopeRequest scope = "approvals.request"
+	scopeDecide  scope = "operator.approvals"
+)
+
+func (s scope) of(who core.Caller) bool {
+	return s == scopeRequest && who.MayRequest || s == scopeDecide && who.MayDecide
+}
+
+// call is one authenticated request.
+type call struct {
+	ctx   context.Context
+	who   core.Caller
+	id    string
+	query *query
+}
+
+// answer is what a route gives back.
+type answer struct {
+	status   int
+	location string
+	body     any
+}
+
+// with makes a route's serve from a function that takes the decoded body.
+func with[In any](fn func(*call, In) (answer, error)) func(*call, []byte) (answer, error) {
+	return func(c *call, body []byte) (answer, error) {
+		var in In
+		if err := decode(body, &in); err != nil {
+			return answer{}, err
+		}
+		return fn(c, in)
+	}
+}
+
+// without makes a route's serve from a function that takes no body.
+func without(fn func(*call) (answer, error)) func(*call, []byte) (answer, error) {
+	return func(c *call, _ []byte) (answer, error) { return fn(c) }
+}
+
+// endpoint makes a route's handler.
+func (s *Server) endpoint(rt route) http.HandlerFunc {
+	if rt.raw != nil {
+		return rt.raw
+	}
+	seen := s.metrics.route(rt.method, rt.path)
+	return func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		status := http.StatusServiceUnavailable // a panic's
+		defer func() { seen(status, time.Since(start)) }()
+		a, err := s.serve(rt, w, r)
+		if err != nil {
+			status = s.refuse(w, r, err)
+			return
+		}
+		status = a.status
+		if a.location != "" {
+			w.Header().Set("Location", a.location)
+		}
+		s.write(w, r, a.status, "application/json", a.body)
+	}
+}
+
+// serve does what is the same for every route, in this order: who, may it, is
+// the request well-formed.
+func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer, error) {
+	who, err := s.authenticate(r)
+	if err != nil {
+		return answer{}, err
+	}
+	if !slices.ContainsFunc(rt.scopes, func(x scope) bool { return x.of(who) }) {
+		return answer{}, core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
+	}
+	c := &call{ctx: r.Context(), who: who, id: r.PathValue("id")}
+	if c.query, err = parseQuery(r.URL.RawQuery, rt.query); err != nil {
+		return answer{}, err
+	}
+	if strings.Contains(rt.path, "{id}") && !core.ValidID(c.id) {
+		return answer{}, core.Refuse(core.CodeNotFound, "There is no such approval.")
+	}
+	var body []byte
+	if rt.in != nil {
+		if body, err = readBody(w, r); err != nil {
+			return answer{}, err
+		}
+	}
+	return rt.serve(c, body)
+}
+
+func scopeWords(scopes []scope) string {
+	words := make([]string, len(scopes))
+	for i, x := range scopes {
+		words[i] = string(x)
+	}
+	return strings.Join(words, " or ")
+}
+
+// write sends one JSON answer.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind string, body any) {
+	b, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	if err != nil { // plain values always marshal
+		panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(len(b)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // a client that has gone needs no answer
+}
+
+// methods are the handlers of one path.
+type methods map[string]http.HandlerFunc
+
+func (s *Server) byMethod(m methods) http.HandlerFunc {
+	if get := m[http.MethodGet]; get != nil {
+		m[http.MethodHead] = get
+	}
+	allow := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+	return func(w http.ResponseWriter, r *http.Request) {
+		if h := m[r.Method]; h != nil {
+			h(w, r)
+			return
+		}
+		w.Header().Set("Allow", allow)
+		s.refuse(w, r, core.Refuse(codeMethodNotAllowed, "This path takes %s.", allow))
+	}
+}
+
+// outermost is around everything: headers, odd paths, panics.
+func (s *Server) outermost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		defer func() {
+			p := recover()
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			if p != nil {
+				s.log.Error("a request made the desk stumble", "path", r.URL.Path, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+				s.refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk cannot answer this request."))
+			}
+		}()
+		if r.URL.Path != "/" && path.Clean(r.URL.Path) != r.URL.Path {
+			s.nothingHere(w, r) // a mux would redirect, and a POST would lose its body
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
+	wait, claim, claimID := c.query.wait(), c.query.flag("claim"), c.query.text("claimId")
+	switch {
+	case claimID != "" && !claim:
+		c.query.wrong("claimId", "needs claim=1")
+	case len(claimID) > 128:
+		c.query.wrong("claimId", "must be at most 128 bytes")
+	}
+	if err := c.query.err(); err != nil {
+		return answer{}, err
+	}
+	a, created, err := s.gate.Submit(c.ctx, c.who, callOf(in))
+	if err == nil {
+		a, err = s.await(c.ctx, a, wait)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	var claimed *core.Claimed
+	// Whoever has gone claims nothing: the answer would be lost.
+	if claim && a.Status == core.Approved && c.ctx.Err() == nil {
+		got, err := s.gate.Claim(c.ctx, c.who, a.ID, core.ClaimInput{ClaimID: claimID})
+		if err != nil {
+			return answer{}, err
+		}
+		a, claimed = got.Approval, &got
+	}
+	out, err := s.show(c, a)
+	if err != nil {
+		return answer{}, err
+	}
+	out.location = "/v1/approvals/" + url.PathEscape(a.ID)
+	if created && !a.Final() {
+		out.status = http.StatusCreated
+	}
+	if claimed != nil {
+		body := out.body.(api.Approval)
+		body.Claim = new(claimOf(*claimed))
+		out.body = body
+	}
+	return out, nil
+}
+
+// await waits for the end of a pending approval, for at most so long, until the
+// caller goes or the desk stops, and gives it as it then stands.
+func (s *Server) await(ctx context.Context, a core.Approval, wait time.Duration) (core.Approval, error) {
+	if a.Final() || wait <= 0 {
+		return a, nil
+	}
+	defer s.metrics.waiting()()
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	return s.gate.Wait(ctx, a.Key)
+}
+
+func (s *Server) get(c *call) (answer, error) {
+	wait := c.query.wait()
+	if err := c.query.err(); err != nil {
+		return answer{}, err
+	}
+	a, err := s.gate.Get(c.ctx, c.who, c.id)
+	if err == nil {
+		a, err = s.await(c.ctx, a, wait)
+	}
+	return s.shown(c, a, err)
+}
+
+func (s *Server) list(c *call) (answer, error) {
+	f := core.Filter{
+		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey"),
+		ToolName: c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
+	}
+	if err := c.query.err(); err != nil {
+		return answer{}, err
+	}
+	page, err := s.gate.List(c.ctx, c.who, f)
+	if err != nil {
+		return answer{}, err
+	}
+	out := api.List{Items: make([]api.Approval, len(page.Items)), NextCursor: page.Next}
+	for i, a := range page.Items {
+		summary := a.Summary
+		if c.who.MayDecide {
+			if summary, err = s.wholeCall(c.ctx, a); err != nil {
+				return answer{}, err
+			}
+		}
+		out.Items[i] = approvalOf(a, summary)
+	}
+	return answer{status: http.StatusOK, body: out}, nil
+}
+
+func (s *Server) resolve(c *call, in api.ResolveRequest) (answer, error) {
+	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, core.Decision(in.Decision), in.Reason)
+	return s.shown(c, a, err)
+}
+
+func (s *Server) withdraw(c *call, in api.WithdrawRequest) (answer, error) {
+	a, err := s.gate.Withdraw(c.ctx, c.who, c.id, in.Reason)
+	return s.shown(c, a, err)
+}
+
+func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
+	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: bindOf(in.Bind), ClaimID: in.ClaimID})
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: claimOf(got)}, nil
+}
+
+func (s *Server) revoke(c *call, in api.RevokeRequest) (answer, error) {
+	a, err := s.gate.Revoke(c.ctx, c.who, c.id, in.Reason)
+	return s.shown(c, a, err)
+}
+
+func (s *Server) result(c *call, in api.ResultRequest) (answer, error) {
+	a, err := s.gate.Report(c.ctx, c.who, c.id, core.Result{Status: in.Status, Summary: in.Summary, ExitCode: in.ExitCode})
+	return s.shown(c, a, err)
+}
+
+// shown is show for a step that may have failed.
+func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
+	if err == nil {
+		err = c.query.err()
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return s.show(c, a)
+}
+
+// show answers with one approval and its whole redacted call.
+func (s *Server) show(c *call, a core.Approval) (answer, error) {
+	summary, err := s.wholeCall(c.ctx, a)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: approvalOf(a, summary)}, nil
+}
+
+// wholeCall is the call as people see it, whole while its params are kept.
+func (s *Server) wholeCall(ctx context.Context, a core.Approval) (string, error) {
+	if a.Final() && (a.Status != core.Approved || a.RevokedAtMs != 0) {
+		return a.Summary, nil // its params went when it ended
+	}
+	facts, err := s.gate.Payload(context.WithoutCancel(ctx), a.Key)
+	if err != nil || len(facts) == 0 {
+		return a.Summary, err
+	}
+	return core.Line(facts), nil
+}

@@ -1,0 +1,181 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"approvalbot/core"
+)
+
+const (
+	maxMistakes  = 20 // that one answer names
+	maxFieldName = 64
+)
+
+// readBody reads a request's body whole, within size and time.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	if r.ContentLength > maxBody {
+		return nil, tooLarge()
+	}
+	if err := checkContentType(r.Header.Get("Content-Type")); err != nil {
+		return nil, err
+	}
+	clock := http.NewResponseController(w)
+	_ = clock.SetReadDeadline(time.Now().Add(bodyTime)) // only recorders cannot
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = clock.SetReadDeadline(time.Time{})
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return nil, tooLarge()
+	case err != nil:
+		return nil, core.Refuse(core.CodeMalformed, "The body broke off.")
+	}
+	return body, nil
+}
+
+func tooLarge() error {
+	return core.Refuse(core.CodePayloadTooLarge, "The body is larger than %d bytes.", maxBody)
+}
+
+// checkContentType takes JSON, and what common tools send without being told
+// (curl -d says form, fetch says text): a bearer token is in no form's power.
+func checkContentType(given string) error {
+	if given == "" {
+		return nil
+	}
+	kind, params, err := mime.ParseMediaType(given)
+	utf8 := params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8")
+	switch kind {
+	case "application/json", "application/x-www-form-urlencoded", "text/plain":
+		if err == nil && utf8 {
+			return nil
+		}
+	}
+	return core.Refuse(core.CodeMalformed, "Send the body as Content-Type: application/json, in UTF-8.")
+}
+
+// decode reads a body strictly into the struct that into points to: names match
+// by case, none is unknown or given twice, all text is UTF-8. An empty body is
+// an empty object. What is not JSON is CodeMalformed; what is JSON of another
+// shape is CodeInvalidRequest and names every wrong field, never its value.
+func decode(body []byte, into any) error {
+	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
+		return nil
+	}
+	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true))
+	if err == nil && jsontext.Value(body).Kind() == '{' {
+		return nil
+	}
+	if err := wellFormed(body); err != nil {
+		return err
+	}
+	bad := mistakes("", reflect.TypeOf(into).Elem(), body)
+	if len(bad) == 0 {
+		bad = []core.FieldError{{Field: "body", Problem: "is not what this request takes"}}
+	}
+	return core.Invalid(bad[:min(len(bad), maxMistakes)]...)
+}
+
+func wellFormed(body []byte) error {
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	_, err := d.ReadValue()
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	var at *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return core.Refuse(core.CodeMalformed, "The body has an object that names a member twice.")
+	case errors.As(err, &at):
+		return core.Refuse(core.CodeMalformed, "The body is not valid JSON in UTF-8, at byte %d.", at.ByteOffset)
+	}
+	return core.Refuse(core.CodeMalformed, "The body has something after its JSON object.")
+}
+
+// mistakes names every member of a well-formed value that does not fit type t.
+func mistakes(path string, t reflect.Type, value jsontext.Value) []core.FieldError {
+	if value.Kind() != '{' {
+		return []core.FieldError{{Field: cmp.Or(path, "body"), Problem: "must be a JSON object"}}
+	}
+	var bad []core.FieldError
+	var members map[string]jsontext.Value
+	if json.Unmarshal(value, &members) != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		v := members[name]
+		at := fieldName(name)
+		if path != "" {
+			at = path + "." + at
+		}
+		f, known := fieldOf(t, name)
+		switch {
+		case !known:
+			bad = append(bad, core.FieldError{Field: at, Problem: "is not a field of this request"})
+		case v.Kind() == 'n':
+		case f.Kind() == reflect.Struct:
+			bad = append(bad, mistakes(at, f, v)...)
+		case json.Unmarshal(v, reflect.New(f).Interface()) != nil:
+			bad = append(bad, core.FieldError{Field: at, Problem: mustBe(f.Kind())})
+		}
+	}
+	return bad
+}
+
+// fieldOf finds the type of the member that a struct's tags name so.
+func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
+	for f := range t.Fields() {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tag != name {
+			continue
+		}
+		if f.Type.Kind() == reflect.Pointer {
+			return f.Type.Elem(), true
+		}
+		return f.Type, true
+	}
+	return nil, false
+}
+
+func mustBe(k reflect.Kind) string {
+	switch k {
+	case reflect.String:
+		return "must be text"
+	case reflect.Bool:
+		return "must be true or false"
+	case reflect.Int, reflect.Int64:
+		return "must be a whole number"
+	}
+	return "has the wrong type"
+}
+
+// fieldName writes a member's name so that it is safe to show.
+func fieldName(s string) string {
+	plain := s != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }) < 0
+	if !plain {
+		s = strconv.QuoteToASCII(s)
+	}
+	if len(s) > maxFieldName {
+		s = s[:maxFieldName] + "..."
+	}
+	return s
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"approvalbot/core"
+)
+
+// wellKnown are tool names that agents' runtimes have. A name that is neither
+// here nor given to NewMetrics counts as "other": labels must not grow with what
+// callers send, nor carry it.
+var wellKnown = []string{
+	"exec", "bash", "Bash", "shell", "process", "read", "Read", "write", "Write", "edit", "Edit", "apply_patch", "ls", "find", "grep", "glob",
+	"web_fetch", "WebFetch", "web_search", "WebSearch", "browser", "message", "cron", "gateway", "nodes", "image", "memory_search", "sessions_send", "sessions_spawn",
+}
+
+// Metrics counts what happens to approvals and requests, in a registry of its
+// own. [Metrics.Observe] is made for the Gate's after-commit hook.
+type Metrics struct {
+	registry *prometheus.Registry
+	tools    map[string]bool
+
+	requests    *prometheus.CounterVec
+	resolutions *prometheus.CounterVec
+	timeouts    *prometheus.CounterVec
+	factors     *prometheus.CounterVec
+	unmet       *prometheus.CounterVec
+	http        *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	waiters     prometheus.Gauge
+}
+
+// NewMetrics makes an empty set. tools are further names (of the policy's rules,
+// say) that may stand in a label.
+func NewMetrics(tools ...string) *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(), tools: map[string]bool{},
+		requests:    counter("tool_approval_requests_total", "Calls that were asked, settled at once or not.", "tool", "riskClass", "channel"),
+		resolutions: counter("tool_approval_resolutions_total", "Approvals that were approved or denied, and by what kind of resolver.", "decision", "resolverType"),
+		timeouts:    counter("tool_approval_timeout_total", "Approvals that expired.", "tool"),
+		factors:     counter("tool_approval_factor_results_total", "Votes, of people and automatic factors.", "approverId", "verdict"),
+		unmet:       counter("tool_approval_quorum_unmet_total", "Approvals whose quorum was not met in time, or never could be.", "riskClass", "minApprovals"),
+		http:        counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds", Help: "Time to answer an API request, waiting included.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 60}}, []string{"method", "route"}),
+		waiters: prometheus.NewGauge(prometheus.GaugeOpts{Name: "approvalbot_waiting_requests", Help: "API requests that wait for an approval's end."}),
+	}
+	for _, t := range append(tools, wellKnown...) {
+		m.tools[t] = true
+	}
+	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Registry is where other parts of the desk register their own metrics.
+func (m *Metrics) Registry() prometheus.Registerer { return m.registry }
+
+// Observe counts one committed change.
+func (m *Metrics) Observe(c core.Change) {
+	a := c.Approval
+	if c.New {
+		channel := "none"
+		if a.Origin != nil {
+			channel = a.Origin.Channel
+		}
+		m.requests.WithLabelValues(m.tool(a.ToolName), a.Assessment.RiskClass.String(), channel).Inc()
+		for _, v := range a.Votes {
+			m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
+		}
+	}
+	for _, e := range c.Events {
+		switch e.Type {
+		case core.EventVote:
+			v := a.Votes[len(a.Votes)-1] // a ballot is always put last
+			m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
+		case core.EventResolved:
+			m.resolutions.WithLabelValues(string(a.Decision), resolver(a.DecidedBy)).Inc()
+			if hasCode(a, core.ReasonInsufficient) {
+				m.quorumUnmet(a)
+			}
+		case core.EventExpired:
+			m.timeouts.WithLabelValues(m.tool(a.ToolName)).Inc()
+			m.quorumUnmet(a)
+		}
+	}
+}
+
+func (m *Metrics) quorumUnmet(a core.Approval) {
+	m.unmet.WithLabelValues(a.Assessment.RiskClass.String(), strconv.Itoa(max(1, a.Rule.MinApprovals))).Inc()
+}
+
+func (m *Metrics) tool(name string) string {
+	if m.tools[name] {
+		return name
+	}
+	return "other"
+}
+
+// resolver is the kind of whoever settled an approval: person, policy, grant,
+// or the automatic factor.
+func resolver(by []string) string {
+	kind := "none"
+	for _, name := range by {
+		prefix, _, account := strings.Cut(name, ":")
+		switch {
+		case prefix == "grant":
+			kind = "grant"
+		case account:
+			return "person"
+		default:
+			kind = name
+		}
+	}
+	return kind
+}
+
+func hasCode(a core.Approval, code string) bool {
+	for _, c := range a.Assessment.ReasonCodes {
+		if c == code {
+			return true
+		}
+	}
+	return false
+}
+
+// route gives the function that counts one route's requests.
+func (m *Metrics) route(method, path string) func(status int, took time.Duration) {
+	seconds := m.seconds.WithLabelValues(method, path)
+	return func(status int, took time.Duration) {
+		m.http.WithLabelValues(method, path, strconv.Itoa(status)).Inc()
+		seconds.Observe(took.Seconds())
+	}
+}
+
+// waiting counts one waiting request until the returned function is called.
+func (m *Metrics) waiting() (done func()) {
+	m.waiters.Inc()
+	return m.waiters.Dec
+}
+
+func (m *Metrics) serve(w http.ResponseWriter, r *http.Request) {
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+}

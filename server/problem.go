@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// codeMethodNotAllowed is the one code that only HTTP knows.
+const codeMethodNotAllowed core.Code = "method_not_allowed"
+
+// statusOf is the one table from refusals to HTTP.
+var statusOf = map[core.Code]int{
+	core.CodeMalformed:           http.StatusBadRequest,
+	core.CodeUnauthorized:        http.StatusUnauthorized,
+	core.CodeForbidden:           http.StatusForbidden,
+	core.CodeNotAnApprover:       http.StatusForbidden,
+	core.CodeSelfApproval:        http.StatusForbidden,
+	core.CodeOriginNotAllowed:    http.StatusForbidden,
+	core.CodeNotFound:            http.StatusNotFound,
+	codeMethodNotAllowed:         http.StatusMethodNotAllowed,
+	core.CodeAlreadyResolved:     http.StatusConflict,
+	core.CodeNotClaimable:        http.StatusConflict,
+	core.CodeIDConflict:          http.StatusConflict,
+	core.CodeAmbiguousID:         http.StatusConflict,
+	core.CodeFingerprintMismatch: http.StatusConflict,
+	core.CodeAlreadyUsed:         http.StatusConflict,
+	core.CodeDecisionNotOffered:  http.StatusConflict,
+	core.CodeUnseenPayload:       http.StatusConflict,
+	core.CodeRetryDataGone:       http.StatusGone,
+	core.CodePayloadTooLarge:     http.StatusRequestEntityTooLarge,
+	core.CodeInvalidRequest:      http.StatusUnprocessableEntity,
+	core.CodeRateLimited:         http.StatusTooManyRequests,
+	core.CodeUnavailable:         http.StatusServiceUnavailable,
+	core.CodeApprovalsDisabled:   http.StatusServiceUnavailable,
+}
+
+// refuse answers with a problem and gives its status. What is no refusal is a
+// fault of the desk: logged with its cause, told as unavailable.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
+	var e *core.Error
+	if !errors.As(err, &e) || statusOf[e.Code] == 0 {
+		if !errors.Is(err, context.Canceled) || r.Context().Err() == nil {
+			s.log.Error("a request could not be answered", "method", r.Method, "path", r.URL.Path, "reason", err)
+		}
+		e = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
+	}
+	p := problem(e)
+	switch p.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="approvalbot"`)
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
+	case http.StatusRequestEntityTooLarge:
+		w.Header().Set("Connection", "close") // what is left of the body is not read
+	}
+	s.write(w, r, p.Status, "application/problem+json", p)
+	return p.Status
+}
+
+func problem(e *core.Error) api.Problem {
+	title := strings.ReplaceAll(string(e.Code), "_", " ")
+	p := api.Problem{
+		Type: "urn:approvalbot:problem:" + string(e.Code), Title: strings.ToUpper(title[:1]) + title[1:],
+		Status: statusOf[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why,
+	}
+	for _, f := range e.Fields {
+		p.Fields = append(p.Fields, api.Field{Field: f.Field, Problem: f.Problem})
+	}
+	return p
+}
+
+// nothingHere answers paths that no route has.
+func (s *Server) nothingHere(w http.ResponseWriter, r *http.Request) {
+	s.refuse(w, r, core.Refuse(core.CodeNotFound, "There is nothing here; GET /openapi.json describes what there is."))
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"net/http"
+	"reflect"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+var (
+	waitParam = param{name: "wait", kind: "string", doc: "Wait so long for a final status: a duration such as 25s, or seconds; at most a minute."}
+
+	asker    = []scope{scopeRequest}
+	operator = []scope{scopeDecide}
+	either   = []scope{scopeRequest, scopeDecide}
+)
+
+// routes is the API. The mux and its description are made from this table.
+func (s *Server) routes() []route {
+	approval, ok := reflect.TypeFor[api.Approval](), []int{http.StatusOK}
+	one := "/v1/approvals/{id}"
+	return []route{
+		{
+			method: "POST", path: "/v1/approvals", name: "createApproval", scopes: asker,
+			summary: "Ask for one call. 201 when an approval was created and is still pending at the time of the answer.",
+			query: []param{waitParam,
+				{name: "claim", kind: "boolean", doc: "1: claim it at once when it is approved; the answer then carries claim."},
+				{name: "claimId", kind: "string", doc: "With claim: names the claim, so that a lost answer can be asked for again."}},
+			in: reflect.TypeFor[api.CreateRequest](), out: approval, status: []int{http.StatusOK, http.StatusCreated},
+			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeIDConflict, core.CodeAlreadyResolved, core.CodeNotClaimable,
+				core.CodeAlreadyUsed, core.CodeApprovalsDisabled},
+			serve: with(s.create),
+		},
+		{
+			method: "GET", path: "/v1/approvals", name: "listApprovals", scopes: either,
+			summary: "Approvals, newest first: your own, or all of them with operator.approvals.",
+			query: []param{
+				{name: "status", kind: "string", enum: []string{"pending", "approved", "denied", "expired", "withdrawn"}},
+				{name: "agentId", kind: "string"}, {name: "sessionKey", kind: "string"}, {name: "toolName", kind: "string"},
+				{name: "limit", kind: "integer", doc: "1 to 200; 50 if not given."},
+				{name: "cursor", kind: "string", doc: "nextCursor of the page before."}},
+			out: reflect.TypeFor[api.List](), status: ok, serve: without(s.list),
+		},
+		{
+			method: "GET", path: one, name: "getApproval", scopes: either,
+			summary: "One approval: by its owner's id, or for operators by id, code, or the prefix of a server's id.",
+			query:   []param{waitParam}, out: approval, status: ok, serve: without(s.get),
+			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID},
+		},
+		{
+			method: "POST", path: one + "/resolve", name: "resolveApproval", scopes: operator,
+			summary: "Vote as the token's person. The same vote again is fine, also after the end.",
+			in:      reflect.TypeFor[api.ResolveRequest](), out: approval, status: ok, serve: with(s.resolve),
+			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotAnApprover, core.CodeSelfApproval,
+				core.CodeAlreadyResolved, core.CodeDecisionNotOffered},
+		},
+		{
+			method: "POST", path: one + "/withdraw", name: "withdrawApproval", scopes: asker,
+			summary: "The asker no longer needs it.",
+			in:      reflect.TypeFor[api.WithdrawRequest](), out: approval, status: ok, serve: with(s.withdraw),
+			codes: []core.Code{core.CodeNotFound, core.CodeAlreadyResolved},
+		},
+		{
+			method: "POST", path: one + "/claim", name: "claimApproval", scopes: asker,
+			summary: "Fetch an approved call, once, right before it runs.",
+			in:      reflect.TypeFor[api.ClaimRequest](), out: reflect.TypeFor[api.Claim](), status: ok, serve: with(s.claim),
+			codes: []core.Code{core.CodeNotFound, core.CodeNotClaimable, core.CodeAlreadyUsed, core.CodeFingerprintMismatch, core.CodeRetryDataGone},
+		},
+		{
+			method: "POST", path: one + "/revoke", name: "revokeApproval", scopes: operator,
+			summary: "Take an approved, unclaimed approval back.",
+			in:      reflect.TypeFor[api.RevokeRequest](), out: approval, status: ok, serve: with(s.revoke),
+			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotClaimable, core.CodeAlreadyUsed},
+		},
+		{
+			method: "POST", path: one + "/result", name: "reportResult", scopes: asker,
+			summary: "Tell how the execution went, once, after the claim.",
+			in:      reflect.TypeFor[api.ResultRequest](), out: approval, status: ok, serve: with(s.result),
+			codes: []core.Code{core.CodeNotFound, core.CodeNotClaimable, core.CodeAlreadyUsed},
+		},
+		{method: "GET", path: "/healthz", name: "health", summary: "The process lives.", status: ok, raw: s.health},
+		{method: "GET", path: "/readyz", name: "ready", summary: "Store and policy are ready; the state of each chat is in the body.",
+			out: reflect.TypeFor[api.Ready](), status: []int{http.StatusOK, http.StatusServiceUnavailable}, raw: s.ready},
+		{method: "GET", path: "/metrics", name: "metrics", summary: "Prometheus metrics.", status: ok, raw: s.metrics.serve},
+		{method: "GET", path: "/openapi.json", name: "openapi", summary: "This description.", status: ok, raw: s.describe},
+	}
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+const (
+	maxBody     = 256 << 10 // bytes of a request body
+	maxHeader   = 64 << 10
+	headerTime  = 10 * time.Second // to send the request's head
+	bodyTime    = 30 * time.Second // to send its body
+	idleTime    = 2 * time.Minute
+	stopTime    = 800 * time.Millisecond // to finish what is under way when stopping
+	maxWait     = 60 * time.Second
+	pageDefault = 50
+	pageMax     = 200
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	Gate    *core.Gate
+	Tokens  []Token
+	Ready   func(context.Context) api.Ready // nil: ready as soon as it serves
+	Metrics *Metrics                        // nil: counts of its own; see [NewMetrics]
+	Log     *slog.Logger                    // nil: silent
+	Version string                          // shown in the OpenAPI description
+
+	CertFile, KeyFile string                  // both or none: serve TLS
+	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
+}
+
+// Server is the HTTP API. Safe for concurrent use.
+type Server struct {
+	cfg     Config
+	gate    *core.Gate
+	log     *slog.Logger
+	metrics *Metrics
+	tokens  atomic.Pointer[tokens]
+	spec    func() ([]byte, error)
+
+	closing  context.Context // done: nobody waits any more
+	endWaits context.CancelFunc
+}
+
+// New makes a Server. It refuses two tokens of one name or one secret, and half
+// a TLS pair.
+func New(cfg Config) (*Server, error) {
+	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
+		return nil, errors.New("TLS needs both a certificate file and a key file")
+	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	if cfg.Metrics == nil {
+		cfg.Metrics = NewMetrics()
+	}
+	s := &Server{cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics}
+	s.closing, s.endWaits = context.WithCancel(context.Background())
+	s.spec = sync.OnceValues(func() ([]byte, error) { return openAPI(s.routes(), cfg.Version) })
+	return s, s.UseTokens(cfg.Tokens)
+}
+
+// EndWaits answers every waiting request with the current state, now and from
+// now on. [Server.Serve] does it when it stops.
+func (s *Server) EndWaits() { s.endWaits() }
+
+// Handler gives the whole API as one handler.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	byPath := map[string]methods{}
+	for _, rt := range s.routes() {
+		if byPath[rt.path] == nil {
+			byPath[rt.path] = methods{}
+		}
+		byPath[rt.path][rt.method] = s.endpoint(rt)
+	}
+	for path, m := range byPath {
+		mux.Handle(path, s.byMethod(m))
+	}
+	for pattern, h := range s.cfg.Mount {
+		mux.Handle(pattern, h)
+	}
+	mux.HandleFunc("/", s.nothingHere)
+	return s.outermost(mux)
+}
+
+// Serve answers requests on l until ctx ends. Then waiting requests are answered
+// with the current state, what is under way is finished, and it returns nil,
+// within a second. It closes l.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan struct{})
+	running := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		s.EndWaits()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		if srv.Shutdown(grace) != nil {
+			srv.Close()
+		}
+	})
+	var err error
+	if s.cfg.CertFile != "" {
+		err = srv.ServeTLS(l, s.cfg.CertFile, s.cfg.KeyFile)
+	} else {
+		err = srv.Serve(l)
+	}
+	if running() { // ctx still stands: it failed by itself
+		srv.Close()
+		return err
+	}
+	<-stopped
+	return nil
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// callOf reads a request into the core's words.
+func callOf(in api.CreateRequest) core.Call {
+	call := core.Call{
+		ToolName: in.ToolName, Params: in.Params, Bind: bindOf(in.Bind), ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
+		Justification: in.Justification, ActionSummary: in.ActionSummary, TimeoutMs: in.TimeoutMs, Supersedes: in.Supersedes,
+	}
+	if t := in.Origin; t != nil {
+		call.Origin = &core.Target{Channel: t.Channel, To: t.To, ThreadID: t.ThreadID}
+	}
+	if r := in.Requester; r != nil {
+		call.Requester = &core.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
+	}
+	if x := in.Context; x != nil {
+		call.Context = core.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
+			Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription}
+	}
+	return call
+}
+
+func bindOf(b *api.Bind) *core.Bind {
+	if b == nil {
+		return nil
+	}
+	return &core.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
+}
+
+// approvalOf is an approval as programs see it. summary is the redacted call.
+func approvalOf(a core.Approval, summary string) api.Approval {
+	out := api.Approval{
+		ID: a.ID, Code: a.Code, Owner: a.Owner, Status: api.Status(a.Status), Decision: api.Decision(a.Decision),
+		Reason: a.Reason, DecidedBy: words(a.DecidedBy),
+		ToolName: a.ToolName, ParamsSummary: summary, ArgsFingerprint: a.Fingerprint,
+		AgentID: a.AgentID, SessionKey: a.SessionKey, Justification: a.Justification, ActionSummary: a.ActionSummary,
+		RiskClass: a.Assessment.RiskClass.String(), SideEffects: words(a.Assessment.SideEffects),
+		Confidence: a.Assessment.Confidence, Source: a.Assessment.Source,
+		ReasonCodes: words(a.Assessment.ReasonCodes), Why: words(a.Why), PolicyHash: a.PolicyHash,
+		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: []api.Decision{},
+		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
+		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, SupersededBy: a.SupersededBy,
+	}
+	for _, d := range a.Offers {
+		out.Offers = append(out.Offers, api.Decision(d))
+	}
+	if b := a.Bind; b != nil {
+		out.Bind = &api.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
+	}
+	if a.Origin != nil {
+		out.Channel = a.Origin.Channel
+	}
+	if r := a.Requester; r != nil {
+		out.Requester = &api.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
+	}
+	if r := a.Result; r != nil {
+		out.Result = &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, AtMs: r.AtMs}
+	}
+	out.Deliveries, out.Reached = cardsOf(a)
+	return out
+}
+
+// cardsOf gives the cards of an approval, and whether anybody could be asked.
+func cardsOf(a core.Approval) (cards []api.Delivery, reached bool) {
+	cards, reached = []api.Delivery{}, a.Reached
+	for _, d := range a.Deliveries {
+		if d.Kind == core.CardDelivery {
+			cards = append(cards, api.Delivery{Target: d.Target.String(), State: string(d.State), MessageID: d.MessageID, Error: d.Error})
+			reached = reached || d.State == core.Sent || d.State == core.Settled
+		}
+	}
+	return cards, reached
+}
+
+func approversOf(r core.Rule) api.Approvers {
+	return api.Approvers{Allowed: words(r.Allowed), Disabled: words(r.Disabled), Effective: words(r.Effective),
+		MinApprovals: r.MinApprovals, RequiresHuman: r.RequiresHuman}
+}
+
+func votesOf(votes []core.Vote) []api.Vote {
+	out := make([]api.Vote, len(votes))
+	for i, v := range votes {
+		out[i] = api.Vote{ApproverID: string(v.Approver), Verdict: string(v.Verdict), Decision: api.Decision(v.Decision),
+			Reason: v.Reason, ReasonCodes: words(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs}
+		if v.Voter != nil {
+			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
+		}
+	}
+	return out
+}
+
+func claimOf(c core.Claimed) api.Claim {
+	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
+		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs}
+}
+
+// words copies a list of names; the copy is never nil, so that JSON has [].
+func words[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}

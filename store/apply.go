@@ -1,0 +1,162 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"approvalbot/core"
+)
+
+const (
+	insertApproval = `INSERT INTO approvals (key, version, owner, id, code, status, agent_id, session_key, tool_name, fingerprint,
+ created_ms, expires_ms, timer_ms, resolved_ms, body) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)`
+	// updateApproval leaves alone what the small indexes of pending approvals
+	// depend on; endApproval does not.
+	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, body = $6 WHERE key = $1 AND version = $2`
+	endApproval    = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, body = $6, status = $7, resolved_ms = $8
+ WHERE key = $1 AND version = $2`
+	// nameApproval changes no row when the name is another approval's.
+	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3)
+ ON CONFLICT (id, owner) DO UPDATE SET key = excluded.key WHERE approval_ids.key = excluded.key`
+	sealCall   = `INSERT INTO sealed (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	unsealCall = `DELETE FROM sealed WHERE key = $1`
+	markDone   = `UPDATE inbound SET handled_ms = $3 WHERE source = $1 AND id = $2 AND handled_ms = 0`
+)
+
+// errStale says that another instance was faster: look again.
+var errStale = fmt.Errorf("another writer was faster every time; try again")
+
+// apply writes a change, and gives the approval as it then stands. before is the
+// approval as this transaction read it, nil for a new one.
+func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) {
+	a := c.Approval
+	if err := consistent(before, c); err != nil {
+		return a, err
+	}
+	var err error
+	switch {
+	case before == nil:
+		a.Version, a.Deliveries = 1, nil
+		err = t.insert(a)
+		c.Aliases = append([]string{a.ID}, c.Aliases...)
+	case c.Unchanged:
+		a = *before
+	default:
+		a.Version, a.Deliveries = before.Version+1, before.Deliveries
+		err = t.rewrite(*before, a)
+	}
+	if err != nil {
+		return a, err
+	}
+	for _, id := range c.Aliases {
+		if err := t.name(a, id); err != nil {
+			return a, err
+		}
+	}
+	if err := t.sealing(c); err != nil {
+		return a, err
+	}
+	if a.Deliveries, err = t.deliver(before, a, c); err != nil {
+		return a, err
+	}
+	t.events = append(t.events, c.Events...)
+	return a, t.handled(c.Handled)
+}
+
+// consistent refuses a change that was not made from what it is applied to.
+func consistent(before *core.Approval, c core.Change) error {
+	a := c.Approval
+	switch {
+	case a.Key == "" || a.Owner == "" || a.ID == "":
+		return fmt.Errorf("change of approval %q lacks its key, owner or id", a.Key)
+	case before == nil || c.Unchanged:
+		return nil
+	case a.Version != before.Version:
+		return fmt.Errorf("change of approval %s was made from version %d, and it is at version %d", a.Key, a.Version, before.Version)
+	case identity(a) != identity(*before):
+		return fmt.Errorf("change of approval %s alters what may never change: %q was %q", a.Key, identity(a), identity(*before))
+	}
+	return nil
+}
+
+func identity(a core.Approval) [8]string {
+	return [8]string{a.Key, a.Owner, a.ID, a.Code, a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint}
+}
+
+// timer is when time next asks something of an approval: nil once it has ended.
+func timer(a core.Approval) any {
+	switch {
+	case a.Final():
+		return nil
+	case a.FallbackAtMs != 0 && (a.ExpiresAtMs == 0 || a.FallbackAtMs < a.ExpiresAtMs):
+		return a.FallbackAtMs
+	case a.ExpiresAtMs != 0:
+		return a.ExpiresAtMs
+	}
+	return nil
+}
+
+func (t *tx) insert(a core.Approval) error {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(insertApproval, a.Key, a.Version, a.Owner, a.ID, a.Code, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
+		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body))
+	if err != nil {
+		return fmt.Errorf("approval %s (code %s) cannot be stored: %w", a.Key, a.Code, err)
+	}
+	return nil
+}
+
+// rewrite is the compare-and-swap: errStale when the version is another by now.
+func (t *tx) rewrite(before, a core.Approval) error {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), string(body)}
+	statement := updateApproval
+	if a.Status != before.Status || a.ResolvedAtMs != before.ResolvedAtMs {
+		statement = endApproval
+		args = append(args, string(a.Status), a.ResolvedAtMs)
+	}
+	n, err := t.exec(statement, args...)
+	if err == nil && n == 0 {
+		return errStale
+	}
+	return err
+}
+
+// name lets the approval's owner find it under that id; errStale when the owner
+// has another approval of that id, which a new look finds.
+func (t *tx) name(a core.Approval, id string) error {
+	n, err := t.exec(nameApproval, id, a.Owner, a.Key)
+	if err == nil && n == 0 {
+		return fmt.Errorf("id %q of owner %q is taken: %w", id, a.Owner, errStale)
+	}
+	return err
+}
+
+func (t *tx) sealing(c core.Change) error {
+	if c.Unchanged {
+		return nil
+	}
+	if c.Unseal {
+		_, err := t.exec(unsealCall, c.Approval.Key)
+		return err
+	}
+	if c.Seal != nil {
+		_, err := t.exec(sealCall, c.Approval.Key, t.keys.seal(c.Approval.Key, c.Seal))
+		return err
+	}
+	return nil
+}
+
+func (t *tx) handled(ref *core.InboundRef) error {
+	if ref == nil {
+		return nil
+	}
+	_, err := t.exec(markDone, ref.Source, ref.ID, nowMs())
+	return err
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"approvalbot/core"
+)
+
+const (
+	retries = 10 // of a change that another instance outran
+	// codeRestMs is how long the code of an ended approval is not given again.
+	codeRestMs = 30 * 24 * 60 * 60 * 1000
+)
+
+const (
+	approvalByKey = selectApprovals + `a.key = $1` + deliveriesInOrder
+	approvalByID  = selectApprovals + `a.key = (SELECT i.key FROM approval_ids i WHERE i.id = $1 AND i.owner = $2)` + deliveriesInOrder
+	approvalSame  = selectApprovals + `a.key = (SELECT p.key FROM approvals p
+ WHERE p.fingerprint = $1 AND p.status = 'pending' AND p.owner = $2 AND p.agent_id = $3 AND p.session_key = $4
+ ORDER BY p.created_ms, p.key LIMIT 1)` + deliveriesInOrder
+	countPending = `SELECT COUNT(*) FROM approvals WHERE owner = $1 AND status = 'pending'`
+	countCode    = `SELECT COUNT(*) FROM approvals WHERE code = $1 AND (status = 'pending' OR created_ms >= $2 OR resolved_ms >= $2)`
+)
+
+// Create looks up what a new approval could collide with, calls fn with it, and
+// commits all the changes that fn returns, or none of them. Changes that are not
+// New must be of approvals that still are as Found showed them.
+func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found) ([]core.Change, error)) error {
+	return s.do(ctx, func(t *tx) error {
+		return t.again(func() error {
+			found, err := t.lookup(look)
+			if err != nil {
+				return err
+			}
+			changes, err := fn(found)
+			if err != nil {
+				return err
+			}
+			for _, c := range changes {
+				if err := t.applyTo(found, c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// applyTo applies one of Create's changes to the approval it was made from.
+func (t *tx) applyTo(found core.Found, c core.Change) error {
+	if c.New {
+		_, err := t.apply(nil, c)
+		return err
+	}
+	for _, a := range []*core.Approval{found.ByID, found.Same, found.Superseded} {
+		if a != nil && a.Key == c.Approval.Key {
+			_, err := t.apply(a, c)
+			return err
+		}
+	}
+	return fmt.Errorf("change of approval %s is neither new nor of one that was looked up", c.Approval.Key)
+}
+
+// again repeats a job's work as long as another instance is faster.
+func (t *tx) again(work func() error) error {
+	err := work()
+	for range retries {
+		if !errors.Is(err, errStale) {
+			return err
+		}
+		if err := t.undo(); err != nil {
+			return err
+		}
+		err = work()
+	}
+	return err
+}
+
+// Update loads the approval of that key, calls fn with it, and commits the
+// change. It gives the approval as committed, with its deliveries. A change that
+// is Unchanged leaves the approval's row alone; its events, new deliveries,
+// aliases and Handled are still written.
+func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (core.Change, error)) (core.Approval, error) {
+	var after core.Approval
+	err := s.do(ctx, func(t *tx) error {
+		return t.again(func() error {
+			before, err := oneApproval(ctx, t, approvalByKey, key)
+			if err != nil {
+				return err
+			}
+			if before == nil {
+				return notFound()
+			}
+			c, err := fn(*before)
+			if err != nil {
+				return err
+			}
+			if c.New || c.Approval.Key != key {
+				return fmt.Errorf("change of approval %s is for %q", key, c.Approval.Key)
+			}
+			after, err = t.apply(before, c)
+			return err
+		})
+	})
+	if err != nil {
+		return core.Approval{}, err
+	}
+	return after, nil
+}
+
+// Append adds events to the log and marks the platform update handled (if not
+// nil), in one transaction, without changing any approval.
+func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...core.Event) error {
+	return s.do(ctx, func(t *tx) error {
+		t.events = append(t.events, events...)
+		return t.handled(handled)
+	})
+}
+
+// lookup finds what a new approval could collide with.
+func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
+	if look.ID != "" {
+		if f.ByID, err = oneApproval(t.ctx, t, approvalByID, look.ID, look.Owner); err != nil {
+			return f, err
+		}
+	}
+	if look.SessionKey != "" {
+		f.Same, err = oneApproval(t.ctx, t, approvalSame, look.Fingerprint, look.Owner, look.AgentID, look.SessionKey)
+		if err != nil {
+			return f, err
+		}
+	}
+	if look.Supersedes != "" {
+		if f.Superseded, err = oneApproval(t.ctx, t, approvalByID, look.Supersedes, look.Owner); err != nil {
+			return f, err
+		}
+	}
+	if look.Code != "" {
+		n, err := t.count(countCode, look.Code, time.Now().UnixMilli()-codeRestMs)
+		if err != nil {
+			return f, err
+		}
+		f.CodeTaken = n > 0
+	}
+	f.Pending, err = t.count(countPending, look.Owner)
+	return f, err
+}
+
+func (t *tx) count(query string, args ...any) (int, error) {
+	rows, err := t.query(t.ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	var n number
+	_, err = one(rows, &n)
+	return int(n), err
+}
+
+// oneApproval gives the one approval that a query finds, or nil.
+func oneApproval(ctx context.Context, q querier, query string, args ...any) (*core.Approval, error) {
+	rows, err := q.query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := scanApprovals(rows)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}

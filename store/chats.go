@@ -1,0 +1,228 @@
+package store
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"approvalbot/core"
+)
+
+// chats says which chat wants work first. The deliveries are the truth; this
+// remembers for each chat what the last look at them found, and looks again only
+// where a commit has changed something since. Holds and pauses live here alone:
+// one process has the store, and after a restart nobody holds anything and a
+// pause is learned again. (On PostgreSQL they will be lease rows.)
+type chats struct {
+	claim sync.Mutex // held over a whole claim
+	known map[core.Target]*chat
+
+	mu      sync.Mutex // never held over a query: the commit loop takes it
+	touched map[core.Target]bool
+}
+
+// chat is what is known of one chat.
+type chat struct {
+	held        bool
+	pausedUntil int64
+	stale       bool // look again
+	first       turn // its most urgent due delivery, if due is set
+	due         bool
+	next        int64 // when something falls due, if nothing is; 0: never
+}
+
+// turn is a delivery's place among all chats' due ones.
+type turn struct {
+	turn, since, dueMs int64
+	id                 string
+}
+
+func (t turn) before(o turn) bool {
+	if t.turn != o.turn {
+		return t.turn < o.turn
+	}
+	if t.since != o.since {
+		return t.since < o.since
+	}
+	return t.id < o.id
+}
+
+// anyChat in a list of touched chats means that any could be.
+var anyChat core.Target
+
+func newChats() chats {
+	return chats{known: map[core.Target]*chat{}, touched: map[core.Target]bool{anyChat: true}}
+}
+
+// touch notes that the deliveries of these chats have changed.
+func (c *chats) touch(list []core.Target) {
+	if len(list) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range list {
+		c.touched[t] = true
+	}
+}
+
+// take empties the list of touched chats.
+func (c *chats) take() map[core.Target]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.touched
+	c.touched = map[core.Target]bool{}
+	return t
+}
+
+func (c *chats) of(t core.Target) *chat {
+	k := c.known[t]
+	if k == nil {
+		k = &chat{stale: true}
+		c.known[t] = k
+	}
+	return k
+}
+
+const (
+	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
+	firstDue      = `SELECT turn, since_ms, id, due_ms FROM deliveries
+ WHERE channel = $1 AND chat = $2 AND due_ms > 0 AND due_ms <= $3 ORDER BY turn, since_ms, id LIMIT 1`
+	nextDue       = `SELECT MIN(due_ms) FROM deliveries WHERE channel = $1 AND chat = $2 AND due_ms > 0`
+	firstDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries d
+ WHERE d.channel = $1 AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT 1`
+)
+
+// ClaimChat takes the chat (without a thread) whose most urgent due delivery
+// comes before all other chats', among those that nobody holds and that are not
+// paused. It is the caller's until ReleaseChat. When there is none, next is the
+// time to look again: the first delivery to fall due or pause to end, 0 if
+// nothing of the kind is known. Chats that somebody holds do not count for next;
+// whoever releases one looks again anyway.
+func (s *Store) ClaimChat(ctx context.Context, now int64) (place core.Target, ok bool, next int64, err error) {
+	c := &s.chats
+	c.claim.Lock()
+	defer c.claim.Unlock()
+	if err := c.refresh(ctx, s.read, now); err != nil {
+		return core.Target{}, false, 0, err
+	}
+	var best *chat
+	soon := int64(math.MaxInt64)
+	for t, k := range c.known {
+		switch {
+		case k.held:
+		case !k.due && k.next == 0:
+			if k.pausedUntil <= now {
+				delete(c.known, t)
+			}
+		case k.due && k.pausedUntil <= now:
+			if best == nil || k.first.before(best.first) {
+				best, place = k, t
+			}
+		default:
+			soon = min(soon, max(k.next, k.pausedUntil))
+		}
+	}
+	if best != nil {
+		best.held = true
+		return place, true, 0, nil
+	}
+	if soon == math.MaxInt64 {
+		soon = 0
+	}
+	return core.Target{}, false, soon, nil
+}
+
+// refresh looks at the chats that changed, or where time has passed what was
+// known. A chat that somebody holds waits for its release.
+func (c *chats) refresh(ctx context.Context, q querier, now int64) error {
+	touched := c.take()
+	if touched[anyChat] {
+		if err := c.discover(ctx, q); err != nil {
+			c.touch([]core.Target{anyChat})
+			return err
+		}
+		delete(touched, anyChat)
+	}
+	for t := range touched {
+		c.of(t).stale = true
+	}
+	for t, k := range c.known {
+		passed := k.next != 0 && k.next <= now || k.due && k.first.dueMs > now
+		if k.held || !k.stale && !passed {
+			continue
+		}
+		if err := k.look(ctx, q, t, now); err != nil {
+			return err // it stays stale
+		}
+	}
+	return nil
+}
+
+// discover makes every chat that has work known, and all that is known stale.
+func (c *chats) discover(ctx context.Context, q querier) error {
+	rows, err := q.query(ctx, chatsWithWork)
+	if err != nil {
+		return err
+	}
+	for _, k := range c.known {
+		k.stale = true
+	}
+	return each(rows, func() error {
+		var t core.Target
+		err := rows.Scan((*text)(&t.Channel), (*text)(&t.To))
+		c.of(t).stale = true
+		return err
+	})
+}
+
+func (k *chat) look(ctx context.Context, q querier, t core.Target, now int64) error {
+	k.stale = true
+	rows, err := q.query(ctx, firstDue, t.Channel, t.To, now)
+	if err != nil {
+		return err
+	}
+	var f turn
+	due, err := one(rows, (*number)(&f.turn), (*number)(&f.since), (*text)(&f.id), (*number)(&f.dueMs))
+	if err != nil {
+		return err
+	}
+	var next number
+	if !due {
+		if rows, err = q.query(ctx, nextDue, t.Channel, t.To); err != nil {
+			return err
+		}
+		if _, err = one(rows, &next); err != nil {
+			return err
+		}
+	}
+	k.stale, k.due, k.first, k.next = false, due, f, int64(next)
+	return nil
+}
+
+// ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
+// before pausedUntilMs (0: no pause).
+func (s *Store) ReleaseChat(_ context.Context, place core.Target, pausedUntilMs int64) error {
+	c := &s.chats
+	c.claim.Lock()
+	defer c.claim.Unlock()
+	k := c.of(place.Normal().Chat())
+	k.held, k.pausedUntil, k.stale = false, pausedUntilMs, true
+	return nil
+}
+
+// NextDelivery gives the chat's most urgent due delivery: cards of pending
+// approvals that nobody has seen yet first, the highest rank and then the oldest
+// before the others; then the rest in the order in which it fell due. False when
+// nothing is due.
+func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) (core.Delivery, bool, error) {
+	var d core.Delivery
+	place = place.Normal()
+	rows, err := s.read.query(ctx, firstDelivery, place.Channel, place.To, now)
+	if err != nil {
+		return d, false, err
+	}
+	found := false
+	err = each(rows, func() error { found = true; return scanDelivery(rows, nil, &d) })
+	return d, found, err
+}

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"approvalbot/core"
+)
+
+const (
+	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
+ attached, shown, cannot_attach, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms)
+ VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)`
+	redrawCards = `UPDATE deliveries SET due_ms = $2, revision = revision + 1, since_ms = CASE WHEN turn < 0 THEN since_ms ELSE $2 END
+ WHERE key = $1 AND kind = 'card' AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
+	calmCards        = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
+	selectDeliveries = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.key = $1` + deliveriesInOrder
+)
+
+// urgency is a delivery's place in its chat's queue, least first: a card of a
+// pending approval that nobody has seen yet goes before everything else, the
+// higher its rank the earlier, the older first; the rest by when it fell due.
+func urgency(d core.Delivery, pending bool) (turn, since int64) {
+	if pending && d.Kind == core.CardDelivery && d.State == core.Queued && d.MessageID == "" {
+		return -1 - int64(d.Rank), d.CreatedMs
+	}
+	return 0, d.DueMs
+}
+
+// deliver writes what a change means for the approval's deliveries, and gives
+// all of them as they then stand.
+func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]core.Delivery, error) {
+	redraw := c.Redraw && !c.Unchanged && len(a.Deliveries) > 0
+	calm := before != nil && !before.Final() && a.Final() && len(a.Deliveries) > 0
+	if calm {
+		if _, err := t.exec(calmCards, a.Key); err != nil {
+			return nil, err
+		}
+	}
+	if redraw {
+		if _, err := t.exec(redrawCards, a.Key, nowMs()); err != nil {
+			return nil, err
+		}
+	}
+	if redraw || calm {
+		for _, d := range a.Deliveries {
+			t.chats = append(t.chats, d.Target.Chat())
+		}
+	}
+	for _, d := range c.Deliveries {
+		if err := t.addDelivery(a, d); err != nil {
+			return nil, err
+		}
+	}
+	if !redraw && len(c.Deliveries) == 0 {
+		return a.Deliveries, nil
+	}
+	return t.deliveries(a.Key)
+}
+
+// addDelivery inserts a delivery of the approval, unless it is a message that is
+// known already: two taps on one unknown copy of a card adopt it once.
+func (t *tx) addDelivery(a core.Approval, d core.Delivery) error {
+	d.Key, d.Target = a.Key, d.Target.Normal()
+	if d.MessageID != "" {
+		known, found, err := byMessage(t.ctx, t, d.Target, d.MessageID)
+		if err != nil || found && known.Key == a.Key {
+			return err
+		}
+	}
+	if d.ID == "" {
+		id, err := uuid.NewV7() // ascending: deliveries of one moment keep their order
+		if err != nil {
+			return err
+		}
+		d.ID = id.String()
+	}
+	if d.CreatedMs == 0 {
+		d.CreatedMs = nowMs()
+	}
+	turn, since := urgency(d, !a.Final())
+	_, err := t.exec(insertDelivery, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
+		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
+		stored(d.Attached), stored(d.Shown), stored(d.CannotAttach), stored(d.Fallback), d.Error,
+		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since)
+	t.chats = append(t.chats, d.Target.Chat())
+	return err
+}
+
+func (t *tx) deliveries(key string) ([]core.Delivery, error) {
+	rows, err := t.query(t.ctx, selectDeliveries, key)
+	if err != nil {
+		return nil, err
+	}
+	var all []core.Delivery
+	err = each(rows, func() error {
+		var d core.Delivery
+		err := scanDelivery(rows, nil, &d)
+		all = append(all, d)
+		return err
+	})
+	return all, err
+}
+
+const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d
+ WHERE d.channel = $1 AND d.chat = $2 AND d.message_id = $3 AND d.message_id <> '' ORDER BY d.created_ms DESC, d.id DESC LIMIT 1`
+
+// ByMessage finds the delivery that a message in a chat (in any thread of it)
+// is; false when the desk knows of none.
+func (s *Store) ByMessage(ctx context.Context, chat core.Target, messageID string) (core.Delivery, bool, error) {
+	return byMessage(ctx, s.read, chat.Normal(), messageID)
+}
+
+func byMessage(ctx context.Context, q querier, chat core.Target, messageID string) (core.Delivery, bool, error) {
+	var d core.Delivery
+	rows, err := q.query(ctx, selectByMessage, chat.Channel, chat.To, messageID)
+	if err != nil {
+		return d, false, err
+	}
+	found := false
+	err = each(rows, func() error { found = true; return scanDelivery(rows, nil, &d) })
+	return d, found, err
+}

@@ -1,0 +1,19 @@
+// Package store keeps the desk: approvals, the outbox of deliveries, the inbox
+// of platform updates, sealed calls and the hash-chained log, in one SQLite
+// file.
+//
+// Every write is a job. Callers queue jobs, one goroutine ([Store.Run]) takes as
+// many as wait, runs each under a savepoint of its own inside one transaction,
+// commits, and only then answers them all. So one fsync carries many changes, a
+// job that fails takes nothing of its neighbours with it, and what was answered
+// is on disk. Reads use connections of their own that cannot write.
+//
+// The log's events of a whole batch are numbered and chained at the very end of
+// its transaction, from a head row that the transaction takes last: the order of
+// numbers is the order of commits, and no reader that has seen number n will
+// later see a number below it appear.
+//
+// The SQL is one text for SQLite and PostgreSQL. Only SQLite is here yet; what
+// stands in memory on account of there being one process (which chats are held
+// or paused, in chats.go) says so.
+package store

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"approvalbot/core"
+)
+
+const (
+	keysByID      = `SELECT a.key, a.status FROM approval_ids i JOIN approvals a ON a.key = i.key WHERE i.id = $1 ORDER BY a.created_ms DESC, a.key`
+	keysByOwnerID = `SELECT a.key, a.status FROM approval_ids i JOIN approvals a ON a.key = i.key WHERE i.id = $1 AND i.owner = $2`
+	keysByCode    = `SELECT key, status FROM approvals WHERE code = $1
+ ORDER BY CASE WHEN status = 'pending' THEN 0 ELSE 1 END, created_ms DESC, key LIMIT 1`
+	keysByPrefix = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2 AND id = key ORDER BY key LIMIT 100`
+)
+
+// Get gives one approval by its key, with deliveries, or CodeNotFound.
+func (s *Store) Get(ctx context.Context, key string) (core.Approval, error) {
+	a, err := oneApproval(ctx, s.read, approvalByKey, key)
+	if err != nil {
+		return core.Approval{}, err
+	}
+	if a == nil {
+		return core.Approval{}, notFound()
+	}
+	return *a, nil
+}
+
+// Keys finds approvals by name, each once. An id matches exactly, with Owner only
+// that owner's. A code finds the pending approval that has it, else the newest.
+// A prefix finds approvals whose public id is the server's own, at most 100.
+func (s *Store) Keys(ctx context.Context, q core.NameQuery) ([]core.Named, error) {
+	var all []core.Named
+	seen := map[string]bool{}
+	add := func(by, query string, args ...any) error {
+		rows, err := s.read.query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		return each(rows, func() error {
+			n := core.Named{By: by}
+			err := rows.Scan((*text)(&n.Key), (*text)(&n.Status))
+			if err == nil && !seen[n.Key] {
+				seen[n.Key] = true
+				all = append(all, n)
+			}
+			return err
+		})
+	}
+	if q.ID != "" {
+		query, args := keysByID, []any{q.ID}
+		if q.Owner != "" {
+			query, args = keysByOwnerID, append(args, q.Owner)
+		}
+		if err := add("id", query, args...); err != nil {
+			return nil, err
+		}
+	}
+	if q.Code != "" {
+		if err := add("code", keysByCode, q.Code); err != nil {
+			return nil, err
+		}
+	}
+	if q.Prefix != "" && strings.Trim(q.Prefix, "0123456789abcdef-") == "" {
+		// Keys are hex digits and dashes: "g" comes after all that follow the prefix.
+		if err := add("prefix", keysByPrefix, q.Prefix, q.Prefix+"g"); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// maxPage is the most that List gives at once, and what it gives unasked.
+const maxPage = 200
+
+// List gives approvals newest first, with deliveries. A Limit outside 1 to 200
+// means 200. A Cursor that List did not make is CodeInvalidRequest.
+func (s *Store) List(ctx context.Context, f core.Filter) (core.Page, error) {
+	if f.Limit < 1 || f.Limit > maxPage {
+		f.Limit = maxPage
+	}
+	query, args, err := listQuery(f)
+	if err != nil {
+		return core.Page{}, err
+	}
+	rows, err := s.read.query(ctx, query, args...)
+	if err != nil {
+		return core.Page{}, err
+	}
+	all, err := scanApprovals(rows)
+	if err != nil || len(all) <= f.Limit {
+		return core.Page{Items: all}, err
+	}
+	all = all[:f.Limit]
+	return core.Page{Items: all, Next: cursor(all[f.Limit-1])}, nil
+}
+
+// listQuery selects one more approval than asked for, so that List knows whether
+// there are more.
+func listQuery(f core.Filter) (string, []any, error) {
+	var where []string
+	var args []any
+	param := func(v any) string {
+		args = append(args, v)
+		return "$" + strconv.Itoa(len(args))
+	}
+	if f.Status == core.Pending {
+		where = append(where, "status = 'pending'") // spelled out: the indexes of pending ones match it
+	} else if f.Status != "" {
+		where = append(where, "status = "+param(string(f.Status)))
+	}
+	for _, c := range [][2]string{{"owner", f.Owner}, {"agent_id", f.AgentID}, {"session_key", f.SessionKey}, {"tool_name", f.ToolName}} {
+		if c[1] != "" {
+			where = append(where, c[0]+" = "+param(c[1]))
+		}
+	}
+	if f.Cursor != "" {
+		created, key, err := parseCursor(f.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		where = append(where, fmt.Sprintf("(created_ms, key) < (%s, %s)", param(created), param(key)))
+	}
+	sub := "SELECT key FROM approvals"
+	if len(where) > 0 {
+		sub += " WHERE " + strings.Join(where, " AND ")
+	}
+	sub += " ORDER BY created_ms DESC, key DESC LIMIT " + param(f.Limit+1)
+	return selectApprovals + "a.key IN (" + sub + ") ORDER BY a.created_ms DESC, a.key DESC, d.created_ms, d.id", args, nil
+}
+
+func cursor(a core.Approval) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", a.CreatedAtMs, a.Key))
+}
+
+func parseCursor(s string) (created int64, key string, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	ms, key, ok := strings.Cut(string(b), " ")
+	if err == nil && ok {
+		created, err = strconv.ParseInt(ms, 10, 64)
+	}
+	if err != nil || !ok {
+		return 0, "", core.Invalid(core.FieldError{Field: "cursor", Problem: "is not one that a page before this gave"})
+	}
+	return created, key, nil
+}
+
+const dueApprovals = `SELECT key, timer_ms FROM approvals WHERE timer_ms IS NOT NULL ORDER BY timer_ms, key LIMIT $1`
+
+// Due gives the keys of at most limit pending approvals whose timer is at or
+// before now, earliest first, and the time of the first one that it did not give
+// (which is not after now when limit cut the list short; 0: there is none).
+func (s *Store) Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error) {
+	rows, err := s.read.query(ctx, dueApprovals, limit+1)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = each(rows, func() error {
+		var key text
+		var at number
+		if err := rows.Scan(&key, &at); err != nil {
+			return err
+		}
+		if int64(at) <= now && len(keys) < limit {
+			keys = append(keys, string(key))
+		} else if next == 0 {
+			next = int64(at)
+		}
+		return nil
+	})
+	return keys, next, err
+}

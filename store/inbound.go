@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+
+	"approvalbot/core"
+)
+
+const (
+	insertInbound = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms) VALUES ($1, $2, $3, $4, $5, 0)
+ ON CONFLICT (source, id) DO NOTHING`
+	openInbound = `SELECT id, body, received_ms, waited FROM inbound WHERE source = $1 AND handled_ms = 0 ORDER BY received_ms, id LIMIT $2`
+)
+
+// SaveInbound stores platform updates, all or none; those that are known already
+// stay as they are. Once it returns nil they may be confirmed to the platform.
+func (s *Store) SaveInbound(ctx context.Context, in []core.Inbound) error {
+	if len(in) == 0 {
+		return nil
+	}
+	return s.do(ctx, func(t *tx) error {
+		for _, i := range in {
+			if _, err := t.exec(insertInbound, i.Source, i.ID, string(i.Body), i.ReceivedMs, stored(i.Waited)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Inbound gives at most limit updates of a source that nothing has handled yet,
+// in order of arrival (of the platform's ids within one millisecond).
+func (s *Store) Inbound(ctx context.Context, source string, limit int) ([]core.Inbound, error) {
+	rows, err := s.read.query(ctx, openInbound, source, limit)
+	if err != nil {
+		return nil, err
+	}
+	var all []core.Inbound
+	err = each(rows, func() error {
+		i := core.Inbound{InboundRef: core.InboundRef{Source: source}}
+		var body text
+		err := rows.Scan((*number)(&i.ID), &body, (*number)(&i.ReceivedMs), (*flag)(&i.Waited))
+		i.Body = []byte(body)
+		all = append(all, i)
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// lockFile takes the file's exclusive lock, which ends with the process whatever
+// becomes of it. The file stays: removing it would let two processes each hold
+// a lock on a file of that name. It holds the owner's process id, for people.
+//
+// A file of its own is needed: closing any handle of the database file itself
+// would drop the locks that SQLite has on it.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("store lock %s cannot be opened: %w", path, err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		err = errors.Join(f.Truncate(0), writePID(f))
+	}
+	if err == nil {
+		return f, nil
+	}
+	defer f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		pid, _ := io.ReadAll(io.LimitReader(f, 20))
+		return nil, fmt.Errorf("store is in use: process %s holds %s; stop that one, or give this one a store of its own",
+			strings.TrimSpace(string(pid)), path)
+	}
+	return nil, fmt.Errorf("store lock %s cannot be taken: %w", path, err)
+}
+
+func writePID(f *os.File) error {
+	_, err := fmt.Fprintln(f, os.Getpid())
+	return err
+}

@@ -1,0 +1,117 @@
+-- One text for SQLite and PostgreSQL. Times are Unix milliseconds, booleans are
+-- 0 or 1, JSON and sealed bytes are TEXT.
+
+-- +goose Up
+CREATE TABLE meta (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+);
+
+-- body is the approval; the columns beside it are what the desk searches by.
+CREATE TABLE approvals (
+  key         TEXT   PRIMARY KEY,
+  version     BIGINT NOT NULL,
+  owner       TEXT   NOT NULL,
+  id          TEXT   NOT NULL,
+  code        TEXT   NOT NULL,
+  status      TEXT   NOT NULL,
+  agent_id    TEXT   NOT NULL,
+  session_key TEXT   NOT NULL,
+  tool_name   TEXT   NOT NULL,
+  fingerprint TEXT   NOT NULL,
+  created_ms  BIGINT NOT NULL,
+  expires_ms  BIGINT NOT NULL,
+  timer_ms    BIGINT,          -- when time asks something of it; NULL once it has ended
+  resolved_ms BIGINT NOT NULL, -- 0 while pending
+  body        TEXT   NOT NULL
+);
+CREATE INDEX approvals_newest ON approvals (created_ms, key);
+CREATE INDEX approvals_owner ON approvals (owner, created_ms, key);
+CREATE INDEX approvals_code ON approvals (code);
+CREATE INDEX approvals_timer ON approvals (timer_ms, key) WHERE timer_ms IS NOT NULL;
+-- The others hold pending approvals only: small, however long the history is.
+CREATE UNIQUE INDEX approvals_pending_code ON approvals (code) WHERE status = 'pending';
+CREATE INDEX approvals_pending_newest ON approvals (created_ms, key) WHERE status = 'pending';
+CREATE INDEX approvals_pending_owner ON approvals (owner, created_ms, key) WHERE status = 'pending';
+CREATE INDEX approvals_pending_same ON approvals (fingerprint) WHERE status = 'pending';
+
+-- What owners call their approvals: the id first given, and aliases.
+CREATE TABLE approval_ids (
+  id    TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  key   TEXT NOT NULL REFERENCES approvals (key) ON DELETE CASCADE,
+  PRIMARY KEY (id, owner)
+);
+CREATE INDEX approval_ids_key ON approval_ids (key);
+
+CREATE TABLE sealed (
+  key   TEXT PRIMARY KEY REFERENCES approvals (key) ON DELETE CASCADE,
+  value TEXT NOT NULL
+);
+
+CREATE TABLE deliveries (
+  id            TEXT   PRIMARY KEY,
+  key           TEXT   NOT NULL REFERENCES approvals (key) ON DELETE CASCADE,
+  kind          TEXT   NOT NULL,
+  channel       TEXT   NOT NULL,
+  chat          TEXT   NOT NULL,
+  thread        TEXT   NOT NULL,
+  state         TEXT   NOT NULL,
+  message_id    TEXT   NOT NULL,
+  reply_to      TEXT   NOT NULL,
+  for_user      TEXT   NOT NULL,
+  attached      BIGINT NOT NULL,
+  shown         BIGINT NOT NULL,
+  cannot_attach BIGINT NOT NULL,
+  fallback      BIGINT NOT NULL,
+  error         TEXT   NOT NULL,
+  attempts      BIGINT NOT NULL,
+  due_ms        BIGINT NOT NULL, -- 0: nothing to do
+  revision      BIGINT NOT NULL,
+  rank          BIGINT NOT NULL,
+  created_ms    BIGINT NOT NULL,
+  turn          BIGINT NOT NULL, -- urgency, least first: -1-rank for a card nobody has seen of a pending approval, else 0
+  since_ms      BIGINT NOT NULL  -- order within a turn, oldest first
+);
+CREATE INDEX deliveries_key ON deliveries (key);
+CREATE INDEX deliveries_work ON deliveries (channel, chat, turn, since_ms, id, due_ms) WHERE due_ms > 0;
+CREATE INDEX deliveries_message ON deliveries (channel, chat, message_id) WHERE message_id <> '';
+
+-- Chats that live elsewhere now.
+CREATE TABLE moves (
+  old_channel TEXT NOT NULL,
+  old_chat    TEXT NOT NULL,
+  new_channel TEXT NOT NULL,
+  new_chat    TEXT NOT NULL,
+  PRIMARY KEY (old_channel, old_chat)
+);
+
+CREATE TABLE inbound (
+  source      TEXT   NOT NULL,
+  id          BIGINT NOT NULL,
+  body        TEXT   NOT NULL,
+  received_ms BIGINT NOT NULL,
+  waited      BIGINT NOT NULL,
+  handled_ms  BIGINT NOT NULL, -- 0: not yet
+  PRIMARY KEY (source, id)
+);
+CREATE INDEX inbound_open ON inbound (source, received_ms, id) WHERE handled_ms = 0;
+CREATE INDEX inbound_done ON inbound (received_ms) WHERE handled_ms > 0;
+
+-- The hash-chained log, and its one-row head: whoever commits takes the head
+-- last, so that the order of seq is the order of commits.
+CREATE TABLE events (
+  seq   BIGINT PRIMARY KEY,
+  at_ms BIGINT NOT NULL,
+  type  TEXT   NOT NULL,
+  key   TEXT   NOT NULL,
+  owner TEXT   NOT NULL,
+  data  TEXT   NOT NULL,
+  hash  TEXT   NOT NULL
+);
+CREATE TABLE log_head (
+  id   BIGINT PRIMARY KEY,
+  seq  BIGINT NOT NULL,
+  hash TEXT   NOT NULL
+);
+INSERT INTO log_head (id, seq, hash) VALUES (1, 0, '');

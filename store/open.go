@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"approvalbot/core"
+)
+
+// Options says where a store is.
+type Options struct {
+	// URL is sqlite:<path>, or sqlite::memory: for a store that lives as long
+	// as the process (tests).
+	URL string
+	// KeyFile holds the key that seals calls: 32 bytes, raw or in hex, readable
+	// by its owner alone. It is made together with a new store. Only a store in
+	// memory may go without: it then makes a key of its own.
+	KeyFile string
+	// Log gets what no caller can be told. Nil discards it.
+	Log *slog.Logger
+}
+
+// Store is an open store. It implements core.Store, the outbox that the
+// dispatcher drains and the inbox that the bots fill. Safe for concurrent use.
+//
+// Writes are carried out by [Store.Run] and wait until it runs. A write that
+// returns nil is on disk; one that returns an error has written nothing, unless
+// the error says that its fate is unknown: the caller's context ended between
+// the change being made and its commit. The functions given to Create and
+// Update never run after the call has returned.
+//
+// Reads check their context when they begin and are then too short to interrupt.
+type Store struct {
+	log   *slog.Logger
+	lock  *os.File // nil in memory
+	write *pool    // one connection
+	read  *pool    // in memory the same as write
+	keys  keyring
+	chats chats
+
+	jobs    chan *job
+	running atomic.Bool
+	closing chan struct{} // Close was called
+	ended   chan struct{} // no job will run any more
+	once    sync.Once
+	broken  atomic.Bool // the last batch that wrote anything failed
+}
+
+var _ core.Store = (*Store)(nil)
+
+// Open opens the store, makes it if it is new, and brings an older schema up to
+// date. It refuses a store that another process has open, a schema that is newer
+// than the program, and a key that is missing, readable by others or not this
+// store's. It starts nothing: see [Store.Run].
+func Open(ctx context.Context, o Options) (_ *Store, err error) {
+	s := &Store{
+		log:     o.Log,
+		chats:   newChats(),
+		jobs:    make(chan *job, maxBatch),
+		closing: make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	path, err := parseURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if path == memory {
+		if s.write, err = openMemory(); err != nil {
+			return nil, err
+		}
+		s.read = s.write
+	} else {
+		if path, err = realPath(path); err != nil {
+			return nil, err
+		}
+		if s.lock, err = lockFile(path + ".lock"); err != nil {
+			return nil, err
+		}
+		if err = makeFile(path); err != nil {
+			return nil, err
+		}
+		if s.write, s.read, err = openFile(path); err != nil {
+			return nil, err
+		}
+	}
+	if err = checkEngine(ctx, s.write, path); err != nil {
+		return nil, err
+	}
+	if err = migrate(ctx, s.write.db, path); err != nil {
+		return nil, err
+	}
+	s.keys, err = loadKey(ctx, s.write, o.KeyFile, path == memory)
+	return s, err
+}
+
+// memory is the path of a store that has no file.
+const memory = ":memory:"
+
+func parseURL(url string) (path string, err error) {
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	switch {
+	case strings.HasPrefix(url, "postgres"):
+		return "", errors.New("store URL names PostgreSQL, which this build does not have yet: use sqlite:<path>")
+	case !ok || path == "":
+		return "", fmt.Errorf("store URL %q is not sqlite:<path>", url)
+	}
+	return path, nil
+}
+
+// realPath gives the one name of a database file, so that two ways to write it
+// meet at the same lock.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", fmt.Errorf("store %s: its folder cannot be found; make it with: mkdir -p %s", path, filepath.Dir(path))
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// makeFile makes a new database file for its owner's eyes only. SQLite would let
+// the umask decide; its side files copy the mode.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("store %s cannot be made: %w", path, err)
+	}
+	return f.Close()
+}
+
+// Close ends the store: [Store.Run] finishes what is queued, later writes are
+// refused, and the lock is given up. Call it last, when nothing reads any more.
+// A second call does nothing.
+func (s *Store) Close() error {
+	var errs []error
+	s.once.Do(func() {
+		close(s.closing)
+		if s.running.Swap(true) {
+			<-s.ended
+		} else {
+			close(s.ended)
+		}
+		if s.read != nil && s.read != s.write {
+			errs = append(errs, s.read.db.Close())
+		}
+		if s.write != nil {
+			errs = append(errs, s.write.db.Close())
+		}
+		if s.lock != nil {
+			errs = append(errs, s.lock.Close())
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// nowMs is the time as the store writes it.
+func nowMs() int64 { return time.Now().UnixMilli() }

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+
+	"approvalbot/core"
+)
+
+const (
+	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key WHERE d.id = $1`
+	recordTry    = `UPDATE deliveries SET state = $2, message_id = $3, attached = $4, cannot_attach = $5, shown = $6, error = $7,
+ attempts = $8, due_ms = $9, turn = $10, since_ms = $11 WHERE id = $1`
+	hurryApproval = `UPDATE approvals SET timer_ms = $2 WHERE key = $1 AND status = 'pending' AND (timer_ms IS NULL OR timer_ms > $2)`
+
+	failDoubles = `UPDATE deliveries SET state = 'failed', error = 'same chat as another card', due_ms = 0, turn = 0, since_ms = 0
+ WHERE channel = $1 AND chat = $2 AND kind = 'card' AND state <> 'failed' AND EXISTS (SELECT 1 FROM deliveries o
+  WHERE o.key = deliveries.key AND o.kind = 'card' AND o.state <> 'failed' AND o.channel = $3 AND o.chat = $4 AND o.thread = deliveries.thread)`
+	moveDeliveries = `UPDATE deliveries SET channel = $3, chat = $4 WHERE channel = $1 AND chat = $2`
+	moveMoves      = `UPDATE moves SET new_channel = $3, new_chat = $4 WHERE new_channel = $1 AND new_chat = $2`
+	insertMove     = `INSERT INTO moves (old_channel, old_chat, new_channel, new_chat) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (old_channel, old_chat) DO UPDATE SET new_channel = excluded.new_channel, new_chat = excluded.new_chat`
+	deleteMove  = `DELETE FROM moves WHERE old_channel = $1 AND old_chat = $2`
+	selectMoves = `SELECT old_channel, old_chat, new_channel, new_chat FROM moves`
+)
+
+// Record writes down what became of one try at a delivery, durably.
+//
+// The facts are written as d has them, but an empty MessageID keeps the known
+// one. A delivery that was redrawn since d.Revision stays due at once, unless it
+// has failed. When one fails while its approval is pending, the approval's timer
+// is set to now, so that Due gives it. With MovedTo, every delivery of the old
+// chat moves to the new one and keeps its thread; a card that would be the
+// second of its approval there fails instead. A delivery that was swept away
+// meanwhile is CodeNotFound.
+func (s *Store) Record(ctx context.Context, d core.Delivered) error {
+	return s.do(ctx, func(t *tx) error { return t.record(d, nowMs()) })
+}
+
+func (t *tx) record(d core.Delivered, now int64) error {
+	row, status, err := t.delivery(d.ID)
+	if err != nil {
+		return err
+	}
+	pending := status == core.Pending
+	was := row.Target.Chat()
+	due := row.DueMs
+	row.State, row.Error, row.Attempts, row.DueMs = d.State, d.Error, d.Attempts, d.DueMs
+	if d.MessageID != "" {
+		row.MessageID = d.MessageID
+	}
+	if row.Revision > d.Revision && d.State != core.Failed {
+		row.DueMs = due
+		if due == 0 {
+			row.DueMs = now
+		}
+	}
+	turn, since := urgency(row, pending)
+	_, err = t.exec(recordTry, row.ID, string(row.State), row.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
+		int64(row.Attempts), row.DueMs, turn, since)
+	if err != nil {
+		return err
+	}
+	t.chats = append(t.chats, was)
+	if d.State == core.Failed && pending {
+		if _, err := t.exec(hurryApproval, row.Key, now); err != nil {
+			return err
+		}
+	}
+	if d.MovedTo == nil {
+		return nil
+	}
+	return t.move(was, d.MovedTo.Normal().Chat())
+}
+
+func (t *tx) delivery(id string) (d core.Delivery, status core.Status, err error) {
+	rows, err := t.query(t.ctx, deliveryByID, id)
+	if err != nil {
+		return d, "", err
+	}
+	err = each(rows, func() error { return scanDelivery(rows, nil, &d, (*text)(&status)) })
+	if err == nil && d.ID == "" {
+		err = core.Refuse(core.CodeNotFound, "There is no such delivery.")
+	}
+	return d, status, err
+}
+
+// move takes all that goes to the old chat to the new one, and remembers that.
+func (t *tx) move(from, to core.Target) error {
+	if from == to {
+		return nil
+	}
+	args := []any{from.Channel, from.To, to.Channel, to.To}
+	for _, statement := range []string{failDoubles, moveDeliveries, moveMoves, insertMove} {
+		if _, err := t.exec(statement, args...); err != nil {
+			return err
+		}
+	}
+	t.chats = append(t.chats, to)
+	_, err := t.exec(deleteMove, to.Channel, to.To) // it is back where it once left
+	return err
+}
+
+// Moves gives the chats that live elsewhere now: the old one's text form, and
+// the new chat. Who moved twice is found under both old names.
+func (s *Store) Moves(ctx context.Context) (map[string]core.Target, error) {
+	rows, err := s.read.query(ctx, selectMoves)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]core.Target{}
+	err = each(rows, func() error {
+		var from, to core.Target
+		err := rows.Scan((*text)(&from.Channel), (*text)(&from.To), (*text)(&to.Channel), (*text)(&to.To))
+		all[from.String()] = to
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"approvalbot/core"
+)
+
+// text, number and flag scan a column into a string, an int64 or a bool; NULL
+// leaves the zero value, as outer joins need it.
+type (
+	text   string
+	number int64
+	flag   bool
+)
+
+// Scan implements sql.Scanner.
+func (t *text) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		*t = text(v)
+	case []byte:
+		*t = text(v)
+	default:
+		return fmt.Errorf("column is %T, not text", v)
+	}
+	return nil
+}
+
+// Scan implements sql.Scanner.
+func (n *number) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+	case int64:
+		*n = number(v)
+	default:
+		return fmt.Errorf("column is %T, not a whole number", v)
+	}
+	return nil
+}
+
+// Scan implements sql.Scanner.
+func (f *flag) Scan(v any) error {
+	var n number
+	err := n.Scan(v)
+	*f = n != 0
+	return err
+}
+
+// stored is a bool as it is stored.
+func stored(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// one scans a single row, if there is one, and closes rows.
+func one(rows *sql.Rows, dest ...any) (found bool, err error) {
+	defer rows.Close()
+	if !rows.Next() {
+		return false, rows.Err()
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return false, err
+	}
+	return true, rows.Close()
+}
+
+// each scans every row with scan and closes rows.
+func each(rows *sql.Rows, scan func() error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.state, d.message_id, d.reply_to, d.for_user,
+ d.attached, d.shown, d.cannot_attach, d.fallback, d.error, d.attempts, d.due_ms, d.revision, d.rank, d.created_ms`
+
+// deliveryDest is where deliveryColumns go.
+func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
+	return []any{
+		(*text)(&d.ID), (*text)(&d.Key), (*text)(&d.Kind), (*text)(&d.Target.Channel), (*text)(&d.Target.To), (*text)(&d.Target.ThreadID),
+		(*text)(&d.State), (*text)(&d.MessageID), (*text)(&d.ReplyTo), (*text)(&d.ForUser),
+		(*flag)(&d.Attached), (*flag)(&d.Shown), (*flag)(&d.CannotAttach), (*flag)(&d.Fallback), (*text)(&d.Error),
+		attempts, (*number)(&d.DueMs), (*number)(&d.Revision), rank, (*number)(&d.CreatedMs),
+	}
+}
+
+// scanDelivery scans the current row: deliveryColumns, then more.
+func scanDelivery(rows *sql.Rows, before []any, d *core.Delivery, after ...any) error {
+	*d = core.Delivery{}
+	var attempts, rank number
+	err := rows.Scan(append(append(before, deliveryDest(d, &attempts, &rank)...), after...)...)
+	d.Attempts, d.Rank = int(attempts), int(rank)
+	return err
+}
+
+// selectApprovals gives an approval with its deliveries in one statement, so
+// that both are of one moment: one row for each delivery, or one without.
+const selectApprovals = `SELECT a.key, a.version, a.body, ` + deliveryColumns + ` FROM approvals a LEFT JOIN deliveries d ON d.key = a.key WHERE `
+
+const deliveriesInOrder = ` ORDER BY d.created_ms, d.id`
+
+// scanApprovals reads the rows of selectApprovals, those of one approval side by
+// side.
+func scanApprovals(rows *sql.Rows) ([]core.Approval, error) {
+	var all []core.Approval
+	err := each(rows, func() error {
+		var key text
+		var version number
+		var body sql.RawBytes
+		var d core.Delivery
+		if err := scanDelivery(rows, []any{&key, &version, &body}, &d); err != nil {
+			return err
+		}
+		if len(all) == 0 || all[len(all)-1].Key != string(key) {
+			var a core.Approval
+			if err := json.Unmarshal(body, &a); err != nil {
+				return fmt.Errorf("approval %s cannot be read: %w", key, err)
+			}
+			a.Key, a.Version = string(key), int64(version)
+			all = append(all, a)
+		}
+		if last := &all[len(all)-1]; d.ID != "" {
+			last.Deliveries = append(last.Deliveries, d)
+		}
+		return nil
+	})
+	return all, err
+}

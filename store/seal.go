@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// keyring seals calls with AES-256-GCM under a key derived for that purpose.
+type keyring struct {
+	id    string // names the key without telling it
+	calls cipher.AEAD
+}
+
+func newKeyring(key []byte) (keyring, error) {
+	id, err := hkdf.Key(sha256.New, key, nil, "approvalbot key id", 8)
+	if err != nil {
+		return keyring{}, err
+	}
+	purpose, err := hkdf.Key(sha256.New, key, nil, "approvalbot sealed calls", keySize)
+	if err != nil {
+		return keyring{}, err
+	}
+	block, err := aes.NewCipher(purpose)
+	if err != nil {
+		return keyring{}, err
+	}
+	calls, err := cipher.NewGCMWithRandomNonce(block)
+	return keyring{id: hex.EncodeToString(id), calls: calls}, err
+}
+
+// seal gives "<key id>:<base64>". The approval's key is bound in: a sealed call
+// moved to another approval does not open.
+func (k keyring) seal(approval string, call []byte) string {
+	return k.id + ":" + base64.StdEncoding.EncodeToString(k.calls.Seal(nil, nil, call, []byte(approval)))
+}
+
+func (k keyring) open(approval, value string) ([]byte, error) {
+	id, text, _ := strings.Cut(value, ":")
+	if id != k.id {
+		return nil, fmt.Errorf("sealed call of approval %s is under key %q, and the store's key is %s", approval, id, k.id)
+	}
+	box, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("sealed call of approval %s is damaged: it is not base64", approval)
+	}
+	call, err := k.calls.Open(nil, nil, box, []byte(approval))
+	if err != nil {
+		return nil, fmt.Errorf("sealed call of approval %s is damaged or not its own: it does not open", approval)
+	}
+	return call, nil
+}
+
+// Sealed gives the canonical call that was sealed under key: CodeRetryDataGone
+// when it was deleted, CodeNotFound when there is no such approval.
+func (s *Store) Sealed(ctx context.Context, key string) ([]byte, error) {
+	rows, err := s.read.query(ctx, `SELECT s.value FROM approvals a LEFT JOIN sealed s ON s.key = a.key WHERE a.key = $1`, key)
+	if err != nil {
+		return nil, err
+	}
+	var value text
+	found, err := one(rows, &value)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, notFound()
+	case value == "":
+		return nil, core.Refuse(core.CodeRetryDataGone, "The call itself is no longer kept.")
+	}
+	return s.keys.open(key, string(value))
+}
+
+func notFound() error { return core.Refuse(core.CodeNotFound, "There is no such approval.") }

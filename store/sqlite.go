@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// oldestSQLite is the first version without the bug that could corrupt a
+// write-ahead log used by several connections (3.7.0 to 3.51.2).
+var oldestSQLite = [3]int{3, 51, 3}
+
+// pool is a set of connections and the statements prepared on them.
+type pool struct {
+	db    *sql.DB
+	stmts sync.Map // SQL text -> *sql.Stmt
+}
+
+// prepared gives the statement of that text. It may need a free connection, so
+// it is never called inside a transaction of a pool that has only one.
+func (p *pool) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st, ok := p.stmts.Load(text); ok {
+		return st.(*sql.Stmt), nil
+	}
+	st, err := p.db.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("preparing %.60q: %w", text, err)
+	}
+	if other, had := p.stmts.LoadOrStore(text, st); had {
+		st.Close()
+		return other.(*sql.Stmt), nil
+	}
+	return st, nil
+}
+
+// query runs a short read; ctx counts only before it begins.
+func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	st, err := p.prepared(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+// openFile opens a database file twice: for the one writer, and for readers who
+// cannot write. A commit is on disk when it returns (synchronous FULL).
+func openFile(path string) (write, read *pool, err error) {
+	common := []string{"busy_timeout(5000)"}
+	write, err = openPool(path, 1, append(common, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)"))
+	if err != nil {
+		return nil, nil, err
+	}
+	read, err = openPool(path, max(4, runtime.NumCPU()), append(common, "query_only(1)"))
+	if err != nil {
+		write.db.Close()
+		return nil, nil, err
+	}
+	return write, read, nil
+}
+
+// openMemory opens a database that is its one connection: readers and the
+// writer take turns on it.
+func openMemory() (*pool, error) {
+	return openPool("", 1, []string{"foreign_keys(1)"})
+}
+
+func openPool(path string, size int, pragmas []string) (*pool, error) {
+	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode()}
+	dsn := u.String()
+	if path == "" {
+		dsn = "file::memory:?" + u.RawQuery
+	}
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size) // never close one: a store in memory would end with it
+	return &pool{db: db}, nil
+}
+
+// checkEngine refuses what the store could lose data on.
+func checkEngine(ctx context.Context, p *pool, path string) error {
+	var version, journal string
+	if err := p.db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return fmt.Errorf("store %s cannot be opened: %w", path, err)
+	}
+	if !atLeast(version, oldestSQLite) {
+		return fmt.Errorf("SQLite %s can corrupt a write-ahead log; build with 3.51.3 or newer", version)
+	}
+	if err := p.db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
+		return err
+	}
+	if journal != "wal" && path != memory {
+		return fmt.Errorf("store %s does not get a write-ahead log but %q; put it on a local file system", path, journal)
+	}
+	return nil
+}
+
+func atLeast(version string, oldest [3]int) bool {
+	parts := strings.Split(version, ".")
+	for i, want := range oldest {
+		if i >= len(parts) {
+			return false
+		}
+		if have, err := strconv.Atoi(parts[i]); err != nil || have != want {
+			return err == nil && have > want
+		}
+	}
+	return true
+}
