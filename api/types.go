@@ -126,7 +126,7 @@ type Delivery struct {
 type Result struct {
 	Status   string `json:"status" enum:"succeeded,failed"`
 	Summary  string `json:"summary,omitzero"`
-	ExitCode *int   `json:"exitCode,omitzero"`
+	ExitCode *int   `json:"exitCode,omitzero" nullable:"false"`
 	AtMs     int64  `json:"atMs"`
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"approvalbot/internal/fault"
 )
 
 // Caller is an authenticated API token. What it may do comes from the
@@ -70,6 +72,8 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	if err != nil {
 		return Approval{}, err
 	}
+	fault.Point("before-vote-committed")
+	defer fault.Point("after-vote-committed")
 	return g.update(ctx, key, func(a Approval) (Change, error) {
 		return a.vote(b, adopted, g.rules.Load().People, nowMs()), nil
 	})
@@ -170,6 +174,8 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if errSealed == nil && a.Status == Approved {
 		denies = g.rejudge(ctx, a, sealed)
 	}
+	fault.Point("before-claim-committed")
+	defer fault.Point("after-claim-committed")
 	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
 		c, err := a.claim(in, sealed, denies, nowMs())
 		if err == nil && errSealed != nil {
@@ -224,6 +230,8 @@ func (g *Gate) Report(ctx context.Context, who Caller, id string, r Result) (App
 	if err != nil {
 		return Approval{}, err
 	}
+	fault.Point("before-result-committed")
+	defer fault.Point("after-result-committed")
 	return g.update(ctx, key, func(a Approval) (Change, error) { return a.report(r, nowMs()) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/display"
+	"approvalbot/internal/fault"
 )
 
 const (
@@ -44,6 +45,8 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 
 // create commits the draft, or finds what answers the call already.
 func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, sealed Sealed, rules *Rules) (a Approval, created bool, err error) {
+	fault.Point("before-create-committed")
+	defer fault.Point("after-create-committed")
 	var changes []Change
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes}

@@ -12,7 +12,7 @@ type Tally struct {
 	Decision Decision // when settled
 	By       []string // whose votes settled it, or count so far
 	Need     int      // approvals that are needed
-	Reason   string   // the reject's reason
+	Reason   string   // the reject's reason, or the last one that an approver gave
 }
 
 // Count applies the rule to the votes. valid says whether a vote's authority
@@ -39,6 +39,9 @@ func Count(r Rule, votes []Vote, valid func(Vote) bool) Tally {
 			}
 			t.By = append(t.By, name)
 			human = human || person
+			if v.Reason != "" {
+				t.Reason = v.Reason
+			}
 			if person && (scope == "" || v.Decision.narrowness() > scope.narrowness()) {
 				scope = v.Decision
 			}

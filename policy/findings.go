@@ -44,6 +44,8 @@ func (e effects) names() []core.SideEffect {
 // findings is a set of codes. Codes are only added while a call is read.
 type findings [2]uint64
 
+const _ = uint(128 - codeCount) // every code has its bit
+
 func setOf(codes ...code) (f findings) {
 	for _, c := range codes {
 		f.add(c)
@@ -77,14 +79,13 @@ func (f findings) effects() (e effects) {
 	return e
 }
 
-// list gives the codes that explain the class, worst first: what is harmless is
-// left out where something is not.
-func (f findings) list() []code {
+// list appends the codes that explain the class to out, worst first: what is
+// harmless is left out where something is not.
+func (f findings) list(out []code) []code {
 	least := core.R0
 	if f.class() > core.R0 {
 		least = core.R1
 	}
-	out := make([]code, 0, bits.OnesCount64(f[0])+bits.OnesCount64(f[1]))
 	for c := core.R4; c >= least; c-- {
 		some := f.and(ofClass[c])
 		for i, w := range some {
@@ -106,10 +107,9 @@ var ofClass = func() (sets [core.R4 + 1]findings) {
 
 // opaque are the findings after which part of the call remains unread, so that
 // its text is searched for the words of destructive commands.
-var opaque = setOf(unknownTool, malformedCall, dynamicCommand, unusualShell, hiddenInComment, controlCharacters,
-	unparsableCommand, commandTooLong, nestedTooDeep, tooComplex, windowsShell, definesFunction, interpreterCode,
-	interpreterInput, evaluatesText, remoteCommand, databaseClient)
+var opaque = setOf(dynamicCommand, unusualShell, hiddenInComment, controlCharacters, unparsableCommand, commandTooLong,
+	nestedTooDeep, tooComplex, windowsShell, interpreterCode, interpreterInput, evaluatesText, databaseClient)
 
 // unsure are the findings that rest on not knowing.
-var unsure = opaque.or(setOf(unknownCommand, unknownOption, unknownParameters, dynamicArgument, dynamicPath,
+var unsure = opaque.or(setOf(unknownTool, malformedCall, unknownCommand, unknownOption, unknownParameters, dynamicArgument, dynamicPath,
 	mayReadSecret, oddAddress, noWorkspace, runsScript, programByPath))

@@ -119,6 +119,7 @@ func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
 func (d *Dispatcher) serve(ctx context.Context, chat core.Target) {
 	var pause time.Duration
 	for pause == 0 && ctx.Err() == nil {
+		fault.Point("before-delivery-claimed")
 		next, ok, err := d.outbox.NextDelivery(ctx, chat, time.Now().UnixMilli())
 		if err != nil {
 			d.log.Error("the outbox cannot be read", "target", chat.String(), "reason", err)

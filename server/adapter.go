@@ -50,10 +50,11 @@ type call struct {
 	ctx   context.Context
 	who   core.Caller
 	id    string
-	query *query
+	query query
 }
 
-// answer is what a route gives back.
+// answer is what a route gives back. Its location counts beside an error too:
+// what was created before the step that failed can be found there.
 type answer struct {
 	status   int
 	location string
@@ -85,16 +86,20 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		status := http.StatusServiceUnavailable // a panic's
-		defer func() { seen(status, time.Since(start)) }()
+		defer func() {
+			took := time.Since(start)
+			seen(status, took)
+			s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
+		}()
 		a, err := s.serve(rt, w, r)
+		if a.location != "" {
+			w.Header().Set("Location", a.location)
+		}
 		if err != nil {
 			status = s.refuse(w, r, err)
 			return
 		}
 		status = a.status
-		if a.location != "" {
-			w.Header().Set("Location", a.location)
-		}
 		s.write(w, r, a.status, "application/json", a.body)
 	}
 }
@@ -179,7 +184,7 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 				s.refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk cannot answer this request."))
 			}
 		}()
-		if r.URL.Path != "/" && path.Clean(r.URL.Path) != r.URL.Path {
+		if p := r.URL.Path; p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 			s.nothingHere(w, r) // a mux would redirect, and a POST would lose its body
 			return
 		}

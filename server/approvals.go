@@ -12,44 +12,36 @@ import (
 
 func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	wait, claim, claimID := c.query.wait(), c.query.flag("claim"), c.query.text("claimId")
-	switch {
-	case claimID != "" && !claim:
-		c.query.wrong("claimId", "needs claim=1")
-	case len(claimID) > 128:
-		c.query.wrong("claimId", "must be at most 128 bytes")
-	}
-	if err := c.query.err(); err != nil {
-		return answer{}, err
+	if claimID != "" && !claim {
+		return answer{}, core.Invalid(core.FieldError{Field: "claimId", Problem: "needs claim=1"})
 	}
 	a, created, err := s.gate.Submit(c.ctx, c.who, callOf(in))
-	if err == nil {
-		a, err = s.await(c.ctx, a, wait)
-	}
 	if err != nil {
 		return answer{}, err
 	}
-	var claimed *core.Claimed
+	out := answer{status: http.StatusOK, location: "/v1/approvals/" + url.PathEscape(a.ID)}
+	if a, err = s.await(c.ctx, a, wait); err != nil {
+		return out, err
+	}
+	var claimed *api.Claim
 	// Whoever has gone claims nothing: the answer would be lost.
 	if claim && a.Status == core.Approved && c.ctx.Err() == nil {
 		got, err := s.gate.Claim(c.ctx, c.who, a.ID, core.ClaimInput{ClaimID: claimID})
 		if err != nil {
-			return answer{}, err
+			return out, err
 		}
-		a, claimed = got.Approval, &got
+		a, claimed = got.Approval, new(claimOf(got))
 	}
-	out, err := s.show(c, a)
+	summary, err := s.wholeCall(c.ctx, a)
 	if err != nil {
-		return answer{}, err
+		return out, err
 	}
-	out.location = "/v1/approvals/" + url.PathEscape(a.ID)
 	if created && !a.Final() {
 		out.status = http.StatusCreated
 	}
-	if claimed != nil {
-		body := out.body.(api.Approval)
-		body.Claim = new(claimOf(*claimed))
-		out.body = body
-	}
+	body := approvalOf(a, summary)
+	body.Claim = claimed
+	out.body = body
 	return out, nil
 }
 
@@ -67,13 +59,9 @@ func (s *Server) await(ctx context.Context, a core.Approval, wait time.Duration)
 }
 
 func (s *Server) get(c *call) (answer, error) {
-	wait := c.query.wait()
-	if err := c.query.err(); err != nil {
-		return answer{}, err
-	}
 	a, err := s.gate.Get(c.ctx, c.who, c.id)
 	if err == nil {
-		a, err = s.await(c.ctx, a, wait)
+		a, err = s.await(c.ctx, a, c.query.wait())
 	}
 	return s.shown(c, a, err)
 }
@@ -82,9 +70,6 @@ func (s *Server) list(c *call) (answer, error) {
 	f := core.Filter{
 		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey"),
 		ToolName: c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
-	}
-	if err := c.query.err(); err != nil {
-		return answer{}, err
 	}
 	page, err := s.gate.List(c.ctx, c.who, f)
 	if err != nil {
@@ -131,19 +116,12 @@ func (s *Server) result(c *call, in api.ResultRequest) (answer, error) {
 	return s.shown(c, a, err)
 }
 
-// shown is show for a step that may have failed.
+// shown answers with one approval and its whole redacted call, unless the step
+// that gave it failed.
 func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
-	if err == nil {
-		err = c.query.err()
-	}
 	if err != nil {
 		return answer{}, err
 	}
-	return s.show(c, a)
-}
-
-// show answers with one approval and its whole redacted call.
-func (s *Server) show(c *call, a core.Approval) (answer, error) {
 	summary, err := s.wholeCall(c.ctx, a)
 	if err != nil {
 		return answer{}, err

@@ -82,8 +82,10 @@ func (m *Metrics) Observe(c core.Change) {
 	for _, e := range c.Events {
 		switch e.Type {
 		case core.EventVote:
-			v := a.Votes[len(a.Votes)-1] // a ballot is always put last
-			m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
+			if n := len(a.Votes); n > 0 {
+				v := a.Votes[n-1] // a ballot is always put last
+				m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
+			}
 		case core.EventResolved:
 			m.resolutions.WithLabelValues(string(a.Decision), resolver(a.DecidedBy)).Inc()
 			if hasCode(a, core.ReasonInsufficient) {

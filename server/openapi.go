@@ -20,11 +20,16 @@ const schemas = "#/components/schemas/"
 
 // openAPI writes the OpenAPI 3.1 description of the routes.
 func openAPI(routes []route, version string) ([]byte, error) {
+	return json.MarshalIndent(description(routes, version), "", "  ")
+}
+
+func description(routes []route, version string) *huma.OpenAPI {
 	registry := huma.NewMapRegistry(schemas, huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "approvalbot", Version: cmp.Or(version, "dev"),
 			Description: "Approvals for the tool calls of programs. Times are Unix milliseconds; an empty body is {}; a body is at most 256 KiB."},
+		Servers: []*huma.Server{{URL: "/"}},
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
 			"bearer": {Type: "http", Scheme: "bearer", Description: "An API token. Its scopes come from the configuration."}}},
 	}
@@ -32,7 +37,7 @@ func openAPI(routes []route, version string) ([]byte, error) {
 		doc.AddOperation(rt.operation(registry))
 	}
 	sharpen(registry)
-	return json.MarshalIndent(doc, "", "  ")
+	return doc
 }
 
 func (rt route) operation(registry huma.Registry) *huma.Operation {

@@ -12,96 +12,107 @@ import (
 	"approvalbot/core"
 )
 
+// maxParam bounds a query parameter, in bytes.
+const maxParam = 512
+
 // param is a query parameter that a route takes.
 type param struct {
 	name, doc string
-	kind      string   // "string", "integer" or "boolean"
-	enum      []string // of a string
+	kind      string              // "string" or "integer"
+	enum      []string            // of a string
+	check     func(string) string // says what a non-empty value must be, or nothing
 }
 
-// query reads a request's query parameters and gathers what is wrong with them.
-type query struct {
-	values url.Values
-	bad    []core.FieldError
-}
+// query is a request's query parameters, known and checked.
+type query struct{ values url.Values }
 
-// parseQuery takes the parameters that the route knows, each once.
-func parseQuery(raw string, known []param) (*query, error) {
+// parseQuery takes the parameters that the route knows, each once, and names
+// everything that is wrong with them.
+func parseQuery(raw string, known []param) (query, error) {
 	if raw == "" {
-		return &query{}, nil
+		return query{}, nil
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, core.Refuse(core.CodeMalformed, "The query string is broken.")
+		return query{}, core.Refuse(core.CodeMalformed, "The query string is broken.")
 	}
-	q := &query{values: values}
+	var bad []core.FieldError
 	for name, v := range values {
 		i := slices.IndexFunc(known, func(p param) bool { return p.name == name })
-		switch {
-		case i < 0:
-			q.wrong(fieldName(name), "is not a parameter of this request")
-		case len(v) > 1:
-			q.wrong(name, "must be given once")
-		case !utf8.ValidString(v[0]) || strings.ContainsRune(v[0], 0) || len(v[0]) > 512:
-			q.wrong(name, "must be short text in UTF-8")
-		case len(known[i].enum) > 0 && v[0] != "" && !slices.Contains(known[i].enum, v[0]):
-			q.wrong(name, "must be one of "+strings.Join(known[i].enum, ", "))
+		if i < 0 {
+			bad = append(bad, core.FieldError{Field: fieldName(name), Problem: "is not a parameter of this request"})
+		} else if problem := known[i].problem(v); problem != "" {
+			bad = append(bad, core.FieldError{Field: name, Problem: problem})
 		}
 	}
-	slices.SortFunc(q.bad, func(a, b core.FieldError) int { return strings.Compare(a.Field, b.Field) })
-	q.bad = q.bad[:min(len(q.bad), maxMistakes)]
-	return q, nil
+	if len(bad) == 0 {
+		return query{values}, nil
+	}
+	slices.SortFunc(bad, func(a, b core.FieldError) int { return strings.Compare(a.Field, b.Field) })
+	return query{}, core.Invalid(bad[:min(len(bad), maxMistakes)]...)
 }
 
-func (q *query) wrong(name, what string) {
-	q.bad = append(q.bad, core.FieldError{Field: name, Problem: what})
+// problem says what is wrong with what was given for the parameter, or nothing.
+func (p param) problem(given []string) string {
+	v := given[0]
+	switch {
+	case len(given) > 1:
+		return "must be given once"
+	case v == "":
+		return "" // as if it were not there
+	case !utf8.ValidString(v) || strings.ContainsRune(v, 0) || len(v) > maxParam:
+		return "must be short text in UTF-8"
+	case len(p.enum) > 0 && !slices.Contains(p.enum, v):
+		return "must be one of " + strings.Join(p.enum, ", ")
+	case p.check != nil:
+		return p.check(v)
+	}
+	return ""
 }
 
-// err names everything that was wrong, or nil.
-func (q *query) err() error {
-	if len(q.bad) == 0 {
-		return nil
-	}
-	return core.Invalid(q.bad...)
-}
+func (q query) text(name string) string { return q.values.Get(name) }
 
-func (q *query) text(name string) string { return q.values.Get(name) }
-
-// wait reads a Go duration or a bare number of seconds, and clamps it.
-func (q *query) wait() time.Duration {
-	s := q.text("wait")
-	if s == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		d, err = time.ParseDuration(s + "s")
-	}
-	if err != nil || d < 0 {
-		q.wrong("wait", "must be a duration such as 25s, or a number of seconds")
-	}
+// wait is how long the client waits for an end, clamped; 0: not at all.
+func (q query) wait() time.Duration {
+	d, _ := parseWait(q.text("wait"))
 	return min(d, maxWait)
 }
 
-func (q *query) limit() int {
-	s := q.text("limit")
-	if s == "" {
-		return pageDefault
+// limit is the size of a page.
+func (q query) limit() int {
+	if n, err := strconv.Atoi(q.text("limit")); err == nil {
+		return n
 	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > pageMax {
-		q.wrong("limit", fmt.Sprintf("must be a number from 1 to %d", pageMax))
-	}
-	return n
+	return pageDefault
 }
 
-func (q *query) flag(name string) bool {
-	switch q.text(name) {
-	case "", "0", "false":
-		return false
-	case "1", "true":
-		return true
+func (q query) flag(name string) bool { return q.text(name) == "1" || q.text(name) == "true" }
+
+// parseWait reads a Go duration or a bare number of seconds.
+func parseWait(s string) (time.Duration, error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d, nil
 	}
-	q.wrong(name, "must be 1 or 0")
-	return false
+	return time.ParseDuration(s + "s")
+}
+
+func checkWait(s string) string {
+	if d, err := parseWait(s); err != nil || d < 0 {
+		return "must be a duration such as 25s, or a number of seconds"
+	}
+	return ""
+}
+
+func checkLimit(s string) string {
+	if n, err := strconv.Atoi(s); err != nil || n < 1 || n > pageMax {
+		return fmt.Sprintf("must be a number from 1 to %d", pageMax)
+	}
+	return ""
+}
+
+func checkClaimID(s string) string {
+	if len(s) > 128 {
+		return "must be at most 128 bytes"
+	}
+	return ""
 }

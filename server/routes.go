@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	waitParam = param{name: "wait", kind: "string", doc: "Wait so long for a final status: a duration such as 25s, or seconds; at most a minute."}
+	waitParam = param{name: "wait", kind: "string", check: checkWait, doc: "Wait so long for a final status: a duration such as 25s, or seconds; at most a minute."}
 
 	asker    = []scope{scopeRequest}
 	operator = []scope{scopeDecide}
@@ -25,8 +25,8 @@ func (s *Server) routes() []route {
 			method: "POST", path: "/v1/approvals", name: "createApproval", scopes: asker,
 			summary: "Ask for one call. 201 when an approval was created and is still pending at the time of the answer.",
 			query: []param{waitParam,
-				{name: "claim", kind: "boolean", doc: "1: claim it at once when it is approved; the answer then carries claim."},
-				{name: "claimId", kind: "string", doc: "With claim: names the claim, so that a lost answer can be asked for again."}},
+				{name: "claim", kind: "string", enum: []string{"1", "0", "true", "false"}, doc: "1: claim it at once when it is approved; the answer then carries claim."},
+				{name: "claimId", kind: "string", check: checkClaimID, doc: "With claim: names the claim, so that a lost answer can be asked for again."}},
 			in: reflect.TypeFor[api.CreateRequest](), out: approval, status: []int{http.StatusOK, http.StatusCreated},
 			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeIDConflict, core.CodeAlreadyResolved, core.CodeNotClaimable,
 				core.CodeAlreadyUsed, core.CodeApprovalsDisabled},
@@ -38,7 +38,7 @@ func (s *Server) routes() []route {
 			query: []param{
 				{name: "status", kind: "string", enum: []string{"pending", "approved", "denied", "expired", "withdrawn"}},
 				{name: "agentId", kind: "string"}, {name: "sessionKey", kind: "string"}, {name: "toolName", kind: "string"},
-				{name: "limit", kind: "integer", doc: "1 to 200; 50 if not given."},
+				{name: "limit", kind: "integer", check: checkLimit, doc: "1 to 200; 50 if not given."},
 				{name: "cursor", kind: "string", doc: "nextCursor of the page before."}},
 			out: reflect.TypeFor[api.List](), status: ok, serve: without(s.list),
 		},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"approvalbot/core"
@@ -15,12 +16,10 @@ const (
 	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, body = $6 WHERE key = $1 AND version = $2`
 	endApproval    = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, body = $6, status = $7, resolved_ms = $8
  WHERE key = $1 AND version = $2`
-	// nameApproval changes no row when the name is another approval's.
-	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3)
- ON CONFLICT (id, owner) DO UPDATE SET key = excluded.key WHERE approval_ids.key = excluded.key`
-	sealCall   = `INSERT INTO sealed (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
-	unsealCall = `DELETE FROM sealed WHERE key = $1`
-	markDone   = `UPDATE inbound SET handled_ms = $3 WHERE source = $1 AND id = $2 AND handled_ms = 0`
+	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3) ON CONFLICT (id, owner) DO NOTHING`
+	sealCall     = `INSERT INTO sealed (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	unsealCall   = `DELETE FROM sealed WHERE key = $1`
+	markDone     = `UPDATE inbound SET handled_ms = $3 WHERE source = $1 AND id = $2 AND handled_ms = 0`
 )
 
 // errStale says that another instance was faster: look again.
@@ -38,7 +37,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	case before == nil:
 		a.Version, a.Deliveries = 1, nil
 		err = t.insert(a)
-		c.Aliases = append([]string{a.ID}, c.Aliases...)
+		if a.ID != a.Key {
+			c.Aliases = append([]string{a.ID}, c.Aliases...)
+		}
 	case c.Unchanged:
 		a = *before
 	default:
@@ -59,7 +60,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	if a.Deliveries, err = t.deliver(before, a, c); err != nil {
 		return a, err
 	}
-	t.events = append(t.events, c.Events...)
+	t.own.events = append(t.own.events, c.Events...)
 	return a, t.handled(c.Handled)
 }
 
@@ -101,10 +102,19 @@ func (t *tx) insert(a core.Approval) error {
 	if err != nil {
 		return err
 	}
+	if a.Code != t.freeCode {
+		if n, err := t.count(codePending, a.Code); err != nil || n > 0 {
+			return errors.Join(err, fmt.Errorf("code %s of approval %s is taken by a pending approval", a.Code, a.Key))
+		}
+	}
+	t.freeCode = ""
 	_, err = t.exec(insertApproval, a.Key, a.Version, a.Owner, a.ID, a.Code, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
 		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body))
 	if err != nil {
 		return fmt.Errorf("approval %s (code %s) cannot be stored: %w", a.Key, a.Code, err)
+	}
+	if !a.Final() {
+		t.own.grow(a.Owner, 1)
 	}
 	return nil
 }
@@ -125,23 +135,36 @@ func (t *tx) rewrite(before, a core.Approval) error {
 	if err == nil && n == 0 {
 		return errStale
 	}
+	if before.Final() != a.Final() {
+		t.own.grow(a.Owner, map[bool]int{true: -1, false: 1}[a.Final()])
+	}
 	return err
 }
 
 // name lets the approval's owner find it under that id; errStale when the owner
 // has another approval of that id, which a new look finds.
 func (t *tx) name(a core.Approval, id string) error {
+	rows, err := t.query(t.ctx, keyOfID, id, a.Owner)
+	if err != nil {
+		return err
+	}
+	var key text
+	switch found, err := one(rows, &key); {
+	case err != nil:
+		return err
+	case found && string(key) == a.Key:
+		return nil
+	case found:
+		return fmt.Errorf("id %q of owner %q is taken: %w", id, a.Owner, errStale)
+	}
 	n, err := t.exec(nameApproval, id, a.Owner, a.Key)
 	if err == nil && n == 0 {
-		return fmt.Errorf("id %q of owner %q is taken: %w", id, a.Owner, errStale)
+		return errStale
 	}
 	return err
 }
 
 func (t *tx) sealing(c core.Change) error {
-	if c.Unchanged {
-		return nil
-	}
 	if c.Unseal {
 		_, err := t.exec(unsealCall, c.Approval.Key)
 		return err

@@ -17,12 +17,17 @@ const (
 
 const (
 	approvalByKey = selectApprovals + `a.key = $1` + deliveriesInOrder
-	approvalByID  = selectApprovals + `a.key = (SELECT i.key FROM approval_ids i WHERE i.id = $1 AND i.owner = $2)` + deliveriesInOrder
-	approvalSame  = selectApprovals + `a.key = (SELECT p.key FROM approvals p
+	approvalByID  = selectApprovals + `a.key = (` + keyOfID + `)` + deliveriesInOrder
+	// keyOfID: an id is the key itself or stands in approval_ids, never both.
+	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = $1 AND owner = $2
+ UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
+	// MIN: there is one at most, and asking for the first would lead to another index.
+	approvalSame = selectApprovals + `a.key = (SELECT MIN(p.key) FROM approvals p
  WHERE p.fingerprint = $1 AND p.status = 'pending' AND p.owner = $2 AND p.agent_id = $3 AND p.session_key = $4
- ORDER BY p.created_ms, p.key LIMIT 1)` + deliveriesInOrder
-	countPending = `SELECT COUNT(*) FROM approvals WHERE owner = $1 AND status = 'pending'`
+ AND p.session_key <> '')` + deliveriesInOrder
+	countPending = `SELECT pending FROM owners WHERE owner = $1`
 	countCode    = `SELECT COUNT(*) FROM approvals WHERE code = $1 AND (status = 'pending' OR created_ms >= $2 OR resolved_ms >= $2)`
+	codePending  = `SELECT COUNT(*) FROM approvals WHERE code = $1 AND status = 'pending'`
 )
 
 // Create looks up what a new approval could collide with, calls fn with it, and
@@ -81,8 +86,8 @@ func (t *tx) again(work func() error) error {
 
 // Update loads the approval of that key, calls fn with it, and commits the
 // change. It gives the approval as committed, with its deliveries. A change that
-// is Unchanged leaves the approval's row alone; its events, new deliveries,
-// aliases and Handled are still written.
+// is Unchanged leaves the approval as it was, version and timer included;
+// everything else in it is still written.
 func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (core.Change, error)) (core.Approval, error) {
 	var after core.Approval
 	err := s.do(ctx, func(t *tx) error {
@@ -115,13 +120,14 @@ func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (
 // nil), in one transaction, without changing any approval.
 func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...core.Event) error {
 	return s.do(ctx, func(t *tx) error {
-		t.events = append(t.events, events...)
+		t.own.events = append(t.own.events, events...)
 		return t.handled(handled)
 	})
 }
 
 // lookup finds what a new approval could collide with.
 func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
+	t.freeCode = ""
 	if look.ID != "" {
 		if f.ByID, err = oneApproval(t.ctx, t, approvalByID, look.ID, look.Owner); err != nil {
 			return f, err
@@ -143,10 +149,26 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 		if err != nil {
 			return f, err
 		}
-		f.CodeTaken = n > 0
+		if f.CodeTaken = n > 0; !f.CodeTaken {
+			t.freeCode = look.Code
+		}
 	}
-	f.Pending, err = t.count(countPending, look.Owner)
+	f.Pending, err = t.pendingOf(look.Owner)
 	return f, err
+}
+
+// pendingOf counts an owner's pending approvals, with those that the batch has
+// not written down yet.
+func (t *tx) pendingOf(owner string) (int, error) {
+	n, known := t.counted[owner]
+	if !known {
+		var err error
+		if n, err = t.count(countPending, owner); err != nil {
+			return 0, err
+		}
+		t.counted[owner] = n
+	}
+	return n + t.done.pending[owner], nil
 }
 
 func (t *tx) count(query string, args ...any) (int, error) {

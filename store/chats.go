@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 
 	"approvalbot/core"
@@ -93,24 +95,24 @@ const (
  WHERE d.channel = $1 AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT 1`
 )
 
-// ClaimChat takes the chat (without a thread) whose most urgent due delivery
-// comes before all other chats', among those that nobody holds and that are not
-// paused. It is the caller's until ReleaseChat. When there is none, next is the
-// time to look again: the first delivery to fall due or pause to end, 0 if
-// nothing of the kind is known. Chats that somebody holds do not count for next;
-// whoever releases one looks again anyway.
-func (s *Store) ClaimChat(ctx context.Context, now int64) (place core.Target, ok bool, next int64, err error) {
+// ClaimChat takes the chat (without a thread) of that channel whose most urgent
+// due delivery comes before all other chats', among those that nobody holds and
+// that are not paused. It is the caller's until ReleaseChat. When there is none,
+// next is the time to look again: the first delivery to fall due or pause to end,
+// 0 if nothing of the kind is known. Chats that somebody holds do not count for
+// next; whoever releases one looks again anyway.
+func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place core.Target, ok bool, next int64, err error) {
 	c := &s.chats
 	c.claim.Lock()
 	defer c.claim.Unlock()
-	if err := c.refresh(ctx, s.read, now); err != nil {
+	if err := c.refresh(ctx, s.read, channel, now); err != nil {
 		return core.Target{}, false, 0, err
 	}
 	var best *chat
 	soon := int64(math.MaxInt64)
 	for t, k := range c.known {
 		switch {
-		case k.held:
+		case k.held || t.Channel != channel:
 		case !k.due && k.next == 0:
 			if k.pausedUntil <= now {
 				delete(c.known, t)
@@ -133,13 +135,13 @@ func (s *Store) ClaimChat(ctx context.Context, now int64) (place core.Target, ok
 	return core.Target{}, false, soon, nil
 }
 
-// refresh looks at the chats that changed, or where time has passed what was
-// known. A chat that somebody holds waits for its release.
-func (c *chats) refresh(ctx context.Context, q querier, now int64) error {
+// refresh looks at the channel's chats that changed, or where time has passed
+// what was known. A chat that somebody holds waits for its release.
+func (c *chats) refresh(ctx context.Context, q querier, channel string, now int64) error {
 	touched := c.take()
 	if touched[anyChat] {
 		if err := c.discover(ctx, q); err != nil {
-			c.touch([]core.Target{anyChat})
+			c.touch(slices.Collect(maps.Keys(touched)))
 			return err
 		}
 		delete(touched, anyChat)
@@ -149,7 +151,7 @@ func (c *chats) refresh(ctx context.Context, q querier, now int64) error {
 	}
 	for t, k := range c.known {
 		passed := k.next != 0 && k.next <= now || k.due && k.first.dueMs > now
-		if k.held || !k.stale && !passed {
+		if t.Channel != channel || k.held || !k.stale && !passed {
 			continue
 		}
 		if err := k.look(ctx, q, t, now); err != nil {

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -13,9 +16,9 @@ const (
  attached, shown, cannot_attach, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms)
  VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)`
 	redrawCards = `UPDATE deliveries SET due_ms = $2, revision = revision + 1, since_ms = CASE WHEN turn < 0 THEN since_ms ELSE $2 END
- WHERE key = $1 AND kind = 'card' AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
-	calmCards        = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
-	selectDeliveries = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.key = $1` + deliveriesInOrder
+ WHERE key = $1 AND kind = 'card' AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))
+ RETURNING id, due_ms, revision`
+	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
 )
 
 // urgency is a delivery's place in its chat's queue, least first: a card of a
@@ -31,48 +34,70 @@ func urgency(d core.Delivery, pending bool) (turn, since int64) {
 // deliver writes what a change means for the approval's deliveries, and gives
 // all of them as they then stand.
 func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]core.Delivery, error) {
-	redraw := c.Redraw && !c.Unchanged && len(a.Deliveries) > 0
-	calm := before != nil && !before.Final() && a.Final() && len(a.Deliveries) > 0
+	all := slices.Clone(a.Deliveries)
+	redraw := c.Redraw && len(all) > 0
+	calm := before != nil && !before.Final() && a.Final() && len(all) > 0
+	if redraw || calm {
+		for _, d := range all {
+			t.own.chats = append(t.own.chats, d.Target.Chat())
+		}
+	}
 	if calm {
 		if _, err := t.exec(calmCards, a.Key); err != nil {
 			return nil, err
 		}
 	}
 	if redraw {
-		if _, err := t.exec(redrawCards, a.Key, nowMs()); err != nil {
+		if err := t.redraw(a.Key, all); err != nil {
 			return nil, err
-		}
-	}
-	if redraw || calm {
-		for _, d := range a.Deliveries {
-			t.chats = append(t.chats, d.Target.Chat())
 		}
 	}
 	for _, d := range c.Deliveries {
-		if err := t.addDelivery(a, d); err != nil {
+		added, ok, err := t.addDelivery(a, d)
+		if err != nil {
 			return nil, err
 		}
+		if ok {
+			all = append(all, added)
+		}
 	}
-	if !redraw && len(c.Deliveries) == 0 {
-		return a.Deliveries, nil
+	slices.SortFunc(all, func(a, b core.Delivery) int {
+		return cmp.Or(cmp.Compare(a.CreatedMs, b.CreatedMs), strings.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// redraw makes the approval's cards due, here and in all.
+func (t *tx) redraw(key string, all []core.Delivery) error {
+	rows, err := t.change(redrawCards, key, nowMs())
+	if err != nil {
+		return err
 	}
-	return t.deliveries(a.Key)
+	return each(rows, func() error {
+		var id text
+		var due, revision number
+		err := rows.Scan(&id, &due, &revision)
+		if i := slices.IndexFunc(all, func(d core.Delivery) bool { return d.ID == string(id) }); i >= 0 {
+			all[i].DueMs, all[i].Revision = int64(due), int64(revision)
+		}
+		return err
+	})
 }
 
 // addDelivery inserts a delivery of the approval, unless it is a message that is
 // known already: two taps on one unknown copy of a card adopt it once.
-func (t *tx) addDelivery(a core.Approval, d core.Delivery) error {
+func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, added bool, err error) {
 	d.Key, d.Target = a.Key, d.Target.Normal()
 	if d.MessageID != "" {
 		known, found, err := byMessage(t.ctx, t, d.Target, d.MessageID)
 		if err != nil || found && known.Key == a.Key {
-			return err
+			return d, false, err
 		}
 	}
 	if d.ID == "" {
 		id, err := uuid.NewV7() // ascending: deliveries of one moment keep their order
 		if err != nil {
-			return err
+			return d, false, err
 		}
 		d.ID = id.String()
 	}
@@ -80,27 +105,12 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) error {
 		d.CreatedMs = nowMs()
 	}
 	turn, since := urgency(d, !a.Final())
-	_, err := t.exec(insertDelivery, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
+	_, err = t.exec(insertDelivery, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
 		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
 		stored(d.Attached), stored(d.Shown), stored(d.CannotAttach), stored(d.Fallback), d.Error,
 		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since)
-	t.chats = append(t.chats, d.Target.Chat())
-	return err
-}
-
-func (t *tx) deliveries(key string) ([]core.Delivery, error) {
-	rows, err := t.query(t.ctx, selectDeliveries, key)
-	if err != nil {
-		return nil, err
-	}
-	var all []core.Delivery
-	err = each(rows, func() error {
-		var d core.Delivery
-		err := scanDelivery(rows, nil, &d)
-		all = append(all, d)
-		return err
-	})
-	return all, err
+	t.own.chats = append(t.own.chats, d.Target.Chat())
+	return d, true, err
 }
 
 const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d

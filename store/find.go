@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -11,8 +12,9 @@ import (
 )
 
 const (
-	keysByID      = `SELECT a.key, a.status FROM approval_ids i JOIN approvals a ON a.key = i.key WHERE i.id = $1 ORDER BY a.created_ms DESC, a.key`
-	keysByOwnerID = `SELECT a.key, a.status FROM approval_ids i JOIN approvals a ON a.key = i.key WHERE i.id = $1 AND i.owner = $2`
+	keysByID = `SELECT key, status FROM approvals WHERE key = $1 AND id = $1
+ UNION ALL SELECT a.key, a.status FROM approval_ids i JOIN approvals a ON a.key = i.key WHERE i.id = $1`
+	keysByOwnerID = `SELECT key, status FROM approvals WHERE key = (` + keyOfID + `)`
 	keysByCode    = `SELECT key, status FROM approvals WHERE code = $1
  ORDER BY CASE WHEN status = 'pending' THEN 0 ELSE 1 END, created_ms DESC, key LIMIT 1`
 	keysByPrefix = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2 AND id = key ORDER BY key LIMIT 100`
@@ -118,19 +120,17 @@ func listQuery(f core.Filter) (string, []any, error) {
 			where = append(where, c[0]+" = "+param(c[1]))
 		}
 	}
+	// The first page has a bound too: it leads to an index in the right order.
+	created, key := int64(math.MaxInt64), ""
 	if f.Cursor != "" {
-		created, key, err := parseCursor(f.Cursor)
-		if err != nil {
+		var err error
+		if created, key, err = parseCursor(f.Cursor); err != nil {
 			return "", nil, err
 		}
-		where = append(where, fmt.Sprintf("(created_ms, key) < (%s, %s)", param(created), param(key)))
 	}
-	sub := "SELECT key FROM approvals"
-	if len(where) > 0 {
-		sub += " WHERE " + strings.Join(where, " AND ")
-	}
-	sub += " ORDER BY created_ms DESC, key DESC LIMIT " + param(f.Limit+1)
-	return selectApprovals + "a.key IN (" + sub + ") ORDER BY a.created_ms DESC, a.key DESC, d.created_ms, d.id", args, nil
+	where = append(where, fmt.Sprintf("(created_ms, key) < (%s, %s)", param(created), param(key)))
+	return selectApprovals + "a.key IN (SELECT key FROM approvals WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY created_ms DESC, key DESC LIMIT " + param(f.Limit+1) + ") ORDER BY a.created_ms DESC, a.key DESC, d.created_ms, d.id", args, nil
 }
 
 func cursor(a core.Approval) string {

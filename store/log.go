@@ -53,10 +53,10 @@ func chainHash(prev string, e core.Event) string {
 // chain numbers and chains the batch's events. It takes the head row last of
 // all, and so keeps it locked for a moment only.
 func (b *batch) chain() error {
-	if len(b.events) == 0 {
+	if len(b.done.events) == 0 {
 		return nil
 	}
-	rows, err := b.query(b.ctx, takeHead, len(b.events))
+	rows, err := b.query(b.ctx, takeHead, len(b.done.events))
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func (b *batch) chain() error {
 		return fmt.Errorf("the log's head cannot be taken: %w", err)
 	}
 	prev := string(hash)
-	for i, e := range b.events {
-		e.Seq = int64(last) - int64(len(b.events)-1-i)
+	for i, e := range b.done.events {
+		e.Seq = int64(last) - int64(len(b.done.events)-1-i)
 		if len(e.Data) == 0 {
 			e.Data = json.RawMessage("{}")
 		}
@@ -107,7 +107,7 @@ func (s *Store) Log(ctx context.Context, after int64, limit int) ([]Entry, error
 // hash. A [*BadRecord] names the first entry that was changed, taken out or put
 // in. Whoever can rewrite the file can rewrite all of the chain: keep heads
 // elsewhere to see that.
-func (s *Store) Verify(ctx context.Context) (n int64, head string, err error) {
+func (s *Store) Verify(ctx context.Context) (n int, head string, err error) {
 	rows, err := s.read.query(ctx, readHead)
 	if err != nil {
 		return 0, "", err
@@ -117,26 +117,26 @@ func (s *Store) Verify(ctx context.Context) (n int64, head string, err error) {
 	if _, err := one(rows, &last, &want); err != nil {
 		return 0, "", err
 	}
-	for n < int64(last) {
-		page, err := s.Log(ctx, n, 1000)
+	for n < int(last) {
+		page, err := s.Log(ctx, int64(n), 1000)
 		if err != nil {
 			return n, head, err
 		}
 		if len(page) == 0 {
-			return n, head, &BadRecord{n + 1, "is missing"}
+			return n, head, &BadRecord{int64(n + 1), "is missing"}
 		}
 		for _, e := range page {
-			if problem := check(e, n+1, head); problem != "" {
-				return n, head, &BadRecord{n + 1, problem}
+			if problem := check(e, int64(n+1), head); problem != "" {
+				return n, head, &BadRecord{int64(n + 1), problem}
 			}
-			n, head = e.Seq, e.Hash
-			if n == int64(last) {
+			n, head = n+1, e.Hash
+			if n == int(last) {
 				break
 			}
 		}
 	}
 	if head != string(want) {
-		return n, head, &BadRecord{n, "is not what the log's head says was written last"}
+		return n, head, &BadRecord{int64(n), "is not what the log's head says was written last"}
 	}
 	return n, head, nil
 }

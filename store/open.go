@@ -105,8 +105,10 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err = migrate(ctx, s.write.db, path); err != nil {
 		return nil, err
 	}
-	s.keys, err = loadKey(ctx, s.write, o.KeyFile, path == memory)
-	return s, err
+	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, path == memory); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // memory is the path of a store that has no file.

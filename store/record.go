@@ -60,7 +60,7 @@ func (t *tx) record(d core.Delivered, now int64) error {
 	if err != nil {
 		return err
 	}
-	t.chats = append(t.chats, was)
+	t.own.chats = append(t.own.chats, was)
 	if d.State == core.Failed && pending {
 		if _, err := t.exec(hurryApproval, row.Key, now); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (t *tx) move(from, to core.Target) error {
 			return err
 		}
 	}
-	t.chats = append(t.chats, to)
+	t.own.chats = append(t.own.chats, to)
 	_, err := t.exec(deleteMove, to.Channel, to.To) // it is back where it once left
 	return err
 }

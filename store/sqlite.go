@@ -57,7 +57,11 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 // cannot write. A commit is on disk when it returns (synchronous FULL).
 func openFile(path string) (write, read *pool, err error) {
 	common := []string{"busy_timeout(5000)"}
-	write, err = openPool(path, 1, append(common, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)"))
+	write, err = openPool(path, 1, append(common, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"secure_delete(1)",         // an unsealed call leaves no bytes behind
+		"temp_store(MEMORY)",       // what a savepoint may have to restore
+		"wal_autocheckpoint(4000)", // 16 MB: the pages that every batch writes go to the database less often
+	))
 	if err != nil {
 		return nil, nil, err
 	}

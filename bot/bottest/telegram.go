@@ -42,7 +42,8 @@ type TelegramOptions struct {
 	// server (td, TQueue.cpp).
 	FirstUpdateID int
 	// Now is the clock; it must not call the fake. Default time.Now.
-	// [Telegram.Advance] adds to whatever it says.
+	// [Telegram.Advance] adds to whatever it says. With a clock that stands
+	// still, long polls, their throttles and delays end only by Advance.
 	Now func() time.Time
 	// AnswerWindow is how long a callback query can be answered. Telegram does
 	// not document it; reports say 10 to 20 seconds. Default 15 s.
@@ -271,16 +272,17 @@ func (tg *Telegram) WaitFor(ctx context.Context, cond func() bool) error {
 		tg.mu.Lock()
 		changed, closed := tg.changed, tg.closed
 		tg.mu.Unlock()
-		if cond() {
+		switch {
+		case cond():
 			return nil
-		}
-		if closed {
+		case closed:
 			return ErrClosed
+		case ctx.Err() != nil:
+			return fmt.Errorf("bottest: waiting: %w", ctx.Err())
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("bottest: waiting: %w", ctx.Err())
 		}
 	}
 }
@@ -327,10 +329,9 @@ func pause(ctx context.Context, changed <-chan struct{}, deadline time.Time, lef
 	return nil
 }
 
-// sleep is called without the lock and lasts d of the fake's time.
-func (tg *Telegram) sleep(ctx context.Context, d time.Duration) {
-	deadline := tg.Now().Add(d)
-	_ = tg.wait(ctx, deadline, func() bool { return false })
+// sleepUntil is called without the lock.
+func (tg *Telegram) sleepUntil(ctx context.Context, at time.Time) {
+	_ = tg.wait(ctx, at, func() bool { return false })
 }
 
 // fail reports a mistake in the test itself.

@@ -52,7 +52,9 @@ const (
 )
 
 // TelegramChat is a chat as everybody sees it. Its methods are safe for
-// concurrent use.
+// concurrent use. The errors that its state causes are those of
+// telegram-bot-api Client.cpp (check_chat_access, check_message_topic) and td
+// (MessageContent.cpp, DialogManager.cpp).
 type TelegramChat struct {
 	tg *Telegram
 	// ID is the chat's id.
@@ -70,6 +72,7 @@ type TelegramChat struct {
 	lastBot         int64 // id of the bot that wrote last, 0 for none
 	lastID          int   // of supergroups and channels
 	messages        []*tgMessage
+	byID            map[int]*tgMessage
 	topics          map[int]*tgTopic
 }
 
@@ -125,7 +128,8 @@ func (tg *Telegram) newChat(kind TelegramChatType, id int64) *TelegramChat {
 	}
 	c := &TelegramChat{
 		tg: tg, ID: id, Type: kind, instance: rand.Int64(),
-		members: make(map[int64]memberStatus), topics: make(map[int]*tgTopic),
+		members: make(map[int64]memberStatus), topics: make(map[int]*tgTopic), byID: make(map[int]*tgMessage),
+		lastID: 1, // the message that made the chat
 	}
 	tg.chats[id] = c
 	return c
@@ -186,12 +190,11 @@ func (c *TelegramChat) nextMessageID() int {
 }
 
 // find returns a message, deleted ones included, or nil.
-func (c *TelegramChat) find(id int) *tgMessage {
-	i := slices.IndexFunc(c.messages, func(m *tgMessage) bool { return m.id == id })
-	if i < 0 {
-		return nil
-	}
-	return c.messages[i]
+func (c *TelegramChat) find(id int) *tgMessage { return c.byID[id] }
+
+func (c *TelegramChat) add(m *tgMessage) {
+	c.messages = append(c.messages, m)
+	c.byID[m.id] = m
 }
 
 // Messages returns what the chat shows now, in order, with the messages of the

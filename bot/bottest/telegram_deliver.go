@@ -1,7 +1,6 @@
 package bottest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -153,7 +152,7 @@ func (tg *Telegram) postUpdate(ctx context.Context, hook webhookState, u *queued
 	if !strings.Contains(address, "://") {
 		address = "https://" + address
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(u.JSON))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(u.JSON))
 	if err != nil {
 		return nil, err.Error(), 0, 0
 	}
@@ -223,6 +222,7 @@ func (tg *Telegram) retryLater(u *queuedUpdate, failure string, after int) {
 		wait = retry.delay
 	}
 	retry.fails++
+	u.Failed++
 	retry.at = now.Add(time.Duration(wait) * time.Second)
 	if retry.at.After(u.Expires) {
 		u.Lost = true

@@ -226,11 +226,12 @@ func (tg *Telegram) writeSlowly(w http.ResponseWriter, r *http.Request, real *re
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(real.body)))
 	w.WriteHeader(real.code)
-	flusher := http.NewResponseController(w)
+	flusher, at := http.NewResponseController(w), tg.Now()
 	for piece := range slices.Chunk(real.body, (len(real.body)+pieces-1)/pieces) {
 		w.Write(piece)
 		flusher.Flush()
-		tg.sleep(r.Context(), d/pieces)
+		at = at.Add(d / pieces)
+		tg.sleepUntil(r.Context(), at)
 	}
 }
 

@@ -2,7 +2,6 @@ package bottest
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -345,6 +344,9 @@ func (p *htmlParser) close(tag openTag) error {
 		}
 		e.Type, e.CustomEmojiID = "custom_emoji", tag.argument
 	case "tg-time":
+		if strings.Trim(tag.argument, "tTdDwW") != "" && tag.argument != "r" {
+			return fmt.Errorf("Invalid date format used")
+		}
 		e.Type, e.UnixTime, e.TimeFormat = "date_time", tag.date, tag.argument
 		if tag.date <= 0 {
 			return nil
@@ -387,14 +389,4 @@ func (p *htmlParser) closeLink(tag openTag, e TelegramEntity) error {
 		p.entities = append(p.entities, e)
 	}
 	return nil
-}
-
-// linkedUser returns the id of tg://user?id=…, or 0.
-func linkedUser(address string) int64 {
-	u, err := url.Parse(strings.ToLower(address))
-	if err != nil || u.Scheme != "tg" || u.Host+u.Opaque != "user" {
-		return 0
-	}
-	id, _ := strconv.ParseInt(u.Query().Get("id"), 10, 64)
-	return id
 }

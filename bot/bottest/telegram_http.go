@@ -21,7 +21,7 @@ type apiError struct {
 	description string
 	retryAfter  int
 	migrateTo   int64
-	delay       time.Duration // the server waits before it answers
+	notBefore   time.Time // the server answers no earlier
 }
 
 // okResult is a success with the optional description of setWebhook.
@@ -122,8 +122,8 @@ func (tg *Telegram) perform(w http.ResponseWriter, r *http.Request, query *tgQue
 		return
 	}
 	value, err := tg.run(r.Context(), query)
-	if err != nil && err.delay > 0 {
-		tg.sleep(r.Context(), err.delay)
+	if err != nil && !err.notBefore.IsZero() {
+		tg.sleepUntil(r.Context(), err.notBefore)
 	}
 	if fault.is(After) && tg.strike(w, r, fault, call, newReply(value, err)) {
 		return

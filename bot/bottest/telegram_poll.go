@@ -30,21 +30,18 @@ type pollState struct {
 // waitingPoll is a getUpdates call that waits for an update.
 type waitingPoll struct {
 	offset, limit int
+	deadline      time.Time
 	updates       []json.RawMessage
 	err           *apiError
 }
 
 // getUpdates takes the lock itself, because it waits.
 func (tg *Telegram) getUpdates(ctx context.Context, q *tgQuery) (any, *apiError) {
-	poll, timeout, err := tg.beginPoll(q)
+	poll, err := tg.beginPoll(q)
 	if err != nil {
 		return nil, err
 	}
-	if timeout == 0 || len(poll.updates) > 0 {
-		return poll.updates, nil
-	}
-	deadline := tg.Now().Add(time.Duration(timeout) * time.Second)
-	waitErr := tg.wait(ctx, deadline, func() bool { return poll.err != nil || tg.fillPoll(poll) })
+	waitErr := tg.wait(ctx, poll.deadline, func() bool { return poll.err != nil || tg.fillPoll(poll) })
 	tg.mu.Lock()
 	defer tg.mu.Unlock()
 	if tg.poll.waiting == poll {
@@ -58,23 +55,23 @@ func (tg *Telegram) getUpdates(ctx context.Context, q *tgQuery) (any, *apiError)
 
 // beginPoll answers at once if it can; else it makes the call the waiting one.
 // It takes the lock.
-func (tg *Telegram) beginPoll(q *tgQuery) (*waitingPoll, int, *apiError) {
+func (tg *Telegram) beginPoll(q *tgQuery) (*waitingPoll, *apiError) {
 	tg.mu.Lock()
 	defer tg.mu.Unlock()
 	if tg.hook.url != "" {
-		return nil, 0, tg.conflict(webhookActive)
+		return nil, tg.conflict(webhookActive)
 	}
 	offset, limit := leadingInt(q.params["offset"]), q.integer("limit", 100, 1, 100)
 	timeout := q.integer("timeout", 0, 0, maxPollTimeout)
 	tg.queue.setAllowed(q.params["allowed_updates"])
 	limit, timeout = tg.throttlePoll(offset, limit, timeout)
-	poll := &waitingPoll{offset: offset, limit: limit}
+	poll := &waitingPoll{offset: offset, limit: limit, deadline: tg.now().Add(time.Duration(timeout) * time.Second)}
 	if !tg.fillPoll(poll) && timeout > 0 {
 		tg.abortPoll(nil)
 		tg.poll.waiting = poll
 	}
 	tg.wake()
-	return poll, timeout, nil
+	return poll, nil
 }
 
 // throttlePoll slows a bot that asks for the same offset again and again: within
@@ -93,13 +90,19 @@ func (tg *Telegram) throttlePoll(offset, limit, timeout int) (int, int) {
 	return limit, timeout
 }
 
-// fillPoll takes what is pending and reports whether that is anything. A call
+// fillPoll takes what is pending, once, and reports whether that is anything. A call
 // that waited keeps the offset it came with; a negative one has done its work.
 func (tg *Telegram) fillPoll(poll *waitingPoll) bool {
+	if len(poll.updates) > 0 {
+		return true
+	}
 	poll.updates = tg.queue.take(tg.now(), poll.offset, poll.limit)
 	poll.offset = max(0, poll.offset)
 	if len(poll.updates) == 0 {
 		return false
+	}
+	if tg.poll.waiting == poll {
+		tg.poll.waiting = nil
 	}
 	tg.wake()
 	return true
@@ -120,8 +123,9 @@ func (tg *Telegram) abortPoll(err *apiError) {
 // conflict is a 409; when they follow each other within 3 s they come 3 s late.
 func (tg *Telegram) conflict(description string) *apiError {
 	err := &apiError{code: http.StatusConflict, description: description}
+	tg.note("409 %s", description)
 	if now := tg.now(); now.Before(tg.poll.nextConflict) {
-		err.delay = conflictPause
+		err.notBefore = now.Add(conflictPause)
 	} else {
 		tg.poll.nextConflict = now.Add(conflictPause)
 	}

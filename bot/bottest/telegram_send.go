@@ -266,7 +266,7 @@ func (tg *Telegram) send(m *tgMessage) (any, *apiError) {
 		return nil, err
 	}
 	m.id, m.date = c.nextMessageID(), tg.now()
-	c.messages = append(c.messages, m)
+	c.add(m)
 	c.lastBot = tg.me.ID
 	tg.note("%s: #%d bot: %s %q", c.label(), m.id, m.text, m.public().Labels())
 	return m.wire(true), nil

@@ -24,7 +24,7 @@ func (c *TelegramChat) serviceMessage(from *tgUser, senderChat *TelegramChat, th
 		m.thread = m.id
 	}
 	m.topic = m.thread != 0
-	c.messages = append(c.messages, m)
+	c.add(m)
 	c.tg.note("%s: #%d %s", c.label(), m.id, key)
 	m.updateID = c.tg.pushMessage(m, false)
 	return m
@@ -126,7 +126,7 @@ func (c *TelegramChat) Post(text string) TelegramMessage {
 	c.tg.mu.Lock()
 	defer c.tg.mu.Unlock()
 	m := c.newMessage(nil, c, text)
-	c.messages = append(c.messages, m)
+	c.add(m)
 	m.updateID = c.tg.pushMessage(m, false)
 	c.tg.wake()
 	return m.public()
@@ -141,7 +141,7 @@ func (c *TelegramChat) AutoForward(channel *TelegramChat, post TelegramMessage) 
 	m := c.newMessage(c.tg.users[serviceNotificationsID], channel, post.Text)
 	m.autoForward = true
 	m.forward = map[string]any{"type": "channel", "chat": channel.wire(), "message_id": post.ID, "date": post.Date.Unix()}
-	c.messages = append(c.messages, m)
+	c.add(m)
 	m.updateID = c.tg.pushMessage(m, false)
 	c.tg.wake()
 	return m.public()

@@ -2,8 +2,10 @@ package bottest
 
 import (
 	"cmp"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -299,11 +301,11 @@ func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsN
 // checkedLink returns the address as the server keeps it, or "" if it is not
 // one it accepts (td LinkManager.cpp, get_checked_link).
 func checkedLink(address string) string {
-	parts := regexp.MustCompile(`^(?i)(?:(https?|tg|ton|tonsite)://)?([^/?#]*)([^\n]*)$`).FindStringSubmatch(strings.TrimSpace(address))
+	parts := regexp.MustCompile(`^(?i)(?:(https?|tg|ton|tonsite)://)?([^/?#]*)([^\n]*)$`).FindStringSubmatch(address)
 	if parts == nil {
 		return ""
 	}
-	scheme, host, rest := strings.ToLower(cmp.Or(parts[1], "http")), strings.ToLower(parts[2]), parts[3]
+	scheme, host, rest := strings.ToLower(cmp.Or(parts[1], "http")), strings.ToLower(parts[2]), strings.TrimRight(parts[3], " \t\r\n")
 	web := strings.HasPrefix(scheme, "http")
 	if !regexp.MustCompile(`^([^@]*@)?[^\s@:"<>\\]+(:[1-9][0-9]{0,4})?$`).MatchString(host) || web && !strings.Contains(host, ".") {
 		return ""
@@ -312,4 +314,14 @@ func checkedLink(address string) string {
 		rest = "/" + rest
 	}
 	return scheme + "://" + host + rest
+}
+
+// linkedUser returns the id of tg://user?id=…, or 0.
+func linkedUser(address string) int64 {
+	u, err := url.Parse(strings.ToLower(address))
+	if err != nil || u.Scheme != "tg" || u.Host+u.Opaque != "user" {
+		return 0
+	}
+	id, _ := strconv.ParseInt(u.Query().Get("id"), 10, 64)
+	return id
 }

@@ -25,12 +25,14 @@ type TelegramUpdate struct {
 	// Type is the field that holds the content, such as "callback_query".
 	Type string
 	// JSON is the whole update as it goes over the wire.
-	JSON json.RawMessage
+	JSON string
 	// Created and Expires are in the fake's time. Telegram keeps an undelivered
 	// callback query for 150 s and a message for 24 h.
 	Created, Expires time.Time
 	// Delivered counts how often the update was handed out.
 	Delivered int
+	// Failed counts the webhook requests that failed.
+	Failed int
 	// Confirmed says that the bot confirmed it, by a later offset or by a 2xx
 	// answer to the webhook.
 	Confirmed bool
@@ -50,7 +52,8 @@ type updateQueue struct {
 	next    int
 	pending []*queuedUpdate // in order of creation
 	all     []*queuedUpdate
-	allowed []string // nil: the default
+	byID    map[int][]*queuedUpdate // the first is the original
+	allowed []string                // nil: the default
 }
 
 // start sets the first update id.
@@ -58,7 +61,7 @@ func (q *updateQueue) start(first int) {
 	if first == 0 {
 		first = 2_000_001 + rand.IntN(1<<30-2_000_001)
 	}
-	q.next = first
+	q.next, q.byID = first, make(map[int][]*queuedUpdate)
 }
 
 // notByDefault are the types an empty allowed_updates leaves out (Bot API,
@@ -137,7 +140,7 @@ func (q *updateQueue) take(now time.Time, offset, limit int) []json.RawMessage {
 	updates := make([]json.RawMessage, 0, min(limit, len(q.pending)))
 	for _, u := range q.pending[:min(limit, len(q.pending))] {
 		u.Delivered++
-		updates = append(updates, u.JSON)
+		updates = append(updates, json.RawMessage(u.JSON))
 	}
 	q.pending = slices.DeleteFunc(q.pending, func(u *queuedUpdate) bool {
 		u.Confirmed = u.Confirmed || u.forced && u.Delivered > 0
@@ -163,8 +166,8 @@ func (tg *Telegram) push(kind string, content any, life time.Duration, lane int6
 	}
 	id := tg.queue.next
 	tg.queue.next++
-	body := encodeJSON(map[string]any{"update_id": id, kind: json.RawMessage(encodeJSON(content))})
-	tg.enqueue(&queuedUpdate{TelegramUpdate: TelegramUpdate{ID: id, Type: kind, JSON: body}, lane: lane}, life)
+	body := encodeJSON(map[string]any{"update_id": id, kind: content})
+	tg.enqueue(&queuedUpdate{TelegramUpdate: TelegramUpdate{ID: id, Type: kind, JSON: string(body)}, lane: lane}, life)
 	return id
 }
 
@@ -172,6 +175,7 @@ func (tg *Telegram) enqueue(u *queuedUpdate, life time.Duration) {
 	u.Created, u.Expires = tg.now(), tg.now().Add(life)
 	tg.queue.pending = append(tg.queue.pending, u)
 	tg.queue.all = append(tg.queue.all, u)
+	tg.queue.byID[u.ID] = append(tg.queue.byID[u.ID], u)
 	tg.wake()
 }
 
@@ -201,7 +205,7 @@ func (tg *Telegram) InjectUpdate(raw string) int {
 			u.Type = name
 		}
 	}
-	u.JSON = encodeJSON(fields)
+	u.JSON = string(encodeJSON(fields))
 	tg.enqueue(u, messageLife)
 	return u.ID
 }
@@ -265,20 +269,16 @@ func (tg *Telegram) Delivered(updateID int) int {
 	tg.mu.Lock()
 	defer tg.mu.Unlock()
 	n := 0
-	for _, u := range tg.queue.all {
-		if u.ID == updateID {
-			n += u.Delivered
-		}
+	for _, u := range tg.queue.byID[updateID] {
+		n += u.Delivered
 	}
 	return n
 }
 
 // findUpdate returns the first update with this id, or nil.
 func (tg *Telegram) findUpdate(id int) *queuedUpdate {
-	for _, u := range tg.queue.all {
-		if u.ID == id {
-			return u
-		}
+	if all := tg.queue.byID[id]; len(all) > 0 {
+		return all[0]
 	}
 	return nil
 }

@@ -1,9 +1,6 @@
 package bottest
 
-import (
-	"slices"
-	"unicode/utf16"
-)
+import "slices"
 
 // Ids that Telegram puts into Message.from where the true sender is not told
 // (telegram-bot-api Client.cpp, group_anonymous_bot_user_id_ and others).
@@ -172,7 +169,7 @@ func (u *TelegramUser) deliver(c *TelegramChat, m *tgMessage) {
 	if c.person == person {
 		c.access.started = true
 	}
-	c.messages = append(c.messages, m)
+	c.add(m)
 	u.tg.note("%s: #%d %s: %s", c.label(), m.id, m.from.FirstName, m.text)
 	m.updateID = u.tg.pushMessage(m, false)
 	if person.Bot {
@@ -272,6 +269,3 @@ func (u *TelegramUser) forward(from *TelegramChat, messageID int, to *TelegramCh
 func onlyLinks(keyboard [][]TelegramButton) bool {
 	return !slices.ContainsFunc(slices.Concat(keyboard...), func(b TelegramButton) bool { return b.URL == "" })
 }
-
-// UTF16Len is the length of a text in the units that entity offsets count.
-func UTF16Len(text string) int { return len(utf16.Encode([]rune(text))) }

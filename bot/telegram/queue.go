@@ -62,8 +62,8 @@ func (b *Bot) pump(ctx, work context.Context) {
 	look := time.NewTicker(inboxLook)
 	defer look.Stop()
 	for ctx.Err() == nil {
-		if err := b.look(ctx, work); err != nil && ctx.Err() == nil {
-			b.log.Warn("the inbox cannot be read", "error", err)
+		if err := b.lookThrough(ctx, work); err != nil && ctx.Err() == nil {
+			b.log.Warn("the inbox cannot be read", "reason", err)
 		}
 		select {
 		case <-b.queue.wake:
@@ -73,15 +73,25 @@ func (b *Bot) pump(ctx, work context.Context) {
 	}
 }
 
-// look reads the inbox and gives the handlers what is new there.
-func (b *Bot) look(ctx, work context.Context) error {
+// lookThrough gives the handlers everything that is new in the inbox.
+func (b *Bot) lookThrough(ctx, work context.Context) error {
+	for {
+		if more, err := b.look(ctx, work); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// look reads what is oldest in the inbox and gives the handlers what is new
+// there. more reports that there may be more.
+func (b *Bot) look(ctx, work context.Context) (more bool, err error) {
 	q := b.queue
 	q.looking.Lock()
 	defer q.looking.Unlock()
 	finished, known := q.count()
 	rows, err := b.inbox.Inbound(ctx, b.source, known+inboxBatch)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, in := range rows {
 		if finished[in.ID] {
@@ -92,10 +102,7 @@ func (b *Bot) look(ctx, work context.Context) error {
 		b.enqueue(ctx, work, in)
 	}
 	q.forget(finished)
-	if len(rows) == known+inboxBatch {
-		q.poke()
-	}
-	return nil
+	return len(rows) == known+inboxBatch, nil
 }
 
 // count gives the ids that were finished before now and how many are known.
@@ -181,13 +188,12 @@ func (b *Bot) settleStart(ctx, work context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	if b.look(ctx, work) != nil {
+	if b.lookThrough(ctx, work) != nil {
 		return // patience will run out
 	}
 	for _, tried := range b.queue.untried() {
 		select {
 		case <-tried:
-			b.start.alive()
 		case <-b.start.done:
 			return
 		case <-ctx.Done():
@@ -210,6 +216,6 @@ func (q *queue) untried() []<-chan struct{} {
 // mark marks an update handled. What fails here is seen at the next look.
 func (b *Bot) mark(ctx context.Context, ref core.InboundRef) {
 	if err := b.handled(ctx, ref); err != nil && ctx.Err() == nil {
-		b.log.Warn("an update could not be marked handled", "update", ref.ID, "error", err)
+		b.log.Warn("an update could not be marked handled", "update", ref.ID, "reason", err)
 	}
 }

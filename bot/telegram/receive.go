@@ -101,7 +101,7 @@ func (b *Bot) setCommands(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		b.log.Info("Telegram's command list could not be set", "error", err)
+		b.log.Info("Telegram's command list could not be set", "reason", err)
 		if !sleep(ctx, max(retryAfter(err), backoff(try, time.Second, time.Minute))) {
 			return
 		}

@@ -34,7 +34,7 @@ func (s *state) set(up bool, detail string, cause error) {
 	case up && !wasUp:
 		s.log.Info("Telegram is connected")
 	case cause != nil:
-		s.log.Warn("Telegram is not connected", "reason", detail, "error", cause)
+		s.log.Warn("Telegram is not connected", "reason", detail, "cause", cause)
 	}
 }
 
@@ -83,8 +83,13 @@ func (s *start) dryUp()  { s.dry.Do(func() { close(s.drained) }) }
 func (s *start) finish() { s.once.Do(func() { close(s.done) }) }
 
 // waiting reports whether updates that come now may have waited on Telegram
-// while the desk was down.
-func (s *start) waiting() bool { return open(s.drained) && open(s.done) }
+// while the desk was down. An instance that only takes in a webhook's updates
+// never begins.
+func (s *start) waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.giveUp != nil && open(s.drained) && open(s.done)
+}
 
 func open(c <-chan struct{}) bool {
 	select {

@@ -55,7 +55,7 @@ func (b *Bot) takeWebhook(w http.ResponseWriter, r *http.Request) int {
 		return http.StatusBadRequest
 	}
 	if err := b.keep(r.Context(), []core.Inbound{in}); err != nil {
-		b.log.Warn("a Telegram update could not be stored; Telegram will send it again", "error", err)
+		b.log.Warn("a Telegram update could not be stored; Telegram will send it again", "reason", err)
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"approvalbot/core"
 	"approvalbot/display"
@@ -17,6 +18,10 @@ const notAuthorized = "You are not authorized to approve/deny this request."
 // maxAnswer is the length of a tap's answer in characters (Bot API,
 // answerCallbackQuery.text).
 const maxAnswer = 200
+
+// longestLookup is the last pause before an unknown message counts as unknown;
+// with the pauses before it that makes about a third of a second.
+const longestLookup = 160 * time.Millisecond
 
 // Gate is what the desk needs of core.
 type Gate interface {
@@ -75,12 +80,9 @@ func (d *Desk) Handle(ctx context.Context, m Message) (Reply, error) {
 // handle gives the reply; done says that the update was marked handled together
 // with what it changed.
 func (d *Desk) handle(ctx context.Context, m Message) (r Reply, done bool, err error) {
-	var card core.Delivery
-	known := false
-	if m.MessageID != "" {
-		if card, known, err = d.finder.ByMessage(ctx, m.Chat.Normal().Chat(), m.MessageID); err != nil {
-			return r, false, err
-		}
+	card, known, err := d.find(ctx, m)
+	if err != nil {
+		return r, false, err
 	}
 	if m.Tap {
 		return d.tapped(ctx, m, card, known)
@@ -92,6 +94,27 @@ func (d *Desk) handle(ctx context.Context, m Message) (r Reply, done bool, err e
 		return Reply{Text: "Noted."}, true, nil
 	}
 	return d.typed(ctx, m, card, known)
+}
+
+// find looks up the delivery that the tapped or answered message is. A person can
+// be faster than the desk, which writes a message's id down after the platform
+// gave it; so one of our own messages that is not known yet is looked up again
+// for a moment before it counts as unknown.
+func (d *Desk) find(ctx context.Context, m Message) (card core.Delivery, known bool, err error) {
+	if m.MessageID == "" {
+		return card, false, nil
+	}
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		card, known, err = d.finder.ByMessage(ctx, m.Chat.Normal().Chat(), m.MessageID)
+		if err != nil || known || !m.OwnMessage || wait > longestLookup {
+			return card, known, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return card, false, ctx.Err()
+		}
+	}
 }
 
 // tapped handles a button. Button data is only a claim: it must be one of our

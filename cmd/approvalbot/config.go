@@ -6,6 +6,8 @@ import "approvalbot/core"
 // filled with its default, every ${NAME} and …File resolved. It is a plain
 // value; what it means to the other packages stands in config_rules.go.
 type Config struct {
+	File string // where it was read from
+
 	Server    ServerConfig    `yaml:"server"`
 	Store     StoreConfig     `yaml:"store"`
 	People    []PersonConfig  `yaml:"people"`

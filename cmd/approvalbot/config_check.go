@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,6 +14,13 @@ import (
 // checker finds what is wrong with a configuration whose keys and types are right.
 type checker struct{ *report }
 
+// mistake reports what is wrong with a key, unless something is already.
+func (c *checker) mistake(key, format string, args ...any) {
+	if !slices.ContainsFunc(c.mistakes, func(m Mistake) bool { return m.Key == key }) {
+		c.report.mistake(key, format, args...)
+	}
+}
+
 func (c *checker) check(cfg *Config, env environ) {
 	c.checkServer(cfg.Server)
 	c.checkTokens(cfg.Server.Tokens, cfg.People)
@@ -20,6 +28,8 @@ func (c *checker) check(cfg *Config, env environ) {
 	c.checkPeople(cfg.People)
 	c.checkChannels(cfg.Channels)
 	c.checkAgents(cfg.Agents)
+	c.checkTools("tools.allow", cfg.Tools.Allow)
+	c.checkTools("tools.deny", cfg.Tools.Deny)
 	c.checkApprovals(cfg)
 	c.checkLater(cfg, env)
 }
@@ -70,14 +80,14 @@ func (c *checker) atLeast(key string, n, least int) {
 }
 
 func (c *checker) checkStore(s StoreConfig) {
-	path, sqlite := strings.CutPrefix(s.URL, "sqlite:")
+	file, sqlite := strings.CutPrefix(s.URL, "sqlite:")
 	switch {
 	case strings.HasPrefix(s.URL, "postgres://") || strings.HasPrefix(s.URL, "postgresql://"):
 		c.mistake("store.url", "postgres is not supported yet; use sqlite: and a file's path")
-	case !sqlite || path == "":
+	case !sqlite || file == "":
 		c.mistake("store.url", "must be sqlite: and a file's path, such as sqlite:approvalbot.db")
 	}
-	if s.KeyFile == "" && path != ":memory:" {
+	if s.KeyFile == "" && file != ":memory:" {
 		c.mistake("store.keyFile", "must name the file of the key that seals calls")
 	}
 }
@@ -116,10 +126,20 @@ func (c *checker) checkAgents(a AgentsConfig) {
 			c.mistake(key+".id", "is listed twice")
 		}
 		seen[agent.ID] = true
-		if w := agent.Workspace; w != "" && !strings.HasPrefix(w, "/") {
-			c.mistake(key+".workspace", "must be an absolute path")
+		if w := agent.Workspace; w != "" && (!path.IsAbs(w) || path.Clean(w) == "/") {
+			c.mistake(key+".workspace", "must be an absolute path below /")
 		}
 	}
+}
+
+// checkTools takes exact names of tools, and "*" for all.
+func (c *checker) checkTools(key string, tools []string) {
+	for i, t := range tools {
+		if t != "*" && (t == "" || strings.ContainsAny(t, "*?[]{} ") || strings.HasPrefix(t, "group:")) {
+			c.mistake(index(key, i), `must be a tool's exact name, or "*"`)
+		}
+	}
+	distinct(c, key, tools)
 }
 
 // distinct reports the entries of a list that stand in it twice.

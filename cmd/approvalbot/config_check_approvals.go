@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"approvalbot/core"
 )
@@ -94,13 +92,4 @@ func (c *checker) checkRouting(key string, cfg *Config) {
 	if live == 0 && r.Mode != "session" {
 		c.warn(key+".targets", "no chat is configured that is on: only session chats get cards, and API, terminal and watch can decide")
 	}
-}
-
-// chatNames writes places for people.
-func chatNames(places []Place) string {
-	words := make([]string, len(places))
-	for i, p := range places {
-		words[i] = fmt.Sprint(p.Target)
-	}
-	return strings.Join(words, ", ")
 }

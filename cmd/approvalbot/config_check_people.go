@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,6 +87,9 @@ func (c *checker) checkChannels(ch ChannelsConfig) {
 	distinct(c, "channels.telegram.allowedUserIds", t.AllowedUserIDs)
 	distinct(c, "channels.discord.allowedUserIds", d.AllowedUserIDs)
 	distinct(c, "channels.discord.allowedRoleIds", d.AllowedRoleIDs)
+	if t.Updates.Mode == "webhook" {
+		c.checkWebhook("channels.telegram.updates.webhook", t.Updates.Webhook)
+	}
 	if t.On() && len(t.AllowedUserIDs) == 0 {
 		c.warn("channels.telegram.allowedUserIds", "is empty: nobody may decide on Telegram")
 	}
@@ -93,6 +97,22 @@ func (c *checker) checkChannels(ch ChannelsConfig) {
 		c.warn("channels.discord.allowedUserIds", "is empty, allowedRoleIds too: nobody may decide on Discord")
 	}
 }
+
+// checkWebhook takes what Telegram takes: setWebhook wants https, and a secret of
+// 1 to 256 letters, digits, _ and -.
+func (c *checker) checkWebhook(key string, w WebhookConfig) {
+	if u := c.checkURL(key+".url", w.URL); u != nil && u.Scheme != "https" {
+		c.warn(key+".url", "is http: Telegram itself delivers to https only")
+	}
+	switch {
+	case !webhookSecret.MatchString(string(w.Secret)):
+		c.mistake(key+".secret", "must be 1 to 256 letters, digits, _ or -")
+	case len(w.Secret) < 16:
+		c.warn(key+".secret", "is short; openssl rand -hex 32 makes a good one")
+	}
+}
+
+var webhookSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
 func (c *checker) channel(key string, on bool, token Secret, apiURL string) {
 	if !on {

@@ -172,25 +172,26 @@ func (d *decoder) decodeScalar(n *yaml.Node, v reflect.Value, at spot) {
 	if !ok {
 		return
 	}
+	is := func(tags ...string) bool { return tag == anyTag || slices.Contains(tags, tag) }
 	switch v.Kind() {
 	case reflect.String:
-		d.decodeText(text, tag, v, at)
+		d.decodeText(text, is("!!str"), v, at)
 	case reflect.Bool:
-		if tag != "!!bool" || text != "true" && text != "false" {
+		if !is("!!bool") || text != "true" && text != "false" {
 			d.mistake(at.path, "must be true or false")
 			return
 		}
 		v.SetBool(text == "true")
 	case reflect.Float64:
 		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || tag != "!!float" && tag != "!!int" || f != f {
+		if err != nil || !is("!!float", "!!int") || f != f {
 			d.mistake(at.path, "must be a number")
 			return
 		}
 		v.SetFloat(f)
 	default:
 		i, err := strconv.ParseInt(text, 10, v.Type().Bits())
-		if err != nil || tag != "!!int" {
+		if err != nil || !is("!!int") {
 			d.mistake(at.path, "must be a whole number")
 			return
 		}
@@ -198,9 +199,9 @@ func (d *decoder) decodeScalar(n *yaml.Node, v reflect.Value, at spot) {
 	}
 }
 
-func (d *decoder) decodeText(text, tag string, v reflect.Value, at spot) {
+func (d *decoder) decodeText(text string, isText bool, v reflect.Value, at spot) {
 	switch words := strings.Split(at.words, "|"); {
-	case tag != "!!str":
+	case !isText:
 		d.mistake(at.path, "must be text; put it in quotes")
 	case at.words != "" && !slices.Contains(words, text):
 		d.mistake(at.path, "must be %s%s", orList(words), didYouMean(text, words))

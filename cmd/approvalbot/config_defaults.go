@@ -38,8 +38,10 @@ func (t *ApprovalToolsConfig) setDefaults() {
 		AllowedApprovers: []string{"user_request", "rules_based"}, MinApprovals: 1, SelfApproval: "block",
 		Classifier: ClassifierConfig{TimeoutMs: 1200, MaxInputChars: 6000, MinConfidence: 0.72, OnLowConfidence: "require_approval"},
 		Policy: PolicyConfig{
-			RequireApprovalAtOrAbove:      Risk{Class: core.R3, Set: true},
-			RequireHumanApproverAtOrAbove: Risk{Class: core.R3, Set: true},
+			RequireApprovalAtOrAbove:        Risk{Class: core.R3, Set: true},
+			RequireApprovalForExternalWrite: true,
+			RequireApprovalForMessagingSend: true,
+			RequireHumanApproverAtOrAbove:   Risk{Class: core.R3, Set: true},
 		},
 		Routing: RoutingConfig{Mode: "both", FallbackAfter: Duration(20 * time.Second)},
 	}

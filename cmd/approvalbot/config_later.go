@@ -89,9 +89,7 @@ func (c *checker) checkLater(cfg *Config, env environ) {
 		}
 	}
 	refuse(cfg.Channels.Discord.On(), "channels.discord.botToken")
-	refuse(cfg.Channels.Telegram.Updates.Mode == "webhook", "channels.telegram.updates")
 	refuse(cfg.Channels.Discord.Updates.Mode == "interactions", "channels.discord.updates")
-	refuse(len(cfg.Tools.Allow) > 0, "tools.allow")
 	refuse(cfg.Tools.Profile != "full", "tools.profile")
 	refuse(cfg.Tools.ProviderProfiles.Asks, "tools.providerProfiles")
 	refuse(cfg.Tools.Providers.Asks, "tools.providers")

@@ -103,6 +103,7 @@ func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.
 	r := &report{file: file, places: map[string]place{}}
 	d := &decoder{report: r, env: env, override: map[*yaml.Node]string{}}
 	cfg := defaults()
+	cfg.File = file
 	if root, ok := d.parse(text); ok {
 		d.mergeOverrides(root, env, flags)
 		d.decode(root, reflect.ValueOf(&cfg).Elem(), spot{source: file})

@@ -64,7 +64,10 @@ type report struct {
 // place gives where a key stands; for an omitted key, where the nearest key
 // around it stands.
 func (r *report) place(key string) place {
-	for k := key; k != ""; k = parent(k) {
+	if p, ok := r.places[key]; ok {
+		return p
+	}
+	for k := parent(key); k != ""; k = parent(k) {
 		if p, ok := r.places[k]; ok {
 			return p
 		}

@@ -19,7 +19,7 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 			return
 		}
 		t, err := core.ParseTarget(text)
-		if err != nil || tag != "!!str" {
+		if err != nil || tag != "!!str" && tag != anyTag {
 			d.mistake(at.path, "must be a chat with numeric ids, such as telegram:-1001234567890 or discord:123456789012345678")
 			return
 		}
@@ -63,7 +63,7 @@ func (x *number) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	case !ok:
 	case tag == "!!float":
 		d.mistake(at.path, "lost digits as a number; write the id in quotes, all its digits")
-	case tag != "!!int" && tag != "!!str":
+	case tag != "!!int" && tag != "!!str" && tag != anyTag:
 		d.mistake(at.path, "must be a numeric id")
 	default:
 		*x = number(text)

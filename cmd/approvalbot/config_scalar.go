@@ -27,6 +27,9 @@ var (
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
+// anyTag is the YAML type of text from the environment: whatever is wanted.
+const anyTag = ""
+
 // scalar gives a node's text with every ${NAME} filled in from the environment,
 // and the YAML type of the result. $${NAME} stands for the text ${NAME}. What is
 // wrong is reported, and ok is then false.
@@ -55,21 +58,7 @@ func (d *decoder) scalar(n *yaml.Node, at spot) (text, tag string, ok bool) {
 		}
 		return value
 	})
-	return text, tagOf(text, n), ok
-}
-
-// tagOf gives the YAML type of filled-in text: quoted text stays text, plain
-// text is what it would be had it stood in the file.
-func tagOf(text string, n *yaml.Node) string {
-	if n.Style != 0 || text == "" {
-		return "!!str"
-	}
-	plain := yaml.Node{Kind: yaml.ScalarNode, Value: text}
-	switch tag := plain.ShortTag(); tag {
-	case "!!int", "!!float", "!!bool":
-		return tag
-	}
-	return "!!str"
+	return text, anyTag, ok
 }
 
 // orList writes words as "a, b or c".

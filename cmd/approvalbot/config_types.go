@@ -47,7 +47,7 @@ func (id *ID) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	case !ok:
 	case tag == "!!float":
 		d.mistake(at.path, "lost digits as a number; write the id in quotes, all its digits")
-	case tag != "!!int" && tag != "!!str" || !decimalID.MatchString(text):
+	case tag != "!!int" && tag != "!!str" && tag != anyTag || !decimalID.MatchString(text):
 		d.mistake(at.path, "must be a numeric id")
 	default:
 		*id = ID(text)
@@ -66,12 +66,12 @@ func (x *Duration) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	if !ok {
 		return
 	}
-	if tag == "!!int" && text == "0" {
+	if tag != "!!str" && text == "0" {
 		*x = 0
 		return
 	}
 	span, err := parseDuration(text)
-	if err != nil || tag != "!!str" {
+	if err != nil || tag != "!!str" && tag != anyTag {
 		d.mistake(at.path, "must be a time span such as 20s, 15m or 90d")
 		return
 	}

@@ -1,2 +1,57 @@
+// Command approvalbot is the approval desk between AI agents (or any script) and
+// people: serve runs it, the other verbs ask, list, decide and check.
 package main
-func main(){}
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run carries out one command line and gives the process's exit status. Nothing
+// in it reads the process's own arguments, environment or standard streams.
+func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{environ: env, env: newEnviron(env), stdin: stdin, stdout: stdout, stderr: stderr}
+	root := newRootCommand(a)
+	root.SetArgs(append([]string{}, args...))
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.exit(root.ExecuteContext(ctx))
+}
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "approvalbot",
+		Short:         "The approval desk between AI agents and people",
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&a.server, "server", "", "the desk's URL (else APPROVALBOT_SERVER, else the client file)")
+	f.StringVar(&a.token, "token", "", "API token (else APPROVALBOT_TOKEN, else the client file)")
+	f.BoolVar(&a.json, "json", false, "print the API's JSON")
+	f.StringVar(&a.config, "config", "", "configuration file of the desk (else APPROVALBOT_CONFIG, else approvalbot.yaml)")
+	root.AddCommand(
+		newServeCommand(a),
+		newRequestCommand(a), newWaitCommand(a), newRunCommand(a), newWithdrawCommand(a),
+		newListCommand(a), newViewCommand(a), newDecideCommand(a), newApproveCommand(a), newRevokeCommand(a), newWatchCommand(a),
+		newConfigCommand(a),
+	)
+	return root
+}

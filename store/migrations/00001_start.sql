@@ -30,12 +30,19 @@ CREATE INDEX approvals_owner ON approvals (owner, created_ms, key);
 CREATE INDEX approvals_code ON approvals (code);
 CREATE INDEX approvals_timer ON approvals (timer_ms, key) WHERE timer_ms IS NOT NULL;
 -- The others hold pending approvals only: small, however long the history is.
-CREATE UNIQUE INDEX approvals_pending_code ON approvals (code) WHERE status = 'pending';
 CREATE INDEX approvals_pending_newest ON approvals (created_ms, key) WHERE status = 'pending';
 CREATE INDEX approvals_pending_owner ON approvals (owner, created_ms, key) WHERE status = 'pending';
-CREATE INDEX approvals_pending_same ON approvals (fingerprint) WHERE status = 'pending';
+CREATE INDEX approvals_pending_same ON approvals (owner, fingerprint) WHERE status = 'pending' AND session_key <> '';
 
--- What owners call their approvals: the id first given, and aliases.
+-- How many pending approvals an owner has: counting them would take longer the
+-- more there are.
+CREATE TABLE owners (
+  owner   TEXT   PRIMARY KEY,
+  pending BIGINT NOT NULL
+);
+
+-- What owners call their approvals where that is not the key: ids of their own,
+-- and aliases.
 CREATE TABLE approval_ids (
   id    TEXT NOT NULL,
   owner TEXT NOT NULL,

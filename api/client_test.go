@@ -1,0 +1,195 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"approvalbot/api"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "t0ken-that-must-not-leak"
+
+// wire answers requests without a network.
+type wire func(r *http.Request) (*http.Response, error)
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
+
+func client(w wire) *api.Client {
+	return &api.Client{Server: "http://desk.test/", Token: token, HTTP: &http.Client{Transport: w}}
+}
+
+func answer(status int, body string, headers ...string) *http.Response {
+	h := http.Header{}
+	for i := 0; i+1 < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func TestRequestsOnTheWire(t *testing.T) {
+	var seen []string
+	c := client(func(r *http.Request) (*http.Response, error) {
+		line := r.Method + " " + r.URL.RequestURI()
+		if r.Body != nil {
+			b, _ := io.ReadAll(r.Body)
+			line += " " + strings.TrimSpace(string(b))
+		}
+		require.Equal(t, "Bearer "+token, r.Header.Get("Authorization"))
+		seen = append(seen, line)
+		return answer(200, `{}`), nil
+	})
+	ctx := t.Context()
+	_, err := c.Create(ctx, api.CreateRequest{ToolName: "exec", Params: json.RawMessage(`{"command":"a<b"}`)},
+		api.CreateOptions{Wait: 25 * time.Second, Claim: true, ClaimID: "c 1"})
+	require.NoError(t, err)
+	_, _ = c.Get(ctx, "a:b/c", time.Second)
+	_, _ = c.List(ctx, api.Filter{Status: api.Pending, Limit: 5})
+	_, _ = c.Resolve(ctx, "x", api.ResolveRequest{Decision: api.Deny, Reason: "no"})
+	_, _ = c.Withdraw(ctx, "x", api.WithdrawRequest{})
+	_, _ = c.Claim(ctx, "x", api.ClaimRequest{Params: json.RawMessage(`{"n":1.0}`)})
+	_, _ = c.Revoke(ctx, "x", api.RevokeRequest{Reason: "r"})
+	zero := 0
+	_, _ = c.Result(ctx, "x", api.ResultRequest{Status: "succeeded", ExitCode: &zero})
+	require.Equal(t, []string{
+		`POST /v1/approvals?claim=1&claimId=c+1&wait=25s {"toolName":"exec","params":{"command":"a<b"}}`,
+		`GET /v1/approvals/a:b%2Fc?wait=1s`,
+		`GET /v1/approvals?limit=5&status=pending`,
+		`POST /v1/approvals/x/resolve {"decision":"deny","reason":"no"}`,
+		`POST /v1/approvals/x/withdraw {}`,
+		`POST /v1/approvals/x/claim {"params":{"n":1.0}}`,
+		`POST /v1/approvals/x/revoke {"reason":"r"}`,
+		`POST /v1/approvals/x/result {"status":"succeeded","exitCode":0}`,
+	}, seen)
+}
+
+func TestProblems(t *testing.T) {
+	c := client(func(*http.Request) (*http.Response, error) {
+		return answer(409, `{"title":"Not claimable","status":409,"detail":"Too late.","code":"not_claimable","why":"late"}`), nil
+	})
+	_, err := c.Claim(t.Context(), "x", api.ClaimRequest{})
+	var p *api.Problem
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, "late", p.Why)
+	require.EqualError(t, err, "Too late. (not_claimable)")
+
+	c = client(func(*http.Request) (*http.Response, error) { return answer(429, `<html>`, "Retry-After", "7"), nil })
+	_, err = c.Get(t.Context(), "x", 0)
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, 429, p.Status)
+	require.Equal(t, 7*time.Second, p.RetryAfter)
+	require.ErrorContains(t, err, "is its address right?")
+
+	c = client(func(*http.Request) (*http.Response, error) { return answer(200, `<html>`), nil })
+	_, err = c.Get(t.Context(), "x", 0)
+	require.ErrorContains(t, err, "not the JSON it should be")
+}
+
+func TestErrorsCarryNoToken(t *testing.T) {
+	broken := errors.New("connection refused")
+	for _, c := range []*api.Client{
+		client(func(*http.Request) (*http.Response, error) { return nil, broken }),
+		client(func(*http.Request) (*http.Response, error) { return answer(500, ``), nil }),
+		{Server: "not a url", Token: token}, {Server: "", Token: token}, {Server: "ftp://x", Token: token},
+		{Server: "http://127.0.0.1:1", Token: token + "\n"},
+	} {
+		_, err := c.Get(t.Context(), "x", 0)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), token)
+	}
+	_, err := client(func(*http.Request) (*http.Response, error) { return nil, broken }).Get(t.Context(), "x", 0)
+	require.ErrorIs(t, err, broken)
+}
+
+func TestNoRedirect(t *testing.T) {
+	there := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("followed") }))
+	defer there.Close()
+	here := httptest.NewServer(http.RedirectHandler(there.URL, http.StatusTemporaryRedirect))
+	defer here.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	c := &api.Client{Server: here.URL, Token: token}
+	_, err := c.Create(t.Context(), api.CreateRequest{}, api.CreateOptions{})
+	var p *api.Problem
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, http.StatusTemporaryRedirect, p.Status)
+}
+
+func TestReady(t *testing.T) {
+	c := client(func(*http.Request) (*http.Response, error) {
+		return answer(503, `{"ready":false,"store":"gone","policy":"ok","channels":{"telegram":{"up":true}}}`), nil
+	})
+	r, err := c.Ready(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "gone", r.Store)
+	require.True(t, r.Channels["telegram"].Up)
+}
+
+func TestWaitFinalRidesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := []func() (*http.Response, error){
+			func() (*http.Response, error) { return nil, errors.New("connection refused") },
+			func() (*http.Response, error) { return answer(502, `<html>`), nil },
+			func() (*http.Response, error) { return answer(503, `{"code":"unavailable","status":503}`), nil },
+			func() (*http.Response, error) { return answer(429, `{"code":"rate_limited"}`, "Retry-After", "9"), nil },
+			func() (*http.Response, error) { return answer(200, `{"status":"pending"}`), nil }, // stopping: answered at once
+			func() (*http.Response, error) {
+				time.Sleep(55 * time.Second)
+				return answer(200, `{"status":"pending"}`), nil
+			},
+			func() (*http.Response, error) {
+				return answer(200, `{"status":"approved","decision":"allow-once"}`), nil
+			},
+		}
+		start := time.Now()
+		c := client(func(*http.Request) (*http.Response, error) {
+			next := script[0]
+			script = script[1:]
+			return next()
+		})
+		a, err := c.WaitFinal(t.Context(), "x")
+		require.NoError(t, err)
+		require.Equal(t, api.Approved, a.Status)
+		require.Greater(t, time.Since(start), 64*time.Second, "what Retry-After says is kept")
+	})
+}
+
+func TestWaitFinalEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client(func(*http.Request) (*http.Response, error) { return answer(200, `{"id":"x","status":"pending"}`), nil })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		a, err := c.WaitFinal(ctx, "x")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, "x", a.ID, "as last seen")
+
+		c = client(func(*http.Request) (*http.Response, error) {
+			return answer(404, `{"code":"not_found","detail":"None."}`), nil
+		})
+		_, err = c.WaitFinal(t.Context(), "x")
+		require.EqualError(t, err, "None. (not_found)")
+	})
+}
+
+func TestNoDecisionIsNull(t *testing.T) {
+	b, err := json.Marshal(api.Approval{})
+	require.NoError(t, err)
+	require.Contains(t, string(b), `"decision":null`)
+	var a api.Approval
+	require.NoError(t, json.Unmarshal(b, &a))
+	require.Equal(t, api.Decision(""), a.Decision)
+	b, err = json.Marshal(api.Vote{})
+	require.NoError(t, err)
+	require.NotContains(t, string(b), `"decision"`)
+}

@@ -1,0 +1,136 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"approvalbot/bot/textcmd"
+)
+
+// Sentences that are the adapter's own.
+const (
+	sayLater    = "The desk cannot record this right now, it will be tried again."
+	sayStumbled = "Something went wrong inside the desk. This was not recorded and will not be tried again; please look at the request and decide again."
+)
+
+// attempt handles one update and reports whether it is over. Everything but the
+// desk's own word that it cannot work now ends it, a panic included: an update
+// that makes the program stumble must not do so for ever.
+func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
+	log := b.log.With("update", j.ID)
+	defer func() {
+		if p := recover(); p != nil {
+			over = true
+			log.Error("handling an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+			b.mark(work, j.InboundRef)
+		}
+	}()
+	defer b.tried(j)
+	m, ok := b.message(ctx, work, j)
+	if !ok {
+		return ctx.Err() == nil
+	}
+	reply, err := b.ask(work, m, j)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return false
+	case err != nil:
+		log.Warn("the desk cannot work; the update is kept", "reason", err)
+		b.tell(ctx, work, j, m, textcmd.Reply{Text: sayLater, Alert: true, Ignore: true})
+		return false
+	}
+	b.tried(j)
+	b.tell(ctx, work, j, m, reply)
+	return true
+}
+
+// tried notes that the desk has had the update before it.
+func (b *Bot) tried(j *job) {
+	j.once.Do(func() {
+		close(j.tried)
+		b.start.alive()
+	})
+}
+
+// message gives what is to be put before the desk. ok is false when there is
+// nothing: the update is done, or ctx ended.
+func (b *Bot) message(ctx, work context.Context, j *job) (m textcmd.Message, ok bool) {
+	u := j.update
+	switch {
+	case j.broken != nil:
+		b.log.Warn("an update cannot be read and is dropped", "update", j.ID, "reason", j.broken)
+	case u.Tap != nil:
+		return b.tapMessage(u.Tap, j.Inbound), true
+	case u.Message != nil && u.Message.command():
+		return b.typed(ctx, j)
+	default:
+		b.note(u)
+	}
+	b.mark(work, j.InboundRef)
+	return m, false
+}
+
+// typed waits until the bot knows its name: without it, a command that is
+// addressed to it would look like another bot's.
+func (b *Bot) typed(ctx context.Context, j *job) (m textcmd.Message, ok bool) {
+	select {
+	case <-b.name.known:
+		return b.typedMessage(j.update.Message, j.Inbound, b.name.text), true
+	case <-ctx.Done():
+		return m, false
+	}
+}
+
+// note logs what happened to the bot itself; nothing else is done about it,
+// because the next message there learns of it.
+func (b *Bot) note(u update) {
+	switch {
+	case u.Member != nil && u.Member.gone():
+		b.log.Warn("the bot was blocked, removed or restricted in a chat", "target", u.Member.Chat.ID, "reason", u.Member.New.Status)
+	case u.Member != nil:
+		b.log.Info("the bot's membership in a chat changed", "target", u.Member.Chat.ID, "reason", u.Member.New.Status)
+	case u.Message != nil && u.Message.MigrateTo != 0:
+		b.log.Info("a group became a supergroup", "target", u.Message.Chat.ID, "reason", u.Message.MigrateTo)
+	}
+}
+
+// ask puts a message before the desk, when it is its turn. A panic of the desk
+// is an answer, so that whoever tapped is told.
+func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (reply textcmd.Reply, err error) {
+	select {
+	case b.queue.slots <- struct{}{}:
+		defer func() { <-b.queue.slots }()
+	case <-ctx.Done():
+		return reply, ctx.Err()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Error("the desk panicked over an update; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+			b.mark(ctx, j.InboundRef)
+			reply, err = textcmd.Reply{Text: sayStumbled, Alert: true}, nil
+		}
+	}()
+	return b.desk.Handle(ctx, m)
+}
+
+// tell gives the person the answer: a tap's at once and only once.
+func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textcmd.Reply) {
+	if m.Tap {
+		if !j.told {
+			j.told = true
+			b.answerTap(work, j.update.Tap.ID, r.Text, r.Alert)
+		}
+		if r.Buttons != nil && m.MessageID != "" {
+			b.showButtons(work, m, r.Buttons)
+		}
+	}
+	switch {
+	case m.Chat.To == "", r.Ignore:
+	case m.Tap:
+		b.say(ctx, work, m.Chat, j.update.Tap.Message.ID, r.Long)
+	default:
+		b.say(ctx, work, m.Chat, j.update.Message.ID, r.Text)
+		b.say(ctx, work, m.Chat, j.update.Message.ID, r.Long)
+	}
+}

@@ -1,0 +1,225 @@
+package telegram
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"approvalbot/core"
+)
+
+// notWhole is what a card says that cannot show everything that would run.
+const notWhole = "The whole call does not fit into a Telegram message, so it can only be denied here."
+
+// Longest text of a line that the core does not limit itself.
+const (
+	maxHeadline = 1000
+	maxLine     = 400
+)
+
+// section is a part of a card, as HTML, and how many characters of text it has.
+// One that must stay is never left out for want of room.
+type section struct {
+	name  string // what a card says that it leaves out; empty: must stay
+	html  string
+	chars int
+	tight bool // it belongs to the part above: no blank line between
+}
+
+// render draws a card as HTML for Telegram. The card it gives back is the one
+// that buttons are to be made for: it offers no allow if something of the call
+// had to be left out.
+func render(c core.Card) (string, core.Card) {
+	parts := sections(c)
+	for _, optional := range []string{"the asker's words", "the facts", "why it asks", "the warnings"} {
+		if length(parts) <= maxText {
+			break
+		}
+		parts = leaveOut(parts, optional, optional+" are left out for want of room.")
+	}
+	if length(parts) > maxText || utf8.RuneCountInString(c.Headline) > maxHeadline {
+		if !c.Status.Final() {
+			c.Offers, c.DenyOnly = nil, notWhole
+		}
+		c.Payload, c.Claims, c.Facts, c.Why, c.Warnings = nil, nil, nil, nil, nil
+		parts = sections(c)
+	}
+	return join(parts), c
+}
+
+func join(parts []section) string {
+	var out strings.Builder
+	for _, p := range parts {
+		switch {
+		case p.html == "":
+			continue
+		case out.Len() > 0 && p.tight:
+			out.WriteString("\n")
+		case out.Len() > 0:
+			out.WriteString("\n\n")
+		}
+		out.WriteString(p.html)
+	}
+	return out.String()
+}
+
+func length(parts []section) int {
+	n := 0
+	for _, p := range parts {
+		n += p.chars + len("\n\n")
+	}
+	return n
+}
+
+// leaveOut replaces a section by a line that says so.
+func leaveOut(parts []section, name, note string) []section {
+	for i, p := range parts {
+		if p.name == name && p.chars > len(note) {
+			s := (&block{}).line("", escape(strings.ToUpper(note[:1])+note[1:]))
+			parts[i] = s.section("")
+			parts[i].tight = p.tight
+		}
+	}
+	return parts
+}
+
+// sections are the parts of a card in the order in which people read it. The
+// first line is what a phone's notification shows.
+func sections(c core.Card) []section {
+	head := (&block{}).line("", code(cut(c.Headline, maxHeadline)))
+	if c.Status.Final() {
+		head.line(endIcon(c)+" ", inert(cut(c.Outcome, maxLine)))
+		head.line("", inert(cut(c.Result, maxLine)))
+	}
+	risk := (&block{}).line("", riskColour[min(max(c.Risk, core.R0), core.R4)]+" "+c.Risk.String()+" · "+c.Risk.Words())
+	why := (&block{}).list("• ", c.Why)
+	warnings := (&block{}).list("⚠️ ", c.Warnings)
+	payload := &block{}
+	if len(c.Payload) > 0 {
+		payload.line("", "<b>What would run</b>").facts(c.Payload)
+	}
+	facts := (&block{}).facts(c.Facts)
+	claims := &block{}
+	if len(c.Claims) > 0 {
+		claims.line("", "<b>Only claimed by the asker, not checked</b>").facts(c.Claims).quote()
+	}
+	return []section{
+		head.section(""), risk.section(""), why.section("why it asks").below(), warnings.section("the warnings").below(), payload.section(""),
+		facts.section("the facts"), claims.section("the asker's words"), foot(c).section(""),
+	}
+}
+
+// foot is the last part: votes, end of time, code, and why nothing may be allowed.
+func foot(c core.Card) *block {
+	f := &block{}
+	if !c.Status.Final() {
+		f.line("🚫 ", inert(cut(c.DenyOnly, maxLine)))
+	}
+	f.line("Votes: ", inert(cut(c.Tally, maxLine)))
+	if !c.Status.Final() {
+		f.line("Expires: ", inert(cut(c.Expires, maxLine)))
+	}
+	return f.line("Code: ", code(cut(c.Code, maxLine)))
+}
+
+var riskColour = [...]string{"🟩", "🟦", "🟨", "🟧", "🟥"}
+
+func endIcon(c core.Card) string {
+	switch c.Status {
+	case core.Approved:
+		return "✅"
+	case core.Denied:
+		return "⛔"
+	default:
+		return "⌛"
+	}
+}
+
+// block collects lines.
+type block struct {
+	lines  []string
+	chars  int
+	quoted bool
+}
+
+// line adds a label and a text, unless the text is empty.
+func (b *block) line(label, text string) *block {
+	if text != "" {
+		b.lines = append(b.lines, label+text)
+		b.chars += visible(label+text) + 1
+	}
+	return b
+}
+
+// list adds lines of running text.
+func (b *block) list(bullet string, texts []string) *block {
+	if len(texts) > manyFacts {
+		return b.pre(texts)
+	}
+	for _, s := range texts {
+		b.line(bullet, inert(s))
+	}
+	return b
+}
+
+// facts adds labelled values. Long values stand in a block of their own.
+func (b *block) facts(facts []core.Fact) *block {
+	if len(facts) > manyFacts {
+		all := make([]string, len(facts))
+		for i, f := range facts {
+			all[i] = f.Name + ": " + f.Value
+		}
+		return b.pre(all)
+	}
+	for _, f := range facts {
+		name := "<b>" + escape(f.Name) + ":</b>"
+		if lively.MatchString(f.Name) {
+			name = code(f.Name) + ":"
+		}
+		switch {
+		case f.Value == "":
+			b.line(name, " (empty)")
+		case utf8.RuneCountInString(f.Value) > 100:
+			b.line(name+"\n", "<pre>"+escape(f.Value)+"</pre>")
+		default:
+			b.line(name+" ", code(f.Value))
+		}
+	}
+	return b
+}
+
+func (b *block) pre(lines []string) *block {
+	return b.line("", "<pre>"+escape(strings.Join(lines, "\n"))+"</pre>")
+}
+
+func (b *block) quote() *block { b.quoted = true; return b }
+
+func (b *block) section(name string) section {
+	text := strings.Join(b.lines, "\n")
+	if b.quoted && text != "" {
+		text = "<blockquote>" + text + "</blockquote>"
+	}
+	return section{name: name, html: text, chars: b.chars}
+}
+
+func (s section) below() section { s.tight = true; return s }
+
+// visible counts the characters that are left of HTML once it is parsed.
+func visible(html string) int {
+	n, inTag, inEntity := 0, false, false
+	for _, r := range html {
+		switch {
+		case r == '<':
+			inTag = true
+		case r == '>':
+			inTag = false
+		case inTag:
+		case r == '&':
+			inEntity = true
+		case inEntity && r == ';':
+			n, inEntity = n+1, false
+		case !inEntity:
+			n++
+		}
+	}
+	return n
+}

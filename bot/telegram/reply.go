@@ -1,0 +1,97 @@
+package telegram
+
+import (
+	"context"
+	"time"
+
+	tg "github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+)
+
+const (
+	answerTries = 3
+	answerLimit = 5 * time.Second // of one try: later than about 15 s Telegram takes no answer
+	sayTries    = 3
+	sayPatience = time.Minute // longest wait for a chat that may not be written to yet
+)
+
+// answerTap answers a callback query (Bot API, answerCallbackQuery), which else
+// keeps a progress bar on the person's screen. An answer that comes too late or
+// twice is no harm.
+func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
+	text = cutUnits(text, maxAnswer)
+	for try := range answerTries {
+		err := b.once(ctx, answerLimit, func(ctx context.Context) error {
+			_, err := b.api.AnswerCallbackQuery(ctx, &tg.AnswerCallbackQueryParams{CallbackQueryID: query, Text: text, ShowAlert: alert})
+			return err
+		})
+		verdict := b.judge(answering, err)
+		if verdict == nil {
+			return
+		}
+		wait := max(retryAfter(err), backoff(try, 200*time.Millisecond, time.Second))
+		if final(verdict) || wait > answerLimit || try == answerTries-1 || !sleep(ctx, wait) {
+			b.log.Warn("a tap could not be answered", "reason", verdict)
+			return
+		}
+	}
+}
+
+// showButtons replaces the buttons of the tapped card (Bot API,
+// editMessageReplyMarkup). The tap has its answer already, so nothing is lost
+// when it fails.
+func (b *Bot) showButtons(ctx context.Context, m textcmd.Message, rows [][]textcmd.Button) {
+	err := b.send(ctx, editing, m.Chat, func(ctx context.Context, to address) error {
+		_, err := b.api.EditMessageReplyMarkup(ctx, &tg.EditMessageReplyMarkupParams{
+			ChatID: to.chat, MessageID: number(m.MessageID), ReplyMarkup: keyboard(rows),
+		})
+		return err
+	})
+	if err != nil {
+		b.log.Info("a card's buttons could not be changed", "target", m.Chat.String(), "reason", err)
+	}
+}
+
+// say posts a text as a reply, in as many messages as it needs. When the chat
+// may not be written to yet, it goes on in the background.
+func (b *Bot) say(ctx, work context.Context, to core.Target, replyTo int64, text string) {
+	parts := split(text, maxText)
+	rest, wait := b.sayParts(work, to, replyTo, parts)
+	if len(rest) == 0 || wait > sayPatience {
+		return
+	}
+	b.tasks.Go(func() {
+		for try := 1; try < sayTries && len(rest) > 0 && wait <= sayPatience; try++ {
+			if !sleep(ctx, wait) {
+				return
+			}
+			rest, wait = b.sayParts(work, to, replyTo, rest)
+		}
+	})
+}
+
+// sayParts posts messages until one fails, and gives those that are left and
+// how long to wait; nothing is left when trying again is no use.
+func (b *Bot) sayParts(ctx context.Context, to core.Target, replyTo int64, parts []string) (rest []string, wait time.Duration) {
+	for i, part := range parts {
+		err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
+			_, err := b.api.SendMessage(ctx, &tg.SendMessageParams{
+				ChatID: to.chat, MessageThreadID: to.thread, Text: inertText(part), ParseMode: models.ParseModeHTML,
+				LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(int(replyTo)),
+			})
+			return err
+		})
+		if err == nil {
+			continue
+		}
+		b.log.Warn("a reply could not be sent", "target", to.String(), "reason", err)
+		if final(err) {
+			return nil, 0
+		}
+		return parts[i:], max(pauseOf(err), 2*time.Second)
+	}
+	return nil, 0
+}

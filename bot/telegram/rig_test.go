@@ -1,0 +1,285 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"approvalbot/bot/bottest"
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+)
+
+const secretPart = "AAsecretSECRETsecret"
+
+// memory is an inbox with the store's promises: a known update stays as it is.
+type memory struct {
+	mu      sync.Mutex
+	rows    []core.Inbound
+	handled map[core.InboundRef]int
+	fail    error
+}
+
+func newMemory() *memory { return &memory{handled: map[core.InboundRef]int{}} }
+
+func (m *memory) SaveInbound(_ context.Context, in []core.Inbound) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return m.fail
+	}
+	for _, i := range in {
+		if !slices.ContainsFunc(m.rows, func(o core.Inbound) bool { return o.InboundRef == i.InboundRef }) {
+			m.rows = append(m.rows, i)
+		}
+	}
+	return nil
+}
+
+func (m *memory) Inbound(_ context.Context, source string, limit int) ([]core.Inbound, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var open []core.Inbound
+	for _, i := range m.rows {
+		if i.Source == source && m.handled[i.InboundRef] == 0 && len(open) < limit {
+			open = append(open, i)
+		}
+	}
+	return open, m.fail
+}
+
+func (m *memory) mark(_ context.Context, ref core.InboundRef) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return m.fail
+	}
+	m.handled[ref]++
+	return nil
+}
+
+func (m *memory) setFail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fail = err
+}
+
+func (m *memory) open() int {
+	open, _ := m.Inbound(context.Background(), "telegram:123456", 1<<20)
+	return len(open)
+}
+
+func (m *memory) stored() []core.Inbound {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.rows)
+}
+
+// recorder is a desk that keeps what it was asked and answers as the test says.
+type recorder struct {
+	inbox  *memory
+	answer func(textcmd.Message) (textcmd.Reply, error)
+
+	mu   sync.Mutex
+	seen []textcmd.Message
+}
+
+func (d *recorder) Handle(ctx context.Context, m textcmd.Message) (textcmd.Reply, error) {
+	d.mu.Lock()
+	d.seen = append(d.seen, m)
+	answer := d.answer
+	d.mu.Unlock()
+	reply, err := answer(m)
+	if err == nil {
+		err = d.inbox.mark(ctx, *m.Update)
+	}
+	return reply, err
+}
+
+func (d *recorder) reply(f func(textcmd.Message) (textcmd.Reply, error)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.answer = f
+}
+
+func (d *recorder) messages() []textcmd.Message {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.seen)
+}
+
+// rig is a bot beside a Telegram, in a bubble of its own time.
+type rig struct {
+	t     *testing.T
+	tg    *bottest.Telegram
+	inbox *memory
+	desk  *recorder
+	bot   *Bot
+	logs  *lockedBuffer
+	stop  func()
+	cfg   Config
+
+	alice *bottest.TelegramUser
+	group *bottest.TelegramChat
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+// scene runs a story in a bubble: the bot is not started yet.
+func scene(t *testing.T, story func(*rig), opts ...func(*bottest.TelegramOptions)) {
+	t.Helper()
+	outer := t
+	synctest.Test(t, func(t *testing.T) {
+		o := bottest.TelegramOptions{Token: "123456:" + secretPart, InMemory: true, CanReadAllGroupMessages: true}
+		for _, f := range opts {
+			f(&o)
+		}
+		r := &rig{t: t, tg: bottest.NewTelegram(t, o), inbox: newMemory(), logs: &lockedBuffer{}, stop: func() {}}
+		r.desk = &recorder{inbox: r.inbox}
+		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{Text: "heard " + m.Text}, nil })
+		r.cfg = Config{Token: r.tg.Token(), APIURL: r.tg.URL(), Transport: r.tg.HTTPClient().Transport}
+		r.alice = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+		r.group = r.tg.AddSupergroup("ops", r.alice)
+		defer func() {
+			r.stop()
+			if strings.Contains(r.logs.String(), secretPart) {
+				t.Errorf("the token is in the log:\n%s", r.logs.String())
+			}
+			if t.Failed() || outer.Failed() {
+				t.Logf("transcript:\n%s\nlog:\n%s", r.tg.Transcript(), r.logs.String())
+			}
+		}()
+		r.bot = r.newBot()
+		story(r)
+	})
+}
+
+func (r *rig) newBot() *Bot {
+	r.t.Helper()
+	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	b, err := New(r.cfg, r.desk, r.inbox, r.inbox.mark, log)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return b
+}
+
+// run starts the bot; r.stop ends it and waits.
+func (r *rig) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	bot := r.bot
+	go func() { done <- bot.Run(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// crash stops the bot and puts a new one beside the same inbox.
+func (r *rig) crash() {
+	r.stop()
+	r.bot = r.newBot()
+}
+
+func (r *rig) running() {
+	r.t.Helper()
+	r.run()
+	r.until("the bot polls", r.tg.Polling)
+}
+
+// until waits, in the bubble's time, for something about the fake.
+func (r *rig) until(what string, cond func() bool) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	for !cond() {
+		if ctx.Err() != nil {
+			r.t.Fatalf("waited in vain: %s", what)
+		}
+		synctest.Wait()
+		if cond() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // the bubble's time: passes at once when nothing else runs
+	}
+}
+
+func (r *rig) answered(tap *bottest.TelegramTap) bottest.TelegramAnswer {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	answer, err := tap.Answer(ctx)
+	if err != nil {
+		r.t.Fatalf("the tap was not answered: %v", err)
+	}
+	return answer
+}
+
+func (r *rig) caughtUp() bool { return !open(r.bot.CaughtUp()) }
+
+// card posts a card into the group and gives its message id.
+func (r *rig) card() (id int) {
+	r.t.Helper()
+	text, err := r.bot.Post(context.Background(), r.place(), core.Posting{Card: pendingCard()})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return number(text)
+}
+
+func (r *rig) place() core.Target { return target(r.group.ID) }
+
+func (r *rig) texts() []string {
+	var all []string
+	for _, m := range r.desk.messages() {
+		all = append(all, m.Text)
+	}
+	return all
+}
+
+var errDown = errors.New("the store is away")
+
+func pendingCard() *core.Card {
+	return &core.Card{
+		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: "git push --force · in /srv/app",
+		Offers: []core.Decision{core.AllowOnce, core.AllowSession}, Expires: "21 Nov 15:04:05 CET",
+	}
+}
+
+func target(chat int64) core.Target {
+	return core.Target{Channel: "telegram", To: strconv.FormatInt(chat, 10)}
+}
+
+// forgetfulDesk never marks anything handled.
+type forgetfulDesk struct{ n int }
+
+func (d *forgetfulDesk) Handle(context.Context, textcmd.Message) (textcmd.Reply, error) {
+	d.n++
+	return textcmd.Reply{Text: "ok"}, nil
+}

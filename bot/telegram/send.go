@@ -1,0 +1,161 @@
+package telegram
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	tg "github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+)
+
+// Post sends a card with its buttons, or a text (Bot API, sendMessage). The
+// message id is a decimal number.
+func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (string, error) {
+	params := tg.SendMessageParams{
+		ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(number(p.ReplyTo)),
+	}
+	if p.Card != nil {
+		text, card := render(*p.Card)
+		params.Text = text
+		if rows := textcmd.Buttons(card, textcmd.MenuMain); rows != nil {
+			params.ReplyMarkup = keyboard(rows)
+		}
+	} else {
+		params.Text = inertText(cut(p.Text, maxText))
+	}
+	if p.ForUser != "" {
+		// Selective asks only people who are mentioned (Bot API, ForceReply).
+		params.Text = mention(p.ForUser, params.Text)
+		params.ReplyMarkup = models.ForceReply{ForceReply: true, Selective: true}
+	}
+	var id int
+	err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
+		params.ChatID, params.MessageThreadID = to.chat, to.thread
+		sent, err := b.api.SendMessage(ctx, &params)
+		id = sent.ID
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return strconv.Itoa(id), nil
+}
+
+// Edit draws a card anew (Bot API, editMessageText), without buttons once it has
+// ended. A bot may edit its own messages for ever.
+func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card core.Card) error {
+	text, card := render(card)
+	params := tg.EditMessageTextParams{
+		MessageID: number(messageID), Text: text, ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview(),
+	}
+	if rows := textcmd.Buttons(card, textcmd.MenuMain); rows != nil {
+		params.ReplyMarkup = keyboard(rows)
+	}
+	return b.send(ctx, editing, to, func(ctx context.Context, to address) error {
+		params.ChatID = to.chat
+		_, err := b.api.EditMessageText(ctx, &params)
+		return err
+	})
+}
+
+// Attach sends a text file (Bot API, sendDocument).
+func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
+	return b.send(ctx, attaching, to, func(ctx context.Context, to address) error {
+		_, err := b.api.SendDocument(ctx, &tg.SendDocumentParams{
+			ChatID: to.chat, MessageThreadID: to.thread,
+			Document: &models.InputFileUpload{Filename: f.Name, Data: strings.NewReader(f.Text)},
+			Caption:  inertText(cut(f.Caption, maxCaption)), ParseMode: models.ParseModeHTML,
+			DisableContentTypeDetection: true,
+		})
+		return err
+	})
+}
+
+// address is a target as the Bot API takes it.
+type address struct {
+	chat   int64
+	thread int
+}
+
+// send makes a call that writes into a chat, unless that chat is to be left
+// alone for now, and judges what came of it.
+func (b *Bot) send(ctx context.Context, op operation, target core.Target, call func(context.Context, address) error) error {
+	target = target.Normal()
+	chat, err := strconv.ParseInt(target.To, 10, 64)
+	if target.Channel != "telegram" || err != nil || chat == 0 {
+		return &core.DeliveryError{Message: "This is no Telegram chat: " + cut(target.String(), 100) + ".", Gone: true}
+	}
+	if left := b.pace.left(chat); left > 0 {
+		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.", RetryAfter: left}
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	err = call(ctx, address{chat, number(target.ThreadID)})
+	if wait := retryAfter(err); wait > 0 {
+		b.pace.wait(chat, wait)
+	}
+	return b.judge(op, err)
+}
+
+// pace remembers which chats are to be left alone, and until when.
+type pace struct {
+	mu    sync.Mutex
+	until map[int64]time.Time
+}
+
+func (p *pace) wait(chat int64, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.until == nil {
+		p.until = map[int64]time.Time{}
+	}
+	p.until[chat] = time.Now().Add(d)
+}
+
+func (p *pace) left(chat int64) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := time.Until(p.until[chat])
+	if left <= 0 {
+		delete(p.until, chat)
+	}
+	return left
+}
+
+// keyboard makes inline buttons of the desk's. Styles are Bot API 9.4; older
+// apps show all buttons alike.
+func keyboard(rows [][]textcmd.Button) models.InlineKeyboardMarkup {
+	styles := map[textcmd.Style]string{textcmd.Allowing: "success", textcmd.Denying: "danger"}
+	markup := models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{}}
+	for _, row := range rows {
+		var out []models.InlineKeyboardButton
+		for _, button := range row {
+			out = append(out, models.InlineKeyboardButton{Text: button.Label, CallbackData: button.Data, Style: styles[button.Style]})
+		}
+		markup.InlineKeyboard = append(markup.InlineKeyboard, out)
+	}
+	return markup
+}
+
+// noPreview keeps Telegram from fetching addresses that stand in a text.
+func noPreview() *models.LinkPreviewOptions { return &models.LinkPreviewOptions{IsDisabled: tg.True()} }
+
+// replyParameters answers a message, also when it is gone by then.
+func replyParameters(id int) *models.ReplyParameters {
+	if id <= 0 {
+		return nil
+	}
+	return &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
+}
+
+// number reads an id; 0 for none.
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}

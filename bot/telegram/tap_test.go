@@ -1,0 +1,371 @@
+package telegram
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"approvalbot/bot/bottest"
+	"approvalbot/bot/textcmd"
+)
+
+func TestTapIsTakenInAndAnswered(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
+			return textcmd.Reply{Text: "Allowed once.", Alert: true}, nil
+		})
+		before := time.Now().UnixMilli()
+		answer := r.answered(r.alice.Tap(r.group, card, "Allow once"))
+		if answer.Text != "Allowed once." || !answer.Alert {
+			t.Errorf("answer %+v", answer)
+		}
+		m := r.desk.messages()[0]
+		if m.Voter.Channel != "telegram" || m.Voter.UserID != fmt.Sprint(r.alice.ID) || m.NotHuman != "" {
+			t.Errorf("voter %+v, not human %q", m.Voter, m.NotHuman)
+		}
+		if !m.Tap || m.Text != "/approve 7KQ2AB" || m.Chat != r.place() || m.Direct || m.Mention {
+			t.Errorf("%+v", m)
+		}
+		if m.MessageID != fmt.Sprint(card) || !m.OwnMessage {
+			t.Errorf("message %q, own %v", m.MessageID, m.OwnMessage)
+		}
+		if m.ReceivedMs < before || m.Update == nil || m.Update.Source != "telegram:123456" {
+			t.Errorf("received %d, update %+v", m.ReceivedMs, m.Update)
+		}
+	})
+}
+
+// Data made by hand, other messages, and deleted messages reach the desk as what
+// they are; whether they count is for the desk.
+func TestAdversary_I8_TapsOnWhatIsNotTheCard(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		mallory := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Mallory"})
+		others := r.alice.Say(r.group, "no card")
+		elsewhere := r.tg.AddGroup("elsewhere", mallory)
+		r.until("talk is handled", func() bool { return len(r.desk.messages()) == 1 })
+		last := func() textcmd.Message { all := r.desk.messages(); return all[len(all)-1] }
+
+		r.answered(mallory.TapData(r.group, card, "/approve ANYTHING\x00<b>"))
+		if m := last(); m.Text != "/approve ANYTHING\x00<b>" || !m.OwnMessage {
+			t.Errorf("forged data: %+v", m)
+		}
+		r.answered(mallory.TapData(r.group, others.ID, "/approve 7KQ2AB"))
+		if m := last(); m.OwnMessage || m.MessageID != fmt.Sprint(others.ID) {
+			t.Errorf("another's message: %+v", m)
+		}
+		r.answered(mallory.TapForwarded(r.group, card, elsewhere, "/approve 7KQ2AB"))
+		if m := last(); m.OwnMessage || m.Chat != target(elsewhere.ID) {
+			t.Errorf("forwarded: %+v", m)
+		}
+		r.alice.Delete(r.group, card)
+		r.answered(mallory.TapData(r.group, card, "/approve 7KQ2AB"))
+		if m := last(); m.OwnMessage || m.MessageID != fmt.Sprint(card) || m.Chat != r.place() {
+			t.Errorf("deleted: %+v", m)
+		}
+		r.answered(r.alice.TapData(r.alice.Chat(), 1, "x"))
+		if m := last(); !m.Direct {
+			t.Errorf("private chat: %+v", m)
+		}
+
+		n := len(r.desk.messages())
+		answer := r.answered(mallory.TapInline("AAinline", "/approve 7KQ2AB"))
+		if m := last(); answer.Text == "" || len(r.desk.messages()) != n+1 || m.Text+m.MessageID+m.Chat.To != "" || m.OwnMessage || m.Direct {
+			t.Errorf("inline: %+v, the desk saw %+v", answer, m)
+		}
+		r.until("handled", func() bool { return r.inbox.open() == 0 })
+	})
+}
+
+func TestAdversary_I4_TapsByBots(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		robot := r.tg.AddUser(bottest.TelegramProfile{FirstName: "R2", Bot: true})
+		for id, who := range map[int64]string{robot.ID: "a bot", 1087968824: "an anonymous administrator", 136817688: "a channel", 777000: "Telegram itself"} {
+			n := len(r.desk.messages())
+			r.tg.InjectUpdate(fmt.Sprintf(`{"callback_query":{"id":"1","from":{"id":%d,"is_bot":%v},"message":{"message_id":%d,"date":1,"chat":{"id":%d,"type":"supergroup"},"from":{"id":123456}},"data":"x"}}`,
+				id, id == robot.ID, card, r.group.ID))
+			r.until("seen", func() bool { return len(r.desk.messages()) == n+1 })
+			if m := r.desk.messages()[n]; m.NotHuman != who {
+				t.Errorf("%d is %q, want %q", id, m.NotHuman, who)
+			}
+		}
+	})
+}
+
+func TestAdversary_P10_FiftyTapsAtOnceAreAllAnswered(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		busy, most := 0, 0
+		var mu sync.Mutex
+		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) {
+			mu.Lock()
+			busy++
+			most = max(most, busy)
+			mu.Unlock()
+			time.Sleep(20 * time.Millisecond)
+			mu.Lock()
+			busy--
+			mu.Unlock()
+			return textcmd.Reply{Text: "seen " + m.Text}, nil
+		})
+		var taps []*bottest.TelegramTap
+		for i := range 50 {
+			u := r.tg.AddUser(bottest.TelegramProfile{FirstName: fmt.Sprint("u", i)})
+			taps = append(taps, u.TapData(r.group, card, fmt.Sprint(i, "a")), u.TapData(r.group, card, fmt.Sprint(i, "b")))
+		}
+		for i, tap := range taps {
+			if got, want := r.answered(tap).Text, fmt.Sprint("seen ", i/2, string("ab"[i%2])); got != want {
+				t.Errorf("answered %q, want %q", got, want)
+			}
+		}
+		if most > 8 || most < 2 {
+			t.Errorf("%d desk calls at a time", most)
+		}
+		r.until("forgotten", func() bool {
+			r.bot.queue.mu.Lock()
+			defer r.bot.queue.mu.Unlock()
+			return len(r.bot.queue.jobs)+len(r.bot.queue.lanes) == 0
+		})
+		order := map[string]string{}
+		for _, m := range r.desk.messages() {
+			order[m.Voter.UserID] += m.Text[len(m.Text)-1:]
+		}
+		for user, got := range order {
+			if got != "ab" {
+				t.Errorf("user %s: order %q", user, got)
+			}
+		}
+	})
+}
+
+// While the desk cannot work a tap is told so once, kept, tried again in its
+// person's order, and holds up nobody else.
+func TestTapWhileTheDeskCannotWork(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		bob := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
+		broken := true
+		var mu sync.Mutex
+		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if broken && strings.HasPrefix(m.Text, "alice") {
+				return textcmd.Reply{}, errDown
+			}
+			return textcmd.Reply{Text: "done"}, nil
+		})
+		first := r.alice.TapData(r.group, card, "alice 1")
+		second := r.alice.TapData(r.group, card, "alice 2")
+		if got := r.answered(first); got.Text != sayLater || !got.Alert {
+			t.Errorf("answered %+v", got)
+		}
+		if got := r.answered(bob.TapData(r.group, card, "bob")); got.Text != "done" {
+			t.Errorf("bob was answered %q", got.Text)
+		}
+		time.Sleep(5 * time.Second)
+		if _, ok := second.Answered(); ok {
+			t.Error("the second tap overtook the first")
+		}
+		mu.Lock()
+		broken = false
+		mu.Unlock()
+		if got := r.answered(second); got.Text != "done" {
+			t.Errorf("answered %q", got.Text)
+		}
+		r.until("handled", func() bool { return r.inbox.open() == 0 })
+		if n := len(r.tg.Calls("answerCallbackQuery")); n != 3 {
+			t.Errorf("%d answers for 3 taps", n)
+		}
+	})
+}
+
+// An update over which the desk panics is dropped, and the person is told.
+func TestPanicIsNoLoop(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) {
+			if m.Text == "poison" {
+				panic("poisoned")
+			}
+			return textcmd.Reply{Text: "fine"}, nil
+		})
+		if got := r.answered(r.alice.TapData(r.group, card, "poison")); got.Text != sayStumbled || !got.Alert {
+			t.Errorf("answered %+v", got)
+		}
+		if got := r.answered(r.alice.TapData(r.group, card, "next")); got.Text != "fine" {
+			t.Errorf("answered %q", got.Text)
+		}
+		r.until("handled", func() bool { return r.inbox.open() == 0 })
+		time.Sleep(time.Minute)
+		if n := len(r.desk.messages()); n != 2 {
+			t.Errorf("the desk saw %d messages", n)
+		}
+		if !strings.Contains(r.logs.String(), "poisoned") {
+			t.Error("the panic is not in the log")
+		}
+	})
+}
+
+// A desk that forgets to mark an update handled does not get it again and again.
+func TestUnmarkedUpdateIsMarked(t *testing.T) {
+	scene(t, func(r *rig) {
+		forgetful := &forgetfulDesk{}
+		b, err := New(r.cfg, forgetful, r.inbox, r.inbox.mark, r.bot.log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.bot = b
+		r.running()
+		r.answered(r.alice.TapData(r.group, r.card(), "x"))
+		r.until("handled", func() bool { return r.inbox.open() == 0 })
+		time.Sleep(time.Minute)
+		if forgetful.n != 1 {
+			t.Errorf("handled %d times", forgetful.n)
+		}
+	})
+}
+
+func TestMoreReplacesTheButtons(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
+			return textcmd.Reply{Buttons: textcmd.Buttons(*pendingCard(), textcmd.MenuMore)}, nil
+		})
+		text, _ := r.group.Message(card)
+		r.answered(r.alice.Tap(r.group, card, "More"))
+		r.until("changed", func() bool { m, _ := r.group.Message(card); return len(m.Labels()) > 3 })
+		if m, _ := r.group.Message(card); m.Text != text.Text || m.Labels()[0] != "Allow for this session" {
+			t.Errorf("%q, buttons %q", m.Text, m.Labels())
+		}
+		// Once more: nothing changes, and that is harmless. So is a deleted card,
+		// and a chat that is to be left alone.
+		r.answered(r.alice.TapData(r.group, card, "again"))
+		r.tg.Fault(bottest.TelegramFault{Method: "editMessageReplyMarkup", Kind: bottest.TooManyRequests, RetryAfter: 30})
+		r.answered(r.alice.TapData(r.group, card, "again"))
+		r.alice.Delete(r.group, card)
+		r.answered(r.alice.TapData(r.group, card, "again"))
+		if !r.bot.State().Up {
+			t.Errorf("state %+v", r.bot.State())
+		}
+	})
+}
+
+func TestDetailsFollowAsAReply(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		long := strings.Repeat("a line of forty-one characters, or so it is\n", 300)
+		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
+			return textcmd.Reply{Text: "Details follow.", Long: long}, nil
+		})
+		r.answered(r.alice.TapData(r.group, card, "details"))
+		want := len(split(long, maxText))
+		r.until("posted", func() bool { return len(r.group.FromBot()) == 1+want })
+		whole := ""
+		for _, m := range r.group.FromBot()[1:] {
+			if m.ReplyTo != card || !m.NoPreview {
+				t.Errorf("reply to %d, no preview %v", m.ReplyTo, m.NoPreview)
+			}
+			whole += m.Text + "\n"
+		}
+		if whole != long {
+			t.Error("the parts are not the whole")
+		}
+	})
+}
+
+func TestAdversary_P5_LateAndRepeatedAnswersAreHarmless(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
+			time.Sleep(time.Minute) // longer than Telegram takes an answer
+			return textcmd.Reply{Text: "late"}, nil
+		})
+		late := r.alice.TapData(r.group, card, "x")
+		r.until("handled", func() bool { return r.inbox.open() == 0 && len(r.tg.Calls("answerCallbackQuery")) == 1 })
+		if _, ok := late.Answered(); ok {
+			t.Fatal("it was in time")
+		}
+		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{Text: "in time"}, nil })
+		// The answer arrives, its acknowledgement does not: it is given twice.
+		r.tg.Fault(bottest.TelegramFault{Method: "answerCallbackQuery", When: bottest.After, Kind: bottest.Reset})
+		if got := r.answered(r.alice.TapData(r.group, card, "y")); got.Text != "in time" {
+			t.Errorf("answered %q", got.Text)
+		}
+		time.Sleep(time.Second)
+		if s := r.logs.String(); strings.Contains(s, "could not be answered") {
+			t.Errorf("log:\n%s", s)
+		}
+	})
+}
+
+func TestAnswersAreCutWhereTelegramEnds(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		for _, text := range []string{strings.Repeat("x", 200), strings.Repeat("ж", 300), strings.Repeat("🟥", 150), "\xff" + strings.Repeat("a", 400)} {
+			r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{Text: text}, nil })
+			got := r.answered(r.alice.TapData(r.group, card, "x")).Text
+			if n := len(utf16.Encode([]rune(got))); n > maxAnswer || n < maxAnswer-2 {
+				t.Errorf("%d units: %q", n, got)
+			}
+		}
+	})
+}
+
+func TestAnswersAreTriedAgain(t *testing.T) {
+	for _, kind := range []bottest.FaultKind{bottest.HTML502, bottest.Status500, bottest.Reset, bottest.Truncated, bottest.TooManyRequests} {
+		t.Run(kind.String(), func(t *testing.T) {
+			scene(t, func(r *rig) {
+				r.running()
+				r.tg.Fault(bottest.TelegramFault{Method: "answerCallbackQuery", Times: 2, Kind: kind, RetryAfter: 2})
+				if got := r.answered(r.alice.TapData(r.group, r.card(), "x")); got.Text != "heard x" {
+					t.Errorf("answered %q", got.Text)
+				}
+			})
+		})
+	}
+}
+
+// Stopping finishes what has begun: the desk's call and its answer.
+func TestStopFinishesWhatHasBegun(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		began := make(chan struct{})
+		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
+			close(began)
+			time.Sleep(2 * time.Second)
+			return textcmd.Reply{Text: "done"}, nil
+		})
+		tap := r.alice.TapData(r.group, r.card(), "x")
+		<-began
+		r.stop()
+		if got, ok := tap.Answered(); !ok || got.Text != "done" || r.inbox.open() != 0 {
+			t.Errorf("answered %v %+v, %d open", ok, got, r.inbox.open())
+		}
+	})
+}
+
+func TestStopIsQuickWhenNothingGoesOn(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		began := time.Now()
+		r.stop()
+		if d := time.Since(began); d > 100*time.Millisecond {
+			t.Errorf("took %v", d)
+		}
+	})
+}

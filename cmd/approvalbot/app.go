@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"approvalbot/api"
+	"approvalbot/display"
+)
+
+// defaultServer is where a desk listens if nobody says otherwise.
+const defaultServer = "http://127.0.0.1:8787"
+
+// app is what every verb is given: the streams, the environment and the root
+// command's flags.
+type app struct {
+	environ []string // NAME=value, as it was handed in
+	env     environ
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+
+	server, token, config string
+	json                  bool
+}
+
+// The exit statuses of verbs that ask. Any other failure is exitError.
+const (
+	exitAllowed   = 0
+	exitError     = 1
+	exitDenied    = 10
+	exitExpired   = 11
+	exitWithdrawn = 12
+	exitPending   = 13
+)
+
+// exitCode is an error that ends the process with that exit status and no further
+// word.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
+
+// exit gives the exit status for a command's error and says what went wrong.
+func (a *app) exit(err error) int {
+	var code exitCode
+	var mistakes Mistakes
+	var refused *api.Problem
+	switch {
+	case err == nil:
+		return exitAllowed
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &mistakes):
+		fmt.Fprintln(a.stderr, mistakes.Error())
+		return exitError
+	case errors.As(err, &refused) && a.json:
+		_ = a.printJSON(refused)
+	}
+	fmt.Fprintf(a.stderr, "approvalbot: %s\n", sentence(err))
+	return exitError
+}
+
+// sentence says an error on one line that is safe on a terminal.
+func sentence(err error) string {
+	var refused *api.Problem
+	if !errors.As(err, &refused) {
+		return display.Escape(err.Error())
+	}
+	if refused.Code == "approvals_disabled" {
+		return "approvals disabled (the desk's configuration has no approvals.tools, or enabled: false)"
+	}
+	text := err.Error()
+	for _, f := range refused.Fields {
+		text += fmt.Sprintf("; %s %s", f.Field, f.Problem)
+	}
+	return display.Escape(text)
+}
+
+// role says which of the client file's tokens a verb uses.
+type role int
+
+const (
+	asking role = iota
+	operating
+)
+
+// client makes the API client for a verb: flags, then environment, then the
+// client file. A token from the file goes to the file's own server only.
+func (a *app) client(as role) (*api.Client, error) {
+	server := cmp.Or(a.server, a.env["APPROVALBOT_SERVER"])
+	token := cmp.Or(a.token, a.env["APPROVALBOT_TOKEN"])
+	if server != "" && token != "" {
+		return &api.Client{Server: server, Token: token}, nil
+	}
+	file, path, err := readClientFile(a.env)
+	if err != nil {
+		return nil, err
+	}
+	if token == "" {
+		if server != "" && file.Server != server && path != "" {
+			return nil, fmt.Errorf("no token for %s: %s is for another server; give one with --token or APPROVALBOT_TOKEN", server, path)
+		}
+		if token = string(file.Token); as == operating {
+			token = cmp.Or(string(file.OperatorToken), token)
+		}
+	}
+	if token == "" {
+		return nil, errors.New("no API token: give one with --token or APPROVALBOT_TOKEN, or let make run write approvalbot.client.yaml")
+	}
+	return &api.Client{Server: cmp.Or(server, file.Server, defaultServer), Token: token}, nil
+}
+
+// printJSON writes v as the API writes it, indented.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWatchApproves(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	d.approval["justification"] = "weekly\x1b[2J clean-up"
+	s := start(t, d, "watch")
+	s.says(t, "$ rm -rf build")
+	s.says(t, "Risk R3, external change or irreversible")
+	s.says(t, "In the words of main-agent, unchecked:")
+	s.says(t, "Approve? [y]es / [n]o / s[k]ip:")
+	s.types(t, "s") // session is not offered
+	s.types(t, "")
+	s.types(t, "Yes ")
+	s.says(t, "7KQ2M5: approved (allow-once) by alice")
+	require.Contains(t, d.requests(), `/resolve {"decision":"allow-once"}`)
+	require.NotContains(t, s.out.String(), "\x1b")
+	s.cancel()
+	require.Equal(t, 0, s.ends(t))
+}
+
+func TestWatchDeniesWithAReason(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	d.approval["offers"] = []string{"allow-once", "allow-session", "allow-always", "deny"}
+	s := start(t, d, "watch")
+	s.says(t, "Approve? [y]es / [s]ession / [a]lways / [n]o / s[k]ip:")
+	s.says(t, "session: also the like of it")
+	s.types(t, "n")
+	s.says(t, "Reason (Enter for none):")
+	s.types(t, "not today")
+	s.says(t, "7KQ2M5: denied by alice: not today")
+	require.Contains(t, d.requests(), `/resolve {"decision":"deny","reason":"not today"}`)
+	s.cancel()
+	require.Equal(t, 0, s.ends(t))
+}
+
+// What somebody else decides meanwhile is told, and the answer that was being
+// typed is not taken for the next request.
+func TestWatchTellsWhatOthersDecide(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	s := start(t, d, "watch")
+	s.says(t, "Approve?")
+	d.end("approved", "allow-once", "person:bob", "fine")
+	s.says(t, "7KQ2M5: approved (allow-once) by bob: fine")
+	s.says(t, "(Enter to go on)")
+	d.mu.Lock()
+	d.approval = newApproval("b2b2c3d4-5e6f-4a7b-8c9d-0e1f2a3b4c5d", "8AAAAA")
+	d.mu.Unlock()
+	s.types(t, "y") // meant for the first one
+	s.says(t, "8AAAAA")
+	require.NotContains(t, d.requests(), "/resolve")
+	s.types(t, "skip")
+	d.end("denied", "deny", "person:bob", "")
+	s.says(t, "8AAAAA: denied by bob")
+	s.cancel()
+	require.Equal(t, 0, s.ends(t))
+}
+
+func TestWatchEndsWithItsInput(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	out := runCLI(t, d, "", "watch")
+	require.Equal(t, 0, out.code)
+	require.Contains(t, out.stdout, "Approve?")
+	require.NotContains(t, d.requests(), "/resolve")
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// classPolicy is what the configuration makes of one risk class.
+type classPolicy struct {
+	Class     string   `json:"class"`
+	Outcome   string   `json:"outcome"` // allow, ask or deny
+	Need      int      `json:"minApprovals"`
+	Human     bool     `json:"requiresHuman"`
+	People    []string `json:"people"`   // who could approve it now
+	Unmapped  int      `json:"unmapped"` // further accounts that belong to no configured person
+	Open      bool     `json:"open"`     // a role may decide: there may be more
+	Reachable bool     `json:"reachable"`
+}
+
+// classes says what happens to each class and who could approve it now. A single
+// call may be treated more strictly for what it touches.
+func (c Config) classes() ([]classPolicy, error) {
+	dir, err := core.NewDirectory(c.rights())
+	if err != nil {
+		return nil, err
+	}
+	t := c.approvals()
+	mapped, unmapped, open := dir.Eligible(nil, t.SelfApproval == "solo")
+	names := c.deciders(dir)
+	var out []classPolicy
+	for class := range core.R4 + 1 {
+		p := classPolicy{Class: class.String(), Outcome: c.outcome(class), Need: c.need(class), People: names,
+			Human: t.Policy.RequireHumanApproverAtOrAbove.Reaches(class), Unmapped: unmapped, Open: open}
+		have := mapped
+		if p.Need <= 1 {
+			have += unmapped
+		}
+		person := slices.Contains(t.AllowedApprovers, "user_request") && !slices.Contains(t.DisabledApprovers, "user_request")
+		p.Reachable = person && (have >= p.Need || open)
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// outcome is what happens to a call for its class alone.
+func (c Config) outcome(class core.RiskClass) string {
+	switch t := c.approvals(); {
+	case !c.Approvals.Enabled():
+		return "deny"
+	case t.Mode == "off":
+		return "allow"
+	case t.Policy.DenyAtOrAbove.Reaches(class):
+		return "deny"
+	case t.Mode == "always" || t.Policy.RequireApprovalAtOrAbove.Reaches(class):
+		return "ask"
+	}
+	return "allow"
+}
+
+// need is how many approvals a class needs: never fewer than a class below it.
+func (c Config) need(class core.RiskClass) int {
+	t := c.approvals()
+	need := t.MinApprovals
+	for name, n := range t.Policy.MinApprovalsByRisk {
+		var of core.RiskClass
+		if of.UnmarshalText([]byte(name)) == nil && of <= class {
+			need = max(need, n)
+		}
+	}
+	return need
+}
+
+// deciders names the configured people who may decide somewhere.
+func (c Config) deciders(dir *core.Directory) []string {
+	names := map[string]bool{}
+	rights := c.rights()
+	for channel, ids := range rights.AllowedUsers {
+		for _, id := range ids {
+			if v := dir.Identify(core.Voter{Channel: channel, UserID: id}); v.Person != "" {
+				names[v.Person] = true
+			}
+		}
+	}
+	for _, person := range rights.Tokens {
+		names[person] = true
+	}
+	out := []string{}
+	for n := range names {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (p classPolicy) needs() string {
+	s := fmt.Sprint(p.Need)
+	if p.Human {
+		s += ", human"
+	}
+	return s
+}
+
+// who says who could approve the class, or that nobody could.
+func (p classPolicy) who() string {
+	words := slices.Clone(p.People)
+	if p.Unmapped > 0 && p.Need <= 1 {
+		words = append(words, fmt.Sprintf("%d without a name", p.Unmapped))
+	}
+	if p.Open {
+		words = append(words, "whoever has the role")
+	}
+	switch {
+	case len(words) == 0:
+		return "nobody"
+	case !p.Reachable:
+		return strings.Join(words, ", ") + ": too few"
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newConfigCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Look at the desk's configuration"}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Print every mistake of the configuration, or what it means",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path := a.config
+			if len(args) > 0 {
+				path = args[0]
+			}
+			return a.checkConfig(path)
+		},
+	})
+	return cmd
+}
+
+// checkConfig prints the mistakes on stderr and fails, or prints warnings, the
+// effective policy, and who could approve each class now.
+func (a *app) checkConfig(path string) error {
+	cfg, warnings, err := Load(path, a.environ, nil)
+	if err == nil {
+		_, err = cfg.rules(cfg.table())
+	}
+	if a.json {
+		return a.printCheckJSON(cfg, warnings, err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(a.stdout, "warning: %s\n", w)
+	}
+	if len(warnings) > 0 {
+		fmt.Fprintln(a.stdout)
+	}
+	return a.printPolicy(cfg)
+}
+
+func (a *app) printCheckJSON(cfg Config, warnings []Warning, err error) error {
+	type line struct {
+		Where string `json:"where"`
+		Key   string `json:"key"`
+		Text  string `json:"text"`
+	}
+	lines := func(list []Mistake) []line {
+		out := []line{}
+		for _, m := range list {
+			out = append(out, line{m.at.String(), m.Key, m.Text})
+		}
+		return out
+	}
+	var mistakes Mistakes
+	if err != nil && !errors.As(err, &mistakes) {
+		mistakes = Mistakes{{Text: err.Error(), at: place{source: cfg.File}}}
+	}
+	out := map[string]any{"mistakes": lines(mistakes), "warnings": lines(warnings)}
+	if err == nil {
+		classes, err := cfg.classes()
+		if err != nil {
+			return err
+		}
+		out["classes"] = classes
+	}
+	if printed := a.printJSON(out); printed != nil || err == nil {
+		return printed
+	}
+	return exitCode(exitError)
+}

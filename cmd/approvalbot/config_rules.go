@@ -1,0 +1,199 @@
+package main
+
+import (
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/policy"
+	"approvalbot/routing"
+	"approvalbot/server"
+)
+
+// rights says who may decide where.
+func (c Config) rights() core.Rights {
+	r := core.Rights{
+		AllowedUsers: map[string][]string{}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{},
+	}
+	for _, p := range c.People {
+		accounts := map[string]string{}
+		if p.Telegram != "" {
+			accounts["telegram"] = string(p.Telegram)
+		}
+		if p.Discord != "" {
+			accounts["discord"] = string(p.Discord)
+		}
+		r.People = append(r.People, core.Person{Name: p.Name, Accounts: accounts, Roles: p.Roles})
+	}
+	if t := c.Channels.Telegram; t.On() {
+		r.AllowedUsers["telegram"] = texts(t.AllowedUserIDs)
+	}
+	if d := c.Channels.Discord; d.On() {
+		r.AllowedUsers["discord"], r.AllowedRoles["discord"] = texts(d.AllowedUserIDs), texts(d.AllowedRoleIDs)
+	}
+	for _, t := range c.Server.Tokens {
+		if t.Person != "" && slices.Contains(t.Scopes, "operator.approvals") {
+			r.Tokens[t.Name] = t.Person
+		}
+	}
+	return r
+}
+
+// tokens gives the API tokens, secrets hashed.
+func (c Config) tokens() []server.Token {
+	out := make([]server.Token, len(c.Server.Tokens))
+	for i, t := range c.Server.Tokens {
+		out[i] = server.Token{
+			Name: t.Name, Hash: server.HashToken(string(t.Token)), RequestsPerSecond: c.Server.Limits.RequestsPerSecond,
+			Caller: core.Caller{
+				Token: t.Name, Person: t.Person, AgentID: t.AgentID, SessionChats: targets(t.SessionChats),
+				MaxPending: c.Server.Limits.Pending,
+				MayRequest: slices.Contains(t.Scopes, "approvals.request"),
+				MayDecide:  slices.Contains(t.Scopes, "operator.approvals"),
+				MayAudit:   slices.Contains(t.Scopes, "operator.audit"),
+				MayAdmin:   slices.Contains(t.Scopes, "operator.admin"),
+			},
+		}
+	}
+	return out
+}
+
+// policyConfig is the operator's policy. The desk's own files, port and program
+// are protected by it.
+func (c Config) policyConfig() policy.Config {
+	out := policy.Config{
+		Enabled:    c.Approvals.Enabled(),
+		ToolsAllow: c.Tools.Allow, ToolsDeny: c.Tools.Deny,
+		ExecSecurity: c.Approvals.Exec.Security, ExecAsk: c.Approvals.Exec.Ask,
+		Workspaces: map[string]string{},
+		Protected:  policy.Protected{Files: c.ownFiles(), Port: c.Server.Listen},
+	}
+	for _, a := range c.Agents.List {
+		out.Workspaces[a.ID] = a.Workspace
+	}
+	t := c.approvals()
+	out.Mode, out.MinApprovals, out.ClampMinApprovals = t.Mode, t.MinApprovals, t.ClampMinApprovals
+	out.AllowedApprovers, out.DisabledApprovers = factors(t.AllowedApprovers), factors(t.DisabledApprovers)
+	out.RequireApprovalAtOrAbove = t.Policy.RequireApprovalAtOrAbove.class()
+	out.DenyAtOrAbove = t.Policy.DenyAtOrAbove.class()
+	out.RequireHumanApproverAtOrAbove = t.Policy.RequireHumanApproverAtOrAbove.class()
+	out.RequireApprovalForExternalWrite = &t.Policy.RequireApprovalForExternalWrite
+	out.RequireApprovalForMessagingSend = &t.Policy.RequireApprovalForMessagingSend
+	out.MinApprovalsByRisk = map[core.RiskClass]int{}
+	for name, n := range t.Policy.MinApprovalsByRisk {
+		var class core.RiskClass
+		if class.UnmarshalText([]byte(name)) == nil {
+			out.MinApprovalsByRisk[class] = n
+		}
+	}
+	return out
+}
+
+// ownFiles lists the desk's own files by absolute path: configuration, key,
+// database, secrets and certificates.
+func (c Config) ownFiles() []string {
+	t := c.Channels.Telegram
+	files := []string{c.File, c.Store.KeyFile, c.databaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile, t.Updates.Webhook.SecretFile}
+	if db := c.databaseFile(); db != "" {
+		files = append(files, db+"-wal", db+"-shm")
+	}
+	for _, token := range c.Server.Tokens {
+		files = append(files, token.TokenFile, token.CallbackSecretFile)
+	}
+	var out []string
+	for _, f := range files {
+		if f == "" {
+			continue
+		}
+		if abs, err := filepath.Abs(f); err == nil {
+			out = append(out, abs)
+		}
+	}
+	return out
+}
+
+// databaseFile is the path of the SQLite file; empty for a store in memory.
+func (c Config) databaseFile() string {
+	path := strings.TrimPrefix(c.Store.URL, "sqlite:")
+	if path == ":memory:" {
+		return ""
+	}
+	return path
+}
+
+// table is the operator's routing.
+func (c Config) table() *routing.Table {
+	r := c.approvals().Routing
+	return &routing.Table{
+		Mode: routing.Mode(r.Mode), Targets: targets(r.Targets), Fallback: targets(r.Fallback),
+		FallbackAfterMs: time.Duration(r.FallbackAfter).Milliseconds(),
+	}
+}
+
+// rules makes the snapshot that the Gate judges by. The error names what Load
+// cannot see in the file.
+func (c Config) rules(router core.Router) (core.Rules, error) {
+	people, err := core.NewDirectory(c.rights())
+	if err != nil {
+		return core.Rules{}, err
+	}
+	engine, err := policy.New(c.policyConfig())
+	if err != nil {
+		return core.Rules{}, err
+	}
+	t := c.approvals()
+	return core.Rules{
+		Enabled: c.Approvals.Enabled(), Policy: engine, People: people, Router: router,
+		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
+	}, nil
+}
+
+// approvals gives the approvals.tools block, or what it says by default.
+func (c Config) approvals() ApprovalToolsConfig {
+	if c.Approvals.Tools != nil {
+		return *c.Approvals.Tools
+	}
+	var t ApprovalToolsConfig
+	t.setDefaults()
+	return t
+}
+
+// port is the port that the desk listens on, as text.
+func (c Config) port() string {
+	_, port, _ := net.SplitHostPort(c.Server.Listen)
+	return port
+}
+
+func (r Risk) class() *core.RiskClass {
+	if !r.Set {
+		return nil
+	}
+	return &r.Class
+}
+
+func targets(places []Place) []core.Target {
+	out := make([]core.Target, len(places))
+	for i, p := range places {
+		out[i] = p.Target
+	}
+	return out
+}
+
+func factors(names []string) []core.Factor {
+	out := make([]core.Factor, len(names))
+	for i, n := range names {
+		out[i] = core.Factor(n)
+	}
+	return out
+}
+
+func texts(ids []ID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = string(id)
+	}
+	return out
+}

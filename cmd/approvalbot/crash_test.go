@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/bot/bottest"
+)
+
+// crashPoints are the named moments at which the desk is killed with SIGKILL.
+var crashPoints = []string{
+	"create-committed", "delivery-claimed", "card-sent", "id-recorded", "update-stored", "update-confirmed",
+	"vote-committed", "edit-sent", "outcome-told", "claim-committed", "result-committed",
+}
+
+// faultyBinary builds the program with its crash points, once.
+var faultyBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "approvalbot-faults-*")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "approvalbot")
+	out, err := exec.Command("go", "build", "-tags", "faults", "-o", bin, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return bin, nil
+})
+
+// crashRig is the real program in a process of its own, with a fake Telegram.
+type crashRig struct {
+	*rig
+	bin     string
+	session *bottest.TelegramChat
+	cmd     *exec.Cmd
+	gone    chan struct{}
+	killed  int
+}
+
+// TestAdversary_P2_KilledAtEveryPoint: after a kill at each point and a restart,
+// the approval ends in exactly one state, no vote is lost, cards work again, and
+// at most one card too many stands in the chat.
+func TestAdversary_P2_KilledAtEveryPoint(t *testing.T) {
+	bin, err := faultyBinary()
+	require.NoError(t, err)
+	for _, point := range crashPoints {
+		for _, when := range []string{"before-", "after-"} {
+			t.Run(when+point, func(t *testing.T) {
+				c := newCrashRig(t, bin)
+				c.run(when + point)
+				c.scenario()
+				require.Equal(t, 1, c.killed, "the desk never came by %s", when+point)
+			})
+		}
+	}
+}
+
+func newCrashRig(t *testing.T, bin string) *crashRig {
+	r := &rig{t: t, dir: t.TempDir(), addr: freeAddr(t), logs: &safeBuffer{}}
+	r.tg = bottest.NewTelegram(t, bottest.TelegramOptions{})
+	r.alice, r.bob = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"}), r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
+	r.carol = r.bob
+	r.people = fmt.Sprintf("  - {name: alice, telegram: %d}\n  - {name: bob, telegram: %d}\n", r.alice.ID, r.bob.ID)
+	r.group = r.tg.AddSupergroup("ops", r.alice, r.bob)
+	r.routing, r.agentHas = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}]}`, `, sessionChats: ["telegram:-1009999"]`
+	r.url = "http://" + r.addr
+	c := &crashRig{rig: r, bin: bin}
+	c.session = r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "session"})
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill()
+		<-c.gone
+		if t.Failed() {
+			t.Log(r.logs.String())
+		}
+	})
+	return c
+}
+
+// run starts the program; when it dies by itself it is started again without
+// the fault.
+func (c *crashRig) run(fault string) {
+	file := filepath.Join(c.dir, "approvalbot.yaml")
+	require.NoError(c.t, os.WriteFile(file, []byte(strings.Replace(c.yaml(), "127.0.0.1:0", c.addr, 1)), 0o600))
+	c.cmd = exec.Command(c.bin, "serve", "--config", file)
+	c.cmd.Env = append(os.Environ(), "APPROVALBOT_FAULT="+fault)
+	c.cmd.Stderr, c.cmd.Stdout = c.logs, c.logs
+	require.NoError(c.t, c.cmd.Start())
+	gone := make(chan struct{})
+	c.gone = gone
+	cmd := c.cmd
+	go func() {
+		_ = cmd.Wait()
+		close(gone)
+	}()
+	ctx := c.ctx()
+	for {
+		if c.dead() {
+			c.revive()
+			return
+		}
+		resp, err := http.Get(c.url + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			require.Fail(c.t, "the desk never became ready")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (c *crashRig) dead() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// revive starts the program again after the kill.
+func (c *crashRig) revive() {
+	require.Zero(c.t, c.killed, "it died twice: %s", c.logs.String())
+	c.killed++
+	c.run("")
+}
+
+// until does something over and over until it succeeds, reviving the desk when
+// it has died meanwhile.
+func (c *crashRig) until(what string, try func(context.Context) error) {
+	c.t.Helper()
+	bound := c.ctx()
+	for {
+		ctx, cancel := context.WithTimeout(bound, 5*time.Second)
+		stop := make(chan struct{})
+		go func() { // a dead desk answers nobody: do not wait for it
+			select {
+			case <-c.gone:
+				cancel()
+			case <-stop:
+			}
+		}()
+		err := try(ctx)
+		close(stop)
+		cancel()
+		if err == nil {
+			return
+		}
+		if c.dead() {
+			c.revive()
+			continue
+		}
+		var p *api.Problem
+		if errors.As(err, &p) && p.Status < 500 {
+			require.NoError(c.t, err, what)
+		}
+		require.NoError(c.t, bound.Err(), "%s: %v", what, err)
+	}
+}
+
+// scenario takes one approval from the question to the result, each step tried
+// again where the desk died in it.
+func (c *crashRig) scenario() {
+	t := c.t
+	var a api.Approval
+	req := api.CreateRequest{ID: "job-1", ToolName: "deploy", Params: []byte(`{"n":1}`), Origin: &api.Target{Channel: "telegram", To: "-1009999"}}
+	c.until("create", func(ctx context.Context) (err error) {
+		a, err = c.agent().Create(ctx, req, api.CreateOptions{})
+		return err
+	})
+	var card bottest.TelegramMessage
+	c.until("card", func(ctx context.Context) (err error) {
+		card, err = c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0 })
+		return err
+	})
+	tap := c.alice.Tap(c.group, card.ID, "Allow once")
+	c.until("vote", func(ctx context.Context) error {
+		// The tap is made once. Whatever dies meanwhile, it counts.
+		got, err := c.operator().Get(ctx, a.Code, 4*time.Second)
+		if err == nil && got.Status == "pending" {
+			return errors.New("still pending")
+		}
+		a = got
+		return err
+	})
+	require.EqualValues(t, "approved", a.Status)
+	if answer, ok := tap.Answered(); ok {
+		require.Contains(t, answer.Text, "llowed once by alice")
+	}
+	c.until("outcome", func(ctx context.Context) error {
+		_, err := c.session.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "allowed once by alice") })
+		return err
+	})
+	var claim api.Claim
+	c.until("claim", func(ctx context.Context) (err error) {
+		claim, err = c.agent().Claim(ctx, "job-1", api.ClaimRequest{ClaimID: "mine"})
+		return err
+	})
+	require.JSONEq(t, `{"n":1}`, string(claim.Params))
+	c.until("result", func(ctx context.Context) error {
+		_, err := c.agent().Result(ctx, "job-1", api.ResultRequest{Status: "succeeded"})
+		return err
+	})
+	c.until("result told", func(ctx context.Context) error {
+		_, err := c.session.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "succeeded") })
+		return err
+	})
+	c.allCopiesEnd(a)
+}
+
+// allCopiesEnd checks every card: known copies show the end by themselves; one
+// whose id was lost does after its first tap.
+func (c *crashRig) allCopiesEnd(a api.Approval) {
+	t := c.t
+	cards := 0
+	for _, m := range c.group.FromBot() {
+		if !strings.Contains(m.Text, a.Code) {
+			continue
+		}
+		cards++
+		known := false
+		for _, d := range c.get(a).Deliveries {
+			known = known || d.MessageID == fmt.Sprint(m.ID)
+		}
+		if !known {
+			c.until("tap on the lost copy", func(ctx context.Context) error {
+				answer, err := c.bob.TapData(c.group, m.ID, "/approve "+a.Code).Answer(ctx)
+				if err == nil {
+					require.Contains(t, answer.Text, "Already decided: allowed once by alice")
+				}
+				return err
+			})
+		}
+		c.until("the end of a card", func(ctx context.Context) error {
+			return c.tg.WaitFor(ctx, func() bool {
+				now, _ := c.group.Message(m.ID)
+				return len(now.Buttons) == 0 && strings.Contains(now.Text, "allowed once by alice") && strings.Contains(now.Text, "succeeded")
+			})
+		})
+	}
+	require.LessOrEqual(t, cards, 2, "at most one card too many")
+	told := 0
+	for _, m := range c.session.FromBot() {
+		if strings.Contains(m.Text, "allowed once by alice") {
+			told++
+		}
+	}
+	require.LessOrEqual(t, told, 2)
+}

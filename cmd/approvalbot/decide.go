@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+)
+
+// decisions are the words of --decision.
+var decisions = []api.Decision{api.AllowOnce, api.AllowSession, api.AllowAlways, api.Deny}
+
+func newDecideCommand(a *app) *cobra.Command {
+	var decision, reason string
+	cmd := &cobra.Command{
+		Use:   "decide ID --decision allow-once|allow-session|allow-always|deny",
+		Short: "Decide a request, as your token's person",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.decide(cmd.Context(), args[0], decision, reason)
+		},
+	}
+	cmd.Flags().StringVar(&decision, "decision", "", "allow-once, allow-session, allow-always or deny")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; shown on the cards")
+	_ = cmd.MarkFlagRequired("decision")
+	return cmd
+}
+
+// newApproveCommand is the old spelling of decide.
+func newApproveCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    "approve ID DECISION",
+		Short:  "Deprecated: use decide",
+		Hidden: true,
+		Args:   cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fmt.Fprintln(a.stderr, "approvalbot: approve is deprecated, use: approvalbot decide ID --decision DECISION")
+			return a.decide(cmd.Context(), args[0], args[1], "")
+		},
+	}
+}
+
+func (a *app) decide(ctx context.Context, id, decision, reason string) error {
+	if !slices.Contains(decisions, api.Decision(decision)) {
+		return errors.New("the decision must be allow-once, allow-session, allow-always or deny")
+	}
+	c, err := a.client(operating)
+	if err != nil {
+		return err
+	}
+	got, err := c.Resolve(ctx, id, api.ResolveRequest{Decision: api.Decision(decision), Reason: reason})
+	return a.printChanged(got, err)
+}
+
+// printChanged says how an approval stands after a step.
+func (a *app) printChanged(got api.Approval, err error) error {
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(got)
+	}
+	fmt.Fprintf(a.stdout, "%s %s: %s\n", safe(shortID(got.ID)), safe(got.Code), standing(got))
+	return nil
+}
+
+// standing says how an approval stands, a pending one with its votes.
+func standing(got api.Approval) string {
+	if got.Status == api.Pending {
+		return "still pending, " + votes(got)
+	}
+	return ending(got)
+}

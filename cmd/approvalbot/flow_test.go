@@ -1,0 +1,220 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/bot/bottest"
+)
+
+// The main job, whole: asked over HTTP, a card in the group, a tap, the asker is
+// told, the call is claimed and its result shown on the card.
+func TestFlow_AskTapClaimReport(t *testing.T) {
+	r := newRig(t)
+	waited := make(chan api.Approval, 1)
+	go func() {
+		a, err := r.agent().Create(r.ctx(), api.CreateRequest{
+			ToolName: "exec", Params: []byte(`{"command":"terraform apply plan.out","workdir":"/srv/infra"}`),
+			AgentID: "deployer", SessionKey: "nightly", Justification: "weekly patch run",
+		}, api.CreateOptions{Wait: 50e9, Claim: true, ClaimID: "job-17"})
+		if err != nil {
+			t.Error(err)
+		}
+		waited <- a
+	}()
+	card, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(card.Text, "\n")
+	require.Equal(t, "terraform apply plan.out · in /srv/infra", first, "the notification says what runs and where")
+	require.Equal(t, []string{"Allow once", "Deny", "More"}, card.Labels())
+	require.Contains(t, card.Text, "R4")
+	require.Contains(t, card.Text, "weekly patch run")
+	require.True(t, card.NoPreview)
+
+	answer := r.tap(r.alice, r.group, card.ID, "Allow once")
+	require.Equal(t, "Allowed once by alice.", answer.Text)
+	a := <-waited
+	require.EqualValues(t, "approved", a.Status)
+	require.EqualValues(t, "allow-once", a.Decision)
+	require.Equal(t, []string{"person:alice"}, a.DecidedBy)
+	require.NotNil(t, a.Claim)
+	require.JSONEq(t, `{"command":"terraform apply plan.out","workdir":"/srv/infra"}`, string(a.Claim.Params))
+	require.Equal(t, a.ArgsFingerprint, a.Claim.Fingerprint)
+	r.settled(r.group, card.ID, "allowed once by alice")
+
+	_, err = r.agent().Result(r.ctx(), a.ID, api.ResultRequest{Status: "succeeded", Summary: "2 added"})
+	require.NoError(t, err)
+	r.settled(r.group, card.ID, "allowed once by alice", "The agent says it succeeded: 2 added")
+	require.Len(t, r.group.FromBot(), 1, "one message in the chat, from the question to the result")
+}
+
+func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(`{"to":"prod"}`)
+	card := r.card(a)
+	r.tap(r.bob, r.group, card.ID, "More")
+	more, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+		_, ok := m.Button("Deny with a reason")
+		return ok
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"Deny with a reason", "Details", "Back"}, more.Labels())
+	require.Equal(t, "Denied.", r.tap(r.bob, r.group, card.ID, "Deny with a reason").Text)
+	require.EqualValues(t, "denied", r.final(a).Status, "the deny counts at the tap")
+
+	question, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "with the reason") })
+	require.NoError(t, err)
+	require.Equal(t, card.ID, question.ReplyTo)
+	said := r.bob.Say(r.group, "not on a Friday", bottest.TelegramSay{ReplyTo: question.ID})
+	require.Equal(t, "Noted.", r.reply(r.group, said).Text)
+	require.Equal(t, "not on a Friday", r.get(a).Reason)
+	r.settled(r.group, card.ID, "denied by bob: not on a Friday")
+}
+
+func TestFlow_TypedCommands(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(`{"n":1}`)
+	card := r.card(a)
+	said := r.alice.Say(r.group, "/pending")
+	require.Contains(t, r.reply(r.group, said).Text, a.Code)
+	said = r.alice.Say(r.group, "/approve@approval_test_bot "+strings.ToLower(a.Code)+" looks fine")
+	require.Equal(t, "Allowed once by alice: looks fine.", r.reply(r.group, said).Text)
+	require.Equal(t, "looks fine", r.final(a).Votes[0].Reason)
+	r.settled(r.group, card.ID)
+
+	b := r.ask(`{"n":2}`)
+	card = r.card(b)
+	r.bob.Say(r.group, "deny not today", bottest.TelegramSay{ReplyTo: card.ID})
+	require.EqualValues(t, "denied", r.final(b).Status)
+	require.Equal(t, "not today", r.get(b).Reason)
+
+	for text, want := range map[string]string{
+		"/approve ZZZZZZ":    "There is no request ZZZZZZ",
+		"/approve " + b.Code: "Already decided: denied by bob",
+		"/whoami":            "(alice). You may approve.",
+		"/help":              "/approve CODE",
+		"/approve":           "Which one?",
+	} {
+		require.Contains(t, r.reply(r.group, r.alice.Say(r.group, text)).Text, want, text)
+	}
+}
+
+func TestFlow_QuorumOfTwoShowsTheTallyAsItGrows(t *testing.T) {
+	r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": 2, "R4": 2} })
+	a := r.ask(`{"n":1}`)
+	card := r.card(a)
+	require.Contains(t, card.Text, "0 of 2")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "1 of 2: alice")
+	_, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+		return m.ID == card.ID && strings.Contains(m.Text, "1 of 2: alice") && len(m.Buttons) > 0
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, "pending", r.get(a).Status)
+	r.tap(r.bob, r.group, card.ID, "Allow once")
+	got := r.final(a)
+	require.Equal(t, []string{"person:alice", "person:bob"}, got.DecidedBy)
+	r.settled(r.group, card.ID, "allowed once by alice, bob")
+}
+
+func TestFlow_WithdrawnAndSupersededCardsSaySo(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(`{"n":1}`)
+	card := r.card(a)
+	b := r.ask(`{"n":2}`, func(c *api.CreateRequest) { c.Supersedes = a.ID })
+	r.settled(r.group, card.ID, "withdrawn: superseded by "+b.Code)
+	next := r.card(b)
+	_, err := r.agent().Withdraw(r.ctx(), b.ID, api.WithdrawRequest{Reason: "done by hand"})
+	require.NoError(t, err)
+	r.settled(r.group, next.ID, "withdrawn", "done by hand")
+}
+
+func TestFlow_RevokedCardSaysSo(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(`{"n":1}`)
+	card := r.card(a)
+	r.tap(r.alice, r.group, card.ID, "Allow once")
+	r.final(a)
+	_, err := r.operator().Revoke(r.ctx(), a.Code, api.RevokeRequest{Reason: "wrong host"})
+	require.NoError(t, err)
+	r.settled(r.group, card.ID, "revoked", "wrong host")
+	_, err = r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
+	requireProblem(t, err, "not_claimable", "revoked")
+}
+
+func TestFlow_SilenceExpires(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.TimeoutMs = 300 })
+	require.EqualValues(t, "expired", r.final(a).Status)
+	card := r.group.FromBot()
+	if len(card) > 0 { // it may have ended before its card was posted
+		r.settled(r.group, card[0].ID, "expired")
+	}
+}
+
+// Where the session's chat gets no card, the outcome and the result are told
+// there; where it has one, the card says it all.
+func TestFlow_SessionChatIsTold(t *testing.T) {
+	r := newRig(t, func(r *rig) {
+		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}]}`
+		r.agentHas = `, sessionChats: ["telegram:-1009999"]`
+	})
+	session := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "session"})
+	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "telegram", To: "-1009999"} })
+	card := r.card(a)
+	r.tap(r.alice, r.group, card.ID, "Allow once")
+	_, err := session.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "allowed once by alice") })
+	require.NoError(t, err)
+	claim, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"n":1}`, string(claim.Params))
+	code := 3
+	_, err = r.agent().Result(r.ctx(), a.ID, api.ResultRequest{Status: "failed", ExitCode: &code})
+	require.NoError(t, err)
+	_, err = session.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+		return strings.Contains(m.Text, "The agent says it failed with exit status 3")
+	})
+	require.NoError(t, err)
+}
+
+func TestFlow_GracefulStopKeepsWhatIsPending(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(`{"n":1}`)
+	card := r.card(a)
+	r.stop()
+	r.start()
+	require.EqualValues(t, "pending", r.get(a).Status)
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
+	r.settled(r.group, card.ID, "allowed once by alice")
+	require.Len(t, r.group.FromBot(), 1)
+}
+
+// A tap made while the desk was down counts after the restart, before overdue
+// timers fire.
+func TestFlow_TapWhileDownCountsBeforeOverdueTimers(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.TimeoutMs = 1500 })
+	card := r.card(a)
+	r.stop()
+	tap := r.alice.Tap(r.group, card.ID, "Allow once")
+	waitPast(t, a.ExpiresAtMs)
+	r.start()
+	r.answer(tap)
+	require.EqualValues(t, "approved", r.final(a).Status)
+	r.settled(r.group, card.ID, "allowed once by alice")
+}
+
+func TestFlow_WebhookMode(t *testing.T) {
+	r := newRig(t, func(r *rig) {
+		r.addr = freeAddr(t)
+		r.updates = fmt.Sprintf("{webhook: {url: \"http://%s/telegram/webhook\", secret: hook-secret-0123}}", r.addr)
+		r.options = bottest.TelegramOptions{AnyWebhook: true}
+	})
+	a := r.ask(`{"n":1}`)
+	card := r.card(a)
+	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "Allowed once")
+	require.EqualValues(t, "approved", r.final(a).Status)
+}

@@ -1,0 +1,341 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/bot/bottest"
+)
+
+// rig is a whole desk in this process: the real configuration file, store, Gate,
+// HTTP server and Telegram adapter, with a fake Telegram on the wire. Everything
+// is driven from outside: the API, taps and typed messages.
+type rig struct {
+	t   *testing.T
+	tg  *bottest.Telegram
+	dir string
+	rigConfig
+
+	alice, bob, carol, mallory *bottest.TelegramUser
+	group                      *bottest.TelegramChat
+
+	url    string
+	addr   string
+	cancel context.CancelFunc
+	done   chan error
+	logs   *safeBuffer
+}
+
+// rigConfig is what a test changes of the configuration.
+type rigConfig struct {
+	quorum   map[string]int // minApprovalsByRisk
+	solo     bool
+	allowed  []*bottest.TelegramUser // default: alice, bob
+	routing  string                  // YAML of routing; default: the group
+	tools    string                  // further keys of approvals.tools, indented by four
+	tokens   string                  // further tokens, one YAML list item per line
+	agentHas string                  // further keys of the agent's token
+	people   string                  // default: alice, bob, carol with their Telegram ids
+	updates  string                  // channels.telegram.updates
+	options  bottest.TelegramOptions
+	memory   bool
+}
+
+const (
+	agentSecret    = "agent-secret-0123456789"
+	secondSecret   = "second-agent-secret-0123456789"
+	operatorSecret = "operator-secret-0123456789"
+	aliceSecret    = "alice-laptop-secret-0123456789"
+)
+
+// newRig starts a desk; what configures it before the start is in change.
+func newRig(t *testing.T, change ...func(*rig)) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), logs: &safeBuffer{}}
+	for _, f := range change {
+		f(r)
+	}
+	r.tg = bottest.NewTelegram(t, r.options)
+	r.alice = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice", Username: "alice"})
+	r.bob = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
+	r.carol = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Carol"})
+	r.mallory = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice", Username: "alice_"})
+	r.group = r.tg.AddSupergroup("ops", r.alice, r.bob, r.carol, r.mallory)
+	r.start()
+	t.Cleanup(func() {
+		r.stop()
+		if t.Failed() {
+			t.Log(r.logs.String(), r.tg.Transcript())
+		}
+	})
+	return r
+}
+
+// yaml is the configuration file.
+func (r *rig) yaml() string {
+	allowed := r.allowed
+	if allowed == nil {
+		allowed = []*bottest.TelegramUser{r.alice, r.bob}
+	}
+	ids := make([]string, len(allowed))
+	for i, u := range allowed {
+		ids[i] = fmt.Sprint(u.ID)
+	}
+	people := r.people
+	if people == "" {
+		people = fmt.Sprintf("  - {name: alice, telegram: %d}\n  - {name: bob, telegram: %d}\n  - {name: carol, telegram: %d}\n", r.alice.ID, r.bob.ID, r.carol.ID)
+	}
+	routing := r.routing
+	if routing == "" {
+		routing = fmt.Sprintf("{mode: both, targets: [{channel: telegram, to: \"%d\"}]}", r.group.ID)
+	}
+	routing = strings.ReplaceAll(routing, "GROUP", fmt.Sprint(r.group.ID))
+	self := "block"
+	if r.solo {
+		self = "solo"
+	}
+	quorum := []string{}
+	for class, n := range r.quorum {
+		quorum = append(quorum, fmt.Sprintf("%s: %d", class, n))
+	}
+	updates := r.updates
+	if updates == "" {
+		updates = "polling"
+	}
+	return fmt.Sprintf(`server:
+  listen: 127.0.0.1:0
+  tokens:
+    - {name: agent, token: %s, scopes: [approvals.request]%s}
+    - {name: second, token: %s, scopes: [approvals.request]}
+    - {name: desk-operator, token: %s, scopes: [operator.approvals, operator.audit], person: olga}
+    - {name: alice-laptop, token: %s, scopes: [approvals.request, operator.approvals], person: alice}
+%sstore: {url: "sqlite:%s/desk.db", keyFile: "%s/desk.key"}
+people:
+  - {name: olga}
+%schannels:
+  telegram: {botToken: "123456:TEST", apiUrl: %q, allowedUserIds: [%s], updates: %s}
+approvals:
+  tools:
+    enabled: true
+    selfApproval: %s
+    policy: {minApprovalsByRisk: {%s}}
+    routing: %s
+%s`, agentSecret, r.agentHas, secondSecret, operatorSecret, aliceSecret, r.tokens, r.dir, r.dir, people, r.tg.URL(),
+		strings.Join(ids, ", "), updates, self, strings.Join(quorum, ", "), routing, r.tools)
+}
+
+// start loads the configuration and runs the desk until stop.
+func (r *rig) start() {
+	r.t.Helper()
+	file := filepath.Join(r.dir, "approvalbot.yaml")
+	require.NoError(r.t, os.WriteFile(file, []byte(r.yaml()), 0o600))
+	cfg, _, err := Load(file, nil, nil)
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	d, err := newDesk(ctx, cfg, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	require.NoError(r.t, err)
+	addr := r.addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	ln, err := net.Listen("tcp", addr)
+	require.NoError(r.t, err)
+	r.addr = ln.Addr().String()
+	r.url = "http://" + r.addr
+	r.cancel, r.done = cancel, make(chan error, 1)
+	go func() { r.done <- d.Run(ctx, ln) }()
+}
+
+// stop ends the desk as a signal does, and waits for it.
+func (r *rig) stop() {
+	r.t.Helper()
+	if r.cancel == nil {
+		return
+	}
+	r.cancel()
+	require.NoError(r.t, <-r.done)
+	r.cancel = nil
+}
+
+func (r *rig) client(secret string) *api.Client {
+	transport := &http.Transport{}
+	r.t.Cleanup(transport.CloseIdleConnections)
+	return &api.Client{Server: r.url, Token: secret, HTTP: &http.Client{Transport: transport}}
+}
+
+func (r *rig) agent() *api.Client    { return r.client(agentSecret) }
+func (r *rig) operator() *api.Client { return r.client(operatorSecret) }
+
+// ctx bounds every wait of a test generously; reaching it is a failure.
+func (r *rig) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	r.t.Cleanup(cancel)
+	return ctx
+}
+
+// ask asks for a call that surely needs people.
+func (r *rig) ask(params string, change ...func(*api.CreateRequest)) api.Approval {
+	r.t.Helper()
+	req := api.CreateRequest{ToolName: "deploy", Params: []byte(params), AgentID: "main"}
+	for _, f := range change {
+		f(&req)
+	}
+	a, err := r.agent().Create(r.ctx(), req, api.CreateOptions{})
+	require.NoError(r.t, err)
+	require.EqualValues(r.t, "pending", a.Status, "reason: %s %v", a.Reason, a.ReasonCodes)
+	return a
+}
+
+// exec asks for a shell line that surely needs people.
+func (r *rig) exec(command string, change ...func(*api.CreateRequest)) api.Approval {
+	r.t.Helper()
+	return r.ask(fmt.Sprintf(`{"command":%q}`, command), append([]func(*api.CreateRequest){func(c *api.CreateRequest) { c.ToolName = "exec" }}, change...)...)
+}
+
+// card waits for the open card of an approval in the group.
+func (r *rig) card(a api.Approval) bottest.TelegramMessage {
+	r.t.Helper()
+	return r.cardIn(r.group, a)
+}
+
+func (r *rig) cardIn(chat *bottest.TelegramChat, a api.Approval) bottest.TelegramMessage {
+	r.t.Helper()
+	m, err := chat.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+		return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0
+	})
+	require.NoError(r.t, err)
+	return m
+}
+
+// settled waits until a message shows no buttons and contains the words.
+func (r *rig) settled(chat *bottest.TelegramChat, id int, words ...string) bottest.TelegramMessage {
+	r.t.Helper()
+	var m bottest.TelegramMessage
+	require.NoError(r.t, r.tg.WaitFor(r.ctx(), func() bool {
+		var ok bool
+		m, ok = chat.Message(id)
+		if !ok || len(m.Buttons) > 0 {
+			return false
+		}
+		for _, w := range words {
+			if !strings.Contains(m.Text, w) {
+				return false
+			}
+		}
+		return true
+	}), "message %d never showed %q", id, words)
+	return m
+}
+
+// tap taps a button and gives the answer.
+func (r *rig) tap(u *bottest.TelegramUser, chat *bottest.TelegramChat, id int, label string) bottest.TelegramAnswer {
+	r.t.Helper()
+	return r.answer(u.Tap(chat, id, label))
+}
+
+func (r *rig) answer(tap *bottest.TelegramTap) bottest.TelegramAnswer {
+	r.t.Helper()
+	a, err := tap.Answer(r.ctx())
+	require.NoError(r.t, err)
+	return a
+}
+
+// reply waits for the bot's answer to what a person typed.
+func (r *rig) reply(chat *bottest.TelegramChat, to bottest.TelegramMessage) bottest.TelegramMessage {
+	r.t.Helper()
+	m, err := chat.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return m.ReplyTo == to.ID })
+	require.NoError(r.t, err)
+	return m
+}
+
+// final waits for the end of an approval.
+func (r *rig) final(a api.Approval) api.Approval {
+	r.t.Helper()
+	got, err := r.operator().Get(r.ctx(), a.Code, 30*time.Second)
+	require.NoError(r.t, err)
+	require.NotEqualValues(r.t, "pending", got.Status)
+	return got
+}
+
+// get gives the approval as an operator sees it now.
+func (r *rig) get(a api.Approval) api.Approval {
+	r.t.Helper()
+	got, err := r.operator().Get(r.ctx(), a.Code, 0)
+	require.NoError(r.t, err)
+	return got
+}
+
+// until waits for a state of the approval that nothing outside announces; it
+// asks the API again after every change of the fake.
+func (r *rig) until(a api.Approval, what string, cond func(api.Approval) bool) api.Approval {
+	r.t.Helper()
+	ctx := r.ctx()
+	for {
+		got := r.get(a)
+		if cond(got) {
+			return got
+		}
+		select {
+		case <-ctx.Done():
+			require.Fail(r.t, "never: "+what, "%+v", got)
+		case <-time.After(5 * time.Millisecond): // only paces the question
+		}
+	}
+}
+
+// safeBuffer is a log that can be read while it is written.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// requireProblem checks the API's refusal: its code and, if given, its why.
+func requireProblem(t *testing.T, err error, code string, why ...string) {
+	t.Helper()
+	var p *api.Problem
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, code, p.Code)
+	for _, w := range why {
+		require.Equal(t, w, p.Why)
+	}
+}
+
+// waitPast lets the wall clock pass a time that the desk itself compares with.
+func waitPast(t *testing.T, atMs int64) {
+	t.Helper()
+	<-time.After(time.Until(time.UnixMilli(atMs + 1)))
+}
+
+// freeAddr gives a loopback address that was free a moment ago.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer ln.Close()
+	return ln.Addr().String()
+}

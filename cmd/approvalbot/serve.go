@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// newServeCommand is the bot process.
+func newServeCommand(a *app) *cobra.Command {
+	var local string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the desk",
+		Long: "Run the desk until it is told to stop. Approvals that are pending stay pending: the next start goes on with them.\n" +
+			"With --local DIR it writes a configuration, a key, tokens and a client file into DIR first, if they are not there.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, env := a.config, a.environ
+			if local != "" {
+				if path != "" {
+					return errors.New("--local writes its own configuration; leave --config away")
+				}
+				var err error
+				if path, err = prepareLocal(local, a.env); err != nil {
+					return err
+				}
+			}
+			return serve(cmd.Context(), path, env, local, a.stdout, a.stderr)
+		},
+	}
+	cmd.Flags().StringVar(&local, "local", "", "directory for a generated configuration")
+	return cmd
+}
+
+// serve loads the configuration and runs the desk until ctx ends.
+func serve(ctx context.Context, path string, env []string, local string, stdout, stderr io.Writer) error {
+	log := newLogger(stderr)
+	cfg, warnings, err := Load(path, env, nil)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		log.Warn(w.String())
+	}
+	d, err := newDesk(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	ln, err := d.listen()
+	if err != nil {
+		return errors.Join(err, d.store.Close())
+	}
+	log.Info("the desk is open", "listen", ln.Addr().String(), "store", cfg.Store.URL, "policy", d.gate.Rules().Policy.Hash()[:12], "version", version)
+	if local != "" {
+		fmt.Fprint(stdout, localHints(local, cfg))
+	}
+	if err := d.Run(ctx, ln); err != nil {
+		return err
+	}
+	log.Info("the desk is closed; what was pending is still pending at the next start")
+	return nil
+}
+
+// newLogger writes for people on a terminal and JSON otherwise.
+func newLogger(w io.Writer) *slog.Logger {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return slog.New(tint.NewHandler(w, &tint.Options{TimeFormat: "15:04:05"}))
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+)
+
+// pollEvery is how often watch looks for what is new.
+const pollEvery = time.Second
+
+func newWatchCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch",
+		Short: "Show each new request here and decide it",
+		Long:  "Show each request as it comes and ask for a decision, until the input ends or you press Ctrl-C.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.json {
+				return errors.New("watch talks to a person and has no --json; use list --status pending --json")
+			}
+			c, err := a.client(operating)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			w := &watcher{app: a, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, lines: readLines(ctx, a.stdin)}
+			return w.run(ctx)
+		},
+	}
+}
+
+// watcher is one person's session at a terminal.
+type watcher struct {
+	*app
+	client  *api.Client
+	lines   <-chan string   // closed at the end of the input
+	seen    map[string]bool // requests that were shown
+	skipped map[string]bool // shown, passed over, still pending
+	away    bool            // the desk did not answer last time
+}
+
+// errDone ends a session: the input is over.
+var errDone = errors.New("the input is over")
+
+func (w *watcher) run(ctx context.Context) error {
+	fmt.Fprintln(w.stdout, "Watching for requests. Ctrl-C ends it.")
+	for {
+		pending, err := w.pending(ctx)
+		if err == nil {
+			err = w.round(ctx, pending)
+		}
+		if err == nil {
+			err = w.pause(ctx)
+		}
+		switch {
+		case ctx.Err() != nil || errors.Is(err, errDone):
+			fmt.Fprintln(w.stdout)
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// round shows what is new and tells how what was skipped has ended.
+func (w *watcher) round(ctx context.Context, pending []api.Approval) error {
+	for id := range w.skipped {
+		if slices.ContainsFunc(pending, func(a api.Approval) bool { return a.ID == id }) {
+			continue
+		}
+		delete(w.skipped, id)
+		if got, err := w.client.Get(ctx, id, 0); err == nil && got.Status.Final() {
+			w.tell(got)
+		}
+	}
+	for _, a := range pending {
+		if w.seen[a.ID] {
+			continue
+		}
+		// It may have ended while another one was decided.
+		now, err := w.client.Get(ctx, a.ID, 0)
+		if err != nil || now.Status.Final() {
+			continue
+		}
+		w.seen[a.ID] = true
+		if err := w.handle(ctx, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pending lists what waits for a decision, oldest first. A desk that does not
+// answer is waited for; one that refuses is an error.
+func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
+	page, err := w.client.List(ctx, api.Filter{Status: api.Pending, Limit: pageSize})
+	var refused *api.Problem
+	switch {
+	case errors.As(err, &refused) && !passing(refused):
+		return nil, err
+	case err != nil && !w.away && ctx.Err() == nil:
+		w.away = true
+		fmt.Fprintf(w.stdout, "%s; trying again.\n", sentence(err))
+	case err == nil && w.away:
+		w.away = false
+		fmt.Fprintln(w.stdout, "The desk is back.")
+	}
+	slices.Reverse(page.Items)
+	return page.Items, nil
+}
+
+// pause waits for the next look. Lines typed meanwhile answer nothing.
+func (w *watcher) pause(ctx context.Context) error {
+	t := time.NewTimer(pollEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case line, ok := <-w.idleLines():
+			if !ok {
+				return errDone
+			}
+			if line != "" {
+				fmt.Fprintln(w.stdout, "Nothing is waiting for an answer.")
+			}
+		}
+	}
+}

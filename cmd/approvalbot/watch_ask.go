@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/api"
+)
+
+// answer is one thing that may be typed at the prompt.
+type answer struct {
+	key, word string
+	prompt    string
+	decision  api.Decision // empty: skip
+}
+
+var answers = []answer{
+	{"y", "yes", "[y]es", api.AllowOnce},
+	{"s", "session", "[s]ession", api.AllowSession},
+	{"a", "always", "[a]lways", api.AllowAlways},
+	{"n", "no", "[n]o", api.Deny},
+	{"k", "skip", "s[k]ip", ""},
+}
+
+// offered gives the answers that make sense for a request.
+func offered(a api.Approval) []answer {
+	return slices.DeleteFunc(slices.Clone(answers), func(x answer) bool {
+		return x.decision != "" && !slices.Contains(a.Offers, x.decision)
+	})
+}
+
+// handle shows one request and sees to it until it is decided or skipped. One
+// that somebody else decides meanwhile is told with their name, and the next
+// line is not taken for an answer to anything.
+func (w *watcher) handle(ctx context.Context, a api.Approval) error {
+	w.show(a)
+	w.drain()
+	choices := offered(a)
+	for {
+		fmt.Fprintf(w.stdout, "%s ", w.paint().bold(promptOf(choices)))
+		line, ended, err := w.read(ctx, a)
+		switch {
+		case err != nil:
+			return err
+		case ended != nil:
+			fmt.Fprintln(w.stdout)
+			w.tell(*ended)
+			return w.swallow(ctx)
+		}
+		word := strings.ToLower(strings.TrimSpace(line))
+		i := slices.IndexFunc(choices, func(x answer) bool { return word == x.key || word == x.word })
+		if i < 0 {
+			continue
+		}
+		if choices[i].decision == "" {
+			w.skipped[a.ID] = true
+			return nil
+		}
+		return w.vote(ctx, a, choices[i].decision)
+	}
+}
+
+func promptOf(choices []answer) string {
+	words := make([]string, len(choices))
+	for i, x := range choices {
+		words[i] = x.prompt
+	}
+	return "Approve? " + strings.Join(words, " / ") + ":"
+}
+
+// vote gives the answer to the desk and says what became of it.
+func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision) error {
+	reason := ""
+	if d == api.Deny {
+		fmt.Fprint(w.stdout, "Reason (Enter for none): ")
+		select {
+		case reason = <-w.lines: // empty at the end of the input
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	got, err := w.client.Resolve(ctx, a.ID, api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)})
+	if err != nil {
+		fmt.Fprintf(w.stdout, "Not counted: %s\n", sentence(err))
+		return nil
+	}
+	w.tell(got)
+	if got.Status == api.Pending {
+		w.skipped[a.ID] = true // so that its end is told
+	}
+	return nil
+}
+
+// tell says how a request stands.
+func (w *watcher) tell(a api.Approval) {
+	fmt.Fprintf(w.stdout, "%s: %s\n", safe(a.Code), standing(a))
+}
+
+// read gives the next line, or the approval once it has ended without one.
+func (w *watcher) read(ctx context.Context, a api.Approval) (string, *api.Approval, error) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case line, ok := <-w.lines:
+			if !ok {
+				return "", nil, errDone
+			}
+			return line, nil, nil
+		case <-tick.C:
+			if got, err := w.client.Get(ctx, a.ID, 0); err == nil && got.Status.Final() {
+				return "", &got, nil
+			}
+		case <-ctx.Done():
+			return "", nil, ctx.Err()
+		}
+	}
+}
+
+// swallow takes the line that was being typed for a request that is gone.
+func (w *watcher) swallow(ctx context.Context) error {
+	fmt.Fprint(w.stdout, "(Enter to go on) ")
+	select {
+	case _, ok := <-w.lines:
+		if !ok {
+			return errDone
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// drain drops what a person typed before the request was shown. A program that
+// feeds the answers is taken at its word.
+func (w *watcher) drain() {
+	if !isTerminal(w.stdin) {
+		return
+	}
+	for {
+		select {
+		case _, ok := <-w.lines:
+			if !ok {
+				return
+			}
+		case <-time.After(50 * time.Millisecond):
+			return
+		}
+	}
+}
+
+// idleLines gives the lines typed while nothing waits for an answer: only a
+// person's, since a program's are answers to what comes next.
+func (w *watcher) idleLines() <-chan string {
+	if !isTerminal(w.stdin) {
+		return nil
+	}
+	return w.lines
+}
+
+// readLines hands out the lines of r one at a time, and closes the channel at
+// its end. It stops with ctx, as soon as r lets go of it.
+func readLines(ctx context.Context, r io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		in := bufio.NewScanner(r)
+		for in.Scan() {
+			select {
+			case lines <- in.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lines
+}

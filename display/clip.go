@@ -1,0 +1,21 @@
+package display
+
+import "unicode/utf8"
+
+// Clip cuts s to at most n characters (code points; a byte that is not UTF-8
+// counts as one) and reports whether it cut. A cut text ends in "…", which
+// counts; with n below one nothing is left of it.
+func Clip(s string, n int) (string, bool) {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+		return s, false
+	}
+	if n < 1 {
+		return "", true
+	}
+	end := 0
+	for range n - 1 {
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	return s[:end] + "…", true
+}

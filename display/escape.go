@@ -1,0 +1,87 @@
+package display
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/rangetable"
+)
+
+// concealed holds the characters that a reader cannot see, or that change how
+// their neighbours look, save the ordinary space.
+var concealed = rangetable.Merge(
+	unicode.Cc, unicode.Cf, unicode.Cs, unicode.Zl, unicode.Zp,
+	unicode.Me, // enclosing marks strike or ring the letter before them
+	unicode.Variation_Selector,
+	unicode.Other_Default_Ignorable_Code_Point, // Hangul fillers, joiners, unused tags
+	rangetable.New(
+		0x00A0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006,
+		0x2007, 0x2008, 0x2009, 0x200A, 0x202F, 0x205F, 0x3000, // spaces, all but U+0020
+		0x2800,                                 // a braille pattern without dots
+		0x0334, 0x0335, 0x0336, 0x0337, 0x0338, // overlays
+		0x20D2, 0x20D3, 0x20D8, 0x20D9, 0x20DA, 0x20E5, 0x20E6, 0x20EA, 0x20EB,
+	),
+	&unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE0FFF, Stride: 1}}}, // tags
+)
+
+func isConcealed(r rune) bool {
+	if r < 0x7F {
+		return r < ' '
+	}
+	return unicode.Is(concealed, r)
+}
+
+// Escape makes characters visible that a reader would miss or be misled by:
+// control, format, bidi, surrogate, tag and variation-selector characters,
+// line and paragraph separators, every space but U+0020, Hangul fillers,
+// combining overlays and enclosing marks. Each is written \u{HEX}, in capitals
+// and without padding, so a line feed is \u{A}; a byte that is not UTF-8 is
+// written \x{HH}. Emoji sequences lose their joiners and selectors to this
+// too. Everything else stays as it is; in particular a backslash is not
+// doubled, so Escape(Escape(s)) == Escape(s).
+func Escape(s string) string { return escape(s, false) }
+
+// EscapeLines is Escape for attached files: a line feed is written \u{A} and
+// followed by a real line feed, so that long text keeps its lines.
+func EscapeLines(s string) string { return escape(s, true) }
+
+func escape(s string, lines bool) string {
+	start := firstConcealed(s)
+	if start < 0 {
+		return s
+	}
+	out := append(make([]byte, 0, len(s)+32), s[:start]...)
+	for i := start; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			out = fmt.Appendf(out, `\x{%02X}`, s[i])
+		case isConcealed(r):
+			out = fmt.Appendf(out, `\u{%X}`, r)
+		default:
+			out = append(out, s[i:i+size]...)
+		}
+		if lines && r == '\n' {
+			out = append(out, '\n')
+		}
+		i += size
+	}
+	return string(out)
+}
+
+// firstConcealed returns where Escape would first change s, or -1.
+func firstConcealed(s string) int {
+	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c < 0x7F {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if isConcealed(r) || r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}

@@ -1,0 +1,113 @@
+package display
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// longest is the number of characters that one hidden stretch may have.
+const longest = 200
+
+// isPlain reports whether r means nothing to a shell but itself: no white
+// space, quote, escape, expansion, pattern, redirection or separator.
+func isPlain(r rune) bool {
+	if r < utf8.RuneSelf {
+		return !strings.ContainsRune("\t\n\v\f\r $`();&|<>\\'\"*?[]{}", r)
+	}
+	return !isBlank(r)
+}
+
+// isBlank reports white space of any kind, line and paragraph separators too.
+func isBlank(r rune) bool {
+	return unicode.IsSpace(r) || r > unicode.MaxLatin1 && unicode.Is(unicode.Z, r)
+}
+
+// hideable is the one condition for hiding text: that it is a plain literal
+// of limited length. Whatever a detector finds, nothing else is ever hidden.
+func hideable(text string) bool {
+	count, percents := 0, 0
+	var before rune
+	for i, r := range text {
+		if !isPlain(r) || r == utf8.RuneError {
+			return false
+		}
+		if r == '~' && (i == 0 || before == ':' || before == '=') {
+			return false // a home directory
+		}
+		if r == '%' && !isPercentEncoded(text[i:]) {
+			percents++ // %NAME% is an expansion for cmd.exe
+		}
+		before = r
+		count++
+	}
+	return count > 0 && count <= longest && percents < 2
+}
+
+func isPercentEncoded(s string) bool {
+	return len(s) > 2 && isHex(s[1]) && isHex(s[2])
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
+// literalEnd returns where the run of plain characters that starts at i ends;
+// also characters of stop end it. A run beyond all limits counts as none.
+func literalEnd(s string, i int, stop string) int {
+	end := i
+	for count := 0; end < len(s); count++ {
+		r, size := utf8.DecodeRuneInString(s[end:])
+		if !isPlain(r) || r == utf8.RuneError || strings.ContainsRune(stop, r) {
+			break
+		}
+		if count >= longest {
+			return i
+		}
+		end += size
+	}
+	return end
+}
+
+// wordEnds reports whether the word, as a shell or a person would read it,
+// ends at i, rather than going on with an expansion or an escape.
+func wordEnds(s string, i int) bool {
+	if i >= len(s) {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	if r == '\\' {
+		return quoteEnd(s, i) > i || isLineEscape(s[i:])
+	}
+	return isBlank(r) || strings.ContainsRune(";&|<>)]},\"'`", r)
+}
+
+// isLineEscape reports whether s starts with white space written as an escape.
+func isLineEscape(s string) bool {
+	return strings.HasPrefix(s, `\n`) || strings.HasPrefix(s, `\r`) ||
+		strings.HasPrefix(s, `\t`) || strings.HasPrefix(s, `\u{`)
+}
+
+// quoteEnd returns the position after the quotation mark at i, with any
+// backslashes before it, or i where there is none.
+func quoteEnd(s string, i int) int {
+	end := i
+	for end < len(s) && s[end] == '\\' {
+		end++
+	}
+	if end < len(s) && (s[end] == '"' || s[end] == '\'') {
+		return end + 1
+	}
+	return i
+}
+
+func skipBlanks(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+func isAlnum(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}

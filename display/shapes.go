@@ -1,0 +1,156 @@
+package display
+
+import "strings"
+
+// shape is a kind of secret that is known by how it looks.
+type shape struct {
+	start string          // how it starts
+	rest  func(byte) bool // what it goes on with
+	min   int             // of these, at least
+	shown bool            // start is a place, not part of the secret
+}
+
+var shapes = [...]shape{
+	{"AKIA", isCapital, 16, false}, {"ASIA", isCapital, 16, false}, // AWS
+	{"ghp_", isAlnum, 16, false}, {"gho_", isAlnum, 16, false}, {"ghu_", isAlnum, 16, false}, // GitHub
+	{"ghs_", isAlnum, 16, false}, {"ghr_", isAlnum, 16, false}, {"github_pat_", isToken, 16, false},
+	{"glpat-", isToken, 16, false}, {"gldt-", isToken, 16, false}, {"glrt-", isToken, 16, false}, // GitLab
+	{"xoxa-", isToken, 10, false}, {"xoxb-", isToken, 10, false}, {"xoxe-", isToken, 10, false}, // Slack
+	{"xoxp-", isToken, 10, false}, {"xoxr-", isToken, 10, false}, {"xoxs-", isToken, 10, false},
+	{"xapp-", isToken, 10, false}, {"hooks.slack.com/services/", isPathToken, 16, true},
+	{"sk-", isToken, 10, false},                                   // OpenAI, Anthropic
+	{"AIza", isToken, 30, false}, {"GOCSPX-", isToken, 20, false}, // Google
+	{"sk_live_", isAlnum, 10, false}, {"sk_test_", isAlnum, 10, false}, // Stripe
+	{"rk_live_", isAlnum, 10, false}, {"rk_test_", isAlnum, 10, false}, //
+	{"whsec_", isToken, 16, false},                              //
+	{"npm_", isAlnum, 30, false}, {"pypi-", isToken, 50, false}, // registries
+	{"hf_", isAlnum, 30, false}, {"hvs.", isToken, 20, false}, // Hugging Face, Vault
+	{"discord.com/api/webhooks/", isPathToken, 40, true}, // Discord
+	{"eyJ", isDotted, 20, false},                         // JSON web tokens
+}
+
+// shapesBy holds the shapes by their first byte.
+var shapesBy = func() (by [256][]shape) {
+	for _, x := range shapes {
+		by[x.start[0]] = append(by[x.start[0]], x)
+	}
+	return by
+}()
+
+func isCapital(c byte) bool   { return isUpper(c) || c >= '0' && c <= '9' }
+func isToken(c byte) bool     { return isAlnum(c) || c == '_' || c == '-' }
+func isPathToken(c byte) bool { return isToken(c) || c == '/' }
+func isDotted(c byte) bool    { return isToken(c) || c == '.' }
+
+// shaped finds secrets by their shape, where a word starts or a token of
+// another kind has just ended.
+func (f *finder) shaped() {
+	s := f.text
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == ':':
+			f.telegram(i)
+		case s[i] == '.':
+			f.discord(i)
+		case len(shapesBy[s[i]]) > 0 && startsWord(s, i):
+			f.shapeAt(i)
+		}
+	}
+}
+
+// startsWord reports whether a word starts at i; the letter of an escaped line
+// feed before it does not count.
+func startsWord(s string, i int) bool {
+	return i == 0 || !isAlnum(s[i-1]) && s[i-1] != '_' || i > 1 && isLineEscape(s[i-2:i])
+}
+
+func (f *finder) shapeAt(i int) {
+	s := f.text
+	for _, x := range shapesBy[s[i]] {
+		if !strings.HasPrefix(s[i:], x.start) {
+			continue
+		}
+		from, to := i, i+len(x.start)
+		end := to
+		for end < len(s) && x.rest(s[end]) {
+			end++
+		}
+		if end-to < x.min || !isGenuine(x, s[to:end]) {
+			continue
+		}
+		if x.shown {
+			from = to
+		}
+		if x.start == "eyJ" {
+			f.webToken(from, end)
+			continue
+		}
+		f.hide(from, end)
+	}
+}
+
+// isGenuine tells keys from words that only start like one.
+func isGenuine(x shape, rest string) bool {
+	switch x.start {
+	case "AKIA", "ASIA":
+		return len(rest) == x.min
+	case "sk-":
+		return !strings.Contains(rest, "-") && len(rest) >= 16 || strings.ContainsAny(rest, "0123456789")
+	}
+	return true
+}
+
+// webToken hides a JSON web token; of a long one its end, without which it
+// opens nothing.
+func (f *finder) webToken(from, to int) {
+	s := f.text
+	to = from + len(strings.TrimRight(s[from:to], "."))
+	if strings.Count(s[from:to], ".") < 2 || strings.HasPrefix(s[to:], redacted) {
+		return
+	}
+	f.hide(max(from, to-longest), to)
+}
+
+// telegram hides a bot's token, of which the colon stands at i.
+func (f *finder) telegram(i int) {
+	from := back(f.text, i, 13, isDigit)
+	to := run(f.text, i+1, isToken)
+	if n := i - from; n >= 6 && n <= 12 && to-i > 30 {
+		f.hide(from, to)
+	}
+}
+
+// discord hides a bot's token, of which the first of two dots stands at i.
+func (f *finder) discord(i int) {
+	from := back(f.text, i, 40, isToken)
+	second := run(f.text, i+1, isToken)
+	if second >= len(f.text) || f.text[second] != '.' {
+		return
+	}
+	to := run(f.text, second+1, isToken)
+	head, middle, tail := i-from, second-i-1, to-second-1
+	if head >= 23 && head <= 30 && middle >= 5 && middle <= 7 && tail >= 25 {
+		f.hide(from, to)
+	}
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// back returns where the run of such bytes starts that ends before i.
+func back(s string, i, most int, of func(byte) bool) int {
+	from := i
+	for from > 0 && i-from < most && of(s[from-1]) {
+		from--
+	}
+	return from
+}
+
+// run returns where the run of such bytes ends that starts at i; it does not
+// read on beyond what may be hidden.
+func run(s string, i int, of func(byte) bool) int {
+	end := i
+	for end < len(s) && end-i <= longest && of(s[end]) {
+		end++
+	}
+	return end
+}

@@ -1,0 +1,42 @@
+package display
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// urls hides the password of user:password@host.
+func (f *finder) urls() {
+	s := f.text
+	for at := strings.Index(s, "://"); at >= 0; {
+		from := at + len("://")
+		colon, end := f.authority(from)
+		if colon > 0 {
+			f.hide(colon+1, end)
+		}
+		next := strings.Index(s[from:], "://")
+		if next < 0 {
+			return
+		}
+		at = from + next
+	}
+}
+
+// authority returns where the password of a URL's authority starts, after its
+// colon, and where it ends; colon is 0 where it has none.
+func (f *finder) authority(from int) (colon, end int) {
+	s := f.text
+	for i := from; i < len(s) && i-from <= 2*longest; {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '@':
+			return colon, i
+		case r == ':' && colon == 0:
+			colon = i
+		case !isPlain(r) || r == utf8.RuneError || r == '/' || r == '#' || r == ',':
+			return 0, 0
+		}
+		i += size
+	}
+	return 0, 0
+}

@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// address judges one URL that is read.
+func (r *reader) address(s string) {
+	s = strings.TrimSpace(s)
+	r.found.add(networkRead)
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || strings.ContainsAny(s, "\\{}[]<>^`|\t\n\r") && !strings.Contains(s, "//[") {
+		r.found.add(oddAddress)
+		r.deskAddress(s)
+		return
+	}
+	switch strings.ToLower(u.Scheme) {
+	case "http", "https":
+	case "file":
+		r.read(pathWord(u.Path))
+		return
+	default:
+		r.found.add(sendsData)
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	switch {
+	case metadataHosts[host]:
+		r.found.add(metadataService)
+	case oddHost(host):
+		r.found.add(oddAddress)
+	}
+	r.deskAddress(s)
+}
+
+// deskAddress notes an address of the desk.
+func (r *reader) deskAddress(s string) {
+	s = strings.ToLower(s)
+	if d := &r.eng.desk; d.hasPort(s, true) || d.apiPath(s) {
+		r.found.add(touchesDesk)
+	}
+}
+
+// addressesIn judges the URLs that stand in free text.
+func (r *reader) addressesIn(text string) {
+	for w := range strings.FieldsSeq(text) {
+		if strings.Contains(w, "://") {
+			r.address(strings.Trim(w, `"'<>(),;`))
+		}
+	}
+	r.deskAddress(text)
+}
+
+// metadataHosts hand out a cloud machine's credentials.
+var metadataHosts = set("169.254.169.254 169.254.170.2 169.254.170.23 metadata.google.internal metadata metadata.goog 100.100.100.200 fd00:ec2::254 192.0.0.192 instance-data")
+
+// oddHost reports an address in a form that hides what it is, such as
+// 0x7f.1 or 2130706433, and link-local addresses.
+func oddHost(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.IsLinkLocalUnicast() || a.Is4In6()
+	}
+	if host == "" || strings.ContainsAny(host, "%:") {
+		return true
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if last == "" || last[0] >= '0' && last[0] <= '9' {
+		return true
+	}
+	for i := range len(host) {
+		if host[i] >= 0x80 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,244 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+)
+
+// gitLog are the options of git's commands that show history and contents.
+const gitLog = `oneline graph decorate decorate= no-decorate all branches branches= tags remotes stat stat= shortstat numstat name-only name-status summary
+	dirstat patch no-patch raw unified= format= pretty pretty= abbrev abbrev= abbrev-commit no-abbrev-commit date= relative-date since= until= after= before=
+	author= committer= grep= max-count= skip= reverse merges no-merges first-parent follow cached staged color color= no-color no-ext-diff no-textconv
+	diff-filter= find-renames find-renames= find-copies ignore-space-change ignore-all-space ignore-blank-lines ignore-space-at-eol word-diff word-diff= color-words
+	minimal patience histogram check full-index binary no-prefix quiet exit-code topo-order date-order left-right cherry-pick boundary no-renames
+	invert-grep regexp-ignore-case extended-regexp fixed-strings text merge-base compact-summary no-color-moved source`
+
+// gitReads are git's commands that only read, by their harmless options.
+var gitReads = map[string]*spec{
+	"status":        {flags: "sbvzunoal", kind: fileNames, long: longs("short branch porcelain porcelain= long verbose show-stash ahead-behind no-ahead-behind untracked-files untracked-files= ignored ignored= column no-column renames no-renames")},
+	"log":           {flags: "pusziEFMCwbtmRq", vals: "nSGLU", num: true, kind: contents, long: longs(gitLog)},
+	"diff":          {flags: "pusziMCwbtRqa", vals: "SGU", num: true, kind: contents, long: longs(gitLog)},
+	"show":          {flags: "pusziMCwbtmRqa", vals: "nSGU", num: true, kind: contents, long: longs(gitLog)},
+	"shortlog":      {flags: "nse", num: true, kind: contents, long: longs("numbered summary email all since= until= no-merges")},
+	"rev-list":      {flags: "n", vals: "n", num: true, kind: contents, long: longs("count all max-count= since= until= no-merges merges first-parent left-right reverse objects")},
+	"rev-parse":     {flags: "q", kind: plainText, long: longs("show-toplevel abbrev-ref abbrev-ref= short short= verify quiet is-inside-work-tree is-bare-repository git-dir git-common-dir show-prefix show-cdup symbolic-full-name all branches tags remotes absolute-git-dir show-superproject-working-tree")},
+	"ls-files":      {flags: "cdmoskuztv", vals: "x", kind: fileNames, long: longs("cached deleted modified others ignored stage unmerged exclude-standard full-name error-unmatch exclude= directory")},
+	"ls-tree":       {flags: "drtlz", kind: plainText, long: longs("name-only name-status long full-name full-tree")},
+	"blame":         {flags: "lstfnewMCp", vals: "L", kind: contents, long: longs("porcelain line-porcelain show-email show-name show-number date= color-lines")},
+	"describe":      {flags: "", kind: plainText, long: longs("tags all always dirty dirty= long abbrev= match= exact-match contains first-parent exclude= candidates=")},
+	"cat-file":      {flags: "tspe", kind: contents},
+	"name-rev":      {kind: plainText, long: longs("tags name-only always all")},
+	"merge-base":    {flags: "a", kind: plainText, long: longs("all is-ancestor octopus fork-point")},
+	"show-ref":      {flags: "dsq", kind: plainText, long: longs("heads tags head dereference hash verify quiet branches")},
+	"for-each-ref":  {kind: plainText, long: longs("count= sort= format= points-at= merged merged= no-merged contains contains=")},
+	"count-objects": {flags: "vH", kind: nothing, long: longs("verbose human-readable")},
+	"check-ignore":  {flags: "vnq", kind: fileNames, long: longs("verbose quiet non-matching")},
+	"version":       {kind: nothing},
+	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", num: true, kind: contents, skip: 1, long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
+}
+
+// gitAdds are git's commands that add to the local repository.
+var gitAdds = map[string]*spec{
+	"add":    {flags: "AunvNf", kind: fileNames, long: longs("all update dry-run verbose intent-to-add force ignore-errors")},
+	"commit": {flags: "asqvn", vals: "m", kind: fileNames, long: longs("all message= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
+	"init":   {flags: "q", vals: "b", kind: nothing, long: longs("quiet initial-branch=")},
+}
+
+// git judges a git command. git runs programs that its configuration names, so
+// only the repository of the workspace counts, and only plain options.
+func git(s *shell, _ string, args []word) {
+	i := s.gitGlobals(args)
+	if i >= len(args) {
+		s.found.add(readOnlyCommand)
+		return
+	}
+	verb, rest := args[i], args[i+1:]
+	if verb.kind != literal {
+		s.found.add(dynamicCommand)
+		return
+	}
+	if !s.place.atRoot() {
+		s.found.add(gitElsewhere)
+	}
+	if sp := gitReads[verb.text]; sp != nil {
+		s.gitSpec(sp, readOnlyCommand, rest)
+	} else if sp := gitAdds[verb.text]; sp != nil {
+		s.gitSpec(sp, localGit, rest)
+	} else if judge := gitRules[verb.text]; judge != nil {
+		judge(s, verb.text, rest)
+	} else {
+		s.found.add(unknownCommand)
+	}
+}
+
+// gitGlobals judges the options before git's verb and gives its place.
+func (s *shell) gitGlobals(args []word) int {
+	for i := 0; i < len(args); i++ {
+		switch w := args[i]; {
+		case w.is("--no-pager"), w.is("-P"), w.is("--no-optional-locks"), w.is("--literal-pathspecs"), w.is("--version"), w.is("--no-replace-objects"):
+		case w.is("-C") && i+1 < len(args):
+			i++
+			if d := args[i]; d.kind != literal || s.place.root == "" || !s.rootItself(d) {
+				s.found.add(gitElsewhere)
+			}
+		case w.kind != literal || !strings.HasPrefix(w.text, "-"):
+			return i
+		default:
+			s.found.add(unknownOption)
+			if w.is("-c") || w.is("--git-dir") || w.is("--work-tree") || w.is("--exec-path") || w.is("--namespace") || w.is("--config-env") {
+				i++
+			}
+		}
+	}
+	return len(args)
+}
+
+// rootItself reports a word that is the workspace.
+func (s *shell) rootItself(w word) bool {
+	ok := true
+	s.place.resolve(w, func(d string, open bool) { ok = ok && !open && d == s.place.root })
+	return ok
+}
+
+// gitSpec judges a git command by its spec. What names a file after a colon
+// (HEAD:.env) is read as well.
+func (s *shell) gitSpec(sp *spec, c code, args []word) {
+	s.found.add(c)
+	judged := *sp
+	judged.code = c
+	judged.judge(s, "git", args)
+	if sp.kind != contents {
+		return
+	}
+	for _, w := range args {
+		if w.kind == literal && strings.ContainsAny(w.text, "*?[") {
+			s.read(word{text: w.text, kind: pattern}) // git matches it even where the shell does not
+		}
+		if strings.HasPrefix(w.text, ":(") {
+			s.found.add(mayReadSecret)
+		}
+		if _, file, ok := strings.Cut(w.text, ":"); ok {
+			s.read(word{text: file, kind: w.kind})
+			s.read(word{text: file[strings.LastIndexByte(file, ':')+1:], kind: w.kind})
+		}
+	}
+}
+
+var gitRules = map[string]rule{
+	"branch": gitNames("arvlq", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column"),
+	"tag":    gitNames("ln", "list contains contains= merged no-merged sort= format= points-at= column no-column"),
+	"remote": gitRemote, "fetch": gitFetch, "push": gitPushes, "reset": gitReset, "clean": gitClean,
+	"checkout": gitAsk(gitDiscards), "restore": gitAsk(gitDiscards), "switch": gitAsk(gitDiscards), "rm": gitAsk(deletesFile), "mv": gitAsk(unknownCommand),
+	"stash": gitStash, "reflog": gitHistory, "gc": gitHistory, "prune": gitAsk(gitDestroys), "filter-branch": gitAsk(gitDestroys),
+	"filter-repo": gitAsk(gitDestroys), "update-ref": gitHistory, "rebase": gitAsk(gitDiscards), "send-email": gitAsk(messageSend), "worktree": gitHistory,
+}
+
+func gitAsk(c code) rule { return func(s *shell, _ string, _ []word) { s.found.add(c) } }
+
+// gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
+func gitNames(flags, long string) rule {
+	sp := spec{flags: flags, long: longs(long), num: true}
+	return func(s *shell, verb string, args []word) {
+		lists, names := len(args) == 0, 0
+		c := s.scanner(&sp, args)
+		for t, ok := c.next(); ok; t, ok = c.next() {
+			switch {
+			case t.option == "":
+				names++
+			case t.option != "q" && t.option != "v":
+				lists = true
+			}
+		}
+		for _, w := range args {
+			if w.is("-D") || w.is("-d") || w.is("--delete") {
+				s.found.add(gitDiscards)
+			}
+		}
+		if lists || names == 0 {
+			s.found.add(readOnlyCommand)
+		} else {
+			s.found.add(localGit)
+		}
+	}
+}
+
+func gitRemote(s *shell, _ string, args []word) {
+	if len(args) == 0 || len(args) == 1 && (args[0].is("-v") || args[0].is("--verbose")) || len(args) == 2 && args[0].is("get-url") && plainName.MatchString(args[1].text) {
+		s.found.add(readOnlyCommand)
+		return
+	}
+	s.found.add(unknownCommand)
+}
+
+// plainName is the name of a remote or a branch, and never an address: git has
+// addresses that run commands.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+func gitFetch(s *shell, _ string, args []word) {
+	s.found.add(networkRead)
+	c := s.scanner(&spec{flags: "pqvt", long: longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.option == "" && (t.word.kind != literal || !plainName.MatchString(t.word.text)) {
+			s.found.add(unknownOption)
+		}
+	}
+}
+
+// gitPushes judges push: with force, a deletion or a "+" it overwrites what
+// others have.
+func gitPushes(s *shell, _ string, args []word) {
+	s.found.add(gitPush)
+	for _, w := range args {
+		t := w.text
+		short := len(t) > 1 && t[0] == '-' && t[1] != '-'
+		switch {
+		case short && strings.ContainsAny(t, "fd"), strings.HasPrefix(t, "--for"), strings.HasPrefix(t, "--mi"), strings.HasPrefix(t, "--de"), strings.HasPrefix(t, "--prun"),
+			strings.HasPrefix(t, "+"), strings.HasPrefix(t, ":"):
+			s.found.add(gitForcePush)
+		case w.kind != literal:
+			s.found.add(dynamicArgument)
+		}
+	}
+}
+
+func gitReset(s *shell, _ string, args []word) {
+	s.found.add(gitDiscards)
+	for _, w := range args {
+		if strings.HasPrefix(w.text, "--h") || strings.HasPrefix(w.text, "--me") || strings.HasPrefix(w.text, "--k") {
+			s.found.add(gitDestroys)
+		}
+	}
+}
+
+func gitClean(s *shell, _ string, args []word) {
+	s.found.add(gitDiscards)
+	dry := false
+	for _, w := range args {
+		dry = dry || w.is("--dry-run") || len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.Contains(w.text, "n")
+	}
+	if !dry {
+		s.found.add(gitDestroys)
+	}
+}
+
+func gitStash(s *shell, _ string, args []word) {
+	switch {
+	case len(args) > 0 && args[0].is("list") && len(args) == 1:
+		s.found.add(readOnlyCommand)
+	case len(args) > 0 && (args[0].is("drop") || args[0].is("clear")):
+		s.found.add(gitDestroys)
+	default:
+		s.found.add(gitDiscards)
+	}
+}
+
+// gitHistory judges commands that can throw history away with some words.
+func gitHistory(s *shell, verb string, args []word) {
+	s.found.add(unknownCommand)
+	for _, w := range args {
+		switch {
+		case w.is("expire"), w.is("delete"), w.is("-d"), w.is("--delete"), w.is("-f"), w.is("--force"), strings.HasPrefix(w.text, "--prune"), w.is("remove") && verb == "worktree":
+			s.found.add(gitDestroys)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package policy
+
+import "strings"
+
+// networkTools talk to other machines.
+func networkTools(m map[string]rule) {
+	m["curl"], m["wget"] = curl, wget
+	m["gofmt"] = gofmt
+	for n := range strings.FieldsSeq("http https xh aria2c axel fetch lynx w3m links elinks nc ncat netcat socat openssl") {
+		m[n] = func(s *shell, _ string, _ []word) {
+			s.fetches = true
+			s.found.add(sendsData)
+		}
+	}
+	for n := range strings.FieldsSeq("ping dig host nslookup traceroute whois") {
+		m[n] = (&spec{flags: "46nqv", vals: "ciWwts", kind: plainText, code: networkRead, long: longs("short")}).judge
+	}
+}
+
+var curlSpec = spec{
+	flags: "sSfLiIvgk46#GnNq0", vals: "mAeHXowdFTubcxK",
+	long: longs(`silent show-error fail fail-with-body location include head verbose globoff insecure compressed max-time= connect-timeout= retry= retry-delay=
+		retry-all-errors user-agent= referer= header= request= output= write-out= url= http1.1 http2 http3 ipv4 ipv6 no-progress-meter progress-bar get no-buffer tlsv1.2 tlsv1.3 max-redirs=
+		data= data-raw= data-binary= data-urlencode= json= form= upload-file= user= cookie= cookie-jar= proxy= config=`),
+}
+
+// curl reads with GET to its output; whatever sends or saves asks.
+func curl(s *shell, _ string, args []word) {
+	if s.version(args) {
+		return
+	}
+	s.fetches = true
+	s.found.add(networkRead)
+	c := s.scanner(&curlSpec, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.word.kind == computed {
+			s.found.add(dynamicArgument)
+		}
+		switch t.option {
+		case "", "url":
+			s.address(t.word.text)
+		case "X", "request":
+			if !t.word.is("GET") && !t.word.is("HEAD") {
+				s.found.add(sendsData)
+			}
+		case "d", "F", "T", "data", "data-raw", "data-binary", "data-urlencode", "json", "form", "upload-file":
+			s.found.add(sendsData)
+			s.read(word{text: strings.TrimPrefix(t.word.text, "@"), kind: t.word.kind})
+		case "o", "output":
+			s.saves(t.word)
+		case "H", "header", "w", "write-out":
+			if strings.HasPrefix(t.word.text, "@") || strings.Contains(t.word.text, "%output") {
+				s.found.add(unknownOption)
+			}
+		case "u", "user", "b", "c", "cookie", "cookie-jar", "x", "proxy", "K", "config":
+			s.found.add(unknownOption)
+		}
+	}
+}
+
+// saves judges a file that a download goes to.
+func (s *shell) saves(w word) {
+	if w.is("-") || w.is("/dev/null") {
+		return
+	}
+	s.found.add(savesDownload)
+	s.write(w)
+}
+
+// wget saves what it fetches, unless it is told to print it.
+func wget(s *shell, _ string, args []word) {
+	if s.version(args) {
+		return
+	}
+	s.fetches = true
+	s.found.add(networkRead)
+	printed := false
+	c := s.scanner(&spec{flags: "qSv46", vals: "OTtU", long: longs("quiet spider output-document= timeout= tries= user-agent= server-response no-verbose")}, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch t.option {
+		case "":
+			if t.word.kind == computed {
+				s.found.add(dynamicArgument)
+			}
+			s.address(t.word.text)
+		case "O", "output-document":
+			printed = true
+			s.saves(t.word)
+		case "spider":
+			printed = true
+		}
+	}
+	if !printed {
+		s.found.add(savesDownload)
+	}
+}
+
+// gofmt prints, or with -w rewrites, Go files.
+func gofmt(s *shell, _ string, args []word) {
+	s.found.add(readOnlyCommand)
+	c := s.scanner(&spec{flags: "ldsew"}, args)
+	changes := false
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		changes = changes || t.option == "w"
+	}
+	for _, w := range args {
+		switch {
+		case w.mayBeOption():
+		case changes:
+			s.write(w)
+		default:
+			s.read(w)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package policy
+
+import "strings"
+
+// readers are the commands that only read, described by their options.
+func readers(m map[string]rule) {
+	all := func(kind operand, names string) {
+		for n := range strings.FieldsSeq(names) {
+			m[n] = (&spec{all: true, kind: kind, code: readOnlyCommand}).judge
+		}
+	}
+	all(plainText, `echo true false : pwd whoami id groups uname arch nproc uptime free tty logname sleep basename dirname seq expr
+		type which whereis sync who w factor`)
+	all(fileNames, "ls dir vdir stat readlink realpath df du pathchk")
+	all(contents, "cat head tail wc cut tr nl tac rev fold expand unexpand paste comm join od hexdump strings cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
+
+	one := func(name string, sp spec) {
+		sp.code = readOnlyCommand
+		m[name] = sp.judge
+	}
+	one("sort", spec{flags: "nrufhVsbdgMzciR", vals: "kt", kind: contents,
+		long: longs("numeric-sort reverse unique ignore-case human-numeric-sort version-sort stable key= field-separator= check zero-terminated random-sort general-numeric-sort month-sort")})
+	one("uniq", spec{flags: "cduiz", vals: "fsw", kind: contents, most: 1, long: longs("count repeated unique ignore-case skip-fields= skip-chars= check-chars= zero-terminated")})
+	one("base64", spec{flags: "dDi", vals: "wb", kind: contents, long: longs("decode ignore-garbage wrap=")})
+	one("diff", spec{flags: "uqiwbBEZyNacestT", vals: "UCIWL", kind: contents,
+		long: longs("unified unified= context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side new-file text report-identical-files minimal color color= width= label= suppress-common-lines strip-trailing-cr")})
+	one("file", spec{flags: "bihLkNnprv0", kind: fileNames, long: longs("brief mime mime-type mime-encoding dereference no-dereference keep-going")})
+	one("tree", spec{flags: "adfhpsugDCntrUFQNixqlJ", vals: "LIP", kind: fileNames, long: longs("dirsfirst noreport gitignore prune du si filelimit= charset= inodes device matchdirs ignore-case filesfirst sort=")})
+	one("hostname", spec{flags: "fsIiAd", kind: nothing, long: longs("fqdn short all-ip-addresses ip-address all-fqdns domain")})
+	one("cal", spec{flags: "13jmsy", kind: plainText})
+	one("lscpu", spec{flags: "aebcJpxy", kind: nothing, long: longs("json all")})
+	one("lsblk", spec{flags: "abdfimnprtJSPl", vals: "oI", kind: fileNames, long: longs("json all bytes fs output=")})
+	one("getconf", spec{flags: "a", kind: plainText})
+	one("locale", spec{flags: "amck", kind: plainText})
+	one("numfmt", spec{kind: plainText, long: longs("to= from= suffix= format= field= padding= header")})
+	one("jobs", spec{flags: "lprs", kind: plainText})
+	m["ps"] = ps
+	m["date"] = date
+	m["find"] = find
+	m["command"] = commandBuiltin
+	versions(m)
+}
+
+// versions lets programs that are otherwise asked for tell their version.
+func versions(m map[string]rule) {
+	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc java javac cmake rustup tsc eslint prettier jest vite webpack protoc ffmpeg pdflatex pandoc") {
+		m[n] = func(s *shell, _ string, args []word) {
+			if !s.version(args) {
+				s.found.add(unknownCommand)
+			}
+		}
+	}
+}
+
+// version reports a command that only asks a program for its version.
+func (s *shell) version(args []word) bool {
+	if len(args) != 1 || args[0].kind != literal {
+		return false
+	}
+	switch args[0].text {
+	case "--version", "-V", "-version":
+		s.found.add(readOnlyCommand)
+		return true
+	}
+	return false
+}
+
+// ps lists processes. Its old options are letters without a dash; an "e" among
+// them shows the environment of every process.
+func ps(s *shell, _ string, args []word) {
+	sp := spec{flags: "AeafFlLHjMTNdwxu", vals: "opCtUGgsq", kind: nothing, code: readOnlyCommand,
+		long: longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
+	if len(args) > 0 && args[0].kind == literal && args[0].text != "" && strings.Trim(args[0].text, "auxwfljvmh") == "" {
+		args = args[1:]
+	}
+	sp.judge(s, "ps", args)
+}
+
+// date tells the time; with an operand that is no format it sets it.
+func date(s *shell, _ string, args []word) {
+	s.found.add(readOnlyCommand)
+	c := s.scanner(&spec{flags: "uRIjn", vals: "drvz", long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.option == "" && !strings.HasPrefix(t.word.text, "+") {
+			s.found.add(unknownOption)
+		}
+	}
+}
+
+// commandBuiltin looks a name up, or runs it past functions.
+func commandBuiltin(s *shell, _ string, args []word) {
+	c := s.scanner(&spec{flags: "vVp", posix: true}, args)
+	looks := false
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch t.option {
+		case "v", "V":
+			looks = true
+		case "p":
+			s.found.add(unknownOption)
+		case "":
+			if !looks {
+				s.inner(c.rest())
+				return
+			}
+		}
+	}
+	s.found.add(readOnlyCommand)
+}
+
+// findTests are what find looks at, and whether it takes a value.
+var findTests = map[string]bool{
+	"-name": true, "-iname": true, "-path": true, "-ipath": true, "-wholename": true, "-type": true, "-xtype": true, "-size": true,
+	"-mtime": true, "-mmin": true, "-atime": true, "-amin": true, "-ctime": true, "-cmin": true, "-newer": true, "-newermt": true,
+	"-maxdepth": true, "-mindepth": true, "-perm": true, "-user": true, "-group": true, "-uid": true, "-gid": true, "-regex": true,
+	"-iregex": true, "-regextype": true, "-links": true, "-inum": true, "-samefile": true, "-printf": true, "-lname": true, "-fstype": true,
+	"-not": false, "!": false, "-o": false, "-or": false, "-a": false, "-and": false, "(": false, ")": false, ",": false,
+	"-print": false, "-print0": false, "-empty": false, "-prune": false, "-ls": false, "-L": false, "-H": false, "-P": false, "-E": false,
+	"-xdev": false, "-mount": false, "-follow": false, "-depth": false, "-d": false, "-daystart": false, "-executable": false,
+	"-readable": false, "-writable": false, "-nouser": false, "-nogroup": false, "-quit": false, "-true": false, "-false": false, "-noleaf": false,
+}
+
+// find judges what it does to what it finds: -exec and its kin run a command,
+// -delete deletes.
+func find(s *shell, _ string, args []word) {
+	s.found.add(readOnlyCommand)
+	local, tests := s.localDir(word{text: "."}), false
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		takes, known := findTests[w.text]
+		switch {
+		case w.kind != literal && w.mayBeOption():
+			s.found.add(dynamicArgument)
+			local = false
+		case known:
+			tests = true
+			if takes {
+				i++
+			}
+		case w.is("-exec"), w.is("-execdir"), w.is("-ok"), w.is("-okdir"):
+			tests = true
+			end := i + 1
+			for end < len(args) && !args[end].is(";") && !args[end].is("+") {
+				end++
+			}
+			s.inner(braces(args[i+1:min(end, len(args))], "{}"))
+			i = end
+		case w.is("-delete"):
+			tests = true
+			s.found.add(deletesFile)
+			if !local {
+				s.found.add(recursiveDelete)
+			}
+		case tests || w.text != "" && w.text[0] == '-':
+			s.found.add(unknownOption)
+		default:
+			s.name(w)
+			local = local && s.localDir(w)
+		}
+	}
+}
+
+// localDir reports whether a word is the workspace or a directory in it.
+func (s *shell) localDir(w word) bool {
+	if s.place.root == "" || w.kind != literal || climbs(w.text) {
+		return false
+	}
+	ok := true
+	s.place.resolve(w, func(file string, open bool) { ok = ok && !open && (file == s.place.root || s.place.inside(file)) })
+	return ok
+}
+
+// braces gives the words with a placeholder made computed: something else will
+// stand there when they run.
+func braces(args []word, mark string) []word {
+	out := append([]word{}, args...)
+	for i, w := range out {
+		if at := strings.Index(w.text, mark); at >= 0 && mark != "" {
+			out[i] = word{text: w.text[:at], kind: computed}
+		}
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package policy
+
+import "strings"
+
+// runners are interpreters, build tools and package managers: they run code
+// that policy does not see, whatever their options say.
+func runners(m map[string]rule) {
+	for n := range strings.FieldsSeq(`python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 node nodejs deno bun
+		perl perl5 ruby irb php lua luajit tclsh wish expect osascript Rscript R julia pwsh powershell groovy scala erl elixir iex ghci guile sbcl swift`) {
+		m[n] = interpreter
+	}
+	asks(m, interpreterCode, "cmd wscript cscript mshta ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave")
+	tools := func(c code, names string) {
+		for n := range strings.FieldsSeq(names) {
+			m[n] = func(s *shell, _ string, args []word) {
+				if !s.version(args) {
+					s.found.add(c)
+				}
+			}
+		}
+	}
+	tools(runsWorkspaceCode, `make gmake cmake ninja just rake task npm npx pnpm pnpx yarn bunx tsx ts-node cargo mvn gradle ant sbt bazel buck pytest tox nox unittest
+		jest vitest mocha playwright cypress rspec phpunit ctest dotnet mix rebar3 stack cabal invoke poe hatch pdm poetry uv uvx pipenv bundle composer pre-commit
+		husky nx turbo lerna gulp grunt act air`)
+	tools(installsPackages, `pip pip3 pipx gem apt apt-get aptitude dpkg yum dnf rpm zypper pacman yay apk brew port snap flatpak nix nix-env nix-shell conda mamba
+		choco winget scoop easy_install cpan luarocks opam rustup asdf mise nvm sdk`)
+	for _, n := range [...]string{"npm", "pnpm", "yarn", "cargo", "gem"} {
+		first := m[n]
+		m[n] = func(s *shell, name string, args []word) {
+			first(s, name, args)
+			s.verbs(args, dropsData, "unpublish yank")
+			s.verbs(args, installsPackages, "install i add ci publish update remove uninstall")
+		}
+	}
+}
+
+// interpreter judges a program that runs code of its own language.
+func interpreter(s *shell, _ string, args []word) {
+	if s.version(args) || len(args) == 1 && args[0].is("-v") {
+		s.found.add(readOnlyCommand)
+		return
+	}
+	s.runs = true
+	file := false
+	for _, w := range args {
+		file = file || !w.mayBeOption() && w.text != "-"
+		switch w.text {
+		case "-c", "-e", "-E", "-p", "-r", "-m", "--eval", "--print", "-ne", "-pe", "-i", "-Command", "-EncodedCommand", "-enc", "eval":
+			s.found.add(interpreterCode)
+			return
+		}
+		if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' && strings.ContainsAny(w.text[1:3], "cerE") || w.mayBeOption() && strings.HasPrefix(w.text, "--eval") {
+			s.found.add(interpreterCode)
+			return
+		}
+	}
+	if file {
+		s.found.add(runsScript)
+	} else {
+		s.found.add(interpreterInput)
+	}
+}
+
+// goSpecs are the go commands that run no code of the workspace.
+var goSpecs = map[string]*spec{
+	"version": {flags: "", kind: fileNames, code: readOnlyCommand},
+	"env":     {kind: plainText, code: readOnlyCommand, long: longs("json")},
+	"doc":     {kind: plainText, code: readOnlyCommand, long: longs("all u src short c cmd")},
+	"list":    {kind: plainText, code: localBuild, long: longs("m json json= f= e deps test find compiled export_ versions u")},
+	"build":   {kind: plainText, code: localBuild, long: longs("o= v race trimpath tags= a n x p= mod= buildvcs buildvcs=")},
+	"vet":     {kind: plainText, code: localBuild, long: longs("v tags= json n x")},
+	"fmt":     {kind: plainText, code: workspaceWrite, long: longs("n x")},
+}
+
+// golang judges the go command. Its options have one dash or two.
+func golang(s *shell, _ string, args []word) {
+	if len(args) == 0 {
+		s.found.add(readOnlyCommand)
+		return
+	}
+	sp := goSpecs[args[0].text]
+	if sp == nil || args[0].kind != literal {
+		s.found.add(runsWorkspaceCode)
+		return
+	}
+	verb := args[0].text
+	words := make([]word, 0, len(args))
+	for _, w := range args[1:] {
+		if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' || w.is("-"+strings.TrimPrefix(w.text, "-")) && len(w.text) == 2 && w.text != "--" {
+			w.text = "-" + w.text
+		}
+		words = append(words, w)
+	}
+	s.found.add(sp.code)
+	c := s.scanner(sp, words)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option == "o":
+			s.write(t.word)
+		case t.option == "" && (climbs(t.word.text) || strings.Contains(t.word.text, "@")) && verb != "env":
+			s.found.add(unknownOption)
+		}
+	}
+	if sp.code != readOnlyCommand && (s.place.root == "" || !s.localDir(word{text: "."})) {
+		s.found.add(writesOutside)
+	}
+}

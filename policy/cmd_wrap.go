@@ -1,0 +1,240 @@
+package policy
+
+import "strings"
+
+// wrapper describes a command that runs another one and adds nothing to it.
+type wrapper struct {
+	spec spec
+	skip int  // operands before the command
+	code code // what the wrapper is by itself
+}
+
+// wrappers are commands that run other commands. The wrapper is never what is
+// trusted: the command inside decides.
+func wrappers(m map[string]rule) {
+	one := func(names string, w wrapper) {
+		w.spec.posix = true
+		for n := range strings.FieldsSeq(names) {
+			m[n] = w.judge
+		}
+	}
+	one("nohup setsid builtin unbuffer chronic busybox toybox", wrapper{spec: spec{flags: "w"}})
+	one("nice", wrapper{spec: spec{vals: "n", num: true, long: longs("adjustment=")}})
+	one("ionice", wrapper{spec: spec{flags: "t", vals: "cn"}})
+	one("time", wrapper{spec: spec{flags: "pv", long: longs("portability verbose")}})
+	one("timeout gtimeout", wrapper{skip: 1, spec: spec{flags: "v", vals: "sk", long: longs("signal= kill-after= foreground preserve-status verbose")}})
+	one("stdbuf", wrapper{spec: spec{vals: "ioe", long: longs("input= output= error=")}})
+	one("taskset", wrapper{skip: 1})
+	one("caffeinate", wrapper{spec: spec{flags: "dimsu", vals: "tw"}})
+	one("exec", wrapper{spec: spec{flags: "cl", vals: "a"}})
+	one("sudo", wrapper{code: runsAsRoot, spec: spec{flags: "EHnSkKbiPsA", vals: "ugpCTrthUD",
+		long: longs("preserve-env preserve-env= non-interactive stdin user= group= login shell set-home reset-timestamp")}})
+	one("doas", wrapper{code: runsAsRoot, spec: spec{flags: "nsL", vals: "uC"}})
+	m["env"], m["xargs"], m["flock"], m["printenv"] = env, xargs, flock, printenv
+	for _, n := range [...]string{"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "csh", "tcsh", "rbash"} {
+		m[n] = shellCommand
+	}
+	asks(m, runsAsRoot, "su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec")
+	asks(m, remoteCommand, "ssh rsh mosh sshpass autossh scp sftp rsync rclone ftp lftp telnet ansible ansible-playbook salt fab pssh")
+	asks(m, unknownCommand, "script watch parallel strace ltrace gdb lldb valgrind entr at batch firejail proot bwrap fakeroot")
+}
+
+// asks makes commands findings of their own. What stands in their words is
+// looked at by hunt.
+func asks(m map[string]rule, c code, names string) {
+	for n := range strings.FieldsSeq(names) {
+		m[n] = func(s *shell, _ string, _ []word) { s.found.add(c) }
+	}
+}
+
+func (w *wrapper) judge(s *shell, _ string, args []word) {
+	if w.code != 0 {
+		s.found.add(w.code)
+	}
+	c := s.scanner(&w.spec, args)
+	skip := w.skip
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.option != "" {
+			continue
+		}
+		if skip > 0 {
+			c.ended = false
+			skip--
+			continue
+		}
+		s.inner(c.rest())
+		return
+	}
+	s.found.add(readOnlyCommand)
+	if w.skip > 0 || w.code != 0 {
+		s.found.add(unknownOption)
+	}
+}
+
+// env runs a command with other variables; without one it shows all of them.
+func env(s *shell, _ string, args []word) {
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		name, _, assigns := strings.Cut(w.text, "=")
+		switch {
+		case w.is("-"), w.is("-i"), w.is("--ignore-environment"):
+		case w.is("-u") && i+1 < len(args):
+			i++
+		case w.is("--"):
+		case w.text != "" && w.text[0] == '-' || w.mayBeOption() && !assigns:
+			s.found.add(unknownOption)
+		case assigns && name != "":
+			s.set(name, true)
+		default:
+			s.inner(args[i:])
+			return
+		}
+	}
+	s.found.add(readsEnvironment)
+}
+
+// printenv shows variables of the environment.
+func printenv(s *shell, _ string, args []word) {
+	s.found.add(readOnlyCommand)
+	if len(args) == 0 {
+		s.found.add(readsEnvironment)
+	}
+	for _, w := range args {
+		if w.kind != literal || !quietVariables[w.text] {
+			s.found.add(readsEnvironment)
+		}
+	}
+}
+
+// xargs runs a command with words from its input.
+func xargs(s *shell, _ string, args []word) {
+	c := s.scanner(&spec{flags: "0rtx", vals: "nPLIdEsa", posix: true,
+		long: longs("null no-run-if-empty verbose max-args= max-procs= max-lines= replace= delimiter= max-chars= arg-file= exit")}, args)
+	mark := ""
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch t.option {
+		case "I", "replace":
+			mark = either(t.word.text, "{}")
+		case "a", "arg-file":
+			s.read(t.word)
+		case "":
+			s.inner(append(braces(c.rest(), mark), word{kind: computed, split: mark == ""}))
+			return
+		}
+	}
+	s.found.add(readOnlyCommand)
+}
+
+// flock runs a command while it holds a lock file.
+func flock(s *shell, _ string, args []word) {
+	c := s.scanner(&spec{flags: "nxseuo", vals: "wEc", posix: true, long: longs("nonblock exclusive shared timeout= wait= conflict-exit-code= command=")}, args)
+	locked := false
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option == "c" || t.option == "command":
+			s.script(t.word)
+			return
+		case t.option != "":
+		case !locked:
+			locked, c.ended = true, false
+			s.write(t.word)
+		default:
+			s.inner(c.rest())
+			return
+		}
+	}
+	s.found.add(unknownOption)
+}
+
+// shellCommand judges a shell: the script after -c is read like the line it
+// stands in; a file or the input is not.
+func shellCommand(s *shell, name string, args []word) {
+	if name == "fish" || name == "csh" || name == "tcsh" {
+		s.found.add(unusualShell)
+	}
+	if s.version(args) {
+		return
+	}
+	c := s.scanner(&spec{flags: "celiuxvnfaEpo", posix: true, long: longs("login norc noprofile posix")}, args)
+	script := false
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option == "c":
+			script = true
+		case t.option == "o", t.option == "s":
+			s.found.add(unknownOption)
+		case t.option != "":
+		case script:
+			s.script(t.word)
+			return
+		default:
+			s.found.add(runsScript)
+			s.runs = true
+			return
+		}
+	}
+	s.found.add(interpreterInput)
+	s.runs = true
+}
+
+// script judges a word that is itself a shell line.
+func (s *shell) script(w word) {
+	if w.kind == literal {
+		s.line(w.text)
+		return
+	}
+	s.found.add(evaluatesText)
+	s.runs = true
+}
+
+// builtins are the words of the shell itself.
+func builtins(m map[string]rule) {
+	m["eval"] = func(s *shell, _ string, args []word) {
+		var text []string
+		s.found.add(evaluatesText)
+		for _, w := range args {
+			s.runs = s.runs || w.kind != literal
+			text = append(text, w.text)
+		}
+		s.line(strings.Join(text, " "))
+	}
+	for _, n := range [...]string{"source", "."} {
+		m[n] = func(s *shell, _ string, args []word) {
+			s.found.add(runsScript)
+			s.runs = true
+			for _, w := range args {
+				s.read(w)
+			}
+		}
+	}
+	m["set"] = func(s *shell, _ string, args []word) {
+		s.found.add(readOnlyCommand)
+		for _, w := range args {
+			if w.kind != literal || !w.is("pipefail") && (len(w.text) < 2 || strings.Trim(w.text[1:], "euxo") != "" || w.text[0] != '-' && w.text[0] != '+') {
+				s.found.add(unknownOption)
+			}
+		}
+		if len(args) == 0 {
+			s.found.add(readsEnvironment)
+		}
+	}
+	m["read"] = func(s *shell, _ string, args []word) {
+		s.found.add(readOnlyCommand)
+		c := s.scanner(&spec{flags: "rs", vals: "dnpt"}, args)
+		for t, ok := c.next(); ok; t, ok = c.next() {
+			if t.option == "" && (t.word.kind != literal || !ownVariable(t.word.text)) {
+				s.found.add(setsEnvironment)
+			}
+		}
+	}
+	for _, n := range [...]string{"exit", "return", "break", "continue", "shift", "wait"} {
+		m[n] = func(s *shell, _ string, args []word) {
+			s.found.add(readOnlyCommand)
+			for _, w := range args {
+				if w.kind != literal || !digits(strings.TrimPrefix(w.text, "%")) {
+					s.found.add(dynamicArgument)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"strings"
+
+	"approvalbot/core"
+)
+
+// rule judges one simple command. args are the words after its name.
+type rule func(s *shell, name string, args []word)
+
+// commands is every program and builtin that policy has something to say about.
+// Whatever is not here asks. It is made once per engine.
+func commands() map[string]rule {
+	m := map[string]rule{}
+	for _, add := range [...]func(map[string]rule){readers, textTools, writers, wrappers, runners, networkTools, builtins, destroyers, remotes} {
+		add(m)
+	}
+	m["git"], m["go"], m["rm"], m["unlink"] = git, golang, rm, rm
+	return m
+}
+
+// simple judges one simple command, the name and its words as they will run.
+func (s *shell) simple(all []word) {
+	before := s.found
+	s.found = findings{}
+	s.judge(all)
+	s.touches(all)
+	if !s.hunting && s.found.class() == core.R3 {
+		s.hunt(all[1:])
+	}
+	s.found = s.found.or(before)
+}
+
+// judge looks a command up and lets its rule judge it.
+func (s *shell) judge(all []word) {
+	if s.commands++; s.commands > maxCommands {
+		s.found.add(tooComplex)
+		return
+	}
+	name := all[0]
+	base := s.program(name)
+	switch {
+	case s.eng.desk.isProgram(base):
+		s.deskProgram(all[1:])
+	case name.kind != literal || name.text == "":
+		s.found.add(dynamicCommand)
+		s.runs = true
+	default:
+		if judge := s.eng.commands[base]; judge != nil {
+			judge(s, base, all[1:])
+		} else {
+			s.found.add(unknownCommand)
+		}
+	}
+}
+
+// program gives the name by which a program is looked up. A path outside the
+// system's directories, a different letter case (which some file systems do not
+// tell apart) and an ending are findings, but do not hide what is known to be
+// worse.
+func (s *shell) program(w word) string {
+	name := w.text
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		if dir := name[:i]; !programDirs[dir] {
+			s.found.add(programByPath)
+		}
+		name = name[i+1:]
+	}
+	if lower := strings.ToLower(name); lower != name || strings.HasSuffix(lower, ".exe") {
+		s.found.add(unknownCommand)
+		name = strings.TrimSuffix(lower, ".exe")
+	}
+	if w.tilde {
+		s.found.add(programByPath)
+	}
+	return name
+}
+
+var programDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bin": true, "/sbin": true, "/usr/sbin": true, "/usr/local/sbin": true, "/opt/homebrew/bin": true}
+
+// inner judges a command that another one runs, with words that simple has
+// looked at.
+func (s *shell) inner(all []word) {
+	if len(all) == 0 {
+		s.found.add(unknownOption)
+		return
+	}
+	if s.depth++; s.depth > maxDepth {
+		s.found.add(nestedTooDeep)
+	} else {
+		s.judge(all)
+	}
+	s.depth--
+}
+
+// maxHunt bounds how many words of a command are taken for commands, and how
+// many words such a command has.
+const maxHunt = 64
+
+// hunt looks for destructive commands in the words of one that asks anyway:
+// behind wrappers that policy does not know, and in words that are themselves
+// shell lines. It only ever adds what is R4.
+func (s *shell) hunt(args []word) {
+	outside, place, fetches, runs := s.found, s.place, s.fetches, s.runs
+	s.hunting = true
+	s.found = findings{}
+	for i, w := range args[:min(len(args), maxHunt)] {
+		if w.kind == computed || w.text == "" {
+			continue
+		}
+		if w.text[0] != '-' {
+			s.inner(args[i:min(len(args), i+maxHunt)])
+		}
+		if strings.ContainsAny(w.text, " \t\n;&|`") {
+			s.line(w.text)
+			if _, value, ok := strings.Cut(w.text, "="); ok {
+				s.line(strings.TrimLeft(value, "!"))
+			}
+		}
+	}
+	if s.found.any(opaque) {
+		for _, w := range args {
+			s.scan(w.text)
+		}
+	}
+	s.hunting = false
+	s.place, s.fetches, s.runs = place, fetches, runs
+	s.found = s.found.and(ofClass[core.R4]).or(outside)
+}
+
+// afterEquals gives the value of a word like --option=value.
+func afterEquals(text string) string {
+	if strings.HasPrefix(text, "-") {
+		if _, v, ok := strings.Cut(text, "="); ok {
+			return v
+		}
+	}
+	return text
+}
+
+// touches looks for the desk in a command: its files in any word, and for a
+// command that is more than local, its programs and its port.
+func (s *shell) touches(all []word) {
+	d := &s.eng.desk
+	class := s.found.class()
+	for i, w := range all {
+		s.deskPath(w)
+		if v := afterEquals(w.text); v != w.text {
+			s.deskPath(word{text: v, kind: w.kind})
+		} else if _, v, ok := strings.Cut(w.text, "="); ok || strings.HasPrefix(w.text, "@") {
+			s.deskPath(word{text: strings.TrimPrefix(either(v, w.text), "@"), kind: w.kind})
+		}
+		if class >= core.R2 && (d.hasPort(w.text, false) || d.apiPath(w.text)) ||
+			class >= core.R3 && (i > 0 && d.names(w.text) || d.mentions(w.text)) {
+			s.found.add(touchesDesk)
+		}
+	}
+}
+
+// deskProgram judges a call of the desk's own program. An agent may ask through
+// it; everything else it can do is the operator's.
+func (s *shell) deskProgram(args []word) {
+	verb := ""
+	if len(args) > 0 && args[0].kind == literal {
+		verb = args[0].text
+	}
+	switch verb {
+	case "--version", "version", "--help", "help":
+		s.found.add(readOnlyCommand)
+	case "request", "wait", "evaluate", "run", "hook":
+		s.found.add(asksTheDesk)
+	default:
+		s.found.add(touchesDesk)
+		return
+	}
+	for i, w := range args[1:] {
+		if verb == "run" && w.is("--") {
+			s.inner(args[i+2:])
+			return
+		}
+		for _, o := range [...]string{"--token", "--server", "--config"} {
+			if strings.HasPrefix(w.text, o) {
+				s.found.add(touchesDesk)
+			}
+		}
+		if w.kind == computed {
+			s.found.add(dynamicArgument)
+		}
+	}
+}

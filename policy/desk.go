@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"path"
+	"strings"
+)
+
+// desk recognises the approval desk itself in calls: its files, its programs
+// and its port. All of it is kept in lower case, since letter case does not
+// count on every file system and never in host names.
+type desk struct {
+	files    []string
+	bases    []string // of files
+	programs []string
+	port     string
+}
+
+func newDesk(p Protected) desk {
+	d := desk{port: strings.TrimLeft(p.Port[strings.LastIndexByte(p.Port, ':')+1:], "0")}
+	for _, f := range p.Files {
+		f = strings.ToLower(f)
+		d.files, d.bases = append(d.files, f), append(d.bases, path.Base(f))
+	}
+	for _, name := range p.Programs {
+		d.programs = append(d.programs, strings.ToLower(name))
+	}
+	return d
+}
+
+// sidecars are what SQLite writes beside a database.
+var sidecars = [...]string{"", "-wal", "-shm", "-journal"}
+
+// isFile reports whether the clean path, or glob, is one of the desk's files.
+func (d *desk) isFile(file string, glob bool) bool {
+	file = strings.ToLower(file)
+	for _, own := range d.files {
+		if glob && matchesPath(file, own) {
+			return true
+		}
+		if rest, ok := strings.CutPrefix(file, own); ok && contains(sidecars[:], rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// maybeFile reports whether the end of a path is the name of one of the desk's
+// files, or leaves that open.
+func (d *desk) maybeFile(file string) bool {
+	base := file[strings.LastIndexByte(file, '/')+1:]
+	if base == "" || base == "." || base == ".." {
+		return len(d.bases) > 0
+	}
+	for _, own := range d.bases {
+		if len(base) >= len(own) && strings.EqualFold(base[:len(own)], own) {
+			return true
+		}
+	}
+	return false
+}
+
+// below reports whether one of the desk's files lies under the directory.
+func (d *desk) below(dir string) bool {
+	dir = strings.TrimSuffix(strings.ToLower(dir), "/")
+	for _, own := range d.files {
+		if strings.HasPrefix(own, dir) && len(own) > len(dir) && own[len(dir)] == '/' {
+			return true
+		}
+	}
+	return false
+}
+
+// inText reports whether free text names the desk: one of its files with its
+// path, its port after a host, or one of its programs as a word.
+func (d *desk) inText(text string) bool {
+	text = strings.ToLower(text)
+	return d.mentions(text) || d.names(text) || d.hasPort(text, true) || d.apiPath(text)
+}
+
+// mentions reports whether text contains the path of one of the desk's files.
+func (d *desk) mentions(text string) bool {
+	for _, own := range d.files {
+		if len(text) >= len(own) && strings.Contains(strings.ToLower(text), own) {
+			return true
+		}
+	}
+	return false
+}
+
+// apiPath reports the paths of the desk's API, at whatever host.
+func (d *desk) apiPath(text string) bool {
+	return strings.Contains(text, "/v1/approvals") || strings.Contains(text, "/v1/gateway") || strings.Contains(text, "/v1/policy/reload")
+}
+
+// hasPort reports whether the port stands in the text as a number of its own,
+// or, with afterHost, behind a colon.
+func (d *desk) hasPort(text string, afterHost bool) bool {
+	if d.port == "" {
+		return false
+	}
+	for i := 0; ; {
+		at := strings.Index(text[i:], d.port)
+		if at < 0 {
+			return false
+		}
+		start, end := i+at, i+at+len(d.port)
+		i = end
+		for start > 0 && text[start-1] == '0' {
+			start--
+		}
+		before := start == 0 && !afterHost || start > 0 && (text[start-1] == ':' || !afterHost && !wordByte(text[start-1]))
+		if before && (end == len(text) || text[end] < '0' || text[end] > '9') {
+			return true
+		}
+	}
+}
+
+// names reports whether a word of a command names one of the desk's programs,
+// as a whole or as a component of a path.
+func (d *desk) names(text string) bool {
+	for _, p := range d.programs {
+		if len(text) >= len(p) && hasWord(strings.ToLower(text), p) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWord reports whether w stands in the lower-case text between bytes that do
+// not belong to words.
+func hasWord(text, w string) bool {
+	for i := 0; ; {
+		at := strings.Index(text[i:], w)
+		if at < 0 {
+			return false
+		}
+		start, end := i+at, i+at+len(w)
+		if (start == 0 || !wordByte(text[start-1])) && (end == len(text) || !wordByte(text[end])) {
+			return true
+		}
+		i = start + 1
+	}
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}
+
+// matchesPath reports whether a glob matches a path, component by component.
+func matchesPath(glob, file string) bool {
+	if strings.Contains(glob, "**") {
+		return true
+	}
+	g, f := strings.Split(glob, "/"), strings.Split(file, "/")
+	if len(g) != len(f) {
+		return false
+	}
+	for i := range g {
+		if !matches(g[i], f[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// setting reports a variable that configures one of the desk's programs.
+func (d *desk) setting(name string) bool {
+	name = strings.ToLower(name)
+	for _, p := range d.programs {
+		if rest, ok := strings.CutPrefix(name, strings.ReplaceAll(p, "-", "_")); ok && strings.HasPrefix(rest, "_") {
+			return true
+		}
+	}
+	return false
+}
+
+// isProgram reports one of the desk's programs by its base name.
+func (d *desk) isProgram(base string) bool {
+	base = strings.TrimSuffix(strings.ToLower(base), ".exe")
+	return base != "" && contains(d.programs, base)
+}

@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"strings"
+
+	"approvalbot/core"
+)
+
+// assessExec reads a call that runs a command: as a shell line, or as the words
+// of one program, which no shell sees.
+func (e *Engine) assessExec(j *judging) {
+	x, ok := e.execOf(j)
+	s := e.shell(e.place(&j.call, x.Workdir, x.Host))
+	if !ok {
+		s.found.add(malformedCall)
+	}
+	for name := range x.Env {
+		s.set(name, true)
+	}
+	text := ""
+	if x.Command != nil {
+		text = *x.Command
+		s.line(text)
+	}
+	if len(x.Argv) > 0 {
+		words := strings.Join(x.Argv, " ")
+		s.argv(x.Argv, len(words))
+		text += words
+	}
+	found := s.finish(text)
+	j.found = j.found.or(found)
+}
+
+// argv judges a program with its words exactly as they are.
+func (s *shell) argv(args []string, size int) {
+	if size > maxLine {
+		s.found.add(commandTooLong)
+		return
+	}
+	words := make([]word, len(args))
+	for i, a := range args {
+		words[i] = word{text: a}
+	}
+	s.simple(words)
+}
+
+// execOf reads the params of tool exec, or of a tool of another runtime that
+// runs commands.
+func (e *Engine) execOf(j *judging) (core.Exec, bool) {
+	if j.call.ToolName != "exec" {
+		return e.execLike(j)
+	}
+	x, bad := core.ParseExec(j.call.Params)
+	j.exec = execWords{x.Security, x.Ask}
+	if len(bad) > 0 {
+		if list, ok := e.fields(j.call.Params); ok {
+			x = gather(list, &j.found)
+		}
+	}
+	return x, len(bad) == 0
+}
+
+// execLike reads such params without a fixed form. What is not known to be
+// harmless beside the command may change how it runs.
+func (e *Engine) execLike(j *judging) (core.Exec, bool) {
+	list, ok := e.fields(j.call.Params)
+	if !ok {
+		return core.Exec{}, false
+	}
+	x := gather(list, &j.found)
+	return x, (x.Command == nil) != (x.Argv == nil)
+}
+
+// quietKeys are members beside a command that do not change what it does.
+var quietKeys = set(`description explanation title timeout timeoutms timeoutseconds runinbackground isbackground background justification yieldtimems
+	maxoutputtokens blocking reason name toolcallid`)
+
+// gather collects a command and where it runs. Of several commands all count.
+func gather(list []field, found *findings) (x core.Exec) {
+	var lines []string
+	for _, f := range list {
+		switch {
+		case f.key == "command" || f.key == "cmd" || f.key == "script" || f.key == "argv" || f.key == "args":
+			switch {
+			case !f.str:
+				found.add(malformedCall)
+			case f.top:
+				lines = append(lines, f.text)
+			default:
+				x.Argv = append(x.Argv, f.text)
+			}
+		case f.str && (f.key == "workdir" || f.key == "cwd" || f.key == "dirpath" || f.key == "directory" || f.key == "workingdirectory"):
+			if x.Workdir != "" && x.Workdir != f.text {
+				found.add(unknownParameters)
+			}
+			x.Workdir = f.text
+		case quietKeys[f.key]:
+		default:
+			found.add(unknownParameters)
+		}
+	}
+	if len(lines) > 0 {
+		line := strings.Join(lines, "\n")
+		x.Command = &line
+	}
+	return x
+}

@@ -1,0 +1,212 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// expansion judges what expanding a part of a word runs and reads.
+func (s *shell) expansion(p syntax.WordPart) {
+	switch p := p.(type) {
+	case *syntax.ParamExp:
+		s.param(p)
+	case *syntax.CmdSubst:
+		if p.TempFile || p.ReplyVar {
+			s.found.add(unusualShell)
+		}
+		s.stmts(p.Stmts)
+	case *syntax.ArithmExp:
+		s.arithm(p.X)
+	default:
+		s.odd(p)
+	}
+}
+
+// odd marks syntax that can run hidden commands or that shells read
+// differently, and still judges the commands that can be seen in it.
+func (s *shell) odd(n syntax.Node) {
+	s.found.add(unusualShell)
+	s.inside(n)
+}
+
+// inside judges every command that stands anywhere in the node.
+func (s *shell) inside(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if st, ok := n.(*syntax.Stmt); ok {
+			s.stmt(st)
+			return false
+		}
+		return true
+	})
+}
+
+// param judges a parameter expansion. The forms that evaluate text (indirection,
+// prompt expansion, arithmetic in a subscript or a slice, assignment) are odd.
+func (s *shell) param(p *syntax.ParamExp) {
+	if p.Param == nil || p.Flags != nil || p.Excl || p.Width || p.IsSet || p.Split != 0 || p.GlobSubst != 0 || p.RcExpand != 0 ||
+		p.NestedParam != nil || p.Slice != nil || len(p.Modifiers) > 0 || p.Names != 0 || p.Index != nil && !plainIndex(p.Index) {
+		s.odd(p)
+		return
+	}
+	s.variable(p.Param.Value)
+	if p.Repl != nil {
+		s.words(p.Repl.Orig, p.Repl.With)
+	}
+	if p.Exp != nil {
+		switch p.Exp.Op {
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+			syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
+			syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
+			s.words(p.Exp.Word)
+		default:
+			s.odd(p)
+		}
+	}
+}
+
+// words reads words of which only the commands inside matter.
+func (s *shell) words(list ...*syntax.Word) {
+	for _, w := range list {
+		if w != nil {
+			s.word(w)
+		}
+	}
+}
+
+// plainIndex reports a subscript that evaluates nothing.
+func plainIndex(x syntax.ArithmExpr) bool {
+	w, ok := x.(*syntax.Word)
+	if !ok {
+		return false
+	}
+	l := w.Lit()
+	return l == "@" || l == "*" || digits(l)
+}
+
+// arithm judges arithmetic. A variable in it may hold text that runs commands
+// when it is evaluated, so only numbers are plain.
+func (s *shell) arithm(x syntax.ArithmExpr) {
+	switch x := x.(type) {
+	case *syntax.BinaryArithm:
+		s.arithm(x.X)
+		s.arithm(x.Y)
+	case *syntax.UnaryArithm:
+		s.arithm(x.X)
+	case *syntax.ParenArithm:
+		s.arithm(x.X)
+	case *syntax.Word:
+		if !digits(x.Lit()) {
+			s.odd(x)
+		}
+	case nil:
+	default:
+		s.odd(x)
+	}
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// variable judges reading a variable. The ones of the environment may hold
+// secrets, unless their name is known or looks like a script's own.
+func (s *shell) variable(name string) {
+	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || digits(name) || quietVariables[name] {
+		return
+	}
+	if !ownVariable(name) {
+		s.found.add(readsEnvironment)
+		return
+	}
+	for _, w := range [...]string{"token", "secret", "passw", "cred", "apikey", "api_key"} {
+		if strings.Contains(name, w) {
+			s.found.add(readsEnvironment)
+		}
+	}
+}
+
+// quietVariables are variables of the environment that hold no secrets.
+var quietVariables = set(`HOME PWD OLDPWD USER LOGNAME SHELL PATH LANG LC_ALL LC_CTYPE LANGUAGE TERM TERM_PROGRAM COLORTERM HOSTNAME HOSTTYPE
+	OSTYPE MACHTYPE UID EUID GROUPS PPID RANDOM SECONDS LINENO COLUMNS LINES TMPDIR TMP TEMP EDITOR PAGER VISUAL IFS REPLY BASH_VERSION
+	ZSH_VERSION SHLVL DISPLAY TZ CI GOPATH GOROOT GOBIN GOOS GOARCH GOCACHE GOMODCACHE JAVA_HOME NODE_ENV VIRTUAL_ENV CONDA_PREFIX
+	XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_RUNTIME_DIR MANPATH CDPATH DEBIAN_FRONTEND`)
+
+// shellVariables are lower-case names that mean something to a shell.
+var shellVariables = set(`path fpath cdpath manpath mailpath module_path fignore psvar prompt options aliases galiases saliases functions
+	dis_aliases dis_functions commands builtins parameters history historywords nameddirs userdirs usergroups watch argv status term
+	zsh_eval_context signals precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zsh_directory_name_functions`)
+
+// ownVariable reports a name that scripts give to their own variables and that
+// neither shells nor programs obey.
+func ownVariable(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' && i > 0 || c == '_' && i > 0) {
+			return false
+		}
+	}
+	return name != "" && !shellVariables[name] && !strings.HasSuffix(name, "_proxy") &&
+		!strings.HasPrefix(name, "npm_config") && !strings.HasPrefix(name, "pip_") && !strings.HasPrefix(name, "git_")
+}
+
+// harmlessSettings are variables that may be set for a program.
+var harmlessSettings = set(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES CI
+	GOOS GOARCH CGO_ENABLED NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`)
+
+// assign judges one assignment. exported says that programs will see it.
+func (s *shell) assign(a *syntax.Assign, exported bool) {
+	if a.Name == nil || a.Naked && a.Value != nil {
+		s.found.add(setsEnvironment)
+	}
+	if a.Name != nil {
+		s.set(a.Name.Value, exported)
+	}
+	if a.Index != nil && !plainIndex(a.Index) {
+		s.odd(a.Index)
+	}
+	s.words(a.Value)
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil && !plainIndex(e.Index) {
+				s.odd(e.Index)
+			}
+			s.words(e.Value)
+		}
+	}
+}
+
+// set judges setting a variable of that name.
+func (s *shell) set(name string, exported bool) {
+	switch {
+	case harmlessSettings[name], !exported && ownVariable(name):
+	case s.eng.desk.setting(name):
+		s.found.add(touchesDesk)
+	case dangerousSetting(name):
+		s.found.add(dangerousEnvironment)
+	default:
+		s.found.add(setsEnvironment)
+	}
+}
+
+// dangerousSetting reports a variable that decides which code programs run or
+// whom they talk to.
+func dangerousSetting(name string) bool {
+	upper := strings.ToUpper(name)
+	switch upper {
+	case "PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "CDPATH", "FPATH", "SHELL",
+		"EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "HOME", "TMPDIR", "GOFLAGS", "GOPROXY", "GOROOT",
+		"CC", "CXX", "LD", "MAKEFLAGS", "RUSTC_WRAPPER", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "KUBECONFIG", "ZDOTDIR":
+		return true
+	}
+	for _, p := range [...]string{"LD_", "DYLD_", "GIT_", "NODE_", "NPM_CONFIG_", "PYTHON", "PERL", "RUBY", "BUNDLE_", "PHP", "LUA_", "BASH_FUNC_", "SSH_", "AWS_", "DOCKER_", "CARGO_"} {
+		if strings.HasPrefix(upper, p) {
+			return true
+		}
+	}
+	return strings.HasSuffix(upper, "_PROXY")
+}

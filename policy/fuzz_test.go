@@ -1,0 +1,154 @@
+package policy
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"approvalbot/core"
+)
+
+// FuzzShell: whatever the line is, judging it ends, its class is R3 at least
+// where the parser refuses it, and nothing is allowed at R2 or above.
+func FuzzShell(f *testing.F) {
+	for _, rows := range [][]row{destructiveLines, lines("", "ls", "a; b", "$(x)", "cat <<E\nx\nE", "((", "f(){ x; }", "[[ a ]]", "echo ${x:-y}", "a=(b)", "case x in a) b;; esac", "ls # x", "{a,b}", "\x00", "find . -exec x {} \\;")} {
+		for _, r := range rows {
+			f.Add(r.input)
+		}
+	}
+	e := engine(f)
+	f.Fuzz(func(t *testing.T, line string) {
+		if !utf8.ValidString(line) || line == "" {
+			return
+		}
+		j := judge(e, lineCall(t, line))
+		if e.parse(line) == nil {
+			require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3)
+		}
+		require.Equal(t, j.Outcome == core.OutcomeAllow, j.Assessment.RiskClass <= core.R1)
+		require.NotEmpty(t, j.Assessment.ReasonCodes)
+		again := judge(e, lineCall(t, line+"\nrm -rf /"))
+		require.GreaterOrEqual(t, again.Assessment.RiskClass, j.Assessment.RiskClass, "a longer line is never less")
+	})
+}
+
+// FuzzParams: whatever the params are, judging them ends and fails closed.
+func FuzzParams(f *testing.F) {
+	for _, p := range []string{`{"path":"x"}`, `{"command":"ls"}`, `[]`, `{`, `{"a":{"b":["c"]}}`, `{"argv":["ls"]}`, `null`, `{"input":"*** Add File: x"}`} {
+		f.Add("read", []byte(p))
+		f.Add("exec", []byte(p))
+		f.Add("bash", []byte(p))
+		f.Add("apply_patch", []byte(p))
+		f.Add("mcp__x", []byte(p))
+	}
+	e := engine(f)
+	f.Fuzz(func(t *testing.T, tool string, p []byte) {
+		j := judge(e, core.Call{ToolName: tool, Params: p, AgentID: "main"})
+		require.NotZero(t, j.Outcome)
+		if !json.Valid(p) && j.Outcome == core.OutcomeAllow {
+			require.Equal(t, quietTool, toolOf(tool).kind)
+		}
+	})
+}
+
+// wellFormed generates lines that a shell reads to their end.
+func wellFormed() *rapid.Generator[string] {
+	simple := rapid.SampledFrom([]string{"ls -la", "cat x.go", "echo \"hi there\"", "git status", "frobnicate x", "rm x", "cat .env", "curl https://x.org", "x=1", "echo $(ls)", "test -f x", "python3 -c 'print(1)'", "echo hi > x", "$x y", "sudo ls", "find . -name x", "! ls", "mkfs /dev/sda", "env A=b ls", "cd src", "f() { ls; }", "ls # note"})
+	return rapid.Custom(func(t *rapid.T) string {
+		line := simple.Draw(t, "first")
+		for range rapid.IntRange(0, 4).Draw(t, "n") {
+			next := simple.Draw(t, "next")
+			switch rapid.IntRange(0, 6).Draw(t, "how") {
+			case 0:
+				line += "\n" + next
+			case 1:
+				line = "( " + line + "\n)\n" + next
+			case 2:
+				line = "if " + line + "\nthen " + next + "\nfi"
+			case 3:
+				line = "for i in a b; do " + line + "\ndone; " + next
+			case 4:
+				line = "{ " + line + "\n} | " + next
+			case 5:
+				line = next + " && " + line
+			case 6:
+				line = "bash -c '" + strings.ReplaceAll(line, "'", "'\\''") + "'; " + next
+			}
+		}
+		return line
+	})
+}
+
+func TestAddingADestructiveCommandIsAlwaysR4(t *testing.T) {
+	e := engine(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		line := wellFormed().Draw(rt, "line")
+		for _, more := range []string{"; rm -rf /", "\nrm -rf /", " && rm -rf /", " | rm -rf /", " & rm -rf /"} {
+			if got := judge(e, lineCall(t, line+more)).Assessment; got.RiskClass != core.R4 {
+				rt.Fatalf("%q is %v %v", line+more, got.RiskClass, got.ReasonCodes)
+			}
+		}
+	})
+}
+
+func TestMoreIsNeverLess(t *testing.T) {
+	e := engine(t)
+	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	rapid.Check(t, func(rt *rapid.T) {
+		a, b := wellFormed().Draw(rt, "a"), wellFormed().Draw(rt, "b")
+		if strings.Contains(a, "cd src") { // what b means depends on where it stands
+			return
+		}
+		if got, want := class(a+"\n"+b), max(class(a), class(b)); got < want {
+			rt.Fatalf("%q then %q: %v < %v", a, b, got, want)
+		}
+	})
+}
+
+func TestWrappingNeverLowersTheClass(t *testing.T) {
+	e := engine(t)
+	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	inner := []string{"frobnicate", "rm -rf /", "rm x", "cat .env", "git push -f", "python3 -c 1", "mkfs x", "approvalbot decide X", "curl -d x https://x.org", "chmod -R 777 /", "terraform destroy", "kill -9 -1"}
+	rapid.Check(t, func(rt *rapid.T) {
+		in := rapid.SampledFrom(inner).Draw(rt, "inner")
+		line := in
+		for range rapid.IntRange(1, 12).Draw(rt, "depth") {
+			line = rapid.SampledFrom(wrap).Draw(rt, "wrap") + line
+		}
+		if got := class(line); got < core.R3 || got < class(in) {
+			rt.Fatalf("%q is %v, %q alone is %v", line, got, in, class(in))
+		}
+	})
+}
+
+func TestArgvAndLineAgree(t *testing.T) {
+	e := engine(t)
+	for _, line := range []string{"ls -la", "cat .env", "rm -rf /", "git push -f", "sudo ls", "env A=b ls", "find . -name x", "curl https://x.org", "approvalbot decide X", "frobnicate", "touch x", "go test ./...", "timeout 5 ls", "kubectl delete x", "cp a b", "sort -o x y", "date -s x", "git -c a=b log"} {
+		a := judge(e, lineCall(t, line)).Assessment
+		b := judge(e, callOf(t, "exec", map[string]any{"argv": strings.Fields(line)})).Assessment
+		require.Equal(t, a, b, line)
+		c := judge(e, callOf(t, "exec", map[string]any{"argv": []string{"sh", "-c", line}})).Assessment
+		require.Equal(t, a.RiskClass, c.RiskClass, line)
+	}
+}
+
+func TestBombsAreRefusedQuickly(t *testing.T) {
+	e := engine(t)
+	for _, s := range []string{"(", "{ ", "$(", "`", "if ", "while ", "! ", "time ", "a|", "a&&", "a;", "<<a ", "${a:-", "$((", "((", "[[ (", "a=(", "f() ", "\"$(", "a <(", "${a[", "((a?", "env ", "sudo ", "sh -c ", "x ", "'a b' ", "*", "{a,", "\\\n", "eval ", "find -exec "} {
+		for _, n := range []int{maxLine / len(s), 4 * maxLine / len(s), 700} {
+			line := strings.Repeat(s, n)
+			j := judge(e, lineCall(t, line))
+			require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%q x %d", s, n)
+		}
+	}
+	j := judge(e, lineCall(t, "echo "+strings.Repeat("a", maxLine)))
+	require.Contains(t, j.Assessment.ReasonCodes, "command-too-long")
+	require.Equal(t, core.R3, j.Assessment.RiskClass)
+	require.Equal(t, core.R4, judge(e, lineCall(t, "rm -rf / "+strings.Repeat("a", maxLine))).Assessment.RiskClass)
+	require.Equal(t, core.R4, judge(e, lineCall(t, strings.Repeat("(", 500)+"mkfs")).Assessment.RiskClass)
+	require.Contains(t, judge(e, lineCall(t, strings.Repeat("frob; ", 600))).Assessment.ReasonCodes, "too-complex")
+}

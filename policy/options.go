@@ -1,0 +1,187 @@
+package policy
+
+import "strings"
+
+// operand says what the words of a command that are not options mean to it.
+type operand uint8
+
+const (
+	plainText operand = iota // nothing
+	fileNames                // files whose names or facts are told
+	contents                 // files whose contents are told
+	writes                   // files that are written
+	nothing                  // there must be none
+)
+
+// spec describes a command by the options that do no harm.
+type spec struct {
+	flags string          // short options without a value
+	vals  string          // short options with a value
+	long  map[string]bool // long options; true: takes a value
+	all   bool            // no option does harm
+	num   bool            // -20
+	posix bool            // options end at the first operand
+	kind  operand
+	skip  int  // leading operands that are text
+	most  int  // how many operands there may be, if not 0
+	code  code // what the command is, when nothing worse is found
+}
+
+// longs makes a spec's long options: "name" stands alone, "name=" takes a value.
+func longs(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		name, takes := strings.CutSuffix(w, "=")
+		m[name] = takes
+	}
+	return m
+}
+
+// token is one option or operand of a command.
+type token struct {
+	option string // its name without dashes; empty for an operand
+	word   word   // the operand, or the option's value
+	value  bool   // word is set
+}
+
+// scanner goes through the words of a command. Options that are not in the
+// spec become findings, and so do words that could turn out to be options.
+type scanner struct {
+	s     *shell
+	spec  *spec
+	args  []word
+	i     int    // next word
+	short string // rest of a cluster of short options
+	ended bool   // no more options
+}
+
+func (s *shell) scanner(sp *spec, args []word) scanner { return scanner{s: s, spec: sp, args: args} }
+
+// next gives the next token; ok is false at the end.
+func (c *scanner) next() (t token, ok bool) {
+	if c.short != "" {
+		return c.cluster(), true
+	}
+	for c.i < len(c.args) {
+		w := c.args[c.i]
+		c.i++
+		switch {
+		case c.ended:
+			return token{word: w, value: true}, true
+		case w.is("--"):
+			c.ended = true
+		case !w.mayBeOption():
+			return c.operand(w), true
+		case w.kind != literal && !w.namedOption():
+			if !c.spec.all {
+				c.s.found.add(dynamicArgument)
+			}
+			return c.operand(w), true
+		case strings.HasPrefix(w.text, "--"):
+			return c.long(w), true
+		default:
+			c.short = w.text[1:]
+			return c.cluster(), true
+		}
+	}
+	return token{}, false
+}
+
+// namedOption reports a long option of which only the value is computed.
+func (w word) namedOption() bool {
+	return w.kind == computed && !w.split && strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "=")
+}
+
+func (c *scanner) operand(w word) token {
+	c.ended = c.ended || c.spec.posix
+	return token{word: w, value: true}
+}
+
+// rest gives the words from the operand that next gave last.
+func (c *scanner) rest() []word { return c.args[c.i-1:] }
+
+func (c *scanner) unknown() {
+	if !c.spec.all {
+		c.s.found.add(unknownOption)
+	}
+}
+
+func (c *scanner) long(w word) token {
+	name, v, has := strings.Cut(w.text[2:], "=")
+	takes, known := c.spec.long[name]
+	if !known {
+		c.unknown()
+	}
+	t := token{option: name}
+	if has {
+		t.word, t.value = word{text: v, kind: w.kind, split: w.split}, true
+	} else if takes && c.i < len(c.args) {
+		t.word, t.value = c.args[c.i], true
+		c.i++
+	}
+	return t
+}
+
+// cluster takes one short option off c.short.
+func (c *scanner) cluster() token {
+	o := c.short[:1]
+	c.short = c.short[1:]
+	switch {
+	case strings.Contains(c.spec.flags, o):
+	case strings.Contains(c.spec.vals, o):
+		t := token{option: o, value: true}
+		if c.short != "" {
+			t.word = word{text: c.short}
+			c.short = ""
+		} else if c.i < len(c.args) {
+			t.word = c.args[c.i]
+			c.i++
+		} else {
+			t.value = false
+		}
+		return t
+	case c.spec.num && digits(o):
+	default:
+		c.unknown()
+		if c.spec.all { // its rest may be a value
+			t := token{option: o, word: word{text: c.short}, value: c.short != ""}
+			c.short = ""
+			return t
+		}
+	}
+	return token{option: o}
+}
+
+// judge is the rule of a command that its spec describes completely.
+func (sp *spec) judge(s *shell, _ string, args []word) {
+	s.found.add(sp.code)
+	c := s.scanner(sp, args)
+	operands := 0
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option != "":
+			if t.value && sp.all && sp.kind == contents {
+				s.read(t.word)
+			}
+			continue
+		case operands >= sp.skip:
+			s.operand(sp.kind, t.word)
+		}
+		operands++
+	}
+	if sp.kind == nothing && operands > 0 || sp.most > 0 && operands > sp.most {
+		s.found.add(unknownOption)
+	}
+}
+
+// operand judges one operand of a kind.
+func (s *shell) operand(kind operand, w word) {
+	switch kind {
+	case fileNames:
+		s.name(w)
+	case contents:
+		s.read(w)
+	case writes:
+		s.write(w)
+	}
+}

@@ -1,0 +1,196 @@
+package policy
+
+import (
+	"path"
+	"strings"
+	"unicode"
+)
+
+// reader judges paths and addresses, wherever a call names them.
+type reader struct {
+	eng   *Engine
+	found *findings
+	place place
+}
+
+// pathWord makes a word of a tool's param. Agents write paths in several ways;
+// whatever could be a path to a runtime is one here.
+func pathWord(s string) word {
+	s = strings.TrimPrefix(s, "file://")
+	s = strings.TrimPrefix(s, "@")
+	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || r == '\\' }) >= 0 {
+		s = strings.Map(func(r rune) rune {
+			switch {
+			case r == '\\':
+				return '/'
+			case unicode.Is(unicode.Cf, r):
+				return -1
+			}
+			return r
+		}, s)
+	}
+	w := word{text: s, tilde: strings.HasPrefix(s, "~")}
+	if strings.ContainsAny(s, "$%") || windowsPath(s) {
+		w.kind = computed
+	}
+	return w
+}
+
+// name judges a path whose name or facts are told, not its contents.
+func (r *reader) name(w word) { r.deskPath(w) }
+
+// read judges a path whose contents are told.
+func (r *reader) read(w word) {
+	if w.text == "-" || w.text == "" && w.kind == literal {
+		return
+	}
+	r.deskPath(w)
+	switch {
+	case w.kind == computed:
+		r.found.add(mayReadSecret)
+	case w.kind == pattern && !r.found.has(mayReadSecret) && hitsSecret(w.text):
+		r.found.add(mayReadSecret)
+	}
+	r.place.resolve(w, func(file string, open bool) {
+		switch {
+		case secretPath(file):
+			r.found.add(readsSecret)
+		case kernelSecret(file), !open && !r.place.inside(file) && hidden(file):
+			r.found.add(mayReadSecret)
+		}
+	})
+}
+
+// search judges a directory whose files are all read.
+func (r *reader) search(w word) {
+	r.read(w)
+	r.place.resolve(w, func(file string, open bool) {
+		if !open && file != r.place.root && !r.place.inside(file) {
+			r.found.add(mayReadSecret)
+		}
+	})
+}
+
+// write judges a path that is created, changed or overwritten.
+func (r *reader) write(w word) {
+	r.deskPath(w)
+	if w.kind != literal {
+		r.found.add(dynamicPath)
+	}
+	if climbs(w.text) {
+		r.found.add(pathClimbs)
+	}
+	r.place.resolve(w, func(file string, open bool) {
+		if sink(file) {
+			return
+		}
+		c := r.written1(file, open)
+		r.found.add(c)
+	})
+}
+
+// written1 finds the worst that writing one file means.
+func (r *reader) written1(file string, open bool) code {
+	lower := strings.ToLower(file)
+	inside := r.place.inside(file)
+	switch {
+	case under(lower, "/dev/tcp"), under(lower, "/dev/udp"):
+		return sendsData
+	case under(lower, "/dev"), under(lower, "/proc"), under(lower, "/sys"):
+		return writesDevice
+	case accessPath(lower):
+		return writesAccess
+	case !inside && systemPath(file):
+		return writesSystem
+	case secretPath(lower):
+		return writesSecret
+	case startupPath(strings.TrimPrefix(lower, strings.ToLower(r.place.root))):
+		return writesStartup
+	case inside:
+		return workspaceWrite
+	case open || r.place.root == "":
+		return noWorkspace
+	}
+	return writesOutside
+}
+
+// remove judges a path that is deleted or moved away.
+func (r *reader) remove(w word) {
+	r.write(w)
+	r.deskTree(w)
+}
+
+// local reports whether the word names files inside the workspace and nothing
+// else.
+func (r *reader) local(w word) bool {
+	if w.kind == computed || climbs(w.text) || r.place.root == "" {
+		return false
+	}
+	local := true
+	r.place.resolve(w, func(file string, open bool) { local = local && !open && r.place.inside(file) })
+	return local
+}
+
+// deskPath notes a path that is one of the desk's own files.
+func (r *reader) deskPath(w word) {
+	d := &r.eng.desk
+	if w.text == "" || w.kind == literal && !d.maybeFile(w.text) {
+		return
+	}
+	r.place.resolve(w, func(file string, open bool) {
+		switch {
+		case d.isFile(file, w.kind == pattern):
+			r.found.add(touchesDesk)
+		case open && d.maybeFile(file):
+			r.found.add(mayReadSecret)
+		}
+	})
+}
+
+// deskTree notes a path that has one of the desk's own files below it.
+func (r *reader) deskTree(w word) {
+	r.place.resolve(w, func(file string, open bool) {
+		if !open && r.eng.desk.below(file) {
+			r.found.add(touchesDesk)
+		}
+	})
+}
+
+func under(file, dir string) bool {
+	return strings.HasPrefix(file, dir) && (len(file) == len(dir) || file[len(dir)] == '/')
+}
+
+// climbs reports a ".." in a path. A symbolic link before it would make the
+// path mean something else than it says.
+func climbs(text string) bool {
+	return strings.Contains(text, "..") &&
+		(text == ".." || strings.HasPrefix(text, "../") || strings.HasSuffix(text, "/..") || strings.Contains(text, "/../"))
+}
+
+// sink reports the files that take output and keep nothing.
+func sink(file string) bool {
+	switch file {
+	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty":
+		return true
+	}
+	return path.Dir(file) == "/dev/fd"
+}
+
+// hidden reports a path with a component that starts with a dot.
+func hidden(file string) bool { return strings.Contains(file, "/.") }
+
+// kernelSecret reports what must not be read below /proc and /dev: the memory
+// and environment of processes, and raw devices.
+func kernelSecret(file string) bool {
+	if under(file, "/dev") {
+		return !sink(file) && file != "/dev/stdin" && file != "/dev/zero" && file != "/dev/urandom" && file != "/dev/random"
+	}
+	if !under(file, "/proc") {
+		return false
+	}
+	switch path.Base(file) {
+	case "cpuinfo", "meminfo", "version", "uptime", "loadavg", "stat", "mounts", "filesystems", "cgroup", "status", "limits":
+		return false
+	}
+	return true
+}

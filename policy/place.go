@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"path"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// place says where a call runs: what is local, and what relative paths mean.
+type place struct {
+	root    string   // the workspace; empty when none is known
+	dirs    []string // where the call may stand, absolute; empty when that is open
+	moved   bool     // a command changed the directory
+	windows bool
+	away    bool // on another machine
+}
+
+// place finds out where a call runs, from the agent's workspace, what the call
+// says of its working directory, and what it is bound to.
+func (e *Engine) place(call *core.Call, workdir, host string) place {
+	p := place{root: e.cfg.Workspaces[call.AgentID]}
+	dirs := [2]string{workdir}
+	hosts := [2]string{host}
+	if b := call.Bind; b != nil {
+		dirs[1], hosts[1] = b.Workdir, b.Host
+	}
+	for _, h := range hosts {
+		p.away = p.away || !localHosts[h]
+	}
+	for _, d := range dirs {
+		p.windows = p.windows || windowsPath(d)
+	}
+	if p.away {
+		p.root = ""
+		return p
+	}
+	if p.root == "" {
+		p.root = ownRoot(dirs[0], dirs[1])
+	}
+	for _, d := range dirs {
+		switch {
+		case d == "":
+		case path.IsAbs(d):
+			p.dirs = append(p.dirs, path.Clean(d))
+		case p.root == "" || d[0] == '~' || strings.Contains(d, "$"):
+			return place{root: p.root, windows: p.windows, moved: true}
+		default:
+			p.dirs = append(p.dirs, path.Join(p.root, d))
+		}
+	}
+	if len(p.dirs) == 0 && p.root != "" {
+		p.dirs = []string{p.root}
+	}
+	return p
+}
+
+// localHosts are the words of agent runtimes for the machine they run on.
+var localHosts = map[string]bool{"": true, "local": true, "localhost": true, "auto": true, "sandbox": true, "gateway": true}
+
+// ownRoot takes the call's working directory as the workspace where none is
+// configured. A system directory is never one, nor is one that the two sources
+// disagree about.
+func ownRoot(a, b string) string {
+	if a == "" || b == "" {
+		a += b
+	} else if path.Clean(a) != path.Clean(b) {
+		return ""
+	}
+	if !path.IsAbs(a) {
+		return ""
+	}
+	a = path.Clean(a)
+	if a == "/" || systemPath(a) || a == "/home" || a == "/Users" || a == "/tmp" || a == "/opt" || a == "/srv" || a == "/mnt" {
+		return ""
+	}
+	return a
+}
+
+// inside reports whether the clean absolute path lies in the workspace.
+func (p *place) inside(file string) bool {
+	return p.root != "" && strings.HasPrefix(file, p.root) && len(file) > len(p.root) && file[len(p.root)] == '/'
+}
+
+// resolve calls fn with every file that the word may mean. open is true where
+// only the end of the path is known.
+func (p *place) resolve(w word, fn func(file string, open bool)) {
+	switch {
+	case w.tilde || strings.HasPrefix(w.text, "/"):
+		fn(path.Clean(w.text), false)
+	case len(p.dirs) == 0:
+		fn(path.Clean(w.text), true)
+	default:
+		for _, d := range p.dirs {
+			fn(path.Join(d, w.text), false)
+		}
+	}
+}
+
+// maxDirs bounds how many directories a line may stand in.
+const maxDirs = 8
+
+// move notes that a command may have changed the directory to w: from now on
+// the line stands in any of the directories before or after it.
+func (p *place) move(w word, ok bool) {
+	p.moved = true
+	if !ok || w.kind != literal || w.tilde || w.text == "-" || w.text == "" {
+		p.dirs = nil
+		return
+	}
+	if len(p.dirs) == 0 && !path.IsAbs(w.text) {
+		return
+	}
+	next := append([]string{}, p.dirs...)
+	p.resolve(w, func(d string, _ bool) {
+		if !contains(next, d) {
+			next = append(next, d)
+		}
+	})
+	if len(p.dirs) == 0 || len(next) > maxDirs {
+		next = nil // where it stood before is open, and may still count
+	}
+	p.dirs = next
+}
+
+// atRoot reports whether the call stands in its workspace and nowhere else.
+func (p *place) atRoot() bool {
+	if p.root == "" {
+		return !p.moved
+	}
+	for _, d := range p.dirs {
+		if d != p.root {
+			return false
+		}
+	}
+	return len(p.dirs) > 0
+}
+
+var systemDirs = [...]string{"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/boot", "/dev", "/proc", "/sys", "/var",
+	"/run", "/root/.ssh", "/System", "/Library", "/Applications", "/private"}
+
+// systemPath reports whether the clean path belongs to the operating system.
+func systemPath(file string) bool {
+	for _, d := range systemDirs {
+		if strings.HasPrefix(file, d) && (len(file) == len(d) || file[len(d)] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// windowsPath reports a path as Windows writes it.
+func windowsPath(s string) bool {
+	return strings.HasPrefix(s, `\\`) || len(s) > 1 && s[1] == ':' && (s[0]|0x20) >= 'a' && (s[0]|0x20) <= 'z'
+}

@@ -1,0 +1,91 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirect judges one redirection: what it writes or reads, and the commands
+// in a here-document.
+func (s *shell) redirect(r *syntax.Redirect) {
+	if r.N != nil && !digits(r.N.Value) {
+		s.found.add(unusualShell)
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		s.words(r.Hdoc)
+		return
+	case syntax.WordHdoc:
+		s.words(r.Word)
+		return
+	}
+	w := s.word(r.Word)
+	switch r.Op {
+	case syntax.RdrIn:
+		s.socket(w)
+		s.read(w)
+	case syntax.RdrInOut:
+		s.read(w)
+		s.output(w)
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+		s.output(w)
+	case syntax.DplIn, syntax.DplOut:
+		switch n := strings.TrimSuffix(w.text, "-"); {
+		case w.kind == literal && (n == "" || digits(n)):
+		case r.Op == syntax.DplOut:
+			s.output(w)
+		default:
+			s.found.add(unusualShell)
+		}
+	default:
+		s.found.add(unusualShell)
+	}
+}
+
+// output judges a file that output goes to. zsh takes a leading "!" for part of
+// the operator, and the next word for the file.
+func (s *shell) output(w word) {
+	if strings.HasPrefix(w.text, "!") || strings.HasPrefix(w.text, "&") || strings.HasPrefix(w.text, "|") {
+		s.found.add(unusualShell)
+	}
+	s.socket(w)
+	s.write(w)
+}
+
+// socket notes a connection that bash makes for a path.
+func (s *shell) socket(w word) {
+	if strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/") {
+		s.found.add(sendsData)
+		if s.eng.desk.hasPort(w.text, false) {
+			s.found.add(touchesDesk)
+		}
+	}
+}
+
+// testClause judges [[ … ]]. Only single tests pass: the others are commands
+// and redirections to shells that do not know [[, or evaluate arithmetic.
+func (s *shell) testClause(c *syntax.TestClause) {
+	s.found.add(readOnlyCommand)
+	switch x := c.X.(type) {
+	case *syntax.Word:
+		s.words(x)
+	case *syntax.UnaryTest:
+		w, ok := x.X.(*syntax.Word)
+		if !ok || x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar || x.Op == syntax.TsNot || x.Op == syntax.TsOptSet {
+			s.odd(c)
+			return
+		}
+		s.words(w)
+	case *syntax.BinaryTest:
+		a, okA := x.X.(*syntax.Word)
+		b, okB := x.Y.(*syntax.Word)
+		if !okA || !okB || x.Op != syntax.TsMatch && x.Op != syntax.TsMatchShort && x.Op != syntax.TsNoMatch && x.Op != syntax.TsNewer && x.Op != syntax.TsOlder {
+			s.odd(c)
+			return
+		}
+		s.words(a, b)
+	default:
+		s.odd(c)
+	}
+}

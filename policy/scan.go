@@ -1,0 +1,158 @@
+package policy
+
+import "strings"
+
+// scan looks through text that could not be read for the words of destructive
+// commands and for the desk itself.
+func (s *shell) scan(text string) {
+	if s.eng.desk.inText(text) {
+		s.found.add(touchesDesk)
+	}
+	if destructive(text) {
+		s.found.add(destructiveWord)
+	}
+}
+
+// phrases are words of destructive commands, in lower case. A phrase of several
+// words is found where they follow each other, whatever stands between them; a
+// word that ends in "*" may go on.
+var phrases = func() map[string][][]string {
+	m := map[string][][]string{}
+	for p := range strings.Lines(`rm
+		rmtree
+		rmsync
+		rmdirsync
+		unlinksync
+		remove-item
+		mkfs*
+		mke2fs
+		wipefs
+		shred
+		fdisk
+		sfdisk
+		sgdisk
+		parted
+		blkdiscard
+		dd if=*
+		dd of=*
+		of=/dev/*
+		/dev/sd*
+		/dev/nvme*
+		/dev/disk*
+		shutdown
+		reboot
+		poweroff
+		halt
+		userdel
+		deluser
+		dropdb
+		dropdatabase
+		deletemany
+		flushall
+		flushdb
+		drop table
+		drop database
+		drop schema
+		drop view
+		drop index
+		drop collection
+		drop user
+		drop role
+		truncate table
+		truncate
+		delete from
+		update * set
+		alter table
+		--force*
+		--hard
+		push --mirror
+		push --delete
+		push -f
+		reset --hard
+		clean -f*
+		clean -xf*
+		clean -df*
+		filter-branch
+		kubectl delete
+		helm uninstall
+		terraform destroy
+		terraform apply
+		tofu destroy
+		system prune
+		volume rm
+		kill -9 -1
+		kill -1
+		killall5
+		iptables -f
+		iptables --flush
+		nft flush
+		crontab -r
+		chmod -r
+		chown -r
+		chpasswd
+		terminate-instances
+		delete-bucket
+		delete-stack
+		delete-db-instance
+		rmdir /s
+		format c:
+		diskpart
+		authorized_keys
+		/etc/sudoers*
+		/etc/shadow
+		sysrq-trigger`) {
+		words := strings.Fields(p)
+		first := strings.TrimSuffix(words[0], "*")
+		m[first[:2]] = append(m[first[:2]], words)
+	}
+	return m
+}()
+
+// destructive reports whether a phrase stands in the text. What is not part of
+// a word, an option or a path separates words, so that a list of strings in
+// some language reads like the command it makes.
+func destructive(text string) bool {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune("_-/=:*", r):
+			return false
+		}
+		return true
+	})
+	for i, w := range words {
+		for {
+			if len(w) >= 2 {
+				for _, p := range phrases[w[:2]] {
+					if follows(words[i+1:], p[1:]) && wordMatches(w, p[0]) {
+						return true
+					}
+				}
+			}
+			cut := strings.IndexAny(w, "/=")
+			if cut < 0 {
+				break
+			}
+			w = w[cut+1:] // /bin/rm is rm, and so is x=rm
+		}
+	}
+	return false
+}
+
+func follows(words, rest []string) bool {
+	if len(words) < len(rest) {
+		return false
+	}
+	for i, p := range rest {
+		if !wordMatches(words[i], p) {
+			return false
+		}
+	}
+	return true
+}
+
+func wordMatches(word, p string) bool {
+	if prefix, ok := strings.CutSuffix(p, "*"); ok {
+		return strings.HasPrefix(word, prefix)
+	}
+	return word == p
+}

@@ -1,0 +1,272 @@
+package policy
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Limits of what is read. Beyond them a line is not understood, which asks.
+const (
+	maxLine     = 16 << 10 // bytes
+	maxNesting  = 100      // brackets open at a time
+	maxBrackets = 1000     // brackets in all: quotes can hide a closing one
+	maxPipes    = 1000
+	maxDepth    = 8           // wrappers and shells inside each other
+	maxCommands = 512         // simple commands judged in one call
+	maxParsed   = 4 * maxLine // bytes parsed in one call, lines inside lines included
+)
+
+// shell reads the commands of one call. What it finds is only ever added.
+type shell struct {
+	reader
+	found    findings // backs reader.found
+	commands int
+	parsed   int
+	depth    int
+	looped   int  // inside a loop or a function
+	fetches  bool // something was fetched from the network
+	runs     bool // something was run that was not read: input, a script, computed text
+	hunting  bool // only what is R4 matters: see hunt
+	words_   []word
+	buf      [24]word // first backing of words_
+}
+
+// shell makes a reader of commands that run at the place.
+func (e *Engine) shell(p place) *shell {
+	s := &shell{reader: reader{eng: e, place: p}}
+	s.reader.found, s.words_ = &s.found, s.buf[:0]
+	if p.windows {
+		s.found.add(windowsShell)
+	}
+	if p.away {
+		s.found.add(otherHost)
+	}
+	return s
+}
+
+// finish gives the findings. Where a part could not be read, its text decides
+// whether that is worse than unknown.
+func (s *shell) finish(text string) findings {
+	if s.fetches && s.runs {
+		s.found.add(runsDownload)
+	}
+	if s.found.any(opaque) {
+		s.scan(text)
+	}
+	return s.found
+}
+
+// line judges a shell line and every command in it.
+func (s *shell) line(text string) {
+	if c, ok := unreadable(text); ok {
+		s.found.add(c)
+		s.scan(text)
+		return
+	}
+	s.parsed += len(text)
+	if s.depth++; s.depth > maxDepth {
+		s.found.add(nestedTooDeep)
+	} else if s.parsed > maxParsed {
+		s.found.add(tooComplex)
+	} else if f := s.eng.parse(text); f == nil {
+		s.found.add(unparsableCommand)
+		s.scan(text)
+	} else {
+		s.stmts(f.Stmts)
+		if strings.IndexByte(text, '#') >= 0 {
+			s.comments(f)
+		}
+	}
+	s.depth--
+}
+
+// parse reads a line; nil where it is no shell line, or empty.
+func (e *Engine) parse(text string) (f *syntax.File) {
+	p := e.parsers.Get().(*syntax.Parser)
+	defer func() {
+		if recover() != nil { // a fault of the parser: the line is not understood
+			f = nil
+			return
+		}
+		e.parsers.Put(p)
+	}()
+	f, err := p.Parse(strings.NewReader(text), "")
+	if err != nil || len(f.Stmts) == 0 && len(f.Last) == 0 {
+		return nil
+	}
+	return f
+}
+
+// unreadable says why a line must not go to the parser, which has no limits of
+// its own.
+func unreadable(text string) (code, bool) {
+	if len(text) > maxLine {
+		return commandTooLong, true
+	}
+	open, brackets, pipes := 0, 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '(' || c == '{' || c == '[' || c == '`':
+			brackets++
+			if c != '`' {
+				open++
+			}
+		case c == ')' || c == '}' || c == ']':
+			open = max(0, open-1)
+		case c == '|':
+			pipes++
+		case c < ' ' && c != '\n' && c != '\t', c == 0x7f:
+			return controlCharacters, true
+		}
+		if open > maxNesting || brackets > maxBrackets || pipes > maxPipes {
+			return nestedTooDeep, true
+		}
+	}
+	return controlCharacters, !utf8.ValidString(text)
+}
+
+// comments looks for shell code that is hidden in comments: where a line ends
+// up in a shell that knows no comments, it would run.
+func (s *shell) comments(f *syntax.File) {
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok && (strings.ContainsAny(c.Text, ";&|`") || strings.Contains(c.Text, "$(")) {
+			s.found.add(hiddenInComment)
+		}
+		return true
+	})
+}
+
+func (s *shell) stmts(list []*syntax.Stmt) {
+	for _, st := range list {
+		s.stmt(st)
+	}
+}
+
+// stmt judges one statement: its redirections and its command.
+func (s *shell) stmt(st *syntax.Stmt) {
+	if st.Coprocess || st.Disown {
+		s.found.add(unusualShell)
+	}
+	for _, r := range st.Redirs {
+		s.redirect(r)
+	}
+	switch c := st.Cmd.(type) {
+	case nil:
+		s.found.add(readOnlyCommand)
+	case *syntax.CallExpr:
+		s.call(c)
+	case *syntax.BinaryCmd:
+		s.stmt(c.X)
+		s.stmt(c.Y)
+	case *syntax.Subshell:
+		s.stmts(c.Stmts)
+	case *syntax.Block:
+		s.stmts(c.Stmts)
+	case *syntax.IfClause:
+		for ; c != nil; c = c.Else {
+			s.stmts(c.Cond)
+			s.stmts(c.Then)
+		}
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			s.stmt(c.Stmt)
+		}
+	case *syntax.CaseClause:
+		s.words(c.Word)
+		for _, i := range c.Items {
+			s.words(i.Patterns...)
+			s.stmts(i.Stmts)
+		}
+	case *syntax.TestClause:
+		s.testClause(c)
+	case *syntax.WhileClause:
+		s.looped++
+		s.stmts(c.Cond)
+		s.stmts(c.Do)
+		s.looped--
+	case *syntax.ForClause:
+		s.forClause(c)
+	case *syntax.FuncDecl:
+		s.function(c)
+	case *syntax.DeclClause:
+		s.declare(c)
+	default: // ((…)), let, coproc and whatever comes later
+		s.odd(c)
+	}
+}
+
+// call judges a simple command, or assignments that stand alone.
+func (s *shell) call(c *syntax.CallExpr) {
+	for _, a := range c.Assigns {
+		s.assign(a, len(c.Args) > 0)
+	}
+	if len(c.Args) == 0 {
+		s.found.add(readOnlyCommand)
+		return
+	}
+	start := len(s.words_)
+	for _, w := range c.Args {
+		s.words_ = append(s.words_, s.word(w))
+	}
+	args := s.words_[start:len(s.words_):len(s.words_)]
+	s.simple(args)
+	s.words_ = s.words_[:start]
+}
+
+func (s *shell) forClause(c *syntax.ForClause) {
+	s.looped++
+	defer func() { s.looped-- }()
+	it, ok := c.Loop.(*syntax.WordIter)
+	if ok {
+		s.set(it.Name.Value, false)
+		s.words(it.Items...)
+	} else {
+		s.odd(c.Loop)
+	}
+	if c.Select || c.Braces {
+		s.found.add(unusualShell)
+	}
+	s.stmts(c.Do)
+}
+
+// function judges a declared function by its body.
+func (s *shell) function(c *syntax.FuncDecl) {
+	s.found.add(definesFunction)
+	if c.Name != nil && calls(c.Body, c.Name.Value) {
+		s.found.add(forkBomb)
+	}
+	s.looped++
+	s.stmt(c.Body)
+	s.looped--
+}
+
+// calls reports whether the body starts the named function in the background
+// or in a pipe.
+func calls(body *syntax.Stmt, name string) (found bool) {
+	named, spreads := false, false
+	syntax.Walk(body, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			named = named || len(n.Args) > 0 && n.Args[0].Lit() == name
+		case *syntax.Stmt:
+			spreads = spreads || n.Background
+		case *syntax.BinaryCmd:
+			spreads = spreads || n.Op == syntax.Pipe
+		}
+		return true
+	})
+	return named && spreads
+}
+
+// declare judges export and its kin. Only export of harmless variables passes.
+func (s *shell) declare(c *syntax.DeclClause) {
+	if c.Variant.Value != "export" || len(c.Args) == 0 {
+		s.found.add(setsEnvironment)
+	}
+	for _, a := range c.Args {
+		s.assign(a, true)
+	}
+	s.found.add(readOnlyCommand)
+}

@@ -1,0 +1,92 @@
+package policy
+
+// toolKind says how a tool's params are read.
+type toolKind uint8
+
+const (
+	otherTool   toolKind = iota // not known: asks
+	quietTool                   // the agent's own notes and questions
+	readerTool                  // reads file contents
+	searchTool                  // reads the contents of whole directories
+	namesTool                   // lists or matches names
+	writerTool                  // writes one file
+	editorTool                  // reads or writes, as its param "command" says
+	patchTool                   // applies a patch that names its files
+	deleterTool                 // deletes files
+	webTool                     // fetches or searches the web
+	messageTool                 // sends to people
+	paymentTool                 // moves money
+	execTool                    // runs a command
+)
+
+// tool is what policy knows of a call's tool.
+type tool struct {
+	name string // folded
+	kind toolKind
+}
+
+// toolKinds knows tools by their folded names, as the common agent runtimes
+// call them. A tool that another server brings (its name has a dot, a slash, a
+// colon or two underscores) is never taken for one of these.
+var toolKinds = func() map[string]toolKind {
+	m := map[string]toolKind{}
+	for kind, names := range map[toolKind][]string{
+		quietTool: {"think", "todoread", "todowrite", "todolist", "writetodos", "updateplan", "reportintent", "askuserquestion",
+			"sessionstatus", "agentslist", "sessionslist", "readlints", "diagnostics", "lspdiagnostics", "bashoutput", "toolsearch"},
+		readerTool:  {"read", "readfile", "readmanyfiles", "readfiles", "fsread", "view", "viewfile", "viewimage", "notebookread", "openfile", "lsphover", "listcodedefinitionnames"},
+		searchTool:  {"grep", "grepsearch", "grepfiles", "search", "searchfiles", "searchfilecontent", "codebasesearch", "codesearch", "memoryget", "memorysearch"},
+		namesTool:   {"ls", "glob", "list", "listdir", "listdirectory", "listfiles", "findfiles", "filesearch", "find"},
+		writerTool:  {"write", "writefile", "writetofile", "createfile", "create", "fswrite", "edit", "editfile", "multiedit", "notebookedit", "replace", "replaceinfile", "searchreplace", "strreplace", "inserttext", "editnotebook"},
+		editorTool:  {"strreplaceeditor", "strreplacebasededittool", "texteditor"},
+		patchTool:   {"applypatch", "patch"},
+		deleterTool: {"delete", "deletefile", "removefile", "rm"},
+		webTool:     {"webfetch", "websearch", "googlewebsearch", "fetchurl", "fetch", "httpget", "browsepage"},
+		messageTool: {"message", "sendmessage", "sendemail", "email", "sms", "sendsms", "sessionssend", "postmessage", "notify", "tweet"},
+		paymentTool: {"pay", "payment", "sendpayment", "makepayment", "transferfunds", "sendmoney", "purchase", "checkout", "refund", "createcharge"},
+		execTool: {"exec", "bash", "shell", "sh", "localshell", "execcommand", "shellcommand", "runshellcommand", "runcommand", "runterminalcmd",
+			"runterminalcommand", "executecommand", "executebash", "runinterminal", "terminal"},
+	} {
+		for _, n := range names {
+			m[n] = kind
+		}
+	}
+	return m
+}()
+
+// toolOf folds a tool's name (letter case, "_" and "-" do not count) and looks
+// it up.
+func toolOf(name string) tool {
+	if folded, ok := fold(name); ok {
+		return tool{folded, toolKinds[folded]}
+	}
+	return tool{name: name}
+}
+
+// fold reports false for a name that no built-in tool has.
+func fold(name string) (string, bool) {
+	buf := make([]byte, 0, 128)
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '_' && i+1 < len(name) && name[i+1] == '_', c == '.', c == ':', c == '/', c >= 0x80:
+			return "", false
+		case c == '_' || c == '-':
+		case 'A' <= c && c <= 'Z':
+			buf = append(buf, c+'a'-'A')
+		default:
+			buf = append(buf, c)
+		}
+	}
+	return string(buf), true
+}
+
+// toolSet folds the names of a configured list; an empty list gives nil.
+func toolSet(names []string) map[string]bool {
+	if len(names) == 0 {
+		return nil
+	}
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[toolOf(n).name] = true
+	}
+	return set
+}

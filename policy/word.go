@@ -1,0 +1,199 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// wordKind says how much of a word is known before it runs.
+type wordKind uint8
+
+const (
+	literal  wordKind = iota // all of it
+	pattern                  // a glob: text is the pattern
+	computed                 // text is the part before the first expansion
+)
+
+// word is one word of a command, after quotes and escapes.
+type word struct {
+	text  string
+	kind  wordKind
+	split bool // may become several words, or none
+	tilde bool // starts with an unquoted ~
+}
+
+// mayBeOption reports whether the word could start with a dash when it runs.
+func (w word) mayBeOption() bool {
+	switch w.kind {
+	case literal:
+		return len(w.text) > 1 && w.text[0] == '-'
+	case pattern:
+		return w.text[0] == '-' || strings.IndexByte("*?[", w.text[0]) >= 0
+	}
+	return w.split || w.text == "" || w.text[0] == '-'
+}
+
+// is reports whether the word is exactly that text.
+func (w word) is(text string) bool { return w.kind == literal && w.text == text }
+
+// special marks the bytes that make an unquoted literal more than its text.
+var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, '~': true, '$': true, '`': true}
+
+// word reads one word of the line and judges the commands inside it.
+func (s *shell) word(w *syntax.Word) word {
+	if len(w.Parts) == 1 {
+		switch p := w.Parts[0].(type) {
+		case *syntax.Lit:
+			if !hasSpecial(p.Value) {
+				return word{text: p.Value}
+			}
+		case *syntax.SglQuoted:
+			if !p.Dollar {
+				s.single(p)
+				return word{text: p.Value}
+			}
+		}
+	}
+	b := joiner{sh: s}
+	for i, p := range w.Parts {
+		b.part(p, i == 0)
+	}
+	return b.word()
+}
+
+func hasSpecial(s string) bool {
+	for i := range len(s) {
+		if special[s[i]] {
+			return true
+		}
+	}
+	return false
+}
+
+// single checks a single-quoted string: where a backslash stands before the
+// closing quote, some shells read on.
+func (s *shell) single(p *syntax.SglQuoted) {
+	if strings.HasSuffix(p.Value, `\`) {
+		s.found.add(unusualShell)
+	}
+}
+
+// joiner puts a word together from its parts.
+type joiner struct {
+	sh   *shell
+	text []byte
+	out  word
+
+	brace    int  // where an unquoted brace opened, plus one
+	brackets bool // an unquoted [ was there
+}
+
+func (b *joiner) word() word {
+	b.out.text = string(b.text)
+	if b.brackets && b.out.kind == literal && strings.IndexByte(b.out.text, ']') > strings.IndexByte(b.out.text, '[') {
+		b.out.kind = pattern
+	}
+	return b.out
+}
+
+// compute ends the known part of the word.
+func (b *joiner) compute(split bool) {
+	b.out.kind = computed
+	b.out.split = b.out.split || split
+}
+
+func (b *joiner) part(p syntax.WordPart, first bool) {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		b.lit(p.Value, first)
+	case *syntax.SglQuoted:
+		b.sh.single(p)
+		if p.Dollar {
+			b.sh.found.add(unusualShell)
+			b.compute(false)
+		}
+		b.quoted(p.Value)
+	case *syntax.DblQuoted:
+		if p.Dollar {
+			b.sh.found.add(unusualShell)
+			b.compute(false)
+		}
+		for _, q := range p.Parts {
+			if l, ok := q.(*syntax.Lit); ok {
+				b.quoted(unescape(l.Value))
+				continue
+			}
+			b.sh.expansion(q)
+			b.compute(splits(q))
+		}
+	case *syntax.ProcSubst:
+		b.sh.stmts(p.Stmts)
+		b.quoted("/dev/fd/63")
+	default:
+		b.sh.expansion(p)
+		b.compute(true)
+	}
+}
+
+// quoted adds text that stands for itself.
+func (b *joiner) quoted(text string) {
+	if b.out.kind != computed {
+		b.text = append(b.text, text...)
+	}
+}
+
+// lit adds unquoted text: it may be escaped, a glob, a brace expansion.
+func (b *joiner) lit(v string, first bool) {
+	for i := 0; i < len(v) && b.out.kind != computed; i++ {
+		c := v[i]
+		switch {
+		case c == '\\':
+			if i++; i < len(v) && v[i] != '\n' {
+				b.text = append(b.text, v[i])
+			}
+			continue
+		case c == '$' || c == '`':
+			b.compute(true)
+			return
+		case c == '*' || c == '?':
+			b.out.kind = pattern
+		case c == '[':
+			b.brackets = true
+		case c == '~' && first && i == 0:
+			b.out.tilde = true
+		case c == '{':
+			if b.brace == 0 {
+				b.brace = len(b.text) + 1
+			}
+		case b.brace > 0 && (c == ',' || c == '.' && i+1 < len(v) && v[i+1] == '.'):
+			b.text = b.text[:b.brace-1]
+			b.compute(true)
+			return
+		}
+		b.text = append(b.text, c)
+	}
+}
+
+// unescape takes the backslashes out of double-quoted text.
+func unescape(v string) string {
+	if strings.IndexByte(v, '\\') < 0 {
+		return v
+	}
+	out := make([]byte, 0, len(v))
+	for i := 0; i < len(v); i++ {
+		if v[i] == '\\' && i+1 < len(v) && strings.IndexByte("$`\"\\\n", v[i+1]) >= 0 {
+			if i++; v[i] == '\n' {
+				continue
+			}
+		}
+		out = append(out, v[i])
+	}
+	return string(out)
+}
+
+// splits reports an expansion that becomes several words even in quotes.
+func splits(p syntax.WordPart) bool {
+	e, ok := p.(*syntax.ParamExp)
+	return ok && (e.Param == nil || e.Param.Value == "@" || e.Index != nil)
+}

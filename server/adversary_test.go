@@ -1,0 +1,358 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// A caller says that its own call is approved.
+func TestAdversary_B1(t *testing.T) {
+	d := newDesk(t)
+	for _, field := range []string{"approved", "decision", "votes", "status", "riskClass", "decidedBy", "owner", "code", "policyHash", "callbackUrl", "Status", "PARAMS"} {
+		r := d.do("POST", "/v1/approvals", "agent", fmt.Sprintf(`{"toolName":"ask","params":{},%q:"s3cret-value"}`, field))
+		p := r.problem(t)
+		require.Equal(t, "invalid_request", p.Code)
+		require.Equal(t, []string{field}, fieldsOf(p))
+		require.NotContains(t, r.text, "s3cret-value")
+	}
+	r := d.do("POST", "/v1/approvals", "agent", `{"approved":true,"toolName":1,"params":{},"context":{"trusted":true,"sandboxed":"yes"},"votes":[]}`)
+	require.Equal(t, []string{"approved", "context.sandboxed", "context.trusted", "toolName", "votes"}, fieldsOf(r.problem(t)), "all at once")
+	a := d.ask("ask", `{"approved":true,"status":"approved","decision":"allow-always"}`)
+	require.Equal(t, api.Pending, a.Status)
+	for _, body := range []string{`{"decision":"allow-once"}`, `{"approved":true}`} {
+		require.Equal(t, 422, d.do("POST", "/v1/approvals/"+a.ID+"/claim", "agent", body).StatusCode)
+	}
+	l, err := d.agent.List(t.Context(), api.Filter{})
+	require.NoError(t, err)
+	require.Len(t, l.Items, 1, "nothing was stored by what was refused")
+}
+
+// Other params at the claim than were approved; forms that read as the same.
+func TestAdversary_B2(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	const approved = `{"to":"caf\u00e9","n":1,"list":[1,2],"deep":{"a":null,"b":true}}`
+	a := d.allow(approved)
+	for _, other := range []string{
+		`{"to":"caf\u00e9","n":2,"list":[1,2],"deep":{"a":null,"b":true}}`,
+		`{"to":"caf\u00e9","n":"1","list":[1,2],"deep":{"a":null,"b":true}}`,
+		`{"to":"caf\u00e9","n":1,"list":[2,1],"deep":{"a":null,"b":true}}`,
+		`{"to":"caf\u00e9","n":1,"list":[1,2],"deep":{"b":true}}`,
+		`{"to":"cafe\u0301","n":1,"list":[1,2],"deep":{"a":null,"b":true}}`, // another Unicode form
+		`{"to":"caf\u00e9","n":1,"list":[1,2],"deep":{"a":null,"b":true},"N":1}`,
+		`{}`,
+	} {
+		_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Params: json.RawMessage(other)})
+		refusal(t, err, core.CodeFingerprintMismatch)
+	}
+	same := `{"deep":{"b":true,"a":null},"list":[1.0,2e0],"n":1.0,"to":"café"}`
+	c, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Params: json.RawMessage(same)})
+	require.NoError(t, err)
+	require.Equal(t, `{"deep":{"a":null,"b":true},"list":[1,2],"n":1,"to":"café"}`, string(c.Params))
+
+	require.Equal(t, d.ask("ask", `{"n":1.0}`).ArgsFingerprint, d.ask("ask", `{"n":1}`).ArgsFingerprint)
+	for body, code := range map[string]string{
+		`{"n":9007199254740993}`:      "invalid_request",
+		`{"n":1e999}`:                 "invalid_request",
+		`{"n":0.1000000000000000055}`: "invalid_request",
+		`{"a":1,"a":1}`:               "malformed",
+		`{"x":{"a":1,"\u0061":2}}`:    "malformed",
+		`{"a":"\ud800"}`:              "malformed",
+		"{\"a\":\"\xff\"}":            "malformed",
+		`[1]`:                         "invalid_request",
+		`null`:                        "invalid_request",
+		`"x"`:                         "invalid_request",
+	} {
+		r := d.do("POST", "/v1/approvals", "agent", `{"toolName":"ask","params":`+body+`}`)
+		require.Equal(t, code, r.problem(t).Code, body)
+		b := d.allow(`{"fresh":"` + code + `"}`)
+		r = d.do("POST", "/v1/approvals/"+b.ID+"/claim", "agent", `{"params":`+body+`}`)
+		require.Equal(t, code, r.problem(t).Code, body)
+		_, err := d.agent.Claim(ctx, b.ID, api.ClaimRequest{})
+		require.NoError(t, err, "a refused claim burns nothing")
+	}
+}
+
+// The same id for another call; an id made to look like another card's code.
+func TestAdversary_B3(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	mine := func(id string) func(*api.CreateRequest) { return func(r *api.CreateRequest) { r.ID = id } }
+	first := d.ask("ask", `{"a":1}`, mine("job"))
+	for _, other := range []api.CreateRequest{
+		request("ask", `{"a":2}`, mine("job")),
+		request("exec", `{"command":"x"}`, mine("job")),
+		request("ask", `{"a":1}`, mine("job"), func(r *api.CreateRequest) { r.Bind = &api.Bind{Host: "h"} }),
+	} {
+		_, err := d.agent.Create(ctx, other, api.CreateOptions{})
+		refusal(t, err, core.CodeIDConflict)
+	}
+	got, err := d.agent.Get(ctx, "job", 0)
+	require.NoError(t, err)
+	require.Equal(t, first.ArgsFingerprint, got.ArgsFingerprint)
+	_, err = d.agent.Get(ctx, "JOB", 0)
+	refusal(t, err, core.CodeNotFound)
+
+	theirs, err := d.other.Create(ctx, request("ask", `{"a":2}`, mine("job")), api.CreateOptions{})
+	require.NoError(t, err, "ids are per owner")
+	_, err = d.other.Withdraw(ctx, "job", api.WithdrawRequest{})
+	require.NoError(t, err)
+	require.NotEqual(t, first.Code, theirs.Code)
+	got, err = d.agent.Get(ctx, "job", 0)
+	require.NoError(t, err)
+	require.Equal(t, api.Pending, got.Status)
+
+	for _, id := range []string{first.Code, strings.ToLower(first.Code)} {
+		_, err = d.other.Create(ctx, request("ask", `{"evil":true}`, mine(id)), api.CreateOptions{})
+		require.NoError(t, err)
+	}
+	_, err = d.alice.Resolve(ctx, first.Code, api.ResolveRequest{Decision: api.AllowOnce})
+	refusal(t, err, core.CodeAmbiguousID)
+	byCode, err := d.gate.ByCode(ctx, first.Code)
+	require.NoError(t, err)
+	require.Equal(t, "agent", byCode.Owner, "chats know codes only")
+
+	// An id that looks like the prefix of a server's id is never taken for it.
+	served := d.ask("ask", `{"b":1}`)
+	_, err = d.other.Create(ctx, request("ask", `{"evil":true}`, mine(served.ID[:8])), api.CreateOptions{})
+	require.NoError(t, err)
+	byPrefix, err := d.alice.Get(ctx, served.ID[:9], 0)
+	require.NoError(t, err)
+	require.Equal(t, served.Code, byPrefix.Code)
+}
+
+// Approved for one place, claimed for another.
+func TestAdversary_B4(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	a := d.allow(`{}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: "/a", Host: "h", EnvHash: "e"} })
+	for _, b := range []*api.Bind{{Workdir: "/b", Host: "h", EnvHash: "e"}, {Workdir: "/a", Host: "H", EnvHash: "e"}, {Workdir: "/a", Host: "h"}, {}} {
+		_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: b})
+		refusal(t, err, core.CodeFingerprintMismatch)
+	}
+	_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: &api.Bind{Workdir: "/a", Host: "h", EnvHash: "e"}})
+	require.NoError(t, err)
+}
+
+// One approval, claimed twice: at the same instant, and after a restart.
+func TestAdversary_B6(t *testing.T) {
+	d, ctx := newDesk(t, tempStore(t)), t.Context()
+	a := d.allow(`{"pay":1}`)
+	var got [16]error
+	var racing sync.WaitGroup
+	for i := range got {
+		racing.Go(func() { _, got[i] = d.agent.Claim(ctx, a.ID, api.ClaimRequest{ClaimID: fmt.Sprint("racer-", i)}) })
+	}
+	racing.Wait()
+	won := 0
+	for _, err := range got {
+		if err == nil {
+			won++
+			continue
+		}
+		refusal(t, err, core.CodeAlreadyUsed)
+	}
+	require.Equal(t, 1, won)
+
+	_, err := d.agent.Create(ctx, request("read", `{}`, func(r *api.CreateRequest) { r.ID = "once" }), api.CreateOptions{Claim: true})
+	require.NoError(t, err)
+	d.reopen()
+	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
+	refusal(t, err, core.CodeAlreadyUsed)
+	_, err = d.agent.Create(ctx, request("read", `{}`, func(r *api.CreateRequest) { r.ID = "once" }), api.CreateOptions{Claim: true})
+	refusal(t, err, core.CodeAlreadyUsed)
+}
+
+// The card of a withdrawn or superseded request is tapped.
+func TestAdversary_B7(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	withdrawn := d.ask("ask", `{"a":1}`)
+	_, err := d.agent.Withdraw(ctx, withdrawn.ID, api.WithdrawRequest{})
+	require.NoError(t, err)
+	superseded := d.ask("ask", `{"b":1}`)
+	next := d.ask("ask", `{"b":2}`, func(r *api.CreateRequest) { r.Supersedes = superseded.ID })
+	for _, a := range []api.Approval{withdrawn, superseded} {
+		_, err = d.alice.Resolve(ctx, a.Code, api.ResolveRequest{Decision: api.AllowOnce})
+		require.Contains(t, refusal(t, err, core.CodeAlreadyResolved).Detail, "withdrawn")
+		place, _ := core.ParseTarget(group)
+		tapped, err := d.gate.Vote(ctx, a.ID, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "111"},
+			Decision: core.AllowOnce, Chat: &place, ReceivedMs: time.Now().UnixMilli()})
+		require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err))
+		require.Contains(t, tapped.Ending(), "withdrawn")
+		_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
+		require.Equal(t, "denied", refusal(t, err, core.CodeNotClaimable).Why)
+	}
+	next, err = d.agent.Get(ctx, next.ID, 0)
+	require.NoError(t, err)
+	require.Equal(t, api.Pending, next.Status, "no vote carried over")
+}
+
+// Claimed late, after a revoke, after policy turned, or with a lost answer.
+func TestAdversary_B8(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := newDesk(t), t.Context()
+		late := d.allow(`{"n":1}`)
+		kept := d.allow(`{"n":2}`)
+		_, err := d.agent.Claim(ctx, kept.ID, api.ClaimRequest{ClaimID: "c"})
+		require.NoError(t, err)
+		time.Sleep(6 * time.Minute) // on the bubble's clock
+		_, err = d.agent.Claim(ctx, late.ID, api.ClaimRequest{})
+		require.Equal(t, "late", refusal(t, err, core.CodeNotClaimable).Why)
+		lost, err := d.agent.Claim(ctx, kept.ID, api.ClaimRequest{ClaimID: "c"})
+		require.NoError(t, err, "a lost answer burns nothing")
+		require.Equal(t, `{"n":2}`, string(lost.Params))
+		for _, id := range []string{"", "other"} {
+			_, err = d.agent.Claim(ctx, kept.ID, api.ClaimRequest{ClaimID: id})
+			refusal(t, err, core.CodeAlreadyUsed)
+		}
+
+		revoked, turned := d.allow(`{"n":3}`), d.allow(`{"n":4}`)
+		_, err = d.bob.Revoke(ctx, revoked.ID, api.RevokeRequest{})
+		require.NoError(t, err)
+		_, err = d.agent.Claim(ctx, revoked.ID, api.ClaimRequest{})
+		require.Equal(t, "revoked", refusal(t, err, core.CodeNotClaimable).Why)
+		d.judge.turn("ask")
+		_, err = d.agent.Claim(ctx, turned.ID, api.ClaimRequest{})
+		require.Equal(t, "policy", refusal(t, err, core.CodeNotClaimable).Why)
+		_, err = d.agent.Claim(ctx, kept.ID, api.ClaimRequest{ClaimID: "c"})
+		require.Equal(t, "policy", refusal(t, err, core.CodeNotClaimable).Why, "nor is it handed out again")
+	})
+}
+
+// Whoever asked decides, by an API token of the same person.
+func TestAdversary_I5_API(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	own, err := d.aliceAgent.Create(ctx, request("ask", `{}`), api.CreateOptions{})
+	require.NoError(t, err)
+	byAccount := d.ask("ask", `{"n":1}`, func(r *api.CreateRequest) { r.Requester = &api.Requester{Channel: "discord", UserID: "222"} })
+	byName := d.ask("ask", `{"n":2}`, func(r *api.CreateRequest) { r.Requester = &api.Requester{Person: "alice"} })
+	joined := d.ask("ask", `{"n":3}`, func(r *api.CreateRequest) { r.SessionKey = "s" })
+	d.ask("ask", `{"n":3}`, func(r *api.CreateRequest) { r.SessionKey, r.Requester = "s", &api.Requester{Person: "alice"} })
+	for _, a := range []api.Approval{own, byAccount, byName, joined} {
+		_, err = d.alice.Resolve(ctx, a.Code, api.ResolveRequest{Decision: api.AllowOnce})
+		refusal(t, err, core.CodeSelfApproval)
+		after, err := d.bob.Resolve(ctx, a.Code, api.ResolveRequest{Decision: api.AllowOnce})
+		require.NoError(t, err)
+		require.Equal(t, []string{"person:bob"}, after.DecidedBy)
+	}
+	// Bob's token may ask and decide: not for himself.
+	bobs, err := d.bob.Create(ctx, request("ask", `{}`), api.CreateOptions{})
+	require.NoError(t, err)
+	_, err = d.bob.Resolve(ctx, bobs.ID, api.ResolveRequest{Decision: api.AllowOnce})
+	refusal(t, err, core.CodeSelfApproval)
+	gone, err := d.bob.Resolve(ctx, bobs.ID, api.ResolveRequest{Decision: api.Deny})
+	require.NoError(t, err, "the requester's deny withdraws it")
+	require.Equal(t, api.Withdrawn, gone.Status)
+
+	d.rules.Solo = true
+	d.gate.Use(d.rules)
+	solo, err := d.aliceAgent.Create(ctx, request("ask", `{"solo":1}`), api.CreateOptions{})
+	require.NoError(t, err)
+	solo, err = d.alice.Resolve(ctx, solo.ID, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.Equal(t, api.Approved, solo.Status)
+}
+
+// A token without the scope decides; scopes and identities are claimed; a token
+// was removed.
+func TestAdversary_I9_API(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	a := d.ask("ask", `{}`)
+	for _, as := range []string{"agent", "other", "auditor", "alice-agent"} {
+		for _, verb := range []string{"resolve", "revoke"} {
+			r := d.do("POST", "/v1/approvals/"+a.ID+"/"+verb, as, `{"decision":"allow-once"}`, "X-Scopes", "operator.approvals", "X-Forwarded-User", "alice")
+			require.Equal(t, "forbidden", r.problem(t).Code)
+		}
+	}
+	r := d.do("POST", "/v1/approvals/"+a.ID+"/resolve", "viewer", `{"decision":"allow-once"}`)
+	require.Equal(t, "forbidden", r.problem(t).Code, "operator.approvals without a person")
+	r = d.do("POST", "/v1/approvals/"+a.ID+"/resolve", "alice", `{"decision":"allow-once","person":"bob","scopes":["operator.approvals"]}`)
+	require.Equal(t, []string{"person", "scopes"}, fieldsOf(r.problem(t)))
+	for _, verb := range []string{"claim", "withdraw", "result"} {
+		r = d.do("POST", "/v1/approvals/"+a.ID+"/"+verb, "alice", `{}`)
+		require.Equal(t, "forbidden", r.problem(t).Code, "operators ask and run nothing")
+	}
+	require.Equal(t, "forbidden", d.do("GET", "/v1/approvals", "auditor", "").problem(t).Code)
+	require.Equal(t, "forbidden", d.do("GET", "/v1/approvals/"+a.ID, "auditor", "").problem(t).Code)
+	require.Equal(t, "forbidden", d.do("POST", "/v1/approvals", "alice", `{"toolName":"read","params":{}}`).problem(t).Code)
+
+	require.NoError(t, d.srv.UseTokens(testTokens()[1:]))
+	_, err := d.agent.Get(ctx, a.ID, 0)
+	refusal(t, err, core.CodeUnauthorized)
+	after, err := d.alice.Get(ctx, a.ID, 0)
+	require.NoError(t, err)
+	require.Equal(t, api.Pending, after.Status)
+	require.Empty(t, after.Votes)
+}
+
+// An agent's token reaches for what decides or configures.
+func TestAdversary_I10_API(t *testing.T) {
+	d := newDesk(t)
+	for _, path := range []string{"/v1/policy", "/v1/policy/reload", "/v1/grants", "/v1/tokens", "/v1/audit", "/v1/approvals/x/approve", "/v1/approvals/x/votes"} {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
+			require.Equal(t, "not_found", d.do(method, path, "agent", "{}").problem(t).Code, path)
+		}
+	}
+	for _, method := range []string{"PUT", "PATCH", "DELETE"} {
+		r := d.do(method, "/v1/approvals/x", "agent", `{"status":"approved"}`)
+		require.Equal(t, http.StatusMethodNotAllowed, r.StatusCode)
+		require.Equal(t, "GET, HEAD", r.Header.Get("Allow"))
+		require.Equal(t, "method_not_allowed", r.problem(t).Code)
+	}
+}
+
+// The origin names a chat that the token may not use.
+func TestAdversary_I13_API(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	at := func(to, thread string) api.CreateRequest {
+		return request("ask", `{}`, func(r *api.CreateRequest) {
+			r.Origin = &api.Target{Channel: "telegram", To: to, ThreadID: thread}
+		})
+	}
+	for _, foreign := range []api.CreateRequest{at("-100666", ""), at("111", ""), at("100777", "")} {
+		_, err := d.agent.Create(ctx, foreign, api.CreateOptions{})
+		refusal(t, err, core.CodeOriginNotAllowed)
+	}
+	for _, own := range []api.CreateRequest{at("-100777", ""), at("-100777", "5"), at("-1001234567890", "")} {
+		_, err := d.agent.Create(ctx, own, api.CreateOptions{})
+		require.NoError(t, err)
+	}
+	_, err := d.other.Create(ctx, at("-100777", ""), api.CreateOptions{})
+	refusal(t, err, core.CodeOriginNotAllowed)
+	l, err := d.alice.List(ctx, api.Filter{})
+	require.NoError(t, err)
+	require.Len(t, l.Items, 3, "nothing was stored or sent by what was refused")
+}
+
+// No secret of a request or token reaches the log or an error.
+func TestAdversary_S6_API(t *testing.T) {
+	d := newDesk(t)
+	const secret = "hunter2-hunter2"
+	bodies := []string{`{"toolName":"ask","params":{"password":"` + secret + `"}}`, `{"toolName":"` + secret + ` ","params":{}}`,
+		`{"x":"` + secret + `"}`, `{"toolName":7,"params":"` + secret + `"}`, `{"` + `a":"` + secret + `"`, `{"toolName":"ask","params":{},"requester":{"person":"` + secret + `"}}`}
+	for _, b := range bodies[1:] {
+		r := d.do("POST", "/v1/approvals?wait="+secret, "agent", b)
+		require.GreaterOrEqual(t, r.StatusCode, 400)
+		require.NotContains(t, r.text, secret)
+		r = d.do("POST", "/v1/approvals", "agent", b)
+		require.GreaterOrEqual(t, r.StatusCode, 400)
+		require.NotContains(t, r.text, secret)
+	}
+	d.do("POST", "/v1/approvals", "agent", bodies[0])
+	_, err := d.nobody.Get(t.Context(), "x", 0)
+	require.False(t, strings.Contains(err.Error(), "s3cret"))
+	require.NotContains(t, d.logs.String(), "s3cret")
+	require.NotContains(t, d.logs.String(), secret)
+	require.NotContains(t, d.do("GET", "/metrics", "", "").text, secret)
+	var p *api.Problem
+	require.True(t, errors.As(err, &p))
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+func TestDecodeTable(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		code       core.Code // empty: accepted
+		fields     string
+	}{
+		{"empty", ``, "", ""},
+		{"blank", " \r\n\t", "", ""},
+		{"empty object", `{}`, "", ""},
+		{"null fields", `{"agentId":null,"origin":null,"timeoutMs":null}`, "", ""},
+		{"white space around", " {\"toolName\" : \"x\"}\n ", "", ""},
+		{"unknown", `{"callbackUrl":"https://x"}`, core.CodeInvalidRequest, "callbackUrl"},
+		{"other case", `{"toolname":"x","Params":{},"agentID":"x"}`, core.CodeInvalidRequest, "Params agentID toolname"},
+		{"nested", `{"bind":{"Host":"x","workdir":1},"origin":{"to":-100}}`, core.CodeInvalidRequest, "bind.Host bind.workdir origin.to"},
+		{"wrong types", `{"toolName":[],"timeoutMs":"5","context":{"subagent":1},"requester":"me"}`, core.CodeInvalidRequest,
+			"context.subagent requester timeoutMs toolName"},
+		{"fraction", `{"timeoutMs":1.5}`, core.CodeInvalidRequest, "timeoutMs"},
+		{"too big a number", `{"timeoutMs":9223372036854775808}`, core.CodeInvalidRequest, "timeoutMs"},
+		{"odd names", `{"a b":1,"é":2,"":3}`, core.CodeInvalidRequest, `"" "a b" "\u00e9"`},
+		{"array", `[]`, core.CodeInvalidRequest, "body"},
+		{"null", `null`, core.CodeInvalidRequest, "body"},
+		{"text", `"x"`, core.CodeInvalidRequest, "body"},
+		{"twice", `{"toolName":"a","toolName":"a"}`, core.CodeMalformed, ""},
+		{"twice, escaped", `{"toolName":"a","tool\u004eame":"b"}`, core.CodeMalformed, ""},
+		{"twice, deep in params", `{"params":{"a":[{"b":1,"b":2}]}}`, core.CodeMalformed, ""},
+		{"twice, in an unknown field", `{"x":{"b":1,"b":2}}`, core.CodeMalformed, ""},
+		{"lone surrogate", `{"params":{"a":"\udc00"}}`, core.CodeMalformed, ""},
+		{"broken UTF-8", "{\"toolName\":\"\xff\"}", core.CodeMalformed, ""},
+		{"byte order mark", "\ufeff{}", core.CodeMalformed, ""},
+		{"cut", `{"toolName":"a"`, core.CodeMalformed, ""},
+		{"more after it", `{} {}`, core.CodeMalformed, ""},
+		{"garbage after it", `{}x`, core.CodeMalformed, ""},
+		{"comment", `{/**/}`, core.CodeMalformed, ""},
+		{"trailing comma", `{"toolName":"a",}`, core.CodeMalformed, ""},
+		{"NaN", `{"timeoutMs":NaN}`, core.CodeMalformed, ""},
+		{"very deep", `{"params":` + strings.Repeat(`[`, 20000) + strings.Repeat(`]`, 20000) + `}`, core.CodeMalformed, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var in api.CreateRequest
+			err := decode([]byte(c.body), &in)
+			require.Equal(t, c.code, core.CodeOf(err), "%v", err)
+			if c.code == core.CodeInvalidRequest {
+				require.Equal(t, c.fields, strings.Join(fieldsOf(problem(err.(*core.Error))), " "))
+			}
+		})
+	}
+}
+
+func TestDecodeManyMistakes(t *testing.T) {
+	var b strings.Builder
+	for i := range 1000 {
+		b.WriteString(`,"` + strings.Repeat("x", 200) + strings.Repeat("y", i) + `":1`)
+	}
+	err := decode([]byte(`{"toolName":1`+b.String()+`}`), &api.CreateRequest{})
+	p := problem(err.(*core.Error))
+	require.Len(t, p.Fields, maxMistakes)
+	require.Less(t, len(p.Detail), 4000)
+}
+
+func TestDecodeKeepsParams(t *testing.T) {
+	const params = `{ "z": 1.0,	"a" : "\u0041\/", "n": 1E2 }`
+	var in api.CreateRequest
+	require.NoError(t, decode([]byte(`{"params": `+params+` }`), &in))
+	require.Equal(t, params, string(in.Params), "exactly as sent")
+}
+
+func TestBodies(t *testing.T) {
+	d := newDesk(t)
+	const body = `{"toolName":"read","params":{}}`
+	for _, kind := range []string{"", "application/json", "application/json; charset=UTF-8", "application/x-www-form-urlencoded", "text/plain;charset=utf-8"} {
+		require.Equal(t, 200, d.do("POST", "/v1/approvals", "agent", body, "Content-Type", kind).StatusCode, kind)
+	}
+	for _, kind := range []string{"application/xml", "multipart/form-data; boundary=x", "application/json; charset=latin1", ";;"} {
+		require.Equal(t, "malformed", d.do("POST", "/v1/approvals", "agent", body, "Content-Type", kind).problem(t).Code, kind)
+	}
+	pad := func(n int) string {
+		const head, tail = `{"toolName":"read","params":{"p":"`, `"}}`
+		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
+	}
+	require.Equal(t, 200, d.do("POST", "/v1/approvals", "agent", pad(maxBody)).StatusCode)
+	require.Equal(t, "payload_too_large", d.do("POST", "/v1/approvals", "agent", pad(maxBody+1)).problem(t).Code)
+
+	a := d.ask("ask", `{}`)
+	require.Equal(t, 200, d.do("POST", "/v1/approvals/"+a.ID+"/withdraw", "agent", "\n").StatusCode)
+	r := d.do("POST", "/v1/approvals", "agent", "")
+	require.Equal(t, []string{"toolName", "params"}, fieldsOf(r.problem(t)))
+	r = d.do("POST", "/v1/approvals", "agent", `{"toolName":"a b","params":{"n":9007199254740993},"timeoutMs":-1,"requester":{"person":"nobody"},"id":".."}`)
+	require.ElementsMatch(t, []string{"toolName", "params", "timeoutMs", "requester.person", "id"}, fieldsOf(r.problem(t)))
+}
+
+func TestQueries(t *testing.T) {
+	d := newDesk(t)
+	const body = `{"toolName":"read","params":{}}`
+	for _, good := range []string{"wait=0", "wait=25s", "wait=25", "wait=1m30s", "wait=", "claim=0", "claim=false&wait=1", "claim=1&claimId=x"} {
+		require.Equal(t, 200, d.do("POST", "/v1/approvals?"+good, "agent", body).StatusCode, good)
+	}
+	for bad, field := range map[string]string{
+		"wait=-1s": "wait", "wait=soon": "wait", "wait=1e3": "wait", "wait=NaN": "wait", "claim=yes": "claim", "claimId=x": "claimId",
+		"wait=1&wait=2": "wait", "Wait=1": "Wait", "approved=true": "approved", "claim=1&claimId=" + strings.Repeat("x", 129): "claimId",
+		"claim=1&claimId=%FF": "claimId", "claim=1&claimId=%00": "claimId",
+	} {
+		p := d.do("POST", "/v1/approvals?"+bad, "agent", body).problem(t)
+		require.Equal(t, "invalid_request", p.Code, bad)
+		require.Equal(t, []string{field}, fieldsOf(p), bad)
+	}
+	for _, broken := range []string{"wait=%zz", "a;b"} {
+		require.Equal(t, "malformed", d.do("POST", "/v1/approvals?"+broken, "agent", body).problem(t).Code)
+	}
+	require.Equal(t, "invalid_request", d.do("GET", "/v1/approvals/x?wait=-1", "agent", "").problem(t).Code)
+	require.Equal(t, "invalid_request", d.do("POST", "/v1/approvals/x/claim?wait=1", "agent", "").problem(t).Code)
+}
+
+// FuzzDecodeCreate holds that decoding never panics, that what it accepts is
+// also plain JSON that says the same, and that what it refuses never echoes.
+func FuzzDecodeCreate(f *testing.F) {
+	for _, s := range []string{``, `{}`, `{"toolName":"exec","params":{"command":"ls"},"bind":{"host":"h"}}`, `{"a":1,"a":2}`, `{"params":{"a":"\ud800"}}`,
+		`{"timeoutMs":1e3,"x":{"y":[1]}}`, `[]`, "{\"\xff\":1}", `{"context":{"sandboxed":1}}`, `{"params":9007199254740993}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var in api.CreateRequest
+		if err := decode(body, &in); err != nil {
+			code := core.CodeOf(err)
+			require.Contains(t, []core.Code{core.CodeMalformed, core.CodeInvalidRequest}, code)
+			require.Equal(t, code == core.CodeInvalidRequest, len(problem(err.(*core.Error)).Fields) > 0)
+			return
+		}
+		if len(bytes.TrimSpace(body)) == 0 {
+			return
+		}
+		var plain api.CreateRequest
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.DisallowUnknownFields()
+		require.NoError(t, d.Decode(&plain))
+		if string(in.Params) != "null" {
+			require.Equal(t, plain, in)
+		}
+		require.True(t, len(in.Params) == 0 || bytes.Contains(body, in.Params))
+	})
+}

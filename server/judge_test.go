@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"approvalbot/core"
+)
+
+// judge is a policy that reads its answer off the tool's name, until a test
+// turns it around.
+type judge struct {
+	mu     sync.Mutex
+	answer map[string]core.Judgement
+}
+
+func newJudge() *judge {
+	people := core.Rule{Allowed: []core.Factor{core.UserRequest, core.RulesBased}, Effective: []core.Factor{core.UserRequest, core.RulesBased},
+		Disabled: []core.Factor{}, MinApprovals: 1, RequiresHuman: true}
+	two := people
+	two.MinApprovals = 2
+	risk := func(r core.RiskClass, effects ...core.SideEffect) core.Assessment {
+		return core.Assessment{RiskClass: r, SideEffects: effects, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}}
+	}
+	all := []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny}
+	ask := core.Judgement{Outcome: core.OutcomeAsk, Assessment: risk(core.R3, core.ProcessExec), Rule: people, Offers: all, Why: []string{"It changes things."}}
+	pair := core.Judgement{Outcome: core.OutcomeAsk, Assessment: risk(core.R4, core.DataLoss), Rule: two, Offers: []core.Decision{core.AllowOnce, core.Deny}}
+	return &judge{answer: map[string]core.Judgement{
+		"ask": ask, "exec": ask, "mail.send": ask, "pair": pair,
+		"read": {Outcome: core.OutcomeAllow, Assessment: risk(core.R0, core.FilesystemRead), Rule: people, Offers: all},
+		"rm":   {Outcome: core.OutcomeDeny, Assessment: risk(core.R4, core.DataLoss), Rule: people, Reason: "never"},
+	}}
+}
+
+// turn makes policy deny one tool from now on.
+func (j *judge) turn(tool string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.answer = maps.Clone(j.answer)
+	j.answer[tool] = core.Judgement{Outcome: core.OutcomeDeny, Reason: "no longer"}
+}
+
+// Judge answers by tool name; what it does not know is denied.
+func (j *judge) Judge(_ context.Context, c core.Call) core.Judgement {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if a, ok := j.answer[c.ToolName]; ok {
+		return a
+	}
+	return core.Judgement{Outcome: core.OutcomeDeny, Reason: "unknown tool"}
+}
+
+// Hash names the policy.
+func (j *judge) Hash() string { return "7e57" }
+
+// oneChat sends every card to one Telegram group.
+type oneChat struct{}
+
+func (oneChat) Route(core.Approval) core.Routes {
+	t, _ := core.ParseTarget(group)
+	return core.Routes{Targets: []core.Target{t}, FallbackAfterMs: 20_000}
+}
+
+func (oneChat) Names(place core.Target) bool {
+	t, _ := core.ParseTarget(group)
+	return t.Names(place)
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+)
+
+func TestMetrics(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	d.allow(`{}`)
+	d.ask("read", `{}`)
+	d.ask("rm", `{}`)
+	d.ask("sk-live-1234567890", `{}`) // whatever a caller calls its tool
+	mail := d.ask("mail.send", `{}`, func(r *api.CreateRequest) { r.Origin = &api.Target{Channel: "telegram", To: "-100777"} })
+	_, err := d.bob.Resolve(ctx, mail.ID, api.ResolveRequest{Decision: api.Deny})
+	require.NoError(t, err)
+	_, err = d.aliceAgent.Create(ctx, request("pair", `{}`), api.CreateOptions{})
+	require.NoError(t, err, "alice's own: one approver is left, two are needed")
+	short := d.ask("exec", `{"command":"ls"}`, func(r *api.CreateRequest) { r.TimeoutMs = 1 })
+	for short.Status == api.Pending {
+		require.NoError(t, d.gate.Tick(ctx, short.ID))
+		short, err = d.agent.Get(ctx, short.ID, 0)
+		require.NoError(t, err)
+	}
+
+	text := d.do("GET", "/metrics", "", "").text
+	for _, line := range []string{
+		`tool_approval_requests_total{channel="none",riskClass="R3",tool="other"} 1`,
+		`tool_approval_requests_total{channel="telegram",riskClass="R3",tool="mail.send"} 1`,
+		`tool_approval_requests_total{channel="none",riskClass="R0",tool="read"} 1`,
+		`tool_approval_resolutions_total{decision="allow-once",resolverType="person"} 1`,
+		`tool_approval_resolutions_total{decision="allow-once",resolverType="policy"} 1`,
+		`tool_approval_resolutions_total{decision="deny",resolverType="person"} 1`,
+		`tool_approval_resolutions_total{decision="deny",resolverType="policy"} 3`,
+		`tool_approval_timeout_total{tool="exec"} 1`,
+		`tool_approval_factor_results_total{approverId="user_request",verdict="approve"} 1`,
+		`tool_approval_factor_results_total{approverId="user_request",verdict="reject"} 1`,
+		`tool_approval_quorum_unmet_total{minApprovals="2",riskClass="R4"} 1`,
+		`tool_approval_quorum_unmet_total{minApprovals="1",riskClass="R3"} 1`,
+		`approvalbot_http_requests_total{method="POST",route="/v1/approvals/{id}/resolve",status="200"} 2`,
+		`approvalbot_waiting_requests 0`,
+		`go_goroutines`,
+	} {
+		require.Contains(t, text, line)
+	}
+	require.NotContains(t, text, "sk-live")
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const golden = "testdata/openapi.json"
+
+func TestOpenAPIGolden(t *testing.T) {
+	d := newDesk(t)
+	got := d.do("GET", "/openapi.json", "", "")
+	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(golden, []byte(got.text+"\n"), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	lines, is := strings.Split(string(want), "\n"), strings.Split(got.text+"\n", "\n")
+	for i := range min(len(lines), len(is)) {
+		require.Equal(t, lines[i], is[i], "line %d: the API changed; if it was meant to: go test ./server -run OpenAPIGolden -update", i+1)
+	}
+	require.Len(t, is, len(lines))
+}
+
+// Every line of the routes' table answers in the mux, is in the document, and
+// has both its bodies described.
+func TestEveryRouteIsDescribed(t *testing.T) {
+	d := newDesk(t)
+	c := contractOf(d.srv)
+	n := 0
+	for _, rt := range d.srv.routes() {
+		path := strings.ReplaceAll(rt.path, "{id}", "some")
+		op := c.operation(rt.method, path)
+		require.NotNil(t, op, rt.path)
+		require.Equal(t, rt.name, op.OperationID)
+		require.NotEmpty(t, op.Summary)
+		require.Equal(t, rt.in != nil, op.RequestBody != nil)
+		require.Equal(t, len(rt.scopes), len(op.Security))
+		r := d.do(rt.method, path, "", "")
+		if len(rt.scopes) > 0 {
+			require.Equal(t, http.StatusUnauthorized, r.StatusCode, "%s %s", rt.method, rt.path)
+			require.Contains(t, op.Responses, "503")
+		} else {
+			require.Equal(t, 200, r.StatusCode)
+		}
+		n++
+	}
+	total := 0
+	for _, item := range c.doc.Paths {
+		for _, op := range []any{item.Get, item.Post, item.Put, item.Delete, item.Patch} {
+			b, _ := json.Marshal(op)
+			if string(b) != "null" {
+				total++
+			}
+		}
+	}
+	require.Equal(t, n, total, "and nothing else is")
+}
+
+func TestOpenAPISchemas(t *testing.T) {
+	doc := contractOf(newDesk(t).srv).doc
+	require.Equal(t, "3.1.0", doc.OpenAPI)
+	m := doc.Components.Schemas.Map()
+	require.Equal(t, "object", m["CreateRequest"].Properties["params"].Type)
+	require.ElementsMatch(t, []string{"toolName", "params"}, m["CreateRequest"].Required)
+	require.Equal(t, false, m["CreateRequest"].AdditionalProperties)
+	require.Contains(t, m["Approval"].Properties["decision"].Enum, nil)
+	require.NotContains(t, m, "Token")
+}

@@ -1,0 +1,249 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// vote is an update as a person's vote makes it: one event, one card redrawn.
+func vote(a core.Approval) (core.Change, error) {
+	a.Votes = append(a.Votes[:0:0], core.Vote{Approver: core.UserRequest, Verdict: core.Approve, Decision: core.AllowOnce,
+		Voter: &core.Voter{Person: "alice", Channel: "telegram", UserID: "111"}, DecidedAtMs: nowMs()})
+	return core.Change{Approval: a, Redraw: true, Events: []core.Event{event(a, core.EventVote)}}, nil
+}
+
+// parallel runs work in so many goroutines, b.N times together.
+func parallel(b *testing.B, writers int, work func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	cpu := cpuTime()
+	for range writers {
+		wg.Go(func() {
+			for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+				work(int(i))
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
+	b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N), "cpu-ns/op")
+}
+
+// cpuTime is what this process has used, in nanoseconds: on a machine that others
+// use too it tells more than the clock.
+func cpuTime() int64 {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+func benchmarkUpdate(b *testing.B, writers int, fn func(core.Approval) (core.Change, error)) {
+	s := openDisk(b, b.TempDir())
+	var keys []string
+	for range 256 {
+		a := pendingApproval("bot")
+		keys = append(keys, create(b, s, a, core.Change{Deliveries: []core.Delivery{{Kind: core.CardDelivery, Target: chat1("1"), State: core.Sent, MessageID: a.Key}}}).Key)
+	}
+	parallel(b, writers, func(i int) {
+		_, err := s.Update(ctx, keys[i%len(keys)], fn)
+		require.NoError(b, err)
+	})
+}
+
+func BenchmarkUpdate1(b *testing.B)  { benchmarkUpdate(b, 1, vote) }
+func BenchmarkUpdate64(b *testing.B) { benchmarkUpdate(b, 64, vote) }
+
+// BenchmarkNothing64 is the cost of a job that finds nothing to do.
+func BenchmarkNothing64(b *testing.B) {
+	benchmarkUpdate(b, 64, func(a core.Approval) (core.Change, error) { return core.Change{Approval: a, Unchanged: true}, nil })
+}
+
+func benchmarkCreate(b *testing.B, writers, pending int, final bool) {
+	s := openDisk(b, b.TempDir())
+	var batch []core.Change
+	for i := range pending {
+		batch = append(batch, core.Change{Approval: pendingApproval("bot"), New: true})
+		if len(batch) == 500 || i == pending-1 {
+			require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return batch, nil }))
+			batch = nil
+		}
+	}
+	call := make([]byte, 300)
+	parallel(b, writers, func(int) {
+		a := pendingApproval("bot")
+		c := core.Change{New: true, Seal: call, Events: []core.Event{event(a, core.EventRequested)}}
+		if final {
+			a.Status, a.ResolvedAtMs = core.Approved, nowMs()
+		} else {
+			c.Deliveries = []core.Delivery{card("1", 2, 1)}
+		}
+		c.Approval = a
+		look := core.Lookup{Owner: "bot", Code: a.Code, Fingerprint: a.Fingerprint, AgentID: a.AgentID, SessionKey: a.SessionKey}
+		require.NoError(b, s.Create(ctx, look, func(core.Found) ([]core.Change, error) { return []core.Change{c}, nil }))
+	})
+}
+
+func BenchmarkCreate1(b *testing.B)         { benchmarkCreate(b, 1, 0, false) }
+func BenchmarkCreate64(b *testing.B)        { benchmarkCreate(b, 64, 0, false) }
+func BenchmarkCreate64Of10000(b *testing.B) { benchmarkCreate(b, 64, 10_000, false) }
+func BenchmarkCreateSettled64(b *testing.B) { benchmarkCreate(b, 64, 0, true) }
+
+func BenchmarkAppend64(b *testing.B) {
+	s := openDisk(b, b.TempDir())
+	a := pendingApproval("bot")
+	parallel(b, 64, func(int) { require.NoError(b, s.Append(ctx, nil, event(a, core.EventVote))) })
+}
+
+// BenchmarkReference64 and BenchmarkReference1 are the plain SQLite group commit
+// that the targets are measured against: the same driver and durability, a
+// savepoint for each job, and in it one read by key, one update and one insert.
+func BenchmarkReference1(b *testing.B)  { benchmarkReference(b, 1) }
+func BenchmarkReference64(b *testing.B) { benchmarkReference(b, 64) }
+
+func benchmarkReference(b *testing.B, writers int) {
+	p, err := openPool(filepath.Join(b.TempDir(), "ref.db"), 1, []string{"journal_mode(WAL)", "synchronous(FULL)"})
+	require.NoError(b, err)
+	defer p.db.Close()
+	_, err = p.db.Exec(`CREATE TABLE a (key TEXT PRIMARY KEY, version BIGINT, body TEXT); CREATE TABLE e (seq BIGINT PRIMARY KEY, data TEXT)`)
+	require.NoError(b, err)
+	body, err := json.Marshal(pendingApproval("bot"))
+	require.NoError(b, err)
+	var keys []string
+	for range 256 {
+		keys = append(keys, uuid.NewString())
+		_, err = p.db.Exec(`INSERT INTO a VALUES ($1, 1, $2)`, keys[len(keys)-1], string(body))
+		require.NoError(b, err)
+	}
+	type ask struct {
+		key  string
+		done chan error
+	}
+	texts := []string{`SAVEPOINT j`, `SELECT version, body FROM a WHERE key = $1`, `UPDATE a SET version = version + 1, body = $2 WHERE key = $1`,
+		`INSERT INTO e VALUES ($1, $2)`, `RELEASE j`}
+	var stmts []*sql.Stmt
+	for _, text := range texts {
+		st, err := p.prepared(ctx, text)
+		require.NoError(b, err)
+		stmts = append(stmts, st)
+	}
+	asks := make(chan ask, maxBatch)
+	seq := 0
+	commit := func(batch []ask) error {
+		tx, err := p.db.Begin()
+		if err != nil {
+			return err
+		}
+		in := make([]*sql.Stmt, len(stmts))
+		for i, st := range stmts {
+			in[i] = tx.Stmt(st)
+		}
+		for _, j := range batch {
+			seq++
+			var version int64
+			var body string
+			in[0].Exec()
+			if err := in[1].QueryRow(j.key).Scan(&version, &body); err != nil {
+				return err
+			}
+			in[2].Exec(j.key, body)
+			if _, err := in[3].Exec(seq, `{"n":1}`); err != nil {
+				return err
+			}
+			in[4].Exec()
+		}
+		return tx.Commit()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for j := range asks {
+			batch := []ask{j}
+			for more := true; more && len(batch) < maxBatch; {
+				select {
+				case j, ok := <-asks:
+					if more = ok; ok {
+						batch = append(batch, j)
+					}
+				default:
+					more = false
+				}
+			}
+			err := commit(batch)
+			for _, j := range batch {
+				j.done <- err
+			}
+		}
+	}()
+	parallel(b, writers, func(i int) {
+		j := ask{keys[i%len(keys)], make(chan error, 1)}
+		asks <- j
+		require.NoError(b, <-j.done)
+	})
+	close(asks)
+	<-done
+}
+
+func benchmarkRead(b *testing.B, read func(*Store, []string, int)) {
+	s := openDisk(b, b.TempDir())
+	var keys []string
+	var batch []core.Change
+	for range 10_000 {
+		a := pendingApproval("bot")
+		keys = append(keys, a.Key)
+		batch = append(batch, core.Change{Approval: a, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(len(keys)%50), 2, 1)}})
+	}
+	require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return batch, nil }))
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		read(s, keys, i)
+	}
+}
+
+// With 10,000 approvals pending, each with a card waiting, in 50 chats.
+func BenchmarkGet(b *testing.B) {
+	benchmarkRead(b, func(s *Store, keys []string, i int) {
+		_, err := s.Get(ctx, keys[i%len(keys)])
+		require.NoError(b, err)
+	})
+}
+
+func BenchmarkList50(b *testing.B) {
+	benchmarkRead(b, func(s *Store, keys []string, i int) {
+		page, err := s.List(ctx, core.Filter{Status: core.Pending, Limit: 50})
+		require.NoError(b, err)
+		require.Len(b, page.Items, 50)
+	})
+}
+
+func BenchmarkDue(b *testing.B) {
+	benchmarkRead(b, func(s *Store, keys []string, i int) {
+		_, _, err := s.Due(ctx, 1, 100)
+		require.NoError(b, err)
+	})
+}
+
+func BenchmarkClaimAndNext(b *testing.B) {
+	benchmarkRead(b, func(s *Store, keys []string, i int) {
+		place, ok, _, err := s.ClaimChat(ctx, "telegram", nowMs())
+		require.NoError(b, err)
+		require.True(b, ok)
+		_, ok, err = s.NextDelivery(ctx, place, nowMs())
+		require.NoError(b, err)
+		require.True(b, ok)
+		require.NoError(b, s.ReleaseChat(ctx, place, 0))
+	})
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"bufio"
+	"database/sql"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// whole asserts that no change of those that createWhole makes is there in part.
+func whole(t *testing.T, s *Store) {
+	n := count(t, s, "SELECT COUNT(*) FROM approvals")
+	for _, table := range []string{"sealed", "deliveries", "events"} {
+		require.Equal(t, n, count(t, s, "SELECT COUNT(*) FROM "+table), table)
+	}
+	events, _, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, n, events)
+}
+
+func createWhole(s *Store) (key string, err error) {
+	a := pendingApproval("bot")
+	return a.Key, s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+		return []core.Change{{Approval: a, New: true, Seal: []byte("call"),
+			Events: []core.Event{event(a, core.EventRequested)}, Deliveries: []core.Delivery{card("1", 1, 10)}}}, nil
+	})
+}
+
+// TestPowerCut copies the files of a running store, as the machine's end would
+// leave them, and opens the copies: what had been answered by then is there, and
+// no change is there in part.
+func TestPowerCut(t *testing.T) {
+	dir := t.TempDir()
+	s := openDisk(t, dir)
+	stop, done := make(chan struct{}), make(chan struct{})
+	answered := make(chan string, 100_000)
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if key, err := createWhole(s); err == nil {
+					answered <- key
+				}
+			}
+		}
+	}()
+	for round := range 5 {
+		time.Sleep(20 * time.Millisecond)
+		var keys []string
+		for range len(answered) {
+			keys = append(keys, <-answered)
+		}
+		copied := copyFiles(t, s, dir, round*100) // from the second round on, the last write is torn
+		openAndClose(t, fileOptions(copied), func(c *Store) {
+			for _, k := range keys[:max(0, len(keys)-round)] {
+				_, err := c.Get(ctx, k)
+				require.NoError(t, err)
+			}
+			whole(t, c)
+			create(t, c, pendingApproval("bot"), core.Change{})
+		})
+	}
+	close(stop)
+	<-done
+}
+
+// copyFiles copies a store's files while it writes. An open reader keeps SQLite
+// from starting the log anew meanwhile, which no power cut could fall between.
+func copyFiles(t *testing.T, s *Store, dir string, torn int) string {
+	reader, err := s.read.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	require.NoError(t, err)
+	defer reader.Rollback()
+	var n int
+	require.NoError(t, reader.QueryRow("SELECT COUNT(*) FROM meta").Scan(&n))
+	to := t.TempDir()
+	for _, f := range []string{"desk.db", "desk.db-wal", "desk.key"} {
+		b, err := os.ReadFile(filepath.Join(dir, f))
+		require.NoError(t, err)
+		if f == "desk.db-wal" {
+			b = b[:max(0, len(b)-torn)]
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(to, f), b, 0o600))
+	}
+	return to
+}
+
+// TestKill kills a writing process with SIGKILL and opens its store.
+func TestKill(t *testing.T) {
+	if dir := os.Getenv("STORE_TEST_WRITE"); dir != "" { // the process to be killed
+		s := openDisk(t, dir)
+		for {
+			key, err := createWhole(s)
+			require.NoError(t, err)
+			os.Stdout.WriteString(key + "\n")
+		}
+	}
+	dir := t.TempDir()
+	for range 3 {
+		writer := exec.Command(os.Args[0], "-test.run=^TestKill$")
+		writer.Env = append(os.Environ(), "STORE_TEST_WRITE="+dir)
+		out, err := writer.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, writer.Start())
+		lines := bufio.NewReader(out)
+		_, err = lines.ReadString('\n')
+		require.NoError(t, err)
+		time.Sleep(50 * time.Millisecond)
+		require.NoError(t, writer.Process.Kill())
+		rest, err := io.ReadAll(lines)
+		require.NoError(t, err)
+		require.Error(t, writer.Wait())
+		openAndClose(t, fileOptions(dir), func(s *Store) {
+			for i := 0; i+37 <= len(rest); i += 37 {
+				_, err := s.Get(ctx, string(rest[i:i+36]))
+				require.NoError(t, err)
+			}
+			whole(t, s)
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"approvalbot/core"
+)
+
+func TestMain(m *testing.M) {
+	codes.Store(rand.Int64N(1 << 30)) // some tests run several processes on one store
+	goleak.VerifyTestMain(m)
+}
+
+var ctx = context.Background()
+
+// start runs an open store for the length of a test.
+func start(t testing.TB, s *Store) *Store {
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		require.NoError(t, s.Close())
+		require.NoError(t, <-done)
+	})
+	return s
+}
+
+func fileOptions(dir string) Options {
+	return Options{URL: "sqlite:" + filepath.Join(dir, "desk.db"), KeyFile: filepath.Join(dir, "desk.key")}
+}
+
+func openDisk(t testing.TB, dir string) *Store {
+	t.Helper()
+	s, err := Open(ctx, fileOptions(dir))
+	require.NoError(t, err)
+	return start(t, s)
+}
+
+func openInMemory(t testing.TB) *Store {
+	t.Helper()
+	s, err := Open(ctx, Options{URL: "sqlite::memory:"})
+	require.NoError(t, err)
+	return start(t, s)
+}
+
+const day = 24 * 60 * 60 * 1000
+
+// pendingApproval makes one that the desk could make.
+func pendingApproval(owner string) core.Approval {
+	key := uuid.NewString()
+	now := nowMs()
+	return core.Approval{
+		Key: key, ID: key, Code: newCode(), Owner: owner, Status: core.Pending,
+		ToolName: "exec", Summary: "rm -rf build", Fingerprint: "sha256:" + key, AgentID: "main", SessionKey: "s1",
+		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 0.9, Source: "static", ReasonCodes: []string{"x"}},
+		Rule:       core.Rule{Allowed: []core.Factor{core.UserRequest}, Disabled: []core.Factor{}, Effective: []core.Factor{core.UserRequest}, MinApprovals: 1, RequiresHuman: true},
+		Reached:    true, CreatedAtMs: now, ExpiresAtMs: now + day,
+	}
+}
+
+var codes atomic.Int64
+
+// newCode gives another code every time.
+func newCode() string {
+	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	code := make([]byte, 6)
+	for n, i := codes.Add(1), 0; i < 6; n, i = n/32, i+1 {
+		code[i] = alphabet[n%32]
+	}
+	return string(code)
+}
+
+func card(to string, rank int, due int64) core.Delivery {
+	return core.Delivery{Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: to}, State: core.Queued, Rank: rank, DueMs: due, CreatedMs: due}
+}
+
+func event(a core.Approval, typ core.EventType) core.Event {
+	return core.Event{AtMs: nowMs(), Type: typ, Key: a.Key, Owner: a.Owner, Data: json.RawMessage(`{"n":1}`)}
+}
+
+// create stores a new approval with what the change has beside it.
+func create(t testing.TB, s *Store, a core.Approval, with core.Change) core.Approval {
+	t.Helper()
+	with.Approval, with.New = a, true
+	require.NoError(t, s.Create(ctx, core.Lookup{Owner: a.Owner}, func(core.Found) ([]core.Change, error) {
+		return []core.Change{with}, nil
+	}))
+	got, err := s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	return got
+}
+
+// change updates an approval with fn and gives it as committed.
+func change(t testing.TB, s *Store, key string, fn func(core.Approval) core.Change) core.Approval {
+	t.Helper()
+	a, err := s.Update(ctx, key, func(a core.Approval) (core.Change, error) { return fn(a), nil })
+	require.NoError(t, err)
+	return a
+}
+
+// ended is a change to a final status, as the desk's steps make them.
+func ended(a core.Approval, status core.Status) core.Change {
+	a.Status, a.ResolvedAtMs, a.FallbackAtMs = status, nowMs(), 0
+	return core.Change{Approval: a, Redraw: true, Unseal: status != core.Approved, Events: []core.Event{event(a, core.EventResolved)}}
+}
+
+func count(t testing.TB, s *Store, query string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, s.read.db.QueryRow(query, args...).Scan(&n))
+	return n
+}

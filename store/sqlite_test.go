@@ -1,0 +1,324 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// openAndClose opens a store, does something with it and closes it again.
+func openAndClose(t *testing.T, o Options, with func(*Store)) {
+	t.Helper()
+	s, err := Open(ctx, o)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	with(s)
+	require.NoError(t, s.Close())
+	require.NoError(t, <-done)
+}
+
+func refused(t *testing.T, o Options, want ...string) {
+	t.Helper()
+	s, err := Open(ctx, o)
+	require.Nil(t, s)
+	require.Error(t, err)
+	for _, w := range want {
+		require.ErrorContains(t, err, w)
+	}
+}
+
+func TestReopen(t *testing.T) {
+	o := fileOptions(t.TempDir())
+	var a core.Approval
+	openAndClose(t, o, func(s *Store) {
+		a = create(t, s, pendingApproval("bot"), core.Change{
+			Seal: []byte("call"), Deliveries: []core.Delivery{card("1", 1, 10)}, Events: []core.Event{{Type: core.EventRequested}},
+		})
+		require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "x", ID: 1}}}))
+		_, ok, _, err := s.ClaimChat(ctx, "telegram", 100)
+		require.NoError(t, err)
+		require.True(t, ok)
+	})
+	openAndClose(t, o, func(s *Store) {
+		got, err := s.Get(ctx, a.Key)
+		require.NoError(t, err)
+		require.Equal(t, a, got)
+		call, err := s.Sealed(ctx, a.Key)
+		require.NoError(t, err)
+		require.Equal(t, "call", string(call))
+		in, err := s.Inbound(ctx, "x", 10)
+		require.NoError(t, err)
+		require.Len(t, in, 1)
+		_, ok, _, err := s.ClaimChat(ctx, "telegram", 100)
+		require.NoError(t, err)
+		require.True(t, ok, "nobody holds anything after a restart")
+		require.NoError(t, s.Append(ctx, nil, core.Event{Type: core.EventVote}))
+		n, _, err := s.Verify(ctx)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, n)
+	})
+}
+
+func TestClosed(t *testing.T) {
+	s, err := Open(ctx, fileOptions(t.TempDir()))
+	require.NoError(t, err)
+	require.NoError(t, s.Close(), "without ever having run")
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, s.Append(ctx, nil), errEnded)
+	require.NoError(t, s.Run(ctx))
+}
+
+func TestRunFinishesWhatIsQueued(t *testing.T) {
+	s, err := Open(ctx, Options{URL: "sqlite::memory:"})
+	require.NoError(t, err)
+	defer s.Close()
+	running, stop := context.WithCancel(ctx)
+	results := make(chan error, 10)
+	for range 10 {
+		go func() { results <- s.Append(ctx, nil, core.Event{Type: core.EventVote}) }()
+	}
+	require.Eventually(t, func() bool { return len(s.jobs) == 10 }, 5*time.Second, time.Millisecond)
+	stop()
+	require.NoError(t, s.Run(running))
+	require.ErrorContains(t, s.Run(running), "twice")
+	for range 10 {
+		require.NoError(t, <-results)
+	}
+	require.ErrorIs(t, s.Append(ctx, nil), errEnded)
+	n, _, err := s.Verify(ctx)
+	require.NoError(t, err, "reading goes on until Close")
+	require.EqualValues(t, 10, n)
+}
+
+func TestURLs(t *testing.T) {
+	refused(t, Options{URL: "desk.db"}, `"desk.db"`, "sqlite:<path>")
+	refused(t, Options{URL: "sqlite:"}, "sqlite:<path>")
+	refused(t, Options{URL: "postgres://x"}, "PostgreSQL")
+	refused(t, Options{URL: "sqlite:" + filepath.Join(t.TempDir(), "no", "desk.db")}, "mkdir -p")
+	refused(t, Options{URL: "sqlite:" + filepath.Join(t.TempDir(), "desk.db")}, "store.keyFile")
+
+	odd := filepath.Join(t.TempDir(), "a b?mode=memory#%41")
+	require.NoError(t, os.Mkdir(odd, 0o700))
+	o := fileOptions(odd)
+	openAndClose(t, o, func(*Store) {})
+	info, err := os.Stat(filepath.Join(odd, "desk.db"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestSecondProcess(t *testing.T) {
+	dir := t.TempDir()
+	o := fileOptions(dir)
+	if os.Getenv("STORE_TEST_OPEN") != "" { // the second process
+		o.URL, o.KeyFile = os.Getenv("STORE_TEST_OPEN"), os.Getenv("STORE_TEST_KEY")
+		refused(t, o, "store is in use: process", "desk.db.lock", "stop that one")
+		return
+	}
+	openAndClose(t, o, func(s *Store) {
+		refused(t, o, "store is in use: process", filepath.Join(dir, "desk.db.lock"))
+		link := filepath.Join(dir, "link.db")
+		require.NoError(t, os.Symlink(filepath.Join(dir, "desk.db"), link))
+		refused(t, Options{URL: "sqlite:" + link, KeyFile: o.KeyFile}, "store is in use")
+
+		other := exec.Command(os.Args[0], "-test.run=^TestSecondProcess$")
+		other.Env = append(os.Environ(), "STORE_TEST_OPEN="+o.URL, "STORE_TEST_KEY="+o.KeyFile)
+		out, err := other.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		create(t, s, pendingApproval("bot"), core.Change{})
+	})
+	openAndClose(t, o, func(*Store) {})
+}
+
+func TestNewerSchema(t *testing.T) {
+	o := fileOptions(t.TempDir())
+	openAndClose(t, o, func(s *Store) {
+		_, err := s.write.db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
+		require.NoError(t, err)
+	})
+	refused(t, o, "has schema 99", "only up to 1", "run the newer program")
+}
+
+func TestKeyFile(t *testing.T) {
+	dir := t.TempDir()
+	o := fileOptions(dir)
+	openAndClose(t, o, func(*Store) {})
+	good, err := os.ReadFile(o.KeyFile)
+	require.NoError(t, err)
+	require.Regexp(t, "^[0-9a-f]{64}\n$", string(good))
+	info, err := os.Stat(o.KeyFile)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	_, err = os.Stat(o.KeyFile + ".new")
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	put := func(b []byte, mode os.FileMode) {
+		require.NoError(t, os.WriteFile(o.KeyFile, b, 0o600))
+		require.NoError(t, os.Chmod(o.KeyFile, mode))
+	}
+	raw, err := hex.DecodeString(strings.TrimSpace(string(good)))
+	require.NoError(t, err)
+	put(raw, 0o400)
+	openAndClose(t, o, func(*Store) {}) // raw bytes are the same key
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
+		put(good, mode)
+		refused(t, o, "chmod 600 "+o.KeyFile)
+	}
+	put([]byte(strings.Repeat("ab", 32)), 0o600)
+	refused(t, o, "holds key", "was sealed with key")
+	put(good[:20], 0o600)
+	refused(t, o, "holds 20 bytes", "64 hex digits")
+	require.NoError(t, os.Remove(o.KeyFile))
+	refused(t, o, "is missing", "put that file back")
+	put(good, 0o600)
+	openAndClose(t, o, func(*Store) {})
+
+	// A new store takes a key that lies there: a crash before the store knew it,
+	// or an operator's own.
+	second := Options{URL: "sqlite:" + filepath.Join(dir, "second.db"), KeyFile: o.KeyFile}
+	openAndClose(t, second, func(*Store) {})
+	kept, err := os.ReadFile(o.KeyFile)
+	require.NoError(t, err)
+	require.Equal(t, good, kept)
+}
+
+func TestTampering(t *testing.T) {
+	for name, c := range map[string]struct{ sql, want string }{
+		"data":           {`UPDATE events SET data = '{"n":2}' WHERE seq = 3`, "log record 3 was changed"},
+		"time":           {`UPDATE events SET at_ms = at_ms + 1 WHERE seq = 3`, "log record 3 was changed"},
+		"owner":          {`UPDATE events SET owner = 'x' WHERE seq = 3`, "log record 3 was changed"},
+		"key and owner":  {`UPDATE events SET key = key || 'b', owner = 'ot' WHERE seq = 3`, "log record 3 was changed"},
+		"hash":           {`UPDATE events SET hash = 'x' WHERE seq = 3`, "log record 3 was changed"},
+		"one taken out":  {`DELETE FROM events WHERE seq = 3`, "log record 3 is missing"},
+		"last taken out": {`DELETE FROM events WHERE seq = 5`, "log record 5 is missing"},
+		"tail taken out": {`DELETE FROM events WHERE seq = 5; UPDATE log_head SET seq = 4`, "log record 4 is not what"},
+		"order":          {`UPDATE events SET seq = 99 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 99`, "log record 2 was changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openInMemory(t)
+			a := pendingApproval("bot")
+			for range 5 {
+				require.NoError(t, s.Append(ctx, nil, event(a, core.EventVote)))
+			}
+			_, err := s.write.db.Exec(c.sql)
+			require.NoError(t, err)
+			_, _, err = s.Verify(ctx)
+			require.ErrorContains(t, err, c.want)
+			var bad *BadRecord
+			require.ErrorAs(t, err, &bad)
+		})
+	}
+}
+
+// TestFailedCommit takes the store's write lock from outside: the batch fails as
+// a whole, says so, and the store goes on as soon as it can.
+func TestFailedCommit(t *testing.T) {
+	dir := t.TempDir()
+	s := openDisk(t, dir)
+	_, err := s.write.db.Exec("PRAGMA busy_timeout = 20")
+	require.NoError(t, err)
+	other, err := openPool(filepath.Join(dir, "desk.db"), 1, nil)
+	require.NoError(t, err)
+	defer other.db.Close()
+	tx, err := other.db.Begin()
+	require.NoError(t, err)
+
+	a := pendingApproval("bot")
+	err = s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return []core.Change{{Approval: a, New: true}}, nil })
+	require.ErrorContains(t, err, "could not commit, nothing was written")
+	require.Error(t, s.Ping(ctx))
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, s.Ping(ctx))
+	create(t, s, a, core.Change{})
+	require.False(t, s.broken.Load())
+}
+
+func TestReadersCannotWrite(t *testing.T) {
+	s := openDisk(t, t.TempDir())
+	_, err := s.read.db.Exec("DELETE FROM meta")
+	require.ErrorContains(t, err, "readonly")
+}
+
+func TestDurabilityPragmas(t *testing.T) {
+	s := openDisk(t, t.TempDir())
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000", "secure_delete": "1"} {
+		var got string
+		require.NoError(t, s.write.db.QueryRow("PRAGMA "+pragma).Scan(&got))
+		require.Equal(t, want, got, pragma)
+	}
+	require.True(t, atLeast("3.51.3", oldestSQLite))
+	require.True(t, atLeast("4.0", oldestSQLite))
+	require.True(t, atLeast("3.52.0", oldestSQLite))
+	for _, old := range []string{"3.51.2", "3.9.9", "2.99.99", "3.51", "x"} {
+		require.False(t, atLeast(old, oldestSQLite), old)
+	}
+}
+
+// TestPlans holds the questions that are asked all day to an index.
+func TestPlans(t *testing.T) {
+	s := openInMemory(t)
+	list := func(f core.Filter) string { q, _, err := listQuery(f); require.NoError(t, err); return q }
+	for query, index := range map[string]string{
+		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "sqlite_autoindex_approval_ids", approvalSame: "approvals_pending_same",
+		countPending: "sqlite_autoindex_owners", countCode: "approvals_code", keysByID: "sqlite_autoindex_approval_ids", keysByPrefix: "sqlite_autoindex_approvals",
+		keysByCode: "approvals_code", dueApprovals: "approvals_timer", openInbound: "inbound_open", sweepInbound: "inbound_done", sweepApprovals: "approvals_newest",
+		firstDelivery: "deliveries_work", firstDue: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",
+		selectByMessage: "deliveries_message", redrawCards: "deliveries_key",
+		list(core.Filter{}): "approvals_newest", list(core.Filter{Owner: "x"}): "approvals_owner", list(core.Filter{Status: core.Denied}): "approvals_newest",
+		list(core.Filter{Status: core.Pending}): "approvals_pending_newest", list(core.Filter{Status: core.Pending, Owner: "x"}): "approvals_pending_owner",
+		list(core.Filter{AgentID: "x"}): "approvals_newest", list(core.Filter{ToolName: "x", SessionKey: "y"}): "approvals_newest",
+		list(core.Filter{Owner: "x", Status: core.Denied, SessionKey: "y"}): "approvals_owner", list(core.Filter{Status: core.Pending, ToolName: "x"}): "approvals_pending_newest",
+		readLog: "sqlite_autoindex_events",
+	} {
+		args := make([]any, strings.Count(query, "$"))
+		numbers := regexp.MustCompile(`\$\d+`).FindAllString(query, -1)
+		for i := range args {
+			args[i] = int64(len(numbers))
+		}
+		rows, err := s.write.db.Query("EXPLAIN QUERY PLAN "+query, args...)
+		require.NoError(t, err, query)
+		var plan []string
+		require.NoError(t, each(rows, func() error {
+			var a, b, c int
+			var detail string
+			err := rows.Scan(&a, &b, &c, &detail)
+			plan = append(plan, detail)
+			return err
+		}))
+		all := strings.Join(plan, "\n")
+		require.Contains(t, all, index, query)
+		if strings.Contains(query, "LIMIT $") { // a page itself may be sorted, what it is cut from may not
+			require.NotContains(t, strings.Split(all, "SEARCH d USING INDEX deliveries_key")[0], "TEMP B-TREE", query)
+		}
+		for _, step := range plan {
+			require.False(t, strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "INDEX"), "%s\n%s", query, all)
+		}
+	}
+}
+
+// TestFakeTime runs the store under fake time: nothing in it polls.
+func TestFakeTime(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := openDisk(t, dir)
+		a := create(t, s, pendingApproval("bot"), core.Change{})
+		began := time.Now()
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		require.Equal(t, 24*time.Hour, time.Since(began))
+		keys, _, err := s.Due(ctx, nowMs(), 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{a.Key}, keys)
+	})
+}

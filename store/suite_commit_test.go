@@ -1,0 +1,269 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// hold keeps the commit loop busy until the function it gives is called, so that
+// what is queued meanwhile lands in one batch.
+func hold(t *testing.T, s *Store) (release func()) {
+	began, free, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		s.do(ctx, func(*tx) error { close(began); <-free; return nil })
+	}()
+	<-began
+	return func() { close(free); <-done }
+}
+
+func testLog(t *testing.T, s *Store) {
+	n, head, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Empty(t, head)
+
+	a := create(t, s, pendingApproval("bot"), core.Change{Events: []core.Event{{Type: core.EventRequested, AtMs: 5, Owner: "bot"}}})
+	require.NoError(t, s.Append(ctx, nil, event(a, core.EventVote), event(a, core.EventRefused)))
+	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
+
+	all, err := s.Log(ctx, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, all, 4)
+	prev := ""
+	for i, e := range all {
+		require.EqualValues(t, i+1, e.Seq)
+		require.Equal(t, prev, e.PrevHash)
+		require.Len(t, e.Hash, 64)
+		prev = e.Hash
+	}
+	require.Equal(t, "{}", string(all[0].Data))
+	require.Equal(t, a.Key, all[1].Key)
+	page, err := s.Log(ctx, 2, 1)
+	require.NoError(t, err)
+	require.Equal(t, all[2:3], page)
+	page, err = s.Log(ctx, 4, 10)
+	require.NoError(t, err)
+	require.Empty(t, page)
+
+	n, head, err = s.Verify(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, n)
+	require.Equal(t, all[3].Hash, head)
+}
+
+func testGroupCommit(t *testing.T, s *Store) {
+	const writers = 100
+	var approvals []core.Approval
+	for range writers {
+		approvals = append(approvals, create(t, s, pendingApproval("bot"), core.Change{}))
+	}
+	refusal := errors.New("this one fails")
+	release := hold(t, s)
+	var wg sync.WaitGroup
+	errs := make([]error, writers)
+	for i, a := range approvals {
+		wg.Go(func() {
+			_, errs[i] = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+				a.Reason = fmt.Sprint(i)
+				c := core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)}, Deliveries: []core.Delivery{card(fmt.Sprint(i), 1, 1)}}
+				switch i % 10 {
+				case 3: // fails before it writes
+					return c, refusal
+				case 7: // fails in the middle of its writes
+					c.Aliases = []string{"x", approvals[0].ID}
+				}
+				return c, nil
+			})
+		})
+	}
+	require.Eventually(t, func() bool { return len(s.jobs) == writers }, 5*time.Second, time.Millisecond)
+	release()
+	wg.Wait()
+	for i, a := range approvals {
+		got, err := s.Get(ctx, a.Key)
+		require.NoError(t, err)
+		switch i % 10 {
+		case 3:
+			require.Same(t, refusal, errs[i])
+			require.Equal(t, a, got)
+		case 7:
+			require.ErrorIs(t, errs[i], errStale)
+			require.Equal(t, a, got)
+		default:
+			require.NoError(t, errs[i])
+			require.Equal(t, fmt.Sprint(i), got.Reason)
+			require.Len(t, got.Deliveries, 1)
+		}
+	}
+	n, _, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, writers*8/10, n)
+	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM approval_ids WHERE id = 'x'"))
+}
+
+func testContested(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{})
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			_, err := s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+				a.Votes = append(a.Votes, core.Vote{Approver: core.UserRequest})
+				return core.Change{Approval: a}, nil
+			})
+			require.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	a, err := s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	require.EqualValues(t, 65, a.Version)
+	require.Len(t, a.Votes, 64)
+}
+
+func testLeaving(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{})
+	set := func(ctx context.Context, reason string) error {
+		_, err := s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+			a.Reason = reason
+			return core.Change{Approval: a}, nil
+		})
+		return err
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, set(gone, "never queued"), context.Canceled)
+
+	release := hold(t, s)
+	gone, cancel = context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	require.Equal(t, context.DeadlineExceeded, set(gone, "left while queued"))
+	release()
+	require.NoError(t, s.Ping(ctx))
+	got, err := s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	require.Equal(t, a, got, "neither has run")
+
+	// Many that leave at any moment: nothing is torn, and who was told that it is
+	// written finds it written.
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			gone, cancel := context.WithTimeout(ctx, time.Duration(i%50)*20*time.Microsecond)
+			defer cancel()
+			b := pendingApproval("storm")
+			err := s.Create(gone, core.Lookup{Owner: "storm"}, func(core.Found) ([]core.Change, error) {
+				return []core.Change{{Approval: b, New: true, Events: []core.Event{event(b, core.EventRequested)}}}, nil
+			})
+			if err == nil {
+				_, err = s.Get(ctx, b.Key)
+				require.NoError(t, err)
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, s.Ping(ctx))
+	n, _, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, count(t, s, "SELECT COUNT(*) FROM approvals WHERE owner = 'storm'"), n)
+}
+
+func testInbox(t *testing.T, s *Store) {
+	in := func(source string, id, at int64) core.Inbound {
+		return core.Inbound{InboundRef: core.InboundRef{Source: source, ID: id}, Body: fmt.Appendf(nil, `{"update_id":%d}`, id), ReceivedMs: at}
+	}
+	waited := in("telegram:1", 12, 100)
+	waited.Waited = true
+	require.NoError(t, s.SaveInbound(ctx, nil))
+	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{waited, in("telegram:1", 11, 100), in("telegram:2", 11, 100)}))
+	again := in("telegram:1", 11, 999)
+	again.Body = []byte("other")
+	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{again, in("telegram:1", 13, 200), in("telegram:1", 3, 300)}))
+
+	open := func() (ids []int64) {
+		list, err := s.Inbound(ctx, "telegram:1", 10)
+		require.NoError(t, err)
+		for _, i := range list {
+			ids = append(ids, i.ID)
+		}
+		return ids
+	}
+	require.Equal(t, []int64{11, 12, 13, 3}, open())
+	list, err := s.Inbound(ctx, "telegram:1", 2)
+	require.NoError(t, err)
+	require.Equal(t, []core.Inbound{in("telegram:1", 11, 100), waited}, list)
+
+	require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "telegram:1", ID: 11}))
+	require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "telegram:1", ID: 99}), "one that is not stored")
+	require.Equal(t, []int64{12, 13, 3}, open())
+	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{in("telegram:1", 11, 400)}))
+	require.Equal(t, []int64{12, 13, 3}, open(), "handled ones stay handled")
+
+	a := create(t, s, pendingApproval("bot"), core.Change{})
+	change(t, s, a.Key, func(a core.Approval) core.Change {
+		return core.Change{Approval: a, Unchanged: true, Handled: &core.InboundRef{Source: "telegram:1", ID: 12}}
+	})
+	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+		return core.Change{Handled: &core.InboundRef{Source: "telegram:1", ID: 13}}, errors.New("no")
+	})
+	require.Error(t, err)
+	require.Equal(t, []int64{13, 3}, open(), "a refused change handles nothing")
+}
+
+func testSweep(t *testing.T, s *Store) {
+	const now = 100 * day
+	at := func(created, resolved int64) core.Approval {
+		a := pendingApproval("bot")
+		a.ID, a.CreatedAtMs, a.ResolvedAtMs, a.ExpiresAtMs = "own-"+a.Key, created, resolved, 0
+		if resolved != 0 {
+			a.Status = core.Approved
+		}
+		return create(t, s, a, core.Change{Seal: []byte("call"), Deliveries: []core.Delivery{card("1", 1, 1)}, Events: []core.Event{event(a, core.EventRequested)}})
+	}
+	pending, late, gone := at(1, 0), at(1, now-9*day), at(1, now-11*day)
+	for range sweepChunk {
+		a := pendingApproval("many")
+		a.Status, a.CreatedAtMs, a.ResolvedAtMs = core.Denied, 1, 2
+		create(t, s, a, core.Change{})
+	}
+	ref := func(id int64) core.InboundRef { return core.InboundRef{Source: "x", ID: id} }
+	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{
+		{InboundRef: ref(1), ReceivedMs: now - 3*day}, {InboundRef: ref(2), ReceivedMs: now - 3*day}, {InboundRef: ref(3), ReceivedMs: now - 1*day},
+	}))
+	for _, id := range []int64{1, 3} {
+		require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "x", ID: id}))
+	}
+
+	n, err := s.Sweep(ctx, now, 0)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Equal(t, 2, count(t, s, "SELECT COUNT(*) FROM inbound"), "only the old handled one goes")
+
+	n, err = s.Sweep(ctx, now, 10*day)
+	require.NoError(t, err)
+	require.Equal(t, sweepChunk+1, n)
+	_, err = s.Get(ctx, gone.Key)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	for _, kept := range []core.Approval{pending, late} {
+		got, err := s.Get(ctx, kept.Key)
+		require.NoError(t, err)
+		require.Equal(t, kept, got)
+	}
+	for _, table := range []string{"approvals", "approval_ids", "deliveries", "sealed"} {
+		require.Equal(t, 2, count(t, s, "SELECT COUNT(*) FROM "+table), table)
+	}
+	require.Nil(t, found(t, s, core.Lookup{Owner: "bot", ID: gone.ID}).ByID)
+	events, _, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, events, "the log stays")
+	err = s.Record(ctx, core.Delivered{ID: gone.Deliveries[0].ID, State: core.Sent})
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+}

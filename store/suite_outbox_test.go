@@ -1,0 +1,270 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+func chat1(to string) core.Target { return core.Target{Channel: "telegram", To: to} }
+
+// sent says that a delivery was posted as its message.
+func sent(d core.Delivery, messageID string) core.Delivered {
+	return core.Delivered{ID: d.ID, Key: d.Key, Revision: d.Revision, State: core.Sent, MessageID: messageID, Shown: true, Attempts: d.Attempts + 1}
+}
+
+func testOutboxOrder(t *testing.T, s *Store) {
+	named := map[string]string{}
+	add := func(name string, rank int, created, due int64, edit func(*core.Delivery)) {
+		d := card("1", rank, due)
+		d.CreatedMs = created
+		if edit != nil {
+			edit(&d)
+		}
+		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{d}})
+		named[a.Deliveries[0].ID] = name
+	}
+	add("edit, due 5", 4, 1, 5, func(d *core.Delivery) { d.State, d.MessageID = core.Sent, "m" })
+	add("outcome, due 4", 4, 1, 4, func(d *core.Delivery) { d.Kind = core.OutcomeDelivery })
+	add("R1", 1, 10, 20, nil)
+	add("R3 younger", 3, 12, 12, nil)
+	add("R3 older, due later", 3, 11, 30, nil)
+	add("R4 not due", 4, 1, 1000, nil)
+	add("nothing to do", 4, 1, 0, nil)
+	final := pendingApproval("bot")
+	final.Status, final.ResolvedAtMs = core.Denied, 3
+	a := create(t, s, final, core.Change{Deliveries: []core.Delivery{card("1", 4, 6)}})
+	named[a.Deliveries[0].ID] = "card of an ended one, due 6"
+
+	var order []string
+	for {
+		d, ok, err := s.NextDelivery(ctx, chat1("1"), 100)
+		require.NoError(t, err)
+		if !ok {
+			break
+		}
+		order = append(order, named[d.ID])
+		require.NoError(t, s.Record(ctx, sent(d, "m"+d.ID)))
+	}
+	require.Equal(t, []string{"R3 older, due later", "R3 younger", "R1", "outcome, due 4", "edit, due 5", "card of an ended one, due 6"}, order)
+	_, ok, err := s.NextDelivery(ctx, chat1("2"), 100)
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+func testOutboxChats(t *testing.T, s *Store) {
+	claim := func(now int64) (string, int64) {
+		t.Helper()
+		place, ok, next, err := s.ClaimChat(ctx, "telegram", now)
+		require.NoError(t, err)
+		require.Equal(t, ok, place != core.Target{})
+		return place.To, next
+	}
+	is := func(now int64, to string, next int64) {
+		t.Helper()
+		gotTo, gotNext := claim(now)
+		require.Equal(t, to, gotTo)
+		require.Equal(t, next, gotNext)
+	}
+	is(100, "", 0)
+	threaded := card("3", 1, 50)
+	threaded.Target.ThreadID = "7"
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 10), card("2", 3, 20), threaded, card("4", 4, 500)}})
+	is(5, "", 10)
+	is(100, "2", 0)
+	is(100, "1", 0)
+	is(100, "3", 0)
+	is(100, "", 500)
+	require.NoError(t, s.ReleaseChat(ctx, chat1("1"), 300))
+	require.NoError(t, s.ReleaseChat(ctx, core.Target{Channel: "telegram", To: "2", ThreadID: "9"}, 0))
+	is(100, "2", 0)
+	is(100, "", 300)
+	is(300, "1", 0)
+
+	require.NoError(t, s.Record(ctx, sent(a.Deliveries[0], "m")))
+	require.NoError(t, s.ReleaseChat(ctx, chat1("1"), 0))
+	is(300, "", 500)
+	is(600, "4", 0)
+	for _, to := range []string{"2", "3", "4"} {
+		require.NoError(t, s.ReleaseChat(ctx, chat1(to), 0))
+	}
+	is(10, "", 20) // the clock may go back
+	is(20, "2", 0)
+
+	elsewhere := card("9", 4, 1)
+	elsewhere.Target.Channel = "discord"
+	create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{elsewhere}})
+	is(20, "", 50) // of this channel
+	place, ok, _, err := s.ClaimChat(ctx, "discord", 20)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, elsewhere.Target, place)
+}
+
+func testOutboxFollows(t *testing.T, s *Store) {
+	claim := func(now int64) string {
+		t.Helper()
+		place, _, _, err := s.ClaimChat(ctx, "telegram", now)
+		require.NoError(t, err)
+		if (place != core.Target{}) {
+			require.NoError(t, s.ReleaseChat(ctx, place, 0))
+		}
+		return place.To
+	}
+	now := nowMs()
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 4, 10)}})
+	b := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("2", 1, 20)}})
+	require.Equal(t, "1", claim(now))
+
+	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Withdrawn) })
+	require.Equal(t, "2", claim(now), "an ended approval's card is not urgent")
+	require.NoError(t, s.Record(ctx, sent(b.Deliveries[0], "m2")))
+	later := nowMs()
+	require.Equal(t, "1", claim(later))
+	d, ok, err := s.NextDelivery(ctx, chat1("1"), later)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.EqualValues(t, 1, d.Revision)
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Revision: 1, State: core.Settled}))
+	require.Equal(t, "", claim(later))
+	change(t, s, b.Key, func(b core.Approval) core.Change { return core.Change{Approval: b, Redraw: true} })
+	require.Equal(t, "2", claim(nowMs()))
+}
+
+func testRecord(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 10), card("2", 1, 10)}})
+	d := a.Deliveries[0]
+	get := func(i int) core.Delivery {
+		t.Helper()
+		got, err := s.Get(ctx, a.Key)
+		require.NoError(t, err)
+		return got.Deliveries[i]
+	}
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, State: core.Sent, MessageID: "m1", Attached: true, Shown: true, Attempts: 2, Error: "slow"}))
+	want := d
+	want.State, want.MessageID, want.Attached, want.Shown, want.Attempts, want.Error, want.DueMs = core.Sent, "m1", true, true, 2, "slow", 0
+	require.Equal(t, want, get(0))
+
+	// Redrawn while it was being drawn: due at once, and the message stays known.
+	change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+	redrawn := get(0)
+	require.EqualValues(t, 1, redrawn.Revision)
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Revision: 0, State: core.Sent, DueMs: nowMs() + day}))
+	require.Equal(t, redrawn.DueMs, get(0).DueMs)
+	require.Equal(t, "m1", get(0).MessageID)
+	require.False(t, get(0).Shown)
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Revision: 1, State: core.Sent, DueMs: 77}))
+	require.EqualValues(t, 77, get(0).DueMs)
+
+	// A failure wakes the timer while the approval is pending, and only then.
+	keys, _, err := s.Due(ctx, nowMs(), 10)
+	require.NoError(t, err)
+	require.Empty(t, keys)
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: a.Deliveries[1].ID, Revision: 0, State: core.Failed, Error: "gone"}))
+	require.Equal(t, "gone", get(1).Error)
+	require.Zero(t, get(1).DueMs, "a failed one is not drawn again")
+	keys, _, err = s.Due(ctx, nowMs(), 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{a.Key}, keys)
+	change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a} })
+	keys, next, err := s.Due(ctx, nowMs(), 10)
+	require.NoError(t, err)
+	require.Empty(t, keys)
+	require.Equal(t, a.ExpiresAtMs, next)
+
+	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Revision: 2, State: core.Failed}))
+	keys, next, err = s.Due(ctx, nowMs(), 10)
+	require.NoError(t, err)
+	require.Empty(t, keys)
+	require.Zero(t, next)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(s.Record(ctx, core.Delivered{ID: "none"})))
+}
+
+func testMoves(t *testing.T, s *Store) {
+	inThread := card("1", 1, 10)
+	inThread.Target.ThreadID = "7"
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 10), inThread, card("-1001", 1, 10)}})
+	b := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 20)}})
+	to := chat1("-1001")
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, State: core.Queued, DueMs: 20, MovedTo: &to, Attempts: 1}))
+
+	a, err := s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	b, err = s.Get(ctx, b.Key)
+	require.NoError(t, err)
+	require.Equal(t, core.Failed, a.Deliveries[0].State)
+	require.Equal(t, "same chat as another card", a.Deliveries[0].Error)
+	require.Zero(t, a.Deliveries[0].DueMs)
+	require.Equal(t, core.Target{Channel: "telegram", To: "-1001", ThreadID: "7"}, a.Deliveries[1].Target)
+	require.Equal(t, core.Queued, a.Deliveries[1].State)
+	require.Equal(t, to, b.Deliveries[0].Target)
+	moves, err := s.Moves(ctx)
+	require.NoError(t, err)
+	require.Equal(t, map[string]core.Target{"telegram:1": to}, moves)
+	place, ok, _, err := s.ClaimChat(ctx, "telegram", 100)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, to, place)
+
+	// It moves on, and back to where it began.
+	on, back := chat1("-1002"), chat1("1")
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, State: core.Queued, DueMs: 20, MovedTo: &on}))
+	moves, err = s.Moves(ctx)
+	require.NoError(t, err)
+	require.Equal(t, map[string]core.Target{"telegram:1": on, "telegram:-1001": on}, moves)
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, State: core.Queued, DueMs: 20, MovedTo: &back}))
+	moves, err = s.Moves(ctx)
+	require.NoError(t, err)
+	require.Equal(t, map[string]core.Target{"telegram:-1001": back, "telegram:-1002": back}, moves)
+}
+
+func testRedraw(t *testing.T, s *Store) {
+	row := func(kind core.DeliveryKind, state core.DeliveryState, messageID string) core.Delivery {
+		return core.Delivery{Kind: kind, Target: chat1("1"), State: state, MessageID: messageID, CreatedMs: 1}
+	}
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{
+		row(core.CardDelivery, core.Queued, ""), row(core.CardDelivery, core.Sent, "m1"), row(core.CardDelivery, core.Settled, "m2"),
+		row(core.CardDelivery, core.Sent, ""), row(core.CardDelivery, core.Failed, "m3"), row(core.OutcomeDelivery, core.Sent, "m4"),
+	}})
+	before := nowMs()
+	a = change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+	for i, d := range a.Deliveries {
+		if i < 3 {
+			require.EqualValues(t, 1, d.Revision)
+			require.GreaterOrEqual(t, d.DueMs, before)
+		} else {
+			require.Zero(t, d.Revision)
+			require.Zero(t, d.DueMs)
+		}
+	}
+}
+
+func testAdopted(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{})
+	copied := core.Delivery{Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100", ThreadID: "1"}, State: core.Sent, MessageID: "m9"}
+	for range 2 {
+		a = change(t, s, a.Key, func(a core.Approval) core.Change {
+			return core.Change{Approval: a, Unchanged: true, Deliveries: []core.Delivery{copied}}
+		})
+	}
+	require.Len(t, a.Deliveries, 1)
+	require.EqualValues(t, 1, a.Version)
+	require.Equal(t, chat1("-100"), a.Deliveries[0].Target)
+	require.NotZero(t, a.Deliveries[0].CreatedMs)
+
+	d, ok, err := s.ByMessage(ctx, core.Target{Channel: "telegram", To: "-100", ThreadID: "5"}, "m9")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, a.Deliveries[0], d)
+	for _, place := range []core.Target{chat1("-101"), {Channel: "discord", To: "-100"}} {
+		_, ok, err = s.ByMessage(ctx, place, "m9")
+		require.NoError(t, err)
+		require.False(t, ok)
+	}
+	_, ok, err = s.ByMessage(ctx, chat1("-100"), "")
+	require.NoError(t, err)
+	require.False(t, ok)
+}
