@@ -44,7 +44,7 @@ func (f *finder) clients() {
 		case endsCommand(f.text, i):
 			now = client{}
 			i++
-		case strings.IndexByte(" \t\n\\\"',[]{}", c) >= 0:
+		case wordEnd(f.text, i) == i:
 			i++
 		default:
 			end := wordEnd(f.text, i)

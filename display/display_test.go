@@ -99,7 +99,7 @@ func TestAdversary_S6_SecretsAreHidden(t *testing.T) {
 		"DB_PASS\u200bWORD=hunter2":                                                       "DB_PASS\u200bWORD=[REDACTED]",
 		"password=hun\u2060ter2":                                                          "password=[REDACTED]",
 		`curl -u bob:s3cr3t https://x`:                                                    `curl -u bob:[REDACTED] https://x`,
-		`x eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl`:                                            `x eyJhbGciOi.eyJzdWIiOi.[REDACTED]`,
+		`x eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl`:                                            `x [REDACTED]`,
 		"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\n[REDACTED]\n-----END PRIVATE KEY-----",
 		`xoxb-123456789-abcdef`:                                                           `[REDACTED]`,
 	} {

@@ -3,121 +3,192 @@ package display
 import (
 	"fmt"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/unicode/runenames"
 )
 
-// twins are letters of other scripts that look like ASCII.
-var twins = func() map[rune]rune {
-	m := map[rune]rune{}
-	add := func(theirs, ascii string) {
-		a := []rune(ascii)
-		for i, r := range []rune(theirs) {
-			m[r] = a[i]
-		}
-	}
-	add("аеорсухіјѕһԁԛԝкмтвнзбАВЕКМНОРСТУХІЈЅ", "aeopcyxijshdqwkmtbh36ABEKMHOPCTYXIJS")
-	add("αορνικτυχγωεΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aopviktuxyweABEZHIKMNOPTYX")
-	add("օսոցզհ", "ounghh")
-	return m
-}()
+// longestWord is how much of a word a finding quotes.
+const longestWord = 32
 
-var escaped = regexp.MustCompile(`\\u\{([0-9A-F]{1,6})\}`)
+var escapes = regexp.MustCompile(`\\u\{[0-9A-F]{1,6}\}`)
 
-// Lookalikes names the letters that pose as others: letters of another script in
-// a Latin word, words made only of letters that look like ASCII, full-width and
-// mathematical letters, combining marks and selectors that change how a letter
-// looks. It reads raw text as well as text from [Escape]. Each finding is one
-// sentence, escaped; at most limit of them, and one more that counts the rest.
-// A sentence in another script is no finding.
+// Lookalikes names characters that pose as others: letters of another script
+// in a word, words that are written wholly with letters that look like those of
+// an ASCII command, full-width and mathematical letters, marks that strike or
+// change a letter, and variation selectors. It reads raw text and text from
+// Escape. Each finding is one sentence about one word, which is quoted escaped
+// and without secrets; there are at most limit of them, and where there are
+// more words, another that says "and N more". A sentence in another script is
+// no finding, nor are words that mix in Chinese, Japanese or Korean.
 func Lookalikes(s string, limit int) []string {
-	s = escaped.ReplaceAllStringFunc(s, func(m string) string {
-		n, err := strconv.ParseUint(m[3:len(m)-1], 16, 32)
-		if err != nil || n > unicode.MaxRune {
-			return m
-		}
-		return string(rune(n))
-	})
-	var out []string
+	s = Redact(escapes.ReplaceAllStringFunc(s, raw))
+	var findings []string
 	seen, more := map[string]bool{}, 0
-	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) }) {
-		if ascii(w) || seen[w] {
+	words := strings.FieldsFunc(s, func(r rune) bool { return !isWordRune(r) })
+	for _, word := range append(words, dashed(s)...) {
+		r := impostor(word)
+		switch {
+		case r == 0 || seen[word]:
 			continue
+		case len(findings) >= limit:
+			more++
+		default:
+			findings = append(findings, finding(word, r))
 		}
-		seen[w] = true
-		if r := impostor(w); r != 0 {
-			if len(out) == limit {
-				more++
-				continue
-			}
-			out = append(out, sentence(w, r))
-		}
+		seen[word] = true
 	}
 	if more > 0 {
-		out = append(out, fmt.Sprintf("and %d more words with look-alike letters", more))
+		findings = append(findings, fmt.Sprintf("and %d more", more))
 	}
-	return out
+	return findings
 }
 
-func sentence(w string, r rune) string {
-	w, _ = Clip(Escape(w), 24)
-	s := fmt.Sprintf("%q contains U+%04X %s", w, r, runenames.Name(r))
-	if t := twin(r); t != 0 {
-		s += fmt.Sprintf(", which looks like %q", string(t))
+// dashed gives the words that start like options, but with another dash.
+func dashed(s string) []string {
+	if !strings.ContainsFunc(s, isDashTwin) {
+		return nil
 	}
-	return strings.ReplaceAll(s, `\\u{`, `\u{`)
+	words := strings.FieldsFunc(s, func(r rune) bool { return !isDashTwin(r) && r != '-' && !isWordRune(r) })
+	return slices.DeleteFunc(words, func(word string) bool { return dashTwin(word) == 0 })
 }
 
-// impostor gives the first letter of a word that poses as another, or 0.
-func impostor(w string) rune {
-	w = norm.NFC.String(w)
-	latin, allTwins := false, true
-	var odd rune
-	for _, r := range w {
-		switch {
-		case unicode.IsMark(r) || isConcealed(r):
-			return r // NFC has composed the honest ones
-		case r < 0x80:
-			latin = latin || unicode.IsLetter(r)
-		case twin(r) != 0 && !unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian):
-			return r // full-width, mathematical: never honest in a command
-		case unicode.IsLetter(r) && unicode.Is(unicode.Latin, r):
-			latin, allTwins = true, false
-		case unicode.IsLetter(r):
-			if odd == 0 {
-				odd = r
-			}
-			allTwins = allTwins && twins[r] != 0
-		}
-	}
-	if odd != 0 && (latin || allTwins) {
-		return odd
+// dashTwin gives the dash that stands where an option's should, or 0.
+func dashTwin(word string) rune {
+	dash, size := utf8.DecodeRuneInString(word)
+	if isDashTwin(dash) && size < len(word) && (isAlnum(word[size]) || word[size] == '-') {
+		return dash
 	}
 	return 0
 }
 
-// twin gives the ASCII letter that r looks like, or 0.
-func twin(r rune) rune {
-	if t := twins[r]; t != 0 {
-		return t
+func isDashTwin(r rune) bool { return r >= 0x2010 && r <= 0x2015 || r == 0x2212 }
+
+// raw gives the character for an escape.
+func raw(escape string) string {
+	if _, r := readEscape(escape); isConcealed(r) {
+		return string(r)
 	}
-	if r < 0x80 {
+	return escape
+}
+
+// isWordRune reports what words are made of, punctuation that poses as ASCII
+// included.
+func isWordRune(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M, unicode.N) || r >= 0x80 && isConcealed(r) && !isBlank(r) ||
+		twins[r] != 0
+}
+
+func finding(word string, r rune) string {
+	word, _ = Clip(Escape(word), longestWord)
+	sentence := fmt.Sprintf("\"%s\" contains U+%04X %s", word, r, runenames.Name(r))
+	switch like := twin(r); {
+	case isDashTwin(r):
+		return sentence + `, which looks like "-"`
+	case like != 0:
+		return sentence + fmt.Sprintf(", which looks like \"%c\"", like)
+	case unicode.Is(unicode.Variation_Selector, r):
+		return sentence + ", which is invisible"
+	case unicode.IsMark(r):
+		return sentence + ", a mark that changes the character before it"
+	}
+	return sentence + ", a letter of another script"
+}
+
+// impostor gives the first character of a word that poses as another, or 0.
+func impostor(word string) rune {
+	if isASCII(word) {
 		return 0
 	}
-	// Full-width, mathematical and letter-like forms fold to ASCII.
-	if k := []rune(norm.NFKC.String(string(r))); len(k) == 1 && k[0] < 0x80 && k[0] > 0x20 {
-		return k[0]
+	if dash := dashTwin(word); dash != 0 {
+		return dash
+	}
+	word = norm.NFC.String(word) // what is left of marks has no honest letter
+	var latin, foreign *unicode.RangeTable
+	var odd, before rune
+	for _, r := range word {
+		script := scriptOf(r)
+		switch {
+		case isDisguise(before, r):
+			return r
+		case script == unicode.Latin:
+			latin = script
+		case script != nil && foreign != nil && script != foreign:
+			return firstTwin(word, r)
+		case script != nil && odd == 0:
+			odd, foreign = r, script
+		}
+		before = r
+	}
+	if odd != 0 && (latin != nil || posesAsCommand(word)) {
+		return firstTwin(word, odd)
 	}
 	return 0
 }
 
-func ascii(s string) bool {
+// isDisguise reports characters that have no honest place after before.
+func isDisguise(before, r rune) bool {
+	switch {
+	case unicode.Is(unicode.Variation_Selector, r), r >= 0x334 && r <= 0x338, unicode.Is(unicode.Me, r):
+		return true
+	case unicode.IsMark(r):
+		return unicode.Is(unicode.Inherited, r) && (before < 0x80 || unicode.Is(unicode.Latin, before))
+	case unicode.IsLetter(r) || unicode.IsNumber(r):
+		return styled(r) != 0 || unicode.Is(unicode.Latin, r) && twins[r] != 0
+	}
+	return twins[r] != 0 // punctuation
+}
+
+// firstTwin gives the first letter of word with a twin, or else r.
+func firstTwin(word string, r rune) rune {
+	for _, c := range word {
+		if twin(c) != 0 {
+			return c
+		}
+	}
+	return r
+}
+
+// posesAsCommand reports whether a word without Latin letters reads as ASCII.
+func posesAsCommand(word string) bool {
+	var skeleton strings.Builder
+	same := true
+	for _, r := range word {
+		like := r
+		if r >= 0x80 {
+			like = twins[r]
+		}
+		if like == 0 {
+			return false
+		}
+		same = same && (r < 0x80 || strings.ContainsRune(identical, r))
+		skeleton.WriteRune(like)
+	}
+	return same && skeleton.Len() > 2 || commands[strings.ToLower(skeleton.String())]
+}
+
+// scriptOf gives the script of a letter, all but the common ones being one;
+// nil for what belongs to any text, and for Chinese, Japanese and Korean.
+func scriptOf(r rune) *unicode.RangeTable {
+	if !unicode.IsLetter(r) || unicode.In(r, unicode.Common, unicode.Inherited, unicode.Han,
+		unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) {
+		return nil
+	}
+	for _, script := range []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek} {
+		if unicode.Is(script, r) {
+			return script
+		}
+	}
+	return unicode.L
+}
+
+func isASCII(s string) bool {
 	for i := range len(s) {
-		if s[i] >= 0x80 {
+		if s[i] >= utf8.RuneSelf {
 			return false
 		}
 	}

@@ -4,54 +4,165 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Field is a labelled value, both safe to show: redacted, escaped, on one line.
 type Field struct{ Name, Value string }
 
-// Params shows a JSON object, a field for each top-level member in the order of
-// the text. A string shows as itself, in quotes where it could be taken for
-// something else (empty, with spaces at its ends, or reading like other JSON);
-// everything else is compact JSON. The value of a name that says secret is
-// hidden when it is a plain literal (see [Redact]).
+// Params shows a JSON object, one field for each top-level member, in the
+// order of the text. A string is shown as itself, in quotes where it could be
+// taken for something else: if it is empty, has a space at either end, or
+// reads as JSON. All else is compact JSON, numbers as they were sent. Secrets
+// are hidden by the rules of Redact, at any depth, also where only the
+// member's name tells of them. An error means that params are not one valid
+// JSON object, or not UTF-8.
 func Params(params []byte) ([]Field, error) {
-	d := json.NewDecoder(bytes.NewReader(params))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	if !utf8.Valid(params) || !json.Valid(params) || bytes.TrimLeft(params, " \t\r\n")[0] != '{' {
 		return nil, errors.New("params are not a JSON object")
 	}
-	var out []Field
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.UseNumber()
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("params: %w", err)
+	}
+	var fields []Field
 	for d.More() {
-		t, err := d.Token()
+		name, err := stringToken(d)
 		if err != nil {
 			return nil, err
 		}
-		name, _ := t.(string)
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
+		value, err := topValue(d, kindOf(name))
+		if err != nil {
 			return nil, err
 		}
-		out = append(out, Field{Safe(name), memberValue(name, raw)})
+		fields = append(fields, Field{Safe(name), value})
 	}
-	return out, nil
+	return fields, nil
 }
 
-func memberValue(name string, raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		return Safe(string(raw))
+func stringToken(d *json.Decoder) (string, error) {
+	token, err := d.Token()
+	if err != nil {
+		return "", fmt.Errorf("params: %w", err)
 	}
-	if worthHiding(kindOf(name), s, false) && hideable(s) {
+	s, _ := token.(string)
+	return s, nil
+}
+
+// topValue shows the next value of d, of a top-level member of kind k.
+func topValue(d *json.Decoder, k kind) (string, error) {
+	token, err := d.Token()
+	if err != nil {
+		return "", fmt.Errorf("params: %w", err)
+	}
+	if s, ok := token.(string); ok {
+		shown := redactAs(k, s)
+		if isAmbiguous(shown) {
+			shown = quoteJSON(shown)
+		}
+		return Escape(shown), nil
+	}
+	var out strings.Builder
+	if err := writeValue(&out, d, token, k); err != nil {
+		return "", err
+	}
+	return Safe(out.String()), nil
+}
+
+// redactAs hides all of s, if it is the literal secret of a member of kind k,
+// or else the secrets in it.
+func redactAs(k kind, s string) string {
+	if hideable(s) && isFaint(s) && worthHiding(k, s, false) {
 		return redacted
 	}
-	s = Redact(s)
-	if ambiguous(s) {
-		quoted, _ := json.Marshal(s)
-		return Escape(string(quoted))
-	}
-	return Escape(s)
+	return Redact(s)
 }
 
-func ambiguous(s string) bool {
-	return s == "" || strings.TrimSpace(s) != s || json.Valid([]byte(s))
+func isAmbiguous(s string) bool {
+	return s == "" || strings.TrimFunc(s, isBlank) != s || s[0] == '"' || json.Valid([]byte(s))
 }
+
+// writeValue writes the value that starts with token as compact JSON.
+func writeValue(out *strings.Builder, d *json.Decoder, token json.Token, k kind) error {
+	switch v := token.(type) {
+	case json.Delim:
+		if v == '{' {
+			return writeObject(out, d)
+		}
+		return writeArray(out, d, k)
+	case string:
+		out.WriteString(quoteJSON(redactAs(k, v)))
+	case json.Number:
+		out.WriteString(redactAs(k, v.String()))
+	case bool:
+		fmt.Fprint(out, v)
+	case nil:
+		out.WriteString("null")
+	}
+	return nil
+}
+
+func writeArray(out *strings.Builder, d *json.Decoder, k kind) error {
+	out.WriteByte('[')
+	for first := true; d.More(); first = false {
+		if !first {
+			out.WriteByte(',')
+		}
+		if err := writeNext(out, d, k); err != nil {
+			return err
+		}
+	}
+	out.WriteByte(']')
+	_, err := d.Token()
+	return err
+}
+
+// writeObject writes the rest of an object. In {"name": N, "value": V} it is N
+// that tells what V is.
+func writeObject(out *strings.Builder, d *json.Decoder) error {
+	out.WriteByte('{')
+	named := ordinary
+	for first := true; d.More(); first = false {
+		if !first {
+			out.WriteByte(',')
+		}
+		name, err := stringToken(d)
+		if err != nil {
+			return err
+		}
+		out.WriteString(quoteJSON(Redact(name)) + ":")
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		k := kindOf(name)
+		switch v, isString := token.(string); {
+		case isString && (name == "name" || name == "key"):
+			named, k = kindOf(v), ordinary
+		case name == "value":
+			k = max(k, named)
+		}
+		if err := writeValue(out, d, token, k); err != nil {
+			return err
+		}
+	}
+	out.WriteByte('}')
+	_, err := d.Token()
+	return err
+}
+
+func writeNext(out *strings.Builder, d *json.Decoder, k kind) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	return writeValue(out, d, token, k)
+}
+
+var jsonEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+// quoteJSON quotes s as JSON does; other control characters are left to Escape.
+func quoteJSON(s string) string { return `"` + jsonEscapes.Replace(s) + `"` }

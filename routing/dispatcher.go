@@ -48,13 +48,16 @@ type Dispatcher struct {
 	outbox  Outbox
 	drawer  Drawer
 	table   *Table
+	failed  func()
 	log     *slog.Logger
 	wake    chan struct{}
 }
 
-// NewDispatcher makes a dispatcher for one channel.
-func NewDispatcher(name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, log *slog.Logger) *Dispatcher {
-	return &Dispatcher{name: name, channel: channel, outbox: outbox, drawer: drawer, table: table,
+// NewDispatcher makes a dispatcher for one channel. failed is called after a
+// delivery failed for good, because its approval may then have reached nobody;
+// it must not block.
+func NewDispatcher(name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, failed func(), log *slog.Logger) *Dispatcher {
+	return &Dispatcher{name: name, channel: channel, outbox: outbox, drawer: drawer, table: table, failed: failed,
 		log: log.With("channel", name), wake: make(chan struct{}, 1)}
 }
 
@@ -160,7 +163,7 @@ func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) time.Duration
 	defer cancel()
 	err = d.send(call, m, drawing, &done)
 	if err != nil {
-		pause := d.failed(m, &done, err)
+		pause := d.refused(m, &done, err)
 		return d.record(ctx, m, done, pause)
 	}
 	return d.record(ctx, m, done, 0)
@@ -205,9 +208,9 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 	return err
 }
 
-// failed turns a platform's refusal into the next try, or into the end of them.
+// refused turns a platform's refusal into the next try, or into the end of them.
 // It gives the rest that the chat needs.
-func (d *Dispatcher) failed(m core.Delivery, done *core.Delivered, err error) time.Duration {
+func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, err error) time.Duration {
 	now := time.Now()
 	done.Attempts = m.Attempts + 1
 	done.Error = "the platform could not be reached"
@@ -249,6 +252,9 @@ func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Deli
 		return max(pause, lanePause)
 	}
 	fault.Point("after-id-recorded")
+	if done.State == core.Failed {
+		d.failed()
+	}
 	return pause
 }
 

@@ -26,6 +26,7 @@ type job struct {
 type outcome struct {
 	err      error
 	panicked any
+	stack    []byte // where it panicked
 }
 
 // do queues a write and waits for its commit. Its function runs in the
@@ -143,8 +144,11 @@ func (s *Store) commit(jobs []*job) {
 		s.chats.touch(b.done.chats)
 	}
 	for i, j := range jobs {
-		if outcomes[i].err == nil && outcomes[i].panicked == nil {
-			outcomes[i].err = err
+		switch o := &outcomes[i]; {
+		case o.panicked != nil:
+			s.log.Error("store: a change panicked, its caller goes on panicking", "panic", o.panicked, "stack", string(o.stack))
+		case o.err == nil:
+			o.err = err
 		}
 		j.done <- outcomes[i]
 	}

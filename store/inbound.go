@@ -39,7 +39,7 @@ func (s *Store) Inbound(ctx context.Context, source string, limit int) ([]core.I
 	err = each(rows, func() error {
 		i := core.Inbound{InboundRef: core.InboundRef{Source: source}}
 		var body text
-		err := rows.Scan((*number)(&i.ID), &body, (*number)(&i.ReceivedMs), (*flag)(&i.Waited))
+		err := rows.Scan((*number)(&i.ID), &body, (*number)(&i.ReceivedMs), (*truth)(&i.Waited))
 		i.Body = []byte(body)
 		all = append(all, i)
 		return err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"math/rand/v2"
 	"path/filepath"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", "30")    // each opens a store; the command line goes before this
 	codes.Store(rand.Int64N(1 << 30)) // some tests run several processes on one store
 	goleak.VerifyTestMain(m)
 }

@@ -8,12 +8,12 @@ import (
 	"approvalbot/core"
 )
 
-// text, number and flag scan a column into a string, an int64 or a bool; NULL
+// text, number and truth scan a column into a string, an int64 or a bool; NULL
 // leaves the zero value, as outer joins need it.
 type (
 	text   string
 	number int64
-	flag   bool
+	truth  bool
 )
 
 // Scan implements sql.Scanner.
@@ -43,7 +43,7 @@ func (n *number) Scan(v any) error {
 }
 
 // Scan implements sql.Scanner.
-func (f *flag) Scan(v any) error {
+func (f *truth) Scan(v any) error {
 	var n number
 	err := n.Scan(v)
 	*f = n != 0
@@ -89,7 +89,7 @@ func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
 	return []any{
 		(*text)(&d.ID), (*text)(&d.Key), (*text)(&d.Kind), (*text)(&d.Target.Channel), (*text)(&d.Target.To), (*text)(&d.Target.ThreadID),
 		(*text)(&d.State), (*text)(&d.MessageID), (*text)(&d.ReplyTo), (*text)(&d.ForUser),
-		(*flag)(&d.Attached), (*flag)(&d.Shown), (*flag)(&d.CannotAttach), (*flag)(&d.Fallback), (*text)(&d.Error),
+		(*truth)(&d.Attached), (*truth)(&d.Shown), (*truth)(&d.CannotAttach), (*truth)(&d.Fallback), (*text)(&d.Error),
 		attempts, (*number)(&d.DueMs), (*number)(&d.Revision), rank, (*number)(&d.CreatedMs),
 	}
 }

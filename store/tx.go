@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 
 	"approvalbot/core"
@@ -80,7 +81,10 @@ func (b *batch) run(j *job, keys keyring) (o outcome) {
 	}
 	t := &tx{batch: b, keys: keys}
 	defer func() {
-		if o.panicked = recover(); o.panicked != nil || o.err != nil {
+		if o.panicked = recover(); o.panicked != nil {
+			o.stack = debug.Stack()
+		}
+		if o.panicked != nil || o.err != nil {
 			b.fail(t.undo())
 			return
 		}

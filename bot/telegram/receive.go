@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"approvalbot/core"
+	"approvalbot/internal/fault"
 )
 
 // allowedUpdates are the types that Telegram is asked for (Bot API,
@@ -148,7 +149,13 @@ func (b *Bot) fetch(ctx context.Context, offset int64, hold int) (int64, error) 
 	if hold == 0 {
 		limit = firstCall
 	}
+	if offset > 0 {
+		fault.Point("before-update-confirmed")
+	}
 	err := b.once(ctx, limit, func(ctx context.Context) error { return b.polls.post(ctx, "getUpdates", params, &raws) })
+	if offset > 0 {
+		fault.Point("after-update-confirmed")
+	}
 	if err != nil || len(raws) == 0 {
 		return 0, err
 	}
@@ -188,9 +195,11 @@ var errNotKept = errors.New("the updates could not be stored")
 // keep stores updates and wakes the handlers. Only when it returns nil may the
 // updates be confirmed.
 func (b *Bot) keep(ctx context.Context, in []core.Inbound) error {
+	fault.Point("before-update-stored")
 	if err := b.inbox.SaveInbound(ctx, in); err != nil {
 		return errors.Join(errNotKept, err)
 	}
+	fault.Point("after-update-stored")
 	b.queue.poke()
 	return nil
 }

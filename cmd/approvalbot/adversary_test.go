@@ -166,10 +166,13 @@ func TestAdversary_S8_WhatRunsIsNeverRedacted(t *testing.T) {
 
 // Who taps.
 
+// hearsEverything switches the bot's privacy mode off.
+func hearsEverything(r *rig) { r.options.CanReadAllGroupMessages = true }
+
 const refusal = "You are not authorized to approve/deny this request."
 
 func TestAdversary_I1_StrangersAreRefusedOnEveryPath(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, hearsEverything)
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
 	for _, label := range []string{"Allow once", "Deny", "More"} {
@@ -288,7 +291,7 @@ func TestAdversary_I8_HandMadeCallbackData(t *testing.T) {
 }
 
 func TestAdversary_I13_ForeignOriginsAndStrangersListings(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, hearsEverything)
 	_, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`), Origin: &api.Target{Channel: "telegram", To: "-100777"}}, api.CreateOptions{})
 	requireProblem(t, err, "origin_not_allowed")
 	foreign := r.tg.AddSupergroup("foreign", r.alice, r.mallory)
@@ -307,10 +310,10 @@ func TestAdversary_I13_ForeignOriginsAndStrangersListings(t *testing.T) {
 
 func TestAdversary_P1_OneCardPerPlace(t *testing.T) {
 	r := newRig(t, func(r *rig) {
-		r.routing = `{mode: both, targets: [{channel: telegram, to: "GROUP"}, {channel: telegram, to: "GROUP", threadId: "1"}]}`
+		r.routing = `{mode: both, targets: [{channel: telegram, to: "GROUP"}], fallback: [{channel: telegram, to: "GROUP", threadId: "1"}]}`
 	})
 	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) {
-		c.Origin = &api.Target{Channel: "telegram", To: fmt.Sprint(r.group.ID)}
+		c.Origin = &api.Target{Channel: "telegram", To: fmt.Sprintf("-0%d", -r.group.ID), ThreadID: "1"} // the same place in another spelling
 	})
 	card := r.card(a)
 	r.tap(r.alice, r.group, card.ID, "Allow once")

@@ -193,11 +193,13 @@ func (c *crashRig) scenario() {
 	c.until("vote", func(ctx context.Context) error {
 		// The tap is made once. Whatever dies meanwhile, it counts.
 		got, err := c.operator().Get(ctx, a.Code, 4*time.Second)
-		if err == nil && got.Status == "pending" {
+		if err != nil {
+			return err
+		}
+		if a = got; a.Status == "pending" {
 			return errors.New("still pending")
 		}
-		a = got
-		return err
+		return nil
 	})
 	require.EqualValues(t, "approved", a.Status)
 	if answer, ok := tap.Answered(); ok {
@@ -219,6 +221,12 @@ func (c *crashRig) scenario() {
 	})
 	c.until("result told", func(ctx context.Context) error {
 		_, err := c.session.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "succeeded") })
+		return err
+	})
+	// A further update makes the poll return that confirmed the tap.
+	c.bob.Say(c.group, "/whoami@approval_test_bot")
+	c.until("whoami", func(ctx context.Context) error {
+		_, err := c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "You are telegram user") })
 		return err
 	})
 	c.allCopiesEnd(a)

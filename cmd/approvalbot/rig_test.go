@@ -117,6 +117,7 @@ func (r *rig) yaml() string {
 	}
 	return fmt.Sprintf(`server:
   listen: 127.0.0.1:0
+  limits: {pending: 1000, requestsPerSecond: 10000}
   tokens:
     - {name: agent, token: %s, scopes: [approvals.request]%s}
     - {name: second, token: %s, scopes: [approvals.request]}

@@ -100,7 +100,7 @@ func (d *desk) dispatch() {
 		channels["telegram"] = d.telegram
 	}
 	for name, channel := range channels {
-		d.dispatchers = append(d.dispatchers, routing.NewDispatcher(name, channel, d.store, d.gate, d.table, d.log))
+		d.dispatchers = append(d.dispatchers, routing.NewDispatcher(name, channel, d.store, d.gate, d.table, d.timers.Wake, d.log))
 	}
 }
 
