@@ -2,8 +2,10 @@ package core
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -88,7 +90,7 @@ func (c Call) validate() []FieldError {
 	check(len(c.Params) > 0, "params", "is required and must be a JSON object")
 	check(c.TimeoutMs >= 0, "timeoutMs", "must be a positive number of milliseconds")
 	text := func(s, field string, limit int) {
-		check(len(s) <= limit && utf8.ValidString(s), field, "is too long")
+		check(len(s) <= limit && utf8.ValidString(s) && !strings.ContainsRune(s, 0), field, fmt.Sprintf("must be text of at most %d bytes without NUL", limit))
 	}
 	text(c.AgentID, "agentId", maxName)
 	text(c.SessionKey, "sessionKey", maxName)

@@ -47,6 +47,7 @@ type Card struct {
 	Tally    string
 	Expires  string     // when, with the zone named; empty once it has ended
 	Outcome  string     // how it ended
+	Revoked  bool       // it was approved, and taken back
 	Result   string     // how the execution went, as the agent says
 	Offers   []Decision // allows that may be tapped here; empty: deny only
 	DenyOnly string     // why no allow is offered
@@ -87,7 +88,7 @@ func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 
 func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawing {
 	c := Card{
-		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass,
+		Code: a.Code, Status: a.Status, Revoked: a.RevokedAtMs != 0, Risk: a.Assessment.RiskClass,
 		Headline: headline(a, payload), Facts: a.facts(), Claims: a.claims(), Why: clip(a.Why, maxWhy),
 		Tally: a.tally(people).Words(), Warnings: a.warnings(payload),
 	}

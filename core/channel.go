@@ -9,10 +9,9 @@ import (
 // channel and normal. Every method gives a *DeliveryError when the platform said
 // what to do; any other error is taken as passing and tried again later.
 type Channel interface {
-	// Post sends a card or a text and gives the platform's message id. A post
-	// that failed may have arrived all the same: platforms without idempotency
-	// keys cannot tell.
-	Post(ctx context.Context, to Target, p Posting) (messageID string, err error)
+	// Post sends a card or a text. A post that failed may have arrived all the
+	// same: platforms without idempotency keys cannot tell.
+	Post(ctx context.Context, to Target, p Posting) (Posted, error)
 	// Edit draws an existing card anew. An edit that changes nothing is no error.
 	Edit(ctx context.Context, to Target, messageID string, card Card) error
 	// Attach sends the file that holds a payload too long for its card.
@@ -26,6 +25,12 @@ type Posting struct {
 	ReplyTo string // message id to answer, or empty; a deleted one is no error
 	ForUser string // platform user id who is asked for a reply, or empty
 	Nonce   string // the same for every try of the same message, at most 25 characters, for platforms that know such a thing
+}
+
+// Posted is a message that stands in a chat.
+type Posted struct {
+	MessageID string // the platform's
+	DenyOnly  bool   // the card did not fit as drawn, so it shows less and offers no allow
 }
 
 // DeliveryError is a platform's refusal in the dispatcher's words. The message

@@ -76,7 +76,11 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	for _, c := range changes {
 		g.committed(c)
 	}
-	a, err = g.store.Get(ctx, changes[0].Approval.Key)
+	if a = changes[0].Approval; created && len(changes[0].Deliveries) == 0 {
+		a.Version = 1
+		return a, true, nil // what was committed is known: settled by policy, on the hot path
+	}
+	a, err = g.store.Get(ctx, a.Key)
 	return a, created, err
 }
 

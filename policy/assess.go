@@ -60,7 +60,7 @@ var textKeys = set("pattern query regex search q searchterm description explanat
 var globKeys = set("glob globs include includes includepattern filepattern")
 
 // codeKeys are members that would make a reading tool more than that.
-var codeKeys = set("command cmd script code exec argv shell sql")
+var codeKeys = set("command cmd script code exec argv args arguments flags extraargs shell sql")
 
 // files reads every string that may be a path with see.
 func (r *reader) files(list []field, see func(*reader, word)) {
@@ -70,6 +70,8 @@ func (r *reader) files(list []field, see func(*reader, word)) {
 		case codeKeys[f.key] && !(f.key == "command" && f.text == "view"):
 			r.found.add(unknownParameters)
 		case !f.str || textKeys[f.key]:
+		case strings.HasPrefix(f.text, "-"):
+			r.found.add(unknownParameters)
 		case globKeys[f.key]:
 			r.read(word{text: strings.ReplaceAll(f.text, "*", "")})
 		case strings.Contains(f.text, "://"):

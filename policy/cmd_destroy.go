@@ -86,7 +86,7 @@ func remotes(m map[string]rule) {
 	verb := func(names string, floor, worst code, verbs string) {
 		for n := range strings.FieldsSeq(names) {
 			m[n] = func(s *shell, _ string, args []word) {
-				if s.version(args) {
+				if s.version(n, args) {
 					return
 				}
 				s.found.add(floor)

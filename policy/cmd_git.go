@@ -39,7 +39,7 @@ var gitReads = map[string]*spec{
 
 // gitAdds are git's commands that add to the local repository.
 var gitAdds = map[string]*spec{
-	"add":    {flags: "AunvNf", kind: fileNames, long: longs("all update dry-run verbose intent-to-add force ignore-errors")},
+	"add":    {flags: "AunvN", kind: contents, long: longs("all update dry-run verbose intent-to-add ignore-errors")},
 	"commit": {flags: "asqvn", vals: "m", kind: fileNames, long: longs("all message= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
 	"init":   {flags: "q", vals: "b", kind: nothing, long: longs("quiet initial-branch=")},
 }

@@ -13,20 +13,20 @@ func networkTools(m map[string]rule) {
 		}
 	}
 	for n := range strings.FieldsSeq("ping dig host nslookup traceroute whois") {
-		m[n] = (&spec{flags: "46nqv", vals: "ciWwts", kind: plainText, code: networkRead, long: longs("short")}).judge
+		m[n] = (&spec{flags: "46nqv", vals: "ciWwts", fixed: true, code: networkRead, long: longs("short")}).judge
 	}
 }
 
 var curlSpec = spec{
-	flags: "sSfLiIvgk46#GnNq0", vals: "mAeHXowdFTubcxK",
+	flags: "sSfLiIvgk46#GNq0", vals: "mAeHXowdFTubcxK",
 	long: longs(`silent show-error fail fail-with-body location include head verbose globoff insecure compressed max-time= connect-timeout= retry= retry-delay=
 		retry-all-errors user-agent= referer= header= request= output= write-out= url= http1.1 http2 http3 ipv4 ipv6 no-progress-meter progress-bar get no-buffer tlsv1.2 tlsv1.3 max-redirs=
 		data= data-raw= data-binary= data-urlencode= json= form= upload-file= user= cookie= cookie-jar= proxy= config=`),
 }
 
 // curl reads with GET to its output; whatever sends or saves asks.
-func curl(s *shell, _ string, args []word) {
-	if s.version(args) {
+func curl(s *shell, name string, args []word) {
+	if s.version(name, args) {
 		return
 	}
 	s.fetches = true
@@ -68,8 +68,8 @@ func (s *shell) saves(w word) {
 }
 
 // wget saves what it fetches, unless it is told to print it.
-func wget(s *shell, _ string, args []word) {
-	if s.version(args) {
+func wget(s *shell, name string, args []word) {
+	if s.version(name, args) {
 		return
 	}
 	s.fetches = true
@@ -77,11 +77,11 @@ func wget(s *shell, _ string, args []word) {
 	printed := false
 	c := s.scanner(&spec{flags: "qSv46", vals: "OTtU", long: longs("quiet spider output-document= timeout= tries= user-agent= server-response no-verbose")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.word.kind == computed {
+			s.found.add(dynamicArgument)
+		}
 		switch t.option {
 		case "":
-			if t.word.kind == computed {
-				s.found.add(dynamicArgument)
-			}
 			s.address(t.word.text)
 		case "O", "output-document":
 			printed = true

@@ -41,20 +41,25 @@ func readers(m map[string]rule) {
 	versions(m)
 }
 
-// versions lets programs that are otherwise asked for tell their version.
+// versions lets programs that are otherwise unknown tell their version.
 func versions(m map[string]rule) {
-	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc java javac cmake rustup tsc eslint prettier jest vite webpack protoc ffmpeg pdflatex pandoc") {
+	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc java javac ffmpeg pandoc") {
 		m[n] = func(s *shell, _ string, args []word) {
-			if !s.version(args) {
+			if !s.version(n, args) {
 				s.found.add(unknownCommand)
 			}
 		}
 	}
 }
 
+// tellVersion are the programs that tell their version and do nothing else
+// first. Many build tools run code or settings of the directory even then.
+var tellVersion = set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node nodejs deno bun perl ruby php lua bash zsh sh
+	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
+
 // version reports a command that only asks a program for its version.
-func (s *shell) version(args []word) bool {
-	if len(args) != 1 || args[0].kind != literal {
+func (s *shell) version(name string, args []word) bool {
+	if len(args) != 1 || args[0].kind != literal || !tellVersion[name] {
 		return false
 	}
 	switch args[0].text {

@@ -13,7 +13,7 @@ func runners(m map[string]rule) {
 	tools := func(c code, names string) {
 		for n := range strings.FieldsSeq(names) {
 			m[n] = func(s *shell, _ string, args []word) {
-				if !s.version(args) {
+				if !s.version(n, args) {
 					s.found.add(c)
 				}
 			}
@@ -35,8 +35,8 @@ func runners(m map[string]rule) {
 }
 
 // interpreter judges a program that runs code of its own language.
-func interpreter(s *shell, _ string, args []word) {
-	if s.version(args) || len(args) == 1 && args[0].is("-v") {
+func interpreter(s *shell, name string, args []word) {
+	if s.version(name, args) || len(args) == 1 && args[0].is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
 		s.found.add(readOnlyCommand)
 		return
 	}

@@ -220,6 +220,9 @@ func printf(s *shell, _ string, args []word) {
 	}
 }
 
+// numeric are the tests that compare numbers.
+var numeric = set("-eq -ne -lt -le -gt -ge")
+
 // test judges test and [. Words that are computed stand where they can only be
 // operands, since -v and -R evaluate text.
 func test(s *shell, name string, args []word) {
@@ -231,7 +234,10 @@ func test(s *shell, name string, args []word) {
 		args = args[1:]
 	}
 	fixed := true
-	for _, w := range args {
+	for i, w := range args {
+		if numeric[w.text] && (i == 0 || i+1 == len(args) || !digits(args[i-1].text) || !digits(args[i+1].text)) || w.is("-t") && (i+1 == len(args) || !digits(args[i+1].text)) {
+			s.found.add(dynamicArgument) // some shells evaluate what is compared as a number
+		}
 		fixed = fixed && w.kind == literal && w.text != "-v" && w.text != "-R" && !strings.ContainsAny(w.text, "[`$")
 		if w.split {
 			s.found.add(dynamicArgument)
@@ -242,7 +248,7 @@ func test(s *shell, name string, args []word) {
 	}
 	switch {
 	case len(args) == 1:
-	case len(args) == 2 && args[0].kind == literal && len(args[0].text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N-t", args[0].text):
+	case len(args) == 2 && args[0].kind == literal && len(args[0].text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N", args[0].text):
 	case len(args) == 3 && (args[1].is("=") || args[1].is("==") || args[1].is("!=") || args[1].is("-nt") || args[1].is("-ot") || args[1].is("-ef")):
 	default:
 		s.found.add(dynamicArgument)

@@ -152,7 +152,7 @@ func shellCommand(s *shell, name string, args []word) {
 	if name == "fish" || name == "csh" || name == "tcsh" {
 		s.found.add(unusualShell)
 	}
-	if s.version(args) {
+	if s.version(name, args) {
 		return
 	}
 	c := s.scanner(&spec{flags: "celiuxvnfaEpo", posix: true, long: longs("login norc noprofile posix")}, args)
@@ -222,8 +222,11 @@ func builtins(m map[string]rule) {
 		s.found.add(readOnlyCommand)
 		c := s.scanner(&spec{flags: "rs", vals: "dnpt"}, args)
 		for t, ok := c.next(); ok; t, ok = c.next() {
-			if t.option == "" && (t.word.kind != literal || !ownVariable(t.word.text)) {
+			switch {
+			case t.option == "" && (t.word.kind != literal || !ownVariable(t.word.text)):
 				s.found.add(setsEnvironment)
+			case (t.option == "n" || t.option == "t") && (t.word.kind != literal || !digits(t.word.text)):
+				s.found.add(dynamicArgument)
 			}
 		}
 	}

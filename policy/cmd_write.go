@@ -49,7 +49,9 @@ func copies(s *shell, name string, args []word) {
 	if into == nil {
 		into = &word{text: "."}
 	}
-	s.write(*into)
+	if !s.rootItself(*into) {
+		s.write(*into)
+	}
 	for _, f := range files {
 		s.source(name, f, whole)
 		base := path.Base(f.text)
@@ -68,6 +70,9 @@ func copies(s *shell, name string, args []word) {
 // source judges what is copied, moved or linked.
 func (s *shell) source(name string, f word, whole bool) {
 	s.read(f)
+	if startupPath("/" + strings.ToLower(f.text)) {
+		s.found.add(writesStartup) // a copy under another name can be changed and put back
+	}
 	switch {
 	case name == "mv":
 		s.remove(f)

@@ -40,6 +40,9 @@ func (s *shell) argv(args []string, size int) {
 	words := make([]word, len(args))
 	for i, a := range args {
 		words[i] = word{text: a}
+		if strings.IndexByte(a, 0) >= 0 {
+			s.found.add(controlCharacters)
+		}
 	}
 	s.simple(words)
 }

@@ -20,6 +20,7 @@ type spec struct {
 	long  map[string]bool // long options; true: takes a value
 	all   bool            // no option does harm
 	num   bool            // -20
+	fixed bool            // nothing may be computed
 	posix bool            // options end at the first operand
 	kind  operand
 	skip  int  // leading operands that are text
@@ -158,6 +159,9 @@ func (sp *spec) judge(s *shell, _ string, args []word) {
 	c := s.scanner(sp, args)
 	operands := 0
 	for t, ok := c.next(); ok; t, ok = c.next() {
+		if sp.fixed && t.word.kind == computed {
+			s.found.add(dynamicArgument)
+		}
 		switch {
 		case t.option != "":
 			if t.value && sp.all && sp.kind == contents {

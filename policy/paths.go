@@ -30,7 +30,7 @@ func pathWord(s string) word {
 		}, s)
 	}
 	w := word{text: s, tilde: strings.HasPrefix(s, "~")}
-	if strings.ContainsAny(s, "$%") || windowsPath(s) {
+	if strings.ContainsAny(s, "$%") || windowsPath(s) || strings.ContainsFunc(s, unicode.IsControl) {
 		w.kind = computed
 	}
 	return w
@@ -55,7 +55,7 @@ func (r *reader) read(w word) {
 		switch {
 		case secretPath(file):
 			r.found.add(readsSecret)
-		case kernelSecret(file), !open && !r.place.inside(file) && hidden(file):
+		case kernelSecret(file), open && r.place.moved && hidden("/"+file), !open && !r.place.inside(file) && hidden(file):
 			r.found.add(mayReadSecret)
 		}
 	})

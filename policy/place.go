@@ -59,8 +59,8 @@ func (e *Engine) place(call *core.Call, workdir, host string) place {
 var localHosts = map[string]bool{"": true, "local": true, "localhost": true, "auto": true, "sandbox": true, "gateway": true}
 
 // ownRoot takes the call's working directory as the workspace where none is
-// configured. A system directory is never one, nor is one that the two sources
-// disagree about.
+// configured. A directory of the system, of all users or of one user's home is
+// never one, nor is one that the two sources disagree about.
 func ownRoot(a, b string) string {
 	if a == "" || b == "" {
 		a += b
@@ -71,11 +71,13 @@ func ownRoot(a, b string) string {
 		return ""
 	}
 	a = path.Clean(a)
-	if a == "/" || systemPath(a) || a == "/home" || a == "/Users" || a == "/tmp" || a == "/opt" || a == "/srv" || a == "/mnt" {
+	if up := path.Dir(a); up == "/home" || up == "/Users" || sharedDirs[a] || systemPath(a) {
 		return ""
 	}
 	return a
 }
+
+var sharedDirs = set("/ /home /Users /root /tmp /opt /srv /mnt /media /Volumes /data")
 
 // inside reports whether the clean absolute path lies in the workspace.
 func (p *place) inside(file string) bool {

@@ -72,7 +72,7 @@ func (s *shell) testClause(c *syntax.TestClause) {
 		s.words(x)
 	case *syntax.UnaryTest:
 		w, ok := x.X.(*syntax.Word)
-		if !ok || x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar || x.Op == syntax.TsNot || x.Op == syntax.TsOptSet {
+		if !ok || x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar || x.Op == syntax.TsNot || x.Op == syntax.TsOptSet || x.Op == syntax.TsFdTerm {
 			s.odd(c)
 			return
 		}

@@ -25,7 +25,7 @@ var secretBases = set("shadow cookies login_data web_data")
 var allSecretNames = append(slices.Collect(maps.Keys(secretNames)), slices.Collect(maps.Keys(secretBases))...)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = set(".pem .key .p12 .pfx .kdbx .jks .keystore .ppk .agekey .tfstate .tfvars .ovpn .keytab")
+var secretEnds = set(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token"}
@@ -61,7 +61,7 @@ func secretName(c string) bool {
 	if dot < 0 {
 		return false
 	}
-	if strings.HasPrefix(c, ".env.") {
+	if strings.HasPrefix(c, ".env") {
 		return c != ".env.example" && c != ".env.sample" && c != ".env.template" && c != ".env.dist"
 	}
 	return secretEnds[c[dot:]]
@@ -154,7 +154,12 @@ var startupNames = set(`.git .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmod
 	.inputrc .vimrc .exrc .nvimrc .emacs .emacs.d .tmux.conf .screenrc .xinitrc .xsession .npmrc .yarnrc .yarnrc.yml .pypirc .condarc
 	.config .local .ssh launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc`)
 
+// startupPath reports such a file. HEAD counts because git takes a directory
+// with a HEAD and a config for a repository, and runs what the config names.
 func startupPath(lower string) bool {
+	if path.Base(lower) == "head" {
+		return true
+	}
 	for c := range strings.SplitSeq(lower, "/") {
 		if startupNames[c] {
 			return true

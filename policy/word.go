@@ -59,6 +59,7 @@ func (s *shell) word(w *syntax.Word) word {
 	for i, p := range w.Parts {
 		b.part(p, i == 0)
 	}
+	s.subscripts(w.Parts)
 	return b.word()
 }
 
@@ -69,6 +70,20 @@ func hasSpecial(s string) bool {
 		}
 	}
 	return false
+}
+
+// subscripts looks for "$a[x]": where it is a subscript, x is evaluated.
+func (s *shell) subscripts(parts []syntax.WordPart) {
+	for i, p := range parts {
+		if q, ok := p.(*syntax.DblQuoted); ok {
+			s.subscripts(q.Parts)
+		}
+		if l, ok := p.(*syntax.Lit); ok && i > 0 && strings.HasPrefix(l.Value, "[") {
+			if e, ok := parts[i-1].(*syntax.ParamExp); ok && e.Short {
+				s.found.add(unusualShell)
+			}
+		}
+	}
 }
 
 // single checks a single-quoted string: where a backslash stands before the
@@ -151,6 +166,9 @@ func (b *joiner) lit(v string, first bool) {
 		case c == '\\':
 			if i++; i < len(v) && v[i] != '\n' {
 				b.text = append(b.text, v[i])
+				if wordByte(v[i]) { // \x2e is a dot to some shells
+					b.sh.found.add(unusualShell)
+				}
 			}
 			continue
 		case c == '$' || c == '`':

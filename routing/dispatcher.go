@@ -179,10 +179,11 @@ func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // send makes the one call to the platform that the delivery needs next.
 func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) (err error) {
+	var posted core.Posted
 	switch {
 	case drawing.Card == nil:
 		fault.Point("before-outcome-told")
-		done.MessageID, err = d.channel.Post(ctx, m.Target, core.Posting{Text: drawing.Text, ReplyTo: m.ReplyTo, ForUser: m.ForUser, Nonce: nonce(m)})
+		posted, err = d.channel.Post(ctx, m.Target, core.Posting{Text: drawing.Text, ReplyTo: m.ReplyTo, ForUser: m.ForUser, Nonce: nonce(m)})
 		fault.Point("after-outcome-told")
 	case m.MessageID == "" && drawing.File != nil && !m.Attached && !m.CannotAttach:
 		if err = d.channel.Attach(ctx, m.Target, *drawing.File); err == nil {
@@ -191,15 +192,18 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 		return err
 	case m.MessageID == "":
 		fault.Point("before-card-sent")
-		done.MessageID, err = d.channel.Post(ctx, m.Target, core.Posting{Card: drawing.Card, Nonce: nonce(m)})
+		posted, err = d.channel.Post(ctx, m.Target, core.Posting{Card: drawing.Card, Nonce: nonce(m)})
 		fault.Point("after-card-sent")
-		done.Shown = drawing.Shown && len(drawing.Card.Offers) > 0
+		done.Shown = drawing.Shown && len(drawing.Card.Offers) > 0 && !posted.DenyOnly
 	default:
 		fault.Point("before-edit-sent")
 		err = d.channel.Edit(ctx, m.Target, m.MessageID, *drawing.Card)
 		fault.Point("after-edit-sent")
 	}
 	if err == nil {
+		if posted.MessageID != "" {
+			done.MessageID = posted.MessageID
+		}
 		done.State = core.Sent
 		if drawing.Done {
 			done.State = core.Settled
@@ -279,7 +283,9 @@ func (o Off) err() error {
 }
 
 // Post fails.
-func (o Off) Post(context.Context, core.Target, core.Posting) (string, error) { return "", o.err() }
+func (o Off) Post(context.Context, core.Target, core.Posting) (core.Posted, error) {
+	return core.Posted{}, o.err()
+}
 
 // Edit fails.
 func (o Off) Edit(context.Context, core.Target, string, core.Card) error { return o.err() }

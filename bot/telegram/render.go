@@ -30,7 +30,7 @@ type section struct {
 // had to be left out.
 func render(c core.Card) (string, core.Card) {
 	parts := sections(c)
-	for _, optional := range []string{"the asker's words", "the facts", "why it asks", "the warnings"} {
+	for _, optional := range []string{"the asker's words", "the facts", "why it asks"} {
 		if length(parts) <= maxText {
 			break
 		}
@@ -103,7 +103,7 @@ func sections(c core.Card) []section {
 		claims.line("", "<b>Only claimed by the asker, not checked</b>").facts(c.Claims).quote()
 	}
 	return []section{
-		head.section(""), risk.section(""), why.section("why it asks").below(), warnings.section("the warnings").below(), payload.section(""),
+		head.section(""), risk.section(""), why.section("why it asks").below(), warnings.section("").below(), payload.section(""),
 		facts.section("the facts"), claims.section("the asker's words"), foot(c).section(""),
 	}
 }
@@ -124,10 +124,10 @@ func foot(c core.Card) *block {
 var riskColour = [...]string{"🟩", "🟦", "🟨", "🟧", "🟥"}
 
 func endIcon(c core.Card) string {
-	switch c.Status {
-	case core.Approved:
+	switch {
+	case c.Status == core.Approved && !c.Revoked:
 		return "✅"
-	case core.Denied:
+	case c.Status == core.Denied, c.Revoked:
 		return "⛔"
 	default:
 		return "⌛"

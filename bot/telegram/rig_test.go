@@ -246,11 +246,11 @@ func (r *rig) caughtUp() bool { return !open(r.bot.CaughtUp()) }
 // card posts a card into the group and gives its message id.
 func (r *rig) card() (id int) {
 	r.t.Helper()
-	text, err := r.bot.Post(context.Background(), r.place(), core.Posting{Card: pendingCard()})
+	posted, err := r.bot.Post(context.Background(), r.place(), core.Posting{Card: pendingCard()})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return number(text)
+	return number(posted.MessageID)
 }
 
 func (r *rig) place() core.Target { return target(r.group.ID) }

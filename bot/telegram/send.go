@@ -16,13 +16,14 @@ import (
 
 // Post sends a card with its buttons, or a text (Bot API, sendMessage). The
 // message id is a decimal number.
-func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (string, error) {
+func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Posted, error) {
 	params := tg.SendMessageParams{
 		ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(number(p.ReplyTo)),
 	}
+	denyOnly := false
 	if p.Card != nil {
 		text, card := render(*p.Card)
-		params.Text = text
+		params.Text, denyOnly = text, len(card.Offers) < len(p.Card.Offers)
 		if rows := textcmd.Buttons(card, textcmd.MenuMain); rows != nil {
 			params.ReplyMarkup = keyboard(rows)
 		}
@@ -42,9 +43,9 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (string,
 		return err
 	})
 	if err != nil {
-		return "", err
+		return core.Posted{}, err
 	}
-	return strconv.Itoa(id), nil
+	return core.Posted{MessageID: strconv.Itoa(id), DenyOnly: denyOnly}, nil
 }
 
 // Edit draws a card anew (Bot API, editMessageText), without buttons once it has

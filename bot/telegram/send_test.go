@@ -13,8 +13,8 @@ import (
 )
 
 func (r *rig) post(to core.Target, p core.Posting) (int, error) {
-	id, err := r.bot.Post(context.Background(), to, p)
-	return number(id), err
+	posted, err := r.bot.Post(context.Background(), to, p)
+	return number(posted.MessageID), err
 }
 
 func refusal(t *testing.T, err error) *core.DeliveryError {

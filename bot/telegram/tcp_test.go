@@ -36,11 +36,11 @@ func TestOverTCP(t *testing.T) {
 	<-b.CaughtUp()
 	alice := server.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
 	alice.Start("")
-	id, err := b.Post(ctx, target(alice.ID), core.Posting{Card: pendingCard()})
+	posted, err := b.Post(ctx, target(alice.ID), core.Posting{Card: pendingCard()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := alice.Tap(alice.Chat(), number(id), "Deny").Answer(ctx)
+	answer, err := alice.Tap(alice.Chat(), number(posted.MessageID), "Deny").Answer(ctx)
 	if err != nil || answer.Text != "ok" {
 		t.Errorf("%+v, %v", answer, err)
 	}

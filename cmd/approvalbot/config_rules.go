@@ -93,12 +93,15 @@ func (c Config) policyConfig() policy.Config {
 }
 
 // ownFiles lists the desk's own files by absolute path: configuration, key,
-// database, secrets and certificates.
+// database, secrets, certificates, and the client file that serve --local writes.
 func (c Config) ownFiles() []string {
 	t := c.Channels.Telegram
 	files := []string{c.File, c.Store.KeyFile, c.databaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile, t.Updates.Webhook.SecretFile}
 	if db := c.databaseFile(); db != "" {
-		files = append(files, db+"-wal", db+"-shm")
+		files = append(files, db+"-wal", db+"-shm", db+".lock")
+	}
+	if c.File != "" {
+		files = append(files, filepath.Join(filepath.Dir(c.File), localClient))
 	}
 	for _, token := range c.Server.Tokens {
 		files = append(files, token.TokenFile, token.CallbackSecretFile)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +56,6 @@ func (a *app) run(ctx context.Context, ask askFlags, argv []string) error {
 	if err != nil {
 		return a.notRun(exitCode(exitError), err)
 	}
-	ask.id = cmp.Or(ask.id, "run-"+uuid.NewString())
 	req, err := ask.request("exec", call.params)
 	if err != nil {
 		return a.notRun(exitCode(exitError), err)

@@ -111,6 +111,9 @@ func (w *watcher) read(ctx context.Context, a api.Approval) (string, *api.Approv
 			if !ok {
 				return "", nil, errDone
 			}
+			if !isTerminal(w.stdin) { // nobody's Enter ended the prompt's line
+				fmt.Fprintln(w.stdout)
+			}
 			return line, nil, nil
 		case <-tick.C:
 			if got, err := w.client.Get(ctx, a.ID, 0); err == nil && got.Status.Final() {

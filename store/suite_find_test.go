@@ -1,0 +1,195 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// found looks up and changes nothing.
+func found(t *testing.T, s *Store, look core.Lookup) (f core.Found) {
+	t.Helper()
+	require.NoError(t, s.Create(ctx, look, func(got core.Found) ([]core.Change, error) { f = got; return nil, nil }))
+	return f
+}
+
+func testLookup(t *testing.T, s *Store) {
+	a := pendingApproval("bot")
+	a.ID = "deploy-1"
+	a = create(t, s, a, core.Change{Aliases: []string{"alias-1", "alias-1"}, Deliveries: []core.Delivery{card("1", 1, 1)}})
+	other := create(t, s, pendingApproval("other"), core.Change{})
+
+	for _, id := range []string{"deploy-1", "alias-1"} {
+		require.Equal(t, &a, found(t, s, core.Lookup{Owner: "bot", ID: id}).ByID)
+		require.Equal(t, &a, found(t, s, core.Lookup{Owner: "bot", Supersedes: id}).Superseded)
+		require.Nil(t, found(t, s, core.Lookup{Owner: "other", ID: id}).ByID)
+	}
+	require.Nil(t, found(t, s, core.Lookup{Owner: "bot", ID: a.Key}).ByID, "the owner's id replaced the key")
+
+	same := core.Lookup{Owner: "bot", Fingerprint: a.Fingerprint, AgentID: "main", SessionKey: "s1"}
+	require.Equal(t, &a, found(t, s, same).Same)
+	for _, differs := range []func(*core.Lookup){
+		func(l *core.Lookup) { l.Owner = "other" }, func(l *core.Lookup) { l.Fingerprint = "x" },
+		func(l *core.Lookup) { l.AgentID = "" }, func(l *core.Lookup) { l.SessionKey = "" },
+	} {
+		l := same
+		differs(&l)
+		require.Nil(t, found(t, s, l).Same)
+	}
+	require.Equal(t, 1, found(t, s, core.Lookup{Owner: "bot"}).Pending)
+	require.Equal(t, 0, found(t, s, core.Lookup{Owner: "nobody"}).Pending)
+
+	require.True(t, found(t, s, core.Lookup{Code: a.Code}).CodeTaken)
+	require.False(t, found(t, s, core.Lookup{Code: "NOBODY"}).CodeTaken)
+	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
+	require.Nil(t, found(t, s, same).Same, "it has ended")
+	require.Equal(t, 0, found(t, s, core.Lookup{Owner: "bot"}).Pending)
+	require.True(t, found(t, s, core.Lookup{Code: a.Code}).CodeTaken, "it ended just now")
+
+	old := pendingApproval("bot")
+	old.Status, old.CreatedAtMs, old.ResolvedAtMs = core.Denied, nowMs()-40*day, nowMs()-31*day
+	create(t, s, old, core.Change{})
+	require.False(t, found(t, s, core.Lookup{Code: old.Code}).CodeTaken)
+	old = pendingApproval("bot")
+	old.CreatedAtMs = nowMs() - 40*day
+	create(t, s, old, core.Change{})
+	require.True(t, found(t, s, core.Lookup{Code: old.Code}).CodeTaken, "it is still pending")
+	require.NotEqual(t, other.Code, a.Code)
+}
+
+func testNames(t *testing.T, s *Store) {
+	a, b, own := pendingApproval("bot"), pendingApproval("bot"), pendingApproval("bot")
+	a.Key = "aaaaaaaa-0000-4000-8000-000000000001"
+	b.Key = "aaaaaaaa-0000-4000-8000-000000000002"
+	own.Key = "aaaaaaaa-0000-4000-8000-000000000003"
+	a.ID, b.ID, own.ID = a.Key, b.Key, "mine"
+	other := pendingApproval("other")
+	other.ID = "mine"
+	for _, x := range []core.Approval{a, b, own, other} {
+		create(t, s, x, core.Change{})
+	}
+	keys := func(q core.NameQuery) (got []string) {
+		found, err := s.Keys(ctx, q)
+		require.NoError(t, err)
+		for _, n := range found {
+			got = append(got, n.By+" "+n.Key)
+		}
+		return got
+	}
+	require.Equal(t, []string{"id " + own.Key}, keys(core.NameQuery{Owner: "bot", ID: "mine"}))
+	require.ElementsMatch(t, []string{"id " + own.Key, "id " + other.Key}, keys(core.NameQuery{ID: "mine"}))
+	require.Equal(t, []string{"code " + own.Key}, keys(core.NameQuery{Code: own.Code}))
+	require.Equal(t, []string{"prefix " + a.Key, "prefix " + b.Key}, keys(core.NameQuery{Prefix: "aaaaaaaa"}), "own has an id of its own")
+	require.Equal(t, []string{"prefix " + a.Key}, keys(core.NameQuery{Prefix: a.Key}))
+	require.Equal(t, []string{"id " + a.Key, "prefix " + b.Key}, keys(core.NameQuery{ID: a.ID, Code: a.Code, Prefix: "aaaaaaaa-"}), "each once")
+	require.Empty(t, keys(core.NameQuery{Prefix: "aaaa%"}))
+	require.Empty(t, keys(core.NameQuery{ID: "nobody", Code: "NOBODY", Prefix: "ffffffff"}))
+	require.Empty(t, keys(core.NameQuery{}))
+
+	// A code finds the pending approval before newer ones that have ended, and
+	// the newest of those.
+	code := newCode()
+	for i, status := range []core.Status{core.Denied, core.Approved, core.Pending} {
+		x := pendingApproval("bot")
+		x.Code, x.Status, x.CreatedAtMs = code, status, nowMs()-int64(i)*day
+		if i == 2 {
+			require.Equal(t, []string{"code " + other.Key}, keys(core.NameQuery{Code: code}), "the newest")
+		} else {
+			x.ResolvedAtMs = nowMs()
+		}
+		if i != 1 {
+			other = x
+		}
+		create(t, s, x, core.Change{})
+	}
+	require.Equal(t, []string{"code " + other.Key}, keys(core.NameQuery{Code: code}), "the pending one")
+}
+
+func testList(t *testing.T, s *Store) {
+	var all []core.Approval
+	for i := range 25 {
+		a := pendingApproval(fmt.Sprint("owner", i%2))
+		a.CreatedAtMs = int64(1000 + i/3) // several in one moment
+		a.AgentID, a.SessionKey, a.ToolName = fmt.Sprint("agent", i%3), fmt.Sprint("session", i%4), fmt.Sprint("tool", i%5)
+		if i%6 == 0 {
+			a.Status, a.ResolvedAtMs = core.Denied, 2000
+		}
+		all = append(all, create(t, s, a, core.Change{Deliveries: []core.Delivery{card("1", 1, 1), card("2", 1, 2)}}))
+	}
+	slices.SortFunc(all, func(a, b core.Approval) int {
+		if a.CreatedAtMs != b.CreatedAtMs {
+			return int(b.CreatedAtMs - a.CreatedAtMs)
+		}
+		return strings.Compare(b.Key, a.Key)
+	})
+	for _, f := range []core.Filter{
+		{}, {Owner: "owner1"}, {Status: core.Pending}, {Status: core.Denied}, {Status: core.Approved}, {AgentID: "agent2"}, {SessionKey: "session3"}, {ToolName: "tool4"},
+		{Owner: "owner0", Status: core.Pending}, {Owner: "owner1", Status: core.Pending, AgentID: "agent1", SessionKey: "session1", ToolName: "tool2"},
+	} {
+		var want, got []core.Approval
+		for _, a := range all {
+			if (f.Owner == "" || f.Owner == a.Owner) && (f.Status == "" || f.Status == a.Status) && (f.AgentID == "" || f.AgentID == a.AgentID) &&
+				(f.SessionKey == "" || f.SessionKey == a.SessionKey) && (f.ToolName == "" || f.ToolName == a.ToolName) {
+				want = append(want, a)
+			}
+		}
+		for f.Limit = 4; ; {
+			page, err := s.List(ctx, f)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(page.Items), 4)
+			got = append(got, page.Items...)
+			if page.Next == "" {
+				break
+			}
+			f.Cursor = page.Next
+		}
+		require.Equal(t, want, got, "%+v", f)
+	}
+	page, err := s.List(ctx, core.Filter{Limit: 25})
+	require.NoError(t, err)
+	require.Empty(t, page.Next)
+	_, err = s.List(ctx, core.Filter{Cursor: "zzz"})
+	require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+}
+
+func testTimers(t *testing.T, s *Store) {
+	at := func(expires, fallback int64) core.Approval {
+		a := pendingApproval("bot")
+		a.ExpiresAtMs, a.FallbackAtMs = expires, fallback
+		return create(t, s, a, core.Change{})
+	}
+	a, b, c := at(300, 0), at(500, 100), at(200, 400)
+	due := func(now int64, limit int) (names []string, next int64) {
+		keys, next, err := s.Due(ctx, now, limit)
+		require.NoError(t, err)
+		for _, k := range keys {
+			names = append(names, map[string]string{a.Key: "a", b.Key: "b", c.Key: "c"}[k])
+		}
+		return names, next
+	}
+	check := func(now int64, limit int, want string, wantNext int64) {
+		t.Helper()
+		names, next := due(now, limit)
+		require.Equal(t, want, strings.Join(names, ""))
+		require.Equal(t, wantNext, next)
+	}
+	check(99, 10, "", 100)
+	check(100, 10, "b", 200)
+	check(300, 10, "bca", 0)
+	check(300, 2, "bc", 300)
+
+	change(t, s, b.Key, func(b core.Approval) core.Change { b.FallbackAtMs = 0; return core.Change{Approval: b} })
+	check(300, 10, "ca", 500)
+	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Expired) })
+	check(1000, 10, "cb", 0)
+	change(t, s, b.Key, func(b core.Approval) core.Change {
+		b.ExpiresAtMs = 150
+		return core.Change{Approval: b, Unchanged: true}
+	})
+	check(150, 10, "", 200)
+}
