@@ -116,8 +116,8 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 // long. What the headline already says in full is not said twice.
 func (a Approval) placePayload(c *Card, payload []Fact) *File {
 	rest := payload
-	if len(rest) > 0 && rest[0].Name == "command" && strings.HasPrefix(c.Headline, rest[0].Value) && charCount(rest[0].Value) < maxHeadline/2 {
-		rest = rest[1:]
+	if len(rest) == 1 && rest[0].Value == c.Headline {
+		rest = nil
 	}
 	total := 0
 	for _, f := range rest {

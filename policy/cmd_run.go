@@ -40,8 +40,11 @@ func interpreter(s *shell, name string, args []word) {
 		s.found.add(readOnlyCommand)
 		return
 	}
-	s.runs = true
-	file := false
+	file, computes := false, false
+	for _, w := range args {
+		computes = computes || w.kind == computed
+	}
+	defer func() { s.runs = s.runs || computes || !s.found.has(interpreterCode) }()
 	for _, w := range args {
 		file = file || !w.mayBeOption() && w.text != "-"
 		switch w.text {

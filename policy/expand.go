@@ -171,6 +171,7 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 	}
 	s.words(a.Value)
 	if a.Array != nil {
+		s.found.add(unusualShell) // fish runs what stands in the brackets
 		for _, e := range a.Array.Elems {
 			if e.Index != nil && !plainIndex(e.Index) {
 				s.odd(e.Index)

@@ -100,7 +100,7 @@ func TestMoreIsNeverLess(t *testing.T) {
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := wellFormed().Draw(rt, "a"), wellFormed().Draw(rt, "b")
-		if strings.Contains(a, "cd src") { // what b means depends on where it stands
+		if strings.Contains(a, "cd src") || e.parse(a) == nil { // what b means depends on where it stands, and on a
 			return
 		}
 		if got, want := class(a+"\n"+b), max(class(a), class(b)); got < want {

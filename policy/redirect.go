@@ -28,18 +28,32 @@ func (s *shell) redirect(r *syntax.Redirect) {
 	case syntax.RdrInOut:
 		s.read(w)
 		s.output(w)
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
+		s.output(w)
+	case syntax.RdrClob: // a pipe to fish
+		s.found.add(unusualShell)
 		s.output(w)
 	case syntax.DplIn, syntax.DplOut:
 		switch n := strings.TrimSuffix(w.text, "-"); {
 		case w.kind == literal && (n == "" || digits(n)):
 		case r.Op == syntax.DplOut:
+			s.found.add(unusualShell)
 			s.output(w)
 		default:
 			s.found.add(unusualShell)
 		}
 	default:
 		s.found.add(unusualShell)
+	}
+}
+
+// background looks for words after "&>". Where a shell knows no such operator,
+// "&" ends the command and they are the next one.
+func (s *shell) background(redirs []*syntax.Redirect, args []*syntax.Word) {
+	for _, r := range redirs {
+		if (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && len(args) > 0 && args[len(args)-1].Pos().After(r.OpPos) {
+			s.found.add(unusualShell)
+		}
 	}
 }
 

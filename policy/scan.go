@@ -8,9 +8,28 @@ func (s *shell) scan(text string) {
 	if s.eng.desk.inText(text) {
 		s.found.add(touchesDesk)
 	}
-	if destructive(text) {
+	words := wordsOf(text)
+	if destructive(words) {
 		s.found.add(destructiveWord)
 	}
+	if hasAny(words, fetchers) && hasAny(words, feeders) {
+		s.found.add(runsDownload)
+	}
+}
+
+// fetchers get something from the network, feeders run what they are given.
+var (
+	fetchers = set("curl wget")
+	feeders  = set("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
+)
+
+func hasAny(words []string, some map[string]bool) bool {
+	for _, w := range words {
+		if some[w] {
+			return true
+		}
+	}
+	return false
 }
 
 // phrases are words of destructive commands, in lower case. A phrase of several
@@ -108,17 +127,21 @@ var phrases = func() map[string][][]string {
 	return m
 }()
 
-// destructive reports whether a phrase stands in the text. What is not part of
-// a word, an option or a path separates words, so that a list of strings in
-// some language reads like the command it makes.
-func destructive(text string) bool {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+// wordsOf splits text into words. What is not part of a word, an option or a
+// path separates them, so that a list of strings in some language reads like
+// the command it makes.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune("_-/=:*", r):
 			return false
 		}
 		return true
 	})
+}
+
+// destructive reports whether a phrase stands in the words.
+func destructive(words []string) bool {
 	for i, w := range words {
 		for {
 			if len(w) >= 2 {

@@ -156,6 +156,7 @@ func (s *shell) stmt(st *syntax.Stmt) {
 	case nil:
 		s.found.add(readOnlyCommand)
 	case *syntax.CallExpr:
+		s.background(st.Redirs, c.Args)
 		s.call(c)
 	case *syntax.BinaryCmd:
 		s.stmt(c.X)

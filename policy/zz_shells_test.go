@@ -14,7 +14,15 @@ import (
 	"approvalbot/core"
 )
 
-var toks = strings.Split("canary,canary,canary,canary,ls,echo,cat,;,;,&&,||,|,&,$(canary),`canary`,$(,),`,','',',\",\",\\\\,\n,{,},[[,]],((,)),$',$\",x=,x=canary,$x,$x,${x},${x:-canary},${x:=canary},[,],<,>,>>,<<E,E,\nE\n,<<<,<(,>(,#,!,if,then,else,fi,case,in,esac,for,do,done,while,test,-v,a[$(canary)],x=a[$(canary)],x='a[$(canary)]',eval,printf,%d,%s,%n,read,time,function,f(),*,?,~,\\x63anary,\\c,-eq,=,-n,-c,sh,bash,env,timeout 5,find . -exec,{} \\;,xargs,sort,-o,((x)),$((x)),$[x],a[x],$x[x],=(canary),*(e:canary:),?(e:canary:),and,or,begin,end,.,source,:,true,command,builtin,exec,-,--,1,set,export,select,coproc,let,trap,alias,a=(1),{a,b},{canary,x},&!,>!,>&,&>,>|,$#,$@,$0,$1,awk,'{print}','BEGIN{system(\"canary\")}',sed,1e canary,s/x/canary/e,-t,unset,${x@P},${!x},${x[$(canary)]},\r,\t,(canary),(,),\\\n,'\\',a'b,\"'\"", ",")
+var toks = func() (list []string) {
+	b, _ := os.ReadFile("/tmp/pol/toks.txt")
+	for l := range strings.Lines(string(b)) {
+		l = strings.TrimSuffix(l, "\n")
+		l = strings.ReplaceAll(strings.ReplaceAll(l, `\n`, "\n"), `\t`, "\t")
+		list = append(list, l)
+	}
+	return list
+}()
 
 func TestZZShells(t *testing.T) {
 	e := engine(t, func(c *Config) { c.Workspaces = map[string]string{"main": "/tmp/pol/ws"} })

@@ -144,7 +144,7 @@ func (t *tx) rewrite(before, a core.Approval) error {
 // name lets the approval's owner find it under that id; errStale when the owner
 // has another approval of that id, which a new look finds.
 func (t *tx) name(a core.Approval, id string) error {
-	rows, err := t.query(t.ctx, keyOfID, id, a.Owner)
+	rows, err := t.rows(keyOfID, id, a.Owner)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,33 @@ func cpuTime() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
+// BenchmarkResolve64 ends pending approvals, each with a card to be redrawn and a
+// chat to be told.
+func BenchmarkResolve64(b *testing.B) {
+	s := openDisk(b, b.TempDir())
+	var keys []string
+	var batch []core.Change
+	for i := range b.N {
+		a := pendingApproval("bot")
+		keys = append(keys, a.Key)
+		batch = append(batch, core.Change{Approval: a, New: true, Seal: make([]byte, 300),
+			Deliveries: []core.Delivery{{Kind: core.CardDelivery, Target: chat1("1"), State: core.Sent, MessageID: a.Key}}})
+		if len(batch) == 1000 || i == b.N-1 {
+			require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return batch, nil }))
+			batch = nil
+		}
+	}
+	parallel(b, 64, func(i int) {
+		_, err := s.Update(ctx, keys[i-1], func(a core.Approval) (core.Change, error) {
+			a.Decision, a.DecidedBy = core.AllowOnce, []string{"person:alice"}
+			c := ended(a, core.Approved)
+			c.Deliveries = []core.Delivery{{Kind: core.OutcomeDelivery, Target: chat1("2"), State: core.Queued, DueMs: nowMs()}}
+			return c, nil
+		})
+		require.NoError(b, err)
+	})
+}
+
 func benchmarkUpdate(b *testing.B, writers int, fn func(core.Approval) (core.Change, error)) {
 	s := openDisk(b, b.TempDir())
 	var keys []string

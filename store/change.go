@@ -92,7 +92,7 @@ func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (
 	var after core.Approval
 	err := s.do(ctx, func(t *tx) error {
 		return t.again(func() error {
-			before, err := oneApproval(ctx, t, approvalByKey, key)
+			before, err := t.approval(approvalByKey, key)
 			if err != nil {
 				return err
 			}
@@ -129,18 +129,18 @@ func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...
 func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 	t.freeCode = ""
 	if look.ID != "" {
-		if f.ByID, err = oneApproval(t.ctx, t, approvalByID, look.ID, look.Owner); err != nil {
+		if f.ByID, err = t.approval(approvalByID, look.ID, look.Owner); err != nil {
 			return f, err
 		}
 	}
 	if look.SessionKey != "" {
-		f.Same, err = oneApproval(t.ctx, t, approvalSame, look.Fingerprint, look.Owner, look.AgentID, look.SessionKey)
+		f.Same, err = t.approval(approvalSame, look.Fingerprint, look.Owner, look.AgentID, look.SessionKey)
 		if err != nil {
 			return f, err
 		}
 	}
 	if look.Supersedes != "" {
-		if f.Superseded, err = oneApproval(t.ctx, t, approvalByID, look.Supersedes, look.Owner); err != nil {
+		if f.Superseded, err = t.approval(approvalByID, look.Supersedes, look.Owner); err != nil {
 			return f, err
 		}
 	}
@@ -172,13 +172,17 @@ func (t *tx) pendingOf(owner string) (int, error) {
 }
 
 func (t *tx) count(query string, args ...any) (int, error) {
-	rows, err := t.query(t.ctx, query, args...)
+	rows, err := t.rows(query, args...)
 	if err != nil {
 		return 0, err
 	}
 	var n number
 	_, err = one(rows, &n)
 	return int(n), err
+}
+
+func (t *tx) approval(query string, args ...any) (*core.Approval, error) {
+	return oneApproval(context.Background(), t, query, args...)
 }
 
 // oneApproval gives the one approval that a query finds, or nil.

@@ -85,6 +85,7 @@ func (s *Store) Run(ctx context.Context) error {
 		}
 	}
 	defer close(s.ended)
+	defer s.writer.release()
 	for {
 		select {
 		case j := <-s.jobs:
@@ -162,13 +163,14 @@ var errCareful = errors.New("a job failed after it had written")
 // without: a job that would need one ends it, and a careful attempt follows.
 func (s *Store) attempt(jobs []*job, careful bool) ([]outcome, *batch, error) {
 	outcomes := make([]outcome, len(jobs))
-	b, err := s.begin(careful)
+	b, err := s.writer.begin(careful)
 	if err == nil {
 		for i, j := range jobs {
 			outcomes[i] = b.run(j, s.keys)
 		}
 		if err = b.failed; errors.Is(err, errCareful) {
-			return nil, nil, errors.Join(err, b.tx.Rollback())
+			b.rollback()
+			return nil, nil, err
 		}
 	}
 	for _, j := range jobs {

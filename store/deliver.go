@@ -15,8 +15,9 @@ const (
 	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, cannot_attach, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms)
  VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)`
-	redrawCards = `UPDATE deliveries SET due_ms = $2, revision = revision + 1, since_ms = CASE WHEN turn < 0 THEN since_ms ELSE $2 END
- WHERE key = $1 AND kind = 'card' AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))
+	redrawCards = `UPDATE deliveries SET due_ms = $2, revision = revision + 1, since_ms = CASE WHEN turn < 0 THEN since_ms ELSE $2 END` + whereCards
+	redrawEnded = `UPDATE deliveries SET due_ms = $2, revision = revision + 1, since_ms = $2, turn = 0` + whereCards
+	whereCards  = ` WHERE key = $1 AND kind = 'card' AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))
  RETURNING id, due_ms, revision`
 	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
 )
@@ -42,13 +43,13 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 			t.own.chats = append(t.own.chats, d.Target.Chat())
 		}
 	}
-	if calm {
+	if calm && !redraw {
 		if _, err := t.exec(calmCards, a.Key); err != nil {
 			return nil, err
 		}
 	}
 	if redraw {
-		if err := t.redraw(a.Key, all); err != nil {
+		if err := t.redraw(a, all); err != nil {
 			return nil, err
 		}
 	}
@@ -67,9 +68,14 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 	return all, nil
 }
 
-// redraw makes the approval's cards due, here and in all.
-func (t *tx) redraw(key string, all []core.Delivery) error {
-	rows, err := t.change(redrawCards, key, nowMs())
+// redraw makes the approval's cards due, here and in all. It reaches every card
+// that is urgent, so an ended approval's are so no more.
+func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
+	statement := redrawCards
+	if a.Final() {
+		statement = redrawEnded
+	}
+	rows, err := t.change(statement, a.Key, nowMs())
 	if err != nil {
 		return err
 	}
@@ -89,7 +95,7 @@ func (t *tx) redraw(key string, all []core.Delivery) error {
 func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, added bool, err error) {
 	d.Key, d.Target = a.Key, d.Target.Normal()
 	if d.MessageID != "" {
-		known, found, err := byMessage(t.ctx, t, d.Target, d.MessageID)
+		known, found, err := byMessage(context.Background(), t, d.Target, d.MessageID)
 		if err != nil || found && known.Key == a.Key {
 			return d, false, err
 		}

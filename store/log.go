@@ -56,7 +56,7 @@ func (b *batch) chain() error {
 	if len(b.done.events) == 0 {
 		return nil
 	}
-	rows, err := b.query(b.ctx, takeHead, len(b.done.events))
+	rows, err := b.rows(takeHead, len(b.done.events))
 	if err != nil {
 		return err
 	}

@@ -39,12 +39,13 @@ type Options struct {
 //
 // Reads check their context when they begin and are then too short to interrupt.
 type Store struct {
-	log   *slog.Logger
-	lock  *os.File // nil in memory
-	write *pool    // one connection
-	read  *pool    // in memory the same as write
-	keys  keyring
-	chats chats
+	log    *slog.Logger
+	lock   *os.File // nil in memory
+	write  *pool    // one connection, which the writer holds
+	read   *pool    // in memory the same as write
+	writer writer
+	keys   keyring
+	chats  chats
 
 	jobs    chan *job
 	running atomic.Bool
@@ -108,6 +109,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, path == memory); err != nil {
 		return nil, err
 	}
+	s.writer = writer{db: s.write.db, share: s.read == s.write}
 	return s, nil
 }
 

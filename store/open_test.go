@@ -142,8 +142,10 @@ func TestSecondProcess(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	o := fileOptions(t.TempDir())
 	openAndClose(t, o, func(s *Store) {
-		_, err := s.write.db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
-		require.NoError(t, err)
+		require.NoError(t, s.do(ctx, func(t *tx) error {
+			_, err := t.exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
+			return err
+		}))
 	})
 	refused(t, o, "has schema 99", "only up to 1", "run the newer program")
 }

@@ -73,7 +73,7 @@ func (t *tx) record(d core.Delivered, now int64) error {
 }
 
 func (t *tx) delivery(id string) (d core.Delivery, status core.Status, err error) {
-	rows, err := t.query(t.ctx, deliveryByID, id)
+	rows, err := t.rows(deliveryByID, id)
 	if err != nil {
 		return d, "", err
 	}

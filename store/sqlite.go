@@ -23,8 +23,7 @@ type pool struct {
 	stmts sync.Map // SQL text -> *sql.Stmt
 }
 
-// prepared gives the statement of that text. It may need a free connection, so
-// it is never called inside a transaction of a pool that has only one.
+// prepared gives the statement of that text.
 func (p *pool) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	if st, ok := p.stmts.Load(text); ok {
 		return st.(*sql.Stmt), nil
@@ -80,7 +79,7 @@ func openMemory() (*pool, error) {
 }
 
 func openPool(path string, size int, pragmas []string) (*pool, error) {
-	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode()}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
 	dsn := u.String()
 	if path == "" {
 		dsn = "file::memory:?" + u.RawQuery

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -17,21 +16,15 @@ type querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 }
 
-// batch is one transaction with the jobs it carries. Its context never ends: a
-// write that is cut short could take the connection with it.
+// batch is one transaction with the jobs it carries.
 type batch struct {
-	ctx     context.Context
-	pool    *pool
-	tx      *sql.Tx
-	stmts   map[string]*sql.Stmt
-	unseen  []string // texts that the pool has not prepared yet
-	failed  error    // the transaction is lost
+	*writer
+	careful bool  // every job that writes has a savepoint
+	failed  error // the transaction is lost
 	wrote   bool
-	careful bool // every job that writes has a savepoint
 
 	counted map[string]int // an owner's pending approvals when the batch began
-
-	done effects // of the jobs that succeeded
+	done    effects        // of the jobs that succeeded
 }
 
 // effects is what jobs leave to be done for the whole batch.
@@ -65,13 +58,11 @@ type tx struct {
 	wrote    bool   // and, if the batch is careful, the savepoint stands
 }
 
-func (s *Store) begin(careful bool) (*batch, error) {
-	b := &batch{ctx: context.Background(), pool: s.write, stmts: map[string]*sql.Stmt{}, counted: map[string]int{}, careful: careful}
-	b.tx, b.failed = s.write.db.BeginTx(b.ctx, nil)
-	if b.failed != nil {
-		return nil, fmt.Errorf("no transaction could begin: %w", b.failed)
+func (w *writer) begin(careful bool) (*batch, error) {
+	if err := w.open(); err != nil {
+		return nil, fmt.Errorf("no transaction could begin: %w", err)
 	}
-	return b, nil
+	return &batch{writer: w, counted: map[string]int{}, careful: careful}, nil
 }
 
 // run carries out one job; if it fails, nothing of it stays.
@@ -106,8 +97,7 @@ func (b *batch) fail(err error) {
 	}
 }
 
-// commit appends the log's events, makes everything durable, and prepares for
-// next time what had to be prepared on the way.
+// commit appends the log's events and makes everything durable.
 func (b *batch) commit() error {
 	if b.failed == nil {
 		b.failed = b.tally()
@@ -116,15 +106,10 @@ func (b *batch) commit() error {
 		b.failed = b.chain()
 	}
 	if b.failed != nil {
-		return errors.Join(b.failed, b.tx.Rollback())
+		b.rollback()
+		return b.failed
 	}
-	if err := b.tx.Commit(); err != nil {
-		return err
-	}
-	for _, text := range b.unseen {
-		b.pool.prepared(b.ctx, text) // it has just worked; if not, it is prepared again
-	}
-	return nil
+	return b.close("COMMIT")
 }
 
 const growOwner = `INSERT INTO owners (owner, pending) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET pending = owners.pending + excluded.pending`
@@ -142,44 +127,10 @@ func (b *batch) tally() error {
 	return nil
 }
 
-// stmt gives the statement of that text, on this transaction's connection.
-func (b *batch) stmt(text string) (*sql.Stmt, error) {
-	if st := b.stmts[text]; st != nil {
-		return st, nil
-	}
-	var st *sql.Stmt
-	var err error
-	if known, ok := b.pool.stmts.Load(text); ok {
-		st = b.tx.StmtContext(b.ctx, known.(*sql.Stmt))
-	} else if st, err = b.tx.PrepareContext(b.ctx, text); err != nil {
-		return nil, fmt.Errorf("preparing %.60q: %w", text, err)
-	} else {
-		b.unseen = append(b.unseen, text)
-	}
-	b.stmts[text] = st
-	return st, nil
-}
-
-func (b *batch) query(_ context.Context, text string, args ...any) (*sql.Rows, error) {
-	st, err := b.stmt(text)
-	if err != nil {
-		return nil, err
-	}
-	return st.QueryContext(b.ctx, args...)
-}
-
 // exec runs a statement and gives the number of rows it changed.
 func (b *batch) exec(text string, args ...any) (int64, error) {
-	st, err := b.stmt(text)
-	if err != nil {
-		return 0, err
-	}
 	b.wrote = true
-	res, err := st.ExecContext(b.ctx, args...)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q: %w", text, err)
-	}
-	return res.RowsAffected()
+	return b.writer.exec(text, args...)
 }
 
 // exec is the batch's, under the job's savepoint where there is one.
@@ -196,7 +147,7 @@ func (t *tx) change(text string, args ...any) (*sql.Rows, error) {
 		return nil, err
 	}
 	t.batch.wrote = true
-	return t.query(t.ctx, text, args...)
+	return t.rows(text, args...)
 }
 
 // begun notes that the job writes.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -36,7 +35,7 @@ func runCLIWith(ctx context.Context, d *fakeDesk, stdin io.Reader, args ...strin
 type started struct {
 	cancel context.CancelFunc
 	stdin  *io.PipeWriter
-	out    *syncBuffer
+	out    *safeBuffer
 	done   chan int
 }
 
@@ -44,7 +43,7 @@ func start(t *testing.T, d *fakeDesk, args ...string) *started {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	in, stdin := io.Pipe()
-	s := &started{cancel: cancel, stdin: stdin, out: &syncBuffer{}, done: make(chan int, 1)}
+	s := &started{cancel: cancel, stdin: stdin, out: &safeBuffer{}, done: make(chan int, 1)}
 	go func() {
 		s.done <- run(ctx, args, []string{"APPROVALBOT_SERVER=" + d.URL, "APPROVALBOT_TOKEN=t"}, in, s.out, s.out)
 	}()
@@ -81,23 +80,6 @@ func (s *started) ends(t *testing.T) int {
 		require.Fail(t, "it does not end", s.out.String())
 		return -1
 	}
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // Interrupting run while it waits withdraws the request, and nothing runs.

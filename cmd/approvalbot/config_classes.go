@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"approvalbot/core"
 )
@@ -103,20 +104,35 @@ func (p classPolicy) needs() string {
 	return s
 }
 
-// who says who could approve the class, or that nobody could.
+// whoWidth is the room for names in the table, which fits 80 characters.
+const whoWidth = 22
+
+// who says who could approve the class, or that nobody could: by name where
+// there is room.
 func (p classPolicy) who() string {
 	words := slices.Clone(p.People)
 	if p.Unmapped > 0 && p.Need <= 1 {
-		words = append(words, fmt.Sprintf("%d without a name", p.Unmapped))
+		words = append(words, fmt.Sprintf("%d unnamed", p.Unmapped))
 	}
 	if p.Open {
-		words = append(words, "whoever has the role")
+		words = append(words, "role holders")
 	}
+	text := strings.Join(words, ", ")
 	switch {
 	case len(words) == 0:
 		return "nobody"
 	case !p.Reachable:
-		return strings.Join(words, ", ") + ": too few"
+		text += ": too few"
 	}
-	return strings.Join(words, ", ")
+	if utf8.RuneCountInString(text) <= whoWidth {
+		return text
+	}
+	short := fmt.Sprintf("%d people", len(p.People))
+	switch {
+	case !p.Reachable:
+		return short + ": too few"
+	case len(words) > len(p.People):
+		return short + " and more"
+	}
+	return short
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -162,12 +161,6 @@ func (c Config) approvals() ApprovalToolsConfig {
 	var t ApprovalToolsConfig
 	t.setDefaults()
 	return t
-}
-
-// port is the port that the desk listens on, as text.
-func (c Config) port() string {
-	_, port, _ := net.SplitHostPort(c.Server.Listen)
-	return port
 }
 
 func (r Risk) class() *core.RiskClass {

@@ -17,7 +17,7 @@ func (a *app) printPolicy(cfg Config) error {
 		return err
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "Class\tMeans\tOutcome\tNeeds\tWho could approve it now")
+	fmt.Fprintln(w, "Class\tMeans\tOutcome\tNeeds\tWho could approve now")
 	for i, p := range classes {
 		needs, who := "-", "-"
 		if p.Outcome == "ask" {
@@ -28,11 +28,11 @@ func (a *app) printPolicy(cfg Config) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	a.printBeyondClass(cfg)
+	a.printBeyondClass(cfg, classes[0].People)
 	return nil
 }
 
-func (a *app) printBeyondClass(cfg Config) {
+func (a *app) printBeyondClass(cfg Config, people []string) {
 	t := cfg.approvals()
 	state := "disabled"
 	if cfg.Approvals.Enabled() {
@@ -58,6 +58,7 @@ func (a *app) printBeyondClass(cfg Config) {
 		"Approvals", state,
 		"Approvers", cmp.Or(strings.Join(t.AllowedApprovers, ", "), "none"),
 		"Not approvers", strings.Join(t.DisabledApprovers, ", "),
+		"People", strings.Join(people, ", "),
 		"Own requests", own,
 		"Exec", exec,
 		"Also ask for", strings.Join(also, ", "),

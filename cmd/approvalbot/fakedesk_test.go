@@ -24,7 +24,7 @@ type fakeDesk struct {
 	problem  string        // every request is refused with this code
 	changed  chan struct{} // closed at the next change
 	claimIDs []string
-	seen     int // how much of log a script has waited for
+	seen     int      // how much of log a script has waited for
 	log      []string // method, path and body
 }
 

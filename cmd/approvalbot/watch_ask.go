@@ -80,6 +80,7 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision) erro
 		fmt.Fprint(w.stdout, "Reason (Enter for none): ")
 		select {
 		case reason = <-w.lines: // empty at the end of the input
+			w.endPrompt()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -111,9 +112,7 @@ func (w *watcher) read(ctx context.Context, a api.Approval) (string, *api.Approv
 			if !ok {
 				return "", nil, errDone
 			}
-			if !isTerminal(w.stdin) { // nobody's Enter ended the prompt's line
-				fmt.Fprintln(w.stdout)
-			}
+			w.endPrompt()
 			return line, nil, nil
 		case <-tick.C:
 			if got, err := w.client.Get(ctx, a.ID, 0); err == nil && got.Status.Final() {
@@ -122,6 +121,13 @@ func (w *watcher) read(ctx context.Context, a api.Approval) (string, *api.Approv
 		case <-ctx.Done():
 			return "", nil, ctx.Err()
 		}
+	}
+}
+
+// endPrompt ends a prompt's line where nobody's Enter did.
+func (w *watcher) endPrompt() {
+	if !isTerminal(w.stdin) {
+		fmt.Fprintln(w.stdout)
 	}
 }
 

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Tables fit 80 characters, whatever names are in them.
+func TestTablesFitTheTerminal(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	long := newApproval(deskID, "7KQ2M5")
+	long["toolName"], long["agentId"], long["status"] = strings.Repeat("t", 128), strings.Repeat("ä", 200), "withdrawn"
+	long["createdAtMs"] = time.Now().Add(-999 * day).UnixMilli()
+	d.listed = []map[string]any{long, newApproval("my-own-id:17", "8AAAAA")}
+	out := runCLI(t, d, "", "list")
+	requireWidth(t, out.stdout)
+	require.Contains(t, out.stdout, "my-own-i  exec")
+
+	people, ids := "", ""
+	for _, n := range []string{"1", "2", "3", "4", "5", "6"} {
+		people += "  - {name: somebody-with-a-long-name-" + n + ", telegram: " + n + "}\n"
+		ids += n + ","
+	}
+	cfg, _ := load(t, "people:\n"+people+"channels: {telegram: {botToken: \"1:a\", allowedUserIds: ["+ids+"99]}}\napprovals: {tools: {minApprovals: 7}}\n")
+	var b strings.Builder
+	require.NoError(t, (&app{stdout: &b}).printPolicy(cfg))
+	table, _, _ := strings.Cut(b.String(), "\n\n")
+	requireWidth(t, table)
+	require.Contains(t, table, "6 people: too few")
+}
+
+func requireWidth(t *testing.T, text string) {
+	t.Helper()
+	for _, line := range strings.Split(text, "\n") {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 80, line)
+	}
+}
+
+// Nothing that the desk sends reaches the terminal as a control sequence.
+func TestAdversary_S2_TerminalShowsTricks(t *testing.T) {
+	t.Parallel()
+	const trick = "a\x1b]0;x\x07\u202Eb\nStatus: approved"
+	d := deskFor(t)
+	for _, k := range []string{"toolName", "agentId", "sessionKey", "owner", "justification", "actionSummary", "paramsSummary", "reason", "argsFingerprint", "code", "riskClass"} {
+		d.approval[k] = trick
+	}
+	d.approval["why"], d.approval["sideEffects"], d.approval["offers"] = []string{trick}, []string{trick}, []string{"deny", trick}
+	d.approval["requester"] = map[string]any{"channel": trick, "userId": trick}
+	d.approval["bind"] = map[string]any{"workdir": trick, "host": trick}
+	d.approval["deliveries"] = []any{map[string]any{"target": trick, "state": "sent", "error": trick}}
+	d.approval["votes"] = []any{map[string]any{"approverId": "user_request", "verdict": "approve", "decision": trick, "reason": trick,
+		"voter": map[string]any{"person": trick, "channel": trick, "userId": trick}, "decidedAtMs": 1}}
+	d.approval["result"] = map[string]any{"status": trick, "summary": trick}
+	for _, args := range [][]string{{"list"}, {"view", deskID}, {"wait", deskID, "--for", "10ms"}, {"watch"}, {"revoke", deskID}} {
+		out := runCLI(t, d, "", args...)
+		all := out.stdout + out.stderr
+		require.NotContains(t, all, "\x1b", args)
+		require.NotContains(t, all, "\u202E", args)
+		require.NotContains(t, all, "\nStatus: approved", args)
+		require.Contains(t, all, `\u{1B}`, args)
+	}
+}

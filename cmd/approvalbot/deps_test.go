@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rooms says what each room of the house may import of the others. A room that
+// is not listed here does not exist.
+var rooms = map[string][]string{
+	"api":            {},
+	"display":        {},
+	"internal/fault": {},
+	"core":           {"display", "internal/fault"},
+	"policy":         {"core"},
+	"store":          {"core"},
+	"routing":        {"core", "internal/fault"},
+	"bot/textcmd":    {"core", "display"},
+	"bot/telegram":   {"core", "bot/textcmd", "display", "internal/fault"},
+	"bot/bottest":    {},
+	"server":         {"core", "api"},
+	"internal/bench": {"api", "bot/bottest"},
+}
+
+// keepers are the only rooms that may import a package.
+var keepers = map[string][]string{
+	"database/sql":                  {"store", "internal/bench"},
+	"modernc.org/sqlite":            {"store", "internal/bench"},
+	"github.com/go-telegram/bot":    {"bot/telegram"},
+	"github.com/spf13/cobra":        {"cmd/approvalbot"},
+	"github.com/spf13/viper":        {"cmd/approvalbot"},
+	"github.com/danielgtaylor/huma": {"server"},
+	"github.com/prometheus":         {"server"},
+	"mvdan.cc/sh":                   {"policy"},
+	"net/http":                      {"api", "server", "bot/telegram", "bot/bottest", "internal/bench", "cmd/approvalbot"},
+	"github.com/stretchr/testify":   {},
+	"approvalbot/bot/bottest":       {"internal/bench"},
+	"github.com/go-json-experiment": {"core", "server"},
+	"approvalbot/internal/bench":    {},
+	"golang.org/x/text":             {"display"},
+	"github.com/pressly/goose":      {"store"},
+	"github.com/lmittmann/tint":     {"cmd/approvalbot"},
+	"go.yaml.in/yaml":               {"cmd/approvalbot"},
+	"golang.org/x/sync":             {"cmd/approvalbot"},
+}
+
+// The directions between rooms hold: nobody imports what it may not know.
+func TestRooms(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "approvalbot/...").Output()
+	require.NoError(t, err)
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		room := strings.TrimPrefix(p.ImportPath, "approvalbot/")
+		allowed, known := rooms[room]
+		if room != "cmd/approvalbot" {
+			require.True(t, known, "package %s has no room: say in rooms what it may import, and why in ARCHITECTURE.md", room)
+		}
+		for _, imported := range p.Imports {
+			own, ours := strings.CutPrefix(imported, "approvalbot/")
+			if ours && room != "cmd/approvalbot" {
+				require.Contains(t, allowed, own, "%s must not know %s", room, own)
+			}
+			for path, keeper := range keepers {
+				if imported == path || strings.HasPrefix(imported, path+"/") {
+					require.True(t, slices.Contains(keeper, room), "%s must not import %s; only %v may", room, imported, keeper)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package routing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/routing"
+	"approvalbot/store"
+)
+
+// askAll is a policy that asks one person for everything.
+type askAll struct{ quorum int }
+
+func (p askAll) Hash() string { return "test" }
+func (p askAll) Judge(context.Context, core.Call) core.Judgement {
+	people := []core.Factor{core.UserRequest}
+	return core.Judgement{
+		Outcome: core.OutcomeAsk, Assessment: core.Assessment{RiskClass: core.R3, Source: "static"},
+		Rule:   core.Rule{Allowed: people, Effective: people, MinApprovals: p.quorum, RequiresHuman: true},
+		Offers: []core.Decision{core.AllowOnce, core.Deny},
+	}
+}
+
+// chat is a platform that does what a test says, and keeps what it was sent.
+type chat struct {
+	mu    sync.Mutex
+	posts []core.Target
+	edits []core.Card
+	fail  func(to core.Target) error // nil: everything works
+}
+
+func (c *chat) call(to core.Target) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fail == nil {
+		return nil
+	}
+	return c.fail(to)
+}
+
+func (c *chat) Post(_ context.Context, to core.Target, _ core.Posting) (core.Posted, error) {
+	if err := c.call(to); err != nil {
+		return core.Posted{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.posts = append(c.posts, to)
+	return core.Posted{MessageID: fmt.Sprint(len(c.posts))}, nil
+}
+
+func (c *chat) Edit(_ context.Context, to core.Target, _ string, card core.Card) error {
+	if err := c.call(to); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.edits = append(c.edits, card)
+	return nil
+}
+
+func (c *chat) Attach(context.Context, core.Target, core.File) error { return nil }
+
+func (c *chat) set(fail func(core.Target) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail = fail
+}
+
+func (c *chat) sent() (posts []core.Target, edits []core.Card) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]core.Target(nil), c.posts...), append([]core.Card(nil), c.edits...)
+}
+
+// world is a real Gate and a real store in memory, with scripted platforms, in a
+// bubble where time is free.
+type world struct {
+	t       *testing.T
+	gate    *core.Gate
+	chats   map[string]*chat
+	asker   core.Caller
+	targets []core.Target
+}
+
+func inBubble(t *testing.T, quorum int, table *routing.Table, test func(w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s, err := store.Open(ctx, store.Options{URL: "sqlite::memory:"})
+		require.NoError(t, err)
+		people, err := core.NewDirectory(core.Rights{
+			People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}}, {Name: "carol", Accounts: map[string]string{"telegram": "3"}}},
+			AllowedUsers: map[string][]string{"telegram": {"1", "2", "3"}},
+		})
+		require.NoError(t, err)
+		w := &world{t: t, chats: map[string]*chat{"telegram": {}, "discord": {}}, asker: core.Caller{Token: "agent", MayRequest: true, MayDecide: true}}
+		var wake []func()
+		w.gate = core.NewGate(s, core.Rules{Enabled: true, Policy: askAll{quorum}, People: people, Router: table, TimeoutMs: 900_000, MaxTimeoutMs: 900_000},
+			slog.New(slog.DiscardHandler), func(core.Change) {
+				for _, f := range wake {
+					f()
+				}
+			})
+		timers := routing.NewTimers(s, w.gate, slog.New(slog.DiscardHandler))
+		wake = append(wake, timers.Wake)
+		ready := make(chan struct{})
+		close(ready)
+		var all sync.WaitGroup
+		for name, c := range w.chats {
+			d := routing.NewDispatcher(name, c, s, w.gate, table, timers.Wake, slog.New(slog.DiscardHandler))
+			wake = append(wake, d.Wake)
+			all.Go(func() { _ = d.Run(ctx) })
+		}
+		all.Go(func() { _ = timers.Run(ctx, ready) })
+		storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
+		var stored sync.WaitGroup
+		stored.Go(func() { _ = s.Run(storeCtx) })
+		test(w)
+		stop()
+		all.Wait()
+		stopStore()
+		stored.Wait()
+		require.NoError(t, s.Close())
+	})
+}
+
+func (w *world) ask(n int) core.Approval {
+	w.t.Helper()
+	a, created, err := w.gate.Submit(w.t.Context(), w.asker, core.Call{ToolName: "deploy", Params: fmt.Appendf(nil, `{"n":%d}`, n)})
+	require.NoError(w.t, err)
+	require.True(w.t, created)
+	return a
+}
+
+func (w *world) vote(a core.Approval, user string, chat core.Target) {
+	w.t.Helper()
+	_, err := w.gate.Vote(w.t.Context(), a.Key, core.Ballot{
+		Voter: core.Voter{Channel: "telegram", UserID: user}, Decision: core.AllowOnce, Chat: &chat, ReceivedMs: time.Now().UnixMilli(),
+	})
+	require.NoError(w.t, err)
+}
+
+func (w *world) get(a core.Approval) core.Approval {
+	w.t.Helper()
+	got, err := w.gate.ByKey(w.t.Context(), a.Key)
+	require.NoError(w.t, err)
+	return got
+}
+
+var (
+	ops   = core.Target{Channel: "telegram", To: "-100"}
+	other = core.Target{Channel: "telegram", To: "-200"}
+	board = core.Target{Channel: "discord", To: "42"}
+)
+
+// While a chat is limited its edits wait and become one: the newest wins.
+func TestEditsAreCoalesced(t *testing.T) {
+	inBubble(t, 3, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
+		a := w.ask(1)
+		synctest.Wait()
+		c := w.chats["telegram"]
+		c.set(func(core.Target) error {
+			return &core.DeliveryError{Message: "slow down", RetryAfter: 30 * time.Second}
+		})
+		w.vote(a, "1", ops)
+		synctest.Wait()
+		w.vote(a, "2", ops)
+		synctest.Wait()
+		c.set(nil)
+		w.vote(a, "3", ops)
+		synctest.Wait()
+		_, edits := c.sent()
+		require.Empty(t, edits, "the chat rests as long as it asked")
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		_, edits = c.sent()
+		require.Len(t, edits, 1)
+		require.Equal(t, core.Approved, edits[0].Status)
+		require.Contains(t, edits[0].Outcome, "alice, bob, carol")
+	})
+}
+
+// A platform that hangs, and a chat that is limited, cost the others nothing.
+func TestTroubleStaysWhereItIs(t *testing.T) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops, other, board}, FallbackAfterMs: 20_000}, func(w *world) {
+		release := make(chan struct{})
+		w.chats["discord"].fail = func(core.Target) error { <-release; return errors.New("gone at last") }
+		w.chats["telegram"].set(func(to core.Target) error {
+			if to == ops {
+				return &core.DeliveryError{Message: "slow down", RetryAfter: time.Hour}
+			}
+			return nil
+		})
+		began := time.Now()
+		a := w.ask(1)
+		synctest.Wait()
+		posts, _ := w.chats["telegram"].sent()
+		require.Equal(t, []core.Target{other}, posts)
+		require.Zero(t, time.Since(began))
+		w.vote(a, "1", other)
+		require.Equal(t, core.Approved, w.get(a).Status)
+		close(release)
+	})
+}
+
+// Fallback targets are tried when no card could be delivered in time, and the
+// asker learns when those fail too.
+func TestFallbackAfterItsTime(t *testing.T) {
+	table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, Fallback: []core.Target{other}, FallbackAfterMs: 20_000}
+	inBubble(t, 1, table, func(w *world) {
+		down := func(to core.Target) error {
+			if to == ops {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+		w.chats["telegram"].set(down)
+		a := w.ask(1)
+		time.Sleep(19 * time.Second)
+		synctest.Wait()
+		require.Len(t, w.get(a).Deliveries, 1, "not before its time")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		posts, _ := w.chats["telegram"].sent()
+		require.Equal(t, []core.Target{other}, posts)
+		w.vote(a, "1", other)
+		require.Equal(t, core.Approved, w.get(a).Status)
+	})
+	inBubble(t, 1, table, func(w *world) {
+		w.chats["telegram"].set(func(core.Target) error { return errors.New("connection refused") })
+		a := w.ask(1)
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		got := w.get(a)
+		require.False(t, got.Reached)
+		require.Contains(t, got.Assessment.ReasonCodes, core.ReasonUnreached)
+		require.Equal(t, core.Pending, got.Status, "it goes on trying until it expires")
+		w.chats["telegram"].set(nil)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		posts, _ := w.chats["telegram"].sent()
+		require.Len(t, posts, 2, "both chats got it in the end")
+	})
+}
+
+// Silence expires, on time, also for approvals that nobody was asked about.
+func TestExpiry(t *testing.T) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
+		a := w.ask(1)
+		time.Sleep(900*time.Second - time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, core.Pending, w.get(a).Status)
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, core.Expired, w.get(a).Status)
+		_, edits := w.chats["telegram"].sent()
+		require.Len(t, edits, 1)
+	})
+}

@@ -1,0 +1,55 @@
+package routing
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+func place(t *testing.T, s string) core.Target {
+	t.Helper()
+	p, err := core.ParseTarget(s)
+	require.NoError(t, err)
+	return p
+}
+
+func TestRoute(t *testing.T) {
+	ops, spare, session := place(t, "telegram:-100:7"), place(t, "discord:42"), place(t, "telegram:-200")
+	tests := []struct {
+		name     string
+		mode     Mode
+		origin   *core.Target
+		targets  []core.Target
+		fallback []core.Target
+		want     []core.Target
+		spare    []core.Target
+	}{
+		{"targets only", Targets, &session, []core.Target{ops}, nil, []core.Target{ops}, nil},
+		{"session only", Session, &session, []core.Target{ops}, nil, []core.Target{session}, nil},
+		{"both, the session first", Both, &session, []core.Target{ops}, nil, []core.Target{session, ops}, nil},
+		{"session without an origin reaches nobody", Session, nil, []core.Target{ops}, nil, nil, nil},
+		{"one place once", Both, &ops, []core.Target{ops, ops}, nil, []core.Target{ops}, nil},
+		{"another spelling is no other place", Both, &core.Target{Channel: "Telegram", To: "-0100", ThreadID: "07"}, []core.Target{ops}, nil, []core.Target{ops}, nil},
+		{"a fallback that is a target is no fallback", Targets, nil, []core.Target{ops}, []core.Target{ops, spare}, []core.Target{ops}, []core.Target{spare}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			table := &Table{Mode: tt.mode, Targets: tt.targets, Fallback: tt.fallback}
+			got := table.Route(core.Approval{Origin: tt.origin})
+			require.ElementsMatch(t, tt.want, got.Targets)
+			require.ElementsMatch(t, tt.spare, got.Fallback)
+		})
+	}
+}
+
+func TestMovedChatsAreOnePlaceUnderBothNames(t *testing.T) {
+	old, super := place(t, "telegram:-5"), place(t, "telegram:-1005")
+	table := &Table{Mode: Both, Targets: []core.Target{old}}
+	table.Moved(old, super)
+	require.Equal(t, []core.Target{super}, table.Route(core.Approval{Origin: &super}).Targets)
+	require.True(t, table.Names(super))
+	require.True(t, table.Names(old))
+	require.False(t, table.Names(place(t, "telegram:-6")))
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+)
+
+// beginWrite starts a transaction that may write: SQLite takes its write lock at
+// once, instead of failing half-way.
+const beginWrite = "BEGIN IMMEDIATE"
+
+// writer is the one connection that writes, with its prepared statements. Only
+// the goroutine of [Store.Run] uses it. Nothing on it has a context that ends: a
+// write that is cut short could take the connection with it.
+type writer struct {
+	db    *sql.DB
+	share bool // give the connection back after every transaction: readers need it too
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+// open begins a transaction.
+func (w *writer) open() (err error) {
+	if w.conn == nil {
+		if w.conn, err = w.db.Conn(context.Background()); err != nil {
+			return err
+		}
+		w.stmts = map[string]*sql.Stmt{}
+	}
+	if _, err = w.exec(beginWrite); err != nil {
+		w.release()
+	}
+	return err
+}
+
+// close ends the transaction by COMMIT or ROLLBACK. Whatever becomes of that, no
+// transaction is open afterwards.
+func (w *writer) close(how string) error {
+	_, err := w.exec(how)
+	if err != nil {
+		w.exec("ROLLBACK") // a failed COMMIT can leave the transaction open
+		if !w.share {
+			w.conn.Raw(func(any) error { return driver.ErrBadConn }) // begin anew with another connection
+		}
+	}
+	if err != nil || w.share {
+		w.release()
+	}
+	return err
+}
+
+func (w *writer) rollback() { w.close("ROLLBACK") }
+
+// release gives the connection back.
+func (w *writer) release() {
+	if w.conn != nil {
+		for _, st := range w.stmts {
+			st.Close()
+		}
+		w.conn.Close()
+		w.conn, w.stmts = nil, nil
+	}
+}
+
+// stmt gives the statement of that text, prepared once.
+func (w *writer) stmt(text string) (*sql.Stmt, error) {
+	st := w.stmts[text]
+	if st == nil {
+		var err error
+		if st, err = w.conn.PrepareContext(context.Background(), text); err != nil {
+			return nil, fmt.Errorf("preparing %.60q: %w", text, err)
+		}
+		w.stmts[text] = st
+	}
+	return st, nil
+}
+
+// exec runs a statement and gives the number of rows it changed.
+func (w *writer) exec(text string, args ...any) (int64, error) {
+	st, err := w.stmt(text)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, fmt.Errorf("%.40q: %w", text, err)
+	}
+	return res.RowsAffected()
+}
+
+// rows runs a statement that gives rows; the caller closes them.
+func (w *writer) rows(text string, args ...any) (*sql.Rows, error) {
+	st, err := w.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(context.Background(), args...)
+}
+
+// query is rows for those who can read inside a transaction or outside.
+func (w *writer) query(_ context.Context, text string, args ...any) (*sql.Rows, error) {
+	return w.rows(text, args...)
+}
