@@ -68,13 +68,27 @@ func mayCallClient(s string) bool {
 }
 
 func endsCommand(s string, i int) bool {
+	if _, r := readEscape(s[i:]); r == '\n' {
+		return true
+	}
 	return strings.IndexByte(";&|()`\n", s[i]) >= 0 && (i == 0 || s[i-1] != '\\')
 }
 
 // wordEnd ends a word also at quotation marks and commas, so that a program
 // inside a quoted script or a JSON array is one.
 func wordEnd(s string, i int) int {
-	for i < len(s) && strings.IndexByte(" \t\n;&|()`\\\"',[]{}", s[i]) < 0 {
+	for i < len(s) {
+		if strings.HasPrefix(s[i:], redacted) {
+			i += len(redacted)
+			continue
+		}
+		if size, r := readEscape(s[i:]); size > 0 && r != '\n' && r != '\t' {
+			i += size
+			continue
+		}
+		if strings.IndexByte(" \t\n;&|()`\\\"',[]{}", s[i]) >= 0 {
+			return i
+		}
 		i++
 	}
 	return i

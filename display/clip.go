@@ -6,7 +6,7 @@ import "unicode/utf8"
 // counts as one) and reports whether it cut. A cut text ends in "…", which
 // counts; with n below one nothing is left of it.
 func Clip(s string, n int) (string, bool) {
-	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+	if utf8.RuneCountInString(s) <= max(n, 0) {
 		return s, false
 	}
 	if n < 1 {

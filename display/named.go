@@ -13,7 +13,8 @@ func (f *finder) named() {
 		switch cueAt(f.text, i) {
 		case cueName:
 			from, to := nameAround(f.text, i)
-			if k := kindOf(f.text[from:to]); k != ordinary {
+			k := kindOf(f.text[from:to])
+			if k != ordinary && !strings.HasSuffix(f.text[:from], redacted) {
 				f.member(from, to, k)
 			}
 			i = to

@@ -46,8 +46,8 @@ func Redact(s string) string {
 // HasSecret reports whether Redact would hide something of s.
 func HasSecret(s string) bool { return len(secrets(s)) > 0 }
 
-// Safe is Escape(Redact(s)): untrusted text as a person may see it. It may be
-// applied again without harm.
+// Safe is Escape(Redact(s)): untrusted text as a person may see it. Applied
+// again it exposes nothing.
 func Safe(s string) string { return Escape(Redact(s)) }
 
 // span is the stretch of bytes [from, to) of a text.

@@ -75,7 +75,7 @@ func (f *finder) shapeAt(i int) {
 		for end < len(s) && x.rest(s[end]) {
 			end++
 		}
-		if end-to < x.min || !isGenuine(x, s[to:end]) {
+		if end-to < x.min || !isGenuine(x, s[to:end]) || end < len(s) && isAlnum(s[end]) {
 			continue
 		}
 		if x.shown {
@@ -85,7 +85,15 @@ func (f *finder) shapeAt(i int) {
 			f.webToken(from, end)
 			continue
 		}
-		f.hide(from, end)
+		f.token(from, end)
+	}
+}
+
+// token hides a secret known by its shape, unless it is what is left of a
+// longer one.
+func (f *finder) token(from, to int) {
+	if !strings.HasPrefix(f.text[to:], redacted) {
+		f.hide(from, to)
 	}
 }
 
@@ -105,18 +113,18 @@ func isGenuine(x shape, rest string) bool {
 func (f *finder) webToken(from, to int) {
 	s := f.text
 	to = from + len(strings.TrimRight(s[from:to], "."))
-	if strings.Count(s[from:to], ".") < 2 || strings.HasPrefix(s[to:], redacted) {
-		return
+	if strings.Count(s[from:to], ".") > 1 {
+		f.token(max(from, to-longest), to)
 	}
-	f.hide(max(from, to-longest), to)
 }
 
 // telegram hides a bot's token, of which the colon stands at i.
 func (f *finder) telegram(i int) {
 	from := back(f.text, i, 13, isDigit)
 	to := run(f.text, i+1, isToken)
-	if n := i - from; n >= 6 && n <= 12 && to-i > 30 {
-		f.hide(from, to)
+	starts := from == 0 || !isAlnum(f.text[from-1]) || strings.HasSuffix(f.text[:from], "bot")
+	if n := i - from; n >= 6 && n <= 12 && to-i > 30 && starts {
+		f.token(from, to)
 	}
 }
 
@@ -130,7 +138,7 @@ func (f *finder) discord(i int) {
 	to := run(f.text, second+1, isToken)
 	head, middle, tail := i-from, second-i-1, to-second-1
 	if head >= 23 && head <= 30 && middle >= 5 && middle <= 7 && tail >= 25 {
-		f.hide(from, to)
+		f.token(from, to)
 	}
 }
 

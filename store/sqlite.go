@@ -58,6 +58,7 @@ func openFile(path string) (write, read *pool, err error) {
 	common := []string{"busy_timeout(5000)"}
 	write, err = openPool(path, 1, append(common, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"secure_delete(1)",         // an unsealed call leaves no bytes behind
+		"cache_size(-16000)",       // at most 16 MB: a batch touches pages all over the indexes
 		"temp_store(MEMORY)",       // what a savepoint may have to restore
 		"wal_autocheckpoint(4000)", // 16 MB: the pages that every batch writes go to the database less often
 	))

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/bot/bottest"
+)
+
+// cli runs one command line against the rig's desk.
+type cliRun struct {
+	code        int
+	out, errors string
+}
+
+func (r *rig) cli(secret string, stdin io.Reader, args ...string) cliRun {
+	return r.cliUntil(r.ctx(), secret, stdin, args...)
+}
+
+func (r *rig) cliUntil(ctx context.Context, secret string, stdin io.Reader, args ...string) cliRun {
+	var out, errs bytes.Buffer
+	env := []string{"APPROVALBOT_SERVER=" + r.url, "APPROVALBOT_TOKEN=" + secret, "PATH=" + os.Getenv("PATH")}
+	code := run(ctx, args, env, stdin, &out, &errs)
+	return cliRun{code, out.String(), errs.String()}
+}
+
+// runAndTap starts "run -- CMD" and does something with the card it brings.
+func (r *rig) runAndTap(command []string, act func(card bottest.TelegramMessage)) cliRun {
+	r.t.Helper()
+	done := make(chan cliRun, 1)
+	go func() {
+		done <- r.cli(agentSecret, strings.NewReader(""), append([]string{"run", "--"}, command...)...)
+	}()
+	card, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
+	require.NoError(r.t, err)
+	act(card)
+	return <-done
+}
+
+func TestRun_AllowedRunsAndReports(t *testing.T) {
+	r := newRig(t)
+	file := filepath.Join(t.TempDir(), "made by the command")
+	got := r.runAndTap([]string{"sh", "-c", `echo ran; touch "$1"; exit 3`, "sh", file}, func(card bottest.TelegramMessage) {
+		require.Contains(t, card.Text, "'"+file+"'")
+		r.tap(r.alice, r.group, card.ID, "Allow once")
+	})
+	require.Equal(t, 3, got.code, "it exits with the command's status: %s", got.errors)
+	require.Equal(t, "ran\n", got.out)
+	require.FileExists(t, file)
+	r.settled(r.group, r.group.FromBot()[0].ID, "The agent says it failed with exit status 3")
+}
+
+// Denied, expired, withdrawn, refused, unreachable: the command never runs.
+func TestRun_WhatIsNotAllowedNeverRuns(t *testing.T) {
+	r := newRig(t)
+	file := filepath.Join(t.TempDir(), "never")
+	command := []string{"sh", "-c", "touch " + file}
+	tests := []struct {
+		name string
+		code int
+		act  func(card bottest.TelegramMessage)
+	}{
+		{"denied", exitDenied, func(card bottest.TelegramMessage) { r.tap(r.bob, r.group, card.ID, "Deny") }},
+		{"withdrawn", exitWithdrawn, func(bottest.TelegramMessage) {
+			l, err := r.agent().List(r.ctx(), api.Filter{Status: "pending"})
+			require.NoError(t, err)
+			_, err = r.agent().Withdraw(r.ctx(), l.Items[0].ID, api.WithdrawRequest{})
+			require.NoError(t, err)
+		}},
+	}
+	for _, tt := range tests {
+		got := r.runAndTap(command, tt.act)
+		require.Equal(t, tt.code, got.code, "%s: %s", tt.name, got.errors)
+		require.Contains(t, got.errors, "approvalbot: not run: ", tt.name)
+		require.NoFileExists(t, file)
+	}
+	r.stop()
+	got := r.cli(agentSecret, nil, append([]string{"run", "--"}, command...)...)
+	require.NotZero(t, got.code)
+	require.Contains(t, got.errors, "approvalbot: not run: ")
+	require.NoFileExists(t, file)
+}
+
+// The verbs that ask and decide, from two terminals.
+func TestCLI_RequestListViewDecideWait(t *testing.T) {
+	r := newRig(t)
+	asked := r.cli(agentSecret, nil, "request", "--tool", "deploy", "--params", `{"to":"prod"}`)
+	require.Equal(t, exitPending, asked.code, asked.errors)
+	list := r.cli(operatorSecret, nil, "list", "--status", "pending")
+	require.Regexp(t, `(?m)^ID +Tool +Agent +Status +Age`, list.out)
+	l, err := r.operator().List(r.ctx(), api.Filter{})
+	require.NoError(t, err)
+	a := l.Items[0]
+	require.Contains(t, list.out, a.ID[:8])
+	view := r.cli(operatorSecret, nil, "view", a.Code)
+	require.Contains(t, view.out, "to: prod")
+	require.Contains(t, view.out, "--decision allow-once")
+	decided := r.cli(operatorSecret, nil, "decide", a.ID[:8], "--decision", "allow-once", "--reason", "fine")
+	require.Zero(t, decided.code, decided.errors)
+	require.Zero(t, r.cli(agentSecret, nil, "wait", a.ID).code)
+	require.Contains(t, r.cli(operatorSecret, nil, "approve", a.Code, "deny").errors, "lready")
+}
+
+func TestCLI_WatchDecides(t *testing.T) {
+	r := newRig(t)
+	in, say := io.Pipe()
+	done := make(chan cliRun, 1)
+	ctx, interrupt := context.WithCancel(r.ctx())
+	defer interrupt()
+	go func() { done <- r.cliUntil(ctx, operatorSecret, in, "watch") }()
+	a := r.ask(`{"to":"prod"}`)
+	_, err := fmt.Fprintln(say, "y")
+	require.NoError(t, err)
+	require.Equal(t, []string{"person:olga"}, r.final(a).DecidedBy)
+	interrupt()
+	require.Contains(t, (<-done).out, a.Code)
+}
+
+// A stop takes about a second, whatever a platform or a waiter does.
+func TestStop_IsQuickWithApprovalsPending(t *testing.T) {
+	r := newRig(t)
+	r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.Hang})
+	waiter := make(chan api.Approval, 1)
+	go func() {
+		got, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{"n":1}`)}, api.CreateOptions{Wait: 50 * time.Second})
+		if err != nil {
+			t.Error(err)
+		}
+		waiter <- got
+	}()
+	require.NoError(t, r.tg.WaitFor(r.ctx(), func() bool { return len(r.tg.Calls("sendMessage")) > 0 }))
+	r.stop()
+	a := <-waiter
+	require.EqualValues(t, "pending", a.Status, "who waits gets the current state")
+	r.start()
+	require.EqualValues(t, "pending", r.get(a).Status)
+}
