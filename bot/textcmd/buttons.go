@@ -2,6 +2,7 @@ package textcmd
 
 import (
 	"slices"
+	"strings"
 
 	"approvalbot/core"
 )
@@ -41,4 +42,17 @@ func Buttons(c core.Card, m Menu) [][]Button {
 		first = []Button{say("Allow once", Approve, core.AllowOnce, Allowing), deny}
 	}
 	return [][]Button{first, {say("More", More, "", Neutral)}}
+}
+
+// about says what the wider scopes that a card offers would grant, to whom and
+// until when. Empty when it offers none.
+func about(c core.Card) string {
+	var lines []string
+	if slices.Contains(c.Offers, core.AllowSession) {
+		lines = append(lines, "Allow for this session: calls of this kind by this agent in this session, up to risk "+c.Risk.String()+", for at most 12 hours.")
+	}
+	if slices.Contains(c.Offers, core.AllowAlways) {
+		lines = append(lines, "Always allow this: exactly this call by this agent, until an operator deletes the grant.")
+	}
+	return strings.Join(lines, "\n")
 }

@@ -20,8 +20,8 @@ const notAuthorized = "You are not authorized to approve/deny this request."
 const maxAnswer = 200
 
 // longestLookup is the last pause before an unknown message counts as unknown;
-// with the pauses before it that makes about a third of a second.
-const longestLookup = 160 * time.Millisecond
+// with the pauses before it that makes a quarter of a second.
+const longestLookup = 128 * time.Millisecond
 
 // Gate is what the desk needs of core.
 type Gate interface {
@@ -65,7 +65,13 @@ func NewDesk(gate Gate, finder Finder, places func(core.Target) bool) *Desk {
 // the desk itself could not work: the message is not handled and is to be tried
 // again. When Handle returns without one, the message's update is handled.
 func (d *Desk) Handle(ctx context.Context, m Message) (Reply, error) {
-	reply, done, err := d.handle(ctx, m)
+	reply, done, err := d.handle(ctx, &m)
+	return d.close(ctx, m, reply, done, err)
+}
+
+// close turns a refusal into an answer and marks the update handled, unless that
+// is done.
+func (d *Desk) close(ctx context.Context, m Message, reply Reply, done bool, err error) (Reply, error) {
 	var refusal *core.Error
 	if errors.As(err, &refusal) {
 		reply, done, err = Reply{Text: refusal.Message, Alert: true}, false, nil
@@ -79,11 +85,12 @@ func (d *Desk) Handle(ctx context.Context, m Message) (Reply, error) {
 
 // handle gives the reply; done says that the update was marked handled together
 // with what it changed.
-func (d *Desk) handle(ctx context.Context, m Message) (r Reply, done bool, err error) {
-	card, known, err := d.find(ctx, m)
+func (d *Desk) handle(ctx context.Context, in *Message) (r Reply, done bool, err error) {
+	card, known, err := d.locate(ctx, in)
 	if err != nil {
 		return r, false, err
 	}
+	m := *in
 	if m.Tap {
 		return d.tapped(ctx, m, card, known)
 	}
@@ -104,8 +111,11 @@ func (d *Desk) find(ctx context.Context, m Message) (card core.Delivery, known b
 	if m.MessageID == "" {
 		return card, false, nil
 	}
-	for wait := 10 * time.Millisecond; ; wait *= 2 {
+	for wait := time.Millisecond; ; wait *= 2 {
 		card, known, err = d.finder.ByMessage(ctx, m.Chat.Normal().Chat(), m.MessageID)
+		if err == nil && !known && m.Aka.To != "" {
+			card, known, err = d.finder.ByMessage(ctx, m.Aka.Normal().Chat(), m.MessageID)
+		}
 		if err != nil || known || !m.OwnMessage || wait > longestLookup {
 			return card, known, err
 		}
@@ -178,11 +188,10 @@ func (d *Desk) menu(ctx context.Context, m Message, cmd Command, a core.Approval
 	if err != nil || drawn.Card == nil {
 		return Reply{}, false, err
 	}
-	menu := MenuMain
 	if cmd.Verb == More {
-		menu = MenuMore
+		return Reply{Buttons: Buttons(*drawn.Card, MenuMore), About: about(*drawn.Card)}, false, nil
 	}
-	return Reply{Buttons: Buttons(*drawn.Card, menu)}, false, nil
+	return Reply{Buttons: Buttons(*drawn.Card, MenuMain)}, false, nil
 }
 
 // cardHere gives the approval's card in the message's chat.
@@ -211,7 +220,7 @@ func (d *Desk) decide(ctx context.Context, m Message, cmd Command, a core.Approv
 	case err != nil:
 		return Reply{}, false, err
 	}
-	if cmd.Verb == DenyReason && after.Status == core.Denied {
+	if cmd.Verb == DenyReason && after.Status == core.Denied && !m.Prompts {
 		if err := d.gate.AskReason(ctx, a.Key, m.Chat, m.MessageID, m.Voter.UserID); err != nil {
 			return Reply{}, false, err
 		}

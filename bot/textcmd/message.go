@@ -9,16 +9,21 @@ type Message struct {
 	Voter core.Voter // channel and numeric user id (and role ids, as the update says them)
 	// NotHuman says why the sender is no person (a bot, an anonymous admin, a
 	// channel, a webhook); empty for people.
-	NotHuman   string
-	Chat       core.Target // where, with the thread
-	Direct     bool        // a private chat between this person and the bot
-	Tap        bool        // Text is a button's payload
-	Text       string      // the payload, or what was typed
-	MessageID  string      // the tapped message, or the one replied to; empty: none
-	OwnMessage bool        // MessageID was sent by this very bot (checked by the adapter)
-	BotName    string      // the bot's user name, for /approve@name
-	Mention    bool        // the adapter stripped a mention of the bot from Text
-	ReceivedMs int64       // see core.Ballot.ReceivedMs
+	NotHuman string
+	Chat     core.Target // where, with the thread
+	// Aka is another spelling of Chat on platforms where a thread is a chat of
+	// its own as well; empty if there is none. The desk uses the one that the
+	// card or the configuration uses.
+	Aka        core.Target
+	Direct     bool   // a private chat between this person and the bot
+	Tap        bool   // Text is a button's payload
+	Text       string // the payload, or what was typed
+	MessageID  string // the tapped message, or the one replied to; empty: none
+	OwnMessage bool   // MessageID was sent by this very bot (checked by the adapter)
+	BotName    string // the bot's user name, for /approve@name
+	Mention    bool   // the adapter stripped a mention of the bot from Text
+	Prompts    bool   // the adapter asks for a deny's reason itself (see Desk.Reason): nothing is posted for it
+	ReceivedMs int64  // see core.Ballot.ReceivedMs
 	Update     *core.InboundRef
 }
 
@@ -29,6 +34,7 @@ type Reply struct {
 	Alert   bool       // a tap's answer that must be noticed (refusals)
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
 	Buttons [][]Button // the tapped card shows these buttons from now on; nil: leave them
+	About   string     // with Buttons: what each of them would grant, for platforms that have room to say it
 }
 
 // Menu is the row of buttons that a card shows.

@@ -41,9 +41,9 @@ func (r *rig) runAndTap(command []string, act func(card bottest.TelegramMessage)
 	go func() {
 		done <- r.cli(agentSecret, strings.NewReader(""), append([]string{"run", "--"}, command...)...)
 	}()
-	card, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
+	messages, err := r.group.WaitMessages(r.ctx(), func([]bottest.TelegramMessage) bool { return len(r.group.FromBot()) > seen })
 	require.NoError(r.t, err)
-	act(card)
+	act(messages[len(messages)-1])
 	return <-done
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 
 	"approvalbot/core"
@@ -42,13 +43,13 @@ func (c *checker) checkApprovals(cfg *Config) {
 }
 
 func (c *checker) checkRisk(key string, p PolicyConfig) {
-	for class, n := range p.MinApprovalsByRisk {
+	for _, class := range slices.Sorted(maps.Keys(p.MinApprovalsByRisk)) {
 		var known core.RiskClass
 		at := key + ".minApprovalsByRisk." + class
 		if known.UnmarshalText([]byte(class)) != nil {
 			c.mistake(at, "unknown key; the classes are R0, R1, R2, R3 and R4")
 		}
-		c.atLeast(at, n, 1)
+		c.atLeast(at, p.MinApprovalsByRisk[class], 1)
 	}
 	deny, ask := p.DenyAtOrAbove, p.RequireApprovalAtOrAbove
 	if deny.Set && deny.Class < ask.Class {

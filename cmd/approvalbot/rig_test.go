@@ -51,7 +51,6 @@ type rigConfig struct {
 	people   string                  // default: alice, bob, carol with their Telegram ids
 	updates  string                  // channels.telegram.updates
 	options  bottest.TelegramOptions
-	memory   bool
 }
 
 const (

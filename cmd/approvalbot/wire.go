@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -122,11 +123,9 @@ func (d *desk) isPlace(t core.Target) bool {
 	if d.table.Names(t) {
 		return true
 	}
-	for _, token := range d.cfg.tokens() {
-		for _, chat := range token.Caller.SessionChats {
-			if chat.Names(t) {
-				return true
-			}
+	for _, token := range d.cfg.Server.Tokens {
+		if slices.ContainsFunc(token.SessionChats, func(p Place) bool { return p.Names(t) }) {
+			return true
 		}
 	}
 	return false

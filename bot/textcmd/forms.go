@@ -1,0 +1,95 @@
+package textcmd
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/display"
+)
+
+// maxLabel is the length of a choice's label in characters (Discord, Application
+// Command Option Choice, name).
+const maxLabel = 100
+
+// Choice is a pending approval that a platform may suggest while a person types
+// a code. The label is safe to show.
+type Choice struct{ Code, Label string }
+
+// MayDecide reports whether this account is an approver now. It asks nobody.
+func (d *Desk) MayDecide(v core.Voter) bool { return d.approver(v) }
+
+// Reason attaches what a person wrote into a platform's form to the deny that
+// they gave before on the approval of that code; m.MessageID is the card's, or
+// empty, and m.Text the reason. Errors are as with Handle.
+func (d *Desk) Reason(ctx context.Context, m Message, code string) (Reply, error) {
+	reply, done, err := d.reason(ctx, m, code)
+	return d.close(ctx, m, reply, done, err)
+}
+
+func (d *Desk) reason(ctx context.Context, m Message, code string) (Reply, bool, error) {
+	card, known, err := d.locate(ctx, &m)
+	if err != nil {
+		return Reply{}, false, err
+	}
+	switch {
+	case m.NotHuman != "":
+		return d.refuse(ctx, m, "a reason by "+m.NotHuman, notAuthorized)
+	case !ValidCode(code):
+		return d.refuse(ctx, m, "a form that is none of the desk's", "This form is not known here.")
+	}
+	a, err := d.cardsApproval(ctx, card, known, code)
+	if err != nil {
+		return Reply{}, false, err
+	}
+	if _, err := d.gate.AddReason(ctx, a.Key, m.Voter, OneLine(m.Text), m.Update); err != nil {
+		return Reply{}, false, err
+	}
+	return Reply{Text: "Noted."}, true, nil
+}
+
+// Choices gives at most limit pending approvals whose code begins with what was
+// typed (m.Text), newest first: to approvers, where they may give commands, and
+// to nobody else.
+func (d *Desk) Choices(ctx context.Context, m Message, limit int) ([]Choice, error) {
+	chat := d.spelling(m)
+	if m.NotHuman != "" || !d.approver(m.Voter) || !m.Direct && !d.places(chat.Normal()) {
+		return nil, nil
+	}
+	all, err := d.gate.PendingCards(ctx, 200)
+	if err != nil {
+		return nil, err
+	}
+	typed := lookAlikes.Replace(upper(strings.TrimSpace(m.Text)))
+	var out []Choice
+	for _, a := range all {
+		if strings.HasPrefix(a.Code, typed) && len(out) < limit {
+			label, _ := display.Clip(a.Code+" · "+a.Assessment.RiskClass.String()+" · "+a.Summary, maxLabel)
+			out = append(out, Choice{a.Code, label})
+		}
+	}
+	return slices.Clip(out), nil
+}
+
+// locate finds the delivery that the message is about, and settles how its chat
+// is spelled: as the delivery has it, else as the configuration has it.
+func (d *Desk) locate(ctx context.Context, m *Message) (card core.Delivery, known bool, err error) {
+	card, known, err = d.find(ctx, *m)
+	if err != nil || known {
+		if known && m.Aka.To != "" && card.Target.Chat() != m.Chat.Normal().Chat() {
+			m.Chat = m.Aka
+		}
+		return card, known, err
+	}
+	m.Chat = d.spelling(*m)
+	return card, false, nil
+}
+
+// spelling gives the spelling of the message's chat that the configuration has.
+func (d *Desk) spelling(m Message) core.Target {
+	if m.Aka.To != "" && d.places(m.Aka.Normal()) {
+		return m.Aka
+	}
+	return m.Chat
+}

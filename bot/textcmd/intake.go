@@ -1,0 +1,258 @@
+package textcmd
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"approvalbot/core"
+)
+
+const (
+	deskCalls   = 8                // how many updates the desk gets at a time
+	inboxBatch  = 100              // how many updates are read from the inbox at a time
+	inboxLook   = 2 * time.Second  // how often the inbox is looked at unasked: another instance may have filled it
+	deskRetry   = time.Second      // first wait when the desk cannot work
+	deskRetries = 30 * time.Second // longest wait
+)
+
+// Inbox keeps updates until they are handled.
+type Inbox interface {
+	// SaveInbound stores updates durably, all or none; known ones stay as they are.
+	SaveInbound(ctx context.Context, in []core.Inbound) error
+	// Inbound gives at most limit updates that nothing has handled yet, in order
+	// of arrival.
+	Inbound(ctx context.Context, source string, limit int) ([]core.Inbound, error)
+}
+
+// Handlers is what an adapter does with the updates of its platform, of type U
+// once they are read.
+type Handlers[U any] struct {
+	// Read reads a stored update and says whose it is: one person's updates are
+	// handled one after the other.
+	Read func(core.Inbound) (u U, lane string)
+	// Attempt handles an update and reports whether it is over; if not, it is
+	// tried again after a while. ctx ends when the adapter is to stop, work a
+	// while later, for what has begun.
+	Attempt func(ctx, work context.Context, j *Job[U]) (over bool)
+	// Handled marks an update done.
+	Handled func(context.Context, core.InboundRef) error
+}
+
+// Intake hands the updates of one bot from the inbox to its adapter: in order for
+// each person, people side by side. What a crash left there comes first.
+type Intake[U any] struct {
+	source   string
+	inbox    Inbox
+	handlers Handlers[U]
+	log      *slog.Logger
+
+	wake    chan struct{}
+	slots   chan struct{} // one for each call of the desk
+	workers sync.WaitGroup
+
+	looking sync.Mutex // one look at the inbox at a time
+
+	mu    sync.Mutex
+	jobs  map[int64]*Job[U]    // by update id
+	lanes map[string][]*Job[U] // present: somebody works on it
+}
+
+// Job is an update on its way through the handlers.
+type Job[U any] struct {
+	core.Inbound
+	Update U
+	Told   bool // for the adapter: the person has an answer
+
+	tried chan struct{} // closed after the first try
+	once  sync.Once
+	done  bool // handled; guarded by Intake.mu
+}
+
+// NewIntake makes an Intake for the updates of a source. It starts nothing.
+func NewIntake[U any](source string, inbox Inbox, h Handlers[U], log *slog.Logger) *Intake[U] {
+	return &Intake[U]{
+		source: source, inbox: inbox, handlers: h, log: log,
+		wake: make(chan struct{}, 1), slots: make(chan struct{}, deskCalls),
+		jobs: map[int64]*Job[U]{}, lanes: map[string][]*Job[U]{},
+	}
+}
+
+// Poke has the inbox looked at.
+func (q *Intake[U]) Poke() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Tried notes that the desk has had the update before it.
+func (j *Job[U]) Tried() { j.once.Do(func() { close(j.tried) }) }
+
+// Run moves updates from the inbox to the handlers until ctx ends, and waits for
+// those that have begun.
+func (q *Intake[U]) Run(ctx, work context.Context) {
+	defer q.workers.Wait()
+	look := time.NewTicker(inboxLook)
+	defer look.Stop()
+	for ctx.Err() == nil {
+		if err := q.lookThrough(ctx, work); err != nil && ctx.Err() == nil {
+			q.log.Warn("the inbox cannot be read", "reason", err)
+		}
+		select {
+		case <-q.wake:
+		case <-look.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// CatchUp returns once everything that waits in the inbox now was tried, or with
+// an error when that cannot be: the inbox cannot be read, or ctx ended.
+func (q *Intake[U]) CatchUp(ctx, work context.Context) error {
+	if err := q.lookThrough(ctx, work); err != nil {
+		return err
+	}
+	for _, tried := range q.untried() {
+		select {
+		case <-tried:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Slot waits for the right to call the desk; release gives it back.
+func (q *Intake[U]) Slot(ctx context.Context) (release func(), err error) {
+	select {
+	case q.slots <- struct{}{}:
+		return func() { <-q.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Mark marks an update handled. What fails here is seen at the next look.
+func (q *Intake[U]) Mark(ctx context.Context, ref core.InboundRef) {
+	if err := q.handlers.Handled(ctx, ref); err != nil && ctx.Err() == nil {
+		q.log.Warn("an update could not be marked handled", "update", ref.ID, "reason", err)
+	}
+}
+
+// lookThrough gives the handlers everything that is new in the inbox.
+func (q *Intake[U]) lookThrough(ctx, work context.Context) error {
+	for {
+		if more, err := q.look(ctx, work); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// look reads what is oldest in the inbox and gives the handlers what is new
+// there. more reports that there may be more.
+func (q *Intake[U]) look(ctx, work context.Context) (more bool, err error) {
+	q.looking.Lock()
+	defer q.looking.Unlock()
+	finished, known := q.count()
+	rows, err := q.inbox.Inbound(ctx, q.source, known+inboxBatch)
+	if err != nil {
+		return false, err
+	}
+	for _, in := range rows {
+		if finished[in.ID] {
+			q.Mark(ctx, in.InboundRef) // the handlers are through with it, but it is not marked
+			delete(finished, in.ID)
+			continue
+		}
+		q.enqueue(ctx, work, in)
+	}
+	q.forget(finished)
+	return len(rows) == known+inboxBatch, nil
+}
+
+// count gives the ids that were finished before now and how many are known.
+func (q *Intake[U]) count() (finished map[int64]bool, known int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	finished = map[int64]bool{}
+	for id, j := range q.jobs {
+		if j.done {
+			finished[id] = true
+		}
+	}
+	return finished, len(q.jobs)
+}
+
+func (q *Intake[U]) forget(ids map[int64]bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id := range ids {
+		delete(q.jobs, id)
+	}
+}
+
+// enqueue puts a new update into its lane.
+func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.jobs[in.ID] != nil {
+		return
+	}
+	j := &Job[U]{Inbound: in, tried: make(chan struct{})}
+	var lane string
+	j.Update, lane = q.handlers.Read(in)
+	q.jobs[in.ID] = j
+	_, busy := q.lanes[lane]
+	q.lanes[lane] = append(q.lanes[lane], j)
+	if !busy {
+		q.workers.Go(func() { q.work(ctx, work, lane) })
+	}
+}
+
+// next gives the first job of a lane, or nil when it is empty and abandoned.
+func (q *Intake[U]) next(name string) *Job[U] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	lane := q.lanes[name]
+	if len(lane) == 0 {
+		delete(q.lanes, name)
+		return nil
+	}
+	q.lanes[name] = lane[1:]
+	return lane[0]
+}
+
+func (q *Intake[U]) finish(j *Job[U]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j.done = true
+}
+
+// work handles a lane until it is empty or ctx ends.
+func (q *Intake[U]) work(ctx, work context.Context, lane string) {
+	for ctx.Err() == nil {
+		j := q.next(lane)
+		if j == nil {
+			return
+		}
+		for try := 0; !q.handlers.Attempt(ctx, work, j); try++ {
+			if !Sleep(ctx, Backoff(try, deskRetry, deskRetries)) {
+				return
+			}
+		}
+		j.Tried()
+		q.finish(j)
+	}
+}
+
+func (q *Intake[U]) untried() []<-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var waits []<-chan struct{}
+	for _, j := range q.jobs {
+		waits = append(waits, j.tried)
+	}
+	return waits
+}
