@@ -1,30 +1,45 @@
 package display
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // reserved are words that a POSIX shell (or bash) does not take for a command's
 // name.
 var reserved = map[string]bool{
-	"if": true, "then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true, "case": true, "esac": true,
-	"while": true, "until": true, "for": true, "in": true, "function": true, "select": true, "time": true, "coproc": true,
+	"if": true, "then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true,
+	"case": true, "esac": true, "while": true, "until": true, "for": true, "in": true,
+	"function": true, "select": true, "time": true, "coproc": true,
 }
 
-// Argv shows argv element by element, quoted where a POSIX shell needs it, so
-// that it reads back to the same argv: an empty element is a pair of quotes, spaces at the end
-// stand inside quotes. What would be invisible is escaped as [Escape] does; such
-// an element reads back to its escaped form.
+// Argv shows argv element by element, each quoted where a POSIX shell needs it,
+// so that it reads back to the same argv: an empty element is a pair of quotes,
+// blanks at the end stand inside quotes. What would be invisible is escaped as
+// Escape does; such an element reads back to its escaped form. Secrets are not
+// hidden: that is for Redact, which understands the outcome.
 func Argv(argv []string) string {
 	words := make([]string, len(argv))
-	for i, a := range argv {
-		words[i] = word(a, i == 0)
+	for i, element := range argv {
+		words[i] = shellWord(element, i == 0)
 	}
 	return Escape(strings.Join(words, " "))
 }
 
-func word(s string, name bool) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
-	if s != "" && strings.Trim(s, plain) == "" && !(name && (strings.Contains(s, "=") || reserved[s])) {
+// shellWord quotes s if it must be. First is where a shell looks for
+// assignments and keywords.
+func shellWord(s string, first bool) string {
+	isSpecial := first && (strings.Contains(s, "=") || reserved[s])
+	if s != "" && !isSpecial && !strings.ContainsFunc(s, needsQuotes) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func needsQuotes(r rune) bool {
+	if r < utf8.RuneSelf {
+		return !isAlnum(byte(r)) && !strings.ContainsRune("_@%+=:,./-", r)
+	}
+	return isConcealed(r) || !unicode.In(r, unicode.L, unicode.N)
 }

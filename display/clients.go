@@ -135,7 +135,7 @@ func nextWord(s string, i int) int {
 // pair hides what follows the first colon of the word at i.
 func (f *finder) pair(flag, i int) {
 	start := max(i, quoteEnd(f.text, i))
-	end := literalEnd(f.text, start, ":")
+	end := literalEnd(f.text, start, ':')
 	if end < len(f.text) && f.text[end] == ':' {
 		f.password(flag, i, end+1)
 	}

@@ -190,17 +190,3 @@ func FuzzParams(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkRedactPlain(b *testing.B) {
-	s := strings.Repeat("kubectl get pods -n default; echo done ", 50)
-	for b.Loop() {
-		Redact(s)
-	}
-}
-
-func BenchmarkRedactSecrets(b *testing.B) {
-	s := strings.Repeat("curl -H 'Authorization: Bearer abcdef123456' https://u:p4ss@h/x; ", 30)
-	for b.Loop() {
-		Redact(s)
-	}
-}

@@ -9,11 +9,19 @@ import (
 // longest is the number of characters that one hidden stretch may have.
 const longest = 200
 
+// special are the ASCII characters that mean more to a shell than themselves.
+var special = func() (set [utf8.RuneSelf]bool) {
+	for _, c := range "\t\n\v\f\r $`();&|<>\\'\"*?[]{}" {
+		set[c] = true
+	}
+	return set
+}()
+
 // isPlain reports whether r means nothing to a shell but itself: no white
 // space, quote, escape, expansion, pattern, redirection or separator.
 func isPlain(r rune) bool {
 	if r < utf8.RuneSelf {
-		return !strings.ContainsRune("\t\n\v\f\r $`();&|<>\\'\"*?[]{}", r)
+		return !special[r]
 	}
 	return !isBlank(r)
 }
@@ -53,12 +61,16 @@ func isHex(c byte) bool {
 }
 
 // literalEnd returns where the run of plain characters that starts at i ends;
-// also characters of stop end it. A run beyond all limits counts as none.
-func literalEnd(s string, i int, stop string) int {
+// also the byte stop ends it, unless it is 0. A run beyond all limits counts as
+// none.
+func literalEnd(s string, i int, stop byte) int {
 	end := i
 	for count := 0; end < len(s); count++ {
-		r, size := utf8.DecodeRuneInString(s[end:])
-		if !isPlain(r) || r == utf8.RuneError || strings.ContainsRune(stop, r) {
+		r, size := rune(s[end]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[end:])
+		}
+		if !isPlain(r) || r == utf8.RuneError || stop != 0 && r == rune(stop) {
 			break
 		}
 		if count >= longest {

@@ -34,32 +34,23 @@ const (
 	cueScheme
 )
 
-// cueAt is the filter before all work: few words start a name worth reading.
-func cueAt(s string, i int) cue {
-	switch s[i] | 0x20 {
-	case 'k':
-		return cueIf(s, i, cueName, "key")
-	case 's':
-		return cueIf(s, i, cueName, "secret", "sig")
-	case 't':
-		return cueIf(s, i, cueName, "token")
-	case 'p':
-		return cueIf(s, i, cueName, "pass", "pwd")
-	case 'a':
-		return cueIf(s, i, cueName, "auth")
-	case 'c':
-		return cueIf(s, i, cueName, "cred", "cookie")
-	case 'b':
-		return cueIf(s, i, cueScheme, "bearer", "basic")
-	}
-	return cueNone
+// cues are the few words that start a name worth reading, or a scheme, by
+// their first letter.
+var cues = [256][]string{
+	'k': {"key"}, 's': {"secret", "sig"}, 't': {"token"}, 'p': {"pass", "pwd"},
+	'a': {"auth"}, 'c': {"cred", "cookie"}, 'b': {"bearer", "basic"},
 }
 
-func cueIf(s string, i int, found cue, words ...string) cue {
-	for _, word := range words {
-		if len(s)-i >= len(word) && strings.EqualFold(s[i:i+len(word)], word) {
-			return found
+// cueAt is the filter before all other work.
+func cueAt(s string, i int) cue {
+	for _, word := range cues[s[i]|0x20] {
+		if i+len(word) > len(s) || s[i+1]|0x20 != word[1] || !strings.EqualFold(s[i:i+len(word)], word) {
+			continue
 		}
+		if word[0] == 'b' {
+			return cueScheme
+		}
+		return cueName
 	}
 	return cueNone
 }
@@ -179,9 +170,9 @@ func skipScheme(s string, i int) int {
 // whole value does: with the closing quotation mark, if it had an opening one.
 func (f *finder) valueEnd(from int, quote string) (int, bool) {
 	if quote == "" {
-		end := literalEnd(f.text, from, ",")
+		end := literalEnd(f.text, from, ',')
 		return end, end > from && wordEnds(f.text, end)
 	}
-	end := literalEnd(f.text, from, "")
+	end := literalEnd(f.text, from, 0)
 	return end, end > from && strings.HasPrefix(f.text[end:], quote)
 }

@@ -108,6 +108,7 @@ type finder struct {
 	text   string
 	spans  []span
 	words  lexer
+	dotted int // how far runs of dots and letters were read
 	budget int // bytes that may still be read again for the sake of inner quotes
 }
 

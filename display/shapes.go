@@ -11,22 +11,27 @@ type shape struct {
 }
 
 var shapes = [...]shape{
-	{"AKIA", isCapital, 16, false}, {"ASIA", isCapital, 16, false}, // AWS
-	{"ghp_", isAlnum, 16, false}, {"gho_", isAlnum, 16, false}, {"ghu_", isAlnum, 16, false}, // GitHub
+	// AWS
+	{"AKIA", isCapital, 16, false}, {"ASIA", isCapital, 16, false},
+	// GitHub, GitLab
+	{"ghp_", isAlnum, 16, false}, {"gho_", isAlnum, 16, false}, {"ghu_", isAlnum, 16, false},
 	{"ghs_", isAlnum, 16, false}, {"ghr_", isAlnum, 16, false}, {"github_pat_", isToken, 16, false},
-	{"glpat-", isToken, 16, false}, {"gldt-", isToken, 16, false}, {"glrt-", isToken, 16, false}, // GitLab
-	{"xoxa-", isToken, 10, false}, {"xoxb-", isToken, 10, false}, {"xoxe-", isToken, 10, false}, // Slack
+	{"glpat-", isToken, 16, false}, {"gldt-", isToken, 16, false}, {"glrt-", isToken, 16, false},
+	// Slack, Discord
+	{"xoxa-", isToken, 10, false}, {"xoxb-", isToken, 10, false}, {"xoxe-", isToken, 10, false},
 	{"xoxp-", isToken, 10, false}, {"xoxr-", isToken, 10, false}, {"xoxs-", isToken, 10, false},
 	{"xapp-", isToken, 10, false}, {"hooks.slack.com/services/", isPathToken, 16, true},
-	{"sk-", isToken, 10, false},                                   // OpenAI, Anthropic
-	{"AIza", isToken, 30, false}, {"GOCSPX-", isToken, 20, false}, // Google
-	{"sk_live_", isAlnum, 10, false}, {"sk_test_", isAlnum, 10, false}, // Stripe
-	{"rk_live_", isAlnum, 10, false}, {"rk_test_", isAlnum, 10, false}, //
-	{"whsec_", isToken, 16, false},                              //
-	{"npm_", isAlnum, 30, false}, {"pypi-", isToken, 50, false}, // registries
-	{"hf_", isAlnum, 30, false}, {"hvs.", isToken, 20, false}, // Hugging Face, Vault
-	{"discord.com/api/webhooks/", isPathToken, 40, true}, // Discord
-	{"eyJ", isDotted, 20, false},                         // JSON web tokens
+	{"discord.com/api/webhooks/", isPathToken, 40, true},
+	// OpenAI, Anthropic, Google, Hugging Face
+	{"sk-", isToken, 10, false}, {"AIza", isToken, 30, false}, {"GOCSPX-", isToken, 20, false},
+	{"hf_", isAlnum, 30, false},
+	// Stripe
+	{"sk_live_", isAlnum, 10, false}, {"sk_test_", isAlnum, 10, false},
+	{"rk_live_", isAlnum, 10, false}, {"rk_test_", isAlnum, 10, false}, {"whsec_", isToken, 16, false},
+	// npm, PyPI, Vault
+	{"npm_", isAlnum, 30, false}, {"pypi-", isToken, 50, false}, {"hvs.", isToken, 20, false},
+	// JSON web tokens
+	{"eyJ", isDotted, 0, false},
 }
 
 // shapesBy holds the shapes by their first byte.
@@ -42,8 +47,7 @@ func isToken(c byte) bool     { return isAlnum(c) || c == '_' || c == '-' }
 func isPathToken(c byte) bool { return isToken(c) || c == '/' }
 func isDotted(c byte) bool    { return isToken(c) || c == '.' }
 
-// shaped finds secrets by their shape, where a word starts or a token of
-// another kind has just ended.
+// shaped finds secrets by their shape, where a word starts.
 func (f *finder) shaped() {
 	s := f.text
 	for i := 0; i < len(s); i++ {
@@ -67,23 +71,20 @@ func startsWord(s string, i int) bool {
 func (f *finder) shapeAt(i int) {
 	s := f.text
 	for _, x := range shapesBy[s[i]] {
-		if !strings.HasPrefix(s[i:], x.start) {
+		if i+1 == len(s) || s[i+1] != x.start[1] || !strings.HasPrefix(s[i:], x.start) {
+			continue
+		}
+		if x.start == "eyJ" {
+			f.webToken(i)
 			continue
 		}
 		from, to := i, i+len(x.start)
-		end := to
-		for end < len(s) && x.rest(s[end]) {
-			end++
-		}
+		end := run(s, to, x.rest)
 		if end-to < x.min || !isGenuine(x, s[to:end]) || end < len(s) && isAlnum(s[end]) {
 			continue
 		}
 		if x.shown {
 			from = to
-		}
-		if x.start == "eyJ" {
-			f.webToken(from, end)
-			continue
 		}
 		f.token(from, end)
 	}
@@ -108,13 +109,19 @@ func isGenuine(x shape, rest string) bool {
 	return true
 }
 
-// webToken hides a JSON web token; of a long one its end, without which it
-// opens nothing.
-func (f *finder) webToken(from, to int) {
+// webToken hides the JSON web token at i; of a long one its end, without which
+// it opens nothing.
+func (f *finder) webToken(i int) {
 	s := f.text
-	to = from + len(strings.TrimRight(s[from:to], "."))
-	if strings.Count(s[from:to], ".") > 1 {
-		f.token(max(from, to-longest), to)
+	if i < f.dotted {
+		return // in the midst of a run that was read already
+	}
+	for f.dotted = i; f.dotted < len(s) && isDotted(s[f.dotted]); {
+		f.dotted++
+	}
+	to := i + len(strings.TrimRight(s[i:f.dotted], "."))
+	if to-i > 20 && strings.Count(s[i:to], ".") > 1 {
+		f.token(max(i, to-longest), to)
 	}
 }
 

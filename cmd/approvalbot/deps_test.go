@@ -42,7 +42,7 @@ var keepers = map[string][]string{
 	"net/http":                      {"api", "server", "bot/telegram", "bot/bottest", "internal/bench", "cmd/approvalbot"},
 	"github.com/stretchr/testify":   {},
 	"approvalbot/bot/bottest":       {"internal/bench"},
-	"github.com/go-json-experiment": {"core", "server"},
+	"github.com/go-json-experiment": {"core", "server", "policy"},
 	"approvalbot/internal/bench":    {},
 	"golang.org/x/text":             {"display"},
 	"github.com/pressly/goose":      {"store"},

@@ -72,7 +72,7 @@ func serve(ctx context.Context, path string, env []string, local string, stdout,
 // newLogger writes for people on a terminal and JSON otherwise.
 func newLogger(w io.Writer) *slog.Logger {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return slog.New(tint.NewHandler(w, &tint.Options{TimeFormat: "15:04:05"}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{TimeFormat: "15:04:05"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, nil))
 }
