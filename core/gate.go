@@ -361,12 +361,13 @@ func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
 	changed, stop := g.waits.join(key)
 	defer stop()
 	for {
+		next := changed.ch() // taken before the look, so that no change is missed between the two
 		a, err := g.store.Get(context.WithoutCancel(ctx), key)
 		if err != nil || a.Final() {
 			return a, err
 		}
 		select {
-		case <-changed.ch():
+		case <-next:
 		case <-ctx.Done():
 			return g.store.Get(context.WithoutCancel(ctx), key)
 		}
