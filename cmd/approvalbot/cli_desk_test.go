@@ -37,6 +37,7 @@ func (r *rig) cliUntil(ctx context.Context, secret string, stdin io.Reader, args
 // runAndTap starts "run -- CMD" and does something with the card it brings.
 func (r *rig) runAndTap(command []string, act func(card bottest.TelegramMessage)) cliRun {
 	r.t.Helper()
+	seen := len(r.group.FromBot())
 	done := make(chan cliRun, 1)
 	go func() {
 		done <- r.cli(agentSecret, strings.NewReader(""), append([]string{"run", "--"}, command...)...)
