@@ -41,7 +41,7 @@ func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found
 				return err
 			}
 			changes, err := fn(found)
-			if err != nil {
+			if t.refused = err != nil; t.refused {
 				return err
 			}
 			for _, c := range changes {
@@ -100,7 +100,7 @@ func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (
 				return notFound()
 			}
 			c, err := fn(*before)
-			if err != nil {
+			if t.refused = err != nil; t.refused {
 				return err
 			}
 			if c.New || c.Approval.Key != key {

@@ -3,10 +3,13 @@ package store
 import (
 	"bufio"
 	"database/sql"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,4 +131,42 @@ func TestKill(t *testing.T) {
 			whole(t, s)
 		})
 	}
+}
+
+// TestDiskFull lets the database run out of room in the middle of batches: those
+// changes fail, whole, and the others stay.
+func TestDiskFull(t *testing.T) {
+	s := openDisk(t, t.TempDir())
+	limit := func(pages int) {
+		require.NoError(t, s.do(ctx, func(t *tx) error {
+			_, err := t.exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages))
+			return err
+		}))
+	}
+	limit(150)
+	var ok, failed atomic.Int64
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 30 {
+				if _, err := createWhole(s); err != nil {
+					require.ErrorContains(t, err, "full")
+					failed.Add(1)
+				} else {
+					ok.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.NotZero(t, ok.Load())
+	require.NotZero(t, failed.Load())
+	require.EqualValues(t, ok.Load(), count(t, s, "SELECT COUNT(*) FROM approvals"))
+	whole(t, s)
+	limit(1_000_000)
+	require.NoError(t, s.Ping(ctx))
+	_, err := createWhole(s)
+	require.NoError(t, err)
+	whole(t, s)
+	require.EqualValues(t, ok.Load()+1, found(t, s, core.Lookup{Owner: "bot"}).Pending)
 }

@@ -15,10 +15,8 @@ const (
 	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, cannot_attach, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms)
  VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)`
-	redrawCards = `UPDATE deliveries SET due_ms = $2, revision = revision + 1, since_ms = CASE WHEN turn < 0 THEN since_ms ELSE $2 END` + whereCards
-	redrawEnded = `UPDATE deliveries SET due_ms = $2, revision = revision + 1, since_ms = $2, turn = 0` + whereCards
-	whereCards  = ` WHERE key = $1 AND kind = 'card' AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))
- RETURNING id, due_ms, revision`
+	redrawCard = `UPDATE deliveries SET due_ms = $2, revision = $3, turn = $4, since_ms = $5
+ WHERE id = $1 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
 	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
 )
 
@@ -68,26 +66,26 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 	return all, nil
 }
 
-// redraw makes the approval's cards due, here and in all. It reaches every card
-// that is urgent, so an ended approval's are so no more.
+// redraw makes the approval's cards due, here and in all: those in a chat or on
+// their way. It reaches every card that is urgent, so an ended approval's are so
+// no more.
 func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
-	statement := redrawCards
-	if a.Final() {
-		statement = redrawEnded
-	}
-	rows, err := t.change(statement, a.Key, nowMs())
-	if err != nil {
-		return err
-	}
-	return each(rows, func() error {
-		var id text
-		var due, revision number
-		err := rows.Scan(&id, &due, &revision)
-		if i := slices.IndexFunc(all, func(d core.Delivery) bool { return d.ID == string(id) }); i >= 0 {
-			all[i].DueMs, all[i].Revision = int64(due), int64(revision)
+	now := nowMs()
+	for i, d := range all {
+		if d.Kind != core.CardDelivery || d.State == core.Failed || d.State != core.Queued && d.MessageID == "" {
+			continue
 		}
-		return err
-	})
+		d.DueMs, d.Revision = now, d.Revision+1
+		turn, since := urgency(d, !a.Final())
+		n, err := t.exec(redrawCard, d.ID, d.DueMs, d.Revision, turn, since)
+		if err != nil {
+			return err
+		}
+		if n > 0 { // another instance may just have seen it fail
+			all[i] = d
+		}
+	}
+	return nil
 }
 
 // addDelivery inserts a delivery of the approval, unless it is a message that is

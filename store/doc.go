@@ -3,10 +3,11 @@
 // file.
 //
 // Every write is a job. Callers queue jobs, one goroutine ([Store.Run]) takes as
-// many as wait, runs each under a savepoint of its own inside one transaction,
-// commits, and only then answers them all. So one fsync carries many changes, a
-// job that fails takes nothing of its neighbours with it, and what was answered
-// is on disk. Reads use connections of their own that cannot write.
+// many as wait, runs them in one transaction, commits, and only then answers them
+// all. So one fsync carries many changes, and what was answered is on disk. A job
+// that fails takes nothing of its neighbours with it: if it had written something
+// by then, the transaction is rolled back and run again with a savepoint for each
+// job. Reads use connections of their own that cannot write.
 //
 // The log's events of a whole batch are numbered and chained at the very end of
 // its transaction, from a head row that the transaction takes last: the order of

@@ -98,7 +98,7 @@ func TestPlans(t *testing.T) {
 		countPending: "sqlite_autoindex_owners", countCode: "approvals_code", keysByID: "sqlite_autoindex_approval_ids", keysByPrefix: "sqlite_autoindex_approvals",
 		keysByCode: "approvals_code", dueApprovals: "approvals_timer", openInbound: "inbound_open", sweepInbound: "inbound_done", sweepApprovals: "approvals_newest",
 		firstDelivery: "deliveries_work", firstDue: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",
-		selectByMessage: "deliveries_message", redrawCards: "deliveries_key",
+		selectByMessage:     "deliveries_message",
 		list(core.Filter{}): "approvals_newest", list(core.Filter{Owner: "x"}): "approvals_owner", list(core.Filter{Status: core.Denied}): "approvals_newest",
 		list(core.Filter{Status: core.Pending}): "approvals_pending_newest", list(core.Filter{Status: core.Pending, Owner: "x"}): "approvals_pending_owner",
 		list(core.Filter{AgentID: "x"}): "approvals_newest", list(core.Filter{ToolName: "x", SessionKey: "y"}): "approvals_newest",

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -19,7 +20,7 @@ type querier interface {
 // batch is one transaction with the jobs it carries.
 type batch struct {
 	*writer
-	careful bool  // every job that writes has a savepoint
+	careful bool  // every job has a savepoint
 	failed  error // the transaction is lost
 	wrote   bool
 
@@ -55,7 +56,8 @@ type tx struct {
 	own      effects // of this job
 	keys     keyring
 	freeCode string // looked up, and nobody's
-	wrote    bool   // and, if the batch is careful, the savepoint stands
+	wrote    bool
+	refused  bool // the error is no failure of the database's
 }
 
 func (w *writer) begin(careful bool) (*batch, error) {
@@ -68,48 +70,51 @@ func (w *writer) begin(careful bool) (*batch, error) {
 // run carries out one job; if it fails, nothing of it stays.
 func (b *batch) run(j *job, keys keyring) (o outcome) {
 	if b.failed != nil {
-		return outcome{err: b.failed}
+		return outcome{} // it fails with the whole batch
 	}
 	t := &tx{batch: b, keys: keys}
 	defer func() {
 		if o.panicked = recover(); o.panicked != nil {
-			o.stack = debug.Stack()
+			o.stack, t.refused = debug.Stack(), true
 		}
 		if o.panicked != nil || o.err != nil {
-			b.fail(t.undo())
+			t.refused = t.refused || core.CodeOf(o.err) != ""
+			if err := t.undo(); err != nil {
+				b.failed = errors.Join(o.err, err) // the cause first
+			}
 			return
 		}
 		b.done.add(t.own)
 	}()
+	if err := b.savepoint("SAVEPOINT job"); err != nil {
+		return outcome{err: err}
+	}
 	if err := j.do(t); err != nil {
 		return outcome{err: err}
 	}
-	if t.wrote && b.careful {
-		_, err := b.exec("RELEASE SAVEPOINT job")
-		return outcome{err: err}
-	}
-	return outcome{}
+	return outcome{err: b.savepoint("RELEASE SAVEPOINT job")}
 }
 
-func (b *batch) fail(err error) {
-	if b.failed == nil {
-		b.failed = err
+// savepoint runs a statement about savepoints, if the batch has any.
+func (b *batch) savepoint(statement string) error {
+	if !b.careful {
+		return nil
 	}
+	_, err := b.writer.exec(statement)
+	return err
 }
 
 // commit appends the log's events and makes everything durable.
 func (b *batch) commit() error {
-	if b.failed == nil {
-		b.failed = b.tally()
+	err := b.tally()
+	if err == nil {
+		err = b.chain()
 	}
-	if b.failed == nil {
-		b.failed = b.chain()
-	}
-	if b.failed != nil {
+	if err != nil {
 		b.rollback()
-		return b.failed
+		return err
 	}
-	return b.close("COMMIT")
+	return b.close()
 }
 
 const growOwner = `INSERT INTO owners (owner, pending) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET pending = owners.pending + excluded.pending`
@@ -133,47 +138,24 @@ func (b *batch) exec(text string, args ...any) (int64, error) {
 	return b.writer.exec(text, args...)
 }
 
-// exec is the batch's, under the job's savepoint where there is one.
+// exec is the batch's, for this job.
 func (t *tx) exec(text string, args ...any) (int64, error) {
-	if err := t.begun(); err != nil {
-		return 0, err
-	}
+	t.wrote = true
 	return t.batch.exec(text, args...)
 }
 
-// change is exec for a statement that returns rows.
-func (t *tx) change(text string, args ...any) (*sql.Rows, error) {
-	if err := t.begun(); err != nil {
-		return nil, err
-	}
-	t.batch.wrote = true
-	return t.rows(text, args...)
-}
-
-// begun notes that the job writes.
-func (t *tx) begun() error {
-	if !t.wrote && t.careful {
-		if _, err := t.batch.exec("SAVEPOINT job"); err != nil {
-			return err
-		}
-	}
-	t.wrote = true
-	return nil
-}
-
-// undo takes back all that the job did.
+// undo takes back all that the job did. Without a savepoint to go back to it
+// gives errCareful, unless there is nothing to take back: the job has written
+// nothing, and the database has not failed either (after some failures SQLite
+// has ended the transaction, and what followed would be on its own).
 func (t *tx) undo() error {
 	t.own = effects{}
-	if !t.wrote {
+	if !t.careful {
+		if t.wrote || !t.refused {
+			return errCareful
+		}
 		return nil
 	}
-	if !t.careful {
-		return errCareful
-	}
 	t.wrote = false
-	if _, err := t.batch.exec("ROLLBACK TO SAVEPOINT job"); err != nil {
-		return err
-	}
-	_, err := t.batch.exec("RELEASE SAVEPOINT job")
-	return err
+	return t.savepoint("ROLLBACK TO SAVEPOINT job") // and it stands for another try
 }

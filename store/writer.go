@@ -30,38 +30,43 @@ func (w *writer) open() (err error) {
 		w.stmts = map[string]*sql.Stmt{}
 	}
 	if _, err = w.exec(beginWrite); err != nil {
-		w.release()
+		w.release(!w.share) // whatever state it is in: the next transaction has another
 	}
 	return err
 }
 
-// close ends the transaction by COMMIT or ROLLBACK. Whatever becomes of that, no
-// transaction is open afterwards.
-func (w *writer) close(how string) error {
-	_, err := w.exec(how)
+// close ends the transaction by COMMIT; if that fails, or it ended by itself
+// before, by ROLLBACK, as far as there is anything left to roll back.
+func (w *writer) close() error {
+	_, err := w.exec("COMMIT")
 	if err != nil {
-		w.exec("ROLLBACK") // a failed COMMIT can leave the transaction open
-		if !w.share {
-			w.conn.Raw(func(any) error { return driver.ErrBadConn }) // begin anew with another connection
-		}
-	}
-	if err != nil || w.share {
-		w.release()
+		w.rollback()
+	} else if w.share {
+		w.release(false)
 	}
 	return err
 }
 
-func (w *writer) rollback() { w.close("ROLLBACK") }
-
-// release gives the connection back.
-func (w *writer) release() {
-	if w.conn != nil {
-		for _, st := range w.stmts {
-			st.Close()
-		}
-		w.conn.Close()
-		w.conn, w.stmts = nil, nil
+func (w *writer) rollback() {
+	w.exec("ROLLBACK") // fails if the transaction has ended, which is as good
+	if w.share {
+		w.release(false)
 	}
+}
+
+// release gives the connection back, to be used by others or to be dropped.
+func (w *writer) release(drop bool) {
+	if w.conn == nil {
+		return
+	}
+	for _, st := range w.stmts {
+		st.Close()
+	}
+	if drop {
+		w.conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	w.conn.Close()
+	w.conn, w.stmts = nil, nil
 }
 
 // stmt gives the statement of that text, prepared once.

@@ -20,8 +20,8 @@ const notAuthorized = "You are not authorized to approve/deny this request."
 const maxAnswer = 200
 
 // longestLookup is the last pause before an unknown message counts as unknown;
-// with the pauses before it that makes a quarter of a second.
-const longestLookup = 128 * time.Millisecond
+// with the pauses before it that makes a fifth of a second.
+const longestLookup = 100 * time.Millisecond
 
 // Gate is what the desk needs of core.
 type Gate interface {
@@ -111,7 +111,7 @@ func (d *Desk) find(ctx context.Context, m Message) (card core.Delivery, known b
 	if m.MessageID == "" {
 		return card, false, nil
 	}
-	for wait := time.Millisecond; ; wait *= 2 {
+	for wait := 200 * time.Microsecond; ; wait *= 2 {
 		card, known, err = d.finder.ByMessage(ctx, m.Chat.Normal().Chat(), m.MessageID)
 		if err == nil && !known && m.Aka.To != "" {
 			card, known, err = d.finder.ByMessage(ctx, m.Aka.Normal().Chat(), m.MessageID)
