@@ -148,10 +148,10 @@ func (c *crashRig) until(what string, try func(context.Context) error) {
 	bound := c.ctx()
 	for {
 		ctx, cancel := context.WithTimeout(bound, 5*time.Second)
-		stop := make(chan struct{})
+		stop, gone := make(chan struct{}), c.gone
 		go func() { // a dead desk answers nobody: do not wait for it
 			select {
-			case <-c.gone:
+			case <-gone:
 				cancel()
 			case <-stop:
 			}
