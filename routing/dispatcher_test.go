@@ -84,11 +84,10 @@ func (c *chat) sent() (posts []core.Target, edits []core.Card) {
 // world is a real Gate and a real store in memory, with scripted platforms, in a
 // bubble where time is free.
 type world struct {
-	t       *testing.T
-	gate    *core.Gate
-	chats   map[string]*chat
-	asker   core.Caller
-	targets []core.Target
+	t     *testing.T
+	gate  *core.Gate
+	chats map[string]*chat
+	asker core.Caller
 }
 
 func inBubble(t *testing.T, quorum int, table *routing.Table, test func(w *world)) {
