@@ -264,3 +264,26 @@ func TestExpiry(t *testing.T) {
 		require.Len(t, edits, 1)
 	})
 }
+
+// However the look and the change fall together, no waiter misses the end: no
+// time passes between the vote and the answer.
+func TestWaitersNeverMissTheEnd(t *testing.T) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
+		for n := range 200 {
+			a := w.ask(n)
+			synctest.Wait() // its card stands in the chat
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+			ended := make(chan core.Approval)
+			go func() {
+				got, err := w.gate.Wait(ctx, a.Key)
+				require.NoError(w.t, err)
+				ended <- got
+			}()
+			w.vote(a, "1", ops)
+			require.Equal(w.t, core.Approved, (<-ended).Status)
+			require.Zero(w.t, time.Since(began))
+			cancel()
+		}
+	})
+}
