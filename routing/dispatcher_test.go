@@ -100,6 +100,7 @@ func (s *watched) Get(ctx context.Context, key string) (core.Approval, error) {
 // bubble where time is free.
 type world struct {
 	t     *testing.T
+	store *watched
 	gate  *core.Gate
 	chats map[string]*chat
 	asker core.Caller
