@@ -1,7 +1,6 @@
 package bottest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -66,18 +64,12 @@ type TelegramOptions struct {
 // Telegram is a Telegram Bot API server for one bot. All methods are safe for
 // concurrent use.
 type Telegram struct {
+	stage
 	opts    TelegramOptions
-	tb      TB // may be nil
 	url     string
 	server  *http.Server
 	pipe    *pipeListener // nil when on TCP
 	methods map[string]telegramMethod
-	running sync.WaitGroup // requests and webhook senders
-
-	mu      sync.Mutex
-	changed chan struct{} // closed and replaced at every state change
-	closed  bool
-	ahead   time.Duration // what Advance added
 
 	token   string
 	revoked bool
@@ -96,9 +88,8 @@ type Telegram struct {
 	commands  map[string][]TelegramCommand
 	limits    limiter
 
-	faults     []*FaultHandle
-	journal    []*TelegramCall
-	transcript []string
+	faults  []*tgFault
+	journal []*TelegramCall
 }
 
 // NewTelegram starts a fake that is closed when the test ends.
@@ -124,7 +115,7 @@ func StartTelegram(opts TelegramOptions) (*Telegram, error) {
 	tg := &Telegram{
 		opts:      opts,
 		methods:   telegramMethods(),
-		changed:   make(chan struct{}),
+		stage:     stage{clock: opts.Now, changed: make(chan struct{})},
 		token:     opts.Token,
 		users:     make(map[int64]*tgUser),
 		chats:     make(map[int64]*TelegramChat),
@@ -237,109 +228,4 @@ func (tg *Telegram) RevokeToken() {
 	tg.revoked = true
 	tg.abortPoll(unauthorized())
 	tg.wake()
-}
-
-// Now is the fake's time: the clock of the options plus all advances.
-func (tg *Telegram) Now() time.Time {
-	tg.mu.Lock()
-	defer tg.mu.Unlock()
-	return tg.now()
-}
-
-// Advance moves the fake's time forward and wakes everything that waits for it:
-// long polls, delays of conflicts, webhook retries, slow bodies.
-func (tg *Telegram) Advance(d time.Duration) {
-	tg.mu.Lock()
-	defer tg.mu.Unlock()
-	tg.ahead += d
-	tg.wake()
-}
-
-func (tg *Telegram) now() time.Time { return tg.opts.Now().Add(tg.ahead) }
-
-// wake tells everybody who waits that something changed.
-func (tg *Telegram) wake() {
-	close(tg.changed)
-	tg.changed = make(chan struct{})
-}
-
-// WaitFor blocks until cond is true and returns nil, or returns the error of
-// ctx, or [ErrClosed]. cond runs without a lock, at once and after every change
-// of the fake's state, and may call anything of the fake. It must depend on the
-// fake only: a change elsewhere wakes nobody.
-func (tg *Telegram) WaitFor(ctx context.Context, cond func() bool) error {
-	for {
-		tg.mu.Lock()
-		changed, closed := tg.changed, tg.closed
-		tg.mu.Unlock()
-		switch {
-		case cond():
-			return nil
-		case closed:
-			return ErrClosed
-		case ctx.Err() != nil:
-			return fmt.Errorf("bottest: waiting: %w", ctx.Err())
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// errDeadline says that the fake's time reached the deadline of a wait.
-var errDeadline = errors.New("bottest: deadline")
-
-// wait is called without the lock. It blocks until ready, which runs under the
-// lock, is true, or the fake's time reaches the deadline (zero: never).
-func (tg *Telegram) wait(ctx context.Context, deadline time.Time, ready func() bool) error {
-	for {
-		tg.mu.Lock()
-		done := ready()
-		closed, changed, left := tg.closed, tg.changed, deadline.Sub(tg.now())
-		tg.mu.Unlock()
-		switch {
-		case done:
-			return nil
-		case closed:
-			return ErrClosed
-		case !deadline.IsZero() && left <= 0:
-			return errDeadline
-		}
-		if err := pause(ctx, changed, deadline, left); err != nil {
-			return err
-		}
-	}
-}
-
-// pause waits for a change, for the rest of a deadline, or for ctx.
-func pause(ctx context.Context, changed <-chan struct{}, deadline time.Time, left time.Duration) error {
-	var timeUp <-chan time.Time
-	if !deadline.IsZero() {
-		timer := time.NewTimer(max(left, time.Millisecond))
-		defer timer.Stop()
-		timeUp = timer.C
-	}
-	select {
-	case <-changed:
-	case <-timeUp:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
-}
-
-// sleepUntil is called without the lock.
-func (tg *Telegram) sleepUntil(ctx context.Context, at time.Time) {
-	_ = tg.wait(ctx, at, func() bool { return false })
-}
-
-// fail reports a mistake in the test itself.
-func (tg *Telegram) fail(format string, args ...any) error {
-	err := fmt.Errorf("bottest: "+format, args...)
-	if tg.tb != nil {
-		tg.tb.Helper()
-		tg.tb.Errorf("%v", err)
-	}
-	return err
 }

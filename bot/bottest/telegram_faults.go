@@ -2,52 +2,11 @@ package bottest
 
 import (
 	"cmp"
-	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-)
-
-// FaultWhen says on which side of a call's effect a fault strikes.
-type FaultWhen int
-
-const (
-	// Before: the call has no effect.
-	Before FaultWhen = iota
-	// After: the call has its effect, but the bot does not get the answer. A
-	// message that was sent this way exists.
-	After
-)
-
-// FaultKind is what the bot sees instead of the answer.
-type FaultKind int
-
-const (
-	// Status500 is an error answer with code 500: "restart" before the effect,
-	// "sent message was immediately deleted and can't be returned" after it
-	// (telegram-bot-api Client.cpp).
-	Status500 FaultKind = iota
-	// HTML502 is the HTML page of a front end with status 502.
-	HTML502
-	// Truncated is status 200 with the first half of a JSON answer.
-	Truncated
-	// Hang gives no answer until the bot goes away, the fake is closed, or
-	// [FaultHandle.Release] lets the call go on as if nothing had been.
-	Hang
-	// Reset resets the connection (TCP RST).
-	Reset
-	// SlowBody sends the true answer in small pieces over Delay.
-	SlowBody
-	// TooManyRequests is 429 with RetryAfter in header and body (Bot API,
-	// ResponseParameters).
-	TooManyRequests
-	// Conflict is the 409 of a second poller.
-	Conflict
-	// Custom is an error answer with Code and Description.
-	Custom
 )
 
 // TelegramFault is a scripted fault. It counts the calls that match Method and
@@ -74,14 +33,10 @@ type TelegramFault struct {
 	Description string
 }
 
-// FaultHandle belongs to one scripted fault.
-type FaultHandle struct {
-	tg       *Telegram
-	fault    TelegramFault
-	seen     int
-	hits     int
-	released bool
-	removed  bool
+// tgFault is a scripted fault and what became of it.
+type tgFault struct {
+	*FaultHandle
+	fault TelegramFault
 }
 
 // Fault scripts a fault. Of several that match a call the oldest strikes.
@@ -93,43 +48,19 @@ func (tg *Telegram) Fault(f TelegramFault) *FaultHandle {
 	if f.Kind == SlowBody {
 		f.When = After
 	}
-	handle := &FaultHandle{tg: tg, fault: f}
-	tg.faults = append(tg.faults, handle)
+	handle := &FaultHandle{stage: &tg.stage, nth: f.Nth, times: f.Times}
+	tg.faults = append(tg.faults, &tgFault{handle, f})
 	return handle
 }
 
-// Hits is the number of calls that were hit so far; a call that hangs counts
-// from the moment it hangs.
-func (h *FaultHandle) Hits() int {
-	h.tg.mu.Lock()
-	defer h.tg.mu.Unlock()
-	return h.hits
-}
-
-// Release lets the calls that hang go on, and those that would hang later.
-func (h *FaultHandle) Release() {
-	h.tg.mu.Lock()
-	defer h.tg.mu.Unlock()
-	h.released = true
-	h.tg.wake()
-}
-
-// Remove ends the fault and releases what hangs.
-func (h *FaultHandle) Remove() {
-	h.Release()
-	h.tg.mu.Lock()
-	defer h.tg.mu.Unlock()
-	h.removed = true
-}
-
-func (h *FaultHandle) is(when FaultWhen) bool { return h != nil && h.fault.When == when }
+func (h *tgFault) is(when FaultWhen) bool { return h != nil && h.fault.When == when }
 
 // takeFault counts the call in all faults and returns the one that hits it.
 // It takes the lock.
-func (tg *Telegram) takeFault(q *tgQuery) *FaultHandle {
+func (tg *Telegram) takeFault(q *tgQuery) *tgFault {
 	tg.mu.Lock()
 	defer tg.mu.Unlock()
-	var hit *FaultHandle
+	var hit *tgFault
 	for _, h := range tg.faults {
 		if h.counts(q) && hit == nil {
 			hit = h
@@ -139,13 +70,12 @@ func (tg *Telegram) takeFault(q *tgQuery) *FaultHandle {
 }
 
 // counts counts a matching call and reports whether it is one to hit.
-func (h *FaultHandle) counts(q *tgQuery) bool {
+func (h *tgFault) counts(q *tgQuery) bool {
 	f := h.fault
-	if h.removed || f.Method != "" && !strings.EqualFold(f.Method, q.method) || f.Chat != 0 && f.Chat != q.chatID() {
+	if f.Method != "" && !strings.EqualFold(f.Method, q.method) || f.Chat != 0 && f.Chat != q.chatID() {
 		return false
 	}
-	h.seen++
-	return h.seen >= f.Nth && (f.Times < 0 || h.seen < f.Nth+f.Times)
+	return h.count()
 }
 
 // reply is the true answer of a call.
@@ -156,7 +86,7 @@ type reply struct {
 
 // strike lets a fault happen; it is called without the lock. real is the answer
 // of a call that had its effect, else nil. It reports whether the call is over.
-func (tg *Telegram) strike(w http.ResponseWriter, r *http.Request, h *FaultHandle, call *TelegramCall, real *reply) bool {
+func (tg *Telegram) strike(w http.ResponseWriter, r *http.Request, h *tgFault, call *TelegramCall, real *reply) bool {
 	tg.mu.Lock()
 	h.hits++
 	tg.note("fault %s hits %s", h.fault.Kind, call.Method)
@@ -186,7 +116,7 @@ func (tg *Telegram) strike(w http.ResponseWriter, r *http.Request, h *FaultHandl
 	return true
 }
 
-func (h *FaultHandle) name() string {
+func (h *tgFault) name() string {
 	if h == nil {
 		return ""
 	}
@@ -195,12 +125,12 @@ func (h *FaultHandle) name() string {
 
 // answer is what a fault puts on the wire.
 func (f TelegramFault) answer(real *reply) (code int, contentType string, body []byte) {
-	const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n" +
-		"<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
 	failure := &apiError{code: f.Code, description: f.Description}
 	switch f.Kind {
 	case HTML502:
-		return http.StatusBadGateway, "text/html", []byte(page)
+		return http.StatusBadGateway, "text/html", htmlPage(http.StatusBadGateway, "nginx")
+	case HTML429:
+		return http.StatusTooManyRequests, "text/html", htmlPage(http.StatusTooManyRequests, "nginx")
 	case Truncated:
 		whole := answerBody(true, nil)
 		if real != nil {
@@ -233,25 +163,4 @@ func (tg *Telegram) writeSlowly(w http.ResponseWriter, r *http.Request, real *re
 		at = at.Add(d / pieces)
 		tg.sleepUntil(r.Context(), at)
 	}
-}
-
-// resetConnection closes the connection so that the peer sees a reset.
-func resetConnection(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0)
-	}
-	conn.Close()
-}
-
-// String names the kind as its constant.
-func (k FaultKind) String() string {
-	names := []string{"Status500", "HTML502", "Truncated", "Hang", "Reset", "SlowBody", "TooManyRequests", "Conflict", "Custom"}
-	if int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("FaultKind(%d)", int(k))
 }

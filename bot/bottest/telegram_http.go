@@ -66,17 +66,6 @@ func splitBotPath(path string) (token, method string, ok bool) {
 	return token, strings.TrimPrefix(method, "test/"), ok
 }
 
-// enter counts a running request; it refuses after Close.
-func (tg *Telegram) enter() bool {
-	tg.mu.Lock()
-	defer tg.mu.Unlock()
-	if tg.closed {
-		return false
-	}
-	tg.running.Add(1)
-	return true
-}
-
 // serve is the HTTP handler; it runs without the lock.
 func (tg *Telegram) serve(w http.ResponseWriter, r *http.Request) {
 	if !tg.enter() {

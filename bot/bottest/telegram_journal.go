@@ -1,10 +1,8 @@
 package bottest
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -72,17 +70,4 @@ func (tg *Telegram) Calls(method string) []TelegramCall {
 		}
 	}
 	return calls
-}
-
-// Transcript tells what happened, a line for each event, for failure messages.
-func (tg *Telegram) Transcript() string {
-	tg.mu.Lock()
-	defer tg.mu.Unlock()
-	return strings.Join(slices.Clone(tg.transcript), "\n")
-}
-
-// note adds a line to the transcript.
-func (tg *Telegram) note(format string, args ...any) {
-	at := tg.now().UTC().Format("15:04:05.000 ")
-	tg.transcript = append(tg.transcript, at+fmt.Sprintf(format, args...))
 }
