@@ -14,7 +14,7 @@ func (s *shell) redirect(r *syntax.Redirect) {
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		s.words(r.Hdoc)
+		s.document(r.Hdoc)
 		return
 	case syntax.WordHdoc:
 		s.words(r.Word)
@@ -44,6 +44,18 @@ func (s *shell) redirect(r *syntax.Redirect) {
 		}
 	default:
 		s.found.add(unusualShell)
+	}
+}
+
+// document judges what expanding a here-document runs; its text is data.
+func (s *shell) document(w *syntax.Word) {
+	if w == nil {
+		return
+	}
+	for _, p := range w.Parts {
+		if _, ok := p.(*syntax.Lit); !ok {
+			s.expansion(p)
+		}
 	}
 }
 

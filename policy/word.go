@@ -38,7 +38,8 @@ func (w word) mayBeOption() bool {
 func (w word) is(text string) bool { return w.kind == literal && w.text == text }
 
 // special marks the bytes that make an unquoted literal more than its text.
-var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, '~': true, '$': true, '`': true}
+var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, '~': true, '$': true, '`': true,
+	'<': true, '>': true, '(': true, ')': true, '&': true, ';': true, '|': true}
 
 // word reads one word of the line and judges the commands inside it.
 func (s *shell) word(w *syntax.Word) word {
@@ -160,36 +161,36 @@ func (b *joiner) quoted(text string) {
 
 // lit adds unquoted text: it may be escaped, a glob, a brace expansion.
 func (b *joiner) lit(v string, first bool) {
-	for i := 0; i < len(v) && b.out.kind != computed; i++ {
+	for i := 0; i < len(v); i++ {
 		c := v[i]
 		switch {
 		case c == '\\':
-			if i++; i < len(v) && v[i] != '\n' {
-				b.text = append(b.text, v[i])
-				if wordByte(v[i]) { // \x2e is a dot to some shells
-					b.sh.found.add(unusualShell)
-				}
+			if i++; i == len(v) || v[i] == '\n' {
+				continue
 			}
-			continue
+			if c = v[i]; wordByte(c) { // \x2e is a dot to some shells
+				b.sh.found.add(unusualShell)
+			}
+		case strings.IndexByte("<>()&;|", c) >= 0: // text to the parser, and perhaps a command to the shell
+			b.sh.found.add(unusualShell)
 		case c == '$' || c == '`':
 			b.compute(true)
-			return
+		case b.out.kind == computed:
 		case c == '*' || c == '?':
 			b.out.kind = pattern
 		case c == '[':
 			b.brackets = true
 		case c == '~' && first && i == 0:
 			b.out.tilde = true
-		case c == '{':
-			if b.brace == 0 {
-				b.brace = len(b.text) + 1
-			}
+		case c == '{' && b.brace == 0:
+			b.brace = len(b.text) + 1
 		case b.brace > 0 && (c == ',' || c == '.' && i+1 < len(v) && v[i+1] == '.'):
 			b.text = b.text[:b.brace-1]
 			b.compute(true)
-			return
 		}
-		b.text = append(b.text, c)
+		if b.out.kind != computed {
+			b.text = append(b.text, c)
+		}
 	}
 }
 

@@ -41,13 +41,7 @@ type Desk interface {
 }
 
 // Inbox keeps updates until they are handled.
-type Inbox interface {
-	// SaveInbound stores updates durably, all or none; known ones stay as they are.
-	SaveInbound(ctx context.Context, in []core.Inbound) error
-	// Inbound gives at most limit updates that nothing has handled yet, in order
-	// of arrival.
-	Inbound(ctx context.Context, source string, limit int) ([]core.Inbound, error)
-}
+type Inbox = textcmd.Inbox
 
 // Ways in which updates come, for [Config.Updates].
 const (
@@ -71,24 +65,23 @@ type Config struct {
 // Bot is one bot account. It implements [core.Channel]. All methods are safe for
 // concurrent use.
 type Bot struct {
-	cfg     Config
-	id      int64  // the bot's user id
-	source  string // of its updates in the inbox
-	desk    Desk
-	inbox   Inbox
-	handled func(context.Context, core.InboundRef) error
-	log     *slog.Logger
+	cfg    Config
+	id     int64  // the bot's user id
+	source string // of its updates in the inbox
+	desk   Desk
+	inbox  Inbox
+	log    *slog.Logger
 
 	api   *tg.Bot // everything but getUpdates
 	polls *wire   // getUpdates, which hangs for most of a minute
 	close func()
 
-	name  name
-	start *start
-	queue *queue
-	state state
-	pace  pace
-	tasks sync.WaitGroup // replies that wait for their next try
+	name   name
+	start  *start
+	queue  *textcmd.Intake[received]
+	health *textcmd.Health
+	pace   pace
+	tasks  sync.WaitGroup // replies that wait for their next try
 }
 
 var _ core.Channel = (*Bot)(nil)
@@ -109,12 +102,12 @@ func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.
 	if err != nil {
 		return nil, fmt.Errorf("the Telegram bot token begins with an impossible bot id")
 	}
+	log = log.With("channel", "telegram")
 	b := &Bot{
-		cfg: cfg, id: id, source: "telegram:" + strconv.FormatInt(id, 10), desk: desk, inbox: inbox, handled: handled,
-		log: log.With("channel", "telegram"), start: newStart(), queue: newQueue(), name: name{known: make(chan struct{})},
+		cfg: cfg, id: id, source: "telegram:" + strconv.FormatInt(id, 10), desk: desk, inbox: inbox,
+		log: log, start: newStart(), health: textcmd.NewHealth("Telegram", log), name: name{known: make(chan struct{})},
 	}
-	b.state.log = b.log
-	b.state.set(false, "Telegram has not been reached yet.", nil)
+	b.queue = textcmd.NewIntake(b.source, inbox, textcmd.Handlers[received]{Read: read, Attempt: b.attempt, Handled: handled}, b.log)
 	sends, stopSends := newWire(cfg, sendTimeout)
 	polls, stopPolls := newWire(cfg, pollTimeout)
 	b.polls, b.close = polls, func() { stopSends(); stopPolls() }
@@ -156,19 +149,19 @@ func (c Config) checked() (Config, error) {
 // Telegram is down or refuses the bot: it keeps trying, and [Bot.State] says
 // what is wrong. Call it once, and for one Bot of a token at a time.
 func (b *Bot) Run(ctx context.Context) error {
-	work, stop := outlive(ctx, finishTime)
+	work, stop := textcmd.Outlive(ctx, finishTime)
 	defer stop()
 	defer b.close()
 	b.start.begin()
 	defer b.start.end()
 	var loops sync.WaitGroup
-	loops.Go(func() { b.pump(ctx, work) })
+	loops.Go(func() { b.queue.Run(ctx, work) })
 	loops.Go(func() { b.receive(ctx) })
 	loops.Go(func() { b.settleStart(ctx, work) })
 	loops.Wait()
-	b.queue.workers.Wait()
+	b.queue.Wait()
 	b.tasks.Wait()
-	b.state.set(false, "The desk is stopping.", nil)
+	b.health.Set(false, "The desk is stopping.", nil)
 	return nil
 }
 
@@ -179,7 +172,7 @@ func (b *Bot) Run(ctx context.Context) error {
 func (b *Bot) CaughtUp() <-chan struct{} { return b.start.done }
 
 // State says whether updates flow, and the way out if they do not.
-func (b *Bot) State() core.ChannelState { return b.state.get() }
+func (b *Bot) State() core.ChannelState { return b.health.State() }
 
 // name is the bot's user name, known after the first getMe.
 type name struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
 
@@ -119,7 +120,7 @@ func (b *Bot) judge(op operation, err error) error {
 		b.log.Debug("telegram had nothing to do", "reason", e.Description)
 		return nil
 	case v.is == banned:
-		b.state.set(false, v.say, err)
+		b.health.Set(false, v.say, err)
 		return e
 	case v.is == passing:
 		return e
@@ -169,7 +170,7 @@ const (
 // diagnose says what keeps updates from coming, with the way out, and how long
 // to wait before try number try+1.
 func diagnose(err error, try int) (detail string, wait time.Duration) {
-	wait = backoff(try, firstWait, longestWait)
+	wait = textcmd.Backoff(try, firstWait, longestWait)
 	var e *apiError
 	switch {
 	case errors.Is(err, errNotKept):
@@ -180,10 +181,10 @@ func diagnose(err error, try int) (detail string, wait time.Duration) {
 		return e.look(anyCall).say, bannedWait
 	case e.Code == http.StatusConflict && strings.Contains(e.Description, "webhook"): // TBA
 		return "A webhook is set for this bot's token, so updates cannot be polled. Stop the program that sets it, then restart the desk; or use updates: webhook.",
-			backoff(try, conflictWait, longestWait)
+			textcmd.Backoff(try, conflictWait, longestWait)
 	case e.Code == http.StatusConflict: // TBA
 		return "Another program polls Telegram with this bot's token. Stop it, or get a new token from @BotFather.",
-			backoff(try, conflictWait, longestWait)
+			textcmd.Backoff(try, conflictWait, longestWait)
 	case e.Code == tooManyRequests:
 		return "Telegram asks the bot to slow down.", max(retryAfter(err), wait)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 
 	"approvalbot/bot/textcmd"
+	"approvalbot/core"
 )
 
 // Sentences that are the adapter's own.
@@ -13,6 +15,33 @@ const (
 	sayLater    = "The desk cannot record this right now, it will be tried again."
 	sayStumbled = "Something went wrong inside the desk. This was not recorded and will not be tried again; please look at the request and decide again."
 )
+
+// received is an update as it is handled.
+type received struct {
+	update
+	broken error // why it cannot be read
+}
+
+type job = textcmd.Job[received]
+
+// read reads a stored update. Each person has a lane.
+func read(in core.Inbound) (received, string) {
+	u, err := parseUpdate(in.Body)
+	return received{u, err}, strconv.FormatInt(u.user(), 10)
+}
+
+// settleStart ends the catching up once everything that waited was tried. An
+// update that the desk cannot take now does not hold it up for ever.
+func (b *Bot) settleStart(ctx, work context.Context) {
+	select {
+	case <-b.start.drained:
+	case <-ctx.Done():
+		return
+	}
+	if b.queue.CatchUp(ctx, work) == nil { // else patience will run out
+		b.start.finish()
+	}
+}
 
 // attempt handles one update and reports whether it is over. Everything but the
 // desk's own word that it cannot work now ends it, a panic included: an update
@@ -23,7 +52,7 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 		if p := recover(); p != nil {
 			over = true
 			log.Error("handling an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.mark(work, j.InboundRef)
+			b.queue.Mark(work, j.InboundRef)
 		}
 	}()
 	defer b.tried(j)
@@ -47,27 +76,26 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 
 // tried notes that the desk has had the update before it.
 func (b *Bot) tried(j *job) {
-	j.once.Do(func() {
-		close(j.tried)
+	if j.Tried() {
 		b.start.alive()
-	})
+	}
 }
 
 // message gives what is to be put before the desk. ok is false when there is
 // nothing: the update is done, or ctx ended.
 func (b *Bot) message(ctx, work context.Context, j *job) (m textcmd.Message, ok bool) {
-	u := j.update
+	u := j.Update
 	switch {
-	case j.broken != nil:
-		b.log.Warn("an update cannot be read and is dropped", "update", j.ID, "reason", j.broken)
+	case u.broken != nil:
+		b.log.Warn("an update cannot be read and is dropped", "update", j.ID, "reason", u.broken)
 	case u.Tap != nil:
 		return b.tapMessage(u.Tap, j.Inbound), true
 	case u.Message != nil && u.Message.command():
 		return b.typed(ctx, j)
 	default:
-		b.note(u)
+		b.note(u.update)
 	}
-	b.mark(work, j.InboundRef)
+	b.queue.Mark(work, j.InboundRef)
 	return m, false
 }
 
@@ -76,7 +104,7 @@ func (b *Bot) message(ctx, work context.Context, j *job) (m textcmd.Message, ok 
 func (b *Bot) typed(ctx context.Context, j *job) (m textcmd.Message, ok bool) {
 	select {
 	case <-b.name.known:
-		return b.typedMessage(j.update.Message, j.Inbound, b.name.text), true
+		return b.typedMessage(j.Update.Message, j.Inbound, b.name.text), true
 	case <-ctx.Done():
 		return m, false
 	}
@@ -98,16 +126,15 @@ func (b *Bot) note(u update) {
 // ask puts a message before the desk, when it is its turn. A panic of the desk
 // is an answer, so that whoever tapped is told.
 func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (reply textcmd.Reply, err error) {
-	select {
-	case b.queue.slots <- struct{}{}:
-		defer func() { <-b.queue.slots }()
-	case <-ctx.Done():
-		return reply, ctx.Err()
+	release, err := b.queue.Slot(ctx)
+	if err != nil {
+		return reply, err
 	}
+	defer release()
 	defer func() {
 		if p := recover(); p != nil {
 			b.log.Error("the desk panicked over an update; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.mark(ctx, j.InboundRef)
+			b.queue.Mark(ctx, j.InboundRef)
 			reply, err = textcmd.Reply{Text: sayStumbled, Alert: true}, nil
 		}
 	}()
@@ -117,9 +144,9 @@ func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (reply textcmd
 // tell gives the person the answer: a tap's at once and only once.
 func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textcmd.Reply) {
 	if m.Tap {
-		if !j.told {
-			j.told = true
-			b.answerTap(work, j.update.Tap.ID, r.Text, r.Alert)
+		if !j.Told {
+			j.Told = true
+			b.answerTap(work, j.Update.Tap.ID, r.Text, r.Alert)
 		}
 		if r.Buttons != nil && m.MessageID != "" {
 			b.showButtons(work, m, r.Buttons)
@@ -128,9 +155,9 @@ func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textc
 	switch {
 	case m.Chat.To == "", r.Ignore:
 	case m.Tap:
-		b.say(ctx, work, m.Chat, j.update.Tap.Message.ID, r.Long)
+		b.say(ctx, work, m.Chat, j.Update.Tap.Message.ID, r.Long)
 	default:
-		b.say(ctx, work, m.Chat, j.update.Message.ID, r.Text)
-		b.say(ctx, work, m.Chat, j.update.Message.ID, r.Long)
+		b.say(ctx, work, m.Chat, j.Update.Message.ID, r.Text)
+		b.say(ctx, work, m.Chat, j.Update.Message.ID, r.Long)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	tg "github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
+	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 	"approvalbot/internal/fault"
 )
@@ -68,11 +69,11 @@ func (b *Bot) trouble(ctx context.Context, err error, try int) bool {
 		return false
 	}
 	detail, wait := diagnose(err, try)
-	b.state.set(false, detail, err)
+	b.health.Set(false, detail, err)
 	if rejected(err) {
 		b.start.finish() // nothing that waits will come
 	}
-	return sleep(ctx, wait)
+	return textcmd.Sleep(ctx, wait)
 }
 
 func (b *Bot) getMe(ctx context.Context) error {
@@ -103,7 +104,7 @@ func (b *Bot) setCommands(ctx context.Context) {
 			return
 		}
 		b.log.Info("Telegram's command list could not be set", "reason", err)
-		if !sleep(ctx, max(retryAfter(err), backoff(try, time.Second, time.Minute))) {
+		if !textcmd.Sleep(ctx, max(retryAfter(err), textcmd.Backoff(try, time.Second, time.Minute))) {
 			return
 		}
 	}
@@ -128,7 +129,7 @@ func (b *Bot) poll(ctx context.Context) {
 			continue
 		}
 		offset, failures = next, 0
-		b.state.set(true, "", nil)
+		b.health.Set(true, "", nil)
 		b.start.alive()
 		if next == 0 {
 			b.start.dryUp()
@@ -200,7 +201,7 @@ func (b *Bot) keep(ctx context.Context, in []core.Inbound) error {
 		return errors.Join(errNotKept, err)
 	}
 	fault.Point("after-update-stored")
-	b.queue.poke()
+	b.queue.Poke()
 	return nil
 }
 

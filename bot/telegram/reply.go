@@ -32,8 +32,8 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 		if verdict == nil {
 			return
 		}
-		wait := max(retryAfter(err), backoff(try, 200*time.Millisecond, time.Second))
-		if final(verdict) || wait > answerLimit || try == answerTries-1 || !sleep(ctx, wait) {
+		wait := max(retryAfter(err), textcmd.Backoff(try, 200*time.Millisecond, time.Second))
+		if final(verdict) || wait > answerLimit || try == answerTries-1 || !textcmd.Sleep(ctx, wait) {
 			b.log.Warn("a tap could not be answered", "reason", verdict)
 			return
 		}
@@ -65,7 +65,7 @@ func (b *Bot) say(ctx, work context.Context, to core.Target, replyTo int64, text
 	}
 	b.tasks.Go(func() {
 		for try := 1; try < sayTries && len(rest) > 0 && wait <= sayPatience; try++ {
-			if !sleep(ctx, wait) {
+			if !textcmd.Sleep(ctx, wait) {
 				return
 			}
 			rest, wait = b.sayParts(work, to, replyTo, rest)

@@ -131,9 +131,7 @@ func TestAdversary_P10_FiftyTapsAtOnceAreAllAnswered(t *testing.T) {
 			t.Errorf("%d desk calls at a time", most)
 		}
 		r.until("forgotten", func() bool {
-			r.bot.queue.mu.Lock()
-			defer r.bot.queue.mu.Unlock()
-			return len(r.bot.queue.jobs)+len(r.bot.queue.lanes) == 0
+			return r.bot.queue.Len() == 0
 		})
 		order := map[string]string{}
 		for _, m := range r.desk.messages() {

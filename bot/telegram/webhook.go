@@ -12,6 +12,7 @@ import (
 	tg "github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
+	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
 
@@ -73,7 +74,7 @@ func (b *Bot) receiveWebhook(ctx context.Context) {
 	if !b.insist(ctx, b.setWebhook) {
 		return
 	}
-	b.state.set(true, "", nil)
+	b.health.Set(true, "", nil)
 	for failures := 0; ctx.Err() == nil; {
 		info, err := b.webhookInfo(ctx)
 		if err != nil {
@@ -85,12 +86,12 @@ func (b *Bot) receiveWebhook(ctx context.Context) {
 		if info.PendingUpdateCount == 0 {
 			b.start.dryUp()
 		}
-		b.state.set(b.judgeWebhook(info))
+		b.health.Set(b.judgeWebhook(info))
 		wait := webhookInspect
 		if b.start.waiting() {
 			wait = 250 * time.Millisecond
 		}
-		sleep(ctx, wait)
+		textcmd.Sleep(ctx, wait)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
 
@@ -140,7 +141,7 @@ func kindOf(err error) string {
 // The table, row by row where no scene shows it.
 func TestVerdicts(t *testing.T) {
 	b := &Bot{log: slog.New(slog.DiscardHandler)}
-	b.state.log = b.log
+	b.health = textcmd.NewHealth("Telegram", b.log)
 	for _, c := range []struct {
 		op   operation
 		code int

@@ -40,6 +40,9 @@ func (d *Desk) reason(ctx context.Context, m Message, code string) (Reply, bool,
 		return d.refuse(ctx, m, "a form that is none of the desk's", "This form is not known here.")
 	}
 	a, err := d.cardsApproval(ctx, card, known, code)
+	if core.CodeOf(err) == core.CodeNotFound {
+		return d.refuse(ctx, m, "a form of another card", "This form is not known here.")
+	}
 	if err != nil {
 		return Reply{}, false, err
 	}

@@ -79,6 +79,14 @@ func NewIntake[U any](source string, inbox Inbox, h Handlers[U], log *slog.Logge
 	}
 }
 
+// Len gives how many updates wait, are handled, or were until the last look at
+// the inbox.
+func (q *Intake[U]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.jobs)
+}
+
 // Poke has the inbox looked at.
 func (q *Intake[U]) Poke() {
 	select {
@@ -87,13 +95,18 @@ func (q *Intake[U]) Poke() {
 	}
 }
 
-// Tried notes that the desk has had the update before it.
-func (j *Job[U]) Tried() { j.once.Do(func() { close(j.tried) }) }
+// Tried notes that the desk has had the update before it, and reports whether
+// that is new.
+func (j *Job[U]) Tried() (first bool) {
+	j.once.Do(func() {
+		first = true
+		close(j.tried)
+	})
+	return first
+}
 
-// Run moves updates from the inbox to the handlers until ctx ends, and waits for
-// those that have begun.
+// Run moves updates from the inbox to the handlers until ctx ends.
 func (q *Intake[U]) Run(ctx, work context.Context) {
-	defer q.workers.Wait()
 	look := time.NewTicker(inboxLook)
 	defer look.Stop()
 	for ctx.Err() == nil {
@@ -107,6 +120,9 @@ func (q *Intake[U]) Run(ctx, work context.Context) {
 		}
 	}
 }
+
+// Wait waits for the handlers that have begun; Run and CatchUp must have ended.
+func (q *Intake[U]) Wait() { q.workers.Wait() }
 
 // CatchUp returns once everything that waits in the inbox now was tried, or with
 // an error when that cannot be: the inbox cannot be read, or ctx ended.

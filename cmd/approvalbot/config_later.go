@@ -88,8 +88,6 @@ func (c *checker) checkLater(cfg *Config, env environ) {
 			c.mistake(key, "not supported yet")
 		}
 	}
-	refuse(cfg.Channels.Discord.On(), "channels.discord.botToken")
-	refuse(cfg.Channels.Discord.Updates.Mode == "interactions", "channels.discord.updates")
 	refuse(cfg.Tools.Profile != "full", "tools.profile")
 	refuse(cfg.Tools.ProviderProfiles.Asks, "tools.providerProfiles")
 	refuse(cfg.Tools.Providers.Asks, "tools.providers")

@@ -136,8 +136,6 @@ func TestLoadRefusesWhatIsNotThereYet(t *testing.T) {
 		{"approvals.exec.safeBins", "approvals: {exec: {safeBins: []}}", "approvals: {exec: {safeBins: [ls]}}"},
 		{"approvals.exec.askFallback", "approvals: {exec: {askFallback: deny}}", "approvals: {exec: {askFallback: full}}"},
 		{"approvals.agentshield.enabled", "approvals: {agentshield: {enabled: false}}", "approvals: {agentshield: {enabled: true}}"},
-		{"channels.discord.botToken", `channels: {discord: {botToken: ""}}`, "channels: {discord: {botToken: abc}}"},
-		{"channels.discord.updates", "channels: {discord: {updates: gateway}}", "channels: {discord: {updates: {interactions: {publicKey: a}}}}"},
 	} {
 		_, _, err := parseConfig("f.yaml", []byte(c.off), environ{}, nil)
 		require.NoError(t, err, c.off)

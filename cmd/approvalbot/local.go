@@ -46,7 +46,7 @@ func prepareLocal(dir string, env environ) (string, error) {
 	return path, os.WriteFile(path, []byte(localYAML(dir, client, env)), 0o600)
 }
 
-// localYAML is the generated configuration.
+// localYAML is the generated configuration: the chats that the environment names.
 func localYAML(dir string, client clientFile, env environ) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `%s
@@ -59,18 +59,22 @@ store:
   url: %q
   keyFile: %q
 people:
-  - {name: you%s}
+  - {name: you%s%s}
+channels:
 `, localMark, string(client.Token), string(client.OperatorToken),
 		"sqlite:"+filepath.Join(dir, "approvalbot.db"), filepath.Join(dir, "approvalbot.key"),
-		optional(", telegram: %q", env["TELEGRAM_USER_ID"]))
-	if env["TELEGRAM_BOT_TOKEN"] != "" {
-		fmt.Fprintf(&b, "channels:\n  telegram: {botToken: \"${TELEGRAM_BOT_TOKEN}\", allowedUserIds: [%s]%s}\n",
-			optional("%q", env["TELEGRAM_USER_ID"]), optional(", apiUrl: %q", env["TELEGRAM_API_URL"]))
+		optional(", telegram: %q", env["TELEGRAM_USER_ID"]), optional(", discord: %q", env["DISCORD_USER_ID"]))
+	var targets []string
+	for _, chat := range []struct{ channel, prefix, place string }{
+		{"telegram", "TELEGRAM_", "TELEGRAM_CHAT_ID"}, {"discord", "DISCORD_", "DISCORD_CHANNEL_ID"},
+	} {
+		fmt.Fprintf(&b, "  %s: {botToken: \"${%sBOT_TOKEN}\", allowedUserIds: [%s]%s}\n", chat.channel, chat.prefix,
+			optional("%q", env[chat.prefix+"USER_ID"]), optional(", apiUrl: %q", env[chat.prefix+"API_URL"]))
+		if env[chat.prefix+"BOT_TOKEN"] != "" && env[chat.place] != "" {
+			targets = append(targets, fmt.Sprintf("{channel: %s, to: %q}", chat.channel, env[chat.place]))
+		}
 	}
-	b.WriteString("approvals:\n  tools:\n    enabled: true\n")
-	if chat := env["TELEGRAM_CHAT_ID"]; chat != "" && env["TELEGRAM_BOT_TOKEN"] != "" {
-		fmt.Fprintf(&b, "    routing: {mode: both, targets: [{channel: telegram, to: %q}]}\n", chat)
-	}
+	fmt.Fprintf(&b, "approvals:\n  tools:\n    enabled: true\n    routing: {mode: both, targets: [%s]}\n", strings.Join(targets, ", "))
 	return b.String()
 }
 
@@ -94,14 +98,15 @@ func localHints(dir string, cfg Config) string {
 	}
 	at := fmt.Sprintf("cd %s && %s", shellWord(dir), shellWord(program))
 	var b strings.Builder
-	t := cfg.Channels.Telegram
-	switch routing := cfg.Approvals.Tools; {
-	case !t.On():
-		b.WriteString("\nNo chat is configured: decide in a terminal. To use Telegram, start with TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID and\nTELEGRAM_USER_ID in the environment (README: your first chat).\n")
-	case len(t.AllowedUserIDs) == 0 || routing == nil || len(routing.Routing.Targets) == 0:
-		b.WriteString("\nTelegram is on, but nobody there may decide yet. Send /whoami to the bot: it answers with your user id and the\nchat's id. Then start again with TELEGRAM_USER_ID and TELEGRAM_CHAT_ID.\n")
+	t, x := cfg.Channels.Telegram, cfg.Channels.Discord
+	mayDecide := t.On() && len(t.AllowedUserIDs) > 0 || x.On() && len(x.AllowedUserIDs) > 0
+	switch {
+	case !t.On() && !x.On():
+		b.WriteString("\nNo chat is configured: decide in a terminal. To use one, start with TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID and\nTELEGRAM_USER_ID, or the same three for DISCORD (DISCORD_CHANNEL_ID), in the environment (README: your first chat).\n")
+	case !mayDecide || len(cfg.approvals().Routing.Targets) == 0:
+		b.WriteString("\nA chat is on, but nobody there may decide yet. Send /whoami to the bot: it answers with your user id and the\nchat's id. Then start again with both in the environment (README: your first chat).\n")
 	default:
-		b.WriteString("\nCards go to Telegram.\n")
+		b.WriteString("\nCards go to the chat.\n")
 	}
 	fmt.Fprintf(&b, `
 Paste this into a second terminal. It asks for something harmless that surely needs a person, and waits:

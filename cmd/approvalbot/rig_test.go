@@ -21,8 +21,9 @@ import (
 )
 
 // rig is a whole desk in this process: the real configuration file, store, Gate,
-// HTTP server and Telegram adapter, with a fake Telegram on the wire. Everything
-// is driven from outside: the API, taps and typed messages.
+// HTTP server and adapters, with a fake Telegram on the wire and, where a test
+// wants it, a fake Discord. Everything is driven from outside: the API, taps and
+// typed messages.
 type rig struct {
 	t   *testing.T
 	tg  *bottest.Telegram
@@ -31,6 +32,7 @@ type rig struct {
 
 	alice, bob, carol, mallory *bottest.TelegramUser
 	group                      *bottest.TelegramChat
+	discordSide                // empty unless the test is one withDiscord
 
 	url    string
 	addr   string
@@ -51,6 +53,7 @@ type rigConfig struct {
 	people   string                  // default: alice, bob, carol with their Telegram ids
 	updates  string                  // channels.telegram.updates
 	options  bottest.TelegramOptions
+	onDiscord
 }
 
 const (
@@ -73,13 +76,17 @@ func newRig(t *testing.T, change ...func(*rig)) *rig {
 	r.carol = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Carol"})
 	r.mallory = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice", Username: "alice_"})
 	r.group = r.tg.AddSupergroup("ops", r.alice, r.bob, r.carol, r.mallory)
+	if r.on {
+		r.addDiscord()
+	}
 	r.start()
 	t.Cleanup(func() {
 		r.stop()
 		if t.Failed() {
-			t.Log(r.logs.String(), r.tg.Transcript())
+			t.Log(r.logs.String(), r.tg.Transcript(), r.discordTranscript())
 		}
 	})
+	r.discordReady()
 	return r
 }
 
@@ -95,13 +102,14 @@ func (r *rig) yaml() string {
 	}
 	people := r.people
 	if people == "" {
-		people = fmt.Sprintf("  - {name: alice, telegram: %d}\n  - {name: bob, telegram: %d}\n  - {name: carol, telegram: %d}\n", r.alice.ID, r.bob.ID, r.carol.ID)
+		people = fmt.Sprintf("  - {name: alice, telegram: %d%s}\n  - {name: bob, telegram: %d%s}\n  - {name: carol, telegram: %d%s}\n",
+			r.alice.ID, r.discordOf("alice"), r.bob.ID, r.discordOf("bob"), r.carol.ID, r.discordOf("carol"))
 	}
 	routing := r.routing
 	if routing == "" {
-		routing = fmt.Sprintf("{mode: both, targets: [{channel: telegram, to: \"%d\"}]}", r.group.ID)
+		routing = "{mode: both, targets: [" + r.targets() + "]}"
 	}
-	routing = strings.ReplaceAll(routing, "GROUP", fmt.Sprint(r.group.ID))
+	routing = r.placed(routing)
 	self := "block"
 	if r.solo {
 		self = "solo"
@@ -127,14 +135,14 @@ people:
   - {name: olga}
 %schannels:
   telegram: {botToken: "123456:TEST", apiUrl: %q, allowedUserIds: [%s], updates: %s}
-approvals:
+%sapprovals:
   tools:
     enabled: true
     selfApproval: %s
     policy: {minApprovalsByRisk: {%s}}
     routing: %s
 %s`, agentSecret, r.agentHas, secondSecret, operatorSecret, aliceSecret, r.tokens, r.dir, r.dir, people, r.tg.URL(),
-		strings.Join(ids, ", "), updates, self, strings.Join(quorum, ", "), routing, r.tools)
+		strings.Join(ids, ", "), updates, r.discordYAML(), self, strings.Join(quorum, ", "), routing, r.tools)
 }
 
 // start loads the configuration and runs the desk until stop.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"approvalbot/api"
+	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
@@ -24,8 +25,25 @@ import (
 // sweepEvery is how often what is older than the retention is deleted.
 const sweepEvery = time.Hour
 
-// webhookPath is where Telegram's webhook is served.
-const webhookPath = "/telegram/webhook"
+// Where updates come in that the platforms send by themselves.
+const (
+	webhookPath      = "/telegram/webhook"
+	interactionsPath = "/discord/interactions"
+)
+
+// bot is one platform's adapter.
+type bot interface {
+	core.Channel
+	// Run takes updates in until ctx ends.
+	Run(ctx context.Context) error
+	// CaughtUp is closed when what waited while the desk was down was handled, or
+	// when it is known that nothing will come.
+	CaughtUp() <-chan struct{}
+	State() core.ChannelState
+}
+
+// platforms are the chats that there are.
+var platforms = []string{"telegram", "discord"}
 
 // desk is every part of a running desk, wired.
 type desk struct {
@@ -34,7 +52,7 @@ type desk struct {
 	store       *store.Store
 	gate        *core.Gate
 	table       *routing.Table
-	telegram    *telegram.Bot // nil: off
+	bots        map[string]bot // by platform; those that are on
 	dispatchers []*routing.Dispatcher
 	timers      *routing.Timers
 	server      *server.Server
@@ -43,7 +61,7 @@ type desk struct {
 // newDesk opens the store and wires the parts. It starts nothing; Run does, and
 // must be called, because it also closes the store.
 func newDesk(ctx context.Context, cfg Config, log *slog.Logger) (_ *desk, err error) {
-	d := &desk{cfg: cfg, log: log}
+	d := &desk{cfg: cfg, log: log, bots: map[string]bot{}}
 	if d.store, err = store.Open(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Log: log}); err != nil {
 		return nil, err
 	}
@@ -59,13 +77,9 @@ func newDesk(ctx context.Context, cfg Config, log *slog.Logger) (_ *desk, err er
 	metrics := server.NewMetrics()
 	d.gate = core.NewGate(d.store, rules, log, d.committed, metrics.Observe)
 	d.timers = routing.NewTimers(d.store, d.gate, log)
-	talk := textcmd.NewDesk(d.gate, d.store, d.isPlace)
-	mount := map[string]http.Handler{}
-	if cfg.Channels.Telegram.On() {
-		if d.telegram, err = telegram.New(telegramConfig(cfg.Channels.Telegram), talk, d.store, d.gate.Handled, log); err != nil {
-			return nil, err
-		}
-		mount["POST "+webhookPath] = d.telegram.WebhookHandler()
+	mount, err := d.connect(textcmd.NewDesk(d.gate, d.store, d.isPlace))
+	if err != nil {
+		return nil, err
 	}
 	d.dispatch()
 	d.server, err = server.New(server.Config{
@@ -93,14 +107,35 @@ func (d *desk) rules(ctx context.Context) (core.Rules, error) {
 	return d.cfg.rules(d.table)
 }
 
-// dispatch makes a dispatcher for each channel; one that is off fails its
+// connect makes the adapters of the platforms that are on, and gives the handlers
+// for updates that come by HTTP.
+func (d *desk) connect(talk *textcmd.Desk) (map[string]http.Handler, error) {
+	mount := map[string]http.Handler{}
+	if d.cfg.Channels.Telegram.On() {
+		t, err := telegram.New(telegramConfig(d.cfg.Channels.Telegram), talk, d.store, d.gate.Handled, d.log)
+		if err != nil {
+			return nil, err
+		}
+		d.bots["telegram"], mount["POST "+webhookPath] = t, t.WebhookHandler()
+	}
+	if d.cfg.Channels.Discord.On() {
+		x, err := discord.New(discordConfig(d.cfg.Channels.Discord), talk, d.store, d.gate.Handled, d.log)
+		if err != nil {
+			return nil, err
+		}
+		d.bots["discord"], mount["POST "+interactionsPath] = x, x.InteractionsHandler()
+	}
+	return mount, nil
+}
+
+// dispatch makes a dispatcher for each platform; one that is off fails its
 // messages with the way out.
 func (d *desk) dispatch() {
-	channels := map[string]core.Channel{"telegram": routing.Off{Name: "telegram"}, "discord": routing.Off{Name: "discord"}}
-	if d.telegram != nil {
-		channels["telegram"] = d.telegram
-	}
-	for name, channel := range channels {
+	for _, name := range platforms {
+		var channel core.Channel = routing.Off{Name: name}
+		if b := d.bots[name]; b != nil {
+			channel = b
+		}
 		d.dispatchers = append(d.dispatchers, routing.NewDispatcher(name, channel, d.store, d.gate, d.table, d.timers.Wake, d.log))
 	}
 }
@@ -140,19 +175,19 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 
 	work, ctx := errgroup.WithContext(ctx)
 	caughtUp := make(chan struct{})
-	if d.telegram != nil {
-		work.Go(func() error { return d.telegram.Run(ctx) })
-		work.Go(func() error {
-			defer close(caughtUp)
+	for _, b := range d.bots {
+		work.Go(func() error { return b.Run(ctx) })
+	}
+	work.Go(func() error {
+		defer close(caughtUp)
+		for _, b := range d.bots {
 			select {
-			case <-d.telegram.CaughtUp():
+			case <-b.CaughtUp():
 			case <-ctx.Done():
 			}
-			return nil
-		})
-	} else {
-		close(caughtUp)
-	}
+		}
+		return nil
+	})
 	for _, x := range d.dispatchers {
 		work.Go(func() error { return x.Run(ctx) })
 	}
@@ -192,10 +227,12 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 	if !d.gate.Rules().Enabled {
 		r.Policy = "approvals disabled"
 	}
-	r.Channels["telegram"] = api.Channel{Detail: "off: no bot token"}
-	if d.telegram != nil {
-		s := d.telegram.State()
-		r.Channels["telegram"] = api.Channel{Up: s.Up, Detail: s.Detail}
+	for _, name := range platforms {
+		r.Channels[name] = api.Channel{Detail: "off: no bot token"}
+		if b := d.bots[name]; b != nil {
+			s := b.State()
+			r.Channels[name] = api.Channel{Up: s.Up, Detail: s.Detail}
+		}
 	}
 	return r
 }
@@ -214,4 +251,8 @@ func telegramConfig(t TelegramConfig) telegram.Config {
 		Token: string(t.BotToken), APIURL: t.APIURL, Updates: t.Updates.Mode,
 		WebhookURL: t.Updates.Webhook.URL, WebhookSecret: string(t.Updates.Webhook.Secret),
 	}
+}
+
+func discordConfig(x DiscordConfig) discord.Config {
+	return discord.Config{Token: string(x.BotToken), APIURL: x.APIURL, Updates: x.Updates.Mode, PublicKey: x.Updates.PublicKey}
 }

@@ -1,0 +1,124 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+)
+
+const (
+	tokenLife   = 14 * time.Minute // Interactions: a token holds 15 minutes
+	answerTries = 6
+	answerPause = 5 * time.Second // longest wait between two tries
+	maxFollowUp = 4               // a bot that came with its user may send 5 (JSON error 40094)
+	sayTries    = 3
+)
+
+// answer tells the person what became of an interaction. What was deferred is
+// filled in; where a form stood, it is a message of its own. All of it is for
+// them alone. A token that has run out loses only this: cards are edited through
+// their channel.
+func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Message, r textcmd.Reply) {
+	if time.Since(time.UnixMilli(j.ReceivedMs)) > tokenLife {
+		return
+	}
+	b.acks.wait(ctx, i.ID)
+	parts := split(joinLines(r.Text, r.Long), maxContent)
+	var rows []component
+	if r.Buttons != nil {
+		rows = buttons(menu(r.Buttons), ofCard(m.MessageID))
+		parts = split(joinLines(r.Text, r.About, sayMenu), maxContent)
+	}
+	if len(parts) == 0 {
+		parts = []string{sayNothing}
+	}
+	hook := "/webhooks/" + i.App + "/" + i.Token
+	if asked(b.first(i)) {
+		b.reply(ctx, http.MethodPost, hook, private(parts[0], rows))
+	} else {
+		b.reply(ctx, http.MethodPatch, hook+"/messages/@original", edited(parts[0], rows))
+	}
+	for n, part := range parts[1:min(len(parts), maxFollowUp+1)] {
+		if n == maxFollowUp-1 && len(parts) > maxFollowUp+1 {
+			part = "There is more than fits here; the API and the command line show all of it."
+		}
+		b.reply(ctx, http.MethodPost, hook, private(part, nil))
+	}
+}
+
+// private is a message for one person.
+func private(s string, rows []component) outgoing {
+	m := outgoing{Content: plain(s, maxContent), Flags: flagEphemeral | flagNoPreviews, Mentions: nobody()}
+	if rows != nil {
+		m.Components = &rows
+	}
+	return m
+}
+
+// edited is what a deferred message becomes. Its buttons, if it had any, go.
+func edited(s string, rows []component) outgoing {
+	if rows == nil {
+		rows = []component{}
+	}
+	return outgoing{Content: plain(s, maxContent), Components: &rows, Mentions: nobody()}
+}
+
+func joinLines(parts ...string) string {
+	out := ""
+	for _, p := range parts {
+		if out != "" && p != "" {
+			out += "\n"
+		}
+		out += p
+	}
+	return out
+}
+
+// reply makes a call of an interaction's webhook, which outside of the gateway
+// may be quicker than the first answer itself: then Discord does not know it yet.
+func (b *Bot) reply(ctx context.Context, method, path string, body outgoing) {
+	for try := range answerTries {
+		err := b.wire.call(ctx, method, path, body, nil)
+		if err == nil {
+			return
+		}
+		wait := max(retryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
+		early := codeOf(err) == unknownWebhook || codeOf(err) == unknownInteraction
+		if ctx.Err() != nil || try == answerTries-1 || wait > answerPause || !early && !again(err) || !textcmd.Sleep(ctx, wait) {
+			b.log.Warn("an interaction's answer could not be told", "reason", err)
+			return
+		}
+	}
+}
+
+// again reports whether the same call may succeed later.
+func again(err error) bool {
+	var e *apiError
+	return !errors.As(err, &e) || e.Status >= 500 || retryAfter(err) > 0
+}
+
+// say posts a text as a reply to what was typed, in as many messages as it needs.
+func (b *Bot) say(ctx context.Context, to *message, text string) {
+	for _, part := range split(text, maxContent) {
+		message := textMessage(part, "").answering(to.ID).once(nonceOf(to.ID, part))
+		for try := range sayTries {
+			err := b.judge(posting, b.paced(ctx, http.MethodPost, to.At, "/channels/"+to.At+"/messages", message, nil))
+			if err == nil {
+				break
+			}
+			var told *core.DeliveryError
+			wait := textcmd.Backoff(try, time.Second, answerPause)
+			if errors.As(err, &told) {
+				wait = told.RetryAfter
+			}
+			if wait == 0 || wait > answerPause || try == sayTries-1 || !textcmd.Sleep(ctx, wait) {
+				b.log.Warn("a reply could not be sent", "target", to.At, "reason", err)
+				return
+			}
+		}
+	}
+}

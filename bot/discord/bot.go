@@ -1,0 +1,197 @@
+// Package discord carries cards to Discord and brings taps, forms and commands
+// back, over its REST API and gateway, version 10
+// (https://discord.com/developers/docs).
+//
+// What people do arrives as interactions and messages, over the gateway or as
+// signed HTTP requests. Each is written to the [Inbox] as it came, then gets its
+// first answer, which Discord wants within three seconds: "deferred", or the form
+// for a reason. Only then, and from the inbox, never from the wire, is it put
+// before the [Desk], in order for each person, and the first answer is replaced
+// by what became of it. Discord keeps nothing for a bot that is away, so what a
+// crash leaves in the inbox is all there is to catch up with.
+//
+// Cards are messages of Components V2 (message flag 1<<15) and not embeds. An
+// embed is an ornament to Discord: a person who has turned previews off does not
+// see it, but still sees the buttons below. A component cannot be hidden, has the
+// full width on a phone, gets no previews of addresses, and may hold 4,000
+// characters in order. The price is that the flag can never be taken off a
+// message again, so a card stays one when it ends. The row behind More is a
+// message for one person (ephemeral) and not on the card: a card that many see
+// does not change because one of them looked, and a menu cannot overwrite an end
+// that came in between.
+//
+// The gateway connection is discordgo's, below a supervisor and a socket that
+// reads along (gateway.go, socket.go), because the library hangs, resumes and
+// gives up otherwise than Discord asks. REST calls are the package's own: they
+// obey a context, know no limits but those that Discord tells, and keep the token
+// out of every error.
+//
+// The package knows the wire and nothing of who may decide what.
+package discord
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+)
+
+// Desk answers what people do in chats.
+type Desk interface {
+	// Handle does what the message asks and gives the answer. When it returns
+	// without an error, m.Update is marked handled. An error means that the desk
+	// cannot work now: the update stays unhandled and is tried again.
+	Handle(ctx context.Context, m textcmd.Message) (textcmd.Reply, error)
+	// Reason is Handle for the form that asks for a deny's reason: m.Text is the
+	// reason, code the approval's.
+	Reason(ctx context.Context, m textcmd.Message, code string) (textcmd.Reply, error)
+	// Choices suggests codes for what was typed so far, at most limit.
+	Choices(ctx context.Context, m textcmd.Message, limit int) ([]textcmd.Choice, error)
+	// MayDecide reports whether the account is an approver now, at once.
+	MayDecide(v core.Voter) bool
+}
+
+// Inbox keeps updates until they are handled.
+type Inbox = textcmd.Inbox
+
+// Ways in which updates come, for [Config.Updates].
+const (
+	Gateway      = "gateway"      // over a connection that the bot opens: needs no address of its own
+	Interactions = "interactions" // Discord sends them to [Bot.InteractionsHandler]; no mentions, only commands and taps
+)
+
+// DefaultAPIURL is Discord's own server.
+const DefaultAPIURL = "https://discord.com"
+
+// finishTime is how long what has begun may go on after Run is told to end.
+const finishTime = time.Second
+
+// Config is what a [Bot] needs to know.
+type Config struct {
+	Token     string            // of the bot, from the developer portal
+	APIURL    string            // empty: DefaultAPIURL
+	Updates   string            // Gateway (also when empty) or Interactions
+	PublicKey string            // of the application, 64 hexadecimal digits; for Interactions
+	Transport http.RoundTripper // of REST calls; nil: connections of the bot's own
+	Dial      Dial              // of the gateway; nil: TCP, with TLS where the address says wss
+}
+
+// Bot is one application's bot. It implements [core.Channel]. All methods are
+// safe for concurrent use.
+type Bot struct {
+	cfg    Config
+	key    ed25519.PublicKey // nil: interactions come over the gateway
+	source string            // of its updates in the inbox
+	desk   Desk
+	inbox  Inbox
+	log    *slog.Logger
+
+	wire   *wire
+	pace   pace
+	places places
+	self   self
+	intake *textcmd.Intake[update]
+	health *textcmd.Health
+	acks   acks
+	caught chan struct{}
+	tasks  tasks // first answers that are under way
+}
+
+var _ core.Channel = (*Bot)(nil)
+
+// New makes a Bot. It starts nothing and calls nobody. handled marks an update
+// done that changed nothing. Errors say which setting is wrong, never its value.
+func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger) (*Bot, error) {
+	cfg, key, err := cfg.checked()
+	if err != nil {
+		return nil, err
+	}
+	log = log.With("channel", "discord")
+	b := &Bot{
+		cfg: cfg, key: key, desk: desk, inbox: inbox, log: log, wire: newWire(cfg),
+		self: self{known: make(chan struct{})}, health: textcmd.NewHealth("Discord", log), caught: make(chan struct{}),
+	}
+	b.source = "discord:" + botID(cfg.Token)
+	b.places.init()
+	b.intake = textcmd.NewIntake(b.source, inbox, textcmd.Handlers[update]{Read: readUpdate, Attempt: b.attempt, Handled: handled}, log)
+	return b, nil
+}
+
+// checked fills in defaults and says what is wrong.
+func (c Config) checked() (Config, ed25519.PublicKey, error) {
+	if c.APIURL == "" {
+		c.APIURL = DefaultAPIURL
+	}
+	if c.Updates == "" {
+		c.Updates = Gateway
+	}
+	c.APIURL = strings.TrimRight(c.APIURL, "/")
+	c.Token = strings.TrimPrefix(c.Token, "Bot ")
+	u, err := url.Parse(c.APIURL)
+	switch {
+	case c.Token == "" || strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return c, nil, fmt.Errorf("the Discord bot token is not one word, as the developer portal gives it")
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "":
+		return c, nil, fmt.Errorf("the Discord API address must be an http or https URL")
+	case c.Updates != Gateway && c.Updates != Interactions:
+		return c, nil, fmt.Errorf("discord updates must be %s or %s", Gateway, Interactions)
+	case c.Updates == Gateway:
+		return c, nil, nil
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(c.PublicKey))
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return c, nil, fmt.Errorf("discord interactions need the application's publicKey, 64 hexadecimal digits")
+	}
+	return c, key, nil
+}
+
+// botID reads the bot's user id, with which a token begins, so that a new token
+// of the same bot finds the old one's updates. A token of another form has none.
+func botID(token string) string {
+	head, _, _ := strings.Cut(token, ".")
+	id, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(head, "="))
+	if err != nil || !decimal(string(id)) {
+		return "bot"
+	}
+	return string(id)
+}
+
+// Run takes and handles updates until ctx ends; then it finishes what it has
+// begun, for about a second, and returns nil. It never returns because Discord is
+// down or refuses the bot: [Bot.State] says what is wrong. Call it once.
+func (b *Bot) Run(ctx context.Context) error {
+	work, stop := textcmd.Outlive(ctx, finishTime)
+	defer stop()
+	defer b.wire.close()
+	var loops sync.WaitGroup
+	loops.Go(func() { b.intake.Run(ctx, work) })
+	loops.Go(func() { b.receive(ctx, work) })
+	loops.Go(func() {
+		if err := b.intake.CatchUp(ctx, work); err != nil && ctx.Err() == nil {
+			b.log.Warn("the updates of an earlier run cannot be read", "reason", err)
+		}
+		close(b.caught)
+	})
+	loops.Wait()
+	b.intake.Wait()
+	b.tasks.end()
+	b.health.Set(false, "The desk is stopping.", nil)
+	return nil
+}
+
+// CaughtUp is closed once the updates that an earlier run left in the inbox were
+// put before the desk. Discord itself keeps none.
+func (b *Bot) CaughtUp() <-chan struct{} { return b.caught }
+
+// State says whether updates flow, and the way out if they do not.
+func (b *Bot) State() core.ChannelState { return b.health.State() }

@@ -1,0 +1,98 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/bot/textcmd"
+)
+
+// command is an application command (Interactions, Application Commands).
+type command struct {
+	Name        string          `json:"name"`
+	Type        int             `json:"type"`
+	Description string          `json:"description"`
+	Options     []commandOption `json:"options,omitempty"`
+	Contexts    []int           `json:"contexts,omitempty"`          // 0: servers, 1: the bot's direct messages
+	Installs    []int           `json:"integration_types,omitempty"` // 0: into a server
+}
+
+type commandOption struct {
+	Type         int      `json:"type"`
+	Name         string   `json:"name"`
+	Description  string   `json:"description"`
+	Required     bool     `json:"required,omitempty"`
+	Autocomplete bool     `json:"autocomplete,omitempty"`
+	MaxLength    int      `json:"max_length,omitempty"`
+	Choices      []choice `json:"choices,omitempty"`
+}
+
+const textOption = 3 // Application Command Option Type, STRING
+
+// commands are what the bot offers when a person types a slash.
+func commands() []command {
+	code := commandOption{Type: textOption, Name: "code", Description: "The request's code", Required: true, Autocomplete: true, MaxLength: 32}
+	reason := commandOption{Type: textOption, Name: "reason", Description: "Why", MaxLength: textcmd.MaxReason}
+	scope := commandOption{Type: textOption, Name: "scope", Description: "How far it goes; once if left out", Choices: []choice{
+		{"once", "once"}, {"for this session", "session"}, {"always", "always"},
+	}}
+	all := []command{
+		{Name: "approve", Description: "Allow a request", Options: []commandOption{code, scope, reason}},
+		{Name: "deny", Description: "Deny a request", Options: []commandOption{code, reason}},
+		{Name: "pending", Description: "List what waits for a decision"},
+		{Name: "show", Description: "Show a request's card here", Options: []commandOption{code}},
+		{Name: "whoami", Description: "Say who you are for the desk"},
+		{Name: "help", Description: "Say how to use the bot"},
+	}
+	for i := range all {
+		all[i].Type, all[i].Contexts, all[i].Installs = 1, []int{0, 1}, []int{0}
+	}
+	return all
+}
+
+// registerCommands tells Discord the commands, unless it knows them: only so many
+// may be made in a day. The buttons work without, so it gives up after a few tries.
+func (b *Bot) registerCommands(ctx context.Context) {
+	for try := range 5 {
+		err := limited(ctx, restTimeout, b.setCommands)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		b.log.Info("Discord's command list could not be set", "reason", err)
+		if !textcmd.Sleep(ctx, max(retryAfter(err), textcmd.Backoff(try, time.Second, time.Minute))) {
+			return
+		}
+	}
+}
+
+func (b *Bot) setCommands(ctx context.Context) error {
+	path := "/applications/" + b.self.app + "/commands"
+	var known []command
+	if err := b.wire.call(ctx, http.MethodGet, path, nil, &known); err != nil {
+		return err
+	}
+	if same(known, commands()) {
+		return nil
+	}
+	return b.wire.call(ctx, http.MethodPut, path, commands(), nil)
+}
+
+// same compares what the bot says of its commands, in any order.
+func same(a, b []command) bool {
+	text := func(all []command) []byte {
+		all = slices.Clone(all)
+		slices.SortFunc(all, func(x, y command) int { return strings.Compare(x.Name, y.Name) })
+		for i := range all {
+			all[i].Type = max(1, all[i].Type)
+			slices.Sort(all[i].Contexts)
+		}
+		out, _ := json.Marshal(all) // plain values always marshal
+		return out
+	}
+	return bytes.Equal(text(a), text(b))
+}

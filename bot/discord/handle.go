@@ -1,0 +1,126 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"approvalbot/bot/textcmd"
+)
+
+// Sentences that are the adapter's own.
+const (
+	sayLater    = "The desk cannot record this right now, it will be tried again."
+	sayStumbled = "Something went wrong inside the desk. This was not recorded and will not be tried again; please look at the request and decide again."
+	sayMenu     = "Only you see these buttons."
+	sayNothing  = "There is nothing to show."
+)
+
+type job = textcmd.Job[update]
+
+// attempt handles one update and reports whether it is over. Everything but the
+// desk's own word that it cannot work now ends it, a panic included: an update
+// that makes the program stumble must not do so for ever.
+func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
+	log := b.log.With("update", j.ID)
+	defer func() {
+		if p := recover(); p != nil {
+			over = true
+			log.Error("handling an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+			b.intake.Mark(work, j.InboundRef)
+		}
+	}()
+	defer j.Tried()
+	if j.Update.broken != nil {
+		log.Warn("an update cannot be read and is dropped", "reason", j.Update.broken)
+		b.intake.Mark(work, j.InboundRef)
+		return true
+	}
+	select {
+	case <-b.self.known: // without its id the bot does not know its own messages
+	case <-ctx.Done():
+		return false
+	}
+	if i := j.Update.Interaction; i != nil {
+		return b.attemptInteraction(ctx, work, j, i)
+	}
+	return b.attemptMessage(ctx, work, j, j.Update.Message)
+}
+
+// attemptInteraction handles a tap, a command or a form.
+func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interaction) (over bool) {
+	var m textcmd.Message
+	ask := b.desk.Handle
+	switch i.Type {
+	case tapInteraction:
+		m = b.tapMessage(i)
+	case commandInteraction:
+		m = b.commandMessage(i)
+	case formInteraction:
+		var code string
+		m, code = b.formMessage(i)
+		ask = func(ctx context.Context, m textcmd.Message) (textcmd.Reply, error) {
+			return b.desk.Reason(ctx, m, code)
+		}
+	default:
+		b.intake.Mark(work, j.InboundRef)
+		return true
+	}
+	reply, err := b.ask(work, ask, m, j)
+	if err != nil && ctx.Err() != nil {
+		return false
+	}
+	j.Tried()
+	if err != nil {
+		b.log.Warn("the desk cannot work; the update is kept", "update", j.ID, "reason", err)
+		reply = textcmd.Reply{Text: sayLater}
+	}
+	if err == nil || !j.Told {
+		b.answer(work, j, i, m, reply)
+	}
+	j.Told = true
+	return err == nil
+}
+
+// attemptMessage handles what was typed. A bot is never answered: two that answer
+// each other would never stop.
+func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (over bool) {
+	m, err := b.typedMessage(work, in)
+	if err != nil {
+		b.log.Warn("a message's channel is not known yet", "update", j.ID, "reason", err)
+		return false
+	}
+	reply, err := b.ask(work, b.desk.Handle, m, j)
+	if err != nil && ctx.Err() != nil {
+		return false
+	}
+	j.Tried()
+	if err != nil {
+		b.log.Warn("the desk cannot work; the update is kept", "update", j.ID, "reason", err)
+		return false
+	}
+	if !reply.Ignore && m.NotHuman == "" {
+		b.say(work, in, reply.Text)
+		b.say(work, in, reply.Long)
+	}
+	return true
+}
+
+// ask puts a message before the desk, when it is its turn. A panic of the desk is
+// an answer, so that whoever tapped is told.
+func (b *Bot) ask(ctx context.Context, ask func(context.Context, textcmd.Message) (textcmd.Reply, error), m textcmd.Message, j *job) (reply textcmd.Reply, err error) {
+	release, err := b.intake.Slot(ctx)
+	if err != nil {
+		return reply, err
+	}
+	defer release()
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Error("the desk panicked over an update; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+			b.intake.Mark(ctx, j.InboundRef)
+			reply, err = textcmd.Reply{Text: sayStumbled}, nil
+		}
+	}()
+	m.ReceivedMs, m.Update = j.ReceivedMs, &j.InboundRef
+	return ask(ctx, m)
+}

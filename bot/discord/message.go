@@ -1,0 +1,125 @@
+package discord
+
+import (
+	"context"
+	"strings"
+
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+)
+
+// reasonField is the custom id of the field in the form for a reason.
+const reasonField = "reason"
+
+// place gives the desk's names of where an interaction happened, and whether
+// those are the direct messages between that person and the bot. Elsewhere a user
+// may have the bot with them where nobody added it; that is no place of the desk.
+func (i *interaction) place() (chat, aka core.Target, direct bool) {
+	if i.Guild != "" {
+		c := channel{ID: i.At}
+		if i.Channel != nil {
+			c = *i.Channel
+			c.ID = i.At
+		}
+		chat, aka = where(c)
+		return chat, aka, false
+	}
+	own := i.Context != nil && *i.Context == botDM
+	if i.Context == nil {
+		own = i.Channel == nil || i.Channel.Type == kindDM
+	}
+	if v := i.voter(); own && v.UserID != "" {
+		return core.Target{Channel: "discord", To: "dm:" + v.UserID}, core.Target{}, true
+	}
+	return core.Target{Channel: "discord", To: i.At}, core.Target{}, false
+}
+
+// base gives what all messages made of an interaction say.
+func (i *interaction) base() textcmd.Message {
+	m := textcmd.Message{Voter: i.voter(), NotHuman: i.actor().notHuman(), Prompts: true}
+	m.Chat, m.Aka, m.Direct = i.place()
+	return m
+}
+
+// tapMessage gives a tap in the desk's words. A button of the row behind More
+// stands on a message for one person, which Discord lets nobody else have made;
+// it names the card that it was opened on.
+func (b *Bot) tapMessage(i *interaction) textcmd.Message {
+	m := i.base()
+	m.Tap, m.Text = true, i.Data.CustomID
+	if i.Message == nil {
+		return m
+	}
+	m.MessageID, m.OwnMessage = i.Message.ID, b.sent(i.Message)
+	if m.OwnMessage && i.Message.Flags&flagEphemeral != 0 {
+		m.Text, m.MessageID = cutCard(i.Data.CustomID)
+		m.OwnMessage = m.MessageID != ""
+	}
+	return m
+}
+
+// formMessage gives a form in the desk's words, with the code it is about.
+func (b *Bot) formMessage(i *interaction) (m textcmd.Message, code string) {
+	m = i.base()
+	data, card := cutCard(i.Data.CustomID)
+	if cmd, ok := textcmd.ParsePayload(data); ok && cmd.Verb == textcmd.DenyReason {
+		code = cmd.Code
+	}
+	m.Text, m.MessageID, m.OwnMessage = i.Data.field(reasonField), card, card != ""
+	return m, code
+}
+
+// commandMessage gives a slash command as if it had been typed.
+func (b *Bot) commandMessage(i *interaction) textcmd.Message {
+	m := i.base()
+	m.Text = typed(i.Data)
+	return m
+}
+
+// typed writes a slash command as the grammar reads it. A reason stands behind a
+// colon, so that nothing in it counts.
+func typed(d data) string {
+	cmd := textcmd.Command{Verb: textcmd.Verb(d.Name), Code: textcmd.OneLine(d.option("code")), Reason: d.option("reason")}
+	switch cmd.Verb {
+	case textcmd.Approve:
+		cmd.Decision = core.AllowOnce
+		switch d.option("scope") {
+		case "session":
+			cmd.Decision = core.AllowSession
+		case "always":
+			cmd.Decision = core.AllowAlways
+		}
+	case textcmd.Deny:
+		cmd.Decision = core.Deny
+	}
+	return cmd.String()
+}
+
+// typedMessage gives what a person typed, in the desk's words. Only what was said
+// first counts: edits never come here.
+func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, error) {
+	m := textcmd.Message{Voter: in.voter(), NotHuman: in.notHuman(), BotName: b.self.name, Prompts: true}
+	m.Text, m.Mention = withoutMention(in.Content, b.self.user)
+	if in.Guild == "" {
+		m.Chat, m.Direct = core.Target{Channel: "discord", To: "dm:" + m.Voter.UserID}, m.NotHuman == ""
+	} else {
+		c, err := b.channel(ctx, in.At)
+		if _, passing := b.judge(anyCall, err).(*core.DeliveryError); err != nil && !passing {
+			return m, err
+		}
+		c.ID = in.At
+		m.Chat, m.Aka = where(c)
+	}
+	if r := in.Reference; in.Type == kindReply && r != nil && decimal(r.MessageID) {
+		m.MessageID = r.MessageID
+		m.OwnMessage = in.Answered != nil && b.sent(in.Answered)
+	}
+	m.Text = strings.TrimSpace(m.Text)
+	return m, nil
+}
+
+// sent reports whether this bot sent the message. Its answers to interactions go
+// through its application's own webhook.
+func (b *Bot) sent(m *message) bool {
+	return m.Author != nil && m.Author.ID == b.self.user && (m.Webhook == "" || m.Webhook == b.self.app)
+}

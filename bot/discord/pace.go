@@ -1,0 +1,61 @@
+package discord
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// pace remembers what Discord said of its limits: which routes are to be left
+// alone, and until when (Topics, Rate Limits). A route is a method on a channel;
+// empty stands for all of them.
+type pace struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// left gives how long a route must rest, at most zero if it need not.
+func (p *pace) left(route string) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rest := time.Duration(0)
+	for _, key := range [...]string{route, ""} {
+		left := time.Until(p.until[key])
+		if left <= 0 {
+			delete(p.until, key)
+		}
+		rest = max(rest, left)
+	}
+	return rest
+}
+
+func (p *pace) wait(route string, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.until == nil {
+		p.until = map[string]time.Time{}
+	}
+	if then := time.Now().Add(d); then.After(p.until[route]) {
+		p.until[route] = then
+	}
+}
+
+// learn takes in what an answer says of the limits.
+func (p *pace) learn(route string, h http.Header, err error) {
+	var e *apiError
+	if errors.As(err, &e) && e.Status == http.StatusTooManyRequests && e.Code != tooManyOldEdits {
+		if e.Global {
+			route = ""
+		}
+		p.wait(route, e.RetryAfter)
+		return
+	}
+	if h.Get("X-RateLimit-Remaining") == "0" {
+		seconds, _ := strconv.ParseFloat(h.Get("X-RateLimit-Reset-After"), 64)
+		if seconds > 0 && seconds < maxRetryAfter.Seconds() {
+			p.wait(route, time.Duration(seconds*float64(time.Second)))
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package discord
+
+import (
+	"slices"
+
+	"approvalbot/core"
+)
+
+// actor gives who did it: the member in a server, the user elsewhere.
+func (i *interaction) actor() *user {
+	if i.Member != nil {
+		return i.Member.User
+	}
+	return i.User
+}
+
+// voter gives the account, and its roles as they were at that moment. In direct
+// messages there are none.
+func (i *interaction) voter() core.Voter {
+	v := core.Voter{Channel: "discord"}
+	if u := i.actor(); u != nil && decimal(u.ID) {
+		v.UserID = u.ID
+	}
+	if i.Guild != "" && i.Member != nil {
+		v.Roles = roles(i.Member.Roles)
+	}
+	return v
+}
+
+func (m *message) voter() core.Voter {
+	v := core.Voter{Channel: "discord"}
+	if m.Author != nil && decimal(m.Author.ID) {
+		v.UserID = m.Author.ID
+	}
+	if m.Guild != "" && m.Member != nil && m.Webhook == "" {
+		v.Roles = roles(m.Member.Roles)
+	}
+	return v
+}
+
+func roles(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !decimal(id) })
+}
+
+// notHuman says why an account is no person, or nothing.
+func (u *user) notHuman() string {
+	switch {
+	case u == nil, !decimal(u.ID):
+		return "an unnamed sender"
+	case u.System:
+		return "Discord itself"
+	case u.Bot:
+		return "a bot"
+	}
+	return ""
+}
+
+// notHuman says why a message is no person's own word, or nothing. A webhook may
+// bear any name and picture; only a member's message comes with the member.
+func (m *message) notHuman() string {
+	switch {
+	case m.Webhook != "":
+		return "a webhook"
+	case m.App != "":
+		return "an application"
+	case m.Guild != "" && m.Member == nil:
+		return "an unnamed sender"
+	}
+	return m.Author.notHuman()
+}

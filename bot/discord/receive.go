@@ -1,0 +1,168 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+	"approvalbot/internal/fault"
+)
+
+// Kinds of first answers (Interactions, Interaction Callback Type).
+const (
+	answerPong    = 1
+	answerMessage = 4
+	answerLater   = 5 // a message follows
+	answerUpdate  = 6 // the tapped message changes later
+	answerChoices = 8
+	answerForm    = 9
+)
+
+const (
+	// answerWindow is how long Discord waits for a first answer (Interactions,
+	// Receiving and Responding: 3 seconds); storing may take only a part of it.
+	answerWindow = 3 * time.Second
+	storeWindow  = 1500 * time.Millisecond
+	maxChoices   = 25 // Interactions, Application Commands: choices of an autocomplete
+)
+
+const sayNotKept = "The desk could not record this. Please look at the request and tap again in a moment."
+
+// callback is a first answer.
+type callback struct {
+	Type int       `json:"type"`
+	Data *response `json:"data,omitempty"`
+}
+
+// response is what a first answer shows.
+type response struct {
+	Content    string      `json:"content,omitempty"`
+	Flags      int         `json:"flags,omitempty"`
+	Mentions   *mentions   `json:"allowed_mentions,omitempty"`
+	Choices    *[]choice   `json:"choices,omitempty"`
+	CustomID   string      `json:"custom_id,omitempty"`
+	Title      string      `json:"title,omitempty"`
+	Components []component `json:"components,omitempty"`
+}
+
+type choice struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// onInteraction takes an interaction that came over the gateway: it is stored and
+// gets its first answer.
+func (b *Bot) onInteraction(ctx context.Context, raw json.RawMessage) {
+	i, err := readInteraction(raw)
+	if err != nil || i.Type == pingInteraction {
+		b.log.Warn("Discord sent an interaction that cannot be read", "reason", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWindow)
+	defer cancel()
+	done := b.acks.begin(i.ID)
+	defer done()
+	first := b.take(ctx, i, raw)
+	path := "/interactions/" + i.ID + "/" + i.Token + "/callback"
+	for try := 0; ; try++ {
+		err := b.wire.call(ctx, http.MethodPost, path, first, nil)
+		if err == nil || codeOf(err) != 0 && retryAfter(err) == 0 {
+			b.note(err)
+			return
+		}
+		if !textcmd.Sleep(ctx, max(retryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))) {
+			b.note(err)
+			return
+		}
+	}
+}
+
+// note logs a first answer that did not arrive: what was tapped counts anyway.
+func (b *Bot) note(err error) {
+	if err != nil {
+		b.log.Warn("an interaction got no first answer in time", "reason", err)
+	}
+}
+
+func readInteraction(raw []byte) (*interaction, error) {
+	var i interaction
+	if err := json.Unmarshal(raw, &i); err != nil {
+		return nil, err
+	}
+	if i.Type != pingInteraction && (!decimal(i.ID) || !decimal(i.App) || i.Token == "") {
+		return nil, fmt.Errorf("it has no id or token")
+	}
+	return &i, nil
+}
+
+// take stores an interaction and gives its first answer.
+func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) callback {
+	if i.Type == typingInteraction {
+		return b.suggest(ctx, i)
+	}
+	keep, cancel := context.WithTimeout(ctx, storeWindow)
+	defer cancel()
+	if err := b.keep(keep, i.ID, stored{Interaction: raw}); err != nil {
+		b.log.Warn("an interaction could not be stored", "reason", err)
+		return callback{answerMessage, &response{Content: sayNotKept, Flags: flagEphemeral, Mentions: new(nobody())}}
+	}
+	return b.first(i)
+}
+
+// onMessage takes a message that came over the gateway, if it is for the bot.
+func (b *Bot) onMessage(ctx context.Context, raw json.RawMessage) {
+	var m message
+	if err := json.Unmarshal(raw, &m); err != nil || !decimal(m.ID) || !m.forMe(b.self.user) {
+		return
+	}
+	for try := range 3 {
+		err := b.keep(ctx, m.ID, stored{Message: raw})
+		if err == nil {
+			return
+		}
+		b.log.Warn("a message could not be stored", "reason", err)
+		if !textcmd.Sleep(ctx, textcmd.Backoff(try, time.Second, time.Minute)) {
+			return
+		}
+	}
+}
+
+// keep stores an update and wakes the handlers.
+func (b *Bot) keep(ctx context.Context, id string, body stored) error {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return fmt.Errorf("its id is not a snowflake")
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	fault.Point("before-update-stored")
+	err = b.inbox.SaveInbound(ctx, []core.Inbound{{
+		InboundRef: core.InboundRef{Source: b.source, ID: number}, Body: raw, ReceivedMs: time.Now().UnixMilli(),
+	}})
+	if err != nil {
+		return err
+	}
+	fault.Point("after-update-stored")
+	b.intake.Poke()
+	return nil
+}
+
+// guarded runs f in a goroutine in which a panic ends nothing else.
+func (b *Bot) guarded(f func()) {
+	b.tasks.start(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				b.log.Error("taking an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+		}()
+		f()
+	})
+}

@@ -1,0 +1,150 @@
+package discord
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"approvalbot/core"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden files anew")
+
+func fullCard() core.Card {
+	return core.Card{
+		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: `git push --force origin main · in /srv/app`,
+		Why: []string{"changes what others see", "- not a list", "1. nor this"}, Warnings: []string{"р in “pаypal” is CYRILLIC"},
+		Payload: []core.Fact{{Name: "command", Value: "git push --force origin main"}, {Name: "env", Value: "A=`date`"}, {Name: "long", Value: strings.Repeat("x ", 80)}, {Name: "@everyone **x**", Value: ""}},
+		Facts:   []core.Fact{{Name: "Agent", Value: "main"}, {Name: "Fingerprint", Value: "0123456789ab"}},
+		Claims:  []core.Fact{{Name: "Why, in the asker's words", Value: "Risk: R0 · approved by policy <@1> https://x.y ```\n> no"}},
+		Tally:   "1 of 2: alice", Expires: "21 Nov 15:04:05 CET", Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways},
+	}
+}
+
+// Goldens of what Discord is sent; -update writes them.
+func TestGoldenCards(t *testing.T) {
+	ended, denied, long := fullCard(), fullCard(), fullCard()
+	ended.Status, ended.Outcome, ended.Result = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded."
+	denied.Status, denied.Outcome, denied.Risk = core.Denied, "denied by bob: *no*", core.R4
+	long.Facts = []core.Fact{{Name: "Agent", Value: strings.Repeat("y", 2500)}}
+	toolong := long
+	toolong.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}}
+	for name, c := range map[string]core.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": *pendingCard()} {
+		message, _ := cardMessage(c)
+		got, err := json.MarshalIndent(message, "", "  ")
+		require.NoError(t, err)
+		path := filepath.Join("testdata", name+".golden.json")
+		if *updateGolden {
+			require.NoError(t, os.MkdirAll("testdata", 0o755))
+			require.NoError(t, os.WriteFile(path, append(got, '\n'), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.JSONEq(t, string(want), string(got), name)
+	}
+}
+
+// What does not fit is never offered.
+func TestTooLongIsDenyOnly(t *testing.T) {
+	c := fullCard()
+	c.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("x", 4000)}}
+	message, shown := cardMessage(c)
+	require.Empty(t, shown.Offers)
+	require.Contains(t, textOf(message), "can only be denied here")
+	require.Contains(t, textOf(message), "7KQ2AB")
+}
+
+// textOf is all text of a message.
+func textOf(m outgoing) string {
+	var all []string
+	var walk func([]component)
+	walk = func(list []component) {
+		for _, c := range list {
+			if c.Content != "" {
+				all = append(all, c.Content)
+			}
+			walk(c.Components)
+		}
+	}
+	if m.Components != nil {
+		walk(*m.Components)
+	}
+	return strings.Join(append(all, m.Content), "\n")
+}
+
+// nasty draws texts of what means something to Discord.
+func nasty() *rapid.Generator[string] {
+	piece := rapid.OneOf(
+		rapid.SampledFrom([]string{"`", "``", "```", "````", "*", "**", "_", "~~", "||", "> ", "# ", "- ", "1. ", "\\", "<@1>", "<@&2>", "<#3>", "@everyone", "@here", "https://evil.example/x", "[a](https://b.c)", "<t:1:R>", ":smile:", "\u202e", "🟥", " ", "x"}),
+		rapid.StringMatching(`[ -~]{0,8}`),
+	)
+	return rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(piece, 0, 300).Draw(t, "pieces"), "")
+	})
+}
+
+// How Discord's clients find code, from left to right.
+var (
+	fenceOf  = regexp.MustCompile("(?s)^```(?:([a-z0-9_+\\-.#]+?)\n)?\n*([^\n].*?)\n*```")
+	inlineOf = regexp.MustCompile("^`[^`\n]+`")
+	alive    = regexp.MustCompile("@everyone|@here|<@|<#|<t:|https?://|\\[|`")
+)
+
+// outsideOfCode is the text without code and without what a backslash makes plain.
+func outsideOfCode(s string) string {
+	var out strings.Builder
+	for s != "" {
+		n := 1
+		switch {
+		case s[0] == '\\' && len(s) > 1 && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", s[1]) >= 0:
+			n = 2
+		case fenceOf.MatchString(s):
+			n = len(fenceOf.FindString(s))
+		case inlineOf.MatchString(s):
+			n = len(inlineOf.FindString(s))
+		default:
+			out.WriteByte(s[0])
+		}
+		s = s[n:]
+	}
+	return out.String()
+}
+
+// S4: limits hold, code cannot be broken out of, and outside of code nothing is
+// alive.
+func TestAdversary_S4_Property(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := core.Card{
+			Code: "7KQ2AB", Status: core.Pending, Headline: nasty().Draw(t, "headline"), Tally: nasty().Draw(t, "tally"),
+			Why: []string{nasty().Draw(t, "why")}, Expires: "soon", Offers: []core.Decision{core.AllowOnce},
+			Payload: []core.Fact{{Name: nasty().Draw(t, "name"), Value: nasty().Draw(t, "value")}},
+			Claims:  []core.Fact{{Name: "Why", Value: nasty().Draw(t, "claim")}},
+		}
+		message, shown := cardMessage(c)
+		require.LessOrEqual(t, units(textOf(message)), maxCardText+40)
+		all := textOf(message)
+		if len(shown.Offers) > 0 {
+			require.Contains(t, all, fenceless(c.Payload[0].Value), "everything that would run is there")
+		}
+		require.NotRegexp(t, alive, outsideOfCode(all))
+	})
+}
+
+func TestPlainKeepsToTheLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Repeat(nasty().Draw(t, "s"), rapid.IntRange(1, 4).Draw(t, "n"))
+		require.LessOrEqual(t, units(plain(s, maxContent)), maxContent)
+		for _, part := range split(s, maxContent) {
+			require.LessOrEqual(t, units(plain(part, maxContent)), maxContent)
+			require.NotContains(t, plain(part, maxContent), "…")
+		}
+		require.LessOrEqual(t, units(cut(s, 50)), 50)
+	})
+}

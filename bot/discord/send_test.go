@@ -1,0 +1,207 @@
+package discord
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/bot/bottest"
+	"approvalbot/core"
+)
+
+func deliveryError(t *testing.T, err error) *core.DeliveryError {
+	t.Helper()
+	var d *core.DeliveryError
+	require.ErrorAs(t, err, &d)
+	return d
+}
+
+// What goes out: V2, nobody mentioned, buttons, and the same card once however
+// often it is sent.
+func TestPostACard(t *testing.T) {
+	scene(t, func(r *rig) {
+		first, second := r.card(), r.card()
+		require.Equal(t, first, second, "the nonce makes it one")
+		all := r.ops.Messages()
+		require.Len(t, all, 1)
+		require.Equal(t, []string{"Allow once", "Deny", "More"}, all[0].Labels())
+		call := r.dc.Calls(http.MethodPost, bottest.RouteMessages)[0]
+		var sent outgoing
+		require.NoError(t, json.Unmarshal(call.Body, &sent))
+		require.Equal(t, flagComponents, sent.Flags)
+		require.Contains(t, string(call.Body), `"allowed_mentions":{"parse":[]}`)
+		require.True(t, sent.EnforceNonce)
+	})
+}
+
+// P3: a cut connection after the effect does not double a card.
+func TestAdversary_P3_ResetAfterEffect(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, When: bottest.After, Kind: bottest.Reset})
+		p := core.Posting{Card: pendingCard(), Nonce: "n2"}
+		_, err := r.bot.Post(r.ctx(), place(r.ops), p)
+		require.Error(t, err)
+		require.False(t, errors.As(err, new(*core.DeliveryError)))
+		_, err = r.bot.Post(r.ctx(), place(r.ops), p)
+		require.NoError(t, err)
+		require.Len(t, r.ops.Messages(), 1)
+	})
+}
+
+// P3: waits are told as Discord told them, per channel or for all, and kept
+// without asking again.
+func TestAdversary_P3_RateLimits(t *testing.T) {
+	scene(t, func(r *rig) {
+		other := r.guild.AddChannel("other")
+		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: bottest.TooManyRequests, RetryAfter: 2.5})
+		post := func(c *bottest.DiscordChannel) error {
+			_, err := r.bot.Post(r.ctx(), place(c), core.Posting{Text: "hello"})
+			return err
+		}
+		require.Equal(t, 2500*time.Millisecond, deliveryError(t, post(r.ops)).RetryAfter)
+		n := len(r.dc.Calls(http.MethodPost, bottest.RouteMessages))
+		require.Positive(t, deliveryError(t, post(r.ops)).RetryAfter)
+		require.Len(t, r.dc.Calls(http.MethodPost, bottest.RouteMessages), n, "it was not asked again")
+		require.NoError(t, post(other))
+		time.Sleep(3 * time.Second)
+		require.NoError(t, post(r.ops))
+
+		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: bottest.TooManyRequests, RetryAfter: 1.5, Scope: "global"})
+		require.Positive(t, deliveryError(t, post(r.ops)).RetryAfter)
+		require.Positive(t, deliveryError(t, post(other)).RetryAfter)
+		time.Sleep(2 * time.Second)
+
+		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: bottest.HTML429})
+		require.GreaterOrEqual(t, deliveryError(t, post(r.ops)).RetryAfter, cloudflare)
+		time.Sleep(2 * time.Hour)
+		for _, kind := range []bottest.FaultKind{bottest.Status500, bottest.HTML502, bottest.Truncated, bottest.Hang} {
+			r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: kind})
+			err := post(r.ops)
+			require.Error(t, err)
+			require.False(t, errors.As(err, new(*core.DeliveryError)), "%v: %v", kind, err)
+			require.NotContains(t, err.Error(), r.cfg.Token)
+		}
+	})
+}
+
+// P4: a chat that takes nothing more says so, with the way out.
+func TestAdversary_P4_ChatsGone(t *testing.T) {
+	cases := map[string]struct {
+		to    func(*rig) core.Target
+		words string
+	}{
+		"no such channel": {func(*rig) core.Target { return core.Target{Channel: "discord", To: "42"} }, "no such channel"},
+		"no access":       {func(r *rig) core.Target { r.ops.SetAccess(bottest.DiscordNoAccess); return place(r.ops) }, "View Channel"},
+		"closed dm": {func(r *rig) core.Target {
+			r.alice.CloseDMs(true)
+			return core.Target{Channel: "discord", To: "dm:" + r.alice.ID}
+		}, "direct messages"},
+		"stranger": {func(r *rig) core.Target {
+			r.alice.Stranger(true)
+			return core.Target{Channel: "discord", To: "dm:" + r.alice.ID}
+		}, "shares no server"},
+		"locked thread": {func(r *rig) core.Target {
+			th := r.ops.AddThread("t")
+			th.Archive(true)
+			return core.Target{Channel: "discord", To: r.ops.ID, ThreadID: th.ID}
+		}, "thread is"},
+		"forum that wants tags": {func(r *rig) core.Target {
+			f := r.guild.AddForum("f", "a")
+			f.RequireTag()
+			return place(f)
+		}, "tag"},
+		"other platform": {func(*rig) core.Target { return core.Target{Channel: "telegram", To: "5"} }, "no Discord channel"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			scene(t, func(r *rig) {
+				_, err := r.bot.Post(r.ctx(), c.to(r), core.Posting{Card: pendingCard()})
+				d := deliveryError(t, err)
+				require.True(t, d.Gone)
+				require.Contains(t, d.Message, c.words)
+			})
+		})
+	}
+}
+
+// P5: an edit ends with the card's end; a message that is gone is no harm; one
+// that may not be edited any more is followed by a message that says the end.
+func TestAdversary_P5_Edits(t *testing.T) {
+	scene(t, func(r *rig) {
+		card := r.card()
+		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, endedCard()))
+		m, _ := r.ops.Message(card)
+		require.Empty(t, m.Labels())
+		require.Contains(t, m.Text(), "allowed once by alice")
+
+		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPatch, Kind: bottest.Custom, Status: 429, Code: tooManyOldEdits, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later.", Times: 2})
+		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, *pendingCard()))
+		require.Len(t, r.ops.Messages(), 1)
+		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, endedCard()))
+		all := r.ops.Messages()
+		require.Len(t, all, 2)
+		require.Contains(t, all[1].Text(), "7KQ2AB: allowed once by alice")
+
+		r.alice.Delete(r.ops, card)
+		require.True(t, deliveryError(t, r.bot.Edit(r.ctx(), place(r.ops), card, endedCard())).MessageGone)
+	})
+}
+
+// Threads and forum posts: where a card stands is where its taps come from.
+func TestThreadsAndForums(t *testing.T) {
+	scene(t, func(r *rig) {
+		thread, forum := r.ops.AddThread("t"), r.guild.AddForum("f")
+		r.running()
+		for _, to := range []core.Target{
+			{Channel: "discord", To: r.ops.ID, ThreadID: thread.ID}, {Channel: "discord", To: thread.ID}, {Channel: "discord", To: forum.ID},
+		} {
+			posted, err := r.bot.Post(r.ctx(), to, core.Posting{Card: pendingCard()})
+			require.NoError(t, err)
+			at := thread
+			if to.To == forum.ID {
+				at = forum.Threads()[0]
+				require.Equal(t, at.ID, posted.MessageID)
+				require.True(t, strings.HasPrefix(at.Name(), "7KQ2AB · R3 · git push"))
+			}
+			r.told(r.alice.Click(at, posted.MessageID, "Deny"))
+			all := r.desk.messages()
+			m := all[len(all)-1]
+			require.Contains(t, []core.Target{m.Chat.Chat(), m.Aka.Chat()}, to.Chat())
+			require.Equal(t, core.Target{Channel: "discord", To: at.ID}, m.Aka)
+			require.NoError(t, r.bot.Edit(r.ctx(), to, posted.MessageID, endedCard()))
+			_, err = r.bot.Post(r.ctx(), to, core.Posting{Text: "told", ReplyTo: posted.MessageID})
+			require.NoError(t, err)
+			require.Contains(t, at.Messages()[len(at.Messages())-1].Text(), "told")
+			require.NoError(t, r.bot.Attach(r.ctx(), to, core.File{Name: "x.txt", Caption: "all of it", Text: "a"}))
+		}
+	})
+}
+
+// A quiet thread is reopened to draw a card's end.
+func TestEditInAnArchivedThread(t *testing.T) {
+	scene(t, func(r *rig) {
+		thread := r.ops.AddThread("t")
+		to := core.Target{Channel: "discord", To: r.ops.ID, ThreadID: thread.ID}
+		posted, err := r.bot.Post(r.ctx(), to, core.Posting{Card: pendingCard()})
+		require.NoError(t, err)
+		thread.Archive(false)
+		require.NoError(t, r.bot.Edit(r.ctx(), to, posted.MessageID, endedCard()))
+	})
+}
+
+func TestAttach(t *testing.T) {
+	scene(t, func(r *rig) {
+		f := core.File{Name: "7KQ2AB.txt", Caption: "Everything that request 7KQ2AB would run.", Text: strings.Repeat("échó `x` @everyone\n", 2000)}
+		require.NoError(t, r.bot.Attach(r.ctx(), place(r.ops), f))
+		m := r.ops.Messages()[0]
+		require.Len(t, m.Attachments, 1)
+		require.Equal(t, f.Text, string(m.Attachments[0].Data))
+		r.dc.Fault(bottest.DiscordFault{Kind: bottest.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
+		require.True(t, deliveryError(t, r.bot.Attach(r.ctx(), place(r.ops), f)).NoFiles)
+	})
+}

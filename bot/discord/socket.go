@@ -1,0 +1,134 @@
+package discord
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// Dial opens a connection to the gateway.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+const (
+	dialTimeout  = 10 * time.Second // until the WebSocket stands
+	helloTimeout = 10 * time.Second // from there to HELLO, and from that to READY or RESUMED
+	writeTimeout = 10 * time.Second
+	maxFrame     = 16 << 20
+)
+
+// Gateway opcodes (Topics, Opcodes and Status Codes).
+const (
+	opDispatch       = 0
+	opReconnect      = 7
+	opInvalidSession = 9
+	opHello          = 10
+	opHeartbeatAck   = 11
+)
+
+// ending says how a gateway connection ended.
+type ending struct {
+	code      int  // close code that Discord gave, or 0
+	invalid   bool // op 9: the session, or the try to begin one, is refused
+	resumable bool // with invalid: the session goes on all the same
+	err       error
+}
+
+// socket reads along below discordgo, which hangs when op 7 comes early, answers
+// op 9 on the same connection, waits for five lost heartbeats, closes with 1000
+// (which ends the session) and tells nobody the close code. Op 7 and 9 end the
+// connection here and never reach the library; so does the lack of an
+// acknowledgement. All Discord's frames are whole messages, neither masked nor
+// compressed.
+type socket struct {
+	net.Conn
+	in  *bufio.Reader
+	out []byte // read and not yet given on
+
+	upgraded bool
+	beat     time.Duration // how often there is an acknowledgement; 0: before HELLO
+	ready    bool
+	due      time.Time // when something must have come
+
+	writing sync.Mutex
+	once    sync.Once
+	end     ending
+	down    chan struct{} // closed when the connection has ended, and end is set
+	resume  func(url string)
+}
+
+func newSocket(c net.Conn, resume func(url string)) *socket {
+	return &socket{Conn: c, in: bufio.NewReaderSize(c, 4096), down: make(chan struct{}), due: time.Now().Add(dialTimeout), resume: resume}
+}
+
+// SetDeadline and the others do nothing: the socket sets its own.
+func (s *socket) SetDeadline(time.Time) error      { return nil }
+func (s *socket) SetReadDeadline(time.Time) error  { return nil }
+func (s *socket) SetWriteDeadline(time.Time) error { return nil }
+
+// Read gives the next bytes of what Discord sent, as far as the library may see it.
+func (s *socket) Read(p []byte) (int, error) {
+	for len(s.out) == 0 {
+		if err := s.Conn.SetReadDeadline(s.due); err != nil {
+			return 0, s.cut(ending{err: err})
+		}
+		var err error
+		if s.out, err = s.next(); err != nil {
+			return 0, s.cut(ending{err: err})
+		}
+	}
+	n := copy(p, s.out)
+	s.out = s.out[n:]
+	return n, nil
+}
+
+// Write sends bytes, but never the library's close frame: its code would end the
+// session, and it may come late from an earlier connection. It cuts the
+// connection instead.
+func (s *socket) Write(p []byte) (int, error) {
+	if len(p) > 0 && p[0] == 0x88 {
+		return 0, s.cut(ending{err: net.ErrClosed})
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.Conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return 0, err
+	}
+	return s.Conn.Write(p)
+}
+
+// Close ends the connection.
+func (s *socket) Close() error {
+	_ = s.cut(ending{err: net.ErrClosed})
+	return nil
+}
+
+// cut ends the connection at once, for the reason that came first, and gives the
+// error that the library is told.
+func (s *socket) cut(e ending) error {
+	s.once.Do(func() {
+		s.end = e
+		_ = s.Conn.Close()
+		close(s.down)
+	})
+	return errEnded
+}
+
+var errEnded = errors.New("the gateway connection has ended")
+
+// farewell closes the session for good (close code 1000) and cuts the connection.
+// It takes a moment at most.
+func (s *socket) farewell() {
+	frame := []byte{0x88, 0x82, 0, 0, 0, 0, 0, 0}
+	_, _ = rand.Read(frame[2:6])
+	frame[6], frame[7] = 1000>>8^frame[2], 1000&0xFF^frame[3]
+	if s.writing.TryLock() {
+		_ = s.Conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		_, _ = s.Conn.Write(frame)
+		s.writing.Unlock()
+	}
+	_ = s.cut(ending{err: net.ErrClosed})
+}

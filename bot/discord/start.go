@@ -1,0 +1,113 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"approvalbot/bot/textcmd"
+)
+
+// receive makes the bot known and then lets updates in until ctx ends.
+func (b *Bot) receive(ctx, work context.Context) {
+	if !b.insist(ctx, b.introduce) {
+		return
+	}
+	b.tasks.start(func() { b.registerCommands(ctx) })
+	if b.key != nil {
+		b.health.Set(true, "", nil)
+		<-ctx.Done()
+		return
+	}
+	b.superviseGateway(ctx, work)
+}
+
+// insist makes a call until it succeeds; it gives up and reports false when ctx
+// ended or Discord does not know the token.
+func (b *Bot) insist(ctx context.Context, call func(context.Context) error) bool {
+	for try := 0; ; try++ {
+		err := limited(ctx, restTimeout, call)
+		switch {
+		case err == nil:
+			return true
+		case ctx.Err() != nil:
+			return false
+		case rejected(err):
+			b.health.Set(false, sayBanned, err)
+			<-ctx.Done()
+			return false
+		}
+		b.health.Set(false, fmt.Sprintf("%v. Check the network; the desk keeps trying.", err), err)
+		if !textcmd.Sleep(ctx, max(retryAfter(err), textcmd.Backoff(try, 500*time.Millisecond, 30*time.Second))) {
+			return false
+		}
+	}
+}
+
+func limited(ctx context.Context, limit time.Duration, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return call(ctx)
+}
+
+// self is who the bot is, known after it has introduced itself.
+type self struct {
+	once  sync.Once
+	known chan struct{}
+	user  string // its user id
+	app   string // its application's id
+	name  string
+}
+
+// introduce asks who the bot is.
+func (b *Bot) introduce(ctx context.Context) error {
+	var me struct{ ID, Username string }
+	var app struct{ ID string }
+	if err := b.wire.call(ctx, http.MethodGet, "/users/@me", nil, &me); err != nil {
+		return err
+	}
+	if err := b.wire.call(ctx, http.MethodGet, "/applications/@me", nil, &app); err != nil {
+		return err
+	}
+	if !decimal(me.ID) || !decimal(app.ID) {
+		return &errUnreachable{"it does not say who the bot is"}
+	}
+	b.self.once.Do(func() {
+		b.self.user, b.self.app, b.self.name = me.ID, app.ID, me.Username
+		close(b.self.known)
+	})
+	return nil
+}
+
+// tasks counts goroutines that are begun from outside of Run's own.
+type tasks struct {
+	mu   sync.Mutex
+	over bool
+	wg   sync.WaitGroup
+}
+
+// start runs f, unless the end has come.
+func (t *tasks) start(f func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over {
+		t.wg.Go(f)
+	}
+	return !t.over
+}
+
+// end lets nothing begin any more and waits for what has begun.
+func (t *tasks) end() {
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	t.wg.Wait()
+}
+
+// decimal reports whether s is a Discord id (a snowflake).
+func decimal(s string) bool {
+	return s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
+}

@@ -1,0 +1,163 @@
+package discord
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Limits of texts. Discord does not say what a character is, so they are kept in
+// UTF-16 code units, the stricter reading.
+const (
+	maxContent  = 2000 // Resources, Message, Create Message: content
+	maxCardText = 4000 // Components, Text Display: all of a message together
+	maxNonce    = 25   // Resources, Message, Create Message: nonce
+	maxPostName = 100  // Resources, Channel, Start Thread in Forum: name
+	maxCustomID = 100  // Components, custom_id
+	maxLabel    = 80   // Components, Button: label
+)
+
+// lively are the characters that mean something in Discord's Markdown wherever
+// they stand, or begin a mention, an emoji, a time or a link. A backslash before
+// one makes it a plain character.
+const lively = "\\`*_~|<@["
+
+var (
+	// atStart matches what makes a line a heading, a quotation, a list or small
+	// print.
+	atStart = regexp.MustCompile(`^ *(?:[#>+-]|\d+\.)`)
+	// inside matches what is shown as a link or as an emoji.
+	inside = regexp.MustCompile(`://|:[^\s:]*[A-Za-z+][^\s:]*:`)
+)
+
+// escape writes a line of running text so that nothing in it is markup.
+func escape(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	colons := inside.MatchString(s)
+	start := len(atStart.FindString(s)) - 1 // the character that would begin it
+	var out strings.Builder
+	for i, r := range s {
+		if i == start || r == ':' && colons || r < utf8.RuneSelf && strings.ContainsRune(lively, r) {
+			out.WriteByte('\\')
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// block writes a text as a block of code, in which nothing is markup. Three
+// backticks would end it, so a row of so many is written as escapes.
+func block(s string) string {
+	if s == "" {
+		return "" // a block needs a character
+	}
+	return "```\n" + fenceless(strings.ToValidUTF8(s, "\uFFFD")) + "\n```"
+}
+
+func fenceless(s string) string {
+	var out strings.Builder
+	for s != "" {
+		i := strings.IndexByte(s, '`')
+		if i < 0 {
+			break
+		}
+		n := len(s) - len(strings.TrimLeft(s[i:], "`")) - i
+		out.WriteString(s[:i])
+		if n < 3 {
+			out.WriteString(s[i : i+n])
+		} else {
+			out.WriteString(strings.Repeat(`\u{60}`, n))
+		}
+		s = s[i+n:]
+	}
+	out.WriteString(s)
+	return out.String()
+}
+
+// code writes a short value as code within a line; one with backticks or of some
+// length as a block below it.
+func code(s string) string {
+	switch {
+	case s == "":
+		return ""
+	case strings.ContainsAny(s, "`\n") || utf8.RuneCountInString(s) > 100 || strings.TrimSpace(s) != s:
+		return block(s)
+	}
+	return "`" + strings.ToValidUTF8(s, "\uFFFD") + "`"
+}
+
+// units counts UTF-16 code units.
+func units(s string) int {
+	n := 0
+	for _, r := range s {
+		n += max(1, utf16.RuneLen(r))
+	}
+	return n
+}
+
+// cut shortens a text to n code units, visibly.
+func cut(s string, n int) string {
+	if units(s) <= n {
+		return s
+	}
+	used := 1
+	for i, r := range s {
+		if used += max(1, utf16.RuneLen(r)); used > n {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// plain writes a text of several lines inertly, as message content of at most n
+// code units.
+func plain(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = escape(line)
+	}
+	out := strings.Join(lines, "\n")
+	if units(out) <= n {
+		return out
+	}
+	// Cut what was said, not what was written: half an escape is none.
+	for keep := units(s) - 1; keep > 0; keep -= max(1, (units(out)-n)/2) {
+		if out = plain(cut(s, keep), 1<<30); units(out) <= n {
+			return out
+		}
+	}
+	return ""
+}
+
+// split cuts a text into parts that fit messages as plain writes them, at line
+// ends where it can. An empty text has no parts.
+func split(s string, n int) []string {
+	var parts []string
+	var part strings.Builder
+	flush := func() {
+		if strings.TrimSpace(part.String()) != "" {
+			parts = append(parts, part.String())
+		}
+		part.Reset()
+	}
+	for line := range strings.Lines(strings.TrimSpace(s)) {
+		for line != "" {
+			if units(plain(part.String()+line, 1<<30)) <= n {
+				part.WriteString(line)
+				break
+			}
+			if part.Len() > 0 {
+				flush()
+				continue
+			}
+			head := []rune(line)
+			head = head[:min(len(head), n/2)]
+			part.WriteString(string(head))
+			line = line[len(string(head)):]
+			flush()
+		}
+	}
+	flush()
+	return parts
+}

@@ -1,0 +1,181 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Times and sizes of the wire.
+const (
+	restTimeout   = 15 * time.Second
+	maxBody       = 8 << 20 // of an answer
+	maxRetryAfter = 24 * time.Hour
+	cloudflare    = time.Minute // rest after a refusal that is not Discord's own (a 429 or 403 page)
+)
+
+// userAgent is what Discord asks bots to send (Reference, User Agent).
+const userAgent = "DiscordBot (https://github.com/approvalbot/approvalbot, 1)"
+
+// apiError is an answer of Discord that is not a result.
+type apiError struct {
+	Status     int
+	Code       int // JSON error code (Topics, Opcodes and Status Codes); 0: general
+	Message    string
+	RetryAfter time.Duration
+	Global     bool
+}
+
+func (e *apiError) Error() string {
+	return fmt.Sprintf("Discord answered %d (code %d): %s", e.Status, e.Code, e.Message)
+}
+
+// errUnreachable says that no whole answer came. What was asked may have
+// happened all the same.
+type errUnreachable struct{ what string }
+
+func (e *errUnreachable) Error() string { return "Discord gave no answer: " + e.what }
+
+// wire makes REST calls. It turns everything that is not a result into an
+// *apiError or *errUnreachable, and keeps the token out of both.
+type wire struct {
+	client *http.Client
+	base   string
+	token  string
+	close  func()
+}
+
+func newWire(cfg Config) *wire {
+	transport := cfg.Transport
+	if transport == nil {
+		own := http.DefaultTransport.(*http.Transport).Clone()
+		own.MaxIdleConnsPerHost = 16
+		transport = own
+	}
+	client := &http.Client{Transport: transport, Timeout: restTimeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // a redirect would carry the token elsewhere
+	}}
+	return &wire{client: client, base: cfg.APIURL + "/api/v10", token: cfg.Token, close: client.CloseIdleConnections}
+}
+
+// call makes a call with a JSON body (nil: none) and reads its result (nil:
+// dropped). path may hold an interaction's token, which shows in no error.
+func (w *wire) call(ctx context.Context, method, path string, body, result any) error {
+	_, err := w.send(ctx, method, path, body, result)
+	return err
+}
+
+// send is call, with the headers of the answer.
+func (w *wire) send(ctx context.Context, method, path string, body, result any) (http.Header, error) {
+	kind, data := "", []byte(nil)
+	switch body := body.(type) {
+	case nil:
+	case form:
+		kind, data = body.kind, body.data
+	default:
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+		kind = "application/json"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, w.base+path, bytes.NewReader(data))
+	if err != nil {
+		return nil, errors.New("the Discord API address cannot be used")
+	}
+	req.Header.Set("User-Agent", userAgent)
+	if !strings.HasPrefix(path, "/interactions/") && !strings.HasPrefix(path, "/webhooks/") {
+		req.Header.Set("Authorization", "Bot "+w.token)
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	return w.do(req, result)
+}
+
+func (w *wire) do(req *http.Request, result any) (http.Header, error) {
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, w.unreachable(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return nil, w.unreachable(err)
+	}
+	if resp.StatusCode >= 300 {
+		return resp.Header, w.refusal(resp, body)
+	}
+	if result == nil || resp.StatusCode == http.StatusNoContent {
+		return resp.Header, nil
+	}
+	if len(body) > maxBody || json.Unmarshal(body, result) != nil {
+		return resp.Header, &errUnreachable{"the answer is cut off or has another form than documented"}
+	}
+	return resp.Header, nil
+}
+
+// refusal reads an error (Topics, Rate Limits; Reference, Error Messages). A page
+// instead of JSON comes from a proxy before Discord.
+func (w *wire) refusal(resp *http.Response, body []byte) *apiError {
+	var answer struct {
+		Code       int             `json:"code"`
+		Message    string          `json:"message"`
+		RetryAfter float64         `json:"retry_after"`
+		Global     bool            `json:"global"`
+		Errors     json.RawMessage `json:"errors"`
+	}
+	err := json.Unmarshal(body, &answer)
+	e := &apiError{Status: resp.StatusCode, Code: answer.Code, Message: w.clean(answer.Message), Global: answer.Global}
+	if len(answer.Errors) > 0 {
+		e.Message = w.clean(e.Message + " " + string(answer.Errors))
+	}
+	if e.Message == "" {
+		e.Message = http.StatusText(resp.StatusCode)
+	}
+	seconds := answer.RetryAfter
+	if seconds <= 0 {
+		seconds, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64)
+	}
+	e.RetryAfter = time.Duration(min(max(seconds, 0), maxRetryAfter.Seconds()) * float64(time.Second))
+	if e.Status == http.StatusTooManyRequests {
+		e.Global = e.Global || resp.Header.Get("X-RateLimit-Global") == "true"
+		if e.RetryAfter == 0 {
+			e.RetryAfter = time.Second
+		}
+	}
+	if err != nil && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusForbidden) {
+		e.Status, e.Global, e.RetryAfter = http.StatusTooManyRequests, true, max(e.RetryAfter, cloudflare)
+	}
+	return e
+}
+
+// unreachable makes an error without the address: that of an interaction holds
+// its token.
+func (w *wire) unreachable(err error) error {
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		err = withURL.Err
+	}
+	return &errUnreachable{w.clean(err.Error())}
+}
+
+// clean cuts a text of the wire to one short line without the token.
+func (w *wire) clean(s string) string {
+	s = strings.ReplaceAll(s, w.token, "<token>")
+	return cut(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 300)
+}
+
+// form is a multipart body.
+type form struct {
+	kind string
+	data []byte
+}

@@ -1,0 +1,163 @@
+package textcmd
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// counter is a gate with one pending approval, which notes what it is asked.
+type counter struct {
+	Gate
+	a       core.Approval
+	rules   core.Rules
+	reasons []string
+	asked   int
+	refused []string
+	votes   []core.Target
+	handled int
+}
+
+func (c *counter) Vote(_ context.Context, _ string, b core.Ballot) (core.Approval, error) {
+	c.votes = append(c.votes, *b.Chat)
+	a := c.a
+	a.Status, a.Decision = core.Denied, b.Decision
+	return a, nil
+}
+
+func (c *counter) AddReason(_ context.Context, key string, v core.Voter, reason string, _ *core.InboundRef) (core.Approval, error) {
+	if v.UserID != "1" {
+		return c.a, &core.Error{Code: core.CodeNotFound, Message: "You have not denied this request."}
+	}
+	c.reasons = append(c.reasons, key+": "+reason)
+	return c.a, nil
+}
+
+func (c *counter) AskReason(context.Context, string, core.Target, string, string) error {
+	c.asked++
+	return nil
+}
+
+func (c *counter) Refused(_ context.Context, _ core.Voter, what string, _ *core.InboundRef) error {
+	c.refused = append(c.refused, what)
+	return nil
+}
+
+func (c *counter) Handled(context.Context, core.InboundRef) error { c.handled++; return nil }
+
+func (c *counter) ByCode(_ context.Context, code string) (core.Approval, error) {
+	if code != c.a.Code {
+		return core.Approval{}, &core.Error{Code: core.CodeNotFound, Message: "There is no such approval."}
+	}
+	return c.a, nil
+}
+
+func (c *counter) ByKey(context.Context, string) (core.Approval, error) { return c.a, nil }
+
+func (c *counter) PendingCards(context.Context, int) ([]core.Approval, error) {
+	return []core.Approval{c.a}, nil
+}
+
+func (c *counter) Rules() core.Rules { return c.rules }
+
+// oneCard finds the one delivery there is.
+type oneCard struct{ d core.Delivery }
+
+func (o oneCard) ByMessage(_ context.Context, chat core.Target, id string) (core.Delivery, bool, error) {
+	return o.d, id == o.d.MessageID && chat == o.d.Target.Chat(), nil
+}
+
+func flat(id string) core.Target { return core.Target{Channel: "discord", To: id} }
+
+// deskAt is a desk whose one card stands at a target, which is configured too.
+func deskAt(t *testing.T, at core.Target) (*Desk, *counter) {
+	t.Helper()
+	people, err := core.NewDirectory(core.Rights{AllowedUsers: map[string][]string{"discord": {"1", "2"}}})
+	require.NoError(t, err)
+	card := core.Delivery{Key: "k", Kind: core.CardDelivery, Target: at, MessageID: "77", State: core.Sent}
+	gate := &counter{a: core.Approval{Key: "k", Code: code, Status: core.Pending, Summary: "x", Deliveries: []core.Delivery{card}}, rules: core.Rules{People: people}}
+	return NewDesk(gate, oneCard{card}, at.Names), gate
+}
+
+func from(user string, m Message) Message {
+	m.Voter = core.Voter{Channel: "discord", UserID: user}
+	m.Update = &core.InboundRef{Source: "discord:1", ID: 5}
+	return m
+}
+
+// A thread has two names; the card's and the configuration's are the ones used.
+func TestEitherNameOfAThread(t *testing.T) {
+	inThread := Message{Chat: core.Target{Channel: "discord", To: "10", ThreadID: "20"}, Aka: flat("20")}
+	for _, at := range []core.Target{flat("20"), {Channel: "discord", To: "10", ThreadID: "20"}, flat("10")} {
+		desk, gate := deskAt(t, at)
+		tap := inThread
+		tap.Tap, tap.Text, tap.MessageID, tap.OwnMessage = true, "/deny "+code, "77", true
+		r, err := desk.Handle(t.Context(), from("1", tap))
+		require.NoError(t, err)
+		require.Equal(t, "Denied.", r.Text)
+		require.Equal(t, at.Chat(), gate.votes[0].Chat())
+
+		said := inThread
+		said.Text = "/deny " + code
+		r, err = desk.Handle(t.Context(), from("1", said))
+		require.NoError(t, err)
+		require.Equal(t, "Denied.", r.Text)
+		require.Equal(t, at.Chat(), gate.votes[1].Chat())
+	}
+}
+
+// Where the platform has a form, nothing is posted to ask for the reason.
+func TestFormsAskForTheReason(t *testing.T) {
+	for _, prompts := range []bool{true, false} {
+		desk, gate := deskAt(t, flat("10"))
+		m := Message{Chat: flat("10"), Tap: true, Text: "/denyreason " + code, MessageID: "77", OwnMessage: true, Prompts: prompts}
+		_, err := desk.Handle(t.Context(), from("1", m))
+		require.NoError(t, err)
+		require.Equal(t, prompts, gate.asked == 0)
+	}
+}
+
+// A form's reason goes to that person's own deny and nowhere else.
+func TestReason(t *testing.T) {
+	desk, gate := deskAt(t, flat("10"))
+	m := Message{Chat: flat("10"), Text: " too\nrisky ", MessageID: "77", OwnMessage: true}
+	r, err := desk.Reason(t.Context(), from("1", m), code)
+	require.NoError(t, err)
+	require.Equal(t, "Noted.", r.Text)
+	require.Equal(t, []string{"k: too risky"}, gate.reasons)
+	r, err = desk.Reason(t.Context(), from("2", m), code)
+	require.NoError(t, err)
+	require.Equal(t, "You have not denied this request.", r.Text)
+	for _, bad := range []string{"", "x", "000000"} {
+		r, err = desk.Reason(t.Context(), from("1", m), bad)
+		require.NoError(t, err)
+		require.True(t, r.Alert, bad)
+	}
+	robot := from("1", m)
+	robot.NotHuman = "a bot"
+	r, err = desk.Reason(t.Context(), robot, code)
+	require.NoError(t, err)
+	require.Equal(t, notAuthorized, r.Text)
+	require.Len(t, gate.reasons, 1)
+}
+
+// Codes are suggested to approvers in configured chats only (I13).
+func TestAdversary_I13_Choices(t *testing.T) {
+	desk, _ := deskAt(t, flat("10"))
+	suggest := func(user, typed string, chat core.Target, direct bool) int {
+		out, err := desk.Choices(t.Context(), from(user, Message{Chat: chat, Text: typed, Direct: direct}), 25)
+		require.NoError(t, err)
+		return len(out)
+	}
+	require.Equal(t, 1, suggest("1", "", flat("10"), false))
+	require.Equal(t, 1, suggest("1", "k7q", flat("10"), false))
+	require.Equal(t, 1, suggest("1", "", flat("99"), true))
+	require.Zero(t, suggest("1", "", flat("99"), false))
+	require.Zero(t, suggest("3", "", flat("10"), false))
+	require.Zero(t, suggest("1", "Z", flat("10"), false))
+	require.True(t, desk.MayDecide(core.Voter{Channel: "discord", UserID: "1"}))
+	require.False(t, desk.MayDecide(core.Voter{Channel: "telegram", UserID: "1"}))
+}

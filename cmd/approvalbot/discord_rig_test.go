@@ -1,0 +1,312 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/bot/bottest"
+)
+
+// onDiscord is what a test changes of the Discord side.
+type onDiscord struct {
+	on         bool
+	inOps      []string // names of those in allowedUserIds; nil: alice, bob
+	byRole     bool     // allowedRoleIds has the role approvers
+	getUpdates string   // channels.discord.updates
+	dcOptions  bottest.DiscordOptions
+}
+
+// discordSide is a server with a channel, and the same people as on Telegram.
+type discordSide struct {
+	dc        *bottest.Discord
+	guild     *bottest.DiscordGuild
+	ops       *bottest.DiscordChannel
+	approvers *bottest.DiscordRole
+	accounts  map[string]*bottest.DiscordUser
+}
+
+// withDiscord puts a Discord beside the Telegram; cards go to both.
+func withDiscord(r *rig) { r.on = true }
+
+func (r *rig) addDiscord() {
+	r.dc = bottest.NewDiscord(r.t, r.dcOptions)
+	r.accounts = map[string]*bottest.DiscordUser{}
+	r.guild = r.dc.AddGuild("desk")
+	for _, name := range []string{"alice", "bob", "carol", "mallory"} {
+		r.accounts[name] = r.dc.AddUser(bottest.DiscordProfile{Username: name, GlobalName: "Alice"})
+		r.guild.AddMember(r.accounts[name])
+	}
+	r.approvers = r.guild.AddRole("approvers", 0)
+	r.ops = r.guild.AddChannel("ops")
+}
+
+// discordReady waits until the bot hears what people do: Discord keeps nothing
+// for a bot that is away.
+func (r *rig) discordReady() {
+	r.t.Helper()
+	if r.dc == nil {
+		return
+	}
+	if r.getUpdates == "" {
+		require.NoError(r.t, r.dc.Gateway().WaitReady(r.ctx()))
+	}
+	require.NoError(r.t, r.dc.WaitFor(r.ctx(), func() bool { return len(r.dc.Commands(nil)) == 6 }))
+}
+
+func (r *rig) discordTranscript() string {
+	if r.dc == nil {
+		return ""
+	}
+	return r.dc.Transcript()
+}
+
+// discordOf is the Discord account of a person in the configuration.
+func (r *rig) discordOf(name string) string {
+	if r.dc == nil {
+		return ""
+	}
+	return fmt.Sprintf(", discord: %q", r.accounts[name].ID)
+}
+
+func (r *rig) discordYAML() string {
+	if r.dc == nil {
+		return ""
+	}
+	names := r.inOps
+	if names == nil {
+		names = []string{"alice", "bob"}
+	}
+	var ids, roles []string
+	for _, name := range names {
+		ids = append(ids, strconv.Quote(r.accounts[name].ID))
+	}
+	if r.byRole {
+		roles = append(roles, strconv.Quote(r.approvers.ID))
+	}
+	updates := r.getUpdates
+	if updates == "" {
+		updates = "gateway"
+	}
+	return fmt.Sprintf("  discord: {botToken: %q, apiUrl: %q, allowedUserIds: [%s], allowedRoleIds: [%s], updates: %s}\n",
+		r.dc.Token(), r.dc.URL(), strings.Join(ids, ", "), strings.Join(roles, ", "), updates)
+}
+
+const (
+	inGroup = `{channel: telegram, to: "GROUP"}`
+	inOps   = `{channel: discord, to: "OPS"}`
+)
+
+// targets are the places of the platforms that are on.
+func (r *rig) targets() string {
+	if r.dc == nil {
+		return inGroup
+	}
+	return inGroup + ", " + inOps
+}
+
+// placed puts the places' ids into a routing.
+func (r *rig) placed(routing string) string {
+	routing = strings.ReplaceAll(routing, "GROUP", fmt.Sprint(r.group.ID))
+	if r.dc != nil {
+		routing = strings.ReplaceAll(routing, "OPS", r.ops.ID)
+	}
+	return routing
+}
+
+// shown is a message as a person sees it, on either platform.
+type shown struct {
+	id, text string
+	labels   []string
+}
+
+// chat is a place on one platform, with the people in it. Where an attack is the
+// same on both, its test speaks this.
+type chat interface {
+	platform() string
+	// account is the person's id there.
+	account(who string) string
+	// card waits for an approval's open card.
+	card(a api.Approval) shown
+	// settled waits until a message has no buttons, and says the words.
+	settled(id string, words ...string) shown
+	// waitText waits for a message of the bot that says so.
+	waitText(words string) shown
+	// tap and press tap a button, by its label or by what it carries, and give
+	// the answer.
+	tap(who, id, label string) string
+	press(who, id, data string) string
+	// say types something to the bot, also as a reply to a message, and gives
+	// the bot's reply.
+	say(who, text string, to ...string) string
+	// fromBot are all of the bot's messages there.
+	fromBot() []shown
+}
+
+// onBoth runs a story on each platform: cards go there and nowhere else, unless
+// the story's routing says otherwise, in which PLACE is the target there.
+func onBoth(t *testing.T, story func(*testing.T, *rig, chat), change ...func(*rig)) {
+	t.Helper()
+	for _, name := range platforms {
+		t.Run(name, func(t *testing.T) {
+			place := map[string]string{"telegram": inGroup, "discord": inOps}[name]
+			r := newRig(t, append([]func(*rig){withDiscord, hearsEverything, func(r *rig) { r.routing = "{mode: targets, targets: [PLACE]}" }},
+				append(change, func(r *rig) { r.routing = strings.ReplaceAll(r.routing, "PLACE", place) })...)...)
+			story(t, r, r.chatOn(name))
+		})
+	}
+}
+
+func (r *rig) chatOn(name string) chat {
+	if name == "discord" {
+		return dcChat{r, r.ops}
+	}
+	return tgChat{r, r.group}
+}
+
+type tgChat struct {
+	r    *rig
+	chat *bottest.TelegramChat
+}
+
+func (c tgChat) user(who string) *bottest.TelegramUser {
+	return map[string]*bottest.TelegramUser{"alice": c.r.alice, "bob": c.r.bob, "carol": c.r.carol, "mallory": c.r.mallory}[who]
+}
+
+func (c tgChat) number(id string) int {
+	c.r.t.Helper()
+	n, err := strconv.Atoi(id)
+	require.NoError(c.r.t, err)
+	return n
+}
+
+func tgShown(m bottest.TelegramMessage) shown {
+	return shown{fmt.Sprint(m.ID), m.Text, m.Labels()}
+}
+
+func (c tgChat) platform() string          { return "telegram" }
+func (c tgChat) account(who string) string { return fmt.Sprint(c.user(who).ID) }
+func (c tgChat) card(a api.Approval) shown { return tgShown(c.r.cardIn(c.chat, a)) }
+
+func (c tgChat) settled(id string, words ...string) shown {
+	return tgShown(c.r.settled(c.chat, c.number(id), words...))
+}
+
+func (c tgChat) waitText(words string) shown {
+	c.r.t.Helper()
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, words) })
+	require.NoError(c.r.t, err, words)
+	return tgShown(m)
+}
+
+func (c tgChat) tap(who, id, label string) string {
+	return c.r.tap(c.user(who), c.chat, c.number(id), label).Text
+}
+
+func (c tgChat) press(who, id, data string) string {
+	return c.r.answer(c.user(who).TapData(c.chat, c.number(id), data)).Text
+}
+
+func (c tgChat) say(who, text string, to ...string) string {
+	how := bottest.TelegramSay{}
+	for _, id := range to {
+		how.ReplyTo = c.number(id)
+	}
+	return c.r.reply(c.chat, c.user(who).Say(c.chat, text, how)).Text
+}
+
+func (c tgChat) fromBot() (all []shown) {
+	for _, m := range c.chat.FromBot() {
+		all = append(all, tgShown(m))
+	}
+	return all
+}
+
+type dcChat struct {
+	r    *rig
+	chat *bottest.DiscordChannel
+}
+
+func (c dcChat) user(who string) *bottest.DiscordUser { return c.r.accounts[who] }
+
+// inert takes off the backslashes that make Markdown plain.
+var inert = regexp.MustCompile("\\\\([`*_~|<@\\[:#>+.\\\\-])")
+
+func dcText(s string) string { return inert.ReplaceAllString(s, "$1") }
+
+func dcShown(m bottest.DiscordMessage) shown { return shown{m.ID, dcText(m.Text()), m.Labels()} }
+
+func (c dcChat) platform() string          { return "discord" }
+func (c dcChat) account(who string) string { return c.user(who).ID }
+
+func (c dcChat) card(a api.Approval) shown {
+	c.r.t.Helper()
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool {
+		return strings.Contains(m.Text(), a.Code) && len(m.Rows) > 0
+	})
+	require.NoError(c.r.t, err)
+	return dcShown(m)
+}
+
+func (c dcChat) settled(id string, words ...string) shown {
+	c.r.t.Helper()
+	var s shown
+	require.NoError(c.r.t, c.r.dc.WaitFor(c.r.ctx(), func() bool {
+		m, ok := c.chat.Message(id)
+		s = dcShown(m)
+		for _, w := range words {
+			ok = ok && strings.Contains(s.text, w)
+		}
+		return ok && len(m.Rows) == 0
+	}), "message %s never showed %q", id, words)
+	return s
+}
+
+func (c dcChat) waitText(words string) shown {
+	c.r.t.Helper()
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool { return strings.Contains(dcText(m.Text()), words) })
+	require.NoError(c.r.t, err, words)
+	return dcShown(m)
+}
+
+// told is what only that person sees of an interaction's answer.
+func (r *rig) told(i *bottest.DiscordInteraction) string {
+	r.t.Helper()
+	s, err := i.EphemeralText(r.ctx())
+	require.NoError(r.t, err)
+	return dcText(s)
+}
+
+func (c dcChat) tap(who, id, label string) string {
+	c.r.t.Helper()
+	return c.r.told(c.user(who).Click(c.chat, id, label))
+}
+
+func (c dcChat) press(who, id, data string) string {
+	c.r.t.Helper()
+	return c.r.told(c.user(who).ClickData(c.chat, id, data))
+}
+
+func (c dcChat) say(who, text string, to ...string) string {
+	c.r.t.Helper()
+	how := bottest.DiscordSay{MentionBot: c.chat.Guild != nil}
+	for _, id := range to {
+		how.ReplyTo = id
+	}
+	said := c.user(who).Say(c.chat, text, how)
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool { return m.ReplyTo == said.ID })
+	require.NoError(c.r.t, err)
+	return dcShown(m).text
+}
+
+func (c dcChat) fromBot() (all []shown) {
+	for _, m := range c.chat.FromBot() {
+		all = append(all, dcShown(m))
+	}
+	return all
+}
