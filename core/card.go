@@ -104,6 +104,8 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		c.DenyOnly = "The call itself cannot be shown, so it can only be denied here."
 	case file != nil && d.CannotAttach:
 		c.DenyOnly = "The whole call is too long for this card and this chat takes no files, so it can only be denied here."
+	case d.MessageID != "" && !d.Shown:
+		c.DenyOnly = "Not everything that would run could be shown here, so it can only be denied here."
 	case file != nil && !d.Attached:
 		c.DenyOnly = "The whole call has not been shown here yet."
 	default:
@@ -177,11 +179,6 @@ func (a Approval) facts() []Fact {
 		}
 	}
 	add("Tool", a.ToolName)
-	if b := a.Bind; b != nil {
-		add("Bound to directory", b.Workdir)
-		add("Bound to host", b.Host)
-		add("Bound to environment", b.EnvHash)
-	}
 	add("Agent", a.AgentID)
 	add("Session", a.SessionKey)
 	add("Asked by token", a.Owner)
@@ -255,13 +252,13 @@ func icon(a Approval) string {
 // payload reads a canonical call into the lines that people see: all of it,
 // redacted and escaped.
 func payload(canonical []byte) ([]Fact, error) {
-	tool, params, _, err := Open(canonical)
+	tool, params, bind, err := Open(canonical)
 	if err != nil {
 		return nil, err
 	}
 	if tool == "exec" {
 		if e, bad := ParseExec(params); len(bad) == 0 {
-			return e.facts(), nil
+			return append(e.facts(), bind.facts()...), nil
 		}
 	}
 	fields, err := display.Params(params)
@@ -275,7 +272,24 @@ func payload(canonical []byte) ([]Fact, error) {
 	if len(out) == 0 {
 		out = append(out, Fact{"params", "none"})
 	}
-	return out, nil
+	return append(out, bind.facts()...), nil
+}
+
+// facts are the bounds of a call: where it runs is part of what runs.
+func (b *Bind) facts() []Fact {
+	var out []Fact
+	if b == nil {
+		return nil
+	}
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, Fact{name, display.Safe(value)})
+		}
+	}
+	add("bound to directory", b.Workdir)
+	add("bound to host", b.Host)
+	add("bound to environment", b.EnvHash)
+	return out
 }
 
 func (e Exec) facts() []Fact {

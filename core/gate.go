@@ -74,9 +74,34 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	}
 	fault.Point("before-vote-committed")
 	defer fault.Point("after-vote-committed")
+	rules := g.rules.Load()
+	fresh, err := g.judgeAgain(ctx, key, rules)
+	if err != nil {
+		return Approval{}, err
+	}
 	return g.update(ctx, key, func(a Approval) (Change, error) {
-		return a.vote(b, adopted, g.rules.Load().People, nowMs()), nil
+		return a.vote(b, adopted, fresh, rules, nowMs()), nil
 	})
+}
+
+// judgeAgain asks policy anew about a pending approval that was judged under
+// other rules (the desk was started again with another configuration). Nil:
+// the rules are the same, or nothing is left to judge.
+func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*Judgement, error) {
+	a, err := g.store.Get(ctx, key)
+	if err != nil || a.Final() || a.PolicyHash == rules.Policy.Hash() {
+		return nil, err
+	}
+	sealed, err := g.store.Sealed(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	tool, params, bind, err := Open(sealed)
+	if err != nil {
+		return nil, err
+	}
+	j := rules.Policy.Judge(ctx, a.asCall(tool, params, bind))
+	return &j, nil
 }
 
 // adopt makes the delivery for a tapped card whose id was lost in a crash or a
@@ -95,21 +120,22 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	for _, d := range a.Deliveries {
 		if d.Kind == CardDelivery && d.Target.Chat() == b.Chat.Normal().Chat() {
 			card.Attached = card.Attached || d.Attached
+			card.CannotAttach = card.CannotAttach || d.MessageID != "" && !d.Shown
 			card.Key = a.Key
 		}
 	}
 	if card.Key == "" {
-		return nil, refuse(CodeNotFound, "This card does not belong to this chat.")
+		return nil, refuse(CodeNotFound, "This button is not known here.")
 	}
 	facts, err := g.Payload(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	now := nowMs()
-	attached := card.Attached
+	attached, hidden := card.Attached, card.CannotAttach
 	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
 	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
-	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown
+	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown && !hidden // where another copy could not show it, neither can this one
 	return []Delivery{card}, nil
 }
 
@@ -171,7 +197,7 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	}
 	sealed, errSealed := g.store.Sealed(ctx, key)
 	denies := ""
-	if errSealed == nil && a.Status == Approved {
+	if errSealed == nil {
 		denies = g.rejudge(ctx, a, sealed)
 	}
 	fault.Point("before-claim-committed")
@@ -197,12 +223,17 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte) string {
 	if err != nil || !rules.Enabled {
 		return "approvals are disabled or the call cannot be read"
 	}
-	j := rules.Policy.Judge(ctx, Call{ToolName: tool, Params: params, Bind: bind, AgentID: a.AgentID,
-		SessionKey: a.SessionKey, Origin: a.Origin, Requester: a.Requester, Context: a.Context})
+	j := rules.Policy.Judge(ctx, a.asCall(tool, params, bind))
 	if j.Outcome == OutcomeAllow || j.Outcome == OutcomeAsk {
 		return ""
 	}
 	return j.Reason
+}
+
+// asCall is the call that an approval stands for.
+func (a Approval) asCall(tool string, params []byte, bind *Bind) Call {
+	return Call{ToolName: tool, Params: params, Bind: bind, AgentID: a.AgentID, SessionKey: a.SessionKey,
+		Origin: a.Origin, Requester: a.Requester, Context: a.Context}
 }
 
 // Revoke takes an approved, unclaimed approval back.
@@ -269,6 +300,14 @@ func (g *Gate) Show(ctx context.Context, key string, place Target, handled *Inbo
 	})
 }
 
+// Redraw has every card of the approval drawn again.
+func (g *Gate) Redraw(ctx context.Context, key string) error {
+	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
+		return Change{Approval: a, Unchanged: true, Redraw: true}, nil
+	})
+	return err
+}
+
 // AskReason posts the question for a deny's reason to one person in a chat.
 func (g *Gate) AskReason(ctx context.Context, key string, place Target, replyTo, userID string) error {
 	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
@@ -325,8 +364,13 @@ func (g *Gate) committed(c Change) {
 }
 
 // Get gives one approval: to its owner by its own id, to operators by id, code
-// or prefix.
+// or prefix. Who is both finds its own first: looking decides nothing.
 func (g *Gate) Get(ctx context.Context, who Caller, ref string) (Approval, error) {
+	if who.MayRequest {
+		if key, err := g.own(ctx, who, ref); err == nil {
+			return g.store.Get(ctx, key)
+		}
+	}
 	key, err := g.Resolve(ctx, who, ref)
 	if err != nil {
 		return Approval{}, err
@@ -417,10 +461,14 @@ func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, err
 	if err != nil {
 		return "", err
 	}
-	if len(exact) == 0 && len(ref) >= 8 {
-		if exact, err = g.store.Keys(ctx, NameQuery{Prefix: strings.ToLower(ref)}); err != nil {
+	if len(ref) >= 8 {
+		// Always, so that an asker's own id that looks like another approval's
+		// prefix is ambiguous and never answers for it.
+		more, err := g.store.Keys(ctx, NameQuery{Prefix: strings.ToLower(ref)})
+		if err != nil {
 			return "", err
 		}
+		exact = append(exact, more...)
 	}
 	return only(exact, ref)
 }

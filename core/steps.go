@@ -31,14 +31,60 @@ type Ballot struct {
 // vote counts one ballot. Refusals are part of the Change, because they are
 // audited and their platform update is handled.
 //
-// adopted is the card it came from, when that copy was unknown so far.
-func (a Approval) vote(b Ballot, adopted []Delivery, d *Directory, now int64) Change {
-	c := a.withCards(adopted).count(b, d, now)
+// adopted is the card it came from, when that copy was unknown so far; fresh is
+// policy's new judgement, when the rules are others than at the time of asking.
+func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Rules, now int64) Change {
+	before := a.withCards(adopted)
+	before.Solo = before.Solo && rules.Solo
+	var c Change
+	if changed := before.rejudged(fresh, rules); changed.Final() && !a.Final() {
+		c = Change{Approval: changed}.end(EventResolved, now)
+		c.Refusal = c.Approval.ended()
+	} else {
+		c = changed.count(b, rules.People, now)
+		if fresh != nil && c.Unchanged && !a.Final() {
+			c.Unchanged, c.Approval, c.Redraw = false, changed, true
+		}
+	}
 	c.Handled = b.Handled
 	if len(adopted) > 0 && !a.knows(adopted[0]) {
 		c.Deliveries = append(c.Deliveries, adopted...)
 	}
 	return c
+}
+
+// rejudged brings a pending approval up to the rules of today. They only tighten:
+// a deny ends it, where class, rule or offers changed the votes so far are void,
+// the larger quorum and the fewer offers count, and a looser policy never allows
+// by itself.
+func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
+	if j == nil || a.Final() {
+		return a
+	}
+	was, next := a, a.clone()
+	next.PolicyHash = rules.Policy.Hash()
+	if j.Outcome != OutcomeAllow && j.Outcome != OutcomeAsk {
+		next.Status, next.Decision, next.DecidedBy, next.Reason = Denied, Deny, []string{"policy"}, j.Reason
+		return next
+	}
+	if j.Outcome == OutcomeAsk {
+		next.Rule.Effective = slices.DeleteFunc(slices.Clone(next.Rule.Effective), func(f Factor) bool { return !j.Rule.Admits(f) })
+		next.Rule.MinApprovals = max(next.Rule.MinApprovals, j.Rule.MinApprovals)
+		next.Rule.RequiresHuman = next.Rule.RequiresHuman || j.Rule.RequiresHuman
+		next.Offers = slices.DeleteFunc(slices.Clone(next.Offers), func(d Decision) bool { return !slices.Contains(j.Offers, d) })
+	}
+	if j.Assessment.RiskClass > next.Assessment.RiskClass {
+		next.Assessment, next.Why = j.Assessment, j.Why
+	}
+	if next.Assessment.RiskClass != was.Assessment.RiskClass || next.Rule.MinApprovals != was.Rule.MinApprovals ||
+		next.Rule.RequiresHuman != was.Rule.RequiresHuman || len(next.Rule.Effective) != len(was.Rule.Effective) || len(next.Offers) != len(was.Offers) {
+		next.Votes = slices.DeleteFunc(next.Votes, func(v Vote) bool { return v.Approver == UserRequest })
+		next.Why = append([]string{"The rules changed while this waited; earlier votes no longer count."}, next.Why...)
+	}
+	if why := next.unreachable(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
+		return next.insufficient(why)
+	}
+	return next
 }
 
 // count is vote without the bookkeeping of the message it came in.
@@ -68,7 +114,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	switch {
 	case i < 0:
 		next.Votes = append(next.Votes, vote)
-	case next.Votes[i].Decision == b.Decision:
+	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.Channel == v.Channel && next.Votes[i].Voter.UserID == v.UserID:
 		return Change{Approval: a, Unchanged: true}
 	default:
 		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
@@ -106,7 +152,8 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 	same := slices.ContainsFunc(a.Votes, func(o Vote) bool {
 		return o.Voter != nil && o.Voter.Name() == v.Name() && o.Decision == b.Decision
 	})
-	if !same {
+	withdrew := a.Status == Withdrawn && b.Decision == Deny && slices.Contains(a.DecidedBy, v.Name())
+	if !same && !withdrew {
 		c.Refusal = a.ended()
 	}
 	return c
@@ -226,7 +273,7 @@ func (a Approval) supersede(by Approval, now int64) Change {
 
 // join lets one more identical request wait for the same approval. Whoever
 // stands behind it may not decide it; if nobody else can, it ends.
-func (a Approval) join(askers []Requester, alias string, d *Directory, now int64) Change {
+func (a Approval) join(askers []Requester, alias string, rules *Rules, now int64) Change {
 	next := a.clone()
 	for _, r := range askers {
 		if !slices.Contains(next.Askers, r) {
@@ -242,7 +289,7 @@ func (a Approval) join(askers []Requester, alias string, d *Directory, now int64
 	}
 	c.Events = []Event{next.event(EventJoined, now, eventData{})}
 	c.Redraw = len(next.Askers) != len(a.Askers)
-	if why := next.unreachable(d); why != "" {
+	if why := c.Approval.unreachable(rules.People); why != "" && !(rules.Clamp && c.Approval.clamp(rules.People)) {
 		c.Approval = c.Approval.insufficient(why)
 		return c.end(EventResolved, now)
 	}

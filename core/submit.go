@@ -31,6 +31,11 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 	if who.AgentID != "" {
 		call.AgentID = who.AgentID
 	}
+	if r := call.Requester; r != nil {
+		normal := *r
+		normal.UserID = normalID(r.UserID)
+		call.Requester = &normal
+	}
 	sealed, err := admit(who, call, rules)
 	if err != nil {
 		return a, false, err
@@ -93,12 +98,13 @@ func begin(who Caller, call Call, draft Approval, f Found, rules *Rules, now int
 		if f.ByID.Fingerprint != draft.Fingerprint {
 			return nil, false, refuse(CodeIDConflict, "That id names another call of yours.")
 		}
-		return []Change{joinPending(*f.ByID, draft, "", rules, now)}, false, nil
+		return superseding(joinPending(*f.ByID, draft, "", rules, now), f, now), false, nil
 	}
-	if f.Same != nil && draft.Status == Pending {
-		return []Change{joinPending(*f.Same, draft, call.ID, rules, now)}, false, nil
+	if f.Same != nil && f.Same.ExpiresAtMs > now && !draft.stricter(*f.Same) {
+		return superseding(joinPending(*f.Same, draft, call.ID, rules, now), f, now), false, nil
 	}
-	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending {
+	replaces := f.Superseded != nil && !f.Superseded.Final()
+	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending && !replaces {
 		return nil, false, refuse(CodeRateLimited, "This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.", f.Pending)
 	}
 	changes := []Change{open(draft, rules, now)}
@@ -115,11 +121,29 @@ func begin(who Caller, call Call, draft Approval, f Found, rules *Rules, now int
 	return changes, true, nil
 }
 
+// superseding withdraws what the call replaces, also where an existing approval
+// answers it: a card for the old payload must not stay open.
+func superseding(c Change, f Found, now int64) []Change {
+	if old := f.Superseded; old != nil && !old.Final() && old.Key != c.Approval.Key {
+		return []Change{c, old.supersede(c.Approval, now)}
+	}
+	return []Change{c}
+}
+
+// stricter reports whether policy now wants more for the same call than when
+// the pending approval was asked; then it gets an approval of its own.
+func (a Approval) stricter(pending Approval) bool {
+	offers := func(d Decision) bool { return !slices.Contains(a.Offers, d) }
+	return a.Status != Pending || a.Assessment.RiskClass > pending.Assessment.RiskClass ||
+		a.Rule.MinApprovals > pending.Rule.MinApprovals || a.Rule.RequiresHuman && !pending.Rule.RequiresHuman ||
+		slices.ContainsFunc(pending.Offers, offers)
+}
+
 func joinPending(a, draft Approval, alias string, rules *Rules, now int64) Change {
 	if a.Final() {
 		return Change{Approval: a, Unchanged: true}
 	}
-	return a.join(draft.Askers, alias, rules.People, now)
+	return a.join(draft.Askers, alias, rules, now)
 }
 
 // open makes the first change of a new approval: settled by policy, or with

@@ -16,6 +16,7 @@ type Engine struct {
 	cfg       Config
 	hash      string
 	desk      desk
+	rooms     map[string][]string // agent id to its workspace, as the only directory
 	commands  map[string]rule
 	allow     map[string]bool // folded names of ToolsAllow, nil for all
 	deny      map[string]bool // folded names of ToolsDeny
@@ -34,6 +35,10 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{cfg: cfg, commands: commands(), desk: newDesk(cfg.Protected), allow: toolSet(cfg.ToolsAllow), deny: toolSet(cfg.ToolsDeny)}
+	e.rooms = make(map[string][]string, len(cfg.Workspaces))
+	for agent, dir := range cfg.Workspaces {
+		e.rooms[agent] = []string{dir}
+	}
 	if e.hash, err = cfg.hash(); err != nil {
 		return nil, err
 	}
@@ -77,7 +82,7 @@ var stages = [...]stage{layersStage, riskStage, execStage, policyStage}
 // Judge evaluates one call. It does no I/O and gives the same answer to the
 // same call.
 func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
-	j := &judging{call: call, trace: make([]core.Step, 0, 8)}
+	j := &judging{call: call, trace: make([]core.Step, 0, 6)}
 	var outcome core.Outcome
 	for _, run := range stages {
 		outcome = max(outcome, run(e, j))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -235,4 +236,20 @@ func TestNewKeepsNoReferenceToItsConfig(t *testing.T) {
 	require.Equal(t, core.OutcomeAsk, judge(e, lineCall(t, "frobnicate")).Outcome)
 	require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, "ls")).Outcome)
 	require.Equal(t, "R3", judge(e, lineCall(t, "touch /opt/x")).Assessment.RiskClass.String())
+}
+
+func TestOneEngineJudgesManyCallsAtOnce(t *testing.T) {
+	e := engine(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 50 {
+				r := destructiveLines[(i*7+n)%len(destructiveLines)]
+				if judge(e, lineCall(t, r.input)).Outcome != core.OutcomeAsk || judge(e, lineCall(t, "cd src && ls | sort -u x")).Outcome != core.OutcomeAllow {
+					t.Errorf("%q is judged otherwise beside other calls", r.input)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

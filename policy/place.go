@@ -19,6 +19,7 @@ type place struct {
 // place finds out where a call runs, from the agent's workspace, what the call
 // says of its working directory, and what it is bound to.
 func (e *Engine) place(call *core.Call, workdir, host string) place {
+	room := e.rooms[call.AgentID]
 	p := place{root: e.cfg.Workspaces[call.AgentID]}
 	dirs := [2]string{workdir}
 	hosts := [2]string{host}
@@ -49,8 +50,8 @@ func (e *Engine) place(call *core.Call, workdir, host string) place {
 			p.dirs = append(p.dirs, path.Join(p.root, d))
 		}
 	}
-	if len(p.dirs) == 0 && p.root != "" {
-		p.dirs = []string{p.root}
+	if len(p.dirs) == 0 && p.root != "" { // the call says nothing, so this is the configured one
+		p.dirs = room
 	}
 	return p
 }

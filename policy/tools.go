@@ -64,17 +64,21 @@ func toolOf(name string) tool {
 
 // fold reports false for a name that no built-in tool has.
 func fold(name string) (string, bool) {
-	buf := make([]byte, 0, 128)
+	buf, same := make([]byte, 0, 128), true
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c == '_' && i+1 < len(name) && name[i+1] == '_', c == '.', c == ':', c == '/', c >= 0x80:
 			return "", false
 		case c == '_' || c == '-':
+			same = false
 		case 'A' <= c && c <= 'Z':
-			buf = append(buf, c+'a'-'A')
+			buf, same = append(buf, c+'a'-'A'), false
 		default:
 			buf = append(buf, c)
 		}
+	}
+	if same {
+		return name, true
 	}
 	return string(buf), true
 }

@@ -19,6 +19,7 @@ const (
 	longestWait = 60 * time.Second       // … up to this
 	lanePause   = 5 * time.Second        // how long a chat rests at most after a passing failure
 	callTimeout = 30 * time.Second       // one call to a platform
+	lookAgain   = 30 * time.Second       // how long a dispatcher or the timers sleep at most
 	stopGrace   = 700 * time.Millisecond // a call under way may finish for so long when the desk stops
 )
 
@@ -103,15 +104,16 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 // sleep waits for new work, for the time next (ms, 0: none), or for the end.
 func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
-	var alarm <-chan time.Time
+	// Whatever wakes it, it looks again now and then: the store is the truth.
+	wait := lookAgain
 	if next > 0 {
-		t := time.NewTimer(max(time.Millisecond, time.Until(time.UnixMilli(next))))
-		defer t.Stop()
-		alarm = t.C
+		wait = min(wait, max(time.Millisecond, time.Until(time.UnixMilli(next))))
 	}
+	alarm := time.NewTimer(wait)
+	defer alarm.Stop()
 	select {
 	case <-d.wake:
-	case <-alarm:
+	case <-alarm.C:
 	case <-ctx.Done():
 		return false
 	}
@@ -163,7 +165,7 @@ func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) time.Duration
 	defer cancel()
 	err = d.send(call, m, drawing, &done)
 	if err != nil {
-		pause := d.refused(m, &done, err)
+		pause := d.refused(m, &done, drawing.Done, err)
 		return d.record(ctx, m, done, pause)
 	}
 	return d.record(ctx, m, done, 0)
@@ -214,7 +216,7 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 
 // refused turns a platform's refusal into the next try, or into the end of them.
 // It gives the rest that the chat needs.
-func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, err error) time.Duration {
+func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final bool, err error) time.Duration {
 	now := time.Now()
 	done.Attempts = m.Attempts + 1
 	done.Error = "the platform could not be reached"
@@ -231,6 +233,11 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, err error) t
 			done.MovedTo, wait, pause = told.Moved, 0, 0
 		case told.NoFiles:
 			done.CannotAttach, wait, pause = true, 0, 0
+		case told.Gone && m.MessageID != "" && !final:
+			// The chat takes no edits now; the next redraw tries again, so that the
+			// end shows where the bot is let back in.
+			done.State, done.DueMs = core.Sent, 0
+			return 0
 		case told.MessageGone, told.Gone:
 			done.State = core.Failed
 			d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason", told.Message)

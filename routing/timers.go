@@ -69,15 +69,16 @@ func (t *Timers) Run(ctx context.Context, ready <-chan struct{}) error {
 }
 
 func (t *Timers) sleep(ctx context.Context, next int64) bool {
-	var alarm <-chan time.Time
+	// Whatever wakes it, it looks again now and then: the store is the truth.
+	wait := lookAgain
 	if next > 0 {
-		timer := time.NewTimer(max(time.Millisecond, time.Until(time.UnixMilli(next))))
-		defer timer.Stop()
-		alarm = timer.C
+		wait = min(wait, max(time.Millisecond, time.Until(time.UnixMilli(next))))
 	}
+	alarm := time.NewTimer(wait)
+	defer alarm.Stop()
 	select {
 	case <-t.wake:
-	case <-alarm:
+	case <-alarm.C:
 	case <-ctx.Done():
 		return false
 	}

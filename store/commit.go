@@ -17,9 +17,8 @@ var errEnded = errors.New("the store is closed: nothing was written")
 // job is one caller's write.
 type job struct {
 	do    func(*tx) error
-	taken atomic.Bool   // by whoever comes first: the loop to run it, or its caller to leave
-	ran   chan struct{} // closed once do has run for good
-	done  chan outcome  // holds one
+	taken atomic.Bool  // by whoever comes first: the loop to run it, or its caller to leave
+	done  chan outcome // holds one
 }
 
 // outcome is what became of a job: its error, or the panic of its function.
@@ -35,7 +34,7 @@ func (s *Store) do(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	j := &job{do: do, ran: make(chan struct{}), done: make(chan outcome, 1)}
+	j := &job{do: do, done: make(chan outcome, 1)}
 	select {
 	case s.jobs <- j:
 	case <-s.ended:
@@ -51,17 +50,20 @@ func (s *Store) do(ctx context.Context, do func(*tx) error) error {
 		if j.taken.CompareAndSwap(false, true) {
 			return ctx.Err()
 		}
-		<-j.ran
+		// It has begun: whoever asked must learn how it ended, because what
+		// follows from a commit (waking the dispatcher) is theirs to do.
+		select {
+		case o := <-j.done:
+			return o.result()
+		case <-s.ended:
+		}
 	}
 	select {
 	case o := <-j.done:
 		return o.result()
 	default:
+		return errEnded
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w before the commit was confirmed: whether it was written is unknown", ctx.Err())
-	}
-	return errEnded
 }
 
 // result gives the error, or goes on panicking where the function came from.
@@ -174,9 +176,6 @@ func (s *Store) attempt(jobs []*job, careful bool) ([]outcome, *batch, error) {
 		if errors.Is(err, errCareful) {
 			return nil, nil, err
 		}
-	}
-	for _, j := range jobs {
-		close(j.ran)
 	}
 	if err == nil {
 		err = b.commit()

@@ -15,7 +15,15 @@ const (
 	failDoubles = `UPDATE deliveries SET state = 'failed', error = 'same chat as another card', due_ms = 0, turn = 0, since_ms = 0
  WHERE channel = $1 AND chat = $2 AND kind = 'card' AND state <> 'failed' AND EXISTS (SELECT 1 FROM deliveries o
   WHERE o.key = deliveries.key AND o.kind = 'card' AND o.state <> 'failed' AND o.channel = $3 AND o.chat = $4 AND o.thread = deliveries.thread)`
-	moveDeliveries = `UPDATE deliveries SET channel = $3, chat = $4 WHERE channel = $1 AND chat = $2`
+	// Message ids start anew in the new chat (Bot API, migrate_to_chat_id), so
+	// none is taken along: what waited for an answer is posted again, what had
+	// ended is left behind.
+	leaveBehind = `UPDATE deliveries SET state = 'failed', error = 'left behind in the chat that moved', due_ms = 0, turn = 0, since_ms = 0, message_id = '', shown = 0
+ WHERE channel = $1 AND chat = $2 AND message_id <> '' AND state = 'sent'
+ AND (kind <> 'card' OR EXISTS (SELECT 1 FROM approvals a WHERE a.key = deliveries.key AND a.status <> 'pending'))`
+	postAgain = `UPDATE deliveries SET state = 'queued', due_ms = $3, turn = -1 - rank, since_ms = created_ms, message_id = '', shown = 0, attached = 0
+ WHERE channel = $1 AND chat = $2 AND message_id <> '' AND state = 'sent'`
+	moveDeliveries = `UPDATE deliveries SET channel = $3, chat = $4, message_id = '', shown = 0, attached = 0 WHERE channel = $1 AND chat = $2`
 	moveMoves      = `UPDATE moves SET new_channel = $3, new_chat = $4 WHERE new_channel = $1 AND new_chat = $2`
 	insertMove     = `INSERT INTO moves (old_channel, old_chat, new_channel, new_chat) VALUES ($1, $2, $3, $4)
  ON CONFLICT (old_channel, old_chat) DO UPDATE SET new_channel = excluded.new_channel, new_chat = excluded.new_chat`
@@ -88,6 +96,12 @@ func (t *tx) delivery(id string) (d core.Delivery, status core.Status, err error
 func (t *tx) move(from, to core.Target) error {
 	if from == to {
 		return nil
+	}
+	if _, err := t.exec(leaveBehind, from.Channel, from.To); err != nil {
+		return err
+	}
+	if _, err := t.exec(postAgain, from.Channel, from.To, nowMs()); err != nil {
+		return err
 	}
 	args := []any{from.Channel, from.To, to.Channel, to.To}
 	for _, statement := range []string{failDoubles, moveDeliveries, moveMoves, insertMove} {

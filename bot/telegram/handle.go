@@ -150,6 +150,10 @@ func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textc
 		}
 		if r.Buttons != nil && m.MessageID != "" {
 			b.showButtons(work, m, r.Buttons)
+			// The end may have been drawn just before: then it is drawn once more.
+			if err := b.desk.Redraw(work, r.Key); err != nil {
+				b.log.Warn("a card may show old buttons", "target", m.Chat.String(), "reason", err)
+			}
 		}
 	}
 	switch {

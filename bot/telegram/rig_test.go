@@ -104,6 +104,8 @@ func (d *recorder) Handle(ctx context.Context, m textcmd.Message) (textcmd.Reply
 	return reply, err
 }
 
+func (d *recorder) Redraw(context.Context, string) error { return nil }
+
 func (d *recorder) reply(f func(textcmd.Message) (textcmd.Reply, error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -278,6 +280,8 @@ func target(chat int64) core.Target {
 
 // forgetfulDesk never marks anything handled.
 type forgetfulDesk struct{ n int }
+
+func (*forgetfulDesk) Redraw(context.Context, string) error { return nil }
 
 func (d *forgetfulDesk) Handle(context.Context, textcmd.Message) (textcmd.Reply, error) {
 	d.n++

@@ -53,7 +53,7 @@ func TestAdversary_I8_TapsOnWhatIsNotTheCard(t *testing.T) {
 		last := func() textcmd.Message { all := r.desk.messages(); return all[len(all)-1] }
 
 		r.answered(mallory.TapData(r.group, card, "/approve ANYTHING\x00<b>"))
-		if m := last(); m.Text != "/approve ANYTHING\x00<b>" || !m.OwnMessage {
+		if m := last(); m.Text != "/approve ANYTHING\x00<b>" || m.OwnMessage { // the message shows no such button
 			t.Errorf("forged data: %+v", m)
 		}
 		r.answered(mallory.TapData(r.group, others.ID, "/approve 7KQ2AB"))

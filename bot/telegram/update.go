@@ -36,6 +36,11 @@ type (
 		TopicCreated *json.RawMessage `json:"forum_topic_created"`
 		Text         string           `json:"text"`
 		MigrateTo    int64            `json:"migrate_to_chat_id"`
+		Markup       struct {
+			Rows [][]struct {
+				Data string `json:"callback_data"`
+			} `json:"inline_keyboard"`
+		} `json:"reply_markup"`
 	}
 	tap struct {
 		ID      string   `json:"id"`
@@ -125,9 +130,23 @@ func (b *Bot) tapMessage(t *tap, in core.Inbound) textcmd.Message {
 	}
 	if m := t.Message; m != nil {
 		out.Chat, out.Direct, out.Text = m.place(), m.Chat.direct(t.From), t.Data
-		out.MessageID, out.OwnMessage = strconv.FormatInt(m.ID, 10), b.sent(m)
+		out.MessageID, out.OwnMessage = strconv.FormatInt(m.ID, 10), b.sent(m) && m.shows(t.Data)
 	}
 	return out
+}
+
+// shows reports whether the message has a button with exactly that data. Data is
+// only a claim: "the message originated the query can contain no callback buttons
+// with this data" (Bot API, CallbackQuery.data).
+func (m *message) shows(data string) bool {
+	for _, row := range m.Markup.Rows {
+		for _, button := range row {
+			if button.Data == data {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sent reports whether this bot sent the message. Of an inaccessible message,

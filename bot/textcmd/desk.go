@@ -27,6 +27,7 @@ const longestLookup = 100 * time.Millisecond
 type Gate interface {
 	Vote(ctx context.Context, key string, b core.Ballot) (core.Approval, error)
 	AddReason(ctx context.Context, key string, v core.Voter, reason string, handled *core.InboundRef) (core.Approval, error)
+	Redraw(ctx context.Context, key string) error
 	AskReason(ctx context.Context, key string, place core.Target, replyTo, userID string) error
 	Show(ctx context.Context, key string, place core.Target, handled *core.InboundRef) (core.Approval, error)
 	Refused(ctx context.Context, v core.Voter, what string, handled *core.InboundRef) error
@@ -116,7 +117,7 @@ func (d *Desk) find(ctx context.Context, m Message) (card core.Delivery, known b
 		if err == nil && !known && m.Aka.To != "" {
 			card, known, err = d.finder.ByMessage(ctx, m.Aka.Normal().Chat(), m.MessageID)
 		}
-		if err != nil || known || !m.OwnMessage || wait > longestLookup {
+		if err != nil || known || !m.OwnMessage && !m.Tap || wait > longestLookup {
 			return card, known, err
 		}
 		select {
@@ -147,11 +148,16 @@ func (d *Desk) tapped(ctx context.Context, m Message, card core.Delivery, known 
 	if !known && !slices.ContainsFunc(a.Deliveries, func(o core.Delivery) bool {
 		return o.Kind == core.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat()
 	}) {
-		return d.refuse(ctx, m, "a card in a chat that got none", "This card does not belong to this chat.")
+		return d.refuse(ctx, m, "a card in a chat that got none", "This button is not known here.")
 	}
 	unknown := ""
 	if !known {
 		unknown = m.MessageID
+	}
+	if unknown != "" && a.Final() {
+		// Whatever is tapped on a lost copy of an ended card brings it back: it
+		// is adopted with a vote that comes too late to count.
+		cmd.Decision = core.Deny
 	}
 	if cmd.Decision != "" {
 		return d.decide(ctx, m, cmd, a, unknown)
@@ -189,9 +195,19 @@ func (d *Desk) menu(ctx context.Context, m Message, cmd Command, a core.Approval
 		return Reply{}, false, err
 	}
 	if cmd.Verb == More {
-		return Reply{Buttons: Buttons(*drawn.Card, MenuMore), About: about(*drawn.Card)}, false, nil
+		return Reply{Buttons: Buttons(*drawn.Card, MenuMore), About: about(*drawn.Card), Key: a.Key}, false, nil
 	}
-	return Reply{Buttons: Buttons(*drawn.Card, MenuMain)}, false, nil
+	return Reply{Buttons: Buttons(*drawn.Card, MenuMain), Key: a.Key}, false, nil
+}
+
+// Redraw has an approval's cards drawn again if it has ended: an adapter calls it
+// after it changed the buttons of a card, which may have ended meanwhile.
+func (d *Desk) Redraw(ctx context.Context, key string) error {
+	a, err := d.gate.ByKey(ctx, key)
+	if err != nil || !a.Final() {
+		return err
+	}
+	return d.gate.Redraw(ctx, key)
 }
 
 // cardHere gives the approval's card in the message's chat.

@@ -34,6 +34,7 @@ type Reply struct {
 	Alert   bool       // a tap's answer that must be noticed (refusals)
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
 	Buttons [][]Button // the tapped card shows these buttons from now on; nil: leave them
+	Key     string     // with Buttons: the approval, for [Desk.Redraw] after the buttons were changed
 	About   string     // with Buttons: what each of them would grant, for platforms that have room to say it
 }
 

@@ -20,11 +20,15 @@ const maxListed = 20
 
 // typed handles a typed message.
 func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
+	var failed error // of a look-up below: the message is not handled then
 	c := Context{BotName: m.BotName, Mention: m.Mention, IsCode: func(code string) bool {
 		a, err := d.gate.ByCode(ctx, code)
+		if err != nil && core.CodeOf(err) != core.CodeNotFound {
+			failed = err
+		}
 		return err == nil && !a.Final()
 	}}
-	if known && card.Kind == core.CardDelivery {
+	if known && card.Kind == core.CardDelivery && m.OwnMessage {
 		a, err := d.gate.ByKey(ctx, card.Key)
 		if err != nil {
 			return Reply{}, false, err
@@ -33,6 +37,8 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 	}
 	cmd, ok := Parse(m.Text, c)
 	switch {
+	case failed != nil:
+		return Reply{}, false, failed
 	case !ok:
 		return Reply{Ignore: true}, false, nil
 	case m.NotHuman != "":
@@ -53,7 +59,11 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 // request back and reads that they cannot approve it; everybody else gets the
 // same refusal, whether the code exists or not.
 func (d *Desk) asker(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
-	if a, err := d.gate.ByCode(ctx, cmd.Code); err == nil && cmd.Decision != "" && d.isAsker(m.Voter, a) {
+	a, err := d.gate.ByCode(ctx, cmd.Code)
+	switch {
+	case err != nil && core.CodeOf(err) != core.CodeNotFound:
+		return Reply{}, false, err
+	case err == nil && cmd.Decision != "" && d.isAsker(m.Voter, a):
 		return d.decide(ctx, m, cmd, a, "")
 	}
 	return d.refuse(ctx, m, "a command by a stranger", notAuthorized)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
@@ -80,11 +79,9 @@ func TestAdversary_I6_OnePersonOneVote(t *testing.T) {
 	require.NoError(t, err)
 	got := r.get(a)
 	require.EqualValues(t, "pending", got.Status)
-	standing := map[string]bool{}
 	for _, v := range got.Votes {
-		standing[v.Actor] = true
+		require.Equal(t, "alice", v.Voter.Person)
 	}
-	require.Len(t, standing, 1, "%+v", got.Votes)
 	require.Contains(t, dc.tap("bob", onDC.id, "Allow once"), "Allowed once by alice, bob")
 	tg.settled(onTG.id, "allowed once by alice, bob")
 }
@@ -155,14 +152,10 @@ func TestAdversary_P10_TapsAtOnceFromBothPlatforms(t *testing.T) {
 	got := r.final(a)
 	require.Len(t, got.DecidedBy, 1, "exactly one outcome")
 	require.Len(t, got.Votes, 1)
-	won := 0
+	outcome := map[bool]string{true: "llowed once by", false: "enied"}[got.Status == "approved"]
 	for _, text := range answers {
-		require.NotEmpty(t, text, "everyone is answered")
-		if !strings.Contains(text, "Already decided") {
-			won++
-		}
+		require.Contains(t, text, outcome, "everyone reads the one outcome")
 	}
-	require.Equal(t, 1, won, "%q", answers)
 	tg.settled(fmt.Sprint(onTG.ID))
 	dc.settled(onDC.id)
 }

@@ -20,6 +20,7 @@ type onDiscord struct {
 	byRole     bool     // allowedRoleIds has the role approvers
 	getUpdates string   // channels.discord.updates
 	dcOptions  bottest.DiscordOptions
+	fronted    bool // the platforms are reached through fronts
 }
 
 // discordSide is a server with a channel, and the same people as on Telegram.
@@ -29,6 +30,7 @@ type discordSide struct {
 	ops       *bottest.DiscordChannel
 	approvers *bottest.DiscordRole
 	accounts  map[string]*bottest.DiscordUser
+	fronts    map[string]*front // by platform
 }
 
 // withDiscord puts a Discord beside the Telegram; cards go to both.
@@ -44,6 +46,20 @@ func (r *rig) addDiscord() {
 	}
 	r.approvers = r.guild.AddRole("approvers", 0)
 	r.ops = r.guild.AddChannel("ops")
+	if r.fronted {
+		r.fronts = map[string]*front{
+			"telegram": newFront(r.t, strings.TrimPrefix(r.tg.URL(), "http://")),
+			"discord":  newFront(r.t, strings.TrimPrefix(r.dc.URL(), "http://")),
+		}
+	}
+}
+
+// address is where the desk reaches a platform.
+func (r *rig) address(name, url string) string {
+	if f := r.fronts[name]; f != nil {
+		return "http://" + f.address
+	}
+	return url
 }
 
 // discordReady waits until the bot hears what people do: Discord keeps nothing
@@ -94,7 +110,7 @@ func (r *rig) discordYAML() string {
 		updates = "gateway"
 	}
 	return fmt.Sprintf("  discord: {botToken: %q, apiUrl: %q, allowedUserIds: [%s], allowedRoleIds: [%s], updates: %s}\n",
-		r.dc.Token(), r.dc.URL(), strings.Join(ids, ", "), strings.Join(roles, ", "), updates)
+		r.dc.Token(), r.address("discord", r.dc.URL()), strings.Join(ids, ", "), strings.Join(roles, ", "), updates)
 }
 
 const (

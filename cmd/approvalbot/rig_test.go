@@ -141,7 +141,7 @@ people:
     selfApproval: %s
     policy: {minApprovalsByRisk: {%s}}
     routing: %s
-%s`, agentSecret, r.agentHas, secondSecret, operatorSecret, aliceSecret, r.tokens, r.dir, r.dir, people, r.tg.URL(),
+%s`, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.dir, r.dir, people, r.address("telegram", r.tg.URL()),
 		strings.Join(ids, ", "), updates, r.discordYAML(), self, strings.Join(quorum, ", "), routing, r.tools)
 }
 

@@ -73,7 +73,7 @@ func (w *watcher) run(ctx context.Context) error {
 // round shows what is new and tells how what was skipped has ended.
 func (w *watcher) round(ctx context.Context, pending []api.Approval) error {
 	for id := range w.skipped {
-		if slices.ContainsFunc(pending, func(a api.Approval) bool { return a.ID == id }) {
+		if slices.ContainsFunc(pending, func(a api.Approval) bool { return a.Code == id }) {
 			continue
 		}
 		delete(w.skipped, id)
@@ -82,15 +82,15 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) error {
 		}
 	}
 	for _, a := range pending {
-		if w.seen[a.ID] {
+		if w.seen[a.Code] {
 			continue
 		}
 		// It may have ended while another one was decided.
-		now, err := w.client.Get(ctx, a.ID, 0)
+		now, err := w.client.Get(ctx, a.Code, 0)
 		if err != nil || now.Status.Final() {
 			continue
 		}
-		w.seen[a.ID] = true
+		w.seen[a.Code] = true
 		if err := w.handle(ctx, now); err != nil {
 			return err
 		}

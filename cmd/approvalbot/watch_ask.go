@@ -58,7 +58,7 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 			continue
 		}
 		if choices[i].decision == "" {
-			w.skipped[a.ID] = true
+			w.skipped[a.Code] = true
 			return nil
 		}
 		return w.vote(ctx, a, choices[i].decision)
@@ -85,14 +85,14 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision) erro
 			return ctx.Err()
 		}
 	}
-	got, err := w.client.Resolve(ctx, a.ID, api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)})
+	got, err := w.client.Resolve(ctx, a.Code, api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)})
 	if err != nil {
 		fmt.Fprintf(w.stdout, "Not counted: %s\n", sentence(err))
 		return nil
 	}
 	w.tell(got)
 	if got.Status == api.Pending {
-		w.skipped[a.ID] = true // so that its end is told
+		w.skipped[a.Code] = true // so that its end is told
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (w *watcher) read(ctx context.Context, a api.Approval) (string, *api.Approv
 			w.endPrompt()
 			return line, nil, nil
 		case <-tick.C:
-			if got, err := w.client.Get(ctx, a.ID, 0); err == nil && got.Status.Final() {
+			if got, err := w.client.Get(ctx, a.Code, 0); err == nil && got.Status.Final() {
 				return "", &got, nil
 			}
 		case <-ctx.Done():

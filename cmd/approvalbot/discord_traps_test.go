@@ -1,0 +1,248 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/bot/bottest"
+)
+
+// Traps of the platform.
+
+func TestAdversary_P1_OneCardPerPlaceOnDiscord(t *testing.T) {
+	r := newRig(t, withDiscord, func(r *rig) {
+		r.routing = "{mode: both, targets: [" + inOps + `], fallback: [{channel: discord, to: "0OPS"}]}`
+		r.agentHas = `, sessionChats: ["discord:OPS"]`
+	})
+	dc := r.chatOn("discord")
+	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "discord", To: "00" + r.ops.ID} })
+	card := dc.card(a)
+	dc.tap("alice", card.id, "Allow once")
+	dc.settled(card.id)
+	require.Len(t, r.get(a).Deliveries, 1)
+	require.Len(t, dc.fromBot(), 1)
+}
+
+func TestAdversary_P3_DiscordsTroublesLoseNothing(t *testing.T) {
+	post := func(f bottest.DiscordFault) bottest.DiscordFault {
+		f.Method, f.Route = http.MethodPost, bottest.RouteMessages
+		return f
+	}
+	edit := func(f bottest.DiscordFault) bottest.DiscordFault {
+		f.Method, f.Route = http.MethodPatch, bottest.RouteMessage
+		return f
+	}
+	for name, fault := range map[string]bottest.DiscordFault{
+		"429, a fraction of a second": post(bottest.DiscordFault{Kind: bottest.TooManyRequests, RetryAfter: 0.35}),
+		"429, global":                 post(bottest.DiscordFault{Kind: bottest.TooManyRequests, RetryAfter: 0.35, Scope: "global"}),
+		"500":                         post(bottest.DiscordFault{Kind: bottest.Status500}),
+		"500 after":                   post(bottest.DiscordFault{Kind: bottest.Status500, When: bottest.After}),
+		"502 with a page":             post(bottest.DiscordFault{Kind: bottest.HTML502}),
+		"reset before":                post(bottest.DiscordFault{Kind: bottest.Reset}),
+		"reset after":                 post(bottest.DiscordFault{Kind: bottest.Reset, When: bottest.After}),
+		"truncated after":             post(bottest.DiscordFault{Kind: bottest.Truncated, When: bottest.After}),
+		"edit 429":                    edit(bottest.DiscordFault{Kind: bottest.TooManyRequests, RetryAfter: 0.35}),
+		"edit 502":                    edit(bottest.DiscordFault{Kind: bottest.HTML502}),
+		"edit reset after":            edit(bottest.DiscordFault{Kind: bottest.Reset, When: bottest.After}),
+		"first answer 500":            {Method: http.MethodPost, Route: bottest.RouteCallback, Kind: bottest.Status500},
+		"first answer lost":           {Method: http.MethodPost, Route: bottest.RouteCallback, Kind: bottest.Reset, When: bottest.After},
+		"answer 429":                  {Method: http.MethodPatch, Route: bottest.RouteFollowup, Kind: bottest.TooManyRequests, RetryAfter: 0.35},
+		"answer 502":                  {Method: http.MethodPatch, Route: bottest.RouteFollowup, Kind: bottest.HTML502},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, withDiscord, onlyOps)
+			dc := r.chatOn("discord")
+			handle := r.dc.Fault(fault)
+			a := r.ask(`{"n":1}`)
+			r.until(a, "its card's id is known", func(a api.Approval) bool { return a.Deliveries[0].MessageID != "" })
+			card := dc.card(a)
+			require.Contains(t, dc.tap("alice", card.id, "Allow once"), "llowed once by alice")
+			got := r.final(a)
+			require.EqualValues(t, "approved", got.Status)
+			require.Len(t, got.Votes, 1)
+			dc.settled(card.id, "allowed once by alice")
+			require.Len(t, dc.fromBot(), 1, "the nonce keeps one card")
+			require.Equal(t, 1, handle.Hits())
+		})
+	}
+}
+
+func TestAdversary_P3_ALimitedChannelDoesNotStopTheOthers(t *testing.T) {
+	r := newRig(t, withDiscord)
+	r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Channel: r.ops.ID, Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 3600})
+	other := r.guild.AddChannel("other")
+	r.stop()
+	r.routing = "{mode: targets, targets: [" + inOps + `, {channel: discord, to: "` + other.ID + `"}]}`
+	r.start()
+	r.discordReady()
+	there := dcChat{r, other}
+	a := r.ask(`{"n":1}`)
+	card := there.card(a)
+	require.Contains(t, there.tap("alice", card.id, "Allow once"), "Allowed once")
+	there.settled(card.id)
+}
+
+// What cannot be written to is named, the fallback is asked, and when nobody is
+// left the asker is told.
+func TestAdversary_P4_DeadChannelsAreNamedAndFallbackIsTried(t *testing.T) {
+	for name, c := range map[string]struct {
+		kill func(*rig)
+		to   string
+		says string
+	}{
+		"no access":        {func(r *rig) { r.ops.SetAccess(bottest.DiscordNoAccess) }, "OPS", "View Channel"},
+		"no right":         {func(r *rig) { r.ops.SetAccess(bottest.DiscordNoSend) }, "OPS", "Send Messages"},
+		"deleted":          {func(r *rig) { r.ops.Delete() }, "OPS", "no such channel"},
+		"closed messages":  {func(r *rig) { r.accounts["alice"].CloseDMs(true) }, "dm:ALICE", "direct messages"},
+		"no server shared": {func(r *rig) { r.accounts["alice"].Stranger(true) }, "dm:ALICE", "server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, withDiscord)
+			r.stop()
+			to := strings.ReplaceAll(c.to, "ALICE", r.accounts["alice"].ID)
+			r.routing = `{mode: targets, targets: [{channel: discord, to: "` + to + `"}], fallback: [` + inGroup + `], fallbackAfter: 20s}`
+			r.start()
+			r.discordReady()
+			c.kill(r)
+			tg := r.chatOn("telegram")
+			a := r.ask(`{"n":1}`)
+			card := tg.card(a)
+			got := r.until(a, "the failed delivery is visible", func(a api.Approval) bool {
+				return len(a.Deliveries) == 2 && a.Deliveries[0].State == "failed"
+			})
+			require.Contains(t, got.Deliveries[0].Error, c.says)
+			require.True(t, got.Reached)
+			require.Contains(t, tg.tap("alice", card.id, "Allow once"), "Allowed once")
+
+			r.stop()
+			r.routing = `{mode: targets, targets: [{channel: discord, to: "` + to + `"}]}`
+			r.agentHas = fmt.Sprintf(`, sessionChats: ["telegram:%d"]`, r.group.ID)
+			r.start()
+			b := r.ask(`{"n":2}`, func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "telegram", To: fmt.Sprint(r.group.ID)} })
+			got = r.until(b, "reached is false", func(a api.Approval) bool { return !a.Reached })
+			require.Contains(t, got.ReasonCodes, "no-approver-reachable")
+			tg.waitText("Nobody could be asked")
+		})
+	}
+}
+
+func TestAdversary_P5_HarmlessErrorsOfDiscord(t *testing.T) {
+	r := newRig(t, withDiscord, onlyOps)
+	dc := r.chatOn("discord")
+	for i, f := range []bottest.DiscordFault{
+		{Method: http.MethodPost, Route: bottest.RouteCallback, Kind: bottest.Custom, Status: 404, Code: 10062, Message: "Unknown interaction"},
+		{Method: http.MethodPost, Route: bottest.RouteCallback, Kind: bottest.Custom, Status: 400, Code: 40060, Message: "Interaction has already been acknowledged."},
+		{Method: http.MethodPatch, Route: bottest.RouteFollowup, Kind: bottest.Custom, Status: 404, Code: 10008, Message: "Unknown Message"},
+	} {
+		a := r.ask(fmt.Sprintf(`{"n":%d}`, i))
+		card := dc.card(a)
+		fault := r.dc.Fault(f)
+		r.accounts["alice"].Click(r.ops, card.id, "Allow once")
+		require.EqualValues(t, "approved", r.final(a).Status)
+		dc.settled(card.id, "allowed once by alice")
+		require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return fault.Hits() == 1 }))
+	}
+
+	// A card that is too old for another edit: the end is told below it.
+	a := r.ask(`{"n":10}`)
+	card := dc.card(a)
+	r.dc.Fault(bottest.DiscordFault{Method: http.MethodPatch, Route: bottest.RouteMessage, Times: -1, Kind: bottest.TooManyRequests,
+		Code: 30046, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later."}) // as long as it stands
+	require.Contains(t, dc.tap("alice", card.id, "Allow once"), "Allowed once")
+	_, err := r.ops.WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool {
+		return m.ReplyTo == card.id && strings.Contains(dcText(m.Text()), a.Code+": allowed once by alice")
+	})
+	require.NoError(t, err)
+}
+
+func TestAdversary_P5_ADeletedCardIsGivenUp(t *testing.T) {
+	r := newRig(t, withDiscord, onlyOps)
+	a := r.ask(`{"n":1}`)
+	card := r.chatOn("discord").card(a)
+	r.until(a, "its card's id is known", func(a api.Approval) bool { return a.Deliveries[0].MessageID != "" })
+	r.accounts["mallory"].Delete(r.ops, card.id)
+	_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: "deny"})
+	require.NoError(t, err)
+	r.until(a, "a deleted card is given up", func(a api.Approval) bool { return a.Deliveries[0].State == "failed" })
+}
+
+// The desk stops after Discord took a card and before it said so: another start
+// finds the same card by its nonce.
+func TestAdversary_P2_StoppedWithoutTheCardsID(t *testing.T) {
+	for name, kind := range map[string]bottest.FaultKind{"hang": bottest.Hang, "reset": bottest.Reset} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, withDiscord, onlyOps)
+			dc := r.chatOn("discord")
+			fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: kind, When: bottest.After, Times: -1})
+			a := r.ask(`{"n":1}`)
+			card := dc.card(a)
+			r.stopInTime()
+			fault.Remove()
+			r.start()
+			r.discordReady()
+			r.until(a, "its card's id is known", func(a api.Approval) bool { return a.Deliveries[0].MessageID == card.id })
+			require.Contains(t, dc.tap("alice", card.id, "Allow once"), "Allowed once by alice")
+			dc.settled(card.id, "allowed once by alice")
+			require.Len(t, dc.fromBot(), 1)
+		})
+	}
+}
+
+// byHTTP lets interactions come as signed requests to the desk.
+func byHTTP(r *rig) {
+	r.addr = freeAddr(r.t)
+	r.dcOptions.Seed = []byte("0123456789abcdef0123456789abcdef")
+	r.getUpdates = "{interactions: {publicKey: " + bottest.NewDiscord(r.t, r.dcOptions).PublicKey() + "}}"
+}
+
+// An interaction that was stored and acknowledged counts after a restart.
+func TestAdversary_P2_StoredTapCountsAfterARestart(t *testing.T) {
+	r := newRig(t, withDiscord, onlyOps, byHTTP)
+	dc := r.chatOn("discord")
+	endpoint := r.url + interactionsPath
+	require.NoError(t, r.dc.SetEndpoint(r.ctx(), endpoint))
+	a := r.ask(`{"n":1}`)
+	card := dc.card(a)
+	r.stop()
+	// Until the bot knows who it is, what comes in is kept and not yet handled.
+	fault := r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMe, Times: -1, Kind: bottest.Status500})
+	r.start()
+	tap := r.accounts["alice"].Click(r.ops, card.id, "Allow once")
+	response, err := tap.Response(r.ctx())
+	require.NoError(t, err)
+	require.Equal(t, bottest.CallbackDeferredMessage, response.Type)
+	require.EqualValues(t, "pending", r.get(a).Status)
+	r.stopInTime()
+	fault.Remove()
+	r.start()
+	require.EqualValues(t, "approved", r.final(a).Status)
+	require.Contains(t, r.told(tap), "Allowed once by alice")
+	dc.settled(card.id, "allowed once by alice")
+}
+
+func TestDiscord_HTTPInteractions(t *testing.T) {
+	r := newRig(t, withDiscord, onlyOps, byHTTP)
+	dc := r.chatOn("discord")
+	endpoint := r.url + interactionsPath
+	require.NoError(t, r.dc.SetEndpoint(r.ctx(), endpoint))
+	a := r.ask(`{"n":1}`)
+	card := dc.card(a)
+	require.Equal(t, refusal, dc.tap("mallory", card.id, "Allow once"))
+	require.Equal(t, "Allowed once by alice.", dc.tap("alice", card.id, "Allow once"))
+	b := r.ask(`{"n":2}`)
+	card = dc.card(b)
+	form := r.denyWithAReason("bob", card)
+	require.EqualValues(t, "denied", r.final(b).Status)
+	require.Contains(t, r.told(r.accounts["bob"].SubmitModal(form, map[string]string{"reason": "no"})), "Noted.")
+	dc.settled(card.id, "denied by bob: no")
+	require.Zero(t, r.dc.Gateway().Identifies())
+	require.NoError(t, r.dc.Probe(r.ctx(), endpoint))
+}
