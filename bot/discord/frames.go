@@ -78,7 +78,7 @@ func (s *socket) look(kind byte, payload []byte) error {
 func (s *socket) event(op int, kind string, data json.RawMessage) error {
 	switch op {
 	case opReconnect:
-		return s.cut(ending{err: errors.New("Discord asks to reconnect")})
+		return s.cut(ending{err: errors.New("the gateway asks to reconnect")})
 	case opInvalidSession:
 		return s.cut(ending{invalid: true, resumable: string(data) == "true"})
 	case opHello:
