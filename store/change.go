@@ -21,10 +21,11 @@ const (
 	// keyOfID: an id is the key itself or stands in approval_ids, never both.
 	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = $1 AND owner = $2
  UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
-	// MIN: there is one at most, and asking for the first would lead to another index.
-	approvalSame = selectApprovals + `a.key = (SELECT MIN(p.key) FROM approvals p
+	// The newest: an overdue or less strict one may stand beside it. The sum keeps
+	// the search on the small index of pending fingerprints.
+	approvalSame = selectApprovals + `a.key = (SELECT p.key FROM approvals p
  WHERE p.fingerprint = $1 AND p.status = 'pending' AND p.owner = $2 AND p.agent_id = $3 AND p.session_key = $4
- AND p.session_key <> '')` + deliveriesInOrder
+ AND p.session_key <> '' ORDER BY p.created_ms + 0 DESC, p.key LIMIT 1)` + deliveriesInOrder
 	countPending = `SELECT pending FROM owners WHERE owner = $1`
 	countCode    = `SELECT COUNT(*) FROM approvals WHERE code = $1 AND (status = 'pending' OR created_ms >= $2 OR resolved_ms >= $2)`
 	codePending  = `SELECT COUNT(*) FROM approvals WHERE code = $1 AND status = 'pending'`

@@ -217,6 +217,14 @@ func (m *dcMessage) wire() obj {
 	if m.reference != "" {
 		w["type"] = 19
 		w["message_reference"] = obj{"type": 0, "channel_id": m.channel.ID, "message_id": m.reference}
+		// The message itself, one level deep; null where it was deleted (Message
+		// object, referenced_message).
+		w["referenced_message"] = nil
+		for _, to := range m.channel.messages {
+			if to.id == m.reference && !to.deleted && to.reference == "" {
+				w["referenced_message"] = to.wire()
+			}
+		}
 	}
 	if i := m.interaction; i != nil {
 		w["interaction_metadata"] = obj{"id": i.ID, "type": i.kind, "user": i.user.wire(), "authorizing_integration_owners": i.owners()}

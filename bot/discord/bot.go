@@ -76,6 +76,9 @@ const DefaultAPIURL = "https://discord.com"
 // finishTime is how long what has begun may go on after Run is told to end.
 const finishTime = time.Second
 
+// catchUpTime is how long what an earlier run left may hold up overdue timers.
+const catchUpTime = 5 * time.Second
+
 // Config is what a [Bot] needs to know.
 type Config struct {
 	Token     string            // of the bot, from the developer portal
@@ -177,8 +180,10 @@ func (b *Bot) Run(ctx context.Context) error {
 	loops.Go(func() { b.intake.Run(ctx, work) })
 	loops.Go(func() { b.receive(ctx, work) })
 	loops.Go(func() {
-		if err := b.intake.CatchUp(ctx, work); err != nil && ctx.Err() == nil {
-			b.log.Warn("the updates of an earlier run cannot be read", "reason", err)
+		// A Discord that is away must not hold up the timers of everybody else.
+		err := limited(ctx, catchUpTime, func(ctx context.Context) error { return b.intake.CatchUp(ctx, work) })
+		if err != nil && ctx.Err() == nil {
+			b.log.Warn("the updates of an earlier run could not all be handled yet", "reason", err)
 		}
 		close(b.caught)
 	})
@@ -190,7 +195,7 @@ func (b *Bot) Run(ctx context.Context) error {
 }
 
 // CaughtUp is closed once the updates that an earlier run left in the inbox were
-// put before the desk. Discord itself keeps none.
+// put before the desk, or five seconds after the start. Discord itself keeps none.
 func (b *Bot) CaughtUp() <-chan struct{} { return b.caught }
 
 // State says whether updates flow, and the way out if they do not.

@@ -112,7 +112,7 @@ func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, e
 	}
 	if r := in.Reference; in.Type == kindReply && r != nil && decimal(r.MessageID) {
 		m.MessageID = r.MessageID
-		m.OwnMessage = in.Answered != nil && b.sent(in.Answered)
+		m.OwnMessage = in.Answered == nil || b.sent(in.Answered) // it may be left out; the id alone finds only our cards
 	}
 	m.Text = strings.TrimSpace(m.Text)
 	return m, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -114,4 +115,104 @@ func TestDiscord_SlashCommands(t *testing.T) {
 	require.Contains(t, r.told(alice.Slash(r.ops, "help", nil)), "/approve CODE")
 	require.Contains(t, r.told(alice.Slash(r.ops, "approve", bottest.DiscordArgs{"code": "ZZZZZZ"})), "There is no request ZZZZZZ")
 	require.Contains(t, r.told(alice.Slash(r.ops, "approve", bottest.DiscordArgs{"code": b.Code})), "Already decided: denied by bob")
+}
+
+// What is typed counts with a mention of the bot, or as a reply to a card.
+func TestDiscord_TypedCommands(t *testing.T) {
+	r := newRig(t, withDiscord, onlyOps)
+	ops := r.chatOn("discord")
+	a := r.ask(`{"n":1}`)
+	card := ops.card(a)
+	require.Contains(t, ops.say("alice", "/pending"), a.Code)
+	r.accounts["alice"].Say(r.ops, "/approve "+a.Code) // is not for the bot
+	require.Contains(t, ops.say("alice", "/help"), "/approve CODE")
+	require.EqualValues(t, "pending", r.get(a).Status)
+	require.Equal(t, "Allowed once by alice: looks fine.", ops.say("alice", "approve "+strings.ToLower(a.Code)+" looks fine"))
+	ops.settled(card.id)
+
+	b := r.ask(`{"n":2}`)
+	card = ops.card(b)
+	require.Contains(t, ops.say("bob", "deny not today", card.id), "Denied")
+	require.Equal(t, "not today", r.final(b).Reason)
+	require.Contains(t, ops.say("alice", "/approve "+b.Code), "Already decided: denied by bob")
+	require.Contains(t, ops.say("alice", "/approve"), "Which one?")
+}
+
+// A card's place may be a thread or a post, by itself or below its channel, and
+// somebody's direct messages.
+func TestDiscord_OtherPlaces(t *testing.T) {
+	for name, where := range map[string]func(*rig) (target string, c *bottest.DiscordChannel){
+		"a thread of the channel": func(r *rig) (string, *bottest.DiscordChannel) {
+			thread := r.ops.AddThread("approvals")
+			return `{channel: discord, to: "OPS", threadId: "` + thread.ID + `"}`, thread
+		},
+		"a thread by its own id": func(r *rig) (string, *bottest.DiscordChannel) {
+			thread := r.ops.AddThread("approvals")
+			return `{channel: discord, to: "` + thread.ID + `"}`, thread
+		},
+		"a post in a forum": func(r *rig) (string, *bottest.DiscordChannel) {
+			forum := r.guild.AddForum("asks")
+			return `{channel: discord, to: "` + forum.ID + `"}`, forum
+		},
+		"direct messages": func(r *rig) (string, *bottest.DiscordChannel) {
+			return `{channel: discord, to: "dm:` + r.accounts["alice"].ID + `"}`, r.accounts["alice"].DM()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, withDiscord)
+			r.stop()
+			target, at := where(r)
+			r.routing = "{mode: targets, targets: [" + target + "]}"
+			r.start()
+			r.discordReady()
+			place := func(a api.Approval) dcChat {
+				if at.Type != bottest.DiscordForum {
+					return dcChat{r, at}
+				}
+				var post *bottest.DiscordChannel
+				require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool {
+					for _, c := range at.Threads() {
+						if strings.Contains(c.Name(), a.Code) {
+							post = c
+						}
+					}
+					return post != nil
+				}))
+				return dcChat{r, post}
+			}
+			a := r.ask(`{"n":1}`)
+			c := place(a)
+			card := c.card(a)
+			require.Equal(t, "Allowed once by alice.", c.tap("alice", card.id, "Allow once"))
+			c.settled(card.id, "allowed once by alice")
+
+			b := r.ask(`{"n":2}`)
+			c = place(b)
+			card = c.card(b)
+			require.Contains(t, c.say("alice", "/pending"), b.Code)
+			require.Contains(t, c.say("alice", "/deny "+b.Code+" no"), "Denied")
+			c.settled(card.id, "denied by alice: no")
+
+			d := r.ask(`{"n":3}`)
+			c = place(d)
+			card = c.card(d)
+			require.Equal(t, "Allowed once by alice.", r.told(r.accounts["alice"].Slash(c.chat, "approve", bottest.DiscordArgs{"code": d.Code})))
+			c.settled(card.id, "allowed once by alice")
+			require.Empty(t, r.chatOn("telegram").fromBot())
+		})
+	}
+}
+
+func TestDiscord_QuorumAndRevoke(t *testing.T) {
+	r := newRig(t, withDiscord, onlyOps, twoNeeded)
+	ops := r.chatOn("discord")
+	a := r.ask(`{"n":1}`)
+	card := ops.card(a)
+	require.Contains(t, ops.tap("alice", card.id, "Allow once"), "1 of 2: alice")
+	require.Equal(t, card.id, ops.waitText("1 of 2: alice").id)
+	ops.tap("bob", card.id, "Allow once")
+	ops.settled(card.id, "allowed once by alice, bob")
+	_, err := r.operator().Revoke(r.ctx(), a.Code, api.RevokeRequest{Reason: "wrong host"})
+	require.NoError(t, err)
+	ops.settled(card.id, "revoked", "wrong host")
 }

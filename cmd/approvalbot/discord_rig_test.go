@@ -131,6 +131,7 @@ func (r *rig) placed(routing string) string {
 	routing = strings.ReplaceAll(routing, "GROUP", fmt.Sprint(r.group.ID))
 	if r.dc != nil {
 		routing = strings.ReplaceAll(routing, "OPS", r.ops.ID)
+		routing = strings.ReplaceAll(routing, "ALICE", r.accounts["alice"].ID)
 	}
 	return routing
 }
@@ -139,6 +140,9 @@ func (r *rig) placed(routing string) string {
 type shown struct {
 	id, text string
 	labels   []string
+	file     string   // what its file holds
+	alive    []string // mentions, links and previews in it
+	quoted   string   // what stands in quotations
 }
 
 // chat is a place on one platform, with the people in it. Where an attack is the
@@ -160,6 +164,15 @@ type chat interface {
 	// say types something to the bot, also as a reply to a message, and gives
 	// the bot's reply.
 	say(who, text string, to ...string) string
+	// type_ types something to the bot and waits for nothing.
+	type_(who, text string)
+	// begin is press that does not wait for the answer; what it gives does.
+	begin(who, id, data string) (answer func() string)
+	// edit has somebody type one thing, and when it was answered change it into
+	// another.
+	edit(who, from, to string)
+	// direct is the direct messages between the bot and somebody.
+	direct(who string) chat
 	// fromBot are all of the bot's messages there.
 	fromBot() []shown
 }
@@ -202,7 +215,22 @@ func (c tgChat) number(id string) int {
 }
 
 func tgShown(m bottest.TelegramMessage) shown {
-	return shown{fmt.Sprint(m.ID), m.Text, m.Labels()}
+	s := shown{id: fmt.Sprint(m.ID), text: m.Text + m.Caption, labels: m.Labels()}
+	if m.Document != nil {
+		s.file = string(m.Document.Bytes)
+	}
+	for _, e := range m.Entities {
+		switch e.Type {
+		case "mention", "text_mention", "text_link", "url":
+			s.alive = append(s.alive, e.Type)
+		case "blockquote", "expandable_blockquote":
+			s.quoted += m.EntityText(e)
+		}
+	}
+	if !m.NoPreview && m.Document == nil {
+		s.alive = append(s.alive, "preview")
+	}
+	return s
 }
 
 func (c tgChat) platform() string          { return "telegram" }
@@ -224,8 +252,24 @@ func (c tgChat) tap(who, id, label string) string {
 	return c.r.tap(c.user(who), c.chat, c.number(id), label).Text
 }
 
-func (c tgChat) press(who, id, data string) string {
-	return c.r.answer(c.user(who).TapData(c.chat, c.number(id), data)).Text
+func (c tgChat) press(who, id, data string) string { return c.begin(who, id, data)() }
+
+func (c tgChat) begin(who, id, data string) func() string {
+	tap := c.user(who).TapData(c.chat, c.number(id), data)
+	return func() string { return c.r.answer(tap).Text }
+}
+
+func (c tgChat) type_(who, text string) { c.user(who).Say(c.chat, text) }
+
+func (c tgChat) edit(who, from, to string) {
+	old := c.user(who).Say(c.chat, from)
+	c.r.reply(c.chat, old)
+	c.user(who).Edit(c.chat, old.ID, to)
+}
+
+func (c tgChat) direct(who string) chat {
+	c.user(who).Start("")
+	return tgChat{c.r, c.user(who).Chat()}
 }
 
 func (c tgChat) say(who, text string, to ...string) string {
@@ -255,7 +299,27 @@ var inert = regexp.MustCompile("\\\\([`*_~|<@\\[:#>+.\\\\-])")
 
 func dcText(s string) string { return inert.ReplaceAllString(s, "$1") }
 
-func dcShown(m bottest.DiscordMessage) shown { return shown{m.ID, dcText(m.Text()), m.Labels()} }
+// alive finds what would be a link or a mention outside of code; an escaped one
+// has a backslash in it.
+var alive = regexp.MustCompile(`[a-z]://|(^|[^\\])(<[@#]|@(everyone|here))`)
+
+func dcShown(m bottest.DiscordMessage) shown {
+	s := shown{id: m.ID, text: dcText(m.Text()), labels: m.Labels(), alive: m.Pings}
+	for _, f := range m.Attachments {
+		s.file += string(f.Data)
+	}
+	code := false
+	for line := range strings.Lines(m.Text()) {
+		code = code != (strings.TrimPrefix(line, "> ") == "```\n")
+		if !code && alive.MatchString(line) {
+			s.alive = append(s.alive, line)
+		}
+		if rest, ok := strings.CutPrefix(line, "> "); ok {
+			s.quoted += dcText(rest)
+		}
+	}
+	return s
+}
 
 func (c dcChat) platform() string          { return "discord" }
 func (c dcChat) account(who string) string { return c.user(who).ID }
@@ -308,16 +372,39 @@ func (c dcChat) press(who, id, data string) string {
 	return c.r.told(c.user(who).ClickData(c.chat, id, data))
 }
 
-func (c dcChat) say(who, text string, to ...string) string {
-	c.r.t.Helper()
+func (c dcChat) begin(who, id, data string) func() string {
+	click := c.user(who).ClickData(c.chat, id, data)
+	return func() string { return c.r.told(click) }
+}
+
+func (c dcChat) type_(who, text string) { c.said(who, text) }
+
+func (c dcChat) said(who, text string, to ...string) bottest.DiscordMessage {
 	how := bottest.DiscordSay{MentionBot: c.chat.Guild != nil}
 	for _, id := range to {
 		how.ReplyTo = id
 	}
-	said := c.user(who).Say(c.chat, text, how)
+	return c.user(who).Say(c.chat, text, how)
+}
+
+func (c dcChat) edit(who, from, to string) {
+	old := c.said(who, from)
+	c.replyTo(old)
+	c.user(who).Edit(c.chat, old.ID, "<@"+c.r.dc.BotUserID()+"> "+to)
+}
+
+func (c dcChat) direct(who string) chat { return dcChat{c.r, c.user(who).DM()} }
+
+func (c dcChat) say(who, text string, to ...string) string {
+	c.r.t.Helper()
+	return c.replyTo(c.said(who, text, to...)).text
+}
+
+func (c dcChat) replyTo(said bottest.DiscordMessage) shown {
+	c.r.t.Helper()
 	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool { return m.ReplyTo == said.ID })
 	require.NoError(c.r.t, err)
-	return dcShown(m).text
+	return dcShown(m)
 }
 
 func (c dcChat) fromBot() (all []shown) {

@@ -1,0 +1,65 @@
+package textcmd
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// sickGate cannot look anything up and counts what is marked handled.
+type sickGate struct {
+	Gate
+	people  *core.Directory
+	handled int
+}
+
+var errLocked = errors.New("database is locked")
+
+func (g *sickGate) ByCode(context.Context, string) (core.Approval, error) {
+	return core.Approval{}, errLocked
+}
+
+func (g *sickGate) Handled(context.Context, core.InboundRef) error {
+	g.handled++
+	return nil
+}
+
+func (g *sickGate) Refused(context.Context, core.Voter, string, *core.InboundRef) error {
+	g.handled++
+	return nil
+}
+
+func (g *sickGate) Rules() core.Rules { return core.Rules{People: g.people} }
+
+// noCards knows no message.
+type noCards struct{}
+
+func (noCards) ByMessage(context.Context, core.Target, string) (core.Delivery, bool, error) {
+	return core.Delivery{}, false, nil
+}
+
+// A look-up that fails is not an answer: the message stays unhandled and is tried
+// again, whoever wrote it and however.
+func TestAFailedLookUpLeavesTheMessageUnhandled(t *testing.T) {
+	people, err := core.NewDirectory(core.Rights{AllowedUsers: map[string][]string{"telegram": {"1"}}})
+	require.NoError(t, err)
+	for name, m := range map[string]Message{
+		"an approver's plain words": {Voter: core.Voter{UserID: "1"}, Text: "deny K7QX2M"},
+		"an approver's command":     {Voter: core.Voter{UserID: "1"}, Text: "/deny K7QX2M"},
+		"a stranger's command":      {Voter: core.Voter{UserID: "9"}, Text: "/deny K7QX2M"},
+		"a tap":                     {Voter: core.Voter{UserID: "1"}, Text: "/deny K7QX2M", Tap: true, OwnMessage: true, MessageID: "5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gate := &sickGate{people: people}
+			m.Voter.Channel, m.Chat = "telegram", core.Target{Channel: "telegram", To: "-5"}
+			m.Update = &core.InboundRef{Source: "telegram:1", ID: 7}
+			_, err := NewDesk(gate, noCards{}, func(core.Target) bool { return true }).Handle(t.Context(), m)
+			require.ErrorIs(t, err, errLocked)
+			require.Zero(t, gate.handled)
+		})
+	}
+}

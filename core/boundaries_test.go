@@ -1,0 +1,32 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A person whose account lost its right may give the same vote by another one:
+// it replaces the vote that counts no more.
+func TestTheSameVoteFromAnotherAccountReplacesOneThatCountsNoMore(t *testing.T) {
+	rules := func(accounts ...string) *Rules {
+		d, err := NewDirectory(Rights{
+			People:       []Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}}},
+			AllowedUsers: map[string][]string{"telegram": accounts}, Tokens: map[string]string{"alice-laptop": "alice"},
+		})
+		require.NoError(t, err)
+		return &Rules{People: d}
+	}
+	allow := func(channel, user string) Ballot {
+		return Ballot{Voter: Voter{Channel: channel, UserID: user}, Decision: AllowOnce}
+	}
+	a := Approval{Key: "k", ID: "k", Owner: "o", Status: Pending, ExpiresAtMs: 1 << 60, Offers: []Decision{AllowOnce, Deny},
+		Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: 2}}
+	a = a.vote(allow("telegram", "1"), nil, nil, rules("1", "2"), 1).Approval
+	now := rules("2") // alice's Telegram account may no longer decide
+	c := a.vote(allow("api", "alice-laptop"), nil, nil, now, 2)
+	require.False(t, c.Unchanged)
+	require.Len(t, c.Approval.Votes, 1, "one person is one vote")
+	c = c.Approval.vote(allow("telegram", "2"), nil, nil, now, 3)
+	require.Equal(t, Approved, c.Approval.Status)
+}
