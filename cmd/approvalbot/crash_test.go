@@ -271,3 +271,75 @@ func (c *crashRig) allCopiesEnd(a api.Approval) {
 	}
 	require.LessOrEqual(t, told, 2)
 }
+
+// The same on Discord. It keeps no tap for a bot that is away, so a tap that was
+// lost in the crash is made again; but the nonce keeps it at one card, always.
+func TestAdversary_P2_KilledAtEveryPointOnDiscord(t *testing.T) {
+	bin, err := faultyBinary()
+	require.NoError(t, err)
+	for _, point := range []string{
+		"create-committed", "delivery-claimed", "card-sent", "id-recorded", "update-stored", "vote-committed", "edit-sent", "claim-committed", "result-committed",
+	} {
+		for _, when := range []string{"before-", "after-"} {
+			t.Run(when+point, func(t *testing.T) {
+				t.Parallel()
+				c := newCrashRig(t, bin)
+				c.addDiscord()
+				c.people = fmt.Sprintf("  - {name: alice, discord: %q}\n  - {name: bob, discord: %q}\n", c.accounts["alice"].ID, c.accounts["bob"].ID)
+				c.routing = `{mode: targets, targets: [{channel: discord, to: "OPS"}]}`
+				c.run(when + point)
+				c.discordScenario()
+				require.Equal(t, 1, c.killed, "the desk never came by %s", when+point)
+			})
+		}
+	}
+}
+
+func (c *crashRig) discordScenario() {
+	t := c.t
+	var a api.Approval
+	c.until("create", func(ctx context.Context) (err error) {
+		a, err = c.agent().Create(ctx, api.CreateRequest{ID: "job-1", ToolName: "deploy", Params: []byte(`{"n":1}`)}, api.CreateOptions{})
+		return err
+	})
+	var card bottest.DiscordMessage
+	c.until("card", func(ctx context.Context) (err error) {
+		card, err = c.ops.WaitMessage(ctx, func(m bottest.DiscordMessage) bool { return strings.Contains(m.Text(), a.Code) && len(m.Labels()) > 0 })
+		return err
+	})
+	c.until("vote", func(ctx context.Context) error {
+		got, err := c.operator().Get(ctx, a.Code, 0)
+		if err != nil {
+			return err
+		}
+		if a = got; a.Status == "approved" {
+			return nil
+		}
+		if err := c.dc.Gateway().WaitReady(ctx); err != nil {
+			return err
+		}
+		if m, _ := c.ops.Message(card.ID); len(m.Labels()) > 0 {
+			if _, err := c.accounts["alice"].Click(c.ops, card.ID, "Allow once").Response(ctx); err != nil {
+				return err
+			}
+		}
+		return errors.New("look again")
+	})
+	require.Equal(t, []string{"person:alice"}, a.DecidedBy)
+	require.Len(t, a.Votes, 1)
+	c.until("claim", func(ctx context.Context) (err error) {
+		_, err = c.agent().Claim(ctx, "job-1", api.ClaimRequest{ClaimID: "mine"})
+		return err
+	})
+	c.until("result", func(ctx context.Context) error {
+		_, err := c.agent().Result(ctx, "job-1", api.ResultRequest{Status: "succeeded"})
+		return err
+	})
+	c.until("the end on the card", func(ctx context.Context) error {
+		return c.dc.WaitFor(ctx, func() bool {
+			m, _ := c.ops.Message(card.ID)
+			return len(m.Labels()) == 0 && strings.Contains(m.Text(), "allowed once by alice") && strings.Contains(m.Text(), "succeeded")
+		})
+	})
+	require.Len(t, c.ops.FromBot(), 1, "the nonce keeps one card")
+}
