@@ -197,7 +197,7 @@ func TestInteractionsLeaveNothingBehind(t *testing.T) {
 	scene(t, func(r *rig) {
 		card := r.card()
 		r.running()
-		for range 200 {
+		for range 1000 {
 			r.told(r.alice.Click(r.ops, card, "Deny"))
 		}
 		r.until("the queue is empty", func() bool { return r.bot.intake.Len() <= 1 })

@@ -266,3 +266,36 @@ func TestBoth_TimersRunWhileDiscordIsAway(t *testing.T) {
 	b := r.ask(`{"n":2}`, func(c *api.CreateRequest) { c.TimeoutMs = 300 })
 	require.EqualValues(t, "expired", r.final(b).Status)
 }
+
+// A burst to one limited channel: nothing is lost, the riskiest come first, then
+// the oldest.
+func TestAdversary_P9_ABurstToDiscordKeepsItsOrder(t *testing.T) {
+	r := newRig(t, withDiscord, onlyOps)
+	hold := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 1})
+	const n = 60
+	asked := make([]api.Approval, n)
+	for i := range asked {
+		if i%10 == 9 {
+			asked[i] = r.exec(fmt.Sprintf("rm -rf /srv/data%d", i))
+		} else {
+			asked[i] = r.ask(fmt.Sprintf(`{"n":%d}`, i))
+		}
+	}
+	hold.Remove()
+	require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return len(r.ops.FromBot()) >= n }))
+	place := map[string]int{}
+	for i, m := range r.ops.FromBot() {
+		for _, a := range asked {
+			if strings.Contains(m.Text(), a.Code) {
+				place[a.Code] = i
+			}
+		}
+	}
+	require.Len(t, place, n, "one card each")
+	last := -1
+	for i := 9; i < n; i += 10 {
+		require.Less(t, place[asked[i].Code], n/10, "the riskiest come first")
+		require.Greater(t, place[asked[i].Code], last, "oldest first among equals")
+		last = place[asked[i].Code]
+	}
+}
