@@ -26,7 +26,7 @@ bench: build ## our figures beside the references, measured in the same run
 	$(GO) run ./cmd/approvalbot/internal/bench -bin $(BIN)
 
 golden: ## rewrite golden files from what the code does now; read the diff
-	$(GO) test ./bot/telegram -run Golden -update
+	$(GO) test ./bot/telegram ./bot/discord -run Golden -update
 	$(GO) test ./server -run OpenAPI -update
 
 clean:
