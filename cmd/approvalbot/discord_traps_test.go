@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -298,4 +299,30 @@ func TestAdversary_P9_ABurstToDiscordKeepsItsOrder(t *testing.T) {
 		require.Greater(t, place[asked[i].Code], last, "oldest first among equals")
 		last = place[asked[i].Code]
 	}
+}
+
+// Kinds and fields that do not exist yet are ignored, a replayed or old request
+// is refused, and the desk goes on.
+func TestAdversary_P8_I11_UnknownAndReplayedInteractions(t *testing.T) {
+	r := newRig(t, withDiscord, onlyOps, byHTTP)
+	dc, url := r.chatOn("discord"), r.url+interactionsPath
+	require.NoError(t, r.dc.SetEndpoint(r.ctx(), url))
+	a := r.ask(`{"n":1}`)
+	card := dc.card(a)
+	send := func(body string, at time.Time) int {
+		status, _, err := r.dc.Send(r.ctx(), r.dc.SignedRequest(url, []byte(body), at))
+		require.NoError(t, err)
+		return status
+	}
+	for _, body := range []string{
+		`{"type":99,"id":"900","token":"x","hologram":{"depth":3}}`,
+		`{"type":3,"id":"901","token":"x","data":{"component_type":77,"custom_id":"/approve ` + a.Code + `"}}`,
+		`{"type":5,"id":"902","token":"x","data":null}`, `[]`, `nonsense`,
+	} {
+		require.Less(t, send(body, time.Now()), 500, body)
+	}
+	require.Equal(t, http.StatusUnauthorized, send(`{"type":1}`, time.Now().Add(-time.Hour)), "an old timestamp")
+	require.EqualValues(t, "pending", r.get(a).Status)
+	require.Empty(t, r.get(a).Votes)
+	require.Contains(t, dc.tap("alice", card.id, "Allow once"), "llowed once by alice")
 }
