@@ -69,15 +69,22 @@ func (s *socket) SetDeadline(time.Time) error      { return nil }
 func (s *socket) SetReadDeadline(time.Time) error  { return nil }
 func (s *socket) SetWriteDeadline(time.Time) error { return nil }
 
+// endPause is how long the library is left to itself before it hears of the end.
+const endPause = 10 * time.Millisecond
+
 // Read gives the next bytes of what Discord sent, as far as the library may see it.
 func (s *socket) Read(p []byte) (int, error) {
 	for len(s.out) == 0 {
-		if err := s.Conn.SetReadDeadline(s.due); err != nil {
-			return 0, s.cut(ending{err: err})
+		err := s.Conn.SetReadDeadline(s.due)
+		if err == nil {
+			s.out, err = s.next()
 		}
-		var err error
-		if s.out, err = s.next(); err != nil {
-			return 0, s.cut(ending{err: err})
+		if err != nil {
+			err = s.cut(ending{err: err})
+			// The library closes a session under the lock that its heartbeat needs
+			// to begin with, and holds it for a second: let that begin first.
+			time.Sleep(endPause)
+			return 0, err
 		}
 	}
 	n := copy(p, s.out)
