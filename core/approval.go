@@ -75,6 +75,14 @@ type Rule struct {
 	Effective     []Factor `json:"effective"` // Allowed without Disabled
 	MinApprovals  int      `json:"minApprovals"`
 	RequiresHuman bool     `json:"requiresHuman"`
+	Needs         []Need   `json:"needs,omitempty"` // each must be met beside MinApprovals
+}
+
+// Need is a group of people of whom some must say yes.
+type Need struct {
+	Role     string   `json:"role,omitempty"`     // everybody with that role (people[].roles)
+	Accounts []string `json:"accounts,omitempty"` // or exactly these, as "telegram:123456789"
+	Min      int      `json:"min"`                // how many of them; at least 1
 }
 
 // Admits reports whether the factor may vote.

@@ -15,6 +15,8 @@ type Change struct {
 	Seal       []byte      // canonical call to keep sealed
 	Unseal     bool        // delete the sealed call
 	Deliveries []Delivery  // new deliveries
+	Grants     []Grant     // standing permissions and cool-downs that the step leaves
+	EndGrants  bool        // the grants that this approval left end
 	Redraw     bool        // every card of it wants to be edited to the new state
 	Handled    *InboundRef // the platform update that caused it: handled once this is committed
 	Unchanged  bool        // Approval is not to be written: the step found its work done
@@ -62,6 +64,15 @@ type Store interface {
 	// CodeRetryDataGone when it was deleted.
 	Sealed(ctx context.Context, key string) ([]byte, error)
 
+	// Grants gives grants and cool-downs, newest first.
+	Grants(ctx context.Context, f GrantFilter) ([]Grant, error)
+	// DropGrants removes those that the filter selects (an empty filter selects
+	// none), appends what event makes of each to the log, in one transaction, and
+	// gives what it removed.
+	DropGrants(ctx context.Context, f GrantFilter, event func(Grant) Event) ([]Grant, error)
+	// AddGrant stores one that no approval left, with its event.
+	AddGrant(ctx context.Context, g Grant, e Event) error
+
 	// Get gives one approval by its key, with deliveries.
 	Get(ctx context.Context, key string) (Approval, error)
 	// Keys finds approvals by one of the names that people and owners use.
@@ -83,6 +94,8 @@ type Lookup struct {
 	SessionKey  string // empty: no de-duplication
 	Supersedes  string // an id of the same owner, or empty
 	Code        string // proposed; Found.CodeTaken says whether it is free
+	Grants      bool   // look for grants and cool-downs too
+	Subject     string // with Grants: the call's Reach.Subject, or empty
 }
 
 // Found is what Lookup found.
@@ -92,6 +105,7 @@ type Found struct {
 	Superseded *Approval // the owner's approval named by Supersedes
 	CodeTaken  bool      // Code belongs to a pending approval, or to one of the last 30 days
 	Pending    int       // how many of the owner's approvals are pending
+	Grants     []Grant   // the owner's for this agent that name the fingerprint, or the subject (session grants: of this session)
 }
 
 // NameQuery looks approvals up by name; every field that is set adds matches.

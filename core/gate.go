@@ -32,9 +32,11 @@ type Rules struct {
 	Policy       Policy
 	People       *Directory
 	Router       Router
-	Solo         bool  // selfApproval: solo
-	Clamp        bool  // clampMinApprovals
-	TimeoutMs    int64 // default life of a pending approval
+	Classifier   Classifier // nil: none
+	Verifier     Verifier   // nil: none
+	Solo         bool       // selfApproval: solo
+	Clamp        bool       // clampMinApprovals
+	TimeoutMs    int64      // default life of a pending approval
 	MaxTimeoutMs int64
 }
 

@@ -6,8 +6,14 @@ import "context"
 // same answer to the same call, and answers OutcomeDeny or OutcomeAsk for
 // whatever it does not understand.
 type Policy interface {
-	// Judge evaluates one call. The Gate has validated the call before.
+	// Judge evaluates one call by static rules alone. The Gate has validated the
+	// call before.
 	Judge(ctx context.Context, call Call) Judgement
+	// JudgeWith is Judge with a classifier's opinion. It is called where Judge
+	// answered Unsure. The opinion may raise the class and add side effects; it
+	// lowers a class only where static rules are unsure, and never the number of
+	// people who must say yes.
+	JudgeWith(ctx context.Context, call Call, o Opinion) Judgement
 	// Hash names the policy: equal policies have equal hashes (hex).
 	Hash() string
 }
@@ -18,10 +24,17 @@ type Judgement struct {
 	Assessment Assessment
 	Rule       Rule       // whose yes is needed, when Outcome is OutcomeAsk
 	Offers     []Decision // what people may decide, narrowest first, Deny last
+	Reach      Reach      // what a grant for this call may cover
 	Why        []string   // sentences for people: why this class, why it asks or is refused
 	Reason     string     // one sentence for the asker, when Outcome is OutcomeDeny
 	Votes      []Vote     // of automatic factors
 	Trace      []Step
+
+	Unsure bool   // a classifier is configured and static rules are unsure: ask it, then JudgeWith
+	OnMiss string // with OutcomeAsk: people are not to be asked; without a grant the call is refused for this reason
+	// Unreached is OutcomeAllow where the operator wrote that the call runs when
+	// no approver can be reached (approvals.exec.askFallback). Anything else: it waits.
+	Unreached Outcome
 }
 
 // Step is one rule that spoke, for explain.
@@ -30,4 +43,58 @@ type Step struct {
 	Rule    string `json:"rule"`
 	Outcome string `json:"outcome"`
 	Text    string `json:"text"`
+}
+
+// Reach is what a grant that is left for a call would cover. It is empty where
+// nothing may be granted: wrappers and interpreters are never what is trusted.
+type Reach struct {
+	// Subject is what a session grant covers: the tool's folded name, for commands
+	// with the program and its subcommand ("exec git push"). Empty: no grant.
+	Subject string
+	// Words are the words of the one plain command that the call is, exactly as it
+	// runs; nil for everything else. Operators' patterns are matched against them.
+	Words []string
+}
+
+// Opinion is what a classifier said of a call.
+type Opinion struct {
+	Assessment Assessment // Source is "classifier"; not to be read when Failed is set
+	Failed     string     // why there is no valid opinion, a stable word: "timeout", "unreachable", "invalid", "open-circuit"
+}
+
+// Classifier gives an outside opinion of a call's risk. It never fails: what goes
+// wrong is in the opinion.
+type Classifier interface {
+	// Classify asks about a call that static rules were unsure about. It keeps its
+	// own time limit below ctx's.
+	Classify(ctx context.Context, call Call, static Judgement) Opinion
+}
+
+// Verifier asks outside authorities whether a call may run, after everything
+// else had no objection.
+type Verifier interface {
+	// Wants says, without asking anybody, what verification the call needs.
+	Wants(call Call) Verification
+	// Verify asks them. It keeps its own time limit below ctx's and never fails:
+	// what goes wrong is decided by the configured fail mode.
+	Verify(ctx context.Context, call Call, class RiskClass) Verification
+}
+
+// Verification is what outside authorities say of a call.
+type Verification struct {
+	Asked  bool   // some authority has (or, from Wants, would have) an opinion
+	Denied bool   // the call must not run
+	Reason string // shown to the agent when Denied; at most 500 characters, safe to show
+	Open   bool   // it is not denied only because failMode is allow: to be audited
+	Steps  []Step // for the trace
+	// People, if any, must say yes beside everybody else whose yes is needed; the
+	// call is then asked even where policy allows it.
+	People *VerifierPeople
+}
+
+// VerifierPeople are the approvers of the verifier's own chat.
+type VerifierPeople struct {
+	Place     Target   // one more card goes there
+	Accounts  []string // who may tap, as "telegram:123456789"
+	TimeoutMs int64    // how long they have; 0: the approval's own time
 }

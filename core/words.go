@@ -166,10 +166,17 @@ const (
 	EventRevoked   EventType = "tool.approval.revoked"
 	EventResult    EventType = "tool.approval.result"
 
-	EventClaimed   EventType = "audit.claimed"
-	EventJoined    EventType = "audit.joined"
-	EventReason    EventType = "audit.reason"
-	EventRefused   EventType = "audit.refused"
-	EventUnreached EventType = "audit.unreached"
-	EventFallback  EventType = "audit.fallback"
+	EventClaimed    EventType = "audit.claimed"
+	EventJoined     EventType = "audit.joined"
+	EventReason     EventType = "audit.reason"
+	EventRefused    EventType = "audit.refused"
+	EventUnreached  EventType = "audit.unreached"
+	EventFallback   EventType = "audit.fallback"
+	EventGranted    EventType = "audit.granted"     // a grant or cool-down was left or written
+	EventUngranted  EventType = "audit.grant_ended" // and removed before its time
+	EventPolicy     EventType = "audit.policy"      // another policy counts from now on
+	EventFailOpen   EventType = "audit.failed_open" // a key that the operator wrote to fail open was used
+	EventRejudged   EventType = "audit.rejudged"    // the rules changed while it was pending
+	EventRetry      EventType = "audit.retry"       // an operator made it claimable again
+	EventCheckpoint EventType = "audit.checkpoint"  // a signed head of the log
 )

@@ -39,12 +39,88 @@ type Config struct {
 
 	ToolsAllow []string // not empty: every other tool is denied
 	ToolsDeny  []string // wins over ToolsAllow; "*" is every tool
+	Layers     Layers   // the other hard layers
 
-	ExecSecurity string // "deny", "allowlist" (default) or "full"
-	ExecAsk      string // "off", "on-miss" (default) or "always"
+	ExecSecurity    string   // "deny", "allowlist" (default) or "full"
+	ExecAsk         string   // "off", "on-miss" (default) or "always"
+	ExecAskFallback string   // "deny" (default), "allowlist" or "full": what happens when nobody can be asked
+	ExecAllowlist   []string // programs and paths that are a hit, as the operator wrote them
+	ExecSafeBins    []string // programs that are a hit as long as they name no file
+
+	Rules      []Rule   // the operator's own, in order; the first that matches counts
+	Roles      []string // the roles that people have, to check the rules' roles
+	Classifier ClassifierRules
 
 	Workspaces map[string]string // agent id to the absolute path of its workspace
 	Protected  Protected
+}
+
+// Layer is one hard layer: it takes tools away.
+type Layer struct {
+	Profile string   // "minimal", "coding", "messaging", "full"; empty: no opinion
+	Allow   []string // not empty: every other tool is denied; names, globs with *, and group:name
+	Deny    []string // wins over Allow
+}
+
+// Layers are the hard layers beside ToolsAllow and ToolsDeny, in the order in
+// which they are applied. Each can only take away.
+type Layers struct {
+	Profile          string            // tools.profile
+	ProviderProfiles map[string]string // tools.providerProfiles: context.provider, or provider/model, to a profile
+	Providers        map[string]Layer  // tools.providers, by the same
+	Agents           map[string]AgentLayer
+	Groups           map[string]Layer // by context.group
+	Sandbox          Layer            // calls with context.sandboxed
+	Subagent         Layer            // calls with context.subagent
+}
+
+// AgentLayer is what the operator says of one agent; it can only tighten.
+type AgentLayer struct {
+	Layer
+	Providers map[string]Layer
+
+	// Overrides of the decision, the stricter value counts. Empty, nil and 0: none.
+	Mode                          string
+	RequireApprovalAtOrAbove      *core.RiskClass
+	DenyAtOrAbove                 *core.RiskClass
+	RequireHumanApproverAtOrAbove *core.RiskClass
+	MinApprovals                  int
+	MinApprovalsByRisk            map[core.RiskClass]int
+}
+
+// Rule is one of the operator's own rules. Exactly one of Risk, Outcome and
+// Approve says what it does; SideEffects, Role and MinApprovals may stand beside.
+type Rule struct {
+	Name  string
+	Match Match
+	When  string // CEL over the call, true where the rule matches; empty: always
+
+	Risk    *core.RiskClass
+	Outcome string // "allow", "ask" or "deny"
+	Approve bool   // the factor rules_based approves
+
+	SideEffects  []core.SideEffect // added to what was found
+	MinApprovals int               // at least so many people, of the role if one is named
+	Role         string
+}
+
+// Match says which calls a rule is about: every field that is not empty must fit,
+// a field fits when one of its patterns does. Where a call cannot be read well
+// enough to tell, a rule that tightens fits and a rule that loosens does not.
+type Match struct {
+	Tool    []string // folded tool names; globs with *, group:name
+	Command []string // words of one command: "git push *"; every command of a line is looked at
+	Path    []string // clean absolute paths, or relative to the workspace; * within a name, ** across
+	Host    []string // host names that the call names; "*.example.com"
+	Agent   []string // exact
+	Session []string // exact, or a prefix that ends in *
+}
+
+// ClassifierRules says what a classifier's opinion is worth.
+type ClassifierRules struct {
+	Enabled         bool
+	MinConfidence   float64 // default: 0.72
+	OnLowConfidence string  // "require_approval" (default), "deny" or "allow"
 }
 
 // Protected names the desk itself. A call that touches any of it is R4.

@@ -150,3 +150,8 @@ func contains[T comparable](list []T, v T) bool {
 	}
 	return false
 }
+
+// JudgeWith is Judge with a classifier's opinion.
+func (e *Engine) JudgeWith(ctx context.Context, call core.Call, _ core.Opinion) core.Judgement {
+	return e.Judge(ctx, call)
+}

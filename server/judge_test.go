@@ -41,6 +41,11 @@ func (j *judge) turn(tool string) {
 	j.answer[tool] = core.Judgement{Outcome: core.OutcomeDeny, Reason: "no longer"}
 }
 
+// JudgeWith has no opinion of a classifier's.
+func (j *judge) JudgeWith(ctx context.Context, call core.Call, _ core.Opinion) core.Judgement {
+	return j.Judge(ctx, call)
+}
+
 // Judge answers by tool name; what it does not know is denied.
 func (j *judge) Judge(_ context.Context, c core.Call) core.Judgement {
 	j.mu.Lock()

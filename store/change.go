@@ -154,6 +154,9 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 			t.freeCode = look.Code
 		}
 	}
+	if f.Grants, err = t.grantsFor(look); err != nil {
+		return f, err
+	}
 	f.Pending, err = t.pendingOf(look.Owner)
 	return f, err
 }

@@ -16,15 +16,19 @@ const (
 	// narrows the search.
 	sweepApprovals = `DELETE FROM approvals WHERE key IN (SELECT key FROM approvals
  WHERE created_ms < $1 AND resolved_ms < $1 AND status <> 'pending' ORDER BY created_ms, key LIMIT $2)`
+	sweepGrants  = `DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_ms > 0 AND expires_ms <= $1 ORDER BY expires_ms LIMIT $2)`
 	sweepInbound = `DELETE FROM inbound WHERE handled_ms > 0 AND received_ms < $1 AND (source, id) IN (SELECT source, id FROM inbound
  WHERE handled_ms > 0 AND received_ms < $1 ORDER BY received_ms LIMIT $2)`
 )
 
 // Sweep deletes approvals that ended more than keepApprovalsMs ago (0: keeps
 // them for ever), with their ids, deliveries and sealed calls, and handled
-// platform updates older than two days. It works in small transactions, so an
+// platform updates older than two days and grants that have expired. It works in small transactions, so an
 // error leaves done what was done. n counts approvals. The log is never swept.
 func (s *Store) Sweep(ctx context.Context, now, keepApprovalsMs int64) (n int, err error) {
+	if err := s.sweep(ctx, sweepGrants, now, new(int)); err != nil {
+		return 0, err
+	}
 	if err := s.sweep(ctx, sweepInbound, now-inboundKeepMs, new(int)); err != nil || keepApprovalsMs == 0 {
 		return 0, err
 	}

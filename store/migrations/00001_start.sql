@@ -84,6 +84,23 @@ CREATE INDEX deliveries_key ON deliveries (key);
 CREATE INDEX deliveries_work ON deliveries (channel, chat, turn, since_ms, id, due_ms) WHERE due_ms > 0;
 CREATE INDEX deliveries_message ON deliveries (channel, chat, message_id) WHERE message_id <> '';
 
+-- Standing permissions and cool-downs. name is what a call is looked up by: its
+-- fingerprint, or the subject of session grants and patterns.
+CREATE TABLE grants (
+  id          TEXT   PRIMARY KEY,
+  owner       TEXT   NOT NULL,
+  agent_id    TEXT   NOT NULL,
+  name        TEXT   NOT NULL,
+  session_key TEXT   NOT NULL,
+  approval    TEXT   NOT NULL, -- key of the approval that left it, or empty
+  created_ms  BIGINT NOT NULL,
+  expires_ms  BIGINT NOT NULL, -- 0: until it is removed
+  body        TEXT   NOT NULL
+);
+CREATE INDEX grants_name ON grants (owner, agent_id, name);
+CREATE INDEX grants_approval ON grants (approval) WHERE approval <> '';
+CREATE INDEX grants_expiry ON grants (expires_ms) WHERE expires_ms > 0;
+
 -- Chats that live elsewhere now.
 CREATE TABLE moves (
   old_channel TEXT NOT NULL,

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"approvalbot/core"
+)
+
+const (
+	insertGrant = `INSERT INTO grants (id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	grantsOfCall = `SELECT body FROM grants WHERE owner = $1 AND agent_id = $2 AND name IN ($3, $4, $5) ORDER BY created_ms DESC, id`
+	// endCoolDown: of one call there is one cool-down, the newest.
+	endCoolDown = `DELETE FROM grants WHERE owner = $1 AND agent_id = $2 AND name = $3`
+	endGrants   = `DELETE FROM grants WHERE approval = $1 AND approval <> ''`
+	maxGrants   = 1000
+)
+
+// name is what a call is looked up by to find the grant.
+func grantName(g core.Grant) string {
+	switch g.Kind {
+	case core.AlwaysGrant:
+		return g.Fingerprint
+	case core.CoolDown:
+		return "cooldown " + g.Fingerprint
+	}
+	return g.Subject
+}
+
+// addGrant stores a grant.
+func (t *tx) addGrant(g core.Grant) error {
+	name := grantName(g)
+	if g.ID == "" || g.Owner == "" || name == "" {
+		return fmt.Errorf("grant %q lacks its id, owner or what it covers", g.ID)
+	}
+	body, err := json.Marshal(g)
+	if err != nil {
+		return err
+	}
+	if g.Kind == core.CoolDown {
+		if _, err := t.exec(endCoolDown, g.Owner, g.AgentID, name); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(insertGrant, g.ID, g.Owner, g.AgentID, name, g.SessionKey, g.Approval, g.CreatedAtMs, g.ExpiresAtMs, string(body))
+	return err
+}
+
+// granting writes what a change says about grants.
+func (t *tx) granting(c core.Change) error {
+	if c.EndGrants {
+		if _, err := t.exec(endGrants, c.Approval.Key); err != nil {
+			return err
+		}
+	}
+	for _, g := range c.Grants {
+		if err := t.addGrant(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grantsFor finds the grants and cool-downs that could speak about a call.
+func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
+	if !look.Grants {
+		return nil, nil
+	}
+	rows, err := t.rows(grantsOfCall, look.Owner, look.AgentID, look.Fingerprint, "cooldown "+look.Fingerprint, look.Subject)
+	if err != nil {
+		return nil, err
+	}
+	all, err := scanGrants(rows)
+	live := all[:0]
+	for _, g := range all {
+		if g.Kind != core.SessionGrant || g.SessionKey == look.SessionKey {
+			live = append(live, g)
+		}
+	}
+	return live, err
+}
+
+// Grants gives grants and cool-downs, newest first, at most f.Limit.
+func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, error) {
+	where, args := grantWhere(f)
+	limit := f.Limit
+	if limit < 1 || limit > maxGrants {
+		limit = maxGrants
+	}
+	rows, err := s.read.query(ctx, fmt.Sprintf("SELECT body FROM grants WHERE %s ORDER BY created_ms DESC, id LIMIT $%d", where, len(args)+1), append(args, limit)...)
+	if err != nil {
+		return nil, err
+	}
+	return scanGrants(rows)
+}
+
+// DropGrants removes the grants that the filter selects and appends what event
+// makes of each to the log, in one transaction. It gives what it removed. An
+// empty filter selects none.
+func (s *Store) DropGrants(ctx context.Context, f core.GrantFilter, event func(core.Grant) core.Event) (dropped []core.Grant, err error) {
+	where, args := grantWhere(f)
+	if len(args) == 0 {
+		return nil, nil
+	}
+	err = s.do(ctx, func(t *tx) error {
+		rows, err := t.rows("SELECT body FROM grants WHERE "+where+" ORDER BY created_ms DESC, id", args...)
+		if err != nil {
+			return err
+		}
+		if dropped, err = scanGrants(rows); err != nil || len(dropped) == 0 {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM grants WHERE "+where, args...); err != nil {
+			return err
+		}
+		for _, g := range dropped {
+			t.own.events = append(t.own.events, event(g))
+		}
+		return nil
+	})
+	return dropped, err
+}
+
+// AddGrant stores a grant that no approval left, with its event.
+func (s *Store) AddGrant(ctx context.Context, g core.Grant, e core.Event) error {
+	return s.do(ctx, func(t *tx) error {
+		t.own.events = append(t.own.events, e)
+		return t.addGrant(g)
+	})
+}
+
+func grantWhere(f core.GrantFilter) (string, []any) {
+	where, args := []string{"1 = 1"}, []any{}
+	add := func(text string, v any) {
+		args = append(args, v)
+		where = append(where, fmt.Sprintf(text, len(args)))
+	}
+	if f.ID != "" {
+		add("id = $%d", f.ID)
+	}
+	if f.Owner != "" {
+		add("owner = $%d", f.Owner)
+	}
+	if f.AgentID != "" {
+		add("agent_id = $%d", f.AgentID)
+	}
+	if f.SessionKey != "" {
+		add("session_key = $%d", f.SessionKey)
+	}
+	if f.Approval != "" {
+		add("approval = $%d", f.Approval)
+	}
+	if f.Live != 0 {
+		add("(expires_ms = 0 OR expires_ms > $%d)", f.Live)
+	}
+	return strings.Join(where, " AND "), args
+}
+
+func scanGrants(rows *sql.Rows) (all []core.Grant, err error) {
+	err = each(rows, func() error {
+		var body text
+		if err := rows.Scan(&body); err != nil {
+			return err
+		}
+		var g core.Grant
+		if err := json.Unmarshal([]byte(body), &g); err != nil {
+			return fmt.Errorf("a stored grant cannot be read: %w", err)
+		}
+		all = append(all, g)
+		return nil
+	})
+	return all, err
+}
