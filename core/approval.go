@@ -26,6 +26,7 @@ type Approval struct {
 	SessionKey  string      `json:"sessionKey,omitempty"`
 	Origin      *Target     `json:"origin,omitempty"`
 	Context     CallContext `json:"context,omitzero"`
+	Dialect     string      `json:"dialect,omitempty"` // as in Call
 
 	Askers        []Requester `json:"askers,omitempty"` // whoever may not decide: the token's person, the stated requester, joiners
 	Requester     *Requester  `json:"requester,omitempty"`
@@ -37,7 +38,9 @@ type Approval struct {
 	PolicyHash string     `json:"policyHash"`
 	Rule       Rule       `json:"rule"`
 	Offers     []Decision `json:"offers,omitempty"`
-	Solo       bool       `json:"solo,omitempty"` // the asker may decide: selfApproval is solo
+	Subject    string     `json:"subject,omitempty"`   // what a session grant would cover, see Reach
+	Unreached  bool       `json:"unreached,omitempty"` // it runs when nobody can be asked: the operator wrote askFallback
+	Solo       bool       `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
 
 	Votes   []Vote `json:"votes,omitempty"`
 	Reached bool   `json:"reached"`
@@ -50,6 +53,7 @@ type Approval struct {
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
 	RevokedAtMs  int64 `json:"revokedAtMs,omitempty"`
+	Retries      int   `json:"retries,omitempty"` // how often an operator made it claimable again
 
 	ClaimID      string  `json:"claimId,omitempty"`
 	Result       *Result `json:"result,omitempty"`
@@ -135,6 +139,7 @@ const (
 	OutcomeDelivery   DeliveryKind = "outcome"   // how it ended, where no card shows it
 	ResultDelivery    DeliveryKind = "result"    // how the execution went, where no card shows it
 	UnreachedDelivery DeliveryKind = "unreached" // nobody could be asked
+	RetryDelivery     DeliveryKind = "retry"     // it may be claimed again
 	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
 )
 
@@ -181,6 +186,9 @@ func (a Approval) shownIn(chat Target) bool {
 	}
 	return false
 }
+
+// hidden reports whether nobody may see more of the call than its fingerprint.
+func (a Approval) hidden() bool { return a.Dialect == DialectAgentShield }
 
 // Final reports whether the approval has ended.
 func (a Approval) Final() bool { return a.Status.Final() }

@@ -27,7 +27,15 @@ type Call struct {
 	Context       CallContext
 	TimeoutMs     int64 // 0: the configured default
 	Supersedes    string
+	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door
 }
+
+// The dialects of the gateway in which a call can be asked. Of a call that was
+// asked in DialectAgentShield nobody sees more than its fingerprint.
+const (
+	DialectExec        = "exec"
+	DialectAgentShield = "agentshield"
+)
 
 // Bind ties an approval to where the call runs. It is part of the fingerprint.
 type Bind struct {

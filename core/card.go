@@ -71,6 +71,8 @@ func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 		return Drawing{Text: fmt.Sprintf("%s %s: %s", icon(a), a.Ending(), headline(a, nil)), Done: true}
 	case ResultDelivery:
 		return Drawing{Text: fmt.Sprintf("%s %s", a.resultWords(), headline(a, nil)), Done: true}
+	case RetryDelivery:
+		return Drawing{Text: fmt.Sprintf("🔁 An operator lets the agent try again, until %s: %s", clock(a.ClaimUntilMs, time.Local), headline(a, nil)), Done: true}
 	case UnreachedDelivery:
 		return Drawing{Text: fmt.Sprintf("Nobody could be asked to approve this: %s. No approver's chat took the card.", headline(a, nil)), Done: true}
 	case ReasonDelivery:

@@ -64,6 +64,8 @@ type Store interface {
 	// CodeRetryDataGone when it was deleted.
 	Sealed(ctx context.Context, key string) ([]byte, error)
 
+	// Covering gives the grants and cool-downs that could speak about a call.
+	Covering(ctx context.Context, look Lookup) ([]Grant, error)
 	// Grants gives grants and cool-downs, newest first.
 	Grants(ctx context.Context, f GrantFilter) ([]Grant, error)
 	// DropGrants removes those that the filter selects (an empty filter selects

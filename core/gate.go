@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync"
@@ -61,6 +62,9 @@ func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) 
 
 // Use makes another snapshot of the rules count from now on.
 func (g *Gate) Use(rules Rules) { g.rules.Store(&rules) }
+
+// PolicyHash names the policy in force.
+func (g *Gate) PolicyHash() string { return g.rules.Load().Policy.Hash() }
 
 // Rules gives the snapshot in force.
 func (g *Gate) Rules() Rules { return *g.rules.Load() }
@@ -129,7 +133,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	if card.Key == "" {
 		return nil, refuse(CodeNotFound, "This button is not known here.")
 	}
-	facts, err := g.Payload(ctx, key)
+	facts, err := g.Payload(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -252,6 +256,72 @@ func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (Appr
 		by = "person:" + who.Person
 	}
 	return g.update(ctx, key, func(a Approval) (Change, error) { return a.revoke(by, reason, nowMs()) })
+}
+
+// Retry makes an approved call claimable again for its owner, and tells it. The
+// call itself is never in the answer. CodeRetryDataGone when it was deleted.
+func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, error) {
+	if !who.MayDecide || who.Person == "" {
+		return Approval{}, refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals and a person.")
+	}
+	key, err := g.Resolve(ctx, who, ref)
+	if err != nil {
+		return Approval{}, err
+	}
+	a, err := g.store.Get(ctx, key)
+	if err != nil {
+		return a, err
+	}
+	sealed, errSealed := g.store.Sealed(ctx, key)
+	if errSealed != nil && CodeOf(errSealed) != CodeRetryDataGone {
+		return a, errSealed
+	}
+	denies := ""
+	if errSealed == nil {
+		denies = g.rejudge(ctx, a, sealed)
+	}
+	return g.update(ctx, key, func(a Approval) (Change, error) {
+		return a.retry("person:"+who.Person, errSealed == nil, denies, nowMs())
+	})
+}
+
+// Rejudge asks policy anew about every pending approval, after other rules were
+// put in force: a stricter policy denies at once, a looser one changes nothing.
+func (g *Gate) Rejudge(ctx context.Context) error {
+	f := Filter{Status: Pending, Limit: 200}
+	for {
+		page, err := g.store.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, a := range page.Items {
+			if err := g.rejudgeOne(ctx, a.Key); err != nil && CodeOf(err) != CodeRetryDataGone && CodeOf(err) != CodeNotFound {
+				return err
+			}
+		}
+		if f.Cursor = page.Next; f.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+func (g *Gate) rejudgeOne(ctx context.Context, key string) error {
+	rules := g.rules.Load()
+	fresh, err := g.judgeAgain(ctx, key, rules)
+	if err != nil || fresh == nil {
+		return err
+	}
+	_, err = g.update(ctx, key, func(a Approval) (Change, error) { return a.judgedAgain(fresh, rules, nowMs()), nil })
+	return err
+}
+
+// Announce puts a change of the policy on record.
+func (g *Gate) Announce(ctx context.Context, by, hash string, looser []string) error {
+	data, err := json.Marshal(map[string]any{"policyHash": hash, "by": by, "looser": looser})
+	if err != nil {
+		return err
+	}
+	return g.store.Append(ctx, nil, Event{AtMs: nowMs(), Type: EventPolicy, Data: data})
 }
 
 // Report stores the owner's word on how the execution went, once, after the claim.
@@ -421,9 +491,12 @@ func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
 }
 
 // Payload gives the whole call as people see it: redacted and escaped. Empty
-// when the params are gone.
-func (g *Gate) Payload(ctx context.Context, key string) ([]Fact, error) {
-	sealed, err := g.store.Sealed(ctx, key)
+// when the params are gone, and where only the fingerprint may be seen.
+func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
+	if a.hidden() {
+		return nil, nil
+	}
+	sealed, err := g.store.Sealed(ctx, a.Key)
 	if CodeOf(err) == CodeRetryDataGone {
 		return nil, nil
 	}
@@ -441,7 +514,7 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 	}
 	var facts []Fact
 	if !a.Final() {
-		if facts, err = g.Payload(ctx, a.Key); err != nil {
+		if facts, err = g.Payload(ctx, a); err != nil {
 			return Drawing{}, err
 		}
 	}

@@ -1,5 +1,15 @@
 package core
 
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
 // GrantKind says what a grant covers.
 type GrantKind string
 
@@ -47,5 +57,156 @@ type GrantFilter struct {
 	SessionKey string
 	Approval   string
 	Live       int64 // not 0: only those that have not expired at that time
+	Loosens    bool  // only those that allow something, no cool-downs
 	Limit      int   // 0: 1,000
+}
+
+// leave gives what the settled approval leaves behind: a grant for a wider allow,
+// a cool-down for a person's deny.
+func (c Change) leave(now int64) Change {
+	a := &c.Approval
+	var g Grant
+	switch {
+	case a.Status == Approved && a.Decision == AllowSession:
+		g = a.grant(SessionGrant, now)
+		g.SessionKey, g.Subject, g.ExpiresAtMs = a.SessionKey, a.Subject, now+sessionGrantMs
+	case a.Status == Approved && a.Decision == AllowAlways:
+		g = a.grant(AlwaysGrant, now)
+		g.Fingerprint = a.Fingerprint
+	case a.Status == Denied && slices.ContainsFunc(a.Votes, func(v Vote) bool { return v.Approver == UserRequest && v.Verdict == Reject }):
+		return c.coolDown(now)
+	default:
+		return c
+	}
+	return c.granted(g, now)
+}
+
+// coolDown refuses the same call for a while, because a person said no.
+func (c Change) coolDown(now int64) Change {
+	g := c.Approval.grant(CoolDown, now)
+	g.Fingerprint, g.ExpiresAtMs = c.Approval.Fingerprint, now+coolDownMs
+	return c.granted(g, now)
+}
+
+func (c Change) granted(g Grant, now int64) Change {
+	c.Grants = append(c.Grants, g)
+	c.Events = append(c.Events, g.event(EventGranted, "", now))
+	return c
+}
+
+func (a Approval) grant(kind GrantKind, now int64) Grant {
+	return Grant{
+		ID: uuid.NewString(), Kind: kind, Owner: a.Owner, AgentID: a.AgentID, ToolName: a.ToolName, Summary: a.Summary,
+		MaxClass: a.Assessment.RiskClass, Rule: a.Rule, By: a.DecidedBy, Approval: a.Key, CreatedAtMs: now,
+	}
+}
+
+// event is the grant's entry in the log; by says who removed it.
+func (g Grant) event(t EventType, by string, now int64) Event {
+	data, err := json.Marshal(struct {
+		Grant Grant  `json:"grant"`
+		By    string `json:"by,omitempty"`
+	}{g, by})
+	if err != nil { // plain values always marshal
+		panic(err)
+	}
+	return Event{AtMs: now, Type: t, Key: g.Approval, Owner: g.Owner, Data: data}
+}
+
+// Live reports whether the grant has not expired.
+func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.ExpiresAtMs }
+
+// covers reports whether the grant stands for a call that policy would ask about
+// as a describes it. A grant never exceeds what a card could offer today: a scope
+// that is no longer offered, a higher class or more people needed ask again.
+func (g Grant) covers(a Approval, words []string, now int64) bool {
+	if !g.Live(now) || g.Owner != a.Owner || g.AgentID != a.AgentID || a.Assessment.RiskClass > g.MaxClass || g.Rule.weaker(a.Rule) {
+		return false
+	}
+	switch g.Kind {
+	case SessionGrant:
+		return g.Subject != "" && g.Subject == a.Subject && a.SessionKey != "" && g.SessionKey == a.SessionKey && slices.Contains(a.Offers, AllowSession)
+	case AlwaysGrant:
+		return g.Fingerprint == a.Fingerprint && slices.Contains(a.Offers, AllowAlways)
+	case PatternGrant:
+		return g.Subject != "" && g.Subject == a.Subject && Fits(g.Pattern, words) && slices.Contains(a.Offers, AllowAlways)
+	}
+	return false
+}
+
+// Fits reports whether the words of a command fit a pattern: word by word and
+// exactly, "*" stands for one word, whatever it is, and a last "**" for any
+// further ones.
+func Fits(pattern, words []string) bool {
+	for i, p := range pattern {
+		switch {
+		case p == "**" && i == len(pattern)-1:
+			return true
+		case i >= len(words) || p != "*" && p != words[i]:
+			return false
+		}
+	}
+	return len(pattern) > 0 && len(pattern) == len(words)
+}
+
+// weaker reports whether the rule asked less of people than today's does.
+func (r Rule) weaker(today Rule) bool {
+	lacks := func(n Need) bool {
+		return !slices.ContainsFunc(r.Needs, func(o Need) bool { return o.Role == n.Role && slices.Equal(o.Accounts, n.Accounts) && o.Min >= n.Min })
+	}
+	return today.MinApprovals > r.MinApprovals || today.RequiresHuman && !r.RequiresHuman || slices.ContainsFunc(today.Needs, lacks)
+}
+
+// byGrant settles the draft by what was granted or refused before, if anything
+// speaks about it.
+func (a Approval) byGrant(f Found, words []string, now int64) Approval {
+	for _, g := range f.Grants {
+		if g.Kind == CoolDown && g.Live(now) && g.Fingerprint == a.Fingerprint && g.Owner == a.Owner && g.AgentID == a.AgentID && a.Status != Denied {
+			a.Status, a.Decision, a.DecidedBy = Denied, Deny, []string{"grant:" + g.ID}
+			a.Reason = fmt.Sprintf("%s denied this very call; it is refused without asking again until %s.", People(g.By), clock(g.ExpiresAtMs, time.Local))
+			a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonRecentlyDenied)
+			return a
+		}
+	}
+	if a.Status != Pending {
+		return a
+	}
+	for _, g := range f.Grants {
+		if g.covers(a, words, now) {
+			a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"grant:" + g.ID}
+			return a
+		}
+	}
+	return a
+}
+
+// Grants lists grants and cool-downs, newest first, to operators.
+func (g *Gate) Grants(ctx context.Context, who Caller, f GrantFilter) ([]Grant, error) {
+	if !who.MayDecide {
+		return nil, refuse(CodeForbidden, "This token may not list grants: it needs the scope operator.approvals.")
+	}
+	f.Live = nowMs()
+	return g.store.Grants(ctx, f)
+}
+
+// DropGrants ends the grants that the filter selects and gives how many there
+// were. An owner ends only its own, and no cool-down, which protects people from
+// it. CodeNotFound where a filter by ID selects none.
+func (g *Gate) DropGrants(ctx context.Context, who Caller, f GrantFilter) (int, error) {
+	by := "token:" + who.Token
+	switch {
+	case who.MayDecide && who.Person != "":
+		by = "person:" + who.Person
+	case who.MayDecide:
+	case who.MayRequest:
+		f.Owner, f.Loosens = who.Token, true
+	default:
+		return 0, refuse(CodeForbidden, "This token may not end grants.")
+	}
+	f.Live = nowMs()
+	dropped, err := g.store.DropGrants(ctx, f, func(x Grant) Event { return x.event(EventUngranted, by, nowMs()) })
+	if err == nil && len(dropped) == 0 && f.ID != "" {
+		return 0, refuse(CodeNotFound, "There is no such grant.")
+	}
+	return len(dropped), err
 }

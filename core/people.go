@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Person is a human with known accounts. Whatever they tap with, they are one
@@ -109,9 +110,9 @@ func (d *Directory) Is(v Voter, r Requester) bool {
 func (d *Directory) Known(person string) bool { _, ok := d.people[person]; return ok }
 
 // Eligible counts the different people who could vote on an approval asked by
-// askers: mapped people, and those accounts without a person. open reports that
+// askers, those with one of the named accounts ("telegram:1") included: mapped people, and those accounts without a person. open reports that
 // a role is allowed somewhere, so that there may be more than can be counted.
-func (d *Directory) Eligible(askers []Requester, solo bool) (mapped, unmapped int, open bool) {
+func (d *Directory) Eligible(askers []Requester, solo bool, named ...string) (mapped, unmapped int, open bool) {
 	names := map[string]bool{}
 	add := func(v Voter) {
 		v = d.Identify(v)
@@ -135,10 +136,76 @@ func (d *Directory) Eligible(askers []Requester, solo bool) (mapped, unmapped in
 	for token := range d.tokens {
 		add(Voter{Channel: "api", UserID: token})
 	}
+	for _, account := range named {
+		channel, id, _ := strings.Cut(account, ":")
+		add(Voter{Channel: channel, UserID: id})
+	}
 	for channel, ids := range d.roles {
 		open = open || d.live[channel] && len(ids) > 0
 	}
 	return mapped, unmapped, open
+}
+
+// Meets reports whether the voter belongs to the group: has its role, or is one
+// of its accounts or the person behind one.
+func (d *Directory) Meets(n Need, v Voter) bool {
+	v = d.Identify(v)
+	if n.Role != "" {
+		return v.Person != "" && slices.Contains(d.people[v.Person].Roles, n.Role)
+	}
+	return slices.ContainsFunc(n.Accounts, func(account string) bool {
+		channel, id, _ := strings.Cut(account, ":")
+		return d.Is(v, Requester{Channel: channel, UserID: id})
+	})
+}
+
+// Enough reports whether the group has as many people as are needed who could
+// vote on what askers asked.
+func (d *Directory) Enough(n Need, askers []Requester, solo bool) bool {
+	names := map[string]bool{}
+	add := func(v Voter) {
+		v = d.Identify(v)
+		if solo || !slices.ContainsFunc(askers, func(r Requester) bool { return d.Is(v, r) }) {
+			names[v.Name()] = true
+		}
+	}
+	for _, account := range n.Accounts {
+		channel, id, _ := strings.Cut(account, ":")
+		add(Voter{Channel: channel, UserID: id})
+	}
+	if n.Role != "" {
+		for channel, ids := range d.users {
+			for _, id := range ids {
+				if v := (Voter{Channel: channel, UserID: id}); d.Meets(n, v) {
+					add(v)
+				}
+			}
+		}
+		for token := range d.tokens {
+			if v := (Voter{Channel: "api", UserID: token}); d.Meets(n, v) {
+				add(v)
+			}
+		}
+		if len(names) < n.Min { // people who hold an allowed chat role
+			for _, p := range d.people {
+				if slices.Contains(p.Roles, n.Role) && d.byRole(p) {
+					names["person:"+p.Name] = true
+				}
+			}
+		}
+	}
+	return len(names) >= max(1, n.Min)
+}
+
+// byRole reports whether a person might be allowed by a role of the chat, which
+// is seen at the tap only.
+func (d *Directory) byRole(p Person) bool {
+	for channel := range p.Accounts {
+		if d.live[channel] && len(d.roles[channel]) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // AnyToken reports whether somebody could decide by API or terminal.

@@ -32,6 +32,9 @@ type Judgement struct {
 
 	Unsure bool   // a classifier is configured and static rules are unsure: ask it, then JudgeWith
 	OnMiss string // with OutcomeAsk: people are not to be asked; without a grant the call is refused for this reason
+	// FailedOpen names the configuration key that let the call go on although an
+	// opinion was missing ("approvals.tools.classifier.onLowConfidence"): audited.
+	FailedOpen string
 	// Unreached is OutcomeAllow where the operator wrote that the call runs when
 	// no approver can be reached (approvals.exec.askFallback). Anything else: it waits.
 	Unreached Outcome

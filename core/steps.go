@@ -38,17 +38,42 @@ func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Ru
 	before.Solo = before.Solo && rules.Solo
 	var c Change
 	if changed := before.rejudged(fresh, rules); changed.Final() && !a.Final() {
-		c = Change{Approval: changed}.end(EventResolved, now)
+		c = Change{Approval: changed, Events: changed.rejudgement(fresh, now)}.end(EventResolved, now)
 		c.Refusal = c.Approval.ended()
 	} else {
 		c = changed.count(b, rules.People, now)
 		if fresh != nil && c.Unchanged && !a.Final() {
 			c.Unchanged, c.Approval, c.Redraw = false, changed, true
 		}
+		if !a.Final() {
+			c.Events = append(changed.rejudgement(fresh, now), c.Events...)
+		}
 	}
 	c.Handled = b.Handled
 	if len(adopted) > 0 && !a.knows(adopted[0]) {
 		c.Deliveries = append(c.Deliveries, adopted...)
+	}
+	return c
+}
+
+// rejudgement is the log's word that other rules count now.
+func (a Approval) rejudgement(j *Judgement, now int64) []Event {
+	if j == nil {
+		return nil
+	}
+	return []Event{a.event(EventRejudged, now, eventData{Why: j.Outcome.String()})}
+}
+
+// judgedAgain is the step of a pending approval when the rules change while
+// nobody votes.
+func (a Approval) judgedAgain(j *Judgement, rules *Rules, now int64) Change {
+	if j == nil || a.Final() {
+		return Change{Approval: a, Unchanged: true}
+	}
+	next := a.rejudged(j, rules)
+	c := Change{Approval: next, Redraw: true, Events: next.rejudgement(j, now)}
+	if next.Final() {
+		return c.end(EventResolved, now)
 	}
 	return c
 }
@@ -71,13 +96,15 @@ func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
 		next.Rule.Effective = slices.DeleteFunc(slices.Clone(next.Rule.Effective), func(f Factor) bool { return !j.Rule.Admits(f) })
 		next.Rule.MinApprovals = max(next.Rule.MinApprovals, j.Rule.MinApprovals)
 		next.Rule.RequiresHuman = next.Rule.RequiresHuman || j.Rule.RequiresHuman
+		next.Rule.Needs = mergeNeeds(next.Rule.Needs, j.Rule.Needs)
 		next.Offers = slices.DeleteFunc(slices.Clone(next.Offers), func(d Decision) bool { return !slices.Contains(j.Offers, d) })
 	}
+	next.Unreached = next.Unreached && j.Unreached == OutcomeAllow
 	if j.Assessment.RiskClass > next.Assessment.RiskClass {
 		next.Assessment, next.Why = j.Assessment, j.Why
 	}
 	if next.Assessment.RiskClass != was.Assessment.RiskClass || next.Rule.MinApprovals != was.Rule.MinApprovals ||
-		next.Rule.RequiresHuman != was.Rule.RequiresHuman || len(next.Rule.Effective) != len(was.Rule.Effective) || len(next.Offers) != len(was.Offers) {
+		next.Rule.RequiresHuman != was.Rule.RequiresHuman || len(next.Rule.Needs) != len(was.Rule.Needs) || len(next.Rule.Effective) != len(was.Rule.Effective) || len(next.Offers) != len(was.Offers) {
 		next.Votes = slices.DeleteFunc(next.Votes, func(v Vote) bool { return v.Approver == UserRequest })
 		next.Why = append([]string{"The rules changed while this waited; earlier votes no longer count."}, next.Why...)
 	}
@@ -101,7 +128,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	}
 	if refusal := a.admits(v, b, d); refusal != nil {
 		if refusal.Code == CodeSelfApproval && b.Decision == Deny {
-			return a.withdraw(v.Name(), "withdrawn by the requester", now)
+			return a.withdraw(v.Name(), "withdrawn by the requester", now).coolDown(now)
 		}
 		return a.refused(v, b, refusal, now)
 	}
@@ -129,7 +156,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	switch {
 	case asked && !a.Solo:
 		return refuse(CodeSelfApproval, "You cannot approve your own request.")
-	case !d.MayDecide(v):
+	case !d.MayDecide(v) && !a.Rule.names(v, d):
 		return refuse(CodeNotAnApprover, "You are not authorized to approve/deny this request.")
 	case !a.Rule.Admits(UserRequest):
 		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
@@ -137,7 +164,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 		return nil
 	case !b.Decision.Allows() || !slices.Contains(a.Offers, b.Decision):
 		return refuse(CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
-	case a.Rule.MinApprovals > 1 && v.Person == "":
+	case a.Rule.MinApprovals > 1 && v.Person == "" && !a.Rule.names(v, d):
 		return refuse(CodeNotAnApprover, "This request needs %d approvals, and only people named in the configuration count for it.", a.Rule.MinApprovals)
 	case b.Chat != nil && !a.shownIn(*b.Chat):
 		return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
@@ -194,21 +221,25 @@ func (c Change) settle(d *Directory, now int64) Change {
 	}
 	c.Approval.Status, c.Approval.Decision = t.Outcome, t.Decision
 	c.Approval.DecidedBy, c.Approval.Reason = t.By, t.Reason
-	return c.end(EventResolved, now)
+	return c.end(EventResolved, now).leave(now)
 }
 
 // tally counts the votes whose authority stands now: a voter who has lost it, or
 // who turned out to be an asker, counts for nothing.
 func (a Approval) tally(d *Directory) Tally {
-	return Count(a.Rule, a.Votes, func(v Vote) bool {
-		if v.Approver != UserRequest {
+	valid := func(v Vote) bool {
+		switch {
+		case v.Approver == LLMEvaluation && v.Verdict == Approve:
+			return a.Assessment.RiskClass < R3
+		case v.Approver != UserRequest:
 			return true
 		}
 		// Identify again: the account may belong to somebody else by now.
 		who := d.Identify(*v.Voter)
 		asked := slices.ContainsFunc(a.Askers, func(r Requester) bool { return d.Is(who, r) })
-		return who.Person == v.Voter.Person && d.MayDecide(who) && (a.Solo || !asked)
-	})
+		return who.Person == v.Voter.Person && (d.MayDecide(who) || a.Rule.names(who, d)) && (a.Solo || !asked)
+	}
+	return Count(a.Rule, a.Votes, valid, d.Meets)
 }
 
 // TallyWords says the votes so far: "1 of 2: alice".
@@ -308,21 +339,28 @@ func (a Approval) insufficient(why string) Approval {
 func (a Approval) unreachable(d *Directory) string {
 	auto := 0
 	for _, v := range a.Votes {
-		if v.Approver != UserRequest && v.Verdict == Approve && a.Rule.Admits(v.Approver) {
+		if v.Approver != UserRequest && v.Verdict == Approve && a.Rule.Admits(v.Approver) && (v.Approver != LLMEvaluation || a.Assessment.RiskClass < R3) {
 			auto++
 		}
+	}
+	var named []string
+	for _, n := range a.Rule.Needs {
+		if !d.Enough(n, a.Askers, a.Solo) {
+			return "There are too few approvers for this: it needs " + n.words(n.Min) + " beside whoever asked."
+		}
+		named = append(named, n.Accounts...)
 	}
 	need := max(1, a.Rule.MinApprovals) - auto
 	if a.Rule.RequiresHuman {
 		need = max(need, 1)
 	}
-	if need <= 0 {
+	if need <= 0 && len(a.Rule.Needs) == 0 {
 		return ""
 	}
 	if !a.Rule.Admits(UserRequest) {
 		return "Policy lets nobody approve this: no approver is left after the disabled ones."
 	}
-	mapped, unmapped, open := d.Eligible(a.Askers, a.Solo)
+	mapped, unmapped, open := d.Eligible(a.Askers, a.Solo, named...)
 	have := mapped
 	if a.Rule.MinApprovals <= 1 {
 		have += unmapped
@@ -330,7 +368,7 @@ func (a Approval) unreachable(d *Directory) string {
 	if have >= need || open {
 		return ""
 	}
-	everyone, others, _ := d.Eligible(a.Askers, true)
+	everyone, others, _ := d.Eligible(a.Askers, true, named...)
 	if everyone+others > mapped+unmapped {
 		return "Nobody but whoever asked could approve this. Name another approver, or set approvals.tools.selfApproval: solo to let people approve their own requests."
 	}
@@ -370,12 +408,14 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 		Rule        Rule       `json:"approvers"`
 		Votes       []Vote     `json:"votes,omitempty"`
 		Result      *Result    `json:"result,omitempty"`
+		Dialect     string     `json:"dialect,omitempty"`
+		CreatedAtMs int64      `json:"createdAtMs"`
 		ExpiresAtMs int64      `json:"expiresAtMs"`
 		eventData
 	}
 	data, err := json.Marshal(facts{
 		a.ID, a.Code, a.Status, a.Decision, a.DecidedBy, a.Reason, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey,
-		a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.ExpiresAtMs, more,
+		a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs, more,
 	})
 	if err != nil { // plain values always marshal
 		panic(err)

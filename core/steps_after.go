@@ -99,6 +99,32 @@ func (a Approval) report(r Result, now int64) (Change, error) {
 	}, nil
 }
 
+// retry makes an approved call claimable again. hasCall: the sealed call is still
+// there; policyDenies is the reason why policy would now refuse it.
+func (a Approval) retry(by string, hasCall bool, policyDenies string, now int64) (Change, error) {
+	switch {
+	case a.Status == Pending:
+		return Change{}, notClaimable(WhyPending, "The approval is still pending.")
+	case a.Status != Approved:
+		return Change{}, notClaimable(WhyDenied, "Only an approved request can be retried; this one is "+string(a.Status)+".")
+	case a.RevokedAtMs != 0:
+		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
+	case !hasCall:
+		return Change{}, refuse(CodeRetryDataGone, "Retry data not available: the call was deleted after it ran, or with its retention.")
+	case policyDenies != "":
+		c := Change{Approval: a, Unchanged: true, Refusal: notClaimable(WhyPolicy, "Policy now refuses this call: "+policyDenies)}
+		c.Events = []Event{a.event(EventRefused, now, eventData{By: by, Why: WhyPolicy})}
+		return c, nil
+	}
+	next := a.clone()
+	next.ClaimedAtMs, next.ClaimID, next.Result, next.ClaimUntilMs = 0, "", nil, now+claimWindowMs
+	next.Retries++
+	return Change{Approval: next, Redraw: true,
+		Events:     []Event{next.event(EventRetry, now, eventData{By: by, Until: next.ClaimUntilMs}), next.event(EventResolved, now, eventData{By: by, Until: next.ClaimUntilMs})},
+		Deliveries: next.tell(RetryDelivery, now),
+	}, nil
+}
+
 func (r Result) same(o Result) bool {
 	sameCode := r.ExitCode == nil && o.ExitCode == nil || r.ExitCode != nil && o.ExitCode != nil && *r.ExitCode == *o.ExitCode
 	return r.Status == o.Status && r.Summary == o.Summary && sameCode
@@ -120,7 +146,7 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 	}
 	next := a.clone()
 	next.RevokedAtMs, next.Reason = now, words(reason, maxReason)
-	return Change{Approval: next, Unseal: true, Redraw: true,
+	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true,
 		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
 }
 
@@ -198,6 +224,11 @@ func (c Change) fallBack(routes Routes, now int64) Change {
 func (c Change) unreached(now int64) Change {
 	a := &c.Approval
 	a.FallbackAtMs, a.Reached = 0, false
+	if a.Unreached {
+		c.Events = append(c.Events, a.event(EventFailOpen, now, eventData{Why: "approvals.exec.askFallback"}))
+		a.Status, a.Decision, a.DecidedBy, a.Reason = Approved, AllowOnce, []string{"policy"}, "nobody could be asked, and approvals.exec.askFallback lets it run then"
+		return c.end(EventResolved, now)
+	}
 	if !slices.Contains(a.Assessment.ReasonCodes, ReasonUnreached) {
 		a.Assessment.ReasonCodes = append(a.Assessment.ReasonCodes, ReasonUnreached)
 	}

@@ -40,21 +40,24 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 	if err != nil {
 		return a, false, err
 	}
-	judged := rules.Policy.Judge(ctx, call)
-	draft, err := draft(who, call, sealed, judged, rules)
+	asked, err := g.consult(ctx, who, call, sealed, rules)
 	if err != nil {
 		return a, false, err
 	}
-	return g.create(ctx, who, call, draft, sealed, rules)
+	draft, err := draft(who, call, sealed, asked.Judgement, rules)
+	if err != nil {
+		return a, false, err
+	}
+	return g.create(ctx, who, call, asked.verified(draft), sealed, asked, rules)
 }
 
 // create commits the draft, or finds what answers the call already.
-func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, sealed Sealed, rules *Rules) (a Approval, created bool, err error) {
+func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, sealed Sealed, asked consulted, rules *Rules) (a Approval, created bool, err error) {
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
 	var changes []Change
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
-		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes}
+		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: asked.Reach.Subject}
 	for tries := 0; ; tries++ {
 		draft.Code = newCode()
 		look.Code = draft.Code
@@ -63,7 +66,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 			if taken = f.CodeTaken; taken {
 				return nil, errCodeTaken
 			}
-			changes, created, err = begin(who, call, draft, f, rules, nowMs())
+			changes, created, err = begin(who, call, draft, asked, f, rules, nowMs())
 			for i := range changes {
 				if changes[i].New && changes[i].Approval.Status != Denied {
 					changes[i].Seal = sealed.Bytes
@@ -93,7 +96,7 @@ var errCodeTaken = refuse(CodeUnavailable, "No free code was found; try again.")
 
 // begin decides, with what was found, what a submitted call leaves behind. The
 // first change is the one that answers the caller.
-func begin(who Caller, call Call, draft Approval, f Found, rules *Rules, now int64) ([]Change, bool, error) {
+func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rules *Rules, now int64) ([]Change, bool, error) {
 	if f.ByID != nil {
 		if f.ByID.Fingerprint != draft.Fingerprint {
 			return nil, false, refuse(CodeIDConflict, "That id names another call of yours.")
@@ -103,11 +106,16 @@ func begin(who Caller, call Call, draft Approval, f Found, rules *Rules, now int
 	if f.Same != nil && f.Same.ExpiresAtMs > now && !draft.stricter(*f.Same) {
 		return superseding(joinPending(*f.Same, draft, call.ID, rules, now), f, now), false, nil
 	}
+	draft = draft.byGrant(f, asked.Reach.Words, now)
+	if draft.Status == Pending && asked.OnMiss != "" {
+		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = Denied, Deny, []string{"policy"}, asked.OnMiss
+	}
 	replaces := f.Superseded != nil && !f.Superseded.Final()
 	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending && !replaces {
 		return nil, false, refuse(CodeRateLimited, "This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.", f.Pending)
 	}
-	changes := []Change{open(draft, rules, now)}
+	changes := []Change{open(draft, asked.places(), rules, now)}
+	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if call.Supersedes != "" {
 		switch old := f.Superseded; {
 		case old == nil:
@@ -135,7 +143,7 @@ func superseding(c Change, f Found, now int64) []Change {
 func (a Approval) stricter(pending Approval) bool {
 	offers := func(d Decision) bool { return !slices.Contains(a.Offers, d) }
 	return a.Status != Pending || a.Assessment.RiskClass > pending.Assessment.RiskClass ||
-		a.Rule.MinApprovals > pending.Rule.MinApprovals || a.Rule.RequiresHuman && !pending.Rule.RequiresHuman ||
+		pending.Rule.weaker(a.Rule) ||
 		slices.ContainsFunc(pending.Offers, offers)
 }
 
@@ -148,7 +156,7 @@ func joinPending(a, draft Approval, alias string, rules *Rules, now int64) Chang
 
 // open makes the first change of a new approval: settled by policy, or with
 // cards on their way.
-func open(a Approval, rules *Rules, now int64) Change {
+func open(a Approval, more []Target, rules *Rules, now int64) Change {
 	if a.Final() {
 		return Change{Approval: a, New: true}.end(EventResolved, now)
 	}
@@ -157,7 +165,7 @@ func open(a Approval, rules *Rules, now int64) Change {
 		return c.settle(rules.People, now)
 	}
 	routes := rules.Router.Route(a)
-	places := routes.Targets
+	places := withPlaces(routes.Targets, more)
 	if len(places) == 0 {
 		places, c.Approval.FallbackDone = routes.Fallback, true
 	}
@@ -218,10 +226,14 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 	a := Approval{
 		Key: key, ID: key, Owner: who.Token, Status: Pending,
 		ToolName: call.ToolName, Summary: summary(facts, maxSummary), Fingerprint: sealed.Fingerprint, Bind: call.Bind,
-		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context,
+		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context, Dialect: call.Dialect,
 		Requester: call.Requester, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
-		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Offers: j.Offers, Solo: rules.Solo,
-		Votes: j.Votes, Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
+		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Offers: grantable(j, call),
+		Subject: j.Reach.Subject, Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
+		Votes: stamped(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
+	}
+	if a.hidden() {
+		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
 	}
 	if call.ID != "" {
 		a.ID = call.ID
@@ -237,6 +249,14 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 		a.Askers = append(a.Askers, *call.Requester)
 	}
 	return a.judged(j, rules), nil
+}
+
+// grantable drops the scopes that would cover nothing: no session scope without a
+// session, none at all where nothing may be granted.
+func grantable(j Judgement, call Call) []Decision {
+	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
+		return d == AllowSession && (call.SessionKey == "" || j.Reach.Subject == "") || d == AllowAlways && j.Reach.Subject == ""
+	})
 }
 
 // judged settles what policy settles at once. Anything that is neither a clear

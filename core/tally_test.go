@@ -56,7 +56,7 @@ func TestTally(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			rule := Rule{Effective: tt.factors, MinApprovals: tt.quorum, RequiresHuman: tt.human}
-			got := Count(rule, tt.votes, func(Vote) bool { return true })
+			got := Count(rule, tt.votes, func(Vote) bool { return true }, nobody)
 			require.Equal(t, tt.want, got.Outcome)
 			require.Equal(t, tt.decision, got.Decision)
 		})
@@ -65,7 +65,7 @@ func TestTally(t *testing.T) {
 
 func TestTallyIgnoresVotesThatLostTheirAuthority(t *testing.T) {
 	rule := Rule{Effective: []Factor{UserRequest}, MinApprovals: 1, RequiresHuman: true}
-	got := Count(rule, []Vote{yes("alice", AllowOnce)}, func(Vote) bool { return false })
+	got := Count(rule, []Vote{yes("alice", AllowOnce)}, func(Vote) bool { return false }, nobody)
 	require.Equal(t, Pending, got.Outcome)
 }
 
@@ -84,7 +84,7 @@ func TestTallyNeverApprovesBelowTheQuorum(t *testing.T) {
 			}
 		}), 0, 8).Draw(t, "votes")
 		quorum := rapid.IntRange(1, 4).Draw(t, "quorum")
-		got := Count(Rule{Effective: []Factor{UserRequest}, MinApprovals: quorum, RequiresHuman: true}, votes, func(Vote) bool { return true })
+		got := Count(Rule{Effective: []Factor{UserRequest}, MinApprovals: quorum, RequiresHuman: true}, votes, func(Vote) bool { return true }, nobody)
 		people, rejects := map[string]bool{}, 0
 		for _, v := range votes {
 			if v.Verdict == Reject {
@@ -100,4 +100,19 @@ func TestTallyNeverApprovesBelowTheQuorum(t *testing.T) {
 			t.Fatalf("a reject did not end it")
 		}
 	})
+}
+
+// nobody belongs to any group.
+func nobody(Need, Voter) bool { return false }
+
+func TestTallyNeedsSomebodyOfEachGroup(t *testing.T) {
+	ops := func(n Need, v Voter) bool { return n.Role == "ops" && v.Person == "bob" }
+	rule := Rule{Effective: []Factor{UserRequest}, MinApprovals: 1, Needs: []Need{{Role: "ops", Min: 1}}}
+	count := func(votes ...Vote) Tally { return Count(rule, votes, func(Vote) bool { return true }, ops) }
+
+	alone := count(yes("alice", AllowOnce))
+	require.Equal(t, Pending, alone.Outcome)
+	require.Equal(t, "1 of 1: alice; needs 1 with role ops", alone.Words())
+	require.Equal(t, Approved, count(yes("alice", AllowOnce), yes("bob", AllowOnce)).Outcome)
+	require.Equal(t, Approved, count(yes("bob", AllowOnce)).Outcome)
 }

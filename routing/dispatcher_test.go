@@ -21,6 +21,9 @@ import (
 type askAll struct{ quorum int }
 
 func (p askAll) Hash() string { return "test" }
+func (p askAll) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+	return p.Judge(ctx, c)
+}
 func (p askAll) Judge(context.Context, core.Call) core.Judgement {
 	people := []core.Factor{core.UserRequest}
 	return core.Judgement{

@@ -39,10 +39,13 @@ type scope string
 const (
 	scopeRequest scope = "approvals.request"
 	scopeDecide  scope = "operator.approvals"
+	scopeAudit   scope = "operator.audit"
+	scopeAdmin   scope = "operator.admin"
 )
 
 func (s scope) of(who core.Caller) bool {
-	return s == scopeRequest && who.MayRequest || s == scopeDecide && who.MayDecide
+	return s == scopeRequest && who.MayRequest || s == scopeDecide && who.MayDecide ||
+		s == scopeAudit && who.MayAudit || s == scopeAdmin && who.MayAdmin
 }
 
 // call is one authenticated request.
@@ -117,6 +120,9 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 	c := &call{ctx: r.Context(), who: who, id: r.PathValue("id")}
 	if c.query, err = parseQuery(r.URL.RawQuery, rt.query); err != nil {
 		return answer{}, err
+	}
+	if session := r.PathValue("sessionKey"); session != "" {
+		c.id = session
 	}
 	if strings.Contains(rt.path, "{id}") && !core.ValidID(c.id) {
 		return answer{}, core.Refuse(core.CodeNotFound, "There is no such approval.")

@@ -297,10 +297,14 @@ func TestAdversary_I9_API(t *testing.T) {
 // An agent's token reaches for what decides or configures.
 func TestAdversary_I10_API(t *testing.T) {
 	d := newDesk(t)
-	for _, path := range []string{"/v1/policy", "/v1/policy/reload", "/v1/grants", "/v1/tokens", "/v1/audit", "/v1/approvals/x/approve", "/v1/approvals/x/votes"} {
+	for _, path := range []string{"/v1/tokens", "/v1/approvals/x/approve", "/v1/approvals/x/votes", "/v1/policy/rules"} {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
 			require.Equal(t, "not_found", d.do(method, path, "agent", "{}").problem(t).Code, path)
 		}
+	}
+	for _, verb := range []string{"GET /v1/policy", "POST /v1/policy/reload", "GET /v1/grants", "POST /v1/grants", "POST /v1/approvals/x/retry", "POST /v1/approvals/x/resolve", "POST /v1/approvals/x/revoke"} {
+		method, path, _ := strings.Cut(verb, " ")
+		require.Equal(t, "forbidden", d.do(method, path, "agent", "{}").problem(t).Code, verb)
 	}
 	for _, method := range []string{"PUT", "PATCH", "DELETE"} {
 		r := d.do(method, "/v1/approvals/x", "agent", `{"status":"approved"}`)

@@ -134,7 +134,7 @@ func (s *Server) wholeCall(ctx context.Context, a core.Approval) (string, error)
 	if a.Final() && (a.Status != core.Approved || a.RevokedAtMs != 0) {
 		return a.Summary, nil // its params went when it ended
 	}
-	facts, err := s.gate.Payload(context.WithoutCancel(ctx), a.Key)
+	facts, err := s.gate.Payload(context.WithoutCancel(ctx), a)
 	if err != nil || len(facts) == 0 {
 		return a.Summary, err
 	}

@@ -109,7 +109,7 @@ func TestSupersede(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
-	a := d.ask("ask", `{"a":1}`)
+	a := d.ask("ask", `{"a":1}`, func(r *api.CreateRequest) { r.SessionKey = "s1" })
 	_, err := d.alice.Resolve(ctx, a.Code, api.ResolveRequest{Decision: "maybe"})
 	require.Equal(t, "decision", refusal(t, err, core.CodeInvalidRequest).Fields[0].Field)
 	_, err = d.alice.Resolve(ctx, a.Code, api.ResolveRequest{})

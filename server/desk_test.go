@@ -238,6 +238,8 @@ func (c *contract) operation(method, path string) *huma.Operation {
 				return item.Get
 			case http.MethodPost:
 				return item.Post
+			case http.MethodDelete:
+				return item.Delete
 			}
 		}
 	}
@@ -247,7 +249,7 @@ func (c *contract) operation(method, path string) *huma.Operation {
 func matches(template, path string) bool {
 	want, got := strings.Split(template, "/"), strings.Split(path, "/")
 	return len(want) == len(got) && !reflect.DeepEqual(got, []string{"", ""}) &&
-		!contains(want, got, func(w, g string) bool { return w != g && w != "{id}" })
+		!contains(want, got, func(w, g string) bool { return w != g && !strings.HasPrefix(w, "{") })
 }
 
 func contains(a, b []string, differ func(x, y string) bool) bool {

@@ -13,6 +13,7 @@ import (
 type judge struct {
 	mu     sync.Mutex
 	answer map[string]core.Judgement
+	name   string
 }
 
 func newJudge() *judge {
@@ -26,7 +27,7 @@ func newJudge() *judge {
 	all := []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny}
 	ask := core.Judgement{Outcome: core.OutcomeAsk, Assessment: risk(core.R3, core.ProcessExec), Rule: people, Offers: all, Why: []string{"It changes things."}}
 	pair := core.Judgement{Outcome: core.OutcomeAsk, Assessment: risk(core.R4, core.DataLoss), Rule: two, Offers: []core.Decision{core.AllowOnce, core.Deny}}
-	return &judge{answer: map[string]core.Judgement{
+	return &judge{name: "7e57", answer: map[string]core.Judgement{
 		"ask": ask, "exec": ask, "mail.send": ask, "pair": pair,
 		"read": {Outcome: core.OutcomeAllow, Assessment: risk(core.R0, core.FilesystemRead), Rule: people, Offers: all},
 		"rm":   {Outcome: core.OutcomeDeny, Assessment: risk(core.R4, core.DataLoss), Rule: people, Reason: "never"},
@@ -51,13 +52,40 @@ func (j *judge) Judge(_ context.Context, c core.Call) core.Judgement {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if a, ok := j.answer[c.ToolName]; ok {
+		if a.Reach.Subject == "" {
+			a.Reach.Subject = c.ToolName
+		}
+		a.Trace = []core.Step{{Stage: "test", Rule: c.ToolName, Outcome: a.Outcome.String(), Text: "It is so."}}
 		return a
 	}
 	return core.Judgement{Outcome: core.OutcomeDeny, Reason: "unknown tool"}
 }
 
 // Hash names the policy.
-func (j *judge) Hash() string { return "7e57" }
+func (j *judge) Hash() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.name
+}
+
+// rename makes it another policy by name.
+func (j *judge) rename(name string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.name = name
+}
+
+// change answers a tool otherwise from now on; nil: as at first.
+func (j *judge) change(tool string, change func(*core.Judgement)) {
+	first := newJudge().answer[tool]
+	if change != nil {
+		change(&first)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.answer = maps.Clone(j.answer)
+	j.answer[tool] = first
+}
 
 // oneChat sends every card to one Telegram group.
 type oneChat struct{}

@@ -87,6 +87,9 @@ func (m *Metrics) Observe(c core.Change) {
 				m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
 			}
 		case core.EventResolved:
+			if a.Retries > 0 {
+				continue // said again because it may be claimed again
+			}
 			m.resolutions.WithLabelValues(string(a.Decision), resolver(a.DecidedBy)).Inc()
 			if hasCode(a, core.ReasonInsufficient) {
 				m.quorumUnmet(a)

@@ -51,6 +51,9 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 	if strings.Contains(rt.path, "{id}") {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
 	}
+	if strings.Contains(rt.path, "{sessionKey}") {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "sessionKey", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+	}
 	for _, p := range rt.query {
 		s := &huma.Schema{Type: p.kind}
 		for _, e := range p.enum {

@@ -79,6 +79,45 @@ func (s *Server) routes() []route {
 			in:      reflect.TypeFor[api.ResultRequest](), out: approval, status: ok, serve: with(s.result),
 			codes: []core.Code{core.CodeNotFound, core.CodeNotClaimable, core.CodeAlreadyUsed},
 		},
+		{
+			method: "POST", path: one + "/retry", name: "retryApproval", scopes: operator,
+			summary: "Make an approved call claimable again for its owner.",
+			in:      reflect.TypeFor[api.Empty](), out: approval, status: ok, serve: with(s.retry),
+			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotClaimable, core.CodeRetryDataGone},
+		},
+		{
+			method: "POST", path: "/v1/evaluate", name: "evaluate", scopes: either,
+			summary: "What policy says of a call, by static rules and grants alone: nothing is created, sent or asked outside.",
+			in:      reflect.TypeFor[api.CreateRequest](), out: reflect.TypeFor[api.Evaluation](), status: ok, serve: with(s.evaluate),
+			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeApprovalsDisabled},
+		},
+		{
+			method: "GET", path: "/v1/policy", name: "getPolicy", scopes: operator, summary: "The effective policy, and who could approve each class now.",
+			out: reflect.TypeFor[api.Policy](), status: ok, serve: without(s.policy),
+		},
+		{
+			method: "POST", path: "/v1/policy/reload", name: "reloadPolicy", scopes: []scope{scopeAdmin},
+			summary: "Read the configuration again and put its policy in force, all or nothing.",
+			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok, serve: with(s.reload),
+		},
+		{
+			method: "GET", path: "/v1/grants", name: "listGrants", scopes: operator, summary: "Grants and cool-downs in force, newest first.",
+			query: []param{{name: "owner", kind: "string"}, {name: "agentId", kind: "string"}, {name: "sessionKey", kind: "string"}},
+			out:   reflect.TypeFor[api.Grants](), status: ok, serve: without(s.grants),
+		},
+		{
+			method: "POST", path: "/v1/grants", name: "addGrant", scopes: operator,
+			summary: "Grant an operator's pattern, or with preview only show what it would have allowed among the calls on record.",
+			in:      reflect.TypeFor[api.GrantRequest](), out: reflect.TypeFor[api.GrantPreview](), status: []int{http.StatusOK, http.StatusCreated}, serve: with(s.addGrant),
+		},
+		{
+			method: "DELETE", path: "/v1/grants/{id}", name: "endGrant", scopes: either, summary: "End a grant; an owner only its own, and no cool-down.",
+			out: reflect.TypeFor[api.Ended](), status: ok, serve: without(s.dropGrant), codes: []core.Code{core.CodeNotFound},
+		},
+		{
+			method: "DELETE", path: "/v1/sessions/{sessionKey}/grants", name: "endSessionGrants", scopes: either,
+			summary: "End the grants of a session; an owner only its own.", out: reflect.TypeFor[api.Ended](), status: ok, serve: without(s.dropSession),
+		},
 		{method: "GET", path: "/healthz", name: "health", summary: "The process lives.", status: ok, raw: s.health},
 		{method: "GET", path: "/readyz", name: "ready", summary: "Store and policy are ready; the state of each chat is in the body.",
 			out: reflect.TypeFor[api.Ready](), status: []int{http.StatusOK, http.StatusServiceUnavailable}, raw: s.ready},

@@ -27,14 +27,18 @@ const (
 	pageMax     = 200
 )
 
+var errNotHere = core.Refuse(core.CodeUnavailable, "This desk has no configuration to read.")
+
 // Config is what a Server is made of.
 type Config struct {
 	Gate    *core.Gate
 	Tokens  []Token
 	Ready   func(context.Context) api.Ready // nil: ready as soon as it serves
-	Metrics *Metrics                        // nil: counts of its own; see [NewMetrics]
-	Log     *slog.Logger                    // nil: silent
-	Version string                          // shown in the OpenAPI description
+	Policy  func(context.Context) (api.Policy, error)
+	Reload  func(context.Context, core.Caller) (api.Reloaded, error) // puts the configured policy in force, all or nothing
+	Metrics *Metrics                                                 // nil: counts of its own; see [NewMetrics]
+	Log     *slog.Logger                                             // nil: silent
+	Version string                                                   // shown in the OpenAPI description
 
 	CertFile, KeyFile string                  // both or none: serve TLS
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
@@ -62,6 +66,12 @@ func New(cfg Config) (*Server, error) {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics()
+	}
+	if cfg.Policy == nil {
+		cfg.Policy = func(context.Context) (api.Policy, error) { return api.Policy{}, errNotHere }
+	}
+	if cfg.Reload == nil {
+		cfg.Reload = func(context.Context, core.Caller) (api.Reloaded, error) { return api.Reloaded{}, errNotHere }
 	}
 	s := &Server{cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics}
 	s.closing, s.endWaits = context.WithCancel(context.Background())

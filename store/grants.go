@@ -74,6 +74,20 @@ func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
+	return covering(rows, look)
+}
+
+// Covering gives the grants and cool-downs that could speak about a call, newest
+// first: those of its fingerprint or subject, session grants of its session only.
+func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, error) {
+	rows, err := s.read.query(ctx, grantsOfCall, look.Owner, look.AgentID, look.Fingerprint, "cooldown "+look.Fingerprint, look.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return covering(rows, look)
+}
+
+func covering(rows *sql.Rows, look core.Lookup) ([]core.Grant, error) {
 	all, err := scanGrants(rows)
 	live := all[:0]
 	for _, g := range all {
@@ -100,10 +114,10 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, e
 
 // DropGrants removes the grants that the filter selects and appends what event
 // makes of each to the log, in one transaction. It gives what it removed. An
-// empty filter selects none.
+// filter that names no grant, owner, agent, session or approval selects none.
 func (s *Store) DropGrants(ctx context.Context, f core.GrantFilter, event func(core.Grant) core.Event) (dropped []core.Grant, err error) {
 	where, args := grantWhere(f)
-	if len(args) == 0 {
+	if f.ID == "" && f.Owner == "" && f.SessionKey == "" && f.AgentID == "" && f.Approval == "" {
 		return nil, nil
 	}
 	err = s.do(ctx, func(t *tx) error {
@@ -153,6 +167,9 @@ func grantWhere(f core.GrantFilter) (string, []any) {
 	}
 	if f.Approval != "" {
 		add("approval = $%d", f.Approval)
+	}
+	if f.Loosens {
+		where = append(where, "name NOT LIKE 'cooldown %'")
 	}
 	if f.Live != 0 {
 		add("(expires_ms = 0 OR expires_ms > $%d)", f.Live)

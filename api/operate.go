@@ -1,0 +1,75 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// Empty is the body of requests that say nothing more.
+type Empty struct{}
+
+// Evaluate gives policy's answer to a call; nothing is created, sent or asked outside.
+func (c *Client) Evaluate(ctx context.Context, req CreateRequest) (Evaluation, error) {
+	var out Evaluation
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/evaluate", in: req}, &out)
+	return out, err
+}
+
+// Policy gives the effective policy.
+func (c *Client) Policy(ctx context.Context) (Policy, error) {
+	var out Policy
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/policy"}, &out)
+	return out, err
+}
+
+// Reload has the desk read its configuration again and put the policy in force,
+// all or nothing.
+func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
+	var out Reloaded
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/policy/reload", in: Empty{}}, &out)
+	return out, err
+}
+
+// Retry makes an approved call claimable again for its owner.
+func (c *Client) Retry(ctx context.Context, id string) (Approval, error) {
+	return post[Approval](ctx, c, id, "retry", Empty{})
+}
+
+// GrantFilter selects grants for [Client.Grants]. Empty fields select everything.
+type GrantFilter struct {
+	Owner, AgentID, SessionKey string
+}
+
+// Grants lists the grants and cool-downs in force, newest first.
+func (c *Client) Grants(ctx context.Context, f GrantFilter) (Grants, error) {
+	q := url.Values{}
+	for k, v := range map[string]string{"owner": f.Owner, "agentId": f.AgentID, "sessionKey": f.SessionKey} {
+		if v != "" {
+			q.Set(k, v)
+		}
+	}
+	var out Grants
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/grants", query: q}, &out)
+	return out, err
+}
+
+// AddGrant stores an operator's pattern, or with Preview only shows what it would
+// have allowed.
+func (c *Client) AddGrant(ctx context.Context, req GrantRequest) (GrantPreview, error) {
+	var out GrantPreview
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/grants", in: req}, &out)
+	return out, err
+}
+
+// EndGrant ends one grant.
+func (c *Client) EndGrant(ctx context.Context, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: "/v1/grants/" + url.PathEscape(id)}, &Ended{})
+}
+
+// EndSession ends all grants of a session and gives how many there were.
+func (c *Client) EndSession(ctx context.Context, sessionKey string) (int, error) {
+	var out Ended
+	err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/sessions/" + url.PathEscape(sessionKey) + "/grants"}, &out)
+	return out.Ended, err
+}

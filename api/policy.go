@@ -1,0 +1,142 @@
+package api
+
+// Evaluation is what policy says of a call without anything being created, sent
+// or asked outside.
+type Evaluation struct {
+	Outcome    string     `json:"outcome" enum:"allow,deny,ask"`
+	Reason     string     `json:"reason,omitzero" doc:"Why it is refused, in one sentence."`
+	By         string     `json:"by,omitzero" doc:"grant:<id> where a grant or a cool-down speaks."`
+	Assessment Assessment `json:"assessment"`
+	Approvers  Approvers  `json:"approvers"`
+	Offers     []Decision `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people could decide, narrowest first."`
+	Why        []string   `json:"why" doc:"Sentences for people."`
+	PolicyHash string     `json:"policyHash"`
+	Trace      []Step     `json:"trace,omitzero" doc:"Each rule that spoke, in order; only with operator.approvals."`
+}
+
+// Assessment is the risk of a call.
+type Assessment struct {
+	ToolName    string   `json:"toolName"`
+	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4"`
+	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none"`
+	Confidence  float64  `json:"confidence" minimum:"0" maximum:"1"`
+	Source      string   `json:"source" doc:"Who assessed it: static, classifier or hybrid."`
+	ReasonCodes []string `json:"reasonCodes"`
+}
+
+// Step is one rule that spoke.
+type Step struct {
+	Stage   string `json:"stage" doc:"layers, risk, exec, policy, rules, grants, classifier, decision, verifier, people."`
+	Rule    string `json:"rule"`
+	Outcome string `json:"outcome" doc:"allow, ask, deny, or what the stage found."`
+	Text    string `json:"text" doc:"Why, in one sentence."`
+}
+
+// Policy is the effective policy.
+type Policy struct {
+	Enabled      bool           `json:"enabled"`
+	Mode         string         `json:"mode" enum:"off,adaptive,always"`
+	PolicyHash   string         `json:"policyHash"`
+	SelfApproval string         `json:"selfApproval" enum:"block,solo"`
+	TimeoutMs    int64          `json:"timeoutMs"`
+	MaxTimeoutMs int64          `json:"maxTimeoutMs"`
+	Approvers    Approvers      `json:"approvers" doc:"allowed, disabled, effective; minApprovals of the lowest class."`
+	Classes      []ClassPolicy  `json:"classes" doc:"What happens to each risk class, R0 to R4."`
+	Routing      RoutingPolicy  `json:"routing"`
+	Verifier     VerifierPolicy `json:"verifier"`
+	Classifier   bool           `json:"classifier" doc:"A model is asked where static rules are unsure."`
+}
+
+// ClassPolicy is what happens to calls of one class, and who could approve them
+// now. A single call may be treated more strictly for what it touches.
+type ClassPolicy struct {
+	RiskClass     string   `json:"riskClass" enum:"R0,R1,R2,R3,R4"`
+	Outcome       string   `json:"outcome" enum:"allow,deny,ask"`
+	MinApprovals  int      `json:"minApprovals"`
+	RequiresHuman bool     `json:"requiresHuman"`
+	People        []string `json:"people" doc:"Configured people who could approve."`
+	Unmapped      int      `json:"unmapped" doc:"Further allowed accounts that belong to no configured person."`
+	Open          bool     `json:"open" doc:"A role may decide: there may be more."`
+	Reachable     bool     `json:"reachable" doc:"Enough people could approve."`
+}
+
+// RoutingPolicy says where cards go.
+type RoutingPolicy struct {
+	Mode            string   `json:"mode" enum:"session,targets,both"`
+	Targets         []string `json:"targets"`
+	Fallback        []string `json:"fallback"`
+	FallbackAfterMs int64    `json:"fallbackAfterMs"`
+}
+
+// VerifierPolicy says what outside authorities are asked.
+type VerifierPolicy struct {
+	Enabled  bool     `json:"enabled"`
+	Webhook  bool     `json:"webhook"`
+	Telegram bool     `json:"telegram"`
+	FailMode string   `json:"failMode" enum:"deny,allow"`
+	Include  []string `json:"include"`
+	Exclude  []string `json:"exclude"`
+}
+
+// Reloaded is the answer to a policy reload.
+type Reloaded struct {
+	PolicyHash string   `json:"policyHash"`
+	Changed    bool     `json:"changed"`
+	Looser     []string `json:"looser" doc:"What the new policy allows that the old one did not, in words."`
+}
+
+// Grant is a standing permission, or a cool-down that refuses.
+type Grant struct {
+	ID           string   `json:"id"`
+	Kind         string   `json:"kind" enum:"session,always,pattern,cooldown"`
+	Owner        string   `json:"owner"`
+	AgentID      string   `json:"agentId"`
+	SessionKey   string   `json:"sessionKey"`
+	ToolName     string   `json:"toolName"`
+	Subject      string   `json:"subject,omitzero" doc:"What a session grant covers: the tool, for commands the program and its subcommand."`
+	Fingerprint  string   `json:"argsFingerprint,omitzero" doc:"Of the exact call that an always grant covers or a cool-down refuses."`
+	Pattern      []string `json:"pattern,omitzero"`
+	Summary      string   `json:"summary"`
+	MaxRiskClass string   `json:"maxRiskClass" enum:"R0,R1,R2,R3,R4"`
+	By           []string `json:"by"`
+	CreatedAtMs  int64    `json:"createdAtMs"`
+	ExpiresAtMs  int64    `json:"expiresAtMs,omitzero"`
+}
+
+// Grants is a list of grants, newest first.
+type Grants struct {
+	Items []Grant `json:"items"`
+}
+
+// Ended says how many grants were ended.
+type Ended struct {
+	Ended int `json:"ended"`
+}
+
+// GrantRequest is an operator's pattern: a standing permission for the commands
+// of one agent that fit it.
+type GrantRequest struct {
+	Owner        string   `json:"owner" doc:"The asking token's name."`
+	AgentID      string   `json:"agentId,omitempty"`
+	ToolName     string   `json:"toolName" doc:"exec."`
+	Pattern      []string `json:"pattern" doc:"Words of a command: * stands for any one word, a last ** for any further ones. The first words, program and subcommand, must be given."`
+	MaxRiskClass string   `json:"maxRiskClass" enum:"R0,R1,R2,R3" doc:"It covers commands up to this class."`
+	TTLMs        int64    `json:"ttlMs,omitempty" doc:"How long it lasts; 0: until it is removed."`
+	Preview      bool     `json:"preview,omitempty" doc:"Only show what it would have allowed."`
+}
+
+// GrantPreview is what a pattern covers.
+type GrantPreview struct {
+	Grant   *Grant        `json:"grant" doc:"Null for a preview."`
+	Covers  []CoveredCall `json:"covers" doc:"Calls on record that it would have allowed, newest first, at most 50."`
+	Checked int           `json:"checked" doc:"How many calls on record were looked at."`
+}
+
+// CoveredCall is a call on record that a pattern would have allowed.
+type CoveredCall struct {
+	Code      string `json:"code"`
+	Summary   string `json:"summary"`
+	RiskClass string `json:"riskClass" enum:"R0,R1,R2,R3,R4"`
+	Status    Status `json:"status" enum:"pending,approved,denied,expired,withdrawn"`
+	Certain   bool   `json:"certain" doc:"False: the call itself is gone, only its program and subcommand are known to fit."`
+}

@@ -1,0 +1,149 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// How much of the record a pattern is shown against.
+const (
+	maxPreview  = 50
+	previewPage = 200
+)
+
+// PatternRequest is an operator's wish for a standing permission.
+type PatternRequest struct {
+	Owner    string
+	AgentID  string
+	ToolName string   // exec
+	Pattern  []string // words of a command, see Fits
+	MaxClass string   // "R0" to "R3"
+	TTLMs    int64    // 0: until it is removed
+	Preview  bool     // only show what it would have allowed
+}
+
+// PatternPreview shows what a pattern covers, and the grant if it was stored.
+type PatternPreview struct {
+	Grant   *Grant
+	Covers  []Covered
+	Checked int // how many approvals on record were looked at
+}
+
+// Covered is a call on record that a pattern would have allowed.
+type Covered struct {
+	Code    string
+	Summary string
+	Class   RiskClass
+	Status  Status
+	Certain bool // false: the call itself is gone, only its program and subcommand are known to fit
+}
+
+// AddPattern stores an operator's pattern as a grant, or only shows what it
+// would have allowed among the calls on record. A pattern never covers a wrapper
+// or an interpreter: policy gives those calls no words to fit.
+func (g *Gate) AddPattern(ctx context.Context, who Caller, r PatternRequest) (PatternPreview, error) {
+	if !who.MayDecide || who.Person == "" {
+		return PatternPreview{}, refuse(CodeForbidden, "This token may not grant: it needs the scope operator.approvals and a person.")
+	}
+	grant, err := g.pattern(ctx, who, r)
+	if err != nil {
+		return PatternPreview{}, err
+	}
+	p, err := g.preview(ctx, grant)
+	if err != nil || r.Preview {
+		return p, err
+	}
+	p.Grant = &grant
+	return p, g.store.AddGrant(ctx, grant, grant.event(EventGranted, "person:"+who.Person, grant.CreatedAtMs))
+}
+
+// pattern checks a request and makes the grant of it. Its subject comes from
+// policy's own reading of the pattern as a command.
+func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant, error) {
+	var bad []FieldError
+	check := func(ok bool, field, problem string) {
+		if !ok {
+			bad = append(bad, FieldError{field, problem})
+		}
+	}
+	var class RiskClass
+	check(r.Owner != "", "owner", "must be the name of the asking token")
+	check(r.ToolName == "exec", "toolName", "must be exec; other tools are granted by allow-session or allow-always on a card")
+	check(class.UnmarshalText([]byte(r.MaxClass)) == nil && class < R4, "maxRiskClass", "must be R0, R1, R2 or R3")
+	check(r.TTLMs >= 0, "ttlMs", "must be a positive number of milliseconds")
+	check(len(r.Pattern) > 0 && len(r.Pattern) <= 64 && !strings.Contains(r.Pattern[0], "*"), "pattern", "must have 1 to 64 words and start with the program's name")
+	for i, w := range r.Pattern {
+		check(w != "" && len(w) <= 256 && (!strings.Contains(w, "*") || w == "*" || w == "**" && i == len(r.Pattern)-1), "pattern",
+			`takes whole words, "*" for any one word, and "**" at the end for any further ones`)
+	}
+	if len(bad) > 0 {
+		return Grant{}, Invalid(bad[0])
+	}
+	argv, err := execArgv(r.Pattern)
+	if err != nil {
+		return Grant{}, err
+	}
+	j := g.rules.Load().Policy.Judge(ctx, Call{ToolName: "exec", Params: argv, AgentID: r.AgentID})
+	if j.Reach.Subject == "" || len(j.Reach.Words) == 0 {
+		return Grant{}, Invalid(FieldError{"pattern", "cannot be granted: a wrapper, an interpreter or a program by path is never what is trusted"})
+	}
+	now := nowMs()
+	out := Grant{ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec", Subject: j.Reach.Subject, Pattern: slices.Clone(r.Pattern),
+		Summary: words(strings.Join(r.Pattern, " "), maxSummary), MaxClass: class, Rule: Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now}
+	if r.TTLMs > 0 {
+		out.ExpiresAtMs = now + r.TTLMs
+	}
+	return out, nil
+}
+
+// preview looks through the record for the calls that the grant would have allowed.
+func (g *Gate) preview(ctx context.Context, grant Grant) (PatternPreview, error) {
+	page, err := g.store.List(ctx, Filter{Owner: grant.Owner, AgentID: grant.AgentID, ToolName: grant.ToolName, Limit: previewPage})
+	if err != nil {
+		return PatternPreview{}, err
+	}
+	p := PatternPreview{Checked: len(page.Items)}
+	for _, a := range page.Items {
+		if a.AgentID != grant.AgentID || a.Subject != grant.Subject || a.Assessment.RiskClass > grant.MaxClass || len(p.Covers) == maxPreview {
+			continue
+		}
+		words, known, err := g.wordsOf(ctx, a)
+		if err != nil {
+			return p, err
+		}
+		if !known || Fits(grant.Pattern, words) {
+			p.Covers = append(p.Covers, Covered{Code: a.Code, Summary: a.Summary, Class: a.Assessment.RiskClass, Status: a.Status, Certain: known})
+		}
+	}
+	return p, nil
+}
+
+// wordsOf reads the words of a stored call, as long as it is kept.
+func (g *Gate) wordsOf(ctx context.Context, a Approval) (words []string, known bool, err error) {
+	sealed, err := g.store.Sealed(ctx, a.Key)
+	if CodeOf(err) == CodeRetryDataGone {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	tool, params, bind, err := Open(sealed)
+	if err != nil {
+		return nil, false, err
+	}
+	return g.rules.Load().Policy.Judge(ctx, a.asCall(tool, params, bind)).Reach.Words, true, nil
+}
+
+// execArgv writes a pattern as the params of a command, its stars as words.
+func execArgv(pattern []string) ([]byte, error) {
+	b, err := json.Marshal(map[string]any{"argv": pattern})
+	if err != nil {
+		return nil, fmt.Errorf("pattern: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"net/http"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+func (s *Server) evaluate(c *call, in api.CreateRequest) (answer, error) {
+	p, err := s.gate.Evaluate(c.ctx, c.who, callOf(in))
+	if err != nil {
+		return answer{}, err
+	}
+	out := api.Evaluation{
+		Outcome: p.Outcome.String(), Reason: p.Reason, By: p.By, Assessment: assessmentOf(in.ToolName, p.Assessment),
+		Approvers: approversOf(p.Rule), Offers: words2(p.Offers), Why: words(p.Why), PolicyHash: s.gate.PolicyHash(),
+	}
+	if c.who.MayDecide {
+		for _, t := range p.Trace {
+			out.Trace = append(out.Trace, api.Step{Stage: t.Stage, Rule: t.Rule, Outcome: t.Outcome, Text: t.Text})
+		}
+	}
+	return answer{status: http.StatusOK, body: out}, nil
+}
+
+func assessmentOf(tool string, a core.Assessment) api.Assessment {
+	return api.Assessment{ToolName: tool, RiskClass: a.RiskClass.String(), SideEffects: words(a.SideEffects),
+		Confidence: a.Confidence, Source: a.Source, ReasonCodes: words(a.ReasonCodes)}
+}
+
+func words2(list []core.Decision) []api.Decision {
+	out := make([]api.Decision, len(list))
+	for i, d := range list {
+		out[i] = api.Decision(d)
+	}
+	return out
+}
+
+func (s *Server) policy(c *call) (answer, error) {
+	p, err := s.cfg.Policy(c.ctx)
+	return answer{status: http.StatusOK, body: p}, err
+}
+
+func (s *Server) reload(c *call, _ api.Empty) (answer, error) {
+	r, err := s.cfg.Reload(c.ctx, c.who)
+	return answer{status: http.StatusOK, body: r}, err
+}
+
+func (s *Server) retry(c *call, _ api.Empty) (answer, error) {
+	a, err := s.gate.Retry(c.ctx, c.who, c.id)
+	return s.shown(c, a, err)
+}
+
+func (s *Server) grants(c *call) (answer, error) {
+	list, err := s.gate.Grants(c.ctx, c.who, core.GrantFilter{Owner: c.query.text("owner"), AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey")})
+	if err != nil {
+		return answer{}, err
+	}
+	out := api.Grants{Items: make([]api.Grant, len(list))}
+	for i, g := range list {
+		out.Items[i] = grantOf(g)
+	}
+	return answer{status: http.StatusOK, body: out}, nil
+}
+
+func grantOf(g core.Grant) api.Grant {
+	return api.Grant{ID: g.ID, Kind: string(g.Kind), Owner: g.Owner, AgentID: g.AgentID, SessionKey: g.SessionKey, ToolName: g.ToolName,
+		Subject: g.Subject, Fingerprint: g.Fingerprint, Pattern: g.Pattern, Summary: g.Summary, MaxRiskClass: g.MaxClass.String(),
+		By: words(g.By), CreatedAtMs: g.CreatedAtMs, ExpiresAtMs: g.ExpiresAtMs}
+}
+
+func (s *Server) dropGrant(c *call) (answer, error) {
+	n, err := s.gate.DropGrants(c.ctx, c.who, core.GrantFilter{ID: c.id})
+	return answer{status: http.StatusOK, body: api.Ended{Ended: n}}, err
+}
+
+func (s *Server) dropSession(c *call) (answer, error) {
+	n, err := s.gate.DropGrants(c.ctx, c.who, core.GrantFilter{SessionKey: c.id})
+	return answer{status: http.StatusOK, body: api.Ended{Ended: n}}, err
+}
+
+func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
+	p, err := s.gate.AddPattern(c.ctx, c.who, core.PatternRequest{
+		Owner: in.Owner, AgentID: in.AgentID, ToolName: in.ToolName, Pattern: in.Pattern, MaxClass: in.MaxRiskClass, TTLMs: in.TTLMs, Preview: in.Preview,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	out := api.GrantPreview{Covers: []api.CoveredCall{}, Checked: p.Checked}
+	for _, a := range p.Covers {
+		out.Covers = append(out.Covers, api.CoveredCall{Code: a.Code, Summary: a.Summary, RiskClass: a.Class.String(), Status: api.Status(a.Status), Certain: a.Certain})
+	}
+	status := http.StatusOK
+	if p.Grant != nil {
+		out.Grant, status = new(grantOf(*p.Grant)), http.StatusCreated
+	}
+	return answer{status: status, body: out}, nil
+}
