@@ -29,6 +29,7 @@ type Approval struct {
 	Dialect     string      `json:"dialect,omitempty"` // as in Call
 
 	Askers        []Requester `json:"askers,omitempty"` // whoever may not decide: the token's person, the stated requester, joiners
+	CallbackURL   string      `json:"callbackUrl,omitempty"`
 	Requester     *Requester  `json:"requester,omitempty"`
 	Justification string      `json:"justification,omitempty"`
 	ActionSummary string      `json:"actionSummary,omitempty"`
@@ -139,6 +140,7 @@ const (
 	OutcomeDelivery   DeliveryKind = "outcome"   // how it ended, where no card shows it
 	ResultDelivery    DeliveryKind = "result"    // how the execution went, where no card shows it
 	UnreachedDelivery DeliveryKind = "unreached" // nobody could be asked
+	CallbackDelivery  DeliveryKind = "callback"  // the approval as JSON, POSTed to its owner
 	RetryDelivery     DeliveryKind = "retry"     // it may be claimed again
 	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
 )

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,7 +26,8 @@ type Call struct {
 	Justification string     // the asker's words, shown as a claim
 	ActionSummary string     // the asker's words, shown as a claim
 	Context       CallContext
-	TimeoutMs     int64 // 0: the configured default
+	CallbackURL   string // where the ended approval is POSTed, or empty
+	TimeoutMs     int64  // 0: the configured default
 	Supersedes    string
 	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door
 }
@@ -83,6 +85,13 @@ var (
 // ValidID reports whether s may be a caller's own id.
 func ValidID(s string) bool { return idPattern.MatchString(s) && s != "." && s != ".." }
 
+// validCallback reports whether an address may be called back at all; whether
+// its host is allowed is seen when it is called.
+func validCallback(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && len(s) <= 2048 && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil && u.Fragment == ""
+}
+
 // validate names every wrong field of the call. Params are checked by Canonical
 // and, for exec, by ParseExec.
 func (c Call) validate() []FieldError {
@@ -123,6 +132,7 @@ func (c Call) validate() []FieldError {
 	if o := c.Origin; o != nil {
 		check(o.Normal().Validate() == nil, "origin", "must be {channel, to, threadId?} with numeric ids")
 	}
+	check(c.CallbackURL == "" || validCallback(c.CallbackURL), "callbackUrl", "must be an absolute https (or http) URL of at most 2,048 bytes without a user or fragment")
 	check(c.Supersedes == "" || ValidID(c.Supersedes), "supersedes", "must be an approval's id")
 	return bad
 }

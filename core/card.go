@@ -50,6 +50,8 @@ type Card struct {
 	Revoked  bool       // it was approved, and taken back
 	Result   string     // how the execution went, as the agent says
 	Offers   []Decision // allows that may be tapped here; empty: deny only
+	Subject  string     // what allowing for the session would cover: "exec git push"
+	Agent    string     // whose calls the wider scopes would cover, or empty
 	DenyOnly string     // why no allow is offered
 }
 
@@ -71,6 +73,8 @@ func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 		return Drawing{Text: fmt.Sprintf("%s %s: %s", icon(a), a.Ending(), headline(a, nil)), Done: true}
 	case ResultDelivery:
 		return Drawing{Text: fmt.Sprintf("%s %s", a.resultWords(), headline(a, nil)), Done: true}
+	case CallbackDelivery:
+		return Drawing{Text: "the approval", Done: true} // the channel writes what it is then
 	case RetryDelivery:
 		return Drawing{Text: fmt.Sprintf("🔁 An operator lets the agent try again, until %s: %s", clock(a.ClaimUntilMs, time.Local), headline(a, nil)), Done: true}
 	case UnreachedDelivery:
@@ -93,6 +97,7 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		Code: a.Code, Status: a.Status, Revoked: a.RevokedAtMs != 0, Risk: a.Assessment.RiskClass,
 		Headline: headline(a, payload), Facts: a.facts(), Claims: a.claims(), Why: clip(a.Why, maxWhy),
 		Tally: a.tally(people).Words(), Warnings: a.warnings(payload),
+		Subject: clipped(display.Safe(a.Subject), maxFact), Agent: clipped(display.Safe(a.AgentID), maxFact),
 	}
 	if a.Final() {
 		c.Outcome, c.Result = a.Ending()+" at "+clock(a.ResolvedAtMs, time.Local), a.resultWords()

@@ -24,6 +24,7 @@ type Posting struct {
 	Text    string
 	ReplyTo string // message id to answer, or empty; a deleted one is no error
 	ForUser string // platform user id who is asked for a reply, or empty
+	SinceMs int64  // when it was first to be sent
 	Nonce   string // the same for every try of the same message, at most 25 characters, for platforms that know such a thing
 }
 

@@ -16,6 +16,7 @@ const (
 type consulted struct {
 	Judgement
 	verdict   Verification
+	outside   bool  // somebody outside was asked
 	timeLimit int64 // of the verifier's people, when nobody else had to be asked; 0: none
 }
 
@@ -31,11 +32,18 @@ func (g *Gate) consult(ctx context.Context, who Caller, call Call, sealed Sealed
 			return c, err
 		}
 		if !granted {
+			c.outside = true
 			c.Judgement = rules.Policy.JudgeWith(ctx, call, rules.Classifier.Classify(ctx, call, c.Judgement))
 		}
 	}
 	if rules.Verifier != nil && c.Outcome != OutcomeDeny && c.OnMiss == "" {
+		c.outside = true
 		c.verdict = rules.Verifier.Verify(ctx, call, c.Assessment.RiskClass)
+	}
+	if c.outside && ctx.Err() != nil {
+		// The caller hung up while others were asked: whatever they said is no
+		// verdict of theirs, so nothing is put on record.
+		return c, refuse(CodeUnavailable, "The request was broken off before everybody was asked.")
 	}
 	c.apply()
 	return c, nil

@@ -20,12 +20,23 @@ type Caller struct {
 	AgentID      string // forced on every call it asks, if set
 	SessionChats []Target
 	MaxPending   int // 0: no limit
+	Callbacks    CallbackRight
 
 	MayRequest bool // approvals.request
 	MayDecide  bool // operator.approvals
 	MayAudit   bool // operator.audit
 	MayAdmin   bool // operator.admin
 }
+
+// CallbackRight says whether, and how, a token's approvals may be called back.
+type CallbackRight int
+
+// The rights. Callbacks are signed, so a token without a secret has none.
+const (
+	NoCallbacks     CallbackRight = iota
+	SecureCallbacks               // https only
+	AnyCallbacks                  // http too: not in production
+)
 
 // Rules is what the operator configured, as one immutable snapshot.
 type Rules struct {
@@ -504,6 +515,16 @@ func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
 		return nil, err
 	}
 	return payload(sealed)
+}
+
+// Stored gives the call that an approval stands for, as it was asked. It is for
+// comparing, within the desk; nothing of it is to be sent to anybody.
+func (g *Gate) Stored(ctx context.Context, key string) (tool string, params []byte, bind *Bind, err error) {
+	sealed, err := g.store.Sealed(ctx, key)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	return Open(sealed)
 }
 
 // Draw says what a delivery should show now.

@@ -156,7 +156,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	switch {
 	case asked && !a.Solo:
 		return refuse(CodeSelfApproval, "You cannot approve your own request.")
-	case !d.MayDecide(v) && !a.Rule.names(v, d):
+	case !a.MayBeDecidedBy(v, d):
 		return refuse(CodeNotAnApprover, "You are not authorized to approve/deny this request.")
 	case !a.Rule.Admits(UserRequest):
 		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
@@ -224,6 +224,13 @@ func (c Change) settle(d *Directory, now int64) Change {
 	return c.end(EventResolved, now).leave(now)
 }
 
+// MayBeDecidedBy reports whether the voter is an approver of this approval: of
+// all of its channel, or one that its rule names.
+func (a Approval) MayBeDecidedBy(v Voter, d *Directory) bool {
+	v = d.Identify(v)
+	return d.MayDecide(v) || a.Rule.names(v, d)
+}
+
 // tally counts the votes whose authority stands now: a voter who has lost it, or
 // who turned out to be an asker, counts for nothing.
 func (a Approval) tally(d *Directory) Tally {
@@ -259,7 +266,18 @@ func (c Change) end(event EventType, now int64) Change {
 	if !c.New {
 		c.Deliveries = append(c.Deliveries, a.tell(OutcomeDelivery, now)...)
 	}
+	c.Deliveries = append(c.Deliveries, a.callBack(now)...)
 	return c
+}
+
+// callBack gives the delivery that tells the owner how the approval stands, if it
+// wants to be called. The approval's key is its chat: calls for one approval
+// keep their order, and another's that hangs holds up none of them.
+func (a Approval) callBack(now int64) []Delivery {
+	if a.CallbackURL == "" {
+		return nil
+	}
+	return []Delivery{a.delivery(CallbackDelivery, Target{Channel: CallbackChannel, To: a.Key}, now)}
 }
 
 // tell gives the delivery that tells the session chat something, unless a card

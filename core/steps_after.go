@@ -26,6 +26,8 @@ func (a Approval) claim(in ClaimInput, sealed []byte, policyDenies string, now i
 		return Change{}, notClaimable(WhyDenied, "The approval was not given: it is "+string(a.Status)+".")
 	case a.RevokedAtMs != 0:
 		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
+	case a.ToolName == DrillTool:
+		return Change{}, notClaimable(WhyPolicy, "This was a drill: nothing of it may run.")
 	}
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && in.ClaimID != "" && in.ClaimID == a.ClaimID
 	if a.ClaimedAtMs != 0 && !repeat {
@@ -121,7 +123,7 @@ func (a Approval) retry(by string, hasCall bool, policyDenies string, now int64)
 	next.Retries++
 	return Change{Approval: next, Redraw: true,
 		Events:     []Event{next.event(EventRetry, now, eventData{By: by, Until: next.ClaimUntilMs}), next.event(EventResolved, now, eventData{By: by, Until: next.ClaimUntilMs})},
-		Deliveries: next.tell(RetryDelivery, now),
+		Deliveries: append(next.tell(RetryDelivery, now), next.callBack(now)...),
 	}, nil
 }
 
@@ -146,7 +148,7 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 	}
 	next := a.clone()
 	next.RevokedAtMs, next.Reason = now, words(reason, maxReason)
-	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true,
+	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true, Deliveries: next.callBack(now),
 		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -195,6 +196,13 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 			bad = append(bad, wrong...)
 		}
 	}
+	switch {
+	case call.CallbackURL == "" || !validCallback(call.CallbackURL):
+	case who.Callbacks == NoCallbacks:
+		bad = append(bad, FieldError{"callbackUrl", "needs a token with a callbackSecret, which signs the call"})
+	case who.Callbacks == SecureCallbacks && !strings.HasPrefix(call.CallbackURL, "https:"):
+		bad = append(bad, FieldError{"callbackUrl", "must be https here"})
+	}
 	if r := call.Requester; r != nil && r.Person != "" && !rules.People.Known(r.Person) {
 		bad = append(bad, FieldError{"requester.person", "is not a configured person"})
 	}
@@ -227,7 +235,7 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 		Key: key, ID: key, Owner: who.Token, Status: Pending,
 		ToolName: call.ToolName, Summary: summary(facts, maxSummary), Fingerprint: sealed.Fingerprint, Bind: call.Bind,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context, Dialect: call.Dialect,
-		Requester: call.Requester, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
+		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
 		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Offers: grantable(j, call),
 		Subject: j.Reach.Subject, Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
 		Votes: stamped(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,

@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// CallbackChannel is the channel of calls back to owners; its chats are the
+// approvals' keys.
+const CallbackChannel = "callback"
+
 // Target is a place a card goes: a chat of a channel, perhaps a thread in it.
 // Two targets are the same place exactly when they are equal after [Target.Normal].
 type Target struct {

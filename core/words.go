@@ -50,6 +50,10 @@ func (d Decision) narrowness() int {
 	}
 }
 
+// DrillTool is the tool name of a drill: a call that goes to people like any other
+// and is never handed out to run, whatever they decide.
+const DrillTool = "approvalbot.drill"
+
 // Verdict is one approver's answer as the tally counts it.
 type Verdict string
 
@@ -179,4 +183,6 @@ const (
 	EventRejudged   EventType = "audit.rejudged"    // the rules changed while it was pending
 	EventRetry      EventType = "audit.retry"       // an operator made it claimable again
 	EventCheckpoint EventType = "audit.checkpoint"  // a signed head of the log
+	EventCut        EventType = "audit.cut"         // retention forgets what is before that checkpoint
+	EventRekeyed    EventType = "audit.rekeyed"     // another key seals and signs from now on
 )

@@ -31,6 +31,8 @@ func (r *reader) address(s string) {
 	switch {
 	case metadataHosts[host]:
 		r.found.add(metadataService)
+	case privateHost(host):
+		r.found.add(privateAddress)
 	case oddHost(host):
 		r.found.add(oddAddress)
 	}
@@ -57,6 +59,23 @@ func (r *reader) addressesIn(text string) {
 
 // metadataHosts hand out a cloud machine's credentials.
 var metadataHosts = set("169.254.169.254 169.254.170.2 169.254.170.23 metadata.google.internal metadata metadata.goog 100.100.100.200 fd00:ec2::254 192.0.0.192 instance-data")
+
+// privateHost reports an address of a private network. The machine itself is
+// none: agents look at the servers they start.
+func privateHost(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.IsPrivate() || sharedSpace.Contains(a)
+	}
+	for _, end := range [...]string{".internal", ".local", ".lan", ".intranet", ".corp", ".home.arpa"} {
+		if strings.HasSuffix(host, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharedSpace is the address range of carriers, used by some clouds inside.
+var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 
 // oddHost reports an address in a form that hides what it is, such as
 // 0x7f.1 or 2130706433, and link-local addresses.

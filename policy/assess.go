@@ -18,6 +18,10 @@ func (e *Engine) assess(j *judging) {
 		e.assessText(j)
 	case paymentTool:
 		j.found.add(payment)
+	case actionTool:
+		e.assessAction(j)
+	case databaseTool:
+		e.assessDatabase(j)
 	case otherTool:
 		e.assessOther(j)
 	default:
@@ -32,7 +36,7 @@ func (e *Engine) assessFiles(j *judging) {
 		j.found.add(malformedCall)
 		return
 	}
-	r := reader{eng: e, place: e.place(&j.call, "", ""), found: &j.found}
+	r := reader{eng: e, place: e.place(&j.call, "", ""), found: &j.found, seen: &j.seen}
 	switch kind := j.tool.kind; {
 	case kind == webTool:
 		r.web(list)
@@ -177,6 +181,10 @@ func (e *Engine) assessOther(j *judging) {
 			}
 		}
 	}
+	if j.assessName()&saysDatabase != 0 {
+		e.assessDatabase(j)
+		return
+	}
 	e.assessText(j)
 }
 
@@ -197,6 +205,7 @@ func (e *Engine) assessText(j *judging) {
 		j.found.add(malformedCall)
 		return
 	}
+	var lines, argv []string
 	for _, f := range list {
 		if !f.str {
 			continue
@@ -204,12 +213,21 @@ func (e *Engine) assessText(j *judging) {
 		if e.desk.inText(f.text) {
 			j.found.add(touchesDesk)
 		}
-		if codeKeys[f.key] {
-			sh := e.shell(e.place(&j.call, "", ""))
-			sh.line(f.text)
-			j.found = j.found.or(sh.finish(f.text).and(ofClass[core.R4]))
+		switch {
+		case codeKeys[f.key] && f.top:
+			lines = append(lines, f.text)
+		case codeKeys[f.key]:
+			lines, argv = append(lines, f.text), append(argv, f.text)
 		}
 	}
+	if len(lines) == 0 {
+		return
+	}
+	sh := e.shell(e.place(&j.call, "", ""), nil)
+	for _, l := range append(lines, strings.Join(argv, " ")) {
+		sh.line(l)
+	}
+	j.found = j.found.or(sh.finish(strings.Join(lines, "\n")).and(ofClass[core.R4]))
 }
 
 // value gives the text of the first field with that key.

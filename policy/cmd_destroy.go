@@ -4,13 +4,20 @@ import "strings"
 
 // destroyers are the commands of which some, or any, use is R4.
 func destroyers(m map[string]rule) {
-	asks(m, wipesDisk, `mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.f2fs mke2fs mkswap wipefs shred srm wipe scrub fdisk sfdisk
-		gdisk sgdisk cfdisk parted blkdiscard hdparm cryptsetup lvremove vgremove pvremove dmsetup mdadm badblocks`)
-	asks(m, stopsMachine, "shutdown reboot halt poweroff telinit init kexec")
+	asks(m, wipesDisk, `mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.f2fs mke2fs mkswap wipefs shred srm wipe fdisk sfdisk
+		gdisk sgdisk cfdisk parted blkdiscard hdparm cryptsetup lvremove vgremove pvremove dmsetup mdadm badblocks diskpart`)
+	asks(m, stopsMachine, "shutdown reboot halt poweroff kexec")
 	asks(m, changesAccounts, "useradd adduser userdel deluser usermod groupadd groupdel delgroup groupmod gpasswd passwd chpasswd visudo vipw chsh dscl")
 	asks(m, dropsData, "dropdb dropuser")
 	asks(m, killsEverything, "killall5")
 	asks(m, stopsProcess, "killall pkill xkill skill")
+	m["format"] = func(s *shell, _ string, args []word) {
+		s.found.add(unknownCommand)
+		if len(args) > 0 && windowsPath(args[0].text) {
+			s.found.add(wipesDisk)
+		}
+	}
+	m["init"], m["telinit"] = runlevel, runlevel
 	m["kill"] = kill
 	m["crontab"] = crontab
 
@@ -32,6 +39,7 @@ func destroyers(m map[string]rule) {
 	verb("mount umount swapoff losetup", changesServices, wipesDisk, "--move")
 	verb("zfs zpool btrfs diskutil tmutil hdiutil", changesServices, wipesDisk,
 		"destroy delete rollback labelclear erase* eraseDisk partitionDisk zeroDisk secureErase reformat deleteContainer")
+	verb("rsync", remoteCommand, recursiveDelete, "--delete* --del --remove-source-files")
 	verb("psql mysql mariadb sqlite3 sqlcmd mongosh mongo cqlsh clickhouse-client duckdb sqlplus mysqladmin cockroach pgcli mycli", databaseClient, dropsData, "drop")
 	verb("redis-cli valkey-cli keydb-cli", databaseClient, dropsData, "flushall FLUSHALL flushdb FLUSHDB FlushAll FlushDB shutdown SHUTDOWN")
 }
@@ -45,6 +53,12 @@ func (s *shell) verbs(args []word, c code, verbs string) {
 			}
 		}
 	}
+}
+
+// runlevel judges init, which is also a word of many other programs.
+func runlevel(s *shell, _ string, args []word) {
+	s.found.add(changesServices)
+	s.verbs(args, stopsMachine, "0 1 6 s S")
 }
 
 // kill stops processes; -1 as a process is all of them, and 1 is the machine.
@@ -96,7 +110,7 @@ func remotes(m map[string]rule) {
 	}
 	verb("aws gcloud gsutil bq az doctl linode-cli hcloud oci ibmcloud scw openstack", remoteSystem, destroysInfrastructure,
 		"delete* terminate* remove* destroy* purge* rm rb drop* deregister* revoke* stop-* reset* kill --delete")
-	verb("terraform tofu terragrunt cdktf", remoteSystem, destroysInfrastructure, "destroy apply taint rm")
+	verb("terraform tofu terragrunt cdktf", remoteSystem, destroysInfrastructure, "destroy apply taint rm delete force-unlock")
 	verb("pulumi", remoteSystem, destroysInfrastructure, "destroy up delete rm")
 	verb("cdk serverless sls sam eksctl kops copilot nomad packer vagrant", remoteSystem, destroysInfrastructure, "destroy deploy delete remove rm")
 	verb("kubectl oc k3s k9s microk8s", remoteSystem, destroysInfrastructure, "delete drain evict --force --prune --replicas=0")
@@ -107,7 +121,7 @@ func remotes(m map[string]rule) {
 	verb("vault consul etcdctl op bw pass doppler", remoteSystem, destroysInfrastructure, "delete del destroy rm remove purge disable revoke seal")
 	verb("kafka-topics kafka-topics.sh rabbitmqctl nats", remoteSystem, dropsData, "--delete delete purge* reset rm")
 	verb("docker podman nerdctl docker-compose podman-compose lxc incus multipass virsh", runsContainer, destroysContainers,
-		"prune delete destroy undefine")
+		"prune delete destroy undefine reset")
 	base := m["docker"]
 	for _, n := range [...]string{"docker", "podman", "nerdctl", "docker-compose", "podman-compose"} {
 		m[n] = func(s *shell, name string, args []word) {

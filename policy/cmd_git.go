@@ -40,12 +40,14 @@ var gitReads = map[string]*spec{
 // gitAdds are git's commands that add to the local repository.
 var gitAdds = map[string]*spec{
 	"add":    {flags: "AunvN", kind: contents, long: longs("all update dry-run verbose intent-to-add ignore-errors")},
-	"commit": {flags: "asqvn", vals: "m", kind: fileNames, long: longs("all message= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
+	"commit": {flags: "asqvn", vals: "mF", kind: fileNames, long: longs("all message= file= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
 	"init":   {flags: "q", vals: "b", kind: nothing, long: longs("quiet initial-branch=")},
 }
 
 // git judges a git command. git runs programs that its configuration names, so
-// only the repository of the workspace counts, and only plain options.
+// only the repository of the workspace counts, and only plain options. Below the
+// workspace's root git may find another repository, whose settings are then
+// code of the project that runs.
 func git(s *shell, _ string, args []word) {
 	i := s.gitGlobals(args)
 	if i >= len(args) {
@@ -58,7 +60,7 @@ func git(s *shell, _ string, args []word) {
 		return
 	}
 	if !s.place.atRoot() {
-		s.found.add(gitElsewhere)
+		s.gitBelow(word{text: "."})
 	}
 	if sp := gitReads[verb.text]; sp != nil {
 		s.gitSpec(sp, readOnlyCommand, rest)
@@ -79,7 +81,7 @@ func (s *shell) gitGlobals(args []word) int {
 		case w.is("-C") && i+1 < len(args):
 			i++
 			if d := args[i]; d.kind != literal || s.place.root == "" || !s.rootItself(d) {
-				s.found.add(gitElsewhere)
+				s.gitBelow(d)
 			}
 		case w.kind != literal || !strings.HasPrefix(w.text, "-"):
 			return i
@@ -91,6 +93,15 @@ func (s *shell) gitGlobals(args []word) int {
 		}
 	}
 	return len(args)
+}
+
+// gitBelow notes that git runs in a directory that is not the workspace.
+func (s *shell) gitBelow(dir word) {
+	if s.localDir(dir) {
+		s.found.add(runsProjectCode)
+	} else {
+		s.found.add(gitElsewhere)
+	}
 }
 
 // rootItself reports a word that is the workspace.
@@ -107,6 +118,13 @@ func (s *shell) gitSpec(sp *spec, c code, args []word) {
 	judged := *sp
 	judged.code = c
 	judged.judge(s, "git", args)
+	for i, w := range args {
+		if w.is("-F") && i+1 < len(args) {
+			s.read(args[i+1])
+		} else if file, ok := strings.CutPrefix(w.text, "--file="); ok {
+			s.read(word{text: file, kind: w.kind})
+		}
+	}
 	if sp.kind != contents {
 		return
 	}
@@ -125,12 +143,14 @@ func (s *shell) gitSpec(sp *spec, c code, args []word) {
 }
 
 var gitRules = map[string]rule{
-	"branch": gitNames("arvlq", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column"),
+	"branch": gitNames("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column"),
 	"tag":    gitNames("ln", "list contains contains= merged no-merged sort= format= points-at= column no-column"),
 	"remote": gitRemote, "fetch": gitFetch, "push": gitPushes, "reset": gitReset, "clean": gitClean,
-	"checkout": gitAsk(gitDiscards), "restore": gitAsk(gitDiscards), "switch": gitAsk(gitDiscards), "rm": gitAsk(deletesFile), "mv": gitAsk(unknownCommand),
+	"checkout": gitCheckout, "restore": gitRestore, "switch": gitSwitch, "rm": gitRemove, "mv": gitMove,
 	"stash": gitStash, "reflog": gitHistory, "gc": gitHistory, "prune": gitAsk(gitDestroys), "filter-branch": gitAsk(gitDestroys),
-	"filter-repo": gitAsk(gitDestroys), "update-ref": gitHistory, "rebase": gitAsk(gitDiscards), "send-email": gitAsk(messageSend), "worktree": gitHistory,
+	"filter-repo": gitAsk(gitDestroys), "update-ref": gitHistory, "send-email": gitAsk(messageSend), "worktree": gitHistory,
+	"rebase": gitMerges, "merge": gitMerges, "cherry-pick": gitMerges, "revert": gitMerges, "pull": gitPull, "clone": gitAsk(savesDownload),
+	"config": gitConfig,
 }
 
 func gitAsk(c code) rule { return func(s *shell, _ string, _ []word) { s.found.add(c) } }
@@ -145,7 +165,7 @@ func gitNames(flags, long string) rule {
 			switch {
 			case t.option == "":
 				names++
-			case t.option != "q" && t.option != "v":
+			case t.option != "q" && t.option != "v" && t.option != "m":
 				lists = true
 			}
 		}
@@ -201,12 +221,20 @@ func gitPushes(s *shell, _ string, args []word) {
 	}
 }
 
+// gitReset judges reset: it leaves the files alone unless it is told otherwise,
+// and the commits it leaves stay in the reflog.
 func gitReset(s *shell, _ string, args []word) {
-	s.found.add(gitDiscards)
-	for _, w := range args {
-		if strings.HasPrefix(w.text, "--h") || strings.HasPrefix(w.text, "--me") || strings.HasPrefix(w.text, "--k") {
+	s.found.add(localGit)
+	c := s.scanner(&spec{flags: "qN", long: longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option == "":
+		case strings.HasPrefix(t.option, "h"), strings.HasPrefix(t.option, "me"), strings.HasPrefix(t.option, "k"):
 			s.found.add(gitDestroys)
 		}
+	}
+	if s.found.has(unknownOption) || s.found.has(dynamicArgument) || s.found.has(gitDestroys) {
+		s.found.add(gitDiscards)
 	}
 }
 
@@ -221,12 +249,19 @@ func gitClean(s *shell, _ string, args []word) {
 	}
 }
 
+// gitStash judges stash: what it puts away it can bring back.
 func gitStash(s *shell, _ string, args []word) {
-	switch {
-	case len(args) > 0 && args[0].is("list") && len(args) == 1:
-		s.found.add(readOnlyCommand)
-	case len(args) > 0 && (args[0].is("drop") || args[0].is("clear")):
+	verb := "push"
+	if len(args) > 0 && !args[0].mayBeOption() {
+		verb, args = args[0].text, args[1:]
+	}
+	switch verb {
+	case "list", "show":
+		s.gitSpec(gitReads["log"], readOnlyCommand, args)
+	case "drop", "clear":
 		s.found.add(gitDestroys)
+	case "push", "save", "apply", "pop", "branch", "create":
+		s.gitSpec(&spec{flags: "qukSp", vals: "m", kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, localGit, args)
 	default:
 		s.found.add(gitDiscards)
 	}
@@ -234,6 +269,14 @@ func gitStash(s *shell, _ string, args []word) {
 
 // gitHistory judges commands that can throw history away with some words.
 func gitHistory(s *shell, verb string, args []word) {
+	if verb == "reflog" && (len(args) == 0 || args[0].is("show")) {
+		s.gitSpec(gitReads["log"], readOnlyCommand, args[min(1, len(args)):])
+		return
+	}
+	if verb == "worktree" && len(args) == 1 && args[0].is("list") {
+		s.found.add(readOnlyCommand)
+		return
+	}
 	s.found.add(unknownCommand)
 	for _, w := range args {
 		switch {

@@ -7,14 +7,31 @@ func networkTools(m map[string]rule) {
 	m["curl"], m["wget"] = curl, wget
 	m["gofmt"] = gofmt
 	for n := range strings.FieldsSeq("http https xh aria2c axel fetch lynx w3m links elinks nc ncat netcat socat openssl") {
-		m[n] = func(s *shell, _ string, _ []word) {
+		m[n] = func(s *shell, _ string, args []word) {
 			s.fetches = true
 			s.found.add(sendsData)
+			s.runs = s.runs || startsPrograms(args)
 		}
 	}
 	for n := range strings.FieldsSeq("ping dig host nslookup traceroute whois") {
 		m[n] = (&spec{flags: "46nqv", vals: "ciWwts", fixed: true, code: networkRead, long: longs("short")}).judge
 	}
+}
+
+// startsPrograms reports the words with which netcat and socat connect a
+// program to the network.
+func startsPrograms(args []word) bool {
+	for _, w := range args {
+		lower := strings.ToLower(w.text)
+		switch {
+		case w.is("-e"), w.is("-c"), w.is("--exec"), w.is("--sh-exec"), w.is("--lua-exec"),
+			strings.HasPrefix(lower, "exec:"), strings.HasPrefix(lower, "system:"), strings.HasPrefix(lower, "shell:"):
+			return true
+		case len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' && strings.HasSuffix(w.text, "e"): // -lvpe
+			return true
+		}
+	}
+	return false
 }
 
 var curlSpec = spec{

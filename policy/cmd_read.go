@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // readers are the commands that only read, described by their options.
 func readers(m map[string]rule) {
@@ -12,7 +15,7 @@ func readers(m map[string]rule) {
 	all(plainText, `echo true false : pwd whoami id groups uname arch nproc uptime free tty logname sleep basename dirname seq expr
 		type which whereis sync who w factor`)
 	all(fileNames, "ls dir vdir stat readlink realpath df du pathchk")
-	all(contents, "cat head tail wc cut tr nl tac rev fold expand unexpand paste comm join od hexdump strings cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
+	all(contents, "cat head tail cut tr nl tac rev fold expand unexpand paste comm join od hexdump strings cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
 
 	one := func(name string, sp spec) {
 		sp.code = readOnlyCommand
@@ -24,6 +27,11 @@ func readers(m map[string]rule) {
 	one("base64", spec{flags: "dDi", vals: "wb", kind: contents, long: longs("decode ignore-garbage wrap=")})
 	one("diff", spec{flags: "uqiwbBEZyNacestT", vals: "UCIWL", kind: contents,
 		long: longs("unified unified= context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side new-file text report-identical-files minimal color color= width= label= suppress-common-lines strip-trailing-cr")})
+	one("xxd", spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1})
+	one("lsof", spec{flags: "nPtlU", vals: "ipu", kind: fileNames})
+	one("netstat", spec{flags: "tulpnarswie46", kind: nothing})
+	one("ss", spec{flags: "tulpnaswie460xmH", kind: plainText})
+	one("zipinfo", spec{flags: "1slmhtv", kind: fileNames})
 	one("file", spec{flags: "bihLkNnprv0", kind: fileNames, long: longs("brief mime mime-type mime-encoding dereference no-dereference keep-going")})
 	one("tree", spec{flags: "adfhpsugDCntrUFQNixqlJ", vals: "LIP", kind: fileNames, long: longs("dirsfirst noreport gitignore prune du si filelimit= charset= inodes device matchdirs ignore-case filesfirst sort=")})
 	one("hostname", spec{flags: "fsIiAd", kind: nothing, long: longs("fqdn short all-ip-addresses ip-address all-fqdns domain")})
@@ -34,7 +42,7 @@ func readers(m map[string]rule) {
 	one("locale", spec{flags: "amck", kind: plainText})
 	one("numfmt", spec{kind: plainText, long: longs("to= from= suffix= format= field= padding= header")})
 	one("jobs", spec{flags: "lprs", kind: plainText})
-	m["ps"] = ps
+	m["ps"], m["wc"], m["tar"], m["unzip"] = ps, wordCount, archive, archive
 	m["date"] = date
 	m["find"] = find
 	m["command"] = commandBuiltin
@@ -68,6 +76,41 @@ func (s *shell) version(name string, args []word) bool {
 		return true
 	}
 	return false
+}
+
+// wordCount tells how long files are, not what stands in them.
+func wordCount(s *shell, _ string, args []word) {
+	s.found.add(readOnlyCommand)
+	c := s.scanner(&spec{all: true, long: longs("total= files0-from=")}, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.option == "" {
+			s.name(t.word)
+		} else if t.value {
+			s.read(t.word)
+		}
+	}
+}
+
+// listing are the options with which tar and unzip only list an archive.
+var listing = map[string]*regexp.Regexp{
+	"tar":   regexp.MustCompile(`^-?[vzjJa]*t[vzjJa]*f?$`),
+	"unzip": regexp.MustCompile(`^-[lvZ1q]*[lvZ][lvZ1q]*$`),
+}
+
+// archive lists what is packed in a file. Unpacking writes whatever the archive
+// says, and packing reads whatever stands below a directory: both ask.
+func archive(s *shell, name string, args []word) {
+	if len(args) == 0 || args[0].kind != literal || !listing[name].MatchString(args[0].text) {
+		s.found.add(unknownCommand)
+		return
+	}
+	s.found.add(readOnlyCommand)
+	for _, w := range args[1:] {
+		if w.mayBeOption() || strings.Contains(w.text, ":") { // tar fetches host:file
+			s.found.add(unknownOption)
+		}
+		s.name(w)
+	}
 }
 
 // ps lists processes. Its old options are letters without a dash; an "e" among
@@ -124,11 +167,14 @@ var findTests = map[string]bool{
 	"-readable": false, "-writable": false, "-nouser": false, "-nogroup": false, "-quit": false, "-true": false, "-false": false, "-noleaf": false,
 }
 
+// findNarrows are the tests that keep find from deleting everything it sees.
+var findNarrows = set("-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt -mtime -mmin -ctime -cmin -atime -amin -size -inum -samefile -xtype")
+
 // find judges what it does to what it finds: -exec and its kin run a command,
 // -delete deletes.
 func find(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	local, tests := s.localDir(word{text: "."}), false
+	local, tests, narrow := s.localDir(word{text: "."}), false, false
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		takes, known := findTests[w.text]
@@ -138,6 +184,7 @@ func find(s *shell, _ string, args []word) {
 			local = false
 		case known:
 			tests = true
+			narrow = narrow || findNarrows[w.text]
 			if takes {
 				i++
 			}
@@ -148,11 +195,14 @@ func find(s *shell, _ string, args []word) {
 				end++
 			}
 			s.inner(braces(args[i+1:min(end, len(args))], "{}"))
+			if s.found.has(deletesFile) && !narrow {
+				s.found.add(recursiveDelete)
+			}
 			i = end
 		case w.is("-delete"):
 			tests = true
 			s.found.add(deletesFile)
-			if !local {
+			if !local || !narrow {
 				s.found.add(recursiveDelete)
 			}
 		case tests || w.text != "" && w.text[0] == '-':

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // runners are interpreters, build tools and package managers: they run code
 // that policy does not see, whatever their options say.
@@ -24,11 +27,22 @@ func runners(m map[string]rule) {
 		husky nx turbo lerna gulp grunt act air`)
 	tools(installsPackages, `pip pip3 pipx gem apt apt-get aptitude dpkg yum dnf rpm zypper pacman yay apk brew port snap flatpak nix nix-env nix-shell conda mamba
 		choco winget scoop easy_install cpan luarocks opam rustup asdf mise nvm sdk`)
+	asks(m, publishesPackage, "twine flit goreleaser semantic-release np release-it")
+	pip := m["pip"]
+	m["pip"] = func(s *shell, name string, args []word) {
+		if len(args) > 0 && (args[0].is("list") || args[0].is("show") || args[0].is("freeze") || args[0].is("check")) {
+			(&spec{flags: "flv", code: readOnlyCommand, long: longs("format= files verbose local")}).judge(s, name, args[1:])
+			return
+		}
+		pip(s, name, args)
+	}
+	m["pip3"] = m["pip"]
 	for _, n := range [...]string{"npm", "pnpm", "yarn", "cargo", "gem"} {
 		first := m[n]
 		m[n] = func(s *shell, name string, args []word) {
 			first(s, name, args)
 			s.verbs(args, dropsData, "unpublish yank")
+			s.verbs(args, publishesPackage, "publish push deprecate dist-tag owner")
 			s.verbs(args, installsPackages, "install i add ci publish update remove uninstall")
 		}
 	}
@@ -38,6 +52,13 @@ func runners(m map[string]rule) {
 func interpreter(s *shell, name string, args []word) {
 	if s.version(name, args) || len(args) == 1 && args[0].is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
 		s.found.add(readOnlyCommand)
+		return
+	}
+	if strings.HasPrefix(name, "python") && pythonModule(s, args) {
+		return
+	}
+	if name == "node" && len(args) > 0 && args[0].is("--test") {
+		nodeTest.judge(s, name, args)
 		return
 	}
 	file, computes := false, false
@@ -70,10 +91,22 @@ var goSpecs = map[string]*spec{
 	"env":     {kind: plainText, code: readOnlyCommand, long: longs("json")},
 	"doc":     {kind: plainText, code: readOnlyCommand, long: longs("all u src short c cmd")},
 	"list":    {kind: plainText, code: localBuild, long: longs("m json json= f= e deps test find compiled export_ versions u")},
-	"build":   {kind: plainText, code: localBuild, long: longs("o= v race trimpath tags= a n x p= mod= buildvcs buildvcs=")},
+	"build":   {kind: plainText, code: localBuild, long: longs(goBuild)},
 	"vet":     {kind: plainText, code: localBuild, long: longs("v tags= json n x")},
 	"fmt":     {kind: plainText, code: workspaceWrite, long: longs("n x")},
+	"clean":   {kind: plainText, code: localBuild, long: longs("cache testcache fuzzcache n x")},
+	"test": {kind: plainText, code: runsProjectCode, long: longs(goBuild + ` run= skip= bench= benchmem benchtime= count= cover coverprofile= covermode= coverpkg= short timeout=
+		parallel= failfast json vet= cpu= list= shuffle= fuzz= fuzztime= c cpuprofile= memprofile= blockprofile= mutexprofile= trace= outputdir= fullpath`)},
 }
+
+const goBuild = "o= v race msan asan trimpath tags= a n x p= mod= buildvcs buildvcs= ldflags= gcflags= work C="
+
+// goMods are the commands of go mod and what they are.
+var goMods = map[string]code{"graph": localBuild, "why": localBuild, "verify": localBuild, "tidy": networkRead, "download": networkRead, "vendor": networkRead}
+
+// plainFlags are what a linker and a compiler are told that makes them load and
+// write nothing else.
+var plainFlags = regexp.MustCompile(`^(?:-s|-w|-X[ =][A-Za-z0-9_./-]+=[A-Za-z0-9_.+:-]*|(?:all=)?-[NlmS]|all=| )*$`)
 
 // golang judges the go command. Its options have one dash or two.
 func golang(s *shell, _ string, args []word) {
@@ -81,14 +114,28 @@ func golang(s *shell, _ string, args []word) {
 		s.found.add(readOnlyCommand)
 		return
 	}
+	if len(args) > 1 && args[0].is("mod") && args[1].kind == literal && goMods[args[1].text] != 0 {
+		s.found.add(goMods[args[1].text])
+		s.found.add(localBuild)
+		goArgs(s, args[1].text, &spec{kind: plainText, long: longs("v x m modcacherw_ compat= go= json")}, args[2:])
+		return
+	}
+	if len(args) > 1 && args[0].is("tool") && args[1].is("cover") {
+		goArgs(s, "cover", &spec{kind: plainText, code: localBuild, long: longs("func= html= o= mode=")}, args[2:])
+		return
+	}
 	sp := goSpecs[args[0].text]
 	if sp == nil || args[0].kind != literal {
 		s.found.add(runsWorkspaceCode)
 		return
 	}
-	verb := args[0].text
+	goArgs(s, args[0].text, sp, args[1:])
+}
+
+// goArgs judges the words of one go command.
+func goArgs(s *shell, verb string, sp *spec, args []word) {
 	words := make([]word, 0, len(args))
-	for _, w := range args[1:] {
+	for _, w := range args {
 		if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' || w.is("-"+strings.TrimPrefix(w.text, "-")) && len(w.text) == 2 && w.text != "--" {
 			w.text = "-" + w.text
 		}
@@ -98,13 +145,23 @@ func golang(s *shell, _ string, args []word) {
 	c := s.scanner(sp, words)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
-		case t.option == "o":
+		case t.option == "o" || strings.HasSuffix(t.option, "profile") || t.option == "trace" || t.option == "outputdir":
 			s.write(t.word)
+		case (t.option == "ldflags" || t.option == "gcflags") && (t.word.kind != literal || !plainFlags.MatchString(strings.Replace(t.word.text, "--", "-", 1))):
+			s.found.add(unknownOption)
+		case t.option == "C" && !s.localDir(t.word):
+			s.found.add(outsideProject)
 		case t.option == "" && (climbs(t.word.text) || strings.Contains(t.word.text, "@")) && verb != "env":
 			s.found.add(unknownOption)
+		case t.option == "" && sp.code != readOnlyCommand:
+			s.projectWord(t.word)
 		}
 	}
-	if sp.code != readOnlyCommand && (s.place.root == "" || !s.localDir(word{text: "."})) {
+	switch local := s.localDir(word{text: "."}); {
+	case local || sp.code == readOnlyCommand:
+	case sp.code == runsProjectCode:
+		s.found.add(outsideProject)
+	default:
 		s.found.add(writesOutside)
 	}
 }

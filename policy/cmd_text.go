@@ -24,10 +24,10 @@ var grepSpec = spec{
 }
 
 // grep tells contents. A recursive search reads every file below a directory,
-// secrets included, unless --include says that it does not.
+// secrets included, unless --include or the pattern says that it does not.
 func grep(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	recursive, narrow, wide, expr := false, false, false, false
+	recursive, narrow, wide, expr, named := false, false, false, false, true
 	c := s.scanner(&grepSpec, args)
 	var dirs []word
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -38,15 +38,23 @@ func grep(s *shell, _ string, args []word) {
 			recursive = recursive || !t.word.is("skip")
 		case "e", "regexp":
 			expr = true
+			named = named && specific(t.word)
 		case "f", "file":
-			expr = true
+			expr, named = true, false
 			s.read(t.word)
+		case "v", "invert-match", "z", "null-data":
+			named = false
+		case "A", "B", "C", "after-context", "before-context", "context":
+			named = named && fewLines(t.word)
+		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9": // -50
+			named = false
 		case "include":
 			narrow = true
 			wide = wide || t.word.kind == computed || hitsSecret(t.word.text)
 		case "":
 			if !expr {
 				expr = true
+				named = named && specific(t.word)
 				continue
 			}
 			dirs = append(dirs, t.word)
@@ -54,14 +62,68 @@ func grep(s *shell, _ string, args []word) {
 		}
 	}
 	if recursive {
-		s.tree(dirs, narrow && !wide)
+		s.tree(dirs, narrow && !wide, named)
 	}
 }
 
+// secretHints are parts of words on the lines that hold secrets.
+var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox"}
+
+// specific reports a pattern that finds lines by a word of their own which is
+// none of those beside secrets, so that it does not show whole files.
+func specific(w word) bool {
+	lower := strings.ToLower(w.text)
+	for _, h := range secretHints {
+		if strings.Contains(lower, h) {
+			return false
+		}
+	}
+	for _, loose := range [...]string{")?", ")*", "){", `\)`, `\?`, `\{`} {
+		if strings.Contains(lower, loose) {
+			return false
+		}
+	}
+	for alt := range strings.SplitSeq(strings.ReplaceAll(lower, `\|`, "|"), "|") {
+		if !hasRun(alt) {
+			return false
+		}
+	}
+	return w.kind == literal
+}
+
+// fewLines reports so few lines around a find that they do not show a whole file.
+func fewLines(w word) bool {
+	return w.kind == literal && (len(w.text) == 1 && digits(w.text) || w.is("10"))
+}
+
+// hasRun reports three letters, digits or underscores in a row that a pattern
+// must match.
+func hasRun(alt string) bool {
+	run, bracket := 0, false
+	for i := 0; i < len(alt); i++ {
+		switch c := alt[i]; {
+		case bracket:
+			bracket = c != ']'
+		case c == '\\':
+			i, run = i+1, 0
+		case c == '[':
+			run, bracket = 0, true
+		case wordByte(c):
+			if run++; run >= 3 && (i+1 == len(alt) || strings.IndexByte("*?{", alt[i+1]) < 0) {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return false
+}
+
 // tree judges reading all files below directories. narrow says that their names
-// are limited to what is no secret.
-func (s *shell) tree(dirs []word, narrow bool) {
-	if !narrow {
+// are limited to what is no secret, named that their lines are, which is enough
+// in the workspace only.
+func (s *shell) tree(dirs []word, narrow, named bool) {
+	if !narrow && (!named || s.place.root == "" || !s.localDir(word{text: "."})) {
 		s.found.add(mayReadSecret)
 	}
 	for _, d := range dirs {
@@ -83,7 +145,7 @@ var ripgrepSpec = spec{
 // ripgrep searches recursively by itself; a glob or a type narrows it.
 func ripgrep(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	narrow, expr := false, false
+	narrow, expr, named := false, false, true
 	c := s.scanner(&ripgrepSpec, args)
 	var dirs []word
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -97,45 +159,107 @@ func ripgrep(s *shell, _ string, args []word) {
 			narrow = narrow || codeTypes[t.word.text]
 		case "files", "type-list":
 			narrow, expr = true, true
+		case "v", "invert-match", "U", "multiline", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
+			named = false
+		case "A", "B", "C", "after-context", "before-context", "context":
+			named = named && fewLines(t.word)
 		case "e", "regexp":
 			expr = true
+			named = named && specific(t.word)
 		case "":
 			if !expr {
 				expr = true
+				named = named && specific(t.word)
 				continue
 			}
 			dirs = append(dirs, t.word)
 			s.read(t.word)
 		}
 	}
-	s.tree(dirs, narrow)
+	s.tree(dirs, narrow, named)
 }
 
 var codeTypes = set("go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua perl sql scala proto make cmake")
 
-// plainSed are the scripts of sed that can only print and substitute. sed can
-// also run commands and write files.
-var plainSed = regexp.MustCompile(`^(?:(?:(?:\d+|\$|/[^/\\\[\n]*/)(?:,(?:\d+|\$|\+\d+|/[^/\\\[\n]*/))?)?[pdq=]|s/[^/\\\[\n]*/[^/\\\[\n]*/[gIp0-9]*)$`)
+// plainSed are the commands of sed that can only print, delete and add text.
+// sed can also run commands and write files.
+var (
+	plainSed = regexp.MustCompile(`^(?:[pdq=])?$`)
+	sedAt    = regexp.MustCompile(`^(?:(?:\d+|\$|/[^/\\\[\n]*/)(?:,(?:\d+|\$|\+\d+|/[^/\\\[\n]*/))?)?!?`)
+	sedAdds  = regexp.MustCompile(`^[aic](?:\\ ?| )[^\\\n;{}]*$`)
+)
 
+// plainScript reports one such command, with its address.
+func plainScript(part string) bool {
+	part = strings.TrimSpace(part)
+	part = part[len(sedAt.FindString(part)):]
+	return plainSed.MatchString(part) || sedAdds.MatchString(part) || substitutes(part)
+}
+
+// substitutes reports s/a/b/ with whatever separator, and with flags that
+// neither run nor write anything.
+func substitutes(part string) bool {
+	if len(part) < 4 || part[0] != 's' || wordByte(part[1]) || part[1] <= ' ' || part[1] == '\\' || part[1] >= 0x80 {
+		return false
+	}
+	seps, i := 1, 2
+	for ; i < len(part) && seps < 3; i++ {
+		switch part[i] {
+		case '\n':
+			return false
+		case '\\':
+			i++
+		case part[1]:
+			seps++
+		}
+	}
+	return seps == 3 && i <= len(part) && strings.Trim(part[i:], "gIp0123456789") == ""
+}
+
+// sed edits a stream, or with -i the files it names.
 func sed(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	c := s.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix")}, args)
-	script := false
+	c := s.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
+	script, places := false, false
 	check := func(w word) {
 		script = true
+		if w.kind != computed && plainScript(w.text) {
+			return
+		}
 		for part := range strings.SplitSeq(w.text, ";") {
-			if w.kind == computed || !plainSed.MatchString(strings.TrimSpace(part)) {
+			if w.kind == computed || !plainScript(part) {
 				s.found.add(interpreterCode)
 			}
+		}
+	}
+	for i, w := range args {
+		if w.is("-i") || w.is("-i.bak") || w.is("-i.orig") || w.is("-ni") || w.is("-Ei") || w.is("-ri") {
+			places = true
+			args = append(append([]word{}, args[:i]...), args[i+1:]...)
+			if i < len(args) && args[i].is("") {
+				args = append(args[:i], args[i+1:]...) // as sed of BSD takes it
+			}
+			c.args = args
+			break
 		}
 	}
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "e" || t.option == "expression":
 			check(t.word)
+		case t.option == "in-place":
+			places = true
+			if t.value {
+				s.found.add(unknownOption) // where the old file goes
+			}
 		case t.option != "":
 		case !script:
 			check(t.word)
+		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text) && !startupPath("/"+strings.ToLower(t.word.text)):
+			s.found.add(workspaceWrite)
+		case places:
+			s.write(t.word)
+			s.read(t.word)
 		default:
 			s.read(t.word)
 		}
@@ -158,13 +282,24 @@ func awk(s *shell, _ string, args []word) {
 			}
 		case !program:
 			program = true
-			if t.word.kind == computed || wildAwk.MatchString(t.word.text) {
+			if t.word.kind == computed || wildAwk.MatchString(compared(t.word.text)) {
 				s.found.add(interpreterCode)
 			}
 		default:
 			s.read(t.word)
 		}
 	}
+}
+
+// compared takes out of an awk program what only compares and joins conditions:
+// ">" writes a file only in an action that prints.
+func compared(program string) string {
+	program = strings.NewReplacer("||", " ", ">=", " ", "<=", " ").Replace(program)
+	head, rest, _ := strings.Cut(program, "{")
+	if !strings.Contains(program, "getline") {
+		head = strings.NewReplacer(">", " ", "<", " ").Replace(head)
+	}
+	return head + "{" + rest
 }
 
 // wildJq are the words with which jq reads the environment and other files.

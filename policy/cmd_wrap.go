@@ -35,8 +35,15 @@ func wrappers(m map[string]rule) {
 		m[n] = shellCommand
 	}
 	asks(m, runsAsRoot, "su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec")
-	asks(m, remoteCommand, "ssh rsh mosh sshpass autossh scp sftp rsync rclone ftp lftp telnet ansible ansible-playbook salt fab pssh")
-	asks(m, unknownCommand, "script watch parallel strace ltrace gdb lldb valgrind entr at batch firejail proot bwrap fakeroot")
+	for _, n := range [...]string{"at", "batch"} {
+		m[n] = func(s *shell, _ string, _ []word) {
+			s.found.add(changesSchedule)
+			s.found.add(interpreterInput)
+			s.runs = true
+		}
+	}
+	asks(m, remoteCommand, "ssh rsh mosh sshpass autossh scp sftp rclone ftp lftp telnet ansible ansible-playbook salt fab pssh")
+	asks(m, unknownCommand, "script watch parallel strace ltrace gdb lldb valgrind entr firejail proot bwrap fakeroot")
 }
 
 // asks makes commands findings of their own. What stands in their words is
@@ -75,7 +82,7 @@ func (w *wrapper) judge(s *shell, _ string, args []word) {
 func env(s *shell, _ string, args []word) {
 	for i := 0; i < len(args); i++ {
 		w := args[i]
-		name, _, assigns := strings.Cut(w.text, "=")
+		name, value, assigns := strings.Cut(w.text, "=")
 		switch {
 		case w.is("-"), w.is("-i"), w.is("--ignore-environment"):
 		case w.is("-u") && i+1 < len(args):
@@ -83,6 +90,7 @@ func env(s *shell, _ string, args []word) {
 		case w.is("--"):
 		case w.text != "" && w.text[0] == '-' || w.mayBeOption() && !assigns:
 			s.found.add(unknownOption)
+		case name == "PYTHONPATH" && s.ownModules(word{text: value, kind: w.kind}):
 		case assigns && name != "":
 			s.set(name, true)
 		default:
@@ -200,6 +208,10 @@ func builtins(m map[string]rule) {
 	}
 	for _, n := range [...]string{"source", "."} {
 		m[n] = func(s *shell, _ string, args []word) {
+			if s.activates(args) {
+				s.project()
+				return
+			}
 			s.found.add(runsScript)
 			s.runs = true
 			for _, w := range args {

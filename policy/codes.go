@@ -13,6 +13,7 @@ const (
 	workspaceWrite
 	localBuild
 	localGit
+	runsProjectCode
 
 	networkRead
 	asksTheDesk
@@ -29,6 +30,11 @@ const (
 	malformedCall
 	unknownParameters
 	messageSend
+	remoteWrite
+	browserActs
+	usesDevice
+	feedsProcess
+	controlsAgent
 
 	unknownCommand
 	unknownOption
@@ -52,7 +58,9 @@ const (
 	evaluatesText
 	runsScript
 	runsWorkspaceCode
+	outsideProject
 	installsPackages
+	publishesPackage
 	runsContainer
 	runsAsRoot
 	remoteCommand
@@ -65,6 +73,7 @@ const (
 	readsSecret
 	mayReadSecret
 	metadataService
+	privateAddress
 	oddAddress
 
 	writesOutside
@@ -119,6 +128,11 @@ const (
 	externalWriteAsks
 	messageSendAsks
 	riskDenied
+	humanStays
+	classifierSpoke
+	classifierUnsure
+	classifierFailed
+	classifierFailOpen
 
 	codeCount
 )

@@ -13,7 +13,7 @@ type rule func(s *shell, name string, args []word)
 // Whatever is not here asks. It is made once per engine.
 func commands() map[string]rule {
 	m := map[string]rule{}
-	for _, add := range [...]func(map[string]rule){readers, textTools, writers, wrappers, runners, networkTools, builtins, destroyers, remotes} {
+	for _, add := range [...]func(map[string]rule){readers, textTools, writers, wrappers, runners, networkTools, builtins, destroyers, remotes, projectTools} {
 		add(m)
 	}
 	m["git"], m["go"], m["rm"], m["unlink"] = git, golang, rm, rm
@@ -24,11 +24,13 @@ func commands() map[string]rule {
 func (s *shell) simple(all []word) {
 	before := s.found
 	s.found = findings{}
+	i := s.commandsSeen()
 	s.judge(all)
 	s.touches(all)
 	if !s.hunting && s.found.class() == core.R3 {
 		s.hunt(all[1:])
 	}
+	s.noteClass(i)
 	s.found = s.found.or(before)
 }
 
@@ -38,6 +40,8 @@ func (s *shell) judge(all []word) {
 		s.found.add(tooComplex)
 		return
 	}
+	i := s.note(all)
+	defer s.noted(i)
 	name := all[0]
 	base := s.program(name)
 	switch {
@@ -62,7 +66,11 @@ func (s *shell) judge(all []word) {
 func (s *shell) program(w word) string {
 	name := w.text
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		if dir := name[:i]; !programDirs[dir] {
+		switch {
+		case programDirs[name[:i]]:
+		case w.kind == literal && !w.tilde && s.ownTool(name):
+			s.project()
+		default:
 			s.found.add(programByPath)
 		}
 		name = name[i+1:]
@@ -98,6 +106,10 @@ func (s *shell) inner(all []word) {
 // many words such a command has.
 const maxHunt = 64
 
+// maxEquals bounds after how many equals signs of a word a command may begin,
+// as in --option=exec=command.
+const maxEquals = 4
+
 // hunt looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves
 // shell lines. It only ever adds what is R4.
@@ -113,8 +125,12 @@ func (s *shell) hunt(args []word) {
 			s.inner(args[i:min(len(args), i+maxHunt)])
 		}
 		if strings.ContainsAny(w.text, " \t\n;&|`") {
-			s.line(w.text)
-			if _, value, ok := strings.Cut(w.text, "="); ok {
+			s.line(strings.TrimLeft(w.text, "!")) // as git writes a command
+			value, ok := w.text, true
+			for range maxEquals {
+				if _, value, ok = strings.Cut(value, "="); !ok {
+					break
+				}
 				s.line(strings.TrimLeft(value, "!"))
 			}
 		}

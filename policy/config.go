@@ -17,7 +17,7 @@ import (
 
 // rulesVersion is part of every policy's hash. Raise it with every change of
 // the built-in tables or of how calls are read.
-const rulesVersion = "1"
+const rulesVersion = "2"
 
 // Config is what the operator says about policy. The zero value of each field
 // is its default; docs/policy.md argues the defaults.
@@ -37,15 +37,15 @@ type Config struct {
 	RequireApprovalForExternalWrite *bool           // default: true
 	RequireApprovalForMessagingSend *bool           // default: true
 
-	ToolsAllow []string // not empty: every other tool is denied
-	ToolsDeny  []string // wins over ToolsAllow; "*" is every tool
+	ToolsAllow []string // not empty: every other tool is denied; names, globs with *, and group:name
+	ToolsDeny  []string // wins over ToolsAllow; the same, and exec is every tool that runs commands
 	Layers     Layers   // the other hard layers
 
 	ExecSecurity    string   // "deny", "allowlist" (default) or "full"
 	ExecAsk         string   // "off", "on-miss" (default) or "always"
 	ExecAskFallback string   // "deny" (default), "allowlist" or "full": what happens when nobody can be asked
-	ExecAllowlist   []string // programs and paths that are a hit, as the operator wrote them
-	ExecSafeBins    []string // programs that are a hit as long as they name no file
+	ExecAllowlist   []string // what is a hit: a program, a glob for its absolute path, or a command's first words; no wrapper or interpreter
+	ExecSafeBins    []string // programs that are a hit as long as they are given options and numbers only
 
 	Rules      []Rule   // the operator's own, in order; the first that matches counts
 	Roles      []string // the roles that people have, to check the rules' roles
@@ -90,8 +90,12 @@ type AgentLayer struct {
 
 // Rule is one of the operator's own rules. Exactly one of Risk, Outcome and
 // Approve says what it does; SideEffects, Role and MinApprovals may stand beside.
+// A rule loosens a call where it allows or approves it, or lowers its class. One
+// that may loosen (allow, approve, a risk below R3) must name tools or commands
+// exactly. It counts only where all of the call is what it names, never for R4,
+// and never against a deny.
 type Rule struct {
-	Name  string
+	Name  string // 1 to 64 letters, digits, ".", "_", "-"; unique
 	Match Match
 	When  string // CEL over the call, true where the rule matches; empty: always
 
@@ -100,8 +104,8 @@ type Rule struct {
 	Approve bool   // the factor rules_based approves
 
 	SideEffects  []core.SideEffect // added to what was found
-	MinApprovals int               // at least so many people, of the role if one is named
-	Role         string
+	MinApprovals int               // the call is asked, and at least so many people must say yes, of the role if one is named
+	Role         string            // one of Config.Roles
 }
 
 // Match says which calls a rule is about: every field that is not empty must fit,
@@ -109,7 +113,7 @@ type Rule struct {
 // enough to tell, a rule that tightens fits and a rule that loosens does not.
 type Match struct {
 	Tool    []string // folded tool names; globs with *, group:name
-	Command []string // words of one command: "git push *"; every command of a line is looked at
+	Command []string // words of one command, a last "*" for any further ones; a rule that loosens must fit every command that is not harmless, one that tightens any
 	Path    []string // clean absolute paths, or relative to the workspace; * within a name, ** across
 	Host    []string // host names that the call names; "*.example.com"
 	Agent   []string // exact
@@ -145,6 +149,8 @@ func (c Config) normal() (Config, error) {
 	word(&c.Mode, "mode", "adaptive", "off", "adaptive", "always")
 	word(&c.ExecSecurity, "exec.security", "allowlist", "deny", "allowlist", "full")
 	word(&c.ExecAsk, "exec.ask", "on-miss", "off", "on-miss", "always")
+	word(&c.ExecAskFallback, "exec.askFallback", "deny", "deny", "allowlist", "full")
+	word(&c.Classifier.OnLowConfidence, "classifier.onLowConfidence", "require_approval", "require_approval", "deny", "allow")
 
 	if c.AllowedApprovers == nil {
 		c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}
@@ -189,17 +195,43 @@ func (c Config) normal() (Config, error) {
 		*b = new(*b == nil || **b)
 	}
 	bad = append(bad, c.normalLists()...)
+	bad = append(bad, c.normalAgents()...)
+	if c.Classifier.MinConfidence == 0 {
+		c.Classifier.MinConfidence = 0.72
+	}
+	if m := c.Classifier.MinConfidence; !(m > 0 && m <= 1) {
+		fail("classifier.minConfidence must be above 0 and at most 1")
+	}
 	return c, errors.Join(bad...)
+}
+
+// normalAgents checks what is said about single agents.
+func (c *Config) normalAgents() (bad []error) {
+	for id, a := range c.Layers.Agents {
+		wrong := func(key, must string) { bad = append(bad, fmt.Errorf("%s of agent %q must be %s", key, id, must)) }
+		if a.Mode != "" && !slices.Contains(modes, a.Mode) {
+			wrong("mode", "one of "+strings.Join(modes, ", "))
+		}
+		for _, class := range []*core.RiskClass{a.RequireApprovalAtOrAbove, a.DenyAtOrAbove, a.RequireHumanApproverAtOrAbove} {
+			if class != nil && !known(*class) {
+				wrong("each threshold", "R0 to R4")
+			}
+		}
+		if a.MinApprovals < 0 {
+			wrong("minApprovals", "at least 1")
+		}
+		for r, n := range a.MinApprovalsByRisk {
+			if !known(r) || n < 1 {
+				wrong("minApprovalsByRisk", "a map of R0 to R4 to numbers of at least 1")
+			}
+		}
+	}
+	return bad
 }
 
 // normalLists is normal for tools, workspaces and what is protected.
 func (c *Config) normalLists() (bad []error) {
 	c.ToolsAllow, c.ToolsDeny = sorted(c.ToolsAllow), sorted(c.ToolsDeny)
-	for _, name := range append(slices.Clone(c.ToolsAllow), c.ToolsDeny...) {
-		if name != "*" && (name == "" || strings.ContainsAny(name, "*?[]{} ") || strings.HasPrefix(name, "group:")) {
-			bad = append(bad, fmt.Errorf("tools.allow and tools.deny take exact tool names or \"*\", not %q", name))
-		}
-	}
 	c.Workspaces = maps.Clone(c.Workspaces)
 	for agent, dir := range c.Workspaces {
 		clean := path.Clean(dir)

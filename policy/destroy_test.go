@@ -96,5 +96,5 @@ func TestAdversary_W3_TooDeepFailsClosed(t *testing.T) {
 }
 
 func TestAdversary_W4_InterpretersAsk(t *testing.T) {
-	checkLines(t, engine(t), lines("R3", "python -c 'print(1)'", "python3 -", "python3 x.py", "node -e 1", "node x.js", "perl -e 1", "ruby -e 1", "deno run x.ts", "php -r 1", "osascript -e 1", "bash x.sh", "sh ./x.sh", "./x.sh", "make", "npm run build"))
+	checkLines(t, engine(t), lines("R3", "python -c 'print(1)'", "python3 -", "python3 x.py", "node -e 1", "node x.js", "perl -e 1", "ruby -e 1", "deno run x.ts", "php -r 1", "osascript -e 1", "bash x.sh", "sh ./x.sh", "./x.sh", "make deploy", "npm run start", "go run .", "go generate ./...", "cargo run", "python3 -m http.server", "uv run x.py", "poetry run python -c 1", "bun x.ts", "bun run x.ts", "deno run -A x.ts", "npx ts-node x.ts", "go test -exec ./x ./...", "go build -toolexec ./x ./..."))
 }

@@ -2,12 +2,18 @@
 // people, or refuse it.
 //
 // An [Engine] is made once from a [Config] and never changes. It judges a call
-// in stages, each of which may only make the answer stricter:
+// in stages:
 //
 //	layers   which tools may be used at all
 //	risk     what the call could do: a set of findings, and from it a risk class
+//	rules    the operator's own: the first that matches counts
 //	exec     what the words deny, allowlist, always say about tool exec
 //	policy   what class and side effects mean: allow, ask or deny
+//
+// A deny from any stage wins. Only the operator can loosen: a rule or the
+// allowlist that names exactly what it permits, below R4, never over a deny, and
+// only where all of a call is what it names. What tightens counts where any part
+// of a call could be meant.
 //
 // The risk of a file, web or message tool is read from a table and from its
 // params. A shell line is read with a real parser, and every simple command in

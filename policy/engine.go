@@ -2,7 +2,8 @@ package policy
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"slices"
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -18,12 +19,18 @@ type Engine struct {
 	desk      desk
 	rooms     map[string][]string // agent id to its workspace, as the only directory
 	commands  map[string]rule
-	allow     map[string]bool // folded names of ToolsAllow, nil for all
-	deny      map[string]bool // folded names of ToolsDeny
+	layers    []layer
+	terms     *terms            // for agents that nothing is said about
+	agents    map[string]*terms // for the others
 	effective []core.Factor
-	denied    [core.R4 + 1]string // the reason of a deny, per class
-	parsers   sync.Pool           // of *syntax.Parser
-	decoders  sync.Pool           // of *decoder
+	allowlist []commandPattern
+	safeBins  map[string]bool
+	rules     []opRule
+	index     index
+	wants     bool      // some rule looks at paths
+	parsers   sync.Pool // of *syntax.Parser
+	decoders  sync.Pool // of *decoder
+	calls     sync.Pool // of *judging
 }
 
 var _ core.Policy = (*Engine)(nil)
@@ -31,27 +38,38 @@ var _ core.Policy = (*Engine)(nil)
 // New makes the engine. The error names every mistake of the Config, one a line.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.normal()
-	if err != nil {
+	e := &Engine{cfg: cfg, commands: commands(), desk: newDesk(cfg.Protected)}
+	bad := []error{err}
+	var wrong [3][]error
+	e.layers, wrong[0] = hardLayers(&cfg)
+	e.allowlist, e.safeBins, wrong[1] = allowlist(&cfg)
+	e.rules, wrong[2] = compileRules(&cfg)
+	if err := errors.Join(append(bad, slices.Concat(wrong[:]...)...)...); err != nil {
 		return nil, err
-	}
-	e := &Engine{cfg: cfg, commands: commands(), desk: newDesk(cfg.Protected), allow: toolSet(cfg.ToolsAllow), deny: toolSet(cfg.ToolsDeny)}
-	e.rooms = make(map[string][]string, len(cfg.Workspaces))
-	for agent, dir := range cfg.Workspaces {
-		e.rooms[agent] = []string{dir}
 	}
 	if e.hash, err = cfg.hash(); err != nil {
 		return nil, err
+	}
+	e.index = newIndex(e.rules)
+	for i := range e.rules {
+		r := &e.rules[i]
+		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.paths
+	}
+	e.rooms = make(map[string][]string, len(cfg.Workspaces))
+	for agent, dir := range cfg.Workspaces {
+		e.rooms[agent] = []string{dir}
 	}
 	for _, f := range cfg.AllowedApprovers {
 		if !contains(cfg.DisabledApprovers, f) {
 			e.effective = append(e.effective, f)
 		}
 	}
-	for c := range core.R4 + 1 {
-		if cfg.DenyAtOrAbove != nil {
-			e.denied[c] = fmt.Sprintf("Policy denies risk class %v and above, and this call is %v (%s); find a safer way or ask the operator to do it.",
-				*cfg.DenyAtOrAbove, c, c.Words())
-		}
+	e.terms, e.agents = newTerms(&cfg, AgentLayer{}), make(map[string]*terms, len(cfg.Layers.Agents))
+	for id, a := range cfg.Layers.Agents {
+		e.agents[id] = newTerms(&cfg, a)
+	}
+	e.calls.New = func() any {
+		return &judging{seen: seen{words: make([]word, 0, 32), commands: make([]command, 0, 8)}}
 	}
 	e.decoders.New = func() any { return &decoder{} }
 	e.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }
@@ -64,82 +82,174 @@ func (e *Engine) Hash() string { return e.hash }
 
 // judging is one call on its way through the stages.
 type judging struct {
-	call   core.Call
-	tool   tool
-	found  findings    // what the call could do
-	policy findings    // why the desk asks or refuses
-	exec   execWords   // what a call of an exec tool says about itself
-	reason string      // of the first deny
-	trace  []core.Step // appended to by every stage
+	call  core.Call
+	tool  tool
+	terms *terms
+
+	found  findings // what the call could do
+	extra  effects  // what others say it does
+	seen   seen
+	place  place // where its commands stand in the end
+	facts  facts
+	line   *string   // of an exec tool
+	argv   []string  // the same
+	exec   execWords // what a call of an exec tool says about itself
+	stays  bool      // it runs in the workspace, with the environment as it is
+	static core.RiskClass
+	base   core.RiskClass // with the operator's rules
+	class  core.RiskClass // with a classifier's opinion too
+
+	outcome    core.Outcome
+	policy     findings // why the desk asks or refuses
+	reason     string   // of the first deny
+	rule       *opRule  // the one that matched
+	settled    bool     // it says what the class is
+	asked      bool     // it asks for people
+	excused    bool     // the operator permits the call, whatever its class
+	hit        bool     // of the allowlist for commands
+	once       bool     // every single call is to be asked for
+	onMiss     string
+	heard      bool // a classifier's opinion counts
+	opened     bool // the lack of one let the call go on
+	confidence float64
+	remarks    []string // reason codes of the classifier
+	votes      []core.Vote
+	trace      []core.Step // appended to by every stage
 }
 
 // stage looks at a call and says OutcomeAllow (no objection), OutcomeAsk or
 // OutcomeDeny. The strictest answer of all stages counts.
 type stage func(*Engine, *judging) core.Outcome
 
-var stages = [...]stage{layersStage, riskStage, execStage, policyStage}
-
 // Judge evaluates one call. It does no I/O and gives the same answer to the
 // same call.
 func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
-	j := &judging{call: call, trace: make([]core.Step, 0, 6)}
-	var outcome core.Outcome
-	for _, run := range stages {
-		outcome = max(outcome, run(e, j))
+	return e.conclude(e.read(call))
+}
+
+// read is the part that an opinion does not change. What it gives is spent by
+// conclude.
+func (e *Engine) read(call core.Call) *judging {
+	j := e.calls.Get().(*judging)
+	j.call, j.terms, j.trace, j.seen.wants = call, e.termsOf(call.AgentID), make([]core.Step, 0, 6), e.wants
+	for _, run := range [...]stage{layersStage, riskStage, rulesStage} {
+		j.outcome = max(j.outcome, run(e, j))
 	}
-	class := j.found.class()
+	return j
+}
+
+// conclude says what happens to the call.
+func (e *Engine) conclude(j *judging) core.Judgement {
+	for _, run := range [...]stage{execStage, policyStage} {
+		j.outcome = max(j.outcome, run(e, j))
+	}
+	who := max(j.base, j.class)
 	out := core.Judgement{
-		Outcome: outcome, Rule: e.rule(class), Offers: []core.Decision{core.AllowOnce, core.Deny}, Reason: j.reason, Trace: j.trace,
-		Assessment: core.Assessment{RiskClass: class, SideEffects: j.sideEffects().names(), Confidence: 1, Source: "static"},
+		Outcome: j.outcome, Rule: e.Rule(who, j.call.AgentID), Reach: j.reach(who), Reason: j.reason, Votes: j.votes,
+		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().names(), Confidence: 1, Source: "static"},
 	}
 	if j.found.any(unsure) {
 		out.Assessment.Confidence = 0.5
 	}
+	if j.heard {
+		out.Assessment.Confidence, out.Assessment.Source = j.confidence, "hybrid"
+		j.policy.add(classifierSpoke)
+	}
+	out.Offers = j.offers(out.Reach)
+	j.obeyed(e, &out)
+	j.unasked(e, &out)
 	out.Assessment.ReasonCodes, out.Why = j.reasons()
+	out.Trace = j.trace
+	e.spent(j)
 	return out
 }
 
-// reasons gives the codes of what was found and of why the desk asks or
-// refuses, and the sentence of each.
+// spent empties j for the next call; what calls said does not stay behind.
+func (e *Engine) spent(j *judging) {
+	v := &j.seen
+	clear(v.words)
+	clear(v.paths)
+	*j = judging{seen: seen{words: v.words[:0], commands: v.commands[:0], paths: v.paths[:0]}}
+	e.calls.Put(j)
+}
+
+// obeyed adds whose yes the operator's rule wants, and its own.
+func (j *judging) obeyed(e *Engine, out *core.Judgement) {
+	r := j.rule
+	if r == nil {
+		return
+	}
+	out.Rule.MinApprovals = max(out.Rule.MinApprovals, r.min)
+	out.Rule.Needs = slices.Clone(r.needs)
+	if r.approve && out.Outcome == core.OutcomeAsk && contains(e.effective, core.RulesBased) {
+		out.Votes = append(out.Votes, core.Vote{Approver: core.RulesBased, Verdict: core.Approve, ReasonCodes: []string{r.name}})
+	}
+}
+
+// unasked says what happens where nobody is asked, and whether a classifier is.
+func (j *judging) unasked(e *Engine, out *core.Judgement) {
+	if out.Outcome == core.OutcomeAsk {
+		out.OnMiss = j.onMiss
+	}
+	full := e.cfg.ExecAskFallback == "full" || e.cfg.ExecAskFallback == "allowlist" && j.hit
+	if full && out.Outcome == core.OutcomeAsk && j.onMiss == "" && j.tool.kind == execTool && max(j.static, j.class) < core.R4 && !j.asked {
+		out.Unreached = core.OutcomeAllow
+		j.say("exec", "askFallback", core.OutcomeAllow, "When no approver can be reached, it runs all the same: the operator wrote askFallback.")
+	}
+	if j.opened && out.Outcome == core.OutcomeAllow {
+		out.FailedOpen = failsOpen
+	}
+	spoken := j.heard || j.opened || j.policy.any(setOf(classifierFailed, classifierUnsure))
+	if e.cfg.Classifier.Enabled && !spoken && !j.settled && !j.excused && out.Outcome != core.OutcomeDeny && j.terms.mode != "off" &&
+		j.class < core.R4 && j.found.any(unsure) {
+		out.Unsure = true
+		j.say("classifier", "unsure", out.Outcome, "Static rules are not sure: the classifier would be asked.")
+	}
+}
+
+// offers says what people may decide. No grant is offered where none could be
+// left, where every command is to be asked for, and for R4.
+func (j *judging) offers(r core.Reach) []core.Decision {
+	list := make([]core.Decision, 1, 4)
+	list[0] = core.AllowOnce
+	if r.Subject != "" && !j.once {
+		if j.call.SessionKey != "" {
+			list = append(list, core.AllowSession)
+		}
+		list = append(list, core.AllowAlways)
+	}
+	return append(list, core.Deny)
+}
+
+// reasons gives the codes of what was found, of why the desk asks or refuses and
+// of the operator's rule, with the sentence of each, and then those of a
+// classifier.
 func (j *judging) reasons() (names, texts []string) {
 	var buf [24]code
 	codes := j.policy.list(j.found.list(buf[:0]))
-	all := make([]string, 2*len(codes))
-	names, texts = all[:len(codes):len(codes)], all[len(codes):]
+	n := len(codes)
+	if j.rule != nil {
+		n++
+	}
+	all := make([]string, 2*n, 2*n+len(j.remarks))
+	texts, names = all[:n:n], all[n:]
 	for i, c := range codes {
 		names[i], texts[i] = reasons[c].name, reasons[c].text
 	}
-	return names, texts
+	if j.rule != nil {
+		names[n-1], texts[n-1] = j.rule.code, j.rule.why
+	}
+	return append(names, j.remarks...), texts // what a classifier says has no sentence of ours
 }
 
-// sideEffects joins what was found; running a command is one by itself.
+// sideEffects joins what was found and what others say; running a command is one
+// by itself.
 func (j *judging) sideEffects() effects {
-	e := j.found.effects()
+	e := j.found.effects() | j.extra
 	if j.tool.kind == execTool {
 		e |= procExec
 	}
 	return e
-}
-
-// rule says whose yes a call of the class needs. A class needs at least as many
-// approvals as any class below it.
-func (e *Engine) rule(class core.RiskClass) core.Rule {
-	need := e.cfg.MinApprovals
-	for r, n := range e.cfg.MinApprovalsByRisk {
-		if r <= class {
-			need = max(need, n)
-		}
-	}
-	all := make([]core.Factor, 0, len(e.cfg.AllowedApprovers)+len(e.cfg.DisabledApprovers)+len(e.effective))
-	part := func(list []core.Factor) []core.Factor {
-		from := len(all)
-		all = append(all, list...)
-		return all[from:len(all):len(all)]
-	}
-	return core.Rule{
-		Allowed: part(e.cfg.AllowedApprovers), Disabled: part(e.cfg.DisabledApprovers), Effective: part(e.effective),
-		MinApprovals: need, RequiresHuman: class >= *e.cfg.RequireHumanApproverAtOrAbove,
-	}
 }
 
 func contains[T comparable](list []T, v T) bool {
@@ -149,9 +259,4 @@ func contains[T comparable](list []T, v T) bool {
 		}
 	}
 	return false
-}
-
-// JudgeWith is Judge with a classifier's opinion.
-func (e *Engine) JudgeWith(ctx context.Context, call core.Call, _ core.Opinion) core.Judgement {
-	return e.Judge(ctx, call)
 }

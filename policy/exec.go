@@ -10,7 +10,7 @@ import (
 // of one program, which no shell sees.
 func (e *Engine) assessExec(j *judging) {
 	x, ok := e.execOf(j)
-	s := e.shell(e.place(&j.call, x.Workdir, x.Host))
+	s := e.shell(e.place(&j.call, x.Workdir, x.Host), &j.seen)
 	if !ok {
 		s.found.add(malformedCall)
 	}
@@ -27,6 +27,7 @@ func (e *Engine) assessExec(j *judging) {
 		s.argv(x.Argv, len(words))
 		text += words
 	}
+	j.came(x, s)
 	found := s.finish(text)
 	j.found = j.found.or(found)
 }

@@ -156,14 +156,14 @@ func ownVariable(name string) bool {
 
 // harmlessSettings are variables that may be set for a program.
 var harmlessSettings = set(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES CI
-	GOOS GOARCH CGO_ENABLED NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`)
+	GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE PYTHONHASHSEED NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`)
 
 // assign judges one assignment. exported says that programs will see it.
 func (s *shell) assign(a *syntax.Assign, exported bool) {
 	if a.Name == nil || a.Naked && a.Value != nil {
 		s.found.add(setsEnvironment)
 	}
-	if a.Name != nil {
+	if a.Name != nil && !(exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && s.ownModules(s.word(a.Value))) {
 		s.set(a.Name.Value, exported)
 	}
 	if a.Index != nil && !plainIndex(a.Index) {
@@ -192,6 +192,21 @@ func (s *shell) set(name string, exported bool) {
 	default:
 		s.found.add(setsEnvironment)
 	}
+}
+
+// ownModules reports a value of PYTHONPATH that names directories of the project
+// only: it runs the project's own code, as its tests do.
+func (s *shell) ownModules(w word) bool {
+	if w.kind != literal || w.tilde || w.text == "" {
+		return false
+	}
+	for dir := range strings.SplitSeq(w.text, ":") {
+		if !s.stays(dir) {
+			return false
+		}
+	}
+	s.project()
+	return true
 }
 
 // dangerousSetting reports a variable that decides which code programs run or

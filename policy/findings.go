@@ -59,6 +59,8 @@ func (f findings) any(g findings) bool     { return f[0]&g[0]|f[1]&g[1] != 0 }
 func (f findings) or(g findings) findings  { return findings{f[0] | g[0], f[1] | g[1]} }
 func (f findings) and(g findings) findings { return findings{f[0] & g[0], f[1] & g[1]} }
 
+func (f findings) without(g findings) findings { return findings{f[0] &^ g[0], f[1] &^ g[1]} }
+
 // class is the highest class of any finding.
 func (f findings) class() core.RiskClass {
 	for c := core.R4; c > core.R0; c-- {

@@ -44,6 +44,10 @@ func FuzzParams(f *testing.F) {
 		f.Add("bash", []byte(p))
 		f.Add("apply_patch", []byte(p))
 		f.Add("mcp__x", []byte(p))
+		f.Add("mcp__pg__delete_tables", []byte(p))
+		f.Add("browser", []byte(p))
+		f.Add("nodes", []byte(p))
+		f.Add("execute_sql", []byte(p))
 	}
 	e := engine(f)
 	f.Fuzz(func(t *testing.T, tool string, p []byte) {
@@ -151,4 +155,34 @@ func TestBombsAreRefusedQuickly(t *testing.T) {
 	require.Equal(t, core.R4, judge(e, lineCall(t, "rm -rf / "+strings.Repeat("a", maxLine))).Assessment.RiskClass)
 	require.Equal(t, core.R4, judge(e, lineCall(t, strings.Repeat("(", 500)+"mkfs")).Assessment.RiskClass)
 	require.Contains(t, judge(e, lineCall(t, strings.Repeat("frob; ", 600))).Assessment.ReasonCodes, "too-complex")
+}
+
+// FuzzArgv: a program's words, and the line that shows them quoted, are judged
+// alike: what a person reads on the card is what is judged and runs.
+func FuzzArgv(f *testing.F) {
+	for _, r := range destructiveLines {
+		f.Add(r.input)
+	}
+	f.Add("sh -c $0 evil")
+	f.Add("rm  -rf /")
+	e := engine(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		argv := strings.Split(text, " ")
+		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(text) > maxLine/8 || argv[0] == "" {
+			return
+		}
+		shown := make([]string, len(argv))
+		for i, a := range argv {
+			shown[i] = quote(a)
+		}
+		words := judge(e, callOf(t, "exec", map[string]any{"argv": argv})).Assessment
+		line := judge(e, lineCall(t, strings.Join(shown, " "))).Assessment
+		require.GreaterOrEqual(t, line.RiskClass, words.RiskClass, "%q", argv)
+		for _, a := range argv {
+			if strings.HasSuffix(a, `\`) {
+				return // some shells read on past the quote, which only the line can say
+			}
+		}
+		require.Equal(t, words.RiskClass, line.RiskClass, "%q", argv)
+	})
 }

@@ -11,6 +11,7 @@ type reader struct {
 	eng   *Engine
 	found *findings
 	place place
+	seen  *seen // what rules and grants look at; may be nil
 }
 
 // pathWord makes a word of a tool's param. Agents write paths in several ways;
@@ -133,6 +134,7 @@ func (r *reader) local(w word) bool {
 
 // deskPath notes a path that is one of the desk's own files.
 func (r *reader) deskPath(w word) {
+	r.path(w)
 	d := &r.eng.desk
 	if w.text == "" || w.kind == literal && !d.maybeFile(w.text) {
 		return

@@ -11,6 +11,7 @@ import (
 type place struct {
 	root    string   // the workspace; empty when none is known
 	dirs    []string // where the call may stand, absolute; empty when that is open
+	sure    []string // where it stands if all commands so far succeeded; set by shell
 	moved   bool     // a command changed the directory
 	windows bool
 	away    bool // on another machine
@@ -107,6 +108,7 @@ const maxDirs = 8
 // the line stands in any of the directories before or after it.
 func (p *place) move(w word, ok bool) {
 	p.moved = true
+	p.sure = nil
 	if !ok || w.kind != literal || w.tilde || w.text == "-" || w.text == "" {
 		p.dirs = nil
 		return
@@ -114,16 +116,26 @@ func (p *place) move(w word, ok bool) {
 	if len(p.dirs) == 0 && !path.IsAbs(w.text) {
 		return
 	}
-	next := append([]string{}, p.dirs...)
-	p.resolve(w, func(d string, _ bool) {
+	p.resolve(w, func(d string, _ bool) { p.sure = append(p.sure, d) })
+	p.dirs = both(p.dirs, p.sure)
+}
+
+// both joins two lists of directories in which a line may stand. An empty one
+// says that this is open, and then it still is.
+func both(a, b []string) []string {
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
+	next := append([]string{}, a...)
+	for _, d := range b {
 		if !contains(next, d) {
 			next = append(next, d)
 		}
-	})
-	if len(p.dirs) == 0 || len(next) > maxDirs {
-		next = nil // where it stood before is open, and may still count
 	}
-	p.dirs = next
+	if len(next) > maxDirs {
+		return nil
+	}
+	return next
 }
 
 // atRoot reports whether the call stands in its workspace and nowhere else.

@@ -37,6 +37,8 @@ var reasons = [codeCount]reason{
 	localBuild:     {"local-build", core.R1, fsWrite, "It compiles code inside the agent's workspace without running it."},
 	localGit:       {"local-git", core.R1, fsWrite, "It adds to the local git repository."},
 
+	runsProjectCode: {"runs-project-code", core.R1, procExec | fsWrite, "It builds, tests or checks the project inside the agent's workspace, which runs the project's own code."},
+
 	networkRead: {"network-read", core.R2, netRead, "It reads from the network."},
 	asksTheDesk: {"asks-the-desk", core.R2, procExec, "It asks this approval desk for something else."},
 
@@ -52,6 +54,11 @@ var reasons = [codeCount]reason{
 	malformedCall:     {"malformed-call", core.R3, 0, "The desk cannot read the parameters of this call."},
 	unknownParameters: {"unknown-parameters", core.R3, 0, "The call has parameters that the desk does not know, and they may change what it does."},
 	messageSend:       {"message-send", core.R3, sendsMessage, "It sends a message to people."},
+	remoteWrite:       {"remote-write", core.R3, externalWrite, "By its name, the tool changes something in another system."},
+	browserActs:       {"browser-acts", core.R3, externalWrite, "It acts on a web page, with whatever sessions the browser is signed in to."},
+	usesDevice:        {"uses-device", core.R3, credentials, "It uses a person's device: camera, screen, location or notifications."},
+	feedsProcess:      {"feeds-process", core.R3, procExec, "It types into a program that is already running."},
+	controlsAgent:     {"controls-agent", core.R3, procExec | securityChange, "It changes the agent's own runtime: its settings, version or devices."},
 
 	unknownCommand:    {"unknown-command", core.R3, procExec, "It runs a program that is not on the desk's list of harmless ones."},
 	unknownOption:     {"unknown-option", core.R3, procExec, "It gives a program an option that the desk does not know to be harmless."},
@@ -75,7 +82,9 @@ var reasons = [codeCount]reason{
 	evaluatesText:     {"evaluates-text", core.R3, procExec, "It runs text as a command."},
 	runsScript:        {"runs-script", core.R3, procExec, "It runs a script, whose contents the desk does not see."},
 	runsWorkspaceCode: {"runs-workspace-code", core.R3, procExec, "It runs code from the workspace, which the agent may have written."},
+	outsideProject:    {"outside-project", core.R3, procExec, "It points a build or test tool at something outside the agent's workspace."},
 	installsPackages:  {"installs-packages", core.R3, procExec | externalWrite, "It installs or changes software packages."},
+	publishesPackage:  {"publishes-package", core.R3, externalWrite, "It publishes a package for everyone."},
 	runsContainer:     {"runs-container", core.R3, procExec | externalWrite, "It controls containers."},
 	runsAsRoot:        {"runs-as-root", core.R3, procExec | securityChange, "It runs with another user's or the administrator's rights."},
 	remoteCommand:     {"remote-command", core.R3, externalWrite, "It runs something on another machine."},
@@ -88,6 +97,7 @@ var reasons = [codeCount]reason{
 	readsSecret:          {"reads-secret", core.R3, credentials, "It reads a file that usually holds secrets."},
 	mayReadSecret:        {"may-read-secret", core.R3, credentials, "It may read files that hold secrets: which ones is open or out of the workspace."},
 	metadataService:      {"metadata-service", core.R3, credentials | netRead, "It reads the cloud's metadata service, which hands out credentials."},
+	privateAddress:       {"private-address", core.R3, netRead, "It reads from a private network, whose services often trust whoever asks."},
 	oddAddress:           {"odd-address", core.R3, netRead, "It uses a network address that the desk cannot read."},
 
 	writesOutside:      {"writes-outside", core.R3, fsWrite, "It changes files outside the agent's workspace."},
@@ -141,4 +151,10 @@ var reasons = [codeCount]reason{
 	externalWriteAsks: {"external-write-asks", core.R0, 0, "Whatever changes something outside is to be asked for."},
 	messageSendAsks:   {"message-send-asks", core.R0, 0, "Whatever sends a message is to be asked for."},
 	riskDenied:        {"risk-denied", core.R0, 0, "Policy refuses calls of this risk."},
+
+	humanStays:         {"human-stays", core.R0, 0, "Static rules ask for a person here, and no other opinion takes people away."},
+	classifierSpoke:    {"classifier-opinion", core.R0, 0, "A classifier was asked, since static rules were not sure."},
+	classifierUnsure:   {"classifier-unsure", core.R0, 0, "The classifier was asked and is not sure either."},
+	classifierFailed:   {"classifier-failed", core.R0, 0, "The classifier was asked and gave no valid opinion."},
+	classifierFailOpen: {"classifier-fail-open", core.R0, 0, "The operator lets such calls go on without the classifier's opinion."},
 }

@@ -83,6 +83,7 @@ func (s *shell) output(w word) {
 func (s *shell) socket(w word) {
 	if strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/") {
 		s.found.add(sendsData)
+		s.fetches = true // where a shell reads from it, somebody else types
 		if s.eng.desk.hasPort(w.text, false) {
 			s.found.add(touchesDesk)
 		}

@@ -1,20 +1,59 @@
 package policy
 
-import "strings"
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+)
 
 // scan looks through text that could not be read for the words of destructive
 // commands and for the desk itself.
 func (s *shell) scan(text string) {
+	if text == s.scanned {
+		return
+	}
+	s.scanned = text
 	if s.eng.desk.inText(text) {
 		s.found.add(touchesDesk)
 	}
 	words := wordsOf(text)
-	if destructive(words) {
+	if destructive(words) || s.hides(text) {
 		s.found.add(destructiveWord)
 	}
 	if hasAny(words, fetchers) && hasAny(words, feeders) {
 		s.found.add(runsDownload)
 	}
+}
+
+// shortestHidden is the length of the shortest command that is looked for in
+// encoded text, "rm x" in hexadecimal digits.
+const shortestHidden = 8
+
+// hides reports text that is written in base64 or hexadecimal digits and holds
+// the words of destructive commands.
+func (s *shell) hides(text string) bool {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return r >= 0x80 || !wordByte(byte(r)) && !strings.ContainsRune("+/=-", r) }) {
+		if len(w) < shortestHidden {
+			continue
+		}
+		w = strings.TrimRight(w, "=")
+		for _, decode := range [...]func(string) ([]byte, error){base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString, hex.DecodeString} {
+			plain, err := decode(w)
+			plain = bytes.ReplaceAll(plain, []byte{0}, nil) // as PowerShell writes it
+			if err != nil || !utf8.Valid(plain) {
+				continue
+			}
+			if s.eng.desk.inText(string(plain)) {
+				s.found.add(touchesDesk)
+			}
+			if destructive(wordsOf(string(plain))) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fetchers get something from the network, feeders run what they are given.
@@ -39,6 +78,14 @@ var phrases = func() map[string][][]string {
 	m := map[string][][]string{}
 	for p := range strings.Lines(`rm
 		rmtree
+		rm_rf*
+		remove_dir_all
+		removeall
+		rimraf
+		del /f
+		del /s
+		del /q
+		rd /s
 		rmsync
 		rmdirsync
 		unlinksync

@@ -25,17 +25,18 @@ type shell struct {
 	commands int
 	parsed   int
 	depth    int
-	looped   int  // inside a loop or a function
-	fetches  bool // something was fetched from the network
-	runs     bool // something was run that was not read: input, a script, computed text
-	hunting  bool // only what is R4 matters: see hunt
+	looped   int    // inside a loop or a function
+	fetches  bool   // something was fetched from the network
+	runs     bool   // something was run that was not read: input, a script, computed text
+	hunting  bool   // only what is R4 matters: see hunt
+	scanned  string // the text that scan looked through last
 	words_   []word
 	buf      [24]word // first backing of words_
 }
 
 // shell makes a reader of commands that run at the place.
-func (e *Engine) shell(p place) *shell {
-	s := &shell{reader: reader{eng: e, place: p}}
+func (e *Engine) shell(p place, v *seen) *shell {
+	s := &shell{reader: reader{eng: e, place: p, seen: v}}
 	s.reader.found, s.words_ = &s.found, s.buf[:0]
 	if p.windows {
 		s.found.add(windowsShell)
@@ -49,7 +50,8 @@ func (e *Engine) shell(p place) *shell {
 // finish gives the findings. Where a part could not be read, its text decides
 // whether that is worse than unknown.
 func (s *shell) finish(text string) findings {
-	if s.fetches && s.runs {
+	saved := s.found.any(setOf(savesDownload, workspaceWrite, writesOutside))
+	if s.fetches && (s.runs || saved && s.found.has(programByPath)) {
 		s.found.add(runsDownload)
 	}
 	if s.found.any(opaque) {
@@ -60,20 +62,23 @@ func (s *shell) finish(text string) findings {
 
 // line judges a shell line and every command in it.
 func (s *shell) line(text string) {
+	if s.parsed += len(text); len(text) <= maxLine && s.parsed > maxParsed {
+		s.found.add(tooComplex)
+		return
+	}
 	if c, ok := unreadable(text); ok {
 		s.found.add(c)
 		s.scan(text)
 		return
 	}
-	s.parsed += len(text)
 	if s.depth++; s.depth > maxDepth {
 		s.found.add(nestedTooDeep)
-	} else if s.parsed > maxParsed {
-		s.found.add(tooComplex)
 	} else if f := s.eng.parse(text); f == nil {
 		s.found.add(unparsableCommand)
 		s.scan(text)
+		s.stmts(s.eng.beginning(text))
 	} else {
+		s.noteLine(f)
 		s.stmts(f.Stmts)
 		if strings.IndexByte(text, '#') >= 0 {
 			s.comments(f)
@@ -97,6 +102,19 @@ func (e *Engine) parse(text string) (f *syntax.File) {
 		return nil
 	}
 	return f
+}
+
+// beginning gives the commands before the place at which a line cannot be read
+// on: a shell may have run them by the time it gets there.
+func (e *Engine) beginning(text string) (list []*syntax.Stmt) {
+	defer func() { _ = recover() }() // as in parse
+	for st, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text)) {
+		if err != nil {
+			break
+		}
+		list = append(list, st)
+	}
+	return list
 }
 
 // unreadable says why a line must not go to the parser, which has no limits of
@@ -157,9 +175,17 @@ func (s *shell) stmt(st *syntax.Stmt) {
 		s.found.add(readOnlyCommand)
 	case *syntax.CallExpr:
 		s.background(st.Redirs, c.Args)
+		s.place.sure = s.place.dirs
 		s.call(c)
+		if !st.Negated && !st.Background && len(c.Args) > 0 && c.Args[0].Lit() == "cd" {
+			return
+		}
 	case *syntax.BinaryCmd:
 		s.stmt(c.X)
+		if c.Op == syntax.AndStmt && !st.Negated && !st.Background {
+			s.andThen(c.Y)
+			return
+		}
 		s.stmt(c.Y)
 	case *syntax.Subshell:
 		s.stmts(c.Stmts)
@@ -196,6 +222,16 @@ func (s *shell) stmt(st *syntax.Stmt) {
 	default: // ((…)), let, coproc and whatever comes later
 		s.odd(c)
 	}
+	s.place.sure = s.place.dirs
+}
+
+// andThen judges what runs only where all before it succeeded, "cd" included;
+// what follows later may stand in either directory.
+func (s *shell) andThen(y *syntax.Stmt) {
+	before := s.place.dirs
+	s.place.dirs = s.place.sure
+	s.stmt(y)
+	s.place.dirs = both(before, s.place.dirs)
 }
 
 // call judges a simple command, or assignments that stand alone.

@@ -32,13 +32,18 @@ func layersStage(e *Engine, j *judging) core.Outcome {
 	if !e.cfg.Enabled {
 		return j.refuse("layers", approvalsDisabled, "Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
 	}
-	if e.deny["*"] || e.deny[j.tool.name] || j.tool.kind == execTool && e.deny["exec"] {
-		return j.refuse("layers", toolDenied, fmt.Sprintf("The tool %q is denied (tools.deny); use another tool or ask the operator.", j.call.ToolName))
+	f, denied, any := objection(e.layers, j.tool, &j.call)
+	switch {
+	case !any:
+		return j.say("layers", "tools", core.OutcomeAllow, "The tool may be used.")
+	case denied:
+		j.policy.add(toolDenied)
+		j.reason = fmt.Sprintf("The tool %q is denied (%s); use another tool or ask the operator.", j.call.ToolName, f.denyKey)
+		return j.say("layers", f.denyKey, core.OutcomeDeny, reasons[toolDenied].text)
 	}
-	if e.allow != nil && !e.allow["*"] && !e.allow[j.tool.name] {
-		return j.refuse("layers", toolNotAllowed, fmt.Sprintf("The tool %q is not allowed (tools.allow); use an allowed tool or ask the operator.", j.call.ToolName))
-	}
-	return j.say("layers", "tools", core.OutcomeAllow, "The tool may be used.")
+	j.policy.add(toolNotAllowed)
+	j.reason = fmt.Sprintf("The tool %q is not allowed (%s); use an allowed tool or ask the operator.", j.call.ToolName, f.allowKey)
+	return j.say("layers", f.allowKey, core.OutcomeDeny, reasons[toolNotAllowed].text)
 }
 
 // riskStage reads the call. It has no opinion: what its findings mean is said
@@ -53,69 +58,30 @@ func riskStage(e *Engine, j *judging) core.Outcome {
 		r := &reasons[c]
 		j.trace = append(j.trace, core.Step{Stage: "risk", Rule: r.name, Outcome: classNames[r.class], Text: r.text})
 	}
+	j.static = j.found.class()
+	j.base, j.class = j.static, j.static
 	return core.OutcomeAllow
 }
 
 var classNames = [...]string{core.R0.String(), core.R1.String(), core.R2.String(), core.R3.String(), core.R4.String()}
 
-// execStage applies the words security and ask to tools that run commands. The
-// call's own words count beside the configured ones, and the stricter answer of
-// the two wins, so that a caller can only tighten.
-func execStage(e *Engine, j *judging) core.Outcome {
-	if j.tool.kind != execTool {
-		return core.OutcomeAllow
-	}
-	configured := execWords{e.cfg.ExecSecurity, e.cfg.ExecAsk}
-	own := execWords{either(j.exec.security, configured.security), either(j.exec.ask, configured.ask)}
-	class := j.found.class()
-	c, outcome := configured.judge(class)
-	if c2, o2 := own.judge(class); o2 > outcome {
-		c, outcome = c2, o2
-	}
-	switch {
-	case outcome == core.OutcomeAllow || e.cfg.Mode == "off" && outcome == core.OutcomeAsk && c == execNotAllowed:
-		return j.say("exec", "exec", core.OutcomeAllow, "The words security and ask have no objection.")
-	case c == execDenied:
-		return j.refuse("exec", c, "Commands are denied (exec security deny); use another tool or ask the operator.")
-	case outcome == core.OutcomeDeny:
-		return j.refuse("exec", c, "The command is not on the allowlist and nobody is to be asked (exec ask off); use a reading command or ask the operator.")
-	}
-	if c == execNotAllowed && class >= *e.cfg.RequireApprovalAtOrAbove {
-		return j.say("exec", reasons[c].name, outcome, reasons[c].text) // its class asks anyway and says more
-	}
-	return j.because("exec", c, outcome)
-}
-
-// execWords are the words security and ask of the configuration or of a call.
-type execWords struct{ security, ask string }
-
-// judge says what the words mean for a command of the class. On the allowlist
-// are commands that only read or change the workspace, R0 and R1.
-func (w execWords) judge(class core.RiskClass) (code, core.Outcome) {
-	switch {
-	case w.security == "deny":
-		return execDenied, core.OutcomeDeny
-	case w.ask == "always":
-		return execAlwaysAsks, core.OutcomeAsk
-	case w.security != "allowlist" || class <= core.R1:
-		return execNotAllowed, core.OutcomeAllow
-	case w.ask == "off":
-		return execNotAllowed, core.OutcomeDeny
-	}
-	return execNotAllowed, core.OutcomeAsk
-}
-
-// policyStage turns class and side effects into an outcome.
+// policyStage turns class and side effects into an outcome. What is denied for
+// its class is denied for the static class too: no rule and no opinion gets
+// around that.
 func policyStage(e *Engine, j *judging) core.Outcome {
-	class, touched := j.found.class(), j.sideEffects()
-	switch {
-	case e.cfg.Mode == "off":
+	class, worst, touched := j.class, max(j.class, j.static), j.sideEffects()
+	switch t := j.terms; {
+	case t.mode == "off":
 		return j.say("policy", "mode", core.OutcomeAllow, "The mode is off: only the hard layers count.")
-	case e.cfg.DenyAtOrAbove != nil && class >= *e.cfg.DenyAtOrAbove:
-		return j.refuse("policy", riskDenied, e.denied[class])
-	case e.cfg.Mode == "always":
+	case worst >= t.deny:
+		return j.refuse("policy", riskDenied, t.refusal[worst])
+	case t.mode == "always":
 		return j.because("policy", alwaysAsks, core.OutcomeAsk)
-	case class >= *e.cfg.RequireApprovalAtOrAbove:
+	case j.heard && j.base >= t.human && class < t.ask:
+		return j.because("policy", humanStays, core.OutcomeAsk)
+	case j.excused && class < core.R4:
+		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
+	case class >= t.ask:
 		return j.say("policy", "requireApprovalAtOrAbove", core.OutcomeAsk, "Calls of this risk class need approval.")
 	case *e.cfg.RequireApprovalForExternalWrite && touched&externalWrite != 0:
 		return j.because("policy", externalWriteAsks, core.OutcomeAsk)

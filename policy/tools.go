@@ -4,19 +4,21 @@ package policy
 type toolKind uint8
 
 const (
-	otherTool   toolKind = iota // not known: asks
-	quietTool                   // the agent's own notes and questions
-	readerTool                  // reads file contents
-	searchTool                  // reads the contents of whole directories
-	namesTool                   // lists or matches names
-	writerTool                  // writes one file
-	editorTool                  // reads or writes, as its param "command" says
-	patchTool                   // applies a patch that names its files
-	deleterTool                 // deletes files
-	webTool                     // fetches or searches the web
-	messageTool                 // sends to people
-	paymentTool                 // moves money
-	execTool                    // runs a command
+	otherTool    toolKind = iota // not known: asks
+	quietTool                    // the agent's own notes and questions
+	readerTool                   // reads file contents
+	searchTool                   // reads the contents of whole directories
+	namesTool                    // lists or matches names
+	writerTool                   // writes one file
+	editorTool                   // reads or writes, as its param "command" says
+	patchTool                    // applies a patch that names its files
+	deleterTool                  // deletes files
+	webTool                      // fetches or searches the web
+	messageTool                  // sends to people
+	paymentTool                  // moves money
+	actionTool                   // does what its param "action" says
+	databaseTool                 // runs a statement in a database
+	execTool                     // runs a command
 )
 
 // tool is what policy knows of a call's tool.
@@ -27,28 +29,42 @@ type tool struct {
 
 // toolKinds knows tools by their folded names, as the common agent runtimes
 // call them. A tool that another server brings (its name has a dot, a slash, a
-// colon or two underscores) is never taken for one of these.
+// colon or two underscores) is never taken for one of these: whoever writes the
+// project's list of servers chooses that name, and what stands behind it can
+// change any day, so that "mcp__filesystem__read_file" may be anything. Such a
+// name can only make things worse (see verbs.go); an operator who knows a server
+// writes a rule for it.
 var toolKinds = func() map[string]toolKind {
 	m := map[string]toolKind{}
 	for kind, names := range map[toolKind][]string{
-		quietTool: {"think", "todoread", "todowrite", "todolist", "writetodos", "updateplan", "reportintent", "askuserquestion",
-			"sessionstatus", "agentslist", "sessionslist", "readlints", "diagnostics", "lspdiagnostics", "bashoutput", "toolsearch"},
-		readerTool:  {"read", "readfile", "readmanyfiles", "readfiles", "fsread", "view", "viewfile", "viewimage", "notebookread", "openfile", "lsphover", "listcodedefinitionnames"},
-		searchTool:  {"grep", "grepsearch", "grepfiles", "search", "searchfiles", "searchfilecontent", "codebasesearch", "codesearch", "memoryget", "memorysearch"},
-		namesTool:   {"ls", "glob", "list", "listdir", "listdirectory", "listfiles", "findfiles", "filesearch", "find"},
-		writerTool:  {"write", "writefile", "writetofile", "createfile", "create", "fswrite", "edit", "editfile", "multiedit", "notebookedit", "replace", "replaceinfile", "searchreplace", "strreplace", "inserttext", "editnotebook"},
-		editorTool:  {"strreplaceeditor", "strreplacebasededittool", "texteditor"},
-		patchTool:   {"applypatch", "patch"},
-		deleterTool: {"delete", "deletefile", "removefile", "rm"},
-		webTool:     {"webfetch", "websearch", "googlewebsearch", "fetchurl", "fetch", "httpget", "browsepage"},
-		messageTool: {"message", "sendmessage", "sendemail", "email", "sms", "sendsms", "sessionssend", "postmessage", "notify", "tweet"},
-		paymentTool: {"pay", "payment", "sendpayment", "makepayment", "transferfunds", "sendmoney", "purchase", "checkout", "refund", "createcharge"},
+		quietTool: {"think", "todoread", "todowrite", "todolist", "writetodos", "updatetodos", "updateplan", "reportintent", "askuserquestion", "askuser", "question", "requestuserinput",
+			"sessionstatus", "agentslist", "sessionslist", "sessionshistory", "readlints", "diagnostics", "lspdiagnostics", "bashoutput", "taskoutput", "readbash", "toolsearch",
+			"task", "agent", "delegatetoagent", "codebaseinvestigator", "taskcreate", "taskupdate", "tasklist", "taskget", "completetask", "attemptcompletion",
+			"enterplanmode", "exitplanmode", "planenter", "planexit", "skill", "activateskill", "fetchrules", "getinternaldocs", "diffhistory", "cronlist", "tts",
+			"killshell", "killbash", "taskstop", "stopbash", "slashcommand", "spawnagent", "sendinput", "wait", "await", "closeagent", "resumeagent", "sessionsyield", "heartbeatrespond",
+			"createplan", "switchmode", "askquestion", "creatediagram", "trackercreatetask", "listmcpresources", "listmcpresourcestool", "listmcpresourcetemplates"},
+		readerTool: {"read", "readfile", "readmanyfiles", "readfiles", "fsread", "view", "viewfile", "viewimage", "image", "pdf", "notebookread", "openfile", "lsp", "lsphover",
+			"listcodedefinitionnames"},
+		searchTool: {"grep", "grepsearch", "grepfiles", "search", "searchfiles", "searchfilecontent", "codebasesearch", "semanticsearch", "codesearch", "memoryget", "memorysearch"},
+		namesTool:  {"ls", "glob", "globfilesearch", "list", "listdir", "listdirectory", "listfiles", "findfiles", "filesearch", "find"},
+		writerTool: {"write", "writefile", "writetofile", "createfile", "create", "fswrite", "edit", "editfile", "multiedit", "notebookedit", "replace", "replaceinfile", "searchreplace", "strreplace",
+			"inserttext", "editnotebook"},
+		editorTool:   {"strreplaceeditor", "strreplacebasededittool", "texteditor"},
+		patchTool:    {"applypatch", "patch"},
+		deleterTool:  {"delete", "deletefile", "removefile", "rm"},
+		databaseTool: {"sql", "executesql", "runsql", "sqlquery", "runquery", "executequery", "dbquery", "databasequery"},
+		webTool:      {"webfetch", "websearch", "googlewebsearch", "fetchurl", "fetch", "httpget", "httprequest", "browsepage", "xsearch", "readmcpresource", "readmcpresourcetool", "fetchmcpresource"},
+		messageTool:  {"message", "sendmessage", "sendemail", "email", "sms", "sendsms", "sessionssend", "postmessage", "notify", "tweet"},
+		paymentTool:  {"pay", "payment", "sendpayment", "makepayment", "transferfunds", "sendmoney", "purchase", "checkout", "refund", "createcharge"},
 		execTool: {"exec", "bash", "shell", "sh", "localshell", "execcommand", "shellcommand", "runshellcommand", "runcommand", "runterminalcmd",
 			"runterminalcommand", "executecommand", "executebash", "runinterminal", "terminal"},
 	} {
 		for _, n := range names {
 			m[n] = kind
 		}
+	}
+	for n := range actionTools {
+		m[n] = actionTool
 	}
 	return m
 }()
@@ -81,16 +97,4 @@ func fold(name string) (string, bool) {
 		return name, true
 	}
 	return string(buf), true
-}
-
-// toolSet folds the names of a configured list; an empty list gives nil.
-func toolSet(names []string) map[string]bool {
-	if len(names) == 0 {
-		return nil
-	}
-	set := make(map[string]bool, len(names))
-	for _, n := range names {
-		set[toolOf(n).name] = true
-	}
-	return set
 }

@@ -51,7 +51,7 @@ func TestExecParams(t *testing.T) {
 		{"exec", `{"command":"ls"}`, "R0"}, {"exec", `{"argv":["ls","-la"]}`, "R0"}, {"exec", `{"argv":["ls","; rm -rf /"]}`, "R0"}, {"exec", `{"argv":["echo","$(rm -rf /)"]}`, "R0"}, {"exec", `{"argv":["cat","*"]}`, "R0"}, {"exec", `{"argv":["cat",".env"]}`, "R3 reads-secret"}, {"exec", `{"argv":["rm","-rf","/"]}`, "R4"}, {"exec", `{"argv":["ls -la"]}`, "R3 unknown-command"},
 		{"exec", `{"argv":["sh","-c","ls"]}`, "R0"}, {"exec", `{"argv":["sh","-c","rm -rf /"]}`, "R4"}, {"exec", `{"argv":["sh","-c","$0","ls"]}`, "R3 dynamic-command"}, {"exec", `{"argv":["sh","-c","$0 \"$@\"","rm","-rf","/"]}`, "R4"}, {"exec", `{"argv":["sh","-c","cat \"$1\"","_",".env"]}`, "R3 may-read-secret"}, {"exec", `{"argv":["env","ls"]}`, "R0"}, {"exec", `{"argv":["/tmp/ls"]}`, "R3 program-by-path"},
 		{"exec", `{"command":"ls","env":{"LANG":"C"}}`, "R0"}, {"exec", `{"command":"ls","env":{"PATH":"/tmp"}}`, "R3 dangerous-environment"}, {"exec", `{"command":"ls","env":{"FOO":"x"}}`, "R3 sets-environment"}, {"exec", `{"command":"ls","env":{"lower":"x"}}`, "R3 sets-environment"}, {"exec", `{"command":"ls","env":{"APPROVALBOT_TOKEN":"x"}}`, "R4 touches-the-desk"},
-		{"exec", `{"command":"touch x","workdir":"/workspace/sub"}`, "R1"}, {"exec", `{"command":"touch x","workdir":"sub"}`, "R1"}, {"exec", `{"command":"touch x","workdir":"/opt/x"}`, "R3 writes-outside"}, {"exec", `{"command":"touch x","workdir":"~"}`, "R3"}, {"exec", `{"command":"touch x","workdir":"../x"}`, "R3 writes-outside"}, {"exec", `{"command":"cat config.yaml","workdir":"/etc/approvalbot"}`, "R4 touches-the-desk"}, {"exec", `{"command":"git status","workdir":"/workspace"}`, "R0"}, {"exec", `{"command":"git status","workdir":"/workspace/sub"}`, "R3 git-elsewhere"},
+		{"exec", `{"command":"touch x","workdir":"/workspace/sub"}`, "R1"}, {"exec", `{"command":"touch x","workdir":"sub"}`, "R1"}, {"exec", `{"command":"touch x","workdir":"/opt/x"}`, "R3 writes-outside"}, {"exec", `{"command":"touch x","workdir":"~"}`, "R3"}, {"exec", `{"command":"touch x","workdir":"../x"}`, "R3 writes-outside"}, {"exec", `{"command":"cat config.yaml","workdir":"/etc/approvalbot"}`, "R4 touches-the-desk"}, {"exec", `{"command":"git status","workdir":"/workspace"}`, "R0"}, {"exec", `{"command":"git status","workdir":"/workspace/sub"}`, "R1 runs-project-code"}, {"exec", `{"command":"git status","workdir":"/opt/x"}`, "R3 git-elsewhere"},
 		{"exec", `{"command":"ls","host":"gateway"}`, "R0"}, {"exec", `{"command":"ls","host":"node-7"}`, "R3 other-host"}, {"exec", `{"command":"ls","workdir":"C:\\x"}`, "R3 windows-shell"},
 		{"exec", `{"command":"ls","frob":1}`, "R3 malformed-call"}, {"exec", `{"command":"rm -rf /","frob":1}`, "R4 malformed-call"}, {"exec", `{"command":"ls","argv":["ls"]}`, "R3 malformed-call"}, {"exec", `{}`, "R3 malformed-call"}, {"exec", `{"Command":"ls"}`, "R3 malformed-call"}, {"exec", `nope`, "R3 malformed-call"},
 	})
@@ -89,5 +89,33 @@ func TestAdversary_S5_ArgvIsNoShellLine(t *testing.T) {
 	for i := range 3 {
 		argv := []string{"sh", "-c", fmt.Sprintf("$%d x", i), "rm", "-rf", "/"}
 		require.Equal(t, core.OutcomeAsk, judge(e, callOf(t, "exec", map[string]any{"argv": argv})).Outcome, argv)
+	}
+}
+
+// TestRuntimesTools: what the agent runtimes bring beside files and commands.
+func TestRuntimesTools(t *testing.T) {
+	checkTools(t, engine(t), []toolRow{
+		{"Task", `{"prompt":"rm -rf /"}`, "R0 harmless-tool"}, {"spawn_agent", `{"message":"x"}`, "R0"}, {"KillShell", `{"shell_id":"x"}`, "R0"}, {"ExitPlanMode", `{}`, "R0"}, {"ListMcpResourcesTool", `{}`, "R0"},
+		{"browser", `{"action":"snapshot"}`, "R2 network-read"}, {"browser", `{"action":"open","targetUrl":"https://x.org"}`, "R2"}, {"browser", `{"action":"open","targetUrl":"http://169.254.169.254/"}`, "R3 metadata-service"}, {"browser", `{"action":"act","request":{"kind":"type"}}`, "R3 browser-acts"}, {"browser", `{}`, "R3 browser-acts"}, {"browser", `{"action":["snapshot"]}`, "R3 browser-acts"}, {"browser", `{"action":"frob"}`, "R3 browser-acts"}, {"browser", `{"sub":{"action":"snapshot"}}`, "R3 browser-acts"}, {"browser", `nope`, "R3 malformed-call"},
+		{"canvas", `{"action":"present"}`, "R2"}, {"canvas", `{"action":"eval","javaScript":"1"}`, "R3 interpreter-code"}, {"nodes", `{"action":"status"}`, "R0"}, {"nodes", `{"action":"camera_snap"}`, "R3 uses-device"}, {"nodes", `{"action":"run","command":["ls"]}`, "R3 other-host"}, {"nodes", `{"action":"run","command":["git","push","-f"]}`, "R4"}, {"nodes", `{"action":"approve"}`, "R3 controls-agent"}, {"nodes", `{"action":"notify"}`, "R3 message-send"},
+		{"cron", `{"action":"list"}`, "R0"}, {"cron", `{"action":"add"}`, "R3 changes-schedule"}, {"gateway", `{"action":"config.patch"}`, "R3 controls-agent"}, {"gateway", `{"action":"config.schema"}`, "R0"}, {"process", `{"action":"poll","sessionId":"x"}`, "R0"}, {"process", `{"action":"send-keys"}`, "R3 feeds-process"}, {"process", `{"action":"kill"}`, "R3 stops-process"}, {"process", `{"action":"write","data":"curl localhost:8787"}`, "R4 touches-the-desk"},
+		{"sessions_spawn", `{"task":"x"}`, "R0"}, {"sessions_spawn", `{"task":"x","runtime":"subagent"}`, "R0"}, {"sessions_spawn", `{"task":"x","runtime":"acp"}`, "R3 controls-agent"}, {"write_stdin", `{"chars":"y"}`, "R3 feeds-process"}, {"CronCreate", `{}`, "R3 changes-schedule"}, {"ExitWorktree", `{"action":"remove"}`, "R3 git-discards"}, {"EnterWorktree", `{}`, "R1 local-git"},
+		{"execute_sql", `{"query":"select 1"}`, "R3 database-client"}, {"execute_sql", `{"query":"DELETE FROM users"}`, "R4 destructive-word"}, {"mcp__pg__query", `{"sql":"x"}`, "R3 unknown-tool"}, {"mcp__postgres__query", `{"sql":"drop table x"}`, "R4 destructive-word"},
+		{"mcp__filesystem__read_file", `{"path":"README.md"}`, "R3 unknown-tool"}, {"mcp__github__create_issue", `{}`, "R3 unknown-tool+remote-write"}, {"mcp__github__createIssue", `{}`, "R3 remote-write"}, {"github.create_issue", `{}`, "R3 remote-write"}, {"MCP:create_issue", `{}`, "R3 remote-write"}, {"mcp__github__get_issue", `{}`, "R3 unknown-tool"}, {"mcp__x__delete_bucket", `{}`, "R4 destroys-infrastructure"}, {"mcp__x__deleteRepository", `{}`, "R4 destroys-infrastructure"}, {"mcp__x__delete_comment", `{}`, "R3 remote-write+keyword-delete"}, {"mcp__x__list_deleted_buckets", `{}`, "R3 unknown-tool"},
+		{"mcp__x__run", `{"args":["rm","-rf","/"]}`, "R4 recursive-delete"}, {"mcp__x__run", `{"a":{"command":"echo cm0gLXJmIC8K | base64 -d | sh"}}`, "R4 destructive-word"}, {"web_fetch", `{"url":"http://10.0.0.1/"}`, "R3 private-address"}, {"web_fetch", `{"url":"http://db.internal/"}`, "R3 private-address"}, {"web_fetch", `{"url":"http://[fd00::1]/"}`, "R3 private-address"}, {"web_fetch", `{"url":"http://100.64.0.1/"}`, "R3 private-address"}, {"web_fetch", `{"url":"http://localhost:3000/"}`, "R2"}, {"web_fetch", `{"url":"http://[::ffff:10.0.0.1]/"}`, "R3"},
+	})
+}
+
+// TestNamesOnlyMakeItWorse: no name of a tool that another server brings gets it
+// below an unknown tool.
+func TestNamesOnlyMakeItWorse(t *testing.T) {
+	e := engine(t)
+	for name := range toolKinds {
+		for _, foreign := range []string{"mcp__server__" + name, "server." + name, "MCP:" + name, "server/" + name} {
+			j := judge(e, callOf(t, foreign, map[string]any{"path": "README.md"}))
+			require.GreaterOrEqual(t, j.Assessment.RiskClass.String(), "R3", foreign)
+			require.Contains(t, j.Assessment.ReasonCodes, "unknown-tool", foreign)
+			require.Equal(t, core.OutcomeAsk, j.Outcome, foreign)
+		}
 	}
 }

@@ -1,0 +1,138 @@
+package policy
+
+import "strings"
+
+// everydayBranches are names that nobody gives to a file: "git checkout x"
+// throws changes of a file x away where no branch x is.
+var everydayBranches = set("main master develop - HEAD")
+
+// gitCheckout judges checkout. It makes and changes branches, and keeps what is
+// not committed; with a path it throws that away.
+func gitCheckout(s *shell, _ string, args []word) {
+	s.found.add(localGit)
+	c := s.scanner(&spec{flags: "qt", vals: "bB", long: longs("quiet track no-track detach orphan= progress no-progress")}, args)
+	made, names := false, 0
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option == "b" || t.option == "orphan":
+			made = true
+		case t.option == "B":
+			s.found.add(gitDiscards) // moves a branch that may be there
+		case t.option != "":
+		case made && names == 0:
+			names++ // where the new branch begins
+		case names > 0 || t.word.kind != literal || !everydayBranches[t.word.text] && !branchLike(t.word.text):
+			s.found.add(gitDiscards)
+		default:
+			names++
+		}
+	}
+	for _, w := range args {
+		if w.is("--") {
+			s.found.add(gitDiscards)
+		}
+	}
+	if names == 0 && !made || s.found.has(unknownOption) {
+		s.found.add(gitDiscards)
+	}
+}
+
+// branchLike reports the name of a remote's branch, such as origin/main.
+func branchLike(name string) bool {
+	head, rest, ok := strings.Cut(name, "/")
+	return ok && (head == "origin" || head == "upstream") && plainName.MatchString(strings.ReplaceAll(rest, "/", "-"))
+}
+
+// gitSwitch judges switch, which refuses to lose changes unless it is told to.
+func gitSwitch(s *shell, _ string, args []word) {
+	s.found.add(localGit)
+	c := s.scanner(&spec{flags: "qdt", vals: "c", long: longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.word.kind != literal {
+			s.found.add(dynamicArgument)
+		}
+	}
+	if s.found.has(unknownOption) || s.found.has(dynamicArgument) {
+		s.found.add(gitDiscards)
+	}
+}
+
+// gitRestore judges restore: only the index may be restored without asking.
+func gitRestore(s *shell, _ string, args []word) {
+	for _, w := range args {
+		if w.is("--worktree") || strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "W") {
+			s.found.add(gitDiscards)
+		}
+	}
+	if len(args) < 2 || !args[0].is("--staged") && !args[0].is("-S") {
+		s.found.add(gitDiscards)
+		return
+	}
+	s.gitSpec(&spec{flags: "qS", kind: fileNames, long: longs("staged quiet")}, localGit, args)
+}
+
+// gitRemove judges rm, which deletes files unless only the index is meant.
+func gitRemove(s *shell, _ string, args []word) {
+	if len(args) == 0 || !args[0].is("--cached") {
+		s.found.add(deletesFile)
+		return
+	}
+	s.gitSpec(&spec{flags: "rqnf", kind: fileNames, long: longs("cached force quiet dry-run ignore-unmatch")}, localGit, args)
+}
+
+// gitMove judges mv like the command of that name.
+func gitMove(s *shell, _ string, args []word) {
+	s.found.add(localGit)
+	for _, w := range args {
+		if w.is("-f") || w.is("--force") {
+			s.found.add(gitDiscards)
+		}
+	}
+	copies(s, "mv", args)
+}
+
+// gitMerges judges what brings commits together. It stops where changes would be
+// lost, and the reflog keeps what it replaces; giving up half-way, an editor and
+// commands to run ask.
+func gitMerges(s *shell, verb string, args []word) {
+	s.found.add(localGit)
+	c := s.scanner(&spec{flags: "qnxv", vals: "m", long: longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.word.kind != literal && t.option != "m" && t.option != "message":
+			s.found.add(dynamicArgument)
+		case t.option == "x" && verb == "rebase":
+			s.found.add(unknownOption) // a command
+		}
+	}
+	if s.found.has(unknownOption) || s.found.has(dynamicArgument) {
+		s.found.add(gitDiscards)
+	}
+}
+
+// gitPull judges pull: a fetch and a merge.
+func gitPull(s *shell, _ string, args []word) {
+	s.found.add(localGit)
+	s.found.add(networkRead)
+	c := s.scanner(&spec{flags: "qvpt", long: longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.option == "" && (t.word.kind != literal || !plainName.MatchString(t.word.text) && !branchLike(t.word.text)) {
+			s.found.add(unknownOption)
+		}
+	}
+}
+
+// gitConfig reads a setting; setting one decides what git runs.
+func gitConfig(s *shell, _ string, args []word) {
+	if len(args) > 0 && (args[0].is("--global") || args[0].is("--local")) {
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 2 && args[0].is("--get") && !args[1].mayBeOption() && args[1].kind == literal:
+		s.found.add(readOnlyCommand)
+	case len(args) == 1 && (args[0].is("user.name") || args[0].is("user.email") || args[0].is("remote.origin.url")):
+		s.found.add(readOnlyCommand)
+	default:
+		s.found.add(unknownCommand)
+	}
+}

@@ -1,0 +1,298 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Running the project's own build, tests and checks is a local change of the
+// workspace, R1, although it runs code that the agent may have written. The
+// desk does not pretend to see through such code. Three reasons make it a class
+// of its own beside scripts, programs and generators, which ask:
+//
+//   - Its purpose is known. What "go test" and "npm run lint" are for ends at the
+//     workspace, whereas a script's, a program's or a deploy target's need not.
+//   - Asking adds no safety. An agent writes a file and runs the tests hundreds of
+//     times a day; people who are asked each time approve unread, and then approve
+//     unread what matters, too.
+//   - What would turn such a command into another one is still read: the working
+//     directory and every path must lie in the workspace, options and targets are a
+//     list, and whatever names a program, inline code, another configuration
+//     outside, or publishing and deploying asks.
+//
+// Whoever does not want this writes a rule of their own that asks for these
+// commands, or lets them run in a sandbox only.
+
+// projectTool is a program that builds, tests, checks or formats the project in
+// which it stands.
+type projectTool struct {
+	spec  spec
+	verbs map[string]bool // what the first operand must be; nil for anything
+	each  bool            // every operand is a verb (make, gradle)
+	free  bool            // other operands are no paths
+	after *regexp.Regexp  // what words after "--" must look like; nil: like the others
+}
+
+// textOptions are options of which the value is text and no path.
+var textOptions = set(`run skip bench list k m t g n j W E grep fgrep testNamePattern test-name-pattern tests tags timeout filter lines stdin-filename features package
+	benchtime cpu count ldflags gcflags expression message`)
+
+func (p *projectTool) judge(s *shell, _ string, args []word) {
+	s.project()
+	c := s.scanner(&p.spec, args)
+	verb := false
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option != "":
+			s.projectOption(t)
+		case c.ended && p.after != nil:
+			if t.word.kind != literal || !p.after.MatchString(t.word.text) {
+				s.found.add(unknownOption)
+			}
+		case c.ended && strings.HasPrefix(t.word.text, "-"):
+			s.found.add(unknownOption) // goes on to another program
+		case p.verbs != nil && (p.each || !verb):
+			verb = true
+			s.verb(p, t.word)
+		case !p.free:
+			s.projectWord(t.word)
+		case t.word.kind == computed:
+			s.found.add(dynamicArgument)
+		}
+	}
+	if p.verbs != nil && !verb && !p.verbs["default"] && !s.asksAbout(args) {
+		s.found.add(runsWorkspaceCode)
+	}
+}
+
+// asksAbout reports a command that only asks a tool about itself.
+func (s *shell) asksAbout(args []word) bool {
+	return len(args) == 1 && (args[0].is("--version") || args[0].is("--help") || args[0].is("-V") || args[0].is("-h"))
+}
+
+// verb judges what a tool is told to do.
+func (s *shell) verb(p *projectTool, w word) {
+	name, value, assigns := strings.Cut(w.text, "=")
+	switch {
+	case w.kind != literal:
+		s.found.add(dynamicArgument)
+	case p.verbs[w.text], p.each && !p.verbs["*"] && p.verbs[w.text[strings.LastIndexByte(w.text, ':')+1:]]:
+	case p.verbs["*"] && everydayTarget(w.text):
+	case p.verbs["*"] && assigns && makeVariables[name] && plainValue.MatchString(value):
+		s.projectWord(word{text: value})
+	default:
+		s.found.add(runsWorkspaceCode)
+	}
+}
+
+// project notes that the command runs the project's own code, which it may do
+// inside the workspace only.
+func (s *shell) project() {
+	s.found.add(runsProjectCode)
+	if !s.localDir(word{text: "."}) {
+		s.found.add(outsideProject)
+	}
+}
+
+func (s *shell) projectOption(t token) {
+	switch {
+	case !t.value:
+	case t.word.kind == computed:
+		s.found.add(dynamicArgument)
+	case !textOptions[t.option]:
+		s.projectWord(t.word)
+	}
+}
+
+// projectWord judges a word that may name files. Several can stand in one, as
+// in -cp a:b or --config {"dir":"x"}.
+func (s *shell) projectWord(w word) {
+	if w.kind == computed {
+		s.found.add(dynamicArgument)
+		return
+	}
+	if w.tilde {
+		s.found.add(outsideProject)
+	}
+	if strings.HasPrefix(w.text, "npm:") || strings.HasPrefix(w.text, "jsr:") {
+		s.found.add(outsideProject)
+	}
+	if strings.IndexByte(w.text, '/') < 0 && !strings.Contains(w.text, "..") {
+		return
+	}
+	for part := range strings.FieldsFuncSeq(w.text, func(r rune) bool { return strings.ContainsRune(`=:,;"'{}()[] `+"\t\n", r) }) {
+		if len(part) > 2 && part[0] == '-' && part[1] != '-' && (part[2] == '/' || part[2] == '.') {
+			part = part[2:] // -I/x
+		}
+		if (part[0] == '/' || climbs(part)) && part != "/dev/null" && !s.stays(part) || strings.Contains(part, ".git/") {
+			s.found.add(outsideProject)
+		}
+	}
+}
+
+// stays reports a path that ends up in the workspace, wherever the call stands.
+func (s *shell) stays(p string) bool {
+	ok := s.place.root != ""
+	s.place.resolve(word{text: p}, func(file string, open bool) {
+		ok = ok && !open && (file == s.place.root || s.place.inside(file))
+	})
+	return ok
+}
+
+// everydayWords begin the names of scripts and targets that build and check.
+var everydayWords = set(`test tests unit lint build compile type types typecheck check checks format fmt coverage cov cover bench benchmark vet
+	all clean help verify validate analyze style prettier eslint tsc spec specs rebuild`)
+
+// otherWords, anywhere in such a name, say that it does more.
+var otherWords = set("deploy publish release push upload install uninstall migrate migrations seed reset destroy drop delete remote sync ship rollout prod-db db")
+
+// everydayTarget reports the name of a script or target that builds or checks:
+// test, lint:fix, build-web, but not build-and-deploy.
+func everydayTarget(name string) bool {
+	first := true
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune(":-_", r) }) {
+		if first && !everydayWords[part] || otherWords[part] {
+			return false
+		}
+		first = false
+	}
+	return !first
+}
+
+// makeVariables may be set on make's command line, to values without anything
+// that a shell reads.
+var (
+	makeVariables = set("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J")
+	plainValue    = regexp.MustCompile(`^[A-Za-z0-9_./,=+-]*$`)
+)
+
+// scripts judges npm, pnpm, yarn and bun: only scripts that build or check, and
+// tools that the project has installed.
+func scripts(other rule) rule {
+	return func(s *shell, name string, args []word) {
+		if s.version(name, args) {
+			return
+		}
+		c := s.scanner(&scriptSpec, args)
+		run := name != "npm" // the others take a script's name for a command
+		for t, ok := c.next(); ok; t, ok = c.next() {
+			if t.option != "" {
+				s.projectOption(t)
+				continue
+			}
+			if t.word.is("run") || t.word.is("run-script") {
+				run = true
+				continue
+			}
+			rest := slices.DeleteFunc(slices.Clone(c.rest()[1:]), func(w word) bool { return w.is("--") }) // what follows goes on to the script
+			switch tool := s.eng.commands[t.word.text]; {
+			case t.word.kind == literal && (t.word.is("t") || t.word.is("tst") || t.word.is("test") || run && everydayTarget(t.word.text)):
+				s.project()
+				scriptArgs.judge(s, name, rest)
+			case (t.word.is("exec") || t.word.is("x")) && name != "npm" && len(rest) > 0:
+				npx(s, name, rest)
+			case (name == "yarn" || name == "pnpm") && tool != nil && projectNames[t.word.text]:
+				s.inner(c.rest())
+			case t.word.is("ls") || t.word.is("list") || t.word.is("why") || t.word.is("root"):
+				s.project()
+				scriptArgs.judge(s, name, rest)
+			default:
+				other(s, name, args)
+			}
+			return
+		}
+		other(s, name, args)
+	}
+}
+
+// npx runs a tool that the project has installed. One that it has not would be
+// fetched, so only well-known names pass.
+func npx(s *shell, name string, args []word) {
+	for len(args) > 0 && (args[0].is("--no-install") || args[0].is("--no") || args[0].is("--offline") || args[0].is("--")) {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0].kind != literal || !projectNames[args[0].text] {
+		s.found.add(runsWorkspaceCode)
+		return
+	}
+	s.project()
+	s.inner(args)
+}
+
+// runsIn judges the programs that run another one in the project's environment:
+// poetry run pytest, bundle exec rspec.
+func runsIn(verb string, other rule) rule {
+	return func(s *shell, name string, args []word) {
+		if len(args) > 1 && args[0].is(verb) && !args[1].mayBeOption() {
+			s.project()
+			if tool := args[1].text; !projectNames[tool] && !pythonNames[tool] {
+				s.found.add(runsWorkspaceCode) // a script of the project may have any name
+			}
+			s.inner(args[1:])
+			return
+		}
+		other(s, name, args)
+	}
+}
+
+// pythonNames are how Python is called.
+var pythonNames = set("python python3")
+
+// pythonModule judges python -m: the modules that are project tools themselves.
+func pythonModule(s *shell, args []word) bool {
+	if len(args) < 2 || !args[0].is("-m") || args[1].kind != literal {
+		return false
+	}
+	switch name := args[1].text; {
+	case name == "json.tool":
+		s.found.add(readOnlyCommand)
+		for _, w := range args[2:] {
+			if w.mayBeOption() {
+				s.found.add(unknownOption)
+			}
+			s.read(w)
+		}
+		if len(args) > 3 {
+			s.found.add(unknownOption) // the second operand is written
+		}
+	case name == "py_compile", name == "compileall", pythonTools[name]:
+		s.inner(args[1:])
+	default:
+		return false
+	}
+	return true
+}
+
+// projectBins are where a project's tools are installed, relative to it.
+var projectBins = set("node_modules/.bin .venv/bin venv/bin vendor/bin")
+
+// ownTool reports a program of the project that is known by its name: one below
+// projectBins, or a build tool's wrapper.
+func (s *shell) ownTool(file string) bool {
+	if s.place.root == "" || !s.localDir(word{text: "."}) {
+		return false
+	}
+	file = strings.TrimPrefix(file, "./")
+	if len(s.place.dirs) == 1 && s.place.dirs[0] == s.place.root {
+		file = strings.TrimPrefix(file, s.place.root+"/")
+	}
+	cut := strings.LastIndexByte(file, '/')
+	if cut < 0 {
+		return file == "gradlew" || file == "mvnw"
+	}
+	name := file[cut+1:]
+	return projectBins[file[:cut]] && (projectNames[name] || pythonNames[name] || name == "pip")
+}
+
+// activates reports sourcing the project's own Python environment.
+func (s *shell) activates(args []word) bool {
+	if len(args) != 1 || args[0].kind != literal || !s.localDir(word{text: "."}) {
+		return false
+	}
+	switch strings.TrimPrefix(args[0].text, "./") {
+	case ".venv/bin/activate", "venv/bin/activate":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// shipped is the policy of the example configuration: what reaches R3 asks,
+// what is R4 is refused, and of commands only what reads or changes the
+// workspace runs unasked (exec: security allowlist, ask on-miss).
+func shipped(c *Config) {
+	c.Mode = "adaptive"
+	c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}
+	c.MinApprovals = 1
+	c.RequireApprovalAtOrAbove, c.DenyAtOrAbove, c.RequireHumanApproverAtOrAbove = new(core.R3), new(core.R4), new(core.R3)
+	c.RequireApprovalForExternalWrite, c.RequireApprovalForMessagingSend = new(true), new(true)
+	c.MinApprovalsByRisk = map[core.RiskClass]int{core.R3: 1, core.R4: 2}
+	c.ExecSecurity, c.ExecAsk = "allowlist", "on-miss"
+}
+
+// example is one call of the corpus.
+type example struct {
+	mark, class, outcome, tool, text string
+}
+
+func (x example) call(t testing.TB) core.Call {
+	if x.tool == "$" {
+		return lineCall(t, strings.ReplaceAll(x.text, "␤", "\n"))
+	}
+	require.True(t, json.Valid([]byte(x.text)), x.text)
+	return core.Call{ToolName: x.tool, Params: json.RawMessage(x.text), AgentID: "main"}
+}
+
+// corpus reads testdata/corpus.tsv: mark, class, outcome, tool, params.
+func corpus(t testing.TB) (list []example) {
+	t.Helper()
+	f, err := os.Open("testdata/corpus.tsv")
+	require.NoError(t, err)
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "#") {
+			continue
+		}
+		cols := strings.SplitN(lines.Text(), "\t", 5)
+		require.Len(t, cols, 5, lines.Text())
+		list = append(list, example{cols[0], cols[1], cols[2], cols[3], cols[4]})
+	}
+	return list
+}
+
+// TestCorpus judges calls that agents make, everyday ones, risky ones and
+// destructive ones, the last in every disguise, under the shipped policy.
+func TestCorpus(t *testing.T) {
+	e := engine(t, shipped)
+	count := map[string]map[string]int{}
+	for _, x := range corpus(t) {
+		j := judge(e, x.call(t))
+		if count[x.mark] == nil {
+			count[x.mark] = map[string]int{}
+		}
+		count[x.mark][j.Outcome.String()]++
+		count[x.mark]["all"]++
+		if got := j.Assessment; got.RiskClass.String() != x.class || j.Outcome.String() != x.outcome {
+			t.Errorf("%s %s: is %v %v %v, want %s %s", x.tool, x.text, got.RiskClass, j.Outcome, got.ReasonCodes, x.class, x.outcome)
+		}
+	}
+	t.Logf("%-12s %6s %6s %6s %6s", "", "allow", "ask", "deny", "all")
+	for _, mark := range []string{"everyday", "risky", "destructive"} {
+		n := count[mark]
+		t.Logf("%-12s %6d %6d %6d %6d", mark, n["allow"], n["ask"], n["deny"], n["all"])
+	}
+	daily := count["everyday"]
+	require.LessOrEqual(t, 50*(daily["ask"]+daily["deny"]), daily["all"], "everyday work asks in at most one of fifty calls")
+	require.Zero(t, count["destructive"]["allow"], "nothing destructive is ever allowed")
+	require.GreaterOrEqual(t, daily["all"], 200)
+	require.GreaterOrEqual(t, count["destructive"]["all"], 100)
+	require.GreaterOrEqual(t, daily["all"]+count["risky"]["all"]+count["destructive"]["all"], 420)
+}

@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// execWords are the words security and ask, of the configuration or of a call.
+type execWords struct{ security, ask string }
+
+// execVerdict is what the words say, further right is stricter.
+type execVerdict int
+
+const (
+	execPasses execVerdict = iota
+	execAsks
+	execAsksAlways
+	execRefuses // nobody is to be asked; a grant still counts
+	execDenies
+)
+
+// judge says what the words mean for a command. A hit is what the allowlist
+// names, or permits by being harmless.
+func (w execWords) judge(hit bool) execVerdict {
+	switch {
+	case w.security == "deny":
+		return execDenies
+	case w.ask == "always":
+		return execAsksAlways
+	case w.security != "allowlist" || hit:
+		return execPasses
+	case w.ask == "off":
+		return execRefuses
+	}
+	return execAsks
+}
+
+// execStage applies the words to tools that run commands. The call's own words
+// count beside the configured ones, and the stricter answer of the two wins, so
+// that a caller can only tighten.
+func execStage(e *Engine, j *judging) core.Outcome {
+	if j.tool.kind != execTool {
+		return core.OutcomeAllow
+	}
+	listed := j.class <= j.static && e.listed(j)
+	j.hit = j.class <= core.R1 || listed || j.excused
+	configured := execWords{e.cfg.ExecSecurity, e.cfg.ExecAsk}
+	own := execWords{either(j.exec.security, configured.security), either(j.exec.ask, configured.ask)}
+	v := max(configured.judge(j.hit), own.judge(j.hit))
+	j.once = v == execAsksAlways
+	switch {
+	case v == execDenies:
+		return j.refuse("exec", execDenied, "Commands are denied (exec security deny); use another tool or ask the operator.")
+	case v == execRefuses:
+		j.onMiss = "The command is not on the allowlist and nobody is to be asked (exec ask off); use a reading command or ask the operator."
+		return j.because("exec", execNotAllowed, core.OutcomeAsk)
+	case v == execAsksAlways:
+		return j.because("exec", execAlwaysAsks, core.OutcomeAsk)
+	case v == execAsks && j.terms.mode != "off":
+		if j.class >= j.terms.ask { // its class asks anyway and says more
+			return j.say("exec", reasons[execNotAllowed].name, core.OutcomeAsk, reasons[execNotAllowed].text)
+		}
+		return j.because("exec", execNotAllowed, core.OutcomeAsk)
+	case listed:
+		j.excused = true
+		return j.say("exec", "allowlist", core.OutcomeAllow, "Every command is on the allowlist, or harmless.")
+	}
+	return j.say("exec", "exec", core.OutcomeAllow, "The words security and ask have no objection.")
+}
+
+// listed reports whether the operator's allowlist names every command that is
+// not harmless by itself.
+func (e *Engine) listed(j *judging) bool {
+	if len(e.allowlist) == 0 && len(e.safeBins) == 0 || j.static >= core.R4 {
+		return false
+	}
+	return j.covered(func(args []word) bool {
+		return slices.ContainsFunc(e.allowlist, func(p commandPattern) bool { return p.covers(args) }) || e.safe(args)
+	})
+}
+
+// safe reports a program of safeBins that is given options and numbers only:
+// any other word could be the name of a file.
+func (e *Engine) safe(args []word) bool {
+	if !e.safeBins[args[0].text] {
+		return false
+	}
+	for _, w := range args {
+		if w.kind != literal || w.tilde {
+			return false
+		}
+	}
+	for _, w := range args[1:] {
+		if strings.ContainsAny(w.text, "/~@=") || strings.Contains(w.text, "..") || (w.text == "" || w.text[0] != '-') && !digits(w.text) {
+			return false
+		}
+	}
+	return true
+}
+
+// allowlist reads the operator's lists for commands.
+func allowlist(c *Config) (list []commandPattern, safe map[string]bool, bad []error) {
+	for _, text := range c.ExecAllowlist {
+		p, err := newCommandPattern(text)
+		if err == nil {
+			err = p.trusted()
+		}
+		if err != nil {
+			bad = append(bad, fmt.Errorf("exec.allowlist: %w", err))
+			continue
+		}
+		p.open = true
+		list = append(list, p)
+	}
+	safe = map[string]bool{}
+	for _, name := range c.ExecSafeBins {
+		switch {
+		case !simpleName(name) || strings.Contains(name, "/"):
+			bad = append(bad, fmt.Errorf("exec.safeBins: %q must be a program's name", name))
+		case isWrapper(name) || name == "jq": // jq shows the environment
+			bad = append(bad, fmt.Errorf("exec.safeBins: %s runs other programs or code and is never safe", name))
+		}
+		safe[name] = true
+	}
+	return list, safe, bad
+}

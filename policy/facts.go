@@ -1,0 +1,113 @@
+package policy
+
+import (
+	"net/url"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// facts are what rules ask about a call beside its commands; each is computed
+// when the first rule asks.
+type facts struct {
+	haveFiles, haveHosts bool
+	files                []file
+	hosts                []string
+	oddHosts             bool // some address cannot be read
+	paths                []string
+	params               map[string]any
+	programs             []string
+}
+
+// files gives the paths that a call names.
+func (e *Engine) files(j *judging) []file {
+	f := &j.facts
+	if f.haveFiles {
+		return f.files
+	}
+	f.haveFiles, f.files = true, j.seen.paths
+	if groupOf(j.tool.kind) == "fs" || j.tool.kind == execTool {
+		return f.files // noted while they were read
+	}
+	list, _ := e.fields(j.call.Params)
+	r := reader{eng: e, place: e.place(&j.call, "", ""), seen: &seen{wants: true}}
+	for _, p := range list {
+		if p.str && len(p.text) <= 4096 && (pathKeys[p.key] || strings.Contains(p.text, "/") && !strings.ContainsAny(p.text, " \n")) && !strings.Contains(p.text, "://") {
+			r.path(pathWord(p.text))
+		}
+	}
+	f.files = r.seen.paths
+	return f.files
+}
+
+// hostKeys are members whose text is an address even without a scheme.
+var hostKeys = set("host hostname url urls uri domain server address endpoint baseurl")
+
+// hosts gives the names of the machines that a call names.
+func (e *Engine) hosts(j *judging) []string {
+	f := &j.facts
+	if f.haveHosts {
+		return f.hosts
+	}
+	f.haveHosts = true
+	f.oddHosts = j.found.has(oddAddress) || j.found.has(malformedCall)
+	if j.tool.kind == execTool {
+		for _, w := range j.seen.words {
+			f.word(w)
+		}
+		return f.hosts
+	}
+	list, _ := e.fields(j.call.Params)
+	for _, p := range list {
+		switch {
+		case !p.str:
+		case hostKeys[p.key]:
+			f.address(p.text)
+		case strings.Contains(p.text, "://"):
+			for t := range strings.FieldsSeq(p.text) {
+				if strings.Contains(t, "://") {
+					f.address(strings.Trim(t, `"'<>(),;`))
+				}
+			}
+		}
+	}
+	return f.hosts
+}
+
+// word takes every word of a command for a host that could be one.
+func (f *facts) word(w word) {
+	text := afterEquals(w.text)
+	at := strings.LastIndexByte(text, '@')
+	switch {
+	case w.kind != literal:
+		f.oddHosts = true
+	case strings.Contains(text, "://"):
+		f.address(text)
+	case at > 0:
+		f.address(cutAny(text[at+1:], ":/"))
+	case strings.IndexByte(text, '.') > 0 && text[0] != '-' && text[0] != '/':
+		f.address(cutAny(text, ":/"))
+	}
+}
+
+func cutAny(s, chars string) string {
+	if i := strings.IndexAny(s, chars); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+func (f *facts) address(s string) {
+	if !strings.Contains(s, "://") {
+		s = "//" + s
+	}
+	u, err := url.Parse(strings.TrimSpace(s))
+	if err != nil || u.Hostname() == "" {
+		f.oddHosts = true
+		return
+	}
+	f.hosts = append(f.hosts, strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")))
+}
+
+// root is the workspace of the call's agent.
+func (e *Engine) root(c *core.Call) string { return e.cfg.Workspaces[c.AgentID] }

@@ -1,0 +1,149 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// index finds the rules that could be about a call, so that a thousand rules
+// cost little more than fifty. Each rule stands in one of its maps, under every
+// name that it can be found by.
+type index struct {
+	tools    map[string][]int // folded, in lower case
+	programs map[string][]int
+	agents   map[string][]int
+	sessions map[string][]int
+	others   []int
+	commands []int // all of programs: where a line cannot be read, any could be meant
+}
+
+func newIndex(rules []opRule) (x index) {
+	x.tools, x.programs, x.agents, x.sessions = map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}
+	add := func(m map[string][]int, key string, i int) {
+		if list := m[key]; len(list) == 0 || list[len(list)-1] != i {
+			m[key] = append(list, i)
+		}
+	}
+	for i := range rules {
+		r := &rules[i]
+		switch {
+		case len(r.commands) > 0 && r.programs() != nil:
+			for _, name := range r.programs() {
+				add(x.programs, name, i)
+			}
+			x.commands = append(x.commands, i)
+		case r.tools != nil && !r.tools.every && len(r.tools.globs) == 0:
+			names := maps.Clone(r.tools.exact)
+			if r.tools.commands {
+				for name, kind := range toolKinds {
+					names[name] = names[name] || kind == execTool
+				}
+			}
+			for name, named := range names {
+				if named {
+					add(x.tools, name, i)
+				}
+			}
+		case len(r.agents) > 0:
+			for _, name := range r.agents {
+				add(x.agents, name, i)
+			}
+		case len(r.sessions) > 0 && !slices.ContainsFunc(r.sessions, func(s string) bool { return strings.HasSuffix(s, "*") }):
+			for _, name := range r.sessions {
+				add(x.sessions, name, i)
+			}
+		default:
+			x.others = append(x.others, i)
+		}
+	}
+	return x
+}
+
+// programs names the programs of the rule's commands; nil where a pattern leaves
+// the program open.
+func (r *opRule) programs() (names []string) {
+	for _, p := range r.commands {
+		name := programOf(word{text: p.words[0]})
+		if strings.ContainsAny(name, "*?[{") {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// candidates gives the rules that could be about the call, in the operator's
+// order.
+func (e *Engine) candidates(j *judging, out []int) []int {
+	x := &e.index
+	out = append(out, x.others...)
+	out = append(out, x.tools[strings.ToLower(j.tool.name)]...)
+	if len(x.agents) > 0 {
+		out = append(out, x.agents[j.call.AgentID]...)
+	}
+	if len(x.sessions) > 0 {
+		out = append(out, x.sessions[j.call.SessionKey]...)
+	}
+	if j.tool.kind == execTool && len(x.commands) > 0 {
+		out = e.commandCandidates(j, out)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (e *Engine) commandCandidates(j *judging, out []int) []int {
+	x := &e.index
+	if j.found.any(unread) {
+		return append(out, x.commands...)
+	}
+	for i := range j.seen.commands {
+		args := j.seen.args(j.seen.commands[i])
+		if args[0].kind != literal {
+			return append(out, x.commands...)
+		}
+		out = append(out, x.programs[programOf(args[0])]...)
+		if e.mayHide(args) {
+			insideWords(args, func(inside []word) bool {
+				out = append(out, x.programs[programOf(inside[0])]...)
+				return false
+			})
+		}
+	}
+	return out
+}
+
+// unread are the findings after which a line may hold commands that were not
+// seen.
+var unread = setOf(dynamicCommand, unusualShell, controlCharacters, unparsableCommand, commandTooLong, nestedTooDeep, tooComplex,
+	windowsShell, interpreterInput, evaluatesText, malformedCall)
+
+// mayHide reports a command that could run what stands in its words without
+// policy knowing how.
+func (e *Engine) mayHide(args []word) bool {
+	base := programOf(args[0])
+	return e.commands[base] == nil || isWrapper(base)
+}
+
+// insideWords calls fn with every end of the words that could be a command of its
+// own, until it says true.
+func insideWords(args []word, fn func([]word) bool) bool {
+	for i := 1; i < min(len(args), maxHunt); i++ {
+		if args[i].text != "" && fn(args[i:]) {
+			return true
+		}
+		if !strings.ContainsAny(args[i].text, " \t\n") {
+			continue
+		}
+		var inside []word
+		for t := range strings.FieldsFuncSeq(args[i].text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }) {
+			inside = append(inside, word{text: t})
+		}
+		for k := range inside {
+			if fn(inside[k:]) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"context"
+	"math"
+
+	"approvalbot/core"
+)
+
+// failsOpen is the key that lets calls go on without a classifier's opinion.
+const failsOpen = "approvals.tools.classifier.onLowConfidence"
+
+// maxRemarks bounds how many of a classifier's reason codes are kept.
+const maxRemarks = 8
+
+// JudgeWith is Judge with a classifier's opinion.
+//
+// A confident opinion replaces what static rules were not sure of: the class is
+// the higher one of the opinion's and of the findings that are certain. Whose
+// yes is needed stays as it was for the static class, or becomes more, and where
+// that class needs a person the call is asked. So an opinion spares people work
+// only below requireHumanApproverAtOrAbove. An opinion that is not confident, or
+// none, leaves the static judgement, tightened by onLowConfidence.
+func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) core.Judgement {
+	if j := e.Judge(ctx, call); !j.Unsure {
+		return j
+	}
+	j := e.read(call)
+	a := &o.Assessment
+	switch {
+	case o.Failed != "" || !known(a.RiskClass) || math.IsNaN(a.Confidence) || a.Confidence < 0 || a.Confidence > 1:
+		j.without(e, classifierFailed, core.Errored)
+	case a.Confidence < e.cfg.Classifier.MinConfidence:
+		j.confidence = a.Confidence
+		j.without(e, classifierUnsure, core.Abstain)
+	default:
+		j.convinced(e, a)
+	}
+	return e.conclude(j)
+}
+
+// convinced takes over a confident opinion.
+func (j *judging) convinced(e *Engine, a *core.Assessment) {
+	j.heard, j.confidence = true, a.Confidence
+	j.class = max(j.found.without(unsure).class(), a.RiskClass)
+	for _, s := range a.SideEffects {
+		bit, _ := effectOf(s)
+		j.extra |= bit
+	}
+	j.trace = append(j.trace, core.Step{Stage: "classifier", Rule: "opinion", Outcome: classNames[j.class], Text: "The classifier is confident; what static rules are sure of stays."})
+	for _, code := range a.ReasonCodes {
+		if ruleName(code) && len(j.remarks) < maxRemarks {
+			j.remarks = append(j.remarks, "classifier:"+code)
+		}
+	}
+	verdict := core.Abstain
+	switch {
+	case j.class == core.R4 || j.class >= j.terms.deny:
+		verdict = core.Reject
+	case j.class <= core.R2 && j.base < j.terms.human:
+		verdict = core.Approve
+	}
+	j.vote(e, verdict, reasons[classifierSpoke].name)
+}
+
+// without goes on with no opinion that counts.
+func (j *judging) without(e *Engine, why code, verdict core.Verdict) {
+	j.vote(e, verdict, reasons[why].name)
+	switch e.cfg.Classifier.OnLowConfidence {
+	case "deny":
+		j.outcome = max(j.outcome, j.refuse("classifier", why, "The classifier gave no opinion that counts, and the operator refuses such calls; find a safer way or ask the operator."))
+	case "allow":
+		if j.base >= j.terms.human || j.base == core.R4 {
+			j.because("classifier", why, core.OutcomeAsk)
+			return
+		}
+		j.opened, j.excused = true, true
+		j.policy.add(why)
+		j.because("classifier", classifierFailOpen, core.OutcomeAllow)
+	default:
+		j.outcome = max(j.outcome, j.because("classifier", why, core.OutcomeAsk))
+	}
+}
+
+// vote adds the classifier's verdict where it may vote.
+func (j *judging) vote(e *Engine, v core.Verdict, codes ...string) {
+	if contains(e.effective, core.LLMEvaluation) {
+		j.votes = append(j.votes, core.Vote{Approver: core.LLMEvaluation, Verdict: v, ReasonCodes: codes, Confidence: j.confidence})
+	}
+}

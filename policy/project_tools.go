@@ -1,0 +1,351 @@
+package policy
+
+import (
+	"maps"
+	"regexp"
+	"strings"
+)
+
+// pythonTools are Python's project tools, also by python -m.
+var pythonTools = set(`pytest py.test unittest mypy ruff black isort flake8 pylint pyright basedpyright pycodestyle pydocstyle autopep8 yapf bandit coverage tox nox py_compile compileall`)
+
+// nodeTools are JavaScript's, as installed in a project.
+var nodeTools = set(`jest vitest mocha ava eslint prettier tsc vue-tsc tsd stylelint biome oxlint xo standard svelte-check astro vite webpack rollup esbuild tsup next nuxt
+	turbo nx playwright cypress markdownlint markdownlint-cli2 swc babel knip madge depcheck size-limit`)
+
+// projectNames are the tools that may stand where a project installs programs.
+var projectNames = func() map[string]bool {
+	m := set("rspec rubocop standardrb rake phpunit phpstan psalm pint php-cs-fixer pest phpcs phpcbf golangci-lint staticcheck gotestsum")
+	maps.Copy(m, pythonTools)
+	maps.Copy(m, nodeTools)
+	return m
+}()
+
+var pythonSpec = spec{
+	flags: "vqxslhfiwu", vals: "kmrnWje", num: true, long: longs(`verbose quiet exitfirst maxfail= tb= lf last-failed ff failed-first nf new-first sw stepwise durations= cov
+		cov= cov-report= cov-branch cov-append no-cov cov-fail-under= no-header no-summary showlocals collect-only co capture= color= color disable-warnings strict-markers
+		strict-config markers fixtures junitxml= junit-xml= timeout= numprocesses= dist= reruns= asyncio-mode= ignore= deselect= setup-show runxfail benchmark-only import-mode=
+		full-trace snapshot-update log-level= log-cli-level= version help strict strict-optional ignore-missing-imports show-error-codes pretty no-error-summary python-version=
+		namespace-packages explicit-package-bases check-untyped-defs disallow-untyped-defs exclude= extend-exclude= follow-imports= check diff fix fix-only unsafe-fixes
+		no-fix show-fixes output-format= select= extend-select= extend-ignore= line-length= target-version= force-exclude= statistics count max-line-length= max-complexity=
+		profile= skip-string-normalization preview no-cache config= settings-path= rcfile= disable= enable= errors-only score= reports= jobs= show-source per-file-ignores= watch
+		recursive= in-place aggressive parallel severity-level= confidence-level= locals failfast buffer start-directory= pattern= warnings level= outputjson show-missing
+		skip-covered include= omit= fail-under= branch source= data-file= rcfile= session= sessions= envlist= reuse-existing-virtualenvs stop-on-first-error`),
+}
+
+var nodeSpec = spec{
+	flags: "vwhuqsyb", vals: "tcpgjkR", long: longs(`watch watch= watchAll watchAll= coverage coverage= verbose silent runInBand ci bail bail= passWithNoTests updateSnapshot update json maxWorkers= max-workers=
+		testNamePattern= testPathPattern= testPathPatterns= testPathIgnorePatterns= onlyChanged changedSince= detectOpenHandles forceExit listTests no-cache cache= no-coverage
+		collectCoverageFrom= coverageReporters= reporter= reporters= run no-watch globals pool= threads poolOptions= environment= project= projects= shard= retry= dir= root=
+		typecheck testTimeout= test-timeout= testTimeout= hookTimeout= config= fix fix-dry-run ext= max-warnings= quiet format= formatter= no-error-on-unmatched-pattern cache ignore-path= ignore-pattern=
+		no-ignore color no-color report-unused-disable-directives check write list-different loglevel= log-level= ignore-unknown noEmit noEmit= noEmitOnError pretty
+		pretty= skipLibCheck strict watch build project= incremental incremental= emitDeclarationOnly declaration outDir= rootDir= target= module= jsx= lib= esModuleInterop
+		allowJs listFiles showConfig diagnostics extendedDiagnostics traceResolution force clean dry mode= outfile= outdir= bundle minify sourcemap format= platform= splitting
+		external= out-dir= production development dev filter= affected parallel parallel= only skip-nx-cache output-style= no-daemon grep= fgrep= invert timeout= exit recursive
+		headed headless debug ui browser= workers= max-failures= trace= retries= list apply unsafe changed staged since= version help all reporter-options= bail-on-failure
+		tsconfig= threshold= no-lint lint`),
+}
+
+// nodeTest is the test runner of node itself.
+var nodeTest = &projectTool{spec: spec{long: longs("test test-reporter= test-name-pattern= test-only test-concurrency= test-timeout= experimental-test-coverage test-force-exit no-warnings")}}
+
+// scriptSpec are the options of npm, pnpm, yarn and bun around a script's name.
+var scriptSpec = spec{flags: "srwh", vals: "wCF", posix: true,
+	long: longs("silent if-present workspace= workspaces ws recursive filter= prefix= dir= cwd= parallel stream no-bail include-workspace-root loglevel= no-color color quiet")}
+
+// scriptArgs judges what stands behind a script's name: it goes to whatever
+// tool the script starts.
+var scriptArgs = &projectTool{spec: joined(joined(nodeSpec, scriptSpec), spec{flags: "lagpc", long: longs("depth= long parseable bail= verbose")})}
+
+// joined is the spec that knows the options of both; one that takes a value in
+// one of them takes it.
+func joined(a, b spec) spec {
+	out := spec{flags: a.flags + b.flags, vals: a.vals + b.vals, num: a.num || b.num, long: map[string]bool{}}
+	for _, m := range [...]map[string]bool{a.long, b.long} {
+		for name, takes := range m {
+			out.long[name] = out.long[name] || takes
+		}
+	}
+	for _, v := range out.vals {
+		out.flags = strings.ReplaceAll(out.flags, string(v), "")
+	}
+	return out
+}
+
+// lintSpec are the options of formatters and linters of other languages.
+var lintSpec = spec{
+	flags: "adwlqvhAxsegcfn", vals: "jpio", long: longs(`version help fix write check list diff all verbose quiet format= config= severity= exclude= include= output-format= color= color no-color
+		autocorrect autocorrect-all auto-correct only= except= parallel display-cop-names fail-level= fail-fast profile tag= order= seed= example= backtrace warnings documentation progress
+		timeout= new new-from-rev= fast enable= disable= disable-all skip-dirs= build-tags= allow-parallel-runners concurrency= max-issues-per-linter= max-same-issues= out-format=
+		edition= emit= external-sources shell= recursive strict memory-limit= level= no-progress ansi no-ansi filter= testsuite= stop-on-failure testdox coverage-text dry-run
+		allow-risky= allow-risky test dirty exitcode simplify local= dedup-results presets= check-only sort-imports junitfile= packages= rerun-fails format-hide-empty-pkg`),
+}
+
+var makeSpec = spec{flags: "sknBwhi", vals: "jCl", num: true, long: longs("silent quiet keep-going dry-run always-make jobs= directory= no-print-directory print-directory output-sync= output-sync trace")}
+
+var cargoSpec = spec{
+	flags: "vqr", vals: "pjF", long: longs(`release workspace all package= exclude= features= no-default-features all-features lib bin= bins test= tests example= examples bench= benches
+		all-targets target= profile= verbose quiet jobs= locked offline frozen no-run no-fail-fast doc message-format= color= manifest-path= keep-going timings no-deps check
+		fix allow-dirty allow-staged depth= edges= invert= duplicates format-version= version help test-threads= retries= run-ignored= ignore-rust-version document-private-items target-dir=`),
+}
+
+// cargoAfter are the words that go to tests and to clippy.
+var cargoAfter = regexp.MustCompile(`^(?:--(?:nocapture|no-capture|exact|ignored|include-ignored|show-output|list|test-threads(?:=\d+)?|skip|check|quiet)|-[DWAF]|[A-Za-z0-9_:]+)$`)
+
+var gradleSpec = spec{flags: "qidsh", vals: "xp", long: longs(`tests= info debug stacktrace quiet offline no-daemon daemon parallel no-parallel build-cache no-build-cache continue rerun-tasks dry-run
+	warning-mode= console= exclude-task= project-dir= scan no-scan configuration-cache no-configuration-cache max-workers= version help refresh-dependencies`)}
+
+var mavenSpec = spec{flags: "qBeXoUhva", vals: "plT", long: longs("quiet batch-mode offline errors fail-at-end fail-fast fail-never also-make projects= threads= no-transfer-progress update-snapshots version help file= resume-from=")}
+
+var dotnetSpec = spec{flags: "h", vals: "cfovr", long: longs(`configuration= framework= no-build no-restore verbosity= filter= logger= nologo runtime= output= collect= results-directory= verify-no-changes
+	include= exclude= severity= blame list-tests no-incremental settings= version help info self-contained`)}
+
+// register makes the tool the rule of the named programs.
+func (p *projectTool) register(m map[string]rule, names string) {
+	for n := range strings.FieldsSeq(names) {
+		m[n] = p.judge
+	}
+}
+
+// registerVerbs makes the tool the rule of the named programs for its verbs;
+// for all else they keep the rule they have.
+func (p *projectTool) registerVerbs(m map[string]rule, names string) {
+	for n := range strings.FieldsSeq(names) {
+		m[n] = runnerOr(p.judge, m[n], p.verbs)
+	}
+}
+
+// projectTools gives the rules of a project's own tools.
+func projectTools(m map[string]rule) {
+	pythonRules(m)
+	nodeRules(m)
+	lintRules(m)
+	buildRules(m)
+	compilers(m)
+}
+
+func pythonRules(m map[string]rule) {
+	for n := range pythonTools {
+		(&projectTool{spec: pythonSpec}).register(m, n)
+	}
+	(&projectTool{spec: pythonSpec, verbs: set("check format version rule")}).register(m, "ruff")
+	m["coverage"] = coverage
+	for n := range strings.FieldsSeq("poetry pipenv pdm hatch uv rye") {
+		m[n] = runsIn("run", m[n])
+	}
+}
+
+func nodeRules(m map[string]rule) {
+	for n := range nodeTools {
+		(&projectTool{spec: nodeSpec}).register(m, n)
+	}
+	(&projectTool{spec: nodeSpec, verbs: set("build check lint typecheck")}).register(m, "vite astro next nuxt")
+	(&projectTool{spec: nodeSpec, verbs: set("check lint format ci")}).register(m, "biome")
+	(&projectTool{spec: nodeSpec, verbs: set("test")}).register(m, "playwright")
+	(&projectTool{spec: nodeSpec, verbs: set("verify version")}).register(m, "cypress")
+	m["turbo"], m["nx"] = monorepo, monorepo
+	for _, n := range [...]string{"npm", "pnpm", "yarn", "bun"} {
+		m[n] = scripts(m[n])
+	}
+	m["npx"], m["bunx"] = npx, npx
+	(&projectTool{spec: nodeSpec, verbs: set("test")}).registerVerbs(m, "bun")
+	deno := joined(nodeSpec, spec{flags: "A", long: longs("allow-all allow-read allow-env check no-check fail-fast parallel coverage= doc")})
+	(&projectTool{spec: deno, verbs: set("test lint fmt check")}).registerVerbs(m, "deno")
+}
+
+// lintRules are the formatters and linters that have no room of their own, and
+// the tools of smaller languages, whose options are like theirs.
+func lintRules(m map[string]rule) {
+	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint actionlint rustfmt clang-format clang-tidy cppcheck gofumpt goimports staticcheck errcheck rubocop standardrb rspec
+		phpunit phpstan psalm pint php-cs-fixer pest phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
+	for names, verbs := range map[string]string{
+		"golangci-lint": "run fmt linters version", "buf": "lint format build", "mix": "test compile format credo dialyzer", "swift": "build test",
+		"flutter dart": "test analyze format", "stack cabal": "build test",
+	} {
+		(&projectTool{spec: lintSpec, verbs: set(verbs)}).register(m, names)
+	}
+	(&projectTool{spec: spec{flags: "av", long: longs("all-files files= verbose show-diff-on-failure version")}, verbs: set("run")}).register(m, "pre-commit")
+	(&projectTool{spec: lintSpec, verbs: set("test lint check analyse phpstan cs format validate")}).registerVerbs(m, "composer")
+	(&projectTool{spec: spec{long: longs("check diff recursive")}, verbs: set("fmt validate")}).registerVerbs(m, "terraform tofu")
+	m["bundle"] = runsIn("exec", m["bundle"])
+}
+
+func buildRules(m map[string]rule) {
+	for names, p := range map[string]*projectTool{
+		"make gmake just task rake": {spec: makeSpec, verbs: set("* default"), each: true},
+		"gradle gradlew":            {spec: gradleSpec, verbs: gradleTasks, each: true},
+		"ninja":                     {spec: spec{flags: "vn", vals: "Cjk", long: longs("version quiet verbose")}, verbs: set("default all test check"), each: true},
+		"zig":                       {spec: spec{long: longs("summary=")}, verbs: set("build test fmt"), each: true},
+		"sbt":                       {spec: spec{flags: "v", long: longs("client no-colors")}, verbs: set("test compile Test/compile scalafmtCheck scalafmtAll"), each: true},
+		"meson":                     {spec: spec{flags: "v", vals: "Cj", long: longs("version verbose print-errorlogs")}, verbs: set("setup compile test")},
+		"ctest":                     {spec: spec{flags: "VQN", vals: "jRELC", long: longs("output-on-failure verbose parallel= test-dir= timeout= rerun-failed label-regex= tests-regex= build-config= version")}},
+		"bazel":                     {spec: spec{vals: "c", long: longs("test_output= config= jobs= keep_going verbose_failures cache_test_results= test_filter=")}, verbs: set("build test query info version"), free: true},
+	} {
+		p.register(m, names)
+	}
+	(&projectTool{spec: cargoSpec, verbs: set("test t build b check c clippy fmt bench doc tree metadata nextest"), after: cargoAfter}).registerVerbs(m, "cargo")
+	(&projectTool{spec: dotnetSpec, verbs: set("test build format restore clean")}).registerVerbs(m, "dotnet")
+	m["mvn"], m["mvnw"], m["cmake"] = maven, maven, cmake
+}
+
+// gradleTasks end in the project, also in one of its parts (:app:test).
+var gradleTasks = set(`test check build assemble clean classes testClasses jar compileJava compileKotlin compileTestJava compileTestKotlin lint ktlintCheck ktlintFormat
+	detekt spotlessCheck spotlessApply checkstyleMain assembleDebug testDebugUnitTest lintDebug compileDebugKotlin dependencies projects tasks`)
+
+// runnerOr judges a program as a project's tool where its first operand is one
+// of the verbs, and by its other rule where it is not.
+func runnerOr(tool, other rule, verbs map[string]bool) rule {
+	return func(s *shell, name string, args []word) {
+		if len(args) > 0 && args[0].kind == literal && verbs[args[0].text] || s.asksAbout(args) {
+			tool(s, name, args)
+			return
+		}
+		other(s, name, args)
+	}
+}
+
+// coverage runs tests under measurement, or reports.
+func coverage(s *shell, name string, args []word) {
+	s.project()
+	switch {
+	case len(args) > 2 && args[0].is("run") && args[1].is("-m") && (args[2].is("pytest") || args[2].is("unittest")):
+		s.inner(args[2:])
+	case len(args) > 0 && (args[0].is("report") || args[0].is("html") || args[0].is("xml") || args[0].is("combine") || args[0].is("erase") || args[0].is("json")):
+		(&projectTool{spec: pythonSpec}).judge(s, name, args[1:])
+	default:
+		s.found.add(runsWorkspaceCode)
+	}
+}
+
+// monorepo judges turbo run TASK and nx TASK PROJECT.
+func monorepo(s *shell, name string, args []word) {
+	s.project()
+	c := s.scanner(&nodeSpec, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option == "t" || strings.HasPrefix(t.option, "target"):
+			s.found.add(runsWorkspaceCode)
+		case t.option != "":
+			s.projectOption(t)
+		case t.word.is("run") || t.word.is("run-many") || t.word.is("affected"):
+		case t.word.kind == literal && everydayTarget(t.word.text[strings.LastIndexByte(t.word.text, ':')+1:]):
+			scriptArgs.judge(s, name, c.rest()[1:])
+			return
+		default:
+			s.found.add(runsWorkspaceCode)
+			return
+		}
+	}
+	if !s.asksAbout(args) {
+		s.found.add(runsWorkspaceCode)
+	}
+}
+
+// mavenGoals end before anything leaves the project: install and deploy do not.
+var mavenGoals = set("clean validate compile test test-compile package verify process-resources dependency:tree dependency:analyze checkstyle:check spotless:check spotless:apply fmt:format")
+
+var mavenSetting = regexp.MustCompile(`^-D(?:test|it\.test|skipTests|skipITs|maven\.test\.skip|failIfNoTests|surefire\.failIfNoSpecifiedTests|checkstyle\.skip|style\.color|revision|spring\.profiles\.active)(?:=[A-Za-z0-9_.,*#+$-]*)?$`)
+
+func maven(s *shell, _ string, args []word) {
+	s.project()
+	rest := make([]word, 0, len(args))
+	for _, w := range args {
+		switch {
+		case w.kind == literal && mavenSetting.MatchString(w.text), w.is("-am"):
+			continue
+		case w.is("-pl"):
+			w.text = "--projects"
+		}
+		rest = append(rest, w)
+	}
+	c := s.scanner(&mavenSpec, rest)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option != "":
+			s.projectOption(t)
+		case t.word.kind != literal || !mavenGoals[t.word.text]:
+			s.found.add(runsWorkspaceCode)
+		}
+	}
+}
+
+var cmakeSetting = regexp.MustCompile(`^-D(?:CMAKE_BUILD_TYPE|CMAKE_EXPORT_COMPILE_COMMANDS|CMAKE_C(?:XX)?_STANDARD|CMAKE_VERBOSE_MAKEFILE|BUILD_[A-Z_]+|ENABLE_[A-Z_]+|WITH_[A-Z_]+|USE_[A-Z_]+)(?::[A-Z]+)?=[A-Za-z0-9]+$`)
+
+// cmake configures and builds; -P, -E and --install do anything else.
+func cmake(s *shell, _ string, args []word) {
+	s.project()
+	rest := make([]word, 0, len(args))
+	for _, w := range args {
+		if w.kind == literal && cmakeSetting.MatchString(w.text) {
+			continue
+		}
+		rest = append(rest, w)
+	}
+	c := s.scanner(&spec{flags: "v", vals: "SBGj", long: longs("build= target= config= parallel= parallel verbose version preset= clean-first")}, rest)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case (t.option == "target" || c.ended) && !everydayTarget(t.word.text):
+			s.found.add(runsWorkspaceCode)
+		case t.option == "G", t.option == "j", t.option == "config":
+		case t.value:
+			s.projectWord(t.word)
+		}
+	}
+}
+
+// compilers turn source into programs and run neither.
+func compilers(m map[string]rule) {
+	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc c++") {
+		m[n] = compiler
+	}
+	m["javac"] = javac
+}
+
+// compilerOption are options of C compilers that load no plugin and start no
+// other program.
+var compilerOption = regexp.MustCompile(`^-(?:c|S|E|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|W[a-z][A-Za-z0-9=+-]*|w|pedantic|pedantic-errors|std=[a-z0-9+:]+|pthread|static|shared|fPIC|fpic|f(?:no-)?(?:sanitize=[a-z,]+|omit-frame-pointer|exceptions|rtti|strict-aliasing|diagnostics-color=?[a-z]*)|m(?:32|64|arch=[a-z0-9-]+|tune=[a-z0-9-]+)|M(?:MD|D|P)|[ILDU].*|l[A-Za-z0-9_+]+|v)$`)
+
+func compiler(s *shell, name string, args []word) {
+	if s.version(name, args) {
+		return
+	}
+	s.found.add(localBuild)
+	if !s.localDir(word{text: "."}) {
+		s.found.add(outsideProject)
+	}
+	for i := 0; i < len(args); i++ {
+		switch w := args[i]; {
+		case w.is("-o") && i+1 < len(args):
+			i++
+			s.write(args[i])
+		case w.mayBeOption() && (w.kind != literal || !compilerOption.MatchString(w.text)):
+			s.found.add(unknownOption)
+		case strings.HasPrefix(w.text, "@"):
+			s.found.add(unknownOption)
+		case !w.mayBeOption():
+			s.projectWord(w)
+			s.read(w)
+		}
+	}
+}
+
+// javac's options have one dash; its annotation processors are code of the
+// project.
+func javac(s *shell, name string, args []word) {
+	if s.version(name, args) {
+		return
+	}
+	s.project()
+	for i := 0; i < len(args); i++ {
+		switch w := args[i]; {
+		case (w.is("-d") || w.is("-cp") || w.is("-classpath") || w.is("--release") || w.is("-source") || w.is("-target") || w.is("-encoding") || w.is("-sourcepath")) && i+1 < len(args):
+			i++
+			s.projectWord(args[i])
+		case w.is("-g"), w.is("-nowarn"), w.is("-parameters"), w.kind == literal && strings.HasPrefix(w.text, "-Xlint"):
+		case w.mayBeOption(), strings.HasPrefix(w.text, "@"):
+			s.found.add(unknownOption)
+		default:
+			s.projectWord(w)
+		}
+	}
+}

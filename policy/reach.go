@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"path"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// shellNames are the shells whose line after -c is read.
+var shellNames = set("sh bash dash zsh ksh ash mksh rbash")
+
+// wrapperNames are programs that run other programs, or their input, or code
+// that stands in their words or in a file. What they are trusted with is never
+// known, so they are never what is trusted.
+var wrapperNames = set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
+	nohup setsid builtin command unbuffer chronic busybox toybox nice ionice chrt time timeout gtimeout stdbuf taskset numactl caffeinate exec
+	sudo doas su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec runas env xargs flock find fd fdfind eval source . trap
+	ssh rsh mosh sshpass autossh script scriptreplay watch parallel strace ltrace gdb lldb valgrind perf entr at batch firejail proot bwrap fakeroot
+	tmux screen dtach expect dotenv direnv doppler op aws-vault envchain chamber npx pnpx bunx uvx pipx tsx ts-node rlwrap torsocks proxychains
+	python python2 python3 pypy pypy3 ipython node nodejs deno bun perl perl5 ruby irb php lua luajit tclsh wish osascript Rscript R julia groovy scala
+	erl elixir iex ghci runghc guile sbcl swift awk gawk mawk nawk sed ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave
+	sqlite3 duckdb psql mysql mongo mongosh redis-cli ansible wscript cscript mshta rundll32 start forfiles`)
+
+// versioned are interpreters that often carry a version in their name.
+var versioned = [...]string{"python", "perl", "ruby", "php", "lua", "pypy", "tclsh", "node"}
+
+// runnerVerbs are subcommands that run whatever follows them.
+var runnerVerbs = set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
+	podman/exec podman/run kubectl/exec kubectl/run kubectl/debug oc/exec oc/rsh uv/run poetry/run pipenv/run pdm/run rye/run hatch/run bundle/exec nix/run nix/shell
+	nix/develop conda/run mise/exec mise/x asdf/exec dotnet/run dotnet/script flatpak/run git/bisect git/submodule git/filter-branch git/rebase heroku/run fly/ssh
+	gh/alias gh/extension brew/sh rustup/run snap/run lxc/exec multipass/exec vagrant/ssh`)
+
+// runsOthers reports a command that runs other commands or code of its own.
+func runsOthers(args []word) bool {
+	base := programOf(args[0])
+	if isWrapper(base) {
+		return true
+	}
+	for _, w := range args[1:] {
+		if !strings.HasPrefix(w.text, "-") {
+			return runnerVerbs[base+"/"+w.text]
+		}
+	}
+	return false
+}
+
+// isWrapper reports a program that is never what is trusted.
+func isWrapper(base string) bool {
+	if wrapperNames[base] {
+		return true
+	}
+	for _, v := range versioned {
+		if rest, ok := strings.CutPrefix(base, v); ok && strings.Trim(rest, "0123456789.-") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// programOf gives the name of a program as it is compared where a rule
+// tightens: without directory, letter case and ending.
+func programOf(w word) string {
+	base := strings.ToLower(w.text[strings.LastIndexByte(w.text, '/')+1:])
+	return strings.TrimSuffix(base, ".exe")
+}
+
+// depths says of how many words a subcommand consists, for the programs that
+// have subcommands. What a program without them does is in its options.
+var depths = func() map[string]int {
+	m := map[string]int{}
+	for n, names := range [...]string{1: `git go npm pnpm yarn cargo docker podman nerdctl kubectl oc helm terraform tofu terragrunt pulumi apt apt-get brew pip pip3 dnf yum zypper snap
+		flatpak systemctl service launchctl rails rake mix dotnet gradle gradlew mvn flutter dart poetry uv pdm hatch conda mamba vault consul nomad fly flyctl heroku vercel
+		netlify wrangler supabase firebase stripe pass ip nix hg svn jj rustup gem composer bundle ng nx turbo lerna ufw nmcli lxc multipass minikube kind k3d argocd flux
+		istioctl eksctl skaffold packer vagrant virsh mise asdf direnv make just task`,
+		2: "aws gh glab doctl gsutil bq hcloud linode-cli", 3: "gcloud az"} {
+		for w := range strings.FieldsSeq(names) {
+			m[w] = n
+		}
+	}
+	return m
+}()
+
+// scriptVerbs are subcommands whose next word says what runs.
+var scriptVerbs = set("npm/run npm/run-script pnpm/run yarn/run composer/run composer/run-script deno/task mise/run hatch/run")
+
+// reach says what a grant for the call may cover.
+func (j *judging) reach(class core.RiskClass) core.Reach {
+	if class >= core.R4 {
+		return core.Reach{}
+	}
+	if j.tool.kind != execTool {
+		return core.Reach{Subject: j.tool.name}
+	}
+	v := &j.seen
+	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.any(uncovered) {
+		return core.Reach{}
+	}
+	args := v.args(v.commands[0])
+	subject, ok := subjectOf(args)
+	if !ok {
+		return core.Reach{}
+	}
+	words := make([]string, len(args))
+	for i, w := range args {
+		words[i] = w.text
+	}
+	return core.Reach{Subject: subject, Words: words}
+}
+
+// subjectOf names what a session grant for the command covers: its program, with
+// the subcommand where it has some.
+func subjectOf(args []word) (string, bool) {
+	for _, w := range args {
+		if w.kind != literal || w.tilde {
+			return "", false
+		}
+	}
+	name := args[0].text
+	if dir := path.Dir(name); strings.Contains(name, "/") {
+		if !programDirs[dir] || path.Clean(name) != name {
+			return "", false
+		}
+		name = path.Base(name)
+	}
+	if runsOthers(args) || !simpleName(name) || name != programOf(args[0]) {
+		return "", false
+	}
+	depth := depths[name]
+	if len(args) > 1 && scriptVerbs[name+"/"+args[1].text] {
+		depth = 2
+	}
+	subject := "exec " + name
+	for i := 1; i <= depth && i < len(args); i++ {
+		w := args[i].text
+		if w == "" || w[0] == '-' || !simpleName(w) { // an option first: which word is the subcommand is open
+			return "", false
+		}
+		subject += " " + w
+	}
+	return subject, true
+}
+
+// simpleName reports a word that reads the same wherever it stands.
+func simpleName(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !wordByte(c) && strings.IndexByte("-.+:@/", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}

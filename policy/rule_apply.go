@@ -1,0 +1,201 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// rulesStage lets the first of the operator's rules that matches speak.
+func rulesStage(e *Engine, j *judging) core.Outcome {
+	if len(e.rules) == 0 || j.terms.mode == "off" {
+		return core.OutcomeAllow
+	}
+	var buf [32]int
+	for _, i := range e.candidates(j, buf[:0]) {
+		if r := &e.rules[i]; e.matches(r, j) {
+			return j.obey(r)
+		}
+	}
+	return core.OutcomeAllow
+}
+
+// obey does what a rule says.
+func (j *judging) obey(r *opRule) core.Outcome {
+	j.rule = r
+	j.extra |= r.effects
+	switch {
+	case r.outcome == core.OutcomeDeny:
+		if j.reason == "" {
+			j.reason = fmt.Sprintf("The operator's rule %q denies this call; find another way or ask the operator.", r.name)
+		}
+		return j.say("rules", r.name, core.OutcomeDeny, r.why)
+	case r.outcome == core.OutcomeAsk:
+		j.asked = true
+		return j.say("rules", r.name, core.OutcomeAsk, r.why)
+	case r.outcome == core.OutcomeAllow:
+		j.excused = true
+		return j.say("rules", r.name, core.OutcomeAllow, r.why)
+	case r.approve:
+		j.trace = append(j.trace, core.Step{Stage: "rules", Rule: r.name, Outcome: "approve", Text: r.why})
+	default:
+		j.base, j.settled = *r.risk, true
+		if j.static == core.R4 {
+			j.base = core.R4
+		}
+		j.class = j.base
+		j.trace = append(j.trace, core.Step{Stage: "rules", Rule: r.name, Outcome: classNames[j.class], Text: r.why})
+	}
+	if len(r.needs) == 0 && r.min == 0 {
+		return core.OutcomeAllow
+	}
+	j.asked = true // whoever names people wants them asked
+	return j.say("rules", r.name, core.OutcomeAsk, "The rule says whose yes is needed.")
+}
+
+// loosens reports whether the rule would make the answer to a call of that class
+// milder.
+func (r *opRule) loosens(class core.RiskClass) bool {
+	return r.approve || r.outcome == core.OutcomeAllow || r.risk != nil && *r.risk < class
+}
+
+// matches reports whether the rule is about the call. In doubt a rule that
+// tightens is and a rule that loosens is not; nothing loosens R4.
+func (e *Engine) matches(r *opRule, j *judging) bool {
+	loosens := r.loosens(j.static)
+	if loosens && j.static == core.R4 || !r.concerns(&j.call) {
+		return false
+	}
+	if loosens && !e.surely(r, j) || !loosens && !e.maybe(r, j) {
+		return false
+	}
+	if r.when == nil {
+		return true
+	}
+	holds, err := r.when.holds(e, j)
+	if err != nil {
+		j.trace = append(j.trace, core.Step{Stage: "rules", Rule: r.name, Outcome: "error",
+			Text: fmt.Sprintf("The condition of the rule %q could not be evaluated; a rule that tightens counts then, a rule that loosens does not.", r.name)})
+		return !loosens
+	}
+	return holds
+}
+
+// concerns compares agent and session.
+func (r *opRule) concerns(c *core.Call) bool {
+	if len(r.agents) > 0 && !contains(r.agents, c.AgentID) {
+		return false
+	}
+	for _, s := range r.sessions {
+		if prefix, open := strings.CutSuffix(s, "*"); s == c.SessionKey || open && strings.HasPrefix(c.SessionKey, prefix) && c.SessionKey != "" {
+			return true
+		}
+	}
+	return len(r.sessions) == 0
+}
+
+// surely reports whether all of the call is what the rule names.
+func (e *Engine) surely(r *opRule, j *judging) bool {
+	if r.exactly != nil && !r.exactly.has(j.tool) || j.found.has(malformedCall) {
+		return false
+	}
+	if j.tool.kind == execTool {
+		if len(r.commands) == 0 || !j.covered(func(args []word) bool { return e.named(r, j, args) }) {
+			return false
+		}
+	} else if len(r.commands) > 0 || len(r.paths) > 0 && !e.allPaths(r, j, e.files(j)) {
+		return false
+	}
+	if len(r.hosts) == 0 {
+		return true
+	}
+	list := e.hosts(j)
+	for _, h := range list {
+		if !slices.ContainsFunc(r.hosts, func(p string) bool { return hostFits(p, h) }) {
+			return false
+		}
+	}
+	return len(list) > 0 && !j.facts.oddHosts
+}
+
+// named reports whether a command is one that the rule permits, with operands in
+// the rule's paths.
+func (e *Engine) named(r *opRule, j *judging, args []word) bool {
+	for _, p := range r.commands {
+		if !p.covers(args) {
+			continue
+		}
+		if len(r.paths) == 0 {
+			return true
+		}
+		var files []file
+		for _, w := range args[len(p.words):] {
+			switch {
+			case strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "/="):
+				return false
+			case !strings.HasPrefix(w.text, "-"):
+				j.place.resolve(w, func(name string, open bool) { files = append(files, file{name, w.kind, open, climbs(w.text)}) })
+			}
+		}
+		if e.allPaths(r, j, files) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Engine) allPaths(r *opRule, j *judging, files []file) bool {
+	for _, f := range files {
+		if !slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.covers(f, e.root(&j.call)) }) {
+			return false
+		}
+	}
+	return len(files) > 0
+}
+
+// maybe reports whether any part of the call could be what the rule names.
+func (e *Engine) maybe(r *opRule, j *judging) bool {
+	if r.tools != nil && !r.tools.has(j.tool) {
+		return false
+	}
+	if len(r.commands) > 0 && !e.maybeCommand(r, j) {
+		return false
+	}
+	if len(r.paths) > 0 && !j.found.has(malformedCall) {
+		root := e.root(&j.call)
+		some := slices.ContainsFunc(e.files(j), func(f file) bool {
+			return slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.mayBe(f, root) })
+		})
+		if !some && !(j.tool.kind == execTool && j.found.any(unread)) {
+			return false
+		}
+	}
+	if len(r.hosts) == 0 {
+		return true
+	}
+	list := e.hosts(j)
+	return j.facts.oddHosts || j.tool.kind == execTool && j.found.any(unread) || slices.ContainsFunc(list, func(h string) bool {
+		return slices.ContainsFunc(r.hosts, func(p string) bool { return hostFits(p, h) })
+	})
+}
+
+func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
+	if j.tool.kind != execTool {
+		return false
+	}
+	if j.found.any(unread) {
+		return true
+	}
+	fits := func(args []word) bool {
+		return slices.ContainsFunc(r.commands, func(p commandPattern) bool { return p.mayBe(args) })
+	}
+	for _, c := range j.seen.commands {
+		args := j.seen.args(c)
+		if fits(args) || e.mayHide(args) && insideWords(args, fits) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// opRule is one of the operator's rules, ready to be applied.
+type opRule struct {
+	name string
+	code string // as a reason code
+	why  string // its sentence for people
+
+	risk    *core.RiskClass
+	outcome core.Outcome // 0: none
+	approve bool
+	effects effects
+	min     int
+	needs   []core.Need
+
+	tools    *toolList // wide: for rules that tighten; nil: every tool
+	exactly  *toolList // at its word: for rules that loosen
+	commands []commandPattern
+	paths    []pathPattern
+	hosts    []string
+	agents   []string
+	sessions []string // exact, or a prefix that ends in *
+	when     *condition
+}
+
+// compileRules makes the rules of a Config, and names every mistake in them.
+func compileRules(c *Config) (rules []opRule, bad []error) {
+	names := map[string]bool{}
+	var env *conditions
+	for i := range c.Rules {
+		r, wrong := newRule(&c.Rules[i], c.Roles)
+		if names[r.name] {
+			wrong = append(wrong, errors.New("another rule has that name"))
+		}
+		names[r.name] = true
+		if when := c.Rules[i].When; when != "" {
+			var err error
+			if env == nil {
+				env, err = newConditions()
+			}
+			if err == nil {
+				r.when, err = env.compile(when)
+			}
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("when: %w", err))
+			}
+		}
+		for _, err := range wrong {
+			bad = append(bad, fmt.Errorf("rule %d (%s): %w", i+1, either(r.name, "without a name"), err))
+		}
+		rules = append(rules, r)
+	}
+	return rules, bad
+}
+
+func newRule(from *Rule, roles []string) (r opRule, bad []error) {
+	r = opRule{name: from.Name, code: "rule:" + from.Name, approve: from.Approve, min: from.MinApprovals}
+	fail := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
+	if !ruleName(from.Name) {
+		fail("the name must be 1 to 64 letters, digits or . _ -, and start with a letter or digit")
+	}
+	does := 0
+	for _, some := range [...]bool{from.Risk != nil, from.Outcome != "", from.Approve} {
+		if some {
+			does++
+		}
+	}
+	if does != 1 {
+		fail("say exactly one of risk, outcome and approve")
+	}
+	if from.Risk != nil {
+		r.risk = new(*from.Risk)
+		if !known(*from.Risk) {
+			fail("risk must be R0 to R4")
+		}
+	}
+	switch from.Outcome {
+	case "":
+	case "allow":
+		r.outcome = core.OutcomeAllow
+	case "ask":
+		r.outcome = core.OutcomeAsk
+	case "deny":
+		r.outcome = core.OutcomeDeny
+	default:
+		fail("outcome must be allow, ask or deny, not %q", from.Outcome)
+	}
+	for _, s := range from.SideEffects {
+		bit, ok := effectOf(s)
+		if !ok {
+			fail("there is no side effect %q", s)
+		}
+		r.effects |= bit
+	}
+	bad = append(bad, r.people(from, roles)...)
+	bad = append(bad, r.match(&from.Match)...)
+	if r.mayLoosen() && len(bad) == 0 {
+		bad = append(bad, r.explicit()...)
+	}
+	r.why = r.sentence()
+	return r, bad
+}
+
+// people reads who must say yes.
+func (r *opRule) people(from *Rule, roles []string) (bad []error) {
+	if from.MinApprovals < 0 {
+		bad = append(bad, errors.New("minApprovals must be at least 1"))
+	}
+	if from.Role == "" && from.MinApprovals == 0 {
+		return bad
+	}
+	if r.outcome == core.OutcomeAllow || r.outcome == core.OutcomeDeny {
+		bad = append(bad, fmt.Errorf("with outcome %v nobody is asked, so role and minApprovals say nothing; take them out, or write outcome: ask", r.outcome))
+	}
+	if from.Role != "" {
+		if !slices.Contains(roles, from.Role) {
+			bad = append(bad, fmt.Errorf("nobody has the role %q; give it to somebody (people[].roles)", from.Role))
+		}
+		r.needs = []core.Need{{Role: from.Role, Min: max(1, from.MinApprovals)}}
+	}
+	return bad
+}
+
+// match reads what the rule is about.
+func (r *opRule) match(m *Match) (bad []error) {
+	if len(m.Tool) > 0 {
+		r.tools, bad = newToolList(m.Tool, true)
+		r.exactly, _ = newToolList(m.Tool, false)
+		if !r.tools.plausible && len(bad) == 0 && len(m.Command) > 0 {
+			bad = append(bad, fmt.Errorf("%s: no tool that runs commands has that name", strings.Join(m.Tool, ", ")))
+		}
+	}
+	for _, text := range m.Command {
+		p, err := newCommandPattern(text)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		r.commands = append(r.commands, p)
+	}
+	for _, text := range m.Path {
+		p, err := newPathPattern(text)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		r.paths = append(r.paths, p)
+	}
+	for _, text := range m.Host {
+		p, err := newHostPattern(text)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		r.hosts = append(r.hosts, p)
+	}
+	r.agents, r.sessions = slices.Clone(m.Agent), slices.Clone(m.Session)
+	for _, s := range slices.Concat(m.Agent, m.Session) {
+		if s == "" || strings.Contains(strings.TrimSuffix(s, "*"), "*") || strings.HasSuffix(s, "*") && slices.Contains(m.Agent, s) {
+			bad = append(bad, fmt.Errorf("%q: an agent is named exactly, a session exactly or by a beginning and *", s))
+		}
+	}
+	return bad
+}
+
+// mayLoosen reports a rule that can make an answer milder than it would be
+// without it. Risk R3 and R4 cannot: R4 is never lowered.
+func (r *opRule) mayLoosen() bool {
+	return r.approve || r.outcome == core.OutcomeAllow || r.risk != nil && *r.risk <= core.R2
+}
+
+// explicit says why a rule that may loosen does not name clearly enough what.
+func (r *opRule) explicit() (bad []error) {
+	const how = "a rule that may loosen must name its tools or commands exactly; to tighten, write risk R3 or R4, or outcome ask or deny"
+	if r.exactly == nil && len(r.commands) == 0 {
+		return []error{errors.New(how)}
+	}
+	if l := r.exactly; l != nil {
+		if l.every || len(l.globs) > 0 || l.grouped {
+			return []error{errors.New(how)}
+		}
+		for name := range l.exact {
+			if toolKinds[name] == execTool && len(r.commands) == 0 {
+				bad = append(bad, fmt.Errorf("the tool %q runs commands; name the commands too", name))
+			}
+		}
+	}
+	for _, p := range r.commands {
+		if err := p.trusted(); err != nil {
+			bad = append(bad, err)
+		}
+	}
+	return bad
+}
+
+func (r *opRule) sentence() string {
+	does := fmt.Sprintf("says %v", r.outcome)
+	if r.approve {
+		does = "approves"
+	} else if r.risk != nil {
+		does = fmt.Sprintf("sets the risk class %v", *r.risk)
+	}
+	return fmt.Sprintf("The operator's rule %q %s.", r.name, does)
+}
+
+func ruleName(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !wordByte(c) && (i == 0 || c != '.' && c != '-') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64 && s[0] != '_'
+}
+
+func effectOf(s core.SideEffect) (effects, bool) {
+	for i, name := range effectNames {
+		if name == s {
+			return 1 << i, true
+		}
+	}
+	return 0, s == core.NoSideEffect
+}

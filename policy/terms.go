@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"approvalbot/core"
+)
+
+// terms are what the operator says about classes: for one agent, or for all
+// that nothing is said about.
+type terms struct {
+	mode    string
+	ask     core.RiskClass
+	human   core.RiskClass
+	deny    core.RiskClass // above R4: nothing is denied for its class
+	quorum  [core.R4 + 1]int
+	refusal [core.R4 + 1]string
+}
+
+// modes in the order of their strictness.
+var modes = []string{"off", "adaptive", "always"}
+
+// newTerms makes the terms of a normal Config, with an agent's own where they
+// are stricter.
+func newTerms(c *Config, a AgentLayer) *terms {
+	t := &terms{mode: c.Mode, ask: *c.RequireApprovalAtOrAbove, human: *c.RequireHumanApproverAtOrAbove, deny: core.R4 + 1}
+	if slices.Index(modes, a.Mode) > slices.Index(modes, t.mode) {
+		t.mode = a.Mode
+	}
+	lower(&t.ask, a.RequireApprovalAtOrAbove)
+	lower(&t.human, a.RequireHumanApproverAtOrAbove)
+	lower(&t.deny, c.DenyAtOrAbove)
+	lower(&t.deny, a.DenyAtOrAbove)
+	need := max(c.MinApprovals, a.MinApprovals)
+	for class := range core.R4 + 1 { // a class needs at least what any class below it needs
+		need = max(need, c.MinApprovalsByRisk[class], a.MinApprovalsByRisk[class])
+		t.quorum[class] = need
+		t.refusal[class] = fmt.Sprintf("Policy denies risk class %v and above, and this call is %v (%s); find a safer way or ask the operator to do it.",
+			t.deny, class, class.Words())
+	}
+	return t
+}
+
+func lower(t *core.RiskClass, own *core.RiskClass) {
+	if own != nil {
+		*t = min(*t, *own)
+	}
+}
+
+// termsOf gives the terms for an agent.
+func (e *Engine) termsOf(agent string) *terms {
+	if t := e.agents[agent]; t != nil {
+		return t
+	}
+	return e.terms
+}
+
+// Rule says whose yes a call of the class needs when that agent asks; an agent
+// that nothing is said about gets the rule for all. The operator's rules can ask
+// for more.
+func (e *Engine) Rule(class core.RiskClass, agentID string) core.Rule {
+	t := e.termsOf(agentID)
+	all := make([]core.Factor, 0, len(e.cfg.AllowedApprovers)+len(e.cfg.DisabledApprovers)+len(e.effective))
+	part := func(list []core.Factor) []core.Factor {
+		from := len(all)
+		all = append(all, list...)
+		return all[from:len(all):len(all)]
+	}
+	return core.Rule{
+		Allowed: part(e.cfg.AllowedApprovers), Disabled: part(e.cfg.DisabledApprovers), Effective: part(e.effective),
+		MinApprovals: t.quorum[class], RequiresHuman: class >= t.human,
+	}
+}
+
+// OutcomeFor says what happens to a call of the class for its class alone: what
+// layers, rules, side effects and the words for commands add is not in it.
+func (e *Engine) OutcomeFor(class core.RiskClass) core.Outcome {
+	switch t := e.terms; {
+	case !e.cfg.Enabled:
+		return core.OutcomeDeny
+	case t.mode == "off":
+		return core.OutcomeAllow
+	case class >= t.deny:
+		return core.OutcomeDeny
+	case t.mode == "always", class >= t.ask:
+		return core.OutcomeAsk
+	}
+	return core.OutcomeAllow
+}

@@ -1,0 +1,78 @@
+package policy
+
+// What the name of an unknown tool says is told to people, and can only make
+// the call worse.
+var (
+	writingVerbs = set(`create update edit push merge fork add post put patch upload publish comment reply close reopen assign invite deploy release set insert
+		move rename archive share grant approve submit sync import trigger start stop restart run execute transition label star subscribe click fill type select drag evaluate`)
+	endingVerbs = set("delete drop destroy purge terminate wipe truncate erase")
+	wholeThings = set(`repository repositories repo repos project projects database databases db table tables collection collections bucket buckets cluster clusters namespace
+		namespaces instance instances vm server servers volume volumes disk disks stack stacks deployment deployments organization org account tenant schema index
+		queue topic domain zone backup backups snapshot snapshots environment workspace`)
+	databaseWords = set("sql postgres postgresql mysql mariadb sqlite mongo mongodb redis database db neon supabase snowflake bigquery clickhouse duckdb prisma cypher neo4j")
+)
+
+// nameSays is what the words of a tool's name say, a set of the bits below.
+type nameSays uint8
+
+const (
+	saysWrite nameSays = 1 << iota
+	saysEnd
+	saysWhole
+	saysDatabase
+)
+
+var nameWords = func() map[string]nameSays {
+	m := map[string]nameSays{}
+	for says, words := range map[nameSays]map[string]bool{saysWrite: writingVerbs, saysEnd: endingVerbs, saysWhole: wholeThings, saysDatabase: databaseWords} {
+		for w := range words {
+			m[w] |= says
+		}
+	}
+	return m
+}()
+
+// saidBy reads the words of a name such as mcp__github__create_issue or
+// createIssue.
+func saidBy(name string) (n nameSays) {
+	var buf [64]byte
+	word := buf[:0]
+	flush := func() {
+		n |= nameWords[string(word)]
+		word = buf[:0]
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'A' <= c && c <= 'Z':
+			if len(word) > 0 && !(name[i-1] >= 'A' && name[i-1] <= 'Z') {
+				flush()
+			}
+			if len(word) < len(buf) {
+				word = append(word, c+'a'-'A')
+			}
+		case wordByte(c) && c != '_':
+			if len(word) < len(buf) {
+				word = append(word, c)
+			}
+		default:
+			flush()
+		}
+	}
+	flush()
+	return n
+}
+
+// assessName adds what the name of an unknown tool says.
+func (j *judging) assessName() nameSays {
+	n := saidBy(j.call.ToolName)
+	if n&(saysWrite|saysEnd) != 0 {
+		j.found.add(remoteWrite)
+	}
+	if n&saysEnd != 0 && n&saysWhole != 0 {
+		j.found.add(destroysInfrastructure)
+	}
+	if n&saysDatabase != 0 {
+		j.found.add(databaseClient)
+	}
+	return n
+}
