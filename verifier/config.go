@@ -1,0 +1,193 @@
+package verifier
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// Config is what the operator says about outside verification of calls.
+type Config struct {
+	Settings // tools.verifier: of all agents
+
+	// Agents overrides Settings for one agent each, by its id. An override can
+	// only tighten: see [New].
+	Agents map[string]Settings
+
+	Production bool // https only
+}
+
+// Settings is the verifier's block, of all agents or of one.
+type Settings struct {
+	Enabled  bool
+	Scope    Scope
+	FailMode string // "deny" (default) or "allow": what counts when the webhook gives no valid answer
+	Webhook  Webhook
+	Telegram Telegram
+}
+
+// Scope says which tools are verified: one of the two lists, or, where both are
+// empty, every tool. Names are exact but for letter case, "_" and "-".
+type Scope struct {
+	Include []string // only these
+	Exclude []string // all but these
+}
+
+// Webhook is the HTTP authority.
+type Webhook struct {
+	URL      string
+	Timeout  int               // seconds for the whole exchange; 0: 30
+	Headers  map[string]string // sent with every request
+	Secret   string            // signs every request, if set
+	CacheTTL int               // seconds for which an allow counts for the same call below R3; 0: not at all
+}
+
+// Telegram is the verifier's own chat. The list of users is required: an empty
+// one would let nobody answer.
+type Telegram struct {
+	Enabled        bool
+	ChatID         string
+	Timeout        int // seconds to wait for a tap; 0: 120
+	AllowedUserIDs []string
+}
+
+// Defaults and limits, in seconds.
+const (
+	defaultTimeout = 30
+	defaultTap     = 120
+	maxTimeout     = 3600
+	maxCacheTTL    = 24 * 3600
+)
+
+// checker collects every mistake of a configuration.
+type checker struct {
+	production bool
+	bad        []error
+	warnings   []string
+}
+
+func (c *checker) mistake(key, format string, args ...any) {
+	c.bad = append(c.bad, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+}
+
+func (c *checker) warn(key, text string) { c.warnings = append(c.warnings, key+": "+text) }
+
+// check names every mistake of the configuration, and what is doubtful in it.
+func (cfg Config) check() ([]string, error) {
+	c := &checker{production: cfg.Production}
+	const all = "tools.verifier"
+	c.settings(cfg.Settings, all)
+	if cfg.Enabled && cfg.Webhook.URL == "" && !cfg.Telegram.Enabled {
+		c.mistake(all, "is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
+	}
+	if cfg.Telegram.Enabled {
+		c.chat(cfg.Telegram, all+".telegram")
+	}
+	for _, id := range slices.Sorted(maps.Keys(cfg.Agents)) {
+		c.agent(cfg.Settings, cfg.Agents[id], "agents."+id+".tools.verifier")
+	}
+	return c.warnings, errors.Join(c.bad...)
+}
+
+// settings checks what is wrong with a block in itself.
+func (c *checker) settings(s Settings, key string) {
+	if len(s.Scope.Include) > 0 && len(s.Scope.Exclude) > 0 {
+		c.mistake(key+".scope", "include and exclude contradict each other; use one of them")
+	}
+	for _, name := range slices.Concat(s.Scope.Include, s.Scope.Exclude) {
+		if name == "" || strings.ContainsAny(name, "*?[]{} ") || strings.HasPrefix(name, "group:") {
+			c.mistake(key+".scope", "takes exact tool names, not %q", name)
+		}
+	}
+	switch s.FailMode {
+	case "", "deny":
+	case "allow":
+		c.warn(key+".failMode", "allow fails open: when the verifier gives no valid answer, calls run unverified")
+	default:
+		c.mistake(key+".failMode", "must be deny or allow")
+	}
+	c.webhook(s.Webhook, key+".webhook")
+	c.seconds(s.Telegram.Timeout, maxTimeout, key+".telegram.timeout")
+}
+
+func (c *checker) webhook(w Webhook, key string) {
+	c.seconds(w.Timeout, maxTimeout, key+".timeout")
+	c.seconds(w.CacheTTL, maxCacheTTL, key+".cacheTTL")
+	for name, value := range w.Headers {
+		c.header(name, value, key+".headers")
+	}
+	if w.URL != "" {
+		c.url(w.URL, key+".url")
+	} else if w.Secret != "" || len(w.Headers) > 0 || w.CacheTTL != 0 {
+		c.mistake(key, "has a secret, headers or cacheTTL, but no url they belong to")
+	}
+}
+
+func (c *checker) seconds(n, limit int, key string) {
+	if n < 0 || n > limit {
+		c.mistake(key, "must be 1 to %d seconds, or 0 for the default", limit)
+	}
+}
+
+// chat checks a Telegram block that stands for itself.
+func (c *checker) chat(t Telegram, key string) {
+	if err := (core.Target{Channel: "telegram", To: t.ChatID}).Normal().Validate(); err != nil {
+		c.mistake(key+".chatId", "%v", err)
+	}
+	if len(t.AllowedUserIDs) == 0 {
+		c.mistake(key+".allowedUserIds", "must name who may tap: an empty list lets nobody answer")
+	}
+	c.users(t.AllowedUserIDs, key)
+}
+
+func (c *checker) users(ids []string, key string) {
+	for _, id := range ids {
+		if !isUser(id) {
+			c.mistake(key+".allowedUserIds", "takes numeric Telegram user ids, not %q", id)
+		}
+	}
+}
+
+// isUser reports whether id is a Telegram user's id: digits, no zero in front.
+func isUser(id string) bool {
+	return id != "" && len(id) <= 19 && id[0] != '0' && strings.Trim(id, "0123456789") == ""
+}
+
+// agent checks an override against the block that it tightens.
+func (c *checker) agent(all, own Settings, key string) {
+	c.settings(own, key)
+	if own.FailMode == "allow" && all.FailMode != "allow" {
+		c.warn(key+".failMode", "allow has no effect: tools.verifier.failMode is deny, and the most restrictive counts")
+	}
+	if own.Enabled && all.Webhook.URL == "" && own.Webhook.URL == "" && !all.Telegram.Enabled && !own.Telegram.Enabled {
+		c.mistake(key, "is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
+	}
+	switch {
+	case !own.Telegram.Enabled:
+	case all.Telegram.Enabled:
+		c.narrower(all.Telegram, own.Telegram, key+".telegram")
+	default:
+		c.chat(own.Telegram, key+".telegram")
+	}
+}
+
+// narrower checks a Telegram block that only tightens another.
+func (c *checker) narrower(all, own Telegram, key string) {
+	c.users(own.AllowedUserIDs, key)
+	if own.ChatID != "" && place(own.ChatID) != place(all.ChatID) {
+		c.mistake(key+".chatId", "must be that of tools.verifier.telegram, or be left out")
+	}
+	for _, id := range own.AllowedUserIDs {
+		if !slices.Contains(all.AllowedUserIDs, id) {
+			c.mistake(key+".allowedUserIds", "names %q, whom tools.verifier.telegram does not allow: an agent's block can only tighten", id)
+		}
+	}
+}
+
+func place(chatID string) core.Target {
+	return core.Target{Channel: "telegram", To: chatID}.Normal()
+}

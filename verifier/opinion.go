@@ -1,0 +1,105 @@
+package verifier
+
+import (
+	"math"
+	"regexp"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"approvalbot/core"
+)
+
+const maxReasonCodes = 16
+
+var reasonCode = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+
+// envelope is the part of a completion that counts. Whatever else a server puts
+// there, such as what the model was thinking, is neither read nor kept.
+type envelope struct {
+	Choices []struct {
+		FinishReason string `json:"finish_reason"`
+		Message      struct {
+			Role         string           `json:"role"`
+			Content      *string          `json:"content"`
+			Refusal      *string          `json:"refusal"`
+			ToolCalls    []jsontext.Value `json:"tool_calls"`
+			FunctionCall *jsontext.Value  `json:"function_call"`
+		} `json:"message"`
+	} `json:"choices"`
+}
+
+// readOpinion reads a completion. It takes one choice that the model finished,
+// without a refusal or a tool call, whose content is exactly the JSON object
+// that was asked for. The reason codes of the assessment begin with "classifier-".
+func readOpinion(body []byte) (core.Assessment, *failure) {
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return odd("its answer is not the JSON of a completion")
+	}
+	if len(e.Choices) != 1 {
+		return odd("its answer has not exactly one choice")
+	}
+	choice := e.Choices[0]
+	m := choice.Message
+	switch {
+	case choice.FinishReason != "stop":
+		return odd("the model did not finish its answer")
+	case m.Refusal != nil && *m.Refusal != "":
+		return odd("the model refused to answer")
+	case len(m.ToolCalls) > 0 || m.FunctionCall != nil && m.FunctionCall.Kind() != 'n':
+		return odd("the model wants to call a tool")
+	case m.Role != "" && m.Role != "assistant" || m.Content == nil:
+		return odd("its answer has no content")
+	}
+	return readAssessment([]byte(*m.Content))
+}
+
+// readAssessment reads what the model wrote. Pointers tell what is missing or
+// null from what is zero: R0 must have been said.
+func readAssessment(content []byte) (core.Assessment, *failure) {
+	var r struct {
+		RiskClass   *core.RiskClass    `json:"riskClass"`
+		SideEffects *[]core.SideEffect `json:"sideEffects"`
+		Confidence  *float64           `json:"confidence"`
+		ReasonCodes *[]string          `json:"reasonCodes"`
+	}
+	if err := json.Unmarshal(content, &r, json.RejectUnknownMembers(true)); err != nil {
+		return odd("the opinion is not exactly the JSON object that was asked for")
+	}
+	if r.RiskClass == nil || r.SideEffects == nil || r.Confidence == nil || r.ReasonCodes == nil {
+		return odd("the opinion lacks a field")
+	}
+	switch {
+	case math.IsNaN(*r.Confidence) || *r.Confidence < 0 || *r.Confidence > 1:
+		return odd("the opinion's confidence is not between 0 and 1")
+	case !validEffects(*r.SideEffects):
+		return odd("the opinion's side effects are not from the list, or contradict each other")
+	case len(*r.ReasonCodes) > maxReasonCodes || slices.ContainsFunc(*r.ReasonCodes, func(s string) bool { return !reasonCode.MatchString(s) }):
+		return odd("the opinion's reason codes are too many or malformed")
+	}
+	codes := make([]string, len(*r.ReasonCodes))
+	for i, code := range *r.ReasonCodes {
+		codes[i] = "classifier-" + code
+	}
+	return core.Assessment{
+		RiskClass: *r.RiskClass, SideEffects: *r.SideEffects, Confidence: *r.Confidence, Source: "classifier", ReasonCodes: codes,
+	}, nil
+}
+
+// validEffects takes known words, each once, and "none" only alone.
+func validEffects(list []core.SideEffect) bool {
+	seen := map[core.SideEffect]bool{}
+	for _, e := range list {
+		if !slices.Contains(sideEffects, e) || seen[e] || e == core.NoSideEffect && len(list) > 1 {
+			return false
+		}
+		seen[e] = true
+	}
+	return true
+}
+
+func odd(text string) (core.Assessment, *failure) {
+	return core.Assessment{}, problem("invalid", text)
+}

@@ -1,0 +1,33 @@
+package verifier
+
+import "strings"
+
+// scope is a compiled [Scope].
+type scope struct {
+	names   map[string]bool // folded; empty: every tool is covered
+	exclude bool
+}
+
+func (s Scope) isSet() bool { return len(s.Include)+len(s.Exclude) > 0 }
+
+func (s Scope) compile() scope {
+	out := scope{names: map[string]bool{}, exclude: len(s.Include) == 0}
+	for _, name := range append(s.Include, s.Exclude...) {
+		out.names[fold(name)] = true
+	}
+	return out
+}
+
+func (s scope) covers(tool string) bool { return s.names[fold(tool)] != s.exclude }
+
+// fold gives the one spelling of a tool's name, by the same rules as policy:
+// letter case, "_" and "-" do not count, but a name that another server brings
+// (with a dot, a slash, a colon, two underscores or beyond ASCII) stands as it is.
+func fold(name string) string {
+	if strings.Contains(name, "__") || strings.ContainsAny(name, ".:/") || strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }) {
+		return name
+	}
+	return strings.ToLower(dashes.Replace(name))
+}
+
+var dashes = strings.NewReplacer("_", "", "-", "")

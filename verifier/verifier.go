@@ -1,0 +1,178 @@
+package verifier
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+
+	"approvalbot/core"
+)
+
+// Verifier asks webhooks about calls and says whose yes is needed beside them.
+// Safe for concurrent use. It implements [core.Verifier].
+type Verifier struct {
+	all    *plan
+	agents map[string]*plan
+	client *http.Client
+	log    *slog.Logger
+}
+
+var _ core.Verifier = (*Verifier)(nil)
+
+// New makes a Verifier. The warnings are sentences about what is allowed but
+// doubtful; the error names every mistake of the configuration, one a line.
+//
+// An agent's settings can only tighten those of all agents. It is verified when
+// either is enabled; its scope adds tools; its failMode deny counts, its allow
+// does not; its webhook is asked beside the common one; without a webhook of its
+// own its timeout counts if it is shorter (longer where failMode is allow); its
+// Telegram block may name fewer people and less time. What it leaves out is
+// taken from the common settings.
+func New(cfg Config, log *slog.Logger) (*Verifier, []string, error) {
+	return newVerifier(cfg, log, newTransport())
+}
+
+func newVerifier(cfg Config, log *slog.Logger, t http.RoundTripper) (*Verifier, []string, error) {
+	warnings, err := cfg.check()
+	if err != nil {
+		return nil, warnings, err
+	}
+	v := &Verifier{all: planFor(cfg.Settings, Settings{}, ""), agents: map[string]*plan{}, client: newClient(t), log: log}
+	for id, own := range cfg.Agents {
+		v.agents[id] = planFor(cfg.Settings, own, "agents."+id+".tools.verifier")
+	}
+	return v, warnings, nil
+}
+
+// Close lets go of idle connections. Calls that run go on.
+func (v *Verifier) Close() { v.client.CloseIdleConnections() }
+
+func (v *Verifier) plan(call core.Call) *plan {
+	if p := v.agents[call.AgentID]; p != nil {
+		return p
+	}
+	return v.all
+}
+
+// Wants says, without asking anybody, who would be asked about the call.
+func (v *Verifier) Wants(call core.Call) core.Verification {
+	p := v.plan(call)
+	if !p.wants(call.ToolName) {
+		return core.Verification{}
+	}
+	out := core.Verification{Asked: true, People: copyOf(p.people)}
+	for _, e := range p.asked {
+		out.Steps = append(out.Steps, step("webhook", core.OutcomeAsk, "The webhook of "+e.name+" must allow the call."))
+	}
+	return withPeople(out)
+}
+
+// Verify asks the webhooks about the call, one after the other, each within its
+// own timeout. A deny ends it. A webhook without a valid answer is decided by
+// failMode, unless ctx has ended: what was given up is never allowed, whatever
+// failMode says, so that no asker can hang up to get past the verifier.
+func (v *Verifier) Verify(ctx context.Context, call core.Call, class core.RiskClass) core.Verification {
+	p := v.plan(call)
+	if !p.wants(call.ToolName) {
+		return core.Verification{}
+	}
+	out := core.Verification{Asked: true}
+	for _, e := range p.asked {
+		v.askOne(ctx, e, call, class, p.open, &out)
+		if out.Denied {
+			return out
+		}
+	}
+	out.People = copyOf(p.people)
+	return withPeople(out)
+}
+
+// askOne asks one webhook, unless it has allowed the same call lately.
+func (v *Verifier) askOne(ctx context.Context, e *endpoint, call core.Call, class core.RiskClass, open bool, out *core.Verification) {
+	key, cacheable := [32]byte{}, e.cache.usable(class)
+	if cacheable {
+		if key, cacheable = cacheKey(call); cacheable && e.cache.has(key) {
+			out.Steps = append(out.Steps, step("webhook-cached", core.OutcomeAllow, "The verifier has allowed the same call lately."))
+			return
+		}
+	}
+	q, err := ask(call)
+	if err != nil {
+		deny(out, "webhook", "The verifier cannot be asked: the call's params are not one JSON object.")
+		return
+	}
+	r := e.send(ctx, v.client, q)
+	switch {
+	case r.fail != nil:
+		v.failed(ctx, e, q.RequestID, r, open, out)
+	case !r.allow:
+		v.log.Info("the verifier refused a call", "verifier", e.name, "place", shown(e.url), "requestId", q.RequestID)
+		deny(out, "webhook", cmp.Or(r.reason, "The verifier refused the call."))
+	default:
+		if cacheable {
+			e.cache.add(key)
+		}
+		out.Steps = append(out.Steps, step("webhook", core.OutcomeAllow, "The verifier allowed the call."))
+	}
+}
+
+// failed decides a call that a webhook gave no valid answer about.
+func (v *Verifier) failed(ctx context.Context, e *endpoint, requestID string, r reply, open bool, out *core.Verification) {
+	open = open && ctx.Err() == nil
+	v.log.Warn("the verifier gave no valid answer", "verifier", e.name, "place", shown(e.url), "requestId", requestID,
+		"problem", r.fail.word, "text", r.fail.text, "detail", r.fail.detail, "failOpen", open)
+	if !open {
+		deny(out, "webhook-"+r.fail.word, "The verifier gave no valid answer: "+r.fail.text+".")
+		return
+	}
+	out.Open = true
+	out.Steps = append(out.Steps, step("webhook-"+r.fail.word, core.OutcomeAllow,
+		"The verifier gave no valid answer ("+r.fail.text+"); the operator's failMode lets the call pass."))
+}
+
+func deny(out *core.Verification, rule, reason string) {
+	out.Denied, out.Reason, out.Open = true, reason, false
+	out.Steps = append(out.Steps, step(rule, core.OutcomeDeny, reason))
+}
+
+func step(rule string, o core.Outcome, text string) core.Step {
+	return core.Step{Stage: "verifier", Rule: rule, Outcome: o.String(), Text: text}
+}
+
+func withPeople(out core.Verification) core.Verification {
+	if out.People != nil {
+		out.Steps = append(out.Steps, step("people", core.OutcomeAsk, "Somebody in the verifier's chat must allow the call."))
+	}
+	return out
+}
+
+// copyOf keeps callers from changing the plan.
+func copyOf(p *core.VerifierPeople) *core.VerifierPeople {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	c.Accounts = slices.Clone(p.Accounts)
+	return &c
+}
+
+// eachEndpoint gives every webhook once, in a stable order.
+func (v *Verifier) eachEndpoint() (list []*endpoint) {
+	seen := map[string]bool{}
+	plans := []*plan{v.all}
+	for _, id := range slices.Sorted(maps.Keys(v.agents)) {
+		plans = append(plans, v.agents[id])
+	}
+	for _, p := range plans {
+		for _, e := range p.asked {
+			if !seen[e.name] {
+				seen[e.name] = true
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
