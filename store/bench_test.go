@@ -52,9 +52,23 @@ func cpuTime() int64 {
 
 // BenchmarkResolve64 ends pending approvals, each with a card to be redrawn and a
 // chat to be told.
-func BenchmarkResolve64(b *testing.B) {
-	s := openDisk(b, b.TempDir())
-	var keys []string
+func BenchmarkResolve64(b *testing.B) { benchmarkResolve(b, openDisk(b, b.TempDir()), 64) }
+
+func benchmarkResolve(b *testing.B, s *Store, writers int) {
+	keys := seed(b, s)
+	parallel(b, writers, func(i int) {
+		_, err := s.Update(ctx, keys[i-1], func(a core.Approval) (core.Change, error) {
+			a.Decision, a.DecidedBy = core.AllowOnce, []string{"person:alice"}
+			c := ended(a, core.Approved)
+			c.Deliveries = []core.Delivery{{Kind: core.OutcomeDelivery, Target: chat1("2"), State: core.Queued, DueMs: nowMs()}}
+			return c, nil
+		})
+		require.NoError(b, err)
+	})
+}
+
+// seed makes b.N pending approvals, each with a card in a chat.
+func seed(b *testing.B, s *Store) (keys []string) {
 	var batch []core.Change
 	for i := range b.N {
 		a := pendingApproval("bot")
@@ -66,19 +80,10 @@ func BenchmarkResolve64(b *testing.B) {
 			batch = nil
 		}
 	}
-	parallel(b, 64, func(i int) {
-		_, err := s.Update(ctx, keys[i-1], func(a core.Approval) (core.Change, error) {
-			a.Decision, a.DecidedBy = core.AllowOnce, []string{"person:alice"}
-			c := ended(a, core.Approved)
-			c.Deliveries = []core.Delivery{{Kind: core.OutcomeDelivery, Target: chat1("2"), State: core.Queued, DueMs: nowMs()}}
-			return c, nil
-		})
-		require.NoError(b, err)
-	})
+	return keys
 }
 
-func benchmarkUpdate(b *testing.B, writers int, fn func(core.Approval) (core.Change, error)) {
-	s := openDisk(b, b.TempDir())
+func benchmarkUpdate(b *testing.B, s *Store, writers int, fn func(core.Approval) (core.Change, error)) {
 	var keys []string
 	for range 256 {
 		a := pendingApproval("bot")
@@ -90,12 +95,12 @@ func benchmarkUpdate(b *testing.B, writers int, fn func(core.Approval) (core.Cha
 	})
 }
 
-func BenchmarkUpdate1(b *testing.B)  { benchmarkUpdate(b, 1, vote) }
-func BenchmarkUpdate64(b *testing.B) { benchmarkUpdate(b, 64, vote) }
+func BenchmarkUpdate1(b *testing.B)  { benchmarkUpdate(b, openDisk(b, b.TempDir()), 1, vote) }
+func BenchmarkUpdate64(b *testing.B) { benchmarkUpdate(b, openDisk(b, b.TempDir()), 64, vote) }
 
 // BenchmarkNothing64 is the cost of a job that finds nothing to do.
 func BenchmarkNothing64(b *testing.B) {
-	benchmarkUpdate(b, 64, func(a core.Approval) (core.Change, error) { return core.Change{Approval: a, Unchanged: true}, nil })
+	benchmarkUpdate(b, openDisk(b, b.TempDir()), 64, func(a core.Approval) (core.Change, error) { return core.Change{Approval: a, Unchanged: true}, nil })
 }
 
 func benchmarkCreate(b *testing.B, writers, pending int, final bool) {

@@ -35,7 +35,7 @@ const (
 // commits all the changes that fn returns, or none of them. Changes that are not
 // New must be of approvals that still are as Found showed them.
 func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found) ([]core.Change, error)) error {
-	return s.do(ctx, func(t *tx) error {
+	return s.doOn(ctx, locksOf(look), func(t *tx) error {
 		return t.again(func() error {
 			found, err := t.lookup(look)
 			if err != nil {
@@ -91,7 +91,7 @@ func (t *tx) again(work func() error) error {
 // everything else in it is still written.
 func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (core.Change, error)) (core.Approval, error) {
 	var after core.Approval
-	err := s.do(ctx, func(t *tx) error {
+	err := s.doOn(ctx, locks{approval: key}, func(t *tx) error {
 		return t.again(func() error {
 			before, err := t.approval(approvalByKey, key)
 			if err != nil {

@@ -12,12 +12,14 @@ import (
 
 // chats says which chat wants work first. The deliveries are the truth; this
 // remembers for each chat what the last look at them found, and looks again only
-// where a commit has changed something since. Holds and pauses live here alone:
-// one process has the store, and after a restart nobody holds anything and a
-// pause is learned again. (On PostgreSQL they will be lease rows.)
+// where a commit has changed something since. Holds and pauses live here too.
+// With SQLite that is all: one process has the store, and after a restart nobody
+// holds anything and a pause is learned again. Where instances share the database
+// a chat is theirs by a lease besides: see elsewhere.go.
 type chats struct {
-	claim sync.Mutex // held over a whole claim
-	known map[core.Target]*chat
+	claim     sync.Mutex // held over a whole claim
+	known     map[core.Target]*chat
+	elsewhere elsewhere
 
 	mu      sync.Mutex // never held over a query: the commit loop takes it
 	touched map[core.Target]bool
@@ -26,6 +28,7 @@ type chats struct {
 // chat is what is known of one chat.
 type chat struct {
 	held        bool
+	taken       bool // by another instance, as far as this one knows
 	pausedUntil int64
 	stale       bool // look again
 	first       turn // its most urgent due delivery, if due is set
@@ -50,7 +53,10 @@ func (t turn) before(o turn) bool {
 }
 
 // anyChat in a list of touched chats means that any could be.
-var anyChat core.Target
+var (
+	anyChat  core.Target
+	anyChats = []core.Target{anyChat}
+)
 
 func newChats() chats {
 	return chats{known: map[core.Target]*chat{}, touched: map[core.Target]bool{anyChat: true}}
@@ -96,11 +102,13 @@ const (
 )
 
 // ClaimChat takes the chat (without a thread) of that channel whose most urgent
-// due delivery comes before all other chats', among those that nobody holds and
-// that are not paused. It is the caller's until ReleaseChat. When there is none,
-// next is the time to look again: the first delivery to fall due or pause to end,
-// 0 if nothing of the kind is known. Chats that somebody holds do not count for
-// next; whoever releases one looks again anyway.
+// due delivery comes before all other chats', among those that nobody holds, here
+// or in another instance, and that are not paused. It is the caller's until
+// ReleaseChat, or until this instance has not reached a shared database for eight
+// seconds. When there is none, next is the time to look again: the first delivery
+// to fall due or pause to end, and in a second where another instance holds a
+// chat with work; 0 if nothing of the kind is known. Chats that somebody holds
+// here do not count for next; whoever releases one looks again anyway.
 func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place core.Target, ok bool, next int64, err error) {
 	c := &s.chats
 	c.claim.Lock()
@@ -108,7 +116,27 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 	if err := c.refresh(ctx, s.read, channel, now); err != nil {
 		return core.Target{}, false, 0, err
 	}
-	var best *chat
+	if err := s.lookElsewhere(ctx); err != nil {
+		return core.Target{}, false, 0, err
+	}
+	for {
+		place, best, next := c.best(channel, now)
+		if best == nil {
+			return core.Target{}, false, next, nil
+		}
+		ok, err := s.occupy(ctx, place, best, now)
+		if err != nil {
+			return core.Target{}, false, 0, err
+		}
+		if ok {
+			best.held = true
+			return place, true, 0, nil
+		}
+	}
+}
+
+// best gives the chat to claim, or nil and the time to look again.
+func (c *chats) best(channel string, now int64) (place core.Target, best *chat, next int64) {
 	soon := int64(math.MaxInt64)
 	for t, k := range c.known {
 		switch {
@@ -117,6 +145,8 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 			if k.pausedUntil <= now {
 				delete(c.known, t)
 			}
+		case k.due && k.pausedUntil <= now && k.taken:
+			soon = min(soon, now+lookAgainMs)
 		case k.due && k.pausedUntil <= now:
 			if best == nil || k.first.before(best.first) {
 				best, place = k, t
@@ -125,14 +155,10 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 			soon = min(soon, max(k.next, k.pausedUntil))
 		}
 	}
-	if best != nil {
-		best.held = true
-		return place, true, 0, nil
-	}
 	if soon == math.MaxInt64 {
 		soon = 0
 	}
-	return core.Target{}, false, soon, nil
+	return place, best, soon
 }
 
 // refresh looks at the channel's chats that changed, or where time has passed
@@ -203,23 +229,30 @@ func (k *chat) look(ctx context.Context, q querier, t core.Target, now int64) er
 }
 
 // ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
-// before pausedUntilMs (0: no pause).
-func (s *Store) ReleaseChat(_ context.Context, place core.Target, pausedUntilMs int64) error {
+// before pausedUntilMs (0: no pause), in no instance. An error says that others
+// may not know of the pause; the chat is given back all the same.
+func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilMs int64) error {
+	place = place.Normal().Chat()
+	err := s.vacate(ctx, place, pausedUntilMs)
 	c := &s.chats
 	c.claim.Lock()
 	defer c.claim.Unlock()
-	k := c.of(place.Normal().Chat())
+	k := c.of(place)
 	k.held, k.pausedUntil, k.stale = false, pausedUntilMs, true
-	return nil
+	return err
 }
 
 // NextDelivery gives the chat's most urgent due delivery: cards of pending
 // approvals that nobody has seen yet first, the highest rank and then the oldest
 // before the others; then the rest in the order in which it fell due. False when
-// nothing is due.
+// nothing is due, or the chat was claimed here and may be another instance's by
+// now.
 func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) (core.Delivery, bool, error) {
 	var d core.Delivery
 	place = place.Normal()
+	if !s.presence.mayServe(chatLease(place)) {
+		return d, false, nil
+	}
 	rows, err := s.read.query(ctx, firstDelivery, place.Channel, place.To, now)
 	if err != nil {
 		return d, false, err

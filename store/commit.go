@@ -3,10 +3,11 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 )
 
 // maxBatch is how many jobs one transaction takes at most.
@@ -17,6 +18,7 @@ var errEnded = errors.New("the store is closed: nothing was written")
 // job is one caller's write.
 type job struct {
 	do    func(*tx) error
+	on    locks
 	taken atomic.Bool  // by whoever comes first: the loop to run it, or its caller to leave
 	done  chan outcome // holds one
 }
@@ -31,16 +33,27 @@ type outcome struct {
 // do queues a write and waits for its commit. Its function runs in the
 // goroutine of [Store.Run], and never after do has returned.
 func (s *Store) do(ctx context.Context, do func(*tx) error) error {
+	return s.doOn(ctx, locks{}, do)
+}
+
+// doOn is do, with what the write counts on. Where the database can be lost, a
+// write that nothing has begun within two seconds is taken back: CodeUnavailable.
+func (s *Store) doOn(ctx context.Context, on locks, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	j := &job{do: do, done: make(chan outcome, 1)}
+	if s.dialect.many { // SQLite's database cannot be lost
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, queuePatience, unwritten(errLate))
+		defer cancel()
+	}
+	j := &job{do: do, on: on, done: make(chan outcome, 1)}
 	select {
 	case s.jobs <- j:
 	case <-s.ended:
 		return errEnded
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	select {
 	case o := <-j.done:
@@ -48,7 +61,7 @@ func (s *Store) do(ctx context.Context, do func(*tx) error) error {
 	case <-s.ended:
 	case <-ctx.Done():
 		if j.taken.CompareAndSwap(false, true) {
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 		// It has begun: whoever asked must learn how it ended, because what
 		// follows from a commit (waking the dispatcher) is theirs to do.
@@ -88,17 +101,33 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 	defer close(s.ended)
 	defer s.writer.release(false)
+	defer s.attend()()
 	for {
 		select {
 		case j := <-s.jobs:
 			s.commit(s.gather(j))
 		case <-ctx.Done():
-			s.finish()
 			return nil
 		case <-s.closing:
-			s.finish()
 			return nil
 		}
+	}
+}
+
+// attend shows this instance to others, if there can be any, until the function
+// it gives is called; that also finishes what is queued.
+func (s *Store) attend() (end func()) {
+	if !s.dialect.many {
+		return s.finish
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); s.live(ctx) }()
+	return func() {
+		stop()
+		<-done // its job is not running now, so it can leave
+		s.finish()
+		s.leave()
 	}
 }
 
@@ -128,17 +157,20 @@ func (s *Store) gather(first *job) []*job {
 	return jobs
 }
 
+// maxAttempts is how often a batch is tried that other instances are in the way of.
+const (
+	maxAttempts = 8
+	outrunRest  = 10 * time.Millisecond // at most, and for every attempt more
+)
+
 // commit runs jobs in one transaction and answers them. When the transaction
 // fails, all of them have failed.
 func (s *Store) commit(jobs []*job) {
 	jobs = slices.DeleteFunc(jobs, func(j *job) bool { return !j.taken.CompareAndSwap(false, true) })
-	outcomes, b, err := s.attempt(jobs, false)
-	if errors.Is(err, errCareful) {
-		outcomes, b, err = s.attempt(jobs, true)
-	}
+	outcomes, b, err := s.attempts(jobs)
 	if err != nil {
-		err = fmt.Errorf("the store could not commit, nothing was written: %w", err)
 		s.log.Error("store: commit failed", "error", err, "jobs", len(jobs))
+		err = unwritten(err)
 		s.broken.Store(true)
 	} else {
 		if b.wrote {
@@ -160,25 +192,45 @@ func (s *Store) commit(jobs []*job) {
 // errCareful asks for another attempt with savepoints.
 var errCareful = errors.New("a job failed after it had written")
 
-// attempt runs jobs in one transaction. Savepoints cost a fifth of the time, and
-// a job that fails has hardly ever written anything by then, so the first attempt
-// does without: a job that would need one ends it, and a careful attempt follows.
+// attempts tries until the transaction is committed or nothing more helps.
+// Savepoints cost a fifth of the time, and a job that fails has hardly ever
+// written anything by then, so the first attempt does without: a job that would
+// need one ends it, and careful attempts follow.
+func (s *Store) attempts(jobs []*job) (outcomes []outcome, b *batch, err error) {
+	careful := false
+	for n := 1; ; n++ {
+		outcomes, b, err = s.attempt(jobs, careful)
+		switch {
+		case errors.Is(err, errCareful):
+			careful, n = true, 0
+		case err == nil || n == maxAttempts || errors.Is(err, errFate):
+			return outcomes, b, err
+		case isOutrun(err):
+			s.log.Debug("store: another instance was in the way; trying again", "error", err, "jobs", len(jobs), "attempt", n)
+			time.Sleep(rand.N(time.Duration(n) * outrunRest)) // lest both meet again
+		case isLost(err) && n == 1 && s.dialect.many:
+			s.writer.release(true)
+		default:
+			return outcomes, b, err
+		}
+	}
+}
+
+// attempt runs jobs in one transaction.
 func (s *Store) attempt(jobs []*job, careful bool) ([]outcome, *batch, error) {
 	outcomes := make([]outcome, len(jobs))
 	b, err := s.writer.begin(careful)
-	if err == nil {
-		for i, j := range jobs {
-			outcomes[i] = b.run(j, s.keys)
-		}
-		if err = b.failed; err != nil {
-			b.rollback()
-		}
-		if errors.Is(err, errCareful) {
-			return nil, nil, err
-		}
+	if err != nil {
+		return outcomes, b, err
 	}
-	if err == nil {
-		err = b.commit()
+	b.failed = b.lock(jobs)
+	for i, j := range jobs {
+		outcomes[i] = b.run(j, s.keys)
+	}
+	if err = b.failed; err != nil {
+		b.rollback()
+	} else {
+		err = b.commit(s.presence.id)
 	}
 	return outcomes, b, err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/store/pgtest"
 )
 
 // whole asserts that no change of those that createWhole makes is there in part.
@@ -100,33 +102,44 @@ func copyFiles(t *testing.T, s *Store, dir string, torn int) string {
 
 // TestKill kills a writing process with SIGKILL and opens its store.
 func TestKill(t *testing.T) {
-	if dir := os.Getenv("STORE_TEST_WRITE"); dir != "" { // the process to be killed
-		s := openDisk(t, dir)
-		for {
+	if o := killedOptions(); o.URL != "" { // the process to be killed
+		s, err := Open(ctx, o)
+		require.NoError(t, err)
+		for start(t, s); ; {
 			key, err := createWhole(s)
 			require.NoError(t, err)
 			os.Stdout.WriteString(key + "\n")
 		}
 	}
-	dir := t.TempDir()
+	t.Run("SQLite", func(t *testing.T) { killAndOpen(t, fileOptions(t.TempDir())) })
+	t.Run("PostgreSQL", func(t *testing.T) { killAndOpen(t, pgOptions(t, pgtest.New(t))) })
+}
+
+func killedOptions() Options {
+	return Options{URL: os.Getenv("STORE_TEST_WRITE"), KeyFile: os.Getenv("STORE_TEST_KEY")}
+}
+
+func killAndOpen(t *testing.T, o Options) {
 	for range 3 {
 		writer := exec.Command(os.Args[0], "-test.run=^TestKill$")
-		writer.Env = append(os.Environ(), "STORE_TEST_WRITE="+dir)
+		writer.Env = append(os.Environ(), "STORE_TEST_WRITE="+o.URL, "STORE_TEST_KEY="+o.KeyFile)
 		out, err := writer.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, writer.Start())
 		lines := bufio.NewReader(out)
-		_, err = lines.ReadString('\n')
+		first, err := lines.ReadString('\n')
 		require.NoError(t, err)
 		time.Sleep(50 * time.Millisecond)
 		require.NoError(t, writer.Process.Kill())
 		rest, err := io.ReadAll(lines)
 		require.NoError(t, err)
 		require.Error(t, writer.Wait())
-		openAndClose(t, fileOptions(dir), func(s *Store) {
-			for i := 0; i+37 <= len(rest); i += 37 {
-				_, err := s.Get(ctx, string(rest[i:i+36]))
-				require.NoError(t, err)
+		openAndClose(t, o, func(s *Store) {
+			for key := range strings.Lines(first + string(rest)) {
+				if strings.HasSuffix(key, "\n") {
+					_, err := s.Get(ctx, strings.TrimSpace(key))
+					require.NoError(t, err)
+				}
 			}
 			whole(t, s)
 		})

@@ -1,6 +1,6 @@
 // Package store keeps the desk: approvals, the outbox of deliveries, the inbox
 // of platform updates, sealed calls and the hash-chained log, in one SQLite
-// file.
+// file or one PostgreSQL database.
 //
 // Every write is a job. Callers queue jobs, one goroutine ([Store.Run]) takes as
 // many as wait, runs them in one transaction, commits, and only then answers them
@@ -14,7 +14,13 @@
 // numbers is the order of commits, and no reader that has seen number n will
 // later see a number below it appear.
 //
-// The SQL is one text for SQLite and PostgreSQL. Only SQLite is here yet; what
-// stands in memory on account of there being one process (which chats are held
-// or paused, in chats.go) says so.
+// The SQL is one text for SQLite and PostgreSQL; dialect.go holds what differs.
+//
+// A PostgreSQL database may have several instances of the desk. Each has a writer
+// as above, whose batch begins by locking what its jobs count on (locks.go), and
+// takes the log's head last, so that the chain is one. They show themselves
+// (presence.go), share what only one may do at a time by leases (lease.go), chats
+// among it (elsewhere.go), tell each other of commits (notify.go) and must judge by
+// one policy (agree.go). A lease ends with its holder: there is one sign of life
+// for all that an instance holds.
 package store

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"approvalbot/core"
 )
@@ -19,13 +20,20 @@ func (s *Store) SaveInbound(ctx context.Context, in []core.Inbound) error {
 		return nil
 	}
 	return s.do(ctx, func(t *tx) error {
+		t.own.inbound = true
 		for _, i := range in {
-			if _, err := t.exec(insertInbound, i.Source, i.ID, string(i.Body), i.ReceivedMs, stored(i.Waited)); err != nil {
+			if _, err := t.exec(insertInbound, i.Source, i.ID, cleaned(string(i.Body)), i.ReceivedMs, stored(i.Waited)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// cleaned is a platform update as every engine can store it. JSON decoders read
+// U+FFFD for what is replaced here, so nothing that counts is lost.
+func cleaned(body string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(body, "\ufffd"), "\x00", "\ufffd")
 }
 
 // Inbound gives at most limit updates of a source that nothing has handled yet,

@@ -28,6 +28,9 @@ func loadKey(ctx context.Context, p *pool, file string, inMemory bool) (keyring,
 	if err != nil {
 		return keyring{}, err
 	}
+	if err := finishRotation(file, known); err != nil {
+		return keyring{}, err
+	}
 	key, err := readKey(file)
 	if errors.Is(err, os.ErrNotExist) {
 		if known != "" {
@@ -39,13 +42,19 @@ func loadKey(ctx context.Context, p *pool, file string, inMemory bool) (keyring,
 		return keyring{}, err
 	}
 	ring, err := newKeyring(key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return keyring{}, err
-	case known == "":
-		_, err = p.db.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('key-id', $1)`, ring.id)
-		return ring, err
-	case known != ring.id:
+	}
+	if known == "" { // another instance may start at the same time
+		_, err := p.db.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('key-id', $1) ON CONFLICT (name) DO NOTHING`, ring.id)
+		if err != nil {
+			return keyring{}, err
+		}
+		if known, err = keyID(ctx, p); err != nil {
+			return keyring{}, err
+		}
+	}
+	if known != ring.id {
 		return keyring{}, fmt.Errorf("key file %s holds key %s, and this store was sealed with key %s: point store.keyFile at that one", file, ring.id, known)
 	}
 	return ring, nil

@@ -2,53 +2,20 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	"approvalbot/core"
 )
 
-// Entry is an event with its place in the hash chain.
-type Entry struct {
-	core.Event
-	Hash     string `json:"hash"`     // hex SHA-256 over the event and PrevHash
-	PrevHash string `json:"prevHash"` // of the entry before; empty for the first
-}
-
-// BadRecord is the error of [Store.Verify]: the first record of the log that is
-// not as it was written.
-type BadRecord struct {
-	Seq     int64
-	Problem string
-}
-
-// Error names the record.
-func (b *BadRecord) Error() string { return fmt.Sprintf("log record %d %s", b.Seq, b.Problem) }
-
 const (
 	takeHead    = `UPDATE log_head SET seq = seq + $1 WHERE id = 1 RETURNING seq, hash`
 	setHead     = `UPDATE log_head SET hash = $1 WHERE id = 1`
 	readHead    = `SELECT seq, hash FROM log_head WHERE id = 1`
 	insertEvent = `INSERT INTO events (seq, at_ms, type, key, owner, data, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`
-	readLog     = `SELECT seq, at_ms, type, key, owner, data, hash FROM events WHERE seq >= $1 ORDER BY seq LIMIT $2`
+	// The log's start comes in the same statement: both are of one moment.
+	readLog = `SELECT seq, at_ms, type, key, owner, data, hash, (SELECT value FROM meta WHERE name = 'log-start') FROM events WHERE seq >= $1 ORDER BY seq LIMIT $2`
 )
-
-// chainHash is SHA-256 over what comes before and every field, each with its
-// length in front, so that no two entries read the same.
-func chainHash(prev string, e core.Event) string {
-	h := sha256.New()
-	for _, field := range [][]byte{
-		[]byte("approvalbot log 1"), []byte(prev), binary.BigEndian.AppendUint64(nil, uint64(e.Seq)), binary.BigEndian.AppendUint64(nil, uint64(e.AtMs)),
-		[]byte(e.Type), []byte(e.Key), []byte(e.Owner), e.Data,
-	} {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
-		h.Write(field)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
 
 // chain numbers and chains the batch's events. It takes the head row last of
 // all, and so keeps it locked for a moment only.
@@ -71,7 +38,7 @@ func (b *batch) chain() error {
 		if len(e.Data) == 0 {
 			e.Data = json.RawMessage("{}")
 		}
-		prev = chainHash(prev, e)
+		prev = core.ChainHash(prev, e)
 		if _, err := b.exec(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), prev); err != nil {
 			return err
 		}
@@ -81,18 +48,32 @@ func (b *batch) chain() error {
 }
 
 // Log gives at most limit entries that come after number after (0: from the
-// start), in order. No entry ever appears below one that was given.
-func (s *Store) Log(ctx context.Context, after int64, limit int) ([]Entry, error) {
+// log's start), in order. No entry ever appears below one that was given.
+func (s *Store) Log(ctx context.Context, after int64, limit int) ([]core.Entry, error) {
+	all, from, err := s.stretch(ctx, after, limit)
+	if err == nil && from.seq > after+1 {
+		all, _, err = s.stretch(ctx, from.seq-1, limit)
+	}
+	return all, err
+}
+
+// stretch is a page of the log, wherever the log starts, and where it does.
+func (s *Store) stretch(ctx context.Context, after int64, limit int) (all []core.Entry, from logStart, err error) {
 	rows, err := s.read.query(ctx, readLog, after, limit+1)
 	if err != nil {
-		return nil, err
+		return nil, from, err
 	}
-	var all []Entry
 	prev := ""
 	err = each(rows, func() error {
-		var e Entry
-		var data text
-		err := rows.Scan((*number)(&e.Seq), (*number)(&e.AtMs), (*text)(&e.Type), (*text)(&e.Key), (*text)(&e.Owner), &data, (*text)(&e.Hash))
+		var e core.Entry
+		var data, begins text
+		err := rows.Scan((*number)(&e.Seq), (*number)(&e.AtMs), (*text)(&e.Type), (*text)(&e.Key), (*text)(&e.Owner), &data, (*text)(&e.Hash), &begins)
+		if err == nil && from.seq == 0 {
+			from, err = parseStart(string(begins))
+		}
+		if e.Seq == from.seq {
+			prev = from.before
+		}
 		e.Data, e.PrevHash = json.RawMessage(data), prev
 		prev = e.Hash
 		if e.Seq > after && len(all) < limit {
@@ -100,34 +81,33 @@ func (s *Store) Log(ctx context.Context, after int64, limit int) ([]Entry, error
 		}
 		return err
 	})
-	return all, err
+	return all, from, err
 }
 
-// Verify walks the whole chain and gives the number of entries and the head's
-// hash. A [*BadRecord] names the first entry that was changed, taken out or put
-// in. Whoever can rewrite the file can rewrite all of the chain: keep heads
-// elsewhere to see that.
+// Verify walks the whole chain, from the log's first entry on, and gives the
+// number and hash of the last. A [*core.BadRecord] names the first entry that was
+// changed, taken out or put in. Whoever can rewrite the file can rewrite all of
+// the chain: keep heads elsewhere to see that.
 func (s *Store) Verify(ctx context.Context) (n int, head string, err error) {
-	rows, err := s.read.query(ctx, readHead)
+	last, want, err := s.Head(ctx)
 	if err != nil {
 		return 0, "", err
 	}
-	var last number
-	var want text
-	if _, err := one(rows, &last, &want); err != nil {
+	first, head, err := s.First(ctx)
+	if err != nil {
 		return 0, "", err
 	}
-	for n < int(last) {
+	for n = int(first - 1); n < int(last); {
 		page, err := s.Log(ctx, int64(n), 1000)
 		if err != nil {
 			return n, head, err
 		}
 		if len(page) == 0 {
-			return n, head, &BadRecord{int64(n + 1), "is missing"}
+			return n, head, &core.BadRecord{Seq: int64(n + 1), Problem: "is missing"}
 		}
 		for _, e := range page {
 			if problem := check(e, int64(n+1), head); problem != "" {
-				return n, head, &BadRecord{int64(n + 1), problem}
+				return n, head, &core.BadRecord{Seq: int64(n + 1), Problem: problem}
 			}
 			n, head = n+1, e.Hash
 			if n == int(last) {
@@ -135,17 +115,17 @@ func (s *Store) Verify(ctx context.Context) (n int, head string, err error) {
 			}
 		}
 	}
-	if head != string(want) {
-		return n, head, &BadRecord{int64(n), "is not what the log's head says was written last"}
+	if head != want {
+		return n, head, &core.BadRecord{Seq: int64(n), Problem: "is not what the log's head says was written last"}
 	}
 	return n, head, nil
 }
 
-func check(e Entry, seq int64, prev string) string {
+func check(e core.Entry, seq int64, prev string) string {
 	switch {
 	case e.Seq != seq:
 		return "is missing"
-	case chainHash(prev, e.Event) != e.Hash:
+	case core.ChainHash(prev, e.Event) != e.Hash:
 		return "was changed: its hash does not fit"
 	}
 	return ""

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"flag"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -51,6 +53,22 @@ func openInMemory(t testing.TB) *Store {
 	s, err := Open(ctx, Options{URL: "sqlite::memory:"})
 	require.NoError(t, err)
 	return start(t, s)
+}
+
+// openPG opens and runs a store on a PostgreSQL database. Stores on one database
+// have one key.
+func openPG(t testing.TB, url string) *Store {
+	t.Helper()
+	s, err := Open(ctx, pgOptions(t, url))
+	require.NoError(t, err)
+	return start(t, s)
+}
+
+func pgOptions(t testing.TB, url string) Options {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "desk.key")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat("0a", keySize)), 0o600))
+	return Options{URL: url, KeyFile: file, Version: "test"}
 }
 
 const day = 24 * 60 * 60 * 1000

@@ -12,18 +12,25 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"approvalbot/core"
 )
 
 // Options says where a store is.
 type Options struct {
-	// URL is sqlite:<path>, or sqlite::memory: for a store that lives as long
-	// as the process (tests).
+	// URL is sqlite:<path>, or postgres://user:password@host:port/database with
+	// the parameters that libpq knows, or sqlite::memory: for a store that lives
+	// as long as the process (tests).
 	URL string
 	// KeyFile holds the key that seals calls: 32 bytes, raw or in hex, readable
 	// by its owner alone. It is made together with a new store. Only a store in
-	// memory may go without: it then makes a key of its own.
+	// memory may go without: it then makes a key of its own. All instances on one
+	// database need the same.
 	KeyFile string
+	// Version is the program's, for [Store.Instances].
+	Version string
 	// Log gets what no caller can be told. Nil discards it.
 	Log *slog.Logger
 }
@@ -39,13 +46,20 @@ type Options struct {
 //
 // Reads check their context when they begin and are then too short to interrupt.
 type Store struct {
-	log    *slog.Logger
-	lock   *os.File // nil in memory
-	write  *pool    // one connection, which the writer holds
-	read   *pool    // in memory the same as write
-	writer writer
-	keys   keyring
-	chats  chats
+	log     *slog.Logger
+	lock    *os.File // of SQLite's file
+	dialect dialect
+	schema  int64
+	write   *pool // one connection, which the writer holds
+	read    *pool // in memory the same as write
+	writer  writer
+	keys    keyring
+	chats   chats
+
+	presence presence
+	version  string
+	started  int64
+	listen   *pgconn.Config // for the connection that hears of others' changes
 
 	jobs    chan *job
 	running atomic.Bool
@@ -62,12 +76,19 @@ var _ core.Store = (*Store)(nil)
 // than the program, and a key that is missing, readable by others or not this
 // store's. It starts nothing: see [Store.Run].
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
 	s := &Store{
-		log:     o.Log,
-		chats:   newChats(),
-		jobs:    make(chan *job, maxBatch),
-		closing: make(chan struct{}),
-		ended:   make(chan struct{}),
+		presence: newPresence(id.String()),
+		log:      o.Log,
+		chats:    newChats(),
+		version:  o.Version,
+		started:  nowMs(),
+		jobs:     make(chan *job, maxBatch),
+		closing:  make(chan struct{}),
+		ended:    make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -77,54 +98,61 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 			s.Close()
 		}
 	}()
-	path, err := parseURL(o.URL)
+	switch path, ok := strings.CutPrefix(o.URL, "sqlite:"); {
+	case ok && path == memory:
+		err = s.openMemory(ctx, o)
+	case ok && path != "":
+		err = s.openFile(ctx, path, o)
+	case strings.HasPrefix(o.URL, "postgres://"), strings.HasPrefix(o.URL, "postgresql://"):
+		err = s.openPostgres(ctx, o)
+	default:
+		err = errors.New("the store's URL is neither sqlite:<path> nor postgres://…")
+	}
 	if err != nil {
 		return nil, err
 	}
-	if path == memory {
-		if s.write, err = openMemory(); err != nil {
-			return nil, err
-		}
-		s.read = s.write
-	} else {
-		if path, err = realPath(path); err != nil {
-			return nil, err
-		}
-		if s.lock, err = lockFile(path + ".lock"); err != nil {
-			return nil, err
-		}
-		if err = makeFile(path); err != nil {
-			return nil, err
-		}
-		if s.write, s.read, err = openFile(path); err != nil {
-			return nil, err
-		}
-	}
-	if err = checkEngine(ctx, s.write, path); err != nil {
-		return nil, err
-	}
-	if err = migrate(ctx, s.write.db, path); err != nil {
-		return nil, err
-	}
-	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, path == memory); err != nil {
-		return nil, err
-	}
-	s.writer = writer{db: s.write.db, share: s.read == s.write}
+	s.writer = writer{db: s.write.db, dialect: s.dialect, share: s.read == s.write}
 	return s, nil
 }
 
 // memory is the path of a store that has no file.
 const memory = ":memory:"
 
-func parseURL(url string) (path string, err error) {
-	path, ok := strings.CutPrefix(url, "sqlite:")
-	switch {
-	case strings.HasPrefix(url, "postgres"):
-		return "", errors.New("store URL names PostgreSQL, which this build does not have yet: use sqlite:<path>")
-	case !ok || path == "":
-		return "", fmt.Errorf("store URL %q is not sqlite:<path>", url)
+func (s *Store) openMemory(ctx context.Context, o Options) (err error) {
+	s.dialect = sqlite
+	if s.write, err = openMemory(); err != nil {
+		return err
 	}
-	return path, nil
+	s.read = s.write
+	if s.schema, err = migrate(ctx, s.write.db, s.dialect, memory, migrations()); err != nil {
+		return err
+	}
+	s.keys, err = loadKey(ctx, s.write, o.KeyFile, true)
+	return err
+}
+
+func (s *Store) openFile(ctx context.Context, path string, o Options) (err error) {
+	s.dialect = sqlite
+	if path, err = realPath(path); err != nil {
+		return err
+	}
+	if s.lock, err = lockFile(path + ".lock"); err != nil {
+		return err
+	}
+	if err = makeFile(path); err != nil {
+		return err
+	}
+	if s.write, s.read, err = openFile(path); err != nil {
+		return err
+	}
+	if err = checkEngine(ctx, s.write, path); err != nil {
+		return err
+	}
+	if s.schema, err = migrate(ctx, s.write.db, s.dialect, path, migrations()); err != nil {
+		return err
+	}
+	s.keys, err = loadKey(ctx, s.write, o.KeyFile, false)
+	return err
 }
 
 // realPath gives the one name of a database file, so that two ways to write it

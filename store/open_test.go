@@ -101,9 +101,9 @@ func TestRunFinishesWhatIsQueued(t *testing.T) {
 }
 
 func TestURLs(t *testing.T) {
-	refused(t, Options{URL: "desk.db"}, `"desk.db"`, "sqlite:<path>")
-	refused(t, Options{URL: "sqlite:"}, "sqlite:<path>")
-	refused(t, Options{URL: "postgres://x"}, "PostgreSQL")
+	for _, url := range []string{"desk.db", "sqlite:", "postgres:x", "postgre://user:hunter2@host/desk"} {
+		refused(t, Options{URL: url}, "sqlite:<path>", "postgres://")
+	}
 	refused(t, Options{URL: "sqlite:" + filepath.Join(t.TempDir(), "no", "desk.db")}, "mkdir -p")
 	refused(t, Options{URL: "sqlite:" + filepath.Join(t.TempDir(), "desk.db")}, "store.keyFile")
 

@@ -39,16 +39,22 @@ const (
 // is set to now, so that Due gives it. With MovedTo, every delivery of the old
 // chat moves to the new one and keeps its thread; a card that would be the
 // second of its approval there fails instead. A delivery that was swept away
-// meanwhile is CodeNotFound.
+// meanwhile is CodeNotFound. When the chat was claimed here and is another
+// instance's by now, that one knows better: nothing is written, CodeUnavailable.
 func (s *Store) Record(ctx context.Context, d core.Delivered) error {
-	return s.do(ctx, func(t *tx) error { return t.record(d, nowMs()) })
+	return s.doOn(ctx, locks{approval: d.Key}, func(t *tx) error {
+		row, status, err := t.delivery(d.ID)
+		if err == nil {
+			err = s.fence(t, row.Target)
+		}
+		if err != nil {
+			return err
+		}
+		return t.record(row, status, d, nowMs())
+	})
 }
 
-func (t *tx) record(d core.Delivered, now int64) error {
-	row, status, err := t.delivery(d.ID)
-	if err != nil {
-		return err
-	}
+func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now int64) error {
 	pending := status == core.Pending
 	was := row.Target.Chat()
 	due := row.DueMs
@@ -63,7 +69,7 @@ func (t *tx) record(d core.Delivered, now int64) error {
 		}
 	}
 	turn, since := urgency(row, pending)
-	_, err = t.exec(recordTry, row.ID, string(row.State), row.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
+	_, err := t.exec(recordTry, row.ID, string(row.State), row.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
 		int64(row.Attempts), row.DueMs, turn, since)
 	if err != nil {
 		return err
@@ -109,7 +115,7 @@ func (t *tx) move(from, to core.Target) error {
 			return err
 		}
 	}
-	t.own.chats = append(t.own.chats, to)
+	t.own.chats, t.own.moved = append(t.own.chats, to), true
 	_, err := t.exec(deleteMove, to.Channel, to.To) // it is back where it once left
 	return err
 }

@@ -18,6 +18,7 @@ import (
 type keyring struct {
 	id    string // names the key without telling it
 	calls cipher.AEAD
+	seed  [keySize]byte // what signing keys are derived from
 }
 
 func newKeyring(key []byte) (keyring, error) {
@@ -34,8 +35,18 @@ func newKeyring(key []byte) (keyring, error) {
 		return keyring{}, err
 	}
 	calls, err := cipher.NewGCMWithRandomNonce(block)
-	return keyring{id: hex.EncodeToString(id), calls: calls}, err
+	if err != nil {
+		return keyring{}, err
+	}
+	ring := keyring{id: hex.EncodeToString(id), calls: calls}
+	seed, err := hkdf.Key(sha256.New, key, nil, "approvalbot signing seed", keySize)
+	copy(ring.seed[:], seed)
+	return ring, err
 }
+
+// Seed gives secret key material that signing keys are derived from. It comes
+// from the key file and tells nothing of the key that calls are sealed with.
+func (s *Store) Seed() [32]byte { return s.keys.seed }
 
 // seal gives "<key id>:<base64>". The approval's key is bound in: a sealed call
 // moved to another approval does not open.

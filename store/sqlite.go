@@ -47,9 +47,10 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	ctx = context.WithoutCancel(ctx)
 	st, err := p.prepared(ctx, text)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
-	return st.QueryContext(ctx, args...)
+	rows, err := st.QueryContext(ctx, args...)
+	return rows, unreadable(err)
 }
 
 // openFile opens a database file twice: for the one writer, and for readers who
@@ -106,7 +107,7 @@ func checkEngine(ctx context.Context, p *pool, path string) error {
 	if err := p.db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
 		return err
 	}
-	if journal != "wal" && path != memory {
+	if journal != "wal" {
 		return fmt.Errorf("store %s does not get a write-ahead log but %q; put it on a local file system", path, journal)
 	}
 	return nil

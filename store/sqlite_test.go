@@ -35,7 +35,7 @@ func TestTampering(t *testing.T) {
 			require.NoError(t, err)
 			_, _, err = s.Verify(ctx)
 			require.ErrorContains(t, err, c.want)
-			var bad *BadRecord
+			var bad *core.BadRecord
 			require.ErrorAs(t, err, &bad)
 		})
 	}

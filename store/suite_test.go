@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/store/pgtest"
 )
 
 func TestSQLiteOnDisk(t *testing.T) {
@@ -16,6 +17,10 @@ func TestSQLiteOnDisk(t *testing.T) {
 
 func TestSQLiteInMemory(t *testing.T) {
 	testStore(t, func(t *testing.T) *Store { return openInMemory(t) })
+}
+
+func TestPostgres(t *testing.T) {
+	testStore(t, func(t *testing.T) *Store { return openPG(t, pgtest.New(t)) })
 }
 
 // testStore is what every engine must do. open gives a new, running store.
@@ -36,6 +41,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"timers", testTimers},
 		{"panics stay with their caller", testPanic},
 		{"log", testLog},
+		{"cut log", testCutLog},
 		{"outbox order", testOutboxOrder},
 		{"outbox chats", testOutboxChats},
 		{"outbox follows changes", testOutboxFollows},
@@ -48,6 +54,8 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"group commit", testGroupCommit},
 		{"contested approval", testContested},
 		{"callers that leave", testLeaving},
+		{"leases", testHold},
+		{"nobody else", testAlone},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}

@@ -1,10 +1,6 @@
 package store
 
-import (
-	"context"
-
-	"approvalbot/core"
-)
+import "context"
 
 const (
 	// sweepChunk is how many rows one transaction deletes: other writers wait
@@ -34,7 +30,7 @@ func (s *Store) Sweep(ctx context.Context, now, keepApprovalsMs int64) (n int, e
 	}
 	err = s.sweep(ctx, sweepApprovals, now-keepApprovalsMs, &n)
 	if n > 0 {
-		s.chats.touch([]core.Target{anyChat})
+		s.chats.touch(anyChats)
 	}
 	return n, err
 }

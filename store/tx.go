@@ -32,12 +32,15 @@ type batch struct {
 type effects struct {
 	events  []core.Event   // to append to the log, in order
 	chats   []core.Target  // whose due deliveries changed
+	inbound bool           // there are new platform updates
+	moved   bool           // a chat lives elsewhere now
 	pending map[string]int // by how many the owner's pending approvals grew
 }
 
 func (e *effects) add(o effects) {
 	e.events = append(e.events, o.events...)
 	e.chats = append(e.chats, o.chats...)
+	e.inbound, e.moved = e.inbound || o.inbound, e.moved || o.moved
 	for owner, n := range o.pending {
 		e.grow(owner, n)
 	}
@@ -77,6 +80,10 @@ func (b *batch) run(j *job, keys keyring) (o outcome) {
 		if o.panicked = recover(); o.panicked != nil {
 			o.stack, t.refused = debug.Stack(), true
 		}
+		if isOutrun(o.err) { // the transaction is to be tried again, with all in it
+			b.failed = o.err
+			return
+		}
 		if o.panicked != nil || o.err != nil {
 			t.refused = t.refused || core.CodeOf(o.err) != ""
 			if err := t.undo(); err != nil {
@@ -105,8 +112,11 @@ func (b *batch) savepoint(statement string) error {
 }
 
 // commit appends the log's events and makes everything durable.
-func (b *batch) commit() error {
+func (b *batch) commit(from string) error {
 	err := b.tally()
+	if err == nil {
+		err = b.tell(from)
+	}
 	if err == nil {
 		err = b.chain()
 	}

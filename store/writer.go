@@ -4,21 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 )
-
-// beginWrite starts a transaction that may write: SQLite takes its write lock at
-// once, instead of failing half-way.
-const beginWrite = "BEGIN IMMEDIATE"
 
 // writer is the one connection that writes, with its prepared statements. Only
 // the goroutine of [Store.Run] uses it. Nothing on it has a context that ends: a
 // write that is cut short could take the connection with it.
 type writer struct {
-	db    *sql.DB
-	share bool // give the connection back after every transaction: readers need it too
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	db      *sql.DB
+	dialect dialect
+	share   bool // give the connection back after every transaction: readers need it too
+	conn    *sql.Conn
+	stmts   map[string]*sql.Stmt
 }
 
 // open begins a transaction.
@@ -29,7 +27,7 @@ func (w *writer) open() (err error) {
 		}
 		w.stmts = map[string]*sql.Stmt{}
 	}
-	if _, err = w.exec(beginWrite); err != nil {
+	if _, err = w.exec(w.dialect.begin); err != nil {
 		w.release(!w.share) // whatever state it is in: the next transaction has another
 	}
 	return err
@@ -40,6 +38,9 @@ func (w *writer) open() (err error) {
 func (w *writer) close() error {
 	_, err := w.exec("COMMIT")
 	if err != nil {
+		if isLost(err) {
+			err = errors.Join(errFate, err)
+		}
 		w.rollback()
 	} else if w.share {
 		w.release(false)
@@ -48,9 +49,11 @@ func (w *writer) close() error {
 }
 
 func (w *writer) rollback() {
-	w.exec("ROLLBACK") // fails if the transaction has ended, which is as good
+	_, err := w.exec("ROLLBACK") // fails if the transaction has ended, which is as good
 	if w.share {
 		w.release(false)
+	} else if err != nil && w.dialect.many {
+		w.release(true)
 	}
 }
 
@@ -74,7 +77,7 @@ func (w *writer) stmt(text string) (*sql.Stmt, error) {
 	st := w.stmts[text]
 	if st == nil {
 		var err error
-		if st, err = w.conn.PrepareContext(context.Background(), text); err != nil {
+		if st, err = w.conn.PrepareContext(context.Background(), text+w.dialect.locking[text]); err != nil {
 			return nil, fmt.Errorf("preparing %.60q: %w", text, err)
 		}
 		w.stmts[text] = st

@@ -82,6 +82,7 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_key ON deliveries (key);
 CREATE INDEX deliveries_work ON deliveries (channel, chat, turn, since_ms, id, due_ms) WHERE due_ms > 0;
+CREATE INDEX deliveries_callbacks ON deliveries (created_ms, id) WHERE channel = 'callback' AND state <> 'settled';
 CREATE INDEX deliveries_message ON deliveries (channel, chat, message_id) WHERE message_id <> '';
 
 -- Standing permissions and cool-downs. name is what a call is looked up by: its
@@ -121,6 +122,26 @@ CREATE TABLE inbound (
 );
 CREATE INDEX inbound_open ON inbound (source, received_ms, id) WHERE handled_ms = 0;
 CREATE INDEX inbound_done ON inbound (received_ms) WHERE handled_ms > 0;
+
+-- The programs that run on this database, and what only one of them may have at a
+-- time: it is the holder's for as long as the holder is seen. SQLite has one
+-- program, and both tables are empty.
+CREATE TABLE instances (
+  id          TEXT   PRIMARY KEY,
+  started_ms  BIGINT NOT NULL,
+  seen_ms     BIGINT NOT NULL, -- by the database's clock
+  version     TEXT   NOT NULL,
+  schema_no   BIGINT NOT NULL,
+  policy_hash TEXT   NOT NULL,
+  key_id      TEXT   NOT NULL
+);
+CREATE TABLE leases (
+  name          TEXT   PRIMARY KEY,
+  holder        TEXT   NOT NULL, -- empty: nobody
+  token         BIGINT NOT NULL, -- another for every holder
+  not_before_ms BIGINT NOT NULL  -- of a chat: nobody posts there before
+);
+CREATE INDEX leases_holder ON leases (holder) WHERE holder <> '';
 
 -- The hash-chained log, and its one-row head: whoever commits takes the head
 -- last, so that the order of seq is the order of commits.

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// OpenToRead opens a SQLite store to look at its log, without its lock, and
+// changes nothing in it. With Options.KeyFile that must be the store's key;
+// without one, what is sealed stays so. Close it.
+func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
+	path, ok := strings.CutPrefix(o.URL, "sqlite:")
+	if !ok || path == "" || path == memory {
+		return nil, errors.New("only a SQLite store can be looked at so: sqlite:<path>")
+	}
+	if path, err = realPath(path); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("store cannot be opened: %w", err)
+	}
+	p, err := openPool(path, runtime.NumCPU(), []string{"busy_timeout(5000)", "query_only(1)"})
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{log: slog.New(slog.DiscardHandler), dialect: sqlite, read: p, closing: make(chan struct{}), ended: make(chan struct{})}
+	if _, _, err = s.Head(ctx); err == nil && o.KeyFile != "" {
+		s.keys, err = theirKey(ctx, p, o.KeyFile)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("store %s cannot be read: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+// theirKey reads a store's key and makes none.
+func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
+	key, err := readKey(file)
+	if err != nil {
+		return keyring{}, err
+	}
+	ring, err := newKeyring(key)
+	if err != nil {
+		return keyring{}, err
+	}
+	known, err := keyID(ctx, p)
+	if err == nil && known != ring.id {
+		err = fmt.Errorf("key file %s holds key %s, and this store was sealed with key %s", file, ring.id, known)
+	}
+	return ring, err
+}
+
+// BackedUp is what [Backup] wrote.
+type BackedUp struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	Last  int64  `json:"lastRecord"` // number of the log's last entry in it
+	Head  string `json:"headHash"`
+	KeyID string `json:"keyId"` // of the key file that the backup needs and does not hold
+}
+
+// Backup writes a copy of a SQLite store, as it is at one moment, into a new file
+// that only its owner can read. The store may be open elsewhere and goes on
+// meanwhile. Sealed calls stay sealed; the key file is not in the backup. The file
+// appears when it is complete and has been checked: the database and the log's
+// chain are whole.
+func Backup(ctx context.Context, url, file string) (b BackedUp, err error) {
+	s, err := OpenToRead(ctx, Options{URL: url})
+	if err != nil {
+		return b, err
+	}
+	defer s.Close()
+	if _, err := os.Lstat(file); err == nil {
+		return b, fmt.Errorf("%s is there already: name another file", file)
+	}
+	draft := file + ".part"
+	if err := os.Remove(draft); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return b, err
+	}
+	if err := makeFile(draft); err != nil { // VACUUM INTO takes an empty file as it is
+		return b, fmt.Errorf("backup: %w", err)
+	}
+	defer os.Remove(draft)
+	path := strings.TrimPrefix(url, "sqlite:")
+	if err := copyFile(ctx, path, draft); err != nil {
+		return b, err
+	}
+	if b, err = inspect(ctx, draft); err != nil {
+		return b, fmt.Errorf("the backup is not whole, and was not kept: %w", err)
+	}
+	b.File = file
+	if err := os.Link(draft, file); err != nil {
+		return b, fmt.Errorf("backup cannot be put in place: %w", err)
+	}
+	return b, syncDir(filepath.Dir(file))
+}
+
+// copyFile writes the database at path into another file, and both to the disk.
+func copyFile(ctx context.Context, path, to string) error {
+	p, err := openPool(path, 1, []string{"busy_timeout(5000)"})
+	if err != nil {
+		return err
+	}
+	_, err = p.db.ExecContext(ctx, `VACUUM INTO $1`, to)
+	if err = errors.Join(err, p.db.Close()); err != nil {
+		return fmt.Errorf("store %s cannot be copied: %w", path, err)
+	}
+	f, err := os.OpenFile(to, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// inspect checks a database file through and through.
+func inspect(ctx context.Context, file string) (b BackedUp, err error) {
+	s, err := OpenToRead(ctx, Options{URL: "sqlite:" + file})
+	if err != nil {
+		return b, err
+	}
+	defer s.Close()
+	var found string
+	var orphans int
+	err = s.read.db.QueryRowContext(ctx, `SELECT (SELECT integrity_check FROM pragma_integrity_check(1)), (SELECT COUNT(*) FROM pragma_foreign_key_check)`).Scan(&found, &orphans)
+	if err == nil && (found != "ok" || orphans > 0) {
+		err = fmt.Errorf("the database is damaged: %s, %d rows without what they belong to", found, orphans)
+	}
+	if err != nil {
+		return b, err
+	}
+	n, head, err := s.Verify(ctx)
+	if err != nil {
+		return b, err
+	}
+	b.Last, b.Head = int64(n), head
+	if b.KeyID, err = keyID(ctx, s.read); err != nil {
+		return b, err
+	}
+	info, err := os.Stat(file)
+	if err == nil {
+		b.Bytes = info.Size()
+	}
+	return b, err
+}
+
+// Vacuum gives the room that deleted rows took back to the disk. Without it the
+// file does not grow for as long as there is such room, and does not shrink
+// either. It needs the store for itself, and as much room again meanwhile.
+func Vacuum(ctx context.Context, o Options) (before, after int64, err error) {
+	s, err := Open(ctx, o)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.lock == nil {
+		return 0, 0, errors.New("only a SQLite file is to be vacuumed here; PostgreSQL does it by itself")
+	}
+	size := func() (n int64, err error) {
+		err = s.write.db.QueryRowContext(ctx, `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`).Scan(&n)
+		return n, err
+	}
+	if before, err = size(); err != nil {
+		return 0, 0, err
+	}
+	if _, err := s.write.db.ExecContext(ctx, `VACUUM`); err != nil {
+		return before, 0, fmt.Errorf("the store cannot be vacuumed: %w", err)
+	}
+	after, err = size()
+	return before, after, err
+}

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+
+	"approvalbot/core"
+)
+
+const (
+	openCallbacks = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.channel = 'callback' AND d.state <> 'settled' ORDER BY d.created_ms DESC, d.id DESC LIMIT $1`
+	retryCallback = `UPDATE deliveries SET state = 'queued', due_ms = $2, created_ms = $2, since_ms = $2, error = '' WHERE id = $1 AND channel = 'callback' AND state = 'failed'`
+	callbackByID  = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.id = $1 AND d.channel = 'callback'`
+)
+
+// Callbacks gives at most limit calls back to owners that have not succeeded,
+// newest first: those still tried (queued) and those given up (failed).
+func (s *Store) Callbacks(ctx context.Context, limit int) (all []core.Delivery, err error) {
+	rows, err := s.read.query(ctx, openCallbacks, limit)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var d core.Delivery
+		err := scanDelivery(rows, nil, &d)
+		all = append(all, d)
+		return err
+	})
+	return all, err
+}
+
+// RetryCallback has a call that was given up tried again, for another day.
+// CodeNotFound when there is no such call, or it was not given up.
+func (s *Store) RetryCallback(ctx context.Context, id string) (d core.Delivery, err error) {
+	err = s.do(ctx, func(t *tx) error {
+		n, err := t.exec(retryCallback, id, nowMs())
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			t.refused = true
+			return core.Refuse(core.CodeNotFound, "There is no call of that id that was given up.")
+		}
+		rows, err := t.rows(callbackByID, id)
+		if err != nil {
+			return err
+		}
+		err = each(rows, func() error { return scanDelivery(rows, nil, &d) })
+		t.own.chats = append(t.own.chats, d.Target.Chat())
+		return err
+	})
+	return d, err
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// copied are the tables that [Copy] takes along, with their columns, parents
+// before children. The first so many columns are a row's key.
+var copied = []struct {
+	table   string
+	key     int
+	columns string
+}{
+	{"approvals", 1, "key, version, owner, id, code, status, agent_id, session_key, tool_name, fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, body"},
+	{"owners", 1, "owner, pending"},
+	{"approval_ids", 2, "id, owner, key"},
+	{sealedTable, 1, "key, value"},
+	{"deliveries", 1, `id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
+ attached, shown, cannot_attach, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms`},
+	{"grants", 1, "id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body"},
+	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},
+	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms"},
+	{"events", 1, "seq, at_ms, type, key, owner, data, hash"},
+}
+
+const (
+	sealedTable = "sealed"
+	copyPage    = 500
+	copyHead    = `UPDATE log_head SET seq = $1, hash = $2 WHERE id = 1`
+)
+
+// Copied is what [Copy] copied.
+type Copied struct {
+	Rows   map[string]int // by table
+	Events int            // in the log
+	Head   string         // hash of the log's newest entry, the same in both stores
+}
+
+// Copy copies all that one store holds into another, empty one, whatever engine
+// either is on, in one transaction: approvals with their sealed calls (sealed anew
+// where the keys differ), deliveries, grants, platform updates and the log. The
+// log is verified before in the one and after in the other, and must be the same.
+// It refuses a target that holds anything, and stores that other instances have
+// open. from need not run, to must ([Store.Run]); nothing else may use either.
+func Copy(ctx context.Context, from, to *Store) (Copied, error) {
+	c := Copied{}
+	for _, s := range []*Store{from, to} {
+		if err := s.onlyOne(ctx); err != nil {
+			return c, err
+		}
+	}
+	n, head, err := from.Verify(ctx)
+	if err != nil {
+		return c, fmt.Errorf("the store to copy from is not whole, and is not copied: %w", err)
+	}
+	err = to.do(ctx, func(t *tx) error {
+		c.Rows = map[string]int{}
+		if err := t.empty(); err != nil {
+			t.refused = true
+			return err
+		}
+		for _, table := range copied {
+			rows, err := t.copyTable(ctx, from, table.table, strings.Split(table.columns, ","), table.key)
+			if err != nil {
+				return fmt.Errorf("table %s: %w", table.table, err)
+			}
+			c.Rows[table.table] = rows
+		}
+		if err := from.copyStart(ctx, t); err != nil {
+			return err
+		}
+		_, err := t.exec(copyHead, n, head)
+		return err
+	})
+	if err != nil {
+		return c, err
+	}
+	to.chats.touch(anyChats)
+	if c.Events, c.Head, err = to.Verify(ctx); err == nil && (c.Events != n || c.Head != head) {
+		err = errors.New("its log is not the one that was copied")
+	}
+	if err != nil {
+		return c, fmt.Errorf("the copy is not whole, do not use it: %w", err)
+	}
+	return c, nil
+}
+
+// onlyOne refuses a store that others have open. SQLite's lock has seen to that.
+func (s *Store) onlyOne(ctx context.Context) error {
+	all, err := s.Instances(ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		if i.ID != s.presence.id {
+			return fmt.Errorf("instance %s (version %q) has the store open: stop all instances, wait ten seconds, then copy", i.ID, i.Version)
+		}
+	}
+	return nil
+}
+
+// empty refuses a store that holds anything.
+func (t *tx) empty() error {
+	for _, table := range copied {
+		n, err := t.count("SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + table.table + " LIMIT 1) AS first_row")
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return fmt.Errorf("the store to copy to is not empty, it has rows in table %s: name a new one", table.table)
+		}
+	}
+	return nil
+}
+
+// copyTable copies a table page by page, in the order of its key.
+func (t *tx) copyTable(ctx context.Context, from *Store, table string, columns []string, key int) (n int, err error) {
+	list := strings.Join(columns, ",")
+	keys := strings.Join(columns[:key], ",")
+	order := " ORDER BY " + keys + " LIMIT " + strconv.Itoa(copyPage)
+	first := "SELECT " + list + " FROM " + table + order
+	next := "SELECT " + list + " FROM " + table + " WHERE (" + keys + ") > (" + placeholders(key) + ")" + order
+	insert := "INSERT INTO " + table + " (" + list + ") VALUES (" + placeholders(len(columns)) + ")"
+	query, args := first, []any(nil)
+	for {
+		page, err := from.page(ctx, len(columns), query, args...)
+		if err != nil {
+			return n, err
+		}
+		for _, row := range page {
+			if err := carry(table, row, from.keys, t.keys); err != nil {
+				return n, err
+			}
+			if _, err := t.exec(insert, row...); err != nil {
+				return n, err
+			}
+		}
+		n += len(page)
+		if len(page) < copyPage {
+			return n, nil
+		}
+		query, args = next, page[len(page)-1][:key]
+	}
+}
+
+func placeholders(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = "$" + strconv.Itoa(i+1)
+	}
+	return strings.Join(words, ", ")
+}
+
+// page reads whole rows.
+func (s *Store) page(ctx context.Context, columns int, query string, args ...any) (all [][]any, err error) {
+	rows, err := s.read.query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		row, dest := make([]any, columns), make([]any, columns)
+		for i := range row {
+			dest[i] = &row[i]
+		}
+		err := rows.Scan(dest...)
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = string(b)
+			}
+		}
+		all = append(all, row)
+		return err
+	})
+	return all, err
+}
+
+// carry makes a row fit for the other store: sealed calls are sealed with its key,
+// and platform updates are valid text.
+func carry(table string, row []any, from, to keyring) error {
+	switch table {
+	case sealedTable:
+		if from.id == to.id {
+			return nil
+		}
+		key, value := row[0].(string), row[1].(string)
+		call, err := from.open(key, value)
+		if err != nil {
+			return err
+		}
+		row[1] = to.seal(key, call)
+	case "inbound":
+		row[2] = cleaned(row[2].(string))
+	}
+	return nil
+}

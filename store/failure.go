@@ -1,0 +1,80 @@
+package store
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"approvalbot/core"
+)
+
+var (
+	// errFate: the connection was lost while it committed.
+	errFate = errors.New("the connection was lost during COMMIT")
+	errLate = errors.New("the change waited too long for its turn")
+)
+
+// failure is an error of the database's: CodeUnavailable for whoever asked, with
+// the cause for the log.
+type failure struct {
+	told  *core.Error
+	cause error
+}
+
+// Error gives both.
+func (f *failure) Error() string { return f.told.Message + " " + f.cause.Error() }
+
+// Unwrap gives both.
+func (f *failure) Unwrap() []error { return []error{f.told, f.cause} }
+
+// unwritten is what a caller hears whose change could not be committed.
+func unwritten(cause error) error {
+	message := "The store could not commit, nothing was written."
+	if errors.Is(cause, errFate) {
+		message = "The store was lost while it committed, and whether this was written is unknown: look before you try again."
+	}
+	return &failure{core.Refuse(core.CodeUnavailable, "%s", message), cause}
+}
+
+// unreadable is what a reader hears whose question the database did not answer.
+func unreadable(err error) error {
+	if err == nil || core.CodeOf(err) != "" {
+		return err
+	}
+	return &failure{core.Refuse(core.CodeUnavailable, "The store could not be read."), err}
+}
+
+// isOutrun reports whether another instance was in the way: the same again will
+// do (serialization failure, deadlock, lock not available).
+func isOutrun(err error) bool {
+	return slices.Contains([]string{"40001", "40P01", "55P03"}, state(err))
+}
+
+// isLost reports whether the connection is no longer good, and another may be.
+func isLost(err error) bool {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	var network net.Error
+	if errors.As(err, &network) {
+		return true
+	}
+	s := state(err)
+	return strings.HasPrefix(s, "57P") || strings.HasPrefix(s, "08") || // shut down, connection
+		s == "25006" || // a standby by now: the next connection finds the primary
+		s == "0A000" || s == "26000" // the schema has changed since a statement was prepared
+}
+
+// state is PostgreSQL's SQLSTATE, empty for errors that are none of its.
+func state(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}

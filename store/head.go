@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"iter"
+
+	"approvalbot/core"
+)
+
+// Head gives the number and hash of the log's newest entry; 0 and empty while
+// there is none.
+func (s *Store) Head(ctx context.Context) (seq int64, hash string, err error) {
+	rows, err := s.read.query(ctx, readHead)
+	if err != nil {
+		return 0, "", err
+	}
+	var n number
+	var h text
+	_, err = one(rows, &n, &h)
+	return int64(n), string(h), err
+}
+
+// entriesPage is how many entries Entries reads at once.
+const entriesPage = 1000
+
+// Entries walks the log from number from to number to, both included, page by
+// page. An error ends it.
+func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error] {
+	return func(yield func(core.Entry, error) bool) {
+		for at := from - 1; at < to; {
+			page, err := s.Log(ctx, at, int(min(entriesPage, to-at)))
+			if err != nil {
+				yield(core.Entry{}, err)
+				return
+			}
+			if len(page) == 0 {
+				return
+			}
+			for _, e := range page {
+				if e.Seq > to || !yield(e, nil) {
+					return
+				}
+				at = e.Seq
+			}
+		}
+	}
+}

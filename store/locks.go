@@ -1,0 +1,91 @@
+package store
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// locks is what a job counts on. Where other instances write too, a batch takes
+// the locks of all its jobs first, in one order for everybody: so nobody changes
+// an approval between its being read and its being written, no two instances ask
+// people about the same call, and they never wait for each other in a circle.
+// SQLite has one writer at a time and needs none of it.
+type locks struct {
+	approval string  // key
+	names    []int64 // of what is not there yet
+}
+
+// locksOf are the names that a new approval may be the second to have: its code,
+// and what de-duplicates it.
+func locksOf(look core.Lookup) (on locks) {
+	if look.Code != "" {
+		on.names = append(on.names, hash("code", look.Code))
+	}
+	if look.SessionKey != "" {
+		on.names = append(on.names, hash("same", look.Owner, look.AgentID, look.SessionKey, look.Fingerprint))
+	}
+	return on
+}
+
+// hash gives a name to lock by. Two that meet in one only wait for each other.
+func hash(parts ...string) int64 {
+	h := fnv.New64a()
+	for _, p := range parts {
+		h.Write([]byte(p + "\x00"))
+	}
+	return int64(h.Sum64())
+}
+
+const (
+	lockNames = `SELECT pg_advisory_xact_lock(n) FROM unnest(CAST($1 AS BIGINT[])) n`
+	// Rows that only refer to an approval (deliveries, ids) may come and go.
+	lockApprovals = `SELECT key FROM approvals WHERE key = ANY(CAST($1 AS TEXT[])) ORDER BY key FOR NO KEY UPDATE`
+)
+
+// lock takes the locks of all jobs.
+func (b *batch) lock(jobs []*job) error {
+	if !b.dialect.many {
+		return nil
+	}
+	var names []int64
+	var keys []string
+	for _, j := range jobs {
+		names = append(names, j.on.names...)
+		if j.on.approval != "" && storable(j.on.approval) { // else the job itself will fail
+			keys = append(keys, j.on.approval)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(keys)
+	if len(names) > 0 {
+		if _, err := b.writer.exec(lockNames, array(names)); err != nil {
+			return err
+		}
+	}
+	if len(keys) > 0 {
+		if _, err := b.writer.exec(lockApprovals, array(keys)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// array is a list as PostgreSQL writes one.
+func array[T int64 | string](list []T) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		switch v := any(v).(type) {
+		case int64:
+			words[i] = strconv.FormatInt(v, 10)
+		case string:
+			words[i] = `"` + quoted.Replace(v) + `"`
+		}
+	}
+	return "{" + strings.Join(words, ",") + "}"
+}

@@ -1,0 +1,237 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"approvalbot/core"
+)
+
+const (
+	notifyOn    = "approvalbot"
+	sendNote    = `SELECT pg_notify('` + notifyOn + `', $1)`
+	maxNote     = 7900            // bytes; PostgreSQL takes 8000
+	pollEvery   = 2 * time.Second // whatever was notified or not
+	listenAgain = time.Second
+	eventsAfter = `SELECT seq, key FROM events WHERE seq > $1 ORDER BY seq LIMIT $2`
+	logPage     = 1000
+)
+
+// note is what a commit tells the other instances: that there is something to
+// read, and what is not in the log.
+type note struct {
+	From  string      `json:"from"`
+	Chats [][2]string `json:"chats,omitempty"` // whose deliveries changed
+	Any   bool        `json:"any,omitempty"`   // so many that any could
+	Freed bool        `json:"freed,omitempty"` // leases were given back
+	Moved bool        `json:"moved,omitempty"` // a chat lives elsewhere now
+}
+
+// Changed is what other instances may have changed.
+type Changed struct {
+	// Keys are the approvals with new events in the log.
+	Keys []string
+	// Head is the number of the log's newest entry.
+	Head int64
+	// Moved says that chats may live elsewhere now: see [Store.Moves].
+	Moved bool
+}
+
+// tell notifies the other instances of what the batch commits.
+func (b *batch) tell(from string) error {
+	if !b.dialect.many || len(b.done.events) == 0 && len(b.done.chats) == 0 && !b.done.inbound {
+		return nil
+	}
+	n := note{From: from, Moved: b.done.moved}
+	seen := map[core.Target]bool{}
+	for _, c := range b.done.chats {
+		if c = c.Normal().Chat(); !seen[c] {
+			seen[c] = true
+			n.Chats = append(n.Chats, [2]string{c.Channel, c.To})
+		}
+	}
+	return b.notify(n)
+}
+
+func (b *batch) notify(n note) error {
+	text, err := json.Marshal(n)
+	if err == nil && len(text) > maxNote {
+		n.Chats, n.Any = nil, true
+		text, err = json.Marshal(n)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = b.exec(sendNote, string(text))
+	return err
+}
+
+// Listen calls changed for whatever other instances have committed, until ctx
+// ends: right after their commits, and every two seconds in any case, since a
+// notification may be lost with its connection. Keys of this instance's own
+// changes may be among them. changed runs in one goroutine and should be quick:
+// it wakes those who wait for these approvals or read the log, the dispatchers, the
+// timers and whoever handles platform updates. The connection is made anew whenever
+// it is lost. With SQLite nobody else changes anything, and changed is never called.
+func (s *Store) Listen(ctx context.Context, changed func(Changed)) error {
+	if !s.dialect.many {
+		<-ctx.Done()
+		return nil
+	}
+	l := &listener{store: s, changed: changed, head: -1}
+	for ctx.Err() == nil {
+		err := l.listen(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		s.log.Warn("notifications of other instances do not arrive; asking for changes instead", "reason", err)
+		l.poll(ctx)
+		select {
+		case <-time.After(listenAgain):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+type listener struct {
+	store   *Store
+	changed func(Changed)
+	head    int64 // of the log, as far as it was read; -1: nothing yet
+	notes   []note
+	moved   bool // and nobody was told
+}
+
+// listen waits for notifications on a connection of its own until that is lost.
+func (l *listener) listen(ctx context.Context) error {
+	config := l.store.listen.Copy()
+	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
+		var got note
+		if json.Unmarshal([]byte(n.Payload), &got) != nil {
+			got = note{Any: true, Freed: true, Moved: true}
+		}
+		l.notes = append(l.notes, got)
+	}
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return connectFailure(err)
+	}
+	defer func() {
+		bye, cancel := context.WithTimeout(context.Background(), goodbyeFor)
+		defer cancel()
+		conn.Close(bye)
+	}()
+	if _, err := conn.Exec(ctx, "LISTEN "+notifyOn).ReadAll(); err != nil {
+		return err
+	}
+	l.moved = true // for all that is known
+	l.poll(ctx)
+	for {
+		l.notes = l.notes[:0]
+		wait, cancel := context.WithTimeout(ctx, pollEvery)
+		err := conn.WaitForNotification(wait)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			l.take()
+		case pgconn.Timeout(err):
+			if err := conn.Ping(ctx); err != nil { // nothing else would tell that the network is gone
+				return err
+			}
+			l.take()
+			l.poll(ctx)
+		default:
+			return err
+		}
+	}
+}
+
+// take does what notifications of others ask for.
+func (l *listener) take() {
+	foreign := slices.DeleteFunc(l.notes, func(n note) bool { return n.From == l.store.presence.id })
+	if len(foreign) == 0 {
+		return
+	}
+	var chats []core.Target
+	for _, n := range foreign {
+		l.moved = l.moved || n.Moved
+		for _, c := range n.Chats {
+			chats = append(chats, core.Target{Channel: c[0], To: c[1]})
+		}
+		if n.Any || n.Freed {
+			chats = append(chats, anyChat)
+		}
+		if n.Freed {
+			l.store.presence.wake()
+			l.store.chats.elsewhere.stale()
+		}
+	}
+	l.store.chats.touch(chats)
+	l.read()
+}
+
+// poll looks whether anything has changed, whoever did not tell.
+func (l *listener) poll(ctx context.Context) {
+	if ctx.Err() == nil {
+		l.store.chats.touch(anyChats)
+		l.read()
+	}
+}
+
+// read reads on in the log and tells what is new. When the log cannot be read
+// now, the next time will do.
+func (l *listener) read() {
+	c, err := l.news()
+	if err != nil {
+		l.store.log.Warn("the log cannot be read for news; trying again", "reason", err)
+		return
+	}
+	c.Moved, l.moved = l.moved, false
+	l.changed(c)
+}
+
+func (l *listener) news() (c Changed, err error) {
+	ctx := context.Background()
+	if l.head < 0 {
+		rows, err := l.store.read.query(ctx, readHead)
+		if err != nil {
+			return c, err
+		}
+		var head number
+		var hash text
+		_, err = one(rows, &head, &hash)
+		if err == nil {
+			l.head = int64(head)
+		}
+		return Changed{Head: l.head}, err
+	}
+	seen := map[string]bool{}
+	for n := logPage; n == logPage; {
+		n = 0
+		rows, err := l.store.read.query(ctx, eventsAfter, l.head, logPage)
+		if err != nil {
+			return c, err
+		}
+		err = each(rows, func() error {
+			var key text
+			n++
+			err := rows.Scan((*number)(&l.head), &key)
+			if key != "" && !seen[string(key)] {
+				seen[string(key)] = true
+				c.Keys = append(c.Keys, string(key))
+			}
+			return err
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	c.Head = l.head
+	return c, nil
+}

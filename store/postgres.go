@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
+)
+
+// oldestPostgres is the oldest major version that its makers still mend, or did
+// when this was written.
+const oldestPostgres = 14
+
+// Bounds of what a statement may take on the server, and then of how long the
+// connection is waited for. A change that meets another instance's waits for its
+// commit, which is short. Where that takes longer, two may be waiting for each
+// other (what is locked in the middle of a batch, such as grants, is locked in no
+// order), and trying again is quicker than PostgreSQL's search for deadlocks.
+const (
+	lockPatience      = 500 * time.Millisecond
+	statementPatience = 3 * time.Second
+	networkPatience   = 4 * time.Second
+	connectPatience   = 2 * time.Second
+	queuePatience     = 2 * time.Second  // of a change that nothing has begun to write
+	openPatience      = 15 * time.Second // while the desk starts nobody waits for an answer
+)
+
+var postgres = dialect{
+	goose: goose.DialectPostgres,
+	begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
+	many:  true,
+	locking: map[string]string{
+		// Whoever takes a grant away waits for those who have just used it, and who
+		// uses it then does not find it.
+		grantsOfCall: " FOR SHARE",
+		// Nobody takes a chat while its holder records what it did there.
+		chatHolder: " FOR SHARE",
+	},
+	// Names are compared byte by byte, as SQLite does it: pages and prefixes depend
+	// on that.
+	ddl: strings.NewReplacer(" TEXT", ` TEXT COLLATE "C"`).Replace,
+}
+
+// openPostgres opens the pools, for the one writer of this instance and for
+// readers who cannot write.
+func (s *Store) openPostgres(ctx context.Context, o Options) error {
+	config, err := pgconn.ParseConfig(o.URL)
+	if err != nil { // it may hold the password
+		return errors.New("the store's URL cannot be read: write postgres://user:password@host:port/database?sslmode=verify-full, with special characters as %XX")
+	}
+	s.dialect = postgres
+	config.ConnectTimeout = openPatience
+	if err := s.checkServer(ctx, config); err != nil {
+		return err
+	}
+	setUp := openPostgres(config, pgConnector{}, nil)
+	defer setUp.db.Close()
+	if s.schema, err = migrate(ctx, setUp.db, s.dialect, config.Database, migrations()); err != nil {
+		return err
+	}
+	config.ConnectTimeout = connectPatience
+	limits := map[string]string{
+		"lock_timeout": milliseconds(lockPatience), "statement_timeout": milliseconds(statementPatience), "idle_in_transaction_session_timeout": milliseconds(networkPatience),
+	}
+	s.write = openPostgres(config, pgConnector{patience: networkPatience}, limits)
+	s.write.db.SetMaxOpenConns(1)
+	limits["default_transaction_read_only"] = "on"
+	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true}, limits)
+	size := max(4, runtime.NumCPU())
+	s.read.db.SetMaxOpenConns(size)
+	s.read.db.SetMaxIdleConns(size)
+	s.listen = prepareConfig(config, nil)
+	s.keys, err = loadKey(ctx, s.write, o.KeyFile, false)
+	return err
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// durable makes a commit wait for its fsync, should the server not ask for that.
+const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
+
+func openPostgres(config *pgconn.Config, as pgConnector, settings map[string]string) *pool {
+	as.config, as.greet = prepareConfig(config, settings), durable
+	return &pool{db: sql.OpenDB(&as)}
+}
+
+// prepareConfig adds what every connection of ours asks for.
+func prepareConfig(config *pgconn.Config, settings map[string]string) *pgconn.Config {
+	config = config.Copy()
+	config.RuntimeParams["client_encoding"] = "UTF8"
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "approvalbot"
+	}
+	maps.Copy(config.RuntimeParams, settings)
+	return config
+}
+
+// checkServer refuses a server that the store could lose data on, and warns of
+// one that others could listen to.
+func (s *Store) checkServer(ctx context.Context, config *pgconn.Config) error {
+	p := openPostgres(config, pgConnector{patience: openPatience}, nil)
+	defer p.db.Close()
+	var version, encoding, fsync string
+	var tls bool
+	err := p.db.QueryRowContext(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'), current_setting('fsync'),
+ COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)`).Scan(&version, &encoding, &fsync, &tls)
+	if err != nil {
+		return fmt.Errorf("the store cannot be opened: %w", err)
+	}
+	if n, err := strconv.Atoi(version); err != nil || n < oldestPostgres*10000 {
+		return fmt.Errorf("the store's PostgreSQL has version number %s, and %d is the oldest that will do", version, oldestPostgres)
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the store's database has encoding %s: make one with encoding UTF8", encoding)
+	}
+	if fsync != "on" {
+		s.log.Warn("PostgreSQL runs with fsync off: a power cut can destroy approvals and votes that were confirmed")
+	}
+	if !tls && !local(config.Host) {
+		s.log.Warn("the connection to PostgreSQL is not encrypted; set sslmode=verify-full in store.url")
+	}
+	return nil
+}
+
+// local reports whether a server's address is this machine: a socket's folder, or
+// a loopback address.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" || ip != nil && ip.IsLoopback()
+}

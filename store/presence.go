@@ -1,0 +1,236 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// What an instance holds is its own for as long as the database has seen it
+// lately. It shows itself often enough to miss two times, and itself stops
+// counting on what it holds well before others may take it.
+const (
+	leaseMs    = 10_000 // after it was last seen, others may take what it holds
+	beatEvery  = 3 * time.Second
+	beatAgain  = 500 * time.Millisecond // after one that failed
+	trustFor   = 8 * time.Second        // after a beat began that succeeded
+	restAfter  = 5 * time.Second        // a chat's lease is given back when it was of no use for so long
+	goodbyeFor = 2 * time.Second
+	forgetMs   = 24 * 60 * 60 * 1000 // an instance that was not seen for so long
+)
+
+// presence is this instance among those on one database, and what it holds.
+type presence struct {
+	id string
+
+	mu      sync.Mutex
+	until   time.Time // what is held is this instance's own, by this machine's clock
+	expiry  *time.Timer
+	held    map[string]*lease
+	serving map[string]int64 // tokens of chats that a dispatcher works on
+	freed   chan struct{}    // closed when somebody has given something back
+	policy  agreement
+}
+
+// lease is one thing held.
+type lease struct {
+	name  string
+	token int64
+	used  time.Time     // of a chat: when it was last claimed or released
+	lost  chan struct{} // closed when it is not held any more
+}
+
+func newPresence(id string) presence {
+	return presence{id: id, held: map[string]*lease{}, serving: map[string]int64{}, freed: make(chan struct{})}
+}
+
+// extend says until when what is held may be counted on.
+func (p *presence) extend(until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.until = until
+	if p.expiry != nil {
+		p.expiry.Stop()
+	}
+	p.expiry = time.AfterFunc(time.Until(until), p.expire)
+}
+
+// expire gives up everything when the database has not been reached in time.
+func (p *presence) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Now().Before(p.until) {
+		return
+	}
+	for _, l := range p.held {
+		p.forget(l)
+	}
+}
+
+// forget drops a lease; mu is held.
+func (p *presence) forget(l *lease) {
+	if p.held[l.name] == l {
+		delete(p.held, l.name)
+		close(l.lost)
+	}
+}
+
+// leases gives what is held.
+func (p *presence) leases() []*lease {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Values(p.held))
+}
+
+// keep drops those that the database knows under no token, or under another:
+// they were somebody else's in between.
+func (p *presence) keep(leases []*lease, tokens map[string]int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range leases {
+		if tokens[l.name] != l.token {
+			p.forget(l)
+		}
+	}
+}
+
+// holds gives the lease of that name, if it is held and may be counted on.
+func (p *presence) holds(name string) *lease {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.held[name]
+	if l == nil || !time.Now().Before(p.until) {
+		return nil
+	}
+	l.used = time.Now()
+	return l
+}
+
+// wait gives what is closed when somebody gives something back.
+func (p *presence) wait() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.freed
+}
+
+func (p *presence) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.freed)
+	p.freed = make(chan struct{})
+}
+
+// idle drops the leases of chats that were of no use for a while, and gives them.
+func (p *presence) idle() (names []string, tokens []int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.held {
+		if _, busy := p.serving[l.name]; !busy && isChat(l.name) && time.Since(l.used) > restAfter {
+			names, tokens = append(names, l.name), append(tokens, l.token)
+			p.forget(l)
+		}
+	}
+	return names, tokens
+}
+
+const (
+	showSelf = `INSERT INTO instances (id, started_ms, seen_ms, version, schema_no, policy_hash, key_id)
+ VALUES ($1, ` + databaseTime + `, ` + databaseTime + `, $2, $3, $4, $5)
+ ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, policy_hash = excluded.policy_hash`
+	forgetOthers = `DELETE FROM instances WHERE seen_ms < ` + databaseTime + ` - $1`
+	leaveSelf    = `DELETE FROM instances WHERE id = $1`
+	heldBySelf   = `SELECT name, token FROM leases WHERE holder = $1`
+	giveBack     = `UPDATE leases SET holder = '' WHERE holder = $1 AND (name, token) IN (
+ SELECT * FROM unnest(CAST($2 AS TEXT[]), CAST($3 AS BIGINT[])))`
+)
+
+// beat shows that this instance lives, gives back what it does not need, and
+// learns what it still has and which policy counts.
+func (s *Store) beat(ctx context.Context) error {
+	began := time.Now()
+	idle, idleTokens := s.presence.idle()
+	leases := s.presence.leases()
+	var tokens map[string]int64
+	err := s.do(ctx, func(t *tx) (err error) {
+		if err := t.show(s); err != nil {
+			return err
+		}
+		if len(idle) > 0 {
+			if _, err := t.exec(giveBack, s.presence.id, array(idle), array(idleTokens)); err != nil {
+				return err
+			}
+		}
+		tokens, err = t.tokens(s.presence.id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.presence.extend(began.Add(trustFor))
+	s.presence.keep(leases, tokens)
+	return s.stayAgreed(ctx)
+}
+
+func (t *tx) show(s *Store) error {
+	_, err := t.exec(showSelf, s.presence.id, s.version, s.schema, s.presence.policyHash(), t.keys.id)
+	return err
+}
+
+func (t *tx) tokens(holder string) (map[string]int64, error) {
+	rows, err := t.rows(heldBySelf, holder)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]int64{}
+	err = each(rows, func() error {
+		var name text
+		var token number
+		err := rows.Scan(&name, &token)
+		all[string(name)] = int64(token)
+		return err
+	})
+	return all, err
+}
+
+// live shows this instance until ctx ends.
+func (s *Store) live(ctx context.Context) {
+	first := true
+	for {
+		wait := beatEvery
+		err := s.beat(ctx)
+		if err == nil && first {
+			err = s.do(ctx, func(t *tx) error { _, err := t.exec(forgetOthers, forgetMs); return err })
+			first = err != nil
+		}
+		if err != nil {
+			wait = beatAgain
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// leave gives everything back at once, as the last thing that is written.
+func (s *Store) leave() {
+	j := &job{done: make(chan outcome, 1), do: func(t *tx) error {
+		if _, err := t.exec(leaveSelf, s.presence.id); err != nil {
+			return err
+		}
+		return t.notify(note{From: s.presence.id, Freed: true})
+	}}
+	s.commit([]*job{j})
+	s.presence.mu.Lock()
+	defer s.presence.mu.Unlock()
+	s.presence.until = time.Time{}
+	if s.presence.expiry != nil {
+		s.presence.expiry.Stop()
+	}
+	for _, l := range s.presence.held {
+		s.presence.forget(l)
+	}
+}

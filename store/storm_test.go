@@ -1,0 +1,76 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// TestStorm has two instances do everything to the same few approvals and chats at
+// once: nothing fails, nobody waits for ever, and every change is in the one chain.
+func TestStorm(t *testing.T) {
+	a, b := two(t)
+	const approvals, workers, each = 12, 8, 60
+	var keys []string
+	var rows []core.Delivery
+	for i := range approvals {
+		p := create(t, a, pendingApproval("bot"), core.Change{Seal: []byte("call"), Deliveries: []core.Delivery{card(fmt.Sprint(i%3), 1, 1)}})
+		keys, rows = append(keys, p.Key), append(rows, p.Deliveries[0])
+	}
+	var updates, events atomic.Int64
+	add := func(n *atomic.Int64) { n.Add(1); events.Add(1) }
+	var wg sync.WaitGroup
+	for w := range workers {
+		s := []*Store{a, b}[w%2]
+		wg.Go(func() {
+			for i := range each {
+				var err error
+				n := rand.IntN(approvals)
+				switch rand.IntN(7) {
+				case 0, 1:
+					_, err = s.Update(ctx, keys[n], vote)
+					add(&updates)
+				case 2:
+					err = s.Record(ctx, core.Delivered{ID: rows[n].ID, Key: keys[n], State: core.Sent, MessageID: fmt.Sprint("m", n), DueMs: 1})
+				case 3:
+					err = s.Record(ctx, core.Delivered{ID: rows[n].ID, Key: keys[n], State: core.Failed, Error: "gone"})
+				case 4:
+					g := core.Grant{ID: fmt.Sprint("g", w, "-", i), Owner: "bot", AgentID: "main", Kind: core.CoolDown, Fingerprint: fmt.Sprint("f", n%2)}
+					err = s.AddGrant(ctx, g, core.Event{Type: core.EventVote})
+					events.Add(1)
+				case 5:
+					p := pendingApproval("bot")
+					look := core.Lookup{Owner: "bot", AgentID: "main", SessionKey: "s", Fingerprint: fmt.Sprint("f", n%2), Grants: true, Code: p.Code}
+					err = s.Create(ctx, look, func(core.Found) ([]core.Change, error) {
+						return []core.Change{{Approval: p, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(n%3), 1, 1)}, Events: []core.Event{event(p, core.EventRequested)}}}, nil
+					})
+					events.Add(1)
+				case 6:
+					var in []core.Inbound
+					for id := range 5 {
+						in = append(in, core.Inbound{InboundRef: core.InboundRef{Source: "x", ID: int64(i*5 + (id+w)%5)}, Body: []byte("{}")})
+					}
+					err = s.SaveInbound(ctx, in)
+				}
+				require.NoError(t, err)
+			}
+		})
+	}
+	wg.Wait()
+	var versions int64
+	for _, key := range keys {
+		p, err := b.Get(ctx, key)
+		require.NoError(t, err)
+		versions += p.Version - 1
+	}
+	require.Equal(t, updates.Load(), versions)
+	n, _, err := a.Verify(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, events.Load(), n)
+}
