@@ -1,0 +1,210 @@
+package proof_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/proof"
+	"approvalbot/store"
+)
+
+// asking is a policy that asks two people about everything.
+type asking struct{}
+
+func (asking) Judge(context.Context, core.Call) core.Judgement {
+	return core.Judgement{
+		Outcome:    core.OutcomeAsk,
+		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ExternalWrite}, Confidence: 1, Source: "static", ReasonCodes: []string{"git-push"}},
+		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest, core.LLMEvaluation}, Disabled: []core.Factor{core.LLMEvaluation}, Effective: []core.Factor{core.UserRequest},
+			MinApprovals: 2, RequiresHuman: true},
+		Offers: []core.Decision{core.AllowOnce, core.Deny},
+	}
+}
+
+func (p asking) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+	return p.Judge(ctx, c)
+}
+func (asking) Hash() string                    { return "7e57" }
+func (asking) Route(core.Approval) core.Routes { return core.Routes{} }
+func (asking) Names(core.Target) bool          { return true }
+
+var agent = core.Caller{Token: "main-agent", MayRequest: true}
+
+// openDesk gives a Gate on a store in memory, in which alice and bob decide.
+func openDesk(t *testing.T) (*store.Store, *core.Gate) {
+	s, err := store.Open(t.Context(), store.Options{URL: "sqlite::memory:"})
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.Run(context.Background()) }()
+	t.Cleanup(func() {
+		require.NoError(t, s.Close())
+		require.NoError(t, <-done)
+	})
+	people, err := core.NewDirectory(core.Rights{
+		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111"}}, {Name: "bob", Accounts: map[string]string{"telegram": "333"}}},
+		AllowedUsers: map[string][]string{"telegram": {"111", "333"}}, Tokens: map[string]string{"alice-laptop": "alice"},
+	})
+	require.NoError(t, err)
+	return s, core.NewGate(s, core.Rules{Enabled: true, Policy: asking{}, People: people, Router: asking{}, TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler))
+}
+
+// whole pages through the log as a server does.
+func whole(ctx context.Context, s *store.Store) iter.Seq2[core.Entry, error] {
+	return func(yield func(core.Entry, error) bool) {
+		for after := int64(0); ; {
+			page, err := s.Log(ctx, after, 2)
+			if err != nil || len(page) == 0 {
+				if err != nil {
+					yield(core.Entry{}, err)
+				}
+				return
+			}
+			for _, e := range page {
+				if after = e.Seq; !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A call goes all its way through a desk: its receipt, its log and its export
+// say who allowed it.
+func TestAWholeApprovalCanBeProved(t *testing.T) {
+	ctx := t.Context()
+	s, gate := openDesk(t)
+	var seed [32]byte
+	checkpoints, err := proof.NewSigner(seed, proof.Checkpoints)
+	require.NoError(t, err)
+	receipts, err := proof.NewSigner(seed, proof.Receipts)
+	require.NoError(t, err)
+
+	a, _, err := gate.Submit(ctx, agent, core.Call{ToolName: "exec", Params: json.RawMessage(`{"argv":["git","push"]}`), ID: "deploy-7", AgentID: "main", SessionKey: "s1"})
+	require.NoError(t, err)
+	_, err = gate.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "999"}, Decision: core.AllowOnce})
+	require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err))
+	_, err = gate.VoteAs(ctx, core.Caller{Token: "alice-laptop", Person: "alice", MayDecide: true}, a.Code, core.AllowOnce, "fine")
+	require.NoError(t, err)
+	_, err = gate.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "333"}, Decision: core.AllowOnce})
+	require.NoError(t, err)
+	claim, err := gate.Claim(ctx, agent, a.ID, core.ClaimInput{})
+	require.NoError(t, err)
+	_, head, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.True(t, proof.Due(0, 0, 6, time.Now().UnixMilli()))
+	kept := proof.Checkpoint{Seq: 6, Hash: head, AtMs: time.Now().UnixMilli()}
+	event, err := checkpoints.CheckpointEvent(kept)
+	require.NoError(t, err)
+	require.NoError(t, s.Append(ctx, nil, event))
+	_, err = gate.Report(ctx, agent, a.ID, core.Result{Status: "succeeded"})
+	require.NoError(t, err)
+
+	testReceipt(t, receipts, claim)
+	key, err := checkpoints.VerifierKey()
+	require.NoError(t, err)
+	opts := proof.Options{Keys: []string{key}, Expect: &kept}
+	report, err := proof.VerifyEntries(whole(ctx, s), opts)
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Checkpoints)
+	var export bytes.Buffer
+	require.NoError(t, proof.WriteExport(&export, proof.Header{From: 1, To: report.To, Keys: opts.Keys}, whole(ctx, s)))
+	again, err := proof.VerifyExport(&export, opts)
+	require.NoError(t, err)
+	require.Equal(t, report, again)
+
+	var records []proof.Record
+	for e, err := range whole(ctx, s) {
+		require.NoError(t, err)
+		records = append(records, proof.RecordOf(e))
+	}
+	testRecords(t, records)
+}
+
+func testReceipt(t *testing.T, s proof.Signer, claim core.Claimed) {
+	r, err := proof.ReceiptFor(claim.Approval, "desk")
+	require.NoError(t, err)
+	jws, err := s.Sign(r)
+	require.NoError(t, err)
+	print, err := proof.Fingerprint(claim.ToolName, claim.Params, nil)
+	require.NoError(t, err)
+	got, err := proof.Verify(jws, proof.KeysOf(s.Public()), time.Now(), print)
+	require.NoError(t, err)
+	require.Equal(t, []string{"person:alice", "person:bob"}, got.By)
+	require.Equal(t, proof.Quorum{Needed: 2, Got: 2}, got.Quorum)
+}
+
+func testRecords(t *testing.T, records []proof.Record) {
+	var events []core.EventType
+	for _, r := range records {
+		events = append(events, r.Event)
+		if r.Event != core.EventCheckpoint {
+			require.Equal(t, []string{"deploy-7", "exec", "main", "s1", "R3", "7e57"}, []string{r.RequestID, r.Tool, r.Agent, r.Session, r.RiskClass, r.PolicyHash})
+			require.Equal(t, []string{"git-push"}, r.ReasonCodes)
+			require.Equal(t, proof.ApproverSet{Allowed: []string{"user_request", "llm_evaluation"}, Disabled: []string{"llm_evaluation"}, Effective: []string{"user_request"},
+				MinApprovals: 2, RequiresHuman: true}, r.Approvers)
+		}
+	}
+	require.Equal(t, []core.EventType{core.EventRequested, core.EventRefused, core.EventVote, core.EventVote, core.EventResolved, core.EventClaimed, core.EventCheckpoint, core.EventResult}, events)
+
+	stranger, vote, resolved, claimed, result := records[1], records[2], records[4], records[5], records[7]
+	require.Equal(t, []string{"telegram:999"}, stranger.Resolver)
+	require.Equal(t, []string{"telegram"}, stranger.Transport)
+	require.Equal(t, "not_an_approver", stranger.Reason)
+	require.Empty(t, stranger.Factors)
+	require.Equal(t, []string{"person:alice"}, vote.Resolver)
+	require.Equal(t, []string{"api"}, vote.Transport)
+	require.Equal(t, "fine", vote.Reason)
+	require.Equal(t, []string{"person:alice", "person:bob"}, resolved.Resolver)
+	require.Equal(t, []string{"api", "telegram"}, resolved.Transport)
+	require.Equal(t, "approved", resolved.Status)
+	require.Len(t, resolved.Factors, 2)
+	require.Equal(t, "allow-once", resolved.Factors[1].Decision)
+	require.NotZero(t, resolved.Factors[1].AtMs)
+	require.Empty(t, resolved.Execution)
+	require.Equal(t, "claimed", claimed.Execution)
+	require.Equal(t, []string{"token:main-agent"}, claimed.Resolver)
+	require.Equal(t, []string{"api"}, claimed.Transport)
+	require.Equal(t, "succeeded", result.Execution)
+}
+
+func TestRecordOfGrantsAndOddEntries(t *testing.T) {
+	grant := proof.RecordOf(core.Entry{Event: core.Event{Type: core.EventGranted, Owner: "main-agent", Data: json.RawMessage(
+		`{"grant":{"kind":"always","agentId":"main","toolName":"exec","fingerprint":"ab","maxClass":"R2","rule":{"minApprovals":1},"by":["person:alice"]}}`)}})
+	require.Equal(t, []string{"exec", "main", "ab", "R2", "always", "person:alice"},
+		[]string{grant.Tool, grant.Agent, grant.Fingerprint, grant.RiskClass, grant.Status, strings.Join(grant.Resolver, "")})
+
+	for _, data := range []string{``, `x`, `null`, `[]`, `{"votes":7,"id":"a"}`, `{"assessment":{"riskClass":"R9"},"id":"a"}`, `{"vote":{},"id":"a"}`} {
+		r := proof.RecordOf(core.Entry{Event: core.Event{Seq: 3, Type: "audit.later", Data: json.RawMessage(data)}})
+		require.EqualValues(t, 3, r.Seq)
+		require.Len(t, r.Row(), len(proof.Columns()))
+		if strings.Contains(data, "id") {
+			require.Equal(t, "a", r.RequestID, "what can be read counts: %s", data)
+		}
+	}
+}
+
+func TestCSVIsNoFormula(t *testing.T) {
+	var b bytes.Buffer
+	records := func(yield func(proof.Record, error) bool) {
+		yield(proof.Record{Seq: 1, Tool: "=cmd|' /C calc'!A0", Reason: "a,\"b\"\nc", Session: "-1"}, nil)
+	}
+	require.NoError(t, proof.WriteCSV(&b, records))
+	rows, err := csv.NewReader(&b).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, proof.Columns(), rows[0])
+	require.Contains(t, rows[1], "'=cmd|' /C calc'!A0")
+	require.Contains(t, rows[1], "'-1")
+	require.Contains(t, rows[1], "a,\"b\"\nc")
+
+	require.ErrorIs(t, proof.WriteCSV(&b, func(yield func(proof.Record, error) bool) { yield(proof.Record{}, context.Canceled) }), context.Canceled)
+}

@@ -1,0 +1,122 @@
+package proof
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// Receipt is what a desk signs of an approved call, when it is claimed and when
+// its owner is called back: this exact call may run until then, because these people (or this policy) said so. It has no
+// params, only their fingerprint.
+type Receipt struct {
+	Issuer       string         `json:"iss"`        // the desk
+	ID           string         `json:"jti"`        // the same in a call back and in the claim: whoever must run a call only once remembers it until Expires
+	Approval     string         `json:"approvalId"` // the approval's id, as its owner calls it
+	Code         string         `json:"code"`       // as people call it
+	Owner        string         `json:"sub"`        // the token that asked
+	Fingerprint  string         `json:"fingerprint"`
+	Tool         string         `json:"tool"`
+	Decision     core.Decision  `json:"decision"`
+	By           []string       `json:"by"` // "person:alice", "telegram:111", "policy", "grant:<id>"
+	Quorum       Quorum         `json:"quorum"`
+	PolicyHash   string         `json:"policyHash"`
+	RiskClass    core.RiskClass `json:"riskClass"`
+	ClaimUntilMs int64          `json:"claimUntilMs"`
+	IssuedAt     int64          `json:"iat"` // Unix seconds, like the two below
+	NotBefore    int64          `json:"nbf"`
+	Expires      int64          `json:"exp"` // ClaimUntilMs in whole seconds
+}
+
+// Quorum is how many approvals were needed and how many there were. Both are 0
+// where no vote was needed: a policy or a grant allowed the call.
+type Quorum struct {
+	Needed int `json:"needed"`
+	Got    int `json:"got"`
+}
+
+// ReceiptFor gives the receipt of an approved call, unsigned. It depends on the
+// decision alone, so a claim that is repeated because its answer was lost, and a
+// call back, give the same receipt; an operator's retry gives another. An
+// approval that does not allow or was taken back has none.
+func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
+	if a.Status != core.Approved || !a.Decision.Allows() || a.ResolvedAtMs == 0 || a.RevokedAtMs != 0 {
+		return Receipt{}, fmt.Errorf("approval %s has no receipt: only an approval that stands has one", a.Code)
+	}
+	r := Receipt{
+		Issuer: issuer, ID: fmt.Sprintf("%s.%d", a.Key, a.Retries), Approval: a.ID, Code: a.Code, Owner: a.Owner,
+		Fingerprint: a.Fingerprint, Tool: a.ToolName, Decision: a.Decision, By: slices.Clone(a.DecidedBy),
+		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
+		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
+	}
+	byVotes := func(who string) bool { return who != "policy" && !strings.HasPrefix(who, "grant:") }
+	if slices.ContainsFunc(r.By, byVotes) {
+		r.Quorum = Quorum{max(1, a.Rule.MinApprovals), len(r.By)}
+	}
+	return r, r.check()
+}
+
+// check says what no receipt may lack.
+func (r Receipt) check() error {
+	switch {
+	case r.Issuer == "" || r.ID == "" || r.Approval == "" || r.Owner == "" || r.Tool == "" || r.PolicyHash == "":
+		return errors.New("a receipt needs issuer, id, approval, owner, tool and policy hash")
+	case !isHash(r.Fingerprint):
+		return errors.New("a receipt's fingerprint must be a SHA-256 in lower-case hex")
+	case !r.Decision.Allows():
+		return errors.New("a receipt's decision must be one that allows")
+	case len(r.By) == 0 || r.Quorum.Got < r.Quorum.Needed:
+		return errors.New("a receipt must name who allowed the call, and its quorum must be met")
+	case r.Expires != r.ClaimUntilMs/1000 || r.Expires <= 0 || r.NotBefore < r.IssuedAt:
+		return errors.New("a receipt's times must fit each other: exp is claimUntilMs in seconds, nbf not before iat")
+	}
+	return nil
+}
+
+// receiptType is the JOSE typ of a receipt: a token of another kind that the same
+// key signed is not one.
+const receiptType = "approvalbot-receipt+jwt"
+
+// joseHeader is the one header that a receipt has.
+type joseHeader struct {
+	Alg string `json:"alg"`
+	Kid string `json:"kid"`
+	Typ string `json:"typ"`
+}
+
+// Sign gives the receipt as a compact JWS (EdDSA, typ approvalbot-receipt+jwt).
+// The same receipt gives the same text. The key's purpose must be [Receipts],
+// and a receipt that [Verify] would never accept is not signed.
+func (s Signer) Sign(r Receipt) (string, error) {
+	if err := s.may(Receipts); err != nil {
+		return "", err
+	}
+	if err := r.check(); err != nil {
+		return "", err
+	}
+	head, err := encode(joseHeader{"EdDSA", s.KeyID(), receiptType})
+	if err != nil {
+		return "", err
+	}
+	claims, err := encode(r)
+	if err != nil {
+		return "", err
+	}
+	text := head + "." + claims
+	return text + "." + base64.RawURLEncoding.EncodeToString(s.sign([]byte(text))), nil
+}
+
+func encode(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return base64.RawURLEncoding.EncodeToString(b), err
+}
+
+// isHash reports whether s is a SHA-256 in lower-case hex.
+func isHash(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}

@@ -1,0 +1,96 @@
+package proof
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxReceipt bounds what Verify looks at, in bytes.
+const maxReceipt = 64 << 10
+
+// clockSkew is how far an executor's clock may be behind the desk's. Nothing is
+// granted beyond a receipt's end.
+const clockSkew = time.Minute
+
+// Verify checks a receipt before the call runs that it is for. wantFingerprint
+// is what the executor computed of the call in front of it, with [Fingerprint]
+// or [FingerprintCall]; a fingerprint that somebody told it proves nothing.
+//
+// It accepts exactly the text that a desk whose key is among keys wrote: one
+// EdDSA signature by a known key, this typ and no other header, every claim once
+// and none unknown, canonical base64url, not expired at now, that fingerprint.
+// The error is one sentence without any value of the receipt. A receipt may be
+// shown again until it expires: see [Receipt].ID.
+func Verify(jws string, keys Keys, now time.Time, wantFingerprint string) (Receipt, error) {
+	r, err := open(jws, keys)
+	if err == nil {
+		err = r.check()
+	}
+	switch {
+	case err != nil:
+		return Receipt{}, fmt.Errorf("no valid receipt: %w", err)
+	case now.Unix() >= r.Expires:
+		return Receipt{}, fmt.Errorf("no valid receipt: it expired at %s; have the call approved anew", time.Unix(r.Expires, 0).UTC().Format(time.RFC3339))
+	case now.Add(clockSkew).Unix() < r.NotBefore:
+		return Receipt{}, errors.New("no valid receipt: it is not valid yet; is this machine's clock right?")
+	case !isHash(wantFingerprint):
+		return Receipt{}, errors.New("no valid receipt: without the fingerprint of the call that is about to run there is nothing to compare it with")
+	case r.Fingerprint != wantFingerprint:
+		return Receipt{}, errors.New("no valid receipt: it is for another call; its fingerprint is not the one of the call that is about to run")
+	}
+	return r, nil
+}
+
+// open checks form and signature. Both JSON parts are compared with what they
+// read as, written again: so nothing can stand in them twice, unknown, under
+// another spelling or beside.
+func open(jws string, keys Keys) (Receipt, error) {
+	parts := strings.Split(jws, ".")
+	if len(jws) > maxReceipt || len(parts) != 3 {
+		return Receipt{}, errors.New("it is not a compact JWS of three parts")
+	}
+	head, err := openHeader(parts[0])
+	if err != nil {
+		return Receipt{}, err
+	}
+	key := keys[head.Kid]
+	if len(key) != ed25519.PublicKeySize {
+		return Receipt{}, errors.New("it is signed with a key that is not in the key set; fetch the desk's key set again")
+	}
+	signature, ok := decode64(parts[2])
+	if !ok || len(signature) != ed25519.SignatureSize {
+		return Receipt{}, errors.New("its signature is not 64 bytes in canonical base64url")
+	}
+	if !ed25519.Verify(key, []byte(parts[0]+"."+parts[1]), signature) {
+		return Receipt{}, errors.New("its signature does not fit")
+	}
+	var r Receipt
+	claims, ok := decode64(parts[1])
+	if !ok || json.Unmarshal(claims, &r) != nil {
+		return Receipt{}, errors.New("its claims are not those of a receipt in canonical base64url")
+	}
+	if again, err := encode(r); err != nil || again != parts[1] {
+		return Receipt{}, errors.New("its claims are not written as a desk writes them: one is doubled, unknown, missing or misspelt")
+	}
+	return r, nil
+}
+
+func openHeader(part string) (h joseHeader, err error) {
+	b, ok := decode64(part)
+	if !ok || json.Unmarshal(b, &h) != nil {
+		return h, errors.New("its header is not JSON in canonical base64url")
+	}
+	switch again, err := encode(h); {
+	case h.Alg != "EdDSA":
+		return h, errors.New("its algorithm is not EdDSA")
+	case h.Typ != receiptType:
+		return h, errors.New("its typ is not " + receiptType)
+	case err != nil || again != part:
+		return h, errors.New("its header has more in it than alg, kid and typ, or is not written as a desk writes it")
+	}
+	return h, nil
+}

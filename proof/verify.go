@@ -1,0 +1,202 @@
+package proof
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"approvalbot/core"
+)
+
+// Options say what a log is checked against.
+type Options struct {
+	// Keys are the verifier keys (see [Signer.VerifierKey]) that checkpoints in
+	// the log may be signed with: the desk's present one and those before it.
+	Keys []string
+	// Expect, if not nil, is a checkpoint that was kept out of the desk's reach:
+	// the log must have that record with that hash.
+	Expect *Checkpoint
+	// First is the number of the log's first record, and PrevHash the hash of the
+	// one before it, where retention has cut the log. 0 is 1.
+	First    int64
+	PrevHash string
+}
+
+// Report says what was checked and found good.
+type Report struct {
+	From        int64  `json:"from"`        // number of the first record
+	To          int64  `json:"to"`          // and of the last one; From-1: there is none
+	Head        string `json:"head"`        // hash of the last one, hex
+	Checkpoints int    `json:"checkpoints"` // how many in it were signed by a known key and fit their record
+	Covered     int64  `json:"covered"`     // records after this one are under none of those checkpoints; 0: all
+	Expected    bool   `json:"expected"`    // Options.Expect was given and met
+	Cut         bool   `json:"cut"`         // a record in it, with a signed checkpoint, says that retention cut the log right before From
+	OwnKeys     bool   `json:"ownKeys"`     // signatures were checked only against keys that the export itself names
+}
+
+// VerifyEntries checks a log from [Options].First on: that the chain is unbroken, that every checkpoint in it is signed by a known key and names a
+// record as it stands in the log, and that it has the record that
+// [Options].Expect names. A [*core.BadRecord] is the first record that is not as
+// it was written; every other error means that the check could not be finished.
+// The report says how far it came also then.
+//
+// It keeps 32 bytes per record. An iterator that ends early looks like a log
+// that ends there: give Expect, or compare the report's Head.
+//
+// Where the log does not begin at record 1, Report.Cut says whether the log itself
+// accounts for that. A log without such a record was cut by somebody else.
+func VerifyEntries(entries iter.Seq2[core.Entry, error], o Options) (Report, error) {
+	w, err := newWalk(max(1, o.First), o.PrevHash, o)
+	if err != nil {
+		return Report{}, err
+	}
+	err = w.run(entries)
+	return w.report, err
+}
+
+// walk goes along a chain.
+type walk struct {
+	first  int64
+	before string // hash of the record before the first
+	next   int64  // the record that must come now
+	hashes [][32]byte
+	known  note.Verifiers
+	expect *Checkpoint
+	report Report
+}
+
+func newWalk(first int64, before string, o Options) (*walk, error) {
+	known, err := verifiers(o.Keys)
+	w := &walk{first: first, before: before, next: first, known: known, expect: o.Expect,
+		report: Report{From: first, To: first - 1, Head: before}}
+	if c := o.Expect; err == nil && c != nil {
+		if c.Seq < 1 || !isHash(c.Hash) {
+			return w, errors.New("the expected checkpoint names no record")
+		}
+		if c.Seq < first-1 {
+			return w, fmt.Errorf("the log begins at record %d here, and the expected checkpoint is of record %d: export from there, or give a later checkpoint", first, c.Seq)
+		}
+		err = w.meets(first-1, before)
+	}
+	return w, err
+}
+
+// run takes the records one by one. At a gap it looks on only to say whether the
+// missing record was taken out or moved.
+func (w *walk) run(entries iter.Seq2[core.Entry, error]) error {
+	var gap *core.BadRecord
+	for e, err := range entries {
+		switch {
+		case gap != nil && err != nil:
+			return gap
+		case gap != nil && e.Seq == gap.Seq:
+			gap.Problem = "is not in its place: records were reordered"
+			return gap
+		case gap != nil:
+		case err != nil:
+			if line := badLine(""); errors.As(err, &line) {
+				return w.bad(string(line))
+			}
+			return err
+		case e.Seq > w.next:
+			gap = &core.BadRecord{Seq: w.next, Problem: fmt.Sprintf("is missing: record %d stands in its place", e.Seq)}
+		default:
+			if err := w.add(e); err != nil {
+				return err
+			}
+		}
+	}
+	if gap != nil {
+		return gap
+	}
+	if c := w.expect; c != nil && w.next <= c.Seq {
+		return w.bad(fmt.Sprintf("is missing: the log ends before it, and the expected checkpoint is of record %d", c.Seq))
+	}
+	w.report.Expected = w.expect != nil
+	return nil
+}
+
+// add takes the next record.
+func (w *walk) add(e core.Entry) error {
+	if e.Seq >= w.first && e.Seq < w.next && core.ChainHash(w.hash(e.Seq-1), e.Event) == e.Hash {
+		return &core.BadRecord{Seq: e.Seq, Problem: "stands there twice: one of them was put in"}
+	}
+	if e.Seq < w.next {
+		return w.bad(fmt.Sprintf("is not in its place: record %d stands there, out of order or put in", e.Seq))
+	}
+	if core.ChainHash(w.report.Head, e.Event) != e.Hash {
+		return w.bad("was changed, or put in: its hash does not fit")
+	}
+	if err := w.meets(e.Seq, e.Hash); err != nil {
+		return err
+	}
+	if e.Type == core.EventCheckpoint || e.Type == core.EventCut {
+		if problem := w.checkpoint(e); problem != "" {
+			return w.bad(problem)
+		}
+	}
+	var sum [32]byte
+	hex.Decode(sum[:], []byte(e.Hash)) // a hash that we computed is hex
+	w.hashes = append(w.hashes, sum)
+	w.next++
+	w.report.To, w.report.Head = e.Seq, e.Hash
+	return nil
+}
+
+// meets compares a record with the expected checkpoint.
+func (w *walk) meets(seq int64, hash string) error {
+	c := w.expect
+	if c == nil || c.Seq != seq || c.Hash == hash {
+		return nil
+	}
+	return &core.BadRecord{Seq: seq, Problem: fmt.Sprintf("is not the one of the checkpoint of %s: it, or one before it, was written anew",
+		time.UnixMilli(c.AtMs).UTC().Format(time.RFC3339))}
+}
+
+// checkpoint says what is wrong with a record that keeps a checkpoint.
+func (w *walk) checkpoint(e core.Entry) string {
+	var data checkpointData
+	if json.Unmarshal(e.Data, &data) != nil {
+		return "should keep a checkpoint and does not"
+	}
+	c, err := openCheckpoint(data.Note, w.known)
+	switch {
+	case err != nil:
+		return "keeps a checkpoint that is not to be trusted: " + err.Error()
+	case c.Seq >= e.Seq:
+		return fmt.Sprintf("keeps a checkpoint of record %d, which is not before it", c.Seq)
+	case c.Seq < w.first-1:
+		return "" // of a record before this stretch: signed, and nothing to compare
+	case w.hash(c.Seq) != c.Hash:
+		return fmt.Sprintf("keeps a checkpoint of record %d with another hash than that record has: the log was written anew", c.Seq)
+	}
+	if c.Seq == w.first-1 && c.Seq > 0 && e.Type == core.EventCut {
+		w.report.Cut = true
+	}
+	if e.Type == core.EventCheckpoint {
+		w.report.Checkpoints++
+	}
+	w.report.Covered = max(w.report.Covered, c.Seq)
+	return ""
+}
+
+// hash gives the hash of a record that was passed.
+func (w *walk) hash(seq int64) string {
+	if seq < w.first {
+		return w.before
+	}
+	return hex.EncodeToString(w.hashes[seq-w.first][:])
+}
+
+func (w *walk) bad(problem string) error { return &core.BadRecord{Seq: w.next, Problem: problem} }
+
+// badLine is the error of a line that is no record.
+type badLine string
+
+// Error says what is wrong with it.
+func (b badLine) Error() string { return string(b) }
