@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/messages"
+)
+
+// messageDesk is the desk as one token sees it, for the flow in messages.
+type messageDesk struct {
+	gate *core.Gate
+	who  core.Caller
+}
+
+func (d messageDesk) Decides() bool { return d.who.MayDecide && d.who.Person != "" }
+
+func (d messageDesk) Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error) {
+	a, _, err := d.gate.Submit(ctx, d.who, CallOf(req))
+	return approvalOf(a, a.Summary), toProblem(err)
+}
+
+func (d messageDesk) Look(ctx context.Context, id string) (messages.Look, error) {
+	a, err := d.gate.Get(ctx, d.who, id)
+	if err != nil {
+		return messages.Look{}, toProblem(err)
+	}
+	l := messages.Look{Approval: approvalOf(a, a.Summary)}
+	if !a.Final() {
+		_, l.Params, _, err = d.gate.Stored(ctx, a.Key)
+	}
+	return l, toProblem(err)
+}
+
+func (d messageDesk) Vote(ctx context.Context, id string, decision api.Decision, reason string) error {
+	_, err := d.gate.VoteAs(ctx, d.who, id, core.Decision(decision), reason)
+	return toProblem(err)
+}
+
+func (d messageDesk) Claim(ctx context.Context, id, claimID string) (api.Claim, error) {
+	got, err := d.gate.Claim(ctx, d.who, id, core.ClaimInput{ClaimID: claimID})
+	return claimOf(got), toProblem(err)
+}
+
+// toProblem says a refusal in the words of the API, and fromProblem back. Faults
+// pass as they are.
+func toProblem(err error) error {
+	var e *core.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	p := problem(e)
+	return &p
+}
+
+func fromProblem(err error) error {
+	var p *api.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	e := &core.Error{Code: core.Code(p.Code), Message: p.Detail, Why: p.Why}
+	for _, f := range p.Fields {
+		e.Fields = append(e.Fields, core.FieldError{Field: f.Field, Problem: f.Problem})
+	}
+	return e
+}
+
+func (s *Server) interceptMessage(c *call, in api.InterceptRequest) (answer, error) {
+	out, err := messages.Intercept(c.ctx, messageDesk{s.gate, c.who}, in)
+	return answer{status: http.StatusOK, body: out}, fromProblem(err)
+}
+
+func (s *Server) decideMessages(c *call, in api.DecisionsRequest) (answer, error) {
+	out, err := messages.Decide(c.ctx, messageDesk{s.gate, c.who}, in)
+	return answer{status: http.StatusOK, body: out}, fromProblem(err)
+}
+
+func (s *Server) prepareMessages(_ *call, in api.PrepareRequest) (answer, error) {
+	out, err := messages.Prepare(in)
+	return answer{status: http.StatusOK, body: out}, fromProblem(err)
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+)
+
+// The message-based flow over HTTP: bytes that are not touched stay, an agent's
+// word decides nothing, a person's does.
+func TestMessagesOverHTTP(t *testing.T) {
+	d := newDesk(t)
+	const call = `{"id":"c1","type":"function","function":{"name":"ask","arguments":"{\"apiKey\":\"k-123\"}"}}`
+	const spoken = `{"role":"assistant","content":"caf\u00e9 <b>","n":1.0,"tool_calls":[` + call + `]}`
+	r := d.do("POST", "/v1/messages/intercept", "agent", `{"sessionKey":"s","message":`+spoken+`}`)
+	require.Equal(t, 200, r.StatusCode, r.text)
+	var got api.InterceptAnswer
+	require.NoError(t, json.Unmarshal([]byte(r.text), &got))
+	require.Contains(t, string(got.Message), `"content":"caf\u00e9 <b>","n":1.0`)
+	require.Contains(t, string(got.Message), "client.requestApproval")
+	require.NotContains(t, r.text, "k-123")
+	id := got.Calls[0].ApprovalID
+	list := string(got.Message) + `,{"role":"tool","tool_call_id":"approval_` + id + `","content":"{\"decision\":\"approve\",\"scope\":\"once\",\"toolName\":\"ask\"}"}`
+	decide := func(as, more string) api.MessageCall {
+		r := d.do("POST", "/v1/messages/decisions", as, `{"sessionKey":"s","messages":[`+list+`]`+more+`}`)
+		require.Equal(t, 200, r.StatusCode, r.text)
+		var out api.DecisionsAnswer
+		require.NoError(t, json.Unmarshal([]byte(r.text), &out))
+		return out.Calls[0]
+	}
+	require.Equal(t, "ignored", decide("agent", "").Vote)
+	require.Equal(t, "counted", decide("alice", "").Vote)
+	require.NotNil(t, decide("agent", `,"claim":true`).Claim)
+	r = d.do("POST", "/v1/messages/prepare", "agent", `{"messages":[`+list+`]}`)
+	require.Equal(t, `{"messages":[{"role":"assistant","content":"caf\u00e9 <b>","n":1.0}]}`, strings.TrimSpace(r.text))
+
+	again, err := d.agent.Intercept(t.Context(), api.InterceptRequest{SessionKey: "s", Message: json.RawMessage(spoken)})
+	require.NoError(t, err)
+	require.Equal(t, "wait", again.Calls[0].Outcome, "it has run, and is asked anew")
+	out, err := d.agent.Decisions(t.Context(), api.DecisionsRequest{SessionKey: "s", Messages: []json.RawMessage{again.Message}})
+	require.NoError(t, err)
+	require.Equal(t, "wait", out.Calls[0].Outcome)
+	clean, err := d.agent.Prepare(t.Context(), api.PrepareRequest{Messages: []json.RawMessage{again.Message}})
+	require.NoError(t, err)
+	require.Len(t, clean.Messages, 1)
+
+	p := d.do("POST", "/v1/messages/intercept", "agent", `{"message":{}}`).problem(t)
+	require.Equal(t, []string{"sessionKey"}, fieldsOf(p))
+	require.Equal(t, "forbidden", d.do("POST", "/v1/messages/intercept", "alice", `{}`).problem(t).Code)
+	require.Equal(t, "invalid_request", d.do("POST", "/v1/messages/prepare", "agent", `{"messages":[1]}`).problem(t).Code)
+	require.Equal(t, "invalid_request", d.do("POST", "/v1/messages/decisions", "agent", `{"sessionKey":"s","approved":true}`).problem(t).Code)
+}
