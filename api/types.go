@@ -82,6 +82,7 @@ type Approval struct {
 
 	SupersededBy string  `json:"supersededBy,omitzero" doc:"Code of the approval that replaced it."`
 	Result       *Result `json:"result,omitzero"`
+	Receipt      string  `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`
 	Claim        *Claim  `json:"claim,omitzero" doc:"The claimed call, in the answer to a request with claim=1 only."`
 }
 
@@ -138,6 +139,7 @@ type Claim struct {
 	Fingerprint  string          `json:"fingerprint"`
 	Decision     Decision        `json:"decision" enum:"allow-once,allow-session,allow-always,deny"`
 	ClaimUntilMs int64           `json:"claimUntilMs,omitzero"`
+	Receipt      string          `json:"receipt,omitzero" doc:"A signed receipt (compact JWS, EdDSA) that an executor can check offline with the keys of /.well-known/jwks.json."`
 }
 
 // List is one page of approvals, newest first.

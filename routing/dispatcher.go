@@ -185,7 +185,7 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 	switch {
 	case drawing.Card == nil:
 		fault.Point("before-outcome-told")
-		posted, err = d.channel.Post(ctx, m.Target, core.Posting{Text: drawing.Text, ReplyTo: m.ReplyTo, ForUser: m.ForUser, Nonce: nonce(m)})
+		posted, err = d.channel.Post(ctx, m.Target, core.Posting{Text: drawing.Text, ReplyTo: m.ReplyTo, ForUser: m.ForUser, SinceMs: m.CreatedMs, Nonce: nonce(m)})
 		fault.Point("after-outcome-told")
 	case m.MessageID == "" && drawing.File != nil && !m.Attached && !m.CannotAttach:
 		if err = d.channel.Attach(ctx, m.Target, *drawing.File); err == nil {

@@ -31,16 +31,31 @@ type Table struct {
 
 // Route gives the places for an approval's cards, each once, in normal form.
 func (t *Table) Route(a core.Approval) core.Routes {
+	mode, targets, further, after := t.plan()
 	var to []core.Target
-	if a.Origin != nil && t.Mode != Targets {
+	if a.Origin != nil && mode != Targets {
 		to = append(to, *a.Origin)
 	}
-	if t.Mode != Session {
-		to = append(to, t.Targets...)
+	if mode != Session {
+		to = append(to, targets...)
 	}
 	first := t.distinct(to)
-	fallback := slices.DeleteFunc(t.distinct(t.Fallback), func(f core.Target) bool { return slices.Contains(first, f) })
-	return core.Routes{Targets: first, Fallback: fallback, FallbackAfterMs: t.FallbackAfterMs}
+	fallback := slices.DeleteFunc(t.distinct(further), func(f core.Target) bool { return slices.Contains(first, f) })
+	return core.Routes{Targets: first, Fallback: fallback, FallbackAfterMs: after}
+}
+
+// Use puts another routing in force; chats that have moved stay moved.
+func (t *Table) Use(next *Table) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs = next.Mode, next.Targets, next.Fallback, next.FallbackAfterMs
+}
+
+// plan is the routing in force.
+func (t *Table) plan() (Mode, []core.Target, []core.Target, int64) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs
 }
 
 // Names reports whether the operator configured that place as a target or a
@@ -49,7 +64,8 @@ func (t *Table) Names(place core.Target) bool {
 	covers := func(own core.Target) bool {
 		return own.Names(place) || t.now(own).Names(t.now(place))
 	}
-	return slices.ContainsFunc(t.Targets, covers) || slices.ContainsFunc(t.Fallback, covers)
+	_, targets, fallback, _ := t.plan()
+	return slices.ContainsFunc(targets, covers) || slices.ContainsFunc(fallback, covers)
 }
 
 // Moved remembers that a chat lives elsewhere now. The thread is not part of it.

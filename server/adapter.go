@@ -31,7 +31,12 @@ type route struct {
 	codes        []core.Code  // of refusals, beside those that every route of its kind has
 	serve        func(*call, []byte) (answer, error)
 	raw          http.HandlerFunc // instead of serve, for what is no API call
+	stream       streamFunc       // instead of serve, for an answer that goes on
 }
+
+// streamFunc writes an answer by itself. An error is only for what was found
+// before the first byte.
+type streamFunc func(*call, http.ResponseWriter, *http.Request) error
 
 // scope is a right that a token may have.
 type scope string
@@ -68,7 +73,7 @@ type answer struct {
 func with[In any](fn func(*call, In) (answer, error)) func(*call, []byte) (answer, error) {
 	return func(c *call, body []byte) (answer, error) {
 		var in In
-		if err := decode(body, &in); err != nil {
+		if err := Decode(body, &in); err != nil {
 			return answer{}, err
 		}
 		return fn(c, in)
@@ -86,6 +91,9 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 		return rt.raw
 	}
 	seen := s.metrics.route(rt.method, rt.path)
+	if rt.stream != nil {
+		return s.streaming(rt, seen)
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		status := http.StatusServiceUnavailable // a panic's
@@ -107,25 +115,26 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 	}
 }
 
-// serve does what is the same for every route, in this order: who, may it, is
-// the request well-formed.
+// streaming makes the handler of a route whose answer goes on.
+func (s *Server) streaming(rt route, seen func(status int, took time.Duration)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		c, err := s.admit(rt, r)
+		if err == nil {
+			seen(http.StatusOK, time.Since(start)) // how long it is listened to says nothing about the desk
+			err = rt.stream(c, w, r)
+		}
+		if err != nil {
+			seen(s.refuse(w, r, err), time.Since(start))
+		}
+	}
+}
+
+// serve does what is the same for every route with a body.
 func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer, error) {
-	who, err := s.authenticate(r)
+	c, err := s.admit(rt, r)
 	if err != nil {
 		return answer{}, err
-	}
-	if !slices.ContainsFunc(rt.scopes, func(x scope) bool { return x.of(who) }) {
-		return answer{}, core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
-	}
-	c := &call{ctx: r.Context(), who: who, id: r.PathValue("id")}
-	if c.query, err = parseQuery(r.URL.RawQuery, rt.query); err != nil {
-		return answer{}, err
-	}
-	if session := r.PathValue("sessionKey"); session != "" {
-		c.id = session
-	}
-	if strings.Contains(rt.path, "{id}") && !core.ValidID(c.id) {
-		return answer{}, core.Refuse(core.CodeNotFound, "There is no such approval.")
 	}
 	var body []byte
 	if rt.in != nil {
@@ -134,6 +143,29 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 		}
 	}
 	return rt.serve(c, body)
+}
+
+// admit does what is the same for every route, in this order: who, may it, is
+// the request well-formed.
+func (s *Server) admit(rt route, r *http.Request) (*call, error) {
+	who, err := s.authenticate(r)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(rt.scopes, func(x scope) bool { return x.of(who) }) {
+		return nil, core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
+	}
+	c := &call{ctx: r.Context(), who: who, id: r.PathValue("id")}
+	if c.query, err = parseQuery(r.URL.RawQuery, rt.query); err != nil {
+		return nil, err
+	}
+	if session := r.PathValue("sessionKey"); session != "" {
+		c.id = session
+	}
+	if strings.Contains(rt.path, "{id}") && !core.ValidID(c.id) {
+		return nil, core.Refuse(core.CodeNotFound, "There is no such approval.")
+	}
+	return c, nil
 }
 
 func scopeWords(scopes []scope) string {
@@ -146,7 +178,7 @@ func scopeWords(scopes []scope) string {
 
 // write sends one JSON answer.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind string, body any) {
-	b, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	b, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), json.Deterministic(true))
 	if err != nil { // plain values always marshal
 		panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
 	}

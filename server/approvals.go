@@ -15,7 +15,7 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if claimID != "" && !claim {
 		return answer{}, core.Invalid(core.FieldError{Field: "claimId", Problem: "needs claim=1"})
 	}
-	a, created, err := s.gate.Submit(c.ctx, c.who, callOf(in))
+	a, created, err := s.gate.Submit(c.ctx, c.who, CallOf(in))
 	if err != nil {
 		return answer{}, err
 	}
@@ -30,7 +30,11 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 		if err != nil {
 			return out, err
 		}
-		a, claimed = got.Approval, new(claimOf(got))
+		handed := claimOf(got)
+		if handed.Receipt, err = s.receipt(got.Approval); err != nil {
+			return out, err
+		}
+		a, claimed = got.Approval, &handed
 	}
 	summary, err := s.wholeCall(c.ctx, a)
 	if err != nil {
@@ -71,21 +75,29 @@ func (s *Server) list(c *call) (answer, error) {
 		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey"),
 		ToolName: c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
 	}
-	page, err := s.gate.List(c.ctx, c.who, f)
+	out, err := s.Page(c.ctx, c.who, f)
+	return answer{status: http.StatusOK, body: out}, err
+}
+
+// Page gives approvals as programs see them, newest first: to operators all of
+// them with their whole redacted calls, to askers their own. CodeForbidden for
+// anybody else.
+func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.List, error) {
+	page, err := s.gate.List(ctx, who, f)
 	if err != nil {
-		return answer{}, err
+		return api.List{}, err
 	}
 	out := api.List{Items: make([]api.Approval, len(page.Items)), NextCursor: page.Next}
 	for i, a := range page.Items {
 		summary := a.Summary
-		if c.who.MayDecide {
-			if summary, err = s.wholeCall(c.ctx, a); err != nil {
-				return answer{}, err
+		if who.MayDecide {
+			if summary, err = s.wholeCall(ctx, a); err != nil {
+				return api.List{}, err
 			}
 		}
 		out.Items[i] = approvalOf(a, summary)
 	}
-	return answer{status: http.StatusOK, body: out}, nil
+	return out, nil
 }
 
 func (s *Server) resolve(c *call, in api.ResolveRequest) (answer, error) {
@@ -103,7 +115,11 @@ func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: claimOf(got)}, nil
+	out := claimOf(got)
+	if out.Receipt, err = s.receipt(got.Approval); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: out}, nil
 }
 
 func (s *Server) revoke(c *call, in api.RevokeRequest) (answer, error) {
@@ -122,11 +138,17 @@ func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	summary, err := s.wholeCall(c.ctx, a)
+	body, err := s.View(c.ctx, a)
+	return answer{status: http.StatusOK, body: body}, err
+}
+
+// View is one approval as programs see it, with its whole redacted call.
+func (s *Server) View(ctx context.Context, a core.Approval) (api.Approval, error) {
+	summary, err := s.wholeCall(ctx, a)
 	if err != nil {
-		return answer{}, err
+		return api.Approval{}, err
 	}
-	return answer{status: http.StatusOK, body: approvalOf(a, summary)}, nil
+	return approvalOf(a, summary), nil
 }
 
 // wholeCall is the call as people see it, whole while its params are kept.

@@ -70,7 +70,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var in api.CreateRequest
-		if err := decode([]byte(benchBody), &in); err != nil {
+		if err := Decode([]byte(benchBody), &in); err != nil {
 			b.Fatal(err)
 		}
 	}

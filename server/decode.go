@@ -71,11 +71,11 @@ func checkContentType(given string) error {
 	return core.Refuse(core.CodeMalformed, "Send the body as Content-Type: application/json, in UTF-8.")
 }
 
-// decode reads a body strictly into the struct that into points to: names match
+// Decode reads a body strictly into the struct that into points to: names match
 // by case, none is unknown or given twice, all text is UTF-8. An empty body is
 // an empty object. What is not JSON is CodeMalformed; what is JSON of another
 // shape is CodeInvalidRequest and names every wrong field, never its value.
-func decode(body []byte, into any) error {
+func Decode(body []byte, into any) error {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		return nil
 	}
@@ -143,9 +143,9 @@ func mistakes(path string, t reflect.Type, value jsontext.Value) []core.FieldErr
 
 // fieldOf finds the type of the member that a struct's tags name so.
 func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
-	for f := range t.Fields() {
+	for _, f := range reflect.VisibleFields(t) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if tag != name {
+		if tag != name || f.Anonymous {
 			continue
 		}
 		if f.Type.Kind() == reflect.Pointer {

@@ -23,7 +23,7 @@ func TestDecodeTable(t *testing.T) {
 		{"empty object", `{}`, "", ""},
 		{"null fields", `{"agentId":null,"origin":null,"timeoutMs":null}`, "", ""},
 		{"white space around", " {\"toolName\" : \"x\"}\n ", "", ""},
-		{"unknown", `{"callbackUrl":"https://x"}`, core.CodeInvalidRequest, "callbackUrl"},
+		{"unknown", `{"callbackURL":"https://x"}`, core.CodeInvalidRequest, "callbackURL"},
 		{"other case", `{"toolname":"x","Params":{},"agentID":"x"}`, core.CodeInvalidRequest, "Params agentID toolname"},
 		{"nested", `{"bind":{"Host":"x","workdir":1},"origin":{"to":-100}}`, core.CodeInvalidRequest, "bind.Host bind.workdir origin.to"},
 		{"wrong types", `{"toolName":[],"timeoutMs":"5","context":{"subagent":1},"requester":"me"}`, core.CodeInvalidRequest,
@@ -51,7 +51,7 @@ func TestDecodeTable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var in api.CreateRequest
-			err := decode([]byte(c.body), &in)
+			err := Decode([]byte(c.body), &in)
 			require.Equal(t, c.code, core.CodeOf(err), "%v", err)
 			if c.code == core.CodeInvalidRequest {
 				require.Equal(t, c.fields, strings.Join(fieldsOf(problem(err.(*core.Error))), " "))
@@ -65,7 +65,7 @@ func TestDecodeManyMistakes(t *testing.T) {
 	for i := range 1000 {
 		b.WriteString(`,"` + strings.Repeat("x", 200) + strings.Repeat("y", i) + `":1`)
 	}
-	err := decode([]byte(`{"toolName":1`+b.String()+`}`), &api.CreateRequest{})
+	err := Decode([]byte(`{"toolName":1`+b.String()+`}`), &api.CreateRequest{})
 	p := problem(err.(*core.Error))
 	require.Len(t, p.Fields, maxMistakes)
 	require.Less(t, len(p.Detail), 4000)
@@ -74,7 +74,7 @@ func TestDecodeManyMistakes(t *testing.T) {
 func TestDecodeKeepsParams(t *testing.T) {
 	const params = `{ "z": 1.0,	"a" : "\u0041\/", "n": 1E2 }`
 	var in api.CreateRequest
-	require.NoError(t, decode([]byte(`{"params": `+params+` }`), &in))
+	require.NoError(t, Decode([]byte(`{"params": `+params+` }`), &in))
 	require.Equal(t, params, string(in.Params), "exactly as sent")
 }
 
@@ -133,7 +133,7 @@ func FuzzDecodeCreate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in api.CreateRequest
-		if err := decode(body, &in); err != nil {
+		if err := Decode(body, &in); err != nil {
 			code := core.CodeOf(err)
 			require.Contains(t, []core.Code{core.CodeMalformed, core.CodeInvalidRequest}, code)
 			require.Equal(t, code == core.CodeInvalidRequest, len(problem(err.(*core.Error)).Fields) > 0)

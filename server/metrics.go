@@ -35,6 +35,9 @@ type Metrics struct {
 	http        *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	waiters     prometheus.Gauge
+	classifier  prometheus.Histogram
+	fallbacks   *prometheus.CounterVec
+	decisions   *prometheus.HistogramVec
 }
 
 // NewMetrics makes an empty set. tools are further names (of the policy's rules,
@@ -53,12 +56,17 @@ func NewMetrics(tools ...string) *Metrics {
 		http:        counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds", Help: "Time to answer an API request, waiting included.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 60}}, []string{"method", "route"}),
+		classifier: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "tool_safety_classifier_latency_ms", Help: "Time that the classifier took, in milliseconds.",
+			Buckets: []float64{50, 100, 200, 400, 800, 1200, 2000, 5000, 10000}}),
+		fallbacks: counter("tool_safety_classifier_fallback_total", "Calls whose static assessment stood because the classifier gave no valid opinion.", "reason"),
+		decisions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_decision_seconds", Help: "Time from asking to a final status, of approvals that people were asked about.",
+			Buckets: []float64{.1, .5, 1, 5, 15, 30, 60, 300, 900, 3600}}, []string{"status"}),
 		waiters: prometheus.NewGauge(prometheus.GaugeOpts{Name: "approvalbot_waiting_requests", Help: "API requests that wait for an approval's end."}),
 	}
 	for _, t := range append(tools, wellKnown...) {
 		m.tools[t] = true
 	}
-	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters,
+	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters, m.classifier, m.fallbacks, m.decisions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -81,6 +89,12 @@ func (m *Metrics) Observe(c core.Change) {
 	}
 	for _, e := range c.Events {
 		switch e.Type {
+		case core.EventResolved, core.EventExpired, core.EventWithdrawn:
+			if !c.New && a.Final() && a.Retries == 0 {
+				m.decisions.WithLabelValues(string(a.Status)).Observe(float64(a.ResolvedAtMs-a.CreatedAtMs) / 1000)
+			}
+		}
+		switch e.Type {
 		case core.EventVote:
 			if n := len(a.Votes); n > 0 {
 				v := a.Votes[n-1] // a ballot is always put last
@@ -98,6 +112,15 @@ func (m *Metrics) Observe(c core.Change) {
 			m.timeouts.WithLabelValues(m.tool(a.ToolName)).Inc()
 			m.quorumUnmet(a)
 		}
+	}
+}
+
+// Classified counts one question to the classifier: how long it took, and why
+// there was no valid opinion (empty: there was one).
+func (m *Metrics) Classified(took time.Duration, failed string) {
+	m.classifier.Observe(float64(took) / float64(time.Millisecond))
+	if failed != "" {
+		m.fallbacks.WithLabelValues(failed).Inc()
 	}
 }
 

@@ -67,7 +67,11 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 	for _, status := range rt.status {
 		r := &huma.Response{Description: http.StatusText(status)}
 		if rt.out != nil {
-			r.Content = content(registry, rt.out, "application/json")
+			kind := "application/json"
+			if rt.stream != nil {
+				kind = "text/event-stream" // the schema is of one event's data
+			}
+			r.Content = content(registry, rt.out, kind)
 		}
 		op.Responses[strconv.Itoa(status)] = r
 	}

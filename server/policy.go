@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Server) evaluate(c *call, in api.CreateRequest) (answer, error) {
-	p, err := s.gate.Evaluate(c.ctx, c.who, callOf(in))
+	p, err := s.gate.Evaluate(c.ctx, c.who, CallOf(in))
 	if err != nil {
 		return answer{}, err
 	}

@@ -118,6 +118,49 @@ func (s *Server) routes() []route {
 			method: "DELETE", path: "/v1/sessions/{sessionKey}/grants", name: "endSessionGrants", scopes: either,
 			summary: "End the grants of a session; an owner only its own.", out: reflect.TypeFor[api.Ended](), status: ok, serve: without(s.dropSession),
 		},
+		{
+			method: "GET", path: "/v1/events", name: "streamEvents", scopes: either,
+			summary: "Server-sent events: what happens to your own approvals, or to all of them with operator.approvals. The header Last-Event-ID resumes after that event, 0 from the start; without it the stream begins now.",
+			query:   []param{{name: "lastEventId", kind: "string", doc: "As the header Last-Event-ID, for clients that cannot send it."}},
+			out:     reflect.TypeFor[api.Event](), status: ok, stream: s.events,
+		},
+		{
+			method: "GET", path: "/v1/audit", name: "readAudit", scopes: []scope{scopeAudit}, summary: "The audit log, newest first: each record as it was hashed.",
+			query: []param{
+				{name: "order", kind: "string", enum: []string{"newest", "oldest"}, doc: "newest if not given."},
+				{name: "limit", kind: "integer", check: checkLimit, doc: "1 to 200; 50 if not given."},
+				{name: "cursor", kind: "string", doc: "nextCursor of the page before."}},
+			out: reflect.TypeFor[api.AuditPage](), status: ok, serve: without(s.audit),
+		},
+		{
+			method: "GET", path: "/v1/audit/verify", name: "verifyAudit", scopes: []scope{scopeAudit}, summary: "Check the whole chain of the audit log.",
+			out: reflect.TypeFor[api.AuditReport](), status: ok, serve: without(s.verifyAudit),
+		},
+		{method: "GET", path: "/.well-known/jwks.json", name: "receiptKeys", summary: "Public keys of the receipts (RFC 7517).", status: ok, raw: s.jwks},
+		{
+			method: "POST", path: "/v1/messages/intercept", name: "interceptMessage", scopes: asker,
+			summary: "What a model said, with every tool call replaced that may not simply run.",
+			in:      reflect.TypeFor[api.InterceptRequest](), out: reflect.TypeFor[api.InterceptAnswer](), status: ok, serve: with(s.interceptMessage),
+			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeIDConflict, core.CodeApprovalsDisabled},
+		},
+		{
+			method: "POST", path: "/v1/messages/decisions", name: "decideMessages", scopes: either,
+			summary: "How the approvals of a conversation stand. Decisions in it count as the vote of the token's person, and for no other token.",
+			in:      reflect.TypeFor[api.DecisionsRequest](), out: reflect.TypeFor[api.DecisionsAnswer](), status: ok, serve: with(s.decideMessages),
+		},
+		{
+			method: "POST", path: "/v1/messages/prepare", name: "prepareMessages", scopes: either,
+			summary: "A conversation as the model may see it: without approvals.",
+			in:      reflect.TypeFor[api.PrepareRequest](), out: reflect.TypeFor[api.PrepareAnswer](), status: ok, serve: with(s.prepareMessages),
+		},
+		{
+			method: "GET", path: "/v1/callbacks", name: "listCallbacks", scopes: operator, summary: "Calls back to owners that have not succeeded, newest first.",
+			out: reflect.TypeFor[api.Callbacks](), status: ok, serve: without(s.callbacks),
+		},
+		{
+			method: "POST", path: "/v1/callbacks/{id}/retry", name: "retryCallback", scopes: operator, summary: "Try a call that was given up for another day.",
+			in: reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Empty](), status: ok, serve: with(s.retryCallback), codes: []core.Code{core.CodeNotFound},
+		},
 		{method: "GET", path: "/healthz", name: "health", summary: "The process lives.", status: ok, raw: s.health},
 		{method: "GET", path: "/readyz", name: "ready", summary: "Store and policy are ready; the state of each chat is in the body.",
 			out: reflect.TypeFor[api.Ready](), status: []int{http.StatusOK, http.StatusServiceUnavailable}, raw: s.ready},

@@ -161,7 +161,7 @@ func TestHealth(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	d := newDesk(t)
-	for _, path := range []string{"/", "/v1", "/v2/approvals", "/v1//approvals", "/v1/approvals/", "/v1/../v1/approvals", "/v1/gateway", "/.well-known/jwks.json"} {
+	for _, path := range []string{"/", "/v1", "/v2/approvals", "/v1//approvals", "/v1/approvals/", "/v1/../v1/approvals", "/v1/gateway", "/.well-known/other.json"} {
 		require.Equal(t, "not_found", d.do("GET", path, "agent", "").problem(t).Code, path)
 	}
 	require.Equal(t, "GET, HEAD", d.do("POST", "/healthz", "", "").Header.Get("Allow"))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -31,14 +32,18 @@ var errNotHere = core.Refuse(core.CodeUnavailable, "This desk has no configurati
 
 // Config is what a Server is made of.
 type Config struct {
-	Gate    *core.Gate
-	Tokens  []Token
-	Ready   func(context.Context) api.Ready // nil: ready as soon as it serves
-	Policy  func(context.Context) (api.Policy, error)
-	Reload  func(context.Context, core.Caller) (api.Reloaded, error) // puts the configured policy in force, all or nothing
-	Metrics *Metrics                                                 // nil: counts of its own; see [NewMetrics]
-	Log     *slog.Logger                                             // nil: silent
-	Version string                                                   // shown in the OpenAPI description
+	Gate        *core.Gate
+	Tokens      []Token
+	Callbacks   Callbacks                       // nil: nobody is called back
+	CallbackDue func()                          // a call may be tried again
+	Audit       *Audit                          // nil: no audit log is served, no receipts are signed
+	Feed        *Feed                           // nil: no events are served
+	Ready       func(context.Context) api.Ready // nil: ready as soon as it serves
+	Policy      func(context.Context) (api.Policy, error)
+	Reload      func(context.Context, core.Caller) (api.Reloaded, error) // puts the configured policy in force, all or nothing
+	Metrics     *Metrics                                                 // nil: counts of its own; see [NewMetrics]
+	Log         *slog.Logger                                             // nil: silent
+	Version     string                                                   // shown in the OpenAPI description
 
 	CertFile, KeyFile string                  // both or none: serve TLS
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
@@ -64,6 +69,10 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("TLS needs both a certificate file and a key file")
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	cfg.Mount = maps.Clone(cfg.Mount)
+	if cfg.Mount == nil {
+		cfg.Mount = map[string]http.Handler{}
+	}
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics()
 	}
@@ -78,6 +87,10 @@ func New(cfg Config) (*Server, error) {
 	s.spec = sync.OnceValues(func() ([]byte, error) { return openAPI(s.routes(), cfg.Version) })
 	return s, s.UseTokens(cfg.Tokens)
 }
+
+// Mount adds a handler under a ServeMux pattern, beside those of Config.Mount.
+// It counts for handlers made from then on: call it before [Server.Serve].
+func (s *Server) Mount(pattern string, h http.Handler) { s.cfg.Mount[pattern] = h }
 
 // EndWaits answers every waiting request with the current state, now and from
 // now on. [Server.Serve] does it when it stops.

@@ -24,7 +24,10 @@ func HashToken(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
 
 // tokens is one immutable set. Looking a secret up compares hashes, so its time
 // tells nothing about any secret.
-type tokens map[[32]byte]*holder
+type tokens struct {
+	byHash   map[[32]byte]*holder
+	replaced chan struct{} // closed when another set counts
+}
 
 type holder struct {
 	caller core.Caller
@@ -34,13 +37,13 @@ type holder struct {
 // UseTokens makes another set of tokens count from the next request on. A token
 // that keeps its name and limit keeps its pace. On an error the old set stays.
 func (s *Server) UseTokens(list []Token) error {
-	old := map[string]*bucket{}
-	if t := s.tokens.Load(); t != nil {
-		for _, h := range *t {
+	old, before := map[string]*bucket{}, s.tokens.Load()
+	if before != nil {
+		for _, h := range before.byHash {
 			old[h.caller.Token] = h.pace
 		}
 	}
-	next, names := tokens{}, map[string]bool{}
+	next, names := map[[32]byte]*holder{}, map[string]bool{}
 	for _, t := range list {
 		switch {
 		case t.Name == "":
@@ -63,22 +66,51 @@ func (s *Server) UseTokens(list []Token) error {
 		}
 		next[t.Hash] = h
 	}
-	s.tokens.Store(&next)
+	s.tokens.Store(&tokens{next, make(chan struct{})})
+	if before != nil {
+		close(before.replaced)
+	}
 	return nil
+}
+
+// Holder says who holds the token of that hash now, for connections that
+// outlive a request; false: nobody any more. reloaded is closed when it is worth
+// asking again.
+func (s *Server) Holder(hash [32]byte) (who core.Caller, reloaded <-chan struct{}, ok bool) {
+	t := s.tokens.Load()
+	if h := t.byHash[hash]; h != nil {
+		return h.caller, t.replaced, true
+	}
+	return core.Caller{}, t.replaced, false
 }
 
 // authenticate says who is calling, and holds it to its pace.
 func (s *Server) authenticate(r *http.Request) (core.Caller, error) {
+	secret, err := bearer(r)
+	if err != nil {
+		return core.Caller{}, err
+	}
+	return s.Admit(HashToken(secret))
+}
+
+// bearer gives the secret of a request's API token.
+func bearer(r *http.Request) (string, error) {
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
-		return core.Caller{}, core.Refuse(core.CodeUnauthorized, "Send an API token: Authorization: Bearer <token>.")
+		return "", core.Refuse(core.CodeUnauthorized, "Send an API token: Authorization: Bearer <token>.")
 	}
 	scheme, secret, _ := strings.Cut(given[0], " ")
 	secret = strings.TrimSpace(secret)
 	if len(given) > 1 || !strings.EqualFold(scheme, "bearer") || secret == "" {
-		return core.Caller{}, core.Refuse(core.CodeUnauthorized, "Send exactly one header Authorization: Bearer <token>.")
+		return "", core.Refuse(core.CodeUnauthorized, "Send exactly one header Authorization: Bearer <token>.")
 	}
-	h := (*s.tokens.Load())[HashToken(secret)]
+	return secret, nil
+}
+
+// Admit says who holds the token of that hash, and counts one request of it.
+// CodeUnauthorized: nobody does. CodeRateLimited: its pace is used up.
+func (s *Server) Admit(hash [32]byte) (core.Caller, error) {
+	h := s.tokens.Load().byHash[hash]
 	if h == nil {
 		return core.Caller{}, core.Refuse(core.CodeUnauthorized, "This API token is not known here.")
 	}

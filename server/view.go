@@ -5,11 +5,12 @@ import (
 	"approvalbot/core"
 )
 
-// callOf reads a request into the core's words.
-func callOf(in api.CreateRequest) core.Call {
+// CallOf reads a request into the core's words. Every door that takes the body
+// of POST /v1/approvals uses it.
+func CallOf(in api.CreateRequest) core.Call {
 	call := core.Call{
 		ToolName: in.ToolName, Params: in.Params, Bind: bindOf(in.Bind), ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
-		Justification: in.Justification, ActionSummary: in.ActionSummary, TimeoutMs: in.TimeoutMs, Supersedes: in.Supersedes,
+		Justification: in.Justification, ActionSummary: in.ActionSummary, TimeoutMs: in.TimeoutMs, CallbackURL: in.CallbackURL, Supersedes: in.Supersedes,
 	}
 	if t := in.Origin; t != nil {
 		call.Origin = &core.Target{Channel: t.Channel, To: t.To, ThreadID: t.ThreadID}

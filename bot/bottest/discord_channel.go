@@ -50,6 +50,7 @@ type DiscordChannel struct {
 	name             string
 	person           *dcUser // the other one of a direct message
 	access           DiscordAccess
+	overwrites       []dcOverwrite
 	deleted          bool
 	archived, locked bool
 	autoArchive      int
@@ -262,7 +263,7 @@ func (dc *Discord) readable(id string) (*DiscordChannel, *dcError) {
 	switch {
 	case c == nil || c.deleted || c.Parent != nil && c.Parent.deleted:
 		return nil, failure(http.StatusNotFound, 10003, "Unknown Channel")
-	case c.access == DiscordNoAccess || c.Parent != nil && c.Parent.access == DiscordNoAccess || c.outside():
+	case c.access == DiscordNoAccess || c.Parent != nil && c.Parent.access == DiscordNoAccess || c.outside() || !c.may(PermissionViewChannel):
 		return nil, failure(http.StatusForbidden, 50001, "Missing Access")
 	}
 	return c, nil
@@ -275,7 +276,7 @@ func (c *DiscordChannel) outside() bool { return c.Guild != nil && c.Guild.membe
 // an archived thread is in Discord, "Threads".
 func (c *DiscordChannel) writable() *dcError {
 	switch {
-	case c.access == DiscordNoSend:
+	case c.access == DiscordNoSend || !c.may(c.sending()):
 		return failure(http.StatusForbidden, 50013, "Missing Permissions")
 	case c.Type == DiscordForum:
 		return failure(http.StatusBadRequest, 50008, "Cannot send messages in a non-text channel")
@@ -299,7 +300,7 @@ func (c *DiscordChannel) wire() obj {
 		w["recipients"] = []obj{c.person.wire()}
 		return w
 	}
-	w["guild_id"], w["name"], w["position"], w["permission_overwrites"] = c.Guild.ID, c.name, 0, []obj{}
+	w["guild_id"], w["name"], w["position"], w["permission_overwrites"] = c.Guild.ID, c.name, 0, c.wireOverwrites()
 	w["parent_id"], w["nsfw"], w["rate_limit_per_user"], w["topic"] = nil, false, 0, nil
 	if c.Type == DiscordForum {
 		tags := []obj{}

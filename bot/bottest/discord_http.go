@@ -46,6 +46,7 @@ func (dc *Discord) serve(w http.ResponseWriter, r *http.Request) {
 		dc.gateway.serve(w, r)
 		return
 	}
+	w.Header().Set("Date", dc.Now().UTC().Format(http.TimeFormat))
 	parts := apiPath.FindStringSubmatch(r.URL.Path)
 	q := &dcQuery{dc: dc, r: r, path: r.PathValue, call: &DiscordCall{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query()}}
 	switch {

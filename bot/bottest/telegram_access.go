@@ -211,6 +211,27 @@ type wireMember struct {
 	IsAnonymous *bool        `json:"is_anonymous,omitempty"`
 	CanBeEdited *bool        `json:"can_be_edited,omitempty"`
 	UntilDate   *int64       `json:"until_date,omitempty"`
+	IsMember    *bool        `json:"is_member,omitempty"`         // of ChatMemberRestricted
+	CanPost     *bool        `json:"can_post_messages,omitempty"` // of ChatMemberAdministrator, in channels
+	CanEdit     *bool        `json:"can_edit_messages,omitempty"`
+	*wirePermissions
+}
+
+// wirePermissions are ChatPermissions of the Bot API, as far as bots of this kind
+// read them; ChatMemberRestricted has the same fields.
+type wirePermissions struct {
+	SendMessages  bool `json:"can_send_messages"`
+	SendDocuments bool `json:"can_send_documents"`
+}
+
+// permissions are those of members: what a group has by default, and what is left
+// where the right to send was taken. Private chats and channels have none.
+func (c *TelegramChat) permissions() *wirePermissions {
+	if c.Type != TelegramGroup && c.Type != TelegramSupergroup {
+		return nil
+	}
+	may := c.access.sending == maySend
+	return &wirePermissions{may, may}
 }
 
 func (c *TelegramChat) wireMember(user *tgUser, status memberStatus) wireMember {
@@ -220,8 +241,15 @@ func (c *TelegramChat) wireMember(user *tgUser, status memberStatus) wireMember 
 		member.IsAnonymous = new(bool)
 	case statusAdmin:
 		member.IsAnonymous, member.CanBeEdited = new(bool), new(bool)
-	case statusKicked, statusRestricted:
+		if c.Type == TelegramChannel {
+			may := c.access.sending == maySend
+			member.CanPost, member.CanEdit = &may, &may
+		}
+	case statusKicked:
 		member.UntilDate = new(int64)
+	case statusRestricted:
+		yes := true
+		member.UntilDate, member.IsMember, member.wirePermissions = new(int64), &yes, &wirePermissions{}
 	}
 	return member
 }

@@ -72,6 +72,7 @@ func (tg *Telegram) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer tg.running.Done()
+	w.Header().Set("Date", tg.Now().UTC().Format(http.TimeFormat))
 	r.Body = http.MaxBytesReader(w, r.Body, maxTelegramBody)
 	token, name, ok := splitBotPath(r.URL.Path)
 	if !ok {

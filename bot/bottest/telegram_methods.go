@@ -209,10 +209,11 @@ func (tg *Telegram) getChat(q *tgQuery) (any, *apiError) {
 	}
 	return struct {
 		*wireChat
-		AccentColorID    int      `json:"accent_color_id"`
-		MaxReactionCount int      `json:"max_reaction_count"`
-		ActiveUsernames  []string `json:"active_usernames,omitempty"`
-	}{wireChat: c.wire(), MaxReactionCount: 11, ActiveUsernames: nonEmpty(c.wire().Username)}, nil
+		AccentColorID    int              `json:"accent_color_id"`
+		MaxReactionCount int              `json:"max_reaction_count"`
+		ActiveUsernames  []string         `json:"active_usernames,omitempty"`
+		Permissions      *wirePermissions `json:"permissions,omitempty"`
+	}{wireChat: c.wire(), MaxReactionCount: 11, ActiveUsernames: nonEmpty(c.wire().Username), Permissions: c.permissions()}, nil
 }
 
 func nonEmpty(s string) []string {

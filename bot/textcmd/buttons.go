@@ -48,11 +48,15 @@ func Buttons(c core.Card, m Menu) [][]Button {
 // until when. Empty when it offers none.
 func about(c core.Card) string {
 	var lines []string
+	agent := "this agent"
+	if c.Agent != "" {
+		agent = "agent " + c.Agent
+	}
 	if slices.Contains(c.Offers, core.AllowSession) {
-		lines = append(lines, "Allow for this session: calls of this kind by this agent in this session, up to risk "+c.Risk.String()+", for at most 12 hours.")
+		lines = append(lines, "Allow for this session: any “"+c.Subject+"” by "+agent+" in this session, up to risk "+c.Risk.String()+", for 12 hours at most.")
 	}
 	if slices.Contains(c.Offers, core.AllowAlways) {
-		lines = append(lines, "Always allow this: exactly this call by this agent, until an operator deletes the grant.")
+		lines = append(lines, "Always allow this: exactly this call by "+agent+", until an operator deletes the grant.")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -37,7 +37,7 @@ type Gate interface {
 	ByKey(ctx context.Context, key string) (core.Approval, error)
 	PendingCards(ctx context.Context, limit int) ([]core.Approval, error)
 	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
-	Payload(ctx context.Context, key string) ([]core.Fact, error)
+	Payload(ctx context.Context, a core.Approval) ([]core.Fact, error)
 	Rules() core.Rules
 }
 
@@ -180,7 +180,7 @@ func (d *Desk) cardsApproval(ctx context.Context, card core.Delivery, known bool
 
 // menu opens and closes the card's second row, for approvers only.
 func (d *Desk) menu(ctx context.Context, m Message, cmd Command, a core.Approval) (Reply, bool, error) {
-	if !d.approver(m.Voter) {
+	if !a.MayBeDecidedBy(m.Voter, d.gate.Rules().People) {
 		return d.refuse(ctx, m, "a menu opened by a stranger", notAuthorized)
 	}
 	if a.Final() {
@@ -287,7 +287,7 @@ func upperFirst(s string) string {
 
 // details is everything about an approval that a person may want to read twice.
 func (d *Desk) details(ctx context.Context, a core.Approval) (string, error) {
-	facts, err := d.gate.Payload(ctx, a.Key)
+	facts, err := d.gate.Payload(ctx, a)
 	if err != nil {
 		return "", err
 	}

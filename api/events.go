@@ -1,0 +1,41 @@
+package api
+
+// Event is one thing that happened to an approval, as server-sent events and
+// the gateway tell it. Raw params are never in it. Its Seq is the number of its
+// entry in the desk's log: ascending, the same for everybody, and what a
+// listener resumes after.
+type Event struct {
+	Type string `json:"type" enum:"tool.approval.requested,tool.approval.vote,tool.approval.resolved,tool.approval.expired,tool.approval.withdrawn,tool.approval.revoked,tool.approval.result"`
+	Seq  int64  `json:"seq" doc:"Number in the desk's log; also the event's id. Numbers in between belong to entries that you may not see."`
+	AtMs int64  `json:"atMs"`
+
+	ID        string   `json:"id" doc:"The approval's id, as its owner calls it."`
+	Code      string   `json:"code"`
+	Owner     string   `json:"owner" doc:"Name of the API token that asked."`
+	Status    Status   `json:"status" enum:"pending,approved,denied,expired,withdrawn"`
+	Decision  Decision `json:"decision" nullable:"true" enum:"allow-once,allow-session,allow-always,deny" doc:"Null while pending, and when it expired or was withdrawn."`
+	Reason    string   `json:"reason"`
+	DecidedBy []string `json:"decidedBy"`
+
+	ToolName        string `json:"toolName"`
+	ParamsSummary   string `json:"paramsSummary,omitzero" doc:"On the gateway, of a new request: the call as people see it, redacted and escaped."`
+	ArgsFingerprint string `json:"argsFingerprint"`
+	AgentID         string `json:"agentId"`
+	SessionKey      string `json:"sessionKey"`
+	Dialect         string `json:"dialect,omitzero" enum:"exec,agentshield" doc:"The gateway dialect it was asked in, if it was one."`
+
+	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4"`
+	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none"`
+	Confidence  float64  `json:"confidence" minimum:"0" maximum:"1"`
+	Source      string   `json:"source"`
+	ReasonCodes []string `json:"reasonCodes"`
+	PolicyHash  string   `json:"policyHash"`
+
+	Approvers Approvers `json:"approvers"`
+	Votes     []Vote    `json:"votes" doc:"All that count so far."`
+	Vote      *Vote     `json:"vote,omitzero" doc:"Of .vote: the one that came in."`
+	Result    *Result   `json:"result,omitzero"`
+
+	CreatedAtMs int64 `json:"createdAtMs"`
+	ExpiresAtMs int64 `json:"expiresAtMs"`
+}

@@ -1,0 +1,163 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"approvalbot/core"
+)
+
+const (
+	probeTime    = 10 * time.Second // for each single thing that Probe looks at
+	probesAtOnce = 4
+)
+
+// Probe looks at Discord as the desk would find it and changes nothing there: it
+// opens no gateway connection and no direct messages and writes to nobody, so that
+// a running desk is not disturbed. It says of the bot whether the token is good
+// and taps would come in, of the clock whether it agrees with Discord's, of each
+// place whether cards would get there (permissions computed from roles and
+// overwrites), of each user whether it is a human, and of each role whether a
+// server of the places has it. What of a finding is "discord", "clock", the
+// place's text form, "discord user <id>" or "discord role <id>".
+func Probe(ctx context.Context, cfg Config, places []core.Target, users, roles []string) []core.Finding {
+	cfg, _, err := cfg.checked()
+	if err != nil {
+		return []core.Finding{core.Fault("discord", err.Error(), "correct channels.discord")}
+	}
+	w := newWire(cfg)
+	w.client.Timeout = probeTime
+	defer w.close()
+	p := &probe{wire: w, cfg: cfg, guilds: map[string]*guild{}}
+	found, ok := p.self(ctx)
+	if !ok {
+		return found
+	}
+	var looks []func() []core.Finding
+	look := func(at func(context.Context) core.Finding) {
+		looks = append(looks, func() []core.Finding {
+			ctx, cancel := context.WithTimeout(ctx, probeTime)
+			defer cancel()
+			return []core.Finding{at(ctx)}
+		})
+	}
+	for _, t := range places {
+		look(func(ctx context.Context) core.Finding { return p.place(ctx, t) })
+	}
+	for _, id := range users {
+		look(func(ctx context.Context) core.Finding { return p.user(ctx, id) })
+	}
+	found = append(found, core.Gather(probesAtOnce, looks...)...)
+	for _, id := range roles {
+		found = append(found, p.role(id))
+	}
+	return found
+}
+
+// probe is one look at Discord.
+type probe struct {
+	wire *wire
+	cfg  Config
+	me   string // the bot's user id
+
+	mu     sync.Mutex
+	guilds map[string]*guild // the servers that were looked at
+}
+
+// self asks who the bot is; not ok: nothing else is worth asking.
+func (p *probe) self(ctx context.Context) (found []core.Finding, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var me account
+	asked := time.Now()
+	header, err := p.wire.send(ctx, http.MethodGet, "/users/@me", nil, &me)
+	if err != nil {
+		text, mend := p.say(err)
+		return []core.Finding{core.Fault("discord", text, mend)}, false
+	}
+	p.me = me.ID
+	found = []core.Finding{core.Fine("discord", "the token is good, the bot is "+p.wire.clean(me.Username))}
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		found = append(found, core.ClockFinding("Discord", date, asked, time.Now())...)
+	}
+	return append(found, p.application(ctx)), true
+}
+
+// application says whether taps would come in: Discord sends them over the gateway
+// or to an address, never both.
+func (p *probe) application(ctx context.Context) core.Finding {
+	var app struct {
+		Key      string `json:"verify_key"`
+		Endpoint string `json:"interactions_endpoint_url"`
+	}
+	if err := p.wire.call(ctx, http.MethodGet, "/applications/@me", nil, &app); err != nil {
+		text, mend := p.say(err)
+		return core.Fault("discord", "how taps come in cannot be asked: "+text, mend)
+	}
+	switch {
+	case p.cfg.Updates == Gateway && app.Endpoint != "":
+		return core.Fault("discord", "the application has an Interactions Endpoint URL, so the gateway gets no taps", "empty that field in the developer portal, or use updates: {interactions: …}")
+	case p.cfg.Updates == Gateway:
+		return core.Fine("discord", "taps come over the gateway; no privileged intent is needed")
+	case app.Endpoint == "":
+		return core.Fault("discord", "the application has no Interactions Endpoint URL, so no taps come", "set it in the developer portal to server.publicUrl and /discord/interactions")
+	case app.Key != "" && !strings.EqualFold(app.Key, strings.TrimSpace(p.cfg.PublicKey)):
+		return core.Fault("discord", "publicKey is not the application's, so every tap is refused", "copy the Public Key from the developer portal")
+	}
+	return core.Fine("discord", "taps come to "+p.wire.clean(app.Endpoint))
+}
+
+// account is a user with the names that others see.
+type account struct {
+	user
+	Username string `json:"username"`
+	Name     string `json:"global_name"`
+}
+
+// user says whether an account that may decide is a human.
+func (p *probe) user(ctx context.Context, id string) core.Finding {
+	what := "discord user " + id
+	var u account
+	if err := p.wire.call(ctx, http.MethodGet, "/users/"+id, nil, &u); err != nil {
+		text, mend := p.say(err)
+		return core.Doubt(what, text, mend)
+	}
+	if why := u.notHuman(); why != "" {
+		return core.Doubt(what, "is "+why+" ("+p.wire.clean(u.Username)+"), and those approve nothing", "take it out of the configuration")
+	}
+	return core.Fine(what, "is "+p.wire.clean(cmp.Or(u.Name, u.Username))+", a person; whether they take direct messages shows only when one is sent")
+}
+
+// role says whether a role that may decide exists in a server where cards go.
+func (p *probe) role(id string) core.Finding {
+	what := "discord role " + id
+	for _, g := range p.guilds {
+		if i := slices.IndexFunc(g.Roles, func(r guildRole) bool { return r.ID == id }); i >= 0 {
+			return core.Fine(what, fmt.Sprintf("is %q in %q", p.wire.clean(g.Roles[i].Name), p.wire.clean(g.Name)))
+		}
+	}
+	return core.Doubt(what, "is in none of the servers where cards go, so nobody decides by it", "correct allowedRoleIds")
+}
+
+// say puts an error into words: what is wrong, and the way out.
+func (p *probe) say(err error) (text, mend string) {
+	var e *apiError
+	if !errors.As(err, &e) {
+		return strings.TrimSuffix(err.Error(), "."), "check the network and channels.discord.apiUrl"
+	}
+	if v := e.look(anyCall); v.say != "" && e.Status != http.StatusTooManyRequests {
+		text, mend, both := strings.Cut(strings.TrimSuffix(v.say, "."), "; ")
+		if !both {
+			text, mend, _ = strings.Cut(text, ". ")
+		}
+		return text + " (" + e.Error() + ")", mend
+	}
+	return e.Error(), "try again in a while"
+}

@@ -1,0 +1,159 @@
+package discord_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/bot/bottest"
+	"approvalbot/bot/discord"
+	"approvalbot/core"
+)
+
+// probed is a fake Discord with a server and a channel in it.
+type probed struct {
+	dc   *bottest.Discord
+	g    *bottest.DiscordGuild
+	ops  *bottest.DiscordChannel
+	user *bottest.DiscordUser
+}
+
+func newProbed(t *testing.T) *probed {
+	dc := bottest.NewDiscord(t, bottest.DiscordOptions{})
+	alice := dc.AddUser(bottest.DiscordProfile{Username: "alice", GlobalName: "Alice"})
+	g := dc.AddGuild("acme", alice)
+	return &probed{dc, g, g.AddChannel("ops"), alice}
+}
+
+// look gives the last finding of each thing, and checks that nothing was done that
+// a running desk or a person could feel.
+func (p *probed) look(t *testing.T, cfg discord.Config, places []core.Target, users, roles []string) map[string]core.Finding {
+	t.Helper()
+	cfg.Token, cfg.APIURL = p.dc.Token(), p.dc.URL()
+	found := map[string]core.Finding{}
+	for _, f := range discord.Probe(t.Context(), cfg, places, users, roles) {
+		require.NotContains(t, f.Text+f.Mend, p.dc.Token())
+		found[f.What] = f
+	}
+	for _, route := range []string{bottest.RouteOpenDM, bottest.RouteMessages} {
+		require.Empty(t, p.dc.Calls("POST", route))
+	}
+	require.Zero(t, p.dc.Gateway().Identifies())
+	return found
+}
+
+func TestProbeComputesPermissions(t *testing.T) {
+	tests := []struct {
+		name  string
+		set   func(p *probed) core.Target
+		level core.Level
+		says  string
+	}{
+		{"open", func(p *probed) core.Target { return at(p.ops) }, core.LevelOK, "may post and edit"},
+		{"a thread", func(p *probed) core.Target { return at(p.ops.AddThread("deploys")) }, core.LevelOK, "may post and edit"},
+		{"a thread of another channel", func(p *probed) core.Target {
+			return core.Target{Channel: "discord", To: p.g.AddChannel("other").ID, ThreadID: p.ops.AddThread("deploys").ID}
+		}, core.LevelFail, "not in that channel"},
+		{"a forum", func(p *probed) core.Target { return at(p.g.AddForum("asks")) }, core.LevelOK, "may post"},
+		{"a forum that wants tags", func(p *probed) core.Target {
+			f := p.g.AddForum("asks", "deploy")
+			f.RequireTag()
+			return at(f)
+		}, core.LevelFail, "wants a tag"},
+		{"everyone may not see it", func(p *probed) core.Target {
+			p.ops.OverwriteRole(p.g.ID, 0, bottest.PermissionViewChannel)
+			return at(p.ops)
+		}, core.LevelFail, "cannot see"},
+		{"everyone may not write, the bot may", func(p *probed) core.Target {
+			p.ops.OverwriteRole(p.g.ID, 0, bottest.PermissionSendMessages)
+			p.ops.OverwriteMember(p.dc.BotUserID(), bottest.PermissionSendMessages, 0)
+			return at(p.ops)
+		}, core.LevelOK, "may post"},
+		{"the bot may not write", func(p *probed) core.Target {
+			p.ops.SetAccess(bottest.DiscordNoSend)
+			return at(p.ops)
+		}, core.LevelFail, "may not write"},
+		{"threads are closed to it", func(p *probed) core.Target {
+			p.ops.OverwriteMember(p.dc.BotUserID(), 0, bottest.PermissionSendInThreads)
+			return at(p.ops.AddThread("deploys"))
+		}, core.LevelFail, "may not write"},
+		{"no files", func(p *probed) core.Target {
+			p.ops.OverwriteMember(p.dc.BotUserID(), 0, bottest.PermissionAttachFiles)
+			return at(p.ops)
+		}, core.LevelWarn, "Attach Files"},
+		{"archived", func(p *probed) core.Target {
+			c := p.ops.AddThread("deploys")
+			c.Archive(false)
+			return at(c)
+		}, core.LevelWarn, "archived"},
+		{"locked", func(p *probed) core.Target {
+			c := p.ops.AddThread("deploys")
+			c.Lock()
+			return at(c)
+		}, core.LevelFail, "locked"},
+		{"deleted", func(p *probed) core.Target {
+			p.ops.Delete()
+			return at(p.ops)
+		}, core.LevelFail, "no such channel"},
+		{"a person", func(p *probed) core.Target { return core.Target{Channel: "discord", To: "dm:" + p.user.ID} }, core.LevelOK, "Alice, a person"},
+		{"a bot's direct messages", func(p *probed) core.Target {
+			return core.Target{Channel: "discord", To: "dm:" + p.dc.AddUser(bottest.DiscordProfile{Bot: true}).ID}
+		}, core.LevelFail, "is a bot"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProbed(t)
+			target := tt.set(p)
+			f := p.look(t, discord.Config{}, []core.Target{target}, nil, nil)[target.String()]
+			require.Equal(t, tt.level, f.Level, f)
+			require.Contains(t, f.Text, tt.says)
+			require.Equal(t, f.Level == core.LevelOK, f.Mend == "", "what is wrong has a way out")
+		})
+	}
+}
+
+func at(c *bottest.DiscordChannel) core.Target {
+	if c.Parent != nil {
+		return core.Target{Channel: "discord", To: c.Parent.ID, ThreadID: c.ID}
+	}
+	return core.Target{Channel: "discord", To: c.ID}
+}
+
+func TestProbeFindsUsersAndRoles(t *testing.T) {
+	p := newProbed(t)
+	robot := p.dc.AddUser(bottest.DiscordProfile{Username: "robby", Bot: true})
+	role := p.g.AddRole("ops", 0)
+	found := p.look(t, discord.Config{}, []core.Target{at(p.ops)}, []string{p.user.ID, robot.ID, "404"}, []string{role.ID, "405"})
+	require.Contains(t, found["discord user "+p.user.ID].Text, "Alice, a person")
+	require.Contains(t, found["discord user "+robot.ID].Text, "is a bot (robby)")
+	require.Contains(t, found["discord user 404"].Text, "no such user")
+	require.Contains(t, found["discord role "+role.ID].Text, `"ops" in "acme"`)
+	require.Equal(t, core.LevelWarn, found["discord role 405"].Level)
+}
+
+func TestProbeSaysWhetherTapsComeIn(t *testing.T) {
+	p := newProbed(t)
+	inter := discord.Config{Updates: discord.Interactions, PublicKey: p.dc.PublicKey()}
+	require.Contains(t, p.look(t, discord.Config{}, nil, nil, nil)["discord"].Text, "over the gateway")
+	require.Contains(t, p.look(t, inter, nil, nil, nil)["discord"].Text, "no Interactions Endpoint URL")
+}
+
+func TestProbeOfABadTokenOrNobodyThere(t *testing.T) {
+	p := newProbed(t)
+	p.dc.RevokeToken()
+	f := p.look(t, discord.Config{}, []core.Target{at(p.ops)}, nil, nil)
+	require.Len(t, f, 1)
+	require.Equal(t, core.LevelFail, f["discord"].Level)
+	cfg := discord.Config{Token: p.dc.Token(), APIURL: p.dc.URL()}
+	p.dc.Close()
+	away := discord.Probe(t.Context(), cfg, nil, nil, nil)
+	require.Contains(t, away[0].Text, "gave no answer")
+}
+
+func TestProbeComparesTheClock(t *testing.T) {
+	p := newProbed(t)
+	require.Equal(t, core.LevelOK, p.look(t, discord.Config{}, nil, nil, nil)["clock"].Level)
+	p.dc.Advance(time.Hour)
+	require.Equal(t, core.LevelWarn, p.look(t, discord.Config{}, nil, nil, nil)["clock"].Level)
+}

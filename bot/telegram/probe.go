@@ -1,0 +1,215 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/core"
+)
+
+// probeTime bounds each single thing that Probe looks at.
+const probeTime = 10 * time.Second
+
+// Probe looks at Telegram as the desk would find it and changes nothing there: it
+// fetches no updates, sets no webhook and writes to nobody, so that a running desk
+// is not disturbed. It says of the bot whether the token is good and taps would
+// come in, of the clock whether it agrees with Telegram's, of each place whether
+// cards would get there, and of each user (numeric ids of accounts that may
+// decide) whether it is a human. What of a finding is "telegram", "clock", the
+// place's text form, or "telegram user <id>".
+func Probe(ctx context.Context, cfg Config, places []core.Target, users []string) []core.Finding {
+	cfg, err := cfg.checked()
+	if err != nil {
+		return []core.Finding{core.Fault("telegram", err.Error(), "correct channels.telegram")}
+	}
+	w, stop := newWire(cfg, probeTime)
+	defer stop()
+	p := &probe{wire: w, cfg: cfg}
+	found, ok := p.self(ctx)
+	if !ok {
+		return found
+	}
+	looks := []func() []core.Finding{func() []core.Finding { return p.updates(ctx) }}
+	for _, t := range places {
+		looks = append(looks, func() []core.Finding {
+			return p.bounded(ctx, func(ctx context.Context) core.Finding { return p.place(ctx, t) })
+		})
+	}
+	for _, id := range users {
+		looks = append(looks, func() []core.Finding {
+			return p.bounded(ctx, func(ctx context.Context) core.Finding { return p.user(ctx, id, places) })
+		})
+	}
+	return append(found, core.Gather(probesAtOnce, looks...)...)
+}
+
+// bounded looks at one thing, in its own time.
+func (p *probe) bounded(ctx context.Context, look func(context.Context) core.Finding) []core.Finding {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	return []core.Finding{look(ctx)}
+}
+
+const probesAtOnce = 4
+
+// probe is one look at Telegram.
+type probe struct {
+	wire *wire
+	cfg  Config
+	id   int64 // the bot's
+}
+
+// self asks who the bot is; not ok: nothing else is worth asking.
+func (p *probe) self(ctx context.Context) (found []core.Finding, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var me struct {
+		ID       int64  `json:"id"`
+		Username string `json:"username"`
+		ReadsAll bool   `json:"can_read_all_group_messages"`
+	}
+	asked := time.Now()
+	date, err := p.wire.dated(ctx, "getMe", &me)
+	if err != nil {
+		text, mend := p.say(err)
+		return []core.Finding{core.Fault("telegram", text, mend)}, false
+	}
+	p.id = me.ID
+	found = append(found, core.Fine("telegram", "the token is good, the bot is @"+me.Username))
+	found = append(found, core.ClockFinding("Telegram", date, asked, time.Now())...)
+	if !me.ReadsAll {
+		found = append(found, core.Fine("telegram", "privacy mode is on: buttons, /commands and replies to a card work in groups, a plain \"approve CODE\" only where the bot is an administrator"))
+	}
+	return found, true
+}
+
+// updates says whether taps would come in.
+func (p *probe) updates(ctx context.Context) []core.Finding {
+	var hook struct {
+		URL       string `json:"url"`
+		Pending   int    `json:"pending_update_count"`
+		LastAt    int64  `json:"last_error_date"`
+		LastError string `json:"last_error_message"`
+	}
+	if err := p.wire.post(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
+		text, mend := p.say(err)
+		return []core.Finding{core.Fault("telegram", "how taps come in cannot be asked: "+text, mend)}
+	}
+	switch {
+	case p.cfg.Updates == Polling && hook.URL != "":
+		return []core.Finding{core.Fault("telegram", "a webhook is set for this bot, so polling gets no taps",
+			"start the desk again, which takes the webhook away; if it comes back, another program uses this token")}
+	case p.cfg.Updates == Polling:
+		return []core.Finding{core.Fine("telegram", "taps come by polling, and no webhook is in the way")}
+	case hook.URL == "":
+		return []core.Finding{core.Fault("telegram", "no webhook is set, so no taps come", "start the desk, which sets it")}
+	case hook.URL != p.cfg.WebhookURL:
+		return []core.Finding{core.Fault("telegram", "the webhook that is set has another address than channels.telegram.updates.webhook.url",
+			"start the desk again, which sets its own; if it changes back, another program uses this token")}
+	case hook.LastError != "" && time.Since(time.Unix(hook.LastAt, 0)) < time.Hour:
+		return []core.Finding{core.Doubt("telegram", fmt.Sprintf("the webhook is set, but Telegram last reported: %s (%d updates wait)", p.wire.clean(hook.LastError), hook.Pending),
+			"see that Telegram reaches the address")}
+	}
+	return []core.Finding{core.Fine("telegram", "taps come by the webhook that is set")}
+}
+
+// user says whether an account that may decide is a human that can be asked.
+// Telegram tells of an account only what the bot has met: a member of a group it
+// is in, or somebody who has pressed Start.
+func (p *probe) user(ctx context.Context, id string, places []core.Target) core.Finding {
+	what := "telegram user " + id
+	if _, ours := senders[id]; ours {
+		return core.Doubt(what, "is "+senders[id]+", not a person: nobody approves as it", "take it out of the configuration")
+	}
+	for _, t := range groups(places) {
+		m, err := p.member(ctx, t.To, id)
+		if err != nil {
+			continue
+		}
+		name := p.wire.clean(m.User.Name)
+		switch {
+		case m.User.IsBot:
+			return core.Doubt(what, "is a bot ("+name+"), and bots approve nothing", "take it out of the configuration")
+		case m.in():
+			return core.Fine(what, name+" is in "+t.String())
+		}
+	}
+	var c struct {
+		Type string `json:"type"`
+		Name string `json:"first_name"`
+	}
+	err := p.wire.post(ctx, "getChat", map[string]any{"chat_id": id}, &c)
+	var refused *apiError
+	switch {
+	case errors.As(err, &refused) && refused.Code == http.StatusBadRequest:
+		return core.Doubt(what, "is in none of the chats, and Telegram tells nothing of people who never wrote to the bot", "add the person to a target chat, or have them open the bot and press Start")
+	case err != nil:
+		text, mend := p.say(err)
+		return core.Doubt(what, text, mend)
+	case c.Type != "private":
+		return core.Doubt(what, "is a "+c.Type+", not a person", "name the numeric id that /whoami gives")
+	}
+	return core.Doubt(what, p.wire.clean(c.Name)+" has written to the bot, but is in none of the target chats", "add the person to one, or make their private chat a target")
+}
+
+// groups gives the chats among the places in which there are members, each once.
+func groups(places []core.Target) []core.Target {
+	var out []core.Target
+	for _, t := range places {
+		if t = t.Chat(); strings.HasPrefix(t.To, "-") && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// senders are accounts that stand for others (telegram-bot-api, Client.cpp).
+var senders = map[string]string{
+	"1087968824": "every group's anonymous administrators", "136817688": "every channel's sender", "777000": "Telegram itself",
+}
+
+// say puts an error into words: what is wrong, and the way out.
+func (p *probe) say(err error) (text, mend string) {
+	var e *apiError
+	if !errors.As(err, &e) {
+		return strings.TrimSuffix(plain(err).Error(), "."), "check the network and channels.telegram.apiUrl"
+	}
+	if v := e.look(anyCall); v.say != "" && e.Code != tooManyRequests {
+		text, mend, both := strings.Cut(strings.TrimSuffix(v.say, "."), "; ")
+		if !both {
+			text, mend, _ = strings.Cut(text, ". ")
+		}
+		return text + " (" + e.Error() + ")", mend
+	}
+	return e.Error(), "try again in a while"
+}
+
+// dated calls a method without parameters, reads its result and gives the server's
+// time as its answer tells it; zero where it does not.
+func (w *wire) dated(ctx context.Context, method string, result any) (time.Time, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.base+"/bot"+w.token+"/"+method, nil)
+	if err != nil {
+		return time.Time{}, errors.New("the Telegram API address cannot be used")
+	}
+	resp, err := w.Do(req)
+	if err != nil {
+		return time.Time{}, err
+	}
+	answer := struct {
+		Result any `json:"result"`
+	}{result}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return time.Time{}, &errUnreachable{"the result of " + method + " has another form than documented"}
+	}
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return time.Time{}, nil
+	}
+	return date, nil
+}

@@ -1,0 +1,168 @@
+package telegram_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/bot/bottest"
+	"approvalbot/bot/telegram"
+	"approvalbot/core"
+)
+
+// look gives what Probe finds, by what was looked at, and checks that it asked
+// nothing that a running desk could feel.
+func look(t *testing.T, tg *bottest.Telegram, cfg telegram.Config, places []core.Target, users ...string) map[string][]core.Finding {
+	t.Helper()
+	cfg.Token, cfg.APIURL = tg.Token(), tg.URL()
+	found := map[string][]core.Finding{}
+	for _, f := range telegram.Probe(t.Context(), cfg, places, users) {
+		require.NotContains(t, f.Text+f.Mend, "TEST", "no secret")
+		found[f.What] = append(found[f.What], f)
+	}
+	for _, method := range []string{"getUpdates", "setWebhook", "deleteWebhook", "sendMessage", "sendChatAction"} {
+		require.Empty(t, tg.Calls(method))
+	}
+	return found
+}
+
+func at(id int64, thread string) core.Target {
+	return core.Target{Channel: "telegram", To: fmt.Sprint(id), ThreadID: thread}
+}
+
+func TestProbeSaysWhetherCardsGetThere(t *testing.T) {
+	tests := []struct {
+		name  string
+		place func(*bottest.Telegram) (*bottest.TelegramChat, string)
+		level core.Level
+		says  string
+	}{
+		{"a group", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) { return tg.AddSupergroup("ops"), "" }, core.LevelOK, "may post and edit"},
+		{"a forum's topic", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) { return tg.AddForum("ops"), "7" }, core.LevelOK, "whether topic 7 is there"},
+		{"a topic where there are none", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) { return tg.AddSupergroup("ops"), "7" }, core.LevelWarn, "has no topics"},
+		{"kicked", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+			c := tg.AddSupergroup("ops")
+			c.Kick()
+			return c, ""
+		}, core.LevelFail, "The bot was removed"},
+		{"left", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+			c := tg.AddGroup("ops")
+			c.Leave()
+			return c, ""
+		}, core.LevelFail, "not in this chat"},
+		{"no rights", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+			c := tg.AddSupergroup("ops")
+			c.NoRights()
+			return c, ""
+		}, core.LevelFail, "may not write"},
+		{"a channel", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) { return tg.AddChannel("ops", ""), "" }, core.LevelOK, "may post"},
+		{"a channel as a mere member", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+			c := tg.AddChannel("ops", "")
+			c.Demote()
+			return c, ""
+		}, core.LevelFail, "may not post in this channel"},
+		{"gone", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+			c := tg.AddSupergroup("ops")
+			c.NotFound()
+			return c, ""
+		}, core.LevelFail, "knows no such chat"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tg := bottest.NewTelegram(t, bottest.TelegramOptions{})
+			c, thread := tt.place(tg)
+			target := at(c.ID, thread)
+			f := look(t, tg, telegram.Config{}, []core.Target{target})[target.String()]
+			require.Len(t, f, 1)
+			require.Equal(t, tt.level, f[0].Level, f)
+			require.Contains(t, f[0].Text, tt.says)
+			require.Equal(t, f[0].Level == core.LevelOK, f[0].Mend == "", "what is wrong has a way out")
+		})
+	}
+}
+
+func TestProbeSaysWhoIsAHuman(t *testing.T) {
+	tg := bottest.NewTelegram(t, bottest.TelegramOptions{})
+	alice := tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+	robot := tg.AddUser(bottest.TelegramProfile{FirstName: "Robby", Bot: true})
+	absent := tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
+	writer := tg.AddUser(bottest.TelegramProfile{FirstName: "Carol"})
+	writer.Start("")
+	group := tg.AddSupergroup("ops", alice, robot)
+	found := look(t, tg, telegram.Config{}, []core.Target{at(group.ID, "")}, fmt.Sprint(alice.ID), fmt.Sprint(robot.ID), fmt.Sprint(absent.ID), fmt.Sprint(writer.ID), "1087968824")
+	for id, want := range map[string]struct {
+		level core.Level
+		says  string
+	}{
+		fmt.Sprint(alice.ID):  {core.LevelOK, "Alice is in telegram:"},
+		fmt.Sprint(robot.ID):  {core.LevelWarn, "is a bot (Robby)"},
+		fmt.Sprint(absent.ID): {core.LevelWarn, "never wrote to the bot"},
+		fmt.Sprint(writer.ID): {core.LevelWarn, "Carol has written to the bot"},
+		"1087968824":          {core.LevelWarn, "anonymous administrators"},
+	} {
+		f := found["telegram user "+id]
+		require.Len(t, f, 1, id)
+		require.Equal(t, want.level, f[0].Level, f)
+		require.Contains(t, f[0].Text, want.says)
+	}
+}
+
+func TestProbeSaysWhetherTapsComeIn(t *testing.T) {
+	tg := bottest.NewTelegram(t, bottest.TelegramOptions{AnyWebhook: true})
+	worst := func(cfg telegram.Config) core.Finding {
+		all := look(t, tg, cfg, nil)["telegram"]
+		return all[len(all)-1]
+	}
+	webhook := telegram.Config{Updates: telegram.Webhook, WebhookURL: "https://desk.example/hook", WebhookSecret: "s"}
+	require.Contains(t, worst(telegram.Config{}).Text, "by polling")
+	require.Contains(t, worst(webhook).Text, "no webhook is set")
+	set(t, tg, "https://other.example/hook")
+	found := telegram.Probe(t.Context(), telegram.Config{Token: tg.Token(), APIURL: tg.URL()}, nil, nil)
+	require.Equal(t, core.LevelFail, found[len(found)-1].Level)
+	require.Contains(t, found[len(found)-1].Text, "polling gets no taps")
+	webhook.Token, webhook.APIURL = tg.Token(), tg.URL()
+	found = telegram.Probe(t.Context(), webhook, nil, nil)
+	require.Contains(t, found[len(found)-1].Text, "another address")
+	set(t, tg, webhook.WebhookURL)
+	found = telegram.Probe(t.Context(), webhook, nil, nil)
+	require.Equal(t, core.LevelOK, found[len(found)-1].Level)
+}
+
+// set sets a webhook as another program would.
+func set(t *testing.T, tg *bottest.Telegram, address string) {
+	t.Helper()
+	tg.Advance(2 * time.Second) // setWebhook is allowed once a second
+	resp, err := tg.HTTPClient().Get(tg.URL() + "/bot" + tg.Token() + "/setWebhook?url=" + address)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.NoError(t, resp.Body.Close())
+}
+
+func TestProbeOfABadTokenOrNobodyThere(t *testing.T) {
+	tg := bottest.NewTelegram(t, bottest.TelegramOptions{})
+	tg.RevokeToken()
+	found := look(t, tg, telegram.Config{}, []core.Target{at(-5, "")})
+	require.Len(t, found, 1)
+	require.Equal(t, core.LevelFail, found["telegram"][0].Level)
+	require.Contains(t, found["telegram"][0].Mend, "@BotFather")
+	bad := telegram.Probe(t.Context(), telegram.Config{Token: "nonsense"}, nil, nil)
+	require.Equal(t, core.LevelFail, bad[0].Level)
+	require.NotContains(t, bad[0].Text, "nonsense")
+	cfg := telegram.Config{Token: tg.Token(), APIURL: tg.URL()}
+	tg.Close()
+	away := telegram.Probe(t.Context(), cfg, nil, nil)
+	require.Contains(t, away[0].Text, "gave no answer")
+	require.NotContains(t, away[0].Text, "TEST")
+}
+
+func TestProbeComparesTheClock(t *testing.T) {
+	tg := bottest.NewTelegram(t, bottest.TelegramOptions{})
+	require.Equal(t, core.LevelOK, look(t, tg, telegram.Config{}, nil)["clock"][0].Level)
+	tg.Advance(time.Hour)
+	f := look(t, tg, telegram.Config{}, nil)["clock"][0]
+	require.Equal(t, core.LevelWarn, f.Level)
+	require.Contains(t, f.Text, "behind Telegram's")
+}

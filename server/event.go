@@ -1,0 +1,44 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// told are the entries of the log that listeners hear of. All others are for
+// auditors.
+var told = map[core.EventType]bool{
+	core.EventRequested: true, core.EventVote: true, core.EventResolved: true, core.EventExpired: true,
+	core.EventWithdrawn: true, core.EventRevoked: true, core.EventResult: true,
+}
+
+// eventOf is an entry of the log as programs see it; nil for those that they
+// never see.
+func eventOf(e core.Event) (*api.Event, error) {
+	if !told[e.Type] {
+		return nil, nil
+	}
+	var facts struct {
+		api.Event
+		Assessment core.Assessment `json:"assessment"`
+		Rule       core.Rule       `json:"approvers"`
+		Votes      []core.Vote     `json:"votes"`
+		Vote       *core.Vote      `json:"vote"`
+	}
+	if err := json.Unmarshal(e.Data, &facts); err != nil {
+		return nil, fmt.Errorf("log record %d cannot be read: %w", e.Seq, err)
+	}
+	out := facts.Event
+	out.Type, out.Seq, out.AtMs, out.Owner = string(e.Type), e.Seq, e.AtMs, e.Owner
+	out.DecidedBy = words(out.DecidedBy)
+	out.RiskClass, out.SideEffects = facts.Assessment.RiskClass.String(), words(facts.Assessment.SideEffects)
+	out.Confidence, out.Source, out.ReasonCodes = facts.Assessment.Confidence, facts.Assessment.Source, words(facts.Assessment.ReasonCodes)
+	out.Approvers, out.Votes = approversOf(facts.Rule), votesOf(facts.Votes)
+	if facts.Vote != nil {
+		out.Vote = &votesOf([]core.Vote{*facts.Vote})[0]
+	}
+	return &out, nil
+}

@@ -1,0 +1,208 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+const (
+	ringSize  = 512         // entries kept in memory for those who keep up
+	feedPage  = 256         // entries read or handed out at once
+	pollEvery = time.Second // other instances write too, and a nudge may be lost
+)
+
+// Log is what the feed reads.
+type Log interface {
+	// Log gives at most limit entries that come after number after (0: from the
+	// start), in commit order. No entry ever appears below one that was given.
+	Log(ctx context.Context, after int64, limit int) ([]core.Entry, error)
+}
+
+// Told is an entry of the log as listeners get it.
+type Told struct {
+	Seq   int64
+	Key   string     // of the approval
+	Owner string     // who else may see it
+	Event *api.Event // nil: for auditors only
+	chunk []byte     // Event as a server-sent event
+}
+
+// For reports whether that token's holder may see the entry: operators see all
+// of them, an asker what happens to its own approvals.
+func (t Told) For(who core.Caller) bool {
+	return t.Event != nil && (who.MayDecide || who.MayRequest && t.Owner == who.Token)
+}
+
+// Feed reads the log once for all who listen. It keeps the newest entries in
+// memory; whoever is further behind reads the log by itself. Numbers of the log
+// have no gaps, so nobody misses an entry or gets one twice. Safe for concurrent
+// use.
+type Feed struct {
+	log    Log
+	logger *slog.Logger
+	nudge  chan struct{}
+	keep   int // entries in memory, at least
+
+	reading sync.Mutex // one reader of the log at a time
+	known   bool       // where the log ends has been looked up
+
+	mu   sync.Mutex
+	ring []Told // the newest, in order; its elements never change
+	head int64
+	news chan struct{} // closed when head moves
+}
+
+// NewFeed makes a Feed. It tells news only while [Feed.Run] runs.
+func NewFeed(log Log, logger *slog.Logger) *Feed {
+	return &Feed{log: log, logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), nudge: make(chan struct{}, 1), keep: ringSize, news: make(chan struct{})}
+}
+
+// Notify says that something was committed. It is made for the Gate's
+// after-commit hook and never blocks.
+func (f *Feed) Notify(core.Change) {
+	select {
+	case f.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// Run follows the log until ctx ends.
+func (f *Feed) Run(ctx context.Context) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		if _, err := f.Head(ctx); err != nil && ctx.Err() == nil {
+			f.logger.Error("the log cannot be read; listeners wait", "reason", err)
+		}
+		select {
+		case <-f.nudge:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Head gives the number of the log's last entry, as of now.
+func (f *Feed) Head(ctx context.Context) (int64, error) {
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	if !f.known {
+		end, err := f.end(ctx)
+		if err != nil {
+			return 0, err
+		}
+		f.head, f.known = end, true
+	}
+	for {
+		page, err := f.read(ctx, f.head, feedPage)
+		if err != nil {
+			return 0, err
+		}
+		if len(page) == 0 {
+			return f.head, nil
+		}
+		f.push(page)
+	}
+}
+
+// end finds the log's last number, without reading it all: doubling, then
+// halving.
+func (f *Feed) end(ctx context.Context) (int64, error) {
+	low, high := int64(0), int64(1)
+	after := func(n int64) (bool, error) {
+		page, err := f.log.Log(ctx, n, 1)
+		if len(page) > 0 {
+			low = page[0].Seq
+		}
+		return len(page) > 0, err
+	}
+	for {
+		more, err := after(high - 1)
+		if err != nil {
+			return 0, err
+		}
+		if !more {
+			break
+		}
+		high = 2 * max(high, low)
+	}
+	for low < high-1 {
+		middle := (low + high) / 2
+		if more, err := after(middle); err != nil {
+			return 0, err
+		} else if !more {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Told, error) {
+	page, err := f.log.Log(ctx, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Told, len(page))
+	for i, e := range page {
+		out[i] = Told{Seq: e.Seq, Key: e.Key, Owner: e.Owner}
+		if out[i].Event, err = eventOf(e.Event); err != nil {
+			f.logger.Error("an entry of the log is not told to listeners", "reason", err)
+		}
+		if out[i].Event == nil {
+			continue
+		}
+		data, err := json.Marshal(out[i].Event)
+		if err != nil {
+			return nil, err
+		}
+		out[i].chunk = fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Type, data)
+	}
+	return out, nil
+}
+
+func (f *Feed) push(page []Told) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ring = append(f.ring, page...)
+	if extra := len(f.ring) - f.keep; extra > f.keep {
+		f.ring = slices.Clone(f.ring[extra:])
+	}
+	f.head = page[len(page)-1].Seq
+	close(f.news)
+	f.news = make(chan struct{})
+}
+
+// After gives at most some hundred entries after number after, in order, from
+// memory or else from the log. When there are none, news is closed as soon as
+// there may be some.
+func (f *Feed) After(ctx context.Context, after int64) (batch []Told, news <-chan struct{}, err error) {
+	batch, news, behind := f.recent(after)
+	if behind {
+		batch, err = f.read(ctx, after, feedPage)
+	}
+	return batch, news, err
+}
+
+// recent looks in memory only. behind: the log has what memory has not.
+func (f *Feed) recent(after int64) (batch []Told, news <-chan struct{}, behind bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if after >= f.head {
+		return nil, f.news, false
+	}
+	if len(f.ring) == 0 || after < f.ring[0].Seq-1 {
+		return nil, f.news, true
+	}
+	i, _ := slices.BinarySearchFunc(f.ring, after+1, func(t Told, seq int64) int { return cmp.Compare(t.Seq, seq) })
+	return f.ring[i:min(len(f.ring), i+feedPage)], f.news, false
+}
