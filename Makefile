@@ -28,6 +28,7 @@ bench: build ## our figures beside the references, measured in the same run
 golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./bot/telegram ./bot/discord -run Golden -update
 	$(GO) test ./server -run OpenAPI -update
+	$(GO) test ./messages -update
 
 clean:
 	rm -rf bin

@@ -1,6 +1,10 @@
 package main
 
-import "approvalbot/core"
+import (
+	"fmt"
+
+	"approvalbot/core"
+)
 
 // Config is the configuration as the YAML document has it, every omitted key
 // filled with its default, every ${NAME} and …File resolved. It is a plain
@@ -112,11 +116,29 @@ type AgentsConfig struct {
 	List []AgentConfig `yaml:"list"`
 }
 
-// AgentConfig is one agent: what counts as local to it.
+// AgentConfig is one agent: what counts as local to it, and where policy is
+// stricter with it than with others.
 type AgentConfig struct {
-	ID        string           `yaml:"id"`
-	Workspace string           `yaml:"workspace"`
-	Tools     AgentToolsConfig `yaml:"tools"`
+	ID        string               `yaml:"id"`
+	Workspace string               `yaml:"workspace"`
+	Tools     AgentToolsConfig     `yaml:"tools"`
+	Approvals AgentApprovalsConfig `yaml:"approvals"`
+}
+
+// AgentApprovalsConfig overrides approvals.tools for one agent: of the two values
+// the stricter one counts. Keys that are left out override nothing.
+type AgentApprovalsConfig struct {
+	Mode         string            `yaml:"mode" oneof:"off|adaptive|always"`
+	MinApprovals int               `yaml:"minApprovals"`
+	Policy       AgentPolicyConfig `yaml:"policy"`
+}
+
+// AgentPolicyConfig overrides approvals.tools.policy for one agent.
+type AgentPolicyConfig struct {
+	RequireApprovalAtOrAbove      Risk           `yaml:"requireApprovalAtOrAbove"`
+	DenyAtOrAbove                 Risk           `yaml:"denyAtOrAbove"`
+	RequireHumanApproverAtOrAbove Risk           `yaml:"requireHumanApproverAtOrAbove"`
+	MinApprovalsByRisk            map[string]int `yaml:"minApprovalsByRisk"`
 }
 
 // ApprovalsConfig is what asks people, and whom.
@@ -142,8 +164,15 @@ type ApprovalToolsConfig struct {
 	SelfApproval      string           `yaml:"selfApproval" oneof:"block|solo"`
 	Classifier        ClassifierConfig `yaml:"classifier"`
 	Policy            PolicyConfig     `yaml:"policy"`
-	Rules             Later            `yaml:"rules"`
+	Rules             []RuleConfig     `yaml:"rules"`
 	Routing           RoutingConfig    `yaml:"routing"`
+}
+
+// Format prints the block as %+v does, whatever the verb. Behind a pointer, fmt
+// would print what a verb does not fit without asking Secret how.
+func (t ApprovalToolsConfig) Format(f fmt.State, _ rune) {
+	type plain ApprovalToolsConfig
+	_, _ = fmt.Fprintf(f, "%+v", plain(t))
 }
 
 // PolicyConfig says from which risk class on what happens.
@@ -166,11 +195,17 @@ type RoutingConfig struct {
 
 // ExecConfig is the legacy override for tool exec.
 type ExecConfig struct {
-	Security    string `yaml:"security" oneof:"deny|allowlist|full"`
-	Ask         string `yaml:"ask" oneof:"off|on-miss|always"`
-	AskFallback string `yaml:"askFallback" oneof:"deny|allowlist|full"`
-	Allowlist   Later  `yaml:"allowlist"`
-	SafeBins    Later  `yaml:"safeBins"`
+	Security    string       `yaml:"security" oneof:"deny|allowlist|full"`
+	Ask         string       `yaml:"ask" oneof:"off|on-miss|always"`
+	AskFallback string       `yaml:"askFallback" oneof:"deny|allowlist|full"`
+	Allowlist   []AllowEntry `yaml:"allowlist"`
+	SafeBins    []string     `yaml:"safeBins"`
+}
+
+// AgentShieldConfig is the fingerprint-only dialect.
+type AgentShieldConfig struct {
+	Enabled bool    `yaml:"enabled"`
+	Targets []Place `yaml:"targets"`
 }
 
 // Risk is a threshold: a risk class, or none.

@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,11 +26,13 @@ func (c *checker) check(cfg *Config, env environ) {
 	c.checkStore(cfg.Store)
 	c.checkPeople(cfg.People)
 	c.checkChannels(cfg.Channels)
-	c.checkAgents(cfg.Agents)
-	c.checkTools("tools.allow", cfg.Tools.Allow)
-	c.checkTools("tools.deny", cfg.Tools.Deny)
+	c.checkAgents(cfg)
+	c.checkTools(cfg.Tools)
+	c.checkVerifiers(cfg)
 	c.checkApprovals(cfg)
+	c.checkExec(cfg.Approvals.Exec)
 	c.checkLater(cfg, env)
+	c.checkPolicy(cfg)
 }
 
 func (c *checker) checkServer(s ServerConfig) {
@@ -71,6 +72,12 @@ func (c *checker) checkURL(key, text string) *url.URL {
 		return nil
 	}
 	return u
+}
+
+// has reports whether a key is written down somewhere.
+func (c *checker) has(key string) bool {
+	_, ok := c.places[key]
+	return ok
 }
 
 func (c *checker) atLeast(key string, n, least int) {
@@ -113,33 +120,6 @@ func (c *checker) names(list, field string, all []string) {
 		}
 		seen[folded] = i
 	}
-}
-
-func (c *checker) checkAgents(a AgentsConfig) {
-	seen := map[string]bool{}
-	for i, agent := range a.List {
-		key := index("agents.list", i)
-		switch {
-		case agent.ID == "" || len(agent.ID) > 256:
-			c.mistake(key+".id", "must be the agent's id, at most 256 bytes")
-		case seen[agent.ID]:
-			c.mistake(key+".id", "is listed twice")
-		}
-		seen[agent.ID] = true
-		if w := agent.Workspace; w != "" && (!path.IsAbs(w) || path.Clean(w) == "/") {
-			c.mistake(key+".workspace", "must be an absolute path below /")
-		}
-	}
-}
-
-// checkTools takes exact names of tools, and "*" for all.
-func (c *checker) checkTools(key string, tools []string) {
-	for i, t := range tools {
-		if t != "*" && (t == "" || strings.ContainsAny(t, "*?[]{} ") || strings.HasPrefix(t, "group:")) {
-			c.mistake(index(key, i), `must be a tool's exact name, or "*"`)
-		}
-	}
-	distinct(c, key, tools)
 }
 
 // distinct reports the entries of a list that stand in it twice.

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"maps"
-	"slices"
-
-	"approvalbot/core"
-)
+import "slices"
 
 // maxTimeout is the longest life of a pending approval that may be configured.
 const maxTimeout = 30 * day
@@ -32,25 +27,17 @@ func (c *checker) checkApprovals(cfg *Config) {
 	if t.SelfApproval == "solo" {
 		c.warn(key+".selfApproval", "solo lets people approve their own requests; cards and the log say so")
 	}
-	if t.Classifier.OnLowConfidence == "allow" {
-		c.warn(key+".classifier.onLowConfidence", "allow fails open: what the classifier is unsure of would run")
-	}
 	if t.Mode == "off" {
 		c.warn(key+".mode", "off asks nobody: only the hard layers under tools stand in the way")
 	}
+	c.checkClassifier(key+".classifier", t.Classifier, cfg.classifierConfig())
 	c.checkFactors(key, t)
+	c.checkRules(key+".rules", cfg)
 	c.checkRouting(key+".routing", cfg)
 }
 
 func (c *checker) checkRisk(key string, p PolicyConfig) {
-	for _, class := range slices.Sorted(maps.Keys(p.MinApprovalsByRisk)) {
-		var known core.RiskClass
-		at := key + ".minApprovalsByRisk." + class
-		if known.UnmarshalText([]byte(class)) != nil {
-			c.mistake(at, "unknown key; the classes are R0, R1, R2, R3 and R4")
-		}
-		c.atLeast(at, p.MinApprovalsByRisk[class], 1)
-	}
+	c.checkQuorums(key, p.MinApprovalsByRisk)
 	deny, ask := p.DenyAtOrAbove, p.RequireApprovalAtOrAbove
 	if deny.Set && deny.Class < ask.Class {
 		c.warn(key+".denyAtOrAbove", "is below requireApprovalAtOrAbove: nobody is asked for a class, it is allowed or denied")
@@ -59,15 +46,20 @@ func (c *checker) checkRisk(key string, p PolicyConfig) {
 
 // checkFactors warns of approvers who can never say yes.
 func (c *checker) checkFactors(key string, t *ApprovalToolsConfig) {
-	effective := slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool {
-		return slices.Contains(t.DisabledApprovers, f)
-	})
+	effective := t.effective()
 	switch {
 	case len(effective) == 0:
 		c.warn(key+".allowedApprovers", "leaves no approver after disabledApprovers: whatever needs approval is denied")
 	case slices.Contains(effective, "llm_evaluation") && !t.Classifier.Enabled:
 		c.warn(key+".allowedApprovers", "names llm_evaluation, which never votes while the classifier is off")
 	}
+}
+
+// effective gives the factors that may vote.
+func (t ApprovalToolsConfig) effective() []string {
+	return slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool {
+		return slices.Contains(t.DisabledApprovers, f)
+	})
 }
 
 func (c *checker) checkRouting(key string, cfg *Config) {

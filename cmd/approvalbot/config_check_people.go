@@ -141,7 +141,7 @@ func (c *checker) checkTokens(tokens []TokenConfig, people []PersonConfig) {
 			secrets[t.Token] = i
 		}
 		if t.CallbackSecret != "" && len(t.CallbackSecret) < 16 {
-			c.mistake(key+".callbackSecret", "must be 16 characters or more")
+			c.warn(key+".callbackSecret", "is short; openssl rand -hex 32 makes a good one")
 		}
 		c.tokenRights(key, t, people)
 	}
@@ -153,10 +153,12 @@ func (c *checker) checkTokens(tokens []TokenConfig, people []PersonConfig) {
 
 func (c *checker) tokenSecret(key string, s Secret) {
 	switch {
-	case len(s) < 16:
-		c.mistake(key, "must be 16 characters or more; openssl rand -hex 32 makes a good one")
+	case s == "":
+		c.mistake(key, "is empty; openssl rand -hex 32 makes a good one")
 	case len(s) > 512 || strings.ContainsFunc(string(s), func(r rune) bool { return r <= ' ' || r > '~' }):
 		c.mistake(key, "must be at most 512 visible ASCII characters without blanks")
+	case len(s) < 16:
+		c.warn(key, "is short and could be guessed; openssl rand -hex 32 makes a good one")
 	}
 }
 

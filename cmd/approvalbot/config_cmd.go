@@ -69,7 +69,11 @@ func (a *app) printCheckJSON(cfg Config, warnings []Warning, err error) error {
 		if err != nil {
 			return err
 		}
-		out["classes"] = classes
+		rules, err := cfg.ruleLines()
+		if err != nil {
+			return err
+		}
+		out["classes"], out["layers"], out["agents"], out["rules"] = classes, cfg.layerLines(), cfg.agentLines(), rules
 	}
 	if printed := a.printJSON(out); printed != nil || err == nil {
 		return printed

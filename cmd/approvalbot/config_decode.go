@@ -86,11 +86,16 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, at spot) {
 		inner := spot{path: join(at.path, e.name), source: at.source, literal: at.literal,
 			words: f.Tag.Get("oneof"), unsetVar: f.Tag.Get("unset")}
 		d.decode(e.value, v.FieldByIndex(f.Index), inner)
-		if _, overridden := d.override[e.value]; !overridden && !at.literal {
-			d.places[inner.path] = e.place // the key's line, also where its value begins below it
-		}
+		d.settle(e, inner)
 	}
 	d.readSecretFiles(v, at)
+}
+
+// settle notes the key's own line, also where its value begins below it.
+func (d *decoder) settle(e entry, at spot) {
+	if _, overridden := d.override[e.value]; !overridden && !at.literal {
+		d.places[at.path] = e.place
+	}
 }
 
 // entry is one key of a mapping.
@@ -160,7 +165,10 @@ func (d *decoder) decodeMap(n *yaml.Node, v reflect.Value, at spot) {
 	m := reflect.MakeMap(v.Type())
 	for _, e := range d.entries(n, at) {
 		value := reflect.New(v.Type().Elem()).Elem()
-		d.decode(e.value, value, spot{path: join(at.path, e.name), source: at.source, literal: at.literal})
+		inner := at
+		inner.path = join(at.path, e.name)
+		d.decode(e.value, value, inner)
+		d.settle(e, inner)
 		m.SetMapIndex(reflect.ValueOf(e.name), value)
 	}
 	v.Set(m)

@@ -21,8 +21,9 @@ func (p place) String() string {
 	return fmt.Sprintf("%s:%d", p.source, p.line)
 }
 
-// Mistake is one thing that is wrong with the configuration. It never carries a
-// configured value, only keys and what they must be.
+// Mistake is one thing that is wrong with the configuration. It carries keys and
+// what they must be; of a value at most a tool's name, an account's id, or the
+// part of a rule that cannot be read, never a secret.
 type Mistake struct {
 	Key  string // dotted path; empty for the file itself
 	Text string

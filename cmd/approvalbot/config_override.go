@@ -89,10 +89,11 @@ func overrideNode(t reflect.Type, text string) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// setKey gives a key of a mapping a value, wherever it stands there.
+// setKey gives a key of a mapping a value, wherever it stands there. Overrides do
+// not know the case of keys that are not ours, such as HTTP headers.
 func setKey(n *yaml.Node, key string, value *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
+		if strings.EqualFold(n.Content[i].Value, key) {
 			n.Content[i+1] = value
 			return
 		}

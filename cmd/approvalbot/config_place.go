@@ -105,8 +105,3 @@ func (u *Updates) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		u.Mode, u.PublicKey = "interactions", in.Interactions.PublicKey
 	}
 }
-
-// decodeNode notes whether the key holds anything.
-func (l *Later) decodeNode(d *decoder, n *yaml.Node, _ spot) {
-	l.Asks = len(n.Content) > 0 || n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" && n.Value != "" && n.Value != "false"
-}

@@ -49,7 +49,7 @@ func (c Config) tokens() []server.Token {
 			Name: t.Name, Hash: server.HashToken(string(t.Token)), RequestsPerSecond: c.Server.Limits.RequestsPerSecond,
 			Caller: core.Caller{
 				Token: t.Name, Person: t.Person, AgentID: t.AgentID, SessionChats: targets(t.SessionChats),
-				MaxPending: c.Server.Limits.Pending,
+				MaxPending: c.Server.Limits.Pending, Callbacks: t.callbackRight(c.Server.Production),
 				MayRequest: slices.Contains(t.Scopes, "approvals.request"),
 				MayDecide:  slices.Contains(t.Scopes, "operator.approvals"),
 				MayAudit:   slices.Contains(t.Scopes, "operator.audit"),
@@ -60,42 +60,16 @@ func (c Config) tokens() []server.Token {
 	return out
 }
 
-// policyConfig is the operator's policy. The desk's own files, port and program
-// are protected by it.
-func (c Config) policyConfig() policy.Config {
-	out := policy.Config{
-		Enabled:    c.Approvals.Enabled(),
-		ToolsAllow: c.Tools.Allow, ToolsDeny: c.Tools.Deny,
-		ExecSecurity: c.Approvals.Exec.Security, ExecAsk: c.Approvals.Exec.Ask,
-		Workspaces: map[string]string{},
-		Protected:  policy.Protected{Files: c.ownFiles(), Port: c.Server.Listen},
-	}
-	for _, a := range c.Agents.List {
-		out.Workspaces[a.ID] = a.Workspace
-	}
-	t := c.approvals()
-	out.Mode, out.MinApprovals, out.ClampMinApprovals = t.Mode, t.MinApprovals, t.ClampMinApprovals
-	out.AllowedApprovers, out.DisabledApprovers = factors(t.AllowedApprovers), factors(t.DisabledApprovers)
-	out.RequireApprovalAtOrAbove = t.Policy.RequireApprovalAtOrAbove.class()
-	out.DenyAtOrAbove = t.Policy.DenyAtOrAbove.class()
-	out.RequireHumanApproverAtOrAbove = t.Policy.RequireHumanApproverAtOrAbove.class()
-	out.RequireApprovalForExternalWrite = &t.Policy.RequireApprovalForExternalWrite
-	out.RequireApprovalForMessagingSend = &t.Policy.RequireApprovalForMessagingSend
-	out.MinApprovalsByRisk = map[core.RiskClass]int{}
-	for name, n := range t.Policy.MinApprovalsByRisk {
-		var class core.RiskClass
-		if class.UnmarshalText([]byte(name)) == nil {
-			out.MinApprovalsByRisk[class] = n
-		}
-	}
-	return out
-}
-
 // ownFiles lists the desk's own files by absolute path: configuration, key,
 // database, secrets, certificates, and the client file that serve --local writes.
 func (c Config) ownFiles() []string {
 	t := c.Channels.Telegram
-	files := []string{c.File, c.Store.KeyFile, c.databaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile, t.Updates.Webhook.SecretFile}
+	files := []string{c.File, c.Store.KeyFile, c.databaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile,
+		t.Updates.Webhook.SecretFile, c.Channels.Discord.BotTokenFile, c.approvals().Classifier.APIKeyFile,
+		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Telegram.BotTokenFile}
+	for _, a := range c.Agents.List {
+		files = append(files, a.Tools.Verifier.Webhook.SecretFile, a.Tools.Verifier.Telegram.BotTokenFile)
+	}
 	if db := c.databaseFile(); db != "" {
 		files = append(files, db+"-wal", db+"-shm", db+".lock")
 	}
@@ -163,13 +137,6 @@ func (c Config) approvals() ApprovalToolsConfig {
 	return t
 }
 
-func (r Risk) class() *core.RiskClass {
-	if !r.Set {
-		return nil
-	}
-	return &r.Class
-}
-
 func targets(places []Place) []core.Target {
 	out := make([]core.Target, len(places))
 	for i, p := range places {
@@ -178,18 +145,4 @@ func targets(places []Place) []core.Target {
 	return out
 }
 
-func factors(names []string) []core.Factor {
-	out := make([]core.Factor, len(names))
-	for i, n := range names {
-		out[i] = core.Factor(n)
-	}
-	return out
-}
-
-func texts(ids []ID) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = string(id)
-	}
-	return out
-}
+func texts(ids []ID) []string { return words[string](ids) }

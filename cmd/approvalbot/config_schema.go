@@ -38,7 +38,7 @@ func findKey(t reflect.Type, parts []string) (path []string, at reflect.Type, ok
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		if t.Kind() == reflect.Map && i == len(parts)-1 && part != "" {
+		if t.Kind() == reflect.Map && i == len(parts)-1 && part != "" && freeCase(t) {
 			return append(path, strings.ToUpper(part)), t.Elem(), true
 		}
 		if t.Kind() != reflect.Struct {
@@ -53,6 +53,12 @@ func findKey(t reflect.Type, parts []string) (path []string, at reflect.Type, ok
 		path, t = append(path, name), f.Type
 	}
 	return path, t, len(path) > 0
+}
+
+// freeCase reports whether the keys of a map mean the same in capitals: risk
+// classes and HTTP headers do. The rest of the maps are overridden as a whole.
+func freeCase(m reflect.Type) bool {
+	return m.Elem().Kind() == reflect.Int || m.Elem() == reflect.TypeFor[Secret]()
 }
 
 // readSecretFiles fills every secret of a block from its …File twin.

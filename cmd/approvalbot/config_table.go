@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"approvalbot/core"
+	"approvalbot/display"
 )
 
 // printPolicy prints the effective policy as one table, and below it what is not
@@ -28,9 +30,21 @@ func (a *app) printPolicy(cfg Config) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintln(a.stdout)
 	a.printBeyondClass(cfg, classes[0].People)
+	a.printSection("Layers, in this order; each can only take tools away, and deny wins:", cfg.layerLines())
+	a.printSection("Stricter for one agent:", cfg.agentLines())
+	rules, err := cfg.ruleLines()
+	if err != nil {
+		return err
+	}
+	a.printSection("Rules, of which the first that matches counts:", rules)
 	return nil
 }
+
+// The table is tableWidth characters wide at most, of which the names in front of
+// its lines take maxName.
+const tableWidth, maxName = 80, 32
 
 func (a *app) printBeyondClass(cfg Config, people []string) {
 	t := cfg.approvals()
@@ -42,10 +56,6 @@ func (a *app) printBeyondClass(cfg Config, people []string) {
 	if t.SelfApproval == "solo" {
 		own = "people may approve their own (solo)"
 	}
-	exec := fmt.Sprintf("security %s, ask %s", cfg.Approvals.Exec.Security, cfg.Approvals.Exec.Ask)
-	if cfg.Approvals.Exec.Security == "allowlist" && cfg.Approvals.Exec.Ask == "on-miss" {
-		exec += ": what is above R1 asks"
-	}
 	var also []string
 	if t.Policy.RequireApprovalForExternalWrite {
 		also = append(also, "external writes")
@@ -53,20 +63,61 @@ func (a *app) printBeyondClass(cfg Config, people []string) {
 	if t.Policy.RequireApprovalForMessagingSend {
 		also = append(also, "messages")
 	}
-	fmt.Fprintln(a.stdout)
-	fields(a.stdout, 14,
-		"Approvals", state,
-		"Approvers", cmp.Or(strings.Join(t.AllowedApprovers, ", "), "none"),
-		"Not approvers", strings.Join(t.DisabledApprovers, ", "),
-		"People", strings.Join(people, ", "),
-		"Own requests", own,
-		"Exec", exec,
-		"Also ask for", strings.Join(also, ", "),
-		"Denied tools", strings.Join(cfg.Tools.Deny, ", "),
-		"Allowed tools", strings.Join(cfg.Tools.Allow, ", "),
-		"Cards go to", cardsGo(t.Routing),
-		"Fallback", chatNames(t.Routing.Fallback),
-	)
+	for _, f := range []struct{ name, text string }{
+		{"Approvals", state},
+		{"Thresholds", thresholds(t.Policy.RequireApprovalAtOrAbove, t.Policy.DenyAtOrAbove, t.Policy.RequireHumanApproverAtOrAbove)},
+		{"Approvers", cmp.Or(strings.Join(t.AllowedApprovers, ", "), "none")},
+		{"Not approvers", strings.Join(t.DisabledApprovers, ", ")},
+		{"People", strings.Join(people, ", ")},
+		{"Own requests", own},
+		{"Exec", execLine(cfg.Approvals.Exec)},
+		{"Also ask for", strings.Join(also, ", ")},
+		{"Classifier", t.Classifier.line()},
+		{"Verifier", cfg.Tools.Verifier.line()},
+		{"Cards go to", cardsGo(t.Routing)},
+		{"Fallback", chatNames(t.Routing.Fallback)},
+	} {
+		if f.text != "" {
+			a.printLine(fmt.Sprintf("%-14s ", f.name+":"), f.text)
+		}
+	}
+}
+
+// printSection prints lines of a name and a text below a title, or nothing where
+// there are none.
+func (a *app) printSection(title string, lines []namedLine) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(a.stdout, "\n%s\n", title)
+	width := 0
+	for _, l := range lines {
+		width = max(width, utf8.RuneCountInString(l.Name))
+	}
+	width = min(width, maxName)
+	for _, l := range lines {
+		name, _ := display.Clip(safe(l.Name), width)
+		a.printLine("  "+name+strings.Repeat(" ", max(0, width-utf8.RuneCountInString(name)))+"  ", l.Text)
+	}
+}
+
+// printLine prints a text after a head, broken between words and indented where
+// it is too wide.
+func (a *app) printLine(head, text string) {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
+	line, used := head, 0
+	for _, word := range strings.Fields(safe(text)) {
+		if used > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > tableWidth {
+			fmt.Fprintln(a.stdout, line)
+			line, used = indent, 0
+		}
+		if used > 0 {
+			line += " "
+		}
+		word, _ = display.Clip(word, tableWidth-len(indent))
+		line, used = line+word, used+1
+	}
+	fmt.Fprintln(a.stdout, strings.TrimRight(line, " "))
 }
 
 // cardsGo says where cards go first.

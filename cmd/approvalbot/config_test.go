@@ -80,7 +80,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	want.Server.Tokens, want.People, want.Agents = nil, nil, AgentsConfig{}
 	want.Channels.Telegram.AllowedUserIDs, want.Channels.Discord.AllowedUserIDs = nil, nil
 	want.Approvals.Tools.Policy.DenyAtOrAbove, want.Approvals.Tools.Policy.MinApprovalsByRisk = Risk{}, nil
-	want.Approvals.Tools.Routing.Targets = nil
+	want.Approvals.Tools.Routing.Targets, want.Approvals.Tools.Rules = nil, nil
 	w, err := json.Marshal(want)
 	require.NoError(t, err)
 	g, err := json.Marshal(got)
@@ -143,6 +143,19 @@ func TestOverrides(t *testing.T) {
 		{"APPROVALS__TOOLS__MODE=off", func(c Config) any { return c.Approvals.Tools.Mode }, "off"},
 		{"APPROVALS__TOOLS__POLICY__MINAPPROVALSBYRISK__R4=2", func(c Config) any { return c.Approvals.Tools.Policy.MinApprovalsByRisk }, map[string]int{"R4": 2}},
 		{"APPROVALS__TOOLS__POLICY__DENYATORABOVE=R4", func(c Config) any { return c.Approvals.Tools.Policy.DenyAtOrAbove.Set }, true},
+		{"APPROVALS__TOOLS__CLASSIFIER__TIMEOUTMS=700", func(c Config) any { return c.Approvals.Tools.Classifier.TimeoutMs }, 700},
+		{"APPROVALS__TOOLS__CLASSIFIER__MINCONFIDENCE=0.9", func(c Config) any { return c.Approvals.Tools.Classifier.MinConfidence }, 0.9},
+		{"APPROVALS__TOOLS__RULES=[{name: a, match: {tool: mail}, risk: R4}]", func(c Config) any { return c.Approvals.Tools.Rules },
+			[]RuleConfig{{Name: "a", Match: MatchConfig{Tool: Patterns{"mail"}}, Risk: Risk{Class: core.R4, Set: true}}}},
+		{"APPROVALS__EXEC__SAFEBINS=[wc]", func(c Config) any { return c.Approvals.Exec.SafeBins }, []string{"wc"}},
+		{"APPROVALS__EXEC__ALLOWLIST=[{pattern: wc}]", func(c Config) any { return c.Approvals.Exec.Allowlist }, []AllowEntry{"wc"}},
+		{"TOOLS__PROFILE=coding", func(c Config) any { return c.Tools.Profile }, "coding"},
+		{"TOOLS__PROVIDERPROFILES={OpenAI: minimal}", func(c Config) any { return c.Tools.ProviderProfiles }, map[string]string{"OpenAI": "minimal"}},
+		{"TOOLS__SANDBOX__DENY=[exec]", func(c Config) any { return c.Tools.Sandbox.Deny }, []string{"exec"}},
+		{"TOOLS__SUBAGENT={tools: {deny: [exec]}}", func(c Config) any { return c.Tools.Subagent.Deny }, []string{"exec"}},
+		{"TOOLS__VERIFIER__WEBHOOK__TIMEOUT=7", func(c Config) any { return c.Tools.Verifier.Webhook.Timeout }, 7},
+		{"TOOLS__VERIFIER__TELEGRAM__CHATID=-5", func(c Config) any { return c.Tools.Verifier.Telegram.ChatID }, ID("-5")},
+		{"TOOLS__VERIFIER__WEBHOOK={url: \"https://v.example.org\", headers: {X-Key: a}}", func(c Config) any { return string(c.Tools.Verifier.Webhook.Headers["X-Key"]) }, "a"},
 		{"APPROVALS__TOOLS__ROUTING__FALLBACKAFTER=90s", func(c Config) any { return time.Duration(c.Approvals.Tools.Routing.FallbackAfter) }, 90 * time.Second},
 
 		{"SERVER__LISEN=x", nil, "APPROVALBOT_CFG__SERVER__LISEN: server.lisen: unknown key"},
@@ -152,6 +165,8 @@ func TestOverrides(t *testing.T) {
 		{"SERVER__LISTEN=nowhere", nil, "APPROVALBOT_CFG__SERVER__LISTEN: server.listen: must be host:port, such as 127.0.0.1:8787"},
 		{"SERVER__LIMITS__PENDING=many", nil, "APPROVALBOT_CFG__SERVER__LIMITS__PENDING: server.limits.pending: must be a whole number"},
 		{"PEOPLE=bob", nil, "APPROVALBOT_CFG__PEOPLE: people: must be a list"},
+		{"TOOLS__PROVIDERPROFILES__OPENAI=minimal", nil, "APPROVALBOT_CFG__TOOLS__PROVIDERPROFILES__OPENAI: tools.providerprofiles.openai: unknown key"},
+		{"APPROVALS__TOOLS__CLASSIFIER__TIMEOUTMS=soon", nil, "APPROVALBOT_CFG__APPROVALS__TOOLS__CLASSIFIER__TIMEOUTMS: approvals.tools.classifier.timeoutMs: must be a whole number"},
 	} {
 		t.Run(c.env, func(t *testing.T) {
 			t.Parallel()
@@ -215,7 +230,11 @@ func TestAliases(t *testing.T) {
 	require.ErrorContains(t, err, "people[0]: must be a mapping of keys")
 	bomb := "tools:\n  providers: &a [x,x,x]\n  groups: &b [*a,*a,*a]\n  sandbox: [*b,*b,*b]\n"
 	_, _, err = parseConfig("f.yaml", []byte(bomb), environ{}, nil)
-	require.ErrorContains(t, err, "tools.sandbox: not supported yet")
+	require.ErrorContains(t, err, "tools.sandbox: must be a mapping of keys")
+	for _, circle := range []string{"tools: {sandbox: &a {tools: *a}}", "tools: {groups: &a {x: *a}}", "approvals: {tools: {rules: &a [{match: {tool: *a}}]}}"} {
+		_, _, err = parseConfig("f.yaml", []byte(circle), environ{}, nil)
+		require.Error(t, err, circle)
+	}
 }
 
 func TestWarnings(t *testing.T) {
@@ -230,8 +249,8 @@ func TestWarnings(t *testing.T) {
 		"f.yaml:2: server.tokens[1].person: is not among people: this token is a person of its own",
 		"f.yaml:3: approvals.tools.policy.denyAtOrAbove: is below requireApprovalAtOrAbove: nobody is asked for a class, it is allowed or denied",
 		"f.yaml:3: approvals.tools.selfApproval: solo lets people approve their own requests; cards and the log say so",
-		"f.yaml:3: approvals.tools.classifier.onLowConfidence: allow fails open: what the classifier is unsure of would run",
 		"f.yaml:3: approvals.tools.mode: off asks nobody: only the hard layers under tools stand in the way",
+		"f.yaml:3: approvals.tools.classifier.onLowConfidence: allow fails open: what the classifier is unsure of would run",
 		"f.yaml:3: approvals.tools.allowedApprovers: leaves no approver after disabledApprovers: whatever needs approval is denied",
 		"f.yaml:3: approvals.tools.routing.targets[0]: discord is off: no card goes there",
 		"f.yaml:3: approvals.tools.routing.targets: no chat is configured that is on: only session chats get cards, and API, terminal and watch can decide",
@@ -316,7 +335,10 @@ func TestAdversary_S6_SecretsNeverPrint(t *testing.T) {
 	const secret = "hunter2-hunter2-hunter2"
 	cfg, _ := load(t, "server: {tokens: [{name: a, token: "+secret+", callbackSecret: "+secret+", scopes: [approvals.request]}]}\n"+
 		"channels: {telegram: {botToken: \"${T}\", updates: {webhook: {url: \"https://x.example.org\", secret: "+secret+"}}}}\n"+
-		"tools: {verifier: {webhook: {headers: {Authorization: "+secret+"}}}}\n", "T="+secret)
+		"tools: {verifier: {webhook: {url: \"https://v.example.org\", headers: {Authorization: "+secret+"}, secret: "+secret+"}, telegram: {botToken: "+secret+"}}}\n"+
+		"approvals: {tools: {classifier: {apiKey: "+secret+"}}}\n", "T="+secret)
+	require.Equal(t, secret, cfg.verifierConfig().Webhook.Headers["Authorization"])
+	require.Equal(t, secret, cfg.classifierConfig().APIKey)
 	require.Equal(t, Secret(secret), cfg.Channels.Telegram.BotToken)
 	var printed strings.Builder
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
@@ -337,6 +359,8 @@ func TestAdversary_S6_SecretsNeverPrint(t *testing.T) {
 		"server: {tokens: {hunter: [hunter2}", "channels: {telegram: {botToken: [hunter2], apiUrl: hunter2, allowedUserIds: [\"${S}\"], updates: hunter2}}",
 		"approvals: {tools: {mode: \"${S}\", timeoutMs: hunter2, policy: {denyAtOrAbove: hunter2}, routing: {targets: [\"${S}\", {channel: telegram, to: \"${S}\", threadId: hunter2}]}}}",
 		"store: {url: hunter2, retention: {approvals: hunter2}}", "people: [{name: \"${S} \", telegram: hunter2}, hunter2]", "tools: {profile: hunter2, deny: [\"hunter2 \"]}",
+		"tools: {providerProfiles: {x: hunter2}, sandbox: {allow: hunter2}, verifier: {enabled: true, failMode: hunter2, webhook: {url: \"http://hunter2:hunter2@x#hunter2\", timeout: hunter2, headers: {Host: \"${S}\", X: \"${S}\\n\"}}, telegram: {enabled: true, botToken: \"${S}\", chatId: hunter2, allowedUserIds: [hunter2]}}}",
+		"approvals: {tools: {rules: [{name: \"hunter2 \", risk: hunter2, outcome: hunter2, sideEffects: [hunter2], role: hunter2}], classifier: {enabled: true, apiUrl: \"hunter2:\", apiKey: \"${S} \", timeoutMs: hunter2}}, exec: {allowlist: [{pattern: [hunter2]}], safeBins: hunter2}}",
 	} {
 		_, _, err := parseConfig("f.yaml", []byte(text), environ{"S": secret, overridePrefix + "SERVER__TOKENS": "[hunter2", overridePrefix + "STORE": "hunter2"}, nil)
 		require.Error(t, err)
@@ -349,6 +373,8 @@ func FuzzLoad(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(string(example), "SERVER__LISTEN", "127.0.0.1:1")
 	f.Add("a: &a [*a]\nb: {<<: *a}\n", "PEOPLE", "[{name: a}]")
+	f.Add("agents: {list: [{id: a, tools: {deny: [x], verifier: {enabled: true}}, approvals: {mode: always, policy: {minApprovalsByRisk: {R1: 2}}}}]}", "TOOLS__GROUPS", "{g: {tools: {allow: [\"group:fs\", \"a*\"]}}}")
+	f.Add("approvals: {tools: {rules: [{name: a, match: {command: [\"git push *\"], path: \"a/**\"}, when: \"true\", outcome: ask, minApprovals: 2}]}, exec: {allowlist: [ls], safeBins: [wc]}}", "TOOLS__VERIFIER", "{enabled: true, webhook: {url: \"https://x\"}}")
 	f.Add("? {a: b}\n: c\n--- \n...", "APPROVALS__TOOLS", "{mode: off}")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		cfg, warnings, err := parseConfig("f.yaml", []byte(text), environ{"X": "y", overridePrefix + key: value}, nil)

@@ -25,6 +25,7 @@ const (
 func newListCommand(a *app) *cobra.Command {
 	var f api.Filter
 	var limit int
+	var from reading
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List approvals, newest first",
@@ -37,7 +38,7 @@ func newListCommand(a *app) *cobra.Command {
 			case limit < 1:
 				return errors.New("--limit must be 1 or more")
 			}
-			return a.list(cmd.Context(), f, limit)
+			return a.list(cmd.Context(), from, f, limit)
 		},
 	}
 	fl := cmd.Flags()
@@ -46,14 +47,16 @@ func newListCommand(a *app) *cobra.Command {
 	fl.StringVar(&f.AgentID, "agent", "", "only those of this agent")
 	fl.StringVar(&f.SessionKey, "session", "", "only those of this session")
 	fl.IntVar(&limit, "limit", 50, "at most so many")
+	from.add(cmd)
 	return cmd
 }
 
-func (a *app) list(ctx context.Context, f api.Filter, limit int) error {
-	c, err := a.client(operating)
+func (a *app) list(ctx context.Context, from reading, f api.Filter, limit int) error {
+	c, closes, err := from.client(ctx, a)
 	if err != nil {
 		return err
 	}
+	defer closes()
 	all := api.List{Items: []api.Approval{}}
 	for more := true; more; {
 		f.Limit = min(limit-len(all.Items), pageSize)

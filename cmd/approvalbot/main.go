@@ -50,8 +50,9 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(
 		newServeCommand(a),
 		newRequestCommand(a), newWaitCommand(a), newRunCommand(a), newWithdrawCommand(a),
-		newListCommand(a), newViewCommand(a), newDecideCommand(a), newApproveCommand(a), newRevokeCommand(a), newWatchCommand(a),
-		newConfigCommand(a),
+		newListCommand(a), newViewCommand(a), newDecideCommand(a), newApproveCommand(a), newRevokeCommand(a), newRetryCommand(a), newWatchCommand(a),
+		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a), newVerifierCommand(a), newCallbacksCommand(a),
+		newConfigCommand(a), newDoctorCommand(a), newDrillCommand(a), newStatsCommand(a),
 	)
 	return root
 }

@@ -131,7 +131,15 @@ func (a *app) request(ctx context.Context, req api.CreateRequest, wait bool, pat
 	}
 	if wait && !got.Status.Final() {
 		fmt.Fprintf(a.stderr, "approvalbot: waiting for approval %s (%s), until %s\n", got.Code, riskWords(got.RiskClass), when(got.ExpiresAtMs))
-		if got, err = awaitFinal(ctx, c, got, patience); err != nil {
+		if patience == 0 {
+			got = a.tellCards(ctx, c, got)
+		}
+		if !got.Status.Final() {
+			stop := a.countdown(got.ExpiresAtMs)
+			got, err = awaitFinal(ctx, c, got, patience)
+			stop()
+		}
+		if err != nil {
 			return err
 		}
 	}

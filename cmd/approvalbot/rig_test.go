@@ -39,6 +39,7 @@ type rig struct {
 	cancel context.CancelFunc
 	done   chan error
 	logs   *safeBuffer
+	desk   *desk
 }
 
 // rigConfig is what a test changes of the configuration.
@@ -50,6 +51,7 @@ type rigConfig struct {
 	tools    string                  // further keys of approvals.tools, indented by four
 	tokens   string                  // further tokens, one YAML list item per line
 	agentHas string                  // further keys of the agent's token
+	top      string                  // further top-level keys
 	people   string                  // default: alice, bob, carol with their Telegram ids
 	updates  string                  // channels.telegram.updates
 	options  bottest.TelegramOptions
@@ -128,7 +130,7 @@ func (r *rig) yaml() string {
   tokens:
     - {name: agent, token: %s, scopes: [approvals.request]%s}
     - {name: second, token: %s, scopes: [approvals.request]}
-    - {name: desk-operator, token: %s, scopes: [operator.approvals, operator.audit], person: olga}
+    - {name: desk-operator, token: %s, scopes: [operator.approvals, operator.audit, operator.admin], person: olga}
     - {name: alice-laptop, token: %s, scopes: [approvals.request, operator.approvals], person: alice}
 %sstore: {url: "sqlite:%s/desk.db", keyFile: "%s/desk.key"}
 people:
@@ -141,8 +143,8 @@ people:
     selfApproval: %s
     policy: {minApprovalsByRisk: {%s}}
     routing: %s
-%s`, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.dir, r.dir, people, r.address("telegram", r.tg.URL()),
-		strings.Join(ids, ", "), updates, r.discordYAML(), self, strings.Join(quorum, ", "), routing, r.tools)
+%s%s`, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.dir, r.dir, people, r.address("telegram", r.tg.URL()),
+		strings.Join(ids, ", "), updates, r.discordYAML(), self, strings.Join(quorum, ", "), routing, r.tools, r.top)
 }
 
 // start loads the configuration and runs the desk until stop.
@@ -150,11 +152,13 @@ func (r *rig) start() {
 	r.t.Helper()
 	file := filepath.Join(r.dir, "approvalbot.yaml")
 	require.NoError(r.t, os.WriteFile(file, []byte(r.yaml()), 0o600))
-	cfg, _, err := Load(file, nil, nil)
+	load := func() (Config, []Warning, error) { return Load(file, nil, nil) }
+	cfg, _, err := load()
 	require.NoError(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	d, err := newDesk(ctx, cfg, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	d, err := newDesk(ctx, cfg, load, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	require.NoError(r.t, err)
+	r.desk = d
 	addr := r.addr
 	if addr == "" {
 		addr = "127.0.0.1:0"

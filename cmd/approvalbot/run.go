@@ -110,15 +110,21 @@ func (a *app) notRun(code error, why error) error {
 	return code
 }
 
-// awaitDecision waits for the end of the approval and says where it waits. When
-// ctx ends first, the request is withdrawn.
+// awaitDecision waits for the end of the approval and says where it waits and how
+// long it has. When ctx ends first, the request is withdrawn.
 func (a *app) awaitDecision(ctx context.Context, c *api.Client, got api.Approval) (api.Approval, error) {
 	if got.Status.Final() {
 		return got, nil
 	}
 	fmt.Fprintf(a.stderr, "approvalbot: waiting for approval %s (%s), until %s\n", safe(got.Code), riskWords(got.RiskClass), when(got.ExpiresAtMs))
 	fmt.Fprintf(a.stderr, "approvalbot: decide it in the chat, with approvalbot watch, or with approvalbot decide %s --decision allow-once\n", safe(got.Code))
+	got = a.tellCards(ctx, c, got)
+	if got.Status.Final() {
+		return got, nil
+	}
+	stop := a.countdown(got.ExpiresAtMs)
 	last, err := awaitFinal(ctx, c, got, 0)
+	stop()
 	switch {
 	case err != nil:
 		return last, a.notRun(exitCode(exitError), err)

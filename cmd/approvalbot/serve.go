@@ -43,14 +43,15 @@ func newServeCommand(a *app) *cobra.Command {
 // serve loads the configuration and runs the desk until ctx ends.
 func serve(ctx context.Context, path string, env []string, local string, stdout, stderr io.Writer) error {
 	log := newLogger(stderr)
-	cfg, warnings, err := Load(path, env, nil)
+	load := func() (Config, []Warning, error) { return Load(path, env, nil) }
+	cfg, warnings, err := load()
 	if err != nil {
 		return err
 	}
 	for _, w := range warnings {
 		log.Warn(w.String())
 	}
-	d, err := newDesk(ctx, cfg, log)
+	d, err := newDesk(ctx, cfg, load, log)
 	if err != nil {
 		return err
 	}

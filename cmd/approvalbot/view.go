@@ -11,15 +11,17 @@ import (
 )
 
 func newViewCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var from reading
+	cmd := &cobra.Command{
 		Use:   "view ID",
 		Short: "Show one approval",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client(operating)
+			c, closes, err := from.client(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
+			defer closes()
 			got, err := c.Get(cmd.Context(), args[0], 0)
 			if err != nil {
 				return err
@@ -31,6 +33,8 @@ func newViewCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
+	from.add(cmd)
+	return cmd
 }
 
 // printView shows an approval with everything that is known of it.

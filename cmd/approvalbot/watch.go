@@ -12,15 +12,21 @@ import (
 	"approvalbot/api"
 )
 
-// pollEvery is how often watch looks for what is new.
-const pollEvery = time.Second
+// How often watch looks for what is new: rarely while the desk tells it.
+const (
+	pollEvery     = time.Second
+	pollTold      = 15 * time.Second
+	countingEvery = time.Second
+)
 
 func newWatchCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch",
 		Short: "Show each new request here and decide it",
-		Long:  "Show each request as it comes and ask for a decision, until the input ends or you press Ctrl-C.",
-		Args:  cobra.NoArgs,
+		Long: "Show each request as it comes and ask for a decision, until the input ends or you press Ctrl-C. Several people may\n" +
+			"watch at once: what somebody else decides is told with their name. A reason may follow after a colon, as in\n" +
+			"y: looks fine.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json {
 				return errors.New("watch talks to a person and has no --json; use list --status pending --json")
@@ -31,8 +37,7 @@ func newWatchCommand(a *app) *cobra.Command {
 			}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
-			w := &watcher{app: a, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, lines: readLines(ctx, a.stdin)}
-			return w.run(ctx)
+			return newWatcher(ctx, a, c).run(ctx)
 		},
 	}
 }
@@ -45,19 +50,30 @@ type watcher struct {
 	seen    map[string]bool // requests that were shown
 	skipped map[string]bool // shown, passed over, still pending
 	away    bool            // the desk did not answer last time
+	news    *news
+	counts  bool // stdout is a terminal, on which time left can be counted down
+}
+
+// newWatcher begins to read lines and to listen to the desk, until ctx ends.
+func newWatcher(ctx context.Context, a *app, c *api.Client) *watcher {
+	plain := *a
+	plain.stdout = a.plain()
+	return &watcher{app: &plain, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, lines: readLines(ctx, a.stdin),
+		news: listen(ctx, c), counts: isTerminal(a.stdout)}
 }
 
 // errDone ends a session: the input is over.
 var errDone = errors.New("the input is over")
 
 func (w *watcher) run(ctx context.Context) error {
-	fmt.Fprintln(w.stdout, "Watching for requests. Ctrl-C ends it.")
+	fmt.Fprintln(w.stdout, "Watching for requests. Ctrl-C ends it. A reason may follow after a colon, as in y: looks fine")
 	for {
 		pending, err := w.pending(ctx)
+		shown := false
 		if err == nil {
-			err = w.round(ctx, pending)
+			shown, err = w.round(ctx, pending)
 		}
-		if err == nil {
+		if err == nil && !shown { // what came meanwhile has been waiting
 			err = w.pause(ctx)
 		}
 		switch {
@@ -70,8 +86,9 @@ func (w *watcher) run(ctx context.Context) error {
 	}
 }
 
-// round shows what is new and tells how what was skipped has ended.
-func (w *watcher) round(ctx context.Context, pending []api.Approval) error {
+// round shows what is new, whether there was something, and tells how what was
+// skipped has ended.
+func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool, err error) {
 	for id := range w.skipped {
 		if slices.ContainsFunc(pending, func(a api.Approval) bool { return a.Code == id }) {
 			continue
@@ -90,12 +107,12 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) error {
 		if err != nil || now.Status.Final() {
 			continue
 		}
-		w.seen[a.Code] = true
+		w.seen[a.Code], shown = true, true
 		if err := w.handle(ctx, now); err != nil {
-			return err
+			return shown, err
 		}
 	}
-	return nil
+	return shown, nil
 }
 
 // pending lists what waits for a decision, oldest first. A desk that does not
@@ -119,11 +136,13 @@ func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 
 // pause waits for the next look. Lines typed meanwhile answer nothing.
 func (w *watcher) pause(ctx context.Context) error {
-	t := time.NewTimer(pollEvery)
+	t := time.NewTimer(w.news.interval())
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
+			return nil
+		case <-w.news.come:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

@@ -42,8 +42,9 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 	w.drain()
 	choices := offered(a)
 	for {
+		w.left(a, false)
 		fmt.Fprintf(w.stdout, "%s ", w.paint().bold(promptOf(choices)))
-		line, ended, err := w.read(ctx, a)
+		line, ended, err := w.read(ctx, &a)
 		switch {
 		case err != nil:
 			return err
@@ -52,7 +53,8 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 			w.tell(*ended)
 			return w.swallow(ctx)
 		}
-		word := strings.ToLower(strings.TrimSpace(line))
+		word, reason, _ := strings.Cut(line, ":")
+		word = strings.ToLower(strings.TrimSpace(word))
 		i := slices.IndexFunc(choices, func(x answer) bool { return word == x.key || word == x.word })
 		if i < 0 {
 			continue
@@ -61,7 +63,7 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 			w.skipped[a.Code] = true
 			return nil
 		}
-		return w.vote(ctx, a, choices[i].decision)
+		return w.vote(ctx, a, choices[i].decision, strings.TrimSpace(reason))
 	}
 }
 
@@ -73,10 +75,10 @@ func promptOf(choices []answer) string {
 	return "Approve? " + strings.Join(words, " / ") + ":"
 }
 
-// vote gives the answer to the desk and says what became of it.
-func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision) error {
-	reason := ""
-	if d == api.Deny {
+// vote gives the answer to the desk and says what became of it. A deny without a
+// reason is asked for one.
+func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reason string) error {
+	if d == api.Deny && reason == "" {
 		fmt.Fprint(w.stdout, "Reason (Enter for none): ")
 		select {
 		case reason = <-w.lines: // empty at the end of the input
@@ -102,10 +104,13 @@ func (w *watcher) tell(a api.Approval) {
 	fmt.Fprintf(w.stdout, "%s: %s\n", safe(a.Code), standing(a))
 }
 
-// read gives the next line, or the approval once it has ended without one.
-func (w *watcher) read(ctx context.Context, a api.Approval) (string, *api.Approval, error) {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
+// read gives the next line, or the approval once it has ended without one. Votes
+// of others are told meanwhile, and noted in a.
+func (w *watcher) read(ctx context.Context, a *api.Approval) (string, *api.Approval, error) {
+	look := time.NewTimer(w.news.interval())
+	defer look.Stop()
+	count := time.NewTicker(countingEvery)
+	defer count.Stop()
 	for {
 		select {
 		case line, ok := <-w.lines:
@@ -114,14 +119,41 @@ func (w *watcher) read(ctx context.Context, a api.Approval) (string, *api.Approv
 			}
 			w.endPrompt()
 			return line, nil, nil
-		case <-tick.C:
-			if got, err := w.client.Get(ctx, a.Code, 0); err == nil && got.Status.Final() {
-				return "", &got, nil
-			}
+		case <-count.C:
+			w.left(*a, true)
+			continue
+		case <-look.C:
+		case <-w.news.come:
 		case <-ctx.Done():
 			return "", nil, ctx.Err()
 		}
+		look.Reset(w.news.interval())
+		got, err := w.client.Get(ctx, a.Code, 0)
+		switch {
+		case err != nil:
+		case got.Status.Final():
+			return "", &got, nil
+		case len(got.Votes) != len(a.Votes):
+			*a = got
+			fmt.Fprintf(w.stdout, "\n%s: %s\n", safe(got.Code), votes(got))
+			w.left(got, false)
+			fmt.Fprintf(w.stdout, "%s ", w.paint().bold(promptOf(offered(got))))
+		}
 	}
+}
+
+// left counts down on the line above the prompt, on a terminal. Again, it goes
+// back there, so that what is being typed stays.
+func (w *watcher) left(a api.Approval, again bool) {
+	if !w.counts {
+		return
+	}
+	text := fmt.Sprintf("%s left", max(time.Until(time.UnixMilli(a.ExpiresAtMs)), 0).Round(time.Second))
+	if again {
+		fmt.Fprintf(w.stdout, "\x1b7\x1b[1A\r\x1b[2K%s\x1b8", w.paint().dim(text))
+		return
+	}
+	fmt.Fprintf(w.stdout, "%s\n", w.paint().dim(text))
 }
 
 // endPrompt ends a prompt's line where nobody's Enter did.

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,6 +19,7 @@ import (
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/policy"
 	"approvalbot/routing"
 	"approvalbot/server"
 	"approvalbot/store"
@@ -47,7 +50,11 @@ var platforms = []string{"telegram", "discord"}
 
 // desk is every part of a running desk, wired.
 type desk struct {
-	cfg         Config
+	cfg         Config                            // as it was started
+	live        atomic.Pointer[Config]            // as it is in force
+	load        func() (Config, []Warning, error) // reads the configuration again
+	reloading   sync.Mutex
+	telling     sync.WaitGroup // announcements under way
 	log         *slog.Logger
 	store       *store.Store
 	gate        *core.Gate
@@ -56,12 +63,16 @@ type desk struct {
 	dispatchers []*routing.Dispatcher
 	timers      *routing.Timers
 	server      *server.Server
+	metrics     *server.Metrics
+	feed        *server.Feed
+	auditor     *auditor
 }
 
 // newDesk opens the store and wires the parts. It starts nothing; Run does, and
 // must be called, because it also closes the store.
-func newDesk(ctx context.Context, cfg Config, log *slog.Logger) (_ *desk, err error) {
-	d := &desk{cfg: cfg, log: log, bots: map[string]bot{}}
+func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, error), log *slog.Logger) (_ *desk, err error) {
+	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}}
+	d.live.Store(&cfg)
 	if d.store, err = store.Open(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Log: log}); err != nil {
 		return nil, err
 	}
@@ -70,12 +81,16 @@ func newDesk(ctx context.Context, cfg Config, log *slog.Logger) (_ *desk, err er
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
+	d.metrics = server.NewMetrics(policy.KnownTools()...)
 	rules, err := d.rules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	metrics := server.NewMetrics()
-	d.gate = core.NewGate(d.store, rules, log, d.committed, metrics.Observe)
+	d.feed = server.NewFeed(d.store, log)
+	d.gate = core.NewGate(d.store, rules, log, d.committed, d.metrics.Observe, d.feed.Notify)
+	if d.auditor, err = d.newAuditor(); err != nil {
+		return nil, err
+	}
 	d.timers = routing.NewTimers(d.store, d.gate, log)
 	mount, err := d.connect(textcmd.NewDesk(d.gate, d.store, d.isPlace))
 	if err != nil {
@@ -83,7 +98,7 @@ func newDesk(ctx context.Context, cfg Config, log *slog.Logger) (_ *desk, err er
 	}
 	d.dispatch()
 	d.server, err = server.New(server.Config{
-		Gate: d.gate, Tokens: cfg.tokens(), Ready: d.ready, Metrics: metrics, Log: log, Version: version,
+		Gate: d.gate, Tokens: cfg.tokens(), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Metrics: d.metrics, Feed: d.feed, Audit: d.auditor.api(), Callbacks: d.store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
 		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount,
 	})
 	return d, err
@@ -104,7 +119,16 @@ func (d *desk) rules(ctx context.Context) (core.Rules, error) {
 		}
 		d.table.Moved(old, to)
 	}
-	return d.cfg.rules(d.table)
+	return d.rulesOf(d.cfg)
+}
+
+// rulesOf makes the snapshot that a configuration means.
+func (d *desk) rulesOf(cfg Config) (core.Rules, error) {
+	rules, err := cfg.rules(d.table)
+	if err != nil {
+		return rules, err
+	}
+	return rules, d.outside(cfg, &rules)
 }
 
 // connect makes the adapters of the platforms that are on, and gives the handlers
@@ -138,17 +162,22 @@ func (d *desk) dispatch() {
 		}
 		d.dispatchers = append(d.dispatchers, routing.NewDispatcher(name, channel, d.store, d.gate, d.table, d.timers.Wake, d.log))
 	}
+	d.dispatchers = append(d.dispatchers, routing.NewDispatcher(core.CallbackChannel, d.callbacks(), d.store, d.gate, d.table, func() {}, d.log))
 }
 
 // committed wakes whoever has work after a change.
 func (d *desk) committed(c core.Change) {
 	if c.Redraw || len(c.Deliveries) > 0 {
-		for _, x := range d.dispatchers {
-			x.Wake()
-		}
+		d.wakeDispatchers()
 	}
 	if !c.Approval.Final() && d.timers != nil {
 		d.timers.Wake()
+	}
+}
+
+func (d *desk) wakeDispatchers() {
+	for _, x := range d.dispatchers {
+		x.Wake()
 	}
 }
 
@@ -158,7 +187,11 @@ func (d *desk) isPlace(t core.Target) bool {
 	if d.table.Names(t) {
 		return true
 	}
-	for _, token := range d.cfg.Server.Tokens {
+	cfg := d.live.Load()
+	if slices.ContainsFunc(cfg.verifierPlaces(), func(p core.Target) bool { return p.Names(t) }) {
+		return true
+	}
+	for _, token := range cfg.Server.Tokens {
 		if slices.ContainsFunc(token.SessionChats, func(p Place) bool { return p.Names(t) }) {
 			return true
 		}
@@ -193,8 +226,12 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 	}
 	work.Go(func() error { return d.timers.Run(ctx, caughtUp) })
 	work.Go(func() error { return d.sweep(ctx) })
+	work.Go(func() error { return d.reloadOnSignal(ctx) })
+	work.Go(func() error { return d.feed.Run(ctx) })
+	work.Go(func() error { return d.auditor.Run(ctx) })
 	work.Go(func() error { return d.server.Serve(ctx, ln) })
 	err := work.Wait()
+	d.telling.Wait()
 	stopStore()
 	return errors.Join(err, <-stored, d.store.Close())
 }

@@ -47,6 +47,9 @@ func (a *app) paint() paint {
 
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
+	if p, ok := stream.(asciiWriter); ok {
+		stream = p.w
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

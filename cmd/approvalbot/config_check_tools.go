@@ -1,0 +1,124 @@
+package main
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+func (c *checker) checkTools(t ToolsConfig) {
+	c.toolPatterns("tools.allow", t.Allow)
+	c.toolPatterns("tools.deny", t.Deny)
+	c.named("tools.providerProfiles", slices.Sorted(maps.Keys(t.ProviderProfiles)))
+	c.layers("tools.providers", t.Providers)
+	c.layers("tools.groups", t.Groups)
+	c.layer("tools.sandbox", t.Sandbox)
+	c.layer("tools.subagent", t.Subagent)
+}
+
+func (c *checker) layers(key string, all map[string]LayerConfig) {
+	names := slices.Sorted(maps.Keys(all))
+	c.named(key, names)
+	for _, n := range names {
+		c.layer(join(key, n), all[n])
+	}
+}
+
+func (c *checker) layer(key string, l LayerConfig) {
+	key = c.layerKey(key)
+	c.toolPatterns(key+".allow", l.Allow)
+	c.toolPatterns(key+".deny", l.Deny)
+}
+
+// layerKey is where a layer's lists stand: also below tools, in the longer form.
+func (c *checker) layerKey(key string) string {
+	if c.has(key + ".tools") {
+		return key + ".tools"
+	}
+	return key
+}
+
+// named reports keys of a map that name nothing.
+func (c *checker) named(key string, names []string) {
+	for _, n := range names {
+		if strings.TrimSpace(n) != n || n == "" {
+			c.mistake(key, "has a key that is empty or begins or ends with a blank")
+		}
+	}
+}
+
+// toolPatterns takes names of tools, globs with *, and group:name.
+func (c *checker) toolPatterns(key string, tools []string) {
+	for i, t := range tools {
+		if t == "" || strings.ContainsAny(t, "?[]{} \t\r\n") {
+			c.mistake(index(key, i), "must be a tool's name, a pattern with *, or group: and a group's name")
+		}
+	}
+	distinct(c, key, tools)
+}
+
+func (c *checker) checkAgents(cfg *Config) {
+	seen := map[string]bool{}
+	for i, agent := range cfg.Agents.List {
+		key := index("agents.list", i)
+		switch {
+		case agent.ID == "" || len(agent.ID) > 256:
+			c.mistake(key+".id", "must be the agent's id, at most 256 bytes")
+		case seen[agent.ID]:
+			c.mistake(key+".id", "is listed twice")
+		}
+		seen[agent.ID] = true
+		if w := agent.Workspace; w != "" && (!path.IsAbs(w) || path.Clean(w) == "/") {
+			c.mistake(key+".workspace", "must be an absolute path below /")
+		}
+		c.toolPatterns(key+".tools.allow", agent.Tools.Allow)
+		c.toolPatterns(key+".tools.deny", agent.Tools.Deny)
+		c.layers(key+".tools.providers", agent.Tools.Providers)
+		c.checkAgentApprovals(key+".approvals", agent.Approvals, cfg.approvals())
+	}
+}
+
+// modes are ordered from loose to strict.
+var modes = []string{"off", "adaptive", "always"}
+
+// checkAgentApprovals names overrides that override nothing: what is looser than
+// the rule for all does not count.
+func (c *checker) checkAgentApprovals(key string, a AgentApprovalsConfig, all ApprovalToolsConfig) {
+	looser := func(key string, is bool) {
+		if is && c.has(key) {
+			c.warn(key, "is looser than approvals.tools%s, so it has no effect: the stricter value counts", key[strings.LastIndex(key, ".approvals")+len(".approvals"):])
+		}
+	}
+	if c.has(key + ".minApprovals") {
+		c.atLeast(key+".minApprovals", a.MinApprovals, 1)
+	}
+	looser(key+".mode", slices.Index(modes, a.Mode) < slices.Index(modes, all.Mode))
+	looser(key+".minApprovals", a.MinApprovals < all.MinApprovals)
+	policy := key + ".policy"
+	c.checkQuorums(policy, a.Policy.MinApprovalsByRisk)
+	for _, t := range []struct {
+		key       string
+		mine, all Risk
+	}{
+		{".requireApprovalAtOrAbove", a.Policy.RequireApprovalAtOrAbove, all.Policy.RequireApprovalAtOrAbove},
+		{".denyAtOrAbove", a.Policy.DenyAtOrAbove, all.Policy.DenyAtOrAbove},
+		{".requireHumanApproverAtOrAbove", a.Policy.RequireHumanApproverAtOrAbove, all.Policy.RequireHumanApproverAtOrAbove},
+	} {
+		looser(policy+t.key, t.mine.Set && t.all.Set && t.mine.Class > t.all.Class)
+	}
+}
+
+// checkQuorums takes numbers by risk class.
+func (c *checker) checkQuorums(key string, byRisk map[string]int) {
+	for _, class := range slices.Sorted(maps.Keys(byRisk)) {
+		var known core.RiskClass
+		at := key + ".minApprovalsByRisk." + class
+		if known.UnmarshalText([]byte(class)) != nil {
+			c.mistake(at, "unknown key; the classes are R0, R1, R2, R3 and R4")
+		}
+		c.atLeast(at, byRisk[class], 1)
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"slices"
+
+	"approvalbot/core"
+	"approvalbot/policy"
+)
+
+// policyConfig is the operator's policy. The desk's own files, port and program
+// are protected by it.
+func (c Config) policyConfig() policy.Config {
+	out := policy.Config{
+		Enabled:    c.Approvals.Enabled(),
+		ToolsAllow: c.Tools.Allow, ToolsDeny: c.Tools.Deny, Layers: c.layers(),
+		ExecSecurity: c.Approvals.Exec.Security, ExecAsk: c.Approvals.Exec.Ask, ExecAskFallback: c.Approvals.Exec.AskFallback,
+		ExecAllowlist: words[string](c.Approvals.Exec.Allowlist), ExecSafeBins: c.Approvals.Exec.SafeBins,
+		Roles: c.roles(), Workspaces: map[string]string{},
+		Protected: policy.Protected{Files: c.ownFiles(), Port: c.Server.Listen},
+	}
+	for _, a := range c.Agents.List {
+		out.Workspaces[a.ID] = a.Workspace
+	}
+	t := c.approvals()
+	out.Mode, out.MinApprovals, out.ClampMinApprovals = t.Mode, t.MinApprovals, t.ClampMinApprovals
+	out.AllowedApprovers, out.DisabledApprovers = words[core.Factor](t.AllowedApprovers), words[core.Factor](t.DisabledApprovers)
+	out.RequireApprovalAtOrAbove = t.Policy.RequireApprovalAtOrAbove.class()
+	out.DenyAtOrAbove = t.Policy.DenyAtOrAbove.class()
+	out.RequireHumanApproverAtOrAbove = t.Policy.RequireHumanApproverAtOrAbove.class()
+	out.RequireApprovalForExternalWrite = &t.Policy.RequireApprovalForExternalWrite
+	out.RequireApprovalForMessagingSend = &t.Policy.RequireApprovalForMessagingSend
+	out.MinApprovalsByRisk = byClass(t.Policy.MinApprovalsByRisk)
+	out.Classifier = policy.ClassifierRules{
+		Enabled: t.Classifier.Enabled, MinConfidence: t.Classifier.MinConfidence, OnLowConfidence: t.Classifier.OnLowConfidence,
+	}
+	for _, r := range t.Rules {
+		out.Rules = append(out.Rules, r.rule())
+	}
+	return out
+}
+
+// layers gives the hard layers beside tools.allow and tools.deny.
+func (c Config) layers() policy.Layers {
+	out := policy.Layers{
+		Profile: c.Tools.Profile, ProviderProfiles: c.Tools.ProviderProfiles,
+		Providers: layerMap(c.Tools.Providers), Groups: layerMap(c.Tools.Groups),
+		Sandbox: policy.Layer(c.Tools.Sandbox), Subagent: policy.Layer(c.Tools.Subagent),
+		Agents: map[string]policy.AgentLayer{},
+	}
+	for _, a := range c.Agents.List {
+		out.Agents[a.ID] = a.layer()
+	}
+	return out
+}
+
+// layer is what the file says of one agent.
+func (a AgentConfig) layer() policy.AgentLayer {
+	o := a.Approvals
+	return policy.AgentLayer{
+		Layer:     policy.Layer{Profile: a.Tools.Profile, Allow: a.Tools.Allow, Deny: a.Tools.Deny},
+		Providers: layerMap(a.Tools.Providers),
+		Mode:      o.Mode, MinApprovals: o.MinApprovals, MinApprovalsByRisk: byClass(o.Policy.MinApprovalsByRisk),
+		RequireApprovalAtOrAbove:      o.Policy.RequireApprovalAtOrAbove.class(),
+		DenyAtOrAbove:                 o.Policy.DenyAtOrAbove.class(),
+		RequireHumanApproverAtOrAbove: o.Policy.RequireHumanApproverAtOrAbove.class(),
+	}
+}
+
+func layerMap(in map[string]LayerConfig) map[string]policy.Layer {
+	out := make(map[string]policy.Layer, len(in))
+	for name, l := range in {
+		out[name] = policy.Layer(l)
+	}
+	return out
+}
+
+func (r RuleConfig) rule() policy.Rule {
+	return policy.Rule{
+		Name: r.Name, When: r.When, Risk: r.Risk.class(), Outcome: r.Outcome, Approve: r.Approve,
+		Match: policy.Match{
+			Tool: r.Match.Tool, Command: r.Match.Command, Path: r.Match.Path,
+			Host: r.Match.Host, Agent: r.Match.Agent, Session: r.Match.Session,
+		},
+		SideEffects: words[core.SideEffect](r.SideEffects), MinApprovals: r.MinApprovals, Role: r.Role,
+	}
+}
+
+// roles lists the roles that people have, each once.
+func (c Config) roles() []string {
+	var out []string
+	for _, p := range c.People {
+		out = append(out, p.Roles...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (r Risk) class() *core.RiskClass {
+	if !r.Set {
+		return nil
+	}
+	return &r.Class
+}
+
+// byClass leaves out what is no class; the checker names it.
+func byClass(in map[string]int) map[core.RiskClass]int {
+	out := map[core.RiskClass]int{}
+	for name, n := range in {
+		var class core.RiskClass
+		if class.UnmarshalText([]byte(name)) == nil {
+			out[class] = n
+		}
+	}
+	return out
+}
+
+func words[Out, In ~string](list []In) []Out {
+	out := make([]Out, len(list))
+	for i, w := range list {
+		out[i] = Out(w)
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/core"
+)
+
+// Bounds of what doctor looks at: how long one thing may take, and how many are
+// looked at together.
+const (
+	lookTime    = 10 * time.Second
+	looksAtOnce = 8
+)
+
+func newDoctorCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at everything that the desk depends on, and say what is wrong and how to mend it",
+		Long: "Look at the configuration, the store, the clock, each chat, each approver, the verifier, the classifier and the\n" +
+			"running desk, and say on one line each how it is. Nothing is posted and nothing is changed, so a running desk is\n" +
+			"not disturbed. Exit status: 0, or 1 if something would stop an approval (a line begins with FAIL).",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	cfg, found, err := a.checkedConfig()
+	if err != nil {
+		return err
+	}
+	if cfg != nil {
+		found = append(found, core.Gather(looksAtOnce,
+			func() []core.Finding { return storeFindings(ctx, *cfg) },
+			func() []core.Finding { return serverFindings(ctx, *cfg) },
+			func() []core.Finding { return publicFindings(ctx, *cfg) },
+			func() []core.Finding { return chatFindings(ctx, *cfg) },
+			func() []core.Finding { return verifierFindings(ctx, *cfg) },
+			func() []core.Finding { return classifierFindings(ctx, *cfg) },
+		)...)
+		found = weigh(found, *cfg)
+	}
+	if err := a.printFindings(found); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(found, func(f core.Finding) bool { return f.Level == core.LevelFail }) {
+		return exitCode(exitError)
+	}
+	return nil
+}
+
+// checkedConfig loads the configuration and says how it is; it is nil where there
+// is nothing to go on with. The error says that there is no file to look at.
+func (a *app) checkedConfig() (*Config, []core.Finding, error) {
+	cfg, warnings, err := Load(a.config, a.environ, nil)
+	var mistakes Mistakes
+	var found []core.Finding
+	switch {
+	case errors.As(err, &mistakes):
+		for _, m := range mistakes {
+			found = append(found, core.Fault("config", m.String(), "the desk does not start with this"))
+		}
+		return nil, found, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	for _, w := range warnings {
+		found = append(found, core.Doubt("config", w.String(), ""))
+	}
+	found = append(found, core.Fine("config", cfg.File+" can be used"))
+	return &cfg, append(found, policyFindings(cfg)...), nil
+}
+
+// policyFindings says whether anybody could approve at all.
+func policyFindings(cfg Config) []core.Finding {
+	if !cfg.Approvals.Enabled() {
+		return []core.Finding{core.Fault("policy", "approvals are disabled, so every request is refused", "set approvals.tools.enabled: true")}
+	}
+	classes, err := cfg.classes()
+	if err != nil {
+		return []core.Finding{core.Fault("policy", err.Error(), "see approvalbot config check")}
+	}
+	var found []core.Finding
+	for _, c := range classes {
+		if c.Outcome == "ask" && !c.Reachable {
+			found = append(found, core.Fault("policy", fmt.Sprintf("%s needs %s to approve, and those who could are %s", c.Class, c.needs(), c.who()),
+				"name more people with accounts in allowedUserIds, or lower minApprovals"))
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, core.Fine("policy", "enough people could approve every class that asks"))
+	}
+	return found
+}
+
+// printFindings prints one line for each.
+func (a *app) printFindings(found []core.Finding) error {
+	if a.json {
+		return a.printJSON(found)
+	}
+	out, p := a.plain(), a.paint()
+	for _, f := range found {
+		level := fmt.Sprintf("%-4s", f.Level)
+		switch f.Level {
+		case core.LevelOK:
+			level = p.with("32", level)
+		case core.LevelWarn:
+			level = p.with("33", level)
+		default:
+			level = p.with("1;31", level)
+		}
+		line := safe(f.What + ": " + f.Text)
+		if f.Mend != "" {
+			line += " — " + safe(f.Mend)
+		}
+		if _, err := fmt.Fprintf(out, "%s  %s\n", level, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

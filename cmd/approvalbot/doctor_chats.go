@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"approvalbot/bot/discord"
+	"approvalbot/bot/telegram"
+	"approvalbot/core"
+)
+
+// namedPlace is a chat that the configuration names, and as what.
+type namedPlace struct {
+	core.Target
+	as string
+}
+
+// places are the chats that the configuration names, each once: those first that
+// every card goes to.
+func (c Config) places() []namedPlace {
+	var out []namedPlace
+	add := func(as string, list []Place) {
+		for _, p := range list {
+			if !slices.ContainsFunc(out, func(o namedPlace) bool { return o.Target == p.Target }) {
+				out = append(out, namedPlace{p.Target, as})
+			}
+		}
+	}
+	r := c.approvals().Routing
+	if r.Mode != "session" {
+		add("target", r.Targets)
+	}
+	if c.Approvals.AgentShield.Enabled {
+		add("agentshield target", c.Approvals.AgentShield.Targets)
+	}
+	for _, t := range c.Server.Tokens {
+		add("session chat", t.SessionChats)
+	}
+	add("fallback", r.Fallback)
+	if v := c.Tools.Verifier; v.Enabled && v.Telegram.Enabled {
+		add("verifier chat", []Place{{v.Telegram.place()}})
+	}
+	return out
+}
+
+// targetsOn gives the named chats of one platform.
+func (c Config) targetsOn(channel string) []core.Target {
+	var out []core.Target
+	for _, p := range c.places() {
+		if p.Channel == channel {
+			out = append(out, p.Target)
+		}
+	}
+	return out
+}
+
+// chatFindings looks at the platforms that are on, with the chats and people that
+// the configuration names there.
+func chatFindings(ctx context.Context, cfg Config) []core.Finding {
+	t, x := cfg.Channels.Telegram, cfg.Channels.Discord
+	if !t.On() && !x.On() {
+		return []core.Finding{core.Doubt("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
+	}
+	var looks []func() []core.Finding
+	if t.On() {
+		looks = append(looks, func() []core.Finding {
+			return telegram.Probe(ctx, telegramConfig(t), cfg.targetsOn("telegram"), texts(t.AllowedUserIDs))
+		})
+	}
+	if x.On() {
+		looks = append(looks, func() []core.Finding {
+			return discord.Probe(ctx, discordConfig(x), cfg.targetsOn("discord"), texts(x.AllowedUserIDs), texts(x.AllowedRoleIDs))
+		})
+	}
+	found := core.Gather(len(looks), looks...)
+	if !slices.ContainsFunc(cfg.places(), namedPlace.essential) {
+		found = append(found, core.Doubt("routing", "names no chat for cards: only the terminal and the API can decide", "set approvals.tools.routing.targets"))
+	}
+	return found
+}
+
+// essential reports whether the asking of people hangs on that place.
+func (p namedPlace) essential() bool { return p.as == "target" || p.as == "session chat" }
+
+// weigh puts names to what was found and lowers what does not stop approvals: a
+// chat that is broken is a failure only as long as no other one brings cards to
+// people and their taps back.
+func weigh(found []core.Finding, cfg Config) []core.Finding {
+	places := cfg.places()
+	broken := map[string]bool{}
+	for _, f := range found {
+		broken[f.What] = broken[f.What] || f.Level == core.LevelFail
+	}
+	looked := func(what string) bool {
+		return slices.ContainsFunc(found, func(f core.Finding) bool { return f.What == what })
+	}
+	works := slices.ContainsFunc(places, func(p namedPlace) bool {
+		return p.essential() && looked(p.String()) && !broken[p.String()] && !broken[p.Channel]
+	})
+	out := slices.Clone(found)
+	for i, f := range out {
+		at := slices.IndexFunc(places, func(p namedPlace) bool { return p.String() == f.What })
+		chat := at >= 0 || slices.Contains(platforms, f.What)
+		if f.Level == core.LevelFail && chat && (works || at >= 0 && !places[at].essential()) {
+			out[i].Level = core.LevelWarn
+		}
+		if at >= 0 {
+			out[i].What = places[at].as + " " + f.What
+		} else if name := cfg.nameOf(f.What); name != "" {
+			out[i].What = "approver " + name + ", " + f.What
+		}
+	}
+	return out
+}
+
+// nameOf gives the configured person behind "telegram user 111".
+func (c Config) nameOf(what string) string {
+	for _, p := range c.People {
+		channel, id, ok := strings.Cut(what, " user ")
+		if ok && (channel == "telegram" && id == string(p.Telegram) || channel == "discord" && id == string(p.Discord)) {
+			return p.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"approvalbot/core"
+)
+
+// looser names, in words, what the new configuration allows that the old one did
+// not, key by key. It may name what turns out to change nothing; it leaves
+// nothing out that an operator wrote to loosen.
+func looser(old, now Config) (out []string) {
+	say := func(cond bool, format string, args ...any) {
+		if cond {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	a, b := old.approvals(), now.approvals()
+	say(!old.Approvals.Enabled() && now.Approvals.Enabled(), "approvals are enabled")
+	for class := range core.R4 + 1 {
+		was, is := old.outcome(class), now.outcome(class)
+		say(strictness(is) < strictness(was), "%v: %s instead of %s", class, is, was)
+		say(is == "ask" && was == is && now.need(class) < old.need(class), "%v needs %d instead of %d approvals", class, now.need(class), old.need(class))
+		say(is == "ask" && a.Policy.RequireHumanApproverAtOrAbove.Reaches(class) && !b.Policy.RequireHumanApproverAtOrAbove.Reaches(class), "%v needs no person", class)
+	}
+	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite, "external writes need no approval by themselves")
+	say(a.Policy.RequireApprovalForMessagingSend && !b.Policy.RequireApprovalForMessagingSend, "messages need no approval by themselves")
+	say(a.SelfApproval != "solo" && b.SelfApproval == "solo", "people may approve their own requests")
+	say(!a.ClampMinApprovals && b.ClampMinApprovals, "a quorum shrinks to the people there are")
+	say(lacks(effectiveFactors(a), effectiveFactors(b)), "more kinds of approvers count")
+	say(looserRules(a.Rules, b.Rules), "the operator's rules allow more")
+	say(looserExec(old.Approvals.Exec, now.Approvals.Exec), "commands need less approval (approvals.exec)")
+	say(a.Classifier.OnLowConfidence != "allow" && b.Classifier.OnLowConfidence == "allow", "an unsure classifier lets calls run")
+	say(lacks(now.Tools.Deny, old.Tools.Deny), "tools.deny is shorter")
+	say(len(old.Tools.Allow) > 0 && (len(now.Tools.Allow) == 0 || lacks(old.Tools.Allow, now.Tools.Allow)), "tools.allow is wider")
+	say(!reflect.DeepEqual(old.policyConfig().Layers, now.policyConfig().Layers), "the hard tool layers changed")
+	say(looserVerifier(old.Tools.Verifier, now.Tools.Verifier), "the verifier stops less")
+	return append(out, moreApprovers(old, now)...)
+}
+
+// strictness orders outcomes.
+func strictness(outcome string) int { return slices.Index([]string{"allow", "ask", "deny"}, outcome) }
+
+func effectiveFactors(t ApprovalToolsConfig) []string {
+	return slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool { return slices.Contains(t.DisabledApprovers, f) })
+}
+
+// looserRules reports whether a rule that may loosen is new or stands elsewhere,
+// or one that tightens is gone: the first rule that matches counts.
+func looserRules(old, now []RuleConfig) bool {
+	loosens := func(r RuleConfig) bool { return r.Outcome == "allow" || r.Approve || r.Risk.Set }
+	for i, r := range now {
+		if loosens(r) && (i >= len(old) || !reflect.DeepEqual(old[i], r)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(old, func(r RuleConfig) bool {
+		return !loosens(r) && !slices.ContainsFunc(now, func(n RuleConfig) bool { return reflect.DeepEqual(n, r) })
+	})
+}
+
+func looserExec(old, now ExecConfig) bool {
+	order := func(words ...string) func(string) int { return func(w string) int { return slices.Index(words, w) } }
+	security, ask, fallback := order("deny", "allowlist", "full"), order("always", "on-miss", "off"), order("deny", "allowlist", "full")
+	return security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) || fallback(now.AskFallback) > fallback(old.AskFallback) ||
+		lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
+}
+
+func looserVerifier(old, now VerifierConfig) bool {
+	if !old.Enabled {
+		return false
+	}
+	return !now.Enabled || old.FailMode != "allow" && now.FailMode == "allow" || !reflect.DeepEqual(old.Scope, now.Scope) ||
+		old.Webhook.URL != "" && now.Webhook.URL == "" || old.Telegram.Enabled && !now.Telegram.Enabled ||
+		lacks(old.Telegram.AllowedUserIDs, now.Telegram.AllowedUserIDs)
+}
+
+func moreApprovers(old, now Config) (out []string) {
+	if lacks(old.Channels.Telegram.AllowedUserIDs, now.Channels.Telegram.AllowedUserIDs) {
+		out = append(out, "more Telegram accounts may approve")
+	}
+	if lacks(old.Channels.Discord.AllowedUserIDs, now.Channels.Discord.AllowedUserIDs) || lacks(old.Channels.Discord.AllowedRoleIDs, now.Channels.Discord.AllowedRoleIDs) {
+		out = append(out, "more Discord accounts or roles may approve")
+	}
+	was, is := old.rights().Tokens, now.rights().Tokens
+	names := make([]string, 0, len(is))
+	for name := range is {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if was[name] != is[name] {
+			out = append(out, "token "+name+" may approve as "+is[name])
+		}
+	}
+	return out
+}
+
+// lacks reports whether the list has something that known lacks.
+func lacks[T comparable](known, list []T) bool {
+	return slices.ContainsFunc(list, func(x T) bool { return !slices.Contains(known, x) })
+}

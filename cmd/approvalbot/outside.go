@@ -1,0 +1,59 @@
+package main
+
+import (
+	"approvalbot/core"
+	"approvalbot/verifier"
+)
+
+// outside adds the opinions that are asked for over the network: the verifier
+// and the classifier, where they are on. Those of the rules in force until now
+// are closed when they are idle, by their own transports' time limits.
+func (d *desk) outside(cfg Config, rules *core.Rules) error {
+	v, _, err := verifier.New(cfg.verifierConfig(), d.log) // Load has told the warnings
+	if err != nil {
+		return err
+	}
+	if cfg.asksVerifier() {
+		rules.Verifier = v
+	}
+	if !cfg.approvals().Classifier.Enabled {
+		return nil
+	}
+	settings := cfg.classifierConfig()
+	settings.Observe = d.metrics.Classified
+	c, _, err := verifier.NewClassifier(settings, d.log)
+	if err != nil {
+		return err
+	}
+	rules.Classifier = c
+	return nil
+}
+
+// place is the verifier's own chat.
+func (t VerifierTelegramConfig) place() core.Target {
+	return core.Target{Channel: "telegram", To: string(t.ChatID)}.Normal()
+}
+
+// verifierPlaces are the verifier's own chats: of all agents, and of single ones.
+func (c Config) verifierPlaces() (places []core.Target) {
+	all := []VerifierConfig{c.Tools.Verifier}
+	for _, a := range c.Agents.List {
+		all = append(all, a.Tools.Verifier)
+	}
+	for _, v := range all {
+		if v.Telegram.Enabled && v.Telegram.ChatID != "" && c.asksVerifier() {
+			places = append(places, v.Telegram.place())
+		}
+	}
+	return places
+}
+
+// asksVerifier reports whether any agent's calls are verified.
+func (c Config) asksVerifier() bool {
+	for _, a := range c.Agents.List {
+		if a.Tools.Verifier.Enabled {
+			return true
+		}
+	}
+	return c.Tools.Verifier.Enabled
+}

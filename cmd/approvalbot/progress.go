@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"approvalbot/api"
+)
+
+// Bounds of waiting for word of the cards: they are on their way in a moment, and
+// nobody waits for that alone.
+const (
+	cardsPatience = 10 * time.Second
+	cardsEvery    = 250 * time.Millisecond
+)
+
+// tellCards says on stderr where an approval's cards are, until that is known of
+// all of them or the approval has ended, and gives it as last seen.
+func (a *app) tellCards(ctx context.Context, c *api.Client, got api.Approval) api.Approval {
+	ctx, cancel := context.WithTimeout(ctx, cardsPatience)
+	defer cancel()
+	told := map[string]bool{}
+	for {
+		open := 0
+		for _, d := range got.Deliveries {
+			switch {
+			case d.State == "queued":
+				open++
+			case told[d.Target]:
+			case d.State == "failed":
+				fmt.Fprintf(a.stderr, "approvalbot: no card in %s: %s\n", safe(d.Target), safe(d.Error))
+			default:
+				fmt.Fprintf(a.stderr, "approvalbot: its card is in %s\n", safe(d.Target))
+			}
+			told[d.Target] = told[d.Target] || d.State != "queued"
+		}
+		if open == 0 || got.Status.Final() {
+			return got
+		}
+		select {
+		case <-time.After(cardsEvery):
+		case <-ctx.Done():
+			return got
+		}
+		if next, err := c.Get(ctx, got.ID, 0); err == nil {
+			got = next
+		}
+	}
+}
+
+// countdown shows on a terminal how long is left, on one line that stop takes away
+// again. Elsewhere it shows nothing.
+func (a *app) countdown(untilMs int64) (stop func()) {
+	if !isTerminal(a.stderr) {
+		return func() {}
+	}
+	return countDown(a.stderr, untilMs)
+}
+
+func countDown(w io.Writer, untilMs int64) (stop func()) {
+	done := make(chan struct{})
+	var counting sync.WaitGroup
+	counting.Go(func() {
+		tick := time.NewTicker(countingEvery)
+		defer tick.Stop()
+		for {
+			left := max(time.Until(time.UnixMilli(untilMs)), 0).Round(time.Second)
+			fmt.Fprintf(w, "\r\x1b[Kapprovalbot: %s left ", left)
+			select {
+			case <-tick.C:
+			case <-done:
+				fmt.Fprint(w, "\r\x1b[K")
+				return
+			}
+		}
+	})
+	return func() { close(done); counting.Wait() }
+}

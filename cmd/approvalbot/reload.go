@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// announceTime bounds how long one chat may take to be told of a new policy.
+const announceTime = 15 * time.Second
+
+// reloadOnSignal reads the configuration again at each SIGHUP.
+func (d *desk) reloadOnSignal(ctx context.Context) error {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-hup:
+			if _, err := d.reload(ctx, "signal:SIGHUP"); err != nil {
+				d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// reloadFor is reload for the API.
+func (d *desk) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, error) {
+	by := "token:" + who.Token
+	if who.Person != "" {
+		by = "person:" + who.Person
+	}
+	r, err := d.reload(ctx, by)
+	var mistakes Mistakes
+	switch {
+	case errors.As(err, &mistakes):
+		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
+		return r, core.Refuse(core.CodeUnavailable, "The configuration has %d mistakes and the old policy stays; approvalbot config check names them.", len(mistakes))
+	case err != nil && core.CodeOf(err) == "":
+		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
+		return r, core.Refuse(core.CodeUnavailable, "The configuration could not be put in force and the old policy stays; see the desk's log.")
+	}
+	return r, err
+}
+
+// reload reads the configuration again and puts policy, people, tokens and
+// routing in force, all or nothing: a mistake keeps everything as it was. What a
+// running desk cannot change (addresses, store, bots) waits for a restart and is
+// logged. Pending approvals are judged again, and what became looser is told to
+// the target chats.
+func (d *desk) reload(ctx context.Context, by string) (api.Reloaded, error) {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	old := *d.live.Load()
+	next, warnings, err := d.load()
+	if err != nil {
+		return api.Reloaded{}, err
+	}
+	for _, w := range warnings {
+		d.log.Warn(w.String())
+	}
+	if fixed := next.keepRunning(old); len(fixed) > 0 {
+		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
+	}
+	rules, err := d.rulesOf(next)
+	if err != nil {
+		return api.Reloaded{}, err
+	}
+	if err := d.server.UseTokens(next.tokens()); err != nil {
+		return api.Reloaded{}, err
+	}
+	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.gate.PolicyHash(), Looser: looser(old, next)}
+	if r.Looser == nil {
+		r.Looser = []string{}
+	}
+	if err := d.gate.Announce(ctx, by, r.PolicyHash, r.Looser); err != nil {
+		return r, errors.Join(err, d.server.UseTokens(old.tokens()))
+	}
+	d.table.Use(next.table())
+	d.live.Store(&next)
+	d.gate.Use(rules)
+	d.log.Info("another policy is in force", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser", strings.Join(r.Looser, "; "))
+	if err := d.gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
+		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
+	}
+	if len(r.Looser) > 0 {
+		d.announce(context.WithoutCancel(ctx), "The approval policy became looser ("+by+"): "+strings.Join(r.Looser, "; ")+".")
+	}
+	return r, nil
+}
+
+// announce tells every target chat something, once, as far as they can be reached.
+func (d *desk) announce(ctx context.Context, text string) {
+	for _, t := range d.table.Route(core.Approval{}).Targets {
+		b := d.bots[t.Channel]
+		if b == nil {
+			continue
+		}
+		d.telling.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, announceTime)
+			defer cancel()
+			if _, err := b.Post(ctx, t, core.Posting{Text: text}); err != nil {
+				d.log.Warn("a chat could not be told of the new policy", "target", t.String(), "reason", err)
+			}
+		})
+	}
+}
+
+// keepRunning takes over from the running configuration what cannot change
+// without a restart, and names the keys where the file says something else.
+func (c *Config) keepRunning(running Config) (fixed []string) {
+	keep := func(key string, same bool) {
+		if !same {
+			fixed = append(fixed, key)
+		}
+	}
+	keep("server.listen", c.Server.Listen == running.Server.Listen)
+	keep("server.tls", c.Server.TLS == running.Server.TLS)
+	keep("store", c.Store == running.Store)
+	t, rt := c.Channels.Telegram, running.Channels.Telegram
+	keep("channels.telegram", t.BotToken == rt.BotToken && t.APIURL == rt.APIURL && t.Updates == rt.Updates)
+	x, rx := c.Channels.Discord, running.Channels.Discord
+	keep("channels.discord", x.BotToken == rx.BotToken && x.APIURL == rx.APIURL && x.Updates == rx.Updates)
+	c.Server.Listen, c.Server.TLS, c.Store = running.Server.Listen, running.Server.TLS, running.Store
+	t.BotToken, t.APIURL, t.Updates = rt.BotToken, rt.APIURL, rt.Updates
+	x.BotToken, x.APIURL, x.Updates = rx.BotToken, rx.APIURL, rx.Updates
+	c.Channels.Telegram, c.Channels.Discord = t, x
+	return fixed
+}
+
+// policyView is the effective policy for GET /v1/policy.
+func (d *desk) policyView(context.Context) (api.Policy, error) {
+	cfg := *d.live.Load()
+	rules := d.gate.Rules()
+	classes, err := cfg.classes()
+	if err != nil {
+		return api.Policy{}, err
+	}
+	t := cfg.approvals()
+	effective := slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool { return slices.Contains(t.DisabledApprovers, f) })
+	p := api.Policy{
+		Enabled: rules.Enabled, Mode: t.Mode, PolicyHash: rules.Policy.Hash(), SelfApproval: t.SelfApproval, TimeoutMs: rules.TimeoutMs, MaxTimeoutMs: rules.MaxTimeoutMs,
+		Approvers:  api.Approvers{Allowed: list(t.AllowedApprovers), Disabled: list(t.DisabledApprovers), Effective: list(effective), MinApprovals: t.MinApprovals},
+		Classifier: rules.Classifier != nil, Verifier: verifierView(cfg.Tools.Verifier),
+		Routing: api.RoutingPolicy{Mode: t.Routing.Mode, Targets: placeNames(t.Routing.Targets), Fallback: placeNames(t.Routing.Fallback),
+			FallbackAfterMs: time.Duration(t.Routing.FallbackAfter).Milliseconds()},
+	}
+	for _, c := range classes {
+		p.Classes = append(p.Classes, api.ClassPolicy{RiskClass: c.Class, Outcome: c.Outcome, MinApprovals: c.Need, RequiresHuman: c.Human,
+			People: list(c.People), Unmapped: c.Unmapped, Open: c.Open, Reachable: c.Reachable})
+	}
+	return p, nil
+}
+
+func verifierView(v VerifierConfig) api.VerifierPolicy {
+	return api.VerifierPolicy{Enabled: v.Enabled, Webhook: v.Enabled && v.Webhook.URL != "", Telegram: v.Enabled && v.Telegram.Enabled,
+		FailMode: v.FailMode, Include: list(v.Scope.Include), Exclude: list(v.Scope.Exclude)}
+}
+
+// list is never nil, so that JSON has [].
+func list(words []string) []string { return append([]string{}, words...) }
+
+func placeNames(places []Place) []string {
+	out := []string{}
+	for _, p := range targets(places) {
+		out = append(out, p.Normal().String())
+	}
+	return out
+}
