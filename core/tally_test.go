@@ -116,3 +116,47 @@ func TestTallyNeedsSomebodyOfEachGroup(t *testing.T) {
 	require.Equal(t, Approved, count(yes("alice", AllowOnce), yes("bob", AllowOnce)).Outcome)
 	require.Equal(t, Approved, count(yes("bob", AllowOnce)).Outcome)
 }
+
+// Two to eight simulated factors of every kind, with every verdict, in any order:
+// the tally is what the rule says in words.
+func TestTallyOfSimulatedFactors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		effective := rapid.SliceOfDistinct(rapid.SampledFrom([]Factor{UserRequest, RulesBased, LLMEvaluation}), rapid.ID).Draw(t, "effective")
+		votes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Vote {
+			verdict := rapid.SampledFrom([]Verdict{Approve, Approve, Approve, Reject, Abstain, Errored}).Draw(t, "verdict")
+			switch rapid.IntRange(0, 3).Draw(t, "factor") {
+			case 0:
+				return machine(RulesBased, verdict)
+			case 1:
+				return machine(LLMEvaluation, verdict)
+			}
+			v := yes(rapid.SampledFrom([]string{"alice", "bob", "carol", "dan", "erin"}).Draw(t, "who"), AllowOnce)
+			v.Verdict = verdict
+			return v
+		}), 2, 8).Draw(t, "votes")
+		rule := Rule{Effective: effective, MinApprovals: rapid.IntRange(1, 4).Draw(t, "quorum"), RequiresHuman: rapid.Bool().Draw(t, "human")}
+		got := Count(rule, votes, func(Vote) bool { return true }, nobody)
+
+		approvers, human, reject := map[string]bool{}, false, false
+		for _, v := range votes {
+			if !rule.Admits(v.Approver) {
+				continue
+			}
+			reject = reject || v.Verdict == Reject
+			if v.Verdict == Approve {
+				approvers[approverName(v)] = true
+				human = human || v.Approver == UserRequest
+			}
+		}
+		want := Pending
+		switch {
+		case reject:
+			want = Denied
+		case len(approvers) >= rule.MinApprovals && (human || !rule.RequiresHuman):
+			want = Approved
+		}
+		if got.Outcome != want {
+			t.Fatalf("%v, want %v", got.Outcome, want)
+		}
+	})
+}

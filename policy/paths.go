@@ -19,19 +19,22 @@ type reader struct {
 func pathWord(s string) word {
 	s = strings.TrimPrefix(s, "file://")
 	s = strings.TrimPrefix(s, "@")
+	odd := false // the tool may take it for another path than the one compared here
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || r == '\\' }) >= 0 {
 		s = strings.Map(func(r rune) rune {
 			switch {
 			case r == '\\':
+				odd = true
 				return '/'
 			case unicode.Is(unicode.Cf, r):
+				odd = true
 				return -1
 			}
 			return r
 		}, s)
 	}
 	w := word{text: s, tilde: strings.HasPrefix(s, "~")}
-	if strings.ContainsAny(s, "$%") || windowsPath(s) || strings.ContainsFunc(s, unicode.IsControl) {
+	if odd || strings.ContainsAny(s, "$%") || windowsPath(s) || strings.ContainsFunc(s, unicode.IsControl) {
 		w.kind = computed
 	}
 	return w
