@@ -482,6 +482,9 @@ func (g *Gate) PendingCards(ctx context.Context, limit int) ([]Approval, error) 
 	return page.Items, err
 }
 
+// Wake wakes those who wait for an approval that another instance has changed.
+func (g *Gate) Wake(key string) { g.waits.wake(key) }
+
 // Wait blocks until the approval has ended or ctx is done, and gives it as it
 // then stands. Only a failing store is an error.
 func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {

@@ -127,7 +127,7 @@ func inspect(ctx context.Context, file string) (b BackedUp, err error) {
 	defer s.Close()
 	var found string
 	var orphans int
-	err = s.read.db.QueryRowContext(ctx, `SELECT (SELECT integrity_check FROM pragma_integrity_check(1)), (SELECT COUNT(*) FROM pragma_foreign_key_check)`).Scan(&found, &orphans)
+	err = s.read.db.QueryRowContext(ctx, `SELECT (SELECT integrity_check FROM pragma_integrity_check LIMIT 1), (SELECT COUNT(*) FROM pragma_foreign_key_check)`).Scan(&found, &orphans)
 	if err == nil && (found != "ok" || orphans > 0) {
 		err = fmt.Errorf("the database is damaged: %s, %d rows without what they belong to", found, orphans)
 	}

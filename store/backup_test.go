@@ -83,8 +83,7 @@ func TestBackup_Refuses(t *testing.T) {
 	_, err := Backup(ctx, o.URL, o.KeyFile)
 	require.ErrorContains(t, err, "is there already")
 
-	_, err = s.write.db.Exec(`UPDATE events SET owner = 'x' WHERE seq = 3`)
-	require.NoError(t, err)
+	meddle(t, dir, `UPDATE events SET owner = 'x' WHERE seq = 3`)
 	_, err = Backup(ctx, o.URL, filepath.Join(dir, "b"))
 	require.ErrorContains(t, err, "log record 3 was changed")
 	left, err := filepath.Glob(filepath.Join(dir, "b*"))

@@ -70,7 +70,7 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 			}
 			c.Rows[table.table] = rows
 		}
-		if err := from.copyStart(ctx, t); err != nil {
+		if err := from.copyMeta(ctx, t); err != nil {
 			return err
 		}
 		_, err := t.exec(copyHead, n, head)

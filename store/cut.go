@@ -93,12 +93,21 @@ func (s *Store) DropCut(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// copyStart makes another store's log begin where this one's does.
-func (s *Store) copyStart(ctx context.Context, t *tx) error {
+// copyMeta makes another store's log begin where this one's does, and gives it the
+// keys that this one had before.
+func (s *Store) copyMeta(ctx context.Context, t *tx) error {
 	from, err := readLogStart(ctx, s.read)
-	if err != nil || from.seq == 1 {
+	if err != nil {
 		return err
 	}
-	_, err = t.exec(setMeta, startName, strconv.FormatInt(from.seq, 10)+" "+from.before)
-	return err
+	if from.seq > 1 {
+		if _, err := t.exec(setMeta, startName, strconv.FormatInt(from.seq, 10)+" "+from.before); err != nil {
+			return err
+		}
+	}
+	retired, err := s.Retired(ctx)
+	if err != nil || len(retired) == 0 {
+		return err
+	}
+	return t.retire(t.keys, retired)
 }

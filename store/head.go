@@ -45,3 +45,7 @@ func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entr
 		}
 	}
 }
+
+// Shared reports whether several instances may have this store open: then what
+// must happen once needs a lease (see [Store.Hold]).
+func (s *Store) Shared() bool { return s.dialect.many }

@@ -141,7 +141,7 @@ func (l *listener) listen(ctx context.Context) error {
 		case err == nil:
 			l.take()
 		case pgconn.Timeout(err):
-			if err := conn.Ping(ctx); err != nil { // nothing else would tell that the network is gone
+			if err := ping(ctx, conn); err != nil { // nothing else would tell that the network is gone
 				return err
 			}
 			l.take()
@@ -150,6 +150,12 @@ func (l *listener) listen(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+func ping(ctx context.Context, conn *pgconn.PgConn) error {
+	ctx, cancel := context.WithTimeout(ctx, networkPatience)
+	defer cancel()
+	return conn.Ping(ctx)
 }
 
 // take does what notifications of others ask for.

@@ -13,6 +13,16 @@ import (
 	"approvalbot/core"
 )
 
+// meddle changes a store's file from outside.
+func meddle(t *testing.T, dir, statement string, args ...any) {
+	t.Helper()
+	p, err := openPool(filepath.Join(dir, "desk.db"), 1, []string{"busy_timeout(5000)"})
+	require.NoError(t, err)
+	_, err = p.db.Exec(statement, args...)
+	require.NoError(t, err)
+	require.NoError(t, p.db.Close())
+}
+
 // retiring remembers which seeds it was shown.
 func retiring(seen *[][keySize]byte) Retiring {
 	return func(old, next [keySize]byte) (json.RawMessage, core.Event, error) {
@@ -130,10 +140,9 @@ func TestRotateKey_ThatFailsChangesNothing(t *testing.T) {
 	o := fileOptions(dir)
 	s := openDisk(t, dir)
 	keys := sealedCalls(t, s, 3)
-	_, err := s.write.db.Exec(`UPDATE sealed SET value = 'damaged' WHERE key = $1`, keys[2])
-	require.NoError(t, err)
+	meddle(t, dir, `UPDATE sealed SET value = 'damaged' WHERE key = $1`, keys[2])
 	require.NoError(t, s.Close())
-	_, err = RotateKey(ctx, o, false, retiring(new([][keySize]byte)))
+	_, err := RotateKey(ctx, o, false, retiring(new([][keySize]byte)))
 	require.ErrorContains(t, err, keys[2])
 	s = openDisk(t, dir)
 	opens(t, s, keys[:2])
@@ -156,8 +165,7 @@ func TestTampering_WithRetiredKeys(t *testing.T) {
 		if strings.HasPrefix(forged, "(") {
 			value = forged
 		}
-		_, err = s.write.db.Exec(`UPDATE meta SET value = ` + value + ` WHERE name = 'retired-keys'`)
-		require.NoError(t, err)
+		meddle(t, dir, `UPDATE meta SET value = ` + value + ` WHERE name = 'retired-keys'`)
 		_, err = s.Retired(ctx)
 		require.ErrorContains(t, err, "retired-keys was changed")
 	}

@@ -198,5 +198,8 @@ func (b *Bot) Run(ctx context.Context) error {
 // put before the desk, or five seconds after the start. Discord itself keeps none.
 func (b *Bot) CaughtUp() <-chan struct{} { return b.caught }
 
+// Poke has stored updates looked at.
+func (b *Bot) Poke() { b.intake.Poke() }
+
 // State says whether updates flow, and the way out if they do not.
 func (b *Bot) State() core.ChannelState { return b.health.State() }

@@ -173,6 +173,9 @@ func (b *Bot) Run(ctx context.Context) error {
 // five seconds.
 func (b *Bot) CaughtUp() <-chan struct{} { return b.start.done }
 
+// Poke has stored updates looked at.
+func (b *Bot) Poke() { b.queue.Poke() }
+
 // State says whether updates flow, and the way out if they do not.
 func (b *Bot) State() core.ChannelState { return b.health.State() }
 

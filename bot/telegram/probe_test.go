@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -165,4 +166,23 @@ func TestProbeComparesTheClock(t *testing.T) {
 	f := look(t, tg, telegram.Config{}, nil)["clock"][0]
 	require.Equal(t, core.LevelWarn, f.Level)
 	require.Contains(t, f.Text, "behind Telegram's")
+}
+
+// A Telegram that hangs holds nobody up for longer than the time of one look.
+func TestProbeEndsWhereTelegramHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tg := bottest.NewTelegram(t, bottest.TelegramOptions{InMemory: true})
+		client := tg.HTTPClient()
+		defer client.CloseIdleConnections()
+		hung := tg.Fault(bottest.TelegramFault{Method: "getChat", Times: -1, Kind: bottest.Hang})
+		begun := time.Now()
+		cfg := telegram.Config{Token: tg.Token(), APIURL: tg.URL(), Transport: client.Transport}
+		found := telegram.Probe(t.Context(), cfg, []core.Target{at(-5, ""), at(-6, ""), at(-7, "")}, []string{"111"})
+		require.LessOrEqual(t, time.Since(begun), 11*time.Second)
+		for _, f := range found[len(found)-4:] {
+			require.NotEqual(t, core.LevelOK, f.Level)
+			require.Contains(t, f.Text, "gave no answer")
+		}
+		hung.Release()
+	})
 }

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/store/pgtest"
+)
+
+// Two instances drain one outbox: each card is posted once, one at a time in each
+// chat, in order.
+func TestInstancesDrainOnce(t *testing.T) {
+	a, b := two(t)
+	const chats, cards = 20, 6
+	for i := range chats * cards {
+		create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card(fmt.Sprint(i%chats), 1, int64(i+1))}})
+	}
+	var mu sync.Mutex
+	posted, busy := map[string][]int64{}, map[string]bool{}
+	by := map[*Store]int{}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		s := []*Store{a, b}[i%2]
+		wg.Go(func() {
+			for {
+				place, ok, next, err := s.ClaimChat(ctx, "telegram", nowMs())
+				require.NoError(t, err)
+				if !ok && next == 0 {
+					return
+				}
+				if !ok {
+					<-time.After(5 * time.Millisecond)
+				}
+				for ok {
+					d, more, err := s.NextDelivery(ctx, place, nowMs())
+					require.NoError(t, err)
+					if !more {
+						require.NoError(t, s.ReleaseChat(ctx, place, 0))
+						break
+					}
+					mu.Lock()
+					require.False(t, busy[place.To], "two post to one chat at once")
+					busy[place.To] = true
+					posted[place.To] = append(posted[place.To], d.CreatedMs)
+					by[s]++
+					mu.Unlock()
+					require.NoError(t, s.Record(ctx, sent(d, "m"+d.ID)))
+					mu.Lock()
+					busy[place.To] = false
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, posted, chats)
+	for to, list := range posted {
+		require.Len(t, list, cards, to)
+		require.IsIncreasing(t, list, to)
+	}
+	t.Log("posted by each:", by[a], by[b])
+}
+
+// The pace that a platform asked one instance for is the other's too.
+func TestInstancesShareThePace(t *testing.T) {
+	a, b := two(t)
+	create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	place, ok, _, err := a.ClaimChat(ctx, "telegram", 100)
+	require.NoError(t, err)
+	require.True(t, ok)
+	_, ok, next, err := b.ClaimChat(ctx, "telegram", 100)
+	require.NoError(t, err)
+	require.False(t, ok, "it is held elsewhere")
+	require.EqualValues(t, 100+lookAgainMs, next)
+
+	require.NoError(t, a.ReleaseChat(ctx, place, 5000))
+	a.presence.held[chatLease(place)].used = time.Time{}
+	require.NoError(t, a.beat(ctx), "and gives it back, for it was of no use for so long")
+	b.chats.elsewhere.stale()
+	_, ok, next, err = b.ClaimChat(ctx, "telegram", 100)
+	require.NoError(t, err)
+	require.False(t, ok)
+	require.EqualValues(t, 5000, next)
+	got, ok, _, err := b.ClaimChat(ctx, "telegram", 5000)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, place, got)
+}
+
+// An instance that died loses its chats; should it come back, what it did there
+// overwrites nothing.
+func TestAdversary_P2_ChatOfADeadInstance(t *testing.T) {
+	url := pgtest.New(t)
+	a, b := frozen(t, url), openPG(t, url)
+	p := create(t, b, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	place, ok, _, err := a.ClaimChat(ctx, "telegram", 100)
+	require.NoError(t, err)
+	require.True(t, ok)
+	d, ok, err := a.NextDelivery(ctx, place, 100)
+	require.NoError(t, err)
+	require.True(t, ok)
+	_, ok, _, err = b.ClaimChat(ctx, "telegram", 100)
+	require.NoError(t, err)
+	require.False(t, ok)
+
+	bury(t, a)
+	b.chats.elsewhere.stale()
+	_, ok, _, err = b.ClaimChat(ctx, "telegram", 100)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.NoError(t, b.Record(ctx, sent(d, "posted by b")))
+	require.NoError(t, b.ReleaseChat(ctx, place, 0))
+
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(a.Record(ctx, sent(d, "posted by a"))))
+	require.NoError(t, a.beat(ctx))
+	_, ok, err = a.NextDelivery(ctx, place, nowMs())
+	require.NoError(t, err)
+	require.False(t, ok, "it knows by now")
+	p, err = b.Get(ctx, p.Key)
+	require.NoError(t, err)
+	require.Equal(t, "posted by b", p.Deliveries[0].MessageID)
+}

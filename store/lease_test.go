@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/store/pgtest"
+)
+
+// One at a time has a lease; it goes over at once when its holder stops, and after
+// its death; every holder has a greater token.
+func TestHoldOverInstances(t *testing.T) {
+	url := pgtest.New(t)
+	a, b := frozen(t, url), openPG(t, url)
+	go b.Listen(t.Context(), func(Changed) {})
+	type holder struct {
+		who   string
+		token int64
+	}
+	began, stop := make(chan holder), make(chan struct{})
+	ended := make(chan error, 2)
+	hold := func(s *Store, who string) {
+		ended <- s.Hold(ctx, "telegram:1", func(ctx context.Context, token int64) error {
+			began <- holder{who, token}
+			select {
+			case <-stop:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	}
+	go hold(a, "a")
+	first := <-began
+	go hold(b, "b")
+	stop <- struct{}{}
+	require.NoError(t, <-ended)
+	second := <-began
+	require.Equal(t, "b", second.who)
+	require.Greater(t, second.token, first.token)
+	stop <- struct{}{}
+	require.NoError(t, <-ended)
+
+	go hold(a, "a")
+	third := <-began
+	require.Equal(t, "a", third.who)
+	bury(t, a)
+	go hold(b, "b")
+	fourth := <-began
+	require.Equal(t, "b", fourth.who)
+	require.Greater(t, fourth.token, third.token)
+	require.NoError(t, a.beat(ctx)) // a learns of it, and waits again
+	stop <- struct{}{}
+	require.NoError(t, <-ended)
+	require.Equal(t, "a", (<-began).who)
+	stop <- struct{}{}
+	require.NoError(t, <-ended)
+}
+
+// An instance that cannot reach its database gives up what it holds before others
+// take it.
+func TestHoldIsGivenUpInTime(t *testing.T) {
+	a := frozen(t, pgtest.New(t))
+	require.NoError(t, a.Hold(ctx, "timers", func(held context.Context, token int64) error {
+		if token > 1 {
+			return nil // again
+		}
+		a.presence.extend(time.Now().Add(-time.Second))
+		<-held.Done()
+		return nil
+	}))
+}
+
+// What one instance commits, another hears of.
+func TestListen(t *testing.T) {
+	a, b := two(t)
+	heard := make(chan Changed, 1000)
+	listening, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- b.Listen(listening, func(c Changed) { heard <- c }) }()
+	<-heard
+	hears := func(key string) {
+		t.Helper()
+		for c := range heard {
+			for _, k := range c.Keys {
+				if k == key {
+					return
+				}
+			}
+		}
+	}
+	p := create(t, a, pendingApproval("bot"), core.Change{})
+	_, err := a.Update(ctx, p.Key, vote)
+	require.NoError(t, err)
+	hears(p.Key)
+
+	// The chats with work are known too, without a new look at all of them.
+	place, ok, _, err := b.ClaimChat(ctx, "telegram", nowMs())
+	require.NoError(t, err)
+	require.False(t, ok)
+	p = create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("7", 1, 1)}, Events: []core.Event{{Type: core.EventRequested, Key: "new"}}})
+	hears("new")
+	place, ok, _, err = b.ClaimChat(ctx, "telegram", nowMs())
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "7", place.To)
+	require.NoError(t, b.ReleaseChat(ctx, place, 0))
+
+	// So is a chat that moved.
+	to := chat1("-1007")
+	require.NoError(t, a.Record(ctx, core.Delivered{ID: p.Deliveries[0].ID, State: core.Queued, DueMs: 1, MovedTo: &to}))
+	for c := range heard {
+		if c.Moved {
+			break
+		}
+	}
+
+	// The connection is lost, and what happened meanwhile is heard of.
+	count(t, a, "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()")
+	_, err = a.Update(ctx, p.Key, vote)
+	require.NoError(t, err)
+	hears(p.Key)
+	stop()
+	require.NoError(t, <-done)
+}
