@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/proof"
 	"approvalbot/server"
+	"approvalbot/store"
 )
 
 const (
@@ -17,28 +19,20 @@ const (
 	checkpointBack = 4000             // records looked through for the last one, which is at most so far back
 )
 
-// auditor signs what can be proved later: receipts and checkpoints.
+// auditor signs what can be proved later, and forgets what is too old.
 type auditor struct {
-	desk        *desk
-	receipts    proof.Signer
-	checkpoints proof.Signer
-	verifier    string // of the checkpoints
-	jwks        []byte
+	desk *desk
+	signing
+	jwks []byte
 }
 
-func (d *desk) newAuditor() (*auditor, error) {
+func (d *desk) newAuditor(ctx context.Context) (*auditor, error) {
 	a := &auditor{desk: d}
 	var err error
-	if a.receipts, err = proof.NewSigner(d.store.Seed(), proof.Receipts); err != nil {
+	if a.signing, err = signingIn(ctx, d.store); err != nil {
 		return nil, err
 	}
-	if a.checkpoints, err = proof.NewSigner(d.store.Seed(), proof.Checkpoints); err != nil {
-		return nil, err
-	}
-	if a.verifier, err = a.checkpoints.VerifierKey(); err != nil {
-		return nil, err
-	}
-	a.jwks, err = proof.JWKS(a.receipts.Public())
+	a.jwks, err = proof.JWKS(a.public...)
 	return a, err
 }
 
@@ -48,7 +42,7 @@ func (a *auditor) api() *server.Audit {
 		Receipt: a.receipt, JWKS: func() []byte { return a.jwks }}
 }
 
-func (a *auditor) keys() []string { return []string{a.verifier} }
+func (a *auditor) keys() []string { return a.verifiers }
 
 // receipt signs that an approval was claimed.
 func (a *auditor) receipt(of core.Approval) (string, error) {
@@ -62,37 +56,122 @@ func (a *auditor) receipt(of core.Approval) (string, error) {
 // verify checks the whole log. A record that is not as it was written is part of
 // the report, not an error.
 func (a *auditor) verify(ctx context.Context) (api.AuditReport, error) {
-	head, hash, err := a.desk.store.Head(ctx)
-	if err != nil {
-		return api.AuditReport{}, err
-	}
-	found, err := proof.VerifyEntries(a.desk.store.Entries(ctx, 1, head), proof.Options{Keys: a.keys()})
+	found, err := verifyLog(ctx, a.desk.store, proof.Options{Keys: a.keys()})
 	out := api.AuditReport{OK: err == nil, From: found.From, Records: found.To - found.From + 1, HeadHash: found.Head, Checkpoints: found.Checkpoints, Covered: found.Covered}
-	var bad *core.BadRecord
-	switch {
-	case errors.As(err, &bad):
+	if bad := (*core.BadRecord)(nil); errors.As(err, &bad) {
 		out.BadSeq, out.Problem = bad.Seq, bad.Error()
 		return out, nil
-	case err != nil:
-		return out, err
-	case found.Head != hash:
-		out.OK, out.BadSeq, out.Problem = false, head, "the log's last record is not what its head says was written last"
 	}
-	return out, nil
+	return out, err
 }
 
-// Run signs the log's head whenever a checkpoint is due, until ctx ends.
+// verifyLog checks a store's whole log against its head, and that only retention
+// has cut it.
+func verifyLog(ctx context.Context, s *store.Store, o proof.Options) (proof.Report, error) {
+	found, err := verifyLogOnce(ctx, s, o)
+	bad := (*core.BadRecord)(nil)
+	if first, _, again := s.First(ctx); again == nil && errors.As(err, &bad) && first != found.From {
+		return verifyLogOnce(ctx, s, o) // it was cut meanwhile
+	}
+	return found, err
+}
+
+func verifyLogOnce(ctx context.Context, s *store.Store, o proof.Options) (found proof.Report, err error) {
+	head, hash, err := s.Head(ctx)
+	if err != nil {
+		return found, err
+	}
+	if o.First, o.PrevHash, err = s.First(ctx); err != nil {
+		return found, err
+	}
+	found, err = proof.VerifyEntries(s.Entries(ctx, o.First, head), o)
+	switch {
+	case err != nil:
+		return found, err
+	case found.To < head:
+		err = &core.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: the log ends before it, and its head says that it goes to record %d", head)}
+	case found.Head != hash:
+		err = &core.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
+	case o.First > 1 && !found.Cut:
+		err = &core.BadRecord{Seq: o.First - 1, Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
+	}
+	return found, err
+}
+
+// Run signs the log's head whenever a checkpoint is due and forgets what is older
+// than the retention, until ctx ends; of several instances, one does.
 func (a *auditor) Run(ctx context.Context) error {
-	for {
-		if err := a.checkpoint(ctx); err != nil && ctx.Err() == nil {
-			a.desk.log.Error("no checkpoint of the audit log could be written", "reason", err)
+	return a.desk.store.Hold(ctx, "audit", func(ctx context.Context, _ int64) error {
+		for cutAt := time.Now(); ; {
+			if err := a.checkpoint(ctx); err != nil && ctx.Err() == nil {
+				a.desk.log.Error("no checkpoint of the audit log could be written", "reason", err)
+			}
+			if now := time.Now(); !now.Before(cutAt) {
+				cutAt = now.Add(sweepEvery)
+				if err := a.cut(ctx, now, time.Duration(a.desk.cfg.Store.Retention.Audit)); err != nil && ctx.Err() == nil {
+					a.desk.log.Error("the audit log was not cut", "reason", err)
+				}
+			}
+			select {
+			case <-time.After(checkpointLook):
+			case <-ctx.Done():
+				return nil
+			}
 		}
-		select {
-		case <-time.After(checkpointLook):
-		case <-ctx.Done():
-			return nil
+	})
+}
+
+// cut forgets the records up to the newest checkpoint that is older than keep (0:
+// none is). A log that is not whole up to there is left as it is: what is wrong
+// with it is evidence.
+func (a *auditor) cut(ctx context.Context, now time.Time, keep time.Duration) error {
+	s := a.desk.store
+	if keep > 0 {
+		first, before, err := s.First(ctx)
+		if err != nil {
+			return err
+		}
+		at, c, note, err := a.oldEnough(ctx, first, now.Add(-keep).UnixMilli())
+		if err != nil {
+			return err
+		}
+		if at > 0 {
+			if _, err := proof.VerifyEntries(s.Entries(ctx, first, at), proof.Options{Keys: a.keys(), First: first, PrevHash: before}); err != nil {
+				return err
+			}
+			why, err := proof.CutEvent(note, now.UnixMilli())
+			if err != nil {
+				return err
+			}
+			if err := s.CutLog(ctx, c.Seq, c.Hash, why); err != nil {
+				return err
+			}
+			a.desk.log.Info("the audit log begins later now: older records are past the retention", "first", c.Seq+1)
 		}
 	}
+	_, err := s.DropCut(ctx) // also what a crash left of an earlier one
+	return err
+}
+
+// oldEnough finds the newest checkpoint of that time or before among the log's
+// oldest records; at is the record that keeps it, 0: there is none.
+func (a *auditor) oldEnough(ctx context.Context, first, untilMs int64) (at int64, c proof.Checkpoint, note string, err error) {
+	head, _, err := a.desk.store.Head(ctx)
+	if err != nil {
+		return 0, c, "", err
+	}
+	for e, err := range a.desk.store.Entries(ctx, first, head) {
+		if err != nil || e.AtMs > untilMs {
+			return at, c, note, err
+		}
+		if e.Type != core.EventCheckpoint {
+			continue
+		}
+		if found, text, err := proof.CheckpointOf(e); err == nil && found.Seq >= first && found.AtMs <= untilMs {
+			at, c, note = e.Seq, found, text
+		}
+	}
+	return at, c, note, nil
 }
 
 // checkpoint appends a signed checkpoint if one is due.

@@ -90,9 +90,11 @@ func (c *checker) checkStore(s StoreConfig) {
 	file, sqlite := strings.CutPrefix(s.URL, "sqlite:")
 	switch {
 	case strings.HasPrefix(s.URL, "postgres://") || strings.HasPrefix(s.URL, "postgresql://"):
-		c.mistake("store.url", "postgres is not supported yet; use sqlite: and a file's path")
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" && u.Query().Get("host") == "" {
+			c.mistake("store.url", "must be postgres://user:password@host:port/database")
+		}
 	case !sqlite || file == "":
-		c.mistake("store.url", "must be sqlite: and a file's path, such as sqlite:approvalbot.db")
+		c.mistake("store.url", "must be sqlite: and a file's path, such as sqlite:approvalbot.db, or postgres://user:password@host:port/database")
 	}
 	if s.KeyFile == "" && file != ":memory:" {
 		c.mistake("store.keyFile", "must name the file of the key that seals calls")

@@ -59,8 +59,8 @@ func TestLoadMistakes(t *testing.T) {
 		{"no network", "server: {tokens: [{name: a, callbackAllow: [10.0.0.1], " + good + "}]}", []string{"f.yaml:1: server.tokens[0].callbackAllow[0]: must be a network such as 10.0.0.0/8"}},
 		{"session chat by name", "server: {tokens: [{name: a, sessionChats: [\"telegram:@ops\"], " + good + "}]}", []string{"f.yaml:1: server.tokens[0].sessionChats[0]: must be a chat with numeric ids, such as telegram:-1001234567890 or discord:123456789012345678"}},
 
-		{"no store", "store: {url: mysql://x}", []string{"f.yaml:1: store.url: must be sqlite: and a file's path, such as sqlite:approvalbot.db"}},
-		{"postgres", "store: {url: \"postgres://x\"}", []string{"f.yaml:1: store.url: postgres is not supported yet; use sqlite: and a file's path"}},
+		{"no store", "store: {url: mysql://x}", []string{"f.yaml:1: store.url: must be sqlite: and a file's path, such as sqlite:approvalbot.db, or postgres://user:password@host:port/database"}},
+		{"postgres without a host", "store: {url: \"postgres://\"}", []string{"f.yaml:1: store.url: must be postgres://user:password@host:port/database"}},
 		{"no key", `store: {keyFile: ""}`, []string{"f.yaml:1: store.keyFile: must name the file of the key that seals calls"}},
 		{"no time span", "store: {retention: {approvals: 90, audit: 3 days}}", []string{"f.yaml:1: store.retention.approvals: must be a time span such as 20s, 15m or 90d", "f.yaml:1: store.retention.audit: must be a time span such as 20s, 15m or 90d"}},
 		{"negative time span", "store: {retention: {approvals: -5h}}", []string{"f.yaml:1: store.retention.approvals: must be a time span such as 20s, 15m or 90d"}},

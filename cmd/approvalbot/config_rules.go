@@ -93,8 +93,8 @@ func (c Config) ownFiles() []string {
 
 // databaseFile is the path of the SQLite file; empty for a store in memory.
 func (c Config) databaseFile() string {
-	path := strings.TrimPrefix(c.Store.URL, "sqlite:")
-	if path == ":memory:" {
+	path, sqlite := strings.CutPrefix(c.Store.URL, "sqlite:")
+	if !sqlite || path == ":memory:" {
 		return ""
 	}
 	return path

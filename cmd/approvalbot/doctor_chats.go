@@ -62,10 +62,14 @@ func chatFindings(ctx context.Context, cfg Config) []core.Finding {
 	if !t.On() && !x.On() {
 		return []core.Finding{core.Doubt("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
 	}
+	users := texts(t.AllowedUserIDs)
+	if v := cfg.Tools.Verifier; v.Enabled && v.Telegram.Enabled {
+		users = slices.Compact(slices.Sorted(slices.Values(append(users, texts(v.Telegram.AllowedUserIDs)...))))
+	}
 	var looks []func() []core.Finding
 	if t.On() {
 		looks = append(looks, func() []core.Finding {
-			return telegram.Probe(ctx, telegramConfig(t), cfg.targetsOn("telegram"), texts(t.AllowedUserIDs))
+			return telegram.Probe(ctx, telegramConfig(t), cfg.targetsOn("telegram"), users)
 		})
 	}
 	if x.On() {

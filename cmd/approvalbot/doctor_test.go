@@ -147,3 +147,29 @@ func TestDoctor_TellsOfAWrongClock(t *testing.T) {
 	require.Contains(t, got.out, "let NTP set this machine's clock")
 	require.False(t, strings.Contains(got.out, "FAIL"))
 }
+
+// A platform whose taps do not come in counts as broken with all its chats; a
+// fallback that is broken stops nothing.
+func TestDoctor_WeighsWhatStopsApprovals(t *testing.T) {
+	t.Parallel()
+	cfg, _ := load(t, `
+people: [{name: alice, telegram: 111}]
+channels: {telegram: {botToken: "1:a", allowedUserIds: [111]}, discord: {botToken: b, allowedUserIds: ["222"]}}
+approvals: {tools: {routing: {targets: ["telegram:-5", "discord:6"], fallback: ["telegram:-7"]}}}
+`)
+	deaf, card := core.Fault("telegram", "no taps", "x"), core.Fine("telegram:-5", "in it")
+	levels := func(found ...core.Finding) (out []core.Level) {
+		for _, f := range weigh(found, cfg) {
+			out = append(out, f.Level)
+		}
+		return out
+	}
+	require.Equal(t, []core.Level{"FAIL", "ok"}, levels(deaf, card), "cards come, and nobody hears the taps")
+	require.Equal(t, []core.Level{"warn", "ok", "ok"}, levels(deaf, card, core.Fine("discord:6", "in it")))
+	require.Equal(t, []core.Level{"FAIL", "FAIL"}, levels(core.Fault("discord", "away", "x"), core.Fault("telegram:-5", "gone", "x")))
+	require.Equal(t, []core.Level{"ok", "warn"}, levels(card, core.Fault("telegram:-7", "gone", "x")), "a fallback stops nothing")
+	require.Equal(t, []core.Level{"ok", "FAIL"}, levels(card, core.Fault("key file", "missing", "x")), "what is no chat stays a failure")
+	named := weigh([]core.Finding{core.Fine("telegram user 111", "a human"), core.Fine("telegram:-7", "in it")}, cfg)
+	require.Equal(t, "approver alice, telegram user 111", named[0].What)
+	require.Equal(t, "fallback telegram:-7", named[1].What)
+}

@@ -52,7 +52,8 @@ func newRootCommand(a *app) *cobra.Command {
 		newRequestCommand(a), newWaitCommand(a), newRunCommand(a), newWithdrawCommand(a),
 		newListCommand(a), newViewCommand(a), newDecideCommand(a), newApproveCommand(a), newRevokeCommand(a), newRetryCommand(a), newWatchCommand(a),
 		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a), newVerifierCommand(a), newCallbacksCommand(a),
-		newConfigCommand(a), newDoctorCommand(a), newDrillCommand(a), newStatsCommand(a),
+		newAuditCommand(a), newReceiptCommand(a), newBackupCommand(a), newKeysCommand(a), newStoreCommand(a),
+		newConfigCommand(a), newDoctorCommand(a), newDrillCommand(a), newStatsCommand(a), newHealthCommand(a), newDocsCommand(a),
 	)
-	return root
+	return a.complete(root)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
 )
 
 // offline runs a verb on the rig's store file, asking no server.
@@ -22,7 +24,7 @@ func TestOffline_ReadsTheStore(t *testing.T) {
 	a := r.ask(`{"to":"prod"}`)
 	b := r.exec("rm -rf /srv/www")
 	r.tap(r.bob, r.group, r.card(b).ID, "Deny")
-	r.final(b)
+	r.until(b, "the card shows the end", func(a api.Approval) bool { return a.Deliveries[0].State == "settled" })
 	online := r.cli(operatorSecret, nil, "view", b.Code)
 	require.Zero(t, online.code, online.errors)
 	require.Equal(t, online.out, r.offline("view", b.Code).out, "beside the running desk")

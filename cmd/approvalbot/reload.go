@@ -89,6 +89,9 @@ func (d *desk) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	d.table.Use(next.table())
 	d.live.Store(&next)
 	d.gate.Use(rules)
+	if err := d.agree(context.WithoutCancel(ctx), true); err != nil {
+		d.log.Error("the other instances could not be told", "reason", err)
+	}
 	d.log.Info("another policy is in force", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser", strings.Join(r.Looser, "; "))
 	if err := d.gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)

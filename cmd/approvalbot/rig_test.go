@@ -51,6 +51,7 @@ type rigConfig struct {
 	tools    string                  // further keys of approvals.tools, indented by four
 	tokens   string                  // further tokens, one YAML list item per line
 	agentHas string                  // further keys of the agent's token
+	database string                  // default: SQLite in the rig's directory
 	top      string                  // further top-level keys
 	people   string                  // default: alice, bob, carol with their Telegram ids
 	updates  string                  // channels.telegram.updates
@@ -132,7 +133,7 @@ func (r *rig) yaml() string {
     - {name: second, token: %s, scopes: [approvals.request]}
     - {name: desk-operator, token: %s, scopes: [operator.approvals, operator.audit, operator.admin], person: olga}
     - {name: alice-laptop, token: %s, scopes: [approvals.request, operator.approvals], person: alice}
-%sstore: {url: "sqlite:%s/desk.db", keyFile: "%s/desk.key"}
+%sstore: {url: %q, keyFile: "%s/desk.key"}
 people:
   - {name: olga}
 %schannels:
@@ -143,8 +144,15 @@ people:
     selfApproval: %s
     policy: {minApprovalsByRisk: {%s}}
     routing: %s
-%s%s`, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.dir, r.dir, people, r.address("telegram", r.tg.URL()),
+%s%s`, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.storeURL(), r.dir, people, r.address("telegram", r.tg.URL()),
 		strings.Join(ids, ", "), updates, r.discordYAML(), self, strings.Join(quorum, ", "), routing, r.tools, r.top)
+}
+
+func (r *rig) storeURL() string {
+	if r.database != "" {
+		return r.database
+	}
+	return "sqlite:" + r.dir + "/desk.db"
 }
 
 // start loads the configuration and runs the desk until stop.

@@ -59,7 +59,7 @@ func serve(ctx context.Context, path string, env []string, local string, stdout,
 	if err != nil {
 		return errors.Join(err, d.store.Close())
 	}
-	log.Info("the desk is open", "listen", ln.Addr().String(), "store", cfg.Store.URL, "policy", d.gate.Rules().Policy.Hash()[:12], "version", version)
+	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy", d.gate.Rules().Policy.Hash()[:12], "version", version)
 	if local != "" {
 		fmt.Fprint(stdout, localHints(local, cfg))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/core"
 )
 
 // topLines is how many tools and reasons are shown.
@@ -23,7 +24,7 @@ func newStatsCommand(a *app) *cobra.Command {
 	var from reading
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Count the approvals of the last days, and how fast people were",
+		Short: "Count the approvals of the last days, and how fast people were; drills do not count",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			span, err := parseDuration(since)
@@ -83,7 +84,7 @@ func (a *app) stats(ctx context.Context, at reading, words string, span time.Dur
 	return a.printStats(s, words)
 }
 
-// listSince pages through the approvals that were created since then.
+// listSince pages through the approvals that were created since then, without drills.
 func listSince(ctx context.Context, c *api.Client, fromMs int64) ([]api.Approval, error) {
 	var all []api.Approval
 	f := api.Filter{Limit: pageSize}
@@ -96,7 +97,9 @@ func listSince(ctx context.Context, c *api.Client, fromMs int64) ([]api.Approval
 			if i.CreatedAtMs < fromMs {
 				return all, nil
 			}
-			all = append(all, i)
+			if i.ToolName != core.DrillTool {
+				all = append(all, i)
+			}
 		}
 		if f.Cursor = page.NextCursor; f.Cursor == "" || len(page.Items) == 0 {
 			return all, nil

@@ -43,6 +43,8 @@ type bot interface {
 	// when it is known that nothing will come.
 	CaughtUp() <-chan struct{}
 	State() core.ChannelState
+	// Poke has stored updates looked at.
+	Poke()
 }
 
 // platforms are the chats that there are.
@@ -59,7 +61,9 @@ type desk struct {
 	store       *store.Store
 	gate        *core.Gate
 	table       *routing.Table
+	talk        *textcmd.Desk
 	bots        map[string]bot // by platform; those that are on
+	receivers   receivers      // the adapters that take updates in here
 	dispatchers []*routing.Dispatcher
 	timers      *routing.Timers
 	server      *server.Server
@@ -73,7 +77,7 @@ type desk struct {
 func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, error), log *slog.Logger) (_ *desk, err error) {
 	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}}
 	d.live.Store(&cfg)
-	if d.store, err = store.Open(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Log: log}); err != nil {
+	if d.store, err = store.Open(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Log: log}); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -88,11 +92,12 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 	}
 	d.feed = server.NewFeed(d.store, log)
 	d.gate = core.NewGate(d.store, rules, log, d.committed, d.metrics.Observe, d.feed.Notify)
-	if d.auditor, err = d.newAuditor(); err != nil {
+	if d.auditor, err = d.newAuditor(ctx); err != nil {
 		return nil, err
 	}
 	d.timers = routing.NewTimers(d.store, d.gate, log)
-	mount, err := d.connect(textcmd.NewDesk(d.gate, d.store, d.isPlace))
+	d.talk = textcmd.NewDesk(d.gate, d.store, d.isPlace)
+	mount, err := d.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -108,18 +113,26 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 // have moved since.
 func (d *desk) rules(ctx context.Context) (core.Rules, error) {
 	d.table = d.cfg.table()
+	if err := d.learnMoves(ctx, d.table); err != nil {
+		return core.Rules{}, err
+	}
+	return d.rulesOf(d.cfg)
+}
+
+// learnMoves tells a routing table which chats live elsewhere now.
+func (d *desk) learnMoves(ctx context.Context, table *routing.Table) error {
 	moves, err := d.store.Moves(ctx)
 	if err != nil {
-		return core.Rules{}, err
+		return err
 	}
 	for from, to := range moves {
 		old, err := core.ParseTarget(from)
 		if err != nil {
-			return core.Rules{}, err
+			return err
 		}
-		d.table.Moved(old, to)
+		table.Moved(old, to)
 	}
-	return d.rulesOf(d.cfg)
+	return nil
 }
 
 // rulesOf makes the snapshot that a configuration means.
@@ -133,21 +146,21 @@ func (d *desk) rulesOf(cfg Config) (core.Rules, error) {
 
 // connect makes the adapters of the platforms that are on, and gives the handlers
 // for updates that come by HTTP.
-func (d *desk) connect(talk *textcmd.Desk) (map[string]http.Handler, error) {
+func (d *desk) connect() (map[string]http.Handler, error) {
 	mount := map[string]http.Handler{}
 	if d.cfg.Channels.Telegram.On() {
-		t, err := telegram.New(telegramConfig(d.cfg.Channels.Telegram), talk, d.store, d.gate.Handled, d.log)
+		t, err := telegram.New(telegramConfig(d.cfg.Channels.Telegram), d.talk, d.store, d.gate.Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
-		d.bots["telegram"], mount["POST "+webhookPath] = t, t.WebhookHandler()
+		d.bots["telegram"], mount["POST "+webhookPath] = t, d.poking(t.WebhookHandler())
 	}
 	if d.cfg.Channels.Discord.On() {
-		x, err := discord.New(discordConfig(d.cfg.Channels.Discord), talk, d.store, d.gate.Handled, d.log)
+		x, err := discord.New(discordConfig(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
-		d.bots["discord"], mount["POST "+interactionsPath] = x, x.InteractionsHandler()
+		d.bots["discord"], mount["POST "+interactionsPath] = x, d.poking(x.InteractionsHandler())
 	}
 	return mount, nil
 }
@@ -206,29 +219,24 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 	stored := make(chan error, 1)
 	go func() { stored <- d.store.Run(storeCtx) }()
 
-	work, ctx := errgroup.WithContext(ctx)
-	caughtUp := make(chan struct{})
-	for _, b := range d.bots {
-		work.Go(func() error { return b.Run(ctx) })
+	if err := d.agree(ctx, false); err != nil {
+		d.log.Error("not ready yet", "reason", err)
 	}
-	work.Go(func() error {
-		defer close(caughtUp)
-		for _, b := range d.bots {
-			select {
-			case <-b.CaughtUp():
-			case <-ctx.Done():
-			}
-		}
-		return nil
-	})
+	work, ctx := errgroup.WithContext(ctx)
+	for _, name := range d.botNames() {
+		work.Go(func() error { return d.receive(ctx, name) })
+	}
 	for _, x := range d.dispatchers {
 		work.Go(func() error { return x.Run(ctx) })
 	}
-	work.Go(func() error { return d.timers.Run(ctx, caughtUp) })
-	work.Go(func() error { return d.sweep(ctx) })
+	work.Go(func() error {
+		return d.once(ctx, "timers", func(ctx context.Context) error { return d.timers.Run(ctx, d.caughtUp(ctx)) })
+	})
+	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
+	work.Go(func() error { return d.once(ctx, "checkpoint", d.auditor.Run) })
+	work.Go(func() error { return d.store.Listen(ctx, d.heard(ctx)) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })
 	work.Go(func() error { return d.feed.Run(ctx) })
-	work.Go(func() error { return d.auditor.Run(ctx) })
 	work.Go(func() error { return d.server.Serve(ctx, ln) })
 	err := work.Wait()
 	d.telling.Wait()
@@ -264,10 +272,13 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 	if !d.gate.Rules().Enabled {
 		r.Policy = "approvals disabled"
 	}
+	if err := d.store.Agreed(); err != nil {
+		r.Ready, r.Policy = false, err.Error()
+	}
 	for _, name := range platforms {
 		r.Channels[name] = api.Channel{Detail: "off: no bot token"}
-		if b := d.bots[name]; b != nil {
-			s := b.State()
+		if d.bots[name] != nil {
+			s := d.botState(ctx, name)
 			r.Channels[name] = api.Channel{Up: s.Up, Detail: s.Detail}
 		}
 	}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/proof"
+)
+
+func newAuditCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "audit", Short: "Look at the log, export it, and check that nobody changed it"}
+	cmd.AddCommand(newAuditListCommand(a), newAuditExportCommand(a), newAuditVerifyCommand(a), newAuditKeysCommand(a))
+	return cmd
+}
+
+// auditFilter selects records. Empty fields select everything.
+type auditFilter struct {
+	tool, agent, owner, kind string
+	sinceMs                  int64
+	limit                    int // 0: none
+}
+
+// shownRecords is how many records fit before a person's eyes.
+const shownRecords = 100
+
+func (f auditFilter) wants(r proof.Record) bool {
+	kind := f.kind == "" || f.kind == string(r.Event) || f.kind == eventWord(r.Event)
+	return kind && (f.tool == "" || f.tool == r.Tool) && (f.agent == "" || f.agent == r.Agent) && (f.owner == "" || f.owner == r.Owner)
+}
+
+func newAuditListCommand(a *app) *cobra.Command {
+	var f auditFilter
+	var since string
+	var asCSV bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the log's records, newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			span, err := parseDuration(since)
+			switch {
+			case err != nil || span <= 0:
+				return errors.New("--since must be a time span such as 12h or 30d")
+			case f.limit < 0:
+				return errors.New("--limit must be 0 or more")
+			case asCSV && a.json:
+				return errors.New("--csv and --json are two forms of the same: leave one away")
+			}
+			if f.limit == 0 && !asCSV && !a.json {
+				f.limit = shownRecords
+			}
+			f.sinceMs = time.Now().Add(-span).UnixMilli()
+			return a.auditList(cmd.Context(), f, asCSV)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.tool, "tool", "", "only those of this tool")
+	fl.StringVar(&f.agent, "agent", "", "only those of this agent")
+	fl.StringVar(&f.owner, "owner", "", "only those of this token")
+	fl.StringVar(&f.kind, "type", "", "only those of this type, such as vote or audit.claimed")
+	fl.StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")
+	fl.IntVar(&f.limit, "limit", 0, fmt.Sprintf("at most so many (default %d; with --csv or --json all)", shownRecords))
+	fl.BoolVar(&asCSV, "csv", false, "print every field as CSV")
+	return cmd
+}
+
+func (a *app) auditList(ctx context.Context, f auditFilter, asCSV bool) error {
+	c, err := a.client(operating)
+	if err != nil {
+		return err
+	}
+	records := auditRecords(ctx, c, f)
+	if asCSV {
+		return proof.WriteCSV(a.stdout, records)
+	}
+	all := []proof.Record{}
+	for r, err := range records {
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"items": all})
+	}
+	return a.printRecords(all)
+}
+
+// auditRecords are the records that a filter wants, newest first.
+func auditRecords(ctx context.Context, c *api.Client, f auditFilter) iter.Seq2[proof.Record, error] {
+	return func(yield func(proof.Record, error) bool) {
+		n := 0
+		for e, err := range auditEntries(ctx, c, api.AuditOptions{Limit: pageSize}) {
+			if err != nil {
+				yield(proof.Record{}, err)
+				return
+			}
+			if e.AtMs < f.sinceMs || f.limit > 0 && n == f.limit {
+				return
+			}
+			if r := proof.RecordOf(e); f.wants(r) {
+				if n++; !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// auditEntries pages through the desk's log from where o begins.
+func auditEntries(ctx context.Context, c *api.Client, o api.AuditOptions) iter.Seq2[core.Entry, error] {
+	return func(yield func(core.Entry, error) bool) {
+		for {
+			page, err := auditPage(ctx, c, o)
+			if err != nil {
+				yield(core.Entry{}, err)
+				return
+			}
+			for _, r := range page.Items {
+				e := core.Entry{Event: core.Event{Seq: r.Seq, AtMs: r.AtMs, Type: core.EventType(r.Type), Key: r.Key, Owner: r.Owner, Data: r.Data}, Hash: r.Hash, PrevHash: r.PrevHash}
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if o.Cursor = page.NextCursor; o.Cursor == "" || len(page.Items) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// auditPage gets one page, and waits where the desk says that it was asked too
+// often.
+func auditPage(ctx context.Context, c *api.Client, o api.AuditOptions) (api.AuditPage, error) {
+	for {
+		page, err := c.Audit(ctx, o)
+		var busy *api.Problem
+		if !errors.As(err, &busy) || busy.Code != "rate_limited" {
+			return page, err
+		}
+		select {
+		case <-time.After(max(busy.RetryAfter, time.Second)):
+		case <-ctx.Done():
+			return page, err
+		}
+	}
+}
+
+// The widest cells of the records: with number and time, and the gaps between
+// them, they stay within 80 characters.
+const (
+	eventWidth  = 15
+	recordWidth = 13
+)
+
+func (a *app) printRecords(records []proof.Record) error {
+	out := a.plain()
+	if len(records) == 0 {
+		fmt.Fprintln(out, "No records.")
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "Record\tTime\tWhat\tCode\tTool\tBy")
+	for _, r := range records {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Seq, time.UnixMilli(r.AtMs).Format("2006-01-02 15:04"), cell(what(r), eventWidth),
+			cell(r.Code, 6), cell(r.Tool, recordWidth), cell(core.People(r.Resolver), recordWidth))
+	}
+	return w.Flush()
+}
+
+// eventWord is an event's type in one word.
+func eventWord(t core.EventType) string {
+	return strings.TrimPrefix(strings.TrimPrefix(string(t), "tool.approval."), "audit.")
+}
+
+// what says what a record is about: how it ended, what was voted, or the event.
+func what(r proof.Record) string {
+	switch {
+	case r.Event == core.EventResolved && r.Status != "":
+		return r.Status
+	case r.Event == core.EventVote && r.Vote != nil && r.Vote.Decision != "":
+		return r.Vote.Decision
+	case r.Event == core.EventResult && r.Execution != "":
+		return r.Execution
+	}
+	return strings.ReplaceAll(eventWord(r.Event), "_", " ")
+}
+
+func newAuditKeysCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "keys",
+		Short: "Print the keys that checkpoints are checked with, and where those of receipts are",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client(operating)
+			if err != nil {
+				return err
+			}
+			page, err := c.Audit(cmd.Context(), api.AuditOptions{Limit: 1})
+			if err != nil {
+				return err
+			}
+			jwks := strings.TrimRight(c.Server, "/") + "/.well-known/jwks.json"
+			if a.json {
+				return a.printJSON(map[string]any{"checkpoints": page.Keys, "receipts": jwks})
+			}
+			for i, key := range page.Keys {
+				words := "checkpoints, now"
+				if i > 0 {
+					words = "checkpoints, before"
+				}
+				fmt.Fprintf(a.stdout, "%-20s %s\n", words+":", safe(key))
+			}
+			fmt.Fprintf(a.stdout, "%-20s %s\n", "receipts:", safe(jwks))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/proof"
+)
+
+func newAuditExportCommand(a *app) *cobra.Command {
+	var from, to int64
+	var file string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the log's records as JSON lines, to be checked anywhere",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if from < 0 || to < 0 || to > 0 && to < from {
+				return errors.New("--from and --to must be record numbers, the first not after the last")
+			}
+			return a.auditExport(cmd.Context(), from, to, file)
+		},
+	}
+	cmd.Flags().Int64Var(&from, "from", 0, "first record (default: the log's first)")
+	cmd.Flags().Int64Var(&to, "to", 0, "last record (default: the log's last, now)")
+	cmd.Flags().StringVar(&file, "out", "", "a new file for it (default: standard output)")
+	return cmd
+}
+
+func (a *app) auditExport(ctx context.Context, from, to int64, file string) (err error) {
+	c, err := a.client(operating)
+	if err != nil {
+		return err
+	}
+	o := api.AuditOptions{Oldest: true, Limit: pageSize, Cursor: strconv.FormatInt(max(0, from-1), 10)}
+	page, err := auditPage(ctx, c, api.AuditOptions{Oldest: true, Limit: 1, Cursor: o.Cursor})
+	if err != nil {
+		return err
+	}
+	h := proof.Header{From: max(1, from), To: page.HeadSeq, ExportedAtMs: time.Now().UnixMilli(), Keys: page.Keys}
+	switch {
+	case to > page.HeadSeq || from > page.HeadSeq+1:
+		return fmt.Errorf("the log ends at record %d", page.HeadSeq)
+	case to > 0:
+		h.To = to
+	}
+	if len(page.Items) > 0 {
+		switch first := page.Items[0].Seq; {
+		case from == 0:
+			h.From = first
+		case first != from:
+			return fmt.Errorf("the log begins at record %d: retention has cut off what was before", first)
+		}
+	}
+	if h.To < h.From-1 {
+		return fmt.Errorf("the log begins at record %d, after the export's end", h.From)
+	}
+	out := a.stdout
+	if file != "" {
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("the export cannot be written: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
+		out = f
+	}
+	return exportTo(ctx, out, c, h, o)
+}
+
+// exportTo writes the records as they come.
+func exportTo(ctx context.Context, w io.Writer, c *api.Client, h proof.Header, o api.AuditOptions) error {
+	var entries iter.Seq2[core.Entry, error] = func(yield func(core.Entry, error) bool) {
+		for e, err := range auditEntries(ctx, c, o) {
+			if err == nil && e.Seq > h.To || !yield(e, err) {
+				return
+			}
+		}
+	}
+	return proof.WriteExport(w, h, entries)
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/proof"
+	"approvalbot/store"
+)
+
+// maxNote bounds what is read of a file that holds a checkpoint or a receipt.
+const maxNote = 1 << 20
+
+// checking is what a log is checked against, and where it is.
+type checking struct {
+	file, store, keyFile, expect string
+	keys                         []string
+}
+
+func newAuditVerifyCommand(a *app) *cobra.Command {
+	var v checking
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check that no record of the log was changed, taken out, put in or moved",
+		Long: "Check the log of the running desk, or an export with --file, or a SQLite store with --store (which needs --key or\n" +
+			"--key-file). Against a checkpoint that was kept elsewhere (--expect) it also finds a log that was cut or written anew.\n" +
+			"Exit status: 0, or 1 if a record is not as it was written, which is named.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.auditVerify(cmd.Context(), v) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&v.file, "file", "", "an export (- is standard input)")
+	fl.StringVar(&v.store, "store", "", "a store's URL, sqlite:<path>")
+	fl.StringVar(&v.keyFile, "key-file", "", "with --store: its key file")
+	fl.StringVar(&v.expect, "expect", "", "a file with a checkpoint that was kept elsewhere")
+	fl.StringArrayVar(&v.keys, "key", nil, "verifier key of checkpoints, as audit keys prints it; may be given several times")
+	return cmd
+}
+
+func (a *app) auditVerify(ctx context.Context, v checking) error {
+	o := proof.Options{Keys: v.keys}
+	if v.expect != "" {
+		c, err := a.readCheckpoint(v.expect, v.keys)
+		if err != nil {
+			return err
+		}
+		o.Expect = &c
+	}
+	var r proof.Report
+	var err error
+	switch {
+	case v.file != "" && v.store != "" || v.keyFile != "" && v.store == "":
+		return errors.New("give one of --file and --store, and --key-file with --store only")
+	case v.file != "":
+		r, err = a.verifyFile(v.file, o)
+	case v.store != "":
+		r, err = verifyStore(ctx, v, o)
+	default:
+		r, err = a.verifyDesk(ctx, o)
+	}
+	return a.verdict(r, o, err)
+}
+
+// readCheckpoint reads a kept checkpoint. Its signature is checked where a key was
+// given; without one its keeping is the proof.
+func (a *app) readCheckpoint(file string, keys []string) (proof.Checkpoint, error) {
+	text, err := a.read(file)
+	if err != nil {
+		return proof.Checkpoint{}, fmt.Errorf("the checkpoint cannot be read: %w", err)
+	}
+	c, err := proof.ReadCheckpoint(text)
+	if err == nil && len(keys) > 0 {
+		c, err = proof.OpenCheckpoint(text, keys...)
+	}
+	if err != nil {
+		return c, fmt.Errorf("--expect %s: %w", file, err)
+	}
+	return c, nil
+}
+
+// read reads a small file, or standard input for "-".
+func (a *app) read(file string) (string, error) {
+	in := a.stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxNote))
+	return string(b), err
+}
+
+func (a *app) verifyFile(file string, o proof.Options) (proof.Report, error) {
+	if file == "-" {
+		return proof.VerifyExport(a.stdin, o)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return proof.Report{}, fmt.Errorf("the export cannot be read: %w", err)
+	}
+	defer f.Close()
+	return proof.VerifyExport(f, o)
+}
+
+// verifyStore checks the log of a store, whether a desk runs on it or not.
+func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Report, err error) {
+	if v.keyFile == "" && len(o.Keys) == 0 {
+		return r, errors.New("a store's checkpoints are checked with a key: give --key (audit keys prints it) or --key-file")
+	}
+	s, err := store.OpenToRead(ctx, store.Options{URL: v.store, KeyFile: v.keyFile})
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	ownKeys := len(o.Keys) == 0
+	if ownKeys {
+		own, err := signingIn(ctx, s)
+		if err != nil {
+			return r, err
+		}
+		o.Keys = own.verifiers
+	}
+	r, err = verifyLog(ctx, s, o)
+	r.OwnKeys = ownKeys
+	return r, err
+}
+
+// verifyDesk has the running desk check its log; what it says of the expected
+// checkpoint's record is compared here.
+func (a *app) verifyDesk(ctx context.Context, o proof.Options) (r proof.Report, err error) {
+	c, err := a.client(operating)
+	if err != nil {
+		return r, err
+	}
+	found, err := c.VerifyAudit(ctx)
+	if err != nil {
+		return r, err
+	}
+	r = proof.Report{From: found.From, To: found.From + found.Records - 1, Head: found.HeadHash, Checkpoints: found.Checkpoints, Covered: found.Covered, OwnKeys: true, Cut: found.From > 1}
+	if !found.OK {
+		return r, foundBad{found.BadSeq, found.Problem}
+	}
+	want := o.Expect
+	if want == nil {
+		return r, nil
+	}
+	page, err := auditPage(ctx, c, api.AuditOptions{Oldest: true, Limit: 1, Cursor: strconv.FormatInt(want.Seq-1, 10)})
+	switch {
+	case err != nil:
+		return r, err
+	case len(page.Items) == 0:
+		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is missing: the log ends before it, and the expected checkpoint is of it", want.Seq)}
+	}
+	seq, hash := page.Items[0].Seq, page.Items[0].Hash
+	if seq == want.Seq+1 { // retention cut the log right there
+		seq, hash = want.Seq, page.Items[0].PrevHash
+	}
+	switch {
+	case seq > want.Seq:
+		return r, fmt.Errorf("the log begins at record %d, and the expected checkpoint is of record %d: give a later one", seq, want.Seq)
+	case hash != want.Hash:
+		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is not the one of the expected checkpoint: it, or one before it, was written anew", want.Seq)}
+	}
+	r.Expected = true
+	return r, nil
+}
+
+// foundBad is what the desk found.
+type foundBad struct {
+	seq     int64
+	problem string
+}
+
+func (b foundBad) Error() string { return b.problem }
+
+// verdict prints what was found. A bad record ends with exit status 1.
+func (a *app) verdict(r proof.Report, o proof.Options, err error) error {
+	var bad *core.BadRecord
+	var told foundBad
+	if errors.As(err, &bad) {
+		told = foundBad{bad.Seq, bad.Error()}
+	} else if err != nil && !errors.As(err, &told) {
+		return err
+	}
+	if a.json {
+		out := struct {
+			OK bool `json:"ok"`
+			proof.Report
+			BadSeq  int64  `json:"badSeq,omitzero"`
+			Problem string `json:"problem,omitzero"`
+		}{err == nil, r, told.seq, told.problem}
+		if printed := a.printJSON(out); printed != nil || err == nil {
+			return printed
+		}
+		return exitCode(exitError)
+	}
+	if err != nil {
+		return err
+	}
+	a.printChecked(r, o)
+	return nil
+}
+
+func (a *app) printChecked(r proof.Report, o proof.Options) {
+	w := a.plain()
+	if r.To < r.From {
+		fmt.Fprintln(w, "OK: there is no record.")
+		return
+	}
+	fmt.Fprintf(w, "OK: records %d to %d are as they were written.\n", r.From, r.To)
+	switch {
+	case r.From > 1 && r.Cut:
+		fmt.Fprintf(w, "The log begins at record %d: retention cut it there, at a checkpoint.\n", r.From)
+	case r.From > 1:
+		fmt.Fprintf(w, "What was before record %d is not part of this.\n", r.From)
+	}
+	fmt.Fprintf(w, "Head: %s\n", safe(r.Head))
+	if r.Checkpoints == 0 {
+		fmt.Fprintln(w, "No checkpoint in them fits them: only one kept elsewhere (--expect) shows whether they were written anew.")
+	} else {
+		fmt.Fprintf(w, "%d signed checkpoints fit; the last one covers record %d and all before it.\n", r.Checkpoints, r.Covered)
+	}
+	if r.Expected {
+		fmt.Fprintf(w, "The expected checkpoint, of record %d, is met.\n", o.Expect.Seq)
+	}
+	if r.OwnKeys {
+		fmt.Fprintln(w, "Signatures were checked with keys that the log's own side names; give --key to use one that you kept.")
+	}
+}

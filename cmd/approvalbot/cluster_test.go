@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/store/pgtest"
+)
+
+// another starts a further instance beside the rig's own.
+func (r *rig) another() *rig {
+	r.t.Helper()
+	load := func() (Config, []Warning, error) { return Load(filepath.Join(r.dir, "approvalbot.yaml"), nil, nil) }
+	cfg, _, err := load()
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	d, err := newDesk(ctx, cfg, load, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	require.NoError(r.t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(r.t, err)
+	more := &rig{t: r.t, tg: r.tg, dir: r.dir, rigConfig: r.rigConfig, alice: r.alice, bob: r.bob, carol: r.carol, mallory: r.mallory, group: r.group,
+		discordSide: r.discordSide, url: "http://" + ln.Addr().String(), cancel: cancel, done: make(chan error, 1), logs: r.logs, desk: d}
+	go func() { more.done <- d.Run(ctx, ln) }()
+	r.t.Cleanup(more.stop)
+	return more
+}
+
+// write replaces the configuration file.
+func (r *rig) write(text string) {
+	r.t.Helper()
+	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, "approvalbot.yaml"), []byte(text), 0o600))
+}
+
+func onPostgres(t *testing.T) func(*rig) {
+	url := pgtest.New(t)
+	return func(r *rig) { r.database = url }
+}
+
+// An approval asked at one instance is decided through whichever takes updates
+// in, and wakes who waits at any of them.
+func TestCluster_AnyInstanceTakesAnyRequest(t *testing.T) {
+	a := newRig(t, onPostgres(t))
+	b, c := a.another(), a.another()
+	for i, asked := range []*rig{a, b, c} {
+		waited := make(chan api.Approval, 3)
+		x := asked.exec("git push origin main", session(string(rune('k'+i))))
+		for _, at := range []*rig{a, b, c} {
+			go func() {
+				got, err := at.agent().Get(at.ctx(), x.ID, 20*time.Second)
+				if err != nil {
+					t.Error(err)
+				}
+				waited <- got
+			}()
+		}
+		card := a.card(x)
+		require.Equal(t, "Allowed once by alice.", a.tap(a.alice, a.group, card.ID, "Allow once").Text)
+		for range 3 {
+			require.EqualValues(t, "approved", (<-waited).Status)
+		}
+		a.settled(a.group, card.ID, "allowed once by alice")
+		_, err := c.agent().Claim(c.ctx(), x.ID, api.ClaimRequest{})
+		require.NoError(t, err)
+		_, err = b.agent().Claim(b.ctx(), x.ID, api.ClaimRequest{})
+		requireProblem(t, err, "already_used")
+	}
+	require.Len(t, a.group.FromBot(), 3, "one card each")
+	report, err := b.operator().VerifyAudit(b.ctx())
+	require.NoError(t, err)
+	require.True(t, report.OK, report.Problem)
+}
+
+// Whoever takes updates in stops, and another does at once; a desk that comes
+// back finds everything as it was.
+func TestCluster_UpdatesAreTakenOver(t *testing.T) {
+	a := newRig(t, onPostgres(t))
+	b := a.another()
+	x := a.exec("git push origin main")
+	card := a.card(x)
+	a.stop()
+	require.Equal(t, "Allowed once by bob.", b.tap(b.bob, b.group, card.ID, "Allow once").Text)
+	require.EqualValues(t, "approved", b.final(x).Status)
+	b.settled(b.group, card.ID, "allowed once by bob")
+
+	y := b.exec("git push origin other", func(r *api.CreateRequest) { r.TimeoutMs = 1000 })
+	require.EqualValues(t, "expired", b.final(y).Status, "timers run at whoever is left")
+}
+
+// An instance that judges by another policy is not ready, and says so.
+func TestCluster_InstancesAgreeOnAPolicy(t *testing.T) {
+	a := newRig(t, onPostgres(t))
+	ready := func(r *rig) api.Ready {
+		got, err := r.agent().Ready(r.ctx())
+		require.NoError(t, err)
+		return got
+	}
+	for !ready(a).Ready {
+		require.NoError(t, a.ctx().Err())
+	}
+	before := a.rigConfig
+	a.tools = "    rules:\n      - {name: no-push, match: {tool: exec, command: git push *}, outcome: deny}\n"
+	a.write(a.yaml())
+	b := a.another()
+	for ready(b).Ready {
+		require.NoError(t, b.ctx().Err())
+	}
+	require.Contains(t, ready(b).Policy, "policy")
+	require.True(t, ready(a).Ready)
+
+	_, err := b.operator().Reload(b.ctx())
+	require.NoError(t, err)
+	for !ready(b).Ready || ready(a).Ready {
+		require.NoError(t, b.ctx().Err())
+	}
+	_, err = a.operator().Reload(a.ctx())
+	require.NoError(t, err)
+	for !ready(a).Ready {
+		require.NoError(t, a.ctx().Err())
+	}
+	a.rigConfig = before
+}
+
+// Losing the database refuses at once, and everything goes on by itself.
+func TestCluster_TheDatabaseIsLost(t *testing.T) {
+	server := pgtest.Start(t)
+	url := server.New(t)
+	a := newRig(t, func(r *rig) { r.database = url })
+	x := a.exec("git push origin main")
+	card := a.card(x)
+	waited := make(chan api.Approval, 1)
+	go func() {
+		got, _ := a.agent().Get(a.ctx(), x.ID, 15*time.Second)
+		waited <- got
+	}()
+	server.Stop(t)
+	_, err := a.agent().Create(a.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`)}, api.CreateOptions{})
+	requireProblem(t, err, "unavailable")
+	server.Restart(t)
+	tap := a.alice.Tap(a.group, card.ID, "Allow once")
+	got := a.final(x)
+	require.EqualValues(t, "approved", got.Status)
+	_, _ = tap.Answer(a.ctx())
+	a.settled(a.group, card.ID, "allowed once by alice")
+	<-waited
+}

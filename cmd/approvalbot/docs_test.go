@@ -1,0 +1,77 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var updateDocs = flag.Bool("update", false, "write the golden files anew")
+
+// The page that the commands write of themselves is the one in docs.
+func TestCLIDoc(t *testing.T) {
+	t.Parallel()
+	out := runCLI(t, deskFor(t), "", "docs", "markdown")
+	require.Zero(t, out.code, out.stderr)
+	const page = "../../docs/cli.md"
+	if *updateDocs {
+		require.NoError(t, os.WriteFile(page, []byte(out.stdout), 0o644))
+	}
+	have, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Equal(t, string(have), out.stdout, "write it anew: go test ./cmd/approvalbot -run CLIDoc -update")
+	for _, verb := range []string{"serve", "request", "wait", "run", "list", "view", "decide", "retry", "watch", "evaluate", "doctor", "drill", "stats", "completion"} {
+		require.Contains(t, out.stdout, "\n## approvalbot "+verb+"\n")
+	}
+	require.NotContains(t, out.stdout, "## approvalbot approve", "what is deprecated has no page")
+}
+
+func TestDocs_ManPages(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "man1")
+	require.Zero(t, runCLI(t, deskFor(t), "", "docs", "man", dir).code)
+	page, err := os.ReadFile(filepath.Join(dir, "approvalbot-allowlist-add.1"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), ".TH \"APPROVALBOT-ALLOWLIST-ADD\" 1")
+	require.Contains(t, string(page), `\fB\-\-owner\fR`)
+	require.NotContains(t, string(page), "\n'", "no line begins a request")
+	require.FileExists(t, filepath.Join(dir, "approvalbot.1"))
+	if man, err := exec.LookPath("groff"); err == nil {
+		out, err := exec.Command(man, "-man", "-Tascii", "-ww", filepath.Join(dir, "approvalbot-allowlist-add.1")).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"dri"}, "drill\t"},
+		{[]string{"list", "--status", "pen"}, "pending\n"},
+		{[]string{"list", "--stat"}, "--status\t"},
+		{[]string{"decide", "7KQ2M5", "--decision", "allow-s"}, "allow-session\n"},
+		{[]string{"view", ""}, "7KQ2M5\t$ rm -rf build\n"},
+		{[]string{"approve", "7KQ2M5", ""}, "allow-once\n"},
+		{[]string{"view", "7KQ2M5", ""}, ":4\n"},
+		{[]string{"allowlist", "re"}, "remove\t"},
+	} {
+		out := runCLI(t, d, "", append([]string{"__complete"}, tt.args...)...)
+		require.Zero(t, out.code, tt.args)
+		require.Contains(t, out.stdout, tt.want, tt.args)
+	}
+	script := runCLI(t, d, "", "completion", "bash")
+	require.Zero(t, script.code)
+	require.True(t, strings.Contains(script.stdout, "__start_approvalbot"))
+	d.Close()
+	away := runCLI(t, d, "", "__complete", "view", "")
+	require.Zero(t, away.code)
+	require.NotContains(t, away.stdout, "7KQ2M5")
+}
