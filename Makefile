@@ -22,12 +22,14 @@ lint: ## formatting, vet, staticcheck
 	$(GO) vet -tags faults ./...
 	$(TOOL) staticcheck ./...
 
-bench: build ## our figures beside the references, measured in the same run
-	$(GO) run ./cmd/approvalbot/internal/bench -bin $(BIN)
+bench: build ## our figures beside references of the same run; BENCH=evaluate,chat for some (docs/performance.md)
+	$(GO) run ./internal/bench -bin $(BIN) -only '$(BENCH)'
 
 golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./bot/telegram ./bot/discord -run Golden -update
 	$(GO) test ./server -run OpenAPI -update
+	$(GO) test ./gateway -run SchemaSays -update
+	$(GO) test ./cmd/approvalbot -run CLIDoc -update
 	$(GO) test ./messages -update
 
 clean:

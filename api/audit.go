@@ -10,11 +10,11 @@ import (
 
 // AuditRecord is one entry of the hash-chained log, exactly as it was hashed.
 type AuditRecord struct {
-	Seq      int64           `json:"seq"`
+	Seq      int64           `json:"seq" doc:"Number in the log, without gaps."`
 	AtMs     int64           `json:"atMs"`
 	Type     string          `json:"type"`
 	Key      string          `json:"key" doc:"The approval's internal id, or empty."`
-	Owner    string          `json:"owner"`
+	Owner    string          `json:"owner" doc:"Name of the token it is about."`
 	Data     json.RawMessage `json:"data" doc:"What happened; never raw params."`
 	Hash     string          `json:"hash" doc:"Hex SHA-256 over the record and prevHash."`
 	PrevHash string          `json:"prevHash" doc:"Of the record before; empty for the first."`

@@ -8,13 +8,13 @@ import (
 
 // Callback is a call back to an owner that has not succeeded.
 type Callback struct {
-	ID          string `json:"id"`
+	ID          string `json:"id" doc:"What retry takes."`
 	Code        string `json:"code" doc:"Of the approval it is about."`
-	Owner       string `json:"owner"`
+	Owner       string `json:"owner" doc:"Name of the token that asked."`
 	State       string `json:"state" enum:"queued,failed" doc:"failed: given up after a day, or never allowed."`
 	Error       string `json:"error"`
 	CreatedAtMs int64  `json:"createdAtMs"`
-	NextAtMs    int64  `json:"nextAtMs,omitzero"`
+	NextAtMs    int64  `json:"nextAtMs,omitzero" doc:"When it is tried next."`
 }
 
 // Callbacks are calls that have not succeeded, newest first, at most 200.

@@ -24,12 +24,12 @@ type Event struct {
 	SessionKey      string `json:"sessionKey"`
 	Dialect         string `json:"dialect,omitzero" enum:"exec,agentshield" doc:"The gateway dialect it was asked in, if it was one."`
 
-	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4"`
+	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4" doc:"R0 reads only … R4 has a high impact."`
 	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none"`
 	Confidence  float64  `json:"confidence" minimum:"0" maximum:"1"`
 	Source      string   `json:"source"`
 	ReasonCodes []string `json:"reasonCodes"`
-	PolicyHash  string   `json:"policyHash"`
+	PolicyHash  string   `json:"policyHash" doc:"Of the policy that judged it."`
 
 	Approvers Approvers `json:"approvers"`
 	Votes     []Vote    `json:"votes" doc:"All that count so far."`

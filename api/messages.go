@@ -63,7 +63,7 @@ type MessageCall struct {
 	ToolName   string `json:"toolName,omitzero"`
 	Location   string `json:"location,omitzero" enum:"server,client" doc:"As its tool was described."`
 	ApprovalID string `json:"approvalId,omitzero" doc:"Claim it by this id right before the call runs."`
-	Outcome    string `json:"outcome" enum:"run,wait,refused"`
+	Outcome    string `json:"outcome" enum:"run,wait,refused" doc:"run: claim it and run it; wait: people are asked; refused: it must not run."`
 	Status     Status `json:"status,omitzero" enum:"pending,approved,denied,expired,withdrawn" doc:"Of the approval, if there is one."`
 	Code       string `json:"code,omitzero" doc:"Why it is refused, or why a vote was: a stable word."`
 	Reason     string `json:"reason,omitzero" doc:"The same as a sentence."`

@@ -3,7 +3,7 @@ package api
 // Evaluation is what policy says of a call without anything being created, sent
 // or asked outside.
 type Evaluation struct {
-	Outcome    string     `json:"outcome" enum:"allow,deny,ask"`
+	Outcome    string     `json:"outcome" enum:"allow,deny,ask" doc:"What would happen now."`
 	Reason     string     `json:"reason,omitzero" doc:"Why it is refused, in one sentence."`
 	By         string     `json:"by,omitzero" doc:"grant:<id> where a grant or a cool-down speaks."`
 	Assessment Assessment `json:"assessment"`
@@ -35,11 +35,11 @@ type Step struct {
 // Policy is the effective policy.
 type Policy struct {
 	Enabled      bool           `json:"enabled"`
-	Mode         string         `json:"mode" enum:"off,adaptive,always"`
+	Mode         string         `json:"mode" enum:"off,adaptive,always" doc:"off: hard layers only; always: everything asks."`
 	PolicyHash   string         `json:"policyHash"`
 	SelfApproval string         `json:"selfApproval" enum:"block,solo"`
-	TimeoutMs    int64          `json:"timeoutMs"`
-	MaxTimeoutMs int64          `json:"maxTimeoutMs"`
+	TimeoutMs    int64          `json:"timeoutMs" doc:"How long people have, unless a request says otherwise."`
+	MaxTimeoutMs int64          `json:"maxTimeoutMs" doc:"How long a request may give them."`
 	Approvers    Approvers      `json:"approvers" doc:"allowed, disabled, effective; minApprovals of the lowest class."`
 	Classes      []ClassPolicy  `json:"classes" doc:"What happens to each risk class, R0 to R4."`
 	Routing      RoutingPolicy  `json:"routing"`
@@ -65,7 +65,7 @@ type RoutingPolicy struct {
 	Mode            string   `json:"mode" enum:"session,targets,both"`
 	Targets         []string `json:"targets"`
 	Fallback        []string `json:"fallback"`
-	FallbackAfterMs int64    `json:"fallbackAfterMs"`
+	FallbackAfterMs int64    `json:"fallbackAfterMs" doc:"How long nothing may arrive before the fallback is used."`
 }
 
 // VerifierPolicy says what outside authorities are asked.
@@ -81,7 +81,7 @@ type VerifierPolicy struct {
 // Reloaded is the answer to a policy reload.
 type Reloaded struct {
 	PolicyHash string   `json:"policyHash"`
-	Changed    bool     `json:"changed"`
+	Changed    bool     `json:"changed" doc:"Whether another policy is in force now."`
 	Looser     []string `json:"looser" doc:"What the new policy allows that the old one did not, in words."`
 }
 
@@ -89,16 +89,16 @@ type Reloaded struct {
 type Grant struct {
 	ID           string   `json:"id"`
 	Kind         string   `json:"kind" enum:"session,always,pattern,cooldown"`
-	Owner        string   `json:"owner"`
+	Owner        string   `json:"owner" doc:"The asking token it is for."`
 	AgentID      string   `json:"agentId"`
 	SessionKey   string   `json:"sessionKey"`
 	ToolName     string   `json:"toolName"`
 	Subject      string   `json:"subject,omitzero" doc:"What a session grant covers: the tool, for commands the program and its subcommand."`
 	Fingerprint  string   `json:"argsFingerprint,omitzero" doc:"Of the exact call that an always grant covers or a cool-down refuses."`
 	Pattern      []string `json:"pattern,omitzero"`
-	Summary      string   `json:"summary"`
+	Summary      string   `json:"summary" doc:"What it covers, in words."`
 	MaxRiskClass string   `json:"maxRiskClass" enum:"R0,R1,R2,R3,R4"`
-	By           []string `json:"by"`
+	By           []string `json:"by" doc:"Who gave it."`
 	CreatedAtMs  int64    `json:"createdAtMs"`
 	ExpiresAtMs  int64    `json:"expiresAtMs,omitzero"`
 }
@@ -117,7 +117,7 @@ type Ended struct {
 // of one agent that fit it.
 type GrantRequest struct {
 	Owner        string   `json:"owner" doc:"The asking token's name."`
-	AgentID      string   `json:"agentId,omitempty"`
+	AgentID      string   `json:"agentId,omitempty" doc:"Only this agent of the token."`
 	ToolName     string   `json:"toolName" doc:"exec."`
 	Pattern      []string `json:"pattern" doc:"Words of a command: * stands for any one word, a last ** for any further ones. The first words, program and subcommand, must be given."`
 	MaxRiskClass string   `json:"maxRiskClass" enum:"R0,R1,R2,R3" doc:"It covers commands up to this class."`

@@ -5,10 +5,10 @@ import "encoding/json"
 // CreateRequest asks for one call. Unknown fields are refused.
 type CreateRequest struct {
 	ID            string          `json:"id,omitzero" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"Your own id; the same id with the same call gives the same approval again."`
-	ToolName      string          `json:"toolName" minLength:"1" maxLength:"128"`
+	ToolName      string          `json:"toolName" minLength:"1" maxLength:"128" doc:"exec is a command; every other name is your own. Letters, digits and . _ : / -"`
 	Params        json.RawMessage `json:"params" doc:"The call's parameters: a JSON object. Tool exec: exactly one of command (a shell line) and argv; workdir, env, timeout, host, security, ask."`
 	AgentID       string          `json:"agentId,omitzero" maxLength:"256" doc:"A token with an agentId of its own overrides it."`
-	SessionKey    string          `json:"sessionKey,omitzero" maxLength:"256"`
+	SessionKey    string          `json:"sessionKey,omitzero" maxLength:"256" doc:"The conversation or job. The same call of the same session is asked once while it is pending."`
 	Origin        *Target         `json:"origin,omitzero" doc:"The chat the session lives in."`
 	Requester     *Requester      `json:"requester,omitzero" doc:"The human who asked the agent: {channel, userId} or {person}. May not decide it."`
 	Justification string          `json:"justification,omitzero" maxLength:"2000" doc:"Your words; shown as a claim."`
@@ -24,37 +24,37 @@ type CreateRequest struct {
 type Target struct {
 	Channel  string `json:"channel" enum:"telegram,discord"`
 	To       string `json:"to" doc:"The chat's id; dm:<user id> for a Discord direct message."`
-	ThreadID string `json:"threadId,omitzero"`
+	ThreadID string `json:"threadId,omitzero" doc:"A topic or thread in it."`
 }
 
 // Requester is the human who asked the agent: an account, or a configured person.
 type Requester struct {
-	Channel string `json:"channel,omitzero"`
+	Channel string `json:"channel,omitzero" doc:"telegram or discord, with userId."`
 	UserID  string `json:"userId,omitzero"`
-	Person  string `json:"person,omitzero"`
+	Person  string `json:"person,omitzero" doc:"Instead of an account: the name of a configured person."`
 }
 
 // Context is what the asker's runtime knows about a call.
 type Context struct {
 	Provider        string `json:"provider,omitzero" maxLength:"256"`
 	Model           string `json:"model,omitzero" maxLength:"256"`
-	Group           string `json:"group,omitzero" maxLength:"256"`
-	Sandboxed       bool   `json:"sandboxed,omitzero"`
-	Subagent        bool   `json:"subagent,omitzero"`
-	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000"`
+	Group           string `json:"group,omitzero" maxLength:"256" doc:"The group chat the call comes from."`
+	Sandboxed       bool   `json:"sandboxed,omitzero" doc:"The call runs in a sandbox."`
+	Subagent        bool   `json:"subagent,omitzero" doc:"The agent was started by another one."`
+	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
 }
 
 // Bind is where a call runs.
 type Bind struct {
-	Workdir string `json:"workdir,omitzero" maxLength:"4096"`
-	Host    string `json:"host,omitzero" maxLength:"256"`
-	EnvHash string `json:"envHash,omitzero" maxLength:"256"`
+	Workdir string `json:"workdir,omitzero" maxLength:"4096" doc:"Working directory."`
+	Host    string `json:"host,omitzero" maxLength:"256" doc:"Machine."`
+	EnvHash string `json:"envHash,omitzero" maxLength:"256" doc:"A hash of the environment, made as you like."`
 }
 
 // ResolveRequest is a vote of the token's person.
 type ResolveRequest struct {
-	Decision Decision `json:"decision" enum:"allow-once,allow-session,allow-always,deny"`
-	Reason   string   `json:"reason,omitzero"`
+	Decision Decision `json:"decision" enum:"allow-once,allow-session,allow-always,deny" doc:"One of the approval's offers."`
+	Reason   string   `json:"reason,omitzero" doc:"Shown to everybody, and kept in the log."`
 }
 
 // ClaimRequest asks for an approved call. Params and Bind, if given, must be
@@ -68,16 +68,16 @@ type ClaimRequest struct {
 // ResultRequest tells how the execution went.
 type ResultRequest struct {
 	Status   string `json:"status" enum:"succeeded,failed"`
-	Summary  string `json:"summary,omitzero"`
-	ExitCode *int   `json:"exitCode,omitzero"`
+	Summary  string `json:"summary,omitzero" doc:"Your words; shown on the cards as a claim."`
+	ExitCode *int   `json:"exitCode,omitzero" doc:"The command's exit status."`
 }
 
 // WithdrawRequest says, perhaps, why the approval is no longer needed.
 type WithdrawRequest struct {
-	Reason string `json:"reason,omitzero"`
+	Reason string `json:"reason,omitzero" doc:"Shown on the cards."`
 }
 
 // RevokeRequest says, perhaps, why the approval is taken back.
 type RevokeRequest struct {
-	Reason string `json:"reason,omitzero"`
+	Reason string `json:"reason,omitzero" doc:"Shown on the cards."`
 }

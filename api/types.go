@@ -42,46 +42,46 @@ type Approval struct {
 	ID        string   `json:"id" doc:"The owner's own id, or one made by the server."`
 	Code      string   `json:"code" doc:"What people call it: six Crockford base-32 characters."`
 	Owner     string   `json:"owner" doc:"Name of the API token that asked."`
-	Status    Status   `json:"status" enum:"pending,approved,denied,expired,withdrawn"`
+	Status    Status   `json:"status" enum:"pending,approved,denied,expired,withdrawn" doc:"Pending, then one of the others for good."`
 	Decision  Decision `json:"decision" nullable:"true" enum:"allow-once,allow-session,allow-always,deny" doc:"Null while pending, and when it expired or was withdrawn."`
 	Reason    string   `json:"reason" doc:"Why it ended so, in words; empty if nobody said."`
 	DecidedBy []string `json:"decidedBy" doc:"Who settled it: person:alice, telegram:111, policy, grant:<id>."`
 
-	ToolName        string `json:"toolName"`
+	ToolName        string `json:"toolName" doc:"exec is a command; every other name is your own."`
 	ParamsSummary   string `json:"paramsSummary" doc:"The call as people see it: redacted and escaped."`
 	ArgsFingerprint string `json:"argsFingerprint" doc:"SHA-256, hex, of the RFC 8785 canonical JSON of {bind?, params, toolName}."`
 	Bind            *Bind  `json:"bind,omitzero" doc:"Where the call is bound to run. Part of the fingerprint."`
 
-	AgentID       string     `json:"agentId"`
-	SessionKey    string     `json:"sessionKey"`
+	AgentID       string     `json:"agentId" doc:"As told by the owner, or as the token is configured."`
+	SessionKey    string     `json:"sessionKey" doc:"As told by the owner."`
 	Channel       string     `json:"channel" doc:"Channel of the chat the session lives in, or empty."`
 	Requester     *Requester `json:"requester" doc:"The human who asked the agent, as told by the owner."`
 	Justification string     `json:"justification" doc:"The asker's words."`
 	ActionSummary string     `json:"actionSummary" doc:"The asker's words."`
 
-	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4"`
-	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none"`
-	Confidence  float64  `json:"confidence" minimum:"0" maximum:"1"`
+	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4" doc:"R0 reads only … R4 has a high impact."`
+	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none" doc:"What the call would do, as far as is known."`
+	Confidence  float64  `json:"confidence" minimum:"0" maximum:"1" doc:"How sure the assessment is."`
 	Source      string   `json:"source" doc:"Who assessed it: static, classifier or hybrid."`
-	ReasonCodes []string `json:"reasonCodes"`
+	ReasonCodes []string `json:"reasonCodes" doc:"Stable words for why it was judged so."`
 	Why         []string `json:"why" doc:"Sentences for people: why this class, why it asks or is refused."`
-	PolicyHash  string   `json:"policyHash"`
+	PolicyHash  string   `json:"policyHash" doc:"Of the policy that judged it."`
 
 	Approvers  Approvers  `json:"approvers"`
 	Offers     []Decision `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people may decide, narrowest first."`
-	Votes      []Vote     `json:"votes"`
-	Deliveries []Delivery `json:"deliveries"`
+	Votes      []Vote     `json:"votes" doc:"Those that count; of each approver the last."`
+	Deliveries []Delivery `json:"deliveries" doc:"The cards, one for each place."`
 	Reached    bool       `json:"reached" doc:"False: nobody could be asked, see reason code no-approver-reachable."`
 
 	CreatedAtMs  int64 `json:"createdAtMs"`
-	ExpiresAtMs  int64 `json:"expiresAtMs"`
+	ExpiresAtMs  int64 `json:"expiresAtMs" doc:"When it ends expired if nobody has decided."`
 	ResolvedAtMs int64 `json:"resolvedAtMs,omitzero"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitzero" doc:"Until when an approved call may be claimed."`
-	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero"`
-	RevokedAtMs  int64 `json:"revokedAtMs,omitzero"`
+	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero" doc:"When the call was handed out."`
+	RevokedAtMs  int64 `json:"revokedAtMs,omitzero" doc:"When an operator took it back."`
 
 	SupersededBy string  `json:"supersededBy,omitzero" doc:"Code of the approval that replaced it."`
-	Result       *Result `json:"result,omitzero"`
+	Result       *Result `json:"result,omitzero" doc:"What the owner said about the execution."`
 	Receipt      string  `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`
 	Claim        *Claim  `json:"claim,omitzero" doc:"The claimed call, in the answer to a request with claim=1 only."`
 }
@@ -91,15 +91,15 @@ type Approvers struct {
 	Allowed       []string `json:"allowed" enum:"user_request,rules_based,llm_evaluation"`
 	Disabled      []string `json:"disabled" enum:"user_request,rules_based,llm_evaluation"`
 	Effective     []string `json:"effective" enum:"user_request,rules_based,llm_evaluation" doc:"Allowed without disabled."`
-	MinApprovals  int      `json:"minApprovals"`
-	RequiresHuman bool     `json:"requiresHuman"`
+	MinApprovals  int      `json:"minApprovals" doc:"How many different approvers must say yes."`
+	RequiresHuman bool     `json:"requiresHuman" doc:"At least one of them must be a person."`
 }
 
 // Vote is one approver's verdict.
 type Vote struct {
 	ApproverID  string   `json:"approverId" enum:"user_request,rules_based,llm_evaluation"`
-	Verdict     string   `json:"verdict" enum:"approve,reject,abstain,error"`
-	Decision    Decision `json:"decision,omitzero" enum:"allow-once,allow-session,allow-always,deny"`
+	Verdict     string   `json:"verdict" enum:"approve,reject,abstain,error" doc:"One reject ends it."`
+	Decision    Decision `json:"decision,omitzero" enum:"allow-once,allow-session,allow-always,deny" doc:"Of a person: how far their yes reaches."`
 	Voter       *Voter   `json:"voter,omitzero" doc:"People only."`
 	Reason      string   `json:"reason,omitzero"`
 	ReasonCodes []string `json:"reasonCodes"`
@@ -110,23 +110,23 @@ type Vote struct {
 // Voter is the account a person voted with. On channel "api" the user id is a
 // token's name.
 type Voter struct {
-	Person  string `json:"person,omitzero"`
-	Channel string `json:"channel"`
-	UserID  string `json:"userId"`
+	Person  string `json:"person,omitzero" doc:"The configured person whose account it is."`
+	Channel string `json:"channel" doc:"telegram, discord or api."`
+	UserID  string `json:"userId" doc:"On channel api the name of a token."`
 }
 
 // Delivery is one card at one place.
 type Delivery struct {
 	Target    string `json:"target" doc:"telegram:-1001234567890:42, discord:123456789012345678 or discord:dm:2222."`
 	State     string `json:"state" enum:"queued,sent,failed,settled" doc:"A settled card shows the outcome."`
-	MessageID string `json:"messageId,omitzero"`
-	Error     string `json:"error,omitzero"`
+	MessageID string `json:"messageId,omitzero" doc:"As the platform names it."`
+	Error     string `json:"error,omitzero" doc:"Why it could not be sent."`
 }
 
 // Result is what the owner said about the execution.
 type Result struct {
-	Status   string `json:"status" enum:"succeeded,failed"`
-	Summary  string `json:"summary,omitzero"`
+	Status   string `json:"status" enum:"succeeded,failed" doc:"As the owner says."`
+	Summary  string `json:"summary,omitzero" doc:"The owner's words."`
 	ExitCode *int   `json:"exitCode,omitzero" nullable:"false"`
 	AtMs     int64  `json:"atMs"`
 }
@@ -136,9 +136,10 @@ type Result struct {
 type Claim struct {
 	ToolName     string          `json:"toolName"`
 	Params       json.RawMessage `json:"params" doc:"The approved params: a JSON object."`
-	Fingerprint  string          `json:"fingerprint"`
-	Decision     Decision        `json:"decision" enum:"allow-once,allow-session,allow-always,deny"`
-	ClaimUntilMs int64           `json:"claimUntilMs,omitzero"`
+	Bind         *Bind           `json:"bind,omitzero" doc:"Where the call is bound to run. Part of the fingerprint."`
+	Fingerprint  string          `json:"fingerprint" doc:"The approval's argsFingerprint."`
+	Decision     Decision        `json:"decision" enum:"allow-once,allow-session,allow-always"`
+	ClaimUntilMs int64           `json:"claimUntilMs,omitzero" doc:"Until when it had to be claimed."`
 	Receipt      string          `json:"receipt,omitzero" doc:"A signed receipt (compact JWS, EdDSA) that an executor can check offline with the keys of /.well-known/jwks.json."`
 }
 
@@ -159,5 +160,5 @@ type Ready struct {
 // Channel is the state of one chat platform's connection.
 type Channel struct {
 	Up     bool   `json:"up"`
-	Detail string `json:"detail"`
+	Detail string `json:"detail" doc:"Why it is down."`
 }

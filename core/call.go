@@ -27,6 +27,7 @@ type Call struct {
 	ActionSummary string     // the asker's words, shown as a claim
 	Context       CallContext
 	CallbackURL   string // where the ended approval is POSTed, or empty
+	MustAsk       bool   // people are asked also where policy would let it run
 	TimeoutMs     int64  // 0: the configured default
 	Supersedes    string
 	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door

@@ -10,6 +10,7 @@ const (
 	ReasonRecentlyDenied = "recently-denied"
 	ReasonVerifierDenied = "verifier-denied"
 	ReasonVerifierPeople = "verifier-people"
+	ReasonMustAsk        = "must-ask"
 )
 
 // consulted is policy's judgement with the opinions from outside.
@@ -46,6 +47,13 @@ func (g *Gate) consult(ctx context.Context, who Caller, call Call, sealed Sealed
 		return c, refuse(CodeUnavailable, "The request was broken off before everybody was asked.")
 	}
 	c.apply()
+	if call.MustAsk && c.Outcome == OutcomeAllow {
+		c.Outcome, c.Rule.RequiresHuman = OutcomeAsk, true
+		if !slices.Contains(c.Offers, Deny) {
+			c.Offers = []Decision{AllowOnce, Deny}
+		}
+		c.because(ReasonMustAsk, "Whoever asks wants a person to decide.")
+	}
 	return c, nil
 }
 

@@ -24,6 +24,7 @@ type Table struct {
 	Targets         []core.Target
 	Fallback        []core.Target
 	FallbackAfterMs int64
+	AgentShield     []core.Target // where cards of that dialect go instead, if any are named
 
 	mu    sync.RWMutex
 	moved map[core.Target]core.Target // chats that live elsewhere now
@@ -32,6 +33,9 @@ type Table struct {
 // Route gives the places for an approval's cards, each once, in normal form.
 func (t *Table) Route(a core.Approval) core.Routes {
 	mode, targets, further, after := t.plan()
+	if own := t.shield(); a.Dialect == core.DialectAgentShield && len(own) > 0 {
+		mode, targets = Targets, own
+	}
 	var to []core.Target
 	if a.Origin != nil && mode != Targets {
 		to = append(to, *a.Origin)
@@ -49,6 +53,14 @@ func (t *Table) Use(next *Table) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs = next.Mode, next.Targets, next.Fallback, next.FallbackAfterMs
+	t.AgentShield = next.AgentShield
+}
+
+// shield is where cards of the agentshield dialect go.
+func (t *Table) shield() []core.Target {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.AgentShield
 }
 
 // plan is the routing in force.
@@ -65,7 +77,7 @@ func (t *Table) Names(place core.Target) bool {
 		return own.Names(place) || t.now(own).Names(t.now(place))
 	}
 	_, targets, fallback, _ := t.plan()
-	return slices.ContainsFunc(targets, covers) || slices.ContainsFunc(fallback, covers)
+	return slices.ContainsFunc(targets, covers) || slices.ContainsFunc(fallback, covers) || slices.ContainsFunc(t.shield(), covers)
 }
 
 // Moved remembers that a chat lives elsewhere now. The thread is not part of it.

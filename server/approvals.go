@@ -90,6 +90,9 @@ func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.
 	out := api.List{Items: make([]api.Approval, len(page.Items)), NextCursor: page.Next}
 	for i, a := range page.Items {
 		summary := a.Summary
+		if err := ctx.Err(); err != nil {
+			return api.List{}, err // whole calls cost something, and nobody waits for them any more
+		}
 		if who.MayDecide {
 			if summary, err = s.wholeCall(ctx, a); err != nil {
 				return api.List{}, err

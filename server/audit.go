@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"approvalbot/api"
@@ -49,6 +50,9 @@ func (s *Server) audit(c *call) (answer, error) {
 	entries, err := a.Log.Log(c.ctx, after, limit)
 	if err != nil {
 		return answer{}, err
+	}
+	if !oldest { // where retention has cut the log, it gave those above
+		entries = slices.DeleteFunc(entries, func(e core.Entry) bool { return e.Seq >= at })
 	}
 	out := api.AuditPage{Items: make([]api.AuditRecord, len(entries)), HeadSeq: seq, HeadHash: hash, Keys: a.Keys()}
 	for i, e := range entries {

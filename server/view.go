@@ -95,8 +95,12 @@ func votesOf(votes []core.Vote) []api.Vote {
 }
 
 func claimOf(c core.Claimed) api.Claim {
-	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
+	out := api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
 		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs}
+	if b := c.Approval.Bind; b != nil {
+		out.Bind = &api.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
+	}
+	return out
 }
 
 // words copies a list of names; the copy is never nil, so that JSON has [].

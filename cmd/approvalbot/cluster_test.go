@@ -151,3 +151,29 @@ func TestCluster_TheDatabaseIsLost(t *testing.T) {
 	a.settled(a.group, card.ID, "allowed once by alice")
 	<-waited
 }
+
+// A running desk's state moves to PostgreSQL: what was pending there is decided
+// here, and the log is the same.
+func TestCluster_MoveFromSQLite(t *testing.T) {
+	r := newRig(t)
+	url := pgtest.New(t)
+	x := r.exec("git push origin main")
+	card := r.card(x)
+	before, err := r.operator().VerifyAudit(r.ctx())
+	require.NoError(t, err)
+	r.stop()
+	var out, errs safeBuffer
+	args := []string{"store", "migrate", "--from", r.storeURL(), "--to", url, "--key-file", r.dir + "/desk.key"}
+	require.Zero(t, run(t.Context(), args, nil, nil, &out, &errs), errs.String())
+	require.Contains(t, out.String(), "The log is the same in both")
+	require.NotZero(t, run(t.Context(), args, nil, nil, &out, &errs), "a second time it is not empty")
+	r.database = url
+	r.start()
+	require.Equal(t, "Allowed once by alice.", r.tap(r.alice, r.group, card.ID, "Allow once").Text)
+	require.EqualValues(t, "approved", r.final(x).Status)
+	after, err := r.operator().VerifyAudit(r.ctx())
+	require.NoError(t, err)
+	require.True(t, after.OK, after.Problem)
+	require.GreaterOrEqual(t, after.Records, before.Records)
+	r.settled(r.group, card.ID, "allowed once by alice")
+}

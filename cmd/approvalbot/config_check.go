@@ -31,7 +31,6 @@ func (c *checker) check(cfg *Config, env environ) {
 	c.checkVerifiers(cfg)
 	c.checkApprovals(cfg)
 	c.checkExec(cfg.Approvals.Exec)
-	c.checkLater(cfg, env)
 	c.checkPolicy(cfg)
 }
 

@@ -110,6 +110,9 @@ func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.
 		if env["NODE_ENV"] == "production" {
 			cfg.Server.Production = true
 		}
+		if env["AGENTSHIELD_APPROVALS_ENABLED"] == "1" {
+			cfg.Approvals.AgentShield.Enabled = true
+		}
 		(&checker{report: r}).check(&cfg, env)
 	}
 	r.sorted()

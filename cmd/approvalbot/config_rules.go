@@ -105,7 +105,7 @@ func (c Config) table() *routing.Table {
 	r := c.approvals().Routing
 	return &routing.Table{
 		Mode: routing.Mode(r.Mode), Targets: targets(r.Targets), Fallback: targets(r.Fallback),
-		FallbackAfterMs: time.Duration(r.FallbackAfter).Milliseconds(),
+		FallbackAfterMs: time.Duration(r.FallbackAfter).Milliseconds(), AgentShield: targets(c.Approvals.AgentShield.Targets),
 	}
 }
 

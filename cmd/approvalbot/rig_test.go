@@ -52,6 +52,7 @@ type rigConfig struct {
 	tokens   string                  // further tokens, one YAML list item per line
 	agentHas string                  // further keys of the agent's token
 	database string                  // default: SQLite in the rig's directory
+	after    string                  // further keys of approvals, indented by two
 	top      string                  // further top-level keys
 	people   string                  // default: alice, bob, carol with their Telegram ids
 	updates  string                  // channels.telegram.updates
@@ -144,8 +145,8 @@ people:
     selfApproval: %s
     policy: {minApprovalsByRisk: {%s}}
     routing: %s
-%s%s`, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.storeURL(), r.dir, people, r.address("telegram", r.tg.URL()),
-		strings.Join(ids, ", "), updates, r.discordYAML(), self, strings.Join(quorum, ", "), routing, r.tools, r.top)
+%s%s%s`, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.storeURL(), r.dir, people, r.address("telegram", r.tg.URL()),
+		strings.Join(ids, ", "), updates, r.discordYAML(), self, strings.Join(quorum, ", "), routing, r.tools, r.after, r.top)
 }
 
 func (r *rig) storeURL() string {

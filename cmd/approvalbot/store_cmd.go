@@ -76,6 +76,7 @@ func newStoreCommand(a *app) *cobra.Command {
 			return nil
 		},
 	})
+	cmd.AddCommand(newMigrateCommand(a))
 	return cmd
 }
 

@@ -19,6 +19,7 @@ import (
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/gateway"
 	"approvalbot/policy"
 	"approvalbot/routing"
 	"approvalbot/server"
@@ -32,6 +33,7 @@ const sweepEvery = time.Hour
 const (
 	webhookPath      = "/telegram/webhook"
 	interactionsPath = "/discord/interactions"
+	gatewayPath      = "/v1/gateway"
 )
 
 // bot is one platform's adapter.
@@ -69,6 +71,7 @@ type desk struct {
 	server      *server.Server
 	metrics     *server.Metrics
 	feed        *server.Feed
+	gateway     *gateway.Gateway
 	auditor     *auditor
 }
 
@@ -106,7 +109,12 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 		Gate: d.gate, Tokens: cfg.tokens(), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Metrics: d.metrics, Feed: d.feed, Audit: d.auditor.api(), Callbacks: d.store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
 		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount,
 	})
-	return d, err
+	if err != nil {
+		return nil, err
+	}
+	d.gateway = gateway.New(gateway.Config{Server: d.server, Gate: d.gate, Feed: d.feed, Log: log, Version: version, Policy: d.policyView, AgentShield: cfg.Approvals.AgentShield.Enabled})
+	d.server.Mount("GET "+gatewayPath, d.gateway)
+	return d, nil
 }
 
 // rules makes the snapshot of what the operator configured, with the chats that
@@ -237,6 +245,7 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.store.Listen(ctx, d.heard(ctx)) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })
 	work.Go(func() error { return d.feed.Run(ctx) })
+	work.Go(func() error { return d.gateway.Run(ctx) })
 	work.Go(func() error { return d.server.Serve(ctx, ln) })
 	err := work.Wait()
 	d.telling.Wait()

@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"errors"
+	"log/slog"
+
+	"approvalbot/core"
+)
+
+// refusal is the error of an answer. Code is one of the few that existing
+// clients know; details.reason is theirs too, details.code is the stable code of
+// the HTTP API.
+type refusal struct {
+	Code         string   `json:"code"`
+	Message      string   `json:"message"`
+	Details      *details `json:"details,omitempty"`
+	Retryable    bool     `json:"retryable,omitempty"`
+	RetryAfterMs int64    `json:"retryAfterMs,omitempty"`
+}
+
+type details struct {
+	Reason string            `json:"reason,omitempty"`
+	Code   string            `json:"code,omitempty"`
+	Fields []core.FieldError `json:"fields,omitempty"`
+
+	ExpectedProtocol int `json:"expectedProtocol,omitempty"`
+}
+
+// The codes of existing clients.
+const (
+	invalidRequest = "INVALID_REQUEST"
+	forbidden      = "FORBIDDEN"
+	unavailable    = "UNAVAILABLE"
+)
+
+// known is the one table from refusals to what existing clients know. What is
+// not in it is unavailable.
+var known = map[core.Code]struct{ code, reason, message string }{
+	core.CodeMalformed:           {invalidRequest, "MALFORMED", ""},
+	core.CodeInvalidRequest:      {invalidRequest, "", ""},
+	core.CodeUnauthorized:        {invalidRequest, "UNAUTHORIZED", ""},
+	core.CodeForbidden:           {forbidden, "MISSING_SCOPE", ""},
+	core.CodeNotAnApprover:       {forbidden, "NOT_AN_APPROVER", ""},
+	core.CodeSelfApproval:        {forbidden, "SELF_APPROVAL", ""},
+	core.CodeOriginNotAllowed:    {forbidden, "ORIGIN_NOT_ALLOWED", ""},
+	core.CodeNotFound:            {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
+	core.CodeAmbiguousID:         {invalidRequest, "APPROVAL_ID_AMBIGUOUS", "ambiguous approval id prefix; use the full id or the code"},
+	core.CodeAlreadyResolved:     {invalidRequest, "APPROVAL_ALREADY_RESOLVED", "approval already resolved"},
+	core.CodeIDConflict:          {invalidRequest, "APPROVAL_ID_CONFLICT", ""},
+	core.CodeDecisionNotOffered:  {invalidRequest, "APPROVAL_DECISION_UNAVAILABLE", ""},
+	core.CodePayloadTooLarge:     {invalidRequest, "PAYLOAD_TOO_LARGE", ""},
+	core.CodeFingerprintMismatch: {invalidRequest, "FINGERPRINT_MISMATCH", ""},
+	core.CodeRateLimited:         {unavailable, "RATE_LIMITED", ""},
+	core.CodeApprovalsDisabled:   {unavailable, "APPROVALS_DISABLED", ""},
+	core.CodeUnavailable:         {unavailable, "", ""},
+}
+
+// retryMs is how long a client that was too quick should wait.
+const retryMs = 1000
+
+// refused turns an error into what the client is told. What is no refusal is a
+// fault of the desk: logged with its cause, told as unavailable.
+func refused(err error, log *slog.Logger) *refusal {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r
+	}
+	e, ok := errors.AsType[*core.Error](err)
+	if !ok || known[e.Code].code == "" {
+		log.Error("a gateway request could not be answered", "reason", err)
+		e = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
+	}
+	k := known[e.Code]
+	out := &refusal{Code: k.code, Message: e.Message, Details: &details{Reason: k.reason, Code: string(e.Code), Fields: e.Fields}}
+	if k.message != "" {
+		out.Message = k.message
+	}
+	if e.Code == core.CodeRateLimited || e.Code == core.CodeUnavailable {
+		out.Retryable, out.RetryAfterMs = true, retryMs
+	}
+	return out
+}
+
+// Error makes a refusal an error, so that methods can return one.
+func (r *refusal) Error() string { return r.Message }

@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// execCard is a pending approval as exec's clients list it, and as they hear of
+// a new one.
+type execCard struct {
+	ApprovalKind string    `json:"approvalKind"` // "exec"
+	ID           string    `json:"id"`
+	Code         string    `json:"code"`
+	Request      execFacts `json:"request"`
+	CreatedAtMs  int64     `json:"createdAtMs"`
+	ExpiresAtMs  int64     `json:"expiresAtMs"`
+	Seq          int64     `json:"seq,omitempty"` // of the event, in the log
+}
+
+// execFacts is the call as people see it: redacted and escaped.
+type execFacts struct {
+	Command          string          `json:"command"`
+	Cwd              string          `json:"cwd,omitempty"`
+	Host             string          `json:"host,omitempty"`
+	NodeID           string          `json:"nodeId,omitempty"`
+	EnvKeys          []string        `json:"envKeys,omitempty"`
+	Security         string          `json:"security,omitempty"`
+	Ask              string          `json:"ask,omitempty"`
+	WarningText      string          `json:"warningText,omitempty"`
+	Scope            string          `json:"scope,omitempty"`
+	AgentID          string          `json:"agentId,omitempty"`
+	SessionKey       string          `json:"sessionKey,omitempty"`
+	AllowedDecisions []core.Decision `json:"allowedDecisions"`
+}
+
+func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, error) {
+	out := execCard{ApprovalKind: "exec", ID: a.ID, Code: a.Code, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs}
+	f := execFacts{Command: a.Summary, AgentID: a.AgentID, SessionKey: a.SessionKey, WarningText: a.Justification, Scope: a.ActionSummary,
+		AllowedDecisions: []core.Decision{}}
+	facts, err := g.cfg.Gate.Payload(ctx, a)
+	for _, x := range facts {
+		switch x.Name {
+		case "command":
+			f.Command = x.Value
+		case "workdir":
+			f.Cwd = x.Value
+		case "host":
+			f.Host = x.Value
+		case "bound to host":
+			f.NodeID = x.Value
+		case "security":
+			f.Security = x.Value
+		case "ask":
+			f.Ask = x.Value
+		case "env":
+			key, _, _ := strings.Cut(x.Value, "=")
+			f.EnvKeys = append(f.EnvKeys, key)
+		}
+	}
+	for _, d := range a.Offers {
+		if execWords(d) == string(d) {
+			f.AllowedDecisions = append(f.AllowedDecisions, d)
+		}
+	}
+	out.Request = f
+	return out, err
+}
+
+// execPending is the answer of exec.approval.get.
+type execPending struct {
+	ID               string          `json:"id"`
+	Code             string          `json:"code"`
+	CommandText      string          `json:"commandText"`
+	AllowedDecisions []core.Decision `json:"allowedDecisions"`
+	Host             string          `json:"host,omitempty"`
+	NodeID           string          `json:"nodeId,omitempty"`
+	AgentID          string          `json:"agentId,omitempty"`
+	ExpiresAtMs      int64           `json:"expiresAtMs"`
+}
+
+// execGet gives a pending approval of tool exec; others are not found.
+func execGet(c *call, in one) (any, error) {
+	a, err := c.find(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if a.Final() || a.ToolName != "exec" {
+		return nil, core.Refuse(core.CodeNotFound, "There is no such approval.")
+	}
+	card, err := c.g.execCard(c.ctx, a)
+	r := card.Request
+	return execPending{a.ID, a.Code, r.Command, r.AllowedDecisions, r.Host, r.NodeID, r.AgentID, a.ExpiresAtMs}, err
+}
+
+// execList gives what is pending in this dialect, newest first.
+func execList(c *call, _ struct{}) (any, error) {
+	all, err := c.asked(core.DialectExec, core.Filter{Status: core.Pending, ToolName: "exec"}, listMax)
+	if err != nil {
+		return nil, err
+	}
+	out := []execCard{}
+	for _, a := range all {
+		card, err := c.g.execCard(c.ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, card)
+	}
+	return out, nil
+}
+
+// listMax bounds the lists that have no pages.
+const listMax = 1000
+
+// asked gives at most limit approvals that were asked in a dialect.
+func (c *call) asked(dialect string, f core.Filter, limit int) ([]core.Approval, error) {
+	var out []core.Approval
+	f.Limit = pageMax
+	for {
+		page, err := c.g.cfg.Gate.List(c.ctx, c.who, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range page.Items {
+			if a.Dialect == dialect && len(out) < limit {
+				out = append(out, a)
+			}
+		}
+		if f.Cursor = page.Next; f.Cursor == "" || len(out) == limit {
+			return out, nil
+		}
+	}
+}
+
+// decisionOf is a decision for JSON: nil where there is none.
+func decisionOf(d api.Decision, words dialect) *string {
+	if d == "" {
+		return nil
+	}
+	s := words(core.Decision(d))
+	return &s
+}

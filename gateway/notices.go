@@ -1,0 +1,139 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/server"
+)
+
+// eventNames are all events that a connection can get.
+var eventNames = []string{
+	"connect.challenge", "tick",
+	"tool.approval.requested", "tool.approval.resolved", "tool.approval.expired",
+	"exec.approval.requested", "exec.approval.resolved", "exec.approval.expired",
+	"agentshield.approval.requested", "agentshield.approval.resolved", "agentshield.approval.expired",
+}
+
+// notice is an event of the gateway.
+type notice struct {
+	name    string
+	payload json.RawMessage
+}
+
+// says makes a notice. It is marshalled once for all who hear it.
+func says(name string, payload any) notice {
+	b, err := json.Marshal(payload)
+	if err != nil { // plain values always marshal
+		panic(fmt.Sprintf("gateway event %s: %v", name, err))
+	}
+	return notice{name, b}
+}
+
+// toolEnd is the payload of .resolved and .expired: the facts of the log, and by
+// whom and when in the words of existing clients.
+type toolEnd struct {
+	api.Event
+	ResolvedBy string `json:"resolvedBy"`
+	Ts         int64  `json:"ts"`
+}
+
+// dialectEnd is the same in the older dialects.
+type dialectEnd struct {
+	ID         string  `json:"id"`
+	Code       string  `json:"code"`
+	Decision   *string `json:"decision"`
+	ResolvedBy string  `json:"resolvedBy"`
+	Ts         int64   `json:"ts"`
+	Seq        int64   `json:"seq"`
+}
+
+// shieldAsked is the payload of agentshield.approval.requested.
+type shieldAsked struct {
+	ID              string `json:"id"`
+	Code            string `json:"code"`
+	ToolName        string `json:"toolName"`
+	ArgsFingerprint string `json:"argsFingerprint"`
+	AgentID         string `json:"agentId"`
+	SessionKey      string `json:"sessionKey"`
+	CreatedAtMs     int64  `json:"createdAtMs"`
+	ExpiresAtMs     int64  `json:"expiresAtMs"`
+	Seq             int64  `json:"seq"`
+}
+
+// memo keeps the newest notices, which every connection needs at the same time.
+type memo struct {
+	mu   sync.Mutex
+	last [256]struct {
+		seq  int64
+		said []notice
+	}
+}
+
+// notices are the gateway's events for one entry of the log: none, one, or also
+// the twin in the dialect in which the approval was asked.
+func (g *Gateway) notices(ctx context.Context, t server.Told) []notice {
+	g.recent.mu.Lock()
+	defer g.recent.mu.Unlock()
+	slot := &g.recent.last[t.Seq%int64(len(g.recent.last))]
+	if slot.seq == t.Seq {
+		return slot.said
+	}
+	said, err := g.say(context.WithoutCancel(ctx), t)
+	if err != nil { // told without what could not be read, and not kept so
+		g.log.Error("a new approval is told to gateway clients without its call", "approval", t.Event.Code, "reason", err)
+		return said
+	}
+	slot.seq, slot.said = t.Seq, said
+	return said
+}
+
+func (g *Gateway) say(ctx context.Context, t server.Told) ([]notice, error) {
+	kind, tells := map[core.EventType]string{core.EventRequested: "requested", core.EventResolved: "resolved",
+		core.EventWithdrawn: "resolved", core.EventExpired: "expired"}[core.EventType(t.Event.Type)]
+	if !tells {
+		return nil, nil
+	}
+	if kind == "requested" {
+		return g.sayRequested(ctx, t)
+	}
+	e := *t.Event
+	by := strings.Join(e.DecidedBy, ", ")
+	out := []notice{says("tool.approval."+kind, toolEnd{e, by, e.AtMs})}
+	if e.Dialect != "" {
+		words := toolWords
+		if e.Dialect == core.DialectExec {
+			words = execWords
+		}
+		out = append(out, says(e.Dialect+".approval."+kind, dialectEnd{e.ID, e.Code, decisionOf(e.Decision, words), by, e.AtMs, e.Seq}))
+	}
+	return out, nil
+}
+
+// sayRequested adds what people see of the call, which the log does not keep.
+func (g *Gateway) sayRequested(ctx context.Context, t server.Told) ([]notice, error) {
+	e := *t.Event
+	a, err := g.cfg.Gate.ByKey(ctx, t.Key)
+	if core.CodeOf(err) == core.CodeNotFound { // older than the retention
+		err = nil
+	}
+	e.ParamsSummary = a.Summary
+	out := []notice{says("tool.approval.requested", e)}
+	switch e.Dialect {
+	case core.DialectExec:
+		card, errCard := g.execCard(ctx, a)
+		err = errors.Join(err, errCard)
+		card.ID, card.Code, card.CreatedAtMs, card.ExpiresAtMs, card.Seq = e.ID, e.Code, e.CreatedAtMs, e.ExpiresAtMs, e.Seq
+		out = append(out, says("exec.approval.requested", card))
+	case core.DialectAgentShield:
+		out = append(out, says("agentshield.approval.requested", shieldAsked{e.ID, e.Code, e.ToolName, e.ArgsFingerprint,
+			e.AgentID, e.SessionKey, e.CreatedAtMs, e.ExpiresAtMs, e.Seq}))
+	}
+	return out, err
+}

@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/server"
+)
+
+// toolAsk is the body of POST /v1/approvals, and whether to answer twice.
+type toolAsk struct {
+	api.CreateRequest
+	TwoPhase bool `json:"twoPhase"`
+}
+
+func toolRequest(c *call, in toolAsk) (any, error) {
+	return c.ask(server.CallOf(in.CreateRequest), in.TwoPhase, toolWords)
+}
+
+func toolGet(c *call, in one) (any, error) {
+	a, err := c.find(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return c.g.cfg.Server.View(c.ctx, a)
+}
+
+// listing selects approvals, as GET /v1/approvals does.
+type listing struct {
+	Status     string `json:"status"`
+	AgentID    string `json:"agentId"`
+	SessionKey string `json:"sessionKey"`
+	ToolName   string `json:"toolName"`
+	Limit      *int   `json:"limit"`
+	Cursor     string `json:"cursor"`
+}
+
+const (
+	pageDefault = 50
+	pageMax     = 200
+)
+
+func toolList(c *call, in listing) (any, error) {
+	f := core.Filter{Status: core.Status(in.Status), AgentID: in.AgentID, SessionKey: in.SessionKey, ToolName: in.ToolName,
+		Limit: pageDefault, Cursor: in.Cursor}
+	var err error
+	if f.Limit, err = pageSize(in.Limit); err != nil {
+		return nil, err
+	}
+	if err := checkStatus(in.Status); err != nil {
+		return nil, err
+	}
+	return c.g.cfg.Server.Page(c.ctx, c.who, f)
+}
+
+func pageSize(given *int) (int, error) {
+	switch {
+	case given == nil:
+		return pageDefault, nil
+	case *given < 1 || *given > pageMax:
+		return 0, core.Invalid(core.FieldError{Field: "limit", Problem: "must be a number from 1 to 200"})
+	}
+	return *given, nil
+}
+
+func checkStatus(s string) error {
+	switch core.Status(s) {
+	case "", core.Pending, core.Approved, core.Denied, core.Expired, core.Withdrawn:
+		return nil
+	}
+	return core.Invalid(core.FieldError{Field: "status", Problem: "must be pending, approved, denied, expired or withdrawn"})
+}
+
+func toolPolicy(c *call, _ struct{}) (any, error) {
+	if err := c.operator(); err != nil {
+		return nil, err
+	}
+	if c.g.cfg.Policy == nil {
+		return nil, core.Refuse(core.CodeUnavailable, "This desk does not show its policy here.")
+	}
+	return c.g.cfg.Policy(c.ctx)
+}

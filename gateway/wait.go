@@ -1,0 +1,112 @@
+package gateway
+
+import "approvalbot/core"
+
+// accepted is the first answer to a two-phase request.
+type accepted struct {
+	Status        string `json:"status"` // "accepted"
+	ID            string `json:"id"`
+	DeliveryRoute string `json:"deliveryRoute,omitempty"`
+	CreatedAtMs   int64  `json:"createdAtMs"`
+	ExpiresAtMs   int64  `json:"expiresAtMs"`
+}
+
+// decided is how an approval ended. No decision means that nobody decided:
+// TerminalReason says what happened instead.
+type decided struct {
+	ID             string  `json:"id"`
+	Decision       *string `json:"decision"`
+	CreatedAtMs    int64   `json:"createdAtMs"`
+	ExpiresAtMs    int64   `json:"expiresAtMs"`
+	TerminalReason string  `json:"terminalReason,omitempty"` // "expired", "withdrawn" or "revoked"
+	Reason         string  `json:"reason,omitempty"`         // what was said with the decision
+}
+
+// dialect writes a decision in the words of one of the dialects.
+type dialect func(core.Decision) string
+
+func toolWords(d core.Decision) string { return string(d) }
+
+// execWords leaves out what exec's clients do not know. What was allowed for the
+// session is allowed once to them; the desk itself remembers the rest.
+func execWords(d core.Decision) string {
+	if d == core.AllowSession {
+		d = core.AllowOnce
+	}
+	return string(d)
+}
+
+func outcome(a core.Approval, words dialect) decided {
+	out := decided{ID: a.ID, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, Reason: a.Reason}
+	verdict := ""
+	switch {
+	case a.RevokedAtMs != 0:
+		out.TerminalReason = "revoked"
+	case a.Status == core.Approved && a.Decision.Allows():
+		verdict = words(a.Decision)
+	case a.Status == core.Denied:
+		verdict = string(core.Deny)
+	default:
+		out.TerminalReason = string(a.Status)
+	}
+	if verdict != "" {
+		out.Decision = &verdict
+	}
+	return out
+}
+
+// await waits for the end of an approval. A connection that ends first gets no
+// answer; its client asks again with waitDecision.
+func (c *call) await(a core.Approval, words dialect) (any, error) {
+	a, err := c.g.cfg.Gate.Wait(c.ctx, a.Key)
+	if err == nil && !a.Final() {
+		err = core.Refuse(core.CodeUnavailable, "The connection ends before the decision; connect again and wait for it.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return outcome(a, words), nil
+}
+
+// ask submits a call and waits for its end; with twoPhase it tells the client
+// first that it was taken.
+func (c *call) ask(in core.Call, twoPhase bool, words dialect) (any, error) {
+	a, _, err := c.g.cfg.Gate.Submit(c.ctx, c.who, in)
+	if err != nil {
+		return nil, err
+	}
+	if twoPhase {
+		first := accepted{Status: "accepted", ID: a.ID, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs}
+		if in.Dialect == core.DialectExec {
+			first.DeliveryRoute = route(a)
+		}
+		c.answer(c.id, first)
+	}
+	return c.await(a, words)
+}
+
+// route says, in the words of exec's clients, how people hear of an approval.
+func route(a core.Approval) string {
+	for _, d := range a.Deliveries {
+		if d.Kind == core.CardDelivery {
+			return "forwarder"
+		}
+	}
+	if a.Reached {
+		return "approval-client"
+	}
+	return "none"
+}
+
+// waitDecision waits for an approval that was asked before, on whatever
+// connection. One that has ended is answered at once, as long as the desk keeps
+// it.
+func waitDecision(words dialect) func(*call, one) (any, error) {
+	return func(c *call, in one) (any, error) {
+		a, err := c.find(in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return c.await(a, words)
+	}
+}
