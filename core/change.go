@@ -52,7 +52,8 @@ type Inbound struct {
 // from fn rolls everything of it back and is returned as it is.
 type Store interface {
 	// Create looks up what the new approval could collide with, calls fn with
-	// it, and commits all returned changes together.
+	// it, and commits all returned changes together. It writes the approvals, as
+	// committed and with their deliveries, back into the slice that fn returned.
 	Create(ctx context.Context, look Lookup, fn func(Found) ([]Change, error)) error
 	// Update loads one approval by key, calls fn with it, and commits the
 	// change. CodeNotFound when there is none.

@@ -3,11 +3,14 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 
 	"approvalbot/internal/fault"
 )
@@ -92,14 +95,26 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	fault.Point("before-vote-committed")
 	defer fault.Point("after-vote-committed")
 	rules := g.rules.Load()
-	fresh, err := g.judgeAgain(ctx, key, rules)
-	if err != nil {
+	var fresh *Judgement
+	vote := func(a Approval) (Change, error) {
+		if fresh == nil && !a.Final() && a.PolicyHash != rules.Policy.Hash() {
+			return Change{}, errOtherRules
+		}
+		return a.vote(b, adopted, fresh, rules, nowMs()), nil
+	}
+	a, err := g.update(ctx, key, vote)
+	if !errors.Is(err, errOtherRules) {
+		return a, err
+	}
+	if fresh, err = g.judgeAgain(ctx, key, rules); err != nil {
 		return Approval{}, err
 	}
-	return g.update(ctx, key, func(a Approval) (Change, error) {
-		return a.vote(b, adopted, fresh, rules, nowMs()), nil
-	})
+	return g.update(ctx, key, vote)
 }
+
+// errOtherRules says that a pending approval must be judged anew before a vote on
+// it counts: it was judged under other rules. Never seen outside.
+var errOtherRules = refuse(CodeUnavailable, "The rules have changed; try again.")
 
 // judgeAgain asks policy anew about a pending approval that was judged under
 // other rules (the desk was started again with another configuration). Nil:
@@ -560,7 +575,7 @@ func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, err
 	if err != nil {
 		return "", err
 	}
-	if len(ref) >= 8 {
+	if len(ref) >= 8 && len(ref) != len(uuid.Nil.String()) { // nothing has a whole id as its prefix but itself
 		// Always, so that an asker's own id that looks like another approval's
 		// prefix is ambiguous and never answers for it.
 		more, err := g.store.Keys(ctx, NameQuery{Prefix: strings.ToLower(ref)})

@@ -85,12 +85,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	for _, c := range changes {
 		g.committed(c)
 	}
-	if a = changes[0].Approval; created && len(changes[0].Deliveries) == 0 {
-		a.Version = 1
-		return a, true, nil // what was committed is known: settled by policy, on the hot path
-	}
-	a, err = g.store.Get(ctx, a.Key)
-	return a, created, err
+	return changes[0].Approval, created, nil
 }
 
 var errCodeTaken = refuse(CodeUnavailable, "No free code was found; try again.")

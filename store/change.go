@@ -33,7 +33,8 @@ const (
 
 // Create looks up what a new approval could collide with, calls fn with it, and
 // commits all the changes that fn returns, or none of them. Changes that are not
-// New must be of approvals that still are as Found showed them.
+// New must be of approvals that still are as Found showed them. The approvals of
+// the slice that fn returned are then as they were committed, with deliveries.
 func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found) ([]core.Change, error)) error {
 	return s.doOn(ctx, locksOf(look), func(t *tx) error {
 		return t.again(func() error {
@@ -45,8 +46,8 @@ func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found
 			if t.refused = err != nil; t.refused {
 				return err
 			}
-			for _, c := range changes {
-				if err := t.applyTo(found, c); err != nil {
+			for i, c := range changes {
+				if changes[i].Approval, err = t.applyTo(found, c); err != nil {
 					return err
 				}
 			}
@@ -56,18 +57,16 @@ func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found
 }
 
 // applyTo applies one of Create's changes to the approval it was made from.
-func (t *tx) applyTo(found core.Found, c core.Change) error {
+func (t *tx) applyTo(found core.Found, c core.Change) (core.Approval, error) {
 	if c.New {
-		_, err := t.apply(nil, c)
-		return err
+		return t.apply(nil, c)
 	}
 	for _, a := range []*core.Approval{found.ByID, found.Same, found.Superseded} {
 		if a != nil && a.Key == c.Approval.Key {
-			_, err := t.apply(a, c)
-			return err
+			return t.apply(a, c)
 		}
 	}
-	return fmt.Errorf("change of approval %s is neither new nor of one that was looked up", c.Approval.Key)
+	return core.Approval{}, fmt.Errorf("change of approval %s is neither new nor of one that was looked up", c.Approval.Key)
 }
 
 // again repeats a job's work as long as another instance is faster.
