@@ -212,6 +212,7 @@ func (c *conn) serve(in *call, name string) {
 // tell sends what happens after number at of the log, until the connection or
 // its token ends.
 func (c *conn) tell(at int64) {
+	defer c.g.cfg.Feed.Listen()()
 	tick := time.NewTicker(c.g.pace.tick)
 	defer tick.Stop()
 	for c.ctx.Err() == nil {

@@ -36,7 +36,7 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 		}
 		a, claimed = got.Approval, &handed
 	}
-	summary, err := s.wholeCall(c.ctx, a)
+	summary, err := s.summaryFor(c, a)
 	if err != nil {
 		return out, err
 	}
@@ -141,8 +141,17 @@ func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body, err := s.View(c.ctx, a)
-	return answer{status: http.StatusOK, body: body}, err
+	summary, err := s.summaryFor(c, a)
+	return answer{status: http.StatusOK, body: approvalOf(a, summary)}, err
+}
+
+// summaryFor is the call as that caller sees it: whole for those who may decide,
+// because their vote then counts as seen; the asker knows what it asked.
+func (s *Server) summaryFor(c *call, a core.Approval) (string, error) {
+	if !c.who.MayDecide {
+		return a.Summary, nil
+	}
+	return s.wholeCall(c.ctx, a)
 }
 
 // View is one approval as programs see it, with its whole redacted call.

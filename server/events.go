@@ -65,6 +65,7 @@ func (s *Server) resumeAt(c *call, r *http.Request) (int64, error) {
 }
 
 func (s *Server) follow(c *call, token [32]byte, at int64, out *stream) error {
+	defer s.cfg.Feed.Listen()()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }() // net/http has the end of the answer to write

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"approvalbot/api"
@@ -25,6 +26,8 @@ type Log interface {
 	// Log gives at most limit entries that come after number after (0: from the
 	// start), in commit order. No entry ever appears below one that was given.
 	Log(ctx context.Context, after int64, limit int) ([]core.Entry, error)
+	// Head gives the number and hash of the newest entry.
+	Head(ctx context.Context) (seq int64, hash string, err error)
 }
 
 // Told is an entry of the log as listeners get it.
@@ -52,8 +55,10 @@ type Feed struct {
 	nudge  chan struct{}
 	keep   int // entries in memory, at least
 
+	listeners atomic.Int64
+
 	reading sync.Mutex // one reader of the log at a time
-	known   bool       // where the log ends has been looked up
+	known   bool       // the log has been followed since it was last looked up where it ends
 
 	mu   sync.Mutex
 	ring []Told // the newest, in order; its elements never change
@@ -75,12 +80,22 @@ func (f *Feed) Notify(core.Change) {
 	}
 }
 
-// Run follows the log until ctx ends.
+// Listen says that somebody listens until done is called; with nobody there the
+// log is not followed.
+func (f *Feed) Listen() (done func()) {
+	f.listeners.Add(1)
+	f.Notify(core.Change{}) // what was missed while nobody listened
+	return func() { f.listeners.Add(-1) }
+}
+
+// Run follows the log for those who listen until ctx ends.
 func (f *Feed) Run(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		if _, err := f.Head(ctx); err != nil && ctx.Err() == nil {
+		if f.listeners.Load() == 0 {
+			f.forget()
+		} else if _, err := f.Head(ctx); err != nil && ctx.Err() == nil {
 			f.logger.Error("the log cannot be read; listeners wait", "reason", err)
 		}
 		select {
@@ -97,11 +112,12 @@ func (f *Feed) Head(ctx context.Context) (int64, error) {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	if !f.known {
-		end, err := f.end(ctx)
+		head, _, err := f.log.Head(ctx)
 		if err != nil {
 			return 0, err
 		}
-		f.head, f.known = end, true
+		f.restart(head)
+		f.known = true
 	}
 	for {
 		page, err := f.read(ctx, f.head, feedPage)
@@ -113,38 +129,6 @@ func (f *Feed) Head(ctx context.Context) (int64, error) {
 		}
 		f.push(page)
 	}
-}
-
-// end finds the log's last number, without reading it all: doubling, then
-// halving.
-func (f *Feed) end(ctx context.Context) (int64, error) {
-	low, high := int64(0), int64(1)
-	after := func(n int64) (bool, error) {
-		page, err := f.log.Log(ctx, n, 1)
-		if len(page) > 0 {
-			low = page[0].Seq
-		}
-		return len(page) > 0, err
-	}
-	for {
-		more, err := after(high - 1)
-		if err != nil {
-			return 0, err
-		}
-		if !more {
-			break
-		}
-		high = 2 * max(high, low)
-	}
-	for low < high-1 {
-		middle := (low + high) / 2
-		if more, err := after(middle); err != nil {
-			return 0, err
-		} else if !more {
-			high = middle
-		}
-	}
-	return low, nil
 }
 
 func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Told, error) {
@@ -168,6 +152,23 @@ func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Told, error)
 		out[i].chunk = fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Type, data)
 	}
 	return out, nil
+}
+
+// forget drops what is in memory: nobody listens, and who comes starts anew.
+func (f *Feed) forget() {
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	f.known = false
+}
+
+// restart follows the log from its entry head on. Whoever is behind that reads
+// the log.
+func (f *Feed) restart(head int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ring, f.head = nil, head
+	close(f.news)
+	f.news = make(chan struct{})
 }
 
 func (f *Feed) push(page []Told) {

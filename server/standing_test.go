@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// refuser is a verifier that denies everything and counts how often it was asked.
+type refuser struct{ asked int }
+
+func (r *refuser) Wants(core.Call) core.Verification { return core.Verification{Asked: true} }
+
+func (r *refuser) Verify(context.Context, core.Call, core.RiskClass) core.Verification {
+	r.asked++
+	return core.Verification{Asked: true, Denied: true, Reason: "the verifier says no"}
+}
+
+// A call that people are not to be asked about can still be covered by a grant.
+// The verifier has its say before that, as on every other way to an allow.
+func TestAGrantDoesNotPassTheVerifierWherePeopleAreNotAsked(t *testing.T) {
+	d := newDesk(t)
+	d.decide(`{"a":1}`, api.AllowAlways)
+	d.judge.change("ask", func(j *core.Judgement) { j.OnMiss = "not on the list" })
+	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`).Status, "the grant counts")
+	require.Equal(t, api.Denied, d.ask("ask", `{"a":2}`).Status)
+
+	no := &refuser{}
+	rules := d.rules
+	rules.Verifier = no
+	d.gate.Use(rules)
+	a := d.ask("ask", `{"a":1}`)
+	require.Equal(t, api.Denied, a.Status)
+	require.Contains(t, a.ReasonCodes, core.ReasonVerifierDenied)
+	require.Equal(t, 1, no.asked)
+}
+
+// B5: rules that no longer ask people deny what waits for them, and hand out
+// nothing that people allowed under the rules before; a grant still counts.
+func TestAdversary_B5_RulesThatNoLongerAskPeople(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	d.decide(`{"a":1}`, api.AllowAlways)
+	waits, allowed, granted := d.ask("ask", `{"a":2}`), d.allow(`{"a":3}`), d.ask("ask", `{"a":1}`)
+	require.Equal(t, api.Approved, granted.Status)
+	d.judge.change("ask", func(j *core.Judgement) { j.OnMiss = "not on the list" })
+	d.judge.rename("other rules")
+	require.NoError(t, d.gate.Rejudge(ctx))
+
+	waits, err := d.agent.Get(ctx, waits.ID, 0)
+	require.NoError(t, err)
+	require.Equal(t, api.Denied, waits.Status)
+	_, err = d.agent.Claim(ctx, allowed.ID, api.ClaimRequest{})
+	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "not on the list")
+	_, err = d.agent.Claim(ctx, granted.ID, api.ClaimRequest{})
+	require.NoError(t, err)
+}
+
+// B5: the vote of a rule counts as long as the rule is there.
+func TestAdversary_B5_TheVoteOfARuleThatIsGone(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	approves := func(j *core.Judgement) {
+		j.Rule.MinApprovals = 2
+		j.Votes = []core.Vote{{Approver: core.RulesBased, Verdict: core.Approve, ReasonCodes: []string{"releases"}}}
+	}
+	d.judge.change("ask", approves)
+	stays, gone := d.ask("ask", `{"a":1}`), d.ask("ask", `{"a":2}`)
+	d.judge.rename("the same rule among others")
+	require.NoError(t, d.gate.Rejudge(ctx))
+	stays, err := d.alice.Resolve(ctx, stays.ID, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.Equal(t, api.Approved, stays.Status)
+
+	d.judge.change("ask", func(j *core.Judgement) { j.Rule.MinApprovals = 2 })
+	d.judge.rename("without the rule")
+	require.NoError(t, d.gate.Rejudge(ctx))
+	gone, err = d.alice.Resolve(ctx, gone.ID, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.Equal(t, api.Pending, gone.Status, "two people are needed now")
+	gone, err = d.bob.Resolve(ctx, gone.ID, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.Equal(t, api.Approved, gone.Status)
+}
+
+// I5: a grant is no way to allow one's own request later.
+func TestAdversary_I5_AGrantToOneself(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	d.decide(`{"a":1}`, api.AllowAlways)
+	d.decide(`{"a":1}`, api.AllowSession, inSession("s1"), func(r *api.CreateRequest) { r.AgentID = "second" })
+	asAlice := func(r *api.CreateRequest) { r.Requester = &api.Requester{Person: "alice"} }
+	onTelegram := func(r *api.CreateRequest) { r.Requester = &api.Requester{Channel: "telegram", UserID: "111"} }
+	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`, func(r *api.CreateRequest) { r.Requester = &api.Requester{Person: "bob"} }).Status)
+	for _, who := range []func(*api.CreateRequest){asAlice, onTelegram} {
+		e, err := d.agent.Evaluate(ctx, request("ask", `{"a":1}`, who))
+		require.NoError(t, err)
+		require.Equal(t, "ask", e.Outcome)
+		a := d.ask("ask", `{"a":1}`, who)
+		require.Equal(t, api.Pending, a.Status, "she gave the grant, so another one must say yes to her request")
+		_, err = d.agent.Withdraw(ctx, a.ID, api.WithdrawRequest{})
+		require.NoError(t, err)
+	}
+	solo := d.rules
+	solo.Solo = true
+	d.gate.Use(solo)
+	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`, asAlice).Status, "the operator lets people approve their own")
+}
+
+// I5: who asked does not make the call run once more by a retry.
+func TestAdversary_I5_RetryOfOnesOwn(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	a, err := d.bob.Create(ctx, request("ask", `{"a":1}`), api.CreateOptions{})
+	require.NoError(t, err)
+	a, err = d.alice.Resolve(ctx, a.ID, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.Equal(t, api.Approved, a.Status)
+	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
+	require.NoError(t, err)
+	_, err = d.bob.Retry(ctx, a.Code)
+	refusal(t, err, core.CodeSelfApproval)
+	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
+	refusal(t, err, core.CodeAlreadyUsed)
+	_, err = d.alice.Retry(ctx, a.Code)
+	require.NoError(t, err)
+	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
+	require.NoError(t, err)
+}
