@@ -49,7 +49,11 @@ func contentFindings(ctx context.Context, cfg Config) core.Finding {
 	if _, err := s.List(ctx, core.Filter{Limit: 1}); err != nil {
 		return core.Fault("store", "its approvals cannot be read: "+oneLine(err), "start the desk, which brings an older schema up to date, or restore a backup")
 	}
-	return core.Fine("store", "can be read, and the key fits it")
+	engine, err := s.Check(ctx)
+	if err != nil {
+		return core.Fault("store", oneLine(err), "stop the desk and restore a backup")
+	}
+	return core.Fine("store", "is whole, the key fits it, "+engine)
 }
 
 func exists(path string) bool {

@@ -46,7 +46,7 @@ func TestDoctor_BesideARunningDesk(t *testing.T) {
 	require.NotContains(t, got.out, "FAIL")
 	require.Equal(t, 1, strings.Count(got.out, "warn  "), "only what the configuration itself warns of")
 	for _, line := range []string{
-		"ok    config: ", "ok    policy: enough people", "ok    store: ", "ok    key file: ", "ok    store: can be read, and the key fits it", "ok    desk: runs at http://" + r.addr + " and is ready",
+		"ok    config: ", "ok    policy: enough people", "ok    store: ", "ok    key file: ", "ok    store: is whole, the key fits it, SQLite 3", "ok    desk: runs at http://" + r.addr + " and is ready",
 		"ok    telegram: the token is good, the bot is @approval_test_bot", "ok    clock: agrees with Telegram's", "ok    clock: agrees with Discord's",
 		fmt.Sprintf("ok    target telegram:%d: supergroup \"ops\": the bot is in it and may post and edit", r.group.ID),
 		fmt.Sprintf("ok    approver alice, telegram user %d: Alice is in telegram:%d", r.alice.ID, r.group.ID),
