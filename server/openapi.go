@@ -118,7 +118,7 @@ func sharpen(registry huma.Registry) {
 				p.Nullable = false
 			case p.Nullable && len(p.Enum) > 0:
 				p.Enum = append(p.Enum, nil)
-			case name == "Approval" && field == "requester":
+			case name == "Approval" && field == "requester", name == "GrantPreview" && field == "grant":
 				s.Properties[field] = &huma.Schema{Description: p.Description,
 					AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}}
 			}

@@ -101,7 +101,10 @@ func bearer(r *http.Request) (string, error) {
 	}
 	scheme, secret, _ := strings.Cut(given[0], " ")
 	secret = strings.TrimSpace(secret)
-	if len(given) > 1 || !strings.EqualFold(scheme, "bearer") || secret == "" {
+	if len(given) == 1 && strings.EqualFold(scheme, "bearer") && secret == "" {
+		return "", core.Refuse(core.CodeUnauthorized, "The API token is empty: send Authorization: Bearer <token>.")
+	}
+	if len(given) > 1 || !strings.EqualFold(scheme, "bearer") {
 		return "", core.Refuse(core.CodeUnauthorized, "Send exactly one header Authorization: Bearer <token>.")
 	}
 	return secret, nil

@@ -24,6 +24,7 @@ type app struct {
 	stderr  io.Writer
 
 	server, token, config string
+	tokenFrom             string // where the token was found, for the sentence about a refusal
 	json                  bool
 }
 
@@ -59,7 +60,11 @@ func (a *app) exit(err error) int {
 	case errors.As(err, &refused) && a.json:
 		_ = a.printJSON(refused)
 	}
-	fmt.Fprintf(a.stderr, "approvalbot: %s\n", sentence(err))
+	text := sentence(err)
+	if errors.As(err, &refused) && refused.Code == "forbidden" && a.tokenFrom != "" {
+		text += " (the token came from " + a.tokenFrom + "; --token names another one)"
+	}
+	fmt.Fprintf(a.stderr, "approvalbot: %s\n", text)
 	return exitError
 }
 
@@ -92,6 +97,9 @@ const (
 func (a *app) client(as role) (*api.Client, error) {
 	server := cmp.Or(a.server, a.env["APPROVALBOT_SERVER"])
 	token := cmp.Or(a.token, a.env["APPROVALBOT_TOKEN"])
+	if a.token == "" && token != "" {
+		a.tokenFrom = "APPROVALBOT_TOKEN"
+	}
 	if server != "" && token != "" {
 		return &api.Client{Server: server, Token: token}, nil
 	}
