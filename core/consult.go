@@ -37,7 +37,7 @@ func (g *Gate) consult(ctx context.Context, who Caller, call Call, sealed Sealed
 			c.Judgement = rules.Policy.JudgeWith(ctx, call, rules.Classifier.Classify(ctx, call, c.Judgement))
 		}
 	}
-	if rules.Verifier != nil && c.Outcome != OutcomeDeny && c.OnMiss == "" {
+	if rules.Verifier != nil && c.Outcome != OutcomeDeny {
 		c.outside = true
 		c.verdict = rules.Verifier.Verify(ctx, call, c.Assessment.RiskClass)
 	}
@@ -64,7 +64,7 @@ func (g *Gate) granted(ctx context.Context, who Caller, call Call, sealed Sealed
 		return false, err
 	}
 	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Grants: true})
-	return d.byGrant(Found{Grants: found}, j.Reach.Words, nowMs()).Final(), err
+	return d.byGrant(Found{Grants: found}, j.Reach.Words, rules.People, nowMs()).Final(), err
 }
 
 // apply adds the verifier's answer to the judgement; it can only tighten.
@@ -158,6 +158,9 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if who.AgentID != "" {
 		call.AgentID = who.AgentID
 	}
+	if who.MayDecide {
+		who.Person = "" // an operator looks at what others would ask
+	}
 	sealed, err := admit(who, call, rules)
 	if err != nil {
 		return Preview{}, err
@@ -179,7 +182,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if err != nil {
 		return p, err
 	}
-	switch settled := d.byGrant(Found{Grants: found}, c.Reach.Words, nowMs()); {
+	switch settled := d.byGrant(Found{Grants: found}, c.Reach.Words, rules.People, nowMs()); {
 	case d.Status == Denied:
 		p.Outcome, p.Reason = OutcomeDeny, d.Reason
 		p.Assessment = d.Assessment

@@ -255,11 +255,12 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte) string {
 	if err != nil || !rules.Enabled {
 		return "approvals are disabled or the call cannot be read"
 	}
-	j := rules.Policy.Judge(ctx, a.asCall(tool, params, bind))
-	if j.Outcome == OutcomeAllow || j.Outcome == OutcomeAsk {
-		return ""
+	granted := len(a.DecidedBy) > 0 && strings.HasPrefix(a.DecidedBy[0], "grant:")
+	why, denied := rules.Policy.Judge(ctx, a.asCall(tool, params, bind)).denies(granted)
+	if denied && why == "" {
+		why = "it denies it without a reason"
 	}
-	return j.Reason
+	return why
 }
 
 // asCall is the call that an approval stands for.
@@ -306,8 +307,14 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	if errSealed == nil {
 		denies = g.rejudge(ctx, a, sealed)
 	}
+	rules := g.rules.Load()
 	return g.update(ctx, key, func(a Approval) (Change, error) {
-		return a.retry("person:"+who.Person, errSealed == nil, denies, nowMs())
+		by := "person:" + who.Person
+		if !(a.Solo && rules.Solo) && rules.People.anyAsked([]string{by}, a.Askers) {
+			return Change{Approval: a, Unchanged: true, Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
+				Events: []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
+		}
+		return a.retry(by, errSealed == nil, denies, nowMs())
 	})
 }
 

@@ -118,9 +118,12 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 
 // covers reports whether the grant stands for a call that policy would ask about
 // as a describes it. A grant never exceeds what a card could offer today: a scope
-// that is no longer offered, a higher class or more people needed ask again.
-func (g Grant) covers(a Approval, words []string, now int64) bool {
-	if !g.Live(now) || g.Owner != a.Owner || g.AgentID != a.AgentID || a.Assessment.RiskClass > g.MaxClass || g.Rule.weaker(a.Rule) {
+// that is no longer offered, a higher class or more people needed ask again, and
+// so does a request of somebody who gave the grant, unless people may approve
+// their own.
+func (g Grant) covers(a Approval, words []string, d *Directory, now int64) bool {
+	if !g.Live(now) || g.Owner != a.Owner || g.AgentID != a.AgentID || a.Assessment.RiskClass > g.MaxClass || g.Rule.weaker(a.Rule) ||
+		!a.Solo && d.anyAsked(g.By, a.Askers) {
 		return false
 	}
 	switch g.Kind {
@@ -159,7 +162,7 @@ func (r Rule) weaker(today Rule) bool {
 
 // byGrant settles the draft by what was granted or refused before, if anything
 // speaks about it.
-func (a Approval) byGrant(f Found, words []string, now int64) Approval {
+func (a Approval) byGrant(f Found, words []string, d *Directory, now int64) Approval {
 	for _, g := range f.Grants {
 		if g.Kind == CoolDown && g.Live(now) && g.Fingerprint == a.Fingerprint && g.Owner == a.Owner && g.AgentID == a.AgentID && a.Status != Denied {
 			a.Status, a.Decision, a.DecidedBy = Denied, Deny, []string{"grant:" + g.ID}
@@ -172,7 +175,7 @@ func (a Approval) byGrant(f Found, words []string, now int64) Approval {
 		return a
 	}
 	for _, g := range f.Grants {
-		if g.covers(a, words, now) {
+		if g.covers(a, words, d, now) {
 			a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"grant:" + g.ID}
 			return a
 		}

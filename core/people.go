@@ -106,6 +106,23 @@ func (d *Directory) Is(v Voter, r Requester) bool {
 	return r.Person != "" && r.Person == v.Person
 }
 
+// anyAsked reports whether one of the voters with those names ("person:alice",
+// "telegram:1") is one of the askers, under any account.
+func (d *Directory) anyAsked(names []string, askers []Requester) bool {
+	for _, name := range names {
+		var v Voter
+		if v.Channel, v.UserID, _ = strings.Cut(name, ":"); v.Channel == "person" {
+			v = Voter{Person: v.UserID}
+		} else {
+			v = d.Identify(v)
+		}
+		if slices.ContainsFunc(askers, func(r Requester) bool { return d.Is(v, r) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // Known reports whether a person of that name is configured.
 func (d *Directory) Known(person string) bool { _, ok := d.people[person]; return ok }
 

@@ -88,11 +88,14 @@ func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
 	}
 	was, next := a, a.clone()
 	next.PolicyHash = rules.Policy.Hash()
-	if j.Outcome != OutcomeAllow && j.Outcome != OutcomeAsk {
-		next.Status, next.Decision, next.DecidedBy, next.Reason = Denied, Deny, []string{"policy"}, j.Reason
+	if why, denied := j.denies(false); denied {
+		next.Status, next.Decision, next.DecidedBy, next.Reason = Denied, Deny, []string{"policy"}, why
 		return next
 	}
 	if j.Outcome == OutcomeAsk {
+		if !slices.ContainsFunc(j.Votes, byRules) { // the rule that said yes is gone
+			next.Votes = slices.DeleteFunc(next.Votes, byRules)
+		}
 		next.Rule.Effective = slices.DeleteFunc(slices.Clone(next.Rule.Effective), func(f Factor) bool { return !j.Rule.Admits(f) })
 		next.Rule.MinApprovals = max(next.Rule.MinApprovals, j.Rule.MinApprovals)
 		next.Rule.RequiresHuman = next.Rule.RequiresHuman || j.Rule.RequiresHuman
@@ -113,6 +116,20 @@ func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
 	}
 	return next
 }
+
+// denies says why policy's new judgement ends what was asked or allowed under
+// other rules. Where people are not to be asked, only a grant still counts.
+func (j Judgement) denies(granted bool) (why string, denied bool) {
+	switch {
+	case j.Outcome != OutcomeAllow && j.Outcome != OutcomeAsk:
+		return j.Reason, true
+	case j.Outcome == OutcomeAsk && j.OnMiss != "" && !granted:
+		return j.OnMiss, true
+	}
+	return "", false
+}
+
+func byRules(v Vote) bool { return v.Approver == RulesBased }
 
 // count is vote without the bookkeeping of the message it came in.
 func (a Approval) count(b Ballot, d *Directory, now int64) Change {

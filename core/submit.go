@@ -102,7 +102,7 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 	if f.Same != nil && f.Same.ExpiresAtMs > now && !draft.stricter(*f.Same) {
 		return superseding(joinPending(*f.Same, draft, call.ID, rules, now), f, now), false, nil
 	}
-	draft = draft.byGrant(f, asked.Reach.Words, now)
+	draft = draft.byGrant(f, asked.Reach.Words, rules.People, now)
 	if draft.Status == Pending && asked.OnMiss != "" {
 		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = Denied, Deny, []string{"policy"}, asked.OnMiss
 	}

@@ -7,7 +7,7 @@ import (
 
 // gitLog are the options of git's commands that show history and contents.
 const gitLog = `oneline graph decorate decorate= no-decorate all branches branches= tags remotes stat stat= shortstat numstat name-only name-status summary
-	dirstat patch no-patch raw unified= format= pretty pretty= abbrev abbrev= abbrev-commit no-abbrev-commit date= relative-date since= until= after= before=
+	dirstat patch no-patch raw unified unified= format= pretty pretty= abbrev abbrev= abbrev-commit no-abbrev-commit date= relative-date since= until= after= before=
 	author= committer= grep= max-count= skip= reverse merges no-merges first-parent follow cached staged color color= no-color no-ext-diff no-textconv
 	diff-filter= find-renames find-renames= find-copies ignore-space-change ignore-all-space ignore-blank-lines ignore-space-at-eol word-diff word-diff= color-words
 	minimal patience histogram check full-index binary no-prefix quiet exit-code topo-order date-order left-right cherry-pick boundary no-renames
@@ -16,9 +16,9 @@ const gitLog = `oneline graph decorate decorate= no-decorate all branches branch
 // gitReads are git's commands that only read, by their harmless options.
 var gitReads = map[string]*spec{
 	"status":        {flags: "sbvzunoal", kind: fileNames, long: longs("short branch porcelain porcelain= long verbose show-stash ahead-behind no-ahead-behind untracked-files untracked-files= ignored ignored= column no-column renames no-renames")},
-	"log":           {flags: "pusziEFMCwbtmRq", vals: "nSGLU", num: true, kind: contents, long: longs(gitLog)},
-	"diff":          {flags: "pusziMCwbtRqa", vals: "SGU", num: true, kind: contents, long: longs(gitLog)},
-	"show":          {flags: "pusziMCwbtmRqa", vals: "nSGU", num: true, kind: contents, long: longs(gitLog)},
+	"log":           {flags: "pusziEFMCwbtmRqU", vals: "nSGL", num: true, kind: contents, long: longs(gitLog)},
+	"diff":          {flags: "pusziMCwbtRqaU", vals: "SG", num: true, kind: contents, long: longs(gitLog)},
+	"show":          {flags: "pusziMCwbtmRqaU", vals: "nSG", num: true, kind: contents, long: longs(gitLog)},
 	"shortlog":      {flags: "nse", num: true, kind: contents, long: longs("numbered summary email all since= until= no-merges")},
 	"rev-list":      {flags: "n", vals: "n", num: true, kind: contents, long: longs("count all max-count= since= until= no-merges merges first-parent left-right reverse objects")},
 	"rev-parse":     {flags: "q", kind: plainText, long: longs("show-toplevel abbrev-ref abbrev-ref= short short= verify quiet is-inside-work-tree is-bare-repository git-dir git-common-dir show-prefix show-cdup symbolic-full-name all branches tags remotes absolute-git-dir show-superproject-working-tree")},
@@ -40,7 +40,7 @@ var gitReads = map[string]*spec{
 // gitAdds are git's commands that add to the local repository.
 var gitAdds = map[string]*spec{
 	"add":    {flags: "AunvN", kind: contents, long: longs("all update dry-run verbose intent-to-add ignore-errors")},
-	"commit": {flags: "asqvn", vals: "mF", kind: fileNames, long: longs("all message= file= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
+	"commit": {flags: "asqvn", vals: "mF", reads: set("F file"), kind: fileNames, long: longs("all message= file= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
 	"init":   {flags: "q", vals: "b", kind: nothing, long: longs("quiet initial-branch=")},
 }
 
@@ -118,13 +118,6 @@ func (s *shell) gitSpec(sp *spec, c code, args []word) {
 	judged := *sp
 	judged.code = c
 	judged.judge(s, "git", args)
-	for i, w := range args {
-		if w.is("-F") && i+1 < len(args) {
-			s.read(args[i+1])
-		} else if file, ok := strings.CutPrefix(w.text, "--file="); ok {
-			s.read(word{text: file, kind: w.kind})
-		}
-	}
 	if sp.kind != contents {
 		return
 	}

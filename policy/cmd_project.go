@@ -100,7 +100,11 @@ func (s *shell) projectOption(t token) {
 	case !t.value:
 	case t.word.kind == computed:
 		s.found.add(dynamicArgument)
-	case !textOptions[t.option]:
+	case t.swallowed():
+		s.found.add(unknownOption)
+	case (t.option == "j" || t.option == "jobs") && !digits(t.word.text) && !t.word.is("auto"):
+		s.found.add(unknownOption) // make takes it for a target
+	case !textOptions[t.option], t.apart && strings.HasPrefix(t.word.text, "/"), t.apart && climbs(t.word.text):
 		s.projectWord(t.word)
 	}
 }
@@ -112,7 +116,7 @@ func (s *shell) projectWord(w word) {
 		s.found.add(dynamicArgument)
 		return
 	}
-	if w.tilde {
+	if w.tilde || expandsLater.MatchString(w.text) {
 		s.found.add(outsideProject)
 	}
 	if strings.HasPrefix(w.text, "npm:") || strings.HasPrefix(w.text, "jsr:") {
@@ -130,6 +134,10 @@ func (s *shell) projectWord(w word) {
 		}
 	}
 }
+
+// expandsLater is what some programs replace by themselves, where the shell left
+// it as it is: a home directory, a variable.
+var expandsLater = regexp.MustCompile(`(?:^|[=:,"'])~|\$[A-Za-z_{]`)
 
 // stays reports a path that ends up in the workspace, wherever the call stands.
 func (s *shell) stays(p string) bool {
@@ -174,7 +182,7 @@ func scripts(other rule) rule {
 		if s.version(name, args) {
 			return
 		}
-		c := s.scanner(&scriptSpec, args)
+		c := s.scanner(scriptSpecs[name], args)
 		run := name != "npm" // the others take a script's name for a command
 		for t, ok := c.next(); ok; t, ok = c.next() {
 			if t.option != "" {

@@ -14,7 +14,7 @@ func readers(m map[string]rule) {
 	}
 	all(plainText, `echo true false : pwd whoami id groups uname arch nproc uptime free tty logname sleep basename dirname seq expr
 		type which whereis sync who w factor`)
-	all(fileNames, "ls dir vdir stat readlink realpath df du pathchk")
+	all(fileNames, "ls dir vdir stat readlink realpath df pathchk")
 	all(contents, "cat head tail cut tr nl tac rev fold expand unexpand paste comm join od hexdump strings cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
 
 	one := func(name string, sp spec) {
@@ -42,7 +42,7 @@ func readers(m map[string]rule) {
 	one("locale", spec{flags: "amck", kind: plainText})
 	one("numfmt", spec{kind: plainText, long: longs("to= from= suffix= format= field= padding= header")})
 	one("jobs", spec{flags: "lprs", kind: plainText})
-	m["ps"], m["wc"], m["tar"], m["unzip"] = ps, wordCount, archive, archive
+	m["ps"], m["wc"], m["du"], m["tar"], m["unzip"] = ps, lengths, lengths, archive, archive
 	m["date"] = date
 	m["find"] = find
 	m["command"] = commandBuiltin
@@ -78,14 +78,18 @@ func (s *shell) version(name string, args []word) bool {
 	return false
 }
 
-// wordCount tells how long files are, not what stands in them.
-func wordCount(s *shell, _ string, args []word) {
+// lengths judges wc and du: they tell how long files are, not what stands in
+// them, except for a list of names, which they repeat where no such file is.
+func lengths(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	c := s.scanner(&spec{all: true, long: longs("total= files0-from=")}, args)
+	lists := false
+	c := s.scanner(&spec{all: true}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option == "" {
+		lists = lists || strings.HasPrefix(t.option, "f") // long options may be cut short
+		switch {
+		case t.option == "" && !lists:
 			s.name(t.word)
-		} else if t.value {
+		case t.value:
 			s.read(t.word)
 		}
 	}

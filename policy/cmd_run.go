@@ -132,8 +132,8 @@ func golang(s *shell, _ string, args []word) {
 	goArgs(s, args[0].text, sp, args[1:])
 }
 
-// goArgs judges the words of one go command.
-func goArgs(s *shell, verb string, sp *spec, args []word) {
+// dashes writes options of one dash with two.
+func dashes(args []word) []word {
 	words := make([]word, 0, len(args))
 	for _, w := range args {
 		if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' || w.is("-"+strings.TrimPrefix(w.text, "-")) && len(w.text) == 2 && w.text != "--" {
@@ -141,10 +141,17 @@ func goArgs(s *shell, verb string, sp *spec, args []word) {
 		}
 		words = append(words, w)
 	}
+	return words
+}
+
+// goArgs judges the words of one go command.
+func goArgs(s *shell, verb string, sp *spec, args []word) {
 	s.found.add(sp.code)
-	c := s.scanner(sp, words)
+	c := s.scanner(sp, dashes(args))
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
+		case t.swallowed() && t.option != "ldflags" && t.option != "gcflags":
+			s.found.add(unknownOption)
 		case t.option == "o" || strings.HasSuffix(t.option, "profile") || t.option == "trace" || t.option == "outputdir":
 			s.write(t.word)
 		case (t.option == "ldflags" || t.option == "gcflags") && (t.word.kind != literal || !plainFlags.MatchString(strings.Replace(t.word.text, "--", "-", 1))):

@@ -121,8 +121,11 @@ func (s *shell) hunt(args []word) {
 		if w.kind == computed || w.text == "" {
 			continue
 		}
-		if w.text[0] != '-' {
+		if s.fetches, s.runs = false, false; w.text[0] != '-' {
 			s.inner(args[i:min(len(args), i+maxHunt)])
+		}
+		if s.fetches && s.runs { // one command that does both, as nc -e
+			s.found.add(runsDownload)
 		}
 		if strings.ContainsAny(w.text, " \t\n;&|`") {
 			s.line(strings.TrimLeft(w.text, "!")) // as git writes a command

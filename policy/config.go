@@ -266,6 +266,9 @@ func (c *Config) normalLists() (bad []error) {
 
 // hash names the policy that a normal Config makes.
 func (c Config) hash() (string, error) {
+	// Where an instance keeps its files and listens is its own; what is protected
+	// there is the same policy.
+	c.Protected.Files, c.Protected.Port = nil, ""
 	b, err := json.Marshal(struct {
 		Rules  string
 		Config Config

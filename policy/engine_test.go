@@ -200,12 +200,13 @@ func TestHash(t *testing.T) {
 	require.Len(t, h(), 64)
 	require.Equal(t, h(), h(func(c *Config) { c.Mode = "adaptive"; c.MinApprovals = 1; c.RequireApprovalAtOrAbove = new(core.R3) }), "a default written out is the same policy")
 	require.Equal(t, h(func(c *Config) { c.ToolsDeny = []string{"a", "b"} }), h(func(c *Config) { c.ToolsDeny = []string{"b", "a", "b"} }))
+	require.Equal(t, h(), h(func(c *Config) { c.Protected.Port = "1" }, func(c *Config) { c.Protected.Files = nil }), "where an instance keeps its files is its own")
 	seen := map[string]bool{h(): true}
 	for _, change := range []func(*Config){
 		func(c *Config) { c.Enabled = false }, func(c *Config) { c.Mode = "off" }, func(c *Config) { c.MinApprovals = 2 }, func(c *Config) { c.ClampMinApprovals = true }, func(c *Config) { c.DenyAtOrAbove = new(core.R4) },
 		func(c *Config) { c.RequireApprovalAtOrAbove = new(core.R2) }, func(c *Config) { c.RequireHumanApproverAtOrAbove = new(core.R2) }, func(c *Config) { c.RequireApprovalForExternalWrite = new(false) }, func(c *Config) { c.RequireApprovalForMessagingSend = new(false) },
 		func(c *Config) { c.MinApprovalsByRisk = map[core.RiskClass]int{core.R4: 2} }, func(c *Config) { c.ToolsDeny = []string{"x"} }, func(c *Config) { c.ToolsAllow = []string{"read"} }, func(c *Config) { c.ExecSecurity = "full" }, func(c *Config) { c.ExecAsk = "always" },
-		func(c *Config) { c.Workspaces = map[string]string{"main": "/w"} }, func(c *Config) { c.Protected.Port = "1" }, func(c *Config) { c.Protected.Files = nil }, func(c *Config) { c.Protected.Programs = []string{"x"} }, func(c *Config) { c.DisabledApprovers = []core.Factor{core.RulesBased} }, func(c *Config) { c.AllowedApprovers = []core.Factor{core.UserRequest} },
+		func(c *Config) { c.Workspaces = map[string]string{"main": "/w"} }, func(c *Config) { c.Protected.Programs = []string{"x"} }, func(c *Config) { c.DisabledApprovers = []core.Factor{core.RulesBased} }, func(c *Config) { c.AllowedApprovers = []core.Factor{core.UserRequest} },
 		func(c *Config) { c.Layers.Profile = "coding" }, func(c *Config) { c.Layers.ProviderProfiles = map[string]string{"p": "minimal"} }, func(c *Config) { c.Layers.Providers = map[string]Layer{"p": {Deny: []string{"x"}}} },
 		func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"a": {Mode: "always"}} }, func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"a": {DenyAtOrAbove: new(core.R4)}} },
 		func(c *Config) {

@@ -23,17 +23,21 @@ type spec struct {
 	fixed bool            // nothing may be computed
 	posix bool            // options end at the first operand
 	kind  operand
-	skip  int  // leading operands that are text
-	most  int  // how many operands there may be, if not 0
-	code  code // what the command is, when nothing worse is found
+	skip  int             // leading operands that are text
+	most  int             // how many operands there may be, if not 0
+	code  code            // what the command is, when nothing worse is found
+	reads map[string]bool // options whose value is a file of which the contents are told
 }
 
 // longs makes a spec's long options: "name" stands alone, "name=" takes a value.
+// A name in both forms takes its value behind "=" only: the next word is
+// something else.
 func longs(words string) map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
 		name, takes := strings.CutSuffix(w, "=")
-		m[name] = takes
+		other, both := m[name]
+		m[name] = takes && (!both || other)
 	}
 	return m
 }
@@ -43,7 +47,12 @@ type token struct {
 	option string // its name without dashes; empty for an operand
 	word   word   // the operand, or the option's value
 	value  bool   // word is set
+	apart  bool   // the value is a word of its own
 }
+
+// swallowed reports a value that looks like an option: a program that takes no
+// value there reads it as one.
+func (t token) swallowed() bool { return t.apart && t.word.mayBeOption() }
 
 // scanner goes through the words of a command. Options that are not in the
 // spec become findings, and so do words that could turn out to be options.
@@ -117,7 +126,7 @@ func (c *scanner) long(w word) token {
 	if has {
 		t.word, t.value = word{text: v, kind: w.kind, split: w.split}, true
 	} else if takes && c.i < len(c.args) {
-		t.word, t.value = c.args[c.i], true
+		t.word, t.value, t.apart = c.args[c.i], true, true
 		c.i++
 	}
 	return t
@@ -135,7 +144,7 @@ func (c *scanner) cluster() token {
 			t.word = word{text: c.short}
 			c.short = ""
 		} else if c.i < len(c.args) {
-			t.word = c.args[c.i]
+			t.word, t.apart = c.args[c.i], true
 			c.i++
 		} else {
 			t.value = false
@@ -164,7 +173,7 @@ func (sp *spec) judge(s *shell, _ string, args []word) {
 		}
 		switch {
 		case t.option != "":
-			if t.value && sp.all && sp.kind == contents {
+			if t.value && (sp.all && sp.kind == contents || sp.reads[t.option]) {
 				s.read(t.word)
 			}
 			continue

@@ -49,7 +49,17 @@ var nodeSpec = spec{
 // nodeTest is the test runner of node itself.
 var nodeTest = &projectTool{spec: spec{long: longs("test test-reporter= test-name-pattern= test-only test-concurrency= test-timeout= experimental-test-coverage test-force-exit no-warnings")}}
 
-// scriptSpec are the options of npm, pnpm, yarn and bun around a script's name.
+// scriptSpecs are the options of npm, pnpm, yarn and bun before a script's name.
+// What one of them does not know takes no value there, so that the next word
+// would be its command.
+var scriptSpecs = map[string]*spec{
+	"npm":  {flags: "srwh", vals: "C", posix: true, long: longs("silent if-present workspace= workspaces ws prefix= include-workspace-root loglevel= no-color color quiet")},
+	"pnpm": {flags: "srwh", vals: "CF", posix: true, long: longs("silent if-present workspace-root recursive filter= dir= parallel stream no-bail loglevel= no-color color")},
+	"yarn": {flags: "sh", posix: true, long: longs("silent cwd=")},
+	"bun":  {flags: "sh", vals: "F", posix: true, long: longs("silent if-present filter= cwd=")},
+}
+
+// scriptSpec are the options of all of them behind it.
 var scriptSpec = spec{flags: "srwh", vals: "wCF", posix: true,
 	long: longs("silent if-present workspace= workspaces ws recursive filter= prefix= dir= cwd= parallel stream no-bail include-workspace-root loglevel= no-color color quiet")}
 
@@ -81,7 +91,10 @@ var lintSpec = spec{
 		allow-risky= allow-risky test dirty exitcode simplify local= dedup-results presets= check-only sort-imports junitfile= packages= rerun-fails format-hide-empty-pkg`),
 }
 
-var makeSpec = spec{flags: "sknBwhi", vals: "jCl", num: true, long: longs("silent quiet keep-going dry-run always-make jobs= directory= no-print-directory print-directory output-sync= output-sync trace")}
+// goLint are the tools of Go that read their options as the go command does.
+var goLint = &projectTool{spec: spec{long: longs(`l w d e h v version help verbose format= color no-color oneline extra local= tests checks= tags= exclude= blank asserts ignoretests abspath fail=`)}}
+
+var makeSpec = spec{flags: "sknBwhil", vals: "jC", num: true, long: longs("silent quiet keep-going dry-run always-make jobs= directory= no-print-directory print-directory output-sync= output-sync trace")}
 
 var cargoSpec = spec{
 	flags: "vqr", vals: "pjF", long: longs(`release workspace all package= exclude= features= no-default-features all-features lib bin= bins test= tests example= examples bench= benches
@@ -93,7 +106,7 @@ var cargoSpec = spec{
 var cargoAfter = regexp.MustCompile(`^(?:--(?:nocapture|no-capture|exact|ignored|include-ignored|show-output|list|test-threads(?:=\d+)?|skip|check|quiet)|-[DWAF]|[A-Za-z0-9_:]+)$`)
 
 var gradleSpec = spec{flags: "qidsh", vals: "xp", long: longs(`tests= info debug stacktrace quiet offline no-daemon daemon parallel no-parallel build-cache no-build-cache continue rerun-tasks dry-run
-	warning-mode= console= exclude-task= project-dir= scan no-scan configuration-cache no-configuration-cache max-workers= version help refresh-dependencies`)}
+	warning-mode= console= exclude-task= project-dir= no-scan configuration-cache no-configuration-cache max-workers= version help refresh-dependencies`)}
 
 var mavenSpec = spec{flags: "qBeXoUhva", vals: "plT", long: longs("quiet batch-mode offline errors fail-at-end fail-fast fail-never also-make projects= threads= no-transfer-progress update-snapshots version help file= resume-from=")}
 
@@ -129,6 +142,7 @@ func pythonRules(m map[string]rule) {
 		(&projectTool{spec: pythonSpec}).register(m, n)
 	}
 	(&projectTool{spec: pythonSpec, verbs: set("check format version rule")}).register(m, "ruff")
+	m["tox"], m["nox"] = environments(toxSpec), environments(noxSpec)
 	m["coverage"] = coverage
 	for n := range strings.FieldsSeq("poetry pipenv pdm hatch uv rye") {
 		m[n] = runsIn("run", m[n])
@@ -144,6 +158,7 @@ func nodeRules(m map[string]rule) {
 	(&projectTool{spec: nodeSpec, verbs: set("test")}).register(m, "playwright")
 	(&projectTool{spec: nodeSpec, verbs: set("verify version")}).register(m, "cypress")
 	m["turbo"], m["nx"] = monorepo, monorepo
+	(&projectTool{spec: spec{flags: "cwmhv", vals: "iodfne", long: longs("config config= watch input= file= dir= format= name= external= sourcemap sourcemap= silent version help")}}).register(m, "rollup")
 	for _, n := range [...]string{"npm", "pnpm", "yarn", "bun"} {
 		m[n] = scripts(m[n])
 	}
@@ -156,8 +171,11 @@ func nodeRules(m map[string]rule) {
 // lintRules are the formatters and linters that have no room of their own, and
 // the tools of smaller languages, whose options are like theirs.
 func lintRules(m map[string]rule) {
-	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint actionlint rustfmt clang-format clang-tidy cppcheck gofumpt goimports staticcheck errcheck rubocop standardrb rspec
+	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint rustfmt clang-format clang-tidy cppcheck rubocop standardrb rspec
 		phpunit phpstan psalm pint php-cs-fixer pest phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
+	for n := range strings.FieldsSeq("actionlint gofumpt goimports staticcheck errcheck") {
+		m[n] = func(s *shell, name string, args []word) { goLint.judge(s, name, dashes(args)) }
+	}
 	for names, verbs := range map[string]string{
 		"golangci-lint": "run fmt linters version", "buf": "lint format build", "mix": "test compile format credo dialyzer", "swift": "build test",
 		"flutter dart": "test analyze format", "stack cabal": "build test",
@@ -204,6 +222,52 @@ func runnerOr(tool, other rule, verbs map[string]bool) rule {
 	}
 }
 
+var (
+	toxSpec = spec{flags: "rvqhl", vals: "ep", long: longs("recreate verbose quiet help version listenvs list parallel= skip-missing-interpreters notest skip-pkg-install no-recreate-pkg")}
+	noxSpec = spec{flags: "rRvxhl", vals: "esp", long: longs("session= sessions= list verbose help version reuse-existing-virtualenvs no-install stop-on-first-error non-interactive python= error-on-missing-interpreters")}
+)
+
+// everydayEnvironment is the name of an environment or session that is called
+// after a Python or a tool; testFile is what may be handed on to its commands,
+// which are whatever the project says.
+var (
+	everydayEnvironment = regexp.MustCompile(`^(?:py(?:py)?[0-9.]*|pep8|style|docs?|static|typing)(?:-[a-z0-9.]+)*$`)
+	testFile            = regexp.MustCompile(`^(?:tests?(?:/[A-Za-z0-9_]+)*/?|[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*\.py(?:::[A-Za-z0-9_:]+)?)$`)
+)
+
+// environments judges tox and nox. What they run in an environment is the
+// project's; they also run any command in one.
+func environments(sp spec) rule {
+	return func(s *shell, _ string, args []word) {
+		s.project()
+		c := s.scanner(&sp, args)
+		verb := false
+		for t, ok := c.next(); ok; t, ok = c.next() {
+			switch {
+			case t.option == "e", t.option == "s", strings.HasPrefix(t.option, "session"):
+				s.environment(t.word)
+			case t.option != "":
+				s.projectOption(t)
+			case c.ended && t.word.kind == literal && testFile.MatchString(t.word.text):
+			case !c.ended && !verb && (t.word.is("run") || t.word.is("r") || t.word.is("list") || t.word.is("l")):
+				verb = true
+			default:
+				s.found.add(runsWorkspaceCode)
+			}
+		}
+	}
+}
+
+// environment judges the names of environments, joined by commas.
+func (s *shell) environment(w word) {
+	for name := range strings.SplitSeq(w.text, ",") {
+		first, _, _ := strings.Cut(name, "-")
+		if w.kind != literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !pythonTools[first] || hasAny(strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' }), otherWords) {
+			s.found.add(runsWorkspaceCode)
+		}
+	}
+}
+
 // coverage runs tests under measurement, or reports.
 func coverage(s *shell, name string, args []word) {
 	s.project()
@@ -221,6 +285,7 @@ func coverage(s *shell, name string, args []word) {
 func monorepo(s *shell, name string, args []word) {
 	s.project()
 	c := s.scanner(&nodeSpec, args)
+	task := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "t" || strings.HasPrefix(t.option, "target"):
@@ -228,15 +293,20 @@ func monorepo(s *shell, name string, args []word) {
 		case t.option != "":
 			s.projectOption(t)
 		case t.word.is("run") || t.word.is("run-many") || t.word.is("affected"):
+		case c.ended:
+			s.projectWord(t.word)
 		case t.word.kind == literal && everydayTarget(t.word.text[strings.LastIndexByte(t.word.text, ':')+1:]):
-			scriptArgs.judge(s, name, c.rest()[1:])
-			return
+			if name == "nx" {
+				scriptArgs.judge(s, name, c.rest()[1:])
+				return
+			}
+			task = true // turbo takes several
 		default:
 			s.found.add(runsWorkspaceCode)
 			return
 		}
 	}
-	if !s.asksAbout(args) {
+	if !task && !s.asksAbout(args) {
 		s.found.add(runsWorkspaceCode)
 	}
 }
@@ -286,6 +356,8 @@ func cmake(s *shell, _ string, args []word) {
 		switch {
 		case (t.option == "target" || c.ended) && !everydayTarget(t.word.text):
 			s.found.add(runsWorkspaceCode)
+		case t.swallowed(), t.option == "j" && t.value && !digits(t.word.text):
+			s.found.add(unknownOption)
 		case t.option == "G", t.option == "j", t.option == "config":
 		case t.value:
 			s.projectWord(t.word)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"approvalbot/core"
@@ -34,7 +35,7 @@ var runnerVerbs = set(`go/run go/generate go/tool cargo/run deno/run npm/exec np
 // runsOthers reports a command that runs other commands or code of its own.
 func runsOthers(args []word) bool {
 	base := programOf(args[0])
-	if isWrapper(base) {
+	if isWrapper(base) || slices.ContainsFunc(args[1:], func(w word) bool { return namesProgram(base, w.text) }) {
 		return true
 	}
 	for _, w := range args[1:] {
@@ -43,6 +44,34 @@ func runsOthers(args []word) bool {
 		}
 	}
 	return false
+}
+
+// programOptions are the long options with which many programs are told another
+// one to run, or code.
+var programOptions = strings.Fields(`eval exec receive-pack upload-pack to-command checkpoint-action use-compress-program compress-program rsh rsh-command rsync-path use-askpass
+	unzip-command init-script toolexec vettool extcmd post-renderer kubeconfig script-shell node-options pre open-files-in-pager info-script new-volume-script rmt-command lua`)
+
+// programLetters are such options of one letter.
+var programLetters = map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e", "git": "Ox", "rpm": "E"}
+
+// namesProgram reports an option, also one that is cut short, or for make an
+// assignment, that names a program to run.
+func namesProgram(base, text string) bool {
+	if base == "make" || base == "gmake" {
+		if name, _, assigns := strings.Cut(text, "="); assigns && !makeVariables[name] {
+			return true
+		}
+	}
+	if len(text) < 2 || text[0] != '-' {
+		return false
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(text, "-"), "=")
+	for _, o := range programOptions {
+		if name == o || len(name) >= 3 && strings.HasPrefix(o, name) {
+			return true
+		}
+	}
+	return text[1] != '-' && programLetters[base] != "" && strings.ContainsAny(name, programLetters[base])
 }
 
 // isWrapper reports a program that is never what is trusted.
@@ -90,7 +119,7 @@ func (j *judging) reach(class core.RiskClass) core.Reach {
 		return core.Reach{}
 	}
 	if j.tool.kind != execTool {
-		return core.Reach{Subject: j.tool.name}
+		return core.Reach{Subject: bound(j.tool.name, j.call.Bind)}
 	}
 	v := &j.seen
 	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.any(uncovered) {
@@ -105,7 +134,19 @@ func (j *judging) reach(class core.RiskClass) core.Reach {
 	for i, w := range args {
 		words[i] = w.text
 	}
-	return core.Reach{Subject: subject, Words: words}
+	return core.Reach{Subject: bound(subject, j.call.Bind), Words: words}
+}
+
+// bound adds to a subject the machine and the environment that a call is bound
+// to: a grant for one of them is none for another.
+func bound(subject string, b *core.Bind) string {
+	if b != nil && !localHosts[b.Host] {
+		subject += " on " + b.Host
+	}
+	if b != nil && b.EnvHash != "" {
+		subject += " with environment " + b.EnvHash
+	}
+	return subject
 }
 
 // subjectOf names what a session grant for the command covers: its program, with

@@ -154,3 +154,35 @@ func TestAdversary_W6_SubjectsDoNotOverlap(t *testing.T) {
 	}
 	require.Empty(t, judge(e, lineCall(t, "terraform apply")).Reach, "R4 leaves nothing behind")
 }
+
+// W6: a grant for one machine or environment is none for another.
+func TestAdversary_W6_AGrantIsForOneEnvironment(t *testing.T) {
+	e := engine(t)
+	on := func(tool string, params map[string]any, b *core.Bind) string {
+		c := callOf(t, tool, params)
+		c.Bind = b
+		return reachOf(t, e, c).Subject
+	}
+	push := map[string]any{"command": "git push"}
+	require.Equal(t, "exec git push", on("exec", push, &core.Bind{Workdir: "/workspace", Host: "local"}))
+	require.NotEqual(t, on("exec", push, &core.Bind{EnvHash: "a"}), on("exec", push, &core.Bind{EnvHash: "b"}))
+	require.NotEqual(t, on("exec", push, &core.Bind{EnvHash: "a"}), on("exec", push, nil))
+	require.NotEqual(t, on("deploy", map[string]any{}, &core.Bind{Host: "staging"}), on("deploy", map[string]any{}, &core.Bind{Host: "production"}))
+}
+
+// W1: with some options an ordinary program runs another one, or code. Neither a
+// grant nor the operator's allowlist means that.
+func TestAdversary_W1_OptionsThatNamePrograms(t *testing.T) {
+	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"git push", "tar", "rsync", "make deploy"} })
+	for _, line := range []string{
+		"git push --receive-pack='touch x; git-receive-pack' . HEAD:z", "git push --rece=x .", "git push --exec=x .", "make deploy --eval='$(shell id)'", "make deploy SHELL=./x", "make deploy MAKEFLAGS=x", "gmake deploy --ev=x",
+		"tar cf /dev/null x --checkpoint=1 --checkpoint-action=exec=x", "tar cf x.tar --to-command=x y", "tar -cIx f y", "rsync -e x a b:", "rsync -ae x a b:", "rsync --rsh=x a b:", "zip a b -T -TT x", "go build -toolexec=x .", "helm install a b --post-renderer x", "kubectl get pods --kubeconfig=x",
+	} {
+		c := lineCall(t, line)
+		require.Empty(t, reachOf(t, e, c), line)
+		require.Equal(t, core.OutcomeAsk, judge(e, c).Outcome, line)
+	}
+	for _, line := range []string{"git push -u origin main", "make deploy V=1", "rsync -av a b:", "kubectl apply -f x.yaml", "docker build --build-arg A=1 .", "curl -X POST --data-binary @x https://x.org"} {
+		require.NotEmpty(t, reachOf(t, e, lineCall(t, line)).Subject, line)
+	}
+}

@@ -22,8 +22,8 @@ func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	if path, err = realPath(path); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("store cannot be opened: %w", err)
+	if err := isThere(o.URL); err != nil {
+		return nil, err
 	}
 	p, err := openPool(path, runtime.NumCPU(), []string{"busy_timeout(5000)", "query_only(1)"})
 	if err != nil {
@@ -37,6 +37,18 @@ func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, errors.Join(fmt.Errorf("store %s cannot be read: %w", path, err), s.Close())
 	}
 	return s, nil
+}
+
+// isThere refuses a SQLite file that Open would make.
+func isThere(url string) error {
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	if !ok || path == memory {
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("store cannot be opened: %w", err)
+	}
+	return nil
 }
 
 // theirKey reads a store's key and makes none.
@@ -153,6 +165,9 @@ func inspect(ctx context.Context, file string) (b BackedUp, err error) {
 // file does not grow for as long as there is such room, and does not shrink
 // either. It needs the store for itself, and as much room again meanwhile.
 func Vacuum(ctx context.Context, o Options) (before, after int64, err error) {
+	if err := isThere(o.URL); err != nil {
+		return 0, 0, err
+	}
 	s, err := Open(ctx, o)
 	if err != nil {
 		return 0, 0, err

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/store/pgtest"
 )
 
 // meddle changes a store's file from outside.
@@ -165,9 +166,28 @@ func TestTampering_WithRetiredKeys(t *testing.T) {
 		if strings.HasPrefix(forged, "(") {
 			value = forged
 		}
-		meddle(t, dir, `UPDATE meta SET value = ` + value + ` WHERE name = 'retired-keys'`)
+		meddle(t, dir, `UPDATE meta SET value = `+value+` WHERE name = 'retired-keys'`)
 		_, err = s.Retired(ctx)
 		require.ErrorContains(t, err, "retired-keys was changed")
 	}
+	opens(t, s, keys)
+}
+
+// The same on PostgreSQL, where nothing but the other instances' presence locks.
+func TestRotateKey_Postgres(t *testing.T) {
+	o := pgOptions(t, pgtest.New(t))
+	s, err := Open(ctx, o)
+	require.NoError(t, err)
+	start(t, s)
+	keys := sealedCalls(t, s, 5)
+	_, err = RotateKey(ctx, o, false, retiring(new([][keySize]byte)))
+	require.ErrorContains(t, err, "stop all instances")
+	require.NoError(t, s.Close())
+	r, err := RotateKey(ctx, o, false, retiring(new([][keySize]byte)))
+	require.NoError(t, err)
+	require.Equal(t, 5, r.Calls)
+	s, err = Open(ctx, o)
+	require.NoError(t, err)
+	start(t, s)
 	opens(t, s, keys)
 }

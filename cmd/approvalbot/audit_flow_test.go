@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/bot/bottest"
 	"approvalbot/core"
 	"approvalbot/proof"
 )
@@ -440,4 +441,45 @@ func TestKeyFile_ModeIsEnforcedAtStart(t *testing.T) {
 	require.Contains(t, r.bad("serve", "--config", r.configFile()), "chmod 600")
 	require.NoError(t, os.Chmod(filepath.Join(r.dir, "desk.key"), 0o600))
 	r.start()
+}
+
+// The day's first checkpoint is posted once, and the message is what verify takes.
+func TestAudit_DailyCheckpointInAChat(t *testing.T) {
+	r := newRig(t, func(r *rig) {
+		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], auditChats: [{channel: telegram, to: "GROUP"}]}`
+	})
+	r.claimed(`{"n":1}`)
+	require.NoError(t, r.desk.auditor.checkpoint(r.ctx()))
+	isNote := func(m bottest.TelegramMessage) bool { return strings.HasPrefix(m.Text, "approvalbot log ") }
+	m, err := r.group.WaitMessage(r.ctx(), isNote)
+	require.NoError(t, err)
+	kept := r.file("copied.txt", m.Text)
+	require.Contains(t, r.good("audit", "verify", "--expect", kept), "is met")
+	key := r.desk.auditor.keys()[0]
+	export := r.file("audit.jsonl", r.good("audit", "export"))
+	require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", kept, "--key", key), "is met")
+	r.claimed(`{"n":2}`)
+	r.checkpoint()
+	r.stop() // ends what is still being told
+	notes := 0
+	for _, m := range r.group.FromBot() {
+		if isNote(m) {
+			notes++
+		}
+	}
+	require.Equal(t, 1, notes)
+}
+
+func TestAudit_RecordsAreToBeKeptLonger(t *testing.T) {
+	for text, want := range map[string]int{"{approvals: 90d, audit: 30d}": 1, "{approvals: 0, audit: 30d}": 1, "{approvals: 30d, audit: 0}": 0, "{approvals: 30d, audit: 365d}": 0} {
+		_, warnings, err := parseConfig("f.yaml", []byte("store: {url: \"sqlite:x.db\", keyFile: k, retention: "+text+"}"), environ{}, nil)
+		require.NoError(t, err)
+		n := 0
+		for _, w := range warnings {
+			if strings.Contains(w.String(), "store.retention.audit") {
+				n++
+			}
+		}
+		require.Equal(t, want, n, text)
+	}
 }

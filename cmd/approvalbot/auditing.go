@@ -16,7 +16,8 @@ import (
 
 const (
 	checkpointLook = 30 * time.Second // how often is looked whether a checkpoint is due
-	checkpointBack = 4000             // records looked through for the last one, which is at most so far back
+	dayMs          = 24 * 60 * 60 * 1000
+	checkpointBack = 4000 // records looked through for the last one, which is at most so far back
 )
 
 // auditor signs what can be proved later, and forgets what is too old.
@@ -131,7 +132,7 @@ func (a *auditor) cut(ctx context.Context, now time.Time, keep time.Duration) er
 		if err != nil {
 			return err
 		}
-		at, c, note, err := a.oldEnough(ctx, first, now.Add(-keep).UnixMilli())
+		at, c, err := a.oldEnough(ctx, first, now.Add(-keep).UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (a *auditor) cut(ctx context.Context, now time.Time, keep time.Duration) er
 			if _, err := proof.VerifyEntries(s.Entries(ctx, first, at), proof.Options{Keys: a.keys(), First: first, PrevHash: before}); err != nil {
 				return err
 			}
-			why, err := proof.CutEvent(note, now.UnixMilli())
+			why, err := a.checkpoints.CutEvent(proof.Checkpoint{Seq: c.Seq, Hash: c.Hash, AtMs: now.UnixMilli()})
 			if err != nil {
 				return err
 			}
@@ -155,23 +156,23 @@ func (a *auditor) cut(ctx context.Context, now time.Time, keep time.Duration) er
 
 // oldEnough finds the newest checkpoint of that time or before among the log's
 // oldest records; at is the record that keeps it, 0: there is none.
-func (a *auditor) oldEnough(ctx context.Context, first, untilMs int64) (at int64, c proof.Checkpoint, note string, err error) {
+func (a *auditor) oldEnough(ctx context.Context, first, untilMs int64) (at int64, c proof.Checkpoint, err error) {
 	head, _, err := a.desk.store.Head(ctx)
 	if err != nil {
-		return 0, c, "", err
+		return 0, c, err
 	}
 	for e, err := range a.desk.store.Entries(ctx, first, head) {
 		if err != nil || e.AtMs > untilMs {
-			return at, c, note, err
+			return at, c, err
 		}
 		if e.Type != core.EventCheckpoint {
 			continue
 		}
-		if found, text, err := proof.CheckpointOf(e); err == nil && found.Seq >= first && found.AtMs <= untilMs {
-			at, c, note = e.Seq, found, text
+		if found, _, err := proof.CheckpointOf(e); err == nil && found.Seq >= first && found.AtMs <= untilMs {
+			at, c = e.Seq, found
 		}
 	}
-	return at, c, note, nil
+	return at, c, nil
 }
 
 // checkpoint appends a signed checkpoint if one is due.
@@ -189,7 +190,14 @@ func (a *auditor) checkpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.desk.store.Append(ctx, nil, e)
+	if err := a.desk.store.Append(ctx, nil, e); err != nil || last.AtMs/dayMs == now/dayMs {
+		return err
+	}
+	_, note, err := proof.CheckpointOf(core.Entry{Event: e})
+	if err == nil {
+		a.desk.tell(context.WithoutCancel(ctx), targets(a.desk.live.Load().approvals().Routing.AuditChats), note)
+	}
+	return err
 }
 
 // last finds the newest checkpoint in the log; the zero one: there is none yet.

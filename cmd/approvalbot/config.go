@@ -191,6 +191,7 @@ type RoutingConfig struct {
 	Targets       []Place  `yaml:"targets"`
 	Fallback      []Place  `yaml:"fallback"`
 	FallbackAfter Duration `yaml:"fallbackAfter"`
+	AuditChats    []Place  `yaml:"auditChats"` // get the day's first checkpoint of the log
 }
 
 // ExecConfig is the legacy override for tool exec.

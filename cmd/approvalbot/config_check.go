@@ -98,6 +98,9 @@ func (c *checker) checkStore(s StoreConfig) {
 	if s.KeyFile == "" && file != ":memory:" {
 		c.mistake("store.keyFile", "must name the file of the key that seals calls")
 	}
+	if log, calls := s.Retention.Audit, s.Retention.Approvals; log > 0 && (calls == 0 || log < calls) {
+		c.warn("store.retention.audit", "is shorter than store.retention.approvals: records are gone before the approvals that they are about")
+	}
 }
 
 // name is what people, tokens and agents may be called: it stands in the log and

@@ -69,6 +69,7 @@ func (c *checker) checkRouting(key string, cfg *Config) {
 	}
 	distinct(c, key+".targets", r.Targets)
 	distinct(c, key+".fallback", r.Fallback)
+	distinct(c, key+".auditChats", r.AuditChats)
 	on := map[string]bool{"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On()}
 	live := 0
 	count := func(list string, places []Place) {
@@ -78,6 +79,11 @@ func (c *checker) checkRouting(key string, cfg *Config) {
 				continue
 			}
 			c.warn(index(list, i), "%s is off: no card goes there", p.Channel)
+		}
+	}
+	for i, p := range r.AuditChats {
+		if !on[p.Channel] {
+			c.warn(index(key+".auditChats", i), "%s is off: no checkpoint goes there", p.Channel)
 		}
 	}
 	count(key+".targets", r.Targets)

@@ -119,10 +119,14 @@ func TestLoadCollectsEveryMistake(t *testing.T) {
 }
 
 // What a later release brings is refused by name, its off state accepted.
-func TestLoadRefusesWhatIsNotThereYet(t *testing.T) {
+func TestAgentShieldIsOnByFileOrEnvironment(t *testing.T) {
 	t.Parallel()
-	_, _, err := parseConfig("f.yaml", []byte("approvals: {agentshield: {enabled: false}}"), environ{}, nil)
-	require.NoError(t, err)
-	_, _, err = parseConfig("f.yaml", []byte("approvals: {agentshield: {enabled: true}}"), environ{}, nil)
-	require.EqualError(t, err, "f.yaml:1: approvals.agentshield.enabled: not supported yet")
+	on := func(text string, env environ) bool {
+		cfg, _, err := parseConfig("f.yaml", []byte(text), env, nil)
+		require.NoError(t, err)
+		return cfg.Approvals.AgentShield.Enabled
+	}
+	require.False(t, on("approvals: {agentshield: {enabled: false}}", environ{}))
+	require.True(t, on("approvals: {agentshield: {enabled: true}}", environ{}))
+	require.True(t, on("{}", environ{"AGENTSHIELD_APPROVALS_ENABLED": "1"}))
 }

@@ -24,7 +24,7 @@ func TestCLIDoc(t *testing.T) {
 	}
 	have, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.Equal(t, string(have), out.stdout, "write it anew: go test ./cmd/approvalbot -run CLIDoc -update")
+	require.True(t, string(have) == out.stdout, "docs/cli.md is not what the commands say; write it anew: go test ./cmd/approvalbot -run CLIDoc -update")
 	for _, verb := range []string{"serve", "request", "wait", "run", "list", "view", "decide", "retry", "watch", "evaluate", "doctor", "drill", "stats", "completion"} {
 		require.Contains(t, out.stdout, "\n## approvalbot "+verb+"\n")
 	}

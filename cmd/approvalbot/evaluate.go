@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -139,7 +140,7 @@ func (a *app) showPolicy(ctx context.Context) error {
 	}
 	fmt.Fprintln(a.stdout)
 	fields(a.stdout, 14, "Policy", p.PolicyHash[:min(12, len(p.PolicyHash))], "Mode", p.Mode, "Approvers", strings.Join(p.Approvers.Effective, ", "),
-		"Cards go to", p.Routing.Mode+" "+safe(strings.Join(p.Routing.Targets, ", ")), "Own requests", p.SelfApproval,
+		"Cards go to", p.Routing.Mode+": "+cmp.Or(safe(strings.Join(p.Routing.Targets, ", ")), "no target chat"), "Own requests", p.SelfApproval,
 		"Verifier", map[bool]string{true: "on, fail mode " + p.Verifier.FailMode, false: "off"}[p.Verifier.Enabled],
 		"Classifier", map[bool]string{true: "on", false: "off"}[p.Classifier])
 	return nil

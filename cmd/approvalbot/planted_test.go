@@ -108,7 +108,8 @@ func TestAdversary_S6_PlantedSecretsAreInTheClaimAlone(t *testing.T) {
 	note("export", "audit", "export")
 	note("grants", "allowlist", "list")
 	for _, call := range plantedCalls() {
-		note("evaluate "+string(call.Params), "evaluate", "--tool", call.ToolName, "--params", string(call.Params), "--json")
+		got := r.cli(operatorSecret, nil, "evaluate", "--tool", call.ToolName, "--params", string(call.Params), "--json")
+		outputs["evaluate "+string(call.Params)] = got.out + got.errors
 	}
 	for name, text := range outputs {
 		require.NotEmpty(t, text, name)

@@ -98,8 +98,8 @@ func (a *app) printReceipt(r proof.Receipt) {
 	if r.Quorum.Needed > 0 {
 		quorum = fmt.Sprintf(" (%d of %d)", r.Quorum.Got, r.Quorum.Needed)
 	}
-	fields(w, 10, "Approval", safe(r.Approval)+" ("+safe(r.Code)+")", "Desk", safe(r.Issuer), "Owner", safe(r.Owner), "Tool", safe(r.Tool), "Risk", r.RiskClass.String(),
-		"Decision", safe(string(r.Decision))+" by "+safe(core.People(r.By))+quorum, "Claimed", when(r.IssuedAt*1000), "Until", when(r.ClaimUntilMs), "Claim id", safe(r.ID))
+	fields(w, 11, "Approval", safe(r.Approval)+" ("+safe(r.Code)+")", "Desk", safe(r.Issuer), "Owner", safe(r.Owner), "Tool", safe(r.Tool), "Risk", r.RiskClass.String(),
+		"Decision", safe(string(r.Decision))+" by "+safe(core.People(r.By))+quorum, "Allowed", when(r.IssuedAt*1000), "Until", when(r.ClaimUntilMs), "Receipt id", safe(r.ID))
 }
 
 // keySet reads a key set from a file or from a desk.

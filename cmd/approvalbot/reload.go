@@ -104,7 +104,12 @@ func (d *desk) reload(ctx context.Context, by string) (api.Reloaded, error) {
 
 // announce tells every target chat something, once, as far as they can be reached.
 func (d *desk) announce(ctx context.Context, text string) {
-	for _, t := range d.table.Route(core.Approval{}).Targets {
+	d.tell(ctx, d.table.Route(core.Approval{}).Targets, text)
+}
+
+// tell posts a text in each of the chats, once, without waiting for it.
+func (d *desk) tell(ctx context.Context, chats []core.Target, text string) {
+	for _, t := range chats {
 		b := d.bots[t.Channel]
 		if b == nil {
 			continue
@@ -113,7 +118,7 @@ func (d *desk) announce(ctx context.Context, text string) {
 			ctx, cancel := context.WithTimeout(ctx, announceTime)
 			defer cancel()
 			if _, err := b.Post(ctx, t, core.Posting{Text: text}); err != nil {
-				d.log.Warn("a chat could not be told of the new policy", "target", t.String(), "reason", err)
+				d.log.Warn("a chat could not be told something; it is not tried again", "target", t.String(), "reason", err)
 			}
 		})
 	}

@@ -114,6 +114,7 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 	}
 	d.gateway = gateway.New(gateway.Config{Server: d.server, Gate: d.gate, Feed: d.feed, Log: log, Version: version, Policy: d.policyView, AgentShield: cfg.Approvals.AgentShield.Enabled})
 	d.server.Mount("GET "+gatewayPath, d.gateway)
+	d.gauges()
 	return d, nil
 }
 
@@ -241,7 +242,7 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 		return d.once(ctx, "timers", func(ctx context.Context) error { return d.timers.Run(ctx, d.caughtUp(ctx)) })
 	})
 	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
-	work.Go(func() error { return d.once(ctx, "checkpoint", d.auditor.Run) })
+	work.Go(func() error { return d.auditor.Run(ctx) })
 	work.Go(func() error { return d.store.Listen(ctx, d.heard(ctx)) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })
 	work.Go(func() error { return d.feed.Run(ctx) })

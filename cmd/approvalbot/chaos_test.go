@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/bot/bottest"
+	"approvalbot/store/pgtest"
+)
+
+// chaos is three instances on one PostgreSQL and one fake Telegram, all kinds of
+// trouble, and people and programs who go on asking and deciding meanwhile.
+type chaos struct {
+	t    *testing.T
+	plan chaosPlan
+	dir  string
+
+	tg     *bottest.Telegram
+	people []*bottest.TelegramUser // alice, bob, carol
+	chats  []*bottest.TelegramChat
+	seen   *witness
+	owner  *callee
+
+	server   *pgtest.Server
+	database string
+	desks    []*process
+	busy     []sync.Mutex // an instance's trouble
+
+	mu       sync.Mutex
+	troubles []spell
+	load     chaosLoad
+}
+
+// chaosPlan is how hard it gets.
+type chaosPlan struct {
+	seed   uint64
+	lasts  time.Duration
+	rate   int // approvals a second
+	chats  int
+	gap    time.Duration // between two beginnings of trouble
+	settle time.Duration // for everything to end afterwards
+}
+
+// spell is one piece of trouble.
+type spell struct {
+	kind       string
+	begin, end time.Time
+}
+
+// chaosPlanned is the short form, or the full one where APPROVALBOT_CHAOS says how
+// long it lasts. APPROVALBOT_CHAOS_SEED and APPROVALBOT_CHAOS_RATE are settable.
+func chaosPlanned(t *testing.T) chaosPlan {
+	p := chaosPlan{seed: rand.Uint64(), lasts: 12 * time.Second, rate: 8, chats: 20, gap: 1300 * time.Millisecond, settle: 2 * time.Minute}
+	var err error
+	if full := os.Getenv("APPROVALBOT_CHAOS"); full != "" {
+		p.rate, p.chats, p.gap, p.settle = 50, 200, 2500*time.Millisecond, 5*time.Minute
+		p.lasts, err = time.ParseDuration(full)
+		require.NoError(t, err)
+	}
+	if rate := os.Getenv("APPROVALBOT_CHAOS_RATE"); rate != "" {
+		p.rate, err = strconv.Atoi(rate)
+		require.NoError(t, err)
+	}
+	if seed := os.Getenv("APPROVALBOT_CHAOS_SEED"); seed != "" {
+		p.seed, err = strconv.ParseUint(seed, 10, 64)
+		require.NoError(t, err)
+	}
+	return p
+}
+
+// Whatever happens to instances, their database and the way there: every approval
+// ends once, what was confirmed to anybody stands, every card shows the outcome,
+// and a piece of trouble costs a chat at most one card too many.
+func TestAdversary_P2_Chaos(t *testing.T) {
+	c := newChaos(t)
+	t.Logf("APPROVALBOT_CHAOS_SEED=%d: %d approvals a second over %d chats for %v", c.plan.seed, c.plan.rate, c.plan.chats, c.plan.lasts)
+	ctx, cancel := context.WithTimeout(t.Context(), c.plan.lasts+c.plan.settle)
+	defer cancel()
+	asking, stop := context.WithTimeout(ctx, c.plan.lasts)
+	defer stop()
+	loaded := make(chan struct{})
+	go func() {
+		defer close(loaded)
+		c.ask(asking, ctx)
+	}()
+	c.trouble(asking, ctx)
+	<-loaded
+	c.check(ctx)
+	c.report()
+}
+
+func newChaos(t *testing.T) *chaos {
+	c := &chaos{t: t, plan: chaosPlanned(t), dir: t.TempDir(), owner: newCallee()}
+	t.Cleanup(c.owner.Close)
+	bin, err := faultyBinary()
+	require.NoError(t, err)
+	c.server = pgtest.Start(t)
+	c.database = c.server.New(t)
+	c.tg = bottest.NewTelegram(t, bottest.TelegramOptions{})
+	for _, name := range []string{"Alice", "Bob", "Carol"} {
+		c.people = append(c.people, c.tg.AddUser(bottest.TelegramProfile{FirstName: name}))
+	}
+	for i := range c.plan.chats {
+		c.chats = append(c.chats, c.tg.AddSupergroup(fmt.Sprint("ops", i), c.people...))
+	}
+	c.seen = newWitness(c.tg.URL())
+	front := httptest.NewServer(c.seen)
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		c.tg.Close()
+		front.Close()
+		c.seen.client.CloseIdleConnections()
+	})
+	c.busy = make([]sync.Mutex, 3)
+	config := filepath.Join(c.dir, "approvalbot.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(c.yaml(front.URL)), 0o600))
+	for i := range c.busy {
+		c.desks = append(c.desks, newProcess(t, fmt.Sprint("desk", i), bin, config, c.database))
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, p := range c.desks {
+				t.Log(p.name, p.tail())
+			}
+		}
+	})
+	return c
+}
+
+// yaml is the configuration of all instances.
+func (c *chaos) yaml(telegram string) string {
+	var chats, ids []string
+	for _, chat := range c.chats {
+		chats = append(chats, fmt.Sprintf(`"telegram:%d"`, chat.ID))
+	}
+	for _, u := range c.people {
+		ids = append(ids, fmt.Sprint(u.ID))
+	}
+	return fmt.Sprintf(`server:
+  listen: 127.0.0.1:0
+  limits: {pending: 100000, requestsPerSecond: 100000}
+  tokens:
+    - {name: agent, token: %s, scopes: [approvals.request], callbackSecret: %s, callbackAllow: [127.0.0.0/8], sessionChats: [%s]}
+    - {name: desk-operator, token: %s, scopes: [operator.approvals, operator.audit, operator.admin], person: olga}
+store: {keyFile: %q}
+people:
+  - {name: olga}
+  - {name: alice, telegram: %s}
+  - {name: bob, telegram: %s}
+  - {name: carol, telegram: %s}
+channels:
+  telegram: {botToken: %q, apiUrl: %q, allowedUserIds: [%s]}
+approvals:
+  tools:
+    enabled: true
+    routing: {mode: session}
+    rules:
+      - {name: pairs, match: {tool: pair}, risk: R3, minApprovals: 2}
+`, agentSecret, callbackSecret, strings.Join(chats, ", "), operatorSecret, c.dir+"/desk.key",
+		ids[0], ids[1], ids[2], c.tg.Token(), telegram, strings.Join(ids, ", "))
+}
+
+// trouble makes one piece of it after another until asking ends, and waits until
+// all is over.
+func (c *chaos) trouble(asking, ctx context.Context) {
+	r := rand.New(rand.NewPCG(c.plan.seed, 1))
+	kinds := []string{"freeze long", "kill", "restart database", "sever", "deaden", "kill", "stop", "freeze", "cut connections"}
+	deck := slices.Clone(kinds)
+	r.Shuffle(len(deck)-1, func(i, j int) { deck[i+1], deck[j+1] = deck[j+1], deck[i+1] })
+	var over sync.WaitGroup
+	for asking.Err() == nil {
+		if len(deck) == 0 {
+			deck = slices.Clone(kinds)
+			r.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		}
+		kind, i, hold := deck[0], r.IntN(len(c.desks)), time.Duration(r.IntN(3000))*time.Millisecond
+		deck = deck[1:]
+		switch kind {
+		case "restart database", "cut connections": // in the test's goroutine
+			c.toDatabase(kind, hold)
+		default:
+			over.Go(func() {
+				c.busy[i].Lock()
+				defer c.busy[i].Unlock()
+				c.toInstance(ctx, kind, c.desks[i], hold)
+			})
+		}
+		select {
+		case <-time.After(c.plan.gap/2 + time.Duration(r.Int64N(int64(c.plan.gap)))):
+		case <-asking.Done():
+		}
+	}
+	over.Wait()
+}
+
+func (c *chaos) toDatabase(kind string, hold time.Duration) {
+	begin := time.Now()
+	if kind == "restart database" {
+		c.server.Stop(c.t)
+		time.Sleep(hold)
+		c.server.Start(c.t)
+	} else {
+		c.cutConnections()
+	}
+	c.suffered(kind, begin)
+}
+
+// toInstance lets an instance suffer, and waits until it is well again.
+func (c *chaos) toInstance(ctx context.Context, kind string, p *process, hold time.Duration) {
+	begin := time.Now()
+	switch kind {
+	case "kill", "stop":
+		p.end(map[string]syscall.Signal{"kill": syscall.SIGKILL, "stop": syscall.SIGTERM}[kind])
+		time.Sleep(hold)
+		p.start()
+	case "freeze", "freeze long":
+		if p.freeze(); kind == "freeze long" {
+			hold += 11 * time.Second // its leases go to others meanwhile
+		}
+		time.Sleep(hold)
+		p.thaw()
+	case "sever", "deaden":
+		if kind == "sever" {
+			p.line.sever()
+		} else {
+			p.line.deaden()
+			hold *= 4
+		}
+		time.Sleep(hold)
+		p.line.heal()
+	}
+	c.suffered(kind, begin)
+	if err := p.await(ctx); err != nil {
+		c.t.Errorf("after %s: %v", kind, err)
+	}
+}
+
+func (c *chaos) suffered(kind string, begin time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.troubles = append(c.troubles, spell{kind, begin, time.Now()})
+}
+
+// cutConnections ends every session of the instances, as an administrator would.
+func (c *chaos) cutConnections() {
+	cutSessions(c.t, c.database, "")
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"approvalbot/server"
+)
+
+// gaugeTime bounds what a scrape waits for.
+const gaugeTime = 2 * time.Second
+
+// gauges says how the desk stands, each time it is scraped. A desk that cannot say
+// gives no value, which alerts can see.
+func (d *desk) gauges() {
+	d.metrics.Gauges("approvalbot_", []server.Gauge{
+		{Name: "ready", Help: "1 when this instance is ready for requests."},
+		{Name: "pending_approvals", Help: "Approvals that wait for people."},
+		{Name: "outbox_oldest_seconds", Help: "How long the message has been due that waits longest, in seconds."},
+		{Name: "callbacks_given_up", Help: "Calls back to owners that were given up."},
+		{Name: "log_records", Help: "Number of the newest record of the audit log."},
+		{Name: "checkpoint_age_seconds", Help: "Age of the newest signed checkpoint of the audit log, in seconds."},
+		{Name: "channel_up", Help: "1 while updates of that chat platform flow to some instance.", Label: "channel", Values: d.botNames()},
+	}, d.gauge)
+}
+
+func (d *desk) gauge(name, label string) (float64, bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), gaugeTime)
+	defer cancel()
+	now := time.Now().UnixMilli()
+	since := func(ms int64) float64 {
+		if ms == 0 {
+			return 0
+		}
+		return float64(now-ms) / 1000
+	}
+	switch name {
+	case "ready":
+		return one(d.ready(ctx).Ready), true
+	case "channel_up":
+		return one(d.botState(ctx, label).Up), true
+	}
+	s, err := d.store.Stats(ctx)
+	switch name {
+	case "pending_approvals":
+		return float64(s.Pending), err == nil
+	case "outbox_oldest_seconds":
+		return since(s.OldestDueMs), err == nil
+	case "callbacks_given_up":
+		return float64(s.FailedCalls), err == nil
+	case "log_records":
+		return float64(s.LogHead), err == nil
+	case "checkpoint_age_seconds":
+		return since(s.LastCheckMs), err == nil && s.LastCheckMs != 0
+	}
+	return 0, false
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
