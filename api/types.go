@@ -30,8 +30,11 @@ const (
 
 // MarshalJSON writes the word, or null for no decision.
 func (d Decision) MarshalJSON() ([]byte, error) {
-	if d == "" {
+	switch d {
+	case "":
 		return []byte("null"), nil
+	case AllowOnce, AllowSession, AllowAlways, Deny:
+		return append(append([]byte{'"'}, d...), '"'), nil
 	}
 	return json.Marshal(string(d))
 }

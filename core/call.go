@@ -108,7 +108,9 @@ func (c Call) validate() []FieldError {
 	check(len(c.Params) > 0, "params", "is required and must be a JSON object")
 	check(c.TimeoutMs >= 0, "timeoutMs", "must be a positive number of milliseconds")
 	text := func(s, field string, limit int) {
-		check(len(s) <= limit && utf8.ValidString(s) && !strings.ContainsRune(s, 0), field, fmt.Sprintf("must be text of at most %d bytes without NUL", limit))
+		if len(s) > limit || !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
+			bad = append(bad, FieldError{field, fmt.Sprintf("must be text of at most %d bytes without NUL", limit)})
+		}
 	}
 	text(c.AgentID, "agentId", maxName)
 	text(c.SessionKey, "sessionKey", maxName)

@@ -78,6 +78,8 @@ type Store interface {
 
 	// Get gives one approval by its key, with deliveries.
 	Get(ctx context.Context, key string) (Approval, error)
+	// Bare gives one approval by its key, without deliveries.
+	Bare(ctx context.Context, key string) (Approval, error)
 	// Keys finds approvals by one of the names that people and owners use.
 	Keys(ctx context.Context, q NameQuery) ([]Named, error)
 	// List gives approvals newest first.

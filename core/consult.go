@@ -83,7 +83,7 @@ func (c *consulted) apply() {
 			c.timeLimit = v.People.TimeoutMs
 			c.Offers = []Decision{AllowOnce, Deny}
 		}
-		c.Outcome = OutcomeAsk
+		c.Outcome, c.Unreached = OutcomeAsk, OutcomeAsk // nobody else's rules speak for them
 		c.Rule.RequiresHuman = true
 		c.Rule.Needs = append(slices.Clip(c.Rule.Needs), Need{Accounts: v.People.Accounts, Min: 1})
 		c.because(ReasonVerifierPeople, "The verifier's own people must agree.")

@@ -255,7 +255,15 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte) string {
 	if err != nil || !rules.Enabled {
 		return "approvals are disabled or the call cannot be read"
 	}
-	granted := len(a.DecidedBy) > 0 && strings.HasPrefix(a.DecidedBy[0], "grant:")
+	granted := false
+	if len(a.DecidedBy) > 0 {
+		var id string
+		if id, granted = strings.CutPrefix(a.DecidedBy[0], "grant:"); granted {
+			if left, err := g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(left) == 0 {
+				return "the grant that allowed it was ended"
+			}
+		}
+	}
 	why, denied := rules.Policy.Judge(ctx, a.asCall(tool, params, bind)).denies(granted)
 	if denied && why == "" {
 		why = "it denies it without a reason"
@@ -554,7 +562,7 @@ func (g *Gate) Stored(ctx context.Context, key string) (tool string, params []by
 
 // Draw says what a delivery should show now.
 func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
-	a, err := g.store.Get(ctx, d.Key)
+	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
 	if err != nil {
 		return Drawing{}, err
 	}

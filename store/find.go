@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -30,6 +32,34 @@ func (s *Store) Get(ctx context.Context, key string) (core.Approval, error) {
 		return core.Approval{}, notFound()
 	}
 	return *a, nil
+}
+
+const bareByKey = `SELECT key, version, body FROM approvals WHERE key = $1`
+
+// Bare gives one approval by its key, without its deliveries, or CodeNotFound.
+func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err error) {
+	rows, err := s.read.query(ctx, bareByKey, key)
+	if err != nil {
+		return a, err
+	}
+	found := false
+	err = each(rows, func() error {
+		var id text
+		var version number
+		var body sql.RawBytes
+		if err := rows.Scan(&id, &version, &body); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &a); err != nil {
+			return fmt.Errorf("approval %s cannot be read: %w", key, err)
+		}
+		a.Key, a.Version, found = string(id), int64(version), true
+		return nil
+	})
+	if err == nil && !found {
+		err = notFound()
+	}
+	return a, err
 }
 
 // Keys finds approvals by name, each once. An id matches exactly, with Owner only
