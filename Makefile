@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools.mod
 
-.PHONY: build run test lint bench golden clean
+.PHONY: build run test lint bench chaos golden clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -24,6 +24,9 @@ lint: ## formatting, vet, staticcheck
 
 bench: build ## our figures beside references of the same run; BENCH=evaluate,chat for some (docs/performance.md)
 	$(GO) run ./internal/bench -bin $(BIN) -only '$(BENCH)'
+
+chaos: ## two minutes of trouble for three instances on one PostgreSQL; APPROVALBOT_CHAOS_SEED=… for the same again
+	APPROVALBOT_CHAOS=$${APPROVALBOT_CHAOS:-2m} $(GO) test ./cmd/approvalbot -run 'TestAdversary_P2_Chaos$$' -count=1 -timeout 20m -v
 
 golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./bot/telegram ./bot/discord -run Golden -update

@@ -191,14 +191,16 @@ func client(allow []netip.Prefix) *http.Client {
 
 // notPublic are networks that are global unicast by their form and private by
 // their use: shared address space (RFC 6598), benchmarks (RFC 2544),
-// documentation (RFC 5737, 3849), protocol assignments (RFC 6890), translation
-// and tunnels that can lead anywhere (RFC 6052, 3056, 4380).
+// documentation (RFC 5737, 3849, 9637), protocol assignments (RFC 6890),
+// translation and tunnels that can lead anywhere (RFC 6052, 3056, 3068, 4380),
+// and what was once site-local or held an IPv4 address (RFC 3879, 4291).
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
 	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"), netip.MustParsePrefix("2001::/23"),
 	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("3fff::/20"), netip.MustParsePrefix("192.88.99.0/24"),
 }
 
 // Reachable reports whether a call may go to an address: a public one, or one of

@@ -124,7 +124,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	require.True(t, told.Gone, "it is no passing failure")
 	require.Contains(t, told.Message, "callbackAllow")
 	for _, at := range []string{"10.0.0.1", "172.16.9.9", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.1.2.3", "198.18.0.1", "224.0.0.1", "255.255.255.255",
-		"fe80::1", "fd00::1", "ff02::1", "::", "64:ff9b::a00:1", "2002:a00:1::", "::ffff:10.0.0.1", "2001:db8::1"} {
+		"fe80::1", "fd00::1", "ff02::1", "::", "64:ff9b::a00:1", "2002:a00:1::", "::ffff:10.0.0.1", "2001:db8::1", "fec0::1", "::7f00:1", "3fff::1", "192.88.99.1"} {
 		require.False(t, Reachable(netip.MustParseAddr(at), nil), at)
 	}
 	for _, at := range []string{"1.1.1.1", "93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"} {

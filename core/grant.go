@@ -201,6 +201,7 @@ func (g *Gate) DropGrants(ctx context.Context, who Caller, f GrantFilter) (int, 
 	case who.MayDecide && who.Person != "":
 		by = "person:" + who.Person
 	case who.MayDecide:
+		f.Loosens = true // nobody answers for lifting a cool-down
 	case who.MayRequest:
 		f.Owner, f.Loosens = who.Token, true
 	default:

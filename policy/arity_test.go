@@ -17,8 +17,8 @@ func TestOptionsThatSwallowWords(t *testing.T) {
 		"git diff --abbrev .env", "git log -p --decorate .env", "git log -p --stat .env", "git diff --find-renames .env", "git show --pretty .env", "git diff --color .env", "git diff -U .env", "git diff --unified .env", "git diff --word-diff /home/u/.ssh/id_rsa /dev/null",
 		"git commit --allow-empty -F.env", "git commit -qF .env", "git commit -aF/home/u/.ssh/id_rsa", "git commit --allow-empty --file .env", "git commit --file=.env", "git commit -F .env",
 		"du --files0-from=.env", "du --files0-from .env", "du --files0=.env", "wc --files0 .env", "wc --fi .env",
-		"make -j deploy", "make -l deploy", "make --jobs deploy", "make -j --eval='$(shell id)'", "make -j4 -j --eval=x test", "make -C sub -j publish", "rake -j deploy", "make test -j --eval=x",
-		"cmake --build build -j --target install", "cmake --build build --config --target install", "cmake --build build -j install",
+		"make -j deploy", "make -l deploy", "make --jobs deploy", "make -j --eval='$(shell id)'", "make -j4 -j --eval=x test", "make test TESTFLAGS=-exec=./x", "make test RUN=-toolexec=./x", "make test TESTARGS=-px", "make -C sub -j publish", "rake -j deploy", "make test -j --eval=x",
+		"cmake --build build -j --target install", "cmake --build build --config --target install", "cmake --build build -j install", "cmake --build build --target test install", "cmake --build build --target=test install",
 		"go build -buildvcs -toolexec=./x ./...", "go test -buildvcs -exec=./x ./...", "go list -json -toolexec=./x ./...", "go test -p --exec=./x ./...", "go test -vet -exec=./x .",
 		"ruff format -n /opt/x.py", "yapf -i -m /opt/x.py", "eslint -t /opt --fix", "pytest -k -p=x", "pytest -n -px",
 		"npm -F exec test", "npm -F x t", "npm --filter publish test", "npm --cwd publish test", "npm --dir install test", "npm run --filter publish build", "yarn --filter publish test", "yarn --loglevel publish test", "pnpm --cwd publish test", "pnpm -w publish test",
@@ -29,7 +29,7 @@ func TestOptionsThatSwallowWords(t *testing.T) {
 	}
 	for _, line := range []string{
 		"git log -3 --stat", "git log -n 3 --oneline --decorate --graph", "git diff --stat main", "git diff -U5 a.go", "git diff --unified=5 a.go", "git diff --abbrev=9", "git commit -m 'a b'", "git commit -F msg.txt", "git log -F --grep=a.b",
-		"make -j", "make -j4 test", "make -j 4 test", "make --jobs=4 test lint", "cmake --build build -j 4", "cmake --build build -j4 --target all", "cmake --build build --parallel --target test",
+		"make -j", "make test TESTFLAGS=-v RUN=TestX", "make test TESTARGS=-count=1", "cmake --build build --target test all", "make -j4 test", "make -j 4 test", "make --jobs=4 test lint", "cmake --build build -j 4", "cmake --build build -j4 --target all", "cmake --build build --parallel --target test",
 		"go build -buildvcs=false ./...", "go list -json ./...", "go test -run TestX -count 1 ./...", "pytest -n auto -k 'a and not b'", "pytest -n 4", "flake8 -j auto", "black -W 4 src", "mocha -g 'a b'",
 		"npm run test -w web", "npm --prefix web test", "pnpm -r test", "pnpm --filter web test", "pnpm -F web test", "yarn --cwd web test", "bun --filter web test", "du -sh --exclude=x .", "wc -l a.go",
 	} {

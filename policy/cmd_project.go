@@ -172,7 +172,7 @@ func everydayTarget(name string) bool {
 // that a shell reads.
 var (
 	makeVariables = set("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J")
-	plainValue    = regexp.MustCompile(`^[A-Za-z0-9_./,=+-]*$`)
+	plainValue    = regexp.MustCompile(`^(?:[A-Za-z0-9_./,=+][A-Za-z0-9_./,=+-]*|-(?:v+|q|s|x|race|short|failfast|cover|(?:run|count|timeout|parallel)=[A-Za-z0-9_./]+))?$`)
 )
 
 // scripts judges npm, pnpm, yarn and bun: only scripts that build or check, and

@@ -41,7 +41,8 @@ func (e *Engine) files(j *judging) []file {
 }
 
 // hostKeys are members whose text is an address even without a scheme.
-var hostKeys = set("host hostname url urls uri domain server address endpoint baseurl")
+var hostKeys = set(`host hostname url urls uri domain server address endpoint baseurl link href target to origin ip proxy httpproxy httpsproxy socks
+	unixsocket socketpath socket resolve connectto gateway upstream fallback mirror destination dest remote`)
 
 // hosts gives the names of the machines that a call names.
 func (e *Engine) hosts(j *judging) []string {

@@ -47,7 +47,15 @@ func always(*core.Call) [2]string { return [2]string{fixed} }
 
 func byAgent(c *core.Call) [2]string { return [2]string{c.AgentID} }
 
-func byGroup(c *core.Call) [2]string { return [2]string{c.Context.Group} }
+// byGroup names the group of the context and the chat that the session lives in:
+// leaving one of them out gets past no layer.
+func byGroup(c *core.Call) (keys [2]string) {
+	keys[0] = c.Context.Group
+	if c.Origin != nil {
+		keys[1] = c.Origin.Normal().To
+	}
+	return keys
+}
 
 func byProvider(c *core.Call) [2]string {
 	p := c.Context.Provider

@@ -151,3 +151,17 @@ func TestAdversary_W9_AnAgentCanOnlyTighten(t *testing.T) {
 	require.Equal(t, core.OutcomeDeny, e.OutcomeFor(core.R4))
 	require.Equal(t, core.OutcomeAllow, e.OutcomeFor(core.R2))
 }
+
+// TestGroupsCountByTheChatOfTheSession: a call from a group's chat obeys the
+// group's layer, also where its context leaves the group out.
+func TestGroupsCountByTheChatOfTheSession(t *testing.T) {
+	e := engine(t, func(c *Config) {
+		c.Layers.Groups = map[string]Layer{"-1001234567890": {Deny: []string{"read"}}}
+	})
+	c := callOf(t, "read", map[string]any{"path": "a.go"})
+	require.Equal(t, core.OutcomeAllow, judge(e, c).Outcome)
+	c.Origin = &core.Target{Channel: "telegram", To: "-1001234567890", ThreadID: "7"}
+	require.Equal(t, core.OutcomeDeny, judge(e, c).Outcome)
+	c.Context.Group = "another"
+	require.Equal(t, core.OutcomeDeny, judge(e, c).Outcome)
+}

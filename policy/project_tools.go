@@ -352,9 +352,11 @@ func cmake(s *shell, _ string, args []word) {
 		rest = append(rest, w)
 	}
 	c := s.scanner(&spec{flags: "v", vals: "SBGj", long: longs("build= target= config= parallel= parallel verbose version preset= clean-first")}, rest)
+	builds := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
+		builds = builds || t.option == "build"
 		switch {
-		case (t.option == "target" || c.ended) && !everydayTarget(t.word.text):
+		case (t.option == "target" || t.option == "" && builds || c.ended) && !everydayTarget(t.word.text): // --target takes several
 			s.found.add(runsWorkspaceCode)
 		case t.swallowed(), t.option == "j" && t.value && !digits(t.word.text):
 			s.found.add(unknownOption)

@@ -39,8 +39,11 @@ func runsOthers(args []word) bool {
 		return true
 	}
 	for _, w := range args[1:] {
-		if !strings.HasPrefix(w.text, "-") {
+		switch {
+		case !strings.HasPrefix(w.text, "-"):
 			return runnerVerbs[base+"/"+w.text]
+		case base == "git" && (strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "--config-env") || strings.HasPrefix(w.text, "--exec-path")):
+			return true // a setting can be a command
 		}
 	}
 	return false

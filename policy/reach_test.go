@@ -173,8 +173,9 @@ func TestAdversary_W6_AGrantIsForOneEnvironment(t *testing.T) {
 // W1: with some options an ordinary program runs another one, or code. Neither a
 // grant nor the operator's allowlist means that.
 func TestAdversary_W1_OptionsThatNamePrograms(t *testing.T) {
-	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"git push", "tar", "rsync", "make deploy"} })
+	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"git", "tar", "rsync", "make deploy"} })
 	for _, line := range []string{
+		"git -c alias.x='!id' x", "git -c core.pager=x log", "git --config-env=core.pager=X push", "git --exec-path=x push", "git -P -c core.sshCommand=x push",
 		"git push --receive-pack='touch x; git-receive-pack' . HEAD:z", "git push --rece=x .", "git push --exec=x .", "make deploy --eval='$(shell id)'", "make deploy SHELL=./x", "make deploy MAKEFLAGS=x", "gmake deploy --ev=x",
 		"tar cf /dev/null x --checkpoint=1 --checkpoint-action=exec=x", "tar cf x.tar --to-command=x y", "tar -cIx f y", "rsync -e x a b:", "rsync -ae x a b:", "rsync --rsh=x a b:", "zip a b -T -TT x", "go build -toolexec=x .", "helm install a b --post-renderer x", "kubectl get pods --kubeconfig=x",
 	} {

@@ -194,3 +194,21 @@ func TestRulesMistakes(t *testing.T) {
 	_, err := New(cfg)
 	require.ErrorContains(t, err, "rule 2 (r): another rule has that name")
 }
+
+// TestARuleForAHostMeansEveryMachineOfTheCall: also one that is named as a proxy,
+// a socket or a fixed address.
+func TestARuleForAHostMeansEveryMachineOfTheCall(t *testing.T) {
+	e := engine(t, func(c *Config) {
+		c.Rules = []Rule{{Name: "own", Match: Match{Tool: []string{"web_fetch"}, Host: []string{"*.example.org"}}, Outcome: "allow"}}
+	})
+	fetch := func(key, value string) core.Outcome {
+		return judge(e, callOf(t, "web_fetch", map[string]any{"url": "https://a.example.org/x", "method": "POST", "body": "x", key: value})).Outcome
+	}
+	require.Equal(t, core.OutcomeAllow, fetch("prompt", "sum it up"))
+	for key, value := range map[string]string{
+		"proxy": "evil.com:3128", "http_proxy": "evil.com", "target": "evil.com", "link": "evil.com", "href": "evil.com", "to": "evil.com", "origin": "evil.com", "ip": "10.0.0.1",
+		"unixSocket": "/var/run/docker.sock", "socketPath": "/var/run/docker.sock", "resolve": "a.example.org:443:6.6.6.6", "connect_to": "::evil.com:443", "gateway": "evil.com", "fallback": "evil.com", "mirror": "evil.com",
+	} {
+		require.Equal(t, core.OutcomeAsk, fetch(key, value), key)
+	}
+}

@@ -50,7 +50,8 @@ const checkpointTime = "2006-01-02T15:04:05.000Z"
 
 const (
 	originWords = "approvalbot log "
-	keyName     = "approvalbot-" // the verifier key's name, before the log's id
+	cutWords    = "approvalbot log-cut " // nobody can pass a checkpoint off as a cut
+	keyName     = "approvalbot-"         // the verifier key's name, before the log's id
 )
 
 // logID names a log by its checkpoint key.
@@ -73,7 +74,9 @@ func (s Signer) VerifierKey() (string, error) {
 // "approvalbot log <log id>", the record's number, its hash in base64, the time
 // in UTC. The same checkpoint gives the same text. The key's purpose must be
 // [Checkpoints]; an empty log has no checkpoint.
-func (s Signer) SignCheckpoint(c Checkpoint) (string, error) {
+func (s Signer) SignCheckpoint(c Checkpoint) (string, error) { return s.signNote(originWords, c) }
+
+func (s Signer) signNote(origin string, c Checkpoint) (string, error) {
 	vkey, err := s.VerifierKey()
 	if err != nil {
 		return "", err
@@ -82,7 +85,7 @@ func (s Signer) SignCheckpoint(c Checkpoint) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := c.text(logID(s.public))
+	text, err := c.text(origin, logID(s.public))
 	if err != nil {
 		return "", err
 	}
@@ -99,23 +102,23 @@ type noteSigner struct {
 func (n noteSigner) Sign(message []byte) ([]byte, error) { return n.key.sign(message), nil }
 
 // text writes what is signed.
-func (c Checkpoint) text(log string) (string, error) {
+func (c Checkpoint) text(origin, log string) (string, error) {
 	at := time.UnixMilli(c.AtMs).UTC()
 	if c.Seq < 1 || !isHash(c.Hash) || c.AtMs < 0 || at.Year() > 9999 {
 		return "", errors.New("a checkpoint needs a record's number, its SHA-256 in lower-case hex and a time")
 	}
 	hash, err := hex.DecodeString(c.Hash)
-	return fmt.Sprintf("%s%s\n%d\n%s\n%s\n", originWords, log, c.Seq, base64.StdEncoding.EncodeToString(hash), at.Format(checkpointTime)), err
+	return fmt.Sprintf("%s%s\n%d\n%s\n%s\n", origin, log, c.Seq, base64.StdEncoding.EncodeToString(hash), at.Format(checkpointTime)), err
 }
 
 // readText is the reverse of text: it reads only what text writes.
-func readText(s string) (c Checkpoint, log string, err error) {
+func readText(origin, s string) (c Checkpoint, log string, err error) {
 	lines := strings.Split(s, "\n")
 	bad := errors.New("this is not a checkpoint of an approvalbot log")
 	if len(lines) != 5 {
 		return Checkpoint{}, "", bad
 	}
-	log, ok := strings.CutPrefix(lines[0], originWords)
+	log, ok := strings.CutPrefix(lines[0], origin)
 	seq, err1 := strconv.ParseInt(lines[1], 10, 64)
 	hash, err2 := base64.StdEncoding.DecodeString(lines[2])
 	at, err3 := time.Parse(checkpointTime, lines[3])
@@ -123,7 +126,7 @@ func readText(s string) (c Checkpoint, log string, err error) {
 		return Checkpoint{}, "", bad
 	}
 	c = Checkpoint{seq, hex.EncodeToString(hash), at.UnixMilli()}
-	if again, err := c.text(log); err != nil || again != s {
+	if again, err := c.text(origin, log); err != nil || again != s {
 		return Checkpoint{}, "", bad
 	}
 	return c, log, nil
@@ -137,10 +140,10 @@ func OpenCheckpoint(text string, verifierKeys ...string) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	return openCheckpoint(text, known)
+	return openNote(originWords, text, known)
 }
 
-func openCheckpoint(text string, known note.Verifiers) (Checkpoint, error) {
+func openNote(origin, text string, known note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(oneEnd(text), known)
 	if unsigned := (*note.UnverifiedNoteError)(nil); errors.As(err, &unsigned) {
 		return Checkpoint{}, errors.New("the checkpoint is signed by none of the known keys")
@@ -149,7 +152,7 @@ func openCheckpoint(text string, known note.Verifiers) (Checkpoint, error) {
 	} else if err != nil {
 		return Checkpoint{}, errors.New("this is not a signed checkpoint")
 	}
-	c, log, err := readText(n.Text)
+	c, log, err := readText(origin, n.Text)
 	if err != nil {
 		return Checkpoint{}, err
 	}
@@ -172,7 +175,7 @@ func ReadCheckpoint(text string) (Checkpoint, error) {
 	if !errors.As(err, &n) {
 		return Checkpoint{}, errors.New("this is not a signed checkpoint")
 	}
-	c, _, err := readText(n.Note.Text)
+	c, _, err := readText(originWords, n.Note.Text)
 	return c, err
 }
 
@@ -192,11 +195,20 @@ func (s Signer) CheckpointEvent(c Checkpoint) (core.Event, error) {
 	return core.Event{AtMs: c.AtMs, Type: core.EventCheckpoint, Data: data}, err
 }
 
-// CutEvent is the log record of a cut: retention forgets every record up to the
-// checkpoint's. note is the signed checkpoint that the log kept.
-func CutEvent(note string, atMs int64) (core.Event, error) {
-	data, err := json.Marshal(checkpointData{note})
-	return core.Event{AtMs: atMs, Type: core.EventCut, Data: data}, err
+// cutData is the data of a [core.EventCut].
+type cutData struct {
+	Note string `json:"cut"`
+}
+
+// CutEvent signs that the log is cut, and gives the log record of that: retention
+// forgets every record up to c's, at the time c.AtMs.
+func (s Signer) CutEvent(c Checkpoint) (core.Event, error) {
+	signed, err := s.signNote(cutWords, c)
+	if err != nil {
+		return core.Event{}, err
+	}
+	data, err := json.Marshal(cutData{signed})
+	return core.Event{AtMs: c.AtMs, Type: core.EventCut, Data: data}, err
 }
 
 // verifiers reads verifier keys; one that is given twice counts once.

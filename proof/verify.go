@@ -35,7 +35,7 @@ type Report struct {
 	Checkpoints int    `json:"checkpoints"` // how many in it were signed by a known key and fit their record
 	Covered     int64  `json:"covered"`     // records after this one are under none of those checkpoints; 0: all
 	Expected    bool   `json:"expected"`    // Options.Expect was given and met
-	Cut         bool   `json:"cut"`         // a record in it, with a signed checkpoint, says that retention cut the log right before From
+	Cut         bool   `json:"cut"`         // a signed record in it says that retention cut the log right before From
 	OwnKeys     bool   `json:"ownKeys"`     // signatures were checked only against keys that the export itself names
 }
 
@@ -160,12 +160,10 @@ func (w *walk) meets(seq int64, hash string) error {
 
 // checkpoint says what is wrong with a record that keeps a checkpoint.
 func (w *walk) checkpoint(e core.Entry) string {
-	var data checkpointData
-	if json.Unmarshal(e.Data, &data) != nil {
-		return "should keep a checkpoint and does not"
-	}
-	c, err := openCheckpoint(data.Note, w.known)
+	c, err := w.signed(e)
 	switch {
+	case errors.Is(err, errNothing):
+		return "should keep a checkpoint and does not"
 	case err != nil:
 		return "keeps a checkpoint that is not to be trusted: " + err.Error()
 	case c.Seq >= e.Seq:
@@ -184,6 +182,23 @@ func (w *walk) checkpoint(e core.Entry) string {
 	w.report.Covered = max(w.report.Covered, c.Seq)
 	return ""
 }
+
+// signed gives what a record keeps that was signed.
+func (w *walk) signed(e core.Entry) (Checkpoint, error) {
+	var data struct {
+		checkpointData
+		cutData
+	}
+	if json.Unmarshal(e.Data, &data) != nil {
+		return Checkpoint{}, errNothing
+	}
+	if e.Type == core.EventCut {
+		return openNote(cutWords, data.cutData.Note, w.known)
+	}
+	return openNote(originWords, data.checkpointData.Note, w.known)
+}
+
+var errNothing = errors.New("it should keep something signed and does not")
 
 // hash gives the hash of a record that was passed.
 func (w *walk) hash(seq int64) string {

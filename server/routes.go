@@ -83,7 +83,7 @@ func (s *Server) routes() []route {
 			method: "POST", path: one + "/retry", name: "retryApproval", scopes: operator,
 			summary: "Make an approved call claimable again for its owner.",
 			in:      reflect.TypeFor[api.Empty](), out: approval, status: ok, serve: with(s.retry),
-			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotClaimable, core.CodeRetryDataGone},
+			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeSelfApproval, core.CodeNotClaimable, core.CodeRetryDataGone},
 		},
 		{
 			method: "POST", path: "/v1/evaluate", name: "evaluate", scopes: either,

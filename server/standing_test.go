@@ -127,3 +127,19 @@ func TestAdversary_I5_RetryOfOnesOwn(t *testing.T) {
 	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
 	require.NoError(t, err)
 }
+
+// B8: what a grant allowed is not handed out after the grant was taken away.
+func TestAdversary_B8_ClaimAfterTheGrantWasEnded(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	d.decide(`{"a":1}`, api.AllowSession, inSession("s1"))
+	first, second := d.ask("ask", `{"a":2}`, inSession("s1")), d.ask("ask", `{"a":3}`, inSession("s1"))
+	_, err := d.agent.Claim(ctx, first.ID, api.ClaimRequest{})
+	require.NoError(t, err)
+	n, err := d.alice.EndSession(ctx, "s1")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	_, err = d.agent.Claim(ctx, second.ID, api.ClaimRequest{})
+	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "grant")
+	_, err = d.bob.Retry(ctx, first.ID)
+	refusal(t, err, core.CodeNotClaimable)
+}

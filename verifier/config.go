@@ -31,7 +31,8 @@ type Settings struct {
 }
 
 // Scope says which tools are verified: one of the two lists, or, where both are
-// empty, every tool. Names are exact but for letter case, "_" and "-".
+// empty, every tool. Names are exact but for letter case, "_" and "-", and exec
+// includes what other runtimes call it.
 type Scope struct {
 	Include []string // only these
 	Exclude []string // all but these

@@ -1,6 +1,10 @@
 package verifier
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // scope is a compiled [Scope].
 type scope struct {
@@ -12,11 +16,18 @@ func (s Scope) isSet() bool { return len(s.Include)+len(s.Exclude) > 0 }
 
 func (s Scope) compile() scope {
 	out := scope{names: map[string]bool{}, exclude: len(s.Include) == 0}
-	for _, name := range append(s.Include, s.Exclude...) {
+	for _, name := range slices.Concat(s.Include, s.Exclude) {
 		out.names[fold(name)] = true
+	}
+	if !out.exclude && out.names["exec"] {
+		maps.Copy(out.names, shells)
 	}
 	return out
 }
+
+// shells are the names, folded, that the common runtimes give to their tool exec.
+// Who wants commands verified wants them all; who excludes exec excludes no other.
+var shells = set(`bash shell sh localshell execcommand shellcommand runshellcommand runcommand runterminalcmd runterminalcommand executecommand executebash runinterminal terminal`)
 
 func (s scope) covers(tool string) bool { return s.names[fold(tool)] != s.exclude }
 

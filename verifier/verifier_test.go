@@ -101,6 +101,10 @@ func TestScope(t *testing.T) {
 		{Scope{Include: []string{"exec", "apply_patch"}}, "applyPatch", true},
 		{Scope{Include: []string{"exec"}}, "read", false},
 		{Scope{Include: []string{"exec"}}, "mcp__exec", false},
+		{Scope{Include: []string{"exec"}}, "Bash", true}, // what other runtimes call it
+		{Scope{Include: []string{"exec"}}, "run_shell_command", true},
+		{Scope{Include: []string{"bash"}}, "exec", false},
+		{Scope{Exclude: []string{"exec"}}, "bash", true},
 		{Scope{Include: []string{"mcp__x__y"}}, "mcp__x__y", true},
 		{Scope{Exclude: []string{"Read", "session_status"}}, "read", false},
 		{Scope{Exclude: []string{"Read", "session_status"}}, "sessionStatus", false},

@@ -25,7 +25,7 @@ func desk(t *testing.T, until time.Time, argv ...string) (receipt, jwks string) 
 	require.NoError(t, err)
 	r, err := proof.ReceiptFor(core.Approval{
 		Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent", Status: core.Approved, Decision: core.AllowOnce, DecidedBy: []string{"person:alice"},
-		ToolName: "exec", Fingerprint: print, PolicyHash: "7e57", ClaimedAtMs: until.Add(-2 * time.Hour).UnixMilli(), ClaimUntilMs: until.UnixMilli(),
+		ToolName: "exec", Fingerprint: print, PolicyHash: "7e57", ResolvedAtMs: until.Add(-2 * time.Hour).UnixMilli(), ClaimUntilMs: until.UnixMilli(),
 	}, "desk")
 	require.NoError(t, err)
 	receipt, err = s.Sign(r)

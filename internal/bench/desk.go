@@ -2,8 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -14,84 +15,149 @@ import (
 	"syscall"
 	"time"
 
-	"approvalbot/api"
 	"approvalbot/bot/bottest"
 )
 
 const (
 	agentToken    = "bench-agent-token-0123456789"
 	operatorToken = "bench-operator-token-0123456789"
+	tgToken       = "123456:TEST"
 )
 
-// desk is the real binary, running on a fresh directory.
+// desk is the real binary, running on a directory.
 type desk struct {
-	cmd   *exec.Cmd
-	url   string
-	ready time.Duration // from exec to the first 200 of /readyz
-	tg    *bottest.Telegram
-	group *bottest.TelegramChat
-	alice *bottest.TelegramUser
-	dir   string
-	logs  bytes.Buffer
+	cmd    *exec.Cmd
+	addr   string
+	ready  time.Duration // from exec to the first 200 of /readyz
+	tg     *bottest.Telegram
+	groups []*bottest.TelegramChat // each a target
+	alice  *bottest.TelegramUser   // may decide
+	dir    string
+	keep   bool // dir stays when it stops
+	logs   bytes.Buffer
 }
 
-func start(bin string, withChat bool) (*desk, error) {
-	dir, err := os.MkdirTemp("", "approvalbot-bench-*")
-	if err != nil {
-		return nil, err
-	}
-	d := &desk{dir: dir}
-	chat := ""
-	target := ""
-	if withChat {
-		if d.tg, err = bottest.StartTelegram(bottest.TelegramOptions{}); err != nil {
+// options say what a desk is started with.
+type options struct {
+	chats   int    // targets at a fake Telegram
+	dir     string // empty: a fresh one, deleted when the desk stops
+	store   string // the store's URL; empty: SQLite in dir
+	addr    string // where to listen; empty: anywhere on loopback
+	example string // instead of a small configuration this one, as a file's content
+}
+
+func start(bin string, o options) (_ *desk, err error) {
+	d := &desk{dir: o.dir, keep: o.dir != ""}
+	if o.dir == "" {
+		if d.dir, err = os.MkdirTemp("", "approvalbot-bench-*"); err != nil {
 			return nil, err
 		}
-		d.alice = d.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
-		d.group = d.tg.AddSupergroup("ops", d.alice)
-		chat = fmt.Sprintf("channels:\n  telegram: {botToken: \"123456:TEST\", apiUrl: %q, allowedUserIds: [%d]}\n", d.tg.URL(), d.alice.Profile().ID)
-		target = fmt.Sprintf("{channel: telegram, to: \"%d\"}", d.group.ID)
 	}
-	port, err := freePort()
-	if err != nil {
+	defer func() {
+		if err != nil {
+			d.clear()
+		}
+	}()
+	if err := d.chats(o.chats); err != nil {
 		return nil, err
 	}
-	d.url = "http://127.0.0.1:" + strconv.Itoa(port)
-	config := fmt.Sprintf(`server:
-  listen: 127.0.0.1:%d
-  limits: {pending: 1000000, requestsPerSecond: 1000000}
+	if d.addr = o.addr; d.addr == "" {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		d.addr = "127.0.0.1:" + strconv.Itoa(port)
+	}
+	store := o.store
+	if store == "" {
+		store = "sqlite:" + d.dir + "/desk.db"
+	}
+	config := o.example
+	if config == "" {
+		config = d.config()
+	}
+	file := filepath.Join(d.dir, "config.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return nil, err
+	}
+	d.cmd = exec.Command(bin, "serve", "--config", file)
+	d.cmd.Env = append(os.Environ(), "AGENT_TOKEN="+agentToken, "ALICE_TOKEN="+operatorToken, "CALLBACK_SECRET=bench-callback-secret-0123", "WEBHOOK_SECRET=bench-webhook-secret-0123",
+		"TELEGRAM_BOT_TOKEN=", "DISCORD_BOT_TOKEN=",
+		"APPROVALBOT_CFG__SERVER__LISTEN="+d.addr, "APPROVALBOT_CFG__SERVER__LIMITS={pending: 1000000, requestsPerSecond: 1000000}",
+		"APPROVALBOT_CFG__STORE__URL="+store, "APPROVALBOT_CFG__STORE__KEYFILE="+d.dir+"/desk.key")
+	d.cmd.Stderr, d.cmd.Stdout = &d.logs, &d.logs
+	return d, d.run()
+}
+
+// chats makes a fake Telegram with so many groups.
+func (d *desk) chats(n int) (err error) {
+	if n == 0 {
+		return nil
+	}
+	if d.tg, err = bottest.StartTelegram(bottest.TelegramOptions{Token: tgToken}); err != nil {
+		return err
+	}
+	d.alice = d.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+	for i := range n {
+		d.groups = append(d.groups, d.tg.AddSupergroup("ops "+strconv.Itoa(i), d.alice))
+	}
+	return nil
+}
+
+// config is a small configuration: one asker, one operator, perhaps Telegram.
+func (d *desk) config() string {
+	chat, targets := "", []string{}
+	if d.tg != nil {
+		chat = fmt.Sprintf("channels:\n  telegram: {botToken: %q, apiUrl: %q, allowedUserIds: [%d]}\n", tgToken, d.tg.URL(), d.alice.Profile().ID)
+	}
+	for _, g := range d.groups {
+		targets = append(targets, fmt.Sprintf("\"telegram:%d\"", g.ID))
+	}
+	return fmt.Sprintf(`server:
   tokens:
     - {name: agent, token: %s, scopes: [approvals.request]}
-    - {name: laptop, token: %s, scopes: [operator.approvals], person: bob}
-store: {url: "sqlite:%s/desk.db", keyFile: "%s/desk.key"}
+    - {name: laptop, token: %s, scopes: [operator.approvals, operator.admin], person: bob}
 people: [{name: bob}]
 %sapprovals:
   tools:
     enabled: true
     routing: {mode: targets, targets: [%s]}
-`, port, agentToken, operatorToken, dir, dir, chat, target)
-	file := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		return nil, err
-	}
-	d.cmd = exec.Command(bin, "serve", "--config", file)
-	d.cmd.Stderr, d.cmd.Stdout = &d.logs, &d.logs
+`, agentToken, operatorToken, chat, strings.Join(targets, ", "))
+}
+
+// run starts the process and waits until it is ready.
+func (d *desk) run() error {
 	began := time.Now()
 	if err := d.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
+	answer := "no answer"
+	pid := d.cmd.Process.Pid
 	for time.Since(began) < 20*time.Second {
-		if resp, err := http.Get(d.url + "/readyz"); err == nil {
+		if resp, err := http.Get("http://" + d.addr + "/readyz"); err == nil {
+			body, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
 				d.ready = time.Since(began)
-				return d, nil
+				return nil
 			}
+			answer = string(body)
+		}
+		if over(pid) {
+			break
 		}
 		time.Sleep(time.Millisecond)
 	}
-	d.stop()
-	return nil, fmt.Errorf("the desk did not become ready: %s", d.logs.String())
+	_ = d.cmd.Process.Kill()
+	_ = d.cmd.Wait()
+	return fmt.Errorf("the desk did not become ready: %s: %.2000s", answer, d.logs.String())
+}
+
+// over reports whether a child has ended and waits to be buried.
+func over(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return err != nil || strings.HasPrefix(rest, "Z")
 }
 
 // stop ends the desk with SIGTERM and gives how long that took.
@@ -100,39 +166,36 @@ func (d *desk) stop() time.Duration {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	_ = d.cmd.Wait()
 	took := time.Since(began)
-	if d.tg != nil {
-		d.tg.Close()
-	}
-	os.RemoveAll(d.dir)
+	d.clear()
 	return took
 }
 
-// resident gives the process's resident memory in MB.
-func (d *desk) resident() float64 {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.cmd.Process.Pid))
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kb / 1024
-		}
+func (d *desk) clear() {
+	if d.tg != nil {
+		d.tg.Close()
 	}
-	return 0
+	if !d.keep {
+		os.RemoveAll(d.dir)
+	}
 }
 
-func (d *desk) client(token string) *api.Client {
-	return &api.Client{Server: d.url, Token: token, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200}}}
-}
+func (d *desk) processorTime() time.Duration { return processorTime(d.cmd.Process.Pid) }
+
+func (d *desk) resident() float64 { return resident(d.cmd.Process.Pid) }
 
 func freePort() (int, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port, nil
+	addr, ok := ln.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, errors.New("loopback has no TCP")
+	}
+	return addr.Port, ln.Close()
 }
 
-// ask asks for a call that surely needs a person.
-func ask(ctx context.Context, c *api.Client, n int, wait time.Duration) (api.Approval, error) {
-	return c.Create(ctx, api.CreateRequest{ToolName: "bench.ask", Params: fmt.Appendf(nil, `{"n":%d}`, n)}, api.CreateOptions{Wait: wait})
+// asking is the request for a call that surely needs a person.
+func asking(n int, wait string) []byte {
+	return request("POST", "/v1/approvals"+wait, agentToken, fmt.Sprintf(`{"toolName":"bench.ask","params":{"n":%d}}`, n))
 }

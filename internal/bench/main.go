@@ -1,7 +1,9 @@
 // Command bench measures the desk beside references of the same run, and prints
-// the ratios: machines drift, ratios hold. It starts the real binary on a fresh
-// directory, with a fake Telegram on loopback. Everything is bounded; nothing
-// leaves the machine.
+// the ratios: machines drift, ratios hold. It starts the real binary on fresh
+// directories, with a fake Telegram on loopback; the references are processes of
+// their own too, so that none shares a garbage collector with the load. What is
+// compared takes turns, round by round; medians are printed. Everything is
+// bounded, and nothing leaves the machine.
 package main
 
 import (
@@ -9,38 +11,86 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
+// measurements are what -only selects from, in the order in which they run.
+var measurements = []struct {
+	name string
+	run  func(bench) error
+}{
+	{"start", lifecycle},
+	{"evaluate", evaluate},
+	{"settled", settled},
+	{"policy", policyAlone},
+	{"chat", roundTrips},
+	{"resolve", throughput},
+	{"cards", cards},
+	{"events", events},
+	{"pending", pending},
+	{"postgres", postgres},
+}
+
+// bench says how to measure.
+type bench struct {
+	bin    string        // the desk
+	rounds int           // of each figure
+	span   time.Duration // of one turn of a load
+}
+
 func main() {
-	bin := flag.String("bin", "bin/approvalbot", "the binary to measure")
-	rounds := flag.Int("rounds", 5, "rounds of each pair, interleaved")
+	b := bench{}
+	flag.StringVar(&b.bin, "bin", "bin/approvalbot", "the binary to measure")
+	flag.IntVar(&b.rounds, "rounds", 5, "rounds of each figure, interleaved")
+	flag.DurationVar(&b.span, "span", time.Second, "how long one turn of a load takes")
+	only := flag.String("only", "", "comma-separated names of measurements: "+strings.Join(names(), ", ")+"; empty: all")
+	serve := flag.String("serve", "", "be a reference instead: echo, desk or events")
+	db := flag.String("db", "", "with -serve desk: the database, sqlite:FILE or postgres://…")
+	calls := flag.Int("calls", 0, "be a plain client instead, that posts so many messages to the URL given")
 	flag.Parse()
-	if err := run(*bin, *rounds); err != nil {
+	err := error(nil)
+	switch {
+	case *serve != "":
+		err = reference(*serve, *db)
+	case *calls > 0:
+		err = plainCalls(flag.Arg(0), *calls)
+	default:
+		err = b.run(*only)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin string, rounds int) error {
-	if err := lifecycle(bin, rounds); err != nil {
-		return err
+func names() (all []string) {
+	for _, m := range measurements {
+		all = append(all, m.name)
 	}
-	if err := roundTrips(bin, rounds); err != nil {
-		return err
-	}
-	return throughput(bin, rounds)
+	return all
 }
 
-// row prints one figure: its median, the range, the target and whether it holds.
-func row(name string, values []float64, unit, target string) {
-	slices.Sort(values)
-	fmt.Printf("%-58s %10.2f %-6s (%.2f … %.2f)   target %s\n", name, values[len(values)/2], unit, values[0], values[len(values)-1], target)
-}
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func median(values []time.Duration) time.Duration {
-	slices.Sort(values)
-	return values[len(values)/2]
+func (b bench) run(only string) error {
+	wanted := names()
+	if only != "" {
+		wanted = strings.Split(only, ",")
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names(), name) {
+			return fmt.Errorf("there is no measurement %q; there are %s", name, strings.Join(names(), ", "))
+		}
+	}
+	for _, m := range measurements {
+		if !slices.Contains(wanted, m.name) {
+			continue
+		}
+		fmt.Printf("\n%s\n", m.name)
+		began := time.Now()
+		if err := m.run(b); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		fmt.Printf("  (%.0f s)\n", time.Since(began).Seconds())
+	}
+	return nil
 }

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"approvalbot/bot/bottest"
+)
+
+// roundTrips measures asked → card in a chat → tapped → asker woken, one in
+// flight, all durable, in units of one fdatasync of the same directory.
+func roundTrips(b bench) error {
+	d, err := start(b.bin, options{chats: 1})
+	if err != nil {
+		return err
+	}
+	defer d.stop()
+	const sync, chat, trip = "one fdatasync (reference), p50", "the fake chat server alone: post → tap → update (reference)", "asked → card → tapped → woken, p50, chat server included"
+	s := series{}
+	n := 0
+	for range b.rounds {
+		one, err := fdatasync(d.dir, 100)
+		if err != nil {
+			return err
+		}
+		alone, err := chatServer(60)
+		if err != nil {
+			return err
+		}
+		whole, err := d.trips(60, &n)
+		if err != nil {
+			return err
+		}
+		s.add(sync, ms(one))
+		s.add(chat, ms(alone))
+		s.add(trip, ms(whole))
+		s.add("… beyond the chat server, in fdatasyncs", float64(whole-alone)/float64(one))
+	}
+	s.row(sync, "ms")
+	s.row(chat, "ms")
+	s.row(trip, "ms")
+	s.atMost("… beyond the chat server, in fdatasyncs", "×", 6)
+	return nil
+}
+
+// chatServer measures what the fake chat server itself takes for one round: a
+// message posted, tapped, and the tap handed to a waiting poll.
+func chatServer(count int) (time.Duration, error) {
+	tg, err := bottest.StartTelegram(bottest.TelegramOptions{Token: tgToken})
+	if err != nil {
+		return 0, err
+	}
+	defer tg.Close()
+	alice := tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+	group := tg.AddSupergroup("ops", alice)
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	call := func(method string, params, result any) error {
+		body, err := json.Marshal(params)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Post(tg.URL()+"/bot"+tgToken+"/"+method, "application/json", bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		return json.NewDecoder(resp.Body).Decode(result)
+	}
+	var took []time.Duration
+	offset := 0
+	for range count {
+		began := time.Now()
+		var updates struct {
+			Result []struct {
+				ID int `json:"update_id"`
+			} `json:"result"`
+		}
+		polled := make(chan error, 1)
+		go func() {
+			polled <- call("getUpdates", map[string]any{"timeout": 20, "offset": offset, "allowed_updates": []string{"callback_query"}}, &updates)
+		}()
+		var sent struct {
+			Result struct {
+				ID int `json:"message_id"`
+			} `json:"result"`
+		}
+		err := call("sendMessage", message(group.ID), &sent)
+		if err != nil {
+			return 0, err
+		}
+		alice.Tap(group, sent.Result.ID, "Allow")
+		if err := <-polled; err != nil {
+			return 0, err
+		}
+		if len(updates.Result) > 0 {
+			offset = updates.Result[len(updates.Result)-1].ID + 1
+		}
+		took = append(took, time.Since(began))
+	}
+	return median(took), nil
+}
+
+func message(chat int64) map[string]any {
+	return map[string]any{"chat_id": chat, "text": "a card", "reply_markup": map[string]any{
+		"inline_keyboard": [][]any{{map[string]string{"text": "Allow", "callback_data": "x"}}}}}
+}
+
+// trips gives the median of so many round trips through the chat.
+func (d *desk) trips(count int, n *int) (time.Duration, error) {
+	c, err := dial(d.addr, 4096)
+	if err != nil {
+		return 0, err
+	}
+	defer c.net.Close()
+	var took []time.Duration
+	for range count {
+		*n++
+		one, err := d.trip(c, *n)
+		if err != nil {
+			return 0, err
+		}
+		took = append(took, one)
+	}
+	return median(took), nil
+}
+
+func (d *desk) trip(c *conn, n int) (time.Duration, error) {
+	group := d.groups[0]
+	seen := len(group.Messages())
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	began := time.Now()
+	go func() {
+		_, err := c.do(asking(n, "?wait=20s"))
+		done <- err
+	}()
+	var card bottest.TelegramMessage
+	err := d.tg.WaitFor(ctx, func() bool {
+		all := group.Messages()
+		if len(all) > seen {
+			card = all[len(all)-1]
+		}
+		return len(all) > seen
+	})
+	if err != nil {
+		return 0, err
+	}
+	d.alice.Tap(group, card.ID, "Allow once")
+	err = <-done
+	return time.Since(began), err
+}
+
+// fdatasync gives the median time of appending a page and syncing it.
+func fdatasync(dir string, count int) (time.Duration, error) {
+	f, err := os.Create(filepath.Join(dir, "sync"))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	page := make([]byte, 4096)
+	var took []time.Duration
+	for range count {
+		began := time.Now()
+		if _, err := f.Write(page); err != nil {
+			return 0, err
+		}
+		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
+			return 0, err
+		}
+		took = append(took, time.Since(began))
+	}
+	return median(took), nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+)
+
+// figure is a line of Go's benchmarks: name without the number of processors,
+// nanoseconds each, and allocations.
+var figure = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op.*?(\d+) allocs/op`)
+
+// policyAlone measures the policy in process, by the benchmarks beside it.
+func policyAlone(b bench) error {
+	out, err := exec.Command("go", "test", "./policy", "-run", "^$", "-bench", "^Benchmark(JudgeRead|JudgeWrite|JudgePipeline|ParseOnly|Rules)$",
+		"-benchtime", "200ms", "-count", strconv.Itoa(b.rounds)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %.2000s", err, out)
+	}
+	s := series{}
+	for _, m := range figure.FindAllStringSubmatch(string(out), -1) {
+		ns, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return err
+		}
+		s.add(m[1], ns/1000)
+		allocs, err := strconv.ParseFloat(m[3], 64)
+		if err != nil {
+			return err
+		}
+		s.add(m[1]+", allocations", allocs)
+	}
+	s.atMost("JudgeRead", "µs", 2)
+	s.row("JudgeRead, allocations", "")
+	s.atMost("JudgeWrite", "µs", 2)
+	s.row("JudgeWrite, allocations", "")
+	s.row("ParseOnly", "µs") // the shell parser alone, on the same line
+	s.atMost("JudgePipeline", "µs", 20)
+	s.row("JudgePipeline, allocations", "")
+	for _, kind := range []string{"read", "pipeline"} {
+		few, many := "Rules/"+kind+"/50", "Rules/"+kind+"/1000"
+		s.row(few, "µs")
+		s.row(many, "µs")
+		if len(s[few]) == 0 || len(s[many]) == 0 {
+			return fmt.Errorf("go test ./policy has no benchmark %s", few)
+		}
+		s.add(kind+": 1,000 rules against 50", s.median(many)/s.median(few))
+		s.atMost(kind+": 1,000 rules against 50", "×", 2)
+	}
+	return nil
+}
