@@ -56,9 +56,14 @@ func (s *shell) finish(text string) findings {
 	}
 	if s.found.any(opaque) {
 		s.scan(text)
+		if bare := unquoted.Replace(text); bare != text {
+			s.scan(bare) // quotes in the middle of a word hide nothing
+		}
 	}
 	return s.found
 }
+
+var unquoted = strings.NewReplacer("'", "", `"`, "", "\\", "")
 
 // line judges a shell line and every command in it.
 func (s *shell) line(text string) {

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -73,7 +74,7 @@ func TestAdversary_I11_Endpoint(t *testing.T) {
 		"no signature":    func(q *http.Request) { q.Header.Del(signatureHeader) },
 		"wrong signature": func(q *http.Request) { q.Header.Set(signatureHeader, strings.Repeat("ab", 64)) },
 		"not hex":         func(q *http.Request) { q.Header.Set(signatureHeader, "zz") },
-		"other time":      func(q *http.Request) { q.Header.Set(timestampHeader, "1"+q.Header.Get(timestampHeader)[1:9]+"9") },
+		"other time":      func(q *http.Request) { q.Header.Set(timestampHeader, fmt.Sprint(now.Unix()-1)) },
 		"no time":         func(q *http.Request) { q.Header.Del(timestampHeader) },
 		"other body":      func(q *http.Request) { q.Body = io.NopCloser(strings.NewReader(`{"type":2}`)) },
 	} {

@@ -1,6 +1,12 @@
 package discord_test
 
 import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,6 +143,24 @@ func TestProbeSaysWhetherTapsComeIn(t *testing.T) {
 	inter := discord.Config{Updates: discord.Interactions, PublicKey: p.dc.PublicKey()}
 	require.Contains(t, p.look(t, discord.Config{}, nil, nil, nil)["discord"].Text, "over the gateway")
 	require.Contains(t, p.look(t, inter, nil, nil, nil)["discord"].Text, "no Interactions Endpoint URL")
+
+	key, err := hex.DecodeString(p.dc.PublicKey())
+	require.NoError(t, err)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		signature, _ := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
+		if !ed25519.Verify(key, append([]byte(r.Header.Get("X-Signature-Timestamp")), body...), signature) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"type":1}`)
+	}))
+	t.Cleanup(endpoint.Close)
+	require.NoError(t, p.dc.SetEndpoint(t.Context(), endpoint.URL))
+	require.Contains(t, p.look(t, discord.Config{}, nil, nil, nil)["discord"].Text, "the gateway gets no taps")
+	require.Equal(t, core.LevelOK, p.look(t, inter, nil, nil, nil)["discord"].Level)
+	inter.PublicKey = strings.Repeat("ab", 32)
+	require.Contains(t, p.look(t, inter, nil, nil, nil)["discord"].Text, "publicKey is not the application's")
 }
 
 func TestProbeOfABadTokenOrNobodyThere(t *testing.T) {
