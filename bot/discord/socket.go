@@ -57,11 +57,15 @@ type socket struct {
 	once    sync.Once
 	end     ending
 	down    chan struct{} // closed when the connection has ended, and end is set
+	leaving chan struct{} // closed when the library begins to close the session: it holds its lock from then on
+	left    chan struct{} // closed when it has: it lets go of the lock at once
+	begun   sync.Once
+	ended   sync.Once
 	resume  func(url string)
 }
 
 func newSocket(c net.Conn, resume func(url string)) *socket {
-	return &socket{Conn: c, in: bufio.NewReaderSize(c, 4096), down: make(chan struct{}), due: time.Now().Add(dialTimeout), resume: resume}
+	return &socket{Conn: c, in: bufio.NewReaderSize(c, 4096), down: make(chan struct{}), leaving: make(chan struct{}), left: make(chan struct{}), due: time.Now().Add(dialTimeout), resume: resume}
 }
 
 // SetDeadline and the others do nothing: the socket sets its own.
@@ -69,8 +73,12 @@ func (s *socket) SetDeadline(time.Time) error      { return nil }
 func (s *socket) SetReadDeadline(time.Time) error  { return nil }
 func (s *socket) SetWriteDeadline(time.Time) error { return nil }
 
-// endPause is how long the library is left to itself before it hears of the end.
-const endPause = 10 * time.Millisecond
+// endPause is how long the library is left to itself before it hears of the end,
+// leaveTime how long it may take to close a session; it sleeps for a second of it.
+const (
+	endPause  = 10 * time.Millisecond
+	leaveTime = 3 * time.Second
+)
 
 // Read gives the next bytes of what Discord sent, as far as the library may see it.
 func (s *socket) Read(p []byte) (int, error) {
@@ -81,9 +89,7 @@ func (s *socket) Read(p []byte) (int, error) {
 		}
 		if err != nil {
 			err = s.cut(ending{err: err})
-			// The library closes a session under the lock that its heartbeat needs
-			// to begin with, and holds it for a second: let that begin first.
-			time.Sleep(endPause)
+			s.letLeave()
 			return 0, err
 		}
 	}
@@ -92,11 +98,29 @@ func (s *socket) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// letLeave waits until the library may hear of the end. It closes a session under
+// the lock that its heartbeat needs to begin with, and holds it for a second: let
+// the heartbeat begin first, and where that closes the session, let it finish,
+// since whoever reads needs the lock too.
+func (s *socket) letLeave() {
+	time.Sleep(endPause)
+	select {
+	case <-s.leaving:
+	default:
+		return
+	}
+	select {
+	case <-s.left:
+	case <-time.After(leaveTime):
+	}
+}
+
 // Write sends bytes, but never the library's close frame: its code would end the
 // session, and it may come late from an earlier connection. It cuts the
 // connection instead.
 func (s *socket) Write(p []byte) (int, error) {
 	if len(p) > 0 && p[0] == 0x88 {
+		s.begun.Do(func() { close(s.leaving) })
 		return 0, s.cut(ending{err: net.ErrClosed})
 	}
 	s.writing.Lock()
@@ -109,6 +133,7 @@ func (s *socket) Write(p []byte) (int, error) {
 
 // Close ends the connection.
 func (s *socket) Close() error {
+	s.ended.Do(func() { close(s.left) })
 	_ = s.cut(ending{err: net.ErrClosed})
 	return nil
 }
