@@ -59,9 +59,9 @@ func (g *Gate) consult(ctx context.Context, who Caller, call Call, sealed Sealed
 
 // granted reports whether a grant or cool-down would settle the call.
 func (g *Gate) granted(ctx context.Context, who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (bool, error) {
-	d, err := draft(who, call, sealed, j, rules)
-	if err != nil || d.Status != Pending {
-		return false, err
+	d := outline(who, call, sealed, j, rules)
+	if d.Status != Pending {
+		return false, nil
 	}
 	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Grants: true})
 	return d.byGrant(Found{Grants: found}, j.Reach.Words, rules.People, nowMs()).Final(), err
@@ -174,10 +174,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if c.Outcome != OutcomeAsk {
 		return p, nil
 	}
-	d, err := draft(who, call, sealed, c.Judgement, rules)
-	if err != nil {
-		return p, err
-	}
+	d := outline(who, call, sealed, c.Judgement, rules)
 	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Grants: true})
 	if err != nil {
 		return p, err

@@ -216,19 +216,26 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 
 // draft makes the approval that a call would become.
 func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
-	now := nowMs()
-	key := uuid.NewString()
 	facts, err := payload(sealed.Bytes)
 	if err != nil {
 		return Approval{}, err
 	}
+	a := outline(who, call, sealed, j, rules)
+	a.Summary = summary(facts, maxSummary)
+	return a, nil
+}
+
+// outline is draft without what people read of the call.
+func outline(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) Approval {
+	now := nowMs()
+	key := uuid.NewString()
 	timeout := rules.TimeoutMs
 	if call.TimeoutMs > 0 {
 		timeout = min(call.TimeoutMs, rules.MaxTimeoutMs)
 	}
 	a := Approval{
 		Key: key, ID: key, Owner: who.Token, Status: Pending,
-		ToolName: call.ToolName, Summary: summary(facts, maxSummary), Fingerprint: sealed.Fingerprint, Bind: call.Bind,
+		ToolName: call.ToolName, Fingerprint: sealed.Fingerprint, Bind: call.Bind,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context, Dialect: call.Dialect,
 		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
 		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Offers: grantable(j, call),
@@ -251,7 +258,7 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 	if call.Requester != nil {
 		a.Askers = append(a.Askers, *call.Requester)
 	}
-	return a.judged(j, rules), nil
+	return a.judged(j, rules)
 }
 
 // grantable drops the scopes that would cover nothing: no session scope without a

@@ -19,6 +19,8 @@ const (
 	longestWait = 60 * time.Second       // … up to this
 	lanePause   = 5 * time.Second        // how long a chat rests at most after a passing failure
 	callTimeout = 30 * time.Second       // one call to a platform
+	recordPause = 100 * time.Millisecond // before a record is tried again, then doubled
+	recordTime  = time.Minute            // for which a record is tried
 	lookAgain   = 30 * time.Second       // how long a dispatcher or the timers sleep at most
 	stopGrace   = 700 * time.Millisecond // a call under way may finish for so long when the desk stops
 )
@@ -258,7 +260,17 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final bool, 
 // the delivery is tried again, which may show a second card but loses nothing.
 func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Delivered, pause time.Duration) time.Duration {
 	fault.Point("before-id-recorded")
-	if err := d.outbox.Record(context.WithoutCancel(ctx), done); err != nil {
+	err := d.outbox.Record(context.WithoutCancel(ctx), done)
+	// A message that was sent must not be sent again because the store is away: it
+	// is the record that is tried again.
+	for wait, since := recordPause, time.Now(); err != nil && ctx.Err() == nil && time.Since(since) < recordTime; wait = min(2*wait, lanePause) {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+		err = d.outbox.Record(context.WithoutCancel(ctx), done)
+	}
+	if err != nil {
 		d.log.Error("a delivery could not be recorded", "approval", m.Key, "target", m.Target.String(), "reason", err)
 		return max(pause, lanePause)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,10 +85,19 @@ func (c *chat) sent() (posts []core.Target, edits []core.Card) {
 	return append([]core.Target(nil), c.posts...), append([]core.Card(nil), c.edits...)
 }
 
-// watched is the real store, with a hook behind each look at an approval.
+// watched is the real store, with a hook behind each look at an approval, and
+// records that fail.
 type watched struct {
 	*store.Store
 	afterGet func()
+	lost     atomic.Int64 // so many records fail
+}
+
+func (s *watched) Record(ctx context.Context, d core.Delivered) error {
+	if s.lost.Add(-1) >= 0 {
+		return core.Refuse(core.CodeUnavailable, "The store is away.")
+	}
+	return s.Store.Record(ctx, d)
 }
 
 func (s *watched) Get(ctx context.Context, key string) (core.Approval, error) {
@@ -133,7 +143,7 @@ func inBubble(t *testing.T, quorum int, table *routing.Table, test func(w *world
 		close(ready)
 		var all sync.WaitGroup
 		for name, c := range w.chats {
-			d := routing.NewDispatcher(name, c, s, w.gate, table, timers.Wake, slog.New(slog.DiscardHandler))
+			d := routing.NewDispatcher(name, c, w.store, w.gate, table, timers.Wake, slog.New(slog.DiscardHandler))
 			wake = append(wake, d.Wake)
 			all.Go(func() { _ = d.Run(ctx) })
 		}
@@ -297,5 +307,19 @@ func TestAWaiterMissesNoChange(t *testing.T) {
 		require.NoError(w.t, err)
 		require.Equal(w.t, core.Approved, got.Status)
 		require.Zero(w.t, time.Since(began), "woken at once, not by its own deadline")
+	})
+}
+
+// A store that is away after a card was sent does not make it sent again: the
+// record is what is tried again.
+func TestAdversary_P2_ARecordThatFailsSendsNoSecondCard(t *testing.T) {
+	group := core.Target{Channel: "telegram", To: "-100"}
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{group}}, func(w *world) {
+		w.store.lost.Store(4)
+		a := w.ask(1)
+		time.Sleep(time.Minute)
+		posts, _ := w.chats["telegram"].sent()
+		require.Len(t, posts, 1)
+		require.Equal(t, core.Sent, w.get(a).Deliveries[0].State)
 	})
 }

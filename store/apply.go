@@ -19,6 +19,7 @@ const (
 	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3) ON CONFLICT (id, owner) DO NOTHING`
 	sealCall     = `INSERT INTO sealed (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 	unsealCall   = `DELETE FROM sealed WHERE key = $1`
+	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
 	markDone     = `UPDATE inbound SET handled_ms = $3 WHERE source = $1 AND id = $2 AND handled_ms = 0`
 )
 
@@ -31,6 +32,12 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	a := c.Approval
 	if err := consistent(before, c); err != nil {
 		return a, err
+	}
+	switch fresh, err := t.handled(c.Handled); {
+	case err != nil:
+		return a, err
+	case !fresh: // whoever was slow, or asleep, is not to count it twice
+		return a, core.Refuse(core.CodeAlreadyResolved, "This was handled already.")
 	}
 	var err error
 	switch {
@@ -64,7 +71,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 		return a, err
 	}
 	t.own.events = append(t.own.events, c.Events...)
-	return a, t.handled(c.Handled)
+	return a, nil
 }
 
 // consistent refuses a change that was not made from what it is applied to.
@@ -179,10 +186,15 @@ func (t *tx) sealing(c core.Change) error {
 	return nil
 }
 
-func (t *tx) handled(ref *core.InboundRef) error {
+// handled marks a platform update handled. fresh is false when it was before; one
+// that is not stored is always fresh.
+func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 	if ref == nil {
-		return nil
+		return true, nil
 	}
-	_, err := t.exec(markDone, ref.Source, ref.ID, nowMs())
-	return err
+	if n, err := t.exec(markDone, ref.Source, ref.ID, nowMs()); err != nil || n > 0 {
+		return err == nil, err
+	}
+	n, err := t.count(countInbound, ref.Source, ref.ID)
+	return n == 0, err
 }

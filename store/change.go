@@ -87,7 +87,9 @@ func (t *tx) again(work func() error) error {
 // Update loads the approval of that key, calls fn with it, and commits the
 // change. It gives the approval as committed, with its deliveries. A change that
 // is Unchanged leaves the approval as it was, version and timer included;
-// everything else in it is still written.
+// everything else in it is still written. One that handles a platform update which
+// was handled before, by another instance, is CodeAlreadyResolved, and nothing is
+// written.
 func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (core.Change, error)) (core.Approval, error) {
 	var after core.Approval
 	err := s.doOn(ctx, locks{approval: key}, func(t *tx) error {
@@ -117,11 +119,15 @@ func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (
 }
 
 // Append adds events to the log and marks the platform update handled (if not
-// nil), in one transaction, without changing any approval.
+// nil), in one transaction, without changing any approval. Events of an update that
+// was handled before are in the log already, and are not added.
 func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...core.Event) error {
 	return s.do(ctx, func(t *tx) error {
-		t.own.events = append(t.own.events, events...)
-		return t.handled(handled)
+		fresh, err := t.handled(handled)
+		if err == nil && fresh {
+			t.own.events = append(t.own.events, events...)
+		}
+		return err
 	})
 }
 

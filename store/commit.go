@@ -39,13 +39,18 @@ func (s *Store) do(ctx context.Context, do func(*tx) error) error {
 // doOn is do, with what the write counts on. Where the database can be lost, a
 // write that nothing has begun within two seconds is taken back: CodeUnavailable.
 func (s *Store) doOn(ctx context.Context, on locks, do func(*tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	if s.dialect.many { // SQLite's database cannot be lost
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, queuePatience, unwritten(errLate))
 		defer cancel()
+	}
+	return s.doWithin(ctx, on, do)
+}
+
+// doWithin is doOn for as long as ctx lasts.
+func (s *Store) doWithin(ctx context.Context, on locks, do func(*tx) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	j := &job{do: do, on: on, done: make(chan outcome, 1)}
 	select {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
@@ -90,6 +91,38 @@ func TestInstancesShareThePace(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, place, got)
+}
+
+// What became of a card is written down though the database cannot for a while:
+// it would be posted a second time otherwise.
+func TestARecordWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	a, b := two(t)
+	p := create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	held, free := make(chan struct{}), make(chan struct{})
+	holding := make(chan error, 1)
+	go func() {
+		conn, err := pgconn.ConnectConfig(ctx, b.listen) // whoever holds the approval's lock for too long
+		if err == nil {
+			defer conn.Close(ctx)
+			_, err = conn.Exec(ctx, "BEGIN; SELECT 1 FROM approvals FOR UPDATE").ReadAll()
+		}
+		close(held)
+		<-free
+		holding <- err
+	}()
+	<-held
+	recorded := make(chan error, 1)
+	d := sent(p.Deliveries[0], "m1")
+	d.Key = p.Key
+	go func() { recorded <- a.Record(ctx, d) }()
+	require.Eventually(t, a.broken.Load, time.Minute, time.Millisecond, "a commit fails")
+	close(free)
+	require.NoError(t, <-holding)
+	require.NoError(t, <-recorded)
+	p, err := b.Get(ctx, p.Key)
+	require.NoError(t, err)
+	require.Equal(t, "m1", p.Deliveries[0].MessageID)
 }
 
 // An instance that died loses its chats; should it come back, what it did there

@@ -43,14 +43,8 @@ func (s *Store) take(ctx context.Context, name string) (l *lease, notBefore int6
 	if err != nil || !found {
 		return nil, 0, err
 	}
-	s.presence.extend(began.Add(trustFor))
 	l = &lease{name: name, token: int64(token), used: time.Now(), lost: make(chan struct{})}
-	s.presence.mu.Lock()
-	defer s.presence.mu.Unlock()
-	if old := s.presence.held[name]; old != nil {
-		s.presence.forget(old)
-	}
-	s.presence.held[name] = l
+	s.presence.gain(l, began.Add(trustFor))
 	return l, int64(pause), nil
 }
 

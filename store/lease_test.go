@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,6 +74,74 @@ func TestHoldIsGivenUpInTime(t *testing.T) {
 		<-held.Done()
 		return nil
 	}))
+}
+
+// Who was stopped for longer than its leases last does not keep them because the
+// next thing it hears is good news; and a lease that took too long to get is none.
+func TestLeasesLapseWhateverComesFirst(t *testing.T) {
+	newLease := func(name string) *lease { return &lease{name: name, lost: make(chan struct{})} }
+	lost := func(l *lease) bool {
+		select {
+		case <-l.lost:
+			return true
+		default:
+			return false
+		}
+	}
+	slept := func() (*presence, *lease) {
+		p, old := newPresence("a"), newLease("timers")
+		p.held["timers"], p.until = old, time.Now().Add(-time.Second) // its timer is about to fire
+		return &p, old
+	}
+	p, old := slept()
+	p.extend(time.Now().Add(time.Hour))
+	require.True(t, lost(old))
+	require.Nil(t, p.holds("timers"))
+
+	p, old = slept()
+	l := newLease("sweep")
+	p.gain(l, time.Now().Add(time.Hour))
+	require.True(t, lost(old))
+	require.Same(t, l, p.holds("sweep"))
+
+	l = newLease("late")
+	p.gain(l, time.Now().Add(-time.Second))
+	<-l.lost
+	require.Nil(t, p.holds("late"))
+}
+
+// A line that goes dead before notifications are on holds nobody up: what changes
+// is asked for instead.
+func TestListenOnADeadLine(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	a, b := openPG(t, url), openPG(t, url)
+	dead, stop := silent(t)
+	b.listen.Host, b.listen.Port, b.listen.Fallbacks = dead.IP.String(), uint16(dead.Port), nil
+	b.listen.ConnectTimeout = time.Hour // as long as it takes
+	heard, done := make(chan Changed, 1000), make(chan error, 1)
+	listening, end := context.WithCancel(ctx)
+	go func() { done <- b.Listen(listening, func(c Changed) { heard <- c }) }()
+	<-heard
+	p := create(t, a, pendingApproval("bot"), core.Change{})
+	_, err := a.Update(ctx, p.Key, vote)
+	require.NoError(t, err)
+	for c := range heard {
+		if slices.Contains(c.Keys, p.Key) {
+			break
+		}
+	}
+	end()
+	require.NoError(t, <-done)
+	stop()
+}
+
+// silent is an address where connections are taken and nothing is ever said.
+func silent(t *testing.T) (*net.TCPAddr, func()) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return ln.Addr().(*net.TCPAddr), func() { ln.Close() }
 }
 
 // What one instance commits, another hears of.

@@ -116,7 +116,9 @@ func (l *listener) listen(ctx context.Context) error {
 		}
 		l.notes = append(l.notes, got)
 	}
-	conn, err := pgconn.ConnectConfig(ctx, config)
+	begin, cancel := context.WithTimeout(ctx, networkPatience)
+	defer cancel()
+	conn, err := pgconn.ConnectConfig(begin, config)
 	if err != nil {
 		return connectFailure(err)
 	}
@@ -125,7 +127,7 @@ func (l *listener) listen(ctx context.Context) error {
 		defer cancel()
 		conn.Close(bye)
 	}()
-	if _, err := conn.Exec(ctx, "LISTEN "+notifyOn).ReadAll(); err != nil {
+	if _, err := conn.Exec(begin, "LISTEN "+notifyOn).ReadAll(); err != nil {
 		return err
 	}
 	l.moved = true // for all that is known

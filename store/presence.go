@@ -50,6 +50,24 @@ func newPresence(id string) presence {
 func (p *presence) extend(until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.lapse()
+	p.trust(until)
+}
+
+// gain notes a lease that was just taken, and until when all may be counted on.
+func (p *presence) gain(l *lease, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lapse()
+	if old := p.held[l.name]; old != nil {
+		p.forget(old)
+	}
+	p.held[l.name] = l
+	p.trust(until) // only now: should that be over already, this one goes too
+}
+
+// trust sets the time; mu is held.
+func (p *presence) trust(until time.Time) {
 	p.until = until
 	if p.expiry != nil {
 		p.expiry.Stop()
@@ -61,6 +79,13 @@ func (p *presence) extend(until time.Time) {
 func (p *presence) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.lapse()
+}
+
+// lapse is expire with mu held. Who was stopped for long may come here before the
+// timer does: what was held then is not to be counted on because of what was
+// heard since.
+func (p *presence) lapse() {
 	if time.Now().Before(p.until) {
 		return
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"approvalbot/core"
 )
@@ -41,8 +43,36 @@ const (
 // second of its approval there fails instead. A delivery that was swept away
 // meanwhile is CodeNotFound. When the chat was claimed here and is another
 // instance's by now, that one knows better: nothing is written, CodeUnavailable.
+//
+// A shared database that is out of reach or slow is tried for half a minute: what
+// is not written down is posted a second time.
 func (s *Store) Record(ctx context.Context, d core.Delivered) error {
-	return s.doOn(ctx, locks{approval: d.Key}, func(t *tx) error {
+	if !s.dialect.many {
+		return s.recordNow(ctx, d)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, recordPatience, unwritten(errLate))
+	defer cancel()
+	for {
+		err := s.recordNow(ctx, d)
+		var lost *failure
+		if !errors.As(err, &lost) {
+			return err
+		}
+		select {
+		case <-time.After(recordAgain):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+const (
+	recordPatience = 30 * time.Second
+	recordAgain    = 250 * time.Millisecond
+)
+
+func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
+	return s.doWithin(ctx, locks{approval: d.Key}, func(t *tx) error {
 		row, status, err := t.delivery(d.ID)
 		if err == nil {
 			err = s.fence(t, row.Target)

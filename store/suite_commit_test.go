@@ -216,6 +216,22 @@ func testInbox(t *testing.T, s *Store) {
 	})
 	require.Error(t, err)
 	require.Equal(t, []int64{13, 3}, open(), "a refused change handles nothing")
+
+	// An instance that was asleep meanwhile comes with what is handled by now.
+	before, _, err := s.Verify(ctx)
+	require.NoError(t, err)
+	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+		a.Votes = append(a.Votes, core.Vote{Approver: core.UserRequest})
+		return core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)}, Handled: &core.InboundRef{Source: "telegram:1", ID: 12}}, nil
+	})
+	require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err))
+	require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "telegram:1", ID: 11}, core.Event{Type: core.EventRefused}))
+	got, err := s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	require.Empty(t, got.Votes, "nothing is counted twice")
+	after, _, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.Equal(t, before, after, "nor is it in the log twice")
 }
 
 func testSweep(t *testing.T, s *Store) {

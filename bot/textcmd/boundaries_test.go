@@ -63,3 +63,27 @@ func TestAFailedLookUpLeavesTheMessageUnhandled(t *testing.T) {
 		})
 	}
 }
+
+// lostGate finds the approval; the store is lost while it votes, and back right after.
+type lostGate struct{ sickGate }
+
+func (g *lostGate) ByCode(context.Context, string) (core.Approval, error) {
+	return core.Approval{Key: "k", Code: "K7QX2M", Status: core.Pending}, nil
+}
+
+func (g *lostGate) Vote(context.Context, string, core.Ballot) (core.Approval, error) {
+	return core.Approval{}, core.Refuse(core.CodeUnavailable, "The store could not commit, nothing was written.")
+}
+
+// A store that is lost for a moment is no answer: the vote stays unhandled and is
+// tried again.
+func TestAdversary_P2_AVoteWaitsForTheStore(t *testing.T) {
+	people, err := core.NewDirectory(core.Rights{AllowedUsers: map[string][]string{"telegram": {"1"}}})
+	require.NoError(t, err)
+	gate := &lostGate{sickGate{people: people}}
+	m := Message{Voter: core.Voter{Channel: "telegram", UserID: "1"}, Chat: core.Target{Channel: "telegram", To: "-5"}, Text: "/deny K7QX2M",
+		Update: &core.InboundRef{Source: "telegram:1", ID: 7}}
+	_, err = NewDesk(gate, noCards{}, func(core.Target) bool { return true }).Handle(t.Context(), m)
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	require.Zero(t, gate.handled)
+}

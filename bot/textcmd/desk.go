@@ -73,8 +73,7 @@ func (d *Desk) Handle(ctx context.Context, m Message) (Reply, error) {
 // close turns a refusal into an answer and marks the update handled, unless that
 // is done.
 func (d *Desk) close(ctx context.Context, m Message, reply Reply, done bool, err error) (Reply, error) {
-	var refusal *core.Error
-	if errors.As(err, &refusal) {
+	if refusal := refusalOf(err); refusal != nil {
 		reply, done, err = Reply{Text: refusal.Message, Alert: true}, false, nil
 	}
 	if err == nil && !done && m.Update != nil {
@@ -227,9 +226,9 @@ func (d *Desk) decide(ctx context.Context, m Message, cmd Command, a core.Approv
 		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Chat: &chat,
 		ReceivedMs: m.ReceivedMs, Card: unknownCard, Handled: m.Update,
 	})
-	var refusal *core.Error
+	refusal := refusalOf(err)
 	switch {
-	case errors.As(err, &refusal):
+	case refusal != nil:
 		// A refusal from the vote itself is committed with the update handled;
 		// one from before it is not, and marking it again does no harm.
 		return Reply{Text: sentence(refusal), Alert: true}, false, nil
@@ -242,6 +241,16 @@ func (d *Desk) decide(ctx context.Context, m Message, cmd Command, a core.Approv
 		}
 	}
 	return Reply{Text: outcome(after, cmd.Decision, d.gate.Rules().People)}, true, nil
+}
+
+// refusalOf gives the refusal that an error is, nil for any other. A store that is
+// out of reach refuses nothing: what was asked waits until it is back.
+func refusalOf(err error) *core.Error {
+	var refusal *core.Error
+	if errors.As(err, &refusal) && refusal.Code != core.CodeUnavailable {
+		return refusal
+	}
+	return nil
 }
 
 // outcome says what a counted vote did.

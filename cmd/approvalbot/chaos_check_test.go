@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -254,20 +253,8 @@ func (c *chaos) report() {
 	}
 	slices.Sort(took)
 	c.t.Logf("survived: %v", kinds)
-	if d := os.Getenv("DEBUGLOGS"); d != "" {
-		for _, p := range c.desks {
-			os.WriteFile(d+"/"+p.name+".log", []byte(p.logs.String()), 0o600)
-		}
-		for _, s := range c.troubles {
-			c.t.Logf("%s %s - %s", s.kind, s.begin.Format("05.000"), s.end.Format("05.000"))
-		}
-		slices.SortFunc(c.load.all, func(a, b *asked) int { return a.began.Compare(b.began) })
-		for _, a := range c.load.all {
-			c.t.Logf("%s %s %s %v", a.began.UTC().Format("05.000"), a.kind, a.code, a.took)
-		}
-	}
-	c.t.Logf("%d approvals (%v), %d votes confirmed, %d requests made again, %d cards too many (at most %d in one chat)",
-		len(c.load.all), statuses, votes, c.load.tries, extra, worst)
+	c.t.Logf("%d approvals (%v), %d votes confirmed, %d requests and %d taps made again, %d cards too many (at most %d in one chat)",
+		len(c.load.all), statuses, votes, c.load.tries, c.load.tappedAgain, extra, worst)
 	if len(took) > 0 {
 		c.t.Logf("asked to decided by a tap: median %v, 99%% %v, longest %v", took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
 	}

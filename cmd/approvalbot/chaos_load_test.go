@@ -31,7 +31,6 @@ type asked struct {
 	tapped         []tapped
 	claims         int // that were handed out
 	took           time.Duration
-	began          time.Time
 }
 
 // confirmed is a vote that its voter was told has counted.
@@ -44,13 +43,16 @@ type confirmed struct {
 type tapped struct {
 	confirmed
 	*bottest.TelegramTap
+	again func() *bottest.TelegramTap
+	late  bool // it was made again because nothing came
 }
 
 // chaosLoad is what was asked.
 type chaosLoad struct {
-	mu    sync.Mutex
-	all   []*asked
-	tries int // requests that had to be made again
+	mu          sync.Mutex
+	all         []*asked
+	tries       int // requests that had to be made again
+	tappedAgain int // because they came to nothing
 }
 
 // kinds of approvals, by how they end: as often as they stand here.
@@ -80,9 +82,14 @@ func (c *chaos) one(ctx context.Context, i int) {
 	a := &asked{id: fmt.Sprint("job-", i), kind: chaosKinds[r.IntN(len(chaosKinds))], chat: c.chats[r.IntN(len(c.chats))], called: r.IntN(5) == 0}
 	began := time.Now()
 	if err := c.live(ctx, r, a); err != nil {
-		c.t.Errorf("%s %s (%s) did not end: %v", a.kind, a.id, a.code, err)
+		var said []string
+		for _, tap := range a.tapped {
+			text, ok := tap.Answered()
+			said = append(said, fmt.Sprint(ok, " ", text.Text))
+		}
+		c.t.Errorf("%s %s (%s) did not end: %v; people were told %q", a.kind, a.id, a.code, err, said)
 	}
-	a.began, a.took = began, time.Since(began)
+	a.took = time.Since(began)
 	c.load.mu.Lock()
 	defer c.load.mu.Unlock()
 	c.load.all = append(c.load.all, a)
@@ -162,14 +169,15 @@ func (c *chaos) decide(ctx context.Context, r *rand.Rand, a *asked) error {
 	return nil
 }
 
-var chaosPeople = []string{"alice", "bob", "carol"}
+var chaosPeople = strings.Fields("alice bob carol dora emil fred gina hans ida jan kim lea")
 
 func (c *chaos) tap(a *asked, card posted, who int, allow bool) {
 	data := "/deny " + a.code
 	if allow {
 		data = "/approve " + a.code
 	}
-	a.tapped = append(a.tapped, tapped{confirmed{chaosPeople[who], allow}, c.people[who].TapData(a.chat, card.id, data)})
+	tap := func() *bottest.TelegramTap { return c.people[who].TapData(a.chat, card.id, data) }
+	a.tapped = append(a.tapped, tapped{confirmed{chaosPeople[who], allow}, tap(), tap, false})
 }
 
 // resolve is an operator's vote. It may be too late.
@@ -200,6 +208,28 @@ func (c *chaos) wait(ctx context.Context, r *rand.Rand, a *asked) (api.Approval,
 		})
 		if err != nil || got.Status.Final() {
 			return got, err
+		}
+		c.tapAgain(a)
+	}
+}
+
+// patience is how long after the last trouble a person waits for an answer.
+const patience = time.Minute
+
+// tapAgain has people tap again who were told that it was not recorded, or nothing
+// at all long after all is well.
+func (c *chaos) tapAgain(a *asked) {
+	c.mu.Lock()
+	calm := !c.calm.IsZero() && time.Since(c.calm) > patience
+	c.mu.Unlock()
+	for i := range a.tapped {
+		tap := &a.tapped[i]
+		said, ok := tap.Answered()
+		if late := calm && !ok && !tap.late; late || ok && strings.HasPrefix(said.Text, "The store ") {
+			tap.TelegramTap, tap.late = tap.again(), late
+			c.load.mu.Lock()
+			c.load.tappedAgain++
+			c.load.mu.Unlock()
 		}
 	}
 }

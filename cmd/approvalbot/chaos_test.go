@@ -29,7 +29,7 @@ type chaos struct {
 	dir  string
 
 	tg     *bottest.Telegram
-	people []*bottest.TelegramUser // alice, bob, carol
+	people []*bottest.TelegramUser // as chaosPeople
 	chats  []*bottest.TelegramChat
 	seen   *witness
 	owner  *callee
@@ -41,6 +41,7 @@ type chaos struct {
 
 	mu       sync.Mutex
 	troubles []spell
+	calm     time.Time // when the last was over
 	load     chaosLoad
 }
 
@@ -52,6 +53,8 @@ type chaosPlan struct {
 	chats  int
 	gap    time.Duration // between two beginnings of trouble
 	settle time.Duration // for everything to end afterwards
+	desks  int
+	kinds  []string // of trouble, the first of which comes first
 }
 
 // spell is one piece of trouble.
@@ -63,10 +66,11 @@ type spell struct {
 // chaosPlanned is the short form, or the full one where APPROVALBOT_CHAOS says how
 // long it lasts. APPROVALBOT_CHAOS_SEED and APPROVALBOT_CHAOS_RATE are settable.
 func chaosPlanned(t *testing.T) chaosPlan {
-	p := chaosPlan{seed: rand.Uint64(), lasts: 12 * time.Second, rate: 8, chats: 20, gap: 1300 * time.Millisecond, settle: 2 * time.Minute}
+	p := chaosPlan{seed: rand.Uint64(), lasts: 9 * time.Second, rate: 8, chats: 20, gap: 900 * time.Millisecond, settle: 2 * time.Minute, desks: 3,
+		kinds: []string{"freeze long", "kill", "restart database", "sever", "deaden", "kill", "stop", "freeze", "cut connections"}}
 	var err error
 	if full := os.Getenv("APPROVALBOT_CHAOS"); full != "" {
-		p.rate, p.chats, p.gap, p.settle = 50, 200, 2500*time.Millisecond, 5*time.Minute
+		p.rate, p.chats, p.gap, p.settle = 50, 200, 4*time.Second, 5*time.Minute
 		p.lasts, err = time.ParseDuration(full)
 		require.NoError(t, err)
 	}
@@ -85,7 +89,12 @@ func chaosPlanned(t *testing.T) chaosPlan {
 // ends once, what was confirmed to anybody stands, every card shows the outcome,
 // and a piece of trouble costs a chat at most one card too many.
 func TestAdversary_P2_Chaos(t *testing.T) {
-	c := newChaos(t)
+	newChaos(t, chaosPlanned(t)).run()
+}
+
+// run is the whole of it.
+func (c *chaos) run() {
+	t := c.t
 	t.Logf("APPROVALBOT_CHAOS_SEED=%d: %d approvals a second over %d chats for %v", c.plan.seed, c.plan.rate, c.plan.chats, c.plan.lasts)
 	ctx, cancel := context.WithTimeout(t.Context(), c.plan.lasts+c.plan.settle)
 	defer cancel()
@@ -98,19 +107,19 @@ func TestAdversary_P2_Chaos(t *testing.T) {
 	}()
 	c.trouble(asking, ctx)
 	<-loaded
+	defer c.report()
 	c.check(ctx)
-	c.report()
 }
 
-func newChaos(t *testing.T) *chaos {
-	c := &chaos{t: t, plan: chaosPlanned(t), dir: t.TempDir(), owner: newCallee()}
+func newChaos(t *testing.T, plan chaosPlan) *chaos {
+	c := &chaos{t: t, plan: plan, dir: t.TempDir(), owner: newCallee()}
 	t.Cleanup(c.owner.Close)
 	bin, err := faultyBinary()
 	require.NoError(t, err)
 	c.server = pgtest.Start(t)
 	c.database = c.server.New(t)
 	c.tg = bottest.NewTelegram(t, bottest.TelegramOptions{})
-	for _, name := range []string{"Alice", "Bob", "Carol"} {
+	for _, name := range chaosPeople {
 		c.people = append(c.people, c.tg.AddUser(bottest.TelegramProfile{FirstName: name}))
 	}
 	for i := range c.plan.chats {
@@ -124,7 +133,7 @@ func newChaos(t *testing.T) *chaos {
 		front.Close()
 		c.seen.client.CloseIdleConnections()
 	})
-	c.busy = make([]sync.Mutex, 3)
+	c.busy = make([]sync.Mutex, plan.desks)
 	config := filepath.Join(c.dir, "approvalbot.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(c.yaml(front.URL)), 0o600))
 	for i := range c.busy {
@@ -142,12 +151,13 @@ func newChaos(t *testing.T) *chaos {
 
 // yaml is the configuration of all instances.
 func (c *chaos) yaml(telegram string) string {
-	var chats, ids []string
+	var chats, ids, people []string
 	for _, chat := range c.chats {
 		chats = append(chats, fmt.Sprintf(`"telegram:%d"`, chat.ID))
 	}
-	for _, u := range c.people {
+	for i, u := range c.people {
 		ids = append(ids, fmt.Sprint(u.ID))
+		people = append(people, fmt.Sprintf("  - {name: %s, telegram: %d}\n", chaosPeople[i], u.ID))
 	}
 	return fmt.Sprintf(`server:
   listen: 127.0.0.1:0
@@ -158,10 +168,7 @@ func (c *chaos) yaml(telegram string) string {
 store: {keyFile: %q}
 people:
   - {name: olga}
-  - {name: alice, telegram: %s}
-  - {name: bob, telegram: %s}
-  - {name: carol, telegram: %s}
-channels:
+%schannels:
   telegram: {botToken: %q, apiUrl: %q, allowedUserIds: [%s]}
 approvals:
   tools:
@@ -170,20 +177,19 @@ approvals:
     rules:
       - {name: pairs, match: {tool: pair}, risk: R3, minApprovals: 2}
 `, agentSecret, callbackSecret, strings.Join(chats, ", "), operatorSecret, c.dir+"/desk.key",
-		ids[0], ids[1], ids[2], c.tg.Token(), telegram, strings.Join(ids, ", "))
+		strings.Join(people, ""), c.tg.Token(), telegram, strings.Join(ids, ", "))
 }
 
 // trouble makes one piece of it after another until asking ends, and waits until
 // all is over.
 func (c *chaos) trouble(asking, ctx context.Context) {
 	r := rand.New(rand.NewPCG(c.plan.seed, 1))
-	kinds := []string{"freeze long", "kill", "restart database", "sever", "deaden", "kill", "stop", "freeze", "cut connections"}
-	deck := slices.Clone(kinds)
+	deck := slices.Clone(c.plan.kinds)
 	r.Shuffle(len(deck)-1, func(i, j int) { deck[i+1], deck[j+1] = deck[j+1], deck[i+1] })
 	var over sync.WaitGroup
 	for asking.Err() == nil {
 		if len(deck) == 0 {
-			deck = slices.Clone(kinds)
+			deck = slices.Clone(c.plan.kinds)
 			r.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 		}
 		kind, i, hold := deck[0], r.IntN(len(c.desks)), time.Duration(r.IntN(3000))*time.Millisecond
@@ -204,6 +210,9 @@ func (c *chaos) trouble(asking, ctx context.Context) {
 		}
 	}
 	over.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calm = time.Now()
 }
 
 func (c *chaos) toDatabase(kind string, hold time.Duration) {
