@@ -216,11 +216,14 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 
 // draft makes the approval that a call would become.
 func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
+	a := outline(who, call, sealed, j, rules)
+	if a.hidden() {
+		return a, nil // its dialect tells the fingerprint only
+	}
 	facts, err := payload(sealed.Bytes)
 	if err != nil {
 		return Approval{}, err
 	}
-	a := outline(who, call, sealed, j, rules)
 	a.Summary = summary(facts, maxSummary)
 	return a, nil
 }

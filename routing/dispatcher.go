@@ -20,7 +20,7 @@ const (
 	lanePause   = 5 * time.Second        // how long a chat rests at most after a passing failure
 	callTimeout = 30 * time.Second       // one call to a platform
 	recordPause = 100 * time.Millisecond // before a record is tried again, then doubled
-	recordTime  = time.Minute            // for which a record is tried
+	recordTime  = 15 * time.Second       // for which a record is tried
 	lookAgain   = 30 * time.Second       // how long a dispatcher or the timers sleep at most
 	stopGrace   = 700 * time.Millisecond // a call under way may finish for so long when the desk stops
 )
