@@ -14,7 +14,7 @@ func (s *Server) evaluate(c *call, in api.CreateRequest) (answer, error) {
 	}
 	out := api.Evaluation{
 		Outcome: p.Outcome.String(), Reason: p.Reason, By: p.By, Assessment: assessmentOf(in.ToolName, p.Assessment),
-		Approvers: approversOf(p.Rule), Offers: words2(p.Offers), Why: words(p.Why), PolicyHash: s.gate.PolicyHash(),
+		Approvers: approversOf(p.Rule), Offers: decisionsOf(p.Offers), Why: words(p.Why), PolicyHash: s.gate.PolicyHash(),
 	}
 	if c.who.MayDecide {
 		for _, t := range p.Trace {
@@ -27,14 +27,6 @@ func (s *Server) evaluate(c *call, in api.CreateRequest) (answer, error) {
 func assessmentOf(tool string, a core.Assessment) api.Assessment {
 	return api.Assessment{ToolName: tool, RiskClass: a.RiskClass.String(), SideEffects: words(a.SideEffects),
 		Confidence: a.Confidence, Source: a.Source, ReasonCodes: words(a.ReasonCodes)}
-}
-
-func words2(list []core.Decision) []api.Decision {
-	out := make([]api.Decision, len(list))
-	for i, d := range list {
-		out[i] = api.Decision(d)
-	}
-	return out
 }
 
 func (s *Server) policy(c *call) (answer, error) {

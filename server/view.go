@@ -42,12 +42,9 @@ func approvalOf(a core.Approval, summary string) api.Approval {
 		RiskClass: a.Assessment.RiskClass.String(), SideEffects: words(a.Assessment.SideEffects),
 		Confidence: a.Assessment.Confidence, Source: a.Assessment.Source,
 		ReasonCodes: words(a.Assessment.ReasonCodes), Why: words(a.Why), PolicyHash: a.PolicyHash,
-		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: []api.Decision{},
+		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: decisionsOf(a.Offers),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, SupersededBy: a.SupersededBy,
-	}
-	for _, d := range a.Offers {
-		out.Offers = append(out.Offers, api.Decision(d))
 	}
 	if b := a.Bind; b != nil {
 		out.Bind = &api.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
@@ -99,6 +96,15 @@ func claimOf(c core.Claimed) api.Claim {
 		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs}
 	if b := c.Approval.Bind; b != nil {
 		out.Bind = &api.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
+	}
+	return out
+}
+
+// decisionsOf copies a list of decisions; the copy is never nil.
+func decisionsOf(list []core.Decision) []api.Decision {
+	out := make([]api.Decision, len(list))
+	for i, d := range list {
+		out[i] = api.Decision(d)
 	}
 	return out
 }

@@ -20,7 +20,7 @@ const (
 	maxGrants   = 1000
 )
 
-// name is what a call is looked up by to find the grant.
+// grantName is what a call is looked up by to find the grant.
 func grantName(g core.Grant) string {
 	switch g.Kind {
 	case core.AlwaysGrant:

@@ -161,7 +161,12 @@ func (a *app) removeGrant(ctx context.Context, ref string) error {
 		if err := c.EndGrant(ctx, g.ID); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "removed: %s %s\n", safe(g.Kind), safe(covers(g)))
+		if !a.json {
+			fmt.Fprintf(a.stdout, "removed: %s %s\n", safe(g.Kind), safe(covers(g)))
+		}
+	}
+	if a.json {
+		return a.printJSON(api.Grants{Items: found})
 	}
 	return nil
 }

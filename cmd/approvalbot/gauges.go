@@ -36,9 +36,9 @@ func (d *desk) gauge(name, label string) (float64, bool) {
 	}
 	switch name {
 	case "ready":
-		return one(d.ready(ctx).Ready), true
+		return truth(d.ready(ctx).Ready), true
 	case "channel_up":
-		return one(d.botState(ctx, label).Up), true
+		return truth(d.botState(ctx, label).Up), true
 	}
 	s, err := d.store.Stats(ctx)
 	switch name {
@@ -56,7 +56,7 @@ func (d *desk) gauge(name, label string) (float64, bool) {
 	return 0, false
 }
 
-func one(yes bool) float64 {
+func truth(yes bool) float64 {
 	if yes {
 		return 1
 	}
