@@ -55,7 +55,7 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 		if err != nil {
 			return err
 		}
-		if !newest && slices.ContainsFunc(all, func(i Instance) bool { return i.PolicyHash == now.counts }) {
+		if !newest && now.counts != "" && slices.ContainsFunc(all, func(i Instance) bool { return i.PolicyHash == now.counts }) {
 			return nil
 		}
 		_, err = t.exec(setPolicy, strconv.FormatInt(now.generation+1, 10)+" "+own)
@@ -108,8 +108,11 @@ func (p *presence) policyHash() string {
 	return p.policy.own
 }
 
-// readPolicy learns which policy counts.
+// readPolicy learns which policy counts. One reads at a time: an answer from before
+// a change must not be taken over after the answer from behind it.
 func (s *Store) readPolicy(ctx context.Context) error {
+	s.presence.reading.Lock()
+	defer s.presence.reading.Unlock()
 	now, err := policyThatCounts(ctx, s.read)
 	if err != nil {
 		return err

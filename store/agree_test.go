@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +31,44 @@ func TestAgree(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.NoError(t, a.beat(ctx))
 	require.NoError(t, a.Agreed())
+}
+
+// An instance that has not said yet which policy it has (it is just starting) keeps
+// no other from setting the first.
+func TestAgreeBesideOneThatHasNotSpoken(t *testing.T) {
+	a, b := two(t)
+	require.NoError(t, b.beat(ctx))
+	require.NoError(t, a.Agree(ctx, "sha256:old", false))
+	require.NoError(t, a.Agreed())
+}
+
+// A reading from before a change never hides the change.
+func TestAgreeHoldsAgainstReadings(t *testing.T) {
+	a, _ := two(t)
+	var reading sync.WaitGroup
+	stop, errs := make(chan struct{}), make(chan error, 8)
+	for range cap(errs) {
+		reading.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := a.readPolicy(ctx); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		require.NoError(t, a.Agree(ctx, fmt.Sprint("sha256:", i), true))
+		require.NoError(t, a.Agreed())
+	}
+	close(stop)
+	reading.Wait()
+	require.Empty(t, errs)
 }
 
 func TestInstancesKnowEachOther(t *testing.T) {

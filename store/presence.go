@@ -32,6 +32,8 @@ type presence struct {
 	serving map[string]int64 // tokens of chats that a dispatcher works on
 	freed   chan struct{}    // closed when somebody has given something back
 	policy  agreement
+
+	reading sync.Mutex // held while policy is read; taken before mu
 }
 
 // lease is one thing held.
