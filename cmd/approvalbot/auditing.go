@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	checkpointLook = 30 * time.Second // how often is looked whether a checkpoint is due
+	checkpointLook = 30 * time.Second
 	dayMs          = 24 * 60 * 60 * 1000
 	checkpointBack = 4000 // records looked through for the last one, which is at most so far back
 )
@@ -25,10 +25,11 @@ type auditor struct {
 	desk *desk
 	signing
 	jwks []byte
+	look time.Duration // how often is looked whether a checkpoint is due
 }
 
 func (d *desk) newAuditor(ctx context.Context) (*auditor, error) {
-	a := &auditor{desk: d}
+	a := &auditor{desk: d, look: checkpointLook}
 	var err error
 	if a.signing, err = signingIn(ctx, d.store); err != nil {
 		return nil, err
@@ -100,10 +101,16 @@ func verifyLogOnce(ctx context.Context, s *store.Store, o proof.Options) (found 
 }
 
 // Run signs the log's head whenever a checkpoint is due and forgets what is older
-// than the retention, until ctx ends; of several instances, one does.
+// than the retention, until ctx ends; of several instances, one does. It looks every
+// a.look, and not at once: whoever restarts in a loop signs no more for that.
 func (a *auditor) Run(ctx context.Context) error {
 	return a.desk.store.Hold(ctx, "audit", func(ctx context.Context, _ int64) error {
 		for cutAt := time.Now(); ; {
+			select {
+			case <-time.After(a.look):
+			case <-ctx.Done():
+				return nil
+			}
 			if err := a.checkpoint(ctx); err != nil && ctx.Err() == nil {
 				a.desk.log.Error("no checkpoint of the audit log could be written", "reason", err)
 			}
@@ -112,11 +119,6 @@ func (a *auditor) Run(ctx context.Context) error {
 				if err := a.cut(ctx, now, time.Duration(a.desk.cfg.Store.Retention.Audit)); err != nil && ctx.Err() == nil {
 					a.desk.log.Error("the audit log was not cut", "reason", err)
 				}
-			}
-			select {
-			case <-time.After(checkpointLook):
-			case <-ctx.Done():
-				return nil
 			}
 		}
 	})

@@ -167,6 +167,7 @@ func (r *rig) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	d, err := newDesk(ctx, cfg, load, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	require.NoError(r.t, err)
+	d.auditor.look = time.Hour // tests that want a checkpoint write it themselves
 	r.desk = d
 	addr := r.addr
 	if addr == "" {
