@@ -57,7 +57,7 @@ type socket struct {
 	once    sync.Once
 	end     ending
 	down    chan struct{} // closed when the connection has ended, and end is set
-	leaving chan struct{} // closed when the library begins to close the session: it holds its lock from then on
+	leaving chan struct{} // closed when the library begins, or is about, to close the session: it holds its lock from then on
 	left    chan struct{} // closed when it has: it lets go of the lock at once
 	begun   sync.Once
 	ended   sync.Once
@@ -125,10 +125,15 @@ func (s *socket) Write(p []byte) (int, error) {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.Conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return 0, err
+	err := s.Conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	n := 0
+	if err == nil {
+		n, err = s.Conn.Write(p)
 	}
-	return s.Conn.Write(p)
+	if err != nil { // the heartbeat's: it closes the session now, without a close frame
+		s.begun.Do(func() { close(s.leaving) })
+	}
+	return n, err
 }
 
 // Close ends the connection.
