@@ -1,9 +1,11 @@
 package core
 
 import (
-	"bytes"
-	"encoding/json"
+	stdjson "encoding/json"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
 
 	"approvalbot/display"
 )
@@ -24,11 +26,9 @@ type Exec struct {
 // ParseExec reads the params of tool "exec" strictly: an unknown field, both or
 // neither of command and argv, a wrong type or an unknown security or ask word
 // is named by its field.
-func ParseExec(params json.RawMessage) (Exec, []FieldError) {
+func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
 	var e Exec
-	d := json.NewDecoder(bytes.NewReader(params))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil || unknownCase(params) {
+	if json.Unmarshal(params, &e, json.RejectUnknownMembers(true)) != nil {
 		return Exec{}, []FieldError{{"params", "of exec may have command or argv, workdir, env (text values), timeout (a number), host, security and ask"}}
 	}
 	var bad []FieldError
@@ -43,7 +43,7 @@ func ParseExec(params json.RawMessage) (Exec, []FieldError) {
 	}
 	check(e.Argv == nil || len(e.Argv) > 0 && e.Argv[0] != "", "argv", "must start with the program's name")
 	for _, a := range e.Argv {
-		if bytes.IndexByte([]byte(a), 0) >= 0 || !utf8.ValidString(a) {
+		if strings.IndexByte(a, 0) >= 0 || !utf8.ValidString(a) {
 			check(false, "argv", "must be text without NUL bytes")
 			break
 		}
@@ -52,22 +52,6 @@ func ParseExec(params json.RawMessage) (Exec, []FieldError) {
 	check(oneOf(e.Ask, "", "off", "on-miss", "always"), "ask", "must be off, on-miss or always")
 	check(e.TimeoutMs >= 0, "timeout", "must not be negative")
 	return e, bad
-}
-
-// unknownCase reports a top-level key that encoding/json would take for a field
-// although its letters differ in case.
-func unknownCase(params json.RawMessage) bool {
-	known := map[string]bool{"command": true, "argv": true, "workdir": true, "env": true, "timeout": true, "host": true, "security": true, "ask": true}
-	var m map[string]json.RawMessage
-	if json.Unmarshal(params, &m) != nil {
-		return true
-	}
-	for k := range m {
-		if !known[k] {
-			return true
-		}
-	}
-	return false
 }
 
 func oneOf(s string, words ...string) bool {

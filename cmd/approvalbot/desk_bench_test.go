@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkEvaluate is what the desk does of POST /v1/evaluate on the shipped
+// example configuration, beyond the connection: route, token, strict decoding,
+// policy, grants, answer, metrics.
+func BenchmarkEvaluate(b *testing.B) {
+	h := exampleHandler(b)
+	for _, c := range []struct{ name, body string }{
+		{"allow", `{"toolName":"read","params":{"path":"/workspace/server/handler.go","limit":200},"agentId":"main","sessionKey":"agent:main:1"}`},
+		{"ask", `{"toolName":"message","params":{"to":"bob","text":"the build is green"},"agentId":"main","sessionKey":"agent:main:1"}`},
+		{"pipeline", `{"toolName":"exec","params":{"command":"cat /workspace/a.go | grep -n \"func (s\" | sort -k2 | uniq -c | head -n 20 && git status --short > /dev/null"},"agentId":"main","sessionKey":"agent:main:1"}`},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			r, err := http.NewRequest("POST", "/v1/evaluate", nil)
+			require.NoError(b, err)
+			r.Header.Set("Authorization", "Bearer bench-agent-token-0123456789")
+			r.Header.Set("Content-Type", "application/json")
+			r.ContentLength = int64(len(c.body))
+			body := strings.NewReader(c.body)
+			r.Body = io.NopCloser(body)
+			w := &answerTo{}
+			b.ReportAllocs()
+			for b.Loop() {
+				body.Reset(c.body)
+				w.header, w.status = http.Header{}, 0
+				w.body.Reset()
+				h.ServeHTTP(w, r)
+				if w.status != http.StatusOK {
+					b.Fatal(w.body.String())
+				}
+			}
+		})
+	}
+}
+
+// answerTo takes one answer after the other.
+type answerTo struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *answerTo) Header() http.Header         { return w.header }
+func (w *answerTo) WriteHeader(status int)      { w.status = status }
+func (w *answerTo) Write(p []byte) (int, error) { return w.body.Write(p) }
+
+// exampleHandler is the API of a desk on the shipped example configuration.
+func exampleHandler(b *testing.B) http.Handler {
+	dir := b.TempDir()
+	text, err := os.ReadFile(exampleFile)
+	require.NoError(b, err)
+	file := filepath.Join(dir, "config.yaml")
+	require.NoError(b, os.WriteFile(file, text, 0o600))
+	env := map[string]string{"AGENT_TOKEN": "bench-agent-token-0123456789", "ALICE_TOKEN": "bench-operator-token-0123456789",
+		"CALLBACK_SECRET": "bench-callback-secret-0123", "WEBHOOK_SECRET": "bench-webhook-secret-0123",
+		"APPROVALBOT_CFG__SERVER__LIMITS": "{pending: 1000000, requestsPerSecond: 100000000}",
+		"APPROVALBOT_CFG__STORE__URL":     "sqlite:" + dir + "/desk.db", "APPROVALBOT_CFG__STORE__KEYFILE": dir + "/desk.key"}
+	var environ []string
+	for k, v := range env {
+		environ = append(environ, k+"="+v)
+	}
+	load := func() (Config, []Warning, error) { return Load(file, environ, nil) }
+	cfg, _, err := load()
+	require.NoError(b, err)
+	d, err := newDesk(context.Background(), cfg, load, slog.New(slog.DiscardHandler))
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, d.store.Close()) })
+	return d.server.Handler()
+}
