@@ -26,10 +26,12 @@ func grantName(g core.Grant) string {
 	case core.AlwaysGrant:
 		return g.Fingerprint
 	case core.CoolDown:
-		return "cooldown " + g.Fingerprint
+		return coolDownOf(g.Fingerprint)
 	}
 	return g.Subject
 }
+
+func coolDownOf(fingerprint string) string { return "cooldown " + fingerprint }
 
 // addGrant stores a grant.
 func (t *tx) addGrant(g core.Grant) error {
@@ -46,6 +48,7 @@ func (t *tx) addGrant(g core.Grant) error {
 			return err
 		}
 	}
+	t.granted.add(g.Owner, g.AgentID, name)
 	_, err = t.exec(insertGrant, g.ID, g.Owner, g.AgentID, name, g.SessionKey, g.Approval, g.CreatedAtMs, g.ExpiresAtMs, string(body))
 	return err
 }
@@ -67,10 +70,10 @@ func (t *tx) granting(c core.Change) error {
 
 // grantsFor finds the grants and cool-downs that could speak about a call.
 func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
-	if !look.Grants {
+	if !look.Grants || !t.granted.may(look) {
 		return nil, nil
 	}
-	rows, err := t.rows(grantsOfCall, look.Owner, look.AgentID, look.Fingerprint, "cooldown "+look.Fingerprint, look.Subject)
+	rows, err := t.rows(grantsOfCall, look.Owner, look.AgentID, look.Fingerprint, coolDownOf(look.Fingerprint), look.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +83,10 @@ func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
 // Covering gives the grants and cool-downs that could speak about a call, newest
 // first: those of its fingerprint or subject, session grants of its session only.
 func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, error) {
-	rows, err := s.read.query(ctx, grantsOfCall, look.Owner, look.AgentID, look.Fingerprint, "cooldown "+look.Fingerprint, look.Subject)
+	if !s.granted.may(look) {
+		return nil, nil
+	}
+	rows, err := s.read.query(ctx, grantsOfCall, look.Owner, look.AgentID, look.Fingerprint, coolDownOf(look.Fingerprint), look.Subject)
 	if err != nil {
 		return nil, err
 	}

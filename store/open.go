@@ -55,6 +55,7 @@ type Store struct {
 	writer  writer
 	keys    keyring
 	chats   chats
+	granted *granted
 
 	presence presence
 	version  string
@@ -111,7 +112,12 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.writer = writer{db: s.write.db, dialect: s.dialect, share: s.read == s.write}
+	if !s.dialect.many {
+		if s.granted, err = readGranted(ctx, s.read); err != nil {
+			return nil, err
+		}
+	}
+	s.writer = writer{db: s.write.db, dialect: s.dialect, share: s.read == s.write, granted: s.granted}
 	return s, nil
 }
 

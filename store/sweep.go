@@ -22,8 +22,14 @@ const (
 // platform updates older than two days and grants that have expired. It works in small transactions, so an
 // error leaves done what was done. n counts approvals. The log is never swept.
 func (s *Store) Sweep(ctx context.Context, now, keepApprovalsMs int64) (n int, err error) {
-	if err := s.sweep(ctx, sweepGrants, now, new(int)); err != nil {
+	expired := 0
+	if err := s.sweep(ctx, sweepGrants, now, &expired); err != nil {
 		return 0, err
+	}
+	if expired > 0 {
+		if err := s.forgetGrants(ctx); err != nil {
+			return 0, err
+		}
 	}
 	if err := s.sweep(ctx, sweepInbound, now-inboundKeepMs, new(int)); err != nil || keepApprovalsMs == 0 {
 		return 0, err

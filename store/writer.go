@@ -17,6 +17,7 @@ type writer struct {
 	share   bool // give the connection back after every transaction: readers need it too
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
+	granted *granted
 }
 
 // open begins a transaction.

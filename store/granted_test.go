@@ -1,0 +1,85 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+func grantFor(n int) (core.Grant, core.Lookup) {
+	print := fmt.Sprint("fp", n)
+	g := core.Grant{ID: fmt.Sprint("g", n), Owner: "bot", AgentID: "main", Kind: core.AlwaysGrant, Fingerprint: print, CreatedAtMs: nowMs()}
+	switch n % 3 {
+	case 1:
+		g.Kind = core.CoolDown
+	case 2:
+		g.Kind, g.Subject, g.SessionKey = core.SessionGrant, fmt.Sprint("tool", n), "s1"
+	}
+	return g, core.Lookup{Owner: "bot", AgentID: "main", SessionKey: "s1", Fingerprint: print, Subject: fmt.Sprint("tool", n), Grants: true}
+}
+
+// covers reports whether the grant is found, outside of a transaction and in one.
+func covers(t *testing.T, s *Store, look core.Lookup) bool {
+	t.Helper()
+	all, err := s.Covering(ctx, look)
+	require.NoError(t, err)
+	require.Len(t, found(t, s, look).Grants, len(all))
+	return len(all) > 0
+}
+
+// What is skipped because no grant is known is what has none: after adding,
+// dropping, expiry and a restart.
+func TestGrantsThatAreKnownAreFound(t *testing.T) {
+	dir := t.TempDir()
+	s := openDisk(t, dir)
+	for n := range 9 {
+		g, look := grantFor(n)
+		require.False(t, s.granted.may(look))
+		require.False(t, covers(t, s, look))
+		if n >= 6 {
+			g.ExpiresAtMs = 1
+		}
+		require.NoError(t, s.AddGrant(ctx, g, core.Event{Type: core.EventVote}))
+		require.True(t, covers(t, s, look))
+		look.AgentID = "other"
+		require.False(t, covers(t, s, look))
+	}
+	_, err := s.DropGrants(ctx, core.GrantFilter{ID: "g0"}, func(core.Grant) core.Event { return core.Event{Type: core.EventVote} })
+	require.NoError(t, err)
+	_, err = s.Sweep(ctx, nowMs(), 0)
+	require.NoError(t, err)
+	check := func(s *Store) {
+		for n := range 9 {
+			_, look := grantFor(n)
+			require.Equal(t, 1 <= n && n < 6, covers(t, s, look), n)
+			require.Equal(t, 1 <= n && n < 6, s.granted.may(look), "%d: what is gone is forgotten", n)
+		}
+	}
+	check(s)
+	require.NoError(t, s.Close())
+	check(openDisk(t, dir))
+}
+
+// Whatever comes while others are forgotten is not.
+func TestGrantsThatComeMeanwhileAreKnown(t *testing.T) {
+	s := openDisk(t, t.TempDir())
+	add := func(n int) (look core.Lookup) {
+		g, look := grantFor(n)
+		require.NoError(t, s.AddGrant(ctx, g, core.Event{Type: core.EventVote}))
+		return look
+	}
+	before := add(1)
+	s.granted.forget()
+	all, err := s.granted.read(ctx, s.read)
+	require.NoError(t, err)
+	meanwhile := add(2)
+	require.True(t, covers(t, s, meanwhile))
+	s.granted.keep(all)
+	after := add(3)
+	for _, look := range []core.Lookup{before, meanwhile, after} {
+		require.True(t, covers(t, s, look))
+	}
+}
