@@ -24,6 +24,13 @@ type Directory struct {
 	roles     map[string][]string // channel -> allowed role ids
 	tokens    map[string]string   // name of a token that may decide -> its person
 	live      map[string]bool     // channels that are on
+	all       eligible            // to vote on what nobody of them asked
+}
+
+// eligible is how many different people could vote.
+type eligible struct {
+	mapped, unmapped int
+	open             bool
 }
 
 // Rights is what a Directory is made of.
@@ -64,6 +71,7 @@ func NewDirectory(r Rights) (*Directory, error) {
 		}
 		_ = token
 	}
+	d.all = d.count(nil, true, nil)
 	return d, nil
 }
 
@@ -130,6 +138,14 @@ func (d *Directory) Known(person string) bool { _, ok := d.people[person]; retur
 // askers, those with one of the named accounts ("telegram:1") included: mapped people, and those accounts without a person. open reports that
 // a role is allowed somewhere, so that there may be more than can be counted.
 func (d *Directory) Eligible(askers []Requester, solo bool, named ...string) (mapped, unmapped int, open bool) {
+	e := d.all
+	if len(named) > 0 || !solo && len(askers) > 0 {
+		e = d.count(askers, solo, named)
+	}
+	return e.mapped, e.unmapped, e.open
+}
+
+func (d *Directory) count(askers []Requester, solo bool, named []string) (e eligible) {
 	names := map[string]bool{}
 	add := func(v Voter) {
 		v = d.Identify(v)
@@ -139,9 +155,9 @@ func (d *Directory) Eligible(askers []Requester, solo bool, named ...string) (ma
 		if !names[v.Name()] {
 			names[v.Name()] = true
 			if v.Person != "" {
-				mapped++
+				e.mapped++
 			} else {
-				unmapped++
+				e.unmapped++
 			}
 		}
 	}
@@ -158,9 +174,9 @@ func (d *Directory) Eligible(askers []Requester, solo bool, named ...string) (ma
 		add(Voter{Channel: channel, UserID: id})
 	}
 	for channel, ids := range d.roles {
-		open = open || d.live[channel] && len(ids) > 0
+		e.open = e.open || d.live[channel] && len(ids) > 0
 	}
-	return mapped, unmapped, open
+	return e
 }
 
 // Meets reports whether the voter belongs to the group: has its role, or is one

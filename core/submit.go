@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
@@ -217,6 +218,8 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 // draft makes the approval that a call would become.
 func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
 	a := outline(who, call, sealed, j, rules)
+	a.Key = uuid.NewString()
+	a.ID = cmp.Or(a.ID, a.Key)
 	if a.hidden() {
 		return a, nil // its dialect tells the fingerprint only
 	}
@@ -228,16 +231,15 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 	return a, nil
 }
 
-// outline is draft without what people read of the call.
+// outline is draft without a key, and without what people read of the call.
 func outline(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) Approval {
 	now := nowMs()
-	key := uuid.NewString()
 	timeout := rules.TimeoutMs
 	if call.TimeoutMs > 0 {
 		timeout = min(call.TimeoutMs, rules.MaxTimeoutMs)
 	}
 	a := Approval{
-		Key: key, ID: key, Owner: who.Token, Status: Pending,
+		ID: call.ID, Owner: who.Token, Status: Pending,
 		ToolName: call.ToolName, Fingerprint: sealed.Fingerprint, Bind: call.Bind,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context, Dialect: call.Dialect,
 		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
@@ -247,9 +249,6 @@ func outline(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) Ap
 	}
 	if a.hidden() {
 		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
-	}
-	if call.ID != "" {
-		a.ID = call.ID
 	}
 	if call.Origin != nil {
 		origin := call.Origin.Normal()
