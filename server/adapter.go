@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"path"
@@ -100,7 +101,9 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 		defer func() {
 			took := time.Since(start)
 			seen(status, took)
-			s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
+			if s.log.Enabled(r.Context(), slog.LevelDebug) {
+				s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
+			}
 		}()
 		a, err := s.serve(rt, w, r)
 		if a.location != "" {
@@ -111,7 +114,7 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 			return
 		}
 		status = a.status
-		s.write(w, r, a.status, "application/json", a.body)
+		s.write(w, r, a.status, plainJSON, a.body)
 	}
 }
 
@@ -177,17 +180,31 @@ func scopeWords(scopes []scope) string {
 }
 
 // write sends one JSON answer.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind string, body any) {
-	b, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), json.Deterministic(true))
-	if err != nil { // plain values always marshal
-		panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
+func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind []string, body any) {
+	b, quick := appendJSON(nil, body)
+	if !quick {
+		var err error
+		if b, err = json.Marshal(body, encoding); err != nil { // plain values always marshal
+			panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
+		}
 	}
 	h := w.Header()
-	h.Set("Content-Type", kind)
-	h.Set("Content-Length", strconv.Itoa(len(b)+1))
+	h["Content-Type"] = kind
+	h["Content-Length"] = []string{strconv.Itoa(len(b) + 1)}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(b, '\n')) // a client that has gone needs no answer
 }
+
+// encoding is how answers are written.
+var encoding = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), json.Deterministic(true))
+
+// Values of headers that every answer has: nobody changes them.
+var (
+	plainJSON   = []string{"application/json"}
+	problemJSON = []string{"application/problem+json"}
+	noSniff     = []string{"nosniff"}
+	noStore     = []string{"no-store"}
+)
 
 // methods are the handlers of one path.
 type methods map[string]http.HandlerFunc
@@ -210,8 +227,9 @@ func (s *Server) byMethod(m methods) http.HandlerFunc {
 // outermost is around everything: headers, odd paths, panics.
 func (s *Server) outermost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Cache-Control", "no-store")
+		h := w.Header()
+		h["X-Content-Type-Options"] = noSniff
+		h["Cache-Control"] = noStore
 		defer func() {
 			p := recover()
 			if p == http.ErrAbortHandler {

@@ -22,7 +22,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if !state.Ready || s.closing.Err() != nil {
 		state.Ready, status = false, http.StatusServiceUnavailable
 	}
-	s.write(w, r, status, "application/json", state)
+	s.write(w, r, status, plainJSON, state)
 }
 
 // describe gives the OpenAPI description.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -165,8 +166,13 @@ func hasCode(a core.Approval, code string) bool {
 // route gives the function that counts one route's requests.
 func (m *Metrics) route(method, path string) func(status int, took time.Duration) {
 	seconds := m.seconds.WithLabelValues(method, path)
+	var counters sync.Map // by status
 	return func(status int, took time.Duration) {
-		m.http.WithLabelValues(method, path, strconv.Itoa(status)).Inc()
+		n, ok := counters.Load(status)
+		if !ok {
+			n, _ = counters.LoadOrStore(status, m.http.WithLabelValues(method, path, strconv.Itoa(status)))
+		}
+		n.(prometheus.Counter).Inc()
 		seconds.Observe(took.Seconds())
 	}
 }

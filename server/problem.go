@@ -58,7 +58,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	case http.StatusRequestEntityTooLarge:
 		w.Header().Set("Connection", "close") // what is left of the body is not read
 	}
-	s.write(w, r, p.Status, "application/problem+json", p)
+	s.write(w, r, p.Status, problemJSON, p)
 	return p.Status
 }
 

@@ -109,8 +109,12 @@ func decisionsOf(list []core.Decision) []api.Decision {
 	return out
 }
 
-// words copies a list of names; the copy is never nil, so that JSON has [].
+// words gives a list of names, never nil, so that JSON has []. A list of plain
+// strings is the same one.
 func words[S ~string](list []S) []string {
+	if same, ok := any(list).([]string); ok && same != nil {
+		return same
+	}
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
