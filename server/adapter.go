@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -181,7 +182,8 @@ func scopeWords(scopes []scope) string {
 
 // write sends one JSON answer.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind []string, body any) {
-	b, quick := appendJSON(nil, body)
+	spare := answers.Get().(*[]byte)
+	b, quick := appendJSON((*spare)[:0], body)
 	if !quick {
 		var err error
 		if b, err = json.Marshal(body, encoding); err != nil { // plain values always marshal
@@ -192,8 +194,18 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 	h["Content-Type"] = kind
 	h["Content-Length"] = []string{strconv.Itoa(len(b) + 1)}
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // a client that has gone needs no answer
+	b = append(b, '\n')
+	_, _ = w.Write(b) // a client that has gone needs no answer
+	if quick && cap(b) <= maxSpare {
+		*spare = b
+		answers.Put(spare)
+	}
 }
+
+// answers are buffers to write answers in.
+var answers = sync.Pool{New: func() any { b := make([]byte, 0, maxSpare/4); return &b }}
+
+const maxSpare = 8 << 10 // bytes of a buffer that is kept
 
 // encoding is how answers are written.
 var encoding = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), json.Deterministic(true))
