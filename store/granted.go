@@ -110,6 +110,7 @@ func (g *granted) keep(all map[grantHash]struct{}) {
 	g.news = nil
 }
 
+// forgetGrants makes what is known what is in the store.
 func (s *Store) forgetGrants(ctx context.Context) error {
 	if s.granted == nil {
 		return nil
