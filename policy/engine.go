@@ -86,6 +86,9 @@ type judging struct {
 	tool  tool
 	terms *terms
 
+	fields           []field // of the params
+	listed, readable bool    // fields were read, and are what the params say
+
 	found  findings // what the call could do
 	extra  effects  // what others say it does
 	seen   seen
@@ -169,7 +172,8 @@ func (e *Engine) spent(j *judging) {
 	v := &j.seen
 	clear(v.words)
 	clear(v.paths)
-	*j = judging{seen: seen{words: v.words[:0], commands: v.commands[:0], paths: v.paths[:0]}}
+	clear(j.fields)
+	*j = judging{fields: j.fields[:0], seen: seen{words: v.words[:0], commands: v.commands[:0], paths: v.paths[:0]}}
 	e.calls.Put(j)
 }
 

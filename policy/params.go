@@ -26,28 +26,35 @@ type decoder struct {
 	bytes bytes.Reader
 }
 
-// fields lists the values of params in order. It reports false for what is not
-// a JSON object, for duplicate names and for more than maxFields values.
-func (e *Engine) fields(params []byte) ([]field, bool) {
-	d := e.decoders.Get().(*decoder)
-	d.bytes.Reset(params)
-	d.json.Reset(&d.bytes)
-	list, ok := fields(&d.json)
-	e.decoders.Put(d)
-	return list, ok
-}
-
-func fields(d *jsontext.Decoder) ([]field, bool) {
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+// fields lists the values of a call's params in order, until the call is spent. It
+// reports false for what is not a JSON object, for duplicate names and for more
+// than maxFields values.
+func (e *Engine) fields(j *judging) ([]field, bool) {
+	if !j.listed {
+		d := e.decoders.Get().(*decoder)
+		d.bytes.Reset(j.call.Params)
+		d.json.Reset(&d.bytes)
+		j.fields, j.readable = fields(&d.json, j.fields[:0])
+		e.decoders.Put(d)
+		j.listed = true
+	}
+	if !j.readable {
 		return nil, false
 	}
-	list := make([]field, 0, 4)
+	return j.fields, true
+}
+
+// fields appends the values that are left to list.
+func fields(d *jsontext.Decoder, list []field) ([]field, bool) {
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return list, false
+	}
 	var names [65]string // the member that each open object or list belongs to
 	for d.StackDepth() > 0 {
 		tok, err := d.ReadToken()
 		depth := d.StackDepth()
 		if err != nil || depth >= len(names) || len(list) == maxFields {
-			return nil, false
+			return list, false
 		}
 		kind, length := d.StackIndex(depth)
 		switch k := tok.Kind(); {

@@ -37,9 +37,12 @@ var dataEnds = set(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .
 // Letter case does not count, since it does not on every file system.
 func secretPath(file string) bool {
 	file = strings.ToLower(file)
-	for c := range strings.SplitSeq(file, "/") {
+	for c, rest, more := strings.Cut(file, "/"); ; c, rest, more = strings.Cut(rest, "/") {
 		if secretName(c) {
 			return true
+		}
+		if !more {
+			break
 		}
 	}
 	return under(file, "/run/secrets") || under(file, "/var/run/secrets") || under(file, "/etc/ssl/private") ||
