@@ -92,13 +92,17 @@ func (c *chats) of(t core.Target) *chat {
 	return k
 }
 
+// Where a statement compares deliveries.channel with a bare parameter, SQLite
+// cannot tell without its value whether a partial index on one channel holds all
+// that is asked for, and plans the statement anew for every value bound. A cast
+// says that none does. A parameter behind LIMIT costs the same.
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
 	firstDue      = `SELECT turn, since_ms, id, due_ms FROM deliveries
- WHERE channel = $1 AND chat = $2 AND due_ms > 0 AND due_ms <= $3 ORDER BY turn, since_ms, id LIMIT 1`
-	nextDue       = `SELECT MIN(due_ms) FROM deliveries WHERE channel = $1 AND chat = $2 AND due_ms > 0`
+ WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0 AND due_ms <= $3 ORDER BY turn, since_ms, id LIMIT 1`
+	nextDue       = `SELECT MIN(due_ms) FROM deliveries WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0`
 	firstDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries d
- WHERE d.channel = $1 AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT 1`
+ WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT 1`
 )
 
 // ClaimChat takes the chat (without a thread) of that channel whose most urgent

@@ -118,7 +118,7 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 }
 
 const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d
- WHERE d.channel = $1 AND d.chat = $2 AND d.message_id = $3 AND d.message_id <> '' ORDER BY d.created_ms DESC, d.id DESC LIMIT 1`
+ WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.message_id = $3 AND d.message_id <> '' ORDER BY d.created_ms DESC, d.id DESC LIMIT 1`
 
 // ByMessage finds the delivery that a message in a chat (in any thread of it)
 // is; false when the desk knows of none.

@@ -10,7 +10,7 @@ import (
 const (
 	insertInbound = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms) VALUES ($1, $2, $3, $4, $5, 0)
  ON CONFLICT (source, id) DO NOTHING`
-	openInbound = `SELECT id, body, received_ms, waited FROM inbound WHERE source = $1 AND handled_ms = 0 ORDER BY received_ms, id LIMIT $2`
+	openInbound = `SELECT id, body, received_ms, waited FROM inbound WHERE source = $1 AND handled_ms = 0 ORDER BY received_ms, id LIMIT CAST($2 AS BIGINT)`
 )
 
 // SaveInbound stores platform updates, all or none; those that are known already
