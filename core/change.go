@@ -37,9 +37,13 @@ type Event struct {
 type InboundRef struct {
 	Source string // channel and bot, e.g. "telegram:123456"
 	ID     int64  // the platform's update id
+	// Unstored is the update itself while it is not known to be stored: what
+	// handles it stores it too, in the same transaction.
+	Unstored *Inbound
 }
 
-// Inbound is a platform update, stored before it is confirmed to the platform.
+// Inbound is a platform update, stored before it is confirmed to the platform:
+// either as it comes in, or with the change that handles it.
 type Inbound struct {
 	InboundRef
 	Body       []byte // as the platform sent it

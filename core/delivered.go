@@ -4,6 +4,7 @@ package core
 type Delivered struct {
 	ID           string // the delivery's
 	Key          string // the approval's
+	Target       Target // where it was sent
 	Revision     int64  // that was drawn; if the row's is newer by now, the delivery stays due at once
 	State        DeliveryState
 	MessageID    string // the platform's; empty keeps what is known

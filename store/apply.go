@@ -21,6 +21,8 @@ const (
 	unsealCall   = `DELETE FROM sealed WHERE key = $1`
 	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
 	markDone     = `UPDATE inbound SET handled_ms = $3 WHERE source = $1 AND id = $2 AND handled_ms = 0`
+	storeDone    = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms) VALUES ($1, $2, $3, $4, $5, $6)
+ ON CONFLICT (source, id) DO UPDATE SET handled_ms = excluded.handled_ms WHERE inbound.handled_ms = 0`
 )
 
 // errStale says that another instance was faster: look again.
@@ -186,11 +188,16 @@ func (t *tx) sealing(c core.Change) error {
 	return nil
 }
 
-// handled marks a platform update handled. fresh is false when it was before; one
-// that is not stored is always fresh.
+// handled marks a platform update handled, and stores it where it comes with the
+// mark. fresh is false when it was handled before; one that is not stored, and
+// does not come along, is always fresh.
 func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 	if ref == nil {
 		return true, nil
+	}
+	if u := ref.Unstored; u != nil {
+		n, err := t.exec(storeDone, ref.Source, ref.ID, cleaned(string(u.Body)), u.ReceivedMs, stored(u.Waited), nowMs())
+		return n > 0, err
 	}
 	if n, err := t.exec(markDone, ref.Source, ref.ID, nowMs()); err != nil || n > 0 {
 		return err == nil, err

@@ -27,13 +27,13 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 		if p := recover(); p != nil {
 			over = true
 			log.Error("handling an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.intake.Mark(work, j.InboundRef)
+			b.intake.Mark(work, j)
 		}
 	}()
 	defer j.Tried()
 	if j.Update.broken != nil {
 		log.Warn("an update cannot be read and is dropped", "reason", j.Update.broken)
-		b.intake.Mark(work, j.InboundRef)
+		b.intake.Mark(work, j)
 		return true
 	}
 	select {
@@ -63,7 +63,7 @@ func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interacti
 			return b.desk.Reason(ctx, m, code)
 		}
 	default:
-		b.intake.Mark(work, j.InboundRef)
+		b.intake.Mark(work, j)
 		return true
 	}
 	reply, err := b.ask(work, ask, m, j)
@@ -117,7 +117,7 @@ func (b *Bot) ask(ctx context.Context, ask func(context.Context, textcmd.Message
 	defer func() {
 		if p := recover(); p != nil {
 			b.log.Error("the desk panicked over an update; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.intake.Mark(ctx, j.InboundRef)
+			b.intake.Mark(ctx, j)
 			reply, err = textcmd.Reply{Text: sayStumbled}, nil
 		}
 	}()

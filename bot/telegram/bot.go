@@ -3,10 +3,11 @@
 //
 // What people do arrives as updates. The bot fetches them itself (getUpdates) or
 // is sent them (setWebhook), writes each one to the [Inbox] as it came, and only
-// then confirms it to Telegram, which forgets what is confirmed. The handlers
-// work from the inbox, never from the wire, so that a crash loses nothing: in
-// order for each person, at most eight at a time, until the [Desk] has taken
-// the update. Then the person is answered.
+// then confirms it to Telegram, which forgets what is confirmed, so that a crash
+// loses nothing. The handlers work from the inbox: in order for each person, at
+// most eight at a time, until the [Desk] has taken the update. Then the person is
+// answered. An update that a poll gives for the first time reaches the handlers
+// at once, and what the desk makes of it is stored in one commit with it.
 //
 // Cards, texts and files go out through [Bot.Post], [Bot.Edit] and [Bot.Attach],
 // which the dispatcher calls; it also does all the waiting and trying again that
@@ -80,6 +81,7 @@ type Bot struct {
 
 	name   name
 	start  *start
+	newest int64 // the highest update id that was polled
 	queue  *textcmd.Intake[received]
 	health *textcmd.Health
 	pace   pace
@@ -158,7 +160,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	defer b.start.end()
 	var loops sync.WaitGroup
 	loops.Go(func() { b.queue.Run(ctx, work) })
-	loops.Go(func() { b.receive(ctx) })
+	loops.Go(func() { b.receive(ctx, work) })
 	loops.Go(func() { b.settleStart(ctx, work) })
 	loops.Wait()
 	b.queue.Wait()

@@ -52,7 +52,7 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 		if p := recover(); p != nil {
 			over = true
 			log.Error("handling an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.queue.Mark(work, j.InboundRef)
+			b.queue.Mark(work, j)
 		}
 	}()
 	defer b.tried(j)
@@ -95,7 +95,7 @@ func (b *Bot) message(ctx, work context.Context, j *job) (m textcmd.Message, ok 
 	default:
 		b.note(u.update)
 	}
-	b.queue.Mark(work, j.InboundRef)
+	b.queue.Mark(work, j)
 	return m, false
 }
 
@@ -134,11 +134,14 @@ func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (reply textcmd
 	defer func() {
 		if p := recover(); p != nil {
 			b.log.Error("the desk panicked over an update; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.queue.Mark(ctx, j.InboundRef)
+			b.queue.Mark(ctx, j)
 			reply, err = textcmd.Reply{Text: sayStumbled, Alert: true}, nil
 		}
 	}()
-	return b.desk.Handle(ctx, m)
+	if reply, err = b.desk.Handle(ctx, m); err == nil {
+		j.Handled()
+	}
+	return reply, err
 }
 
 // tell gives the person the answer: a tap's at once and only once.

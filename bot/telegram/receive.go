@@ -25,7 +25,7 @@ var allowedUpdates = []string{"message", "callback_query", "my_chat_member"}
 const firstCall = 10 * time.Second
 
 // receive makes the bot known and then lets updates in until ctx ends.
-func (b *Bot) receive(ctx context.Context) {
+func (b *Bot) receive(ctx, work context.Context) {
 	if !b.insist(ctx, b.getMe) {
 		return
 	}
@@ -38,7 +38,7 @@ func (b *Bot) receive(ctx context.Context) {
 		_, err := b.api.DeleteWebhook(ctx, &tg.DeleteWebhookParams{})
 		return err
 	}) {
-		b.poll(ctx)
+		b.poll(ctx, work)
 	}
 }
 
@@ -115,14 +115,14 @@ func (b *Bot) setCommands(ctx context.Context) {
 // past updates that are stored. After an empty answer nothing is left to
 // confirm, and the next call has no offset: ids may start anew, lower, when
 // there were none for a week (Bot API, Update.update_id).
-func (b *Bot) poll(ctx context.Context) {
+func (b *Bot) poll(ctx, work context.Context) {
 	var offset int64
 	for failures := 0; ctx.Err() == nil; {
 		hold := holdSeconds
 		if b.start.waiting() {
 			hold = 0
 		}
-		next, err := b.fetch(ctx, offset, hold)
+		next, err := b.fetch(ctx, work, offset, hold)
 		if err != nil {
 			b.trouble(ctx, err, failures)
 			failures++
@@ -139,7 +139,7 @@ func (b *Bot) poll(ctx context.Context) {
 
 // fetch makes one getUpdates call, stores what it gives, and returns the offset
 // that confirms it: 0 when there was nothing.
-func (b *Bot) fetch(ctx context.Context, offset int64, hold int) (int64, error) {
+func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, error) {
 	params := struct {
 		Offset         int64    `json:"offset,omitempty"`
 		Timeout        int      `json:"timeout"`
@@ -161,6 +161,8 @@ func (b *Bot) fetch(ctx context.Context, offset int64, hold int) (int64, error) 
 		return 0, err
 	}
 	var highest int64
+	// What waited, or comes again, may have been handled before a crash.
+	first := !b.start.waiting()
 	in := make([]core.Inbound, 0, len(raws))
 	for _, raw := range raws {
 		i, ok := b.inbound(raw)
@@ -168,10 +170,16 @@ func (b *Bot) fetch(ctx context.Context, offset int64, hold int) (int64, error) 
 			b.log.Warn("Telegram sent an update without an id", "bytes", len(raw))
 			continue
 		}
+		first = first && i.ID > b.newest
 		in, highest = append(in, i), max(highest, i.ID)
 	}
+	b.newest = max(b.newest, highest)
 	if highest == 0 {
 		return 0, &errUnreachable{"updates came without ids"}
+	}
+	fault.Point("before-update-stored")
+	if first {
+		in = b.queue.Settle(ctx, work, in)
 	}
 	return highest + 1, b.keep(ctx, in)
 }
@@ -193,15 +201,16 @@ func (b *Bot) inbound(raw []byte) (in core.Inbound, ok bool) {
 // errNotKept says that updates came but could not be stored.
 var errNotKept = errors.New("the updates could not be stored")
 
-// keep stores updates and wakes the handlers. Only when it returns nil may the
-// updates be confirmed.
+// keep stores updates, if there are any, and wakes the handlers. Only when it
+// returns nil may the updates be confirmed.
 func (b *Bot) keep(ctx context.Context, in []core.Inbound) error {
-	fault.Point("before-update-stored")
-	if err := b.inbox.SaveInbound(ctx, in); err != nil {
-		return errors.Join(errNotKept, err)
+	if len(in) > 0 {
+		if err := b.inbox.SaveInbound(ctx, in); err != nil {
+			return errors.Join(errNotKept, err)
+		}
+		b.queue.Poke()
 	}
 	fault.Point("after-update-stored")
-	b.queue.Poke()
 	return nil
 }
 

@@ -37,11 +37,15 @@ func (m *memory) SaveInbound(_ context.Context, in []core.Inbound) error {
 		return m.fail
 	}
 	for _, i := range in {
-		if !slices.ContainsFunc(m.rows, func(o core.Inbound) bool { return o.InboundRef == i.InboundRef }) {
-			m.rows = append(m.rows, i)
-		}
+		m.save(i)
 	}
 	return nil
+}
+
+func (m *memory) save(i core.Inbound) {
+	if !slices.ContainsFunc(m.rows, func(o core.Inbound) bool { return o.InboundRef == i.InboundRef }) {
+		m.rows = append(m.rows, i)
+	}
 }
 
 func (m *memory) Inbound(_ context.Context, source string, limit int) ([]core.Inbound, error) {
@@ -61,6 +65,10 @@ func (m *memory) mark(_ context.Context, ref core.InboundRef) error {
 	defer m.mu.Unlock()
 	if m.fail != nil {
 		return m.fail
+	}
+	if ref.Unstored != nil {
+		m.save(*ref.Unstored)
+		ref.Unstored = nil
 	}
 	m.handled[ref]++
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fault"
 )
 
 const (
@@ -55,6 +56,7 @@ func (b *Bot) takeWebhook(w http.ResponseWriter, r *http.Request) int {
 	if err != nil || !ok {
 		return http.StatusBadRequest
 	}
+	fault.Point("before-update-stored")
 	if err := b.keep(r.Context(), []core.Inbound{in}); err != nil {
 		b.log.Warn("a Telegram update could not be stored; Telegram will send it again", "reason", err)
 		return http.StatusServiceUnavailable

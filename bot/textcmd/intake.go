@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"approvalbot/core"
@@ -15,6 +16,8 @@ const (
 	inboxLook   = 2 * time.Second  // how often the inbox is looked at unasked: another instance may have filled it
 	deskRetry   = time.Second      // first wait when the desk cannot work
 	deskRetries = 30 * time.Second // longest wait
+
+	settleTime = 20 * time.Millisecond // in which most updates are handled; disks that take longer are asked once more
 )
 
 // Inbox keeps updates until they are handled.
@@ -52,7 +55,8 @@ type Intake[U any] struct {
 	slots   chan struct{} // one for each call of the desk
 	workers sync.WaitGroup
 
-	looking sync.Mutex // one look at the inbox at a time
+	looking sync.Mutex  // one look at the inbox at a time
+	behind  atomic.Bool // there may be updates in the inbox that no look has seen
 
 	mu    sync.Mutex
 	jobs  map[int64]*Job[U]    // by update id
@@ -65,9 +69,10 @@ type Job[U any] struct {
 	Update U
 	Told   bool // for the adapter: the person has an answer
 
-	tried chan struct{} // closed after the first try
-	once  sync.Once
-	done  bool // handled; guarded by Intake.mu
+	tried   chan struct{} // closed after the first try
+	once    sync.Once
+	handled atomic.Bool // and stored, on disk
+	done    bool        // the handlers are through with it; guarded by Intake.mu
 }
 
 // NewIntake makes an Intake for the updates of a source. It starts nothing.
@@ -89,11 +94,15 @@ func (q *Intake[U]) Len() int {
 
 // Poke has the inbox looked at.
 func (q *Intake[U]) Poke() {
+	q.behind.Store(true)
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
+
+// Handled notes that the update was marked handled, as [Desk.Handle] does it.
+func (j *Job[U]) Handled() { j.handled.Store(true) }
 
 // Tried notes that the desk has had the update before it, and reports whether
 // that is new.
@@ -150,11 +159,64 @@ func (q *Intake[U]) Slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// Mark marks an update handled. What fails here is seen at the next look.
-func (q *Intake[U]) Mark(ctx context.Context, ref core.InboundRef) {
-	if err := q.handlers.Handled(ctx, ref); err != nil && ctx.Err() == nil {
+// Settle has new updates handled that are not stored yet, by handlers that store
+// what they mark handled: so a tap costs one commit, not two. It gives those that
+// are not on disk after a moment; they are to be stored before the platform hears
+// that they came. ctx and work are as for Run.
+//
+// It is for updates that the platform surely hands out for the first time: who
+// gets one twice must store it first, and leave it to a look at the inbox, which
+// knows what was handled.
+func (q *Intake[U]) Settle(ctx, work context.Context, in []core.Inbound) (open []core.Inbound) {
+	jobs := q.ahead(ctx, work, in)
+	patience := time.NewTimer(settleTime)
+	defer patience.Stop()
+	late := len(jobs) == 0
+	for i, u := range in {
+		if !late {
+			select {
+			case <-jobs[i].tried:
+			case <-patience.C:
+				late = true
+			}
+		}
+		if len(jobs) == 0 || !jobs[i].handled.Load() {
+			open = append(open, u)
+		}
+	}
+	return open
+}
+
+// ahead hands updates to the handlers before they are stored, unless older ones
+// may still be in the inbox, which must come first.
+func (q *Intake[U]) ahead(ctx, work context.Context, in []core.Inbound) []*Job[U] {
+	q.looking.Lock()
+	defer q.looking.Unlock()
+	if q.behind.Load() {
+		return nil
+	}
+	var jobs []*Job[U]
+	for _, u := range in {
+		whole := u
+		u.Unstored = &whole
+		jobs = append(jobs, q.enqueue(ctx, work, u))
+	}
+	return jobs
+}
+
+// Mark marks a job's update handled. What fails here is seen at the next look.
+func (q *Intake[U]) Mark(ctx context.Context, j *Job[U]) {
+	if q.mark(ctx, j.InboundRef) {
+		j.Handled()
+	}
+}
+
+func (q *Intake[U]) mark(ctx context.Context, ref core.InboundRef) (ok bool) {
+	err := q.handlers.Handled(ctx, ref)
+	if err != nil && ctx.Err() == nil {
 		q.log.Warn("an update could not be marked handled", "update", ref.ID, "reason", err)
 	}
+	return err == nil
 }
 
 // lookThrough gives the handlers everything that is new in the inbox.
@@ -172,20 +234,24 @@ func (q *Intake[U]) look(ctx, work context.Context) (more bool, err error) {
 	q.looking.Lock()
 	defer q.looking.Unlock()
 	finished, known := q.count()
+	q.behind.Store(false)
 	rows, err := q.inbox.Inbound(ctx, q.source, known+inboxBatch)
+	if more = err != nil || len(rows) == known+inboxBatch; more {
+		q.behind.Store(true)
+	}
 	if err != nil {
 		return false, err
 	}
 	for _, in := range rows {
 		if finished[in.ID] {
-			q.Mark(ctx, in.InboundRef) // the handlers are through with it, but it is not marked
+			q.mark(ctx, in.InboundRef) // the handlers are through with it, but it is not marked
 			delete(finished, in.ID)
 			continue
 		}
 		q.enqueue(ctx, work, in)
 	}
 	q.forget(finished)
-	return len(rows) == known+inboxBatch, nil
+	return more, nil
 }
 
 // count gives the ids that were finished before now and how many are known.
@@ -209,12 +275,12 @@ func (q *Intake[U]) forget(ids map[int64]bool) {
 	}
 }
 
-// enqueue puts a new update into its lane.
-func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound) {
+// enqueue puts a new update into its lane, and gives the job of any.
+func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound) *Job[U] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.jobs[in.ID] != nil {
-		return
+	if j := q.jobs[in.ID]; j != nil {
+		return j
 	}
 	j := &Job[U]{Inbound: in, tried: make(chan struct{})}
 	var lane string
@@ -225,6 +291,7 @@ func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound) {
 	if !busy {
 		q.workers.Go(func() { q.work(ctx, work, lane) })
 	}
+	return j
 }
 
 // next gives the first job of a lane, or nil when it is empty and abandoned.
