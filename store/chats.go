@@ -252,16 +252,13 @@ func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilM
 // nothing is due, or the chat was claimed here and may be another instance's by
 // now.
 func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) (core.Delivery, bool, error) {
-	var d core.Delivery
 	place = place.Normal()
 	if !s.presence.mayServe(chatLease(place)) {
-		return d, false, nil
+		return core.Delivery{}, false, nil
 	}
 	rows, err := s.read.query(ctx, firstDelivery, place.Channel, place.To, now)
 	if err != nil {
-		return d, false, err
+		return core.Delivery{}, false, err
 	}
-	found := false
-	err = each(rows, func() error { found = true; return scanDelivery(rows, nil, &d) })
-	return d, found, err
+	return oneDelivery(rows)
 }

@@ -19,6 +19,7 @@ var errEnded = errors.New("the store is closed: nothing was written")
 type job struct {
 	do    func(*tx) error
 	on    locks
+	calm  bool         // it may wait a moment, to share another's commit
 	taken atomic.Bool  // by whoever comes first: the loop to run it, or its caller to leave
 	done  chan outcome // holds one
 }
@@ -44,15 +45,16 @@ func (s *Store) doOn(ctx context.Context, on locks, do func(*tx) error) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, queuePatience, unwritten(errLate))
 		defer cancel()
 	}
-	return s.doWithin(ctx, on, do)
+	return s.wait(ctx, &job{do: do, on: on}, func() {})
 }
 
-// doWithin is doOn for as long as ctx lasts.
-func (s *Store) doWithin(ctx context.Context, on locks, do func(*tx) error) error {
+// wait queues a job, calls queued, and waits for the job's commit for as long as
+// ctx lasts. Jobs are carried out in the order in which they were queued.
+func (s *Store) wait(ctx context.Context, j *job, queued func()) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	j := &job{do: do, on: on, done: make(chan outcome, 1)}
+	j.done = make(chan outcome, 1)
 	select {
 	case s.jobs <- j:
 	case <-s.ended:
@@ -60,6 +62,7 @@ func (s *Store) doWithin(ctx context.Context, on locks, do func(*tx) error) erro
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	queued()
 	select {
 	case o := <-j.done:
 		return o.result()
@@ -147,15 +150,35 @@ func (s *Store) finish() {
 	}
 }
 
+// calmTime is how long a batch of nothing but calm jobs waits for one that is not.
+const calmTime = 2 * time.Millisecond
+
 // gather takes the jobs that wait beside the first, without waiting for more:
-// the commit before was their chance to queue.
+// the commit before was their chance to queue. Only where all are calm it waits a
+// little, because each commit costs a sync of the disk, and the processor more
+// than most jobs do.
 func (s *Store) gather(first *job) []*job {
 	jobs := append(make([]*job, 0, len(s.jobs)+1), first)
+	calm, over := first.calm, (<-chan time.Time)(nil)
 	for len(jobs) < maxBatch {
 		select {
 		case j := <-s.jobs:
-			jobs = append(jobs, j)
+			jobs, calm = append(jobs, j), calm && j.calm
+			continue
 		default:
+		}
+		if !calm {
+			break
+		}
+		if over == nil {
+			over = time.After(calmTime)
+		}
+		select {
+		case j := <-s.jobs:
+			jobs, calm = append(jobs, j), j.calm
+		case <-over:
+			return jobs
+		case <-s.closing:
 			return jobs
 		}
 	}

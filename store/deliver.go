@@ -3,8 +3,10 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -117,22 +119,81 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 	return d, true, err
 }
 
+const deliveryAlone = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.id = $1`
+
 const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d
  WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.message_id = $3 AND d.message_id <> '' ORDER BY d.created_ms DESC, d.id DESC LIMIT 1`
 
 // ByMessage finds the delivery that a message in a chat (in any thread of it)
-// is; false when the desk knows of none.
+// is; false when the desk knows of none. A message whose record is on its way to
+// the disk is known: changes that are asked for from now on come after it.
 func (s *Store) ByMessage(ctx context.Context, chat core.Target, messageID string) (core.Delivery, bool, error) {
+	if id, ok := s.posted.find(chat.Normal().Chat(), messageID); ok {
+		rows, err := s.read.query(ctx, deliveryAlone, id)
+		if err != nil {
+			return core.Delivery{}, false, err
+		}
+		d, found, err := oneDelivery(rows)
+		d.MessageID = messageID
+		return d, found, err
+	}
 	return byMessage(ctx, s.read, chat.Normal(), messageID)
 }
 
+// posted are the messages that stand in chats and whose records are queued.
+type posted struct {
+	mu    sync.Mutex
+	known map[message]string // the delivery's id
+	more  chan struct{}      // closed when there is another one
+}
+
+type message struct {
+	chat core.Target
+	id   string
+}
+
+func messageOf(d core.Delivered) message {
+	return message{d.Target.Normal().Chat(), d.MessageID}
+}
+
+func (p *posted) note(d core.Delivered) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known[messageOf(d)] = d.ID
+	close(p.more)
+	p.more = make(chan struct{})
+}
+
+func (p *posted) forget(d core.Delivered) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.known, messageOf(d))
+}
+
+func (p *posted) find(chat core.Target, id string) (delivery string, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delivery, ok = p.known[message{chat, id}]
+	return delivery, ok
+}
+
+// Posted gives a channel that is closed when ByMessage knows one message more
+// that was posted here.
+func (s *Store) Posted() <-chan struct{} {
+	s.posted.mu.Lock()
+	defer s.posted.mu.Unlock()
+	return s.posted.more
+}
+
 func byMessage(ctx context.Context, q querier, chat core.Target, messageID string) (core.Delivery, bool, error) {
-	var d core.Delivery
 	rows, err := q.query(ctx, selectByMessage, chat.Channel, chat.To, messageID)
 	if err != nil {
-		return d, false, err
+		return core.Delivery{}, false, err
 	}
-	found := false
+	return oneDelivery(rows)
+}
+
+func oneDelivery(rows *sql.Rows) (d core.Delivery, found bool, err error) {
 	err = each(rows, func() error { found = true; return scanDelivery(rows, nil, &d) })
 	return d, found, err
 }

@@ -56,6 +56,7 @@ type Store struct {
 	keys    keyring
 	chats   chats
 	granted *granted
+	posted  posted
 
 	presence presence
 	version  string
@@ -85,6 +86,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		presence: newPresence(id.String()),
 		log:      o.Log,
 		chats:    newChats(),
+		posted:   posted{known: map[message]string{}, more: make(chan struct{})},
 		version:  o.Version,
 		started:  nowMs(),
 		jobs:     make(chan *job, maxBatch),

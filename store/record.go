@@ -44,6 +44,10 @@ const (
 // meanwhile is CodeNotFound. When the chat was claimed here and is another
 // instance's by now, that one knows better: nothing is written, CodeUnavailable.
 //
+// The record shares another change's commit where one comes within two
+// milliseconds. [Store.ByMessage] knows of the message meanwhile, and whoever
+// changes the approval then finds it recorded.
+//
 // A shared database that is out of reach or slow is tried for half a minute: what
 // is not written down is posted a second time.
 func (s *Store) Record(ctx context.Context, d core.Delivered) error {
@@ -72,7 +76,7 @@ const (
 )
 
 func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
-	return s.doWithin(ctx, locks{approval: d.Key}, func(t *tx) error {
+	j := &job{on: locks{approval: d.Key}, calm: true, do: func(t *tx) error {
 		row, status, err := t.delivery(d.ID)
 		if err == nil {
 			err = s.fence(t, row.Target)
@@ -81,7 +85,9 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			return err
 		}
 		return t.record(row, status, d, nowMs())
-	})
+	}}
+	defer s.posted.forget(d)
+	return s.wait(ctx, j, func() { s.posted.note(d) })
 }
 
 func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now int64) error {

@@ -232,6 +232,29 @@ func testInbox(t *testing.T, s *Store) {
 	after, _, err := s.Verify(ctx)
 	require.NoError(t, err)
 	require.Equal(t, before, after, "nor is it in the log twice")
+
+	// What handles an update may store it too, once, before or after others did.
+	with := func(i core.Inbound) *core.InboundRef {
+		ref := i.InboundRef
+		ref.Unstored = &i
+		return &ref
+	}
+	require.NoError(t, s.Append(ctx, with(in("telegram:1", 20, 400))))
+	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{in("telegram:1", 20, 400)}))
+	require.NoError(t, s.Append(ctx, with(in("telegram:1", 13, 200))))
+	require.Equal(t, []int64{3}, open())
+	for _, id := range []int64{20, 13, 12} {
+		_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+			a.Votes = append(a.Votes, core.Vote{Approver: core.UserRequest})
+			return core.Change{Approval: a, Handled: with(in("telegram:1", id, 1))}, nil
+		})
+		require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err), "%d was handled before", id)
+	}
+	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+		return core.Change{Approval: a, Handled: with(in("telegram:1", 21, 1))}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, count(t, s, "SELECT COUNT(*) FROM inbound WHERE id = 21 AND handled_ms > 0"))
 }
 
 func testSweep(t *testing.T, s *Store) {

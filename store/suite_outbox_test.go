@@ -268,3 +268,44 @@ func testAdopted(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.False(t, ok)
 }
+
+// A message whose record waits for its commit is known, and what is asked for
+// then finds it recorded.
+func testRecordOnItsWay(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	held, let := make(chan struct{}), make(chan struct{})
+	go s.do(ctx, func(*tx) error { close(held); <-let; return nil })
+	<-held
+	another, recorded := s.Posted(), make(chan error, 1)
+	d := a.Deliveries[0]
+	go func() {
+		recorded <- s.Record(ctx, core.Delivered{ID: d.ID, Key: a.Key, Target: d.Target, State: core.Sent, MessageID: "m7", Shown: true})
+	}()
+	<-another
+	if s.read != s.write { // else the job above has the one connection
+		got, ok, err := s.ByMessage(ctx, d.Target, "m7")
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, a.Key, got.Key)
+		require.Equal(t, "m7", got.MessageID)
+		_, ok, err = s.ByMessage(ctx, core.Target{Channel: "telegram", To: "2"}, "m7")
+		require.NoError(t, err)
+		require.False(t, ok, "another chat's message of that id")
+	}
+	var seen core.Delivery
+	after := make(chan error, 1)
+	go func() {
+		_, err := s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+			seen = a.Deliveries[0]
+			return core.Change{Approval: a, Unchanged: true}, nil
+		})
+		after <- err
+	}()
+	close(let)
+	require.NoError(t, <-recorded)
+	require.NoError(t, <-after)
+	require.Equal(t, "m7", seen.MessageID)
+	require.True(t, seen.Shown)
+	_, ok := s.posted.find(d.Target.Chat(), "m7")
+	require.False(t, ok, "the database knows it now")
+}

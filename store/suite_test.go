@@ -46,6 +46,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"outbox chats", testOutboxChats},
 		{"outbox follows changes", testOutboxFollows},
 		{"record", testRecord},
+		{"record on its way", testRecordOnItsWay},
 		{"moves", testMoves},
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},

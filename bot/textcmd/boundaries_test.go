@@ -38,6 +38,8 @@ func (g *sickGate) Rules() core.Rules { return core.Rules{People: g.people} }
 // noCards knows no message.
 type noCards struct{}
 
+func (noCards) Posted() <-chan struct{} { return nil }
+
 func (noCards) ByMessage(context.Context, core.Target, string) (core.Delivery, bool, error) {
 	return core.Delivery{}, false, nil
 }

@@ -19,9 +19,9 @@ const notAuthorized = "You are not authorized to approve/deny this request."
 // answerCallbackQuery.text).
 const maxAnswer = 200
 
-// longestLookup is the last pause before an unknown message counts as unknown;
-// with the pauses before it that makes a fifth of a second.
-const longestLookup = 100 * time.Millisecond
+// lookupTime is how long an unknown message is looked up before it counts as
+// unknown.
+const lookupTime = 200 * time.Millisecond
 
 // Gate is what the desk needs of core.
 type Gate interface {
@@ -44,6 +44,8 @@ type Gate interface {
 // Finder finds the delivery that a message in a chat is.
 type Finder interface {
 	ByMessage(ctx context.Context, chat core.Target, messageID string) (core.Delivery, bool, error)
+	// Posted gives a channel that is closed when ByMessage knows one more.
+	Posted() <-chan struct{}
 }
 
 // Desk answers people in chats, the same way on every platform: it reads what
@@ -104,22 +106,26 @@ func (d *Desk) handle(ctx context.Context, in *Message) (r Reply, done bool, err
 }
 
 // find looks up the delivery that the tapped or answered message is. A person can
-// be faster than the desk, which writes a message's id down after the platform
-// gave it; so one of our own messages that is not known yet is looked up again
+// be faster than the desk, which learns a message's id after the platform has
+// shown it; so one of our own messages that is not known yet is looked up again
 // for a moment before it counts as unknown.
 func (d *Desk) find(ctx context.Context, m Message) (card core.Delivery, known bool, err error) {
 	if m.MessageID == "" {
 		return card, false, nil
 	}
-	for wait := 200 * time.Microsecond; ; wait *= 2 {
+	began := time.Now()
+	for wait := time.Millisecond; ; wait *= 2 {
+		another := d.finder.Posted()
 		card, known, err = d.finder.ByMessage(ctx, m.Chat.Normal().Chat(), m.MessageID)
 		if err == nil && !known && m.Aka.To != "" {
 			card, known, err = d.finder.ByMessage(ctx, m.Aka.Normal().Chat(), m.MessageID)
 		}
-		if err != nil || known || !m.OwnMessage && !m.Tap || wait > longestLookup {
+		if err != nil || known || !m.OwnMessage && !m.Tap || time.Since(began) > lookupTime {
 			return card, known, err
 		}
 		select {
+		case <-another: // perhaps this one
+			wait /= 2
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return card, false, ctx.Err()

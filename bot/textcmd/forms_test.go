@@ -66,6 +66,8 @@ func (c *counter) Rules() core.Rules { return c.rules }
 // oneCard finds the one delivery there is.
 type oneCard struct{ d core.Delivery }
 
+func (oneCard) Posted() <-chan struct{} { return nil }
+
 func (o oneCard) ByMessage(_ context.Context, chat core.Target, id string) (core.Delivery, bool, error) {
 	return o.d, id == o.d.MessageID && chat == o.d.Target.Chat(), nil
 }
