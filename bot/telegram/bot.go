@@ -75,7 +75,8 @@ type Bot struct {
 	inbox  Inbox
 	log    *slog.Logger
 
-	api   *tg.Bot // everything but getUpdates
+	api   *tg.Bot // what is called now and then
+	sends *wire   // what is called all day
 	polls *wire   // getUpdates, which hangs for most of a minute
 	close func()
 
@@ -114,7 +115,7 @@ func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.
 	b.queue = textcmd.NewIntake(b.source, inbox, textcmd.Handlers[received]{Read: read, Attempt: b.attempt, Handled: handled}, b.log)
 	sends, stopSends := newWire(cfg, sendTimeout)
 	polls, stopPolls := newWire(cfg, pollTimeout)
-	b.polls, b.close = polls, func() { stopSends(); stopPolls() }
+	b.sends, b.polls, b.close = sends, polls, func() { stopSends(); stopPolls() }
 	b.api, err = tg.New(cfg.Token, tg.WithSkipGetMe(), tg.WithServerURL(cfg.APIURL), tg.WithHTTPClient(sendTimeout, sends),
 		tg.WithErrorsHandler(func(err error) { b.log.Debug("telegram library", "reason", sends.clean(err.Error())) }))
 	if err != nil {

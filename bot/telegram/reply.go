@@ -25,8 +25,7 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 	text = cutUnits(text, maxAnswer)
 	for try := range answerTries {
 		err := b.once(ctx, answerLimit, func(ctx context.Context) error {
-			_, err := b.api.AnswerCallbackQuery(ctx, &tg.AnswerCallbackQueryParams{CallbackQueryID: query, Text: text, ShowAlert: alert})
-			return err
+			return b.sends.post(ctx, "answerCallbackQuery", &tg.AnswerCallbackQueryParams{CallbackQueryID: query, Text: text, ShowAlert: alert}, nil)
 		})
 		verdict := b.judge(answering, err)
 		if verdict == nil {

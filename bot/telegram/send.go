@@ -35,17 +35,17 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 		params.Text = mention(p.ForUser, params.Text)
 		params.ReplyMarkup = models.ForceReply{ForceReply: true, Selective: true}
 	}
-	var id int
+	var sent struct {
+		ID int `json:"message_id"`
+	}
 	err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
 		params.ChatID, params.MessageThreadID = to.chat, to.thread
-		sent, err := b.api.SendMessage(ctx, &params)
-		id = sent.ID
-		return err
+		return b.sends.post(ctx, "sendMessage", &params, &sent)
 	})
 	if err != nil {
 		return core.Posted{}, err
 	}
-	return core.Posted{MessageID: strconv.Itoa(id), DenyOnly: denyOnly}, nil
+	return core.Posted{MessageID: strconv.Itoa(sent.ID), DenyOnly: denyOnly}, nil
 }
 
 // Edit draws a card anew (Bot API, editMessageText), without buttons once it has
@@ -60,8 +60,7 @@ func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card c
 	}
 	return b.send(ctx, editing, to, func(ctx context.Context, to address) error {
 		params.ChatID = to.chat
-		_, err := b.api.EditMessageText(ctx, &params)
-		return err
+		return b.sends.post(ctx, "editMessageText", &params, nil)
 	})
 }
 

@@ -67,6 +67,10 @@ func newWire(cfg Config, timeout time.Duration) (w *wire, stop func()) {
 // Do makes a request and gives the response of a call that succeeded, its body
 // read and checked. It is what the Telegram library sends through.
 func (w *wire) Do(req *http.Request) (*http.Response, error) {
+	return w.call(req, nil)
+}
+
+func (w *wire) call(req *http.Request, result any) (*http.Response, error) {
 	resp, err := w.client.Do(req)
 	if err != nil {
 		return nil, w.unreachable(err)
@@ -76,15 +80,16 @@ func (w *wire) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, w.unreachable(err)
 	}
-	if err := w.check(resp, body); err != nil {
+	if err := w.check(resp, body, result); err != nil {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
-// check gives the error in an answer (Bot API, Making requests).
-func (w *wire) check(resp *http.Response, body []byte) error {
+// check reads the result of an answer, unless result is nil, and gives the error
+// in it (Bot API, Making requests).
+func (w *wire) check(resp *http.Response, body []byte, result any) error {
 	var answer struct {
 		OK          bool   `json:"ok"`
 		Code        int    `json:"error_code"`
@@ -93,9 +98,17 @@ func (w *wire) check(resp *http.Response, body []byte) error {
 			RetryAfter float64 `json:"retry_after"`
 			MigrateTo  int64   `json:"migrate_to_chat_id"`
 		} `json:"parameters"`
+		Result any `json:"result"`
+	}
+	answer.Result = result
+	if result == nil {
+		answer.Result = new(json.RawMessage) // else it would be read in full
 	}
 	err := json.Unmarshal(body, &answer)
+	var form *json.UnmarshalTypeError
 	switch {
+	case answer.OK && resp.StatusCode < 300 && errors.As(err, &form):
+		return &errUnreachable{"the result has another form than documented"}
 	case err == nil && answer.OK && resp.StatusCode < 300:
 		return nil
 	case resp.StatusCode < 300 && (err != nil || answer.Code == 0), len(body) > maxBody:
@@ -135,7 +148,8 @@ func (w *wire) clean(s string) string {
 	return cut(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 300)
 }
 
-// post calls a method with JSON parameters and reads its result.
+// post calls a method with JSON parameters and reads its result, unless result is
+// nil. The library would send a form of many parts, put together by reflection.
 func (w *wire) post(ctx context.Context, method string, params, result any) error {
 	body, err := json.Marshal(params)
 	if err != nil {
@@ -146,15 +160,6 @@ func (w *wire) post(ctx context.Context, method string, params, result any) erro
 		return errors.New("the Telegram API address cannot be used")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := w.Do(req)
-	if err != nil {
-		return err
-	}
-	answer := struct {
-		Result any `json:"result"`
-	}{result}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-		return &errUnreachable{"the result of " + method + " has another form than documented"}
-	}
-	return nil
+	_, err = w.call(req, result)
+	return err
 }
