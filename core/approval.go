@@ -176,6 +176,7 @@ type Delivery struct {
 	Revision     int64 // raised by every redraw
 	Rank         int   // more urgent first: the risk class
 	CreatedMs    int64
+	Version      int64 // of the approval, when it was read together with it; 0: not known
 }
 
 // shownIn reports whether a card stands in the chat (any thread of it) and
@@ -191,6 +192,17 @@ func (a Approval) shownIn(chat Target) bool {
 
 // hidden reports whether nobody may see more of the call than its fingerprint.
 func (a Approval) hidden() bool { return a.Dialect == DialectAgentShield }
+
+// TimerMs is when time next asks something of the approval; 0: never.
+func (a Approval) TimerMs() int64 {
+	switch {
+	case a.Final():
+		return 0
+	case a.FallbackAtMs != 0 && (a.ExpiresAtMs == 0 || a.FallbackAtMs < a.ExpiresAtMs):
+		return a.FallbackAtMs
+	}
+	return a.ExpiresAtMs
+}
 
 // Final reports whether the approval has ended.
 func (a Approval) Final() bool { return a.Status.Final() }

@@ -23,6 +23,9 @@ type chats struct {
 
 	mu      sync.Mutex // never held over a query: the commit loop takes it
 	touched map[core.Target]bool
+	// found is what a query has just found due first in a chat that was not touched
+	// since; nil: nothing. The next who would ask the same takes it from here.
+	found map[core.Target]*core.Delivery
 }
 
 // chat is what is known of one chat.
@@ -30,8 +33,9 @@ type chat struct {
 	held        bool
 	taken       bool // by another instance, as far as this one knows
 	pausedUntil int64
-	stale       bool // look again
-	first       turn // its most urgent due delivery, if due is set
+	stale       bool          // look again
+	first       turn          // its most urgent due delivery, if due is set …
+	head        core.Delivery // … and that itself
 	due         bool
 	next        int64 // when something falls due, if nothing is; 0: never
 }
@@ -59,7 +63,7 @@ var (
 )
 
 func newChats() chats {
-	return chats{known: map[core.Target]*chat{}, touched: map[core.Target]bool{anyChat: true}}
+	return chats{known: map[core.Target]*chat{}, touched: map[core.Target]bool{anyChat: true}, found: map[core.Target]*core.Delivery{}}
 }
 
 // touch notes that the deliveries of these chats have changed.
@@ -71,7 +75,37 @@ func (c *chats) touch(list []core.Target) {
 	defer c.mu.Unlock()
 	for _, t := range list {
 		c.touched[t] = true
+		if delete(c.found, t); t == anyChat {
+			clear(c.found)
+		}
 	}
+}
+
+// note keeps what is known to be due first in a chat that nothing has touched
+// since the last refresh.
+func (c *chats) note(t core.Target, d core.Delivery) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.touched[t] && !c.touched[anyChat] {
+		c.found[t] = &d
+	}
+}
+
+// expectNothing is called before a query for what is due in a chat, and seen when
+// it found something: so whatever touches the chat meanwhile undoes it.
+func (c *chats) expectNothing(t core.Target) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found[t] = nil
+}
+
+// seen gives what is noted of a chat, once.
+func (c *chats) seen(t core.Target) (d *core.Delivery, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d, ok = c.found[t]
+	delete(c.found, t)
+	return d, ok
 }
 
 // take empties the list of touched chats.
@@ -98,10 +132,8 @@ func (c *chats) of(t core.Target) *chat {
 // says that none does. A parameter behind LIMIT costs the same.
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
-	firstDue      = `SELECT turn, since_ms, id, due_ms FROM deliveries
- WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0 AND due_ms <= $3 ORDER BY turn, since_ms, id LIMIT 1`
 	nextDue       = `SELECT MIN(due_ms) FROM deliveries WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0`
-	firstDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries d
+	firstDelivery = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version FROM deliveries d JOIN approvals a ON a.key = d.key
  WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT 1`
 )
 
@@ -134,6 +166,9 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 		}
 		if ok {
 			best.held = true
+			if !s.dialect.many { // else whoever held the chat may have worked on it after the look
+				c.note(place, best.head)
+			}
 			return place, true, 0, nil
 		}
 	}
@@ -184,7 +219,7 @@ func (c *chats) refresh(ctx context.Context, q querier, channel string, now int6
 		if t.Channel != channel || k.held || !k.stale && !passed {
 			continue
 		}
-		if err := k.look(ctx, q, t, now); err != nil {
+		if err := c.look(ctx, q, k, t, now); err != nil {
 			return err // it stays stale
 		}
 	}
@@ -208,28 +243,44 @@ func (c *chats) discover(ctx context.Context, q querier) error {
 	})
 }
 
-func (k *chat) look(ctx context.Context, q querier, t core.Target, now int64) error {
+func (c *chats) look(ctx context.Context, q querier, k *chat, t core.Target, now int64) (err error) {
 	k.stale = true
-	rows, err := q.query(ctx, firstDue, t.Channel, t.To, now)
-	if err != nil {
-		return err
-	}
+	var d core.Delivery
 	var f turn
-	due, err := one(rows, (*number)(&f.turn), (*number)(&f.since), (*text)(&f.id), (*number)(&f.dueMs))
-	if err != nil {
-		return err
+	due := false
+	if nothing, ok := c.seen(t); !ok || nothing != nil {
+		if d, f, due, err = dueFirst(ctx, q, t, now); err != nil {
+			return err
+		}
 	}
 	var next number
 	if !due {
-		if rows, err = q.query(ctx, nextDue, t.Channel, t.To); err != nil {
+		rows, err := q.query(ctx, nextDue, t.Channel, t.To)
+		if err != nil {
 			return err
 		}
 		if _, err = one(rows, &next); err != nil {
 			return err
 		}
 	}
-	k.stale, k.due, k.first, k.next = false, due, f, int64(next)
+	k.stale, k.due, k.first, k.head, k.next = false, due, f, d, int64(next)
 	return nil
+}
+
+// dueFirst gives a chat's most urgent due delivery and its place among all chats'.
+func dueFirst(ctx context.Context, q querier, t core.Target, now int64) (d core.Delivery, f turn, due bool, err error) {
+	rows, err := q.query(ctx, firstDelivery, t.Channel, t.To, now)
+	if err != nil {
+		return d, f, false, err
+	}
+	err = each(rows, func() error {
+		var version number
+		err := scanDelivery(rows, nil, &d, (*number)(&f.turn), (*number)(&f.since), &version)
+		d.Version, due = int64(version), true
+		return err
+	})
+	f.id, f.dueMs = d.ID, d.DueMs
+	return d, f, due, err
 }
 
 // ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
@@ -256,9 +307,14 @@ func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) 
 	if !s.presence.mayServe(chatLease(place)) {
 		return core.Delivery{}, false, nil
 	}
-	rows, err := s.read.query(ctx, firstDelivery, place.Channel, place.To, now)
-	if err != nil {
-		return core.Delivery{}, false, err
+	chat := place.Chat()
+	if d, ok := s.chats.seen(chat); ok && d != nil {
+		return *d, true, nil
 	}
-	return oneDelivery(rows)
+	s.chats.expectNothing(chat)
+	d, _, due, err := dueFirst(ctx, s.read, place, now)
+	if due || err != nil {
+		s.chats.seen(chat)
+	}
+	return d, due, err
 }
