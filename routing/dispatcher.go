@@ -72,6 +72,16 @@ func (d *Dispatcher) Wake() {
 	}
 }
 
+// WakeFor is Wake if one of these deliveries goes to the channel.
+func (d *Dispatcher) WakeFor(deliveries []core.Delivery) {
+	for i := range deliveries {
+		if deliveries[i].Target.Channel == d.name {
+			d.Wake()
+			return
+		}
+	}
+}
+
 // Run serves chats until ctx ends, and returns when the last call to the
 // platform has come back.
 func (d *Dispatcher) Run(ctx context.Context) error {

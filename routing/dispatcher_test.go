@@ -100,8 +100,8 @@ func (s *watched) Record(ctx context.Context, d core.Delivered) error {
 	return s.Store.Record(ctx, d)
 }
 
-func (s *watched) Get(ctx context.Context, key string) (core.Approval, error) {
-	a, err := s.Store.Get(ctx, key)
+func (s *watched) Bare(ctx context.Context, key string) (core.Approval, error) {
+	a, err := s.Store.Bare(ctx, key)
 	if hook := s.afterGet; hook != nil {
 		s.afterGet = nil
 		hook()

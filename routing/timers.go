@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +23,7 @@ type Timers struct {
 	gate Ticker
 	log  *slog.Logger
 	wake chan struct{}
+	next atomic.Int64 // when it looks again, ms; 0: it may be looking now
 }
 
 // NewTimers makes the timers.
@@ -37,6 +39,13 @@ func (t *Timers) Wake() {
 	}
 }
 
+// WakeBy says that a timer was set to that time (ms; 0: none).
+func (t *Timers) WakeBy(at int64) {
+	if next := t.next.Load(); at != 0 && (next == 0 || at < next) {
+		t.Wake()
+	}
+}
+
 // Run fires timers until ctx ends. It waits for ready first: the taps that
 // waited on the platforms while the desk was down count before overdue timers
 // fire.
@@ -47,6 +56,7 @@ func (t *Timers) Run(ctx context.Context, ready <-chan struct{}) error {
 		return nil
 	}
 	for {
+		t.next.Store(0)
 		keys, next, err := t.due.Due(ctx, time.Now().UnixMilli(), 100)
 		for _, key := range keys {
 			if err = t.gate.Tick(ctx, key); err != nil {
@@ -74,6 +84,7 @@ func (t *Timers) sleep(ctx context.Context, next int64) bool {
 	if next > 0 {
 		wait = min(wait, max(time.Millisecond, time.Until(time.UnixMilli(next))))
 	}
+	t.next.Store(time.Now().Add(wait).UnixMilli())
 	alarm := time.NewTimer(wait)
 	defer alarm.Stop()
 	select {

@@ -98,13 +98,8 @@ func identity(a core.Approval) [8]string {
 
 // timer is when time next asks something of an approval: nil once it has ended.
 func timer(a core.Approval) any {
-	switch {
-	case a.Final():
-		return nil
-	case a.FallbackAtMs != 0 && (a.ExpiresAtMs == 0 || a.FallbackAtMs < a.ExpiresAtMs):
-		return a.FallbackAtMs
-	case a.ExpiresAtMs != 0:
-		return a.ExpiresAtMs
+	if at := a.TimerMs(); at != 0 {
+		return at
 	}
 	return nil
 }

@@ -190,10 +190,12 @@ func (d *desk) dispatch() {
 // committed wakes whoever has work after a change.
 func (d *desk) committed(c core.Change) {
 	if c.Redraw || len(c.Deliveries) > 0 {
-		d.wakeDispatchers()
+		for _, x := range d.dispatchers {
+			x.WakeFor(c.Approval.Deliveries)
+		}
 	}
 	if !c.Approval.Final() && d.timers != nil {
-		d.timers.Wake()
+		d.timers.WakeBy(c.Approval.TimerMs())
 	}
 }
 
