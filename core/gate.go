@@ -63,6 +63,7 @@ type Gate struct {
 	rules atomic.Pointer[Rules]
 	log   *slog.Logger
 	waits waitlist
+	shown drawn
 	after []func(Change)
 }
 
@@ -97,6 +98,9 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	rules := g.rules.Load()
 	var fresh *Judgement
 	vote := func(a Approval) (Change, error) {
+		if b.Code != "" && b.Code != a.Code {
+			return Change{}, notFound(b.Code)
+		}
 		if fresh == nil && !a.Final() && a.PolicyHash != rules.Policy.Hash() {
 			return Change{}, errOtherRules
 		}
@@ -469,7 +473,7 @@ func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change
 
 func (g *Gate) committed(c Change) {
 	if !c.Unchanged {
-		g.waits.wake(c.Approval.Key)
+		g.waits.wake(c.Approval.Key, &c.Approval)
 	}
 	for _, f := range g.after {
 		f(c)
@@ -513,7 +517,7 @@ func (g *Gate) PendingCards(ctx context.Context, limit int) ([]Approval, error) 
 }
 
 // Wake wakes those who wait for an approval that another instance has changed.
-func (g *Gate) Wake(key string) { g.waits.wake(key) }
+func (g *Gate) Wake(key string) { g.waits.wake(key, nil) }
 
 // Wait blocks until the approval has ended or ctx is done, and gives it as it
 // then stands. Only a failing store is an error.
@@ -522,14 +526,20 @@ func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
 	defer stop()
 	for {
 		next := changed.ch() // taken before the look, so that no change is missed between the two
-		a, err := g.store.Get(context.WithoutCancel(ctx), key)
-		if err != nil || a.Final() {
+		a, err := g.store.Bare(context.WithoutCancel(ctx), key)
+		if err != nil {
 			return a, err
+		}
+		if a.Final() {
+			return g.store.Get(context.WithoutCancel(ctx), key)
 		}
 		select {
 		case <-next:
 		case <-ctx.Done():
 			return g.store.Get(context.WithoutCancel(ctx), key)
+		}
+		if a := changed.end(); a != nil {
+			return *a, nil
 		}
 	}
 }
@@ -560,8 +570,14 @@ func (g *Gate) Stored(ctx context.Context, key string) (tool string, params []by
 	return Open(sealed)
 }
 
-// Draw says what a delivery should show now.
+// Draw says what a delivery should show now. Cards that look alike are the same
+// one: nobody may change it.
 func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
+	rules := g.rules.Load()
+	alike := alikeOf(d, rules)
+	if drawing, ok := g.shown.find(alike); ok {
+		return drawing, nil
+	}
 	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
 	if err != nil {
 		return Drawing{}, err
@@ -572,7 +588,11 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 			return Drawing{}, err
 		}
 	}
-	return a.draw(d, facts, g.rules.Load().People), nil
+	drawing := a.draw(d, facts, rules.People)
+	if a.Version == d.Version {
+		g.shown.keep(alike, drawing)
+	}
+	return drawing, nil
 }
 
 // Resolve finds the key behind a reference. An owner's own id matches exactly.
@@ -657,6 +677,7 @@ type waiter struct {
 	list  *waitlist
 	n     int
 	fired chan struct{}
+	ended *Approval // as it was when this process ended it
 }
 
 func (w *waitlist) join(key string) (*waiter, func()) {
@@ -684,10 +705,22 @@ func (e *waiter) ch() <-chan struct{} {
 	return e.fired
 }
 
-func (w *waitlist) wake(key string) {
+// end gives the ended approval, if this process knows it.
+func (e *waiter) end() *Approval {
+	e.list.mu.Lock()
+	defer e.list.mu.Unlock()
+	return e.ended
+}
+
+// wake wakes those who wait for an approval; a is how it stands, nil if that is
+// to be looked up.
+func (w *waitlist) wake(key string, a *Approval) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if e := w.m[key]; e != nil {
+		if e.ended = nil; a != nil && a.Final() {
+			e.ended = a
+		}
 		close(e.fired)
 		e.fired = make(chan struct{})
 	}

@@ -24,6 +24,7 @@ type Ballot struct {
 	Reason     string
 	Chat       *Target     // where it was given; nil: by API or terminal, whose answers show the whole call
 	ReceivedMs int64       // when the desk (or the platform) took it; 0: it waited on the platform, undated
+	Code       string      // of the tapped card; another approval's is CodeNotFound. Empty: it was not on a card
 	Card       string      // message id of the tapped card, when the desk did not know that copy yet: it is adopted
 	Handled    *InboundRef // the platform update it came in
 }

@@ -142,6 +142,8 @@ func (d *Desk) tapped(ctx context.Context, m Message, card core.Delivery, known 
 		return d.refuse(ctx, m, "a tap by "+m.NotHuman, notAuthorized)
 	case !ok || cmd.Code == "" || !known && !m.OwnMessage:
 		return d.refuse(ctx, m, "a button that is none of the desk's", "This button is not known here.")
+	case known && card.Kind == core.CardDelivery && cmd.Decision != "":
+		return d.decide(ctx, m, cmd, core.Approval{Key: card.Key}, "")
 	}
 	a, err := d.cardsApproval(ctx, card, known, cmd.Code)
 	if core.CodeOf(err) == core.CodeNotFound {
@@ -228,10 +230,17 @@ func (d *Desk) cardHere(a core.Approval, m Message) core.Delivery {
 // decide gives the person's vote and says what became of it.
 func (d *Desk) decide(ctx context.Context, m Message, cmd Command, a core.Approval, unknownCard string) (Reply, bool, error) {
 	chat := m.Chat
-	after, err := d.gate.Vote(ctx, a.Key, core.Ballot{
+	b := core.Ballot{
 		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Chat: &chat,
 		ReceivedMs: m.ReceivedMs, Card: unknownCard, Handled: m.Update,
-	})
+	}
+	if m.Tap {
+		b.Code = cmd.Code
+	}
+	after, err := d.gate.Vote(ctx, a.Key, b)
+	if m.Tap && core.CodeOf(err) == core.CodeNotFound {
+		return d.refuse(ctx, m, "a button of another card", "This button is not known here.")
+	}
 	refusal := refusalOf(err)
 	switch {
 	case refusal != nil:
