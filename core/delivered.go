@@ -2,10 +2,10 @@ package core
 
 // Delivered is what became of one try at a delivery.
 type Delivered struct {
-	ID           string // the delivery's
-	Key          string // the approval's
-	Target       Target // where it was sent
-	Revision     int64  // that was drawn; if the row's is newer by now, the delivery stays due at once
+	ID           string   // the delivery's
+	Key          string   // the approval's
+	Was          Delivery // as it was when the try began; empty: not told
+	Revision     int64    // that was drawn; if the row's is newer by now, the delivery stays due at once
 	State        DeliveryState
 	MessageID    string // the platform's; empty keeps what is known
 	Attached     bool   // as it now stands in the chat, likewise the next two

@@ -64,7 +64,9 @@ type Gate struct {
 	log   *slog.Logger
 	waits waitlist
 	shown drawn
-	after []func(Change)
+	// recent are approvals that this process has just changed.
+	recent recent
+	after  []func(Change)
 }
 
 // NewGate makes a Gate. after is called for every committed change, in the
@@ -464,6 +466,7 @@ func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change
 		return a, err
 	}
 	last.Approval = a
+	g.recent.renew(a)
 	g.committed(last)
 	if last.Refusal != nil {
 		return a, last.Refusal
@@ -578,14 +581,16 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 	if drawing, ok := g.shown.find(alike); ok {
 		return drawing, nil
 	}
-	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
-	if err != nil {
-		return Drawing{}, err
-	}
-	var facts []Fact
-	if !a.Final() {
-		if facts, err = g.Payload(ctx, a); err != nil {
+	a, facts, ok := g.recent.find(d.Key, d.Version)
+	if !ok {
+		var err error
+		if a, err = g.store.Bare(ctx, d.Key); err != nil { // a card shows nothing of the other cards
 			return Drawing{}, err
+		}
+		if !a.Final() {
+			if facts, err = g.Payload(ctx, a); err != nil {
+				return Drawing{}, err
+			}
 		}
 	}
 	drawing := a.draw(d, facts, rules.People)

@@ -46,15 +46,15 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 	if err != nil {
 		return a, false, err
 	}
-	draft, err := draft(who, call, sealed, asked.Judgement, rules)
+	draft, facts, err := draft(who, call, sealed, asked.Judgement, rules)
 	if err != nil {
 		return a, false, err
 	}
-	return g.create(ctx, who, call, asked.verified(draft), sealed, asked, rules)
+	return g.create(ctx, who, call, asked.verified(draft), facts, sealed, asked, rules)
 }
 
 // create commits the draft, or finds what answers the call already.
-func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, sealed Sealed, asked consulted, rules *Rules) (a Approval, created bool, err error) {
+func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, facts []Fact, sealed Sealed, asked consulted, rules *Rules) (a Approval, created bool, err error) {
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
 	var changes []Change
@@ -84,6 +84,9 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		return a, false, err
 	}
 	for _, c := range changes {
+		if c.New {
+			g.recent.keep(c.Approval, facts)
+		}
 		g.committed(c)
 	}
 	return changes[0].Approval, created, nil
@@ -215,20 +218,21 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 	return sealed, nil
 }
 
-// draft makes the approval that a call would become.
-func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
+// draft makes the approval that a call would become, and what people see of the
+// call.
+func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, []Fact, error) {
 	a := outline(who, call, sealed, j, rules)
 	a.Key = uuid.NewString()
 	a.ID = cmp.Or(a.ID, a.Key)
 	if a.hidden() {
-		return a, nil // its dialect tells the fingerprint only
+		return a, nil, nil // its dialect tells the fingerprint only
 	}
 	facts, err := payload(sealed.Bytes)
 	if err != nil {
-		return Approval{}, err
+		return Approval{}, nil, err
 	}
 	a.Summary = summary(facts, maxSummary)
-	return a, nil
+	return a, facts, nil
 }
 
 // outline is draft without a key, and without what people read of the call.

@@ -166,7 +166,7 @@ func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) time.Duration
 		return time.Second
 	}
 	done := core.Delivered{
-		ID: m.ID, Key: m.Key, Target: m.Target, Revision: m.Revision, State: m.State, MessageID: m.MessageID,
+		ID: m.ID, Key: m.Key, Was: m, Revision: m.Revision, State: m.State, MessageID: m.MessageID,
 		Attached: m.Attached, CannotAttach: m.CannotAttach, Shown: m.Shown,
 	}
 	if drawing.Skip != "" {

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"strings"
 	"sync"
@@ -119,8 +118,6 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 	return d, true, err
 }
 
-const deliveryAlone = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.id = $1`
-
 const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d
  WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.message_id = $3 AND d.message_id <> '' ORDER BY d.created_ms DESC, d.id DESC LIMIT 1`
 
@@ -128,14 +125,8 @@ const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d
 // is; false when the desk knows of none. A message whose record is on its way to
 // the disk is known: changes that are asked for from now on come after it.
 func (s *Store) ByMessage(ctx context.Context, chat core.Target, messageID string) (core.Delivery, bool, error) {
-	if id, ok := s.posted.find(chat.Normal().Chat(), messageID); ok {
-		rows, err := s.read.query(ctx, deliveryAlone, id)
-		if err != nil {
-			return core.Delivery{}, false, err
-		}
-		d, found, err := oneDelivery(rows)
-		d.MessageID = messageID
-		return d, found, err
+	if d, ok := s.posted.find(chat.Normal().Chat(), messageID); ok {
+		return d, true, nil
 	}
 	return byMessage(ctx, s.read, chat.Normal(), messageID)
 }
@@ -143,8 +134,8 @@ func (s *Store) ByMessage(ctx context.Context, chat core.Target, messageID strin
 // posted are the messages that stand in chats and whose records are queued.
 type posted struct {
 	mu    sync.Mutex
-	known map[message]string // the delivery's id
-	more  chan struct{}      // closed when there is another one
+	known map[message]core.Delivery
+	more  chan struct{} // closed when there is another one
 }
 
 type message struct {
@@ -153,13 +144,18 @@ type message struct {
 }
 
 func messageOf(d core.Delivered) message {
-	return message{d.Target.Normal().Chat(), d.MessageID}
+	return message{d.Was.Target.Normal().Chat(), d.MessageID}
 }
 
 func (p *posted) note(d core.Delivered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.known[messageOf(d)] = d.ID
+	if d.MessageID == "" || d.Was.ID == "" {
+		return
+	}
+	now := d.Was
+	now.MessageID, now.State, now.Shown, now.Attached = d.MessageID, d.State, d.Shown, d.Attached
+	p.known[messageOf(d)] = now
 	close(p.more)
 	p.more = make(chan struct{})
 }
@@ -170,11 +166,11 @@ func (p *posted) forget(d core.Delivered) {
 	delete(p.known, messageOf(d))
 }
 
-func (p *posted) find(chat core.Target, id string) (delivery string, ok bool) {
+func (p *posted) find(chat core.Target, id string) (core.Delivery, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delivery, ok = p.known[message{chat, id}]
-	return delivery, ok
+	d, ok := p.known[message{chat, id}]
+	return d, ok
 }
 
 // Posted gives a channel that is closed when ByMessage knows one message more
@@ -186,14 +182,12 @@ func (s *Store) Posted() <-chan struct{} {
 }
 
 func byMessage(ctx context.Context, q querier, chat core.Target, messageID string) (core.Delivery, bool, error) {
+	var d core.Delivery
 	rows, err := q.query(ctx, selectByMessage, chat.Channel, chat.To, messageID)
 	if err != nil {
-		return core.Delivery{}, false, err
+		return d, false, err
 	}
-	return oneDelivery(rows)
-}
-
-func oneDelivery(rows *sql.Rows) (d core.Delivery, found bool, err error) {
+	found := false
 	err = each(rows, func() error { found = true; return scanDelivery(rows, nil, &d) })
 	return d, found, err
 }

@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		presence: newPresence(id.String()),
 		log:      o.Log,
 		chats:    newChats(),
-		posted:   posted{known: map[message]string{}, more: make(chan struct{})},
+		posted:   posted{known: map[message]core.Delivery{}, more: make(chan struct{})},
 		version:  o.Version,
 		started:  nowMs(),
 		jobs:     make(chan *job, maxBatch),

@@ -279,15 +279,15 @@ func testRecordOnItsWay(t *testing.T, s *Store) {
 	another, recorded := s.Posted(), make(chan error, 1)
 	d := a.Deliveries[0]
 	go func() {
-		recorded <- s.Record(ctx, core.Delivered{ID: d.ID, Key: a.Key, Target: d.Target, State: core.Sent, MessageID: "m7", Shown: true})
+		recorded <- s.Record(ctx, core.Delivered{ID: d.ID, Key: a.Key, Was: d, State: core.Sent, MessageID: "m7", Shown: true})
 	}()
 	<-another
+	got, ok, err := s.ByMessage(ctx, d.Target, "m7")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, a.Key, got.Key)
+	require.Equal(t, "m7", got.MessageID)
 	if s.read != s.write { // else the job above has the one connection
-		got, ok, err := s.ByMessage(ctx, d.Target, "m7")
-		require.NoError(t, err)
-		require.True(t, ok)
-		require.Equal(t, a.Key, got.Key)
-		require.Equal(t, "m7", got.MessageID)
 		_, ok, err = s.ByMessage(ctx, core.Target{Channel: "telegram", To: "2"}, "m7")
 		require.NoError(t, err)
 		require.False(t, ok, "another chat's message of that id")
@@ -306,6 +306,6 @@ func testRecordOnItsWay(t *testing.T, s *Store) {
 	require.NoError(t, <-after)
 	require.Equal(t, "m7", seen.MessageID)
 	require.True(t, seen.Shown)
-	_, ok := s.posted.find(d.Target.Chat(), "m7")
+	_, ok = s.posted.find(d.Target.Chat(), "m7")
 	require.False(t, ok, "the database knows it now")
 }
