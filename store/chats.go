@@ -23,19 +23,26 @@ type chats struct {
 
 	mu      sync.Mutex // never held over a query: the commit loop takes it
 	touched map[core.Target]bool
-	// found is what a query has just found due first in a chat that was not touched
-	// since; nil: nothing. The next who would ask the same takes it from here.
-	found map[core.Target]*core.Delivery
+	queues  map[core.Target]*queue // of chats that were not touched since
 }
+
+// queue is what a query found due in a chat, most urgent first, without what was
+// taken from it since: whoever works the chat off need not ask every time.
+type queue struct {
+	rest []core.Delivery
+	all  bool // there was no more
+}
+
+const queueLength = 8
 
 // chat is what is known of one chat.
 type chat struct {
 	held        bool
 	taken       bool // by another instance, as far as this one knows
 	pausedUntil int64
-	stale       bool          // look again
-	first       turn          // its most urgent due delivery, if due is set …
-	head        core.Delivery // … and that itself
+	stale       bool  // look again
+	first       turn  // its most urgent due delivery, if due is set …
+	queue       queue // … with the next ones
 	due         bool
 	next        int64 // when something falls due, if nothing is; 0: never
 }
@@ -63,7 +70,7 @@ var (
 )
 
 func newChats() chats {
-	return chats{known: map[core.Target]*chat{}, touched: map[core.Target]bool{anyChat: true}, found: map[core.Target]*core.Delivery{}}
+	return chats{known: map[core.Target]*chat{}, touched: map[core.Target]bool{anyChat: true}, queues: map[core.Target]*queue{}}
 }
 
 // touch notes that the deliveries of these chats have changed.
@@ -75,37 +82,56 @@ func (c *chats) touch(list []core.Target) {
 	defer c.mu.Unlock()
 	for _, t := range list {
 		c.touched[t] = true
-		if delete(c.found, t); t == anyChat {
-			clear(c.found)
+		if delete(c.queues, t); t == anyChat {
+			clear(c.queues)
 		}
 	}
 }
 
-// note keeps what is known to be due first in a chat that nothing has touched
-// since the last refresh.
-func (c *chats) note(t core.Target, d core.Delivery) {
+// note keeps what was found in a chat that nothing has touched since the last
+// refresh.
+func (c *chats) note(t core.Target, f queue) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.touched[t] && !c.touched[anyChat] {
-		c.found[t] = &d
+		c.queues[t] = &f
 	}
 }
 
-// expectNothing is called before a query for what is due in a chat, and seen when
-// it found something: so whatever touches the chat meanwhile undoes it.
-func (c *chats) expectNothing(t core.Target) {
+// seek is called before a query for what is due in a chat. What it found is
+// passed to the function, which keeps it unless the chat was touched meanwhile.
+func (c *chats) seek(t core.Target) (keep func(queue)) {
+	mark := &queue{}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.found[t] = nil
+	c.queues[t] = mark
+	return func(f queue) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.queues[t] == mark {
+			*mark = f
+		}
+	}
 }
 
-// seen gives what is noted of a chat, once.
-func (c *chats) seen(t core.Target) (d *core.Delivery, ok bool) {
+// pop gives the next of what was found in a chat. known is false where that does
+// not say what is next.
+func (c *chats) pop(t core.Target) (d core.Delivery, ok, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d, ok = c.found[t]
-	delete(c.found, t)
-	return d, ok
+	f := c.queues[t]
+	if f == nil || len(f.rest) == 0 {
+		return d, false, f != nil && f.all
+	}
+	d, f.rest = f.rest[0], f.rest[1:]
+	return d, true, true
+}
+
+// forget drops what was found in a chat.
+func (c *chats) forget(t core.Target) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.queues, t)
 }
 
 // take empties the list of touched chats.
@@ -133,8 +159,8 @@ func (c *chats) of(t core.Target) *chat {
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
 	nextDue       = `SELECT MIN(due_ms) FROM deliveries WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0`
-	firstDelivery = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version FROM deliveries d JOIN approvals a ON a.key = d.key
- WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT 1`
+	dueDeliveries = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version FROM deliveries d JOIN approvals a ON a.key = d.key
+ WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT CAST($4 AS BIGINT)`
 )
 
 // ClaimChat takes the chat (without a thread) of that channel whose most urgent
@@ -167,8 +193,9 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 		if ok {
 			best.held = true
 			if !s.dialect.many { // else whoever held the chat may have worked on it after the look
-				c.note(place, best.head)
+				c.note(place, best.queue)
 			}
+			best.queue = queue{}
 			return place, true, 0, nil
 		}
 	}
@@ -245,14 +272,16 @@ func (c *chats) discover(ctx context.Context, q querier) error {
 
 func (c *chats) look(ctx context.Context, q querier, k *chat, t core.Target, now int64) (err error) {
 	k.stale = true
-	var d core.Delivery
-	var f turn
-	due := false
-	if nothing, ok := c.seen(t); !ok || nothing != nil {
-		if d, f, due, err = dueFirst(ctx, q, t, now); err != nil {
+	var f queue
+	var first turn
+	_, more, known := c.pop(t)
+	c.forget(t)
+	if more || !known {
+		if f, first, err = dueIn(ctx, q, t, now); err != nil {
 			return err
 		}
 	}
+	due := len(f.rest) > 0
 	var next number
 	if !due {
 		rows, err := q.query(ctx, nextDue, t.Channel, t.To)
@@ -263,24 +292,32 @@ func (c *chats) look(ctx context.Context, q querier, k *chat, t core.Target, now
 			return err
 		}
 	}
-	k.stale, k.due, k.first, k.head, k.next = false, due, f, d, int64(next)
+	k.stale, k.due, k.first, k.queue, k.next = false, due, first, f, int64(next)
 	return nil
 }
 
-// dueFirst gives a chat's most urgent due delivery and its place among all chats'.
-func dueFirst(ctx context.Context, q querier, t core.Target, now int64) (d core.Delivery, f turn, due bool, err error) {
-	rows, err := q.query(ctx, firstDelivery, t.Channel, t.To, now)
+// dueIn gives a chat's most urgent due deliveries and the first one's place among
+// all chats'.
+func dueIn(ctx context.Context, q querier, t core.Target, now int64) (f queue, first turn, err error) {
+	rows, err := q.query(ctx, dueDeliveries, t.Channel, t.To, now, queueLength)
 	if err != nil {
-		return d, f, false, err
+		return f, first, err
 	}
 	err = each(rows, func() error {
+		var d core.Delivery
+		var at turn
 		var version number
-		err := scanDelivery(rows, nil, &d, (*number)(&f.turn), (*number)(&f.since), &version)
-		d.Version, due = int64(version), true
-		return err
+		if err := scanDelivery(rows, nil, &d, (*number)(&at.turn), (*number)(&at.since), &version); err != nil {
+			return err
+		}
+		d.Version, at.id, at.dueMs = int64(version), d.ID, d.DueMs
+		if f.rest = append(f.rest, d); len(f.rest) == 1 {
+			first = at
+		}
+		return nil
 	})
-	f.id, f.dueMs = d.ID, d.DueMs
-	return d, f, due, err
+	f.all = len(f.rest) < queueLength
+	return f, first, err
 }
 
 // ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
@@ -292,6 +329,9 @@ func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilM
 	c := &s.chats
 	c.claim.Lock()
 	defer c.claim.Unlock()
+	if _, more, known := c.pop(place); more || !known || pausedUntilMs > 0 {
+		c.forget(place) // what was taken last may be due again
+	}
 	k := c.of(place)
 	k.held, k.pausedUntil, k.stale = false, pausedUntilMs, true
 	return err
@@ -308,13 +348,19 @@ func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) 
 		return core.Delivery{}, false, nil
 	}
 	chat := place.Chat()
-	if d, ok := s.chats.seen(chat); ok && d != nil {
-		return *d, true, nil
+	if d, ok, known := s.chats.pop(chat); known {
+		return d, ok, nil
 	}
-	s.chats.expectNothing(chat)
-	d, _, due, err := dueFirst(ctx, s.read, place, now)
-	if due || err != nil {
-		s.chats.seen(chat)
+	keep := s.chats.seek(chat)
+	f, _, err := dueIn(ctx, s.read, place, now)
+	if err != nil || len(f.rest) == 0 {
+		if err == nil {
+			keep(f)
+		}
+		return core.Delivery{}, false, err
 	}
-	return d, due, err
+	d := f.rest[0]
+	f.rest = f.rest[1:]
+	keep(f)
+	return d, true, nil
 }

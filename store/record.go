@@ -12,6 +12,10 @@ const (
 	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key WHERE d.id = $1`
 	recordTry    = `UPDATE deliveries SET state = $2, message_id = $3, attached = $4, cannot_attach = $5, shown = $6, error = $7,
  attempts = $8, due_ms = $9, turn = $10, since_ms = $11 WHERE id = $1`
+	// recordDone is recordTry for what most tries end in, where nothing has changed
+	// since the delivery was read.
+	recordDone = `UPDATE deliveries SET state = $2, message_id = $3, attached = $4, cannot_attach = $5, shown = $6, error = $7,
+ attempts = $8, due_ms = 0, turn = 0, since_ms = 0 WHERE id = $1 AND revision = $9 AND channel = CAST($10 AS TEXT) AND chat = $11`
 	hurryApproval = `UPDATE approvals SET timer_ms = $2 WHERE key = $1 AND status = 'pending' AND (timer_ms IS NULL OR timer_ms > $2)`
 
 	failDoubles = `UPDATE deliveries SET state = 'failed', error = 'same chat as another card', due_ms = 0, turn = 0, since_ms = 0
@@ -77,6 +81,16 @@ const (
 
 func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 	j := &job{on: locks{approval: d.Key}, calm: true, do: func(t *tx) error {
+		if finished(d) {
+			if err := s.fence(t, d.Was.Target); err != nil {
+				return err
+			}
+			n, err := t.exec(recordDone, d.ID, string(d.State), d.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), d.Error,
+				int64(d.Attempts), d.Revision, d.Was.Target.Channel, d.Was.Target.To)
+			if err != nil || n > 0 {
+				return err
+			}
+		}
 		row, status, err := t.delivery(d.ID)
 		if err == nil {
 			err = s.fence(t, row.Target)
@@ -88,6 +102,12 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 	}}
 	defer s.posted.forget(d)
 	return s.wait(ctx, j, func() { s.posted.note(d) })
+}
+
+// finished reports whether nothing is left to do for a message that stands in its
+// chat.
+func finished(d core.Delivered) bool {
+	return d.Was.ID == d.ID && d.MessageID != "" && d.DueMs == 0 && d.MovedTo == nil && (d.State == core.Sent || d.State == core.Settled)
 }
 
 func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now int64) error {
@@ -110,7 +130,9 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	if err != nil {
 		return err
 	}
-	t.own.chats = append(t.own.chats, was)
+	if row.DueMs != 0 || d.MovedTo != nil { // else the rest of the chat is as it was
+		t.own.chats = append(t.own.chats, was)
+	}
 	if d.State == core.Failed && pending {
 		if _, err := t.exec(hurryApproval, row.Key, now); err != nil {
 			return err

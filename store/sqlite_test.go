@@ -97,7 +97,7 @@ func TestPlans(t *testing.T) {
 		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "sqlite_autoindex_approval_ids", approvalSame: "approvals_pending_same",
 		countPending: "sqlite_autoindex_owners", countCode: "approvals_code", keysByID: "sqlite_autoindex_approval_ids", keysByPrefix: "sqlite_autoindex_approvals",
 		keysByCode: "approvals_code", dueApprovals: "approvals_timer", openInbound: "inbound_open", sweepInbound: "inbound_done", sweepApprovals: "approvals_newest",
-		firstDelivery: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",
+		dueDeliveries: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",
 		selectByMessage:     "deliveries_message",
 		list(core.Filter{}): "approvals_newest", list(core.Filter{Owner: "x"}): "approvals_owner", list(core.Filter{Status: core.Denied}): "approvals_newest",
 		list(core.Filter{Status: core.Pending}): "approvals_pending_newest", list(core.Filter{Status: core.Pending, Owner: "x"}): "approvals_pending_owner",

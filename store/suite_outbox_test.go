@@ -309,3 +309,28 @@ func testRecordOnItsWay(t *testing.T, s *Store) {
 	_, ok = s.posted.find(d.Target.Chat(), "m7")
 	require.False(t, ok, "the database knows it now")
 }
+
+// A message that was redrawn while it was sent stays due, whoever tells what it was.
+func testRecordRedrawn(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	d := a.Deliveries[0]
+	change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+	record := func(was core.Delivery, state core.DeliveryState) {
+		require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: a.Key, Was: was, Revision: was.Revision, State: state, MessageID: "m1"}))
+	}
+	record(d, core.Sent)
+	d, ok, err := s.NextDelivery(ctx, d.Target.Chat(), nowMs())
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "m1", d.MessageID)
+	require.Equal(t, core.Sent, d.State)
+	require.EqualValues(t, 2, d.Version)
+	record(d, core.Settled)
+	_, ok, err = s.NextDelivery(ctx, d.Target.Chat(), nowMs())
+	require.NoError(t, err)
+	require.False(t, ok)
+	got, err := s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	require.Equal(t, core.Settled, got.Deliveries[0].State)
+	require.Zero(t, got.Deliveries[0].DueMs)
+}

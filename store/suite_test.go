@@ -47,6 +47,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"outbox follows changes", testOutboxFollows},
 		{"record", testRecord},
 		{"record on its way", testRecordOnItsWay},
+		{"record redrawn", testRecordRedrawn},
 		{"moves", testMoves},
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},
