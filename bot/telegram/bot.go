@@ -26,6 +26,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	tg "github.com/go-telegram/bot"
 
@@ -86,6 +87,7 @@ type Bot struct {
 	queue  *textcmd.Intake[received]
 	health *textcmd.Health
 	pace   pace
+	last   atomic.Pointer[rendered]
 	tasks  sync.WaitGroup // replies that wait for their next try
 }
 

@@ -25,6 +25,25 @@ type section struct {
 	tight bool // it belongs to the part above: no blank line between
 }
 
+// rendered is a card as it was drawn last. A card that goes to many chats is the
+// same one in all of them.
+type rendered struct {
+	of   *core.Card
+	html string
+	card core.Card
+}
+
+// render is the function of that name, done once for cards that follow each other.
+func (b *Bot) render(c *core.Card) (string, core.Card) {
+	last := b.last.Load()
+	if last == nil || last.of != c {
+		last = &rendered{of: c}
+		last.html, last.card = render(*c)
+		b.last.Store(last)
+	}
+	return last.html, last.card
+}
+
 // render draws a card as HTML for Telegram. The card it gives back is the one
 // that buttons are to be made for: it offers no allow if something of the call
 // had to be left out.

@@ -22,7 +22,7 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 	}
 	denyOnly := false
 	if p.Card != nil {
-		text, card := render(*p.Card)
+		text, card := b.render(p.Card)
 		params.Text, denyOnly = text, len(card.Offers) < len(p.Card.Offers)
 		if rows := textcmd.Buttons(card, textcmd.MenuMain); rows != nil {
 			params.ReplyMarkup = keyboard(rows)
