@@ -67,6 +67,53 @@ func TestAdversary_P2_KilledAtEveryPoint(t *testing.T) {
 	}
 }
 
+// TestAdversary_P2_KilledWithATapThatWaited: a tap that was made while no desk ran
+// is stored before it is handled, unlike others. It counts, wherever the desk dies
+// next.
+func TestAdversary_P2_KilledWithATapThatWaited(t *testing.T) {
+	bin, err := faultyBinary()
+	require.NoError(t, err)
+	for _, point := range []string{"before-update-stored", "after-update-stored", "before-update-confirmed", "before-vote-committed", "after-vote-committed"} {
+		t.Run(point, func(t *testing.T) {
+			c := newCrashRig(t, bin)
+			c.run("")
+			var a api.Approval
+			c.until("create", func(ctx context.Context) (err error) {
+				a, err = c.agent().Create(ctx, api.CreateRequest{ID: "job-1", ToolName: "deploy", Params: []byte(`{"n":1}`)}, api.CreateOptions{})
+				return err
+			})
+			var card bottest.TelegramMessage
+			c.until("card", func(ctx context.Context) (err error) {
+				card, err = c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0 })
+				return err
+			})
+			require.NoError(t, c.cmd.Process.Kill())
+			<-c.gone
+			c.alice.Tap(c.group, card.ID, "Allow once")
+			c.run(point)
+			c.until("vote", func(ctx context.Context) error {
+				got, err := c.operator().Get(ctx, a.Code, 4*time.Second)
+				if err != nil {
+					return err
+				}
+				if a = got; a.Status == "pending" {
+					return errors.New("still pending")
+				}
+				return nil
+			})
+			require.EqualValues(t, "approved", a.Status)
+			require.Len(t, a.Votes, 1)
+			c.until("the end on the card", func(ctx context.Context) error {
+				return c.tg.WaitFor(ctx, func() bool {
+					now, _ := c.group.Message(card.ID)
+					return len(now.Buttons) == 0 && strings.Contains(now.Text, "allowed once by alice")
+				})
+			})
+			require.Equal(t, 1, c.killed, "the desk never came by %s", point)
+		})
+	}
+}
+
 func newCrashRig(t *testing.T, bin string) *crashRig {
 	r := &rig{t: t, dir: t.TempDir(), addr: freeAddr(t), logs: &safeBuffer{}}
 	r.tg = bottest.NewTelegram(t, bottest.TelegramOptions{})
