@@ -25,6 +25,7 @@ type memory struct {
 	mu      sync.Mutex
 	rows    []core.Inbound
 	handled map[core.InboundRef]int
+	saved   int // how often updates were stored by themselves
 	fail    error
 }
 
@@ -39,7 +40,14 @@ func (m *memory) SaveInbound(_ context.Context, in []core.Inbound) error {
 	for _, i := range in {
 		m.save(i)
 	}
+	m.saved++
 	return nil
+}
+
+func (m *memory) saves() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.saved
 }
 
 func (m *memory) save(i core.Inbound) {

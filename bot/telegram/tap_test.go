@@ -367,3 +367,33 @@ func TestStopIsQuickWhenNothingGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// What a poll gives for the first time is stored by what handles it; if that takes
+// long, it is stored before, and confirmed while the desk still thinks.
+func TestAPolledTapIsStoredWithWhatHandlesIt(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		card := r.card()
+		saved := r.inbox.saves()
+		r.answered(r.alice.TapData(r.group, card, "x"))
+		if r.inbox.saves() != saved || len(r.inbox.stored()) != 1 || r.inbox.open() != 0 {
+			t.Errorf("%d times stored beside, %d stored, %d open", r.inbox.saves()-saved, len(r.inbox.stored()), r.inbox.open())
+		}
+		began, let := make(chan struct{}), make(chan struct{})
+		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
+			close(began)
+			<-let
+			return textcmd.Reply{Text: "done"}, nil
+		})
+		tap := r.alice.TapData(r.group, card, "y")
+		<-began
+		time.Sleep(time.Second)
+		if r.inbox.open() != 1 {
+			t.Errorf("%d are in the inbox", r.inbox.open())
+		}
+		close(let)
+		if got := r.answered(tap); got.Text != "done" || r.inbox.open() != 0 || len(r.desk.messages()) != 2 {
+			t.Errorf("answered %q, %d open, the desk saw %d", got.Text, r.inbox.open(), len(r.desk.messages()))
+		}
+	})
+}
