@@ -60,6 +60,9 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	var changes []Change
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: asked.Reach.Subject}
+	if draft.Status != Pending {
+		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
+	}
 	for tries := 0; ; tries++ {
 		draft.Code = newCode()
 		look.Code = draft.Code
