@@ -10,15 +10,14 @@ import (
 
 const (
 	insertApproval = `INSERT INTO approvals (key, version, owner, id, code, status, agent_id, session_key, tool_name, fingerprint,
- created_ms, expires_ms, timer_ms, resolved_ms, body) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)`
+ created_ms, expires_ms, timer_ms, resolved_ms, body, sealed) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)`
 	// updateApproval leaves alone what the small indexes of pending approvals
 	// depend on; endApproval does not.
 	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, body = $6 WHERE key = $1 AND version = $2`
 	endApproval    = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, body = $6, status = $7, resolved_ms = $8
  WHERE key = $1 AND version = $2`
 	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3) ON CONFLICT (id, owner) DO NOTHING`
-	sealCall     = `INSERT INTO sealed (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
-	unsealCall   = `DELETE FROM sealed WHERE key = $1`
+	sealCall     = `UPDATE approvals SET sealed = $2 WHERE key = $1`
 	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
 	markDone     = `UPDATE inbound SET handled_ms = $3 WHERE source = $1 AND id = $2 AND handled_ms = 0`
 	storeDone    = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms) VALUES ($1, $2, $3, $4, $5, $6)
@@ -45,7 +44,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	switch {
 	case before == nil:
 		a.Version, a.Deliveries = 1, nil
-		err = t.insert(a)
+		err = t.insert(a, c.Seal)
 		if a.ID != a.Key {
 			c.Aliases = append([]string{a.ID}, c.Aliases...)
 		}
@@ -55,6 +54,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 		a.Version, a.Deliveries = before.Version+1, before.Deliveries
 		err = t.rewrite(*before, a)
 	}
+	if err == nil && before != nil {
+		err = t.sealing(c)
+	}
 	if err != nil {
 		return a, err
 	}
@@ -62,9 +64,6 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 		if err := t.name(a, id); err != nil {
 			return a, err
 		}
-	}
-	if err := t.sealing(c); err != nil {
-		return a, err
 	}
 	if err := t.granting(c); err != nil {
 		return a, err
@@ -104,7 +103,7 @@ func timer(a core.Approval) any {
 	return nil
 }
 
-func (t *tx) insert(a core.Approval) error {
+func (t *tx) insert(a core.Approval, call []byte) error {
 	body, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -116,7 +115,7 @@ func (t *tx) insert(a core.Approval) error {
 	}
 	t.freeCode = ""
 	_, err = t.exec(insertApproval, a.Key, a.Version, a.Owner, a.ID, a.Code, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
-		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body))
+		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body), t.keys.seal(a.Key, call))
 	if err != nil {
 		return fmt.Errorf("approval %s (code %s) cannot be stored: %w", a.Key, a.Code, err)
 	}
@@ -171,16 +170,17 @@ func (t *tx) name(a core.Approval, id string) error {
 	return err
 }
 
+// sealing writes what a change of a stored approval says about its call.
 func (t *tx) sealing(c core.Change) error {
+	if !c.Unseal && c.Seal == nil {
+		return nil
+	}
+	call := c.Seal
 	if c.Unseal {
-		_, err := t.exec(unsealCall, c.Approval.Key)
-		return err
+		call = nil
 	}
-	if c.Seal != nil {
-		_, err := t.exec(sealCall, c.Approval.Key, t.keys.seal(c.Approval.Key, c.Seal))
-		return err
-	}
-	return nil
+	_, err := t.exec(sealCall, c.Approval.Key, t.keys.seal(c.Approval.Key, call))
+	return err
 }
 
 // handled marks a platform update handled, and stores it where it comes with the

@@ -15,10 +15,9 @@ var copied = []struct {
 	key     int
 	columns string
 }{
-	{"approvals", 1, "key, version, owner, id, code, status, agent_id, session_key, tool_name, fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, body"},
+	{"approvals", 1, "key, version, owner, id, code, status, agent_id, session_key, tool_name, fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, body, sealed"},
 	{"owners", 1, "owner, pending"},
 	{"approval_ids", 2, "id, owner, key"},
-	{sealedTable, 1, "key, value"},
 	{"deliveries", 1, `id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, cannot_attach, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms`},
 	{"grants", 1, "id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body"},
@@ -28,9 +27,8 @@ var copied = []struct {
 }
 
 const (
-	sealedTable = "sealed"
-	copyPage    = 500
-	copyHead    = `UPDATE log_head SET seq = $1, hash = $2 WHERE id = 1`
+	copyPage = 500
+	copyHead = `UPDATE log_head SET seq = $1, hash = $2 WHERE id = 1`
 )
 
 // Copied is what [Copy] copied.
@@ -185,16 +183,17 @@ func (s *Store) page(ctx context.Context, columns int, query string, args ...any
 // and platform updates are valid text.
 func carry(table string, row []any, from, to keyring) error {
 	switch table {
-	case sealedTable:
-		if from.id == to.id {
+	case "approvals":
+		last := len(row) - 1
+		key, value := row[0].(string), row[last].(string)
+		if value == "" || from.id == to.id {
 			return nil
 		}
-		key, value := row[0].(string), row[1].(string)
 		call, err := from.open(key, value)
 		if err != nil {
 			return err
 		}
-		row[1] = to.seal(key, call)
+		row[last] = to.seal(key, call)
 	case "inbound":
 		row[2] = cleaned(row[2].(string))
 	}

@@ -15,8 +15,7 @@ const (
 	nextKey     = ".next" // what a key file's name ends in while it is being replaced
 	retiredName = "retired-keys"
 	readMeta    = `SELECT value FROM meta WHERE name = $1`
-	sealedPage  = `SELECT key, value FROM sealed WHERE key > $1 ORDER BY key LIMIT $2`
-	reseal      = `UPDATE sealed SET value = $2 WHERE key = $1`
+	sealedPage  = `SELECT key, sealed FROM approvals WHERE key > $1 AND sealed <> '' ORDER BY key LIMIT $2`
 )
 
 // Rotation is what [RotateKey] did.
@@ -95,7 +94,7 @@ func (t *tx) rekey(ctx context.Context, next keyring, public json.RawMessage) (n
 			if err != nil {
 				return n, err
 			}
-			if _, err := t.exec(reseal, c.key, next.seal(c.key, call)); err != nil {
+			if _, err := t.exec(sealCall, c.key, next.seal(c.key, call)); err != nil {
 				return n, err
 			}
 			after = c.key

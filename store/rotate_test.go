@@ -141,7 +141,7 @@ func TestRotateKey_ThatFailsChangesNothing(t *testing.T) {
 	o := fileOptions(dir)
 	s := openDisk(t, dir)
 	keys := sealedCalls(t, s, 3)
-	meddle(t, dir, `UPDATE sealed SET value = 'damaged' WHERE key = $1`, keys[2])
+	meddle(t, dir, `UPDATE approvals SET sealed = 'damaged' WHERE key = $1`, keys[2])
 	require.NoError(t, s.Close())
 	_, err := RotateKey(ctx, o, false, retiring(new([][keySize]byte)))
 	require.ErrorContains(t, err, keys[2])
@@ -161,7 +161,7 @@ func TestTampering_WithRetiredKeys(t *testing.T) {
 	_, err := RotateKey(ctx, fileOptions(dir), false, retiring(new([][keySize]byte)))
 	require.NoError(t, err)
 	s = openDisk(t, dir)
-	for _, forged := range []string{`[{"n":9}]`, s.keys.id + ":" + "AAAA", "(SELECT value FROM sealed)"} {
+	for _, forged := range []string{`[{"n":9}]`, s.keys.id + ":" + "AAAA", "(SELECT sealed FROM approvals)"} {
 		value := "'" + forged + "'"
 		if strings.HasPrefix(forged, "(") {
 			value = forged

@@ -48,9 +48,12 @@ func newKeyring(key []byte) (keyring, error) {
 // from the key file and tells nothing of the key that calls are sealed with.
 func (s *Store) Seed() [32]byte { return s.keys.seed }
 
-// seal gives "<key id>:<base64>". The approval's key is bound in: a sealed call
-// moved to another approval does not open.
+// seal gives "<key id>:<base64>", and for no call the empty string. The approval's
+// key is bound in: a sealed call moved to another approval does not open.
 func (k keyring) seal(approval string, call []byte) string {
+	if call == nil {
+		return ""
+	}
 	return k.id + ":" + base64.StdEncoding.EncodeToString(k.calls.Seal(nil, nil, call, []byte(approval)))
 }
 
@@ -73,7 +76,7 @@ func (k keyring) open(approval, value string) ([]byte, error) {
 // Sealed gives the canonical call that was sealed under key: CodeRetryDataGone
 // when it was deleted, CodeNotFound when there is no such approval.
 func (s *Store) Sealed(ctx context.Context, key string) ([]byte, error) {
-	rows, err := s.read.query(ctx, `SELECT s.value FROM approvals a LEFT JOIN sealed s ON s.key = a.key WHERE a.key = $1`, key)
+	rows, err := s.read.query(ctx, `SELECT sealed FROM approvals WHERE key = $1`, key)
 	if err != nil {
 		return nil, err
 	}

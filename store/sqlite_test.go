@@ -103,7 +103,7 @@ func TestPlans(t *testing.T) {
 		list(core.Filter{Status: core.Pending}): "approvals_pending_newest", list(core.Filter{Status: core.Pending, Owner: "x"}): "approvals_pending_owner",
 		list(core.Filter{AgentID: "x"}): "approvals_newest", list(core.Filter{ToolName: "x", SessionKey: "y"}): "approvals_newest",
 		list(core.Filter{Owner: "x", Status: core.Denied, SessionKey: "y"}): "approvals_owner", list(core.Filter{Status: core.Pending, ToolName: "x"}): "approvals_pending_newest",
-		readLog: "sqlite_autoindex_events",
+		readLog: "INTEGER PRIMARY KEY",
 	} {
 		args := make([]any, strings.Count(query, "$"))
 		numbers := regexp.MustCompile(`\$\d+`).FindAllString(query, -1)

@@ -296,7 +296,7 @@ func testSweep(t *testing.T, s *Store) {
 		require.NoError(t, err)
 		require.Equal(t, kept, got)
 	}
-	for _, table := range []string{"approvals", "approval_ids", "deliveries", "sealed"} {
+	for _, table := range []string{"approvals", "approval_ids", "deliveries"} {
 		require.Equal(t, 2, count(t, s, "SELECT COUNT(*) FROM "+table), table)
 	}
 	require.Nil(t, found(t, s, core.Lookup{Owner: "bot", ID: gone.ID}).ByID)

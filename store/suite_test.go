@@ -216,7 +216,7 @@ func testSealed(t *testing.T, s *Store) {
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 
 	var value string
-	require.NoError(t, s.read.db.QueryRow("SELECT value FROM sealed WHERE key = $1", a.Key).Scan(&value))
+	require.NoError(t, s.read.db.QueryRow("SELECT sealed FROM approvals WHERE key = $1", a.Key).Scan(&value))
 	require.True(t, strings.HasPrefix(value, s.keys.id+":"))
 	require.NotContains(t, value, "hunter2")
 	_, err = s.keys.open(b.Key, value)

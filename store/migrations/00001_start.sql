@@ -1,5 +1,6 @@
 -- One text for SQLite and PostgreSQL. Times are Unix milliseconds, booleans are
--- 0 or 1, JSON and sealed bytes are TEXT.
+-- 0 or 1, JSON and sealed bytes are TEXT. INTEGER PRIMARY KEY is SQLite's word for
+-- a table that is its own index; PostgreSQL gets BIGINT.
 
 -- +goose Up
 CREATE TABLE meta (
@@ -8,6 +9,7 @@ CREATE TABLE meta (
 );
 
 -- body is the approval; the columns beside it are what the desk searches by.
+-- sealed is the call itself, last, because it can be long and is hardly ever read.
 CREATE TABLE approvals (
   key         TEXT   PRIMARY KEY,
   version     BIGINT NOT NULL,
@@ -23,7 +25,8 @@ CREATE TABLE approvals (
   expires_ms  BIGINT NOT NULL,
   timer_ms    BIGINT,          -- when time asks something of it; NULL once it has ended
   resolved_ms BIGINT NOT NULL, -- 0 while pending
-  body        TEXT   NOT NULL
+  body        TEXT   NOT NULL,
+  sealed      TEXT   NOT NULL  -- empty: the call is no longer kept
 );
 CREATE INDEX approvals_newest ON approvals (created_ms, key);
 CREATE INDEX approvals_owner ON approvals (owner, created_ms, key);
@@ -50,11 +53,6 @@ CREATE TABLE approval_ids (
   PRIMARY KEY (id, owner)
 );
 CREATE INDEX approval_ids_key ON approval_ids (key);
-
-CREATE TABLE sealed (
-  key   TEXT PRIMARY KEY REFERENCES approvals (key) ON DELETE CASCADE,
-  value TEXT NOT NULL
-);
 
 CREATE TABLE deliveries (
   id            TEXT   PRIMARY KEY,
@@ -146,7 +144,7 @@ CREATE INDEX leases_holder ON leases (holder) WHERE holder <> '';
 -- The hash-chained log, and its one-row head: whoever commits takes the head
 -- last, so that the order of seq is the order of commits.
 CREATE TABLE events (
-  seq   BIGINT PRIMARY KEY,
+  seq   INTEGER PRIMARY KEY,
   at_ms BIGINT NOT NULL,
   type  TEXT   NOT NULL,
   key   TEXT   NOT NULL,
