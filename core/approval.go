@@ -10,7 +10,7 @@ type Approval struct {
 	Key     string `json:"key"`     // made by the server (UUID v4), never changes
 	Version int64  `json:"version"` // counts committed changes; the compare-and-swap
 	ID      string `json:"id"`      // what its owner calls it: Key, or the owner's own id
-	Code    string `json:"code"`    // what people call it: six Crockford base-32 characters
+	Code    string `json:"code"`    // what people call it: six Crockford base-32 characters, KeyCode(Key)
 	Owner   string `json:"owner"`   // the asking token's name
 
 	Status    Status   `json:"status"`

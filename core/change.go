@@ -58,6 +58,7 @@ type Store interface {
 	// Create looks up what the new approval could collide with, calls fn with
 	// it, and commits all returned changes together. It writes the approvals, as
 	// committed and with their deliveries, back into the slice that fn returned.
+	// ErrCodeTaken when another approval has the code of a new one.
 	Create(ctx context.Context, look Lookup, fn func(Found) ([]Change, error)) error
 	// Update loads one approval by key, calls fn with it, and commits the
 	// change. CodeNotFound when there is none.
@@ -102,7 +103,7 @@ type Lookup struct {
 	AgentID     string
 	SessionKey  string // empty: no de-duplication
 	Supersedes  string // an id of the same owner, or empty
-	Code        string // proposed; Found.CodeTaken says whether it is free
+	Code        string // of the new approval: no two instances give the same at once
 	Grants      bool   // look for grants and cool-downs too
 	Subject     string // with Grants: the call's Reach.Subject, or empty
 }
@@ -112,7 +113,6 @@ type Found struct {
 	ByID       *Approval // the owner's approval of that id, whatever its status
 	Same       *Approval // the pending one with the same fingerprint, owner, agent and session
 	Superseded *Approval // the owner's approval named by Supersedes
-	CodeTaken  bool      // Code belongs to a pending approval, or to one of the last 30 days
 	Pending    int       // how many of the owner's approvals are pending
 	Grants     []Grant   // the owner's for this agent that name the fingerprint, or the subject (session grants: of this session)
 }

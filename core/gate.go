@@ -627,8 +627,7 @@ func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, err
 	return only(exact, ref)
 }
 
-// ByCode finds the approval that people mean by a code: the pending one, else
-// the newest of that code.
+// ByCode finds the approval of a code.
 func (g *Gate) ByCode(ctx context.Context, code string) (Approval, error) {
 	found, err := g.store.Keys(ctx, NameQuery{Code: strings.ToUpper(code)})
 	if err != nil {

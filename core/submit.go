@@ -3,19 +3,12 @@ package core
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
+	"errors"
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"approvalbot/display"
 	"approvalbot/internal/fault"
-)
-
-const (
-	codeLength   = 6
-	codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford base 32
 )
 
 // Submit takes one call: policy allows or refuses it at once, or people are
@@ -64,13 +57,8 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
 	}
 	for tries := 0; ; tries++ {
-		draft.Code = newCode()
 		look.Code = draft.Code
-		taken := false
 		err = g.store.Create(ctx, look, func(f Found) (_ []Change, err error) {
-			if taken = f.CodeTaken; taken {
-				return nil, errCodeTaken
-			}
 			changes, created, err = begin(who, call, draft, asked, f, rules, nowMs())
 			for i := range changes {
 				if changes[i].New && changes[i].Approval.Status != Denied {
@@ -79,9 +67,10 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 			}
 			return changes, err
 		})
-		if !taken || tries == 10 {
+		if !errors.Is(err, ErrCodeTaken) || tries == 10 {
 			break
 		}
+		draft = draft.named(newKey(), call.ID)
 	}
 	if err != nil {
 		return a, false, err
@@ -94,8 +83,6 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	}
 	return changes[0].Approval, created, nil
 }
-
-var errCodeTaken = refuse(CodeUnavailable, "No free code was found; try again.")
 
 // begin decides, with what was found, what a submitted call leaves behind. The
 // first change is the one that answers the caller.
@@ -224,9 +211,7 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 // draft makes the approval that a call would become, and what people see of the
 // call.
 func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, []Fact, error) {
-	a := outline(who, call, sealed, j, rules)
-	a.Key = uuid.NewString()
-	a.ID = cmp.Or(a.ID, a.Key)
+	a := outline(who, call, sealed, j, rules).named(newKey(), call.ID)
 	if a.hidden() {
 		return a, nil, nil // its dialect tells the fingerprint only
 	}
@@ -270,6 +255,13 @@ func outline(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) Ap
 	return a.judged(j, rules)
 }
 
+// named gives an approval its key, with that its code, and its id: its owner's
+// own, or the key.
+func (a Approval) named(key, own string) Approval {
+	a.Key, a.ID, a.Code = key, cmp.Or(own, key), KeyCode(key)
+	return a
+}
+
 // grantable drops the scopes that would cover nothing: no session scope without a
 // session, none at all where nothing may be granted.
 func grantable(j Judgement, call Call) []Decision {
@@ -301,17 +293,4 @@ func (a *Approval) clamp(d *Directory) bool {
 		a.Rule.MinApprovals--
 	}
 	return a.unreachable(d) == ""
-}
-
-// newCode makes six random characters that people can read out and type.
-func newCode() string {
-	b := make([]byte, codeLength)
-	rand.Read(b) // never fails
-	for i := range b {
-		b[i] = codeAlphabet[b[i]%32]
-	}
-	if string(b) == "REJECT" { // the one code that is a word of the chat grammar
-		return newCode()
-	}
-	return string(b)
 }

@@ -44,6 +44,48 @@ func TestACommitWakesEverybodyThoughItsClientHungUp(t *testing.T) {
 	require.EqualValues(t, 1, woken.Load())
 }
 
+// crowdedStore is the real store; others are given the code first, so many times.
+type crowdedStore struct {
+	*store.Store
+	left int
+}
+
+func (s *crowdedStore) Create(ctx context.Context, l core.Lookup, fn func(core.Found) ([]core.Change, error)) error {
+	if s.left--; s.left >= 0 {
+		first, _ := core.CodeKeys(l.Code)
+		other := core.Approval{Key: first + "-other", ID: first, Code: l.Code, Owner: "other", Status: core.Denied}
+		if err := s.Store.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return []core.Change{{Approval: other, New: true}}, nil }); err != nil {
+			return err
+		}
+	}
+	return s.Store.Create(ctx, l, fn)
+}
+
+// An approval whose code is taken gets another, and with it another key.
+func TestACodeThatIsTakenIsGivenToNobodyElse(t *testing.T) {
+	d := newDesk(t)
+	ctx := t.Context()
+	gate := core.NewGate(&crowdedStore{d.store, 2}, d.rules, slog.New(slog.DiscardHandler))
+	a, created, err := gate.Submit(ctx, requesting, core.Call{ToolName: "ask", Params: []byte(`{"n":1}`)})
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, a.Key, a.ID)
+	require.Equal(t, core.KeyCode(a.Key), a.Code)
+	found, err := gate.ByCode(ctx, a.Code)
+	require.NoError(t, err)
+	require.Equal(t, a.Key, found.Key)
+	events, err := d.store.Log(ctx, 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, a.Key, events[0].Key)
+	all, err := gate.List(ctx, core.Caller{MayDecide: true}, core.Filter{})
+	require.NoError(t, err)
+	require.Len(t, all.Items, 3)
+
+	gate = core.NewGate(&crowdedStore{d.store, 99}, d.rules, slog.New(slog.DiscardHandler))
+	_, _, err = gate.Submit(ctx, requesting, core.Call{ToolName: "ask", Params: []byte(`{"n":1}`)})
+	require.ErrorIs(t, err, core.ErrCodeTaken)
+}
+
 // turningStore is the real store; something happens between a claim's look at
 // the call and its commit.
 type turningStore struct {

@@ -2,15 +2,17 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"approvalbot/core"
 )
 
 const (
-	insertApproval = `INSERT INTO approvals (key, version, owner, id, code, status, agent_id, session_key, tool_name, fingerprint,
- created_ms, expires_ms, timer_ms, resolved_ms, body, sealed) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)`
+	// insertApproval inserts nothing where there is an approval of that code.
+	insertApproval = `INSERT INTO approvals (key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint,
+ created_ms, expires_ms, timer_ms, resolved_ms, body, sealed)
+ VALUES (COALESCE((SELECT key FROM approvals WHERE key >= $16 AND key < $17 LIMIT 1), $1),$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)
+ ON CONFLICT (key) DO NOTHING`
 	// updateApproval leaves alone what the small indexes of pending approvals
 	// depend on; endApproval does not.
 	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, body = $6 WHERE key = $1 AND version = $2`
@@ -81,6 +83,8 @@ func consistent(before *core.Approval, c core.Change) error {
 	switch {
 	case a.Key == "" || a.Owner == "" || a.ID == "":
 		return fmt.Errorf("change of approval %q lacks its key, owner or id", a.Key)
+	case before == nil && a.Code != core.KeyCode(a.Key):
+		return fmt.Errorf("new approval %s has code %q, which is not its key's", a.Key, a.Code)
 	case before == nil || c.Unchanged:
 		return nil
 	case a.Version != before.Version:
@@ -108,16 +112,14 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 	if err != nil {
 		return err
 	}
-	if a.Code != t.freeCode {
-		if n, err := t.count(codePending, a.Code); err != nil || n > 0 {
-			return errors.Join(err, fmt.Errorf("code %s of approval %s is taken by a pending approval", a.Code, a.Key))
-		}
-	}
-	t.freeCode = ""
-	_, err = t.exec(insertApproval, a.Key, a.Version, a.Owner, a.ID, a.Code, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
-		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body), t.keys.seal(a.Key, call))
-	if err != nil {
+	first, end := core.CodeKeys(a.Code)
+	n, err := t.exec(insertApproval, a.Key, a.Version, a.Owner, a.ID, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
+		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body), t.keys.seal(a.Key, call), first, end)
+	switch {
+	case err != nil:
 		return fmt.Errorf("approval %s (code %s) cannot be stored: %w", a.Key, a.Code, err)
+	case n == 0:
+		return core.ErrCodeTaken
 	}
 	if !a.Final() {
 		t.own.grow(a.Owner, 1)

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"approvalbot/core"
 )
 
-const (
-	retries = 10 // of a change that another instance outran
-	// codeRestMs is how long the code of an ended approval is not given again.
-	codeRestMs = 30 * 24 * 60 * 60 * 1000
-)
+// retries of a change that another instance outran.
+const retries = 10
 
 const (
 	approvalByKey = selectApprovals + `a.key = $1` + deliveriesInOrder
@@ -27,14 +23,13 @@ const (
  WHERE p.fingerprint = $1 AND p.status = 'pending' AND p.owner = $2 AND p.agent_id = $3 AND p.session_key = $4
  AND p.session_key <> '' ORDER BY p.created_ms + 0 DESC, p.key LIMIT 1)` + deliveriesInOrder
 	countPending = `SELECT pending FROM owners WHERE owner = $1`
-	countCode    = `SELECT COUNT(*) FROM approvals WHERE code = $1 AND (status = 'pending' OR created_ms >= $2 OR resolved_ms >= $2)`
-	codePending  = `SELECT COUNT(*) FROM approvals WHERE code = $1 AND status = 'pending'`
 )
 
 // Create looks up what a new approval could collide with, calls fn with it, and
 // commits all the changes that fn returns, or none of them. Changes that are not
 // New must be of approvals that still are as Found showed them. The approvals of
-// the slice that fn returned are then as they were committed, with deliveries.
+// the slice that fn returned are then as they were committed, with deliveries. A
+// new one whose code another approval has, whatever its status, is ErrCodeTaken.
 func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found) ([]core.Change, error)) error {
 	return s.doOn(ctx, locksOf(look), func(t *tx) error {
 		return t.again(func() error {
@@ -133,7 +128,6 @@ func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...
 
 // lookup finds what a new approval could collide with.
 func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
-	t.freeCode = ""
 	if look.ID != "" {
 		if f.ByID, err = t.approval(approvalByID, look.ID, look.Owner); err != nil {
 			return f, err
@@ -148,15 +142,6 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 	if look.Supersedes != "" {
 		if f.Superseded, err = t.approval(approvalByID, look.Supersedes, look.Owner); err != nil {
 			return f, err
-		}
-	}
-	if look.Code != "" {
-		n, err := t.count(countCode, look.Code, time.Now().UnixMilli()-codeRestMs)
-		if err != nil {
-			return f, err
-		}
-		if f.CodeTaken = n > 0; !f.CodeTaken {
-			t.freeCode = look.Code
 		}
 	}
 	if f.Grants, err = t.grantsFor(look); err != nil {

@@ -17,9 +17,8 @@ const (
 	keysByID = `SELECT key, status FROM approvals WHERE key = $1 AND id = $1
  UNION ALL SELECT a.key, a.status FROM approval_ids i JOIN approvals a ON a.key = i.key WHERE i.id = $1`
 	keysByOwnerID = `SELECT key, status FROM approvals WHERE key = (` + keyOfID + `)`
-	keysByCode    = `SELECT key, status FROM approvals WHERE code = $1
- ORDER BY CASE WHEN status = 'pending' THEN 0 ELSE 1 END, created_ms DESC, key LIMIT 1`
-	keysByPrefix = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2 AND id = key ORDER BY key LIMIT 100`
+	keysByCode    = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2`
+	keysByPrefix  = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2 AND id = key ORDER BY key LIMIT 100`
 )
 
 // Get gives one approval by its key, with deliveries, or CodeNotFound.
@@ -63,7 +62,7 @@ func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err erro
 }
 
 // Keys finds approvals by name, each once. An id matches exactly, with Owner only
-// that owner's. A code finds the pending approval that has it, else the newest.
+// that owner's. A code finds the one approval that has it.
 // A prefix finds approvals whose public id is the server's own, at most 100.
 func (s *Store) Keys(ctx context.Context, q core.NameQuery) ([]core.Named, error) {
 	var all []core.Named
@@ -93,7 +92,8 @@ func (s *Store) Keys(ctx context.Context, q core.NameQuery) ([]core.Named, error
 		}
 	}
 	if q.Code != "" {
-		if err := add("code", keysByCode, q.Code); err != nil {
+		first, end := core.CodeKeys(q.Code)
+		if err := add("code", keysByCode, first, end); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,8 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Set("rapid.checks", "30")    // each opens a store; the command line goes before this
-	codes.Store(rand.Int64N(1 << 30)) // some tests run several processes on one store
+	flag.Set("rapid.checks", "30") // each opens a store; the command line goes before this
+	codes.Store(rand.Uint32())     // some tests run several processes on one store
 	goleak.VerifyTestMain(m)
 }
 
@@ -75,10 +76,10 @@ const day = 24 * 60 * 60 * 1000
 
 // pendingApproval makes one that the desk could make.
 func pendingApproval(owner string) core.Approval {
-	key := uuid.NewString()
+	key := keyOfNewCode()
 	now := nowMs()
 	return core.Approval{
-		Key: key, ID: key, Code: newCode(), Owner: owner, Status: core.Pending,
+		Key: key, ID: key, Code: core.KeyCode(key), Owner: owner, Status: core.Pending,
 		ToolName: "exec", Summary: "rm -rf build", Fingerprint: "sha256:" + key, AgentID: "main", SessionKey: "s1",
 		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 0.9, Source: "static", ReasonCodes: []string{"x"}},
 		Rule:       core.Rule{Allowed: []core.Factor{core.UserRequest}, Disabled: []core.Factor{}, Effective: []core.Factor{core.UserRequest}, MinApprovals: 1, RequiresHuman: true},
@@ -86,16 +87,19 @@ func pendingApproval(owner string) core.Approval {
 	}
 }
 
-var codes atomic.Int64
+var codes atomic.Uint32
 
-// newCode gives another code every time.
-func newCode() string {
-	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	code := make([]byte, 6)
-	for n, i := codes.Add(1), 0; i < 6; n, i = n/32, i+1 {
-		code[i] = alphabet[n%32]
-	}
-	return string(code)
+// keyOfNewCode gives a key with another code every time, anywhere in the index.
+func keyOfNewCode() string {
+	const spread = 2654435761 // odd, so that it meets every number
+	return fmt.Sprintf("%08x", codes.Add(1)*spread<<2) + uuid.NewString()[8:]
+}
+
+// twin gives an approval the code of another.
+func twin(a, of core.Approval) core.Approval {
+	a.Key = of.Key[:8] + a.Key[8:]
+	a.ID, a.Code = a.Key, of.Code
+	return a
 }
 
 func card(to string, rank int, due int64) core.Delivery {

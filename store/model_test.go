@@ -59,7 +59,6 @@ func (m *model) create(t *rapid.T, s *Store) {
 	known := m.names[a.Owner+"/"+a.ID]
 	err := s.Create(ctx, look, func(f core.Found) ([]core.Change, error) {
 		require.Equal(t, m.pending(a.Owner), f.Pending)
-		require.False(t, f.CodeTaken)
 		require.Equal(t, known != "", f.ByID != nil)
 		same := slices.ContainsFunc(slices.Collect(maps.Values(m.approvals)), func(o core.Approval) bool {
 			return o.Status == core.Pending && o.Owner == a.Owner && o.Fingerprint == a.Fingerprint

@@ -80,14 +80,14 @@ func TestPostgresOrder(t *testing.T) {
 	var first string
 	require.NoError(t, s.read.db.QueryRow("SELECT * FROM (VALUES ('a'), ('B')) v (x) ORDER BY x LIMIT 1").Scan(&first))
 	require.Equal(t, "a", first, "the test server's own order is not that of bytes")
-	for _, key := range []string{"B", "a"} {
+	for _, key := range []string{"BBBBBBBB", "aaaaaaaa"} {
 		a := pendingApproval("bot")
-		a.Key, a.ID, a.CreatedAtMs = key, "id"+key, 5
+		a.Key, a.ID, a.Code, a.CreatedAtMs = key, "id"+key, core.KeyCode(key), 5
 		create(t, s, a, core.Change{})
 	}
 	page, err := s.List(ctx, core.Filter{})
 	require.NoError(t, err)
-	require.Equal(t, "a", page.Items[0].Key)
+	require.Equal(t, "aaaaaaaa", page.Items[0].Key)
 }
 
 // The connection that writes is lost between two commits: nobody hears of it.

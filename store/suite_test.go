@@ -122,15 +122,14 @@ func testRefusals(t *testing.T, s *Store) {
 
 	// The second change of two cannot be written: the first goes with it.
 	other := pendingApproval("bot")
-	twin := pendingApproval("bot")
-	twin.Code = other.Code
+	same := twin(pendingApproval("bot"), other)
 	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
 		return []core.Change{
 			{Approval: other, New: true, Events: []core.Event{event(other, core.EventRequested)}, Deliveries: []core.Delivery{card("1", 1, 1)}},
-			{Approval: twin, New: true},
+			{Approval: same, New: true},
 		}, nil
 	})
-	require.ErrorContains(t, err, other.Code)
+	require.Same(t, core.ErrCodeTaken, err)
 	_, err = s.Get(ctx, other.Key)
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 	log, err := s.Log(ctx, 0, 10)
@@ -156,6 +155,10 @@ func testInconsistent(t *testing.T, s *Store) {
 	require.ErrorContains(t, err, "neither new")
 	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) { return []core.Change{{New: true}}, nil })
 	require.ErrorContains(t, err, "lacks")
+	next := pendingApproval("bot")
+	next.Code = a.Code
+	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) { return []core.Change{{Approval: next, New: true}}, nil })
+	require.ErrorContains(t, err, "not its key's")
 	got, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)
 	require.Equal(t, a, got)

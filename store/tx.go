@@ -56,11 +56,10 @@ func (e *effects) grow(owner string, n int) {
 // tx is the transaction as one job sees it: nothing of it stays if the job fails.
 type tx struct {
 	*batch
-	own      effects // of this job
-	keys     keyring
-	freeCode string // looked up, and nobody's
-	wrote    bool
-	refused  bool // the error is no failure of the database's
+	own     effects // of this job
+	keys    keyring
+	wrote   bool
+	refused bool // the error is no failure of the database's
 }
 
 func (w *writer) begin(careful bool) (*batch, error) {
@@ -150,8 +149,9 @@ func (b *batch) exec(text string, args ...any) (int64, error) {
 
 // exec is the batch's, for this job.
 func (t *tx) exec(text string, args ...any) (int64, error) {
-	t.wrote = true
-	return t.batch.exec(text, args...)
+	n, err := t.batch.exec(text, args...)
+	t.wrote = t.wrote || n > 0 || err != nil
+	return n, err
 }
 
 // undo takes back all that the job did. Without a savepoint to go back to it

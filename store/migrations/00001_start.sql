@@ -8,14 +8,14 @@ CREATE TABLE meta (
   value TEXT NOT NULL
 );
 
--- body is the approval; the columns beside it are what the desk searches by.
+-- The first thirty bits of the key are the code that people type, and no two rows
+-- share them. body is the approval; the columns beside it are what the desk searches by.
 -- sealed is the call itself, last, because it can be long and is hardly ever read.
 CREATE TABLE approvals (
   key         TEXT   PRIMARY KEY,
   version     BIGINT NOT NULL,
   owner       TEXT   NOT NULL,
   id          TEXT   NOT NULL,
-  code        TEXT   NOT NULL,
   status      TEXT   NOT NULL,
   agent_id    TEXT   NOT NULL,
   session_key TEXT   NOT NULL,
@@ -30,7 +30,6 @@ CREATE TABLE approvals (
 );
 CREATE INDEX approvals_newest ON approvals (created_ms, key);
 CREATE INDEX approvals_owner ON approvals (owner, created_ms, key);
-CREATE INDEX approvals_code ON approvals (code);
 CREATE INDEX approvals_timer ON approvals (timer_ms, key) WHERE timer_ms IS NOT NULL;
 -- The others hold pending approvals only: small, however long the history is.
 CREATE INDEX approvals_pending_newest ON approvals (created_ms, key) WHERE status = 'pending';
