@@ -17,11 +17,8 @@ const (
 	// keyOfID: an id is the key itself or stands in approval_ids, never both.
 	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = $1 AND owner = $2
  UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
-	// The newest: an overdue or less strict one may stand beside it. The sum keeps
-	// the search on the small index of pending fingerprints.
-	approvalSame = selectApprovals + `a.key = (SELECT p.key FROM approvals p
- WHERE p.fingerprint = $1 AND p.status = 'pending' AND p.owner = $2 AND p.agent_id = $3 AND p.session_key = $4
- AND p.session_key <> '' ORDER BY p.created_ms + 0 DESC, p.key LIMIT 1)` + deliveriesInOrder
+	keysOfSame = `SELECT key, created_ms FROM approvals
+ WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4 AND session_key <> ''`
 	countPending = `SELECT pending FROM owners WHERE owner = $1`
 )
 
@@ -134,8 +131,7 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 		}
 	}
 	if look.SessionKey != "" {
-		f.Same, err = t.approval(approvalSame, look.Fingerprint, look.Owner, look.AgentID, look.SessionKey)
-		if err != nil {
+		if f.Same, err = t.same(look); err != nil {
 			return f, err
 		}
 	}
@@ -149,6 +145,31 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 	}
 	f.Pending, err = t.pendingOf(look.Owner)
 	return f, err
+}
+
+// same finds the newest pending approval of the same call, since an overdue or less
+// strict one may stand beside it. There is hardly ever one, so what finds its key
+// is a smaller question than what reads it.
+func (t *tx) same(look core.Lookup) (*core.Approval, error) {
+	rows, err := t.rows(keysOfSame, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey)
+	if err != nil {
+		return nil, err
+	}
+	var newest string
+	var newestMs number
+	err = each(rows, func() error {
+		var key text
+		var created number
+		err := rows.Scan(&key, &created)
+		if newest == "" || created > newestMs || created == newestMs && string(key) < newest {
+			newest, newestMs = string(key), created
+		}
+		return err
+	})
+	if err != nil || newest == "" {
+		return nil, err
+	}
+	return t.approval(approvalByKey, newest)
 }
 
 // pendingOf counts an owner's pending approvals, with those that the batch has

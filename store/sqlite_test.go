@@ -94,7 +94,7 @@ func TestPlans(t *testing.T) {
 	s := openInMemory(t)
 	list := func(f core.Filter) string { q, _, err := listQuery(f); require.NoError(t, err); return q }
 	for query, index := range map[string]string{
-		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "sqlite_autoindex_approval_ids", approvalSame: "approvals_pending_same",
+		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "sqlite_autoindex_approval_ids", keysOfSame: "approvals_pending_same",
 		countPending: "sqlite_autoindex_owners", keysByID: "sqlite_autoindex_approval_ids", keysByPrefix: "sqlite_autoindex_approvals",
 		keysByCode: "sqlite_autoindex_approvals", insertApproval: "sqlite_autoindex_approvals", dueApprovals: "approvals_timer", openInbound: "inbound_open", sweepInbound: "inbound_done", sweepApprovals: "approvals_newest",
 		dueDeliveries: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",

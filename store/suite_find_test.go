@@ -41,6 +41,16 @@ func testLookup(t *testing.T, s *Store) {
 		differs(&l)
 		require.Nil(t, found(t, s, l).Same)
 	}
+	for _, age := range []int64{day, 2 * day, 0, 3 * day} { // the newest, wherever it stands
+		again := pendingApproval("newer")
+		again.Fingerprint, again.CreatedAtMs = "same", nowMs()-age
+		again = create(t, s, again, core.Change{})
+		if l := (core.Lookup{Owner: "newer", Fingerprint: "same", AgentID: "main", SessionKey: "s1"}); age <= day {
+			require.Equal(t, &again, found(t, s, l).Same)
+		} else {
+			require.Greater(t, found(t, s, l).Same.CreatedAtMs, again.CreatedAtMs)
+		}
+	}
 	require.Equal(t, 1, found(t, s, core.Lookup{Owner: "bot"}).Pending)
 	require.Equal(t, 0, found(t, s, core.Lookup{Owner: "nobody"}).Pending)
 
