@@ -30,10 +30,14 @@ type chats struct {
 // taken from it since: whoever works the chat off need not ask every time.
 type queue struct {
 	rest []core.Delivery
-	all  bool // there was no more
+	all  bool  // there was no more
+	atMs int64 // what fell due after that is not in it
 }
 
-const queueLength = 8
+const (
+	queueLength = 8
+	queueMs     = 20 // how long a queue says what is next: later, something more urgent may have fallen due
+)
 
 // chat is what is known of one chat.
 type chat struct {
@@ -116,12 +120,15 @@ func (c *chats) seek(t core.Target) (keep func(queue)) {
 
 // pop gives the next of what was found in a chat. known is false where that does
 // not say what is next.
-func (c *chats) pop(t core.Target) (d core.Delivery, ok, known bool) {
+func (c *chats) pop(t core.Target, now int64) (d core.Delivery, ok, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.queues[t]
-	if f == nil || len(f.rest) == 0 {
-		return d, false, f != nil && f.all
+	if f == nil || now < f.atMs || now > f.atMs+queueMs {
+		return d, false, false
+	}
+	if len(f.rest) == 0 {
+		return d, false, f.all
 	}
 	d, f.rest = f.rest[0], f.rest[1:]
 	return d, true, true
@@ -192,7 +199,9 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 		}
 		if ok {
 			best.held = true
-			if !s.dialect.many { // else whoever held the chat may have worked on it after the look
+			// Else something more urgent may have fallen due after the look, or another
+			// instance may have worked on the chat.
+			if best.queue.atMs == now && !s.dialect.many {
 				c.note(place, best.queue)
 			}
 			best.queue = queue{}
@@ -274,7 +283,7 @@ func (c *chats) look(ctx context.Context, q querier, k *chat, t core.Target, now
 	k.stale = true
 	var f queue
 	var first turn
-	_, more, known := c.pop(t)
+	_, more, known := c.pop(t, now)
 	c.forget(t)
 	if more || !known {
 		if f, first, err = dueIn(ctx, q, t, now); err != nil {
@@ -316,7 +325,7 @@ func dueIn(ctx context.Context, q querier, t core.Target, now int64) (f queue, f
 		}
 		return nil
 	})
-	f.all = len(f.rest) < queueLength
+	f.all, f.atMs = len(f.rest) < queueLength, now
 	return f, first, err
 }
 
@@ -329,7 +338,7 @@ func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilM
 	c := &s.chats
 	c.claim.Lock()
 	defer c.claim.Unlock()
-	if _, more, known := c.pop(place); more || !known || pausedUntilMs > 0 {
+	if _, more, known := c.pop(place, nowMs()); more || !known || pausedUntilMs > 0 {
 		c.forget(place) // what was taken last may be due again
 	}
 	k := c.of(place)
@@ -348,7 +357,7 @@ func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) 
 		return core.Delivery{}, false, nil
 	}
 	chat := place.Chat()
-	if d, ok, known := s.chats.pop(chat); known {
+	if d, ok, known := s.chats.pop(chat, now); known {
 		return d, ok, nil
 	}
 	keep := s.chats.seek(chat)

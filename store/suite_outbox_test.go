@@ -54,6 +54,39 @@ func testOutboxOrder(t *testing.T, s *Store) {
 	require.False(t, ok)
 }
 
+// What falls due while a chat rests counts when the rest is over, not what was
+// seen of the chat before.
+func testOutboxAfterARest(t *testing.T, s *Store) {
+	for range 3 {
+		create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	}
+	urgent := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 4, 1000)}}).Deliveries[0]
+	require.NoError(t, s.ReleaseChat(ctx, chat1("1"), 1000))
+	_, ok, _, err := s.ClaimChat(ctx, "telegram", 900)
+	require.NoError(t, err)
+	require.False(t, ok)
+	place, ok, _, err := s.ClaimChat(ctx, "telegram", 1000)
+	require.NoError(t, err)
+	require.True(t, ok)
+	next, ok, err := s.NextDelivery(ctx, place, 1000)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, urgent.ID, next.ID)
+
+	// Likewise between two messages that are further apart than a moment.
+	later := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 4, 2000)}}).Deliveries[0]
+	require.NoError(t, s.Record(ctx, sent(next, "m1")))
+	next, _, err = s.NextDelivery(ctx, place, 1001)
+	require.NoError(t, err)
+	require.NotEqual(t, later.ID, next.ID)
+	done := sent(next, "m2")
+	done.Was, done.Attempts = next, 0
+	require.NoError(t, s.Record(ctx, done))
+	next, _, err = s.NextDelivery(ctx, place, 2000)
+	require.NoError(t, err)
+	require.Equal(t, later.ID, next.ID)
+}
+
 func testOutboxChats(t *testing.T, s *Store) {
 	claim := func(now int64) (string, int64) {
 		t.Helper()

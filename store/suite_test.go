@@ -43,6 +43,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"log", testLog},
 		{"cut log", testCutLog},
 		{"outbox order", testOutboxOrder},
+		{"outbox after a rest", testOutboxAfterARest},
 		{"outbox chats", testOutboxChats},
 		{"outbox follows changes", testOutboxFollows},
 		{"record", testRecord},
