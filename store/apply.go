@@ -71,6 +71,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 		return a, err
 	}
 	t.own.events = append(t.own.events, c.Events...)
+	t.changed(a, c)
 	return a, nil
 }
 
@@ -118,7 +119,7 @@ func (t *tx) insert(a core.Approval) error {
 		}
 	}
 	t.freeCode = ""
-	_, err = t.exec(insertApproval, a.Key, a.Version, a.Owner, a.ID, a.Code, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
+	err = t.put(insertApproval, a.Key, a.Version, a.Owner, a.ID, a.Code, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
 		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body))
 	if err != nil {
 		return fmt.Errorf("approval %s (code %s) cannot be stored: %w", a.Key, a.Code, err)
@@ -141,10 +142,7 @@ func (t *tx) rewrite(before, a core.Approval) error {
 		statement = endApproval
 		args = append(args, string(a.Status), a.ResolvedAtMs)
 	}
-	n, err := t.exec(statement, args...)
-	if err == nil && n == 0 {
-		return errStale
-	}
+	err = t.putOne(statement, args...)
 	if before.Final() != a.Final() {
 		t.own.grow(a.Owner, map[bool]int{true: -1, false: 1}[a.Final()])
 	}
@@ -167,21 +165,15 @@ func (t *tx) name(a core.Approval, id string) error {
 	case found:
 		return fmt.Errorf("id %q of owner %q is taken: %w", id, a.Owner, errStale)
 	}
-	n, err := t.exec(nameApproval, id, a.Owner, a.Key)
-	if err == nil && n == 0 {
-		return errStale
-	}
-	return err
+	return t.putOne(nameApproval, id, a.Owner, a.Key)
 }
 
 func (t *tx) sealing(c core.Change) error {
 	if c.Unseal {
-		_, err := t.exec(unsealCall, c.Approval.Key)
-		return err
+		return t.put(unsealCall, c.Approval.Key)
 	}
 	if c.Seal != nil {
-		_, err := t.exec(sealCall, c.Approval.Key, t.keys.seal(c.Approval.Key, c.Seal))
-		return err
+		return t.put(sealCall, c.Approval.Key, t.keys.seal(c.Approval.Key, c.Seal))
 	}
 	return nil
 }
@@ -192,7 +184,8 @@ func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 	if ref == nil {
 		return true, nil
 	}
-	if n, err := t.exec(markDone, ref.Source, ref.ID, nowMs()); err != nil || n > 0 {
+	t.wrote, t.batch.wrote = true, true
+	if n, err := t.writer.exec(markDone, ref.Source, ref.ID, nowMs()); err != nil || n > 0 { // nothing that is read ahead
 		return err == nil, err
 	}
 	n, err := t.count(countInbound, ref.Source, ref.ID)

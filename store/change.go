@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"approvalbot/core"
 )
@@ -92,7 +91,7 @@ func (t *tx) again(work func() error) error {
 // written.
 func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (core.Change, error)) (core.Approval, error) {
 	var after core.Approval
-	err := s.doOn(ctx, locks{approval: key}, func(t *tx) error {
+	err := s.doOn(ctx, locks{approval: key, reads: []read{byKey(key)}}, func(t *tx) error {
 		return t.again(func() error {
 			before, err := t.approval(approvalByKey, key)
 			if err != nil {
@@ -151,7 +150,7 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 		}
 	}
 	if look.Code != "" {
-		n, err := t.count(countCode, look.Code, time.Now().UnixMilli()-codeRestMs)
+		n, err := t.count(countCode, look.Code, codeSince())
 		if err != nil {
 			return f, err
 		}
@@ -180,6 +179,13 @@ func (t *tx) pendingOf(owner string) (int, error) {
 	return n + t.done.pending[owner], nil
 }
 
+// codeSince is the time after which a code counts as in use, the same for an hour:
+// what asks for it twice asks the same.
+func codeSince() int64 {
+	const hourMs = 60 * 60 * 1000
+	return nowMs()/hourMs*hourMs - codeRestMs
+}
+
 func (t *tx) count(query string, args ...any) (int, error) {
 	rows, err := t.rows(query, args...)
 	if err != nil {
@@ -190,8 +196,14 @@ func (t *tx) count(query string, args ...any) (int, error) {
 	return int(n), err
 }
 
+// approval gives the approval that a query finds, or nil. What was read ahead may
+// be older than another job's change of it: then the next look is newer.
 func (t *tx) approval(query string, args ...any) (*core.Approval, error) {
-	return oneApproval(context.Background(), t, query, args...)
+	a, err := oneApproval(context.Background(), t, query, args...)
+	if err == nil && a != nil && query != approvalByKey && t.ahead.changed[a.Key] {
+		a, err = oneApproval(context.Background(), t, query, args...)
+	}
+	return a, err
 }
 
 // oneApproval gives the one approval that a query finds, or nil.
