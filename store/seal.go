@@ -73,7 +73,7 @@ func (k keyring) open(approval, value string) ([]byte, error) {
 // Sealed gives the canonical call that was sealed under key: CodeRetryDataGone
 // when it was deleted, CodeNotFound when there is no such approval.
 func (s *Store) Sealed(ctx context.Context, key string) ([]byte, error) {
-	rows, err := s.read.query(ctx, `SELECT s.value FROM approvals a LEFT JOIN sealed s ON s.key = a.key WHERE a.key = $1`, key)
+	rows, err := s.read.point(ctx, `SELECT s.value FROM approvals a LEFT JOIN sealed s ON s.key = a.key WHERE a.key = $1`, key)
 	if err != nil {
 		return nil, err
 	}
