@@ -17,8 +17,10 @@ const (
 const (
 	approvalByKey = selectApprovals + `a.key = $1` + deliveriesInOrder
 	approvalByID  = selectApprovals + `a.key = (` + keyOfID + `)` + deliveriesInOrder
-	// keyOfID: an id is the key itself or stands in approval_ids, never both.
-	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = $1 AND owner = $2
+	// keyOfID: an id is the key itself or stands in approval_ids, never both. The
+	// empty text keeps PostgreSQL from walking all that the owner ever asked, which it
+	// takes for short until it has counted.
+	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = $1 AND owner || '' = $2
  UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
 	// The newest: an overdue or less strict one may stand beside it. The sum keeps
 	// the search on the small index of pending fingerprints.
