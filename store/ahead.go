@@ -193,12 +193,20 @@ func (t *tx) changed(a core.Approval, c core.Change) {
 	if t.ahead.of == nil {
 		return
 	}
-	t.ahead.changed[a.Key] = true
-	names := []int64{keyName(a.Key), idName(a.Owner, a.ID), codeName(a.Code), sameName(a.Owner, a.AgentID, a.SessionKey, a.Fingerprint)}
+	names := []int64{idName(a.Owner, a.ID), codeName(a.Code), sameName(a.Owner, a.AgentID, a.SessionKey, a.Fingerprint)}
 	for _, id := range c.Aliases {
 		names = append(names, idName(a.Owner, id))
 	}
 	t.touch(names...)
+	t.changedKey(a.Key)
+}
+
+// changedKey is changed, of what an approval is found with: its row and its deliveries.
+func (t *tx) changedKey(key string) {
+	if t.ahead.of != nil {
+		t.ahead.changed[key] = true
+		t.touch(keyName(key))
+	}
 }
 
 // plainArgs gives arguments as PostgreSQL takes them.

@@ -72,7 +72,11 @@ const (
 )
 
 func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
-	return s.doWithin(ctx, locks{approval: d.Key}, func(t *tx) error {
+	on := locks{approval: d.Key}
+	if d.Key != "" {
+		on.reads = []read{{deliveryByID, []any{d.ID}, []int64{keyName(d.Key)}}}
+	}
+	return s.doWithin(ctx, on, func(t *tx) error {
 		row, status, err := t.delivery(d.ID)
 		if err == nil {
 			err = s.fence(t, row.Target)
@@ -99,14 +103,15 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 		}
 	}
 	turn, since := urgency(row, pending)
-	_, err := t.exec(recordTry, row.ID, string(row.State), row.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
+	t.changedKey(row.Key)
+	err := t.put(recordTry, row.ID, string(row.State), row.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
 		int64(row.Attempts), row.DueMs, turn, since)
 	if err != nil {
 		return err
 	}
 	t.own.chats = append(t.own.chats, was)
 	if d.State == core.Failed && pending {
-		if _, err := t.exec(hurryApproval, row.Key, now); err != nil {
+		if err := t.put(hurryApproval, row.Key, now); err != nil {
 			return err
 		}
 	}

@@ -178,6 +178,22 @@ func testOneBatch(t *testing.T, s *Store) {
 	}
 	together(t, s, look("mine"), end, look("other"))
 	together(t, s, drop, look("third"))
+
+	shown := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	d := sent(shown.Deliveries[0], "m1")
+	d.Key = shown.Key
+	record := func(id string) func() {
+		return func() { d := d; d.MessageID = id; require.NoError(t, s.Record(ctx, d)) }
+	}
+	redraw := func() {
+		a, err := s.Update(ctx, shown.Key, vote)
+		require.NoError(t, err)
+		require.Equal(t, "m1", a.Deliveries[0].MessageID)
+	}
+	together(t, s, record("m1"), redraw, record(""), redraw)
+	shown, err := s.Get(ctx, shown.Key)
+	require.NoError(t, err)
+	require.Equal(t, []any{"m1", int64(2), true}, []any{shown.Deliveries[0].MessageID, shown.Deliveries[0].Revision, shown.Deliveries[0].DueMs > 0}, "no redraw is lost")
 	require.Equal(t, core.Pending, seen[0].ByID.Status)
 	require.Equal(t, core.Approved, seen[1].ByID.Status, "found by another name than it was changed by")
 	require.Equal(t, []int{0, 1, 0}, []int{len(seen[0].Grants), len(seen[1].Grants), len(seen[2].Grants)})
