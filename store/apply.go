@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"approvalbot/core"
@@ -74,6 +75,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 		return a, err
 	}
 	t.own.events = append(t.own.events, c.Events...)
+	t.changed(a, c)
 	return a, nil
 }
 
@@ -113,13 +115,13 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 		return err
 	}
 	first, end := core.CodeKeys(a.Code)
-	n, err := t.exec(insertApproval, a.Key, a.Version, a.Owner, a.ID, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
+	err = t.putOne(insertApproval, a.Key, a.Version, a.Owner, a.ID, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
 		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body), t.keys.seal(a.Key, call), first, end)
 	switch {
+	case errors.Is(err, errStale):
+		return core.ErrCodeTaken
 	case err != nil:
 		return fmt.Errorf("approval %s (code %s) cannot be stored: %w", a.Key, a.Code, err)
-	case n == 0:
-		return core.ErrCodeTaken
 	}
 	if !a.Final() {
 		t.own.grow(a.Owner, 1)
@@ -139,10 +141,7 @@ func (t *tx) rewrite(before, a core.Approval) error {
 		statement = endApproval
 		args = append(args, string(a.Status), a.ResolvedAtMs)
 	}
-	n, err := t.exec(statement, args...)
-	if err == nil && n == 0 {
-		return errStale
-	}
+	err = t.putOne(statement, args...)
 	if before.Final() != a.Final() {
 		t.own.grow(a.Owner, map[bool]int{true: -1, false: 1}[a.Final()])
 	}
@@ -165,11 +164,7 @@ func (t *tx) name(a core.Approval, id string) error {
 	case found:
 		return fmt.Errorf("id %q of owner %q is taken: %w", id, a.Owner, errStale)
 	}
-	n, err := t.exec(nameApproval, id, a.Owner, a.Key)
-	if err == nil && n == 0 {
-		return errStale
-	}
-	return err
+	return t.putOne(nameApproval, id, a.Owner, a.Key)
 }
 
 // sealing writes what a change of a stored approval says about its call.
@@ -181,8 +176,7 @@ func (t *tx) sealing(c core.Change) error {
 	if c.Unseal {
 		call = nil
 	}
-	_, err := t.exec(sealCall, c.Approval.Key, t.keys.seal(c.Approval.Key, call))
-	return err
+	return t.put(sealCall, c.Approval.Key, t.keys.seal(c.Approval.Key, call))
 }
 
 // handled marks a platform update handled, and stores it where it comes with the
@@ -192,11 +186,12 @@ func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 	if ref == nil {
 		return true, nil
 	}
+	t.wrote, t.batch.wrote = true, true
 	if u := ref.Unstored; u != nil {
-		n, err := t.exec(storeDone, ref.Source, ref.ID, cleaned(string(u.Body)), u.ReceivedMs, stored(u.Waited), nowMs())
+		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, cleaned(string(u.Body)), u.ReceivedMs, stored(u.Waited), nowMs()) // nothing that is read ahead
 		return n > 0, err
 	}
-	if n, err := t.exec(markDone, ref.Source, ref.ID, nowMs()); err != nil || n > 0 {
+	if n, err := t.writer.exec(markDone, ref.Source, ref.ID, nowMs()); err != nil || n > 0 {
 		return err == nil, err
 	}
 	n, err := t.count(countInbound, ref.Source, ref.ID)

@@ -14,8 +14,10 @@ const retries = 10
 const (
 	approvalByKey = selectApprovals + `a.key = $1` + deliveriesInOrder
 	approvalByID  = selectApprovals + `a.key = (` + keyOfID + `)` + deliveriesInOrder
-	// keyOfID: an id is the key itself or stands in approval_ids, never both.
-	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = $1 AND owner = $2
+	// keyOfID: an id is the key itself or stands in approval_ids, never both. The
+	// empty text keeps PostgreSQL from walking all that the owner ever asked, which it
+	// takes for short until it has counted.
+	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = $1 AND owner || '' = $2
  UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
 	keysOfSame = `SELECT key, created_ms FROM approvals
  WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4 AND session_key <> ''`
@@ -84,7 +86,7 @@ func (t *tx) again(work func() error) error {
 // written.
 func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (core.Change, error)) (core.Approval, error) {
 	var after core.Approval
-	err := s.doOn(ctx, locks{approval: key}, func(t *tx) error {
+	err := s.doOn(ctx, locks{approval: key, reads: []read{byKey(key)}}, func(t *tx) error {
 		return t.again(func() error {
 			before, err := t.approval(approvalByKey, key)
 			if err != nil {
@@ -196,8 +198,14 @@ func (t *tx) count(query string, args ...any) (int, error) {
 	return int(n), err
 }
 
+// approval gives the approval that a query finds, or nil. What was read ahead may
+// be older than another job's change of it: then the next look is newer.
 func (t *tx) approval(query string, args ...any) (*core.Approval, error) {
-	return oneApproval(context.Background(), t, query, args...)
+	a, err := oneApproval(context.Background(), t, query, args...)
+	if err == nil && a != nil && query != approvalByKey && t.ahead.changed[a.Key] {
+		a, err = oneApproval(context.Background(), t, query, args...)
+	}
+	return a, err
 }
 
 // oneApproval gives the one approval that a query finds, or nil.

@@ -43,7 +43,7 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 		}
 	}
 	if calm && !redraw {
-		if _, err := t.exec(calmCards, a.Key); err != nil {
+		if err := t.put(calmCards, a.Key); err != nil {
 			return nil, err
 		}
 	}
@@ -78,13 +78,10 @@ func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
 		}
 		d.DueMs, d.Revision = now, d.Revision+1
 		turn, since := urgency(d, !a.Final())
-		n, err := t.exec(redrawCard, d.ID, d.DueMs, d.Revision, turn, since)
-		if err != nil {
+		if err := t.putOne(redrawCard, d.ID, d.DueMs, d.Revision, turn, since); err != nil { // another instance may just have seen it fail
 			return err
 		}
-		if n > 0 { // another instance may just have seen it fail
-			all[i] = d
-		}
+		all[i] = d
 	}
 	return nil
 }
@@ -110,7 +107,7 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 		d.CreatedMs = nowMs()
 	}
 	turn, since := urgency(d, !a.Final())
-	_, err = t.exec(insertDelivery, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
+	err = t.put(insertDelivery, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
 		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
 		stored(d.Attached), stored(d.Shown), stored(d.CannotAttach), stored(d.Fallback), d.Error,
 		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since)

@@ -23,7 +23,7 @@ const (
 
 // Get gives one approval by its key, with deliveries, or CodeNotFound.
 func (s *Store) Get(ctx context.Context, key string) (core.Approval, error) {
-	a, err := oneApproval(ctx, s.read, approvalByKey, key)
+	a, err := oneApproval(ctx, pointed{s.read}, approvalByKey, key)
 	if err != nil {
 		return core.Approval{}, err
 	}
@@ -37,7 +37,7 @@ const bareByKey = `SELECT key, version, body FROM approvals WHERE key = $1`
 
 // Bare gives one approval by its key, without its deliveries, or CodeNotFound.
 func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err error) {
-	rows, err := s.read.query(ctx, bareByKey, key)
+	rows, err := s.read.point(ctx, bareByKey, key)
 	if err != nil {
 		return a, err
 	}
@@ -68,7 +68,7 @@ func (s *Store) Keys(ctx context.Context, q core.NameQuery) ([]core.Named, error
 	var all []core.Named
 	seen := map[string]bool{}
 	add := func(by, query string, args ...any) error {
-		rows, err := s.read.query(ctx, query, args...)
+		rows, err := s.read.point(ctx, query, args...)
 		if err != nil {
 			return err
 		}

@@ -44,19 +44,20 @@ func (t *tx) addGrant(g core.Grant) error {
 		return err
 	}
 	if g.Kind == core.CoolDown {
-		if _, err := t.exec(endCoolDown, g.Owner, g.AgentID, name); err != nil {
+		if err := t.put(endCoolDown, g.Owner, g.AgentID, name); err != nil {
 			return err
 		}
 	}
 	t.granted.add(g.Owner, g.AgentID, name)
-	_, err = t.exec(insertGrant, g.ID, g.Owner, g.AgentID, name, g.SessionKey, g.Approval, g.CreatedAtMs, g.ExpiresAtMs, string(body))
-	return err
+	t.touch(grantsName)
+	return t.put(insertGrant, g.ID, g.Owner, g.AgentID, name, g.SessionKey, g.Approval, g.CreatedAtMs, g.ExpiresAtMs, string(body))
 }
 
 // granting writes what a change says about grants.
 func (t *tx) granting(c core.Change) error {
 	if c.EndGrants {
-		if _, err := t.exec(endGrants, c.Approval.Key); err != nil {
+		t.touch(grantsName)
+		if err := t.put(endGrants, c.Approval.Key); err != nil {
 			return err
 		}
 	}
@@ -68,12 +69,16 @@ func (t *tx) granting(c core.Change) error {
 	return nil
 }
 
+func grantArgs(look core.Lookup) []any {
+	return []any{look.Owner, look.AgentID, look.Fingerprint, coolDownOf(look.Fingerprint), look.Subject}
+}
+
 // grantsFor finds the grants and cool-downs that could speak about a call.
 func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
 	if !look.Grants || !t.granted.may(look) {
 		return nil, nil
 	}
-	rows, err := t.rows(grantsOfCall, look.Owner, look.AgentID, look.Fingerprint, coolDownOf(look.Fingerprint), look.Subject)
+	rows, err := t.rows(grantsOfCall, grantArgs(look)...)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +91,7 @@ func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, e
 	if !s.granted.may(look) {
 		return nil, nil
 	}
-	rows, err := s.read.query(ctx, grantsOfCall, look.Owner, look.AgentID, look.Fingerprint, coolDownOf(look.Fingerprint), look.Subject)
+	rows, err := s.read.query(ctx, grantsOfCall, grantArgs(look)...)
 	if err != nil {
 		return nil, err
 	}

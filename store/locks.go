@@ -17,18 +17,26 @@ import (
 type locks struct {
 	approval string  // key
 	names    []int64 // of what is not there yet
+	reads    []read  // what the job is going to look up first
 }
 
 // locksOf are the names that a new approval may be the second to have: its code,
 // and what de-duplicates it.
 func locksOf(look core.Lookup) (on locks) {
+	on.reads = readsOf(look)
 	if look.Code != "" {
-		on.names = append(on.names, hash("code", look.Code))
+		on.names = append(on.names, codeName(look.Code))
 	}
 	if look.SessionKey != "" {
-		on.names = append(on.names, hash("same", look.Owner, look.AgentID, look.SessionKey, look.Fingerprint))
+		on.names = append(on.names, sameName(look.Owner, look.AgentID, look.SessionKey, look.Fingerprint))
 	}
 	return on
+}
+
+func codeName(code string) int64 { return hash("code", code) }
+
+func sameName(owner, agent, session, fingerprint string) int64 {
+	return hash("same", owner, agent, session, fingerprint)
 }
 
 // hash gives a name to lock by. Two that meet in one only wait for each other.
@@ -62,16 +70,19 @@ func (b *batch) lock(jobs []*job) error {
 	slices.Sort(names)
 	slices.Sort(keys)
 	if len(names) > 0 {
-		if _, err := b.writer.exec(lockNames, array(names)); err != nil {
+		if err := b.later(lockNames, anyNumber, array(names)); err != nil {
 			return err
 		}
 	}
 	if len(keys) > 0 {
-		if _, err := b.writer.exec(lockApprovals, array(keys)); err != nil {
+		if err := b.later(lockApprovals, anyNumber, array(keys)); err != nil {
 			return err
 		}
 	}
-	return nil
+	if b.careful {
+		return nil
+	}
+	return b.readAhead(jobs)
 }
 
 var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

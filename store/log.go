@@ -39,12 +39,11 @@ func (b *batch) chain() error {
 			e.Data = json.RawMessage("{}")
 		}
 		prev = core.ChainHash(prev, e)
-		if _, err := b.exec(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), prev); err != nil {
+		if err := b.put(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), prev); err != nil {
 			return err
 		}
 	}
-	_, err = b.exec(setHead, prev)
-	return err
+	return b.put(setHead, prev)
 }
 
 // Log gives at most limit entries that come after number after (0: from the

@@ -66,8 +66,7 @@ func (b *batch) notify(n note) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.exec(sendNote, string(text))
-	return err
+	return b.put(sendNote, string(text))
 }
 
 // Listen calls changed for whatever other instances have committed, until ctx

@@ -71,7 +71,19 @@ type pgConn struct {
 	pg       *pgconn.PgConn
 	patience time.Duration
 	reads    bool
-	prepared int // how many statements were, to name them
+
+	// Of the connection that writes: see ahead.go.
+	stmts map[string]*pgconn.StatementDescription // by text
+	queue []queued                                // to be sent with the next statement
+	kept  map[string]*pgRows                      // answers to what will be asked; nil: not yet known
+}
+
+// queued is a statement whose answer nobody waits for.
+type queued struct {
+	desc   *pgconn.StatementDescription
+	values [][]byte
+	must   int64  // change so many rows, or anyNumber
+	keep   string // not empty: keep the answer under this name
 }
 
 // lost turns the error of a connection that was lost while it read into the one
@@ -93,13 +105,90 @@ func (c *pgConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, 
 	if c.pg.IsClosed() {
 		return nil, driver.ErrBadConn
 	}
-	defer c.hurry()()
-	c.prepared++
-	d, err := c.pg.Prepare(ctx, "s"+strconv.Itoa(c.prepared), text, nil)
+	d, err := c.prepare(text)
 	if err != nil {
 		return nil, c.lost(err)
 	}
 	return &pgStmt{c, d}, nil
+}
+
+// prepare gives the statement of that text, prepared once.
+func (c *pgConn) prepare(text string) (*pgconn.StatementDescription, error) {
+	if d := c.stmts[text]; d != nil {
+		return d, nil
+	}
+	defer c.hurry()()
+	d, err := c.pg.Prepare(context.Background(), "s"+strconv.Itoa(len(c.stmts)+1), text, nil)
+	if err != nil {
+		return nil, fmt.Errorf("preparing %.60q: %w", text, err)
+	}
+	if c.stmts == nil {
+		c.stmts = map[string]*pgconn.StatementDescription{}
+	}
+	c.stmts[text] = d
+	return d, nil
+}
+
+// send runs what is queued and then last, unless nil, and gives last's rows. The
+// first statement that fails fails all that come after it.
+func (c *pgConn) send(last *queued) (rows *pgRows, err error) {
+	all := c.queue
+	c.queue = nil
+	if last != nil {
+		all = append(all, *last)
+	}
+	if c.pg.IsClosed() {
+		return nil, driver.ErrBadConn
+	}
+	defer c.hurry()()
+	p := c.pg.StartPipeline(context.Background())
+	for _, q := range all {
+		p.SendQueryStatement(q.desc, q.values, nil, nil)
+	}
+	err = p.Sync()
+	for began := time.Now(); err == nil && len(all) > 0; all = all[1:] {
+		q := all[0]
+		if rows, err = c.result(p); err != nil {
+			err = fmt.Errorf("%.40q: %w", q.desc.SQL, err)
+			break
+		}
+		if q.must != anyNumber && rows.affected != q.must {
+			err = fmt.Errorf("%.40q changes %d rows: %w", q.desc.SQL, rows.affected, errStale)
+			break
+		}
+		if _, wanted := c.kept[q.keep]; wanted {
+			c.kept[q.keep] = rows
+		}
+		if time.Since(began) > time.Second { // patience is for each of them
+			began = time.Now()
+			c.hurry()
+		}
+	}
+	if ended := p.Close(); err == nil {
+		err = ended
+	}
+	return rows, err
+}
+
+func (c *pgConn) result(p *pgconn.Pipeline) (*pgRows, error) {
+	got, err := p.GetResults()
+	if err != nil {
+		return nil, err
+	}
+	r, ok := got.(*pgconn.ResultReader)
+	if !ok {
+		return nil, fmt.Errorf("a statement is answered by %T", got)
+	}
+	return readRows(r)
+}
+
+// keptAs names the answer to a statement with these values.
+func keptAs(text string, values [][]byte) string {
+	name := []byte(text)
+	for _, v := range values {
+		name = append(append(name, 0), v...)
+	}
+	return string(name)
 }
 
 // hurry gives the connection up when what follows takes too long.
@@ -206,11 +295,7 @@ type pgStmt struct {
 
 // Close implements driver.Stmt.
 func (s *pgStmt) Close() error {
-	if s.conn.pg.IsClosed() {
-		return nil
-	}
-	defer s.conn.hurry()()
-	return s.conn.pg.Deallocate(context.Background(), s.desc.Name)
+	return nil // another may be of the same text; it ends with its connection
 }
 
 // NumInput implements driver.Stmt.
@@ -247,9 +332,26 @@ func (s *pgStmt) run(ctx context.Context, args []driver.NamedValue) (*pgRows, er
 	if err != nil {
 		return nil, err
 	}
-	defer s.conn.hurry()()
-	rows, err := readRows(s.conn.pg.ExecStatement(ctx, s.desc, values, nil, nil))
-	return rows, s.conn.lost(err)
+	c := s.conn
+	if len(c.kept) > 0 {
+		name := keptAs(s.desc.SQL, values)
+		if rows, asked := c.kept[name]; asked {
+			if rows == nil { // it is among what is queued
+				if _, err := c.send(nil); err != nil {
+					return nil, err
+				}
+				rows = c.kept[name]
+			}
+			delete(c.kept, name)
+			return rows, nil
+		}
+	}
+	if len(c.queue) > 0 {
+		return c.send(&queued{desc: s.desc, values: values, must: anyNumber})
+	}
+	defer c.hurry()()
+	rows, err := readRows(c.pg.ExecStatement(ctx, s.desc, values, nil, nil))
+	return rows, c.lost(err)
 }
 
 // storable reports whether PostgreSQL can hold a text.

@@ -75,9 +75,11 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	s.write.db.SetMaxOpenConns(1)
 	limits["default_transaction_read_only"] = "on"
 	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true}, limits)
-	size := max(4, runtime.NumCPU())
+	size := max(4, runtime.NumCPU()) - pointLines
 	s.read.db.SetMaxOpenConns(size)
 	s.read.db.SetMaxIdleConns(size)
+	s.read.points = sql.OpenDB(newPoints(pgConnector{config: prepareConfig(config, limits), greet: durable, patience: networkPatience, reads: true}))
+	s.read.points.SetMaxIdleConns(1000)
 	s.listen = prepareConfig(config, nil)
 	s.keys, err = loadKey(ctx, s.write, o.KeyFile, false)
 	return err

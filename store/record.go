@@ -85,7 +85,9 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			if err := s.fence(t, d.Was.Target); err != nil {
 				return err
 			}
-			n, err := t.exec(recordDone, d.ID, string(d.State), d.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), d.Error,
+			t.wrote, t.batch.wrote = true, true
+			t.changedKey(d.Key)
+			n, err := t.writer.exec(recordDone, d.ID, string(d.State), d.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), d.Error,
 				int64(d.Attempts), d.Revision, d.Was.Target.Channel, d.Was.Target.To)
 			if err != nil || n > 0 {
 				return err
@@ -100,6 +102,9 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 		}
 		return t.record(row, status, d, nowMs())
 	}}
+	if d.Key != "" && !finished(d) {
+		j.on.reads = []read{{deliveryByID, []any{d.ID}, []int64{keyName(d.Key)}}}
+	}
 	defer s.posted.forget(d)
 	return s.wait(ctx, j, func() { s.posted.note(d) })
 }
@@ -125,7 +130,8 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 		}
 	}
 	turn, since := urgency(row, pending)
-	_, err := t.exec(recordTry, row.ID, string(row.State), row.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
+	t.changedKey(row.Key)
+	err := t.put(recordTry, row.ID, string(row.State), row.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
 		int64(row.Attempts), row.DueMs, turn, since)
 	if err != nil {
 		return err
@@ -134,7 +140,7 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 		t.own.chats = append(t.own.chats, was)
 	}
 	if d.State == core.Failed && pending {
-		if _, err := t.exec(hurryApproval, row.Key, now); err != nil {
+		if err := t.put(hurryApproval, row.Key, now); err != nil {
 			return err
 		}
 	}

@@ -110,6 +110,134 @@ func testGroupCommit(t *testing.T, s *Store) {
 	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM approval_ids WHERE id = 'x'"))
 }
 
+// together runs work in one batch, in that order, and waits for all of it.
+func together(t *testing.T, s *Store, work ...func()) {
+	release := hold(t, s)
+	var wg sync.WaitGroup
+	for i, w := range work {
+		wg.Go(w)
+		require.Eventually(t, func() bool { return len(s.jobs) > i }, 5*time.Second, time.Millisecond)
+	}
+	release()
+	wg.Wait()
+}
+
+// Whoever looks something up sees what those before it in the same batch did, and
+// nothing of those that failed.
+func testOneBatch(t *testing.T, s *Store) {
+	var seen []core.Found
+	ask := func(a core.Approval, look core.Lookup, c core.Change) func() {
+		look.Owner, look.AgentID, look.Grants = "bot", "main", true
+		return func() {
+			err := s.Create(ctx, look, func(f core.Found) ([]core.Change, error) {
+				seen = append(seen, f)
+				if f.ByID != nil || f.Same != nil {
+					return nil, nil
+				}
+				c.Approval, c.New = a, true
+				return []core.Change{c}, nil
+			})
+			require.NoError(t, err)
+		}
+	}
+	same := core.Lookup{Fingerprint: "f", SessionKey: "s1"}
+	first, second := pendingApproval("bot"), pendingApproval("bot")
+	first.Fingerprint, second.Fingerprint = "f", "f"
+	together(t, s, ask(first, same, core.Change{}), ask(second, same, core.Change{}))
+	require.Nil(t, seen[0].Same)
+	require.Equal(t, first.Key, seen[1].Same.Key)
+	require.Equal(t, []int{0, 1}, []int{seen[0].Pending, seen[1].Pending})
+
+	own := pendingApproval("bot")
+	own.ID = "mine"
+	seen = nil
+	together(t, s, ask(own, core.Lookup{ID: "mine"}, core.Change{Aliases: []string{"other", "third"}}),
+		ask(second, core.Lookup{ID: "mine"}, core.Change{}), ask(second, core.Lookup{ID: "other"}, core.Change{}),
+		func() { require.Same(t, core.ErrCodeTaken, tryTwin(s, own)) })
+	require.Nil(t, seen[0].ByID)
+	require.Equal(t, own.Key, seen[1].ByID.Key)
+	require.Equal(t, own.Key, seen[2].ByID.Key)
+
+	grant := core.Grant{ID: "g1", Owner: "bot", AgentID: "main", Kind: core.AlwaysGrant, Fingerprint: "granted"}
+	end := func() {
+		_, err := s.Update(ctx, own.Key, func(a core.Approval) (core.Change, error) {
+			c := ended(a, core.Approved)
+			c.Grants = []core.Grant{grant}
+			return c, nil
+		})
+		require.NoError(t, err)
+	}
+	drop := func() {
+		_, err := s.DropGrants(ctx, core.GrantFilter{ID: "g1"}, func(core.Grant) core.Event { return event(own, core.EventVote) })
+		require.NoError(t, err)
+	}
+	seen = nil
+	look := func(id string) func() { // each asks something else
+		return ask(second, core.Lookup{Fingerprint: "granted", Subject: id, ID: id}, core.Change{})
+	}
+	together(t, s, look("mine"), end, look("other"))
+	together(t, s, drop, look("third"))
+
+	shown := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	d := sent(shown.Deliveries[0], "m1")
+	d.Key = shown.Key
+	record := func(id string) func() {
+		return func() { d := d; d.MessageID = id; require.NoError(t, s.Record(ctx, d)) }
+	}
+	redraw := func() {
+		a, err := s.Update(ctx, shown.Key, vote)
+		require.NoError(t, err)
+		require.Equal(t, "m1", a.Deliveries[0].MessageID)
+	}
+	together(t, s, record("m1"), redraw, record(""), redraw)
+	shown, err := s.Get(ctx, shown.Key)
+	require.NoError(t, err)
+	require.Equal(t, []any{"m1", int64(2), true}, []any{shown.Deliveries[0].MessageID, shown.Deliveries[0].Revision, shown.Deliveries[0].DueMs > 0}, "no redraw is lost")
+	require.Equal(t, core.Pending, seen[0].ByID.Status)
+	require.Equal(t, core.Approved, seen[1].ByID.Status, "found by another name than it was changed by")
+	require.Equal(t, []int{0, 1, 0}, []int{len(seen[0].Grants), len(seen[1].Grants), len(seen[2].Grants)})
+}
+
+// A statement that fails takes none of the batch with it but its own job, whenever
+// it is found to have failed.
+func testFailsLate(t *testing.T, s *Store) {
+	a, b, taken := create(t, s, pendingApproval("bot"), core.Change{}), create(t, s, pendingApproval("bot"), core.Change{}), pendingApproval("bot")
+	taken.Key, taken.ID = a.Key, a.Key
+	var errs [4]error
+	update := func() {
+		_, err := s.Update(ctx, b.Key, vote)
+		errs[0] = errors.Join(errs[0], err)
+	}
+	together(t, s, update, func() {
+		errs[1] = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+			return []core.Change{{Approval: taken, New: true, Events: []core.Event{event(a, core.EventRequested)}}}, nil
+		})
+	})
+	together(t, s, update, func() {
+		errs[2] = s.do(ctx, func(t *tx) error { return t.putOne("UPDATE approvals SET tool_name = $2 WHERE key = $1", "nobody", "x") })
+	})
+	errs[3] = s.do(ctx, func(t *tx) error {
+		if _, err := t.pendingOf("bot"); err != nil {
+			return err
+		}
+		if err := t.put("UPDATE approvals SET tool_name = $2 WHERE key = $1", a.Key, "lost"); err != nil {
+			return err
+		}
+		return t.putOne("UPDATE approvals SET tool_name = $2 WHERE key = $1", "nobody", "x")
+	})
+	require.NoError(t, errs[0])
+	require.Error(t, errs[1])
+	require.ErrorIs(t, errs[2], errStale)
+	require.ErrorIs(t, errs[3], errStale) // nothing is read after it, and nothing logged
+	got, err := s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM approvals WHERE tool_name = 'lost'"))
+	n, _, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
 func testContested(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	var wg sync.WaitGroup

@@ -55,6 +55,8 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"inbox", testInbox},
 		{"sweep", testSweep},
 		{"group commit", testGroupCommit},
+		{"one batch", testOneBatch},
+		{"what fails late", testFailsLate},
 		{"contested approval", testContested},
 		{"callers that leave", testLeaving},
 		{"leases", testHold},

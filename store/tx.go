@@ -24,6 +24,7 @@ type batch struct {
 	failed  error // the transaction is lost
 	wrote   bool
 
+	ahead   ahead
 	counted map[string]int // an owner's pending approvals when the batch began
 	done    effects        // of the jobs that succeeded
 }
@@ -80,13 +81,13 @@ func (b *batch) run(j *job, keys keyring) (o outcome) {
 			o.stack, t.refused = debug.Stack(), true
 		}
 		if isOutrun(o.err) { // the transaction is to be tried again, with all in it
-			b.failed = o.err
+			b.failed, o.err = o.err, nil
 			return
 		}
 		if o.panicked != nil || o.err != nil {
 			t.refused = t.refused || core.CodeOf(o.err) != ""
 			if err := t.undo(); err != nil {
-				b.failed = errors.Join(o.err, err) // the cause first
+				b.failed, o.err = errors.Join(o.err, err), nil // the cause first
 			}
 			return
 		}
@@ -121,9 +122,13 @@ func (b *batch) commit(from string) error {
 	}
 	if err != nil {
 		b.rollback()
-		return err
+	} else {
+		err = b.close()
 	}
-	return b.close()
+	if err != nil && !b.careful && b.dialect.many && !isLost(err) && !isOutrun(err) {
+		err = errors.Join(err, errCareful) // some job's, and the others need not fail with it
+	}
+	return err
 }
 
 const growOwner = `INSERT INTO owners (owner, pending) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET pending = owners.pending + excluded.pending`
@@ -133,7 +138,7 @@ const growOwner = `INSERT INTO owners (owner, pending) VALUES ($1, $2) ON CONFLI
 func (b *batch) tally() error {
 	for _, owner := range slices.Sorted(maps.Keys(b.done.pending)) {
 		if n := b.done.pending[owner]; n != 0 {
-			if _, err := b.exec(growOwner, owner, n); err != nil {
+			if err := b.put(growOwner, owner, n); err != nil {
 				return err
 			}
 		}
@@ -141,9 +146,11 @@ func (b *batch) tally() error {
 	return nil
 }
 
-// exec runs a statement and gives the number of rows it changed.
+// exec runs a statement and gives the number of rows it changed. Whatever was read
+// ahead is read anew.
 func (b *batch) exec(text string, args ...any) (int64, error) {
 	b.wrote = true
+	b.forgetAhead()
 	return b.writer.exec(text, args...)
 }
 
@@ -152,6 +159,19 @@ func (t *tx) exec(text string, args ...any) (int64, error) {
 	n, err := t.batch.exec(text, args...)
 	t.wrote = t.wrote || n > 0 || err != nil
 	return n, err
+}
+
+// put is the batch's, for this job.
+func (t *tx) put(text string, args ...any) error {
+	t.wrote = true
+	return t.batch.put(text, args...)
+}
+
+// putOne is put of a statement that changes one row: errStale if it does not, or
+// the batch's failure.
+func (t *tx) putOne(text string, args ...any) error {
+	t.wrote = true
+	return t.batch.putNumber(1, text, args...)
 }
 
 // undo takes back all that the job did. Without a savepoint to go back to it

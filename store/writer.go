@@ -18,6 +18,7 @@ type writer struct {
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
 	granted *granted
+	met     bool // something has been answered since the transaction began
 }
 
 // open begins a transaction.
@@ -28,7 +29,8 @@ func (w *writer) open() (err error) {
 		}
 		w.stmts = map[string]*sql.Stmt{}
 	}
-	if _, err = w.exec(w.dialect.begin); err != nil {
+	w.met = false
+	if err = w.later(w.dialect.begin, anyNumber); err != nil {
 		w.release(!w.share) // whatever state it is in: the next transaction has another
 	}
 	return err
@@ -37,6 +39,10 @@ func (w *writer) open() (err error) {
 // close ends the transaction by COMMIT; if that fails, or it ended by itself
 // before, by ROLLBACK, as far as there is anything left to roll back.
 func (w *writer) close() error {
+	if err := w.settle(); err != nil {
+		w.rollback()
+		return err
+	}
 	_, err := w.exec("COMMIT")
 	if err != nil {
 		if isLost(err) {
@@ -50,6 +56,7 @@ func (w *writer) close() error {
 }
 
 func (w *writer) rollback() {
+	w.forget()
 	_, err := w.exec("ROLLBACK") // fails if the transaction has ended, which is as good
 	if w.share {
 		w.release(false)
@@ -88,6 +95,7 @@ func (w *writer) stmt(text string) (*sql.Stmt, error) {
 
 // exec runs a statement and gives the number of rows it changed.
 func (w *writer) exec(text string, args ...any) (int64, error) {
+	w.met = true
 	st, err := w.stmt(text)
 	if err != nil {
 		return 0, err
@@ -101,6 +109,7 @@ func (w *writer) exec(text string, args ...any) (int64, error) {
 
 // rows runs a statement that gives rows; the caller closes them.
 func (w *writer) rows(text string, args ...any) (*sql.Rows, error) {
+	w.met = true
 	st, err := w.stmt(text)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"slices"
+
+	"approvalbot/core"
+)
+
+// A statement on a shared database is a way to its server and back, and a batch
+// has many. So statements whose outcome nobody waits for go along with the next
+// that somebody does (later), and what jobs will look up first is looked up for all
+// of them together (readAhead): a batch of any size takes three ways. On SQLite
+// there is no way to go, and every statement is run at once.
+//
+// A statement that fails later than it was asked for fails the batch, which is then
+// tried again carefully: job by job, with every statement run at once.
+
+// anyNumber of rows may be changed.
+const anyNumber = -1
+
+// later runs a statement before the next that is answered. When it changes another
+// number of rows than it must, that one fails with errStale.
+func (w *writer) later(text string, must int64, args ...any) error {
+	if !w.dialect.many {
+		n, err := w.exec(text, args...)
+		if err == nil && must != anyNumber && n != must {
+			err = errStale
+		}
+		return err
+	}
+	return w.raw(func(c *pgConn) error {
+		d, err := c.prepare(text + w.dialect.locking[text])
+		if err != nil {
+			return err
+		}
+		values, err := plainArgs(args)
+		if err == nil {
+			c.queue = append(c.queue, queued{desc: d, values: values, must: must})
+		}
+		return err
+	})
+}
+
+// settle makes sure that nothing but the commit is left to be said: COMMIT may go
+// along with other statements only if whatever happens to those fails it too, and if
+// the connection is known to live.
+func (w *writer) settle() error {
+	if !w.dialect.many {
+		return nil
+	}
+	return w.raw(func(c *pgConn) error {
+		unsure := slices.ContainsFunc(c.queue, func(q queued) bool { return q.must != anyNumber })
+		if w.met && !unsure {
+			return nil
+		}
+		_, err := c.send(nil)
+		return err
+	})
+}
+
+// forget drops what waits to be run, and what was read ahead.
+func (w *writer) forget() {
+	if w.dialect.many && w.conn != nil {
+		w.raw(func(c *pgConn) error { c.queue, c.kept = nil, nil; return nil })
+	}
+}
+
+// raw works on the connection itself. Its error is not for database/sql to judge.
+func (w *writer) raw(work func(*pgConn) error) (err error) {
+	if lost := w.conn.Raw(func(c any) error { err = work(c.(*pgConn)); return nil }); lost != nil {
+		return driver.ErrBadConn
+	}
+	return err
+}
+
+// put runs a statement whose outcome need not be known before the commit.
+func (b *batch) put(text string, args ...any) error { return b.putNumber(anyNumber, text, args...) }
+
+func (b *batch) putNumber(must int64, text string, args ...any) error {
+	b.wrote = true
+	if !b.careful {
+		return b.later(text, must, args...)
+	}
+	n, err := b.writer.exec(text, args...)
+	if err == nil && must != anyNumber && n != must {
+		err = errStale
+	}
+	return err
+}
+
+// read is something that a job looks up: the names of what the answer depends on
+// say when another job of the batch has made it worthless.
+type read struct {
+	text string
+	args []any
+	of   []int64
+}
+
+// ahead is what was read for jobs that have not run yet.
+type ahead struct {
+	of      map[int64][]string // where it is kept, by what it depends on
+	changed map[string]bool    // keys of the approvals that jobs have changed
+}
+
+var grantsName = hash("grants")
+
+func keyName(key string) int64 { return hash("key", key) }
+
+func idName(owner, id string) int64 { return hash("id", owner, id) }
+
+func byKey(key string) read { return read{approvalByKey, []any{key}, []int64{keyName(key)}} }
+
+// readsOf are the look-ups of [tx.lookup].
+func readsOf(look core.Lookup) (all []read) {
+	for _, id := range []string{look.ID, look.Supersedes} {
+		if id != "" {
+			all = append(all, read{approvalByID, []any{id, look.Owner}, []int64{idName(look.Owner, id)}})
+		}
+	}
+	if look.ID != "" {
+		all = append(all, read{keyOfID, []any{look.ID, look.Owner}, []int64{idName(look.Owner, look.ID)}})
+	}
+	if look.SessionKey != "" {
+		all = append(all, read{keysOfSame, []any{look.Owner, look.Fingerprint, look.AgentID, look.SessionKey},
+			[]int64{sameName(look.Owner, look.AgentID, look.SessionKey, look.Fingerprint)}})
+	}
+	if look.Grants {
+		all = append(all, read{grantsOfCall, grantArgs(look), []int64{grantsName}})
+	}
+	return append(all, read{countPending, []any{look.Owner}, nil})
+}
+
+// readAhead asks what the jobs will look up.
+func (b *batch) readAhead(jobs []*job) error {
+	b.ahead = ahead{of: map[int64][]string{}, changed: map[string]bool{}}
+	return b.raw(func(c *pgConn) error {
+		c.kept = map[string]*pgRows{}
+		for _, j := range jobs {
+			for _, r := range j.on.reads {
+				values, err := plainArgs(r.args)
+				if err != nil {
+					continue // the job itself will fail
+				}
+				d, err := c.prepare(r.text + b.dialect.locking[r.text])
+				if err != nil {
+					return err
+				}
+				name := keptAs(d.SQL, values)
+				if _, asked := c.kept[name]; asked {
+					continue // the job before may change it
+				}
+				c.kept[name] = nil
+				c.queue = append(c.queue, queued{desc: d, values: values, must: anyNumber, keep: name})
+				for _, n := range r.of {
+					b.ahead.of[n] = append(b.ahead.of[n], name)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// touch forgets what was read ahead of what now changes.
+func (b *batch) touch(names ...int64) {
+	if b.ahead.of == nil {
+		return
+	}
+	b.raw(func(c *pgConn) error {
+		for _, n := range names {
+			for _, name := range b.ahead.of[n] {
+				delete(c.kept, name)
+			}
+		}
+		return nil
+	})
+}
+
+// forgetAhead forgets all that was read ahead.
+func (b *batch) forgetAhead() {
+	if b.ahead.of != nil {
+		b.ahead.of = nil
+		b.raw(func(c *pgConn) error { clear(c.kept); return nil })
+	}
+}
+
+// changed tells the jobs that follow what a change has done to an approval.
+func (t *tx) changed(a core.Approval, c core.Change) {
+	if t.ahead.of == nil {
+		return
+	}
+	names := []int64{idName(a.Owner, a.ID), codeName(a.Code), sameName(a.Owner, a.AgentID, a.SessionKey, a.Fingerprint)}
+	for _, id := range c.Aliases {
+		names = append(names, idName(a.Owner, id))
+	}
+	t.touch(names...)
+	t.changedKey(a.Key)
+}
+
+// changedKey is changed, of what an approval is found with: its row and its deliveries.
+func (t *tx) changedKey(key string) {
+	if t.ahead.of != nil {
+		t.ahead.changed[key] = true
+		t.touch(keyName(key))
+	}
+}
+
+// plainArgs gives arguments as PostgreSQL takes them.
+func plainArgs(args []any) ([][]byte, error) {
+	values := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		v, err := driver.DefaultParameterConverter.ConvertValue(a)
+		if err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i+1, err)
+		}
+		values[i].Value = v
+	}
+	return inText(values)
+}
