@@ -113,11 +113,14 @@ func testGroupCommit(t *testing.T, s *Store) {
 // together runs work in one batch, in that order, and waits for all of it.
 func together(t *testing.T, s *Store, work ...func()) {
 	release := hold(t, s)
+	s.presence.mu.Lock() // else the sign of life might be taken for one of them
 	var wg sync.WaitGroup
-	for i, w := range work {
+	for _, w := range work {
+		before := len(s.jobs)
 		wg.Go(w)
-		require.Eventually(t, func() bool { return len(s.jobs) > i }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(s.jobs) > before }, 5*time.Second, time.Millisecond)
 	}
+	s.presence.mu.Unlock()
 	release()
 	wg.Wait()
 }
@@ -152,11 +155,13 @@ func testOneBatch(t *testing.T, s *Store) {
 	own.ID = "mine"
 	seen = nil
 	together(t, s, ask(own, core.Lookup{ID: "mine"}, core.Change{Aliases: []string{"other", "third"}}),
-		ask(second, core.Lookup{ID: "mine"}, core.Change{}), ask(second, core.Lookup{ID: "other"}, core.Change{}),
-		func() { require.Same(t, core.ErrCodeTaken, tryTwin(s, own)) })
+		ask(second, core.Lookup{ID: "mine"}, core.Change{}), ask(second, core.Lookup{ID: "other"}, core.Change{}))
 	require.Nil(t, seen[0].ByID)
 	require.Equal(t, own.Key, seen[1].ByID.Key)
 	require.Equal(t, own.Key, seen[2].ByID.Key)
+	fresh := pendingApproval("bot")
+	together(t, s, func() { create(t, s, fresh, core.Change{}) }, func() { require.Same(t, core.ErrCodeTaken, tryTwin(s, fresh)) })
+	change(t, s, fresh.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
 
 	grant := core.Grant{ID: "g1", Owner: "bot", AgentID: "main", Kind: core.AlwaysGrant, Fingerprint: "granted"}
 	end := func() {
@@ -214,7 +219,9 @@ func testFailsLate(t *testing.T, s *Store) {
 		})
 	})
 	together(t, s, update, func() {
-		errs[2] = s.do(ctx, func(t *tx) error { return t.putOne("UPDATE approvals SET tool_name = $2 WHERE key = $1", "nobody", "x") })
+		errs[2] = s.do(ctx, func(t *tx) error {
+			return t.putOne("UPDATE approvals SET tool_name = $2 WHERE key = $1", "nobody", "x")
+		})
 	})
 	errs[3] = s.do(ctx, func(t *tx) error {
 		if _, err := t.pendingOf("bot"); err != nil {
