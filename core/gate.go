@@ -486,16 +486,21 @@ func (g *Gate) committed(c Change) {
 // Get gives one approval: to its owner by its own id, to operators by id, code
 // or prefix. Who is both finds its own first: looking decides nothing.
 func (g *Gate) Get(ctx context.Context, who Caller, ref string) (Approval, error) {
-	if who.MayRequest {
-		if key, err := g.own(ctx, who, ref); err == nil {
-			return g.store.Get(ctx, key)
-		}
-	}
-	key, err := g.Resolve(ctx, who, ref)
+	key, err := g.Find(ctx, who, ref)
 	if err != nil {
 		return Approval{}, err
 	}
 	return g.store.Get(ctx, key)
+}
+
+// Find gives the key of the approval that Get gives.
+func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error) {
+	if who.MayRequest {
+		if key, err := g.own(ctx, who, ref); err == nil {
+			return key, nil
+		}
+	}
+	return g.Resolve(ctx, who, ref)
 }
 
 // ByKey gives one approval by its key, for parts of the desk itself.
@@ -525,27 +530,59 @@ func (g *Gate) Wake(key string) { g.waits.wake(key, nil) }
 // Wait blocks until the approval has ended or ctx is done, and gives it as it
 // then stands. Only a failing store is an error.
 func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
-	changed, stop := g.waits.join(key)
-	defer stop()
+	w := g.Watch(key)
+	defer w.Stop()
 	for {
-		next := changed.ch() // taken before the look, so that no change is missed between the two
-		a, err := g.store.Bare(context.WithoutCancel(ctx), key)
-		if err != nil {
+		over := ctx.Err() != nil
+		a, err := w.Look(ctx, over)
+		if err != nil || a.Final() || over {
 			return a, err
 		}
-		if a.Final() {
-			return g.store.Get(context.WithoutCancel(ctx), key)
-		}
 		select {
-		case <-next:
+		case <-w.Changed():
 		case <-ctx.Done():
-			return g.store.Get(context.WithoutCancel(ctx), key)
-		}
-		if a := changed.end(); a != nil {
-			return *a, nil
 		}
 	}
 }
+
+// Watch is one who waits for news of an approval: Look, then Changed, and so on.
+// For one goroutine.
+type Watch struct {
+	gate   *Gate
+	key    string
+	entry  *waiter
+	next   <-chan struct{}
+	looked bool
+}
+
+// Watch begins to watch the approval of that key; call Stop in the end.
+func (g *Gate) Watch(key string) *Watch {
+	return &Watch{gate: g, key: key, entry: g.waits.join(key)}
+}
+
+// Look gives the approval as it stands, whether or not ctx has ended. Unless it is
+// wanted whole, one that has not ended lacks its deliveries.
+func (w *Watch) Look(ctx context.Context, whole bool) (Approval, error) {
+	ctx = context.WithoutCancel(ctx)
+	next, ended := w.gate.waits.next(w.entry) // taken before the look, so that no change is missed between the two
+	first := !w.looked
+	w.next, w.looked = next, true
+	if ended != nil && !first {
+		return *ended, nil
+	}
+	if !whole {
+		if a, err := w.gate.store.Bare(ctx, w.key); err != nil || !a.Final() {
+			return a, err
+		}
+	}
+	return w.gate.store.Get(ctx, w.key)
+}
+
+// Changed is closed when the approval has changed since the last Look.
+func (w *Watch) Changed() <-chan struct{} { return w.next }
+
+// Stop ends the watch.
+func (w *Watch) Stop() { w.gate.waits.leave(w.key, w.entry) }
 
 // Payload gives the whole call as people see it: redacted and escaped. Empty
 // when the params are gone, and where only the fingerprint may be seen.
@@ -677,43 +714,37 @@ type waitlist struct {
 	m  map[string]*waiter
 }
 
+// waiter is an approval that some wait for.
 type waiter struct {
-	list  *waitlist
-	n     int
-	fired chan struct{}
-	ended *Approval // as it was when this process ended it
+	n     int           // how many
+	fired chan struct{} // closed by the next wake
+	ended *Approval     // as it was when this process ended it, or changed it after that
 }
 
-func (w *waitlist) join(key string) (*waiter, func()) {
+func (w *waitlist) join(key string) *waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e := w.m[key]
 	if e == nil {
-		e = &waiter{list: w, fired: make(chan struct{})}
+		e = &waiter{fired: make(chan struct{})}
 		w.m[key] = e
 	}
 	e.n++
-	return e, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if e.n--; e.n == 0 {
-			delete(w.m, key)
-		}
+	return e
+}
+
+func (w *waitlist) leave(key string, e *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.n--; e.n == 0 {
+		delete(w.m, key)
 	}
 }
 
-// ch gives the channel that the next wake closes.
-func (e *waiter) ch() <-chan struct{} {
-	e.list.mu.Lock()
-	defer e.list.mu.Unlock()
-	return e.fired
-}
-
-// end gives the ended approval, if this process knows it.
-func (e *waiter) end() *Approval {
-	e.list.mu.Lock()
-	defer e.list.mu.Unlock()
-	return e.ended
+func (w *waitlist) next(e *waiter) (fired <-chan struct{}, ended *Approval) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return e.fired, e.ended
 }
 
 // wake wakes those who wait for an approval; a is how it stands, nil if that is

@@ -69,6 +69,7 @@ type answer struct {
 	status   int
 	location string
 	body     any
+	pause    *pause // instead of all that: it may have to wait first
 }
 
 // with makes a route's serve from a function that takes the decoded body.
@@ -97,26 +98,48 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 		return s.streaming(rt, seen)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		status := http.StatusServiceUnavailable // a panic's
-		defer func() {
-			took := time.Since(start)
-			seen(status, took)
-			if s.log.Enabled(r.Context(), slog.LevelDebug) {
-				s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
-			}
-		}()
-		a, err := s.serve(rt, w, r)
-		if a.location != "" {
-			w.Header().Set("Location", a.location)
-		}
-		if err != nil {
-			status = s.refuse(w, r, err)
-			return
-		}
-		status = a.status
-		s.write(w, r, a.status, plainJSON, a.body)
+		t := turn{server: s, route: &rt, seen: seen, start: time.Now()}
+		t.answer(w, r, func() (answer, error) { return s.serve(rt, w, r) })
 	}
+}
+
+// turn is one request on its way to its answer.
+type turn struct {
+	server *Server
+	route  *route
+	seen   func(status int, took time.Duration)
+	start  time.Time
+}
+
+// answer writes what give gives and counts the request. One that has to wait gets
+// its answer later.
+func (t turn) answer(w http.ResponseWriter, r *http.Request, give func() (answer, error)) {
+	s := t.server
+	status := http.StatusServiceUnavailable // a panic's
+	defer func() {
+		if status != 0 {
+			took := time.Since(t.start)
+			t.seen(status, took)
+			if s.log.Enabled(r.Context(), slog.LevelDebug) {
+				s.log.Debug("request", "method", t.route.method, "route", t.route.path, "status", status, "took", took)
+			}
+		}
+	}()
+	a, err := give()
+	if a.pause != nil {
+		status = 0
+		t.later(w, r, a.pause)
+		return
+	}
+	if a.location != "" {
+		w.Header().Set("Location", a.location)
+	}
+	if err != nil {
+		status = s.refuse(w, r, err)
+		return
+	}
+	status = a.status
+	s.write(w, r, a.status, plainJSON, a.body)
 }
 
 // streaming makes the handler of a route whose answer goes on.
@@ -239,23 +262,30 @@ func (s *Server) byMethod(m methods) http.HandlerFunc {
 // outermost is around everything: headers, odd paths, panics.
 func (s *Server) outermost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h["X-Content-Type-Options"] = noSniff
-		h["Cache-Control"] = noStore
-		defer func() {
-			p := recover()
-			if p == http.ErrAbortHandler {
-				panic(p)
-			}
-			if p != nil {
-				s.log.Error("a request made the desk stumble", "path", r.URL.Path, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-				s.refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk cannot answer this request."))
-			}
-		}()
+		always(w.Header())
+		defer s.stumbling(w, r)
 		if p := r.URL.Path; p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 			s.nothingHere(w, r) // a mux would redirect, and a POST would lose its body
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// always sets what every answer has.
+func always(h http.Header) {
+	h["X-Content-Type-Options"] = noSniff
+	h["Cache-Control"] = noStore
+}
+
+// stumbling is deferred around every handler, and answers when one panics.
+func (s *Server) stumbling(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	if p != nil {
+		s.log.Error("a request made the desk stumble", "path", r.URL.Path, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+		s.refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk cannot answer this request."))
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"time"
 
 	"approvalbot/api"
 	"approvalbot/core"
@@ -20,54 +19,52 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 		return answer{}, err
 	}
 	out := answer{status: http.StatusOK, location: "/v1/approvals/" + url.PathEscape(a.ID)}
-	if a, err = s.await(c.ctx, a, wait); err != nil {
+	then := func(a core.Approval, err error) (answer, error) {
+		if err != nil {
+			return out, err
+		}
+		body, err := s.claimed(c, a, claim, claimID)
+		if created && !a.Final() {
+			out.status = http.StatusCreated
+		}
+		out.body = body
 		return out, err
 	}
-	var claimed *api.Claim
+	if a.Final() || wait <= 0 {
+		return then(a, nil)
+	}
+	key := a.Key
+	return s.await(c, wait, func() (string, error) { return key, nil }, then)
+}
+
+// claimed is an approval as its asker sees it, claimed in the same breath if that
+// was asked for and can be.
+func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (api.Approval, error) {
+	var handed *api.Claim
 	// Whoever has gone claims nothing: the answer would be lost.
 	if claim && a.Status == core.Approved && c.ctx.Err() == nil {
 		got, err := s.gate.Claim(c.ctx, c.who, a.ID, core.ClaimInput{ClaimID: claimID})
 		if err != nil {
-			return out, err
+			return api.Approval{}, err
 		}
-		handed := claimOf(got)
-		if handed.Receipt, err = s.receipt(got.Approval); err != nil {
-			return out, err
+		out := claimOf(got)
+		if out.Receipt, err = s.receipt(got.Approval); err != nil {
+			return api.Approval{}, err
 		}
-		a, claimed = got.Approval, &handed
+		a, handed = got.Approval, &out
 	}
 	summary, err := s.summaryFor(c, a)
-	if err != nil {
-		return out, err
-	}
-	if created && !a.Final() {
-		out.status = http.StatusCreated
-	}
 	body := approvalOf(a, summary)
-	body.Claim = claimed
-	out.body = body
-	return out, nil
-}
-
-// await waits for the end of a pending approval, for at most so long, until the
-// caller goes or the desk stops, and gives it as it then stands.
-func (s *Server) await(ctx context.Context, a core.Approval, wait time.Duration) (core.Approval, error) {
-	if a.Final() || wait <= 0 {
-		return a, nil
-	}
-	defer s.metrics.waiting()()
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	defer context.AfterFunc(s.closing, cancel)()
-	return s.gate.Wait(ctx, a.Key)
+	body.Claim = handed
+	return body, err
 }
 
 func (s *Server) get(c *call) (answer, error) {
-	a, err := s.gate.Get(c.ctx, c.who, c.id)
-	if err == nil {
-		a, err = s.await(c.ctx, a, c.query.wait())
+	then := func(a core.Approval, err error) (answer, error) { return s.shown(c, a, err) }
+	if wait := c.query.wait(); wait > 0 {
+		return s.await(c, wait, func() (string, error) { return s.gate.Find(c.ctx, c.who, c.id) }, then)
 	}
-	return s.shown(c, a, err)
+	return then(s.gate.Get(c.ctx, c.who, c.id))
 }
 
 func (s *Server) list(c *call) (answer, error) {

@@ -120,8 +120,10 @@ func (s *Server) Handler() http.Handler {
 // with the current state, what is under way is finished, and it returns nil,
 // within a second. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	parking := newLot(l.Addr())
 	srv := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(context.Background(), lotKey{}, parking) },
+		Handler:     s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan struct{})
@@ -133,7 +135,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		if srv.Shutdown(grace) != nil {
 			srv.Close()
 		}
+		parking.leave(grace)
 	})
+	go func() { _ = srv.Serve(parking) }()
 	var err error
 	if s.cfg.CertFile != "" {
 		err = srv.ServeTLS(l, s.cfg.CertFile, s.cfg.KeyFile)
@@ -142,6 +146,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	if running() { // ctx still stands: it failed by itself
 		srv.Close()
+		s.EndWaits()
+		parking.leave(ctx)
 		return err
 	}
 	<-stopped

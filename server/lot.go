@@ -1,0 +1,220 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// lot is where requests of HTTP/1.1 wait. For a handler that waits, net/http keeps
+// buffers of 10 KB and the stack that grew with all it did before. So the handler
+// takes its connection away and ends; what is left are the connection and two
+// goroutines with hardly a stack, which let the lot's few workers do what needs
+// one. With the first byte of its next request the connection goes back, as if it
+// were new: a lot is a net.Listener beside the real one.
+type lot struct {
+	addr    net.Addr
+	back    chan net.Conn
+	closed  chan struct{}
+	closing sync.Once
+	parked  sync.WaitGroup
+
+	errands chan func()
+	hire    chan struct{} // one for each worker that there may still be
+	empty   chan struct{} // closed when the last one has left
+}
+
+// workers is how many parked requests read, claim and write at once.
+const workers = 32
+
+func newLot(addr net.Addr) *lot {
+	l := &lot{addr: addr, back: make(chan net.Conn), closed: make(chan struct{}),
+		errands: make(chan func()), hire: make(chan struct{}, workers), empty: make(chan struct{})}
+	for range workers {
+		l.hire <- struct{}{}
+	}
+	return l
+}
+
+// Accept implements net.Listener.
+func (l *lot) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.back:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Addr implements net.Listener.
+func (l *lot) Addr() net.Addr { return l.addr }
+
+// Close implements net.Listener. Connections that wait for their next request
+// are closed.
+func (l *lot) Close() error {
+	l.closing.Do(func() { close(l.closed) })
+	return nil
+}
+
+// leave waits until nobody is in the lot or ctx is done. Nobody may come any more.
+func (l *lot) leave(ctx context.Context) {
+	go func() { l.parked.Wait(); close(l.empty) }()
+	select {
+	case <-l.empty:
+	case <-ctx.Done():
+	}
+}
+
+// run has a worker do something, and waits for it.
+func (l *lot) run(do func()) {
+	done := make(chan struct{})
+	errand := func() { defer close(done); do() }
+	select {
+	case l.errands <- errand: // somebody is idle
+	default:
+		select {
+		case l.errands <- errand:
+		case <-l.hire:
+			go l.work(errand)
+		}
+	}
+	<-done
+}
+
+func (l *lot) work(errand func()) {
+	for {
+		errand()
+		select {
+		case errand = <-l.errands:
+		case <-l.empty:
+			return
+		}
+	}
+}
+
+// lotKey finds the lot in a request's context.
+type lotKey struct{}
+
+// park takes a request's connection into the lot to wait there, where that can be.
+func (t *turn) park(w http.ResponseWriter, r *http.Request, p *pause) bool {
+	l, _ := r.Context().Value(lotKey{}).(*lot)
+	h, ok := w.(http.Hijacker)
+	unread := t.route.in == nil && r.ContentLength != 0
+	if l == nil || !ok || !r.ProtoAtLeast(1, 1) || unread {
+		return false
+	}
+	conn, buf, err := h.Hijack()
+	if err != nil {
+		return false
+	}
+	for b, again := conn.(*begun); again && len(b.head) == 0; b, again = conn.(*begun) {
+		conn = b.Conn
+	}
+	if n := buf.Reader.Buffered(); n > 0 { // the next request is here already
+		head, _ := buf.Reader.Peek(n)
+		conn = &begun{Conn: conn, head: bytes.Clone(head)}
+	}
+	ctx, gone := context.WithCancel(context.Background())
+	c := &parked{conn: conn, heard: make(chan struct{}), r: (&http.Request{Method: r.Method, URL: r.URL, Close: r.Close}).WithContext(ctx)}
+	go c.listen(gone)
+	l.parked.Go(func() { t.stay(l, c, p) })
+	return true
+}
+
+// parked is a connection in the lot.
+type parked struct {
+	conn  net.Conn
+	r     *http.Request // what the answer needs of it; its context ends when the client goes
+	heard chan struct{} // closed when the client has said more, or has gone
+	said  bool
+	first [1]byte
+}
+
+// listen waits for the client to say more, which is kept, or to go.
+func (c *parked) listen(gone context.CancelFunc) {
+	n, _ := c.conn.Read(c.first[:])
+	if c.said = n > 0; !c.said {
+		gone()
+	}
+	close(c.heard)
+}
+
+// stay waits, answers, and gives the connection back for its next request.
+func (t *turn) stay(l *lot, c *parked, p *pause) {
+	var text []byte
+	last, out := false, &letter{}
+	t.sit(out, c.r, p, func(try func()) {
+		l.run(func() {
+			if try(); out.status != 0 {
+				last = c.r.Close || t.server.closing.Err() != nil
+				text = out.text(c.r.Method, last)
+			}
+		})
+	})
+	_ = c.conn.SetWriteDeadline(time.Now().Add(chunkTime))
+	if _, err := c.conn.Write(text); err == nil && !last && c.next(l) {
+		_ = c.conn.SetDeadline(time.Time{})
+		select {
+		case l.back <- &begun{Conn: c.conn, head: c.first[:]}:
+			return
+		case <-l.closed:
+		}
+	}
+	c.conn.Close()
+}
+
+// next waits for the first byte of the next request.
+func (c *parked) next(l *lot) bool {
+	_ = c.conn.SetReadDeadline(time.Now().Add(idleTime))
+	select {
+	case <-c.heard:
+		return c.said
+	case <-l.closed:
+		return false
+	}
+}
+
+// text is the answer as it is sent over HTTP/1.1.
+func (l *letter) text(method string, last bool) []byte {
+	l.header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	if last {
+		l.header.Set("Connection", "close")
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", l.status, http.StatusText(l.status))
+	_ = l.header.Write(&b)
+	b.WriteString("\r\n")
+	if method != http.MethodHead {
+		b.Write(l.body)
+	}
+	return b.Bytes()
+}
+
+// begun is a connection of which something was read already.
+type begun struct {
+	net.Conn
+	head []byte
+}
+
+// Read implements net.Conn.
+func (b *begun) Read(p []byte) (int, error) {
+	if len(b.head) == 0 {
+		return b.Conn.Read(p)
+	}
+	n := copy(p, b.head)
+	b.head = b.head[n:]
+	return n, nil
+}
+
+// CloseWrite is what net/http does before it closes a connection to somebody who
+// still sends.
+func (b *begun) CloseWrite() error {
+	if c, ok := b.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return nil
+}
