@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,4 +30,16 @@ func TestTheSameVoteFromAnotherAccountReplacesOneThatCountsNoMore(t *testing.T) 
 	require.Len(t, c.Approval.Votes, 1, "one person is one vote")
 	c = c.Approval.vote(allow("telegram", "2"), nil, nil, now, 3)
 	require.Equal(t, Approved, c.Approval.Status)
+}
+
+func TestNamesOfACallHaveABound(t *testing.T) {
+	ok := Call{ToolName: strings.Repeat("t", 128), ID: strings.Repeat("i", 128), Params: []byte("{}")}
+	require.Empty(t, ok.validate())
+	for _, c := range []Call{{ToolName: ok.ToolName + "t"}, {ToolName: "-t"}, {ToolName: ""}, {ToolName: "t\n"}} {
+		c.Params = ok.Params
+		require.Equal(t, []FieldError{{"toolName", "must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit"}}, c.validate(), c.ToolName)
+	}
+	require.False(t, ValidID(ok.ID+"i"))
+	require.False(t, ValidID(""))
+	require.False(t, ValidID("i\n"))
 }

@@ -79,12 +79,14 @@ const (
 )
 
 var (
-	idPattern   = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
-	toolPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
+	idPattern   = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+	toolPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
 )
 
 // ValidID reports whether s may be a caller's own id.
-func ValidID(s string) bool { return idPattern.MatchString(s) && s != "." && s != ".." }
+func ValidID(s string) bool {
+	return len(s) <= 128 && idPattern.MatchString(s) && s != "." && s != ".."
+}
 
 // validCallback reports whether an address may be called back at all; whether
 // its host is allowed is seen when it is called.
@@ -102,7 +104,7 @@ func (c Call) validate() []FieldError {
 			bad = append(bad, FieldError{field, problem})
 		}
 	}
-	check(toolPattern.MatchString(c.ToolName), "toolName",
+	check(len(c.ToolName) <= 128 && toolPattern.MatchString(c.ToolName), "toolName",
 		"must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit")
 	check(c.ID == "" || ValidID(c.ID), "id", `must be 1 to 128 of A-Z a-z 0-9 . _ : - and not "." or ".."`)
 	check(len(c.Params) > 0, "params", "is required and must be a JSON object")

@@ -299,11 +299,11 @@ func standing(c *api.MessageCall, a api.Approval) {
 	}
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
 
 // refusal is the sentence that stands in a refused call's place.
 func refusal(c api.MessageCall) string {
-	if !plainName.MatchString(c.ToolName) || reserved(c.ToolName) {
+	if len(c.ToolName) > 128 || !plainName.MatchString(c.ToolName) || reserved(c.ToolName) {
 		return "A tool call was refused and did not run: " + c.Reason
 	}
 	return "The call of tool " + c.ToolName + " was refused and did not run: " + c.Reason

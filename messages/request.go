@@ -98,10 +98,12 @@ func fingerprint(name string, params json.RawMessage, b *api.Bind) string {
 
 var (
 	ownID  = regexp.MustCompile(`^msg-[0-9a-f]{26}$`)
-	someID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+	someID = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
 )
 
-func validID(id string) bool { return someID.MatchString(id) && id != "." && id != ".." }
+func validID(id string) bool {
+	return len(id) <= 128 && someID.MatchString(id) && id != "." && id != ".."
+}
 
 // approvalID is the asker's own id of the approval for a call: the same for the
 // same call of the same message. Without a name for the message or the call

@@ -13,7 +13,7 @@ import (
 
 const maxReasonCodes = 16
 
-var reasonCode = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+var reasonCode = regexp.MustCompile(`^[a-z0-9-]+$`)
 
 // envelope is the part of a completion that counts. Whatever else a server puts
 // there, such as what the model was thinking, is neither read nor kept.
@@ -76,7 +76,7 @@ func readAssessment(content []byte) (core.Assessment, *failure) {
 		return odd("the opinion's confidence is not between 0 and 1")
 	case !validEffects(*r.SideEffects):
 		return odd("the opinion's side effects are not from the list, or contradict each other")
-	case len(*r.ReasonCodes) > maxReasonCodes || slices.ContainsFunc(*r.ReasonCodes, func(s string) bool { return !reasonCode.MatchString(s) }):
+	case len(*r.ReasonCodes) > maxReasonCodes || slices.ContainsFunc(*r.ReasonCodes, func(s string) bool { return len(s) > 64 || !reasonCode.MatchString(s) }):
 		return odd("the opinion's reason codes are too many or malformed")
 	}
 	codes := make([]string, len(*r.ReasonCodes))

@@ -95,7 +95,7 @@ var _ core.Channel = (*Bot)(nil)
 
 var (
 	tokenForm  = regexp.MustCompile(`^[1-9][0-9]*:[A-Za-z0-9_-]+$`)
-	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`) // Bot API, setWebhook.secret_token
+	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`) // Bot API, setWebhook.secret_token
 )
 
 // New makes a Bot. It starts nothing and calls nobody. handled marks an update
@@ -145,7 +145,7 @@ func (c Config) checked() (Config, error) {
 		return c, fmt.Errorf("telegram updates must be %s or %s", Polling, Webhook)
 	case c.Updates == Webhook && c.WebhookURL == "":
 		return c, fmt.Errorf("telegram webhook needs a url")
-	case c.Updates == Webhook && !secretForm.MatchString(c.WebhookSecret):
+	case c.Updates == Webhook && (len(c.WebhookSecret) > 256 || !secretForm.MatchString(c.WebhookSecret)):
 		return c, fmt.Errorf("telegram webhook needs a secret of 1 to 256 letters, digits, _ or -")
 	}
 	return c, nil

@@ -105,14 +105,14 @@ func (c *checker) checkWebhook(key string, w WebhookConfig) {
 		c.warn(key+".url", "is http: Telegram itself delivers to https only")
 	}
 	switch {
-	case !webhookSecret.MatchString(string(w.Secret)):
+	case len(w.Secret) > 256 || !webhookSecret.MatchString(string(w.Secret)):
 		c.mistake(key+".secret", "must be 1 to 256 letters, digits, _ or -")
 	case len(w.Secret) < 16:
 		c.warn(key+".secret", "is short; openssl rand -hex 32 makes a good one")
 	}
 }
 
-var webhookSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+var webhookSecret = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func (c *checker) channel(key string, on bool, token Secret, apiURL string) {
 	if !on {
@@ -175,7 +175,7 @@ func (c *checker) tokenRights(key string, t TokenConfig, people []PersonConfig) 
 	case decides && asks:
 		c.warn(key, "may both ask and decide; whoever holds it is one person and cannot decide what it asked")
 	}
-	if t.Person != "" && !name.MatchString(t.Person) {
+	if t.Person != "" && !goodName(t.Person) {
 		c.mistake(key+".person", "must be a person's name")
 	} else if t.Person != "" && !slices.ContainsFunc(people, func(p PersonConfig) bool { return p.Name == t.Person }) {
 		c.warn(key+".person", "is not among people: this token is a person of its own")

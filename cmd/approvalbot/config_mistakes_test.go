@@ -50,6 +50,8 @@ func TestLoadMistakes(t *testing.T) {
 			"f.yaml:1: server.tokens[0].token: is empty; openssl rand -hex 32 makes a good one",
 			"f.yaml:1: server.tokens[0].scopes: must name what the token may do",
 			"f.yaml:1: server.tokens[0].name: must be a name: 1 to 64 letters, digits or . _ -, a letter or digit first"}},
+		{"long name", "people: [{name: " + strings.Repeat("ä", 64) + ", telegram: 111}, {name: " + strings.Repeat("ä", 65) + ", telegram: 222}]", []string{
+			"f.yaml:1: people[1].name: must be a name: 1 to 64 letters, digits or . _ -, a letter or digit first"}},
 		{"token with a blank", "server: {tokens: [{name: a, token: 0123456789 abcdef, scopes: [approvals.request]}]}", []string{"f.yaml:1: server.tokens[0].token: must be at most 512 visible ASCII characters without blanks"}},
 		{"same secret", "server:\n  tokens:\n    - {name: a, " + good + "}\n    - {name: b, " + good + "}", []string{"f.yaml:4: server.tokens[1].token: is the same as that of server.tokens[0]"}},
 		{"same name", "server:\n  tokens:\n    - {name: a, " + good + "}\n    - {name: A, token: abcdef0123456789, scopes: [operator.audit]}", []string{"f.yaml:4: server.tokens[1].name: is the same name as server.tokens[0].name"}},
