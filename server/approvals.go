@@ -62,7 +62,8 @@ func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (
 func (s *Server) get(c *call) (answer, error) {
 	then := func(a core.Approval, err error) (answer, error) { return s.shown(c, a, err) }
 	if wait := c.query.wait(); wait > 0 {
-		return s.await(c, wait, func() (string, error) { return s.gate.Find(c.ctx, c.who, c.id) }, then)
+		find := func() (string, error) { return s.gate.Find(context.WithoutCancel(c.ctx), c.who, c.id) }
+		return s.await(c, wait, find, then)
 	}
 	return then(s.gate.Get(c.ctx, c.who, c.id))
 }

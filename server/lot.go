@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -104,41 +105,48 @@ func (t *turn) park(w http.ResponseWriter, r *http.Request, p *pause) bool {
 	l, _ := r.Context().Value(lotKey{}).(*lot)
 	h, ok := w.(http.Hijacker)
 	unread := t.route.in == nil && r.ContentLength != 0
-	if l == nil || !ok || !r.ProtoAtLeast(1, 1) || unread {
+	if l == nil || !ok || !r.ProtoAtLeast(1, 1) || unread || t.server.closing.Err() != nil {
 		return false
 	}
+	l.parked.Add(1) // before net/http forgets the connection, so that whoever stops waits for one of the two
 	conn, buf, err := h.Hijack()
 	if err != nil {
+		l.parked.Done()
 		return false
 	}
-	for b, again := conn.(*begun); again && len(b.head) == 0; b, again = conn.(*begun) {
-		conn = b.Conn
-	}
-	if n := buf.Reader.Buffered(); n > 0 { // the next request is here already
-		head, _ := buf.Reader.Peek(n)
-		conn = &begun{Conn: conn, head: bytes.Clone(head)}
+	head, _ := buf.Reader.Peek(buf.Reader.Buffered()) // the next request may be here already
+	head = bytes.Clone(bytes.TrimLeft(head, emptyLines))
+	if b, again := conn.(*begun); again {
+		conn, head = b.Conn, append(head, b.head...)
 	}
 	ctx, gone := context.WithCancel(context.Background())
-	c := &parked{conn: conn, heard: make(chan struct{}), r: (&http.Request{Method: r.Method, URL: r.URL, Close: r.Close}).WithContext(ctx)}
+	c := &parked{conn: conn, head: head, heard: make(chan struct{}), r: (&http.Request{Method: r.Method, URL: r.URL, Close: r.Close}).WithContext(ctx)}
 	go c.listen(gone)
-	l.parked.Go(func() { t.stay(l, c, p) })
+	go func() { defer l.parked.Done(); t.stay(l, c, p) }()
 	return true
 }
 
 // parked is a connection in the lot.
 type parked struct {
 	conn  net.Conn
+	head  []byte        // of its next request, as far as it came with this one
 	r     *http.Request // what the answer needs of it; its context ends when the client goes
 	heard chan struct{} // closed when the client has said more, or has gone
 	said  bool
 	first [1]byte
 }
 
+// emptyLines may stand before a request, and some clients end a POST with one.
+const emptyLines = "\r\n"
+
 // listen waits for the client to say more, which is kept, or to go.
 func (c *parked) listen(gone context.CancelFunc) {
-	n, _ := c.conn.Read(c.first[:])
-	if c.said = n > 0; !c.said {
-		gone()
+	for !c.said {
+		if n, _ := c.conn.Read(c.first[:]); n == 0 {
+			gone()
+			break
+		}
+		c.said = len(c.head) > 0 || !strings.ContainsRune(emptyLines, rune(c.first[0]))
 	}
 	close(c.heard)
 }
@@ -159,7 +167,7 @@ func (t *turn) stay(l *lot, c *parked, p *pause) {
 	if _, err := c.conn.Write(text); err == nil && !last && c.next(l) {
 		_ = c.conn.SetDeadline(time.Time{})
 		select {
-		case l.back <- &begun{Conn: c.conn, head: c.first[:]}:
+		case l.back <- &begun{Conn: c.conn, head: c.head}:
 			return
 		case <-l.closed:
 		}
@@ -167,15 +175,22 @@ func (t *turn) stay(l *lot, c *parked, p *pause) {
 	c.conn.Close()
 }
 
-// next waits for the first byte of the next request.
+// next waits for the first byte of the next request, and for listen to end.
 func (c *parked) next(l *lot) bool {
-	_ = c.conn.SetReadDeadline(time.Now().Add(idleTime))
+	patience := idleTime
+	if len(c.head) > 0 {
+		patience = 0
+	}
+	_ = c.conn.SetReadDeadline(time.Now().Add(patience))
 	select {
 	case <-c.heard:
-		return c.said
 	case <-l.closed:
 		return false
 	}
+	if c.said {
+		c.head = append(c.head, c.first[0])
+	}
+	return len(c.head) > 0
 }
 
 // text is the answer as it is sent over HTTP/1.1.

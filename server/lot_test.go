@@ -9,10 +9,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime/pprof"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +39,17 @@ func (d *desk) dial(addr string) *line {
 func (l *line) say(method, path, more string) {
 	_, err := fmt.Fprintf(l, "%s %s HTTP/1.1\r\nHost: desk\r\nAuthorization: Bearer %s\r\n%s\r\n", method, path, secretOf("agent"), more)
 	require.NoError(l.t, err)
+}
+
+func (l *line) send(text string) {
+	_, err := io.WriteString(l, text)
+	require.NoError(l.t, err)
+}
+
+// creation is the agent's request for an approval of that id.
+func creation(query, id string) string {
+	body := `{"id":"` + id + `","toolName":"ask","params":{}}`
+	return fmt.Sprintf("POST /v1/approvals?%s HTTP/1.1\r\nHost: desk\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", query, secretOf("agent"), len(body), body)
 }
 
 func (l *line) hear(method string) (*http.Response, string) {
@@ -123,6 +136,91 @@ func TestWaitersThatSayMore(t *testing.T) {
 		_, body = l.hear("GET")
 		require.Equal(t, "ok\n", body)
 	}
+}
+
+func TestWaiterGoneAfterSayingMore(t *testing.T) {
+	d := newDesk(t)
+	addr, _ := d.serving(d.srv)
+	l := d.dial(addr)
+	l.send(creation("wait=60s&claim=1", "w") + "GET /healthz HTTP/1.1\r\nHost: desk\r\n\r\n")
+	d.untilWaiting()
+	require.NoError(t, l.Conn.(*net.TCPConn).CloseWrite())
+	_, body := l.hear("POST")
+	require.Contains(t, body, `"status":"pending"`)
+	_, body = l.hear("GET")
+	require.Equal(t, "ok\n", body, "what it said before it went is answered")
+	_, err := l.r.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+	d.yes("w")
+	a, err := d.agent.Get(t.Context(), "w", 0)
+	require.NoError(t, err)
+	require.Zero(t, a.ClaimedAtMs, "whoever has gone claims nothing")
+}
+
+func TestEmptyLinesAfterAWait(t *testing.T) {
+	d := newDesk(t)
+	addr, _ := d.serving(d.srv)
+	const health = "GET /healthz HTTP/1.1\r\nHost: desk\r\n\r\n"
+	for i, more := range []string{"\r\n" + health, "\r\n", ""} { // with the request that waits, or later
+		l := d.dial(addr)
+		id := fmt.Sprint("w", i)
+		l.send(creation("wait=60s", id) + more)
+		d.untilWaiting()
+		if more != "\r\n"+health {
+			l.send("\r\n" + health)
+		}
+		d.yes(id)
+		_, body := l.hear("POST")
+		require.Contains(t, body, `"status":"approved"`)
+		_, body = l.hear("GET")
+		require.Equal(t, "ok\n", body)
+	}
+}
+
+// giving is a response whose connection can be taken.
+type giving struct {
+	*httptest.ResponseRecorder
+	hijack func() (net.Conn, *bufio.ReadWriter, error)
+}
+
+// Hijack implements http.Hijacker.
+func (g giving) Hijack() (net.Conn, *bufio.ReadWriter, error) { return g.hijack() }
+
+func TestStoppingKnowsWhoJustComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.pending("w")
+		here, there := net.Pipe()
+		l := newLot(here.LocalAddr())
+		defer there.Close()
+		ask := httptest.NewRequestWithContext(context.WithValue(t.Context(), lotKey{}, l), "GET", "/v1/approvals/w?wait=60s", nil)
+		ask.Header.Set("Authorization", "Bearer "+secretOf("agent"))
+		w := giving{ResponseRecorder: httptest.NewRecorder()}
+		w.hijack = func() (net.Conn, *bufio.ReadWriter, error) {
+			d.srv.EndWaits()
+			go l.leave(t.Context()) // net/http knows nothing of the connection any more
+			synctest.Wait()
+			select {
+			case <-l.empty:
+				t.Error("nobody waits for the one who comes")
+			default:
+			}
+			return here, bufio.NewReadWriter(bufio.NewReader(here), bufio.NewWriter(here)), nil
+		}
+		d.srv.Handler().ServeHTTP(w, ask)
+		res, err := http.ReadResponse(bufio.NewReader(there), ask)
+		require.NoError(t, err)
+		require.True(t, res.Close)
+		res.Body.Close()
+		<-l.empty
+
+		late := giving{ResponseRecorder: httptest.NewRecorder(), hijack: func() (net.Conn, *bufio.ReadWriter, error) {
+			t.Error("comes to where everybody has left")
+			return nil, nil, net.ErrClosed
+		}}
+		d.srv.Handler().ServeHTTP(late, ask)
+		require.Equal(t, http.StatusOK, late.Code)
+	})
 }
 
 func TestIdleInTheLotWhenStopping(t *testing.T) {

@@ -145,8 +145,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = srv.Serve(l)
 	}
 	if running() { // ctx still stands: it failed by itself
-		srv.Close()
 		s.EndWaits()
+		srv.Close()
 		parking.leave(ctx)
 		return err
 	}

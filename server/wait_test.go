@@ -112,6 +112,16 @@ func TestWaiterGone(t *testing.T) {
 	})
 }
 
+func TestWaiterGoneBeforeItIsKnownWhatFor(t *testing.T) {
+	d := newDesk(t)
+	d.pending("w")
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	r := d.with(ctx).do("GET", "/v1/approvals/w?wait=60s", "agent", "")
+	require.Equal(t, http.StatusOK, r.StatusCode, "who closed but its half of the connection still listens")
+	require.Contains(t, r.text, `"status":"pending"`)
+}
+
 func TestClaimRefusedAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
