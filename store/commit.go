@@ -19,7 +19,6 @@ var errEnded = errors.New("the store is closed: nothing was written")
 type job struct {
 	do    func(*tx) error
 	on    locks
-	calm  bool         // it may wait a moment, to share another's commit
 	taken atomic.Bool  // by whoever comes first: the loop to run it, or its caller to leave
 	done  chan outcome // holds one
 }
@@ -150,35 +149,15 @@ func (s *Store) finish() {
 	}
 }
 
-// calmTime is how long a batch of nothing but calm jobs waits for one that is not.
-const calmTime = 2 * time.Millisecond
-
 // gather takes the jobs that wait beside the first, without waiting for more:
-// the commit before was their chance to queue. Only where all are calm it waits a
-// little, because each commit costs a sync of the disk, and the processor more
-// than most jobs do.
+// the commit before was their chance to queue.
 func (s *Store) gather(first *job) []*job {
 	jobs := append(make([]*job, 0, len(s.jobs)+1), first)
-	calm, over := first.calm, (<-chan time.Time)(nil)
 	for len(jobs) < maxBatch {
 		select {
 		case j := <-s.jobs:
-			jobs, calm = append(jobs, j), calm && j.calm
-			continue
+			jobs = append(jobs, j)
 		default:
-		}
-		if !calm {
-			break
-		}
-		if over == nil {
-			over = time.After(calmTime)
-		}
-		select {
-		case j := <-s.jobs:
-			jobs, calm = append(jobs, j), j.calm
-		case <-over:
-			return jobs
-		case <-s.closing:
 			return jobs
 		}
 	}

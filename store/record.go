@@ -48,9 +48,8 @@ const (
 // meanwhile is CodeNotFound. When the chat was claimed here and is another
 // instance's by now, that one knows better: nothing is written, CodeUnavailable.
 //
-// The record shares another change's commit where one comes within two
-// milliseconds. [Store.ByMessage] knows of the message meanwhile, and whoever
-// changes the approval then finds it recorded.
+// [Store.ByMessage] knows of the message as soon as the record is queued, and
+// whoever changes the approval from then on finds it recorded.
 //
 // A shared database that is out of reach or slow is tried for half a minute: what
 // is not written down is posted a second time.
@@ -80,7 +79,7 @@ const (
 )
 
 func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
-	j := &job{on: locks{approval: d.Key}, calm: true, do: func(t *tx) error {
+	j := &job{on: locks{approval: d.Key}, do: func(t *tx) error {
 		if finished(d) {
 			if err := s.fence(t, d.Was.Target); err != nil {
 				return err

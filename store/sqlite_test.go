@@ -146,23 +146,3 @@ func TestFakeTime(t *testing.T) {
 		require.Equal(t, []string{a.Key}, keys)
 	})
 }
-
-// A record waits a moment for another change's commit, and no longer.
-func TestRecordsShareACommit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openInMemory(t)
-		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
-		began := time.Now()
-		record := func() time.Duration {
-			require.NoError(t, s.Record(ctx, core.Delivered{ID: a.Deliveries[0].ID, Key: a.Key, State: core.Sent, MessageID: "m"}))
-			return time.Since(began)
-		}
-		require.Equal(t, calmTime, record())
-		began = time.Now()
-		go func() {
-			time.Sleep(calmTime / 2)
-			change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a} })
-		}()
-		require.Equal(t, calmTime/2, record())
-	})
-}
