@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,23 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"approvalbot": main})
+	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main})
+}
+
+// leftovers are directories that all tests share, and that go in the end.
+var leftovers []string
+
+// tidily runs the tests and then removes leftovers.
+type tidily struct{ m *testing.M }
+
+func (t tidily) Run() int {
+	code := t.m.Run()
+	for _, dir := range leftovers {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	return code
 }
 
 // The command line against a scripted desk. Beside testscript's own commands a

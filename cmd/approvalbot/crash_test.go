@@ -31,6 +31,7 @@ var faultyBinary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	leftovers = append(leftovers, dir)
 	bin := filepath.Join(dir, "approvalbot")
 	out, err := exec.Command("go", "build", "-tags", "faults", "-o", bin, ".").CombinedOutput()
 	if err != nil {
