@@ -89,11 +89,11 @@ func (f findings) list(out []code) []code {
 		least = core.R1
 	}
 	for c := core.R4; c >= least; c-- {
-		some := f.and(ofClass[c])
-		for i, w := range some {
-			for ; w != 0; w &= w - 1 {
-				out = append(out, code(i*64+bits.TrailingZeros64(w)))
-			}
+		for w := f[0] & ofClass[c][0]; w != 0; w &= w - 1 {
+			out = append(out, code(bits.TrailingZeros64(w)))
+		}
+		for w := f[1] & ofClass[c][1]; w != 0; w &= w - 1 {
+			out = append(out, code(64+bits.TrailingZeros64(w)))
 		}
 	}
 	return out

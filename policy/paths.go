@@ -19,6 +19,9 @@ type reader struct {
 func pathWord(s string) word {
 	s = strings.TrimPrefix(s, "file://")
 	s = strings.TrimPrefix(s, "@")
+	if plainPath(s) {
+		return word{text: s, tilde: strings.HasPrefix(s, "~")}
+	}
 	odd := false // the tool may take it for another path than the one compared here
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || r == '\\' }) >= 0 {
 		s = strings.Map(func(r rune) rune {
@@ -38,6 +41,17 @@ func pathWord(s string) word {
 		w.kind = computed
 	}
 	return w
+}
+
+// plainPath reports whether no byte of a path is any trouble to read.
+func plainPath(s string) bool {
+	for i := range len(s) {
+		switch b := s[i]; {
+		case b < ' ' || b >= 0x7F || b == '\\' || b == '$' || b == '%':
+			return false
+		}
+	}
+	return !windowsPath(s)
 }
 
 // name judges a path whose name or facts are told, not its contents.
