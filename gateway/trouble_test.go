@@ -16,7 +16,9 @@ import (
 )
 
 func TestAStormOfConnections(t *testing.T) {
-	d := newDesk(t, func(g *Gateway) { g.pace.ping, g.pace.goodbye, g.pace.stop = time.Hour, time.Minute, time.Minute })
+	d := newDesk(t, func(g *Gateway) {
+		g.pace.ping, g.pace.tick, g.pace.goodbye, g.pace.stop = time.Hour, time.Hour, time.Minute, time.Minute
+	})
 	const n = 1000
 	all := make([]*client, n)
 	for i := range all {
