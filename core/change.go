@@ -33,6 +33,10 @@ type Event struct {
 	Data  json.RawMessage `json:"data"`
 }
 
+// ErrHandled is what a store answers to a change that a platform update caused
+// which was handled before: whoever did that has told the person.
+var ErrHandled = refuse(CodeAlreadyResolved, "This was handled already.")
+
 // InboundRef names a stored platform update.
 type InboundRef struct {
 	Source string // channel and bot, e.g. "telegram:123456"

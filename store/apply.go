@@ -41,7 +41,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	case err != nil:
 		return a, err
 	case !fresh: // whoever was slow, or asleep, is not to count it twice
-		return a, core.Refuse(core.CodeAlreadyResolved, "This was handled already.")
+		return a, core.ErrHandled
 	}
 	var err error
 	switch {

@@ -146,6 +146,9 @@ func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (reply textcmd
 
 // tell gives the person the answer: a tap's at once and only once.
 func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textcmd.Reply) {
+	if r.Before {
+		return
+	}
 	if m.Tap {
 		if !j.Told {
 			j.Told = true

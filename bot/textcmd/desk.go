@@ -246,7 +246,7 @@ func (d *Desk) decide(ctx context.Context, m Message, cmd Command, a core.Approv
 	case refusal != nil:
 		// A refusal from the vote itself is committed with the update handled;
 		// one from before it is not, and marking it again does no harm.
-		return Reply{Text: sentence(refusal), Alert: true}, false, nil
+		return Reply{Text: sentence(refusal), Alert: true, Before: errors.Is(err, core.ErrHandled)}, false, nil
 	case err != nil:
 		return Reply{}, false, err
 	}

@@ -30,6 +30,7 @@ type Message struct {
 // Reply is what the person is told.
 type Reply struct {
 	Ignore  bool       // the message was not for the desk: say nothing
+	Before  bool       // it was handled before, by whoever has answered it then
 	Text    string     // one sentence, at most 200 characters: the answer to a tap, or a reply to what was typed
 	Alert   bool       // a tap's answer that must be noticed (refusals)
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe

@@ -75,6 +75,9 @@ func promptOf(choices []answer) string {
 	return "Approve? " + strings.Join(words, " / ") + ":"
 }
 
+// voteTime is how long a vote may take.
+const voteTime = 10 * time.Second
+
 // vote gives the answer to the desk and says what became of it. A deny without a
 // reason is asked for one.
 func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reason string) error {
@@ -87,6 +90,9 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 			return ctx.Err()
 		}
 	}
+	// Ctrl-C does not cut a vote that is on its way: nobody could say whether it counts.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), voteTime)
+	defer cancel()
 	got, err := w.client.Resolve(ctx, a.Code, api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)})
 	if err != nil {
 		fmt.Fprintf(w.stdout, "Not counted: %s\n", sentence(err))
