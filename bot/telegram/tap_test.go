@@ -42,6 +42,26 @@ func TestTapIsTakenInAndAnswered(t *testing.T) {
 
 // Data made by hand, other messages, and deleted messages reach the desk as what
 // they are; whether they count is for the desk.
+// Who taps once is answered once: whoever handles the tap again, having slept, for
+// example, keeps quiet.
+func TestATapThatWasHandledBeforeIsNotAnsweredAgain(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) {
+			return textcmd.Reply{Text: "This was handled already.", Alert: true, Before: m.Text == "/approve 7KQ2AB"}, nil
+		})
+		r.running()
+		card := r.card()
+		again := r.alice.TapData(r.group, card, "/approve 7KQ2AB")
+		r.answered(r.alice.TapData(r.group, card, "/deny 7KQ2AB"))
+		r.until("confirmed", func() bool { return r.tg.Confirmed(again.UpdateID) })
+		for _, call := range r.tg.Calls("answerCallbackQuery") {
+			if call.Params["callback_query_id"] == again.ID {
+				t.Error("answered again")
+			}
+		}
+	})
+}
+
 func TestAdversary_I8_TapsOnWhatIsNotTheCard(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
