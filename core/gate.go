@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -527,63 +526,6 @@ func (g *Gate) PendingCards(ctx context.Context, limit int) ([]Approval, error) 
 // Wake wakes those who wait for an approval that another instance has changed.
 func (g *Gate) Wake(key string) { g.waits.wake(key, nil) }
 
-// Wait blocks until the approval has ended or ctx is done, and gives it as it
-// then stands. Only a failing store is an error.
-func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
-	w := g.Watch(key)
-	defer w.Stop()
-	for {
-		over := ctx.Err() != nil
-		a, err := w.Look(ctx, over)
-		if err != nil || a.Final() || over {
-			return a, err
-		}
-		select {
-		case <-w.Changed():
-		case <-ctx.Done():
-		}
-	}
-}
-
-// Watch is one who waits for news of an approval: Look, then Changed, and so on.
-// For one goroutine.
-type Watch struct {
-	gate   *Gate
-	key    string
-	entry  *waiter
-	next   <-chan struct{}
-	looked bool
-}
-
-// Watch begins to watch the approval of that key; call Stop in the end.
-func (g *Gate) Watch(key string) *Watch {
-	return &Watch{gate: g, key: key, entry: g.waits.join(key)}
-}
-
-// Look gives the approval as it stands, whether or not ctx has ended. Unless it is
-// wanted whole, one that has not ended lacks its deliveries.
-func (w *Watch) Look(ctx context.Context, whole bool) (Approval, error) {
-	ctx = context.WithoutCancel(ctx)
-	next, ended := w.gate.waits.next(w.entry) // taken before the look, so that no change is missed between the two
-	first := !w.looked
-	w.next, w.looked = next, true
-	if ended != nil && !first {
-		return *ended, nil
-	}
-	if !whole {
-		if a, err := w.gate.store.Bare(ctx, w.key); err != nil || !a.Final() {
-			return a, err
-		}
-	}
-	return w.gate.store.Get(ctx, w.key)
-}
-
-// Changed is closed when the approval has changed since the last Look.
-func (w *Watch) Changed() <-chan struct{} { return w.next }
-
-// Stop ends the watch.
-func (w *Watch) Stop() { w.gate.waits.leave(w.key, w.entry) }
-
 // Payload gives the whole call as people see it: redacted and escaped. Empty
 // when the params are gone, and where only the fingerprint may be seen.
 func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
@@ -707,56 +649,3 @@ func notFound(string) *Error {
 }
 
 func nowMs() int64 { return time.Now().UnixMilli() }
-
-// waitlist wakes those who wait for an approval in this process.
-type waitlist struct {
-	mu sync.Mutex
-	m  map[string]*waiter
-}
-
-// waiter is an approval that some wait for.
-type waiter struct {
-	n     int           // how many
-	fired chan struct{} // closed by the next wake
-	ended *Approval     // as it was when this process ended it, or changed it after that
-}
-
-func (w *waitlist) join(key string) *waiter {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	e := w.m[key]
-	if e == nil {
-		e = &waiter{fired: make(chan struct{})}
-		w.m[key] = e
-	}
-	e.n++
-	return e
-}
-
-func (w *waitlist) leave(key string, e *waiter) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if e.n--; e.n == 0 {
-		delete(w.m, key)
-	}
-}
-
-func (w *waitlist) next(e *waiter) (fired <-chan struct{}, ended *Approval) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return e.fired, e.ended
-}
-
-// wake wakes those who wait for an approval; a is how it stands, nil if that is
-// to be looked up.
-func (w *waitlist) wake(key string, a *Approval) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if e := w.m[key]; e != nil {
-		if e.ended = nil; a != nil && a.Final() {
-			e.ended = a
-		}
-		close(e.fired)
-		e.fired = make(chan struct{})
-	}
-}
