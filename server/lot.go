@@ -3,21 +3,24 @@ package server
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// lot is where requests of HTTP/1.1 wait. For a handler that waits, net/http keeps
-// buffers of 10 KB and the stack that grew with all it did before. So the handler
-// takes its connection away and ends; what is left are the connection and two
-// goroutines with hardly a stack, which let the lot's few workers do what needs
-// one. With the first byte of its next request the connection goes back, as if it
-// were new: a lot is a net.Listener beside the real one.
+// lot is where requests of HTTP/1.1 wait. For a handler that waits, buffers are
+// kept, with net/http of 10 KB, and the stack that grew with all it did before. So
+// the handler takes its connection away and ends; what is left are the connection
+// and two goroutines with hardly a stack, which let the lot's few workers do what
+// needs one. With the first byte of its next request the connection goes to the
+// lane. What the lane does not know goes on to net/http, for which a lot is the
+// net.Listener.
 type lot struct {
+	lane    *lane
 	addr    net.Addr
 	back    chan net.Conn
 	closed  chan struct{}
@@ -53,6 +56,15 @@ func (l *lot) Accept() (net.Conn, error) {
 
 // Addr implements net.Listener.
 func (l *lot) Addr() net.Addr { return l.addr }
+
+// give gives a connection to net/http, as if it were new.
+func (l *lot) give(c net.Conn) {
+	select {
+	case l.back <- c:
+	case <-l.closed:
+		c.Close()
+	}
+}
 
 // Close implements net.Listener. Connections that wait for their next request
 // are closed.
@@ -103,27 +115,44 @@ type lotKey struct{}
 // park takes a request's connection into the lot to wait there, where that can be.
 func (t *turn) park(w http.ResponseWriter, r *http.Request, p *pause) bool {
 	l, _ := r.Context().Value(lotKey{}).(*lot)
-	h, ok := w.(http.Hijacker)
 	unread := t.route.in == nil && r.ContentLength != 0
-	if l == nil || !ok || !r.ProtoAtLeast(1, 1) || unread || t.server.closing.Err() != nil {
+	if l == nil || !r.ProtoAtLeast(1, 1) || unread || t.server.closing.Err() != nil {
 		return false
 	}
-	l.parked.Add(1) // before net/http forgets the connection, so that whoever stops waits for one of the two
-	conn, buf, err := h.Hijack()
-	if err != nil {
+	l.parked.Add(1) // before anybody forgets the connection, so that whoever stops waits for one of the two
+	conn, head, ok := take(w)
+	if !ok {
 		l.parked.Done()
 		return false
 	}
-	head, _ := buf.Reader.Peek(buf.Reader.Buffered()) // the next request may be here already
 	head = bytes.Clone(bytes.TrimLeft(head, emptyLines))
-	if b, again := conn.(*begun); again {
-		conn, head = b.Conn, append(head, b.head...)
-	}
 	ctx, gone := context.WithCancel(context.Background())
-	c := &parked{conn: conn, head: head, heard: make(chan struct{}), r: (&http.Request{Method: r.Method, URL: r.URL, Close: r.Close}).WithContext(ctx)}
+	c := &parked{conn: conn, head: head, heard: make(chan struct{}), r: (&http.Request{Method: r.Method, URL: &url.URL{Path: r.URL.Path}, Close: r.Close}).WithContext(ctx)}
 	go c.listen(gone)
 	go func() { defer l.parked.Done(); t.stay(l, c, p) }()
 	return true
+}
+
+// take takes a request's connection from whoever serves it, with what is here of
+// the next request.
+func take(w http.ResponseWriter) (conn net.Conn, head []byte, ok bool) {
+	if v, rides := w.(*rider); rides {
+		conn, head = v.take()
+		return conn, head, true
+	}
+	h, ok := w.(http.Hijacker)
+	if !ok {
+		return nil, nil, false
+	}
+	conn, buf, err := h.Hijack()
+	if err != nil {
+		return nil, nil, false
+	}
+	head, _ = buf.Reader.Peek(buf.Reader.Buffered())
+	if b, again := conn.(*begun); again {
+		conn, head = b.Conn, append(bytes.Clone(head), b.head...)
+	}
+	return conn, head, true
 }
 
 // parked is a connection in the lot.
@@ -166,11 +195,8 @@ func (t *turn) stay(l *lot, c *parked, p *pause) {
 	_ = c.conn.SetWriteDeadline(time.Now().Add(chunkTime))
 	if _, err := c.conn.Write(text); err == nil && !last && c.next(l) {
 		_ = c.conn.SetDeadline(time.Time{})
-		select {
-		case l.back <- &begun{Conn: c.conn, head: c.head}:
-			return
-		case <-l.closed:
-		}
+		go l.lane.ride(c.conn, c.head)
+		return
 	}
 	c.conn.Close()
 }
@@ -195,19 +221,32 @@ func (c *parked) next(l *lot) bool {
 
 // text is the answer as it is sent over HTTP/1.1.
 func (l *letter) text(method string, last bool) []byte {
-	l.header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	if last {
 		l.header.Set("Connection", "close")
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", l.status, http.StatusText(l.status))
-	_ = l.header.Write(&b)
-	b.WriteString("\r\n")
+	b := appendHead(nil, l.status, l.header)
 	if method != http.MethodHead {
-		b.Write(l.body)
+		b = append(b, l.body...)
 	}
-	return b.Bytes()
+	return b
 }
+
+// appendHead writes what stands before an answer's body in HTTP/1.1.
+func appendHead(b []byte, status int, h http.Header) []byte {
+	b = strconv.AppendInt(append(b, "HTTP/1.1 "...), int64(status), 10)
+	b = append(append(b, ' '), http.StatusText(status)...)
+	b = time.Now().UTC().AppendFormat(append(b, "\r\nDate: "...), http.TimeFormat)
+	for name, values := range h {
+		for _, value := range values {
+			b = append(append(b, "\r\n"...), name...)
+			b = append(append(b, ": "...), oneLine.Replace(value)...)
+		}
+	}
+	return append(b, "\r\n\r\n"...)
+}
+
+// oneLine keeps a header from becoming two.
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
 // begun is a connection of which something was read already.
 type begun struct {

@@ -121,9 +121,10 @@ func (s *Server) Handler() http.Handler {
 // within a second. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	parking := newLot(l.Addr())
+	fast := newLane(s.Handler(), parking)
 	srv := &http.Server{
-		BaseContext: func(net.Listener) context.Context { return context.WithValue(context.Background(), lotKey{}, parking) },
-		Handler:     s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return fast.blank.Context() },
+		Handler:     fast.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan struct{})
@@ -132,6 +133,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.EndWaits()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
+		l.Close()
+		fast.stop(grace)
 		if srv.Shutdown(grace) != nil {
 			srv.Close()
 		}
@@ -142,10 +145,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.cfg.CertFile != "" {
 		err = srv.ServeTLS(l, s.cfg.CertFile, s.cfg.KeyFile)
 	} else {
-		err = srv.Serve(l)
+		err = fast.accept(l)
 	}
 	if running() { // ctx still stands: it failed by itself
 		s.EndWaits()
+		fast.stop(ctx)
 		srv.Close()
 		parking.leave(ctx)
 		return err

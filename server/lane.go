@@ -1,0 +1,230 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// lane answers plain requests by itself, see readPlain: with net/http, most of
+// what an evaluation costs is reading it and writing the answer. The first request
+// of a connection that is not plain goes to net/http, with all that was read of
+// it, and so does what follows there. So whatever is odd, slow, long or wrong is
+// told by net/http and by nothing else.
+//
+// A request's context does not end when its client goes: no plain request takes
+// long, but for those that wait, and these wait in the lot.
+type lane struct {
+	handler http.Handler
+	lot     *lot
+	blank   *http.Request
+
+	mu      sync.Mutex
+	riders  map[*rider]struct{}
+	closing atomic.Bool    // set under mu, and never taken back
+	under   sync.WaitGroup // riders that have not ended
+}
+
+const (
+	plainSize = 8 << 10 // bytes of a plain request, its body included
+	pieces    = 3       // in which it may come
+)
+
+func newLane(h http.Handler, parking *lot) *lane {
+	ctx := context.WithValue(context.Background(), lotKey{}, parking)
+	l := &lane{handler: h, lot: parking, blank: new(http.Request).WithContext(ctx), riders: map[*rider]struct{}{}}
+	parking.lane = l
+	return l
+}
+
+// accept takes connections until the listener is closed. Like net/http it tries
+// again when only files have run out.
+func (l *lane) accept(from net.Listener) error {
+	pause := time.Duration(0)
+	for {
+		c, err := from.Accept()
+		var passing interface{ Temporary() bool }
+		switch {
+		case err == nil:
+			pause = 0
+			go l.ride(c, nil)
+		case errors.As(err, &passing) && passing.Temporary():
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			time.Sleep(pause)
+		default:
+			return err
+		}
+	}
+}
+
+// stop lets what is under way be answered, at most until ctx is done, and closes
+// all connections.
+func (l *lane) stop(ctx context.Context) {
+	l.mu.Lock()
+	l.closing.Store(true)
+	for v := range l.riders {
+		_ = v.conn.SetReadDeadline(time.Unix(1, 0)) // whoever waits for a request
+	}
+	l.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { l.under.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for v := range l.riders {
+			v.conn.Close()
+		}
+	}
+}
+
+// rider is a connection in the lane, and the http.ResponseWriter of its requests.
+type rider struct {
+	lane  *lane
+	conn  net.Conn
+	plain plain
+	head  []byte // read and not answered yet
+	begun int    // bytes of head that are the request under way
+	off   bool   // it is not the lane's any more
+
+	header http.Header
+	out    []byte // the answer
+}
+
+// buffers are what riders read into.
+var buffers = sync.Pool{New: func() any { return new([plainSize]byte) }}
+
+// ride serves a connection of which head was read before.
+func (l *lane) ride(c net.Conn, head []byte) {
+	space := buffers.Get().(*[plainSize]byte)
+	defer buffers.Put(space)
+	v := &rider{lane: l, conn: c, head: append(space[:0], head...), header: http.Header{}}
+	if !v.enter() {
+		c.Close()
+		return
+	}
+	defer v.leave()
+	for later := false; v.turn(later); later = true {
+	}
+}
+
+func (v *rider) enter() bool {
+	v.lane.mu.Lock()
+	defer v.lane.mu.Unlock()
+	if v.lane.closing.Load() {
+		return false
+	}
+	v.lane.riders[v] = struct{}{}
+	v.lane.under.Add(1)
+	return true
+}
+
+// leave is deferred. The connection goes with it, also where a handler asked for
+// nothing else by its panic.
+func (v *rider) leave() {
+	if p := recover(); p != nil && p != http.ErrAbortHandler {
+		panic(p)
+	}
+	if !v.off {
+		v.take()
+		v.conn.Close()
+	}
+	v.lane.under.Done()
+}
+
+// take takes the connection out of the lane, for somebody who takes also what was
+// read of it.
+func (v *rider) take() (net.Conn, []byte) {
+	v.off = true
+	v.lane.mu.Lock()
+	delete(v.lane.riders, v)
+	v.lane.mu.Unlock()
+	_ = v.conn.SetReadDeadline(time.Time{}) // stop, which could set it again, does not know it any more
+	return v.conn, v.head[v.begun:]
+}
+
+// turn answers one request, the first one or a later one. It reports whether to
+// stay for another.
+func (v *rider) turn(later bool) bool {
+	if !v.hear(later) {
+		return false
+	}
+	clear(v.header)
+	v.out = v.out[:0]
+	v.lane.handler.ServeHTTP(v, &v.plain.r)
+	if v.off {
+		return false
+	}
+	v.head, v.begun = v.head[:copy(v.head, v.head[v.begun:])], 0
+	_, err := v.conn.Write(v.out)
+	if cap(v.out) > plainSize {
+		v.out = nil
+	}
+	return err == nil && v.header.Get("Connection") != "close"
+}
+
+// hear reads a request, and reports whether there is one to answer here.
+func (v *rider) hear(later bool) bool {
+	for piece := 0; ; piece++ {
+		patience := headerTime
+		if later {
+			v.head = v.head[:copy(v.head, bytes.TrimLeft(v.head, emptyLines))]
+			if len(v.head) == 0 {
+				patience, piece = idleTime, 0
+			}
+		}
+		n, how := v.plain.read(v.lane.blank, v.head)
+		if how == wholly {
+			v.begun = n
+			return true
+		}
+		if how == other || piece == pieces || len(v.head) >= plainSize || !v.read(patience) {
+			break
+		}
+	}
+	if len(v.head) > 0 && !v.lane.closing.Load() {
+		conn, head := v.take()
+		v.lane.lot.give(&begun{Conn: conn, head: bytes.Clone(head)})
+	}
+	return false
+}
+
+// read reads what there is.
+func (v *rider) read(patience time.Duration) bool {
+	_ = v.conn.SetReadDeadline(time.Now().Add(patience))
+	if v.lane.closing.Load() {
+		return false
+	}
+	n, _ := v.conn.Read(v.head[len(v.head):plainSize])
+	v.head = v.head[:len(v.head)+n]
+	return n > 0
+}
+
+// SetReadDeadline is for handlers that give a body its time: it is here.
+func (v *rider) SetReadDeadline(time.Time) error { return nil }
+
+// Header implements http.ResponseWriter.
+func (v *rider) Header() http.Header { return v.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (v *rider) WriteHeader(status int) {
+	if v.lane.closing.Load() {
+		v.header.Set("Connection", "close")
+	}
+	v.out = appendHead(v.out[:0], status, v.header) // nothing was sent: what a panic answers counts
+}
+
+// Write implements http.ResponseWriter. Nothing is sent before the handler ends.
+func (v *rider) Write(b []byte) (int, error) {
+	if len(v.out) == 0 {
+		v.WriteHeader(http.StatusOK)
+	}
+	v.out = append(v.out, b...)
+	return len(b), nil
+}
