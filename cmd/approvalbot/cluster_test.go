@@ -25,7 +25,7 @@ func (r *rig) another(addr ...string) *rig {
 	ctx, cancel := context.WithCancel(context.Background())
 	d, err := newDesk(ctx, cfg, load, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	require.NoError(r.t, err)
-	ln, err := net.Listen("tcp", append(addr, "127.0.0.1:0")[0])
+	ln, err := net.Listen("tcp", append(addr, ownAddr(r.t))[0])
 	require.NoError(r.t, err)
 	more := &rig{t: r.t, tg: r.tg, dir: r.dir, rigConfig: r.rigConfig, alice: r.alice, bob: r.bob, carol: r.carol, mallory: r.mallory, group: r.group,
 		discordSide: r.discordSide, url: "http://" + ln.Addr().String(), cancel: cancel, done: make(chan error, 1), logs: r.logs, desk: d}

@@ -16,7 +16,7 @@ import (
 // it stores them, and whoever does has them handled; also after a hand-over.
 func TestCluster_AWebhookReachesAnyInstance(t *testing.T) {
 	t.Parallel()
-	at := freeAddr(t)
+	at := ownAddr(t)
 	a := newRig(t, onPostgres(t), func(r *rig) {
 		r.options.AnyWebhook = true
 		r.updates = fmt.Sprintf("{webhook: {url: %q, secret: s3cret}}", "http://"+at+webhookPath)

@@ -116,7 +116,7 @@ func TestAdversary_P2_KilledWithATapThatWaited(t *testing.T) {
 }
 
 func newCrashRig(t *testing.T, bin string) *crashRig {
-	r := &rig{t: t, dir: t.TempDir(), addr: freeAddr(t), logs: &safeBuffer{}}
+	r := &rig{t: t, dir: t.TempDir(), addr: ownAddr(t), logs: &safeBuffer{}}
 	r.tg = bottest.NewTelegram(t, bottest.TelegramOptions{})
 	r.alice, r.bob = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"}), r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
 	r.carol = r.bob

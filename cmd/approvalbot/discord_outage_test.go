@@ -25,7 +25,7 @@ type front struct {
 }
 
 func newFront(t *testing.T, upstream string) *front {
-	f := &front{t: t, address: "127.0.0.1:0", upstream: upstream}
+	f := &front{t: t, address: ownAddr(t), upstream: upstream}
 	f.up()
 	t.Cleanup(func() {
 		f.down()
@@ -41,7 +41,7 @@ func (f *front) up() {
 	require.NoError(f.t, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ln, f.address = ln, ln.Addr().String()
+	f.ln = ln
 	f.wg.Go(func() {
 		for {
 			in, err := ln.Accept()

@@ -200,7 +200,7 @@ func TestAdversary_P2_StoppedWithoutTheCardsID(t *testing.T) {
 
 // byHTTP lets interactions come as signed requests to the desk.
 func byHTTP(r *rig) {
-	r.addr = freeAddr(r.t)
+	r.addr = ownAddr(r.t)
 	r.dcOptions.Seed = []byte("0123456789abcdef0123456789abcdef")
 	r.getUpdates = "{interactions: {publicKey: " + bottest.NewDiscord(r.t, r.dcOptions).PublicKey() + "}}"
 }

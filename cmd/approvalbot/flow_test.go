@@ -209,7 +209,7 @@ func TestFlow_TapWhileDownCountsBeforeOverdueTimers(t *testing.T) {
 
 func TestFlow_WebhookMode(t *testing.T) {
 	r := newRig(t, func(r *rig) {
-		r.addr = freeAddr(t)
+		r.addr = ownAddr(t)
 		r.updates = fmt.Sprintf("{webhook: {url: \"http://%s/telegram/webhook\", secret: hook-secret-0123}}", r.addr)
 		r.options = bottest.TelegramOptions{AnyWebhook: true}
 	})

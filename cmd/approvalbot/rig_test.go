@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -169,13 +170,11 @@ func (r *rig) start() {
 	require.NoError(r.t, err)
 	d.auditor.look = time.Hour // tests that want a checkpoint write it themselves
 	r.desk = d
-	addr := r.addr
-	if addr == "" {
-		addr = "127.0.0.1:0"
+	if r.addr == "" {
+		r.addr = ownAddr(r.t)
 	}
-	ln, err := net.Listen("tcp", addr)
+	ln, err := net.Listen("tcp", r.addr)
 	require.NoError(r.t, err)
-	r.addr = ln.Addr().String()
 	r.url = "http://" + r.addr
 	r.cancel, r.done = cancel, make(chan error, 1)
 	go func() { r.done <- d.Run(ctx, ln) }()
@@ -353,11 +352,19 @@ func waitPast(t *testing.T, atMs int64) {
 	<-time.After(time.Until(time.UnixMilli(atMs + 1)))
 }
 
-// freeAddr gives a loopback address that was free a moment ago.
-func freeAddr(t *testing.T) string {
+// ownAddr gives a loopback address that is the test's own until it ends: whoever
+// names it may listen there, again and again, and meanwhile the system gives it to
+// nobody who asks for any. A socket that is bound to it, and does not listen, sees
+// to that.
+func ownAddr(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	s, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
-	defer ln.Close()
-	return ln.Addr().String()
+	syscall.CloseOnExec(s)
+	t.Cleanup(func() { _ = syscall.Close(s) })
+	require.NoError(t, syscall.SetsockoptInt(s, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
+	require.NoError(t, syscall.Bind(s, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	at, err := syscall.Getsockname(s)
+	require.NoError(t, err)
+	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 }
