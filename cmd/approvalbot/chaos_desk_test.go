@@ -111,7 +111,7 @@ func (l *listening) Write(p []byte) (int, error) {
 // await waits until it is ready, and starts it again when it ends before, as it
 // does when its database is out of reach.
 func (p *process) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
 	for {
 		ask, stop := context.WithTimeout(ctx, 2*time.Second)

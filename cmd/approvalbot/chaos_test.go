@@ -66,7 +66,7 @@ type spell struct {
 // chaosPlanned is the short form, or the full one where APPROVALBOT_CHAOS says how
 // long it lasts. APPROVALBOT_CHAOS_SEED and APPROVALBOT_CHAOS_RATE are settable.
 func chaosPlanned(t *testing.T) chaosPlan {
-	p := chaosPlan{seed: rand.Uint64(), lasts: 9 * time.Second, rate: 8, chats: 20, gap: 900 * time.Millisecond, settle: 2 * time.Minute, desks: 3,
+	p := chaosPlan{seed: rand.Uint64(), lasts: 9 * time.Second, rate: 8, chats: 20, gap: 900 * time.Millisecond, settle: 2 * patient, desks: 3,
 		kinds: []string{"freeze long", "kill", "restart database", "sever", "deaden", "kill", "stop", "freeze", "cut connections"}}
 	var err error
 	if full := os.Getenv("APPROVALBOT_CHAOS"); full != "" {

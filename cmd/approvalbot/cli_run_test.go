@@ -54,13 +54,13 @@ func start(t *testing.T, d *fakeDesk, args ...string) *started {
 // says waits until the output holds the text.
 func (s *started) says(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(s.out.String(), text) }, 20*time.Second, 5*time.Millisecond, "never said %q", text)
+	require.Eventually(t, func() bool { return strings.Contains(s.out.String(), text) }, patient, 5*time.Millisecond, "never said %q", text)
 }
 
 // waitsAt waits until the desk is asked to wait for the end.
 func (s *started) waitsAt(t *testing.T, d *fakeDesk) {
 	t.Helper()
-	require.Eventually(t, func() bool { return d.sees("?wait=") }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return d.sees("?wait=") }, patient, 5*time.Millisecond)
 }
 
 // types sends a line.
@@ -76,7 +76,7 @@ func (s *started) ends(t *testing.T) int {
 	select {
 	case code := <-s.done:
 		return code
-	case <-time.After(20 * time.Second):
+	case <-time.After(patient):
 		require.Fail(t, "it does not end", s.out.String())
 		return -1
 	}

@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 			"exits":    exits,
 			"envsubst": envsubst,
 			"waits": func(ts *testscript.TestScript, _ bool, args []string) {
-				d, deadline := ts.Value(key{}).(*fakeDesk), time.Now().Add(20*time.Second)
+				d, deadline := ts.Value(key{}).(*fakeDesk), time.Now().Add(patient)
 				for !d.sees(strings.Join(args, " ")) {
 					if time.Sleep(5 * time.Millisecond); time.Now().After(deadline) {
 						ts.Fatalf("the desk was not asked %q", args)

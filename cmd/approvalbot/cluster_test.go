@@ -55,7 +55,7 @@ func TestCluster_AnyInstanceTakesAnyRequest(t *testing.T) {
 		x := asked.exec("git push origin main", session(string(rune('k'+i))))
 		for _, at := range []*rig{a, b, c} {
 			go func() {
-				got, err := at.agent().Get(at.ctx(), x.ID, 20*time.Second)
+				got, err := at.agent().Get(at.ctx(), x.ID, time.Minute)
 				if err != nil {
 					t.Error(err)
 				}

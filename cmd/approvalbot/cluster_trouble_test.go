@@ -15,7 +15,7 @@ import (
 
 // twoProcesses are two instances in processes of their own.
 func twoProcesses(t *testing.T) *chaos {
-	return newChaos(t, chaosPlan{chats: 2, desks: 2, seed: 1, settle: time.Minute})
+	return newChaos(t, chaosPlan{chats: 2, desks: 2, seed: 1, settle: patient})
 }
 
 // askAt asks at an instance for a call that needs people.
@@ -108,7 +108,7 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 	hang.Release()
 	sleeper.thaw()
 	require.NoError(t, sleeper.await(t.Context()))
-	require.Eventually(t, func() bool { return strings.Contains(sleeper.logs.String(), "Another instance has this chat by now") }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(sleeper.logs.String(), "Another instance has this chat by now") }, patient, 10*time.Millisecond)
 	b := c.askAt(sleeper, "job-2", 0)
 	card, err = c.seen.card(t.Context(), b.Code)
 	require.NoError(t, err)
@@ -136,5 +136,5 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 // programs go on: nothing is asked twice.
 func TestCluster_RollingRestart(t *testing.T) {
 	t.Parallel()
-	newChaos(t, chaosPlan{seed: 1, lasts: 6 * time.Second, rate: 8, chats: 10, gap: time.Second, settle: time.Minute, desks: 2, kinds: []string{"stop"}}).run()
+	newChaos(t, chaosPlan{seed: 1, lasts: 6 * time.Second, rate: 8, chats: 10, gap: time.Second, settle: patient, desks: 2, kinds: []string{"stop"}}).run()
 }

@@ -60,7 +60,7 @@ func TestCluster_ABrokenNotificationLosesNobody(t *testing.T) {
 		waited := make(chan api.Approval, 2)
 		for _, at := range []*rig{a, b} {
 			go func() {
-				got, err := at.agent().Get(at.ctx(), x.ID, 30*time.Second)
+				got, err := at.agent().Get(at.ctx(), x.ID, time.Minute)
 				if err != nil {
 					t.Error(err)
 				}

@@ -24,7 +24,7 @@ func (r *rig) connected() *rig {
 	require.Eventually(r.t, func() bool {
 		s, err := r.agent().Ready(r.ctx())
 		return err == nil && s.Channels["telegram"].Up && (r.dc == nil || s.Channels["discord"].Up)
-	}, 20*time.Second, 5*time.Millisecond)
+	}, patient, 5*time.Millisecond)
 	return r
 }
 
