@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,12 +23,12 @@ const callbackSecret = "callback-secret-0123456789"
 // called is an owner's side: what it was told, and what it answers.
 type called struct {
 	*httptest.Server
-	status chan int // the next answers
-	got    chan api.Approval
+	away atomic.Bool // it answers 502
+	got  chan api.Approval
 }
 
 func newCalled(t *testing.T) *called {
-	c := &called{status: make(chan int, 10), got: make(chan api.Approval, 10)}
+	c := &called{got: make(chan api.Approval, 10)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		stamp, sum, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("X-Approvalbot-Signature"), "t="), ",v1=")
@@ -36,14 +38,13 @@ func newCalled(t *testing.T) *called {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		select {
-		case status := <-c.status:
-			w.WriteHeader(status)
-		default:
-			var a api.Approval
-			if json.Unmarshal(body, &a) == nil {
-				c.got <- a
-			}
+		if c.away.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		var a api.Approval
+		if json.Unmarshal(body, &a) == nil {
+			c.got <- a
 		}
 	}))
 	t.Cleanup(c.Close)
@@ -59,6 +60,20 @@ func (r *rig) heard(c *called) api.Approval {
 		require.Fail(r.t, "the owner was never called")
 		return api.Approval{}
 	}
+}
+
+// outstanding waits until the one call that an owner is still to get is as told.
+func (r *rig) outstanding(what string, cond func(api.Callback) bool) (one api.Callback) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool {
+		list, err := r.operator().Callbacks(r.ctx())
+		if err != nil || len(list.Items) != 1 {
+			return false
+		}
+		one = list.Items[0]
+		return cond(one)
+	}, patient, 5*time.Millisecond, what)
+	return one
 }
 
 func withCallbacks(r *rig) {
@@ -97,20 +112,13 @@ func TestFlow_TheOwnerIsCalledBack(t *testing.T) {
 // A call that fails is made again after a restart.
 func TestFlow_CallbacksSurviveARestart(t *testing.T) {
 	r, owner := newRig(t, withCallbacks), newCalled(t)
-	owner.status <- http.StatusBadGateway
+	owner.away.Store(true)
 	a := r.exec("git push origin main", backTo(owner))
 	r.tap(r.alice, r.group, r.card(a).ID, "Deny")
 	r.final(a)
-	open := func() api.Callbacks {
-		list, err := r.operator().Callbacks(r.ctx())
-		require.NoError(t, err)
-		return list
-	}
-	for len(open().Items) == 0 || open().Items[0].Error == "" {
-		require.NoError(t, r.ctx().Err())
-	}
-	require.Equal(t, "the owner answered 502", open().Items[0].Error)
+	r.outstanding("it has failed", func(c api.Callback) bool { return c.Error == "the owner answered 502" })
 	r.stop()
+	owner.away.Store(false)
 	r.start()
 	require.EqualValues(t, "denied", r.heard(owner).Status)
 }
@@ -124,15 +132,9 @@ func TestFlow_CallbacksThatAreNotAllowed(t *testing.T) {
 	r = newRig(t, func(r *rig) { r.agentHas = ", callbackSecret: " + callbackSecret })
 	a := r.exec("git push origin main", backTo(owner))
 	r.tap(r.alice, r.group, r.card(a).ID, "Deny")
-	for {
-		list, err := r.operator().Callbacks(r.ctx())
-		require.NoError(t, err)
-		if len(list.Items) == 1 && list.Items[0].State == "failed" {
-			require.Contains(t, list.Items[0].Error, "callbackAllow")
-			require.NoError(t, r.operator().RetryCallback(r.ctx(), list.Items[0].ID))
-			break
-		}
-	}
+	refused := r.outstanding("it is given up", func(c api.Callback) bool { return c.State == "failed" })
+	require.Contains(t, refused.Error, "callbackAllow")
+	require.NoError(t, r.operator().RetryCallback(r.ctx(), refused.ID))
 	requireProblem(t, r.operator().RetryCallback(r.ctx(), "00000000-0000-0000-0000-000000000000"), "not_found")
 	require.Empty(t, owner.got, "nothing private was reached")
 }

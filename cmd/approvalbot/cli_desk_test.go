@@ -37,14 +37,14 @@ func (r *rig) cliUntil(ctx context.Context, secret string, stdin io.Reader, args
 // runAndTap starts "run -- CMD" and does something with the card it brings.
 func (r *rig) runAndTap(command []string, act func(card bottest.TelegramMessage)) cliRun {
 	r.t.Helper()
-	seen := len(r.group.FromBot())
+	seen := len(r.group.Messages())
 	done := make(chan cliRun, 1)
 	go func() {
 		done <- r.cli(agentSecret, strings.NewReader(""), append([]string{"run", "--"}, command...)...)
 	}()
-	messages, err := r.group.WaitMessages(r.ctx(), func([]bottest.TelegramMessage) bool { return len(r.group.FromBot()) > seen })
+	messages, err := r.group.WaitMessages(r.ctx(), func(all []bottest.TelegramMessage) bool { return len(all) > seen })
 	require.NoError(r.t, err)
-	act(messages[len(messages)-1])
+	act(messages[seen])
 	return <-done
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -305,11 +306,11 @@ func (c *crashRig) allCopiesEnd(a api.Approval) {
 			continue
 		}
 		cards++
-		known := false
-		for _, d := range c.get(a).Deliveries {
-			known = known || d.MessageID == fmt.Sprint(m.ID)
-		}
-		if !known {
+		c.until("look", func(ctx context.Context) (err error) {
+			a, err = c.operator().Get(ctx, a.Code, 0)
+			return err
+		})
+		if !slices.ContainsFunc(a.Deliveries, func(d api.Delivery) bool { return d.MessageID == fmt.Sprint(m.ID) }) {
 			c.until("tap on the lost copy", func(ctx context.Context) error {
 				answer, err := c.bob.TapData(c.group, m.ID, "/approve "+a.Code).Answer(ctx)
 				if err == nil {

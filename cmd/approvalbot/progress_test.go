@@ -35,9 +35,8 @@ func TestRun_SaysWhereItWaits(t *testing.T) {
 // The time left is shown on one line, which is gone at the end.
 func TestProgress_CountsDownOnOneLine(t *testing.T) {
 	var out bytes.Buffer
-	countDown(&out, time.Now().Add(time.Minute+200*time.Millisecond).UnixMilli())()
-	require.True(t, strings.HasPrefix(out.String(), "\r\x1b[Kapprovalbot: 1m0s left "), "%q", out.String())
-	require.True(t, strings.HasSuffix(out.String(), "\r\x1b[K"))
+	countDown(&out, time.Now().Add(90*time.Second).UnixMilli())()
+	require.Regexp(t, "^(\r\x1b\\[Kapprovalbot: 1m(30|[12]?[0-9])s left )+\r\x1b\\[K$", out.String())
 	out.Reset()
 	(&app{stderr: &out}).countdown(time.Now().UnixMilli())()
 	require.Empty(t, out.String(), "not on what is no terminal")
