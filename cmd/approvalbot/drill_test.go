@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,18 +15,34 @@ import (
 	"approvalbot/core"
 )
 
-// drilling runs a drill in the background.
-func (r *rig) drilling(args ...string) chan cliRun {
-	done := make(chan cliRun, 1)
-	go func() { done <- r.cli(agentSecret, nil, append([]string{"drill"}, args...)...) }()
-	return done
+// drilling runs a drill in the background, until it ends or is interrupted.
+func (r *rig) drilling(args ...string) (done chan cliRun, interrupt func()) {
+	ctx, interrupt := context.WithCancel(r.ctx())
+	done = make(chan cliRun, 1)
+	go func() { done <- r.cliUntil(ctx, agentSecret, nil, append([]string{"drill"}, args...)...) }()
+	return done, interrupt
+}
+
+// drilledOut is a drill that is interrupted once it is known of each of n cards
+// whether it came.
+func (r *rig) drilledOut(n int, args ...string) cliRun {
+	r.t.Helper()
+	done, interrupt := r.drilling(args...)
+	r.until(r.drilled(), "all cards", func(a api.Approval) bool { return len(came(a)) == n })
+	interrupt()
+	return <-done
+}
+
+// came are the cards of which it is known whether they came.
+func came(a api.Approval) []api.Delivery {
+	return slices.DeleteFunc(a.Deliveries, func(d api.Delivery) bool { return d.State == "queued" })
 }
 
 // A drill goes to every chat, a tap on it comes back, and an approved one is never
 // handed out to run.
 func TestDrill_ThereAndBackAndNeverRuns(t *testing.T) {
 	r := newRig(t, withDiscord)
-	done := r.drilling("--wait", "1m")
+	done, _ := r.drilling("--wait", "1m")
 	card, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
 	require.NoError(t, err)
 	require.Contains(t, card.Text, core.DrillTool)
@@ -31,9 +50,7 @@ func TestDrill_ThereAndBackAndNeverRuns(t *testing.T) {
 	_, err = r.ops.WaitMessage(r.ctx(), func(bottest.DiscordMessage) bool { return true })
 	require.NoError(t, err)
 	a := r.drilled()
-	r.until(a, "both cards", func(a api.Approval) bool {
-		return len(a.Deliveries) == 2 && a.Deliveries[0].State != "queued" && a.Deliveries[1].State != "queued"
-	})
+	r.until(a, "both cards", func(a api.Approval) bool { return len(came(a)) == 2 })
 	r.tap(r.alice, r.group, card.ID, "Allow once")
 	got := <-done
 	require.Zero(t, got.code, got.out+got.errors)
@@ -48,18 +65,18 @@ func TestDrill_ThereAndBackAndNeverRuns(t *testing.T) {
 	requireProblem(t, err, "not_claimable", "policy")
 }
 
-// drilled waits for the drill's approval.
-func (r *rig) drilled() api.Approval {
+// drilled waits for the approval of the drill that is under way.
+func (r *rig) drilled() (a api.Approval) {
 	r.t.Helper()
-	var a api.Approval
-	require.NoError(r.t, r.tg.WaitFor(r.ctx(), func() bool {
-		l, err := r.operator().List(r.ctx(), api.Filter{ToolName: core.DrillTool})
+	operator, ctx := r.operator(), r.ctx()
+	require.Eventually(r.t, func() bool {
+		l, err := operator.List(ctx, api.Filter{ToolName: core.DrillTool, Status: api.Pending})
 		if err != nil || len(l.Items) == 0 {
 			return false
 		}
 		a = l.Items[0]
 		return true
-	}))
+	}, patient, 5*time.Millisecond)
 	return a
 }
 
@@ -68,7 +85,7 @@ func (r *rig) drilled() api.Approval {
 func TestDrill_IsWithdrawnAndAsksEachTime(t *testing.T) {
 	r := newRig(t)
 	for range 2 {
-		got := <-r.drilling("--wait", "1s", "--json")
+		got := r.drilledOut(1, "--wait", "1m", "--json")
 		require.Zero(t, got.code, got.out+got.errors)
 		var out struct {
 			Status string
@@ -82,19 +99,23 @@ func TestDrill_IsWithdrawnAndAsksEachTime(t *testing.T) {
 	cards := r.group.FromBot()
 	require.Len(t, cards, 2)
 	r.settled(r.group, cards[1].ID, "withdrawn")
+
+	done, _ := r.drilling("--wait", "1s") // in which its card comes, or does not
+	require.Contains(t, (<-done).out, "Nobody decided; the drill is withdrawn.")
 }
 
 // A chat that gets no card makes it fail, and so does a desk that asks nobody.
 func TestDrill_FailsWhereACardIsMissing(t *testing.T) {
 	r := newRig(t, withDiscord)
 	r.group.Kick()
-	got := <-r.drilling("--wait", "2s")
+	got := r.drilledOut(2, "--wait", "1m")
 	require.Equal(t, exitError, got.code)
 	require.Contains(t, got.out, fmt.Sprintf("  telegram:%d: no card: The bot was removed from this chat", r.group.ID))
 	require.Contains(t, got.out, "  discord:"+r.ops.ID+": card after ")
 
 	denied := newRig(t, func(r *rig) { r.top = "tools: {deny: [\"approvalbot.*\"]}\n" })
-	got = <-denied.drilling("--wait", "3s")
+	done, _ := denied.drilling("--wait", "1m")
+	got = <-done
 	require.Equal(t, exitError, got.code)
 	require.Contains(t, got.out, "Nobody was asked: denied")
 }
