@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +38,7 @@ type discordSide struct {
 func withDiscord(r *rig) { r.on = true }
 
 func (r *rig) addDiscord() {
+	r.dcOptions.AckWindow = patient // a slow machine is no late answer
 	r.dc = bottest.NewDiscord(r.t, r.dcOptions)
 	r.accounts = map[string]*bottest.DiscordUser{}
 	r.guild = r.dc.AddGuild("desk")
@@ -63,14 +65,20 @@ func (r *rig) address(name, url string) string {
 }
 
 // discordReady waits until the bot hears what people do: Discord keeps nothing
-// for a bot that is away.
+// for a bot that is away. The fake knows that somebody is connected before the desk
+// knows it, and of a desk that has just ended it may not know yet.
 func (r *rig) discordReady() {
 	r.t.Helper()
 	if r.dc == nil {
 		return
 	}
 	if r.getUpdates == "" {
-		require.NoError(r.t, r.dc.Gateway().WaitReady(r.ctx()))
+		agent, ctx := r.agent(), r.ctx()
+		require.Eventually(r.t, func() bool {
+			s, err := agent.Ready(ctx)
+			return err == nil && s.Channels["discord"].Up
+		}, patient, 5*time.Millisecond)
+		require.NoError(r.t, r.dc.Gateway().WaitReady(ctx))
 	}
 	require.NoError(r.t, r.dc.WaitFor(r.ctx(), func() bool { return len(r.dc.Commands(nil)) == 6 }))
 }

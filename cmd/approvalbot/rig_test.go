@@ -75,6 +75,7 @@ func newRig(t *testing.T, change ...func(*rig)) *rig {
 	for _, f := range change {
 		f(r)
 	}
+	r.options.AnswerWindow = patient // a slow machine is no late answer
 	r.tg = bottest.NewTelegram(t, r.options)
 	r.alice = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice", Username: "alice"})
 	r.bob = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
