@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
@@ -120,6 +121,21 @@ func killedOptions() Options {
 	return Options{URL: os.Getenv("STORE_TEST_WRITE"), KeyFile: os.Getenv("STORE_TEST_KEY")}
 }
 
+// abandoned waits until a server has noticed that nobody is there any more: what a
+// killed process sent last may be committed until then.
+func abandoned(t *testing.T, url string) {
+	if !strings.HasPrefix(url, "postgres:") {
+		return
+	}
+	conn, err := pgconn.Connect(ctx, url)
+	require.NoError(t, err)
+	defer conn.Close(ctx)
+	require.Eventually(t, func() bool {
+		others, err := conn.Exec(ctx, "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()").ReadAll()
+		return err == nil && len(others[0].Rows) == 0
+	}, patient, 5*time.Millisecond)
+}
+
 func killAndOpen(t *testing.T, o Options) {
 	for range 3 {
 		writer := exec.Command(os.Args[0], "-test.run=^TestKill$")
@@ -135,6 +151,7 @@ func killAndOpen(t *testing.T, o Options) {
 		rest, err := io.ReadAll(lines)
 		require.NoError(t, err)
 		require.Error(t, writer.Wait())
+		abandoned(t, o.URL)
 		openAndClose(t, o, func(s *Store) {
 			for key := range strings.Lines(first + string(rest)) {
 				if strings.HasSuffix(key, "\n") {

@@ -80,7 +80,9 @@ func TestInstancesShareThePace(t *testing.T) {
 	require.EqualValues(t, 100+lookAgainMs, next)
 
 	require.NoError(t, a.ReleaseChat(ctx, place, 5000))
+	a.presence.mu.Lock()
 	a.presence.held[chatLease(place)].used = time.Time{}
+	a.presence.mu.Unlock()
 	require.NoError(t, a.beat(ctx), "and gives it back, for it was of no use for so long")
 	b.chats.elsewhere.stale()
 	_, ok, next, err = b.ClaimChat(ctx, "telegram", 100)
@@ -116,7 +118,7 @@ func TestARecordWaitsForTheDatabase(t *testing.T) {
 	d := sent(p.Deliveries[0], "m1")
 	d.Key = p.Key
 	go func() { recorded <- a.Record(ctx, d) }()
-	require.Eventually(t, a.broken.Load, time.Minute, time.Millisecond, "a commit fails")
+	require.Eventually(t, a.broken.Load, patient, time.Millisecond, "a commit fails")
 	close(free)
 	require.NoError(t, <-holding)
 	require.NoError(t, <-recorded)

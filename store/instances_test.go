@@ -55,13 +55,15 @@ func bury(t *testing.T, s *Store) {
 
 // settle is a vote that ends an approval, or finds it ended.
 func settle(s *Store, key string, as core.Status) error {
-	_, err := s.Update(ctx, key, func(a core.Approval) (core.Change, error) {
-		if a.Final() {
-			return core.Change{}, core.Refuse(core.CodeAlreadyResolved, "too late")
-		}
-		return ended(a, as), nil
+	return insist(func() error {
+		_, err := s.Update(ctx, key, func(a core.Approval) (core.Change, error) {
+			if a.Final() {
+				return core.Change{}, core.Refuse(core.CodeAlreadyResolved, "too late")
+			}
+			return ended(a, as), nil
+		})
+		return err
 	})
-	return err
 }
 
 // Two instances end the same approvals at the same instant: one wins each.
@@ -130,11 +132,10 @@ func TestInstancesShareAnApproval(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
-			_, err := []*Store{a, b}[i%2].Update(ctx, p.Key, func(p core.Approval) (core.Change, error) {
+			change(t, []*Store{a, b}[i%2], p.Key, func(p core.Approval) core.Change {
 				p.Votes = append(p.Votes, core.Vote{Approver: core.UserRequest})
-				return core.Change{Approval: p, Events: []core.Event{event(p, core.EventVote)}}, nil
+				return core.Change{Approval: p, Events: []core.Event{event(p, core.EventVote)}}
 			})
-			require.NoError(t, err)
 		})
 	}
 	wg.Wait()
@@ -154,11 +155,13 @@ func TestInstancesAskOnce(t *testing.T) {
 				p := pendingApproval("bot")
 				p.Fingerprint = fmt.Sprint("f", i)
 				look := core.Lookup{Owner: "bot", Fingerprint: p.Fingerprint, AgentID: p.AgentID, SessionKey: p.SessionKey, Code: p.Code}
-				require.NoError(t, s.Create(ctx, look, func(f core.Found) ([]core.Change, error) {
-					if f.Same != nil {
-						return []core.Change{{Approval: *f.Same, Unchanged: true, Aliases: []string{"x" + p.Key}}}, nil
-					}
-					return []core.Change{{Approval: p, New: true}}, nil
+				require.NoError(t, insist(func() error {
+					return s.Create(ctx, look, func(f core.Found) ([]core.Change, error) {
+						if f.Same != nil {
+							return []core.Change{{Approval: *f.Same, Unchanged: true, Aliases: []string{"x" + p.Key}}}, nil
+						}
+						return []core.Change{{Approval: p, New: true}}, nil
+					})
 				}))
 			})
 		}
@@ -195,7 +198,7 @@ func TestAdversary_W6_DroppedGrantHoldsEverywhere(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool {
 		return count(t, a, "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") > 0
-	}, 10*time.Second, 5*time.Millisecond, "the drop waits")
+	}, patient, 5*time.Millisecond, "the drop waits")
 	close(use)
 	require.NoError(t, <-used)
 	require.NoError(t, <-dropped)

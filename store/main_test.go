@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -26,6 +28,20 @@ func TestMain(m *testing.M) {
 }
 
 var ctx = context.Background()
+
+// patient is how long a test waits for anything at most. Reaching it is a failure.
+const patient = time.Minute
+
+// insist makes a write again for as long as the store takes it back because nothing
+// had begun it in time: with a slow machine's commits a queue may take that long.
+func insist(write func() error) (err error) {
+	for end := time.Now().Add(patient); time.Now().Before(end); {
+		if err = write(); !errors.Is(err, errLate) {
+			break
+		}
+	}
+	return err
+}
 
 // start runs an open store for the length of a test.
 func start(t testing.TB, s *Store) *Store {
@@ -114,8 +130,10 @@ func event(a core.Approval, typ core.EventType) core.Event {
 func create(t testing.TB, s *Store, a core.Approval, with core.Change) core.Approval {
 	t.Helper()
 	with.Approval, with.New = a, true
-	require.NoError(t, s.Create(ctx, core.Lookup{Owner: a.Owner}, func(core.Found) ([]core.Change, error) {
-		return []core.Change{with}, nil
+	require.NoError(t, insist(func() error {
+		return s.Create(ctx, core.Lookup{Owner: a.Owner}, func(core.Found) ([]core.Change, error) {
+			return []core.Change{with}, nil
+		})
 	}))
 	got, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)
@@ -125,9 +143,12 @@ func create(t testing.TB, s *Store, a core.Approval, with core.Change) core.Appr
 // change updates an approval with fn and gives it as committed.
 func change(t testing.TB, s *Store, key string, fn func(core.Approval) core.Change) core.Approval {
 	t.Helper()
-	a, err := s.Update(ctx, key, func(a core.Approval) (core.Change, error) { return fn(a), nil })
-	require.NoError(t, err)
-	return a
+	var after core.Approval
+	require.NoError(t, insist(func() (err error) {
+		after, err = s.Update(ctx, key, func(a core.Approval) (core.Change, error) { return fn(a), nil })
+		return err
+	}))
+	return after
 }
 
 // ended is a change to a final status, as the desk's steps make them.

@@ -87,7 +87,7 @@ func TestRunFinishesWhatIsQueued(t *testing.T) {
 	for range 10 {
 		go func() { results <- s.Append(ctx, nil, core.Event{Type: core.EventVote}) }()
 	}
-	require.Eventually(t, func() bool { return len(s.jobs) == 10 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.jobs) == 10 }, patient, time.Millisecond)
 	stop()
 	require.NoError(t, s.Run(running))
 	require.ErrorContains(t, s.Run(running), "twice")

@@ -39,7 +39,7 @@ func TestPointsTogether(t *testing.T) {
 				errs[i] = db.QueryRow(text, arg).Scan(&answers[i])
 			})
 		}
-		require.Eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.waiting) == all }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.waiting) == all }, patient, time.Millisecond)
 		p.pass(idle)
 		wg.Wait()
 		for i := range all {
@@ -56,6 +56,6 @@ func TestPointsTogether(t *testing.T) {
 		require.Equal(t, []*line{idle}, p.free)
 	}
 	ask()
-	count(t, s, "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	count(t, s, "SELECT COUNT(pg_terminate_backend(pid, 2000)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	ask()
 }

@@ -95,7 +95,7 @@ func TestPostgresConnectionLost(t *testing.T) {
 	s := openPG(t, pgtest.New(t))
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	for range 3 {
-		count(t, s, "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		count(t, s, "SELECT COUNT(pg_terminate_backend(pid, 2000)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()") // until it is gone
 		_, err := s.Update(ctx, a.Key, vote)
 		require.NoError(t, err)
 		_, err = s.Get(ctx, a.Key)

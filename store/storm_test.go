@@ -30,35 +30,41 @@ func TestStorm(t *testing.T) {
 		s := []*Store{a, b}[w%2]
 		wg.Go(func() {
 			for i := range each {
-				var err error
+				var write func() error
 				n := rand.IntN(approvals)
 				switch rand.IntN(7) {
 				case 0, 1:
-					_, err = s.Update(ctx, keys[n], vote)
+					write = func() error { _, err := s.Update(ctx, keys[n], vote); return err }
 					add(&updates)
 				case 2:
-					err = s.Record(ctx, core.Delivered{ID: rows[n].ID, Key: keys[n], State: core.Sent, MessageID: fmt.Sprint("m", n), DueMs: 1})
+					write = func() error {
+						return s.Record(ctx, core.Delivered{ID: rows[n].ID, Key: keys[n], State: core.Sent, MessageID: fmt.Sprint("m", n), DueMs: 1})
+					}
 				case 3:
-					err = s.Record(ctx, core.Delivered{ID: rows[n].ID, Key: keys[n], State: core.Failed, Error: "gone"})
+					write = func() error {
+						return s.Record(ctx, core.Delivered{ID: rows[n].ID, Key: keys[n], State: core.Failed, Error: "gone"})
+					}
 				case 4:
 					g := core.Grant{ID: fmt.Sprint("g", w, "-", i), Owner: "bot", AgentID: "main", Kind: core.CoolDown, Fingerprint: fmt.Sprint("f", n%2)}
-					err = s.AddGrant(ctx, g, core.Event{Type: core.EventVote})
+					write = func() error { return s.AddGrant(ctx, g, core.Event{Type: core.EventVote}) }
 					events.Add(1)
 				case 5:
 					p := pendingApproval("bot")
 					look := core.Lookup{Owner: "bot", AgentID: "main", SessionKey: "s", Fingerprint: fmt.Sprint("f", n%2), Grants: true, Code: p.Code}
-					err = s.Create(ctx, look, func(core.Found) ([]core.Change, error) {
-						return []core.Change{{Approval: p, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(n%3), 1, 1)}, Events: []core.Event{event(p, core.EventRequested)}}}, nil
-					})
+					write = func() error {
+						return s.Create(ctx, look, func(core.Found) ([]core.Change, error) {
+							return []core.Change{{Approval: p, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(n%3), 1, 1)}, Events: []core.Event{event(p, core.EventRequested)}}}, nil
+						})
+					}
 					events.Add(1)
 				case 6:
 					var in []core.Inbound
 					for id := range 5 {
 						in = append(in, core.Inbound{InboundRef: core.InboundRef{Source: "x", ID: int64(i*5 + (id+w)%5)}, Body: []byte("{}")})
 					}
-					err = s.SaveInbound(ctx, in)
+					write = func() error { return s.SaveInbound(ctx, in) }
 				}
-				require.NoError(t, err)
+				require.NoError(t, insist(write))
 			}
 		})
 	}
