@@ -350,9 +350,13 @@ func TestBackup_Restored(t *testing.T) {
 	a := r.ask(`{"to":"prod"}`)
 	ctx, stop := context.WithCancel(context.Background())
 	loaded := make(chan error, 1)
+	agent := r.agent()
 	go func() {
-		for n := 0; ; n++ {
-			_, err := r.agent().Create(ctx, api.CreateRequest{ToolName: "deploy", Params: fmt.Appendf(nil, `{"load":%d}`, n)}, api.CreateOptions{})
+		for n := 0; ; n++ { // each is withdrawn: only so many may be pending
+			b, err := agent.Create(ctx, api.CreateRequest{ToolName: "deploy", Params: fmt.Appendf(nil, `{"load":%d}`, n)}, api.CreateOptions{})
+			if err == nil {
+				_, err = agent.Withdraw(ctx, b.ID, api.WithdrawRequest{})
+			}
 			if err != nil {
 				if ctx.Err() != nil {
 					err = nil

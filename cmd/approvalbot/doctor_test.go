@@ -117,7 +117,7 @@ func TestDoctor_AsksVerifierAndClassifier(t *testing.T) {
 	t.Cleanup(hook.Close)
 	r := newRig(t, func(r *rig) {
 		r.top = fmt.Sprintf("tools:\n  verifier: {enabled: true, webhook: {url: %q, secret: \"a-secret-of-sufficient-length-0123\"}}\n", hook.URL)
-		r.tools = fmt.Sprintf("    classifier: {enabled: true, model: m, apiUrl: %q, timeoutMs: 2000}\n", hook.URL)
+		r.tools = fmt.Sprintf("    classifier: {enabled: true, model: m, apiUrl: %q, timeoutMs: 30000}\n", hook.URL)
 	}).connected()
 	got := r.doctor()
 	require.Zero(t, got.code, got.out)
