@@ -24,7 +24,19 @@ import (
 func TestMain(m *testing.M) {
 	flag.Set("rapid.checks", "30") // each opens a store; the command line goes before this
 	codes.Store(rand.Uint32())     // some tests run several processes on one store
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(settled{m})
+}
+
+// settled runs the tests, and gives what they began a minute to end: the check for
+// leaks itself waits for less than half a second.
+type settled struct{ m *testing.M }
+
+// Run implements goleak.TestingM.
+func (s settled) Run() int {
+	code := s.m.Run()
+	for end := time.Now().Add(time.Minute); code == 0 && goleak.Find() != nil && time.Now().Before(end); {
+	}
+	return code
 }
 
 var ctx = context.Background()

@@ -18,7 +18,7 @@ import (
 
 // desk of HTTP interactions over real connections: Discord's side sends them.
 func httpRig(t *testing.T) (*rig, string) {
-	dc := bottest.NewDiscord(t, bottest.DiscordOptions{})
+	dc := bottest.NewDiscord(t, bottest.DiscordOptions{AckWindow: time.Minute})
 	alice := dc.AddUser(bottest.DiscordProfile{Username: "alice"})
 	guild := dc.AddGuild("desk", alice)
 	r := &rig{t: t, dc: dc, inbox: newMemory(), logs: &lockedBuffer{}, guild: guild, ops: guild.AddChannel("ops"), alice: alice}
@@ -35,7 +35,7 @@ func httpRig(t *testing.T) (*rig, string) {
 
 func TestHTTPInteractions(t *testing.T) {
 	r, url := httpRig(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, r.dc.SetEndpoint(ctx, url))
 	require.NoError(t, r.dc.Probe(ctx, url))
