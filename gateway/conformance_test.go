@@ -12,7 +12,7 @@ import (
 )
 
 func TestHandshake(t *testing.T) {
-	d := newDesk(t)
+	d := newDesk(t, atUsualPace)
 	c := d.connect("alice")
 	h := c.hello
 	require.EqualValues(t, 4, h["protocol"])

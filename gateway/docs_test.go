@@ -15,7 +15,7 @@ import (
 func TestDocumentedConversation(t *testing.T) {
 	text, err := os.ReadFile("../docs/gateway.md")
 	require.NoError(t, err)
-	d := newDesk(t)
+	d := newDesk(t, atUsualPace)
 	play := &player{t: t, values: map[string]string{}}
 	sockets := map[string]*client{}
 	lines := 0

@@ -91,6 +91,9 @@ func newDesk(t testing.TB, setup ...func(*Gateway)) *desk {
 	return d
 }
 
+// atUsualPace is a gateway as in earnest.
+func atUsualPace(g *Gateway) { g.pace = usualPace }
+
 // inFile is newDesk with a store that outlives the desk; open starts it again.
 func inFile(t testing.TB) *desk {
 	dir := t.TempDir()
@@ -116,6 +119,9 @@ func (d *desk) open() {
 	require.NoError(d.t, err)
 	d.gw = New(Config{Server: d.srv, Gate: d.gate, Feed: feed, Log: log, Version: "test", AgentShield: true,
 		Policy: func(context.Context) (api.Policy, error) { return policyOfTests, nil }})
+	pace := &d.gw.pace // a slow machine is no client that does not read, and no tick comes between
+	pace.connect, pace.pong, pace.patience, pace.goodbye, pace.stop = time.Minute, time.Minute, time.Minute, time.Minute, time.Minute
+	pace.tick = time.Hour
 	if d.setup != nil {
 		d.setup(d.gw)
 	}

@@ -17,7 +17,7 @@ import (
 
 func TestAStormOfConnections(t *testing.T) {
 	d := newDesk(t, func(g *Gateway) {
-		g.pace.ping, g.pace.tick, g.pace.goodbye, g.pace.stop = time.Hour, time.Hour, time.Minute, time.Minute
+		g.pace.ping = time.Hour
 	})
 	const n = 1000
 	all := make([]*client, n)
@@ -92,7 +92,7 @@ func (d *desk) anyID() string {
 
 // A client that is slow and reads on in the end finds the reason.
 func TestASlowClientIsTold(t *testing.T) {
-	d := newDesk(t, func(g *Gateway) { g.queue, g.pace.patience, g.pace.goodbye = 1, time.Nanosecond, time.Minute })
+	d := newDesk(t, func(g *Gateway) { g.queue, g.pace.patience = 1, time.Nanosecond })
 	d.fill()
 	c := d.connect("agent") // its own summaries cost the desk little
 	for range 200 {
