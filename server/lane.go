@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,12 +18,12 @@ import (
 // it, and so does what follows there. So whatever is odd, slow, long or wrong is
 // told by net/http and by nothing else.
 //
-// A request's context does not end when its client goes: no plain request takes
-// long, but for those that wait, and these wait in the lot.
+// A request's context ends when its client goes, as with net/http, but whether it
+// has gone is looked at only once the answer takes long: see listen.
 type lane struct {
 	handler http.Handler
 	lot     *lot
-	blank   *http.Request
+	ctx     context.Context // of all requests
 
 	mu      sync.Mutex
 	riders  map[*rider]struct{}
@@ -33,11 +34,12 @@ type lane struct {
 const (
 	plainSize = 8 << 10 // bytes of a plain request, its body included
 	pieces    = 3       // in which it may come
+	long      = 100 * time.Millisecond
 )
 
 func newLane(h http.Handler, parking *lot) *lane {
 	ctx := context.WithValue(context.Background(), lotKey{}, parking)
-	l := &lane{handler: h, lot: parking, blank: new(http.Request).WithContext(ctx), riders: map[*rider]struct{}{}}
+	l := &lane{handler: h, lot: parking, ctx: ctx, riders: map[*rider]struct{}{}}
 	parking.lane = l
 	return l
 }
@@ -79,6 +81,7 @@ func (l *lane) stop(ctx context.Context) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for v := range l.riders {
+			v.gone()
 			v.conn.Close()
 		}
 	}
@@ -93,6 +96,13 @@ type rider struct {
 	begun int    // bytes of head that are the request under way
 	off   bool   // it is not the lane's any more
 
+	blank    *http.Request      // a request before it is read
+	gone     context.CancelFunc // ends its context
+	slow     *time.Timer        // runs listen when an answer takes long; nil: there was none yet
+	answered atomic.Bool        // nobody listens any more
+	heard    chan bool          // holds whether listen, which has ended, put something into next
+	next     [1]byte
+
 	header http.Header
 	out    []byte // the answer
 }
@@ -104,7 +114,10 @@ var buffers = sync.Pool{New: func() any { return new([plainSize]byte) }}
 func (l *lane) ride(c net.Conn, head []byte) {
 	space := buffers.Get().(*[plainSize]byte)
 	defer buffers.Put(space)
-	v := &rider{lane: l, conn: c, head: append(space[:0], head...), header: http.Header{}}
+	v := &rider{lane: l, conn: c, head: append(space[:0], head...), header: http.Header{}, heard: make(chan bool, 1)}
+	ctx, gone := context.WithCancel(l.ctx)
+	defer gone()
+	v.blank, v.gone = new(http.Request).WithContext(ctx), gone
 	if !v.enter() {
 		c.Close()
 		return
@@ -157,7 +170,7 @@ func (v *rider) turn(later bool) bool {
 	}
 	clear(v.header)
 	v.out = v.out[:0]
-	v.lane.handler.ServeHTTP(v, &v.plain.r)
+	v.answer()
 	if v.off {
 		return false
 	}
@@ -167,6 +180,45 @@ func (v *rider) turn(later bool) bool {
 		v.out = nil
 	}
 	return err == nil && v.header.Get("Connection") != "close"
+}
+
+// answer has the handler answer.
+func (v *rider) answer() {
+	v.answered.Store(false)
+	if v.slow == nil {
+		v.slow = time.AfterFunc(long, v.listen)
+	} else {
+		v.slow.Reset(long)
+	}
+	defer v.deafen()
+	v.lane.handler.ServeHTTP(v, &v.plain.r)
+}
+
+// listen ends the context of a request whose client goes before it is answered:
+// others are asked then for nobody, and a claim would be lost. What the client
+// says instead is the beginning of its next request.
+func (v *rider) listen() {
+	_ = v.conn.SetReadDeadline(time.Time{})
+	n := 0
+	if !v.answered.Load() { // else deafen's deadline may be the one that was just taken away
+		var err error
+		if n, err = v.conn.Read(v.next[:]); n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+			v.gone()
+		}
+	}
+	v.heard <- n > 0
+}
+
+// deafen ends listening, before anybody else reads.
+func (v *rider) deafen() {
+	if v.off || v.slow.Stop() {
+		return
+	}
+	v.answered.Store(true)
+	_ = v.conn.SetReadDeadline(time.Unix(1, 0))
+	if <-v.heard {
+		v.head = append(v.head, v.next[0])
+	}
 }
 
 // hear reads a request, and reports whether there is one to answer here.
@@ -179,7 +231,7 @@ func (v *rider) hear(later bool) bool {
 				patience, piece = idleTime, 0
 			}
 		}
-		n, how := v.plain.read(v.lane.blank, v.head)
+		n, how := v.plain.read(v.blank, v.head)
 		if how == wholly {
 			v.begun = n
 			return true

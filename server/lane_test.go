@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
 )
 
 // evaluation is a plain request of the agent, with more headers.
@@ -419,4 +421,116 @@ func TestLaneOutOfFiles(t *testing.T) {
 		require.ErrorIs(t, newLane(nil, newLot(nil)).accept(l), net.ErrClosed)
 		require.Equal(t, 3275*time.Millisecond, time.Since(start)) // 5 ms, doubled up to a second
 	})
+}
+
+// Whoever goes while the answer takes long ends what is done for it; whoever says
+// more does not, and is answered too.
+func TestLaneListens(t *testing.T) {
+	begin := func(t *testing.T) (c net.Conn, asked chan context.Context, free chan struct{}) {
+		asked, free = make(chan context.Context), make(chan struct{})
+		_, c = laneOf(t, func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.Context()
+			select {
+			case <-r.Context().Done():
+			case <-free:
+			}
+			w.Header().Set("Content-Length", "0")
+			w.WriteHeader(http.StatusOK)
+		})
+		go func() { _, _ = c.Write([]byte(evaluation(readCall, ""))) }()
+		return c, asked, free
+	}
+	for _, when := range []time.Duration{0, 2 * idleTime} { // longer than any deadline
+		t.Run(fmt.Sprint("gone after ", when), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, asked, _ := begin(t)
+				under := <-asked
+				time.Sleep(when)
+				c.Close()
+				<-under.Done()
+			})
+		})
+	}
+	t.Run("says more", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, asked, free := begin(t)
+			in := bufio.NewReader(c)
+			more := func() { _, _ = c.Write([]byte(evaluation(readCall, ""))) }
+			for i := range 4 {
+				under := <-asked
+				time.Sleep(time.Duration(i) * idleTime)
+				if i < 2 {
+					go more()
+				}
+				synctest.Wait()
+				require.NoError(t, under.Err())
+				free <- struct{}{}
+				res, err := http.ReadResponse(in, nil)
+				require.NoError(t, err)
+				require.Equal(t, http.StatusOK, res.StatusCode)
+				if i == 2 {
+					go more()
+				}
+			}
+		})
+	})
+}
+
+// Whoever takes a connection away hears all of it.
+func TestLaneListensUntilTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taken := make(chan string)
+		_, c := laneOf(t, func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(time.Second)
+			conn, head, ok := take(w)
+			require.True(t, ok)
+			defer conn.Close()
+			text := append(bytes.Clone(head), make([]byte, 4)...)
+			n, err := conn.Read(text[len(head):])
+			require.NoError(t, err)
+			taken <- string(text[:len(head)+n])
+		})
+		for _, text := range []string{evaluation(readCall, ""), "next"} {
+			go func() { _, _ = c.Write([]byte(text)) }()
+			synctest.Wait()
+		}
+		require.Equal(t, "next", <-taken)
+	})
+}
+
+// hesitant is a verifier that has an opinion only when it is let go.
+type hesitant struct {
+	asked chan struct{}
+	free  chan struct{}
+}
+
+func (hesitant) Wants(core.Call) core.Verification { return core.Verification{Asked: true} }
+
+func (h hesitant) Verify(ctx context.Context, _ core.Call, _ core.RiskClass) core.Verification {
+	h.asked <- struct{}{}
+	select {
+	case <-ctx.Done():
+	case <-h.free:
+	}
+	return core.Verification{Asked: true}
+}
+
+// A caller that hangs up while others are asked gets nothing, and leaves nothing.
+func TestLaneGoneWhileOthersAreAsked(t *testing.T) {
+	d := newDesk(t)
+	rules, v := d.rules, hesitant{make(chan struct{}), make(chan struct{})}
+	rules.Verifier = v
+	d.gate.Use(rules)
+	addr, _ := d.serving(d.srv)
+	l := d.dial(addr)
+	const body = `{"id":"w","toolName":"read","params":{}}`
+	l.send(fmt.Sprintf("POST /v1/approvals?claim=1 HTTP/1.1\r\nHost: desk\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", secretOf("agent"), len(body), body))
+	<-v.asked
+	require.NoError(t, l.Close())
+	time.AfterFunc(10*time.Second, func() { close(v.free) }) // so that it fails, and does not hang
+	const gone = `approvalbot_http_requests_total{method="POST",route="/v1/approvals",status="503"} 1`
+	for !strings.Contains(d.do("GET", "/metrics", "", "").text, gone) {
+		_, err := d.agent.Get(t.Context(), "w", 0)
+		refusal(t, err, core.CodeNotFound)
+	}
 }

@@ -137,6 +137,7 @@ func (t *turn) park(w http.ResponseWriter, r *http.Request, p *pause) bool {
 // the next request.
 func take(w http.ResponseWriter) (conn net.Conn, head []byte, ok bool) {
 	if v, rides := w.(*rider); rides {
+		v.deafen()
 		conn, head = v.take()
 		return conn, head, true
 	}

@@ -123,7 +123,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	parking := newLot(l.Addr())
 	fast := newLane(s.Handler(), parking)
 	srv := &http.Server{
-		BaseContext: func(net.Listener) context.Context { return fast.blank.Context() },
+		BaseContext: func(net.Listener) context.Context { return fast.ctx },
 		Handler:     fast.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
