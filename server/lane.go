@@ -174,6 +174,9 @@ func (v *rider) turn(later bool) bool {
 	if v.off {
 		return false
 	}
+	if len(v.out) == 0 {
+		v.WriteHeader(http.StatusOK)
+	}
 	v.head, v.begun = v.head[:copy(v.head, v.head[v.begun:])], 0
 	_, err := v.conn.Write(v.out)
 	if cap(v.out) > plainSize {
@@ -264,9 +267,10 @@ func (v *rider) SetReadDeadline(time.Time) error { return nil }
 // Header implements http.ResponseWriter.
 func (v *rider) Header() http.Header { return v.header }
 
-// WriteHeader implements http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter. An answer that does not say how long
+// it is ends with its connection.
 func (v *rider) WriteHeader(status int) {
-	if v.lane.closing.Load() {
+	if v.lane.closing.Load() || v.header["Content-Length"] == nil {
 		v.header.Set("Connection", "close")
 	}
 	v.out = appendHead(v.out[:0], status, v.header) // nothing was sent: what a panic answers counts

@@ -395,6 +395,27 @@ func TestLaneAnswersOnce(t *testing.T) {
 	})
 }
 
+// Nothing follows an answer of which nobody knows where it ends.
+func TestLaneAnswersWithoutALength(t *testing.T) {
+	for _, text := range []string{"", "as long as it is"} {
+		synctest.Test(t, func(t *testing.T) {
+			_, c := laneOf(t, func(w http.ResponseWriter, _ *http.Request) {
+				if text != "" {
+					_, _ = w.Write([]byte(text))
+				}
+			})
+			go func() { _, _ = c.Write([]byte(evaluation(readCall, "") + evaluation(readCall, ""))) }()
+			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusOK, res.StatusCode)
+			require.True(t, res.Close)
+			body, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			require.Equal(t, text, string(body))
+		})
+	}
+}
+
 // failing is a listener whose Accept fails in turn.
 type failing struct {
 	net.Listener
