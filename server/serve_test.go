@@ -118,8 +118,30 @@ func TestServeFails(t *testing.T) {
 	d := newDesk(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	require.Error(t, d.srv.Serve(t.Context(), l))
+	require.ErrorContains(t, d.srv.Serve(t.Context(), &failing{Listener: l, errs: []error{errors.New("broken")}}), "broken")
+	_, err = net.Dial("tcp", l.Addr().String())
+	require.Error(t, err)
+}
+
+// Whoever hangs in the lane leaves net/http's connections their time to end well.
+func TestStoppingHoldsNobodyBack(t *testing.T) {
+	d := newDesk(t)
+	rules, v := d.rules, hesitant{make(chan struct{}), make(chan struct{})}
+	rules.Verifier = v
+	d.gate.Use(rules)
+	addr, stop := d.serving(d.srv)
+	idle, slow := d.dial(addr), d.dial(addr)
+	idle.say("GET", "/healthz", "")
+	idle.hear("GET")
+	slow.send(creation("wait=0s", "w"))
+	<-v.asked
+	go func() { _ = stop() }()
+	_, err := idle.r.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+	close(v.free)
+	res, _ := slow.hear("POST")
+	require.Equal(t, http.StatusCreated, res.StatusCode)
+	require.True(t, res.Close)
 }
 
 func selfSigned(t *testing.T) (cert, key string) {

@@ -118,7 +118,8 @@ func (s *Server) Handler() http.Handler {
 
 // Serve answers requests on l until ctx ends. Then waiting requests are answered
 // with the current state, what is under way is finished, and it returns nil,
-// within a second. It closes l.
+// within a second. When l fails it does the same and returns its error. It closes
+// l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	parking := newLot(l.Addr())
 	fast := newLane(s.Handler(), parking)
@@ -128,18 +129,21 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan struct{})
-	running := context.AfterFunc(ctx, func() {
+	stop := func() {
 		defer close(stopped)
 		s.EndWaits()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
 		l.Close()
-		fast.stop(grace)
+		var riders sync.WaitGroup
+		riders.Go(func() { fast.stop(grace) }) // one that hangs there takes nobody's time here
 		if srv.Shutdown(grace) != nil {
 			srv.Close()
 		}
+		riders.Wait()
 		parking.leave(grace)
-	})
+	}
+	running := context.AfterFunc(ctx, stop)
 	go func() { _ = srv.Serve(parking) }()
 	var err error
 	if s.cfg.CertFile != "" {
@@ -148,10 +152,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = fast.accept(l)
 	}
 	if running() { // ctx still stands: it failed by itself
-		s.EndWaits()
-		fast.stop(ctx)
-		srv.Close()
-		parking.leave(ctx)
+		stop()
 		return err
 	}
 	<-stopped
