@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +26,7 @@ import (
 type lane struct {
 	handler http.Handler
 	lot     *lot
+	log     *slog.Logger
 	ctx     context.Context // of all requests
 
 	mu      sync.Mutex
@@ -37,9 +41,9 @@ const (
 	long      = 100 * time.Millisecond
 )
 
-func newLane(h http.Handler, parking *lot) *lane {
+func newLane(h http.Handler, parking *lot, log *slog.Logger) *lane {
 	ctx := context.WithValue(context.Background(), lotKey{}, parking)
-	l := &lane{handler: h, lot: parking, ctx: ctx, riders: map[*rider]struct{}{}}
+	l := &lane{handler: h, lot: parking, log: log, ctx: ctx, riders: map[*rider]struct{}{}}
 	parking.lane = l
 	return l
 }
@@ -138,11 +142,11 @@ func (v *rider) enter() bool {
 	return true
 }
 
-// leave is deferred. The connection goes with it, also where a handler asked for
-// nothing else by its panic.
+// leave is deferred. The connection goes with it, also after a panic, which ends
+// nothing else.
 func (v *rider) leave() {
 	if p := recover(); p != nil && p != http.ErrAbortHandler {
-		panic(p)
+		v.lane.log.Error("a connection made the desk stumble", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}
 	if !v.off {
 		v.take()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -220,7 +221,7 @@ func FuzzPlain(f *testing.F) {
 // laneOf is a lane around a handler, and a connection in it.
 func laneOf(t *testing.T, h http.HandlerFunc) (*lane, net.Conn) {
 	here, there := net.Pipe()
-	l := newLane(h, newLot(here.LocalAddr()))
+	l := newLane(h, newLot(here.LocalAddr()), slog.New(slog.DiscardHandler))
 	go l.ride(here, nil)
 	t.Cleanup(func() { there.Close() })
 	return l, there
@@ -349,13 +350,15 @@ func TestLaneStopsWhoHangs(t *testing.T) {
 }
 
 func TestLaneWhenAHandlerPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, c := laneOf(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-		_, err := c.Write([]byte(evaluation(readCall, "")))
-		require.NoError(t, err)
-		_, err = c.Read(make([]byte, 1))
-		require.ErrorIs(t, err, io.EOF, "that request alone is given up")
-	})
+	for _, p := range []any{http.ErrAbortHandler, "boom"} {
+		synctest.Test(t, func(t *testing.T) {
+			_, c := laneOf(t, func(http.ResponseWriter, *http.Request) { panic(p) })
+			_, err := c.Write([]byte(evaluation(readCall, "")))
+			require.NoError(t, err)
+			_, err = c.Read(make([]byte, 1))
+			require.ErrorIs(t, err, io.EOF, "that connection alone is given up")
+		})
+	}
 	d := newDesk(t)
 	rules := d.rules
 	rules.Policy = stumbling{rules.Policy}
@@ -439,7 +442,7 @@ func TestLaneOutOfFiles(t *testing.T) {
 		short := outOfFiles{errors.New("too many open files")}
 		l := &failing{errs: slices.Concat(slices.Repeat([]error{short}, 10), []error{net.ErrClosed})}
 		start := time.Now()
-		require.ErrorIs(t, newLane(nil, newLot(nil)).accept(l), net.ErrClosed)
+		require.ErrorIs(t, newLane(nil, newLot(nil), slog.New(slog.DiscardHandler)).accept(l), net.ErrClosed)
 		require.Equal(t, 3275*time.Millisecond, time.Since(start)) // 5 ms, doubled up to a second
 	})
 }

@@ -122,7 +122,7 @@ func (s *Server) Handler() http.Handler {
 // l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	parking := newLot(l.Addr())
-	fast := newLane(s.Handler(), parking)
+	fast := newLane(s.Handler(), parking, s.log)
 	srv := &http.Server{
 		BaseContext: func(net.Listener) context.Context { return fast.ctx },
 		Handler:     fast.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
