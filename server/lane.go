@@ -162,7 +162,7 @@ func (v *rider) take() (net.Conn, []byte) {
 	v.lane.mu.Lock()
 	delete(v.lane.riders, v)
 	v.lane.mu.Unlock()
-	_ = v.conn.SetReadDeadline(time.Time{}) // stop, which could set it again, does not know it any more
+	_ = v.conn.SetDeadline(time.Time{}) // stop, which could set it again, does not know it any more
 	return v.conn, v.head[v.begun:]
 }
 
@@ -182,6 +182,7 @@ func (v *rider) turn(later bool) bool {
 		v.WriteHeader(http.StatusOK)
 	}
 	v.head, v.begun = v.head[:copy(v.head, v.head[v.begun:])], 0
+	_ = v.conn.SetWriteDeadline(time.Now().Add(chunkTime))
 	_, err := v.conn.Write(v.out)
 	if cap(v.out) > plainSize {
 		v.out = nil

@@ -279,15 +279,31 @@ func TestLaneTimes(t *testing.T) {
 			require.Equal(t, idleTime, ends(c))
 		})
 	})
+	t.Run("takes no answer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			_, c := laneOf(t, hello)
+			_, err := c.Write([]byte(evaluation(readCall, "")))
+			require.NoError(t, err)
+			time.Sleep(chunkTime + time.Second)
+			ends(c)
+		})
+	})
 	t.Run("half a head", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l, c := laneOf(t, hello)
-			_, err := c.Write([]byte("POST /v1"))
+			_, err := c.Write([]byte(evaluation(readCall, "")))
+			require.NoError(t, err)
+			_, err = http.ReadResponse(bufio.NewReader(c), nil)
+			require.NoError(t, err)
+			_, err = c.Write([]byte("POST /v1"))
 			require.NoError(t, err)
 			start := time.Now()
 			given := <-l.lot.back
 			require.Equal(t, headerTime, time.Since(start))
 			require.Equal(t, "POST /v1", string(given.(*begun).head), "net/http goes on with it")
+			go func() { time.Sleep(time.Hour); _, _ = c.Read(make([]byte, 1)) }()
+			_, err = given.Write([]byte("x"))
+			require.NoError(t, err, "in its own time")
 			given.Close()
 		})
 	})
