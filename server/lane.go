@@ -36,9 +36,9 @@ type lane struct {
 }
 
 const (
-	plainSize = 8 << 10 // bytes of a plain request, its body included
-	pieces    = 3       // in which it may come
-	long      = 100 * time.Millisecond
+	plainSize = 8 << 10                // bytes of a plain request, its body included
+	pieces    = 3                      // in which it may come
+	long      = 100 * time.Millisecond // that an answer takes before its client is listened to
 )
 
 func newLane(h http.Handler, parking *lot, log *slog.Logger) *lane {
@@ -97,7 +97,7 @@ type rider struct {
 	conn  net.Conn
 	plain plain
 	head  []byte // read and not answered yet
-	begun int    // bytes of head that are the request under way
+	used  int    // bytes of head that are the request under way
 	off   bool   // it is not the lane's any more
 
 	blank    *http.Request      // a request before it is read
@@ -163,7 +163,7 @@ func (v *rider) take() (net.Conn, []byte) {
 	delete(v.lane.riders, v)
 	v.lane.mu.Unlock()
 	_ = v.conn.SetDeadline(time.Time{}) // stop, which could set it again, does not know it any more
-	return v.conn, v.head[v.begun:]
+	return v.conn, v.head[v.used:]
 }
 
 // turn answers one request, the first one or a later one. It reports whether to
@@ -181,7 +181,7 @@ func (v *rider) turn(later bool) bool {
 	if len(v.out) == 0 {
 		v.WriteHeader(http.StatusOK)
 	}
-	v.head, v.begun = v.head[:copy(v.head, v.head[v.begun:])], 0
+	v.head, v.used = v.head[:copy(v.head, v.head[v.used:])], 0
 	_ = v.conn.SetWriteDeadline(time.Now().Add(chunkTime))
 	_, err := v.conn.Write(v.out)
 	if cap(v.out) > plainSize {
@@ -241,7 +241,7 @@ func (v *rider) hear(later bool) bool {
 		}
 		n, how := v.plain.read(v.blank, v.head)
 		if how == wholly {
-			v.begun = n
+			v.used = n
 			return true
 		}
 		if how == other || piece == pieces || len(v.head) >= plainSize || !v.read(patience) {
