@@ -309,6 +309,25 @@ func TestLaneTimes(t *testing.T) {
 	})
 }
 
+// Nobody waits for the rest of what net/http can answer as it is.
+func TestLaneHoldsNobodyBack(t *testing.T) {
+	for _, text := range []string{
+		"GET /v1/approvals HTTP/1.1\nHost: desk\n\n", "GET /v1/approvals HTTP/1.1\r\nHost: desk\n\r\n",
+		"\x16\x03\x01\x00\n", "GET /v1/approvals\r\n", "GET /healthz HTTP/1.1\r\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l, c := laneOf(t, nil)
+			start := time.Now()
+			_, err := c.Write([]byte(text))
+			require.NoError(t, err)
+			given := <-l.lot.back
+			require.Zero(t, time.Since(start), text)
+			require.Equal(t, text, string(given.(*begun).head))
+			given.Close()
+		})
+	}
+}
+
 func TestLaneStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		under, go_ := make(chan struct{}), make(chan struct{})

@@ -43,7 +43,7 @@ const maxPlainLines = 24 // headers of a plain request
 func (p *plain) read(blank *http.Request, b []byte) (n int, how progress) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
-		return 0, partly
+		return 0, hopeful(b)
 	}
 	line, rest, _ := strings.Cut(string(b[:end+len("\r\n")]), "\r\n")
 	method, target, ok := requestLine(line)
@@ -74,6 +74,17 @@ func (p *plain) read(blank *http.Request, b []byte) (n int, how progress) {
 		p.r.Body = &p.body
 	}
 	return n, wholly
+}
+
+// hopeful tells of what is no whole head yet whether it may become a plain one. To
+// what may not, net/http has perhaps something to say already.
+func hopeful(b []byte) progress {
+	line, _, whole := bytes.Cut(b, []byte("\r\n"))
+	_, _, ok := requestLine(string(line))
+	if whole && !ok || bytes.Count(b, []byte("\n")) > bytes.Count(b, []byte("\r\n")) {
+		return other
+	}
+	return partly
 }
 
 // requestLine takes POST and GET of the routes that are asked most.
