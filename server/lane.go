@@ -38,7 +38,7 @@ type lane struct {
 const (
 	plainSize = 8 << 10                // bytes of a plain request, its body included
 	pieces    = 3                      // in which it may come
-	long      = 100 * time.Millisecond // that an answer takes before its client is listened to
+	slowTime  = 100 * time.Millisecond // after which the client of an answer under way is listened to
 )
 
 func newLane(h http.Handler, parking *lot, log *slog.Logger) *lane {
@@ -194,9 +194,9 @@ func (v *rider) turn(later bool) bool {
 func (v *rider) answer() {
 	v.answered.Store(false)
 	if v.slow == nil {
-		v.slow = time.AfterFunc(long, v.listen)
+		v.slow = time.AfterFunc(slowTime, v.listen)
 	} else {
-		v.slow.Reset(long)
+		v.slow.Reset(slowTime)
 	}
 	defer v.deafen()
 	v.lane.handler.ServeHTTP(v, &v.plain.r)
