@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// lane answers plain requests by itself, see readPlain: with net/http, most of
+// lane answers plain requests by itself, see plain: with net/http, most of
 // what an evaluation costs is reading it and writing the answer. The first request
 // of a connection that is not plain goes to net/http, with all that was read of
 // it, and so does what follows there. So whatever is odd, slow, long or wrong is
