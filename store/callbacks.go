@@ -45,7 +45,7 @@ func (s *Store) RetryCallback(ctx context.Context, id string) (d core.Delivery, 
 			return err
 		}
 		err = each(rows, func() error { return scanDelivery(rows, nil, &d) })
-		t.own.chats = append(t.own.chats, d.Target.Chat())
+		t.own.stirred = append(t.own.stirred, anything(d.Target))
 		return err
 	})
 	return d, err

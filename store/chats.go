@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -11,152 +11,146 @@ import (
 )
 
 // chats says which chat wants work first. The deliveries are the truth; this
-// remembers for each chat what the last look at them found, and looks again only
-// where a commit has changed something since. Holds and pauses live here too.
-// With SQLite that is all: one process has the store, and after a restart nobody
-// holds anything and a pause is learned again. Where instances share the database
-// a chat is theirs by a lease besides: see elsewhere.go.
+// remembers of each chat what is due there. Where this process alone writes, every
+// commit says how its deliveries stand now, and nothing is looked up but what the
+// last process left, and what is more than a list here holds. Where instances share
+// the database, a commit only says where to look again. Holds and pauses live here
+// too. With SQLite that is all: one process has the store, and after a restart
+// nobody holds anything and a pause is learned again. Where instances share the
+// database a chat is theirs by a lease besides: see elsewhere.go.
 type chats struct {
+	alone     bool       // this process alone writes
 	claim     sync.Mutex // held over a whole claim
-	known     map[core.Target]*chat
 	elsewhere elsewhere
 
-	mu      sync.Mutex // never held over a query: the commit loop takes it
-	touched map[core.Target]bool
-	queues  map[core.Target]*queue // of chats that were not touched since
+	mu    sync.Mutex // never held over a query: the commit loop takes it
+	known map[core.Target]*chat
+	all   bool // every chat with work is known
 }
 
-// queue is what a query found due in a chat, most urgent first, without what was
-// taken from it since: whoever works the chat off need not ask every time.
-type queue struct {
-	rest []core.Delivery
-	all  bool  // there was no more
-	atMs int64 // what fell due after that is not in it
+// waiting is a delivery as it stands, with its place among others. Without an id
+// it stands for anything in its chat, and without a chat for anything anywhere.
+type waiting struct {
+	core.Delivery
+	turn, since int64
+	taken       bool // somebody is at it
 }
 
-const (
-	queueLength = 8
-	queueMs     = 20 // how long a queue says what is next: later, something more urgent may have fallen due
-)
+func (w waiting) before(o waiting) int {
+	return cmp.Or(cmp.Compare(w.turn, o.turn), cmp.Compare(w.since, o.since), cmp.Compare(w.ID, o.ID))
+}
+
+// done reports whether it wants nothing more.
+func (w waiting) done() bool { return w.ID != "" && w.DueMs == 0 }
+
+// anything in a chat may have changed.
+func anything(chat core.Target) waiting { return waiting{Delivery: core.Delivery{Target: chat.Chat()}} }
+
+// anyChats: anything may have changed anywhere.
+var anyChats = []waiting{{}}
 
 // chat is what is known of one chat.
 type chat struct {
+	// Guarded by chats.claim.
 	held        bool
 	taken       bool // by another instance, as far as this one knows
 	pausedUntil int64
-	stale       bool  // look again
-	first       turn  // its most urgent due delivery, if due is set …
-	queue       queue // … with the next ones
-	due         bool
-	next        int64 // when something falls due, if nothing is; 0: never
+
+	// Guarded by chats.mu.
+	stale   bool // look again
+	touches int
+	list    []waiting // what wants work, most urgent first
+	whole   bool      // nothing is missing in the list that was due at atMs
+	atMs    int64
+	next    int64 // when more falls due than is in the list; 0: never
 }
 
-// turn is a delivery's place among all chats' due ones.
-type turn struct {
-	turn, since, dueMs int64
-	id                 string
-}
-
-func (t turn) before(o turn) bool {
-	if t.turn != o.turn {
-		return t.turn < o.turn
-	}
-	if t.since != o.since {
-		return t.since < o.since
-	}
-	return t.id < o.id
-}
-
-// anyChat in a list of touched chats means that any could be.
-var (
-	anyChat  core.Target
-	anyChats = []core.Target{anyChat}
+const (
+	queueLength = 64 // of a chat's list
+	queueMs     = 20 // how long one says what is next that not every commit is told to: later, something more urgent may have fallen due
 )
 
-func newChats() chats {
-	return chats{known: map[core.Target]*chat{}, touched: map[core.Target]bool{anyChat: true}, queues: map[core.Target]*queue{}}
-}
-
-// touch notes that the deliveries of these chats have changed.
-func (c *chats) touch(list []core.Target) {
-	if len(list) == 0 {
-		return
-	}
+// touch takes over what a commit says.
+func (c *chats) touch(news []waiting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, t := range list {
-		c.touched[t] = true
-		if delete(c.queues, t); t == anyChat {
-			clear(c.queues)
+	for _, w := range news {
+		t := w.Target.Chat()
+		if t == (core.Target{}) {
+			c.forget()
+			continue
+		}
+		k := c.of(t)
+		k.touches++
+		if k.stale = k.stale || !w.done() && (!c.alone || w.ID == ""); !k.stale {
+			k.put(w)
 		}
 	}
 }
 
-// note keeps what was found in a chat that nothing has touched since the last
-// refresh.
-func (c *chats) note(t core.Target, f queue) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.touched[t] && !c.touched[anyChat] {
-		c.queues[t] = &f
+// forget has everything looked at again.
+func (c *chats) forget() {
+	c.all = false
+	for _, k := range c.known {
+		k.stale = true
+		k.touches++
 	}
 }
 
-// seek is called before a query for what is due in a chat. What it found is
-// passed to the function, which keeps it unless the chat was touched meanwhile.
-func (c *chats) seek(t core.Target) (keep func(queue)) {
-	mark := &queue{}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.queues[t] = mark
-	return func(f queue) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.queues[t] == mark {
-			*mark = f
-		}
-	}
-}
-
-// pop gives the next of what was found in a chat. known is false where that does
-// not say what is next.
-func (c *chats) pop(t core.Target, now int64) (d core.Delivery, ok, known bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f := c.queues[t]
-	if f == nil || now < f.atMs || now > f.atMs+queueMs {
-		return d, false, false
-	}
-	if len(f.rest) == 0 {
-		return d, false, f.all
-	}
-	d, f.rest = f.rest[0], f.rest[1:]
-	return d, true, true
-}
-
-// forget drops what was found in a chat.
-func (c *chats) forget(t core.Target) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.queues, t)
-}
-
-// take empties the list of touched chats.
-func (c *chats) take() map[core.Target]bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := c.touched
-	c.touched = map[core.Target]bool{}
-	return t
-}
-
+// of gives what is known of a chat. Who knows all chats knows of the others that
+// nothing is due there.
 func (c *chats) of(t core.Target) *chat {
 	k := c.known[t]
 	if k == nil {
-		k = &chat{stale: true}
+		k = &chat{stale: !c.alone || !c.all, whole: true}
 		c.known[t] = k
 	}
 	return k
+}
+
+// put takes over how a delivery stands now.
+func (k *chat) put(w waiting) {
+	if i := slices.IndexFunc(k.list, func(o waiting) bool { return o.ID == w.ID }); i >= 0 {
+		if o := k.list[i]; w.Version == 0 && o.Revision == w.Revision {
+			w.Version = o.Version
+		}
+		k.list = slices.Delete(k.list, i, i+1)
+	}
+	if w.DueMs == 0 {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(k.list, w, waiting.before)
+	if i == len(k.list) && !k.whole {
+		return // others that are not in the list may come before it
+	}
+	if k.list = slices.Insert(k.list, i, w); len(k.list) > queueLength {
+		k.list, k.whole, k.atMs = k.list[:queueLength], false, nowMs()
+	}
+}
+
+// first gives the most urgent of the list, -1 if nothing in it is due, and then
+// when to look again; 0: never.
+func (k *chat) first(now int64) (i int, next int64) {
+	next = k.next
+	for i := range k.list {
+		switch w := &k.list[i]; {
+		case w.taken:
+		case w.DueMs <= now:
+			return i, 0
+		case next == 0 || w.DueMs < next:
+			next = w.DueMs
+		}
+	}
+	return -1, next
+}
+
+// blank reports whether the list does not say whether there is anything to do.
+func (k *chat) blank(now int64) bool {
+	if k.stale || k.next != 0 && k.next <= now {
+		return true
+	}
+	i, _ := k.first(now)
+	return i < 0 && !k.whole
 }
 
 // Where a statement compares deliveries.channel with a bare parameter, SQLite
@@ -165,7 +159,7 @@ func (c *chats) of(t core.Target) *chat {
 // says that none does. A parameter behind LIMIT costs the same.
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
-	nextDue       = `SELECT MIN(due_ms) FROM deliveries WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0`
+	nextDue       = `SELECT MIN(due_ms) FROM deliveries WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0 AND due_ms > $3`
 	dueDeliveries = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version FROM deliveries d JOIN approvals a ON a.key = d.key
  WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT CAST($4 AS BIGINT)`
 )
@@ -198,36 +192,50 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 			return core.Target{}, false, 0, err
 		}
 		if ok {
-			best.held = true
-			// Else something more urgent may have fallen due after the look, or another
-			// instance may have worked on the chat.
-			if best.queue.atMs == now && !s.dialect.many {
-				c.note(place, best.queue)
-			}
-			best.queue = queue{}
+			c.hold(best)
 			return place, true, 0, nil
 		}
 	}
 }
 
+// find gives what is known of a chat, or nil.
+func (c *chats) find(t core.Target) *chat {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[t]
+}
+
+// hold gives a chat to whoever claims it. Another instance may have worked on it
+// until now.
+func (c *chats) hold(k *chat) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.held = true
+	k.stale = k.stale || !c.alone
+}
+
 // best gives the chat to claim, or nil and the time to look again.
 func (c *chats) best(channel string, now int64) (place core.Target, best *chat, next int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	soon := int64(math.MaxInt64)
+	var first waiting
 	for t, k := range c.known {
+		if k.held || t.Channel != channel {
+			continue
+		}
+		i, next := k.first(now)
 		switch {
-		case k.held || t.Channel != channel:
-		case !k.due && k.next == 0:
-			if k.pausedUntil <= now {
+		case i < 0 && next == 0:
+			if k.pausedUntil <= now && !k.stale {
 				delete(c.known, t)
 			}
-		case k.due && k.pausedUntil <= now && k.taken:
+		case i < 0 || k.pausedUntil > now:
+			soon = min(soon, max(next, k.pausedUntil))
+		case k.taken:
 			soon = min(soon, now+lookAgainMs)
-		case k.due && k.pausedUntil <= now:
-			if best == nil || k.first.before(best.first) {
-				best, place = k, t
-			}
-		default:
-			soon = min(soon, max(k.next, k.pausedUntil))
+		case best == nil || k.list[i].before(first) < 0:
+			best, place, first = k, t, k.list[i]
 		}
 	}
 	if soon == math.MaxInt64 {
@@ -236,64 +244,69 @@ func (c *chats) best(channel string, now int64) (place core.Target, best *chat, 
 	return place, best, soon
 }
 
-// refresh looks at the channel's chats that changed, or where time has passed
-// what was known. A chat that somebody holds waits for its release.
+// refresh looks at the channel's chats of which it is not known what is due there.
+// One that somebody holds waits for its release.
 func (c *chats) refresh(ctx context.Context, q querier, channel string, now int64) error {
-	touched := c.take()
-	if touched[anyChat] {
-		if err := c.discover(ctx, q); err != nil {
-			c.touch(slices.Collect(maps.Keys(touched)))
+	if err := c.discover(ctx, q); err != nil {
+		return err
+	}
+	for _, t := range c.blank(channel, now) {
+		if err := c.look(ctx, q, t, now); err != nil {
 			return err
-		}
-		delete(touched, anyChat)
-	}
-	for t := range touched {
-		c.of(t).stale = true
-	}
-	for t, k := range c.known {
-		passed := k.next != 0 && k.next <= now || k.due && k.first.dueMs > now
-		if t.Channel != channel || k.held || !k.stale && !passed {
-			continue
-		}
-		if err := c.look(ctx, q, k, t, now); err != nil {
-			return err // it stays stale
 		}
 	}
 	return nil
 }
 
-// discover makes every chat that has work known, and all that is known stale.
+func (c *chats) blank(channel string, now int64) (list []core.Target) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t, k := range c.known {
+		if t.Channel == channel && !k.held && k.blank(now) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// discover makes every chat that has work known.
 func (c *chats) discover(ctx context.Context, q querier) error {
+	c.mu.Lock()
+	all := c.all
+	c.all = true // what commits say from now on counts: the query may not see it
+	c.mu.Unlock()
+	if all {
+		return nil
+	}
 	rows, err := q.query(ctx, chatsWithWork)
+	if err == nil {
+		err = each(rows, func() error {
+			var t core.Target
+			err := rows.Scan((*text)(&t.Channel), (*text)(&t.To))
+			c.touch([]waiting{anything(t)})
+			return err
+		})
+	}
+	if err != nil {
+		c.touch(anyChats)
+	}
+	return err
+}
+
+// look finds out what is due in a chat.
+func (c *chats) look(ctx context.Context, q querier, t core.Target, now int64) error {
+	c.mu.Lock()
+	k := c.of(t)
+	touches := k.touches
+	c.mu.Unlock()
+	list, err := dueIn(ctx, q, t, now)
 	if err != nil {
 		return err
 	}
-	for _, k := range c.known {
-		k.stale = true
-	}
-	return each(rows, func() error {
-		var t core.Target
-		err := rows.Scan((*text)(&t.Channel), (*text)(&t.To))
-		c.of(t).stale = true
-		return err
-	})
-}
-
-func (c *chats) look(ctx context.Context, q querier, k *chat, t core.Target, now int64) (err error) {
-	k.stale = true
-	var f queue
-	var first turn
-	_, more, known := c.pop(t, now)
-	c.forget(t)
-	if more || !known {
-		if f, first, err = dueIn(ctx, q, t, now); err != nil {
-			return err
-		}
-	}
-	due := len(f.rest) > 0
+	whole := len(list) < queueLength
 	var next number
-	if !due {
-		rows, err := q.query(ctx, nextDue, t.Channel, t.To)
+	if len(list) == 0 || whole && c.alone {
+		rows, err := q.query(ctx, nextDue, t.Channel, t.To, now)
 		if err != nil {
 			return err
 		}
@@ -301,32 +314,32 @@ func (c *chats) look(ctx context.Context, q querier, k *chat, t core.Target, now
 			return err
 		}
 	}
-	k.stale, k.due, k.first, k.queue, k.next = false, due, first, f, int64(next)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	again := c.of(t)
+	for i, w := range list { // its record may be on its way
+		list[i].taken = slices.ContainsFunc(again.list, func(o waiting) bool { return o.taken && o.ID == w.ID && o.Revision == w.Revision })
+	}
+	again.list, again.whole, again.atMs, again.next = list, whole, now, int64(next)
+	again.stale = again != k || k.touches != touches // what it was told meanwhile may be newer
 	return nil
 }
 
-// dueIn gives a chat's most urgent due deliveries and the first one's place among
-// all chats'.
-func dueIn(ctx context.Context, q querier, t core.Target, now int64) (f queue, first turn, err error) {
+// dueIn gives a chat's most urgent due deliveries.
+func dueIn(ctx context.Context, q querier, t core.Target, now int64) (list []waiting, err error) {
 	rows, err := q.query(ctx, dueDeliveries, t.Channel, t.To, now, queueLength)
 	if err != nil {
-		return f, first, err
+		return nil, err
 	}
 	err = each(rows, func() error {
-		var d core.Delivery
-		var at turn
+		var w waiting
 		var version number
-		if err := scanDelivery(rows, nil, &d, (*number)(&at.turn), (*number)(&at.since), &version); err != nil {
-			return err
-		}
-		d.Version, at.id, at.dueMs = int64(version), d.ID, d.DueMs
-		if f.rest = append(f.rest, d); len(f.rest) == 1 {
-			first = at
-		}
-		return nil
+		err := scanDelivery(rows, nil, &w.Delivery, (*number)(&w.turn), (*number)(&w.since), &version)
+		w.Version = int64(version)
+		list = append(list, w)
+		return err
 	})
-	f.all, f.atMs = len(f.rest) < queueLength, now
-	return f, first, err
+	return list, err
 }
 
 // ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
@@ -338,11 +351,13 @@ func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilM
 	c := &s.chats
 	c.claim.Lock()
 	defer c.claim.Unlock()
-	if _, more, known := c.pop(place, nowMs()); more || !known || pausedUntilMs > 0 {
-		c.forget(place) // what was taken last may be due again
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	k := c.of(place)
-	k.held, k.pausedUntil, k.stale = false, pausedUntilMs, true
+	k.held, k.pausedUntil = false, pausedUntilMs
+	n := len(k.list)
+	k.list = slices.DeleteFunc(k.list, func(w waiting) bool { return w.taken })
+	k.stale = k.stale || !c.alone || len(k.list) < n // what was taken and not recorded may be due again
 	return err
 }
 
@@ -357,19 +372,33 @@ func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) 
 		return core.Delivery{}, false, nil
 	}
 	chat := place.Chat()
-	if d, ok, known := s.chats.pop(chat, now); known {
-		return d, ok, nil
-	}
-	keep := s.chats.seek(chat)
-	f, _, err := dueIn(ctx, s.read, place, now)
-	if err != nil || len(f.rest) == 0 {
-		if err == nil {
-			keep(f)
+	for tries := 0; ; tries++ {
+		d, ok, known := s.chats.take(chat, now, tries == maxLooks)
+		if known {
+			return d, ok, nil
 		}
-		return core.Delivery{}, false, err
+		if err := s.chats.look(ctx, s.read, chat, now); err != nil {
+			return d, false, err
+		}
 	}
-	d := f.rest[0]
-	f.rest = f.rest[1:]
-	keep(f)
-	return d, true, nil
+}
+
+const maxLooks = 3 // in a row, where every time a commit comes between
+
+// take gives the next delivery of a chat. known is false where what is known does
+// not say what that is, unless it was looked up often enough.
+func (c *chats) take(t core.Target, now int64, looked bool) (d core.Delivery, ok, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(t)
+	old := !(c.alone && k.whole) && (now < k.atMs || now > k.atMs+queueMs)
+	if !looked && (old || k.blank(now)) {
+		return d, false, false
+	}
+	i, _ := k.first(now)
+	if i < 0 {
+		return d, false, true
+	}
+	k.list[i].taken = true
+	return k.list[i].Delivery, true, true
 }

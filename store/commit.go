@@ -183,7 +183,7 @@ func (s *Store) commit(jobs []*job) {
 		if b.wrote {
 			s.broken.Store(false)
 		}
-		s.chats.touch(b.done.chats)
+		s.chats.touch(b.done.stirred)
 	}
 	for i, j := range jobs {
 		switch o := &outcomes[i]; {

@@ -37,14 +37,12 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 	all := slices.Clone(a.Deliveries)
 	redraw := c.Redraw && len(all) > 0
 	calm := before != nil && !before.Final() && a.Final() && len(all) > 0
-	if redraw || calm {
-		for _, d := range all {
-			t.own.chats = append(t.own.chats, d.Target.Chat())
-		}
-	}
 	if calm && !redraw {
 		if err := t.put(calmCards, a.Key); err != nil {
 			return nil, err
+		}
+		for _, d := range all {
+			t.own.stirred = append(t.own.stirred, anything(d.Target))
 		}
 	}
 	if redraw {
@@ -82,8 +80,16 @@ func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
 			return err
 		}
 		all[i] = d
+		t.stands(d, a.Version, turn, since)
 	}
 	return nil
+}
+
+// stands notes how a delivery stands once this is committed. version is its
+// approval's, 0 if that is not known here.
+func (t *tx) stands(d core.Delivery, version, turn, since int64) {
+	d.Version = version
+	t.own.stirred = append(t.own.stirred, waiting{Delivery: d, turn: turn, since: since})
 }
 
 // addDelivery inserts a delivery of the approval, unless it is a message that is
@@ -111,7 +117,7 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
 		stored(d.Attached), stored(d.Shown), stored(d.CannotAttach), stored(d.Fallback), d.Error,
 		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since)
-	t.own.chats = append(t.own.chats, d.Target.Chat())
+	t.stands(d, a.Version, turn, since)
 	return d, true, err
 }
 

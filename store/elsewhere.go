@@ -71,7 +71,7 @@ func (s *Store) lookElsewhere(ctx context.Context) error {
 			return err
 		}
 		channel, to, _ := strings.Cut(strings.TrimPrefix(string(name), "chat "), ":")
-		if k := s.chats.known[core.Target{Channel: channel, To: to}]; k != nil && !k.held {
+		if k := s.chats.find(core.Target{Channel: channel, To: to}); k != nil && !k.held {
 			k.taken, k.pausedUntil = bool(taken), max(k.pausedUntil, int64(notBefore))
 		}
 		return nil

@@ -43,16 +43,19 @@ type Changed struct {
 
 // tell notifies the other instances of what the batch commits.
 func (b *batch) tell(from string) error {
-	if !b.dialect.many || len(b.done.events) == 0 && len(b.done.chats) == 0 && !b.done.inbound {
+	if !b.dialect.many {
 		return nil
 	}
 	n := note{From: from, Moved: b.done.moved}
 	seen := map[core.Target]bool{}
-	for _, c := range b.done.chats {
-		if c = c.Normal().Chat(); !seen[c] {
+	for _, w := range b.done.stirred {
+		if c := w.Target.Chat(); !w.done() && !seen[c] {
 			seen[c] = true
 			n.Chats = append(n.Chats, [2]string{c.Channel, c.To})
 		}
+	}
+	if len(b.done.events) == 0 && len(n.Chats) == 0 && !b.done.inbound {
+		return nil
 	}
 	return b.notify(n)
 }
@@ -165,14 +168,14 @@ func (l *listener) take() {
 	if len(foreign) == 0 {
 		return
 	}
-	var chats []core.Target
+	var chats []waiting
 	for _, n := range foreign {
 		l.moved = l.moved || n.Moved
 		for _, c := range n.Chats {
-			chats = append(chats, core.Target{Channel: c[0], To: c[1]})
+			chats = append(chats, anything(core.Target{Channel: c[0], To: c[1]}))
 		}
 		if n.Any || n.Freed {
-			chats = append(chats, anyChat)
+			chats = append(chats, anyChats...)
 		}
 		if n.Freed {
 			l.store.presence.wake()

@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	s := &Store{
 		presence: newPresence(id.String()),
 		log:      o.Log,
-		chats:    newChats(),
+		chats:    chats{known: map[core.Target]*chat{}},
 		posted:   posted{known: map[message]core.Delivery{}, more: make(chan struct{})},
 		version:  o.Version,
 		started:  nowMs(),
@@ -119,6 +119,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
+	s.chats.alone = !s.dialect.many
 	s.writer = writer{db: s.write.db, dialect: s.dialect, share: s.read == s.write, granted: s.granted}
 	return s, nil
 }

@@ -88,6 +88,9 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			t.changedKey(d.Key)
 			n, err := t.writer.exec(recordDone, d.ID, string(d.State), d.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), d.Error,
 				int64(d.Attempts), d.Revision, d.Was.Target.Channel, d.Was.Target.To)
+			if n > 0 {
+				t.stands(core.Delivery{ID: d.ID, Target: d.Was.Target}, 0, 0, 0)
+			}
 			if err != nil || n > 0 {
 				return err
 			}
@@ -135,9 +138,8 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	if err != nil {
 		return err
 	}
-	if row.DueMs != 0 || d.MovedTo != nil { // else the rest of the chat is as it was
-		t.own.chats = append(t.own.chats, was)
-	}
+	row.Attached, row.CannotAttach, row.Shown = d.Attached, d.CannotAttach, d.Shown
+	t.stands(row, 0, turn, since)
 	if d.State == core.Failed && pending {
 		if err := t.put(hurryApproval, row.Key, now); err != nil {
 			return err
@@ -178,7 +180,7 @@ func (t *tx) move(from, to core.Target) error {
 			return err
 		}
 	}
-	t.own.chats, t.own.moved = append(t.own.chats, to), true
+	t.own.stirred, t.own.moved = append(t.own.stirred, anything(from), anything(to)), true
 	_, err := t.exec(deleteMove, to.Channel, to.To) // it is back where it once left
 	return err
 }

@@ -367,3 +367,38 @@ func testRecordRedrawn(t *testing.T, s *Store) {
 	require.Equal(t, core.Settled, got.Deliveries[0].State)
 	require.Zero(t, got.Deliveries[0].DueMs)
 }
+
+// What is taken from a chat is not given again before the chat is released, and
+// then it is, unless it was recorded.
+func testOutboxTaken(t *testing.T, s *Store) {
+	next := func(ok bool) core.Delivery {
+		t.Helper()
+		d, got, err := s.NextDelivery(ctx, chat1("1"), nowMs())
+		require.NoError(t, err)
+		require.Equal(t, ok, got)
+		return d
+	}
+	add := func() core.Delivery {
+		return create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}}).Deliveries[0]
+	}
+	claim := func() {
+		t.Helper()
+		place, ok, _, err := s.ClaimChat(ctx, "telegram", nowMs())
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, chat1("1"), place)
+	}
+	first := add()
+	claim()
+	require.Equal(t, first.ID, next(true).ID)
+	second := add()
+	d := next(true)
+	require.Equal(t, second.ID, d.ID)
+	s.chats.touch([]waiting{anything(chat1("1"))})
+	next(false)
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Sent, MessageID: "m"}))
+	require.NoError(t, s.ReleaseChat(ctx, chat1("1"), 0))
+	claim()
+	require.Equal(t, first.ID, next(true).ID)
+	next(false)
+}

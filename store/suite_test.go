@@ -45,6 +45,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"outbox order", testOutboxOrder},
 		{"outbox after a rest", testOutboxAfterARest},
 		{"outbox chats", testOutboxChats},
+		{"outbox taken", testOutboxTaken},
 		{"outbox follows changes", testOutboxFollows},
 		{"record", testRecord},
 		{"record on its way", testRecordOnItsWay},

@@ -32,7 +32,7 @@ type batch struct {
 // effects is what jobs leave to be done for the whole batch.
 type effects struct {
 	events  []core.Event   // to append to the log, in order
-	chats   []core.Target  // whose due deliveries changed
+	stirred []waiting      // deliveries, as they stand now
 	inbound bool           // there are new platform updates
 	moved   bool           // a chat lives elsewhere now
 	pending map[string]int // by how many the owner's pending approvals grew
@@ -40,7 +40,7 @@ type effects struct {
 
 func (e *effects) add(o effects) {
 	e.events = append(e.events, o.events...)
-	e.chats = append(e.chats, o.chats...)
+	e.stirred = append(e.stirred, o.stirred...)
 	e.inbound, e.moved = e.inbound || o.inbound, e.moved || o.moved
 	for owner, n := range o.pending {
 		e.grow(owner, n)
