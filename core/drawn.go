@@ -4,7 +4,7 @@ import "sync"
 
 // maxDrawn is how many drawings are remembered. They are for cards that go to
 // many chats at about the same time.
-const maxDrawn = 16
+const maxDrawn = 32
 
 // drawn remembers the drawings of cards. Safe for concurrent use.
 type drawn struct {
@@ -58,7 +58,7 @@ func (m *drawn) keep(as alike, what Drawing) {
 
 // Bounds of what is remembered of approvals beside the store.
 const (
-	maxRecent      = 16
+	maxRecent      = 32
 	maxRecentFacts = 16 << 10 // bytes of one approval's call
 )
 

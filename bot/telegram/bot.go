@@ -26,7 +26,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	tg "github.com/go-telegram/bot"
 
@@ -87,7 +86,7 @@ type Bot struct {
 	queue  *textcmd.Intake[received]
 	health *textcmd.Health
 	pace   pace
-	last   atomic.Pointer[rendered]
+	cards  rendered
 	tasks  sync.WaitGroup // replies that wait for their next try
 }
 

@@ -1,9 +1,14 @@
 package telegram
 
 import (
+	"encoding/json"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/go-telegram/bot/models"
+
+	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
 
@@ -25,23 +30,55 @@ type section struct {
 	tight bool // it belongs to the part above: no blank line between
 }
 
-// rendered is a card as it was drawn last. A card that goes to many chats is the
-// same one in all of them.
+// rendered remembers the cards that were posted last. A card that goes to many
+// chats is the same one in all of them. Safe for concurrent use.
 type rendered struct {
-	of   *core.Card
-	html string
-	card core.Card
+	mu   sync.Mutex
+	kept [32]struct {
+		of *core.Card
+		as ready
+	}
+	next int
 }
 
-// render is the function of that name, done once for cards that follow each other.
-func (b *Bot) render(c *core.Card) (string, core.Card) {
-	last := b.last.Load()
-	if last == nil || last.of != c {
-		last = &rendered{of: c}
-		last.html, last.card = render(*c)
-		b.last.Store(last)
+// ready is a card as it is posted: the JSON that says all but where, and whether it
+// offers less than was drawn.
+type ready struct {
+	content  []byte
+	denyOnly bool
+}
+
+// card makes a card ready, once for all its chats.
+func (r *rendered) card(c *core.Card) (ready, error) {
+	if as, ok := r.find(c); ok {
+		return as, nil
 	}
-	return last.html, last.card
+	text, drawn := render(*c)
+	what := content{Text: text, ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview()}
+	if rows := textcmd.Buttons(drawn, textcmd.MenuMain); rows != nil {
+		what.ReplyMarkup = keyboard(rows)
+	}
+	body, err := json.Marshal(what)
+	if err != nil {
+		return ready{}, err
+	}
+	as := ready{body, len(drawn.Offers) < len(c.Offers)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept[r.next].of, r.kept[r.next].as = c, as
+	r.next = (r.next + 1) % len(r.kept)
+	return as, nil
+}
+
+func (r *rendered) find(c *core.Card) (as ready, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.kept {
+		if r.kept[i].of == c {
+			return r.kept[i].as, true
+		}
+	}
+	return ready{}, false
 }
 
 // render draws a card as HTML for Telegram. The card it gives back is the one

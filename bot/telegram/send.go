@@ -2,6 +2,8 @@ package telegram
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,35 +19,49 @@ import (
 // Post sends a card with its buttons, or a text (Bot API, sendMessage). The
 // message id is a decimal number.
 func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Posted, error) {
-	params := tg.SendMessageParams{
-		ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(number(p.ReplyTo)),
-	}
-	denyOnly := false
+	var what ready
+	var err error
 	if p.Card != nil {
-		text, card := b.render(p.Card)
-		params.Text, denyOnly = text, len(card.Offers) < len(p.Card.Offers)
-		if rows := textcmd.Buttons(card, textcmd.MenuMain); rows != nil {
-			params.ReplyMarkup = keyboard(rows)
-		}
+		what, err = b.cards.card(p.Card)
 	} else {
-		params.Text = inertText(cut(p.Text, maxText))
+		what.content, err = json.Marshal(textOf(p))
 	}
-	if p.ForUser != "" {
-		// Selective asks only people who are mentioned (Bot API, ForceReply).
-		params.Text = mention(p.ForUser, params.Text)
-		params.ReplyMarkup = models.ForceReply{ForceReply: true, Selective: true}
+	if err != nil {
+		return core.Posted{}, err
 	}
 	var sent struct {
 		ID int `json:"message_id"`
 	}
-	err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
-		params.ChatID, params.MessageThreadID = to.chat, to.thread
-		return b.sends.post(ctx, "sendMessage", &params, &sent)
+	err = b.send(ctx, posting, to, func(ctx context.Context, to address) error {
+		return b.sends.postJSON(ctx, "sendMessage", to.with(what.content), &sent)
 	})
 	if err != nil {
 		return core.Posted{}, err
 	}
-	return core.Posted{MessageID: strconv.Itoa(sent.ID), DenyOnly: denyOnly}, nil
+	return core.Posted{MessageID: strconv.Itoa(sent.ID), DenyOnly: what.denyOnly}, nil
+}
+
+// content is what sendMessage takes, but for the chat.
+type content struct {
+	Text               string                     `json:"text"`
+	ParseMode          models.ParseMode           `json:"parse_mode"`
+	LinkPreviewOptions *models.LinkPreviewOptions `json:"link_preview_options"`
+	ReplyParameters    *models.ReplyParameters    `json:"reply_parameters,omitempty"`
+	ReplyMarkup        models.ReplyMarkup         `json:"reply_markup,omitempty"`
+}
+
+// textOf is a posting that is no card.
+func textOf(p core.Posting) content {
+	what := content{
+		Text: inertText(cut(p.Text, maxText)), ParseMode: models.ParseModeHTML,
+		LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(number(p.ReplyTo)),
+	}
+	if p.ForUser != "" {
+		// Selective asks only people who are mentioned (Bot API, ForceReply).
+		what.Text = mention(p.ForUser, what.Text)
+		what.ReplyMarkup = models.ForceReply{ForceReply: true, Selective: true}
+	}
+	return what
 }
 
 // Edit draws a card anew (Bot API, editMessageText), without buttons once it has
@@ -81,6 +97,15 @@ func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 type address struct {
 	chat   int64
 	thread int
+}
+
+// with gives the parameters of a call that sends content there.
+func (a address) with(content []byte) []byte {
+	body := fmt.Appendf(make([]byte, 0, len(content)+64), `{"chat_id":%d,`, a.chat)
+	if a.thread != 0 {
+		body = fmt.Appendf(body, `"message_thread_id":%d,`, a.thread)
+	}
+	return append(body, content[1:]...) // without its brace
 }
 
 // send makes a call that writes into a chat, unless that chat is to be left

@@ -155,6 +155,11 @@ func (w *wire) post(ctx context.Context, method string, params, result any) erro
 	if err != nil {
 		return err
 	}
+	return w.postJSON(ctx, method, body, result)
+}
+
+// postJSON is post of parameters that are JSON already.
+func (w *wire) postJSON(ctx context.Context, method string, body []byte, result any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+"/bot"+w.token+"/"+method, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the Telegram API address cannot be used")
