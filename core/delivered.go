@@ -15,4 +15,7 @@ type Delivered struct {
 	Attempts     int
 	DueMs        int64   // next try; 0: nothing to do
 	MovedTo      *Target // the platform says the chat lives elsewhere now
+	// Calm reports whether the record may wait a moment for others to go along with;
+	// nil: no. It is asked more than once.
+	Calm func() bool
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"approvalbot/core"
@@ -22,6 +23,7 @@ const (
 	recordPause = 100 * time.Millisecond // before a record is tried again, then doubled
 	recordTime  = 15 * time.Second       // for which a record is tried
 	lookAgain   = 30 * time.Second       // how long a dispatcher or the timers sleep at most
+	maxBehind   = 16                     // edits of one chat that are made and not recorded
 	stopGrace   = 700 * time.Millisecond // a call under way may finish for so long when the desk stops
 )
 
@@ -54,6 +56,10 @@ type Dispatcher struct {
 	failed  func()
 	log     *slog.Logger
 	wake    chan struct{}
+
+	busy atomic.Int64 // calls to the platform under way
+	mu   sync.Mutex
+	news chan struct{} // closed by the next Wake
 }
 
 // NewDispatcher makes a dispatcher for one channel. failed is called after a
@@ -61,15 +67,26 @@ type Dispatcher struct {
 // it must not block.
 func NewDispatcher(name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, failed func(), log *slog.Logger) *Dispatcher {
 	return &Dispatcher{name: name, channel: channel, outbox: outbox, drawer: drawer, table: table, failed: failed,
-		log: log.With("channel", name), wake: make(chan struct{}, 1)}
+		log: log.With("channel", name), wake: make(chan struct{}, 1), news: make(chan struct{})}
 }
 
 // Wake says that there may be new work. It never blocks.
 func (d *Dispatcher) Wake() {
+	d.mu.Lock()
+	close(d.news)
+	d.news = make(chan struct{})
+	d.mu.Unlock()
 	select {
 	case d.wake <- struct{}{}:
 	default:
 	}
+}
+
+// woken gives a channel that is closed by the next Wake.
+func (d *Dispatcher) woken() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.news
 }
 
 // WakeFor is Wake if one of these deliveries goes to the channel.
@@ -132,22 +149,53 @@ func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
 	return true
 }
 
-// serve works off one chat until nothing is due or the platform wants a rest.
+// serve works off one chat until nothing is due or the platform wants a rest. A
+// message leaves only after the one before it is recorded, so that a crash can
+// double one of a chat at most; an edit that is not recorded is made again, and
+// changes nothing, so nobody waits for that.
 func (d *Dispatcher) serve(ctx context.Context, chat core.Target) {
 	var pause time.Duration
+	behind := make(chan time.Duration, maxBehind) // the rest that each record asks for
+	open := 0
+	collect := func(down int) {
+		for ; open > down; open-- {
+			pause = max(pause, <-behind)
+		}
+	}
 	for pause == 0 && ctx.Err() == nil {
+		news := d.woken()
 		fault.Point("before-delivery-claimed")
 		next, ok, err := d.outbox.NextDelivery(ctx, chat, time.Now().UnixMilli())
 		if err != nil {
 			d.log.Error("the outbox cannot be read", "target", chat.String(), "reason", err)
 			pause = time.Second
 		}
+		if err == nil && !ok && open > 0 {
+			select {
+			case rest := <-behind:
+				pause, open = max(pause, rest), open-1
+			case <-news: // perhaps for this chat
+			}
+			continue
+		}
 		if err != nil || !ok {
 			break
 		}
 		fault.Point("after-delivery-claimed")
-		pause = d.deliver(ctx, next)
+		done, rest, err := d.deliver(ctx, next)
+		switch {
+		case err != nil:
+			d.log.Error("a message could not be drawn", "approval", next.Key, "reason", err)
+			pause = time.Second
+		case next.MessageID != "" && done.Calm != nil: // it is edited
+			collect(maxBehind - 1)
+			open++
+			go func() { behind <- d.record(ctx, next, done, rest) }()
+		default:
+			pause = max(pause, d.record(ctx, next, done, rest))
+		}
 	}
+	collect(0)
 	until := int64(0)
 	if pause > 0 {
 		until = time.Now().Add(pause).UnixMilli()
@@ -157,31 +205,38 @@ func (d *Dispatcher) serve(ctx context.Context, chat core.Target) {
 	}
 }
 
-// deliver makes one try at one message and records what became of it. It gives
-// the rest that the chat needs.
-func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) time.Duration {
+// deliver makes one try at one message. It gives what became of it, to be recorded,
+// and the rest that the chat needs. An error says that it could not be drawn.
+func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) (done core.Delivered, pause time.Duration, err error) {
 	drawing, err := d.drawer.Draw(ctx, m)
 	if err != nil {
-		d.log.Error("a message could not be drawn", "approval", m.Key, "reason", err)
-		return time.Second
+		return done, 0, err
 	}
-	done := core.Delivered{
+	done = core.Delivered{
 		ID: m.ID, Key: m.Key, Was: m, Revision: m.Revision, State: m.State, MessageID: m.MessageID,
 		Attached: m.Attached, CannotAttach: m.CannotAttach, Shown: m.Shown,
 	}
 	if drawing.Skip != "" {
 		done.State, done.Error = core.Failed, drawing.Skip
-		return d.record(ctx, m, done, 0)
+		return done, 0, nil
 	}
 	call, cancel := outliving(ctx)
 	defer cancel()
-	err = d.send(call, m, drawing, &done)
-	if err != nil {
-		pause := d.refused(m, &done, drawing.Done, err)
-		return d.record(ctx, m, done, pause)
+	d.busy.Add(1)
+	defer d.busy.Add(-1)
+	if err := d.send(call, m, drawing, &done); err != nil {
+		return done, d.refused(m, &done, drawing.Done, err), nil
 	}
-	return d.record(ctx, m, done, 0)
+	if done.Calm = d.company; m.MessageID != "" {
+		done.Calm = always
+	}
+	return done, 0, nil
 }
+
+// company reports whether more is about to be recorded.
+func (d *Dispatcher) company() bool { return d.busy.Load() > 0 }
+
+func always() bool { return true }
 
 // outliving gives a context for one call that goes on for a short while when ctx
 // ends: cutting a call at once would leave a card whose id nobody knows.

@@ -91,11 +91,17 @@ type watched struct {
 	*store.Store
 	afterGet func()
 	lost     atomic.Int64 // so many records fail
+	records  chan func(core.Delivered)
 }
 
 func (s *watched) Record(ctx context.Context, d core.Delivered) error {
 	if s.lost.Add(-1) >= 0 {
 		return core.Refuse(core.CodeUnavailable, "The store is away.")
+	}
+	select {
+	case before := <-s.records:
+		before(d)
+	default:
 	}
 	return s.Store.Record(ctx, d)
 }
@@ -129,7 +135,7 @@ func inBubble(t *testing.T, quorum int, table *routing.Table, test func(w *world
 			AllowedUsers: map[string][]string{"telegram": {"1", "2", "3"}},
 		})
 		require.NoError(t, err)
-		w := &world{t: t, chats: map[string]*chat{"telegram": {}, "discord": {}}, asker: core.Caller{Token: "agent", MayRequest: true, MayDecide: true}, store: &watched{Store: s}}
+		w := &world{t: t, chats: map[string]*chat{"telegram": {}, "discord": {}}, asker: core.Caller{Token: "agent", MayRequest: true, MayDecide: true}, store: &watched{Store: s, records: make(chan func(core.Delivered), 1)}}
 		var wake []func()
 		w.gate = core.NewGate(w.store, core.Rules{Enabled: true, Policy: askAll{quorum}, People: people, Router: table, TimeoutMs: 900_000, MaxTimeoutMs: 900_000},
 			slog.New(slog.DiscardHandler), func(core.Change) {
@@ -321,5 +327,49 @@ func TestAdversary_P2_ARecordThatFailsSendsNoSecondCard(t *testing.T) {
 		posts, _ := w.chats["telegram"].sent()
 		require.Len(t, posts, 1)
 		require.Equal(t, core.Sent, w.get(a).Deliveries[0].State)
+	})
+}
+
+// A card leaves after the card before it is recorded, and need not wait for the
+// record of an edit.
+func TestAdversary_P2_OneCardOfAChatIsNotRecorded(t *testing.T) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}}, func(w *world) {
+		posts := func() int {
+			synctest.Wait()
+			posts, _ := w.chats["telegram"].sent()
+			return len(posts)
+		}
+		hold := func(edits bool) (let func()) {
+			held := make(chan struct{})
+			w.store.records <- func(d core.Delivered) {
+				require.Equal(t, edits, d.Was.MessageID != "")
+				<-held
+			}
+			return func() { close(held) }
+		}
+		a := w.ask(1)
+		require.Equal(t, 1, posts())
+		time.Sleep(time.Second) // its record is on disk
+
+		let := hold(true)
+		w.vote(a, "1", ops)
+		require.Equal(t, 1, posts())
+		b := w.ask(2)
+		require.Equal(t, 2, posts(), "while the edit's record is held up")
+		time.Sleep(time.Second)
+		require.Equal(t, core.Sent, w.get(b).Deliveries[0].State)
+		require.NotZero(t, w.get(a).Deliveries[0].DueMs)
+		let()
+		time.Sleep(time.Second)
+		require.Equal(t, core.Settled, w.get(a).Deliveries[0].State)
+
+		let = hold(false)
+		w.ask(3)
+		require.Equal(t, 3, posts())
+		w.ask(4)
+		time.Sleep(time.Second)
+		require.Equal(t, 3, posts(), "while the card's record is held up")
+		let()
+		require.Equal(t, 4, posts())
 	})
 }

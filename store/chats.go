@@ -198,6 +198,18 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 	}
 }
 
+// idle reports whether nothing is due in a chat but what was taken from it.
+func (c *chats) idle(t core.Target, now int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.known[t]
+	if k == nil || k.blank(now) {
+		return false
+	}
+	i, _ := k.first(now)
+	return i < 0
+}
+
 // find gives what is known of a chat, or nil.
 func (c *chats) find(t core.Target) *chat {
 	c.mu.Lock()

@@ -19,6 +19,7 @@ var errEnded = errors.New("the store is closed: nothing was written")
 type job struct {
 	do    func(*tx) error
 	on    locks
+	calm  func() bool  // whether it may wait a moment for company; nil: no
 	taken atomic.Bool  // by whoever comes first: the loop to run it, or its caller to leave
 	done  chan outcome // holds one
 }
@@ -149,20 +150,45 @@ func (s *Store) finish() {
 	}
 }
 
+// How long a few calm jobs wait for another one, and how many do not: whoever
+// queued them may be wanted elsewhere.
+const (
+	calmTime = 10 * time.Millisecond
+	fewCalm  = 12
+)
+
 // gather takes the jobs that wait beside the first, without waiting for more:
-// the commit before was their chance to queue.
+// the commit before was their chance to queue. Only where all are calm it waits.
 func (s *Store) gather(first *job) []*job {
 	jobs := append(make([]*job, 0, len(s.jobs)+1), first)
+	var over <-chan time.Time
 	for len(jobs) < maxBatch {
 		select {
 		case j := <-s.jobs:
 			jobs = append(jobs, j)
+			continue
 		default:
+		}
+		if len(jobs) >= fewCalm || slices.ContainsFunc(jobs, (*job).urgent) {
+			break
+		}
+		if over == nil {
+			over = time.After(calmTime)
+		}
+		select {
+		case j := <-s.jobs:
+			jobs = append(jobs, j)
+		case <-over:
+			return jobs
+		case <-s.closing:
 			return jobs
 		}
 	}
 	return jobs
 }
+
+// urgent reports whether a job may not wait for company.
+func (j *job) urgent() bool { return j.calm == nil || !j.calm() }
 
 // maxAttempts is how often a batch is tried that other instances are in the way of.
 const (

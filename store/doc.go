@@ -4,7 +4,8 @@
 //
 // Every write is a job. Callers queue jobs, one goroutine ([Store.Run]) takes as
 // many as wait, runs them in one transaction, commits, and only then answers them
-// all. So one fsync carries many changes, and what was answered is on disk. A job
+// all. So one fsync carries many changes, and what was answered is on disk. Jobs that
+// nobody waits for wait a moment for one that somebody does ([job.calm]). A job
 // that fails takes nothing of its neighbours with it: if it had written something
 // by then, the transaction is rolled back and run again with a savepoint for each
 // job. Reads use connections of their own that cannot write.

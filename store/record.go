@@ -48,7 +48,10 @@ const (
 // meanwhile is CodeNotFound. When the chat was claimed here and is another
 // instance's by now, that one knows better: nothing is written, CodeUnavailable.
 //
-// [Store.ByMessage] knows of the message as soon as the record is queued, and
+// The record waits a moment for another write to go along with, unless more is due
+// in its chat. What is committed in that time takes it along, so nothing that comes
+// to be due then waits for it; and as always, the chat's next message leaves after
+// the record is on disk. [Store.ByMessage] knows of the message as soon as the record is queued, and
 // whoever changes the approval from then on finds it recorded.
 //
 // A shared database that is out of reach or slow is tried for half a minute: what
@@ -79,7 +82,8 @@ const (
 )
 
 func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
-	j := &job{on: locks{approval: d.Key}, do: func(t *tx) error {
+	chat := d.Was.Target.Normal().Chat()
+	j := &job{on: locks{approval: d.Key}, calm: func() bool { return d.Calm != nil && d.Calm() || s.chats.idle(chat, nowMs()) }, do: func(t *tx) error {
 		if finished(d) {
 			if err := s.fence(t, d.Was.Target); err != nil {
 				return err

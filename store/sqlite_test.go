@@ -146,3 +146,62 @@ func TestFakeTime(t *testing.T) {
 		require.Equal(t, []string{a.Key}, keys)
 	})
 }
+
+// A record waits a moment for another write to go along with, but not while more is
+// due in its chat, whenever that came.
+func TestRecordsShareACommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openInMemory(t)
+		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+		began := time.Now()
+		took := func() time.Duration { defer func() { began = time.Now() }(); return time.Since(began) }
+		next := func() core.Delivered {
+			_, _, _, err := s.ClaimChat(ctx, "telegram", nowMs())
+			require.NoError(t, err)
+			d, ok, err := s.NextDelivery(ctx, chat1("1"), nowMs())
+			require.NoError(t, err)
+			require.True(t, ok)
+			return core.Delivered{ID: d.ID, Key: d.Key, Was: d, Revision: d.Revision, State: core.Sent, MessageID: "m"}
+		}
+		redraw := func() {
+			change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+		}
+		require.NoError(t, s.Record(ctx, next()))
+		require.Equal(t, calmTime, took(), "alone")
+
+		redraw()
+		go func() {
+			time.Sleep(calmTime / 2)
+			change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a} })
+		}()
+		require.NoError(t, s.Record(ctx, next()))
+		require.Equal(t, calmTime/2, took(), "with another")
+
+		redraw()
+		done := next()
+		create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+		require.NoError(t, s.Record(ctx, done))
+		require.Zero(t, took(), "another card waits")
+
+		done = next()
+		held, let := make(chan struct{}), make(chan struct{})
+		go s.do(ctx, func(*tx) error { close(held); <-let; return nil })
+		<-held
+		created := make(chan struct{})
+		go func() {
+			create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+			close(created)
+		}()
+		synctest.Wait()
+		go close(let)
+		<-created
+		require.NoError(t, s.Record(ctx, done))
+		require.Zero(t, took(), "a card has come while a commit was under way")
+
+		done = next()
+		done.Calm = func() bool { return true }
+		create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+		require.NoError(t, s.Record(ctx, done))
+		require.Equal(t, calmTime, took(), "its chat does not wait for it")
+	})
+}
