@@ -1,15 +1,18 @@
 package core
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 )
 
-// An approval's code is the first thirty bits of its key, a random UUID, in the
-// characters that people can read out and type (Crockford base 32). So the index
+// An approval's code is the first thirty bits of its key, a UUID, in the characters
+// that people can read out and type (Crockford base 32). So the index
 // that finds approvals by key finds them by code and by prefix too, and what has a
 // code of its own has the first eight characters of its key to itself.
 
@@ -21,14 +24,32 @@ const (
 // ErrCodeTaken is what Store.Create answers when another approval has the code.
 var ErrCodeTaken = refuse(CodeUnavailable, "No free code was found; try again.")
 
-// newKey makes the key of a new approval.
-func newKey() string {
+// newKey makes the key of a new approval. Codes that people are asked with are
+// random: whoever mistypes one shall not meet another. Those of calls that policy
+// settles follow each other, some way apart, so that a batch of them meets in a few
+// pages of the store's index instead of in one page each.
+func (a Approval) newKey() string {
 	for {
-		if key := uuid.NewString(); KeyCode(key) != "REJECT" { // the one code that is a word of the chat grammar
+		id := uuid.New()
+		if a.Final() {
+			step := 1 + binary.BigEndian.Uint32(id[:])%maxStep
+			binary.BigEndian.PutUint32(id[:], firstSettled+settled.Add(step<<2))
+		}
+		if key := id.String(); KeyCode(key) != "REJECT" { // the one code that is a word of the chat grammar
 			return key
 		}
 	}
 }
+
+// maxStep is how far one settled call's code is from the next at most: after half a
+// million they begin again from the start. Shorter steps would leave stretches where
+// many codes are taken, for a later process to begin in.
+const maxStep = 4096
+
+var (
+	firstSettled = rand.Uint32()
+	settled      atomic.Uint32
+)
 
 // KeyCode gives the code of an approval by its key, and the empty string for what is
 // no key.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,11 +20,33 @@ func TestKeyCode(t *testing.T) {
 		require.Empty(t, first+end)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		key, other := newKey(), newKey()
+		a := Approval{Status: rapid.SampledFrom([]Status{Pending, Approved}).Draw(t, "status")}
+		key, other := a.newKey(), a.newKey()
 		first, end := CodeKeys(KeyCode(key))
 		require.True(t, first <= key && key < end, "%s is not from %s to %s", key, first, end)
 		require.Equal(t, KeyCode(other) == KeyCode(key), first <= other && other < end)
 		last := end[:8] + key[8:]
 		require.Equal(t, KeyCode(key), KeyCode(last))
 	})
+}
+
+func TestCodesOfSettledCallsAreNeighbours(t *testing.T) {
+	code := func(a Approval) uint32 {
+		bits, err := strconv.ParseUint(a.newKey()[:8], 16, 32)
+		require.NoError(t, err)
+		return uint32(bits >> 2)
+	}
+	const all, n = 1 << 30, 1000
+	before, first := code(Approval{Status: Approved}), code(Approval{Status: Pending})
+	near := 0
+	for range n {
+		after := code(Approval{Status: Denied})
+		step := (after - before) % all
+		require.True(t, 0 < step && step <= 2*maxStep, "%d after %d", after, before) // twice: REJECT is left out
+		before = after
+		if pending := code(Approval{Status: Pending}); (pending-first)%all < n*maxStep {
+			near++
+		}
+	}
+	require.Less(t, near, 100, "codes of pending approvals are not random") // 4 of 1000 are to be expected
 }

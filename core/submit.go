@@ -70,7 +70,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		if !errors.Is(err, ErrCodeTaken) || tries == 10 {
 			break
 		}
-		draft = draft.named(newKey(), call.ID)
+		draft = draft.named(call.ID)
 	}
 	if err != nil {
 		return a, false, err
@@ -211,7 +211,7 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 // draft makes the approval that a call would become, and what people see of the
 // call.
 func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, []Fact, error) {
-	a := outline(who, call, sealed, j, rules).named(newKey(), call.ID)
+	a := outline(who, call, sealed, j, rules).named(call.ID)
 	if a.hidden() {
 		return a, nil, nil // its dialect tells the fingerprint only
 	}
@@ -255,10 +255,11 @@ func outline(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) Ap
 	return a.judged(j, rules)
 }
 
-// named gives an approval its key, with that its code, and its id: its owner's
+// named gives an approval a new key, with that its code, and its id: its owner's
 // own, or the key.
-func (a Approval) named(key, own string) Approval {
-	a.Key, a.ID, a.Code = key, cmp.Or(own, key), KeyCode(key)
+func (a Approval) named(own string) Approval {
+	a.Key = a.newKey()
+	a.ID, a.Code = cmp.Or(own, a.Key), KeyCode(a.Key)
 	return a
 }
 
