@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -263,6 +264,11 @@ func payload(canonical []byte) ([]Fact, error) {
 	if err != nil {
 		return nil, err
 	}
+	return lines(tool, params, bind)
+}
+
+// lines is payload of the parts of a canonical call.
+func lines(tool string, params json.RawMessage, bind *Bind) ([]Fact, error) {
 	if tool == "exec" {
 		if e, bad := ParseExec(params); len(bad) == 0 {
 			return append(e.facts(), bind.facts()...), nil

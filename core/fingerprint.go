@@ -14,6 +14,8 @@ const maxDepth = 64
 type Sealed struct {
 	Bytes       []byte // RFC 8785 JSON of {bind?, params, toolName}
 	Fingerprint string // SHA-256 of Bytes, lower-case hex
+
+	params json.RawMessage // of Bytes
 }
 
 // Canonical computes a call's canonical form and fingerprint. It refuses params
@@ -37,15 +39,18 @@ func Canonical(toolName string, params json.RawMessage, bind *Bind) (Sealed, err
 		}
 		out = append(out, `},`...)
 	}
-	out, err := appendCanonical(append(out, `"params":`...), params)
+	out = append(out, `"params":`...)
+	begin := len(out)
+	out, err := appendCanonical(out, params)
 	if err != nil {
 		return Sealed{}, err
 	}
+	end := len(out)
 	out = append(appendText(append(out, `,"toolName":`...), toolName), '}')
 	sum := sha256.Sum256(out)
 	var name [2 * sha256.Size]byte
 	hex.Encode(name[:], sum[:])
-	return Sealed{Bytes: out, Fingerprint: string(name[:])}, nil
+	return Sealed{Bytes: out, Fingerprint: string(name[:]), params: json.RawMessage(out[begin:end:end])}, nil
 }
 
 // Open reads a canonical form back into its parts.

@@ -67,6 +67,7 @@ func TestCanonicalIsWhatIsHandedOut(t *testing.T) {
 	require.Equal(t, "exec", tool)
 	require.Equal(t, `{"command":"ls","n":1.5}`, string(params))
 	require.Equal(t, &Bind{Workdir: "/w"}, bind)
+	require.Equal(t, string(params), string(s.params), "people are shown what is hashed")
 	again, err := Canonical(tool, params, bind)
 	require.NoError(t, err)
 	require.Equal(t, s, again, "canonical form is a fixed point")
@@ -96,6 +97,7 @@ func FuzzCanonical(f *testing.F) {
 		}
 		_, p, _, err := Open(s.Bytes)
 		require.NoError(t, err)
+		require.Equal(t, string(p), string(s.params))
 		again, err := Canonical("t", p, nil)
 		require.NoError(t, err)
 		require.Equal(t, s.Fingerprint, again.Fingerprint)

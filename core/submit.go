@@ -215,7 +215,7 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 	if a.hidden() {
 		return a, nil, nil // its dialect tells the fingerprint only
 	}
-	facts, err := payload(sealed.Bytes)
+	facts, err := lines(call.ToolName, sealed.params, call.Bind)
 	if err != nil {
 		return Approval{}, nil, err
 	}

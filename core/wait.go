@@ -108,7 +108,8 @@ func (w *waitlist) wake(key string, a *Approval) {
 	defer w.mu.Unlock()
 	if e := w.m[key]; e != nil {
 		if e.ended = nil; a != nil && a.Final() {
-			e.ended = a
+			ended := *a
+			e.ended = &ended
 		}
 		close(e.fired)
 		e.fired = make(chan struct{})
