@@ -12,7 +12,7 @@ const (
 	// insertApproval inserts nothing where there is an approval of that code.
 	insertApproval = `INSERT INTO approvals (key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint,
  created_ms, expires_ms, timer_ms, resolved_ms, body, sealed)
- VALUES (COALESCE((SELECT key FROM approvals WHERE key >= $16 AND key < $17 LIMIT 1), $1),$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)
+ VALUES (COALESCE((SELECT key FROM approvals WHERE key >= $1 AND key < $2 LIMIT 1), $3),$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)
  ON CONFLICT (key) DO NOTHING`
 	// updateApproval leaves alone what the small indexes of pending approvals
 	// depend on; endApproval does not.
@@ -115,8 +115,8 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 		return err
 	}
 	first, end := core.CodeKeys(a.Code)
-	err = t.putOne(insertApproval, a.Key, a.Version, a.Owner, a.ID, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
-		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body), t.keys.seal(a.Key, call), first, end)
+	err = t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, a.ID, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
+		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body), t.keys.seal(a.Key, call))
 	switch {
 	case errors.Is(err, errStale):
 		return core.ErrCodeTaken
