@@ -3,27 +3,28 @@ package core
 import "slices"
 
 // Approval is the request for one call, from creation to a final status. It is
-// a plain value: the store keeps it as JSON, the pure steps make new ones.
-// Deliveries live in rows of their own, which the dispatcher updates; they are
-// loaded with the approval and never written through it.
+// a plain value: the store keeps it as JSON beside columns, which hold what is "-"
+// here; the pure steps make new ones. Deliveries live in rows of their own, which
+// the dispatcher updates; they are loaded with the approval and never written
+// through it.
 type Approval struct {
-	Key     string `json:"key"`     // made by the server (UUID v4), never changes
-	Version int64  `json:"version"` // counts committed changes; the compare-and-swap
-	ID      string `json:"id"`      // what its owner calls it: Key, or the owner's own id
-	Code    string `json:"code"`    // what people call it: six Crockford base-32 characters, KeyCode(Key)
-	Owner   string `json:"owner"`   // the asking token's name
+	Key     string `json:"-"` // made by the server (UUID v4), never changes
+	Version int64  `json:"-"` // counts committed changes; the compare-and-swap
+	ID      string `json:"-"` // what its owner calls it: Key, or the owner's own id
+	Code    string `json:"-"` // what people call it: six Crockford base-32 characters, KeyCode(Key)
+	Owner   string `json:"-"` // the asking token's name
 
-	Status    Status   `json:"status"`
+	Status    Status   `json:"-"`
 	Decision  Decision `json:"decision,omitempty"`
 	Reason    string   `json:"reason,omitempty"`    // redacted
 	DecidedBy []string `json:"decidedBy,omitempty"` // "person:alice", "policy", "telegram:111"
 
-	ToolName    string      `json:"toolName"`
+	ToolName    string      `json:"-"`
 	Summary     string      `json:"summary"` // redacted, escaped, cut; kept after the params are gone
-	Fingerprint string      `json:"fingerprint"`
+	Fingerprint string      `json:"-"`
 	Bind        *Bind       `json:"bind,omitempty"`
-	AgentID     string      `json:"agentId,omitempty"`
-	SessionKey  string      `json:"sessionKey,omitempty"`
+	AgentID     string      `json:"-"`
+	SessionKey  string      `json:"-"`
 	Origin      *Target     `json:"origin,omitempty"`
 	Context     CallContext `json:"context,omitzero"`
 	Dialect     string      `json:"dialect,omitempty"` // as in Call
@@ -46,11 +47,11 @@ type Approval struct {
 	Votes   []Vote `json:"votes,omitempty"`
 	Reached bool   `json:"reached"`
 
-	CreatedAtMs  int64 `json:"createdAtMs"`
-	ExpiresAtMs  int64 `json:"expiresAtMs"`
+	CreatedAtMs  int64 `json:"-"`
+	ExpiresAtMs  int64 `json:"-"`
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
-	ResolvedAtMs int64 `json:"resolvedAtMs,omitempty"`
+	ResolvedAtMs int64 `json:"-"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
 	RevokedAtMs  int64 `json:"revokedAtMs,omitempty"`

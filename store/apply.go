@@ -115,7 +115,11 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 		return err
 	}
 	first, end := core.CodeKeys(a.Code)
-	err = t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, a.ID, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
+	id := a.ID
+	if id == a.Key {
+		id = ""
+	}
+	err = t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
 		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body), t.keys.seal(a.Key, call))
 	switch {
 	case errors.Is(err, errStale):

@@ -17,7 +17,7 @@ const (
 	// keyOfID: an id is the key itself or stands in approval_ids, never both. The
 	// empty text keeps PostgreSQL from walking all that the owner ever asked, which it
 	// takes for short until it has counted.
-	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = $1 AND owner || '' = $2
+	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = '' AND owner || '' = $2
  UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
 	keysOfSame = `SELECT key, created_ms FROM approvals
  WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4 AND session_key <> ''`

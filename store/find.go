@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -14,11 +13,11 @@ import (
 )
 
 const (
-	keysByID = `SELECT key, status FROM approvals WHERE key = $1 AND id = $1
+	keysByID = `SELECT key, status FROM approvals WHERE key = $1 AND id = ''
  UNION ALL SELECT a.key, a.status FROM approval_ids i JOIN approvals a ON a.key = i.key WHERE i.id = $1`
 	keysByOwnerID = `SELECT key, status FROM approvals WHERE key = (` + keyOfID + `)`
 	keysByCode    = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2`
-	keysByPrefix  = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2 AND id = key ORDER BY key LIMIT 100`
+	keysByPrefix  = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2 AND id = '' ORDER BY key LIMIT 100`
 )
 
 // Get gives one approval by its key, with deliveries, or CodeNotFound.
@@ -33,7 +32,7 @@ func (s *Store) Get(ctx context.Context, key string) (core.Approval, error) {
 	return *a, nil
 }
 
-const bareByKey = `SELECT key, version, body FROM approvals WHERE key = $1`
+const bareByKey = `SELECT ` + approvalColumns + ` FROM approvals a WHERE a.key = $1`
 
 // Bare gives one approval by its key, without its deliveries, or CodeNotFound.
 func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err error) {
@@ -43,17 +42,12 @@ func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err erro
 	}
 	found := false
 	err = each(rows, func() error {
-		var id text
-		var version number
 		var body sql.RawBytes
-		if err := rows.Scan(&id, &version, &body); err != nil {
+		if err := rows.Scan(approvalDest(&a, &body)...); err != nil {
 			return err
 		}
-		if err := json.Unmarshal(body, &a); err != nil {
-			return fmt.Errorf("approval %s cannot be read: %w", key, err)
-		}
-		a.Key, a.Version, found = string(id), int64(version), true
-		return nil
+		found = true
+		return readBody(&a, body)
 	})
 	if err == nil && !found {
 		err = notFound()

@@ -103,9 +103,32 @@ func scanDelivery(rows *sql.Rows, before []any, d *core.Delivery, after ...any) 
 	return err
 }
 
+const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, a.session_key, a.tool_name, a.fingerprint,
+ a.created_ms, a.expires_ms, a.resolved_ms, a.body`
+
+// approvalDest is where approvalColumns go; then see readBody.
+func approvalDest(a *core.Approval, body *sql.RawBytes) []any {
+	return []any{
+		(*text)(&a.Key), (*number)(&a.Version), (*text)(&a.Owner), (*text)(&a.ID), (*text)(&a.Status),
+		(*text)(&a.AgentID), (*text)(&a.SessionKey), (*text)(&a.ToolName), (*text)(&a.Fingerprint),
+		(*number)(&a.CreatedAtMs), (*number)(&a.ExpiresAtMs), (*number)(&a.ResolvedAtMs), body,
+	}
+}
+
+// readBody completes an approval whose columns have been read.
+func readBody(a *core.Approval, body []byte) error {
+	if a.Code = core.KeyCode(a.Key); a.ID == "" {
+		a.ID = a.Key
+	}
+	if err := json.Unmarshal(body, a); err != nil {
+		return fmt.Errorf("approval %s cannot be read: %w", a.Key, err)
+	}
+	return nil
+}
+
 // selectApprovals gives an approval with its deliveries in one statement, so
 // that both are of one moment: one row for each delivery, or one without.
-const selectApprovals = `SELECT a.key, a.version, a.body, ` + deliveryColumns + ` FROM approvals a LEFT JOIN deliveries d ON d.key = a.key WHERE `
+const selectApprovals = `SELECT ` + approvalColumns + `, ` + deliveryColumns + ` FROM approvals a LEFT JOIN deliveries d ON d.key = a.key WHERE `
 
 const deliveriesInOrder = ` ORDER BY d.created_ms, d.id`
 
@@ -114,19 +137,16 @@ const deliveriesInOrder = ` ORDER BY d.created_ms, d.id`
 func scanApprovals(rows *sql.Rows) ([]core.Approval, error) {
 	var all []core.Approval
 	err := each(rows, func() error {
-		var key text
-		var version number
+		var a core.Approval
 		var body sql.RawBytes
 		var d core.Delivery
-		if err := scanDelivery(rows, []any{&key, &version, &body}, &d); err != nil {
+		if err := scanDelivery(rows, approvalDest(&a, &body), &d); err != nil {
 			return err
 		}
-		if len(all) == 0 || all[len(all)-1].Key != string(key) {
-			var a core.Approval
-			if err := json.Unmarshal(body, &a); err != nil {
-				return fmt.Errorf("approval %s cannot be read: %w", key, err)
+		if len(all) == 0 || all[len(all)-1].Key != a.Key {
+			if err := readBody(&a, body); err != nil {
+				return err
 			}
-			a.Key, a.Version = string(key), int64(version)
 			all = append(all, a)
 		}
 		if last := &all[len(all)-1]; d.ID != "" {

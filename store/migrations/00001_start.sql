@@ -9,13 +9,13 @@ CREATE TABLE meta (
 );
 
 -- The first thirty bits of the key are the code that people type, and no two rows
--- share them. body is the approval; the columns beside it are what the desk searches by.
+-- share them. body is what of the approval no column holds.
 -- sealed is the call itself, last, because it can be long and is hardly ever read.
 CREATE TABLE approvals (
   key         TEXT   PRIMARY KEY,
   version     BIGINT NOT NULL,
   owner       TEXT   NOT NULL,
-  id          TEXT   NOT NULL,
+  id          TEXT   NOT NULL, -- empty: the key
   status      TEXT   NOT NULL,
   agent_id    TEXT   NOT NULL,
   session_key TEXT   NOT NULL,
