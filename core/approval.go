@@ -45,7 +45,7 @@ type Approval struct {
 	Solo       bool       `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
 
 	Votes   []Vote `json:"votes,omitempty"`
-	Reached bool   `json:"reached"`
+	Reached bool   `json:"reached,omitempty"`
 
 	CreatedAtMs  int64 `json:"-"`
 	ExpiresAtMs  int64 `json:"-"`

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/json"
 	"slices"
 
 	"approvalbot/display"
@@ -415,46 +414,4 @@ func (a Approval) unreachable(d *Directory) string {
 func words(s string, limit int) string {
 	s, _ = display.Clip(display.Redact(s), limit)
 	return s
-}
-
-// eventData is what an event says beside the approval's own facts.
-type eventData struct {
-	Vote  *Vote  `json:"vote,omitempty"`
-	Solo  bool   `json:"soloSelfApproval,omitempty"`
-	By    string `json:"by,omitempty"`
-	Why   string `json:"why,omitempty"`
-	Until int64  `json:"claimUntilMs,omitempty"`
-}
-
-// event makes a log entry with the facts an auditor asks for.
-func (a Approval) event(t EventType, now int64, more eventData) Event {
-	type facts struct {
-		ID          string     `json:"id"`
-		Code        string     `json:"code"`
-		Status      Status     `json:"status"`
-		Decision    Decision   `json:"decision,omitempty"`
-		DecidedBy   []string   `json:"decidedBy,omitempty"`
-		Reason      string     `json:"reason,omitempty"`
-		ToolName    string     `json:"toolName"`
-		Fingerprint string     `json:"argsFingerprint"`
-		AgentID     string     `json:"agentId,omitempty"`
-		SessionKey  string     `json:"sessionKey,omitempty"`
-		Assessment  Assessment `json:"assessment"`
-		PolicyHash  string     `json:"policyHash"`
-		Rule        Rule       `json:"approvers"`
-		Votes       []Vote     `json:"votes,omitempty"`
-		Result      *Result    `json:"result,omitempty"`
-		Dialect     string     `json:"dialect,omitempty"`
-		CreatedAtMs int64      `json:"createdAtMs"`
-		ExpiresAtMs int64      `json:"expiresAtMs"`
-		eventData
-	}
-	data, err := json.Marshal(facts{
-		a.ID, a.Code, a.Status, a.Decision, a.DecidedBy, a.Reason, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey,
-		a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs, more,
-	})
-	if err != nil { // plain values always marshal
-		panic(err)
-	}
-	return Event{AtMs: now, Type: t, Key: a.Key, Owner: a.Owner, Data: data}
 }

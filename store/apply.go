@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -110,17 +109,13 @@ func timer(a core.Approval) any {
 }
 
 func (t *tx) insert(a core.Approval, call []byte) error {
-	body, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
 	first, end := core.CodeKeys(a.Code)
 	id := a.ID
 	if id == a.Key {
 		id = ""
 	}
-	err = t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
-		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(body), t.keys.seal(a.Key, call))
+	err := t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
+		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, string(a.Body()), t.keys.seal(a.Key, call))
 	switch {
 	case errors.Is(err, errStale):
 		return core.ErrCodeTaken
@@ -135,17 +130,13 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 
 // rewrite is the compare-and-swap: errStale when the version is another by now.
 func (t *tx) rewrite(before, a core.Approval) error {
-	body, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), string(body)}
+	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), string(a.Body())}
 	statement := updateApproval
 	if a.Status != before.Status || a.ResolvedAtMs != before.ResolvedAtMs {
 		statement = endApproval
 		args = append(args, string(a.Status), a.ResolvedAtMs)
 	}
-	err = t.putOne(statement, args...)
+	err := t.putOne(statement, args...)
 	if before.Final() != a.Final() {
 		t.own.grow(a.Owner, map[bool]int{true: -1, false: 1}[a.Final()])
 	}
