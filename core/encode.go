@@ -5,22 +5,32 @@ import (
 	"strconv"
 )
 
-// Body is what of an approval the store keeps beside columns. It is written without
-// reflection, since every call has one; TestEncoding holds it equal to what
-// [json.Marshal] writes, for every field there is.
-func (a *Approval) Body() []byte {
-	o := object{append(make([]byte, 0, 1024), '{')}
+// AppendBody appends what of an approval the store keeps beside columns. It is
+// written without reflection, since every call has one; TestEncoding holds it equal
+// to what [json.Marshal] writes, for every field there is.
+func (a *Approval) AppendBody(b []byte) []byte {
+	o := object{append(b, '{')}
 	o.some("decision", string(a.Decision))
 	o.some("reason", a.Reason)
 	someTexts(&o, "decidedBy", a.DecidedBy)
 	o.text("summary", a.Summary)
-	o.any("bind", a.Bind, a.Bind != nil)
-	o.any("origin", a.Origin, a.Origin != nil)
-	o.any("context", a.Context, a.Context != CallContext{})
+	if a.Bind != nil {
+		o.any("bind", a.Bind)
+	}
+	if a.Origin != nil {
+		o.any("origin", a.Origin)
+	}
+	if a.Context != (CallContext{}) {
+		o.any("context", a.Context)
+	}
 	o.some("dialect", a.Dialect)
-	o.any("askers", a.Askers, len(a.Askers) > 0)
+	if len(a.Askers) > 0 {
+		o.any("askers", a.Askers)
+	}
 	o.some("callbackUrl", a.CallbackURL)
-	o.any("requester", a.Requester, a.Requester != nil)
+	if a.Requester != nil {
+		o.any("requester", a.Requester)
+	}
 	o.some("justification", a.Justification)
 	o.some("actionSummary", a.ActionSummary)
 	o.assessment(&a.Assessment)
@@ -31,7 +41,9 @@ func (a *Approval) Body() []byte {
 	o.some("subject", a.Subject)
 	o.set("unreached", a.Unreached)
 	o.set("solo", a.Solo)
-	o.any("votes", a.Votes, len(a.Votes) > 0)
+	if len(a.Votes) > 0 {
+		o.any("votes", a.Votes)
+	}
 	o.set("reached", a.Reached)
 	o.nonzero("fallbackAtMs", a.FallbackAtMs)
 	o.set("fallbackDone", a.FallbackDone)
@@ -40,7 +52,9 @@ func (a *Approval) Body() []byte {
 	o.nonzero("revokedAtMs", a.RevokedAtMs)
 	o.nonzero("retries", int64(a.Retries))
 	o.some("claimId", a.ClaimID)
-	o.any("result", a.Result, a.Result != nil)
+	if a.Result != nil {
+		o.any("result", a.Result)
+	}
 	o.some("supersededBy", a.SupersededBy)
 	return append(o.b, '}')
 }
@@ -70,12 +84,18 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	o.assessment(&a.Assessment)
 	o.text("policyHash", a.PolicyHash)
 	o.rule("approvers", &a.Rule)
-	o.any("votes", a.Votes, len(a.Votes) > 0)
-	o.any("result", a.Result, a.Result != nil)
+	if len(a.Votes) > 0 {
+		o.any("votes", a.Votes)
+	}
+	if a.Result != nil {
+		o.any("result", a.Result)
+	}
 	o.some("dialect", a.Dialect)
 	o.number("createdAtMs", a.CreatedAtMs)
 	o.number("expiresAtMs", a.ExpiresAtMs)
-	o.any("vote", more.Vote, more.Vote != nil)
+	if more.Vote != nil {
+		o.any("vote", more.Vote)
+	}
 	o.set("soloSelfApproval", more.Solo)
 	o.some("by", more.By)
 	o.some("why", more.Why)
@@ -126,16 +146,14 @@ func (o *object) set(name string, is bool) {
 	}
 }
 
-// any is a member that calls seldom have, left out unless there is one.
-func (o *object) any(name string, v any, is bool) {
-	if is {
-		o.name(name)
-		b, err := json.Marshal(v)
-		if err != nil { // plain values always marshal
-			panic(err)
-		}
-		o.b = append(o.b, b...)
+// any is a member that calls seldom have.
+func (o *object) any(name string, v any) {
+	b, err := json.Marshal(v)
+	if err != nil { // plain values always marshal
+		panic(err)
 	}
+	o.name(name)
+	o.b = append(o.b, b...)
 }
 
 func (o *object) assessment(a *Assessment) {
@@ -146,7 +164,7 @@ func (o *object) assessment(a *Assessment) {
 	if a.Confidence == 1 {
 		o.number("confidence", 1)
 	} else {
-		o.any("confidence", a.Confidence, true)
+		o.any("confidence", a.Confidence)
 	}
 	o.text("source", a.Source)
 	texts(o, "reasonCodes", a.ReasonCodes)
@@ -162,7 +180,9 @@ func (o *object) rule(name string, r *Rule) {
 	o.number("minApprovals", int64(r.MinApprovals))
 	o.name("requiresHuman")
 	o.b = strconv.AppendBool(o.b, r.RequiresHuman)
-	o.any("needs", r.Needs, len(r.Needs) > 0)
+	if len(r.Needs) > 0 {
+		o.any("needs", r.Needs)
+	}
 	o.b = append(o.b, '}')
 }
 

@@ -85,7 +85,7 @@ func TestEncoding(t *testing.T) {
 
 		want, err := json.Marshal(a)
 		require.NoError(t, err)
-		require.JSONEq(t, string(want), string(a.Body()))
+		require.JSONEq(t, string(want), string(a.AppendBody(nil)))
 
 		want, err = json.Marshal(factsOf{
 			a.ID, a.Code, a.Status, a.Decision, a.DecidedBy, a.Reason, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey,

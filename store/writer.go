@@ -19,6 +19,7 @@ type writer struct {
 	stmts   map[string]*sql.Stmt
 	direct  map[string]driver.Stmt // see execHere
 	args    []driver.NamedValue    // of the statement under way
+	spare   []byte                 // to write bodies in
 	granted *granted
 	met     bool // something has been answered since the transaction began
 }
