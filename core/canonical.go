@@ -317,13 +317,16 @@ var isNumber = func() (is [256]bool) {
 
 // short reports whether a number is a whole one that every double holds, written
 // as RFC 8785 does.
-func short(num []byte) bool {
-	digits := bytes.TrimPrefix(num, []byte{'-'})
+func short[Bytes string | []byte](num Bytes) bool {
+	digits := num
+	if len(num) > 0 && num[0] == '-' {
+		digits = num[1:]
+	}
 	if len(digits) == 0 || len(digits) > 15 || digits[0] == '0' && len(num) > 1 {
 		return false
 	}
-	for _, b := range digits {
-		if b < '0' || b > '9' {
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
 			return false
 		}
 	}

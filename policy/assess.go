@@ -31,7 +31,7 @@ func (e *Engine) assess(j *judging) {
 
 // assessFiles reads the tools whose params are paths and addresses.
 func (e *Engine) assessFiles(j *judging) {
-	list, ok := e.fields(j)
+	list, ok := j.fields()
 	if !ok {
 		j.found.add(malformedCall)
 		return
@@ -200,7 +200,7 @@ var keywords = [...]struct {
 // assessText looks through all strings of a call for what is R4 wherever it
 // stands: the desk itself, and commands in members that are named like one.
 func (e *Engine) assessText(j *judging) {
-	list, ok := e.fields(j)
+	list, ok := j.fields()
 	if !ok {
 		j.found.add(malformedCall)
 		return

@@ -29,7 +29,6 @@ type Engine struct {
 	index     index
 	wants     bool      // some rule looks at paths
 	parsers   sync.Pool // of *syntax.Parser
-	decoders  sync.Pool // of *decoder
 	calls     sync.Pool // of *judging
 }
 
@@ -71,7 +70,6 @@ func New(cfg Config) (*Engine, error) {
 	e.calls.New = func() any {
 		return &judging{seen: seen{words: make([]word, 0, 32), commands: make([]command, 0, 8)}}
 	}
-	e.decoders.New = func() any { return &decoder{} }
 	e.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }
 	return e, nil
 }
@@ -86,8 +84,8 @@ type judging struct {
 	tool  tool
 	terms *terms
 
-	fields           []field // of the params
-	listed, readable bool    // fields were read, and are what the params say
+	list             []field // of the params; see fields
+	listed, readable bool    // they were read, and are what the params say
 
 	found  findings // what the call could do
 	extra  effects  // what others say it does
@@ -172,8 +170,8 @@ func (e *Engine) spent(j *judging) {
 	v := &j.seen
 	clear(v.words)
 	clear(v.paths)
-	clear(j.fields)
-	*j = judging{fields: j.fields[:0], seen: seen{words: v.words[:0], commands: v.commands[:0], paths: v.paths[:0]}}
+	clear(j.list)
+	*j = judging{list: j.list[:0], seen: seen{words: v.words[:0], commands: v.commands[:0], paths: v.paths[:0]}}
 	e.calls.Put(j)
 }
 

@@ -57,7 +57,7 @@ func (e *Engine) execOf(j *judging) (core.Exec, bool) {
 	x, bad := core.ParseExec(j.call.Params)
 	j.exec = execWords{x.Security, x.Ask}
 	if len(bad) > 0 {
-		if list, ok := e.fields(j); ok {
+		if list, ok := j.fields(); ok {
 			x = gather(list, &j.found)
 		}
 	}
@@ -67,7 +67,7 @@ func (e *Engine) execOf(j *judging) (core.Exec, bool) {
 // execLike reads such params without a fixed form. What is not known to be
 // harmless beside the command may change how it runs.
 func (e *Engine) execLike(j *judging) (core.Exec, bool) {
-	list, ok := e.fields(j)
+	list, ok := j.fields()
 	if !ok {
 		return core.Exec{}, false
 	}

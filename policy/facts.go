@@ -29,7 +29,7 @@ func (e *Engine) files(j *judging) []file {
 	if groupOf(j.tool.kind) == "fs" || j.tool.kind == execTool {
 		return f.files // noted while they were read
 	}
-	list, _ := e.fields(j)
+	list, _ := j.fields()
 	r := reader{eng: e, place: e.place(&j.call, "", ""), seen: &seen{wants: true}}
 	for _, p := range list {
 		if p.str && len(p.text) <= 4096 && (pathKeys[p.key] || strings.Contains(p.text, "/") && !strings.ContainsAny(p.text, " \n")) && !strings.Contains(p.text, "://") {
@@ -58,7 +58,7 @@ func (e *Engine) hosts(j *judging) []string {
 		}
 		return f.hosts
 	}
-	list, _ := e.fields(j)
+	list, _ := j.fields()
 	for _, p := range list {
 		switch {
 		case !p.str:

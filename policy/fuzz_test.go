@@ -59,6 +59,34 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
+// fieldsAgree requires that the quick reading of params is the other one's.
+func fieldsAgree(t *testing.T, params string) (quick bool) {
+	t.Helper()
+	got, quick := plainFields([]byte(params), nil)
+	if want, ok := oddFields([]byte(params), nil); quick {
+		require.True(t, ok, "%.99q", params)
+		require.Equal(t, want, got, "%.99q", params)
+	}
+	return quick
+}
+
+func TestPlainFieldsAreTheFields(t *testing.T) {
+	for _, p := range []string{`{}`, `{"path":"x"}`, ` {"file_path":"a\"é","n":[1,{"Key":[true,null,"x"]},2],"m":{"a":{"b":-3}},"z":false} `, `{"a":[]}`} {
+		require.True(t, fieldsAgree(t, p), "%.99q", p)
+	}
+	for _, p := range []string{`{"a":1,"a":2}`, `[]`, `"x"`, `{"a":1}{}`, `{"a"`, ``, `{"x":[` + strings.Repeat("0,", maxFields) + `0]}`} {
+		require.False(t, fieldsAgree(t, p), "%.99q", p)
+	}
+	require.True(t, fieldsAgree(t, `{"x":[`+strings.Repeat("0,", maxFields-1)+`0]}`))
+}
+
+func FuzzFields(f *testing.F) {
+	for _, p := range []string{`{"path":"x"}`, `{"a":{"b":["c",{"d":1}],"e":null}}`, `{"a_b":1,"aB":2,"a-b":3}`, `{"a":1.5,"b":{"a":1,"a":2}}`} {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, params string) { fieldsAgree(t, params) })
+}
+
 // wellFormed generates lines that a shell reads to their end.
 func wellFormed() *rapid.Generator[string] {
 	simple := rapid.SampledFrom([]string{"ls -la", "cat x.go", "echo \"hi there\"", "git status", "frobnicate x", "rm x", "cat .env", "curl https://x.org", "x=1", "echo $(ls)", "test -f x", "python3 -c 'print(1)'", "echo hi > x", "$x y", "sudo ls", "find . -name x", "! ls", "mkfs /dev/sda", "env A=b ls", "cd src", "f() { ls; }", "ls # note"})

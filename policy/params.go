@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"approvalbot/core"
 )
 
 // maxFields bounds how much of a call's params is read.
@@ -19,33 +21,55 @@ type field struct {
 	top  bool // stands in the params object itself
 }
 
-// decoder is kept for the next call, since making one costs more than reading
-// small params does.
-type decoder struct {
-	json  jsontext.Decoder
-	bytes bytes.Reader
-}
-
 // fields lists the values of a call's params in order, until the call is spent. It
 // reports false for what is not a JSON object, for duplicate names and for more
 // than maxFields values.
-func (e *Engine) fields(j *judging) ([]field, bool) {
+func (j *judging) fields() ([]field, bool) {
 	if !j.listed {
-		d := e.decoders.Get().(*decoder)
-		d.bytes.Reset(j.call.Params)
-		d.json.Reset(&d.bytes)
-		j.fields, j.readable = fields(&d.json, j.fields[:0])
-		e.decoders.Put(d)
 		j.listed = true
+		if j.list, j.readable = plainFields(j.call.Params, j.list[:0]); !j.readable {
+			j.list, j.readable = oddFields(j.call.Params, j.list[:0])
+		}
 	}
 	if !j.readable {
 		return nil, false
 	}
-	return j.fields, true
+	return j.list, true
 }
 
-// fields appends the values that are left to list.
-func fields(d *jsontext.Decoder, list []field) ([]field, bool) {
+// plainFields appends the values to list, or reports false for what only
+// oddFields can tell.
+func plainFields(params []byte, list []field) ([]field, bool) {
+	p := core.ReadPlain(params)
+	for o := (core.Object{}); p.Member(&o); {
+		list = plainField(&p, list, foldKey(o.Name), true)
+	}
+	return list, p.Done()
+}
+
+func plainField(p *core.Plain, list []field, key string, top bool) []field {
+	switch p.Kind() {
+	case '{':
+		for o := (core.Object{}); p.Member(&o); {
+			list = plainField(p, list, foldKey(o.Name), false)
+		}
+	case '[':
+		for l := (core.List{}); p.Element(&l); {
+			list = plainField(p, list, key, false)
+		}
+	default:
+		if len(list) == maxFields {
+			p.Refuse()
+		}
+		text, str := p.Scalar()
+		list = append(list, field{key, text, str, top})
+	}
+	return list
+}
+
+// oddFields is plainFields for all that is JSON.
+func oddFields(params []byte, list []field) ([]field, bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(params))
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
 		return list, false
 	}
@@ -53,7 +77,7 @@ func fields(d *jsontext.Decoder, list []field) ([]field, bool) {
 	for d.StackDepth() > 0 {
 		tok, err := d.ReadToken()
 		depth := d.StackDepth()
-		if err != nil || depth >= len(names) || len(list) == maxFields {
+		if err != nil || depth >= len(names) {
 			return list, false
 		}
 		kind, length := d.StackIndex(depth)
@@ -63,6 +87,8 @@ func fields(d *jsontext.Decoder, list []field) ([]field, bool) {
 		case k == '}' || k == ']':
 		case kind == '{' && length%2 == 1:
 			names[depth] = foldKey(tok.String())
+		case len(list) == maxFields:
+			return list, false
 		default:
 			list = append(list, field{names[depth], tok.String(), k == '"', depth == 1 && kind == '{'})
 		}

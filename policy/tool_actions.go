@@ -50,7 +50,7 @@ var actionTools = map[string]action{
 // params are judged and its text is searched for what is R4 anywhere.
 func (e *Engine) assessAction(j *judging) {
 	a := actionTools[j.tool.name]
-	list, ok := e.fields(j)
+	list, ok := j.fields()
 	if !ok {
 		j.found.add(malformedCall)
 		return
@@ -81,7 +81,7 @@ func (e *Engine) assessAction(j *judging) {
 // assessDatabase reads a tool that runs statements in a database.
 func (e *Engine) assessDatabase(j *judging) {
 	j.found.add(databaseClient)
-	list, _ := e.fields(j)
+	list, _ := j.fields()
 	for _, f := range list {
 		if f.str && destructive(wordsOf(f.text)) {
 			j.found.add(destructiveWord)
