@@ -43,17 +43,13 @@ func (e *Engine) assessFiles(j *judging) {
 	case kind == patchTool:
 		r.patch(list)
 	case kind == editorTool && value(list, "command") == "view":
-		r.files(list, (*reader).read)
+		r.files(list, readerTool)
 	case kind == editorTool || kind == writerTool:
 		r.written(list, workspaceWrite)
 	case kind == deleterTool:
 		r.written(list, deletesFile)
-	case kind == namesTool:
-		r.files(list, (*reader).name)
-	case kind == searchTool:
-		r.files(list, (*reader).search)
 	default:
-		r.files(list, (*reader).read)
+		r.files(list, kind)
 	}
 }
 
@@ -66,8 +62,8 @@ var globKeys = set("glob globs include includes includepattern filepattern")
 // codeKeys are members that would make a reading tool more than that.
 var codeKeys = set("command cmd script code exec argv args arguments flags extraargs shell sql")
 
-// files reads every string that may be a path with see.
-func (r *reader) files(list []field, see func(*reader, word)) {
+// files reads every string that may be a path as the tools of that kind do.
+func (r *reader) files(list []field, kind toolKind) {
 	r.found.add(readOnlyTool)
 	for _, f := range list {
 		switch {
@@ -80,8 +76,12 @@ func (r *reader) files(list []field, see func(*reader, word)) {
 			r.read(word{text: strings.ReplaceAll(f.text, "*", "")})
 		case strings.Contains(f.text, "://"):
 			r.address(f.text)
+		case kind == namesTool:
+			r.name(pathWord(f.text))
+		case kind == searchTool:
+			r.search(pathWord(f.text))
 		default:
-			see(r, pathWord(f.text))
+			r.read(pathWord(f.text))
 		}
 	}
 }

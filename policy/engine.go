@@ -167,11 +167,12 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 
 // spent empties j for the next call; what calls said does not stay behind.
 func (e *Engine) spent(j *judging) {
-	v := &j.seen
+	list, v := j.list, j.seen
+	clear(list)
 	clear(v.words)
 	clear(v.paths)
-	clear(j.list)
-	*j = judging{list: j.list[:0], seen: seen{words: v.words[:0], commands: v.commands[:0], paths: v.paths[:0]}}
+	*j = judging{}
+	j.list, j.seen.words, j.seen.commands, j.seen.paths = list[:0], v.words[:0], v.commands[:0], v.paths[:0]
 	e.calls.Put(j)
 }
 
