@@ -30,6 +30,7 @@ type Call struct {
 	MustAsk       bool   // people are asked also where policy would let it run
 	TimeoutMs     int64  // 0: the configured default
 	Supersedes    string
+	Explain       bool   // the Trace of its judgement is wanted
 	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door
 }
 

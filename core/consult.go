@@ -149,7 +149,8 @@ type Preview struct {
 }
 
 // Evaluate judges a call by what is known here: policy, and the grants on
-// record. Classifier and verifier are not asked; the trace says that they would be.
+// record. Classifier and verifier are not asked; the trace, which only those who
+// may decide get, says that they would be.
 func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, error) {
 	rules := g.rules.Load()
 	if !rules.Enabled {
@@ -161,6 +162,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if who.MayDecide {
 		who.Person = "" // an operator looks at what others would ask
 	}
+	call.Explain = who.MayDecide // nobody else is told which rule spoke
 	sealed, err := admit(who, call, rules)
 	if err != nil {
 		return Preview{}, err

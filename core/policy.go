@@ -28,7 +28,7 @@ type Judgement struct {
 	Why        []string   // sentences for people: why this class, why it asks or is refused
 	Reason     string     // one sentence for the asker, when Outcome is OutcomeDeny
 	Votes      []Vote     // of automatic factors
-	Trace      []Step
+	Trace      []Step     // of a call with Explain: every rule that spoke
 
 	Unsure bool   // a classifier is configured and static rules are unsure: ask it, then JudgeWith
 	OnMiss string // with OutcomeAsk: people are not to be asked; without a grant the call is refused for this reason

@@ -132,7 +132,7 @@ func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
 // conclude.
 func (e *Engine) read(call core.Call) *judging {
 	j := e.calls.Get().(*judging)
-	j.call, j.terms, j.trace, j.seen.wants = call, e.termsOf(call.AgentID), make([]core.Step, 0, 6), e.wants
+	j.call, j.terms, j.seen.wants = call, e.termsOf(call.AgentID), e.wants
 	for _, run := range [...]stage{layersStage, riskStage, rulesStage} {
 		j.outcome = max(j.outcome, run(e, j))
 	}
@@ -144,10 +144,10 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	for _, run := range [...]stage{execStage, policyStage} {
 		j.outcome = max(j.outcome, run(e, j))
 	}
-	who := max(j.base, j.class)
+	who, own := max(j.base, j.class), new(lists)
 	out := core.Judgement{
-		Outcome: j.outcome, Rule: e.Rule(who, j.call.AgentID), Reach: j.reach(who), Reason: j.reason, Votes: j.votes,
-		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().names(), Confidence: 1, Source: "static"},
+		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.terms), Reach: j.reach(who), Reason: j.reason, Votes: j.votes,
+		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().names(own.effects[:0]), Confidence: 1, Source: "static"},
 	}
 	if j.found.any(unsure) {
 		out.Assessment.Confidence = 0.5
@@ -156,13 +156,22 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 		out.Assessment.Confidence, out.Assessment.Source = j.confidence, "hybrid"
 		j.policy.add(classifierSpoke)
 	}
-	out.Offers = j.offers(out.Reach)
+	out.Offers = j.offers(own.offers[:0], out.Reach)
 	j.obeyed(e, &out)
 	j.unasked(e, &out)
-	out.Assessment.ReasonCodes, out.Why = j.reasons()
+	out.Assessment.ReasonCodes, out.Why = j.reasons(own.texts[:0])
 	out.Trace = j.trace
 	e.spent(j)
 	return out
+}
+
+// lists is the memory of a judgement's lists: each judgement has its own, in one
+// piece. What is longer gets memory by itself.
+type lists struct {
+	factors [4]core.Factor
+	effects [4]core.SideEffect
+	offers  [4]core.Decision
+	texts   [6]string
 }
 
 // spent empties j for the next call; what calls said does not stay behind.
@@ -212,9 +221,8 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 
 // offers says what people may decide. No grant is offered where none could be
 // left, where every command is to be asked for, and for R4.
-func (j *judging) offers(r core.Reach) []core.Decision {
-	list := make([]core.Decision, 1, 4)
-	list[0] = core.AllowOnce
+func (j *judging) offers(list []core.Decision, r core.Reach) []core.Decision {
+	list = append(list, core.AllowOnce)
 	if r.Subject != "" && !j.once {
 		if j.call.SessionKey != "" {
 			list = append(list, core.AllowSession)
@@ -227,22 +235,24 @@ func (j *judging) offers(r core.Reach) []core.Decision {
 // reasons gives the codes of what was found, of why the desk asks or refuses and
 // of the operator's rule, with the sentence of each, and then those of a
 // classifier.
-func (j *judging) reasons() (names, texts []string) {
+func (j *judging) reasons(all []string) (names, texts []string) {
 	var buf [24]code
 	codes := j.policy.list(j.found.list(buf[:0]))
-	n := len(codes)
-	if j.rule != nil {
-		n++
-	}
-	all := make([]string, 2*n, 2*n+len(j.remarks))
-	texts, names = all[:n:n], all[n:]
-	for i, c := range codes {
-		names[i], texts[i] = reasons[c].name, reasons[c].text
+	for _, c := range codes {
+		all = append(all, reasons[c].text)
 	}
 	if j.rule != nil {
-		names[n-1], texts[n-1] = j.rule.code, j.rule.why
+		all = append(all, j.rule.why)
 	}
-	return append(names, j.remarks...), texts // what a classifier says has no sentence of ours
+	n := len(all)
+	for _, c := range codes {
+		all = append(all, reasons[c].name)
+	}
+	if j.rule != nil {
+		all = append(all, j.rule.code)
+	}
+	all = append(all, j.remarks...) // what a classifier says has no sentence of ours
+	return slices.Clip(all[n:]), all[:n:n]
 }
 
 // sideEffects joins what was found and what others say; running a command is one

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -148,7 +149,8 @@ func TestAJudgementIsTheCallersToKeep(t *testing.T) {
 	j := judge(e, lineCall(t, "rm -rf /"))
 	want, err := json.Marshal(j)
 	require.NoError(t, err)
-	j.Rule.Effective[0], j.Assessment.ReasonCodes[0], j.Why[0], j.Offers[0] = "x", "x", "x", "x"
+	j.Rule.Effective[0], j.Rule.Allowed[0], j.Assessment.ReasonCodes[0], j.Why[0], j.Offers[0], j.Assessment.SideEffects[0] = "x", "x", "x", "x", "x", "x"
+	j.Trace[0].Text = "x"
 	again, err := json.Marshal(judge(e, lineCall(t, "rm -rf /")))
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(again))
@@ -193,6 +195,18 @@ func TestTraceTellsEveryStage(t *testing.T) {
 	}
 	require.Equal(t, []string{"layers tools allow", "risk recursive-delete R4", "risk unknown-command R3", "risk writes-outside R3", "risk deletes-file R3",
 		"exec exec-not-allowed ask", "policy requireApprovalAtOrAbove ask"}, slices.DeleteFunc(told, func(s string) bool { return strings.Contains(s, "touches") }))
+}
+
+func TestATraceIsForThoseWhoAskForOne(t *testing.T) {
+	e := engine(t, func(c *Config) {
+		c.Rules = []Rule{{Name: "r", Match: Match{Command: []string{"frobnicate"}}, Approve: true}}
+	})
+	for _, line := range []string{"ls", "frobnicate", "rm -rf /"} {
+		call := lineCall(t, line)
+		want := judge(e, call)
+		want.Trace = nil
+		require.Equal(t, want, e.Judge(context.Background(), call))
+	}
 }
 
 func TestHash(t *testing.T) {

@@ -27,12 +27,11 @@ var effectNames = [...]core.SideEffect{
 	core.MessageSend, core.Payment, core.CredentialAccess, core.SecurityChange, core.DataLoss,
 }
 
-// names lists the side effects in the contract's order, "none" for no effect.
-func (e effects) names() []core.SideEffect {
+// names appends the side effects in the contract's order, "none" for no effect.
+func (e effects) names(list []core.SideEffect) []core.SideEffect {
 	if e == 0 {
-		return []core.SideEffect{core.NoSideEffect}
+		return append(list, core.NoSideEffect)
 	}
-	list := make([]core.SideEffect, 0, bits.OnesCount16(uint16(e)))
 	for i, name := range effectNames {
 		if e&(1<<i) != 0 {
 			list = append(list, name)

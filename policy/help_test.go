@@ -51,7 +51,10 @@ func lineCall(t testing.TB, line string) core.Call {
 	return callOf(t, "exec", map[string]any{"command": line})
 }
 
-func judge(e *Engine, c core.Call) core.Judgement { return e.Judge(context.Background(), c) }
+func judge(e *Engine, c core.Call) core.Judgement {
+	c.Explain = true
+	return e.Judge(context.Background(), c)
+}
 
 // row is one line of a specification: what is judged, its class, and codes that
 // must be among its reasons ("+" in between, may be empty).

@@ -47,7 +47,7 @@ func (j *judging) convinced(e *Engine, a *core.Assessment) {
 		bit, _ := effectOf(s)
 		j.extra |= bit
 	}
-	j.trace = append(j.trace, core.Step{Stage: "classifier", Rule: "opinion", Outcome: classNames[j.class], Text: "The classifier is confident; what static rules are sure of stays."})
+	j.step("classifier", "opinion", classNames[j.class], "The classifier is confident; what static rules are sure of stays.")
 	for _, code := range a.ReasonCodes {
 		if ruleName(code) && len(j.remarks) < maxRemarks {
 			j.remarks = append(j.remarks, "classifier:"+code)

@@ -43,6 +43,7 @@ func TestUnsure(t *testing.T) {
 
 func TestJudgeWith(t *testing.T) {
 	with := func(e *Engine, c core.Call, o core.Opinion) core.Judgement {
+		c.Explain = true
 		return e.JudgeWith(context.Background(), c, o)
 	}
 	frob, both := lineCall(t, "frobnicate"), lineCall(t, "frobnicate; git push")

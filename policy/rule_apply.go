@@ -39,14 +39,14 @@ func (j *judging) obey(r *opRule) core.Outcome {
 		j.excused = true
 		return j.say("rules", r.name, core.OutcomeAllow, r.why)
 	case r.approve:
-		j.trace = append(j.trace, core.Step{Stage: "rules", Rule: r.name, Outcome: "approve", Text: r.why})
+		j.step("rules", r.name, "approve", r.why)
 	default:
 		j.base, j.settled = *r.risk, true
 		if j.static == core.R4 {
 			j.base = core.R4
 		}
 		j.class = j.base
-		j.trace = append(j.trace, core.Step{Stage: "rules", Rule: r.name, Outcome: classNames[j.class], Text: r.why})
+		j.step("rules", r.name, classNames[j.class], r.why)
 	}
 	if len(r.needs) == 0 && r.min == 0 {
 		return core.OutcomeAllow
@@ -76,8 +76,8 @@ func (e *Engine) matches(r *opRule, j *judging) bool {
 	}
 	holds, err := r.when.holds(e, j)
 	if err != nil {
-		j.trace = append(j.trace, core.Step{Stage: "rules", Rule: r.name, Outcome: "error",
-			Text: fmt.Sprintf("The condition of the rule %q could not be evaluated; a rule that tightens counts then, a rule that loosens does not.", r.name)})
+		j.step("rules", r.name, "error",
+			fmt.Sprintf("The condition of the rule %q could not be evaluated; a rule that tightens counts then, a rule that loosens does not.", r.name))
 		return !loosens
 	}
 	return holds

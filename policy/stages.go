@@ -6,10 +6,17 @@ import (
 	"approvalbot/core"
 )
 
-// say records what a stage thought, for explain.
+// say records what a stage thought.
 func (j *judging) say(stage, rule string, o core.Outcome, text string) core.Outcome {
-	j.trace = append(j.trace, core.Step{Stage: stage, Rule: rule, Outcome: o.String(), Text: text})
+	j.step(stage, rule, o.String(), text)
 	return o
+}
+
+// step adds to the trace, where one is wanted.
+func (j *judging) step(stage, rule, outcome, text string) {
+	if j.call.Explain {
+		j.trace = append(j.trace, core.Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
+	}
 }
 
 // because is say for a rule that asks or refuses and has a reason code.
@@ -53,10 +60,12 @@ func riskStage(e *Engine, j *judging) core.Outcome {
 	if j.found == (findings{}) {
 		j.found.add(malformedCall)
 	}
-	var buf [16]code
-	for _, c := range j.found.list(buf[:0]) {
-		r := &reasons[c]
-		j.trace = append(j.trace, core.Step{Stage: "risk", Rule: r.name, Outcome: classNames[r.class], Text: r.text})
+	if j.call.Explain {
+		var buf [16]code
+		for _, c := range j.found.list(buf[:0]) {
+			r := &reasons[c]
+			j.step("risk", r.name, classNames[r.class], r.text)
+		}
 	}
 	j.static = j.found.class()
 	j.base, j.class = j.static, j.static

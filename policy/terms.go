@@ -60,8 +60,11 @@ func (e *Engine) termsOf(agent string) *terms {
 // that nothing is said about gets the rule for all. The operator's rules can ask
 // for more.
 func (e *Engine) Rule(class core.RiskClass, agentID string) core.Rule {
-	t := e.termsOf(agentID)
-	all := make([]core.Factor, 0, len(e.cfg.AllowedApprovers)+len(e.cfg.DisabledApprovers)+len(e.effective))
+	return e.rule([]core.Factor{}, class, e.termsOf(agentID))
+}
+
+// rule is Rule with its lists in all, as far as they fit.
+func (e *Engine) rule(all []core.Factor, class core.RiskClass, t *terms) core.Rule {
 	part := func(list []core.Factor) []core.Factor {
 		from := len(all)
 		all = append(all, list...)
