@@ -146,7 +146,8 @@ func (p *Plain) unquote(i int) string {
 		p.Refuse()
 		return ""
 	}
-	text, err := jsontext.AppendUnquote(nil, p.text[p.at:i+1])
+	var buf [128]byte
+	text, err := jsontext.AppendUnquote(buf[:0], p.text[p.at:i+1])
 	if err != nil {
 		p.Refuse()
 		return ""

@@ -36,7 +36,7 @@ func (e *Engine) assessFiles(j *judging) {
 		j.found.add(malformedCall)
 		return
 	}
-	r := reader{eng: e, place: e.place(&j.call, "", ""), found: &j.found, seen: &j.seen}
+	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found, seen: &j.seen}
 	switch kind := j.tool.kind; {
 	case kind == webTool:
 		r.web(list)
@@ -223,7 +223,7 @@ func (e *Engine) assessText(j *judging) {
 	if len(lines) == 0 {
 		return
 	}
-	sh := e.shell(e.place(&j.call, "", ""), nil)
+	sh := e.shell(j.agent.place(&j.call, "", ""), nil)
 	for _, l := range append(lines, strings.Join(argv, " ")) {
 		sh.line(l)
 	}
@@ -238,6 +238,25 @@ func value(list []field, key string) string {
 		}
 	}
 	return ""
+}
+
+// lexicon is a set of words for what is mostly not one of them: the first byte
+// and the length say so of most.
+type lexicon struct {
+	words map[string]bool
+	sizes [256]uint64 // by first byte, a bit for each length modulo 64
+}
+
+func newLexicon(words string) *lexicon {
+	l := &lexicon{words: set(words)}
+	for w := range l.words {
+		l.sizes[w[0]] |= 1 << (len(w) & 63)
+	}
+	return l
+}
+
+func (l *lexicon) has(w string) bool {
+	return w != "" && l.sizes[w[0]]>>(len(w)&63)&1 != 0 && l.words[w]
 }
 
 func set(words string) map[string]bool {

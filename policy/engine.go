@@ -17,11 +17,10 @@ type Engine struct {
 	cfg       Config
 	hash      string
 	desk      desk
-	rooms     map[string][]string // agent id to its workspace, as the only directory
 	commands  map[string]rule
 	layers    []layer
-	terms     *terms            // for agents that nothing is said about
-	agents    map[string]*terms // for the others
+	agents    map[string]*agent
+	others    *agent // that nothing is said about
 	effective []core.Factor
 	allowlist []commandPattern
 	safeBins  map[string]bool
@@ -54,24 +53,41 @@ func New(cfg Config) (*Engine, error) {
 		r := &e.rules[i]
 		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.paths
 	}
-	e.rooms = make(map[string][]string, len(cfg.Workspaces))
-	for agent, dir := range cfg.Workspaces {
-		e.rooms[agent] = []string{dir}
-	}
 	for _, f := range cfg.AllowedApprovers {
 		if !contains(cfg.DisabledApprovers, f) {
 			e.effective = append(e.effective, f)
 		}
 	}
-	e.terms, e.agents = newTerms(&cfg, AgentLayer{}), make(map[string]*terms, len(cfg.Layers.Agents))
+	e.others, e.agents = &agent{terms: newTerms(&cfg, AgentLayer{})}, map[string]*agent{}
 	for id, a := range cfg.Layers.Agents {
-		e.agents[id] = newTerms(&cfg, a)
+		e.agents[id] = &agent{terms: newTerms(&cfg, a)}
+	}
+	for id, dir := range cfg.Workspaces {
+		if e.agents[id] == nil {
+			e.agents[id] = &agent{terms: e.others.terms}
+		}
+		e.agents[id].root, e.agents[id].dirs = dir, []string{dir}
 	}
 	e.calls.New = func() any {
 		return &judging{seen: seen{words: make([]word, 0, 32), commands: make([]command, 0, 8)}}
 	}
 	e.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }
 	return e, nil
+}
+
+// agent is what the operator says of one agent.
+type agent struct {
+	terms *terms
+	root  string   // its workspace; empty when none is configured
+	dirs  []string // root, as the only directory
+}
+
+// agent gives what is said of the agent of that id.
+func (e *Engine) agent(id string) *agent {
+	if a := e.agents[id]; a != nil {
+		return a
+	}
+	return e.others
 }
 
 // Hash names the policy: its configuration, defaults filled in, and the version
@@ -81,8 +97,8 @@ func (e *Engine) Hash() string { return e.hash }
 // judging is one call on its way through the stages.
 type judging struct {
 	call  core.Call
+	agent *agent
 	tool  tool
-	terms *terms
 
 	list             []field // of the params; see fields
 	listed, readable bool    // they were read, and are what the params say
@@ -132,7 +148,7 @@ func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
 // conclude.
 func (e *Engine) read(call core.Call) *judging {
 	j := e.calls.Get().(*judging)
-	j.call, j.terms, j.seen.wants = call, e.termsOf(call.AgentID), e.wants
+	j.call, j.agent, j.seen.wants = call, e.agent(call.AgentID), e.wants
 	for _, run := range [...]stage{layersStage, riskStage, rulesStage} {
 		j.outcome = max(j.outcome, run(e, j))
 	}
@@ -146,7 +162,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	}
 	who, own := max(j.base, j.class), new(lists)
 	out := core.Judgement{
-		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.terms), Reach: j.reach(who), Reason: j.reason, Votes: j.votes,
+		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), Reach: j.reach(who), Reason: j.reason, Votes: j.votes,
 		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().names(own.effects[:0]), Confidence: 1, Source: "static"},
 	}
 	if j.found.any(unsure) {
@@ -212,7 +228,7 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 		out.FailedOpen = failsOpen
 	}
 	spoken := j.heard || j.opened || j.policy.any(setOf(classifierFailed, classifierUnsure))
-	if e.cfg.Classifier.Enabled && !spoken && !j.settled && !j.excused && out.Outcome != core.OutcomeDeny && j.terms.mode != "off" &&
+	if e.cfg.Classifier.Enabled && !spoken && !j.settled && !j.excused && out.Outcome != core.OutcomeDeny && j.agent.terms.mode != "off" &&
 		j.class < core.R4 && j.found.any(unsure) {
 		out.Unsure = true
 		j.say("classifier", "unsure", out.Outcome, "Static rules are not sure: the classifier would be asked.")

@@ -10,7 +10,7 @@ import (
 // of one program, which no shell sees.
 func (e *Engine) assessExec(j *judging) {
 	x, ok := e.execOf(j)
-	s := e.shell(e.place(&j.call, x.Workdir, x.Host), &j.seen)
+	s := e.shell(j.agent.place(&j.call, x.Workdir, x.Host), &j.seen)
 	if !ok {
 		s.found.add(malformedCall)
 	}

@@ -59,8 +59,8 @@ func execStage(e *Engine, j *judging) core.Outcome {
 		return j.because("exec", execNotAllowed, core.OutcomeAsk)
 	case v == execAsksAlways:
 		return j.because("exec", execAlwaysAsks, core.OutcomeAsk)
-	case v == execAsks && j.terms.mode != "off":
-		if j.class >= j.terms.ask { // its class asks anyway and says more
+	case v == execAsks && j.agent.terms.mode != "off":
+		if j.class >= j.agent.terms.ask { // its class asks anyway and says more
 			return j.say("exec", reasons[execNotAllowed].name, core.OutcomeAsk, reasons[execNotAllowed].text)
 		}
 		return j.because("exec", execNotAllowed, core.OutcomeAsk)

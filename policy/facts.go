@@ -3,8 +3,6 @@ package policy
 import (
 	"net/url"
 	"strings"
-
-	"approvalbot/core"
 )
 
 // facts are what rules ask about a call beside its commands; each is computed
@@ -30,7 +28,7 @@ func (e *Engine) files(j *judging) []file {
 		return f.files // noted while they were read
 	}
 	list, _ := j.fields()
-	r := reader{eng: e, place: e.place(&j.call, "", ""), seen: &seen{wants: true}}
+	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), seen: &seen{wants: true}}
 	for _, p := range list {
 		if p.str && len(p.text) <= 4096 && (pathKeys[p.key] || strings.Contains(p.text, "/") && !strings.ContainsAny(p.text, " \n")) && !strings.Contains(p.text, "://") {
 			r.path(pathWord(p.text))
@@ -109,6 +107,3 @@ func (f *facts) address(s string) {
 	}
 	f.hosts = append(f.hosts, strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")))
 }
-
-// root is the workspace of the call's agent.
-func (e *Engine) root(c *core.Call) string { return e.cfg.Workspaces[c.AgentID] }

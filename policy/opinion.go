@@ -55,9 +55,9 @@ func (j *judging) convinced(e *Engine, a *core.Assessment) {
 	}
 	verdict := core.Abstain
 	switch {
-	case j.class == core.R4 || j.class >= j.terms.deny:
+	case j.class == core.R4 || j.class >= j.agent.terms.deny:
 		verdict = core.Reject
-	case j.class <= core.R2 && j.base < j.terms.human:
+	case j.class <= core.R2 && j.base < j.agent.terms.human:
 		verdict = core.Approve
 	}
 	j.vote(e, verdict, reasons[classifierSpoke].name)
@@ -70,7 +70,7 @@ func (j *judging) without(e *Engine, why code, verdict core.Verdict) {
 	case "deny":
 		j.outcome = max(j.outcome, j.refuse("classifier", why, "The classifier gave no opinion that counts, and the operator refuses such calls; find a safer way or ask the operator."))
 	case "allow":
-		if j.base >= j.terms.human || j.base == core.R4 {
+		if j.base >= j.agent.terms.human || j.base == core.R4 {
 			j.because("classifier", why, core.OutcomeAsk)
 			return
 		}

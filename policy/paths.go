@@ -192,7 +192,8 @@ func sink(file string) bool {
 	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty":
 		return true
 	}
-	return path.Dir(file) == "/dev/fd"
+	fd, ok := strings.CutPrefix(file, "/dev/fd/")
+	return ok && strings.IndexByte(fd, '/') < 0
 }
 
 // hidden reports a path with a component that starts with a dot.

@@ -17,18 +17,17 @@ type place struct {
 	away    bool // on another machine
 }
 
-// place finds out where a call runs, from the agent's workspace, what the call
+// place finds out where a call runs, from its agent's workspace, what the call
 // says of its working directory, and what it is bound to.
-func (e *Engine) place(call *core.Call, workdir, host string) place {
-	room := e.rooms[call.AgentID]
-	p := place{root: e.cfg.Workspaces[call.AgentID]}
+func (a *agent) place(call *core.Call, workdir, host string) place {
+	p := place{root: a.root}
 	dirs := [2]string{workdir}
 	hosts := [2]string{host}
 	if b := call.Bind; b != nil {
 		dirs[1], hosts[1] = b.Workdir, b.Host
 	}
 	for _, h := range hosts {
-		p.away = p.away || !localHosts[h]
+		p.away = p.away || h != "" && !localHosts[h]
 	}
 	for _, d := range dirs {
 		p.windows = p.windows || windowsPath(d)
@@ -52,7 +51,7 @@ func (e *Engine) place(call *core.Call, workdir, host string) place {
 		}
 	}
 	if len(p.dirs) == 0 && p.root != "" { // the call says nothing, so this is the configured one
-		p.dirs = room
+		p.dirs = a.dirs
 	}
 	return p
 }

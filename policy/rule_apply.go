@@ -10,7 +10,7 @@ import (
 
 // rulesStage lets the first of the operator's rules that matches speak.
 func rulesStage(e *Engine, j *judging) core.Outcome {
-	if len(e.rules) == 0 || j.terms.mode == "off" {
+	if len(e.rules) == 0 || j.agent.terms.mode == "off" {
 		return core.OutcomeAllow
 	}
 	var buf [32]int
@@ -148,7 +148,7 @@ func (e *Engine) named(r *opRule, j *judging, args []word) bool {
 
 func (e *Engine) allPaths(r *opRule, j *judging, files []file) bool {
 	for _, f := range files {
-		if !slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.covers(f, e.root(&j.call)) }) {
+		if !slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.covers(f, j.agent.root) }) {
 			return false
 		}
 	}
@@ -164,7 +164,7 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		return false
 	}
 	if len(r.paths) > 0 && !j.found.has(malformedCall) {
-		root := e.root(&j.call)
+		root := j.agent.root
 		some := slices.ContainsFunc(e.files(j), func(f file) bool {
 			return slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.mayBe(f, root) })
 		})

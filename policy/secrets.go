@@ -8,7 +8,7 @@ import (
 )
 
 // secretNames are components of paths to secrets, in lower case.
-var secretNames = set(`.ssh .aws .azure .gnupg .kube .docker .gcloud gcloud .netrc _netrc .pgpass .my.cnf .mylogin.cnf .git-credentials
+var secretNames = newLexicon(`.ssh .aws .azure .gnupg .kube .docker .gcloud gcloud .netrc _netrc .pgpass .my.cnf .mylogin.cnf .git-credentials
 	.npmrc .pypirc .yarnrc.yml .password-store .vault-token .htpasswd .boto .s3cfg .dockercfg .databrickscfg .terraformrc
 	.bash_history .zsh_history .history .python_history .psql_history .mysql_history .node_repl_history
 	.env .envrc .credentials .credentials.json credentials.json credentials.toml credentials.db application_default_credentials.json
@@ -20,33 +20,39 @@ var secretNames = set(`.ssh .aws .azure .gnupg .kube .docker .gcloud gcloud .net
 
 // secretBases are names of files with secrets that are ordinary names of
 // directories.
-var secretBases = set("shadow cookies login_data web_data")
+var secretBases = newLexicon("shadow cookies login_data web_data")
 
-var allSecretNames = append(slices.Collect(maps.Keys(secretNames)), slices.Collect(maps.Keys(secretBases))...)
+var allSecretNames = append(slices.Collect(maps.Keys(secretNames.words)), slices.Collect(maps.Keys(secretBases.words))...)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = set(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .agekey .tfstate .tfvars .ovpn .keytab")
+var secretEnds = newLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token"}
 
 // dataEnds are the endings of files that are data.
-var dataEnds = set(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
+var dataEnds = newLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
 
 // secretPath reports whether a file usually holds secrets, by its path alone.
 // Letter case does not count, since it does not on every file system.
 func secretPath(file string) bool {
 	file = strings.ToLower(file)
-	for c, rest, more := strings.Cut(file, "/"); ; c, rest, more = strings.Cut(rest, "/") {
-		if secretName(c) {
+	for rest := file; ; {
+		end := strings.IndexByte(rest, '/')
+		if end < 0 {
+			end = len(rest)
+		}
+		if secretName(rest[:end]) {
 			return true
 		}
-		if !more {
+		if end == len(rest) {
 			break
 		}
+		rest = rest[end+1:]
 	}
+	base := path.Base(file)
 	return under(file, "/run/secrets") || under(file, "/var/run/secrets") || under(file, "/etc/ssl/private") ||
-		secretBases[strings.ReplaceAll(path.Base(file), " ", "_")] || secretData(path.Base(file))
+		secretBases.has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
 }
 
 // secretName reports whether one lower-case component names a secret.
@@ -54,7 +60,7 @@ func secretName(c string) bool {
 	if c == "" {
 		return false
 	}
-	if secretNames[c] {
+	if secretNames.has(c) {
 		return true
 	}
 	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") {
@@ -67,12 +73,12 @@ func secretName(c string) bool {
 	if strings.HasPrefix(c, ".env") {
 		return c != ".env.example" && c != ".env.sample" && c != ".env.template" && c != ".env.dist"
 	}
-	return secretEnds[c[dot:]]
+	return secretEnds.has(c[dot:])
 }
 
 // secretData reports whether a lower-case file name is data about a secret.
 func secretData(name string) bool {
-	if name == "passwd" || !dataEnds[either(path.Ext(name), ".")] {
+	if name == "passwd" || !dataEnds.has(either(path.Ext(name), ".")) {
 		return false
 	}
 	for _, w := range secretWords {
@@ -102,7 +108,7 @@ func hitsSecret(glob string) bool {
 		}
 		last := strings.LastIndexAny(c, "*?]")
 		head, tail := c[:first], c[last+1:]
-		for end := range secretEnds {
+		for end := range secretEnds.words {
 			if strings.HasSuffix(tail, end) || strings.HasSuffix(end, tail) {
 				return true
 			}
@@ -110,7 +116,7 @@ func hitsSecret(glob string) bool {
 		if strings.HasPrefix(head, ".e") || head == "." || strings.HasPrefix(head, "id_") {
 			return true
 		}
-		if dataEnds[either(path.Ext(tail), ".")] {
+		if dataEnds.has(either(path.Ext(tail), ".")) {
 			return true
 		}
 	}
@@ -150,7 +156,7 @@ func matches(glob, name string) bool {
 
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
-var startupNames = set(`.git .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
+var startupNames = newLexicon(`.git .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
 	.github .gitlab-ci.yml .circleci jenkinsfile .vscode .idea .devcontainer .envrc .direnv
 	.claude .claude.json .codex .gemini .cursor .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
@@ -164,7 +170,7 @@ func startupPath(lower string) bool {
 		return true
 	}
 	for c := range strings.SplitSeq(lower, "/") {
-		if startupNames[c] {
+		if startupNames.has(c) {
 			return true
 		}
 	}

@@ -79,7 +79,7 @@ var classNames = [...]string{core.R0.String(), core.R1.String(), core.R2.String(
 // around that.
 func policyStage(e *Engine, j *judging) core.Outcome {
 	class, worst, touched := j.class, max(j.class, j.static), j.sideEffects()
-	switch t := j.terms; {
+	switch t := j.agent.terms; {
 	case t.mode == "off":
 		return j.say("policy", "mode", core.OutcomeAllow, "The mode is off: only the hard layers count.")
 	case worst >= t.deny:

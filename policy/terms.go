@@ -48,19 +48,11 @@ func lower(t *core.RiskClass, own *core.RiskClass) {
 	}
 }
 
-// termsOf gives the terms for an agent.
-func (e *Engine) termsOf(agent string) *terms {
-	if t := e.agents[agent]; t != nil {
-		return t
-	}
-	return e.terms
-}
-
 // Rule says whose yes a call of the class needs when that agent asks; an agent
 // that nothing is said about gets the rule for all. The operator's rules can ask
 // for more.
 func (e *Engine) Rule(class core.RiskClass, agentID string) core.Rule {
-	return e.rule([]core.Factor{}, class, e.termsOf(agentID))
+	return e.rule([]core.Factor{}, class, e.agent(agentID).terms)
 }
 
 // rule is Rule with its lists in all, as far as they fit.
@@ -79,7 +71,7 @@ func (e *Engine) rule(all []core.Factor, class core.RiskClass, t *terms) core.Ru
 // OutcomeFor says what happens to a call of the class for its class alone: what
 // layers, rules, side effects and the words for commands add is not in it.
 func (e *Engine) OutcomeFor(class core.RiskClass) core.Outcome {
-	switch t := e.terms; {
+	switch t := e.others.terms; {
 	case !e.cfg.Enabled:
 		return core.OutcomeDeny
 	case t.mode == "off":

@@ -69,7 +69,7 @@ func (e *Engine) assessAction(j *judging) {
 		c = harmlessTool // a session of the same runtime, whose calls are asked for as well
 	}
 	j.found.add(c)
-	r := reader{eng: e, place: e.place(&j.call, "", ""), found: &j.found}
+	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found}
 	for _, f := range list {
 		if f.str && strings.Contains(f.text, "://") {
 			r.addressesIn(f.text)
