@@ -27,8 +27,11 @@ type Exec struct {
 // neither of command and argv, a wrong type or an unknown security or ask word
 // is named by its field.
 func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
-	var e Exec
-	if json.Unmarshal(params, &e, json.RejectUnknownMembers(true)) != nil {
+	e, ok := plainExec(params)
+	if !ok {
+		e, ok = oddExec(params)
+	}
+	if !ok {
 		return Exec{}, []FieldError{{"params", "of exec may have command or argv, workdir, env (text values), timeout (a number), host, security and ask"}}
 	}
 	var bad []FieldError
@@ -52,6 +55,42 @@ func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
 	check(oneOf(e.Ask, "", "off", "on-miss", "always"), "ask", "must be off, on-miss or always")
 	check(e.TimeoutMs >= 0, "timeout", "must not be negative")
 	return e, bad
+}
+
+// plainExec reads what most calls have, or reports false for what only oddExec
+// can tell.
+func plainExec(params []byte) (e Exec, ok bool) {
+	p := ReadPlain(params)
+	for o := (Object{}); p.Member(&o); {
+		switch o.Name {
+		case "command":
+			e.Command = new(p.Text())
+		case "argv":
+			e.Argv = []string{}
+			for l := (List{}); p.Element(&l); {
+				e.Argv = append(e.Argv, p.Text())
+			}
+		case "workdir":
+			e.Workdir = p.Text()
+		case "timeout":
+			e.TimeoutMs = p.Whole()
+		case "host":
+			e.Host = p.Text()
+		case "security":
+			e.Security = p.Text()
+		case "ask":
+			e.Ask = p.Text()
+		default:
+			p.Refuse()
+		}
+	}
+	return e, p.Done()
+}
+
+// oddExec is plainExec for all that is JSON.
+func oddExec(params []byte) (e Exec, ok bool) {
+	err := json.Unmarshal(params, &e, json.RejectUnknownMembers(true))
+	return e, err == nil
 }
 
 func oneOf(s string, words ...string) bool {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -179,6 +180,16 @@ func (p *Plain) Scalar() (text string, isText bool) {
 		return "", false
 	}
 	return num, false
+}
+
+// Whole reads a whole number.
+func (p *Plain) Whole() int64 {
+	text, isText := p.Scalar()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if isText || err != nil {
+		p.Refuse()
+	}
+	return n
 }
 
 // Raw reads any value and gives its JSON as it stands.
