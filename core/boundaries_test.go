@@ -1,6 +1,7 @@
 package core
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -42,4 +43,10 @@ func TestNamesOfACallHaveABound(t *testing.T) {
 	require.False(t, ValidID(ok.ID+"i"))
 	require.False(t, ValidID(""))
 	require.False(t, ValidID("i\n"))
+	for b := range 256 { // every byte that may stand in a name, and no other
+		s := "a" + string([]byte{byte(b)})
+		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9._:-]+$`).MatchString(s), ValidID(s), "%q", s)
+		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`).MatchString(s), validTool(s), "%q", s)
+		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9]$`).MatchString(s[1:]), validTool(s[1:]), "%q", s)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -79,14 +78,26 @@ const (
 	maxReason        = 500 // characters
 )
 
-var (
-	idPattern   = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
-	toolPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
-)
-
 // ValidID reports whether s may be a caller's own id.
 func ValidID(s string) bool {
-	return len(s) <= 128 && idPattern.MatchString(s) && s != "." && s != ".."
+	return len(s) <= 128 && named(s, "._:-") && s != "." && s != ".."
+}
+
+// validTool reports whether s may be a tool's name.
+func validTool(s string) bool {
+	return len(s) <= maxToolName && named(s, "._:/-") && named(s[:1], "")
+}
+
+// named reports whether s has letters and digits of ASCII and those signs, and at
+// least one of them.
+func named(s, signs string) bool {
+	for i := range len(s) {
+		b := s[i]
+		if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte(signs, b) >= 0) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // validCallback reports whether an address may be called back at all; whether
@@ -105,7 +116,7 @@ func (c Call) validate() []FieldError {
 			bad = append(bad, FieldError{field, problem})
 		}
 	}
-	check(len(c.ToolName) <= 128 && toolPattern.MatchString(c.ToolName), "toolName",
+	check(validTool(c.ToolName), "toolName",
 		"must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit")
 	check(c.ID == "" || ValidID(c.ID), "id", `must be 1 to 128 of A-Z a-z 0-9 . _ : - and not "." or ".."`)
 	check(len(c.Params) > 0, "params", "is required and must be a JSON object")

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding"
 	"fmt"
+	"strconv"
 )
 
 // Status says how far an approval is. It starts pending and ends exactly once.
@@ -90,7 +91,12 @@ const (
 var _ encoding.TextMarshaler = R0
 
 // String gives the class as it is written everywhere: "R0" to "R4".
-func (r RiskClass) String() string { return fmt.Sprintf("R%d", int(r)) }
+func (r RiskClass) String() string {
+	if names := [...]string{"R0", "R1", "R2", "R3", "R4"}; int(r) >= 0 && int(r) < len(names) {
+		return names[r]
+	}
+	return "R" + strconv.Itoa(int(r))
+}
 
 // Words says the class in the words that a card uses.
 func (r RiskClass) Words() string {
