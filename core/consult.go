@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"slices"
+	"sync"
 )
 
 // Reason codes of what is not policy's own: a cool-down, and the verifier.
@@ -59,7 +60,7 @@ func (g *Gate) consult(ctx context.Context, who Caller, call Call, sealed Sealed
 
 // granted reports whether a grant or cool-down would settle the call.
 func (g *Gate) granted(ctx context.Context, who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (bool, error) {
-	d := outline(who, call, sealed, j, rules)
+	d := outline(who, call, sealed.Fingerprint, j, rules)
 	if d.Status != Pending {
 		return false, nil
 	}
@@ -148,6 +149,9 @@ type Preview struct {
 	By string // "grant:<id>" where a grant or a cool-down speaks, else empty
 }
 
+// forms are buffers for the canonical forms of calls that are not kept.
+var forms = sync.Pool{New: func() any { return new([]byte) }}
+
 // Evaluate judges a call by what is known here: policy, and the grants on
 // record. Classifier and verifier are not asked; the trace, which only those who
 // may decide get, says that they would be.
@@ -163,7 +167,16 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		who.Person = "" // an operator looks at what others would ask
 	}
 	call.Explain = who.MayDecide // nobody else is told which rule spoke
-	sealed, err := admit(who, call, rules)
+	room := forms.Get().(*[]byte)
+	sealed, err := admit((*room)[:0], who, call, rules)
+	defer func() {
+		form := sealed.Bytes
+		if cap(form) <= maxSpare {
+			clear(form[:cap(form)]) // it was a call's
+			*room = form
+			forms.Put(room)
+		}
+	}()
 	if err != nil {
 		return Preview{}, err
 	}
@@ -176,7 +189,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if c.Outcome != OutcomeAsk {
 		return p, nil
 	}
-	d := outline(who, call, sealed, c.Judgement, rules)
+	d := outline(who, call, fingerprintOf(sealed.Bytes), c.Judgement, rules)
 	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Grants: true})
 	if err != nil {
 		return p, err

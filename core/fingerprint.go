@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 )
 
 // maxDepth bounds how deep params may nest.
@@ -24,8 +25,18 @@ type Sealed struct {
 // numbers as IEEE 754 doubles, so 9007199254740993 would become another one).
 // The error is a problem for the field "params", without any value.
 func Canonical(toolName string, params json.RawMessage, bind *Bind) (Sealed, error) {
-	out := make([]byte, 0, len(params)+len(toolName)+32)
-	out = append(out, '{')
+	sealed, err := appendForm(nil, toolName, params, bind)
+	if err != nil {
+		return Sealed{}, err
+	}
+	sealed.Fingerprint = fingerprintOf(sealed.Bytes)
+	return sealed, nil
+}
+
+// appendForm appends a call's canonical form, and leaves the fingerprint to whoever
+// needs it. With an error Bytes is what out has become.
+func appendForm(out []byte, toolName string, params json.RawMessage, bind *Bind) (Sealed, error) {
+	out = append(slices.Grow(out, len(params)+len(toolName)+32), '{')
 	if bind != nil && *bind != (Bind{}) {
 		out = append(out, `"bind":{`...)
 		for _, m := range [...][2]string{{"envHash", bind.EnvHash}, {"host", bind.Host}, {"workdir", bind.Workdir}} {
@@ -43,14 +54,19 @@ func Canonical(toolName string, params json.RawMessage, bind *Bind) (Sealed, err
 	begin := len(out)
 	out, err := appendCanonical(out, params)
 	if err != nil {
-		return Sealed{}, err
+		return Sealed{Bytes: out}, err
 	}
 	end := len(out)
 	out = append(appendText(append(out, `,"toolName":`...), toolName), '}')
-	sum := sha256.Sum256(out)
+	return Sealed{Bytes: out, params: json.RawMessage(out[begin:end:end])}, nil
+}
+
+// fingerprintOf names a canonical form.
+func fingerprintOf(form []byte) string {
+	sum := sha256.Sum256(form)
 	var name [2 * sha256.Size]byte
 	hex.Encode(name[:], sum[:])
-	return Sealed{Bytes: out, Fingerprint: string(name[:]), params: json.RawMessage(out[begin:end:end])}, nil
+	return string(name[:])
 }
 
 // Open reads a canonical form back into its parts.

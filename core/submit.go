@@ -31,10 +31,11 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 		normal.UserID = normalID(r.UserID)
 		call.Requester = &normal
 	}
-	sealed, err := admit(who, call, rules)
+	sealed, err := admit(nil, who, call, rules)
 	if err != nil {
 		return a, false, err
 	}
+	sealed.Fingerprint = fingerprintOf(sealed.Bytes)
 	asked, err := g.consult(ctx, who, call, sealed, rules)
 	if err != nil {
 		return a, false, err
@@ -172,13 +173,12 @@ func open(a Approval, more []Target, rules *Rules, now int64) Change {
 	return c
 }
 
-// admit checks a call before anybody judges it, and computes its canonical form.
-func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
+// admit checks a call before anybody judges it, and appends its canonical form.
+func admit(form []byte, who Caller, call Call, rules *Rules) (sealed Sealed, err error) {
+	sealed.Bytes = form
 	bad := call.validate()
-	var sealed Sealed
 	if len(call.Params) > 0 {
-		var err error
-		if sealed, err = Canonical(call.ToolName, call.Params, call.Bind); err != nil {
+		if sealed, err = appendForm(form, call.ToolName, call.Params, call.Bind); err != nil {
 			bad = append(bad, FieldError{"params", err.Error()})
 		} else if call.ToolName == "exec" {
 			_, wrong := ParseExec(call.Params)
@@ -196,14 +196,14 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 		bad = append(bad, FieldError{"requester.person", "is not a configured person"})
 	}
 	if len(bad) > 0 {
-		return Sealed{}, Invalid(bad...)
+		return sealed, Invalid(bad...)
 	}
 	if len(sealed.Bytes) > MaxParams {
-		return Sealed{}, refuse(CodePayloadTooLarge, "The call is larger than %d bytes.", MaxParams)
+		return sealed, refuse(CodePayloadTooLarge, "The call is larger than %d bytes.", MaxParams)
 	}
 	if o := call.Origin; o != nil && !rules.Router.Names(*o) &&
 		!slices.ContainsFunc(who.SessionChats, func(t Target) bool { return t.Names(*o) }) {
-		return Sealed{}, refuse(CodeOriginNotAllowed, "This token may not name that chat as its origin: neither its sessionChats nor the routing targets do.")
+		return sealed, refuse(CodeOriginNotAllowed, "This token may not name that chat as its origin: neither its sessionChats nor the routing targets do.")
 	}
 	return sealed, nil
 }
@@ -211,7 +211,7 @@ func admit(who Caller, call Call, rules *Rules) (Sealed, error) {
 // draft makes the approval that a call would become, and what people see of the
 // call.
 func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, []Fact, error) {
-	a := outline(who, call, sealed, j, rules).named(call.ID)
+	a := outline(who, call, sealed.Fingerprint, j, rules).named(call.ID)
 	if a.hidden() {
 		return a, nil, nil // its dialect tells the fingerprint only
 	}
@@ -224,7 +224,7 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 }
 
 // outline is draft without a key, and without what people read of the call.
-func outline(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) Approval {
+func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rules) Approval {
 	now := nowMs()
 	timeout := rules.TimeoutMs
 	if call.TimeoutMs > 0 {
@@ -232,7 +232,7 @@ func outline(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) Ap
 	}
 	a := Approval{
 		ID: call.ID, Owner: who.Token, Status: Pending,
-		ToolName: call.ToolName, Fingerprint: sealed.Fingerprint, Bind: call.Bind,
+		ToolName: call.ToolName, Fingerprint: fingerprint, Bind: call.Bind,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context, Dialect: call.Dialect,
 		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
 		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Offers: grantable(j, call),
