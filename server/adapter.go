@@ -68,7 +68,7 @@ type call struct {
 type answer struct {
 	status   int
 	location string
-	body     any
+	body     any    // a *[]byte of answers is JSON already
 	pause    *pause // instead of all that: it may have to wait first
 }
 
@@ -205,8 +205,14 @@ func scopeWords(scopes []scope) string {
 
 // write sends one JSON answer.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind []string, body any) {
-	spare := answers.Get().(*[]byte)
-	b, quick := appendJSON((*spare)[:0], body)
+	spare, quick := body.(*[]byte)
+	var b []byte
+	if quick {
+		b = *spare
+	} else {
+		spare = answers.Get().(*[]byte)
+		b, quick = appendJSON((*spare)[:0], body)
+	}
 	if !quick {
 		var err error
 		if b, err = json.Marshal(body, encoding); err != nil { // plain values always marshal

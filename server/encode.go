@@ -7,49 +7,56 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/api"
+	"approvalbot/core"
 )
 
-// appendJSON writes the two answers that are given for every call, without
-// reflection, exactly as [encoding] would; false: it is another one.
-// TestAppendJSON holds both equal, for every field there is.
+// appendJSON writes the answer that is one approval without reflection, exactly
+// as [encoding] would; false: it is another answer. TestAppendJSON holds both
+// equal, for every field there is.
 func appendJSON(b []byte, body any) ([]byte, bool) {
-	switch v := body.(type) {
-	case api.Evaluation:
-		return appendEvaluation(b, &v), true
-	case api.Approval:
-		if v.Claim == nil {
-			return appendApproval(b, &v), true
-		}
+	if a, ok := body.(api.Approval); ok && a.Claim == nil {
+		return appendApproval(b, &a), true
 	}
 	return b, false
 }
 
-func appendEvaluation(b []byte, e *api.Evaluation) []byte {
+// appendEvaluation writes an [api.Evaluation] in the same way, from what policy
+// says of a call of that tool. The trace is left out if it is not for the caller.
+func appendEvaluation(b []byte, e *core.Preview, toolName, policyHash string, traced bool) []byte {
 	o := object{append(b, '{')}
-	o.text("outcome", e.Outcome)
+	o.text("outcome", e.Outcome.String())
 	o.some("reason", e.Reason)
 	o.some("by", e.By)
 	o.name("assessment")
 	a := &e.Assessment
 	o.b = append(o.b, '{')
-	o.text("toolName", a.ToolName)
-	o.text("riskClass", a.RiskClass)
+	o.text("toolName", toolName)
+	o.text("riskClass", a.RiskClass.String())
 	texts(&o, "sideEffects", a.SideEffects)
 	o.float("confidence", a.Confidence)
 	o.text("source", a.Source)
 	texts(&o, "reasonCodes", a.ReasonCodes)
 	o.b = append(o.b, '}')
-	o.approvers(&e.Approvers)
+	o.name("approvers")
+	approvers(&o, e.Rule.Allowed, e.Rule.Disabled, e.Rule.Effective, e.Rule.MinApprovals, e.Rule.RequiresHuman)
 	texts(&o, "offers", e.Offers)
 	texts(&o, "why", e.Why)
-	o.text("policyHash", e.PolicyHash)
-	if e.Trace != nil {
-		list(&o, "trace", e.Trace, func(o *object, s *api.Step) {
+	o.text("policyHash", policyHash)
+	if traced && len(e.Trace) > 0 {
+		o.name("trace")
+		o.b = append(o.b, '[')
+		for i, s := range e.Trace {
+			if i > 0 {
+				o.b = append(o.b, ',')
+			}
+			o.b = append(o.b, '{')
 			o.text("stage", s.Stage)
 			o.text("rule", s.Rule)
 			o.text("outcome", s.Outcome)
 			o.text("text", s.Text)
-		})
+			o.b = append(o.b, '}')
+		}
+		o.b = append(o.b, ']')
 	}
 	return append(o.b, '}')
 }
@@ -96,7 +103,8 @@ func appendApproval(b []byte, a *api.Approval) []byte {
 	texts(&o, "reasonCodes", a.ReasonCodes)
 	texts(&o, "why", a.Why)
 	o.text("policyHash", a.PolicyHash)
-	o.approvers(&a.Approvers)
+	o.name("approvers")
+	approvers(&o, a.Approvers.Allowed, a.Approvers.Disabled, a.Approvers.Effective, a.Approvers.MinApprovals, a.Approvers.RequiresHuman)
 	texts(&o, "offers", a.Offers)
 	list(&o, "votes", a.Votes, (*object).vote)
 	list(&o, "deliveries", a.Deliveries, func(o *object, d *api.Delivery) {
@@ -165,6 +173,10 @@ func (o *object) nonzero(name string, n int64) {
 
 func (o *object) float(name string, f float64) {
 	o.name(name)
+	if f == 0.5 || f == float64(int8(f)) { // as most are; the library knows what others look like
+		o.b = strconv.AppendFloat(o.b, f, 'f', -1, 64)
+		return
+	}
 	o.b = append(o.b, jsontext.Float(f).String()...)
 }
 
@@ -182,14 +194,14 @@ func (o *object) decision(name string, d api.Decision) {
 	o.text(name, string(d))
 }
 
-func (o *object) approvers(a *api.Approvers) {
-	o.name("approvers")
+// approvers writes [api.Approvers].
+func approvers[S ~string](o *object, allowed, disabled, effective []S, minApprovals int, requiresHuman bool) {
 	o.b = append(o.b, '{')
-	texts(o, "allowed", a.Allowed)
-	texts(o, "disabled", a.Disabled)
-	texts(o, "effective", a.Effective)
-	o.number("minApprovals", int64(a.MinApprovals))
-	o.flag("requiresHuman", a.RequiresHuman)
+	texts(o, "allowed", allowed)
+	texts(o, "disabled", disabled)
+	texts(o, "effective", effective)
+	o.number("minApprovals", int64(minApprovals))
+	o.flag("requiresHuman", requiresHuman)
 	o.b = append(o.b, '}')
 }
 

@@ -12,21 +12,9 @@ func (s *Server) evaluate(c *call, in api.CreateRequest) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := api.Evaluation{
-		Outcome: p.Outcome.String(), Reason: p.Reason, By: p.By, Assessment: assessmentOf(in.ToolName, p.Assessment),
-		Approvers: approversOf(p.Rule), Offers: decisionsOf(p.Offers), Why: words(p.Why), PolicyHash: s.gate.PolicyHash(),
-	}
-	if c.who.MayDecide {
-		for _, t := range p.Trace {
-			out.Trace = append(out.Trace, api.Step{Stage: t.Stage, Rule: t.Rule, Outcome: t.Outcome, Text: t.Text})
-		}
-	}
-	return answer{status: http.StatusOK, body: out}, nil
-}
-
-func assessmentOf(tool string, a core.Assessment) api.Assessment {
-	return api.Assessment{ToolName: tool, RiskClass: a.RiskClass.String(), SideEffects: words(a.SideEffects),
-		Confidence: a.Confidence, Source: a.Source, ReasonCodes: words(a.ReasonCodes)}
+	text := answers.Get().(*[]byte)
+	*text = appendEvaluation((*text)[:0], &p, in.ToolName, s.gate.PolicyHash(), c.who.MayDecide)
+	return answer{status: http.StatusOK, body: text}, nil
 }
 
 func (s *Server) policy(c *call) (answer, error) {
