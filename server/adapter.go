@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -80,6 +81,17 @@ func with[In any](fn func(*call, In) (answer, error)) func(*call, []byte) (answe
 			return answer{}, err
 		}
 		return fn(c, in)
+	}
+}
+
+// withCall is with for the body that asks for a call, which most are.
+func withCall(fn func(*call, api.CreateRequest) (answer, error)) func(*call, []byte) (answer, error) {
+	odd := with(fn)
+	return func(c *call, body []byte) (answer, error) {
+		if in, plain := plainRequest(body); plain {
+			return fn(c, in)
+		}
+		return odd(c, body)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -99,6 +100,59 @@ func Decode(body []byte, into any) error {
 		bad = []core.FieldError{{Field: "body", Problem: "is not what this request takes"}}
 	}
 	return core.Invalid(bad[:min(len(bad), maxMistakes)]...)
+}
+
+// plainRequest is [Decode] without reflection, for what it can tell; false: Decode
+// has the word. It keeps nothing of body. FuzzDecodeCreate holds both equal.
+func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
+	p := core.ReadPlain(body)
+	for o := (core.Object{}); p.Member(&o); {
+		switch o.Name {
+		case "params":
+			in.Params = []byte(p.Raw())
+		case "timeoutMs":
+			in.TimeoutMs = p.Whole()
+		case "bind":
+			b := &api.Bind{}
+			plainTexts(&p, named{"workdir", &b.Workdir}, named{"host", &b.Host}, named{"envHash", &b.EnvHash})
+			in.Bind = b
+		case "origin":
+			t := &api.Target{}
+			plainTexts(&p, named{"channel", &t.Channel}, named{"to", &t.To}, named{"threadId", &t.ThreadID})
+			in.Origin = t
+		case "requester":
+			r := &api.Requester{}
+			plainTexts(&p, named{"channel", &r.Channel}, named{"userId", &r.UserID}, named{"person", &r.Person})
+			in.Requester = r
+		default:
+			plainText(&p, o.Name, named{"toolName", &in.ToolName}, named{"id", &in.ID}, named{"agentId", &in.AgentID}, named{"sessionKey", &in.SessionKey},
+				named{"justification", &in.Justification}, named{"actionSummary", &in.ActionSummary}, named{"callbackUrl", &in.CallbackURL}, named{"supersedes", &in.Supersedes})
+		}
+	}
+	return in, p.Done()
+}
+
+// named is where the text of a member of that name goes.
+type named struct {
+	name string
+	text *string
+}
+
+// plainTexts reads an object whose members are texts.
+func plainTexts(p *core.Plain, all ...named) {
+	for o := (core.Object{}); p.Member(&o); {
+		plainText(p, o.Name, all...)
+	}
+}
+
+func plainText(p *core.Plain, name string, all ...named) {
+	for _, to := range all {
+		if to.name == name {
+			*to.text = strings.Clone(p.Text())
+			return
+		}
+	}
+	p.Refuse()
 }
 
 func wellFormed(body []byte) error {
