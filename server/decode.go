@@ -49,11 +49,10 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	}
 	_ = clock.SetReadDeadline(time.Time{})
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
-		return nil, tooLarge()
-	case err != nil:
+	if err != nil {
+		if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
+			return nil, tooLarge()
+		}
 		return nil, core.Refuse(core.CodeMalformed, "The body broke off.")
 	}
 	return body, nil

@@ -256,10 +256,18 @@ func list[T any](o *object, name string, all []T, members func(*object, *T)) {
 // appendQuoted writes text as JSON; what is not plain ASCII, the library writes.
 func appendQuoted(b []byte, s string) []byte {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+		if odd[s[i]] {
 			b, _ = jsontext.AppendQuote(b, s) // broken UTF-8 becomes U+FFFD
 			return b
 		}
 	}
 	return append(append(append(b, '"'), s...), '"')
 }
+
+// odd are the bytes that do not stand for themselves in JSON, or are not ASCII.
+var odd = func() (is [256]bool) {
+	for c := range is {
+		is[c] = c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf
+	}
+	return is
+}()
