@@ -97,8 +97,9 @@ var pathKeys = set("path filepath file filename absolutepath targetfile targetpa
 func (r *reader) written(list []field, c code) {
 	any := false
 	for _, f := range list {
-		if f.str && (pathKeys[f.key] || f.top && !contentKeys[f.key]) {
-			any = any || pathKeys[f.key]
+		named := f.str && pathKeys[f.key]
+		any = any || named
+		if named || f.str && f.top && !contentKeys[f.key] {
 			r.write(pathWord(f.text))
 		}
 	}

@@ -120,7 +120,7 @@ func (r *reader) written1(file string, open bool) code {
 		return writesAccess
 	case !inside && systemPath(file):
 		return writesSystem
-	case secretPath(lower):
+	case secretLower(lower):
 		return writesSecret
 	case startupPath(strings.TrimPrefix(lower, strings.ToLower(r.place.root))):
 		return writesStartup

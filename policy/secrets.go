@@ -35,24 +35,27 @@ var dataEnds = newLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .c
 
 // secretPath reports whether a file usually holds secrets, by its path alone.
 // Letter case does not count, since it does not on every file system.
-func secretPath(file string) bool {
-	file = strings.ToLower(file)
-	for rest := file; ; {
-		end := strings.IndexByte(rest, '/')
+func secretPath(file string) bool { return secretLower(strings.ToLower(file)) }
+
+// secretLower is secretPath for a path in lower case.
+func secretLower(file string) bool {
+	base := path.Base(file)
+	return anyPart(file, secretName) || under(file, "/run/secrets") || under(file, "/var/run/secrets") || under(file, "/etc/ssl/private") ||
+		secretBases.has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
+}
+
+// anyPart reports whether is holds for a component of the path.
+func anyPart(file string, is func(string) bool) bool {
+	for {
+		end := strings.IndexByte(file, '/')
 		if end < 0 {
-			end = len(rest)
+			return is(file)
 		}
-		if secretName(rest[:end]) {
+		if is(file[:end]) {
 			return true
 		}
-		if end == len(rest) {
-			break
-		}
-		rest = rest[end+1:]
+		file = file[end+1:]
 	}
-	base := path.Base(file)
-	return under(file, "/run/secrets") || under(file, "/var/run/secrets") || under(file, "/etc/ssl/private") ||
-		secretBases.has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
 }
 
 // secretName reports whether one lower-case component names a secret.
@@ -166,15 +169,7 @@ var startupNames = newLexicon(`.git .hg .svn .bzr .fslckout _fossil_ .gitconfig 
 // startupPath reports such a file. HEAD counts because git takes a directory
 // with a HEAD and a config for a repository, and runs what the config names.
 func startupPath(lower string) bool {
-	if path.Base(lower) == "head" {
-		return true
-	}
-	for c := range strings.SplitSeq(lower, "/") {
-		if startupNames.has(c) {
-			return true
-		}
-	}
-	return false
+	return path.Base(lower) == "head" || anyPart(lower, startupNames.has)
 }
 
 // accessPath reports the files that say who may log in or act as administrator.
