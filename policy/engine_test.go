@@ -154,6 +154,12 @@ func TestAJudgementIsTheCallersToKeep(t *testing.T) {
 	again, err := json.Marshal(judge(e, lineCall(t, "rm -rf /")))
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(again))
+
+	kept := judge(e, lineCall(t, "rm -rf /"))
+	judge(e, callOf(t, "think", map[string]any{}))
+	again, err = json.Marshal(kept)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(again), "no later judgement changes it")
 }
 
 func TestEveryReasonHasItsSentence(t *testing.T) {
