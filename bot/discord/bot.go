@@ -181,7 +181,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	loops.Go(func() { b.receive(ctx, work) })
 	loops.Go(func() {
 		// A Discord that is away must not hold up the timers of everybody else.
-		err := limited(ctx, catchUpTime, func(ctx context.Context) error { return b.intake.CatchUp(ctx, work) })
+		err := limited(ctx, catchUpTime, func(patience context.Context) error { return b.intake.CatchUp(patience, ctx, work) })
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("the updates of an earlier run could not all be handled yet", "reason", err)
 		}

@@ -38,7 +38,7 @@ func (b *Bot) settleStart(ctx, work context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	if b.queue.CatchUp(ctx, work) == nil { // else patience will run out
+	if b.queue.CatchUp(ctx, ctx, work) == nil { // else patience will run out
 		b.start.finish()
 	}
 }

@@ -119,7 +119,7 @@ func (q *Intake[U]) Run(ctx, work context.Context) {
 	look := time.NewTicker(inboxLook)
 	defer look.Stop()
 	for ctx.Err() == nil {
-		if err := q.lookThrough(ctx, work); err != nil && ctx.Err() == nil {
+		if err := q.lookThrough(ctx, ctx, work); err != nil && ctx.Err() == nil {
 			q.log.Warn("the inbox cannot be read", "reason", err)
 		}
 		select {
@@ -134,16 +134,18 @@ func (q *Intake[U]) Run(ctx, work context.Context) {
 func (q *Intake[U]) Wait() { q.workers.Wait() }
 
 // CatchUp returns once everything that waits in the inbox now was tried, or with
-// an error when that cannot be: the inbox cannot be read, or ctx ended.
-func (q *Intake[U]) CatchUp(ctx, work context.Context) error {
-	if err := q.lookThrough(ctx, work); err != nil {
+// an error when that cannot be: the inbox cannot be read, or patience ended. ctx
+// and work are as for Run: whoever works on a person's updates goes on with those
+// that come later.
+func (q *Intake[U]) CatchUp(patience, ctx, work context.Context) error {
+	if err := q.lookThrough(patience, ctx, work); err != nil {
 		return err
 	}
 	for _, tried := range q.untried() {
 		select {
 		case <-tried:
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-patience.Done():
+			return patience.Err()
 		}
 	}
 	return nil
@@ -220,22 +222,22 @@ func (q *Intake[U]) mark(ctx context.Context, ref core.InboundRef) (ok bool) {
 }
 
 // lookThrough gives the handlers everything that is new in the inbox.
-func (q *Intake[U]) lookThrough(ctx, work context.Context) error {
+func (q *Intake[U]) lookThrough(patience, ctx, work context.Context) error {
 	for {
-		if more, err := q.look(ctx, work); err != nil || !more {
+		if more, err := q.look(patience, ctx, work); err != nil || !more {
 			return err
 		}
 	}
 }
 
 // look reads what is oldest in the inbox and gives the handlers what is new
-// there. more reports that there may be more.
-func (q *Intake[U]) look(ctx, work context.Context) (more bool, err error) {
+// there; patience is for reading. more reports that there may be more.
+func (q *Intake[U]) look(patience, ctx, work context.Context) (more bool, err error) {
 	q.looking.Lock()
 	defer q.looking.Unlock()
 	finished, known := q.count()
 	q.behind.Store(false)
-	rows, err := q.inbox.Inbound(ctx, q.source, known+inboxBatch)
+	rows, err := q.inbox.Inbound(patience, q.source, known+inboxBatch)
 	if more = err != nil || len(rows) == known+inboxBatch; more {
 		q.behind.Store(true)
 	}
