@@ -66,7 +66,11 @@ func version(initdb string) int {
 
 // launch makes a server in a new folder and starts it.
 func launch() (_ *Server, err error) {
-	dir, err := os.MkdirTemp("", "pgtest") // short: a socket's path has at most 107 bytes
+	under := os.TempDir()
+	if len(under) > 70 { // a socket's path has at most 107 bytes
+		under = "/tmp"
+	}
+	dir, err := os.MkdirTemp(under, "pgtest")
 	if err != nil {
 		return nil, err
 	}
