@@ -66,9 +66,14 @@ func TestServeAnswersWaitersWhenStopping(t *testing.T) {
 
 // untilWaiting returns when some request waits for an approval's end.
 func (d *desk) untilWaiting() {
-	for !strings.Contains(d.do("GET", "/metrics", "", "").text, "approvalbot_waiting_requests 1") {
-		require.NoError(d.t, d.t.Context().Err())
-	}
+	d.untilMetrics("approvalbot_waiting_requests 1")
+}
+
+func (d *desk) untilMetrics(say string) {
+	d.t.Helper()
+	require.Eventually(d.t, func() bool {
+		return strings.Contains(d.do("GET", "/metrics", "", "").text, say)
+	}, time.Minute, time.Millisecond)
 }
 
 func TestServeHungUp(t *testing.T) {
@@ -84,9 +89,7 @@ func TestServeHungUp(t *testing.T) {
 	d.untilWaiting()
 	hangUp()
 	require.ErrorIs(t, <-ended, context.Canceled)
-	for !strings.Contains(d.do("GET", "/metrics", "", "").text, "approvalbot_waiting_requests 0") {
-		require.NoError(t, t.Context().Err())
-	}
+	d.untilMetrics("approvalbot_waiting_requests 0")
 	a, err := d.agent.Get(t.Context(), "w", 0)
 	require.NoError(t, err)
 	require.Equal(t, api.Pending, a.Status)

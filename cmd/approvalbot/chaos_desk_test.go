@@ -193,6 +193,7 @@ func receiver(t *testing.T, ctx context.Context, all []*process) (one *process, 
 				return p, append(append([]*process{}, all[:i]...), all[i+1:]...)
 			}
 		}
+		time.Sleep(5 * time.Millisecond) // only paces the question
 	}
 	require.Fail(t, "no instance takes updates in")
 	return nil, nil

@@ -47,6 +47,7 @@ func (c *chaos) recorded(a api.Approval, p *process) (api.Approval, error) {
 		if err != nil || len(got.Deliveries) > 0 && got.Deliveries[0].MessageID != "" {
 			return got, err
 		}
+		time.Sleep(5 * time.Millisecond) // only paces the question
 	}
 }
 
