@@ -30,9 +30,13 @@ func completed(content string) string {
 		`"message":{"role":"assistant","content":%s,"refusal":null,"annotations":[],"reasoning_content":"hmm"}}]}`, quoted)
 }
 
+// patientMs is for models over real connections: what is configured where nothing
+// is said may be too little for a slow machine.
+const patientMs = 60_000
+
 func mustClassifier(t *testing.T, cfg ClassifierConfig) *Classifier {
 	t.Helper()
-	cfg.Model = "gpt-4.1-nano"
+	cfg.Model, cfg.TimeoutMs = "gpt-4.1-nano", patientMs
 	c, _, err := NewClassifier(cfg, quiet)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -124,7 +128,7 @@ func TestReasoningModelsGetNoTemperature(t *testing.T) {
 		require.Equal(t, want, effort(model), model)
 	}
 	a := newAuthority(t, says(200, completed(fine)))
-	c, _, err := NewClassifier(ClassifierConfig{Model: "gpt-5-nano", APIURL: a.URL}, quiet)
+	c, _, err := NewClassifier(ClassifierConfig{Model: "gpt-5-nano", APIURL: a.URL, TimeoutMs: patientMs}, quiet)
 	require.NoError(t, err)
 	defer c.Close()
 	require.Empty(t, c.Classify(t.Context(), execCall(), unsure()).Failed)
@@ -227,7 +231,7 @@ func TestAdversary_W7_OnlyExactlyWhatWasAskedForIsAnOpinion(t *testing.T) {
 		bodies[what] = completed(content)
 	}
 	for what, body := range bodies {
-		c := mustClassifier(t, ClassifierConfig{APIURL: newAuthority(t, says(200, body)).URL, TimeoutMs: 60_000})
+		c := mustClassifier(t, ClassifierConfig{APIURL: newAuthority(t, says(200, body)).URL})
 		require.Equal(t, core.Opinion{Failed: "invalid"}, c.Classify(t.Context(), execCall(), unsure()), what)
 	}
 	for _, ok := range []string{fine, " " + fine + "\n", member("reasonCodes", codes(16)), member("sideEffects", "[]"), member("confidence", "0"), member("confidence", "1")} {
