@@ -341,7 +341,7 @@ func TestAdversary_P3_TheChatsTroublesLoseNothing(t *testing.T) {
 			r := newRig(t)
 			r.tg.Fault(fault)
 			a := r.ask(`{"n":1}`)
-			card := r.card(a)
+			card := r.shownIn(r.group, a)
 			r.alice.Tap(r.group, card.ID, "Allow once")
 			got := r.final(a)
 			require.EqualValues(t, "approved", got.Status)

@@ -348,6 +348,7 @@ func TestReceipt_TheShellExample(t *testing.T) {
 func TestBackup_Restored(t *testing.T) {
 	r := newRig(t)
 	a := r.ask(`{"to":"prod"}`)
+	r.card(a)
 	ctx, stop := context.WithCancel(context.Background())
 	loaded := make(chan error, 1)
 	agent := r.agent()

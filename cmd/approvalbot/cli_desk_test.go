@@ -44,6 +44,7 @@ func (r *rig) runAndTap(command []string, act func(card bottest.TelegramMessage)
 	}()
 	messages, err := r.group.WaitMessages(r.ctx(), func(all []bottest.TelegramMessage) bool { return len(all) > seen })
 	require.NoError(r.t, err)
+	r.remembers("telegram", fmt.Sprint(messages[seen].ID))
 	act(messages[seen])
 	return <-done
 }

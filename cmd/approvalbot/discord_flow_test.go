@@ -34,6 +34,7 @@ func TestDiscord_AskTapClaimReport(t *testing.T) {
 	require.Contains(t, card.text, "weekly patch run")
 	require.Empty(t, m.Pings)
 
+	r.remembers("discord", card.id)
 	require.Equal(t, "Allowed once by alice.", ops.tap("alice", card.id, "Allow once"))
 	a := <-waited
 	require.EqualValues(t, "approved", a.Status)

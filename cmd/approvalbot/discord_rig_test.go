@@ -334,6 +334,14 @@ func (c dcChat) account(who string) string { return c.user(who).ID }
 
 func (c dcChat) card(a api.Approval) shown {
 	c.r.t.Helper()
+	m := c.shown(a)
+	c.r.knows(a, m.id)
+	return m
+}
+
+// shown waits for the open card of an approval, of which the desk may not know.
+func (c dcChat) shown(a api.Approval) shown {
+	c.r.t.Helper()
 	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool {
 		return strings.Contains(m.Text(), a.Code) && len(m.Rows) > 0
 	})

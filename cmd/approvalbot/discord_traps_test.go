@@ -182,10 +182,10 @@ func TestAdversary_P2_StoppedWithoutTheCardsID(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, withDiscord, onlyOps)
-			dc := r.chatOn("discord")
+			dc := dcChat{r, r.ops}
 			fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: kind, When: bottest.After, Times: -1})
 			a := r.ask(`{"n":1}`)
-			card := dc.card(a)
+			card := dc.shown(a)
 			r.stopInTime()
 			fault.Remove()
 			r.start()

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -86,6 +87,7 @@ func (r *rig) asked(words string) bottest.TelegramMessage {
 		return strings.Contains(m.Text, words) && len(m.Buttons) > 0
 	})
 	require.NoError(r.t, err)
+	r.remembers("telegram", fmt.Sprint(m.ID))
 	return m
 }
 

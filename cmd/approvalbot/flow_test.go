@@ -35,6 +35,7 @@ func TestFlow_AskTapClaimReport(t *testing.T) {
 	require.Contains(t, card.Text, "weekly patch run")
 	require.True(t, card.NoPreview)
 
+	r.remembers("telegram", fmt.Sprint(card.ID))
 	answer := r.tap(r.alice, r.group, card.ID, "Allow once")
 	require.Equal(t, "Allowed once by alice.", answer.Text)
 	a := <-waited
@@ -69,6 +70,7 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 	question, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "with the reason") })
 	require.NoError(t, err)
 	require.Equal(t, card.ID, question.ReplyTo)
+	r.remembers("telegram", fmt.Sprint(question.ID))
 	said := r.bob.Say(r.group, "not on a Friday", bottest.TelegramSay{ReplyTo: question.ID})
 	require.Equal(t, "Noted.", r.reply(r.group, said).Text)
 	require.Equal(t, "not on a Friday", r.get(a).Reason)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/core"
 )
 
 // rig is a whole desk in this process: the real configuration file, store, Gate,
@@ -238,6 +240,38 @@ func (r *rig) card(a api.Approval) bottest.TelegramMessage {
 }
 
 func (r *rig) cardIn(chat *bottest.TelegramChat, a api.Approval) bottest.TelegramMessage {
+	r.t.Helper()
+	m := r.shownIn(chat, a)
+	r.knows(a, fmt.Sprint(m.ID))
+	return m
+}
+
+// knows waits until the desk knows that a message is its card. It learns that after
+// people see the card, and for whoever taps in between it looks that up for a moment
+// only, which a slow machine may not keep.
+func (r *rig) knows(a api.Approval, message string) {
+	r.t.Helper()
+	r.until(a, "the desk knows its card", func(a api.Approval) bool {
+		return slices.ContainsFunc(a.Deliveries, func(d api.Delivery) bool { return d.MessageID == message })
+	})
+}
+
+// remembers is knows, of any message in the group or the channel.
+func (r *rig) remembers(platform, message string) {
+	r.t.Helper()
+	to := map[string]string{"telegram": fmt.Sprint(r.group.ID)}
+	if r.dc != nil {
+		to["discord"] = r.ops.ID
+	}
+	ctx := r.ctx()
+	require.Eventually(r.t, func() bool {
+		_, known, err := r.desk.store.ByMessage(ctx, core.Target{Channel: platform, To: to[platform]}, message)
+		return err == nil && known
+	}, patient, 5*time.Millisecond)
+}
+
+// shownIn waits for the open card of an approval, of which the desk may not know.
+func (r *rig) shownIn(chat *bottest.TelegramChat, a api.Approval) bottest.TelegramMessage {
 	r.t.Helper()
 	m, err := chat.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
 		return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0
