@@ -65,8 +65,9 @@ func (r *rig) heard(c *called) api.Approval {
 // outstanding waits until the one call that an owner is still to get is as told.
 func (r *rig) outstanding(what string, cond func(api.Callback) bool) (one api.Callback) {
 	r.t.Helper()
+	operator, ctx := r.operator(), r.ctx()
 	require.Eventually(r.t, func() bool {
-		list, err := r.operator().Callbacks(r.ctx())
+		list, err := operator.Callbacks(ctx)
 		if err != nil || len(list.Items) != 1 {
 			return false
 		}

@@ -341,9 +341,10 @@ func (r *rig) get(a api.Approval) api.Approval {
 // asks the API again after every change of the fake.
 func (r *rig) until(a api.Approval, what string, cond func(api.Approval) bool) api.Approval {
 	r.t.Helper()
-	ctx := r.ctx()
+	operator, ctx := r.operator(), r.ctx()
 	for {
-		got := r.get(a)
+		got, err := operator.Get(ctx, a.Code, 0)
+		require.NoError(r.t, err)
 		if cond(got) {
 			return got
 		}
