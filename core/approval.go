@@ -88,7 +88,7 @@ type Rule struct {
 type Need struct {
 	Role     string   `json:"role,omitempty"`     // everybody with that role (people[].roles)
 	Accounts []string `json:"accounts,omitempty"` // or exactly these, as "telegram:123456789"
-	Min      int      `json:"min"`                // how many of them; at least 1
+	Min      int      `json:"min"`                // how many of them; 0, of a drill only: they may, and nobody must
 }
 
 // Admits reports whether the factor may vote.

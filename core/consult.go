@@ -18,8 +18,9 @@ const (
 type consulted struct {
 	Judgement
 	verdict   Verification
-	outside   bool  // somebody outside was asked
-	timeLimit int64 // of the verifier's people, when nobody else had to be asked; 0: none
+	outside   bool     // somebody outside was asked
+	timeLimit int64    // of the verifier's people, when nobody else had to be asked; 0: none
+	chats     []Target // the verifier's own, that get a card too
 }
 
 // consult judges a call in the order hard layers, static risk, denies, rules,
@@ -27,6 +28,9 @@ type consulted struct {
 // wins. What it finds of grants only spares the classifier; they count in the
 // transaction that settles the call.
 func (g *Gate) consult(ctx context.Context, who Caller, call Call, sealed Sealed, rules *Rules) (consulted, error) {
+	if call.drill() {
+		return rules.drill(), nil
+	}
 	c := consulted{Judgement: rules.Policy.Judge(ctx, call)}
 	if c.Unsure && rules.Classifier != nil && c.Outcome != OutcomeDeny {
 		granted, err := g.granted(ctx, who, call, sealed, c.Judgement, rules)
@@ -87,6 +91,7 @@ func (c *consulted) apply() {
 		c.Outcome, c.Unreached = OutcomeAsk, OutcomeAsk // nobody else's rules speak for them
 		c.Rule.RequiresHuman = true
 		c.Rule.Needs = append(slices.Clip(c.Rule.Needs), Need{Accounts: v.People.Accounts, Min: 1})
+		c.chats = append(c.chats, v.People.Place.Normal())
 		c.because(ReasonVerifierPeople, "The verifier's own people must agree.")
 	}
 }
@@ -102,14 +107,6 @@ func (c consulted) verified(a Approval) Approval {
 		a.ExpiresAtMs = min(a.ExpiresAtMs, a.CreatedAtMs+c.timeLimit)
 	}
 	return a
-}
-
-// places are the verifier's chats that get a card too.
-func (c consulted) places() []Target {
-	if c.verdict.People == nil {
-		return nil
-	}
-	return []Target{c.verdict.People.Place.Normal()}
 }
 
 // events puts on record that a verifier's failure did not stop the call, because
@@ -180,8 +177,10 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if err != nil {
 		return Preview{}, err
 	}
-	c := consulted{Judgement: rules.Policy.Judge(ctx, call)}
-	if rules.Verifier != nil && c.Outcome != OutcomeDeny {
+	var c consulted
+	if call.drill() {
+		c = rules.drill()
+	} else if c.Judgement = rules.Policy.Judge(ctx, call); rules.Verifier != nil && c.Outcome != OutcomeDeny {
 		c.verdict = rules.Verifier.Wants(call)
 		c.apply()
 	}

@@ -137,7 +137,7 @@ func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*Judge
 	if err != nil {
 		return nil, err
 	}
-	j := rules.Policy.Judge(ctx, a.asCall(tool, params, bind))
+	j := rules.judge(ctx, a.asCall(tool, params, bind))
 	return &j, nil
 }
 
@@ -269,7 +269,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte) string {
 			}
 		}
 	}
-	why, denied := rules.Policy.Judge(ctx, a.asCall(tool, params, bind)).denies(granted)
+	why, denied := rules.judge(ctx, a.asCall(tool, params, bind)).denies(granted)
 	if denied && why == "" {
 		why = "it denies it without a reason"
 	}
@@ -279,7 +279,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte) string {
 // asCall is the call that an approval stands for.
 func (a Approval) asCall(tool string, params []byte, bind *Bind) Call {
 	return Call{ToolName: tool, Params: params, Bind: bind, AgentID: a.AgentID, SessionKey: a.SessionKey,
-		Origin: a.Origin, Requester: a.Requester, Context: a.Context}
+		Origin: a.Origin, Requester: a.Requester, Context: a.Context, Dialect: a.Dialect}
 }
 
 // Revoke takes an approved, unclaimed approval back.

@@ -227,7 +227,7 @@ func (d *Directory) Enough(n Need, askers []Requester, solo bool) bool {
 			}
 		}
 	}
-	return len(names) >= max(1, n.Min)
+	return len(names) >= n.Min
 }
 
 // byRole reports whether a person might be allowed by a role of the chat, which

@@ -81,6 +81,9 @@ type Verifier interface {
 	// Verify asks them. It keeps its own time limit below ctx's and never fails:
 	// what goes wrong is decided by the configured fail mode.
 	Verify(ctx context.Context, call Call, class RiskClass) Verification
+	// Chats gives the verifier's own people, of all agents and of single ones: a
+	// drill goes to each of their chats.
+	Chats() []VerifierPeople
 }
 
 // Verification is what outside authorities say of a call.

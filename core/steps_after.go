@@ -27,7 +27,7 @@ func (a Approval) claim(in ClaimInput, sealed []byte, policyDenies string, now i
 	case a.RevokedAtMs != 0:
 		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
 	case a.ToolName == DrillTool:
-		return Change{}, notClaimable(WhyPolicy, "This was a drill: nothing of it may run.")
+		return Change{}, notClaimable(WhyPolicy, WasDrill)
 	}
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && in.ClaimID != "" && in.ClaimID == a.ClaimID
 	if a.ClaimedAtMs != 0 && !repeat {

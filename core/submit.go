@@ -105,7 +105,7 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending && !replaces {
 		return nil, false, refuse(CodeRateLimited, "This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.", f.Pending)
 	}
-	changes := []Change{open(draft, asked.places(), rules, now)}
+	changes := []Change{open(draft, asked.chats, rules, now)}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if call.Supersedes != "" {
 		switch old := f.Superseded; {

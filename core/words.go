@@ -51,10 +51,6 @@ func (d Decision) narrowness() int {
 	}
 }
 
-// DrillTool is the tool name of a drill: a call that goes to people like any other
-// and is never handed out to run, whatever they decide.
-const DrillTool = "approvalbot.drill"
-
 // Verdict is one approver's answer as the tally counts it.
 type Verdict string
 

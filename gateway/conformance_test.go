@@ -9,6 +9,8 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
 )
 
 func TestHandshake(t *testing.T) {
@@ -153,6 +155,19 @@ func TestARevokedApprovalIsNoDecision(t *testing.T) {
 	end := agent.ok("tool.approval.waitDecision", `{"id":"r"}`)
 	require.Nil(t, end.get("decision"))
 	require.Equal(t, "revoked", end.get("terminalReason"))
+}
+
+// What people allowed of a drill is no leave to run it.
+func TestADrillIsNeverAllowed(t *testing.T) {
+	d := newDesk(t)
+	operator, agent := d.connect("alice"), d.connect("agent")
+	id := agent.start("tool.approval.request", `{"id":"d","toolName":"approvalbot.drill","params":{"drill":true},"twoPhase":true}`)
+	agent.answer(id)
+	operator.ok("tool.approval.resolve", `{"id":"d","decision":"allow-once"}`)
+	for _, end := range []frame{agent.answer(id), agent.ok("tool.approval.waitDecision", `{"id":"d"}`)} {
+		require.Equal(t, "deny", end.get("decision"))
+		require.Equal(t, core.WasDrill, end.get("reason"))
+	}
 }
 
 // Registering an id that is pending joins it; with another call it is refused.

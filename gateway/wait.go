@@ -42,6 +42,8 @@ func outcome(a core.Approval, words dialect) decided {
 	switch {
 	case a.RevokedAtMs != 0:
 		out.TerminalReason = "revoked"
+	case a.Status == core.Approved && a.ToolName == core.DrillTool:
+		verdict, out.Reason = string(core.Deny), core.WasDrill
 	case a.Status == core.Approved && a.Decision.Allows():
 		verdict = words(a.Decision)
 	case a.Status == core.Denied:

@@ -25,6 +25,7 @@ type Table struct {
 	Fallback        []core.Target
 	FallbackAfterMs int64
 	AgentShield     []core.Target // where cards of that dialect go instead, if any are named
+	Drills          []core.Target // where only a drill's cards go beside those of all approvals
 
 	mu    sync.RWMutex
 	moved map[core.Target]core.Target // chats that live elsewhere now
@@ -43,6 +44,9 @@ func (t *Table) Route(a core.Approval) core.Routes {
 	if mode != Session {
 		to = append(to, targets...)
 	}
+	if a.Drill() { // it tries every place at once, those too that only some approvals get to
+		to, further = slices.Concat(to, t.drills(), further), nil
+	}
 	first := t.distinct(to)
 	fallback := slices.DeleteFunc(t.distinct(further), func(f core.Target) bool { return slices.Contains(first, f) })
 	return core.Routes{Targets: first, Fallback: fallback, FallbackAfterMs: after}
@@ -53,7 +57,7 @@ func (t *Table) Use(next *Table) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs = next.Mode, next.Targets, next.Fallback, next.FallbackAfterMs
-	t.AgentShield = next.AgentShield
+	t.AgentShield, t.Drills = next.AgentShield, next.Drills
 }
 
 // shield is where cards of the agentshield dialect go.
@@ -61,6 +65,13 @@ func (t *Table) shield() []core.Target {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.AgentShield
+}
+
+// drills is where only a drill's cards go beside those of all approvals.
+func (t *Table) drills() []core.Target {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.Drills
 }
 
 // plan is the routing in force.

@@ -44,6 +44,18 @@ func TestRoute(t *testing.T) {
 	}
 }
 
+// A drill tries what only some approvals, or only some troubles, get to.
+func TestADrillGoesEverywhereAtOnce(t *testing.T) {
+	ops, spare, shield, session := place(t, "telegram:-100:7"), place(t, "discord:42"), place(t, "telegram:-300"), place(t, "telegram:-200")
+	table := &Table{}
+	table.Use(&Table{Mode: Both, Targets: []core.Target{ops}, Fallback: []core.Target{spare, ops}, AgentShield: []core.Target{shield}, Drills: []core.Target{shield}})
+	got := table.Route(core.Approval{ToolName: core.DrillTool, Origin: &session})
+	require.Equal(t, []core.Target{session, ops, shield, spare}, got.Targets)
+	require.Empty(t, got.Fallback)
+	got = table.Route(core.Approval{ToolName: core.DrillTool, Dialect: core.DialectAgentShield})
+	require.Equal(t, []core.Target{shield}, got.Targets, "a fingerprint cannot say that it is a drill")
+}
+
 func TestMovedChatsAreOnePlaceUnderBothNames(t *testing.T) {
 	old, super := place(t, "telegram:-5"), place(t, "telegram:-1005")
 	table := &Table{Mode: Both, Targets: []core.Target{old}}

@@ -565,6 +565,8 @@ type hesitant struct {
 
 func (hesitant) Wants(core.Call) core.Verification { return core.Verification{Asked: true} }
 
+func (hesitant) Chats() []core.VerifierPeople { return nil }
+
 func (h hesitant) Verify(ctx context.Context, _ core.Call, _ core.RiskClass) core.Verification {
 	h.asked <- struct{}{}
 	select {

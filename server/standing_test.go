@@ -14,6 +14,7 @@ import (
 type refuser struct{ asked int }
 
 func (r *refuser) Wants(core.Call) core.Verification { return core.Verification{Asked: true} }
+func (r *refuser) Chats() []core.VerifierPeople      { return nil }
 
 func (r *refuser) Verify(context.Context, core.Call, core.RiskClass) core.Verification {
 	r.asked++

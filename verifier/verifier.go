@@ -149,6 +149,25 @@ func withPeople(out core.Verification) core.Verification {
 	return out
 }
 
+// Chats gives the people of every Telegram block that is on, of all agents first.
+func (v *Verifier) Chats() (list []core.VerifierPeople) {
+	for _, p := range v.plans() {
+		if p.people != nil {
+			list = append(list, *copyOf(p.people))
+		}
+	}
+	return list
+}
+
+// plans are those of all agents and of single ones, in a stable order.
+func (v *Verifier) plans() []*plan {
+	list := []*plan{v.all}
+	for _, id := range slices.Sorted(maps.Keys(v.agents)) {
+		list = append(list, v.agents[id])
+	}
+	return list
+}
+
 // copyOf keeps callers from changing the plan.
 func copyOf(p *core.VerifierPeople) *core.VerifierPeople {
 	if p == nil {
@@ -162,11 +181,7 @@ func copyOf(p *core.VerifierPeople) *core.VerifierPeople {
 // eachEndpoint gives every webhook once, in a stable order.
 func (v *Verifier) eachEndpoint() (list []*endpoint) {
 	seen := map[string]bool{}
-	plans := []*plan{v.all}
-	for _, id := range slices.Sorted(maps.Keys(v.agents)) {
-		plans = append(plans, v.agents[id])
-	}
-	for _, p := range plans {
+	for _, p := range v.plans() {
 		for _, e := range p.asked {
 			if !seen[e.name] {
 				seen[e.name] = true

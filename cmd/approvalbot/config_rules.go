@@ -103,10 +103,14 @@ func (c Config) databaseFile() string {
 // table is the operator's routing.
 func (c Config) table() *routing.Table {
 	r := c.approvals().Routing
-	return &routing.Table{
+	t := &routing.Table{
 		Mode: routing.Mode(r.Mode), Targets: targets(r.Targets), Fallback: targets(r.Fallback),
 		FallbackAfterMs: time.Duration(r.FallbackAfter).Milliseconds(), AgentShield: targets(c.Approvals.AgentShield.Targets),
 	}
+	if c.Approvals.AgentShield.Enabled {
+		t.Drills = t.AgentShield
+	}
+	return t
 }
 
 // rules makes the snapshot that the Gate judges by. The error names what Load

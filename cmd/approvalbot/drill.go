@@ -26,8 +26,10 @@ func newDrillCommand(a *app) *cobra.Command {
 		Use:   "drill",
 		Short: "Send a marked request that can never run through every route, and time the cards",
 		Long: "Ask for the tool approvalbot.drill, which no desk ever hands out to run, and say how long each card and a decision\n" +
-			"took. Tap a button to try the way back; a drill that is still pending at the end is withdrawn. The fallback chats\n" +
-			"get their cards only if nobody decides before. Exit status: 0 if every chat got its card, else 1.",
+			"took. Cards go at once to every chat that any approval can reach: the targets, the fallback chats, those of agentshield\n" +
+			"and of the verifier's own people. Policy, grants and the verifier's webhook have no say. Tap a button to try the way\n" +
+			"back: one person's tap decides; a drill that is still pending at the end is withdrawn. Exit status: 0 if every chat got\n" +
+			"its card, else 1.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if wait <= 0 {

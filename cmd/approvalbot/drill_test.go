@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -104,7 +106,75 @@ func TestDrill_IsWithdrawnAndAsksEachTime(t *testing.T) {
 	require.Contains(t, (<-done).out, "Nobody decided; the drill is withdrawn.")
 }
 
-// A chat that gets no card makes it fail, and so does a desk that asks nobody.
+// A drill tries every chat that any approval could go to, and whoever may answer
+// there may answer it; nothing that policy or an outsider says settles it.
+func TestDrill_TakesEveryWayWhateverPolicySays(t *testing.T) {
+	hook := newOutsider(t, `{"decision":"deny","reason":"never"}`)
+	for name, policy := range map[string]struct {
+		tools, layers string
+		quorum        map[string]int
+	}{
+		"a hard layer":     {layers: `, deny: ["approvalbot.*"]`},
+		"mode off":         {tools: "    mode: off\n"},
+		"a rule allows it": {tools: "    rules: [{name: go, match: {tool: approvalbot.drill}, outcome: allow}]\n"},
+		"a rule denies it": {tools: "    rules: [{name: no, match: {tool: approvalbot.drill}, outcome: deny}]\n"},
+		"a quorum":         {quorum: map[string]int{"R0": 2}},
+		"other approvers":  {tools: "    allowedApprovers: [rules_based]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			vera := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Vera"})
+			room, spare, shield := r.tg.AddSupergroup("verifiers", vera, r.mallory), r.tg.AddSupergroup("spare", r.alice), r.tg.AddSupergroup("shield", r.alice)
+			r.stop()
+			r.tools, r.quorum = policy.tools, policy.quorum
+			r.routing = fmt.Sprintf("{mode: both, targets: [%s], fallback: [{channel: telegram, to: %d}], fallbackAfter: 1h}", r.targets(), spare.ID)
+			r.after = fmt.Sprintf("  agentshield: {enabled: true, targets: [{channel: telegram, to: %d}]}\n", shield.ID)
+			r.top = fmt.Sprintf("tools: {verifier: {enabled: true, webhook: {url: %q}, telegram: {enabled: true, chatId: %d, allowedUserIds: [%d]}}%s}\n", hook.URL, room.ID, vera.ID, policy.layers)
+			r.start()
+
+			done, _ := r.drilling("--wait", "1m")
+			a := r.drilled()
+			require.Equal(t, []string{"drill"}, a.ReasonCodes)
+			for _, chat := range []*bottest.TelegramChat{r.group, spare, shield, room} {
+				require.Contains(t, r.cardIn(chat, a).Text, "This is a drill: nothing of it will run.")
+			}
+			r.until(a, "all cards", func(a api.Approval) bool {
+				return len(a.Deliveries) == 4 && !slices.ContainsFunc(a.Deliveries, func(d api.Delivery) bool { return d.State != "sent" })
+			})
+			card := r.cardIn(room, a)
+			require.Equal(t, "You are not authorized to approve/deny this request.", r.tap(r.mallory, room, card.ID, "Allow once").Text)
+			r.tap(vera, room, card.ID, "Allow once")
+			got := <-done
+			require.Zero(t, got.code, got.out+got.errors)
+			require.Contains(t, got.out, fmt.Sprintf("The way back works: approved (allow-once) by telegram user %d", vera.ID))
+			_, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
+			requireProblem(t, err, "not_claimable", "policy")
+			require.Zero(t, hook.asked(), "nobody outside is asked about a drill")
+
+			e, err := r.operator().Evaluate(r.ctx(), api.CreateRequest{ToolName: core.DrillTool, Params: []byte(`{"drill":true}`)})
+			require.NoError(t, err)
+			require.Equal(t, "ask", e.Outcome)
+		})
+	}
+}
+
+// Other rules that come into force while a drill waits do not settle it.
+func TestDrill_OutlivesAReload(t *testing.T) {
+	r := newRig(t)
+	done, _ := r.drilling("--wait", "1m")
+	a := r.drilled()
+	card := r.card(a)
+	r.top = "tools: {deny: [\"approvalbot.*\"]}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "approvalbot.yaml"), []byte(r.yaml()), 0o600))
+	_, err := r.operator().Reload(r.ctx())
+	require.NoError(t, err)
+	r.tap(r.bob, r.group, card.ID, "Deny")
+	got := <-done
+	require.Zero(t, got.code, got.out+got.errors)
+	require.Contains(t, got.out, "The way back works: denied by bob")
+}
+
+// A chat that gets no card makes it fail.
 func TestDrill_FailsWhereACardIsMissing(t *testing.T) {
 	r := newRig(t, withDiscord)
 	r.group.Kick()
@@ -112,12 +182,6 @@ func TestDrill_FailsWhereACardIsMissing(t *testing.T) {
 	require.Equal(t, exitError, got.code)
 	require.Contains(t, got.out, fmt.Sprintf("  telegram:%d: no card: The bot was removed from this chat", r.group.ID))
 	require.Contains(t, got.out, "  discord:"+r.ops.ID+": card after ")
-
-	denied := newRig(t, func(r *rig) { r.top = "tools: {deny: [\"approvalbot.*\"]}\n" })
-	done, _ := denied.drilling("--wait", "1m")
-	got = <-done
-	require.Equal(t, exitError, got.code)
-	require.Contains(t, got.out, "Nobody was asked: denied")
 }
 
 // Ctrl-C ends it and withdraws.

@@ -1,0 +1,53 @@
+package core
+
+import "context"
+
+// DrillTool is the tool name of a drill: a call that goes to people by every way
+// that a card can take, whatever policy says of calls, and is never handed out to
+// run, whatever they decide.
+const DrillTool = "approvalbot.drill"
+
+// ReasonDrill is the reason code of a drill, WasDrill the sentence for whoever
+// would run one.
+const (
+	ReasonDrill = "drill"
+	WasDrill    = "This was a drill: nothing of it may run."
+)
+
+// drill reports whether the call is one. A dialect that shows no more than a
+// fingerprint has none: people could not see that it is one.
+func (c Call) drill() bool { return c.ToolName == DrillTool && c.Dialect == "" }
+
+// Drill reports whether the approval is of a drill.
+func (a Approval) Drill() bool { return a.ToolName == DrillTool && a.Dialect == "" }
+
+// judge asks policy about a call. A drill is not policy's to settle: it tries the
+// ways to people and back, which no layer, class or mode may cut short.
+func (r *Rules) judge(ctx context.Context, call Call) Judgement {
+	if call.drill() {
+		return r.drill().Judgement
+	}
+	return r.Policy.Judge(ctx, call)
+}
+
+// drill asks anybody who could decide any call, once: the approvers of all
+// channels, and the verifier's own people, who get a card in their chats. Nobody
+// outside is asked, and no grant is offered or spent.
+func (r *Rules) drill() consulted {
+	c := consulted{Judgement: Judgement{
+		Outcome:    OutcomeAsk,
+		Assessment: Assessment{RiskClass: R0, SideEffects: []SideEffect{NoSideEffect}, Confidence: 1, Source: "static"},
+		Rule:       Rule{Allowed: []Factor{UserRequest}, Disabled: []Factor{}, Effective: []Factor{UserRequest}, MinApprovals: 1, RequiresHuman: true},
+		Offers:     []Decision{AllowOnce, Deny},
+		Trace:      []Step{{Stage: "policy", Rule: ReasonDrill, Outcome: OutcomeAsk.String(), Text: "A drill goes to people, whatever policy says of calls, and never runs."}},
+	}}
+	c.because(ReasonDrill, "This is a drill: nothing of it will run.")
+	if r.Verifier == nil {
+		return c
+	}
+	for _, p := range r.Verifier.Chats() {
+		c.chats = append(c.chats, p.Place.Normal())
+		c.Rule.Needs = append(c.Rule.Needs, Need{Accounts: p.Accounts})
+	}
+	return c
+}
