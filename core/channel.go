@@ -32,6 +32,7 @@ type Posting struct {
 type Posted struct {
 	MessageID string // the platform's
 	DenyOnly  bool   // the card did not fit as drawn, so it shows less and offers no allow
+	Earlier   bool   // it is the card that an earlier try left, with its buttons, and not what was to be shown
 }
 
 // DeliveryError is a platform's refusal in the dispatcher's words. The message

@@ -273,6 +273,10 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 		if posted.MessageID != "" {
 			done.MessageID = posted.MessageID
 		}
+		if posted.Earlier { // its id was lost in a crash, and it has ended since: what stands there is drawn anew
+			done.DueMs = time.Now().UnixMilli()
+			return nil
+		}
 		done.State = core.Sent
 		if drawing.Done {
 			done.State = core.Settled

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"slices"
 	"strings"
 
 	"approvalbot/bot/textcmd"
@@ -60,6 +61,14 @@ type outgoing struct {
 	Attachments  []attachment `json:"attachments,omitempty"`
 }
 
+// replacing is a message that takes another's place. Where that was a text, because
+// the request had ended before its card could be shown, the text goes: with
+// IS_COMPONENTS_V2 there can be none (Resources, Message, Edit Message).
+type replacing struct {
+	Content *string `json:"content"`
+	outgoing
+}
+
 type (
 	reference struct {
 		MessageID       string `json:"message_id"`
@@ -70,6 +79,11 @@ type (
 		Filename string `json:"filename"`
 	}
 )
+
+// clickable reports whether the message has buttons.
+func (o outgoing) clickable() bool {
+	return o.Components != nil && slices.ContainsFunc(*o.Components, func(c component) bool { return c.Type == kindRow })
+}
 
 // answering makes the message a reply, also to one that is gone by then.
 func (o outgoing) answering(messageID string) outgoing {

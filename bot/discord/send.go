@@ -32,7 +32,10 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 	} else {
 		message = textMessage(p.Text, p.ForUser)
 	}
-	var sent struct{ ID string }
+	var sent struct {
+		ID         string
+		Components json.RawMessage
+	}
 	err := b.into(ctx, posting, to, p.ReplyTo, func(ctx context.Context, c channel) error {
 		message := message.answering(p.ReplyTo)
 		if c.forum() {
@@ -46,7 +49,9 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 	if !decimal(sent.ID) {
 		return core.Posted{}, &errUnreachable{"a message came back without an id"}
 	}
-	return core.Posted{MessageID: sent.ID, DenyOnly: denyOnly}, nil
+	// A nonce gives back the message of an earlier try as it is.
+	earlier := !message.clickable() && bytes.Contains(sent.Components, []byte(`"custom_id"`))
+	return core.Posted{MessageID: sent.ID, DenyOnly: denyOnly, Earlier: earlier}, nil
 }
 
 // textMessage makes a message of plain text. forUser is mentioned and notified.
@@ -88,7 +93,8 @@ func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card c
 	if !decimal(messageID) {
 		return &core.DeliveryError{Message: "This is no Discord message.", MessageGone: true}
 	}
-	message, shown := cardMessage(card)
+	drawn, shown := cardMessage(card)
+	message := replacing{outgoing: drawn}
 	return b.into(ctx, editing, to, messageID, func(ctx context.Context, c channel) error {
 		path := "/channels/" + c.ID + "/messages/" + messageID
 		err := b.paced(ctx, http.MethodPatch, c.ID, path, message, nil)

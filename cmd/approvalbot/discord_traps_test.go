@@ -198,6 +198,49 @@ func TestAdversary_P2_StoppedWithoutTheCardsID(t *testing.T) {
 	}
 }
 
+// The request ends while Discord has its card and the desk does not know it: the
+// card that the nonce finds shows the end all the same.
+func TestAdversary_P2_EndedWithoutTheCardsID(t *testing.T) {
+	r := newRig(t, withDiscord, inTheSession)
+	dc := r.chatOn("discord")
+	fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: bottest.Reset, When: bottest.After, Times: -1})
+	a := r.ask(`{"n":1}`, fromOps(r))
+	card := dc.card(a)
+	_, err := r.agent().Withdraw(r.ctx(), a.ID, api.WithdrawRequest{Reason: "done by hand"})
+	require.NoError(t, err)
+	fault.Remove()
+	dc.settled(card.id, a.Code, "withdrawn")
+	require.Len(t, dc.fromBot(), 1)
+}
+
+// A request ends before its card: its session chat is told in words, and what
+// comes later is drawn there.
+func TestDiscord_WhatCameTooLateForACardIsDrawnAnew(t *testing.T) {
+	r := newRig(t, withDiscord, inTheSession)
+	dc := r.chatOn("discord")
+	fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: bottest.Status500, Times: -1})
+	a := r.ask(`{"n":1}`, fromOps(r))
+	_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	fault.Remove()
+	told := dc.waitText("llowed once by olga")
+	_, err = r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
+	require.NoError(t, err)
+	_, err = r.agent().Result(r.ctx(), a.ID, api.ResultRequest{Status: "succeeded", Summary: "it is out"})
+	require.NoError(t, err)
+	dc.settled(told.id, "it is out")
+	r.until(a, "settled", func(a api.Approval) bool { return a.Deliveries[0].State == "settled" })
+}
+
+// inTheSession sends cards to the session chat alone, which may be the channel.
+func inTheSession(r *rig) {
+	r.routing, r.agentHas = "{mode: session}", `, sessionChats: ["discord:OPS"]`
+}
+
+func fromOps(r *rig) func(*api.CreateRequest) {
+	return func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "discord", To: r.ops.ID} }
+}
+
 // byHTTP lets interactions come as signed requests to the desk.
 func byHTTP(r *rig) {
 	r.addr = ownAddr(r.t)
