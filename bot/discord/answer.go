@@ -80,6 +80,7 @@ func joinLines(parts ...string) string {
 
 // reply makes a call of an interaction's webhook, which outside of the gateway
 // may be quicker than the first answer itself: then Discord does not know it yet.
+// Over the gateway it never will, and what else the person has tapped waits.
 func (b *Bot) reply(ctx context.Context, method, path string, body outgoing) {
 	for try := range answerTries {
 		err := b.wire.call(ctx, method, path, body, nil)
@@ -87,7 +88,7 @@ func (b *Bot) reply(ctx context.Context, method, path string, body outgoing) {
 			return
 		}
 		wait := max(retryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
-		early := codeOf(err) == unknownWebhook || codeOf(err) == unknownInteraction
+		early := b.cfg.Updates == Interactions && (codeOf(err) == unknownWebhook || codeOf(err) == unknownInteraction)
 		if ctx.Err() != nil || try == answerTries-1 || wait > answerPause || !early && !again(err) || !textcmd.Sleep(ctx, wait) {
 			b.log.Warn("an interaction's answer could not be told", "reason", err)
 			return

@@ -192,6 +192,22 @@ func TestAdversary_P10_FiftyTaps(t *testing.T) {
 	})
 }
 
+// A tap that got no first answer in time counts, and nobody can be told: that is
+// seen at once, and holds up nothing else that the person has tapped.
+func TestATapThatDiscordGaveUpHoldsUpNoOther(t *testing.T) {
+	scene(t, func(r *rig) {
+		card := r.card()
+		r.running()
+		fault := r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteCallback, Kind: bottest.Reset, Times: -1})
+		tap := r.alice.Click(r.ops, card, "Allow once")
+		r.until("it failed", tap.Failed)
+		fault.Remove()
+		require.Equal(t, "heard /deny 7KQ2AB", r.told(r.alice.Click(r.ops, card, "Deny")))
+		require.Equal(t, []string{"/approve 7KQ2AB", "/deny 7KQ2AB"}, r.texts())
+		require.Equal(t, 2, len(r.dc.Calls(http.MethodPatch, bottest.RouteFollowup)), "one for each tap")
+	})
+}
+
 // A thousand interactions leave nothing behind.
 func TestInteractionsLeaveNothingBehind(t *testing.T) {
 	scene(t, func(r *rig) {
