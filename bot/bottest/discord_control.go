@@ -87,6 +87,15 @@ func (g *DiscordGateway) each(what string, do func(*gwConn)) {
 // Drop cuts all connections without a close frame; the sessions can be resumed.
 func (g *DiscordGateway) Drop() { g.each("Drop", (*gwConn).drop) }
 
+// Cut is Drop for a test that cannot know whether anybody is connected.
+func (g *DiscordGateway) Cut() {
+	g.set(func() {
+		for _, c := range slices.Clone(g.conns) {
+			c.drop()
+		}
+	})
+}
+
 // CloseWith closes all connections with a code (Discord, "Opcodes and Status
 // Codes": gateway close event codes).
 func (g *DiscordGateway) CloseWith(code int) {

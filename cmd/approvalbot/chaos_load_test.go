@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
 )
 
 // Who decides what, beside the people in the chats.
@@ -24,7 +23,7 @@ const olga = "olga"
 // asked is one approval, with all that was confirmed to anybody about it.
 type asked struct {
 	id, code, kind string
-	chat           *bottest.TelegramChat
+	room           room
 	called         bool // its owner wants to be called back
 	voted          []confirmed
 	status         api.Status // as it was confirmed to somebody; empty: never
@@ -42,8 +41,8 @@ type confirmed struct {
 // tapped is a tap that may have been answered.
 type tapped struct {
 	confirmed
-	*bottest.TelegramTap
-	again func() *bottest.TelegramTap
+	touch
+	again func() touch
 	late  bool // it was made again because nothing came
 }
 
@@ -79,13 +78,14 @@ func (c *chaos) ask(asking, ctx context.Context) {
 // one is the life of one approval.
 func (c *chaos) one(ctx context.Context, i int) {
 	r := rand.New(rand.NewPCG(c.plan.seed, uint64(i)+2))
-	a := &asked{id: fmt.Sprint("job-", i), kind: chaosKinds[r.IntN(len(chaosKinds))], chat: c.chats[r.IntN(len(c.chats))], called: r.IntN(5) == 0}
+	rooms := c.rooms()
+	a := &asked{id: fmt.Sprint("job-", i), kind: chaosKinds[r.IntN(len(chaosKinds))], room: rooms[r.IntN(len(rooms))], called: r.IntN(5) == 0}
 	began := time.Now()
 	if err := c.live(ctx, r, a); err != nil {
 		var said []string
 		for _, tap := range a.tapped {
-			text, ok := tap.Answered()
-			said = append(said, fmt.Sprint(ok, " ", text.Text))
+			text, ok := tap.said()
+			said = append(said, fmt.Sprint(ok, " ", text))
 		}
 		c.t.Errorf("%s %s (%s) did not end: %v; people were told %q", a.kind, a.id, a.code, err, said)
 	}
@@ -96,7 +96,8 @@ func (c *chaos) one(ctx context.Context, i int) {
 }
 
 func (c *chaos) live(ctx context.Context, r *rand.Rand, a *asked) error {
-	req := api.CreateRequest{ID: a.id, ToolName: "deploy", Params: fmt.Appendf(nil, `{"job":%q}`, a.id), Origin: &api.Target{Channel: "telegram", To: fmt.Sprint(a.chat.ID)}}
+	origin := a.room.target()
+	req := api.CreateRequest{ID: a.id, ToolName: "deploy", Params: fmt.Appendf(nil, `{"job":%q}`, a.id), Origin: &origin}
 	if a.kind == "pair" {
 		req.ToolName = "pair"
 	}
@@ -176,7 +177,7 @@ func (c *chaos) tap(a *asked, card posted, who int, allow bool) {
 	if allow {
 		data = "/approve " + a.code
 	}
-	tap := func() *bottest.TelegramTap { return c.people[who].TapData(a.chat, card.id, data) }
+	tap := func() touch { return a.room.tap(who, card.id, data) }
 	a.tapped = append(a.tapped, tapped{confirmed{chaosPeople[who], allow}, tap(), tap, false})
 }
 
@@ -216,17 +217,17 @@ func (c *chaos) wait(ctx context.Context, r *rand.Rand, a *asked) (api.Approval,
 // patience is how long after the last trouble a person waits for an answer.
 const patience = time.Minute
 
-// tapAgain has people tap again who were told that it was not recorded, or nothing
-// at all long after all is well.
+// tapAgain has people tap again who see that it came to nothing, or who were told
+// nothing at all long after all is well.
 func (c *chaos) tapAgain(a *asked) {
 	c.mu.Lock()
 	calm := !c.calm.IsZero() && time.Since(c.calm) > patience
 	c.mu.Unlock()
 	for i := range a.tapped {
 		tap := &a.tapped[i]
-		said, ok := tap.Answered()
-		if late := calm && !ok && !tap.late; late || ok && strings.HasPrefix(said.Text, "The store ") {
-			tap.TelegramTap, tap.late = tap.again(), late
+		_, ok := tap.said()
+		if late := calm && !ok && !tap.late; late || tap.lost() {
+			tap.touch, tap.late = tap.again(), late
 			c.load.mu.Lock()
 			c.load.tappedAgain++
 			c.load.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,18 +20,22 @@ import (
 	"approvalbot/store/pgtest"
 )
 
-// chaos is three instances on one PostgreSQL and one fake Telegram, all kinds of
-// trouble, and people and programs who go on asking and deciding meanwhile.
+// chaos is three instances on one PostgreSQL, a fake Telegram and a fake Discord,
+// all kinds of trouble, and people and programs who go on asking and deciding
+// meanwhile.
 type chaos struct {
 	t    *testing.T
 	plan chaosPlan
 	dir  string
 
-	tg     *bottest.Telegram
-	people []*bottest.TelegramUser // as chaosPeople
-	chats  []*bottest.TelegramChat
-	seen   *witness
-	owner  *callee
+	tg       *bottest.Telegram
+	people   []*bottest.TelegramUser // as chaosPeople
+	chats    []*bottest.TelegramChat
+	dc       *bottest.Discord       // nil where no channels are planned
+	accounts []*bottest.DiscordUser // as chaosPeople
+	channels []*bottest.DiscordChannel
+	seen     *witness
+	owner    *callee
 
 	server   *pgtest.Server
 	database string
@@ -49,8 +52,9 @@ type chaos struct {
 type chaosPlan struct {
 	seed   uint64
 	lasts  time.Duration
-	rate   int // approvals a second
-	chats  int
+	rate   int           // approvals a second
+	chats  int           // of Telegram
+	rooms  int           // channels of Discord, beside them
 	gap    time.Duration // between two beginnings of trouble
 	settle time.Duration // for everything to end afterwards
 	desks  int
@@ -66,11 +70,11 @@ type spell struct {
 // chaosPlanned is the short form, or the full one where APPROVALBOT_CHAOS says how
 // long it lasts. APPROVALBOT_CHAOS_SEED and APPROVALBOT_CHAOS_RATE are settable.
 func chaosPlanned(t *testing.T) chaosPlan {
-	p := chaosPlan{seed: rand.Uint64(), lasts: 9 * time.Second, rate: 8, chats: 20, gap: 900 * time.Millisecond, settle: 2 * patient, desks: 3,
-		kinds: []string{"freeze long", "kill", "restart database", "sever", "deaden", "kill", "stop", "freeze", "cut connections"}}
+	p := chaosPlan{seed: rand.Uint64(), lasts: 9 * time.Second, rate: 8, chats: 16, rooms: 5, gap: 900 * time.Millisecond, settle: 2 * patient, desks: 3,
+		kinds: []string{"freeze long", "kill", "restart database", "sever", "deaden", "kill", "stop", "freeze", "cut connections", "drop gateway", "end gateway session"}}
 	var err error
 	if full := os.Getenv("APPROVALBOT_CHAOS"); full != "" {
-		p.rate, p.chats, p.gap, p.settle = 50, 200, 4*time.Second, 5*time.Minute
+		p.rate, p.chats, p.rooms, p.gap, p.settle = 50, 160, 50, 4*time.Second, 5*time.Minute
 		p.lasts, err = time.ParseDuration(full)
 		require.NoError(t, err)
 	}
@@ -95,7 +99,7 @@ func TestAdversary_P2_Chaos(t *testing.T) {
 // run is the whole of it.
 func (c *chaos) run() {
 	t := c.t
-	t.Logf("APPROVALBOT_CHAOS_SEED=%d: %d approvals a second over %d chats for %v", c.plan.seed, c.plan.rate, c.plan.chats, c.plan.lasts)
+	t.Logf("APPROVALBOT_CHAOS_SEED=%d: %d approvals a second over %d chats and %d channels for %v", c.plan.seed, c.plan.rate, c.plan.chats, c.plan.rooms, c.plan.lasts)
 	ctx, cancel := context.WithTimeout(t.Context(), c.plan.lasts+c.plan.settle)
 	defer cancel()
 	asking, stop := context.WithTimeout(ctx, c.plan.lasts)
@@ -125,19 +129,19 @@ func newChaos(t *testing.T, plan chaosPlan) *chaos {
 	for i := range c.plan.chats {
 		c.chats = append(c.chats, c.tg.AddSupergroup(fmt.Sprint("ops", i), c.people...))
 	}
-	c.seen = newWitness(c.tg.URL())
-	front := httptest.NewServer(c.seen)
-	t.Cleanup(func() {
-		front.CloseClientConnections()
-		c.tg.Close()
-		front.Close()
-		c.seen.client.CloseIdleConnections()
-	})
+	c.seen = newWitness()
+	telegram, discord := c.seen.front(t, c.tg.URL(), c.tg.Close).URL, ""
+	if plan.rooms > 0 {
+		discord = c.addDiscord()
+	}
 	c.busy = make([]sync.Mutex, plan.desks)
-	config := filepath.Join(c.dir, "approvalbot.yaml")
-	require.NoError(t, os.WriteFile(config, []byte(c.yaml(front.URL)), 0o600))
+	config := c.config()
+	require.NoError(t, os.WriteFile(config, []byte(c.yaml(telegram, discord)), 0o600))
 	for i := range c.busy {
 		c.desks = append(c.desks, newProcess(t, fmt.Sprint("desk", i), bin, config, c.database))
+	}
+	if c.dc != nil {
+		require.NoError(t, c.dc.Gateway().WaitReady(t.Context()))
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -149,15 +153,41 @@ func newChaos(t *testing.T, plan chaosPlan) *chaos {
 	return c
 }
 
+func (c *chaos) config() string { return filepath.Join(c.dir, "approvalbot.yaml") }
+
+// addDiscord puts a Discord with the same people beside the Telegram, and gives
+// where the instances reach it.
+func (c *chaos) addDiscord() string {
+	c.dc = bottest.NewDiscord(c.t, bottest.DiscordOptions{})
+	guild := c.dc.AddGuild("desk")
+	for _, name := range chaosPeople {
+		u := c.dc.AddUser(bottest.DiscordProfile{Username: name})
+		guild.AddMember(u)
+		c.accounts = append(c.accounts, u)
+	}
+	for i := range c.plan.rooms {
+		c.channels = append(c.channels, guild.AddChannel(fmt.Sprint("ops", i)))
+	}
+	return c.seen.front(c.t, c.dc.URL(), c.dc.Close).URL
+}
+
 // yaml is the configuration of all instances.
-func (c *chaos) yaml(telegram string) string {
-	var chats, ids, people []string
-	for _, chat := range c.chats {
-		chats = append(chats, fmt.Sprintf(`"telegram:%d"`, chat.ID))
+func (c *chaos) yaml(telegram, discord string) string {
+	var chats, ids, accounts, people []string
+	for _, r := range c.rooms() {
+		chats = append(chats, strconv.Quote(roomName(r.target())))
 	}
 	for i, u := range c.people {
+		account := ""
 		ids = append(ids, fmt.Sprint(u.ID))
-		people = append(people, fmt.Sprintf("  - {name: %s, telegram: %d}\n", chaosPeople[i], u.ID))
+		if c.dc != nil {
+			account = fmt.Sprintf(", discord: %q", c.accounts[i].ID)
+			accounts = append(accounts, strconv.Quote(c.accounts[i].ID))
+		}
+		people = append(people, fmt.Sprintf("  - {name: %s, telegram: %d%s}\n", chaosPeople[i], u.ID, account))
+	}
+	if c.dc != nil {
+		discord = fmt.Sprintf("  discord: {botToken: %q, apiUrl: %q, allowedUserIds: [%s]}\n", c.dc.Token(), discord, strings.Join(accounts, ", "))
 	}
 	return fmt.Sprintf(`server:
   listen: 127.0.0.1:0
@@ -170,14 +200,14 @@ people:
   - {name: olga}
 %schannels:
   telegram: {botToken: %q, apiUrl: %q, allowedUserIds: [%s]}
-approvals:
+%sapprovals:
   tools:
     enabled: true
     routing: {mode: session}
     rules:
       - {name: pairs, match: {tool: pair}, risk: R3, minApprovals: 2}
 `, agentSecret, callbackSecret, strings.Join(chats, ", "), operatorSecret, c.dir+"/desk.key",
-		strings.Join(people, ""), c.tg.Token(), telegram, strings.Join(ids, ", "))
+		strings.Join(people, ""), c.tg.Token(), telegram, strings.Join(ids, ", "), discord)
 }
 
 // trouble makes one piece of it after another until asking ends, and waits until
@@ -197,6 +227,8 @@ func (c *chaos) trouble(asking, ctx context.Context) {
 		switch kind {
 		case "restart database", "cut connections": // in the test's goroutine
 			c.toDatabase(kind, hold)
+		case "drop gateway", "end gateway session":
+			c.toGateway(kind)
 		default:
 			over.Go(func() {
 				c.busy[i].Lock()
@@ -224,6 +256,17 @@ func (c *chaos) toDatabase(kind string, hold time.Duration) {
 	} else {
 		c.cutConnections()
 	}
+	c.suffered(kind, begin)
+}
+
+// toGateway cuts Discord's connection to whoever is connected; the session goes on
+// with the next one, or is over.
+func (c *chaos) toGateway(kind string) {
+	begin := time.Now()
+	if kind == "end gateway session" {
+		c.dc.Gateway().EndSessions()
+	}
+	c.dc.Gateway().Cut()
 	c.suffered(kind, begin)
 }
 

@@ -3,14 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path"
 	"regexp"
-	"strconv"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -160,36 +162,48 @@ func (l *line) heal() {
 
 // posted is a card that stands in a chat.
 type posted struct {
-	chat int64
-	id   int // of the message
+	room string // its name
+	id   string // of the message
 	at   time.Time
 }
 
-// witness stands between the instances and the fake Telegram and sees each card
-// as the chat got it, whatever became of the instance that sent it.
+// witness stands between the instances and the fakes and sees each card as the
+// chat got it, whatever became of the instance that sent it.
 type witness struct {
-	upstream string
-	client   *http.Client
+	client *http.Client
 
 	mu      sync.Mutex
 	cards   map[string][]posted // by code
 	waiting map[string]chan struct{}
 }
 
-func newWitness(upstream string) *witness {
-	return &witness{upstream: upstream, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+func newWitness() *witness {
+	return &witness{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 		cards: map[string][]posted{}, waiting: map[string]chan struct{}{}}
+}
+
+// front is a server that stands before a fake for the length of the test.
+func (w *witness) front(t *testing.T, upstream string, closeFake func()) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.carry(rw, r, upstream) }))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		closeFake()
+		s.Close()
+		w.client.CloseIdleConnections()
+	})
+	return s
 }
 
 var (
 	offeredCode = regexp.MustCompile(`"/(?:approve|deny) ([0-9A-Z]{6})`)
 	sentMessage = regexp.MustCompile(`"message_id":(\d+)`)
 	sentToChat  = regexp.MustCompile(`"chat":\{[^}]*?"id":(-?\d+)`)
+	intoChannel = regexp.MustCompile(`^/api/v\d+/channels/\d+/messages$`)
 )
 
-// ServeHTTP carries a call. What has begun goes on when the caller dies, as it
-// would on Telegram's side; a poll ends with the poller.
-func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+// carry carries a call. What has begun goes on when the caller dies, as it would
+// on the platform's side; a poll ends with the poller.
+func (w *witness) carry(rw http.ResponseWriter, r *http.Request, upstream string) {
 	method, ctx := path.Base(r.URL.Path), r.Context()
 	if method != "getUpdates" {
 		ctx = context.WithoutCancel(ctx)
@@ -198,7 +212,7 @@ func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, w.upstream+r.URL.Path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, r.Method, upstream+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -212,27 +226,51 @@ func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	if resp.StatusCode == http.StatusOK && method == "sendMessage" {
-		w.note(string(answer))
+	switch {
+	case resp.StatusCode != http.StatusOK:
+	case method == "sendMessage":
+		w.telegram(string(answer))
+	case r.Method == http.MethodPost && intoChannel.MatchString(r.URL.Path):
+		w.discord(answer)
 	}
 	maps.Copy(rw.Header(), resp.Header)
 	rw.WriteHeader(resp.StatusCode)
 	_, _ = rw.Write(answer)
 }
 
-// note sees what was sent.
-func (w *witness) note(answer string) {
-	code, id, chat := offeredCode.FindStringSubmatch(answer), sentMessage.FindStringSubmatch(answer), sentToChat.FindStringSubmatch(answer)
-	if code == nil || id == nil || chat == nil {
+// telegram sees what was sent there.
+func (w *witness) telegram(answer string) {
+	id, chat := sentMessage.FindStringSubmatch(answer), sentToChat.FindStringSubmatch(answer)
+	if id != nil && chat != nil {
+		w.note(answer, posted{"telegram:" + chat[1], id[1], time.Now()})
+	}
+}
+
+// discord sees what was sent there. A nonce may give a message that stands.
+func (w *witness) discord(answer []byte) {
+	var m struct {
+		ID      string `json:"id"`
+		Channel string `json:"channel_id"`
+	}
+	if json.Unmarshal(answer, &m) == nil {
+		w.note(string(answer), posted{"discord:" + m.Channel, m.ID, time.Now()})
+	}
+}
+
+// note keeps a message that offers to decide an approval.
+func (w *witness) note(answer string, p posted) {
+	m := offeredCode.FindStringSubmatch(answer)
+	if m == nil {
 		return
 	}
-	p := posted{at: time.Now()}
-	p.id, _ = strconv.Atoi(id[1])
-	p.chat, _ = strconv.ParseInt(chat[1], 10, 64)
+	code := m[1]
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cards[code[1]] = append(w.cards[code[1]], p); len(w.cards[code[1]]) == 1 {
-		close(w.news(code[1]))
+	if slices.ContainsFunc(w.cards[code], func(o posted) bool { return o.room == p.room && o.id == p.id }) {
+		return
+	}
+	if w.cards[code] = append(w.cards[code], p); len(w.cards[code]) == 1 {
+		close(w.news(code))
 	}
 }
 

@@ -71,14 +71,14 @@ func TestAdversary_P2_AnotherTakesOverFromTheDead(t *testing.T) {
 	_, err = c.recorded(a, taker)
 	require.NoError(t, err)
 	taker.end(syscall.SIGKILL)
-	c.people[0].TapData(c.chats[0], card.id, "/approve "+a.Code)
+	c.people[0].TapData(c.chats[0], messageNumber(card.id), "/approve "+a.Code)
 	require.Equal(t, []string{"person:alice"}, c.ends(others[0], a).DecidedBy)
 	_, err = c.settled(t.Context(), &asked{code: a.Code}, others[0])
 	require.NoError(t, err)
 	b := c.askAt(others[0], "job-2", 0)
 	card, err = c.seen.card(t.Context(), b.Code)
 	require.NoError(t, err)
-	require.Equal(t, "Denied.", c.told(c.people[1].TapData(c.chats[0], card.id, "/deny "+b.Code)))
+	require.Equal(t, "Denied.", c.told(c.people[1].TapData(c.chats[0], messageNumber(card.id), "/deny "+b.Code)))
 	require.Empty(t, c.cardsTooMany())
 }
 
@@ -99,7 +99,7 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 
 	card, err := c.seen.card(t.Context(), a.Code) // the other's
 	require.NoError(t, err)
-	tap := c.people[0].TapData(c.chats[0], card.id, "/approve "+a.Code)
+	tap := c.people[0].TapData(c.chats[0], messageNumber(card.id), "/approve "+a.Code)
 	require.Equal(t, api.Approved, c.ends(other, a).Status)
 	require.Equal(t, "Allowed once by alice.", c.told(tap))
 	got, err := c.settled(t.Context(), &asked{code: a.Code}, other)
@@ -113,7 +113,7 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 	b := c.askAt(sleeper, "job-2", 0)
 	card, err = c.seen.card(t.Context(), b.Code)
 	require.NoError(t, err)
-	require.Equal(t, "Denied.", c.told(c.people[1].TapData(c.chats[0], card.id, "/deny "+b.Code)))
+	require.Equal(t, "Denied.", c.told(c.people[1].TapData(c.chats[0], messageNumber(card.id), "/deny "+b.Code)))
 	require.Equal(t, api.Denied, c.ends(sleeper, b).Status)
 
 	got, err = sleeper.client(operatorSecret).Get(t.Context(), a.Code, 0)
