@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"approvalbot/internal/fault"
 )
 
 const keySize = 32
@@ -118,9 +120,11 @@ func makeKey(file string) ([]byte, error) {
 	}
 	_, err = fmt.Fprintln(f, hex.EncodeToString(key))
 	err = errors.Join(err, f.Sync(), f.Close())
+	fault.Point("after-key-written")
 	if err == nil {
 		err = os.Link(draft, file) // fails where a file of that name is
 	}
+	fault.Point("after-key-linked")
 	err = errors.Join(err, os.Remove(draft), syncDir(filepath.Dir(file)))
 	if err != nil {
 		return nil, fmt.Errorf("key file %s cannot be made: %w", file, err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"approvalbot/core"
+	"approvalbot/internal/fault"
 )
 
 const (
@@ -60,6 +61,7 @@ func RotateKey(ctx context.Context, o Options, keepOld bool, retire Retiring) (r
 	if err != nil {
 		return r, err
 	}
+	fault.Point("after-key-drafted")
 	r.OldID, r.NewID = s.keys.id, next.id
 	if keepOld {
 		r.OldFile = file + ".old-" + r.OldID
@@ -67,6 +69,7 @@ func RotateKey(ctx context.Context, o Options, keepOld bool, retire Retiring) (r
 			return r, fmt.Errorf("the old key cannot be kept: %w", err)
 		}
 	}
+	fault.Point("after-old-key-kept")
 	public, why, err := retire(s.keys.seed, next.seed)
 	if err != nil {
 		return r, err
@@ -74,11 +77,13 @@ func RotateKey(ctx context.Context, o Options, keepOld bool, retire Retiring) (r
 	err = s.do(ctx, func(t *tx) (err error) {
 		r.Calls, err = t.rekey(ctx, next, public)
 		t.own.events = append(t.own.events, why)
+		fault.Point("before-rekey-committed")
 		return err
 	})
 	if err != nil {
 		return r, err
 	}
+	fault.Point("after-rekey-committed")
 	return r, replaceKey(file)
 }
 
@@ -198,6 +203,7 @@ func replaceKey(file string) error {
 	if err := os.Rename(file+nextKey, file); err != nil {
 		return fmt.Errorf("the store has its new key, and the key file was not replaced: %w; the next start does it", err)
 	}
+	fault.Point("after-key-replaced")
 	return syncDir(filepath.Dir(file))
 }
 

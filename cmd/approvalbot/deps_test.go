@@ -20,7 +20,7 @@ var rooms = map[string][]string{
 	"internal/fault":   {},
 	"core":             {"display", "internal/fault"},
 	"policy":           {"core"},
-	"store":            {"core"},
+	"store":            {"core", "internal/fault"},
 	"routing":          {"core", "internal/fault"},
 	"bot/textcmd":      {"core", "display"},
 	"bot/telegram":     {"core", "bot/textcmd", "display", "internal/fault"},
