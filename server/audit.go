@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"approvalbot/api"
 	"approvalbot/core"
@@ -15,9 +16,11 @@ type Audit struct {
 	Log     Log
 	Head    func(context.Context) (seq int64, hash string, err error)
 	Keys    func() []string                                // verifier keys of its checkpoints
-	Verify  func(context.Context) (api.AuditReport, error) // checks the whole chain
+	Verify  func(context.Context) (api.AuditReport, error) // checks the whole chain, until ctx ends
 	Receipt func(core.Approval) (string, error)            // of a claimed approval
 	JWKS    func() []byte                                  // the receipts' public keys
+
+	verifying atomic.Bool // a check of the chain is under way
 }
 
 func (s *Server) audit(c *call) (answer, error) {
@@ -70,10 +73,16 @@ func (s *Server) audit(c *call) (answer, error) {
 }
 
 func (s *Server) verifyAudit(c *call) (answer, error) {
-	if s.cfg.Audit == nil {
+	a := s.cfg.Audit
+	if a == nil {
 		return answer{}, errNotHere
 	}
-	r, err := s.cfg.Audit.Verify(c.ctx)
+	// It takes a processor for as long as the log is long, and any two find the same.
+	if !a.verifying.CompareAndSwap(false, true) {
+		return answer{}, core.Refuse(core.CodeRateLimited, "The log is being checked already, and one check runs at a time; try again when it is over.")
+	}
+	defer a.verifying.Store(false)
+	r, err := a.Verify(c.ctx)
 	return answer{status: http.StatusOK, body: r}, err
 }
 

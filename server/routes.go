@@ -133,7 +133,7 @@ func (s *Server) routes() []route {
 			out: reflect.TypeFor[api.AuditPage](), status: ok, serve: without(s.audit),
 		},
 		{
-			method: "GET", path: "/v1/audit/verify", name: "verifyAudit", scopes: []scope{scopeAudit}, summary: "Check the whole chain of the audit log.",
+			method: "GET", path: "/v1/audit/verify", name: "verifyAudit", scopes: []scope{scopeAudit}, summary: "Check the whole chain of the audit log. One check runs at a time (429 meanwhile), and ends when its client goes.",
 			out: reflect.TypeFor[api.AuditReport](), status: ok, serve: without(s.verifyAudit),
 		},
 		{method: "GET", path: "/.well-known/jwks.json", name: "receiptKeys", summary: "Public keys of the receipts (RFC 7517).", status: ok, raw: s.jwks},

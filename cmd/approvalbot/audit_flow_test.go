@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -436,6 +437,23 @@ func TestKeysRotate(t *testing.T) {
 			r.good("receipt", "verify", claim.Receipt, "--jwks", jwks, "--fingerprint", claim.Fingerprint)
 		})
 	}
+}
+
+// A check of the log ends with whoever asked for it, and says how far it is.
+func TestAudit_VerifyStopsInTheMiddle(t *testing.T) {
+	r := newRig(t)
+	require.NoError(t, r.desk.store.Append(t.Context(), nil, slices.Repeat([]core.Event{{AtMs: 1, Type: core.EventPolicy}}, 5*verifyPage)...))
+	ctx, leave := context.WithCancel(t.Context())
+	var passed []int64
+	_, err := verifyLog(ctx, r.desk.store, proof.Options{}, func(seq, head int64) {
+		require.EqualValues(t, 5*verifyPage, head)
+		if passed = append(passed, seq); seq == 2*verifyPage {
+			leave()
+		}
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, []int64{verifyPage, 2 * verifyPage}, passed)
+	require.Contains(t, r.good("audit", "verify"), "OK: records 1 to 5000")
 }
 
 // A key that others can read keeps the desk from starting.

@@ -131,7 +131,7 @@ func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Repo
 		}
 		o.Keys = own.verifiers
 	}
-	r, err = verifyLog(ctx, s, o)
+	r, err = verifyLog(ctx, s, o, func(seq, head int64) {})
 	r.OwnKeys = ownKeys
 	return r, err
 }

@@ -18,6 +18,8 @@ const (
 	checkpointLook = 30 * time.Second
 	dayMs          = 24 * 60 * 60 * 1000
 	checkpointBack = 4000 // records looked through for the last one, which is at most so far back
+	verifyPage     = 1000 // records between two looks at how far a check is
+	verifySays     = 10 * time.Second
 )
 
 // auditor signs what can be proved later, and forgets what is too old.
@@ -58,7 +60,13 @@ func (a *auditor) receipt(of core.Approval) (string, error) {
 // verify checks the whole log. A record that is not as it was written is part of
 // the report, not an error.
 func (a *auditor) verify(ctx context.Context) (api.AuditReport, error) {
-	found, err := verifyLog(ctx, a.desk.store, proof.Options{Keys: a.keys()})
+	said := time.Now()
+	found, err := verifyLog(ctx, a.desk.store, proof.Options{Keys: a.keys()}, func(seq, head int64) {
+		if time.Since(said) > verifySays {
+			said = time.Now()
+			a.desk.log.Info("the audit log is being checked", "record", seq, "of", head)
+		}
+	})
 	out := api.AuditReport{OK: err == nil, From: found.From, Records: found.To - found.From + 1, HeadHash: found.Head, Checkpoints: found.Checkpoints, Covered: found.Covered}
 	if bad := (*core.BadRecord)(nil); errors.As(err, &bad) {
 		out.BadSeq, out.Problem = bad.Seq, bad.Error()
@@ -68,17 +76,18 @@ func (a *auditor) verify(ctx context.Context) (api.AuditReport, error) {
 }
 
 // verifyLog checks a store's whole log against its head, and that only retention
-// has cut it.
-func verifyLog(ctx context.Context, s *store.Store, o proof.Options) (proof.Report, error) {
-	found, err := verifyLogOnce(ctx, s, o)
+// has cut it. It reads page by page and stops when ctx ends; passed hears of every
+// thousandth record, and of the head.
+func verifyLog(ctx context.Context, s *store.Store, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
+	found, err := verifyLogOnce(ctx, s, o, passed)
 	bad := (*core.BadRecord)(nil)
 	if first, _, again := s.First(ctx); again == nil && errors.As(err, &bad) && first != found.From {
-		return verifyLogOnce(ctx, s, o) // it was cut meanwhile
+		return verifyLogOnce(ctx, s, o, passed) // it was cut meanwhile
 	}
 	return found, err
 }
 
-func verifyLogOnce(ctx context.Context, s *store.Store, o proof.Options) (found proof.Report, err error) {
+func verifyLogOnce(ctx context.Context, s *store.Store, o proof.Options, passed func(seq, head int64)) (found proof.Report, err error) {
 	head, hash, err := s.Head(ctx)
 	if err != nil {
 		return found, err
@@ -86,7 +95,17 @@ func verifyLogOnce(ctx context.Context, s *store.Store, o proof.Options) (found 
 	if o.First, o.PrevHash, err = s.First(ctx); err != nil {
 		return found, err
 	}
-	found, err = proof.VerifyEntries(s.Entries(ctx, o.First, head), o)
+	entries := func(yield func(core.Entry, error) bool) {
+		for e, err := range s.Entries(ctx, o.First, head) {
+			if err == nil && e.Seq%verifyPage == 0 {
+				passed(e.Seq, head)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+	found, err = proof.VerifyEntries(entries, o)
 	switch {
 	case err != nil:
 		return found, err
