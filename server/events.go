@@ -31,13 +31,19 @@ func (s *Server) events(c *call, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	token := HashToken(secret)
+	done, err := s.stream(token)
+	if err != nil {
+		return err
+	}
+	defer done()
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies are not to hold it back
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		out := &stream{w: w, control: http.NewResponseController(w)}
-		if err := s.follow(c, HashToken(secret), at, out); err != nil && c.ctx.Err() == nil {
+		if err := s.follow(c, token, at, out); err != nil && c.ctx.Err() == nil {
 			s.log.Warn("a listener is cut off", "token", c.who.Token, "reason", err)
 		}
 	}

@@ -311,3 +311,41 @@ func TestFeedReadsFromAnywhere(t *testing.T) {
 		require.Len(t, got, int(40-at))
 	}
 }
+
+// One token does not use up everybody's file descriptors: it has so many streams
+// and no more, and one that ends makes room, also across a reload.
+func TestStreamsOfATokenAreBounded(t *testing.T) {
+	d := newDesk(t)
+	addr, _ := d.serving(d.srv)
+	token := HashToken(secretOf("agent"))
+	var done []func()
+	for range maxStreams - 1 {
+		f, err := d.srv.stream(token)
+		require.NoError(t, err)
+		done = append(done, f)
+	}
+	last := listen(t, addr, "agent", "")
+	require.NoError(t, d.srv.UseTokens(testTokens()))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/v1/events", nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+secretOf("agent"))
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, http.StatusTooManyRequests, res.StatusCode)
+	require.Equal(t, "1", res.Header.Get("Retry-After"))
+	other := listen(t, addr, "other", "")
+	defer other.close()
+	done[0]()
+	again := listen(t, addr, "agent", "")
+	again.close()
+	last.close()
+
+	list := testTokens()
+	list[0].Caller.MaxPending = maxStreams + 5
+	require.NoError(t, d.srv.UseTokens(list))
+	for range 5 {
+		_, err := d.srv.stream(token)
+		require.NoError(t, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"approvalbot/core"
 )
@@ -30,17 +31,24 @@ type tokens struct {
 }
 
 type holder struct {
-	caller core.Caller
-	pace   *bucket // nil: no limit
+	caller  core.Caller
+	pace    *bucket       // nil: no limit
+	streams *atomic.Int64 // that are open
 }
 
+// maxStreams is how many event streams a token may have open at once, where it may
+// not have more approvals pending than that. Each takes a file descriptor for as
+// long as its client likes, and those are everybody's.
+const maxStreams = 1000
+
 // UseTokens makes another set of tokens count from the next request on. A token
-// that keeps its name and limit keeps its pace. On an error the old set stays.
+// that keeps its name keeps its streams, and with the same limit its pace. On an
+// error the old set stays.
 func (s *Server) UseTokens(list []Token) error {
-	old, before := map[string]*bucket{}, s.tokens.Load()
+	old, before := map[string]*holder{}, s.tokens.Load()
 	if before != nil {
 		for _, h := range before.byHash {
-			old[h.caller.Token] = h.pace
+			old[h.caller.Token] = h
 		}
 	}
 	next, names := map[[32]byte]*holder{}, map[string]bool{}
@@ -56,10 +64,14 @@ func (s *Server) UseTokens(list []Token) error {
 			return fmt.Errorf("tokens %q and %q have the same secret", next[t.Hash].caller.Token, t.Name)
 		}
 		names[t.Name] = true
-		h := &holder{caller: t.Caller}
+		was := old[t.Name]
+		if was == nil {
+			was = &holder{streams: &atomic.Int64{}}
+		}
+		h := &holder{caller: t.Caller, streams: was.streams}
 		h.caller.Token = t.Name
 		if t.RequestsPerSecond > 0 {
-			h.pace = old[t.Name]
+			h.pace = was.pace
 			if h.pace == nil || h.pace.rate != float64(t.RequestsPerSecond) {
 				h.pace = newBucket(t.RequestsPerSecond)
 			}
@@ -82,6 +94,21 @@ func (s *Server) Holder(hash [32]byte) (who core.Caller, reloaded <-chan struct{
 		return h.caller, t.replaced, true
 	}
 	return core.Caller{}, t.replaced, false
+}
+
+// stream counts one more event stream of the token of that hash until done is
+// called. CodeRateLimited: it has as many open as it may.
+func (s *Server) stream(hash [32]byte) (done func(), err error) {
+	h := s.tokens.Load().byHash[hash]
+	if h == nil {
+		return nil, core.Refuse(core.CodeUnauthorized, "This API token is not known here.")
+	}
+	limit := max(maxStreams, int64(h.caller.MaxPending))
+	if h.streams.Add(1) > limit {
+		h.streams.Add(-1)
+		return nil, core.Refuse(core.CodeRateLimited, "This token has %d event streams open, which is its limit; end some.", limit)
+	}
+	return func() { h.streams.Add(-1) }, nil
 }
 
 // authenticate says who is calling, and holds it to its pace.
