@@ -205,7 +205,7 @@ func TestAdversary_P2_EndedWithoutTheCardsID(t *testing.T) {
 	dc := r.chatOn("discord")
 	fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: bottest.Reset, When: bottest.After, Times: -1})
 	a := r.ask(`{"n":1}`, fromOps(r))
-	card := dc.card(a)
+	card := dc.waitText(a.Code)
 	_, err := r.agent().Withdraw(r.ctx(), a.ID, api.WithdrawRequest{Reason: "done by hand"})
 	require.NoError(t, err)
 	fault.Remove()
