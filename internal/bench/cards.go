@@ -124,7 +124,7 @@ func plainCalls(url string, n int) error {
 	if err != nil {
 		return err
 	}
-	m := message(chat)
+	m := message(chat, "x")
 	m["text"] = strings.Repeat("a card of the usual size ", 40)
 	body, err := json.Marshal(m)
 	if err != nil {

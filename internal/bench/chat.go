@@ -14,16 +14,22 @@ import (
 )
 
 // roundTrips measures asked → card in a chat → tapped → asker woken, one in
-// flight, all durable, in units of one fdatasync of the same directory.
+// flight, all durable, in units of one fdatasync of the same directory. The same
+// by hand says what that takes without anything that makes a desk.
 func roundTrips(b bench) error {
 	d, err := start(b.bin, options{chats: 1})
 	if err != nil {
 		return err
 	}
 	defer d.stop()
-	const sync, chat, trip = "one fdatasync (reference), p50", "the fake chat server alone: post → tap → update (reference)", "asked → card → tapped → woken, p50, chat server included"
+	hand, err := byHand(d.dir)
+	if err != nil {
+		return err
+	}
+	defer hand.stop()
+	const sync, chat, trip, plain = "one fdatasync (reference), p50", "the fake chat server alone: post → tap → update (reference)",
+		"asked → card → tapped → woken, p50, chat server included", "the same by hand: net/http + SQLite (reference), p50"
 	s := series{}
-	n := 0
 	for range b.rounds {
 		one, err := fdatasync(d.dir, 100)
 		if err != nil {
@@ -33,18 +39,26 @@ func roundTrips(b bench) error {
 		if err != nil {
 			return err
 		}
-		whole, err := d.trips(60, &n)
+		least, err := hand.trips(60)
+		if err != nil {
+			return err
+		}
+		whole, err := room{d.addr, d.tg, d.groups[0], d.alice}.trips(60)
 		if err != nil {
 			return err
 		}
 		s.add(sync, ms(one))
 		s.add(chat, ms(alone))
+		s.add(plain, ms(least))
 		s.add(trip, ms(whole))
+		s.add("… by hand beyond the chat server, in fdatasyncs", float64(least-alone)/float64(one))
 		s.add("… beyond the chat server, in fdatasyncs", float64(whole-alone)/float64(one))
 	}
 	s.row(sync, "ms")
 	s.row(chat, "ms")
+	s.row(plain, "ms")
 	s.row(trip, "ms")
+	s.row("… by hand beyond the chat server, in fdatasyncs", "×")
 	s.atMost("… beyond the chat server, in fdatasyncs", "×", 6)
 	return nil
 }
@@ -52,13 +66,11 @@ func roundTrips(b bench) error {
 // chatServer measures what the fake chat server itself takes for one round: a
 // message posted, tapped, and the tap handed to a waiting poll.
 func chatServer(count int) (time.Duration, error) {
-	tg, err := bottest.StartTelegram(bottest.TelegramOptions{Token: tgToken})
+	r, err := newRoom()
 	if err != nil {
 		return 0, err
 	}
-	defer tg.Close()
-	alice := tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
-	group := tg.AddSupergroup("ops", alice)
+	defer r.tg.Close()
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
 	call := func(method string, params, result any) error {
@@ -66,7 +78,7 @@ func chatServer(count int) (time.Duration, error) {
 		if err != nil {
 			return err
 		}
-		resp, err := client.Post(tg.URL()+"/bot"+tgToken+"/"+method, "application/json", bytes.NewReader(body))
+		resp, err := client.Post(r.tg.URL()+"/bot"+tgToken+"/"+method, "application/json", bytes.NewReader(body))
 		if err != nil {
 			return err
 		}
@@ -91,11 +103,11 @@ func chatServer(count int) (time.Duration, error) {
 				ID int `json:"message_id"`
 			} `json:"result"`
 		}
-		err := call("sendMessage", message(group.ID), &sent)
+		err := call("sendMessage", message(r.group.ID, "x"), &sent)
 		if err != nil {
 			return 0, err
 		}
-		alice.Tap(group, sent.Result.ID, "Allow")
+		r.alice.Tap(r.group, sent.Result.ID, "Allow once")
 		if err := <-polled; err != nil {
 			return 0, err
 		}
@@ -107,22 +119,39 @@ func chatServer(count int) (time.Duration, error) {
 	return median(took), nil
 }
 
-func message(chat int64) map[string]any {
+func message(chat int64, data string) map[string]any {
 	return map[string]any{"chat_id": chat, "text": "a card", "reply_markup": map[string]any{
-		"inline_keyboard": [][]any{{map[string]string{"text": "Allow", "callback_data": "x"}}}}}
+		"inline_keyboard": [][]any{{map[string]string{"text": "Allow once", "callback_data": data}}}}}
+}
+
+// room is where a round trip takes place: who is asked, at host:port, and the
+// chat in which a person taps.
+type room struct {
+	addr  string
+	tg    *bottest.Telegram
+	group *bottest.TelegramChat
+	alice *bottest.TelegramUser
+}
+
+// newRoom makes a fake Telegram with one group.
+func newRoom() (r room, err error) {
+	if r.tg, err = bottest.StartTelegram(bottest.TelegramOptions{Token: tgToken}); err == nil {
+		r.alice = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+		r.group = r.tg.AddSupergroup("ops", r.alice)
+	}
+	return r, err
 }
 
 // trips gives the median of so many round trips through the chat.
-func (d *desk) trips(count int, n *int) (time.Duration, error) {
-	c, err := dial(d.addr, 4096)
+func (r room) trips(count int) (time.Duration, error) {
+	c, err := dial(r.addr, 4096)
 	if err != nil {
 		return 0, err
 	}
 	defer c.net.Close()
 	var took []time.Duration
 	for range count {
-		*n++
-		one, err := d.trip(c, *n)
+		one, err := r.trip(c)
 		if err != nil {
 			return 0, err
 		}
@@ -131,20 +160,19 @@ func (d *desk) trips(count int, n *int) (time.Duration, error) {
 	return median(took), nil
 }
 
-func (d *desk) trip(c *conn, n int) (time.Duration, error) {
-	group := d.groups[0]
-	seen := len(group.Messages())
+func (r room) trip(c *conn) (time.Duration, error) {
+	seen := len(r.group.Messages())
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	done := make(chan error, 1)
 	began := time.Now()
 	go func() {
-		_, err := c.do(asking(n, "?wait=20s"))
+		_, err := c.do(asking(int(asked.Add(1)), "?wait=20s"))
 		done <- err
 	}()
 	var card bottest.TelegramMessage
-	err := d.tg.WaitFor(ctx, func() bool {
-		all := group.Messages()
+	err := r.tg.WaitFor(ctx, func() bool {
+		all := r.group.Messages()
 		if len(all) > seen {
 			card = all[len(all)-1]
 		}
@@ -153,7 +181,7 @@ func (d *desk) trip(c *conn, n int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	d.alice.Tap(group, card.ID, "Allow once")
+	r.alice.Tap(r.group, card.ID, "Allow once")
 	err = <-done
 	return time.Since(began), err
 }

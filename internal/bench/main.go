@@ -47,12 +47,15 @@ func main() {
 	only := flag.String("only", "", "comma-separated names of measurements: "+strings.Join(names(), ", ")+"; empty: all")
 	serve := flag.String("serve", "", "be a reference instead: echo, desk or events")
 	db := flag.String("db", "", "with -serve desk: the database, sqlite:FILE or postgres://…")
+	room := chat{}
+	flag.StringVar(&room.url, "chat", "", "with -serve desk: a Bot API's address with the token; what is asked is posted there")
+	flag.Int64Var(&room.group, "group", 0, "with -chat: the chat")
 	calls := flag.Int("calls", 0, "be a plain client instead, that posts so many messages to the URL given")
 	flag.Parse()
 	err := error(nil)
 	switch {
 	case *serve != "":
-		err = reference(*serve, *db)
+		err = reference(*serve, *db, room)
 	case *calls > 0:
 		err = plainCalls(flag.Arg(0), *calls)
 	default:

@@ -27,6 +27,7 @@ type plain struct {
 	*http.ServeMux
 	db   *sql.DB
 	jobs chan job // nil: a transaction for each
+	chat chat     // empty: none
 
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
@@ -122,10 +123,14 @@ func (p *plain) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	id := uuid.NewString()
 	body, _ := json.Marshal(map[string]any{"id": id, "call": in, "padding": padding})
+	ended := make(chan struct{})
 	p.mu.Lock()
-	p.waiting[id] = make(chan struct{})
+	p.waiting[id] = ended
 	p.mu.Unlock()
 	err := p.commit(asks(id, string(body))...)
+	if err == nil && p.chat.url != "" {
+		err = p.post(id, ended)
+	}
 	p.answer(w, id, "pending", err)
 }
 

@@ -12,7 +12,7 @@ import (
 
 // reference serves one of the references until the input closes. It prints its
 // address first.
-func reference(what, db string) error {
+func reference(what, db string, room chat) error {
 	var h http.Handler
 	switch what {
 	case "echo":
@@ -23,6 +23,9 @@ func reference(what, db string) error {
 		p, err := openPlain(db)
 		if err != nil {
 			return err
+		}
+		if p.chat = room; room.url != "" {
+			go p.poll()
 		}
 		h = p
 	default:
