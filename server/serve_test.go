@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -12,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -115,6 +117,48 @@ func TestServeTLS(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, api.Approved, a.Status)
 	require.NoError(t, stop())
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	srv, err = New(Config{Gate: d.gate, CertFile: cert, KeyFile: cert})
+	require.NoError(t, err)
+	require.ErrorContains(t, srv.Serve(t.Context(), l), "server.tls")
+	_, err = l.Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
+}
+
+// A renewed certificate is used without a restart; half of a renewal is not.
+func TestCertificate_IsReadAnew(t *testing.T) {
+	cert, key := selfSigned(t)
+	var log bytes.Buffer
+	_, err := readCertificate(cert, cert, slog.New(slog.DiscardHandler))
+	require.Error(t, err)
+	c, err := readCertificate(cert, key, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	now := time.Now()
+	later := func() *tls.Certificate { now = now.Add(lookTime); return c.at(now) }
+	first := c.pair
+	require.Same(t, first, later())
+
+	renew := func(to, from string) {
+		b, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(to, b, 0o600))
+		require.NoError(t, os.Chtimes(to, time.Time{}, now))
+	}
+	newCert, newKey := selfSigned(t)
+	renew(cert, newCert)
+	require.Same(t, first, c.at(now), "not at every handshake")
+	require.Same(t, first, later())
+	require.Contains(t, log.String(), "the old one stays")
+	renew(key, newKey)
+	second := later()
+	require.NotEqual(t, first.Certificate, second.Certificate)
+	require.NoError(t, os.Remove(key))
+	require.Same(t, second, later())
+	require.Equal(t, 2, strings.Count(log.String(), "the old one stays"))
+	require.Same(t, second, later(), "said once")
+	require.Equal(t, 2, strings.Count(log.String(), "the old one stays"))
 }
 
 func TestServeFails(t *testing.T) {

@@ -3,7 +3,9 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net"
@@ -45,7 +47,7 @@ type Config struct {
 	Log         *slog.Logger                                             // nil: silent
 	Version     string                                                   // shown in the OpenAPI description
 
-	CertFile, KeyFile string                  // both or none: serve TLS
+	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
 }
 
@@ -118,8 +120,8 @@ func (s *Server) Handler() http.Handler {
 
 // Serve answers requests on l until ctx ends. Then waiting requests are answered
 // with the current state, what is under way is finished, and it returns nil,
-// within a second. When l fails it does the same and returns its error. It closes
-// l.
+// within a second. When l fails it does the same and returns its error, and so it
+// does when the TLS pair cannot be read. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	parking := newLot(l.Addr())
 	fast := newLane(s.Handler(), parking, s.log)
@@ -127,6 +129,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		BaseContext: func(net.Listener) context.Context { return fast.ctx },
 		Handler:     fast.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	if s.cfg.CertFile != "" {
+		cert, err := readCertificate(s.cfg.CertFile, s.cfg.KeyFile, s.log)
+		if err != nil {
+			l.Close()
+			return fmt.Errorf("server.tls: %w", err)
+		}
+		srv.TLSConfig = &tls.Config{GetCertificate: cert.get}
 	}
 	stopped := make(chan struct{})
 	stop := func() {
@@ -147,7 +157,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	go func() { _ = srv.Serve(parking) }()
 	var err error
 	if s.cfg.CertFile != "" {
-		err = srv.ServeTLS(l, s.cfg.CertFile, s.cfg.KeyFile)
+		err = srv.ServeTLS(l, "", "")
 	} else {
 		err = fast.accept(l)
 	}
