@@ -73,12 +73,11 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	}
 	s.write = openPostgres(config, pgConnector{patience: networkPatience}, limits)
 	s.write.db.SetMaxOpenConns(1)
-	limits["default_transaction_read_only"] = "on"
 	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true}, limits)
 	size := max(4, runtime.NumCPU()) - pointLines
 	s.read.db.SetMaxOpenConns(size)
 	s.read.db.SetMaxIdleConns(size)
-	s.read.points = sql.OpenDB(newPoints(pgConnector{config: prepareConfig(config, limits), greet: durable, patience: networkPatience, reads: true}))
+	s.read.points = sql.OpenDB(newPoints(pgConnector{config: prepareConfig(config, limits), greet: readOnly, patience: networkPatience, reads: true}))
 	s.read.points.SetMaxIdleConns(1000)
 	s.listen = prepareConfig(config, nil)
 	s.keys, err = loadKey(ctx, s.write, o.KeyFile, false)
@@ -90,8 +89,14 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 // durable makes a commit wait for its fsync, should the server not ask for that.
 const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
 
+// readOnly keeps a connection from writing. It is said once the connection stands:
+// target_session_attrs=read-write takes only those that can write.
+const readOnly = "SET default_transaction_read_only = on"
+
 func openPostgres(config *pgconn.Config, as pgConnector, settings map[string]string) *pool {
-	as.config, as.greet = prepareConfig(config, settings), durable
+	if as.config, as.greet = prepareConfig(config, settings), durable; as.reads {
+		as.greet = readOnly
+	}
 	return &pool{db: sql.OpenDB(&as)}
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"net/url"
 	"strings"
 	"testing"
@@ -13,10 +14,14 @@ import (
 
 func TestPostgresSettings(t *testing.T) {
 	address := pgtest.New(t)
-	s := openPG(t, address)
-	_, err := s.read.db.Exec("DELETE FROM meta")
-	require.ErrorContains(t, err, "read-only")
-	_, err = s.read.db.Exec("ALTER DATABASE " + strings.Trim(mustURL(t, address).Path, "/") + " SET synchronous_commit = off")
+	u := mustURL(t, address)
+	u.RawQuery = "target_session_attrs=read-write&" + u.RawQuery // of two servers that which is not the standby
+	s := openPG(t, u.String())
+	for _, reading := range []*sql.DB{s.read.db, s.read.points} {
+		var name string
+		require.ErrorContains(t, reading.QueryRow("DELETE FROM meta RETURNING name").Scan(&name), "read-only")
+	}
+	_, err := s.read.db.Exec("ALTER DATABASE " + strings.Trim(mustURL(t, address).Path, "/") + " SET synchronous_commit = off")
 	require.ErrorContains(t, err, "read-only")
 	db := openPostgres(s.listen, pgConnector{}, nil).db
 	defer db.Close()
