@@ -18,10 +18,11 @@ type Event struct {
 	DecidedBy []string `json:"decidedBy"`
 
 	ToolName        string `json:"toolName"`
-	ParamsSummary   string `json:"paramsSummary,omitzero" doc:"On the gateway, of a new request: the call as people see it, redacted and escaped."`
+	ParamsSummary   string `json:"paramsSummary,omitzero" doc:"Of .requested, as long as the approval is kept: the call as people see it, redacted and escaped."`
 	ArgsFingerprint string `json:"argsFingerprint"`
 	AgentID         string `json:"agentId"`
 	SessionKey      string `json:"sessionKey"`
+	Channel         string `json:"channel" doc:"Channel of the chat the session lives in, or empty."`
 	Dialect         string `json:"dialect,omitzero" enum:"exec,agentshield" doc:"The gateway dialect it was asked in, if it was one."`
 
 	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4" doc:"R0 reads only … R4 has a high impact."`

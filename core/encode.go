@@ -81,6 +81,9 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	o.text("argsFingerprint", a.Fingerprint)
 	o.some("agentId", a.AgentID)
 	o.some("sessionKey", a.SessionKey)
+	if a.Origin != nil {
+		o.some("channel", a.Origin.Channel)
+	}
 	o.assessment(&a.Assessment)
 	o.text("policyHash", a.PolicyHash)
 	o.rule("approvers", &a.Rule)

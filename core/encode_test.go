@@ -59,6 +59,7 @@ type factsOf struct {
 	Fingerprint string     `json:"argsFingerprint"`
 	AgentID     string     `json:"agentId,omitempty"`
 	SessionKey  string     `json:"sessionKey,omitempty"`
+	Channel     string     `json:"channel,omitempty"`
 	Assessment  Assessment `json:"assessment"`
 	PolicyHash  string     `json:"policyHash"`
 	Rule        Rule       `json:"approvers"`
@@ -87,9 +88,13 @@ func TestEncoding(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, string(want), string(a.AppendBody(nil)))
 
+		channel := ""
+		if a.Origin != nil {
+			channel = a.Origin.Channel
+		}
 		want, err = json.Marshal(factsOf{
 			a.ID, a.Code, a.Status, a.Decision, a.DecidedBy, a.Reason, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey,
-			a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs,
+			channel, a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs,
 			e.Vote, e.Solo, e.By, e.Why, e.Until,
 		})
 		require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -298,14 +299,23 @@ func TestUpgrade(t *testing.T) {
 	d := newDesk(t)
 	res, err := http.Get("http://" + d.addr + "/v1/gateway")
 	require.NoError(t, err)
-	require.NoError(t, res.Body.Close())
-	http.DefaultClient.CloseIdleConnections()
-	require.Equal(t, http.StatusUpgradeRequired, res.StatusCode)
+	refused := func(res *http.Response, status int, code string) {
+		var p api.Problem
+		require.NoError(t, json.NewDecoder(res.Body).Decode(&p))
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, status, res.StatusCode)
+		require.Equal(t, "application/problem+json", res.Header.Get("Content-Type"))
+		require.Equal(t, code, p.Code)
+		http.DefaultClient.CloseIdleConnections()
+	}
+	refused(res, http.StatusUpgradeRequired, "upgrade_required")
 	for origin, allowed := range map[string]bool{"https://evil.example": false, "null": false, "http://" + d.addr: true} {
-		ws, _, err := websocket.Dial(t.Context(), "ws://"+d.addr+"/v1/gateway", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}}})
+		ws, res, err := websocket.Dial(t.Context(), "ws://"+d.addr+"/v1/gateway", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}}})
 		require.Equal(t, allowed, err == nil, origin)
 		if allowed {
 			require.NoError(t, ws.CloseNow())
+		} else {
+			refused(res, http.StatusForbidden, "forbidden")
 		}
 	}
 }

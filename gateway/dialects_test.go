@@ -32,12 +32,15 @@ func TestExecDialect(t *testing.T) {
 	require.Equal(t, "exec-1", first.get("id"))
 	require.Equal(t, "forwarder", first.get("deliveryRoute"))
 
-	require.Equal(t, "exec", operator.event("tool.approval.requested").get("dialect"))
+	tool := operator.event("tool.approval.requested")
+	require.Equal(t, "exec", tool.get("dialect"))
+	require.Equal(t, "telegram", tool.get("channel"))
 	asked := operator.event("exec.approval.requested")
 	require.Equal(t, "exec-1", asked.get("id"))
 	request := asked.get("request").(map[string]any)
 	require.Equal(t, map[string]any{"command": `git push 'my branch'`, "cwd": "/work", "host": "node", "nodeId": "node-7", "envKeys": []any{"TOKEN"},
 		"security": "allowlist", "ask": "always", "warningText": "pushes", "scope": "external-post", "agentId": "main", "sessionKey": "s",
+		"turnSourceChannel": "telegram", "turnSourceTo": "-100777", "turnSourceThreadId": "42",
 		"allowedDecisions": []any{"allow-once", "allow-always", "deny"}}, request)
 
 	pending := list(t, operator.ok("exec.approval.list", `{}`))
@@ -58,6 +61,7 @@ func TestExecDialect(t *testing.T) {
 	end := operator.event("exec.approval.resolved")
 	require.Equal(t, "allow-once", end.get("decision"))
 	require.Equal(t, "person:alice", end.get("resolvedBy"), "the token's person, whatever reviewer was named")
+	require.Equal(t, request, end.get("request"))
 	operator.refused("exec.approval.get", `{"id":"exec-1"}`, invalidRequest, "APPROVAL_NOT_FOUND")
 	require.Empty(t, list(t, operator.ok("exec.approval.list", `{}`)))
 }

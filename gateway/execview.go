@@ -34,12 +34,19 @@ type execFacts struct {
 	AgentID          string          `json:"agentId,omitempty"`
 	SessionKey       string          `json:"sessionKey,omitempty"`
 	AllowedDecisions []core.Decision `json:"allowedDecisions"`
+
+	TurnSourceChannel  string `json:"turnSourceChannel,omitempty"`
+	TurnSourceTo       string `json:"turnSourceTo,omitempty"`
+	TurnSourceThreadID string `json:"turnSourceThreadId,omitempty"`
 }
 
 func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, error) {
 	out := execCard{ApprovalKind: "exec", ID: a.ID, Code: a.Code, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs}
 	f := execFacts{Command: a.Summary, AgentID: a.AgentID, SessionKey: a.SessionKey, WarningText: a.Justification, Scope: a.ActionSummary,
 		AllowedDecisions: []core.Decision{}}
+	if o := a.Origin; o != nil {
+		f.TurnSourceChannel, f.TurnSourceTo, f.TurnSourceThreadID = o.Channel, o.To, o.ThreadID
+	}
 	facts, err := g.cfg.Gate.Payload(ctx, a)
 	for _, x := range facts {
 		switch x.Name {

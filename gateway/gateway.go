@@ -120,7 +120,7 @@ func (g *Gateway) leave() {
 // none needs to try.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !g.enter() {
-		http.Error(w, "the approval desk takes no more connections right now", http.StatusServiceUnavailable)
+		g.cfg.Server.Refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk takes no more connections right now."))
 		return
 	}
 	defer g.leave()
@@ -128,17 +128,33 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(raw, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		g.log.Debug("a gateway connection was refused", "reason", err)
+		refusal := error(server.ErrUpgrade)
+		if raw.refused == http.StatusForbidden {
+			refusal = core.Refuse(core.CodeForbidden, "Pages of other origins may not connect to the gateway.")
+		}
+		g.cfg.Server.Refuse(w, r, refusal)
 		return
 	}
 	newConn(g, ws, raw.conn).run()
 }
 
 // hijacked keeps the network connection below a WebSocket, to cut it when its
-// client does not read a goodbye.
+// client does not read a goodbye. A refusal is kept too, to be told as all others.
 type hijacked struct {
 	http.ResponseWriter
-	conn net.Conn
+	conn    net.Conn
+	refused int // status
 }
+
+// WriteHeader implements http.ResponseWriter.
+func (h *hijacked) WriteHeader(status int) {
+	if h.refused = status; status < http.StatusBadRequest {
+		h.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write implements http.ResponseWriter: a refusal's own words are dropped.
+func (h *hijacked) Write(b []byte) (int, error) { return len(b), nil }
 
 // Hijack gives the connection away and remembers it.
 func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {

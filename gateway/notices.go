@@ -52,6 +52,8 @@ type dialectEnd struct {
 	ResolvedBy string  `json:"resolvedBy"`
 	Ts         int64   `json:"ts"`
 	Seq        int64   `json:"seq"`
+
+	Request *execFacts `json:"request,omitempty"` // exec's: the call that it was about
 }
 
 // shieldAsked is the payload of agentshield.approval.requested.
@@ -87,7 +89,7 @@ func (g *Gateway) notices(ctx context.Context, t server.Told) []notice {
 	}
 	said, err := g.say(context.WithoutCancel(ctx), t)
 	if err != nil { // told without what could not be read, and not kept so
-		g.log.Error("a new approval is told to gateway clients without its call", "approval", t.Event.Code, "reason", err)
+		g.log.Error("an approval is told to gateway clients without its call", "approval", t.Event.Code, "reason", err)
 		return said
 	}
 	slot.seq, slot.said = t.Seq, said
@@ -107,28 +109,25 @@ func (g *Gateway) say(ctx context.Context, t server.Told) ([]notice, error) {
 	by := strings.Join(e.DecidedBy, ", ")
 	out := []notice{says("tool.approval."+kind, toolEnd{e, by, e.AtMs})}
 	if e.Dialect != "" {
-		words := toolWords
+		end := dialectEnd{ID: e.ID, Code: e.Code, Decision: decisionOf(e.Decision, toolWords), ResolvedBy: by, Ts: e.AtMs, Seq: e.Seq}
+		var err error
 		if e.Dialect == core.DialectExec {
-			words = execWords
+			var card execCard
+			card, err = g.execCardOf(ctx, t.Key)
+			end.Decision, end.Request = decisionOf(e.Decision, execWords), &card.Request
 		}
-		out = append(out, says(e.Dialect+".approval."+kind, dialectEnd{e.ID, e.Code, decisionOf(e.Decision, words), by, e.AtMs, e.Seq}))
+		return append(out, says(e.Dialect+".approval."+kind, end)), err
 	}
 	return out, nil
 }
 
-// sayRequested adds what people see of the call, which the log does not keep.
-func (g *Gateway) sayRequested(ctx context.Context, t server.Told) ([]notice, error) {
+func (g *Gateway) sayRequested(ctx context.Context, t server.Told) (out []notice, err error) {
 	e := *t.Event
-	a, err := g.cfg.Gate.ByKey(ctx, t.Key)
-	if core.CodeOf(err) == core.CodeNotFound { // older than the retention
-		err = nil
-	}
-	e.ParamsSummary = a.Summary
-	out := []notice{says("tool.approval.requested", e)}
+	out = append(out, says("tool.approval.requested", e))
 	switch e.Dialect {
 	case core.DialectExec:
-		card, errCard := g.execCard(ctx, a)
-		err = errors.Join(err, errCard)
+		var card execCard
+		card, err = g.execCardOf(ctx, t.Key)
 		card.ID, card.Code, card.CreatedAtMs, card.ExpiresAtMs, card.Seq = e.ID, e.Code, e.CreatedAtMs, e.ExpiresAtMs, e.Seq
 		out = append(out, says("exec.approval.requested", card))
 	case core.DialectAgentShield:
@@ -136,4 +135,15 @@ func (g *Gateway) sayRequested(ctx context.Context, t server.Told) ([]notice, er
 			e.AgentID, e.SessionKey, e.CreatedAtMs, e.ExpiresAtMs, e.Seq}))
 	}
 	return out, err
+}
+
+// execCardOf adds what people see of the call, which the log does not keep: nothing
+// of an approval that is older than the retention.
+func (g *Gateway) execCardOf(ctx context.Context, key string) (execCard, error) {
+	a, err := g.cfg.Gate.ByKey(ctx, key)
+	if core.CodeOf(err) == core.CodeNotFound {
+		err = nil
+	}
+	card, errCard := g.execCard(ctx, a)
+	return card, errors.Join(err, errCard)
 }

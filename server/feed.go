@@ -28,6 +28,8 @@ type Log interface {
 	Log(ctx context.Context, after int64, limit int) ([]core.Entry, error)
 	// Head gives the number and hash of the newest entry.
 	Head(ctx context.Context) (seq int64, hash string, err error)
+	// Get gives an approval by its key, for what the log does not keep of it.
+	Get(ctx context.Context, key string) (core.Approval, error)
 }
 
 // Told is an entry of the log as listeners get it.
@@ -144,6 +146,13 @@ func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Told, error)
 		}
 		if out[i].Event == nil {
 			continue
+		}
+		if e.Type == core.EventRequested {
+			a, err := f.log.Get(ctx, e.Key)
+			if err != nil && core.CodeOf(err) != core.CodeNotFound { // it may be older than the retention
+				return nil, err
+			}
+			out[i].Event.ParamsSummary = a.Summary
 		}
 		data, err := json.Marshal(out[i].Event)
 		if err != nil {

@@ -36,8 +36,22 @@ func description(routes []route, version string) *huma.OpenAPI {
 	for _, rt := range routes {
 		doc.AddOperation(rt.operation(registry))
 	}
+	doc.AddOperation(gatewayOperation(registry))
 	sharpen(registry)
 	return doc
+}
+
+// gatewayOperation is where WebSockets connect. What is said there is no HTTP.
+func gatewayOperation(registry huma.Registry) *huma.Operation {
+	op := &huma.Operation{
+		OperationID: "gateway", Method: http.MethodGet, Path: "/v1/gateway",
+		Summary:   "The gateway: a WebSocket, on which the first request, connect, carries the token.",
+		Responses: map[string]*huma.Response{"101": {Description: http.StatusText(http.StatusSwitchingProtocols)}}, Security: []map[string][]string{},
+	}
+	for _, c := range []core.Code{core.CodeForbidden, codeUpgradeRequired, core.CodeUnavailable} {
+		op.Responses[strconv.Itoa(statusOf[c])] = &huma.Response{Description: string(c), Content: content(registry, reflect.TypeFor[api.Problem](), problemJSON[0])}
+	}
+	return op
 }
 
 func (rt route) operation(registry huma.Registry) *huma.Operation {
@@ -97,7 +111,7 @@ func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
 		slices.Sort(byStatus[status])
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: strings.Join(byStatus[status], ", "),
-			Content:     content(registry, reflect.TypeFor[api.Problem](), "application/problem+json"),
+			Content:     content(registry, reflect.TypeFor[api.Problem](), problemJSON[0]),
 		}
 	}
 }

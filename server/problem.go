@@ -10,8 +10,14 @@ import (
 	"approvalbot/core"
 )
 
-// codeMethodNotAllowed is the one code that only HTTP knows.
-const codeMethodNotAllowed core.Code = "method_not_allowed"
+// Codes that only HTTP knows.
+const (
+	codeMethodNotAllowed core.Code = "method_not_allowed"
+	codeUpgradeRequired  core.Code = "upgrade_required"
+)
+
+// ErrUpgrade refuses whoever comes to the gateway without a WebSocket.
+var ErrUpgrade = core.Refuse(codeUpgradeRequired, "This is the gateway: connect with a WebSocket, version 13, over HTTP/1.1.")
 
 // statusOf is the one table from refusals to HTTP.
 var statusOf = map[core.Code]int{
@@ -34,6 +40,7 @@ var statusOf = map[core.Code]int{
 	core.CodeRetryDataGone:       http.StatusGone,
 	core.CodePayloadTooLarge:     http.StatusRequestEntityTooLarge,
 	core.CodeInvalidRequest:      http.StatusUnprocessableEntity,
+	codeUpgradeRequired:          http.StatusUpgradeRequired,
 	core.CodeRateLimited:         http.StatusTooManyRequests,
 	core.CodeUnavailable:         http.StatusServiceUnavailable,
 	core.CodeApprovalsDisabled:   http.StatusServiceUnavailable,
@@ -61,6 +68,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	s.write(w, r, p.Status, problemJSON, p)
 	return p.Status
 }
+
+// Refuse answers with a problem, for what is mounted beside the routes.
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) { s.refuse(w, r, err) }
 
 func problem(e *core.Error) api.Problem {
 	title := strings.ReplaceAll(string(e.Code), "_", " ")

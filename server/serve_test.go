@@ -230,7 +230,7 @@ func TestHealth(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	d := newDesk(t)
-	for _, path := range []string{"/", "/v1", "/v2/approvals", "/v1//approvals", "/v1/approvals/", "/v1/../v1/approvals", "/v1/gateway", "/.well-known/other.json"} {
+	for _, path := range []string{"/", "/v1", "/v2/approvals", "/v1//approvals", "/v1/approvals/", "/v1/../v1/approvals", "/.well-known/other.json"} {
 		require.Equal(t, "not_found", d.do("GET", path, "agent", "").problem(t).Code, path)
 	}
 	require.Equal(t, "GET, HEAD", d.do("POST", "/healthz", "", "").Header.Get("Allow"))
@@ -275,7 +275,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		400: {"malformed"}, 401: {"unauthorized"}, 403: {"forbidden", "not_an_approver", "self_approval", "origin_not_allowed"},
 		404: {"not_found"}, 405: {"method_not_allowed"},
 		409: {"already_resolved", "not_claimable", "id_conflict", "ambiguous_id", "fingerprint_mismatch", "already_used", "decision_not_offered", "unseen_payload"},
-		410: {"retry_data_gone"}, 413: {"payload_too_large"}, 422: {"invalid_request"}, 429: {"rate_limited"}, 503: {"unavailable", "approvals_disabled"},
+		410: {"retry_data_gone"}, 413: {"payload_too_large"}, 422: {"invalid_request"}, 426: {"upgrade_required"}, 429: {"rate_limited"}, 503: {"unavailable", "approvals_disabled"},
 	}
 	n := 0
 	for status, codes := range want {
