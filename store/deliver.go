@@ -16,8 +16,8 @@ const (
 	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, cannot_attach, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms)
  VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)`
-	redrawCard = `UPDATE deliveries SET due_ms = $2, revision = $3, turn = $4, since_ms = $5
- WHERE id = $1 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
+	redrawCard = `UPDATE deliveries SET due_ms = $1, revision = $2, turn = $3, since_ms = $4
+ WHERE key = $5 AND id = $6 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
 	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
 )
 
@@ -76,7 +76,7 @@ func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
 		}
 		d.DueMs, d.Revision = now, d.Revision+1
 		turn, since := urgency(d, !a.Final())
-		if err := t.putOne(redrawCard, d.ID, d.DueMs, d.Revision, turn, since); err != nil { // another instance may just have seen it fail
+		if err := t.putOne(redrawCard, d.DueMs, d.Revision, turn, since, a.Key, d.ID); err != nil { // another instance may just have seen it fail
 			return err
 		}
 		all[i] = d

@@ -181,7 +181,7 @@ func TestListen(t *testing.T) {
 
 	// So is a chat that moved.
 	to := chat1("-1007")
-	require.NoError(t, a.Record(ctx, core.Delivered{ID: p.Deliveries[0].ID, State: core.Queued, DueMs: 1, MovedTo: &to}))
+	require.NoError(t, a.Record(ctx, core.Delivered{ID: p.Deliveries[0].ID, Key: p.Key, State: core.Queued, DueMs: 1, MovedTo: &to}))
 	for c := range heard {
 		if c.Moved {
 			break

@@ -9,13 +9,16 @@ import (
 )
 
 const (
-	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key WHERE d.id = $1`
-	recordTry    = `UPDATE deliveries SET state = $2, message_id = $3, attached = $4, cannot_attach = $5, shown = $6, error = $7,
- attempts = $8, due_ms = $9, turn = $10, since_ms = $11 WHERE id = $1`
+	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key WHERE d.key = $1 AND d.id = $2`
+	recordTry    = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, cannot_attach = $4, shown = $5, error = $6,
+ attempts = $7, due_ms = $8, turn = $9, since_ms = $10 WHERE key = $11 AND id = $12`
 	// recordDone is recordTry for what most tries end in, where nothing has changed
-	// since the delivery was read.
-	recordDone = `UPDATE deliveries SET state = $2, message_id = $3, attached = $4, cannot_attach = $5, shown = $6, error = $7,
- attempts = $8, due_ms = 0, turn = 0, since_ms = 0 WHERE id = $1 AND revision = $9 AND channel = CAST($10 AS TEXT) AND chat = $11`
+	// since the delivery was read. recordEdit is that for a message that stood there
+	// before, and leaves the index of messages alone.
+	recordDone = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, cannot_attach = $4, shown = $5, error = $6, attempts = $7,
+ due_ms = 0, turn = 0, since_ms = 0 WHERE key = $8 AND id = $9 AND revision = $10 AND channel = CAST($11 AS TEXT) AND chat = $12`
+	recordEdit = `UPDATE deliveries SET state = $1, attached = $2, cannot_attach = $3, shown = $4, error = $5, attempts = $6,
+ due_ms = 0, turn = 0, since_ms = 0 WHERE key = $7 AND id = $8 AND revision = $9 AND channel = CAST($10 AS TEXT) AND chat = $11 AND message_id = $12`
 	hurryApproval = `UPDATE approvals SET timer_ms = $2 WHERE key = $1 AND status = 'pending' AND (timer_ms IS NULL OR timer_ms > $2)`
 
 	failDoubles = `UPDATE deliveries SET state = 'failed', error = 'same chat as another card', due_ms = 0, turn = 0, since_ms = 0
@@ -90,8 +93,8 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			}
 			t.wrote, t.batch.wrote = true, true
 			t.changedKey(d.Key)
-			n, err := t.writer.exec(recordDone, d.ID, string(d.State), d.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), d.Error,
-				int64(d.Attempts), d.Revision, d.Was.Target.Channel, d.Was.Target.To)
+			statement, args := recordAll(d)
+			n, err := t.writer.exec(statement, args...)
 			if n > 0 {
 				t.stands(core.Delivery{ID: d.ID, Target: d.Was.Target}, 0, 0, 0)
 			}
@@ -99,7 +102,7 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 				return err
 			}
 		}
-		row, status, err := t.delivery(d.ID)
+		row, status, err := t.delivery(d.Key, d.ID)
 		if err == nil {
 			err = s.fence(t, row.Target)
 		}
@@ -108,8 +111,8 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 		}
 		return t.record(row, status, d, nowMs())
 	}}
-	if d.Key != "" && !finished(d) {
-		j.on.reads = []read{{deliveryByID, []any{d.ID}, []int64{keyName(d.Key)}}}
+	if !finished(d) {
+		j.on.reads = []read{{deliveryByID, []any{d.Key, d.ID}, []int64{keyName(d.Key)}}}
 	}
 	defer s.posted.forget(d)
 	return s.wait(ctx, j, func() { s.posted.note(d) })
@@ -119,6 +122,16 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 // chat.
 func finished(d core.Delivered) bool {
 	return d.Was.ID == d.ID && d.MessageID != "" && d.DueMs == 0 && d.MovedTo == nil && (d.State == core.Sent || d.State == core.Settled)
+}
+
+// recordAll writes down a try that left nothing to do.
+func recordAll(d core.Delivered) (statement string, args []any) {
+	args = []any{string(d.State), stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), d.Error, int64(d.Attempts),
+		d.Key, d.ID, d.Revision, d.Was.Target.Channel, d.Was.Target.To}
+	if d.Was.MessageID == d.MessageID {
+		return recordEdit, append(args, d.MessageID)
+	}
+	return recordDone, append([]any{d.MessageID}, args...)
 }
 
 func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now int64) error {
@@ -137,8 +150,8 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	}
 	turn, since := urgency(row, pending)
 	t.changedKey(row.Key)
-	err := t.put(recordTry, row.ID, string(row.State), row.MessageID, stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
-		int64(row.Attempts), row.DueMs, turn, since)
+	err := t.put(recordTry, row.MessageID, string(row.State), stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
+		int64(row.Attempts), row.DueMs, turn, since, row.Key, row.ID)
 	if err != nil {
 		return err
 	}
@@ -155,8 +168,8 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	return t.move(was, d.MovedTo.Normal().Chat())
 }
 
-func (t *tx) delivery(id string) (d core.Delivery, status core.Status, err error) {
-	rows, err := t.rows(deliveryByID, id)
+func (t *tx) delivery(key, id string) (d core.Delivery, status core.Status, err error) {
+	rows, err := t.rows(deliveryByID, key, id)
 	if err != nil {
 		return d, "", err
 	}

@@ -441,6 +441,6 @@ func testSweep(t *testing.T, s *Store) {
 	events, _, err := s.Verify(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, events, "the log stays")
-	err = s.Record(ctx, core.Delivered{ID: gone.Deliveries[0].ID, State: core.Sent})
+	err = s.Record(ctx, core.Delivered{ID: gone.Deliveries[0].ID, Key: gone.Key, State: core.Sent})
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 }

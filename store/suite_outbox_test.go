@@ -160,7 +160,7 @@ func testOutboxFollows(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.EqualValues(t, 1, d.Revision)
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Revision: 1, State: core.Settled}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Revision: 1, State: core.Settled}))
 	require.Equal(t, "", claim(later))
 	change(t, s, b.Key, func(b core.Approval) core.Change { return core.Change{Approval: b, Redraw: true} })
 	require.Equal(t, "2", claim(nowMs()))
@@ -175,7 +175,7 @@ func testRecord(t *testing.T, s *Store) {
 		require.NoError(t, err)
 		return got.Deliveries[i]
 	}
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, State: core.Sent, MessageID: "m1", Attached: true, Shown: true, Attempts: 2, Error: "slow"}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, State: core.Sent, MessageID: "m1", Attached: true, Shown: true, Attempts: 2, Error: "slow"}))
 	want := d
 	want.State, want.MessageID, want.Attached, want.Shown, want.Attempts, want.Error, want.DueMs = core.Sent, "m1", true, true, 2, "slow", 0
 	require.Equal(t, want, get(0))
@@ -184,18 +184,18 @@ func testRecord(t *testing.T, s *Store) {
 	change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
 	redrawn := get(0)
 	require.EqualValues(t, 1, redrawn.Revision)
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Revision: 0, State: core.Sent, DueMs: nowMs() + day}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Revision: 0, State: core.Sent, DueMs: nowMs() + day}))
 	require.Equal(t, redrawn.DueMs, get(0).DueMs)
 	require.Equal(t, "m1", get(0).MessageID)
 	require.False(t, get(0).Shown)
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Revision: 1, State: core.Sent, DueMs: 77}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Revision: 1, State: core.Sent, DueMs: 77}))
 	require.EqualValues(t, 77, get(0).DueMs)
 
 	// A failure wakes the timer while the approval is pending, and only then.
 	keys, _, err := s.Due(ctx, nowMs(), 10)
 	require.NoError(t, err)
 	require.Empty(t, keys)
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: a.Deliveries[1].ID, Revision: 0, State: core.Failed, Error: "gone"}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: a.Deliveries[1].ID, Key: a.Key, Revision: 0, State: core.Failed, Error: "gone"}))
 	require.Equal(t, "gone", get(1).Error)
 	require.Zero(t, get(1).DueMs, "a failed one is not drawn again")
 	keys, _, err = s.Due(ctx, nowMs(), 10)
@@ -208,7 +208,7 @@ func testRecord(t *testing.T, s *Store) {
 	require.Equal(t, a.ExpiresAtMs, next)
 
 	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Revision: 2, State: core.Failed}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Revision: 2, State: core.Failed}))
 	keys, next, err = s.Due(ctx, nowMs(), 10)
 	require.NoError(t, err)
 	require.Empty(t, keys)
@@ -222,7 +222,7 @@ func testMoves(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 10), inThread, card("-1001", 1, 10)}})
 	b := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 20)}})
 	to := chat1("-1001")
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, State: core.Queued, DueMs: 20, MovedTo: &to, Attempts: 1}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, Key: b.Key, State: core.Queued, DueMs: 20, MovedTo: &to, Attempts: 1}))
 
 	a, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)
@@ -244,11 +244,11 @@ func testMoves(t *testing.T, s *Store) {
 
 	// It moves on, and back to where it began.
 	on, back := chat1("-1002"), chat1("1")
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, State: core.Queued, DueMs: 20, MovedTo: &on}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, Key: b.Key, State: core.Queued, DueMs: 20, MovedTo: &on}))
 	moves, err = s.Moves(ctx)
 	require.NoError(t, err)
 	require.Equal(t, map[string]core.Target{"telegram:1": on, "telegram:-1001": on}, moves)
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, State: core.Queued, DueMs: 20, MovedTo: &back}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, Key: b.Key, State: core.Queued, DueMs: 20, MovedTo: &back}))
 	moves, err = s.Moves(ctx)
 	require.NoError(t, err)
 	require.Equal(t, map[string]core.Target{"telegram:-1001": back, "telegram:-1002": back}, moves)
