@@ -21,9 +21,9 @@ const (
 	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3) ON CONFLICT (id, owner) DO NOTHING`
 	sealCall     = `UPDATE approvals SET sealed = $2 WHERE key = $1`
 	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
-	markDone     = `UPDATE inbound SET handled_ms = $3 WHERE source = $1 AND id = $2 AND handled_ms = 0`
-	storeDone    = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms) VALUES ($1, $2, $3, $4, $5, $6)
- ON CONFLICT (source, id) DO UPDATE SET handled_ms = excluded.handled_ms WHERE inbound.handled_ms = 0`
+	markDone     = `UPDATE inbound SET handled_ms = $1, body = '' WHERE source = $2 AND id = $3 AND handled_ms = 0`
+	storeDone    = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms) VALUES ($1, $2, '', $3, $4, $5)
+ ON CONFLICT (source, id) DO UPDATE SET handled_ms = excluded.handled_ms, body = '' WHERE inbound.handled_ms = 0`
 )
 
 // errStale says that another instance was faster: look again.
@@ -180,8 +180,8 @@ func (t *tx) sealing(c core.Change) error {
 	return t.put(sealCall, c.Approval.Key, t.keys.seal(c.Approval.Key, call))
 }
 
-// handled marks a platform update handled, and stores it where it comes with the
-// mark. fresh is false when it was handled before; one that is not stored, and
+// handled marks a platform update handled, and notes it where it comes with the
+// mark; what was in it is not kept. fresh is false when it was handled before; one that is not stored, and
 // does not come along, is always fresh.
 func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 	if ref == nil {
@@ -189,10 +189,10 @@ func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 	}
 	t.wrote, t.batch.wrote = true, true
 	if u := ref.Unstored; u != nil {
-		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, cleaned(string(u.Body)), u.ReceivedMs, stored(u.Waited), nowMs()) // nothing that is read ahead
+		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs()) // nothing that is read ahead
 		return n > 0, err
 	}
-	if n, err := t.writer.exec(markDone, ref.Source, ref.ID, nowMs()); err != nil || n > 0 {
+	if n, err := t.writer.exec(markDone, nowMs(), ref.Source, ref.ID); err != nil || n > 0 {
 		return err == nil, err
 	}
 	n, err := t.count(countInbound, ref.Source, ref.ID)

@@ -96,7 +96,8 @@ func TestPlans(t *testing.T) {
 	for query, index := range map[string]string{
 		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "sqlite_autoindex_approval_ids", keysOfSame: "approvals_pending_same",
 		countPending: "sqlite_autoindex_owners", keysByID: "sqlite_autoindex_approval_ids", keysByPrefix: "sqlite_autoindex_approvals",
-		keysByCode: "sqlite_autoindex_approvals", insertApproval: "sqlite_autoindex_approvals", dueApprovals: "approvals_timer", openInbound: "inbound_open", sweepInbound: "inbound_done", sweepApprovals: "approvals_newest",
+		keysByCode: "sqlite_autoindex_approvals", insertApproval: "sqlite_autoindex_approvals", dueApprovals: "approvals_timer", openInbound: "inbound_open", oldInbound: "sqlite_autoindex_inbound", dropInbound: "sqlite_autoindex_inbound",
+		markDone: "sqlite_autoindex_inbound", countInbound: "sqlite_autoindex_inbound", sweepApprovals: "approvals_newest",
 		dueDeliveries: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",
 		selectByMessage: "deliveries_message", deliveryByID: "PRIMARY KEY", redrawCard: "PRIMARY KEY", calmCards: "PRIMARY KEY", recordTry: "PRIMARY KEY",
 		recordDone: "PRIMARY KEY", recordEdit: "PRIMARY KEY", retryCallback: "deliveries_callbacks", callbackByID: "deliveries_callbacks",

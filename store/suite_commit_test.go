@@ -393,6 +393,7 @@ func testInbox(t *testing.T, s *Store) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, 1, count(t, s, "SELECT COUNT(*) FROM inbound WHERE id = 21 AND handled_ms > 0"))
+	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM inbound WHERE handled_ms > 0 AND body <> ''"), "nothing needs what was in it")
 }
 
 func testSweep(t *testing.T, s *Store) {
@@ -418,11 +419,19 @@ func testSweep(t *testing.T, s *Store) {
 	for _, id := range []int64{1, 3} {
 		require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "x", ID: id}))
 	}
+	require.NoError(t, s.do(ctx, func(t *tx) error {
+		for n := range int64(2*sweepChunk + 1) {
+			if _, err := t.exec(storeDone, []string{"w", "x", "y"}[n%3], 10+n, now-3*day, 0, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 
 	n, err := s.Sweep(ctx, now, 0)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	require.Equal(t, 2, count(t, s, "SELECT COUNT(*) FROM inbound"), "only the old handled one goes")
+	require.Equal(t, 2, count(t, s, "SELECT COUNT(*) FROM inbound"), "only the old handled ones go")
 
 	n, err = s.Sweep(ctx, now, 10*day)
 	require.NoError(t, err)

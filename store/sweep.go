@@ -1,6 +1,11 @@
 package store
 
-import "context"
+import (
+	"context"
+	"math"
+
+	"approvalbot/core"
+)
 
 const (
 	// sweepChunk is how many rows one transaction deletes: other writers wait
@@ -12,9 +17,12 @@ const (
 	// narrows the search.
 	sweepApprovals = `DELETE FROM approvals WHERE key IN (SELECT key FROM approvals
  WHERE created_ms < $1 AND resolved_ms < $1 AND status <> 'pending' ORDER BY created_ms, key LIMIT $2)`
-	sweepGrants  = `DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_ms > 0 AND expires_ms <= $1 ORDER BY expires_ms LIMIT $2)`
-	sweepInbound = `DELETE FROM inbound WHERE handled_ms > 0 AND received_ms < $1 AND (source, id) IN (SELECT source, id FROM inbound
- WHERE handled_ms > 0 AND received_ms < $1 ORDER BY received_ms LIMIT $2)`
+	sweepGrants = `DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_ms > 0 AND expires_ms <= $1 ORDER BY expires_ms LIMIT $2)`
+	// oldInbound walks all that is there, once in a sweep and beside the writer: an
+	// index would have to be written with every update.
+	oldInbound = `SELECT source, id FROM inbound WHERE (source, id) > ($1, $2) AND handled_ms > 0 AND received_ms < $3
+ ORDER BY source, id LIMIT CAST($4 AS BIGINT)`
+	dropInbound = `DELETE FROM inbound WHERE source = $1 AND id = $2`
 )
 
 // Sweep deletes approvals that ended more than keepApprovalsMs ago (0: keeps
@@ -31,7 +39,7 @@ func (s *Store) Sweep(ctx context.Context, now, keepApprovalsMs int64) (n int, e
 			return 0, err
 		}
 	}
-	if err := s.sweep(ctx, sweepInbound, now-inboundKeepMs, new(int)); err != nil || keepApprovalsMs == 0 {
+	if err := s.sweepInbound(ctx, now-inboundKeepMs); err != nil || keepApprovalsMs == 0 {
 		return 0, err
 	}
 	err = s.sweep(ctx, sweepApprovals, now-keepApprovalsMs, &n)
@@ -55,5 +63,37 @@ func (s *Store) sweep(ctx context.Context, statement string, before int64, n *in
 		if gone < sweepChunk {
 			return nil
 		}
+	}
+}
+
+func (s *Store) sweepInbound(ctx context.Context, before int64) error {
+	after := core.InboundRef{ID: math.MinInt64}
+	for {
+		rows, err := s.read.query(ctx, oldInbound, after.Source, after.ID, before, sweepChunk)
+		if err != nil {
+			return err
+		}
+		var old []core.InboundRef
+		err = each(rows, func() error {
+			var ref core.InboundRef
+			err := rows.Scan((*text)(&ref.Source), (*number)(&ref.ID))
+			old = append(old, ref)
+			return err
+		})
+		if err != nil || len(old) == 0 {
+			return err
+		}
+		err = s.do(ctx, func(t *tx) error {
+			for _, ref := range old {
+				if err := t.put(dropInbound, ref.Source, ref.ID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || len(old) < sweepChunk {
+			return err
+		}
+		after = old[len(old)-1]
 	}
 }

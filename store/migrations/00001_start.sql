@@ -110,17 +110,18 @@ CREATE TABLE moves (
   PRIMARY KEY (old_channel, old_chat)
 );
 
+-- Platform updates, and for two days those that were handled, lest one that comes
+-- again is handled twice.
 CREATE TABLE inbound (
   source      TEXT   NOT NULL,
   id          BIGINT NOT NULL,
-  body        TEXT   NOT NULL,
+  body        TEXT   NOT NULL, -- empty once it is handled
   received_ms BIGINT NOT NULL,
   waited      BIGINT NOT NULL,
   handled_ms  BIGINT NOT NULL, -- 0: not yet
   PRIMARY KEY (source, id)
 );
 CREATE INDEX inbound_open ON inbound (source, received_ms, id) WHERE handled_ms = 0;
-CREATE INDEX inbound_done ON inbound (received_ms) WHERE handled_ms > 0;
 
 -- The programs that run on this database, and what only one of them may have at a
 -- time: it is the holder's for as long as the holder is seen. SQLite has one
