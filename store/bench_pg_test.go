@@ -72,7 +72,7 @@ func resolveByHand(p *pool, key string) error {
 		args []any
 	}{
 		{endApproval, []any{key, 1, 2, a.ExpiresAtMs, nil, string(body), string(a.Status), now}},
-		{redrawCard, []any{a.Deliveries[0].ID, now, 1, 0, now}},
+		{redrawCard, []any{now, 1, 0, now, key, a.Deliveries[0].ID}},
 		{insertDelivery, []any{id, key, "outcome", "telegram", "2", "", "queued", "", "", "", 0, 0, 0, 0, "", 0, now, 0, 0, now, 0, now}},
 		{sealCall, []any{key, ""}},
 		{growOwner, []any{a.Owner, -1}},
@@ -83,7 +83,7 @@ func resolveByHand(p *pool, key string) error {
 		}
 		rows.Close()
 	}
-	if rows, err = run(takeHead, 1); err != nil {
+	if rows, err = run(readHead + " FOR UPDATE"); err != nil {
 		return err
 	}
 	var last number
@@ -91,13 +91,13 @@ func resolveByHand(p *pool, key string) error {
 	if _, err := one(rows, &last, &prev); err != nil {
 		return err
 	}
-	e.Seq = int64(last)
+	e.Seq = int64(last) + 1
 	hash := core.ChainHash(string(prev), e)
 	if rows, err = run(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), hash); err != nil {
 		return err
 	}
 	rows.Close()
-	if rows, err = run(setHead, hash); err != nil {
+	if rows, err = run(moveHead, e.Seq, hash, int64(last)); err != nil {
 		return err
 	}
 	rows.Close()

@@ -132,7 +132,10 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 			return f, err
 		}
 	}
-	if look.SessionKey != "" {
+	if f.Pending, err = t.pendingOf(look.Owner); err != nil {
+		return f, err
+	}
+	if look.SessionKey != "" && f.Pending > 0 {
 		if f.Same, err = t.same(look); err != nil {
 			return f, err
 		}
@@ -142,10 +145,7 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 			return f, err
 		}
 	}
-	if f.Grants, err = t.grantsFor(look); err != nil {
-		return f, err
-	}
-	f.Pending, err = t.pendingOf(look.Owner)
+	f.Grants, err = t.grantsFor(look)
 	return f, err
 }
 

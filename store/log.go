@@ -9,13 +9,18 @@ import (
 )
 
 const (
-	takeHead    = `UPDATE log_head SET seq = seq + $1 WHERE id = 1 RETURNING seq, hash`
-	setHead     = `UPDATE log_head SET hash = $1 WHERE id = 1`
 	readHead    = `SELECT seq, hash FROM log_head WHERE id = 1`
+	moveHead    = `UPDATE log_head SET seq = $1, hash = $2 WHERE id = 1 AND seq = $3`
 	insertEvent = `INSERT INTO events (seq, at_ms, type, key, owner, data, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`
 	// The log's start comes in the same statement: both are of one moment.
 	readLog = `SELECT seq, at_ms, type, key, owner, data, hash, (SELECT value FROM meta WHERE name = 'log-start') FROM events WHERE seq >= $1 ORDER BY seq LIMIT $2`
 )
+
+// logHead is the log's newest entry.
+type logHead struct {
+	seq  int64
+	hash string
+}
 
 // chain numbers and chains the batch's events. It takes the head row last of
 // all, and so keeps it locked for a moment only.
@@ -23,27 +28,44 @@ func (b *batch) chain() error {
 	if len(b.done.events) == 0 {
 		return nil
 	}
-	rows, err := b.rows(takeHead, len(b.done.events))
+	head, err := b.takeHead()
 	if err != nil {
 		return err
 	}
-	var last number
-	var hash text
-	if found, err := one(rows, &last, &hash); err != nil || !found {
-		return fmt.Errorf("the log's head cannot be taken: %w", err)
-	}
-	prev := string(hash)
-	for i, e := range b.done.events {
-		e.Seq = int64(last) - int64(len(b.done.events)-1-i)
+	before := head.seq
+	for _, e := range b.done.events {
+		head.seq++
+		e.Seq = head.seq
 		if len(e.Data) == 0 {
 			e.Data = json.RawMessage("{}")
 		}
-		prev = core.ChainHash(prev, e)
-		if err := b.put(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), prev); err != nil {
+		head.hash = core.ChainHash(head.hash, e)
+		if err := b.put(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), head.hash); err != nil {
 			return err
 		}
 	}
-	return b.put(setHead, prev)
+	if b.dialect.many { // it is locked
+		return b.put(moveHead, head.seq, head.hash, before)
+	}
+	b.moved = &head
+	return b.putNumber(1, moveHead, head.seq, head.hash, before)
+}
+
+// takeHead gives the head as it is, and keeps others from moving it. Where this
+// process alone writes it is as the last batch left it.
+func (b *batch) takeHead() (head logHead, err error) {
+	if b.head != nil {
+		head, b.head = *b.head, nil // and known again when this is committed
+		return head, nil
+	}
+	rows, err := b.rows(readHead)
+	if err != nil {
+		return head, err
+	}
+	if found, err := one(rows, (*number)(&head.seq), (*text)(&head.hash)); err != nil || !found {
+		return head, fmt.Errorf("the log's head cannot be taken: %w", err)
+	}
+	return head, nil
 }
 
 // Log gives at most limit entries that come after number after (0: from the

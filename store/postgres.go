@@ -44,6 +44,7 @@ var postgres = dialect{
 		grantsOfCall: " FOR SHARE",
 		// Nobody takes a chat while its holder records what it did there.
 		chatHolder: " FOR SHARE",
+		readHead:   " FOR UPDATE",
 	},
 	// Names are compared byte by byte, as SQLite does it: pages and prefixes depend
 	// on that.

@@ -68,6 +68,26 @@ func TestFailedCommit(t *testing.T) {
 	require.False(t, s.broken.Load())
 }
 
+// TestLogAfterAFailedCommit: what a commit that failed made of the log's head is
+// forgotten.
+func TestLogAfterAFailedCommit(t *testing.T) {
+	s := openDisk(t, t.TempDir())
+	e := event(pendingApproval("bot"), core.EventVote)
+	require.NoError(t, s.Append(ctx, nil, e))
+	err := s.do(ctx, func(t *tx) error {
+		t.own.events = append(t.own.events, e, e)
+		if _, err := t.exec("PRAGMA defer_foreign_keys = 1"); err != nil { // or the insert would fail, not the commit
+			return err
+		}
+		return t.put(nameApproval, "id", "bot", "nothing")
+	})
+	require.ErrorContains(t, err, "could not commit, nothing was written")
+	require.NoError(t, s.Append(ctx, nil, e))
+	n, _, err := s.Verify(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
 func TestReadersCannotWrite(t *testing.T) {
 	s := openDisk(t, t.TempDir())
 	_, err := s.read.db.Exec("DELETE FROM meta")
@@ -94,8 +114,8 @@ func TestPlans(t *testing.T) {
 	s := openInMemory(t)
 	list := func(f core.Filter) string { q, _, err := listQuery(f); require.NoError(t, err); return q }
 	for query, index := range map[string]string{
-		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "sqlite_autoindex_approval_ids", keysOfSame: "approvals_pending_same",
-		countPending: "sqlite_autoindex_owners", keysByID: "sqlite_autoindex_approval_ids", keysByPrefix: "sqlite_autoindex_approvals",
+		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "SEARCH approval_ids USING PRIMARY KEY", keysOfSame: "approvals_pending_same",
+		countPending: "PRIMARY KEY", keysByID: "SEARCH i USING PRIMARY KEY", keysByPrefix: "sqlite_autoindex_approvals",
 		keysByCode: "sqlite_autoindex_approvals", insertApproval: "sqlite_autoindex_approvals", dueApprovals: "approvals_timer", openInbound: "inbound_open", oldInbound: "sqlite_autoindex_inbound", dropInbound: "sqlite_autoindex_inbound",
 		markDone: "sqlite_autoindex_inbound", countInbound: "sqlite_autoindex_inbound", sweepApprovals: "approvals_newest",
 		dueDeliveries: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",

@@ -27,6 +27,7 @@ type batch struct {
 	ahead   ahead
 	counted map[string]int // an owner's pending approvals when the batch began
 	done    effects        // of the jobs that succeeded
+	moved   *logHead       // where the log's head is once this is committed; nil: where it was
 }
 
 // effects is what jobs leave to be done for the whole batch.
@@ -122,8 +123,8 @@ func (b *batch) commit(from string) error {
 	}
 	if err != nil {
 		b.rollback()
-	} else {
-		err = b.close()
+	} else if err = b.close(); err == nil && b.moved != nil {
+		b.head = b.moved
 	}
 	if err != nil && !b.careful && b.dialect.many && !isLost(err) && !isOutrun(err) {
 		err = errors.Join(err, errCareful) // some job's, and the others need not fail with it

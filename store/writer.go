@@ -21,7 +21,8 @@ type writer struct {
 	args    []driver.NamedValue    // of the statement under way
 	spare   []byte                 // to write bodies in
 	granted *granted
-	met     bool // something has been answered since the transaction began
+	head    *logHead // of the log; nil: not known
+	met     bool     // something has been answered since the transaction began
 }
 
 // open begins a transaction.

@@ -43,7 +43,7 @@ CREATE INDEX approvals_pending_same ON approvals (owner, fingerprint) WHERE stat
 CREATE TABLE owners (
   owner   TEXT   PRIMARY KEY,
   pending BIGINT NOT NULL
-);
+) WITHOUT ROWID;
 
 -- What owners call their approvals where that is not the key: ids of their own,
 -- and aliases.
@@ -52,7 +52,7 @@ CREATE TABLE approval_ids (
   owner TEXT NOT NULL,
   key   TEXT NOT NULL REFERENCES approvals (key) ON DELETE CASCADE,
   PRIMARY KEY (id, owner)
-);
+) WITHOUT ROWID;
 CREATE INDEX approval_ids_key ON approval_ids (key);
 
 CREATE TABLE deliveries (
