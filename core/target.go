@@ -83,16 +83,11 @@ func (t Target) Names(place Target) bool {
 }
 
 func normalID(s string) string {
-	prefix := ""
-	for _, p := range []string{"dm:", "-"} {
-		if rest, ok := strings.CutPrefix(s, p); ok {
-			prefix, s = p, rest
-		}
+	digits := strings.TrimPrefix(strings.TrimPrefix(s, "dm:"), "-")
+	if !decimal(digits) || digits[0] != '0' {
+		return s
 	}
-	if !decimal(s) {
-		return prefix + s
-	}
-	return prefix + cmp.Or(strings.TrimLeft(s, "0"), "0")
+	return strings.TrimSuffix(s, digits) + cmp.Or(strings.TrimLeft(digits, "0"), "0")
 }
 
 func decimal(s string) bool {

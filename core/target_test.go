@@ -40,3 +40,16 @@ func TestAdversary_P1_OnePlaceOneSpelling(t *testing.T) {
 	}
 	require.NotEqual(t, place, Target{Channel: "telegram", To: "-1001234567890", ThreadID: "7"}.Normal())
 }
+
+// A place is normalised several times on every card's way: one that is written
+// normally already costs nothing. What no platform has stays what it is.
+func TestNormalTargetsAreLeftAlone(t *testing.T) {
+	for _, place := range []Target{
+		{Channel: "telegram", To: "-1001234567890", ThreadID: "42"}, {Channel: "discord", To: "dm:123456789012345678"},
+		{Channel: "callback", To: "0198c0de-1"}, {Channel: "telegram", To: "0"}, {Channel: "discord", To: "dm:-5"}, {},
+	} {
+		require.Equal(t, place, place.Normal())
+		require.Zero(t, testing.AllocsPerRun(10, func() { place = place.Normal() }), place)
+	}
+	require.Equal(t, "dm:7", Target{Channel: "discord", To: "dm:007"}.Normal().To)
+}
