@@ -119,9 +119,10 @@ func (b *Bot) send(ctx context.Context, op operation, target core.Target, call f
 	if left := b.pace.left(chat); left > 0 {
 		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.", RetryAfter: left}
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
 	err = call(ctx, address{chat, number(target.ThreadID)})
+	if err == nil {
+		return nil
+	}
 	if wait := retryAfter(err); wait > 0 {
 		b.pace.wait(chat, wait)
 	}
@@ -181,6 +182,9 @@ func replyParameters(id int) *models.ReplyParameters {
 
 // number reads an id; 0 for none.
 func number(s string) int {
+	if s == "" {
+		return 0
+	}
 	n, _ := strconv.Atoi(s)
 	return n
 }

@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Times of the wire. Telegram holds a getUpdates call for at most 50 seconds
@@ -45,9 +48,10 @@ func (e *errUnreachable) Error() string { return "Telegram gave no answer: " + e
 // *apiError or *errUnreachable, and keeps the token, which is part of every
 // address, out of both.
 type wire struct {
-	client *http.Client
-	base   string
-	token  string
+	client  *http.Client
+	timeout time.Duration // of a call
+	base    string
+	token   string
 }
 
 // newWire makes a wire with connections of its own; stop closes the idle ones.
@@ -58,33 +62,37 @@ func newWire(cfg Config, timeout time.Duration) (w *wire, stop func()) {
 		own.MaxIdleConnsPerHost = 16
 		transport = own
 	}
-	client := &http.Client{Transport: transport, Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse // a redirect would carry the token elsewhere
 	}}
-	return &wire{client: client, base: cfg.APIURL, token: cfg.Token}, client.CloseIdleConnections
+	return &wire{client: client, timeout: timeout, base: cfg.APIURL, token: cfg.Token}, client.CloseIdleConnections
 }
 
 // Do makes a request and gives the response of a call that succeeded, its body
 // read and checked. It is what the Telegram library sends through.
 func (w *wire) Do(req *http.Request) (*http.Response, error) {
-	return w.call(req, nil)
-}
-
-func (w *wire) call(req *http.Request, result any) (*http.Response, error) {
-	resp, err := w.client.Do(req)
+	resp, body, err := w.call(req, nil)
 	if err != nil {
-		return nil, w.unreachable(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if err != nil {
-		return nil, w.unreachable(err)
-	}
-	if err := w.check(resp, body, result); err != nil {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
+}
+
+// call makes a request, reads the result of its answer and gives all of the answer.
+func (w *wire) call(req *http.Request, result any) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), w.timeout)
+	defer cancel()
+	resp, err := w.client.Do(req.WithContext(ctx))
+	if err != nil {
+		return nil, nil, w.unreachable(err)
+	}
+	defer resp.Body.Close()
+	body := bytes.NewBuffer(make([]byte, 0, min(max(resp.ContentLength, 0), maxBody)+bytes.MinRead))
+	if _, err := body.ReadFrom(io.LimitReader(resp.Body, maxBody+1)); err != nil {
+		return nil, nil, w.unreachable(err)
+	}
+	return resp, body.Bytes(), w.check(resp, body.Bytes(), result)
 }
 
 // check reads the result of an answer, unless result is nil, and gives the error
@@ -102,15 +110,15 @@ func (w *wire) check(resp *http.Response, body []byte, result any) error {
 	}
 	answer.Result = result
 	if result == nil {
-		answer.Result = new(json.RawMessage) // else it would be read in full
+		answer.Result = new(jsontext.Value) // else it would be read in full
 	}
-	err := json.Unmarshal(body, &answer)
-	var form *json.UnmarshalTypeError
+	// What was asked has happened, so an answer is read as long as it can be.
+	err := jsonv2.Unmarshal(body, &answer, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	switch {
-	case answer.OK && resp.StatusCode < 300 && errors.As(err, &form):
-		return &errUnreachable{"the result has another form than documented"}
 	case err == nil && answer.OK && resp.StatusCode < 300:
 		return nil
+	case answer.OK && resp.StatusCode < 300 && errors.As(err, new(*jsonv2.SemanticError)):
+		return &errUnreachable{"the result has another form than documented"}
 	case resp.StatusCode < 300 && (err != nil || answer.Code == 0), len(body) > maxBody:
 		return &errUnreachable{"the answer is cut off or is none of the Bot API"}
 	}
@@ -165,6 +173,6 @@ func (w *wire) postJSON(ctx context.Context, method string, body []byte, result 
 		return errors.New("the Telegram API address cannot be used")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	_, err = w.call(req, result)
+	_, _, err = w.call(req, result)
 	return err
 }

@@ -85,6 +85,7 @@ func TestErrorsOfTheWire(t *testing.T) {
 		"no envelope":         {answers{status: 200, body: `{}`}, "passing"},
 		"half":                {answers{status: 200, body: `{"ok":true,"resu`}, "passing"},
 		"odd result":          {answers{status: 200, body: `{"ok":true,"result":"` + secretPart + `"}`}, "passing"},
+		"odd text":            {answers{status: 200, body: `{"ok":true,"result":{"message_id":7,"text":"` + "\xff" + `","text":"\ud800"}}`}, "none"}, // it stands in the chat
 		"redirect":            {answers{status: 302, header: http.Header{"Location": {"https://evil.example/"}}}, "passing"},
 		"token in the answer": {answers{status: 500, body: body(500, "x 123456:"+secretPart, "")}, "passing"},
 		"429":                 {answers{status: 429, body: body(429, "Too Many Requests", `,"parameters":{"retry_after":3}`)}, retry(3 * time.Second)},

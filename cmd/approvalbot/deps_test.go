@@ -56,7 +56,7 @@ var keepers = map[string][]string{
 	"net/http":                      {"api", "server", "gateway", "verifier", "callback", "bot/telegram", "bot/discord", "bot/bottest", "internal/bench", "cmd/approvalbot"},
 	"github.com/stretchr/testify":   {},
 	"approvalbot/bot/bottest":       {"internal/bench"},
-	"github.com/go-json-experiment": {"core", "server", "policy", "gateway", "messages", "verifier", "proof"},
+	"github.com/go-json-experiment": {"core", "server", "policy", "gateway", "messages", "verifier", "proof", "bot/telegram"},
 	"approvalbot/internal/bench":    {},
 	"golang.org/x/text":             {"display"},
 	"github.com/pressly/goose":      {"store"},
