@@ -7,7 +7,8 @@ import (
 
 // Channel is one chat platform, as the dispatcher sees it. Targets are of that
 // channel and normal. Every method gives a *DeliveryError when the platform said
-// what to do; any other error is taken as passing and tried again later.
+// what to do; any other error is taken as passing and tried again later. It comes
+// back within half a minute, whatever the platform does.
 type Channel interface {
 	// Post sends a card or a text. A post that failed may have arrived all the
 	// same: platforms without idempotency keys cannot tell.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"approvalbot/core"
@@ -14,12 +13,12 @@ import (
 
 // Limits of the dispatcher.
 const (
-	lanes       = 16                     // chats of one channel that are served at once
+	callsAtOnce = 16                     // to one platform
+	chatsAtOnce = 64                     // of one channel that are served: most of them wait for a record
 	maxAttempts = 500                    // tries of one message before it is given up
 	firstWait   = time.Second            // after the first passing failure, then doubled …
 	longestWait = 60 * time.Second       // … up to this
 	lanePause   = 5 * time.Second        // how long a chat rests at most after a passing failure
-	callTimeout = 30 * time.Second       // one call to a platform
 	recordPause = 100 * time.Millisecond // before a record is tried again, then doubled
 	recordTime  = 15 * time.Second       // for which a record is tried
 	lookAgain   = 30 * time.Second       // how long a dispatcher or the timers sleep at most
@@ -56,8 +55,8 @@ type Dispatcher struct {
 	failed  func()
 	log     *slog.Logger
 	wake    chan struct{}
+	calls   chan struct{} // holds one for each call under way
 
-	busy atomic.Int64 // calls to the platform under way
 	mu   sync.Mutex
 	news chan struct{} // closed by the next Wake
 }
@@ -67,7 +66,7 @@ type Dispatcher struct {
 // it must not block.
 func NewDispatcher(name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, failed func(), log *slog.Logger) *Dispatcher {
 	return &Dispatcher{name: name, channel: channel, outbox: outbox, drawer: drawer, table: table, failed: failed,
-		log: log.With("channel", name), wake: make(chan struct{}, 1), news: make(chan struct{})}
+		log: log.With("channel", name), wake: make(chan struct{}, 1), calls: make(chan struct{}, callsAtOnce), news: make(chan struct{})}
 }
 
 // Wake says that there may be new work. It never blocks.
@@ -102,9 +101,12 @@ func (d *Dispatcher) WakeFor(deliveries []core.Delivery) {
 // Run serves chats until ctx ends, and returns when the last call to the
 // platform has come back.
 func (d *Dispatcher) Run(ctx context.Context) error {
+	outlive, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, cut) })()
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	free := make(chan struct{}, lanes)
+	free := make(chan struct{}, chatsAtOnce)
 	for {
 		select {
 		case free <- struct{}{}:
@@ -114,7 +116,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		chat, ok, next, err := d.outbox.ClaimChat(ctx, d.name, time.Now().UnixMilli())
 		if err == nil && ok {
 			busy.Go(func() {
-				d.serve(ctx, chat)
+				d.serve(ctx, outlive, chat)
 				<-free
 				d.Wake()
 			})
@@ -153,7 +155,10 @@ func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
 // message leaves only after the one before it is recorded, so that a crash can
 // double one of a chat at most; an edit that is not recorded is made again, and
 // changes nothing, so nobody waits for that.
-func (d *Dispatcher) serve(ctx context.Context, chat core.Target) {
+//
+// Calls are made on a context that goes on for a short while when ctx ends: cutting
+// one at once would leave a card whose id nobody knows.
+func (d *Dispatcher) serve(ctx, outlive context.Context, chat core.Target) {
 	var pause time.Duration
 	behind := make(chan time.Duration, maxBehind) // the rest that each record asks for
 	open := 0
@@ -182,7 +187,13 @@ func (d *Dispatcher) serve(ctx context.Context, chat core.Target) {
 			break
 		}
 		fault.Point("after-delivery-claimed")
-		done, rest, err := d.deliver(ctx, next)
+		select {
+		case d.calls <- struct{}{}:
+		case <-ctx.Done():
+			continue
+		}
+		done, rest, err := d.deliver(outlive, next)
+		<-d.calls
 		switch {
 		case err != nil:
 			d.log.Error("a message could not be drawn", "approval", next.Key, "reason", err)
@@ -220,11 +231,7 @@ func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) (done core.De
 		done.State, done.Error = core.Failed, drawing.Skip
 		return done, 0, nil
 	}
-	call, cancel := outliving(ctx)
-	defer cancel()
-	d.busy.Add(1)
-	defer d.busy.Add(-1)
-	if err := d.send(call, m, drawing, &done); err != nil {
+	if err := d.send(ctx, m, drawing, &done); err != nil {
 		return done, d.refused(m, &done, drawing.Done, err), nil
 	}
 	if done.Calm = d.company; m.MessageID != "" {
@@ -234,17 +241,9 @@ func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) (done core.De
 }
 
 // company reports whether more is about to be recorded.
-func (d *Dispatcher) company() bool { return d.busy.Load() > 0 }
+func (d *Dispatcher) company() bool { return len(d.calls) > 0 }
 
 func always() bool { return true }
-
-// outliving gives a context for one call that goes on for a short while when ctx
-// ends: cutting a call at once would leave a card whose id nobody knows.
-func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, cancel) })
-	return call, func() { stop(); cancel() }
-}
 
 // send makes the one call to the platform that the delivery needs next.
 func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) (err error) {

@@ -40,6 +40,7 @@ type chat struct {
 	posts []core.Target
 	edits []core.Card
 	fail  func(to core.Target) error // nil: everything works
+	hang  func()                     // nil: it answers at once
 }
 
 func (c *chat) call(to core.Target) error {
@@ -52,6 +53,9 @@ func (c *chat) call(to core.Target) error {
 }
 
 func (c *chat) Post(_ context.Context, to core.Target, _ core.Posting) (core.Posted, error) {
+	if c.hang != nil {
+		c.hang()
+	}
 	if err := c.call(to); err != nil {
 		return core.Posted{}, err
 	}
@@ -92,11 +96,15 @@ type watched struct {
 	afterGet func()
 	lost     atomic.Int64 // so many records fail
 	records  chan func(core.Delivered)
+	held     atomic.Pointer[chan struct{}] // every record waits until it is closed
 }
 
 func (s *watched) Record(ctx context.Context, d core.Delivered) error {
 	if s.lost.Add(-1) >= 0 {
 		return core.Refuse(core.CodeUnavailable, "The store is away.")
+	}
+	if held := s.held.Load(); held != nil {
+		<-*held
 	}
 	select {
 	case before := <-s.records:
@@ -371,5 +379,32 @@ func TestAdversary_P2_OneCardOfAChatIsNotRecorded(t *testing.T) {
 		require.Equal(t, 3, posts(), "while the card's record is held up")
 		let()
 		require.Equal(t, 4, posts())
+	})
+}
+
+// Only so many calls are made at once, and a chat whose card waits for its record
+// keeps nobody from making one.
+func TestARecordHoldsUpNoOtherChat(t *testing.T) {
+	var places []core.Target
+	for n := range 40 {
+		places = append(places, core.Target{Channel: "telegram", To: fmt.Sprint(n + 1)})
+	}
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: places}, func(w *world) {
+		records, answers := make(chan struct{}), make(chan struct{})
+		w.store.held.Store(&records)
+		var calls atomic.Int64
+		w.chats["telegram"].hang = func() { calls.Add(1); <-answers }
+		a := w.ask(1)
+		synctest.Wait()
+		require.EqualValues(t, 16, calls.Load())
+		close(answers)
+		synctest.Wait()
+		posts, _ := w.chats["telegram"].sent()
+		require.ElementsMatch(t, places, posts)
+		close(records)
+		time.Sleep(time.Second)
+		for _, d := range w.get(a).Deliveries {
+			require.Equal(t, core.Sent, d.State)
+		}
 	})
 }
