@@ -48,10 +48,10 @@ func (e *errUnreachable) Error() string { return "Telegram gave no answer: " + e
 // *apiError or *errUnreachable, and keeps the token, which is part of every
 // address, out of both.
 type wire struct {
-	client  *http.Client
-	timeout time.Duration // of a call
-	base    string
-	token   string
+	transport http.RoundTripper // not a client: a redirect would carry the token elsewhere
+	timeout   time.Duration     // of a call
+	base      string
+	token     string
 }
 
 // newWire makes a wire with connections of its own; stop closes the idle ones.
@@ -62,10 +62,8 @@ func newWire(cfg Config, timeout time.Duration) (w *wire, stop func()) {
 		own.MaxIdleConnsPerHost = 16
 		transport = own
 	}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // a redirect would carry the token elsewhere
-	}}
-	return &wire{client: client, timeout: timeout, base: cfg.APIURL, token: cfg.Token}, client.CloseIdleConnections
+	stop = (&http.Client{Transport: transport}).CloseIdleConnections
+	return &wire{transport: transport, timeout: timeout, base: cfg.APIURL, token: cfg.Token}, stop
 }
 
 // Do makes a request and gives the response of a call that succeeded, its body
@@ -83,7 +81,7 @@ func (w *wire) Do(req *http.Request) (*http.Response, error) {
 func (w *wire) call(req *http.Request, result any) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), w.timeout)
 	defer cancel()
-	resp, err := w.client.Do(req.WithContext(ctx))
+	resp, err := w.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		return nil, nil, w.unreachable(err)
 	}
@@ -137,13 +135,8 @@ func (w *wire) check(resp *http.Response, body []byte, result any) error {
 	return e
 }
 
-// unreachable makes an error without the address. A net/http error names it,
-// and the address holds the token.
+// unreachable makes an error without the token, which the address holds.
 func (w *wire) unreachable(err error) error {
-	var withURL *url.Error
-	if errors.As(err, &withURL) {
-		err = withURL.Err
-	}
 	return &errUnreachable{w.clean(err.Error())}
 }
 
