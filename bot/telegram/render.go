@@ -228,7 +228,7 @@ func (b *block) facts(facts []core.Fact) *block {
 	}
 	for _, f := range facts {
 		name := "<b>" + escape(f.Name) + ":</b>"
-		if lively.MatchString(f.Name) {
+		if lively(f.Name) {
 			name = code(f.Name) + ":"
 		}
 		switch {

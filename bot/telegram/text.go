@@ -3,9 +3,9 @@ package telegram
 import (
 	"fmt"
 	"html"
-	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -18,10 +18,39 @@ const (
 	maxEntities = 100  // further markup of a message is ignored (python-telegram-bot, MessageLimit)
 )
 
-// lively matches what Telegram turns into links, mentions, commands, hashtags,
-// and phone or card numbers by itself (Bot API, MessageEntity.type). In <code>
-// and <pre> it leaves everything alone.
-var lively = regexp.MustCompile(`[@#$]|(^|[^\pL\pN_])/[\pL\pN_]|://|[\pL\pN_-]\.[\pL\pN]|\+\d|\d[\d -]{5,}\d`)
+// lively reports whether there is anything in a text that Telegram turns into links,
+// mentions, commands, hashtags, and phone or card numbers by itself (Bot API,
+// MessageEntity.type). In <code> and <pre> it leaves everything alone. A test holds it
+// equal to a regular expression, which is easier to read and takes thirty times as long.
+func lively(s string) bool {
+	before, first := ' ', -1 // first is where the digits of a number begin, which may have blanks and dashes between
+	for i, r := range s {
+		switch after := s[i+1:]; {
+		case r == '@', r == '#', r == '$', r == ':' && strings.HasPrefix(after, "//"):
+			return true
+		case r == '/' && !inWord(before) && inWord(firstRune(after)):
+			return true
+		case r == '.' && (inWord(before) || before == '-') && inWord(firstRune(after)) && after[0] != '_':
+			return true
+		case r == '+' && isDigit(firstRune(after)):
+			return true
+		case isDigit(r) && first >= 0 && i-first >= 6:
+			return true
+		case isDigit(r) && first < 0:
+			first = i
+		case !isDigit(r) && r != ' ' && r != '-':
+			first = -1
+		}
+		before = r
+	}
+	return false
+}
+
+func firstRune(s string) rune { r, _ := utf8.DecodeRuneInString(s); return r }
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || r == '_' }
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 // swallowed are characters that Telegram drops from every text (td misc.cpp,
 // clean_input_string). Shown as escapes, like the others that cannot be seen.
@@ -43,7 +72,7 @@ func code(s string) string {
 // inert writes a line so that nothing in it can be tapped and nobody is
 // mentioned: as it is where that is so anyway, else as code.
 func inert(s string) string {
-	if lively.MatchString(s) {
+	if lively(s) {
 		return code(s)
 	}
 	return escape(s)
