@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"strconv"
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
@@ -27,7 +26,7 @@ type job = textcmd.Job[received]
 // read reads a stored update. Each person has a lane.
 func read(in core.Inbound) (received, string) {
 	u, err := parseUpdate(in.Body)
-	return received{u, err}, strconv.FormatInt(u.user(), 10)
+	return received{u, err}, u.lane()
 }
 
 // settleStart ends the catching up once everything that waited was tried. An

@@ -163,7 +163,7 @@ func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, e
 	var highest int64
 	// What waited, or comes again, may have been handled before a crash.
 	first := !b.start.waiting()
-	in := make([]core.Inbound, 0, len(raws))
+	in := make([]textcmd.News[received], 0, len(raws))
 	for _, raw := range raws {
 		i, ok := b.inbound(raw)
 		if !ok {
@@ -179,23 +179,24 @@ func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, e
 	}
 	fault.Point("before-update-stored")
 	if first {
-		in = b.queue.Settle(ctx, work, in)
+		return highest + 1, b.keep(ctx, b.queue.Settle(ctx, work, in)...)
 	}
-	return highest + 1, b.keep(ctx, in)
+	var all []core.Inbound
+	for _, n := range in {
+		all = append(all, n.Inbound)
+	}
+	return highest + 1, b.keep(ctx, all...)
 }
 
-// inbound makes a stored update of a raw one; ok is false if it has no id.
-func (b *Bot) inbound(raw []byte) (in core.Inbound, ok bool) {
-	var u struct {
-		ID int64 `json:"update_id"`
-	}
-	if json.Unmarshal(raw, &u) != nil || u.ID <= 0 {
-		return in, false
-	}
-	return core.Inbound{
+// inbound reads a raw update, which may be stored; ok is false if it has no id.
+func (b *Bot) inbound(raw []byte) (in textcmd.News[received], ok bool) {
+	u, err := parseUpdate(raw)
+	in.Update, in.Lane = received{u, err}, u.lane()
+	in.Inbound = core.Inbound{
 		InboundRef: core.InboundRef{Source: b.source, ID: u.ID}, Body: raw,
 		ReceivedMs: time.Now().UnixMilli(), Waited: b.start.waiting(),
-	}, true
+	}
+	return in, u.ID > 0
 }
 
 // errNotKept says that updates came but could not be stored.
@@ -203,7 +204,7 @@ var errNotKept = errors.New("the updates could not be stored")
 
 // keep stores updates, if there are any, and wakes the handlers. Only when it
 // returns nil may the updates be confirmed.
-func (b *Bot) keep(ctx context.Context, in []core.Inbound) error {
+func (b *Bot) keep(ctx context.Context, in ...core.Inbound) error {
 	if len(in) > 0 {
 		if err := b.inbox.SaveInbound(ctx, in); err != nil {
 			return errors.Join(errNotKept, err)

@@ -73,14 +73,18 @@ var standIns = map[int64]string{
 	777000:     "Telegram itself",
 }
 
+// parseUpdate reads an update. Of one that has an unknown form only the id is given,
+// as far as it has one.
 func parseUpdate(body []byte) (u update, err error) {
 	if err := json.Unmarshal(body, &u); err != nil {
-		return update{}, fmt.Errorf("the update has an unknown form: %w", err)
+		return update{ID: u.ID}, fmt.Errorf("the update has an unknown form: %w", err)
 	}
 	return u, nil
 }
 
-// user gives whose lane the update belongs to, 0 for nobody's.
+// lane names whose lane the update belongs to: "0" is nobody's.
+func (u update) lane() string { return strconv.FormatInt(u.user(), 10) }
+
 func (u update) user() int64 {
 	from := (*user)(nil)
 	switch {

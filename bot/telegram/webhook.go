@@ -13,7 +13,6 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
 	"approvalbot/internal/fault"
 )
 
@@ -57,7 +56,7 @@ func (b *Bot) takeWebhook(w http.ResponseWriter, r *http.Request) int {
 		return http.StatusBadRequest
 	}
 	fault.Point("before-update-stored")
-	if err := b.keep(r.Context(), []core.Inbound{in}); err != nil {
+	if err := b.keep(r.Context(), in.Inbound); err != nil {
 		b.log.Warn("a Telegram update could not be stored; Telegram will send it again", "reason", err)
 		return http.StatusServiceUnavailable
 	}

@@ -75,6 +75,13 @@ type Job[U any] struct {
 	done    bool        // the handlers are through with it; guarded by Intake.mu
 }
 
+// News is an update that has just come, as Handlers.Read reads it.
+type News[U any] struct {
+	core.Inbound
+	Update U
+	Lane   string
+}
+
 // NewIntake makes an Intake for the updates of a source. It starts nothing.
 func NewIntake[U any](source string, inbox Inbox, h Handlers[U], log *slog.Logger) *Intake[U] {
 	return &Intake[U]{
@@ -169,7 +176,7 @@ func (q *Intake[U]) Slot(ctx context.Context) (release func(), err error) {
 // It is for updates that the platform surely hands out for the first time: who
 // gets one twice must store it first, and leave it to a look at the inbox, which
 // knows what was handled.
-func (q *Intake[U]) Settle(ctx, work context.Context, in []core.Inbound) (open []core.Inbound) {
+func (q *Intake[U]) Settle(ctx, work context.Context, in []News[U]) (open []core.Inbound) {
 	jobs := q.ahead(ctx, work, in)
 	patience := time.NewTimer(settleTime)
 	defer patience.Stop()
@@ -183,7 +190,7 @@ func (q *Intake[U]) Settle(ctx, work context.Context, in []core.Inbound) (open [
 			}
 		}
 		if len(jobs) == 0 || !jobs[i].handled.Load() {
-			open = append(open, u)
+			open = append(open, u.Inbound)
 		}
 	}
 	return open
@@ -191,7 +198,7 @@ func (q *Intake[U]) Settle(ctx, work context.Context, in []core.Inbound) (open [
 
 // ahead hands updates to the handlers before they are stored, unless older ones
 // may still be in the inbox, which must come first.
-func (q *Intake[U]) ahead(ctx, work context.Context, in []core.Inbound) []*Job[U] {
+func (q *Intake[U]) ahead(ctx, work context.Context, in []News[U]) []*Job[U] {
 	q.looking.Lock()
 	defer q.looking.Unlock()
 	if q.behind.Load() {
@@ -199,9 +206,9 @@ func (q *Intake[U]) ahead(ctx, work context.Context, in []core.Inbound) []*Job[U
 	}
 	var jobs []*Job[U]
 	for _, u := range in {
-		whole := u
+		whole := u.Inbound
 		u.Unstored = &whole
-		jobs = append(jobs, q.enqueue(ctx, work, u))
+		jobs = append(jobs, q.enqueue(ctx, work, u.Inbound, func() (U, string) { return u.Update, u.Lane }))
 	}
 	return jobs
 }
@@ -250,7 +257,7 @@ func (q *Intake[U]) look(patience, ctx, work context.Context) (more bool, err er
 			delete(finished, in.ID)
 			continue
 		}
-		q.enqueue(ctx, work, in)
+		q.enqueue(ctx, work, in, func() (U, string) { return q.handlers.Read(in) })
 	}
 	q.forget(finished)
 	return more, nil
@@ -277,8 +284,8 @@ func (q *Intake[U]) forget(ids map[int64]bool) {
 	}
 }
 
-// enqueue puts a new update into its lane, and gives the job of any.
-func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound) *Job[U] {
+// enqueue puts a new update into its lane, as read reads it, and gives the job of any.
+func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound, read func() (U, string)) *Job[U] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if j := q.jobs[in.ID]; j != nil {
@@ -286,7 +293,7 @@ func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound) *Job[U] 
 	}
 	j := &Job[U]{Inbound: in, tried: make(chan struct{})}
 	var lane string
-	j.Update, lane = q.handlers.Read(in)
+	j.Update, lane = read()
 	q.jobs[in.ID] = j
 	_, busy := q.lanes[lane]
 	q.lanes[lane] = append(q.lanes[lane], j)
