@@ -154,7 +154,7 @@ func (s *Store) finish() {
 // queued them may be wanted elsewhere.
 const (
 	calmTime = 10 * time.Millisecond
-	fewCalm  = 12
+	fewCalm  = 48
 )
 
 // gather takes the jobs that wait beside the first, without waiting for more:
