@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -62,7 +61,7 @@ func start(bin string, o options) (_ *desk, err error) {
 		return nil, err
 	}
 	if d.addr = o.addr; d.addr == "" {
-		port, err := freePort()
+		port, err := ownPort()
 		if err != nil {
 			return nil, err
 		}
@@ -183,16 +182,24 @@ func (d *desk) processorTime() time.Duration { return processorTime(d.cmd.Proces
 
 func (d *desk) resident() float64 { return resident(d.cmd.Process.Pid) }
 
-func freePort() (int, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+// ownPort gives a port that is this program's own until it ends: whoever names it
+// may listen there, at any loopback address, and meanwhile the system gives it to
+// nobody who asks for any. A socket that is bound to it, and does not listen, sees
+// to that.
+func ownPort() (int, error) {
+	s, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		return 0, err
 	}
-	addr, ok := ln.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, errors.New("loopback has no TCP")
+	syscall.CloseOnExec(s)
+	if err := errors.Join(syscall.SetsockoptInt(s, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1), syscall.Bind(s, &syscall.SockaddrInet4{})); err != nil {
+		return 0, err
 	}
-	return addr.Port, ln.Close()
+	at, err := syscall.Getsockname(s)
+	if err != nil {
+		return 0, err
+	}
+	return at.(*syscall.SockaddrInet4).Port, nil
 }
 
 // asking is the request for a call that surely needs a person.

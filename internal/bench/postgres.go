@@ -86,7 +86,7 @@ func desks(b bench, url string, n int) (addrs []string, stop func(), err error) 
 		}
 		os.RemoveAll(dir)
 	}
-	port, err := freePort()
+	port, err := ownPort()
 	for i := 0; i < n && err == nil; i++ {
 		var d *desk
 		d, err = start(b.bin, options{store: url, dir: dir, addr: fmt.Sprintf("127.0.0.%d:%d", i+1, port)})
