@@ -1,7 +1,6 @@
 // Package pgtest gives tests a PostgreSQL server of their own: made in a folder
 // under the system's temporary one, or under /tmp where that one's path is too long
-// for a socket's, reached by a socket in it, with every commit on disk as in earnest.
-// Only tests import it.
+// for a socket's, reached by a socket in it. Only tests import it.
 //
 // A server ends with the process that started it, however that ends: a shell
 // stands between, which waits for orders on a pipe and clears up when it closes.
