@@ -36,7 +36,8 @@ type process struct {
 	ready    bool          // it was, since it started
 	expected bool          // it is about to be ended
 	frozen   bool
-	url      string // where it listens; another every time it starts
+	stops    []time.Time // when it was told to stop
+	url      string      // where it listens; another every time it starts
 }
 
 // newProcess starts an instance and waits until it is ready. All have the same
@@ -144,6 +145,7 @@ func (p *process) ended() <-chan struct{} {
 func (p *process) end(how syscall.Signal) {
 	p.mu.Lock()
 	p.expected = true
+	p.stops = append(p.stops, time.Now())
 	cmd, gone, frozen := p.cmd, p.gone, p.frozen
 	p.mu.Unlock()
 	_ = cmd.Process.Signal(how)

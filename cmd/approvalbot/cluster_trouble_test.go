@@ -79,7 +79,7 @@ func TestAdversary_P2_AnotherTakesOverFromTheDead(t *testing.T) {
 	card, err = c.seen.card(t.Context(), b.Code)
 	require.NoError(t, err)
 	require.Equal(t, "Denied.", c.told(c.people[1].TapData(c.chats[0], messageNumber(card.id), "/deny "+b.Code)))
-	require.Empty(t, c.cardsTooMany())
+	require.Empty(t, c.cardsTooMany(nil))
 }
 
 // An instance stands still while it posts a card and takes a tap in, for longer
@@ -127,7 +127,7 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, answered)
-	require.Len(t, c.cardsTooMany(), 1)
+	require.Len(t, c.cardsTooMany(nil), 1)
 	c.load.all = []*asked{{id: a.ID, code: a.Code, status: api.Approved}, {id: b.ID, code: b.Code, status: api.Denied}}
 	c.troubles = []spell{{"freeze long", time.Now().Add(-time.Minute), time.Now()}}
 	c.check(t.Context())
