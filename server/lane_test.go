@@ -588,7 +588,7 @@ func TestLaneGoneWhileOthersAreAsked(t *testing.T) {
 	l.send(fmt.Sprintf("POST /v1/approvals?claim=1 HTTP/1.1\r\nHost: desk\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", secretOf("agent"), len(body), body))
 	<-v.asked
 	require.NoError(t, l.Close())
-	time.AfterFunc(10*time.Second, func() { close(v.free) }) // so that it fails, and does not hang
+	time.AfterFunc(time.Minute, func() { close(v.free) }) // so that it fails, and does not hang
 	const gone = `approvalbot_http_requests_total{method="POST",route="/v1/approvals",status="503"} 1`
 	for !strings.Contains(d.do("GET", "/metrics", "", "").text, gone) {
 		_, err := d.agent.Get(t.Context(), "w", 0)

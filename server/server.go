@@ -24,7 +24,7 @@ const (
 	headerTime  = 10 * time.Second // to send the request's head
 	bodyTime    = 30 * time.Second // to send its body
 	idleTime    = 2 * time.Minute
-	stopTime    = 800 * time.Millisecond // to finish what is under way when stopping
+	stopTime    = 800 * time.Millisecond
 	maxWait     = 60 * time.Second
 	pageDefault = 50
 	pageMax     = 200
@@ -53,6 +53,10 @@ type Config struct {
 
 // Server is the HTTP API. Safe for concurrent use.
 type Server struct {
+	// StopTime is how long what is under way may take when Serve stops: 0.8 seconds,
+	// unless it is changed before Serve.
+	StopTime time.Duration
+
 	cfg     Config
 	gate    *core.Gate
 	log     *slog.Logger
@@ -84,7 +88,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Reload == nil {
 		cfg.Reload = func(context.Context, core.Caller) (api.Reloaded, error) { return api.Reloaded{}, errNotHere }
 	}
-	s := &Server{cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics}
+	s := &Server{StopTime: stopTime, cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics}
 	s.closing, s.endWaits = context.WithCancel(context.Background())
 	s.spec = sync.OnceValues(func() ([]byte, error) { return openAPI(s.routes(), cfg.Version) })
 	return s, s.UseTokens(cfg.Tokens)
@@ -119,9 +123,9 @@ func (s *Server) Handler() http.Handler {
 }
 
 // Serve answers requests on l until ctx ends. Then waiting requests are answered
-// with the current state, what is under way is finished, and it returns nil,
-// within a second. When l fails it does the same and returns its error, and so it
-// does when the TLS pair cannot be read. It closes l.
+// with the current state, what is under way is finished, and it returns nil, after
+// StopTime at the latest. When l fails it does the same and returns its error, and
+// so it does when the TLS pair cannot be read. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	parking := newLot(l.Addr())
 	fast := newLane(s.Handler(), parking, s.log)
@@ -142,7 +146,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := func() {
 		defer close(stopped)
 		s.EndWaits()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.StopTime)
 		defer cancel()
 		l.Close()
 		var riders sync.WaitGroup
