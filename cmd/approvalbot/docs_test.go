@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -63,9 +64,10 @@ func TestCompletion(t *testing.T) {
 		{[]string{"view", "7KQ2M5", ""}, ":4\n"},
 		{[]string{"allowlist", "re"}, "remove\t"},
 	} {
-		out := runCLI(t, d, "", append([]string{"__complete"}, tt.args...)...)
-		require.Zero(t, out.code, tt.args)
-		require.Contains(t, out.stdout, tt.want, tt.args)
+		require.Eventually(t, func() bool { // Tab waits for the desk for a moment only
+			out := runCLI(t, d, "", append([]string{"__complete"}, tt.args...)...)
+			return out.code == 0 && strings.Contains(out.stdout, tt.want)
+		}, patient, time.Millisecond, tt.args)
 	}
 	script := runCLI(t, d, "", "completion", "bash")
 	require.Zero(t, script.code)
