@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,12 +19,8 @@ import (
 // given.
 func (r *rig) another(addr ...string) *rig {
 	r.t.Helper()
-	load := func() (Config, []Warning, error) { return Load(filepath.Join(r.dir, "approvalbot.yaml"), nil, nil) }
-	cfg, _, err := load()
-	require.NoError(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	d, err := newDesk(ctx, cfg, load, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	require.NoError(r.t, err)
+	d := r.open(ctx)
 	ln, err := net.Listen("tcp", append(addr, ownAddr(r.t))[0])
 	require.NoError(r.t, err)
 	more := &rig{t: r.t, tg: r.tg, dir: r.dir, rigConfig: r.rigConfig, alice: r.alice, bob: r.bob, carol: r.carol, mallory: r.mallory, group: r.group,

@@ -165,14 +165,8 @@ func (r *rig) start() {
 	r.t.Helper()
 	file := filepath.Join(r.dir, "approvalbot.yaml")
 	require.NoError(r.t, os.WriteFile(file, []byte(r.yaml()), 0o600))
-	load := func() (Config, []Warning, error) { return Load(file, nil, nil) }
-	cfg, _, err := load()
-	require.NoError(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	d, err := newDesk(ctx, cfg, load, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	require.NoError(r.t, err)
-	d.auditor.look = time.Hour  // tests that want a checkpoint write it themselves
-	d.server.StopTime = patient // a slow machine is nobody who hangs
+	d := r.open(ctx)
 	r.desk = d
 	if r.addr == "" {
 		r.addr = ownAddr(r.t)
@@ -182,6 +176,26 @@ func (r *rig) start() {
 	r.url = "http://" + r.addr
 	r.cancel, r.done = cancel, make(chan error, 1)
 	go func() { r.done <- d.Run(ctx, ln) }()
+}
+
+// open makes a desk of the configuration file. A PostgreSQL that is slow to answer
+// is tried again, as a supervisor would.
+func (r *rig) open(ctx context.Context) *desk {
+	r.t.Helper()
+	load := func() (Config, []Warning, error) { return Load(filepath.Join(r.dir, "approvalbot.yaml"), nil, nil) }
+	cfg, _, err := load()
+	require.NoError(r.t, err)
+	var d *desk
+	for end := time.Now().Add(patient); ; {
+		d, err = newDesk(ctx, cfg, load, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		if err == nil || r.database == "" || time.Now().After(end) {
+			break
+		}
+	}
+	require.NoError(r.t, err)
+	d.auditor.look = time.Hour  // tests that want a checkpoint write it themselves
+	d.server.StopTime = patient // a slow machine is nobody who hangs
+	return d
 }
 
 // stop ends the desk as a signal does, and waits for it.
