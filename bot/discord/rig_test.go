@@ -238,7 +238,7 @@ func (r *rig) running() {
 func (r *rig) until(what string, cond func() bool) {
 	r.t.Helper()
 	end := time.Now().Add(10 * time.Minute)
-	for !cond() {
+	for {
 		synctest.Wait()
 		if cond() {
 			return

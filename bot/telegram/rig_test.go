@@ -231,18 +231,19 @@ func (r *rig) running() {
 	r.until("the bot polls", r.tg.Polling)
 }
 
-// until waits, in the bubble's time, for something about the fake.
+// until waits, in the bubble's time, for something about the fake, and for whatever
+// follows from it at once.
 func (r *rig) until(what string, cond func() bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	for !cond() {
-		if ctx.Err() != nil {
-			r.t.Fatalf("waited in vain: %s", what)
-		}
+	for {
 		synctest.Wait()
 		if cond() {
 			return
+		}
+		if ctx.Err() != nil {
+			r.t.Fatalf("waited in vain: %s", what)
 		}
 		time.Sleep(50 * time.Millisecond) // the bubble's time: passes at once when nothing else runs
 	}
