@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"approvalbot/api"
 	"approvalbot/display"
@@ -75,7 +77,7 @@ func sentence(err error) string {
 		return display.Escape(err.Error())
 	}
 	if refused.Code == "approvals_disabled" {
-		return "approvals disabled (the desk's configuration has no approvals.tools, or enabled: false)"
+		return "approvals disabled (the desk's configuration has no approvals.tools, or enabled: false); set approvals.tools.enabled: true"
 	}
 	text := err.Error()
 	for _, f := range refused.Fields {
@@ -119,6 +121,37 @@ func (a *app) client(as role) (*api.Client, error) {
 		return nil, errors.New("no API token: give one with --token or APPROVALBOT_TOKEN, or let make run write approvalbot.client.yaml")
 	}
 	return &api.Client{Server: cmp.Or(server, file.Server, defaultServer), Token: token}, nil
+}
+
+// desk makes the API client for a verb about approvals, and says so where they are
+// disabled or the desk is not reached. The desk itself refuses requests only, so that
+// programs can still read what is on record; people are told.
+func (a *app) desk(ctx context.Context, as role) (*api.Client, error) {
+	c, err := a.client(as)
+	if err != nil {
+		return nil, err
+	}
+	return c, inForce(ctx, c)
+}
+
+// errDisabled is what the desk answers to requests while approvals are disabled.
+var errDisabled = &api.Problem{
+	Type: "urn:approvalbot:problem:approvals_disabled", Title: "approvals disabled", Status: http.StatusServiceUnavailable,
+	Detail: "approvals disabled", Code: "approvals_disabled",
+}
+
+// inForce is errDisabled where the desk's approvals are disabled. What answers but
+// does not tell its state is left to the next request.
+func inForce(ctx context.Context, c *api.Client) error {
+	state, err := c.Ready(ctx)
+	var refused *api.Problem
+	switch {
+	case state.Policy == api.PolicyDisabled:
+		return errDisabled
+	case errors.As(err, &refused):
+		return nil
+	}
+	return err
 }
 
 // printJSON writes v as the API writes it, indented.

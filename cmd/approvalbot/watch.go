@@ -35,6 +35,9 @@ func newWatchCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := inForce(cmd.Context(), c); errors.Is(err, errDisabled) { // one that is away is waited for
+				return err
+			}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
 			return newWatcher(ctx, a, c).run(ctx)
@@ -119,6 +122,9 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool
 // answer is waited for; one that refuses is an error.
 func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 	page, err := w.client.List(ctx, api.Filter{Status: api.Pending, Limit: pageSize})
+	if err == nil && len(page.Items) == 0 {
+		err = inForce(ctx, w.client) // or nothing would ever come
+	}
 	var refused *api.Problem
 	switch {
 	case errors.As(err, &refused) && !passing(refused):
