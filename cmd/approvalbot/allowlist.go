@@ -78,9 +78,9 @@ func newRetryCommand(a *app) *cobra.Command {
 			}
 			got, err := c.Retry(cmd.Context(), args[0])
 			if err != nil || a.json {
-				return a.printChanged(got, err)
+				return a.printChanged(got, shortID(got), err)
 			}
-			fmt.Fprintf(a.stdout, "%s %s: %s may claim it until %s\n", safe(shortID(got.ID)), safe(got.Code), safe(got.Owner), when(got.ClaimUntilMs))
+			fmt.Fprintf(a.stdout, "%s %s: %s may claim it until %s\n", safe(shortID(got)), safe(got.Code), safe(got.Owner), when(got.ClaimUntilMs))
 			return nil
 		},
 	}

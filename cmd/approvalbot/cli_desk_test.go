@@ -148,6 +148,32 @@ func TestStop_IsQuickWithApprovalsPending(t *testing.T) {
 	require.EqualValues(t, "pending", r.get(a).Status)
 }
 
+// Whatever list prints, view finds with the same token: operators get the short form
+// of the ids that the desk made, askers the whole, and an own id is never cut.
+func TestCLI_ListPrintsIDsThatViewFinds(t *testing.T) {
+	r := newRig(t)
+	const uuid = "11111111-2222-4333-8444-555555555555"
+	made := r.ask(`{"n":1}`)
+	own := r.ask(`{"n":2}`, func(c *api.CreateRequest) { c.ID = "deploy-2026-09-21-run" })
+	like := r.ask(`{"n":3}`, func(c *api.CreateRequest) { c.ID = uuid })
+	for secret, want := range map[string][]string{
+		operatorSecret: {uuid, own.ID, made.ID[:8]},
+		agentSecret:    {uuid, own.ID, made.ID},
+	} {
+		lines := strings.Split(strings.TrimSpace(r.cli(secret, nil, "list").out), "\n")
+		require.Equal(t, "AgentShield Approvals", lines[0])
+		require.Regexp(t, `^ID +Tool +Agent +Status +Age +Code$`, lines[1])
+		for i, a := range []api.Approval{like, own, made} {
+			id := strings.Fields(lines[2+i])[0]
+			require.Equal(t, want[i], id)
+			require.Contains(t, r.cli(secret, nil, "view", id).out, a.Code)
+		}
+	}
+	require.Contains(t, r.cli(operatorSecret, nil, "view", like.Code).out, "decide "+uuid+" --decision")
+	require.Contains(t, r.cli(agentSecret, nil, "withdraw", made.ID).out, made.ID+" "+made.Code+": withdrawn")
+	require.Contains(t, r.offline("list").out, "\n"+made.ID[:8]+" ")
+}
+
 // Where approvals are disabled, every verb about approvals says so and fails, also
 // watch where it runs; what is on record can still be read by programs, in the log
 // and from the store.

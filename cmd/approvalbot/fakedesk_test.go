@@ -28,7 +28,8 @@ type fakeDesk struct {
 	log      []string // method, path and body
 }
 
-const deskID = "a1b2c3d4-5e6f-4a7b-8c9d-0e1f2a3b4c5d"
+// deskID is an id that the desk made; its code is 7KQ2M5.
+const deskID = "3cee2a14-5e6f-4a7b-8c9d-0e1f2a3b4c5d"
 
 // newFakeDesk starts a desk at which whatever is asked is approved at once.
 func newFakeDesk() *fakeDesk {

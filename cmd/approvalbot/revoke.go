@@ -18,7 +18,7 @@ func newRevokeCommand(a *app) *cobra.Command {
 				return err
 			}
 			got, err := c.Revoke(cmd.Context(), args[0], api.RevokeRequest{Reason: reason})
-			return a.printChanged(got, err)
+			return a.printChanged(got, shortID(got), err)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why")

@@ -18,7 +18,7 @@ func newWithdrawCommand(a *app) *cobra.Command {
 				return err
 			}
 			got, err := c.Withdraw(cmd.Context(), args[0], api.WithdrawRequest{Reason: reason})
-			return a.printChanged(got, err)
+			return a.printChanged(got, got.ID, err)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why it is no longer needed")
