@@ -216,7 +216,7 @@ func answerWith(w http.ResponseWriter, v any) {
 
 var problemStatus = map[string]int{
 	"unauthorized": 401, "forbidden": 403, "self_approval": 403, "not_found": 404, "not_claimable": 409, "already_used": 409,
-	"already_resolved": 409, "invalid_request": 422, "approvals_disabled": 503, "malformed": 400,
+	"already_resolved": 409, "invalid_request": 422, "approvals_disabled": 503, "unavailable": 503, "malformed": 400,
 }
 
 // refuseWith answers with a problem: a code, perhaps with its why.
