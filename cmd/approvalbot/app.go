@@ -62,12 +62,38 @@ func (a *app) exit(err error) int {
 	case errors.As(err, &refused) && a.json:
 		_ = a.printJSON(refused)
 	}
-	text := sentence(err)
-	if errors.As(err, &refused) && refused.Code == "forbidden" && a.tokenFrom != "" {
-		text += " (the token came from " + a.tokenFrom + "; --token names another one)"
-	}
-	fmt.Fprintf(a.stderr, "approvalbot: %s\n", text)
+	fmt.Fprintf(a.stderr, "approvalbot: %s\n", a.failure(err))
 	return exitError
+}
+
+// failure says an error and, where it is known, what to do about it.
+func (a *app) failure(err error) string {
+	text, wayOut, code := sentence(err), "", ""
+	if refused := (*api.Problem)(nil); errors.As(err, &refused) {
+		code = refused.Code
+	}
+	switch {
+	case errors.Is(err, api.ErrNotReached) && !errors.Is(err, context.Canceled):
+		wayOut = "is approvalbot serve running there? --server or APPROVALBOT_SERVER names another desk; list, view and stats read its store with --offline"
+	case code == "unauthorized":
+		wayOut = a.tokenWords() + "give one of the desk's server.tokens with --token, APPROVALBOT_TOKEN or the client file"
+	case code == "forbidden":
+		wayOut = a.tokenWords() + "--token names another one"
+	case code == "not_found":
+		wayOut = "approvalbot list shows what this token may see"
+	}
+	if wayOut != "" {
+		text += "; " + wayOut
+	}
+	return text
+}
+
+// tokenWords says where the token came from, if it was not given right here.
+func (a *app) tokenWords() string {
+	if a.tokenFrom == "" {
+		return ""
+	}
+	return "the token came from " + a.tokenFrom + ": "
 }
 
 // sentence says an error on one line that is safe on a terminal.
@@ -113,6 +139,7 @@ func (a *app) client(as role) (*api.Client, error) {
 		if server != "" && file.Server != server && path != "" {
 			return nil, fmt.Errorf("no token for %s: %s is for another server; give one with --token or APPROVALBOT_TOKEN", server, path)
 		}
+		a.tokenFrom = path
 		if token = string(file.Token); as == operating {
 			token = cmp.Or(string(file.OperatorToken), token)
 		}
