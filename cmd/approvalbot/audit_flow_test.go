@@ -104,9 +104,19 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(r.good("audit", "list", "--csv", "--owner", "agent"))).ReadAll()
 	require.NoError(t, err)
 	require.Equal(t, proof.Columns(), rows[0])
-	var listed struct{ Items []proof.Record }
-	require.NoError(t, json.Unmarshal([]byte(r.good("audit", "list", "--json")), &listed))
-	require.Equal(t, len(listed.Items)+1, len(rows))
+	page, err := r.operator().Audit(r.ctx(), api.AuditOptions{})
+	require.NoError(t, err)
+	requireJSON := func(want api.AuditPage, args ...string) {
+		t.Helper()
+		require.JSONEq(t, string(must(json.Marshal(want))), r.good(append([]string{"audit", "list", "--json"}, args...)...))
+	}
+	requireJSON(page)
+	require.Equal(t, len(page.Items)+1, len(rows))
+	page.Items = slices.DeleteFunc(page.Items, func(i api.AuditRecord) bool { return i.Type != "audit.claimed" })
+	requireJSON(page, "--type", "claimed")
+	page, err = r.operator().Audit(r.ctx(), api.AuditOptions{Limit: 2})
+	require.NoError(t, err)
+	requireJSON(page, "--limit", "2")
 	require.Contains(t, r.bad("audit", "list", "--since", "yesterday"), "--since must be")
 
 	kept := r.checkpoint()
