@@ -2,14 +2,19 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 )
 
+// ErrNotReached is in every error of a desk that did not answer at all.
+var ErrNotReached = errors.New("was not reached")
+
 // Client speaks to one desk with one token. Its methods give a *Problem when
-// the desk refused (errors.As), and any other error when it was not reached.
+// the desk refused (errors.As), [ErrNotReached] when it was not reached, and any
+// other error when its answer was not understood.
 // No error carries the token. Safe for concurrent use.
 type Client struct {
 	Server string       // base URL, e.g. http://127.0.0.1:8787

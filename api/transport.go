@@ -38,7 +38,7 @@ func (c *Client) do(ctx context.Context, what call, out any) error {
 	}
 	res, err := c.http().Do(req)
 	if err != nil {
-		return fmt.Errorf("the approval desk at %s was not reached: %w", req.URL.Host, err)
+		return fmt.Errorf("the approval desk at %s %w: %w", req.URL.Host, ErrNotReached, err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))

@@ -156,9 +156,13 @@ type List struct {
 type Ready struct {
 	Ready    bool               `json:"ready"`
 	Store    string             `json:"store" doc:"ok, or what is wrong."`
-	Policy   string             `json:"policy" doc:"ok, or what is wrong."`
+	Policy   string             `json:"policy" doc:"ok, approvals disabled, or what is wrong."`
 	Channels map[string]Channel `json:"channels" doc:"By name: telegram, discord."`
 }
+
+// PolicyDisabled is Ready.Policy of a desk whose approvals are disabled: it takes
+// no requests, and what is on record can still be read.
+const PolicyDisabled = "approvals disabled"
 
 // Channel is the state of one chat platform's connection.
 type Channel struct {

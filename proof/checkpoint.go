@@ -166,9 +166,8 @@ func openNote(origin, text string, known note.Verifiers) (Checkpoint, error) {
 // a file or a mail may have got more of them or lost it.
 func oneEnd(text string) []byte { return []byte(strings.TrimRight(text, "\r\n") + "\n") }
 
-// ReadCheckpoint reads a checkpoint without checking any signature. It is for a
-// text that the reader has kept out of the desk's reach from the day it was
-// made: there the keeping is the proof.
+// ReadCheckpoint reads what a checkpoint says without checking any signature, which
+// [OpenCheckpoint] does.
 func ReadCheckpoint(text string) (Checkpoint, error) {
 	_, err := note.Open(oneEnd(text), nil)
 	var n *note.UnverifiedNoteError

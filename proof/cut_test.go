@@ -57,8 +57,8 @@ func TestVerifyEntries_OfACutLog(t *testing.T) {
 	}
 	_, err = VerifyEntries(each(all[18:]), Options{Keys: keys, First: 19, PrevHash: all[3].Hash})
 	require.EqualValues(t, 19, badSeq(t, err))
-	_, err = VerifyEntries(each(all[18:]), Options{Keys: keys, First: 19, PrevHash: at.Hash, Expect: checkpointOf(at)})
+	_, err = VerifyEntries(each(all[18:]), Options{Keys: keys, First: 19, PrevHash: at.Hash, Expect: checkpointOf(t, s, at)})
 	require.NoError(t, err, "a checkpoint of the record before the first one still counts")
-	_, err = VerifyEntries(each(all[18:]), Options{Keys: keys, First: 19, PrevHash: at.Hash, Expect: checkpointOf(all[4])})
+	_, err = VerifyEntries(each(all[18:]), Options{Keys: keys, First: 19, PrevHash: at.Hash, Expect: checkpointOf(t, s, all[4])})
 	require.ErrorContains(t, err, "give a later checkpoint")
 }

@@ -112,7 +112,9 @@ func TestAWholeApprovalCanBeProved(t *testing.T) {
 	testReceipt(t, receipts, claim)
 	key, err := checkpoints.VerifierKey()
 	require.NoError(t, err)
-	opts := proof.Options{Keys: []string{key}, Expect: &kept}
+	expect, err := checkpoints.SignCheckpoint(kept)
+	require.NoError(t, err)
+	opts := proof.Options{Keys: []string{key}, Expect: expect}
 	report, err := proof.VerifyEntries(whole(ctx, s), opts)
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Checkpoints)

@@ -65,7 +65,12 @@ func export(t testing.TB, all []core.Entry, from, to int, keys ...string) string
 	return b.String()
 }
 
-func checkpointOf(e core.Entry) *Checkpoint { return &Checkpoint{e.Seq, e.Hash, e.AtMs} }
+func checkpointOf(t testing.TB, s Signer, e core.Entry) string {
+	t.Helper()
+	text, err := s.SignCheckpoint(Checkpoint{e.Seq, e.Hash, e.AtMs})
+	require.NoError(t, err)
+	return text
+}
 
 // badSeq requires that the error names a record, and gives it.
 func badSeq(t require.TestingT, err error) int64 {
@@ -94,7 +99,7 @@ func TestExport(t *testing.T) {
 	require.Equal(t, want, got)
 
 	want.OwnKeys, want.Expected = true, true
-	got, err = VerifyExport(strings.NewReader(text), Options{Expect: checkpointOf(all[20])})
+	got, err = VerifyExport(strings.NewReader(text), Options{Expect: checkpointOf(t, s, all[20])})
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
@@ -201,7 +206,7 @@ func TestALogWrittenAnewIsFoundByCheckpoints(t *testing.T) {
 	got, err := VerifyEntries(each(noCheckpoints), opts)
 	require.NoError(t, err, "the chain alone does not find it")
 	require.Zero(t, got.Checkpoints)
-	opts.Expect = checkpointOf(all[7])
+	opts.Expect = checkpointOf(t, s, all[7])
 	_, err = VerifyEntries(each(noCheckpoints), opts)
 	require.ErrorContains(t, err, "log record 8 is not the one of the checkpoint of 1970-01-01T00:00:08Z")
 }
@@ -240,21 +245,44 @@ func TestBadCheckpointsInALog(t *testing.T) {
 }
 
 func TestExpect(t *testing.T) {
+	s := signer(t, 1, Checkpoints)
 	all := aLog(t, 9, Signer{})
-	text := export(t, all, 4, 8)
-	verify := func(c Checkpoint) error {
-		_, err := VerifyExport(strings.NewReader(text), Options{Expect: &c})
+	text := export(t, all, 4, 8, verifierKey(t, s))
+	verify := func(kept string) error {
+		_, err := VerifyExport(strings.NewReader(text), Options{Expect: kept})
 		return err
 	}
 	for i := 2; i < 8; i++ {
-		require.NoError(t, verify(*checkpointOf(all[i])), i)
-		require.EqualValues(t, i+1, badSeq(t, verify(Checkpoint{int64(i + 1), someHash, 1})))
+		require.NoError(t, verify(checkpointOf(t, s, all[i])), i)
+		other := all[i]
+		other.Hash = someHash
+		require.EqualValues(t, i+1, badSeq(t, verify(checkpointOf(t, s, other))))
 	}
-	require.ErrorContains(t, verify(*checkpointOf(all[1])), "export from there")
-	require.ErrorContains(t, verify(*checkpointOf(all[8])), "log record 9 is missing: the log ends before it, and the expected checkpoint is of record 9")
-	require.ErrorContains(t, verify(Checkpoint{}), "names no record")
-	_, err := VerifyEntries(each(all[:7]), Options{Expect: checkpointOf(all[8])})
+	require.ErrorContains(t, verify(checkpointOf(t, s, all[1])), "export from there")
+	require.ErrorContains(t, verify(checkpointOf(t, s, all[8])), "log record 9 is missing: the log ends before it, and the expected checkpoint is of record 9")
+	_, err := VerifyEntries(each(all[:7]), Options{Keys: []string{verifierKey(t, s)}, Expect: checkpointOf(t, s, all[8])})
 	require.EqualValues(t, 8, badSeq(t, err), "the first one of the tail that was cut")
+}
+
+// A checkpoint proves something only if a known key signed what it says now.
+func TestExpectedCheckpointMustBeSigned(t *testing.T) {
+	s := signer(t, 1, Checkpoints)
+	all := aLog(t, 9, Signer{})
+	good, later := checkpointOf(t, s, all[4]), checkpointOf(t, s, all[6])
+	lines := strings.Split(good, "\n")
+	copy(lines[1:4], strings.Split(later, "\n")[1:4])
+	for kept, want := range map[string]string{
+		strings.Join(lines, "\n"):                               "the checkpoint's signature does not fit",
+		checkpointOf(t, signer(t, 2, Checkpoints), all[4]):      "none of the known keys",
+		strings.ReplaceAll(good, "approvalbot log", "some log"): "not to be trusted",
+		"hello": "not a signed checkpoint",
+	} {
+		_, err := VerifyExport(strings.NewReader(export(t, all, 1, 9, verifierKey(t, s))), Options{Expect: kept})
+		require.ErrorContains(t, err, "the expected checkpoint is not to be trusted: ")
+		require.ErrorContains(t, err, want)
+	}
+	_, err := VerifyExport(strings.NewReader(export(t, all, 1, 9)), Options{Expect: good})
+	require.ErrorContains(t, err, "none of the known keys", "an export that names no key")
 }
 
 func TestErrorsOfTheLogAreNoBadRecords(t *testing.T) {
@@ -362,12 +390,13 @@ func TestAReadErrorIsNoBadRecord(t *testing.T) {
 // checkpoint of a record in it; so is any record written anew with all hashes
 // after it.
 func TestExpectFindsACutTailAndAnyRewriting(t *testing.T) {
+	s := signer(t, 1, Checkpoints)
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(r, "records")
 		all := aLog(t, n, Signer{})
 		kept := rapid.IntRange(1, n).Draw(r, "checkpoint")
 		left := rapid.IntRange(0, kept-1).Draw(r, "left")
-		opts := Options{Expect: checkpointOf(all[kept-1])}
+		opts := Options{Keys: []string{verifierKey(t, s)}, Expect: checkpointOf(t, s, all[kept-1])}
 		_, err := VerifyExport(strings.NewReader(export(t, all, 1, left)), opts)
 		require.EqualValues(r, left+1, badSeq(r, err))
 
@@ -382,7 +411,7 @@ func FuzzVerifyExport(f *testing.F) {
 	s := signer(f, 1, Checkpoints)
 	opts := Options{Keys: []string{verifierKey(f, s)}}
 	all := aLog(f, 12, s)
-	opts.Expect = checkpointOf(all[11])
+	opts.Expect = checkpointOf(f, s, all[11])
 	text := export(f, all, 1, 12, opts.Keys...)
 	_, records, _ := strings.Cut(text, "\n")
 	f.Add([]byte(text))

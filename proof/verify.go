@@ -18,9 +18,10 @@ type Options struct {
 	// Keys are the verifier keys (see [Signer.VerifierKey]) that checkpoints in
 	// the log may be signed with: the desk's present one and those before it.
 	Keys []string
-	// Expect, if not nil, is a checkpoint that was kept out of the desk's reach:
-	// the log must have that record with that hash.
-	Expect *Checkpoint
+	// Expect, if not empty, is the text of a checkpoint that was kept out of the
+	// desk's reach: one of the keys must have signed it, and the log must have its
+	// record with its hash.
+	Expect string
 	// First is the number of the log's first record, and PrevHash the hash of the
 	// one before it, where retention has cut the log. 0 is 1.
 	First    int64
@@ -72,18 +73,24 @@ type walk struct {
 
 func newWalk(first int64, before string, o Options) (*walk, error) {
 	known, err := verifiers(o.Keys)
-	w := &walk{first: first, before: before, next: first, known: known, expect: o.Expect,
-		report: Report{From: first, To: first - 1, Head: before}}
-	if c := o.Expect; err == nil && c != nil {
-		if c.Seq < 1 || !isHash(c.Hash) {
-			return w, errors.New("the expected checkpoint names no record")
-		}
-		if c.Seq < first-1 {
-			return w, fmt.Errorf("the log begins at record %d here, and the expected checkpoint is of record %d: export from there, or give a later checkpoint", first, c.Seq)
-		}
-		err = w.meets(first-1, before)
+	w := &walk{first: first, before: before, next: first, known: known, report: Report{From: first, To: first - 1, Head: before}}
+	if err == nil && o.Expect != "" {
+		err = w.expects(o.Expect)
 	}
 	return w, err
+}
+
+// expects takes the checkpoint that was kept.
+func (w *walk) expects(text string) error {
+	c, err := openNote(originWords, text, w.known)
+	if err != nil {
+		return fmt.Errorf("the expected checkpoint is not to be trusted: %w", err)
+	}
+	if c.Seq < w.first-1 {
+		return fmt.Errorf("the log begins at record %d here, and the expected checkpoint is of record %d: export from there, or give a later checkpoint", w.first, c.Seq)
+	}
+	w.expect = &c
+	return w.meets(w.first-1, w.before)
 }
 
 // run takes the records one by one. At a gap it looks on only to say whether the

@@ -72,22 +72,22 @@ func newRetryCommand(a *app) *cobra.Command {
 		Short: "Make an approved call claimable again for its owner, and tell it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client(operating)
+			c, err := a.desk(cmd.Context(), operating)
 			if err != nil {
 				return err
 			}
 			got, err := c.Retry(cmd.Context(), args[0])
 			if err != nil || a.json {
-				return a.printChanged(got, err)
+				return a.printChanged(got, shortID(got), err)
 			}
-			fmt.Fprintf(a.stdout, "%s %s: %s may claim it until %s\n", safe(shortID(got.ID)), safe(got.Code), safe(got.Owner), when(got.ClaimUntilMs))
+			fmt.Fprintf(a.stdout, "%s %s: %s may claim it until %s\n", safe(shortID(got)), safe(got.Code), safe(got.Owner), when(got.ClaimUntilMs))
 			return nil
 		},
 	}
 }
 
 func (a *app) listGrants(ctx context.Context, f api.GrantFilter) error {
-	c, err := a.client(operating)
+	c, err := a.desk(ctx, operating)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func covers(g api.Grant) string {
 // removeGrant ends the grants of a fingerprint (or the start of one, of eight
 // characters or more), or the one of an id.
 func (a *app) removeGrant(ctx context.Context, ref string) error {
-	c, err := a.client(operating)
+	c, err := a.desk(ctx, operating)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (a *app) removeGrant(ctx context.Context, ref string) error {
 }
 
 func (a *app) addGrant(ctx context.Context, req api.GrantRequest) error {
-	c, err := a.client(operating)
+	c, err := a.desk(ctx, operating)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (a *app) addGrant(ctx context.Context, req api.GrantRequest) error {
 }
 
 func (a *app) listSessions(ctx context.Context) error {
-	c, err := a.client(operating)
+	c, err := a.desk(ctx, operating)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (a *app) listSessions(ctx context.Context) error {
 }
 
 func (a *app) endSession(ctx context.Context, key string) error {
-	c, err := a.client(operating)
+	c, err := a.desk(ctx, operating)
 	if err != nil {
 		return err
 	}

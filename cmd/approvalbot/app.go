@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"approvalbot/api"
 	"approvalbot/display"
@@ -60,12 +62,38 @@ func (a *app) exit(err error) int {
 	case errors.As(err, &refused) && a.json:
 		_ = a.printJSON(refused)
 	}
-	text := sentence(err)
-	if errors.As(err, &refused) && refused.Code == "forbidden" && a.tokenFrom != "" {
-		text += " (the token came from " + a.tokenFrom + "; --token names another one)"
-	}
-	fmt.Fprintf(a.stderr, "approvalbot: %s\n", text)
+	fmt.Fprintf(a.stderr, "approvalbot: %s\n", a.failure(err))
 	return exitError
+}
+
+// failure says an error and, where it is known, what to do about it.
+func (a *app) failure(err error) string {
+	text, wayOut, code := sentence(err), "", ""
+	if refused := (*api.Problem)(nil); errors.As(err, &refused) {
+		code = refused.Code
+	}
+	switch {
+	case errors.Is(err, api.ErrNotReached) && !errors.Is(err, context.Canceled):
+		wayOut = "is approvalbot serve running there? --server or APPROVALBOT_SERVER names another desk; list, view and stats read its store with --offline"
+	case code == "unauthorized":
+		wayOut = a.tokenWords() + "give one of the desk's server.tokens with --token, APPROVALBOT_TOKEN or the client file"
+	case code == "forbidden":
+		wayOut = a.tokenWords() + "--token names another one"
+	case code == "not_found":
+		wayOut = "approvalbot list shows what this token may see"
+	}
+	if wayOut != "" {
+		text += "; " + wayOut
+	}
+	return text
+}
+
+// tokenWords says where the token came from, if it was not given right here.
+func (a *app) tokenWords() string {
+	if a.tokenFrom == "" {
+		return ""
+	}
+	return "the token came from " + a.tokenFrom + ": "
 }
 
 // sentence says an error on one line that is safe on a terminal.
@@ -75,7 +103,7 @@ func sentence(err error) string {
 		return display.Escape(err.Error())
 	}
 	if refused.Code == "approvals_disabled" {
-		return "approvals disabled (the desk's configuration has no approvals.tools, or enabled: false)"
+		return "approvals disabled (the desk's configuration has no approvals.tools, or enabled: false); set approvals.tools.enabled: true"
 	}
 	text := err.Error()
 	for _, f := range refused.Fields {
@@ -111,6 +139,7 @@ func (a *app) client(as role) (*api.Client, error) {
 		if server != "" && file.Server != server && path != "" {
 			return nil, fmt.Errorf("no token for %s: %s is for another server; give one with --token or APPROVALBOT_TOKEN", server, path)
 		}
+		a.tokenFrom = path
 		if token = string(file.Token); as == operating {
 			token = cmp.Or(string(file.OperatorToken), token)
 		}
@@ -119,6 +148,37 @@ func (a *app) client(as role) (*api.Client, error) {
 		return nil, errors.New("no API token: give one with --token or APPROVALBOT_TOKEN, or let make run write approvalbot.client.yaml")
 	}
 	return &api.Client{Server: cmp.Or(server, file.Server, defaultServer), Token: token}, nil
+}
+
+// desk makes the API client for a verb about approvals, and says so where they are
+// disabled or the desk is not reached. The desk itself refuses requests only, so that
+// programs can still read what is on record; people are told.
+func (a *app) desk(ctx context.Context, as role) (*api.Client, error) {
+	c, err := a.client(as)
+	if err != nil {
+		return nil, err
+	}
+	return c, inForce(ctx, c)
+}
+
+// errDisabled is what the desk answers to requests while approvals are disabled.
+var errDisabled = &api.Problem{
+	Type: "urn:approvalbot:problem:approvals_disabled", Title: "approvals disabled", Status: http.StatusServiceUnavailable,
+	Detail: "approvals disabled", Code: "approvals_disabled",
+}
+
+// inForce is errDisabled where the desk's approvals are disabled. What answers but
+// does not tell its state is left to the next request.
+func inForce(ctx context.Context, c *api.Client) error {
+	state, err := c.Ready(ctx)
+	var refused *api.Problem
+	switch {
+	case state.Policy == api.PolicyDisabled:
+		return errDisabled
+	case errors.As(err, &refused):
+		return nil
+	}
+	return err
 }
 
 // printJSON writes v as the API writes it, indented.

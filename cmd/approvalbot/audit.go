@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -78,36 +79,68 @@ func (a *app) auditList(ctx context.Context, f auditFilter, asCSV bool) error {
 	if err != nil {
 		return err
 	}
+	if a.json {
+		return a.auditJSON(ctx, c, f)
+	}
 	records := auditRecords(ctx, c, f)
 	if asCSV {
 		return proof.WriteCSV(a.stdout, records)
 	}
-	all := []proof.Record{}
+	var all []proof.Record
 	for r, err := range records {
 		if err != nil {
 			return err
 		}
 		all = append(all, r)
 	}
-	if a.json {
-		return a.printJSON(map[string]any{"items": all})
-	}
 	return a.printRecords(all)
 }
 
-// auditRecords are the records that a filter wants, newest first.
+// auditJSON prints the records that a filter wants, newest first, as one page of the
+// API's.
+func (a *app) auditJSON(ctx context.Context, c *api.Client, f auditFilter) error {
+	out, err := auditPage(ctx, c, api.AuditOptions{Limit: 1}) // for the log's head and keys
+	if err != nil {
+		return err
+	}
+	out.Items, out.NextCursor = []api.AuditRecord{}, ""
+	for r, err := range auditWanted(ctx, c, f) {
+		if err != nil {
+			return err
+		}
+		out.Items = append(out.Items, r)
+	}
+	if n := len(out.Items); f.limit > 0 && n == f.limit {
+		out.NextCursor = strconv.FormatInt(out.Items[n-1].Seq, 10)
+	}
+	return a.printJSON(out)
+}
+
+// auditRecords are the records that a filter wants, newest first, as auditors read
+// them.
 func auditRecords(ctx context.Context, c *api.Client, f auditFilter) iter.Seq2[proof.Record, error] {
 	return func(yield func(proof.Record, error) bool) {
+		for r, err := range auditWanted(ctx, c, f) {
+			if !yield(proof.RecordOf(entryOf(r)), err) {
+				return
+			}
+		}
+	}
+}
+
+// auditWanted are the records that a filter wants, newest first.
+func auditWanted(ctx context.Context, c *api.Client, f auditFilter) iter.Seq2[api.AuditRecord, error] {
+	return func(yield func(api.AuditRecord, error) bool) {
 		n := 0
-		for e, err := range auditEntries(ctx, c, api.AuditOptions{Limit: pageSize}) {
+		for r, err := range auditLog(ctx, c, api.AuditOptions{Limit: pageSize}) {
 			if err != nil {
-				yield(proof.Record{}, err)
+				yield(r, err)
 				return
 			}
-			if e.AtMs < f.sinceMs || f.limit > 0 && n == f.limit {
+			if r.AtMs < f.sinceMs || f.limit > 0 && n == f.limit {
 				return
 			}
-			if r := proof.RecordOf(e); f.wants(r) {
+			if f.wants(proof.RecordOf(entryOf(r))) {
 				if n++; !yield(r, nil) {
 					return
 				}
@@ -116,18 +149,17 @@ func auditRecords(ctx context.Context, c *api.Client, f auditFilter) iter.Seq2[p
 	}
 }
 
-// auditEntries pages through the desk's log from where o begins.
-func auditEntries(ctx context.Context, c *api.Client, o api.AuditOptions) iter.Seq2[core.Entry, error] {
-	return func(yield func(core.Entry, error) bool) {
+// auditLog pages through the desk's log from where o begins.
+func auditLog(ctx context.Context, c *api.Client, o api.AuditOptions) iter.Seq2[api.AuditRecord, error] {
+	return func(yield func(api.AuditRecord, error) bool) {
 		for {
 			page, err := auditPage(ctx, c, o)
 			if err != nil {
-				yield(core.Entry{}, err)
+				yield(api.AuditRecord{}, err)
 				return
 			}
 			for _, r := range page.Items {
-				e := core.Entry{Event: core.Event{Seq: r.Seq, AtMs: r.AtMs, Type: core.EventType(r.Type), Key: r.Key, Owner: r.Owner, Data: r.Data}, Hash: r.Hash, PrevHash: r.PrevHash}
-				if !yield(e, nil) {
+				if !yield(r, nil) {
 					return
 				}
 			}
@@ -136,6 +168,11 @@ func auditEntries(ctx context.Context, c *api.Client, o api.AuditOptions) iter.S
 			}
 		}
 	}
+}
+
+// entryOf is a record of the API as the log has it.
+func entryOf(r api.AuditRecord) core.Entry {
+	return core.Entry{Event: core.Event{Seq: r.Seq, AtMs: r.AtMs, Type: core.EventType(r.Type), Key: r.Key, Owner: r.Owner, Data: r.Data}, Hash: r.Hash, PrevHash: r.PrevHash}
 }
 
 // auditPage gets one page, and waits where the desk says that it was asked too

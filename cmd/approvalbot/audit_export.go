@@ -80,8 +80,8 @@ func (a *app) auditExport(ctx context.Context, from, to int64, file string) (err
 // exportTo writes the records as they come.
 func exportTo(ctx context.Context, w io.Writer, c *api.Client, h proof.Header, o api.AuditOptions) error {
 	var entries iter.Seq2[core.Entry, error] = func(yield func(core.Entry, error) bool) {
-		for e, err := range auditEntries(ctx, c, o) {
-			if err == nil && e.Seq > h.To || !yield(e, err) {
+		for r, err := range auditLog(ctx, c, o) {
+			if err == nil && r.Seq > h.To || !yield(entryOf(r), err) {
 				return
 			}
 		}

@@ -104,9 +104,19 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(r.good("audit", "list", "--csv", "--owner", "agent"))).ReadAll()
 	require.NoError(t, err)
 	require.Equal(t, proof.Columns(), rows[0])
-	var listed struct{ Items []proof.Record }
-	require.NoError(t, json.Unmarshal([]byte(r.good("audit", "list", "--json")), &listed))
-	require.Equal(t, len(listed.Items)+1, len(rows))
+	page, err := r.operator().Audit(r.ctx(), api.AuditOptions{})
+	require.NoError(t, err)
+	requireJSON := func(want api.AuditPage, args ...string) {
+		t.Helper()
+		require.JSONEq(t, string(must(json.Marshal(want))), r.good(append([]string{"audit", "list", "--json"}, args...)...))
+	}
+	requireJSON(page)
+	require.Equal(t, len(page.Items)+1, len(rows))
+	page.Items = slices.DeleteFunc(page.Items, func(i api.AuditRecord) bool { return i.Type != "audit.claimed" })
+	requireJSON(page, "--type", "claimed")
+	page, err = r.operator().Audit(r.ctx(), api.AuditOptions{Limit: 2})
+	require.NoError(t, err)
+	requireJSON(page, "--limit", "2")
 	require.Contains(t, r.bad("audit", "list", "--since", "yesterday"), "--since must be")
 
 	kept := r.checkpoint()
@@ -122,6 +132,9 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	require.NotContains(t, text, "own side")
 	require.Contains(t, r.good("audit", "verify", "--file", file), "own side names")
 	require.Contains(t, r.good("audit", "verify", "--expect", kept), "is met")
+	forged := r.file("forged", strings.Replace(string(must(os.ReadFile(kept))), "\n5\n", "\n4\n", 1))
+	require.Contains(t, r.bad("audit", "verify", "--expect", forged), "the expected checkpoint is not to be trusted: the checkpoint's signature does not fit")
+	require.Contains(t, r.bad("audit", "verify", "--file", file, "--expect", forged), "signature does not fit")
 	part := r.file("part.jsonl", r.good("audit", "export", "--from", "3", "--to", "4"))
 	require.Contains(t, r.good("audit", "verify", "--file", part), "records 3 to 4")
 	require.Contains(t, r.bad("audit", "verify", "--file", part, "--expect", kept), "record 5 is missing")

@@ -47,15 +47,14 @@ func newAuditVerifyCommand(a *app) *cobra.Command {
 
 func (a *app) auditVerify(ctx context.Context, v checking) error {
 	o := proof.Options{Keys: v.keys}
+	var kept proof.Checkpoint
+	var err error
 	if v.expect != "" {
-		c, err := a.readCheckpoint(v.expect, v.keys)
-		if err != nil {
+		if o.Expect, kept, err = a.readCheckpoint(v.expect); err != nil {
 			return err
 		}
-		o.Expect = &c
 	}
 	var r proof.Report
-	var err error
 	switch {
 	case v.file != "" && v.store != "" || v.keyFile != "" && v.store == "":
 		return errors.New("give one of --file and --store, and --key-file with --store only")
@@ -66,24 +65,19 @@ func (a *app) auditVerify(ctx context.Context, v checking) error {
 	default:
 		r, err = a.verifyDesk(ctx, o)
 	}
-	return a.verdict(r, o, err)
+	return a.verdict(r, kept, err)
 }
 
-// readCheckpoint reads a kept checkpoint. Its signature is checked where a key was
-// given; without one its keeping is the proof.
-func (a *app) readCheckpoint(file string, keys []string) (proof.Checkpoint, error) {
-	text, err := a.read(file)
-	if err != nil {
-		return proof.Checkpoint{}, fmt.Errorf("the checkpoint cannot be read: %w", err)
+// readCheckpoint reads a kept checkpoint and what it says. Its signature is checked
+// together with the log's, with the same keys.
+func (a *app) readCheckpoint(file string) (text string, c proof.Checkpoint, err error) {
+	if text, err = a.read(file); err != nil {
+		return "", c, fmt.Errorf("the checkpoint cannot be read: %w", err)
 	}
-	c, err := proof.ReadCheckpoint(text)
-	if err == nil && len(keys) > 0 {
-		c, err = proof.OpenCheckpoint(text, keys...)
+	if c, err = proof.ReadCheckpoint(text); err != nil {
+		return "", c, fmt.Errorf("--expect %s: %w", file, err)
 	}
-	if err != nil {
-		return c, fmt.Errorf("--expect %s: %w", file, err)
-	}
-	return c, nil
+	return text, c, nil
 }
 
 // read reads a small file, or standard input for "-".
@@ -151,14 +145,24 @@ func (a *app) verifyDesk(ctx context.Context, o proof.Options) (r proof.Report, 
 	if !found.OK {
 		return r, foundBad{found.BadSeq, found.Problem}
 	}
-	want := o.Expect
-	if want == nil {
+	if o.Expect == "" {
 		return r, nil
 	}
-	page, err := auditPage(ctx, c, api.AuditOptions{Oldest: true, Limit: 1, Cursor: strconv.FormatInt(want.Seq-1, 10)})
-	switch {
-	case err != nil:
+	want, err := proof.ReadCheckpoint(o.Expect)
+	if err != nil {
 		return r, err
+	}
+	page, err := auditPage(ctx, c, api.AuditOptions{Oldest: true, Limit: 1, Cursor: strconv.FormatInt(want.Seq-1, 10)})
+	if err != nil {
+		return r, err
+	}
+	if len(o.Keys) == 0 {
+		o.Keys = page.Keys
+	}
+	if _, err := proof.OpenCheckpoint(o.Expect, o.Keys...); err != nil {
+		return r, fmt.Errorf("the expected checkpoint is not to be trusted: %w", err)
+	}
+	switch {
 	case len(page.Items) == 0:
 		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is missing: the log ends before it, and the expected checkpoint is of it", want.Seq)}
 	}
@@ -185,7 +189,7 @@ type foundBad struct {
 func (b foundBad) Error() string { return b.problem }
 
 // verdict prints what was found. A bad record ends with exit status 1.
-func (a *app) verdict(r proof.Report, o proof.Options, err error) error {
+func (a *app) verdict(r proof.Report, kept proof.Checkpoint, err error) error {
 	var bad *core.BadRecord
 	var told foundBad
 	if errors.As(err, &bad) {
@@ -208,11 +212,11 @@ func (a *app) verdict(r proof.Report, o proof.Options, err error) error {
 	if err != nil {
 		return err
 	}
-	a.printChecked(r, o)
+	a.printChecked(r, kept)
 	return nil
 }
 
-func (a *app) printChecked(r proof.Report, o proof.Options) {
+func (a *app) printChecked(r proof.Report, kept proof.Checkpoint) {
 	w := a.plain()
 	if r.To < r.From {
 		fmt.Fprintln(w, "OK: there is no record.")
@@ -232,7 +236,7 @@ func (a *app) printChecked(r proof.Report, o proof.Options) {
 		fmt.Fprintf(w, "%d signed checkpoints fit; the last one covers record %d and all before it.\n", r.Checkpoints, r.Covered)
 	}
 	if r.Expected {
-		fmt.Fprintf(w, "The expected checkpoint, of record %d, is met.\n", o.Expect.Seq)
+		fmt.Fprintf(w, "The expected checkpoint, of record %d, is met.\n", kept.Seq)
 	}
 	if r.OwnKeys {
 		fmt.Fprintln(w, "Signatures were checked with keys that the log's own side names; give --key to use one that you kept.")

@@ -147,3 +147,80 @@ func TestStop_IsQuickWithApprovalsPending(t *testing.T) {
 	r.start()
 	require.EqualValues(t, "pending", r.get(a).Status)
 }
+
+// Whatever list prints, view finds with the same token: operators get the short form
+// of the ids that the desk made, askers the whole, and an own id is never cut.
+func TestCLI_ListPrintsIDsThatViewFinds(t *testing.T) {
+	r := newRig(t)
+	const uuid = "11111111-2222-4333-8444-555555555555"
+	made := r.ask(`{"n":1}`)
+	own := r.ask(`{"n":2}`, func(c *api.CreateRequest) { c.ID = "deploy-2026-09-21-run" })
+	like := r.ask(`{"n":3}`, func(c *api.CreateRequest) { c.ID = uuid })
+	for secret, want := range map[string][]string{
+		operatorSecret: {uuid, own.ID, made.ID[:8]},
+		agentSecret:    {uuid, own.ID, made.ID},
+	} {
+		lines := strings.Split(strings.TrimSpace(r.cli(secret, nil, "list").out), "\n")
+		require.Equal(t, "AgentShield Approvals", lines[0])
+		require.Regexp(t, `^ID +Tool +Agent +Status +Age +Code$`, lines[1])
+		for i, a := range []api.Approval{like, own, made} {
+			id := strings.Fields(lines[2+i])[0]
+			require.Equal(t, want[i], id)
+			require.Contains(t, r.cli(secret, nil, "view", id).out, a.Code)
+		}
+	}
+	require.Contains(t, r.cli(operatorSecret, nil, "view", like.Code).out, "decide "+uuid+" --decision")
+	require.Contains(t, r.cli(agentSecret, nil, "withdraw", made.ID).out, made.ID+" "+made.Code+": withdrawn")
+	require.Contains(t, r.offline("list").out, "\n"+made.ID[:8]+" ")
+}
+
+// Where approvals are disabled, every verb about approvals says so and fails, also
+// watch where it runs; what is on record can still be read by programs, in the log
+// and from the store.
+func TestCLI_SaysThatApprovalsAreDisabled(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(`{"to":"prod"}`)
+	r.withdraw(a)
+	in, _ := io.Pipe()
+	watching := make(chan cliRun, 1)
+	go func() { watching <- r.cli(operatorSecret, in, "watch") }()
+	file := filepath.Join(r.dir, "approvalbot.yaml")
+	off := strings.Replace(r.yaml(), "enabled: true", "enabled: false", 1)
+	require.NoError(t, os.WriteFile(file, []byte(off), 0o600))
+	reloaded := r.cli(operatorSecret, nil, "policy", "reload")
+	require.Zero(t, reloaded.code, reloaded.errors)
+	got := <-watching
+	require.Equal(t, exitError, got.code)
+	require.Contains(t, got.errors, "approvalbot: approvals disabled (")
+
+	for _, args := range [][]string{
+		{"list"}, {"view", a.Code}, {"decide", a.Code, "--decision", "deny"}, {"approve", a.Code, "deny"}, {"retry", a.Code}, {"revoke", a.Code}, {"watch"},
+		{"allowlist", "list"}, {"allowlist", "remove", strings.Repeat("ab", 32)}, {"allowlist", "add", "--owner", "agent", "--", "ls"}, {"sessions", "list"}, {"sessions", "end", "s"},
+		{"stats"}, {"evaluate", "--tool", "deploy"},
+	} {
+		got := r.cli(operatorSecret, nil, args...)
+		require.Equal(t, exitError, got.code, args)
+		require.Contains(t, got.errors, "approvals disabled", args)
+		require.Empty(t, got.out, args)
+	}
+	for _, args := range [][]string{{"request", "--tool", "deploy"}, {"run", "--", "true"}, {"wait", a.ID}, {"withdraw", a.ID}, {"list"}, {"drill"}} {
+		got := r.cli(agentSecret, nil, args...)
+		require.Equal(t, exitError, got.code, args)
+		require.Contains(t, got.errors, "approvals disabled", args)
+	}
+	require.Contains(t, r.cli(operatorSecret, nil, "list", "--json").out, `"code": "approvals_disabled"`)
+
+	for _, args := range [][]string{{"audit", "list"}, {"audit", "verify"}, {"policy", "show"}, {"policy", "reload"}, {"health"}} {
+		got := r.cli(operatorSecret, nil, args...)
+		require.Zero(t, got.code, "%s: %s", args, got.errors)
+	}
+	require.Equal(t, a.ID, r.get(a).ID, "programs can read it")
+	require.Contains(t, r.offline("list").out, a.Code)
+}
+
+// withdraw takes an approval back as its owner.
+func (r *rig) withdraw(a api.Approval) {
+	r.t.Helper()
+	_, err := r.agent().Withdraw(r.ctx(), a.ID, api.WithdrawRequest{})
+	require.NoError(r.t, err)
+}

@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(d.Close)
 			env.Values[key{}] = d
 			env.Setenv("APPROVALBOT_SERVER", d.URL)
+			env.Setenv("LISTEN", strings.TrimPrefix(d.URL, "http://"))
 			env.Setenv("APPROVALBOT_TOKEN", "script-token")
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "home"))
 			return nil

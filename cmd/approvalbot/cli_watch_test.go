@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,6 +63,38 @@ func TestWatchTellsWhatOthersDecide(t *testing.T) {
 	d.end("denied", "deny", "person:bob", "")
 	s.says(t, "8AAAAA: denied by bob")
 	s.cancel()
+	require.Equal(t, 0, s.ends(t))
+}
+
+// Also where nothing waits for an answer.
+func TestWatchEndsWithItsInputWhenNothingWaits(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	d.end("denied", "deny", "person:bob", "")
+	s := start(t, d, "watch")
+	s.says(t, "Watching for requests.")
+	require.NoError(t, s.stdin.Close())
+	require.Equal(t, 0, s.ends(t))
+	require.NotContains(t, s.out.String(), "Approve?")
+}
+
+// Lines that were fed answer what comes later; the end comes after them.
+func TestWatchUsesAllItsInput(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	d.end("denied", "deny", "person:bob", "")
+	s := start(t, d, "watch")
+	fed := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(s.stdin, "y\n")
+		fed <- errors.Join(err, s.stdin.Close())
+	}()
+	s.says(t, "Watching for requests.")
+	d.mu.Lock()
+	d.approval = newApproval(deskID, "7KQ2M5")
+	d.mu.Unlock()
+	s.says(t, "7KQ2M5: approved (allow-once) by alice")
+	require.NoError(t, <-fed)
 	require.Equal(t, 0, s.ends(t))
 }
 

@@ -19,7 +19,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	d.listed = []map[string]any{long, newApproval("my-own-id:17", "8AAAAA")}
 	out := runCLI(t, d, "", "list")
 	requireWidth(t, out.stdout)
-	require.Contains(t, out.stdout, "my-own-i  exec")
+	require.Contains(t, out.stdout, "\nmy-own-id:17  exec")
 
 	people, ids := "", ""
 	for _, n := range []string{"1", "2", "3", "4", "5", "6"} {

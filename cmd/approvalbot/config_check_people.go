@@ -158,7 +158,7 @@ func (c *checker) tokenSecret(key string, s Secret) {
 	case len(s) > 512 || strings.ContainsFunc(string(s), func(r rune) bool { return r <= ' ' || r > '~' }):
 		c.mistake(key, "must be at most 512 visible ASCII characters without blanks")
 	case len(s) < 16:
-		c.warn(key, "is short and could be guessed; openssl rand -hex 32 makes a good one")
+		c.warn(key, "is shorter than 16 characters and could be guessed; openssl rand -hex 32 makes a good one")
 	}
 }
 

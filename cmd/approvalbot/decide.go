@@ -48,23 +48,24 @@ func (a *app) decide(ctx context.Context, id, decision, reason string) error {
 	if !slices.Contains(decisions, api.Decision(decision)) {
 		return errors.New("the decision must be allow-once, allow-session, allow-always or deny")
 	}
-	c, err := a.client(operating)
+	c, err := a.desk(ctx, operating)
 	if err != nil {
 		return err
 	}
 	got, err := c.Resolve(ctx, id, api.ResolveRequest{Decision: api.Decision(decision), Reason: reason})
-	return a.printChanged(got, err)
+	return a.printChanged(got, shortID(got), err)
 }
 
-// printChanged says how an approval stands after a step.
-func (a *app) printChanged(got api.Approval, err error) error {
+// printChanged says how an approval stands after a step. id is its id as whoever took
+// the step may type it.
+func (a *app) printChanged(got api.Approval, id string, err error) error {
 	if err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(got)
 	}
-	fmt.Fprintf(a.stdout, "%s %s: %s\n", safe(shortID(got.ID)), safe(got.Code), standing(got))
+	fmt.Fprintf(a.stdout, "%s %s: %s\n", safe(id), safe(got.Code), standing(got))
 	return nil
 }
 

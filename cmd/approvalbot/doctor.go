@@ -20,18 +20,22 @@ const (
 )
 
 func newDoctorCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var offline bool
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at everything that the desk depends on, and say what is wrong and how to mend it",
 		Long: "Look at the configuration, the store, the clock, each chat, each approver, the verifier, the classifier and the\n" +
 			"running desk, and say on one line each how it is. Nothing is posted and nothing is changed, so a running desk is\n" +
-			"not disturbed. Exit status: 0, or 1 if something would stop an approval (a line begins with FAIL).",
+			"not disturbed. Exit status: 0, or 1 if something would stop an approval (a line begins with FAIL), such as that no\n" +
+			"desk runs. Before the first start, and while it is stopped on purpose, leave that out with --offline.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), offline) },
 	}
+	cmd.Flags().BoolVar(&offline, "offline", false, "look for no running desk")
+	return cmd
 }
 
-func (a *app) doctor(ctx context.Context) error {
+func (a *app) doctor(ctx context.Context, offline bool) error {
 	cfg, found, err := a.checkedConfig()
 	if err != nil {
 		return err
@@ -39,7 +43,7 @@ func (a *app) doctor(ctx context.Context) error {
 	if cfg != nil {
 		found = append(found, core.Gather(looksAtOnce,
 			func() []core.Finding { return storeFindings(ctx, *cfg) },
-			func() []core.Finding { return serverFindings(ctx, *cfg) },
+			func() []core.Finding { return serverFindings(ctx, *cfg, offline) },
 			func() []core.Finding { return publicFindings(ctx, *cfg) },
 			func() []core.Finding { return chatFindings(ctx, *cfg) },
 			func() []core.Finding { return verifierFindings(ctx, *cfg) },

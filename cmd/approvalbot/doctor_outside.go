@@ -34,9 +34,12 @@ func (c Config) localURL() string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// serverFindings says how the running desk is, if one runs. It is asked for its
-// state alone, without any token, so that its certificate need not be trusted.
-func serverFindings(ctx context.Context, cfg Config) []core.Finding {
+// serverFindings says how the running desk is; offline there need be none. It is asked
+// for its state alone, without any token, so that its certificate need not be trusted.
+func serverFindings(ctx context.Context, cfg Config, offline bool) []core.Finding {
+	if offline {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
@@ -46,9 +49,9 @@ func serverFindings(ctx context.Context, cfg Config) []core.Finding {
 	var refused *api.Problem
 	switch {
 	case errors.As(err, &refused):
-		return []core.Finding{core.Doubt("desk", "what answers at "+cfg.localURL()+" is no approval desk", "let server.listen and what runs there agree")}
+		return []core.Finding{core.Fault("desk", "what answers at "+cfg.localURL()+" is no approval desk", "let server.listen and what runs there agree")}
 	case err != nil:
-		return []core.Finding{core.Doubt("desk", "none runs at "+cfg.localURL(), "start it with approvalbot serve")}
+		return []core.Finding{core.Fault("desk", "none runs at "+cfg.localURL(), "start it with approvalbot serve; if it is not to run now, look with --offline")}
 	case !r.Ready:
 		return []core.Finding{core.Fault("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
 	}

@@ -28,7 +28,8 @@ type fakeDesk struct {
 	log      []string // method, path and body
 }
 
-const deskID = "a1b2c3d4-5e6f-4a7b-8c9d-0e1f2a3b4c5d"
+// deskID is an id that the desk made; its code is 7KQ2M5.
+const deskID = "3cee2a14-5e6f-4a7b-8c9d-0e1f2a3b4c5d"
 
 // newFakeDesk starts a desk at which whatever is asked is approved at once.
 func newFakeDesk() *fakeDesk {
@@ -215,7 +216,7 @@ func answerWith(w http.ResponseWriter, v any) {
 
 var problemStatus = map[string]int{
 	"unauthorized": 401, "forbidden": 403, "self_approval": 403, "not_found": 404, "not_claimable": 409, "already_used": 409,
-	"already_resolved": 409, "invalid_request": 422, "approvals_disabled": 503, "malformed": 400,
+	"already_resolved": 409, "invalid_request": 422, "approvals_disabled": 503, "unavailable": 503, "malformed": 400,
 }
 
 // refuseWith answers with a problem: a code, perhaps with its why.

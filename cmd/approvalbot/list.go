@@ -15,7 +15,7 @@ import (
 )
 
 // The widest cells of the list: with the other columns and the gaps between
-// them they stay within 80 characters.
+// them they stay within 80 characters, unless an id must be shown whole.
 const (
 	toolWidth  = 20
 	agentWidth = 16
@@ -71,11 +71,25 @@ func (a *app) list(ctx context.Context, from reading, f api.Filter, limit int) e
 	if a.json {
 		return a.printJSON(all)
 	}
-	return a.printList(all.Items)
+	return a.printList(all.Items, idsFor(ctx, c, all.Items))
 }
 
-func (a *app) printList(items []api.Approval) error {
-	fmt.Fprintln(a.stdout, a.paint().bold("Approvals"))
+// idsFor gives the form of ids that whoever holds the client's token may type: an
+// operator the short one, an asker the whole. The desk says which it finds.
+func idsFor(ctx context.Context, c *api.Client, items []api.Approval) func(api.Approval) string {
+	whole := func(a api.Approval) string { return a.ID }
+	i := slices.IndexFunc(items, func(a api.Approval) bool { return shortID(a) != a.ID })
+	if i < 0 {
+		return whole
+	}
+	if found, err := c.Get(ctx, shortID(items[i]), 0); err != nil || found.Code != items[i].Code {
+		return whole
+	}
+	return shortID
+}
+
+func (a *app) printList(items []api.Approval, id func(api.Approval) string) error {
+	fmt.Fprintln(a.stdout, a.paint().bold("AgentShield Approvals"))
 	if len(items) == 0 {
 		fmt.Fprintln(a.stdout, "none")
 		return nil
@@ -84,7 +98,7 @@ func (a *app) printList(items []api.Approval) error {
 	fmt.Fprintln(w, "ID\tTool\tAgent\tStatus\tAge\tCode")
 	now := time.Now()
 	for _, i := range items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(i.ID[:min(8, len(i.ID))]), cell(i.ToolName, toolWidth),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(id(i)), cell(i.ToolName, toolWidth),
 			cell(i.AgentID, agentWidth), safe(string(i.Status)), age(i.CreatedAtMs, now), safe(i.Code))
 	}
 	return w.Flush()

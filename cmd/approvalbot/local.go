@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -45,6 +46,36 @@ func prepareLocal(dir string, env environ) (string, error) {
 	}
 	return path, os.WriteFile(path, []byte(localYAML(dir, client, env)), 0o600)
 }
+
+// pointClient lets the client file in dir, if there is one, name that server. All else
+// in it stays as it is.
+func pointClient(dir, server string) error {
+	path := filepath.Join(dir, localClient)
+	client, _, err := openClientFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && client.Server == server:
+		return nil
+	case err != nil:
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	line := "server: " + server
+	if client.Server == "" {
+		text = append([]byte(line+"\n"), text...)
+	} else {
+		text = serverLine.ReplaceAllLiteral(text, []byte(line))
+	}
+	fresh := path + ".new" // the tokens in it are nowhere else
+	if err := os.WriteFile(fresh, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(fresh, path)
+}
+
+var serverLine = regexp.MustCompile(`(?m)^server:.*$`)
 
 // localYAML is the generated configuration: the chats that the environment names.
 func localYAML(dir string, client clientFile, env environ) string {

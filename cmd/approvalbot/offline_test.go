@@ -39,7 +39,7 @@ func TestOffline_ReadsTheStore(t *testing.T) {
 	require.Contains(t, r.offline("stats").out, "2 approvals in the last 7d")
 	missing := r.offline("view", "ZZZZZZ")
 	require.Equal(t, exitError, missing.code)
-	require.Contains(t, missing.errors, "There is no such approval.")
+	require.Contains(t, missing.errors, "There is no such approval. (not_found); approvalbot list shows")
 	r.start()
 	require.EqualValues(t, "pending", r.get(a).Status, "nothing was changed")
 }

@@ -13,12 +13,12 @@ func newRevokeCommand(a *app) *cobra.Command {
 		Short: "Take an approval back, as long as it is unclaimed",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client(operating)
+			c, err := a.desk(cmd.Context(), operating)
 			if err != nil {
 				return err
 			}
 			got, err := c.Revoke(cmd.Context(), args[0], api.RevokeRequest{Reason: reason})
-			return a.printChanged(got, err)
+			return a.printChanged(got, shortID(got), err)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why")

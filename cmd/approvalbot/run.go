@@ -106,7 +106,7 @@ func newCall(argv []string) (call, error) {
 
 // notRun says why the command did not run and gives the exit status for it.
 func (a *app) notRun(code error, why error) error {
-	fmt.Fprintf(a.stderr, "approvalbot: not run: %s\n", sentence(why))
+	fmt.Fprintf(a.stderr, "approvalbot: not run: %s\n", a.failure(why))
 	return code
 }
 

@@ -61,6 +61,11 @@ func serve(ctx context.Context, path string, env []string, local string, stdout,
 	}
 	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy", d.gate.Rules().Policy.Hash()[:12], "version", version)
 	if local != "" {
+		here := cfg
+		here.Server.Listen = ln.Addr().String() // the environment may name another address, or port 0
+		if err := pointClient(local, here.localURL()); err != nil {
+			return errors.Join(err, ln.Close(), d.store.Close())
+		}
 		fmt.Fprint(stdout, localHints(local, cfg))
 	}
 	if err := d.Run(ctx, ln); err != nil {

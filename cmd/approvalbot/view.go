@@ -136,7 +136,7 @@ func (a *app) printCommands(v api.Approval) {
 	}
 	fmt.Fprintln(a.stdout, "\nCommands:")
 	for _, d := range v.Offers {
-		fmt.Fprintf(a.stdout, "  approvalbot decide %s --decision %s\n", safe(shortID(v.ID)), safe(string(d)))
+		fmt.Fprintf(a.stdout, "  approvalbot decide %s --decision %s\n", safe(shortID(v)), safe(string(d)))
 	}
 }
 

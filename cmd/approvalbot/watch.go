@@ -25,7 +25,8 @@ func newWatchCommand(a *app) *cobra.Command {
 		Short: "Show each new request here and decide it",
 		Long: "Show each request as it comes and ask for a decision, until the input ends or you press Ctrl-C. Several people may\n" +
 			"watch at once: what somebody else decides is told with their name. A reason may follow after a colon, as in\n" +
-			"y: looks fine.",
+			"y: looks fine. With input from a file or a pipe each line answers the next request, and watch ends when all lines\n" +
+			"are used; without any (</dev/null) it shows the first one that waits, if one does, and ends.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json {
@@ -33,6 +34,9 @@ func newWatchCommand(a *app) *cobra.Command {
 			}
 			c, err := a.client(operating)
 			if err != nil {
+				return err
+			}
+			if err := inForce(cmd.Context(), c); errors.Is(err, errDisabled) { // one that is away is waited for
 				return err
 			}
 			ctx, cancel := context.WithCancel(cmd.Context())
@@ -47,6 +51,7 @@ type watcher struct {
 	*app
 	client  *api.Client
 	lines   <-chan string   // closed at the end of the input
+	over    <-chan struct{} // closed then too
 	seen    map[string]bool // requests that were shown
 	skipped map[string]bool // shown, passed over, still pending
 	away    bool            // the desk did not answer last time
@@ -58,8 +63,9 @@ type watcher struct {
 func newWatcher(ctx context.Context, a *app, c *api.Client) *watcher {
 	plain := *a
 	plain.stdout = a.plain()
-	return &watcher{app: &plain, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, lines: readLines(ctx, a.stdin),
-		news: listen(ctx, c), counts: isTerminal(a.stdout)}
+	w := &watcher{app: &plain, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, news: listen(ctx, c), counts: isTerminal(a.stdout)}
+	w.lines, w.over = readLines(ctx, a.stdin)
+	return w
 }
 
 // errDone ends a session: the input is over.
@@ -77,6 +83,8 @@ func (w *watcher) run(ctx context.Context) error {
 			err = w.pause(ctx)
 		}
 		switch {
+		case errors.Is(err, errDone) && w.away: // nobody knows what would have been to show
+			return exitCode(exitError)
 		case ctx.Err() != nil || errors.Is(err, errDone):
 			fmt.Fprintln(w.stdout)
 			return nil
@@ -119,6 +127,9 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool
 // answer is waited for; one that refuses is an error.
 func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 	page, err := w.client.List(ctx, api.Filter{Status: api.Pending, Limit: pageSize})
+	if err == nil && len(page.Items) == 0 {
+		err = inForce(ctx, w.client) // or nothing would ever come
+	}
 	var refused *api.Problem
 	switch {
 	case errors.As(err, &refused) && !passing(refused):
@@ -146,10 +157,9 @@ func (w *watcher) pause(ctx context.Context) error {
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
-		case line, ok := <-w.idleLines():
-			if !ok {
-				return errDone
-			}
+		case <-w.over:
+			return errDone
+		case line := <-w.idleLines():
 			if line != "" {
 				fmt.Fprintln(w.stdout, "Nothing is waiting for an answer.")
 			}

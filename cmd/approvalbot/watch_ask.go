@@ -210,11 +210,12 @@ func (w *watcher) idleLines() <-chan string {
 	return w.lines
 }
 
-// readLines hands out the lines of r one at a time, and closes the channel at
-// its end. It stops with ctx, as soon as r lets go of it.
-func readLines(ctx context.Context, r io.Reader) <-chan string {
-	lines := make(chan string)
+// readLines hands out the lines of r one at a time, and closes both channels when the
+// last one was taken. It stops with ctx, as soon as r lets go of it.
+func readLines(ctx context.Context, r io.Reader) (<-chan string, <-chan struct{}) {
+	lines, over := make(chan string), make(chan struct{})
 	go func() {
+		defer close(over)
 		defer close(lines)
 		in := bufio.NewScanner(r)
 		for in.Scan() {
@@ -225,5 +226,5 @@ func readLines(ctx context.Context, r io.Reader) <-chan string {
 			}
 		}
 	}()
-	return lines
+	return lines, over
 }

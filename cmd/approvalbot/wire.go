@@ -282,7 +282,7 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 		r.Ready, r.Store = false, "the store does not take writes; see the log"
 	}
 	if !d.gate.Rules().Enabled {
-		r.Policy = "approvals disabled"
+		r.Policy = api.PolicyDisabled
 	}
 	if err := d.store.Agreed(); err != nil {
 		r.Ready, r.Policy = false, err.Error()

@@ -13,12 +13,12 @@ func newWithdrawCommand(a *app) *cobra.Command {
 		Short: "Take back a pending request of yours",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client(asking)
+			c, err := a.desk(cmd.Context(), asking)
 			if err != nil {
 				return err
 			}
 			got, err := c.Withdraw(cmd.Context(), args[0], api.WithdrawRequest{Reason: reason})
-			return a.printChanged(got, err)
+			return a.printChanged(got, got.ID, err)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why it is no longer needed")

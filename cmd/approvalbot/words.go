@@ -73,13 +73,13 @@ func when(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:
 
 var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// shortID is what a person types: the first eight characters of an id that the
-// desk made, or the whole of an asker's own.
-func shortID(id string) string {
-	if uuidForm.MatchString(id) {
-		return id[:8]
+// shortID is what an operator types: the first eight characters of an id that the
+// desk made, which the code is made of too, or the whole of an asker's own.
+func shortID(a api.Approval) string {
+	if uuidForm.MatchString(a.ID) && core.KeyCode(a.ID) == a.Code {
+		return a.ID[:8]
 	}
-	return id
+	return a.ID
 }
 
 // risk says a risk class with its words: "R3, external change or irreversible".
