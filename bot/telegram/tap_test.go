@@ -264,7 +264,7 @@ func TestMoreReplacesTheButtons(t *testing.T) {
 		text, _ := r.group.Message(card)
 		r.answered(r.alice.Tap(r.group, card, "More"))
 		r.until("changed", func() bool { m, _ := r.group.Message(card); return len(m.Labels()) > 3 })
-		if m, _ := r.group.Message(card); m.Text != text.Text || m.Labels()[0] != "Allow for this session" {
+		if m, _ := r.group.Message(card); m.Text != text.Text || m.Labels()[0] != "Allow session" {
 			t.Errorf("%q, buttons %q", m.Text, m.Labels())
 		}
 		// Once more: nothing changes, and that is harmless. So is a deleted card,
