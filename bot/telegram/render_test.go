@@ -64,10 +64,14 @@ func goldenCards() map[string]core.Card {
 				c.Payload = append(c.Payload, core.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
 			}
 		}),
-		"hostile":   with(func(c *core.Card) { c.Headline, c.Why = hostile, []string{hostile}; c.Claims[0].Value = hostile }),
-		"allowed":   end(core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded with exit status 0: pushed."),
-		"denied":    end(core.Denied, "denied by alice: not on a Friday at 21 Nov 15:00:00 CET", ""),
-		"expired":   end(core.Expired, "expired: nobody decided in time at 21 Nov 15:04:05 CET", ""),
+		"hostile": with(func(c *core.Card) { c.Headline, c.Why = hostile, []string{hostile}; c.Claims[0].Value = hostile }),
+		"allowed": end(core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded with exit status 0: pushed."),
+		"denied":  end(core.Denied, "denied by alice at 21 Nov 15:00:00 CET: not on a Friday", ""),
+		"expired": end(core.Expired, "expired at 21 Nov 15:04:05 CET: nobody decided in time", ""),
+		"revoked": with(func(c *core.Card) {
+			c.Status, c.Revoked, c.Payload, c.Offers, c.Expires = core.Approved, true, nil, nil, ""
+			c.Outcome = "allowed once by bob at 21 Nov 15:00:00 CET, then revoked by alice at 21 Nov 15:01:30 CET: wrong host"
+		}),
 		"swallowed": {Code: "7KQ2AB", Status: core.Pending, Headline: "rm ne\u030Aw", Payload: []core.Fact{{Name: "x", Value: "a\u0333b\u033Fc"}}},
 		"too long": with(func(c *core.Card) {
 			c.Claims = []core.Fact{{Name: "Why", Value: strings.Repeat("c", 3000)}}
