@@ -63,15 +63,10 @@ func (d *Desk) asker(ctx context.Context, m Message, cmd Command) (Reply, bool, 
 	switch {
 	case err != nil && core.CodeOf(err) != core.CodeNotFound:
 		return Reply{}, false, err
-	case err == nil && cmd.Decision != "" && d.isAsker(m.Voter, a):
+	case err == nil && cmd.Decision != "" && a.AskedBy(m.Voter, d.gate.Rules().People):
 		return d.decide(ctx, m, cmd, a, "")
 	}
 	return d.refuse(ctx, m, "a command by a stranger", notAuthorized)
-}
-
-func (d *Desk) isAsker(v core.Voter, a core.Approval) bool {
-	people := d.gate.Rules().People
-	return slices.ContainsFunc(a.Askers, func(r core.Requester) bool { return people.Is(people.Identify(v), r) })
 }
 
 // command runs an approver's command in a place where it may be given.
