@@ -125,9 +125,18 @@ func (d *Desk) pending(ctx context.Context) (string, error) {
 			break
 		}
 		what, _ := display.Clip(a.Summary, 60)
-		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, time.UnixMilli(a.ExpiresAtMs).Format("15:04 MST"))
+		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, until(time.UnixMilli(a.ExpiresAtMs), time.Now()))
 	}
 	return b.String(), nil
+}
+
+// until writes a time for people, with its zone, and with the date where it is not
+// today.
+func until(t, now time.Time) string {
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04 MST")
+	}
+	return t.Format("2 Jan 15:04 MST")
 }
 
 // whoami tells anyone who the desk takes them for.

@@ -80,10 +80,12 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 
 func TestFlow_TypedCommands(t *testing.T) {
 	r := newRig(t)
-	a := r.ask(`{"n":1}`)
+	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.TimeoutMs = 24 * 60 * 60 * 1000 })
 	card := r.card(a)
 	said := r.alice.Say(r.group, "/pending")
-	require.Contains(t, r.reply(r.group, said).Text, a.Code)
+	listed := r.reply(r.group, said).Text
+	require.Contains(t, listed, a.Code)
+	require.Contains(t, listed, time.UnixMilli(a.ExpiresAtMs).Format("until 2 Jan 15:04 MST"), "not today")
 	said = r.alice.Say(r.group, "/approve@approval_test_bot "+strings.ToLower(a.Code)+" looks fine")
 	require.Equal(t, "Allowed once by alice: looks fine.", r.reply(r.group, said).Text)
 	require.Equal(t, "looks fine", r.final(a).Votes[0].Reason)
