@@ -40,7 +40,7 @@ func TestMore(t *testing.T) {
 		card := r.card()
 		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) {
 			if m.Text == "/more 7KQ2AB" {
-				return textcmd.Reply{Buttons: textcmd.Buttons(*pendingCard(), textcmd.MenuMore), About: "Allow session: much."}, nil
+				return textcmd.Reply{Menu: textcmd.MenuMore, Card: pendingCard()}, nil
 			}
 			return textcmd.Reply{Text: "Allowed."}, nil
 		})
@@ -49,7 +49,7 @@ func TestMore(t *testing.T) {
 		menu, err := more.Ephemeral(r.ctx())
 		require.NoError(t, err)
 		require.Equal(t, []string{"Allow session", "Deny with a reason", "Details"}, menu.Labels())
-		require.Contains(t, menu.Text(), "much")
+		require.Contains(t, menu.Text(), "Allow session: any “exec git push” by agent main in this session, up to risk R3, for 12 hours at most.")
 		require.Equal(t, r.alice.ID, menu.OnlyFor)
 		before, _ := r.ops.Message(card)
 		require.Equal(t, []string{"Allow once", "Deny", "More"}, before.Labels(), "the card stays as it is")

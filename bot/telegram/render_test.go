@@ -85,27 +85,37 @@ func TestGoldenCards(t *testing.T) {
 	for name, c := range goldenCards() {
 		t.Run(name, func(t *testing.T) {
 			got, drawn := render(c)
-			got += "\n\n" + fmt.Sprint(labels(drawn)) + "\n"
-			checkHTML(t, got)
-			file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden.html")
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			golden(t, name, got, textcmd.Buttons(drawn, textcmd.MenuMain))
 		})
+	}
+	t.Run("more", func(t *testing.T) {
+		c := goldenCards()["pending"]
+		c.Offers, c.Subject, c.Agent = append(c.Offers, core.AllowAlways), "exec git push", "main"
+		p := withMenu(c, textcmd.MenuMore)
+		golden(t, "more", p.text, p.rows)
+	})
+}
+
+func golden(t *testing.T, name, got string, rows [][]textcmd.Button) {
+	got += "\n\n" + fmt.Sprint(labels(rows)) + "\n"
+	checkHTML(t, got)
+	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden.html")
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-func labels(c core.Card) (all []string) {
-	for _, row := range textcmd.Buttons(c, textcmd.MenuMain) {
+func labels(rows [][]textcmd.Button) (all []string) {
+	for _, row := range rows {
 		for _, b := range row {
 			all = append(all, b.Label)
 		}
@@ -175,10 +185,14 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 			Why:    texts.Draw(t, "why"), Warnings: texts.Draw(t, "warnings"), Payload: facts.Draw(t, "payload"),
 			Facts: facts.Draw(t, "facts"), Claims: facts.Draw(t, "claims"), Tally: word.Draw(t, "tally"),
 			Expires: word.Draw(t, "expires"), Outcome: long.Draw(t, "outcome"), Result: long.Draw(t, "result"),
-			Offers: []core.Decision{core.AllowOnce}, DenyOnly: word.Draw(t, "deny only"),
+			Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways}, DenyOnly: word.Draw(t, "deny only"),
+			Subject: word.Draw(t, "subject"), Agent: word.Draw(t, "agent"),
 		}
 		got, drawn := render(c)
 		text := checkHTML(t, got)
+		if menu := withMenu(c, textcmd.MenuMore); !strings.HasPrefix(checkHTML(t, menu.text), text) || len(drawn.Offers) == 0 && len(menu.rows) > 1 {
+			t.Fatalf("with the menu open it says %q", menu.text)
+		}
 		if drawn.Status != core.Pending || len(drawn.Offers) == 0 {
 			return
 		}

@@ -44,9 +44,9 @@ func Buttons(c core.Card, m Menu) [][]Button {
 	return [][]Button{first, {say("More", More, "", Neutral)}}
 }
 
-// about says what the wider scopes that a card offers would grant, to whom and
-// until when. Empty when it offers none.
-func about(c core.Card) string {
+// About says what the wider scopes that a card offers would grant, to whom and
+// until when: a line for each, or one that says that there are none.
+func About(c core.Card) string {
 	var lines []string
 	agent := "this agent"
 	if c.Agent != "" {
@@ -57,6 +57,9 @@ func about(c core.Card) string {
 	}
 	if slices.Contains(c.Offers, core.AllowAlways) {
 		lines = append(lines, "Always: exactly this call by "+agent+", until an operator deletes the grant.")
+	}
+	if lines == nil {
+		return "No wider scope is offered for this request."
 	}
 	return strings.Join(lines, "\n")
 }

@@ -202,17 +202,18 @@ func (d *Desk) menu(ctx context.Context, m Message, cmd Command, a core.Approval
 	if err != nil || drawn.Card == nil {
 		return Reply{}, false, err
 	}
+	menu := MenuMain
 	if cmd.Verb == More {
-		return Reply{Buttons: Buttons(*drawn.Card, MenuMore), About: about(*drawn.Card), Key: a.Key}, false, nil
+		menu = MenuMore
 	}
-	return Reply{Buttons: Buttons(*drawn.Card, MenuMain), Key: a.Key}, false, nil
+	return Reply{Menu: menu, Card: drawn.Card, Key: a.Key, Version: a.Version}, false, nil
 }
 
-// Redraw has an approval's cards drawn again if it has ended: an adapter calls it
-// after it changed the buttons of a card, which may have ended meanwhile.
-func (d *Desk) Redraw(ctx context.Context, key string) error {
+// Redraw has an approval's cards drawn again if it is no longer at that version: an
+// adapter calls it after it changed a card, which may show what is over by then.
+func (d *Desk) Redraw(ctx context.Context, key string, version int64) error {
 	a, err := d.gate.ByKey(ctx, key)
-	if err != nil || !a.Final() {
+	if err != nil || a.Version == version {
 		return err
 	}
 	return d.gate.Redraw(ctx, key)
