@@ -59,6 +59,7 @@ type Approval struct {
 
 	ClaimID      string  `json:"claimId,omitempty"`
 	Result       *Result `json:"result,omitempty"`
+	RevokedBy    string  `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
 	SupersededBy string  `json:"supersededBy,omitempty"` // code of the approval that replaced it
 
 	Deliveries []Delivery `json:"-"`

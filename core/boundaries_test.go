@@ -50,3 +50,15 @@ func TestNamesOfACallHaveABound(t *testing.T) {
 		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9]$`).MatchString(s[1:]), validTool(s[1:]), "%q", s)
 	}
 }
+
+// A stranger whose tap finds the time over is a stranger all the same.
+func TestAdversary_I1_AStrangerIsNotToldThatTheTimeIsOver(t *testing.T) {
+	people, err := NewDirectory(Rights{AllowedUsers: map[string][]string{"telegram": {"1"}}})
+	require.NoError(t, err)
+	a := Approval{Status: Pending, Rule: Rule{Allowed: []Factor{UserRequest}, Effective: []Factor{UserRequest}, MinApprovals: 1}, ExpiresAtMs: 10}
+	for user, want := range map[string]Code{"1": CodeAlreadyResolved, "9": CodeNotAnApprover} {
+		c := a.vote(Ballot{Voter: Voter{Channel: "telegram", UserID: user}, Decision: AllowOnce, ReceivedMs: 10}, nil, nil, &Rules{People: people}, 11)
+		require.Equal(t, Expired, c.Approval.Status)
+		require.Equal(t, want, c.Refusal.Code)
+	}
+}

@@ -101,7 +101,7 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		Subject: clipped(display.Safe(a.Subject), maxFact), Agent: clipped(display.Safe(a.AgentID), maxFact),
 	}
 	if a.Final() {
-		c.Outcome, c.Result = a.Ending()+" at "+clock(a.ResolvedAtMs, time.Local), a.resultWords()
+		c.Outcome, c.Result = a.endingAt(), a.resultWords()
 		return Drawing{Card: &c, Done: true}
 	}
 	c.Expires = clock(a.ExpiresAtMs, time.Local)

@@ -55,6 +55,7 @@ func (a *Approval) AppendBody(b []byte) []byte {
 	if a.Result != nil {
 		o.any("result", a.Result)
 	}
+	o.some("revokedBy", a.RevokedBy)
 	o.some("supersededBy", a.SupersededBy)
 	return append(o.b, '}')
 }
@@ -96,6 +97,7 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	o.some("dialect", a.Dialect)
 	o.number("createdAtMs", a.CreatedAtMs)
 	o.number("expiresAtMs", a.ExpiresAtMs)
+	o.nonzero("revokedAtMs", a.RevokedAtMs)
 	if more.Vote != nil {
 		o.any("vote", more.Vote)
 	}

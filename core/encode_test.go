@@ -68,6 +68,7 @@ type factsOf struct {
 	Dialect     string     `json:"dialect,omitempty"`
 	CreatedAtMs int64      `json:"createdAtMs"`
 	ExpiresAtMs int64      `json:"expiresAtMs"`
+	RevokedAtMs int64      `json:"revokedAtMs,omitempty"`
 	Vote        *Vote      `json:"vote,omitempty"`
 	Solo        bool       `json:"soloSelfApproval,omitempty"`
 	By          string     `json:"by,omitempty"`
@@ -94,7 +95,7 @@ func TestEncoding(t *testing.T) {
 		}
 		want, err = json.Marshal(factsOf{
 			a.ID, a.Code, a.Status, a.Decision, a.DecidedBy, a.Reason, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey,
-			channel, a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs,
+			channel, a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs, a.RevokedAtMs,
 			e.Vote, e.Solo, e.By, e.Why, e.Until,
 		})
 		require.NoError(t, err)

@@ -49,6 +49,10 @@ func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Ru
 			c.Events = append(changed.rejudgement(fresh, now), c.Events...)
 		}
 	}
+	if c.Refusal != nil && c.Refusal.Code == CodeAlreadyResolved && !c.Approval.Concerns(b.Voter, rules.People) {
+		no := c.Approval.refused(rules.People.Identify(b.Voter), b, notAnApprover(), now)
+		c.Refusal, c.Events = no.Refusal, append(c.Events, no.Events...)
+	}
 	c.Handled = b.Handled
 	if len(adopted) > 0 && !a.knows(adopted[0]) {
 		c.Deliveries = append(c.Deliveries, adopted...)
@@ -169,12 +173,11 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 
 // admits says why this voter may not give this ballot, or nil.
 func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
-	asked := slices.ContainsFunc(a.Askers, func(r Requester) bool { return d.Is(v, r) })
 	switch {
-	case asked && !a.Solo:
+	case a.AskedBy(v, d) && !a.Solo:
 		return refuse(CodeSelfApproval, "You cannot approve your own request.")
 	case !a.MayBeDecidedBy(v, d):
-		return refuse(CodeNotAnApprover, "You are not authorized to approve/deny this request.")
+		return notAnApprover()
 	case !a.Rule.Admits(UserRequest):
 		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
 	case b.Decision == Deny:
@@ -187,6 +190,10 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 		return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
 	}
 	return nil
+}
+
+func notAnApprover() *Error {
+	return refuse(CodeNotAnApprover, "You are not authorized to approve/deny this request.")
 }
 
 // lateVote answers a ballot on an ended approval: the same person's same vote
@@ -248,6 +255,18 @@ func (a Approval) MayBeDecidedBy(v Voter, d *Directory) bool {
 	return d.MayDecide(v) || a.Rule.names(v, d)
 }
 
+// AskedBy reports whether the voter is one of those who asked, under any account.
+func (a Approval) AskedBy(v Voter, d *Directory) bool {
+	v = d.Identify(v)
+	return slices.ContainsFunc(a.Askers, func(r Requester) bool { return d.Is(v, r) })
+}
+
+// Concerns reports whether the voter may know how the approval ended: whoever
+// could decide it, and whoever asked.
+func (a Approval) Concerns(v Voter, d *Directory) bool {
+	return a.MayBeDecidedBy(v, d) || a.AskedBy(v, d)
+}
+
 // tally counts the votes whose authority stands now: a voter who has lost it, or
 // who turned out to be an asker, counts for nothing.
 func (a Approval) tally(d *Directory) Tally {
@@ -260,8 +279,7 @@ func (a Approval) tally(d *Directory) Tally {
 		}
 		// Identify again: the account may belong to somebody else by now.
 		who := d.Identify(*v.Voter)
-		asked := slices.ContainsFunc(a.Askers, func(r Requester) bool { return d.Is(who, r) })
-		return who.Person == v.Voter.Person && (d.MayDecide(who) || a.Rule.names(who, d)) && (a.Solo || !asked)
+		return who.Person == v.Voter.Person && (d.MayDecide(who) || a.Rule.names(who, d)) && (a.Solo || !a.AskedBy(who, d))
 	}
 	return Count(a.Rule, a.Votes, valid, d.Meets)
 }

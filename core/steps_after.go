@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -147,7 +146,7 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 		return Change{Approval: a, Unchanged: true}, nil
 	}
 	next := a.clone()
-	next.RevokedAtMs, next.Reason = now, words(reason, maxReason)
+	next.RevokedAtMs, next.RevokedBy, next.Reason = now, by, words(reason, maxReason)
 	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true, Deliveries: next.callBack(now),
 		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
 }
@@ -243,7 +242,16 @@ func (c Change) unreached(now int64) Change {
 
 // Ending says how the approval ended, for people, in a few words: "allowed once
 // by alice". Empty while it is pending.
-func (a Approval) Ending() string {
+func (a Approval) Ending() string { return a.ending(func(int64) string { return "" }) }
+
+// endingAt is Ending with the times: "allowed once by alice at 21 Nov 15:00:00 CET".
+// What people gave as a reason stands behind them.
+func (a Approval) endingAt() string {
+	return a.ending(func(ms int64) string { return " at " + clock(ms, time.Local) })
+}
+
+// ending says how the approval ended; at says when that was.
+func (a Approval) ending(at func(ms int64) string) string {
 	by := ""
 	if len(a.DecidedBy) > 0 {
 		by = " by " + People(a.DecidedBy)
@@ -252,21 +260,23 @@ func (a Approval) Ending() string {
 	if a.Reason != "" {
 		reason = ": " + display.Escape(a.Reason)
 	}
-	switch {
-	case a.Status == Pending:
+	if a.Status == Pending {
 		return ""
+	}
+	when := at(a.ResolvedAtMs)
+	switch {
 	case a.RevokedAtMs != 0:
-		return fmt.Sprintf("allowed%s, then revoked%s", by, reason)
+		return decisionWords[a.Decision] + by + when + ", then revoked by " + People([]string{a.RevokedBy}) + at(a.RevokedAtMs) + reason
 	case a.Status == Approved:
-		return decisionWords[a.Decision] + by + reason
+		return decisionWords[a.Decision] + by + when + reason
 	case a.Status == Denied:
-		return "denied" + by + reason
+		return "denied" + by + when + reason
 	case a.SupersededBy != "":
-		return "withdrawn: superseded by " + a.SupersededBy
+		return "withdrawn" + when + ": superseded by " + a.SupersededBy
 	case a.Status == Withdrawn:
-		return "withdrawn" + strings.TrimPrefix(by, " by token:"+a.Owner) + reason
+		return "withdrawn" + strings.TrimPrefix(by, " by token:"+a.Owner) + when + reason
 	default:
-		return "expired: nobody decided in time"
+		return "expired" + when + ": nobody decided in time"
 	}
 }
 

@@ -117,6 +117,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 			require.Equal(t, "R3", e.RiskClass)
 			require.NotContains(t, fmt.Sprintf("%+v", e), "hunter2")
 			require.Equal(t, strings.HasPrefix(w, ".requested"), e.ParamsSummary != "")
+			require.Equal(t, w == ".revoked "+c.ID, e.RevokedAtMs != 0 && e.RevokedAtMs == e.AtMs)
 		}
 	}
 	last := operator.must()

@@ -29,9 +29,9 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 	b.acks.wait(ctx, i.ID)
 	parts := split(joinLines(r.Text, r.Long), maxContent)
 	var rows []component
-	if r.Buttons != nil {
-		rows = buttons(menu(r.Buttons), ofCard(m.MessageID))
-		parts = split(joinLines(r.Text, r.About, sayMenu), maxContent)
+	if r.Menu != "" {
+		rows = buttons(menu(textcmd.Buttons(*r.Card, r.Menu)), ofCard(m.MessageID))
+		parts = split(joinLines(textcmd.About(*r.Card), sayMenu), maxContent)
 	}
 	if len(parts) == 0 {
 		parts = []string{sayNothing}

@@ -32,7 +32,7 @@ func fullCard() core.Card {
 func TestGoldenCards(t *testing.T) {
 	ended, denied, long := fullCard(), fullCard(), fullCard()
 	ended.Status, ended.Outcome, ended.Result = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded."
-	denied.Status, denied.Outcome, denied.Risk = core.Denied, "denied by bob: *no*", core.R4
+	denied.Status, denied.Outcome, denied.Risk = core.Denied, "denied by bob at 21 Nov 15:00:00 CET: *no*", core.R4
 	long.Facts = []core.Fact{{Name: "Agent", Value: strings.Repeat("y", 2500)}}
 	toolong := long
 	toolong.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}}

@@ -40,7 +40,7 @@ func TestMore(t *testing.T) {
 		card := r.card()
 		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) {
 			if m.Text == "/more 7KQ2AB" {
-				return textcmd.Reply{Buttons: textcmd.Buttons(*pendingCard(), textcmd.MenuMore), About: "Allow for this session: much."}, nil
+				return textcmd.Reply{Menu: textcmd.MenuMore, Card: pendingCard()}, nil
 			}
 			return textcmd.Reply{Text: "Allowed."}, nil
 		})
@@ -48,13 +48,13 @@ func TestMore(t *testing.T) {
 		more := r.alice.Click(r.ops, card, "More")
 		menu, err := more.Ephemeral(r.ctx())
 		require.NoError(t, err)
-		require.Equal(t, []string{"Allow for this session", "Deny with a reason", "Details"}, menu.Labels())
-		require.Contains(t, menu.Text(), "much")
+		require.Equal(t, []string{"Allow session", "Deny with a reason", "Details"}, menu.Labels())
+		require.Contains(t, menu.Text(), "Allow session: any “exec git push” by agent main in this session, up to risk R3, for 12 hours at most.")
 		require.Equal(t, r.alice.ID, menu.OnlyFor)
 		before, _ := r.ops.Message(card)
 		require.Equal(t, []string{"Allow once", "Deny", "More"}, before.Labels(), "the card stays as it is")
 
-		r.alice.Click(r.ops, menu.ID, "Allow for this session")
+		r.alice.Click(r.ops, menu.ID, "Allow session")
 		r.until("the menu is answered", func() bool { m, _ := r.ops.Message(menu.ID); return m.Text() == "Allowed." })
 		m := r.desk.messages()[1]
 		require.Equal(t, "/approve 7KQ2AB session", m.Text)

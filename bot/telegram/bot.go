@@ -39,8 +39,9 @@ type Desk interface {
 	// without an error, m.Update is marked handled. An error means that the desk
 	// cannot work now: the update stays unhandled and is tried again.
 	Handle(ctx context.Context, m textcmd.Message) (textcmd.Reply, error)
-	// Redraw has a card drawn again if its approval has ended, by Reply.Key.
-	Redraw(ctx context.Context, key string) error
+	// Redraw has a card drawn again if it is not the one of Reply.Key and
+	// Reply.Version any more.
+	Redraw(ctx context.Context, key string, version int64) error
 }
 
 // Inbox keeps updates until they are handled.

@@ -13,6 +13,8 @@ import (
 const (
 	sayLater    = "The desk cannot record this right now, it will be tried again."
 	sayStumbled = "Something went wrong inside the desk. This was not recorded and will not be tried again; please look at the request and decide again."
+	sayGrants   = "What these choices grant stands at the end of the card."
+	sayBelow    = "What these choices grant does not fit on the card: it follows as a reply."
 )
 
 // received is an update as it is handled.
@@ -149,16 +151,17 @@ func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textc
 		return
 	}
 	if m.Tap {
+		var menu page
+		if r.Menu != "" {
+			menu = withMenu(*r.Card, r.Menu)
+			r.Text, r.Alert, r.Long = menu.say, menu.rest != "", menu.rest
+		}
 		if !j.Told {
 			j.Told = true
 			b.answerTap(work, j.Update.Tap.ID, r.Text, r.Alert)
 		}
-		if r.Buttons != nil && m.MessageID != "" {
-			b.showButtons(work, m, r.Buttons)
-			// The end may have been drawn just before: then it is drawn once more.
-			if err := b.desk.Redraw(work, r.Key); err != nil {
-				b.log.Warn("a card may show old buttons", "target", m.Chat.String(), "reason", err)
-			}
+		if r.Menu != "" && m.MessageID != "" {
+			b.show(work, m, r, menu)
 		}
 	}
 	switch {

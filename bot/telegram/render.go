@@ -102,6 +102,32 @@ func render(c core.Card) (string, core.Card) {
 	return join(parts), c
 }
 
+// page is a card that shows a menu.
+type page struct {
+	text string // HTML
+	rows [][]textcmd.Button
+	say  string // to whom opened it
+	rest string // what did not fit on the card
+}
+
+// withMenu draws a card with a menu. What the wider scopes grant stands at the end of
+// it while they are shown; nothing else makes room for that.
+func withMenu(c core.Card, m textcmd.Menu) page {
+	text, c := render(c)
+	p := page{text: text, rows: textcmd.Buttons(c, m)}
+	if m != textcmd.MenuMore {
+		return p
+	}
+	about := textcmd.About(c)
+	grants := (&block{}).line("", "<b>What these choices grant</b>").list("", strings.Split(about, "\n")).section("")
+	if visible(text)+len("\n\n")+grants.chars > maxText {
+		p.say, p.rest = sayBelow, about
+		return p
+	}
+	p.text, p.say = text+"\n\n"+grants.html, sayGrants
+	return p
+}
+
 func join(parts []section) string {
 	var out strings.Builder
 	for _, p := range parts {

@@ -64,10 +64,14 @@ func goldenCards() map[string]core.Card {
 				c.Payload = append(c.Payload, core.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
 			}
 		}),
-		"hostile":   with(func(c *core.Card) { c.Headline, c.Why = hostile, []string{hostile}; c.Claims[0].Value = hostile }),
-		"allowed":   end(core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded with exit status 0: pushed."),
-		"denied":    end(core.Denied, "denied by alice: not on a Friday at 21 Nov 15:00:00 CET", ""),
-		"expired":   end(core.Expired, "expired: nobody decided in time at 21 Nov 15:04:05 CET", ""),
+		"hostile": with(func(c *core.Card) { c.Headline, c.Why = hostile, []string{hostile}; c.Claims[0].Value = hostile }),
+		"allowed": end(core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded with exit status 0: pushed."),
+		"denied":  end(core.Denied, "denied by alice at 21 Nov 15:00:00 CET: not on a Friday", ""),
+		"expired": end(core.Expired, "expired at 21 Nov 15:04:05 CET: nobody decided in time", ""),
+		"revoked": with(func(c *core.Card) {
+			c.Status, c.Revoked, c.Payload, c.Offers, c.Expires = core.Approved, true, nil, nil, ""
+			c.Outcome = "allowed once by bob at 21 Nov 15:00:00 CET, then revoked by alice at 21 Nov 15:01:30 CET: wrong host"
+		}),
 		"swallowed": {Code: "7KQ2AB", Status: core.Pending, Headline: "rm ne\u030Aw", Payload: []core.Fact{{Name: "x", Value: "a\u0333b\u033Fc"}}},
 		"too long": with(func(c *core.Card) {
 			c.Claims = []core.Fact{{Name: "Why", Value: strings.Repeat("c", 3000)}}
@@ -81,27 +85,37 @@ func TestGoldenCards(t *testing.T) {
 	for name, c := range goldenCards() {
 		t.Run(name, func(t *testing.T) {
 			got, drawn := render(c)
-			got += "\n\n" + fmt.Sprint(labels(drawn)) + "\n"
-			checkHTML(t, got)
-			file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden.html")
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			golden(t, name, got, textcmd.Buttons(drawn, textcmd.MenuMain))
 		})
+	}
+	t.Run("more", func(t *testing.T) {
+		c := goldenCards()["pending"]
+		c.Offers, c.Subject, c.Agent = append(c.Offers, core.AllowAlways), "exec git push", "main"
+		p := withMenu(c, textcmd.MenuMore)
+		golden(t, "more", p.text, p.rows)
+	})
+}
+
+func golden(t *testing.T, name, got string, rows [][]textcmd.Button) {
+	got += "\n\n" + fmt.Sprint(labels(rows)) + "\n"
+	checkHTML(t, got)
+	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden.html")
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-func labels(c core.Card) (all []string) {
-	for _, row := range textcmd.Buttons(c, textcmd.MenuMain) {
+func labels(rows [][]textcmd.Button) (all []string) {
+	for _, row := range rows {
 		for _, b := range row {
 			all = append(all, b.Label)
 		}
@@ -171,10 +185,14 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 			Why:    texts.Draw(t, "why"), Warnings: texts.Draw(t, "warnings"), Payload: facts.Draw(t, "payload"),
 			Facts: facts.Draw(t, "facts"), Claims: facts.Draw(t, "claims"), Tally: word.Draw(t, "tally"),
 			Expires: word.Draw(t, "expires"), Outcome: long.Draw(t, "outcome"), Result: long.Draw(t, "result"),
-			Offers: []core.Decision{core.AllowOnce}, DenyOnly: word.Draw(t, "deny only"),
+			Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways}, DenyOnly: word.Draw(t, "deny only"),
+			Subject: word.Draw(t, "subject"), Agent: word.Draw(t, "agent"),
 		}
 		got, drawn := render(c)
 		text := checkHTML(t, got)
+		if menu := withMenu(c, textcmd.MenuMore); !strings.HasPrefix(checkHTML(t, menu.text), text) || len(drawn.Offers) == 0 && len(menu.rows) > 1 {
+			t.Fatalf("with the menu open it says %q", menu.text)
+		}
 		if drawn.Status != core.Pending || len(drawn.Offers) == 0 {
 			return
 		}

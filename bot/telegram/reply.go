@@ -39,18 +39,15 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 	}
 }
 
-// showButtons replaces the buttons of the tapped card (Bot API,
-// editMessageReplyMarkup). The tap has its answer already, so nothing is lost
-// when it fails.
-func (b *Bot) showButtons(ctx context.Context, m textcmd.Message, rows [][]textcmd.Button) {
-	err := b.send(ctx, editing, m.Chat, func(ctx context.Context, to address) error {
-		_, err := b.api.EditMessageReplyMarkup(ctx, &tg.EditMessageReplyMarkupParams{
-			ChatID: to.chat, MessageID: number(m.MessageID), ReplyMarkup: keyboard(rows),
-		})
-		return err
-	})
-	if err != nil {
-		b.log.Info("a card's buttons could not be changed", "target", m.Chat.String(), "reason", err)
+// show draws the tapped card with a menu open, or closed again. The tap has its
+// answer already, so nothing is lost when it fails.
+func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p page) {
+	if err := b.edit(ctx, m.Chat, m.MessageID, p.text, p.rows); err != nil {
+		b.log.Info("a card's menu could not be shown", "target", m.Chat.String(), "reason", err)
+	}
+	// Another state may have been drawn just before: then it is drawn once more.
+	if err := b.desk.Redraw(ctx, r.Key, r.Version); err != nil {
+		b.log.Warn("a card may show what is over", "target", m.Chat.String(), "reason", err)
 	}
 }
 

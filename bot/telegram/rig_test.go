@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -104,8 +105,9 @@ type recorder struct {
 	inbox  *memory
 	answer func(textcmd.Message) (textcmd.Reply, error)
 
-	mu   sync.Mutex
-	seen []textcmd.Message
+	mu    sync.Mutex
+	seen  []textcmd.Message
+	drawn string // what Redraw was asked last
 }
 
 func (d *recorder) Handle(ctx context.Context, m textcmd.Message) (textcmd.Reply, error) {
@@ -120,7 +122,18 @@ func (d *recorder) Handle(ctx context.Context, m textcmd.Message) (textcmd.Reply
 	return reply, err
 }
 
-func (d *recorder) Redraw(context.Context, string) error { return nil }
+func (d *recorder) Redraw(_ context.Context, key string, version int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drawn = fmt.Sprint(key, " ", version)
+	return nil
+}
+
+func (d *recorder) redrawn() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.drawn
+}
 
 func (d *recorder) reply(f func(textcmd.Message) (textcmd.Reply, error)) {
 	d.mu.Lock()
@@ -288,6 +301,7 @@ func pendingCard() *core.Card {
 	return &core.Card{
 		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: "git push --force · in /srv/app",
 		Offers: []core.Decision{core.AllowOnce, core.AllowSession}, Expires: "21 Nov 15:04:05 CET",
+		Subject: "exec git push", Agent: "main",
 	}
 }
 
@@ -298,7 +312,7 @@ func target(chat int64) core.Target {
 // forgetfulDesk never marks anything handled.
 type forgetfulDesk struct{ n int }
 
-func (*forgetfulDesk) Redraw(context.Context, string) error { return nil }
+func (*forgetfulDesk) Redraw(context.Context, string, int64) error { return nil }
 
 func (d *forgetfulDesk) Handle(context.Context, textcmd.Message) (textcmd.Reply, error) {
 	d.n++

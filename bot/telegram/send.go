@@ -68,10 +68,15 @@ func textOf(p core.Posting) content {
 // ended. A bot may edit its own messages for ever.
 func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card core.Card) error {
 	text, card := render(card)
+	return b.edit(ctx, to, messageID, text, textcmd.Buttons(card, textcmd.MenuMain))
+}
+
+// edit gives a message another text, as HTML, and other buttons.
+func (b *Bot) edit(ctx context.Context, to core.Target, messageID, text string, rows [][]textcmd.Button) error {
 	params := tg.EditMessageTextParams{
 		MessageID: number(messageID), Text: text, ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview(),
 	}
-	if rows := textcmd.Buttons(card, textcmd.MenuMain); rows != nil {
+	if rows != nil {
 		params.ReplyMarkup = keyboard(rows)
 	}
 	return b.send(ctx, editing, to, func(ctx context.Context, to address) error {

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
+	"approvalbot/core"
 )
 
 func TestTapIsTakenInAndAnswered(t *testing.T) {
@@ -254,28 +256,73 @@ func TestUnmarkedUpdateIsMarked(t *testing.T) {
 	})
 }
 
-func TestMoreReplacesTheButtons(t *testing.T) {
+func TestMoreSaysWhatItGrantsUntilBack(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		card := r.card()
-		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
-			return textcmd.Reply{Buttons: textcmd.Buttons(*pendingCard(), textcmd.MenuMore)}, nil
-		})
-		text, _ := r.group.Message(card)
-		r.answered(r.alice.Tap(r.group, card, "More"))
-		r.until("changed", func() bool { m, _ := r.group.Message(card); return len(m.Labels()) > 3 })
-		if m, _ := r.group.Message(card); m.Text != text.Text || m.Labels()[0] != "Allow for this session" {
+		shows := func(menu textcmd.Menu) {
+			r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
+				return textcmd.Reply{Menu: menu, Card: pendingCard(), Key: "k", Version: 7}, nil
+			})
+		}
+		shows(textcmd.MenuMore)
+		before, _ := r.group.Message(card)
+		const said = "\n\nWhat these choices grant\n" +
+			"Allow session: any “exec git push” by agent main in this session, up to risk R3, for 12 hours at most."
+		if got := r.answered(r.alice.Tap(r.group, card, "More")); got.Text != sayGrants || got.Alert {
+			t.Errorf("answered %+v", got)
+		}
+		r.until("opened", func() bool { m, _ := r.group.Message(card); return len(m.Labels()) > 3 })
+		if m, _ := r.group.Message(card); m.Text != before.Text+said || fmt.Sprint(m.Labels()) != "[Allow session Deny with a reason Details Back]" || !m.NoPreview {
 			t.Errorf("%q, buttons %q", m.Text, m.Labels())
+		}
+		r.until("looked after", func() bool { return r.desk.redrawn() == "k 7" })
+		shows(textcmd.MenuMain)
+		r.answered(r.alice.Tap(r.group, card, "Back"))
+		r.until("closed", func() bool { m, _ := r.group.Message(card); return m.Text == before.Text })
+		if m, _ := r.group.Message(card); fmt.Sprint(m.Labels()) != fmt.Sprint(before.Labels()) {
+			t.Errorf("buttons %q", m.Labels())
+		}
+		if n := len(r.tg.Calls("editMessageText")) + len(r.tg.Calls("editMessageReplyMarkup")); n != 2 {
+			t.Errorf("%d edits for two taps", n)
 		}
 		// Once more: nothing changes, and that is harmless. So is a deleted card,
 		// and a chat that is to be left alone.
 		r.answered(r.alice.TapData(r.group, card, "again"))
-		r.tg.Fault(bottest.TelegramFault{Method: "editMessageReplyMarkup", Kind: bottest.TooManyRequests, RetryAfter: 30})
+		r.tg.Fault(bottest.TelegramFault{Method: "editMessageText", Kind: bottest.TooManyRequests, RetryAfter: 30})
 		r.answered(r.alice.TapData(r.group, card, "again"))
 		r.alice.Delete(r.group, card)
 		r.answered(r.alice.TapData(r.group, card, "again"))
 		if !r.bot.State().Up {
 			t.Errorf("state %+v", r.bot.State())
+		}
+	})
+}
+
+// Where the sentences do not fit on the card, nothing on it makes room: they follow.
+func TestMoreOnAFullCardIsToldBelowIt(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.running()
+		full := pendingCard()
+		full.Facts = []core.Fact{{Name: "Filler", Value: strings.Repeat("x", maxText-200)}}
+		posted, err := r.bot.Post(context.Background(), r.place(), core.Posting{Card: full})
+		if err != nil {
+			t.Fatal(err)
+		}
+		card := number(posted.MessageID)
+		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
+			return textcmd.Reply{Menu: textcmd.MenuMore, Card: full}, nil
+		})
+		before, _ := r.group.Message(card)
+		if got := r.answered(r.alice.Tap(r.group, card, "More")); got.Text != sayBelow || !got.Alert {
+			t.Errorf("answered %+v", got)
+		}
+		r.until("told", func() bool { return len(r.group.FromBot()) == 2 })
+		if m, _ := r.group.Message(card); m.Text != before.Text || m.Labels()[0] != "Allow session" {
+			t.Errorf("%q, buttons %q", m.Text, m.Labels())
+		}
+		if m := r.group.FromBot()[1]; m.ReplyTo != card || m.Text != textcmd.About(*full) {
+			t.Errorf("reply to %d: %q", m.ReplyTo, m.Text)
 		}
 	})
 }

@@ -21,10 +21,10 @@ func Buttons(c core.Card, m Menu) [][]Button {
 	if m == MenuMore {
 		var scopes []Button
 		if slices.Contains(c.Offers, core.AllowSession) {
-			scopes = append(scopes, say("Allow for this session", Approve, core.AllowSession, Allowing))
+			scopes = append(scopes, say("Allow session", Approve, core.AllowSession, Allowing))
 		}
 		if slices.Contains(c.Offers, core.AllowAlways) {
-			scopes = append(scopes, say("Always allow this", Approve, core.AllowAlways, Allowing))
+			scopes = append(scopes, say("Always", Approve, core.AllowAlways, Allowing))
 		}
 		rest := []Button{
 			say("Deny with a reason", DenyReason, core.Deny, Denying),
@@ -44,19 +44,22 @@ func Buttons(c core.Card, m Menu) [][]Button {
 	return [][]Button{first, {say("More", More, "", Neutral)}}
 }
 
-// about says what the wider scopes that a card offers would grant, to whom and
-// until when. Empty when it offers none.
-func about(c core.Card) string {
+// About says what the wider scopes that a card offers would grant, to whom and
+// until when: a line for each, or one that says that there are none.
+func About(c core.Card) string {
 	var lines []string
 	agent := "this agent"
 	if c.Agent != "" {
 		agent = "agent " + c.Agent
 	}
 	if slices.Contains(c.Offers, core.AllowSession) {
-		lines = append(lines, "Allow for this session: any “"+c.Subject+"” by "+agent+" in this session, up to risk "+c.Risk.String()+", for 12 hours at most.")
+		lines = append(lines, "Allow session: any “"+c.Subject+"” by "+agent+" in this session, up to risk "+c.Risk.String()+", for 12 hours at most.")
 	}
 	if slices.Contains(c.Offers, core.AllowAlways) {
-		lines = append(lines, "Always allow this: exactly this call by "+agent+", until an operator deletes the grant.")
+		lines = append(lines, "Always: exactly this call by "+agent+", until an operator deletes the grant.")
+	}
+	if lines == nil {
+		return "No wider scope is offered for this request."
 	}
 	return strings.Join(lines, "\n")
 }

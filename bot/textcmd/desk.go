@@ -141,13 +141,13 @@ func (d *Desk) tapped(ctx context.Context, m Message, card core.Delivery, known 
 	case m.NotHuman != "":
 		return d.refuse(ctx, m, "a tap by "+m.NotHuman, notAuthorized)
 	case !ok || cmd.Code == "" || !known && !m.OwnMessage:
-		return d.refuse(ctx, m, "a button that is none of the desk's", "This button is not known here.")
+		return d.noButton(ctx, m, "a button that is none of the desk's")
 	case known && card.Kind == core.CardDelivery && cmd.Decision != "":
 		return d.decide(ctx, m, cmd, core.Approval{Key: card.Key}, "")
 	}
 	a, err := d.cardsApproval(ctx, card, known, cmd.Code)
 	if core.CodeOf(err) == core.CodeNotFound {
-		return d.refuse(ctx, m, "a button of another card", "This button is not known here.")
+		return d.noButton(ctx, m, "a button of another card")
 	}
 	if err != nil {
 		return Reply{}, false, err
@@ -155,7 +155,7 @@ func (d *Desk) tapped(ctx context.Context, m Message, card core.Delivery, known 
 	if !known && !slices.ContainsFunc(a.Deliveries, func(o core.Delivery) bool {
 		return o.Kind == core.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat()
 	}) {
-		return d.refuse(ctx, m, "a card in a chat that got none", "This button is not known here.")
+		return d.noButton(ctx, m, "a card in a chat that got none")
 	}
 	unknown := ""
 	if !known {
@@ -187,11 +187,12 @@ func (d *Desk) cardsApproval(ctx context.Context, card core.Delivery, known bool
 
 // menu opens and closes the card's second row, for approvers only.
 func (d *Desk) menu(ctx context.Context, m Message, cmd Command, a core.Approval) (Reply, bool, error) {
-	if !a.MayBeDecidedBy(m.Voter, d.gate.Rules().People) {
-		return d.refuse(ctx, m, "a menu opened by a stranger", notAuthorized)
-	}
-	if a.Final() {
+	people := d.gate.Rules().People
+	switch {
+	case a.Final() && a.Concerns(m.Voter, people):
 		return Reply{Text: "Already decided: " + a.Ending(), Alert: true}, false, nil
+	case !a.MayBeDecidedBy(m.Voter, people):
+		return d.refuse(ctx, m, "a menu opened by a stranger", notAuthorized)
 	}
 	if cmd.Verb == Details {
 		long, err := d.details(ctx, a)
@@ -201,17 +202,18 @@ func (d *Desk) menu(ctx context.Context, m Message, cmd Command, a core.Approval
 	if err != nil || drawn.Card == nil {
 		return Reply{}, false, err
 	}
+	menu := MenuMain
 	if cmd.Verb == More {
-		return Reply{Buttons: Buttons(*drawn.Card, MenuMore), About: about(*drawn.Card), Key: a.Key}, false, nil
+		menu = MenuMore
 	}
-	return Reply{Buttons: Buttons(*drawn.Card, MenuMain), Key: a.Key}, false, nil
+	return Reply{Menu: menu, Card: drawn.Card, Key: a.Key, Version: a.Version}, false, nil
 }
 
-// Redraw has an approval's cards drawn again if it has ended: an adapter calls it
-// after it changed the buttons of a card, which may have ended meanwhile.
-func (d *Desk) Redraw(ctx context.Context, key string) error {
+// Redraw has an approval's cards drawn again if it is no longer at that version: an
+// adapter calls it after it changed a card, which may show what is over by then.
+func (d *Desk) Redraw(ctx context.Context, key string, version int64) error {
 	a, err := d.gate.ByKey(ctx, key)
-	if err != nil || !a.Final() {
+	if err != nil || a.Version == version {
 		return err
 	}
 	return d.gate.Redraw(ctx, key)
@@ -239,7 +241,7 @@ func (d *Desk) decide(ctx context.Context, m Message, cmd Command, a core.Approv
 	}
 	after, err := d.gate.Vote(ctx, a.Key, b)
 	if m.Tap && core.CodeOf(err) == core.CodeNotFound {
-		return d.refuse(ctx, m, "a button of another card", "This button is not known here.")
+		return d.noButton(ctx, m, "a button of another card")
 	}
 	refusal := refusalOf(err)
 	switch {
@@ -295,6 +297,14 @@ func (d *Desk) refuse(ctx context.Context, m Message, what, answer string) (Repl
 		return Reply{}, false, err
 	}
 	return Reply{Text: answer, Alert: true}, true, nil
+}
+
+// noButton refuses a button that leads to no request.
+func (d *Desk) noButton(ctx context.Context, m Message, what string) (Reply, bool, error) {
+	if !d.approver(m.Voter) {
+		return d.refuse(ctx, m, what, notAuthorized)
+	}
+	return d.refuse(ctx, m, what, "This button is not known here.")
 }
 
 func (d *Desk) approver(v core.Voter) bool {

@@ -46,6 +46,9 @@ func (d *Desk) reason(ctx context.Context, m Message, code string) (Reply, bool,
 	if err != nil {
 		return Reply{}, false, err
 	}
+	if !a.Concerns(m.Voter, d.gate.Rules().People) {
+		return d.refuse(ctx, m, "a reason by a stranger", notAuthorized)
+	}
 	if _, err := d.gate.AddReason(ctx, a.Key, m.Voter, OneLine(m.Text), m.Update); err != nil {
 		return Reply{}, false, err
 	}

@@ -34,9 +34,10 @@ type Reply struct {
 	Text    string     // one sentence, at most 200 characters: the answer to a tap, or a reply to what was typed
 	Alert   bool       // a tap's answer that must be noticed (refusals)
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
-	Buttons [][]Button // the tapped card shows these buttons from now on; nil: leave them
-	Key     string     // with Buttons: the approval, for [Desk.Redraw] after the buttons were changed
-	About   string     // with Buttons: what each of them would grant, for platforms that have room to say it
+	Menu    Menu       // the person wants to see this menu of the tapped card; empty: none
+	Card    *core.Card // with Menu: the card as it stands; nobody may change it
+	Key     string     // with Menu: the card's approval, and the version of it that Card shows, for
+	Version int64      // [Desk.Redraw] after the card was changed
 }
 
 // Menu is the row of buttons that a card shows.

@@ -63,15 +63,10 @@ func (d *Desk) asker(ctx context.Context, m Message, cmd Command) (Reply, bool, 
 	switch {
 	case err != nil && core.CodeOf(err) != core.CodeNotFound:
 		return Reply{}, false, err
-	case err == nil && cmd.Decision != "" && d.isAsker(m.Voter, a):
+	case err == nil && cmd.Decision != "" && a.AskedBy(m.Voter, d.gate.Rules().People):
 		return d.decide(ctx, m, cmd, a, "")
 	}
 	return d.refuse(ctx, m, "a command by a stranger", notAuthorized)
-}
-
-func (d *Desk) isAsker(v core.Voter, a core.Approval) bool {
-	people := d.gate.Rules().People
-	return slices.ContainsFunc(a.Askers, func(r core.Requester) bool { return people.Is(people.Identify(v), r) })
 }
 
 // command runs an approver's command in a place where it may be given.
@@ -130,9 +125,18 @@ func (d *Desk) pending(ctx context.Context) (string, error) {
 			break
 		}
 		what, _ := display.Clip(a.Summary, 60)
-		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, time.UnixMilli(a.ExpiresAtMs).Format("15:04 MST"))
+		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, until(time.UnixMilli(a.ExpiresAtMs), time.Now()))
 	}
 	return b.String(), nil
+}
+
+// until writes a time for people, with its zone, and with the date where it is not
+// today.
+func until(t, now time.Time) string {
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04 MST")
+	}
+	return t.Format("2 Jan 15:04 MST")
 }
 
 // whoami tells anyone who the desk takes them for.

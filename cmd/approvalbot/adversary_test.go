@@ -191,6 +191,41 @@ func TestAdversary_I1_StrangersAreRefusedOnEveryPath(t *testing.T) {
 	})
 }
 
+// How a request ended is not for strangers either: a late attempt of theirs reads
+// like any other, and is on record. Approvers and the requester read the end.
+func TestAdversary_I1_StrangersAreRefusedLateToo(t *testing.T) {
+	onBoth(t, func(t *testing.T, r *rig, c chat) {
+		a := r.ask(`{"n":1}`, func(q *api.CreateRequest) { q.Requester = &api.Requester{Person: "carol"} })
+		card := c.card(a)
+		c.tap("alice", card.id, "Allow once")
+		c.settled(card.id, "allowed once by alice")
+		const ended = "Already decided: allowed once by alice"
+		for _, data := range []string{"/approve ", "/deny ", "/denyreason ", "/more ", "/details "} {
+			require.Equal(t, refusal, c.press("mallory", card.id, data+a.Code), data)
+			require.Equal(t, ended, c.press("bob", card.id, data+a.Code), data)
+			require.Equal(t, ended, c.press("carol", card.id, data+a.Code), data)
+		}
+		for _, text := range []string{"/approve " + a.Code, "/deny " + a.Code + " no", "/show " + a.Code} {
+			require.Equal(t, refusal, c.say("mallory", text), text)
+		}
+		require.Equal(t, ended, c.say("bob", "/approve "+a.Code))
+		require.Equal(t, ended, c.say("carol", "/approve "+a.Code))
+		for _, word := range []string{"approve", "deny", "/approve"} {
+			require.Equal(t, refusal, c.say("mallory", word, card.id), word)
+		}
+		require.Equal(t, ended, c.say("bob", "deny", card.id))
+		onRecord := 0
+		page, err := r.operator().Audit(r.ctx(), api.AuditOptions{Limit: 200})
+		require.NoError(t, err)
+		for _, e := range page.Items {
+			if e.Type == "audit.refused" {
+				onRecord++
+			}
+		}
+		require.Equal(t, 11, onRecord, "every one of the stranger's")
+	})
+}
+
 func TestAdversary_I2_EmptyListAllowsNobody(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.ask(`{"n":1}`) // the operators' tokens could still decide

@@ -285,22 +285,31 @@ func TestALostCopyShowsTheEndAfterAnyTap(t *testing.T) {
 	}
 }
 
-// A menu that opens late does not bring the buttons of an ended card back.
-func TestAnEndedCardDoesNotGetItsMenuBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a := r.ask(`{"n":1}`)
-	card := r.card(a)
-	menu := r.tg.Fault(bottest.TelegramFault{Method: "editMessageReplyMarkup", Kind: bottest.Hang})
-	r.tap(r.alice, r.group, card.ID, "More")
-	require.NoError(t, r.tg.WaitFor(r.ctx(), func() bool { return r.began("editMessageReplyMarkup") > 0 }))
-	_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: "deny"})
-	require.NoError(t, err)
-	r.settled(r.group, card.ID, "denied")
-	ends := r.began("editMessageText")
-	menu.Release()
-	require.NoError(t, r.tg.WaitFor(r.ctx(), func() bool { return r.began("editMessageText") > ends }), "the end is drawn once more")
-	r.settled(r.group, card.ID, "denied")
+// A menu that opens late does not bring back what its card showed before: neither
+// the buttons of one that has ended, nor a tally without a vote that counted.
+func TestALateMenuBringsNothingBack(t *testing.T) {
+	for name, quorum := range map[string]int{"denied": 1, "1 of 2: olga": 2} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": quorum, "R4": quorum} })
+			a := r.ask(`{"n":1}`)
+			card := r.card(a)
+			menu := r.tg.Fault(bottest.TelegramFault{Method: "editMessageText", Kind: bottest.Hang})
+			r.tap(r.alice, r.group, card.ID, "More")
+			require.NoError(t, r.tg.WaitFor(r.ctx(), func() bool { return r.began("editMessageText") > 0 }))
+			decision := map[int]api.Decision{1: api.Deny, 2: api.AllowOnce}[quorum]
+			_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: decision})
+			require.NoError(t, err)
+			shown := func() bool {
+				m, _ := r.group.Message(card.ID)
+				return strings.Contains(m.Text, name) && !strings.Contains(m.Text, "choices grant") && (len(m.Buttons) == 0) == (quorum == 1)
+			}
+			require.NoError(t, r.tg.WaitFor(r.ctx(), shown))
+			before := r.began("editMessageText")
+			menu.Release()
+			require.NoError(t, r.tg.WaitFor(r.ctx(), func() bool { return r.began("editMessageText") > before }), "it is drawn once more")
+			require.NoError(t, r.tg.WaitFor(r.ctx(), shown))
+		})
+	}
 }
 
 // began counts the calls of a method so far.

@@ -78,7 +78,7 @@ func TestDiscord_DenyWithAReason(t *testing.T) {
 	ops.settled(card.id, "denied by bob")
 	require.Contains(t, r.told(r.accounts["bob"].SubmitModal(form, map[string]string{"reason": "not on a Friday"})), "Noted.")
 	require.Equal(t, "not on a Friday", r.get(a).Reason)
-	ops.settled(card.id, "denied by bob: not on a Friday")
+	ops.settled(card.id, "denied by bob at ", ": not on a Friday")
 
 	b := r.ask(`{"n":2}`)
 	card = ops.card(b)
@@ -109,7 +109,7 @@ func TestDiscord_SlashCommands(t *testing.T) {
 	require.NotEmpty(t, r.told(alice.Slash(r.ops, "show", bottest.DiscordArgs{"code": b.Code})))
 	require.Contains(t, r.told(bob.Slash(r.ops, "deny", bottest.DiscordArgs{"code": b.Code, "reason": "not today"})), "Denied")
 	require.Equal(t, "not today", r.final(b).Reason)
-	ops.settled(card.id, "denied by bob: not today")
+	ops.settled(card.id, "denied by bob at ", ": not today")
 
 	require.Contains(t, r.told(alice.Slash(r.ops, "whoami", nil)), "(alice). You may approve.")
 	require.Contains(t, r.told(mallory.Slash(r.ops, "whoami", nil)), "You may not approve")
@@ -192,7 +192,7 @@ func TestDiscord_OtherPlaces(t *testing.T) {
 			card = c.card(b)
 			require.Contains(t, c.say("alice", "/pending"), b.Code)
 			require.Contains(t, c.say("alice", "/deny "+b.Code+" no"), "Denied")
-			c.settled(card.id, "denied by alice: no")
+			c.settled(card.id, "denied by alice at ", ": no")
 
 			d := r.ask(`{"n":3}`)
 			c = place(d)
@@ -213,7 +213,7 @@ func TestDiscord_QuorumAndRevoke(t *testing.T) {
 	require.Equal(t, card.id, ops.waitText("1 of 2: alice").id)
 	ops.tap("bob", card.id, "Allow once")
 	ops.settled(card.id, "allowed once by alice, bob")
-	_, err := r.operator().Revoke(r.ctx(), a.Code, api.RevokeRequest{Reason: "wrong host"})
+	got, err := r.operator().Revoke(r.ctx(), a.Code, api.RevokeRequest{Reason: "wrong host"})
 	require.NoError(t, err)
-	ops.settled(card.id, "revoked", "wrong host")
+	ops.settled(card.id, saysRevoked(got, "allowed once by alice, bob"))
 }

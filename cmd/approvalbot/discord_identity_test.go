@@ -125,7 +125,7 @@ func TestAdversary_I8_SomebodyElsesForm(t *testing.T) {
 	}
 	require.Empty(t, r.get(a).Reason)
 	require.Contains(t, r.told(r.accounts["bob"].SubmitModal(form, map[string]string{"reason": "mine"})), "Noted.")
-	dc.settled(card.id, "denied by bob: mine")
+	dc.settled(card.id, "denied by bob at ", ": mine")
 }
 
 func TestAdversary_I13_ForeignPlacesOnDiscord(t *testing.T) {

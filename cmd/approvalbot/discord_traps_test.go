@@ -287,7 +287,7 @@ func TestDiscord_HTTPInteractions(t *testing.T) {
 	form := r.denyWithAReason("bob", card)
 	require.EqualValues(t, "denied", r.final(b).Status)
 	require.Contains(t, r.told(r.accounts["bob"].SubmitModal(form, map[string]string{"reason": "no"})), "Noted.")
-	dc.settled(card.id, "denied by bob: no")
+	dc.settled(card.id, "denied by bob at ", ": no")
 	require.Zero(t, r.dc.Gateway().Identifies())
 	require.NoError(t, r.dc.Probe(r.ctx(), endpoint))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,7 +64,7 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 		return ok
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"Always allow this", "Deny with a reason", "Details", "Back"}, more.Labels())
+	require.Equal(t, []string{"Always", "Deny with a reason", "Details", "Back"}, more.Labels())
 	require.Equal(t, "Denied.", r.tap(r.bob, r.group, card.ID, "Deny with a reason").Text)
 	require.EqualValues(t, "denied", r.final(a).Status, "the deny counts at the tap")
 
@@ -74,15 +75,17 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 	said := r.bob.Say(r.group, "not on a Friday", bottest.TelegramSay{ReplyTo: question.ID})
 	require.Equal(t, "Noted.", r.reply(r.group, said).Text)
 	require.Equal(t, "not on a Friday", r.get(a).Reason)
-	r.settled(r.group, card.ID, "denied by bob: not on a Friday")
+	r.settled(r.group, card.ID, "denied by bob at ", ": not on a Friday")
 }
 
 func TestFlow_TypedCommands(t *testing.T) {
 	r := newRig(t)
-	a := r.ask(`{"n":1}`)
+	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.TimeoutMs = 24 * 60 * 60 * 1000 })
 	card := r.card(a)
 	said := r.alice.Say(r.group, "/pending")
-	require.Contains(t, r.reply(r.group, said).Text, a.Code)
+	listed := r.reply(r.group, said).Text
+	require.Contains(t, listed, a.Code)
+	require.Contains(t, listed, time.UnixMilli(a.ExpiresAtMs).Format("until 2 Jan 15:04 MST"), "not today")
 	said = r.alice.Say(r.group, "/approve@approval_test_bot "+strings.ToLower(a.Code)+" looks fine")
 	require.Equal(t, "Allowed once by alice: looks fine.", r.reply(r.group, said).Text)
 	require.Equal(t, "looks fine", r.final(a).Votes[0].Reason)
@@ -127,7 +130,7 @@ func TestFlow_WithdrawnAndSupersededCardsSaySo(t *testing.T) {
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
 	b := r.ask(`{"n":2}`, func(c *api.CreateRequest) { c.Supersedes = a.ID })
-	r.settled(r.group, card.ID, "withdrawn: superseded by "+b.Code)
+	r.settled(r.group, card.ID, "withdrawn at ", ": superseded by "+b.Code)
 	next := r.card(b)
 	_, err := r.agent().Withdraw(r.ctx(), b.ID, api.WithdrawRequest{Reason: "done by hand"})
 	require.NoError(t, err)
@@ -140,11 +143,19 @@ func TestFlow_RevokedCardSaysSo(t *testing.T) {
 	card := r.card(a)
 	r.tap(r.alice, r.group, card.ID, "Allow once")
 	r.final(a)
-	_, err := r.operator().Revoke(r.ctx(), a.Code, api.RevokeRequest{Reason: "wrong host"})
+	got, err := r.operator().Revoke(r.ctx(), a.Code, api.RevokeRequest{Reason: "wrong host"})
 	require.NoError(t, err)
-	r.settled(r.group, card.ID, "revoked", "wrong host")
+	r.settled(r.group, card.ID, saysRevoked(got, "allowed once by alice"))
+	require.Equal(t, "Already decided: allowed once by alice, then revoked by olga: wrong host",
+		r.answer(r.bob.TapData(r.group, card.ID, "/approve "+a.Code)).Text)
 	_, err = r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
 	requireProblem(t, err, "not_claimable", "revoked")
+}
+
+// saysRevoked is what the cards of an approval say that olga took back.
+func saysRevoked(a api.Approval, allowed string) string {
+	at := func(ms int64) string { return time.UnixMilli(ms).Format("2 Jan 15:04:05 MST") }
+	return allowed + " at " + at(a.ResolvedAtMs) + ", then revoked by olga at " + at(a.RevokedAtMs) + ": wrong host"
 }
 
 func TestFlow_SilenceExpires(t *testing.T) {

@@ -51,9 +51,11 @@ func (r *rig) more(u *bottest.TelegramUser, card bottest.TelegramMessage, button
 func TestFlow_AllowedForTheSession(t *testing.T) {
 	r := newRig(t)
 	first := r.exec("git push origin main", session("nightly"))
-	card := r.more(r.alice, r.card(first), "Allow for this session")
-	require.Equal(t, []string{"Allow for this session", "Always allow this", "Deny with a reason", "Details", "Back"}, card.Labels())
-	require.Equal(t, "Allowed for the session by alice.", r.tap(r.alice, r.group, card.ID, "Allow for this session").Text)
+	card := r.more(r.alice, r.card(first), "Allow session")
+	require.Equal(t, []string{"Allow session", "Always", "Deny with a reason", "Details", "Back"}, card.Labels())
+	require.Contains(t, card.Text, "Allow session: any “exec git push” by agent main in this session, up to risk R3, for 12 hours at most.\n"+
+		"Always: exactly this call by agent main, until an operator deletes the grant.")
+	require.Equal(t, "Allowed for the session by alice.", r.tap(r.alice, r.group, card.ID, "Allow session").Text)
 	r.settled(r.group, card.ID, "allowed for the session by alice")
 
 	second := r.tryExec("git push origin fix-7", session("nightly"))
@@ -79,8 +81,8 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	first := r.exec("git push origin main")
-	card := r.more(r.bob, r.card(first), "Always allow this")
-	require.Equal(t, "Allowed always by bob.", r.tap(r.bob, r.group, card.ID, "Always allow this").Text)
+	card := r.more(r.bob, r.card(first), "Always")
+	require.Equal(t, "Allowed always by bob.", r.tap(r.bob, r.group, card.ID, "Always").Text)
 	require.EqualValues(t, "approved", r.tryExec("git push origin main").Status)
 	require.EqualValues(t, "pending", r.tryExec("git push origin other").Status)
 
