@@ -78,7 +78,7 @@ func (d *desk) receive(ctx context.Context, name string) error {
 		d.receivers.set(name, d.bots[name])
 		return d.bots[name].Run(ctx)
 	}
-	return d.store.Hold(ctx, d.leaseOf(name), func(ctx context.Context, _ int64) error {
+	return d.once(ctx, d.leaseOf(name), func(ctx context.Context) error {
 		b, err := d.newBot(name) // an adapter takes updates in once in its life
 		if err != nil {
 			return err
@@ -144,10 +144,44 @@ func (d *desk) waitCaughtUp(ctx context.Context, name string) {
 	}
 }
 
-// once runs what only one instance does at a time.
+// once runs what only one instance does at a time, where the policy that counts is
+// in force: elsewhere a yes would wait for ever.
 func (d *desk) once(ctx context.Context, lease string, run func(context.Context) error) error {
-	return d.store.Hold(ctx, lease, func(ctx context.Context, _ int64) error { return run(ctx) })
+	for {
+		agreeing, stop := d.whileAgreed(ctx)
+		err := d.store.Hold(agreeing, lease, func(ctx context.Context, _ int64) error { return run(ctx) })
+		stray := agreeing.Err() != nil && ctx.Err() == nil
+		stop()
+		if !stray {
+			return err
+		}
+	}
 }
+
+// whileAgreed waits until this instance has the policy that counts, and gives a
+// context that ends when it has it no more, or with ctx.
+func (d *desk) whileAgreed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	if !d.store.Shared() {
+		return ctx, stop
+	}
+	until := func(agreed bool) {
+		look := time.NewTicker(holderLook)
+		defer look.Stop()
+		for ctx.Err() == nil && (d.agreed() == nil) != agreed {
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+			}
+		}
+	}
+	until(true)
+	go func() { until(false); stop() }()
+	return ctx, stop
+}
+
+// agreed gives nil while this instance judges by the policy that counts.
+func (d *desk) agreed() error { return d.store.Agreed(d.gate.PolicyHash()) }
 
 // heard wakes whoever has work after another instance's commits.
 func (d *desk) heard(ctx context.Context) func(store.Changed) {

@@ -284,7 +284,7 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 	if !d.gate.Rules().Enabled {
 		r.Policy = "approvals disabled"
 	}
-	if err := d.store.Agreed(); err != nil {
+	if err := d.agreed(); err != nil {
 		r.Ready, r.Policy = false, err.Error()
 	}
 	for _, name := range platforms {
