@@ -27,9 +27,9 @@ const (
 
 // Agree says which policy this instance has. All that share a database must judge
 // by the same: the one of the newest generation counts. newest makes this
-// instance's the newest one (the operator has loaded it here, and wants it
-// everywhere); otherwise it becomes that as soon as no other instance runs that has
-// the one that counts. An error is no disagreement but the store's failure: ask
+// instance's a new generation, though the policy be the same (the operator has
+// loaded a configuration here, and wants it everywhere); otherwise its policy counts
+// as soon as no other instance runs that has the one that does. An error is no disagreement but the store's failure: ask
 // [Store.Agreed] for the former. [Store.Run] must run.
 //
 // With SQLite there is one instance, and it always agrees.
@@ -49,7 +49,7 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 			return err
 		}
 		now, err := policyThatCounts(ctx, t)
-		if err != nil || now.counts == own {
+		if err != nil || now.counts == own && !newest {
 			return err
 		}
 		all, err := readInstances(ctx, t)
@@ -59,9 +59,14 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 		if !newest && now.counts != "" && slices.ContainsFunc(all, func(i Instance) bool { return i.PolicyHash == now.counts }) {
 			return nil
 		}
+		if newest || now.generation == 0 {
+			now.generation++
+		}
 		t.policy = nil
-		_, err = t.exec(setPolicy, strconv.FormatInt(now.generation+1, 10)+" "+own)
-		return err
+		if _, err = t.exec(setPolicy, strconv.FormatInt(now.generation, 10)+" "+own); err != nil {
+			return err
+		}
+		return t.notify(note{From: s.presence.id, Policy: true})
 	})
 	if err != nil {
 		return err
@@ -91,13 +96,21 @@ func (s *Store) Agreed(policyHash string) error {
 	return s.presence.policy.judge(policyHash)
 }
 
+// Generation counts how often an operator has loaded a configuration at any of the
+// instances, as far as this one has heard. With SQLite it is 0.
+func (s *Store) Generation() int64 {
+	s.presence.mu.Lock()
+	defer s.presence.mu.Unlock()
+	return s.presence.policy.generation
+}
+
 // judge refuses every policy but the one that counts.
 func (a agreement) judge(policyHash string) error {
 	switch {
 	case a.counts == "":
 		return core.Refuse(core.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a moment.")
 	case a.counts != policyHash:
-		return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on this database, is %.12s, so it judges nothing: give all instances the same configuration file, then reload one.",
+		return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on this database, is %.12s, so it judges nothing until its configuration file, which it reads again by itself, says that one: give all instances the same file, then reload one.",
 			policyHash, a.generation, a.counts)
 	}
 	return nil

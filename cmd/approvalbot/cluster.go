@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -27,6 +28,8 @@ import (
 const (
 	holderLook = 500 * time.Millisecond // how often is looked who takes updates in
 	holderTime = 6 * time.Second        // after which another instance has handled what waited
+
+	followEvery = 3 * time.Second // at most, an instance reads its configuration again by itself
 )
 
 // receivers are the adapters that take updates in here, by platform.
@@ -194,6 +197,12 @@ func (d *desk) heard(ctx context.Context) func(store.Changed) {
 		for _, key := range c.Keys {
 			d.gate.Wake(key)
 		}
+		if d.behind() {
+			select {
+			case d.stray <- struct{}{}:
+			default:
+			}
+		}
 		d.wakeDispatchers()
 		d.timers.Wake()
 		d.feed.Notify(core.Change{})
@@ -207,6 +216,51 @@ func (d *desk) agree(ctx context.Context, newest bool) error {
 		return fmt.Errorf("the instances cannot agree on a policy: %w", err)
 	}
 	return nil
+}
+
+// behind reports whether a configuration was loaded elsewhere that this instance
+// has not got yet.
+func (d *desk) behind() bool {
+	return d.store.Shared() && (d.store.Generation() > d.loaded.Load() || d.agreed() != nil)
+}
+
+// follow reads the configuration again by itself when another was loaded elsewhere,
+// and puts it in force if it has the policy that counts.
+func (d *desk) follow(ctx context.Context) error {
+	for said := ""; ; {
+		select {
+		case <-d.stray:
+		case <-ctx.Done():
+			return nil
+		}
+		_, err := d.reload(ctx, "instance", false)
+		why := whyStray(err)
+		if d.strays.Store(&why); why != said && ctx.Err() == nil {
+			if said = why; err != nil {
+				d.log.Error("this instance cannot follow the others to another policy", "reason", err)
+			}
+		}
+		select {
+		case <-time.After(followEvery):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// whyStray says to whoever looks at the desk, authorised or not, why the
+// configuration that was read again is not in force.
+func whyStray(err error) string {
+	var mistakes Mistakes
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &mistakes):
+		return " The file was read again and has mistakes: approvalbot config check names them."
+	case core.CodeOf(err) == core.CodeUnavailable:
+		return " The file was read again and does not say it either, or the store does not answer."
+	}
+	return " The file was read again and cannot be used; see the desk's log."
 }
 
 // poking has the takers of updates look after a webhook stored one.

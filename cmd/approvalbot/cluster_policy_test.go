@@ -1,12 +1,17 @@
 package main
 
 import (
+	"encoding/json"
+	"maps"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/core"
 )
 
 const letDeploy = "    rules:\n      - {name: let-deploy, match: {tool: deploy}, outcome: allow}\n"
@@ -56,7 +61,7 @@ func TestCluster_AnOddInstanceOnlyTakesAway(t *testing.T) {
 	ask := api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`), AgentID: "main"}
 	_, err := b.agent().Create(b.ctx(), ask, api.CreateOptions{})
 	requireProblem(t, err, "unavailable")
-	require.ErrorContains(t, err, "give all instances the same configuration file")
+	require.ErrorContains(t, err, "give all instances the same file, then reload one")
 	_, err = b.agent().Evaluate(b.ctx(), ask)
 	requireProblem(t, err, "unavailable")
 	_, err = b.operator().Resolve(b.ctx(), open.Code, api.ResolveRequest{Decision: api.AllowOnce})
@@ -108,6 +113,60 @@ func TestCluster_AnOddInstanceGivesItsLeasesUp(t *testing.T) {
 	require.True(t, a.desk.receivers.get("telegram") == nil, "it does not take updates in any more")
 	y := b.exec("git push origin main", func(r *api.CreateRequest) { r.TimeoutMs = 1000 })
 	require.EqualValues(t, "expired", b.final(y).Status)
+}
+
+// A configuration that was loaded at one instance is in force at all that find it
+// in their files, what is no policy too, and on record for each; one that does not
+// find it says so, and goes on looking.
+func TestCluster_InstancesFollowAReload(t *testing.T) {
+	t.Parallel()
+	a := newRig(t, onPostgres(t))
+	b, c := a.another(), a.another()
+	for _, r := range []*rig{a, b, c} {
+		r.becomes(true)
+	}
+	c.keepsFile()
+	a.rules(letDeploy)
+	_, err := a.operator().Reload(a.ctx())
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return b.desk.gate.PolicyHash() == a.desk.gate.PolicyHash() }, patient, 5*time.Millisecond)
+	x, err := b.agent().Create(b.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`)}, api.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, api.Approved, x.Status)
+	require.Eventually(t, func() bool {
+		got, err := c.agent().Ready(c.ctx())
+		return err == nil && !got.Ready && strings.Contains(got.Policy, "The file was read again and does not say it either")
+	}, patient, 5*time.Millisecond)
+
+	c.desk.reloading.Lock()
+	c.desk.load = b.desk.load // its file arrives
+	c.desk.reloading.Unlock()
+	c.becomes(true)
+	got, err := c.agent().Ready(c.ctx())
+	require.NoError(t, err)
+	require.True(t, got.Ready)
+	require.Equal(t, "ok", got.Policy)
+
+	a.tokens = "    - {name: third, token: third-agent-secret-0123456789, scopes: [approvals.request]}\n"
+	a.write(a.yaml())
+	_, err = a.operator().Reload(a.ctx())
+	require.NoError(t, err)
+	for _, r := range []*rig{b, c} {
+		require.Eventually(t, func() bool {
+			_, err := r.client("third-agent-secret-0123456789").List(r.ctx(), api.Filter{})
+			return err == nil
+		}, patient, 50*time.Millisecond)
+	}
+	require.Eventually(t, func() bool {
+		by := map[string]int{}
+		for e, err := range a.desk.store.Entries(a.ctx(), 1, math.MaxInt64) {
+			var said struct{ By string }
+			if err == nil && e.Type == core.EventPolicy && json.Unmarshal(e.Data, &said) == nil {
+				by[said.By]++
+			}
+		}
+		return maps.Equal(by, map[string]int{"person:olga": 2, "instance": 4})
+	}, patient, 50*time.Millisecond)
 }
 
 // What another policy has allowed without anybody is handed out only if today's

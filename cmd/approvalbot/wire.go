@@ -58,7 +58,10 @@ type desk struct {
 	live        atomic.Pointer[Config]            // as it is in force
 	load        func() (Config, []Warning, error) // reads the configuration again
 	reloading   sync.Mutex
-	telling     sync.WaitGroup // announcements under way
+	loaded      atomic.Int64           // the store's generation of the configuration in force
+	stray       chan struct{}          // another was loaded elsewhere
+	strays      atomic.Pointer[string] // why it is not in force here
+	telling     sync.WaitGroup         // announcements under way
 	log         *slog.Logger
 	store       *store.Store
 	gate        *core.Gate
@@ -78,7 +81,7 @@ type desk struct {
 // newDesk opens the store and wires the parts. It starts nothing; Run does, and
 // must be called, because it also closes the store.
 func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, error), log *slog.Logger) (_ *desk, err error) {
-	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}}
+	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}, stray: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
 	if d.store, err = store.Open(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Log: log}); err != nil {
 		return nil, err
@@ -233,6 +236,7 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 	if err := d.agree(ctx, false); err != nil {
 		d.log.Error("not ready yet", "reason", err)
 	}
+	d.loaded.Store(d.store.Generation())
 	work, ctx := errgroup.WithContext(ctx)
 	for _, name := range d.botNames() {
 		work.Go(func() error { return d.receive(ctx, name) })
@@ -247,6 +251,7 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.auditor.Run(ctx) })
 	work.Go(func() error { return d.store.Listen(ctx, d.heard(ctx)) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })
+	work.Go(func() error { return d.follow(ctx) })
 	work.Go(func() error { return d.feed.Run(ctx) })
 	work.Go(func() error { return d.gateway.Run(ctx) })
 	work.Go(func() error { return d.server.Serve(ctx, ln) })
@@ -286,6 +291,9 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 	}
 	if err := d.agreed(); err != nil {
 		r.Ready, r.Policy = false, err.Error()
+		if why := d.strays.Load(); why != nil {
+			r.Policy += *why
+		}
 	}
 	for _, name := range platforms {
 		r.Channels[name] = api.Channel{Detail: "off: no bot token"}
