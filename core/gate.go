@@ -554,8 +554,8 @@ func (g *Gate) Get(ctx context.Context, who Caller, ref string) (Approval, error
 // Find gives the key of the approval that Get gives.
 func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error) {
 	if who.MayRequest {
-		if key, err := g.own(ctx, who, ref); err == nil {
-			return key, nil
+		if key, err := g.own(ctx, who, ref); err == nil || CodeOf(err) == CodeUnavailable {
+			return key, err
 		}
 	}
 	return g.Resolve(ctx, who, ref)

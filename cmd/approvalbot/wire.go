@@ -29,6 +29,10 @@ import (
 // sweepEvery is how often what is older than the retention is deleted.
 const sweepEvery = time.Hour
 
+// readyTime bounds what the store is asked to tell whether the desk is ready: probes
+// give up soon, too.
+const readyTime = time.Second
+
 // Where updates come in that the platforms send by themselves.
 const (
 	webhookPath      = "/telegram/webhook"
@@ -282,6 +286,8 @@ func (d *desk) sweep(ctx context.Context) error {
 // take it down.
 func (d *desk) ready(ctx context.Context) api.Ready {
 	r := api.Ready{Ready: true, Store: "ok", Policy: "ok", Channels: map[string]api.Channel{}}
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
 	if err := d.store.Ping(ctx); err != nil {
 		d.log.Error("the store does not answer", "reason", err)
 		r.Ready, r.Store = false, "the store does not take writes; see the log"
