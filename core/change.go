@@ -21,6 +21,9 @@ type Change struct {
 	Handled    *InboundRef // the platform update that caused it: handled once this is committed
 	Unchanged  bool        // Approval is not to be written: the step found its work done
 	Refusal    *Error      // what the caller is told although the change is committed
+	// Policy is the hash of the policy that the step counts on, or empty: where that
+	// is not the one that counts at the commit, nothing is written (see Store.Agreed).
+	Policy string
 }
 
 // Event is an entry of the hash-chained log. Data never carries raw params.
@@ -59,6 +62,11 @@ type Inbound struct {
 // commits its Change; fn is pure and quick and may run more than once. An error
 // from fn rolls everything of it back and is returned as it is.
 type Store interface {
+	// Agreed gives nil when the policy of that hash is the one that counts for all
+	// who share the store, as far as this process has heard, and else
+	// CodeUnavailable, which says what to do. It waits for nothing. For a Change with
+	// a Policy, Create and Update give the same, but from the transaction itself.
+	Agreed(policy string) error
 	// Create looks up what the new approval could collide with, calls fn with
 	// it, and commits all returned changes together. It writes the approvals, as
 	// committed and with their deliveries, back into the slice that fn returned.

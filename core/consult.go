@@ -153,7 +153,10 @@ var forms = sync.Pool{New: func() any { return new([]byte) }}
 // record. Classifier and verifier are not asked; the trace, which only those who
 // may decide get, says that they would be.
 func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, error) {
-	rules := g.rules.Load()
+	rules, err := g.inForce()
+	if err != nil {
+		return Preview{}, err
+	}
 	if !rules.Enabled {
 		return Preview{}, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}

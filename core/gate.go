@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -85,10 +86,20 @@ func (g *Gate) PolicyHash() string { return g.rules.Load().Policy.Hash() }
 // Rules gives the snapshot in force.
 func (g *Gate) Rules() Rules { return *g.rules.Load() }
 
+// inForce gives the rules to judge by, or CodeUnavailable as long as others count
+// for those who share the store: whatever judges a call, counts a yes or hands a
+// call out begins here, and its Change names the Policy, so that the answer still
+// holds when it is committed. What only takes away, reports or reads needs neither.
+func (g *Gate) inForce() (*Rules, error) {
+	rules := g.rules.Load()
+	return rules, g.store.Agreed(rules.Policy.Hash())
+}
+
 // Vote counts one person's ballot on the approval of that key. The approval is
 // as it stands after the ballot. A refused ballot (not_an_approver,
 // self_approval, decision_not_offered, unseen_payload, already_resolved) is on
 // record and comes with the approval, so that the voter can be told how it ended.
+// Under rules that do not count only a deny does.
 func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error) {
 	adopted, err := g.adopt(ctx, key, b)
 	if err != nil {
@@ -96,16 +107,24 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	}
 	fault.Point("before-vote-committed")
 	defer fault.Point("after-vote-committed")
-	rules := g.rules.Load()
+	rules, stray := g.inForce()
 	var fresh *Judgement
 	vote := func(a Approval) (Change, error) {
 		if b.Code != "" && b.Code != a.Code {
 			return Change{}, notFound(b.Code)
 		}
-		if fresh == nil && !a.Final() && a.PolicyHash != rules.Policy.Hash() {
+		open, allows := !a.Final(), b.Decision != Deny
+		switch {
+		case open && allows && stray != nil:
+			return Change{}, stray
+		case open && stray == nil && fresh == nil && a.PolicyHash != rules.Policy.Hash():
 			return Change{}, errOtherRules
 		}
-		return a.vote(b, adopted, fresh, rules, nowMs()), nil
+		c := a.vote(b, adopted, fresh, rules, nowMs())
+		if open && allows {
+			c.Policy = rules.Policy.Hash()
+		}
+		return c, nil
 	}
 	a, err := g.update(ctx, key, vote)
 	if !errors.Is(err, errOtherRules) {
@@ -224,6 +243,10 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if len(in.ClaimID) > 128 {
 		return Claimed{}, Invalid(FieldError{"claimId", "must be at most 128 bytes"})
 	}
+	rules, err := g.inForce()
+	if err != nil {
+		return Claimed{}, err
+	}
 	key, err := g.own(ctx, who, id)
 	if err != nil {
 		return Claimed{}, err
@@ -235,12 +258,13 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	sealed, errSealed := g.store.Sealed(ctx, key)
 	denies := ""
 	if errSealed == nil {
-		denies = g.rejudge(ctx, a, sealed)
+		denies = g.rejudge(ctx, a, sealed, rules)
 	}
 	fault.Point("before-claim-committed")
 	defer fault.Point("after-claim-committed")
 	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
 		c, err := a.claim(in, sealed, denies, nowMs())
+		c.Policy = rules.Policy.Hash()
 		if err == nil && errSealed != nil {
 			return Change{}, errSealed
 		}
@@ -254,27 +278,45 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 }
 
 // rejudge asks policy about a stored call again and gives its reason to refuse.
-func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte) string {
-	rules := g.rules.Load()
+func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte, rules *Rules) string {
 	tool, params, bind, err := Open(sealed)
 	if err != nil || !rules.Enabled {
 		return "approvals are disabled or the call cannot be read"
 	}
 	granted := false
+	var found Found
 	if len(a.DecidedBy) > 0 {
 		var id string
 		if id, granted = strings.CutPrefix(a.DecidedBy[0], "grant:"); granted {
-			if left, err := g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(left) == 0 {
+			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
 				return "the grant that allowed it was ended"
 			}
 		}
 	}
-	why, denied := rules.judge(ctx, a.asCall(tool, params, bind)).denies(granted)
-	if denied && why == "" {
-		why = "it denies it without a reason"
+	call := a.asCall(tool, params, bind)
+	j := rules.judge(ctx, call)
+	why, denied := j.denies(granted)
+	switch {
+	case denied && why == "":
+		return "it denies it without a reason"
+	case !denied && a.PolicyHash != rules.Policy.Hash() && !slices.ContainsFunc(a.Votes, byPeople) && !a.settledToday(call, j, found, rules):
+		return "people must be asked for it now, and nobody was; ask again"
 	}
 	return why
 }
+
+// settledToday reports whether what no person decided would run today without one:
+// other rules have allowed it, and those of today ask no less of it.
+func (a Approval) settledToday(call Call, j Judgement, f Found, rules *Rules) bool {
+	now := nowMs()
+	a.Status, a.Assessment, a.Rule, a.Offers, a.Subject = Pending, j.Assessment, j.Rule, grantable(j, call), j.Reach.Subject
+	a.Votes = stamped(j.Votes, now)
+	a = a.judged(j, rules).byGrant(f, j.Reach.Words, rules.People, now)
+	return a.Status == Approved || a.Unreached && j.Unreached == OutcomeAllow ||
+		a.Status == Pending && a.tally(rules.People).Outcome == Approved
+}
+
+func byPeople(v Vote) bool { return v.Approver == UserRequest }
 
 // asCall is the call that an approval stands for.
 func (a Approval) asCall(tool string, params []byte, bind *Bind) Call {
@@ -304,6 +346,10 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	if !who.MayDecide || who.Person == "" {
 		return Approval{}, refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals and a person.")
 	}
+	rules, err := g.inForce()
+	if err != nil {
+		return Approval{}, err
+	}
 	key, err := g.Resolve(ctx, who, ref)
 	if err != nil {
 		return Approval{}, err
@@ -318,16 +364,17 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	}
 	denies := ""
 	if errSealed == nil {
-		denies = g.rejudge(ctx, a, sealed)
+		denies = g.rejudge(ctx, a, sealed, rules)
 	}
-	rules := g.rules.Load()
 	return g.update(ctx, key, func(a Approval) (Change, error) {
 		by := "person:" + who.Person
 		if !(a.Solo && rules.Solo) && rules.People.anyAsked([]string{by}, a.Askers) {
 			return Change{Approval: a, Unchanged: true, Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
 				Events: []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
 		}
-		return a.retry(by, errSealed == nil, denies, nowMs())
+		c, err := a.retry(by, errSealed == nil, denies, nowMs())
+		c.Policy = rules.Policy.Hash()
+		return c, err
 	})
 }
 
@@ -352,12 +399,19 @@ func (g *Gate) Rejudge(ctx context.Context) error {
 }
 
 func (g *Gate) rejudgeOne(ctx context.Context, key string) error {
-	rules := g.rules.Load()
+	rules, err := g.inForce()
+	if err != nil {
+		return err
+	}
 	fresh, err := g.judgeAgain(ctx, key, rules)
 	if err != nil || fresh == nil {
 		return err
 	}
-	_, err = g.update(ctx, key, func(a Approval) (Change, error) { return a.judgedAgain(fresh, rules, nowMs()), nil })
+	_, err = g.update(ctx, key, func(a Approval) (Change, error) {
+		c := a.judgedAgain(fresh, rules, nowMs())
+		c.Policy = rules.Policy.Hash()
+		return c, nil
+	})
 	return err
 }
 
@@ -397,7 +451,12 @@ func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string
 // that nobody could be asked.
 func (g *Gate) Tick(ctx context.Context, key string) error {
 	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
-		return a.tick(g.rules.Load().Router.Route(a), nowMs()), nil
+		rules := g.rules.Load()
+		c := a.tick(rules.Router.Route(a), nowMs())
+		if c.Approval.Status == Approved && !c.Unchanged { // approvals.exec.askFallback
+			c.Policy = rules.Policy.Hash()
+		}
+		return c, nil
 	})
 	return err
 }
@@ -495,8 +554,8 @@ func (g *Gate) Get(ctx context.Context, who Caller, ref string) (Approval, error
 // Find gives the key of the approval that Get gives.
 func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error) {
 	if who.MayRequest {
-		if key, err := g.own(ctx, who, ref); err == nil {
-			return key, nil
+		if key, err := g.own(ctx, who, ref); err == nil || CodeOf(err) == CodeUnavailable {
+			return key, err
 		}
 	}
 	return g.Resolve(ctx, who, ref)

@@ -50,6 +50,9 @@ func (g *Gate) AddPattern(ctx context.Context, who Caller, r PatternRequest) (Pa
 	if !who.MayDecide || who.Person == "" {
 		return PatternPreview{}, refuse(CodeForbidden, "This token may not grant: it needs the scope operator.approvals and a person.")
 	}
+	if _, err := g.inForce(); err != nil {
+		return PatternPreview{}, err
+	}
 	grant, err := g.pattern(ctx, who, r)
 	if err != nil {
 		return PatternPreview{}, err

@@ -16,10 +16,12 @@ import (
 // call: the owner's same id, or the same call of the same session while it is
 // pending. Whatever comes back is on disk.
 func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, created bool, err error) {
-	rules := g.rules.Load()
+	rules, stray := g.inForce()
 	switch {
 	case !who.MayRequest:
 		return a, false, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
+	case stray != nil:
+		return a, false, stray
 	case !rules.Enabled:
 		return a, false, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
@@ -62,6 +64,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		err = g.store.Create(ctx, look, func(f Found) (_ []Change, err error) {
 			changes, created, err = begin(who, call, draft, asked, f, rules, nowMs())
 			for i := range changes {
+				changes[i].Policy = rules.Policy.Hash()
 				if changes[i].New && changes[i].Approval.Status != Denied {
 					changes[i].Seal = sealed.Bytes
 				}

@@ -2,11 +2,11 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"approvalbot/core"
 )
 
 // agreement is which policy counts, and which this instance has.
@@ -18,14 +18,18 @@ type agreement struct {
 const (
 	readPolicy = `SELECT value FROM meta WHERE name = 'policy'`
 	setPolicy  = `INSERT INTO meta (name, value) VALUES ('policy', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-	lockPolicy = `SELECT pg_advisory_xact_lock(CAST($1 AS BIGINT))`
+	// Whoever sets the policy waits for the commits that count on the one before, and
+	// the next of them for whoever sets it. Readers share an advisory lock: a row's
+	// would be written down for each of them.
+	lockPolicy  = `SELECT pg_advisory_xact_lock(CAST($1 AS BIGINT))`
+	sharePolicy = `SELECT pg_advisory_xact_lock_shared(CAST($1 AS BIGINT))`
 )
 
 // Agree says which policy this instance has. All that share a database must judge
 // by the same: the one of the newest generation counts. newest makes this
-// instance's the newest one (the operator has loaded it here, and wants it
-// everywhere); otherwise it becomes that as soon as no other instance runs that has
-// the one that counts. An error is no disagreement but the store's failure: ask
+// instance's a new generation, though the policy be the same (the operator has
+// loaded a configuration here, and wants it everywhere); otherwise its policy counts
+// as soon as no other instance runs that has the one that does. An error is no disagreement but the store's failure: ask
 // [Store.Agreed] for the former. [Store.Run] must run.
 //
 // With SQLite there is one instance, and it always agrees.
@@ -40,15 +44,12 @@ func (s *Store) Agree(ctx context.Context, policyHash string, newest bool) error
 }
 
 func (s *Store) agree(ctx context.Context, own string, newest bool) error {
-	err := s.do(ctx, func(t *tx) error {
-		if _, err := t.exec(lockPolicy, hash("policy")); err != nil {
-			return err
-		}
+	err := s.doOn(ctx, locks{policy: setsPolicy}, func(t *tx) error {
 		if err := t.show(s); err != nil {
 			return err
 		}
 		now, err := policyThatCounts(ctx, t)
-		if err != nil || now.counts == own {
+		if err != nil || now.counts == own && !newest {
 			return err
 		}
 		all, err := readInstances(ctx, t)
@@ -58,8 +59,14 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 		if !newest && now.counts != "" && slices.ContainsFunc(all, func(i Instance) bool { return i.PolicyHash == now.counts }) {
 			return nil
 		}
-		_, err = t.exec(setPolicy, strconv.FormatInt(now.generation+1, 10)+" "+own)
-		return err
+		if newest || now.generation == 0 {
+			now.generation++
+		}
+		t.policy = nil
+		if _, err = t.exec(setPolicy, strconv.FormatInt(now.generation, 10)+" "+own); err != nil {
+			return err
+		}
+		return t.notify(note{From: s.presence.id, Policy: true})
 	})
 	if err != nil {
 		return err
@@ -71,26 +78,60 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 // that had another have gone.
 func (s *Store) stayAgreed(ctx context.Context) error {
 	err := s.readPolicy(ctx)
-	if own := s.presence.policyHash(); err == nil && own != "" && s.Agreed() != nil {
+	if own := s.presence.policyHash(); err == nil && own != "" && s.Agreed(own) != nil {
 		err = s.agree(ctx, own, false)
 	}
 	return err
 }
 
-// Agreed gives nil when this instance judges by the policy that counts, as far as
-// it heard within the last three seconds, and else an error that says what to do:
-// it must not take requests.
-func (s *Store) Agreed() error {
+// Agreed gives nil when the policy of that hash is the one that counts, as far as
+// this instance heard within the last three seconds, and else CodeUnavailable with
+// what to do: whoever has another must judge nothing. With SQLite there is no other.
+func (s *Store) Agreed(policyHash string) error {
+	if !s.dialect.many {
+		return nil
+	}
 	s.presence.mu.Lock()
 	defer s.presence.mu.Unlock()
-	p := s.presence.policy
+	return s.presence.policy.judge(policyHash)
+}
+
+// Generation counts how often an operator has loaded a configuration at any of the
+// instances, as far as this one has heard. With SQLite it is 0.
+func (s *Store) Generation() int64 {
+	s.presence.mu.Lock()
+	defer s.presence.mu.Unlock()
+	return s.presence.policy.generation
+}
+
+// judge refuses every policy but the one that counts.
+func (a agreement) judge(policyHash string) error {
 	switch {
-	case !s.dialect.many || p.own == p.counts && p.own != "":
-		return nil
-	case p.own == "":
-		return errors.New("this instance has not said yet which policy it has")
+	case a.counts == "":
+		return core.Refuse(core.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a moment.")
+	case a.counts != policyHash:
+		return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on this database, is %.12s, so it judges nothing until its configuration file, which it reads again by itself, says that one: give all instances the same file, then reload one.",
+			policyHash, a.generation, a.counts)
 	}
-	return fmt.Errorf("this instance has policy %.19s, and generation %d on this database is %.19s: give all instances the same configuration, then reload one", p.own, p.generation, p.counts)
+	return nil
+}
+
+// agreed refuses a change that was judged by a policy that does not count, as the
+// database has it; the batch keeps it from changing until the commit.
+func (t *tx) agreed(policyHash string) error {
+	if policyHash == "" || !t.dialect.many {
+		return nil
+	}
+	if t.policy == nil {
+		now, err := policyThatCounts(context.Background(), t)
+		if err != nil {
+			return err
+		}
+		t.policy = &now
+	}
+	err := t.policy.judge(policyHash)
+	t.refused = err != nil
+	return err
 }
 
 // Instances gives the programs that run on the database, this one included, the

@@ -1,36 +1,46 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
 )
+
+// agreed is whether an instance has said that it has the policy that counts.
+func agreed(s *Store) error { return s.Agreed(s.presence.policyHash()) }
 
 // Instances judge by one policy: the newest that an operator loaded.
 func TestAgree(t *testing.T) {
 	a, b := two(t)
-	require.Error(t, a.Agreed())
+	require.Error(t, agreed(a))
 	require.NoError(t, a.Agree(ctx, "sha256:old", false))
-	require.NoError(t, a.Agreed())
+	require.NoError(t, agreed(a))
 	require.NoError(t, b.Agree(ctx, "sha256:new", false))
-	require.ErrorContains(t, b.Agreed(), "generation 1", "who comes later does not set the policy")
+	require.ErrorContains(t, agreed(b), "generation 1", "who comes later does not set the policy")
 	require.NoError(t, a.beat(ctx))
-	require.NoError(t, a.Agreed())
+	require.NoError(t, agreed(a))
 	require.NoError(t, b.Agree(ctx, "sha256:new", true))
-	require.NoError(t, b.Agreed())
+	require.NoError(t, agreed(b))
 	require.NoError(t, a.beat(ctx))
-	require.ErrorContains(t, a.Agreed(), "generation 2")
+	require.ErrorContains(t, agreed(a), "generation 2")
 	require.NoError(t, a.Agree(ctx, "sha256:new", false))
-	require.NoError(t, a.Agreed())
+	require.NoError(t, agreed(a))
 
 	// Where those with another policy are gone, the one that is left counts.
 	require.NoError(t, a.Agree(ctx, "sha256:third", false))
-	require.Error(t, a.Agreed())
+	require.Error(t, agreed(a))
 	require.NoError(t, b.Close())
 	require.NoError(t, a.beat(ctx))
-	require.NoError(t, a.Agreed())
+	require.NoError(t, agreed(a))
 }
 
 // An instance that has not said yet which policy it has (it is just starting) keeps
@@ -39,7 +49,7 @@ func TestAgreeBesideOneThatHasNotSpoken(t *testing.T) {
 	a, b := two(t)
 	require.NoError(t, b.beat(ctx))
 	require.NoError(t, a.Agree(ctx, "sha256:old", false))
-	require.NoError(t, a.Agreed())
+	require.NoError(t, agreed(a))
 }
 
 // A reading from before a change never hides the change.
@@ -64,7 +74,7 @@ func TestAgreeHoldsAgainstReadings(t *testing.T) {
 	}
 	for i := range 200 {
 		require.NoError(t, a.Agree(ctx, fmt.Sprint("sha256:", i), true))
-		require.NoError(t, a.Agreed())
+		require.NoError(t, agreed(a))
 	}
 	close(stop)
 	reading.Wait()
@@ -84,4 +94,97 @@ func TestInstancesKnowEachOther(t *testing.T) {
 		require.Equal(t, "test", i.Version)
 	}
 	require.Equal(t, all[0].KeyID, all[1].KeyID)
+}
+
+// What was judged by a policy that does not count is not written, though the one
+// who judged has not heard of it yet.
+func TestAgreeHoldsAtTheCommit(t *testing.T) {
+	a, b := two(t)
+	require.NoError(t, a.Agree(ctx, "sha256:old", false))
+	x := create(t, a, pendingApproval("bot"), core.Change{Policy: "sha256:old"})
+	by := func(policy string) func(core.Approval) (core.Change, error) {
+		return func(x core.Approval) (core.Change, error) {
+			c, err := vote(x)
+			c.Policy = policy
+			return c, err
+		}
+	}
+	require.NoError(t, b.Agree(ctx, "sha256:new", true))
+	a.presence.mu.Lock()
+	a.presence.policy.counts = "sha256:old" // it may have heard by now
+	a.presence.mu.Unlock()
+
+	_, err := a.Update(ctx, x.Key, by("sha256:old"))
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+	err = a.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+		return []core.Change{{Approval: pendingApproval("bot"), New: true, Policy: "sha256:old"}}, nil
+	})
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+	require.Equal(t, 1, count(t, a, "SELECT COUNT(*) FROM approvals"))
+	same, err := a.Get(ctx, x.Key)
+	require.NoError(t, err)
+	require.Equal(t, x, same)
+
+	_, err = a.Update(ctx, x.Key, by(""))
+	require.NoError(t, err, "what counts on no policy goes on")
+	_, err = b.Update(ctx, x.Key, by("sha256:new"))
+	require.NoError(t, err)
+}
+
+// The policy changes while instances commit by it: what counts on the old one is
+// before the change, and what comes after counts on the new.
+func TestAgreeBetweenCommits(t *testing.T) {
+	a, b := two(t)
+	require.NoError(t, a.Agree(ctx, "0", false))
+	x := create(t, a, pendingApproval("bot"), core.Change{})
+	var writing sync.WaitGroup
+	stop := make(chan struct{})
+	for i := range 8 {
+		s := []*Store{a, b}[i%2]
+		writing.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				// The policy of any moment; most are not the one that counts.
+				_, err := s.Update(ctx, x.Key, func(x core.Approval) (core.Change, error) {
+					c, err := vote(x)
+					c.Policy = strconv.Itoa(n % 20)
+					c.Events[0].Data = json.RawMessage(`"` + c.Policy + `"`)
+					return c, err
+				})
+				if err != nil && core.CodeOf(err) != core.CodeUnavailable {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	var turns []int64 // the log's head when the next policy began to count
+	for i := range 20 {
+		require.NoError(t, insist(func() error { return b.Agree(ctx, strconv.Itoa(i), true) }))
+		head, _, err := b.Head(ctx)
+		require.NoError(t, err)
+		turns = append(turns, head)
+		require.Eventually(t, func() bool { now, _, err := b.Head(ctx); return err == nil && now > head+2 }, patient, time.Millisecond)
+	}
+	close(stop)
+	writing.Wait()
+	last := 0
+	for e, err := range b.Entries(ctx, 1, math.MaxInt64) {
+		require.NoError(t, err)
+		if e.Type != core.EventVote {
+			continue
+		}
+		policy, err := strconv.Atoi(strings.Trim(string(e.Data), `"`))
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, policy, last, "entry %d", e.Seq)
+		last = policy
+		if policy+1 < len(turns) {
+			require.LessOrEqual(t, e.Seq, turns[policy+1])
+		}
+	}
+	require.Positive(t, last)
 }

@@ -129,7 +129,7 @@ func readsOf(look core.Lookup) (all []read) {
 	if look.Grants {
 		all = append(all, read{grantsOfCall, grantArgs(look), []int64{grantsName}})
 	}
-	return append(all, read{countPending, []any{look.Owner}, nil})
+	return append(all, read{countPending, []any{look.Owner}, nil}, read{text: readPolicy})
 }
 
 // readAhead asks what the jobs will look up.

@@ -36,6 +36,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	if err := consistent(before, c); err != nil {
 		return a, err
 	}
+	if err := t.agreed(c.Policy); err != nil {
+		return a, err
+	}
 	switch fresh, err := t.handled(c.Handled); {
 	case err != nil:
 		return a, err

@@ -86,7 +86,7 @@ func (t *tx) again(work func() error) error {
 // written.
 func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (core.Change, error)) (core.Approval, error) {
 	var after core.Approval
-	err := s.doOn(ctx, locks{approval: key, reads: []read{byKey(key)}}, func(t *tx) error {
+	err := s.doOn(ctx, locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, byKey(key)}}, func(t *tx) error {
 		return t.again(func() error {
 			before, err := t.approval(approvalByKey, key)
 			if err != nil {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -38,14 +40,23 @@ func (s *Store) do(ctx context.Context, do func(*tx) error) error {
 }
 
 // doOn is do, with what the write counts on. Where the database can be lost, a
-// write that nothing has begun within two seconds is taken back: CodeUnavailable.
+// write that nothing has begun within two seconds is taken back: CodeUnavailable. So
+// is one that comes while the database is known not to answer, at once.
 func (s *Store) doOn(ctx context.Context, on locks, do func(*tx) error) error {
+	if s.pulse.silent(silentAfter) {
+		return unwritten(errSilent)
+	}
+	return s.queue(ctx, &job{do: do, on: on})
+}
+
+// queue is doOn, whatever is known of the database.
+func (s *Store) queue(ctx context.Context, j *job) error {
 	if s.dialect.many { // SQLite's database cannot be lost
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, queuePatience, unwritten(errLate))
 		defer cancel()
 	}
-	return s.wait(ctx, &job{do: do, on: on}, func() {})
+	return s.wait(ctx, j, func() {})
 }
 
 // wait queues a job, calls queued, and waits for the job's commit for as long as
@@ -129,11 +140,14 @@ func (s *Store) attend() (end func()) {
 		return s.finish
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); s.live(ctx) }()
+	var alive sync.WaitGroup
+	alive.Go(func() { s.live(ctx) })
+	alive.Go(func() {
+		s.pulse.listenFor(ctx, &pgConnector{config: s.listen, patience: connectPatience, pulse: s.pulse})
+	})
 	return func() {
 		stop()
-		<-done // its job is not running now, so it can leave
+		alive.Wait() // no job of theirs is running now, so it can leave
 		s.finish()
 		s.leave()
 	}
@@ -234,6 +248,8 @@ func (s *Store) attempts(jobs []*job) (outcomes []outcome, b *batch, err error) 
 	for n := 1; ; n++ {
 		outcomes, b, err = s.attempt(jobs, careful)
 		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded): // it was waited for long enough
+			return outcomes, b, err
 		case errors.Is(err, errCareful):
 			careful, n = true, 0
 		case err == nil || n == maxAttempts || errors.Is(err, errFate):
@@ -270,15 +286,24 @@ func (s *Store) attempt(jobs []*job, careful bool) ([]outcome, *batch, error) {
 
 // Ping reports whether writes are carried out. It sends an empty job through,
 // which touches no disk; once a batch has failed it writes a trifle instead,
-// until that succeeds again.
+// until that succeeds again. It takes no longer than ctx lasts, whatever hangs.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.do(ctx, func(t *tx) error {
-		if s.broken.Load() {
-			_, err := t.exec(probe, strconv.FormatInt(nowMs(), 10))
-			return err
-		}
-		return nil
-	})
+	done := make(chan error, 1)
+	go func() {
+		done <- s.do(ctx, func(t *tx) error {
+			if s.broken.Load() {
+				_, err := t.exec(probe, strconv.FormatInt(nowMs(), 10))
+				return err
+			}
+			return nil
+		})
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return unwritten(context.Cause(ctx))
+	}
 }
 
 const probe = `INSERT INTO meta (name, value) VALUES ('probe', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`

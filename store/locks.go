@@ -18,12 +18,22 @@ type locks struct {
 	approval string  // key
 	names    []int64 // of what is not there yet
 	reads    []read  // what the job is going to look up first
+	policy   policyLock
 }
+
+// policyLock is what a job has to do with the policy that counts.
+type policyLock int
+
+const (
+	noPolicy policyLock = iota
+	countsOnPolicy
+	setsPolicy
+)
 
 // locksOf are the names that a new approval may be the second to have: its code,
 // and what de-duplicates it.
 func locksOf(look core.Lookup) (on locks) {
-	on.reads = readsOf(look)
+	on.policy, on.reads = countsOnPolicy, readsOf(look)
 	if look.Code != "" {
 		on.names = append(on.names, codeName(look.Code))
 	}
@@ -61,7 +71,9 @@ func (b *batch) lock(jobs []*job) error {
 	}
 	var names []int64
 	var keys []string
+	policy := noPolicy
 	for _, j := range jobs {
+		policy = max(policy, j.on.policy)
 		names = append(names, j.on.names...)
 		if j.on.approval != "" && storable(j.on.approval) { // else the job itself will fail
 			keys = append(keys, j.on.approval)
@@ -69,6 +81,11 @@ func (b *batch) lock(jobs []*job) error {
 	}
 	slices.Sort(names)
 	slices.Sort(keys)
+	if text := []string{countsOnPolicy: sharePolicy, setsPolicy: lockPolicy}[policy]; text != "" {
+		if err := b.later(text, anyNumber, hash("policy")); err != nil {
+			return err
+		}
+	}
 	if len(names) > 0 {
 		if err := b.later(lockNames, anyNumber, array(names)); err != nil {
 			return err

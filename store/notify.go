@@ -29,6 +29,8 @@ type note struct {
 	Any   bool        `json:"any,omitempty"`   // so many that any could
 	Freed bool        `json:"freed,omitempty"` // leases were given back
 	Moved bool        `json:"moved,omitempty"` // a chat lives elsewhere now
+	// Policy: another policy counts, or a configuration was loaded.
+	Policy bool `json:"policy,omitempty"`
 }
 
 // Changed is what other instances may have changed.
@@ -74,7 +76,8 @@ func (b *batch) notify(n note) error {
 
 // Listen calls changed for whatever other instances have committed, until ctx
 // ends: right after their commits, and every two seconds in any case, since a
-// notification may be lost with its connection. Keys of this instance's own
+// notification may be lost with its connection. What others said of the policy is
+// known by then. Keys of this instance's own
 // changes may be among them. changed runs in one goroutine and should be quick:
 // it wakes those who wait for these approvals or read the log, the dispatchers, the
 // timers and whoever handles platform updates. The connection is made anew whenever
@@ -114,7 +117,7 @@ func (l *listener) listen(ctx context.Context) error {
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
 		var got note
 		if json.Unmarshal([]byte(n.Payload), &got) != nil {
-			got = note{Any: true, Freed: true, Moved: true}
+			got = note{Any: true, Freed: true, Moved: true, Policy: true}
 		}
 		l.notes = append(l.notes, got)
 	}
@@ -169,8 +172,9 @@ func (l *listener) take() {
 		return
 	}
 	var chats []waiting
+	policy := false
 	for _, n := range foreign {
-		l.moved = l.moved || n.Moved
+		l.moved, policy = l.moved || n.Moved, policy || n.Policy
 		for _, c := range n.Chats {
 			chats = append(chats, anything(core.Target{Channel: c[0], To: c[1]}))
 		}
@@ -183,6 +187,11 @@ func (l *listener) take() {
 		}
 	}
 	l.store.chats.touch(chats)
+	if policy {
+		if err := l.store.readPolicy(context.Background()); err != nil {
+			l.store.log.Warn("which policy counts cannot be read; trying again", "reason", err)
+		}
+	}
 	l.read()
 }
 

@@ -62,6 +62,7 @@ type Store struct {
 	version  string
 	started  int64
 	listen   *pgconn.Config // for the connection that hears of others' changes
+	pulse    *pulse         // nil with SQLite
 
 	jobs    chan *job
 	running atomic.Bool

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -28,15 +29,21 @@ type pgConnector struct {
 	patience time.Duration
 	greet    string // run on every new connection, unless empty
 	reads    bool   // what is run on these connections may be run twice
+	pulse    *pulse
 }
 
 // Connect implements driver.Connector.
 func (c *pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.reads && c.pulse.silent(silentAfter) {
+		return nil, errSilent
+	}
+	c.pulse.asks(nil)
 	pg, err := pgconn.ConnectConfig(ctx, c.config)
+	c.pulse.ends(nil, err == nil || state(err) != "")
 	if err != nil {
 		return nil, connectFailure(err)
 	}
-	conn := &pgConn{pg: pg, patience: c.patience, reads: c.reads}
+	conn := &pgConn{pg: pg, patience: c.patience, reads: c.reads, pulse: c.pulse}
 	if c.greet != "" {
 		if _, err := conn.ExecContext(ctx, c.greet, nil); err != nil {
 			conn.Close()
@@ -71,6 +78,8 @@ type pgConn struct {
 	pg       *pgconn.PgConn
 	patience time.Duration
 	reads    bool
+	pulse    *pulse
+	commits  atomic.Bool // what is under way is a commit
 
 	// Of the connection that writes: see ahead.go.
 	stmts map[string]*pgconn.StatementDescription // by text
@@ -161,7 +170,7 @@ func (c *pgConn) send(last *queued) (rows *pgRows, err error) {
 		}
 		if time.Since(began) > time.Second { // patience is for each of them
 			began = time.Now()
-			c.hurry()
+			c.goOn()
 		}
 	}
 	if ended := p.Close(); err == nil {
@@ -196,12 +205,21 @@ func (c *pgConn) hurry() (done func()) {
 	if c.patience == 0 {
 		return func() {}
 	}
+	c.pulse.asks(c)
 	c.pg.Conn().SetDeadline(time.Now().Add(c.patience))
 	return func() {
-		if !c.pg.IsClosed() {
+		answered := !c.pg.IsClosed()
+		c.pulse.ends(c, answered)
+		if answered {
 			c.pg.Conn().SetDeadline(time.Time{})
 		}
 	}
+}
+
+// goOn is hurry's patience anew, after a part of the answer.
+func (c *pgConn) goOn() {
+	c.pulse.hears()
+	c.pg.Conn().SetDeadline(time.Now().Add(c.patience))
 }
 
 // Close implements driver.Conn.
@@ -309,6 +327,10 @@ func (s *pgStmt) Query([]driver.Value) (driver.Rows, error) { return nil, driver
 
 // ExecContext implements driver.StmtExecContext.
 func (s *pgStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if s.desc.SQL == "COMMIT" {
+		s.conn.commits.Store(true)
+		defer s.conn.commits.Store(false)
+	}
 	rows, err := s.run(ctx, args)
 	if err != nil {
 		return nil, err

@@ -149,7 +149,10 @@ func (l *line) drop() {
 func (l *line) answer(on *pgConnector, all []*point) {
 	lost := false
 	for len(all) > 0 {
-		err := l.open(on)
+		err := errSilent // they may have waited for their turn until now
+		if !on.pulse.silent(silentAfter) {
+			err = l.open(on)
+		}
 		if err == nil {
 			err = l.conn.points(all)
 		}
@@ -159,12 +162,12 @@ func (l *line) answer(on *pgConnector, all []*point) {
 		if err == nil || len(all) == 0 {
 			continue
 		}
-		if l.conn != nil && !l.conn.pg.IsClosed() { // the statement's own fault
+		if l.conn != nil && !l.conn.pg.IsClosed() && !errors.Is(err, errSilent) { // the statement's own fault
 			all[0].err, all = err, all[1:]
 			continue
 		}
 		l.drop()
-		if lost || errors.Is(err, os.ErrDeadlineExceeded) {
+		if lost || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, errSilent) {
 			for _, q := range all {
 				q.err = err
 			}
@@ -215,7 +218,7 @@ func (c *pgConn) points(all []*point) error {
 		q.done = true
 		if time.Since(began) > time.Second { // patience is for each of them
 			began = time.Now()
-			c.hurry()
+			c.goOn()
 		}
 	}
 	if ended := p.Close(); err == nil {

@@ -72,13 +72,15 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	limits := map[string]string{
 		"lock_timeout": milliseconds(lockPatience), "statement_timeout": milliseconds(statementPatience), "idle_in_transaction_session_timeout": milliseconds(networkPatience),
 	}
-	s.write = openPostgres(config, pgConnector{patience: networkPatience}, limits)
+	s.pulse = &pulse{}
+	s.write = openPostgres(config, pgConnector{patience: networkPatience, pulse: s.pulse}, limits)
 	s.write.db.SetMaxOpenConns(1)
-	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true}, limits)
+	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true, pulse: s.pulse}, limits)
+	s.read.pulse = s.pulse
 	size := max(4, runtime.NumCPU()) - pointLines
 	s.read.db.SetMaxOpenConns(size)
 	s.read.db.SetMaxIdleConns(size)
-	s.read.points = sql.OpenDB(newPoints(pgConnector{config: prepareConfig(config, limits), greet: readOnly, patience: networkPatience, reads: true}))
+	s.read.points = sql.OpenDB(newPoints(pgConnector{config: prepareConfig(config, limits), greet: readOnly, patience: networkPatience, reads: true, pulse: s.pulse}))
 	s.read.points.SetMaxIdleConns(1000)
 	s.listen = prepareConfig(config, nil)
 	s.keys, err = loadKey(ctx, s.write, o.KeyFile, false)

@@ -180,7 +180,7 @@ func (s *Store) beat(ctx context.Context) error {
 	idle, idleTokens := s.presence.idle()
 	leases := s.presence.leases()
 	var tokens map[string]int64
-	err := s.do(ctx, func(t *tx) (err error) {
+	err := s.queue(ctx, &job{do: func(t *tx) (err error) {
 		if err := t.show(s); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (s *Store) beat(ctx context.Context) error {
 		}
 		tokens, err = t.tokens(s.presence.id)
 		return err
-	})
+	}})
 	if err != nil {
 		return err
 	}

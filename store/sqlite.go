@@ -23,6 +23,7 @@ type pool struct {
 	db     *sql.DB
 	stmts  sync.Map // SQL text -> *sql.Stmt
 	points *sql.DB  // for short reads, where many at once are better asked together
+	pulse  *pulse   // nil: the database cannot be lost
 }
 
 // prepared gives the statement of that text.
@@ -46,6 +47,9 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if p.pulse.silent(silentAfter) {
+		return nil, unreadable(errSilent)
+	}
 	ctx = context.WithoutCancel(ctx)
 	st, err := p.prepared(ctx, text)
 	if err != nil {
@@ -62,6 +66,9 @@ func (p *pool) point(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if p.pulse.silent(silentAfter) {
+		return nil, unreadable(errSilent)
 	}
 	rows, err := p.points.QueryContext(context.WithoutCancel(ctx), text, args...)
 	return rows, unreadable(err)

@@ -34,9 +34,9 @@ func testHold(t *testing.T, s *Store) {
 
 func testAlone(t *testing.T, s *Store) {
 	require.NoError(t, s.Agree(ctx, "sha256:one", false))
-	require.NoError(t, s.Agreed())
+	require.NoError(t, agreed(s))
 	require.NoError(t, s.Agree(ctx, "sha256:two", false), "nobody else runs")
-	require.NoError(t, s.Agreed())
+	require.NoError(t, agreed(s))
 	all, err := s.Instances(ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 1)

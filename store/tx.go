@@ -25,6 +25,7 @@ type batch struct {
 	wrote   bool
 
 	ahead   ahead
+	policy  *agreement     // as the transaction has read it
 	counted map[string]int // an owner's pending approvals when the batch began
 	done    effects        // of the jobs that succeeded
 	moved   *logHead       // where the log's head is once this is committed; nil: where it was
@@ -180,7 +181,7 @@ func (t *tx) putOne(text string, args ...any) error {
 // nothing, and the database has not failed either (after some failures SQLite
 // has ended the transaction, and what followed would be on its own).
 func (t *tx) undo() error {
-	t.own = effects{}
+	t.own, t.policy = effects{}, nil
 	if !t.careful {
 		if t.wrote || !t.refused {
 			return errCareful

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -27,6 +28,8 @@ import (
 const (
 	holderLook = 500 * time.Millisecond // how often is looked who takes updates in
 	holderTime = 6 * time.Second        // after which another instance has handled what waited
+
+	followEvery = 3 * time.Second // at most, an instance reads its configuration again by itself
 )
 
 // receivers are the adapters that take updates in here, by platform.
@@ -78,7 +81,7 @@ func (d *desk) receive(ctx context.Context, name string) error {
 		d.receivers.set(name, d.bots[name])
 		return d.bots[name].Run(ctx)
 	}
-	return d.store.Hold(ctx, d.leaseOf(name), func(ctx context.Context, _ int64) error {
+	return d.once(ctx, d.leaseOf(name), func(ctx context.Context) error {
 		b, err := d.newBot(name) // an adapter takes updates in once in its life
 		if err != nil {
 			return err
@@ -144,10 +147,44 @@ func (d *desk) waitCaughtUp(ctx context.Context, name string) {
 	}
 }
 
-// once runs what only one instance does at a time.
+// once runs what only one instance does at a time, where the policy that counts is
+// in force: elsewhere a yes would wait for ever.
 func (d *desk) once(ctx context.Context, lease string, run func(context.Context) error) error {
-	return d.store.Hold(ctx, lease, func(ctx context.Context, _ int64) error { return run(ctx) })
+	for {
+		agreeing, stop := d.whileAgreed(ctx)
+		err := d.store.Hold(agreeing, lease, func(ctx context.Context, _ int64) error { return run(ctx) })
+		stray := agreeing.Err() != nil && ctx.Err() == nil
+		stop()
+		if !stray {
+			return err
+		}
+	}
 }
+
+// whileAgreed waits until this instance has the policy that counts, and gives a
+// context that ends when it has it no more, or with ctx.
+func (d *desk) whileAgreed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	if !d.store.Shared() {
+		return ctx, stop
+	}
+	until := func(agreed bool) {
+		look := time.NewTicker(holderLook)
+		defer look.Stop()
+		for ctx.Err() == nil && (d.agreed() == nil) != agreed {
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+			}
+		}
+	}
+	until(true)
+	go func() { until(false); stop() }()
+	return ctx, stop
+}
+
+// agreed gives nil while this instance judges by the policy that counts.
+func (d *desk) agreed() error { return d.store.Agreed(d.gate.PolicyHash()) }
 
 // heard wakes whoever has work after another instance's commits.
 func (d *desk) heard(ctx context.Context) func(store.Changed) {
@@ -159,6 +196,12 @@ func (d *desk) heard(ctx context.Context) func(store.Changed) {
 		}
 		for _, key := range c.Keys {
 			d.gate.Wake(key)
+		}
+		if d.behind() {
+			select {
+			case d.stray <- struct{}{}:
+			default:
+			}
 		}
 		d.wakeDispatchers()
 		d.timers.Wake()
@@ -173,6 +216,51 @@ func (d *desk) agree(ctx context.Context, newest bool) error {
 		return fmt.Errorf("the instances cannot agree on a policy: %w", err)
 	}
 	return nil
+}
+
+// behind reports whether a configuration was loaded elsewhere that this instance
+// has not got yet.
+func (d *desk) behind() bool {
+	return d.store.Shared() && (d.store.Generation() > d.loaded.Load() || d.agreed() != nil)
+}
+
+// follow reads the configuration again by itself when another was loaded elsewhere,
+// and puts it in force if it has the policy that counts.
+func (d *desk) follow(ctx context.Context) error {
+	for said := ""; ; {
+		select {
+		case <-d.stray:
+		case <-ctx.Done():
+			return nil
+		}
+		_, err := d.reload(ctx, "instance", false)
+		why := whyStray(err)
+		if d.strays.Store(&why); why != said && ctx.Err() == nil {
+			if said = why; err != nil {
+				d.log.Error("this instance cannot follow the others to another policy", "reason", err)
+			}
+		}
+		select {
+		case <-time.After(followEvery):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// whyStray says to whoever looks at the desk, authorised or not, why the
+// configuration that was read again is not in force.
+func whyStray(err error) string {
+	var mistakes Mistakes
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &mistakes):
+		return " The file was read again and has mistakes: approvalbot config check names them."
+	case core.CodeOf(err) == core.CodeUnavailable:
+		return " The file was read again and does not say it either, or the store does not answer."
+	}
+	return " The file was read again and cannot be used; see the desk's log."
 }
 
 // poking has the takers of updates look after a webhook stored one.

@@ -25,7 +25,7 @@ func (d *desk) reloadOnSignal(ctx context.Context) error {
 	for {
 		select {
 		case <-hup:
-			if _, err := d.reload(ctx, "signal:SIGHUP"); err != nil {
+			if _, err := d.reload(ctx, "signal:SIGHUP", true); err != nil {
 				d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
 			}
 		case <-ctx.Done():
@@ -40,7 +40,7 @@ func (d *desk) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, er
 	if who.Person != "" {
 		by = "person:" + who.Person
 	}
-	r, err := d.reload(ctx, by)
+	r, err := d.reload(ctx, by, true)
 	var mistakes Mistakes
 	switch {
 	case errors.As(err, &mistakes):
@@ -58,10 +58,17 @@ func (d *desk) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, er
 // running desk cannot change (addresses, store, bots) waits for a restart and is
 // logged. Pending approvals are judged again, and what became looser is told to
 // the target chats.
-func (d *desk) reload(ctx context.Context, by string) (api.Reloaded, error) {
+//
+// newest says that an operator wants it everywhere. Otherwise this instance follows
+// another, where that was said and the chats were told: if it is behind, and what
+// it reads has the policy that counts.
+func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded, error) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
-	old := *d.live.Load()
+	if !newest && !d.behind() {
+		return api.Reloaded{}, nil
+	}
+	old, generation := *d.live.Load(), d.store.Generation()
 	next, warnings, err := d.load()
 	if err != nil {
 		return api.Reloaded{}, err
@@ -76,6 +83,11 @@ func (d *desk) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	if err != nil {
 		return api.Reloaded{}, err
 	}
+	if !newest {
+		if err := d.store.Agreed(rules.Policy.Hash()); err != nil {
+			return api.Reloaded{}, err
+		}
+	}
 	if err := d.server.UseTokens(next.tokens()); err != nil {
 		return api.Reloaded{}, err
 	}
@@ -89,14 +101,19 @@ func (d *desk) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	d.table.Use(next.table())
 	d.live.Store(&next)
 	d.gate.Use(rules)
-	if err := d.agree(context.WithoutCancel(ctx), true); err != nil {
-		d.log.Error("the other instances could not be told", "reason", err)
+	err = d.agree(context.WithoutCancel(ctx), newest)
+	if newest {
+		generation = d.store.Generation()
+	}
+	d.loaded.Store(generation)
+	if err != nil {
+		d.log.Error("the other instances could not be told; until a reload here succeeds, one of the policies judges nothing", "reason", err)
 	}
 	d.log.Info("another policy is in force", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser", strings.Join(r.Looser, "; "))
 	if err := d.gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}
-	if len(r.Looser) > 0 {
+	if newest && len(r.Looser) > 0 {
 		d.announce(context.WithoutCancel(ctx), "The approval policy became looser ("+by+"): "+strings.Join(r.Looser, "; ")+".")
 	}
 	return r, nil

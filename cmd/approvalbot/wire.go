@@ -29,6 +29,10 @@ import (
 // sweepEvery is how often what is older than the retention is deleted.
 const sweepEvery = time.Hour
 
+// readyTime bounds what the store is asked to tell whether the desk is ready: probes
+// give up soon, too.
+const readyTime = time.Second
+
 // Where updates come in that the platforms send by themselves.
 const (
 	webhookPath      = "/telegram/webhook"
@@ -58,7 +62,10 @@ type desk struct {
 	live        atomic.Pointer[Config]            // as it is in force
 	load        func() (Config, []Warning, error) // reads the configuration again
 	reloading   sync.Mutex
-	telling     sync.WaitGroup // announcements under way
+	loaded      atomic.Int64           // the store's generation of the configuration in force
+	stray       chan struct{}          // another was loaded elsewhere
+	strays      atomic.Pointer[string] // why it is not in force here
+	telling     sync.WaitGroup         // announcements under way
 	log         *slog.Logger
 	store       *store.Store
 	gate        *core.Gate
@@ -78,7 +85,7 @@ type desk struct {
 // newDesk opens the store and wires the parts. It starts nothing; Run does, and
 // must be called, because it also closes the store.
 func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, error), log *slog.Logger) (_ *desk, err error) {
-	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}}
+	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}, stray: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
 	if d.store, err = store.Open(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Log: log}); err != nil {
 		return nil, err
@@ -233,6 +240,7 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 	if err := d.agree(ctx, false); err != nil {
 		d.log.Error("not ready yet", "reason", err)
 	}
+	d.loaded.Store(d.store.Generation())
 	work, ctx := errgroup.WithContext(ctx)
 	for _, name := range d.botNames() {
 		work.Go(func() error { return d.receive(ctx, name) })
@@ -247,6 +255,7 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.auditor.Run(ctx) })
 	work.Go(func() error { return d.store.Listen(ctx, d.heard(ctx)) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })
+	work.Go(func() error { return d.follow(ctx) })
 	work.Go(func() error { return d.feed.Run(ctx) })
 	work.Go(func() error { return d.gateway.Run(ctx) })
 	work.Go(func() error { return d.server.Serve(ctx, ln) })
@@ -277,6 +286,8 @@ func (d *desk) sweep(ctx context.Context) error {
 // take it down.
 func (d *desk) ready(ctx context.Context) api.Ready {
 	r := api.Ready{Ready: true, Store: "ok", Policy: "ok", Channels: map[string]api.Channel{}}
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
 	if err := d.store.Ping(ctx); err != nil {
 		d.log.Error("the store does not answer", "reason", err)
 		r.Ready, r.Store = false, "the store does not take writes; see the log"
@@ -284,8 +295,11 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 	if !d.gate.Rules().Enabled {
 		r.Policy = api.PolicyDisabled
 	}
-	if err := d.store.Agreed(); err != nil {
+	if err := d.agreed(); err != nil {
 		r.Ready, r.Policy = false, err.Error()
+		if why := d.strays.Load(); why != nil {
+			r.Policy += *why
+		}
 	}
 	for _, name := range platforms {
 		r.Channels[name] = api.Channel{Detail: "off: no bot token"}

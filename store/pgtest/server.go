@@ -37,9 +37,12 @@ while read -r order; do
   case $order in
   start) "$2/postgres" -D data -k "$1" -p 5432 -c listen_addresses= >>log 2>&1 & pid=$! ;;
   stop) kill -QUIT "$pid"; wait "$pid" ;;
+  freeze) all="$pid $(cat /proc/$pid/task/$pid/children)"; kill -STOP $all ;;
+  thaw) kill -CONT $all ;;
   esac
   echo "$order"
 done
+kill -CONT $all 2>/dev/null
 kill -QUIT "$pid" && wait "$pid"
 cd / && rm -rf "$1"
 `
@@ -201,6 +204,20 @@ func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	if err := errors.Join(s.order("start"), s.answer()); err != nil {
 		t.Fatalf("PostgreSQL could not be started: %v", err)
+	}
+}
+
+// Freeze stops the server in its tracks with all its connections: it neither
+// answers nor refuses anything until Thaw.
+func (s *Server) Freeze(t testing.TB) { s.must(t, "freeze") }
+
+// Thaw lets a frozen server go on.
+func (s *Server) Thaw(t testing.TB) { s.must(t, "thaw") }
+
+func (s *Server) must(t testing.TB, order string) {
+	t.Helper()
+	if err := s.order(order); err != nil {
+		t.Fatalf("PostgreSQL did not %s: %v", order, err)
 	}
 }
 
