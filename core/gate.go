@@ -581,7 +581,9 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 
 // Resolve finds the key behind a reference. An owner's own id matches exactly.
 // Operators may use an id, a code, or a server id's prefix of eight or more
-// characters; a reference that fits more than one approval is CodeAmbiguousID.
+// characters. What the server made comes before what an owner chose: a whole code or
+// server's id means that approval alone. Any other reference that fits more than one
+// approval is CodeAmbiguousID.
 func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, error) {
 	if !who.MayDecide {
 		return g.own(ctx, who, ref)
@@ -593,6 +595,11 @@ func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, err
 	exact, err := g.store.Keys(ctx, NameQuery{ID: ref, Code: code})
 	if err != nil {
 		return "", err
+	}
+	for _, n := range exact {
+		if n.By == "code" || n.Key == ref {
+			return n.Key, nil
+		}
 	}
 	if len(ref) >= 8 && len(ref) != len(uuid.Nil.String()) { // nothing has a whole id as its prefix but itself
 		// Always, so that an asker's own id that looks like another approval's

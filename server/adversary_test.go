@@ -112,23 +112,56 @@ func TestAdversary_B3(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, api.Pending, got.Status)
 
-	for _, id := range []string{first.Code, strings.ToLower(first.Code)} {
-		_, err = d.other.Create(ctx, request("ask", `{"evil":true}`, mine(id)), api.CreateOptions{})
-		require.NoError(t, err)
+	// Nobody's id stands in the way of another's code, of its server's id, or of the
+	// beginning of that: not as an alias, not in other letters, not the same owner's,
+	// not after it has ended.
+	served := d.ask("ask", `{"b":1}`)
+	ended, err := d.agent.Withdraw(ctx, d.ask("ask", `{"b":2}`).ID, api.WithdrawRequest{})
+	require.NoError(t, err)
+	inSession := func(r *api.CreateRequest) { r.SessionKey = "s" }
+	_, err = d.other.Create(ctx, request("ask", `{"evil":true}`, inSession), api.CreateOptions{})
+	require.NoError(t, err)
+	for _, id := range []string{first.Code, strings.ToLower(first.Code), ended.Code, served.Code,
+		served.ID, strings.ToUpper(served.ID), served.ID[:8], served.ID[:9], strings.ToUpper(served.ID[:35]), ended.ID[:12]} {
+		for _, evil := range []api.CreateRequest{
+			request("ask", `{"evil":true}`, mine(id)), request("ask", `{"evil":true}`, inSession, mine(id)), request("read", `{"evil":true}`, mine(id)),
+		} {
+			_, err = d.other.Create(ctx, evil, api.CreateOptions{})
+			refusal(t, err, core.CodeIDConflict)
+		}
 	}
-	_, err = d.alice.Resolve(ctx, first.Code, api.ResolveRequest{Decision: api.AllowOnce})
-	refusal(t, err, core.CodeAmbiguousID)
+	_, err = d.agent.Create(ctx, request("ask", `{"c":1}`, mine(served.Code)), api.CreateOptions{})
+	refusal(t, err, core.CodeIDConflict)
+	again, err := d.agent.Create(ctx, request("ask", `{"b":1}`, mine(served.ID)), api.CreateOptions{})
+	require.NoError(t, err, "it names itself")
+	require.Equal(t, served.Code, again.Code)
+	for _, ref := range []string{served.Code, served.ID, served.ID[:8], served.ID[:9], first.Code} {
+		_, err = d.alice.Get(ctx, ref, 0)
+		require.NoError(t, err, ref)
+	}
+	d.ask("ask", `{"d":1}`, mine(strings.Repeat("0", 7)))
+	d.ask("ask", `{"d":2}`, mine("00000000-and-more"))
 	byCode, err := d.gate.ByCode(ctx, first.Code)
 	require.NoError(t, err)
 	require.Equal(t, "agent", byCode.Owner, "chats know codes only")
 
-	// An id that looks like the prefix of a server's id is never taken for it.
-	served := d.ask("ask", `{"b":1}`)
-	_, err = d.other.Create(ctx, request("ask", `{"evil":true}`, mine(served.ID[:8])), api.CreateOptions{})
+	// Where an id was there before the code, as nobody can arrange, the code counts.
+	squatter := byCode
+	squatter.Key, squatter.Owner, squatter.ID = "00000004-0000-4000-8000-000000000000", "other", served.Code
+	squatter.Code, squatter.Deliveries = core.KeyCode(squatter.Key), nil
+	require.NoError(t, d.store.Create(ctx, core.Lookup{Owner: "other"}, func(core.Found) ([]core.Change, error) {
+		return []core.Change{{Approval: squatter, New: true, Aliases: []string{served.ID, served.ID[:10], strings.ToLower(served.Code)}}}, nil
+	}))
+	for _, ref := range []string{served.Code, strings.ToLower(served.Code), served.ID} {
+		got, err := d.alice.Get(ctx, ref, 0)
+		require.NoError(t, err, ref)
+		require.Equal(t, served.ID, got.ID)
+	}
+	_, err = d.alice.Get(ctx, served.ID[:10], 0)
+	refusal(t, err, core.CodeAmbiguousID)
+	voted, err := d.alice.Resolve(ctx, served.Code, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
-	byPrefix, err := d.alice.Get(ctx, served.ID[:9], 0)
-	require.NoError(t, err)
-	require.Equal(t, served.Code, byPrefix.Code)
+	require.Equal(t, served.ID, voted.ID)
 }
 
 // Approved for one place, claimed for another.

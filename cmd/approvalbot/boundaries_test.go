@@ -34,22 +34,22 @@ func (r *rig) menu(id int, tapped, shows string) bottest.TelegramMessage {
 	return m
 }
 
-// An asker may choose an id; one that is the beginning of another approval's id
-// makes that beginning ambiguous and never takes its place.
-func TestAdversary_B3_AnIDThatIsAnothersPrefixIsAmbiguous(t *testing.T) {
+// An asker may choose an id, and none that a person could take for another approval:
+// who watches sees that one and can decide it.
+func TestAdversary_B3_AnIDThatIsAnothersNameIsRefused(t *testing.T) {
 	r := newRig(t)
 	good := r.ask(`{"n":"good"}`)
-	evil, err := r.client(secondSecret).Create(r.ctx(), api.CreateRequest{
-		ID: good.ID[:8], ToolName: "deploy", Params: []byte(`{"n":"evil"}`)}, api.CreateOptions{})
-	require.NoError(t, err)
-	_, err = r.operator().Resolve(r.ctx(), good.ID[:8], api.ResolveRequest{Decision: "allow-once"})
-	requireProblem(t, err, "ambiguous_id")
-	require.EqualValues(t, "pending", r.get(evil).Status)
-	require.EqualValues(t, "pending", r.get(good).Status)
-	_, err = r.operator().Resolve(r.ctx(), good.ID, api.ResolveRequest{Decision: "allow-once"})
-	require.NoError(t, err)
-	require.EqualValues(t, "pending", r.get(evil).Status)
-	require.EqualValues(t, "approved", r.get(good).Status)
+	for _, id := range []string{good.ID[:8], good.Code, strings.ToLower(good.Code), good.ID} {
+		_, err := r.client(secondSecret).Create(r.ctx(), api.CreateRequest{
+			ID: id, ToolName: "deploy", Params: []byte(`{"n":"evil"}`)}, api.CreateOptions{})
+		requireProblem(t, err, "id_conflict")
+	}
+	s := r.watching(operatorSecret)
+	s.says(t, good.Code)
+	s.types(t, "y")
+	require.EqualValues(t, "approved", r.final(good).Status)
+	s.cancel()
+	require.Zero(t, s.ends(t))
 }
 
 // Where a call is bound to run is part of what runs: on the card, or whole in the
