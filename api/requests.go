@@ -44,11 +44,12 @@ type Context struct {
 	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
 }
 
-// Bind is where a call runs.
+// Bind is where a call runs. What is nil is not sent; what is empty is, and is part
+// of the fingerprint.
 type Bind struct {
-	Workdir string `json:"workdir,omitzero" maxLength:"4096" doc:"Working directory."`
-	Host    string `json:"host,omitzero" maxLength:"256" doc:"Machine."`
-	EnvHash string `json:"envHash,omitzero" maxLength:"256" doc:"A hash of the environment, made as you like."`
+	Workdir *string `json:"workdir,omitzero" maxLength:"4096" nullable:"false" doc:"Working directory."`
+	Host    *string `json:"host,omitzero" maxLength:"256" nullable:"false" doc:"Machine."`
+	EnvHash *string `json:"envHash,omitzero" maxLength:"256" nullable:"false" doc:"A hash of the environment, made as you like."`
 }
 
 // ResolveRequest is a vote of the token's person.

@@ -291,17 +291,15 @@ func lines(tool string, params json.RawMessage, bind *Bind) ([]Fact, error) {
 // facts are the bounds of a call: where it runs is part of what runs.
 func (b *Bind) facts() []Fact {
 	var out []Fact
-	if b == nil {
-		return nil
-	}
 	add := func(name, value string) {
 		if value != "" {
 			out = append(out, Fact{name, display.Safe(value)})
 		}
 	}
-	add("bound to directory", b.Workdir)
-	add("bound to host", b.Host)
-	add("bound to environment", b.EnvHash)
+	workdir, host, envHash := b.Says()
+	add("bound to directory", workdir)
+	add("bound to host", host)
+	add("bound to environment", envHash)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func TestAdversary_B3(t *testing.T) {
 	for _, other := range []api.CreateRequest{
 		request("ask", `{"a":2}`, mine("job")),
 		request("exec", `{"command":"x"}`, mine("job")),
-		request("ask", `{"a":1}`, mine("job"), func(r *api.CreateRequest) { r.Bind = &api.Bind{Host: "h"} }),
+		request("ask", `{"a":1}`, mine("job"), func(r *api.CreateRequest) { r.Bind = &api.Bind{Host: new("h")} }),
 	} {
 		_, err := d.agent.Create(ctx, other, api.CreateOptions{})
 		refusal(t, err, core.CodeIDConflict)
@@ -167,13 +168,34 @@ func TestAdversary_B3(t *testing.T) {
 // Approved for one place, claimed for another.
 func TestAdversary_B4(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
-	a := d.allow(`{}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: "/a", Host: "h", EnvHash: "e"} })
-	for _, b := range []*api.Bind{{Workdir: "/b", Host: "h", EnvHash: "e"}, {Workdir: "/a", Host: "H", EnvHash: "e"}, {Workdir: "/a", Host: "h"}, {}} {
+	a := d.allow(`{}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: new("/a"), Host: new("h"), EnvHash: new("e")} })
+	for _, b := range []*api.Bind{{Workdir: new("/b"), Host: new("h"), EnvHash: new("e")}, {Workdir: new("/a"), Host: new("H"), EnvHash: new("e")}, {Workdir: new("/a"), Host: new("h")}, {}} {
 		_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: b})
 		refusal(t, err, core.CodeFingerprintMismatch)
 	}
-	_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: &api.Bind{Workdir: "/a", Host: "h", EnvHash: "e"}})
+	_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: &api.Bind{Workdir: new("/a"), Host: new("h"), EnvHash: new("e")}})
 	require.NoError(t, err)
+
+	// What was sent was hashed, and is what a claim must say: empty is not absent.
+	sent := map[string]string{"null": `{"params":{},"toolName":"ask"}`, `{"host":null}`: `{"bind":{},"params":{},"toolName":"ask"}`,
+		"{}": `{"bind":{},"params":{},"toolName":"ask"}`, `{"host":"","workdir":"/w"}`: `{"bind":{"host":"","workdir":"/w"},"params":{},"toolName":"ask"}`}
+	for bind, form := range sent {
+		got := d.do("POST", "/v1/approvals", "agent", `{"toolName":"ask","params":{},"bind":`+bind+`}`)
+		require.Equal(t, 201, got.StatusCode)
+		var made api.Approval
+		require.NoError(t, json.Unmarshal([]byte(got.text), &made))
+		require.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(form))), made.ArgsFingerprint, bind)
+		_, err = d.alice.Resolve(ctx, made.Code, api.ResolveRequest{Decision: api.AllowOnce})
+		require.NoError(t, err)
+		for other, otherForm := range sent {
+			if form != otherForm && other != "null" {
+				got := d.do("POST", "/v1/approvals/"+made.ID+"/claim", "agent", `{"bind":`+other+`}`)
+				require.Equal(t, "fingerprint_mismatch", got.problem(t).Code)
+			}
+		}
+		got = d.do("POST", "/v1/approvals/"+made.ID+"/claim", "agent", `{"bind":`+bind+`}`)
+		require.Equal(t, 200, got.StatusCode, got.text)
+	}
 }
 
 // One approval, claimed twice: at the same instant, and after a restart.

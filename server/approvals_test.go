@@ -28,7 +28,7 @@ func TestCreatePending(t *testing.T) {
 	require.Contains(t, r.text, `"decision":null`)
 	require.Contains(t, a.ParamsSummary, "make deploy")
 	require.Len(t, a.ArgsFingerprint, 64)
-	require.Equal(t, &api.Bind{Workdir: "/srv"}, a.Bind)
+	require.Equal(t, &api.Bind{Workdir: new("/srv")}, a.Bind)
 	require.Equal(t, "telegram", a.Channel)
 	require.Equal(t, &api.Requester{Channel: "telegram", UserID: "999"}, a.Requester)
 	require.Equal(t, "release day", a.Justification)

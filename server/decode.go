@@ -112,9 +112,7 @@ func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
 		case "timeoutMs":
 			in.TimeoutMs = p.Whole()
 		case "bind":
-			b := &api.Bind{}
-			plainTexts(&p, named{"workdir", &b.Workdir}, named{"host", &b.Host}, named{"envHash", &b.EnvHash})
-			in.Bind = b
+			in.Bind = plainBind(&p)
 		case "origin":
 			t := &api.Target{}
 			plainTexts(&p, named{"channel", &t.Channel}, named{"to", &t.To}, named{"threadId", &t.ThreadID})
@@ -129,6 +127,24 @@ func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
 		}
 	}
 	return in, p.Done()
+}
+
+func plainBind(p *core.Plain) *api.Bind {
+	b := &api.Bind{}
+	for o := (core.Object{}); p.Member(&o); {
+		text := strings.Clone(p.Text())
+		switch o.Name {
+		case "workdir":
+			b.Workdir = &text
+		case "host":
+			b.Host = &text
+		case "envHash":
+			b.EnvHash = &text
+		default:
+			p.Refuse()
+		}
+	}
+	return b
 }
 
 // named is where the text of a member of that name goes.

@@ -85,7 +85,7 @@ func TestAlwaysGrantCoversTheExactCall(t *testing.T) {
 	a := d.decide(`{"a":1}`, api.AllowAlways)
 	require.Equal(t, api.Approved, d.ask("ask", `{"a":1.0}`).Status, "the same value")
 	require.Equal(t, api.Pending, d.ask("ask", `{"a":2}`).Status)
-	require.Equal(t, api.Pending, d.ask("ask", `{"a":1}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: "/x"} }).Status)
+	require.Equal(t, api.Pending, d.ask("ask", `{"a":1}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: new("/x")} }).Status)
 
 	_, err := d.alice.Revoke(ctx, a.ID, api.RevokeRequest{Reason: "mistake"})
 	require.NoError(t, err)

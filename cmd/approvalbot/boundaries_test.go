@@ -56,13 +56,15 @@ func TestAdversary_B3_AnIDThatIsAnothersNameIsRefused(t *testing.T) {
 // file that comes before it.
 func TestAdversary_S1_B4_TheBoundDirectoryIsShownWhole(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
-		a := r.exec("rm -rf ./cache", func(q *api.CreateRequest) { q.Bind = &api.Bind{Workdir: "/srv/app", Host: "web-1", EnvHash: "e5e5"} })
+		a := r.exec("rm -rf ./cache", func(q *api.CreateRequest) {
+			q.Bind = &api.Bind{Workdir: new("/srv/app"), Host: new("web-1"), EnvHash: new("e5e5")}
+		})
 		card := c.card(a)
 		for _, bound := range []string{"/srv/app", "web-1", "e5e5"} {
 			require.Contains(t, card.text, bound)
 		}
 		long := "/srv/" + strings.Repeat("safe/", 700) + "../../the-end"
-		b := r.exec("rm -rf ./cache", func(q *api.CreateRequest) { q.Bind = &api.Bind{Workdir: long} })
+		b := r.exec("rm -rf ./cache", func(q *api.CreateRequest) { q.Bind = &api.Bind{Workdir: new(long)} })
 		require.Contains(t, c.card(b).labels, "Allow once")
 		file := ""
 		for _, m := range c.fromBot() {
