@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,9 +21,8 @@ import (
 )
 
 const (
-	maxMistakes  = 20 // that one answer names
-	maxFieldName = 64
-	maxAtOnce    = 16 << 10 // bytes that a request's word is enough for to set aside
+	maxMistakes = 20       // that one answer names
+	maxAtOnce   = 16 << 10 // bytes that a request's word is enough for to set aside
 )
 
 // readBody reads a request's body whole, within size and time.
@@ -89,7 +87,7 @@ func Decode(body []byte, into any) error {
 	}
 	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true))
 	if err == nil && jsontext.Value(body).Kind() == '{' {
-		return nil
+		return emptied(body, into)
 	}
 	if err := wellFormed(body); err != nil {
 		return err
@@ -101,6 +99,36 @@ func Decode(body []byte, into any) error {
 	return core.Invalid(bad[:min(len(bad), maxMistakes)]...)
 }
 
+// emptied names the members that were sent as "" or 0 where the description has a
+// least length or number, so that they do not count as absent.
+func emptied(body []byte, into any) error {
+	var members map[string]jsontext.Value
+	var bad []core.FieldError
+	v := reflect.ValueOf(into).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		problem := "must not be empty"
+		if f.Tag.Get("minimum") == "1" {
+			problem = "must be 1 or more"
+		} else if f.Tag.Get("minLength") != "1" {
+			continue
+		}
+		if !v.FieldByIndex(f.Index).IsZero() {
+			continue
+		}
+		if members == nil && json.Unmarshal(body, &members) != nil {
+			return nil
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if value, sent := members[name]; sent && value.Kind() != 'n' {
+			bad = append(bad, core.FieldError{Field: name, Problem: problem})
+		}
+	}
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
+}
+
 // plainRequest is [Decode] without reflection, for what it can tell; false: Decode
 // has the word. It keeps nothing of body. FuzzDecodeCreate holds both equal.
 func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
@@ -110,7 +138,9 @@ func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
 		case "params":
 			in.Params = []byte(p.Raw())
 		case "timeoutMs":
-			in.TimeoutMs = p.Whole()
+			if in.TimeoutMs = p.Whole(); in.TimeoutMs == 0 {
+				p.Refuse()
+			}
 		case "bind":
 			in.Bind = plainBind(&p)
 		case "origin":
@@ -121,8 +151,17 @@ func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
 			r := &api.Requester{}
 			plainTexts(&p, named{"channel", &r.Channel}, named{"userId", &r.UserID}, named{"person", &r.Person})
 			in.Requester = r
+		case "id", "toolName":
+			text := ""
+			if plainText(&p, "", named{"", &text}); text == "" {
+				p.Refuse()
+			} else if o.Name == "id" {
+				in.ID = text
+			} else {
+				in.ToolName = text
+			}
 		default:
-			plainText(&p, o.Name, named{"toolName", &in.ToolName}, named{"id", &in.ID}, named{"agentId", &in.AgentID}, named{"sessionKey", &in.SessionKey},
+			plainText(&p, o.Name, named{"agentId", &in.AgentID}, named{"sessionKey", &in.SessionKey},
 				named{"justification", &in.Justification}, named{"actionSummary", &in.ActionSummary}, named{"callbackUrl", &in.CallbackURL}, named{"supersedes", &in.Supersedes})
 		}
 	}
@@ -200,7 +239,7 @@ func mistakes(path string, t reflect.Type, value jsontext.Value) []core.FieldErr
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		v := members[name]
-		at := fieldName(name)
+		at := core.FieldName(name)
 		if path != "" {
 			at = path + "." + at
 		}
@@ -243,16 +282,4 @@ func mustBe(k reflect.Kind) string {
 		return "must be a whole number"
 	}
 	return "has the wrong type"
-}
-
-// fieldName writes a member's name so that it is safe to show.
-func fieldName(s string) string {
-	plain := s != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }) < 0
-	if !plain {
-		s = strconv.QuoteToASCII(s)
-	}
-	if len(s) > maxFieldName {
-		s = s[:maxFieldName] + "..."
-	}
-	return s
 }

@@ -26,6 +26,9 @@ func TestDecodeTable(t *testing.T) {
 		{"white space around", " {\"toolName\" : \"x\"}\n ", "", ""},
 		{"unknown", `{"callbackURL":"https://x"}`, core.CodeInvalidRequest, "callbackURL"},
 		{"other case", `{"toolname":"x","Params":{},"agentID":"x"}`, core.CodeInvalidRequest, "Params agentID toolname"},
+		{"sent empty", `{"id":"","timeoutMs":0,"toolName":"","context":{}}`, core.CodeInvalidRequest, "id toolName timeoutMs"},
+		{"sent empty, plainly", `{"toolName":"ask","id":"","params":{}}`, core.CodeInvalidRequest, "id"},
+		{"no time", `{"timeoutMs":0,"toolName":"ask","params":{}}`, core.CodeInvalidRequest, "timeoutMs"},
 		{"nested", `{"bind":{"Host":"x","workdir":1},"origin":{"to":-100}}`, core.CodeInvalidRequest, "bind.Host bind.workdir origin.to"},
 		{"wrong types", `{"toolName":[],"timeoutMs":"5","context":{"subagent":1},"requester":"me"}`, core.CodeInvalidRequest,
 			"context.subagent requester timeoutMs toolName"},
@@ -157,7 +160,7 @@ func TestPlainRequests(t *testing.T) {
 // also plain JSON that says the same, and that what it refuses never echoes.
 func FuzzDecodeCreate(f *testing.F) {
 	for _, s := range []string{``, `{}`, `{"toolName":"exec","params":{"command":"ls"},"bind":{"host":"h"}}`, `{"a":1,"a":2}`, `{"params":{"a":"\ud800"}}`,
-		`{"timeoutMs":1e3,"x":{"y":[1]}}`, `[]`, "{\"\xff\":1}", `{"context":{"sandboxed":1}}`, `{"params":9007199254740993}`} {
+		`{"id":"","timeoutMs":0,"toolName":"x"}`, `{"timeoutMs":1e3,"x":{"y":[1]}}`, `[]`, "{\"\xff\":1}", `{"context":{"sandboxed":1}}`, `{"params":9007199254740993}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
