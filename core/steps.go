@@ -88,6 +88,14 @@ func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
 	}
 	was, next := a, a.clone()
 	next.PolicyHash = rules.Policy.Hash()
+	if j.Outcome != OutcomeAllow { // which changes nothing
+		next.Assessment.ReasonCodes = slices.Clone(next.Assessment.ReasonCodes)
+		for _, code := range j.Assessment.ReasonCodes {
+			if !slices.Contains(next.Assessment.ReasonCodes, code) {
+				next.Assessment.ReasonCodes = append(next.Assessment.ReasonCodes, code)
+			}
+		}
+	}
 	if why, denied := j.denies(false); denied {
 		next.Status, next.Decision, next.DecidedBy, next.Reason = Denied, Deny, []string{"policy"}, why
 		return next

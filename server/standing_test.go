@@ -47,13 +47,16 @@ func TestAdversary_B5_RulesThatNoLongerAskPeople(t *testing.T) {
 	d.decide(`{"a":1}`, api.AllowAlways)
 	waits, allowed, granted := d.ask("ask", `{"a":2}`), d.allow(`{"a":3}`), d.ask("ask", `{"a":1}`)
 	require.Equal(t, api.Approved, granted.Status)
-	d.judge.change("ask", func(j *core.Judgement) { j.OnMiss = "not on the list" })
+	d.judge.change("ask", func(j *core.Judgement) {
+		j.OnMiss, j.Assessment.ReasonCodes = "not on the list", []string{"rule:listed-only"}
+	})
 	d.judge.rename("other rules")
 	require.NoError(t, d.gate.Rejudge(ctx))
 
 	waits, err := d.agent.Get(ctx, waits.ID, 0)
 	require.NoError(t, err)
 	require.Equal(t, api.Denied, waits.Status)
+	require.Equal(t, []string{"test", "rule:listed-only"}, waits.ReasonCodes, "what denied it is among them")
 	_, err = d.agent.Claim(ctx, allowed.ID, api.ClaimRequest{})
 	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "not on the list")
 	_, err = d.agent.Claim(ctx, granted.ID, api.ClaimRequest{})
