@@ -299,10 +299,11 @@ func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (Appr
 }
 
 // Retry makes an approved call claimable again for its owner, and tells it. The
-// call itself is never in the answer. CodeRetryDataGone when it was deleted.
+// call itself is never in the answer. CodeRetryDataGone when it was deleted, and
+// CodeSelfApproval for the token, or the person, that asked.
 func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, error) {
-	if !who.MayDecide || who.Person == "" {
-		return Approval{}, refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals and a person.")
+	if !who.MayDecide {
+		return Approval{}, refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals.")
 	}
 	key, err := g.Resolve(ctx, who, ref)
 	if err != nil {
@@ -322,8 +323,12 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	}
 	rules := g.rules.Load()
 	return g.update(ctx, key, func(a Approval) (Change, error) {
-		by := "person:" + who.Person
-		if !(a.Solo && rules.Solo) && rules.People.anyAsked([]string{by}, a.Askers) {
+		by, own := "token:"+who.Token, a.Owner == who.Token
+		if who.Person != "" {
+			by = "person:" + who.Person
+			own = !(a.Solo && rules.Solo) && (own || rules.People.anyAsked([]string{by}, a.Askers))
+		}
+		if own {
 			return Change{Approval: a, Unchanged: true, Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
 				Events: []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
 		}

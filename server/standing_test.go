@@ -130,6 +130,20 @@ func TestAdversary_I5_RetryOfOnesOwn(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
 	require.NoError(t, err)
+	require.Equal(t, 200, d.do("POST", "/v1/approvals/"+a.Code+"/retry", "viewer", "").StatusCode, "nobody needs to stand behind an operator's token")
+	log, err := d.store.Log(ctx, 0, 100)
+	require.NoError(t, err)
+	require.Contains(t, string(log[len(log)-1].Data), `"by":"token:viewer"`)
+
+	// A token without a person does not retry what it asked itself, whatever is set.
+	solo := d.rules
+	solo.Solo = true
+	d.gate.Use(solo)
+	require.Equal(t, 201, d.do("POST", "/v1/approvals", "both", `{"id":"mine","toolName":"ask","params":{}}`).StatusCode)
+	_, err = d.alice.Resolve(ctx, "mine", api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.Equal(t, "self_approval", d.do("POST", "/v1/approvals/mine/retry", "both", "").problem(t).Code)
+	require.Equal(t, 200, d.do("POST", "/v1/approvals/mine/retry", "viewer", "").StatusCode)
 }
 
 // B8: what a grant allowed is not handed out after the grant was taken away.
