@@ -102,6 +102,9 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 	}
 	if a.Final() {
 		c.Outcome, c.Result = a.Ending()+" at "+clock(a.ResolvedAtMs, time.Local), a.resultWords()
+		if a.Retries > 0 && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 {
+			c.Outcome += "; an operator lets the agent try again, until " + clock(a.ClaimUntilMs, time.Local)
+		}
 		return Drawing{Card: &c, Done: true}
 	}
 	c.Expires = clock(a.ExpiresAtMs, time.Local)
