@@ -36,6 +36,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err := checkContentType(r.Header.Get("Content-Type")); err != nil {
 		return nil, err
 	}
+	if coding := r.Header.Values("Content-Encoding"); len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {
+		return nil, core.Refuse(core.CodeMalformed, "Send the body as it is, without a Content-Encoding.")
+	}
 	clock := http.NewResponseController(w)
 	_ = clock.SetReadDeadline(time.Now().Add(bodyTime)) // only recorders cannot
 	var body []byte
@@ -60,19 +63,16 @@ func tooLarge() error {
 	return core.Refuse(core.CodePayloadTooLarge, "The body is larger than %d bytes.", maxBody)
 }
 
-// checkContentType takes JSON, and what common tools send without being told
-// (curl -d says form, fetch says text): a bearer token is in no form's power.
+// checkContentType takes JSON, and what curl -d says without being told: a bearer
+// token is in no form's power.
 func checkContentType(given string) error {
 	if given == "" || given == "application/json" {
 		return nil
 	}
 	kind, params, err := mime.ParseMediaType(given)
 	utf8 := params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8")
-	switch kind {
-	case "application/json", "application/x-www-form-urlencoded", "text/plain":
-		if err == nil && utf8 {
-			return nil
-		}
+	if err == nil && utf8 && (kind == "application/json" || kind == "application/x-www-form-urlencoded" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")) {
+		return nil
 	}
 	return core.Refuse(core.CodeMalformed, "Send the body as Content-Type: application/json, in UTF-8.")
 }

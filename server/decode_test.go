@@ -86,12 +86,17 @@ func TestDecodeKeepsParams(t *testing.T) {
 func TestBodies(t *testing.T) {
 	d := newDesk(t)
 	const body = `{"toolName":"read","params":{}}`
-	for _, kind := range []string{"", "application/json", "application/json; charset=UTF-8", "application/x-www-form-urlencoded", "text/plain;charset=utf-8"} {
+	for _, kind := range []string{"", "application/json", "application/json; charset=UTF-8", "application/x-www-form-urlencoded", "application/vnd.agent+json"} {
 		require.Equal(t, 200, d.do("POST", "/v1/approvals", "agent", body, "Content-Type", kind).StatusCode, kind)
 	}
-	for _, kind := range []string{"application/xml", "multipart/form-data; boundary=x", "application/json; charset=latin1", ";;"} {
+	for _, kind := range []string{"application/xml", "multipart/form-data; boundary=x", "application/json; charset=latin1", ";;",
+		"text/plain", "text/plain;charset=utf-8", "text/json", "application/jsonp", "application/octet-stream"} {
 		require.Equal(t, "malformed", d.do("POST", "/v1/approvals", "agent", body, "Content-Type", kind).problem(t).Code, kind)
 	}
+	for _, coding := range []string{"gzip", "br", "identity, gzip", "x"} {
+		require.Equal(t, "malformed", d.do("POST", "/v1/approvals", "agent", body, "Content-Encoding", coding).problem(t).Code, coding)
+	}
+	require.Equal(t, 200, d.do("POST", "/v1/approvals", "agent", body, "Content-Encoding", "identity").StatusCode)
 	pad := func(n int) string {
 		const head, tail = `{"toolName":"read","params":{"p":"`, `"}}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
