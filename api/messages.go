@@ -46,7 +46,7 @@ type InterceptRequest struct {
 	Requester  *Requester        `json:"requester,omitzero" doc:"The human who asked the agent; may not decide."`
 	Context    *Context          `json:"context,omitzero" doc:"May only make the answer stricter."`
 	Bind       *Bind             `json:"bind,omitzero" doc:"Ties the approvals to where the calls run."`
-	TimeoutMs  int64             `json:"timeoutMs,omitzero" minimum:"0" doc:"Clamped to the configured maximum."`
+	TimeoutMs  int64             `json:"timeoutMs,omitzero" minimum:"1" doc:"Clamped to the configured maximum."`
 }
 
 // InterceptAnswer is the message with every call replaced that may not simply

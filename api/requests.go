@@ -4,7 +4,7 @@ import "encoding/json"
 
 // CreateRequest asks for one call. Unknown fields are refused.
 type CreateRequest struct {
-	ID            string          `json:"id,omitzero" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"Your own id; the same id with the same call gives the same approval again."`
+	ID            string          `json:"id,omitzero" minLength:"1" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"Your own id; the same id with the same call gives the same approval again."`
 	ToolName      string          `json:"toolName" minLength:"1" maxLength:"128" doc:"exec is a command; every other name is your own. Letters, digits and . _ : / -"`
 	Params        json.RawMessage `json:"params" doc:"The call's parameters: a JSON object. Tool exec: exactly one of command (a shell line) and argv; workdir, env, timeout, host, security, ask."`
 	AgentID       string          `json:"agentId,omitzero" maxLength:"256" doc:"A token with an agentId of its own overrides it."`
@@ -16,7 +16,7 @@ type CreateRequest struct {
 	Context       *Context        `json:"context,omitzero" doc:"May only make the answer stricter."`
 	Bind          *Bind           `json:"bind,omitzero" doc:"Ties the approval to where the call runs."`
 	CallbackURL   string          `json:"callbackUrl,omitzero" maxLength:"2048" doc:"Where the ended approval is POSTed, signed with the token's callbackSecret; tried for a day."`
-	TimeoutMs     int64           `json:"timeoutMs,omitzero" minimum:"0" doc:"Clamped to the configured maximum."`
+	TimeoutMs     int64           `json:"timeoutMs,omitzero" minimum:"1" doc:"Clamped to the configured maximum."`
 	Supersedes    string          `json:"supersedes,omitzero" maxLength:"128" doc:"A pending approval of yours whose call has changed; it ends withdrawn."`
 }
 
@@ -44,11 +44,12 @@ type Context struct {
 	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
 }
 
-// Bind is where a call runs.
+// Bind is where a call runs. What is nil is not sent; what is empty is, and is part
+// of the fingerprint.
 type Bind struct {
-	Workdir string `json:"workdir,omitzero" maxLength:"4096" doc:"Working directory."`
-	Host    string `json:"host,omitzero" maxLength:"256" doc:"Machine."`
-	EnvHash string `json:"envHash,omitzero" maxLength:"256" doc:"A hash of the environment, made as you like."`
+	Workdir *string `json:"workdir,omitzero" maxLength:"4096" nullable:"false" doc:"Working directory."`
+	Host    *string `json:"host,omitzero" maxLength:"256" nullable:"false" doc:"Machine."`
+	EnvHash *string `json:"envHash,omitzero" maxLength:"256" nullable:"false" doc:"A hash of the environment, made as you like."`
 }
 
 // ResolveRequest is a vote of the token's person.

@@ -40,11 +40,26 @@ const (
 	DialectAgentShield = "agentshield"
 )
 
-// Bind ties an approval to where the call runs. It is part of the fingerprint.
+// Bind ties an approval to where the call runs. It is part of the fingerprint, as it
+// was sent: a member that is empty is another one than none (nil).
 type Bind struct {
-	Workdir string `json:"workdir,omitempty"`
-	Host    string `json:"host,omitempty"`
-	EnvHash string `json:"envHash,omitempty"`
+	Workdir *string `json:"workdir,omitempty"`
+	Host    *string `json:"host,omitempty"`
+	EnvHash *string `json:"envHash,omitempty"`
+}
+
+// Says gives what a call is bound to; of what it is not bound to, the empty string.
+func (b *Bind) Says() (workdir, host, envHash string) {
+	if b == nil {
+		return "", "", ""
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	return text(b.Workdir), text(b.Host), text(b.EnvHash)
 }
 
 // Requester is the human who asked the agent: an account on a channel, or a
@@ -134,11 +149,10 @@ func (c Call) validate() []FieldError {
 	text(c.Context.Model, "context.model", maxName)
 	text(c.Context.Group, "context.group", maxName)
 	text(c.Context.ToolDescription, "context.toolDescription", maxDescription)
-	if b := c.Bind; b != nil {
-		text(b.Workdir, "bind.workdir", 4096)
-		text(b.Host, "bind.host", maxName)
-		text(b.EnvHash, "bind.envHash", maxName)
-	}
+	workdir, host, envHash := c.Bind.Says()
+	text(workdir, "bind.workdir", 4096)
+	text(host, "bind.host", maxName)
+	text(envHash, "bind.envHash", maxName)
 	if r := c.Requester; r != nil {
 		byAccount := r.Channel != "" && r.UserID != "" && r.Person == ""
 		byPerson := r.Channel == "" && r.UserID == "" && r.Person != ""

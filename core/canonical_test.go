@@ -30,7 +30,7 @@ func byLibrary(toolName string, params json.RawMessage, bind *Bind) ([]byte, err
 		}
 	}
 	members := map[string]any{"params": params, "toolName": toolName}
-	if bind != nil && *bind != (Bind{}) {
+	if bind != nil {
 		members["bind"] = bind
 	}
 	raw, err := json.Marshal(members)
@@ -77,10 +77,12 @@ var oddParams = []string{
 func TestAdversary_B2_CanonicalIsRFC8785(t *testing.T) {
 	for _, params := range oddParams {
 		same(t, "exec", params, nil)
-		same(t, "exec", params, &Bind{Workdir: "/w", Host: `"é`, EnvHash: "x"})
-		same(t, "exec", `{"n":{"o":`+params+`,"a":[`+params+`]}}`, &Bind{Host: "h"})
+		same(t, "exec", params, &Bind{Workdir: new("/w"), Host: new(`"é`), EnvHash: new("x")})
+		same(t, "exec", `{"n":{"o":`+params+`,"a":[`+params+`]}}`, &Bind{Host: new("h")})
 	}
-	same(t, "a\"b\\\xffé\n", `{}`, &Bind{Workdir: "\xff\xfe<\x01"})
+	same(t, "exec", `{}`, &Bind{})
+	same(t, "exec", `{}`, &Bind{Host: new(""), EnvHash: new("")})
+	same(t, "a\"b\\\xffé\n", `{}`, &Bind{Workdir: new("\xff\xfe<\x01")})
 }
 
 func FuzzCanonicalIsRFC8785(f *testing.F) {

@@ -102,6 +102,9 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 	}
 	if a.Final() {
 		c.Outcome, c.Result = a.endingAt(), a.resultWords()
+		if a.Retries > 0 && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 {
+			c.Outcome += "; an operator lets the agent try again, until " + clock(a.ClaimUntilMs, time.Local)
+		}
 		return Drawing{Card: &c, Done: true}
 	}
 	c.Expires = clock(a.ExpiresAtMs, time.Local)
@@ -291,17 +294,15 @@ func lines(tool string, params json.RawMessage, bind *Bind) ([]Fact, error) {
 // facts are the bounds of a call: where it runs is part of what runs.
 func (b *Bind) facts() []Fact {
 	var out []Fact
-	if b == nil {
-		return nil
-	}
 	add := func(name, value string) {
 		if value != "" {
 			out = append(out, Fact{name, display.Safe(value)})
 		}
 	}
-	add("bound to directory", b.Workdir)
-	add("bound to host", b.Host)
-	add("bound to environment", b.EnvHash)
+	workdir, host, envHash := b.Says()
+	add("bound to directory", workdir)
+	add("bound to host", host)
+	add("bound to environment", envHash)
 	return out
 }
 

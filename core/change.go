@@ -123,6 +123,7 @@ type Lookup struct {
 // Found is what Lookup found.
 type Found struct {
 	ByID       *Approval // the owner's approval of that id, whatever its status
+	Another    bool      // with ID: people could mean an approval by it, see KeysCalled
 	Same       *Approval // the pending one with the same fingerprint, owner, agent and session
 	Superseded *Approval // the owner's approval named by Supersedes
 	Pending    int       // how many of the owner's approvals are pending

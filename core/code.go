@@ -51,6 +51,21 @@ var (
 	settled      atomic.Uint32
 )
 
+// KeysCalled gives the first key that people could mean by that name, as its code, as
+// itself or as a beginning of eight or more characters, and what follows the last. Both
+// are empty for what can be none of these.
+func KeysCalled(name string) (first, end string) {
+	if first, end = CodeKeys(strings.ToUpper(name)); first != "" {
+		return first, end
+	}
+	const whole = len("00000000-0000-0000-0000-000000000000")
+	prefix := strings.ToLower(name)
+	if len(prefix) < 8 || len(prefix) > whole || KeyCode(prefix) == "" || strings.Trim(prefix, "0123456789abcdef-") != "" {
+		return "", ""
+	}
+	return prefix, prefix + "g"
+}
+
 // KeyCode gives the code of an approval by its key, and the empty string for what is
 // no key.
 func KeyCode(key string) string {

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -49,6 +50,20 @@ const (
 type FieldError struct {
 	Field   string `json:"field"`   // dotted path, as in the request
 	Problem string `json:"problem"` // what it must be
+}
+
+const maxFieldName = 64
+
+// FieldName writes the name of a request's member so that it is safe to show.
+func FieldName(s string) string {
+	plain := s != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }) < 0
+	if !plain {
+		s = strconv.QuoteToASCII(s)
+	}
+	if len(s) > maxFieldName {
+		s = s[:maxFieldName] + "..."
+	}
+	return s
 }
 
 // Error is a refusal: safe to show to whoever asked, one sentence, nothing

@@ -2,10 +2,13 @@ package core
 
 import (
 	stdjson "encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/display"
 )
@@ -27,20 +30,21 @@ type Exec struct {
 // neither of command and argv, a wrong type or an unknown security or ask word
 // is named by its field.
 func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
+	var bad []FieldError
 	e, ok := plainExec(params)
 	if !ok {
-		e, ok = oddExec(params)
+		e, bad = oddExec(params)
 	}
-	if !ok {
-		return Exec{}, []FieldError{{"params", "of exec may have command or argv, workdir, env (text values), timeout (a number), host, security and ask"}}
+	unread := len(bad) > 0
+	said := func(field string) bool {
+		return slices.ContainsFunc(bad, func(f FieldError) bool { return f.Field == field })
 	}
-	var bad []FieldError
 	check := func(ok bool, field, problem string) {
-		if !ok {
+		if !ok && !said("params."+field) {
 			bad = append(bad, FieldError{"params." + field, problem})
 		}
 	}
-	check((e.Command == nil) != (e.Argv == nil), "command", "or params.argv is required, and not both")
+	check((e.Command == nil) != (e.Argv == nil) || said("params") || said("params.argv"), "command", "or params.argv is required, and not both")
 	if e.Command != nil {
 		check(*e.Command != "" && len(*e.Command) <= maxShellLine, "command", "must be a shell line of 1 byte to 128 KiB")
 	}
@@ -54,6 +58,9 @@ func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
 	check(oneOf(e.Security, "", "deny", "allowlist", "full"), "security", "must be deny, allowlist or full")
 	check(oneOf(e.Ask, "", "off", "on-miss", "always"), "ask", "must be off, on-miss or always")
 	check(e.TimeoutMs >= 0, "timeout", "must not be negative")
+	if unread {
+		return Exec{}, bad
+	}
 	return e, bad
 }
 
@@ -87,10 +94,43 @@ func plainExec(params []byte) (e Exec, ok bool) {
 	return e, p.Done()
 }
 
-// oddExec is plainExec for all that is JSON.
-func oddExec(params []byte) (e Exec, ok bool) {
-	err := json.Unmarshal(params, &e, json.RejectUnknownMembers(true))
-	return e, err == nil
+// maxExecMistakes is how many members oddExec names at most.
+const maxExecMistakes = 20
+
+// oddExec is plainExec for all that is JSON, and names what is wrong with a member.
+func oddExec(params []byte) (e Exec, bad []FieldError) {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(params, &members) != nil || members == nil {
+		return e, []FieldError{{"params", "must be a JSON object without duplicate keys"}}
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var into any
+		problem := "must be text"
+		switch name {
+		case "command":
+			into = &e.Command
+		case "argv":
+			into, problem = &e.Argv, "must be a list of texts"
+		case "workdir":
+			into = &e.Workdir
+		case "env":
+			into, problem = &e.Env, "must be an object whose values are texts"
+		case "timeout":
+			into, problem = &e.TimeoutMs, "must be a whole number of milliseconds"
+		case "host":
+			into = &e.Host
+		case "security":
+			into = &e.Security
+		case "ask":
+			into = &e.Ask
+		default:
+			problem = "is no parameter of exec, which takes command or argv, workdir, env, timeout, host, security and ask"
+		}
+		if (into == nil || json.Unmarshal(members[name], into) != nil) && len(bad) < maxExecMistakes {
+			bad = append(bad, FieldError{"params." + FieldName(name), problem})
+		}
+	}
+	return e, bad
 }
 
 func oneOf(s string, words ...string) bool {

@@ -37,16 +37,19 @@ func Canonical(toolName string, params json.RawMessage, bind *Bind) (Sealed, err
 // needs it. With an error Bytes is what out has become.
 func appendForm(out []byte, toolName string, params json.RawMessage, bind *Bind) (Sealed, error) {
 	out = append(slices.Grow(out, len(params)+len(toolName)+32), '{')
-	if bind != nil && *bind != (Bind{}) {
+	if bind != nil {
 		out = append(out, `"bind":{`...)
-		for _, m := range [...][2]string{{"envHash", bind.EnvHash}, {"host", bind.Host}, {"workdir", bind.Workdir}} {
-			if m[1] == "" {
+		for _, m := range [...]struct {
+			name string
+			text *string
+		}{{"envHash", bind.EnvHash}, {"host", bind.Host}, {"workdir", bind.Workdir}} {
+			if m.text == nil {
 				continue
 			}
 			if out[len(out)-1] != '{' {
 				out = append(out, ',')
 			}
-			out = appendText(append(appendText(out, m[0]), ':'), m[1])
+			out = appendText(append(appendText(out, m.name), ':'), *m.text)
 		}
 		out = append(out, `},`...)
 	}

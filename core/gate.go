@@ -341,10 +341,11 @@ func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (Appr
 }
 
 // Retry makes an approved call claimable again for its owner, and tells it. The
-// call itself is never in the answer. CodeRetryDataGone when it was deleted.
+// call itself is never in the answer. CodeRetryDataGone when it was deleted, and
+// CodeSelfApproval for the token, or the person, that asked.
 func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, error) {
-	if !who.MayDecide || who.Person == "" {
-		return Approval{}, refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals and a person.")
+	if !who.MayDecide {
+		return Approval{}, refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals.")
 	}
 	rules, err := g.inForce()
 	if err != nil {
@@ -367,8 +368,12 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 		denies = g.rejudge(ctx, a, sealed, rules)
 	}
 	return g.update(ctx, key, func(a Approval) (Change, error) {
-		by := "person:" + who.Person
-		if !(a.Solo && rules.Solo) && rules.People.anyAsked([]string{by}, a.Askers) {
+		by, own := "token:"+who.Token, a.Owner == who.Token
+		if who.Person != "" {
+			by = "person:" + who.Person
+			own = !(a.Solo && rules.Solo) && (own || rules.People.anyAsked([]string{by}, a.Askers))
+		}
+		if own {
 			return Change{Approval: a, Unchanged: true, Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
 				Events: []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
 		}
@@ -640,7 +645,9 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 
 // Resolve finds the key behind a reference. An owner's own id matches exactly.
 // Operators may use an id, a code, or a server id's prefix of eight or more
-// characters; a reference that fits more than one approval is CodeAmbiguousID.
+// characters. What the server made comes before what an owner chose: a whole code or
+// server's id means that approval alone. Any other reference that fits more than one
+// approval is CodeAmbiguousID.
 func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, error) {
 	if !who.MayDecide {
 		return g.own(ctx, who, ref)
@@ -652,6 +659,11 @@ func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, err
 	exact, err := g.store.Keys(ctx, NameQuery{ID: ref, Code: code})
 	if err != nil {
 		return "", err
+	}
+	for _, n := range exact {
+		if n.By == "code" || n.Key == ref {
+			return n.Key, nil
+		}
 	}
 	if len(ref) >= 8 && len(ref) != len(uuid.Nil.String()) { // nothing has a whole id as its prefix but itself
 		// Always, so that an asker's own id that looks like another approval's

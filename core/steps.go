@@ -92,6 +92,14 @@ func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
 	}
 	was, next := a, a.clone()
 	next.PolicyHash = rules.Policy.Hash()
+	if j.Outcome != OutcomeAllow { // which changes nothing
+		next.Assessment.ReasonCodes = slices.Clone(next.Assessment.ReasonCodes)
+		for _, code := range j.Assessment.ReasonCodes {
+			if !slices.Contains(next.Assessment.ReasonCodes, code) {
+				next.Assessment.ReasonCodes = append(next.Assessment.ReasonCodes, code)
+			}
+		}
+	}
 	if why, denied := j.denies(false); denied {
 		next.Status, next.Decision, next.DecidedBy, next.Reason = Denied, Deny, []string{"policy"}, why
 		return next
@@ -316,14 +324,14 @@ func (a Approval) callBack(now int64) []Delivery {
 }
 
 // tell gives the delivery that tells the session chat something, unless a card
-// there shows it already.
+// there shows it already or it was told before. Each retry is another one.
 func (a Approval) tell(kind DeliveryKind, now int64) []Delivery {
 	if a.Origin == nil {
 		return nil
 	}
 	place := a.Origin.Normal()
 	for _, d := range a.Deliveries {
-		if d.Target.Normal() == place && (d.Kind == CardDelivery && d.State != Failed || d.Kind == kind) {
+		if d.Target.Normal() == place && (d.Kind == CardDelivery && d.State != Failed || d.Kind == kind && kind != RetryDelivery) {
 			return nil
 		}
 	}

@@ -225,13 +225,13 @@ func (c Change) fallBack(routes Routes, now int64) Change {
 func (c Change) unreached(now int64) Change {
 	a := &c.Approval
 	a.FallbackAtMs, a.Reached = 0, false
+	if !slices.Contains(a.Assessment.ReasonCodes, ReasonUnreached) {
+		a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonUnreached)
+	}
 	if a.Unreached {
 		c.Events = append(c.Events, a.event(EventFailOpen, now, eventData{Why: "approvals.exec.askFallback"}))
 		a.Status, a.Decision, a.DecidedBy, a.Reason = Approved, AllowOnce, []string{"policy"}, "nobody could be asked, and approvals.exec.askFallback lets it run then"
 		return c.end(EventResolved, now)
-	}
-	if !slices.Contains(a.Assessment.ReasonCodes, ReasonUnreached) {
-		a.Assessment.ReasonCodes = append(a.Assessment.ReasonCodes, ReasonUnreached)
 	}
 	c.Events = append(c.Events, a.event(EventUnreached, now, eventData{}))
 	if a.Origin != nil && !slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Target.Normal() == a.Origin.Normal() }) {

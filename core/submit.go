@@ -97,6 +97,9 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 		}
 		return superseding(joinPending(*f.ByID, draft, "", rules, now), f, now), false, nil
 	}
+	if f.Another {
+		return nil, false, refuse(CodeIDConflict, "That id is another approval's code, or its id or the beginning of it; choose one that people cannot take for it.")
+	}
 	if f.Same != nil && f.Same.ExpiresAtMs > now && !draft.stricter(*f.Same) {
 		return superseding(joinPending(*f.Same, draft, call.ID, rules, now), f, now), false, nil
 	}

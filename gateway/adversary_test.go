@@ -119,8 +119,8 @@ func TestAdversary_B3_IdsAreTheirOwners(t *testing.T) {
 	operator.refused("tool.approval.resolve", `{"id":"p","decision":"allow-once"}`, invalidRequest, "APPROVAL_ID_AMBIGUOUS")
 	a, err := d.gate.Get(t.Context(), agentCaller, "p")
 	require.NoError(t, err)
-	other.answer(other.start("tool.approval.request", `{"id":"`+a.Code+`","toolName":"ask","params":{"n":4},"twoPhase":true}`))
-	operator.refused("tool.approval.resolve", `{"id":"`+a.Code+`","decision":"allow-once"}`, invalidRequest, "APPROVAL_ID_AMBIGUOUS")
+	other.refused("tool.approval.request", `{"id":"`+a.Code+`","toolName":"ask","params":{"n":4},"twoPhase":true}`, invalidRequest, "APPROVAL_ID_CONFLICT")
+	operator.ok("tool.approvals.get", `{"id":"`+a.Code+`"}`)
 	d.still()
 }
 

@@ -204,13 +204,8 @@ func TestIDsAndPrefixes(t *testing.T) {
 	operator.refused("tool.approvals.get", get(""), invalidRequest, "APPROVAL_NOT_FOUND")
 	operator.refused("tool.approvals.get", get("mistake ../../x"), invalidRequest, "APPROVAL_NOT_FOUND")
 
-	// An own id that looks like another's prefix is ambiguous, and stays so when
-	// it has ended: it never falls through to the other one.
-	start(`{"id":"` + a[:9] + `","toolName":"ask","params":{"n":2},"twoPhase":true}`)
-	operator.refused("tool.approval.resolve", `{"id":"`+a[:9]+`","decision":"allow-once"}`, invalidRequest, "APPROVAL_ID_AMBIGUOUS")
-	_, err := d.gate.Withdraw(t.Context(), agentCaller, a[:9], "")
-	require.NoError(t, err)
-	operator.refused("tool.approval.resolve", `{"id":"`+a[:9]+`","decision":"allow-once"}`, invalidRequest, "APPROVAL_ID_AMBIGUOUS")
+	// An own id that looks like another's prefix is refused.
+	agent.refused("tool.approval.request", `{"id":"`+a[:9]+`","toolName":"ask","params":{"n":2},"twoPhase":true}`, invalidRequest, "APPROVAL_ID_CONFLICT")
 	operator.ok("tool.approval.resolve", `{"id":"`+a+`","decision":"deny"}`)
 	operator.refused("tool.approval.resolve", `{"id":"`+a+`","decision":"allow-once"}`, invalidRequest, "APPROVAL_ALREADY_RESOLVED")
 }

@@ -88,7 +88,7 @@ func (in execAsk) call() (core.Call, error) {
 	call := core.Call{ToolName: "exec", Params: body, Dialect: core.DialectExec, ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
 		Justification: in.WarningText, ActionSummary: in.Scope}
 	if in.NodeID != "" {
-		call.Bind = &core.Bind{Host: in.NodeID}
+		call.Bind = &core.Bind{Host: new(in.NodeID)}
 	}
 	if in.TimeoutMs != nil {
 		if *in.TimeoutMs < 1 {

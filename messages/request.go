@@ -85,7 +85,7 @@ func (r request) shows(l Look) bool {
 // fingerprint is the call's, as the desk computes it; "" for what has none.
 func fingerprint(name string, params json.RawMessage, b *api.Bind) string {
 	where := json.RawMessage(nil)
-	if b != nil && *b != (api.Bind{}) {
+	if b != nil {
 		where, _ = json.Marshal(b)
 	}
 	c := canonical(pairs("bind", where, "params", params, "toolName", name).encode())

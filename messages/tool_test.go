@@ -33,12 +33,8 @@ func TestSanitise(t *testing.T) {
 // The fingerprint of a shown call is the desk's own.
 func TestFingerprint(t *testing.T) {
 	for _, params := range []string{`{}`, `{"b":1.0,"a":"\u00e9","c":[null,{"z":1,"y":2}]}`} {
-		for _, b := range []*api.Bind{nil, {}, {Workdir: "/w", Host: "h"}} {
-			var bind *core.Bind
-			if b != nil {
-				bind = &core.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
-			}
-			want, err := core.Canonical("deploy", json.RawMessage(params), bind)
+		for _, b := range []*api.Bind{nil, {}, {Workdir: new("/w"), Host: new("h")}, {EnvHash: new("")}} {
+			want, err := core.Canonical("deploy", json.RawMessage(params), (*core.Bind)(b))
 			require.NoError(t, err)
 			require.Equal(t, want.Fingerprint, fingerprint("deploy", json.RawMessage(params), b))
 		}

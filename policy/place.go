@@ -23,9 +23,7 @@ func (a *agent) place(call *core.Call, workdir, host string) place {
 	p := place{root: a.root}
 	dirs := [2]string{workdir}
 	hosts := [2]string{host}
-	if b := call.Bind; b != nil {
-		dirs[1], hosts[1] = b.Workdir, b.Host
-	}
+	dirs[1], hosts[1], _ = call.Bind.Says()
 	for _, h := range hosts {
 		p.away = p.away || h != "" && !localHosts[h]
 	}

@@ -143,11 +143,12 @@ func (j *judging) reach(class core.RiskClass) core.Reach {
 // bound adds to a subject the machine and the environment that a call is bound
 // to: a grant for one of them is none for another.
 func bound(subject string, b *core.Bind) string {
-	if b != nil && !localHosts[b.Host] {
-		subject += " on " + b.Host
+	_, host, envHash := b.Says()
+	if !localHosts[host] {
+		subject += " on " + host
 	}
-	if b != nil && b.EnvHash != "" {
-		subject += " with environment " + b.EnvHash
+	if envHash != "" {
+		subject += " with environment " + envHash
 	}
 	return subject
 }

@@ -164,10 +164,10 @@ func TestAdversary_W6_AGrantIsForOneEnvironment(t *testing.T) {
 		return reachOf(t, e, c).Subject
 	}
 	push := map[string]any{"command": "git push"}
-	require.Equal(t, "exec git push", on("exec", push, &core.Bind{Workdir: "/workspace", Host: "local"}))
-	require.NotEqual(t, on("exec", push, &core.Bind{EnvHash: "a"}), on("exec", push, &core.Bind{EnvHash: "b"}))
-	require.NotEqual(t, on("exec", push, &core.Bind{EnvHash: "a"}), on("exec", push, nil))
-	require.NotEqual(t, on("deploy", map[string]any{}, &core.Bind{Host: "staging"}), on("deploy", map[string]any{}, &core.Bind{Host: "production"}))
+	require.Equal(t, "exec git push", on("exec", push, &core.Bind{Workdir: new("/workspace"), Host: new("local")}))
+	require.NotEqual(t, on("exec", push, &core.Bind{EnvHash: new("a")}), on("exec", push, &core.Bind{EnvHash: new("b")}))
+	require.NotEqual(t, on("exec", push, &core.Bind{EnvHash: new("a")}), on("exec", push, nil))
+	require.NotEqual(t, on("deploy", map[string]any{}, &core.Bind{Host: new("staging")}), on("deploy", map[string]any{}, &core.Bind{Host: new("production")}))
 }
 
 // W1: with some options an ordinary program runs another one, or code. Neither a

@@ -63,7 +63,7 @@ func TestWithoutAWorkspaceTheCallsOwnDirectoryIsLocal(t *testing.T) {
 		c := callOf(t, "exec", map[string]any{"command": command, "workdir": workdir})
 		c.AgentID = "nobody"
 		if bound != "" {
-			c.Bind = &core.Bind{Workdir: bound}
+			c.Bind = &core.Bind{Workdir: new(bound)}
 		}
 		return judge(e, c).Assessment.RiskClass.String()
 	}

@@ -15,7 +15,7 @@ import (
 // Fingerprint computes the fingerprint of the call that an executor is about to
 // run, as the desk does: lower-case hex SHA-256 of the RFC 8785 form of
 // {bind?, params, toolName}. params is a JSON object. bind is nil unless the
-// approval was asked with one; an empty one is none.
+// approval was asked with one; an empty one is another than none.
 func Fingerprint(toolName string, params json.RawMessage, bind *core.Bind) (string, error) {
 	sealed, err := core.Canonical(toolName, params, bind)
 	if err != nil {

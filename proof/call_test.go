@@ -10,7 +10,7 @@ import (
 )
 
 func TestFingerprintIsTheDesks(t *testing.T) {
-	bind := &core.Bind{Workdir: "/srv/app"}
+	bind := &core.Bind{Workdir: new("/srv/app")}
 	want, err := core.Canonical("exec", json.RawMessage(`{"argv":["git","push"],"n":1}`), bind)
 	require.NoError(t, err)
 	got, err := Fingerprint("exec", json.RawMessage(`{ "n": 1.0, "argv": ["git", "push"] }`), bind)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func TestAdversary_B3(t *testing.T) {
 	for _, other := range []api.CreateRequest{
 		request("ask", `{"a":2}`, mine("job")),
 		request("exec", `{"command":"x"}`, mine("job")),
-		request("ask", `{"a":1}`, mine("job"), func(r *api.CreateRequest) { r.Bind = &api.Bind{Host: "h"} }),
+		request("ask", `{"a":1}`, mine("job"), func(r *api.CreateRequest) { r.Bind = &api.Bind{Host: new("h")} }),
 	} {
 		_, err := d.agent.Create(ctx, other, api.CreateOptions{})
 		refusal(t, err, core.CodeIDConflict)
@@ -112,35 +113,89 @@ func TestAdversary_B3(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, api.Pending, got.Status)
 
-	for _, id := range []string{first.Code, strings.ToLower(first.Code)} {
-		_, err = d.other.Create(ctx, request("ask", `{"evil":true}`, mine(id)), api.CreateOptions{})
-		require.NoError(t, err)
+	// Nobody's id stands in the way of another's code, of its server's id, or of the
+	// beginning of that: not as an alias, not in other letters, not the same owner's,
+	// not after it has ended.
+	served := d.ask("ask", `{"b":1}`)
+	ended, err := d.agent.Withdraw(ctx, d.ask("ask", `{"b":2}`).ID, api.WithdrawRequest{})
+	require.NoError(t, err)
+	inSession := func(r *api.CreateRequest) { r.SessionKey = "s" }
+	_, err = d.other.Create(ctx, request("ask", `{"evil":true}`, inSession), api.CreateOptions{})
+	require.NoError(t, err)
+	for _, id := range []string{first.Code, strings.ToLower(first.Code), ended.Code, served.Code,
+		served.ID, strings.ToUpper(served.ID), served.ID[:8], served.ID[:9], strings.ToUpper(served.ID[:35]), ended.ID[:12]} {
+		for _, evil := range []api.CreateRequest{
+			request("ask", `{"evil":true}`, mine(id)), request("ask", `{"evil":true}`, inSession, mine(id)), request("read", `{"evil":true}`, mine(id)),
+		} {
+			_, err = d.other.Create(ctx, evil, api.CreateOptions{})
+			refusal(t, err, core.CodeIDConflict)
+		}
 	}
-	_, err = d.alice.Resolve(ctx, first.Code, api.ResolveRequest{Decision: api.AllowOnce})
-	refusal(t, err, core.CodeAmbiguousID)
+	_, err = d.agent.Create(ctx, request("ask", `{"c":1}`, mine(served.Code)), api.CreateOptions{})
+	refusal(t, err, core.CodeIDConflict)
+	again, err := d.agent.Create(ctx, request("ask", `{"b":1}`, mine(served.ID)), api.CreateOptions{})
+	require.NoError(t, err, "it names itself")
+	require.Equal(t, served.Code, again.Code)
+	for _, ref := range []string{served.Code, served.ID, served.ID[:8], served.ID[:9], first.Code} {
+		_, err = d.alice.Get(ctx, ref, 0)
+		require.NoError(t, err, ref)
+	}
+	d.ask("ask", `{"d":1}`, mine(strings.Repeat("0", 7)))
+	d.ask("ask", `{"d":2}`, mine("00000000-and-more"))
 	byCode, err := d.gate.ByCode(ctx, first.Code)
 	require.NoError(t, err)
 	require.Equal(t, "agent", byCode.Owner, "chats know codes only")
 
-	// An id that looks like the prefix of a server's id is never taken for it.
-	served := d.ask("ask", `{"b":1}`)
-	_, err = d.other.Create(ctx, request("ask", `{"evil":true}`, mine(served.ID[:8])), api.CreateOptions{})
+	// Where an id was there before the code, as nobody can arrange, the code counts.
+	squatter := byCode
+	squatter.Key, squatter.Owner, squatter.ID = "00000004-0000-4000-8000-000000000000", "other", served.Code
+	squatter.Code, squatter.Deliveries = core.KeyCode(squatter.Key), nil
+	require.NoError(t, d.store.Create(ctx, core.Lookup{Owner: "other"}, func(core.Found) ([]core.Change, error) {
+		return []core.Change{{Approval: squatter, New: true, Aliases: []string{served.ID, served.ID[:10], strings.ToLower(served.Code)}}}, nil
+	}))
+	for _, ref := range []string{served.Code, strings.ToLower(served.Code), served.ID} {
+		got, err := d.alice.Get(ctx, ref, 0)
+		require.NoError(t, err, ref)
+		require.Equal(t, served.ID, got.ID)
+	}
+	_, err = d.alice.Get(ctx, served.ID[:10], 0)
+	refusal(t, err, core.CodeAmbiguousID)
+	voted, err := d.alice.Resolve(ctx, served.Code, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
-	byPrefix, err := d.alice.Get(ctx, served.ID[:9], 0)
-	require.NoError(t, err)
-	require.Equal(t, served.Code, byPrefix.Code)
+	require.Equal(t, served.ID, voted.ID)
 }
 
 // Approved for one place, claimed for another.
 func TestAdversary_B4(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
-	a := d.allow(`{}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: "/a", Host: "h", EnvHash: "e"} })
-	for _, b := range []*api.Bind{{Workdir: "/b", Host: "h", EnvHash: "e"}, {Workdir: "/a", Host: "H", EnvHash: "e"}, {Workdir: "/a", Host: "h"}, {}} {
+	a := d.allow(`{}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: new("/a"), Host: new("h"), EnvHash: new("e")} })
+	for _, b := range []*api.Bind{{Workdir: new("/b"), Host: new("h"), EnvHash: new("e")}, {Workdir: new("/a"), Host: new("H"), EnvHash: new("e")}, {Workdir: new("/a"), Host: new("h")}, {}} {
 		_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: b})
 		refusal(t, err, core.CodeFingerprintMismatch)
 	}
-	_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: &api.Bind{Workdir: "/a", Host: "h", EnvHash: "e"}})
+	_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: &api.Bind{Workdir: new("/a"), Host: new("h"), EnvHash: new("e")}})
 	require.NoError(t, err)
+
+	// What was sent was hashed, and is what a claim must say: empty is not absent.
+	sent := map[string]string{"null": `{"params":{},"toolName":"ask"}`, `{"host":null}`: `{"bind":{},"params":{},"toolName":"ask"}`,
+		"{}": `{"bind":{},"params":{},"toolName":"ask"}`, `{"host":"","workdir":"/w"}`: `{"bind":{"host":"","workdir":"/w"},"params":{},"toolName":"ask"}`}
+	for bind, form := range sent {
+		got := d.do("POST", "/v1/approvals", "agent", `{"toolName":"ask","params":{},"bind":`+bind+`}`)
+		require.Equal(t, 201, got.StatusCode)
+		var made api.Approval
+		require.NoError(t, json.Unmarshal([]byte(got.text), &made))
+		require.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(form))), made.ArgsFingerprint, bind)
+		_, err = d.alice.Resolve(ctx, made.Code, api.ResolveRequest{Decision: api.AllowOnce})
+		require.NoError(t, err)
+		for other, otherForm := range sent {
+			if form != otherForm && other != "null" {
+				got := d.do("POST", "/v1/approvals/"+made.ID+"/claim", "agent", `{"bind":`+other+`}`)
+				require.Equal(t, "fingerprint_mismatch", got.problem(t).Code)
+			}
+		}
+		got = d.do("POST", "/v1/approvals/"+made.ID+"/claim", "agent", `{"bind":`+bind+`}`)
+		require.Equal(t, 200, got.StatusCode, got.text)
+	}
 }
 
 // One approval, claimed twice: at the same instant, and after a restart.

@@ -112,7 +112,7 @@ func (s *Server) withdraw(c *call, in api.WithdrawRequest) (answer, error) {
 }
 
 func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
-	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: bindOf(in.Bind), ClaimID: in.ClaimID})
+	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: (*core.Bind)(in.Bind), ClaimID: in.ClaimID})
 	if err != nil {
 		return answer{}, err
 	}

@@ -28,7 +28,7 @@ func TestCreatePending(t *testing.T) {
 	require.Contains(t, r.text, `"decision":null`)
 	require.Contains(t, a.ParamsSummary, "make deploy")
 	require.Len(t, a.ArgsFingerprint, 64)
-	require.Equal(t, &api.Bind{Workdir: "/srv"}, a.Bind)
+	require.Equal(t, &api.Bind{Workdir: new("/srv")}, a.Bind)
 	require.Equal(t, "telegram", a.Channel)
 	require.Equal(t, &api.Requester{Channel: "telegram", UserID: "999"}, a.Requester)
 	require.Equal(t, "release day", a.Justification)
@@ -177,6 +177,29 @@ func TestReferences(t *testing.T) {
 	require.Equal(t, odd.Code, got.Code)
 	r := d.do("GET", "/v1/approvals/a%2Eb_c%3Ad-e", "agent", "")
 	require.Equal(t, 200, r.StatusCode)
+}
+
+func TestExecParamsAreNamed(t *testing.T) {
+	d := newDesk(t)
+	for params, want := range map[string][]string{
+		`{"command":"ls","foo":1,"b\u0000r":2}`: {`params."b\x00r"`, "params.foo"},
+		`{"command":5}`:                         {"params.command"},
+		`{"command":"ls","timeout":"5s","host":3,"security":"none","ask":"maybe","env":["A=b"],"workdir":{}}`: {
+			"params.env", "params.host", "params.timeout", "params.workdir", "params.security", "params.ask"},
+		`{"argv":["ls",5]}`: {"params.argv"},
+		`{"argv":[]}`:       {"params.argv"},
+		`{}`:                {"params.command"},
+		`{"env":{"A":1}}`:   {"params.env", "params.command"},
+	} {
+		p := d.do("POST", "/v1/approvals", "agent", `{"toolName":"exec","params":`+params+`}`).problem(t)
+		require.Equal(t, string(core.CodeInvalidRequest), p.Code)
+		var got []string
+		for _, f := range p.Fields {
+			got = append(got, f.Field)
+		}
+		require.Equal(t, want, got, params)
+		require.NotContains(t, p.Detail, "maybe")
+	}
 }
 
 func TestList(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,9 +21,8 @@ import (
 )
 
 const (
-	maxMistakes  = 20 // that one answer names
-	maxFieldName = 64
-	maxAtOnce    = 16 << 10 // bytes that a request's word is enough for to set aside
+	maxMistakes = 20       // that one answer names
+	maxAtOnce   = 16 << 10 // bytes that a request's word is enough for to set aside
 )
 
 // readBody reads a request's body whole, within size and time.
@@ -37,6 +35,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	if err := checkContentType(r.Header.Get("Content-Type")); err != nil {
 		return nil, err
+	}
+	if coding := r.Header.Values("Content-Encoding"); len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {
+		return nil, core.Refuse(core.CodeMalformed, "Send the body as it is, without a Content-Encoding.")
 	}
 	clock := http.NewResponseController(w)
 	_ = clock.SetReadDeadline(time.Now().Add(bodyTime)) // only recorders cannot
@@ -70,11 +71,9 @@ func checkContentType(given string) error {
 	}
 	kind, params, err := mime.ParseMediaType(given)
 	utf8 := params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8")
-	switch kind {
-	case "application/json", "application/x-www-form-urlencoded", "text/plain":
-		if err == nil && utf8 {
-			return nil
-		}
+	unasked := kind == "application/x-www-form-urlencoded" || kind == "text/plain"
+	if err == nil && utf8 && (unasked || kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")) {
+		return nil
 	}
 	return core.Refuse(core.CodeMalformed, "Send the body as Content-Type: application/json, in UTF-8.")
 }
@@ -89,7 +88,7 @@ func Decode(body []byte, into any) error {
 	}
 	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true))
 	if err == nil && jsontext.Value(body).Kind() == '{' {
-		return nil
+		return emptied(body, into)
 	}
 	if err := wellFormed(body); err != nil {
 		return err
@@ -101,6 +100,36 @@ func Decode(body []byte, into any) error {
 	return core.Invalid(bad[:min(len(bad), maxMistakes)]...)
 }
 
+// emptied names the members that were sent as "" or 0 where the description has a
+// least length or number, so that they do not count as absent.
+func emptied(body []byte, into any) error {
+	var members map[string]jsontext.Value
+	var bad []core.FieldError
+	v := reflect.ValueOf(into).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		problem := "must not be empty"
+		if f.Tag.Get("minimum") == "1" {
+			problem = "must be 1 or more"
+		} else if f.Tag.Get("minLength") != "1" {
+			continue
+		}
+		if !v.FieldByIndex(f.Index).IsZero() {
+			continue
+		}
+		if members == nil && json.Unmarshal(body, &members) != nil {
+			return nil
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if value, sent := members[name]; sent && value.Kind() != 'n' {
+			bad = append(bad, core.FieldError{Field: name, Problem: problem})
+		}
+	}
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
+}
+
 // plainRequest is [Decode] without reflection, for what it can tell; false: Decode
 // has the word. It keeps nothing of body. FuzzDecodeCreate holds both equal.
 func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
@@ -110,11 +139,11 @@ func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
 		case "params":
 			in.Params = []byte(p.Raw())
 		case "timeoutMs":
-			in.TimeoutMs = p.Whole()
+			if in.TimeoutMs = p.Whole(); in.TimeoutMs == 0 {
+				p.Refuse()
+			}
 		case "bind":
-			b := &api.Bind{}
-			plainTexts(&p, named{"workdir", &b.Workdir}, named{"host", &b.Host}, named{"envHash", &b.EnvHash})
-			in.Bind = b
+			in.Bind = plainBind(&p)
 		case "origin":
 			t := &api.Target{}
 			plainTexts(&p, named{"channel", &t.Channel}, named{"to", &t.To}, named{"threadId", &t.ThreadID})
@@ -123,12 +152,39 @@ func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
 			r := &api.Requester{}
 			plainTexts(&p, named{"channel", &r.Channel}, named{"userId", &r.UserID}, named{"person", &r.Person})
 			in.Requester = r
+		case "id", "toolName":
+			text := ""
+			if plainText(&p, "", named{"", &text}); text == "" {
+				p.Refuse()
+			} else if o.Name == "id" {
+				in.ID = text
+			} else {
+				in.ToolName = text
+			}
 		default:
-			plainText(&p, o.Name, named{"toolName", &in.ToolName}, named{"id", &in.ID}, named{"agentId", &in.AgentID}, named{"sessionKey", &in.SessionKey},
+			plainText(&p, o.Name, named{"agentId", &in.AgentID}, named{"sessionKey", &in.SessionKey},
 				named{"justification", &in.Justification}, named{"actionSummary", &in.ActionSummary}, named{"callbackUrl", &in.CallbackURL}, named{"supersedes", &in.Supersedes})
 		}
 	}
 	return in, p.Done()
+}
+
+func plainBind(p *core.Plain) *api.Bind {
+	b := &api.Bind{}
+	for o := (core.Object{}); p.Member(&o); {
+		text := strings.Clone(p.Text())
+		switch o.Name {
+		case "workdir":
+			b.Workdir = &text
+		case "host":
+			b.Host = &text
+		case "envHash":
+			b.EnvHash = &text
+		default:
+			p.Refuse()
+		}
+	}
+	return b
 }
 
 // named is where the text of a member of that name goes.
@@ -184,7 +240,7 @@ func mistakes(path string, t reflect.Type, value jsontext.Value) []core.FieldErr
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		v := members[name]
-		at := fieldName(name)
+		at := core.FieldName(name)
 		if path != "" {
 			at = path + "." + at
 		}
@@ -227,16 +283,4 @@ func mustBe(k reflect.Kind) string {
 		return "must be a whole number"
 	}
 	return "has the wrong type"
-}
-
-// fieldName writes a member's name so that it is safe to show.
-func fieldName(s string) string {
-	plain := s != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }) < 0
-	if !plain {
-		s = strconv.QuoteToASCII(s)
-	}
-	if len(s) > maxFieldName {
-		s = s[:maxFieldName] + "..."
-	}
-	return s
 }

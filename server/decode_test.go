@@ -26,6 +26,9 @@ func TestDecodeTable(t *testing.T) {
 		{"white space around", " {\"toolName\" : \"x\"}\n ", "", ""},
 		{"unknown", `{"callbackURL":"https://x"}`, core.CodeInvalidRequest, "callbackURL"},
 		{"other case", `{"toolname":"x","Params":{},"agentID":"x"}`, core.CodeInvalidRequest, "Params agentID toolname"},
+		{"sent empty", `{"id":"","timeoutMs":0,"toolName":"","context":{}}`, core.CodeInvalidRequest, "id toolName timeoutMs"},
+		{"sent empty, plainly", `{"toolName":"ask","id":"","params":{}}`, core.CodeInvalidRequest, "id"},
+		{"no time", `{"timeoutMs":0,"toolName":"ask","params":{}}`, core.CodeInvalidRequest, "timeoutMs"},
 		{"nested", `{"bind":{"Host":"x","workdir":1},"origin":{"to":-100}}`, core.CodeInvalidRequest, "bind.Host bind.workdir origin.to"},
 		{"wrong types", `{"toolName":[],"timeoutMs":"5","context":{"subagent":1},"requester":"me"}`, core.CodeInvalidRequest,
 			"context.subagent requester timeoutMs toolName"},
@@ -83,12 +86,17 @@ func TestDecodeKeepsParams(t *testing.T) {
 func TestBodies(t *testing.T) {
 	d := newDesk(t)
 	const body = `{"toolName":"read","params":{}}`
-	for _, kind := range []string{"", "application/json", "application/json; charset=UTF-8", "application/x-www-form-urlencoded", "text/plain;charset=utf-8"} {
+	for _, kind := range []string{"", "application/json", "application/json; charset=UTF-8", "application/x-www-form-urlencoded", "text/plain;charset=utf-8", "application/vnd.agent+json"} {
 		require.Equal(t, 200, d.do("POST", "/v1/approvals", "agent", body, "Content-Type", kind).StatusCode, kind)
 	}
-	for _, kind := range []string{"application/xml", "multipart/form-data; boundary=x", "application/json; charset=latin1", ";;"} {
+	for _, kind := range []string{"application/xml", "multipart/form-data; boundary=x", "application/json; charset=latin1", ";;",
+		"text/json", "application/jsonp", "application/octet-stream"} {
 		require.Equal(t, "malformed", d.do("POST", "/v1/approvals", "agent", body, "Content-Type", kind).problem(t).Code, kind)
 	}
+	for _, coding := range []string{"gzip", "br", "identity, gzip", "x"} {
+		require.Equal(t, "malformed", d.do("POST", "/v1/approvals", "agent", body, "Content-Encoding", coding).problem(t).Code, coding)
+	}
+	require.Equal(t, 200, d.do("POST", "/v1/approvals", "agent", body, "Content-Encoding", "identity").StatusCode)
 	pad := func(n int) string {
 		const head, tail = `{"toolName":"read","params":{"p":"`, `"}}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
@@ -157,7 +165,7 @@ func TestPlainRequests(t *testing.T) {
 // also plain JSON that says the same, and that what it refuses never echoes.
 func FuzzDecodeCreate(f *testing.F) {
 	for _, s := range []string{``, `{}`, `{"toolName":"exec","params":{"command":"ls"},"bind":{"host":"h"}}`, `{"a":1,"a":2}`, `{"params":{"a":"\ud800"}}`,
-		`{"timeoutMs":1e3,"x":{"y":[1]}}`, `[]`, "{\"\xff\":1}", `{"context":{"sandboxed":1}}`, `{"params":9007199254740993}`} {
+		`{"id":"","timeoutMs":0,"toolName":"x"}`, `{"timeoutMs":1e3,"x":{"y":[1]}}`, `[]`, "{\"\xff\":1}", `{"context":{"sandboxed":1}}`, `{"params":9007199254740993}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -72,6 +72,7 @@ func testTokens() []Token {
 		token("alice", core.Caller{MayDecide: true, MayAudit: true, MayAdmin: true, Person: "alice"}),
 		token("bob", core.Caller{MayDecide: true, MayRequest: true, Person: "bob"}),
 		token("viewer", core.Caller{MayDecide: true}),
+		token("both", core.Caller{MayDecide: true, MayRequest: true}),
 		token("auditor", core.Caller{MayAudit: true}),
 	}
 }

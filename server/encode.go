@@ -76,9 +76,9 @@ func appendApproval(b []byte, a *api.Approval) []byte {
 	if a.Bind != nil {
 		o.name("bind")
 		o.b = append(o.b, '{')
-		o.some("workdir", a.Bind.Workdir)
-		o.some("host", a.Bind.Host)
-		o.some("envHash", a.Bind.EnvHash)
+		o.sent("workdir", a.Bind.Workdir)
+		o.sent("host", a.Bind.Host)
+		o.sent("envHash", a.Bind.EnvHash)
 		o.b = append(o.b, '}')
 	}
 	o.text("agentId", a.AgentID)
@@ -150,6 +150,13 @@ func (o *object) name(name string) {
 func (o *object) text(name, s string) {
 	o.name(name)
 	o.b = appendQuoted(o.b, s)
+}
+
+// sent is text, left out when there is none.
+func (o *object) sent(name string, s *string) {
+	if s != nil {
+		o.text(name, *s)
+	}
 }
 
 // some is text, left out when empty.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,7 +86,7 @@ func TestAlwaysGrantCoversTheExactCall(t *testing.T) {
 	a := d.decide(`{"a":1}`, api.AllowAlways)
 	require.Equal(t, api.Approved, d.ask("ask", `{"a":1.0}`).Status, "the same value")
 	require.Equal(t, api.Pending, d.ask("ask", `{"a":2}`).Status)
-	require.Equal(t, api.Pending, d.ask("ask", `{"a":1}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: "/x"} }).Status)
+	require.Equal(t, api.Pending, d.ask("ask", `{"a":1}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: new("/x")} }).Status)
 
 	_, err := d.alice.Revoke(ctx, a.ID, api.RevokeRequest{Reason: "mistake"})
 	require.NoError(t, err)
@@ -187,6 +188,41 @@ func TestRetryMakesAnApprovedCallClaimableAgain(t *testing.T) {
 	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "no longer")
 	_, err = d.agent.Retry(ctx, late.ID)
 	refusal(t, err, core.CodeForbidden)
+}
+
+// The session chat learns of each retry: from its card, or by a message of its own.
+func TestRetryIsToldInTheSessionChat(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	drawn := func(chat string) (messages, cards int) {
+		place, err := core.ParseTarget(chat)
+		require.NoError(t, err)
+		a := d.allow(`{"a":1}`, func(r *api.CreateRequest) { r.Origin = &api.Target{Channel: place.Channel, To: place.To} })
+		for range 2 {
+			_, err := d.alice.Retry(ctx, a.Code)
+			require.NoError(t, err)
+		}
+		stored, err := d.gate.ByKey(ctx, a.ID)
+		require.NoError(t, err)
+		for _, delivery := range stored.Deliveries {
+			if delivery.Target != place {
+				continue
+			}
+			delivery.MessageID = "1"
+			what, err := d.gate.Draw(ctx, delivery)
+			require.NoError(t, err)
+			if c := what.Card; c != nil {
+				require.Contains(t, c.Outcome, "; an operator lets the agent try again, until ")
+				cards++
+			} else if strings.Contains(what.Text, "An operator lets the agent try again, until ") {
+				messages++
+			}
+		}
+		return messages, cards
+	}
+	messages, cards := drawn("telegram:-100777")
+	require.Equal(t, [2]int{2, 0}, [2]int{messages, cards})
+	messages, cards = drawn(group)
+	require.Equal(t, [2]int{0, 1}, [2]int{messages, cards}, "the card there says so")
 }
 
 // B5: the rules change while a request is pending, and nobody votes.

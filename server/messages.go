@@ -12,8 +12,9 @@ import (
 
 // messageDesk is the desk as one token sees it, for the flow in messages.
 type messageDesk struct {
-	gate *core.Gate
-	who  core.Caller
+	gate    *core.Gate
+	who     core.Caller
+	receipt func(core.Approval) (string, error)
 }
 
 func (d messageDesk) Decides() bool { return d.who.MayDecide && d.who.Person != "" }
@@ -42,7 +43,12 @@ func (d messageDesk) Vote(ctx context.Context, id string, decision api.Decision,
 
 func (d messageDesk) Claim(ctx context.Context, id, claimID string) (api.Claim, error) {
 	got, err := d.gate.Claim(ctx, d.who, id, core.ClaimInput{ClaimID: claimID})
-	return claimOf(got), toProblem(err)
+	if err != nil {
+		return api.Claim{}, toProblem(err)
+	}
+	out := claimOf(got)
+	out.Receipt, err = d.receipt(got.Approval)
+	return out, err
 }
 
 // toProblem says a refusal in the words of the API, and fromProblem back. Faults
@@ -69,12 +75,12 @@ func fromProblem(err error) error {
 }
 
 func (s *Server) interceptMessage(c *call, in api.InterceptRequest) (answer, error) {
-	out, err := messages.Intercept(c.ctx, messageDesk{s.gate, c.who}, in)
+	out, err := messages.Intercept(c.ctx, messageDesk{s.gate, c.who, s.receipt}, in)
 	return answer{status: http.StatusOK, body: out}, fromProblem(err)
 }
 
 func (s *Server) decideMessages(c *call, in api.DecisionsRequest) (answer, error) {
-	out, err := messages.Decide(c.ctx, messageDesk{s.gate, c.who}, in)
+	out, err := messages.Decide(c.ctx, messageDesk{s.gate, c.who, s.receipt}, in)
 	return answer{status: http.StatusOK, body: out}, fromProblem(err)
 }
 

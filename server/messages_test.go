@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/core"
 )
 
 // The message-based flow over HTTP: bytes that are not touched stay, an agent's
@@ -53,4 +54,16 @@ func TestMessagesOverHTTP(t *testing.T) {
 	require.Equal(t, "forbidden", d.do("POST", "/v1/messages/intercept", "alice", `{}`).problem(t).Code)
 	require.Equal(t, "invalid_request", d.do("POST", "/v1/messages/prepare", "agent", `{"messages":[1]}`).problem(t).Code)
 	require.Equal(t, "invalid_request", d.do("POST", "/v1/messages/decisions", "agent", `{"sessionKey":"s","approved":true}`).problem(t).Code)
+}
+
+// What is claimed with a conversation has its receipt, as what is claimed by itself.
+func TestClaimsOfMessagesHaveReceipts(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	a := d.allow(`{}`)
+	desk := messageDesk{d.gate, core.Caller{Token: "agent", MayRequest: true}, func(of core.Approval) (string, error) { return "receipt of " + of.Code, nil }}
+	claim, err := desk.Claim(ctx, a.ID, "")
+	require.NoError(t, err)
+	require.Equal(t, "receipt of "+a.Code, claim.Receipt)
+	_, err = desk.Claim(ctx, a.ID, "")
+	refusal(t, err, core.CodeAlreadyUsed)
 }

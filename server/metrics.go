@@ -69,7 +69,27 @@ func NewMetrics(tools ...string) *Metrics {
 	}
 	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters, m.classifier, m.fallbacks, m.decisions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.begin()
 	return m
+}
+
+// begin makes a series of each family, so that a first scrape shows them all.
+func (m *Metrics) begin() {
+	m.requests.WithLabelValues("other", core.R0.String(), "none")
+	for _, d := range []core.Decision{core.AllowOnce, core.Deny} {
+		m.resolutions.WithLabelValues(string(d), "person")
+		m.resolutions.WithLabelValues(string(d), "policy")
+	}
+	m.timeouts.WithLabelValues("other")
+	for _, v := range []core.Verdict{core.Approve, core.Reject} {
+		m.factors.WithLabelValues(string(core.UserRequest), string(v))
+	}
+	m.unmet.WithLabelValues(core.R3.String(), "1")
+	m.http.WithLabelValues(http.MethodPost, "/v1/approvals", "201")
+	m.fallbacks.WithLabelValues("timeout")
+	for _, s := range []core.Status{core.Approved, core.Denied, core.Expired, core.Withdrawn} {
+		m.decisions.WithLabelValues(string(s))
+	}
 }
 
 // Registry is where other parts of the desk register their own metrics.

@@ -8,6 +8,18 @@ import (
 	"approvalbot/api"
 )
 
+func TestAFirstScrapeShowsEveryFamily(t *testing.T) {
+	text := newDesk(t).do("GET", "/metrics", "", "").text
+	for _, name := range []string{
+		"tool_approval_requests_total", "tool_approval_resolutions_total", "tool_approval_timeout_total", "tool_approval_factor_results_total",
+		"tool_approval_quorum_unmet_total", "tool_safety_classifier_latency_ms", "tool_safety_classifier_fallback_total",
+		"approvalbot_http_requests_total", "approvalbot_http_request_seconds", "approvalbot_decision_seconds", "approvalbot_waiting_requests",
+	} {
+		require.Contains(t, text, "# HELP "+name+" ")
+		require.Contains(t, text, "# TYPE "+name+" ")
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	d.allow(`{}`)

@@ -47,13 +47,16 @@ func TestAdversary_B5_RulesThatNoLongerAskPeople(t *testing.T) {
 	d.decide(`{"a":1}`, api.AllowAlways)
 	waits, allowed, granted := d.ask("ask", `{"a":2}`), d.allow(`{"a":3}`), d.ask("ask", `{"a":1}`)
 	require.Equal(t, api.Approved, granted.Status)
-	d.judge.change("ask", func(j *core.Judgement) { j.OnMiss = "not on the list" })
+	d.judge.change("ask", func(j *core.Judgement) {
+		j.OnMiss, j.Assessment.ReasonCodes = "not on the list", []string{"rule:listed-only"}
+	})
 	d.judge.rename("other rules")
 	require.NoError(t, d.gate.Rejudge(ctx))
 
 	waits, err := d.agent.Get(ctx, waits.ID, 0)
 	require.NoError(t, err)
 	require.Equal(t, api.Denied, waits.Status)
+	require.Equal(t, []string{"test", "rule:listed-only"}, waits.ReasonCodes, "what denied it is among them")
 	_, err = d.agent.Claim(ctx, allowed.ID, api.ClaimRequest{})
 	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "not on the list")
 	_, err = d.agent.Claim(ctx, granted.ID, api.ClaimRequest{})
@@ -127,6 +130,20 @@ func TestAdversary_I5_RetryOfOnesOwn(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
 	require.NoError(t, err)
+	require.Equal(t, 200, d.do("POST", "/v1/approvals/"+a.Code+"/retry", "viewer", "").StatusCode, "nobody needs to stand behind an operator's token")
+	log, err := d.store.Log(ctx, 0, 100)
+	require.NoError(t, err)
+	require.Contains(t, string(log[len(log)-1].Data), `"by":"token:viewer"`)
+
+	// A token without a person does not retry what it asked itself, whatever is set.
+	solo := d.rules
+	solo.Solo = true
+	d.gate.Use(solo)
+	require.Equal(t, 201, d.do("POST", "/v1/approvals", "both", `{"id":"mine","toolName":"ask","params":{}}`).StatusCode)
+	_, err = d.alice.Resolve(ctx, "mine", api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.Equal(t, "self_approval", d.do("POST", "/v1/approvals/mine/retry", "both", "").problem(t).Code)
+	require.Equal(t, 200, d.do("POST", "/v1/approvals/mine/retry", "viewer", "").StatusCode)
 }
 
 // B8: what a grant allowed is not handed out after the grant was taken away.

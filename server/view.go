@@ -9,7 +9,7 @@ import (
 // of POST /v1/approvals uses it.
 func CallOf(in api.CreateRequest) core.Call {
 	call := core.Call{
-		ToolName: in.ToolName, Params: in.Params, Bind: bindOf(in.Bind), ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
+		ToolName: in.ToolName, Params: in.Params, Bind: (*core.Bind)(in.Bind), ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
 		Justification: in.Justification, ActionSummary: in.ActionSummary, TimeoutMs: in.TimeoutMs, CallbackURL: in.CallbackURL, Supersedes: in.Supersedes,
 	}
 	if t := in.Origin; t != nil {
@@ -25,19 +25,12 @@ func CallOf(in api.CreateRequest) core.Call {
 	return call
 }
 
-func bindOf(b *api.Bind) *core.Bind {
-	if b == nil {
-		return nil
-	}
-	return &core.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
-}
-
 // approvalOf is an approval as programs see it. summary is the redacted call.
 func approvalOf(a core.Approval, summary string) api.Approval {
 	out := api.Approval{
 		ID: a.ID, Code: a.Code, Owner: a.Owner, Status: api.Status(a.Status), Decision: api.Decision(a.Decision),
 		Reason: a.Reason, DecidedBy: words(a.DecidedBy),
-		ToolName: a.ToolName, ParamsSummary: summary, ArgsFingerprint: a.Fingerprint,
+		ToolName: a.ToolName, ParamsSummary: summary, ArgsFingerprint: a.Fingerprint, Bind: (*api.Bind)(a.Bind),
 		AgentID: a.AgentID, SessionKey: a.SessionKey, Justification: a.Justification, ActionSummary: a.ActionSummary,
 		RiskClass: a.Assessment.RiskClass.String(), SideEffects: words(a.Assessment.SideEffects),
 		Confidence: a.Assessment.Confidence, Source: a.Assessment.Source,
@@ -45,9 +38,6 @@ func approvalOf(a core.Approval, summary string) api.Approval {
 		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: decisionsOf(a.Offers),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, SupersededBy: a.SupersededBy,
-	}
-	if b := a.Bind; b != nil {
-		out.Bind = &api.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
 	}
 	if a.Origin != nil {
 		out.Channel = a.Origin.Channel
@@ -92,12 +82,8 @@ func votesOf(votes []core.Vote) []api.Vote {
 }
 
 func claimOf(c core.Claimed) api.Claim {
-	out := api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
+	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint, Bind: (*api.Bind)(c.Approval.Bind),
 		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs}
-	if b := c.Approval.Bind; b != nil {
-		out.Bind = &api.Bind{Workdir: b.Workdir, Host: b.Host, EnvHash: b.EnvHash}
-	}
-	return out
 }
 
 // decisionsOf copies a list of decisions; the copy is never nil.

@@ -122,6 +122,9 @@ func readsOf(look core.Lookup) (all []read) {
 	if look.ID != "" {
 		all = append(all, read{keyOfID, []any{look.ID, look.Owner}, []int64{idName(look.Owner, look.ID)}})
 	}
+	if first, end := core.KeysCalled(look.ID); first != "" {
+		all = append(all, read{oneBetween, []any{first, end}, []int64{codeName(core.KeyCode(first))}})
+	}
 	if look.SessionKey != "" {
 		all = append(all, read{keysOfSame, []any{look.Owner, look.Fingerprint, look.AgentID, look.SessionKey},
 			[]int64{sameName(look.Owner, look.AgentID, look.SessionKey, look.Fingerprint)}})

@@ -19,6 +19,7 @@ const (
 	// takes for short until it has counted.
 	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = '' AND owner || '' = $2
  UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
+	oneBetween = `SELECT key FROM approvals WHERE key >= $1 AND key < $2 LIMIT 1`
 	keysOfSame = `SELECT key, created_ms FROM approvals
  WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4 AND session_key <> ''`
 	countPending = `SELECT pending FROM owners WHERE owner = $1`
@@ -131,6 +132,9 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 		if f.ByID, err = t.approval(approvalByID, look.ID, look.Owner); err != nil {
 			return f, err
 		}
+		if f.Another, err = t.another(look.ID); err != nil {
+			return f, err
+		}
 	}
 	if f.Pending, err = t.pendingOf(look.Owner); err != nil {
 		return f, err
@@ -147,6 +151,20 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 	}
 	f.Grants, err = t.grantsFor(look)
 	return f, err
+}
+
+// another reports whether people could mean an approval by that id.
+func (t *tx) another(id string) (bool, error) {
+	first, end := core.KeysCalled(id)
+	if first == "" {
+		return false, nil
+	}
+	rows, err := t.rows(oneBetween, first, end)
+	if err != nil {
+		return false, err
+	}
+	var key text
+	return one(rows, &key)
 }
 
 // same finds the newest pending approval of the same call, since an overdue or less

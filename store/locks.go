@@ -30,12 +30,15 @@ const (
 	setsPolicy
 )
 
-// locksOf are the names that a new approval may be the second to have: its code,
-// and what de-duplicates it.
+// locksOf are the names that a new approval may be the second to have: its code, the
+// code that its id could be taken for, and what de-duplicates it.
 func locksOf(look core.Lookup) (on locks) {
 	on.policy, on.reads = countsOnPolicy, readsOf(look)
 	if look.Code != "" {
 		on.names = append(on.names, codeName(look.Code))
+	}
+	if first, _ := core.KeysCalled(look.ID); first != "" {
+		on.names = append(on.names, codeName(core.KeyCode(first))) // nobody takes that code meanwhile
 	}
 	if look.SessionKey != "" {
 		on.names = append(on.names, sameName(look.Owner, look.AgentID, look.SessionKey, look.Fingerprint))

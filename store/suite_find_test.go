@@ -31,6 +31,13 @@ func testLookup(t *testing.T, s *Store) {
 	}
 	require.Nil(t, found(t, s, core.Lookup{Owner: "bot", ID: a.Key}).ByID, "the owner's id replaced the key")
 
+	for _, id := range []string{other.Code, strings.ToLower(other.Code), other.Key, strings.ToUpper(other.Key[:8]), other.Key[:20], a.Code} {
+		require.True(t, found(t, s, core.Lookup{Owner: "bot", ID: id}).Another, id)
+	}
+	for _, id := range []string{"", "deploy-1", "alias-1", other.Key[:7], other.Key + "0", "x" + other.Key[:8], "NOBODY", "000000", "00000000"} {
+		require.False(t, found(t, s, core.Lookup{Owner: "bot", ID: id}).Another, id)
+	}
+
 	same := core.Lookup{Owner: "bot", Fingerprint: a.Fingerprint, AgentID: "main", SessionKey: "s1"}
 	require.Equal(t, &a, found(t, s, same).Same)
 	for _, differs := range []func(*core.Lookup){

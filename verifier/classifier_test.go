@@ -73,7 +73,7 @@ func TestClassifyAsksAndReads(t *testing.T) {
 	call := execCall()
 	call.Params = []byte(`{"command":"deploy --token s3cretS3cretS3cret https://prod.example.com"}`)
 	call.ActionSummary = "deploying"
-	call.Bind = &core.Bind{Workdir: "/w", Host: "build1"}
+	call.Bind = &core.Bind{Workdir: new("/w"), Host: new("build1")}
 	o := c.Classify(t.Context(), call, unsure())
 	require.Equal(t, core.Opinion{Assessment: core.Assessment{RiskClass: core.R1, SideEffects: []core.SideEffect{core.FilesystemWrite},
 		Confidence: 0.9, Source: "classifier", ReasonCodes: []string{"classifier-local-change"}}}, o)

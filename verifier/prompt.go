@@ -97,9 +97,8 @@ func surroundingsOf(call core.Call, static core.Judgement) snapshot {
 		Static:  staticFindings{static.Assessment.RiskClass, static.Assessment.SideEffects, static.Assessment.ReasonCodes},
 		Policy:  policyContext{static.Outcome.String(), static.Rule.MinApprovals, static.Rule.RequiresHuman},
 	}
-	if call.Bind != nil {
-		s.Workdir, s.Host = claim(call.Bind.Workdir), claim(call.Bind.Host)
-	}
+	workdir, host, _ := call.Bind.Says()
+	s.Workdir, s.Host = claim(workdir), claim(host)
 	return s
 }
 

@@ -183,7 +183,7 @@ func TestCacheRemembersOnlyAllowsOfTheSameCallBelowR3(t *testing.T) {
 			"agent":    func(c *core.Call) { c.AgentID = "other" },
 			"session":  func(c *core.Call) { c.SessionKey = "agent:main:other" },
 			"provider": func(c *core.Call) { c.Origin = nil },
-			"bind":     func(c *core.Call) { c.Bind = &core.Bind{Workdir: "/"} },
+			"bind":     func(c *core.Call) { c.Bind = &core.Bind{Workdir: new("/")} },
 		} {
 			other := call
 			change(&other)

@@ -272,8 +272,8 @@ func TestAudit_RetentionCutsAtACheckpoint(t *testing.T) {
 // A receipt is checked without the desk, for exactly its call.
 func TestReceipt_Verify(t *testing.T) {
 	r := newRig(t)
-	a, claim := r.claimed(`{"to":"prod","n":1}`, func(c *api.CreateRequest) { c.Bind = &api.Bind{Workdir: "/srv/app"} })
-	require.Equal(t, &api.Bind{Workdir: "/srv/app"}, claim.Bind)
+	a, claim := r.claimed(`{"to":"prod","n":1}`, func(c *api.CreateRequest) { c.Bind = &api.Bind{Workdir: new("/srv/app")} })
+	require.Equal(t, &api.Bind{Workdir: new("/srv/app")}, claim.Bind)
 	call := r.file("call.json", string(must(json.Marshal(claim))))
 	jwks := r.url + "/.well-known/jwks.json"
 	text := r.good("receipt", "verify", claim.Receipt, "--jwks", jwks, "--params", call)

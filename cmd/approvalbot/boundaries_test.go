@@ -34,35 +34,37 @@ func (r *rig) menu(id int, tapped, shows string) bottest.TelegramMessage {
 	return m
 }
 
-// An asker may choose an id; one that is the beginning of another approval's id
-// makes that beginning ambiguous and never takes its place.
-func TestAdversary_B3_AnIDThatIsAnothersPrefixIsAmbiguous(t *testing.T) {
+// An asker may choose an id, and none that a person could take for another approval:
+// who watches sees that one and can decide it.
+func TestAdversary_B3_AnIDThatIsAnothersNameIsRefused(t *testing.T) {
 	r := newRig(t)
 	good := r.ask(`{"n":"good"}`)
-	evil, err := r.client(secondSecret).Create(r.ctx(), api.CreateRequest{
-		ID: good.ID[:8], ToolName: "deploy", Params: []byte(`{"n":"evil"}`)}, api.CreateOptions{})
-	require.NoError(t, err)
-	_, err = r.operator().Resolve(r.ctx(), good.ID[:8], api.ResolveRequest{Decision: "allow-once"})
-	requireProblem(t, err, "ambiguous_id")
-	require.EqualValues(t, "pending", r.get(evil).Status)
-	require.EqualValues(t, "pending", r.get(good).Status)
-	_, err = r.operator().Resolve(r.ctx(), good.ID, api.ResolveRequest{Decision: "allow-once"})
-	require.NoError(t, err)
-	require.EqualValues(t, "pending", r.get(evil).Status)
-	require.EqualValues(t, "approved", r.get(good).Status)
+	for _, id := range []string{good.ID[:8], good.Code, strings.ToLower(good.Code), good.ID} {
+		_, err := r.client(secondSecret).Create(r.ctx(), api.CreateRequest{
+			ID: id, ToolName: "deploy", Params: []byte(`{"n":"evil"}`)}, api.CreateOptions{})
+		requireProblem(t, err, "id_conflict")
+	}
+	s := r.watching(operatorSecret)
+	s.says(t, good.Code)
+	s.types(t, "y")
+	require.EqualValues(t, "approved", r.final(good).Status)
+	s.cancel()
+	require.Zero(t, s.ends(t))
 }
 
 // Where a call is bound to run is part of what runs: on the card, or whole in the
 // file that comes before it.
 func TestAdversary_S1_B4_TheBoundDirectoryIsShownWhole(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
-		a := r.exec("rm -rf ./cache", func(q *api.CreateRequest) { q.Bind = &api.Bind{Workdir: "/srv/app", Host: "web-1", EnvHash: "e5e5"} })
+		a := r.exec("rm -rf ./cache", func(q *api.CreateRequest) {
+			q.Bind = &api.Bind{Workdir: new("/srv/app"), Host: new("web-1"), EnvHash: new("e5e5")}
+		})
 		card := c.card(a)
 		for _, bound := range []string{"/srv/app", "web-1", "e5e5"} {
 			require.Contains(t, card.text, bound)
 		}
 		long := "/srv/" + strings.Repeat("safe/", 700) + "../../the-end"
-		b := r.exec("rm -rf ./cache", func(q *api.CreateRequest) { q.Bind = &api.Bind{Workdir: long} })
+		b := r.exec("rm -rf ./cache", func(q *api.CreateRequest) { q.Bind = &api.Bind{Workdir: new(long)} })
 		require.Contains(t, c.card(b).labels, "Allow once")
 		file := ""
 		for _, m := range c.fromBot() {

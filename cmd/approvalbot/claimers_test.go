@@ -26,12 +26,12 @@ type claimant struct {
 func crowd() []*claimant {
 	all := make([]*claimant, claimers)
 	for i := range all {
-		c := &claimant{as: api.ClaimRequest{ClaimID: string(rune('a' + i)), Params: []byte(`{"n":1}`), Bind: &api.Bind{Workdir: "/srv/a", Host: "one"}}}
+		c := &claimant{as: api.ClaimRequest{ClaimID: string(rune('a' + i)), Params: []byte(`{"n":1}`), Bind: &api.Bind{Workdir: new("/srv/a"), Host: new("one")}}}
 		switch i % 5 {
 		case 3:
 			c.as.Params = []byte(`{"n":2}`)
 		case 4:
-			c.as.Bind = &api.Bind{Workdir: "/srv/b", Host: "one"}
+			c.as.Bind = &api.Bind{Workdir: new("/srv/b"), Host: new("one")}
 		}
 		all[i] = c
 	}
@@ -60,7 +60,7 @@ func requireOneWinner(t *testing.T, all []*claimant) *claimant {
 	return winner
 }
 
-func bound(c *api.CreateRequest) { c.Bind = &api.Bind{Workdir: "/srv/a", Host: "one"} }
+func bound(c *api.CreateRequest) { c.Bind = &api.Bind{Workdir: new("/srv/a"), Host: new("one")} }
 
 // Twenty claim at the same instant, some of them another call: one wins, also after
 // a restart.
@@ -71,8 +71,8 @@ func TestAdversary_B2_B4_B6_TwentyClaimers(t *testing.T) {
 	require.NoError(t, err)
 	for _, wrong := range []api.ClaimRequest{
 		{Params: []byte(`{"n":2}`)}, {Params: []byte(`{"n":"1"}`)}, {Params: []byte(`{"n":1,"m":1}`)}, {Params: []byte(`{}`)},
-		{Bind: &api.Bind{Workdir: "/srv/b", Host: "one"}}, {Bind: &api.Bind{Workdir: "/srv/a", Host: "two"}},
-		{Bind: &api.Bind{Workdir: "/srv/a", Host: "one", EnvHash: "x"}}, {Bind: &api.Bind{Workdir: "/srv/a"}},
+		{Bind: &api.Bind{Workdir: new("/srv/b"), Host: new("one")}}, {Bind: &api.Bind{Workdir: new("/srv/a"), Host: new("two")}},
+		{Bind: &api.Bind{Workdir: new("/srv/a"), Host: new("one"), EnvHash: new("x")}}, {Bind: &api.Bind{Workdir: new("/srv/a")}},
 	} {
 		_, err := r.agent().Claim(r.ctx(), a.ID, wrong)
 		requireProblem(t, err, "fingerprint_mismatch")

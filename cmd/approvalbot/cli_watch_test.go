@@ -27,6 +27,19 @@ func TestWatchApproves(t *testing.T) {
 	require.Equal(t, 0, s.ends(t))
 }
 
+// What is listed is shown, also where it cannot be looked up by itself.
+func TestWatchShowsWhatItCannotLookUp(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	d.cannotGet = "ambiguous_id"
+	s := start(t, d, "watch")
+	s.says(t, "Approve? [y]es")
+	s.types(t, "y")
+	s.says(t, "7KQ2M5: approved (allow-once) by alice")
+	s.cancel()
+	require.Equal(t, 0, s.ends(t))
+}
+
 func TestWatchDeniesWithAReason(t *testing.T) {
 	t.Parallel()
 	d := deskFor(t)

@@ -17,6 +17,9 @@ func (c *checker) checkApprovals(cfg *Config) {
 	limit := maxTimeout.Milliseconds()
 	if t.MaxTimeoutMs < 1000 || t.MaxTimeoutMs > limit {
 		c.mistake(key+".maxTimeoutMs", "must be from 1000 to %d (30 days)", limit)
+		if t.TimeoutMs < 1000 || t.TimeoutMs > limit {
+			c.mistake(key+".timeoutMs", "must be from 1000 to maxTimeoutMs")
+		}
 	} else if t.TimeoutMs < 1000 || t.TimeoutMs > t.MaxTimeoutMs {
 		c.mistake(key+".timeoutMs", "must be from 1000 to maxTimeoutMs, which is %d", t.MaxTimeoutMs)
 	}

@@ -38,9 +38,12 @@ func (c *checker) checkPolicy(cfg *Config) {
 // try reports what the policy has against a part, unless a mistake stands there
 // already.
 func (c *checker) try(p part) {
-	if c.wrong(p.key) {
-		return
+	if !c.wrong(p.key) {
+		c.tryOnly(p)
 	}
+}
+
+func (c *checker) tryOnly(p part) {
 	if _, err := policy.New(p.config); err != nil {
 		c.mistake(p.key, "%s", ownWords.ReplaceAllString(inOneLine(err), ""))
 	}
@@ -50,11 +53,11 @@ func (c *checker) try(p part) {
 // better.
 var ownWords = regexp.MustCompile(`^(rule 1 \(.*?\): )?(when: |\S*\b(allow|deny|allowlist|safeBins): )?`)
 
-// wrong reports whether there is a mistake at a key or below it.
-func (c *checker) wrong(key string) bool {
+// wrong reports whether there is a mistake at a key or below it, but for those keys.
+func (c *checker) wrong(key string, butFor ...string) bool {
 	return slices.ContainsFunc(c.mistakes, func(m Mistake) bool {
 		rest, under := strings.CutPrefix(m.Key, key)
-		return under && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		return under && (rest == "" || rest[0] == '.' || rest[0] == '[') && !slices.Contains(butFor, rest)
 	})
 }
 
@@ -86,7 +89,9 @@ func (c *checker) tryRule(key string, r policy.Rule, roles []string) {
 			rule(index(m.at, i), func(x *policy.Rule) { *m.into(x) = []string{pattern} })
 		}
 	}
-	c.try(part{key, policy.Config{Rules: []policy.Rule{r}, Roles: roles}})
+	if r.Name = good.Name; !c.wrong(key, ".name") {
+		c.tryOnly(part{key, policy.Config{Rules: []policy.Rule{r}, Roles: roles}})
+	}
 }
 
 func (c *checker) toolParts(t ToolsConfig) []part {

@@ -35,12 +35,17 @@ func (c Config) classes() ([]classPolicy, error) {
 	for class := range core.R4 + 1 {
 		p := classPolicy{Class: class.String(), Outcome: c.outcome(class), Need: c.need(class), People: names,
 			Human: t.Policy.RequireHumanApproverAtOrAbove.Reaches(class), Unmapped: unmapped, Open: open}
-		have := mapped
-		if p.Need <= 1 {
-			have += unmapped
+		have := func() int {
+			if p.Need <= 1 {
+				return mapped + unmapped
+			}
+			return mapped
+		}
+		for t.ClampMinApprovals && p.Need > 1 && have() < p.Need && !open {
+			p.Need--
 		}
 		person := slices.Contains(t.AllowedApprovers, "user_request") && !slices.Contains(t.DisabledApprovers, "user_request")
-		p.Reachable = person && (have >= p.Need || open)
+		p.Reachable = person && (have() >= p.Need || open)
 		out = append(out, p)
 	}
 	return out, nil

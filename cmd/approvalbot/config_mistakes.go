@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"approvalbot/core"
 )
 
 // place is where a key stands: a file and its line, or the name of what
@@ -49,6 +51,24 @@ func (m Mistakes) Error() string {
 		lines[i] = one.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// refusal tells the mistakes to who may see the configuration.
+func (m Mistakes) refusal() *core.Error {
+	n := "1 mistake"
+	if len(m) > 1 {
+		n = fmt.Sprintf("%d mistakes", len(m))
+	}
+	e := core.Invalid()
+	e.Message = "The configuration has " + n + " and the old policy stays."
+	for _, one := range m {
+		where := fmt.Sprintf("line %d", one.at.line)
+		if one.at.line == 0 {
+			where = one.at.source
+		}
+		e.Fields = append(e.Fields, core.FieldError{Field: cmp.Or(one.Key, "configuration"), Problem: where + ": " + one.Text})
+	}
+	return e
 }
 
 // Warning is a mistake's mild sister: the configuration is taken as written.

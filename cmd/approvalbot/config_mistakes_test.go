@@ -83,6 +83,8 @@ func TestLoadMistakes(t *testing.T) {
 			"f.yaml:1: approvals.tools.policy.minApprovalsByRisk.R3: must be 1 or more",
 			"f.yaml:1: approvals.tools.policy.minApprovalsByRisk.R9: unknown key; the classes are R0, R1, R2, R3 and R4"}},
 		{"timeouts", "approvals: {tools: {timeoutMs: 5000, maxTimeoutMs: 4000}}", []string{"f.yaml:1: approvals.tools.timeoutMs: must be from 1000 to maxTimeoutMs, which is 4000"}},
+		{"both timeouts", "approvals: {tools: {timeoutMs: 0, maxTimeoutMs: 99999999999}}", []string{
+			"f.yaml:1: approvals.tools.maxTimeoutMs: must be from 1000 to 2592000000 (30 days)", "f.yaml:1: approvals.tools.timeoutMs: must be from 1000 to maxTimeoutMs"}},
 		{"maxTimeoutMs", "approvals: {tools: {maxTimeoutMs: 99999999999}}", []string{"f.yaml:1: approvals.tools.maxTimeoutMs: must be from 1000 to 2592000000 (30 days)"}},
 		{"no quorum", "approvals: {tools: {minApprovals: 0}}", []string{"f.yaml:1: approvals.tools.minApprovals: must be 1 or more"}},
 		{"tool pattern", "tools: {deny: [\"web_?\", exec, exec]}", []string{"f.yaml:1: tools.deny[0]: " + notATool, "f.yaml:1: tools.deny[2]: is the same as tools.deny[1]"}},

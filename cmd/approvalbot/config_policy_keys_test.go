@@ -64,6 +64,9 @@ func TestPolicyMistakes(t *testing.T) {
 
 		{"rule without a name", rule("match: {tool: x}, outcome: ask"), []string{"f.yaml:4: approvals.tools.rules[0].name: must be a name: 1 to 64 letters, digits or . _ -, a letter or digit first"}},
 		{"rule with an unseen name", rule("name: \"a\\u202eb\", match: {tool: x}, outcome: ask"), []string{"f.yaml:4: approvals.tools.rules[0].name: must be a name: 1 to 64 letters, digits or . _ -, a letter or digit first"}},
+		{"one name and more", rule("name: a, match: {tool: x}, outcome: ask") + "      - {name: a, match: {tool: \"*\"}, outcome: allow}", []string{
+			"f.yaml:5: approvals.tools.rules[1].name: is the same name as approvals.tools.rules[0].name",
+			"f.yaml:5: approvals.tools.rules[1]: a rule that may loosen must name its tools or commands exactly; to tighten, write risk R3 or R4, or outcome ask or deny"}},
 		{"two of one name", rule("name: a, match: {tool: x}, outcome: ask") + "      - {name: A, match: {tool: y}, risk: R3}", []string{"f.yaml:5: approvals.tools.rules[1].name: is the same name as approvals.tools.rules[0].name"}},
 		{"two effects", rule("name: a, match: {tool: x}, outcome: ask, risk: R3"), []string{"f.yaml:4: approvals.tools.rules[0]: say exactly one of risk, outcome and approve"}},
 		{"three effects", rule("name: a, match: {tool: x}, outcome: allow, risk: R3, approve: true"), []string{"f.yaml:4: approvals.tools.rules[0]: say exactly one of risk, outcome and approve"}},

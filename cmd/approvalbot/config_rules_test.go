@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,25 @@ func TestDisabledMeansDisabled(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, rules.Enabled)
 		require.Equal(t, core.OutcomeDeny, rules.Policy.Judge(t.Context(), core.Call{ToolName: "read", Params: []byte(`{"path":"a"}`)}).Outcome)
+	}
+}
+
+// A quorum that shrinks to the people there are is shown as a request would have it.
+func TestClassesOfAClampedQuorum(t *testing.T) {
+	t.Parallel()
+	const people = `
+people: [{name: alice, telegram: 5}, {name: bob, telegram: 6}]
+channels: {telegram: {botToken: "1:a", allowedUserIds: [5, 6, 7]}}
+`
+	for text, want := range map[string]classPolicy{
+		"approvals: {tools: {minApprovals: 5, clampMinApprovals: true}}": {Need: 2, Reachable: true},
+		"approvals: {tools: {minApprovals: 5}}":                          {Need: 5},
+	} {
+		cfg, _ := load(t, text+people)
+		classes, err := cfg.classes()
+		require.NoError(t, err)
+		require.Equal(t, want, classPolicy{Need: classes[core.R3].Need, Reachable: classes[core.R3].Reachable}, text)
+		require.Equal(t, !want.Reachable, strings.Contains(classes[core.R3].who(), "too few"))
 	}
 }
 

@@ -16,16 +16,17 @@ import (
 // keeps one approval and everything that was asked of it.
 type fakeDesk struct {
 	*httptest.Server
-	mu       sync.Mutex
-	approval map[string]any
-	listed   []map[string]any
-	create   string        // status of the created approval
-	claim    string        // ok, other, drop (the first answer is lost) or a code, perhaps code:why
-	problem  string        // every request is refused with this code
-	changed  chan struct{} // closed at the next change
-	claimIDs []string
-	seen     int      // how much of log a script has waited for
-	log      []string // method, path and body
+	mu        sync.Mutex
+	approval  map[string]any
+	listed    []map[string]any
+	create    string        // status of the created approval
+	claim     string        // ok, other, drop (the first answer is lost) or a code, perhaps code:why
+	problem   string        // every request is refused with this code
+	cannotGet string        // likewise every look at one approval
+	changed   chan struct{} // closed at the next change
+	claimIDs  []string
+	seen      int      // how much of log a script has waited for
+	log       []string // method, path and body
 }
 
 // deskID is an id that the desk made; its code is 7KQ2M5.
@@ -106,6 +107,8 @@ func (d *fakeDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.list(w)
 	case verb == "POST ":
 		d.ask(w, body)
+	case r.Method == http.MethodGet && d.cannotGet != "":
+		refuseWith(w, d.cannotGet)
 	case r.Method == http.MethodGet:
 		d.get(w, r)
 	default:

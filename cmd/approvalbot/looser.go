@@ -47,18 +47,69 @@ func effectiveFactors(t ApprovalToolsConfig) []string {
 	return slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool { return slices.Contains(t.DisabledApprovers, f) })
 }
 
-// looserRules reports whether a rule that may loosen is new or stands elsewhere,
-// or one that tightens is gone: the first rule that matches counts.
+// looserRules reports whether the rules may allow more than before. The first one
+// that matches a call counts, so what a rule stood in front of counts too. It goes
+// through both lists side by side; where it cannot tell, the answer is yes.
 func looserRules(old, now []RuleConfig) bool {
-	loosens := func(r RuleConfig) bool { return r.Outcome == "allow" || r.Approve || r.Risk.Set }
-	for i, r := range now {
-		if loosens(r) && (i >= len(old) || !reflect.DeepEqual(old[i], r)) {
+	for k, n := range now {
+		switch at := slices.IndexFunc(old, func(o RuleConfig) bool { return reflect.DeepEqual(o, n) }); {
+		case at >= 0:
+			for _, gone := range old[:at] {
+				if gone.loosensGone(now[k:]) {
+					return true
+				}
+			}
+			old = old[at+1:]
+		case len(old) > 0 && n.sameCalls(old[0]) && !slices.ContainsFunc(now[k:], func(x RuleConfig) bool { return reflect.DeepEqual(x, old[0]) }):
+			if !n.asStrict(old[0]) {
+				return true
+			}
+			old = old[1:]
+		case n.loosensBefore(old):
 			return true
 		}
 	}
-	return slices.ContainsFunc(old, func(r RuleConfig) bool {
-		return !loosens(r) && !slices.ContainsFunc(now, func(n RuleConfig) bool { return reflect.DeepEqual(n, r) })
-	})
+	return slices.ContainsFunc(old, func(gone RuleConfig) bool { return gone.loosensGone(nil) })
+}
+
+// sameCalls reports whether two rules are about the same calls.
+func (r RuleConfig) sameCalls(o RuleConfig) bool {
+	return reflect.DeepEqual(r.Match, o.Match) && r.When == o.When && reflect.DeepEqual(r.SideEffects, o.SideEffects)
+}
+
+// asStrict reports whether a rule is surely no milder than another one about the same
+// calls.
+func (r RuleConfig) asStrict(o RuleConfig) bool {
+	switch r.Outcome {
+	case "deny":
+		return true
+	case "ask":
+		return o.Outcome == "allow" || o.Approve && o.MinApprovals == 0 && o.Role == "" ||
+			o.Outcome == "ask" && r.MinApprovals >= o.MinApprovals && (o.Role == "" || o.Role == r.Role)
+	}
+	r.Name = o.Name
+	return reflect.DeepEqual(r, o)
+}
+
+// loosensBefore reports whether a new rule may make the answer milder that those after
+// it gave so far.
+func (r RuleConfig) loosensBefore(after []RuleConfig) bool {
+	switch r.Outcome {
+	case "deny":
+		return false
+	case "ask":
+		return slices.ContainsFunc(after, func(o RuleConfig) bool { return !r.asStrict(o) })
+	}
+	return true
+}
+
+// loosensGone reports whether the answer may be milder without a rule, where those
+// after it count.
+func (r RuleConfig) loosensGone(after []RuleConfig) bool {
+	if r.Approve && r.MinApprovals == 0 && r.Role == "" {
+		return slices.ContainsFunc(after, func(o RuleConfig) bool { return o.Outcome == "allow" || o.Risk.Set })
+	}
+	return r.Outcome != "allow"
 }
 
 func looserExec(old, now ExecConfig) bool {

@@ -135,7 +135,16 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 
 	write(r.yaml() + "    nonsense: true\n")
 	_, err = r.operator().Reload(ctx)
-	requireProblem(t, err, "unavailable")
+	requireProblem(t, err, "invalid_request")
+	var broken *api.Problem
+	require.ErrorAs(t, err, &broken)
+	require.Equal(t, 422, broken.Status)
+	require.Equal(t, "The configuration has 1 mistake and the old policy stays.", broken.Detail)
+	require.Len(t, broken.Fields, 1)
+	require.Contains(t, broken.Fields[0].Field, "nonsense")
+	require.Regexp(t, `^line [0-9]+: unknown key`, broken.Fields[0].Problem)
+	got := r.cli(operatorSecret, strings.NewReader(""), "policy", "reload")
+	require.Contains(t, got.errors, "nonsense")
 	same, err := r.operator().Policy(ctx)
 	require.NoError(t, err)
 	require.Equal(t, old, same)
@@ -143,18 +152,19 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 
 	r.tools = "    rules:\n      - {name: no-push, match: {tool: exec, command: git push *}, outcome: deny}\n"
 	write(r.yaml())
-	got, err := r.operator().Reload(ctx)
+	stricter, err := r.operator().Reload(ctx)
 	require.NoError(t, err)
-	require.True(t, got.Changed)
+	require.True(t, stricter.Changed)
+	require.Empty(t, stricter.Looser)
 	require.EqualValues(t, "denied", r.final(waiting).Status, "a stricter policy denies what is pending at once")
 	r.settled(r.group, card.ID, "denied by policy")
 
 	r.tools = "    policy: {requireApprovalAtOrAbove: R4}\n"
 	write(strings.Replace(r.yaml(), "    policy: {minApprovalsByRisk: {}}\n", "", 1))
 	waiting = r.exec("terraform destroy")
-	got, err = r.operator().Reload(ctx)
+	looser, err := r.operator().Reload(ctx)
 	require.NoError(t, err)
-	require.Contains(t, strings.Join(got.Looser, "; "), "R3: allow instead of ask")
+	require.Contains(t, strings.Join(looser.Looser, "; "), "R3: allow instead of ask")
 	_, err = r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "became looser") })
 	require.NoError(t, err)
 	require.EqualValues(t, "pending", r.get(waiting).Status, "a looser one never allows by itself")

@@ -45,7 +45,7 @@ func (d *desk) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, er
 	switch {
 	case errors.As(err, &mistakes):
 		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
-		return r, core.Refuse(core.CodeUnavailable, "The configuration has %d mistakes and the old policy stays; approvalbot config check names them.", len(mistakes))
+		return r, mistakes.refusal()
 	case err != nil && core.CodeOf(err) == "":
 		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
 		return r, core.Refuse(core.CodeUnavailable, "The configuration could not be put in force and the old policy stays; see the desk's log.")

@@ -84,7 +84,7 @@ func newRequestCommand(a *app) *cobra.Command {
 				return err
 			}
 			if req.Supersedes = supersedes; workdir != "" {
-				req.Bind = &api.Bind{Workdir: workdir}
+				req.Bind = &api.Bind{Workdir: new(workdir)}
 			}
 			return a.request(cmd.Context(), req, wait || patience > 0, patience)
 		},

@@ -60,7 +60,7 @@ func (a *app) run(ctx context.Context, ask askFlags, argv []string) error {
 	if err != nil {
 		return a.notRun(exitCode(exitError), err)
 	}
-	req.Bind = &api.Bind{Workdir: call.Workdir}
+	req.Bind = &api.Bind{Workdir: new(call.Workdir)}
 	got, err := c.Create(ctx, req, api.CreateOptions{})
 	if err != nil {
 		return a.notRun(exitCode(exitError), err)
@@ -151,7 +151,7 @@ func (a *app) interrupted(ctx context.Context, c *api.Client, got api.Approval) 
 // claim fetches the approved call, once, and checks that it is the very one that
 // was asked for. A lost answer is asked for again under the same claim id.
 func (a *app) claim(ctx context.Context, c *api.Client, id string, want call) error {
-	req := api.ClaimRequest{ClaimID: uuid.NewString(), Params: want.params, Bind: &api.Bind{Workdir: want.Workdir}}
+	req := api.ClaimRequest{ClaimID: uuid.NewString(), Params: want.params, Bind: &api.Bind{Workdir: new(want.Workdir)}}
 	var got api.Claim
 	err := persist(ctx, claimPatience, func(ctx context.Context) (err error) {
 		got, err = c.Claim(ctx, id, req)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/core"
 )
 
 func newViewCommand(a *app) *cobra.Command {
@@ -56,9 +57,8 @@ func (a *app) printView(v api.Approval) {
 		"Effects", safeAll(v.SideEffects, ", "),
 		callLabel(v), safe(v.ParamsSummary),
 	)
-	if b := v.Bind; b != nil {
-		fields(a.stdout, width, "Bound to", safe(strings.TrimSpace(b.Workdir+" "+b.Host+" "+b.EnvHash)))
-	}
+	workdir, host, envHash := (*core.Bind)(v.Bind).Says()
+	fields(a.stdout, width, "Bound to", safe(strings.TrimSpace(workdir+" "+host+" "+envHash)))
 	a.printClaims(v)
 	a.printVotes(v)
 	for _, d := range v.Deliveries {

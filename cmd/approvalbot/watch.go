@@ -111,12 +111,14 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool
 			continue
 		}
 		// It may have ended while another one was decided.
-		now, err := w.client.Get(ctx, a.Code, 0)
-		if err != nil || now.Status.Final() {
+		if now, err := w.client.Get(ctx, a.Code, 0); err == nil { // else the list's word is good enough
+			a = now
+		}
+		if a.Status.Final() {
 			continue
 		}
 		w.seen[a.Code], shown = true, true
-		if err := w.handle(ctx, now); err != nil {
+		if err := w.handle(ctx, a); err != nil {
 			return shown, err
 		}
 	}

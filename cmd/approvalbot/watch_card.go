@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"approvalbot/api"
+	"approvalbot/core"
 	"approvalbot/display"
 )
 
@@ -20,12 +21,9 @@ func (w *watcher) show(a api.Approval) {
 	for _, warning := range display.Lookalikes(a.ToolName+"\n"+a.ParamsSummary, 3) {
 		fmt.Fprintln(w.stdout, p.with("33", "! "+safe(warning)))
 	}
-	workdir := ""
-	if a.Bind != nil {
-		workdir = safe(a.Bind.Workdir)
-	}
+	workdir, _, _ := (*core.Bind)(a.Bind).Says()
 	fields(w.stdout, 12,
-		"Directory", workdir,
+		"Directory", safe(workdir),
 		"Agent", safe(a.AgentID),
 		"Session", safe(a.SessionKey),
 		"Asked by", safe(a.Owner),
