@@ -73,12 +73,20 @@ func (r *reader) files(list []field, kind toolKind) {
 		case strings.HasPrefix(f.text, "-"):
 			r.found.add(unknownParameters)
 		case globKeys[f.key]:
+			r.deskPath(word{text: f.text, kind: pattern})
 			r.read(word{text: strings.ReplaceAll(f.text, "*", "")})
 		case strings.Contains(f.text, "://"):
 			r.address(f.text)
 		case kind == namesTool:
 			r.name(pathWord(f.text))
 		case kind == searchTool:
+			if strings.ContainsAny(f.text, "*?[{") { // some tools take globs for paths
+				head, _, braces := strings.Cut(f.text, "{")
+				if braces {
+					head += "**"
+				}
+				r.deskPath(word{text: head, kind: pattern})
+			}
 			r.search(pathWord(f.text))
 		default:
 			r.read(pathWord(f.text))
@@ -101,6 +109,9 @@ func (r *reader) written(list []field, c code) {
 		any = any || named
 		if named || f.str && f.top && !contentKeys[f.key] {
 			r.write(pathWord(f.text))
+			if c == deletesFile {
+				r.deskTree(pathWord(f.text))
+			}
 		}
 	}
 	if !any {

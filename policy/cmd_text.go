@@ -50,7 +50,7 @@ func grep(s *shell, _ string, args []word) {
 			named = false
 		case "include":
 			narrow = true
-			wide = wide || t.word.kind == computed || hitsSecret(t.word.text)
+			wide = wide || t.word.kind == computed || hitsSecret(t.word.text, true)
 		case "":
 			if !expr {
 				expr = true
@@ -58,11 +58,23 @@ func grep(s *shell, _ string, args []word) {
 				continue
 			}
 			dirs = append(dirs, t.word)
-			s.read(t.word)
 		}
 	}
+	s.searched(dirs, named)
 	if recursive {
 		s.tree(dirs, narrow && !wide, named)
+	}
+}
+
+// searched judges the operands of a search. Where it shows only lines with a
+// word of their own, a glob in the workspace is like a directory of it.
+func (s *shell) searched(list []word, named bool) {
+	for _, w := range list {
+		if named && w.kind == pattern && s.local(w) && !hidden("/"+w.text) && !secretPath(w.text) {
+			s.deskPath(w)
+		} else {
+			s.read(w)
+		}
 	}
 }
 
@@ -128,7 +140,7 @@ func (s *shell) tree(dirs []word, narrow, named bool) {
 	}
 	for _, d := range dirs {
 		s.deskTree(d)
-		if !s.localDir(d) && s.place.root != "" {
+		if !s.localDir(d) && s.place.root != "" && !(d.kind == pattern && s.local(d)) {
 			s.found.add(mayReadSecret)
 		}
 	}
@@ -151,7 +163,7 @@ func ripgrep(s *shell, _ string, args []word) {
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "g", "glob", "iglob":
-			if t.word.kind != literal || strings.HasPrefix(t.word.text, "!") || hitsSecret(t.word.text) {
+			if t.word.kind != literal || strings.HasPrefix(t.word.text, "!") || hitsSecret(t.word.text, true) {
 				s.found.add(mayReadSecret)
 			}
 			narrow = true
@@ -173,9 +185,9 @@ func ripgrep(s *shell, _ string, args []word) {
 				continue
 			}
 			dirs = append(dirs, t.word)
-			s.read(t.word)
 		}
 	}
+	s.searched(dirs, named)
 	s.tree(dirs, narrow, named)
 }
 
@@ -255,7 +267,7 @@ func sed(s *shell, _ string, args []word) {
 		case t.option != "":
 		case !script:
 			check(t.word)
-		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text) && !startupPath("/"+strings.ToLower(t.word.text)):
+		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text, true) && !startupPath("/"+strings.ToLower(t.word.text)):
 			s.found.add(workspaceWrite)
 		case places:
 			s.write(t.word)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ var sidecars = [...]string{"", "-wal", "-shm", "-journal"}
 func (d *desk) isFile(file string, glob bool) bool {
 	file = strings.ToLower(file)
 	for _, own := range d.files {
-		if glob && matchesPath(file, own) {
+		if glob && slices.ContainsFunc(sidecars[:], func(end string) bool { return matchesPath(file, own+end) }) {
 			return true
 		}
 		if rest, ok := strings.CutPrefix(file, own); ok && contains(sidecars[:], rest) {
@@ -146,21 +147,39 @@ func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// matchesPath reports whether a glob matches a path, component by component.
+// matchesPath reports whether a glob may match a path, component by component.
+// "**" stands for any number of them, hidden ones included; beside other text
+// some shells let it go on for the rest of the path.
 func matchesPath(glob, file string) bool {
-	if strings.Contains(glob, "**") {
-		return true
-	}
-	g, f := strings.Split(glob, "/"), strings.Split(file, "/")
-	if len(g) != len(f) {
-		return false
-	}
-	for i := range g {
-		if !matches(g[i], f[i]) {
+	for {
+		g, restG, moreG := strings.Cut(glob, "/")
+		if at := strings.Index(g, "**"); at >= 0 {
+			return strings.Trim(g, "*") != "" || !moreG || matchesBelow(restG, file)
+		}
+		f, restF, moreF := strings.Cut(file, "/")
+		if !matches(g, f) || moreG != moreF {
 			return false
 		}
+		if !moreG {
+			return true
+		}
+		glob, file = restG, restF
 	}
-	return true
+}
+
+// matchesBelow reports whether a glob may match the path or the end of it after
+// some slash.
+func matchesBelow(glob, file string) bool {
+	for {
+		if matchesPath(glob, file) {
+			return true
+		}
+		_, rest, more := strings.Cut(file, "/")
+		if !more {
+			return false
+		}
+		file = rest
+	}
 }
 
 // setting reports a variable that configures one of the desk's programs.

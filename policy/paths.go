@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -66,7 +67,7 @@ func (r *reader) read(w word) {
 	switch {
 	case w.kind == computed:
 		r.found.add(mayReadSecret)
-	case w.kind == pattern && !r.found.has(mayReadSecret) && hitsSecret(w.text):
+	case w.kind == pattern && !r.found.has(mayReadSecret) && (hitsSecret(w.text, r.local(w)) || r.deskOpen(w)):
 		r.found.add(mayReadSecret)
 	}
 	r.place.resolve(w, func(file string, open bool) {
@@ -83,7 +84,11 @@ func (r *reader) read(w word) {
 func (r *reader) search(w word) {
 	r.read(w)
 	r.place.resolve(w, func(file string, open bool) {
-		if !open && file != r.place.root && !r.place.inside(file) {
+		switch {
+		case open || file == r.place.root: // the workspace itself is searched all day, wherever the desk lies
+		case r.eng.desk.below(file):
+			r.found.add(touchesDesk)
+		case !r.place.inside(file):
 			r.found.add(mayReadSecret)
 		}
 	})
@@ -156,6 +161,9 @@ func (r *reader) deskPath(w word) {
 	if w.text == "" || w.kind == literal && !d.maybeFile(w.text) {
 		return
 	}
+	if w.kind == pattern && ascends(w.text) && len(d.files) > 0 {
+		r.found.add(touchesDesk)
+	}
 	r.place.resolve(w, func(file string, open bool) {
 		switch {
 		case d.isFile(file, w.kind == pattern):
@@ -164,6 +172,13 @@ func (r *reader) deskPath(w word) {
 			r.found.add(mayReadSecret)
 		}
 	})
+}
+
+// deskOpen reports a glob whose directory is not known and whose end may be the
+// name of one of the desk's own files.
+func (r *reader) deskOpen(w word) bool {
+	return len(r.place.dirs) == 0 && !w.tilde && w.text[0] != '/' &&
+		slices.ContainsFunc(r.eng.desk.bases, func(own string) bool { return matchesPath(strings.ToLower(path.Base(w.text)), own) })
 }
 
 // deskTree notes a path that has one of the desk's own files below it.
@@ -184,6 +199,13 @@ func under(file, dir string) bool {
 func climbs(text string) bool {
 	return strings.Contains(text, "..") &&
 		(text == ".." || strings.HasPrefix(text, "../") || strings.HasSuffix(text, "/..") || strings.Contains(text, "/../"))
+}
+
+// ascends reports a glob in which ".." follows "**": how far up that leads is
+// open.
+func ascends(glob string) bool {
+	_, rest, ok := strings.Cut(glob, "**")
+	return ok && climbs(rest)
 }
 
 // sink reports the files that take output and keep nothing.

@@ -93,15 +93,19 @@ func secretData(name string) bool {
 }
 
 // hitsSecret reports whether a glob may match a secret. Letters in brackets
-// count as any letter.
-func hitsSecret(glob string) bool {
+// count as any letter. In the workspace a directory in the middle of the glob
+// counts where it may be a hidden one: all others hold the project's own files,
+// for which the end of the glob speaks.
+func hitsSecret(glob string, workspace bool) bool {
 	glob = strings.ToLower(glob)
 	if secretPath(glob) {
 		return true
 	}
-	for c := range strings.SplitSeq(glob, "/") {
+	for rest, more := glob, true; more; {
+		var c string
+		c, rest, more = strings.Cut(rest, "/")
 		first := strings.IndexAny(c, "*?[")
-		if first < 0 || c == "**" && !strings.HasSuffix(glob, "**") {
+		if first < 0 || workspace && more && c[0] != '.' && c[0] != '[' {
 			continue
 		}
 		for _, name := range allSecretNames {

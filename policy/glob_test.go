@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// deskIn puts the desk's own files into a directory.
+func deskIn(dir string) func(*Config) {
+	return func(c *Config) {
+		c.Protected.Files = []string{dir + "/config.yaml", dir + "/approvalbot.key", dir + "/approvalbot.db"}
+	}
+}
+
+func TestReadingByGlobIsReadingByName(t *testing.T) {
+	for _, dir := range []string{"/tmp/at45/d1", "/etc/approvalbot", "/workspace/.desk"} {
+		e := engine(t, deskIn(dir))
+		checkLines(t, e, lines("R0", "ls **/*.go", "cat **/*.md", "cat src/**/*.go", "wc -l src/**/*.ts", "rg foobar src/**", "grep -n foobar src/**/*.go", "cat src/*/*.go", "cat */*.go", "head -5 src/*/*.go docs/*.md",
+			"sed -n 1,5p src/*/*.go", "cat /workspace/**/*.go", "cat s[r]c/**/*.go", "git diff src/**/*.go", "grep -c foobar src/*"))
+		checkLines(t, e, lines("R1", "git add src/**/*.go", "prettier --write src/**/*.ts", "sed -i s/a/b/ src/**/*.go", "cp src/*/*.go out/"))
+		checkLines(t, e, lines("R3 may-read-secret", "cat src/*", "cat src/*.json", "cat src/**/id_*", "cat src/**/.e*", "cat src/*/.env", "cat .s*/x.go", "cat src/.*/x.go", "cat */secrets.*", "cat */*.pem",
+			"cat /home/*/x.go", "cat /proc/*/environ", "grep -n foobar src/.e*", "grep -n foobar src/*/.env", "grep '' src/*", "grep -n key src/*", "grep -v foobar src/*", "rg foobar ../*", "cat src/../../*/x.go"))
+		checkLines(t, e, lines("R3 dynamic-argument", "sort */names.txt", "grep foobar *.go", "git add *.go"))
+		checkLines(t, e, lines("R4 touches-the-desk", "ls /**", "cat "+dir+"/**", "cat "+dir+"/*", "ls "+dir+"/**/*.yaml", "ls "+dir[:5]+"*/**/config.yaml", "cat **/../../*.go", "cat src/**/../../../*/c*", "cat /**/config.yaml", "cat /**/C*.YAML",
+			"ls "+dir+"/***/*.key", "ls "+dir+"/a**", "ls "+dir+"/**.key", "cat "+dir+"/*.db-w*"))
+	}
+	inside := engine(t, deskIn("/workspace/sub/desk"))
+	checkLines(t, inside, lines("R4 touches-the-desk", "cat **", "cat **/*", "ls **/*.yaml", "cat sub/**/*.key", "ls */desk/*", "cat sub/*/approvalbot.d?", "rm -f **/*.db", "cd sub && ls **/*.db", "grep foobar **", "rg foobar sub/**"))
+	checkLines(t, inside, lines("R0", "ls sub/**/*.go", "cat **/*.go", "ls desk/**"))
+	checkLines(t, engine(t, func(c *Config) { c.Protected.Files = []string{"/srv/d/desk.lock"} }), lines("R3 may-read-secret", "cd $X; cat *.lock", "cd $X; cat a/*.l?ck"))
+}
+
+func TestToolsThatReadWholeDirectoriesOfTheDesk(t *testing.T) {
+	e := engine(t)
+	for _, p := range []row{
+		{"grep", "/etc/approvalbot"}, {"Grep", "/etc"}, {"grep", "/"}, {"grep_search", "/var/lib/approvalbot/"}, {"read_many_files", "/etc/approvalbot"}, {"read_many_files", "/etc/approvalbot/**"}, {"read_many_files", "/etc/**/*.yaml"},
+		{"read_many_files", "/etc/approvalbot/{config,x}.yaml"}, {"delete_file", "/etc/approvalbot"},
+	} {
+		require.Contains(t, judge(e, callOf(t, p.input, map[string]any{"pattern": "x", "path": p.want})).Assessment.ReasonCodes, "touches-the-desk", "%s %s", p.input, p.want)
+	}
+	require.Contains(t, judge(e, callOf(t, "read_many_files", map[string]any{"include": []string{"src/*.go", "/etc/approvalbot/*"}})).Assessment.ReasonCodes, "touches-the-desk")
+
+	inside := engine(t, deskIn("/workspace/sub/desk"))
+	for path, class := range map[string]string{".": "R0", "/workspace": "R0", "src": "R0", "sub": "R4", "/workspace/sub/desk": "R4", "..": "R4"} {
+		require.Equal(t, class, judge(inside, callOf(t, "grep", map[string]any{"pattern": "x", "path": path})).Assessment.RiskClass.String(), path)
+	}
+}
+
+func TestGlobsMatchPathsComponentByComponent(t *testing.T) {
+	for _, x := range []struct {
+		glob, file string
+		want       bool
+	}{
+		{"/a/*", "/a/b", true}, {"/a/*", "/a/b/c", false}, {"/a/**", "/a/b/c", true}, {"/a/**/c", "/a/c", true}, {"/a/**/c", "/a/.b/b/c", true}, {"/a/**/b", "/a/b/c", false}, {"**/c", "/a/c", true}, {"/**", "/a", true},
+		{"/a/**/b/**/c", "/a/x/b/y/c", true}, {"/a/**/b/**/c", "/a/x/y/c", false}, {"/x/**", "/a/b", false}, {"/a/x**", "/a/b/c", true}, {"/x/a**", "/a/b/c", false}, {"/a/*", "/a/.b", false}, {"/a/.*", "/a/.b", true}, {"/a/[b]/c", "/a/b/c", true}, {"/a/?", "/a/b", true},
+	} {
+		require.Equal(t, x.want, matchesPath(x.glob, x.file), "%s %s", x.glob, x.file)
+	}
+}
