@@ -151,9 +151,23 @@ func container(s *shell, args []word) {
 	}
 	for _, w := range args {
 		for _, v := range [...]string{w.text, afterEquals(w.text), strings.TrimPrefix(w.text, "-v")} {
+			s.mounts(v)
 			if strings.HasPrefix(v, "/:") || strings.HasPrefix(v, "/etc:") || strings.Contains(v, "docker.sock") || strings.Contains(v, "source=/,") || strings.Contains(v, "src=/,") {
 				s.found.add(escapesContainer)
 			}
+		}
+	}
+}
+
+// mounts looks for the desk in what a container is given: dir:/there, or
+// type=bind,source=dir,target=/there.
+func (s *shell) mounts(text string) {
+	if dir, _, ok := strings.Cut(text, ":"); ok {
+		s.deskTree(word{text: dir})
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		if key, dir, ok := strings.Cut(part, "="); ok && (key == "source" || key == "src") {
+			s.deskTree(word{text: dir})
 		}
 	}
 }

@@ -78,6 +78,7 @@ func (s *shell) source(name string, f word, whole bool) {
 		s.remove(f)
 	case name == "ln":
 		s.write(f) // what is linked can be changed through the link
+		s.deskTree(f)
 	case whole:
 		s.deskTree(f)
 		if !s.localDir(f) {

@@ -27,7 +27,7 @@ func (s *shell) simple(all []word) {
 	i := s.commandsSeen()
 	s.judge(all)
 	s.touches(all)
-	if !s.hunting && s.found.class() == core.R3 {
+	if !s.hunting && s.found.without(setOf(touchesDesk)).class() == core.R3 {
 		s.hunt(all[1:])
 	}
 	s.noteClass(i)
@@ -42,8 +42,11 @@ func (s *shell) judge(all []word) {
 	}
 	i := s.note(all)
 	defer s.noted(i)
+	before := s.found
 	name := all[0]
 	base := s.program(name)
+	s.opened = 0
+	defer func() { s.trees(base, all[1:], s.found.without(before)) }()
 	switch {
 	case s.eng.desk.isProgram(base):
 		s.deskProgram(all[1:])
@@ -100,6 +103,70 @@ func (s *shell) inner(all []word) {
 		s.judge(all)
 	}
 	s.depth--
+	s.opened = len(all)
+}
+
+// takers are programs that read, change or hand on directories with all that is
+// in them.
+var takers = set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto chmod chown chgrp chattr setfacl mount")
+
+// blind are the findings after which it is open what a program does with a
+// directory.
+var blind = setOf(unknownCommand, unknownOption, programByPath, dynamicCommand, interpreterCode, interpreterInput, runsScript, runsWorkspaceCode,
+	outsideProject, remoteCommand, remoteSystem, runsContainer, gitElsewhere, installsPackages, evaluatesText)
+
+// listers are programs that tell at most what is in a directory, whatever their
+// options, or that only go there.
+var listers = set("ls dir vdir stat du df file tree find fd fdfind realpath readlink cd test [")
+
+// trees looks for directories in which the desk lies among the words of a
+// command, where it may do something with all that is in them. An unknown command
+// says no more by a directory of the workspace, or the one in which it runs, than
+// by no word at all, and where it runs must be known.
+func (s *shell) trees(base string, args []word, added findings) {
+	if opened := s.opened; opened > 0 && wrapperNames[base] && base != "find" {
+		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
+	}
+	takes := takers[base]
+	if !takes && (s.hunting || !added.any(blind) || listers[base] || elsewhere(base, args)) {
+		return
+	}
+	for _, w := range args {
+		if w.kind == computed {
+			continue
+		}
+		v := afterEquals(w.text)
+		if takes && len(v) > 2 && v[0] == '-' && v[2] == '/' { // -C/x
+			v = v[2:]
+		}
+		if v == "" || v == "/" && v != w.text && !takes {
+			continue
+		}
+		some, all := false, true
+		s.place.resolve(word{text: v, tilde: w.tilde}, func(dir string, open bool) {
+			below := !open && s.eng.desk.below(dir, w.kind == pattern)
+			some = some || below
+			all = all && below && dir != s.place.root && !s.place.inside(dir) && !contains(s.place.dirs, dir)
+		})
+		if takes && some || all {
+			s.found.add(touchesDesk)
+		}
+	}
+}
+
+// elsewhere reports a command whose words another machine or a container reads.
+func elsewhere(base string, args []word) bool {
+	switch base {
+	case "ssh", "rsh", "mosh", "sshpass", "autossh":
+		return true
+	case "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "lxc", "multipass", "vagrant":
+		for _, w := range args {
+			if w.is("exec") || w.is("run") || w.is("debug") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // maxHunt bounds how many words of a command are taken for commands, and how
@@ -171,7 +238,7 @@ func (s *shell) touches(all []word) {
 			s.deskPath(word{text: strings.TrimPrefix(either(v, w.text), "@"), kind: w.kind})
 		}
 		if class >= core.R2 && (d.hasPort(w.text, false) || d.apiPath(w.text)) ||
-			class >= core.R3 && (i > 0 && d.names(w.text) || d.mentions(w.text)) {
+			class >= core.R3 && (i > 0 && (d.names(w.text) || d.reads(w.text)) || d.mentions(w.text)) {
 			s.found.add(touchesDesk)
 		}
 	}

@@ -13,6 +13,7 @@ type desk struct {
 	files    []string
 	bases    []string // of files
 	programs []string
+	settings []string // how the variables that configure programs begin
 	port     string
 }
 
@@ -24,6 +25,7 @@ func newDesk(p Protected) desk {
 	}
 	for _, name := range p.Programs {
 		d.programs = append(d.programs, strings.ToLower(name))
+		d.settings = append(d.settings, strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"_")
 	}
 	return d
 }
@@ -60,10 +62,19 @@ func (d *desk) maybeFile(file string) bool {
 	return false
 }
 
-// below reports whether one of the desk's files lies under the directory.
-func (d *desk) below(dir string) bool {
+// below reports whether one of the desk's files lies under the directory, or
+// under one that the glob matches.
+func (d *desk) below(dir string, glob bool) bool {
 	dir = strings.TrimSuffix(strings.ToLower(dir), "/")
 	for _, own := range d.files {
+		if glob {
+			for up := path.Dir(own); up != "/"; up = path.Dir(up) {
+				if matchesPath(dir, up) {
+					return true
+				}
+			}
+			continue
+		}
 		if strings.HasPrefix(own, dir) && len(own) > len(dir) && own[len(dir)] == '/' {
 			return true
 		}
@@ -72,8 +83,11 @@ func (d *desk) below(dir string) bool {
 }
 
 // inText reports whether free text names the desk: one of its files with its
-// path, its port after a host, or one of its programs as a word.
+// path, its port after a host, or one of its programs or variables as a word.
 func (d *desk) inText(text string) bool {
+	if d.reads(text) {
+		return true
+	}
 	text = strings.ToLower(text)
 	return d.mentions(text) || d.names(text) || d.hasPort(text, true) || d.apiPath(text)
 }
@@ -121,6 +135,17 @@ func (d *desk) hasPort(text string, afterHost bool) bool {
 func (d *desk) names(text string) bool {
 	for _, p := range d.programs {
 		if len(text) >= len(p) && hasWord(strings.ToLower(text), p) {
+			return true
+		}
+	}
+	return false
+}
+
+// reads reports whether text names a variable that configures one of the desk's
+// programs.
+func (d *desk) reads(text string) bool {
+	for _, begin := range d.settings {
+		if strings.Contains(text, begin) {
 			return true
 		}
 	}
@@ -184,9 +209,8 @@ func matchesBelow(glob, file string) bool {
 
 // setting reports a variable that configures one of the desk's programs.
 func (d *desk) setting(name string) bool {
-	name = strings.ToLower(name)
-	for _, p := range d.programs {
-		if rest, ok := strings.CutPrefix(name, strings.ReplaceAll(p, "-", "_")); ok && strings.HasPrefix(rest, "_") {
+	for _, begin := range d.settings {
+		if len(name) >= len(begin) && strings.EqualFold(name[:len(begin)], begin) {
 			return true
 		}
 	}

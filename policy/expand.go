@@ -120,6 +120,9 @@ func (s *shell) variable(name string) {
 	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || digits(name) || quietVariables[name] {
 		return
 	}
+	if s.eng.desk.setting(name) {
+		s.found.add(touchesDesk)
+	}
 	if !ownVariable(name) {
 		s.found.add(readsEnvironment)
 		return

@@ -86,7 +86,7 @@ func (r *reader) search(w word) {
 	r.place.resolve(w, func(file string, open bool) {
 		switch {
 		case open || file == r.place.root: // the workspace itself is searched all day, wherever the desk lies
-		case r.eng.desk.below(file):
+		case r.eng.desk.below(file, w.kind == pattern):
 			r.found.add(touchesDesk)
 		case !r.place.inside(file):
 			r.found.add(mayReadSecret)
@@ -184,7 +184,7 @@ func (r *reader) deskOpen(w word) bool {
 // deskTree notes a path that has one of the desk's own files below it.
 func (r *reader) deskTree(w word) {
 	r.place.resolve(w, func(file string, open bool) {
-		if !open && r.eng.desk.below(file) {
+		if !open && r.eng.desk.below(file, w.kind == pattern) {
 			r.found.add(touchesDesk)
 		}
 	})

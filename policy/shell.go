@@ -26,6 +26,7 @@ type shell struct {
 	parsed   int
 	depth    int
 	looped   int    // inside a loop or a function
+	opened   int    // how many words the command had that a wrapper ran last
 	fetches  bool   // something was fetched from the network
 	runs     bool   // something was run that was not read: input, a script, computed text
 	hunting  bool   // only what is R4 matters: see hunt
