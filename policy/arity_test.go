@@ -68,3 +68,7 @@ func TestShellsForOthersBehindUnknownWrappers(t *testing.T) {
 	}
 	require.Equal(t, core.R3, judge(e, lineCall(t, "apt-get install curl python3")).Assessment.RiskClass, "words are not commands that follow each other")
 }
+
+func TestOptionsWhoseValueMayBeMissing(t *testing.T) {
+	checkLines(t, engine(t), lines("R3", "ls | xargs --replace rm ls", "ls | xargs --max-lines rm ls", "grep --colour foobar .env"))
+}

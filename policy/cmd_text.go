@@ -20,7 +20,7 @@ var grepSpec = spec{
 	long: longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count
 		files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename no-filename byte-offset text
 		binary-files= null null-data initial-tab line-buffered recursive dereference-recursive after-context= before-context= context= max-count=
-		regexp= file= include= exclude= exclude-dir= exclude-from= color color= colour= colour= label=`),
+		regexp= file= include= exclude= exclude-dir= exclude-from= color color= colour colour= label=`),
 }
 
 // grep tells contents. A recursive search reads every file below a directory,

@@ -117,7 +117,7 @@ func printenv(s *shell, _ string, args []word) {
 // xargs runs a command with words from its input.
 func xargs(s *shell, _ string, args []word) {
 	c := s.scanner(&spec{flags: "0rtx", vals: "nPLIdEsa", posix: true,
-		long: longs("null no-run-if-empty verbose max-args= max-procs= max-lines= replace= delimiter= max-chars= arg-file= exit")}, args)
+		long: longs("null no-run-if-empty verbose max-args= max-procs= max-lines max-lines= replace replace= delimiter= max-chars= arg-file= exit")}, args)
 	mark := ""
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
