@@ -2,7 +2,10 @@ package policy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	"approvalbot/core"
 )
 
 // readers are the commands that only read, described by their options.
@@ -45,6 +48,7 @@ func readers(m map[string]rule) {
 	m["ps"], m["wc"], m["du"], m["tar"], m["unzip"] = ps, lengths, lengths, archive, archive
 	m["date"] = date
 	m["find"] = find
+	m["fd"], m["fdfind"] = fd, fd
 	m["command"] = commandBuiltin
 	versions(m)
 }
@@ -178,7 +182,9 @@ var findNarrows = set("-name -iname -path -ipath -wholename -regex -iregex -lnam
 // -delete deletes.
 func find(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	local, tests, narrow := s.localDir(word{text: "."}), false, false
+	s.printed = nil
+	local, tests, narrow, acts := s.localDir(word{text: "."}), false, false, false
+	var f finds
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		takes, known := findTests[w.text]
@@ -189,6 +195,23 @@ func find(s *shell, _ string, args []word) {
 		case known:
 			tests = true
 			narrow = narrow || findNarrows[w.text]
+			not := i > 0 && (args[i-1].is("!") || args[i-1].is("-not"))
+			switch {
+			case (w.text == "-name" || w.text == "-iname") && !not && i+1 < len(args):
+				f.name(args[i+1])
+			case w.text == "-o", w.text == "-or":
+				f.alternative(i > 0 && args[i-1].is("-prune"))
+			case w.text == "(":
+				f.parens = true
+				f.wide = f.wide || not
+			case w.text == "-print", w.text == "-print0":
+				acts = true
+				f.act()
+			case w.text == "-printf", w.text == "-ls", w.text == ",", w.text == "-L", w.text == "-follow":
+				f.other = true
+			case not && (w.text == "!" || w.text == "-not"):
+				f.wide = true
+			}
 			if takes {
 				i++
 			}
@@ -198,7 +221,11 @@ func find(s *shell, _ string, args []word) {
 			for end < len(args) && !args[end].is(";") && !args[end].is("+") {
 				end++
 			}
-			s.inner(braces(args[i+1:min(end, len(args))], "{}"))
+			f.act()
+			files := f.words()
+			s.inner(filled(args[i+1:min(end, len(args))], "{}", files))
+			s.deskAmong(files)
+			f.other = true
 			if s.found.has(deletesFile) && !narrow {
 				s.found.add(recursiveDelete)
 			}
@@ -209,12 +236,47 @@ func find(s *shell, _ string, args []word) {
 			if !local || !narrow {
 				s.found.add(recursiveDelete)
 			}
+			f.act()
+			s.deskAmong(f.words())
 		case tests || w.text != "" && w.text[0] == '-':
 			s.found.add(unknownOption)
 		default:
 			s.name(w)
 			local = local && s.localDir(w)
+			f.starts = append(f.starts, w)
+			f.other = f.other || w.kind != literal || w.text == ""
 		}
+	}
+	f.wide = f.wide || f.pruned && !acts
+	s.printed = f.words()
+}
+
+var fdSpec = spec{
+	flags: "HIuspagL0iF1", vals: "tedEcSj", kind: fileNames, skip: 1, code: readOnlyCommand,
+	long: longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 type= extension= max-depth= min-depth=
+		exact-depth= exclude= size= changed-within= changed-before= color= max-results= prune`),
+}
+
+// fd finds names; with -x and -X it runs a command for them.
+func fd(s *shell, name string, args []word) {
+	for i, w := range args {
+		if w.is("-x") || w.is("-X") || w.is("--exec") || w.is("--exec-batch") {
+			s.inner(append(slices.Clone(args[i+1:]), word{kind: computed}))
+			args = args[:i]
+			break
+		}
+	}
+	fdSpec.judge(s, name, args)
+}
+
+// deskAmong looks for the desk in what was found, where more is done with it
+// than is known to be harmless.
+func (s *shell) deskAmong(files []word) {
+	if s.found.class() < core.R3 {
+		return
+	}
+	for _, w := range files {
+		s.deskPath(w)
 	}
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"regexp"
 	"strings"
 )
@@ -16,6 +17,7 @@ func textTools(m map[string]rule) {
 }
 
 var grepSpec = spec{
+	globs: true,
 	flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", vals: "ABCmefdD", num: true,
 	long: longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count
 		files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename no-filename byte-offset text
@@ -50,7 +52,7 @@ func grep(s *shell, _ string, args []word) {
 			named = false
 		case "include":
 			narrow = true
-			wide = wide || t.word.kind == computed || hitsSecret(t.word.text, true)
+			wide = wide || t.word.kind == computed || !sourceName(t.word.text)
 		case "":
 			if !expr {
 				expr = true
@@ -70,7 +72,7 @@ func grep(s *shell, _ string, args []word) {
 // word of their own, a glob in the workspace is like a directory of it.
 func (s *shell) searched(list []word, named bool) {
 	for _, w := range list {
-		if named && w.kind == pattern && s.local(w) && !hidden("/"+w.text) && !secretPath(w.text) {
+		if named && w.kind == pattern && s.local(w) && !hidden("/"+path.Clean(w.text)) && !secretPath(w.text) {
 			s.deskPath(w)
 		} else {
 			s.read(w)

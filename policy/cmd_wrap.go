@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // wrapper describes a command that runs another one and adds nothing to it.
 type wrapper struct {
@@ -118,15 +121,27 @@ func printenv(s *shell, _ string, args []word) {
 func xargs(s *shell, _ string, args []word) {
 	c := s.scanner(&spec{flags: "0rtx", vals: "nPLIdEsa", posix: true,
 		long: longs("null no-run-if-empty verbose max-args= max-procs= max-lines max-lines= replace replace= delimiter= max-chars= arg-file= exit")}, args)
-	mark := ""
+	mark, files := "", s.input
+	s.input = nil
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "I", "replace":
 			mark = either(t.word.text, "{}")
 		case "a", "arg-file":
 			s.read(t.word)
+			files = nil
+		case "d", "delimiter":
+			files = nil
 		case "":
-			s.inner(append(braces(c.rest(), mark), word{kind: computed, split: mark == ""}))
+			rest := c.rest()
+			if len(files) == 0 || rest[0].kind != literal || !tellers[rest[0].text] {
+				files = []word{{kind: computed, split: mark == ""}}
+			}
+			all := filled(rest, either(mark, "\x00"), files)
+			if mark == "" || files[0].kind == computed {
+				all = append(slices.Clone(all), files...)
+			}
+			s.inner(all)
 			return
 		}
 	}

@@ -81,6 +81,7 @@ const (
 	pathClimbs
 	writesSecret
 	writesStartup
+	misleadingName
 	writesSystem
 	deletesFile
 	changesPermissions

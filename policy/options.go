@@ -21,6 +21,7 @@ type spec struct {
 	all   bool            // no option does harm
 	num   bool            // -20
 	fixed bool            // nothing may be computed
+	globs bool            // what stands behind the "=" of a long option may be a glob: each word it becomes begins as it is written
 	posix bool            // options end at the first operand
 	kind  operand
 	skip  int             // leading operands that are text
@@ -82,7 +83,7 @@ func (c *scanner) next() (t token, ok bool) {
 			c.ended = true
 		case !w.mayBeOption():
 			return c.operand(w), true
-		case w.kind != literal && !w.namedOption():
+		case w.kind != literal && !w.namedOption(c.spec.globs):
 			if !c.spec.all {
 				c.s.found.add(dynamicArgument)
 			}
@@ -97,9 +98,11 @@ func (c *scanner) next() (t token, ok bool) {
 	return token{}, false
 }
 
-// namedOption reports a long option of which only the value is computed.
-func (w word) namedOption() bool {
-	return w.kind == computed && !w.split && strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "=")
+// namedOption reports a long option of which only the value is computed or, with
+// globs, a glob.
+func (w word) namedOption(globs bool) bool {
+	name, _, ok := strings.Cut(w.text, "=")
+	return ok && strings.HasPrefix(name, "--") && (w.kind == computed && !w.split || globs && w.kind == pattern && !strings.ContainsAny(name, "*?["))
 }
 
 func (c *scanner) operand(w word) token {

@@ -103,6 +103,9 @@ func (r *reader) write(w word) {
 	if climbs(w.text) {
 		r.found.add(pathClimbs)
 	}
+	if misleads(w.text) {
+		r.found.add(misleadingName)
+	}
 	r.place.resolve(w, func(file string, open bool) {
 		if sink(file) {
 			return
@@ -206,6 +209,23 @@ func climbs(text string) bool {
 func ascends(glob string) bool {
 	_, rest, ok := strings.Cut(glob, "**")
 	return ok && climbs(rest)
+}
+
+// misleads reports a name that becomes something else where commands get names
+// from a glob or, split at blanks, from xargs: an option, or a file elsewhere.
+func misleads(text string) bool {
+	if strings.HasPrefix(text, "-") && len(text) > 1 || strings.Contains(text, "/-") {
+		return true
+	}
+	if !strings.ContainsAny(text, " \t\n") {
+		return false
+	}
+	for i, part := range strings.Fields(text) {
+		if (i > 0 || text[0] <= ' ') && (len(part) > 1 && part[0] == '-' || part[0] == '/' || part[0] == '~' || climbs(part) || secretPath(part)) {
+			return true
+		}
+	}
+	return false
 }
 
 // sink reports the files that take output and keep nothing.

@@ -27,6 +27,8 @@ type shell struct {
 	depth    int
 	looped   int    // inside a loop or a function
 	opened   int    // how many words the command had that a wrapper ran last
+	printed  []word // what a find prints
+	input    []word // what the next xargs reads of that
 	fetches  bool   // something was fetched from the network
 	runs     bool   // something was run that was not read: input, a script, computed text
 	hunting  bool   // only what is R4 matters: see hunt
@@ -192,7 +194,11 @@ func (s *shell) stmt(st *syntax.Stmt) {
 			s.andThen(c.Y)
 			return
 		}
+		if c.Op == syntax.Pipe && startsWith(last(c.X), "find") && startsWith(c.Y, "xargs") {
+			s.input = s.printed
+		}
 		s.stmt(c.Y)
+		s.input = nil
 	case *syntax.Subshell:
 		s.stmts(c.Stmts)
 	case *syntax.Block:
@@ -229,6 +235,26 @@ func (s *shell) stmt(st *syntax.Stmt) {
 		s.odd(c)
 	}
 	s.place.sure = s.place.dirs
+}
+
+// last gives the end of a pipe, whose output is that of the whole.
+func last(st *syntax.Stmt) *syntax.Stmt {
+	for {
+		c, ok := st.Cmd.(*syntax.BinaryCmd)
+		if !ok || c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
+			return st
+		}
+		st = c.Y
+	}
+}
+
+// startsWith reports a plain command of that name whose input is not redirected.
+func startsWith(st *syntax.Stmt, name string) bool {
+	c, ok := st.Cmd.(*syntax.CallExpr)
+	for _, r := range st.Redirs {
+		ok = ok && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.DplOut)
+	}
+	return ok && len(c.Assigns) == 0 && len(c.Args) > 0 && c.Args[0].Lit() == name
 }
 
 // andThen judges what runs only where all before it succeeded, "cd" included;
