@@ -174,36 +174,35 @@ func wordByte(c byte) bool {
 
 // matchesPath reports whether a glob may match a path, component by component.
 // "**" stands for any number of them, hidden ones included; beside other text
-// some shells let it go on for the rest of the path.
+// some shells let it go on for the rest of the path. Only the last "**" is tried
+// with more and more components: what stands before it matches as early as it
+// can, which leaves the most to what follows. So a glob of any length is read in
+// a time that its length and the path's bound.
 func matchesPath(glob, file string) bool {
+	var after, from string // behind the last "**", and where that was tried
+	tried := false
 	for {
 		g, restG, moreG := strings.Cut(glob, "/")
-		if at := strings.Index(g, "**"); at >= 0 {
-			return strings.Trim(g, "*") != "" || !moreG || matchesBelow(restG, file)
+		if strings.Contains(g, "**") {
+			if strings.Trim(g, "*") != "" || !moreG {
+				return true
+			}
+			glob, after, from, tried = restG, restG, file, true
+			continue
 		}
 		f, restF, moreF := strings.Cut(file, "/")
-		if !matches(g, f) || moreG != moreF {
+		if moreG == moreF && matches(g, f) {
+			if !moreG {
+				return true
+			}
+			glob, file = restG, restF
+			continue
+		}
+		_, below, more := strings.Cut(from, "/")
+		if !tried || !more {
 			return false
 		}
-		if !moreG {
-			return true
-		}
-		glob, file = restG, restF
-	}
-}
-
-// matchesBelow reports whether a glob may match the path or the end of it after
-// some slash.
-func matchesBelow(glob, file string) bool {
-	for {
-		if matchesPath(glob, file) {
-			return true
-		}
-		_, rest, more := strings.Cut(file, "/")
-		if !more {
-			return false
-		}
-		file = rest
+		glob, file, from = after, below, below
 	}
 }
 

@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // deskIn puts the desk's own files into a directory.
@@ -57,4 +59,49 @@ func TestGlobsMatchPathsComponentByComponent(t *testing.T) {
 	} {
 		require.Equal(t, x.want, matchesPath(x.glob, x.file), "%s %s", x.glob, x.file)
 	}
+}
+
+// Whoever asks writes the glob: however many "**" are in it, reading it ends.
+func TestGlobsOfManyTreesEnd(t *testing.T) {
+	e := engine(t)
+	for _, line := range []string{
+		"ls /" + strings.Repeat("**/", 300) + "zz", "ls /" + strings.Repeat("**/*/", 300) + "zz", "ls /**/*" + strings.Repeat("a*", 2000) + "b",
+		"cat " + strings.Repeat("/**/*/**/*.zz ", 300), "cat /" + strings.Repeat("**/a*/", 1000) + "zz", "ls " + strings.Repeat("*?[a-z]", 2000),
+	} {
+		j := judge(e, lineCall(t, line))
+		require.NotEmpty(t, j.Assessment.ReasonCodes)
+	}
+}
+
+// The quick way gives what trying everything gives.
+func TestGlobsAsIfAllWasTried(t *testing.T) {
+	var all func(glob, file []string) bool
+	all = func(glob, file []string) bool {
+		switch {
+		case len(glob) == 0 || len(file) == 0: // what ends in a slash has an empty component there
+			return len(glob) == len(file)
+		case strings.Contains(glob[0], "**"):
+			if strings.Trim(glob[0], "*") != "" || len(glob) == 1 {
+				return true
+			}
+			for i := range file {
+				if all(glob[1:], file[i:]) {
+					return true
+				}
+			}
+			return false
+		}
+		return matches(glob[0], file[0]) && all(glob[1:], file[1:])
+	}
+	matched := 0
+	rapid.Check(t, func(t *rapid.T) {
+		glob := rapid.SliceOfN(rapid.SampledFrom([]string{"**", "**", "*", "a", "b", "a*", "?", "", "x**"}), 1, 7).Draw(t, "glob")
+		file := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", ""}), 1, 6).Draw(t, "file")
+		want := all(glob, file)
+		if want {
+			matched++
+		}
+		require.Equal(t, want, matchesPath(strings.Join(glob, "/"), strings.Join(file, "/")))
+	})
+	require.Positive(t, matched)
 }
