@@ -333,18 +333,6 @@ func short[Bytes string | []byte](num Bytes) bool {
 	return true
 }
 
-// appendText appends a string of Go's as canonical JSON; bytes that are no UTF-8
-// become U+FFFD.
-func appendText(out []byte, s string) []byte {
-	for i := range len(s) {
-		if b := s[i]; b < ' ' || b == '"' || b == '\\' || b >= utf8.RuneSelf {
-			out, _ = jsontext.AppendQuote(out, s)
-			return out
-		}
-	}
-	return append(append(append(out, '"'), s...), '"')
-}
-
 // survives reports whether the decimal number means the same after a round
 // through a double. The length check bounds the work: no honest number is longer.
 func survives(num string) bool {

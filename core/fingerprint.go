@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+
+	"approvalbot/internal/jsonout"
 )
 
 // maxDepth bounds how deep params may nest.
@@ -49,7 +51,7 @@ func appendForm(out []byte, toolName string, params json.RawMessage, bind *Bind)
 			if out[len(out)-1] != '{' {
 				out = append(out, ',')
 			}
-			out = appendText(append(appendText(out, m.name), ':'), *m.text)
+			out = jsonout.AppendText(append(jsonout.AppendText(out, m.name), ':'), *m.text)
 		}
 		out = append(out, `},`...)
 	}
@@ -60,7 +62,7 @@ func appendForm(out []byte, toolName string, params json.RawMessage, bind *Bind)
 		return Sealed{Bytes: out}, err
 	}
 	end := len(out)
-	out = append(appendText(append(out, `,"toolName":`...), toolName), '}')
+	out = append(jsonout.AppendText(append(out, `,"toolName":`...), toolName), '}')
 	return Sealed{Bytes: out, params: json.RawMessage(out[begin:end:end])}, nil
 }
 

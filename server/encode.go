@@ -2,12 +2,12 @@ package server
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/jsonout"
 )
 
 // appendJSON writes the answer that is one approval without reflection, exactly
@@ -23,258 +23,189 @@ func appendJSON(b []byte, body any) ([]byte, bool) {
 // appendEvaluation writes an [api.Evaluation] in the same way, from what policy
 // says of a call of that tool. The trace is left out if it is not for the caller.
 func appendEvaluation(b []byte, e *core.Preview, toolName, policyHash string, traced bool) []byte {
-	o := object{append(b, '{')}
-	o.text("outcome", e.Outcome.String())
-	o.some("reason", e.Reason)
-	o.some("by", e.By)
-	o.name("assessment")
+	o := object{jsonout.Begin(b)}
+	o.Text("outcome", e.Outcome.String())
+	o.Some("reason", e.Reason)
+	o.Some("by", e.By)
+	o.Name("assessment")
 	a := &e.Assessment
-	o.b = append(o.b, '{')
-	o.text("toolName", toolName)
-	o.text("riskClass", a.RiskClass.String())
-	texts(&o, "sideEffects", a.SideEffects)
+	o.B = append(o.B, '{')
+	o.Text("toolName", toolName)
+	o.Text("riskClass", a.RiskClass.String())
+	jsonout.Texts(&o.Object, "sideEffects", a.SideEffects)
 	o.float("confidence", a.Confidence)
-	o.text("source", a.Source)
-	texts(&o, "reasonCodes", a.ReasonCodes)
-	o.b = append(o.b, '}')
-	o.name("approvers")
+	o.Text("source", a.Source)
+	jsonout.Texts(&o.Object, "reasonCodes", a.ReasonCodes)
+	o.B = append(o.B, '}')
+	o.Name("approvers")
 	approvers(&o, e.Rule.Allowed, e.Rule.Disabled, e.Rule.Effective, e.Rule.MinApprovals, e.Rule.RequiresHuman)
-	texts(&o, "offers", e.Offers)
-	texts(&o, "why", e.Why)
-	o.text("policyHash", policyHash)
+	jsonout.Texts(&o.Object, "offers", e.Offers)
+	jsonout.Texts(&o.Object, "why", e.Why)
+	o.Text("policyHash", policyHash)
 	if traced && len(e.Trace) > 0 {
-		o.name("trace")
-		o.b = append(o.b, '[')
+		o.Name("trace")
+		o.B = append(o.B, '[')
 		for i, s := range e.Trace {
 			if i > 0 {
-				o.b = append(o.b, ',')
+				o.B = append(o.B, ',')
 			}
-			o.b = append(o.b, '{')
-			o.text("stage", s.Stage)
-			o.text("rule", s.Rule)
-			o.text("outcome", s.Outcome)
-			o.text("text", s.Text)
-			o.b = append(o.b, '}')
+			o.B = append(o.B, '{')
+			o.Text("stage", s.Stage)
+			o.Text("rule", s.Rule)
+			o.Text("outcome", s.Outcome)
+			o.Text("text", s.Text)
+			o.B = append(o.B, '}')
 		}
-		o.b = append(o.b, ']')
+		o.B = append(o.B, ']')
 	}
-	return append(o.b, '}')
+	return append(o.B, '}')
 }
 
 func appendApproval(b []byte, a *api.Approval) []byte {
-	o := object{append(b, '{')}
-	o.text("id", a.ID)
-	o.text("code", a.Code)
-	o.text("owner", a.Owner)
-	o.text("status", string(a.Status))
+	o := object{jsonout.Begin(b)}
+	o.Text("id", a.ID)
+	o.Text("code", a.Code)
+	o.Text("owner", a.Owner)
+	o.Text("status", string(a.Status))
 	o.decision("decision", a.Decision)
-	o.text("reason", a.Reason)
-	texts(&o, "decidedBy", a.DecidedBy)
-	o.text("toolName", a.ToolName)
-	o.text("paramsSummary", a.ParamsSummary)
-	o.text("argsFingerprint", a.ArgsFingerprint)
+	o.Text("reason", a.Reason)
+	jsonout.Texts(&o.Object, "decidedBy", a.DecidedBy)
+	o.Text("toolName", a.ToolName)
+	o.Text("paramsSummary", a.ParamsSummary)
+	o.Text("argsFingerprint", a.ArgsFingerprint)
 	if a.Bind != nil {
-		o.name("bind")
-		o.b = append(o.b, '{')
+		o.Name("bind")
+		o.B = append(o.B, '{')
 		o.sent("workdir", a.Bind.Workdir)
 		o.sent("host", a.Bind.Host)
 		o.sent("envHash", a.Bind.EnvHash)
-		o.b = append(o.b, '}')
+		o.B = append(o.B, '}')
 	}
-	o.text("agentId", a.AgentID)
-	o.text("sessionKey", a.SessionKey)
-	o.text("channel", a.Channel)
-	o.name("requester")
+	o.Text("agentId", a.AgentID)
+	o.Text("sessionKey", a.SessionKey)
+	o.Text("channel", a.Channel)
+	o.Name("requester")
 	if r := a.Requester; r == nil {
-		o.b = append(o.b, "null"...)
+		o.B = append(o.B, "null"...)
 	} else {
-		o.b = append(o.b, '{')
-		o.some("channel", r.Channel)
-		o.some("userId", r.UserID)
-		o.some("person", r.Person)
-		o.b = append(o.b, '}')
+		o.B = append(o.B, '{')
+		o.Some("channel", r.Channel)
+		o.Some("userId", r.UserID)
+		o.Some("person", r.Person)
+		o.B = append(o.B, '}')
 	}
-	o.text("justification", a.Justification)
-	o.text("actionSummary", a.ActionSummary)
-	o.text("riskClass", a.RiskClass)
-	texts(&o, "sideEffects", a.SideEffects)
+	o.Text("justification", a.Justification)
+	o.Text("actionSummary", a.ActionSummary)
+	o.Text("riskClass", a.RiskClass)
+	jsonout.Texts(&o.Object, "sideEffects", a.SideEffects)
 	o.float("confidence", a.Confidence)
-	o.text("source", a.Source)
-	texts(&o, "reasonCodes", a.ReasonCodes)
-	texts(&o, "why", a.Why)
-	o.text("policyHash", a.PolicyHash)
-	o.name("approvers")
+	o.Text("source", a.Source)
+	jsonout.Texts(&o.Object, "reasonCodes", a.ReasonCodes)
+	jsonout.Texts(&o.Object, "why", a.Why)
+	o.Text("policyHash", a.PolicyHash)
+	o.Name("approvers")
 	approvers(&o, a.Approvers.Allowed, a.Approvers.Disabled, a.Approvers.Effective, a.Approvers.MinApprovals, a.Approvers.RequiresHuman)
-	texts(&o, "offers", a.Offers)
+	jsonout.Texts(&o.Object, "offers", a.Offers)
 	list(&o, "votes", a.Votes, (*object).vote)
 	list(&o, "deliveries", a.Deliveries, func(o *object, d *api.Delivery) {
-		o.text("target", d.Target)
-		o.text("state", d.State)
-		o.some("messageId", d.MessageID)
-		o.some("error", d.Error)
+		o.Text("target", d.Target)
+		o.Text("state", d.State)
+		o.Some("messageId", d.MessageID)
+		o.Some("error", d.Error)
 	})
-	o.flag("reached", a.Reached)
-	o.number("createdAtMs", a.CreatedAtMs)
-	o.number("expiresAtMs", a.ExpiresAtMs)
-	o.nonzero("resolvedAtMs", a.ResolvedAtMs)
-	o.nonzero("claimUntilMs", a.ClaimUntilMs)
-	o.nonzero("claimedAtMs", a.ClaimedAtMs)
-	o.nonzero("revokedAtMs", a.RevokedAtMs)
-	o.some("supersededBy", a.SupersededBy)
+	o.Flag("reached", a.Reached)
+	o.Number("createdAtMs", a.CreatedAtMs)
+	o.Number("expiresAtMs", a.ExpiresAtMs)
+	o.Nonzero("resolvedAtMs", a.ResolvedAtMs)
+	o.Nonzero("claimUntilMs", a.ClaimUntilMs)
+	o.Nonzero("claimedAtMs", a.ClaimedAtMs)
+	o.Nonzero("revokedAtMs", a.RevokedAtMs)
+	o.Some("supersededBy", a.SupersededBy)
 	if r := a.Result; r != nil {
-		o.name("result")
-		o.b = append(o.b, '{')
-		o.text("status", r.Status)
-		o.some("summary", r.Summary)
+		o.Name("result")
+		o.B = append(o.B, '{')
+		o.Text("status", r.Status)
+		o.Some("summary", r.Summary)
 		if r.ExitCode != nil {
-			o.number("exitCode", int64(*r.ExitCode))
+			o.Number("exitCode", int64(*r.ExitCode))
 		}
-		o.number("atMs", r.AtMs)
-		o.b = append(o.b, '}')
+		o.Number("atMs", r.AtMs)
+		o.B = append(o.B, '}')
 	}
-	o.some("receipt", a.Receipt)
-	return append(o.b, '}')
+	o.Some("receipt", a.Receipt)
+	return append(o.B, '}')
 }
 
-// object writes the members of JSON objects.
-type object struct{ b []byte }
-
-// name begins a member.
-func (o *object) name(name string) {
-	if o.b[len(o.b)-1] != '{' {
-		o.b = append(o.b, ',')
-	}
-	o.b = append(append(append(o.b, '"'), name...), '"', ':')
-}
-
-func (o *object) text(name, s string) {
-	o.name(name)
-	o.b = appendQuoted(o.b, s)
-}
+// object is a JSON object of an answer that is being written.
+type object struct{ jsonout.Object }
 
 // sent is text, left out when there is none.
 func (o *object) sent(name string, s *string) {
 	if s != nil {
-		o.text(name, *s)
-	}
-}
-
-// some is text, left out when empty.
-func (o *object) some(name, s string) {
-	if s != "" {
-		o.text(name, s)
-	}
-}
-
-func (o *object) number(name string, n int64) {
-	o.name(name)
-	o.b = strconv.AppendInt(o.b, n, 10)
-}
-
-// nonzero is number, left out when 0.
-func (o *object) nonzero(name string, n int64) {
-	if n != 0 {
-		o.number(name, n)
+		o.Text(name, *s)
 	}
 }
 
 func (o *object) float(name string, f float64) {
-	o.name(name)
+	o.Name(name)
 	if f == 0.5 || f == float64(int8(f)) { // as most are; the library knows what others look like
-		o.b = strconv.AppendFloat(o.b, f, 'f', -1, 64)
+		o.B = strconv.AppendFloat(o.B, f, 'f', -1, 64)
 		return
 	}
-	o.b = append(o.b, jsontext.Float(f).String()...)
-}
-
-func (o *object) flag(name string, is bool) {
-	o.name(name)
-	o.b = strconv.AppendBool(o.b, is)
+	o.B = append(o.B, jsontext.Float(f).String()...)
 }
 
 func (o *object) decision(name string, d api.Decision) {
 	if d == "" {
-		o.name(name)
-		o.b = append(o.b, "null"...)
+		o.Name(name)
+		o.B = append(o.B, "null"...)
 		return
 	}
-	o.text(name, string(d))
+	o.Text(name, string(d))
 }
 
 // approvers writes [api.Approvers].
 func approvers[S ~string](o *object, allowed, disabled, effective []S, minApprovals int, requiresHuman bool) {
-	o.b = append(o.b, '{')
-	texts(o, "allowed", allowed)
-	texts(o, "disabled", disabled)
-	texts(o, "effective", effective)
-	o.number("minApprovals", int64(minApprovals))
-	o.flag("requiresHuman", requiresHuman)
-	o.b = append(o.b, '}')
+	o.B = append(o.B, '{')
+	jsonout.Texts(&o.Object, "allowed", allowed)
+	jsonout.Texts(&o.Object, "disabled", disabled)
+	jsonout.Texts(&o.Object, "effective", effective)
+	o.Number("minApprovals", int64(minApprovals))
+	o.Flag("requiresHuman", requiresHuman)
+	o.B = append(o.B, '}')
 }
 
 func (o *object) vote(v *api.Vote) {
-	o.text("approverId", v.ApproverID)
-	o.text("verdict", v.Verdict)
-	o.some("decision", string(v.Decision))
+	o.Text("approverId", v.ApproverID)
+	o.Text("verdict", v.Verdict)
+	o.Some("decision", string(v.Decision))
 	if v.Voter != nil {
-		o.name("voter")
-		o.b = append(o.b, '{')
-		o.some("person", v.Voter.Person)
-		o.text("channel", v.Voter.Channel)
-		o.text("userId", v.Voter.UserID)
-		o.b = append(o.b, '}')
+		o.Name("voter")
+		o.B = append(o.B, '{')
+		o.Some("person", v.Voter.Person)
+		o.Text("channel", v.Voter.Channel)
+		o.Text("userId", v.Voter.UserID)
+		o.B = append(o.B, '}')
 	}
-	o.some("reason", v.Reason)
-	texts(o, "reasonCodes", v.ReasonCodes)
+	o.Some("reason", v.Reason)
+	jsonout.Texts(&o.Object, "reasonCodes", v.ReasonCodes)
 	if v.Confidence != 0 {
 		o.float("confidence", v.Confidence)
 	}
-	o.number("decidedAtMs", v.DecidedAtMs)
-}
-
-// texts writes a list of texts; nil is the empty list.
-func texts[S ~string](o *object, name string, all []S) {
-	o.name(name)
-	o.b = append(o.b, '[')
-	for i, s := range all {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = appendQuoted(o.b, string(s))
-	}
-	o.b = append(o.b, ']')
+	o.Number("decidedAtMs", v.DecidedAtMs)
 }
 
 // list writes a list of objects; nil is the empty list.
 func list[T any](o *object, name string, all []T, members func(*object, *T)) {
-	o.name(name)
-	o.b = append(o.b, '[')
+	o.Name(name)
+	o.B = append(o.B, '[')
 	for i := range all {
 		if i > 0 {
-			o.b = append(o.b, ',')
+			o.B = append(o.B, ',')
 		}
-		o.b = append(o.b, '{')
+		o.B = append(o.B, '{')
 		members(o, &all[i])
-		o.b = append(o.b, '}')
+		o.B = append(o.B, '}')
 	}
-	o.b = append(o.b, ']')
+	o.B = append(o.B, ']')
 }
-
-// appendQuoted writes text as JSON; what is not plain ASCII, the library writes.
-func appendQuoted(b []byte, s string) []byte {
-	for i := range len(s) {
-		if odd[s[i]] {
-			b, _ = jsontext.AppendQuote(b, s) // broken UTF-8 becomes U+FFFD
-			return b
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
-}
-
-// odd are the bytes that do not stand for themselves in JSON, or are not ASCII.
-var odd = func() (is [256]bool) {
-	for c := range is {
-		is[c] = c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf
-	}
-	return is
-}()
