@@ -231,6 +231,19 @@ func (c *TelegramChat) Message(id int) (m TelegramMessage, ok bool) {
 	return found.public(), true
 }
 
+// Newest returns the newest message that the chat shows, or false where it shows
+// none. It takes the same time however long the chat is.
+func (c *TelegramChat) Newest() (m TelegramMessage, ok bool) {
+	c.tg.mu.Lock()
+	defer c.tg.mu.Unlock()
+	for _, m := range slices.Backward(c.messages) {
+		if !m.deleted {
+			return m.public(), true
+		}
+	}
+	return TelegramMessage{}, false
+}
+
 // WaitMessages waits until pred is true of [TelegramChat.Messages] and returns
 // them.
 func (c *TelegramChat) WaitMessages(ctx context.Context, pred func([]TelegramMessage) bool) ([]TelegramMessage, error) {

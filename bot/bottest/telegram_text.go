@@ -118,12 +118,29 @@ func isBlank(text string) bool {
 // entityRank orders entities that cover the same text (td,
 // MessageEntity::get_type_priority).
 func entityRank(kind string) int {
-	ranks := map[string]int{
-		"blockquote": 0, "expandable_blockquote": 0, "pre": 10, "code": 20, "date_time": 30, "text_link": 49,
-		"text_mention": 49, "bold": 90, "italic": 91, "underline": 92, "strikethrough": 93, "spoiler": 94, "custom_emoji": 99,
-	}
-	if rank, ok := ranks[kind]; ok {
-		return rank
+	switch kind {
+	case "blockquote", "expandable_blockquote":
+		return 0
+	case "pre":
+		return 10
+	case "code":
+		return 20
+	case "date_time":
+		return 30
+	case "text_link", "text_mention":
+		return 49
+	case "bold":
+		return 90
+	case "italic":
+		return 91
+	case "underline":
+		return 92
+	case "strikethrough":
+		return 93
+	case "spoiler":
+		return 94
+	case "custom_emoji":
+		return 99
 	}
 	return 50
 }
@@ -249,13 +266,14 @@ func mergeEntities(entities, found []TelegramEntity) []TelegramEntity {
 
 // entityPatterns find what the server links by itself. Links are approximate:
 // the server knows all top-level domains.
-func entityPatterns() []struct{ kind, pattern string } {
-	return []struct{ kind, pattern string }{
-		{"mention", `@[a-zA-Z0-9_]{2,32}`},
-		{"bot_command", `/[a-zA-Z0-9_]{1,64}(?:@[a-zA-Z0-9_]{3,32})?`},
-		{"url", `(?i)(?:https?|tg|ton)://[^\s<>"'` + "`" + `]*[^\s<>"'` + "`" + `.,;:!?)\]}]`},
-		{"url", `(?i)(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|me|app|sh|ru|de|uk)(?:[/?#][^\s<>"']*)?`},
-	}
+var entityPatterns = []struct {
+	kind    string
+	pattern *regexp.Regexp
+}{
+	{"mention", regexp.MustCompile(`@[a-zA-Z0-9_]{2,32}`)},
+	{"bot_command", regexp.MustCompile(`/[a-zA-Z0-9_]{1,64}(?:@[a-zA-Z0-9_]{3,32})?`)},
+	{"url", regexp.MustCompile(`(?i)(?:https?|tg|ton)://[^\s<>"'` + "`" + `]*[^\s<>"'` + "`" + `.,;:!?)\]}]`)},
+	{"url", regexp.MustCompile(`(?i)(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|me|app|sh|ru|de|uk)(?:[/?#][^\s<>"']*)?`)},
 }
 
 // findEntities finds mentions, commands and links; it skips those that touch a
@@ -263,8 +281,8 @@ func entityPatterns() []struct{ kind, pattern string } {
 // match_bot_commands).
 func findEntities(text string) []TelegramEntity {
 	var found []TelegramEntity
-	for _, p := range entityPatterns() {
-		for _, at := range regexp.MustCompile(p.pattern).FindAllStringIndex(text, -1) {
+	for _, p := range entityPatterns {
+		for _, at := range p.pattern.FindAllStringIndex(text, -1) {
 			if !standsAlone(p.kind, text, at[0], at[1]) {
 				continue
 			}
@@ -298,16 +316,21 @@ func standsAlone(kind, text string, from, to int) bool {
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
 
+var (
+	linkFormat = regexp.MustCompile(`^(?i)(?:(https?|tg|ton|tonsite)://)?([^/?#]*)([^\n]*)$`)
+	hostFormat = regexp.MustCompile(`^([^@]*@)?[^\s@:"<>\\]+(:[1-9][0-9]{0,4})?$`)
+)
+
 // checkedLink returns the address as the server keeps it, or "" if it is not
 // one it accepts (td LinkManager.cpp, get_checked_link).
 func checkedLink(address string) string {
-	parts := regexp.MustCompile(`^(?i)(?:(https?|tg|ton|tonsite)://)?([^/?#]*)([^\n]*)$`).FindStringSubmatch(address)
+	parts := linkFormat.FindStringSubmatch(address)
 	if parts == nil {
 		return ""
 	}
 	scheme, host, rest := strings.ToLower(cmp.Or(parts[1], "http")), strings.ToLower(parts[2]), strings.TrimRight(parts[3], " \t\r\n")
 	web := strings.HasPrefix(scheme, "http")
-	if !regexp.MustCompile(`^([^@]*@)?[^\s@:"<>\\]+(:[1-9][0-9]{0,4})?$`).MatchString(host) || web && !strings.Contains(host, ".") {
+	if !hostFormat.MatchString(host) || web && !strings.Contains(host, ".") {
 		return ""
 	}
 	if !strings.HasPrefix(rest, "/") && web {
