@@ -536,9 +536,15 @@ func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change
 }
 
 func (g *Gate) committed(c Change) {
+	g.tell(c)
 	if !c.Unchanged {
-		g.waits.wake(c.Approval.Key, &c.Approval)
+		g.waits.wake(c.Approval.Key, &c.Approval) // last: whoever is woken last goes on first
 	}
+}
+
+// tell tells the others of a commit. Nobody waits for a new approval but who has
+// asked, and knows.
+func (g *Gate) tell(c Change) {
 	for _, f := range g.after {
 		f(c)
 	}

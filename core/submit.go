@@ -16,14 +16,22 @@ import (
 // call: the owner's same id, or the same call of the same session while it is
 // pending. Whatever comes back is on disk.
 func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, created bool, err error) {
+	a, created, w, err := g.SubmitAndWatch(ctx, who, call)
+	w.Stop()
+	return a, created, err
+}
+
+// SubmitAndWatch is [Gate.Submit] for who goes on to wait: w is not nil where the
+// approval was created, and tells of every change after that without a look.
+func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a Approval, created bool, w *Watch, err error) {
 	rules, stray := g.inForce()
 	switch {
 	case !who.MayRequest:
-		return a, false, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
+		return a, false, nil, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
 	case stray != nil:
-		return a, false, stray
+		return a, false, nil, stray
 	case !rules.Enabled:
-		return a, false, refuse(CodeApprovalsDisabled, "approvals disabled")
+		return a, false, nil, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
 	if who.AgentID != "" {
 		call.AgentID = who.AgentID
@@ -35,22 +43,22 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 	}
 	sealed, err := admit(nil, who, call, rules)
 	if err != nil {
-		return a, false, err
+		return a, false, nil, err
 	}
 	sealed.Fingerprint = fingerprintOf(sealed.Bytes)
 	asked, err := g.consult(ctx, who, call, sealed, rules)
 	if err != nil {
-		return a, false, err
+		return a, false, nil, err
 	}
 	draft, facts, err := draft(who, call, sealed, asked.Judgement, rules)
 	if err != nil {
-		return a, false, err
+		return a, false, nil, err
 	}
 	return g.create(ctx, who, call, asked.verified(draft), facts, sealed, asked, rules)
 }
 
 // create commits the draft, or finds what answers the call already.
-func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, facts []Fact, sealed Sealed, asked consulted, rules *Rules) (a Approval, created bool, err error) {
+func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, facts []Fact, sealed Sealed, asked consulted, rules *Rules) (a Approval, created bool, w *Watch, err error) {
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
 	var changes []Change
@@ -61,6 +69,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	}
 	for tries := 0; ; tries++ {
 		look.Code = draft.Code
+		w = g.expect(draft.Key)
 		err = g.store.Create(ctx, look, func(f Found) (_ []Change, err error) {
 			changes, created, err = begin(who, call, draft, asked, f, rules, nowMs())
 			for i := range changes {
@@ -74,18 +83,25 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		if !errors.Is(err, ErrCodeTaken) || tries == 10 {
 			break
 		}
+		w.Stop()
 		draft = draft.named(call.ID)
 	}
+	if err != nil || !created {
+		w.Stop()
+		w = nil
+	}
 	if err != nil {
-		return a, false, err
+		return a, false, nil, err
 	}
 	for _, c := range changes {
 		if c.New {
 			g.recent.keep(c.Approval, facts)
+			g.tell(c)
+			continue
 		}
 		g.committed(c)
 	}
-	return changes[0].Approval, created, nil
+	return changes[0].Approval, created, w, nil
 }
 
 // begin decides, with what was found, what a submitted call leaves behind. The

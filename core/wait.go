@@ -38,6 +38,15 @@ func (g *Gate) Watch(key string) *Watch {
 	return &Watch{gate: g, key: key, entry: g.waits.join(key)}
 }
 
+// expect watches an approval that is about to be created with that key, as if it had
+// been looked at then.
+func (g *Gate) expect(key string) *Watch {
+	w := g.Watch(key)
+	w.next, _ = g.waits.next(w.entry)
+	w.looked = true
+	return w
+}
+
 // Look gives the approval as it stands, whether or not ctx has ended. Unless it is
 // wanted whole, one that has not ended lacks its deliveries.
 func (w *Watch) Look(ctx context.Context, whole bool) (Approval, error) {
@@ -59,8 +68,12 @@ func (w *Watch) Look(ctx context.Context, whole bool) (Approval, error) {
 // Changed is closed when the approval has changed since the last Look.
 func (w *Watch) Changed() <-chan struct{} { return w.next }
 
-// Stop ends the watch.
-func (w *Watch) Stop() { w.gate.waits.leave(w.key, w.entry) }
+// Stop ends the watch. Without one it does nothing.
+func (w *Watch) Stop() {
+	if w != nil {
+		w.gate.waits.leave(w.key, w.entry)
+	}
+}
 
 // waitlist wakes those who wait for an approval in this process.
 type waitlist struct {

@@ -14,7 +14,7 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if claimID != "" && !claim {
 		return answer{}, core.Invalid(core.FieldError{Field: "claimId", Problem: "needs claim=1"})
 	}
-	a, created, err := s.gate.Submit(c.ctx, c.who, CallOf(in))
+	a, created, watch, err := s.gate.SubmitAndWatch(c.ctx, c.who, CallOf(in))
 	if err != nil {
 		return answer{}, err
 	}
@@ -30,8 +30,12 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 		out.body = body
 		return out, err
 	}
-	if a.Final() || wait <= 0 {
+	switch {
+	case a.Final() || wait <= 0:
+		watch.Stop()
 		return then(a, nil)
+	case watch != nil:
+		return s.awaitNew(c, wait, watch, then)
 	}
 	key := a.Key
 	return s.await(c, wait, func() (string, error) { return key, nil }, then)

@@ -144,6 +144,40 @@ func TestAnOverdueApprovalIsNotJoined(t *testing.T) {
 	require.Equal(t, core.Expired, overdue.Status)
 }
 
+// Who asks and waits learns of a decision that is faster than its wait: it watches
+// from before the approval can be seen by anybody.
+func TestDecidedBeforeTheWaitBegins(t *testing.T) {
+	d := newDesk(t)
+	ctx := t.Context()
+	var gate *core.Gate
+	alice := core.Caller{Token: "alice", Person: "alice", MayDecide: true}
+	gate = core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler), func(c core.Change) {
+		if c.New {
+			_, err := gate.VoteAs(ctx, alice, c.Approval.Code, core.Deny, "no")
+			require.NoError(t, err)
+		}
+	})
+	call := core.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)}
+	a, created, w, err := gate.SubmitAndWatch(ctx, requesting, call)
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, core.Pending, a.Status)
+	select {
+	case <-w.Changed():
+	default:
+		t.Fatal("the decision was missed")
+	}
+	ended, err := w.Look(ctx, false)
+	require.NoError(t, err)
+	require.Equal(t, core.Denied, ended.Status)
+	w.Stop()
+
+	_, created, w, err = gate.SubmitAndWatch(ctx, requesting, call)
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Nil(t, w, "what was there before is to be looked at first")
+}
+
 // laterPolicy is the policy of a desk that was started with other rules.
 type laterPolicy struct{ *judge }
 

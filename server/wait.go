@@ -15,7 +15,7 @@ type pause struct {
 	wait  time.Duration
 	find  func() (key string, err error)
 	then  func(core.Approval, error) (answer, error)
-	watch *core.Watch // nil: it is not known yet what is waited for
+	watch *core.Watch // nil: it was not looked at yet
 	timer *time.Timer // when the wait is over
 	done  func()      // it waits no more
 }
@@ -26,6 +26,12 @@ type pause struct {
 func (s *Server) await(c *call, wait time.Duration, find func() (string, error), then func(core.Approval, error) (answer, error)) (answer, error) {
 	c.query = query{} // it was read, and the wait may be long
 	return answer{pause: &pause{gate: s.gate, call: c, wait: wait, find: find, then: then, done: s.metrics.waiting()}}, nil
+}
+
+// awaitNew is await for an approval that was just created, and is watched since.
+func (s *Server) awaitNew(c *call, wait time.Duration, w *core.Watch, then func(core.Approval, error) (answer, error)) (answer, error) {
+	c.query = query{}
+	return answer{pause: &pause{gate: s.gate, call: c, wait: wait, then: then, watch: w, done: s.metrics.waiting()}}, nil
 }
 
 // try gives the answer, or the pause again if there is still something to wait
@@ -76,8 +82,12 @@ func (t *turn) sit(out *letter, r *http.Request, p *pause, run func(func())) {
 	over := false
 	p.timer = time.NewTimer(p.wait)
 	try := t.trying(out, r, p, &over)
-	for run(try); out.status == 0; run(try) {
+	if p.watch == nil {
+		run(try)
+	}
+	for out.status == 0 {
 		over = t.server.news(r.Context(), p)
+		run(try)
 	}
 	p.close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ func NewDesk(gate Gate, finder Finder, places func(core.Target) bool) *Desk {
 // again. When Handle returns without one, the message's update is handled.
 func (d *Desk) Handle(ctx context.Context, m Message) (Reply, error) {
 	reply, done, err := d.handle(ctx, &m)
+	if done {
+		runtime.Gosched() // who asked, and waits for just this, goes on before the person is answered
+	}
 	return d.close(ctx, m, reply, done, err)
 }
 

@@ -120,7 +120,7 @@ CREATE TABLE inbound (
   waited      BIGINT NOT NULL,
   handled_ms  BIGINT NOT NULL, -- 0: not yet
   PRIMARY KEY (source, id)
-);
+) WITHOUT ROWID;
 CREATE INDEX inbound_open ON inbound (source, received_ms, id) WHERE handled_ms = 0;
 
 -- The programs that run on this database, and what only one of them may have at a
