@@ -59,8 +59,8 @@ func (d *Desk) reason(ctx context.Context, m Message, code string) (Reply, bool,
 // typed (m.Text), newest first: to approvers, where they may give commands, and
 // to nobody else.
 func (d *Desk) Choices(ctx context.Context, m Message, limit int) ([]Choice, error) {
-	chat := d.spelling(m)
-	if m.NotHuman != "" || !d.approver(m.Voter) || !m.Direct && !d.places(chat.Normal()) {
+	m.Chat = d.spelling(m)
+	if m.NotHuman != "" || !d.approver(m.Voter) || !d.mayCommand(m) {
 		return nil, nil
 	}
 	all, err := d.gate.PendingCards(ctx, 200)

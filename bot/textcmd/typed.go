@@ -48,26 +48,32 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 	case cmd.Verb == Help:
 		return Reply{Text: helpText}, false, nil
 	case !d.approver(m.Voter):
-		return d.asker(ctx, m, cmd)
-	case !m.Direct && !d.places(m.Chat.Normal()):
+		return d.other(ctx, m, cmd)
+	case !d.mayCommand(m):
 		return d.refuse(ctx, m, "a command in a chat that is not configured", "This chat is not one of the desk's; use a configured chat or a direct message.")
 	}
 	return d.command(ctx, m, cmd)
 }
 
-// asker serves those who are no approvers: the requester may take their own
-// request back and reads that they cannot approve it; everybody else gets the
-// same refusal, whether the code exists or not.
-func (d *Desk) asker(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
+// other serves those who are no approvers: whom this one request names may decide
+// it, where commands may be given; the requester may take their own request back
+// and reads that they cannot approve it; everybody else gets the same refusal,
+// whether the code exists or not.
+func (d *Desk) other(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
 	a, err := d.gate.ByCode(ctx, cmd.Code)
+	people := d.gate.Rules().People
 	switch {
 	case err != nil && core.CodeOf(err) != core.CodeNotFound:
 		return Reply{}, false, err
-	case err == nil && cmd.Decision != "" && a.AskedBy(m.Voter, d.gate.Rules().People):
+	case err != nil || cmd.Decision == "":
+	case a.AskedBy(m.Voter, people), a.MayBeDecidedBy(m.Voter, people) && d.mayCommand(m):
 		return d.decide(ctx, m, cmd, a, "")
 	}
 	return d.refuse(ctx, m, "a command by a stranger", notAuthorized)
 }
+
+// mayCommand reports whether commands may be given where the message was sent.
+func (d *Desk) mayCommand(m Message) bool { return m.Direct || d.places(m.Chat.Normal()) }
 
 // command runs an approver's command in a place where it may be given.
 func (d *Desk) command(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {

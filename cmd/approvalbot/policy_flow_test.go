@@ -256,6 +256,16 @@ func TestFlow_TheVerifiersOwnPeople(t *testing.T) {
 	require.EqualValues(t, "pending", r.get(b).Status, "an approver alone is not enough")
 	r.tap(vera, room, r.cardIn(room, b).ID, "Allow once")
 	require.EqualValues(t, "approved", r.final(b).Status)
+
+	c := r.tryExec("git push origin next")
+	card = r.cardIn(room, c)
+	elsewhere := r.tg.AddSupergroup("elsewhere", vera)
+	const stranger = "You are not authorized to approve/deny this request."
+	require.Contains(t, r.reply(elsewhere, vera.Say(elsewhere, "/deny@approval_test_bot "+c.Code)).Text, stranger, "no place for commands")
+	require.Contains(t, r.reply(room, r.mallory.Say(room, "/deny "+c.Code)).Text, stranger)
+	require.Contains(t, r.reply(room, vera.Say(room, "/pending")).Text, stranger, "she is asked about single requests")
+	require.Contains(t, r.reply(room, vera.Say(room, "/deny "+c.Code+" not today")).Text, "Denied", "what she may tap she may type")
+	require.EqualValues(t, "denied", r.final(c).Status)
 }
 
 // The classifier raises what static rules are unsure of, and takes nobody away.
