@@ -140,6 +140,7 @@ type DeliveryKind string
 const (
 	CardDelivery      DeliveryKind = "card"
 	OutcomeDelivery   DeliveryKind = "outcome"   // how it ended, where no card shows it
+	RevokedDelivery   DeliveryKind = "revoked"   // it was taken back, where the outcome was told
 	ResultDelivery    DeliveryKind = "result"    // how the execution went, where no card shows it
 	UnreachedDelivery DeliveryKind = "unreached" // nobody could be asked
 	CallbackDelivery  DeliveryKind = "callback"  // the approval as JSON, POSTed to its owner

@@ -70,7 +70,7 @@ type Drawing struct {
 // once the approval has ended.
 func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 	switch d.Kind {
-	case OutcomeDelivery:
+	case OutcomeDelivery, RevokedDelivery:
 		return Drawing{Text: fmt.Sprintf("%s %s: %s", icon(a), a.Ending(), headline(a, nil)), Done: true}
 	case ResultDelivery:
 		return Drawing{Text: fmt.Sprintf("%s %s", a.resultWords(), headline(a, nil)), Done: true}

@@ -147,7 +147,11 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 	}
 	next := a.clone()
 	next.RevokedAtMs, next.RevokedBy, next.Reason = now, by, words(reason, maxReason)
-	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true, Deliveries: next.callBack(now),
+	tell := next.callBack(now)
+	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Kind == OutcomeDelivery }) {
+		tell = append(tell, next.tell(RevokedDelivery, now)...)
+	}
+	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true, Deliveries: tell,
 		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
 }
 

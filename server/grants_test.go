@@ -225,6 +225,34 @@ func TestRetryIsToldInTheSessionChat(t *testing.T) {
 	require.Equal(t, [2]int{0, 1}, [2]int{messages, cards}, "the card there says so")
 }
 
+// Where the session chat was told in words that a call may run, it is told that it
+// may not any more.
+func TestARevokeIsToldWhereTheOutcomeWas(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	told := func(a api.Approval) (words []string) {
+		_, err := d.alice.Revoke(ctx, a.ID, api.RevokeRequest{Reason: "wrong branch"})
+		require.NoError(t, err)
+		stored, err := d.gate.ByKey(ctx, a.ID)
+		require.NoError(t, err)
+		for _, delivery := range stored.Deliveries {
+			if delivery.Target.String() == "telegram:-100777" {
+				what, err := d.gate.Draw(ctx, delivery)
+				require.NoError(t, err)
+				require.NotEqual(t, core.CardDelivery, delivery.Kind)
+				words = append(words, string(delivery.Kind)+": "+what.Text)
+			}
+		}
+		return words
+	}
+	session := func(r *api.CreateRequest) { r.Origin = &api.Target{Channel: "telegram", To: "-100777"} }
+	words := told(d.allow(`{"a":1}`, session))
+	require.Len(t, words, 2)
+	require.Contains(t, words[0], "outcome: ")
+	require.Contains(t, words[1], "revoked: ⛔ allowed once by alice, then revoked by alice: wrong branch")
+
+	require.Empty(t, told(d.ask("read", `{"a":1}`, session)), "nobody was told that policy allowed it")
+}
+
 // B5: the rules change while a request is pending, and nobody votes.
 func TestAdversary_B5_RulesChangeWhilePending(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
