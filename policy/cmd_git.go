@@ -106,7 +106,7 @@ func (s *shell) gitBelow(dir word) {
 
 // rootItself reports a word that is the workspace.
 func (s *shell) rootItself(w word) bool {
-	ok := true
+	ok := w.kind == literal
 	s.place.resolve(w, func(d string, open bool) { ok = ok && !open && d == s.place.root })
 	return ok
 }

@@ -256,7 +256,7 @@ func pythonModule(s *shell, args []word) bool {
 	case name == "json.tool":
 		s.found.add(readOnlyCommand)
 		for _, w := range args[2:] {
-			if w.mayBeOption() {
+			if w.mayBeOption() || w.several() {
 				s.found.add(unknownOption)
 			}
 			s.read(w)

@@ -18,7 +18,7 @@ func readers(m map[string]rule) {
 	all(plainText, `echo true false : pwd whoami id groups uname arch nproc uptime free tty logname sleep basename dirname seq expr
 		type which whereis sync who w factor`)
 	all(fileNames, "ls dir vdir stat readlink realpath df pathchk")
-	all(contents, "cat head tail cut tr nl tac rev fold expand unexpand paste comm join od hexdump strings cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
+	all(contents, "cat head tail cut tr nl tac rev fold expand unexpand paste comm join od hexdump cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
 
 	one := func(name string, sp spec) {
 		sp.code = readOnlyCommand
@@ -45,6 +45,7 @@ func readers(m map[string]rule) {
 	one("locale", spec{flags: "amck", kind: plainText})
 	one("numfmt", spec{kind: plainText, long: longs("to= from= suffix= format= field= padding= header")})
 	one("jobs", spec{flags: "lprs", kind: plainText})
+	m["strings"] = binutils
 	m["ps"], m["wc"], m["du"], m["tar"], m["unzip"] = ps, lengths, lengths, archive, archive
 	m["date"] = date
 	m["find"] = find
@@ -91,12 +92,23 @@ func lengths(s *shell, _ string, args []word) {
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		lists = lists || strings.HasPrefix(t.option, "f") // long options may be cut short
 		switch {
-		case t.option == "" && !lists:
+		case t.option == "" && !lists && (t.word.kind == literal || !t.word.mayBeOption()):
 			s.name(t.word)
 		case t.value:
 			s.read(t.word)
 		}
 	}
+}
+
+// binutils judges strings: a file named @x it takes for one that holds options, and
+// prints what is none.
+func binutils(s *shell, name string, args []word) {
+	for _, w := range args {
+		if strings.HasPrefix(w.text, "@") || w.kind != literal && (w.text == "" || strings.IndexByte("*?[", w.text[0]) >= 0) {
+			s.found.add(unknownOption)
+		}
+	}
+	(&spec{all: true, kind: contents, code: readOnlyCommand}).judge(s, name, args)
 }
 
 // listing are the options with which tar and unzip only list an archive.
@@ -178,6 +190,15 @@ var findTests = map[string]bool{
 // findNarrows are the tests that keep find from deleting everything it sees.
 var findNarrows = set("-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt -mtime -mmin -ctime -cmin -atime -amin -size -inum -samefile -xtype")
 
+// findActs are what find does beyond looking and printing.
+var findActs = [...]string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}
+
+// couldAct reports a glob that the shell may turn into several words of which one
+// tells find to act, where a file is called so.
+func couldAct(glob string) bool {
+	return slices.ContainsFunc(findActs[:], func(act string) bool { return matches(glob, act) })
+}
+
 // find judges what it does to what it finds: -exec and its kin run a command,
 // -delete deletes.
 func find(s *shell, _ string, args []word) {
@@ -212,8 +233,11 @@ func find(s *shell, _ string, args []word) {
 			case not && (w.text == "!" || w.text == "-not"):
 				f.wide = true
 			}
-			if takes {
-				i++
+			if i++; !takes {
+				i--
+			} else if i < len(args) && (args[i].split || args[i].kind == pattern && couldAct(args[i].text)) {
+				s.found.add(dynamicArgument)
+				local = false
 			}
 		case w.is("-exec"), w.is("-execdir"), w.is("-ok"), w.is("-okdir"):
 			tests = true
@@ -223,6 +247,7 @@ func find(s *shell, _ string, args []word) {
 			}
 			f.act()
 			files := f.words()
+			s.ends(args[i+1 : min(end, len(args))])
 			s.inner(filled(args[i+1:min(end, len(args))], "{}", files))
 			s.deskAmong(files)
 			f.other = true
@@ -261,12 +286,23 @@ var fdSpec = spec{
 func fd(s *shell, name string, args []word) {
 	for i, w := range args {
 		if w.is("-x") || w.is("-X") || w.is("--exec") || w.is("--exec-batch") {
+			s.ends(args[i+1:])
 			s.inner(append(slices.Clone(args[i+1:]), word{kind: computed}))
 			args = args[:i]
 			break
 		}
 	}
 	fdSpec.judge(s, name, args)
+}
+
+// ends judges the words of a command that find or fd runs: one that may become ";"
+// ends the command, and what follows is for find.
+func (s *shell) ends(args []word) {
+	for _, w := range args {
+		if w.split || w.kind == computed && strings.HasPrefix(";", w.text) || w.kind == pattern && matches(w.text, ";") {
+			s.found.add(dynamicArgument)
+		}
+	}
 }
 
 // deskAmong looks for the desk in what was found, where more is done with it

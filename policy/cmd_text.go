@@ -230,11 +230,15 @@ func substitutes(part string) bool {
 	return seps == 3 && i <= len(part) && strings.Trim(part[i:], "gIp0123456789") == ""
 }
 
+// otherSed is a file's name that writes elsewhere where it is taken for the script:
+// sed of BSD takes the word after -i for a suffix, and the next one for the script.
+var otherSed = regexp.MustCompile(`^[^a-zA-Z]*[wW]\s*(?:/|\.\.)`)
+
 // sed edits a stream, or with -i the files it names.
 func sed(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
 	c := s.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
-	script, places := false, false
+	script, places, suffix := false, false, false
 	check := func(w word) {
 		script = true
 		if w.kind != computed && plainScript(w.text) {
@@ -248,7 +252,7 @@ func sed(s *shell, _ string, args []word) {
 	}
 	for i, w := range args {
 		if w.is("-i") || w.is("-i.bak") || w.is("-i.orig") || w.is("-ni") || w.is("-Ei") || w.is("-ri") {
-			places = true
+			places, suffix = true, true
 			args = append(append([]word{}, args[:i]...), args[i+1:]...)
 			if i < len(args) && args[i].is("") {
 				args = append(args[:i], args[i+1:]...) // as sed of BSD takes it
@@ -269,6 +273,8 @@ func sed(s *shell, _ string, args []word) {
 		case t.option != "":
 		case !script:
 			check(t.word)
+		case suffix && otherSed.MatchString(t.word.text):
+			s.found.add(unknownOption)
 		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text, true) && !startupPath("/"+strings.ToLower(t.word.text)):
 			s.found.add(workspaceWrite)
 		case places:
@@ -296,9 +302,11 @@ func awk(s *shell, _ string, args []word) {
 			}
 		case !program:
 			program = true
-			if t.word.kind == computed || wildAwk.MatchString(compared(t.word.text)) {
+			if t.word.kind != literal || wildAwk.MatchString(compared(t.word.text)) {
 				s.found.add(interpreterCode)
 			}
+		case strings.HasPrefix(t.word.text, "/inet"):
+			s.found.add(unknownOption) // some awks open connections by such a name
 		default:
 			s.read(t.word)
 		}
@@ -328,7 +336,7 @@ func jq(s *shell, _ string, args []word) {
 		case t.option != "":
 		case !program:
 			program = true
-			if t.word.kind == computed || wildJq.MatchString(t.word.text) {
+			if t.word.kind == computed || t.word.kind == pattern && strings.ContainsAny(t.word.text, "*?") || wildJq.MatchString(t.word.text) {
 				s.found.add(interpreterCode)
 			}
 		default:
@@ -344,7 +352,7 @@ func printf(s *shell, _ string, args []word) {
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
 	}
-	if len(args) == 0 || args[0].kind == computed || args[0].mayBeOption() {
+	if len(args) == 0 || args[0].kind != literal || args[0].mayBeOption() {
 		s.found.add(unknownOption)
 		return
 	}

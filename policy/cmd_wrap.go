@@ -70,6 +70,7 @@ func (w *wrapper) judge(s *shell, _ string, args []word) {
 		if skip > 0 {
 			c.ended = false
 			skip--
+			s.oneWord(t.word)
 			continue
 		}
 		s.inner(c.rest())
@@ -81,6 +82,14 @@ func (w *wrapper) judge(s *shell, _ string, args []word) {
 	}
 }
 
+// oneWord judges a word before a command: where it becomes two, the second is the
+// command.
+func (s *shell) oneWord(w word) {
+	if w.several() {
+		s.found.add(dynamicArgument)
+	}
+}
+
 // env runs a command with other variables; without one it shows all of them.
 func env(s *shell, _ string, args []word) {
 	for i := 0; i < len(args); i++ {
@@ -88,13 +97,14 @@ func env(s *shell, _ string, args []word) {
 		name, value, assigns := strings.Cut(w.text, "=")
 		switch {
 		case w.is("-"), w.is("-i"), w.is("--ignore-environment"):
-		case w.is("-u") && i+1 < len(args):
+		case w.is("-u") && i+1 < len(args) && !args[i+1].several():
 			i++
 		case w.is("--"):
 		case w.text != "" && w.text[0] == '-' || w.mayBeOption() && !assigns:
 			s.found.add(unknownOption)
 		case name == "PYTHONPATH" && s.ownModules(word{text: value, kind: w.kind}):
 		case assigns && name != "":
+			s.oneWord(w) // to env it is no assignment but a word like any other
 			s.set(name, true)
 		default:
 			s.inner(args[i:])
@@ -160,6 +170,7 @@ func flock(s *shell, _ string, args []word) {
 		case t.option != "":
 		case !locked:
 			locked, c.ended = true, false
+			s.oneWord(t.word)
 			s.write(t.word)
 		default:
 			s.inner(c.rest())

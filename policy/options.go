@@ -129,10 +129,21 @@ func (c *scanner) long(w word) token {
 	if has {
 		t.word, t.value = word{text: v, kind: w.kind, split: w.split}, true
 	} else if takes && c.i < len(c.args) {
-		t.word, t.value, t.apart = c.args[c.i], true, true
-		c.i++
+		t.word, t.value, t.apart = c.taken(), true, true
 	}
 	return t
+}
+
+// taken gives the next word, which is an option's value. One that may become
+// several is a finding: the second of them is something else, an option, a file or
+// the command to run.
+func (c *scanner) taken() word {
+	w := c.args[c.i]
+	c.i++
+	if w.several() {
+		c.s.found.add(dynamicArgument)
+	}
+	return w
 }
 
 // cluster takes one short option off c.short.
@@ -147,8 +158,7 @@ func (c *scanner) cluster() token {
 			t.word = word{text: c.short}
 			c.short = ""
 		} else if c.i < len(c.args) {
-			t.word, t.apart = c.args[c.i], true
-			c.i++
+			t.word, t.apart = c.taken(), true
 		} else {
 			t.value = false
 		}
@@ -169,7 +179,7 @@ func (c *scanner) cluster() token {
 func (sp *spec) judge(s *shell, _ string, args []word) {
 	s.found.add(sp.code)
 	c := s.scanner(sp, args)
-	operands := 0
+	operands, several := 0, false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if sp.fixed && t.word.kind == computed {
 			s.found.add(dynamicArgument)
@@ -184,8 +194,9 @@ func (sp *spec) judge(s *shell, _ string, args []word) {
 			s.operand(sp.kind, t.word)
 		}
 		operands++
+		several = several || t.word.several()
 	}
-	if sp.kind == nothing && operands > 0 || sp.most > 0 && operands > sp.most {
+	if sp.kind == nothing && operands > 0 || sp.most > 0 && (operands > sp.most || several) {
 		s.found.add(unknownOption)
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -25,14 +26,15 @@ type shell struct {
 	commands int
 	parsed   int
 	depth    int
-	looped   int    // inside a loop or a function
-	opened   int    // how many words the command had that a wrapper ran last
-	printed  []word // what a find prints
-	input    []word // what the next xargs reads of that
-	fetches  bool   // something was fetched from the network
-	runs     bool   // something was run that was not read: input, a script, computed text
-	hunting  bool   // only what is R4 matters: see hunt
-	scanned  string // the text that scan looked through last
+	looped   int             // inside a loop or a function
+	plain    map[string]bool // variables of loops over plain words, see forClause
+	opened   int             // how many words the command had that a wrapper ran last
+	printed  []word          // what a find prints
+	input    []word          // what the next xargs reads of that
+	fetches  bool            // something was fetched from the network
+	runs     bool            // something was run that was not read: input, a script, computed text
+	hunting  bool            // only what is R4 matters: see hunt
+	scanned  string          // the text that scan looked through last
 	words_   []word
 	buf      [24]word // first backing of words_
 }
@@ -289,8 +291,18 @@ func (s *shell) forClause(c *syntax.ForClause) {
 	defer func() { s.looped-- }()
 	it, ok := c.Loop.(*syntax.WordIter)
 	if ok {
-		s.set(it.Name.Value, false)
-		s.words(it.Items...)
+		name := it.Name.Value
+		s.set(name, false)
+		plain := !changes(c.Do, name)
+		for _, item := range it.Items {
+			w := s.word(item)
+			plain = plain && w.kind == literal && !w.tilde && w.text != "" && w.text[0] != '-' && !strings.ContainsAny(w.text, " \t\n*?[")
+		}
+		if before := s.plain; plain {
+			s.plain = map[string]bool{name: true}
+			maps.Copy(s.plain, before)
+			defer func() { s.plain = before }()
+		}
 	} else {
 		s.odd(c.Loop)
 	}
@@ -298,6 +310,35 @@ func (s *shell) forClause(c *syntax.ForClause) {
 		s.found.add(unusualShell)
 	}
 	s.stmts(c.Do)
+}
+
+// changes reports whether statements could give the variable another value.
+func changes(list []*syntax.Stmt, name string) (yes bool) {
+	for _, st := range list {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Assign:
+				yes = yes || n.Name == nil || n.Name.Value == name
+			case *syntax.WordIter:
+				yes = yes || n.Name.Value == name
+			case *syntax.CallExpr:
+				yes = yes || len(n.Args) > 0 && !plainProgram(n.Args[0].Lit())
+			case *syntax.ParamExp:
+				yes = yes || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+			}
+			return !yes
+		})
+	}
+	return yes
+}
+
+// plainProgram reports a command that sets no variable of the shell.
+func plainProgram(name string) bool {
+	switch name {
+	case "", "read", "printf", "eval", "source", ".", "getopts", "mapfile", "readarray", "unset", "builtin", "command", "wait":
+		return false
+	}
+	return true
 }
 
 // function judges a declared function by its body.
@@ -336,6 +377,9 @@ func (s *shell) declare(c *syntax.DeclClause) {
 	}
 	for _, a := range c.Args {
 		s.assign(a, true)
+		if a.Value != nil {
+			s.oneWord(s.word(a.Value)) // some shells split it like any other word, and the rest is another variable
+		}
 	}
 	s.found.add(readOnlyCommand)
 }

@@ -21,6 +21,7 @@ type word struct {
 	kind  wordKind
 	split bool // may become several words, or none
 	tilde bool // starts with an unquoted ~
+	plain bool // starts with a loop's variable that never holds an option
 }
 
 // mayBeOption reports whether the word could start with a dash when it runs.
@@ -31,8 +32,11 @@ func (w word) mayBeOption() bool {
 	case pattern:
 		return w.text[0] == '-' || strings.IndexByte("*?[", w.text[0]) >= 0
 	}
-	return w.split || w.text == "" || w.text[0] == '-'
+	return w.split || w.text == "" && !w.plain || w.text != "" && w.text[0] == '-'
 }
+
+// several reports whether the word may become several words when it runs, or none.
+func (w word) several() bool { return w.split || w.kind == pattern }
 
 // is reports whether the word is exactly that text.
 func (w word) is(text string) bool { return w.kind == literal && w.text == text }
@@ -135,12 +139,13 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 			b.sh.found.add(unusualShell)
 			b.compute(false)
 		}
-		for _, q := range p.Parts {
+		for i, q := range p.Parts {
 			if l, ok := q.(*syntax.Lit); ok {
 				b.quoted(unescape(l.Value))
 				continue
 			}
 			b.sh.expansion(q)
+			b.loops(q, first && i == 0)
 			b.compute(splits(q))
 		}
 	case *syntax.ProcSubst:
@@ -148,8 +153,17 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 		b.quoted("/dev/fd/63")
 	default:
 		b.sh.expansion(p)
-		b.compute(true)
+		_, number := p.(*syntax.ArithmExp)
+		b.compute(!number && !b.loops(p, first))
 	}
+}
+
+// loops reports a loop's plain variable, which stays one word.
+func (b *joiner) loops(p syntax.WordPart, first bool) bool {
+	e, ok := p.(*syntax.ParamExp)
+	ok = ok && e.Exp == nil && e.Repl == nil && e.Index == nil && e.Param != nil && b.sh.plain[e.Param.Value]
+	b.out.plain = b.out.plain || ok && first
+	return ok
 }
 
 // quoted adds text that stands for itself.
