@@ -109,7 +109,7 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	var fresh *Judgement
 	vote := func(a Approval) (Change, error) {
 		if b.Code != "" && b.Code != a.Code {
-			return Change{}, notFound(b.Code)
+			return Change{}, notFound()
 		}
 		open, allows := !a.Final(), b.Decision != Deny
 		switch {
@@ -464,8 +464,8 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 	return err
 }
 
-// Show posts the card of an approval into a chat where none stands yet, or
-// draws it there again.
+// Show posts the card of an approval into a chat where none stands yet; where one
+// does, it only marks the update handled.
 func (g *Gate) Show(ctx context.Context, key string, place Target, handled *InboundRef) (Approval, error) {
 	return g.update(ctx, key, func(a Approval) (Change, error) {
 		c := Change{Approval: a, Unchanged: true, Handled: handled}

@@ -147,7 +147,7 @@ func (g *Gate) ByCode(ctx context.Context, code string) (Approval, error) {
 		return Approval{}, err
 	}
 	if len(found) == 0 {
-		return Approval{}, notFound(code)
+		return Approval{}, notFound()
 	}
 	return g.store.Get(ctx, found[0].Key)
 }
@@ -171,13 +171,13 @@ func only(found []Named, ref string) (string, error) {
 	}
 	switch len(keys) {
 	case 0:
-		return "", notFound(ref)
+		return "", notFound()
 	case 1:
 		return found[0].Key, nil
 	}
 	return "", refuse(CodeAmbiguousID, "More than one approval fits that; use the full id or the code.")
 }
 
-func notFound(string) *Error {
+func notFound() *Error {
 	return refuse(CodeNotFound, "There is no such approval.")
 }

@@ -41,8 +41,8 @@ type Rights struct {
 	Tokens       map[string]string   // tokens with operator.approvals and a person: token name -> person
 }
 
-// NewDirectory checks that no account belongs to two people and that tokens
-// name known people.
+// NewDirectory checks that no account belongs to two people. A person whom only a
+// token names is one without accounts.
 func NewDirectory(r Rights) (*Directory, error) {
 	d := &Directory{
 		byAccount: map[Requester]string{}, people: map[string]Person{},
@@ -65,11 +65,10 @@ func NewDirectory(r Rights) (*Directory, error) {
 			d.byAccount[account] = p.Name
 		}
 	}
-	for token, person := range r.Tokens {
+	for _, person := range r.Tokens {
 		if _, ok := d.people[person]; !ok {
 			d.people[person] = Person{Name: person}
 		}
-		_ = token
 	}
 	d.all = d.count(nil, true, nil)
 	return d, nil

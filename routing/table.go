@@ -81,8 +81,8 @@ func (t *Table) plan() (Mode, []core.Target, []core.Target, int64) {
 	return t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs
 }
 
-// Names reports whether the operator configured that place as a target or a
-// fallback target.
+// Names reports whether the operator configured that place as a target, a fallback
+// target or one of agentshield's.
 func (t *Table) Names(place core.Target) bool {
 	covers := func(own core.Target) bool {
 		return own.Names(place) || t.now(own).Names(t.now(place))

@@ -14,7 +14,7 @@ const (
 
 // ValidCode reports whether s has the form of an approval's code: six
 // characters of Crockford's base 32 in upper case, and no word of the grammar
-// (REJECT is the one such code; whoever makes codes must ask here).
+// (REJECT is the one such code, and core makes none of it).
 func ValidCode(s string) bool {
 	if len(s) != codeLen || strings.Trim(s, alphabet) != "" {
 		return false
