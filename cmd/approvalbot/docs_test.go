@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -26,10 +27,40 @@ func TestCLIDoc(t *testing.T) {
 	have, err := os.ReadFile(page)
 	require.NoError(t, err)
 	require.True(t, string(have) == out.stdout, "docs/cli.md is not what the commands say; write it anew: go test ./cmd/approvalbot -run CLIDoc -update")
-	for _, verb := range []string{"serve", "request", "wait", "run", "list", "view", "decide", "retry", "watch", "evaluate", "doctor", "drill", "stats", "completion"} {
+	for _, verb := range []string{"serve", "request", "wait", "run", "list", "view", "decide", "retry", "watch", "evaluate", "doctor", "drill", "stats", "completion", "docs man"} {
 		require.Contains(t, out.stdout, "\n## approvalbot "+verb+"\n")
 	}
 	require.NotContains(t, out.stdout, "## approvalbot approve", "what is deprecated has no page")
+	for _, flag := range []string{"`--help`", "--version", "approvalbot completion bash|fish|powershell|zsh"} {
+		require.Contains(t, out.stdout, flag)
+	}
+}
+
+// The page and approvalbot(1) name every variable that a command reads, and where the files are that it looks for.
+func TestCLIDoc_NamesWhatIsRead(t *testing.T) {
+	t.Parallel()
+	d, dir := deskFor(t), t.TempDir()
+	page := runCLI(t, d, "", "docs", "markdown").stdout
+	require.Zero(t, runCLI(t, d, "", "docs", "man", dir).code)
+	man, err := os.ReadFile(filepath.Join(dir, "approvalbot.1"))
+	require.NoError(t, err)
+	sources, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	read := map[string]bool{localClient: true, localConfig: true, "/etc/approvalbot": true}
+	for _, path := range sources {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if !strings.HasSuffix(path, "_test.go") {
+			for _, m := range regexp.MustCompile(`\benv\["([A-Z_]+)"\]`).FindAllSubmatch(source, -1) {
+				read[string(m[1])] = true
+			}
+		}
+	}
+	require.Contains(t, read, "APPROVALBOT_CLIENT_FILE")
+	for name := range read {
+		require.Contains(t, page, name)
+		require.Contains(t, string(man), name)
+	}
 }
 
 func TestDocs_ManPages(t *testing.T) {
