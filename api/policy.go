@@ -26,7 +26,7 @@ type Assessment struct {
 
 // Step is one rule that spoke.
 type Step struct {
-	Stage   string `json:"stage" doc:"layers, risk, exec, policy, rules, grants, classifier, decision, verifier, people."`
+	Stage   string `json:"stage" doc:"layers, risk, rules, exec, policy, classifier, verifier, grants or people; in this order."`
 	Rule    string `json:"rule"`
 	Outcome string `json:"outcome" doc:"allow, ask, deny, or what the stage found."`
 	Text    string `json:"text" doc:"Why, in one sentence."`

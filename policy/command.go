@@ -252,9 +252,9 @@ func (s *shell) deskProgram(args []word) {
 		verb = args[0].text
 	}
 	switch verb {
-	case "--version", "version", "--help", "help":
+	case "--version", "--help", "help":
 		s.found.add(readOnlyCommand)
-	case "request", "wait", "evaluate", "run", "hook":
+	case "request", "wait", "evaluate", "run":
 		s.found.add(asksTheDesk)
 	default:
 		s.found.add(touchesDesk)

@@ -10,7 +10,7 @@ import (
 
 func TestAdversary_I10_CommandsThatTouchTheDesk(t *testing.T) {
 	checkLines(t, engine(t), lines("R4 touches-the-desk",
-		"approvalbot decide ABC123 --decision allow-once", "approvalbot approve ABC allow-once", "approvalbot retry X", "approvalbot allowlist remove x", "approvalbot keys rotate", "approvalbot grants list", "approvalbot serve", "approvalbot config check", "approvalbot watch", "approvalbot list", "approvalbot",
+		"approvalbot decide ABC123 --decision allow-once", "approvalbot approve ABC allow-once", "approvalbot retry X", "approvalbot allowlist remove x", "approvalbot keys rotate", "approvalbot grants list", "approvalbot serve", "approvalbot config check", "approvalbot watch", "approvalbot list", "approvalbot", "approvalbot hook", "approvalbot version",
 		"/usr/local/bin/approvalbot decide X", "./bin/approvalbot decide X", "Approvalbot decide X", "approvalbot --server http://x decide Y", "approvalbot $verb", "sudo approvalbot decide X", "env A=b approvalbot decide X", "bash -c 'approvalbot decide X'", "echo y | approvalbot watch", "$(approvalbot decide X)", "ls; approvalbot decide X",
 		"approvalbot request --token $T --tool exec", "APPROVALBOT_TOKEN=x approvalbot request", "APPROVALBOT_SERVER=x ls", "export APPROVALBOT_TOKEN=x", "env APPROVALBOT_CFG__X=y ls",
 		"cat /etc/approvalbot/config.yaml", "vim /etc/approvalbot/config.yaml", "echo x > /etc/approvalbot/config.yaml", "cp x /etc/approvalbot/config.yaml", "sed -i s/R3/R4/ /etc/approvalbot/config.yaml", "cat /etc/approvalbot/../approvalbot/config.yaml", "cd /etc && cat approvalbot/config.yaml", "cd /etc/approvalbot; cat config.yaml", "cat /etc/approvalbot/*", "cat /etc/approvalbot/conf*", "cat /ETC/approvalbot/Config.yaml", "ls -l /etc/approvalbot/config.yaml", "ln -s /etc/approvalbot/config.yaml x",
@@ -22,7 +22,7 @@ func TestAdversary_I10_CommandsThatTouchTheDesk(t *testing.T) {
 
 func TestTheDeskMayBeAsked(t *testing.T) {
 	checkLines(t, engine(t), []row{
-		{"approvalbot request --tool exec --params '{}'", "R2 asks-the-desk"}, {"approvalbot wait ID", "R2 asks-the-desk"}, {"approvalbot run -- ls", "R2 asks-the-desk"}, {"approvalbot run -- rm -rf /", "R4 recursive-delete"}, {"approvalbot evaluate --tool x --params '{}'", "R2 asks-the-desk"}, {"approvalbot version", "R0"},
+		{"approvalbot request --tool exec --params '{}'", "R2 asks-the-desk"}, {"approvalbot wait ID", "R2 asks-the-desk"}, {"approvalbot run -- ls", "R2 asks-the-desk"}, {"approvalbot run -- rm -rf /", "R4 recursive-delete"}, {"approvalbot evaluate --tool x --params '{}'", "R2 asks-the-desk"}, {"approvalbot --version", "R0"}, {"approvalbot help run", "R0"},
 		{"ls approvalbot", "R0"}, {"cat approvalbot/README.md", "R0"}, {"go build ./cmd/approvalbot", "R1"}, {"cat config.yaml", "R0"}, {"sleep 8787", "R0"}, {"ls /etc/approvalbot", "R0"},
 	})
 }

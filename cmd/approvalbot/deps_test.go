@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -98,4 +100,27 @@ func TestRooms(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The table of rooms in ARCHITECTURE.md says what rooms says.
+func TestRooms_AreInTheTable(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../ARCHITECTURE.md")
+	require.NoError(t, err)
+	require.LessOrEqual(t, strings.Count(string(page), "\n"), 150, "the page is to stay short")
+	table := map[string][]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z/]+)/` \\| .* \\| ([^|]+) \\|$").FindAllStringSubmatch(string(page), -1) {
+		list := strings.Split(row[2], ", ")
+		if row[2] == "—" {
+			list = nil
+		}
+		slices.Sort(list)
+		table[row[1]] = list
+	}
+	require.Equal(t, []string{"everything"}, table["cmd/approvalbot"])
+	for room, allowed := range rooms {
+		require.Contains(t, table, room)
+		require.ElementsMatch(t, allowed, table[room], room)
+	}
+	require.Len(t, table, len(rooms)+1)
 }

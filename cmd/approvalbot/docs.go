@@ -13,9 +13,9 @@ import (
 
 // newDocsCommand writes what the commands say of themselves, for packagers.
 func newDocsCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "docs", Short: "Write the commands' documentation", Hidden: true}
+	cmd := &cobra.Command{Use: "docs", Short: "Write what the commands say of themselves: manual pages, or one page of Markdown"}
 	cmd.AddCommand(
-		&cobra.Command{Use: "markdown", Short: "Print the page docs/cli.md", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		&cobra.Command{Use: "markdown", Short: "Print one page with every command, in Markdown", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(a.stdout, markdown(cmd.Root()))
 			return err
 		}},
@@ -34,12 +34,61 @@ func newDocsCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+// environment is what the commands read there, and files what they read of the
+// desk and of its user.
+var (
+	environment = []option{
+		{name: "APPROVALBOT_SERVER, APPROVALBOT_TOKEN", usage: "as --server and --token"},
+		{name: "APPROVALBOT_CLIENT_FILE", usage: "where the client file is"},
+		{name: "APPROVALBOT_CONFIG", usage: "as --config"},
+		{name: "APPROVALBOT_CFG__SERVER__LISTEN", usage: "replaces server.listen of the configuration, and so on for every key; and each NAME that stands in it as ${NAME}"},
+		{name: "NODE_ENV=production", usage: "as server.production: true in the configuration"},
+		{name: "AGENTSHIELD_APPROVALS_ENABLED=1", usage: "as approvals.agentshield.enabled: true in the configuration"},
+		{name: "TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID, TELEGRAM_USER_ID", usage: "serve --local: the chat that it writes into its configuration (TELEGRAM_API_URL: another Bot API server)"},
+		{name: "DISCORD_BOT_TOKEN, DISCORD_CHANNEL_ID, DISCORD_USER_ID", usage: "the same for Discord (DISCORD_API_URL)"},
+		{name: "XDG_CONFIG_HOME, HOME", usage: "where CONFIGDIR is: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot"},
+		{name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY", usage: "proxies; health and calls back to owners use none"},
+		{name: "SSL_CERT_FILE, SSL_CERT_DIR", usage: "whose certificates are trusted, if not whom the system trusts"},
+		{name: "PGPASSWORD, PGPASSFILE, …", usage: "libpq's variables: what a store.url of PostgreSQL leaves open"},
+		{name: "TZ", usage: "the zone of times"},
+		{name: "NO_COLOR, TERM=dumb", usage: "no colours"},
+		{name: "LC_ALL, LC_CTYPE, LANG", usage: "where the first that is set names no UTF-8, output for people is ASCII"},
+	}
+	files = []option{
+		{name: "approvalbot.client.yaml", usage: "the client file: server, token (for request, wait, run, withdraw and drill) and operatorToken (for all else; without it, token). " +
+			"Looked for where APPROVALBOT_CLIENT_FILE says, else in the working directory, else as client.yaml in CONFIGDIR. It must be its owner's alone (chmod 600); its tokens go to its server only"},
+		{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store vacuum, verifier test and --offline, which also open the key file or the store that it names. " +
+			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, in CONFIGDIR and in /etc/approvalbot"},
+		{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes; name it with --config"},
+	}
+)
+
+// about is a command's text and how it is called.
+func about(c *cobra.Command) (text, usage string) {
+	if !completes(c) {
+		return sentenced(cmp.Or(c.Long, c.Short)), c.UseLine()
+	}
+	var shells []string
+	for _, sub := range c.Commands() {
+		shells = append(shells, sub.Name())
+	}
+	return "Print the script with which a shell completes commands, flags and ids at Tab. With --help it says how to load it.",
+		c.CommandPath() + " " + strings.Join(shells, "|") + " [flags]"
+}
+
+// completes reports the command that the library adds for shells.
+func completes(c *cobra.Command) bool { return c.Name() == "completion" && c.Parent() == c.Root() }
+
+// everywhere lists the flags that every command takes.
+func everywhere(root *cobra.Command) []option {
+	return append(options(root.PersistentFlags()), option{name: "--help", usage: "print what the command does and its flags, and end (also -h)"})
+}
+
 // documented lists a command and those below it that have a page, in order.
 func documented(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
-		shells := c.Name() == "completion" && c.Parent() == c.Root()
-		if sub.IsAvailableCommand() && sub.Name() != "help" && !shells {
+		if sub.IsAvailableCommand() && sub.Name() != "help" && !completes(c) {
 			all = append(all, documented(sub)...)
 		}
 	}
@@ -68,24 +117,33 @@ func options(flags *pflag.FlagSet) (out []option) {
 // markdown is one page with a section for each command.
 func markdown(root *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The command line\n\n<!-- Written by the commands themselves: go test ./cmd/approvalbot -run CLIDoc -update -->\n\n%s.\n\nEvery command takes:\n\n", root.Short)
-	table(&b, options(root.PersistentFlags()))
+	fmt.Fprintf(&b, "# The command line\n\n<!-- Written by the commands themselves: go test ./cmd/approvalbot -run CLIDoc -update -->\n\n%s.\n\n%s\n\nEvery command takes:\n\n", root.Short, rootText)
+	table(&b, "flag | does", everywhere(root))
+	b.WriteString("\n## Environment\n\n")
+	table(&b, "variable | does", environment)
+	b.WriteString("\n## Files\n\n")
+	table(&b, "file | is", files)
 	for _, c := range documented(root)[1:] {
-		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
-		if fmt.Fprintf(&b, "%s\n", prose(sentenced(cmp.Or(c.Long, c.Short)))); !c.Runnable() {
+		text, usage := about(c)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", c.CommandPath(), prose(text))
+		if !c.Runnable() && !completes(c) {
 			continue
 		}
-		fmt.Fprintf(&b, "\n```\n%s\n```\n", c.UseLine())
+		fmt.Fprintf(&b, "\n```\n%s\n```\n", usage)
 		if list := options(c.LocalNonPersistentFlags()); len(list) > 0 {
 			b.WriteString("\n")
-			table(&b, list)
+			table(&b, "flag | does", list)
 		}
 	}
 	return b.String()
 }
 
-func table(b *strings.Builder, list []option) {
-	b.WriteString("| flag | does |\n|---|---|\n")
+// rootText is what holds for all commands.
+const rootText = "approvalbot COMMAND --help shows one command, approvalbot --version (or -v) prints the version,\n" +
+	"approvalbot docs man DIR writes manual pages.\nA command that fails says why on standard error and ends with exit status 1, if nothing else is said of it."
+
+func table(b *strings.Builder, head string, list []option) {
+	fmt.Fprintf(b, "| %s |\n|---|---|\n", head)
 	for _, o := range list {
 		fmt.Fprintf(b, "| `%s` | %s |\n", strings.TrimSpace(o.name+" "+o.value), strings.ReplaceAll(o.usage, "|", `\|`))
 	}
@@ -117,13 +175,16 @@ func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(
 // manPage is a command's manual page (man(7)).
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
+	text, usage := about(c)
+	if !c.HasParent() {
+		text, usage = text+"\n"+rootText, c.Name()+" COMMAND [flags]"
+	}
 	fmt.Fprintf(&b, ".TH %q 1 \"\" \"approvalbot\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n.SH DESCRIPTION\n%s\n",
-		strings.ToUpper(manName(c)), roff(manName(c)), roff(c.Short), roff(c.UseLine()), roff(sentenced(cmp.Or(c.Long, c.Short))))
-	if list := append(options(c.LocalNonPersistentFlags()), options(c.Root().PersistentFlags())...); len(list) > 0 {
-		b.WriteString(".SH OPTIONS\n")
-		for _, o := range list {
-			fmt.Fprintf(&b, ".TP\n\\fB%s\\fR \\fI%s\\fR\n%s\n", roff(o.name), roff(o.value), roff(o.usage))
-		}
+		strings.ToUpper(manName(c)), roff(manName(c)), roff(c.Short), roff(usage), roff(text))
+	manList(&b, "OPTIONS", append(options(c.LocalNonPersistentFlags()), everywhere(c.Root())...))
+	if !c.HasParent() {
+		manList(&b, "ENVIRONMENT", environment)
+		manList(&b, "FILES", files)
 	}
 	b.WriteString(".SH SEE ALSO\n")
 	var also []string
@@ -133,6 +194,13 @@ func manPage(c *cobra.Command) string {
 		}
 	}
 	return b.String() + strings.Join(also, ", ") + "\n"
+}
+
+func manList(b *strings.Builder, head string, list []option) {
+	fmt.Fprintf(b, ".SH %s\n", head)
+	for _, o := range list {
+		fmt.Fprintf(b, ".TP\n\\fB%s\\fR \\fI%s\\fR\n%s\n", roff(o.name), roff(o.value), roff(o.usage))
+	}
 }
 
 // roff makes text plain for man: no escapes, no line that begins a request.

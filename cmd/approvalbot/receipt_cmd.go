@@ -35,7 +35,7 @@ func newReceiptCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyReceipt(cmd.Context(), args[0], v) },
 	}
 	fl := verify.Flags()
-	fl.StringVar(&v.jwks, "jwks", "", "the desk's key set: a file, or an https URL ending in /.well-known/jwks.json")
+	fl.StringVar(&v.jwks, "jwks", "", "the desk's key set: a file, or its https URL https://…/.well-known/jwks.json (http on this machine)")
 	fl.StringVar(&v.params, "params", "", "a file with the call that is about to run")
 	fl.StringVar(&v.fingerprint, "fingerprint", "", "the call's fingerprint, if you have computed it yourself")
 	fl.StringVar(&v.at, "at", "", "check it as of that time, such as 2026-09-21T14:15:00Z (default: now)")

@@ -20,7 +20,8 @@ func newServeCommand(a *app) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the desk",
 		Long: "Run the desk until it is told to stop. Approvals that are pending stay pending: the next start goes on with them.\n" +
-			"With --local DIR it writes a configuration, a key, tokens and a client file into DIR first, if they are not there.",
+			"With --local DIR it writes what it needs into DIR first: tokens and a client file, if they are not there, and a\n" +
+			"configuration, anew at every start until its first line is deleted.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, env := a.config, a.environ
