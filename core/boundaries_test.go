@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -61,4 +62,20 @@ func TestAdversary_I1_AStrangerIsNotToldThatTheTimeIsOver(t *testing.T) {
 		require.Equal(t, Expired, c.Approval.Status)
 		require.Equal(t, want, c.Refusal.Code)
 	}
+}
+
+// breaking is a store that breaks whatever is asked of it.
+type breaking struct{ Store }
+
+// Create panics.
+func (breaking) Create(context.Context, Lookup, func(Found) ([]Change, error)) error { panic("boom") }
+
+// Nobody goes on waiting for an approval that was never made.
+func TestNothingWaitsAfterAPanic(t *testing.T) {
+	g := NewGate(breaking{}, Rules{}, nil)
+	draft := Approval{Status: Pending}.named("")
+	require.PanicsWithValue(t, "boom", func() {
+		_, _, _, _ = g.create(t.Context(), Caller{}, Call{}, draft, nil, Sealed{}, consulted{}, g.rules.Load())
+	})
+	require.Empty(t, g.waits.m)
 }

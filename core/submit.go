@@ -62,6 +62,12 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
 	var changes []Change
+	var watch *Watch
+	defer func() {
+		if w == nil { // whatever came of it, and after a panic too
+			watch.Stop()
+		}
+	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: asked.Reach.Subject}
 	if draft.Status != Pending {
@@ -69,7 +75,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	}
 	for tries := 0; ; tries++ {
 		look.Code = draft.Code
-		w = g.expect(draft.Key)
+		watch = g.expect(draft.Key)
 		err = g.store.Create(ctx, look, func(f Found) (_ []Change, err error) {
 			changes, created, err = begin(who, call, draft, asked, f, rules, nowMs())
 			for i := range changes {
@@ -83,12 +89,8 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		if !errors.Is(err, ErrCodeTaken) || tries == 10 {
 			break
 		}
-		w.Stop()
+		watch.Stop()
 		draft = draft.named(call.ID)
-	}
-	if err != nil || !created {
-		w.Stop()
-		w = nil
 	}
 	if err != nil {
 		return a, false, nil, err
@@ -100,6 +102,9 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 			continue
 		}
 		g.committed(c)
+	}
+	if created {
+		w = watch
 	}
 	return changes[0].Approval, created, w, nil
 }

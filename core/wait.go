@@ -3,21 +3,30 @@ package core
 import (
 	"context"
 	"sync"
+	"time"
 )
 
+// lookAgain is after how long Wait looks without being woken, as often as one who
+// waits over HTTP asks again: a word may be lost.
+const lookAgain = time.Minute
+
 // Wait blocks until the approval has ended or ctx is done, and gives it as it
-// then stands. Only a failing store is an error.
+// then stands. An end that nobody tells of is seen within a minute or so. Only a store
+// that fails when there is something to be seen is an error.
 func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
 	w := g.Watch(key)
 	defer w.Stop()
-	for {
+	for told := true; ; {
 		over := ctx.Err() != nil
 		a, err := w.Look(ctx, over)
-		if err != nil || a.Final() || over {
+		if over || err == nil && a.Final() || err != nil && told {
 			return a, err
 		}
 		select {
 		case <-w.Changed():
+			told = true
+		case <-time.After(lookAgain):
+			told = false
 		case <-ctx.Done():
 		}
 	}

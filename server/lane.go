@@ -104,8 +104,7 @@ type rider struct {
 	gone     context.CancelFunc // ends its context
 	slow     *time.Timer        // runs listen when an answer takes long; nil: there was none yet
 	answered atomic.Bool        // nobody listens any more
-	heard    chan bool          // holds whether listen, which has ended, put something into next
-	next     [1]byte
+	heard    chan struct{}      // says that listen has ended; until then it appends to head
 
 	header http.Header
 	out    []byte // the answer
@@ -118,10 +117,9 @@ var buffers = sync.Pool{New: func() any { return new([plainSize]byte) }}
 func (l *lane) ride(c net.Conn, head []byte) {
 	space := buffers.Get().(*[plainSize]byte)
 	defer buffers.Put(space)
-	v := &rider{lane: l, conn: c, head: append(space[:0], head...), header: http.Header{}, heard: make(chan bool, 1)}
-	ctx, gone := context.WithCancel(l.ctx)
-	defer gone()
-	v.blank, v.gone = new(http.Request).WithContext(ctx), gone
+	v := &rider{lane: l, conn: c, head: append(space[:0], head...), header: http.Header{}, heard: make(chan struct{}, 1)}
+	v.begin()
+	defer func() { v.gone() }()
 	if !v.enter() {
 		c.Close()
 		return
@@ -129,6 +127,14 @@ func (l *lane) ride(c net.Conn, head []byte) {
 	defer v.leave()
 	for later := false; v.turn(later); later = true {
 	}
+}
+
+// begin gives the requests to come a context.
+func (v *rider) begin() {
+	ctx, gone := context.WithCancel(v.lane.ctx)
+	v.lane.mu.Lock()
+	defer v.lane.mu.Unlock()
+	v.blank, v.gone = new(http.Request).WithContext(ctx), gone
 }
 
 func (v *rider) enter() bool {
@@ -169,6 +175,9 @@ func (v *rider) take() (net.Conn, []byte) {
 // turn answers one request, the first one or a later one. It reports whether to
 // stay for another.
 func (v *rider) turn(later bool) bool {
+	if v.blank.Context().Err() != nil { // who went had said more before, and may hear yet
+		v.begin()
+	}
 	if !v.hear(later) {
 		return false
 	}
@@ -204,17 +213,18 @@ func (v *rider) answer() {
 
 // listen ends the context of a request whose client goes before it is answered:
 // others are asked then for nobody, and a claim would be lost. What the client
-// says instead is the beginning of its next request.
+// says before it goes is the beginning of its next request; after maxAhead bytes of
+// that nobody listens.
 func (v *rider) listen() {
 	_ = v.conn.SetReadDeadline(time.Time{})
-	n := 0
-	if !v.answered.Load() { // else deafen's deadline may be the one that was just taken away
-		var err error
-		if n, err = v.conn.Read(v.next[:]); n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
-			v.gone()
-		}
+	var err error
+	for err == nil && len(v.head) < maxAhead && !v.answered.Load() { // afterwards deafen's deadline may be the one that was just taken away
+		v.head, err = hearOn(v.conn, v.head)
 	}
-	v.heard <- n > 0
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		v.gone()
+	}
+	v.heard <- struct{}{}
 }
 
 // deafen ends listening, before anybody else reads.
@@ -224,9 +234,7 @@ func (v *rider) deafen() {
 	}
 	v.answered.Store(true)
 	_ = v.conn.SetReadDeadline(time.Unix(1, 0))
-	if <-v.heard {
-		v.head = append(v.head, v.next[0])
-	}
+	<-v.heard
 }
 
 // hear reads a request, and reports whether there is one to answer here.

@@ -220,12 +220,36 @@ func FuzzPlain(f *testing.F) {
 
 // laneOf is a lane around a handler, and a connection in it.
 func laneOf(t *testing.T, h http.HandlerFunc) (*lane, net.Conn) {
-	here, there := net.Pipe()
+	here, there := halves()
 	l := newLane(h, newLot(here.LocalAddr()), slog.New(slog.DiscardHandler))
 	go l.ride(here, nil)
-	t.Cleanup(func() { there.Close() })
+	t.Cleanup(func() {
+		there.Close()
+		l.lot.leave(context.Background())
+	})
 	return l, there
 }
+
+// half is one end of a connection on which each side can stop to speak alone, as
+// with TCP.
+type half struct {
+	net.Conn // to hear
+	out      net.Conn
+}
+
+func halves() (here, there half) {
+	a, b := net.Pipe()
+	c, d := net.Pipe()
+	return half{a, c}, half{d, b}
+}
+
+func (h half) Write(b []byte) (int, error)         { return h.out.Write(b) }
+func (h half) SetWriteDeadline(at time.Time) error { return h.out.SetWriteDeadline(at) }
+func (h half) SetDeadline(at time.Time) error {
+	return errors.Join(h.Conn.SetDeadline(at), h.out.SetWriteDeadline(at))
+}
+func (h half) CloseWrite() error { return h.out.Close() }
+func (h half) Close() error      { return errors.Join(h.Conn.Close(), h.out.Close()) }
 
 // Some clients end a POST with an empty line, and it may come by itself.
 func TestLaneEmptyLines(t *testing.T) {
@@ -535,6 +559,38 @@ func TestLaneListens(t *testing.T) {
 	})
 }
 
+// Whoever goes after saying more has gone as well, and what it said is answered.
+func TestLaneListensOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan context.Context)
+		_, c := laneOf(t, func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.Context()
+			select {
+			case <-r.Context().Done():
+			case <-time.After(time.Hour):
+				t.Error("nobody has noticed")
+			}
+			w.Header().Set("Content-Length", "0")
+			w.WriteHeader(http.StatusOK)
+		})
+		in := bufio.NewReader(c)
+		go func() {
+			for _, piece := range []string{evaluation(readCall, ""), "P", evaluation(readCall, "")[1:] + "P", evaluation(readCall, "")[1:]} {
+				_, _ = c.Write([]byte(piece))
+			}
+			_ = c.(half).CloseWrite()
+		}()
+		for range 3 {
+			require.NoError(t, (<-asked).Err(), "it was said before")
+			res, err := http.ReadResponse(in, nil)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusOK, res.StatusCode)
+		}
+		_, err := in.ReadByte()
+		require.ErrorIs(t, err, io.EOF)
+	})
+}
+
 // Whoever takes a connection away hears all of it.
 func TestLaneListensUntilTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -544,16 +600,19 @@ func TestLaneListensUntilTaken(t *testing.T) {
 			conn, head, ok := take(w)
 			require.True(t, ok)
 			defer conn.Close()
-			text := append(bytes.Clone(head), make([]byte, 4)...)
-			n, err := conn.Read(text[len(head):])
+			taken <- string(head)
+			text := make([]byte, 4)
+			n, err := conn.Read(text)
 			require.NoError(t, err)
-			taken <- string(text[:len(head)+n])
+			taken <- string(text[:n])
 		})
-		for _, text := range []string{evaluation(readCall, ""), "next"} {
+		for _, text := range []string{evaluation(readCall, ""), "ne"} {
 			go func() { _, _ = c.Write([]byte(text)) }()
 			synctest.Wait()
 		}
-		require.Equal(t, "next", <-taken)
+		require.Equal(t, "ne", <-taken)
+		go func() { _, _ = c.Write([]byte("xt")) }()
+		require.Equal(t, "xt", <-taken)
 	})
 }
 

@@ -6,13 +6,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// lot is where requests of HTTP/1.1 wait. For a handler that waits, buffers are
+// lot is where requests of HTTP/1 wait. For a handler that waits, buffers are
 // kept, with net/http of 10 KB, and the stack that grew with all it did before. So
 // the handler takes its connection away and ends; what is left are the connection
 // and two goroutines with hardly a stack, which let the lot's few workers do what
@@ -116,7 +118,7 @@ type lotKey struct{}
 func (t *turn) park(w http.ResponseWriter, r *http.Request, p *pause) bool {
 	l, _ := r.Context().Value(lotKey{}).(*lot)
 	unread := t.route.in == nil && r.ContentLength != 0
-	if l == nil || !r.ProtoAtLeast(1, 1) || unread || t.server.closing.Err() != nil {
+	if l == nil || r.ProtoMajor != 1 || unread || t.server.closing.Err() != nil {
 		return false
 	}
 	l.parked.Add(1) // before anybody forgets the connection, so that whoever stops waits for one of the two
@@ -127,7 +129,9 @@ func (t *turn) park(w http.ResponseWriter, r *http.Request, p *pause) bool {
 	}
 	head = bytes.Clone(bytes.TrimLeft(head, emptyLines))
 	ctx, gone := context.WithCancel(context.Background())
-	c := &parked{conn: conn, head: head, heard: make(chan struct{}), r: (&http.Request{Method: r.Method, URL: &url.URL{Path: r.URL.Path}, Close: r.Close}).WithContext(ctx)}
+	last := r.Close || !r.ProtoAtLeast(1, 1)
+	c := &parked{conn: conn, head: head, heard: make(chan struct{}), r: (&http.Request{Method: r.Method, URL: &url.URL{Path: r.URL.Path}, Close: last}).WithContext(ctx)}
+	c.said.Store(len(head) > 0)
 	go c.listen(gone)
 	go func() { defer l.parked.Done(); t.stay(l, c, p) }()
 	return true
@@ -158,27 +162,53 @@ func take(w http.ResponseWriter) (conn net.Conn, head []byte, ok bool) {
 
 // parked is a connection in the lot.
 type parked struct {
-	conn  net.Conn
-	head  []byte        // of its next request, as far as it came with this one
-	r     *http.Request // what the answer needs of it; its context ends when the client goes
-	heard chan struct{} // closed when the client has said more, or has gone
-	said  bool
-	first [1]byte
+	conn     net.Conn
+	r        *http.Request // what the answer needs of it; its context ends when the client goes
+	head     []byte        // of its next request, as far as it has come; listen's until heard is closed
+	heard    chan struct{} // closed when nobody listens any more
+	said     atomic.Bool   // there is a head
+	answered atomic.Bool   // with the next head nobody needs to listen
+	first    [1]byte
 }
 
 // emptyLines may stand before a request, and some clients end a POST with one.
 const emptyLines = "\r\n"
 
-// listen waits for the client to say more, which is kept, or to go.
+// maxAhead is how many bytes of what a client says before it is answered are kept.
+// Nothing more is read then, so nobody would know if it went.
+const maxAhead = 64 << 10
+
+// listen ends the wait of a client that goes, whatever it says before, and of one that
+// says too much. What it says is kept, and once it is answered that is all it listens for.
 func (c *parked) listen(gone context.CancelFunc) {
-	for !c.said {
-		if n, _ := c.conn.Read(c.first[:]); n == 0 {
+	for !(c.said.Load() && c.answered.Load()) {
+		if len(c.head) >= maxAhead || c.hear() != nil {
 			gone()
 			break
 		}
-		c.said = len(c.head) > 0 || !strings.ContainsRune(emptyLines, rune(c.first[0]))
 	}
 	close(c.heard)
+}
+
+// hear hears what there is. Only who says something costs a buffer.
+func (c *parked) hear() (err error) {
+	if len(c.head) > 0 {
+		c.head, err = hearOn(c.conn, c.head)
+		return err
+	}
+	n, err := c.conn.Read(c.first[:])
+	if n > 0 && !strings.ContainsRune(emptyLines, rune(c.first[0])) {
+		c.head = append(c.head, c.first[0])
+		c.said.Store(true)
+	}
+	return err
+}
+
+// hearOn appends what there is to what was heard before, up to maxAhead bytes.
+func hearOn(c net.Conn, head []byte) ([]byte, error) {
+	head = slices.Grow(head, 512)
+	n, err := c.Read(head[len(head):min(cap(head), maxAhead)])
+	return head[:len(head)+n], err
 }
 
 // stay waits, answers, and gives the connection back for its next request.
@@ -205,19 +235,16 @@ func (t *turn) stay(l *lot, c *parked, p *pause) {
 // next waits for the first byte of the next request, and for listen to end.
 func (c *parked) next(l *lot) bool {
 	patience := idleTime
-	if len(c.head) > 0 {
+	if c.answered.Store(true); c.said.Load() { // in this order: listen does it the other way round
 		patience = 0
 	}
 	_ = c.conn.SetReadDeadline(time.Now().Add(patience))
 	select {
 	case <-c.heard:
+		return len(c.head) > 0
 	case <-l.closed:
 		return false
 	}
-	if c.said {
-		c.head = append(c.head, c.first[0])
-	}
-	return len(c.head) > 0
 }
 
 // text is the answer as it is sent over HTTP/1.1.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/store"
 )
 
 // asked is a request under way in its own goroutine.
@@ -154,5 +156,48 @@ func TestWaitFinal(t *testing.T) {
 		require.Equal(t, api.Denied, got.Status)
 		_, err = d.other.WaitFinal(t.Context(), "w")
 		refusal(t, err, core.CodeNotFound)
+	})
+}
+
+// sickStore is the real store, which may not answer for a while.
+type sickStore struct {
+	*store.Store
+	sick atomic.Bool
+}
+
+func (s *sickStore) Bare(ctx context.Context, key string) (core.Approval, error) {
+	if s.sick.Load() {
+		return core.Approval{}, core.Refuse(core.CodeUnavailable, "The store does not answer.")
+	}
+	return s.Store.Bare(ctx, key)
+}
+
+// Who waits for as long as it takes sees also the end that nobody told of, and a store
+// that fails while there is nothing to see is no reason to give up.
+func TestWaitThoughNobodyTells(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.pending("w")
+		key, err := d.gate.Find(t.Context(), requesting, "w")
+		require.NoError(t, err)
+		st := &sickStore{Store: d.store}
+		other := core.NewGate(st, d.rules, slog.New(slog.DiscardHandler)) // of an instance that hears nothing
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		ended := make(chan core.Approval, 1)
+		go func() {
+			a, err := other.Wait(ctx, key)
+			if err != nil {
+				t.Error(err)
+			}
+			ended <- a
+		}()
+		synctest.Wait()
+		st.sick.Store(true)
+		time.Sleep(10 * time.Minute) // on the bubble's clock
+		st.sick.Store(false)
+		d.yes("w")
+		require.Equal(t, core.Approved, (<-ended).Status)
+		require.NoError(t, ctx.Err(), "it waited for its own end only")
 	})
 }

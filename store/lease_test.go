@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"testing"
@@ -195,4 +197,75 @@ func TestListen(t *testing.T) {
 	hears(p.Key)
 	stop()
 	require.NoError(t, <-done)
+}
+
+// An instance answers requests before it listens, and who waits then is woken by what
+// another one commits in between. What was there before it is no news.
+func TestListenFromTheOpening(t *testing.T) {
+	url := pgtest.New(t)
+	a := openPG(t, url)
+	p, old := create(t, a, pendingApproval("bot"), core.Change{}), pendingApproval("bot")
+	require.NoError(t, a.Append(ctx, nil, event(old, core.EventVote)))
+	b := openPG(t, url)
+	gate := core.NewGate(b, core.Rules{}, slog.New(slog.DiscardHandler))
+	w := gate.Watch(p.Key)
+	defer w.Stop()
+	seen, err := w.Look(ctx, false)
+	require.NoError(t, err)
+	require.False(t, seen.Final())
+	require.NoError(t, settle(a, p.Key, core.Approved))
+
+	heard, done := make(chan Changed, 1000), make(chan error, 1)
+	listening, stop := context.WithCancel(ctx)
+	go func() { done <- b.Listen(listening, func(c Changed) { heard <- c }) }()
+	last, all := pendingApproval("bot"), []string(nil)
+	for !slices.Contains(all, last.Key) {
+		c := <-heard
+		for _, key := range c.Keys {
+			gate.Wake(key)
+		}
+		if all == nil {
+			all = []string{}
+			require.NoError(t, a.Append(ctx, nil, event(last, core.EventVote)))
+		}
+		all = append(all, c.Keys...)
+	}
+	select {
+	case <-w.Changed():
+	default:
+		t.Error("nobody woke who waited before there were notifications")
+	}
+	require.NotContains(t, all, old.Key)
+	stop()
+	require.NoError(t, <-done)
+}
+
+// News that could be read in part only is told in whole, later.
+func TestListenReadsAgainWhatFailed(t *testing.T) {
+	url := pgtest.New(t)
+	a, b := openPG(t, url), openPG(t, url+"&enable_sort=off") // it goes along the index, and sees what fails when it gets there
+	first := pendingApproval("bot")
+	require.NoError(t, a.Append(ctx, nil, event(first, core.EventVote)))
+	require.NoError(t, a.Append(ctx, nil, slices.Repeat([]core.Event{event(pendingApproval("bot"), core.EventVote)}, logPage)...))
+	do := func(statements ...string) {
+		t.Helper()
+		require.NoError(t, a.do(ctx, func(tx *tx) error {
+			for _, text := range statements {
+				if _, err := tx.exec(text); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	var heard []string
+	l := &listener{store: b, head: b.opened, changed: func(c Changed) { heard = append(heard, c.Keys...) }}
+	do("ALTER TABLE events RENAME TO sound",
+		fmt.Sprintf("CREATE FUNCTION legible(n BIGINT) RETURNS BOOLEAN LANGUAGE plpgsql AS 'BEGIN RETURN n <= %d OR 1/(n-n) > 0; END'", logPage),
+		"CREATE VIEW events AS SELECT seq, key FROM sound WHERE legible(seq)")
+	l.poll(ctx)
+	require.Empty(t, heard)
+	do("DROP VIEW events", "ALTER TABLE sound RENAME TO events")
+	l.poll(ctx)
+	require.Contains(t, heard, first.Key)
 }

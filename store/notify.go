@@ -74,9 +74,9 @@ func (b *batch) notify(n note) error {
 	return b.put(sendNote, string(text))
 }
 
-// Listen calls changed for whatever other instances have committed, until ctx
-// ends: right after their commits, and every two seconds in any case, since a
-// notification may be lost with its connection. What others said of the policy is
+// Listen calls changed for whatever other instances have committed since the store
+// was opened, until ctx ends: right after their commits, and every two seconds in any
+// case, since a notification may be lost with its connection. What others said of the policy is
 // known by then. Keys of this instance's own
 // changes may be among them. changed runs in one goroutine and should be quick:
 // it wakes those who wait for these approvals or read the log, the dispatchers, the
@@ -87,7 +87,7 @@ func (s *Store) Listen(ctx context.Context, changed func(Changed)) error {
 		<-ctx.Done()
 		return nil
 	}
-	l := &listener{store: s, changed: changed, head: -1}
+	l := &listener{store: s, changed: changed, head: s.opened}
 	for ctx.Err() == nil {
 		err := l.listen(ctx)
 		if ctx.Err() != nil {
@@ -106,7 +106,7 @@ func (s *Store) Listen(ctx context.Context, changed func(Changed)) error {
 type listener struct {
 	store   *Store
 	changed func(Changed)
-	head    int64 // of the log, as far as it was read; -1: nothing yet
+	head    int64 // of the log, as far as it was told
 	notes   []note
 	moved   bool // and nobody was told
 }
@@ -215,32 +215,20 @@ func (l *listener) read() {
 	l.changed(c)
 }
 
+// news reads all that is new. What is read is news again until all of it is.
 func (l *listener) news() (c Changed, err error) {
-	ctx := context.Background()
-	if l.head < 0 {
-		rows, err := l.store.read.query(ctx, readHead)
-		if err != nil {
-			return c, err
-		}
-		var head number
-		var hash text
-		_, err = one(rows, &head, &hash)
-		if err == nil {
-			l.head = int64(head)
-		}
-		return Changed{Head: l.head}, err
-	}
 	seen := map[string]bool{}
+	c.Head = l.head
 	for n := logPage; n == logPage; {
 		n = 0
-		rows, err := l.store.read.query(ctx, eventsAfter, l.head, logPage)
+		rows, err := l.store.read.query(context.Background(), eventsAfter, c.Head, logPage)
 		if err != nil {
 			return c, err
 		}
 		err = each(rows, func() error {
 			var key text
 			n++
-			err := rows.Scan((*number)(&l.head), &key)
+			err := rows.Scan((*number)(&c.Head), &key)
 			if key != "" && !seen[string(key)] {
 				seen[string(key)] = true
 				c.Keys = append(c.Keys, string(key))
@@ -251,6 +239,6 @@ func (l *listener) news() (c Changed, err error) {
 			return c, err
 		}
 	}
-	c.Head = l.head
+	l.head = c.Head
 	return c, nil
 }

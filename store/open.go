@@ -62,6 +62,7 @@ type Store struct {
 	version  string
 	started  int64
 	listen   *pgconn.Config // for the connection that hears of others' changes
+	opened   int64          // the log's newest entry then, for the same
 	pulse    *pulse         // nil with SQLite
 
 	jobs    chan *job

@@ -83,7 +83,9 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	s.read.points = sql.OpenDB(newPoints(pgConnector{config: prepareConfig(config, limits), greet: readOnly, patience: networkPatience, reads: true, pulse: s.pulse}))
 	s.read.points.SetMaxIdleConns(1000)
 	s.listen = prepareConfig(config, nil)
-	s.keys, err = loadKey(ctx, s.write, o.KeyFile, false)
+	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, false); err == nil {
+		s.opened, _, err = s.Head(ctx)
+	}
 	return err
 }
 
