@@ -8,7 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"approvalbot/core"
+	"approvalbot/server"
 )
 
 // checker finds what is wrong with a configuration whose keys and types are right.
@@ -52,6 +56,21 @@ func (c *checker) checkServer(s ServerConfig) {
 	}
 	c.atLeast("server.limits.pending", s.Limits.Pending, 1)
 	c.atLeast("server.limits.requestsPerSecond", s.Limits.RequestsPerSecond, 1)
+}
+
+// checkCertificate reads the files of server.tls. Only config check asks for it: a
+// store can be read, and a reload put in force, while they cannot be read.
+func (c *checker) checkCertificate(cfg Config) {
+	tls := cfg.Server.TLS
+	if tls.CertFile == "" || tls.KeyFile == "" {
+		return
+	}
+	switch f, err := server.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now()); {
+	case err != nil:
+		c.mistake("server.tls", "%s", err)
+	case f.Level != core.LevelOK:
+		c.warn("server.tls", "%s; %s", f.Text, f.Mend)
+	}
 }
 
 // loopback reports whether a listener on that host is reached from this machine only.

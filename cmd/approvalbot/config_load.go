@@ -22,9 +22,10 @@ const maxConfig = 1 << 20
 
 // Load reads the configuration from path, or where findConfig finds it if path
 // is empty. env is the process environment (NAME=value); flags, by key path,
-// override both file and environment where they were given. The error is a
-// Mistakes with every mistake there is, or says why the file cannot be read.
-func Load(path string, env []string, flags map[string]*pflag.Flag) (Config, []Warning, error) {
+// override both file and environment where they were given. more looks at what only
+// some verbs want to know. The error is a Mistakes with every mistake there is, or
+// says why the file cannot be read.
+func Load(path string, env []string, flags map[string]*pflag.Flag, more ...func(*checker, Config)) (Config, []Warning, error) {
 	vars := newEnviron(env)
 	path, err := findConfig(path, vars)
 	if err != nil {
@@ -34,7 +35,7 @@ func Load(path string, env []string, flags map[string]*pflag.Flag) (Config, []Wa
 	if err != nil {
 		return Config{}, nil, err
 	}
-	return parseConfig(path, text, vars, flags)
+	return parseConfig(path, text, vars, flags, more...)
 }
 
 // findConfig gives the configuration file: the one that was named, by flag or by
@@ -102,7 +103,7 @@ func plainCause(err error) string {
 }
 
 // parseConfig is Load for a text that is at hand; file names it in mistakes.
-func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.Flag) (Config, []Warning, error) {
+func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.Flag, more ...func(*checker, Config)) (Config, []Warning, error) {
 	r := &report{file: file, places: map[string]place{}}
 	d := &decoder{report: r, env: env, override: map[*yaml.Node]string{}}
 	cfg := defaults()
@@ -116,7 +117,11 @@ func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.
 		if env["AGENTSHIELD_APPROVALS_ENABLED"] == "1" {
 			cfg.Approvals.AgentShield.Enabled = true
 		}
-		(&checker{report: r}).check(&cfg, env)
+		c := &checker{report: r}
+		c.check(&cfg, env)
+		for _, look := range more {
+			look(c, cfg)
+		}
 	}
 	r.sorted()
 	if len(r.mistakes) > 0 {
