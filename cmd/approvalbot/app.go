@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"approvalbot/api"
 	"approvalbot/display"
@@ -107,7 +108,9 @@ func sentence(err error) string {
 	}
 	text := err.Error()
 	for _, f := range refused.Fields {
-		text += fmt.Sprintf("; %s %s", f.Field, f.Problem)
+		if words := f.Field + " " + f.Problem; !strings.Contains(refused.Detail, words) { // as of a reload
+			text += "; " + words
+		}
 	}
 	return display.Escape(text)
 }
