@@ -105,6 +105,18 @@ func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 		_, err := r.operator().AddGrant(ctx, api.GrantRequest{Owner: "agent", ToolName: "exec", Pattern: bad, MaxRiskClass: "R3"})
 		requireProblem(t, err, "invalid_request")
 	}
+	for _, bad := range []string{"**", "-C"} {
+		_, err := r.operator().AddGrant(ctx, api.GrantRequest{Owner: "agent", ToolName: "exec", Pattern: []string{"git", bad}, MaxRiskClass: "R3"})
+		require.ErrorContains(t, err, "pattern cannot be granted: give the program by name, then its subcommand, as plain words before any * or option")
+	}
+
+	// Whose grant it is has to be somebody's, and is shown.
+	for _, yes := range []string{"--yes=false", "--yes"} {
+		words := r.bad("allowlist", "add", "--owner", "nobody", yes, "--", "git", "status")
+		require.Equal(t, "approvalbot: owner is the name of no token of this desk: give one of server.tokens (invalid_request)\n", words)
+	}
+	require.Contains(t, r.good("allowlist", "add", "--owner", "agent", "--agent", "main", "--yes", "--", "git", "status"), "granted: ")
+	require.Regexp(t, `ID +Kind +Owner +Agent +Risk +Until +Covers\n\w+ +pattern +agent +main +R3 `, r.good("allowlist", "list"))
 }
 
 // After a person's deny the same call is refused without a card.
