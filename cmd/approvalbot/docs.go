@@ -72,7 +72,7 @@ func markdown(root *cobra.Command) string {
 	table(&b, options(root.PersistentFlags()))
 	for _, c := range documented(root)[1:] {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
-		if fmt.Fprintf(&b, "%s\n", prose(sentenced(cmp.Or(c.Long, c.Short)))); !c.Runnable() {
+		if fmt.Fprintf(&b, "%s\n", prose(sentenced(cmp.Or(c.Long, c.Short)))); c.HasSubCommands() {
 			continue
 		}
 		fmt.Fprintf(&b, "\n```\n%s\n```\n", c.UseLine())
