@@ -315,22 +315,22 @@ func TestReceipt_Verify(t *testing.T) {
 	unbound := r.file("unbound.json", strings.Replace(string(must(os.ReadFile(call))), "/srv/app", "/srv/other", 1))
 	forged := claim.Receipt[:len(claim.Receipt)-10] + "AAAAAAAAAA"
 	for want, args := range map[string][]string{
-		"it expired at":              {claim.Receipt, "--jwks", keys, "--params", call, "--at", late},
-		"for another call":           {claim.Receipt, "--jwks", keys, "--params", other},
-		"for another call; its":      {claim.Receipt, "--jwks", keys, "--params", unbound},
-		"signature":                  {forged, "--jwks", keys, "--params", call},
-		"--jwks must name":           {claim.Receipt, "--params", call},
-		"one of them":                {claim.Receipt, "--jwks", keys},
-		"--at must be":               {claim.Receipt, "--jwks", keys, "--params", call, "--at", "noon"},
-		"not a JSON Web Key Set":     {claim.Receipt, "--jwks", call + "", "--params", call, "--at", "2026-01-01T00:00:00Z"},
-		"fetched by https":           {claim.Receipt, "--jwks", "http://192.0.2.1/jwks.json", "--params", call},
-		"cannot be fetched":          {claim.Receipt, "--jwks", jwks, "--params", call},
-		"it is not a compact JWS":    {"hello", "--jwks", keys, "--params", call},
-		"cannot be both":             {"-", "--jwks", keys, "--params", "-"},
-		"the call cannot be read":    {claim.Receipt, "--jwks", keys, "--params", "/nowhere"},
-		"the key set cannot be read": {claim.Receipt, "--jwks", "/nowhere", "--params", call},
-		"without the fingerprint of": {claim.Receipt, "--jwks", keys, "--fingerprint", "abc"},
-		"the call needs toolName":    {claim.Receipt, "--jwks", keys, "--params", r.file("x.json", "{}")},
+		"it expired at":                            {claim.Receipt, "--jwks", keys, "--params", call, "--at", late},
+		"for another call":                         {claim.Receipt, "--jwks", keys, "--params", other},
+		"for another call; its":                    {claim.Receipt, "--jwks", keys, "--params", unbound},
+		"signature":                                {forged, "--jwks", keys, "--params", call},
+		"--jwks must name":                         {claim.Receipt, "--params", call},
+		"one of them":                              {claim.Receipt, "--jwks", keys},
+		"--at must be":                             {claim.Receipt, "--jwks", keys, "--params", call, "--at", "noon"},
+		"not a JSON Web Key Set":                   {claim.Receipt, "--jwks", call + "", "--params", call, "--at", "2026-01-01T00:00:00Z"},
+		"fetched by https":                         {claim.Receipt, "--jwks", "http://192.0.2.1/jwks.json", "--params", call},
+		"cannot be fetched":                        {claim.Receipt, "--jwks", jwks, "--params", call},
+		"it is not a compact JWS":                  {"hello", "--jwks", keys, "--params", call},
+		"cannot be both":                           {"-", "--jwks", keys, "--params", "-"},
+		"the call cannot be read":                  {claim.Receipt, "--jwks", keys, "--params", "/nowhere"},
+		"the key set cannot be read":               {claim.Receipt, "--jwks", "/nowhere", "--params", call},
+		"the fingerprint that was given is not 64": {claim.Receipt, "--jwks", keys, "--fingerprint", "abc"},
+		"the call needs toolName":                  {claim.Receipt, "--jwks", keys, "--params", r.file("x.json", "{}")},
 	} {
 		if strings.HasPrefix(want, "not a JSON") {
 			want = "the key set"
