@@ -83,6 +83,7 @@ type Reloaded struct {
 	PolicyHash string   `json:"policyHash"`
 	Changed    bool     `json:"changed" doc:"Whether another policy is in force now."`
 	Looser     []string `json:"looser" doc:"What the new policy allows that the old one did not, in words."`
+	Restart    []string `json:"restart" doc:"Keys that have changed and that only a restart puts in force."`
 }
 
 // Grant is a standing permission, or a cool-down that refuses.

@@ -183,6 +183,16 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 
 	_, err = r.agent().Reload(ctx)
 	requireProblem(t, err, "forbidden")
+
+	// What only a restart changes is told to whoever reloads.
+	r.tools = ""
+	text := strings.Replace(r.yaml(), "server:\n", "server:\n  tls: {certFile: a, keyFile: b}\n", 1)
+	require.NotEqual(t, r.yaml(), text)
+	write(text)
+	again, err := r.operator().Reload(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"server.tls"}, again.Restart)
+	require.Contains(t, r.good("policy", "reload"), " is unchanged\nchanged: server.tls, which only a restart puts in force\n")
 }
 
 // outsider is a verifier or a model on the wire.
