@@ -54,8 +54,12 @@ func isThere(url string) error {
 	if !ok || path == memory {
 		return nil
 	}
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return fmt.Errorf("store cannot be opened: %w", err)
+	}
+	if info.IsDir() {
+		return fmt.Errorf("store %s is a folder: give the path of the file in it", path)
 	}
 	return nil
 }

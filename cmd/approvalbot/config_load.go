@@ -132,6 +132,9 @@ func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
+// yamlWords says what the parser finds in words that help.
+var yamlWords = strings.NewReplacer("found character that cannot start any token", "a tab, or a value that begins with @, ` or %; indent with blanks, and put such a value in quotes")
+
 // parse gives the document's root mapping, empty for an empty document.
 func (d *decoder) parse(text []byte) (*yaml.Node, bool) {
 	var doc, second yaml.Node
@@ -144,7 +147,7 @@ func (d *decoder) parse(text []byte) (*yaml.Node, bool) {
 	case err != nil:
 		m := yamlLine.FindStringSubmatch(err.Error())
 		line, _ := strconv.Atoi(m[1])
-		d.mistakes = append(d.mistakes, Mistake{Text: "is not YAML: " + err.Error()[len(m[0]):], at: place{d.file, line}})
+		d.mistakes = append(d.mistakes, Mistake{Text: "is not YAML: " + yamlWords.Replace(err.Error()[len(m[0]):]), at: place{d.file, line}})
 		return nil, false
 	}
 	if err := in.Decode(&second); !errors.Is(err, io.EOF) {
