@@ -83,6 +83,7 @@ type Reloaded struct {
 	PolicyHash string   `json:"policyHash"`
 	Changed    bool     `json:"changed" doc:"Whether another policy is in force now."`
 	Looser     []string `json:"looser" doc:"What the new policy allows that the old one did not, in words."`
+	Restart    []string `json:"restart" doc:"Keys that have changed and that only a restart puts in force."`
 }
 
 // Grant is a standing permission, or a cool-down that refuses.
@@ -119,7 +120,7 @@ type GrantRequest struct {
 	Owner        string   `json:"owner" doc:"The asking token's name."`
 	AgentID      string   `json:"agentId,omitempty" doc:"Only this agent of the token."`
 	ToolName     string   `json:"toolName" doc:"exec."`
-	Pattern      []string `json:"pattern" doc:"Words of a command: * stands for any one word, a last ** for any further ones. The first words, program and subcommand, must be given."`
+	Pattern      []string `json:"pattern" doc:"Words of a command: * stands for any one word, a last ** for any further ones. The program, and the subcommand that follows it, must be plain words before any star or option."`
 	MaxRiskClass string   `json:"maxRiskClass" enum:"R0,R1,R2,R3" doc:"It covers commands up to this class."`
 	TTLMs        int64    `json:"ttlMs,omitempty" doc:"How long it lasts; 0: until it is removed."`
 	Preview      bool     `json:"preview,omitempty" doc:"Only show what it would have allowed."`

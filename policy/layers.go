@@ -157,7 +157,7 @@ func (b *layerMaker) layer(key, name string, l Layer) {
 	f := filter{allowKey: name + ".allow", denyKey: name + ".deny"}
 	f.allow, f.deny = b.list(f.allowKey, l.Allow, false), b.list(f.denyKey, l.Deny, true)
 	if f.allow != nil && !f.allow.plausible {
-		b.bad = append(b.bad, fmt.Errorf("%s (%s) names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names",
+		b.bad = append(b.bad, fmt.Errorf("%s: %s names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names",
 			f.allowKey, strings.Join(l.Allow, ", ")))
 	}
 	b.add(key, f)

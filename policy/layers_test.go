@@ -106,8 +106,8 @@ func TestLayersOnlyTakeAway(t *testing.T) {
 
 func TestLayersMistakes(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		`tools.allow (raed)`:                     func(c *Config) { c.ToolsAllow = []string{"raed"} },
-		`tools.providers.p.allow (a, b)`:         func(c *Config) { c.Layers.Providers = map[string]Layer{"p": {Allow: []string{"a", "b"}}} },
+		`tools.allow: raed names`:                func(c *Config) { c.ToolsAllow = []string{"raed"} },
+		`tools.providers.p.allow: a, b`:          func(c *Config) { c.Layers.Providers = map[string]Layer{"p": {Allow: []string{"a", "b"}}} },
 		`there is no group "group:file"`:         func(c *Config) { c.ToolsDeny = []string{"group:file"} },
 		`tools.providerProfiles.p must be`:       func(c *Config) { c.Layers.ProviderProfiles = map[string]string{"p": "Coding"} },
 		`agents.x.tools.deny: "" is no tool`:     func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"x": {Layer: Layer{Deny: []string{""}}}} },

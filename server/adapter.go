@@ -202,9 +202,20 @@ func (s *Server) admit(rt route, r *http.Request) (*call, error) {
 		c.id = session
 	}
 	if strings.Contains(rt.path, "{id}") && !core.ValidID(c.id) {
-		return nil, core.Refuse(core.CodeNotFound, "There is no such approval.")
+		return nil, core.Refuse(core.CodeNotFound, "%s", nothingOf(rt.path))
 	}
 	return c, nil
+}
+
+// nothingOf says that what a path names by its id is not there, as the store would.
+func nothingOf(path string) string {
+	switch {
+	case strings.HasPrefix(path, "/v1/grants/"):
+		return "There is no such grant."
+	case strings.HasPrefix(path, "/v1/callbacks/"):
+		return "There is no call of that id that was given up."
+	}
+	return "There is no such approval."
 }
 
 func scopeWords(scopes []scope) string {

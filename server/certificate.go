@@ -2,11 +2,20 @@ package server
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
 	"time"
+
+	"approvalbot/core"
 )
+
+// endsSoon is how long before its end a certificate is warned of.
+const endsSoon = 14 * 24 * time.Hour
 
 // lookTime is how old the last look at the files may be.
 const lookTime = 10 * time.Second
@@ -34,9 +43,60 @@ type fileState struct {
 func readCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
 	c := &certificate{files: [2]string{certFile, keyFile}, log: log, looked: time.Now()}
 	c.seen = c.state()
+	pair, err := loadPair(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	c.use(pair)
+	return c, nil
+}
+
+// CheckCertificate reads a TLS pair as the server does and says how clients will find
+// its certificate at that time: the finding is a fault where they refuse it, and a
+// doubt when it ends within 14 days. The error says why the pair cannot be used,
+// without the names of the files: what stands in their place may be a secret.
+func CheckCertificate(certFile, keyFile string, now time.Time) (core.Finding, error) {
+	pair, err := loadPair(certFile, keyFile)
+	if err != nil {
+		return core.Finding{}, err
+	}
+	return validity(pair.Leaf, now), nil
+}
+
+func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-	c.pair = &pair
-	return c, err
+	var unread *fs.PathError
+	switch {
+	case errors.As(err, &unread) && unread.Path == certFile:
+		return nil, fmt.Errorf("certFile cannot be read: %w", unread.Err)
+	case errors.As(err, &unread):
+		return nil, fmt.Errorf("keyFile cannot be read: %w", unread.Err)
+	case err != nil:
+		return nil, fmt.Errorf("certFile and keyFile are no pair: %w", err)
+	}
+	return &pair, nil
+}
+
+func validity(c *x509.Certificate, now time.Time) core.Finding {
+	const what, renew = "server.tls", "renew it; the desk takes the new one without a restart"
+	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+	switch left := c.NotAfter.Sub(now); {
+	case left < 0:
+		return core.Fault(what, "the certificate ended at "+at(c.NotAfter)+", so clients refuse it", renew)
+	case now.Before(c.NotBefore):
+		return core.Fault(what, "the certificate is not valid before "+at(c.NotBefore)+", so clients refuse it", "set this machine's clock, or give a certificate that is valid now")
+	case left < endsSoon:
+		return core.Doubt(what, "the certificate ends at "+at(c.NotAfter), renew)
+	}
+	return core.Fine(what, "the certificate is valid until "+at(c.NotAfter))
+}
+
+// use takes a pair, and says what clients will not like about it.
+func (c *certificate) use(pair *tls.Certificate) {
+	c.pair = pair
+	if f := validity(pair.Leaf, c.looked); f.Level != core.LevelOK {
+		c.log.Warn(f.What + ": " + f.Text + "; " + f.Mend)
+	}
 }
 
 func (c *certificate) state() (now [2]fileState) {
@@ -65,12 +125,12 @@ func (c *certificate) at(now time.Time) *tls.Certificate {
 		return c.pair
 	}
 	c.seen = state
-	pair, err := tls.LoadX509KeyPair(c.files[0], c.files[1])
+	pair, err := loadPair(c.files[0], c.files[1])
 	if err != nil {
 		c.log.Error("the renewed TLS certificate cannot be used; the old one stays", "reason", err)
 		return c.pair
 	}
-	c.pair = &pair
+	c.use(pair)
 	c.log.Info("the renewed TLS certificate is in use", "until", pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
 	return c.pair
 }

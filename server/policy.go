@@ -61,6 +61,9 @@ func (s *Server) dropSession(c *call) (answer, error) {
 }
 
 func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
+	if in.Owner != "" && !s.tokens.Load().has(in.Owner) {
+		return answer{}, core.Invalid(core.FieldError{Field: "owner", Problem: "is the name of no token of this desk: give one of server.tokens"})
+	}
 	p, err := s.gate.AddPattern(c.ctx, c.who, core.PatternRequest{
 		Owner: in.Owner, AgentID: in.AgentID, ToolName: in.ToolName, Pattern: in.Pattern, MaxClass: in.MaxRiskClass, TTLMs: in.TTLMs, Preview: in.Preview,
 	})

@@ -119,13 +119,43 @@ func TestServeTLS(t *testing.T) {
 	require.Equal(t, api.Approved, a.Status)
 	require.NoError(t, stop())
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	for want, files := range map[string][2]string{
+		"server.tls: certFile cannot be read: no such file":         {"gone.pem", key},
+		"server.tls: keyFile cannot be read: no such file":          {cert, "gone.pem"},
+		"server.tls: certFile and keyFile are no pair: tls: found ": {cert, cert},
+	} {
+		_, err = New(Config{Gate: d.gate, CertFile: files[0], KeyFile: files[1]})
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "gone.pem", "it may be a secret in a wrong place")
+	}
+}
+
+// A server starts with a certificate that clients refuse, which may be renewed at any
+// time, and says so.
+func TestCertificate_SaysWhatClientsRefuse(t *testing.T) {
+	cert, key := selfSigned(t)
+	pair, err := loadPair(cert, key)
 	require.NoError(t, err)
-	srv, err = New(Config{Gate: d.gate, CertFile: cert, KeyFile: cert})
-	require.NoError(t, err)
-	require.ErrorContains(t, srv.Serve(t.Context(), l), "server.tls")
-	_, err = l.Accept()
-	require.ErrorIs(t, err, net.ErrClosed)
+	from, until := pair.Leaf.NotBefore, pair.Leaf.NotAfter
+	for _, c := range []struct {
+		now   time.Time
+		level core.Level
+		text  string
+	}{
+		{from.Add(-time.Second), core.LevelFail, "the certificate is not valid before " + from.UTC().Format("2006-01-02 15:04 MST")},
+		{until.Add(-endsSoon), core.LevelOK, "the certificate is valid until "},
+		{until.Add(-endsSoon + time.Second), core.LevelWarn, "the certificate ends at " + until.UTC().Format("2006-01-02 15:04 MST")},
+		{until, core.LevelWarn, "ends at"},
+		{until.Add(time.Second), core.LevelFail, "the certificate ended at " + until.UTC().Format("2006-01-02 15:04 MST") + ", so clients refuse it"},
+	} {
+		f, err := CheckCertificate(cert, key, c.now)
+		require.NoError(t, err)
+		require.Equal(t, c.level, f.Level, c.text)
+		require.Contains(t, f.Text, c.text)
+		var log bytes.Buffer
+		(&certificate{log: slog.New(slog.NewTextHandler(&log, nil)), looked: c.now}).use(pair)
+		require.Equal(t, c.level != core.LevelOK, strings.Contains(log.String(), f.Text), c.text)
+	}
 }
 
 // A renewed certificate is used without a restart; half of a renewal is not.

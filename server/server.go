@@ -61,6 +61,7 @@ type Server struct {
 	gate    *core.Gate
 	log     *slog.Logger
 	metrics *Metrics
+	cert    *certificate // nil: no TLS
 	tokens  atomic.Pointer[tokens]
 	spec    func() ([]byte, error)
 
@@ -68,8 +69,8 @@ type Server struct {
 	endWaits context.CancelFunc
 }
 
-// New makes a Server. It refuses two tokens of one name or one secret, and half
-// a TLS pair.
+// New makes a Server. It refuses two tokens of one name or one secret, and a TLS
+// pair that is half or cannot be used; of one that clients refuse it warns.
 func New(cfg Config) (*Server, error) {
 	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
 		return nil, errors.New("TLS needs both a certificate file and a key file")
@@ -88,7 +89,14 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Reload == nil {
 		cfg.Reload = func(context.Context, core.Caller) (api.Reloaded, error) { return api.Reloaded{}, errNotHere }
 	}
-	s := &Server{StopTime: stopTime, cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics}
+	var cert *certificate
+	if cfg.CertFile != "" {
+		var err error
+		if cert, err = readCertificate(cfg.CertFile, cfg.KeyFile, cfg.Log); err != nil {
+			return nil, fmt.Errorf("server.tls: %w", err)
+		}
+	}
+	s := &Server{StopTime: stopTime, cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics, cert: cert}
 	s.closing, s.endWaits = context.WithCancel(context.Background())
 	s.spec = sync.OnceValues(func() ([]byte, error) { return openAPI(s.routes(), cfg.Version) })
 	return s, s.UseTokens(cfg.Tokens)
@@ -124,8 +132,8 @@ func (s *Server) Handler() http.Handler {
 
 // Serve answers requests on l until ctx ends. Then waiting requests are answered
 // with the current state, what is under way is finished, and it returns nil, after
-// StopTime at the latest. When l fails it does the same and returns its error, and
-// so it does when the TLS pair cannot be read. It closes l.
+// StopTime at the latest. When l fails it does the same and returns its error. It
+// closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	parking := newLot(l.Addr())
 	fast := newLane(s.Handler(), parking, s.log)
@@ -134,13 +142,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		Handler:     fast.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	if s.cfg.CertFile != "" {
-		cert, err := readCertificate(s.cfg.CertFile, s.cfg.KeyFile, s.log)
-		if err != nil {
-			l.Close()
-			return fmt.Errorf("server.tls: %w", err)
-		}
-		srv.TLSConfig = &tls.Config{GetCertificate: cert.get}
+	if s.cert != nil {
+		srv.TLSConfig = &tls.Config{GetCertificate: s.cert.get}
 	}
 	stopped := make(chan struct{})
 	stop := func() {
@@ -160,7 +163,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	running := context.AfterFunc(ctx, stop)
 	go func() { _ = srv.Serve(parking) }()
 	var err error
-	if s.cfg.CertFile != "" {
+	if s.cert != nil {
 		err = srv.ServeTLS(l, "", "")
 	} else {
 		err = fast.accept(l)

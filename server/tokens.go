@@ -85,6 +85,16 @@ func (s *Server) UseTokens(list []Token) error {
 	return nil
 }
 
+// has reports whether there is a token of that name.
+func (t *tokens) has(name string) bool {
+	for _, h := range t.byHash {
+		if h.caller.Token == name {
+			return true
+		}
+	}
+	return false
+}
+
 // Holder says who holds the token of that hash now, for connections that
 // outlive a request; false: nobody any more. reloaded is closed when it is worth
 // asking again.

@@ -39,14 +39,27 @@ func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	return s, nil
 }
 
+// OpenExisting is [Open], and makes no new SQLite store: a file that is not there is
+// an error.
+func OpenExisting(ctx context.Context, o Options) (*Store, error) {
+	if err := isThere(o.URL); err != nil {
+		return nil, err
+	}
+	return Open(ctx, o)
+}
+
 // isThere refuses a SQLite file that Open would make.
 func isThere(url string) error {
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok || path == memory {
 		return nil
 	}
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return fmt.Errorf("store cannot be opened: %w", err)
+	}
+	if info.IsDir() {
+		return fmt.Errorf("store %s is a folder: give the path of the file in it", path)
 	}
 	return nil
 }
@@ -165,10 +178,7 @@ func inspect(ctx context.Context, file string) (b BackedUp, err error) {
 // file does not grow for as long as there is such room, and does not shrink
 // either. It needs the store for itself, and as much room again meanwhile.
 func Vacuum(ctx context.Context, o Options) (before, after int64, err error) {
-	if err := isThere(o.URL); err != nil {
-		return 0, 0, err
-	}
-	s, err := Open(ctx, o)
+	s, err := OpenExisting(ctx, o)
 	if err != nil {
 		return 0, 0, err
 	}

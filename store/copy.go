@@ -42,7 +42,7 @@ type Copied struct {
 // either is on, in one transaction: approvals with their sealed calls (sealed anew
 // where the keys differ), deliveries, grants, platform updates and the log. The
 // log is verified before in the one and after in the other, and must be the same.
-// It refuses a target that holds anything, and stores that other instances have
+// It refuses a source without any record, a target that holds anything, and stores that other instances have
 // open. from need not run, to must ([Store.Run]); nothing else may use either.
 func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 	c := Copied{}
@@ -54,6 +54,9 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 	n, head, err := from.Verify(ctx)
 	if err != nil {
 		return c, fmt.Errorf("the store to copy from is not whole, and is not copied: %w", err)
+	}
+	if n == 0 {
+		return c, errors.New("the store to copy from has no record in its log, so there is nothing to copy: is it the one that the desk used?")
 	}
 	err = to.do(ctx, func(t *tx) error {
 		c.Rows = map[string]int{}

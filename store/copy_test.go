@@ -79,12 +79,15 @@ func same(t *testing.T, from, to *Store, keys []string) {
 
 func TestCopyRefuses(t *testing.T) {
 	from := openInMemory(t)
+	empty := openInMemory(t)
+	_, err := Copy(ctx, from, empty)
+	require.ErrorContains(t, err, "nothing to copy")
 	for range 3 {
 		require.NoError(t, from.Append(ctx, nil, core.Event{Type: core.EventVote}))
 	}
 	a, b := two(t)
 	require.NoError(t, b.beat(ctx))
-	_, err := Copy(ctx, from, a)
+	_, err = Copy(ctx, from, a)
 	require.ErrorContains(t, err, "instance "+b.presence.id)
 	require.ErrorContains(t, err, "stop all instances")
 

@@ -107,6 +107,12 @@ func TestURLs(t *testing.T) {
 	refused(t, Options{URL: "sqlite:" + filepath.Join(t.TempDir(), "no", "desk.db")}, "mkdir -p")
 	refused(t, Options{URL: "sqlite:" + filepath.Join(t.TempDir(), "desk.db")}, "store.keyFile")
 
+	folder := fileOptions(t.TempDir())
+	folder.URL = "sqlite:" + t.TempDir()
+	refused(t, folder, "it must be a file that this user may read and write")
+	_, err := OpenToRead(ctx, folder)
+	require.ErrorContains(t, err, "is a folder: give the path of the file in it")
+
 	odd := filepath.Join(t.TempDir(), "a b?mode=memory#%41")
 	require.NoError(t, os.Mkdir(odd, 0o700))
 	o := fileOptions(odd)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -62,7 +63,9 @@ func connectFailure(err error) error {
 	if cause := errors.Unwrap(err); cause != nil {
 		err = cause
 	}
-	return errors.New("PostgreSQL cannot be reached: " + err.Error())
+	// One cause for each way that was tried, a line each: most are the same.
+	causes := slices.Compact(strings.Split(err.Error(), "\n"))
+	return errors.New("PostgreSQL cannot be reached: " + strings.Join(causes, "; "))
 }
 
 // Driver implements driver.Connector.

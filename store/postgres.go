@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"runtime"
@@ -54,13 +55,12 @@ var postgres = dialect{
 // openPostgres opens the pools, for the one writer of this instance and for
 // readers who cannot write.
 func (s *Store) openPostgres(ctx context.Context, o Options) error {
-	config, err := pgconn.ParseConfig(o.URL)
-	if err != nil { // it may hold the password
-		return errors.New("the store's URL cannot be read: write postgres://user:password@host:port/database?sslmode=verify-full, with special characters as %XX")
+	config, err := readURL(o.URL)
+	if err != nil {
+		return err
 	}
 	s.dialect = postgres
-	config.ConnectTimeout = openPatience
-	if err := s.checkServer(ctx, config); err != nil {
+	if _, err := s.checkServer(ctx, config); err != nil {
 		return err
 	}
 	setUp := openPostgres(config, pgConnector{}, nil)
@@ -87,6 +87,42 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 		s.opened, _, err = s.Head(ctx)
 	}
 	return err
+}
+
+func readURL(url string) (*pgconn.Config, error) {
+	config, err := pgconn.ParseConfig(url)
+	if err != nil { // it may hold the password
+		return nil, errors.New("the store's URL cannot be read: write postgres://user:password@host:port/database?sslmode=verify-full, with special characters as %XX")
+	}
+	config.ConnectTimeout = openPatience
+	return config, nil
+}
+
+// Reached is what [Reach] found.
+type Reached struct {
+	Version string // of PostgreSQL, such as 16.4
+	New     bool   // no store is in the database yet
+}
+
+// Reach connects to a PostgreSQL store, which may be open elsewhere, and changes
+// nothing in it. The error says why [Open] would not take the server, or the key.
+// For a new store the key is not looked at.
+func Reach(ctx context.Context, o Options) (r Reached, err error) {
+	config, err := readURL(o.URL)
+	if err != nil {
+		return r, err
+	}
+	s := &Store{log: slog.New(slog.DiscardHandler)}
+	if r.Version, err = s.checkServer(ctx, config); err != nil {
+		return r, err
+	}
+	p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
+	defer p.db.Close()
+	if err := p.db.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NULL`).Scan(&r.New); err != nil || r.New {
+		return r, err
+	}
+	_, err = theirKey(ctx, p, o.KeyFile)
+	return r, err
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -117,22 +153,22 @@ func prepareConfig(config *pgconn.Config, settings map[string]string) *pgconn.Co
 }
 
 // checkServer refuses a server that the store could lose data on, and warns of
-// one that others could listen to.
-func (s *Store) checkServer(ctx context.Context, config *pgconn.Config) error {
+// one that others could listen to. shown is the server's version as people write it.
+func (s *Store) checkServer(ctx context.Context, config *pgconn.Config) (shown string, err error) {
 	p := openPostgres(config, pgConnector{patience: openPatience}, nil)
 	defer p.db.Close()
 	var version, encoding, fsync string
 	var tls bool
-	err := p.db.QueryRowContext(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'), current_setting('fsync'),
- COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)`).Scan(&version, &encoding, &fsync, &tls)
+	err = p.db.QueryRowContext(ctx, `SELECT split_part(current_setting('server_version'), ' ', 1), current_setting('server_version_num'), current_setting('server_encoding'), current_setting('fsync'),
+ COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)`).Scan(&shown, &version, &encoding, &fsync, &tls)
 	if err != nil {
-		return fmt.Errorf("the store cannot be opened: %w", err)
+		return "", fmt.Errorf("the store cannot be opened: %w; start PostgreSQL, or correct store.url", err)
 	}
 	if n, err := strconv.Atoi(version); err != nil || n < oldestPostgres*10000 {
-		return fmt.Errorf("the store's PostgreSQL has version number %s, and %d is the oldest that will do", version, oldestPostgres)
+		return "", fmt.Errorf("the store's PostgreSQL has version number %s, and %d is the oldest that will do", version, oldestPostgres)
 	}
 	if encoding != "UTF8" {
-		return fmt.Errorf("the store's database has encoding %s: make one with encoding UTF8", encoding)
+		return "", fmt.Errorf("the store's database has encoding %s: make one with encoding UTF8", encoding)
 	}
 	if fsync != "on" {
 		s.log.Warn("PostgreSQL runs with fsync off: a power cut can destroy approvals and votes that were confirmed")
@@ -140,7 +176,7 @@ func (s *Store) checkServer(ctx context.Context, config *pgconn.Config) error {
 	if !tls && !local(config.Host) {
 		s.log.Warn("the connection to PostgreSQL is not encrypted; set sslmode=verify-full in store.url")
 	}
-	return nil
+	return shown, nil
 }
 
 // local reports whether a server's address is this machine: a socket's folder, or

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -109,4 +110,32 @@ func TestPostgresConnectionLost(t *testing.T) {
 	n, _, err := s.Verify(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
+}
+
+// Reach says what Open would, and makes nothing.
+func TestReach(t *testing.T) {
+	o := pgOptions(t, pgtest.New(t))
+	for range 2 {
+		r, err := Reach(ctx, o)
+		require.NoError(t, err)
+		require.True(t, r.New)
+		require.Regexp(t, `^\d+\.\d+`, r.Version)
+	}
+	s, err := Open(ctx, o)
+	require.NoError(t, err)
+	start(t, s)
+	r, err := Reach(ctx, o)
+	require.NoError(t, err)
+	require.False(t, r.New)
+	require.NoError(t, os.WriteFile(o.KeyFile, []byte(strings.Repeat("0b", keySize)), 0o600))
+	r, err = Reach(ctx, o)
+	require.ErrorContains(t, err, "and this store was sealed with key "+s.keys.id)
+	require.NotEmpty(t, r.Version)
+
+	// Every way that was tried says the same, and it is said once, without the URL.
+	_, err = Reach(ctx, Options{URL: "postgres://me:hunter2@127.0.0.1:1/desk"})
+	require.ErrorContains(t, err, "connection refused; start PostgreSQL, or correct store.url")
+	require.Equal(t, 1, strings.Count(err.Error(), "127.0.0.1:1 "), err.Error())
+	require.NotContains(t, err.Error(), "\n")
+	require.NotContains(t, err.Error(), "hunter2")
 }

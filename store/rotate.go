@@ -40,10 +40,7 @@ type Retiring func(old, next [keySize]byte) (public json.RawMessage, why core.Ev
 // the old one first and takes its place after the commit, and [Open] takes
 // whichever of the two the store was sealed with.
 func RotateKey(ctx context.Context, o Options, keepOld bool, retire Retiring) (r Rotation, err error) {
-	if err := isThere(o.URL); err != nil {
-		return r, err
-	}
-	s, err := Open(ctx, o)
+	s, err := OpenExisting(ctx, o)
 	if err != nil {
 		return r, err
 	}

@@ -104,9 +104,9 @@ func (a *app) listGrants(ctx context.Context, f api.GrantFilter) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKind\tAgent\tRisk\tUntil\tCovers")
+	fmt.Fprintln(w, "ID\tKind\tOwner\tAgent\tRisk\tUntil\tCovers")
 	for _, g := range got.Items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(g.ID[:min(8, len(g.ID))]), safe(g.Kind), cell(g.AgentID, 12), safe(g.MaxRiskClass), until(g), cell(covers(g), 30))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", safe(g.ID[:min(8, len(g.ID))]), safe(g.Kind), cell(g.Owner, 12), cell(g.AgentID, 12), safe(g.MaxRiskClass), until(g), cell(covers(g), 30))
 	}
 	return w.Flush()
 }

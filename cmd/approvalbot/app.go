@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"approvalbot/api"
 	"approvalbot/display"
@@ -28,6 +31,9 @@ type app struct {
 	server, token, config string
 	tokenFrom             string // where the token was found, for the sentence about a refusal
 	json                  bool
+
+	verb  *cobra.Command // that runs; nil: none yet
+	words []string       // that it was given
 }
 
 // The exit statuses of verbs that ask. Any other failure is exitError.
@@ -74,18 +80,45 @@ func (a *app) failure(err error) string {
 	}
 	switch {
 	case errors.Is(err, api.ErrNotReached) && !errors.Is(err, context.Canceled):
-		wayOut = "is approvalbot serve running there? --server or APPROVALBOT_SERVER names another desk; list, view and stats read its store with --offline"
+		wayOut = "is approvalbot serve running there? --server or APPROVALBOT_SERVER names another desk"
+		if a.verb != nil && a.verb.Flags().Lookup("offline") != nil {
+			wayOut += "; --offline reads its store"
+		}
 	case code == "unauthorized":
 		wayOut = a.tokenWords() + "give one of the desk's server.tokens with --token, APPROVALBOT_TOKEN or the client file"
 	case code == "forbidden":
 		wayOut = a.tokenWords() + "--token names another one"
+	case code == "not_found" && a.takesID():
+		text = safe(a.words[0]) + ": " + text
+		wayOut = a.lister() + " shows what this token may see"
 	case code == "not_found":
-		wayOut = "approvalbot list shows what this token may see"
+		wayOut = "is it an approval desk of this version that answers there? --server or APPROVALBOT_SERVER names another one"
 	}
 	if wayOut != "" {
 		text += "; " + wayOut
 	}
 	return text
+}
+
+// takesID reports whether the verb that runs is about the id that is its first word.
+func (a *app) takesID() bool {
+	if a.verb == nil || len(a.words) == 0 {
+		return false
+	}
+	usage := strings.Fields(a.verb.Use)
+	return len(usage) > 1 && strings.HasSuffix(usage[1], "ID")
+}
+
+// lister names the verb that lists what the one that runs is about.
+func (a *app) lister() string {
+	if group := a.verb.Parent(); group != nil {
+		for _, c := range group.Commands() {
+			if c.Name() == "list" {
+				return c.CommandPath()
+			}
+		}
+	}
+	return a.verb.Root().Name() + " list"
 }
 
 // tokenWords says where the token came from, if it was not given right here.
@@ -107,7 +140,9 @@ func sentence(err error) string {
 	}
 	text := err.Error()
 	for _, f := range refused.Fields {
-		text += fmt.Sprintf("; %s %s", f.Field, f.Problem)
+		if words := f.Field + " " + f.Problem; !strings.Contains(refused.Detail, words) { // as of a reload
+			text += "; " + words
+		}
 	}
 	return display.Escape(text)
 }

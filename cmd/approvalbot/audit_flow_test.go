@@ -85,6 +85,9 @@ func (r *rig) meddle(statement string) {
 	require.NoError(r.t, db.Close())
 }
 
+// foreignKey is the verifier key of another desk's log.
+const foreignKey = "approvalbot-6f54830cef34b00a+67ebe330+AeF3T/VJkmJvelm7L4sfVtM25jhmm0UqbgpVVIAyn3Im"
+
 func TestAudit_ListExportVerify(t *testing.T) {
 	r := newRig(t)
 	a, _ := r.claimed(`{"to":"prod"}`)
@@ -132,6 +135,14 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	require.NotContains(t, text, "own side")
 	require.Contains(t, r.good("audit", "verify", "--file", file), "own side names")
 	require.Contains(t, r.good("audit", "verify", "--expect", kept), "is met")
+
+	// A running desk's checkpoints are checked with the keys that are given, and no others.
+	text = r.good("audit", "verify", "--key", key)
+	require.Contains(t, text, "1 signed checkpoint fits; it covers record 5 and all before it.\n")
+	require.Contains(t, text, "Signatures were checked with "+key+", as given.\n")
+	require.Contains(t, r.good("audit", "verify", "--key", foreignKey, "--key", key, "--expect", kept), "is met")
+	require.Contains(t, r.bad("audit", "verify", "--key", foreignKey), "log record 6 keeps a checkpoint that is not to be trusted: the checkpoint is signed by none of the known keys")
+	require.Contains(t, r.bad("audit", "verify", "--key", "garbage"), "verifier key 1 is not one")
 	forged := r.file("forged", strings.Replace(string(must(os.ReadFile(kept))), "\n5\n", "\n4\n", 1))
 	require.Contains(t, r.bad("audit", "verify", "--expect", forged), "the expected checkpoint is not to be trusted: the checkpoint's signature does not fit")
 	require.Contains(t, r.bad("audit", "verify", "--file", file, "--expect", forged), "signature does not fit")
@@ -201,9 +212,13 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 			r.start()
 			if tt.desk != "" {
 				require.Contains(t, r.bad("audit", "verify"), tt.desk)
+				key := r.desk.auditor.keys()[0]
+				require.Contains(t, r.bad("audit", "verify", "--key", key), tt.desk)
 				return
 			}
 			require.Contains(t, r.bad("audit", "verify", "--expect", kept), "log record 4")
+			require.Contains(t, r.bad("audit", "verify", "--expect", kept, "--key", r.desk.auditor.keys()[0]), "log record 4")
+			require.Contains(t, r.good("audit", "verify", "--key", foreignKey), "Nothing in them is signed, so "+foreignKey)
 			export := r.file("audit.jsonl", r.good("audit", "export"))
 			require.Contains(t, r.bad("audit", "verify", "--file", export, "--expect", kept), "log record 4", "its place may be taken by now")
 		})
@@ -234,8 +249,10 @@ func TestAudit_RetentionCutsAtACheckpoint(t *testing.T) {
 	require.Equal(t, c.Seq+1, first)
 	require.Equal(t, c.Hash, before)
 	for range 2 {
-		text := r.good("audit", "verify", "--expect", later)
-		require.Contains(t, text, "retention cut it there, at a checkpoint")
+		for _, with := range [][]string{{}, {"--key", auditor.keys()[0]}} {
+			text := r.good(append(with, "audit", "verify", "--expect", later)...)
+			require.Contains(t, text, "retention cut it there, at a checkpoint")
+		}
 		export := r.file("audit.jsonl", r.good("audit", "export"))
 		require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", later), "is met")
 		require.Contains(t, r.bad("audit", "verify", "--file", export, "--expect", early), "give a later checkpoint")
@@ -298,22 +315,22 @@ func TestReceipt_Verify(t *testing.T) {
 	unbound := r.file("unbound.json", strings.Replace(string(must(os.ReadFile(call))), "/srv/app", "/srv/other", 1))
 	forged := claim.Receipt[:len(claim.Receipt)-10] + "AAAAAAAAAA"
 	for want, args := range map[string][]string{
-		"it expired at":              {claim.Receipt, "--jwks", keys, "--params", call, "--at", late},
-		"for another call":           {claim.Receipt, "--jwks", keys, "--params", other},
-		"for another call; its":      {claim.Receipt, "--jwks", keys, "--params", unbound},
-		"signature":                  {forged, "--jwks", keys, "--params", call},
-		"--jwks must name":           {claim.Receipt, "--params", call},
-		"one of them":                {claim.Receipt, "--jwks", keys},
-		"--at must be":               {claim.Receipt, "--jwks", keys, "--params", call, "--at", "noon"},
-		"not a JSON Web Key Set":     {claim.Receipt, "--jwks", call + "", "--params", call, "--at", "2026-01-01T00:00:00Z"},
-		"fetched by https":           {claim.Receipt, "--jwks", "http://192.0.2.1/jwks.json", "--params", call},
-		"cannot be fetched":          {claim.Receipt, "--jwks", jwks, "--params", call},
-		"it is not a compact JWS":    {"hello", "--jwks", keys, "--params", call},
-		"cannot be both":             {"-", "--jwks", keys, "--params", "-"},
-		"the call cannot be read":    {claim.Receipt, "--jwks", keys, "--params", "/nowhere"},
-		"the key set cannot be read": {claim.Receipt, "--jwks", "/nowhere", "--params", call},
-		"without the fingerprint of": {claim.Receipt, "--jwks", keys, "--fingerprint", "abc"},
-		"the call needs toolName":    {claim.Receipt, "--jwks", keys, "--params", r.file("x.json", "{}")},
+		"it expired at":                            {claim.Receipt, "--jwks", keys, "--params", call, "--at", late},
+		"for another call":                         {claim.Receipt, "--jwks", keys, "--params", other},
+		"for another call; its":                    {claim.Receipt, "--jwks", keys, "--params", unbound},
+		"signature":                                {forged, "--jwks", keys, "--params", call},
+		"--jwks must name":                         {claim.Receipt, "--params", call},
+		"one of them":                              {claim.Receipt, "--jwks", keys},
+		"--at must be":                             {claim.Receipt, "--jwks", keys, "--params", call, "--at", "noon"},
+		"not a JSON Web Key Set":                   {claim.Receipt, "--jwks", call + "", "--params", call, "--at", "2026-01-01T00:00:00Z"},
+		"fetched by https":                         {claim.Receipt, "--jwks", "http://192.0.2.1/jwks.json", "--params", call},
+		"cannot be fetched":                        {claim.Receipt, "--jwks", jwks, "--params", call},
+		"it is not a compact JWS":                  {"hello", "--jwks", keys, "--params", call},
+		"cannot be both":                           {"-", "--jwks", keys, "--params", "-"},
+		"the call cannot be read":                  {claim.Receipt, "--jwks", keys, "--params", "/nowhere"},
+		"the key set cannot be read":               {claim.Receipt, "--jwks", "/nowhere", "--params", call},
+		"the fingerprint that was given is not 64": {claim.Receipt, "--jwks", keys, "--fingerprint", "abc"},
+		"the call needs toolName":                  {claim.Receipt, "--jwks", keys, "--params", r.file("x.json", "{}")},
 	} {
 		if strings.HasPrefix(want, "not a JSON") {
 			want = "the key set"

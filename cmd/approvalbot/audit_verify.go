@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +33,8 @@ func newAuditVerifyCommand(a *app) *cobra.Command {
 		Use:   "verify",
 		Short: "Check that no record of the log was changed, taken out, put in or moved",
 		Long: "Check the log of the running desk, or an export with --file, or a SQLite store with --store (which needs --key or\n" +
-			"--key-file). Against a checkpoint that was kept elsewhere (--expect) it also finds a log that was cut or written anew.\n" +
+			"--key-file). The desk checks its log itself; with --key every record is fetched and checked here, with that key.\n" +
+			"Against a checkpoint that was kept elsewhere (--expect) it also finds a log that was cut or written anew.\n" +
 			"Exit status: 0, or 1 if a record is not as it was written, which is named.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.auditVerify(cmd.Context(), v) },
@@ -65,7 +68,7 @@ func (a *app) auditVerify(ctx context.Context, v checking) error {
 	default:
 		r, err = a.verifyDesk(ctx, o)
 	}
-	return a.verdict(r, kept, err)
+	return a.verdict(r, v.keys, kept, err)
 }
 
 // readCheckpoint reads a kept checkpoint and what it says. Its signature is checked
@@ -131,11 +134,15 @@ func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Repo
 }
 
 // verifyDesk has the running desk check its log; what it says of the expected
-// checkpoint's record is compared here.
+// checkpoint's record is compared here. With keys of the caller's own every record is
+// fetched and checked here, since the desk would use its own.
 func (a *app) verifyDesk(ctx context.Context, o proof.Options) (r proof.Report, err error) {
 	c, err := a.client(operating)
 	if err != nil {
 		return r, err
+	}
+	if len(o.Keys) > 0 {
+		return verifyLog(ctx, deskLog{c}, o, func(seq, head int64) {})
 	}
 	found, err := c.VerifyAudit(ctx)
 	if err != nil {
@@ -156,10 +163,7 @@ func (a *app) verifyDesk(ctx context.Context, o proof.Options) (r proof.Report, 
 	if err != nil {
 		return r, err
 	}
-	if len(o.Keys) == 0 {
-		o.Keys = page.Keys
-	}
-	if _, err := proof.OpenCheckpoint(o.Expect, o.Keys...); err != nil {
+	if _, err := proof.OpenCheckpoint(o.Expect, page.Keys...); err != nil {
 		return r, fmt.Errorf("the expected checkpoint is not to be trusted: %w", err)
 	}
 	switch {
@@ -180,6 +184,32 @@ func (a *app) verifyDesk(ctx context.Context, o proof.Options) (r proof.Report, 
 	return r, nil
 }
 
+// deskLog is a running desk's log.
+type deskLog struct{ *api.Client }
+
+func (d deskLog) Head(ctx context.Context) (seq int64, hash string, err error) {
+	page, err := auditPage(ctx, d.Client, api.AuditOptions{Limit: 1})
+	return page.HeadSeq, page.HeadHash, err
+}
+
+func (d deskLog) First(ctx context.Context) (seq int64, prevHash string, err error) {
+	page, err := auditPage(ctx, d.Client, api.AuditOptions{Oldest: true, Limit: 1})
+	if err != nil || len(page.Items) == 0 {
+		return 1, "", err
+	}
+	return page.Items[0].Seq, page.Items[0].PrevHash, nil
+}
+
+func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error] {
+	return func(yield func(core.Entry, error) bool) {
+		for r, err := range auditLog(ctx, d.Client, api.AuditOptions{Oldest: true, Limit: pageSize, Cursor: strconv.FormatInt(from-1, 10)}) {
+			if err == nil && r.Seq > to || !yield(entryOf(r), err) {
+				return
+			}
+		}
+	}
+}
+
 // foundBad is what the desk found.
 type foundBad struct {
 	seq     int64
@@ -189,7 +219,7 @@ type foundBad struct {
 func (b foundBad) Error() string { return b.problem }
 
 // verdict prints what was found. A bad record ends with exit status 1.
-func (a *app) verdict(r proof.Report, kept proof.Checkpoint, err error) error {
+func (a *app) verdict(r proof.Report, keys []string, kept proof.Checkpoint, err error) error {
 	var bad *core.BadRecord
 	var told foundBad
 	if errors.As(err, &bad) {
@@ -212,11 +242,11 @@ func (a *app) verdict(r proof.Report, kept proof.Checkpoint, err error) error {
 	if err != nil {
 		return err
 	}
-	a.printChecked(r, kept)
+	a.printChecked(r, keys, kept)
 	return nil
 }
 
-func (a *app) printChecked(r proof.Report, kept proof.Checkpoint) {
+func (a *app) printChecked(r proof.Report, keys []string, kept proof.Checkpoint) {
 	w := a.plain()
 	if r.To < r.From {
 		fmt.Fprintln(w, "OK: there is no record.")
@@ -230,15 +260,23 @@ func (a *app) printChecked(r proof.Report, kept proof.Checkpoint) {
 		fmt.Fprintf(w, "What was before record %d is not part of this.\n", r.From)
 	}
 	fmt.Fprintf(w, "Head: %s\n", safe(r.Head))
-	if r.Checkpoints == 0 {
+	switch r.Checkpoints {
+	case 0:
 		fmt.Fprintln(w, "No checkpoint in them fits them: only one kept elsewhere (--expect) shows whether they were written anew.")
-	} else {
+	case 1:
+		fmt.Fprintf(w, "1 signed checkpoint fits; it covers record %d and all before it.\n", r.Covered)
+	default:
 		fmt.Fprintf(w, "%d signed checkpoints fit; the last one covers record %d and all before it.\n", r.Checkpoints, r.Covered)
 	}
 	if r.Expected {
 		fmt.Fprintf(w, "The expected checkpoint, of record %d, is met.\n", kept.Seq)
 	}
-	if r.OwnKeys {
+	switch signed := r.Checkpoints > 0 || r.Expected; {
+	case r.OwnKeys:
 		fmt.Fprintln(w, "Signatures were checked with keys that the log's own side names; give --key to use one that you kept.")
+	case signed:
+		fmt.Fprintf(w, "Signatures were checked with %s, as given.\n", safe(strings.Join(keys, " and ")))
+	default:
+		fmt.Fprintf(w, "Nothing in them is signed, so %s, as given, was used for nothing.\n", safe(strings.Join(keys, " and ")))
 	}
 }

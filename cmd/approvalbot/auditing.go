@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/proof"
 	"approvalbot/server"
-	"approvalbot/store"
 )
 
 const (
@@ -75,10 +75,17 @@ func (a *auditor) verify(ctx context.Context) (api.AuditReport, error) {
 	return out, err
 }
 
-// verifyLog checks a store's whole log against its head, and that only retention
-// has cut it. It reads page by page and stops when ctx ends; passed hears of every
+// wholeLog is a log from its first record to its head: a store's, or a running
+// desk's.
+type wholeLog interface {
+	Head(context.Context) (seq int64, hash string, err error)
+	First(context.Context) (seq int64, prevHash string, err error)
+	Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error]
+}
+
+// verifyLog checks a whole log against its head, and that only retention has cut it. It reads page by page and stops when ctx ends; passed hears of every
 // thousandth record, and of the head.
-func verifyLog(ctx context.Context, s *store.Store, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
+func verifyLog(ctx context.Context, s wholeLog, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
 	found, err := verifyLogOnce(ctx, s, o, passed)
 	bad := (*core.BadRecord)(nil)
 	if first, _, again := s.First(ctx); again == nil && errors.As(err, &bad) && first != found.From {
@@ -87,7 +94,7 @@ func verifyLog(ctx context.Context, s *store.Store, o proof.Options, passed func
 	return found, err
 }
 
-func verifyLogOnce(ctx context.Context, s *store.Store, o proof.Options, passed func(seq, head int64)) (found proof.Report, err error) {
+func verifyLogOnce(ctx context.Context, s wholeLog, o proof.Options, passed func(seq, head int64)) (found proof.Report, err error) {
 	head, hash, err := s.Head(ctx)
 	if err != nil {
 		return found, err

@@ -8,15 +8,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"approvalbot/core"
+	"approvalbot/server"
 )
 
 // checker finds what is wrong with a configuration whose keys and types are right.
 type checker struct{ *report }
 
-// mistake reports what is wrong with a key, unless something is already.
+// mistake reports what is wrong with a key, unless something is already, also with the
+// file that its value was to come from.
 func (c *checker) mistake(key, format string, args ...any) {
-	if !slices.ContainsFunc(c.mistakes, func(m Mistake) bool { return m.Key == key }) {
+	if !slices.ContainsFunc(c.mistakes, func(m Mistake) bool { return m.Key == key || m.Key == key+"File" }) {
 		c.report.mistake(key, format, args...)
 	}
 }
@@ -39,8 +44,10 @@ func (c *checker) checkServer(s ServerConfig) {
 	host, port, err := net.SplitHostPort(s.Listen)
 	n, errPort := strconv.Atoi(port)
 	switch {
-	case err != nil || errPort != nil || n < 0 || n > 65535:
+	case err != nil || errPort != nil:
 		c.mistake("server.listen", "must be host:port, such as 127.0.0.1:8787")
+	case n < 0 || n > 65535:
+		c.mistake("server.listen", "must have a port from 0 to 65535, such as 127.0.0.1:8787")
 	case !loopback(host) && !s.BehindProxy && s.TLS.CertFile == "":
 		c.mistake("server.listen", "is reachable from other machines, where tokens would travel in the clear: set server.tls, or server.behindProxy: true if a proxy in front speaks TLS")
 	}
@@ -52,6 +59,21 @@ func (c *checker) checkServer(s ServerConfig) {
 	}
 	c.atLeast("server.limits.pending", s.Limits.Pending, 1)
 	c.atLeast("server.limits.requestsPerSecond", s.Limits.RequestsPerSecond, 1)
+}
+
+// checkCertificate reads the files of server.tls. Only config check asks for it: a
+// store can be read, and a reload put in force, while they cannot be read.
+func (c *checker) checkCertificate(cfg Config) {
+	tls := cfg.Server.TLS
+	if tls.CertFile == "" || tls.KeyFile == "" {
+		return
+	}
+	switch f, err := server.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now()); {
+	case err != nil:
+		c.mistake("server.tls", "%s", err)
+	case f.Level != core.LevelOK:
+		c.warn("server.tls", "%s; %s", f.Text, f.Mend)
+	}
 }
 
 // loopback reports whether a listener on that host is reached from this machine only.

@@ -22,9 +22,10 @@ const maxConfig = 1 << 20
 
 // Load reads the configuration from path, or where findConfig finds it if path
 // is empty. env is the process environment (NAME=value); flags, by key path,
-// override both file and environment where they were given. The error is a
-// Mistakes with every mistake there is, or says why the file cannot be read.
-func Load(path string, env []string, flags map[string]*pflag.Flag) (Config, []Warning, error) {
+// override both file and environment where they were given. more looks at what only
+// some verbs want to know. The error is a Mistakes with every mistake there is, or
+// says why the file cannot be read.
+func Load(path string, env []string, flags map[string]*pflag.Flag, more ...func(*checker, Config)) (Config, []Warning, error) {
 	vars := newEnviron(env)
 	path, err := findConfig(path, vars)
 	if err != nil {
@@ -34,7 +35,7 @@ func Load(path string, env []string, flags map[string]*pflag.Flag) (Config, []Wa
 	if err != nil {
 		return Config{}, nil, err
 	}
-	return parseConfig(path, text, vars, flags)
+	return parseConfig(path, text, vars, flags, more...)
 }
 
 // findConfig gives the configuration file: the one that was named, by flag or by
@@ -102,7 +103,7 @@ func plainCause(err error) string {
 }
 
 // parseConfig is Load for a text that is at hand; file names it in mistakes.
-func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.Flag) (Config, []Warning, error) {
+func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.Flag, more ...func(*checker, Config)) (Config, []Warning, error) {
 	r := &report{file: file, places: map[string]place{}}
 	d := &decoder{report: r, env: env, override: map[*yaml.Node]string{}}
 	cfg := defaults()
@@ -116,7 +117,11 @@ func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.
 		if env["AGENTSHIELD_APPROVALS_ENABLED"] == "1" {
 			cfg.Approvals.AgentShield.Enabled = true
 		}
-		(&checker{report: r}).check(&cfg, env)
+		c := &checker{report: r}
+		c.check(&cfg, env)
+		for _, look := range more {
+			look(c, cfg)
+		}
 	}
 	r.sorted()
 	if len(r.mistakes) > 0 {
@@ -126,6 +131,9 @@ func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.
 }
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+
+// yamlWords says what the parser finds in words that help.
+var yamlWords = strings.NewReplacer("found character that cannot start any token", "a tab, or a value that begins with @, ` or %; indent with blanks, and put such a value in quotes")
 
 // parse gives the document's root mapping, empty for an empty document.
 func (d *decoder) parse(text []byte) (*yaml.Node, bool) {
@@ -139,7 +147,7 @@ func (d *decoder) parse(text []byte) (*yaml.Node, bool) {
 	case err != nil:
 		m := yamlLine.FindStringSubmatch(err.Error())
 		line, _ := strconv.Atoi(m[1])
-		d.mistakes = append(d.mistakes, Mistake{Text: "is not YAML: " + err.Error()[len(m[0]):], at: place{d.file, line}})
+		d.mistakes = append(d.mistakes, Mistake{Text: "is not YAML: " + yamlWords.Replace(err.Error()[len(m[0]):]), at: place{d.file, line}})
 		return nil, false
 	}
 	if err := in.Decode(&second); !errors.Is(err, io.EOF) {

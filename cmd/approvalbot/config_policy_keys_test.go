@@ -92,7 +92,7 @@ func TestPolicyMistakes(t *testing.T) {
 			"f.yaml:4: approvals.tools.rules[0]: a rule that may loosen must name its tools or commands exactly; to tighten, write risk R3 or R4, or outcome ask or deny"}},
 		{"groups and patterns", "tools:\n  allow:\n    - my-own\n    - group:filesystem\n  deny: [\"web_*\", \"group:web\"]\n  sandbox:\n    tools:\n      allow: [raed]", []string{
 			"f.yaml:4: tools.allow[1]: there is no group \"group:filesystem\"; the groups are group:agents, group:all, group:automation, group:fs, group:media, group:memory, group:messaging, group:nodes, group:openclaw, group:runtime, group:sessions, group:ui, group:web",
-			"f.yaml:7: tools.sandbox.tools: tools.sandbox.allow (raed) names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names"}},
+			"f.yaml:7: tools.sandbox.tools: raed names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names"}},
 		{"a wrapper is never what is trusted", "approvals: {exec: {allowlist: [\"sudo *\"], safeBins: [xargs]}}", []string{
 			"f.yaml:1: approvals.exec.allowlist[0]: \"sudo *\" cannot be permitted: sudo runs other programs or code, so what it is trusted with is never known; name the program that it runs",
 			"f.yaml:1: approvals.exec.safeBins[0]: xargs runs other programs or code and is never safe"}},

@@ -126,7 +126,7 @@ func markdown(root *cobra.Command) string {
 	for _, c := range documented(root)[1:] {
 		text, usage := about(c)
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", c.CommandPath(), prose(text))
-		if !c.Runnable() && !completes(c) {
+		if c.HasSubCommands() && !completes(c) {
 			continue
 		}
 		fmt.Fprintf(&b, "\n```\n%s\n```\n", usage)

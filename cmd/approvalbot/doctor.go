@@ -43,6 +43,7 @@ func (a *app) doctor(ctx context.Context, offline bool) error {
 	if cfg != nil {
 		found = append(found, core.Gather(looksAtOnce,
 			func() []core.Finding { return storeFindings(ctx, *cfg) },
+			func() []core.Finding { return certificateFindings(*cfg) },
 			func() []core.Finding { return serverFindings(ctx, *cfg, offline) },
 			func() []core.Finding { return publicFindings(ctx, *cfg) },
 			func() []core.Finding { return chatFindings(ctx, *cfg) },

@@ -15,6 +15,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server"
 	"approvalbot/verifier"
 )
 
@@ -32,6 +33,20 @@ func (c Config) localURL() string {
 		host = "127.0.0.1"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// certificateFindings says whether clients will take the desk's certificate, which a
+// running desk reads anew by itself.
+func certificateFindings(cfg Config) []core.Finding {
+	tls := cfg.Server.TLS
+	if tls.CertFile == "" {
+		return nil
+	}
+	found, err := server.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now())
+	if err != nil {
+		return []core.Finding{core.Fault("server.tls", err.Error(), "the desk does not start with this")}
+	}
+	return []core.Finding{found}
 }
 
 // serverFindings says how the running desk is; offline there need be none. It is asked

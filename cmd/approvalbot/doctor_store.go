@@ -23,7 +23,7 @@ const tightSpace = 256 << 20
 // storeFindings looks at the store's files from outside, which disturbs nobody.
 func storeFindings(ctx context.Context, cfg Config) []core.Finding {
 	if strings.HasPrefix(cfg.Store.URL, "postgres") {
-		return append(keyFindings(cfg.Store.KeyFile, true), core.Fine("store", "is a PostgreSQL server; the running desk says whether it answers"))
+		return postgresFindings(ctx, cfg)
 	}
 	path := cfg.databaseFile()
 	if path == "" {
@@ -34,6 +34,24 @@ func storeFindings(ctx context.Context, cfg Config) []core.Finding {
 		return found
 	}
 	return append(found, contentFindings(ctx, cfg))
+}
+
+// postgresFindings connects as the desk would, and reads whether the key is the one
+// that the store was sealed with.
+func postgresFindings(ctx context.Context, cfg Config) []core.Finding {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	r, err := store.Reach(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile})
+	key := keyFindings(cfg.Store.KeyFile, r.Version != "" && !r.New)
+	switch {
+	case err != nil && r.Version != "" && slices.ContainsFunc(key, func(f core.Finding) bool { return f.Level == core.LevelFail }):
+		return append(key, core.Fine("store", "PostgreSQL "+r.Version+" answers")) // the key's own finding says the rest
+	case err != nil:
+		return append(key, core.Fault("store", oneLine(err), "the desk does not start with this"))
+	case r.New:
+		return append(key, core.Doubt("store", "PostgreSQL "+r.Version+" answers, and no store is in its database yet", "approvalbot serve makes it"))
+	}
+	return append(key, core.Fine("store", "PostgreSQL "+r.Version+" answers, and the key fits it"))
 }
 
 // contentFindings opens the store to be read, beside whoever has it open, and says

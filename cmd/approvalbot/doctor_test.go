@@ -16,6 +16,7 @@ import (
 
 	"approvalbot/bot/bottest"
 	"approvalbot/core"
+	"approvalbot/store/pgtest"
 )
 
 // connected waits until the running desk says that its chats are there.
@@ -65,6 +66,23 @@ func TestDoctor_BesideARunningDesk(t *testing.T) {
 	a := r.ask(`{"to":"prod"}`)
 	r.tap(r.alice, r.group, r.card(a).ID, "Allow once")
 	require.EqualValues(t, "approved", r.final(a).Status)
+}
+
+// PostgreSQL is connected to, and the key is held against its store.
+func TestDoctor_LooksAtPostgreSQL(t *testing.T) {
+	r := newRig(t, func(r *rig) { r.database = pgtest.New(t) }).connected()
+	got := r.doctor()
+	require.Zero(t, got.code, got.out)
+	require.Regexp(t, `(?m)^ok    store: PostgreSQL \d+\S* answers, and the key fits it$`, got.out)
+	key := filepath.Join(r.dir, "desk.key")
+	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600))
+	got = r.doctor()
+	require.Equal(t, exitError, got.code)
+	require.Contains(t, got.out, "FAIL  store: key file "+key+" holds key ")
+	require.NoError(t, os.Remove(key))
+	got = r.doctor()
+	require.Contains(t, got.out, "desk.key is missing, and the store was sealed with it")
+	require.NotContains(t, got.out, "FAIL  store")
 }
 
 // One chat that is broken is a warning while the other brings cards; when none

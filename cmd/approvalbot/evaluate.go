@@ -166,5 +166,8 @@ func (a *app) reloadPolicy(ctx context.Context) error {
 	for _, l := range r.Looser {
 		fmt.Fprintf(a.stdout, "looser: %s\n", safe(l))
 	}
+	for _, key := range r.Restart {
+		fmt.Fprintf(a.stdout, "changed: %s, which only a restart puts in force\n", safe(key))
+	}
 	return nil
 }

@@ -136,6 +136,18 @@ func TestFlow_ExamplesAskClaimAndRun(t *testing.T) {
 	})
 }
 
+// Without a token, or a command, nobody is asked.
+func TestFlow_ExamplesSayHowTheyAreUsed(t *testing.T) {
+	eachExample(t, func(t *testing.T, e example) {
+		desk := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the desk was asked") }))
+		defer desk.Close()
+		for _, out := range []output{<-e.start(desk.URL, "", "./deploytool"), <-e.start(desk.URL, "t")} {
+			require.Equal(t, 1, out.code)
+			require.Equal(t, "usage: APPROVALBOT_TOKEN=… "+filepath.Base(e.program)+" CMD [ARG...]\n", out.stderr)
+		}
+	})
+}
+
 // Whatever a desk answers but the claim of this very call, nothing runs.
 func TestFlow_ExamplesRunNothingOdd(t *testing.T) {
 	eachExample(t, func(t *testing.T, e example) {

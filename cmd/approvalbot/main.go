@@ -31,6 +31,7 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	a.plainly(root)
 	return a.exit(root.ExecuteContext(ctx))
 }
 

@@ -105,6 +105,18 @@ func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 		_, err := r.operator().AddGrant(ctx, api.GrantRequest{Owner: "agent", ToolName: "exec", Pattern: bad, MaxRiskClass: "R3"})
 		requireProblem(t, err, "invalid_request")
 	}
+	for _, bad := range []string{"**", "-C"} {
+		_, err := r.operator().AddGrant(ctx, api.GrantRequest{Owner: "agent", ToolName: "exec", Pattern: []string{"git", bad}, MaxRiskClass: "R3"})
+		require.ErrorContains(t, err, "pattern cannot be granted: give the program by name, then its subcommand, as plain words before any * or option")
+	}
+
+	// Whose grant it is has to be somebody's, and is shown.
+	for _, yes := range []string{"--yes=false", "--yes"} {
+		words := r.bad("allowlist", "add", "--owner", "nobody", yes, "--", "git", "status")
+		require.Equal(t, "approvalbot: owner is the name of no token of this desk: give one of server.tokens (invalid_request)\n", words)
+	}
+	require.Contains(t, r.good("allowlist", "add", "--owner", "agent", "--agent", "main", "--yes", "--", "git", "status"), "granted: ")
+	require.Regexp(t, `ID +Kind +Owner +Agent +Risk +Until +Covers\n\w+ +pattern +agent +main +R3 `, r.good("allowlist", "list"))
 }
 
 // After a person's deny the same call is refused without a card.
@@ -171,6 +183,16 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 
 	_, err = r.agent().Reload(ctx)
 	requireProblem(t, err, "forbidden")
+
+	// What only a restart changes is told to whoever reloads.
+	r.tools = ""
+	text := strings.Replace(r.yaml(), "server:\n", "server:\n  tls: {certFile: a, keyFile: b}\n", 1)
+	require.NotEqual(t, r.yaml(), text)
+	write(text)
+	again, err := r.operator().Reload(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"server.tls"}, again.Restart)
+	require.Contains(t, r.good("policy", "reload"), " is unchanged\nchanged: server.tls, which only a restart puts in force\n")
 }
 
 // outsider is a verifier or a model on the wire.

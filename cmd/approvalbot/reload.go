@@ -76,7 +76,8 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 	for _, w := range warnings {
 		d.log.Warn(w.String())
 	}
-	if fixed := next.keepRunning(old); len(fixed) > 0 {
+	fixed := next.keepRunning(old)
+	if len(fixed) > 0 {
 		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
 	}
 	rules, err := d.rulesOf(next)
@@ -91,7 +92,7 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 	if err := d.server.UseTokens(next.tokens()); err != nil {
 		return api.Reloaded{}, err
 	}
-	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.gate.PolicyHash(), Looser: looser(old, next)}
+	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.gate.PolicyHash(), Looser: looser(old, next), Restart: list(fixed)}
 	if r.Looser == nil {
 		r.Looser = []string{}
 	}
@@ -109,7 +110,7 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 	if err != nil {
 		d.log.Error("the other instances could not be told; until a reload here succeeds, one of the policies judges nothing", "reason", err)
 	}
-	d.log.Info("another policy is in force", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser", strings.Join(r.Looser, "; "))
+	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser", strings.Join(r.Looser, "; "))
 	if err := d.gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}

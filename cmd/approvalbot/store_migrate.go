@@ -40,7 +40,7 @@ func newMigrateCommand(a *app) *cobra.Command {
 }
 
 func (a *app) migrate(ctx context.Context, from, to store.Options) (err error) {
-	source, err := store.Open(ctx, from)
+	source, err := store.OpenExisting(ctx, from)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}

@@ -51,6 +51,8 @@ async function ask(argv) {
   return code;
 }
 
+const usage = "usage: APPROVALBOT_TOKEN=… ask.mjs CMD [ARG...]";
+if (process.argv.length < 3 || !process.env.APPROVALBOT_TOKEN) { console.error(usage); process.exit(1); }
 process.exitCode = await ask(process.argv.slice(2)).catch((e) => {
   console.error("ask.mjs: not run:", e.message);
   return e.status ?? 1;

@@ -23,13 +23,12 @@ def post(path, body, tries=4):
     request = urllib.request.Request(URL + path, json.dumps(body).encode(), headers)
     try:
         with urllib.request.build_opener(NoRedirects).open(request, timeout=90) as answer:
-            text = answer.read()
+            return json.load(answer)
     except (OSError, http.client.HTTPException) as e:
         if tries == 1 or isinstance(e, urllib.error.HTTPError) and e.code not in (429, 502, 503, 504):
             raise
         time.sleep(1)
         return post(path, body, tries - 1)
-    return json.loads(text)
 
 
 def ask(argv):
@@ -54,6 +53,7 @@ def ask(argv):
     return code
 
 
+len(sys.argv) > 1 and os.environ.get("APPROVALBOT_TOKEN") or sys.exit("usage: APPROVALBOT_TOKEN=… ask.py CMD [ARG...]")
 try:
     sys.exit(ask(sys.argv[1:]))
 except Exception as e:
