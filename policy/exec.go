@@ -83,7 +83,7 @@ var argvTools = set("shell localshell exec")
 
 // quietKeys are members beside a command that do not change what it does.
 var quietKeys = set(`description explanation title timeout timeoutms timeoutseconds runinbackground isbackground background justification yieldtimems
-	maxoutputtokens blocking reason name toolcallid`)
+	maxoutputtokens blocking waitforprevious reason name toolcallid`)
 
 // spokenKeys are those of them that are free text.
 var spokenKeys = set("description explanation title justification reason name toolcallid")

@@ -60,7 +60,7 @@ var contentKeys = set(`content contents text newstring oldstring newtext oldtext
 // and change where in the file is written, or how it is looked for.
 var writerKeys = set(`replaceall changeall allowmultiple expectedreplacements insertline viewrange cellidx cellindex cellnumber cellname celllanguage isnewcell linecount line lines
 	startline endline linenumber offset limit encoding editmode replaceallmatches replaceallmultiple modifiedbyuser append overwrite createdirs createdirectories createparents mkdirs
-	timeout useregex isregex regex casesensitive ignorecase matchcase ignorewhitespace count occurrence beforecontext aftercontext newline trailingnewline dryrun`)
+	timeout waitforprevious useregex isregex regex casesensitive ignorecase matchcase ignorewhitespace count occurrence beforecontext aftercontext newline trailingnewline dryrun`)
 
 // editDeeds are values of a writing tool's "mode" and of an editor's "command".
 var editDeeds = set("create edit overwrite append write insert replace strreplace undoedit view")
@@ -112,9 +112,11 @@ func (r *reader) standIn(w word) {
 			also = append(also[:len(also):len(also)], b)
 		}
 	}
-	if r.place.also = also; len(also) > maxDirs {
+	if len(also) > maxDirs {
 		r.found.add(unknownParameters)
+		also = also[:maxDirs]
 	}
+	r.place.also = also
 }
 
 // standsIn takes all directories that the call's members name. It adds unclear

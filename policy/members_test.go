@@ -50,3 +50,27 @@ func TestMembersSay(t *testing.T) {
 		{"fetch", `{"host":"169.254.169.254"}`, "R3 unknown-parameters+metadata-service"}, {"fetch", `{"endpoint":"localhost:8787/v1/approvals"}`, "R4 touches-the-desk"}, {"shell", `{"command":["ls"],"cmd":["rm"]}`, "R3 malformed-call"}, {"spawn_agent", `{"message":"x","command":"rm -rf /"}`, "R4 recursive-delete"},
 	})
 }
+
+// TestManyMembersEnd: whoever asks writes the members; however many directories
+// and globs they name, reading them ends, and does not end at an allow.
+func TestManyMembersEnd(t *testing.T) {
+	e := engine(t)
+	for _, key := range []string{"cwd", "glob", "path", "url", "input"} {
+		for _, text := range []string{"x*/", "{a,b}", "http://x ", "diff --git a/x b/y\n", "{"} {
+			list := make([]string, 2000)
+			for i := range list {
+				list[i] = text + string(rune('a'+i%26)) + string(rune('a'+i/26%26))
+			}
+			for _, tool := range []string{"read", "grep", "read_many_files", "glob", "write", "apply_patch", "web_fetch"} {
+				judge(e, callOf(t, tool, map[string]any{key: list}))
+				judge(e, callOf(t, tool, map[string]any{key: strings.Repeat(text, 20000)}))
+			}
+		}
+	}
+	many := make([]string, 30)
+	for i := range many {
+		many[i] = "d" + string(rune('a'+i%26))
+	}
+	require.NotEqual(t, core.OutcomeAllow, judge(e, callOf(t, "write", map[string]any{"path": "x", "cwd": many})).Outcome)
+	require.NotEqual(t, core.OutcomeAllow, judge(e, callOf(t, "grep", map[string]any{"pattern": "foobar", "glob": strings.Repeat("*a/", 2000) + "*.go", "include": strings.Repeat("*a/", 4000)})).Outcome)
+}

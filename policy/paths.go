@@ -13,6 +13,7 @@ type reader struct {
 	found *findings
 	place place
 	seen  *seen // what rules and grants look at; may be nil
+	globs int   // bytes of globs that were read; see alternatives
 }
 
 // pathWord makes a word of a tool's param. Agents write paths in several ways;

@@ -102,7 +102,7 @@ func (r *reader) globbed(w word) {
 	if w.kind != literal || !strings.ContainsAny(w.text, "*?[{(") {
 		return
 	}
-	list, ok := alternatives(w.text)
+	list, ok := r.alternatives(w.text)
 	if !ok || groups(w.text) {
 		r.found.add(mayReadSecret)
 		return
@@ -128,7 +128,7 @@ func (r *reader) many(text string) {
 	w := pathWord(text)
 	r.globbed(w)
 	r.search(w)
-	if pieces, ok := alternatives(text); ok && len(pieces) > 1 { // a list, to some tools
+	if pieces, ok := r.alternatives(text); ok && len(pieces) > 1 { // a list, to some tools
 		for _, piece := range pieces {
 			r.read(pathWord(piece))
 		}
@@ -150,7 +150,7 @@ var bareFiles = set("makefile dockerfile containerfile readme license licence co
 // secrets asks; one that lets all names pass, or all of a sort of data, is as if it
 // were not there.
 func (r *reader) glob(text string, kind toolKind) {
-	list, ok := alternatives(text)
+	list, ok := r.alternatives(text)
 	if !ok || groups(text) {
 		r.found.add(mayReadSecret)
 		return
@@ -222,6 +222,20 @@ func alternatives(text string) (list []string, ok bool) {
 		}
 	}
 	return list, len(list) <= maxAlternatives
+}
+
+// maxGlobs bounds how many bytes of globs are read of one call, with all that they
+// stand for.
+const maxGlobs = 1 << 14
+
+// alternatives is the function of that name, as long as the call does not give
+// more globs than are read.
+func (r *reader) alternatives(text string) ([]string, bool) {
+	list, ok := alternatives(text)
+	for _, alt := range list {
+		r.globs += len(alt)
+	}
+	return list, ok && r.globs <= maxGlobs
 }
 
 // openBraces writes out the braces that open at a byte of the glob, but for those

@@ -54,7 +54,7 @@ var actionTools = map[string]action{
 // actionKeys are the members of these tools that policy knows, beside the one that
 // says what is done. What only looks and has another member asks.
 var actionKeys = map[string]map[string]bool{
-	"browser": set(`target node profile url targeturl targetid ref refs element fullpage type format mode snapshotformat interactive compact depth selector frame labels limit maxchars level
+	"browser": set(`target node profile url targeturl targetid ref refs element fullpage type format mode snapshotformat interactive compact depth selector frame labels urls limit maxchars level
 		timeoutms delayms timems loadstate textgone width height`),
 	"canvas":        set("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
 	"process":       set("sessionid id limit offset timeout timeoutms"),

@@ -26,7 +26,7 @@ var (
 		offset start startindex page pagesize pages top topk country region language lang locale searchlang uilang hl gl freshness recency timerange timeperiod dateafter datebefore
 		fromdate todate startdate enddate startpublisheddate endpublisheddate livecrawl contextmaxcharacters contextsize searchcontextsize searchdepth text safesearch tokensnum
 		includeimages includeanswer includerawcontent enableimageunderstanding enablevideounderstanding followredirects redirects maxredirects markdown
-		toolcallid blocking`)
+		maxtokensperpage toolcallid blocking waitforprevious`)
 
 	// siteKeys limit a search to sites.
 	siteKeys = set("alloweddomains blockeddomains includedomains excludedomains domainfilter domains allowedxhandles excludedxhandles site sites")
