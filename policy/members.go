@@ -24,9 +24,11 @@ var dirKeys = set(`workdir cwd dir dirs dirpath dirname directory directories di
 	parent parentdir parentpath prefix pathprefix subdir subdirectory subpath location repo repodir repopath repository gitroot worktree chdir currentdirectory currentdir pwd home
 	relativeto`)
 
-// machineKeys are members that name another machine, or who acts there.
+// machineKeys are members that name another machine, who acts there, or what else
+// is started.
 var machineKeys = set(`host hosts hostname server servername domain endpoint baseurl proxy remote remotehost node nodeid machine instance container containerid pod ssh sshhost
-	user username port socket environment env sandbox gateway gatewayurl gatewaytoken connection device deviceid token auth authorization headers`)
+	user username port socket environment env sandbox gateway gatewayurl gatewaytoken connection device deviceid token auth authorization headers
+	as runas sudo with program app application using via interpreter runner handler viewer opener preprocessor filter pipe pre post callback hook hooks formatter`)
 
 // textKeys are members of reading tools that are not paths.
 var textKeys = set(`pattern patterns query queries regex regexp search q searchterm description displaydescription explanation prompt reason title intent taskprogress toolsummary
@@ -86,7 +88,7 @@ func (f *field) harmless() bool {
 		}
 	}
 	lower := strings.ToLower(f.text)
-	return !secretPath(lower) && nameWords[lower]&(saysWrite|saysEnd) == 0 && !metadataHosts[lower] && lower != "localhost"
+	return !secretPath(lower) && nameWords[lower]&(saysWrite|saysEnd) == 0 && !metadataHosts[lower] && lower != "localhost" && !isWrapper(lower)
 }
 
 // off reports a flag that is not set.

@@ -329,16 +329,15 @@ var secretSamples = func() []string {
 // among them.
 func wholeFiles(list []field) bool {
 	words, asked, typed, near, folded := true, false, false, false, false
-	globs, paths := names{}, names{}
+	globs, paths, told := names{}, names{}, names{}
 	for i := range list {
 		f := &list[i]
 		switch {
-		case f.key == "outputmode" && f.top:
-			if m, _ := foldKey(f.text); m == "fileswithmatches" || m == "count" {
-				return false
-			}
-		case f.key == "namesonly" && f.text == "true":
-			return false
+		case f.key == "outputmode":
+			m, _ := foldKey(f.text)
+			told.add(m == "fileswithmatches" || m == "count")
+		case f.key == "namesonly" && !f.off():
+			told.add(true)
 		case searchKeys[f.key] && f.str:
 			asked = true
 			words = words && ownWord(strings.ToLower(f.text))
@@ -357,15 +356,18 @@ func wholeFiles(list []field) bool {
 			words = words && err == nil && n >= 0 && n <= 10 && aroundKeys[f.key]
 		}
 	}
-	return (!words || !asked || near && folded) && !typed && !globs.source() && !paths.source()
+	if globs.some || globs.others { // searches let their globs count before their types
+		typed = globs.all()
+	}
+	return (!words || !asked || near && folded) && !typed && !paths.all() && !told.all()
 }
 
-// names says of some names whether all of them are those of source code.
+// names says of several values whether something holds for all of them.
 type names struct{ some, others bool }
 
-func (n *names) add(source bool) { n.some, n.others = n.some || source, n.others || !source }
+func (n *names) add(holds bool) { n.some, n.others = n.some || holds, n.others || !holds }
 
-func (n *names) source() bool { return n.some && !n.others }
+func (n *names) all() bool { return n.some && !n.others }
 
 var (
 	searchKeys   = set("pattern patterns query queries regex regexp search q searchterm")

@@ -130,6 +130,11 @@ var quietMayHave = map[string]map[string]bool{
 	"askuserquestion": set("code"), "askquestion": set("code"), "question": set("code"),
 }
 
+var (
+	gatewayKeys = set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy") // members that lead to another machine
+	speechKeys  = set("text channel timeoutms")                                       // what a tool that only speaks is given
+)
+
 // assessQuiet reads a tool of the agent's own session. Its members are notes,
 // questions and tasks, of any form; one that names an output, a file, an address
 // or code would make it more than that.
@@ -143,8 +148,9 @@ func (e *Engine) assessQuiet(j *judging) {
 			continue
 		}
 		for _, key := range [2]string{f.key, f.root} {
-			more = more || (outKeys[key] || codeKeys[key] || urlKeys[key] || pathKeys[key] || methodKeys[key]) && !quietMayHave[j.tool.name][key]
+			more = more || (outKeys[key] || gatewayKeys[key] || codeKeys[key] || urlKeys[key] || pathKeys[key] || methodKeys[key]) && !quietMayHave[j.tool.name][key]
 		}
+		more = more || j.tool.name == "tts" && !speechKeys[f.root]
 		if f.str && (f.key == "mode" || f.key == "permissionmode") && loosens(strings.ToLower(f.text)) {
 			j.found.add(controlsAgent)
 		}
