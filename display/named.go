@@ -119,9 +119,29 @@ func (f *finder) afterName(from, to int) (at int, loose, ok bool) {
 	case isFlag:
 		at = skipGap(s, end)
 		return at, false, at > end && !isDash(s, quoteEnd(s, at))
+	case isSet(s, from):
+		at = skipGap(s, end)
+		return at, true, at > end && !isDash(s, quoteEnd(s, at))
 	}
 	return 0, false, false
 }
+
+// isSet reports whether the word in which a name starts at i stands where a
+// program is told a setting: aws configure set NAME VALUE.
+func isSet(s string, i int) bool {
+	before := strings.TrimRight(s[:back(s, i, 2*longest, isInWord)], " \t")
+	if len(before) == i {
+		return false
+	}
+	for _, words := range [...]string{"configure set", "config set", "secret set", "secrets set", "variable set", "env set", "settings set"} {
+		if rest, found := strings.CutSuffix(before, words); found {
+			return rest == "" || isBlank(rune(rest[len(rest)-1]))
+		}
+	}
+	return false
+}
+
+func isInWord(c byte) bool { return c > ' ' }
 
 func isDash(s string, i int) bool { return i < len(s) && s[i] == '-' }
 

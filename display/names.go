@@ -76,7 +76,7 @@ func isQualifier(part string) bool {
 	switch part {
 	case "value", "val", "string", "str", "text", "plain", "plaintext", "raw", "base64",
 		"b64", "hex", "prod", "production", "dev", "staging", "test", "live", "old", "new",
-		"current", "previous", "primary", "secondary", "main", "default", "env":
+		"current", "previous", "primary", "secondary", "main", "default", "env", "base":
 		return true
 	}
 	return strings.Trim(part, "0123456789") == ""

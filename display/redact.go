@@ -13,8 +13,8 @@ const redacted = "[REDACTED]"
 // secrets by the name before them (KEY=value, --flag value, --flag=value, JSON
 // members, HTTP headers), by their place (user:pass@ in URLs, -pS3cret of
 // database clients and the like), and by their shape (keys and tokens of AWS,
-// GitHub, GitLab, Slack, OpenAI, Anthropic, Google, Stripe, npm, Telegram and
-// Discord, JSON web tokens, PEM private keys).
+// GitHub, GitLab, Slack, OpenAI, Anthropic, Google, Stripe, npm, SendGrid, Docker,
+// Telegram, Discord and others (see shapes), JSON web tokens, PEM private keys).
 //
 // A hidden stretch is one plain literal of at most 200 characters: it has no
 // white space, line break, quotation mark, escape, expansion, pattern or shell

@@ -21,7 +21,7 @@ var shapes = [...]shape{
 	{"xoxa-", isToken, 10, false}, {"xoxb-", isToken, 10, false}, {"xoxe-", isToken, 10, false},
 	{"xoxp-", isToken, 10, false}, {"xoxr-", isToken, 10, false}, {"xoxs-", isToken, 10, false},
 	{"xapp-", isToken, 10, false}, {"hooks.slack.com/services/", isPathToken, 16, true},
-	{"discord.com/api/webhooks/", isPathToken, 40, true},
+	{"discord.com/api/webhooks/", isPathToken, 40, true}, {"discordapp.com/api/webhooks/", isPathToken, 40, true},
 	// OpenAI, Anthropic, Google, Hugging Face
 	{"sk-", isToken, 10, false}, {"AIza", isToken, 30, false}, {"GOCSPX-", isToken, 20, false},
 	{"hf_", isAlnum, 30, false},
@@ -30,6 +30,11 @@ var shapes = [...]shape{
 	{"rk_live_", isAlnum, 10, false}, {"rk_test_", isAlnum, 10, false}, {"whsec_", isToken, 16, false},
 	// npm, PyPI, Vault
 	{"npm_", isAlnum, 30, false}, {"pypi-", isToken, 50, false}, {"hvs.", isToken, 20, false},
+	// SendGrid, Docker, DigitalOcean, Shopify, Grafana, Linear, Groq, xAI, Atlassian, RubyGems, Supabase, Tailscale, age
+	{"SG.", isDotted, 60, false}, {"dckr_pat_", isToken, 20, false}, {"dckr_oat_", isToken, 20, false}, {"dop_v1_", isAlnum, 40, false},
+	{"shpat_", isAlnum, 30, false}, {"shpss_", isAlnum, 30, false}, {"glsa_", isToken, 30, false}, {"lin_api_", isAlnum, 30, false},
+	{"gsk_", isAlnum, 40, false}, {"xai-", isAlnum, 40, false}, {"ATATT3", isToken, 40, false}, {"rubygems_", isAlnum, 40, false},
+	{"sbp_", isAlnum, 40, false}, {"tskey-", isToken, 20, false}, {"AGE-SECRET-KEY-1", isCapital, 50, false},
 	// JSON web tokens
 	{"eyJ", isDotted, 0, false},
 }
@@ -103,6 +108,8 @@ func isGenuine(x shape, rest string) bool {
 	switch x.start {
 	case "AKIA", "ASIA":
 		return len(rest) == x.min
+	case "SG.":
+		return strings.Count(rest, ".") == 1
 	case "sk-":
 		return !strings.Contains(rest, "-") && len(rest) >= 16 || strings.ContainsAny(rest, "0123456789")
 	}

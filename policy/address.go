@@ -3,6 +3,7 @@ package policy
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -66,7 +67,10 @@ func privateHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsPrivate() || sharedSpace.Contains(a)
 	}
-	for _, end := range [...]string{".internal", ".local", ".lan", ".intranet", ".corp", ".home.arpa"} {
+	if host != "localhost" && host != "" && host[0] >= 'a' && !strings.ContainsAny(host, ".:%") {
+		return true // a name without a dot is looked up in the network at hand
+	}
+	for _, end := range [...]string{".internal", ".local", ".lan", ".intranet", ".corp", ".home.arpa", ".home", ".private", ".localdomain", ".svc"} {
 		if strings.HasSuffix(host, end) {
 			return true
 		}
@@ -77,11 +81,15 @@ func privateHost(host string) bool {
 // sharedSpace is the address range of carriers, used by some clouds inside.
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 
+// wrapped4 are ranges of IPv6 in which an address of IPv4 is wrapped.
+var wrapped4 = []netip.Prefix{netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32")}
+
 // oddHost reports an address in a form that hides what it is, such as
 // 0x7f.1 or 2130706433, and link-local addresses.
 func oddHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
-		return a.IsLinkLocalUnicast() || a.Is4In6()
+		return a.IsLinkLocalUnicast() || a.IsMulticast() || a.Is4In6() || slices.ContainsFunc(wrapped4, func(p netip.Prefix) bool { return p.Contains(a) }) && !a.IsLoopback() && !a.IsUnspecified()
 	}
 	if host == "" || strings.ContainsAny(host, "%:") {
 		return true

@@ -12,7 +12,7 @@ func (e *Engine) assess(j *judging) {
 	case execTool:
 		e.assessExec(j)
 	case quietTool:
-		j.found.add(harmlessTool)
+		e.assessQuiet(j)
 	case messageTool:
 		j.found.add(messageSend)
 		e.assessText(j)
@@ -39,11 +39,11 @@ func (e *Engine) assessFiles(j *judging) {
 	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found, seen: &j.seen}
 	switch kind := j.tool.kind; {
 	case kind == webTool:
-		r.web(list)
+		r.web(list, strings.Contains(j.tool.name, "resource"))
 	case kind == patchTool:
 		r.patch(list)
-	case kind == editorTool && value(list, "command") == "view":
-		r.files(list, readerTool)
+	case kind == editorTool && views(list):
+		r.files(list, kind)
 	case kind == editorTool || kind == writerTool:
 		r.written(list, workspaceWrite)
 	case kind == deleterTool:
@@ -53,131 +53,41 @@ func (e *Engine) assessFiles(j *judging) {
 	}
 }
 
-// textKeys are members of reading tools that are not paths.
-var textKeys = set("pattern query regex search q searchterm description explanation prompt reason type outputmode language")
-
-// globKeys are members that say which names a search looks at.
-var globKeys = set("glob globs include includes includepattern filepattern")
-
-// codeKeys are members that would make a reading tool more than that.
-var codeKeys = set("command cmd script code exec argv args arguments flags extraargs shell sql")
-
-// files reads every string that may be a path as the tools of that kind do.
-func (r *reader) files(list []field, kind toolKind) {
-	r.found.add(readOnlyTool)
-	for _, f := range list {
-		switch {
-		case codeKeys[f.key] && !(f.key == "command" && f.text == "view"):
-			r.found.add(unknownParameters)
-		case !f.str || textKeys[f.key]:
-		case strings.HasPrefix(f.text, "-"):
-			r.found.add(unknownParameters)
-		case globKeys[f.key]:
-			r.deskPath(word{text: f.text, kind: pattern})
-			r.read(word{text: strings.ReplaceAll(f.text, "*", "")})
-		case strings.Contains(f.text, "://"):
-			r.address(f.text)
-		case kind == namesTool:
-			r.name(pathWord(f.text))
-		case kind == searchTool:
-			if strings.ContainsAny(f.text, "*?[{") { // some tools take globs for paths
-				head, _, braces := strings.Cut(f.text, "{")
-				if braces {
-					head += "**"
-				}
-				r.deskPath(word{text: head, kind: pattern})
-			}
-			r.search(pathWord(f.text))
-		default:
-			r.read(pathWord(f.text))
-		}
-	}
-}
-
-// contentKeys are members of writing tools that are not paths.
-var contentKeys = set("content contents text newstring oldstring newtext oldtext newstr oldstr filetext inserttext instructions " +
-	"instruction codeedit edits diff explanation description cellid celltype editmode newsource encoding reason command")
-
-// pathKeys are members that name the file.
-var pathKeys = set("path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook relativeworkspacepath uri paths files destination")
-
 // written reads a tool that changes the files it names.
 func (r *reader) written(list []field, c code) {
-	any := false
-	for _, f := range list {
-		named := f.str && pathKeys[f.key]
-		any = any || named
-		if named || f.str && f.top && !contentKeys[f.key] {
+	r.standsIn(list, dynamicPath)
+	named := false
+	for i := range list {
+		f := &list[i]
+		within := f.top || f.key == f.root || pathKeys[f.root] || contentKeys[f.root]
+		switch {
+		case !f.odd && f.absent():
+		case f.odd || !within || codeKeys[f.key] && f.key != "command":
+			r.found.add(unknownParameters)
+		case f.str && pathKeys[f.key]:
+			named = true
 			r.write(pathWord(f.text))
 			if c == deletesFile {
 				r.deskTree(pathWord(f.text))
 			}
+		case f.str && dirKeys[f.key] || contentKeys[f.key]:
+		case f.key == "command" || deedKeys[f.key]:
+			if d, _ := foldKey(f.text); !f.str || !editDeeds[d] {
+				r.found.add(unknownParameters)
+			}
+		case writerKeys[f.key] && f.harmless(), f.key == "editmode" && (f.text == "insert" || f.text == "delete"):
+		default:
+			r.found.add(unknownParameters)
+			if f.str && !strings.ContainsAny(f.text, " \n") {
+				r.write(pathWord(f.text)) // whatever it is, it may be worse than unknown
+			}
 		}
 	}
-	if !any {
+	if !named {
 		r.found.add(malformedCall)
 	}
 	if c != workspaceWrite {
 		r.found.add(c)
-	}
-}
-
-// patch reads the headers of a patch: "*** Update File: x" and the lines of a
-// unified diff. A patch that names no file cannot be read.
-func (r *reader) patch(list []field) {
-	any := false
-	for _, f := range list {
-		if f.str && pathKeys[f.key] {
-			r.write(pathWord(f.text))
-			continue
-		}
-		for line := range strings.Lines(f.text) {
-			name, deletes, ok := patched(strings.TrimSpace(line))
-			if ok && name != "/dev/null" {
-				any = true
-				r.write(pathWord(name))
-			}
-			if deletes {
-				r.found.add(deletesFile)
-			}
-		}
-	}
-	if !any {
-		r.found.add(malformedCall)
-	}
-}
-
-// patched reads one line of a patch.
-func patched(line string) (name string, deletes, ok bool) {
-	for _, p := range [...]string{"*** Add File:", "*** Update File:", "*** Move to:", "*** Delete File:", "rename to ", "rename from ", "copy to ", "+++ ", "--- "} {
-		rest, found := strings.CutPrefix(line, p)
-		if !found {
-			continue
-		}
-		rest, _, _ = strings.Cut(strings.TrimSpace(rest), "\t")
-		if p == "+++ " || p == "--- " {
-			rest = strings.TrimPrefix(strings.TrimPrefix(rest, "a/"), "b/")
-		}
-		return rest, p == "*** Delete File:" || p == "+++ " && rest == "/dev/null", true
-	}
-	return "", strings.HasPrefix(line, "deleted file mode"), false
-}
-
-// web reads a tool that fetches or searches.
-func (r *reader) web(list []field) {
-	r.found.add(networkRead)
-	for _, f := range list {
-		switch {
-		case f.key == "method" && f.text != "GET" && f.text != "HEAD" && f.text != "get" && f.text != "head":
-			r.found.add(sendsData)
-		case f.key == "body" || f.key == "data" || f.key == "payload" || f.key == "json":
-			r.found.add(sendsData)
-		case !f.str:
-		case f.key == "url" || f.key == "urls" || f.key == "uri":
-			r.address(f.text)
-		default:
-			r.addressesIn(f.text)
-		}
 	}
 }
 
@@ -242,14 +152,10 @@ func (e *Engine) assessText(j *judging) {
 	j.found = j.found.or(sh.finish(strings.Join(lines, "\n")).and(ofClass[core.R4]))
 }
 
-// value gives the text of the first field with that key.
-func value(list []field, key string) string {
-	for _, f := range list {
-		if f.key == key {
-			return f.text
-		}
-	}
-	return ""
+// views reports an editor's call that only reads.
+func views(list []field) bool {
+	command, ok := said(list, "command")
+	return ok && command == "view"
 }
 
 // lexicon is a set of words for what is mostly not one of them: the first byte

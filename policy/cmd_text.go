@@ -80,18 +80,15 @@ func (s *shell) searched(list []word, named bool) {
 	}
 }
 
-// secretHints are parts of words on the lines that hold secrets.
-var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox"}
-
 // specific reports a pattern that finds lines by a word of their own which is
 // none of those beside secrets, so that it does not show whole files.
 func specific(w word) bool {
-	lower := strings.ToLower(w.text)
-	for _, h := range secretHints {
-		if strings.Contains(lower, h) {
-			return false
-		}
-	}
+	return w.kind == literal && !nearSecret(w.text) && ownWord(strings.ToLower(w.text))
+}
+
+// ownWord reports a lower-case pattern that finds lines by a word of their own,
+// whatever the word is.
+func ownWord(lower string) bool {
 	for _, loose := range [...]string{")?", ")*", "){", `\)`, `\?`, `\{`} {
 		if strings.Contains(lower, loose) {
 			return false
@@ -102,7 +99,7 @@ func specific(w word) bool {
 			return false
 		}
 	}
-	return w.kind == literal
+	return true
 }
 
 // fewLines reports so few lines around a find that they do not show a whole file.

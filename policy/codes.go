@@ -82,6 +82,7 @@ const (
 	writesSecret
 	writesStartup
 	misleadingName
+	makesLink
 	writesSystem
 	deletesFile
 	changesPermissions

@@ -72,18 +72,30 @@ func (e *Engine) execLike(j *judging) (core.Exec, bool) {
 		return core.Exec{}, false
 	}
 	x := gather(list, &j.found)
+	if x.Argv != nil && !argvTools[j.tool.name] {
+		return x, false // whether these are words or lines is the tool's to say
+	}
 	return x, (x.Command == nil) != (x.Argv == nil)
 }
 
+// argvTools take the words of a program as a list.
+var argvTools = set("shell localshell exec")
+
 // quietKeys are members beside a command that do not change what it does.
 var quietKeys = set(`description explanation title timeout timeoutms timeoutseconds runinbackground isbackground background justification yieldtimems
-	maxoutputtokens blocking reason name toolcallid`)
+	maxoutputtokens blocking waitforprevious reason name toolcallid`)
 
-// gather collects a command and where it runs. Of several commands all count.
+// spokenKeys are those of them that are free text.
+var spokenKeys = set("description explanation title justification reason name toolcallid")
+
+// gather collects a command and where it runs. Of several commands all count; of
+// several lists of words it is not known what runs.
 func gather(list []field, found *findings) (x core.Exec) {
 	var lines []string
+	words := ""
 	for _, f := range list {
 		switch {
+		case f.top && !f.odd && !f.str && f.text == "null": // as if it were not there
 		case f.key == "command" || f.key == "cmd" || f.key == "script" || f.key == "argv" || f.key == "args":
 			switch {
 			case !f.str:
@@ -91,6 +103,12 @@ func gather(list []field, found *findings) (x core.Exec) {
 			case f.top:
 				lines = append(lines, f.text)
 			default:
+				if words == "" {
+					words = f.root
+				}
+				if f.root != words || f.key != words || f.nest != 1 {
+					found.add(malformedCall)
+				}
 				x.Argv = append(x.Argv, f.text)
 			}
 		case f.str && (f.key == "workdir" || f.key == "cwd" || f.key == "dirpath" || f.key == "directory" || f.key == "workingdirectory"):
@@ -98,7 +116,7 @@ func gather(list []field, found *findings) (x core.Exec) {
 				found.add(unknownParameters)
 			}
 			x.Workdir = f.text
-		case quietKeys[f.key]:
+		case quietKeys[f.key] && f.key == f.root && (spokenKeys[f.key] || f.harmless()):
 		default:
 			found.add(unknownParameters)
 		}

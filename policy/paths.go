@@ -13,17 +13,19 @@ type reader struct {
 	found *findings
 	place place
 	seen  *seen // what rules and grants look at; may be nil
+	globs int   // bytes of globs that were read; see alternatives
 }
 
 // pathWord makes a word of a tool's param. Agents write paths in several ways;
 // whatever could be a path to a runtime is one here.
 func pathWord(s string) word {
-	s = strings.TrimPrefix(s, "file://")
+	s, uri := strings.CutPrefix(s, "file://")
 	s = strings.TrimPrefix(s, "@")
-	if plainPath(s) {
+	// The tool may take it for another path than the one compared here.
+	odd := uri && !strings.HasPrefix(s, "/") || strings.Contains(s, ":/") || s != "" && (strings.IndexByte("\"'`", s[0]) >= 0 || strings.IndexByte("\"'`", s[len(s)-1]) >= 0)
+	if !odd && plainPath(s) {
 		return word{text: s, tilde: strings.HasPrefix(s, "~")}
 	}
-	odd := false // the tool may take it for another path than the one compared here
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || r == '\\' }) >= 0 {
 		s = strings.Map(func(r rune) rune {
 			switch {
@@ -33,6 +35,9 @@ func pathWord(s string) word {
 			case unicode.Is(unicode.Cf, r):
 				odd = true
 				return -1
+			case r == 'ſ' || r == '\u212A': // s and k to file systems without letter case
+				odd = true
+				return unicode.ToLower(unicode.ToUpper(r))
 			}
 			return r
 		}, s)

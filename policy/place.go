@@ -12,6 +12,7 @@ type place struct {
 	root    string   // the workspace; empty when none is known
 	dirs    []string // where the call may stand, absolute; empty when that is open
 	sure    []string // where it stands if all commands so far succeeded; set by shell
+	also    []string // where paths may count from besides, as members of the call say
 	moved   bool     // a command changed the directory
 	windows bool
 	away    bool // on another machine
@@ -89,12 +90,16 @@ func (p *place) resolve(w word, fn func(file string, open bool)) {
 	switch {
 	case w.tilde || strings.HasPrefix(w.text, "/"):
 		fn(path.Clean(w.text), false)
+		return
 	case len(p.dirs) == 0:
 		fn(path.Clean(w.text), true)
 	default:
 		for _, d := range p.dirs {
 			fn(path.Join(d, w.text), false)
 		}
+	}
+	for _, d := range p.also {
+		fn(path.Join(d, w.text), d[0] != '/' && d[0] != '~')
 	}
 }
 

@@ -106,6 +106,7 @@ var reasons = [codeCount]reason{
 	writesSecret:       {"writes-secret", core.R3, fsWrite | credentials, "It changes a file that usually holds secrets."},
 	writesStartup:      {"writes-startup", core.R3, fsWrite | securityChange, "It changes a file that other programs run or obey, such as hooks or settings."},
 	misleadingName:     {"misleading-name", core.R3, fsWrite, "It makes a file whose name other commands can take for an option or for another file."},
+	makesLink:          {"makes-link", core.R3, fsWrite, "It makes a symbolic link or a submodule, which can lead out of the workspace."},
 	writesSystem:       {"writes-system", core.R3, fsWrite | securityChange, "It changes files of the operating system."},
 	deletesFile:        {"deletes-file", core.R3, fsWrite | dataLoss, "It deletes or empties files."},
 	changesPermissions: {"changes-permissions", core.R3, fsWrite | securityChange, "It changes who may use files."},

@@ -14,7 +14,7 @@ var secretNames = newLexicon(`.ssh .aws .azure .gnupg .kube .docker .gcloud gclo
 	.env .envrc .credentials .credentials.json credentials.json credentials.toml credentials.db application_default_credentials.json
 	.secrets secrets.json secrets.yaml secrets.yml secrets.toml secrets.env secret.json secret.yaml auth.json hosts.yml
 	id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk authorized_keys
-	shadow- gshadow master.passwd sudoers sudoers.d krb5.keytab
+	debian.cnf k3s.yaml chap-secrets pap-secrets ipsec.secrets sasl_passwd opasswd shadow- gshadow master.passwd sudoers sudoers.d krb5.keytab
 	keychains login.keychain-db wallet.dat logins.json key4.db cookies.sqlite kubeconfig terraform.tfstate
 	service-account.json serviceaccount.json service_account.json tokens.json`)
 
@@ -40,8 +40,21 @@ func secretPath(file string) bool { return secretLower(strings.ToLower(file)) }
 // secretLower is secretPath for a path in lower case.
 func secretLower(file string) bool {
 	base := path.Base(file)
-	return anyPart(file, secretName) || under(file, "/run/secrets") || under(file, "/var/run/secrets") || under(file, "/etc/ssl/private") ||
-		secretBases.has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
+	return anyPart(file, secretName) || secretPlace(file) || secretBases.has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
+}
+
+// secretDirs hold secrets, or are one, whatever the files in them are called.
+var secretDirs = [...]string{"/run/secrets", "/var/run/secrets", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt/accounts",
+	"/etc/kubernetes", "/var/lib/kubelet", "/etc/rancher", "/var/lib/rancher", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.d/private", "/etc/swanctl/private",
+	"/etc/networkmanager/system-connections", "/etc/wpa_supplicant", "/etc/mysql/debian.cnf", "/etc/security/opasswd", "/etc/exim4/passwd.client", "/etc/postfix/sasl_passwd",
+	"/var/lib/samba/private", "/var/backups", "/var/lib/cloud", "/etc/credstore", "/etc/credstore.encrypted", "/run/credentials"}
+
+// secretPlace reports a lower-case path in one of secretDirs.
+func secretPlace(file string) bool {
+	if !strings.HasPrefix(file, "/etc/") && !strings.HasPrefix(file, "/run/") && !strings.HasPrefix(file, "/var/") {
+		return false
+	}
+	return slices.ContainsFunc(secretDirs[:], func(dir string) bool { return under(file, dir) })
 }
 
 // anyPart reports whether is holds for a component of the path.
@@ -58,15 +71,16 @@ func anyPart(file string, is func(string) bool) bool {
 	}
 }
 
-// secretName reports whether one lower-case component names a secret.
+// secretName reports whether one lower-case component names a secret. Windows
+// drops dots and blanks at the end of a name.
 func secretName(c string) bool {
-	if c == "" {
+	if c = strings.TrimRight(c, ". "); c == "" {
 		return false
 	}
 	if secretNames.has(c) {
 		return true
 	}
-	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") {
+	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") || strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
 		return true
 	}
 	dot := strings.LastIndexByte(c, '.')
@@ -86,6 +100,43 @@ func secretData(name string) bool {
 	}
 	for _, w := range secretWords {
 		if strings.Contains(name, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretHints are parts of words on the lines that hold secrets.
+var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
+	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
+
+// secretOwners are beginnings of the names of variables that hold secrets.
+var secretOwners = set(`aws stripe twilio sendgrid slack github gitlab openai anthropic gemini google azure gcp heroku datadog sentry cloudflare digitalocean npm pypi docker
+	telegram discord mailgun jwt oauth smtp db database postgres pg mysql mongo redis s3 sk pk`)
+
+// nearSecret reports a pattern that looks for lines which hold secrets: by a word
+// beside them, or by how the names of such variables begin or end ("AWS_", "_URL").
+func nearSecret(pattern string) bool {
+	lower := strings.ToLower(pattern)
+	for _, h := range secretHints {
+		if strings.Contains(lower, h) {
+			return true
+		}
+	}
+	for i := range len(pattern) {
+		if pattern[i] != '_' {
+			continue
+		}
+		from, to := i, i+1
+		for from > 0 && wordByte(pattern[from-1]) {
+			from--
+		}
+		for to < len(pattern) && wordByte(pattern[to]) {
+			to++
+		}
+		begins := to == i+1 && (strings.ToUpper(pattern[from:i]) == pattern[from:i] || secretOwners[lower[from:i]])
+		ends := from == i && strings.ToUpper(pattern[i:to]) == pattern[i:to]
+		if begins || ends || to == i+1 && to < len(pattern) && strings.IndexByte(".[(*\\", pattern[to]) >= 0 && secretOwners[lower[from:i]] {
 			return true
 		}
 	}
@@ -136,6 +187,11 @@ func matches(glob, name string) bool {
 	if name != "" && name[0] == '.' && (glob == "" || glob[0] != '.') {
 		return false
 	}
+	return matchesName(glob, name)
+}
+
+// matchesName is matches where a leading dot is a character like any other.
+func matchesName(glob, name string) bool {
 	star, mark := -1, 0
 	g, n := 0, 0
 	for n < len(name) {
@@ -163,7 +219,7 @@ func matches(glob, name string) bool {
 
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
-var startupNames = newLexicon(`.git .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
+var startupNames = newLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
 	.github .gitlab-ci.yml .circleci jenkinsfile .vscode .idea .devcontainer .envrc .direnv
 	.claude .claude.json .codex .gemini .cursor .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
@@ -173,7 +229,14 @@ var startupNames = newLexicon(`.git .hg .svn .bzr .fslckout _fossil_ .gitconfig 
 // startupPath reports such a file. HEAD counts because git takes a directory
 // with a HEAD and a config for a repository, and runs what the config names.
 func startupPath(lower string) bool {
-	return path.Base(lower) == "head" || anyPart(lower, startupNames.has)
+	return path.Base(lower) == "head" || anyPart(lower, startupName)
+}
+
+func startupName(c string) bool {
+	if c != "" && (c[len(c)-1] == '.' || c[len(c)-1] == ' ') {
+		c = strings.TrimRight(c, ". ") // Windows drops them
+	}
+	return startupNames.has(c)
 }
 
 // accessPath reports the files that say who may log in or act as administrator.

@@ -1,6 +1,11 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
 
 // action describes a tool that does several things, as one of its params says.
 type action struct {
@@ -14,7 +19,7 @@ func actions(rows map[code]string) map[string]code {
 	m := map[string]code{}
 	for c, names := range rows {
 		for n := range strings.FieldsSeq(names) {
-			m[foldKey(n)] = c
+			m[actionName(n)] = c
 		}
 	}
 	return m
@@ -46,6 +51,22 @@ var actionTools = map[string]action{
 	"updatememory":   {"", nil, writesStartup},
 }
 
+// actionKeys are the members of these tools that policy knows, beside the one that
+// says what is done. What only looks and has another member asks.
+var actionKeys = map[string]map[string]bool{
+	"browser": set(`target node profile url targeturl targetid ref refs element fullpage type format mode snapshotformat interactive compact depth selector frame labels urls limit maxchars level
+		timeoutms delayms timems loadstate textgone width height`),
+	"canvas":        set("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
+	"process":       set("sessionid id limit offset timeout timeoutms"),
+	"cron":          set("includedisabled jobid id limit offset timeoutms agentid enabled query"),
+	"gateway":       set("path timeoutms"),
+	"nodes":         set("node nodeid limit timeoutms"),
+	"sessionsspawn": set("task taskname label agentid model thinking runtimeoutseconds timeoutseconds thread mode cleanup sandbox attachments attachas lightcontext context cwd"),
+	"subagents":     set("target recentminutes limit"),
+	"enterworktree": set("name path"),
+	"exitworktree":  set("discardchanges"),
+}
+
 // assessAction reads a tool of actionTools. Whatever it does, addresses in its
 // params are judged and its text is searched for what is R4 anywhere.
 func (e *Engine) assessAction(j *judging) {
@@ -55,27 +76,99 @@ func (e *Engine) assessAction(j *judging) {
 		j.found.add(malformedCall)
 		return
 	}
-	c, known := a.other, false
-	for _, f := range list {
-		if f.top && f.str && f.key == a.key {
-			c, known = a.codes[foldKey(f.text)]
-			break
+	c := a.other
+	if does, ok := said(list, a.key); ok {
+		if known, ok := a.codes[actionName(does)]; ok {
+			c = known
 		}
-	}
-	if !known {
-		c = a.other
-	}
-	if j.tool.name == "sessionsspawn" && value(list, "runtime") == "" {
+	} else if j.tool.name == "sessionsspawn" && !slices.ContainsFunc(list, func(f field) bool { return f.key == a.key && !f.absent() }) {
 		c = harmlessTool // a session of the same runtime, whose calls are asked for as well
 	}
 	j.found.add(c)
 	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found}
-	for _, f := range list {
+	for i := range list {
+		f := &list[i]
 		if f.str && strings.Contains(f.text, "://") {
 			r.addressesIn(f.text)
 		}
+		if reasons[c].class < core.R3 && !f.absent() && f.root != a.key {
+			r.actionMember(f, j.tool.name)
+		}
 	}
 	e.assessText(j)
+}
+
+// actionMember judges a member of a call that only looks.
+func (r *reader) actionMember(f *field, name string) {
+	switch {
+	case f.odd, !actionKeys[name][f.root], !f.top && f.key != f.root && f.root != "attachments":
+		r.found.add(unknownParameters)
+	case !f.str:
+	case f.root == "url", f.root == "targeturl":
+		if f.text != "about:blank" {
+			r.address(f.text)
+		}
+	case f.root == "cwd", name == "enterworktree" && f.root == "path":
+		if w := pathWord(f.text); !r.local(w) && w.text != r.place.root {
+			r.found.add(unknownParameters)
+		}
+	}
+}
+
+// actionName folds what a call says it does.
+func actionName(s string) string {
+	name, _ := foldKey(s)
+	return name
+}
+
+// quietMayHave are members of quiet tools that would be more than quiet in
+// another one.
+var quietMayHave = map[string]map[string]bool{
+	"slashcommand": set("command args"), "skill": set("command args"), "activateskill": set("command args"),
+	"readlints": pathKeys, "diagnostics": pathKeys, "lspdiagnostics": pathKeys, "diffhistory": pathKeys,
+	"spawnagent": set("path input"), "sendinput": set("path input"), "completetask": set("output"), "attemptcompletion": set("output"),
+	"askuserquestion": set("code"), "askquestion": set("code"), "question": set("code"),
+}
+
+var (
+	gatewayKeys = set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy") // members that lead to another machine
+	speechKeys  = set("text channel timeoutms")                                       // what a tool that only speaks is given
+)
+
+// assessQuiet reads a tool of the agent's own session. Its members are notes,
+// questions and tasks, of any form; one that names an output, a file, an address
+// or code would make it more than that.
+func (e *Engine) assessQuiet(j *judging) {
+	j.found.add(harmlessTool)
+	list, _ := j.fields()
+	more := false
+	for i := range list {
+		f := &list[i]
+		if !f.odd && (f.absent() || f.off()) {
+			continue
+		}
+		for _, key := range [2]string{f.key, f.root} {
+			more = more || (outKeys[key] || gatewayKeys[key] || codeKeys[key] || urlKeys[key] || pathKeys[key] || methodKeys[key]) && !quietMayHave[j.tool.name][key]
+		}
+		more = more || j.tool.name == "tts" && !speechKeys[f.root]
+		if f.str && (f.key == "mode" || f.key == "permissionmode") && loosens(strings.ToLower(f.text)) {
+			j.found.add(controlsAgent)
+		}
+	}
+	if more {
+		j.found.add(unknownParameters)
+		e.assessText(j)
+	}
+}
+
+// loosens reports a mode in which a runtime asks its own user less.
+func loosens(mode string) bool {
+	for _, w := range [...]string{"bypass", "dontask", "dont_ask", "dont-ask", "accept", "yolo", "danger", "auto"} {
+		if strings.Contains(mode, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // assessDatabase reads a tool that runs statements in a database.

@@ -7,7 +7,9 @@ const (
 	otherTool    toolKind = iota // not known: asks
 	quietTool                    // the agent's own notes and questions
 	readerTool                   // reads file contents
-	searchTool                   // reads the contents of whole directories
+	searchTool                   // shows the lines of whole directories that match
+	manyTool                     // reads all files that it is given, directories too
+	recallTool                   // finds by meaning what was put into an index before
 	namesTool                    // lists or matches names
 	writerTool                   // writes one file
 	editorTool                   // reads or writes, as its param "command" says
@@ -45,7 +47,9 @@ var toolKinds = func() map[string]toolKind {
 			"createplan", "switchmode", "askquestion", "creatediagram", "trackercreatetask", "listmcpresources", "listmcpresourcestool", "listmcpresourcetemplates"},
 		readerTool: {"read", "readfile", "readfiles", "fsread", "view", "viewfile", "viewimage", "image", "pdf", "notebookread", "openfile", "lsp", "lsphover",
 			"listcodedefinitionnames"},
-		searchTool: {"readmanyfiles", "grep", "grepsearch", "grepfiles", "search", "searchfiles", "searchfilecontent", "codebasesearch", "semanticsearch", "codesearch", "memoryget", "memorysearch"},
+		searchTool: {"grep", "grepsearch", "grepfiles", "search", "searchfiles", "searchfilecontent"},
+		manyTool:   {"readmanyfiles"},
+		recallTool: {"codebasesearch", "semanticsearch", "codesearch", "memoryget", "memorysearch"},
 		namesTool:  {"ls", "glob", "globfilesearch", "list", "listdir", "listdirectory", "listfiles", "findfiles", "filesearch", "find"},
 		writerTool: {"write", "writefile", "writetofile", "createfile", "create", "fswrite", "edit", "editfile", "multiedit", "notebookedit", "replace", "replaceinfile", "searchreplace", "strreplace",
 			"inserttext", "editnotebook"},

@@ -139,7 +139,7 @@ var toolGroups = func() map[string]map[string]bool {
 // groupOf gives the group of the tools of a kind; "" where they are of none.
 func groupOf(k toolKind) string {
 	switch k {
-	case readerTool, searchTool, namesTool, writerTool, editorTool, patchTool, deleterTool:
+	case readerTool, searchTool, manyTool, recallTool, namesTool, writerTool, editorTool, patchTool, deleterTool:
 		return "fs"
 	case webTool:
 		return "web"

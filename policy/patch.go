@@ -1,0 +1,159 @@
+package policy
+
+import "strings"
+
+// patch reads a tool that applies patches: every file that a header names, in
+// "*** Update File: x" or in a unified diff. A patch that names no file cannot be
+// read.
+func (r *reader) patch(list []field) {
+	r.standsIn(list, dynamicPath)
+	named := false
+	for i := range list {
+		f := &list[i]
+		switch {
+		case f.odd || !f.top && f.key != f.root:
+			r.found.add(unknownParameters)
+		case f.absent():
+		case dirKeys[f.key] && f.str:
+		case pathKeys[f.key] && f.str:
+			r.write(pathWord(f.text))
+		case patchKeys[f.key] && f.str:
+			p := patchReader{reader: r}
+			p.lines(f.text)
+			named = named || p.named
+		case !contentKeys[f.key] && !writerKeys[f.key] || writerKeys[f.key] && !f.harmless():
+			r.found.add(unknownParameters)
+		}
+	}
+	if !named {
+		r.found.add(malformedCall)
+	}
+}
+
+// patchReader reads the lines of one patch.
+type patchReader struct {
+	*reader
+	named bool // some header named a file
+}
+
+// patchBreaks are what one or another runtime takes for the end of a line.
+var patchBreaks = strings.NewReplacer("\r", "\n", "\v", "\n", "\f", "\n", "\x1c", "\n", "\x1d", "\n", "\x1e", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
+func (p *patchReader) lines(text string) {
+	if strings.ContainsAny(text, "\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029") {
+		text = patchBreaks.Replace(text)
+	}
+	for line := range strings.Lines(text) {
+		p.line(strings.TrimSpace(line))
+	}
+}
+
+// patchHeaders start the lines that name a file.
+var patchHeaders = [...]string{"*** Add File:", "*** Update File:", "*** Move to:", "*** Delete File:", "rename to ", "rename from ", "copy to ", "copy from ",
+	"+++ ", "--- ", "Index:"}
+
+// line reads one line, which may be a header wherever it stands: what is a line
+// of contents to one runtime is a header to another.
+func (p *patchReader) line(line string) {
+	if line == "" || strings.IndexByte("*+-IrcdnoG", line[0]) < 0 {
+		p.gitLine(line)
+		return
+	}
+	for _, header := range patchHeaders {
+		rest, found := strings.CutPrefix(line, header)
+		if !found {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimSpace(rest), "\t")
+		unified := header == "+++ " || header == "--- "
+		if header == "*** Delete File:" || header == "+++ " && name == "/dev/null" {
+			p.found.add(deletesFile)
+		}
+		p.file(name, unified, header == "copy from ")
+		return
+	}
+	p.gitLine(line)
+}
+
+// gitLine reads the lines of git's headers that do more than name one file, and
+// what looks like a header and is none that is known.
+func (p *patchReader) gitLine(line string) {
+	switch {
+	case strings.HasPrefix(line, "diff --git "):
+		p.pair(line[len("diff --git "):])
+	case strings.HasPrefix(line, "deleted file mode"):
+		p.found.add(deletesFile)
+	case strings.HasPrefix(line, "new file mode "), strings.HasPrefix(line, "new mode "):
+		p.mode(line[strings.LastIndexByte(line, ' ')+1:])
+	case strings.HasPrefix(line, "index ") && strings.Contains(line, ".."):
+		if hashes, mode, ok := strings.Cut(line[len("index "):], " "); ok && !strings.Contains(hashes, " ") && digits(mode) {
+			p.mode(mode)
+		}
+	case strings.HasPrefix(line, "***"):
+		if !knownStars(line) {
+			p.found.add(malformedCall)
+		}
+	}
+}
+
+// knownStars reports a line of stars that names no file: a mark of the patch, or
+// a line of its contents.
+func knownStars(line string) bool {
+	lower := strings.ToLower(strings.TrimSpace(strings.TrimLeft(line, "*")))
+	for _, known := range [...]string{"begin patch", "end patch", "end of file"} {
+		if lower == known {
+			return true
+		}
+	}
+	_, _, colon := strings.Cut(lower, ":")
+	return !colon || !strings.Contains(lower, "file") && !strings.Contains(lower, "environment") && !strings.Contains(lower, "move") && !strings.Contains(lower, "rename") && !strings.Contains(lower, "copy")
+}
+
+// mode judges what a patch makes of a file: a plain file, perhaps one that can be
+// run. A symbolic link leads wherever its contents say, and a submodule elsewhere.
+func (p *patchReader) mode(mode string) {
+	switch mode {
+	case "100644", "100755", "100664", "100775":
+	default:
+		p.found.add(changesPermissions)
+	}
+	if strings.HasPrefix(mode, "12") || strings.HasPrefix(mode, "16") {
+		p.found.add(makesLink)
+	}
+}
+
+// pair reads the two names of "diff --git a/x b/y", which are all that is said of
+// a file whose name or mode alone changes.
+func (p *patchReader) pair(names string) {
+	half := len(names) / 2
+	if len(names)%2 == 1 && names[half] == ' ' && strings.TrimPrefix(names[:half], "a/") == strings.TrimPrefix(names[half+1:], "b/") {
+		p.file(names[half+1:], true, false) // one name twice, blanks and all
+		return
+	}
+	for name := range strings.FieldsSeq(names) {
+		p.file(name, true, false)
+	}
+}
+
+// file judges a file that a header names; unified that it may start with a
+// directory which stands for the old or the new side, reads that its contents
+// are taken elsewhere.
+func (p *patchReader) file(name string, unified, reads bool) {
+	if quoted := strings.HasPrefix(name, `"`); quoted {
+		name = strings.TrimSuffix(name[1:], `"`)
+	}
+	if unified {
+		name = strings.TrimPrefix(strings.TrimPrefix(name, "a/"), "b/")
+		if strings.Contains(name, "//") { // without its first directory it could be absolute
+			p.found.add(malformedCall)
+		}
+	}
+	if name == "" || name == "/dev/null" {
+		return
+	}
+	p.named = true
+	if reads {
+		p.read(pathWord(name))
+	}
+	p.write(pathWord(name))
+}
