@@ -199,7 +199,7 @@ func (a Approval) shownIn(chat Target) bool {
 func (a Approval) unseenIn(chat Target) *Error {
 	for _, d := range a.Deliveries {
 		if d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat() && (d.CannotAttach || d.MessageID != "") {
-			return refuse(CodeUnseenPayload, "Not everything that would run can be shown in this chat: here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
+			return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat, nor can it be: here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
 		}
 	}
 	return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)

@@ -44,6 +44,36 @@ type File struct {
 	Text    string
 }
 
+// maxSpelled is how long a file may be for messages to stand for it, in characters.
+const maxSpelled = 6000
+
+// Parts cuts a file that a chat does not take into the texts of messages, of at most n
+// characters each and at line ends where it can: together they are the whole text.
+// None, when it is too long for that.
+func (f File) Parts(n int) []string {
+	rest := []rune(f.Text)
+	if len(rest) > maxSpelled {
+		return nil
+	}
+	var parts []string
+	for len(rest) > n {
+		end := n
+		for i := n; i > n/2; i-- {
+			if rest[i-1] == '\n' {
+				end = i
+				break
+			}
+		}
+		parts, rest = append(parts, string(rest[:end])), rest[end:]
+	}
+	return append(parts, string(rest))
+}
+
+// PartHead is what stands above a part, outside of it.
+func (f File) PartHead(i, of int) string {
+	return fmt.Sprintf("%s. Part %d of %d:", f.Caption, i+1, of)
+}
+
 // Card is what a person sees of an approval, channel-neutral. Adapters only
 // translate it. Every text in it is redacted, escaped and, but for the values of
 // Payload, without line breaks.
@@ -144,13 +174,15 @@ func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 		c.Payload = rest
 		return nil
 	}
-	where := "whole in the file above"
+	where := "whole above"
 	if noFiles {
 		where = "and the rest cannot be shown here"
 	}
-	first := clip(telling(a.ToolName, rest), maxInPart)
+	own := func(f Fact) bool { return f.Own }
+	asked := slices.DeleteFunc(telling(a.ToolName, rest), own)
+	first := clip(asked, maxInPart)
 	cut := 0
-	for _, f := range first {
+	for _, f := range append(slices.Clone(first), slices.DeleteFunc(slices.Clone(rest), func(f Fact) bool { return !own(f) })...) {
 		head, long := display.Clip(f.Value, maxInline/4)
 		if long {
 			head += fmt.Sprintf(" (%d characters, %s)", charCount(f.Value), where)
@@ -161,7 +193,7 @@ func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 		}
 		c.Payload = append(c.Payload, Fact{name, head, f.Own})
 	}
-	c.Cut = cutWords(cut, len(rest)-len(first), where)
+	c.Cut = cutWords(cut, len(asked)-len(first), where)
 	var text strings.Builder
 	fmt.Fprintf(&text, "Request %s\nTool: %s\nFingerprint: %s\n\n", a.Code, display.Escape(a.ToolName), a.Fingerprint)
 	for _, f := range payload {

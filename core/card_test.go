@@ -45,9 +45,9 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 	for _, tt := range []struct {
 		name, params, want string
 	}{
-		{"many short ones", string(params), "… and 117 more parameters, whole in the file above"},
-		{"one is missing", `{"a":"` + long + `","b":"1","c":"2","d":"3"}`, "… and 1 more parameter, whole in the file above"},
-		{"none is missing, one is cut", `{"a":"` + long + `"}`, "Cut here, whole in the file above"},
+		{"many short ones", string(params), "… and 117 more parameters, whole above"},
+		{"one is missing", `{"a":"` + long + `","b":"1","c":"2","d":"3"}`, "… and 1 more parameter, whole above"},
+		{"none is missing, one is cut", `{"a":"` + long + `"}`, "Cut here, whole above"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := drawnCard(t, "frob", tt.params, nil, Delivery{})
@@ -55,7 +55,10 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 			require.Empty(t, got.Card.Offers, "nothing is offered before the file is there")
 			require.Contains(t, says(got.Card), tt.want)
 			require.Contains(t, got.File.Text, "parameter ")
-			require.NotEmpty(t, drawnCard(t, "frob", tt.params, nil, Delivery{Attached: true}).Card.Offers)
+			dir := "/srv/app"
+			there := drawnCard(t, "frob", tt.params, &Bind{Workdir: &dir}, Delivery{Attached: true}).Card
+			require.NotEmpty(t, there.Offers)
+			require.Contains(t, there.Payload, Fact{Name: "bound to directory", Value: dir, Own: true}, "where it runs is always on the card")
 		})
 	}
 }
@@ -63,7 +66,7 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 // Where a chat takes no files, the card speaks of none.
 func TestNoFileNoWordOfOne(t *testing.T) {
 	got := drawnCard(t, "frob", `{"a":"`+strings.Repeat("x", 4000)+`"}`, nil, Delivery{CannotAttach: true})
-	require.NotContains(t, says(got.Card), "file above")
+	require.NotContains(t, says(got.Card), "whole above")
 	require.Contains(t, got.Card.DenyOnly, "It can be allowed elsewhere")
 	require.Empty(t, got.Card.Offers)
 
@@ -209,4 +212,16 @@ func TestAdversary_S7_ToldInWords(t *testing.T) {
 	require.Equal(t, "⛔ K7QX2M: allowed once by bob, then revoked by alice\nReason: only if tests pass\nReason for taking it back: wrong host\nWhat: git push",
 		c.Approval.draw(Delivery{Kind: RevokedDelivery}, nil, nil).Text)
 	require.NotRegexp(t, "^Denied", a.draw(Delivery{Kind: ReasonDelivery}, nil, nil).Text, "the first word becomes a link to the person")
+}
+
+// Messages that stand for a file hold all of it.
+func TestPartsOfAFile(t *testing.T) {
+	for _, text := range []string{"", "x", strings.Repeat("x", 100), strings.Repeat("ab\n", 40), strings.Repeat("🟥", 31) + "\n\n"} {
+		parts := File{Text: text}.Parts(10)
+		require.Equal(t, text, strings.Join(parts, ""))
+		for _, p := range parts {
+			require.LessOrEqual(t, charCount(p), 10)
+		}
+	}
+	require.Empty(t, File{Text: strings.Repeat("x", maxSpelled+1)}.Parts(10), "too long for messages")
 }

@@ -34,7 +34,7 @@ func toolPrefix(tool string) string {
 // then all the rest.
 func about(tool string, payload []Fact, b *Bind, n int) string {
 	// Every call has a first one: exec its command, others a parameter or "params: none".
-	rest := slices.DeleteFunc(slices.Clone(telling(tool, payload)), func(f Fact) bool { return f.Own })
+	rest := slices.DeleteFunc(telling(tool, payload), func(f Fact) bool { return f.Own })
 	what := said(rest[0])
 	if tool == "exec" {
 		what = rest[0].Line()
@@ -98,10 +98,10 @@ func tell(f Fact) int {
 // telling puts the facts of a call in the order in which they say most: the telling
 // parameters, then the short ones before the long. Those of exec are in order.
 func telling(tool string, payload []Fact) []Fact {
-	if tool == "exec" {
-		return payload
-	}
 	out := slices.Clone(payload)
+	if tool == "exec" {
+		return out
+	}
 	long := func(f Fact) int {
 		if charCount(f.Value) > maxTelling {
 			return 1

@@ -52,12 +52,12 @@ func goldenCards() map[string]core.Card {
 		"small":   {Code: "7KQ2AB", Status: core.Pending, Risk: core.R1, Headline: "touch x", Expires: "21 Nov 15:04:05 CET"},
 		"quorum":  with(func(c *core.Card) { c.Risk, c.Tally = core.R4, "1 of 2: alice" }),
 		"file": with(func(c *core.Card) {
-			c.Payload = []core.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole in the file above)"}}
+			c.Payload = []core.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)"}}
 		}),
 		"cut": with(func(c *core.Card) {
 			c.Headline = "frob · path: /etc/cron.d/x · in /srv/app on prod-1"
 			c.Payload = []core.Fact{{Name: "path", Value: "/etc/cron.d/x"}, {Name: "k000", Value: "v"}, {Name: "k001", Value: "v"}}
-			c.Cut = "… and 57 more parameters, whole in the file above"
+			c.Cut = "… and 57 more parameters, whole above"
 		}),
 		"script": with(func(c *core.Card) {
 			c.Headline = `set -e\u{A}make\u{A}✅ allowed once by alice`
