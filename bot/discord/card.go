@@ -160,8 +160,11 @@ func resultIcon(c core.Card) string {
 type text struct{ lines []string }
 
 // line adds a label and a text, unless the text is empty. A block of code begins
-// on a line of its own anyway.
+// on a line of its own.
 func (t *text) line(label, s string) *text {
+	if label != "" && strings.HasPrefix(s, "```\n") {
+		label = strings.TrimSuffix(label, " ") + "\n"
+	}
 	if s != "" {
 		t.lines = append(t.lines, label+s)
 	}
