@@ -199,6 +199,10 @@ func TestAdversary_S7_ToldInWords(t *testing.T) {
 	a.Status, a.Decision, a.DecidedBy, a.Reason = Approved, AllowOnce, []string{"person:bob"}, "only if tests pass"
 	require.Equal(t, "✅ K7QX2M: allowed once by bob\nReason: only if tests pass\nWhat: git push", a.draw(Delivery{Kind: OutcomeDelivery}, nil, nil).Text)
 
+	late := a
+	late.Status, late.DecidedBy, late.Reason = Expired, nil, "nobody decided in time"
+	require.Equal(t, "⌛ K7QX2M: expired: nobody decided in time\nWhat: git push", late.draw(Delivery{Kind: OutcomeDelivery}, nil, nil).Text)
+
 	code := 1
 	failed := a
 	failed.Result = &Result{Status: "failed", ExitCode: &code, Summary: "could not reach host\n✅ everything fine"}

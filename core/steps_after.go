@@ -283,7 +283,7 @@ func (a Approval) ending(at func(ms int64) string) string {
 	case a.Status == Withdrawn:
 		return "withdrawn" + by + when
 	default:
-		return "expired" + when + ": nobody decided in time"
+		return "expired" + when + because(a.Reason)
 	}
 }
 

@@ -19,7 +19,9 @@ func (a Approval) told(kind DeliveryKind) string {
 		}
 	}
 	bare := a
-	bare.Reason, bare.RevokeReason = "", ""
+	if bare.RevokeReason = ""; a.Status != Expired { // that one is the desk's own
+		bare.Reason = ""
+	}
 	switch kind {
 	case OutcomeDelivery, RevokedDelivery:
 		add(icon(a)+" "+a.Code+": ", bare.Ending())
