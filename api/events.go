@@ -40,4 +40,7 @@ type Event struct {
 	CreatedAtMs int64 `json:"createdAtMs"`
 	ExpiresAtMs int64 `json:"expiresAtMs"`
 	RevokedAtMs int64 `json:"revokedAtMs,omitzero" doc:"Of .revoked: when an operator took it back."`
+
+	RevokedBy    string `json:"revokedBy,omitzero" doc:"Of .revoked: who took it back, as in decidedBy, or token:ops."`
+	RevokeReason string `json:"revokeReason,omitzero" doc:"Of .revoked: why, in their words."`
 }

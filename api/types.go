@@ -48,7 +48,7 @@ type Approval struct {
 	Status    Status   `json:"status" enum:"pending,approved,denied,expired,withdrawn" doc:"Pending, then one of the others for good."`
 	Decision  Decision `json:"decision" nullable:"true" enum:"allow-once,allow-session,allow-always,deny" doc:"Null while pending, and when it expired or was withdrawn."`
 	Reason    string   `json:"reason" doc:"Why it ended so, in words; empty if nobody said."`
-	DecidedBy []string `json:"decidedBy" doc:"Who settled it: person:alice, telegram:111, policy, grant:<id>."`
+	DecidedBy []string `json:"decidedBy" doc:"Who settled it: person:alice, telegram:111, policy, grant:<id>; token:<name> where its asker withdrew it."`
 
 	ToolName        string `json:"toolName" doc:"exec is a command; every other name is your own."`
 	ParamsSummary   string `json:"paramsSummary" doc:"The call as people see it: redacted and escaped."`
@@ -83,6 +83,8 @@ type Approval struct {
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero" doc:"When the call was handed out."`
 	RevokedAtMs  int64 `json:"revokedAtMs,omitzero" doc:"When an operator took it back."`
 
+	RevokedBy    string  `json:"revokedBy,omitzero" doc:"Who took it back, as in decidedBy, or token:ops."`
+	RevokeReason string  `json:"revokeReason,omitzero" doc:"Why, in their words; reason and decidedBy stay those of the yes."`
 	SupersededBy string  `json:"supersededBy,omitzero" doc:"Code of the approval that replaced it."`
 	Result       *Result `json:"result,omitzero" doc:"What the owner said about the execution."`
 	Receipt      string  `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`

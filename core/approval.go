@@ -60,6 +60,7 @@ type Approval struct {
 	ClaimID      string  `json:"claimId,omitempty"`
 	Result       *Result `json:"result,omitempty"`
 	RevokedBy    string  `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
+	RevokeReason string  `json:"revokeReason,omitempty"` // redacted
 	SupersededBy string  `json:"supersededBy,omitempty"` // code of the approval that replaced it
 
 	Deliveries []Delivery `json:"-"`
@@ -191,6 +192,17 @@ func (a Approval) shownIn(chat Target) bool {
 		}
 	}
 	return false
+}
+
+// unseenIn is the refusal of an allow from a chat where shownIn is false, with the way
+// out that there is: a card that stands there already shows all that it ever will.
+func (a Approval) unseenIn(chat Target) *Error {
+	for _, d := range a.Deliveries {
+		if d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat() && (d.CannotAttach || d.MessageID != "") {
+			return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat, nor can it be: here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
+		}
+	}
+	return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
 }
 
 // hidden reports whether nobody may see more of the call than its fingerprint.

@@ -13,18 +13,29 @@ import (
 // Limits of a card, in characters. Together they stay below 4,096, the shortest
 // limit of a platform (Bot API, sendMessage.text), with room for labels.
 const (
-	maxHeadline = 220  // the first line: what a phone's notification shows
+	maxHeadline = 220  // the first line
+	maxNotice   = 100  // what of it a phone's notification shows
+	maxPlace    = 40   // of that, for each place that the call is bound to
+	maxTelling  = 60   // of that, for each parameter
 	maxInline   = 1500 // the payload, when it stands on the card itself
 	maxFact     = 120
 	maxClaim    = 400
 	maxSummary  = 500
 	maxWarnings = 3
 	maxWhy      = 4
+	maxInPart   = 3 // parameters that a card shows of a call that it cannot show whole
 )
 
 // Fact is a labelled line of a card. Both sides are safe to show: redacted and
-// escaped, without line breaks.
-type Fact struct{ Name, Value string }
+// escaped, the name without line breaks.
+type Fact struct {
+	Name  string
+	Value string // of a call: may have line feeds, for a block of its own (display.EscapeBlock)
+	Own   bool   // of a call: the desk's own word for it, no name that the asker chose
+}
+
+// Line is the value on one line.
+func (f Fact) Line() string { return display.OneLine(f.Value) }
 
 // File is a text attached before a card, because the payload is too long for it.
 type File struct {
@@ -33,8 +44,39 @@ type File struct {
 	Text    string
 }
 
+// maxSpelled is how long a file may be for messages to stand for it, in characters.
+const maxSpelled = 6000
+
+// Parts cuts a file that a chat does not take into the texts of messages, of at most n
+// characters each and at line ends where it can: together they are the whole text.
+// None, when it is too long for that.
+func (f File) Parts(n int) []string {
+	rest := []rune(f.Text)
+	if len(rest) > maxSpelled {
+		return nil
+	}
+	var parts []string
+	for len(rest) > n {
+		end := n
+		for i := n; i > n/2; i-- {
+			if rest[i-1] == '\n' {
+				end = i
+				break
+			}
+		}
+		parts, rest = append(parts, string(rest[:end])), rest[end:]
+	}
+	return append(parts, string(rest))
+}
+
+// PartHead is what stands above a part, outside of it.
+func (f File) PartHead(i, of int) string {
+	return fmt.Sprintf("%s. Part %d of %d:", f.Caption, i+1, of)
+}
+
 // Card is what a person sees of an approval, channel-neutral. Adapters only
-// translate it. Every text in it is redacted, escaped and without line breaks.
+// translate it. Every text in it is redacted, escaped and, but for the values of
+// Payload, without line breaks.
 type Card struct {
 	Code     string
 	Status   Status
@@ -43,6 +85,7 @@ type Card struct {
 	Why      []string
 	Warnings []string
 	Payload  []Fact // the whole call, or empty when the headline says it all or the file holds it
+	Cut      string // what of the call is not in Payload, and where it is; empty: nothing
 	Facts    []Fact // computed: working directory, agent, session, fingerprint
 	Claims   []Fact // the asker's own words
 	Tally    string
@@ -50,6 +93,7 @@ type Card struct {
 	Outcome  string     // how it ended
 	Revoked  bool       // it was approved, and taken back
 	Result   string     // how the execution went, as the agent says
+	Failed   bool       // it says that it failed
 	Offers   []Decision // allows that may be tapped here; empty: deny only
 	Subject  string     // what allowing for the session would cover: "exec git push"
 	Agent    string     // whose calls the wider scopes would cover, or empty
@@ -69,19 +113,8 @@ type Drawing struct {
 // draw says what the delivery should show. payload is the whole call, or empty
 // once the approval has ended.
 func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
-	switch d.Kind {
-	case OutcomeDelivery, RevokedDelivery:
-		return Drawing{Text: fmt.Sprintf("%s %s: %s", icon(a), a.Ending(), headline(a, nil)), Done: true}
-	case ResultDelivery:
-		return Drawing{Text: fmt.Sprintf("%s %s", a.resultWords(), headline(a, nil)), Done: true}
-	case CallbackDelivery:
-		return Drawing{Text: "the approval", Done: true} // the channel writes what it is then
-	case RetryDelivery:
-		return Drawing{Text: fmt.Sprintf("🔁 An operator lets the agent try again, until %s: %s", clock(a.ClaimUntilMs, time.Local), headline(a, nil)), Done: true}
-	case UnreachedDelivery:
-		return Drawing{Text: fmt.Sprintf("Nobody could be asked to approve this: %s. No approver's chat took the card.", headline(a, nil)), Done: true}
-	case ReasonDelivery:
-		return Drawing{Text: fmt.Sprintf("Denied %s. Reply to this message with the reason, if you want to give one.", a.Code), Done: true}
+	if d.Kind != CardDelivery {
+		return Drawing{Text: a.told(d.Kind), Done: true}
 	}
 	if a.Final() && d.MessageID == "" {
 		if a.Origin != nil && d.Target.Normal() == *a.Origin {
@@ -97,24 +130,24 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 	c := Card{
 		Code: a.Code, Status: a.Status, Revoked: a.RevokedAtMs != 0, Risk: a.Assessment.RiskClass,
 		Headline: headline(a, payload), Facts: a.facts(), Claims: a.claims(), Why: clip(a.Why, maxWhy),
-		Tally: a.tally(people).Words(), Warnings: a.warnings(payload),
+		Tally: a.votesSoFar(people), Warnings: a.warnings(payload),
 		Subject: clipped(display.Safe(a.Subject), maxFact), Agent: clipped(display.Safe(a.AgentID), maxFact),
 	}
 	if a.Final() {
-		c.Outcome, c.Result = a.endingAt(), a.resultWords()
+		c.Outcome, c.Result, c.Failed = a.endingAt(), a.resultWords(), a.failed()
 		if a.Retries > 0 && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 {
 			c.Outcome += "; an operator lets the agent try again, until " + clock(a.ClaimUntilMs, time.Local)
 		}
 		return Drawing{Card: &c, Done: true}
 	}
 	c.Expires = clock(a.ExpiresAtMs, time.Local)
-	file := a.placePayload(&c, payload)
+	file := a.placePayload(&c, payload, d.CannotAttach)
 	out := Drawing{Card: &c, File: file, Shown: len(payload) > 0 && (file == nil || d.Attached)}
 	switch {
 	case len(payload) == 0:
 		c.DenyOnly = "The call itself cannot be shown, so it can only be denied here."
 	case file != nil && d.CannotAttach:
-		c.DenyOnly = "The whole call is too long for this card and this chat takes no files, so it can only be denied here."
+		c.DenyOnly = "The whole call is too long for this card, and this chat takes no files, so it can only be denied here. It can be allowed elsewhere: in another chat that has its card, by API or by command line."
 	case d.MessageID != "" && !d.Shown:
 		c.DenyOnly = "Not everything that would run could be shown here, so it can only be denied here."
 	case file != nil && !d.Attached:
@@ -126,8 +159,9 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 }
 
 // placePayload puts the whole call on the card, or into a file when it is too
-// long. What the headline already says in full is not said twice.
-func (a Approval) placePayload(c *Card, payload []Fact) *File {
+// long: then the card shows the telling part of it, and says what it does not. What
+// the headline already says in full is not said twice.
+func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 	rest := payload
 	if len(rest) == 1 && rest[0].Value == c.Headline {
 		rest = nil
@@ -140,19 +174,30 @@ func (a Approval) placePayload(c *Card, payload []Fact) *File {
 		c.Payload = rest
 		return nil
 	}
-	for _, f := range rest {
-		head, cut := display.Clip(f.Value, maxInline/4)
-		if cut {
-			head += fmt.Sprintf(" (%d characters, whole in the file above)", charCount(f.Value))
-		}
-		if len(c.Payload) < 3 {
-			c.Payload = append(c.Payload, Fact{clipped(f.Name, maxFact), head})
-		}
+	where := "whole above"
+	if noFiles {
+		where = "and the rest cannot be shown here"
 	}
+	own := func(f Fact) bool { return f.Own }
+	asked := slices.DeleteFunc(telling(a.ToolName, rest), own)
+	first := clip(asked, maxInPart)
+	cut := 0
+	for _, f := range append(slices.Clone(first), slices.DeleteFunc(slices.Clone(rest), func(f Fact) bool { return !own(f) })...) {
+		head, long := display.Clip(f.Value, maxInline/4)
+		if long {
+			head += fmt.Sprintf(" (%d characters, %s)", charCount(f.Value), where)
+		}
+		name := clipped(f.Name, maxFact)
+		if long || name != f.Name {
+			cut++
+		}
+		c.Payload = append(c.Payload, Fact{name, head, f.Own})
+	}
+	c.Cut = cutWords(cut, len(asked)-len(first), where)
 	var text strings.Builder
 	fmt.Fprintf(&text, "Request %s\nTool: %s\nFingerprint: %s\n\n", a.Code, display.Escape(a.ToolName), a.Fingerprint)
 	for _, f := range payload {
-		fmt.Fprintf(&text, "%s:\n%s\n\n", f.Name, strings.ReplaceAll(f.Value, `\u{A}`, "\\u{A}\n"))
+		fmt.Fprintf(&text, "%s:\n%s\n\n", f.Label(a.ToolName), strings.ReplaceAll(f.Line(), `\u{A}`, "\\u{A}\n"))
 	}
 	return &File{
 		Name:    a.Code + ".txt",
@@ -161,24 +206,27 @@ func (a Approval) placePayload(c *Card, payload []Fact) *File {
 	}
 }
 
-// headline is the card's first line: what runs, and where.
-func headline(a Approval, payload []Fact) string {
-	what := a.Summary
-	if len(payload) > 0 {
-		what = summary(payload, 2*maxHeadline)
+// cutWords says that a card shows less than the call: how many of the parameters on
+// it are cut short, how many are not on it at all, and where they are.
+func cutWords(cut, missing int, where string) string {
+	switch {
+	case missing == 1:
+		return "… and 1 more parameter, " + where
+	case missing > 1:
+		return fmt.Sprintf("… and %d more parameters, %s", missing, where)
+	case cut > 0:
+		return "Cut here, " + where
 	}
-	if a.ToolName == "exec" {
-		if len(payload) > 0 {
-			what = payload[0].Value
-			for _, f := range payload {
-				if f.Name == "workdir" {
-					what = clipped(what, maxHeadline/2) + " · in " + f.Value
-				}
-			}
-		}
-		return clipped(what, maxHeadline)
+	return ""
+}
+
+// Label is a fact's name where nothing but words sets names apart: that of an asker's
+// parameter must not look like the desk's own.
+func (f Fact) Label(tool string) string {
+	if f.Own || tool == "exec" {
+		return f.Name
 	}
-	return clipped(display.Escape(a.ToolName)+" · "+what, maxHeadline)
+	return "parameter " + f.Name
 }
 
 // facts are the computed lines below the payload.
@@ -186,7 +234,7 @@ func (a Approval) facts() []Fact {
 	var out []Fact
 	add := func(name, value string) {
 		if value != "" {
-			out = append(out, Fact{name, clipped(display.Safe(value), maxFact)})
+			out = append(out, Fact{Name: name, Value: clipped(display.Safe(value), maxFact)})
 		}
 	}
 	add("Tool", a.ToolName)
@@ -202,7 +250,7 @@ func (a Approval) claims() []Fact {
 	var out []Fact
 	add := func(name, value string) {
 		if value != "" {
-			out = append(out, Fact{name, clipped(display.Safe(value), maxClaim)})
+			out = append(out, Fact{Name: name, Value: clipped(display.Safe(value), maxClaim)})
 		}
 	}
 	add("Why, in the asker's words", a.Justification)
@@ -214,6 +262,7 @@ func (a Approval) claims() []Fact {
 		}
 		add("Requester, as told by "+display.Escape(a.Owner), who)
 	}
+	add("Why it was withdrawn, in the asker's words", a.withdrawalWords())
 	return out
 }
 
@@ -232,32 +281,6 @@ func (a Approval) warnings(payload []Fact) []string {
 		out = append(out, clipped(s, maxFact))
 	}
 	return out
-}
-
-func (a Approval) resultWords() string {
-	r := a.Result
-	if r == nil {
-		return ""
-	}
-	s := "The agent says it " + r.Status
-	if r.ExitCode != nil {
-		s += fmt.Sprintf(" with exit status %d", *r.ExitCode)
-	}
-	if r.Summary != "" {
-		s += ": " + clipped(display.Escape(r.Summary), maxClaim)
-	}
-	return s + "."
-}
-
-func icon(a Approval) string {
-	switch {
-	case a.Status == Approved && a.RevokedAtMs == 0:
-		return "✅"
-	case a.Status == Denied, a.RevokedAtMs != 0:
-		return "⛔"
-	default:
-		return "⌛"
-	}
 }
 
 // payload reads a canonical call into the lines that people see: all of it,
@@ -283,10 +306,10 @@ func lines(tool string, params json.RawMessage, bind *Bind) ([]Fact, error) {
 	}
 	out := make([]Fact, 0, len(fields)+1)
 	for _, f := range fields {
-		out = append(out, Fact{f.Name, f.Value})
+		out = append(out, Fact{Name: f.Name, Value: f.Value})
 	}
 	if len(out) == 0 {
-		out = append(out, Fact{"params", "none"})
+		out = append(out, Fact{Name: "params", Value: "none"})
 	}
 	return append(out, bind.facts()...), nil
 }
@@ -296,7 +319,7 @@ func (b *Bind) facts() []Fact {
 	var out []Fact
 	add := func(name, value string) {
 		if value != "" {
-			out = append(out, Fact{name, display.Safe(value)})
+			out = append(out, Fact{Name: name, Value: display.Safe(value), Own: true})
 		}
 	}
 	workdir, host, envHash := b.Says()
@@ -307,15 +330,15 @@ func (b *Bind) facts() []Fact {
 }
 
 func (e Exec) facts() []Fact {
-	out := []Fact{{"command", e.Line()}}
+	out := []Fact{{Name: "command", Value: e.block()}}
 	add := func(name, value string) {
 		if value != "" {
-			out = append(out, Fact{name, display.Safe(value)})
+			out = append(out, Fact{Name: name, Value: display.Safe(value)})
 		}
 	}
 	add("workdir", e.Workdir)
 	for _, k := range sortedKeys(e.Env) {
-		out = append(out, Fact{"env", display.Safe(k + "=" + e.Env[k])})
+		out = append(out, Fact{Name: "env", Value: display.Safe(k + "=" + e.Env[k])})
 	}
 	add("host", e.Host)
 	if e.TimeoutMs > 0 {
@@ -325,21 +348,6 @@ func (e Exec) facts() []Fact {
 	add("ask", e.Ask)
 	return out
 }
-
-// summary is the call on one line, cut to n characters.
-func summary(payload []Fact, n int) string {
-	parts := make([]string, len(payload))
-	for i, f := range payload {
-		parts[i] = f.Name + ": " + f.Value
-		if f.Name == "command" {
-			parts[i] = f.Value
-		}
-	}
-	return clipped(strings.Join(parts, " · "), n)
-}
-
-// Line writes the whole call on one line, for API answers.
-func Line(payload []Fact) string { return summary(payload, 1<<30) }
 
 func sortedKeys(m map[string]string) []string {
 	keys := make([]string, 0, len(m))

@@ -15,7 +15,8 @@ type Channel interface {
 	Post(ctx context.Context, to Target, p Posting) (Posted, error)
 	// Edit draws an existing card anew. An edit that changes nothing is no error.
 	Edit(ctx context.Context, to Target, messageID string, card Card) error
-	// Attach sends the file that holds a payload too long for its card.
+	// Attach sends the file that holds a payload too long for its card: as messages
+	// that hold all of it, where the chat takes no files and it is short enough.
 	Attach(ctx context.Context, to Target, f File) error
 }
 

@@ -57,6 +57,7 @@ func (a *Approval) AppendBody(b []byte) []byte {
 		o.any("result", a.Result)
 	}
 	o.Some("revokedBy", a.RevokedBy)
+	o.Some("revokeReason", a.RevokeReason)
 	o.Some("supersededBy", a.SupersededBy)
 	return append(o.B, '}')
 }
@@ -99,6 +100,8 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	o.Number("createdAtMs", a.CreatedAtMs)
 	o.Number("expiresAtMs", a.ExpiresAtMs)
 	o.Nonzero("revokedAtMs", a.RevokedAtMs)
+	o.Some("revokedBy", a.RevokedBy)
+	o.Some("revokeReason", a.RevokeReason)
 	if more.Vote != nil {
 		o.any("vote", more.Vote)
 	}

@@ -150,3 +150,14 @@ func (e Exec) Line() string {
 	}
 	return display.Redact(display.Argv(e.Argv))
 }
+
+// block is Line for a block of its own: the line feeds of a script stay.
+func (e Exec) block() string {
+	switch {
+	case e.Command != nil:
+		return display.EscapeBlock(display.Redact(*e.Command))
+	case slices.ContainsFunc(e.Argv, func(s string) bool { return strings.Contains(s, "\n") }):
+		return display.ArgvBlock(e.Argv)
+	}
+	return e.Line()
+}

@@ -195,7 +195,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	case a.Rule.MinApprovals > 1 && v.Person == "" && !a.Rule.names(v, d):
 		return refuse(CodeNotAnApprover, "This request needs %d approvals, and only people named in the configuration count for it.", a.Rule.MinApprovals)
 	case b.Chat != nil && !a.shownIn(*b.Chat):
-		return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
+		return a.unseenIn(*b.Chat)
 	}
 	return nil
 }

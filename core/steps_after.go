@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"approvalbot/display"
@@ -146,7 +145,7 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 		return Change{Approval: a, Unchanged: true}, nil
 	}
 	next := a.clone()
-	next.RevokedAtMs, next.RevokedBy, next.Reason = now, by, words(reason, maxReason)
+	next.RevokedAtMs, next.RevokedBy, next.RevokeReason = now, by, words(reason, maxReason)
 	tell := next.callBack(now)
 	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Kind == OutcomeDelivery }) {
 		tell = append(tell, next.tell(RevokedDelivery, now)...)
@@ -254,15 +253,19 @@ func (a Approval) endingAt() string {
 	return a.ending(func(ms int64) string { return " at " + clock(ms, time.Local) })
 }
 
-// ending says how the approval ended; at says when that was.
+// ending says how the approval ended; at says when that was. What approvers and
+// operators gave as a reason stands behind them; what an asker says is a claim and
+// stands elsewhere, see withdrawalWords.
 func (a Approval) ending(at func(ms int64) string) string {
 	by := ""
 	if len(a.DecidedBy) > 0 {
 		by = " by " + People(a.DecidedBy)
 	}
-	reason := ""
-	if a.Reason != "" {
-		reason = ": " + display.Escape(a.Reason)
+	because := func(reason string) string {
+		if reason == "" {
+			return ""
+		}
+		return ": " + display.Escape(reason)
 	}
 	if a.Status == Pending {
 		return ""
@@ -270,17 +273,17 @@ func (a Approval) ending(at func(ms int64) string) string {
 	when := at(a.ResolvedAtMs)
 	switch {
 	case a.RevokedAtMs != 0:
-		return decisionWords[a.Decision] + by + when + ", then revoked by " + People([]string{a.RevokedBy}) + at(a.RevokedAtMs) + reason
+		return decisionWords[a.Decision] + by + when + ", then revoked by " + People([]string{a.RevokedBy}) + at(a.RevokedAtMs) + because(a.RevokeReason)
 	case a.Status == Approved:
-		return decisionWords[a.Decision] + by + when + reason
+		return decisionWords[a.Decision] + by + when + because(a.Reason)
 	case a.Status == Denied:
-		return "denied" + by + when + reason
+		return "denied" + by + when + because(a.Reason)
 	case a.SupersededBy != "":
 		return "withdrawn" + when + ": superseded by " + a.SupersededBy
 	case a.Status == Withdrawn:
-		return "withdrawn" + strings.TrimPrefix(by, " by token:"+a.Owner) + when + reason
+		return "withdrawn" + by + when
 	default:
-		return "expired" + when + ": nobody decided in time"
+		return "expired" + when + because(a.Reason)
 	}
 }
 

@@ -246,7 +246,7 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 	if err != nil {
 		return Approval{}, nil, err
 	}
-	a.Summary = summary(facts, maxSummary)
+	a.Summary = about(call.ToolName, facts, call.Bind, maxSummary)
 	return a, facts, nil
 }
 

@@ -114,7 +114,7 @@ func mergeNeeds(old, more []Need) []Need {
 	return out
 }
 
-// People writes voter names for people: "alice, telegram user 111, policy".
+// People writes voter names for people: "alice, telegram user 111, token ops, policy".
 func People(names []string) string {
 	out := make([]string, len(names))
 	for i, n := range names {
@@ -124,6 +124,8 @@ func People(names []string) string {
 			out[i] = id
 		case isAccount && (channel == "telegram" || channel == "discord"):
 			out[i] = channel + " user " + id
+		case isAccount && channel == "token":
+			out[i] = "token " + id
 		default:
 			out[i] = n
 		}

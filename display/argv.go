@@ -19,12 +19,18 @@ var reserved = map[string]bool{
 // blanks at the end stand inside quotes. What would be invisible is escaped as
 // Escape does; such an element reads back to its escaped form. Secrets are not
 // hidden: that is for Redact, which understands the outcome.
-func Argv(argv []string) string {
+func Argv(argv []string) string { return Escape(quoted(argv)) }
+
+// ArgvBlock is Argv for a block of its own, with secrets hidden: line feeds stand
+// inside of quotation marks as EscapeBlock leaves them.
+func ArgvBlock(argv []string) string { return EscapeBlock(Redact(quoted(argv))) }
+
+func quoted(argv []string) string {
 	words := make([]string, len(argv))
 	for i, element := range argv {
 		words[i] = shellWord(element, i == 0)
 	}
-	return Escape(strings.Join(words, " "))
+	return strings.Join(words, " ")
 }
 
 // shellWord quotes s if it must be. First is where a shell looks for

@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -45,6 +46,37 @@ func Escape(s string) string { return escape(s, false) }
 // EscapeLines is Escape for attached files: a line feed is written \u{A} and
 // followed by a real line feed, so that long text keeps its lines.
 func EscapeLines(s string) string { return escape(s, true) }
+
+// EscapeBlock is Escape for a text that is shown in a block of its own, in which no
+// line of it can be taken for anybody else's: its line feeds stay, the only control
+// characters that do. Those at either end, and those that would put more than one
+// empty line between two others, are escaped all the same: nothing can be pushed out
+// of sight, and none is dropped unseen.
+func EscapeBlock(s string) string {
+	if strings.IndexByte(s, '\n') < 0 {
+		return Escape(s)
+	}
+	lines := strings.Split(s, "\n")
+	empty := func(i int) bool { return strings.Trim(lines[i], " ") == "" }
+	var out strings.Builder
+	for i, line := range lines {
+		switch {
+		case i == 0:
+		case empty(i) && (empty(i-1) || i == len(lines)-1), i == 1 && empty(0):
+			out.WriteString(lineFeed)
+		default:
+			out.WriteByte('\n')
+		}
+		out.WriteString(Escape(line))
+	}
+	return out.String()
+}
+
+// OneLine makes one line of what EscapeBlock gave, as Escape writes it.
+func OneLine(s string) string { return strings.ReplaceAll(s, "\n", lineFeed) }
+
+// lineFeed is how Escape writes one.
+const lineFeed = `\u{A}`
 
 func escape(s string, lines bool) string {
 	start := firstConcealed(s)

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Field is a labelled value, both safe to show: redacted, escaped, on one line.
+// Field is a labelled value, both safe to show: redacted and escaped, the name on one
+// line, the value as EscapeBlock writes it.
 type Field struct{ Name, Value string }
 
 // Params shows a JSON object, one field for each top-level member, in the
@@ -60,10 +61,14 @@ func topValue(d *json.Decoder, k kind) (string, error) {
 	}
 	if s, ok := token.(string); ok {
 		shown := redactAs(k, s)
-		if isAmbiguous(shown) {
+		body := strings.TrimSuffix(shown, "\n") // a script ends in one, which is seen anyway
+		if !strings.Contains(body, "\n") {
+			body = shown
+		}
+		if isAmbiguous(body) {
 			shown = quoteJSON(shown)
 		}
-		return Escape(shown), nil
+		return EscapeBlock(shown), nil
 	}
 	var out strings.Builder
 	if err := writeValue(&out, d, token, k); err != nil {

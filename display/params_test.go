@@ -44,7 +44,28 @@ func TestParamsLooks(t *testing.T) {
 }
 
 func TestAdversary_S2_ParamsKeepToTheirLine(t *testing.T) {
-	require.Equal(t, `a\u{A}Risk: R0: ls\u{D}\u{A}Risk: R0`, shown(t, `{"a\nRisk":"R0: ls\r\nRisk: R0"}`)[:0]+shown(t, `{"a\nRisk: R0":"ls\r\nRisk: R0"}`))
+	require.Equal(t, `a\u{A}Risk: R0: ls\u{D}\u{A}Risk: R0`, OneLine(shown(t, `{"a\nRisk: R0":"ls\r\nRisk: R0"}`)))
+}
+
+// The line feeds of a script stay, for a block of its own; nothing else does, and
+// nothing is pushed out of sight.
+func TestAdversary_S2_Blocks(t *testing.T) {
+	for in, want := range map[string]string{
+		"one line":            "one line",
+		"a\nb":                "a\nb",
+		"a\n\nb\n":            "a\n\nb\\u{A}",
+		"a\n\n\n\n\nrm -rf ~": "a\n\\u{A}\\u{A}\\u{A}\nrm -rf ~",
+		"a\n \n  \n \nb":      "a\n \\u{A}  \\u{A} \nb",
+		"\na":                 "\\u{A}a",
+		"\n\na":               "\\u{A}\na",
+		"a\r\n\tb\u2028c":     "a\\u{D}\n\\u{9}b\\u{2028}c",
+	} {
+		require.Equal(t, want, EscapeBlock(in), "%q", in)
+		require.Equal(t, Escape(in), OneLine(EscapeBlock(in)), "%q", in)
+	}
+	require.Equal(t, "x: a\nb\\u{A}", shown(t, `{"x":"a\nb\n"}`), "a script is not put into quotation marks for its last line feed")
+	require.Equal(t, `x: "a\n"`, shown(t, `{"x":"a\n"}`))
+	require.Equal(t, "sh -c 'a\nTOKEN=[REDACTED] b'", ArgvBlock([]string{"sh", "-c", "a\nTOKEN=abc b"}))
 }
 
 func TestAdversary_S6_SecretsInParams(t *testing.T) {
@@ -73,7 +94,7 @@ func TestAdversary_S8_ParamsHideOnlyLiterals(t *testing.T) {
 	for _, value := range []string{"$(rm -rf ~)", "a;rm", "a b", "x|sh", "`id`", strings.Repeat("x", 5000), "~/evil", "{a,b}"} {
 		require.Equal(t, "password: "+value, shown(t, `{"password":"`+value+`"}`))
 	}
-	require.Equal(t, `password: a\u{A}rm -rf ~`, shown(t, `{"password":"a\nrm -rf ~"}`))
+	require.Equal(t, "password: a\nrm -rf ~", shown(t, `{"password":"a\nrm -rf ~"}`))
 }
 
 // object draws a JSON object of crafted strings.
@@ -94,8 +115,8 @@ func TestParamsAreSound(t *testing.T) {
 		require.NoError(t, err)
 		for _, field := range fields {
 			requireVisible(t, field.Name, "")
-			requireVisible(t, field.Value, "")
-			require.Equal(t, field.Value, Escape(field.Value))
+			requireVisible(t, OneLine(field.Value), "")
+			require.Equal(t, OneLine(field.Value), Escape(field.Value))
 		}
 	})
 }

@@ -51,7 +51,7 @@ func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, erro
 	for _, x := range facts {
 		switch x.Name {
 		case "command":
-			f.Command = x.Value
+			f.Command = x.Line()
 		case "workdir":
 			f.Cwd = x.Value
 		case "host":

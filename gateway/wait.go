@@ -41,7 +41,7 @@ func outcome(a core.Approval, words dialect) decided {
 	verdict := ""
 	switch {
 	case a.RevokedAtMs != 0:
-		out.TerminalReason = "revoked"
+		out.TerminalReason, out.Reason = "revoked", a.RevokeReason
 	case a.Status == core.Approved && a.ToolName == core.DrillTool:
 		verdict, out.Reason = string(core.Deny), core.WasDrill
 	case a.Status == core.Approved && a.Decision.Allows():

@@ -174,5 +174,5 @@ func (s *Server) wholeCall(ctx context.Context, a core.Approval) (string, error)
 	if err != nil || len(facts) == 0 {
 		return a.Summary, err
 	}
-	return core.Line(facts), nil
+	return core.Line(a.ToolName, facts), nil
 }

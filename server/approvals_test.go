@@ -269,7 +269,7 @@ func TestRevoke(t *testing.T) {
 	r, err := d.bob.Revoke(ctx, a.Code, api.RevokeRequest{Reason: "wrong host"})
 	require.NoError(t, err)
 	require.NotZero(t, r.RevokedAtMs)
-	require.Equal(t, "wrong host", r.Reason)
+	require.Equal(t, [4]string{"person:alice", "", "person:bob", "wrong host"}, [4]string{r.DecidedBy[0], r.Reason, r.RevokedBy, r.RevokeReason})
 	_, err = d.bob.Revoke(ctx, a.Code, api.RevokeRequest{})
 	require.NoError(t, err, "again")
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})

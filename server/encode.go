@@ -120,6 +120,8 @@ func appendApproval(b []byte, a *api.Approval) []byte {
 	o.Nonzero("claimUntilMs", a.ClaimUntilMs)
 	o.Nonzero("claimedAtMs", a.ClaimedAtMs)
 	o.Nonzero("revokedAtMs", a.RevokedAtMs)
+	o.Some("revokedBy", a.RevokedBy)
+	o.Some("revokeReason", a.RevokeReason)
 	o.Some("supersededBy", a.SupersededBy)
 	if r := a.Result; r != nil {
 		o.Name("result")

@@ -213,7 +213,7 @@ func TestRetryIsToldInTheSessionChat(t *testing.T) {
 			if c := what.Card; c != nil {
 				require.Contains(t, c.Outcome, "; an operator lets the agent try again, until ")
 				cards++
-			} else if strings.Contains(what.Text, "An operator lets the agent try again, until ") {
+			} else if strings.Contains(what.Text, "an operator lets the agent try again, until ") {
 				messages++
 			}
 		}
@@ -248,7 +248,7 @@ func TestARevokeIsToldWhereTheOutcomeWas(t *testing.T) {
 	words := told(d.allow(`{"a":1}`, session))
 	require.Len(t, words, 2)
 	require.Contains(t, words[0], "outcome: ")
-	require.Contains(t, words[1], "revoked: ⛔ allowed once by alice, then revoked by alice: wrong branch")
+	require.Contains(t, words[1], ": allowed once by alice, then revoked by alice\nReason for taking it back: wrong branch\nWhat: ask · a: 1")
 
 	require.Empty(t, told(d.ask("read", `{"a":1}`, session)), "nobody was told that policy allowed it")
 }

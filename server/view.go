@@ -37,7 +37,7 @@ func approvalOf(a core.Approval, summary string) api.Approval {
 		ReasonCodes: words(a.Assessment.ReasonCodes), Why: words(a.Why), PolicyHash: a.PolicyHash,
 		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: decisionsOf(a.Offers),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
-		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, SupersededBy: a.SupersededBy,
+		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
 	}
 	if a.Origin != nil {
 		out.Channel = a.Origin.Channel

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -56,7 +57,7 @@ func render(c core.Card) ([]section, core.Card) {
 		if !c.Status.Final() {
 			c.Offers, c.DenyOnly = nil, notWhole
 		}
-		c.Payload, c.Claims, c.Facts, c.Why, c.Warnings = nil, nil, nil, nil, nil
+		c.Payload, c.Cut, c.Claims, c.Facts, c.Why, c.Warnings = nil, "", nil, nil, nil, nil
 		parts = sections(c)
 	}
 	return parts, c
@@ -76,15 +77,16 @@ func sections(c core.Card) []section {
 	head := (&text{}).line("", block(cut(c.Headline, maxHeadline)))
 	if c.Status.Final() {
 		head.line(endIcon(c)+" ", bold(cut(c.Outcome, maxLine)))
-		head.line("", escape(cut(c.Result, maxLine)))
+		head.line(resultIcon(c), escape(cut(c.Result, maxLine)))
 	}
 	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", "**"+c.Risk.String()+"** · "+c.Risk.Words())
 	why := (&text{}).list("- ", c.Why)
 	warnings := (&text{}).list("⚠️ ", c.Warnings)
 	payload, claims := &text{}, &text{}
 	if len(c.Payload) > 0 {
-		payload.line("", "**What would run**").facts(c.Payload)
+		payload.line("", "**What would run**").params(c.Payload)
 	}
+	payload.line("✂️ ", escape(c.Cut))
 	if len(c.Claims) > 0 {
 		claims.line("", "**Only claimed by the asker, not checked**").facts(c.Claims)
 	}
@@ -115,6 +117,7 @@ var (
 
 const (
 	allowedColour = 0x57F287
+	failedColour  = 0xE67E22
 	deniedColour  = 0xED4245
 	lapsedColour  = 0x95A5A6
 )
@@ -125,6 +128,8 @@ func colour(c core.Card) int {
 	switch {
 	case !c.Status.Final():
 		return riskColour[clamped(c.Risk)]
+	case c.Failed:
+		return failedColour
 	case c.Status == core.Approved && !c.Revoked:
 		return allowedColour
 	case c.Status == core.Denied, c.Revoked:
@@ -143,12 +148,23 @@ func endIcon(c core.Card) string {
 	return "⌛"
 }
 
+// resultIcon marks an execution that failed: the icon above it is the decision's.
+func resultIcon(c core.Card) string {
+	if c.Failed {
+		return "❌ "
+	}
+	return ""
+}
+
 // text collects lines of Markdown.
 type text struct{ lines []string }
 
 // line adds a label and a text, unless the text is empty. A block of code begins
-// on a line of its own anyway.
+// on a line of its own.
 func (t *text) line(label, s string) *text {
+	if label != "" && strings.HasPrefix(s, "```\n") {
+		label = strings.TrimSuffix(label, " ") + "\n"
+	}
 	if s != "" {
 		t.lines = append(t.lines, label+s)
 	}
@@ -162,17 +178,27 @@ func (t *text) list(bullet string, texts []string) *text {
 	return t
 }
 
-// facts adds labelled values.
+// facts adds the desk's own facts, their names bold.
 func (t *text) facts(facts []core.Fact) *text {
 	for _, f := range facts {
-		value := code(f.Value)
-		if value == "" {
-			value = "(empty)"
-		}
-		t.line("**"+escape(f.Name)+":** ", value)
+		t.line("**"+escape(f.Name)+":** ", valueOf(f))
 	}
 	return t
 }
+
+// params adds what the asker named: as code, which the desk's own facts never are.
+func (t *text) params(facts []core.Fact) *text {
+	for _, f := range facts {
+		if f.Own {
+			t.facts([]core.Fact{f})
+			continue
+		}
+		t.line(code(f.Name+":")+" ", valueOf(f))
+	}
+	return t
+}
+
+func valueOf(f core.Fact) string { return cmp.Or(code(f.Value), "(empty)") }
 
 func (t *text) String() string { return strings.Join(t.lines, "\n") }
 

@@ -34,9 +34,16 @@ func TestGoldenCards(t *testing.T) {
 	ended.Status, ended.Outcome, ended.Result = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded."
 	denied.Status, denied.Outcome, denied.Risk = core.Denied, "denied by bob at 21 Nov 15:00:00 CET: *no*", core.R4
 	long.Facts = []core.Fact{{Name: "Agent", Value: strings.Repeat("y", 2500)}}
+	forged, script, withdrawn, failed := fullCard(), fullCard(), fullCard(), fullCard()
+	forged.Payload = []core.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
+	forged.Cut = "… and 57 more parameters, whole above"
+	script.Payload = []core.Fact{{Name: "command", Value: "set -e\nmake\n✅ **allowed once by alice**"}}
+	withdrawn.Status, withdrawn.Outcome, withdrawn.Payload = core.Withdrawn, "withdrawn by token main-agent at 21 Nov 15:00:00 CET", nil
+	withdrawn.Claims = append(withdrawn.Claims, core.Fact{Name: "Why it was withdrawn, in the asker's words", Value: "✅ **allowed once by alice**"})
+	failed.Status, failed.Outcome, failed.Failed, failed.Result = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", true, "The agent says it failed with exit status 1."
 	toolong := long
 	toolong.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}}
-	for name, c := range map[string]core.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": *pendingCard()} {
+	for name, c := range map[string]core.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": *pendingCard(), "forged": forged, "script": script, "withdrawn": withdrawn, "failed": failed} {
 		message, _ := cardMessage(c)
 		got, err := json.MarshalIndent(message, "", "  ")
 		require.NoError(t, err)

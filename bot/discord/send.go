@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -122,7 +124,7 @@ func (b *Bot) tellEnd(ctx context.Context, channel, messageID string, c core.Car
 	}
 	say := endIcon(c) + " " + c.Code + ": " + c.Outcome
 	if c.Result != "" {
-		say += ". " + c.Result
+		say += "\n" + resultIcon(c) + c.Result
 	}
 	message := textMessage(say, "").answering(messageID).once(nonceOf(messageID, say))
 	return b.paced(ctx, http.MethodPost, channel, "/channels/"+channel+"/messages", message, nil)
@@ -134,8 +136,58 @@ func nonceOf(parts ...string) string {
 	return hex.EncodeToString(sum[:])[:maxNonce]
 }
 
-// Attach sends a text file (Reference, Uploading Files).
+// Attach sends a text file (Reference, Uploading Files), or messages where the channel
+// takes no files.
 func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
+	err := b.attach(ctx, to, f)
+	var refused *core.DeliveryError
+	if errors.As(err, &refused) && refused.NoFiles {
+		return b.spell(ctx, to, f, refused)
+	}
+	return err
+}
+
+// maxPart is how many characters of a file one message holds; each has two code units
+// at most.
+const maxPart = 900
+
+const sayPartEnd = "(end of the part)"
+
+// spell sends a file as messages that hold all of it; noFiles is the refusal to give
+// where that cannot be. In a forum each would be a post of its own.
+func (b *Bot) spell(ctx context.Context, to core.Target, f core.File, noFiles error) error {
+	parts := f.Parts(maxPart)
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = escape(f.PartHead(i, len(parts))) + "\n" + block(part) + "\n" + sayPartEnd
+		if units(texts[i]) > maxContent {
+			return noFiles
+		}
+	}
+	if len(parts) == 0 {
+		return noFiles
+	}
+	err := b.into(ctx, posting, to, "", func(ctx context.Context, c channel) error {
+		if c.forum() {
+			return noFiles
+		}
+		for i, text := range texts {
+			message := outgoing{Content: text, Flags: flagNoPreviews, Mentions: nobody()}.once(nonceOf(c.ID, f.Name, parts[i], fmt.Sprint(i)))
+			if err := b.paced(ctx, http.MethodPost, c.ID, "/channels/"+c.ID+"/messages", message, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	// Where a message is refused for good the card, which follows, can only be denied.
+	var told *core.DeliveryError
+	if errors.As(err, &told) && told.Gone {
+		return noFiles
+	}
+	return err
+}
+
+func (b *Bot) attach(ctx context.Context, to core.Target, f core.File) error {
 	message := textMessage(f.Caption, "")
 	message.Attachments = []attachment{{0, f.Name}}
 	return b.into(ctx, attaching, to, "", func(ctx context.Context, c channel) error {

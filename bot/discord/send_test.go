@@ -3,6 +3,7 @@ package discord
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -203,5 +204,21 @@ func TestAttach(t *testing.T) {
 		require.Equal(t, f.Text, string(m.Attachments[0].Data))
 		r.dc.Fault(bottest.DiscordFault{Kind: bottest.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
 		require.True(t, deliveryError(t, r.bot.Attach(r.ctx(), place(r.ops), f)).NoFiles)
+
+		// Messages stand for a file that is short enough.
+		r.dc.Fault(bottest.DiscordFault{Kind: bottest.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
+		f.Text = strings.Repeat("  échó `x` 🟥 @everyone **x**\n", 80)
+		require.NoError(t, r.bot.Attach(r.ctx(), place(r.ops), f))
+		all, sent := "", r.ops.Messages()[1:]
+		for i, m := range sent {
+			head, rest, _ := strings.Cut(m.Text(), "\n```\n")
+			require.Contains(t, head, fmt.Sprintf("7KQ2AB would run.. Part %d of %d:", i+1, len(sent)))
+			part, found := strings.CutSuffix(rest, "\n```\n"+sayPartEnd)
+			require.True(t, found)
+			require.LessOrEqual(t, units(m.Text()), maxContent)
+			all += part
+		}
+		require.Equal(t, f.Text, all)
+		require.Greater(t, len(sent), 1)
 	})
 }

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -96,7 +97,7 @@ func render(c core.Card) (string, core.Card) {
 		if !c.Status.Final() {
 			c.Offers, c.DenyOnly = nil, notWhole
 		}
-		c.Payload, c.Claims, c.Facts, c.Why, c.Warnings = nil, nil, nil, nil, nil
+		c.Payload, c.Cut, c.Claims, c.Facts, c.Why, c.Warnings = nil, "", nil, nil, nil, nil
 		parts = sections(c)
 	}
 	return join(parts), c
@@ -170,15 +171,16 @@ func sections(c core.Card) []section {
 	head := (&block{}).line("", code(cut(c.Headline, maxHeadline)))
 	if c.Status.Final() {
 		head.line(endIcon(c)+" ", inert(cut(c.Outcome, maxLine)))
-		head.line("", inert(cut(c.Result, maxLine)))
+		head.line(resultIcon(c), inert(cut(c.Result, maxLine)))
 	}
 	risk := (&block{}).line("", riskColour[min(max(c.Risk, core.R0), core.R4)]+" "+c.Risk.String()+" · "+c.Risk.Words())
 	why := (&block{}).list("• ", c.Why)
 	warnings := (&block{}).list("⚠️ ", c.Warnings)
 	payload := &block{}
 	if len(c.Payload) > 0 {
-		payload.line("", "<b>What would run</b>").facts(c.Payload)
+		payload.line("", "<b>What would run</b>").params(c.Payload)
 	}
+	payload.line("✂️ ", inert(c.Cut))
 	facts := (&block{}).facts(c.Facts)
 	claims := &block{}
 	if len(c.Claims) > 0 {
@@ -216,6 +218,14 @@ func endIcon(c core.Card) string {
 	}
 }
 
+// resultIcon marks an execution that failed: the icon above it is the decision's.
+func resultIcon(c core.Card) string {
+	if c.Failed {
+		return "❌ "
+	}
+	return ""
+}
+
 // block collects lines.
 type block struct {
 	lines  []string
@@ -243,30 +253,54 @@ func (b *block) list(bullet string, texts []string) *block {
 	return b
 }
 
-// facts adds labelled values. Long values stand in a block of their own.
+// facts adds the desk's own facts, their names bold.
 func (b *block) facts(facts []core.Fact) *block {
 	if len(facts) > manyFacts {
-		all := make([]string, len(facts))
-		for i, f := range facts {
-			all[i] = f.Name + ": " + f.Value
-		}
-		return b.pre(all)
+		return b.many(facts)
 	}
 	for _, f := range facts {
 		name := "<b>" + escape(f.Name) + ":</b>"
 		if lively(f.Name) {
 			name = code(f.Name) + ":"
 		}
-		switch {
-		case f.Value == "":
-			b.line(name, " (empty)")
-		case utf8.RuneCountInString(f.Value) > 100:
-			b.line(name+"\n", "<pre>"+escape(f.Value)+"</pre>")
-		default:
-			b.line(name+" ", code(f.Value))
-		}
+		b.value(name, f.Value)
 	}
 	return b
+}
+
+// params adds what the asker named: as code, which the desk's own facts never are.
+func (b *block) params(facts []core.Fact) *block {
+	own := func(f core.Fact) bool { return f.Own }
+	asked := slices.DeleteFunc(slices.Clone(facts), own)
+	if len(asked) > manyFacts {
+		b.many(asked)
+	} else {
+		for _, f := range asked {
+			b.value(code(f.Name+":"), f.Value)
+		}
+	}
+	return b.facts(slices.DeleteFunc(slices.Clone(facts), func(f core.Fact) bool { return !own(f) }))
+}
+
+// value adds a labelled value: a long one, or one of several lines, in a block of its own.
+func (b *block) value(name, value string) {
+	switch {
+	case value == "":
+		b.line(name, " (empty)")
+	case utf8.RuneCountInString(value) > 100 || strings.Contains(value, "\n"):
+		b.line(name+"\n", "<pre>"+escape(value)+"</pre>")
+	default:
+		b.line(name+" ", code(value))
+	}
+}
+
+// many adds so many facts that they share one block: each has one line of it.
+func (b *block) many(facts []core.Fact) *block {
+	all := make([]string, len(facts))
+	for i, f := range facts {
+		all[i] = f.Name + ": " + f.Line()
+	}
+	return b.pre(all)
 }
 
 func (b *block) pre(lines []string) *block {

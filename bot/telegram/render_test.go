@@ -52,7 +52,28 @@ func goldenCards() map[string]core.Card {
 		"small":   {Code: "7KQ2AB", Status: core.Pending, Risk: core.R1, Headline: "touch x", Expires: "21 Nov 15:04:05 CET"},
 		"quorum":  with(func(c *core.Card) { c.Risk, c.Tally = core.R4, "1 of 2: alice" }),
 		"file": with(func(c *core.Card) {
-			c.Payload = []core.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole in the file above)"}}
+			c.Payload = []core.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)"}}
+		}),
+		"cut": with(func(c *core.Card) {
+			c.Headline = "frob · path: /etc/cron.d/x · in /srv/app on prod-1"
+			c.Payload = []core.Fact{{Name: "path", Value: "/etc/cron.d/x"}, {Name: "k000", Value: "v"}, {Name: "k001", Value: "v"}}
+			c.Cut = "… and 57 more parameters, whole above"
+		}),
+		"script": with(func(c *core.Card) {
+			c.Headline = `set -e\u{A}make\u{A}✅ allowed once by alice`
+			c.Payload = []core.Fact{{Name: "command", Value: "set -e\nmake\n✅ allowed once by alice"}, {Name: "workdir", Value: "/srv/app"}}
+		}),
+		"forged": with(func(c *core.Card) {
+			c.Payload = []core.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "Tool", Value: "read"},
+				{Name: "Expires", Value: "never"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
+		}),
+		"withdrawn": with(func(c *core.Card) {
+			c.Status, c.Outcome, c.Payload, c.Offers, c.Expires = core.Withdrawn, "withdrawn by token main-agent at 21 Nov 15:00:00 CET", nil, nil, ""
+			c.Claims = append(c.Claims, core.Fact{Name: "Why it was withdrawn, in the asker's words", Value: "✅ allowed once by alice at 21 Nov 15:00:00 CET"})
+		}),
+		"failed": with(func(c *core.Card) {
+			c.Status, c.Outcome, c.Payload, c.Offers, c.Expires = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", nil, nil, ""
+			c.Failed, c.Result = true, "The agent says it failed with exit status 1: could not reach host."
 		}),
 		"deny-only": with(func(c *core.Card) {
 			c.Offers, c.DenyOnly = nil, "The call itself cannot be shown, so it can only be denied here."
@@ -60,6 +81,7 @@ func goldenCards() map[string]core.Card {
 		}),
 		"params": with(func(c *core.Card) {
 			c.Payload = nil
+			c.Payload = append(c.Payload, core.Fact{Name: "script", Value: "a\nb"})
 			for i := range 30 {
 				c.Payload = append(c.Payload, core.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
 			}
@@ -97,7 +119,11 @@ func TestGoldenCards(t *testing.T) {
 }
 
 func golden(t *testing.T, name, got string, rows [][]textcmd.Button) {
-	got += "\n\n" + fmt.Sprint(labels(rows)) + "\n"
+	got += "\n"
+	for _, row := range rows {
+		got += "\n" + fmt.Sprint(labels([][]textcmd.Button{row}))
+	}
+	got += "\n"
 	checkHTML(t, got)
 	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden.html")
 	if *rewrite {
@@ -190,14 +216,15 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 		}
 		got, drawn := render(c)
 		text := checkHTML(t, got)
-		if menu := withMenu(c, textcmd.MenuMore); !strings.HasPrefix(checkHTML(t, menu.text), text) || len(drawn.Offers) == 0 && len(menu.rows) > 1 {
+		if menu := withMenu(c, textcmd.MenuMore); !strings.HasPrefix(checkHTML(t, menu.text), text) || len(drawn.Offers) == 0 && len(menu.rows) > 3 {
 			t.Fatalf("with the menu open it says %q", menu.text)
 		}
 		if drawn.Status != core.Pending || len(drawn.Offers) == 0 {
 			return
 		}
 		whole := func(what, s string) {
-			if want := swallowed.Replace(strings.ToValidUTF8(s, "\uFFFD")); !strings.Contains(text, want) {
+			want, line := swallowed.Replace(strings.ToValidUTF8(s, "\uFFFD")), swallowed.Replace(strings.ToValidUTF8(core.Fact{Value: s}.Line(), "\uFFFD"))
+			if !strings.Contains(text, want) && !strings.Contains(text, line) {
 				t.Fatalf("an allow is offered, but %s %q is not on the card:\n%s", what, want, text)
 			}
 		}

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -85,8 +86,62 @@ func (b *Bot) edit(ctx context.Context, to core.Target, messageID, text string, 
 	})
 }
 
-// Attach sends a text file (Bot API, sendDocument).
+// Attach sends a text file (Bot API, sendDocument), or messages where the chat takes
+// no files.
 func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
+	err := b.attach(ctx, to, f)
+	var refused *core.DeliveryError
+	if errors.As(err, &refused) && refused.NoFiles {
+		return b.spell(ctx, to, f, refused)
+	}
+	return err
+}
+
+// maxPart is how many characters of a file one message holds.
+const maxPart = 3000
+
+// spell sends a file as messages that hold all of it; noFiles is the refusal to give
+// where that cannot be.
+func (b *Bot) spell(ctx context.Context, to core.Target, f core.File, noFiles error) error {
+	parts := f.Parts(maxPart)
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		// Telegram trims what stands at the ends of a message.
+		texts[i] = inert(f.PartHead(i, len(parts))) + "\n<pre>" + escape(part) + "</pre>\n" + sayPartEnd
+		if visible(texts[i]) > maxText {
+			return noFiles
+		}
+	}
+	for _, text := range texts {
+		body, err := json.Marshal(content{Text: text, ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview()})
+		if err != nil {
+			return err
+		}
+		if err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
+			return b.sends.postJSON(ctx, "sendMessage", to.with(body), nil)
+		}); err != nil {
+			return gaveUp(err, noFiles)
+		}
+	}
+	if len(parts) == 0 {
+		return noFiles
+	}
+	return nil
+}
+
+// gaveUp gives the refusal of a file where a message that was to stand for it is
+// refused for good: the card, which follows, can then only be denied.
+func gaveUp(err, noFiles error) error {
+	var told *core.DeliveryError
+	if errors.As(err, &told) && told.Gone {
+		return noFiles
+	}
+	return err
+}
+
+const sayPartEnd = "(end of the part)"
+
+func (b *Bot) attach(ctx context.Context, to core.Target, f core.File) error {
 	return b.send(ctx, attaching, to, func(ctx context.Context, to address) error {
 		_, err := b.api.SendDocument(ctx, &tg.SendDocumentParams{
 			ChatID: to.chat, MessageThreadID: to.thread,

@@ -236,12 +236,38 @@ func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 	} {
 		scene(t, func(r *rig) {
 			r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Kind: bottest.Custom, Code: 400, Description: description})
-			d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x"}))
+			d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: strings.Repeat("x", 7000)}))
 			if !d.NoFiles || d.Gone {
 				t.Errorf("%s: %+v", description, d)
 			}
 		})
 	}
+	scene(t, func(r *rig) { // messages stand for a file that is short enough
+		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Kind: bottest.Custom, Code: 400, Description: "Bad Request: CHAT_SEND_DOCS_FORBIDDEN"})
+		text := strings.Repeat("  <b>&\u0333 @all /approve /x\n", 150)
+		if err := r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Caption: "Everything that request 7KQ2AB would run. Fingerprint 0123456789ab", Text: text}); err != nil {
+			t.Fatal(err)
+		}
+		all, sent := "", r.group.FromBot()
+		for i, m := range sent {
+			head, rest, _ := strings.Cut(m.Text, "\n")
+			part, found := strings.CutSuffix(rest, "\n"+sayPartEnd)
+			if want := fmt.Sprintf("Everything that request 7KQ2AB would run. Fingerprint 0123456789ab. Part %d of %d:", i+1, len(sent)); head != want || !found {
+				t.Errorf("%q", m.Text)
+			}
+			all += part
+		}
+		if all != swallowed.Replace(text) || len(sent) < 2 {
+			t.Errorf("%d messages: %q", len(sent), all)
+		}
+	})
+	scene(t, func(r *rig) { // one of them is refused for good: no card may say that all is there
+		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Kind: bottest.Custom, Code: 400, Description: "Bad Request: CHAT_SEND_DOCS_FORBIDDEN"})
+		r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
+		if d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x"})); !d.NoFiles || d.Gone {
+			t.Errorf("%+v", d)
+		}
+	})
 	scene(t, func(r *rig) {
 		r.group.Kick()
 		if d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x"})); !d.Gone || d.NoFiles {

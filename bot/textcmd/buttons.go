@@ -8,9 +8,11 @@ import (
 )
 
 // Buttons gives the rows of buttons that a card shows: Allow once and Deny in
-// the first row, the rest behind More. An ended card has none. Only decisions
-// that the card offers get a button, and a card that offers none can only be
-// denied.
+// the first row, the rest behind More. Opening and closing More changes the card for
+// everybody in a chat, so a finger that was on its way never lands on something wider:
+// the first row stays as it is, and where More stood there is nothing that allows. An
+// ended card has none. Only decisions that the card offers get a button, and a card
+// that offers none can only be denied.
 func Buttons(c core.Card, m Menu) [][]Button {
 	if c.Status.Final() {
 		return nil
@@ -18,30 +20,26 @@ func Buttons(c core.Card, m Menu) [][]Button {
 	say := func(label string, verb Verb, d core.Decision, style Style) Button {
 		return Button{Label: label, Data: Command{Verb: verb, Code: c.Code, Decision: d}.String(), Style: style}
 	}
-	if m == MenuMore {
-		var scopes []Button
-		if slices.Contains(c.Offers, core.AllowSession) {
-			scopes = append(scopes, say("Allow session", Approve, core.AllowSession, Allowing))
-		}
-		if slices.Contains(c.Offers, core.AllowAlways) {
-			scopes = append(scopes, say("Always", Approve, core.AllowAlways, Allowing))
-		}
-		rest := []Button{
-			say("Deny with a reason", DenyReason, core.Deny, Denying),
-			say("Details", Details, "", Neutral),
-			say("Back", Back, "", Neutral),
-		}
-		if len(scopes) > 0 {
-			return [][]Button{scopes, rest}
-		}
-		return [][]Button{rest}
-	}
 	deny := say("Deny", Deny, core.Deny, Denying)
 	first := []Button{deny}
 	if slices.Contains(c.Offers, core.AllowOnce) {
 		first = []Button{say("Allow once", Approve, core.AllowOnce, Allowing), deny}
 	}
-	return [][]Button{first, {say("More", More, "", Neutral)}}
+	if m != MenuMore {
+		return [][]Button{first, {say("More", More, "", Neutral)}}
+	}
+	rows := [][]Button{first, {say("Deny with a reason", DenyReason, core.Deny, Denying), say("Details", Details, "", Neutral)}}
+	var scopes []Button
+	if slices.Contains(c.Offers, core.AllowSession) {
+		scopes = append(scopes, say("Allow session", Approve, core.AllowSession, Allowing))
+	}
+	if slices.Contains(c.Offers, core.AllowAlways) {
+		scopes = append(scopes, say("Always", Approve, core.AllowAlways, Allowing))
+	}
+	if len(scopes) > 0 {
+		rows = append(rows, scopes)
+	}
+	return append(rows, []Button{say("Back", Back, "", Neutral)})
 }
 
 // About says what the wider scopes that a card offers would grant, to whom and

@@ -323,6 +323,17 @@ func upperFirst(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
+// quoted is a value as details write it: of several lines, each stands behind a bar.
+func quoted(f core.Fact) string {
+	if f.Line() == f.Value {
+		return f.Value
+	}
+	return "\n" + bar + strings.ReplaceAll(f.Value, "\n", "\n"+bar)
+}
+
+// bar stands before each line of what an asker wrote in several.
+const bar = "│ "
+
 // details is everything about an approval that a person may want to read twice.
 func (d *Desk) details(ctx context.Context, a core.Approval) (string, error) {
 	facts, err := d.gate.Payload(ctx, a)
@@ -338,7 +349,7 @@ func (d *Desk) details(ctx context.Context, a core.Approval) (string, error) {
 	line("Request", a.Code+" ("+display.Escape(a.ID)+")")
 	line("Tool", display.Escape(a.ToolName))
 	for _, f := range facts {
-		line(f.Name, f.Value)
+		line(f.Label(a.ToolName), quoted(f))
 	}
 	line("Fingerprint", a.Fingerprint)
 	line("Risk", a.Assessment.RiskClass.String()+", "+a.Assessment.RiskClass.Words())

@@ -71,7 +71,7 @@ func (d *Desk) Choices(ctx context.Context, m Message, limit int) ([]Choice, err
 	var out []Choice
 	for _, a := range all {
 		if strings.HasPrefix(a.Code, typed) && len(out) < limit {
-			label, _ := display.Clip(a.Code+" · "+a.Assessment.RiskClass.String()+" · "+a.Summary, maxLabel)
+			label, _ := display.Clip(a.Code+" · "+a.Assessment.RiskClass.String()+" · "+a.Headline(), maxLabel)
 			out = append(out, Choice{a.Code, label})
 		}
 	}

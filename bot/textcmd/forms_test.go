@@ -19,6 +19,7 @@ type counter struct {
 	refused []string
 	votes   []core.Target
 	handled int
+	facts   []core.Fact
 }
 
 func (c *counter) Vote(_ context.Context, _ string, b core.Ballot) (core.Approval, error) {
@@ -60,6 +61,8 @@ func (c *counter) ByKey(context.Context, string) (core.Approval, error) { return
 func (c *counter) PendingCards(context.Context, int) ([]core.Approval, error) {
 	return []core.Approval{c.a}, nil
 }
+
+func (c *counter) Payload(context.Context, core.Approval) ([]core.Fact, error) { return c.facts, nil }
 
 func (c *counter) Rules() core.Rules { return c.rules }
 
@@ -162,4 +165,41 @@ func TestAdversary_I13_Choices(t *testing.T) {
 	require.Zero(t, suggest("1", "Z", flat("10"), false))
 	require.True(t, desk.MayDecide(core.Voter{Channel: "discord", UserID: "1"}))
 	require.False(t, desk.MayDecide(core.Voter{Channel: "telegram", UserID: "1"}))
+}
+
+// What waits is listed with the tool's name.
+func TestPendingNamesTheTool(t *testing.T) {
+	desk, gate := deskAt(t, flat("10"))
+	gate.a.ToolName, gate.a.Summary = "git_push", "params: none"
+	r, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "/pending"}))
+	require.NoError(t, err)
+	require.Contains(t, r.Long, code+" · R0 · git_push · params: none · until ")
+}
+
+// A decision in a reply to one of the bot's messages that is no card gets an answer,
+// from approvers; other talk below it, and a stranger's, gets none.
+func TestADecisionBelowNoCardIsAnswered(t *testing.T) {
+	desk, gate := deskAt(t, flat("10"))
+	answer := func(user, text string) Reply {
+		r, err := desk.Handle(t.Context(), from(user, Message{Chat: flat("10"), Text: text, MessageID: "88", OwnMessage: true}))
+		require.NoError(t, err)
+		return r
+	}
+	for _, text := range []string{"approve", "approve looks fine", "deny not today"} {
+		require.Contains(t, answer("1", text).Text, "Nothing was counted", text)
+	}
+	require.True(t, answer("1", "thanks").Ignore)
+	require.True(t, answer("9", "approve").Ignore)
+	require.Empty(t, gate.votes)
+	require.Equal(t, 5, gate.handled)
+}
+
+// Details keep a script's lines, behind bars, and tell the asker's parameters from the
+// desk's own words.
+func TestDetailsQuoteWhatIsAsked(t *testing.T) {
+	desk, gate := deskAt(t, flat("10"))
+	gate.facts = []core.Fact{{Name: "Votes so far", Value: "2 of 2"}, {Name: "script", Value: "make\nRisk: R0"}, {Name: "bound to host", Value: "prod-1", Own: true}}
+	r, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "/show " + code}))
+	require.NoError(t, err)
+	require.Contains(t, r.Long, "parameter Votes so far: 2 of 2\nparameter script: \n│ make\n│ Risk: R0\nbound to host: prod-1\n")
 }

@@ -15,8 +15,11 @@ import (
 const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /whoami. " +
 	"In a reply to a card the code may be left out."
 
-// maxListed bounds /pending.
-const maxListed = 20
+// maxListed bounds /pending, maxListedCall what it says of each call.
+const (
+	maxListed     = 20
+	maxListedCall = 80
+)
 
 // typed handles a typed message.
 func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
@@ -39,6 +42,8 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 	switch {
 	case failed != nil:
 		return Reply{}, false, failed
+	case !ok && m.OwnMessage && c.CardCode == "" && m.NotHuman == "" && d.approver(m.Voter) && decides(m.Text, c):
+		return Reply{Text: "Nothing was counted: that message is no card. Name the code, or reply to the card itself."}, false, nil
 	case !ok:
 		return Reply{Ignore: true}, false, nil
 	case m.NotHuman != "":
@@ -53,6 +58,13 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 		return d.refuse(ctx, m, "a command in a chat that is not configured", "This chat is not one of the desk's; use a configured chat or a direct message.")
 	}
 	return d.command(ctx, m, cmd)
+}
+
+// decides reports whether a text would decide about a card, had it answered one.
+func decides(text string, c Context) bool {
+	c.CardCode = strings.Repeat("0", codeLen)
+	cmd, ok := Parse(text, c)
+	return ok && cmd.Decision != ""
 }
 
 // other serves those who are no approvers: whom this one request names may decide
@@ -130,7 +142,7 @@ func (d *Desk) pending(ctx context.Context) (string, error) {
 			fmt.Fprintf(&b, "and %d more\n", len(all)-maxListed)
 			break
 		}
-		what, _ := display.Clip(a.Summary, 60)
+		what, _ := display.Clip(a.Headline(), maxListedCall)
 		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, until(time.UnixMilli(a.ExpiresAtMs), time.Now()))
 	}
 	return b.String(), nil

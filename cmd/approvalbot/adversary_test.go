@@ -55,6 +55,30 @@ func TestAdversary_S1_NoFileNoAllow(t *testing.T) {
 	})
 }
 
+// Where the call is short enough for messages, they stand for the file: all of it is
+// there before the card, with the fingerprint, and the allow counts.
+func TestAdversary_S1_MessagesStandForAFile(t *testing.T) {
+	onBoth(t, func(t *testing.T, r *rig, c chat) {
+		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Times: -1, Kind: bottest.Custom, Code: 400,
+			Description: "Bad Request: not enough rights to send documents to the chat"})
+		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, // the first one is the file
+			Kind: bottest.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
+		a := r.exec("echo " + strings.Repeat("x ", 2000) + "; rm -rf /")
+		card := c.card(a)
+		require.Equal(t, []string{"Allow once", "Deny", "More"}, card.labels)
+		all := c.fromBot()
+		said := ""
+		for _, m := range all[:len(all)-1] {
+			require.Contains(t, m.text, a.ArgsFingerprint[:12])
+			said += m.text
+		}
+		require.Contains(t, said, "; rm -rf /")
+		require.Equal(t, card.id, all[len(all)-1].id)
+		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed once")
+		require.EqualValues(t, "approved", r.final(a).Status)
+	})
+}
+
 // A vote from a chat that was never shown the call does not allow it: an
 // approver's direct message reads so, and /show brings the card there.
 func TestAdversary_S1_UnseenChatMayNotAllow(t *testing.T) {

@@ -64,7 +64,7 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 		return ok
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"Always", "Deny with a reason", "Details", "Back"}, more.Labels())
+	require.Equal(t, []string{"Allow once", "Deny", "Deny with a reason", "Details", "Always", "Back"}, more.Labels())
 	require.Equal(t, "Denied.", r.tap(r.bob, r.group, card.ID, "Deny with a reason").Text)
 	require.EqualValues(t, "denied", r.final(a).Status, "the deny counts at the tap")
 

@@ -99,7 +99,7 @@ func (a *app) printList(items []api.Approval, id func(api.Approval) string) erro
 	now := time.Now()
 	for _, i := range items {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(id(i)), cell(i.ToolName, toolWidth),
-			cell(i.AgentID, agentWidth), safe(string(i.Status)), age(i.CreatedAtMs, now), safe(i.Code))
+			cell(i.AgentID, agentWidth), safe(statusWord(i)), age(i.CreatedAtMs, now), safe(i.Code))
 	}
 	return w.Flush()
 }

@@ -52,7 +52,7 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 	r := newRig(t)
 	first := r.exec("git push origin main", session("nightly"))
 	card := r.more(r.alice, r.card(first), "Allow session")
-	require.Equal(t, []string{"Allow session", "Always", "Deny with a reason", "Details", "Back"}, card.Labels())
+	require.Equal(t, []string{"Allow once", "Deny", "Deny with a reason", "Details", "Allow session", "Always", "Back"}, card.Labels())
 	require.Contains(t, card.Text, "Allow session: any “exec git push” by agent main in this session, up to risk R3, for 12 hours at most.\n"+
 		"Always: exactly this call by agent main, until an operator deletes the grant.")
 	require.Equal(t, "Allowed for the session by alice.", r.tap(r.alice, r.group, card.ID, "Allow session").Text)

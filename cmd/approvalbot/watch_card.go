@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"approvalbot/api"
 	"approvalbot/core"
@@ -13,7 +14,11 @@ import (
 // where, then the risk and why, then the facts, then the asker's words, apart.
 func (w *watcher) show(a api.Approval) {
 	p := w.paint()
-	fmt.Fprintf(w.stdout, "\n%s\n", p.bold(headline(a)))
+	title, whole := framed(headline(a))
+	fmt.Fprintf(w.stdout, "\n%s\n", p.bold(title))
+	for _, line := range whole {
+		fmt.Fprintln(w.stdout, line)
+	}
 	fmt.Fprintln(w.stdout, p.risk(a.RiskClass, "Risk "+riskWords(a.RiskClass)))
 	for _, why := range a.Why {
 		fmt.Fprintf(w.stdout, "  %s\n", safe(why))
@@ -21,9 +26,10 @@ func (w *watcher) show(a api.Approval) {
 	for _, warning := range display.Lookalikes(a.ToolName+"\n"+a.ParamsSummary, 3) {
 		fmt.Fprintln(w.stdout, p.with("33", "! "+safe(warning)))
 	}
-	workdir, _, _ := (*core.Bind)(a.Bind).Says()
+	workdir, host, _ := (*core.Bind)(a.Bind).Says()
 	fields(w.stdout, 12,
 		"Directory", safe(workdir),
+		"Host", safe(host),
 		"Agent", safe(a.AgentID),
 		"Session", safe(a.SessionKey),
 		"Asked by", safe(a.Owner),
@@ -47,10 +53,33 @@ var grantWords = map[api.Decision]string{
 	api.AllowAlways:  "always: this very call of this agent, from now on",
 }
 
-// headline is the whole call; the desk has redacted and escaped it.
+// headline is the whole call on one line; the desk has redacted and escaped it.
 func headline(a api.Approval) string {
 	if a.ToolName == "exec" {
 		return "$ " + safe(a.ParamsSummary)
 	}
 	return safe(a.ToolName) + " · " + safe(cmp.Or(a.ParamsSummary, "no parameters"))
+}
+
+// callWidth is how wide a call is drawn in a terminal.
+const callWidth = 76
+
+// lineFeed is how the desk writes one.
+const lineFeed = `\u{A}`
+
+// framed gives a call's first line, and the whole call again where that line is too
+// short for it: drawn behind a bar, so that whatever is in it, nothing of it can be
+// taken for a line of the desk. A line feed in it is seen, and followed by a real one.
+func framed(call string) (title string, whole []string) {
+	title, cut := display.Clip(call, callWidth)
+	if !cut && !strings.Contains(call, lineFeed) {
+		return title, nil
+	}
+	for _, line := range strings.SplitAfter(call, lineFeed) {
+		for runes := []rune(line); len(runes) > 0; {
+			n := min(len(runes), callWidth)
+			whole, runes = append(whole, "│ "+string(runes[:n])), runes[n:]
+		}
+	}
+	return title, whole
 }

@@ -92,11 +92,19 @@ func riskWords(class string) string {
 }
 
 // ending says how an approval ended, or that it has not: "approved
-// (allow-once) by alice: looks fine".
+// (allow-once) by alice: looks fine", "revoked by bob: wrong host; was approved
+// (allow-once) by alice".
 func ending(a api.Approval) string {
 	words := string(a.Status)
-	if a.Status == api.Approved && a.RevokedAtMs != 0 {
-		words = "revoked"
+	if revoked(a) {
+		by := ""
+		if a.RevokedBy != "" {
+			by = " by " + core.People([]string{a.RevokedBy})
+		}
+		if a.RevokeReason != "" {
+			by += ": " + a.RevokeReason
+		}
+		words = "revoked" + by + "; was " + words
 	}
 	if a.Decision != "" && a.Status == api.Approved {
 		words += " (" + string(a.Decision) + ")"
@@ -104,10 +112,25 @@ func ending(a api.Approval) string {
 	if len(a.DecidedBy) > 0 && a.Status.Final() {
 		words += " by " + core.People(a.DecidedBy)
 	}
-	if a.Reason != "" {
+	switch {
+	case a.Reason == "":
+	case a.Status == api.Withdrawn && a.SupersededBy == "":
+		words += ", who said: " + a.Reason
+	default:
 		words += ": " + a.Reason
 	}
 	return safe(words)
+}
+
+// revoked reports whether an approval was taken back.
+func revoked(a api.Approval) bool { return a.Status == api.Approved && a.RevokedAtMs != 0 }
+
+// statusWord is an approval's status in a list: one that was taken back is not approved.
+func statusWord(a api.Approval) string {
+	if revoked(a) {
+		return "revoked"
+	}
+	return string(a.Status)
 }
 
 // votes says how far a pending approval is: "1 of 2: alice".
