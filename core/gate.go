@@ -453,16 +453,29 @@ func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string
 // Tick does what time asks of one approval: expiry, fallback targets, the word
 // that nobody could be asked.
 func (g *Gate) Tick(ctx context.Context, key string) error {
-	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
+	var silent map[Target]Silence
+	tick := func(a Approval) (Change, error) {
 		rules := g.rules.Load()
-		c := a.tick(rules.Router.Route(a), nowMs())
-		if c.Approval.Status == Approved && !c.Unchanged { // approvals.exec.askFallback
+		c, err := a.tick(rules.Router.Route(a), silent, nowMs())
+		if err == nil && c.Approval.Status == Approved && !c.Unchanged { // approvals.exec.askFallback
 			c.Policy = rules.Policy.Hash()
 		}
-		return c, nil
-	})
+		return c, err
+	}
+	_, err := g.update(ctx, key, tick)
+	if !errors.Is(err, errWhoIsSilent) {
+		return err
+	}
+	if silent, err = g.store.Silences(ctx); err != nil {
+		return err
+	}
+	_, err = g.update(ctx, key, tick)
 	return err
 }
+
+// errWhoIsSilent says that a tick must know which chats are silent. Never seen
+// outside.
+var errWhoIsSilent = refuse(CodeUnavailable, "It is not known which chats answer; try again.")
 
 // Show posts the card of an approval into a chat where none stands yet, or
 // draws it there again.

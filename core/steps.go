@@ -297,6 +297,7 @@ func (a Approval) TallyWords(d *Directory) string { return a.tally(d).Words() }
 
 // end finishes a change whose approval just got its final status.
 func (c Change) end(event EventType, now int64) Change {
+	c.Approval = c.Approval.reachedAfterAll()
 	a := &c.Approval
 	a.ResolvedAtMs, a.FallbackAtMs = now, 0
 	if a.Status == Approved {
