@@ -382,7 +382,9 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 }
 
 // Rejudge asks policy anew about every pending approval, after other rules were
-// put in force: a stricter policy denies at once, a looser one changes nothing.
+// put in force: a stricter policy denies at once, a looser one changes nothing. The
+// cards of those that somebody has voted on are drawn again, since a reload may take
+// a voter's authority.
 func (g *Gate) Rejudge(ctx context.Context) error {
 	f := Filter{Status: Pending, Limit: 200}
 	for {
@@ -391,7 +393,11 @@ func (g *Gate) Rejudge(ctx context.Context) error {
 			return err
 		}
 		for _, a := range page.Items {
-			if err := g.rejudgeOne(ctx, a.Key); err != nil && CodeOf(err) != CodeRetryDataGone && CodeOf(err) != CodeNotFound {
+			err := g.rejudgeOne(ctx, a.Key)
+			if err == nil && slices.ContainsFunc(a.Votes, byPeople) { // other people may count now
+				err = g.Redraw(ctx, a.Key)
+			}
+			if err != nil && CodeOf(err) != CodeRetryDataGone && CodeOf(err) != CodeNotFound {
 				return err
 			}
 		}

@@ -158,6 +158,10 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 // addReason attaches the reason that a person gives after their deny counted.
 func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 	next := a.clone()
+	if next.Status == Withdrawn && next.Reason == withdrawnByRequester && slices.Contains(next.DecidedBy, v.Name()) {
+		next.Reason = words(reason, maxReason) // their deny withdrew it
+		return Change{Approval: next, Redraw: true, Events: []Event{next.event(EventReason, now, eventData{By: v.Name()})}}, nil
+	}
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() && o.Verdict == Reject })
 	if i < 0 {
 		return Change{}, refuse(CodeNotFound, "You have not denied this request.")
@@ -243,16 +247,8 @@ func (a Approval) mayArrive(silent map[Target]Silence, afterMs, again, now int64
 	return look
 }
 
-// AsReached is the approval with what its cards say: as long as it is pending, one
-// that stands in a chat has reached somebody, though that was given up before.
-func (a Approval) AsReached() Approval {
-	if a.Final() {
-		return a
-	}
-	return a.reachedAfterAll()
-}
-
-// reachedAfterAll is the approval with what its cards say, whatever its status.
+// reachedAfterAll is the approval with what its cards say: one that stands in a chat
+// has reached somebody, though that was given up before.
 func (a Approval) reachedAfterAll() Approval {
 	if sent, _ := a.cards(); a.Reached || !sent {
 		return a
@@ -339,7 +335,7 @@ func (a Approval) ending(at func(ms int64) string) string {
 	case a.Status == Withdrawn:
 		return "withdrawn" + strings.TrimPrefix(by, " by token:"+a.Owner) + when + reason
 	default:
-		return "expired" + when + ": nobody decided in time"
+		return "expired" + when + reason
 	}
 }
 

@@ -25,9 +25,10 @@ func CallOf(in api.CreateRequest) core.Call {
 	return call
 }
 
-// approvalOf is an approval as programs see it. summary is the redacted call.
-func approvalOf(a core.Approval, summary string) api.Approval {
-	a = a.AsReached()
+// approvalOf is an approval as programs see it. summary is the redacted call,
+// people are those who may decide now.
+func approvalOf(a core.Approval, summary string, people *core.Directory) api.Approval {
+	a = a.AsOfNow(people)
 	out := api.Approval{
 		ID: a.ID, Code: a.Code, Owner: a.Owner, Status: api.Status(a.Status), Decision: api.Decision(a.Decision),
 		Reason: a.Reason, DecidedBy: words(a.DecidedBy),

@@ -50,15 +50,15 @@ func TestCards(t *testing.T) {
 		{Kind: core.CardDelivery, Target: place, State: core.Failed, Error: "chat not found"},
 		{Kind: core.OutcomeDelivery, Target: place, State: core.Sent},
 	}}
-	got := approvalOf(a, "")
+	got := approvalOf(a, "", nil)
 	require.Equal(t, []api.Delivery{{Target: "telegram:-1001:42", State: "failed", Error: "chat not found"}}, got.Deliveries)
 	require.False(t, got.Reached)
 	require.Equal(t, []string{"exec", core.ReasonUnreached}, got.ReasonCodes)
 	a.Deliveries[0].State, a.Deliveries[0].MessageID = core.Sent, "7"
-	got = approvalOf(a, "")
+	got = approvalOf(a, "", nil)
 	require.Equal(t, "7", got.Deliveries[0].MessageID)
 	require.True(t, got.Reached, "a card has arrived after all")
 	require.Equal(t, []string{"exec"}, got.ReasonCodes)
 	a.Status = core.Approved
-	require.False(t, approvalOf(a, "").Reached, "it ended when nobody was asked")
+	require.False(t, approvalOf(a, "", nil).Reached, "it ended when nobody was asked")
 }
