@@ -104,3 +104,39 @@ func TestFlow_AQuorumMissedByTime(t *testing.T) {
 	require.Equal(t, "too few approvals in time", got.Reason)
 	require.NotContains(t, r.settled(r.group, card.ID, "too few approvals in time").Text, "nobody decided")
 }
+
+// A reply to one request's card that begins with another's code counts for neither.
+func TestFlow_AReplyThatNamesAnotherRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, hearsEverything)
+	a, b := r.exec("git push origin a"), r.exec("git push origin b")
+	card := r.card(a)
+	r.card(b)
+	for _, word := range []string{"approve ", "Deny "} {
+		said := r.alice.Say(r.group, word+strings.ToLower(b.Code)+", fine", bottest.TelegramSay{ReplyTo: card.ID})
+		require.Contains(t, r.reply(r.group, said).Text, "This is the card of "+a.Code+", and you named "+b.Code)
+	}
+	require.Equal(t, api.Pending, r.get(a).Status)
+	require.Equal(t, api.Pending, r.get(b).Status)
+	r.reply(r.group, r.alice.Say(r.group, "approve looks fine", bottest.TelegramSay{ReplyTo: card.ID}))
+	require.Equal(t, api.Approved, r.get(a).Status)
+}
+
+// Who may approve reads that they may not do it in a chat that is none of the desk's.
+func TestFlow_WhoAmIElsewhere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, hearsEverything)
+	foreign := r.tg.AddSupergroup("elsewhere", r.alice)
+	require.Contains(t, r.reply(foreign, r.alice.Say(foreign, "/whoami")).Text, "You may approve, but not here")
+	require.Contains(t, r.reply(r.group, r.alice.Say(r.group, "/whoami")).Text, "You may approve.")
+}
+
+// Where no chat gets a card the asker is told so.
+func TestFlow_NoCardAnywhere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) { r.routing = "{mode: session}" })
+	got := r.cli(agentSecret, strings.NewReader(""), "request", "--tool", "exec", "--params", `{"command":"git push"}`)
+	require.Contains(t, got.errors, "no chat gets a card of this")
+	got = r.cli(agentSecret, strings.NewReader(""), "request", "--tool", "exec", "--params", `{"command":"git push -q"}`, "--timeout", "1s", "--wait")
+	require.Contains(t, got.errors, "no chat gets a card of this")
+}
