@@ -105,6 +105,8 @@ type Store interface {
 	// or fallback) is at or before now, earliest first, and the time of the next
 	// one after that (0: none).
 	Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error)
+	// Silences gives the chats (without threads) whose last try was Unanswered.
+	Silences(ctx context.Context) (map[Target]Silence, error)
 }
 
 // Lookup says what a new approval could collide with.

@@ -382,7 +382,9 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 }
 
 // Rejudge asks policy anew about every pending approval, after other rules were
-// put in force: a stricter policy denies at once, a looser one changes nothing.
+// put in force: a stricter policy denies at once, a looser one changes nothing. The
+// cards of those that somebody has voted on are drawn again, since a reload may take
+// a voter's authority.
 func (g *Gate) Rejudge(ctx context.Context) error {
 	f := Filter{Status: Pending, Limit: 200}
 	for {
@@ -391,7 +393,11 @@ func (g *Gate) Rejudge(ctx context.Context) error {
 			return err
 		}
 		for _, a := range page.Items {
-			if err := g.rejudgeOne(ctx, a.Key); err != nil && CodeOf(err) != CodeRetryDataGone && CodeOf(err) != CodeNotFound {
+			err := g.rejudgeOne(ctx, a.Key)
+			if err == nil && slices.ContainsFunc(a.Votes, byPeople) { // other people may count now
+				err = g.Redraw(ctx, a.Key)
+			}
+			if err != nil && CodeOf(err) != CodeRetryDataGone && CodeOf(err) != CodeNotFound {
 				return err
 			}
 		}
@@ -453,16 +459,29 @@ func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string
 // Tick does what time asks of one approval: expiry, fallback targets, the word
 // that nobody could be asked.
 func (g *Gate) Tick(ctx context.Context, key string) error {
-	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
+	var silent map[Target]Silence
+	tick := func(a Approval) (Change, error) {
 		rules := g.rules.Load()
-		c := a.tick(rules.Router.Route(a), nowMs())
-		if c.Approval.Status == Approved && !c.Unchanged { // approvals.exec.askFallback
+		c, err := a.tick(rules.Router.Route(a), silent, nowMs())
+		if err == nil && c.Approval.Status == Approved && !c.Unchanged { // approvals.exec.askFallback
 			c.Policy = rules.Policy.Hash()
 		}
-		return c, nil
-	})
+		return c, err
+	}
+	_, err := g.update(ctx, key, tick)
+	if !errors.Is(err, errWhoIsSilent) {
+		return err
+	}
+	if silent, err = g.store.Silences(ctx); err != nil {
+		return err
+	}
+	_, err = g.update(ctx, key, tick)
 	return err
 }
+
+// errWhoIsSilent says that a tick must know which chats are silent. Never seen
+// outside.
+var errWhoIsSilent = refuse(CodeUnavailable, "It is not known which chats answer; try again.")
 
 // Show posts the card of an approval into a chat where none stands yet; where one
 // does, it only marks the update handled.

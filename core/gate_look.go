@@ -99,6 +99,9 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 			}
 		}
 	}
+	if d.Kind == UnreachedDelivery && a.Reached {
+		return Drawing{Skip: "a card has arrived after all"}, nil
+	}
 	drawing := a.draw(d, facts, rules.People)
 	if a.Version == d.Version {
 		g.shown.keep(alike, drawing)

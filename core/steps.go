@@ -1,6 +1,8 @@
 package core
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"approvalbot/display"
@@ -157,7 +159,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	}
 	if refusal := a.admits(v, b, d); refusal != nil {
 		if refusal.Code == CodeSelfApproval && b.Decision == Deny {
-			return a.withdraw(v.Name(), "withdrawn by the requester", now).coolDown(now)
+			return a.withdraw(v.Name(), cmp.Or(b.Reason, withdrawnByRequester), now).coolDown(now)
 		}
 		return a.refused(v, b, refusal, now)
 	}
@@ -178,6 +180,9 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	c := Change{Approval: next, Redraw: true, Events: []Event{next.event(EventVote, now, eventData{Vote: &vote, Solo: a.Solo})}}
 	return c.settle(d, now)
 }
+
+// withdrawnByRequester is the reason where the requester gave none.
+const withdrawnByRequester = "withdrawn by the requester"
 
 // admits says why this voter may not give this ballot, or nil.
 func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
@@ -251,6 +256,7 @@ func (c Change) settle(d *Directory, now int64) Change {
 	if t.Outcome == Pending {
 		return c
 	}
+	c.Approval.Votes = c.Approval.standing(d)
 	c.Approval.Status, c.Approval.Decision = t.Outcome, t.Decision
 	c.Approval.DecidedBy, c.Approval.Reason = t.By, t.Reason
 	return c.end(EventResolved, now).leave(now)
@@ -285,11 +291,36 @@ func (a Approval) tally(d *Directory) Tally {
 		case v.Approver != UserRequest:
 			return true
 		}
-		// Identify again: the account may belong to somebody else by now.
-		who := d.Identify(*v.Voter)
-		return who.Person == v.Voter.Person && (d.MayDecide(who) || a.Rule.names(who, d)) && (a.Solo || !a.AskedBy(who, d))
+		return a.stands(v, d)
 	}
 	return Count(a.Rule, a.Votes, valid, d.Meets)
+}
+
+// stands reports whether a person's vote has its authority now.
+func (a Approval) stands(v Vote, d *Directory) bool {
+	// Identify again: the account may belong to somebody else by now.
+	who := d.Identify(*v.Voter)
+	return who.Person == v.Voter.Person && (d.MayDecide(who) || a.Rule.names(who, d)) && (a.Solo || !a.AskedBy(who, d))
+}
+
+// standing are the votes without those of people who have lost their authority, or
+// who turned out to be askers.
+func (a Approval) standing(d *Directory) []Vote {
+	lost := func(v Vote) bool { return byPeople(v) && !a.stands(v, d) }
+	if !slices.ContainsFunc(a.Votes, lost) {
+		return a.Votes
+	}
+	return slices.DeleteFunc(slices.Clone(a.Votes), lost)
+}
+
+// AsOfNow is a pending approval as it stands under these people: with the votes that
+// count, and reached where a card stands in a chat. What has ended stays as it ended.
+func (a Approval) AsOfNow(d *Directory) Approval {
+	if a.Final() {
+		return a
+	}
+	a.Votes = a.standing(d)
+	return a.reachedAfterAll()
 }
 
 // TallyWords says the votes so far: "1 of 2: alice".
@@ -297,6 +328,7 @@ func (a Approval) TallyWords(d *Directory) string { return a.tally(d).Words() }
 
 // end finishes a change whose approval just got its final status.
 func (c Change) end(event EventType, now int64) Change {
+	c.Approval = c.Approval.reachedAfterAll()
 	a := &c.Approval
 	a.ResolvedAtMs, a.FallbackAtMs = now, 0
 	if a.Status == Approved {
@@ -346,6 +378,9 @@ func (a Approval) delivery(kind DeliveryKind, t Target, now int64) Delivery {
 func (a Approval) expire(now int64) Change {
 	next := a.clone()
 	next.Status, next.Reason = Expired, "nobody decided in time"
+	if slices.ContainsFunc(a.Votes, byPeople) {
+		next.Reason = "too few approvals in time"
+	}
 	return Change{Approval: next}.end(EventExpired, now)
 }
 
@@ -365,9 +400,14 @@ func (a Approval) supersede(by Approval, now int64) Change {
 
 // join lets one more identical request wait for the same approval. Whoever
 // stands behind it may not decide it; if nobody else can, it ends.
-func (a Approval) join(askers []Requester, alias string, rules *Rules, now int64) Change {
+// The card says for whom, and why, of the first one that names somebody, or a reason.
+func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Change {
 	next := a.clone()
-	for _, r := range askers {
+	if next.Requester == nil {
+		next.Requester = by.Requester
+	}
+	next.Justification = cmp.Or(next.Justification, by.Justification)
+	for _, r := range by.Askers {
 		if !slices.Contains(next.Askers, r) {
 			next.Askers = append(next.Askers, r)
 		}
@@ -376,11 +416,12 @@ func (a Approval) join(askers []Requester, alias string, rules *Rules, now int64
 	if alias != "" && alias != a.ID {
 		c.Aliases = []string{alias}
 	}
-	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 {
+	told := next.Requester != a.Requester || next.Justification != a.Justification
+	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !told {
 		return Change{Approval: a, Unchanged: true}
 	}
 	c.Events = []Event{next.event(EventJoined, now, eventData{})}
-	c.Redraw = len(next.Askers) != len(a.Askers)
+	c.Redraw = told || len(next.Askers) != len(a.Askers)
 	if why := c.Approval.unreachable(rules.People); why != "" && !(rules.Clamp && c.Approval.clamp(rules.People)) {
 		c.Approval = c.Approval.insufficient(why)
 		return c.end(EventResolved, now)
@@ -430,7 +471,15 @@ func (a Approval) unreachable(d *Directory) string {
 		return ""
 	}
 	everyone, others, _ := d.Eligible(a.Askers, true, named...)
-	if everyone+others > mapped+unmapped {
+	if a.Rule.MinApprovals > 1 {
+		others = 0
+	}
+	switch all := everyone + others; {
+	case all < need:
+	case have > 0:
+		return fmt.Sprintf("Too few people beside whoever asked could approve this: it needs %d, and there %s %d. Name another approver, or set approvals.tools.selfApproval: solo to let people approve their own requests.",
+			need, map[bool]string{true: "is", false: "are"}[have == 1], have)
+	default:
 		return "Nobody but whoever asked could approve this. Name another approver, or set approvals.tools.selfApproval: solo to let people approve their own requests."
 	}
 	return "There are too few approvers for this: name more people in the configuration, or lower the number of approvals it needs."

@@ -157,6 +157,10 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 // addReason attaches the reason that a person gives after their deny counted.
 func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 	next := a.clone()
+	if next.Status == Withdrawn && next.Reason == withdrawnByRequester && slices.Contains(next.DecidedBy, v.Name()) {
+		next.Reason = words(reason, maxReason) // their deny withdrew it
+		return Change{Approval: next, Redraw: true, Events: []Event{next.event(EventReason, now, eventData{By: v.Name()})}}, nil
+	}
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() && o.Verdict == Reject })
 	if i < 0 {
 		return Change{}, refuse(CodeNotFound, "You have not denied this request.")
@@ -170,31 +174,47 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 
 // tick does what time asks of a pending approval: expiry, fallback targets, and
 // the word that nobody could be asked. It always gives a full change, so that
-// the store computes the next timer anew.
-func (a Approval) tick(routes Routes, now int64) Change {
+// the store computes the next timer anew. silent are the chats that leave tries
+// unanswered; nil: not looked up, and errWhoIsSilent where that matters.
+func (a Approval) tick(routes Routes, silent map[Target]Silence, now int64) (Change, error) {
 	if a.Final() {
-		return Change{Approval: a, Unchanged: true}
+		return Change{Approval: a, Unchanged: true}, nil
 	}
 	if now >= a.ExpiresAtMs {
-		return a.expire(now)
+		return a.expire(now), nil
 	}
-	next := a.clone()
-	c := Change{Approval: next}
-	sent, waiting := next.cards()
+	c := Change{Approval: a.clone()}
+	sent, waiting := a.cards()
 	switch {
 	case sent:
+		c.Approval = c.Approval.reachedAfterAll()
 		c.Approval.FallbackAtMs = 0
-	case next.FallbackAtMs == 0 || waiting && now < next.FallbackAtMs:
-		// Nothing is over yet, or it was all said before.
-	case !next.FallbackDone:
-		c = c.fallBack(routes, now)
-	default:
-		c = c.unreached(now)
+		return c, nil
+	case a.FallbackAtMs == 0 || waiting && now < a.FallbackAtMs:
+		return c, nil // nothing is over yet, or it was all said before
+	case !a.FallbackDone:
+		if c = c.fallBack(routes, now); len(c.Deliveries) > 0 {
+			return c, nil
+		}
 	}
-	return c
+	if waiting && silent == nil {
+		return Change{}, errWhoIsSilent
+	}
+	again := now + max(routes.FallbackAfterMs, leastLookMs)
+	if look := a.mayArrive(silent, routes.FallbackAfterMs, again, now); look != 0 {
+		c.Approval.FallbackAtMs = max(look, now+leastLookMs)
+		return c, nil
+	}
+	if c = c.unreached(now); waiting && !c.Approval.Final() {
+		c.Approval.FallbackAtMs = again // a card may arrive after all
+	}
+	return c, nil
 }
 
-// cards says whether any card stands in a chat, and whether any still tries.
+// leastLookMs is how often at most is looked whether a card has arrived.
+const leastLookMs = 1000
+
+// cards says whether any card stands in a chat, and whether any waits to.
 func (a Approval) cards() (sent, waiting bool) {
 	for _, d := range a.Deliveries {
 		if d.Kind == CardDelivery {
@@ -205,8 +225,39 @@ func (a Approval) cards() (sent, waiting bool) {
 	return sent, waiting
 }
 
-// fallBack adds the fallback targets that have no card yet; without any the
-// approval has reached nobody.
+// mayArrive says when to look whether a card has arrived; 0: nobody can be asked.
+// A card that waits because its chat is limited, or behind other cards, or for its
+// first try, is only late. One that cannot arrive has failed for good, or goes to a
+// chat that was tried since and has answered nothing for as long as fallback targets
+// are waited for.
+func (a Approval) mayArrive(silent map[Target]Silence, afterMs, again, now int64) (look int64) {
+	for _, d := range a.Deliveries {
+		if d.Kind != CardDelivery || d.State != Queued {
+			continue
+		}
+		s, ok := silent[d.Target.Chat()]
+		switch {
+		case !ok || s.TriedMs < d.CreatedMs:
+			look = max(look, again)
+		case s.SinceMs+afterMs > now:
+			look = max(look, s.SinceMs+afterMs)
+		}
+	}
+	return look
+}
+
+// reachedAfterAll is the approval with what its cards say: one that stands in a chat
+// has reached somebody, though that was given up before.
+func (a Approval) reachedAfterAll() Approval {
+	if sent, _ := a.cards(); a.Reached || !sent {
+		return a
+	}
+	a.Reached = true
+	a.Assessment.ReasonCodes = slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), func(c string) bool { return c == ReasonUnreached })
+	return a
+}
+
+// fallBack adds the fallback targets that have no card yet, if there are any.
 func (c Change) fallBack(routes Routes, now int64) Change {
 	a := &c.Approval
 	a.FallbackDone = true
@@ -217,17 +268,21 @@ func (c Change) fallBack(routes Routes, now int64) Change {
 			c.Deliveries = append(c.Deliveries, d)
 		}
 	}
-	if len(c.Deliveries) == 0 {
-		return c.unreached(now)
+	if len(c.Deliveries) > 0 {
+		a.FallbackAtMs = now + routes.FallbackAfterMs
+		c.Events = append(c.Events, a.event(EventFallback, now, eventData{}))
 	}
-	a.FallbackAtMs = now + routes.FallbackAfterMs
-	c.Events = append(c.Events, a.event(EventFallback, now, eventData{}))
 	return c
 }
 
+// unreached says that nobody could be asked, once.
 func (c Change) unreached(now int64) Change {
 	a := &c.Approval
-	a.FallbackAtMs, a.Reached = 0, false
+	a.FallbackAtMs = 0
+	if !a.Reached {
+		return c
+	}
+	a.Reached = false
 	if !slices.Contains(a.Assessment.ReasonCodes, ReasonUnreached) {
 		a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonUnreached)
 	}

@@ -15,3 +15,33 @@ func TestNobodyReachedAndLetRun(t *testing.T) {
 	require.False(t, c.Approval.Reached)
 	require.Equal(t, []string{"exec", ReasonUnreached}, c.Approval.Assessment.ReasonCodes)
 }
+
+// The reason says who is missing, and advises only what helps.
+func TestWhyAQuorumCannotBeMet(t *testing.T) {
+	people := func(names ...string) *Directory {
+		var r Rights
+		r.AllowedUsers = map[string][]string{}
+		for _, n := range names {
+			r.People = append(r.People, Person{Name: n, Accounts: map[string]string{"telegram": n + "1"}})
+			r.AllowedUsers["telegram"] = append(r.AllowedUsers["telegram"], n+"1")
+		}
+		d, err := NewDirectory(r)
+		require.NoError(t, err)
+		return d
+	}
+	asked := func(need int, askers ...string) Approval {
+		a := Approval{Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: need}}
+		for _, n := range askers {
+			a.Askers = append(a.Askers, Requester{Person: n})
+		}
+		return a
+	}
+	require.Contains(t, asked(1, "bob").unreachable(people("bob")), "Nobody but whoever asked could approve this.")
+	why := asked(2, "bob", "carol", "dave").unreachable(people("alice", "bob", "carol", "dave"))
+	require.Contains(t, why, "it needs 2, and there is 1.")
+	require.Contains(t, why, "selfApproval: solo")
+	why = asked(3, "bob").unreachable(people("alice", "bob"))
+	require.Contains(t, why, "There are too few approvers for this")
+	require.NotContains(t, why, "solo")
+	require.Empty(t, asked(2, "bob").unreachable(people("alice", "bob", "carol")))
+}

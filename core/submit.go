@@ -169,7 +169,7 @@ func joinPending(a, draft Approval, alias string, rules *Rules, now int64) Chang
 	if a.Final() {
 		return Change{Approval: a, Unchanged: true}
 	}
-	return a.join(draft.Askers, alias, rules, now)
+	return a.join(draft, alias, rules, now)
 }
 
 // open makes the first change of a new approval: settled by policy, or with

@@ -231,6 +231,7 @@ func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) (done core.De
 		done.State, done.Error = core.Failed, drawing.Skip
 		return done, 0, nil
 	}
+	done.Heard = core.Answered
 	if err := d.send(ctx, m, drawing, &done); err != nil {
 		return done, d.refused(m, &done, drawing.Done, err), nil
 	}
@@ -314,6 +315,7 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final bool, 
 			return 0
 		}
 	} else {
+		done.Heard = core.Unanswered
 		d.log.Warn("a message could not be delivered yet", "approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
 	}
 	if done.Attempts >= maxAttempts {

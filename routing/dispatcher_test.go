@@ -408,3 +408,51 @@ func TestARecordHoldsUpNoOtherChat(t *testing.T) {
 		}
 	})
 }
+
+// Nobody could be asked only where no chat has answered for as long as fallback
+// targets are waited for: not where a chat is limited, nor where one try was cut off
+// in between, nor where a card waits behind others.
+func TestALimitedChatIsReachable(t *testing.T) {
+	table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}
+	limited := func(core.Target) error { return &core.DeliveryError{Message: "slow down", RetryAfter: 45 * time.Second} }
+	cut := func(core.Target) error { return errors.New("connection reset") }
+	reached := func(w *world, all []core.Approval) (n int) {
+		synctest.Wait()
+		for _, a := range all {
+			if got := w.get(a); got.Reached {
+				n++
+			}
+		}
+		return n
+	}
+	inBubble(t, 1, table, func(w *world) {
+		w.chats["telegram"].set(limited)
+		all := []core.Approval{w.ask(1), w.ask(2), w.ask(3)}
+		for range 40 {
+			time.Sleep(3 * time.Second)
+			require.Equal(t, 3, reached(w, all))
+		}
+		w.chats["telegram"].set(cut) // for the tries after 135 seconds, and limited again
+		time.Sleep(25 * time.Second)
+		w.chats["telegram"].set(limited)
+		for range 100 {
+			require.Equal(t, 3, reached(w, all))
+			time.Sleep(time.Second)
+		}
+	})
+	inBubble(t, 1, table, func(w *world) {
+		w.chats["telegram"].set(cut)
+		var all []core.Approval
+		for n := range 40 {
+			all = append(all, w.ask(n))
+		}
+		time.Sleep(19 * time.Second)
+		require.Equal(t, 40, reached(w, all), "not before its time")
+		time.Sleep(30 * time.Second)
+		require.Zero(t, reached(w, all), "nothing arrives in that chat, whether it was tried or not")
+		w.chats["telegram"].set(nil)
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, 40, reached(w, all))
+		require.NotContains(t, w.get(all[39]).Assessment.ReasonCodes, core.ReasonUnreached)
+	})
+}

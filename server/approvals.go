@@ -58,7 +58,7 @@ func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (
 		a, handed = got.Approval, &out
 	}
 	summary, err := s.summaryFor(c, a)
-	body := approvalOf(a, summary)
+	body := approvalOf(a, summary, s.gate.Rules().People)
 	body.Claim = handed
 	return body, err
 }
@@ -90,6 +90,7 @@ func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.
 		return api.List{}, err
 	}
 	out := api.List{Items: make([]api.Approval, len(page.Items)), NextCursor: page.Next}
+	people := s.gate.Rules().People
 	for i, a := range page.Items {
 		summary := a.Summary
 		if err := ctx.Err(); err != nil {
@@ -100,7 +101,7 @@ func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.
 				return api.List{}, err
 			}
 		}
-		out.Items[i] = approvalOf(a, summary)
+		out.Items[i] = approvalOf(a, summary, people)
 	}
 	return out, nil
 }
@@ -144,7 +145,7 @@ func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
 		return answer{}, err
 	}
 	summary, err := s.summaryFor(c, a)
-	return answer{status: http.StatusOK, body: approvalOf(a, summary)}, err
+	return answer{status: http.StatusOK, body: approvalOf(a, summary, s.gate.Rules().People)}, err
 }
 
 // summaryFor is the call as that caller sees it: whole for those who may decide,
@@ -162,7 +163,7 @@ func (s *Server) View(ctx context.Context, a core.Approval) (api.Approval, error
 	if err != nil {
 		return api.Approval{}, err
 	}
-	return approvalOf(a, summary), nil
+	return approvalOf(a, summary, s.gate.Rules().People), nil
 }
 
 // wholeCall is the call as people see it, whole while its params are kept.

@@ -21,7 +21,7 @@ func (d messageDesk) Decides() bool { return d.who.MayDecide && d.who.Person != 
 
 func (d messageDesk) Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error) {
 	a, _, err := d.gate.Submit(ctx, d.who, CallOf(req))
-	return approvalOf(a, a.Summary), toProblem(err)
+	return approvalOf(a, a.Summary, d.gate.Rules().People), toProblem(err)
 }
 
 func (d messageDesk) Look(ctx context.Context, id string) (messages.Look, error) {
@@ -29,7 +29,7 @@ func (d messageDesk) Look(ctx context.Context, id string) (messages.Look, error)
 	if err != nil {
 		return messages.Look{}, toProblem(err)
 	}
-	l := messages.Look{Approval: approvalOf(a, a.Summary)}
+	l := messages.Look{Approval: approvalOf(a, a.Summary, d.gate.Rules().People)}
 	if !a.Final() {
 		_, l.Params, _, err = d.gate.Stored(ctx, a.Key)
 	}

@@ -25,8 +25,10 @@ func CallOf(in api.CreateRequest) core.Call {
 	return call
 }
 
-// approvalOf is an approval as programs see it. summary is the redacted call.
-func approvalOf(a core.Approval, summary string) api.Approval {
+// approvalOf is an approval as programs see it. summary is the redacted call,
+// people are those who may decide now.
+func approvalOf(a core.Approval, summary string, people *core.Directory) api.Approval {
+	a = a.AsOfNow(people)
 	out := api.Approval{
 		ID: a.ID, Code: a.Code, Owner: a.Owner, Status: api.Status(a.Status), Decision: api.Decision(a.Decision),
 		Reason: a.Reason, DecidedBy: words(a.DecidedBy),
@@ -38,6 +40,7 @@ func approvalOf(a core.Approval, summary string) api.Approval {
 		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: decisionsOf(a.Offers),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
+		Deliveries: cardsOf(a), Reached: a.Reached,
 	}
 	if a.Origin != nil {
 		out.Channel = a.Origin.Channel
@@ -48,20 +51,18 @@ func approvalOf(a core.Approval, summary string) api.Approval {
 	if r := a.Result; r != nil {
 		out.Result = &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, AtMs: r.AtMs}
 	}
-	out.Deliveries, out.Reached = cardsOf(a)
 	return out
 }
 
-// cardsOf gives the cards of an approval, and whether anybody could be asked.
-func cardsOf(a core.Approval) (cards []api.Delivery, reached bool) {
-	cards, reached = []api.Delivery{}, a.Reached
+// cardsOf gives the cards of an approval.
+func cardsOf(a core.Approval) []api.Delivery {
+	cards := []api.Delivery{}
 	for _, d := range a.Deliveries {
 		if d.Kind == core.CardDelivery {
 			cards = append(cards, api.Delivery{Target: d.Target.String(), State: string(d.State), MessageID: d.MessageID, Error: d.Error})
-			reached = reached || d.State == core.Sent || d.State == core.Settled
 		}
 	}
-	return cards, reached
+	return cards
 }
 
 func approversOf(r core.Rule) api.Approvers {

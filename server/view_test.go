@@ -46,15 +46,19 @@ func TestParamsSummary(t *testing.T) {
 func TestCards(t *testing.T) {
 	place, err := core.ParseTarget("telegram:-1001:42")
 	require.NoError(t, err)
-	a := core.Approval{Deliveries: []core.Delivery{
+	a := core.Approval{Status: core.Pending, Assessment: core.Assessment{ReasonCodes: []string{"exec", core.ReasonUnreached}}, Deliveries: []core.Delivery{
 		{Kind: core.CardDelivery, Target: place, State: core.Failed, Error: "chat not found"},
 		{Kind: core.OutcomeDelivery, Target: place, State: core.Sent},
 	}}
-	cards, reached := cardsOf(a)
-	require.Equal(t, []api.Delivery{{Target: "telegram:-1001:42", State: "failed", Error: "chat not found"}}, cards)
-	require.False(t, reached)
-	a.Deliveries[0].State, a.Deliveries[0].MessageID = core.Settled, "7"
-	cards, reached = cardsOf(a)
-	require.Equal(t, "7", cards[0].MessageID)
-	require.True(t, reached)
+	got := approvalOf(a, "", nil)
+	require.Equal(t, []api.Delivery{{Target: "telegram:-1001:42", State: "failed", Error: "chat not found"}}, got.Deliveries)
+	require.False(t, got.Reached)
+	require.Equal(t, []string{"exec", core.ReasonUnreached}, got.ReasonCodes)
+	a.Deliveries[0].State, a.Deliveries[0].MessageID = core.Sent, "7"
+	got = approvalOf(a, "", nil)
+	require.Equal(t, "7", got.Deliveries[0].MessageID)
+	require.True(t, got.Reached, "a card has arrived after all")
+	require.Equal(t, []string{"exec"}, got.ReasonCodes)
+	a.Status = core.Approved
+	require.False(t, approvalOf(a, "", nil).Reached, "it ended when nobody was asked")
 }

@@ -219,11 +219,13 @@ func (s *Store) commit(jobs []*job) {
 		s.log.Error("store: commit failed", "error", err, "jobs", len(jobs))
 		err = unwritten(err)
 		s.broken.Store(true)
+		s.answering.forgetAll()
 	} else {
 		if b.wrote {
 			s.broken.Store(false)
 		}
 		s.chats.touch(b.done.stirred)
+		s.answering.learn(b.done.heard)
 	}
 	for i, j := range jobs {
 		switch o := &outcomes[i]; {

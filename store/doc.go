@@ -15,6 +15,8 @@
 // numbers is the order of commits, and no reader that has seen number n will
 // later see a number below it appear.
 //
+// silences.go keeps which chats leave every try unanswered.
+//
 // The SQL is one text for SQLite and PostgreSQL; dialect.go holds what differs.
 //
 // A PostgreSQL database may have several instances of the desk. Each has a writer

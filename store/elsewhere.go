@@ -90,6 +90,7 @@ func (s *Store) occupy(ctx context.Context, place core.Target, k *chat, now int6
 		if l, notBefore, err = s.take(ctx, name); err != nil {
 			return false, err
 		}
+		s.answering.forget(place) // another instance may have had it
 		if k.taken, k.pausedUntil = l == nil, notBefore; l == nil || notBefore > now {
 			return false, nil
 		}

@@ -46,17 +46,18 @@ type Options struct {
 //
 // Reads check their context when they begin and are then too short to interrupt.
 type Store struct {
-	log     *slog.Logger
-	lock    *os.File // of SQLite's file
-	dialect dialect
-	schema  int64
-	write   *pool // one connection, which the writer holds
-	read    *pool // in memory the same as write
-	writer  writer
-	keys    keyring
-	chats   chats
-	granted *granted
-	posted  posted
+	log       *slog.Logger
+	lock      *os.File // of SQLite's file
+	dialect   dialect
+	schema    int64
+	write     *pool // one connection, which the writer holds
+	read      *pool // in memory the same as write
+	writer    writer
+	keys      keyring
+	chats     chats
+	answering answering
+	granted   *granted
+	posted    posted
 
 	presence presence
 	version  string

@@ -97,6 +97,7 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			n, err := t.writer.exec(statement, args...)
 			if n > 0 {
 				t.stands(core.Delivery{ID: d.ID, Target: d.Was.Target}, 0, 0, 0)
+				err = s.hear(t, d.Was.Target, d.Heard)
 			}
 			if err != nil || n > 0 {
 				return err
@@ -107,6 +108,9 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			err = s.fence(t, row.Target)
 		}
 		if err != nil {
+			return err
+		}
+		if err := s.hear(t, row.Target, d.Heard); err != nil {
 			return err
 		}
 		return t.record(row, status, d, nowMs())

@@ -50,6 +50,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"record", testRecord},
 		{"record on its way", testRecordOnItsWay},
 		{"record redrawn", testRecordRedrawn},
+		{"silences", testSilences},
 		{"moves", testMoves},
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},

@@ -35,6 +35,7 @@ type batch struct {
 type effects struct {
 	events  []core.Event   // to append to the log, in order
 	stirred []waiting      // deliveries, as they stand now
+	heard   []heard        // of chats, in order
 	inbound bool           // there are new platform updates
 	moved   bool           // a chat lives elsewhere now
 	pending map[string]int // by how many the owner's pending approvals grew
@@ -43,6 +44,7 @@ type effects struct {
 func (e *effects) add(o effects) {
 	e.events = append(e.events, o.events...)
 	e.stirred = append(e.stirred, o.stirred...)
+	e.heard = append(e.heard, o.heard...)
 	e.inbound, e.moved = e.inbound || o.inbound, e.moved || o.moved
 	for owner, n := range o.pending {
 		e.grow(owner, n)

@@ -77,6 +77,17 @@ func (c Context) takeCode(words []string, slash bool) (code string, rest []strin
 	return code, prepend(tail, words[1:]), true
 }
 
+// named gives the pending request that a reason's first word is the code of, or
+// nothing: whoever writes "approve CODE" below another request's card may mean either.
+func (c Context) named(reason string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(reason), " ")
+	code, ok := NormalCode(strings.TrimRight(first, ".,;:"))
+	if !ok || code == c.card() || !c.isCode(code) {
+		return ""
+	}
+	return code
+}
+
 // deliberate tells a code from an English word of six letters ("banana",
 // "thanks"): it has a digit or no lower-case letter.
 func deliberate(word string) bool {

@@ -39,6 +39,10 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 		c.CardCode = a.Code
 	}
 	cmd, ok := Parse(m.Text, c)
+	another := ""
+	if ok && known && c.CardCode == cmd.Code && cmd.Decision != "" {
+		another = c.named(cmd.Reason)
+	}
 	switch {
 	case failed != nil:
 		return Reply{}, false, failed
@@ -56,6 +60,9 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 		return d.other(ctx, m, cmd)
 	case !d.mayCommand(m):
 		return d.refuse(ctx, m, "a command in a chat that is not configured", "This chat is not one of the desk's; use a configured chat or a direct message.")
+	}
+	if another != "" {
+		return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so nothing was counted. Write /approve or /deny with the code that you mean.", cmd.Code, another)}, false, nil
 	}
 	return d.command(ctx, m, cmd)
 }
@@ -164,8 +171,12 @@ func (d *Desk) whoami(m Message) string {
 	if v.Person != "" {
 		who += " (" + display.Escape(v.Person) + ")"
 	}
-	if d.approver(v) {
-		return who + ". You may approve. This chat is " + m.Chat.String() + "."
+	here := "This chat is " + m.Chat.String() + "."
+	switch {
+	case !d.approver(v):
+		return who + ". You may not approve. " + here
+	case !d.mayCommand(m):
+		return who + ". You may approve, but not here: the desk does not know this chat. " + here
 	}
-	return who + ". You may not approve. This chat is " + m.Chat.String() + "."
+	return who + ". You may approve. " + here
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
 )
 
 func TestWatchApproves(t *testing.T) {
@@ -118,4 +121,35 @@ func TestWatchEndsWithItsInput(t *testing.T) {
 	require.Equal(t, 0, out.code)
 	require.Contains(t, out.stdout, "Approve?")
 	require.NotContains(t, d.requests(), "/resolve")
+}
+
+// What is not offered is said; who may not decide is asked once, and then only shown
+// what comes.
+func TestWatchByWhoMayNotDecide(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	d.cannotVote = "forbidden"
+	s := start(t, d, "watch")
+	s.says(t, "Approve? [y]es / [n]o / s[k]ip:")
+	s.types(t, "s")
+	s.says(t, "That is not offered for this request.")
+	s.types(t, "y")
+	s.says(t, "Not counted:")
+	s.says(t, "no answer is asked for")
+	d.mu.Lock()
+	d.approval = newApproval("b2b2c3d4-5e6f-4a7b-8c9d-0e1f2a3b4c5d", "8AAAAA")
+	d.mu.Unlock()
+	s.says(t, "8AAAAA")
+	d.end("denied", "deny", "person:bob", "")
+	s.says(t, "8AAAAA: denied by bob")
+	require.Equal(t, 2, strings.Count(s.out.String(), "Approve?"))
+	s.cancel()
+	require.Equal(t, 0, s.ends(t))
+}
+
+func TestEvaluateSaysThatAToolIsUnknown(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "unknown: the desk does not know this tool", touches(api.Assessment{ReasonCodes: []string{"unknown-tool"}, SideEffects: []string{"none"}}))
+	require.Equal(t, "payment", touches(api.Assessment{ReasonCodes: []string{"unknown-tool"}, SideEffects: []string{"payment"}}))
+	require.Equal(t, "none", touches(api.Assessment{ReasonCodes: []string{"think"}, SideEffects: []string{"none"}}))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -79,7 +80,7 @@ func (a *app) printEvaluation(e api.Evaluation) error {
 	fields(a.stdout, 9,
 		"Outcome", p.bold(safe(outcome)),
 		"Risk", p.risk(e.Assessment.RiskClass, riskWords(e.Assessment.RiskClass)),
-		"Touches", safe(strings.Join(e.Assessment.SideEffects, ", ")),
+		"Touches", touches(e.Assessment),
 		"Because", safe(strings.Join(e.Assessment.ReasonCodes, ", ")),
 	)
 	if e.Outcome == "ask" {
@@ -99,6 +100,14 @@ func (a *app) printEvaluation(e api.Evaluation) error {
 		fmt.Fprintf(w, "\t\t  %s\n", safe(s.Text))
 	}
 	return w.Flush()
+}
+
+// touches says what a call would touch, where the desk can tell.
+func touches(a api.Assessment) string {
+	if slices.Contains(a.ReasonCodes, "unknown-tool") && slices.Equal(a.SideEffects, []string{string(core.NoSideEffect)}) {
+		return "unknown: the desk does not know this tool"
+	}
+	return safe(strings.Join(a.SideEffects, ", "))
 }
 
 func newPolicyCommand(a *app) *cobra.Command {

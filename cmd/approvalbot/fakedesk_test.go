@@ -16,17 +16,18 @@ import (
 // keeps one approval and everything that was asked of it.
 type fakeDesk struct {
 	*httptest.Server
-	mu        sync.Mutex
-	approval  map[string]any
-	listed    []map[string]any
-	create    string        // status of the created approval
-	claim     string        // ok, other, drop (the first answer is lost) or a code, perhaps code:why
-	problem   string        // every request is refused with this code
-	cannotGet string        // likewise every look at one approval
-	changed   chan struct{} // closed at the next change
-	claimIDs  []string
-	seen      int      // how much of log a script has waited for
-	log       []string // method, path and body
+	mu         sync.Mutex
+	approval   map[string]any
+	listed     []map[string]any
+	create     string        // status of the created approval
+	claim      string        // ok, other, drop (the first answer is lost) or a code, perhaps code:why
+	problem    string        // every request is refused with this code
+	cannotGet  string        // likewise every look at one approval
+	cannotVote string        // likewise every vote
+	changed    chan struct{} // closed at the next change
+	claimIDs   []string
+	seen       int      // how much of log a script has waited for
+	log        []string // method, path and body
 }
 
 // deskID is an id that the desk made; its code is 7KQ2M5.
@@ -111,6 +112,8 @@ func (d *fakeDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseWith(w, d.cannotGet)
 	case r.Method == http.MethodGet:
 		d.get(w, r)
+	case d.cannotVote != "" && strings.HasSuffix(verb, "/resolve"):
+		refuseWith(w, d.cannotVote)
 	default:
 		d.step(w, verb[strings.LastIndex(verb, "/")+1:], body)
 	}

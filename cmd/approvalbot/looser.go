@@ -98,7 +98,8 @@ func (r RuleConfig) loosensBefore(after []RuleConfig) bool {
 	case "deny":
 		return false
 	case "ask":
-		return slices.ContainsFunc(after, func(o RuleConfig) bool { return !r.asStrict(o) })
+		mine := r.rule().Match
+		return slices.ContainsFunc(after, func(o RuleConfig) bool { return !r.asStrict(o) && !mine.Apart(o.rule().Match) })
 	}
 	return true
 }

@@ -177,7 +177,9 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 	looser, err := r.operator().Reload(ctx)
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(looser.Looser, "; "), "R3: allow instead of ask")
-	_, err = r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "became looser") })
+	_, err = r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+		return strings.Contains(m.Text, "became looser (loaded by olga):")
+	})
 	require.NoError(t, err)
 	require.EqualValues(t, "pending", r.get(waiting).Status, "a looser one never allows by itself")
 

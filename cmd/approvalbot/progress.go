@@ -20,6 +20,9 @@ const (
 // tellCards says on stderr where an approval's cards are, until that is known of
 // all of them or the approval has ended, and gives it as last seen.
 func (a *app) tellCards(ctx context.Context, c *api.Client, got api.Approval) api.Approval {
+	if a.tellNoCard(got) {
+		return got
+	}
 	ctx, cancel := context.WithTimeout(ctx, cardsPatience)
 	defer cancel()
 	told := map[string]bool{}
@@ -49,6 +52,15 @@ func (a *app) tellCards(ctx context.Context, c *api.Client, got api.Approval) ap
 			got = next
 		}
 	}
+}
+
+// tellNoCard says so on stderr where no chat gets a card of a pending approval.
+func (a *app) tellNoCard(got api.Approval) bool {
+	if got.Status.Final() || len(got.Deliveries) > 0 {
+		return false
+	}
+	fmt.Fprintf(a.stderr, "approvalbot: no chat gets a card of this: the routing has no target for it, and no --origin names a chat. Decide it with approvalbot watch or approvalbot decide %s --decision allow-once\n", safe(got.Code))
+	return true
 }
 
 // countdown shows on a terminal how long is left, on one line that stop takes away

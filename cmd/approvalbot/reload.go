@@ -115,9 +115,21 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}
 	if newest && len(r.Looser) > 0 {
-		d.announce(context.WithoutCancel(ctx), "The approval policy became looser ("+by+"): "+strings.Join(r.Looser, "; ")+".")
+		d.announce(context.WithoutCancel(ctx), "The approval policy became looser ("+reloader(by)+"): "+strings.Join(r.Looser, "; ")+".")
 	}
 	return r, nil
+}
+
+// reloader says for people who had the configuration read again.
+func reloader(by string) string {
+	kind, name, _ := strings.Cut(by, ":")
+	switch kind {
+	case "person":
+		return "loaded by " + name
+	case "signal":
+		return "loaded by a signal at the desk's machine"
+	}
+	return "loaded with the token " + name
 }
 
 // announce tells every target chat something, once, as far as they can be reached.

@@ -129,6 +129,9 @@ func (a *app) request(ctx context.Context, req api.CreateRequest, wait bool, pat
 	if err != nil {
 		return err
 	}
+	if !wait || patience != 0 {
+		a.tellNoCard(got)
+	}
 	if wait && !got.Status.Final() {
 		fmt.Fprintf(a.stderr, "approvalbot: waiting for approval %s (%s), until %s\n", got.Code, riskWords(got.RiskClass), when(got.ExpiresAtMs))
 		if patience == 0 {

@@ -56,6 +56,7 @@ type watcher struct {
 	skipped map[string]bool // shown, passed over, still pending
 	away    bool            // the desk did not answer last time
 	news    *news
+	looksOn bool // the token may not decide
 	counts  bool // stdout is a terminal, on which time left can be counted down
 }
 

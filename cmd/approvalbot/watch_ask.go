@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/core"
 )
 
 // answer is one thing that may be typed at the prompt.
@@ -39,6 +41,10 @@ func offered(a api.Approval) []answer {
 // line is not taken for an answer to anything.
 func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 	w.show(a)
+	if w.looksOn {
+		w.skipped[a.Code] = true // so that its end is told
+		return nil
+	}
 	w.drain()
 	choices := offered(a)
 	for {
@@ -57,6 +63,9 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 		word = strings.ToLower(strings.TrimSpace(word))
 		i := slices.IndexFunc(choices, func(x answer) bool { return word == x.key || word == x.word })
 		if i < 0 {
+			if slices.ContainsFunc(answers, func(x answer) bool { return word == x.key || word == x.word }) {
+				fmt.Fprintln(w.stdout, "That is not offered for this request.")
+			}
 			continue
 		}
 		if choices[i].decision == "" {
@@ -96,6 +105,11 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 	got, err := w.client.Resolve(ctx, a.Code, api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)})
 	if err != nil {
 		fmt.Fprintf(w.stdout, "Not counted: %s\n", sentence(err))
+		var refused *api.Problem
+		if errors.As(err, &refused) && refused.Code == string(core.CodeForbidden) {
+			fmt.Fprintln(w.stdout, "Requests are shown here from now on, and no answer is asked for.")
+			w.looksOn, w.skipped[a.Code] = true, true
+		}
 		return nil
 	}
 	w.tell(got)

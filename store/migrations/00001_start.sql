@@ -110,6 +110,17 @@ CREATE TABLE moves (
   PRIMARY KEY (old_channel, old_chat)
 );
 
+-- Chats that have left the last try unanswered: it ended in no answer, or in one
+-- that says nothing but that the platform is in trouble. An answer, a limit too,
+-- takes the row away.
+CREATE TABLE silences (
+  channel  TEXT   NOT NULL,
+  chat     TEXT   NOT NULL,
+  since_ms BIGINT NOT NULL, -- of the first of those tries
+  tried_ms BIGINT NOT NULL, -- of the last
+  PRIMARY KEY (channel, chat)
+);
+
 -- Platform updates, and for two days those that were handled, lest one that comes
 -- again is handled twice.
 CREATE TABLE inbound (

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"approvalbot/core"
+)
+
+const (
+	noteSilence = `INSERT INTO silences (channel, chat, since_ms, tried_ms) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (channel, chat) DO UPDATE SET tried_ms = excluded.tried_ms`
+	breakSilence   = `DELETE FROM silences WHERE channel = $1 AND chat = $2`
+	selectSilences = `SELECT channel, chat, since_ms, tried_ms FROM silences`
+)
+
+// answering are the chats that are known not to be silent, so that what all is well
+// with costs nothing. The rows are the truth. What is not known of a chat, at the
+// start and after another instance may have served it, the next answer writes down.
+type answering struct {
+	mu    sync.Mutex
+	known map[core.Target]bool
+}
+
+// heard is what a try has heard in a chat.
+type heard struct {
+	chat     core.Target
+	answered bool
+}
+
+func (a *answering) is(chat core.Target) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known[chat]
+}
+
+// learn takes over what a commit says.
+func (a *answering) learn(all []heard) {
+	if len(all) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil {
+		a.known = map[core.Target]bool{}
+	}
+	for _, h := range all {
+		if a.known[h.chat] = true; !h.answered {
+			delete(a.known, h.chat)
+		}
+	}
+}
+
+func (a *answering) forget(chat core.Target) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.known, chat.Chat())
+}
+
+func (a *answering) forgetAll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.known)
+}
+
+// hear writes down what a try has heard in a chat, where that is news. Only cards
+// ask people, so nobody wants to know it of calls back.
+func (s *Store) hear(t *tx, place core.Target, what core.Heard) (err error) {
+	chat := place.Normal().Chat()
+	if what == core.Nothing || chat.Channel == core.CallbackChannel {
+		return nil
+	}
+	answered := what == core.Answered
+	switch inBatch := slices.ContainsFunc(t.done.heard, func(h heard) bool { return h.chat == chat }); {
+	case !answered:
+		now := nowMs()
+		err = t.put(noteSilence, chat.Channel, chat.To, now, now)
+	case s.answering.is(chat) && !inBatch:
+		return nil
+	default:
+		err = t.put(breakSilence, chat.Channel, chat.To)
+	}
+	t.own.heard = append(t.own.heard, heard{chat, answered})
+	return err
+}
+
+// Silences gives the chats whose last try went unanswered.
+func (s *Store) Silences(ctx context.Context) (map[core.Target]core.Silence, error) {
+	rows, err := s.read.query(ctx, selectSilences)
+	if err != nil {
+		return nil, err
+	}
+	all := map[core.Target]core.Silence{}
+	err = each(rows, func() error {
+		var chat core.Target
+		var silence core.Silence
+		err := rows.Scan((*text)(&chat.Channel), (*text)(&chat.To), (*number)(&silence.SinceMs), (*number)(&silence.TriedMs))
+		all[chat] = silence
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// A chat is silent from the first try that goes unanswered until one is answered,
+// whatever that was about, and also where all of it is in one commit.
+func testSilences(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1), card("1", 1, 1), card("2", 1, 1)}})
+	threaded := a.Deliveries[1]
+	threaded.Target.ThreadID = "7"
+	try := func(d core.Delivery, heard core.Heard) {
+		t.Helper()
+		require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Queued, DueMs: 5, Attempts: 1, Heard: heard}))
+	}
+	silent := func() map[core.Target]core.Silence {
+		t.Helper()
+		all, err := s.Silences(ctx)
+		require.NoError(t, err)
+		return all
+	}
+	require.Empty(t, silent())
+	try(a.Deliveries[0], core.Answered)
+	began := nowMs()
+	try(threaded, core.Unanswered)
+	first := silent()[chat1("1")]
+	require.GreaterOrEqual(t, first.SinceMs, began)
+	try(a.Deliveries[0], core.Unanswered)
+	try(a.Deliveries[2], core.Nothing)
+	require.Len(t, silent(), 1)
+	require.Equal(t, first.SinceMs, silent()[chat1("1")].SinceMs)
+	require.GreaterOrEqual(t, silent()[chat1("1")].TriedMs, first.TriedMs)
+
+	try(a.Deliveries[2], core.Unanswered)
+	done := sent(a.Deliveries[0], "m")
+	done.Was, done.Heard, done.Attempts = a.Deliveries[0], core.Answered, 0
+	require.NoError(t, s.Record(ctx, done))
+	require.Len(t, silent(), 1)
+	require.Contains(t, silent(), chat1("2"))
+
+	require.NoError(t, s.do(ctx, func(j *tx) error {
+		require.NoError(t, s.hear(j, chat1("2"), core.Answered))
+		return nil
+	}))
+	require.Empty(t, silent())
+	require.NoError(t, s.do(ctx, func(j *tx) error { // in one batch
+		require.NoError(t, s.hear(j, chat1("2"), core.Unanswered))
+		j.done.add(j.own)
+		j.own = effects{}
+		return s.hear(j, chat1("2"), core.Answered)
+	}))
+	require.Empty(t, silent())
+}
