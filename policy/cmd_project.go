@@ -215,12 +215,12 @@ func scripts(other rule) rule {
 }
 
 // npx runs a tool that the project has installed. One that it has not would be
-// fetched, so only well-known names pass.
+// fetched, so only names pass of which the package is the tool's own.
 func npx(s *shell, name string, args []word) {
 	for len(args) > 0 && (args[0].is("--no-install") || args[0].is("--no") || args[0].is("--offline") || args[0].is("--")) {
 		args = args[1:]
 	}
-	if len(args) == 0 || args[0].kind != literal || !projectNames[args[0].text] {
+	if len(args) == 0 || args[0].kind != literal || !nodePackages[args[0].text] {
 		s.found.add(runsWorkspaceCode)
 		return
 	}
@@ -254,7 +254,7 @@ func pythonModule(s *shell, args []word) bool {
 	}
 	switch name := args[1].text; {
 	case name == "json.tool":
-		s.found.add(readOnlyCommand)
+		s.project() // a json.py of this directory comes first
 		for _, w := range args[2:] {
 			if w.mayBeOption() || w.several() {
 				s.found.add(unknownOption)

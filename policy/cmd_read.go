@@ -15,7 +15,7 @@ func readers(m map[string]rule) {
 			m[n] = (&spec{all: true, kind: kind, code: readOnlyCommand}).judge
 		}
 	}
-	all(plainText, `echo true false : pwd whoami id groups uname arch nproc uptime free tty logname sleep basename dirname seq expr
+	all(plainText, `echo true false : pwd whoami id groups uname nproc uptime free tty logname sleep basename dirname seq expr
 		type which whereis sync who w factor`)
 	all(fileNames, "ls dir vdir stat readlink realpath df pathchk")
 	all(contents, "cat head tail cut tr nl tac rev fold expand unexpand paste comm join od hexdump cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
@@ -41,6 +41,7 @@ func readers(m map[string]rule) {
 	one("cal", spec{flags: "13jmsy", kind: plainText})
 	one("lscpu", spec{flags: "aebcJpxy", kind: nothing, long: longs("json all")})
 	one("lsblk", spec{flags: "abdfimnprtJSPl", vals: "oI", kind: fileNames, long: longs("json all bytes fs output=")})
+	one("arch", spec{kind: nothing}) // of macOS runs a program that it is given
 	one("getconf", spec{flags: "a", kind: plainText})
 	one("locale", spec{flags: "amck", kind: plainText})
 	one("numfmt", spec{kind: plainText, long: longs("to= from= suffix= format= field= padding= header")})
@@ -67,7 +68,7 @@ func versions(m map[string]rule) {
 
 // tellVersion are the programs that tell their version and do nothing else
 // first. Many build tools run code or settings of the directory even then.
-var tellVersion = set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node nodejs deno bun perl ruby php lua bash zsh sh
+var tellVersion = set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node nodejs deno bun perl ruby php lua bash zsh
 	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
 
 // version reports a command that only asks a program for its version.
@@ -76,11 +77,16 @@ func (s *shell) version(name string, args []word) bool {
 		return false
 	}
 	switch args[0].text {
-	case "--version", "-V", "-version":
-		s.found.add(readOnlyCommand)
-		return true
+	case "-V", "-version": // a mode of some shells, which then run their input
+		if shellNames[name] {
+			return false
+		}
+	case "--version":
+	default:
+		return false
 	}
-	return false
+	s.found.add(readOnlyCommand)
+	return true
 }
 
 // lengths judges wc and du: they tell how long files are, not what stands in

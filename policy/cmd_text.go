@@ -210,7 +210,7 @@ func plainScript(part string) bool {
 // substitutes reports s/a/b/ with whatever separator, and with flags that
 // neither run nor write anything.
 func substitutes(part string) bool {
-	if len(part) < 4 || part[0] != 's' || wordByte(part[1]) || part[1] <= ' ' || part[1] == '\\' || part[1] >= 0x80 {
+	if len(part) < 4 || part[0] != 's' || wordByte(part[1]) || part[1] <= ' ' || strings.IndexByte(`\[]`, part[1]) >= 0 || part[1] >= 0x80 {
 		return false
 	}
 	seps, i := 1, 2
@@ -220,6 +220,15 @@ func substitutes(part string) bool {
 			return false
 		case '\\':
 			i++
+		case '[':
+			if seps > 1 {
+				continue
+			}
+			end := bracketEnd(part, i)
+			if end < 0 || strings.IndexByte(part[i:end], part[1]) >= 0 || strings.ContainsAny(part[i:end], "\\\n") { // where s ends is then another question for every sed
+				return false
+			}
+			i = end
 		case part[1]:
 			seps++
 		}
@@ -227,9 +236,37 @@ func substitutes(part string) bool {
 	return seps == 3 && i <= len(part) && strings.Trim(part[i:], "gIp0123456789") == ""
 }
 
-// otherSed is a file's name that writes elsewhere where it is taken for the script:
-// sed of BSD takes the word after -i for a suffix, and the next one for the script.
-var otherSed = regexp.MustCompile(`^[^a-zA-Z]*[wW]\s*(?:/|\.\.)`)
+// bracketEnd gives the place of the bracket that closes the expression that opens at
+// i, as POSIX has it, or -1.
+func bracketEnd(s string, i int) int {
+	i++
+	if i < len(s) && s[i] == '^' {
+		i++
+	}
+	if i < len(s) && s[i] == ']' {
+		i++
+	}
+	for i < len(s) {
+		switch {
+		case s[i] == ']':
+			return i
+		case s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0:
+			end := strings.Index(s[i+2:], s[i+1:i+2]+"]")
+			if end < 0 {
+				return -1
+			}
+			i += end + 4
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+// otherSed is a file's name that writes or reads another file where it is taken for
+// the script: sed of BSD takes the word after -i for a suffix, and the next one for
+// the script.
+var otherSed = regexp.MustCompile(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
 // sed edits a stream, or with -i the files it names.
 func sed(s *shell, _ string, args []word) {
@@ -259,6 +296,13 @@ func sed(s *shell, _ string, args []word) {
 		}
 	}
 	for t, ok := c.next(); ok; t, ok = c.next() {
+		if m := otherSed.FindStringSubmatch(t.word.text); suffix && script && t.option == "" && m != nil {
+			if m[1] == "r" {
+				s.read(word{text: m[2], kind: t.word.kind})
+			} else {
+				s.write(word{text: m[2], kind: t.word.kind})
+			}
+		}
 		switch {
 		case t.option == "e" || t.option == "expression":
 			check(t.word)
@@ -270,8 +314,6 @@ func sed(s *shell, _ string, args []word) {
 		case t.option != "":
 		case !script:
 			check(t.word)
-		case suffix && otherSed.MatchString(t.word.text):
-			s.found.add(unknownOption)
 		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text, true) && !startupPath("/"+strings.ToLower(t.word.text)):
 			s.found.add(workspaceWrite)
 		case places:

@@ -21,10 +21,11 @@ func writers(m map[string]rule) {
 	m["cd"] = cd
 }
 
+// copySpecs leave out -S: the ending of a backup makes any name of a harmless one.
 var copySpecs = map[string]*spec{
-	"cp": {flags: "rRapPfnviuLHTbx", vals: "tS", long: longs("recursive archive force no-clobber verbose update dereference no-dereference no-target-directory target-directory= one-file-system parents")},
-	"mv": {flags: "fnviuTb", vals: "tS", long: longs("force no-clobber verbose update no-target-directory target-directory=")},
-	"ln": {flags: "sfnviTrb", vals: "tS", long: longs("symbolic force no-dereference verbose relative no-target-directory target-directory=")},
+	"cp": {flags: "rRapPfnviuLHTbx", vals: "t", long: longs("recursive archive force no-clobber verbose update dereference no-dereference no-target-directory target-directory= one-file-system parents")},
+	"mv": {flags: "fnviuTb", vals: "t", long: longs("force no-clobber verbose update no-target-directory target-directory=")},
+	"ln": {flags: "sfnviTrb", vals: "t", long: longs("symbolic force no-dereference verbose relative no-target-directory target-directory=")},
 }
 
 // copies judges cp, mv and ln: what they read or take away, and what they
@@ -127,7 +128,7 @@ func permissions(s *shell, name string, args []word) {
 	whole, first := false, true
 	for _, w := range args {
 		switch {
-		case w.is("-R"), w.is("--recursive"), w.kind != literal && w.mayBeOption():
+		case w.is("--"), w.is("-R"), w.is("--recursive"), w.kind != literal && w.mayBeOption():
 			whole = true
 		case len(w.text) > 1 && w.text[0] == '-' && strings.Trim(w.text[1:], "vcfRhHLP") == "":
 			whole = whole || strings.Contains(w.text, "R")
@@ -135,6 +136,7 @@ func permissions(s *shell, name string, args []word) {
 			first = false
 			plain = plain && w.kind == literal && plainMode(w.text)
 		default:
+			plain = plain && !strings.HasPrefix(w.text, "/dev") // a device is no sink here
 			s.write(w)
 			if whole && !s.local(w) {
 				s.found.add(recursivePermissions)
@@ -151,6 +153,11 @@ func permissions(s *shell, name string, args []word) {
 func plainMode(mode string) bool {
 	if digits(mode) {
 		return (len(mode) == 3 || len(mode) == 4 && mode[0] == '0') && strings.IndexByte("0145", mode[len(mode)-1]) >= 0
+	}
+	for _, list := range [...]string{"+a", "-a", "=a"} { // an access list, to macOS
+		if strings.Contains(mode, list) {
+			return false
+		}
 	}
 	return !strings.ContainsAny(mode, "stlo") && strings.Trim(mode, "ugarwxX+-=,") == "" &&
 		(!strings.Contains(mode, "w") || strings.HasPrefix(mode, "u") && !strings.ContainsAny(mode, "ga,"))

@@ -13,6 +13,15 @@ var pythonTools = set(`pytest py.test unittest mypy ruff black isort flake8 pyli
 var nodeTools = set(`jest vitest mocha ava eslint prettier tsc vue-tsc tsd stylelint biome oxlint xo standard svelte-check astro vite webpack rollup esbuild tsup next nuxt
 	turbo nx playwright cypress markdownlint markdownlint-cli2 swc babel knip madge depcheck size-limit`)
 
+// nodePackages are those of them whose package has the tool's name.
+var nodePackages = func() map[string]bool {
+	m := maps.Clone(nodeTools)
+	for _, another := range [...]string{"biome", "swc", "babel", "markdownlint"} {
+		delete(m, another)
+	}
+	return m
+}()
+
 // projectNames are the tools that may stand where a project installs programs.
 var projectNames = func() map[string]bool {
 	m := set("rspec rubocop standardrb rake phpunit phpstan psalm pint php-cs-fixer pest phpcs phpcbf golangci-lint staticcheck gotestsum")

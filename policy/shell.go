@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -156,15 +157,24 @@ func unreadable(text string) (code, bool) {
 }
 
 // comments looks for shell code that is hidden in comments: where a line ends
-// up in a shell that knows no comments, it would run.
+// up in a shell that knows no comments, it would run. A backslash at a comment's end
+// joins it with the next line to the parser, and to no shell.
 func (s *shell) comments(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.Comment); ok && (strings.ContainsAny(c.Text, ";&|`") || strings.Contains(c.Text, "$(")) {
+		c, ok := n.(*syntax.Comment)
+		switch {
+		case !ok:
+		case strings.ContainsAny(c.Text, ";&|`\n") || strings.Contains(c.Text, "$(") || redirects.MatchString(c.Text):
 			s.found.add(hiddenInComment)
+		case strings.Contains(c.Text, `\`):
+			s.found.add(unusualShell)
 		}
 		return true
 	})
 }
+
+// redirects finds what could be a redirection, and is no arrow.
+var redirects = regexp.MustCompile(`(?:^|[\s\d])[<>]`)
 
 func (s *shell) stmts(list []*syntax.Stmt) {
 	for _, st := range list {

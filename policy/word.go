@@ -43,7 +43,7 @@ func (w word) is(text string) bool { return w.kind == literal && w.text == text 
 
 // special marks the bytes that make an unquoted literal more than its text.
 var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, '~': true, '$': true, '`': true,
-	'<': true, '>': true, '(': true, ')': true, '&': true, ';': true, '|': true}
+	'=': true, '<': true, '>': true, '(': true, ')': true, '&': true, ';': true, '|': true}
 
 // word reads one word of the line and judges the commands inside it.
 func (s *shell) word(w *syntax.Word) word {
@@ -196,6 +196,8 @@ func (b *joiner) lit(v string, first bool) {
 			b.brackets = true
 		case c == '~' && first && i == 0:
 			b.out.tilde = true
+		case c == '=' && first && i == 0 && len(v) > 1 && (wordByte(v[1]) || v[1] == '\\'): // zsh: the path of that program
+			b.compute(false)
 		case c == '{' && b.brace == 0:
 			b.brace = len(b.text) + 1
 		case b.brace > 0 && (c == ',' || c == '.' && i+1 < len(v) && v[i+1] == '.'):
