@@ -10,7 +10,7 @@ const (
 	Unanswered              // no answer, or none but that it is in trouble
 )
 
-// Silence is how long a chat has left every try at its messages [Unanswered]. A
+// Silence is since when a chat has left every try at its messages [Unanswered]. A
 // chat that is only limited answers, so it is not silent.
 type Silence struct {
 	SinceMs int64 // of the first of those tries

@@ -414,7 +414,9 @@ func TestARecordHoldsUpNoOtherChat(t *testing.T) {
 // in between, nor where a card waits behind others.
 func TestALimitedChatIsReachable(t *testing.T) {
 	table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}
-	limited := func(core.Target) error { return &core.DeliveryError{Message: "slow down", RetryAfter: 45 * time.Second} }
+	limited := func(core.Target) error {
+		return &core.DeliveryError{Message: "slow down", RetryAfter: 45 * time.Second}
+	}
 	cut := func(core.Target) error { return errors.New("connection reset") }
 	reached := func(w *world, all []core.Approval) (n int) {
 		synctest.Wait()
@@ -439,6 +441,17 @@ func TestALimitedChatIsReachable(t *testing.T) {
 			require.Equal(t, 3, reached(w, all))
 			time.Sleep(time.Second)
 		}
+	})
+	inBubble(t, 1, table, func(w *world) { // one try was cut off, and none came to an end since, as while the desk is down
+		w.chats["telegram"].set(cut)
+		release := make(chan struct{})
+		a := w.ask(1)
+		synctest.Wait()
+		w.chats["telegram"].set(func(core.Target) error { <-release; return nil })
+		time.Sleep(90 * time.Second)
+		require.Equal(t, 1, reached(w, []core.Approval{a}))
+		close(release)
+		synctest.Wait()
 	})
 	inBubble(t, 1, table, func(w *world) {
 		w.chats["telegram"].set(cut)
