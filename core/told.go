@@ -41,7 +41,7 @@ func (a Approval) told(kind DeliveryKind) string {
 	case RetryDelivery:
 		add("🔁 "+a.Code+": ", fmt.Sprintf("an operator lets the agent try again, until %s.", clock(a.ClaimUntilMs, time.Local)))
 	case UnreachedDelivery:
-		add(a.Code+": ", "nobody could be asked to approve this. No approver's chat took the card.")
+		add("", "Nobody could be asked to approve "+a.Code+". No approver's chat took the card.")
 	case ReasonDelivery:
 		return fmt.Sprintf("You denied %s. Reply to this message with the reason, if you want to give one.", a.Code)
 	}
