@@ -102,7 +102,29 @@ func TestAdversary_W1_NoGrantForWrappers(t *testing.T) {
 		/usr/bin/env frob
 		tmux new frob
 		git bisect run frob
-		git submodule foreach frob`) {
+		git submodule foreach frob
+		prlimit --nofile=10 frob
+		setarch x86_64 frob
+		ssh-agent frob
+		hyperfine frob
+		dbus-run-session frob
+		systemd-inhibit frob
+		faketime x frob
+		cross-env A=b frob
+		concurrently frob
+		eatmydata frob
+		cpulimit -l 50 frob
+		sg grp frob
+		dumb-init frob
+		watchexec frob
+		xvfb-run npm test
+		nodemon x.js
+		run-parts d
+		trap x EXIT
+		socat - EXEC:frob
+		ip netns exec x frob
+		ip netns add x
+		npm explore x -- frob`) {
 		require.Empty(t, reachOf(t, e, lineCall(t, strings.TrimSpace(line))), line)
 	}
 }
@@ -173,11 +195,15 @@ func TestAdversary_W6_AGrantIsForOneEnvironment(t *testing.T) {
 // W1: with some options an ordinary program runs another one, or code. Neither a
 // grant nor the operator's allowlist means that.
 func TestAdversary_W1_OptionsThatNamePrograms(t *testing.T) {
-	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"git", "tar", "rsync", "make deploy"} })
+	e := engine(t, func(c *Config) {
+		c.ExecAllowlist = []string{"git", "tar", "rsync", "make deploy", "scp", "sftp", "split", "tcpdump"}
+	})
 	for _, line := range []string{
 		"git -c alias.x='!id' x", "git -c core.pager=x log", "git --config-env=core.pager=X push", "git --exec-path=x push", "git -P -c core.sshCommand=x push",
 		"git push --receive-pack='touch x; git-receive-pack' . HEAD:z", "git push --rece=x .", "git push --exec=x .", "make deploy --eval='$(shell id)'", "make deploy SHELL=./x", "make deploy MAKEFLAGS=x", "gmake deploy --ev=x",
 		"tar cf /dev/null x --checkpoint=1 --checkpoint-action=exec=x", "tar cf x.tar --to-command=x y", "tar -cIx f y", "rsync -e x a b:", "rsync -ae x a b:", "rsync --rsh=x a b:", "zip a b -T -TT x", "go build -toolexec=x .", "helm install a b --post-renderer x", "kubectl get pods --kubeconfig=x",
+		"scp -o ProxyCommand=./x a h:b", "scp -rS x a h:b", "sftp -o ProxyCommand=x h", "git clone -c core.sshCommand=x ssh://h/y", "git clone -qu x /workspace/r z", "git clone --templ=x https://h/y", "git init --template x",
+		"split --filter=x f", "tcpdump -G 1 -z x -w f", "make deploy -E '$(shell id)'",
 	} {
 		c := lineCall(t, line)
 		require.Empty(t, reachOf(t, e, c), line)
