@@ -141,14 +141,14 @@ func (j *judging) reach(class core.RiskClass) core.Reach {
 		return core.Reach{}
 	}
 	if j.tool.kind != execTool {
-		return core.Reach{Subject: bound(j.tool.name, j.call.Bind)}
+		return core.Reach{Subject: bound(j.tool.name, "", j.call.Bind)}
 	}
 	v := &j.seen
 	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.any(uncovered) {
 		return core.Reach{}
 	}
 	args := v.args(v.commands[0])
-	subject, ok := subjectOf(args)
+	name, program, ok := programIn(args)
 	if !ok {
 		return core.Reach{}
 	}
@@ -156,53 +156,70 @@ func (j *judging) reach(class core.RiskClass) core.Reach {
 	for i, w := range args {
 		words[i] = w.text
 	}
-	return core.Reach{Subject: bound(subject, j.call.Bind), Words: words}
+	r := core.Reach{Program: bound(program, "", j.call.Bind), Words: words}
+	subject, how := subjectOf(name, words)
+	if subject = bound(subject, how, j.call.Bind); len(subject) <= core.MaxSubject {
+		r.Subject = subject
+	}
+	return r
 }
 
-// bound adds to a subject the machine and the environment that a call is bound
-// to: a grant for one of them is none for another.
-func bound(subject string, b *core.Bind) string {
+// bound adds to a subject how it is meant, and the machine and the environment
+// that a call is bound to: a grant for one of them is none for another. No word
+// of a subject has parentheses outside quotes.
+func bound(subject, how string, b *core.Bind) string {
 	_, host, envHash := b.Says()
 	if !localHosts[host] {
-		subject += " on " + host
+		how = commas(how, "on "+quoted(host))
 	}
 	if envHash != "" {
-		subject += " with environment " + envHash
+		how = commas(how, "with environment "+quoted(envHash))
 	}
-	return subject
+	if how == "" {
+		return subject
+	}
+	return subject + " (" + how + ")"
 }
 
-// subjectOf names what a session grant for the command covers: its program, with
-// the subcommand where it has some.
-func subjectOf(args []word) (string, bool) {
+func commas(list, more string) string {
+	if list == "" {
+		return more
+	}
+	return list + ", " + more
+}
+
+// programIn gives the command's program, and with the subcommand where it has
+// some, as operators' patterns are found by it. ok is false for a command that
+// no grant covers.
+func programIn(args []word) (name, program string, ok bool) {
 	for _, w := range args {
 		if w.kind != literal || w.tilde {
-			return "", false
+			return "", "", false
 		}
 	}
-	name := args[0].text
+	name = args[0].text
 	if dir := path.Dir(name); strings.Contains(name, "/") {
 		if !programDirs[dir] || path.Clean(name) != name {
-			return "", false
+			return "", "", false
 		}
 		name = path.Base(name)
 	}
 	if runsOthers(args) || !simpleName(name) || name != programOf(args[0]) {
-		return "", false
+		return "", "", false
 	}
 	depth := depths[name]
 	if len(args) > 1 && scriptVerbs[name+"/"+args[1].text] {
 		depth = 2
 	}
-	subject := "exec " + name
+	program = "exec " + name
 	for i := 1; i <= depth && i < len(args); i++ {
 		w := args[i].text
 		if w == "" || w[0] == '-' || !simpleName(w) { // an option first: which word is the subcommand is open
-			return "", false
+			return "", "", false
 		}
-		subject += " " + w
+		program += " " + w
 	}
-	return subject, true
+	return name, program, true
 }
 
 // simpleName reports a word that reads the same wherever it stands.
