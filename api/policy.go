@@ -94,7 +94,7 @@ type Grant struct {
 	AgentID      string   `json:"agentId"`
 	SessionKey   string   `json:"sessionKey"`
 	ToolName     string   `json:"toolName"`
-	Subject      string   `json:"subject,omitzero" doc:"What a session grant covers: the tool, for commands the program and its subcommand."`
+	Subject      string   `json:"subject,omitzero" doc:"What a session grant covers: the tool, for commands the program, its subcommand and its options, or exactly the whole command."`
 	Fingerprint  string   `json:"argsFingerprint,omitzero" doc:"Of the exact call that an always grant covers or a cool-down refuses."`
 	Pattern      []string `json:"pattern,omitzero"`
 	Summary      string   `json:"summary" doc:"What it covers, in words."`
@@ -120,7 +120,7 @@ type GrantRequest struct {
 	Owner        string   `json:"owner" doc:"The asking token's name."`
 	AgentID      string   `json:"agentId,omitempty" doc:"Only this agent of the token."`
 	ToolName     string   `json:"toolName" doc:"exec."`
-	Pattern      []string `json:"pattern" doc:"Words of a command: * stands for any one word, a last ** for any further ones. The program, and the subcommand that follows it, must be plain words before any star or option."`
+	Pattern      []string `json:"pattern" doc:"Words of a command: * stands for any one word, a last ** for any further ones, and neither for an option. The program, and the subcommand that follows it, must be plain words before any star or option."`
 	MaxRiskClass string   `json:"maxRiskClass" enum:"R0,R1,R2,R3" doc:"It covers commands up to this class."`
 	TTLMs        int64    `json:"ttlMs,omitempty" doc:"How long it lasts; 0: until it is removed."`
 	Preview      bool     `json:"preview,omitempty" doc:"Only show what it would have allowed."`

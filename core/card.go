@@ -131,7 +131,7 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		Code: a.Code, Status: a.Status, Revoked: a.RevokedAtMs != 0, Risk: a.Assessment.RiskClass,
 		Headline: headline(a, payload), Facts: a.facts(), Claims: a.claims(), Why: clip(a.Why, maxWhy),
 		Tally: a.votesSoFar(people), Warnings: a.warnings(payload),
-		Subject: clipped(display.Safe(a.Subject), maxFact), Agent: clipped(display.Safe(a.AgentID), maxFact),
+		Subject: clipped(display.Safe(a.Subject), MaxSubject), Agent: clipped(display.Safe(a.AgentID), maxFact),
 	}
 	if a.Final() {
 		c.Outcome, c.Result, c.Failed = a.endingAt(), a.resultWords(), a.failed()

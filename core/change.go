@@ -119,7 +119,8 @@ type Lookup struct {
 	Supersedes  string // an id of the same owner, or empty
 	Code        string // of the new approval: no two instances give the same at once
 	Grants      bool   // look for grants and cool-downs too
-	Subject     string // with Grants: the call's Reach.Subject, or empty
+	Subject     string // with Grants: what a session grant would have to cover, or empty
+	Program     string // with Grants: the call's Reach.Program, or empty
 }
 
 // Found is what Lookup found.

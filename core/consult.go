@@ -68,8 +68,8 @@ func (g *Gate) granted(ctx context.Context, who Caller, call Call, sealed Sealed
 	if d.Status != Pending {
 		return false, nil
 	}
-	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Grants: true})
-	return d.byGrant(Found{Grants: found}, j.Reach.Words, rules.People, nowMs()).Final(), err
+	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: j.Reach.Program, Grants: true})
+	return d.byGrant(Found{Grants: found}, j.Reach, rules.People, nowMs()).Final(), err
 }
 
 // apply adds the verifier's answer to the judgement; it can only tighten.
@@ -192,11 +192,12 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		return p, nil
 	}
 	d := outline(who, call, fingerprintOf(sealed.Bytes), c.Judgement, rules)
-	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Grants: true})
+	p.Offers = d.Offers
+	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: c.Reach.Program, Grants: true})
 	if err != nil {
 		return p, err
 	}
-	switch settled := d.byGrant(Found{Grants: found}, c.Reach.Words, rules.People, nowMs()); {
+	switch settled := d.byGrant(Found{Grants: found}, c.Reach, rules.People, nowMs()); {
 	case d.Status == Denied:
 		p.Outcome, p.Reason = OutcomeDeny, d.Reason
 		p.Assessment = d.Assessment

@@ -307,9 +307,10 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte, rules *Ru
 // other rules have allowed it, and those of today ask no less of it.
 func (a Approval) settledToday(call Call, j Judgement, f Found, rules *Rules) bool {
 	now := nowMs()
-	a.Status, a.Assessment, a.Rule, a.Offers, a.Subject = Pending, j.Assessment, j.Rule, grantable(j, call), j.Reach.Subject
+	a.Status, a.Assessment, a.Rule, a.Subject = Pending, j.Assessment, j.Rule, j.subject(call)
+	a.Offers = grantable(j, call, a.Subject)
 	a.Votes = stamped(j.Votes, now)
-	a = a.judged(j, rules).byGrant(f, j.Reach.Words, rules.People, now)
+	a = a.judged(j, rules).byGrant(f, j.Reach, rules.People, now)
 	return a.Status == Approved || a.Unreached && j.Unreached == OutcomeAllow ||
 		a.Status == Pending && a.tally(rules.People).Outcome == Approved
 }

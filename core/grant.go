@@ -36,9 +36,9 @@ type Grant struct {
 	Owner       string    `json:"owner"`
 	AgentID     string    `json:"agentId,omitempty"`
 	SessionKey  string    `json:"sessionKey,omitempty"`  // SessionGrant
-	Subject     string    `json:"subject,omitempty"`     // SessionGrant: see Reach; PatternGrant: the tool and program
+	Subject     string    `json:"subject,omitempty"`     // SessionGrant: see Reach.Subject; PatternGrant: see Reach.Program
 	Fingerprint string    `json:"fingerprint,omitempty"` // AlwaysGrant and CoolDown
-	Pattern     []string  `json:"pattern,omitempty"`     // PatternGrant: words, "*" stands for any one word, a last "**" for any further ones
+	Pattern     []string  `json:"pattern,omitempty"`     // PatternGrant: words, see Fits
 	ToolName    string    `json:"toolName"`
 	Summary     string    `json:"summary"`  // of the call that left it; redacted, escaped, cut
 	MaxClass    RiskClass `json:"maxClass"` // it covers calls up to this class
@@ -121,7 +121,7 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 // that is no longer offered, a higher class or more people needed ask again, and
 // so does a request of somebody who gave the grant, unless people may approve
 // their own.
-func (g Grant) covers(a Approval, words []string, d *Directory, now int64) bool {
+func (g Grant) covers(a Approval, r Reach, d *Directory, now int64) bool {
 	if !g.Live(now) || g.Owner != a.Owner || g.AgentID != a.AgentID || a.Assessment.RiskClass > g.MaxClass || g.Rule.weaker(a.Rule) ||
 		!a.Solo && d.anyAsked(g.By, a.Askers) {
 		return false
@@ -132,20 +132,22 @@ func (g Grant) covers(a Approval, words []string, d *Directory, now int64) bool 
 	case AlwaysGrant:
 		return g.Fingerprint == a.Fingerprint && slices.Contains(a.Offers, AllowAlways)
 	case PatternGrant:
-		return g.Subject != "" && g.Subject == a.Subject && Fits(g.Pattern, words) && slices.Contains(a.Offers, AllowAlways)
+		return g.Subject != "" && g.Subject == r.Program && Fits(g.Pattern, r.Words) && slices.Contains(a.Offers, AllowAlways)
 	}
 	return false
 }
 
 // Fits reports whether the words of a command fit a pattern: word by word and
 // exactly, "*" stands for one word, whatever it is, and a last "**" for any
-// further ones.
+// further ones. Neither stands for an option, since some options name programs
+// to run: a pattern covers those that it spells out.
 func Fits(pattern, words []string) bool {
+	free := func(w string) bool { return w == "" || w[0] != '-' }
 	for i, p := range pattern {
 		switch {
 		case p == "**" && i == len(pattern)-1:
-			return true
-		case i >= len(words) || p != "*" && p != words[i]:
+			return !slices.ContainsFunc(words[min(i, len(words)):], func(w string) bool { return !free(w) })
+		case i >= len(words), p == "*" && !free(words[i]), p != "*" && p != words[i]:
 			return false
 		}
 	}
@@ -162,7 +164,7 @@ func (r Rule) weaker(today Rule) bool {
 
 // byGrant settles the draft by what was granted or refused before, if anything
 // speaks about it.
-func (a Approval) byGrant(f Found, words []string, d *Directory, now int64) Approval {
+func (a Approval) byGrant(f Found, r Reach, d *Directory, now int64) Approval {
 	for _, g := range f.Grants {
 		if g.Kind == CoolDown && g.Live(now) && g.Fingerprint == a.Fingerprint && g.Owner == a.Owner && g.AgentID == a.AgentID && a.Status != Denied {
 			a.Status, a.Decision, a.DecidedBy = Denied, Deny, []string{"grant:" + g.ID}
@@ -175,7 +177,7 @@ func (a Approval) byGrant(f Found, words []string, d *Directory, now int64) Appr
 		return a
 	}
 	for _, g := range f.Grants {
-		if g.covers(a, words, d, now) {
+		if g.covers(a, r, d, now) {
 			a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"grant:" + g.ID}
 			return a
 		}

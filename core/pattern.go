@@ -92,11 +92,11 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant
 		return Grant{}, err
 	}
 	j := g.rules.Load().Policy.Judge(ctx, Call{ToolName: "exec", Params: argv, AgentID: r.AgentID})
-	if j.Reach.Subject == "" || len(j.Reach.Words) == 0 {
+	if j.Reach.Program == "" || len(j.Reach.Words) == 0 {
 		return Grant{}, Invalid(FieldError{"pattern", "cannot be granted: give the program by name, then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted"})
 	}
 	now := nowMs()
-	out := Grant{ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec", Subject: j.Reach.Subject, Pattern: slices.Clone(r.Pattern),
+	out := Grant{ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec", Subject: j.Reach.Program, Pattern: slices.Clone(r.Pattern),
 		Summary: words(strings.Join(r.Pattern, " "), maxSummary), MaxClass: class, Rule: Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now}
 	if r.TTLMs > 0 {
 		out.ExpiresAtMs = now + r.TTLMs
@@ -112,34 +112,34 @@ func (g *Gate) preview(ctx context.Context, grant Grant) (PatternPreview, error)
 	}
 	p := PatternPreview{Checked: len(page.Items)}
 	for _, a := range page.Items {
-		if a.AgentID != grant.AgentID || a.Subject != grant.Subject || a.Assessment.RiskClass > grant.MaxClass || len(p.Covers) == maxPreview {
+		if a.AgentID != grant.AgentID || a.Subject != "" && a.Subject != grant.Subject && !strings.HasPrefix(a.Subject, grant.Subject+" ") || a.Assessment.RiskClass > grant.MaxClass || len(p.Covers) == maxPreview {
 			continue
 		}
-		words, known, err := g.wordsOf(ctx, a)
+		reach, known, err := g.reachOf(ctx, a)
 		if err != nil {
 			return p, err
 		}
-		if !known || Fits(grant.Pattern, words) {
+		if !known && a.Subject != "" || reach.Program == grant.Subject && Fits(grant.Pattern, reach.Words) {
 			p.Covers = append(p.Covers, Covered{Code: a.Code, Summary: a.Summary, Class: a.Assessment.RiskClass, Status: a.Status, Certain: known})
 		}
 	}
 	return p, nil
 }
 
-// wordsOf reads the words of a stored call, as long as it is kept.
-func (g *Gate) wordsOf(ctx context.Context, a Approval) (words []string, known bool, err error) {
+// reachOf judges a stored call again, as long as it is kept.
+func (g *Gate) reachOf(ctx context.Context, a Approval) (r Reach, known bool, err error) {
 	sealed, err := g.store.Sealed(ctx, a.Key)
 	if CodeOf(err) == CodeRetryDataGone {
-		return nil, false, nil
+		return r, false, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return r, false, err
 	}
 	tool, params, bind, err := Open(sealed)
 	if err != nil {
-		return nil, false, err
+		return r, false, err
 	}
-	return g.rules.Load().Policy.Judge(ctx, a.asCall(tool, params, bind)).Reach.Words, true, nil
+	return g.rules.Load().Policy.Judge(ctx, a.asCall(tool, params, bind)).Reach, true, nil
 }
 
 // execArgv writes a pattern as the params of a command, its stars as words.

@@ -1,6 +1,10 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"approvalbot/display"
+)
 
 // Policy judges calls. An implementation is an immutable snapshot: it gives the
 // same answer to the same call, and answers OutcomeDeny or OutcomeAsk for
@@ -48,15 +52,37 @@ type Step struct {
 	Text    string `json:"text"`
 }
 
+// MaxSubject bounds a command's Reach.Subject, in bytes: people read all of it.
+const MaxSubject = 200
+
 // Reach is what a grant that is left for a call would cover. It is empty where
 // nothing may be granted: wrappers and interpreters are never what is trusted.
 type Reach struct {
-	// Subject is what a session grant covers: the tool's folded name, for commands
-	// with the program and its subcommand ("exec git push"). Empty: no grant.
+	// Subject is what a session grant covers: calls of the same Subject, and no
+	// others. It is the tool's folded name; for commands the program with its
+	// subcommand and its options ("exec git push -u"), or the whole command. Empty:
+	// no session grant.
 	Subject string
+	// Program is a command's program with its subcommand ("exec git push"), by which
+	// operators' patterns are found; empty for other tools.
+	Program string
 	// Words are the words of the one plain command that the call is, exactly as it
 	// runs; nil for everything else. Operators' patterns are matched against them.
 	Words []string
+}
+
+// none reports that nothing may be granted.
+func (r Reach) none() bool { return r.Subject == "" && len(r.Words) == 0 }
+
+// subject is what a session grant for the call would cover. It is empty where
+// people could not read all of it as it is, and for a command that people are
+// not shown.
+func (j Judgement) subject(call Call) string {
+	s := j.Reach.Subject
+	if display.Safe(s) != s || len(j.Reach.Words) > 0 && call.Dialect == DialectAgentShield {
+		return ""
+	}
+	return s
 }
 
 // Opinion is what a classifier said of a call.

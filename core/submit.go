@@ -69,7 +69,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		}
 	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
-		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: asked.Reach.Subject}
+		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject, Program: asked.Reach.Program}
 	if draft.Status != Pending {
 		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
 	}
@@ -124,7 +124,7 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 	if f.Same != nil && f.Same.ExpiresAtMs > now && !draft.stricter(*f.Same) {
 		return superseding(joinPending(*f.Same, draft, call.ID, rules, now), f, now), false, nil
 	}
-	draft = draft.byGrant(f, asked.Reach.Words, rules.People, now)
+	draft = draft.byGrant(f, asked.Reach, rules.People, now)
 	if draft.Status == Pending && asked.OnMiss != "" {
 		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = Denied, Deny, []string{"policy"}, asked.OnMiss
 	}
@@ -262,10 +262,11 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 		ToolName: call.ToolName, Fingerprint: fingerprint, Bind: call.Bind,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context, Dialect: call.Dialect,
 		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
-		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Offers: grantable(j, call),
-		Subject: j.Reach.Subject, Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
+		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule,
+		Subject: j.subject(call), Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
 		Votes: stamped(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
 	}
+	a.Offers = grantable(j, call, a.Subject)
 	if a.hidden() {
 		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
 	}
@@ -291,10 +292,10 @@ func (a Approval) named(own string) Approval {
 }
 
 // grantable drops the scopes that would cover nothing: no session scope without a
-// session, none at all where nothing may be granted.
-func grantable(j Judgement, call Call) []Decision {
+// session or a subject, none at all where nothing may be granted.
+func grantable(j Judgement, call Call, subject string) []Decision {
 	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
-		return d == AllowSession && (call.SessionKey == "" || j.Reach.Subject == "") || d == AllowAlways && j.Reach.Subject == ""
+		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.Reach.none()
 	})
 }
 

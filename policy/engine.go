@@ -239,10 +239,10 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 // left, where every command is to be asked for, and for R4.
 func (j *judging) offers(list []core.Decision, r core.Reach) []core.Decision {
 	list = append(list, core.AllowOnce)
-	if r.Subject != "" && !j.once {
-		if j.call.SessionKey != "" {
-			list = append(list, core.AllowSession)
-		}
+	if !j.once && r.Subject != "" && j.call.SessionKey != "" {
+		list = append(list, core.AllowSession)
+	}
+	if !j.once && (r.Subject != "" || len(r.Words) > 0) {
 		list = append(list, core.AllowAlways)
 	}
 	return append(list, core.Deny)

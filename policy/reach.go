@@ -21,7 +21,11 @@ var wrapperNames = set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh p
 	tmux screen dtach expect dotenv direnv doppler op aws-vault envchain chamber npx pnpx bunx uvx pipx tsx ts-node rlwrap torsocks proxychains
 	python python2 python3 pypy pypy3 ipython node nodejs deno bun perl perl5 ruby irb php lua luajit tclsh wish osascript Rscript R julia groovy scala
 	erl elixir iex ghci runghc guile sbcl swift awk gawk mawk nawk sed ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave
-	sqlite3 duckdb psql mysql mongo mongosh redis-cli ansible wscript cscript mshta rundll32 start forfiles`)
+	sqlite3 duckdb psql mysql mongo mongosh redis-cli ansible wscript cscript mshta rundll32 start forfiles
+	prlimit setarch linux32 linux64 runcon sg newgrp schroot systemd-nspawn systemd-inhibit machinectl start-stop-daemon daemonize dumb-init tini catchsegv
+	ssh-agent dbus-launch dbus-run-session xvfb-run xterm faketime eatmydata cpulimit trickle tsocks torify proxychains4 chpst envdir setuidgid softlimit
+	run-parts hyperfine heaptrack rr socat ncat cross-env cross-env-shell dotenv-cli concurrently npm-run-all run-s run-p start-server-and-test dockerize
+	nodemon watchexec reflex onchange ts-node-dev tsc-watch babel-node vite-node zx foreman honcho overmind`)
 
 // versioned are interpreters that often carry a version in their name.
 var versioned = [...]string{"python", "perl", "ruby", "php", "lua", "pypy", "tclsh", "node"}
@@ -30,7 +34,7 @@ var versioned = [...]string{"python", "perl", "ruby", "php", "lua", "pypy", "tcl
 var runnerVerbs = set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
 	podman/exec podman/run kubectl/exec kubectl/run kubectl/debug oc/exec oc/rsh uv/run poetry/run pipenv/run pdm/run rye/run hatch/run bundle/exec nix/run nix/shell
 	nix/develop conda/run mise/exec mise/x asdf/exec dotnet/run dotnet/script flatpak/run git/bisect git/submodule git/filter-branch git/rebase heroku/run fly/ssh
-	gh/alias gh/extension brew/sh rustup/run snap/run lxc/exec multipass/exec vagrant/ssh`)
+	gh/alias gh/extension brew/sh rustup/run snap/run lxc/exec multipass/exec vagrant/ssh npm/explore ip/netns ip/vrf`)
 
 // runsOthers reports a command that runs other commands or code of its own.
 func runsOthers(args []word) bool {
@@ -38,15 +42,27 @@ func runsOthers(args []word) bool {
 	if isWrapper(base) || slices.ContainsFunc(args[1:], func(w word) bool { return namesProgram(base, w.text) }) {
 		return true
 	}
-	for _, w := range args[1:] {
+	for i, w := range args[1:] {
 		switch {
 		case !strings.HasPrefix(w.text, "-"):
-			return runnerVerbs[base+"/"+w.text]
+			return runnerVerbs[base+"/"+w.text] || base == "git" && slices.ContainsFunc(args[i+2:], func(o word) bool { return gitSets(w.text, o.text) })
 		case base == "git" && (strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "--config-env") || strings.HasPrefix(w.text, "--exec-path")):
 			return true // a setting can be a command
 		}
 	}
 	return false
+}
+
+// gitSets reports an option of git's subcommand with which a new repository gets
+// settings or hooks, or its data from a program.
+func gitSets(verb, text string) bool {
+	switch {
+	case verb != "clone" && verb != "init" || len(text) < 2 || text[0] != '-':
+		return false
+	case text[1] == '-':
+		return strings.HasPrefix(text, "--te") || strings.HasPrefix(text, "--conf")
+	}
+	return verb == "clone" && strings.ContainsAny(text, "cu")
 }
 
 // programOptions are the long options with which many programs are told another
@@ -55,7 +71,7 @@ var programOptions = strings.Fields(`eval exec receive-pack upload-pack to-comma
 	unzip-command init-script toolexec vettool extcmd post-renderer kubeconfig script-shell node-options pre open-files-in-pager info-script new-volume-script rmt-command lua`)
 
 // programLetters are such options of one letter.
-var programLetters = map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e", "git": "Ox", "rpm": "E"}
+var programLetters = map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e", "git": "Ox", "rpm": "E", "scp": "oSFD", "sftp": "oSFD", "tcpdump": "z", "make": "E", "gmake": "E"}
 
 // namesProgram reports an option, also one that is cut short, or for make an
 // assignment, that names a program to run.
@@ -73,6 +89,9 @@ func namesProgram(base, text string) bool {
 		if name == o || len(name) >= 3 && strings.HasPrefix(o, name) {
 			return true
 		}
+	}
+	if base == "split" && text[1] == '-' && strings.HasPrefix(name, "fi") { // --filter
+		return true
 	}
 	return text[1] != '-' && programLetters[base] != "" && strings.ContainsAny(name, programLetters[base])
 }
@@ -122,14 +141,14 @@ func (j *judging) reach(class core.RiskClass) core.Reach {
 		return core.Reach{}
 	}
 	if j.tool.kind != execTool {
-		return core.Reach{Subject: bound(j.tool.name, j.call.Bind)}
+		return core.Reach{Subject: bound(j.tool.name, "", j.call.Bind)}
 	}
 	v := &j.seen
 	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.any(uncovered) {
 		return core.Reach{}
 	}
 	args := v.args(v.commands[0])
-	subject, ok := subjectOf(args)
+	name, program, ok := programIn(args)
 	if !ok {
 		return core.Reach{}
 	}
@@ -137,53 +156,70 @@ func (j *judging) reach(class core.RiskClass) core.Reach {
 	for i, w := range args {
 		words[i] = w.text
 	}
-	return core.Reach{Subject: bound(subject, j.call.Bind), Words: words}
+	r := core.Reach{Program: bound(program, "", j.call.Bind), Words: words}
+	subject, how := subjectOf(name, words)
+	if subject = bound(subject, how, j.call.Bind); len(subject) <= core.MaxSubject {
+		r.Subject = subject
+	}
+	return r
 }
 
-// bound adds to a subject the machine and the environment that a call is bound
-// to: a grant for one of them is none for another.
-func bound(subject string, b *core.Bind) string {
+// bound adds to a subject how it is meant, and the machine and the environment
+// that a call is bound to: a grant for one of them is none for another. No word
+// of a subject has parentheses outside quotes.
+func bound(subject, how string, b *core.Bind) string {
 	_, host, envHash := b.Says()
 	if !localHosts[host] {
-		subject += " on " + host
+		how = commas(how, "on "+quoted(host))
 	}
 	if envHash != "" {
-		subject += " with environment " + envHash
+		how = commas(how, "with environment "+quoted(envHash))
 	}
-	return subject
+	if how == "" {
+		return subject
+	}
+	return subject + " (" + how + ")"
 }
 
-// subjectOf names what a session grant for the command covers: its program, with
-// the subcommand where it has some.
-func subjectOf(args []word) (string, bool) {
+func commas(list, more string) string {
+	if list == "" {
+		return more
+	}
+	return list + ", " + more
+}
+
+// programIn gives the command's program, and with the subcommand where it has
+// some, as operators' patterns are found by it. ok is false for a command that
+// no grant covers.
+func programIn(args []word) (name, program string, ok bool) {
 	for _, w := range args {
 		if w.kind != literal || w.tilde {
-			return "", false
+			return "", "", false
 		}
 	}
-	name := args[0].text
+	name = args[0].text
 	if dir := path.Dir(name); strings.Contains(name, "/") {
 		if !programDirs[dir] || path.Clean(name) != name {
-			return "", false
+			return "", "", false
 		}
 		name = path.Base(name)
 	}
 	if runsOthers(args) || !simpleName(name) || name != programOf(args[0]) {
-		return "", false
+		return "", "", false
 	}
 	depth := depths[name]
 	if len(args) > 1 && scriptVerbs[name+"/"+args[1].text] {
 		depth = 2
 	}
-	subject := "exec " + name
+	program = "exec " + name
 	for i := 1; i <= depth && i < len(args); i++ {
 		w := args[i].text
 		if w == "" || w[0] == '-' || !simpleName(w) { // an option first: which word is the subcommand is open
-			return "", false
+			return "", "", false
 		}
-		subject += " " + w
+		program += " " + w
 	}
-	return subject, true
+	return name, program, true
 }
 
 // simpleName reports a word that reads the same wherever it stands.

