@@ -82,6 +82,14 @@ func joined(a, b spec) spec {
 	return out
 }
 
+// without is the spec without some of its short options.
+func (sp spec) without(flags string) spec {
+	for _, f := range flags {
+		sp.flags = strings.ReplaceAll(sp.flags, string(f), "")
+	}
+	return sp
+}
+
 // lintSpec are the options of formatters and linters of other languages.
 var lintSpec = spec{
 	flags: "adwlqvhAxsegcfn", vals: "jpio", long: longs(`version help fix write check list diff all verbose quiet format= config= severity= exclude= include= output-format= color= color no-color
@@ -172,16 +180,18 @@ func nodeRules(m map[string]rule) {
 // the tools of smaller languages, whose options are like theirs.
 func lintRules(m map[string]rule) {
 	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint rustfmt clang-format clang-tidy cppcheck rubocop standardrb rspec
-		phpunit phpstan psalm pint php-cs-fixer pest phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
+		phpstan psalm pint php-cs-fixer phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
 	for n := range strings.FieldsSeq("actionlint gofumpt goimports staticcheck errcheck") {
 		m[n] = func(s *shell, name string, args []word) { goLint.judge(s, name, dashes(args)) }
 	}
 	for names, verbs := range map[string]string{
 		"golangci-lint": "run fmt linters version", "buf": "lint format build", "mix": "test compile format credo dialyzer", "swift": "build test",
-		"flutter dart": "test analyze format", "stack cabal": "build test",
+		"flutter dart": "test analyze format",
 	} {
 		(&projectTool{spec: lintSpec, verbs: set(verbs)}).register(m, names)
 	}
+	(&projectTool{spec: lintSpec.without("w"), verbs: set("build test")}).register(m, "stack cabal") // -w names the compiler
+	(&projectTool{spec: lintSpec.without("d")}).register(m, "phpunit pest")                          // -d sets what PHP loads
 	(&projectTool{spec: spec{flags: "av", long: longs("all-files files= verbose show-diff-on-failure version")}, verbs: set("run")}).register(m, "pre-commit")
 	(&projectTool{spec: lintSpec, verbs: set("test lint check analyse phpstan cs format validate")}).registerVerbs(m, "composer")
 	(&projectTool{spec: spec{long: longs("check diff recursive")}, verbs: set("fmt validate")}).registerVerbs(m, "terraform tofu")
@@ -201,7 +211,15 @@ func buildRules(m map[string]rule) {
 	} {
 		p.register(m, names)
 	}
-	(&projectTool{spec: cargoSpec, verbs: set("test t build b check c clippy fmt bench doc tree metadata nextest"), after: cargoAfter}).registerVerbs(m, "cargo")
+	(&projectTool{spec: cargoSpec, verbs: set("test t build b check c clippy fmt bench doc tree metadata"), after: cargoAfter}).registerVerbs(m, "cargo")
+	cargo, nextest := m["cargo"], &projectTool{spec: cargoSpec, verbs: set("run r list"), after: cargoAfter} // "self" updates it
+	m["cargo"] = func(s *shell, name string, args []word) {
+		if len(args) > 0 && args[0].is("nextest") {
+			nextest.judge(s, name, args[1:])
+			return
+		}
+		cargo(s, name, args)
+	}
 	(&projectTool{spec: dotnetSpec, verbs: set("test build format restore clean")}).registerVerbs(m, "dotnet")
 	m["mvn"], m["mvnw"], m["cmake"] = maven, maven, cmake
 }
@@ -292,6 +310,10 @@ func monorepo(s *shell, name string, args []word) {
 			s.found.add(runsWorkspaceCode)
 		case t.option != "":
 			s.projectOption(t)
+			s.built(name, t)
+		case c.ended && task:
+			scriptArgs.judge(s, name, c.rest())
+			return
 		case t.word.is("run") || t.word.is("run-many") || t.word.is("affected"):
 		case c.ended:
 			s.projectWord(t.word)
@@ -363,6 +385,7 @@ func cmake(s *shell, _ string, args []word) {
 		case t.option == "G", t.option == "j", t.option == "config":
 		case t.value:
 			s.projectWord(t.word)
+			s.built("cmake", t)
 		}
 	}
 }
@@ -415,6 +438,9 @@ func javac(s *shell, name string, args []word) {
 		case (w.is("-d") || w.is("-cp") || w.is("-classpath") || w.is("--release") || w.is("-source") || w.is("-target") || w.is("-encoding") || w.is("-sourcepath")) && i+1 < len(args):
 			i++
 			s.projectWord(args[i])
+			if w.is("-d") {
+				s.built("javac", token{option: "d", word: args[i], value: true})
+			}
 		case w.is("-g"), w.is("-nowarn"), w.is("-parameters"), w.kind == literal && strings.HasPrefix(w.text, "-Xlint"):
 		case w.mayBeOption(), strings.HasPrefix(w.text, "@"):
 			s.found.add(unknownOption)
