@@ -1,16 +1,21 @@
 package policy
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // operand says what the words of a command that are not options mean to it.
 type operand uint8
 
 const (
-	plainText operand = iota // nothing
-	fileNames                // files whose names or facts are told
-	contents                 // files whose contents are told
-	writes                   // files that are written
-	nothing                  // there must be none
+	plainText  operand = iota // nothing
+	fileNames                 // files whose names or facts are told
+	contents                  // files whose contents are told
+	trees                     // files of which the contents are told, or directories with such files
+	repository                // files of the workspace of which the contents are told, or commits
+	writes                    // files that are written
+	nothing                   // there must be none
 )
 
 // spec describes a command by the options that do no harm.
@@ -208,6 +213,14 @@ func (s *shell) operand(kind operand, w word) {
 		s.name(w)
 	case contents:
 		s.read(w)
+	case trees:
+		if w.kind == literal && (plainFile(strings.ToLower(path.Base(w.text))) || sink(w.text)) {
+			s.read(w)
+		} else {
+			s.search(w)
+		}
+	case repository:
+		s.search(w)
 	case writes:
 		s.write(w)
 	}
