@@ -34,7 +34,7 @@ var gitReads = map[string]*spec{
 	"count-objects": {flags: "vH", kind: nothing, long: longs("verbose human-readable")},
 	"check-ignore":  {flags: "vnq", kind: fileNames, long: longs("verbose quiet non-matching")},
 	"version":       {kind: nothing},
-	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", num: true, kind: contents, skip: 1, long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
+	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", num: true, kind: contents, skip: 1, given: "e", long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
 }
 
 // gitAdds are git's commands that add to the local repository.

@@ -30,6 +30,7 @@ type spec struct {
 	posix bool            // options end at the first operand
 	kind  operand
 	skip  int             // leading operands that are text
+	given string          // short options that give what is skipped otherwise
 	most  int             // how many operands there may be, if not 0
 	code  code            // what the command is, when nothing worse is found
 	reads map[string]bool // options whose value is a file of which the contents are told
@@ -184,7 +185,8 @@ func (c *scanner) cluster() token {
 func (sp *spec) judge(s *shell, _ string, args []word) {
 	s.found.add(sp.code)
 	c := s.scanner(sp, args)
-	operands, several := 0, false
+	operands, several, given := 0, false, false
+	var skipped []word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if sp.fixed && t.word.kind == computed {
 			s.found.add(dynamicArgument)
@@ -194,12 +196,20 @@ func (sp *spec) judge(s *shell, _ string, args []word) {
 			if t.value && (sp.all && sp.kind == contents || sp.reads[t.option]) {
 				s.read(t.word)
 			}
+			given = given || strings.Contains(sp.given, t.option)
 			continue
 		case operands >= sp.skip:
 			s.operand(sp.kind, t.word)
+		default:
+			skipped = append(skipped, t.word)
 		}
 		operands++
 		several = several || t.word.several()
+	}
+	if given {
+		for _, w := range skipped {
+			s.operand(sp.kind, w)
+		}
 	}
 	if sp.kind == nothing && operands > 0 || sp.most > 0 && (operands > sp.most || several) {
 		s.found.add(unknownOption)

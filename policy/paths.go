@@ -185,7 +185,7 @@ func (r *reader) deskPath(w word) {
 // deskOpen reports a glob whose directory is not known and whose end may be the
 // name of one of the desk's own files.
 func (r *reader) deskOpen(w word) bool {
-	return (len(r.place.dirs) == 0 || r.place.dirs[0][0] == '~' || r.place.dirs[len(r.place.dirs)-1][0] == '~') && !w.tilde && w.text[0] != '/' &&
+	return (len(r.place.dirs) == 0 || slices.ContainsFunc(r.place.dirs, func(d string) bool { return d[0] == '~' })) && !w.tilde && w.text[0] != '/' &&
 		slices.ContainsFunc(r.eng.desk.bases, func(own string) bool { return matchesPath(strings.ToLower(path.Base(w.text)), own) })
 }
 
