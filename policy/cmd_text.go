@@ -94,48 +94,9 @@ func specific(w word) bool {
 	return w.kind == literal && !nearSecret(w.text) && ownWord(strings.ToLower(w.text))
 }
 
-// ownWord reports a lower-case pattern that finds lines by a word of their own,
-// whatever the word is.
-func ownWord(lower string) bool {
-	for _, loose := range [...]string{")?", ")*", "){", `\)`, `\?`, `\{`} {
-		if strings.Contains(lower, loose) {
-			return false
-		}
-	}
-	for alt := range strings.SplitSeq(strings.ReplaceAll(lower, `\|`, "|"), "|") {
-		if !hasRun(alt) {
-			return false
-		}
-	}
-	return true
-}
-
 // fewLines reports so few lines around a find that they do not show a whole file.
 func fewLines(w word) bool {
 	return w.kind == literal && (len(w.text) == 1 && digits(w.text) || w.is("10"))
-}
-
-// hasRun reports three letters, digits or underscores in a row that a pattern
-// must match.
-func hasRun(alt string) bool {
-	run, bracket := 0, false
-	for i := 0; i < len(alt); i++ {
-		switch c := alt[i]; {
-		case bracket:
-			bracket = c != ']'
-		case c == '\\':
-			i, run = i+1, 0
-		case c == '[':
-			run, bracket = 0, true
-		case wordByte(c):
-			if run++; run >= 3 && (i+1 == len(alt) || strings.IndexByte("*?{", alt[i+1]) < 0) {
-				return true
-			}
-		default:
-			run = 0
-		}
-	}
-	return false
 }
 
 // tree judges reading all files below directories. narrow says that their names

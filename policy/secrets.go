@@ -107,7 +107,7 @@ func secretData(name string) bool {
 }
 
 // secretHints are parts of words on the lines that hold secrets.
-var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
+var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
 	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
 
 // secretOwners are beginnings of the names of variables that hold secrets.
@@ -140,7 +140,7 @@ func nearSecret(pattern string) bool {
 			return true
 		}
 	}
-	return false
+	return findsSecret(lower)
 }
 
 // hitsSecret reports whether a glob may match a secret. Letters in brackets
