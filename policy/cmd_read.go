@@ -126,6 +126,9 @@ func archive(s *shell, name string, args []word) {
 	}
 	s.found.add(readOnlyCommand)
 	for _, w := range args[1:] {
+		if w.kind != literal && name == "tar" && !strings.Contains(w.text, "/") {
+			s.found.add(dynamicArgument)
+		}
 		if w.mayBeOption() || strings.Contains(w.text, ":") { // tar fetches host:file
 			s.found.add(unknownOption)
 		}
@@ -288,7 +291,7 @@ func find(s *shell, _ string, args []word) {
 			s.name(w)
 			local = local && s.localDir(w)
 			f.starts = append(f.starts, w)
-			f.other = f.other || w.kind != literal || w.text == ""
+			f.other = f.other || w.kind != literal || w.text == "" || misleads(w.text)
 		}
 	}
 	f.wide = f.wide || f.pruned && !acts

@@ -217,9 +217,10 @@ func ascends(glob string) bool {
 }
 
 // misleads reports a name that becomes something else where commands get names
-// from a glob or, split at blanks, from xargs: an option, or a file elsewhere.
+// from a glob or, split at blanks and without its quotes, from xargs: an option, or
+// a file elsewhere.
 func misleads(text string) bool {
-	if strings.HasPrefix(text, "-") && len(text) > 1 || strings.Contains(text, "/-") {
+	if strings.HasPrefix(text, "-") && len(text) > 1 || strings.Contains(text, "/-") || strings.ContainsAny(text, "'\"\\") {
 		return true
 	}
 	if !strings.ContainsAny(text, " \t\n") {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -400,7 +401,10 @@ func compilers(m map[string]rule) {
 
 // compilerOption are options of C compilers that load no plugin and start no
 // other program.
-var compilerOption = regexp.MustCompile(`^-(?:c|S|E|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|W[a-z][A-Za-z0-9=+-]*|w|pedantic|pedantic-errors|std=[a-z0-9+:]+|pthread|static|shared|fPIC|fpic|f(?:no-)?(?:sanitize=[a-z,]+|omit-frame-pointer|exceptions|rtti|strict-aliasing|diagnostics-color=?[a-z]*)|m(?:32|64|arch=[a-z0-9-]+|tune=[a-z0-9-]+)|M(?:MD|D|P)|[ILDU].*|l[A-Za-z0-9_+]+|v)$`)
+var compilerOption = regexp.MustCompile(`^-(?:c|S|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|W[a-z][A-Za-z0-9=+-]*|w|pedantic|pedantic-errors|std=[a-z0-9+:]+|pthread|static|shared|fPIC|fpic|f(?:no-)?(?:sanitize=[a-z,]+|omit-frame-pointer|exceptions|rtti|strict-aliasing|diagnostics-color=?[a-z]*)|m(?:32|64|arch=[a-z0-9-]+|tune=[a-z0-9-]+)|M(?:MD|D|P)|[ILDU].*|l[A-Za-z0-9_+]+|v)$`)
+
+// compiled are the endings of what compilers take for source or a library.
+var compiled = set(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a .so .lo .dylib")
 
 func compiler(s *shell, name string, args []word) {
 	if s.version(name, args) {
@@ -415,6 +419,8 @@ func compiler(s *shell, name string, args []word) {
 		case w.is("-o") && i+1 < len(args):
 			i++
 			s.write(args[i])
+		case w.is("-E"):
+			s.found.add(mayReadSecret) // it prints whatever the source includes
 		case w.mayBeOption() && (w.kind != literal || !compilerOption.MatchString(w.text)):
 			s.found.add(unknownOption)
 		case strings.HasPrefix(w.text, "@"):
@@ -422,6 +428,12 @@ func compiler(s *shell, name string, args []word) {
 		case !w.mayBeOption():
 			s.projectWord(w)
 			s.read(w)
+			switch ext := path.Ext(w.text); {
+			case ext == ".s" || ext == ".S" || ext == ".sx" || ext == ".asm":
+				s.found.add(mayReadSecret) // it takes in whole files
+			case w.kind != computed && !compiled[ext]:
+				s.found.add(unknownOption) // to the linker it may be a script
+			}
 		}
 	}
 }
