@@ -11,6 +11,11 @@ import (
 func (r *reader) address(s string) {
 	s = strings.TrimSpace(s)
 	r.found.add(networkRead)
+	if len(s) > 5 && strings.EqualFold(s[:5], "file:") && !strings.HasPrefix(s[5:], "//") {
+		r.found.add(oddAddress)
+		r.read(pathWord(s[5:]))
+		return
+	}
 	if !strings.Contains(s, "://") {
 		s = "http://" + s
 	}

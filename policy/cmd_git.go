@@ -17,7 +17,7 @@ const gitLog = `oneline graph decorate decorate= no-decorate all branches branch
 var gitReads = map[string]*spec{
 	"status":        {flags: "sbvzunoal", kind: fileNames, long: longs("short branch porcelain porcelain= long verbose show-stash ahead-behind no-ahead-behind untracked-files untracked-files= ignored ignored= column no-column renames no-renames")},
 	"log":           {flags: "pusziEFMCwbtmRqU", vals: "nSGL", num: true, kind: contents, long: longs(gitLog)},
-	"diff":          {flags: "pusziMCwbtRqaU", vals: "SG", num: true, kind: contents, long: longs(gitLog)},
+	"diff":          {flags: "pusziMCwbtRqaU", vals: "SG", num: true, kind: repository, long: longs(gitLog)},
 	"show":          {flags: "pusziMCwbtmRqaU", vals: "nSG", num: true, kind: contents, long: longs(gitLog)},
 	"shortlog":      {flags: "nse", num: true, kind: contents, long: longs("numbered summary email all since= until= no-merges")},
 	"rev-list":      {flags: "n", vals: "n", num: true, kind: contents, long: longs("count all max-count= since= until= no-merges merges first-parent left-right reverse objects")},
@@ -34,7 +34,7 @@ var gitReads = map[string]*spec{
 	"count-objects": {flags: "vH", kind: nothing, long: longs("verbose human-readable")},
 	"check-ignore":  {flags: "vnq", kind: fileNames, long: longs("verbose quiet non-matching")},
 	"version":       {kind: nothing},
-	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", num: true, kind: contents, skip: 1, long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
+	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", num: true, kind: contents, skip: 1, given: "e", long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
 }
 
 // gitAdds are git's commands that add to the local repository.
@@ -118,7 +118,7 @@ func (s *shell) gitSpec(sp *spec, c code, args []word) {
 	judged := *sp
 	judged.code = c
 	judged.judge(s, "git", args)
-	if sp.kind != contents {
+	if sp.kind != contents && sp.kind != repository {
 		return
 	}
 	for _, w := range args {

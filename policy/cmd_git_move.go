@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // everydayBranches are names that nobody gives to a file: "git checkout x"
 // throws changes of a file x away where no branch x is.
@@ -122,13 +125,16 @@ func gitPull(s *shell, _ string, args []word) {
 	}
 }
 
+// plainSetting names settings that hold no passwords.
+var plainSetting = regexp.MustCompile(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.(?:url|pushurl|fetch))$`)
+
 // gitConfig reads a setting; setting one decides what git runs.
 func gitConfig(s *shell, _ string, args []word) {
 	if len(args) > 0 && (args[0].is("--global") || args[0].is("--local")) {
 		args = args[1:]
 	}
 	switch {
-	case len(args) == 2 && args[0].is("--get") && !args[1].mayBeOption() && args[1].kind == literal:
+	case len(args) == 2 && args[0].is("--get") && args[1].kind == literal && plainSetting.MatchString(args[1].text):
 		s.found.add(readOnlyCommand)
 	case len(args) == 1 && (args[0].is("user.name") || args[0].is("user.email") || args[0].is("remote.origin.url")):
 		s.found.add(readOnlyCommand)

@@ -38,14 +38,16 @@ type projectTool struct {
 var textOptions = set(`run skip bench list k m t g n j W E grep fgrep testNamePattern test-name-pattern tests tags timeout filter lines stdin-filename features package
 	benchtime cpu count ldflags gcflags expression message`)
 
-func (p *projectTool) judge(s *shell, _ string, args []word) {
+func (p *projectTool) judge(s *shell, name string, args []word) {
 	s.project()
+	at := pointing(name, args)
 	c := s.scanner(&p.spec, args)
 	verb := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option != "":
 			s.projectOption(t)
+			s.built(name, t)
 		case c.ended && p.after != nil:
 			if t.word.kind != literal || !p.after.MatchString(t.word.text) {
 				s.found.add(unknownOption)
@@ -57,6 +59,7 @@ func (p *projectTool) judge(s *shell, _ string, args []word) {
 			s.verb(p, t.word)
 		case !p.free:
 			s.projectWord(t.word)
+			at.file(s, t.word)
 		case t.word.kind == computed:
 			s.found.add(dynamicArgument)
 		}
@@ -125,7 +128,7 @@ func (s *shell) projectWord(w word) {
 	if strings.IndexByte(w.text, '/') < 0 && !strings.Contains(w.text, "..") {
 		return
 	}
-	for part := range strings.FieldsFuncSeq(w.text, func(r rune) bool { return strings.ContainsRune(`=:,;"'{}()[] `+"\t\n", r) }) {
+	for _, part := range wordParts(w.text) {
 		if len(part) > 2 && part[0] == '-' && part[1] != '-' && (part[2] == '/' || part[2] == '.') {
 			part = part[2:] // -I/x
 		}

@@ -28,8 +28,8 @@ func readers(m map[string]rule) {
 		long: longs("numeric-sort reverse unique ignore-case human-numeric-sort version-sort stable key= field-separator= check zero-terminated random-sort general-numeric-sort month-sort")})
 	one("uniq", spec{flags: "cduiz", vals: "fsw", kind: contents, most: 1, long: longs("count repeated unique ignore-case skip-fields= skip-chars= check-chars= zero-terminated")})
 	one("base64", spec{flags: "dDi", vals: "wb", kind: contents, long: longs("decode ignore-garbage wrap=")})
-	one("diff", spec{flags: "uqiwbBEZyNacestT", vals: "UCIWL", kind: contents,
-		long: longs("unified unified= context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side new-file text report-identical-files minimal color color= width= label= suppress-common-lines strip-trailing-cr")})
+	one("diff", spec{flags: "uqiwbBEZyacestT", vals: "UCIWL", kind: trees,
+		long: longs("unified unified= context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side text report-identical-files minimal color color= width= label= suppress-common-lines strip-trailing-cr")})
 	one("xxd", spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1})
 	one("lsof", spec{flags: "nPtlU", vals: "ipu", kind: fileNames})
 	one("netstat", spec{flags: "tulpnarswie46", kind: nothing})
@@ -132,6 +132,9 @@ func archive(s *shell, name string, args []word) {
 	}
 	s.found.add(readOnlyCommand)
 	for _, w := range args[1:] {
+		if w.kind != literal && name == "tar" && !strings.Contains(w.text, "/") {
+			s.found.add(dynamicArgument)
+		}
 		if w.mayBeOption() || strings.Contains(w.text, ":") { // tar fetches host:file
 			s.found.add(unknownOption)
 		}
@@ -140,12 +143,31 @@ func archive(s *shell, name string, args []word) {
 }
 
 // ps lists processes. Its old options are letters without a dash; an "e" among
-// them shows the environment of every process.
+// them shows the environment of every process. Where it cannot read its options as
+// new ones, it reads all of them as old ones.
 func ps(s *shell, _ string, args []word) {
 	sp := spec{flags: "AeafFlLHjMTNdwxu", vals: "opCtUGgsq", kind: nothing, code: readOnlyCommand,
 		long: longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
+	every, old := false, false
 	if len(args) > 0 && args[0].kind == literal && args[0].text != "" && strings.Trim(args[0].text, "auxwfljvmh") == "" {
 		args = args[1:]
+		old = true
+	}
+	c := s.scanner(&sp, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option == "e" || t.option == "A":
+			every = every || t.option == "e"
+		case t.option == "o" || t.option == "O" || t.option == "format":
+			if strings.Contains(strings.ToLower(t.word.text), "env") {
+				s.found.add(readsEnvironment)
+			}
+		case len(t.option) == 1 && !strings.Contains("fFlLHjTNMdwp", t.option):
+			old = true
+		}
+	}
+	if every && old {
+		s.found.add(readsEnvironment)
 	}
 	sp.judge(s, "ps", args)
 }
@@ -275,7 +297,7 @@ func find(s *shell, _ string, args []word) {
 			s.name(w)
 			local = local && s.localDir(w)
 			f.starts = append(f.starts, w)
-			f.other = f.other || w.kind != literal || w.text == ""
+			f.other = f.other || w.kind != literal || w.text == "" || misleads(w.text)
 		}
 	}
 	f.wide = f.wide || f.pruned && !acts

@@ -156,6 +156,9 @@ func goArgs(s *shell, verb string, sp *spec, args []word) {
 			s.write(t.word)
 		case (t.option == "ldflags" || t.option == "gcflags") && (t.word.kind != literal || !plainFlags.MatchString(strings.Replace(t.word.text, "--", "-", 1))):
 			s.found.add(unknownOption)
+		case t.option == "html":
+			s.found.add(mayReadSecret) // the profile names the files that it shows
+			s.read(t.word)
 		case t.option == "C" && !s.localDir(t.word):
 			s.found.add(outsideProject)
 		case t.option == "" && (climbs(t.word.text) || strings.Contains(t.word.text, "@")) && verb != "env":

@@ -3,6 +3,7 @@ package policy
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -29,9 +30,10 @@ var grepSpec = spec{
 // secrets included, unless --include or the pattern says that it does not.
 func grep(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	recursive, narrow, wide, expr, named := false, false, false, false, true
+	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
 	c := s.scanner(&grepSpec, args)
 	var dirs []word
+	var first word // the pattern, or where an option gives one, a file
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "r", "R", "recursive", "dereference-recursive":
@@ -39,10 +41,10 @@ func grep(s *shell, _ string, args []word) {
 		case "d":
 			recursive = recursive || !t.word.is("skip")
 		case "e", "regexp":
-			expr = true
+			given = true
 			named = named && specific(t.word)
 		case "f", "file":
-			expr, named = true, false
+			given, named = true, false
 			s.read(t.word)
 		case "v", "invert-match", "z", "null-data":
 			named = false
@@ -53,14 +55,20 @@ func grep(s *shell, _ string, args []word) {
 		case "include":
 			narrow = true
 			wide = wide || t.word.kind == computed || !sourceName(t.word.text)
+		case "exclude", "exclude-from":
+			wide = true // as the first of them it lets all others in
 		case "":
 			if !expr {
-				expr = true
-				named = named && specific(t.word)
+				expr, first = true, t.word
 				continue
 			}
 			dirs = append(dirs, t.word)
 		}
+	}
+	if given && expr {
+		dirs = append(dirs, first)
+	} else if expr {
+		named = named && specific(first)
 	}
 	s.searched(dirs, named)
 	if recursive {
@@ -86,48 +94,9 @@ func specific(w word) bool {
 	return w.kind == literal && !nearSecret(w.text) && ownWord(strings.ToLower(w.text))
 }
 
-// ownWord reports a lower-case pattern that finds lines by a word of their own,
-// whatever the word is.
-func ownWord(lower string) bool {
-	for _, loose := range [...]string{")?", ")*", "){", `\)`, `\?`, `\{`} {
-		if strings.Contains(lower, loose) {
-			return false
-		}
-	}
-	for alt := range strings.SplitSeq(strings.ReplaceAll(lower, `\|`, "|"), "|") {
-		if !hasRun(alt) {
-			return false
-		}
-	}
-	return true
-}
-
 // fewLines reports so few lines around a find that they do not show a whole file.
 func fewLines(w word) bool {
 	return w.kind == literal && (len(w.text) == 1 && digits(w.text) || w.is("10"))
-}
-
-// hasRun reports three letters, digits or underscores in a row that a pattern
-// must match.
-func hasRun(alt string) bool {
-	run, bracket := 0, false
-	for i := 0; i < len(alt); i++ {
-		switch c := alt[i]; {
-		case bracket:
-			bracket = c != ']'
-		case c == '\\':
-			i, run = i+1, 0
-		case c == '[':
-			run, bracket = 0, true
-		case wordByte(c):
-			if run++; run >= 3 && (i+1 == len(alt) || strings.IndexByte("*?{", alt[i+1]) < 0) {
-				return true
-			}
-		default:
-			run = 0
-		}
-	}
-	return false
 }
 
 // tree judges reading all files below directories. narrow says that their names
@@ -156,38 +125,49 @@ var ripgrepSpec = spec{
 // ripgrep searches recursively by itself; a glob or a type narrows it.
 func ripgrep(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	narrow, expr, named := false, false, true
+	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	c := s.scanner(&ripgrepSpec, args)
 	var dirs []word
+	var first word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "g", "glob", "iglob":
-			if t.word.kind != literal || strings.HasPrefix(t.word.text, "!") || hitsSecret(t.word.text, true) {
+			if t.word.kind != literal || !narrows(t.word.text) {
 				s.found.add(mayReadSecret)
 			}
 			narrow = true
 		case "t", "type":
-			narrow = narrow || codeTypes[t.word.text]
+			narrow, wide = true, wide || !codeTypes[t.word.text]
 		case "files", "type-list":
-			narrow, expr = true, true
+			lists, given = true, true
 		case "v", "invert-match", "U", "multiline", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
 			named = named && fewLines(t.word)
 		case "e", "regexp":
-			expr = true
+			given = true
 			named = named && specific(t.word)
 		case "":
 			if !expr {
-				expr = true
-				named = named && specific(t.word)
+				expr, first = true, t.word
 				continue
 			}
 			dirs = append(dirs, t.word)
 		}
 	}
+	if given && expr {
+		dirs = append(dirs, first)
+	} else if expr {
+		named = named && specific(first)
+	}
 	s.searched(dirs, named)
-	s.tree(dirs, narrow, named)
+	s.tree(dirs, lists || narrow && !wide, named)
+}
+
+// narrows reports a glob of ripgrep that lets no secrets in.
+func narrows(glob string) bool {
+	list, ok := alternatives(glob)
+	return ok && len(list) > 0 && !strings.HasPrefix(glob, "!") && !slices.ContainsFunc(list, func(alt string) bool { return hitsSecret(alt, true) })
 }
 
 var codeTypes = set("go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua perl sql scala proto make cmake")

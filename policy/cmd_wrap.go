@@ -106,6 +106,7 @@ func env(s *shell, _ string, args []word) {
 		case assigns && name != "":
 			s.oneWord(w) // to env it is no assignment but a word like any other
 			s.set(name, true)
+			s.value(name, word{text: value, kind: w.kind})
 		default:
 			s.inner(args[i:])
 			return

@@ -198,7 +198,7 @@ func cd(s *shell, _ string, args []word) {
 		s.found.add(unknownOption)
 		s.place.move(word{kind: computed}, false)
 	case len(args) == 0:
-		s.place.move(word{kind: computed}, false)
+		s.place.move(word{text: "~", tilde: true}, s.looped == 0)
 	default:
 		s.place.move(args[0], s.looped == 0)
 		if s.looped > 0 {

@@ -14,8 +14,9 @@ func (e *Engine) assessExec(j *judging) {
 	if !ok {
 		s.found.add(malformedCall)
 	}
-	for name := range x.Env {
+	for name, value := range x.Env {
 		s.set(name, true)
+		s.value(name, word{text: value})
 	}
 	text := ""
 	if x.Command != nil {

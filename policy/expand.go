@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -172,7 +173,15 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 	if a.Index != nil && !plainIndex(a.Index) {
 		s.odd(a.Index)
 	}
-	s.words(a.Value)
+	if a.Name != nil && a.Value != nil {
+		w := s.word(a.Value)
+		if a.Append {
+			w.kind = computed
+		}
+		s.value(a.Name.Value, w)
+	} else {
+		s.words(a.Value)
+	}
 	if a.Array != nil {
 		s.found.add(unusualShell) // fish runs what stands in the brackets
 		for _, e := range a.Array.Elems {
@@ -193,6 +202,19 @@ func (s *shell) set(name string, exported bool) {
 	case dangerousSetting(name):
 		s.found.add(dangerousEnvironment)
 	default:
+		s.found.add(setsEnvironment)
+	}
+}
+
+// fileSettings are harmless settings of which the value is part of a path where it
+// is not a plain name.
+var fileSettings = set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM")
+
+var settingValue = regexp.MustCompile(`^[A-Za-z0-9_.@:,+-]*(?:[A-Za-z0-9]/[A-Za-z0-9_+-]+)*$`)
+
+// value judges what a variable is set to.
+func (s *shell) value(name string, w word) {
+	if fileSettings[name] && (w.kind != literal || w.tilde || strings.Contains(w.text, "..") || !settingValue.MatchString(w.text)) {
 		s.found.add(setsEnvironment)
 	}
 }

@@ -1,16 +1,21 @@
 package policy
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // operand says what the words of a command that are not options mean to it.
 type operand uint8
 
 const (
-	plainText operand = iota // nothing
-	fileNames                // files whose names or facts are told
-	contents                 // files whose contents are told
-	writes                   // files that are written
-	nothing                  // there must be none
+	plainText  operand = iota // nothing
+	fileNames                 // files whose names or facts are told
+	contents                  // files whose contents are told
+	trees                     // files of which the contents are told, or directories with such files
+	repository                // files of the workspace of which the contents are told, or commits
+	writes                    // files that are written
+	nothing                   // there must be none
 )
 
 // spec describes a command by the options that do no harm.
@@ -25,6 +30,7 @@ type spec struct {
 	posix bool            // options end at the first operand
 	kind  operand
 	skip  int             // leading operands that are text
+	given string          // short options that give what is skipped otherwise
 	most  int             // how many operands there may be, if not 0
 	code  code            // what the command is, when nothing worse is found
 	reads map[string]bool // options whose value is a file of which the contents are told
@@ -179,7 +185,8 @@ func (c *scanner) cluster() token {
 func (sp *spec) judge(s *shell, _ string, args []word) {
 	s.found.add(sp.code)
 	c := s.scanner(sp, args)
-	operands, several := 0, false
+	operands, several, given := 0, false, false
+	var skipped []word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if sp.fixed && t.word.kind == computed {
 			s.found.add(dynamicArgument)
@@ -189,12 +196,20 @@ func (sp *spec) judge(s *shell, _ string, args []word) {
 			if t.value && (sp.all && sp.kind == contents || sp.reads[t.option]) {
 				s.read(t.word)
 			}
+			given = given || strings.Contains(sp.given, t.option)
 			continue
 		case operands >= sp.skip:
 			s.operand(sp.kind, t.word)
+		default:
+			skipped = append(skipped, t.word)
 		}
 		operands++
 		several = several || t.word.several()
+	}
+	if given {
+		for _, w := range skipped {
+			s.operand(sp.kind, w)
+		}
 	}
 	if sp.kind == nothing && operands > 0 || sp.most > 0 && (operands > sp.most || several) {
 		s.found.add(unknownOption)
@@ -208,6 +223,14 @@ func (s *shell) operand(kind operand, w word) {
 		s.name(w)
 	case contents:
 		s.read(w)
+	case trees:
+		if w.kind == literal && (plainFile(strings.ToLower(path.Base(w.text))) || sink(w.text)) {
+			s.read(w)
+		} else {
+			s.search(w)
+		}
+	case repository:
+		s.search(w)
 	case writes:
 		s.write(w)
 	}

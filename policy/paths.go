@@ -79,7 +79,7 @@ func (r *reader) read(w word) {
 		switch {
 		case secretPath(file):
 			r.found.add(readsSecret)
-		case kernelSecret(file), open && r.place.moved && hidden("/"+file), !open && !r.place.inside(file) && hidden(file):
+		case kernelSecret(file), open && r.place.lost && !codeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")], open && r.place.moved && hidden("/"+file), !open && !r.place.inside(file) && hidden(file):
 			r.found.add(mayReadSecret)
 		}
 	})
@@ -185,7 +185,7 @@ func (r *reader) deskPath(w word) {
 // deskOpen reports a glob whose directory is not known and whose end may be the
 // name of one of the desk's own files.
 func (r *reader) deskOpen(w word) bool {
-	return len(r.place.dirs) == 0 && !w.tilde && w.text[0] != '/' &&
+	return (len(r.place.dirs) == 0 || slices.ContainsFunc(r.place.dirs, func(d string) bool { return d[0] == '~' })) && !w.tilde && w.text[0] != '/' &&
 		slices.ContainsFunc(r.eng.desk.bases, func(own string) bool { return matchesPath(strings.ToLower(path.Base(w.text)), own) })
 }
 
@@ -217,9 +217,10 @@ func ascends(glob string) bool {
 }
 
 // misleads reports a name that becomes something else where commands get names
-// from a glob or, split at blanks, from xargs: an option, or a file elsewhere.
+// from a glob or, split at blanks and without its quotes, from xargs: an option, or
+// a file elsewhere.
 func misleads(text string) bool {
-	if strings.HasPrefix(text, "-") && len(text) > 1 || strings.Contains(text, "/-") {
+	if strings.HasPrefix(text, "-") && len(text) > 1 || strings.Contains(text, "/-") || strings.ContainsAny(text, "'\"\\") {
 		return true
 	}
 	if !strings.ContainsAny(text, " \t\n") {

@@ -14,6 +14,7 @@ type place struct {
 	sure    []string // where it stands if all commands so far succeeded; set by shell
 	also    []string // where paths may count from besides, as members of the call say
 	moved   bool     // a command changed the directory
+	lost    bool     // it did so to where cannot be read, or through the home directory
 	windows bool
 	away    bool // on another machine
 }
@@ -95,7 +96,7 @@ func (p *place) resolve(w word, fn func(file string, open bool)) {
 		fn(path.Clean(w.text), true)
 	default:
 		for _, d := range p.dirs {
-			fn(path.Join(d, w.text), false)
+			fn(path.Join(d, w.text), d[0] == '~') // where that is, is open
 		}
 	}
 	for _, d := range p.also {
@@ -111,14 +112,22 @@ const maxDirs = 8
 func (p *place) move(w word, ok bool) {
 	p.moved = true
 	p.sure = nil
-	if !ok || w.kind != literal || w.tilde || w.text == "-" || w.text == "" {
+	p.lost = p.lost || w.kind != literal || w.text == "-" || w.text == ""
+	if !ok || w.kind != literal || w.text == "-" || w.text == "" || w.tilde && climbs(w.text) {
+		p.lost = p.lost || w.tilde
 		p.dirs = nil
 		return
 	}
-	if len(p.dirs) == 0 && !path.IsAbs(w.text) {
+	if len(p.dirs) == 0 && !path.IsAbs(w.text) && !w.tilde {
 		return
 	}
 	p.resolve(w, func(d string, _ bool) { p.sure = append(p.sure, d) })
+	for _, d := range p.sure {
+		if d[0] != '/' && d[0] != '~' { // out of the home directory
+			p.lost, p.dirs, p.sure = true, nil, nil
+			return
+		}
+	}
 	p.dirs = both(p.dirs, p.sure)
 }
 

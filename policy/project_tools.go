@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -89,6 +90,14 @@ func joined(a, b spec) spec {
 		out.flags = strings.ReplaceAll(out.flags, string(v), "")
 	}
 	return out
+}
+
+// without is the spec without some of its short options.
+func (sp spec) without(flags string) spec {
+	for _, f := range flags {
+		sp.flags = strings.ReplaceAll(sp.flags, string(f), "")
+	}
+	return sp
 }
 
 // lintSpec are the options of formatters and linters of other languages.
@@ -181,16 +190,18 @@ func nodeRules(m map[string]rule) {
 // the tools of smaller languages, whose options are like theirs.
 func lintRules(m map[string]rule) {
 	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint rustfmt clang-format clang-tidy cppcheck rubocop standardrb rspec
-		phpunit phpstan psalm pint php-cs-fixer pest phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
+		phpstan psalm pint php-cs-fixer phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
 	for n := range strings.FieldsSeq("actionlint gofumpt goimports staticcheck errcheck") {
 		m[n] = func(s *shell, name string, args []word) { goLint.judge(s, name, dashes(args)) }
 	}
 	for names, verbs := range map[string]string{
 		"golangci-lint": "run fmt linters version", "buf": "lint format build", "mix": "test compile format credo dialyzer", "swift": "build test",
-		"flutter dart": "test analyze format", "stack cabal": "build test",
+		"flutter dart": "test analyze format",
 	} {
 		(&projectTool{spec: lintSpec, verbs: set(verbs)}).register(m, names)
 	}
+	(&projectTool{spec: lintSpec.without("w"), verbs: set("build test")}).register(m, "stack cabal") // -w names the compiler
+	(&projectTool{spec: lintSpec.without("d")}).register(m, "phpunit pest")                          // -d sets what PHP loads
 	(&projectTool{spec: spec{flags: "av", long: longs("all-files files= verbose show-diff-on-failure version")}, verbs: set("run")}).register(m, "pre-commit")
 	(&projectTool{spec: lintSpec, verbs: set("test lint check analyse phpstan cs format validate")}).registerVerbs(m, "composer")
 	(&projectTool{spec: spec{long: longs("check diff recursive")}, verbs: set("fmt validate")}).registerVerbs(m, "terraform tofu")
@@ -210,7 +221,15 @@ func buildRules(m map[string]rule) {
 	} {
 		p.register(m, names)
 	}
-	(&projectTool{spec: cargoSpec, verbs: set("test t build b check c clippy fmt bench doc tree metadata nextest"), after: cargoAfter}).registerVerbs(m, "cargo")
+	(&projectTool{spec: cargoSpec, verbs: set("test t build b check c clippy fmt bench doc tree metadata"), after: cargoAfter}).registerVerbs(m, "cargo")
+	cargo, nextest := m["cargo"], &projectTool{spec: cargoSpec, verbs: set("run r list"), after: cargoAfter} // "self" updates it
+	m["cargo"] = func(s *shell, name string, args []word) {
+		if len(args) > 0 && args[0].is("nextest") {
+			nextest.judge(s, name, args[1:])
+			return
+		}
+		cargo(s, name, args)
+	}
 	(&projectTool{spec: dotnetSpec, verbs: set("test build format restore clean")}).registerVerbs(m, "dotnet")
 	m["mvn"], m["mvnw"], m["cmake"] = maven, maven, cmake
 }
@@ -301,6 +320,10 @@ func monorepo(s *shell, name string, args []word) {
 			s.found.add(runsWorkspaceCode)
 		case t.option != "":
 			s.projectOption(t)
+			s.built(name, t)
+		case c.ended && task:
+			scriptArgs.judge(s, name, c.rest())
+			return
 		case t.word.is("run") || t.word.is("run-many") || t.word.is("affected"):
 		case c.ended:
 			s.projectWord(t.word)
@@ -372,6 +395,7 @@ func cmake(s *shell, _ string, args []word) {
 		case t.option == "G", t.option == "j", t.option == "config":
 		case t.value:
 			s.projectWord(t.word)
+			s.built("cmake", t)
 		}
 	}
 }
@@ -386,7 +410,10 @@ func compilers(m map[string]rule) {
 
 // compilerOption are options of C compilers that load no plugin and start no
 // other program.
-var compilerOption = regexp.MustCompile(`^-(?:c|S|E|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|W[a-z][A-Za-z0-9=+-]*|w|pedantic|pedantic-errors|std=[a-z0-9+:]+|pthread|static|shared|fPIC|fpic|f(?:no-)?(?:sanitize=[a-z,]+|omit-frame-pointer|exceptions|rtti|strict-aliasing|diagnostics-color=?[a-z]*)|m(?:32|64|arch=[a-z0-9-]+|tune=[a-z0-9-]+)|M(?:MD|D|P)|[ILDU].*|l[A-Za-z0-9_+]+|v)$`)
+var compilerOption = regexp.MustCompile(`^-(?:c|S|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|W[a-z][A-Za-z0-9=+-]*|w|pedantic|pedantic-errors|std=[a-z0-9+:]+|pthread|static|shared|fPIC|fpic|f(?:no-)?(?:sanitize=[a-z,]+|omit-frame-pointer|exceptions|rtti|strict-aliasing|diagnostics-color=?[a-z]*)|m(?:32|64|arch=[a-z0-9-]+|tune=[a-z0-9-]+)|M(?:MD|D|P)|[ILDU].*|l[A-Za-z0-9_+]+|v)$`)
+
+// compiled are the endings of what compilers take for source or a library.
+var compiled = set(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a .so .lo .dylib")
 
 func compiler(s *shell, name string, args []word) {
 	if s.version(name, args) {
@@ -401,6 +428,8 @@ func compiler(s *shell, name string, args []word) {
 		case w.is("-o") && i+1 < len(args):
 			i++
 			s.write(args[i])
+		case w.is("-E"):
+			s.found.add(mayReadSecret) // it prints whatever the source includes
 		case w.mayBeOption() && (w.kind != literal || !compilerOption.MatchString(w.text)):
 			s.found.add(unknownOption)
 		case strings.HasPrefix(w.text, "@"):
@@ -408,6 +437,12 @@ func compiler(s *shell, name string, args []word) {
 		case !w.mayBeOption():
 			s.projectWord(w)
 			s.read(w)
+			switch ext := path.Ext(w.text); {
+			case ext == ".s" || ext == ".S" || ext == ".sx" || ext == ".asm":
+				s.found.add(mayReadSecret) // it takes in whole files
+			case w.kind != computed && !compiled[ext]:
+				s.found.add(unknownOption) // to the linker it may be a script
+			}
 		}
 	}
 }
@@ -424,6 +459,9 @@ func javac(s *shell, name string, args []word) {
 		case (w.is("-d") || w.is("-cp") || w.is("-classpath") || w.is("--release") || w.is("-source") || w.is("-target") || w.is("-encoding") || w.is("-sourcepath")) && i+1 < len(args):
 			i++
 			s.projectWord(args[i])
+			if w.is("-d") {
+				s.built("javac", token{option: "d", word: args[i], value: true})
+			}
 		case w.is("-g"), w.is("-nowarn"), w.is("-parameters"), w.kind == literal && strings.HasPrefix(w.text, "-Xlint"):
 		case w.mayBeOption(), strings.HasPrefix(w.text, "@"):
 			s.found.add(unknownOption)

@@ -16,7 +16,7 @@ var secretNames = newLexicon(`.ssh .aws .azure .gnupg .kube .docker .gcloud gclo
 	id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk authorized_keys
 	debian.cnf k3s.yaml chap-secrets pap-secrets ipsec.secrets sasl_passwd opasswd shadow- gshadow master.passwd sudoers sudoers.d krb5.keytab
 	keychains login.keychain-db wallet.dat logins.json key4.db cookies.sqlite kubeconfig terraform.tfstate
-	service-account.json serviceaccount.json service_account.json tokens.json`)
+	service-account.json serviceaccount.json service_account.json tokens.json gshadow- passwd- .dev.vars .vault_pass .vault-pass .vault_password kubeconfig.yaml kubeconfig.yml terraform.tfstate.backup`)
 
 // secretBases are names of files with secrets that are ordinary names of
 // directories.
@@ -25,7 +25,7 @@ var secretBases = newLexicon("shadow cookies login_data web_data")
 var allSecretNames = append(slices.Collect(maps.Keys(secretNames.words)), slices.Collect(maps.Keys(secretBases.words))...)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = newLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .agekey .tfstate .tfvars .ovpn .keytab")
+var secretEnds = newLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token"}
@@ -34,8 +34,12 @@ var secretWords = [...]string{"secret", "credential", "password", "passwd", "api
 var dataEnds = newLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
 
 // secretPath reports whether a file usually holds secrets, by its path alone.
-// Letter case does not count, since it does not on every file system.
-func secretPath(file string) bool { return secretLower(strings.ToLower(file)) }
+// Letter case does not count, since it does not on every file system. The settings
+// of a repository hold the tokens that some tools put there.
+func secretPath(file string) bool {
+	lower := strings.ToLower(file)
+	return secretLower(lower) || lower == ".git/config" || strings.HasSuffix(lower, "/.git/config")
+}
 
 // secretLower is secretPath for a path in lower case.
 func secretLower(file string) bool {
@@ -90,7 +94,7 @@ func secretName(c string) bool {
 	if strings.HasPrefix(c, ".env") {
 		return c != ".env.example" && c != ".env.sample" && c != ".env.template" && c != ".env.dist"
 	}
-	return secretEnds.has(c[dot:])
+	return secretEnds.has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json") || strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
 }
 
 // secretData reports whether a lower-case file name is data about a secret.
@@ -107,7 +111,7 @@ func secretData(name string) bool {
 }
 
 // secretHints are parts of words on the lines that hold secrets.
-var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
+var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
 	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
 
 // secretOwners are beginnings of the names of variables that hold secrets.
@@ -140,7 +144,7 @@ func nearSecret(pattern string) bool {
 			return true
 		}
 	}
-	return false
+	return findsSecret(lower)
 }
 
 // hitsSecret reports whether a glob may match a secret. Letters in brackets

@@ -303,6 +303,7 @@ func (s *shell) forClause(c *syntax.ForClause) {
 	if ok {
 		name := it.Name.Value
 		s.set(name, false)
+		s.value(name, word{kind: computed})
 		plain := !changes(c.Do, name)
 		for _, item := range it.Items {
 			w := s.word(item)

@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+)
+
+// ownWord reports a lower-case pattern that finds lines by a word of their own,
+// whatever the word is. Of what the kinds of patterns can say it understands
+// little: in the rest such a word may stand for anything, or for nothing.
+func ownWord(lower string) bool {
+	if strings.ContainsAny(lower, "\n\r") { // each line is a pattern
+		return false
+	}
+	for _, loose := range [...]string{")?", ")*", "){", `\)`, `\?`, `\{`, "(*"} {
+		if strings.Contains(lower, loose) {
+			return false
+		}
+	}
+	for rest := lower; ; {
+		_, after, found := strings.Cut(rest, "(?")
+		if !found {
+			break
+		}
+		if !strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "i)") && !strings.HasPrefix(after, "i:") {
+			return false
+		}
+		rest = after
+	}
+	for alt := range strings.SplitSeq(strings.ReplaceAll(lower, `\|`, "|"), "|") {
+		if !hasRun(alt) {
+			return false
+		}
+	}
+	return true
+}
+
+// plainEscapes are the letters that, after a backslash, stand for one sign or for
+// a place between signs.
+const plainEscapes = "wdsbnrt"
+
+// hasRun reports three letters, digits or underscores in a row that a lower-case
+// pattern must match.
+func hasRun(alt string) bool {
+	run, found := 0, false
+	for i := 0; i < len(alt); i++ {
+		switch c := alt[i]; {
+		case c == '\\':
+			i++
+			if i < len(alt) && wordByte(alt[i]) && strings.IndexByte(plainEscapes, alt[i]) < 0 || i+1 < len(alt) && alt[i+1] == '{' {
+				return false
+			}
+			run = 0
+		case c == '[':
+			end := bracketEnd(alt, i)
+			if end < 0 {
+				return false
+			}
+			i, run = end, 0
+		case c == '{' && i+1 < len(alt) && (alt[i+1] == ',' || alt[i+1] >= '0' && alt[i+1] <= '9'):
+			end := strings.IndexByte(alt[i:], '}')
+			if end < 0 {
+				return false
+			}
+			i, run = i+end, 0
+		case wordByte(c):
+			if run++; run >= 3 && (i+1 == len(alt) || strings.IndexByte("*?{", alt[i+1]) < 0) {
+				found = true
+			}
+		default:
+			run = 0
+		}
+	}
+	return found
+}
+
+// bracketEnd gives where the bracket expression ends that begins at a byte, or -1
+// where the kinds of patterns end it in different places.
+func bracketEnd(alt string, at int) int {
+	i := at + 1
+	if i < len(alt) && alt[i] == '^' {
+		i++
+	}
+	for first := true; i < len(alt); i, first = i+1, false {
+		switch {
+		case alt[i] == ']' && first:
+			return -1
+		case alt[i] == ']':
+			return i
+		case alt[i] == '\\':
+			if i++; i < len(alt) && alt[i] == ']' {
+				return -1
+			}
+		case strings.HasPrefix(alt[i:], "[:"):
+			end := strings.Index(alt[i:], ":]")
+			if end < 0 {
+				return -1
+			}
+			i += end + 1
+		case alt[i] == '[':
+			return -1
+		}
+	}
+	return -1
+}
+
+// secretLines are such as hold secrets, in lower case.
+var secretLines = [...]string{"password", "passwd", "secret", "token", "api_key", "apikey", "credential", "private", "bearer"}
+
+// maxPattern is the length of the longest pattern that is tried on them.
+const maxPattern = 256
+
+// findsSecret reports a lower-case pattern that matches in the words beside
+// secrets: "assw" finds passwords as well as "password" does.
+func findsSecret(lower string) bool {
+	if len(lower) > maxPattern {
+		return true
+	}
+	re, err := regexp.Compile(strings.ReplaceAll(lower, `\|`, "|"))
+	for _, line := range secretLines {
+		if err == nil && re.MatchString(line) || err != nil && strings.Contains(line, lower) {
+			return true
+		}
+	}
+	return false
+}

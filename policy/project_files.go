@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// onlyChecks are the tools that change no file they are pointed at, checkOptions
+// what makes others do the same.
+var (
+	onlyChecks   = set("actionlint yamllint shellcheck hadolint pytest py.test unittest mypy flake8 pylint pyright bandit jest vitest mocha ava tflint cpplint cppcheck")
+	checkOptions = set("--check --diff --list-different --dry-run --check-only")
+)
+
+// pointedAt says what a project's tool does to the files that it is pointed at.
+type pointedAt struct {
+	name   string
+	checks bool // it changes none of them
+	prints bool // it shows all of them
+}
+
+func pointing(name string, args []word) pointedAt {
+	has := func(some map[string]bool) bool {
+		return slices.ContainsFunc(args, func(w word) bool { return some[w.text] })
+	}
+	return pointedAt{name, onlyChecks[name] || has(checkOptions), name == "prettier" && !has(checkOptions) && !has(prettierQuiet)}
+}
+
+// prettierQuiet are the options with which prettier prints no files.
+var prettierQuiet = set("-c --write -w -l")
+
+// file judges a file or directory that a tool is pointed at. Most tools print
+// lines of what they cannot read, and many rewrite what they can.
+func (p *pointedAt) file(s *shell, w word) {
+	if argumentFiles[p.name] && strings.HasPrefix(w.text, "@") {
+		s.found.add(unknownOption)
+	}
+	list, ok := alternatives(w.text)
+	if !ok {
+		s.found.add(mayReadSecret)
+	}
+	for _, file := range list {
+		base, lower := path.Base(file), strings.ToLower(path.Clean(file))
+		switch {
+		case !p.checks && startupPath(lower) && !strings.EqualFold(base, "head"):
+			s.found.add(writesStartup)
+		case strings.ContainsAny(file, "*?[") && aimsAtSecret(file), p.prints && !plainFile(strings.ToLower(base)), p.prints && strings.ContainsAny(base, "*?[") && !sourceName(base):
+			s.found.add(mayReadSecret)
+		case secretLower(lower):
+			s.found.add(readsSecret)
+		}
+	}
+}
+
+// argumentFiles are the tools that take a word @x for a file of more words.
+var argumentFiles = set("pytest py.test tsc vue-tsc dotnet mypy pylint")
+
+// What the values of a tool's options name: files that it reads, or what it leaves
+// alone. Any other value may be a file that it writes.
+var (
+	readOptions  = set("config c rcfile settings settings-path tsconfig project projects p C ignore-path include root rootDir")
+	leaveOptions = set("ignore ignore-pattern exclude extend-exclude force-exclude deselect omit skip-dirs exclude-task changedSince since new-from-rev filter per-file-ignores")
+)
+
+// emptying are the tools that delete what is in the directory they build into, and
+// those that stand for a script, which may call one.
+var emptying = set("vite astro next nuxt tsup webpack npm pnpm yarn bun nx turbo")
+
+// outputDirs are directories that builds make anew, besides rebuilt.
+var outputDirs = set(".output htmlcov storybook-static lcov-report test-results")
+
+// built judges the value of an option as a file or directory that a tool writes.
+func (s *shell) built(name string, t token) {
+	if !t.value || textOptions[t.option] || leaveOptions[t.option] {
+		return
+	}
+	for _, file := range append(wordParts(t.word.text), t.word.text) {
+		switch lower := strings.ToLower(path.Clean(file)); {
+		case readOptions[t.option]:
+			if secretLower(lower) {
+				s.found.add(readsSecret)
+			}
+		case startupPath(lower):
+			s.found.add(writesStartup)
+		case secretLower(lower):
+			s.found.add(writesSecret)
+		}
+	}
+	gone := false
+	switch t.option {
+	case "outDir", "out-dir", "outdir":
+		gone = emptying[name]
+	case "coverage":
+		gone = name == "deno"
+	case "data-file":
+		gone = !strings.HasPrefix(path.Base(t.word.text), ".coverage")
+	}
+	if gone && !anyPart(path.Clean(strings.TrimPrefix(t.word.text, s.place.root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
+		s.found.add(deletesFile)
+	}
+}
+
+// wordParts gives the parts of a word that may each name a file.
+func wordParts(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(`=:,;"'{}()[] `+"\t\n", r) })
+}
