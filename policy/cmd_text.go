@@ -216,33 +216,6 @@ func substitutes(part string) bool {
 	return seps == 3 && i <= len(part) && strings.Trim(part[i:], "gIp0123456789") == ""
 }
 
-// bracketEnd gives the place of the bracket that closes the expression that opens at
-// i, as POSIX has it, or -1.
-func bracketEnd(s string, i int) int {
-	i++
-	if i < len(s) && s[i] == '^' {
-		i++
-	}
-	if i < len(s) && s[i] == ']' {
-		i++
-	}
-	for i < len(s) {
-		switch {
-		case s[i] == ']':
-			return i
-		case s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0:
-			end := strings.Index(s[i+2:], s[i+1:i+2]+"]")
-			if end < 0 {
-				return -1
-			}
-			i += end + 4
-		default:
-			i++
-		}
-	}
-	return -1
-}
-
 // otherSed is a file's name that writes or reads another file where it is taken for
 // the script: sed of BSD takes the word after -i for a suffix, and the next one for
 // the script.
