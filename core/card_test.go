@@ -188,7 +188,7 @@ func TestAdversary_S7_AWithdrawalsReasonIsAClaim(t *testing.T) {
 
 	require.Equal(t, "⌛ K7QX2M: withdrawn by token main-agent\nWhy, in the asker's words: "+forged+"\nWhat: git push",
 		a.draw(Delivery{Kind: OutcomeDelivery}, nil, nil).Text)
-	own := a.withdraw("person:bob", byRequester, 1).Approval
+	own := a.withdraw("person:bob", withdrawnByRequester, 1).Approval
 	require.Equal(t, "⌛ K7QX2M: withdrawn by bob\nWhat: git push", own.draw(Delivery{Kind: OutcomeDelivery}, nil, nil).Text)
 }
 

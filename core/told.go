@@ -84,13 +84,10 @@ func icon(a Approval) string {
 	}
 }
 
-// byRequester is the reason of a withdrawal for which whoever asked gave none.
-const byRequester = "withdrawn by the requester"
-
 // withdrawalWords are what whoever asked gave as the reason of the withdrawal: their
 // claim, never the desk's word.
 func (a Approval) withdrawalWords() string {
-	if a.Status != Withdrawn || a.SupersededBy != "" || a.Reason == byRequester {
+	if a.Status != Withdrawn || a.SupersededBy != "" || a.Reason == withdrawnByRequester {
 		return ""
 	}
 	return a.Reason
