@@ -45,6 +45,16 @@ type Policy struct {
 	Routing      RoutingPolicy  `json:"routing"`
 	Verifier     VerifierPolicy `json:"verifier"`
 	Classifier   bool           `json:"classifier" doc:"A model is asked where static rules are unsure."`
+	Exec         ExecPolicy     `json:"exec"`
+}
+
+// ExecPolicy is approvals.exec: what holds for commands beside their risk.
+type ExecPolicy struct {
+	Security    string   `json:"security" enum:"deny,allowlist,full"`
+	Ask         string   `json:"ask" enum:"off,on-miss,always"`
+	AskFallback string   `json:"askFallback" enum:"deny,allowlist,full" doc:"What happens where nobody can be asked."`
+	Allowlist   []string `json:"allowlist" doc:"Programs, globs and command beginnings that are a hit."`
+	SafeBins    []string `json:"safeBins" doc:"Programs that are a hit with options and numbers only."`
 }
 
 // ClassPolicy is what happens to calls of one class, and who could approve them

@@ -76,9 +76,11 @@ func TestAdversary_I10_AnAgentsTokenDecidesNothing(t *testing.T) {
 	other := d.connect("other")
 	for name := range methods() {
 		switch params := `{"id":"p"}`; {
+		case name == "approval.resolve":
+			other.refused(name, `{"id":"p","kind":"exec","decision":"allow-once"}`, forbidden, "MISSING_SCOPE")
 		case strings.HasSuffix(name, ".resolve"):
 			other.refused(name, `{"id":"p","decision":"allow-once"}`, forbidden, "MISSING_SCOPE")
-		case strings.HasSuffix(name, "policy.get"):
+		case strings.HasSuffix(name, "policy.get"), name == "exec.approvals.get":
 			other.refused(name, `{}`, forbidden, "MISSING_SCOPE")
 		case strings.HasSuffix(name, ".get"), strings.HasSuffix(name, "waitDecision"):
 			other.refused(name, params, invalidRequest, "APPROVAL_NOT_FOUND")

@@ -33,7 +33,7 @@ type shieldAsk struct {
 }
 
 // shieldAnswer tells the agent at once where its call stands. How it ended, it
-// hears from the event, or asks with tool.approval.waitDecision.
+// hears from the event, or asks with waitDecision.
 type shieldAnswer struct {
 	Status     string `json:"status"` // "approval-pending", or how it ended at once
 	Tool       string `json:"tool"`
@@ -136,7 +136,9 @@ func shieldList(c *call, in shieldListing) (any, error) {
 	if in.Status == "" {
 		in.Status = string(core.Pending)
 	}
-	all, err := c.asked(core.DialectAgentShield, core.Filter{Status: core.Status(in.Status)}, limit)
+	all, err := c.list(core.Filter{Status: core.Status(in.Status)}, limit, func(a core.Approval) bool {
+		return a.Dialect == core.DialectAgentShield
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func TestToolApproval(t *testing.T) {
 	require.Equal(t, "accepted", first.get("status"))
 
 	asked := operator.event("tool.approval.requested")
-	require.EqualValues(t, 1, asked.Seq)
+	require.EqualValues(t, 2, asked.Seq)
 	require.Equal(t, first.get("id"), asked.get("id"))
 	require.Equal(t, "mail.send", asked.get("toolName"))
 	require.Equal(t, first.get("createdAtMs"), asked.get("createdAtMs"))
@@ -324,15 +324,17 @@ func TestResumingAfterAnEvent(t *testing.T) {
 		return fmt.Sprint(agent.answer(id).get("id"))
 	}
 	operator := d.connect("alice")
+	require.Zero(t, operator.ready.LastSeq)
 	ask(1)
 	seq := operator.event("tool.approval.requested").get("seq")
 	require.NoError(t, operator.ws.CloseNow())
+	require.EqualValues(t, seq, d.connect("alice").ready.LastSeq, "who hears nothing knows where to go on")
 	second, third := ask(2), ask(3)
 	operator = d.connect("alice", fmt.Sprintf(`,"lastSeq":%v`, seq))
 	require.Equal(t, second, operator.event("tool.approval.requested").get("id"))
 	f := operator.event("tool.approval.requested")
 	require.Equal(t, third, f.get("id"))
-	require.EqualValues(t, 2, f.Seq, "the connection's own count")
+	require.EqualValues(t, 3, f.Seq, "the connection's own count")
 	all := d.connect("alice", `,"lastSeq":0`)
 	for range 3 {
 		all.event("tool.approval.requested")

@@ -38,7 +38,7 @@ type greeting struct {
 	LastSeq     *int64                     `json:"lastSeq"` // resume after this number of the log
 }
 
-// hello is the payload that answers connect.
+// hello is the payload that answers connect. Existing clients know no other members.
 type hello struct {
 	Type     string   `json:"type"`
 	Protocol int      `json:"protocol"`
@@ -47,7 +47,6 @@ type hello struct {
 	Snapshot snapshot `json:"snapshot"`
 	Auth     rights   `json:"auth"`
 	Policy   limits   `json:"policy"`
-	LastSeq  int64    `json:"lastSeq"` // events after this number of the log follow
 }
 
 type about struct {
@@ -98,7 +97,7 @@ func (c *conn) greet() (at int64, ok bool) {
 	}
 	var answer hello
 	if err == nil {
-		answer, err = c.welcome(req.Params)
+		answer, at, err = c.welcome(req.Params)
 	}
 	if err != nil {
 		r := refused(err, c.g.log)
@@ -107,7 +106,8 @@ func (c *conn) greet() (at int64, ok bool) {
 		return 0, false
 	}
 	c.answer(id, answer)
-	return answer.LastSeq, true
+	c.event("connect.ready", map[string]int64{"lastSeq": at})
+	return at, true
 }
 
 func closeCode(r *refusal) websocket.StatusCode {
@@ -120,30 +120,30 @@ func closeCode(r *refusal) websocket.StatusCode {
 	return websocket.StatusPolicyViolation
 }
 
-// welcome checks a connect request and says hello.
-func (c *conn) welcome(params json.RawMessage) (hello, error) {
+// welcome checks a connect request and says hello. at is the number of the log
+// after which the client hears on.
+func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 	in, err := decode[greeting](params)
 	if err != nil {
-		return hello{}, err
+		return h, 0, err
 	}
 	protocol, err := in.protocol()
 	if err != nil {
-		return hello{}, err
+		return h, 0, err
 	}
 	if in.Role != "" && in.Role != "operator" {
-		return hello{}, core.Invalid(core.FieldError{Field: "role", Problem: "must be operator; this gateway serves no other"})
+		return h, 0, core.Invalid(core.FieldError{Field: "role", Problem: "must be operator; this gateway serves no other"})
 	}
 	who, err := c.authenticate(in.Auth)
 	if err != nil {
-		return hello{}, err
+		return h, 0, err
 	}
-	at, err := c.g.cfg.Feed.Head(c.ctx)
-	if err != nil {
-		return hello{}, err
+	if at, err = c.g.cfg.Feed.Head(c.ctx); err != nil {
+		return h, 0, err
 	}
 	if last := in.LastSeq; last != nil {
 		if *last < 0 || *last > at {
-			return hello{}, core.Invalid(core.FieldError{Field: "lastSeq", Problem: "must be the seq of an event's payload of this desk, or 0"})
+			return h, 0, core.Invalid(core.FieldError{Field: "lastSeq", Problem: "must be the seq of an event's payload of this desk, or 0"})
 		}
 		at = *last
 	}
@@ -153,8 +153,8 @@ func (c *conn) welcome(params json.RawMessage) (hello, error) {
 		Snapshot: snapshot{Presence: []string{}, Health: map[string]bool{"ok": true}, StateVersion: map[string]int64{"presence": 0, "health": 0},
 			UptimeMs: time.Since(c.g.started).Milliseconds()},
 		Auth:   rights{"operator", scopesOf(who)},
-		Policy: limits{maxPayload, maxPayload * maxQueued, c.g.pace.tick.Milliseconds()}, LastSeq: at,
-	}, nil
+		Policy: limits{maxPayload, maxPayload * maxQueued, c.g.pace.tick.Milliseconds()},
+	}, at, nil
 }
 
 // protocol picks the newest version that both sides speak.
@@ -171,7 +171,7 @@ func (in greeting) protocol() (int, error) {
 	p := min(*in.MaxProtocol, maxProtocol)
 	if p < max(*in.MinProtocol, minProtocol) {
 		return 0, &refusal{Code: invalidRequest, Message: fmt.Sprintf("protocol mismatch: this gateway speaks %d to %d", minProtocol, maxProtocol),
-			Details: &details{Reason: "PROTOCOL_MISMATCH", Code: string(core.CodeInvalidRequest), ExpectedProtocol: maxProtocol}}
+			Details: &details{Reason: "PROTOCOL_MISMATCH", Code: "PROTOCOL_MISMATCH", ExpectedProtocol: maxProtocol}}
 	}
 	return p, nil
 }
@@ -180,17 +180,23 @@ func (in greeting) protocol() (int, error) {
 func (c *conn) authenticate(auth map[string]json.RawMessage) (core.Caller, error) {
 	var secret string
 	if json.Unmarshal(auth["token"], &secret) != nil || secret == "" {
-		return core.Caller{}, core.Refuse(core.CodeUnauthorized, "unauthorized: send an API token as auth.token")
+		return core.Caller{}, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISSING", "unauthorized: send an API token as auth.token")
 	}
 	c.token = server.HashToken(secret)
 	who, err := c.g.cfg.Server.Admit(c.token)
 	if core.CodeOf(err) == core.CodeUnauthorized {
-		return who, core.Refuse(core.CodeUnauthorized, "unauthorized: this API token is not known here")
+		return who, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISMATCH", "unauthorized: this API token is not known here")
 	}
 	if err == nil && !who.MayRequest && !who.MayDecide {
-		err = core.Refuse(core.CodeForbidden, "This token has no scope for approvals.")
+		err = stop(forbidden, "MISSING_SCOPE", "AUTH_SCOPE_MISMATCH", "This token has no scope for approvals.")
 	}
 	return who, err
+}
+
+// stop refuses a connect request in a way that trying again cannot mend: code is
+// the one on which existing clients give up instead of connecting for ever.
+func stop(code, reason, detail, message string) *refusal {
+	return &refusal{Code: code, Message: message, Details: &details{Reason: reason, Code: detail}}
 }
 
 func scopesOf(who core.Caller) []string {

@@ -38,7 +38,7 @@ func TestExecDialect(t *testing.T) {
 	asked := operator.event("exec.approval.requested")
 	require.Equal(t, "exec-1", asked.get("id"))
 	request := asked.get("request").(map[string]any)
-	require.Equal(t, map[string]any{"command": `git push 'my branch'`, "cwd": "/work", "host": "node", "nodeId": "node-7", "envKeys": []any{"TOKEN"},
+	require.Equal(t, map[string]any{"command": `env "TOKEN=[REDACTED]" git push 'my branch'`, "cwd": "/work", "host": "node", "nodeId": "node-7", "envKeys": []any{"TOKEN"},
 		"security": "allowlist", "ask": "always", "warningText": "pushes", "scope": "external-post", "agentId": "main", "sessionKey": "s",
 		"turnSourceChannel": "telegram", "turnSourceTo": "-100777", "turnSourceThreadId": "42",
 		"allowedDecisions": []any{"allow-once", "allow-always", "deny"}}, request)
@@ -47,7 +47,7 @@ func TestExecDialect(t *testing.T) {
 	require.Len(t, pending, 1)
 	require.Equal(t, request, pending[0]["request"])
 	one := operator.ok("exec.approval.get", `{"id":"exec-1"}`)
-	require.Equal(t, `git push 'my branch'`, one.get("commandText"))
+	require.Equal(t, request["command"], one.get("commandText"))
 	a, err := d.gate.Get(t.Context(), agentCaller, "exec-1")
 	require.NoError(t, err)
 	require.Equal(t, "telegram:-100777:42", a.Origin.String())
@@ -76,7 +76,7 @@ func TestExecTwinsAreForThatDialectOnly(t *testing.T) {
 	operator.event("tool.approval.requested")
 	operator.event("tool.approval.requested")
 	operator.event("exec.approval.requested")
-	require.Len(t, list(t, operator.ok("exec.approval.list", `{}`)), 1)
+	require.Len(t, list(t, operator.ok("exec.approval.list", `{}`)), 2, "listed they are: nothing waits unseen")
 	agent.ok("exec.approval.get", `{"id":"e"}`)
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"approvalbot/api"
@@ -20,7 +21,8 @@ type execCard struct {
 	Seq          int64     `json:"seq,omitempty"` // of the event, in the log
 }
 
-// execFacts is the call as people see it: redacted and escaped.
+// execFacts is the call as people see it: redacted and escaped. Some clients show
+// Command alone, so it begins with the environment that the command would get.
 type execFacts struct {
 	Command          string          `json:"command"`
 	Cwd              string          `json:"cwd,omitempty"`
@@ -38,6 +40,8 @@ type execFacts struct {
 	TurnSourceChannel  string `json:"turnSourceChannel,omitempty"`
 	TurnSourceTo       string `json:"turnSourceTo,omitempty"`
 	TurnSourceThreadID string `json:"turnSourceThreadId,omitempty"`
+
+	more []string // for presentation: what has no member of its own there
 }
 
 func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, error) {
@@ -48,12 +52,14 @@ func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, erro
 		f.TurnSourceChannel, f.TurnSourceTo, f.TurnSourceThreadID = o.Channel, o.To, o.ThreadID
 	}
 	facts, err := g.cfg.Gate.Payload(ctx, a)
+	env := ""
 	for _, x := range facts {
 		switch x.Name {
 		case "command":
 			f.Command = x.Line()
 		case "workdir":
 			f.Cwd = x.Value
+			f.more = append(f.more, "working directory: "+x.Value)
 		case "host":
 			f.Host = x.Value
 		case "bound to host":
@@ -65,7 +71,13 @@ func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, erro
 		case "env":
 			key, _, _ := strings.Cut(x.Value, "=")
 			f.EnvKeys = append(f.EnvKeys, key)
+			env += strconv.Quote(x.Value) + " "
+		default:
+			f.more = append(f.more, x.Name+": "+x.Line())
 		}
+	}
+	if env != "" {
+		f.Command = "env " + env + f.Command
 	}
 	for _, d := range a.Offers {
 		if execWords(d) == string(d) {
@@ -102,9 +114,11 @@ func execGet(c *call, in one) (any, error) {
 	return execPending{a.ID, a.Code, r.Command, r.AllowedDecisions, r.Host, r.NodeID, r.AgentID, a.ExpiresAtMs}, err
 }
 
-// execList gives what is pending in this dialect, newest first.
+// execList gives the pending approvals of tool exec, however they were asked,
+// newest first: what is not listed here would wait unseen.
 func execList(c *call, _ struct{}) (any, error) {
-	all, err := c.asked(core.DialectExec, core.Filter{Status: core.Pending, ToolName: "exec"}, listMax)
+	f := core.Filter{Status: core.Pending, ToolName: "exec"}
+	all, err := c.list(f, listMax, func(a core.Approval) bool { return a.Dialect != core.DialectAgentShield })
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +136,8 @@ func execList(c *call, _ struct{}) (any, error) {
 // listMax bounds the lists that have no pages.
 const listMax = 1000
 
-// asked gives at most limit approvals that were asked in a dialect.
-func (c *call) asked(dialect string, f core.Filter, limit int) ([]core.Approval, error) {
+// list gives at most limit approvals that fit.
+func (c *call) list(f core.Filter, limit int, fits func(core.Approval) bool) ([]core.Approval, error) {
 	var out []core.Approval
 	f.Limit = pageMax
 	for {
@@ -132,7 +146,7 @@ func (c *call) asked(dialect string, f core.Filter, limit int) ([]core.Approval,
 			return nil, err
 		}
 		for _, a := range page.Items {
-			if a.Dialect == dialect && len(out) < limit {
+			if fits(a) && len(out) < limit {
 				out = append(out, a)
 			}
 		}

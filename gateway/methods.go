@@ -38,9 +38,16 @@ func methods() map[string]method {
 		"exec.approval.get":          with(execGet),
 		"exec.approval.list":         with(execList),
 
-		"agentshield.approval.request": shielded(with(shieldRequest)),
-		"agentshield.approval.resolve": shielded(with(resolve)),
-		"agentshield.approval.list":    shielded(with(shieldList)),
+		"agentshield.approval.request":      shielded(with(shieldRequest)),
+		"agentshield.approval.waitDecision": shielded(with(waitDecision(toolWords))),
+		"agentshield.approval.resolve":      shielded(with(resolve)),
+		"agentshield.approval.list":         shielded(with(shieldList)),
+
+		"approval.get":           with(approvalGet),
+		"approval.resolve":       with(approvalResolve),
+		"exec.approvals.get":     with(execPolicyGet),
+		"plugin.approval.list":   with(nothing),
+		"openclaw.approval.list": with(nothing),
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // eventNames are all events that a connection can get.
 var eventNames = []string{
-	"connect.challenge", "tick",
+	"connect.challenge", "connect.ready", "tick",
 	"tool.approval.requested", "tool.approval.resolved", "tool.approval.expired",
 	"exec.approval.requested", "exec.approval.resolved", "exec.approval.expired",
 	"agentshield.approval.requested", "agentshield.approval.resolved", "agentshield.approval.expired",

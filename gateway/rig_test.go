@@ -152,9 +152,10 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-var policyOfTests = api.Policy{Enabled: true, Mode: "always", SelfApproval: "block", Classes: []api.ClassPolicy{},
+var policyOfTests = api.Policy{Enabled: true, Mode: "always", PolicyHash: "7e57", SelfApproval: "block", Classes: []api.ClassPolicy{},
 	Approvers: api.Approvers{Allowed: []string{}, Disabled: []string{}, Effective: []string{}}, Routing: api.RoutingPolicy{Mode: "both", Targets: []string{}, Fallback: []string{}},
-	Verifier: api.VerifierPolicy{FailMode: "deny", Include: []string{}, Exclude: []string{}}}
+	Verifier: api.VerifierPolicy{FailMode: "deny", Include: []string{}, Exclude: []string{}},
+	Exec:     api.ExecPolicy{Security: "allowlist", Ask: "on-miss", AskFallback: "deny", Allowlist: []string{"git status"}, SafeBins: []string{}}}
 
 func rules(t testing.TB) core.Rules {
 	people, err := core.NewDirectory(core.Rights{
@@ -219,6 +220,7 @@ type client struct {
 	events []frame           // heard, not yet looked at
 	others []frame           // answers that came before the one waited for
 	hello  map[string]any
+	ready  struct{ LastSeq int64 }
 	heard  bytes.Buffer // every frame, as it came
 }
 
@@ -266,6 +268,7 @@ func (d *desk) connect(token string, more ...string) *client {
 	res := c.do("connect", greetingOf(token, strings.Join(more, "")))
 	require.True(d.t, res.OK, res.Error)
 	require.NoError(d.t, json.Unmarshal(res.Payload, &c.hello))
+	require.NoError(d.t, json.Unmarshal(c.event("connect.ready").Payload, &c.ready))
 	return c
 }
 

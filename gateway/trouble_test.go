@@ -128,7 +128,7 @@ func TestTicks(t *testing.T) {
 	d := newDesk(t, func(g *Gateway) { g.pace.tick = time.Millisecond })
 	c := d.connect("alice")
 	require.NotZero(t, c.event("tick").get("ts"))
-	require.EqualValues(t, 2, c.event("tick").Seq)
+	require.EqualValues(t, 3, c.event("tick").Seq)
 }
 
 // A restart loses no pending approval: whoever waited connects again, waits on

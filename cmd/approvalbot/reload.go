@@ -184,7 +184,7 @@ func (d *desk) policyView(context.Context) (api.Policy, error) {
 	if err != nil {
 		return api.Policy{}, err
 	}
-	t := cfg.approvals()
+	t, x := cfg.approvals(), cfg.Approvals.Exec
 	effective := slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool { return slices.Contains(t.DisabledApprovers, f) })
 	p := api.Policy{
 		Enabled: rules.Enabled, Mode: t.Mode, PolicyHash: rules.Policy.Hash(), SelfApproval: t.SelfApproval, TimeoutMs: rules.TimeoutMs, MaxTimeoutMs: rules.MaxTimeoutMs,
@@ -192,6 +192,8 @@ func (d *desk) policyView(context.Context) (api.Policy, error) {
 		Classifier: rules.Classifier != nil, Verifier: verifierView(cfg.Tools.Verifier),
 		Routing: api.RoutingPolicy{Mode: t.Routing.Mode, Targets: placeNames(t.Routing.Targets), Fallback: placeNames(t.Routing.Fallback),
 			FallbackAfterMs: time.Duration(t.Routing.FallbackAfter).Milliseconds()},
+		Exec: api.ExecPolicy{Security: x.Security, Ask: x.Ask, AskFallback: x.AskFallback,
+			Allowlist: list(words[string](x.Allowlist)), SafeBins: list(x.SafeBins)},
 	}
 	for _, c := range classes {
 		p.Classes = append(p.Classes, api.ClassPolicy{RiskClass: c.Class, Outcome: c.Outcome, MinApprovals: c.Need, RequiresHuman: c.Human,
