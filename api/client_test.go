@@ -73,6 +73,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 	_, _ = c.Withdraw(ctx, "x", api.WithdrawRequest{})
 	_, _ = c.Claim(ctx, "x", api.ClaimRequest{Params: json.RawMessage(`{"n":1.0}`)})
 	_, _ = c.Revoke(ctx, "x", api.RevokeRequest{Reason: "r"})
+	_, _ = c.Tools(ctx, api.ToolsRequest{Tools: []string{"exec"}, AgentID: "main", Context: &api.Context{Subagent: true}})
 	zero := 0
 	_, _ = c.Result(ctx, "x", api.ResultRequest{Status: "succeeded", ExitCode: &zero})
 	require.Equal(t, []string{
@@ -83,6 +84,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 		`POST /v1/approvals/x/withdraw {}`,
 		`POST /v1/approvals/x/claim {"params":{"n":1.0}}`,
 		`POST /v1/approvals/x/revoke {"reason":"r"}`,
+		`POST /v1/tools {"tools":["exec"],"agentId":"main","context":{"subagent":true}}`,
 		`POST /v1/approvals/x/result {"status":"succeeded","exitCode":0}`,
 	}, seen)
 }

@@ -16,6 +16,13 @@ func (c *Client) Evaluate(ctx context.Context, req CreateRequest) (Evaluation, e
 	return out, err
 }
 
+// Tools says which of an agent's tools a model may be shown.
+func (c *Client) Tools(ctx context.Context, req ToolsRequest) (Tools, error) {
+	var out Tools
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/tools", in: req}, &out)
+	return out, err
+}
+
 // Policy gives the effective policy.
 func (c *Client) Policy(ctx context.Context) (Policy, error) {
 	var out Policy

@@ -32,6 +32,26 @@ type Step struct {
 	Text    string `json:"text" doc:"Why, in one sentence."`
 }
 
+// ToolsRequest asks which of an agent's tools a model may be shown.
+type ToolsRequest struct {
+	Tools   []string `json:"tools" minLength:"1" maxLength:"128" maxItems:"1000" nullable:"false" doc:"Names of tools, at most 1,000."`
+	AgentID string   `json:"agentId,omitzero" maxLength:"256" doc:"A token with an agentId of its own overrides it."`
+	Context *Context `json:"context,omitzero" doc:"As in a request for approval."`
+}
+
+// Tools says which tools the hard layers leave, in the order of the request; a name
+// that was given twice is answered once.
+type Tools struct {
+	Allowed []string     `json:"allowed" doc:"May be used: each call is still judged by itself."`
+	Denied  []DeniedTool `json:"denied" doc:"Would be refused whatever the call."`
+}
+
+// DeniedTool is a tool that the hard layers take away.
+type DeniedTool struct {
+	Tool   string `json:"tool"`
+	Reason string `json:"reason" doc:"Which list takes it away, in one sentence."`
+}
+
 // Policy is the effective policy.
 type Policy struct {
 	Enabled      bool           `json:"enabled"`

@@ -98,7 +98,9 @@ func ValidID(s string) bool {
 	return len(s) <= 128 && named(s, "._:-") && s != "." && s != ".."
 }
 
-// validTool reports whether s may be a tool's name.
+const toolNameRule = "must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit"
+
+// validTool reports whether s may be a tool's name, see toolNameRule.
 func validTool(s string) bool {
 	return len(s) <= maxToolName && named(s, "._:/-") && named(s[:1], "")
 }
@@ -131,8 +133,7 @@ func (c Call) validate() []FieldError {
 			bad = append(bad, FieldError{field, problem})
 		}
 	}
-	check(validTool(c.ToolName), "toolName",
-		"must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit")
+	check(validTool(c.ToolName), "toolName", toolNameRule)
 	check(c.ID == "" || ValidID(c.ID), "id", `must be 1 to 128 of A-Z a-z 0-9 . _ : - and not "." or ".."`)
 	check(len(c.Params) > 0, "params", "is required and must be a JSON object")
 	check(c.TimeoutMs >= 0, "timeoutMs", "must be a positive number of milliseconds")

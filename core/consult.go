@@ -164,7 +164,10 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		call.AgentID = who.AgentID
 	}
 	if who.MayDecide {
-		who.Person = "" // an operator looks at what others would ask
+		who.Person = "" // an operator looks at what others would ask, in whatever chat
+		if call.Origin != nil {
+			who.SessionChats = []Target{*call.Origin}
+		}
 	}
 	call.Explain = who.MayDecide // nobody else is told which rule spoke
 	room := forms.Get().(*[]byte)

@@ -18,6 +18,9 @@ type Policy interface {
 	// lowers a class only where static rules are unsure, and never the number of
 	// people who must say yes.
 	JudgeWith(ctx context.Context, call Call, o Opinion) Judgement
+	// Permits says whether the hard layers leave the call's tool, whatever its params
+	// are; where they do not, reason is one sentence for the asker.
+	Permits(call Call) (reason string, ok bool)
 	// Hash names the policy: equal policies have equal hashes (hex).
 	Hash() string
 }

@@ -117,6 +117,16 @@ func TestPolicyDecidesAtOnce(t *testing.T) {
 	require.Equal(t, "allow-once", c.answer(id).get("decision"))
 }
 
+// What a model may be shown, as POST /v1/tools says it.
+func TestToolsEffective(t *testing.T) {
+	d := newDesk(t)
+	c := d.connect("agent")
+	out := c.ok("tools.effective", `{"tools":["read","rm","read"],"agentId":"main","context":{"group":"-100"}}`)
+	require.JSONEq(t, `{"allowed":["read"],"denied":[{"tool":"rm","reason":"never"}]}`, string(out.Payload))
+	c.refused("tools.effective", `{"tools":["read"],"params":"mistake"}`, invalidRequest, "")
+	c.refused("tools.effective", `{"agentId":"mistake"}`, invalidRequest, "")
+}
+
 // No decision is null, and says why.
 func TestNoDecision(t *testing.T) {
 	d := newDesk(t)

@@ -32,6 +32,8 @@ func methods() map[string]method {
 		"tool.approvals.list":        with(toolList),
 		"tool.approvals.policy.get":  with(toolPolicy),
 
+		"tools.effective": with(toolsEffective),
+
 		"exec.approval.request":      with(execRequest),
 		"exec.approval.waitDecision": with(waitDecision(execWords)),
 		"exec.approval.resolve":      with(execResolve),

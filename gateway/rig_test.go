@@ -191,6 +191,8 @@ func (judge) Judge(_ context.Context, c core.Call) core.Judgement {
 	return j
 }
 
+func (judge) Permits(c core.Call) (string, bool) { return "never", c.ToolName != "rm" }
+
 func (j judge) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
 	return j.Judge(ctx, c)
 }

@@ -99,7 +99,7 @@ func TestSchemaSaysWhatTheAPISays(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(committed, &schema))
 	defs := schema["$defs"].(map[string]any)
-	for _, name := range withAllTheyNeed(api.Components.Schemas, "CreateRequest", "Event", "List", "Policy") {
+	for _, name := range withAllTheyNeed(api.Components.Schemas, "CreateRequest", "Event", "List", "Policy", "Tools", "ToolsRequest") {
 		defs[name] = api.Components.Schemas[name]
 	}
 	for name, of := range map[string]string{"CreateRequestOpen": "CreateRequest", "EventOpen": "Event"} {

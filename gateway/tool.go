@@ -70,6 +70,14 @@ func checkStatus(s string) error {
 	return core.Invalid(core.FieldError{Field: "status", Problem: "must be pending, approved, denied, expired or withdrawn"})
 }
 
+func toolsEffective(c *call, in api.ToolsRequest) (any, error) {
+	out, err := c.g.cfg.Server.Tools(c.who, in)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func toolPolicy(c *call, _ struct{}) (any, error) {
 	if err := c.operator(); err != nil {
 		return nil, err

@@ -20,8 +20,9 @@ type layer struct {
 	filters map[string][]filter
 }
 
-// objection gives the first filter that takes the tool away.
-func objection(layers []layer, t tool, c *core.Call) (f filter, denied, any bool) {
+// objection gives the key of the first list that takes the tool away, and whether it
+// is denied there or only not allowed.
+func objection(layers []layer, t tool, c *core.Call) (key string, why code, any bool) {
 	for i := range layers {
 		for _, key := range layers[i].keys(c) {
 			if key == "" {
@@ -30,14 +31,14 @@ func objection(layers []layer, t tool, c *core.Call) (f filter, denied, any bool
 			for _, f := range layers[i].filters[key] {
 				switch {
 				case f.deny != nil && f.deny.has(t):
-					return f, true, true
+					return f.denyKey, toolDenied, true
 				case f.allow != nil && !f.allow.has(t):
-					return f, false, true
+					return f.allowKey, toolNotAllowed, true
 				}
 			}
 		}
 	}
-	return filter{}, false, false
+	return "", 0, false
 }
 
 // fixed is the key of layers that do not depend on a name.

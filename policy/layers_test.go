@@ -17,9 +17,13 @@ func used(t *testing.T, ctx core.CallContext, tools string, change ...func(*Conf
 	for name := range strings.FieldsSeq(tools) {
 		c := callOf(t, name, map[string]any{"path": "x", "command": "ls"})
 		c.Context = ctx
-		if judge(e, c).Outcome != core.OutcomeDeny {
+		j := judge(e, c)
+		if j.Outcome != core.OutcomeDeny {
 			out = append(out, name)
 		}
+		reason, ok := e.Permits(core.Call{ToolName: name, AgentID: c.AgentID, Context: ctx})
+		require.Equal(t, j.Outcome != core.OutcomeDeny, ok, "what a model is shown is what it may use: %s", name)
+		require.Equal(t, j.Reason, reason)
 	}
 	return strings.Join(out, " ")
 }

@@ -39,18 +39,30 @@ func layersStage(e *Engine, j *judging) core.Outcome {
 	if !e.cfg.Enabled {
 		return j.refuse("layers", approvalsDisabled, "Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
 	}
-	f, denied, any := objection(e.layers, j.tool, &j.call)
-	switch {
-	case !any:
+	key, why, any := objection(e.layers, j.tool, &j.call)
+	if !any {
 		return j.say("layers", "tools", core.OutcomeAllow, "The tool may be used.")
-	case denied:
-		j.policy.add(toolDenied)
-		j.reason = fmt.Sprintf("The tool %q is denied (%s); use another tool or ask the operator.", j.call.ToolName, f.denyKey)
-		return j.say("layers", f.denyKey, core.OutcomeDeny, reasons[toolDenied].text)
 	}
-	j.policy.add(toolNotAllowed)
-	j.reason = fmt.Sprintf("The tool %q is not allowed (%s); use an allowed tool or ask the operator.", j.call.ToolName, f.allowKey)
-	return j.say("layers", f.allowKey, core.OutcomeDeny, reasons[toolNotAllowed].text)
+	j.policy.add(why)
+	j.reason = taken(j.call.ToolName, key, why)
+	return j.say("layers", key, core.OutcomeDeny, reasons[why].text)
+}
+
+// taken is the sentence for the asker of a tool that the hard layers take away.
+func taken(name, key string, why code) string {
+	if why == toolDenied {
+		return fmt.Sprintf("The tool %q is denied (%s); use another tool or ask the operator.", name, key)
+	}
+	return fmt.Sprintf("The tool %q is not allowed (%s); use an allowed tool or ask the operator.", name, key)
+}
+
+// Permits implements core.Policy.
+func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
+	key, why, any := objection(e.layers, toolOf(call.ToolName), &call)
+	if !any {
+		return "", true
+	}
+	return taken(call.ToolName, key, why), false
 }
 
 // riskStage reads the call. It has no opinion: what its findings mean is said

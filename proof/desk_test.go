@@ -31,6 +31,8 @@ func (asking) Judge(context.Context, core.Call) core.Judgement {
 	}
 }
 
+func (p asking) Permits(_ core.Call) (string, bool) { return "", true }
+
 func (p asking) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
 	return p.Judge(ctx, c)
 }

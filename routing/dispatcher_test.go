@@ -21,7 +21,9 @@ import (
 // askAll is a policy that asks one person for everything.
 type askAll struct{ quorum int }
 
-func (p askAll) Hash() string { return "test" }
+func (p askAll) Hash() string                       { return "test" }
+func (p askAll) Permits(_ core.Call) (string, bool) { return "", true }
+
 func (p askAll) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
 	return p.Judge(ctx, c)
 }

@@ -42,6 +42,14 @@ func (j *judge) turn(tool string) {
 	j.answer[tool] = core.Judgement{Outcome: core.OutcomeDeny, Reason: "no longer"}
 }
 
+// Permits leaves all tools but rm in a sandbox, and none to the agent "locked".
+func (j *judge) Permits(c core.Call) (string, bool) {
+	if c.Context.Sandboxed && c.ToolName == "rm" || c.AgentID == "locked" {
+		return "The tool is denied (test).", false
+	}
+	return "", true
+}
+
 // JudgeWith has no opinion of a classifier's.
 func (j *judge) JudgeWith(ctx context.Context, call core.Call, _ core.Opinion) core.Judgement {
 	return j.Judge(ctx, call)

@@ -17,6 +17,22 @@ func (s *Server) evaluate(c *call, in api.CreateRequest) (answer, error) {
 	return answer{status: http.StatusOK, body: text}, nil
 }
 
+func (s *Server) tools(c *call, in api.ToolsRequest) (answer, error) {
+	out, err := s.Tools(c.who, in)
+	return answer{status: http.StatusOK, body: out}, err
+}
+
+// Tools answers POST /v1/tools, for the other doors of the desk too.
+func (s *Server) Tools(who core.Caller, in api.ToolsRequest) (api.Tools, error) {
+	set := core.ToolSet{Tools: in.Tools, AgentID: in.AgentID, Context: contextOf(in.Context)}
+	allowed, denied, err := s.gate.Tools(who, set)
+	out := api.Tools{Allowed: words(allowed), Denied: make([]api.DeniedTool, len(denied))}
+	for i, d := range denied {
+		out.Denied[i] = api.DeniedTool(d)
+	}
+	return out, err
+}
+
 func (s *Server) policy(c *call) (answer, error) {
 	p, err := s.cfg.Policy(c.ctx)
 	return answer{status: http.StatusOK, body: p}, err

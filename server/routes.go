@@ -92,6 +92,12 @@ func (s *Server) routes() []route {
 			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeApprovalsDisabled},
 		},
 		{
+			method: "POST", path: "/v1/tools", name: "filterTools", scopes: either,
+			summary: "Which of an agent's tools the hard layers leave: show a model no others. Each call is still judged by itself.",
+			in:      reflect.TypeFor[api.ToolsRequest](), out: reflect.TypeFor[api.Tools](), status: ok, serve: with(s.tools),
+			codes: []core.Code{core.CodeApprovalsDisabled},
+		},
+		{
 			method: "GET", path: "/v1/policy", name: "getPolicy", scopes: operator, summary: "The effective policy, and who could approve each class now.",
 			out: reflect.TypeFor[api.Policy](), status: ok, serve: without(s.policy),
 		},

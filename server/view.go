@@ -18,11 +18,16 @@ func CallOf(in api.CreateRequest) core.Call {
 	if r := in.Requester; r != nil {
 		call.Requester = &core.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
 	}
-	if x := in.Context; x != nil {
-		call.Context = core.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
-			Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription}
-	}
+	call.Context = contextOf(in.Context)
 	return call
+}
+
+func contextOf(x *api.Context) core.CallContext {
+	if x == nil {
+		return core.CallContext{}
+	}
+	return core.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
+		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription}
 }
 
 // approvalOf is an approval as programs see it. summary is the redacted call,
