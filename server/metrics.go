@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,9 +15,9 @@ import (
 	"approvalbot/core"
 )
 
-// wellKnown are tool names that agents' runtimes have. A name that is neither
-// here nor given to NewMetrics counts as "other": labels must not grow with what
-// callers send, nor carry it.
+// wellKnown are tool names that agents' runtimes have. A name that is neither here
+// nor given to NewMetrics or UseTools counts as "other": labels must not grow with
+// what callers send, nor carry it.
 var wellKnown = []string{
 	"exec", "bash", "Bash", "shell", "process", "read", "Read", "write", "Write", "edit", "Edit", "apply_patch", "ls", "find", "grep", "glob",
 	"web_fetch", "WebFetch", "web_search", "WebSearch", "browser", "message", "cron", "gateway", "nodes", "image", "memory_search", "sessions_send", "sessions_spawn",
@@ -27,6 +28,7 @@ var wellKnown = []string{
 type Metrics struct {
 	registry *prometheus.Registry
 	tools    map[string]bool
+	named    atomic.Pointer[map[string]bool] // by the operator
 
 	requests    *prometheus.CounterVec
 	resolutions *prometheus.CounterVec
@@ -41,25 +43,24 @@ type Metrics struct {
 	decisions   *prometheus.HistogramVec
 }
 
-// NewMetrics makes an empty set. tools are further names (of the policy's rules,
-// say) that may stand in a label.
+// NewMetrics makes an empty set. tools are further names that may stand in a label.
 func NewMetrics(tools ...string) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), tools: map[string]bool{},
-		requests:    counter("tool_approval_requests_total", "Calls that were asked, settled at once or not.", "tool", "riskClass", "channel"),
-		resolutions: counter("tool_approval_resolutions_total", "Approvals that were approved or denied, and by what kind of resolver.", "decision", "resolverType"),
+		requests:    counter("tool_approval_requests_total", "Calls that were asked, settled at once or not.", "tool", "risk_class", "channel"),
+		resolutions: counter("tool_approval_resolutions_total", "Approvals that were approved or denied, and by what kind of resolver.", "decision", "resolver_type"),
 		timeouts:    counter("tool_approval_timeout_total", "Approvals that expired.", "tool"),
-		factors:     counter("tool_approval_factor_results_total", "Votes, of people and automatic factors.", "approverId", "verdict"),
-		unmet:       counter("tool_approval_quorum_unmet_total", "Approvals whose quorum was not met in time, or never could be.", "riskClass", "minApprovals"),
+		factors:     counter("tool_approval_factor_results_total", "What each person and factor said in the end.", "approver_id", "verdict"),
+		unmet:       counter("tool_approval_quorum_unmet_total", "Approvals whose quorum was not met in time, or never could be.", "risk_class", "min_approvals"),
 		http:        counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds", Help: "Time to answer an API request, waiting included.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 60}}, []string{"method", "route"}),
 		classifier: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "tool_safety_classifier_latency_ms", Help: "Time that the classifier took, in milliseconds.",
 			Buckets: []float64{50, 100, 200, 400, 800, 1200, 2000, 5000, 10000}}),
-		fallbacks: counter("tool_safety_classifier_fallback_total", "Calls whose static assessment stood because the classifier gave no valid opinion.", "reason"),
+		fallbacks: counter("tool_safety_classifier_fallback_total", "Calls whose static assessment stood because the classifier gave no opinion that counts.", "reason"),
 		decisions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_decision_seconds", Help: "Time from asking to a final status, of approvals that people were asked about.",
 			Buckets: []float64{.1, .5, 1, 5, 15, 30, 60, 300, 900, 3600}}, []string{"status"}),
 		waiters: prometheus.NewGauge(prometheus.GaugeOpts{Name: "approvalbot_waiting_requests", Help: "API requests that wait for an approval's end."}),
@@ -67,10 +68,24 @@ func NewMetrics(tools ...string) *Metrics {
 	for _, t := range append(tools, wellKnown...) {
 		m.tools[t] = true
 	}
+	m.UseTools(nil)
 	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters, m.classifier, m.fallbacks, m.decisions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	return m
+}
+
+// maxNamed bounds the names of [Metrics.UseTools].
+const maxNamed = 200
+
+// UseTools makes the names of tools that the operator's rules name stand in labels
+// from now on, in place of those given before; not more than 200 of them.
+func (m *Metrics) UseTools(names []string) {
+	named := map[string]bool{}
+	for _, n := range names[:min(len(names), maxNamed)] {
+		named[n] = true
+	}
+	m.named.Store(&named)
 }
 
 // begin makes a series of each family, so that a first scrape shows them all.
@@ -104,40 +119,41 @@ func (m *Metrics) Observe(c core.Change) {
 			channel = a.Origin.Channel
 		}
 		m.requests.WithLabelValues(m.tool(a.ToolName), a.Assessment.RiskClass.String(), channel).Inc()
-		for _, v := range a.Votes {
-			m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
-		}
 	}
 	for _, e := range c.Events {
 		switch e.Type {
-		case core.EventResolved, core.EventExpired, core.EventWithdrawn:
-			if !c.New && a.Final() && a.Retries == 0 {
-				m.decisions.WithLabelValues(string(a.Status)).Observe(float64(a.ResolvedAtMs-a.CreatedAtMs) / 1000)
-			}
-		}
-		switch e.Type {
-		case core.EventVote:
-			if n := len(a.Votes); n > 0 {
-				v := a.Votes[n-1] // a ballot is always put last
-				m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
-			}
+		case core.EventWithdrawn:
+			m.ended(c)
 		case core.EventResolved:
 			if a.Retries > 0 {
 				continue // said again because it may be claimed again
 			}
+			m.ended(c)
 			m.resolutions.WithLabelValues(string(a.Decision), resolver(a.DecidedBy)).Inc()
 			if hasCode(a, core.ReasonInsufficient) {
 				m.quorumUnmet(a)
 			}
 		case core.EventExpired:
+			m.ended(c)
 			m.timeouts.WithLabelValues(m.tool(a.ToolName)).Inc()
 			m.quorumUnmet(a)
 		}
 	}
 }
 
+// ended counts what everybody said in the end: who votes again counts once.
+func (m *Metrics) ended(c core.Change) {
+	a := c.Approval
+	for _, v := range a.Votes {
+		m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
+	}
+	if !c.New {
+		m.decisions.WithLabelValues(string(a.Status)).Observe(float64(a.ResolvedAtMs-a.CreatedAtMs) / 1000)
+	}
+}
+
 // Classified counts one question to the classifier: how long it took, and why
-// there was no valid opinion (empty: there was one).
+// there was no opinion that counts (empty: there was one).
 func (m *Metrics) Classified(took time.Duration, failed string) {
 	m.classifier.Observe(float64(took) / float64(time.Millisecond))
 	if failed != "" {
@@ -150,7 +166,7 @@ func (m *Metrics) quorumUnmet(a core.Approval) {
 }
 
 func (m *Metrics) tool(name string) string {
-	if m.tools[name] {
+	if m.tools[name] || (*m.named.Load())[name] {
 		return name
 	}
 	return "other"

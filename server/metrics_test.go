@@ -40,18 +40,18 @@ func TestMetrics(t *testing.T) {
 
 	text := d.do("GET", "/metrics", "", "").text
 	for _, line := range []string{
-		`tool_approval_requests_total{channel="none",riskClass="R3",tool="other"} 1`,
-		`tool_approval_requests_total{channel="telegram",riskClass="R3",tool="mail.send"} 1`,
-		`tool_approval_requests_total{channel="none",riskClass="R0",tool="read"} 1`,
-		`tool_approval_resolutions_total{decision="allow-once",resolverType="person"} 1`,
-		`tool_approval_resolutions_total{decision="allow-once",resolverType="policy"} 1`,
-		`tool_approval_resolutions_total{decision="deny",resolverType="person"} 1`,
-		`tool_approval_resolutions_total{decision="deny",resolverType="policy"} 3`,
+		`tool_approval_requests_total{channel="none",risk_class="R3",tool="other"} 1`,
+		`tool_approval_requests_total{channel="telegram",risk_class="R3",tool="mail.send"} 1`,
+		`tool_approval_requests_total{channel="none",risk_class="R0",tool="read"} 1`,
+		`tool_approval_resolutions_total{decision="allow-once",resolver_type="person"} 1`,
+		`tool_approval_resolutions_total{decision="allow-once",resolver_type="policy"} 1`,
+		`tool_approval_resolutions_total{decision="deny",resolver_type="person"} 1`,
+		`tool_approval_resolutions_total{decision="deny",resolver_type="policy"} 3`,
 		`tool_approval_timeout_total{tool="exec"} 1`,
-		`tool_approval_factor_results_total{approverId="user_request",verdict="approve"} 1`,
-		`tool_approval_factor_results_total{approverId="user_request",verdict="reject"} 1`,
-		`tool_approval_quorum_unmet_total{minApprovals="2",riskClass="R4"} 1`,
-		`tool_approval_quorum_unmet_total{minApprovals="1",riskClass="R3"} 1`,
+		`tool_approval_factor_results_total{approver_id="user_request",verdict="approve"} 1`,
+		`tool_approval_factor_results_total{approver_id="user_request",verdict="reject"} 1`,
+		`tool_approval_quorum_unmet_total{min_approvals="2",risk_class="R4"} 1`,
+		`tool_approval_quorum_unmet_total{min_approvals="1",risk_class="R3"} 1`,
 		`approvalbot_http_requests_total{method="POST",route="/v1/approvals/{id}/resolve",status="200"} 2`,
 		`approvalbot_waiting_requests 0`,
 		`go_goroutines`,
@@ -59,4 +59,22 @@ func TestMetrics(t *testing.T) {
 		require.Contains(t, text, line)
 	}
 	require.NotContains(t, text, "sk-live")
+}
+
+// Who changes their mind is still one approver, and what they said last counts.
+func TestARevoteCountsOnce(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	vote := func(a api.Approval, c *api.Client, decision api.Decision) {
+		_, err := c.Resolve(ctx, a.ID, api.ResolveRequest{Decision: decision})
+		require.NoError(t, err)
+	}
+	first := d.ask("pair", `{"n":1}`)
+	vote(first, d.alice, api.AllowOnce)
+	vote(first, d.bob, api.AllowOnce)
+	second := d.ask("pair", `{"n":2}`)
+	vote(second, d.alice, api.AllowOnce)
+	vote(second, d.alice, api.Deny)
+	text := d.do("GET", "/metrics", "", "").text
+	require.Contains(t, text, `tool_approval_factor_results_total{approver_id="user_request",verdict="approve"} 2`)
+	require.Contains(t, text, `tool_approval_factor_results_total{approver_id="user_request",verdict="reject"} 1`)
 }

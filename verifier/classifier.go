@@ -62,7 +62,7 @@ func (c *Classifier) Classify(ctx context.Context, call core.Call, static core.J
 	start := time.Now()
 	o := c.classify(ctx, call, static)
 	if c.cfg.Observe != nil {
-		c.cfg.Observe(time.Since(start), o.Failed)
+		c.cfg.Observe(time.Since(start), o)
 	}
 	return o
 }

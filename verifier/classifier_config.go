@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"approvalbot/core"
 )
 
 // ClassifierConfig says which model is asked, and how.
@@ -18,9 +20,9 @@ type ClassifierConfig struct {
 	MaxInputChars int    // of what is said about the call, in characters; 0: 6000
 	Production    bool   // https only
 
-	// Observe, if set, is told how long each opinion took and why there was none
-	// (empty: there was one). It is called in the caller's goroutine.
-	Observe func(latency time.Duration, failed string)
+	// Observe, if set, is told of each opinion and how long it took. It is called in the
+	// caller's goroutine.
+	Observe func(latency time.Duration, o core.Opinion)
 }
 
 const (

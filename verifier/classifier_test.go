@@ -76,7 +76,7 @@ func TestClassifyAsksAndReads(t *testing.T) {
 	call.Bind = &core.Bind{Workdir: new("/w"), Host: new("build1")}
 	o := c.Classify(t.Context(), call, unsure())
 	require.Equal(t, core.Opinion{Assessment: core.Assessment{RiskClass: core.R1, SideEffects: []core.SideEffect{core.FilesystemWrite},
-		Confidence: 0.9, Source: "classifier", ReasonCodes: []string{"classifier-local-change"}}}, o)
+		Confidence: 0.9, Source: "classifier", ReasonCodes: []string{"local-change"}}}, o)
 
 	q, data := asked(t, a)
 	require.Equal(t, "gpt-4.1-nano", q["model"])
@@ -322,7 +322,7 @@ func TestLatencyStaysUnderTheTimeout(t *testing.T) {
 		n := 0
 		seen := make(chan time.Duration, 400)
 		words := make(chan string, 400)
-		c := virtual(t, ClassifierConfig{TimeoutMs: 500, Observe: func(d time.Duration, failed string) { seen <- d; words <- failed }},
+		c := virtual(t, ClassifierConfig{TimeoutMs: 500, Observe: func(d time.Duration, o core.Opinion) { seen <- d; words <- o.Failed }},
 			func(r *http.Request) (*http.Response, error) {
 				select {
 				case <-r.Context().Done():
@@ -505,6 +505,6 @@ func checkOpinion(t *testing.T, a core.Assessment, fail *failure) {
 	require.True(t, a.Confidence >= 0 && a.Confidence <= 1)
 	require.LessOrEqual(t, len(a.ReasonCodes), 16)
 	for _, code := range a.ReasonCodes {
-		require.Regexp(t, `^classifier-[a-z0-9-]{1,64}$`, code)
+		require.Regexp(t, `^[a-z0-9-]{1,64}$`, code)
 	}
 }

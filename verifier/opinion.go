@@ -32,7 +32,7 @@ type envelope struct {
 
 // readOpinion reads a completion. It takes one choice that the model finished,
 // without a refusal or a tool call, whose content is exactly the JSON object
-// that was asked for. The reason codes of the assessment begin with "classifier-".
+// that was asked for. Its reason codes are the model's own words.
 func readOpinion(body []byte) (core.Assessment, *failure) {
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil {
@@ -79,12 +79,9 @@ func readAssessment(content []byte) (core.Assessment, *failure) {
 	case len(*r.ReasonCodes) > maxReasonCodes || slices.ContainsFunc(*r.ReasonCodes, func(s string) bool { return len(s) > 64 || !reasonCode.MatchString(s) }):
 		return odd("the opinion's reason codes are too many or malformed")
 	}
-	codes := make([]string, len(*r.ReasonCodes))
-	for i, code := range *r.ReasonCodes {
-		codes[i] = "classifier-" + code
-	}
 	return core.Assessment{
-		RiskClass: *r.RiskClass, SideEffects: *r.SideEffects, Confidence: *r.Confidence, Source: "classifier", ReasonCodes: codes,
+		RiskClass: *r.RiskClass, SideEffects: *r.SideEffects, Confidence: *r.Confidence, Source: "classifier",
+		ReasonCodes: *r.ReasonCodes,
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"approvalbot/core"
 	"approvalbot/policy"
@@ -72,6 +73,18 @@ func layerMap(in map[string]LayerConfig) map[string]policy.Layer {
 		out[name] = policy.Layer(l)
 	}
 	return out
+}
+
+// namedTools are the tools that the operator's rules and lists name, for labels of
+// metrics. Patterns and groups are no names.
+func (c Config) namedTools() []string {
+	all := slices.Concat(c.Tools.Allow, c.Tools.Deny)
+	for _, r := range c.approvals().Rules {
+		all = append(all, r.Match.Tool...)
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return strings.Contains(s, "*") || strings.HasPrefix(s, "group:") })
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (r RuleConfig) rule() policy.Rule {

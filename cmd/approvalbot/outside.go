@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"approvalbot/core"
 	"approvalbot/verifier"
 )
@@ -20,7 +22,13 @@ func (d *desk) outside(cfg Config, rules *core.Rules) error {
 		return nil
 	}
 	settings := cfg.classifierConfig()
-	settings.Observe = d.metrics.Classified
+	settings.Observe = func(took time.Duration, o core.Opinion) {
+		why := o.Failed
+		if why == "" && o.Assessment.Confidence < cfg.approvals().Classifier.MinConfidence {
+			why = "low-confidence"
+		}
+		d.metrics.Classified(took, why)
+	}
 	c, _, err := verifier.NewClassifier(settings, d.log)
 	if err != nil {
 		return err

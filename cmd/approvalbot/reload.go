@@ -101,6 +101,7 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 	}
 	d.table.Use(next.table())
 	d.live.Store(&next)
+	d.metrics.UseTools(next.namedTools())
 	d.gate.Use(rules)
 	err = d.agree(context.WithoutCancel(ctx), newest)
 	if newest {

@@ -96,6 +96,7 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 		}
 	}()
 	d.metrics = server.NewMetrics(policy.KnownTools()...)
+	d.metrics.UseTools(cfg.namedTools())
 	rules, err := d.rules(ctx)
 	if err != nil {
 		return nil, err
