@@ -34,6 +34,7 @@ golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./gateway -run SchemaSays -update
 	$(GO) test ./cmd/approvalbot -run CLIDoc -update
 	$(GO) test ./messages -update
+	$(GO) test ./policy -run JudgementsStay -update
 
 clean:
 	rm -rf bin
