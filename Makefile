@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools.mod
 
-.PHONY: build run test lint bench chaos golden clean
+.PHONY: build run test lint bench chaos shellproof golden clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -27,6 +27,9 @@ bench: build ## our figures beside references of the same run; BENCH=evaluate,ch
 
 chaos: ## two minutes of trouble for three instances on one PostgreSQL; APPROVALBOT_CHAOS_SEED=… for the same again
 	APPROVALBOT_CHAOS=$${APPROVALBOT_CHAOS:-2m} $(GO) test ./cmd/approvalbot -run 'TestAdversary_P2_Chaos$$' -count=1 -timeout 20m -v
+
+shellproof: ## ten minutes of lines that policy allows, in five shells; APPROVALBOT_SHELLPROOF_SEED=… for the same again
+	APPROVALBOT_REQUIRE_SHELLS=1 APPROVALBOT_SHELLPROOF=$${APPROVALBOT_SHELLPROOF:-10m} $(GO) test ./policy -run 'W11_AllowedLines' -count=1 -timeout 60m -v
 
 golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./bot/telegram ./bot/discord -run Golden -update

@@ -112,6 +112,7 @@ type judging struct {
 	argv   []string  // the same
 	exec   execWords // what a call of an exec tool says about itself
 	stays  bool      // it runs in the workspace, with the environment as it is
+	unsure string    // why shells may read its line otherwise, "" where they do not
 	static core.RiskClass
 	base   core.RiskClass // with the operator's rules
 	class  core.RiskClass // with a classifier's opinion too

@@ -30,6 +30,7 @@ func (e *Engine) assessExec(j *judging) {
 	}
 	j.came(x, s)
 	found := s.finish(text)
+	j.unsure = s.unsure.String()
 	j.found = j.found.or(found)
 }
 

@@ -18,9 +18,10 @@ func deskIn(dir string) func(*Config) {
 func TestReadingByGlobIsReadingByName(t *testing.T) {
 	for _, dir := range []string{"/tmp/at45/d1", "/etc/approvalbot", "/workspace/.desk"} {
 		e := engine(t, deskIn(dir))
-		checkLines(t, e, lines("R0", "ls **/*.go", "cat **/*.md", "cat src/**/*.go", "wc -l src/**/*.ts", "rg foobar src/**", "grep -n foobar src/**/*.go", "cat src/*/*.go", "cat */*.go", "head -5 src/*/*.go docs/*.md",
-			"sed -n 1,5p src/*/*.go", "cat /workspace/**/*.go", "cat s[r]c/**/*.go", "git diff src/**/*.go", "grep -c foobar src/*"))
-		checkLines(t, e, lines("R1", "git add src/**/*.go", "prettier --write src/**/*.ts", "sed -i s/a/b/ src/**/*.go", "cp src/*/*.go out/"))
+		checkLines(t, e, lines("R0", "cat src/*/*.go", "cat */*.go", "head -5 src/*/*.go docs/*.md",
+			"sed -n 1,5p src/*/*.go", "cat s[r]c/*/*.go", "grep -c foobar src/*"))
+		checkLines(t, e, lines("R3 unusual-shell", "ls **/*.go", "cat **/*.md", "rg foobar src/**", "git diff src/**/*.go"))
+		checkLines(t, e, lines("R1", "cp src/*/*.go out/"))
 		checkLines(t, e, lines("R3 may-read-secret", "cat src/*", "cat src/*.json", "cat src/**/id_*", "cat src/**/.e*", "cat src/*/.env", "cat .s*/x.go", "cat src/.*/x.go", "cat */secrets.*", "cat */*.pem",
 			"cat /home/*/x.go", "cat /proc/*/environ", "grep -n foobar src/.e*", "grep -n foobar src/*/.env", "grep '' src/*", "grep -n key src/*", "grep -v foobar src/*", "rg foobar ../x/*", "cat src/../../*/x.go"))
 		checkLines(t, e, lines("R3 dynamic-argument", "sort */names.txt", "grep foobar *.go", "git add *.go"))
@@ -29,7 +30,7 @@ func TestReadingByGlobIsReadingByName(t *testing.T) {
 	}
 	inside := engine(t, deskIn("/workspace/sub/desk"))
 	checkLines(t, inside, lines("R4 touches-the-desk", "cat **", "cat **/*", "ls **/*.yaml", "cat sub/**/*.key", "ls */desk/*", "cat sub/*/approvalbot.d?", "rm -f **/*.db", "cd sub && ls **/*.db", "grep foobar **", "rg foobar sub/**"))
-	checkLines(t, inside, lines("R0", "ls sub/**/*.go", "cat **/*.go", "ls desk/**"))
+	checkLines(t, inside, lines("R3 unusual-shell", "ls sub/**/*.go", "cat **/*.go", "ls desk/**"))
 	checkLines(t, engine(t, func(c *Config) { c.Protected.Files = []string{"/srv/d/desk.lock"} }), lines("R3 may-read-secret", "cd $X; cat *.lock", "cd $X; cat a/*.l?ck"))
 }
 

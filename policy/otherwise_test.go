@@ -29,7 +29,7 @@ func TestReadOtherwiseAsks(t *testing.T) {
 	}
 	for _, line := range []string{
 		"ls # fine", "ls # a -> b", "echo 'a # \\\nb'", "ls \\\n  -la", "bash --version", "zsh --version", "gcc -V", "arch", "python3 -m json.tool x.json", "npx tsc --noEmit", "npx jest", "npx eslint .",
-		"sed 's/[a-z]*$/x/' f", "sed 's/[[:space:]]*$//' f", "sed 's/[^,]*,//' f", "sed -e 's/a/[x/' f", `sed 's/\[a\]/b/' f`, "[ a == b ]", "[ a = b ]", "chmod a+x run.sh", "chmod u+w f",
+		"sed 's/[a-z]*$/x/' f", "sed 's/[[:space:]]*$//' f", "sed 's/[^,]*,//' f", "sed -e 's/a/[x/' f", `sed 's/\[a\]/b/' f`, "[ a = b ]", "chmod a+x run.sh", "chmod u+w f",
 		"sed -i s/a/b/ web/index.html", "sed -i 's/a/b/' routes.go", "echo a=b", "env LANG=C ls",
 	} {
 		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)

@@ -1,12 +1,15 @@
 package policy
 
 import (
+	"bytes"
 	"maps"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	grammar "approvalbot/policy/shell"
 )
 
 // Limits of what is read. Beyond them a line is not understood, which asks.
@@ -36,6 +39,7 @@ type shell struct {
 	runs     bool            // something was run that was not read: input, a script, computed text
 	hunting  bool            // only what is R4 matters: see hunt
 	scanned  string          // the text that scan looked through last
+	unsure   grammar.Refusal // why a line is not sure to run as it was read
 	words_   []word
 	buf      [24]word // first backing of words_
 }
@@ -54,7 +58,8 @@ func (e *Engine) shell(p place, v *seen) *shell {
 }
 
 // finish gives the findings. Where a part could not be read, its text decides
-// whether that is worse than unknown.
+// whether that is worse than unknown. A line that was read and that shells may
+// read otherwise is unusual, and no worse.
 func (s *shell) finish(text string) findings {
 	saved := s.found.any(setOf(savesDownload, workspaceWrite, writesOutside))
 	if s.fetches && (s.runs || saved && s.found.has(programByPath)) {
@@ -65,6 +70,9 @@ func (s *shell) finish(text string) findings {
 		if bare := unquoted.Replace(text); bare != text {
 			s.scan(bare) // quotes in the middle of a word hide nothing
 		}
+	}
+	if s.unsure.What != "" {
+		s.found.add(unusualShell)
 	}
 	return s.found
 }
@@ -89,6 +97,7 @@ func (s *shell) line(text string) {
 		s.scan(text)
 		s.stmts(s.eng.beginning(text))
 	} else {
+		s.agree(text, f)
 		s.noteLine(f)
 		s.stmts(f.Stmts)
 		if strings.IndexByte(text, '#') >= 0 {
@@ -96,6 +105,22 @@ func (s *shell) line(text string) {
 		}
 	}
 	s.depth--
+}
+
+// agree holds the parser's reading of a line against the plain reader's. Only
+// where both are the same is it sure that every shell runs what was read.
+func (s *shell) agree(text string, f *syntax.File) {
+	if s.hunting || s.unsure.What != "" {
+		return
+	}
+	var plain, parsed [1 << 10]byte
+	form, why, ok := grammar.Plain(plain[:0], text)
+	switch {
+	case !ok:
+		s.unsure = why
+	case !bytes.Equal(form, grammar.Parsed(parsed[:0], f)):
+		s.unsure = grammar.Refusal{What: "what parsers read in two ways"}
+	}
 }
 
 // parse reads a line; nil where it is no shell line, or empty.

@@ -76,7 +76,11 @@ func riskStage(e *Engine, j *judging) core.Outcome {
 		var buf [16]code
 		for _, c := range j.found.list(buf[:0]) {
 			r := &reasons[c]
-			j.step("risk", r.name, classNames[r.class], r.text)
+			text := r.text
+			if c == unusualShell && j.unsure != "" {
+				text += " It stands " + j.unsure + "."
+			}
+			j.step("risk", r.name, classNames[r.class], text)
 		}
 	}
 	j.static = j.found.class()

@@ -1,0 +1,129 @@
+package shell
+
+import "strings"
+
+// document reads <<'DELIM'. The body begins behind this line's newline, and is
+// stepped over when that is reached.
+func (r *reader) document() {
+	delim, ok := r.delimiter()
+	switch {
+	case !ok:
+		r.refuse("a here-document without '…' around its delimiter")
+	case r.substs > 0:
+		r.refuse("a here-document inside $( )")
+	case r.here != none:
+		r.refuse("two here-documents on one line")
+	case !r.delimited():
+		r.refuse("%q behind a here-document's delimiter", r.next())
+	}
+	newline := strings.IndexByte(r.text[r.at:], '\n')
+	if newline < 0 {
+		r.refuse("a here-document without a body")
+	}
+	r.here = r.at + newline
+	body, end, ok := body(r.text, r.here+1, delim)
+	if !ok {
+		r.refuse("a here-document of which shells may see another end")
+	}
+	r.hereEnd = end
+	r.emitDocument(body)
+}
+
+func (r *reader) emitDocument(body string) {
+	r.emit(markRedirect, '<', '<', markWord)
+	r.out = append(append(r.out, body...), markWord)
+}
+
+// delimiter steps over <<, blanks and a quoted delimiter.
+func (r *reader) delimiter() (string, bool) {
+	r.accept("<<")
+	if r.blanks(); !r.accept("'") {
+		return "", false
+	}
+	name := r.name()
+	r.at += len(name)
+	return name, name != "" && r.accept("'")
+}
+
+// body gives the text of a here-document that begins at from, and where its
+// delimiter's line ends. No other line may begin with the delimiter, not even
+// behind blanks: shells differ on what then ends it.
+func body(text string, from int, delim string) (body string, end int, ok bool) {
+	for at := from; at <= len(text); {
+		line, _, _ := strings.Cut(text[at:], "\n")
+		if line == delim {
+			return text[from:at], at + len(line), true
+		}
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), delim) {
+			return "", 0, false
+		}
+		at += len(line) + 1
+	}
+	return "", 0, false
+}
+
+// textBlock reads the rest of $(cat <<'DELIM' newline body newline DELIM newline),
+// in which agents write commit messages.
+func (r *reader) textBlock() {
+	r.at += len("cat ")
+	delim, ok := r.delimiter()
+	if !ok || r.substs > 1 || r.here != none || r.peek(0) != '\n' {
+		r.refuse("a here-document inside $( )")
+	}
+	text, end, ok := body(r.text, r.at+1, delim)
+	if !ok || !strings.HasPrefix(r.text[end:], "\n)") {
+		r.refuse("a here-document of which shells may see another end")
+	}
+	if !balanced(text, strings.IndexByte(r.text[end:], '\'') < 0) {
+		r.refuse("a here-document with quotes or brackets that bash 3.2 reads otherwise")
+	}
+	r.out = append(append(r.out, "cat"...), markWord)
+	r.emitDocument(text)
+	r.emit(markEnd)
+	r.at = end + len("\n)")
+}
+
+// balanced reports a body that bash 3.2, which looks for the closing bracket of
+// $( ) by counting quotes and brackets also in here-documents, reads to its end.
+// A single quote may stay open where none follows: then that bash runs nothing.
+func balanced(text string, last bool) bool {
+	open := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '(':
+			open++
+		case ')':
+			if open--; open < 0 {
+				return false
+			}
+		case '\\':
+			if i++; i == len(text) || text[i] == '\n' {
+				return false
+			}
+		case '$':
+			if i+1 < len(text) && (text[i+1] == '\'' || text[i+1] == '"') {
+				return false
+			}
+		case '`':
+			return false
+		case '\'':
+			end := strings.IndexByte(text[i+1:], '\'')
+			if end < 0 {
+				return last && open == 0
+			}
+			i += end + 1
+		case '"':
+			end := strings.IndexByte(text[i+1:], '"')
+			if end < 0 || expands(text[i+1:i+1+end]) {
+				return false
+			}
+			i += end + 1
+		}
+	}
+	return open == 0
+}
+
+// expands reports text that means more than itself in double quotes.
+func expands(text string) bool {
+	return strings.ContainsAny(text, "\\`") || strings.Contains(text, "$(") || strings.Contains(text, "${")
+}

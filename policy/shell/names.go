@@ -1,0 +1,229 @@
+package shell
+
+import "strings"
+
+// reserved words of any of the shells, where a command's name belongs.
+var reserved = set(`if then elif else fi for in do done while until case esac select function time coproc foreach end repeat
+	nocorrect noglob - typeset declare local export readonly integer float nameref [[`)
+
+// zshNames are variables that zsh ties to what it does; some are several words
+// also in quotes. bash's auto_resume and histchars are among them.
+var zshNames = set(`path fpath cdpath manpath mailpath module_path fignore psvar prompt argv status aliases galiases saliases dis_aliases
+	dis_galiases dis_saliases functions dis_functions functions_source dis_functions_source options commands builtins dis_builtins reswords
+	dis_reswords patchars dis_patchars parameters history historywords histchars nameddirs userdirs usergroups modules dirstack jobdirs
+	jobstates jobtexts funcstack functrace funcfiletrace funcsourcetrace pipestatus signals watch widgets keymaps term termcap terminfo
+	mapfile errnos sysparams epochtime langinfo zsh_eval_context zsh_scheduled_events auto_resume
+	precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zshaddhistory_functions zsh_directory_name_functions`)
+
+// settable are variables of programs that a line may set. Shells and their
+// builtins do not look at them, but for the locales.
+var settable = set(`CI GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE DEBUG NODE_ENV NO_COLOR FORCE_COLOR
+	CLICOLOR PYTHONHASHSEED PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONPATH DEBIAN_FRONTEND TZ TERM LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES
+	LC_NUMERIC LC_TIME LANGUAGE`)
+
+// locales are those by which shells read text.
+var locales = set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE")
+
+// locale reports a locale in which every byte below 0x80 is ASCII.
+func locale(name string) bool {
+	return name == "C" || name == "POSIX" || strings.HasSuffix(strings.ToLower(name), ".utf-8") || strings.HasSuffix(strings.ToLower(name), ".utf8")
+}
+
+// assignable reports a variable that a line may set: a name in small letters that
+// no shell obeys, or one of settable.
+func assignable(name string) bool {
+	return settable[name] || name != "_" && name == strings.ToLower(name) && readable(name)
+}
+
+// readable reports a variable that every shell takes for a text. What it may hold
+// is policy's to say.
+func readable(name string) bool { return name != "" && name != "_" && !zshNames[name] }
+
+// builtins are all builtins of the five shells, with the words that they may be
+// given. Builtins evaluate words: where one takes a number or a variable's name,
+// some shell runs what is between the brackets of "a[$(…)]". One without a rule is
+// refused.
+var builtins = func() map[string]func([][]byte) bool {
+	m := map[string]func([][]byte) bool{}
+	for name := range set(`. : [ alias autoload bg bind bindkey break builtin bye cap caller cd chdir clone command comparguments compcall compctl
+		compadd compdescribe compfiles compgen compgroups complete compopt compquote compset comptags comptry compvalues continue declare dirs
+		disable disown echo echotc echoti emulate enable eval exec exit export false fc fg float functions getcap getln getopts global hash
+		help history integer jobs kill let limit local log login logout mapfile nameref nohup noglob popd print printf private pushd pushln
+		pwd r read readarray readonly rehash rename return sched set setcap setopt shift shopt source stop suspend test times trap true
+		ttyctl type typeset ulimit umask unalias unfunction unhash unlimit unset unsetopt vared wait whence where which zcompile zformat zle
+		zmodload zparseopts zregexparse zstyle mknod bashopts realpath`) {
+		m[name] = nil
+	}
+	for name := range set("true false pwd echo : which type realpath") {
+		m[name] = func([][]byte) bool { return true }
+	}
+	m["cd"] = func(args [][]byte) bool { return len(args) <= 1 }
+	m["command"] = func(args [][]byte) bool { return len(args) == 2 && is(args[0], "-v") }
+	m["exit"] = func(args [][]byte) bool { return len(args) == 0 || len(args) == 1 && number(args[0]) }
+	m["break"], m["continue"] = m["exit"], m["exit"]
+	m["wait"] = func(args [][]byte) bool { return len(args) == 0 }
+	m["jobs"], m["times"], m["hash"] = m["wait"], m["wait"], m["wait"]
+	m["umask"] = m["exit"]
+	m["kill"] = allLiteral
+	m["."] = func(args [][]byte) bool { // without a slash shells search in different places
+		path, ok := "", len(args) == 1
+		if ok {
+			path, ok = literal(args[0])
+		}
+		return ok && strings.Contains(path, "/") && path[0] != '-'
+	}
+	m["source"] = m["."]
+	m["set"], m["read"], m["printf"] = setWords, readWords, printfWords
+	m["test"] = testWords
+	m["["] = func(args [][]byte) bool {
+		return len(args) > 0 && is(args[len(args)-1], "]") && testWords(args[:len(args)-1])
+	}
+	return m
+}()
+
+// split gives the words of a form.
+func split(form []byte) (words [][]byte) {
+	start, depth := 0, 0
+	for i, c := range form {
+		switch c {
+		case markSubst, markQuoted:
+			depth++
+		case markSubstEnd:
+			depth--
+		case markWord:
+			if depth == 0 {
+				words = append(words, form[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return words
+}
+
+func is(word []byte, text string) bool { return string(word) == text }
+
+func allLiteral(args [][]byte) bool {
+	for _, a := range args {
+		if _, ok := literal(a); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func number(word []byte) bool {
+	for _, c := range word {
+		if !digit(c) {
+			return false
+		}
+	}
+	return len(word) > 0 && len(word) < 10
+}
+
+// plainName reports the name of a variable that a line may set.
+func plainName(word []byte) bool {
+	for i, c := range word {
+		if !letter(c) && c != '_' && (i == 0 || !digit(c)) {
+			return false
+		}
+	}
+	return assignable(string(word)) && !settable[string(word)]
+}
+
+// setWords takes the options with which scripts begin.
+func setWords(args [][]byte) bool {
+	for i := 0; i < len(args); i++ {
+		a, ok := literal(args[i])
+		option := ok && len(a) > 1 && a[0] == '-' && strings.Trim(a[1:], "eux") == ""
+		named := ok && len(a) > 1 && a[0] == '-' && strings.Trim(a[1:len(a)-1], "eux") == "" && a[len(a)-1] == 'o'
+		if named {
+			i++
+		}
+		if !option && !(named && i < len(args) && is(args[i], "pipefail")) {
+			return false
+		}
+	}
+	return len(args) > 0
+}
+
+// readWords takes names of variables, to which a line is read.
+func readWords(args [][]byte) bool {
+	if len(args) > 0 && is(args[0], "-r") {
+		args = args[1:]
+	}
+	for _, a := range args {
+		if !plainName(a) {
+			return false
+		}
+	}
+	return len(args) > 0
+}
+
+// printfWords takes a written format. Numbers are evaluated by zsh, so computed
+// words go to formats of text only.
+func printfWords(args [][]byte) bool {
+	if len(args) == 0 {
+		return false
+	}
+	format, ok := literal(args[0])
+	if !ok || strings.HasPrefix(format, "-") {
+		return false
+	}
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			continue
+		}
+		i++
+		for i < len(format) && (digit(format[i]) || strings.IndexByte("-. ", format[i]) >= 0) {
+			i++
+		}
+		if i == len(format) {
+			return false
+		}
+		if c := format[i]; c != 's' && c != '%' && !allLiteral(args[1:]) || strings.IndexByte("sbdiouxXcfgeq%", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	fileTests  = set("-b -c -d -e -f -g -h -k -L -n -p -r -s -S -u -w -x -z -G -O")
+	textTests  = set("= != -nt -ot -ef")
+	countTests = set("-eq -ne -lt -le -gt -ge")
+)
+
+// testWords takes one test of written form. What decides how the words are read
+// must not be computed.
+func testWords(args [][]byte) bool {
+	if len(args) > 1 && is(args[0], "!") {
+		args = args[1:]
+	}
+	switch len(args) {
+	case 1:
+		return one(args[0]) && !is(args[0], "!")
+	case 2:
+		return fileTests[string(args[0])] && one(args[1])
+	case 3:
+		counts := countTests[string(args[1])] && integer(args[0]) && integer(args[2])
+		return counts || textTests[string(args[1])] && one(args[0]) && one(args[2]) && !is(args[0], "(")
+	}
+	return false
+}
+
+// one reports a word that stays one word: nothing of it is unquoted and computed,
+// or a pattern.
+func one(word []byte) bool {
+	for _, c := range word {
+		if c == markName || c == markSubst || c == markPattern {
+			return false
+		}
+	}
+	return true
+}
+
+// integer reports a written number, or the status of the last command.
+func integer(word []byte) bool {
+	text := strings.TrimPrefix(string(word), "-")
+	return number([]byte(text)) || text == string([]byte{markName, '?', markNameEnd}) || text == string([]byte{markQuotedName, '?', markNameEnd})
+}

@@ -1,0 +1,218 @@
+package shell
+
+import "strings"
+
+// simple = {NAME "=" value} cmd {word | redirect} | {NAME "=" value}+
+func (r *reader) simple() (it item) {
+	outer := len(r.prefix)
+	for name := r.assignment(); name != ""; name = r.assignment() {
+		r.assign(name)
+		r.blanks()
+	}
+	assigned := len(r.prefix) - outer
+	r.prefix = r.prefix[:outer]
+	if assigned > 0 && r.delimited() {
+		return item{alone: true}
+	}
+	start := len(r.out)
+	name := r.command()
+	switch rule, builtin := builtins[name]; {
+	case reserved[name]:
+		r.refuse("%q", name)
+	case builtin && rule == nil:
+		r.refuse("the builtin %q", name)
+	case builtin && assigned > 0:
+		r.refuse("an assignment before the builtin %q", name)
+	}
+	it, redirects := r.words()
+	if rule := builtins[name]; rule != nil && !rule(split(r.out[start:])[1:]) {
+		r.refuse("these words of %q", name)
+	}
+	r.out = append(r.out, redirects...)
+	if name == "cd" {
+		r.moves++
+	}
+	it.alone = name == "cd" || name == "read"
+	return it
+}
+
+// delimited reports the end of a word, and so perhaps of a command.
+func (r *reader) delimited() bool {
+	return r.at >= len(r.text) || strings.IndexByte(" \t\n;&|)", r.text[r.at]) >= 0
+}
+
+// assignment gives the name where NAME= comes next.
+func (r *reader) assignment() string {
+	if name := r.name(); name != "" && r.peek(len(name)) == '=' {
+		return name
+	}
+	return ""
+}
+
+// name gives the name of a variable that comes next.
+func (r *reader) name() string {
+	i := r.at
+	for i < len(r.text) && (letter(r.text[i]) || r.text[i] == '_' || i > r.at && digit(r.text[i])) {
+		i++
+	}
+	return r.text[r.at:i]
+}
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func digit(c byte) bool  { return c >= '0' && c <= '9' }
+
+// assign reads NAME=value.
+func (r *reader) assign(name string) {
+	if !assignable(name) {
+		r.refuse("setting the variable %q", name)
+	}
+	r.at += len(name) + 1
+	r.emit(markAssign)
+	r.out = append(append(r.out, name...), '=')
+	start := len(r.out)
+	if r.delimited() {
+		r.emit(markWord)
+	} else {
+		r.word(inValue)
+	}
+	if value, ok := literal(r.out[start:max(start, len(r.out)-1)]); locales[name] && !(ok && locale(value)) {
+		r.refuse("a value of %q", name)
+	}
+	r.prefix = append(r.prefix, name)
+}
+
+// command reads the name of a command.
+func (r *reader) command() string {
+	start := r.at
+	if r.accept("[") {
+		r.emit(markPattern, '[')
+	} else {
+		if r.accept("~/") {
+			r.emit(markPattern, '~', '/')
+		}
+		from := r.at
+		for r.at < len(r.text) && commandByte(r.text[r.at]) {
+			r.at++
+		}
+		r.out = append(r.out, r.text[from:r.at]...)
+	}
+	name := r.text[start:r.at]
+	switch {
+	case name == "":
+		r.refuse("something else than a command's name")
+	case name[0] == '-' || name[0] == '+':
+		r.refuse("a command's name that begins with %q", name[:1])
+	case !r.delimited() && !r.redirectAhead(name):
+		r.refuse("%q in a command's name", r.text[r.at:r.at+1])
+	}
+	r.emit(markWord)
+	return name
+}
+
+func commandByte(c byte) bool {
+	return letter(c) || digit(c) || strings.IndexByte("_./+@,:-", c) >= 0
+}
+
+// redirectAhead reports a redirection directly behind a word. A number before it
+// would belong to it.
+func (r *reader) redirectAhead(word string) bool {
+	c := r.peek(0)
+	return (c == '<' || c == '>') && word != "" && !digit(word[len(word)-1])
+}
+
+// words reads the words and redirections behind a command's name. The form of the
+// redirections is given back, as it follows all words.
+func (r *reader) words() (it item, redirects []byte) {
+	var seen uint
+	for {
+		before := r.at
+		r.blanks()
+		c := r.peek(0)
+		switch {
+		case r.at >= len(r.text), c == '\n', c == ';', c == '|', c == ')', c == '&' && r.peek(1) == '&':
+			return it, redirects
+		case c == '#' && r.at > before:
+			return it, redirects
+		case c == '&':
+			r.refuse(`"&"`)
+		case r.redirectNext():
+			start := len(r.out)
+			seen = r.redirect(seen, &it)
+			redirects = append(redirects, r.out[start:]...)
+			r.out = r.out[:start]
+		case r.at == before:
+			r.refuse("%q", string(c))
+		default:
+			r.word(inWord)
+		}
+	}
+}
+
+// redirects reads what may follow a compound command: redirections where some are
+// true, and nothing else.
+func (r *reader) redirects(some bool) (it item) {
+	var seen uint
+	for !r.ends() {
+		if !r.delimited() && !r.redirectNext() {
+			r.refuse("%q behind a group", r.text[r.at:r.at+1])
+		}
+		if r.blanks(); !some || !r.redirectNext() {
+			break
+		}
+		seen = r.redirect(seen, &it)
+	}
+	return it
+}
+
+// redirectNext reports whether a redirection comes next.
+func (r *reader) redirectNext() bool {
+	c := r.peek(0)
+	return c == '<' || c == '>' || c == '2' && r.peek(1) == '>' || c == '1' && r.peek(1) == '>' && r.peek(2) == '&'
+}
+
+// operators of redirections: longer ones first. A place follows where place is
+// true, and the end of a word where it is not.
+var operators = []struct {
+	text  string
+	fd    uint
+	place bool
+}{
+	{"2>&1", 2, false}, {"1>&2", 1, false}, {">&2", 1, false},
+	{"2>>", 2, true}, {"2>", 2, true}, {">>", 1, true}, {">", 1, true}, {"<", 0, true},
+}
+
+// redirect reads one redirection. seen holds a bit for each descriptor that this
+// command has redirected already.
+func (r *reader) redirect(seen uint, it *item) uint {
+	if strings.HasPrefix(r.text[r.at:], "<<") {
+		it.input = true
+		if seen&1 != 0 {
+			r.refuse("a descriptor that is redirected twice")
+		}
+		r.document()
+		return seen | 1
+	}
+	for _, o := range operators {
+		if !r.accept(o.text) {
+			continue
+		}
+		if seen&(1<<o.fd) != 0 {
+			r.refuse("a descriptor that is redirected twice")
+		}
+		it.input = it.input || o.fd == 0
+		it.output = it.output || o.fd == 1
+		r.emit(markRedirect)
+		r.out = append(append(r.out, o.text...), markWord)
+		switch c := r.peek(0); {
+		case !o.place && (!r.delimited() || c == '&'):
+			r.refuse("%q without a blank behind", o.text)
+		case o.place && o.fd == 0 && (digit(c) || c == '-'):
+			r.refuse("%q before %q", o.text, string(c))
+		case o.place:
+			r.blanks()
+			r.word(inPlace)
+		}
+		return seen | 1<<o.fd
+	}
+	return seen
+}

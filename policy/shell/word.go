@@ -1,0 +1,330 @@
+package shell
+
+import "strings"
+
+// position says where a word stands.
+type position uint8
+
+const (
+	inWord  position = iota // among the words of a command
+	inValue                 // behind NAME=
+	inPlace                 // behind a redirection's operator
+)
+
+// piece is what the last part of a word was.
+type piece uint8
+
+const (
+	nothing   piece = iota
+	bare            // an unquoted character that stands for itself
+	quoted          // quotes
+	expansion       // $NAME, ${NAME}, $?, $( )
+	glob            // * ? [ ]
+)
+
+// word = pieces of bare · '…' · "…" · $NAME ${NAME} $? · * ? [!a-z] · $( )
+func (r *reader) word(pos position) {
+	start, last := r.at, nothing
+	r.place = pos == inPlace
+	if pos == inPlace && strings.IndexByte("!#&", r.peek(0)) >= 0 {
+		r.refuse("%q before a place", r.text[r.at:r.at+min(1, len(r.text)-r.at)])
+	}
+	for !r.delimited() && r.peek(0) != '<' && r.peek(0) != '>' {
+		if last == expansion {
+			r.behindExpansion()
+		}
+		last = r.piece(pos, start, last)
+	}
+	if r.at == start || !r.delimited() && !r.redirectAhead(r.text[start:r.at]) {
+		r.refuse("%q", r.next())
+	}
+	r.place = false
+	r.emit(markWord)
+}
+
+// next gives the character that comes next, for a refusal.
+func (r *reader) next() string {
+	for i := range r.text[r.at:] {
+		if i > 0 {
+			return r.text[r.at : r.at+i]
+		}
+	}
+	if r.at >= len(r.text) {
+		return "the end"
+	}
+	return r.text[r.at:]
+}
+
+// piece reads one part of a word that began at start; last is the part before.
+func (r *reader) piece(pos position, start int, last piece) piece {
+	c := r.peek(0)
+	switch {
+	case c == '\'':
+		r.single()
+		return quoted
+	case c == '"':
+		r.double()
+		return quoted
+	case c == '$':
+		if pos == inPlace {
+			r.refuse("an unquoted variable in a place")
+		}
+		r.dollar(false)
+		return expansion
+	case c == '\\':
+		r.escaped()
+		return quoted
+	case c == '*' || c == '?' || c == '[':
+		if pos == inPlace {
+			r.refuse("a pattern in a place")
+		}
+		r.pattern(start, last)
+		return glob
+	case c == '{':
+		r.brace()
+		return bare
+	}
+	r.bare(c, pos, start, last)
+	return bare
+}
+
+// bare reads a character that stands for itself, where it does in every shell.
+func (r *reader) bare(c byte, pos position, start int, last piece) {
+	first := r.at == start
+	switch {
+	case letter(c) || digit(c) || strings.IndexByte("_./-+@,%^!", c) >= 0:
+	case c == ':' && !(pos == inValue && strings.IndexByte("=~", r.peek(1)) >= 0 && r.peek(1) != 0):
+	case c == '=' && (last == bare || first && r.loneEquals(pos)):
+	case c == '#' && last == bare:
+	case c == ']' && first && pos == inWord && r.endsAfter(1):
+	case c == '~' && first && r.homeAhead():
+		r.emit(markPattern)
+	case c == '~' && last == bare && tildeBehind(r.text[r.at-1]):
+	default:
+		r.refuse("%q", r.next())
+	}
+	r.emit(c)
+	r.at++
+}
+
+// endsAfter reports whether the word ends n bytes ahead.
+func (r *reader) endsAfter(n int) bool {
+	return r.at+n >= len(r.text) || strings.IndexByte(" \t\n;&|)", r.text[r.at+n]) >= 0
+}
+
+// loneEquals reports the word "=".
+func (r *reader) loneEquals(pos position) bool { return pos == inWord && r.endsAfter(1) }
+
+// homeAhead reports "~" alone or before a slash.
+func (r *reader) homeAhead() bool { return r.peek(1) == '/' || r.endsAfter(1) }
+
+func tildeBehind(c byte) bool { return letter(c) || digit(c) || c == '^' || c == '~' }
+
+// pattern reads *, ? or a bracket expression.
+func (r *reader) pattern(start int, last piece) {
+	c, before := r.peek(0), byte(0)
+	if r.at > start {
+		before = r.out[len(r.out)-1]
+	}
+	// .* and .? match .. in some shells; a.* cannot.
+	hidden := before == '.' && (last != bare || r.at < start+2 || !letter(r.text[r.at-2]) && !digit(r.text[r.at-2]))
+	switch {
+	case c == '*' && (before == '*' || r.peek(1) == '*'):
+		r.refuse(`"**"`)
+	case hidden:
+		r.refuse("a pattern that some shells match with .. too")
+	case c == '?' && before == '%':
+		r.refuse(`"%?"`)
+	}
+	r.emit(markPattern, c)
+	if r.at++; c != '[' {
+		return
+	}
+	from := r.at
+	if r.peek(0) == '!' {
+		r.at++
+	}
+	inside := r.at
+	for c := r.peek(0); letter(c) || digit(c) || c != 0 && strings.IndexByte("_.,-", c) >= 0; c = r.peek(0) {
+		r.at++
+	}
+	if r.at == inside || r.peek(0) != ']' {
+		r.refuse("a bracket that is no simple pattern")
+	}
+	r.at++
+	r.out = append(r.out, r.text[from:r.at]...)
+}
+
+// brace reads {}, @{…} and ^{…}. Every other brace is several words to some shell.
+func (r *reader) brace() {
+	before := byte(0)
+	if r.at > 0 {
+		before = r.text[r.at-1]
+	}
+	end := r.at + 1
+	for before == '@' || before == '^' {
+		if end < len(r.text) && (letter(r.text[end]) || digit(r.text[end]) || r.text[end] == '-') {
+			end++
+			continue
+		}
+		break
+	}
+	if end >= len(r.text) || r.text[end] != '}' {
+		r.refuse("a brace")
+	}
+	r.out = append(r.out, r.text[r.at:end+1]...)
+	r.at = end + 1
+}
+
+// single reads '…'.
+func (r *reader) single() {
+	end := strings.IndexByte(r.text[r.at+1:], '\'')
+	if end < 0 {
+		r.refuse("a quote that does not end")
+	}
+	text := r.text[r.at+1 : r.at+1+end]
+	r.quotedText(text)
+	r.out = append(r.out, text...)
+	r.at += end + 2
+}
+
+// quotedText checks for newlines in quotes where none may be.
+func (r *reader) quotedText(text string) {
+	if strings.IndexByte(text, '\n') < 0 {
+		return
+	}
+	if r.substs > 0 {
+		r.refuse("a newline inside $( )")
+	} else if r.here != none {
+		r.refuse("a newline in quotes before a here-document")
+	}
+}
+
+// double reads "…".
+func (r *reader) double() {
+	r.at++
+	for {
+		c := r.peek(0)
+		switch {
+		case r.at >= len(r.text):
+			r.refuse("a quote that does not end")
+		case c == '"':
+			r.at++
+			return
+		case c == '`':
+			r.refuse("a backtick")
+		case c == '\\':
+			r.escapedInQuotes()
+		case c == '$' && strings.IndexByte("\" \t|)/", r.peek(1)) >= 0 && r.peek(1) != 0:
+			r.emit(c)
+			r.at++
+		case c == '$':
+			if r.dollar(true); r.peek(0) != '"' {
+				r.behindExpansion()
+			}
+		default:
+			if c == '\n' {
+				r.quotedText("\n")
+			}
+			r.emit(c)
+			r.at++
+		}
+	}
+}
+
+// escapedInQuotes reads a backslash in "…". Behind a byte that is not ASCII it
+// belongs to that character in some locales.
+func (r *reader) escapedInQuotes() {
+	c := r.peek(1)
+	switch {
+	case r.text[r.at-1] >= 0x80:
+		r.refuse("a backslash behind a character that is not ASCII")
+	case c < ' ' || c > '~' || c == '`':
+		r.refuse("a backslash before %q", r.text[r.at+1:min(len(r.text), r.at+2)])
+	case c != '"' && c != '\\' && c != '$':
+		r.emit('\\')
+	}
+	r.emit(c)
+	r.at += 2
+}
+
+// escaped reads a backslash outside of quotes: before punctuation and blanks,
+// which it makes stand for themselves.
+func (r *reader) escaped() {
+	c := r.peek(1)
+	if c < ' ' || c > '~' || c == '`' || letter(c) || digit(c) {
+		r.refuse("a backslash")
+	}
+	r.emit(c)
+	r.at += 2
+}
+
+// dollar reads $NAME, ${NAME}, $? and $( ).
+func (r *reader) dollar(inQuotes bool) {
+	if r.peek(1) == '(' {
+		r.subst(inQuotes)
+		return
+	}
+	r.at++
+	braces := r.accept("{")
+	name := r.name()
+	if !braces && name == "" && r.peek(0) == '?' {
+		name = "?"
+	}
+	r.at += len(name)
+	switch {
+	case name == "":
+		r.refuse("this use of \"$\"")
+	case braces && !r.accept("}"):
+		r.refuse("an operator in ${ }")
+	case !readable(name):
+		r.refuse("the variable %q", name)
+	}
+	for _, p := range r.prefix {
+		if p == name {
+			r.refuse("a variable that is set in the same prefix")
+		}
+	}
+	mark := byte(markName)
+	if inQuotes {
+		mark = markQuotedName
+	}
+	r.emit(mark)
+	r.out = append(append(r.out, name...), markNameEnd)
+}
+
+// behindExpansion refuses what zsh and mksh take for a part of the expansion.
+func (r *reader) behindExpansion() {
+	c, d := r.peek(0), r.peek(1)
+	if c == '[' || c >= 0x80 || c == '#' || c == ':' && (letter(d) || d == '&') {
+		r.refuse("%q behind a variable", r.next())
+	}
+}
+
+// subst reads $( list ) or $(cat <<'DELIM' …).
+func (r *reader) subst(inQuotes bool) {
+	mark := byte(markSubst)
+	if inQuotes {
+		mark = markQuoted
+	}
+	r.emit(mark)
+	if r.at += 2; r.peek(0) == '(' {
+		r.refuse(`"$(("`)
+	}
+	if r.substs++; r.substs > maxDepth {
+		r.refuse("$( ) nested deeper than three")
+	}
+	if r.place {
+		r.refuse("$( ) in a place")
+	}
+	if strings.HasPrefix(r.text[r.at:], "cat <<") {
+		r.textBlock()
+	} else {
+		r.list()
+		if !r.accept(")") {
+			r.refuse(`no ")"`)
+		}
+	}
+	r.substs--
+	r.emit(markSubstEnd)
+}

@@ -1,0 +1,543 @@
+package policy
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	grammar "approvalbot/policy/shell"
+)
+
+// provenShells are the shells that the grammar is about.
+var provenShells = [][]string{{"bash"}, {"dash"}, {"zsh", "-f"}, {"mksh"}, {"busybox", "sh"}}
+
+// TestAdversary_W11_AllowedLinesRunWhatTheySay gives lines to real shells that
+// policy puts below R3. Programs are stand-ins that log their words. What is logged
+// must be what the plain reader read: no other command, no other word, nothing left
+// out, no file but the places of redirections.
+//
+// The lines are everyday ones, ones made from the grammar, and both with
+// metacharacters thrown in. Each run has a seed of its own, printed;
+// APPROVALBOT_SHELLPROOF_SEED repeats it, APPROVALBOT_SHELLPROOF sets how long the
+// search goes on (make shellproof).
+func TestAdversary_W11_AllowedLinesRunWhatTheySay(t *testing.T) {
+	p := newProof(t)
+	e := engine(t, func(c *Config) { c.Workspaces = map[string]string{"main": p.work} })
+	below := func(line string) bool {
+		j := judge(e, lineCall(t, line))
+		return j.Assessment.RiskClass < core.R3 && j.Outcome != core.OutcomeDeny
+	}
+	for _, line := range stored(t) {
+		if below(line) {
+			p.prove(line)
+		}
+	}
+	until, lines := time.Now().Add(10*time.Hour), 300
+	if d, err := time.ParseDuration(os.Getenv("APPROVALBOT_SHELLPROOF")); err == nil {
+		until, lines = time.Now().Add(d), 1<<30
+	} else if testing.Short() {
+		lines = 50
+	}
+	everyday := everydayLines(t)
+	tried, proven := 0, 0
+	for proven < lines && time.Now().Before(until) {
+		line := p.invent(everyday)
+		if tried++; utf8.ValidString(line) && below(line) {
+			p.prove(line)
+			proven++
+		}
+	}
+	t.Logf("%d lines tried, %d below R3 and run in %d shells", tried, proven, len(p.shells))
+}
+
+// stored are the lines in which a reader and a shell once differed.
+func stored(t testing.TB) (lines []string) {
+	b, err := os.ReadFile("testdata/shellproof.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '%' {
+			lines = append(lines, strings.ReplaceAll(line, "␤", "\n"))
+		}
+	}
+	require.NotEmpty(t, lines)
+	return lines
+}
+
+func everydayLines(t testing.TB) (lines []string) {
+	for _, x := range corpus(t) {
+		if x.tool == "$" && x.mark == "everyday" {
+			lines = append(lines, strings.ReplaceAll(x.text, "␤", "\n"))
+		}
+	}
+	return lines
+}
+
+// proof runs lines in shells.
+type proof struct {
+	t                 *testing.T
+	random            *rand.Rand
+	shells            [][]string
+	bin, work, record string
+}
+
+func newProof(t *testing.T) *proof {
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("a C compiler is needed: install gcc")
+	}
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("APPROVALBOT_SHELLPROOF_SEED"); s != "" {
+		_, err := fmt.Sscan(s, &seed)
+		require.NoError(t, err)
+	}
+	t.Logf("APPROVALBOT_SHELLPROOF_SEED=%d", seed)
+	base := t.TempDir()
+	p := &proof{t: t, random: rand.New(rand.NewPCG(seed, 1)), bin: base + "/bin", work: base + "/work", record: base + "/record"}
+	require.NoError(t, os.MkdirAll(p.bin, 0o755))
+	for _, s := range provenShells {
+		if name, err := exec.LookPath(s[0]); err == nil {
+			p.shells = append(p.shells, append([]string{name}, s[1:]...))
+		} else if os.Getenv("APPROVALBOT_REQUIRE_SHELLS") != "" {
+			t.Fatalf("%s is not installed", s[0])
+		}
+	}
+	if len(p.shells) == 0 {
+		t.Skip("no shell to try: install bash, dash, zsh, mksh and busybox")
+	}
+	source := base + "/standin.c"
+	require.NoError(t, os.WriteFile(source, []byte(standIn), 0o644))
+	out, err := exec.Command(compiler, "-O1", "-o", p.bin+"/ls", fmt.Sprintf("-DRECORD=%q", p.record), source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NoError(t, os.Link(p.bin+"/ls", p.bin+"/time"))
+	return p
+}
+
+// standIn logs its name and words: each ends in a NUL byte, the record in two.
+const standIn = `#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+int main(int n, char **v) {
+	static char b[1 << 16];
+	size_t at = 0;
+	for (int i = 0; i < n; i++) {
+		const char *w = i ? v[i] : strrchr(v[0], '/') ? strrchr(v[0], '/') + 1 : v[0];
+		size_t l = strlen(w) + 1;
+		if (at + l + 2 > sizeof b) return 3;
+		b[at++] = 1; /* a word begins, also an empty one */
+		memcpy(b + at, w, l);
+		at += l;
+	}
+	b[at++] = 2;
+	if (n > 1 && !strcmp(b + 1, "time")) return execvp(v[1], v + 1); /* no keyword to dash and busybox */
+	int f = open(RECORD, O_WRONLY | O_APPEND | O_CREAT, 0644);
+	return write(f, b, at) == (ssize_t)at ? 0 : 3;
+}
+`
+
+// prove runs a line in every shell and compares.
+func (p *proof) prove(line string) {
+	p.t.Helper()
+	form, why, ok := grammar.Plain(nil, line)
+	require.True(p.t, ok, "%q is below R3 and outside the grammar: %s", line, why)
+	said := understand(string(form))
+	for name := range said.programs {
+		_ = os.Link(p.bin+"/ls", p.bin+"/"+name) // it may be there
+	}
+	for _, shell := range p.shells {
+		if wrong := said.compare(p.run(shell, line)); wrong != "" {
+			p.t.Errorf("%s: %q: %s", shell[0], line, wrong)
+		}
+	}
+}
+
+// ran is what a shell did.
+type ran struct {
+	commands [][]string
+	files    []string
+	stopped  bool // it was still going on after two seconds
+	failed   bool // it refused the line, or a pattern in it
+	stderr   string
+}
+
+// run gives a line to a shell in an empty directory, and ends all that it started.
+func (p *proof) run(shell []string, line string) ran {
+	require.NoError(p.t, os.RemoveAll(p.work))
+	require.NoError(p.t, os.MkdirAll(p.work+"/src/sub", 0o755))
+	for _, f := range []string{"a.go", "b.go", "src/c.go", "src/sub/d.go"} {
+		require.NoError(p.t, os.WriteFile(p.work+"/"+f, []byte("one\ntwo\n"), 0o644))
+	}
+	require.NoError(p.t, os.WriteFile(p.record, nil, 0o644))
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	var stderr strings.Builder
+	c := exec.Command(shell[0], append(slices.Clone(shell[1:]), "-c", line)...)
+	c.Dir, c.Env, c.Stderr = p.work, []string{"PATH=" + p.bin, "HOME=" + p.work}, &stderr
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(p.t, c.Start())
+	kill := func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	stop := context.AfterFunc(ctx, kill)
+	err := c.Wait()
+	stop()
+	kill()
+	r := ran{stopped: ctx.Err() != nil, stderr: stderr.String()}
+	var exit *exec.ExitError
+	r.failed = errors.As(err, &exit) || gaveUp.MatchString(r.stderr)
+	r.commands = p.recorded()
+	_ = filepath.WalkDir(p.work, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ = filepath.Rel(p.work, name)
+			r.files = append(r.files, name)
+		}
+		return nil
+	})
+	return r
+}
+
+// gaveUp is what shells say where a command does not run because a file is not
+// there: zsh, where a pattern matches none.
+var gaveUp = regexp.MustCompile(`no matches found|[Nn]o such file|[Cc]an.?t open|cannot (open|create)|[Ii]s a directory|not a directory`)
+
+func (p *proof) recorded() (commands [][]string) {
+	f, err := os.Open(p.record)
+	require.NoError(p.t, err)
+	defer f.Close()
+	in := bufio.NewReader(f)
+	for {
+		one, err := in.ReadString(2)
+		if err != nil {
+			return commands
+		}
+		var words []string
+		for w := range strings.SplitSeq(strings.TrimSuffix(one, "\x02"), "\x01") {
+			words = append(words, strings.TrimSuffix(w, "\x00"))
+		}
+		commands = append(commands, words[1:])
+	}
+}
+
+// understanding is what the form of a line says that shells do.
+type understanding struct {
+	commands []expected
+	programs map[string]bool // names of external programs
+	files    []*regexp.Regexp
+}
+
+// expected is one command that the line holds.
+type expected struct {
+	words  []*regexp.Regexp // of which each must match whole
+	split  []bool           // it may become several words, or none
+	sure   bool             // it runs whatever the commands before say
+	often  bool             // it may run more than once
+	report string
+}
+
+// matches reports whether the words are these.
+func (x expected) matches(words []string) bool { return matchWords(x.words, x.split, words) }
+
+func matchWords(want []*regexp.Regexp, split []bool, words []string) bool {
+	switch {
+	case len(want) == 0:
+		return len(words) == 0
+	case split[0]:
+		for n := 0; n <= len(words); n++ {
+			if matchWords(want[1:], split[1:], words[n:]) {
+				return true
+			}
+		}
+		return false
+	}
+	return len(words) > 0 && want[0].MatchString(words[0]) && matchWords(want[1:], split[1:], words[1:])
+}
+
+// compare gives what a shell did otherwise than the line says, "" for nothing.
+func (u understanding) compare(r ran) string {
+	used := make([]int, len(u.commands))
+	for _, words := range r.commands {
+		found := slices.IndexFunc(u.commands, func(x expected) bool { return x.matches(words) })
+		for i, x := range u.commands { // of several that look alike one that has not run yet, and must
+			if used[i] == 0 && x.matches(words) && (used[max(found, 0)] > 0 || x.sure && !u.commands[found].sure) {
+				found = i
+			}
+		}
+		if found < 0 {
+			return fmt.Sprintf("ran %q, which is none of %s", words, u)
+		}
+		if used[found]++; used[found] > 1 && !u.commands[found].often {
+			return fmt.Sprintf("ran %q more often than the line says: %s", words, u)
+		}
+	}
+	for i, x := range u.commands {
+		if x.sure && used[i] == 0 && !r.failed && !r.stopped {
+			return fmt.Sprintf("did not run %s: %s", x.report, r.stderr)
+		}
+	}
+	for _, f := range r.files {
+		known := slices.Contains([]string{"a.go", "b.go", "src/c.go", "src/sub/d.go"}, f)
+		if !known && !slices.ContainsFunc(u.files, func(p *regexp.Regexp) bool { return p.MatchString(f) }) {
+			return fmt.Sprintf("wrote %q", f)
+		}
+	}
+	return ""
+}
+
+func (u understanding) String() string {
+	var list []string
+	for _, x := range u.commands {
+		list = append(list, x.report)
+	}
+	return strings.Join(list, "; ")
+}
+
+// internal are commands that shells run themselves, which leave no record.
+var internal = set(`. : [ cd command echo exit break continue false hash jobs kill printf pwd read set source test times true type umask wait which realpath
+	cat rm rmdir mkdir sleep rename mknod`)
+
+// understand reads a form. It is written against the description of forms alone.
+func understand(form string) understanding {
+	u := understanding{programs: map[string]bool{}}
+	f := &formReader{form: form, u: &u}
+	f.list(true, false)
+	return u
+}
+
+type formReader struct {
+	form string
+	at   int
+	u    *understanding
+}
+
+const (
+	fEnd, fWord, fAnd, fOr, fPipe, fNot, fTime, fOpen, fPart, fClose      = 0x1e, 0x1f, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18
+	fAssign, fRedirect, fName, fQuotedName, fNameEnd, fGlob               = 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x04
+	fSubst, fQuotedSubst, fSubstEnd                                  byte = 0x05, 0x06, 0x07
+)
+
+func (f *formReader) peek() byte {
+	if f.at < len(f.form) {
+		return f.form[f.at]
+	}
+	return 0
+}
+
+// list reads pipelines up to the end of the part that they stand in.
+func (f *formReader) list(sure, often bool) {
+	first := sure
+	for {
+		switch f.peek() {
+		case 0, fPart, fClose, fSubstEnd:
+			return
+		case fEnd:
+			f.at++
+			first = sure
+		case fAnd, fOr:
+			f.at++
+			first = false
+		case fNot, fTime, fPipe:
+			f.at++
+		case fOpen:
+			f.compound(first, often)
+		case fRedirect:
+			f.redirect()
+		default:
+			f.command(first, often)
+		}
+	}
+}
+
+func (f *formReader) compound(sure, often bool) {
+	kind := f.form[f.at+1]
+	f.at += 2
+	if kind == 'f' {
+		f.skipTo(fWord)
+		for f.peek() != fPart {
+			f.word(sure, often)
+		}
+	}
+	for {
+		f.list(sure && (kind == '('), often || strings.IndexByte("fwu", kind) >= 0)
+		if f.at++; f.form[f.at-1] == fClose {
+			return
+		}
+	}
+}
+
+func (f *formReader) skipTo(mark byte) string {
+	start := f.at
+	f.at += strings.IndexByte(f.form[f.at:], mark) + 1
+	return f.form[start : f.at-1]
+}
+
+func (f *formReader) redirect() {
+	f.at++
+	op := f.skipTo(fWord)
+	switch {
+	case op == "<<":
+		f.skipTo(fWord)
+	case !strings.Contains(op, "&"):
+		if place, _, _ := f.word(false, false); op != "<" {
+			f.u.files = append(f.u.files, place)
+		}
+	}
+}
+
+// command reads assignments, words and redirections of one command.
+func (f *formReader) command(sure, often bool) {
+	x := expected{sure: sure, often: often}
+	name := ""
+	for {
+		switch f.peek() {
+		case fAssign:
+			f.at++
+			f.word(sure, often)
+			continue
+		case fRedirect:
+			f.redirect()
+			continue
+		case 0, fEnd, fAnd, fOr, fPipe, fClose, fPart, fSubstEnd:
+			if base := path.Base(name); len(x.words) > 0 && !internal[name] {
+				x.words[0] = regexp.MustCompile("^" + regexp.QuoteMeta(base) + "$")
+				x.sure = x.sure && base == name // no stand-in lies at a path
+				f.u.programs[base] = true
+				f.u.commands = append(f.u.commands, x)
+			}
+			return
+		}
+		start := f.at
+		word, split, text := f.word(sure, often)
+		if len(x.words) == 0 {
+			name = text
+		}
+		x.words, x.split = append(x.words, word), append(x.split, split)
+		x.report += fmt.Sprintf("%q ", f.form[start:f.at-1])
+	}
+}
+
+// word reads a word: a pattern for its text, and whether it may become several.
+func (f *formReader) word(sure, often bool) (*regexp.Regexp, bool, string) {
+	var p, text strings.Builder
+	split := false
+	for {
+		c := f.form[f.at]
+		f.at++
+		switch c {
+		case fWord:
+			return regexp.MustCompile("(?s)^(?:" + p.String() + ")$"), split, text.String()
+		case fName, fQuotedName:
+			f.skipTo(fNameEnd)
+			p.WriteString(".*")
+			split = split || c == fName
+		case fSubst, fQuotedSubst:
+			f.list(sure, often)
+			f.at++
+			p.WriteString(".*")
+			split = split || c == fSubst
+		case fGlob:
+			g := f.form[f.at]
+			f.at++
+			text.WriteByte(g)
+			split = split || g != '~'
+			if end := strings.IndexByte(f.form[f.at:], ']'); g == '[' && end >= 0 && end < strings.IndexByte(f.form[f.at:], fWord) {
+				f.at += end + 1
+			}
+			if g == '[' && f.peek() == fWord {
+				p.WriteString(`\[|`)
+			}
+			p.WriteString(".*")
+		default:
+			p.WriteString(regexp.QuoteMeta(f.form[f.at-1 : f.at]))
+			text.WriteByte(c)
+		}
+	}
+}
+
+// invent makes a line: an everyday one or one from the grammar, often with
+// something thrown in.
+func (p *proof) invent(everyday []string) string {
+	line := p.pick(everyday)
+	if p.random.IntN(2) == 0 {
+		line = p.list(3)
+	}
+	for range p.random.IntN(4) {
+		switch at := p.random.IntN(len(line) + 1); p.random.IntN(8) {
+		case 0:
+			line = line[:at]
+		case 1:
+			other := p.pick(everyday)
+			line = line[:at] + other[p.random.IntN(len(other)):]
+		case 2:
+			if at < len(line) {
+				line = line[:at] + line[at+1:]
+			}
+		default:
+			line = line[:at] + p.pick(thrownIn) + line[at:]
+		}
+	}
+	return line
+}
+
+func (p *proof) pick(list []string) string { return list[p.random.IntN(len(list))] }
+
+// thrownIn is what turns data into commands in some shell.
+var thrownIn = strings.Split("\n|\\\n| \\\n |'|\"|\\|`|$|$(|)|(|${|}|{|;|&|&&|<|>|>>|2>&1|2>|<<'E'\n|\nE\n|<<E\n|#| # |!|! |~|=|==|*|?|[|]|[!|%|^|@|@{|+|-|:|,|é|\u00a0|中|\t| |$x|\"$x\"|${x}|x=1 |$?|"+
+	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**", "|")
+
+// list makes commands from the grammar.
+func (p *proof) list(depth int) string {
+	line := p.pipeline(depth)
+	for p.random.IntN(3) == 0 {
+		line += p.pick([]string{"; ", " && ", " || ", "\n", " &&\n", ";"}) + p.pipeline(depth)
+	}
+	return line
+}
+
+func (p *proof) pipeline(depth int) string {
+	line := p.pick([]string{"", "", "", "", "! ", "time "}) + p.simple(depth)
+	for p.random.IntN(4) == 0 {
+		line += p.pick([]string{" | ", "|", " |\n"}) + p.simple(depth)
+	}
+	if depth == 0 || p.random.IntN(5) > 0 {
+		return line
+	}
+	in := p.list(depth - 1)
+	return p.pick([]string{"( " + in + " )", "(" + in + ") 2>&1", "for x in a 'b c' *; do " + in + "; done", "if " + in + "; then " + line + "; else ls; fi", "if ls; then " + in + "; elif pwd; then ls; fi",
+		"while read -r x; do " + in + "; done < a.go", "for f in a\ndo " + in + "\ndone | sort"})
+}
+
+func (p *proof) simple(depth int) string {
+	line := p.pick([]string{"", "", "", "", "x=" + p.word(depth) + " ", "CI=1 ", "x=1; ", "LC_ALL=C "}) + p.pick([]string{"ls", "echo", "cat", "grep", "wc", "git status", "head", "sort", "printf '%s\\n'", "test", "[", "true", "false", "find .", "cd src"})
+	for range p.random.IntN(4) {
+		line += p.pick([]string{" ", " ", " ", "  ", "\t", " \\\n  "}) + p.word(depth)
+	}
+	if strings.HasSuffix(line, "[") || strings.Contains(line, "[ ") {
+		line += " ]"
+	}
+	return line + p.pick([]string{"", "", "", "", " 2>&1", " > out.txt", " >> 'out 2'", " 2>/dev/null", " < a.go", " <<'E'\n$(ls) `ls`\n E1 'x\nE\n", " # note", " >&2"})
+}
+
+func (p *proof) word(depth int) string {
+	word := ""
+	for range 1 + p.random.IntN(3) {
+		if depth > 0 && p.random.IntN(10) == 0 {
+			word += p.pick([]string{"$(" + p.list(0) + ")", "\"$(" + p.list(0) + ")\"", "\"$(cat <<'E'\n" + p.pick([]string{"it's", "(a)", "\"b\"", "$(ls)"}) + "\nE\n)\""})
+			continue
+		}
+		word += p.pick([]string{"a", "b.go", "src/", "-l", "--x=y", "'a b'", "'$(ls)'", "\"a $x\"", "\"\\$(ls)\"", "\"\\\\\"", "\"é\"", "'中\\'", "$x", "${x}", "$?", "*", "?", "[a-c]", "[!a]", "*.go", "~", "~/x", "HEAD~1", "@{u}", "{}", "\\;", "\\(", "\\$", "%", "+", ",", ":", "=", "!", "^", "#", "''", "\"\"", "\"'\"", "'\"'", "x=y", "1", "=", "!="})
+	}
+	return word
+}
