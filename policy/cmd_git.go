@@ -176,11 +176,14 @@ func gitNames(flags, long string) rule {
 }
 
 func gitRemote(s *shell, _ string, args []word) {
-	if len(args) == 0 || len(args) == 1 && (args[0].is("-v") || args[0].is("--verbose")) || len(args) == 2 && args[0].is("get-url") && plainName.MatchString(args[1].text) {
+	switch {
+	case len(args) == 0:
 		s.found.add(readOnlyCommand)
-		return
+	case len(args) == 1 && (args[0].is("-v") || args[0].is("--verbose")), len(args) == 2 && args[0].is("get-url") && plainName.MatchString(args[1].text):
+		s.found.add(mayReadSecret) // an address may hold a token
+	default:
+		s.found.add(unknownCommand)
 	}
-	s.found.add(unknownCommand)
 }
 
 // plainName is the name of a remote or a branch, and never an address: git has

@@ -126,7 +126,7 @@ func gitPull(s *shell, _ string, args []word) {
 }
 
 // plainSetting names settings that hold no passwords.
-var plainSetting = regexp.MustCompile(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.(?:url|pushurl|fetch))$`)
+var plainSetting = regexp.MustCompile(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.fetch)$`)
 
 // gitConfig reads a setting; setting one decides what git runs.
 func gitConfig(s *shell, _ string, args []word) {
@@ -136,7 +136,7 @@ func gitConfig(s *shell, _ string, args []word) {
 	switch {
 	case len(args) == 2 && args[0].is("--get") && args[1].kind == literal && plainSetting.MatchString(args[1].text):
 		s.found.add(readOnlyCommand)
-	case len(args) == 1 && (args[0].is("user.name") || args[0].is("user.email") || args[0].is("remote.origin.url")):
+	case len(args) == 1 && (args[0].is("user.name") || args[0].is("user.email")):
 		s.found.add(readOnlyCommand)
 	default:
 		s.found.add(unknownCommand)

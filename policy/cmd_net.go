@@ -81,7 +81,7 @@ func (s *shell) saves(w word) {
 		return
 	}
 	s.found.add(savesDownload)
-	s.write(w)
+	s.content(w)
 }
 
 // wget saves what it fetches, unless it is told to print it.

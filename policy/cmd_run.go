@@ -159,6 +159,8 @@ func goArgs(s *shell, verb string, sp *spec, args []word) {
 		case t.option == "html":
 			s.found.add(mayReadSecret) // the profile names the files that it shows
 			s.read(t.word)
+		case verb == "list" && (t.option == "versions" || t.option == "u"):
+			s.found.add(networkRead)
 		case t.option == "C" && !s.localDir(t.word):
 			s.found.add(outsideProject)
 		case t.option == "" && (climbs(t.word.text) || strings.Contains(t.word.text, "@")) && verb != "env":

@@ -253,7 +253,7 @@ func sed(s *shell, _ string, args []word) {
 			if m[1] == "r" {
 				s.read(word{text: m[2], kind: t.word.kind})
 			} else {
-				s.write(word{text: m[2], kind: t.word.kind})
+				s.content(word{text: m[2], kind: t.word.kind})
 			}
 		}
 		switch {
@@ -267,10 +267,11 @@ func sed(s *shell, _ string, args []word) {
 		case t.option != "":
 		case !script:
 			check(t.word)
-		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text, true) && !startupPath("/"+strings.ToLower(t.word.text)):
+		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text, true) && !startupPath("/"+foldPath(t.word.text)):
 			s.found.add(workspaceWrite)
+			s.writes = true
 		case places:
-			s.write(t.word)
+			s.content(t.word)
 			s.read(t.word)
 		default:
 			s.read(t.word)

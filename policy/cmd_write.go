@@ -13,7 +13,7 @@ func writers(m map[string]rule) {
 	}
 	one("mkdir", spec{flags: "pv", vals: "m", long: longs("parents verbose mode=")})
 	one("touch", spec{flags: "acm", vals: "dtr", long: longs("no-create date= reference=")})
-	one("tee", spec{flags: "ai", long: longs("append ignore-interrupts")})
+	m["tee"] = (&spec{code: readOnlyCommand, kind: outputs, flags: "ai", long: longs("append ignore-interrupts")}).judge
 	one("rmdir", spec{flags: "pv", long: longs("parents verbose ignore-fail-on-non-empty")})
 	m["cp"], m["mv"], m["ln"] = copies, copies, copies
 	m["chmod"], m["chown"], m["chgrp"] = permissions, permissions, permissions
@@ -51,7 +51,7 @@ func copies(s *shell, name string, args []word) {
 		into = &word{text: "."}
 	}
 	if !s.rootItself(*into) {
-		s.write(*into)
+		s.content(*into)
 	}
 	for _, f := range files {
 		s.source(name, f, whole)
@@ -60,7 +60,7 @@ func copies(s *shell, name string, args []word) {
 		case f.kind == computed, f.kind == pattern && (base[0] == '.' || base[0] == '['):
 			s.found.add(dynamicPath)
 		case f.kind == literal && into.text != "":
-			s.write(word{text: path.Join(into.text, base), kind: into.kind, tilde: into.tilde})
+			s.content(word{text: path.Join(into.text, base), kind: into.kind, tilde: into.tilde})
 		}
 	}
 	if len(files) == 0 {
@@ -71,7 +71,7 @@ func copies(s *shell, name string, args []word) {
 // source judges what is copied, moved or linked.
 func (s *shell) source(name string, f word, whole bool) {
 	s.read(f)
-	if startupPath("/" + strings.ToLower(f.text)) {
+	if startupPath("/" + foldPath(f.text)) {
 		s.found.add(writesStartup) // a copy under another name can be changed and put back
 	}
 	switch {
@@ -171,7 +171,7 @@ func dd(s *shell, _ string, args []word) {
 		case "if":
 			s.read(word{text: v, kind: w.kind})
 		case "of":
-			s.write(word{text: v, kind: w.kind})
+			s.content(word{text: v, kind: w.kind})
 		}
 	}
 }

@@ -58,6 +58,7 @@ const (
 	evaluatesText
 	runsScript
 	runsWorkspaceCode
+	writesAndRuns
 	outsideProject
 	installsPackages
 	publishesPackage

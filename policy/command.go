@@ -26,6 +26,9 @@ func (s *shell) simple(all []word) {
 	s.found = findings{}
 	i := s.commandsSeen()
 	s.judge(all)
+	if s.written && s.found.has(runsProjectCode) {
+		s.found.add(writesAndRuns)
+	}
 	s.touches(all)
 	if !s.hunting && s.found.without(setOf(touchesDesk)).class() == core.R3 {
 		s.hunt(all[1:])

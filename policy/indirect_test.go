@@ -14,9 +14,10 @@ func TestQuotesInNamesMislead(t *testing.T) {
 // What a compiler and a report take in is said by files that the line only names.
 func TestFilesThatNameFilesAsk(t *testing.T) {
 	e := engine(t)
-	checkLines(t, e, lines("R3 may-read-secret", "gcc -E x.c", "clang -E x.c", "gcc -E x.c -o y", "gcc -c x.s && strings x.o", "gcc -c x.S", "cc x.sx", "go tool cover -html=c.out -o x.html", "go tool cover -html c.out"))
+	checkLines(t, e, lines("R3 may-read-secret", "git remote -v", "git remote get-url origin", "gcc -E x.c", "clang -E x.c", "gcc -E x.c -o y", "gcc -c x.s && strings x.o", "gcc -c x.S", "cc x.sx", "go tool cover -html=c.out -o x.html", "go tool cover -html c.out"))
 	checkLines(t, e, lines("R3 unknown-option", "gcc a.c e.ld", "gcc a.c script", "gcc a.c x.def"))
-	checkLines(t, e, lines("R1 local-build", "gcc -c x.c", "gcc -Wall -O2 -o prog main.c util.c -lm", "g++ -std=c++17 a.cc b.o -o a", "cc -S x.c", "gcc src/*.c", "gcc a.c lib/libx.a", "go tool cover -func=cover.out"))
+	checkLines(t, e, lines("R1 runs-project-code", "gcc -c x.c", "gcc -Wall -O2 -o prog main.c util.c -lm", "g++ -std=c++17 a.cc b.o -o a", "cc -S x.c", "gcc src/*.c", "gcc a.c lib/libx.a"))
+	checkLines(t, e, lines("R1 local-build", "go tool cover -func=cover.out"))
 }
 
 // Programs look for the files of a language or a time zone below a path that its
@@ -32,7 +33,7 @@ func TestNamesOfLanguagesAreNoPaths(t *testing.T) {
 func TestSettingsThatHoldSecretsAsk(t *testing.T) {
 	e := engine(t)
 	checkLines(t, e, lines("R3", "git config --get sendemail.smtppass", "git config --get http.https://github.com/.extraheader", "git config --global --get github.token", "git config --get credential.helper", "cat .git/config", "cat /workspace/.git/config", "grep url .git/config", "cat sub/.git/config"))
-	checkLines(t, e, lines("R0", "git config --get user.email", "git config --get remote.origin.url", "git config --get core.hooksPath", "git config --get branch.main.remote", "git config --get init.defaultBranch", "ls .git/config", "cat .github/config", "cat git/config"))
+	checkLines(t, e, lines("R0", "git config --get user.email", "git config --get core.hooksPath", "git config --get branch.main.remote", "git config --get init.defaultBranch", "ls .git/config", "cat .github/config", "cat git/config"))
 	checkLines(t, e, lines("R3 reads-secret", "cat terraform.tfstate.backup", "cat prod.tfvars.json", "cat kubeconfig.yaml", "cat .dev.vars", "cat /etc/gshadow-", "cat /etc/passwd-", "cat AuthKey_X.p8", "cat .vault_pass", "cat service-account-prod.json", "cat /etc/ssh/ssh_host_ed25519_key", "cat /var/backups/shadow.bak"))
 }
 

@@ -14,7 +14,8 @@ const (
 	contents                  // files whose contents are told
 	trees                     // files of which the contents are told, or directories with such files
 	repository                // files of the workspace of which the contents are told, or commits
-	writes                    // files that are written
+	writes                    // files that are made or touched
+	outputs                   // files that are given contents
 	nothing                   // there must be none
 )
 
@@ -233,5 +234,7 @@ func (s *shell) operand(kind operand, w word) {
 		s.search(w)
 	case writes:
 		s.write(w)
+	case outputs:
+		s.content(w)
 	}
 }

@@ -122,7 +122,7 @@ func (r *reader) write(w word) {
 
 // written1 finds the worst that writing one file means.
 func (r *reader) written1(file string, open bool) code {
-	lower := strings.ToLower(file)
+	lower := foldPath(file)
 	inside := r.place.inside(file)
 	switch {
 	case under(lower, "/dev/tcp"), under(lower, "/dev/udp"):
@@ -135,7 +135,7 @@ func (r *reader) written1(file string, open bool) code {
 		return writesSystem
 	case secretLower(lower):
 		return writesSecret
-	case startupPath(strings.TrimPrefix(lower, strings.ToLower(r.place.root))):
+	case startupPath(strings.TrimPrefix(lower, foldPath(r.place.root))):
 		return writesStartup
 	case inside:
 		return workspaceWrite

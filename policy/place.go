@@ -60,8 +60,9 @@ func (a *agent) place(call *core.Call, workdir, host string) place {
 var localHosts = map[string]bool{"": true, "local": true, "localhost": true, "auto": true, "sandbox": true, "gateway": true}
 
 // ownRoot takes the call's working directory as the workspace where none is
-// configured. A directory of the system, of all users or of one user's home is
-// never one, nor is one that the two sources disagree about.
+// configured. Only a plain project directory is one: none of the system, of all
+// users, a whole home, nor one that is hidden, holds programs or settings, or that
+// the two sources disagree about.
 func ownRoot(a, b string) string {
 	if a == "" || b == "" {
 		a += b
@@ -72,10 +73,15 @@ func ownRoot(a, b string) string {
 		return ""
 	}
 	a = path.Clean(a)
-	if up := path.Dir(a); up == "/home" || up == "/Users" || sharedDirs[a] || systemPath(a) {
+	if up := path.Dir(a); up == "/home" || up == "/Users" || sharedDirs[a] || systemPath(a) || anyPart(foldPath(a)[1:], settingDir) {
 		return ""
 	}
 	return a
+}
+
+// settingDir reports a component of a path that no project directory has.
+func settingDir(c string) bool {
+	return c != "" && c[0] == '.' || c == "library" || c == "bin" || c == "sbin" || c == "appdata" || startupName(c) || secretName(c)
 }
 
 var sharedDirs = set("/ /home /Users /root /tmp /opt /srv /mnt /media /Volumes /data")
@@ -152,7 +158,7 @@ func both(a, b []string) []string {
 // atRoot reports whether the call stands in its workspace and nowhere else.
 func (p *place) atRoot() bool {
 	if p.root == "" {
-		return !p.moved
+		return !p.moved && len(p.dirs) == 0
 	}
 	for _, d := range p.dirs {
 		if d != p.root {

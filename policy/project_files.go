@@ -41,7 +41,7 @@ func (p *pointedAt) file(s *shell, w word) {
 		s.found.add(mayReadSecret)
 	}
 	for _, file := range list {
-		base, lower := path.Base(file), strings.ToLower(path.Clean(file))
+		base, lower := path.Base(file), foldPath(path.Clean(file))
 		switch {
 		case !p.checks && startupPath(lower) && !strings.EqualFold(base, "head"):
 			s.found.add(writesStartup)
@@ -76,7 +76,7 @@ func (s *shell) built(name string, t token) {
 		return
 	}
 	for _, file := range append(wordParts(t.word.text), t.word.text) {
-		switch lower := strings.ToLower(path.Clean(file)); {
+		switch lower := foldPath(path.Clean(file)); {
 		case readOptions[t.option]:
 			if secretLower(lower) {
 				s.found.add(readsSecret)

@@ -259,7 +259,7 @@ var (
 // after a Python or a tool; testFile is what may be handed on to its commands,
 // which are whatever the project says.
 var (
-	everydayEnvironment = regexp.MustCompile(`^(?:py(?:py)?[0-9.]*|pep8|style|docs?|static|typing)(?:-[a-z0-9.]+)*$`)
+	everydayEnvironment = regexp.MustCompile(`^(?:py(?:py)?[0-9.]*|pep8|style|docs?|static|typing)(?:-(?:[a-z]*[0-9][0-9.]*|cov|cover|coverage|unit|test|tests|lint|min|latest|dev|mypy|build))*$`)
 	testFile            = regexp.MustCompile(`^(?:tests?(?:/[A-Za-z0-9_]+)*/?|[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*\.py(?:::[A-Za-z0-9_:]+)?)$`)
 )
 
@@ -289,8 +289,9 @@ func environments(sp spec) rule {
 // environment judges the names of environments, joined by commas.
 func (s *shell) environment(w word) {
 	for name := range strings.SplitSeq(w.text, ",") {
-		first, _, _ := strings.Cut(name, "-")
-		if w.kind != literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !pythonTools[first] || hasAny(strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' }), otherWords) {
+		first, rest, more := strings.Cut(name, "-")
+		tool := pythonTools[first] && (!more || everydayTarget("test-"+rest))
+		if w.kind != literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !tool {
 			s.found.add(runsWorkspaceCode)
 		}
 	}
@@ -400,7 +401,8 @@ func cmake(s *shell, _ string, args []word) {
 	}
 }
 
-// compilers turn source into programs and run neither.
+// compilers turn source into programs. What a source tells them to take in (asm,
+// .incbin) is not seen, so they count as running the project.
 func compilers(m map[string]rule) {
 	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc c++") {
 		m[n] = compiler
@@ -419,10 +421,7 @@ func compiler(s *shell, name string, args []word) {
 	if s.version(name, args) {
 		return
 	}
-	s.found.add(localBuild)
-	if !s.localDir(word{text: "."}) {
-		s.found.add(outsideProject)
-	}
+	s.project()
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case w.is("-o") && i+1 < len(args):

@@ -82,6 +82,7 @@ var reasons = [codeCount]reason{
 	evaluatesText:     {"evaluates-text", core.R3, procExec, "It runs text as a command."},
 	runsScript:        {"runs-script", core.R3, procExec, "It runs a script, whose contents the desk does not see."},
 	runsWorkspaceCode: {"runs-workspace-code", core.R3, procExec, "It runs code from the workspace, which the agent may have written."},
+	writesAndRuns:     {"writes-and-runs", core.R3, procExec | fsWrite, "It writes files and then runs the project's own code, which may be what it has just written."},
 	outsideProject:    {"outside-project", core.R3, procExec, "It points a build or test tool at something outside the agent's workspace."},
 	installsPackages:  {"installs-packages", core.R3, procExec | externalWrite, "It installs or changes software packages."},
 	publishesPackage:  {"publishes-package", core.R3, externalWrite, "It publishes a package for everyone."},

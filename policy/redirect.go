@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -76,7 +77,15 @@ func (s *shell) output(w word) {
 		s.found.add(unusualShell)
 	}
 	s.socket(w)
+	s.content(w)
+}
+
+// content judges a file that a line gives its contents. What runs later in the line
+// may be that, unless it is a log.
+func (s *shell) content(w word) {
 	s.write(w)
+	ext := path.Ext(w.text)
+	s.writes = s.writes || !sink(w.text) && !(w.kind == literal && (ext == ".log" || ext == ".out"))
 }
 
 // socket notes a connection that bash makes for a path.

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // secretNames are components of paths to secrets, in lower case.
@@ -28,7 +29,7 @@ var allSecretNames = append(slices.Collect(maps.Keys(secretNames.words)), slices
 var secretEnds = newLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
-var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token"}
+var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token", "creds"}
 
 // dataEnds are the endings of files that are data.
 var dataEnds = newLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
@@ -37,7 +38,7 @@ var dataEnds = newLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .c
 // Letter case does not count, since it does not on every file system. The settings
 // of a repository hold the tokens that some tools put there.
 func secretPath(file string) bool {
-	lower := strings.ToLower(file)
+	lower := foldPath(file)
 	return secretLower(lower) || lower == ".git/config" || strings.HasSuffix(lower, "/.git/config")
 }
 
@@ -61,6 +62,24 @@ func secretPlace(file string) bool {
 	return slices.ContainsFunc(secretDirs[:], func(dir string) bool { return under(file, dir) })
 }
 
+// asciiFolds are the letters beyond ASCII that file systems without letter case take
+// for ASCII ones (Unicode, CaseFolding.txt, full folding).
+var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
+
+// foldPath gives a path in small letters, as a file system reads it that knows no
+// letter case and leaves out characters that are not seen.
+func foldPath(file string) string {
+	if !strings.ContainsFunc(file, func(r rune) bool { return r >= 0x80 }) {
+		return strings.ToLower(file)
+	}
+	return asciiFolds.Replace(strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+			return -1
+		}
+		return r
+	}, file)))
+}
+
 // anyPart reports whether is holds for a component of the path.
 func anyPart(file string, is func(string) bool) bool {
 	for {
@@ -78,7 +97,7 @@ func anyPart(file string, is func(string) bool) bool {
 // secretName reports whether one lower-case component names a secret. Windows
 // drops dots and blanks at the end of a name.
 func secretName(c string) bool {
-	if c = strings.TrimRight(c, ". "); c == "" {
+	if c = withoutCopy(strings.TrimRight(c, ". ")); c == "" {
 		return false
 	}
 	if secretNames.has(c) {
@@ -97,10 +116,32 @@ func secretName(c string) bool {
 	return secretEnds.has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json") || strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
 }
 
+// copyEnds are how names of copies end.
+var copyEnds = set(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
+
+// withoutCopy gives the name of which this one is a copy: "prod.key" for
+// "prod.key.old" and "prod.key~".
+func withoutCopy(c string) string {
+	for {
+		short := strings.TrimSuffix(c, "~")
+		if ext := path.Ext(short); copyEnds[ext] && len(ext) < len(short) {
+			short = strings.TrimSuffix(short, ext)
+		}
+		if short == c {
+			return c
+		}
+		c = short
+	}
+}
+
 // secretData reports whether a lower-case file name is data about a secret.
 func secretData(name string) bool {
-	if name == "passwd" || !dataEnds.has(either(path.Ext(name), ".")) {
+	ext := either(path.Ext(name), ".")
+	if name == "passwd" || !dataEnds.has(ext) {
 		return false
+	}
+	if stem := strings.TrimSuffix(name, ext); strings.HasSuffix(stem, "-key") || strings.HasSuffix(stem, "_key") {
+		return true
 	}
 	for _, w := range secretWords {
 		if strings.Contains(name, w) {
@@ -119,11 +160,17 @@ var secretOwners = set(`aws stripe twilio sendgrid slack github gitlab openai an
 	telegram discord mailgun jwt oauth smtp db database postgres pg mysql mongo redis s3 sk pk`)
 
 // nearSecret reports a pattern that looks for lines which hold secrets: by a word
-// beside them, or by how the names of such variables begin or end ("AWS_", "_URL").
+// beside them, by whose they are ("STRIPE"), or by how the names of such variables
+// begin or end ("AWS_", "_URL").
 func nearSecret(pattern string) bool {
 	lower := strings.ToLower(pattern)
 	for _, h := range secretHints {
 		if strings.Contains(lower, h) {
+			return true
+		}
+	}
+	for w := range strings.FieldsFuncSeq(pattern, func(r rune) bool { return r >= 0x80 || !wordByte(byte(r)) }) {
+		if w == strings.ToUpper(w) && secretOwners[strings.ToLower(w)] {
 			return true
 		}
 	}
@@ -224,13 +271,18 @@ func matchesName(glob, name string) bool {
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
 var startupNames = newLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
-	.github .gitlab-ci.yml .circleci jenkinsfile .vscode .idea .devcontainer .envrc .direnv
-	.claude .claude.json .codex .gemini .cursor .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
+	.githooks .pre-commit-hooks.yaml lefthook.yaml lefthook.toml lefthook.json .lefthook.yaml .lefthook.toml .lefthook.json
+	lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .lefthook .overcommit.yml
+	.github .gitlab-ci.yml .gitlab-ci.yaml .gitlab .circleci jenkinsfile azure-pipelines.yml azure-pipelines.yaml .azure-pipelines .travis.yml bitbucket-pipelines.yml
+	.buildkite .gitea .forgejo .drone.yml .woodpecker .woodpecker.yml .woodpecker.yaml appveyor.yml .appveyor.yml .cirrus.yml .semaphore .tekton .builds .build.yml
+	.vscode .idea .devcontainer .devcontainer.json .fleet .zed .sublime-project .envrc .direnv .mise.toml mise.toml .mise .autoenv .cargo .mvn
+	.claude .claude.json .codex .gemini .cursor .cursorrules .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
+	.windsurf .windsurfrules .codeium .amazonq .qwen .goose .goosehints .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
 	.inputrc .vimrc .exrc .nvimrc .emacs .emacs.d .tmux.conf .screenrc .xinitrc .xsession .npmrc .yarnrc .yarnrc.yml .pypirc .condarc
 	.config .local .ssh launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc`)
 
-// startupPath reports such a file. HEAD counts because git takes a directory
+// startupPath reports such a file, by a folded path. HEAD counts because git takes a directory
 // with a HEAD and a config for a repository, and runs what the config names.
 func startupPath(lower string) bool {
 	return path.Base(lower) == "head" || anyPart(lower, startupName)

@@ -39,6 +39,8 @@ type shell struct {
 	runs     bool            // something was run that was not read: input, a script, computed text
 	hunting  bool            // only what is R4 matters: see hunt
 	scanned  string          // the text that scan looked through last
+	writes   bool            // a file was written that could be code
+	written  bool            // the same, by an earlier statement
 	unsure   grammar.Refusal // why a line is not sure to run as it was read
 	words_   []word
 	buf      [24]word // first backing of words_
@@ -209,6 +211,7 @@ func (s *shell) stmts(list []*syntax.Stmt) {
 
 // stmt judges one statement: its redirections and its command.
 func (s *shell) stmt(st *syntax.Stmt) {
+	s.written = s.written || s.writes
 	if st.Coprocess || st.Disown {
 		s.found.add(unusualShell)
 	}
@@ -262,6 +265,7 @@ func (s *shell) stmt(st *syntax.Stmt) {
 		s.stmts(c.Cond)
 		s.stmts(c.Do)
 		s.looped--
+		s.again()
 	case *syntax.ForClause:
 		s.forClause(c)
 	case *syntax.FuncDecl:
@@ -346,6 +350,14 @@ func (s *shell) forClause(c *syntax.ForClause) {
 		s.found.add(unusualShell)
 	}
 	s.stmts(c.Do)
+	s.again()
+}
+
+// again notes of a loop that its next round runs what this one has written.
+func (s *shell) again() {
+	if s.writes && s.found.has(runsProjectCode) {
+		s.found.add(writesAndRuns)
+	}
 }
 
 // changes reports whether statements could give the variable another value.

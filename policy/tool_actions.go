@@ -39,6 +39,7 @@ var actionTools = map[string]action{
 	"sessionsspawn":  {"runtime", actions(map[code]string{harmlessTool: "subagent"}), controlsAgent},
 	"subagents":      {"action", actions(map[code]string{harmlessTool: "list info log", stopsProcess: "kill"}), feedsProcess},
 	"writestdin":     {"", nil, feedsProcess},
+	"sendinput":      {"", nil, feedsProcess},
 	"writebash":      {"", nil, feedsProcess},
 	"croncreate":     {"", nil, changesSchedule},
 	"crondelete":     {"", nil, changesSchedule},
@@ -82,7 +83,10 @@ func (e *Engine) assessAction(j *judging) {
 			c = known
 		}
 	} else if j.tool.name == "sessionsspawn" && !slices.ContainsFunc(list, func(f field) bool { return f.key == a.key && !f.absent() }) {
-		c = harmlessTool // a session of the same runtime, whose calls are asked for as well
+		c = harmlessTool
+	}
+	if sandbox, _ := said(list, "sandbox"); j.tool.name == "sessionsspawn" && sandbox != "require" {
+		c = controlsAgent // only what is confined cannot do more than its parent
 	}
 	j.found.add(c)
 	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found}
@@ -126,7 +130,7 @@ func actionName(s string) string {
 var quietMayHave = map[string]map[string]bool{
 	"slashcommand": set("command args"), "skill": set("command args"), "activateskill": set("command args"),
 	"readlints": pathKeys, "diagnostics": pathKeys, "lspdiagnostics": pathKeys, "diffhistory": pathKeys,
-	"spawnagent": set("path input"), "sendinput": set("path input"), "completetask": set("output"), "attemptcompletion": set("output"),
+	"spawnagent": set("path input"), "completetask": set("output"), "attemptcompletion": set("output"),
 	"askuserquestion": set("code"), "askquestion": set("code"), "question": set("code"),
 }
 
@@ -151,6 +155,9 @@ func (e *Engine) assessQuiet(j *judging) {
 			more = more || (outKeys[key] || gatewayKeys[key] || codeKeys[key] || urlKeys[key] || pathKeys[key] || methodKeys[key]) && !quietMayHave[j.tool.name][key]
 		}
 		more = more || j.tool.name == "tts" && !speechKeys[f.root]
+		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
+			j.found.add(controlsAgent)
+		}
 		if f.str && (f.key == "mode" || f.key == "permissionmode") && loosens(strings.ToLower(f.text)) {
 			j.found.add(controlsAgent)
 		}

@@ -43,7 +43,7 @@ var toolKinds = func() map[string]toolKind {
 			"sessionstatus", "agentslist", "sessionslist", "sessionshistory", "readlints", "diagnostics", "lspdiagnostics", "bashoutput", "taskoutput", "readbash", "toolsearch",
 			"task", "agent", "delegatetoagent", "codebaseinvestigator", "taskcreate", "taskupdate", "tasklist", "taskget", "completetask", "attemptcompletion",
 			"enterplanmode", "exitplanmode", "planenter", "planexit", "skill", "activateskill", "fetchrules", "getinternaldocs", "diffhistory", "cronlist", "tts",
-			"killshell", "killbash", "taskstop", "stopbash", "slashcommand", "spawnagent", "sendinput", "wait", "await", "closeagent", "resumeagent", "sessionsyield", "heartbeatrespond",
+			"killshell", "killbash", "taskstop", "stopbash", "slashcommand", "spawnagent", "wait", "await", "closeagent", "resumeagent", "sessionsyield", "heartbeatrespond",
 			"createplan", "switchmode", "askquestion", "creatediagram", "trackercreatetask", "listmcpresources", "listmcpresourcestool", "listmcpresourcetemplates"},
 		readerTool: {"read", "readfile", "readfiles", "fsread", "view", "viewfile", "viewimage", "image", "pdf", "notebookread", "openfile", "lsp", "lsphover",
 			"listcodedefinitionnames"},

@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// TestAdversary_W12_OneLineWritesAndRuns: what a line has just written is not what
+// people's trust in the project's code was about.
+func TestAdversary_W12_OneLineWritesAndRuns(t *testing.T) {
+	e := engine(t, shipped)
+	for _, line := range []string{
+		"printf 'all:\\n\\trm -rf ~\\n' > Makefile && make all", "echo 'import os' > conftest.py && python3 -m unittest", "echo x > build.rs && cargo build", "echo x > node_modules/.bin/jest && npx jest",
+		"cat <<'EOF' > a_test.go\nx\nEOF\ngo test ./...", "sed -i s/a/b/ a_test.go; go test ./...", "cp notes.txt conftest.py && pytest", "mv x.txt jest.config.js && npx jest", "echo x | tee package.json && npm test",
+		"for i in 1 2; do npm test; echo x > package.json; done", "while make test; do echo x >> Makefile; done", "bash -c 'echo x > Makefile; make test'", "if echo x > Makefile; then make test; fi", "(echo x > Makefile); make", "echo x > CMakeLists.txt && cmake --build build",
+	} {
+		j := judge(e, lineCall(t, line))
+		require.Equal(t, core.OutcomeAsk, j.Outcome, line)
+		require.Contains(t, j.Assessment.ReasonCodes, "writes-and-runs", line)
+	}
+	for _, line := range []string{
+		"npm test > result.json 2>&1", "go test ./... | tee out.txt", "npm test > test.log 2>&1; npm run lint", "mkdir -p build && cd build && cmake .. && make", "go test ./... && echo done > ok.txt", "echo hi > x.txt && go build ./...", "gofmt -w main.go && go test ./...",
+	} {
+		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+	}
+}
+
+// TestAdversary_W13_TheCallerNamesNoSettingsAsItsWorkspace: without a workspace of the
+// operator's, the call's own directory is local only where it is a plain project.
+func TestAdversary_W13_TheCallerNamesNoSettingsAsItsWorkspace(t *testing.T) {
+	e := engine(t, shipped, func(c *Config) { c.Workspaces = nil })
+	in := func(dir, tool string, params map[string]any) core.Judgement {
+		params["workdir"] = dir
+		return judge(e, callOf(t, tool, params))
+	}
+	for _, dir := range []string{
+		"/home/u/.config/systemd/user", "/home/u/.local/bin", "/home/u/bin", "/home/u/src/app/.git", "/home/u/src/app/.git/hooks", "/home/u/src/app/.github/workflows", "/Users/u/Library/LaunchAgents", "/Users/u/library/x", "/home/u/src/app/.claude", "/home/u/.ssh",
+		"/home/u/app/.huſky", "/home/u/.con\ufb01g", "/home/u/.con\u200bfig/autostart", "/etc/cron.d", "/root", "/", "/home/u", "/tmp", "/home/u/src/../.config",
+	} {
+		for name, j := range map[string]core.Judgement{
+			"write":  in(dir, "exec", map[string]any{"command": "echo x > default.service"}),
+			"git":    in(dir, "exec", map[string]any{"command": "git status"}),
+			"tests":  in(dir, "exec", map[string]any{"command": "make test"}),
+			"a file": in(dir, "write", map[string]any{"path": "default.service", "content": "x"}),
+		} {
+			require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s in %s: %v", name, dir, j.Assessment)
+		}
+	}
+	for _, dir := range []string{"/home/u/src/app", "/srv/app", "/workspace", "/Users/u/code/my app"} {
+		require.Equal(t, core.OutcomeAllow, in(dir, "exec", map[string]any{"command": "echo x > a.txt"}).Outcome, dir)
+		require.Equal(t, core.OutcomeAllow, in(dir, "exec", map[string]any{"command": "make test"}).Outcome, dir)
+	}
+}
+
+// Names of start-up files and secrets count in every spelling that a file system
+// takes for them, and as copies.
+func TestNamesInEverySpelling(t *testing.T) {
+	e := engine(t, shipped)
+	for _, name := range []string{
+		".huſky/pre-commit", ".HUſKY/x", ".con\ufb01g/x", ".g\u200bit/config", ".vscode\ufe0f/tasks.json", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".buildkite/pipeline.yml", ".gitea/workflows/x.yml", ".zed/tasks.json", ".windsurf/x",
+		".amazonq/mcp.json", ".qwen/settings.json", ".githooks/pre-commit", "lefthook.yml", "lefthook.toml", ".cargo/config.toml", ".gitlab-ci.yml", "Jenkinsfile", "sub/.travis.yml",
+	} {
+		j := judge(e, callOf(t, "write", map[string]any{"path": "/workspace/" + name, "content": "x"}))
+		require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%q: %v", name, j.Assessment)
+	}
+	for _, name := range []string{"gcp-key.json", "creds.json", "prod.key.old", "id_rsa.bak", "id_ed25519.bak", ".env.bak", "server.pem~", "aws_key.yaml", "tls.key.1", "credentials.json.orig"} {
+		require.NotEqual(t, core.OutcomeAllow, judge(e, callOf(t, "read", map[string]any{"path": name})).Outcome, name)
+		require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "cat "+name)).Outcome, name)
+	}
+	for _, name := range []string{"main.go", "keyboard.json", "monkey.json", "src/größe.txt", "straße.md", "README.old", "id.bak"} {
+		require.Equal(t, core.OutcomeAllow, judge(e, callOf(t, "write", map[string]any{"path": "/workspace/" + name, "content": "x"})).Outcome, name)
+	}
+}
+
+// What a program is told by name only says what it does where the whole name is known.
+func TestTargetsByTheirWholeName(t *testing.T) {
+	e := engine(t, shipped)
+	for _, line := range []string{"make build-terraform-apply", "npm run test:prod-wipe", "make test-destroy-all", "npm run build:docker:push", "yarn lint-and-ship", "make check-nuke", "tox -e style-deploy", "nox -s lint-publish"} {
+		require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+	}
+	for _, line := range []string{"make build-web", "npm run test:unit", "npm run lint:fix", "make test-race", "yarn build:prod"[:10], "npm run type-check"} {
+		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+	}
+}
+
+// Tools that reach past the agent's own session ask.
+func TestToolsThatSpeakToOthersAsk(t *testing.T) {
+	e := engine(t, shipped)
+	for _, c := range []core.Call{
+		callOf(t, "send_input", map[string]any{"id": "a", "message": "rm -rf x"}), callOf(t, "sessions_spawn", map[string]any{"task": "x", "runtime": "subagent", "sandbox": "inherit"}), callOf(t, "sessions_spawn", map[string]any{"task": "x", "sandbox": "off"}),
+		callOf(t, "exit_plan_mode", map[string]any{"plan": "x", "allowedPrompts": []any{map[string]any{"tool": "Bash", "prompt": "run anything"}}}), callOf(t, "ExitPlanMode", map[string]any{"allowedPrompts": []any{"x"}}),
+	} {
+		require.NotEqual(t, core.OutcomeAllow, judge(e, c).Outcome, "%s %s", c.ToolName, c.Params)
+	}
+	require.Equal(t, core.OutcomeAllow, judge(e, callOf(t, "exit_plan_mode", map[string]any{"plan": "x"})).Outcome)
+	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "go list -m -versions evil.example/x")).Outcome)
+	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "go list -m -u all")).Outcome)
+	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "grep -rn STRIPE .")).Outcome)
+}
