@@ -30,7 +30,7 @@ func (s *shell) simple(all []word) {
 		s.found.add(writesAndRuns)
 	}
 	s.touches(all)
-	if !s.hunting && s.found.without(setOf(touchesDesk)).class() == core.R3 {
+	if !s.hunting && s.found.without(setOf(touchesDesk)).class() == core.R3 && s.found.any(mayRunWords) {
 		s.hunt(all[1:])
 	}
 	s.noteClass(i)
@@ -57,11 +57,24 @@ func (s *shell) judge(all []word) {
 		s.found.add(dynamicCommand)
 		s.runs = true
 	default:
-		if judge := s.eng.commands[base]; judge != nil {
-			judge(s, base, all[1:])
-		} else {
-			s.found.add(unknownCommand)
-		}
+		s.known(base, all[1:])
+	}
+}
+
+// known judges a command whose name was read.
+func (s *shell) known(base string, args []word) {
+	judge := s.eng.commands[base]
+	switch {
+	case judge == nil:
+		s.found.add(unknownCommand)
+	case helps(base, args):
+		s.found.add(readOnlyCommand)
+	case rehearses(base, args):
+		before := s.found
+		judge(s, base, args)
+		s.found = s.found.without(destroys.without(before))
+	default:
+		judge(s, base, args)
 	}
 }
 
@@ -179,6 +192,9 @@ const maxHunt = 64
 // maxEquals bounds after how many equals signs of a word a command may begin,
 // as in --option=exec=command.
 const maxEquals = 4
+
+// mayRunWords are the findings after which some word of a command may be run as one.
+var mayRunWords = ofClass[core.R3].without(setOf(mayReadSecret, sendsData, readsSecret, readsEnvironment, gitPush, dynamicArgument, dynamicPath, hiddenInComment))
 
 // hunt looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves

@@ -108,7 +108,7 @@ var ofClass = func() (sets [core.R4 + 1]findings) {
 
 // opaque are the findings after which part of the call remains unread, so that
 // its text is searched for the words of destructive commands.
-var opaque = setOf(dynamicCommand, unusualShell, hiddenInComment, controlCharacters, unparsableCommand, commandTooLong,
+var opaque = setOf(dynamicCommand, unusualShell, controlCharacters, unparsableCommand, commandTooLong,
 	nestedTooDeep, tooComplex, windowsShell, interpreterCode, interpreterInput, evaluatesText, databaseClient)
 
 // unsure are the findings that rest on not knowing.

@@ -159,7 +159,7 @@ func (v *seen) args(c command) []word { return v.words[c.from:c.to] }
 
 // uncovered are findings about how and where a line runs, or that it could not
 // be read. They belong to no command, so no permission for a command covers them.
-var uncovered = opaque.or(setOf(malformedCall, unknownParameters, otherHost, gitElsewhere, definesFunction, setsEnvironment, dangerousEnvironment))
+var uncovered = opaque.or(setOf(hiddenInComment, malformedCall, unknownParameters, otherHost, gitElsewhere, definesFunction, setsEnvironment, dangerousEnvironment))
 
 // covered reports whether the call is a line of plain commands in the workspace
 // and ok holds for each of them that is not harmless by itself. What runs behind

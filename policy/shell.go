@@ -189,6 +189,9 @@ func unreadable(text string) (code, bool) {
 func (s *shell) comments(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.Comment)
+		if ok && strings.Contains(c.Text, "\n") {
+			s.found.add(unusualShell) // no comment to any shell
+		}
 		switch {
 		case !ok:
 		case strings.ContainsAny(c.Text, ";&|`\n") || strings.Contains(c.Text, "$(") || redirects.MatchString(c.Text):

@@ -1,0 +1,52 @@
+package policy
+
+import "regexp"
+
+// destroys are the findings of commands that would not happen where a program is
+// told to say only what it would do.
+var destroys = setOf(destroysInfrastructure, destroysContainers, recursiveDelete, gitForcePush, gitDestroys, dropsData)
+
+// rehearsals are the options by which a program only says what it would do. An
+// option of that name may also be another one's value, so it never makes a command
+// harmless: it keeps doubt at R3.
+var rehearsals = map[string]*regexp.Regexp{
+	"kubectl": regexp.MustCompile(`^--dry-run(=client|=server)?$`), "oc": regexp.MustCompile(`^--dry-run(=client|=server)?$`),
+	"helm": regexp.MustCompile(`^--dry-run(=client|=server)?$`), "aws": regexp.MustCompile(`^--dry-?run$`),
+	"rsync": regexp.MustCompile(`^(--dry-run|-[a-zA-Z]*n[a-zA-Z]*)$`), "git": regexp.MustCompile(`^(--dry-run|-n)$`),
+}
+
+// subcommanders are programs that show the help of the command before "--help" and
+// do nothing else, whatever the command is; those that hand words on are left out.
+var subcommanders = set("kubectl oc terraform tofu docker podman helm gh glab aws gcloud az systemctl cargo")
+
+var plainVerb = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// handing are commands of them that run other programs.
+var handing = set("run exec x plugin compose buildx debug alias extension")
+
+// helps reports a command that only shows help.
+func helps(base string, args []word) bool {
+	if len(args) == 0 || wrapperNames[base] || !args[len(args)-1].is("--help") && !args[len(args)-1].is("-help") {
+		return false
+	}
+	verbs := args[:len(args)-1]
+	for _, w := range verbs {
+		if w.kind != literal || !plainVerb.MatchString(w.text) || handing[w.text] {
+			return false
+		}
+	}
+	return len(verbs) == 0 || subcommanders[base]
+}
+
+// rehearses reports a command that only says what it would do.
+func rehearses(base string, args []word) bool {
+	for i, w := range args {
+		option := rehearsals[base]
+		told := option != nil && w.kind == literal && option.MatchString(w.text)
+		asks := (base == "kubectl" || base == "oc") && w.is("can-i") && i > 0 && args[i-1].is("auth")
+		if told || asks {
+			return true
+		}
+	}
+	return false
+}
