@@ -40,11 +40,12 @@ type Grant struct {
 	Fingerprint string    `json:"fingerprint,omitempty"` // AlwaysGrant and CoolDown
 	Pattern     []string  `json:"pattern,omitempty"`     // PatternGrant: words, see Fits
 	ToolName    string    `json:"toolName"`
-	Summary     string    `json:"summary"`  // of the call that left it; redacted, escaped, cut
-	MaxClass    RiskClass `json:"maxClass"` // it covers calls up to this class
-	Rule        Rule      `json:"rule"`     // whose yes it was given with: where more is needed today, it does not hold
-	By          []string  `json:"by"`       // who gave it: "person:alice"
-	Approval    string    `json:"approval"` // key of the approval that left it, or empty
+	Summary     string    `json:"summary"`               // of the call that left it; redacted, escaped, cut
+	MaxClass    RiskClass `json:"maxClass"`              // it covers calls up to this class
+	ReasonCodes []string  `json:"reasonCodes,omitempty"` // SessionGrant: of the call that left it; it covers calls with no others
+	Rule        Rule      `json:"rule"`                  // whose yes it was given with: where more is needed today, it does not hold
+	By          []string  `json:"by"`                    // who gave it: "person:alice"
+	Approval    string    `json:"approval"`              // key of the approval that left it, or empty
 	CreatedAtMs int64     `json:"createdAtMs"`
 	ExpiresAtMs int64     `json:"expiresAtMs,omitempty"` // 0: until it is removed
 }
@@ -70,6 +71,7 @@ func (c Change) leave(now int64) Change {
 	case a.Status == Approved && a.Decision == AllowSession:
 		g = a.grant(SessionGrant, now)
 		g.SessionKey, g.Subject, g.ExpiresAtMs = a.SessionKey, a.Subject, now+sessionGrantMs
+		g.ReasonCodes = a.Assessment.ReasonCodes
 	case a.Status == Approved && a.Decision == AllowAlways:
 		g = a.grant(AlwaysGrant, now)
 		g.Fingerprint = a.Fingerprint
@@ -118,7 +120,7 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 
 // covers reports whether the grant stands for a call that policy would ask about
 // as a describes it. A grant never exceeds what a card could offer today: a scope
-// that is no longer offered, a higher class or more people needed ask again, and
+// that is no longer offered, a higher class, another reason or more people needed ask again, and
 // so does a request of somebody who gave the grant, unless people may approve
 // their own.
 func (g Grant) covers(a Approval, r Reach, d *Directory, now int64) bool {
@@ -128,7 +130,9 @@ func (g Grant) covers(a Approval, r Reach, d *Directory, now int64) bool {
 	}
 	switch g.Kind {
 	case SessionGrant:
-		return g.Subject != "" && g.Subject == a.Subject && a.SessionKey != "" && g.SessionKey == a.SessionKey && slices.Contains(a.Offers, AllowSession)
+		same := g.Subject != "" && g.Subject == a.Subject && a.SessionKey != "" && g.SessionKey == a.SessionKey
+		other := func(code string) bool { return !slices.Contains(g.ReasonCodes, code) }
+		return same && slices.Contains(a.Offers, AllowSession) && !slices.ContainsFunc(a.Assessment.ReasonCodes, other)
 	case AlwaysGrant:
 		return g.Fingerprint == a.Fingerprint && slices.Contains(a.Offers, AllowAlways)
 	case PatternGrant:

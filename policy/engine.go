@@ -163,7 +163,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	}
 	who, own := max(j.base, j.class), new(lists)
 	out := core.Judgement{
-		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), Reach: j.reach(who), Reason: j.reason, Votes: j.votes,
+		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), Reach: j.reach(e, who), Reason: j.reason, Votes: j.votes,
 		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().names(own.effects[:0]), Confidence: 1, Source: "static"},
 	}
 	if j.found.any(unsure) {

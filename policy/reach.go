@@ -136,12 +136,12 @@ var depths = func() map[string]int {
 var scriptVerbs = set("npm/run npm/run-script pnpm/run yarn/run composer/run composer/run-script deno/task mise/run hatch/run")
 
 // reach says what a grant for the call may cover.
-func (j *judging) reach(class core.RiskClass) core.Reach {
+func (j *judging) reach(e *Engine, class core.RiskClass) core.Reach {
 	if class >= core.R4 {
 		return core.Reach{}
 	}
 	if j.tool.kind != execTool {
-		return core.Reach{Subject: bound(j.tool.name, "", j.call.Bind)}
+		return j.reachOfTool(e)
 	}
 	v := &j.seen
 	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.any(uncovered) {
@@ -158,6 +158,9 @@ func (j *judging) reach(class core.RiskClass) core.Reach {
 	}
 	r := core.Reach{Program: bound(program, "", j.call.Bind), Words: words}
 	subject, how := subjectOf(name, words)
+	if o, verbs := dataOf(name, words); o != nil {
+		how = e.extent(j, name, kept(words, verbs))
+	}
 	if subject = bound(subject, how, j.call.Bind); len(subject) <= core.MaxSubject {
 		r.Subject = subject
 	}

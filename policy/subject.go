@@ -138,6 +138,8 @@ var telling = map[string]func(i int, operand string) bool{
 	"npm": npmPackage, "pnpm": npmPackage, "yarn": npmPackage, "pip": otherPackage, "pip3": otherPackage, "uv": otherPackage, "poetry": otherPackage,
 	"cargo": otherPackage, "gem": otherPackage, "composer": otherPackage, "bundle": otherPackage, "conda": otherPackage, "mamba": otherPackage,
 	"apt": otherPackage, "apt-get": otherPackage, "dnf": otherPackage, "yum": otherPackage, "brew": otherPackage, "snap": otherPackage,
+	"kubectl get": firstOperand, "kubectl describe": firstOperand, "kubectl delete": firstOperand, "kubectl explain": firstOperand,
+	"oc get": firstOperand, "oc describe": firstOperand, "oc delete": firstOperand, "oc explain": firstOperand,
 	"systemctl": func(_ int, w string) bool { return strings.Contains(w, "/") },
 }
 

@@ -1,0 +1,103 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// extent says where a call acts beside its workspace: the kinds of places and the
+// machines that it names. It is a part of what a session's yes covers, so that a yes
+// for a copy to /tmp is none for a copy to /etc.
+func (e *Engine) extent(j *judging, program string, operands []string) string {
+	kinds := map[string]bool{}
+	r := reader{eng: e, place: j.place, found: &findings{}}
+	note := func(w word) {
+		r.place.resolve(w, func(file string, open bool) { kinds[r.kindOf(file, open)] = true })
+	}
+	if j.tool.kind == execTool {
+		for _, o := range operands {
+			if name, rest, remote := strings.Cut(afterEquals(o), ":"); remote && (rest == "" || !strings.Contains(name, "/")) {
+				continue // a machine, an image, a port
+			}
+			note(word{text: afterEquals(o), tilde: strings.HasPrefix(o, "~")})
+		}
+	} else {
+		r.place = j.agent.place(&j.call, "", "")
+		list, _ := j.fields()
+		for i := range list {
+			if f := &list[i]; f.str && f.text != "" && pathKeys[f.key] {
+				note(pathWord(f.text))
+			}
+		}
+	}
+	var where []string
+	for _, kind := range [...]string{"in /tmp", "elsewhere"} {
+		if kinds[kind] {
+			where = append(where, kind)
+		}
+	}
+	hosts := slices.Clone(e.hosts(j))
+	if j.tool.kind == execTool {
+		hosts = machines(program, operands)
+	}
+	slices.Sort(hosts)
+	if hosts = slices.Compact(hosts); len(hosts) > 0 {
+		where = append(where, "with "+strings.Join(hosts, " "))
+	}
+	return strings.Join(where, ", ")
+}
+
+// kindOf says in which kind of place a file lies; "" for the workspace.
+func (r *reader) kindOf(file string, open bool) string {
+	switch {
+	case open || file == r.place.root || r.place.inside(file):
+		return ""
+	case under(file, "/tmp"), under(file, "/var/tmp"), under(file, "/private/tmp"):
+		return "in /tmp"
+	}
+	return "elsewhere"
+}
+
+// machines gives the machines among the operands of a command: of addresses, and
+// of "user@host:path". A file of the workspace with a dot is none.
+func machines(program string, operands []string) (hosts []string) {
+	f := facts{}
+	for _, o := range operands {
+		o = afterEquals(o)
+		colon, slash := strings.IndexByte(o, ':'), strings.IndexByte(o, '/')
+		switch {
+		case strings.Contains(o, "://"):
+			f.address(o)
+		case copiers[program] && colon > 0 && (slash < 0 || colon < slash):
+			f.address(o[strings.LastIndexByte(o[:colon], '@')+1 : colon])
+		case (program == "curl" || program == "wget") && (strings.ContainsAny(o, ".:") || o == "localhost"):
+			f.address(cutAny(o, "/"))
+		}
+	}
+	return f.hosts
+}
+
+// copiers are the programs to which "host:path" is another machine's.
+var copiers = set("scp rsync sftp git")
+
+// kept gives the words of a command that are neither its program and subcommand nor
+// spelled out in its subject.
+func kept(words []string, verbs int) (operands []string) {
+	for _, w := range words[min(1+verbs, len(words)):] {
+		if w != "" && (w[0] != '-' || strings.Contains(w, "=")) {
+			operands = append(operands, w)
+		}
+	}
+	return operands
+}
+
+// reachOfTool is what a yes for a tool that runs no command may cover.
+func (j *judging) reachOfTool(e *Engine) core.Reach {
+	where := e.extent(j, "", nil)
+	if j.facts.oddHosts {
+		return core.Reach{} // it cannot be said which machine it is
+	}
+	return core.Reach{Subject: bound(j.tool.name, where, j.call.Bind)}
+}
