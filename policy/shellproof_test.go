@@ -289,11 +289,25 @@ func (u understanding) compare(r ran) string {
 	}
 	for _, f := range r.files {
 		known := slices.Contains([]string{"a.go", "b.go", "src/c.go", "src/sub/d.go"}, f)
-		if !known && !slices.ContainsFunc(u.files, func(p *regexp.Regexp) bool { return p.MatchString(f) }) {
+		if !known && !slices.ContainsFunc(u.files, func(p *regexp.Regexp) bool { return namesFile(p, f) }) {
 			return fmt.Sprintf("wrote %q", f)
 		}
 	}
 	return ""
+}
+
+// namesFile reports whether a place names the file, from whatever directory.
+func namesFile(place *regexp.Regexp, file string) bool {
+	for at := 0; ; {
+		if place.MatchString(file[at:]) || place.MatchString("./"+file[at:]) {
+			return true
+		}
+		next := strings.IndexByte(file[at:], '/')
+		if next < 0 {
+			return false
+		}
+		at += next + 1
+	}
 }
 
 func (u understanding) String() string {
