@@ -407,7 +407,9 @@ func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
 // What tools other than commands may do is bound to where they did it.
 func TestAdversary_W6_AToolsYesStaysWhereItWasGiven(t *testing.T) {
 	e := engine(t)
-	subject := func(tool string, params map[string]any) string { return judge(e, callOf(t, tool, params)).Reach.Subject }
+	subject := func(tool string, params map[string]any) string {
+		return judge(e, callOf(t, tool, params)).Reach.Subject
+	}
 	write := func(p string) string { return subject("write", map[string]any{"path": p, "content": "x"}) }
 	fetch := func(u string) string { return subject("web_fetch", map[string]any{"url": u}) }
 	require.Equal(t, "write", write("/workspace/a.txt"))
