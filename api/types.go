@@ -70,11 +70,12 @@ type Approval struct {
 	Why         []string `json:"why" doc:"Sentences for people: why this class, why it asks or is refused."`
 	PolicyHash  string   `json:"policyHash" doc:"Of the policy that judged it."`
 
-	Approvers  Approvers  `json:"approvers"`
-	Offers     []Decision `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people may decide, narrowest first."`
-	Votes      []Vote     `json:"votes" doc:"Those that count; of each approver the last."`
-	Deliveries []Delivery `json:"deliveries" doc:"The cards, one for each place."`
-	Reached    bool       `json:"reached" doc:"False: nobody could be asked, see reason code no-approver-reachable."`
+	Approvers  Approvers      `json:"approvers"`
+	Offers     []Decision     `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people may decide, narrowest first."`
+	Votes      []Vote         `json:"votes" doc:"Those that count; of each approver the last."`
+	Consulted  []Consultation `json:"consulted" doc:"Webhooks and the classifier that were asked about the call, in order."`
+	Deliveries []Delivery     `json:"deliveries" doc:"The cards, one for each place."`
+	Reached    bool           `json:"reached" doc:"False: nobody could be asked, see reason code no-approver-reachable."`
 
 	CreatedAtMs  int64 `json:"createdAtMs"`
 	ExpiresAtMs  int64 `json:"expiresAtMs" doc:"When it ends expired if nobody has decided."`
@@ -118,6 +119,17 @@ type Voter struct {
 	Person  string `json:"person,omitzero" doc:"The configured person whose account it is."`
 	Channel string `json:"channel" doc:"telegram, discord or api."`
 	UserID  string `json:"userId" doc:"On channel api the name of a token."`
+}
+
+// Consultation is one question to an authority outside, and what came of it.
+type Consultation struct {
+	Authority string `json:"authority" enum:"webhook,classifier"`
+	Endpoint  string `json:"endpoint,omitzero" doc:"For operators: host and path of its address, without what could be a secret."`
+	RequestID string `json:"requestId,omitzero" doc:"As a webhook got it; none where it was not asked."`
+	Verdict   string `json:"verdict" enum:"allow,deny,none,R0,R1,R2,R3,R4" doc:"What counted: of a webhook allow or deny, of the classifier its class, or none."`
+	Cause     string `json:"cause" doc:"Why: allowed, denied, assessed, cached, timeout, HTTP 500, invalid, unreachable, cancelled, open-circuit, busy, too-long."`
+	LatencyMs int64  `json:"latencyMs" doc:"Until the answer, or until it was given up."`
+	AtMs      int64  `json:"atMs"`
 }
 
 // Delivery is one card at one place.

@@ -44,8 +44,9 @@ type Approval struct {
 	Unreached  bool       `json:"unreached,omitempty"` // it runs when nobody can be asked: the operator wrote askFallback
 	Solo       bool       `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
 
-	Votes   []Vote `json:"votes,omitempty"`
-	Reached bool   `json:"reached,omitempty"`
+	Votes     []Vote         `json:"votes,omitempty"`
+	Consulted []Consultation `json:"consulted,omitempty"` // authorities outside that were asked, in order
+	Reached   bool           `json:"reached,omitempty"`
 
 	CreatedAtMs  int64 `json:"-"`
 	ExpiresAtMs  int64 `json:"-"`

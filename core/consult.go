@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -14,43 +15,120 @@ const (
 	ReasonMustAsk        = "must-ask"
 )
 
-// consulted is policy's judgement with the opinions from outside.
+// Consultation is one question to an authority outside, and what came of it. It
+// stands on the approval and in the log, whatever the answer was.
+type Consultation struct {
+	Authority string `json:"authority"`           // AuthorityWebhook or AuthorityClassifier
+	Endpoint  string `json:"endpoint,omitempty"`  // host and path, without what could be a secret
+	RequestID string `json:"requestId,omitempty"` // as the authority got it; empty: it gets none, or was not asked
+	Verdict   string `json:"verdict"`             // what counted: of a webhook "allow" or "deny", of a classifier its class, or "none"
+	Cause     string `json:"cause"`               // why: "allowed", "denied", "assessed", "cached", "timeout", "HTTP 500", "invalid", "unreachable", …
+	LatencyMs int64  `json:"latencyMs"`           // until the answer, or until it was given up
+	AtMs      int64  `json:"atMs"`                // when it was over
+}
+
+// The authorities outside.
+const (
+	AuthorityWebhook    = "webhook"
+	AuthorityClassifier = "classifier"
+)
+
+// consulted is policy's judgement with the opinions from outside, as far as they
+// were asked for.
 type consulted struct {
-	Judgement
-	verdict   Verification
-	outside   bool     // somebody outside was asked
+	Judgement              // base, with what the verifier and the asker add
+	base      Judgement    // policy's own, with the classifier's opinion once there is one
+	verdict   Verification // what the verifier said, or wants
+	records   []Consultation
+
+	classifier bool // the classifier is to be asked, unless the call is settled without
+	verifier   bool // the verifier is to be asked, unless the call is refused without
+
 	timeLimit int64    // of the verifier's people, when nobody else had to be asked; 0: none
 	chats     []Target // the verifier's own, that get a card too
 }
 
-// consult judges a call in the order hard layers, static risk, denies, rules,
-// grants, classifier where unsure, decision, verifier. A deny from any of them
-// wins. What it finds of grants only spares the classifier; they count in the
-// transaction that settles the call.
-func (g *Gate) consult(ctx context.Context, who Caller, call Call, sealed Sealed, rules *Rules) (consulted, error) {
+// askOutside says that a call cannot be settled before that authority was asked about
+// it. Never seen outside.
+type askOutside string
+
+// Error implements error.
+func (a askOutside) Error() string { return "the " + string(a) + " must be asked first" }
+
+// weigh judges a call by what is known here: hard layers, static risk, denies,
+// rules, and whose yes the verifier wants. Who else has a say is asked only about a
+// call that nothing on record settles: see [consulted.next].
+func (r *Rules) weigh(ctx context.Context, call Call) consulted {
 	if call.drill() {
-		return rules.drill(), nil
+		return r.drill()
 	}
-	c := consulted{Judgement: rules.Policy.Judge(ctx, call)}
-	if c.Unsure && rules.Classifier != nil && c.Outcome != OutcomeDeny {
-		granted, err := g.granted(ctx, who, call, sealed, c.Judgement, rules)
-		if err != nil {
-			return c, err
-		}
-		if !granted {
-			c.outside = true
-			c.Judgement = rules.Policy.JudgeWith(ctx, call, rules.Classifier.Classify(ctx, call, c.Judgement))
-		}
+	c := consulted{base: r.Policy.Judge(ctx, call)}
+	if c.base.Outcome == OutcomeDeny {
+		return c.applied(call)
 	}
-	if rules.Verifier != nil && c.Outcome != OutcomeDeny {
-		c.outside = true
-		c.verdict = rules.Verifier.Verify(ctx, call, c.Assessment.RiskClass)
+	c.classifier = c.base.Unsure && r.Classifier != nil
+	if r.Verifier != nil {
+		c.verdict = r.Verifier.Wants(call)
+		c.verifier = c.verdict.Asked
 	}
-	if c.outside && ctx.Err() != nil {
+	return c.applied(call)
+}
+
+// next is who must be asked before the draft can be settled as it stands, if anybody. A
+// grant and a cool-down come before the classifier; the verifier has the last word on
+// whatever is not refused.
+func (c consulted) next(draft Approval) error {
+	switch {
+	case c.classifier && !draft.byRecord():
+		return askOutside(AuthorityClassifier)
+	case c.verifier && draft.Status != Denied:
+		return askOutside(AuthorityWebhook)
+	}
+	return nil
+}
+
+// byRecord reports whether a grant or a cool-down settled the approval.
+func (a Approval) byRecord() bool {
+	return len(a.DecidedBy) > 0 && strings.HasPrefix(a.DecidedBy[0], "grant:")
+}
+
+// consult asks one authority.
+func (g *Gate) consult(ctx context.Context, who askOutside, call Call, c consulted, rules *Rules) (consulted, error) {
+	if who == AuthorityClassifier {
+		o := rules.Classifier.Classify(ctx, call, c.base)
+		c.base = rules.Policy.JudgeWith(ctx, call, o)
+		c.classifier, c.verifier = false, c.verifier && c.base.Outcome != OutcomeDeny
+		c.records = append(c.records, o.Consulted...)
+	} else {
+		c.verdict = rules.Verifier.Verify(ctx, call, c.base.Assessment.RiskClass)
+		c.verifier = false
+		c.records = append(c.records, c.verdict.Consulted...)
+	}
+	if ctx.Err() != nil {
 		// The caller hung up while others were asked: whatever they said is no
 		// verdict of theirs, so nothing is put on record.
 		return c, refuse(CodeUnavailable, "The request was broken off before everybody was asked.")
 	}
+	return c.applied(call), nil
+}
+
+// hopeless reports whether no opinion of a classifier could make anything but a
+// refusal of the call: neither the mildest one, nor none.
+func (r *Rules) hopeless(ctx context.Context, who Caller, call Call, fingerprint string) bool {
+	mildest := Opinion{Assessment: Assessment{RiskClass: R0, Confidence: 1, Source: "classifier"}}
+	for _, o := range []Opinion{mildest, {Failed: "unreachable"}} {
+		c := consulted{base: r.Policy.JudgeWith(ctx, call, o)}.applied(call)
+		a := outline(who, call, fingerprint, c.Judgement, r)
+		if a.Status != Denied && (a.Status != Pending || c.OnMiss == "") {
+			return false
+		}
+	}
+	return true
+}
+
+// applied is the judgement with what the verifier and the asker add to policy's.
+func (c consulted) applied(call Call) consulted {
+	c.Judgement, c.timeLimit, c.chats = c.base, 0, nil
 	c.apply()
 	if call.MustAsk && c.Outcome == OutcomeAllow {
 		c.Outcome, c.Rule.RequiresHuman = OutcomeAsk, true
@@ -59,17 +137,7 @@ func (g *Gate) consult(ctx context.Context, who Caller, call Call, sealed Sealed
 		}
 		c.because(ReasonMustAsk, "Whoever asks wants a person to decide.")
 	}
-	return c, nil
-}
-
-// granted reports whether a grant or cool-down would settle the call.
-func (g *Gate) granted(ctx context.Context, who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (bool, error) {
-	d := outline(who, call, sealed.Fingerprint, j, rules)
-	if d.Status != Pending {
-		return false, nil
-	}
-	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: j.Reach.Program, Grants: true})
-	return d.byGrant(Found{Grants: found}, j.Reach, rules.People, nowMs()).Final(), err
+	return c
 }
 
 // apply adds the verifier's answer to the judgement; it can only tighten.
@@ -101,8 +169,9 @@ func (c *consulted) because(code, why string) {
 	c.Why = append(slices.Clip(c.Why), why)
 }
 
-// verified gives the draft the verifier's time limit.
+// verified gives the draft the verifier's time limit, and who was asked.
 func (c consulted) verified(a Approval) Approval {
+	a.Consulted = c.records
 	if c.timeLimit > 0 {
 		a.ExpiresAtMs = min(a.ExpiresAtMs, a.CreatedAtMs+c.timeLimit)
 	}
@@ -183,13 +252,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if err != nil {
 		return Preview{}, err
 	}
-	var c consulted
-	if call.drill() {
-		c = rules.drill()
-	} else if c.Judgement = rules.Policy.Judge(ctx, call); rules.Verifier != nil && c.Outcome != OutcomeDeny {
-		c.verdict = rules.Verifier.Wants(call)
-		c.apply()
-	}
+	c := rules.weigh(ctx, call)
 	p := Preview{Judgement: c.Judgement}
 	if c.Outcome != OutcomeAsk {
 		return p, nil

@@ -45,6 +45,9 @@ func (a *Approval) AppendBody(b []byte) []byte {
 	if len(a.Votes) > 0 {
 		o.any("votes", a.Votes)
 	}
+	if len(a.Consulted) > 0 {
+		o.any("consulted", a.Consulted)
+	}
 	o.set("reached", a.Reached)
 	o.Nonzero("fallbackAtMs", a.FallbackAtMs)
 	o.set("fallbackDone", a.FallbackDone)
@@ -92,6 +95,9 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	o.rule("approvers", &a.Rule)
 	if len(a.Votes) > 0 {
 		o.any("votes", a.Votes)
+	}
+	if len(a.Consulted) > 0 {
+		o.any("consulted", a.Consulted)
 	}
 	if a.Result != nil {
 		o.any("result", a.Result)

@@ -64,18 +64,21 @@ type factsOf struct {
 	PolicyHash  string     `json:"policyHash"`
 	Rule        Rule       `json:"approvers"`
 	Votes       []Vote     `json:"votes,omitempty"`
-	Result      *Result    `json:"result,omitempty"`
-	Dialect     string     `json:"dialect,omitempty"`
-	CreatedAtMs int64      `json:"createdAtMs"`
-	ExpiresAtMs int64      `json:"expiresAtMs"`
-	RevokedAtMs int64      `json:"revokedAtMs,omitempty"`
-	RevokedBy   string     `json:"revokedBy,omitempty"`
-	RevokeWhy   string     `json:"revokeReason,omitempty"`
-	Vote        *Vote      `json:"vote,omitempty"`
-	Solo        bool       `json:"soloSelfApproval,omitempty"`
-	By          string     `json:"by,omitempty"`
-	Why         string     `json:"why,omitempty"`
-	Until       int64      `json:"claimUntilMs,omitempty"`
+
+	Consulted []Consultation `json:"consulted,omitempty"`
+
+	Result      *Result `json:"result,omitempty"`
+	Dialect     string  `json:"dialect,omitempty"`
+	CreatedAtMs int64   `json:"createdAtMs"`
+	ExpiresAtMs int64   `json:"expiresAtMs"`
+	RevokedAtMs int64   `json:"revokedAtMs,omitempty"`
+	RevokedBy   string  `json:"revokedBy,omitempty"`
+	RevokeWhy   string  `json:"revokeReason,omitempty"`
+	Vote        *Vote   `json:"vote,omitempty"`
+	Solo        bool    `json:"soloSelfApproval,omitempty"`
+	By          string  `json:"by,omitempty"`
+	Why         string  `json:"why,omitempty"`
+	Until       int64   `json:"claimUntilMs,omitempty"`
 }
 
 // What is written without reflection says what reflection would.
@@ -97,7 +100,7 @@ func TestEncoding(t *testing.T) {
 		}
 		want, err = json.Marshal(factsOf{
 			a.ID, a.Code, a.Status, a.Decision, a.DecidedBy, a.Reason, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey,
-			channel, a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs, a.RevokedAtMs, a.RevokedBy, a.RevokeReason,
+			channel, a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Consulted, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs, a.RevokedAtMs, a.RevokedBy, a.RevokeReason,
 			e.Vote, e.Solo, e.By, e.Why, e.Until,
 		})
 		require.NoError(t, err)

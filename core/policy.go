@@ -90,8 +90,9 @@ func (j Judgement) subject(call Call) string {
 
 // Opinion is what a classifier said of a call.
 type Opinion struct {
-	Assessment Assessment // Source is "classifier"; not to be read when Failed is set
-	Failed     string     // why there is no valid opinion, a stable word: "timeout", "unreachable", "invalid", "open-circuit"
+	Assessment Assessment     // Source is "classifier"; not to be read when Failed is set
+	Failed     string         // why there is no valid opinion, a stable word: "timeout", "unreachable", "invalid", "open-circuit"
+	Consulted  []Consultation // who was asked: the model, or nobody
 }
 
 // Classifier gives an outside opinion of a call's risk. It never fails: what goes
@@ -122,6 +123,8 @@ type Verification struct {
 	Reason string // shown to the agent when Denied; at most 500 characters, safe to show
 	Open   bool   // it is not denied only because failMode is allow: to be audited
 	Steps  []Step // for the trace
+	// Consulted are those that were asked, in order; from Wants: none.
+	Consulted []Consultation
 	// People, if any, must say yes beside everybody else whose yes is needed; the
 	// call is then asked even where policy allows it.
 	People *VerifierPeople

@@ -417,7 +417,7 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 		c.Aliases = []string{alias}
 	}
 	told := next.Requester != a.Requester || next.Justification != a.Justification
-	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !told {
+	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !told && len(by.Consulted) == 0 {
 		return Change{Approval: a, Unchanged: true}
 	}
 	c.Events = []Event{next.event(EventJoined, now, eventData{})}

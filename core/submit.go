@@ -46,15 +46,25 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 		return a, false, nil, err
 	}
 	sealed.Fingerprint = fingerprintOf(sealed.Bytes)
-	asked, err := g.consult(ctx, who, call, sealed, rules)
-	if err != nil {
-		return a, false, nil, err
+	asked := rules.weigh(ctx, call)
+	for { // at most three times: nobody outside is asked twice
+		draft, facts, err := draft(who, call, sealed, asked.Judgement, rules)
+		if err != nil {
+			return a, false, nil, err
+		}
+		refused := draft.Status == Denied || asked.OnMiss != ""
+		if asked.classifier && refused && rules.hopeless(ctx, who, call, sealed.Fingerprint) {
+			asked.classifier = false
+		}
+		a, created, w, err = g.create(ctx, who, call, asked.verified(draft), facts, sealed, asked, rules)
+		var first askOutside
+		if !errors.As(err, &first) {
+			return a, created, w, err
+		}
+		if asked, err = g.consult(ctx, first, call, asked, rules); err != nil {
+			return a, false, nil, err
+		}
 	}
-	draft, facts, err := draft(who, call, sealed, asked.Judgement, rules)
-	if err != nil {
-		return a, false, nil, err
-	}
-	return g.create(ctx, who, call, asked.verified(draft), facts, sealed, asked, rules)
 }
 
 // create commits the draft, or finds what answers the call already.
@@ -70,7 +80,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject, Program: asked.Reach.Program}
-	if draft.Status != Pending {
+	if draft.Status != Pending && !asked.classifier {
 		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
 	}
 	for tries := 0; ; tries++ {
@@ -116,33 +126,37 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 		if f.ByID.Fingerprint != draft.Fingerprint {
 			return nil, false, refuse(CodeIDConflict, "That id names another call of yours.")
 		}
-		return superseding(joinPending(*f.ByID, draft, "", rules, now), f, now), false, nil
+		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, nil
 	}
 	if f.Another {
 		return nil, false, refuse(CodeIDConflict, "That id is another approval's code, or its id or the beginning of it; choose one that people cannot take for it.")
 	}
-	if f.Same != nil && f.Same.ExpiresAtMs > now && !draft.stricter(*f.Same) {
-		return superseding(joinPending(*f.Same, draft, call.ID, rules, now), f, now), false, nil
+	if asked.answeredBy(f.Same, draft, now) {
+		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, nil
+	}
+	if call.Supersedes != "" && f.Superseded == nil {
+		return nil, false, Invalid(FieldError{"supersedes", "is no approval of yours"})
+	}
+	if f.Superseded != nil && f.Superseded.Final() {
+		return nil, false, f.Superseded.ended()
 	}
 	draft = draft.byGrant(f, asked.Reach, rules.People, now)
+	if first := asked.next(draft); first == askOutside(AuthorityClassifier) {
+		return nil, false, first
+	}
 	if draft.Status == Pending && asked.OnMiss != "" {
 		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = Denied, Deny, []string{"policy"}, asked.OnMiss
 	}
-	replaces := f.Superseded != nil && !f.Superseded.Final()
-	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending && !replaces {
+	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending && f.Superseded == nil {
 		return nil, false, refuse(CodeRateLimited, "This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.", f.Pending)
+	}
+	if first := asked.next(draft); first != nil {
+		return nil, false, first
 	}
 	changes := []Change{open(draft, asked.chats, rules, now)}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
-	if call.Supersedes != "" {
-		switch old := f.Superseded; {
-		case old == nil:
-			return nil, false, Invalid(FieldError{"supersedes", "is no approval of yours"})
-		case old.Final():
-			return nil, false, old.ended()
-		default:
-			changes = append(changes, old.supersede(draft, now))
-		}
+	if f.Superseded != nil {
+		changes = append(changes, f.Superseded.supersede(draft, now))
 	}
 	return changes, true, nil
 }
@@ -156,20 +170,43 @@ func superseding(c Change, f Found, now int64) []Change {
 	return []Change{c}
 }
 
-// stricter reports whether policy now wants more for the same call than when
-// the pending approval was asked; then it gets an approval of its own.
-func (a Approval) stricter(pending Approval) bool {
-	offers := func(d Decision) bool { return !slices.Contains(a.Offers, d) }
-	return a.Status != Pending || a.Assessment.RiskClass > pending.Assessment.RiskClass ||
-		pending.Rule.weaker(a.Rule) ||
-		slices.ContainsFunc(pending.Offers, offers)
+// answeredBy reports whether the pending approval of the same call answers this one.
+// Where policy now wants more than when that was asked, it does not. What a classifier
+// would make of the call it has said then, if policy saw the same.
+func (c consulted) answeredBy(pending *Approval, draft Approval, now int64) bool {
+	if pending == nil || pending.ExpiresAtMs <= now || pending.Rule.weaker(draft.Rule) {
+		return false
+	}
+	offers := func(d Decision) bool { return !slices.Contains(draft.Offers, d) }
+	if slices.ContainsFunc(pending.Offers, offers) {
+		return false
+	}
+	stricter := draft.Status != Pending || draft.Assessment.RiskClass > pending.Assessment.RiskClass
+	return !stricter || c.classifier && draft.judgedLike(*pending)
 }
 
-func joinPending(a, draft Approval, alias string, rules *Rules, now int64) Change {
-	if a.Final() {
+// judgedLike reports whether policy saw the same of both: the same rules, and the same
+// call in the same context.
+func (a Approval) judgedLike(b Approval) bool {
+	sameOrigin := a.Origin == nil && b.Origin == nil || a.Origin != nil && b.Origin != nil && *a.Origin == *b.Origin
+	return a.PolicyHash == b.PolicyHash && a.Context == b.Context && a.Dialect == b.Dialect && sameOrigin
+}
+
+// joining answers the call with an approval that exists. Where somebody outside was
+// asked all the same, since two asked at the same time, that is on record, and a deny
+// ends what is still pending.
+func (c consulted) joining(a, draft Approval, alias string, rules *Rules, now int64) Change {
+	heard := a
+	heard.Consulted = append(slices.Clip(a.Consulted), c.records...)
+	switch {
+	case a.Final() && len(c.records) == 0:
 		return Change{Approval: a, Unchanged: true}
+	case a.Final():
+		return Change{Approval: a, Unchanged: true, Events: []Event{heard.event(EventJoined, now, eventData{})}}
+	case c.Outcome == OutcomeDeny && len(c.records) > 0:
+		return heard.judgedAgain(&c.Judgement, rules, now)
 	}
-	return a.join(draft, alias, rules, now)
+	return heard.join(draft, alias, rules, now)
 }
 
 // open makes the first change of a new approval: settled by policy, or with

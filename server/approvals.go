@@ -58,7 +58,7 @@ func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (
 		a, handed = got.Approval, &out
 	}
 	summary, err := s.summaryFor(c, a)
-	body := approvalOf(a, summary, s.gate.Rules().People)
+	body := s.approvalFor(c.who, a, summary)
 	body.Claim = handed
 	return body, err
 }
@@ -90,7 +90,6 @@ func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.
 		return api.List{}, err
 	}
 	out := api.List{Items: make([]api.Approval, len(page.Items)), NextCursor: page.Next}
-	people := s.gate.Rules().People
 	for i, a := range page.Items {
 		summary := a.Summary
 		if err := ctx.Err(); err != nil {
@@ -101,7 +100,7 @@ func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.
 				return api.List{}, err
 			}
 		}
-		out.Items[i] = approvalOf(a, summary, people)
+		out.Items[i] = s.approvalFor(who, a, summary)
 	}
 	return out, nil
 }
@@ -145,7 +144,7 @@ func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
 		return answer{}, err
 	}
 	summary, err := s.summaryFor(c, a)
-	return answer{status: http.StatusOK, body: approvalOf(a, summary, s.gate.Rules().People)}, err
+	return answer{status: http.StatusOK, body: s.approvalFor(c.who, a, summary)}, err
 }
 
 // summaryFor is the call as that caller sees it: whole for those who may decide,

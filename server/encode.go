@@ -107,6 +107,15 @@ func appendApproval(b []byte, a *api.Approval) []byte {
 	approvers(&o, a.Approvers.Allowed, a.Approvers.Disabled, a.Approvers.Effective, a.Approvers.MinApprovals, a.Approvers.RequiresHuman)
 	jsonout.Texts(&o.Object, "offers", a.Offers)
 	list(&o, "votes", a.Votes, (*object).vote)
+	list(&o, "consulted", a.Consulted, func(o *object, c *api.Consultation) {
+		o.Text("authority", c.Authority)
+		o.Some("endpoint", c.Endpoint)
+		o.Some("requestId", c.RequestID)
+		o.Text("verdict", c.Verdict)
+		o.Text("cause", c.Cause)
+		o.Number("latencyMs", c.LatencyMs)
+		o.Number("atMs", c.AtMs)
+	})
 	list(&o, "deliveries", a.Deliveries, func(o *object, d *api.Delivery) {
 		o.Text("target", d.Target)
 		o.Text("state", d.State)

@@ -14,6 +14,7 @@ type judge struct {
 	mu     sync.Mutex
 	answer map[string]core.Judgement
 	name   string
+	heeds  map[string]bool // tools whose class a classifier's is; R0 is allowed
 }
 
 func newJudge() *judge {
@@ -50,9 +51,25 @@ func (j *judge) Permits(c core.Call) (string, bool) {
 	return "", true
 }
 
-// JudgeWith has no opinion of a classifier's.
-func (j *judge) JudgeWith(ctx context.Context, call core.Call, _ core.Opinion) core.Judgement {
-	return j.Judge(ctx, call)
+// JudgeWith has no opinion of a classifier's, but of tools that heed was called for.
+func (j *judge) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) core.Judgement {
+	out := j.Judge(ctx, call)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.heeds[call.ToolName] && o.Failed == "" {
+		out.Assessment.RiskClass = o.Assessment.RiskClass
+		if out.Assessment.RiskClass == core.R0 {
+			out.Outcome = core.OutcomeAllow
+		}
+	}
+	return out
+}
+
+// heed makes a classifier's opinion of a tool count.
+func (j *judge) heed(tool string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.heeds = map[string]bool{tool: true}
 }
 
 // Judge answers by tool name; what it does not know is denied.

@@ -30,7 +30,16 @@ func contextOf(x *api.Context) core.CallContext {
 		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription}
 }
 
-// approvalOf is an approval as programs see it. summary is the redacted call,
+// approvalFor is approvalOf for one caller.
+func (s *Server) approvalFor(who core.Caller, a core.Approval, summary string) api.Approval {
+	out := approvalOf(a, summary, s.gate.Rules().People)
+	if who.MayDecide {
+		out.Consulted = consultedOf(a.Consulted, true)
+	}
+	return out
+}
+
+// approvalOf is an approval as its asker sees it. summary is the redacted call,
 // people are those who may decide now.
 func approvalOf(a core.Approval, summary string, people *core.Directory) api.Approval {
 	a = a.AsOfNow(people)
@@ -42,7 +51,7 @@ func approvalOf(a core.Approval, summary string, people *core.Directory) api.App
 		RiskClass: a.Assessment.RiskClass.String(), SideEffects: words(a.Assessment.SideEffects),
 		Confidence: a.Assessment.Confidence, Source: a.Assessment.Source,
 		ReasonCodes: words(a.Assessment.ReasonCodes), Why: words(a.Why), PolicyHash: a.PolicyHash,
-		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: decisionsOf(a.Offers),
+		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Consulted: consultedOf(a.Consulted, false), Offers: decisionsOf(a.Offers),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
 		Deliveries: cardsOf(a), Reached: a.Reached,
@@ -83,6 +92,19 @@ func votesOf(votes []core.Vote) []api.Vote {
 		if v.Voter != nil {
 			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
 		}
+	}
+	return out
+}
+
+// consultedOf gives the consultations of an approval, with their endpoints only to
+// those who may decide: askers are not told where the authorities are.
+func consultedOf(list []core.Consultation, endpoints bool) []api.Consultation {
+	out := make([]api.Consultation, len(list))
+	for i, c := range list {
+		if !endpoints {
+			c.Endpoint = ""
+		}
+		out[i] = api.Consultation(c)
 	}
 	return out
 }

@@ -60,14 +60,24 @@ func (c *Classifier) Close() { c.client.CloseIdleConnections() }
 // one that would lower it has the confidence 0.
 func (c *Classifier) Classify(ctx context.Context, call core.Call, static core.Judgement) core.Opinion {
 	start := time.Now()
-	o := c.classify(ctx, call, static)
+	record := core.Consultation{Authority: core.AuthorityClassifier, Endpoint: endpointOf(c.url), Verdict: "none"}
+	o := c.classify(ctx, call, static, &record)
+	if record.Cause == "" {
+		record.Cause = o.Failed
+	}
+	if o.Failed == "" {
+		record.Verdict, record.Cause = o.Assessment.RiskClass.String(), "assessed"
+	}
+	end := time.Now()
+	record.AtMs, record.LatencyMs = end.UnixMilli(), end.Sub(start).Milliseconds()
+	o.Consulted = []core.Consultation{record}
 	if c.cfg.Observe != nil {
-		c.cfg.Observe(time.Since(start), o)
+		c.cfg.Observe(end.Sub(start), o)
 	}
 	return o
 }
 
-func (c *Classifier) classify(ctx context.Context, call core.Call, static core.Judgement) core.Opinion {
+func (c *Classifier) classify(ctx context.Context, call core.Call, static core.Judgement, record *core.Consultation) core.Opinion {
 	body, cut, err := c.request(call, static)
 	switch {
 	case errors.Is(err, errTooLong):
@@ -85,9 +95,10 @@ func (c *Classifier) classify(ctx context.Context, call core.Call, static core.J
 	if !ok {
 		return failed("open-circuit")
 	}
-	a, v, fail := c.send(ctx, body)
+	a, v, cause, fail := c.send(ctx, body)
 	c.breaker.leave(ticket, v)
 	if fail != nil {
+		record.Cause = cause
 		c.log.Warn("the classifier gave no valid opinion", "place", shown(c.url), "problem", fail.word, "text", fail.text, "detail", fail.detail)
 		return failed(fail.word)
 	}
@@ -97,13 +108,14 @@ func (c *Classifier) classify(ctx context.Context, call core.Call, static core.J
 	return core.Opinion{Assessment: a}
 }
 
-// send asks once, and says what the exchange tells of the model's server.
-func (c *Classifier) send(ctx context.Context, body []byte) (core.Assessment, verdict, *failure) {
+// send asks once, and says what the exchange tells of the model's server, and what
+// became of it where it failed.
+func (c *Classifier) send(ctx context.Context, body []byte) (a core.Assessment, v verdict, cause string, fail *failure) {
 	own, cancel := context.WithTimeout(ctx, time.Duration(c.cfg.TimeoutMs)*time.Millisecond)
 	defer cancel()
 	req, err := http.NewRequestWithContext(own, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
-		return core.Assessment{}, sick, problem("unreachable", "its address cannot be used")
+		return a, sick, "unreachable", problem("unreachable", "its address cannot be used")
 	}
 	req.Header.Set("User-Agent", "approvalbot")
 	req.Header.Set("Accept", "application/json")
@@ -113,17 +125,19 @@ func (c *Classifier) send(ctx context.Context, body []byte) (core.Assessment, ve
 	}
 	answer, status, fail := exchange(c.client, req)
 	if fail != nil {
-		v := health(status, fail)
+		v, cause = health(status, fail), fail.cause(status)
 		if ctx.Err() != nil {
 			v = unknown // the caller's patience, not the server's speed
 		}
 		if fail.word == "status" {
 			fail.word = "unreachable"
 		}
-		return core.Assessment{}, v, fail
+		return a, v, cause, fail
 	}
-	a, fail := readOpinion(answer)
-	return a, healthy, fail
+	if a, fail = readOpinion(answer); fail != nil {
+		cause = fail.cause(status)
+	}
+	return a, healthy, cause, fail
 }
 
 // health says whether a failure tells of a sick server. What one call's own

@@ -76,7 +76,7 @@ func TestClassifyAsksAndReads(t *testing.T) {
 	call.Bind = &core.Bind{Workdir: new("/w"), Host: new("build1")}
 	o := c.Classify(t.Context(), call, unsure())
 	require.Equal(t, core.Opinion{Assessment: core.Assessment{RiskClass: core.R1, SideEffects: []core.SideEffect{core.FilesystemWrite},
-		Confidence: 0.9, Source: "classifier", ReasonCodes: []string{"local-change"}}}, o)
+		Confidence: 0.9, Source: "classifier", ReasonCodes: []string{"local-change"}}}, opinionOf(o))
 
 	q, data := asked(t, a)
 	require.Equal(t, "gpt-4.1-nano", q["model"])
@@ -232,7 +232,7 @@ func TestAdversary_W7_OnlyExactlyWhatWasAskedForIsAnOpinion(t *testing.T) {
 	}
 	for what, body := range bodies {
 		c := mustClassifier(t, ClassifierConfig{APIURL: newAuthority(t, says(200, body)).URL})
-		require.Equal(t, core.Opinion{Failed: "invalid"}, c.Classify(t.Context(), execCall(), unsure()), what)
+		require.Equal(t, core.Opinion{Failed: "invalid"}, opinionOf(c.Classify(t.Context(), execCall(), unsure())), what)
 	}
 	for _, ok := range []string{fine, " " + fine + "\n", member("reasonCodes", codes(16)), member("sideEffects", "[]"), member("confidence", "0"), member("confidence", "1")} {
 		_, fail := readOpinion([]byte(completed(ok)))
@@ -309,7 +309,7 @@ func TestAdversary_W7_ALateAnswerIsNone(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := virtual(t, ClassifierConfig{}, answer)
 			start := time.Now()
-			require.Equal(t, core.Opinion{Failed: "timeout"}, c.Classify(t.Context(), execCall(), unsure()), name)
+			require.Equal(t, core.Opinion{Failed: "timeout"}, opinionOf(c.Classify(t.Context(), execCall(), unsure())), name)
 			require.Equal(t, 1200*time.Millisecond, time.Since(start))
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"approvalbot/display"
 )
 
 // url checks the address of an authority.
@@ -41,6 +43,30 @@ func (c *checker) header(name, value, key string) {
 
 func isTokenRune(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+}
+
+// endpointOf is an address as it stands on approvals: host and path. It has no user and
+// no query, and "…" for each part of the path that may be a key.
+func endpointOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	parts := strings.Split(u.Path, "/")
+	for i, p := range parts {
+		if maybeKey(p) {
+			parts[i] = "…"
+		}
+	}
+	return display.Safe(u.Host + strings.Join(parts, "/"))
+}
+
+// maybeKey reports a part of a path that is as long as keys are and has a digit as they
+// have, or says that it is one.
+func maybeKey(part string) bool {
+	lower := strings.ToLower(part)
+	named := slices.ContainsFunc([]string{"secret", "token", "key", "password"}, func(w string) bool { return strings.Contains(lower, w) })
+	return named || len(part) >= 16 && strings.ContainsAny(part, "0123456789")
 }
 
 // shown is an address as it may be logged: neither path nor query, which may

@@ -50,6 +50,14 @@ type failure struct {
 
 func problem(word, text string) *failure { return &failure{word: word, text: text} }
 
+// cause is the failure in a word or two: "timeout", or "HTTP 500".
+func (f *failure) cause(status int) string {
+	if f.word == "status" {
+		return fmt.Sprintf("HTTP %d", status)
+	}
+	return f.word
+}
+
 // exchange sends a request and reads the whole answer, within the request's
 // context. The status is 0 if there was none. The body counts only if the
 // failure is nil, which includes that the status is 2xx.

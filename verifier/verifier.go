@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"approvalbot/core"
 )
@@ -92,19 +93,33 @@ func (v *Verifier) Verify(ctx context.Context, call core.Call, class core.RiskCl
 
 // askOne asks one webhook, unless it has allowed the same call lately.
 func (v *Verifier) askOne(ctx context.Context, e *endpoint, call core.Call, class core.RiskClass, open bool, out *core.Verification) {
+	start := time.Now()
+	record := core.Consultation{Authority: core.AuthorityWebhook, Endpoint: endpointOf(e.url), Verdict: "allow"}
+	defer func() {
+		if out.Denied {
+			record.Verdict = "deny"
+		}
+		end := time.Now()
+		record.AtMs, record.LatencyMs = end.UnixMilli(), end.Sub(start).Milliseconds()
+		out.Consulted = append(out.Consulted, record)
+	}()
 	key, cacheable := [32]byte{}, e.cache.usable(class)
 	if cacheable {
 		if key, cacheable = cacheKey(call); cacheable && e.cache.has(key) {
+			record.Cause = "cached"
 			out.Steps = append(out.Steps, step("webhook-cached", core.OutcomeAllow, "The verifier has allowed the same call lately."))
 			return
 		}
 	}
 	q, err := ask(call)
 	if err != nil {
+		record.Cause = "unreadable call"
 		deny(out, "webhook", "The verifier cannot be asked: the call's params are not one JSON object.")
 		return
 	}
+	record.RequestID = q.RequestID
 	r := e.send(ctx, v.client, q)
+	record.Cause = r.cause()
 	switch {
 	case r.fail != nil:
 		v.failed(ctx, e, q.RequestID, r, open, out)
@@ -112,6 +127,7 @@ func (v *Verifier) askOne(ctx context.Context, e *endpoint, call core.Call, clas
 		v.log.Info("the verifier refused a call", "verifier", e.name, "place", shown(e.url), "requestId", q.RequestID)
 		deny(out, "webhook", cmp.Or(r.reason, "The verifier refused the call."))
 	default:
+		v.log.Debug("the verifier allowed a call", "verifier", e.name, "place", shown(e.url), "requestId", q.RequestID)
 		if cacheable {
 			e.cache.add(key)
 		}

@@ -83,6 +83,17 @@ type reply struct {
 	fail   *failure
 }
 
+// cause is why the reply counts as it does, in a word or two.
+func (r reply) cause() string {
+	switch {
+	case r.fail != nil:
+		return r.fail.cause(r.status)
+	case r.allow:
+		return "allowed"
+	}
+	return "denied"
+}
+
 // send asks the webhook once, within its timeout.
 func (e *endpoint) send(ctx context.Context, client *http.Client, q question) reply {
 	body, err := json.Marshal(q)

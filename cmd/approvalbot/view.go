@@ -61,6 +61,13 @@ func (a *app) printView(v api.Approval) {
 	fields(a.stdout, width, "Bound to", safe(strings.TrimSpace(workdir+" "+host+" "+envHash)))
 	a.printClaims(v)
 	a.printVotes(v)
+	for _, c := range v.Consulted {
+		words := fmt.Sprintf("%s %s: %s (%s) in %d ms", c.Authority, c.Endpoint, c.Verdict, c.Cause, c.LatencyMs)
+		if c.RequestID != "" {
+			words += ", request " + c.RequestID
+		}
+		fields(a.stdout, width, "Asked", safe(words))
+	}
 	for _, d := range v.Deliveries {
 		fields(a.stdout, width, "Card", safe(strings.TrimSpace(d.Target+" "+d.State+" "+d.Error)))
 	}
