@@ -44,7 +44,7 @@ type consulted struct {
 	classifier bool // the classifier is to be asked, unless the call is settled without
 	verifier   bool // the verifier is to be asked, unless the call is refused without
 
-	timeLimit int64    // of the verifier's people, when nobody else had to be asked; 0: none
+	timeLimit int64    // of the verifier's people; 0: none
 	chats     []Target // the verifier's own, that get a card too
 }
 
@@ -152,8 +152,8 @@ func (c *consulted) apply() {
 		}
 		c.because(ReasonVerifierDenied, "The external verifier denied this call.")
 	case v.People != nil && c.Outcome != OutcomeDeny:
+		c.timeLimit = v.People.TimeoutMs
 		if c.Outcome == OutcomeAllow {
-			c.timeLimit = v.People.TimeoutMs
 			c.Offers = []Decision{AllowOnce, Deny}
 		}
 		c.Outcome, c.Unreached = OutcomeAsk, OutcomeAsk // nobody else's rules speak for them

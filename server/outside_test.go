@@ -190,6 +190,19 @@ func TestConsultationsAreOnRecord(t *testing.T) {
 	require.Contains(t, string(log[0].Data), `"endpoint":"verifier.test/v","requestId":"r-1","verdict":"allow"`)
 }
 
+// The verifier's people have their own time, also where policy asks as well.
+func TestTheVerifiersTimeCountsWherePolicyAsks(t *testing.T) {
+	place, err := core.ParseTarget("telegram:-1009")
+	require.NoError(t, err)
+	for _, tool := range []string{"ask", "read"} {
+		d := newDesk(t)
+		d.consulting(&outside{people: &core.VerifierPeople{Place: place, Accounts: []string{"telegram:111"}, TimeoutMs: 120_000}})
+		a := d.ask(tool, `{}`)
+		require.Equal(t, api.Pending, a.Status)
+		require.EqualValues(t, 120_000, a.ExpiresAtMs-a.CreatedAtMs, tool)
+	}
+}
+
 // Two requests of one id at the same time may ask twice. They settle as one approval:
 // a deny ends what is pending, and both answers are on record.
 func TestAdversary_P12_TwoAsksAtOnceSettleAsOne(t *testing.T) {
