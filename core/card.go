@@ -113,6 +113,9 @@ type Drawing struct {
 // draw says what the delivery should show. payload is the whole call, or empty
 // once the approval has ended.
 func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
+	if d.Kind == ResultDelivery && a.Result == nil {
+		return Drawing{Skip: "it may be tried again before its result could be told"}
+	}
 	if d.Kind != CardDelivery {
 		return Drawing{Text: a.told(d.Kind), Done: true}
 	}

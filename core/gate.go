@@ -51,6 +51,9 @@ type Rules struct {
 	Clamp        bool       // clampMinApprovals
 	TimeoutMs    int64      // default life of a pending approval
 	MaxTimeoutMs int64
+	// RetryWindowMs is how long an approved call is kept for a retry after its last
+	// use, see Approval.KeptSinceMs; 0: for as long as its approval.
+	RetryWindowMs int64
 }
 
 // Gate is the one door to every step of an approval. Who is calling is an
@@ -253,7 +256,7 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if err != nil {
 		return Claimed{}, err
 	}
-	sealed, errSealed := g.store.Sealed(ctx, key)
+	sealed, errSealed := g.kept(ctx, a, rules)
 	denies := ""
 	if errSealed == nil {
 		denies = g.rejudge(ctx, a, sealed, rules)
@@ -273,6 +276,15 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	}
 	tool, params, _, err := Open(sealed)
 	return Claimed{Approval: a, ToolName: tool, Params: params}, err
+}
+
+// kept gives the call that was sealed for the approval, or CodeRetryDataGone when it was
+// deleted, or is to be.
+func (g *Gate) kept(ctx context.Context, a Approval, rules *Rules) ([]byte, error) {
+	if a.callGone(rules, nowMs()) {
+		return nil, retryDataGone()
+	}
+	return g.store.Sealed(ctx, a.Key)
 }
 
 // rejudge asks policy about a stored call again and gives its reason to refuse.
@@ -340,7 +352,8 @@ func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (Appr
 }
 
 // Retry makes an approved call claimable again for its owner, and tells it. The
-// call itself is never in the answer. CodeRetryDataGone when it was deleted, and
+// call itself is never in the answer. CodeRetryDataGone when it was deleted, or its
+// time for that is over, and
 // CodeSelfApproval for the token, or the person, that asked.
 func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, error) {
 	if !who.MayDecide {
@@ -358,7 +371,7 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	if err != nil {
 		return a, err
 	}
-	sealed, errSealed := g.store.Sealed(ctx, key)
+	sealed, errSealed := g.kept(ctx, a, rules)
 	if errSealed != nil && CodeOf(errSealed) != CodeRetryDataGone {
 		return a, errSealed
 	}
@@ -366,6 +379,8 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	if errSealed == nil {
 		denies = g.rejudge(ctx, a, sealed, rules)
 	}
+	fault.Point("before-retry-committed")
+	defer fault.Point("after-retry-committed")
 	return g.update(ctx, key, func(a Approval) (Change, error) {
 		by, own := "token:"+who.Token, a.Owner == who.Token
 		if who.Person != "" {
@@ -376,7 +391,8 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 			return Change{Approval: a, Unchanged: true, Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
 				Events: []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
 		}
-		c, err := a.retry(by, errSealed == nil, denies, nowMs())
+		now := nowMs()
+		c, err := a.retry(by, errSealed == nil && !a.callGone(rules, now), denies, now)
 		c.Policy = rules.Policy.Hash()
 		return c, err
 	})

@@ -59,7 +59,7 @@ func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
 	if a.hidden() {
 		return nil, nil
 	}
-	sealed, err := g.store.Sealed(ctx, a.Key)
+	sealed, err := g.kept(ctx, a, g.rules.Load())
 	if CodeOf(err) == CodeRetryDataGone {
 		return nil, nil
 	}

@@ -356,14 +356,15 @@ func (a Approval) callBack(now int64) []Delivery {
 }
 
 // tell gives the delivery that tells the session chat something, unless a card
-// there shows it already or it was told before. Each retry is another one.
+// there shows it already or it was told before. Each retry is another one, and so is
+// each result.
 func (a Approval) tell(kind DeliveryKind, now int64) []Delivery {
 	if a.Origin == nil {
 		return nil
 	}
 	place := a.Origin.Normal()
 	for _, d := range a.Deliveries {
-		if d.Target.Normal() == place && (d.Kind == CardDelivery && d.State != Failed || d.Kind == kind && kind != RetryDelivery) {
+		if d.Target.Normal() == place && (d.Kind == CardDelivery && d.State != Failed || d.Kind == kind && kind != RetryDelivery && kind != ResultDelivery) {
 			return nil
 		}
 	}

@@ -93,7 +93,7 @@ func (a Approval) report(r Result, now int64) (Change, error) {
 	next := a.clone()
 	next.Result = &r
 	return Change{
-		Approval: next, Unseal: next.Decision == AllowOnce, Redraw: true,
+		Approval: next, Unseal: next.KeptSinceMs() == 0, Redraw: true,
 		Events:     []Event{next.event(EventResult, now, eventData{By: "token:" + a.Owner})},
 		Deliveries: next.tell(ResultDelivery, now),
 	}, nil
@@ -110,7 +110,7 @@ func (a Approval) retry(by string, hasCall bool, policyDenies string, now int64)
 	case a.RevokedAtMs != 0:
 		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
 	case !hasCall:
-		return Change{}, refuse(CodeRetryDataGone, "Retry data not available: the call was deleted after it ran, or with its retention.")
+		return Change{}, retryDataGone()
 	case policyDenies != "":
 		c := Change{Approval: a, Unchanged: true, Refusal: notClaimable(WhyPolicy, "Policy now refuses this call: "+policyDenies)}
 		c.Events = []Event{a.event(EventRefused, now, eventData{By: by, Why: WhyPolicy})}
@@ -120,9 +120,38 @@ func (a Approval) retry(by string, hasCall bool, policyDenies string, now int64)
 	next.ClaimedAtMs, next.ClaimID, next.Result, next.ClaimUntilMs = 0, "", nil, now+claimWindowMs
 	next.Retries++
 	return Change{Approval: next, Redraw: true,
-		Events:     []Event{next.event(EventRetry, now, eventData{By: by, Until: next.ClaimUntilMs}), next.event(EventResolved, now, eventData{By: by, Until: next.ClaimUntilMs})},
+		// The first says what the retry follows, a failed result for one.
+		Events:     []Event{a.event(EventRetry, now, eventData{By: by, Until: next.ClaimUntilMs}), next.event(EventResolved, now, eventData{By: by, Until: next.ClaimUntilMs})},
 		Deliveries: append(next.tell(RetryDelivery, now), next.callBack(now)...),
 	}, nil
+}
+
+// KeptSinceMs is since when the sealed call has been kept for an operator's retry
+// alone; 0: it is not, because the approval is pending, or nothing may run any more. It
+// counts from what was last done with the call: the result, the claim, or else the end
+// of the time to claim it. A once-approval that succeeded is done with.
+func (a Approval) KeptSinceMs() int64 {
+	switch {
+	case a.Status != Approved || a.RevokedAtMs != 0:
+		return 0
+	case a.Result != nil && a.Result.Status == "succeeded" && a.Decision == AllowOnce:
+		return 0
+	case a.Result != nil:
+		return a.Result.AtMs
+	case a.ClaimedAtMs != 0:
+		return a.ClaimedAtMs
+	}
+	return a.ClaimUntilMs
+}
+
+// callGone reports whether the time for which the call is kept is over.
+func (a Approval) callGone(rules *Rules, now int64) bool {
+	since := a.KeptSinceMs()
+	return rules.RetryWindowMs > 0 && since != 0 && now >= since+rules.RetryWindowMs
+}
+
+func retryDataGone() *Error {
+	return refuse(CodeRetryDataGone, "Retry data not available: the call was deleted after it succeeded, or its time is over (approvals.tools.retryWindow). The agent must ask again.")
 }
 
 func (r Result) same(o Result) bool {

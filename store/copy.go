@@ -15,7 +15,7 @@ var copied = []struct {
 	key     int
 	columns string
 }{
-	{"approvals", 1, "key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, body, sealed"},
+	{"approvals", 1, "key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed"},
 	{"owners", 1, "owner, pending"},
 	{"approval_ids", 2, "id, owner, key"},
 	{"deliveries", 2, `key, id, kind, channel, chat, thread, state, message_id, reply_to, for_user,

@@ -49,7 +49,7 @@ func TestGrantsThatAreKnownAreFound(t *testing.T) {
 	}
 	_, err := s.DropGrants(ctx, core.GrantFilter{ID: "g0"}, func(core.Grant) core.Event { return core.Event{Type: core.EventVote} })
 	require.NoError(t, err)
-	_, err = s.Sweep(ctx, nowMs(), 0)
+	_, err = s.Sweep(ctx, nowMs(), Keep{})
 	require.NoError(t, err)
 	check := func(s *Store) {
 		for n := range 9 {

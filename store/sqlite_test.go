@@ -117,7 +117,7 @@ func TestPlans(t *testing.T) {
 		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "SEARCH approval_ids USING PRIMARY KEY", keysOfSame: "approvals_pending_same",
 		countPending: "PRIMARY KEY", keysByID: "SEARCH i USING PRIMARY KEY", keysByPrefix: "sqlite_autoindex_approvals",
 		keysByCode: "sqlite_autoindex_approvals", insertApproval: "sqlite_autoindex_approvals", dueApprovals: "approvals_timer", openInbound: "inbound_open", oldInbound: "PRIMARY KEY", dropInbound: "PRIMARY KEY",
-		markDone: "PRIMARY KEY", countInbound: "PRIMARY KEY", sweepApprovals: "approvals_newest",
+		markDone: "PRIMARY KEY", countInbound: "PRIMARY KEY", sweepApprovals: "approvals_newest", sweepCalls: "approvals_kept",
 		dueDeliveries: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",
 		selectByMessage: "deliveries_message", deliveryByID: "PRIMARY KEY", redrawCard: "PRIMARY KEY", calmCards: "PRIMARY KEY", recordTry: "PRIMARY KEY",
 		recordDone: "PRIMARY KEY", recordEdit: "PRIMARY KEY", retryCallback: "deliveries_callbacks", callbackByID: "deliveries_callbacks",

@@ -396,6 +396,58 @@ func testInbox(t *testing.T, s *Store) {
 	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM inbound WHERE handled_ms > 0 AND body <> ''"), "nothing needs what was in it")
 }
 
+// testSweepCalls: sealed calls go when nobody may retry them any more, and their approvals
+// stay. What is pending, or used again meanwhile, keeps its call.
+func testSweepCalls(t *testing.T, s *Store) {
+	const now, window = 100 * day, 1 * day
+	approved := func(change func(*core.Approval)) core.Approval {
+		a := pendingApproval("bot")
+		a.Status, a.Decision, a.CreatedAtMs, a.ResolvedAtMs, a.ExpiresAtMs, a.ClaimUntilMs = core.Approved, core.AllowOnce, 1, 2, 0, 3
+		change(&a)
+		return create(t, s, a, core.Change{Seal: []byte("call")})
+	}
+	pending := create(t, s, pendingApproval("bot"), core.Change{Seal: []byte("call")})
+	unclaimed := approved(func(*core.Approval) {})
+	running := approved(func(a *core.Approval) { a.ClaimedAtMs = now - window/2 })
+	failed := approved(func(a *core.Approval) {
+		a.ClaimedAtMs, a.Result = 4, &core.Result{Status: "failed", AtMs: now - window}
+	})
+	old := approved(func(a *core.Approval) {
+		a.ClaimedAtMs, a.Result = 4, &core.Result{Status: "failed", AtMs: now - window - clocksApartMs}
+	})
+	again := approved(func(*core.Approval) {})
+	again, err := s.Update(ctx, again.Key, func(a core.Approval) (core.Change, error) {
+		a.ClaimUntilMs = now
+		return core.Change{Approval: a}, nil
+	})
+	require.NoError(t, err)
+	var many []core.Approval
+	for range sweepChunk {
+		many = append(many, approved(func(*core.Approval) {}))
+	}
+
+	_, err = s.Sweep(ctx, now, Keep{})
+	require.NoError(t, err)
+	_, err = s.Sealed(ctx, old.Key)
+	require.NoError(t, err, "0 is for ever")
+	for range 2 { // the second finds nothing to do
+		_, err = s.Sweep(ctx, now, Keep{CallsMs: window})
+		require.NoError(t, err)
+	}
+	for _, a := range []core.Approval{pending, running, failed, again} {
+		_, err = s.Sealed(ctx, a.Key)
+		require.NoError(t, err)
+	}
+	for _, a := range append(many, old, unclaimed) {
+		_, err = s.Sealed(ctx, a.Key)
+		require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+		got, err := s.Get(ctx, a.Key)
+		require.NoError(t, err)
+		require.Equal(t, a, got)
+	}
+	require.Equal(t, 4, count(t, s, "SELECT COUNT(*) FROM approvals WHERE sealed <> ''"))
+}
+
 func testSweep(t *testing.T, s *Store) {
 	const now = 100 * day
 	at := func(created, resolved int64) core.Approval {
@@ -428,12 +480,12 @@ func testSweep(t *testing.T, s *Store) {
 		return nil
 	}))
 
-	n, err := s.Sweep(ctx, now, 0)
+	n, err := s.Sweep(ctx, now, Keep{})
 	require.NoError(t, err)
 	require.Zero(t, n)
 	require.Equal(t, 2, count(t, s, "SELECT COUNT(*) FROM inbound"), "only the old handled ones go")
 
-	n, err = s.Sweep(ctx, now, 10*day)
+	n, err = s.Sweep(ctx, now, Keep{ApprovalsMs: 10 * day})
 	require.NoError(t, err)
 	require.Equal(t, sweepChunk+1, n)
 	_, err = s.Get(ctx, gone.Key)

@@ -55,7 +55,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},
 		{"inbox", testInbox},
-		{"sweep", testSweep},
+		{"sweep", testSweep}, {"sweep calls", testSweepCalls},
 		{"group commit", testGroupCommit},
 		{"one batch", testOneBatch},
 		{"what fails late", testFailsLate},

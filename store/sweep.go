@@ -12,11 +12,16 @@ const (
 	// for no more than that.
 	sweepChunk    = 200
 	inboundKeepMs = 2 * 24 * 60 * 60 * 1000
+	// clocksApart is by how much the clocks of instances may differ: what one of them
+	// still hands out, another does not delete.
+	clocksApartMs = 60 * 1000
 
 	// An approval cannot have ended before it was made: the index on created_ms
 	// narrows the search.
 	sweepApprovals = `DELETE FROM approvals WHERE key IN (SELECT key FROM approvals
  WHERE created_ms < $1 AND resolved_ms < $1 AND status <> 'pending' ORDER BY created_ms, key LIMIT $2)`
+	sweepCalls = `UPDATE approvals SET sealed = '', kept_ms = 0 WHERE key IN (SELECT key FROM approvals
+ WHERE kept_ms > 0 AND kept_ms <= $1 ORDER BY kept_ms LIMIT $2)`
 	sweepGrants = `DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_ms > 0 AND expires_ms <= $1 ORDER BY expires_ms LIMIT $2)`
 	// oldInbound walks all that is there, once in a sweep and beside the writer: an
 	// index would have to be written with every update.
@@ -25,12 +30,22 @@ const (
 	dropInbound = `DELETE FROM inbound WHERE source = $1 AND id = $2`
 )
 
-// Sweep deletes approvals that ended more than keepApprovalsMs ago (0: keeps
-// them for ever), with their ids, deliveries and sealed calls, and handled
-// platform updates older than two days and grants that have expired. It works in small transactions, so an
-// error leaves done what was done. n counts approvals. The log is never swept.
-func (s *Store) Sweep(ctx context.Context, now, keepApprovalsMs int64) (n int, err error) {
-	expired := 0
+// Keep is how long things are kept, in milliseconds; 0 is for ever.
+type Keep struct {
+	ApprovalsMs int64 // ended approvals, with their ids, deliveries and sealed calls
+	CallsMs     int64 // sealed calls of approvals that stay, see core.Approval.KeptSinceMs
+}
+
+// Sweep deletes what was kept for longer than keep says, and handled platform updates
+// older than two days and grants that have expired. It works in small transactions, so
+// an error leaves done what was done. n counts approvals. The log is never swept.
+func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err error) {
+	expired, calls := 0, 0
+	if keep.CallsMs > 0 {
+		if err := s.sweep(ctx, sweepCalls, now-keep.CallsMs-clocksApartMs, &calls); err != nil {
+			return 0, err
+		}
+	}
 	if err := s.sweep(ctx, sweepGrants, now, &expired); err != nil {
 		return 0, err
 	}
@@ -39,10 +54,10 @@ func (s *Store) Sweep(ctx context.Context, now, keepApprovalsMs int64) (n int, e
 			return 0, err
 		}
 	}
-	if err := s.sweepInbound(ctx, now-inboundKeepMs); err != nil || keepApprovalsMs == 0 {
+	if err := s.sweepInbound(ctx, now-inboundKeepMs); err != nil || keep.ApprovalsMs == 0 {
 		return 0, err
 	}
-	err = s.sweep(ctx, sweepApprovals, now-keepApprovalsMs, &n)
+	err = s.sweep(ctx, sweepApprovals, now-keep.ApprovalsMs, &n)
 	if n > 0 {
 		s.chats.touch(anyChats)
 	}

@@ -70,7 +70,10 @@ func newRetryCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry ID",
 		Short: "Make an approved call claimable again for its owner, and tell it",
-		Args:  cobra.ExactArgs(1),
+		Long: `Make an approved call claimable again for its owner, and tell it. That is possible after a run that failed or
+told nothing, for as long as approvals.tools.retryWindow says (24h): then the call is deleted, as it is once it
+has succeeded, and the agent must ask again. Policy is asked again when it is claimed.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.desk(cmd.Context(), operating)
 			if err != nil {

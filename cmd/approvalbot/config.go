@@ -157,6 +157,7 @@ type ApprovalToolsConfig struct {
 	Mode              string           `yaml:"mode" oneof:"off|adaptive|always"`
 	TimeoutMs         int64            `yaml:"timeoutMs"`
 	MaxTimeoutMs      int64            `yaml:"maxTimeoutMs"`
+	RetryWindow       Duration         `yaml:"retryWindow"`
 	AllowedApprovers  []string         `yaml:"allowedApprovers" oneof:"user_request|rules_based|llm_evaluation"`
 	DisabledApprovers []string         `yaml:"disabledApprovers" oneof:"user_request|rules_based|llm_evaluation"`
 	MinApprovals      int              `yaml:"minApprovals"`

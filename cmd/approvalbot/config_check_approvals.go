@@ -1,6 +1,9 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // maxTimeout is the longest life of a pending approval that may be configured.
 const maxTimeout = 30 * day
@@ -23,6 +26,7 @@ func (c *checker) checkApprovals(cfg *Config) {
 	} else if t.TimeoutMs < 1000 || t.TimeoutMs > t.MaxTimeoutMs {
 		c.mistake(key+".timeoutMs", "must be from 1000 to maxTimeoutMs, which is %d", t.MaxTimeoutMs)
 	}
+	c.checkRetryWindow(key+".retryWindow", time.Duration(t.RetryWindow), time.Duration(cfg.Store.Retention.Approvals))
 	c.atLeast(key+".minApprovals", t.MinApprovals, 1)
 	distinct(c, key+".allowedApprovers", t.AllowedApprovers)
 	distinct(c, key+".disabledApprovers", t.DisabledApprovers)
@@ -37,6 +41,17 @@ func (c *checker) checkApprovals(cfg *Config) {
 	c.checkFactors(key, t)
 	c.checkRules(key+".rules", cfg)
 	c.checkRouting(key+".routing", cfg)
+}
+
+// checkRetryWindow: a claim whose answer was lost is asked for again within it too.
+func (c *checker) checkRetryWindow(key string, window, retention time.Duration) {
+	const least = 5 * time.Minute
+	switch {
+	case window < least:
+		c.mistake(key, "must be 5m or more, the time in which an approved call may be claimed")
+	case retention > 0 && retention < window:
+		c.warn(key, "is longer than store.retention.approvals: approvals are deleted before it is over, with their calls")
+	}
 }
 
 func (c *checker) checkRisk(key string, p PolicyConfig) {

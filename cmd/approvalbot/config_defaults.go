@@ -34,7 +34,7 @@ func defaults() Config {
 // setDefaults makes t what an approvals.tools block without keys says.
 func (t *ApprovalToolsConfig) setDefaults() {
 	*t = ApprovalToolsConfig{
-		Enabled: true, Mode: "adaptive", TimeoutMs: 900_000, MaxTimeoutMs: 86_400_000,
+		Enabled: true, Mode: "adaptive", TimeoutMs: 900_000, MaxTimeoutMs: 86_400_000, RetryWindow: Duration(day),
 		AllowedApprovers: []string{"user_request", "rules_based"}, MinApprovals: 1, SelfApproval: "block",
 		Classifier: ClassifierConfig{TimeoutMs: 1200, MaxInputChars: 6000, MinConfidence: 0.72, OnLowConfidence: "require_approval"},
 		Policy: PolicyConfig{

@@ -90,6 +90,7 @@ func TestLoadMistakes(t *testing.T) {
 		{"both timeouts", "approvals: {tools: {timeoutMs: 0, maxTimeoutMs: 99999999999}}", []string{
 			"f.yaml:1: approvals.tools.maxTimeoutMs: must be from 1000 to 2592000000 (30 days)", "f.yaml:1: approvals.tools.timeoutMs: must be from 1000 to maxTimeoutMs"}},
 		{"maxTimeoutMs", "approvals: {tools: {maxTimeoutMs: 99999999999}}", []string{"f.yaml:1: approvals.tools.maxTimeoutMs: must be from 1000 to 2592000000 (30 days)"}},
+		{"retry window", "approvals: {tools: {retryWindow: 1m}}", []string{"f.yaml:1: approvals.tools.retryWindow: must be 5m or more, the time in which an approved call may be claimed"}},
 		{"no quorum", "approvals: {tools: {minApprovals: 0}}", []string{"f.yaml:1: approvals.tools.minApprovals: must be 1 or more"}},
 		{"tool pattern", "tools: {deny: [\"web_?\", exec, exec]}", []string{"f.yaml:1: tools.deny[0]: " + notATool, "f.yaml:1: tools.deny[2]: is the same as tools.deny[1]"}},
 		{"workspace", "agents: {list: [{id: main, workspace: work}, {id: main, workspace: /}]}", []string{

@@ -128,6 +128,7 @@ func (c Config) rules(router core.Router) (core.Rules, error) {
 	return core.Rules{
 		Enabled: c.Approvals.Enabled(), Policy: engine, People: people, Router: router,
 		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
+		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
 	}, nil
 }
 

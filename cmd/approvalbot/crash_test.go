@@ -23,7 +23,7 @@ import (
 // crashPoints are the named moments at which the desk is killed with SIGKILL.
 var crashPoints = []string{
 	"create-committed", "delivery-claimed", "card-sent", "id-recorded", "update-stored", "update-confirmed",
-	"vote-committed", "edit-sent", "outcome-told", "claim-committed", "result-committed",
+	"vote-committed", "edit-sent", "outcome-told", "claim-committed", "result-committed", "retry-committed",
 }
 
 // faultyBinary builds the program with its crash points, once.
@@ -273,20 +273,12 @@ func (c *crashRig) scenario() {
 		_, err := c.session.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "allowed once by alice") })
 		return err
 	})
-	var claim api.Claim
-	c.until("claim", func(ctx context.Context) (err error) {
-		claim, err = c.agent().Claim(ctx, "job-1", api.ClaimRequest{ClaimID: "mine"})
+	c.execution("failed")
+	c.until("retry", func(ctx context.Context) error {
+		_, err := c.operator().Retry(ctx, a.Code)
 		return err
 	})
-	require.JSONEq(t, `{"n":1}`, string(claim.Params))
-	c.until("result", func(ctx context.Context) error {
-		_, err := c.agent().Result(ctx, "job-1", api.ResultRequest{Status: "succeeded"})
-		return err
-	})
-	c.until("result told", func(ctx context.Context) error {
-		_, err := c.session.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "succeeded") })
-		return err
-	})
+	c.execution("succeeded")
 	// A further update makes the poll return that confirmed the tap.
 	c.bob.Say(c.group, "/whoami@approval_test_bot")
 	c.until("whoami", func(ctx context.Context) error {
@@ -294,6 +286,25 @@ func (c *crashRig) scenario() {
 		return err
 	})
 	c.allCopiesEnd(a)
+}
+
+// execution claims the call once more, and reports how it went.
+func (c *crashRig) execution(status string) {
+	t := c.t
+	var claim api.Claim
+	c.until("claim", func(ctx context.Context) (err error) {
+		claim, err = c.agent().Claim(ctx, "job-1", api.ClaimRequest{ClaimID: "run-" + status})
+		return err
+	})
+	require.JSONEq(t, `{"n":1}`, string(claim.Params))
+	c.until("result", func(ctx context.Context) error {
+		_, err := c.agent().Result(ctx, "job-1", api.ResultRequest{Status: status})
+		return err
+	})
+	c.until("result told", func(ctx context.Context) error {
+		_, err := c.session.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, status) })
+		return err
+	})
 }
 
 // allCopiesEnd checks every card: known copies show the end by themselves; one

@@ -27,12 +27,14 @@ CREATE TABLE approvals (
   expires_ms  BIGINT NOT NULL,
   timer_ms    BIGINT,          -- when time asks something of it; NULL once it has ended
   resolved_ms BIGINT NOT NULL, -- 0 while pending
+  kept_ms     BIGINT NOT NULL, -- since when the sealed call is kept for a retry alone; 0: it is not
   body        TEXT   NOT NULL,
   sealed      TEXT   NOT NULL  -- empty: the call is no longer kept
 );
 CREATE INDEX approvals_newest ON approvals (created_ms, key);
 CREATE INDEX approvals_owner ON approvals (owner, created_ms, key);
 CREATE INDEX approvals_timer ON approvals (timer_ms, key) WHERE timer_ms IS NOT NULL;
+CREATE INDEX approvals_kept ON approvals (kept_ms) WHERE kept_ms > 0;
 -- The others hold pending approvals only: small, however long the history is.
 CREATE INDEX approvals_pending_newest ON approvals (created_ms, key) WHERE status = 'pending';
 CREATE INDEX approvals_pending_owner ON approvals (owner, created_ms, key) WHERE status = 'pending';
