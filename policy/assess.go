@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"strings"
 
 	"approvalbot/core"
@@ -8,6 +9,21 @@ import (
 
 // assess reads the call into j.found.
 func (e *Engine) assess(j *judging) {
+	e.assessKind(j)
+	if j.tool.kind == execTool && !j.found.has(malformedCall) {
+		return
+	}
+	x, ok := formOf(j.tool)
+	if !ok {
+		return
+	}
+	if list, readable := j.fields(); readable && x.malformed(list) {
+		j.malformed = true
+		j.found.add(malformedCall)
+	}
+}
+
+func (e *Engine) assessKind(j *judging) {
 	switch j.tool.kind {
 	case execTool:
 		e.assessExec(j)
@@ -175,6 +191,15 @@ func newLexicon(words string) *lexicon {
 
 func (l *lexicon) has(w string) bool {
 	return w != "" && l.sizes[w[0]]>>(len(w)&63)&1 != 0 && l.words[w]
+}
+
+// union gives a set of what is in any of them.
+func union(sets ...map[string]bool) map[string]bool {
+	m := map[string]bool{}
+	for _, s := range sets {
+		maps.Copy(m, s)
+	}
+	return m
 }
 
 func set(words string) map[string]bool {

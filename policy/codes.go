@@ -131,6 +131,7 @@ const (
 	externalWriteAsks
 	messageSendAsks
 	riskDenied
+	malformedDenied
 	humanStays
 	classifierSpoke
 	classifierUnsure

@@ -17,7 +17,7 @@ import (
 
 // rulesVersion is part of every policy's hash. Raise it with every change of
 // the built-in tables or of how calls are read.
-const rulesVersion = "3"
+const rulesVersion = "4"
 
 // Config is what the operator says about policy. The zero value of each field
 // is its default; docs/policy.md argues the defaults.

@@ -124,6 +124,7 @@ type judging struct {
 	settled    bool     // it says what the class is
 	asked      bool     // it asks for people
 	excused    bool     // the operator permits the call, whatever its class
+	malformed  bool     // it lacks what such a call cannot be without
 	hit        bool     // of the allowlist for commands
 	once       bool     // every single call is to be asked for
 	onMiss     string

@@ -155,6 +155,8 @@ var reasons = [codeCount]reason{
 	messageSendAsks:   {"message-send-asks", core.R0, 0, "Whatever sends a message is to be asked for."},
 	riskDenied:        {"risk-denied", core.R0, 0, "Policy refuses calls of this risk."},
 
+	malformedDenied: {"malformed-denied", core.R0, 0, "What the call acts on is missing or of the wrong type, and such calls of this tool are refused."},
+
 	humanStays:         {"human-stays", core.R0, 0, "Static rules ask for a person here, and no other opinion takes people away."},
 	classifierSpoke:    {"classifier-opinion", core.R0, 0, "A classifier was asked, since static rules were not sure."},
 	classifierUnsure:   {"classifier-unsure", core.R0, 0, "The classifier was asked and is not sure either."},

@@ -98,6 +98,9 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 	switch t := j.agent.terms; {
 	case t.mode == "off":
 		return j.say("policy", "mode", core.OutcomeAllow, "The mode is off: only the hard layers count.")
+	case j.malformed:
+		return j.refuse("policy", malformedDenied, "The call's parameters are missing or of the wrong type, "+
+			"so nobody could tell what it would do; send them as the tool takes them.")
 	case worst >= t.deny:
 		return j.refuse("policy", riskDenied, t.refusal[worst])
 	case t.mode == "always":
