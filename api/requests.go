@@ -16,6 +16,7 @@ type CreateRequest struct {
 	Context       *Context        `json:"context,omitzero" doc:"May only make the answer stricter."`
 	Bind          *Bind           `json:"bind,omitzero" doc:"Ties the approval to where the call runs."`
 	CallbackURL   string          `json:"callbackUrl,omitzero" maxLength:"2048" doc:"Where the ended approval is POSTed, signed with the token's callbackSecret; tried for a day."`
+	MustAsk       bool            `json:"mustAsk,omitzero" doc:"A person is asked also where policy would let the call run."`
 	TimeoutMs     int64           `json:"timeoutMs,omitzero" minimum:"1" doc:"Clamped to the configured maximum."`
 	Supersedes    string          `json:"supersedes,omitzero" maxLength:"128" doc:"A pending approval of yours whose call has changed; it ends withdrawn."`
 }

@@ -26,7 +26,7 @@ type Call struct {
 	ActionSummary string     // the asker's words, shown as a claim
 	Context       CallContext
 	CallbackURL   string // where the ended approval is POSTed, or empty
-	MustAsk       bool   // people are asked also where policy would let it run
+	MustAsk       bool   // a person is asked also where policy would let it run; a grant is one's yes
 	TimeoutMs     int64  // 0: the configured default
 	Supersedes    string
 	Explain       bool   // the Trace of its judgement is wanted

@@ -130,14 +130,22 @@ func (r *Rules) hopeless(ctx context.Context, who Caller, call Call, fingerprint
 func (c consulted) applied(call Call) consulted {
 	c.Judgement, c.timeLimit, c.chats = c.base, 0, nil
 	c.apply()
-	if call.MustAsk && c.Outcome == OutcomeAllow {
-		c.Outcome, c.Rule.RequiresHuman = OutcomeAsk, true
+	if call.MustAsk && c.Outcome != OutcomeDeny {
+		c.mustAsk()
+	}
+	return c
+}
+
+// mustAsk has a person decide: neither policy nor an automatic factor is enough, and
+// nothing runs because nobody could be asked.
+func (c *consulted) mustAsk() {
+	if c.Outcome == OutcomeAllow {
+		c.because(ReasonMustAsk, "Whoever asks wants a person to decide.")
 		if !slices.Contains(c.Offers, Deny) {
 			c.Offers = []Decision{AllowOnce, Deny}
 		}
-		c.because(ReasonMustAsk, "Whoever asks wants a person to decide.")
 	}
-	return c
+	c.Outcome, c.Rule.RequiresHuman, c.Unreached, c.FailedOpen = OutcomeAsk, true, OutcomeAsk, ""
 }
 
 // apply adds the verifier's answer to the judgement; it can only tighten.

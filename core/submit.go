@@ -126,6 +126,10 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 		if f.ByID.Fingerprint != draft.Fingerprint {
 			return nil, false, refuse(CodeIDConflict, "That id names another call of yours.")
 		}
+		if call.MustAsk && f.ByID.Status == Approved && slices.Contains(f.ByID.DecidedBy, "policy") {
+			return nil, false, refuse(CodeIDConflict,
+				"That id names a call that was allowed without asking anybody; choose another id, so that a person is asked.")
+		}
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, nil
 	}
 	if f.Another {

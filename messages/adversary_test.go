@@ -281,16 +281,25 @@ func TestAClaimThatFails(t *testing.T) {
 	require.NotNil(t, out.Calls[0].Claim)
 }
 
-// A tool that says it needs approval is not run because policy asks nobody.
+// A tool that says it needs approval is asked for, also where policy would let it run,
+// and no allow of policy's stands on record.
 func TestApprovalRequired(t *testing.T) {
 	o := newOffice(t)
 	with := func(a api.ToolApproval) func(*api.InterceptRequest) {
 		return func(r *api.InterceptRequest) { r.Tools = []api.MessageTool{{Name: "read_file", Approval: &a}} }
 	}
 	require.Equal(t, CallRuns, o.intercept(chat("a", "read_file", `{}`), with(api.ToolApproval{})).Calls[0].Outcome)
-	got := o.intercept(chat("b", "read_file", `{}`), with(api.ToolApproval{Required: true}))
-	require.Equal(t, []string{CallRefused, "approval_required"}, []string{got.Calls[0].Outcome, got.Calls[0].Code})
-	require.NotContains(t, string(got.Message), "tool_calls")
+	required := with(api.ToolApproval{Required: true})
+	got := o.intercept(chat("b", "read_file", `{}`), required).Calls[0]
+	require.Equal(t, []any{CallWaits, api.Pending}, []any{got.Outcome, got.Status})
+	_, err := o.as("agent").Claim(t.Context(), got.ApprovalID, "")
+	require.Equal(t, "not_claimable", problemOf(err).Code)
+	again := o.intercept(chat("a", "read_file", `{}`), required).Calls[0]
+	require.Equal(t, CallWaits, again.Outcome, "the same message, which policy let run before the tool said so")
+	require.NoError(t, o.as("alice").Vote(t.Context(), got.ApprovalID, api.AllowOnce, ""))
+	require.Equal(t, CallRuns, o.intercept(chat("b", "read_file", `{}`), required).Calls[0].Outcome)
+	_, err = o.as("agent").Claim(t.Context(), got.ApprovalID, "")
+	require.NoError(t, err)
 
 	fewer := func(r *api.InterceptRequest) {
 		r.Tools = []api.MessageTool{{Name: "deploy", Location: "client", Approval: &api.ToolApproval{Message: "Ship it?", Options: []string{Once}}}}

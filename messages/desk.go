@@ -13,7 +13,7 @@ import (
 // any other error is a fault, and ends the whole step.
 type Desk interface {
 	// Ask asks for one call. The same id with the same call gives the approval
-	// that is there already.
+	// that is there already. With MustAsk nothing but a person's yes allows it.
 	Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error)
 	// Look gives one approval: to its owner by its own id, to operators anybody's.
 	Look(ctx context.Context, id string) (Look, error)

@@ -96,7 +96,7 @@ type desk struct {
 func (d desk) Decides() bool { return d.who.MayDecide && d.who.Person != "" }
 
 func (d desk) Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error) {
-	call := core.Call{ToolName: req.ToolName, Params: req.Params, ID: req.ID, SessionKey: req.SessionKey, AgentID: req.AgentID}
+	call := core.Call{ToolName: req.ToolName, Params: req.Params, ID: req.ID, SessionKey: req.SessionKey, AgentID: req.AgentID, MustAsk: req.MustAsk}
 	a, _, err := d.office.gate.Submit(ctx, d.who, call)
 	return shown(a), told(err)
 }

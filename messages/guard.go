@@ -15,7 +15,7 @@ type Run func(ctx context.Context, args []byte) (string, error)
 // [*ApprovalRequired] and does nothing. A tool whose approval is not required is
 // given back as it is.
 func Guard(t api.MessageTool, run Run) Run {
-	if t.Approval == nil || !t.Approval.Required {
+	if !mustAsk(t) {
 		return run
 	}
 	return func(ctx context.Context, args []byte) (string, error) {

@@ -228,11 +228,7 @@ func (in *interceptor) ask(ctx context.Context, c *api.MessageCall, m *message, 
 	}
 	c.ApprovalID, c.Status = a.ID, a.Status
 	standing(c, a)
-	switch {
-	case c.Outcome == CallRuns && t.Approval != nil && t.Approval.Required && slices.Equal(a.DecidedBy, []string{"policy"}):
-		c.Outcome, c.Code = CallRefused, "approval_required"
-		c.Reason = "The tool says that it needs approval, but policy would let it run without asking anybody; an operator's rule with outcome ask for this tool makes people decide it."
-	case c.Outcome == CallWaits:
+	if c.Outcome == CallWaits {
 		m.replace(i, idPrefix+a.ID, RequestApproval, requestArgs(t, request{it.id, it.name, it.args}, a))
 	}
 	return nil
@@ -244,7 +240,7 @@ func (in *interceptor) ask(ctx context.Context, c *api.MessageCall, m *message, 
 // and some providers' ids repeat themselves. A deny stands.
 func (in *interceptor) submit(ctx context.Context, it item, t api.MessageTool) (api.Approval, error) {
 	req := api.CreateRequest{
-		ID: approvalID(in.req, len(in.calls), it), ToolName: it.name, Params: it.args, SessionKey: in.req.SessionKey,
+		ID: approvalID(in.req, len(in.calls), it, mustAsk(t)), MustAsk: mustAsk(t), ToolName: it.name, Params: it.args, SessionKey: in.req.SessionKey,
 		AgentID: in.req.AgentID, Origin: in.req.Origin, Requester: in.req.Requester, Context: in.req.Context,
 		Bind: in.req.Bind, TimeoutMs: in.req.TimeoutMs,
 	}

@@ -107,8 +107,9 @@ func validID(id string) bool {
 
 // approvalID is the asker's own id of the approval for a call: the same for the
 // same call of the same message. Without a name for the message or the call
-// there is none, and the desk makes one.
-func approvalID(req api.InterceptRequest, index int, it item) string {
+// there is none, and the desk makes one. Where a person must be asked it is another one
+// than where policy may have let the same call run.
+func approvalID(req api.InterceptRequest, index int, it item, mustAsk bool) string {
 	if it.id == "" && req.MessageID == "" {
 		return ""
 	}
@@ -116,7 +117,11 @@ func approvalID(req api.InterceptRequest, index int, it item) string {
 	if at == "" {
 		at = fmt.Sprintf("#%d", index)
 	}
-	return digest("msg-", req.SessionKey, req.MessageID, at, fingerprint(it.name, it.args, req.Bind))
+	names := []string{req.SessionKey, req.MessageID, at, fingerprint(it.name, it.args, req.Bind)}
+	if mustAsk {
+		names = append(names, "must ask")
+	}
+	return digest("msg-", names...)
 }
 
 // digest makes a short name of several, none of which can spill into another.

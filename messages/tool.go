@@ -49,6 +49,9 @@ func MessageOf(t api.MessageTool) string {
 	return cmp.Or(t.Description, t.Name) + "\n\nThis tool requires your approval to execute."
 }
 
+// mustAsk reports a tool that nothing but a person's yes lets run.
+func mustAsk(t api.MessageTool) bool { return t.Approval != nil && t.Approval.Required }
+
 // optionsOf gives the options that both the tool and the desk offer. Cancel is
 // always among them. offers nil: whatever the tool says.
 func optionsOf(t api.MessageTool, offers []api.Decision) []string {

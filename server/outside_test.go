@@ -234,3 +234,33 @@ func TestAdversary_P12_TwoAsksAtOnceSettleAsOne(t *testing.T) {
 		})
 	}
 }
+
+// Who wants a person to decide gets one: neither policy nor an automatic factor nor
+// askFallback is enough, and a deny stays one.
+func TestMustAsk(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	must := func(r *api.CreateRequest) { r.MustAsk, r.SessionKey = true, "s" }
+	a := d.ask("read", `{}`, must)
+	require.Equal(t, api.Pending, a.Status)
+	require.Contains(t, a.ReasonCodes, core.ReasonMustAsk)
+	require.True(t, a.Approvers.RequiresHuman)
+	_, err := d.alice.Resolve(ctx, a.ID, api.ResolveRequest{Decision: api.AllowSession})
+	require.NoError(t, err)
+	require.Contains(t, d.ask("read", `{"n":2}`, must).DecidedBy[0], "grant:", "a person said yes to the session")
+	require.Equal(t, api.Denied, d.ask("rm", `{}`, must).Status)
+
+	d.judge.change("ask", func(j *core.Judgement) {
+		j.Rule.RequiresHuman, j.Unreached = false, core.OutcomeAllow
+		j.Votes = []core.Vote{{Approver: core.RulesBased, Verdict: core.Approve}}
+	})
+	require.Equal(t, api.Approved, d.ask("ask", `{"n":1}`).Status)
+	waits := d.ask("ask", `{"n":1}`, must)
+	require.Equal(t, api.Pending, waits.Status)
+	stored, err := d.gate.ByKey(ctx, waits.ID)
+	require.NoError(t, err)
+	require.False(t, stored.Unreached)
+
+	d.ask("read", `{"n":3}`, asID("job"))
+	_, err = d.agent.Create(ctx, request("read", `{"n":3}`, asID("job"), must), api.CreateOptions{})
+	refusal(t, err, core.CodeIDConflict)
+}

@@ -11,6 +11,7 @@ func CallOf(in api.CreateRequest) core.Call {
 	call := core.Call{
 		ToolName: in.ToolName, Params: in.Params, Bind: (*core.Bind)(in.Bind), ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
 		Justification: in.Justification, ActionSummary: in.ActionSummary, TimeoutMs: in.TimeoutMs, CallbackURL: in.CallbackURL, Supersedes: in.Supersedes,
+		MustAsk: in.MustAsk,
 	}
 	if t := in.Origin; t != nil {
 		call.Origin = &core.Target{Channel: t.Channel, To: t.To, ThreadID: t.ThreadID}
