@@ -363,8 +363,10 @@ func (a Approval) tell(kind DeliveryKind, now int64) []Delivery {
 		return nil
 	}
 	place := a.Origin.Normal()
+	once := kind != RetryDelivery && kind != ResultDelivery
 	for _, d := range a.Deliveries {
-		if d.Target.Normal() == place && (d.Kind == CardDelivery && d.State != Failed || d.Kind == kind && kind != RetryDelivery && kind != ResultDelivery) {
+		card := d.Kind == CardDelivery && d.State != Failed
+		if d.Target.Normal() == place && (card || once && d.Kind == kind) {
 			return nil
 		}
 	}

@@ -119,9 +119,10 @@ func (a Approval) retry(by string, hasCall bool, policyDenies string, now int64)
 	next := a.clone()
 	next.ClaimedAtMs, next.ClaimID, next.Result, next.ClaimUntilMs = 0, "", nil, now+claimWindowMs
 	next.Retries++
+	what := eventData{By: by, Until: next.ClaimUntilMs}
 	return Change{Approval: next, Redraw: true,
 		// The first says what the retry follows, a failed result for one.
-		Events:     []Event{a.event(EventRetry, now, eventData{By: by, Until: next.ClaimUntilMs}), next.event(EventResolved, now, eventData{By: by, Until: next.ClaimUntilMs})},
+		Events:     []Event{a.event(EventRetry, now, what), next.event(EventResolved, now, what)},
 		Deliveries: append(next.tell(RetryDelivery, now), next.callBack(now)...),
 	}, nil
 }
@@ -151,7 +152,8 @@ func (a Approval) callGone(rules *Rules, now int64) bool {
 }
 
 func retryDataGone() *Error {
-	return refuse(CodeRetryDataGone, "Retry data not available: the call was deleted after it succeeded, or its time is over (approvals.tools.retryWindow). The agent must ask again.")
+	return refuse(CodeRetryDataGone, "Retry data not available: the call was deleted after it succeeded, "+
+		"or its time is over (approvals.tools.retryWindow). The agent must ask again.")
 }
 
 func (r Result) same(o Result) bool {

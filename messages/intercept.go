@@ -240,7 +240,8 @@ func (in *interceptor) ask(ctx context.Context, c *api.MessageCall, m *message, 
 // and some providers' ids repeat themselves. A deny stands.
 func (in *interceptor) submit(ctx context.Context, it item, t api.MessageTool) (api.Approval, error) {
 	req := api.CreateRequest{
-		ID: approvalID(in.req, len(in.calls), it, mustAsk(t)), MustAsk: mustAsk(t), ToolName: it.name, Params: it.args, SessionKey: in.req.SessionKey,
+		ID: approvalID(in.req, len(in.calls), it, mustAsk(t)), MustAsk: mustAsk(t),
+		ToolName: it.name, Params: it.args, SessionKey: in.req.SessionKey,
 		AgentID: in.req.AgentID, Origin: in.req.Origin, Requester: in.req.Requester, Context: in.req.Context,
 		Bind: in.req.Bind, TimeoutMs: in.req.TimeoutMs,
 	}

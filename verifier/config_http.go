@@ -65,8 +65,8 @@ func endpointOf(raw string) string {
 // have, or says that it is one.
 func maybeKey(part string) bool {
 	lower := strings.ToLower(part)
-	named := slices.ContainsFunc([]string{"secret", "token", "key", "password"}, func(w string) bool { return strings.Contains(lower, w) })
-	return named || len(part) >= 16 && strings.ContainsAny(part, "0123456789")
+	named := func(word string) bool { return strings.Contains(lower, word) }
+	return slices.ContainsFunc([]string{"secret", "token", "key", "password"}, named) || len(part) >= 16 && strings.ContainsAny(part, "0123456789")
 }
 
 // shown is an address as it may be logged: neither path nor query, which may

@@ -269,7 +269,10 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 // sweep deletes what is older than the configured retention.
 func (d *desk) sweep(ctx context.Context) error {
 	for {
-		keep := store.Keep{ApprovalsMs: time.Duration(d.cfg.Store.Retention.Approvals).Milliseconds(), CallsMs: d.gate.Rules().RetryWindowMs}
+		keep := store.Keep{
+			ApprovalsMs: time.Duration(d.cfg.Store.Retention.Approvals).Milliseconds(),
+			CallsMs:     d.gate.Rules().RetryWindowMs,
+		}
 		if n, err := d.store.Sweep(ctx, time.Now().UnixMilli(), keep); err != nil && ctx.Err() == nil {
 			d.log.Error("old approvals could not be deleted", "reason", err)
 		} else if n > 0 {
