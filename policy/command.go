@@ -279,12 +279,15 @@ func (s *shell) deskProgram(args []word) {
 		s.found.add(touchesDesk)
 		return
 	}
+	if s.rehomed { // another client file may name another desk
+		s.found.add(touchesDesk)
+	}
 	for i, w := range args[1:] {
 		if verb == "run" && w.is("--") {
 			s.inner(args[i+2:])
 			return
 		}
-		for _, o := range [...]string{"--token", "--server", "--config"} {
+		for _, o := range [...]string{"--token", "--server", "--client", "--config"} {
 			if strings.HasPrefix(w.text, o) {
 				s.found.add(touchesDesk)
 			}

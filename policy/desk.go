@@ -11,7 +11,8 @@ import (
 // count on every file system and never in host names.
 type desk struct {
 	files    []string
-	bases    []string // of files
+	bases    []string // of files and clients
+	clients  []string // how the paths of client files end, wherever they are
 	programs []string
 	settings []string // how the variables that configure programs begin
 	port     string
@@ -25,9 +26,35 @@ func newDesk(p Protected) desk {
 	}
 	for _, name := range p.Programs {
 		d.programs = append(d.programs, strings.ToLower(name))
+		d.protectClients(strings.ToLower(name))
 		d.settings = append(d.settings, strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"_")
 	}
 	return d
+}
+
+// configHomes are where users' configuration is, on each operating system.
+var configHomes = [...]string{"~/.config/", "~/library/application support/", "~/appdata/roaming/"}
+
+// protectClients adds the files in which a program looks for the desk that it asks
+// and for its token: whoever writes one names another desk, whose word then counts.
+func (d *desk) protectClients(program string) {
+	for _, who := range [...]string{"client.yaml", "operator.yaml"} {
+		d.clients = append(d.clients, program+"/"+who, program+"."+who)
+		d.bases = append(d.bases, who, program+"."+who)
+		for _, home := range configHomes {
+			d.files = append(d.files, home+program+"/"+who)
+		}
+	}
+}
+
+// isClient reports whether the lower-case path is a client file by its name.
+func (d *desk) isClient(file string) bool {
+	for _, own := range d.clients {
+		if before, ok := strings.CutSuffix(file, own); ok && (before == "" || before[len(before)-1] == '/') {
+			return true
+		}
+	}
+	return false
 }
 
 // sidecars are what SQLite writes beside a database.
@@ -36,6 +63,9 @@ var sidecars = [...]string{"", "-wal", "-shm", "-journal"}
 // isFile reports whether the clean path, or glob, is one of the desk's files.
 func (d *desk) isFile(file string, glob bool) bool {
 	file = strings.ToLower(file)
+	if d.isClient(file) {
+		return true
+	}
 	for _, own := range d.files {
 		if glob && slices.ContainsFunc(sidecars[:], func(end string) bool { return matchesPath(file, own+end) }) {
 			return true
@@ -66,9 +96,12 @@ func (d *desk) maybeFile(file string) bool {
 // under one that the glob matches.
 func (d *desk) below(dir string, glob bool) bool {
 	dir = strings.TrimSuffix(strings.ToLower(dir), "/")
+	if dir == "~" { // where everybody's client file is below, and much else
+		return false
+	}
 	for _, own := range d.files {
 		if glob {
-			for up := path.Dir(own); up != "/"; up = path.Dir(up) {
+			for up := path.Dir(own); up != "/" && up != "."; up = path.Dir(up) {
 				if matchesPath(dir, up) {
 					return true
 				}

@@ -195,6 +195,7 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 
 // set judges setting a variable of that name.
 func (s *shell) set(name string, exported bool) {
+	s.rehomed = s.rehomed || homeSettings[name]
 	switch {
 	case harmlessSettings[name], !exported && ownVariable(name):
 	case s.eng.desk.setting(name):
@@ -205,6 +206,9 @@ func (s *shell) set(name string, exported bool) {
 		s.found.add(setsEnvironment)
 	}
 }
+
+// homeSettings say where users' configuration is.
+var homeSettings = set("HOME XDG_CONFIG_HOME APPDATA")
 
 // fileSettings are harmless settings of which the value is part of a path where it
 // is not a plain name.

@@ -37,6 +37,7 @@ type shell struct {
 	input    []word          // what the next xargs reads of that
 	fetches  bool            // something was fetched from the network
 	runs     bool            // something was run that was not read: input, a script, computed text
+	rehomed  bool            // a variable that says where the user's configuration is was set
 	hunting  bool            // only what is R4 matters: see hunt
 	scanned  string          // the text that scan looked through last
 	writes   bool            // a file was written that could be code

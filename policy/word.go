@@ -65,7 +65,25 @@ func (s *shell) word(w *syntax.Word) word {
 		b.part(p, i == 0)
 	}
 	s.subscripts(w.Parts)
+	if b.out.kind == computed && s.eng.desk.isClient(strings.ToLower(lastText(w.Parts))) {
+		s.found.add(touchesDesk) // as in $HOME/.config/approvalbot/client.yaml
+	}
 	return b.word()
+}
+
+// lastText gives the literal text with which a word ends.
+func lastText(parts []syntax.WordPart) string {
+	switch p := parts[len(parts)-1].(type) {
+	case *syntax.Lit:
+		return p.Value
+	case *syntax.SglQuoted:
+		return p.Value
+	case *syntax.DblQuoted:
+		if len(p.Parts) > 0 {
+			return lastText(p.Parts)
+		}
+	}
+	return ""
 }
 
 func hasSpecial(s string) bool {
