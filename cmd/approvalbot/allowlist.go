@@ -75,7 +75,7 @@ told nothing, for as long as approvals.tools.retryWindow says (24h): then the ca
 has succeeded, and the agent must ask again. Policy is asked again when it is claimed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.desk(cmd.Context(), operating)
+			c, err := a.desk(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ has succeeded, and the agent must ask again. Policy is asked again when it is cl
 }
 
 func (a *app) listGrants(ctx context.Context, f api.GrantFilter) error {
-	c, err := a.desk(ctx, operating)
+	c, err := a.desk(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func covers(g api.Grant) string {
 // removeGrant ends the grants of a fingerprint (or the start of one, of eight
 // characters or more), or the one of an id.
 func (a *app) removeGrant(ctx context.Context, ref string) error {
-	c, err := a.desk(ctx, operating)
+	c, err := a.desk(ctx)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a *app) removeGrant(ctx context.Context, ref string) error {
 }
 
 func (a *app) addGrant(ctx context.Context, req api.GrantRequest) error {
-	c, err := a.desk(ctx, operating)
+	c, err := a.desk(ctx)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (a *app) addGrant(ctx context.Context, req api.GrantRequest) error {
 }
 
 func (a *app) listSessions(ctx context.Context) error {
-	c, err := a.desk(ctx, operating)
+	c, err := a.desk(ctx)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (a *app) listSessions(ctx context.Context) error {
 }
 
 func (a *app) endSession(ctx context.Context, key string) error {
-	c, err := a.desk(ctx, operating)
+	c, err := a.desk(ctx)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type app struct {
 	stderr  io.Writer
 
 	server, token, config string
+	clientFile            string // --client
 	tokenFrom             string // where the token was found, for the sentence about a refusal
 	json                  bool
 
@@ -87,7 +88,7 @@ func (a *app) failure(err error) string {
 	case code == "unauthorized":
 		wayOut = a.tokenWords() + "give one of the desk's server.tokens with --token, APPROVALBOT_TOKEN or the client file"
 	case code == "forbidden":
-		wayOut = a.tokenWords() + "--token names another one"
+		wayOut = a.tokenWords() + "--client or --token names another one"
 	case code == "not_found" && a.takesID():
 		text = safe(a.words[0]) + ": " + text
 		wayOut = a.lister() + " shows what this token may see"
@@ -147,26 +148,21 @@ func sentence(err error) string {
 	return display.Escape(text)
 }
 
-// role says which of the client file's tokens a verb uses.
-type role int
-
-const (
-	asking role = iota
-	operating
-)
-
-// client makes the API client for a verb: flags, then environment, then the
-// client file. A token from the file goes to the file's own server only.
-func (a *app) client(as role) (*api.Client, error) {
-	server := cmp.Or(a.server, a.env["APPROVALBOT_SERVER"])
-	token := cmp.Or(a.token, a.env["APPROVALBOT_TOKEN"])
+// client makes the API client for a verb: flags, then environment, then the client
+// file. --client goes before the environment. A token from a file goes to the file's
+// own server only.
+func (a *app) client() (*api.Client, error) {
+	server, token := a.server, a.token
+	if a.clientFile == "" {
+		server, token = cmp.Or(server, a.env["APPROVALBOT_SERVER"]), cmp.Or(token, a.env["APPROVALBOT_TOKEN"])
+	}
 	if a.token == "" && token != "" {
 		a.tokenFrom = "APPROVALBOT_TOKEN"
 	}
 	if server != "" && token != "" {
 		return &api.Client{Server: server, Token: token}, nil
 	}
-	file, path, err := readClientFile(a.env)
+	file, path, err := a.readClientFile()
 	if err != nil {
 		return nil, err
 	}
@@ -174,13 +170,10 @@ func (a *app) client(as role) (*api.Client, error) {
 		if server != "" && file.Server != server && path != "" {
 			return nil, fmt.Errorf("no token for %s: %s is for another server; give one with --token or APPROVALBOT_TOKEN", server, path)
 		}
-		a.tokenFrom = path
-		if token = string(file.Token); as == operating {
-			token = cmp.Or(string(file.OperatorToken), token)
-		}
+		a.tokenFrom, token = path, string(file.Token)
 	}
 	if token == "" {
-		return nil, errors.New("no API token: give one with --token or APPROVALBOT_TOKEN, or let make run write approvalbot.client.yaml")
+		return nil, errors.New("no API token: name a client file with --client or APPROVALBOT_CLIENT, or give a token with --token or APPROVALBOT_TOKEN; make run prints lines that do")
 	}
 	return &api.Client{Server: cmp.Or(server, file.Server, defaultServer), Token: token}, nil
 }
@@ -188,8 +181,8 @@ func (a *app) client(as role) (*api.Client, error) {
 // desk makes the API client for a verb about approvals, and says so where they are
 // disabled or the desk is not reached. The desk itself refuses requests only, so that
 // programs can still read what is on record; people are told.
-func (a *app) desk(ctx context.Context, as role) (*api.Client, error) {
-	c, err := a.client(as)
+func (a *app) desk(ctx context.Context) (*api.Client, error) {
+	c, err := a.client()
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func newAuditListCommand(a *app) *cobra.Command {
 }
 
 func (a *app) auditList(ctx context.Context, f auditFilter, asCSV bool) error {
-	c, err := a.client(operating)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func newAuditKeysCommand(a *app) *cobra.Command {
 		Short: "Print the keys that checkpoints are checked with, and where those of receipts are",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client(operating)
+			c, err := a.client()
 			if err != nil {
 				return err
 			}

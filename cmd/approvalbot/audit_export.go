@@ -38,7 +38,7 @@ func newAuditExportCommand(a *app) *cobra.Command {
 }
 
 func (a *app) auditExport(ctx context.Context, from, to int64, file string) (err error) {
-	c, err := a.client(operating)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}

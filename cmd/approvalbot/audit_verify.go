@@ -137,7 +137,7 @@ func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Repo
 // checkpoint's record is compared here. With keys of the caller's own every record is
 // fetched and checked here, since the desk would use its own.
 func (a *app) verifyDesk(ctx context.Context, o proof.Options) (r proof.Report, err error) {
-	c, err := a.client(operating)
+	c, err := a.client()
 	if err != nil {
 		return r, err
 	}

@@ -21,7 +21,7 @@ func newCallbacksCommand(a *app) *cobra.Command {
 }
 
 func (a *app) listCallbacks(ctx context.Context) error {
-	c, err := a.client(operating)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (a *app) listCallbacks(ctx context.Context) error {
 }
 
 func (a *app) retryCallback(ctx context.Context, id string) error {
-	c, err := a.client(operating)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,51 +13,62 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// clientFile is what the verbs need to reach a desk without flags. serve writes
-// it for a local desk.
+// clientFile is what the verbs need to reach a desk without flags. serve --local
+// writes one for whoever asks and one for the operator.
 type clientFile struct {
-	Server        string `yaml:"server"`
-	Token         Secret `yaml:"token"`         // asks
-	OperatorToken Secret `yaml:"operatorToken"` // lists and decides
+	Server string `yaml:"server"`
+	Token  Secret `yaml:"token"`
 }
 
-// readClientFile reads the client file: the one that APPROVALBOT_CLIENT_FILE
-// names, else approvalbot.client.yaml in the working directory, else client.yaml
-// in the user's configuration directory. Without one the result is empty. A file
-// that others than its owner can read is refused.
-func readClientFile(env environ) (clientFile, string, error) {
-	if path := env["APPROVALBOT_CLIENT_FILE"]; path != "" {
-		return openClientFile(path)
+// readClientFile reads the client file: the one that --client or APPROVALBOT_CLIENT
+// names, else client.yaml in the user's configuration directory. The working
+// directory names no desk: whoever writes there would decide for the asker. Without
+// a file the result is empty.
+func (a *app) readClientFile() (clientFile, string, error) {
+	path, named := a.clientPath()
+	if path == "" {
+		return clientFile{}, "", nil
 	}
-	candidates := []string{"approvalbot.client.yaml"}
-	if dir := configHome(env); dir != "" {
-		candidates = append(candidates, filepath.Join(dir, "client.yaml"))
+	file, err := openClientFile(path)
+	if !named && errors.Is(err, fs.ErrNotExist) {
+		return clientFile{}, "", nil
 	}
-	for _, path := range candidates {
-		file, _, err := openClientFile(path)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return file, path, err
+	return file, path, err
+}
+
+// clientPath says where the client file is, and whether somebody named it.
+func (a *app) clientPath() (path string, named bool) {
+	for _, path := range []string{a.clientFile, a.env["APPROVALBOT_CLIENT"]} {
+		if path != "" {
+			return path, true
 		}
 	}
-	return clientFile{}, "", nil
+	if dir := configHome(a.env); dir != "" {
+		return filepath.Join(dir, homeFiles.client), false
+	}
+	return "", false
 }
 
-func openClientFile(path string) (clientFile, string, error) {
+// openClientFile reads one client file. It must be its owner's alone, and that is
+// whoever reads it.
+func openClientFile(path string) (clientFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return clientFile{}, path, err
+		return clientFile{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		return clientFile{}, path, err
+	switch {
+	case err != nil:
+		return clientFile{}, err
+	case !ownedBy(info, os.Geteuid()):
+		return clientFile{}, fmt.Errorf("%s belongs to another user, who could name another desk in it; use a client file of your own", path)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return clientFile{}, fmt.Errorf("%s holds a token and others can read it; run: chmod 600 %s", path, shellWord(path))
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return clientFile{}, path, fmt.Errorf("%s holds tokens and others can read it; run: chmod 600 %s", path, path)
-	}
-	text, err := readConfig(path)
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
 	if err != nil {
-		return clientFile{}, path, err
+		return clientFile{}, err
 	}
 	r := &report{file: path, places: map[string]place{}}
 	d := &decoder{report: r, override: map[*yaml.Node]string{}}
@@ -65,7 +77,7 @@ func openClientFile(path string) (clientFile, string, error) {
 		d.decode(root, reflect.ValueOf(&out).Elem(), spot{source: path, literal: false})
 	}
 	if len(r.mistakes) > 0 {
-		return clientFile{}, path, r.mistakes
+		return clientFile{}, r.mistakes
 	}
-	return out, path, nil
+	return out, nil
 }

@@ -39,6 +39,7 @@ func (a *app) complete(root *cobra.Command) *cobra.Command {
 		}
 	}
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
+	_ = root.MarkPersistentFlagFilename("client", "yaml", "yml")
 	return root
 }
 
@@ -59,7 +60,7 @@ func (a *app) codes(status api.Status, decisions []cobra.Completion) cobra.Compl
 		if cmd.Name() == "approve" && len(args) == 1 {
 			return decisions, cobra.ShellCompDirectiveNoFileComp
 		}
-		c, err := a.client(operating)
+		c, err := a.client()
 		if len(args) > 0 || err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

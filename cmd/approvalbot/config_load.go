@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -66,15 +67,24 @@ func findConfig(path string, env environ) (string, error) {
 	return v.ConfigFileUsed(), nil // what is wrong with its text is for the strict reader to say
 }
 
-// configHome is the user's directory for approvalbot's files, or empty.
+// configHome is the user's directory for approvalbot's files, or empty: below
+// os.UserConfigDir, as env has it.
 func configHome(env environ) string {
-	if dir := env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
-		return filepath.Join(dir, "approvalbot")
+	home, below := env["HOME"], ".config"
+	switch runtime.GOOS {
+	case "windows":
+		home, below = env["APPDATA"], ""
+	case "darwin", "ios":
+		below = "Library/Application Support"
+	default:
+		if dir := env["XDG_CONFIG_HOME"]; dir != "" {
+			home, below = dir, ""
+		}
 	}
-	if home := env["HOME"]; filepath.IsAbs(home) {
-		return filepath.Join(home, ".config", "approvalbot")
+	if !filepath.IsAbs(home) {
+		return ""
 	}
-	return ""
+	return filepath.Join(home, below, "approvalbot")
 }
 
 func readConfig(path string) ([]byte, error) {

@@ -61,7 +61,7 @@ func (c Config) tokens() []server.Token {
 }
 
 // ownFiles lists the desk's own files by absolute path: configuration, key,
-// database, secrets, certificates, and the client file that serve --local writes.
+// database, secrets, certificates, and the client files that serve --local writes.
 func (c Config) ownFiles() []string {
 	t := c.Channels.Telegram
 	files := []string{c.File, c.Store.KeyFile, c.databaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile,
@@ -74,7 +74,8 @@ func (c Config) ownFiles() []string {
 		files = append(files, db+"-wal", db+"-shm", db+".lock")
 	}
 	if c.File != "" {
-		files = append(files, filepath.Join(filepath.Dir(c.File), localClient))
+		own := localFiles.in(filepath.Dir(c.File))
+		files = append(files, own.client, own.operator)
 	}
 	for _, token := range c.Server.Tokens {
 		files = append(files, token.TokenFile, token.CallbackSecretFile)
@@ -89,6 +90,11 @@ func (c Config) ownFiles() []string {
 		}
 	}
 	return out
+}
+
+// hasToken reports whether a caller may come with that token.
+func (c Config) hasToken(token string) bool {
+	return slices.ContainsFunc(c.Server.Tokens, func(t TokenConfig) bool { return string(t.Token) == token })
 }
 
 // databaseFile is the path of the SQLite file; empty for a store in memory.

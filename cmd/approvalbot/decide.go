@@ -48,7 +48,7 @@ func (a *app) decide(ctx context.Context, id, decision, reason string) error {
 	if !slices.Contains(decisions, api.Decision(decision)) {
 		return errors.New("the decision must be allow-once, allow-session, allow-always or deny")
 	}
-	c, err := a.desk(ctx, operating)
+	c, err := a.desk(ctx)
 	if err != nil {
 		return err
 	}

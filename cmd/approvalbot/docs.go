@@ -39,14 +39,15 @@ func newDocsCommand(a *app) *cobra.Command {
 var (
 	environment = []option{
 		{name: "APPROVALBOT_SERVER, APPROVALBOT_TOKEN", usage: "as --server and --token"},
-		{name: "APPROVALBOT_CLIENT_FILE", usage: "where the client file is"},
+		{name: "APPROVALBOT_CLIENT", usage: "as --client"},
 		{name: "APPROVALBOT_CONFIG", usage: "as --config"},
 		{name: "APPROVALBOT_CFG__SERVER__LISTEN", usage: "replaces server.listen of the configuration, and so on for every key; and each NAME that stands in it as ${NAME}"},
 		{name: "NODE_ENV=production", usage: "as server.production: true in the configuration"},
 		{name: "AGENTSHIELD_APPROVALS_ENABLED=1", usage: "as approvals.agentshield.enabled: true in the configuration"},
 		{name: "TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID, TELEGRAM_USER_ID", usage: "serve --local: the chat that it writes into its configuration (TELEGRAM_API_URL: another Bot API server)"},
 		{name: "DISCORD_BOT_TOKEN, DISCORD_CHANNEL_ID, DISCORD_USER_ID", usage: "the same for Discord (DISCORD_API_URL)"},
-		{name: "XDG_CONFIG_HOME, HOME", usage: "where CONFIGDIR is: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot"},
+		{name: "XDG_CONFIG_HOME, HOME", usage: "where CONFIGDIR is: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot (macOS: ~/Library/Application Support/approvalbot, Windows: %APPDATA%\\approvalbot)"},
+		{name: "USER, LOGNAME, USERNAME", usage: "serve --local: what the person at this machine is called"},
 		{name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY", usage: "proxies; health and calls back to owners use none"},
 		{name: "SSL_CERT_FILE, SSL_CERT_DIR", usage: "whose certificates are trusted, if not whom the system trusts"},
 		{name: "PGPASSWORD, PGPASSFILE, …", usage: "libpq's variables: what a store.url of PostgreSQL leaves open"},
@@ -55,8 +56,10 @@ var (
 		{name: "LC_ALL, LC_CTYPE, LANG", usage: "where the first that is set names no UTF-8, output for people is ASCII"},
 	}
 	files = []option{
-		{name: "approvalbot.client.yaml", usage: "the client file: server, token (for request, wait, run, withdraw and drill) and operatorToken (for all else; without it, token). " +
-			"Looked for where APPROVALBOT_CLIENT_FILE says, else in the working directory, else as client.yaml in CONFIGDIR. It must be its owner's alone (chmod 600); its tokens go to its server only"},
+		{name: "client.yaml", usage: "a client file: server and token. Looked for where --client or APPROVALBOT_CLIENT says, else in CONFIGDIR, never in the working directory. " +
+			"It must be its owner's alone (chmod 600); its token goes to its server only"},
+		{name: "operator.yaml", usage: "the client file with the operator's token that serve --local (make run) writes beside client.yaml, or both as approvalbot.client.yaml and approvalbot.operator.yaml " +
+			"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. Whoever can read it decides"},
 		{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store vacuum, verifier test and --offline, which also open the key file or the store that it names. " +
 			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, in CONFIGDIR and in /etc/approvalbot"},
 		{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes; name it with --config"},

@@ -49,7 +49,7 @@ func TestCLIDoc_NamesWhatIsRead(t *testing.T) {
 	require.NoError(t, err)
 	sources, err := filepath.Glob("*.go")
 	require.NoError(t, err)
-	read := map[string]bool{localClient: true, localConfig: true, "/etc/approvalbot": true}
+	read := map[string]bool{localConfig: true, "/etc/approvalbot": true}
 	for _, path := range sources {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestCLIDoc_NamesWhatIsRead(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, read, "APPROVALBOT_CLIENT_FILE")
+	require.Contains(t, read, "APPROVALBOT_CLIENT")
 	for name := range read {
 		require.Contains(t, page, name)
 		require.Contains(t, string(man), name)
@@ -127,7 +127,7 @@ func TestDocs_FirstThreeRules(t *testing.T) {
 	lines, _, _ = strings.Cut(lines, "\n## ")
 
 	dir := t.TempDir()
-	path, err := prepareLocal(dir, newEnviron(nil))
+	path, err := prepareLocal(dir, environ{"USER": "alice"})
 	require.NoError(t, err)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func TestDocs_FirstThreeRules(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 
-	env := []string{"APPROVALBOT_CFG__SERVER__LISTEN=" + ownAddr(t), "APPROVALBOT_CLIENT_FILE=" + filepath.Join(dir, localClient)}
+	env := []string{"APPROVALBOT_CFG__SERVER__LISTEN=" + ownAddr(t), "APPROVALBOT_CLIENT=" + filepath.Join(dir, localFiles.operator)}
 	ctx, stop := context.WithCancel(t.Context())
 	var started, errs safeBuffer
 	done := make(chan int, 1)

@@ -42,6 +42,7 @@ func (a *app) doctor(ctx context.Context, offline bool) error {
 	}
 	if cfg != nil {
 		found = append(found, core.Gather(looksAtOnce,
+			func() []core.Finding { return a.clientFindings(*cfg) },
 			func() []core.Finding { return storeFindings(ctx, *cfg) },
 			func() []core.Finding { return certificateFindings(*cfg) },
 			func() []core.Finding { return serverFindings(ctx, *cfg, offline) },

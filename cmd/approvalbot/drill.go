@@ -45,7 +45,7 @@ func newDrillCommand(a *app) *cobra.Command {
 }
 
 func (a *app) drill(ctx context.Context, ask askFlags, wait time.Duration) error {
-	c, err := a.client(asking)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}

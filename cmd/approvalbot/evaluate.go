@@ -44,7 +44,7 @@ func newEvaluateCommand(a *app) *cobra.Command {
 }
 
 func (a *app) evaluate(ctx context.Context, req api.CreateRequest) error {
-	c, err := a.client(operating)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func newPolicyCommand(a *app) *cobra.Command {
 }
 
 func (a *app) showPolicy(ctx context.Context) error {
-	c, err := a.client(operating)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (a *app) showPolicy(ctx context.Context) error {
 }
 
 func (a *app) reloadPolicy(ctx context.Context) error {
-	c, err := a.client(operating)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}

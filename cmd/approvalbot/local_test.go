@@ -38,14 +38,16 @@ func TestLocalConfigurationLoads(t *testing.T) {
 			cfg, _, err := Load(path, tt.env, nil)
 			require.NoError(t, err)
 			require.Len(t, cfg.table().Route(core.Approval{}).Targets, tt.targets)
-			hints := localHints(dir, cfg)
+			files, ok := findClientFiles(dir, newEnviron(tt.env), cfg.hasToken)
+			require.True(t, ok)
+			hints := localHints(cfg, files)
 			require.Contains(t, hints, tt.hint)
-			require.Contains(t, hints, " request --tool demo.greet --params '{\"say\":\"hello\"}' --wait\n")
-			require.Contains(t, hints, " watch\n")
-
-			info, err := os.Stat(filepath.Join(dir, localClient))
-			require.NoError(t, err)
-			require.Zero(t, info.Mode().Perm()&0o077, "the client file is its owner's alone")
+			require.Regexp(t, ` --client `+files.client+` request --tool demo.greet --params '\{"say":"hello \w{4}"\}' --wait\n`, hints)
+			require.Contains(t, hints, " --client "+files.operator+" watch\n")
+			require.NotEqual(t, hints, localHints(cfg, files), "a deny of the last one is in nobody's way")
+			for _, line := range strings.Split(hints, "\n") {
+				require.True(t, len(line) <= 78 || strings.HasPrefix(line, "  "), line)
+			}
 			_, err = prepareLocal(dir, newEnviron(tt.env))
 			require.NoError(t, err)
 			again, _, err := Load(path, tt.env, nil)
@@ -55,10 +57,80 @@ func TestLocalConfigurationLoads(t *testing.T) {
 	}
 }
 
+// The client files of make run are in the user's configuration directory, each its
+// owner's alone, and stay the same from one start to the next. Where another desk's are
+// there already they stay, and these go into the desk's own directory.
+func TestAdversary_N7_LocalClientFiles(t *testing.T) {
+	home, dir, second := t.TempDir(), t.TempDir(), t.TempDir()
+	env := newEnviron([]string{"XDG_CONFIG_HOME=" + home, "USER=alice"})
+	inHome := homeFiles.in(filepath.Join(home, "approvalbot"))
+	requireLocalFiles(t, dir, env, inHome)
+	requireLocalFiles(t, second, env, localFiles.in(second))
+	requireLocalFiles(t, dir, env, inHome)
+
+	info, err := os.Stat(filepath.Dir(inHome.client))
+	require.NoError(t, err)
+	require.Zero(t, info.Mode().Perm()&0o077)
+	text, err := os.ReadFile(inHome.client)
+	require.NoError(t, err)
+	_, decides, err := inHome.tokens()
+	require.NoError(t, err)
+	require.NotContains(t, string(text), decides, "who asks is not handed who decides")
+	cfg, _, err := Load(filepath.Join(dir, localConfig), nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, "alice", cfg.People[0].Name)
+
+	require.NoError(t, os.WriteFile(filepath.Join(home, "file"), nil, 0o600))
+	third := t.TempDir()
+	requireLocalFiles(t, third, newEnviron([]string{"HOME=" + filepath.Join(home, "file")}), localFiles.in(third))
+}
+
+// requireLocalFiles starts a local desk twice, as far as its files go.
+func requireLocalFiles(t *testing.T, dir string, env environ, want clientFiles) {
+	t.Helper()
+	var before []string
+	for range 2 {
+		path, err := prepareLocal(dir, env)
+		require.NoError(t, err)
+		cfg, _, err := Load(path, nil, nil)
+		require.NoError(t, err)
+		got, ok := findClientFiles(dir, env, cfg.hasToken)
+		require.True(t, ok)
+		require.Equal(t, want, got)
+		asks, decides, err := got.tokens()
+		require.NoError(t, err)
+		for _, path := range got.both() {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		}
+		if before != nil {
+			require.Equal(t, before, []string{asks, decides})
+		}
+		before = []string{asks, decides}
+	}
+}
+
+// A client file that is another user's is refused: it would name that user's desk.
+func TestAdversary_N7_AClientFileOfAnotherUser(t *testing.T) {
+	info, err := os.Stat(t.TempDir())
+	require.NoError(t, err)
+	require.True(t, ownedBy(info, os.Geteuid()))
+	require.False(t, ownedBy(info, os.Geteuid()+1))
+	if os.Geteuid() != 0 {
+		return
+	}
+	path := filepath.Join(t.TempDir(), "client.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("token: x\n"), 0o600))
+	require.NoError(t, os.Chown(path, 65534, -1))
+	_, err = openClientFile(path)
+	require.ErrorContains(t, err, "belongs to another user")
+}
+
 // The lines to paste reach the desk wherever it listens, and the tokens stay.
 func TestLocalClientFileNamesTheAddressInForce(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, localClient)
+	files := localFiles.in(dir)
 	before := ""
 	for _, addr := range []string{ownAddr(t), "127.0.0.1:0"} {
 		ctx, stop := context.WithCancel(t.Context())
@@ -68,14 +140,16 @@ func TestLocalClientFileNamesTheAddressInForce(t *testing.T) {
 			done <- run(ctx, []string{"serve", "--local", dir}, []string{"APPROVALBOT_CFG__SERVER__LISTEN=" + addr}, nil, &out, &errs)
 		}()
 		require.Eventually(t, func() bool { return strings.Contains(out.String(), "Paste this") }, patient, 5*time.Millisecond, "%s", &errs)
-		client, _, err := openClientFile(path)
+		client, err := openClientFile(files.client)
 		require.NoError(t, err)
 		require.NotEqual(t, before, client.Server)
 		if before == "" {
 			require.Equal(t, "http://"+addr, client.Server)
 		}
-		var listed, failed bytes.Buffer
-		require.Zero(t, run(ctx, []string{"list"}, []string{"APPROVALBOT_CLIENT_FILE=" + path}, nil, &listed, &failed), failed.String())
+		for _, path := range files.both() {
+			var listed, failed bytes.Buffer
+			require.Zero(t, run(ctx, []string{"list", "--client", path}, nil, nil, &listed, &failed), failed.String())
+		}
 		before = client.Server
 		stop()
 		require.Zero(t, <-done, errs.String())

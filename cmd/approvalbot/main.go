@@ -46,6 +46,7 @@ func newRootCommand(a *app) *cobra.Command {
 	f := root.PersistentFlags()
 	f.StringVar(&a.server, "server", "", "the desk's URL (else APPROVALBOT_SERVER, else the client file)")
 	f.StringVar(&a.token, "token", "", "API token (else APPROVALBOT_TOKEN, else the client file)")
+	f.StringVar(&a.clientFile, "client", "", "client file, with the desk's URL and a token (else APPROVALBOT_CLIENT, else client.yaml in CONFIGDIR)")
 	f.BoolVar(&a.json, "json", false, "print the API's JSON")
 	f.StringVar(&a.config, "config", "", "configuration file of the desk (else APPROVALBOT_CONFIG, else approvalbot.yaml)")
 	root.AddCommand(

@@ -27,7 +27,7 @@ func (r *reading) add(cmd *cobra.Command) {
 // client makes the client; close ends it.
 func (r *reading) client(ctx context.Context, a *app) (c *api.Client, closes func(), err error) {
 	if !r.offline {
-		c, err = a.desk(ctx, operating)
+		c, err = a.desk(ctx)
 		return c, func() {}, err
 	}
 	cfg, _, err := Load(a.config, a.environ, nil)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,12 +56,27 @@ func (a *app) tellCards(ctx context.Context, c *api.Client, got api.Approval) ap
 	}
 }
 
+// tellWaiting says on stderr that an approval waits, for how long, and where people
+// decide it. How they do is not for whoever asks.
+func (a *app) tellWaiting(got api.Approval) {
+	fmt.Fprintf(a.stderr, "approvalbot: waiting for approval %s (%s), until %s\n", safe(got.Code), riskWords(got.RiskClass), when(got.ExpiresAtMs))
+	var chats []string
+	for _, d := range got.Deliveries {
+		if !slices.Contains(chats, d.Target) {
+			chats = append(chats, d.Target)
+		}
+	}
+	if len(chats) > 0 {
+		fmt.Fprintf(a.stderr, "approvalbot: people decide it in %s, or where approvalbot watch runs\n", safe(strings.Join(chats, ", ")))
+	}
+}
+
 // tellNoCard says so on stderr where no chat gets a card of a pending approval.
 func (a *app) tellNoCard(got api.Approval) bool {
 	if got.Status.Final() || len(got.Deliveries) > 0 {
 		return false
 	}
-	fmt.Fprintf(a.stderr, "approvalbot: no chat gets a card of this: the routing has no target for it, and no --origin names a chat. Decide it with approvalbot watch or approvalbot decide %s --decision allow-once\n", safe(got.Code))
+	fmt.Fprintf(a.stderr, "approvalbot: no chat gets a card of this: the routing has no target for it, and no --origin names a chat; people see it where approvalbot watch runs\n")
 	return true
 }
 

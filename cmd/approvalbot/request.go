@@ -121,7 +121,7 @@ func (a *app) readParams(text string) (json.RawMessage, error) {
 }
 
 func (a *app) request(ctx context.Context, req api.CreateRequest, wait bool, patience time.Duration) error {
-	c, err := a.client(asking)
+	c, err := a.client()
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (a *app) request(ctx context.Context, req api.CreateRequest, wait bool, pat
 		a.tellNoCard(got)
 	}
 	if wait && !got.Status.Final() {
-		fmt.Fprintf(a.stderr, "approvalbot: waiting for approval %s (%s), until %s\n", got.Code, riskWords(got.RiskClass), when(got.ExpiresAtMs))
+		a.tellWaiting(got)
 		if patience == 0 {
 			got = a.tellCards(ctx, c, got)
 		}

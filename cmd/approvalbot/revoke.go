@@ -13,7 +13,7 @@ func newRevokeCommand(a *app) *cobra.Command {
 		Short: "Take an approval back, as long as it is unclaimed",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.desk(cmd.Context(), operating)
+			c, err := a.desk(cmd.Context())
 			if err != nil {
 				return err
 			}

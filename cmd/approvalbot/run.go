@@ -48,7 +48,7 @@ type execParams struct {
 }
 
 func (a *app) run(ctx context.Context, ask askFlags, argv []string) error {
-	c, err := a.client(asking)
+	c, err := a.client()
 	if err != nil {
 		return a.notRun(exitCode(exitError), err)
 	}
@@ -116,8 +116,7 @@ func (a *app) awaitDecision(ctx context.Context, c *api.Client, got api.Approval
 	if got.Status.Final() {
 		return got, nil
 	}
-	fmt.Fprintf(a.stderr, "approvalbot: waiting for approval %s (%s), until %s\n", safe(got.Code), riskWords(got.RiskClass), when(got.ExpiresAtMs))
-	fmt.Fprintf(a.stderr, "approvalbot: decide it in the chat, with approvalbot watch, or with approvalbot decide %s --decision allow-once\n", safe(got.Code))
+	a.tellWaiting(got)
 	got = a.tellCards(ctx, c, got)
 	if got.Status.Final() {
 		return got, nil

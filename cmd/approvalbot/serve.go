@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ func newServeCommand(a *app) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the desk",
 		Long: "Run the desk until it is told to stop. Approvals that are pending stay pending: the next start goes on with them.\n" +
-			"With --local DIR it writes what it needs into DIR first: tokens and a client file, if they are not there, and a\n" +
+			"With --local DIR it writes what it needs into DIR first: tokens and client files, if they are not there, and a\n" +
 			"configuration, anew at every start until its first line is deleted.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,10 +65,14 @@ func serve(ctx context.Context, path string, env []string, local string, stdout,
 	if local != "" {
 		here := cfg
 		here.Server.Listen = ln.Addr().String() // the environment may name another address, or port 0
-		if err := pointClient(local, here.localURL()); err != nil {
+		files, ok := findClientFiles(filepath.Dir(path), newEnviron(env), cfg.hasToken)
+		if ok {
+			err = files.point(here.localURL())
+		}
+		if err != nil {
 			return errors.Join(err, ln.Close(), d.store.Close())
 		}
-		fmt.Fprint(stdout, localHints(local, cfg))
+		fmt.Fprint(stdout, localHints(here, files))
 	}
 	if err := d.Run(ctx, ln); err != nil {
 		return err

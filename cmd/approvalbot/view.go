@@ -141,9 +141,13 @@ func (a *app) printCommands(v api.Approval) {
 	if v.Status != api.Pending || len(v.Offers) == 0 {
 		return
 	}
+	with := ""
+	if a.clientFile != "" {
+		with = " --client " + safe(shellWord(a.clientFile))
+	}
 	fmt.Fprintln(a.stdout, "\nCommands:")
 	for _, d := range v.Offers {
-		fmt.Fprintf(a.stdout, "  approvalbot decide %s --decision %s\n", safe(shortID(v)), safe(string(d)))
+		fmt.Fprintf(a.stdout, "  approvalbot decide %s --decision %s%s\n", safe(shortID(v)), safe(string(d)), with)
 	}
 }
 

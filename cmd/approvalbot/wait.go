@@ -22,7 +22,7 @@ func newWaitCommand(a *app) *cobra.Command {
 		Long:  "Wait until a request is decided. Exit status: 0 allowed, 10 denied, 11 expired, 12 withdrawn, 13 still pending, 1 error.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.desk(cmd.Context(), asking)
+			c, err := a.desk(cmd.Context())
 			if err != nil {
 				return err
 			}

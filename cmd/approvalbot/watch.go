@@ -32,7 +32,7 @@ func newWatchCommand(a *app) *cobra.Command {
 			if a.json {
 				return errors.New("watch talks to a person and has no --json; use list --status pending --json")
 			}
-			c, err := a.client(operating)
+			c, err := a.client()
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ func newWithdrawCommand(a *app) *cobra.Command {
 		Short: "Take back a pending request of yours",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.desk(cmd.Context(), asking)
+			c, err := a.desk(cmd.Context())
 			if err != nil {
 				return err
 			}
