@@ -112,8 +112,11 @@ func Backup(ctx context.Context, url, file string) (b BackedUp, err error) {
 		return b, fmt.Errorf("backup: %w", err)
 	}
 	defer os.Remove(draft)
-	path := strings.TrimPrefix(url, "sqlite:")
-	if err := copyFile(ctx, path, draft); err != nil {
+	path, err := realPath(strings.TrimPrefix(url, "sqlite:"))
+	if err == nil {
+		err = copyFile(ctx, path, draft)
+	}
+	if err != nil {
 		return b, err
 	}
 	if b, err = inspect(ctx, draft); err != nil {

@@ -135,3 +135,16 @@ func TestVacuum(t *testing.T) {
 	_, _, err = s.Verify(ctx)
 	require.NoError(t, err)
 }
+
+// A store that is named by a relative path is backed up like any other.
+func TestBackup_RelativePath(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	s, err := Open(t.Context(), Options{URL: "sqlite:desk.db", KeyFile: "desk.key"})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	b, err := Backup(t.Context(), "sqlite:desk.db", "copy.db")
+	require.NoError(t, err)
+	require.Positive(t, b.Bytes)
+	require.FileExists(t, "copy.db")
+}

@@ -440,12 +440,16 @@ func TestKeysRotate(t *testing.T) {
 			require.Contains(t, r.bad(append([]string{"keys", "rotate"}, config...)...), "store is in use")
 			key := must(os.ReadFile(filepath.Join(r.dir, "desk.key")))
 			r.stop()
-			args := append([]string{"keys", "rotate", "--keep-old"}, config...)
+			args := append([]string{"keys", "rotate"}, config...)
 			if exposed {
 				args = append(args, "--exposed")
 			}
 			require.Contains(t, r.good(args...), "calls were sealed anew")
 			require.NotEqual(t, key, must(os.ReadFile(filepath.Join(r.dir, "desk.key"))))
+			saved, err := filepath.Glob(filepath.Join(r.dir, "desk.key.old-*"))
+			require.NoError(t, err)
+			require.Len(t, saved, 1, "backups need it")
+			require.Equal(t, key, must(os.ReadFile(saved[0])))
 			r.start()
 
 			jwks := r.url + "/.well-known/jwks.json"
@@ -459,7 +463,7 @@ func TestKeysRotate(t *testing.T) {
 			require.Contains(t, r.good("audit", "verify", "--expect", kept), "2 signed checkpoints fit")
 			require.Contains(t, r.good("audit", "keys"), "checkpoints, before:")
 			require.Contains(t, r.good("audit", "list", "--type", "rekeyed"), "rekeyed")
-			_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
+			_, err = r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
 			require.NoError(t, err)
 			claim, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
 			require.NoError(t, err)

@@ -121,6 +121,7 @@ func parseConfig(file string, text []byte, env environ, flags map[string]*pflag.
 	if root, ok := d.parse(text); ok {
 		d.mergeOverrides(root, env, flags)
 		d.decode(root, reflect.ValueOf(&cfg).Elem(), spot{source: file})
+		cfg.locate()
 		if env["NODE_ENV"] == "production" {
 			cfg.Server.Production = true
 		}

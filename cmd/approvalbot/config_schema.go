@@ -76,7 +76,7 @@ func (d *decoder) readSecretFiles(v reflect.Value, at spot) {
 		case v.Field(i).String() != "":
 			d.mistake(join(at.path, key+"File"), "contradicts %s; use one of them", key)
 		default:
-			d.readSecretFile(path, v.Field(i), join(at.path, key+"File"))
+			d.readSecretFile(beside(d.file, path), v.Field(i), join(at.path, key+"File"))
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestAdversary_P2_KilledAtEveryStepOfARotation(t *testing.T) {
 				rekeyed := i >= len(rotationPoints)-2
 				r.stop()
 				before := r.keyFile()
-				require.True(t, r.killedAt(bin, point, "keys", "rotate", "--keep-old", "--config", r.configFile()), "it never came by %s", point)
+				require.True(t, r.killedAt(bin, point, "keys", "rotate", "--config", r.configFile()), "it never came by %s", point)
 				if point == "after-rekey-committed" { // the start puts the new key in its place, and dies of that
 					require.Equal(t, before, r.keyFile())
 					require.True(t, r.killedAt(bin, "after-key-replaced", "serve", "--config", r.configFile()))

@@ -81,17 +81,17 @@ func newStoreCommand(a *app) *cobra.Command {
 }
 
 func newKeysCommand(a *app) *cobra.Command {
-	var keepOld, exposed bool
+	var discardOld, exposed bool
 	rotate := &cobra.Command{
 		Use:   "rotate",
 		Short: "Give the store another key and seal everything anew; the desk must be stopped",
 		Long: "Make a new key, seal every call of the store anew with it, and put it in the key file's place. A crash at any point\n" +
 			"leaves a store that starts. Old checkpoints still count, and old receipts too unless the key was --exposed.\n" +
-			"Backups made before need the old key: keep a copy of it for as long as you keep them, or use --keep-old.",
+			"Backups made before need the old key: it stays beside the new one, as KEYFILE.old-ID, unless it is discarded.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.rotateKey(cmd.Context(), keepOld, exposed) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.rotateKey(cmd.Context(), !discardOld, exposed) },
 	}
-	rotate.Flags().BoolVar(&keepOld, "keep-old", false, "keep the old key beside the new one, as KEYFILE.old-ID")
+	rotate.Flags().BoolVar(&discardOld, "discard-old", false, "keep no copy of the old key; backups made before cannot be read without one")
 	rotate.Flags().BoolVar(&exposed, "exposed", false, "others may have the old key: receipts signed with it count no longer")
 	cmd := &cobra.Command{Use: "keys", Short: "Look after the key that seals and signs"}
 	cmd.AddCommand(rotate)
