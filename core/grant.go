@@ -172,7 +172,8 @@ func (a Approval) byGrant(f Found, r Reach, d *Directory, now int64) Approval {
 	for _, g := range f.Grants {
 		if g.Kind == CoolDown && g.Live(now) && g.Fingerprint == a.Fingerprint && g.Owner == a.Owner && g.AgentID == a.AgentID && a.Status != Denied {
 			a.Status, a.Decision, a.DecidedBy = Denied, Deny, []string{"grant:" + g.ID}
-			a.Reason = fmt.Sprintf("%s denied this very call; it is refused without asking again until %s.", People(g.By), clock(g.ExpiresAtMs, time.Local))
+			a.Reason = fmt.Sprintf("%s denied this very call; it is refused without asking again until %s, or until an operator ends that: approvalbot allowlist remove %s",
+				People(g.By), clock(g.ExpiresAtMs, time.Local), g.ID[:min(8, len(g.ID))])
 			a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonRecentlyDenied)
 			return a
 		}

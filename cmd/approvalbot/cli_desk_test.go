@@ -161,8 +161,8 @@ func TestCLI_ListPrintsIDsThatViewFinds(t *testing.T) {
 		agentSecret:    {uuid, own.ID, made.ID},
 	} {
 		lines := strings.Split(strings.TrimSpace(r.cli(secret, nil, "list").out), "\n")
-		require.Equal(t, "AgentShield Approvals", lines[0])
-		require.Regexp(t, `^ID +Tool +Agent +Status +Age +Code$`, lines[1])
+		require.Equal(t, "Approvals", lines[0])
+		require.Regexp(t, `^ID +Tool +Agent +Status +Age +Left +Risk +Code +Command$`, lines[1])
 		for i, a := range []api.Approval{like, own, made} {
 			id := strings.Fields(lines[2+i])[0]
 			require.Equal(t, want[i], id)
@@ -172,6 +172,14 @@ func TestCLI_ListPrintsIDsThatViewFinds(t *testing.T) {
 	require.Contains(t, r.cli(operatorSecret, nil, "view", like.Code).out, "decide "+uuid+" --decision")
 	require.Contains(t, r.cli(agentSecret, nil, "withdraw", made.ID).out, made.ID+" "+made.Code+": withdrawn")
 	require.Contains(t, r.offline("list").out, "\n"+made.ID[:8]+" ")
+
+	r.cli(operatorSecret, nil, "approve", own.Code)
+	r.cli(operatorSecret, nil, "approve", like.Code)
+	r.cli(operatorSecret, nil, "revoke", own.Code)
+	back := r.cli(operatorSecret, nil, "list", "--status", "revoked", "--limit", "1")
+	require.Contains(t, back.out, "revoked", back.errors)
+	require.Contains(t, back.out, own.Code)
+	require.NotContains(t, back.out, like.Code)
 }
 
 // Where approvals are disabled, every verb about approvals says so and fails, also

@@ -17,12 +17,12 @@ const completionTime = 2 * time.Second
 // words of flags are fixed, and ids are the codes that the desk knows now.
 func (a *app) complete(root *cobra.Command) *cobra.Command {
 	words := map[string][]cobra.Completion{
-		"status":   {"pending", "approved", "denied", "expired", "withdrawn"},
+		"status":   {"pending", "approved", "denied", "expired", "withdrawn", "revoked"},
 		"decision": {"allow-once", "allow-session", "allow-always", "deny"},
 		"max-risk": {"R0", "R1", "R2", "R3"},
 		"tool":     {"exec"},
 	}
-	ids := map[string]api.Status{"view": "", "wait": api.Pending, "decide": api.Pending, "approve": api.Pending, "withdraw": api.Pending,
+	ids := map[string]api.Status{"view": "", "wait": api.Pending, "decide": api.Pending, "approve": api.Pending, "deny": api.Pending, "withdraw": api.Pending,
 		"revoke": api.Approved, "retry": api.Approved}
 	for _, c := range tree(root) {
 		for name, list := range words {

@@ -17,7 +17,7 @@ var decisions = []api.Decision{api.AllowOnce, api.AllowSession, api.AllowAlways,
 func newDecideCommand(a *app) *cobra.Command {
 	var decision, reason string
 	cmd := &cobra.Command{
-		Use:   "decide ID --decision allow-once|allow-session|allow-always|deny",
+		Use:   "decide ID --decision DECISION",
 		Short: "Decide a request, as your token's person",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,18 +30,39 @@ func newDecideCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// newApproveCommand is the old spelling of decide.
+// newApproveCommand is decide --decision allow-once. The decision as a second word is
+// the old spelling of decide.
 func newApproveCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:    "approve ID DECISION",
-		Short:  "Deprecated: use decide",
-		Hidden: true,
-		Args:   cobra.ExactArgs(2),
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "approve ID",
+		Short: "Allow a request once",
+		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fmt.Fprintln(a.stderr, "approvalbot: approve is deprecated, use: approvalbot decide ID --decision DECISION")
-			return a.decide(cmd.Context(), args[0], args[1], "")
+			decision := string(api.AllowOnce)
+			if len(args) == 2 {
+				fmt.Fprintln(a.stderr, "approvalbot: approve ID DECISION is deprecated, use: approvalbot decide ID --decision DECISION")
+				decision = args[1]
+			}
+			return a.decide(cmd.Context(), args[0], decision, reason)
 		},
 	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; shown on the cards")
+	return cmd
+}
+
+func newDenyCommand(a *app) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "deny ID",
+		Short: "Deny a request",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.decide(cmd.Context(), args[0], string(api.Deny), reason)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; shown on the cards")
+	return cmd
 }
 
 func (a *app) decide(ctx context.Context, id, decision, reason string) error {

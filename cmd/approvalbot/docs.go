@@ -2,10 +2,14 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,8 +27,12 @@ func newDocsCommand(a *app) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
+			date, err := manDate(a.env)
+			if err != nil {
+				return err
+			}
 			for _, c := range documented(cmd.Root()) {
-				if err := os.WriteFile(filepath.Join(args[0], manName(c)+".1"), []byte(manPage(c)), 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(args[0], manName(c)+".1"), []byte(manPage(c, date)), 0o644); err != nil {
 					return err
 				}
 			}
@@ -51,6 +59,7 @@ var (
 		{name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY", usage: "proxies; health and calls back to owners use none"},
 		{name: "SSL_CERT_FILE, SSL_CERT_DIR", usage: "whose certificates are trusted, if not whom the system trusts"},
 		{name: "PGPASSWORD, PGPASSFILE, …", usage: "libpq's variables: what a store.url of PostgreSQL leaves open"},
+		{name: "SOURCE_DATE_EPOCH", usage: "docs man: the day on the pages, in seconds since 1970, if not that of the commit that was built"},
 		{name: "TZ", usage: "the zone of times"},
 		{name: "NO_COLOR, TERM=dumb", usage: "no colours"},
 		{name: "LC_ALL, LC_CTYPE, LANG", usage: "where the first that is set names no UTF-8, output for people is ASCII"},
@@ -133,6 +142,9 @@ func markdown(root *cobra.Command) string {
 			continue
 		}
 		fmt.Fprintf(&b, "\n```\n%s\n```\n", usage)
+		if c.Example != "" {
+			fmt.Fprintf(&b, "\nFor example:\n\n```sh\n%s\n```\n", strings.ReplaceAll(c.Example[2:], "\n  ", "\n"))
+		}
 		if list := options(c.LocalNonPersistentFlags()); len(list) > 0 {
 			b.WriteString("\n")
 			table(&b, "flag | does", list)
@@ -175,16 +187,42 @@ func sentenced(s string) string {
 
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manPage is a command's manual page (man(7)).
-func manPage(c *cobra.Command) string {
+// manDate is the day on manual pages, so that the same sources make the same pages:
+// that of SOURCE_DATE_EPOCH, else of the commit that was built; empty where neither is
+// known.
+func manDate(env environ) (string, error) {
+	if epoch := env["SOURCE_DATE_EPOCH"]; epoch != "" {
+		seconds, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return "", errors.New("SOURCE_DATE_EPOCH must be a whole number of seconds since 1970")
+		}
+		return time.Unix(seconds, 0).UTC().Format(time.DateOnly), nil
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", nil
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.time" && len(s.Value) >= len(time.DateOnly) {
+			return s.Value[:len(time.DateOnly)], nil
+		}
+	}
+	return "", nil
+}
+
+// manPage is a command's manual page (man(7)) of that day.
+func manPage(c *cobra.Command, date string) string {
 	var b strings.Builder
 	text, usage := about(c)
 	if !c.HasParent() {
 		text, usage = text+"\n"+rootText, c.Name()+" COMMAND [flags]"
 	}
-	fmt.Fprintf(&b, ".TH %q 1 \"\" \"approvalbot\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n.SH DESCRIPTION\n%s\n",
-		strings.ToUpper(manName(c)), roff(manName(c)), roff(c.Short), roff(usage), roff(text))
+	fmt.Fprintf(&b, ".TH %q 1 %q \"approvalbot\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n.SH DESCRIPTION\n%s\n",
+		strings.ToUpper(manName(c)), date, roff(manName(c)), roff(c.Short), roff(usage), roff(text))
 	manList(&b, "OPTIONS", append(options(c.LocalNonPersistentFlags()), everywhere(c.Root())...))
+	if c.Example != "" {
+		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
+	}
 	if !c.HasParent() {
 		manList(&b, "ENVIRONMENT", environment)
 		manList(&b, "FILES", files)

@@ -33,7 +33,7 @@ func TestCLIDoc(t *testing.T) {
 	for _, verb := range []string{"serve", "request", "wait", "run", "list", "view", "decide", "retry", "watch", "evaluate", "doctor", "drill", "stats", "completion", "docs man"} {
 		require.Contains(t, out.stdout, "\n## approvalbot "+verb+"\n")
 	}
-	require.NotContains(t, out.stdout, "## approvalbot approve", "what is deprecated has no page")
+	require.NotContains(t, out.stdout, "approve ID DECISION", "what is deprecated has no page")
 	for _, flag := range []string{"`--help`", "--version", "approvalbot completion bash|fish|powershell|zsh"} {
 		require.Contains(t, out.stdout, flag)
 	}
@@ -73,6 +73,7 @@ func TestDocs_ManPages(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "approvalbot-allowlist-add.1"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), ".TH \"APPROVALBOT-ALLOWLIST-ADD\" 1")
+	require.Contains(t, string(page), ".SH EXAMPLES\n.nf\n  approvalbot allowlist add")
 	require.Contains(t, string(page), `\fB\-\-owner\fR`)
 	require.NotContains(t, string(page), "\n'", "no line begins a request")
 	require.FileExists(t, filepath.Join(dir, "approvalbot.1"))
@@ -80,6 +81,22 @@ func TestDocs_ManPages(t *testing.T) {
 		out, err := exec.Command(man, "-man", "-Tascii", "-ww", filepath.Join(dir, "approvalbot-allowlist-add.1")).CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
+}
+
+// The pages of the same sources are the same whenever they are made, and have a date.
+func TestDocs_ManPagesHaveADate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for epoch, want := range map[string]string{"1789000000": "2026-09-10", "0": "1970-01-01"} {
+		var out, errs bytes.Buffer
+		require.Zero(t, run(t.Context(), []string{"docs", "man", dir}, []string{"SOURCE_DATE_EPOCH=" + epoch}, nil, &out, &errs), errs.String())
+		page, err := os.ReadFile(filepath.Join(dir, "approvalbot-run.1"))
+		require.NoError(t, err)
+		require.Contains(t, string(page), `.TH "APPROVALBOT-RUN" 1 "`+want+`" "approvalbot"`)
+	}
+	var out, errs bytes.Buffer
+	require.NotZero(t, run(t.Context(), []string{"docs", "man", dir}, []string{"SOURCE_DATE_EPOCH=today"}, nil, &out, &errs))
+	require.Contains(t, errs.String(), "SOURCE_DATE_EPOCH must be a whole number")
 }
 
 func TestCompletion(t *testing.T) {

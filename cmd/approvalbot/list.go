@@ -4,37 +4,62 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"approvalbot/api"
 	"approvalbot/display"
 )
 
-// The widest cells of the list: with the other columns and the gaps between
-// them they stay within 80 characters, unless an id must be shown whole.
+// Widths of the list's cells where a line has 80 characters: with the gaps between
+// them they fit, unless an id must be shown whole. Wider terminals show more.
 const (
-	toolWidth  = 20
-	agentWidth = 16
-	pageSize   = 200
+	listWidth    = 80
+	nameWidth    = 9 // tool and agent
+	commandWidth = 7 // at least
+	pageSize     = 200
 )
 
+// agentWidth is the width of an agent's or owner's name in other tables.
+const agentWidth = 16
+
+// statusRevoked is the list's word for what was approved and taken back.
+const statusRevoked api.Status = "revoked"
+
 func newListCommand(a *app) *cobra.Command {
+	var status string
+	cmd := newListing(a, "list", "List approvals, newest first", &status)
+	cmd.Flags().StringVar(&status, "status", "", "only those of this status: pending, approved, denied, expired, withdrawn or revoked")
+	return cmd
+}
+
+// newPendingCommand is list --status pending.
+func newPendingCommand(a *app) *cobra.Command {
+	status := string(api.Pending)
+	return newListing(a, "pending", "List what waits for a decision", &status)
+}
+
+func newListing(a *app, name, short string, status *string) *cobra.Command {
 	var f api.Filter
 	var limit int
 	var from reading
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List approvals, newest first",
+		Use:   name,
+		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			known := []api.Status{"", api.Pending, api.Approved, api.Denied, api.Expired, api.Withdrawn}
+			f.Status = api.Status(*status)
+			known := []api.Status{"", api.Pending, api.Approved, api.Denied, api.Expired, api.Withdrawn, statusRevoked}
 			switch {
 			case !slices.Contains(known, f.Status):
-				return errors.New("--status must be pending, approved, denied, expired or withdrawn")
+				return errors.New("--status must be pending, approved, denied, expired, withdrawn or revoked")
 			case limit < 1:
 				return errors.New("--limit must be 1 or more")
 			}
@@ -42,7 +67,6 @@ func newListCommand(a *app) *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar((*string)(&f.Status), "status", "", "only those of this status")
 	fl.StringVar(&f.ToolName, "tool", "", "only those of this tool")
 	fl.StringVar(&f.AgentID, "agent", "", "only those of this agent")
 	fl.StringVar(&f.SessionKey, "session", "", "only those of this session")
@@ -58,13 +82,22 @@ func (a *app) list(ctx context.Context, from reading, f api.Filter, limit int) e
 	}
 	defer closes()
 	all := api.List{Items: []api.Approval{}}
+	wanted := func(api.Approval) bool { return true }
+	if f.Status == statusRevoked { // to the API these are approved ones
+		f.Status, wanted = api.Approved, revoked
+	}
 	for more := true; more; {
 		f.Limit = min(limit-len(all.Items), pageSize)
 		page, err := c.List(ctx, f)
 		if err != nil {
 			return err
 		}
-		all.Items, all.NextCursor = append(all.Items, page.Items...), page.NextCursor
+		for _, i := range page.Items {
+			if wanted(i) {
+				all.Items = append(all.Items, i)
+			}
+		}
+		all.NextCursor = page.NextCursor
 		f.Cursor = page.NextCursor
 		more = len(all.Items) < limit && f.Cursor != "" && len(page.Items) > 0
 	}
@@ -88,20 +121,63 @@ func idsFor(ctx context.Context, c *api.Client, items []api.Approval) func(api.A
 	return shortID
 }
 
+// printList prints the columns of the AgentShield seed, then what a person decides by.
+// Where that feature is on, the table has its name.
 func (a *app) printList(items []api.Approval, id func(api.Approval) string) error {
-	fmt.Fprintln(a.stdout, a.paint().bold("AgentShield Approvals"))
+	title := "Approvals"
+	if a.env["AGENTSHIELD_APPROVALS_ENABLED"] == "1" {
+		title = "AgentShield Approvals"
+	}
+	fmt.Fprintln(a.stdout, a.paint().bold(title))
 	if len(items) == 0 {
 		fmt.Fprintln(a.stdout, "none")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tTool\tAgent\tStatus\tAge\tCode")
+	more := max(0, terminalWidth(a.stdout)-listWidth)
 	now := time.Now()
+	rows := [][]string{{"ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Code", "Command"}}
 	for _, i := range items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(id(i)), cell(i.ToolName, toolWidth),
-			cell(i.AgentID, agentWidth), safe(statusWord(i)), age(i.CreatedAtMs, now), safe(i.Code))
+		rows = append(rows, []string{safe(id(i)), cell(i.ToolName, nameWidth+more/3), cell(i.AgentID, nameWidth+more/6), safe(statusWord(i)),
+			age(i.CreatedAtMs, now), left(i, now), safe(i.RiskClass), safe(i.Code), i.ParamsSummary})
+	}
+	last := len(rows[0]) - 1
+	room := listWidth + more
+	for column := range last {
+		widest := 0
+		for _, row := range rows {
+			widest = max(widest, utf8.RuneCountInString(row[column]))
+		}
+		room -= widest + 2
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for n, row := range rows {
+		if n > 0 {
+			row[last] = cell(row[last], max(room, commandWidth))
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	return w.Flush()
+}
+
+// left says how long a pending approval can still be decided.
+func left(a api.Approval, now time.Time) string {
+	if a.Status != api.Pending {
+		return "-"
+	}
+	return span(time.UnixMilli(a.ExpiresAtMs).Sub(now))
+}
+
+// terminalWidth is how many characters a line of the stream has; 0 where it is no terminal.
+func terminalWidth(stream any) int {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // cell is text for a column: safe, cut to its width, a dash for nothing.

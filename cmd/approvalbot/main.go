@@ -46,16 +46,16 @@ func newRootCommand(a *app) *cobra.Command {
 	f := root.PersistentFlags()
 	f.StringVar(&a.server, "server", "", "the desk's URL (else APPROVALBOT_SERVER, else the client file)")
 	f.StringVar(&a.token, "token", "", "API token (else APPROVALBOT_TOKEN, else the client file)")
-	f.StringVar(&a.clientFile, "client", "", "client file, with the desk's URL and a token (else APPROVALBOT_CLIENT, else client.yaml in CONFIGDIR)")
+	f.StringVar(&a.clientFile, "client", "", "client file, with the desk's URL and a token (else APPROVALBOT_CLIENT, else client.yaml in the user's configuration directory)")
 	f.BoolVar(&a.json, "json", false, "print the API's JSON")
 	f.StringVar(&a.config, "config", "", "configuration file of the desk (else APPROVALBOT_CONFIG, else approvalbot.yaml)")
 	root.AddCommand(
 		newServeCommand(a),
 		newRequestCommand(a), newWaitCommand(a), newRunCommand(a), newWithdrawCommand(a),
-		newListCommand(a), newViewCommand(a), newDecideCommand(a), newApproveCommand(a), newRevokeCommand(a), newRetryCommand(a), newWatchCommand(a),
+		newPendingCommand(a), newListCommand(a), newViewCommand(a), newApproveCommand(a), newDenyCommand(a), newDecideCommand(a), newRevokeCommand(a), newRetryCommand(a), newWatchCommand(a),
 		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a), newVerifierCommand(a), newCallbacksCommand(a),
 		newAuditCommand(a), newReceiptCommand(a), newBackupCommand(a), newKeysCommand(a), newStoreCommand(a),
 		newConfigCommand(a), newDoctorCommand(a), newDrillCommand(a), newStatsCommand(a), newHealthCommand(a), newDocsCommand(a),
 	)
-	return a.complete(root)
+	return grouped(a.complete(root))
 }

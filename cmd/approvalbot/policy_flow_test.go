@@ -174,6 +174,12 @@ func TestAdversary_W10_InTheChat(t *testing.T) {
 		require.Contains(t, again.Reason, "alice")
 	}
 	require.Len(t, r.group.FromBot(), before)
+
+	refused := r.tryExec("git push origin main", session("s1"))
+	_, end, ok := strings.Cut(refused.Reason, "or until an operator ends that: approvalbot ")
+	require.True(t, ok, refused.Reason)
+	require.Contains(t, r.good(strings.Fields(end)...), "removed: cooldown")
+	require.EqualValues(t, "pending", r.tryExec("git push origin main", session("s1")).Status)
 }
 
 func TestFlow_ReloadIsAllOrNothing(t *testing.T) {

@@ -14,9 +14,10 @@ import (
 func newViewCommand(a *app) *cobra.Command {
 	var from reading
 	cmd := &cobra.Command{
-		Use:   "view ID",
-		Short: "Show one approval",
-		Args:  cobra.ExactArgs(1),
+		Use:     "view ID",
+		Aliases: []string{"show"},
+		Short:   "Show one approval",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, closes, err := from.client(cmd.Context(), a)
 			if err != nil {

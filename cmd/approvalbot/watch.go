@@ -73,7 +73,7 @@ func newWatcher(ctx context.Context, a *app, c *api.Client) *watcher {
 var errDone = errors.New("the input is over")
 
 func (w *watcher) run(ctx context.Context) error {
-	fmt.Fprintln(w.stdout, "Watching for requests. Ctrl-C ends it. A reason may follow after a colon, as in y: looks fine")
+	fmt.Fprintln(w.stdout, "Watching for requests. Ctrl-C ends it. A reason may follow after a colon, as\nin y: looks fine")
 	for {
 		pending, err := w.pending(ctx)
 		shown := false

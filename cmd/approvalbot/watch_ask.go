@@ -19,14 +19,15 @@ type answer struct {
 	key, word string
 	prompt    string
 	decision  api.Decision // empty: skip
+	does      string
 }
 
 var answers = []answer{
-	{"y", "yes", "[y]es", api.AllowOnce},
-	{"s", "session", "[s]ession", api.AllowSession},
-	{"a", "always", "[a]lways", api.AllowAlways},
-	{"n", "no", "[n]o", api.Deny},
-	{"k", "skip", "s[k]ip", ""},
+	{"y", "yes", "[y]es", api.AllowOnce, "allow this call, once"},
+	{"s", "session", "[s]ession", api.AllowSession, "allow it and the like of it in this session"},
+	{"a", "always", "[a]lways", api.AllowAlways, "allow this very call from now on"},
+	{"n", "no", "[n]o", api.Deny, "deny it; a reason is asked for"},
+	{"k", "skip", "s[k]ip", "", "leave it to somebody else, or for later"},
 }
 
 // offered gives the answers that make sense for a request.
@@ -65,6 +66,8 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 		if i < 0 {
 			if slices.ContainsFunc(answers, func(x answer) bool { return word == x.key || word == x.word }) {
 				fmt.Fprintln(w.stdout, "That is not offered for this request.")
+			} else if word != "" {
+				w.explain(choices)
 			}
 			continue
 		}
@@ -74,6 +77,15 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 		}
 		return w.vote(ctx, a, choices[i].decision, strings.TrimSpace(reason))
 	}
+}
+
+// explain says what each key does, after one that does nothing.
+func (w *watcher) explain(choices []answer) {
+	fmt.Fprintln(w.stdout, "That is none of the keys:")
+	for _, x := range choices {
+		fmt.Fprintf(w.stdout, "  %s, %-8s %s\n", x.key, x.word, x.does)
+	}
+	fmt.Fprintln(w.stdout, "A reason may follow after a colon, as in y: looks fine. Ctrl-C ends watching.")
 }
 
 func promptOf(choices []answer) string {

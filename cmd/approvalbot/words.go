@@ -55,8 +55,11 @@ func isTerminal(stream any) bool {
 }
 
 // age says how long ago something was, in its largest unit: 40s, 2m, 1h, 3d.
-func age(atMs int64, now time.Time) string {
-	d := max(now.Sub(time.UnixMilli(atMs)), 0)
+func age(atMs int64, now time.Time) string { return span(now.Sub(time.UnixMilli(atMs))) }
+
+// span writes a time span in its largest unit; none is below zero.
+func span(d time.Duration) string {
+	d = max(d, 0)
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))
