@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
+	"os/signal"
 	"strconv"
-	"time"
 
 	"approvalbot/api"
 )
@@ -19,8 +20,8 @@ func Example() {
 	defer desk.stop()
 	desk.decideNext(api.AllowOnce) // a person, somewhere else
 
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
-	defer cancel()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	client := &api.Client{Server: desk.URL, Token: "agent-secret", HTTP: desk.Client()}
 
 	// Ask. With an id of your own the same request may be sent again when an
@@ -33,8 +34,14 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// Wait. This rides over a desk that restarts.
+	// Wait, and say so. This rides over a desk that restarts. Once nobody waits any
+	// more, nobody is to be asked.
+	fmt.Fprintf(os.Stderr, "waiting for approval %s; Ctrl-C withdraws it\n", asked.Code)
 	ended, err := client.WaitFinal(ctx, asked.ID)
+	if ctx.Err() != nil {
+		_, err = client.Withdraw(context.WithoutCancel(ctx), asked.ID, api.WithdrawRequest{Reason: "interrupted"})
+		log.Fatal("interrupted; withdrawn, unless an error follows: ", err)
+	}
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestTheSnippetsOfThePage(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			for _, program := range []string{"sh", s.needs} {
 				if _, err := exec.LookPath(program); err != nil {
-					t.Skipf("%s is not installed", program)
+					t.Skipf("%s: not tested, install it", program)
 				}
 			}
 			dir := t.TempDir()

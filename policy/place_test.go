@@ -25,7 +25,7 @@ func TestAllowedChangesStayInside(t *testing.T) {
 	}
 	shell, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("needs bash")
+		t.Skip("bash: not tested, install it")
 	}
 	base := t.TempDir()
 	work := filepath.Join(base, "work")

@@ -39,6 +39,7 @@ func TestAllowedScriptsOnlyPrint(t *testing.T) {
 	for _, name := range []string{"sed", "awk", "gawk", "mawk"} {
 		program, err := exec.LookPath(name)
 		if err != nil {
+			t.Run(name, func(t *testing.T) { t.Skipf("%s: not tested, install it", name) })
 			continue
 		}
 		pieces := scriptPieces[strings.TrimLeft(name, "gm")]

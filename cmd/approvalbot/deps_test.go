@@ -39,6 +39,7 @@ var rooms = map[string][]string{
 	"store/pgtest":     {},
 	"examples/receipt": {"proof"},
 	"internal/bench":   {"api", "bot/bottest"},
+	"internal/testsum": {},
 }
 
 // keepers are the only rooms that may import a package.

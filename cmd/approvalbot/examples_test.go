@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,14 +43,14 @@ func eachExample(t *testing.T, f func(t *testing.T, e example)) {
 			t.Parallel()
 			for _, program := range x.needs {
 				if _, err := exec.LookPath(program); err != nil {
-					t.Skipf("%s is not installed", program)
+					t.Skipf("%s: not tested, install it", program)
 				}
 			}
 			program, err := filepath.Abs("../../examples/" + x.path)
 			require.NoError(t, err)
 			source, err := os.ReadFile(program)
 			require.NoError(t, err)
-			require.LessOrEqual(t, strings.Count(string(source), "\n"), 60, "it is to stay small")
+			require.LessOrEqual(t, strings.Count(string(source), "\n"), 80, "it is to stay small")
 			e := example{t, program, t.TempDir()}
 			require.NoError(t, os.WriteFile(filepath.Join(e.dir, "deploytool"), []byte("#!/bin/sh\ntouch ran\nprintf '[%s]' \"$@\"\nexit $DEPLOY_EXIT\n"), 0o700))
 			f(t, e)
@@ -58,21 +60,30 @@ func eachExample(t *testing.T, f func(t *testing.T, e example)) {
 
 // start runs the example against a desk; its end comes over the channel.
 func (e example) start(desk, token string, argv ...string) <-chan output {
+	_, _, done := e.begin(desk, token, argv...)
+	return done
+}
+
+// begin is start, and gives the process too, which leads a group of its own, and what
+// it says on stderr.
+func (e example) begin(desk, token string, argv ...string) (*exec.Cmd, *safeBuffer, <-chan output) {
 	c := exec.Command(e.program, argv...)
 	c.Dir = e.dir
 	c.Env = append(os.Environ(), "APPROVALBOT_SERVER="+desk, "APPROVALBOT_TOKEN="+token, "DEPLOY_EXIT=7", "NO_PROXY=*", "PYTHONDONTWRITEBYTECODE=1")
-	var out, problems strings.Builder
+	var out, problems safeBuffer
 	c.Stdout, c.Stderr = &out, &problems
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	done := make(chan output, 1)
+	require.NoError(e.t, c.Start())
 	go func() {
-		err := c.Run()
+		err := c.Wait()
 		var exited *exec.ExitError
 		if err != nil && !errors.As(err, &exited) {
-			problems.WriteString(err.Error())
+			_, _ = problems.Write([]byte(err.Error()))
 		}
 		done <- output{c.ProcessState.ExitCode(), out.String(), problems.String()}
 	}()
-	return done
+	return c, &problems, done
 }
 
 func (e example) ran() bool {
@@ -133,6 +144,38 @@ func TestFlow_ExamplesAskClaimAndRun(t *testing.T) {
 		out = <-done
 		require.NotZero(t, out.code, "a shell's own words are no programs")
 		require.False(t, e.ran())
+	})
+}
+
+// They say that they wait, and withdraw the request when nobody waits for it any more.
+func TestFlow_ExamplesWithdrawWhenInterrupted(t *testing.T) {
+	eachExample(t, func(t *testing.T, e example) {
+		r := newRig(t)
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			words := "deploytool on" + signal.String()
+			c, stderr, done := e.begin(r.url, agentSecret, "./deploytool", "on"+signal.String())
+			r.asked(words)
+			pending, err := r.agent().List(r.ctx(), api.Filter{Status: api.Pending})
+			require.NoError(t, err)
+			require.Len(t, pending.Items, 1)
+			require.Eventually(t, func() bool {
+				return strings.Contains(stderr.String(), "waiting for approval "+pending.Items[0].Code+"; Ctrl-C withdraws it\n")
+			}, patient, 5*time.Millisecond)
+			var out output
+			require.Eventually(t, func() bool { // a shell that is just starting a program may miss the first
+				_ = syscall.Kill(-c.Process.Pid, signal) // as a terminal sends it
+				select {
+				case out = <-done:
+					return true
+				default:
+					return false
+				}
+			}, patient, 50*time.Millisecond)
+			require.Equal(t, 12, out.code, out.stderr)
+			require.Contains(t, out.stderr, "not run: interrupted; the request is withdrawn")
+			require.Equal(t, api.Withdrawn, r.get(pending.Items[0]).Status)
+			require.False(t, e.ran())
+		}
 	})
 }
 

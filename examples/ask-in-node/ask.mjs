@@ -37,9 +37,20 @@ async function ask(argv) {
   const params = { argv, workdir: process.cwd() };
   const request = { id: `ask-${randomUUID()}`, toolName: "exec", params };
   const claimId = randomUUID();
-  let answer;
-  do answer = await post(`?wait=55s&claim=1&claimId=${claimId}`, request);
-  while (answer.status === "pending");
+  let interrupted, answer, wait = "";
+  const left = new Promise((_, leave) => { // nobody waits any more, so nobody is to be asked
+    interrupted = () => { interrupted = null; post(`/${request.id}/withdraw`, { reason: "interrupted" })
+      .then(() => leave(notRun(12, "interrupted; the request is withdrawn")), leave); };
+  });
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => interrupted?.());
+  for (;;) {
+    answer = await Promise.race([left, post(`?${wait}claim=1&claimId=${claimId}`, request)]);
+    if (!interrupted) await left;
+    if (answer.status !== "pending") break;
+    if (!wait) console.error(`ask.mjs: waiting for approval ${answer.code}; Ctrl-C withdraws it`);
+    wait = "wait=55s&";
+  }
+  interrupted = () => {}; // the command gets the signal itself
   if (answer.status !== "approved")
     throw notRun({ denied: 10, expired: 11, withdrawn: 12 }[answer.status] ?? 1, `${answer.status} ${answer.reason ?? ""}`);
   // Only the claim says what may run, and it must be what was asked.
@@ -53,7 +64,7 @@ async function ask(argv) {
 
 const usage = "usage: APPROVALBOT_TOKEN=… ask.mjs CMD [ARG...]";
 if (process.argv.length < 3 || !process.env.APPROVALBOT_TOKEN) { console.error(usage); process.exit(1); }
-process.exitCode = await ask(process.argv.slice(2)).catch((e) => {
+process.exit(await ask(process.argv.slice(2)).catch((e) => {
   console.error("ask.mjs: not run:", e.message);
   return e.status ?? 1;
-});
+}));

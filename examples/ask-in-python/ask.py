@@ -3,13 +3,20 @@
 The desk is APPROVALBOT_SERVER, or the one on this machine. Exit status: the command's
 own, or 10 denied, 11 expired, 12 withdrawn, 1 anything else: not run.
 """
-import http.client, json, os, secrets, subprocess, sys, time, urllib.error, urllib.request
+import http.client, json, os, secrets, signal, subprocess, sys, time, urllib.error, urllib.request
 
 URL = os.environ.get("APPROVALBOT_SERVER", "http://127.0.0.1:8787").rstrip("/") + "/v1/approvals"
+STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
     redirect_request = lambda *_: None  # the token is for one server
+
+
+def leave(*_):
+    for s in STOPS:
+        signal.signal(s, signal.SIG_IGN)  # once is enough
+    raise KeyboardInterrupt
 
 
 def not_run(code, why):
@@ -34,8 +41,15 @@ def post(path, body, tries=4):
 def ask(argv):
     params = {"argv": argv, "workdir": os.getcwd()}
     request, claim = {"id": "ask-" + secrets.token_hex(16), "toolName": "exec", "params": params}, secrets.token_hex(16)
-    while (answer := post("?wait=55s&claim=1&claimId=" + claim, request))["status"] == "pending":
-        pass
+    wait = ""
+    try:
+        while (answer := post("?%sclaim=1&claimId=%s" % (wait, claim), request))["status"] == "pending":
+            if not wait:
+                print("ask.py: waiting for approval %s; Ctrl-C withdraws it" % answer["code"], file=sys.stderr)
+            wait = "wait=55s&"
+    except KeyboardInterrupt:  # nobody waits any more, so nobody is to be asked
+        post("/" + request["id"] + "/withdraw", {"reason": "interrupted"})
+        not_run(12, "interrupted; the request is withdrawn")
     if answer["status"] != "approved":
         codes = {"denied": 10, "expired": 11, "withdrawn": 12}
         not_run(codes.get(answer["status"], 1), "%s %s" % (answer["status"], answer.get("reason", "")))
@@ -54,6 +68,8 @@ def ask(argv):
 
 
 len(sys.argv) > 1 and os.environ.get("APPROVALBOT_TOKEN") or sys.exit("usage: APPROVALBOT_TOKEN=… ask.py CMD [ARG...]")
+for s in STOPS:
+    signal.signal(s, leave)
 try:
     sys.exit(ask(sys.argv[1:]))
 except Exception as e:

@@ -28,11 +28,21 @@ id=ask-$(random)
 claim=$(random)
 request=$(jq -nc --arg id "$id" --argjson params "$params" '{id: $id, toolName: "exec", params: $params}')
 
-trap 'post "/$id/withdraw" "{}" 2>/dev/null || true; not_run 12 interrupted' INT TERM
+# Nobody waits any more: the request goes, so that nobody is asked in vain.
+withdraw() {
+  trap '' INT TERM
+  post "/$id/withdraw" '{"reason":"interrupted"}' || not_run 1 "interrupted, and not withdrawn: $(field detail)"
+  not_run 12 'interrupted; the request is withdrawn'
+}
+trap withdraw INT TERM
+wait=
 while :; do
-  post "?wait=55s&claim=1&claimId=$claim" "$request" || not_run 1 "no answer, or refused: $(field detail)"
+  post "?${wait}claim=1&claimId=$claim" "$request" || not_run 1 "no answer, or refused: $(field detail)"
   case $(field status) in
-  pending) ;;
+  pending)
+    [ -n "$wait" ] || echo "ask.sh: waiting for approval $(field code); Ctrl-C withdraws it" >&2
+    wait='wait=55s&'
+    ;;
   approved) break ;;
   denied) not_run 10 "denied: $(field reason)" ;;
   expired) not_run 11 'nobody decided in time' ;;

@@ -63,7 +63,7 @@ func use(t testing.TB, s *Server, err error) *Server {
 	case s == nil && os.Getenv(Require) == "1":
 		t.Fatalf("%s=1, and PostgreSQL is not on this machine: %s", Require, wayOut)
 	case s == nil:
-		t.Skipf("not tested on PostgreSQL, which is not on this machine: %s", wayOut)
+		t.Skipf("PostgreSQL: not tested, %s", wayOut)
 	}
 	return s
 }
