@@ -62,7 +62,8 @@ func openClientFile(path string) (clientFile, error) {
 	case err != nil:
 		return clientFile{}, err
 	case !ownedBy(info, os.Geteuid()):
-		return clientFile{}, fmt.Errorf("%s belongs to another user, who could name another desk in it; use a client file of your own", path)
+		return clientFile{}, fmt.Errorf("%s belongs to another user, who could name another desk in it;"+
+			" use a client file of your own", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return clientFile{}, fmt.Errorf("%s holds a token and others can read it; run: chmod 600 %s", path, shellWord(path))
 	}

@@ -77,6 +77,8 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	require.NoError(t, err)
 	got, _ := load(t, "approvals: {tools: {}}")
 	want.File, got.File = "", ""
+	require.Equal(t, "sqlite:"+filepath.Join(filepath.Dir(exampleFile), "approvalbot.db"), want.Store.URL)
+	want.Store.URL, want.Store.KeyFile = got.Store.URL, filepath.Base(want.Store.KeyFile)
 	want.Server.Tokens, want.People, want.Agents = nil, nil, AgentsConfig{}
 	want.Channels.Telegram.AllowedUserIDs, want.Channels.Discord.AllowedUserIDs = nil, nil
 	want.Approvals.Tools.Policy.DenyAtOrAbove, want.Approvals.Tools.Policy.MinApprovalsByRisk = Risk{}, nil

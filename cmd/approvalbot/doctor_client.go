@@ -14,9 +14,11 @@ import (
 // an agent that runs approvalbot as this user would approve for itself.
 func (a *app) clientFindings(cfg Config) []core.Finding {
 	var found []core.Finding
-	const apart = "give askers a token with approvals.request alone; name the operator's client file with --client where it is needed"
+	const apart = "give askers a token with approvals.request alone;" +
+		" name the operator's client file with --client where it is needed"
 	if t, decides := cfg.operator(a.env["APPROVALBOT_TOKEN"]); decides {
-		found = append(found, core.Doubt("client", fmt.Sprintf("APPROVALBOT_TOKEN is the operator's token %s, and every program started here has it", t), apart))
+		found = append(found, core.Doubt("client",
+			fmt.Sprintf("APPROVALBOT_TOKEN is the operator's token %s, and every program started here has it", t), apart))
 	}
 	path, _ := (&app{env: a.env}).clientPath() // --client is the operator's own affair
 	file, err := openClientFile(path)
@@ -25,7 +27,8 @@ func (a *app) clientFindings(cfg Config) []core.Finding {
 	case err != nil:
 		found = append(found, core.Doubt("client", oneLine(err), ""))
 	case decides:
-		found = append(found, core.Doubt("client", fmt.Sprintf("%s holds the operator's token %s for whoever asks as this user", path, t), apart))
+		found = append(found, core.Doubt("client",
+			fmt.Sprintf("%s holds the operator's token %s for whoever asks as this user", path, t), apart))
 	}
 	return append(found, a.reachableFindings(cfg)...)
 }
@@ -41,7 +44,8 @@ func (a *app) reachableFindings(cfg Config) []core.Finding {
 	for _, agent := range cfg.Agents.List {
 		rel, err := filepath.Rel(agent.Workspace, files.operator)
 		if agent.Workspace != "" && err == nil && filepath.IsLocal(rel) {
-			found = append(found, core.Doubt("client", fmt.Sprintf("%s, which decides, is in the workspace of agent %s", files.operator, agent.ID),
+			found = append(found, core.Doubt("client",
+				fmt.Sprintf("%s, which decides, is in the workspace of agent %s", files.operator, agent.ID),
 				"let the desk and its files be elsewhere, and run the agent as another user"))
 		}
 	}

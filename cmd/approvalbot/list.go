@@ -36,7 +36,8 @@ const statusRevoked api.Status = "revoked"
 func newListCommand(a *app) *cobra.Command {
 	var status string
 	cmd := newListing(a, "list", "List approvals, newest first", &status)
-	cmd.Flags().StringVar(&status, "status", "", "only those of this status: pending, approved, denied, expired, withdrawn or revoked")
+	cmd.Flags().StringVar(&status, "status", "",
+		"only those of this status: pending, approved, denied, expired, withdrawn or revoked")
 	return cmd
 }
 
@@ -137,8 +138,8 @@ func (a *app) printList(items []api.Approval, id func(api.Approval) string) erro
 	now := time.Now()
 	rows := [][]string{{"ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Code", "Command"}}
 	for _, i := range items {
-		rows = append(rows, []string{safe(id(i)), cell(i.ToolName, nameWidth+more/3), cell(i.AgentID, nameWidth+more/6), safe(statusWord(i)),
-			age(i.CreatedAtMs, now), left(i, now), safe(i.RiskClass), safe(i.Code), i.ParamsSummary})
+		rows = append(rows, []string{safe(id(i)), cell(i.ToolName, nameWidth+more/3), cell(i.AgentID, nameWidth+more/6),
+			safe(statusWord(i)), age(i.CreatedAtMs, now), left(i, now), safe(i.RiskClass), safe(i.Code), i.ParamsSummary})
 	}
 	last := len(rows[0]) - 1
 	room := listWidth + more

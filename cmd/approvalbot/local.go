@@ -17,7 +17,8 @@ const (
 )
 
 // prepareLocal writes what a desk on this machine needs into dir, as far as it
-// is not there: a configuration and the client files with its tokens. The configuration is written anew at every start, because the chat
+// is not there: a configuration and the client files with its tokens. The
+// configuration is written anew at every start, because the chat
 // comes from the environment, unless its first line was deleted. It gives the
 // configuration's path.
 func prepareLocal(dir string, env environ) (string, error) {

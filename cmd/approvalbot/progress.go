@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -60,14 +58,8 @@ func (a *app) tellCards(ctx context.Context, c *api.Client, got api.Approval) ap
 // decide it. How they do is not for whoever asks.
 func (a *app) tellWaiting(got api.Approval) {
 	fmt.Fprintf(a.stderr, "approvalbot: waiting for approval %s (%s), until %s\n", safe(got.Code), riskWords(got.RiskClass), when(got.ExpiresAtMs))
-	var chats []string
-	for _, d := range got.Deliveries {
-		if !slices.Contains(chats, d.Target) {
-			chats = append(chats, d.Target)
-		}
-	}
-	if len(chats) > 0 {
-		fmt.Fprintf(a.stderr, "approvalbot: people decide it in %s, or where approvalbot watch runs\n", safe(strings.Join(chats, ", ")))
+	if len(got.Deliveries) > 0 {
+		fmt.Fprintln(a.stderr, "approvalbot: people decide it in the chats that get its card, or where approvalbot watch runs")
 	}
 }
 

@@ -20,6 +20,7 @@ func TestRun_SaysWhereItWaits(t *testing.T) {
 	d.approval["deliveries"] = cards("queued", "The bot may not write here.")
 	s := start(t, d, "run", "--", "true")
 	s.says(t, "approvalbot: waiting for approval 7KQ2M5")
+	s.says(t, "approvalbot: people decide it in the chats that get its card, or where approvalbot watch runs")
 	s.says(t, "approvalbot: no card in discord:9: The bot may not write here.")
 	require.NotContains(t, s.out.String(), "-5")
 	d.mu.Lock()
@@ -30,6 +31,7 @@ func TestRun_SaysWhereItWaits(t *testing.T) {
 	require.Equal(t, exitDenied, s.ends(t))
 	require.Contains(t, s.out.String(), "approvalbot: not run: denied by alice: no")
 	require.Equal(t, 1, strings.Count(s.out.String(), "no card in discord:9"))
+	require.NotRegexp(t, "approvalbot (decide|approve)|--decision|allow-once", s.out.String(), "how it is decided is not for whoever asks")
 }
 
 // The time left is shown on one line, which is gone at the end.
