@@ -112,6 +112,9 @@ func (c *Channel) Edit(context.Context, core.Target, string, core.Card) error { 
 // Attach does nothing.
 func (c *Channel) Attach(context.Context, core.Target, core.File) error { return nil }
 
+// AttachParts does nothing.
+func (c *Channel) AttachParts(context.Context, core.Target, core.File) error { return nil }
+
 // call makes one call. The error is safe to show.
 func (c *Channel) call(ctx context.Context, address string, owner Owner, id string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)

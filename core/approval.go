@@ -163,25 +163,25 @@ const (
 
 // Delivery is one message of an approval at one place.
 type Delivery struct {
-	ID           string // UUID
-	Key          string // the approval's
-	Kind         DeliveryKind
-	Target       Target
-	State        DeliveryState
-	MessageID    string // the platform's, empty until known
-	ReplyTo      string // message to answer, or empty
-	ForUser      string // ReasonDelivery: whom it asks
-	Attached     bool   // the payload's file stands in that chat
-	Shown        bool   // everything that would run stands in that chat: votes from there may allow
-	CannotAttach bool   // the chat refuses files for good: its card may only deny
-	Fallback     bool
-	Error        string // why the last try failed, safe to show
-	Attempts     int
-	DueMs        int64 // when it wants work; 0: nothing to do
-	Revision     int64 // raised by every redraw
-	Rank         int   // more urgent first: the risk class
-	CreatedMs    int64
-	Version      int64 // of the approval, when it was read together with it; 0: not known
+	ID        string // UUID
+	Key       string // the approval's
+	Kind      DeliveryKind
+	Target    Target
+	State     DeliveryState
+	MessageID string // the platform's, empty until known
+	ReplyTo   string // message to answer, or empty
+	ForUser   string // ReasonDelivery: whom it asks
+	Attached  bool   // the payload's file stands in that chat
+	Shown     bool   // everything that would run stands in that chat: votes from there may allow
+	DenyOnly  bool   // the chat does not take all of the call: its card may only deny
+	Fallback  bool
+	Error     string // why the last try failed, safe to show
+	Attempts  int
+	DueMs     int64 // when it wants work; 0: nothing to do
+	Revision  int64 // raised by every redraw
+	Rank      int   // more urgent first: the risk class
+	CreatedMs int64
+	Version   int64 // of the approval, when it was read together with it; 0: not known
 }
 
 // shownIn reports whether a card stands in the chat (any thread of it) and
@@ -199,7 +199,7 @@ func (a Approval) shownIn(chat Target) bool {
 // out that there is: a card that stands there already shows all that it ever will.
 func (a Approval) unseenIn(chat Target) *Error {
 	for _, d := range a.Deliveries {
-		if d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat() && (d.CannotAttach || d.MessageID != "") {
+		if d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat() && (d.DenyOnly || d.MessageID != "") {
 			return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat, nor can it be: here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
 		}
 	}

@@ -103,11 +103,15 @@ type Card struct {
 // Drawing is what a delivery should show now.
 type Drawing struct {
 	Card  *Card  // CardDelivery
+	Bare  *Card  // the same with no word that an asker chose, deny only: for a chat that refuses Card
 	Text  string // other kinds: one message
 	File  *File  // to be attached before the card
 	Skip  string // nothing is to be sent any more, and why
 	Shown bool   // with File (if any) attached, everything that would run is shown
 	Done  bool   // the card shows the outcome
+	// FailsOpen reports whether the call runs where nobody can be asked. Then a chat
+	// counts as out of reach only where it does not take Bare either.
+	FailsOpen bool
 }
 
 // draw says what the delivery should show. payload is the whole call, or empty
@@ -141,16 +145,18 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		if a.Retries > 0 && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 {
 			c.Outcome += "; an operator lets the agent try again, until " + clock(a.ClaimUntilMs, time.Local)
 		}
-		return Drawing{Card: &c, Done: true}
+		return Drawing{Card: &c, Bare: a.bareCard(c), Done: true}
 	}
 	c.Expires = clock(a.ExpiresAtMs, time.Local)
-	file := a.placePayload(&c, payload, d.CannotAttach)
-	out := Drawing{Card: &c, File: file, Shown: len(payload) > 0 && (file == nil || d.Attached)}
+	file := a.placePayload(&c, payload, d.DenyOnly)
+	out := Drawing{Card: &c, File: file, Shown: len(payload) > 0 && (file == nil || d.Attached), FailsOpen: a.Unreached}
 	switch {
 	case len(payload) == 0:
 		c.DenyOnly = "The call itself cannot be shown, so it can only be denied here."
-	case file != nil && d.CannotAttach:
-		c.DenyOnly = "The whole call is too long for this card, and this chat takes no files, so it can only be denied here. It can be allowed elsewhere: in another chat that has its card, by API or by command line."
+	case file != nil && d.DenyOnly:
+		c.DenyOnly = "The whole call is too long for this card, and this chat takes no files, so " + denyHere
+	case d.DenyOnly:
+		c.DenyOnly = "This chat does not take the card with the call on it, so " + denyHere
 	case d.MessageID != "" && !d.Shown:
 		c.DenyOnly = "Not everything that would run could be shown here, so it can only be denied here."
 	case file != nil && !d.Attached:
@@ -158,7 +164,38 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 	default:
 		c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x Decision) bool { return !x.Allows() })
 	}
+	out.Bare = a.bareCard(c)
 	return out
+}
+
+const denyHere = "it can only be denied here. It can be allowed elsewhere: in another chat that has its card, by API or by command line."
+
+// bareCard is a card with nothing on it but the desk's own words, so that no call can be
+// written in a way that keeps people from hearing of it.
+func (a Approval) bareCard(c Card) *Card {
+	bare := Card{
+		Code: c.Code, Status: c.Status, Revoked: c.Revoked, Failed: c.Failed, Risk: c.Risk, Tally: c.Tally, Expires: c.Expires,
+		Headline: "a call that cannot be shown in this chat",
+		Facts: []Fact{
+			{Name: "Asked by token", Value: clipped(display.Safe(a.Owner), maxFact)},
+			{Name: "Fingerprint", Value: a.Fingerprint[:min(12, len(a.Fingerprint))]},
+		},
+	}
+	if !a.Final() {
+		bare.DenyOnly = "This chat does not take the card with the call on it, so " + denyHere
+		return &bare
+	}
+	words := a
+	words.RevokeReason = ""
+	if a.Status != Expired { // that one is the desk's own
+		words.Reason = ""
+	}
+	bare.Outcome = words.endingAt()
+	if a.Result != nil {
+		words.Result = &Result{Status: a.Result.Status, ExitCode: a.Result.ExitCode}
+		bare.Result = words.resultWords()
+	}
+	return &bare
 }
 
 // placePayload puts the whole call on the card, or into a file when it is too

@@ -65,13 +65,13 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 
 // Where a chat takes no files, the card speaks of none.
 func TestNoFileNoWordOfOne(t *testing.T) {
-	got := drawnCard(t, "frob", `{"a":"`+strings.Repeat("x", 4000)+`"}`, nil, Delivery{CannotAttach: true})
+	got := drawnCard(t, "frob", `{"a":"`+strings.Repeat("x", 4000)+`"}`, nil, Delivery{DenyOnly: true})
 	require.NotContains(t, says(got.Card), "whole above")
 	require.Contains(t, got.Card.DenyOnly, "It can be allowed elsewhere")
 	require.Empty(t, got.Card.Offers)
 
 	chat := Target{Channel: "telegram", To: "1"}
-	a := Approval{Code: "K7QX2M", Deliveries: []Delivery{{Kind: CardDelivery, Target: chat, MessageID: "5", CannotAttach: true}}}
+	a := Approval{Code: "K7QX2M", Deliveries: []Delivery{{Kind: CardDelivery, Target: chat, MessageID: "5", DenyOnly: true}}}
 	require.NotContains(t, a.unseenIn(chat).Message, "/show")
 	require.LessOrEqual(t, len(a.unseenIn(chat).Message), 200)
 	require.Contains(t, a.unseenIn(Target{Channel: "telegram", To: "2"}).Message, "/show K7QX2M")

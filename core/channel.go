@@ -2,23 +2,32 @@ package core
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
 // Channel is one chat platform, as the dispatcher sees it. Targets are of that
 // channel and normal. Every method gives a *DeliveryError when the platform said
-// what to do; any other error is taken as passing and tried again later. It comes
-// back within half a minute, whatever the platform does.
+// what to do, and an error that is ErrPlatform when it answered that it is in trouble
+// itself; any other error means that no answer came. The last two are taken as passing
+// and tried again later. A method comes back within half a minute, whatever the
+// platform does.
 type Channel interface {
 	// Post sends a card or a text. A post that failed may have arrived all the
 	// same: platforms without idempotency keys cannot tell.
 	Post(ctx context.Context, to Target, p Posting) (Posted, error)
 	// Edit draws an existing card anew. An edit that changes nothing is no error.
 	Edit(ctx context.Context, to Target, messageID string, card Card) error
-	// Attach sends the file that holds a payload too long for its card: as messages
-	// that hold all of it, where the chat takes no files and it is short enough.
+	// Attach sends the file that holds a payload too long for its card.
 	Attach(ctx context.Context, to Target, f File) error
+	// AttachParts sends messages that hold all of that file instead. Where the chat
+	// does not take them, or the file is too long for it, the error says NoFiles.
+	AttachParts(ctx context.Context, to Target, f File) error
 }
+
+// ErrPlatform is what an error of a Channel is (errors.Is) when the platform answered
+// that it is in trouble itself (HTTP 5xx): it may be with this message alone.
+var ErrPlatform = errors.New("the platform is in trouble")
 
 // Posting is one message to a chat: a card, or a text.
 type Posting struct {
@@ -43,8 +52,9 @@ type DeliveryError struct {
 	Message     string
 	RetryAfter  time.Duration // above 0: the platform asks this chat to wait so long
 	Gone        bool          // this chat cannot be posted to; no further tries
+	Refused     bool          // the chat is there, but takes no message that says this
 	MessageGone bool          // Edit: the message is no longer there; nothing is left to do
-	NoFiles     bool          // Attach: the chat takes no files, but may take messages
+	NoFiles     bool          // Attach, AttachParts: the call cannot be put into this chat so
 	Moved       *Target       // the chat lives elsewhere now (Telegram's supergroup migration)
 }
 

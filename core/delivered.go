@@ -19,20 +19,20 @@ type Silence struct {
 
 // Delivered is what became of one try at a delivery.
 type Delivered struct {
-	ID           string   // the delivery's
-	Key          string   // the approval's
-	Was          Delivery // as it was when the try began; empty: not told
-	Revision     int64    // that was drawn; if the row's is newer by now, the delivery stays due at once
-	State        DeliveryState
-	MessageID    string // the platform's; empty keeps what is known
-	Attached     bool   // as it now stands in the chat, likewise the next two
-	CannotAttach bool
-	Shown        bool
-	Heard        Heard
-	Error        string // safe to show
-	Attempts     int
-	DueMs        int64   // next try; 0: nothing to do
-	MovedTo      *Target // the platform says the chat lives elsewhere now
+	ID        string   // the delivery's
+	Key       string   // the approval's
+	Was       Delivery // as it was when the try began; empty: not told
+	Revision  int64    // that was drawn; if the row's is newer by now, the delivery stays due at once
+	State     DeliveryState
+	MessageID string // the platform's; empty keeps what is known
+	Attached  bool   // as it now stands in the chat, likewise the next two
+	DenyOnly  bool
+	Shown     bool
+	Heard     Heard
+	Error     string // safe to show
+	Attempts  int
+	DueMs     int64   // next try; 0: nothing to do
+	MovedTo   *Target // the platform says the chat lives elsewhere now
 	// Calm reports whether the record may wait a moment for others to go along with;
 	// nil: no. It is asked more than once.
 	Calm func() bool

@@ -29,7 +29,7 @@ type alike struct {
 // alikeOf says as what a delivery is drawn. Files, and what is no card, are drawn
 // for themselves.
 func alikeOf(d Delivery, rules *Rules) alike {
-	if d.Kind != CardDelivery || d.Version == 0 || d.Attached || d.CannotAttach {
+	if d.Kind != CardDelivery || d.Version == 0 || d.Attached || d.DenyOnly {
 		return alike{}
 	}
 	return alike{d.Key, d.Version, rules, d.MessageID != "", d.Shown}

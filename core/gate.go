@@ -177,7 +177,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	for _, d := range a.Deliveries {
 		if d.Kind == CardDelivery && d.Target.Chat() == b.Chat.Normal().Chat() {
 			card.Attached = card.Attached || d.Attached
-			card.CannotAttach = card.CannotAttach || d.MessageID != "" && !d.Shown
+			card.DenyOnly = card.DenyOnly || d.MessageID != "" && !d.Shown
 			card.Key = a.Key
 		}
 	}
@@ -189,7 +189,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 		return nil, err
 	}
 	now := nowMs()
-	attached, hidden := card.Attached, card.CannotAttach
+	attached, hidden := card.Attached, card.DenyOnly
 	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
 	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
 	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown && !hidden // where another copy could not show it, neither can this one

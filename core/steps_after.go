@@ -242,6 +242,10 @@ func (a Approval) tick(routes Routes, silent map[Target]Silence, now int64) (Cha
 	return c, nil
 }
 
+// openTries is how often a card itself must have gone unanswered before its call runs
+// because nobody could be asked: that other messages fail there says too little.
+const openTries = 2
+
 // leastLookMs is how often at most is looked whether a card has arrived.
 const leastLookMs = 1000
 
@@ -270,7 +274,7 @@ func (a Approval) mayArrive(silent map[Target]Silence, afterMs, again, now int64
 		switch s, ok := silent[d.Target.Chat()]; {
 		case ok && s.SinceMs+afterMs > now:
 			look = max(look, s.SinceMs+afterMs)
-		case !ok || s.TriedMs < d.CreatedMs || s.TriedMs-s.SinceMs < afterMs/2:
+		case !ok || s.TriedMs < d.CreatedMs || s.TriedMs-s.SinceMs < afterMs/2, a.Unreached && d.Attempts < openTries:
 			look = max(look, again)
 		}
 	}
@@ -317,7 +321,7 @@ func (c Change) unreached(now int64) Change {
 	if !slices.Contains(a.Assessment.ReasonCodes, ReasonUnreached) {
 		a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonUnreached)
 	}
-	if a.Unreached {
+	if a.Unreached && !a.cardRefused() {
 		c.Events = append(c.Events, a.event(EventFailOpen, now, eventData{Why: "approvals.exec.askFallback"}))
 		a.Status, a.Decision, a.DecidedBy, a.Reason = Approved, AllowOnce, []string{"policy"}, "nobody could be asked, and approvals.exec.askFallback lets it run then"
 		return c.end(EventResolved, now)
@@ -327,6 +331,15 @@ func (c Change) unreached(now int64) Change {
 		c.Deliveries = append(c.Deliveries, a.delivery(UnreachedDelivery, a.Origin.Normal(), now))
 	}
 	return c
+}
+
+// cardRefused reports whether a chat that is there refuses the card as it stands. Whoever
+// writes a call could see to that, so nothing follows from it but that people were not
+// asked.
+func (a Approval) cardRefused() bool {
+	return slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
+		return d.Kind == CardDelivery && d.State == Failed && d.DenyOnly
+	})
 }
 
 // Ending says how the approval ended, for people, in a few words: "allowed once

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -18,7 +17,8 @@ const (
 	maxAttempts = 500                    // tries of one message before it is given up
 	firstWait   = time.Second            // after the first passing failure, then doubled …
 	longestWait = 60 * time.Second       // … up to this
-	lanePause   = 5 * time.Second        // how long a chat rests at most after a passing failure
+	chatRest    = 5 * time.Second        // how long a chat rests at most after a passing failure
+	triesAsIs   = 3                      // of a file, or of a card, before less of it is tried
 	recordPause = 100 * time.Millisecond // before a record is tried again, then doubled
 	recordTime  = 15 * time.Second       // for which a record is tried
 	lookAgain   = 30 * time.Second       // how long a dispatcher or the timers sleep at most
@@ -57,8 +57,9 @@ type Dispatcher struct {
 	wake    chan struct{}
 	calls   chan struct{} // holds one for each call under way
 
-	mu   sync.Mutex
-	news chan struct{} // closed by the next Wake
+	mu      sync.Mutex
+	news    chan struct{}        // closed by the next Wake
+	failing map[core.Target]bool // chats whose last post or edit has failed
 }
 
 // NewDispatcher makes a dispatcher for one channel. failed is called after a
@@ -66,7 +67,7 @@ type Dispatcher struct {
 // it must not block.
 func NewDispatcher(name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, failed func(), log *slog.Logger) *Dispatcher {
 	return &Dispatcher{name: name, channel: channel, outbox: outbox, drawer: drawer, table: table, failed: failed,
-		log: log.With("channel", name), wake: make(chan struct{}, 1), calls: make(chan struct{}, callsAtOnce), news: make(chan struct{})}
+		log: log.With("channel", name), wake: make(chan struct{}, 1), calls: make(chan struct{}, callsAtOnce), news: make(chan struct{}), failing: map[core.Target]bool{}}
 }
 
 // Wake says that there may be new work. It never blocks.
@@ -225,15 +226,16 @@ func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) (done core.De
 	}
 	done = core.Delivered{
 		ID: m.ID, Key: m.Key, Was: m, Revision: m.Revision, State: m.State, MessageID: m.MessageID,
-		Attached: m.Attached, CannotAttach: m.CannotAttach, Shown: m.Shown,
+		Attached: m.Attached, DenyOnly: m.DenyOnly, Shown: m.Shown,
 	}
 	if drawing.Skip != "" {
 		done.State, done.Error = core.Failed, drawing.Skip
 		return done, 0, nil
 	}
-	done.Heard = core.Answered
-	if err := d.send(ctx, m, drawing, &done); err != nil {
-		return done, d.refused(m, &done, drawing.Done, err), nil
+	err = d.send(ctx, m, drawing, &done)
+	failedBefore := d.note(m, err)
+	if done.Heard = heard(err); err != nil {
+		return done, d.refused(m, &done, drawing.Done, failedBefore, err), nil
 	}
 	if done.Calm = d.company; m.MessageID != "" {
 		done.Calm = always
@@ -246,86 +248,6 @@ func (d *Dispatcher) company() bool { return len(d.calls) > 0 }
 
 func always() bool { return true }
 
-// send makes the one call to the platform that the delivery needs next.
-func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) (err error) {
-	var posted core.Posted
-	switch {
-	case drawing.Card == nil:
-		fault.Point("before-outcome-told")
-		posted, err = d.channel.Post(ctx, m.Target, core.Posting{Text: drawing.Text, ReplyTo: m.ReplyTo, ForUser: m.ForUser, SinceMs: m.CreatedMs, Nonce: nonce(m)})
-		fault.Point("after-outcome-told")
-	case m.MessageID == "" && drawing.File != nil && !m.Attached && !m.CannotAttach:
-		if err = d.channel.Attach(ctx, m.Target, *drawing.File); err == nil {
-			done.Attached, done.DueMs = true, time.Now().UnixMilli()
-		}
-		return err
-	case m.MessageID == "":
-		fault.Point("before-card-sent")
-		posted, err = d.channel.Post(ctx, m.Target, core.Posting{Card: drawing.Card, Nonce: nonce(m)})
-		fault.Point("after-card-sent")
-		done.Shown = drawing.Shown && len(drawing.Card.Offers) > 0 && !posted.DenyOnly
-	default:
-		fault.Point("before-edit-sent")
-		err = d.channel.Edit(ctx, m.Target, m.MessageID, *drawing.Card)
-		fault.Point("after-edit-sent")
-	}
-	if err == nil {
-		if posted.MessageID != "" {
-			done.MessageID = posted.MessageID
-		}
-		if posted.Earlier { // its id was lost in a crash, and it has ended since: what stands there is drawn anew
-			done.DueMs = time.Now().UnixMilli()
-			return nil
-		}
-		done.State = core.Sent
-		if drawing.Done {
-			done.State = core.Settled
-		}
-	}
-	return err
-}
-
-// refused turns a platform's refusal into the next try, or into the end of them.
-// It gives the rest that the chat needs.
-func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final bool, err error) time.Duration {
-	now := time.Now()
-	done.Attempts = m.Attempts + 1
-	done.Error = "the platform could not be reached"
-	wait := min(firstWait<<min(m.Attempts, 10), longestWait)
-	pause := min(wait, lanePause)
-	var told *core.DeliveryError
-	if errors.As(err, &told) {
-		done.Error = told.Message
-		switch {
-		case told.RetryAfter > 0:
-			done.Attempts, wait, pause = m.Attempts, told.RetryAfter, told.RetryAfter
-		case told.Moved != nil:
-			d.table.Moved(m.Target, *told.Moved)
-			done.MovedTo, wait, pause = told.Moved, 0, 0
-		case told.NoFiles:
-			done.CannotAttach, wait, pause = true, 0, 0
-		case told.Gone && m.MessageID != "" && !final:
-			// The chat takes no edits now; the next redraw tries again, so that the
-			// end shows where the bot is let back in.
-			done.State, done.DueMs = core.Sent, 0
-			return 0
-		case told.MessageGone, told.Gone:
-			done.State = core.Failed
-			d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason", told.Message)
-			return 0
-		}
-	} else {
-		done.Heard = core.Unanswered
-		d.log.Warn("a message could not be delivered yet", "approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
-	}
-	if done.Attempts >= maxAttempts {
-		done.State, done.Error = core.Failed, "given up: "+done.Error
-		return pause
-	}
-	done.DueMs = now.Add(wait).UnixMilli()
-	return pause
-}
-
 // record commits the outcome of a try. Should the store fail, the chat rests and
 // the delivery is tried again, which may show a second card but loses nothing.
 func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Delivered, pause time.Duration) time.Duration {
@@ -333,7 +255,7 @@ func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Deli
 	err := d.outbox.Record(context.WithoutCancel(ctx), done)
 	// A message that was sent must not be sent again because the store is away: it
 	// is the record that is tried again.
-	for wait, since := recordPause, time.Now(); err != nil && ctx.Err() == nil && time.Since(since) < recordTime; wait = min(2*wait, lanePause) {
+	for wait, since := recordPause, time.Now(); err != nil && ctx.Err() == nil && time.Since(since) < recordTime; wait = min(2*wait, chatRest) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -342,7 +264,7 @@ func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Deli
 	}
 	if err != nil {
 		d.log.Error("a delivery could not be recorded", "approval", m.Key, "target", m.Target.String(), "reason", err)
-		return max(pause, lanePause)
+		return max(pause, chatRest)
 	}
 	fault.Point("after-id-recorded")
 	if done.State == core.Failed {
@@ -350,34 +272,3 @@ func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Deli
 	}
 	return pause
 }
-
-// nonce names a message for platforms that drop repeats: 25 characters of the
-// delivery's id.
-func nonce(m core.Delivery) string {
-	var b []byte
-	for i := 0; i < len(m.ID) && len(b) < 25; i++ {
-		if m.ID[i] != '-' {
-			b = append(b, m.ID[i])
-		}
-	}
-	return string(b)
-}
-
-// Off is a channel that is not configured: every message to it fails for good,
-// with the way out in the error.
-type Off struct{ Name string }
-
-func (o Off) err() error {
-	return &core.DeliveryError{Gone: true, Message: o.Name + " is off: set channels." + o.Name + ".botToken"}
-}
-
-// Post fails.
-func (o Off) Post(context.Context, core.Target, core.Posting) (core.Posted, error) {
-	return core.Posted{}, o.err()
-}
-
-// Edit fails.
-func (o Off) Edit(context.Context, core.Target, string, core.Card) error { return o.err() }
-
-// Attach fails.
-func (o Off) Attach(context.Context, core.Target, core.File) error { return o.err() }

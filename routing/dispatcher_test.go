@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,6 +42,9 @@ type chat struct {
 	mu    sync.Mutex
 	posts []core.Target
 	edits []core.Card
+	cards []core.Card // what was posted
+	tries int
+	files func() error // nil: they are taken
 	fail  func(to core.Target) error // nil: everything works
 	hang  func()                     // nil: it answers at once
 }
@@ -48,13 +52,14 @@ type chat struct {
 func (c *chat) call(to core.Target) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.tries++
 	if c.fail == nil {
 		return nil
 	}
 	return c.fail(to)
 }
 
-func (c *chat) Post(_ context.Context, to core.Target, _ core.Posting) (core.Posted, error) {
+func (c *chat) Post(_ context.Context, to core.Target, p core.Posting) (core.Posted, error) {
 	if c.hang != nil {
 		c.hang()
 	}
@@ -63,7 +68,9 @@ func (c *chat) Post(_ context.Context, to core.Target, _ core.Posting) (core.Pos
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.posts = append(c.posts, to)
+	if c.posts = append(c.posts, to); p.Card != nil {
+		c.cards = append(c.cards, *p.Card)
+	}
 	return core.Posted{MessageID: fmt.Sprint(len(c.posts))}, nil
 }
 
@@ -77,7 +84,20 @@ func (c *chat) Edit(_ context.Context, to core.Target, _ string, card core.Card)
 	return nil
 }
 
-func (c *chat) Attach(context.Context, core.Target, core.File) error { return nil }
+func (c *chat) Attach(_ context.Context, to core.Target, _ core.File) error {
+	if c.files != nil {
+		return c.files()
+	}
+	return c.call(to)
+}
+
+// AttachParts is Attach of a file that is too long for it.
+func (c *chat) AttachParts(_ context.Context, to core.Target, _ core.File) error {
+	if err := c.call(to); err != nil {
+		return err
+	}
+	return &core.DeliveryError{Message: "too long", NoFiles: true}
+}
 
 func (c *chat) set(fail func(core.Target) error) {
 	c.mu.Lock()
@@ -179,6 +199,15 @@ func inBubble(t *testing.T, quorum int, table *routing.Table, test func(w *world
 func (w *world) ask(n int) core.Approval {
 	w.t.Helper()
 	a, created, err := w.gate.Submit(w.t.Context(), w.asker, core.Call{ToolName: "deploy", Params: fmt.Appendf(nil, `{"n":%d}`, n)})
+	require.NoError(w.t, err)
+	require.True(w.t, created)
+	return a
+}
+
+// askLong asks about a call that is too long for its card.
+func (w *world) askLong(n int) core.Approval {
+	w.t.Helper()
+	a, created, err := w.gate.Submit(w.t.Context(), w.asker, core.Call{ToolName: "deploy", Params: fmt.Appendf(nil, `{"n":%d,"x":%q}`, n, strings.Repeat("x", 9000))})
 	require.NoError(w.t, err)
 	require.True(w.t, created)
 	return a

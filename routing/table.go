@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"approvalbot/core"
 )
@@ -79,6 +80,14 @@ func (t *Table) plan() (Mode, []core.Target, []core.Target, int64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs
+}
+
+// patience is how long nothing may arrive before fallback targets are asked.
+func (t *Table) patience() time.Duration {
+	if _, _, _, after := t.plan(); after > 0 {
+		return time.Duration(after) * time.Millisecond
+	}
+	return longestWait
 }
 
 // Names reports whether the operator configured that place as a target, a fallback

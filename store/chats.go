@@ -374,8 +374,8 @@ func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilM
 }
 
 // NextDelivery gives the chat's most urgent due delivery: cards of pending
-// approvals that nobody has seen yet first, the highest rank and then the oldest
-// before the others; then the rest in the order in which it fell due. False when
+// approvals that nobody has seen yet and no try has failed for first, the highest rank
+// and then the oldest before the others; then the rest in the order in which it fell due. False when
 // nothing is due, or the chat was claimed here and may be another instance's by
 // now.
 func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) (core.Delivery, bool, error) {

@@ -14,7 +14,7 @@ import (
 
 const (
 	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
- attached, shown, cannot_attach, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms)
+ attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms)
  VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)`
 	redrawCard = `UPDATE deliveries SET due_ms = $1, revision = $2, turn = $3, since_ms = $4
  WHERE key = $5 AND id = $6 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
@@ -22,10 +22,12 @@ const (
 )
 
 // urgency is a delivery's place in its chat's queue, least first: a card of a
-// pending approval that nobody has seen yet goes before everything else, the
-// higher its rank the earlier, the older first; the rest by when it fell due.
+// pending approval that nobody has seen yet, and that no try has failed for, goes
+// before everything else, the higher its rank the earlier, the older first; the rest
+// by when it fell due.
 func urgency(d core.Delivery, pending bool) (turn, since int64) {
-	if pending && d.Kind == core.CardDelivery && d.State == core.Queued && d.MessageID == "" {
+	unseen := d.Kind == core.CardDelivery && d.State == core.Queued && d.MessageID == ""
+	if pending && unseen && d.Attempts == 0 {
 		return -1 - int64(d.Rank), d.CreatedMs
 	}
 	return 0, d.DueMs
@@ -115,7 +117,7 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 	turn, since := urgency(d, !a.Final())
 	err = t.put(insertDelivery, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
 		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
-		stored(d.Attached), stored(d.Shown), stored(d.CannotAttach), stored(d.Fallback), d.Error,
+		stored(d.Attached), stored(d.Shown), stored(d.DenyOnly), stored(d.Fallback), d.Error,
 		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since)
 	t.stands(d, a.Version, turn, since)
 	return d, true, err

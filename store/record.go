@@ -10,14 +10,14 @@ import (
 
 const (
 	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key WHERE d.key = $1 AND d.id = $2`
-	recordTry    = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, cannot_attach = $4, shown = $5, error = $6,
+	recordTry    = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5, error = $6,
  attempts = $7, due_ms = $8, turn = $9, since_ms = $10 WHERE key = $11 AND id = $12`
 	// recordDone is recordTry for what most tries end in, where nothing has changed
 	// since the delivery was read. recordEdit is that for a message that stood there
 	// before, and leaves the index of messages alone.
-	recordDone = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, cannot_attach = $4, shown = $5, error = $6, attempts = $7,
+	recordDone = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5, error = $6, attempts = $7,
  due_ms = 0, turn = 0, since_ms = 0 WHERE key = $8 AND id = $9 AND revision = $10 AND channel = CAST($11 AS TEXT) AND chat = $12`
-	recordEdit = `UPDATE deliveries SET state = $1, attached = $2, cannot_attach = $3, shown = $4, error = $5, attempts = $6,
+	recordEdit = `UPDATE deliveries SET state = $1, attached = $2, deny_only = $3, shown = $4, error = $5, attempts = $6,
  due_ms = 0, turn = 0, since_ms = 0 WHERE key = $7 AND id = $8 AND revision = $9 AND channel = CAST($10 AS TEXT) AND chat = $11 AND message_id = $12`
 	hurryApproval = `UPDATE approvals SET timer_ms = $2 WHERE key = $1 AND status = 'pending' AND (timer_ms IS NULL OR timer_ms > $2)`
 
@@ -130,7 +130,7 @@ func finished(d core.Delivered) bool {
 
 // recordAll writes down a try that left nothing to do.
 func recordAll(d core.Delivered) (statement string, args []any) {
-	args = []any{string(d.State), stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), d.Error, int64(d.Attempts),
+	args = []any{string(d.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown), d.Error, int64(d.Attempts),
 		d.Key, d.ID, d.Revision, d.Was.Target.Channel, d.Was.Target.To}
 	if d.Was.MessageID == d.MessageID {
 		return recordEdit, append(args, d.MessageID)
@@ -154,12 +154,12 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	}
 	turn, since := urgency(row, pending)
 	t.changedKey(row.Key)
-	err := t.put(recordTry, row.MessageID, string(row.State), stored(d.Attached), stored(d.CannotAttach), stored(d.Shown), row.Error,
+	err := t.put(recordTry, row.MessageID, string(row.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown), row.Error,
 		int64(row.Attempts), row.DueMs, turn, since, row.Key, row.ID)
 	if err != nil {
 		return err
 	}
-	row.Attached, row.CannotAttach, row.Shown = d.Attached, d.CannotAttach, d.Shown
+	row.Attached, row.DenyOnly, row.Shown = d.Attached, d.DenyOnly, d.Shown
 	t.stands(row, 0, turn, since)
 	if d.State == core.Failed && pending {
 		if err := t.put(hurryApproval, row.Key, now); err != nil {

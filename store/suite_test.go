@@ -75,7 +75,7 @@ func testRoundTrip(t *testing.T, s *Store) {
 	a.Justification = "zero \x00, line\nend, ünïcode \U0001f600"
 	d := core.Delivery{
 		ID: "d1", Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100", ThreadID: "7"}, State: core.Sent, MessageID: "m1",
-		ReplyTo: "r", ForUser: "u", Attached: true, Shown: true, CannotAttach: true, Fallback: true, Error: "e", Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11,
+		ReplyTo: "r", ForUser: "u", Attached: true, Shown: true, DenyOnly: true, Fallback: true, Error: "e", Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11,
 	}
 	got := create(t, s, a, core.Change{Deliveries: []core.Delivery{d}})
 	d.Key = a.Key

@@ -10,7 +10,7 @@ import (
 )
 
 // DiscordFault is a scripted fault of the REST API. It counts the calls that
-// match Method, Route and Channel from the moment it is set.
+// match Method, Route, Channel and Uploads from the moment it is set.
 type DiscordFault struct {
 	// Method is the HTTP method; empty matches every one.
 	Method string
@@ -18,6 +18,8 @@ type DiscordFault struct {
 	Route string
 	// Channel limits the fault to calls with this channel in the path.
 	Channel string
+	// Uploads limits the fault to calls that bring files.
+	Uploads bool
 	// Nth is the first matching call that is hit, counted from 1. Default 1.
 	Nth int
 	// Times is how many calls are hit in a row; negative: all. Default 1.
@@ -74,9 +76,7 @@ func (dc *Discord) takeFault(q *dcQuery) *dcFault {
 	defer dc.mu.Unlock()
 	var hit *dcFault
 	for _, h := range dc.faults {
-		f := h.fault
-		if f.Method != "" && !strings.EqualFold(f.Method, q.call.Method) || f.Route != "" && f.Route != q.call.Route ||
-			f.Channel != "" && f.Channel != q.path("channel") {
+		if !h.fault.matches(q) {
 			continue
 		}
 		if h.count() && hit == nil {
@@ -84,6 +84,17 @@ func (dc *Discord) takeFault(q *dcQuery) *dcFault {
 		}
 	}
 	return hit
+}
+
+// matches reports whether the fault is for such a call.
+func (f DiscordFault) matches(q *dcQuery) bool {
+	if f.Method != "" && !strings.EqualFold(f.Method, q.call.Method) {
+		return false
+	}
+	if f.Route != "" && f.Route != q.call.Route || f.Channel != "" && f.Channel != q.path("channel") {
+		return false
+	}
+	return !f.Uploads || len(q.call.Files) > 0
 }
 
 // strike lets a fault happen; it is called without the lock. real is the answer

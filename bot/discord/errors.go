@@ -24,6 +24,7 @@ type effect int
 const (
 	passing     effect = iota // may work later
 	gone                      // this chat takes nothing more
+	refused                   // this chat takes no message that says this
 	noFiles                   // this chat takes no files
 	messageGone               // the message is not there to be edited
 )
@@ -74,12 +75,13 @@ var verdicts = []verdict{
 	{anyCall, 0, 40067, gone, "This forum wants a tag on each post; turn that off, or name a thread in it."},
 	{anyCall, 0, 50008, gone, "Discord takes no messages in this kind of channel; name a text channel, thread or forum."},
 	{anyCall, 0, 50024, gone, "Discord takes no messages in this kind of channel; name a text channel, thread or forum."},
-	{anyCall, 0, 200000, gone, "The server's AutoMod blocks the message; exempt the bot from it."},
-	{anyCall, 0, 240000, gone, "Discord blocks the message for an address in it."},
+	{anyCall, 0, 200000, refused, "The server's AutoMod blocks the message; exempt the bot from it."},
+	{anyCall, 0, 240000, refused, "Discord blocks the message for an address in it."},
 
 	{anyCall, http.StatusUnauthorized, 0, passing, sayBanned},
 	{attaching, http.StatusBadRequest, 0, noFiles, "Discord refuses this file."},
-	{anyCall, http.StatusBadRequest, 0, gone, "Discord refuses this message."},
+	{anyCall, http.StatusBadRequest, 0, refused, "Discord refuses this message."},
+	{anyCall, http.StatusRequestEntityTooLarge, 0, refused, "Discord finds the message too large."},
 	{anyCall, http.StatusForbidden, 0, gone, "Discord does not let the bot write to this channel."},
 	{editing, http.StatusNotFound, 0, messageGone, "The message was deleted."},
 	{anyCall, http.StatusNotFound, 0, gone, "Discord knows no such channel."},
@@ -112,7 +114,10 @@ func (b *Bot) judge(op operation, err error) error {
 	if v.is == passing {
 		return e
 	}
-	return &core.DeliveryError{Message: v.say + " (" + e.Error() + ")", Gone: v.is == gone, NoFiles: v.is == noFiles, MessageGone: v.is == messageGone}
+	return &core.DeliveryError{
+		Message: v.say + " (" + e.Error() + ")",
+		Gone:    v.is == gone, Refused: v.is == refused, NoFiles: v.is == noFiles, MessageGone: v.is == messageGone,
+	}
 }
 
 // retryAfter gives what Discord asks to wait, or 0.

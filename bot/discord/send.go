@@ -136,40 +136,31 @@ func nonceOf(parts ...string) string {
 	return hex.EncodeToString(sum[:])[:maxNonce]
 }
 
-// Attach sends a text file (Reference, Uploading Files), or messages where the channel
-// takes no files.
-func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
-	err := b.attach(ctx, to, f)
-	var refused *core.DeliveryError
-	if errors.As(err, &refused) && refused.NoFiles {
-		return b.spell(ctx, to, f, refused)
-	}
-	return err
-}
-
 // maxPart is how many characters of a file one message holds; each has two code units
 // at most.
 const maxPart = 900
 
 const sayPartEnd = "(end of the part)"
 
-// spell sends a file as messages that hold all of it; noFiles is the refusal to give
-// where that cannot be. In a forum each would be a post of its own.
-func (b *Bot) spell(ctx context.Context, to core.Target, f core.File, noFiles error) error {
+var notInParts = &core.DeliveryError{Message: "The call is too long for messages.", NoFiles: true}
+
+// AttachParts sends messages that hold all of a file. In a forum, where each would be a
+// post of its own, it sends none.
+func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) error {
 	parts := f.Parts(maxPart)
 	texts := make([]string, len(parts))
 	for i, part := range parts {
 		texts[i] = escape(f.PartHead(i, len(parts))) + "\n" + block(part) + "\n" + sayPartEnd
 		if units(texts[i]) > maxContent {
-			return noFiles
+			return notInParts
 		}
 	}
 	if len(parts) == 0 {
-		return noFiles
+		return notInParts
 	}
 	err := b.into(ctx, posting, to, "", func(ctx context.Context, c channel) error {
 		if c.forum() {
-			return noFiles
+			return notInParts
 		}
 		for i, text := range texts {
 			message := outgoing{Content: text, Flags: flagNoPreviews, Mentions: nobody()}.once(nonceOf(c.ID, f.Name, parts[i], fmt.Sprint(i)))
@@ -181,13 +172,14 @@ func (b *Bot) spell(ctx context.Context, to core.Target, f core.File, noFiles er
 	})
 	// Where a message is refused for good the card, which follows, can only be denied.
 	var told *core.DeliveryError
-	if errors.As(err, &told) && told.Gone {
-		return noFiles
+	if errors.As(err, &told) && (told.Gone || told.Refused) {
+		return &core.DeliveryError{Message: told.Message, NoFiles: true}
 	}
 	return err
 }
 
-func (b *Bot) attach(ctx context.Context, to core.Target, f core.File) error {
+// Attach sends a text file (Reference, Uploading Files).
+func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 	message := textMessage(f.Caption, "")
 	message.Attachments = []attachment{{0, f.Name}}
 	return b.into(ctx, attaching, to, "", func(ctx context.Context, c channel) error {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"approvalbot/core"
 )
 
 // Times and sizes of the wire.
@@ -36,6 +38,11 @@ type apiError struct {
 
 func (e *apiError) Error() string {
 	return fmt.Sprintf("Discord answered %d (code %d): %s", e.Status, e.Code, e.Message)
+}
+
+// Is reports whether Discord answered that it is in trouble itself.
+func (e *apiError) Is(target error) bool {
+	return target == core.ErrPlatform && e.Status >= http.StatusInternalServerError
 }
 
 // errUnreachable says that no whole answer came. What was asked may have

@@ -29,6 +29,7 @@ type effect int
 const (
 	passing     effect = iota // may work later
 	gone                      // this chat takes nothing more
+	refused                   // this chat takes no message that says this
 	noFiles                   // this chat takes no files
 	messageGone               // the message is not there to be edited
 	harmless                  // there is nothing left to do
@@ -88,7 +89,8 @@ var verdicts = []verdict{
 
 	// A request that was refused as it stands is refused again.
 	{attaching, 400, "", noFiles, "Telegram refuses this file."},
-	{anyCall, 400, "", gone, "Telegram refuses this message."},
+	{anyCall, 400, "", refused, "Telegram refuses this message."},
+	{anyCall, 413, "", refused, "Telegram finds the message too large."},
 }
 
 // look finds what an answer means for an operation.
@@ -125,7 +127,9 @@ func (b *Bot) judge(op operation, err error) error {
 	case v.is == passing:
 		return e
 	}
-	return &core.DeliveryError{Message: words, Gone: v.is == gone, NoFiles: v.is == noFiles, MessageGone: v.is == messageGone}
+	return &core.DeliveryError{
+		Message: words, Gone: v.is == gone, Refused: v.is == refused, NoFiles: v.is == noFiles, MessageGone: v.is == messageGone,
+	}
 }
 
 // plain drops what the Telegram library puts around an error of the wire.

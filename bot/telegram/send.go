@@ -86,30 +86,21 @@ func (b *Bot) edit(ctx context.Context, to core.Target, messageID, text string, 
 	})
 }
 
-// Attach sends a text file (Bot API, sendDocument), or messages where the chat takes
-// no files.
-func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
-	err := b.attach(ctx, to, f)
-	var refused *core.DeliveryError
-	if errors.As(err, &refused) && refused.NoFiles {
-		return b.spell(ctx, to, f, refused)
-	}
-	return err
-}
-
 // maxPart is how many characters of a file one message holds.
 const maxPart = 3000
 
-// spell sends a file as messages that hold all of it; noFiles is the refusal to give
-// where that cannot be.
-func (b *Bot) spell(ctx context.Context, to core.Target, f core.File, noFiles error) error {
+// AttachParts sends messages that hold all of a file.
+func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) error {
 	parts := f.Parts(maxPart)
+	if len(parts) == 0 {
+		return notInParts
+	}
 	texts := make([]string, len(parts))
 	for i, part := range parts {
 		// Telegram trims what stands at the ends of a message.
 		texts[i] = inert(f.PartHead(i, len(parts))) + "\n<pre>" + escape(part) + "</pre>\n" + sayPartEnd
 		if visible(texts[i]) > maxText {
-			return noFiles
+			return notInParts
 		}
 	}
 	for _, text := range texts {
@@ -120,28 +111,28 @@ func (b *Bot) spell(ctx context.Context, to core.Target, f core.File, noFiles er
 		if err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
 			return b.sends.postJSON(ctx, "sendMessage", to.with(body), nil)
 		}); err != nil {
-			return gaveUp(err, noFiles)
+			return gaveUp(err)
 		}
-	}
-	if len(parts) == 0 {
-		return noFiles
 	}
 	return nil
 }
 
-// gaveUp gives the refusal of a file where a message that was to stand for it is
-// refused for good: the card, which follows, can then only be denied.
-func gaveUp(err, noFiles error) error {
+// gaveUp says of a message that was to stand for a file and is refused for good that
+// the call cannot be put here so: the card, which follows, can then only be denied.
+func gaveUp(err error) error {
 	var told *core.DeliveryError
-	if errors.As(err, &told) && told.Gone {
-		return noFiles
+	if errors.As(err, &told) && (told.Gone || told.Refused) {
+		return &core.DeliveryError{Message: told.Message, NoFiles: true}
 	}
 	return err
 }
 
+var notInParts = &core.DeliveryError{Message: "The call is too long for messages.", NoFiles: true}
+
 const sayPartEnd = "(end of the part)"
 
-func (b *Bot) attach(ctx context.Context, to core.Target, f core.File) error {
+// Attach sends a text file (Bot API, sendDocument).
+func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 	return b.send(ctx, attaching, to, func(ctx context.Context, to address) error {
 		_, err := b.api.SendDocument(ctx, &tg.SendDocumentParams{
 			ChatID: to.chat, MessageThreadID: to.thread,

@@ -113,10 +113,6 @@ func TestAdversary_P4_ChatsThatAreGone(t *testing.T) {
 			forum.DeleteTopic(topic)
 			return core.Target{Channel: "telegram", To: fmt.Sprint(forum.ID), ThreadID: fmt.Sprint(topic)}
 		}, "topic was deleted"},
-		"unheard-of refusal": {func(r *rig) core.Target {
-			r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
-			return r.place()
-		}, "SOMETHING_NEW"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			scene(t, func(r *rig) {
@@ -230,6 +226,17 @@ func TestAttach(t *testing.T) {
 	})
 }
 
+// A refusal that names no chat is one of the message.
+func TestAdversary_P11_AnUnheardOfRefusalIsOfTheMessage(t *testing.T) {
+	scene(t, func(r *rig) {
+		r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
+		_, err := r.post(r.place(), core.Posting{Card: pendingCard()})
+		if d := refusal(t, err); !d.Refused || d.Gone || !strings.Contains(d.Message, "SOMETHING_NEW") {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
 func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 	for _, description := range []string{
 		"Bad Request: not enough rights to send documents to the chat", "Bad Request: CHAT_SEND_DOCS_FORBIDDEN", "Bad Request: SOMETHING_NEW",
@@ -243,9 +250,8 @@ func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 		})
 	}
 	scene(t, func(r *rig) { // messages stand for a file that is short enough
-		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Kind: bottest.Custom, Code: 400, Description: "Bad Request: CHAT_SEND_DOCS_FORBIDDEN"})
 		text := strings.Repeat("  <b>&\u0333 @all /approve /x\n", 150)
-		if err := r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Caption: "Everything that request 7KQ2AB would run. Fingerprint 0123456789ab", Text: text}); err != nil {
+		if err := r.bot.AttachParts(r.t.Context(), r.place(), core.File{Name: "x.txt", Caption: "Everything that request 7KQ2AB would run. Fingerprint 0123456789ab", Text: text}); err != nil {
 			t.Fatal(err)
 		}
 		all, sent := "", r.group.FromBot()
@@ -262,9 +268,13 @@ func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 		}
 	})
 	scene(t, func(r *rig) { // one of them is refused for good: no card may say that all is there
-		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Kind: bottest.Custom, Code: 400, Description: "Bad Request: CHAT_SEND_DOCS_FORBIDDEN"})
 		r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
-		if d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x"})); !d.NoFiles || d.Gone {
+		if d := refusal(t, r.bot.AttachParts(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x"})); !d.NoFiles || d.Gone {
+			t.Errorf("%+v", d)
+		}
+	})
+	scene(t, func(r *rig) { // nor where it is too long for messages
+		if d := refusal(t, r.bot.AttachParts(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: strings.Repeat("x", 7000)})); !d.NoFiles || len(r.group.FromBot()) > 0 {
 			t.Errorf("%+v", d)
 		}
 	})

@@ -15,6 +15,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"approvalbot/core"
 )
 
 // Times of the wire. Telegram holds a getUpdates call for at most 50 seconds
@@ -36,6 +38,11 @@ type apiError struct {
 
 func (e *apiError) Error() string {
 	return fmt.Sprintf("Telegram answered %d: %s", e.Code, e.Description)
+}
+
+// Is reports whether Telegram answered that it is in trouble itself.
+func (e *apiError) Is(target error) bool {
+	return target == core.ErrPlatform && e.Code >= http.StatusInternalServerError
 }
 
 // errUnreachable says that no whole answer came. What was asked may have

@@ -80,21 +80,21 @@ func TestErrorsOfTheWire(t *testing.T) {
 		want   string // what kindOf says
 	}{
 		"unreachable":         {answers{err: errors.New("dial")}, "passing"},
-		"html 502":            {answers{status: 502, body: "<html>" + strings.Repeat("x", 9000)}, "passing"},
+		"html 502":            {answers{status: 502, body: "<html>" + strings.Repeat("x", 9000)}, "trouble"},
 		"empty 200":           {answers{status: 200}, "passing"},
 		"no envelope":         {answers{status: 200, body: `{}`}, "passing"},
 		"half":                {answers{status: 200, body: `{"ok":true,"resu`}, "passing"},
 		"odd result":          {answers{status: 200, body: `{"ok":true,"result":"` + secretPart + `"}`}, "passing"},
 		"odd text":            {answers{status: 200, body: `{"ok":true,"result":{"message_id":7,"text":"` + "\xff" + `","text":"\ud800"}}`}, "none"}, // it stands in the chat
 		"redirect":            {answers{status: 302, header: http.Header{"Location": {"https://evil.example/"}}}, "passing"},
-		"token in the answer": {answers{status: 500, body: body(500, "x 123456:"+secretPart, "")}, "passing"},
+		"token in the answer": {answers{status: 500, body: body(500, "x 123456:"+secretPart, "")}, "trouble"},
 		"429":                 {answers{status: 429, body: body(429, "Too Many Requests", `,"parameters":{"retry_after":3}`)}, retry(3 * time.Second)},
 		"429 by a front end":  {answers{status: 429, header: http.Header{"Retry-After": {"9"}}, body: "<html>"}, retry(9 * time.Second)},
 		"429 without a time":  {answers{status: 429, body: body(429, "Too Many Requests", "")}, retry(time.Second)},
 		"429 absurd":          {answers{status: 429, body: body(429, "x", `,"parameters":{"retry_after":1e300}`)}, retry(maxRetryAfter)},
 		"ok false with 200":   {answers{status: 200, body: body(403, "Forbidden: bot was blocked by the user", "")}, "gone"},
 		"404 for the token":   {answers{status: 404, body: body(404, "Not Found", "")}, "passing"},
-		"413":                 {answers{status: 413, body: "<html>"}, "passing"},
+		"413":                 {answers{status: 413, body: "<html>"}, "refused"},
 		"new 403":             {answers{status: 403, body: body(403, "Forbidden: because", "")}, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,12 +123,16 @@ func kindOf(err error) string {
 	switch {
 	case err == nil:
 		return "none"
+	case errors.Is(err, core.ErrPlatform):
+		return "trouble"
 	case !errors.As(err, &d):
 		return "passing"
 	case d.RetryAfter > 0:
 		return "retry " + d.RetryAfter.String()
 	case d.Gone:
 		return "gone"
+	case d.Refused:
+		return "refused"
 	case d.NoFiles:
 		return "no files"
 	case d.MessageGone:
@@ -150,12 +154,12 @@ func TestVerdicts(t *testing.T) {
 		want string
 	}{
 		{editing, 400, "Bad Request: message is not modified: specified new …", "none"},
-		{posting, 400, "Bad Request: message is not modified", "gone"},
+		{posting, 400, "Bad Request: message is not modified", "refused"},
 		{editing, 400, "Bad Request: message to edit not found", "message gone"},
 		{editing, 400, "Bad Request: message can't be edited", "message gone"},
 		{editing, 400, "Bad Request: MESSAGE_ID_INVALID", "message gone"},
 		{editing, 403, "Forbidden: bot was kicked from the supergroup chat", "gone"},
-		{editing, 400, "Bad Request: can't parse entities: Unsupported start tag", "gone"},
+		{editing, 400, "Bad Request: can't parse entities: Unsupported start tag", "refused"},
 		{answering, 400, "Bad Request: query is too old and response timeout expired or query ID is invalid", "none"},
 		{attaching, 400, "Bad Request: not enough rights to send documents to the chat", "no files"},
 		{attaching, 413, "Request Entity Too Large", "no files"},
@@ -167,8 +171,8 @@ func TestVerdicts(t *testing.T) {
 		{posting, 400, "Bad Request: CHAT_WRITE_FORBIDDEN", "gone"},
 		{posting, 404, "Not Found: method not found", "passing"},
 		{posting, 401, "Unauthorized", "passing"},
-		{posting, 500, "Internal Server Error: sent message was immediately deleted and can't be returned", "passing"},
-		{posting, 504, "Gateway Timeout", "passing"},
+		{posting, 500, "Internal Server Error: sent message was immediately deleted and can't be returned", "trouble"},
+		{posting, 504, "Gateway Timeout", "trouble"},
 	} {
 		err := b.judge(c.op, fmt.Errorf("the library: %w", &apiError{Code: c.code, Description: c.text}))
 		if got := kindOf(err); got != c.want {

@@ -70,7 +70,7 @@ CREATE TABLE deliveries (
   for_user      TEXT   NOT NULL,
   attached      BIGINT NOT NULL,
   shown         BIGINT NOT NULL,
-  cannot_attach BIGINT NOT NULL,
+  deny_only     BIGINT NOT NULL,
   fallback      BIGINT NOT NULL,
   error         TEXT   NOT NULL,
   attempts      BIGINT NOT NULL,
@@ -78,7 +78,7 @@ CREATE TABLE deliveries (
   revision      BIGINT NOT NULL,
   rank          BIGINT NOT NULL,
   created_ms    BIGINT NOT NULL,
-  turn          BIGINT NOT NULL, -- urgency, least first: -1-rank for a card nobody has seen of a pending approval, else 0
+  turn          BIGINT NOT NULL, -- urgency, least first: -1-rank for a card nobody has seen of a pending approval and no try has failed for, else 0
   since_ms      BIGINT NOT NULL, -- order within a turn, oldest first
   PRIMARY KEY (key, id)
 ) WITHOUT ROWID;

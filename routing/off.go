@@ -1,0 +1,29 @@
+package routing
+
+import (
+	"context"
+
+	"approvalbot/core"
+)
+
+// Off is a channel that is not configured: every message to it fails for good,
+// with the way out in the error.
+type Off struct{ Name string }
+
+func (o Off) err() error {
+	return &core.DeliveryError{Gone: true, Message: o.Name + " is off: set channels." + o.Name + ".botToken"}
+}
+
+// Post fails.
+func (o Off) Post(context.Context, core.Target, core.Posting) (core.Posted, error) {
+	return core.Posted{}, o.err()
+}
+
+// Edit fails.
+func (o Off) Edit(context.Context, core.Target, string, core.Card) error { return o.err() }
+
+// Attach fails.
+func (o Off) Attach(context.Context, core.Target, core.File) error { return o.err() }
+
+// AttachParts fails.
+func (o Off) AttachParts(context.Context, core.Target, core.File) error { return o.err() }

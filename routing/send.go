@@ -1,0 +1,250 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/internal/fault"
+)
+
+// send makes the call to the platform that the delivery needs next. Where the platform
+// does not take what is to be shown, it goes on to what shows less.
+func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+	switch {
+	case drawing.Card == nil:
+		return d.postText(ctx, m, drawing, done)
+	case m.MessageID != "":
+		return d.editCard(ctx, m, drawing, done)
+	case drawing.File != nil && !m.Attached && !m.DenyOnly:
+		return d.attach(ctx, m, drawing, done)
+	}
+	return d.postCard(ctx, m, drawing, done)
+}
+
+func (d *Dispatcher) postText(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+	fault.Point("before-outcome-told")
+	posted, err := d.channel.Post(ctx, m.Target, core.Posting{
+		Text: drawing.Text, ReplyTo: m.ReplyTo, ForUser: m.ForUser, SinceMs: m.CreatedMs, Nonce: nonce(m),
+	})
+	fault.Point("after-outcome-told")
+	if err == nil {
+		stands(done, posted, drawing.Done)
+	}
+	return err
+}
+
+// stands notes that the message stands in the chat.
+func stands(done *core.Delivered, posted core.Posted, settled bool) {
+	if posted.MessageID != "" {
+		done.MessageID = posted.MessageID
+	}
+	switch {
+	case posted.Earlier: // its id was lost in a crash, and it has ended since: what stands there is drawn anew
+		done.DueMs = time.Now().UnixMilli()
+	case settled:
+		done.State = core.Settled
+	default:
+		done.State = core.Sent
+	}
+}
+
+// attach puts the whole call into the chat before its card: as a file, and where that
+// fails again and again as messages. Where those fail too the card goes out without,
+// and may only deny. Only what arrived is remembered, so a platform that takes nothing
+// at all is asked for the file again the next time.
+func (d *Dispatcher) attach(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+	fault.Point("before-file-sent")
+	err := d.channel.Attach(ctx, m.Target, *drawing.File)
+	fault.Point("after-file-sent")
+	last := m.Attempts >= triesAsIs-1
+	if noFiles(err) || passing(err) && last {
+		fault.Point("before-parts-sent")
+		err = d.channel.AttachParts(ctx, m.Target, *drawing.File)
+		fault.Point("after-parts-sent")
+	}
+	switch {
+	case err == nil:
+		done.Attached, done.DueMs = true, time.Now().UnixMilli()
+		return nil
+	case passing(err) && !last:
+		return uploadError{err}
+	case !passing(err) && !noFiles(err):
+		return err
+	}
+	m.DenyOnly = true
+	without, drawErr := d.drawer.Draw(ctx, m)
+	if drawErr != nil || without.Card == nil { // it has ended meanwhile
+		return uploadError{err}
+	}
+	return d.postCard(ctx, m, without, done)
+}
+
+// uploadError is a file that did not get through: it says nothing of the chat.
+type uploadError struct{ error }
+
+func (e uploadError) Unwrap() error { return e.error }
+
+func (d *Dispatcher) postCard(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+	card := drawing.Card
+	posted, err := d.post(ctx, m, card)
+	if showsLess(m, drawing, err) {
+		card = drawing.Bare
+		posted, err = d.post(ctx, m, card)
+	}
+	if err == nil {
+		done.Shown = drawing.Shown && len(card.Offers) > 0 && !posted.DenyOnly
+		stands(done, posted, drawing.Done)
+	}
+	if err == nil || refusedAsIs(err) {
+		done.DenyOnly = m.DenyOnly || card == drawing.Bare
+	}
+	return err
+}
+
+func (d *Dispatcher) post(ctx context.Context, m core.Delivery, card *core.Card) (core.Posted, error) {
+	fault.Point("before-card-sent")
+	posted, err := d.channel.Post(ctx, m.Target, core.Posting{Card: card, Nonce: nonce(m)})
+	fault.Point("after-card-sent")
+	return posted, err
+}
+
+// editCard draws a card anew. One that may allow is not made to show less than it does.
+func (d *Dispatcher) editCard(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+	fault.Point("before-edit-sent")
+	err := d.channel.Edit(ctx, m.Target, m.MessageID, *drawing.Card)
+	fault.Point("after-edit-sent")
+	if mayShowLess := drawing.Done || !m.Shown; mayShowLess && showsLess(m, drawing, err) {
+		err = d.channel.Edit(ctx, m.Target, m.MessageID, *drawing.Bare)
+	}
+	if err == nil {
+		stands(done, core.Posted{}, drawing.Done)
+	}
+	return err
+}
+
+// showsLess reports whether the bare card is to be tried after this error of the whole
+// one: at once where it was refused, later where the platform fails with it. A post
+// that went unanswered may have arrived, so it is only tried where the call would run
+// because nobody could be asked.
+func showsLess(m core.Delivery, drawing core.Drawing, err error) bool {
+	switch {
+	case refusedAsIs(err):
+		return true
+	case errors.Is(err, core.ErrPlatform) && m.Attempts >= triesAsIs-1:
+		return true
+	}
+	return passing(err) && drawing.FailsOpen && m.Attempts > 0
+}
+
+// passing reports whether the error may go away by itself, without the platform having
+// said when.
+func passing(err error) bool {
+	var told *core.DeliveryError
+	return err != nil && !errors.As(err, &told)
+}
+
+func noFiles(err error) bool {
+	var told *core.DeliveryError
+	return errors.As(err, &told) && told.NoFiles
+}
+
+func refusedAsIs(err error) bool {
+	var told *core.DeliveryError
+	return errors.As(err, &told) && told.Refused
+}
+
+// heard gives what a try has heard of the chat.
+func heard(err error) core.Heard {
+	var upload uploadError
+	switch {
+	case errors.As(err, &upload):
+		return core.Nothing
+	case passing(err):
+		return core.Unanswered
+	}
+	return core.Answered
+}
+
+// note remembers whether a chat's last post or edit failed, and gives whether the one
+// before it had.
+func (d *Dispatcher) note(m core.Delivery, err error) (failedBefore bool) {
+	chat := m.Target.Chat()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	failedBefore = d.failing[chat]
+	switch heard(err) {
+	case core.Answered:
+		delete(d.failing, chat)
+	case core.Unanswered:
+		d.failing[chat] = true
+	}
+	return failedBefore
+}
+
+// refused turns a platform's refusal into the next try, or into the end of them.
+// It gives the rest that the chat needs.
+func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, failedBefore bool, err error) time.Duration {
+	var told *core.DeliveryError
+	if !errors.As(err, &told) {
+		return d.retry(m, done, failedBefore, err)
+	}
+	done.Error, done.Attempts = told.Message, m.Attempts
+	now := time.Now()
+	switch {
+	case told.RetryAfter > 0:
+		done.DueMs = now.Add(told.RetryAfter).UnixMilli()
+		return told.RetryAfter
+	case told.Moved != nil:
+		d.table.Moved(m.Target, *told.Moved)
+		done.MovedTo, done.DueMs = told.Moved, now.UnixMilli()
+	case (told.Gone || told.Refused) && m.MessageID != "" && !final:
+		// The chat takes no edits now; the next redraw tries again, so that the
+		// end shows where the bot is let back in.
+		done.State, done.DueMs = core.Sent, 0
+	default:
+		done.State = core.Failed
+		d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason", told.Message)
+	}
+	return 0
+}
+
+// retry sets the next try of a message that may get through later. The chat rests
+// too where no answer came, and where the platform fails with every message of it: one
+// that it fails with beside others keeps none of them waiting.
+func (d *Dispatcher) retry(m core.Delivery, done *core.Delivered, failedBefore bool, err error) time.Duration {
+	done.Attempts, done.Error = m.Attempts+1, "the platform could not be reached"
+	wait := min(firstWait<<min(m.Attempts, 10), longestWait)
+	rest := min(wait, chatRest)
+	var upload uploadError
+	switch {
+	case errors.As(err, &upload):
+		rest, wait = 0, min(wait, d.table.patience()/4)
+		done.Error = "the platform does not take the file"
+	case errors.Is(err, core.ErrPlatform):
+		done.Error = "the platform answers that it is in trouble"
+		if first := m.Attempts == 0; first || !failedBefore {
+			rest = 0
+		}
+	}
+	d.log.Warn("a message could not be delivered yet", "approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
+	if done.Attempts >= maxAttempts {
+		done.State, done.Error = core.Failed, "given up: "+done.Error
+		return rest
+	}
+	done.DueMs = time.Now().Add(wait).UnixMilli()
+	return rest
+}
+
+// nonce names a message for platforms that drop repeats: 25 characters of the
+// delivery's id.
+func nonce(m core.Delivery) string {
+	var b []byte
+	for i := 0; i < len(m.ID) && len(b) < 25; i++ {
+		if m.ID[i] != '-' {
+			b = append(b, m.ID[i])
+		}
+	}
+	return string(b)
+}
