@@ -71,12 +71,12 @@ func (c *Client) AddGrant(ctx context.Context, req GrantRequest) (GrantPreview, 
 
 // EndGrant ends one grant.
 func (c *Client) EndGrant(ctx context.Context, id string) error {
-	return c.do(ctx, call{method: http.MethodDelete, path: "/v1/grants/" + url.PathEscape(id)}, &Ended{})
+	return c.do(ctx, call{method: http.MethodDelete, path: "/v1/grants/" + segment(id)}, &Ended{})
 }
 
 // EndSession ends all grants of a session and gives how many there were.
 func (c *Client) EndSession(ctx context.Context, sessionKey string) (int, error) {
 	var out Ended
-	err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/sessions/" + url.PathEscape(sessionKey) + "/grants"}, &out)
+	err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/sessions/" + segment(sessionKey) + "/grants"}, &out)
 	return out.Ended, err
 }

@@ -293,7 +293,8 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		always(w.Header())
 		defer s.stumbling(w, r)
-		if p := r.URL.Path; p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
+		// As it came: a session's key may hold slashes and dots, as %2F and %2E.
+		if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 			s.nothingHere(w, r) // a mux would redirect, and a POST would lose its body
 			return
 		}

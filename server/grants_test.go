@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -279,4 +280,22 @@ func TestAdversary_B5_RulesChangeWhilePending(t *testing.T) {
 	require.Equal(t, api.Denied, voided.Status, "three were never to be had of two")
 	require.Contains(t, voided.ReasonCodes, "insufficient-factors")
 	require.Empty(t, voided.Votes)
+}
+
+// W6: whatever a session is called, its grants can be ended by its key.
+func TestAdversary_W6_GrantsOfASessionWhoseKeyLooksLikeAPath(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	wire := httptest.NewServer(d.srv.Handler())
+	defer wire.Close()
+	alice := &api.Client{Server: wire.URL, Token: secretOf("alice")}
+	for _, key := range []string{
+		"/home/me/project", "/", "//", "a//b", "a/../b", "..", ".", "../..", "a/.", "%2F", "%2e%2e", "a%2Fb", "x?y=1#z", "a b+c;d", "übung", `C:\work\x`,
+	} {
+		d.decide(`{"a":1}`, api.AllowSession, inSession(key))
+		require.Equal(t, api.Approved, d.ask("ask", `{"a":2}`, inSession(key)).Status, key)
+		n, err := alice.EndSession(ctx, key)
+		require.NoError(t, err, key)
+		require.Equal(t, 1, n, key)
+		require.Equal(t, api.Pending, d.ask("ask", `{"a":3}`, inSession(key)).Status, key)
+	}
 }

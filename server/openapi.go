@@ -66,7 +66,7 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
 	}
 	if strings.Contains(rt.path, "{sessionKey}") {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "sessionKey", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "sessionKey", In: "path", Required: true, Description: "One segment of the path: a slash in it is %2F, and . and .. are %2E and %2E%2E.", Schema: &huma.Schema{Type: huma.TypeString}})
 	}
 	for _, p := range rt.query {
 		s := &huma.Schema{Type: p.kind}

@@ -121,7 +121,7 @@ func (s *Server) routes() []route {
 			out: reflect.TypeFor[api.Ended](), status: ok, serve: without(s.dropGrant), codes: []core.Code{core.CodeNotFound},
 		},
 		{
-			method: "DELETE", path: "/v1/sessions/{sessionKey}/grants", name: "endSessionGrants", scopes: either,
+			method: "DELETE", path: sessionGrants, name: "endSessionGrants", scopes: either,
 			summary: "End the grants of a session; an owner only its own.", out: reflect.TypeFor[api.Ended](), status: ok, serve: without(s.dropSession),
 		},
 		{

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -127,7 +128,24 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle(pattern, h)
 	}
 	mux.HandleFunc("/", s.nothingHere)
+	mux.Handle("/v1/sessions/", s.sessionOfTheRoot(s.byMethod(byPath[sessionGrants])))
 	return s.outermost(mux)
+}
+
+// sessionGrants is the path of a session's grants.
+const sessionGrants = "/v1/sessions/{sessionKey}/grants"
+
+// sessionOfTheRoot serves the session whose key is a slash. ServeMux takes that segment
+// for the end of a path, and no wildcard of one segment fits it.
+func (s *Server) sessionOfTheRoot(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.EqualFold(r.URL.EscapedPath(), strings.ReplaceAll(sessionGrants, "{sessionKey}", "%2F")) {
+			s.nothingHere(w, r)
+			return
+		}
+		r.SetPathValue("sessionKey", "/")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Serve answers requests on l until ctx ends. Then waiting requests are answered

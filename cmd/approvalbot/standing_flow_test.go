@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,4 +140,18 @@ func TestFlow_NoCardAnywhere(t *testing.T) {
 	require.Contains(t, got.errors, "no chat gets a card of this")
 	got = r.cli(agentSecret, strings.NewReader(""), "request", "--tool", "exec", "--params", `{"command":"git push -q"}`, "--timeout", "1s", "--wait")
 	require.Contains(t, got.errors, "no chat gets a card of this")
+}
+
+// Whatever a session is called, the command line ends its grants.
+func TestSessions_EndWhateverTheKey(t *testing.T) {
+	r := newRig(t)
+	for i, key := range []string{"/home/me/project", "a/../b", "..", "/"} {
+		session := func(c *api.CreateRequest) { c.SessionKey = key }
+		a := r.ask(fmt.Sprintf(`{"n":%d}`, i), session)
+		_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowSession})
+		require.NoError(t, err)
+		require.Contains(t, r.good("sessions", "list"), key)
+		require.Contains(t, r.good("sessions", "end", key), "ended 1 grants of session "+key)
+		require.Contains(t, r.good("sessions", "list"), "none")
+	}
 }
