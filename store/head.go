@@ -46,6 +46,22 @@ func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entr
 	}
 }
 
+// unlogged finds an approval that no entry of the log is about. A join, because both
+// engines make an index for it.
+const unlogged = `SELECT a.key FROM approvals a LEFT JOIN events e ON e.key = a.key WHERE e.key IS NULL AND a.created_ms > $1 ORDER BY a.created_ms LIMIT 1`
+
+// Unlogged gives the key of an approval, of those asked for after that time, that no
+// entry of the log is about; empty if there is none. Every approval is written together
+// with an entry.
+func (s *Store) Unlogged(ctx context.Context, afterMs int64) (key string, err error) {
+	rows, err := s.read.query(ctx, unlogged, afterMs)
+	if err != nil {
+		return "", err
+	}
+	_, err = one(rows, (*text)(&key))
+	return key, err
+}
+
 // Shared reports whether several instances may have this store open: then what
 // must happen once needs a lease (see [Store.Hold]).
 func (s *Store) Shared() bool { return s.dialect.many }

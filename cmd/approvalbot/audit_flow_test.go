@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/sumdb/note"
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
@@ -189,6 +190,8 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 		"removed":         {`DELETE FROM events WHERE seq = 2`, "log record 2 is missing", ""},
 		"reordered":       {`UPDATE events SET seq = 99 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 99`, "log record 2", ""},
 		"the front":       {`DELETE FROM events WHERE seq < 3; INSERT INTO meta VALUES ('log-start', '3 ' || (SELECT substr(hash, 1, 64) FROM events WHERE seq = 3))`, "log record 3", ""},
+		"behind the head": {`INSERT INTO events SELECT 99, at_ms, type, key, owner, data, hash FROM events WHERE seq = 2`,
+			"log record 99 stands behind the log's head", ""},
 		"the tail, badly": {`DELETE FROM events WHERE seq > 4`, "log record 5 is missing", ""},
 		"the tail, well": {`DELETE FROM events WHERE seq > 3; UPDATE log_head SET seq = 3, hash = (SELECT hash FROM events WHERE seq = 3)`,
 			"", "log record 4 is missing: the log ends before it, and the expected checkpoint is of"},
@@ -221,6 +224,34 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 			require.Contains(t, r.good("audit", "verify", "--key", foreignKey), "Nothing in them is signed, so "+foreignKey)
 			export := r.file("audit.jsonl", r.good("audit", "export"))
 			require.Contains(t, r.bad("audit", "verify", "--file", export, "--expect", kept), "log record 4", "its place may be taken by now")
+		})
+	}
+}
+
+// A log that was emptied is no empty log where the store has approvals, also when records
+// were written since.
+func TestAudit_AnEmptiedLogIsNoEmptyLog(t *testing.T) {
+	for name, sql := range map[string]string{
+		"emptied":       `DELETE FROM events; UPDATE log_head SET seq = 0, hash = ''`,
+		"the last went": `DELETE FROM events WHERE seq > 3; UPDATE log_head SET seq = 3, hash = (SELECT hash FROM events WHERE seq = 3)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.claimed(`{"n":1}`)
+			r.ask(`{"n":2}`)
+			r.stop()
+			stopped := []string{"audit", "verify", "--store", "sqlite:" + r.dir + "/desk.db", "--key-file", r.dir + "/desk.key"}
+			r.good(stopped...)
+			r.meddle(sql)
+			require.Contains(t, r.bad(stopped...), "and no record of it is in the log")
+			r.start()
+			for range 2 {
+				require.Contains(t, r.bad("audit", "verify"), "and no record of it is in the log")
+				report, err := r.operator().VerifyAudit(r.ctx())
+				require.NoError(t, err)
+				require.False(t, report.OK)
+				r.ask(`{"n":3}`) // the log goes on
+			}
 		})
 	}
 }
@@ -338,6 +369,28 @@ func TestReceipt_Verify(t *testing.T) {
 		require.Contains(t, r.bad(append([]string{"receipt", "verify"}, args...)...), want)
 	}
 	require.Contains(t, r.good("receipt", "verify", claim.Receipt, "--jwks", keys, "--params", call, "--at", time.Now().Add(time.Minute).UTC().Format(time.RFC3339)), "OK")
+}
+
+// What the documentation's line takes out of an export is a signed note to the byte, for
+// every reader of notes.
+func TestAudit_TheDocumentedLineTakesOutANote(t *testing.T) {
+	if _, err := exec.LookPath("jq"); err != nil {
+		t.Skip("jq is not installed")
+	}
+	r := newRig(t)
+	r.claimed(`{"n":1}`)
+	r.checkpoint()
+	_, line, found := strings.Cut(string(must(os.ReadFile("../../docs/audit.md"))), "\njq ")
+	require.True(t, found)
+	line, _, _ = strings.Cut(line, "\n")
+	c := exec.Command("sh", "-c", "jq "+line)
+	c.Dir = filepath.Dir(r.file("audit.jsonl", r.good("audit", "export")))
+	out, err := c.CombinedOutput()
+	require.NoError(t, err, string(out))
+	v, err := note.NewVerifier(r.desk.auditor.keys()[0])
+	require.NoError(t, err)
+	_, err = note.Open(must(os.ReadFile(filepath.Join(c.Dir, "checkpoint.txt"))), note.VerifierList(v))
+	require.NoError(t, err)
 }
 
 // The shell example runs what was approved, and nothing else, with the real program.

@@ -34,6 +34,7 @@ func newAuditVerifyCommand(a *app) *cobra.Command {
 		Short: "Check that no record of the log was changed, taken out, put in or moved",
 		Long: "Check the log of the running desk, or an export with --file, or a SQLite store with --store (which needs --key or\n" +
 			"--key-file). The desk checks its log itself; with --key every record is fetched and checked here, with that key.\n" +
+			"The desk, and --store, also find records behind the log's head, and approvals that the log does not have.\n" +
 			"Against a checkpoint that was kept elsewhere (--expect) it also finds a log that was cut or written anew.\n" +
 			"Exit status: 0, or 1 if a record is not as it was written, which is named.",
 		Args: cobra.NoArgs,
@@ -209,6 +210,9 @@ func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Ent
 		}
 	}
 }
+
+// Unlogged finds nothing: which approvals there are only the desk knows.
+func (d deskLog) Unlogged(context.Context, int64) (key string, err error) { return "", nil }
 
 // foundBad is what the desk found.
 type foundBad struct {

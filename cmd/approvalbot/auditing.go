@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"approvalbot/api"
@@ -81,10 +82,14 @@ type wholeLog interface {
 	Head(context.Context) (seq int64, hash string, err error)
 	First(context.Context) (seq int64, prevHash string, err error)
 	Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error]
+	// Unlogged gives the key of an approval that was asked for after that time, and of
+	// which the log has no record; empty if there is none.
+	Unlogged(ctx context.Context, afterMs int64) (key string, err error)
 }
 
-// verifyLog checks a whole log against its head, and that only retention has cut it. It reads page by page and stops when ctx ends; passed hears of every
-// thousandth record, and of the head.
+// verifyLog checks a whole log against its head, that only retention has cut it, and that
+// every approval is in it. It reads page by page and stops when ctx ends; passed hears of
+// every thousandth record, and of the head.
 func verifyLog(ctx context.Context, s wholeLog, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
 	found, err := verifyLogOnce(ctx, s, o, passed)
 	bad := (*core.BadRecord)(nil)
@@ -123,7 +128,52 @@ func verifyLogOnce(ctx context.Context, s wholeLog, o proof.Options, passed func
 	case o.First > 1 && !found.Cut:
 		err = &core.BadRecord{Seq: o.First - 1, Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
 	}
+	if err == nil {
+		err = behindHead(ctx, s, head)
+	}
+	if err == nil {
+		err = leftOut(ctx, s, found)
+	}
 	return found, err
+}
+
+// behindHead finds a record that stands behind the log's head. The head moves together
+// with the records, so one that was read before the head is not behind it.
+func behindHead(ctx context.Context, s wholeLog, head int64) error {
+	for e, err := range s.Entries(ctx, head+1, math.MaxInt64) {
+		if err != nil {
+			return err
+		}
+		now, _, err := s.Head(ctx)
+		if err != nil || e.Seq <= now {
+			return err
+		}
+		return &core.BadRecord{Seq: e.Seq, Problem: fmt.Sprintf("stands behind the log's head, which is record %d: it was put in", now)}
+	}
+	return nil
+}
+
+// cutSlack is by how much the times of two records may differ from their order: each
+// instance has a clock of its own.
+const cutSlack = time.Hour
+
+// leftOut finds an approval that the log has no record of, as one that was emptied. What
+// retention has cut off says nothing of approvals of its time.
+func leftOut(ctx context.Context, s wholeLog, found proof.Report) error {
+	var after int64
+	if found.From > 1 {
+		for e, err := range s.Entries(ctx, found.From, found.From) {
+			if err != nil {
+				return err
+			}
+			after = e.AtMs + cutSlack.Milliseconds()
+		}
+	}
+	key, err := s.Unlogged(ctx, after)
+	if err != nil || key == "" {
+		return err
+	}
+	return &core.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key + ", and no record of it is in the log, which was emptied or written anew"}
 }
 
 // Run signs the log's head whenever a checkpoint is due and forgets what is older
