@@ -31,6 +31,9 @@ type Options struct {
 	KeyFile string
 	// Version is the program's, for [Store.Instances].
 	Version string
+	// Wait is how long a PostgreSQL is waited for that is starting, recovers, or takes
+	// no connections yet. 0: not at all.
+	Wait time.Duration
 	// Log gets what no caller can be told. Nil discards it.
 	Log *slog.Logger
 }

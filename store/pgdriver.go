@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -54,18 +55,33 @@ func (c *pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// connectFailure is why no connection could be made, without the URL.
+// noConnection is why no connection could be made.
+type noConnection struct {
+	text  string // without the URL, which may hold the password
+	early bool   // the server starts, recovers, or does not listen yet
+}
+
+func (e *noConnection) Error() string { return e.text }
+
+// isEarly reports whether a server may take connections soon.
+func isEarly(err error) bool {
+	var none *noConnection
+	return errors.As(err, &none) && none.early
+}
+
 func connectFailure(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
-		return errors.New("PostgreSQL refuses the connection: " + refused.Message)
+		early := strings.HasPrefix(refused.Code, "57P") // 57P03 while it starts, 57P02 as it comes down
+		return &noConnection{"PostgreSQL refuses the connection: " + refused.Message, early}
 	}
+	early := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.ENOENT)
 	if cause := errors.Unwrap(err); cause != nil {
 		err = cause
 	}
 	// One cause for each way that was tried, a line each: most are the same.
 	causes := slices.Compact(strings.Split(err.Error(), "\n"))
-	return errors.New("PostgreSQL cannot be reached: " + strings.Join(causes, "; "))
+	return &noConnection{"PostgreSQL cannot be reached: " + strings.Join(causes, "; "), early}
 }
 
 // Driver implements driver.Connector.

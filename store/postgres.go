@@ -60,7 +60,7 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 		return err
 	}
 	s.dialect = postgres
-	if _, err := s.checkServer(ctx, config); err != nil {
+	if err := s.awaitServer(ctx, config, o.Wait); err != nil {
 		return err
 	}
 	setUp := openPostgres(config, pgConnector{}, nil)
@@ -150,6 +150,28 @@ func prepareConfig(config *pgconn.Config, settings map[string]string) *pgconn.Co
 	}
 	maps.Copy(config.RuntimeParams, settings)
 	return config
+}
+
+// lookForServer is how often is looked whether a server takes connections.
+const lookForServer = 250 * time.Millisecond
+
+// awaitServer is checkServer, which a server that is only starting is given time for.
+func (s *Store) awaitServer(ctx context.Context, config *pgconn.Config, patience time.Duration) error {
+	for end, said := time.Now().Add(patience), false; ; {
+		_, err := s.checkServer(ctx, config)
+		if err == nil || !isEarly(err) || time.Now().After(end) {
+			return err
+		}
+		if !said {
+			s.log.Warn("PostgreSQL takes no connections yet; waiting for it", "for", patience, "reason", err)
+			said = true
+		}
+		select {
+		case <-time.After(lookForServer):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // checkServer refuses a server that the store could lose data on, and warns of

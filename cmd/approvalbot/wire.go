@@ -33,6 +33,10 @@ const sweepEvery = time.Hour
 // give up soon, too.
 const readyTime = time.Second
 
+// databaseWait is how long a PostgreSQL is waited for at the start: together with a
+// machine it starts, and recovers, beside the desk.
+const databaseWait = 30 * time.Second
+
 // Where updates come in that the platforms send by themselves.
 const (
 	webhookPath      = "/telegram/webhook"
@@ -87,7 +91,8 @@ type desk struct {
 func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, error), log *slog.Logger) (_ *desk, err error) {
 	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}, stray: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
-	if d.store, err = store.Open(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Log: log}); err != nil {
+	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Log: log, Wait: databaseWait}
+	if d.store, err = store.Open(ctx, at); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -136,7 +136,7 @@ func (s *Server) initdb(who *syscall.Credential) error {
 	if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
 		fsync = "on"
 	}
-	_, err = f.WriteString("shared_buffers = 32MB\nmax_connections = 200\nsynchronous_commit = on\nfsync = " + fsync + "\n")
+	_, err = f.WriteString("shared_buffers = 32MB\nmax_connections = 200\nsynchronous_commit = on\nfsync = " + fsync + "\nhot_standby = off\n")
 	return errors.Join(err, f.Close())
 }
 
@@ -202,10 +202,31 @@ func (s *Server) Stop(t testing.TB) {
 // Start starts a stopped server and waits until it has recovered.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
+	os.Remove(s.standby())
 	if err := errors.Join(s.order("start"), s.answer()); err != nil {
 		t.Fatalf("PostgreSQL could not be started: %v", err)
 	}
 }
+
+// StartRecovering starts a stopped server that recovers, and so takes no connections
+// (SQLSTATE 57P03), until it is stopped; the next Start ends that.
+func (s *Server) StartRecovering(t testing.TB) {
+	t.Helper()
+	if err := errors.Join(os.WriteFile(s.standby(), nil, 0o644), s.order("start")); err != nil {
+		t.Fatalf("PostgreSQL could not be started: %v", err)
+	}
+	var refused *pgconn.PgError
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		_, err := pgconn.Connect(context.Background(), s.url("postgres"))
+		if errors.As(err, &refused) && refused.Code == "57P03" {
+			return
+		}
+	}
+	t.Fatalf("PostgreSQL does not recover\n%s", s.log())
+}
+
+// standby is the file that makes the server one that only follows another.
+func (s *Server) standby() string { return s.dir + "/data/standby.signal" }
 
 // Freeze stops the server in its tracks with all its connections: it neither
 // answers nor refuses anything until Thaw.
