@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +28,7 @@ type job struct {
 // outcome is what became of a job: its error, or the panic of its function.
 type outcome struct {
 	err      error
+	failed   bool // the error is the database's
 	panicked any
 	stack    []byte // where it panicked
 }
@@ -221,9 +221,7 @@ func (s *Store) commit(jobs []*job) {
 		s.broken.Store(true)
 		s.answering.forgetAll()
 	} else {
-		if b.wrote {
-			s.broken.Store(false)
-		}
+		s.wrote(outcomes, b)
 		s.chats.touch(b.done.stirred)
 		s.answering.learn(b.done.heard)
 	}
@@ -235,6 +233,19 @@ func (s *Store) commit(jobs []*job) {
 			o.err = err
 		}
 		j.done <- outcomes[i]
+	}
+}
+
+// wrote notes what a committed batch says of the database: a job that it failed is left
+// out of the batch.
+func (s *Store) wrote(outcomes []outcome, b *batch) {
+	switch i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.failed }); {
+	case i >= 0:
+		s.log.Error("store: a change could not be written", "error", outcomes[i].err)
+		s.broken.Store(true)
+	case b.wrote:
+		s.broken.Store(false)
+		s.wroteMs.Store(nowMs())
 	}
 }
 
@@ -285,27 +296,3 @@ func (s *Store) attempt(jobs []*job, careful bool) ([]outcome, *batch, error) {
 	}
 	return outcomes, b, err
 }
-
-// Ping reports whether writes are carried out. It sends an empty job through,
-// which touches no disk; once a batch has failed it writes a trifle instead,
-// until that succeeds again. It takes no longer than ctx lasts, whatever hangs.
-func (s *Store) Ping(ctx context.Context) error {
-	done := make(chan error, 1)
-	go func() {
-		done <- s.do(ctx, func(t *tx) error {
-			if s.broken.Load() {
-				_, err := t.exec(probe, strconv.FormatInt(nowMs(), 10))
-				return err
-			}
-			return nil
-		})
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return unwritten(context.Cause(ctx))
-	}
-}
-
-const probe = `INSERT INTO meta (name, value) VALUES ('probe', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`

@@ -74,7 +74,8 @@ type Store struct {
 	closing chan struct{} // Close was called
 	ended   chan struct{} // no job will run any more
 	once    sync.Once
-	broken  atomic.Bool // the last batch that wrote anything failed
+	broken  atomic.Bool  // something could not be written, and nothing has been since
+	wroteMs atomic.Int64 // when something was written last
 }
 
 var _ core.Store = (*Store)(nil)

@@ -90,6 +90,7 @@ func (b *batch) run(j *job, keys keyring) (o outcome) {
 		}
 		if o.panicked != nil || o.err != nil {
 			t.refused = t.refused || core.CodeOf(o.err) != ""
+			o.failed = !t.refused && !errors.Is(o.err, errStale)
 			if err := t.undo(); err != nil {
 				b.failed, o.err = errors.Join(o.err, err), nil // the cause first
 			}

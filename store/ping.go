@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+)
+
+const (
+	probe      = `INSERT INTO meta (name, value) VALUES ('probe', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+	probeEntry = `DELETE FROM events WHERE seq = $1`
+)
+
+// pingAfterMs is how long after a commit another one is taken for granted.
+const pingAfterMs = 10_000
+
+// pingBytes is how much is written where something could not be: about what a long call
+// takes, because a little often fits where that does not.
+const pingBytes = 64 << 10
+
+// Ping reports whether writes are carried out: it writes a trifle where nothing was
+// written for ten seconds. Once something could not be written, it tries all that a
+// commit needs, the log's next entry too, until that succeeds. It takes no longer than
+// ctx lasts, whatever hangs.
+func (s *Store) Ping(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- s.do(ctx, s.ping) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return unwritten(context.Cause(ctx))
+	}
+}
+
+func (s *Store) ping(t *tx) error {
+	now, broken := nowMs(), s.broken.Load()
+	if !broken && now-s.wroteMs.Load() < pingAfterMs {
+		return nil
+	}
+	if _, err := t.exec(probe, strconv.FormatInt(now, 10)); err != nil || !broken {
+		return err
+	}
+	rows, err := t.rows(readHead)
+	if err != nil {
+		return err
+	}
+	var seq number
+	var hash text
+	if _, err := one(rows, &seq, &hash); err != nil {
+		return err
+	}
+	next := int64(seq) + 1
+	if _, err := t.exec(insertEvent, next, now, "probe", "", "", strings.Repeat("0", pingBytes), ""); err != nil {
+		return err
+	}
+	_, err = t.exec(probeEntry, next) // the log stays as it was
+	return err
+}
