@@ -186,5 +186,6 @@ const (
 	EventRetry      EventType = "audit.retry"       // an operator made it claimable again
 	EventCheckpoint EventType = "audit.checkpoint"  // a signed head of the log
 	EventCut        EventType = "audit.cut"         // retention forgets what is before that checkpoint
+	EventDamaged    EventType = "audit.damaged"     // what was committed last was lost with the write-ahead log
 	EventRekeyed    EventType = "audit.rekeyed"     // another key seals and signs from now on
 )

@@ -25,6 +25,13 @@ func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := isThere(o.URL); err != nil {
 		return nil, err
 	}
+	lost, err := Damaged(o.URL)
+	if err == nil && lost != nil && !lost.LastOnly {
+		err = errors.New(lost.String() + "; start the desk, which goes on with what is left and says so, or restore a backup")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store %s cannot be read: %w", path, err)
+	}
 	p, err := openPool(path, runtime.NumCPU(), []string{"busy_timeout(5000)", "query_only(1)"})
 	if err != nil {
 		return nil, err

@@ -74,6 +74,7 @@ type Store struct {
 	closing chan struct{} // Close was called
 	ended   chan struct{} // no job will run any more
 	once    sync.Once
+	damage  *Damage      // of the write-ahead log that was found
 	broken  atomic.Bool  // something could not be written, and nothing has been since
 	wroteMs atomic.Int64 // when something was written last
 }
@@ -158,10 +159,16 @@ func (s *Store) openFile(ctx context.Context, path string, o Options) (err error
 	if err = makeFile(path); err != nil {
 		return err
 	}
+	if s.damage, err = walDamage(path); err != nil {
+		return err
+	}
 	if s.write, s.read, err = openFile(path); err != nil {
 		return err
 	}
 	if err = checkEngine(ctx, s.write, path); err != nil {
+		return err
+	}
+	if err = s.afterDamage(ctx, path); err != nil {
 		return err
 	}
 	if s.schema, err = migrate(ctx, s.write.db, s.dialect, path, migrations()); err != nil {
@@ -170,6 +177,29 @@ func (s *Store) openFile(ctx context.Context, path string, o Options) (err error
 	s.keys, err = loadKey(ctx, s.write, o.KeyFile, false)
 	return err
 }
+
+// afterDamage says what the write-ahead log has lost, and refuses a database that is not
+// whole without that. It ends the log, lest the next start finds the same again.
+func (s *Store) afterDamage(ctx context.Context, path string) error {
+	if s.damage == nil {
+		return nil
+	}
+	level := slog.LevelError
+	if s.damage.LastOnly {
+		level = slog.LevelWarn
+	}
+	s.log.Log(ctx, level, s.damage.String(), "store", path)
+	var found string
+	err := s.write.db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found)
+	if err != nil || found != "ok" {
+		return fmt.Errorf("store %s is not whole, because %s; restore a backup", path, s.damage)
+	}
+	_, err = s.write.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
+// Lost gives what the write-ahead log that Open found had lost; nil: nothing.
+func (s *Store) Lost() *Damage { return s.damage }
 
 // realPath gives the one name of a database file, so that two ways to write it
 // meet at the same lock.

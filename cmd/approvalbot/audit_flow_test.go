@@ -185,11 +185,11 @@ func must[T any](v T, err error) T {
 // its stopped store, and in an export.
 func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 	tests := map[string]struct{ sql, desk, against string }{
-		"changed":         {`UPDATE events SET owner = 'x' WHERE seq = 3`, "log record 3 was changed", ""},
-		"data":            {`UPDATE events SET data = replace(data, 'olga', 'alice') WHERE seq = 3`, "log record 3 was changed", ""},
-		"removed":         {`DELETE FROM events WHERE seq = 2`, "log record 2 is missing", ""},
-		"reordered":       {`UPDATE events SET seq = 99 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 99`, "log record 2", ""},
-		"the front":       {`DELETE FROM events WHERE seq < 3; INSERT INTO meta VALUES ('log-start', '3 ' || (SELECT substr(hash, 1, 64) FROM events WHERE seq = 3))`, "log record 3", ""},
+		"changed":   {`UPDATE events SET owner = 'x' WHERE seq = 3`, "log record 3 was changed", ""},
+		"data":      {`UPDATE events SET data = replace(data, 'olga', 'alice') WHERE seq = 3`, "log record 3 was changed", ""},
+		"removed":   {`DELETE FROM events WHERE seq = 2`, "log record 2 is missing", ""},
+		"reordered": {`UPDATE events SET seq = 99 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 99`, "log record 2", ""},
+		"the front": {`DELETE FROM events WHERE seq < 3; INSERT INTO meta VALUES ('log-start', '3 ' || (SELECT substr(hash, 1, 64) FROM events WHERE seq = 3))`, "log record 3", ""},
 		"behind the head": {`INSERT INTO events SELECT 99, at_ms, type, key, owner, data, hash FROM events WHERE seq = 2`,
 			"log record 99 stands behind the log's head", ""},
 		"the tail, badly": {`DELETE FROM events WHERE seq > 4`, "log record 5 is missing", ""},

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -174,6 +175,19 @@ func leftOut(ctx context.Context, s wholeLog, found proof.Report) error {
 		return err
 	}
 	return &core.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key + ", and no record of it is in the log, which was emptied or written anew"}
+}
+
+// recordLoss puts on record what the store had lost when it was opened.
+func (a *auditor) recordLoss(ctx context.Context) error {
+	lost := a.desk.store.Lost()
+	if lost == nil {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"frame": lost.Frame, "frames": lost.Frames, "commits": lost.Commits})
+	if err != nil {
+		return err
+	}
+	return a.desk.store.Append(ctx, nil, core.Event{AtMs: time.Now().UnixMilli(), Type: core.EventDamaged, Data: data})
 }
 
 // Run signs the log's head whenever a checkpoint is due and forgets what is older

@@ -33,6 +33,9 @@ func storeFindings(ctx context.Context, cfg Config) []core.Finding {
 	if !exists(path) || slices.ContainsFunc(found, func(f core.Finding) bool { return f.Level == core.LevelFail }) {
 		return found
 	}
+	if lost, err := store.Damaged(cfg.Store.URL); err == nil && lost != nil { // who opens it would see nothing of that any more
+		return append(found, core.Fault("store", lost.String(), "start the desk, which goes on with what is left, or restore a backup"))
+	}
 	return append(found, contentFindings(ctx, cfg))
 }
 

@@ -246,6 +246,9 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 	if err := d.agree(ctx, false); err != nil {
 		d.log.Error("not ready yet", "reason", err)
 	}
+	if err := d.auditor.recordLoss(ctx); err != nil {
+		d.log.Error("what the write-ahead log lost is not on record", "reason", err)
+	}
 	d.loaded.Store(d.store.Generation())
 	work, ctx := errgroup.WithContext(ctx)
 	for _, name := range d.botNames() {

@@ -1,0 +1,194 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Damage says what of a write-ahead log SQLite drops without a word: it reads up to the
+// first frame whose checksum does not fit, and takes what follows for nothing.
+type Damage struct {
+	Frame   int // the first that is not as it was written, from 1; 0: the header is not
+	Frames  int // that belong to the log from there on
+	Commits int // that end in them
+	// LastOnly reports whether that is the last commit alone: then it may be one that a
+	// power cut came between, and that nobody was told of.
+	LastOnly bool
+}
+
+// String says it for people.
+func (d Damage) String() string {
+	at := fmt.Sprintf("in frame %d", d.Frame)
+	if d.Frame == 0 {
+		at = "in its header"
+	}
+	said := fmt.Sprintf("the write-ahead log is damaged %s: %d frames from there on, with %d commits, are dropped", at, d.Frames, d.Commits)
+	if d.LastOnly {
+		said += " (the last commit alone: after a power cut nobody was told of it)"
+	}
+	return said
+}
+
+// Damaged looks through the write-ahead log of a SQLite store that nobody has open. Nil:
+// nothing is lost, or it is open, or there is no such log. It changes nothing.
+func Damaged(url string) (*Damage, error) {
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	if !ok || path == memory {
+		return nil, nil
+	}
+	path, err := realPath(path)
+	if err != nil {
+		return nil, err
+	}
+	found, err := walDamage(path)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(path + ".lock") // a desk may have written while this was read
+	if err != nil {
+		return nil, nil
+	}
+	defer lock.Close()
+	return walDamage(path)
+}
+
+// The write-ahead log (SQLite, "WAL-mode File Format"). Its numbers are big-endian; those
+// that are summed up have the order that the magic number's lowest bit names.
+const (
+	walMagic       = 0x377f0682
+	walHeader      = 32
+	walFrameHeader = 24
+)
+
+// walDamage looks through the write-ahead log of a database. What belongs to it has the
+// salts of its header; what an earlier log left behind has others.
+func walDamage(path string) (*Damage, error) {
+	f, err := os.Open(path + "-wal")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store %s: its write-ahead log cannot be read: %w", path, err)
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<20)
+	w, whole, err := readWAL(in, path)
+	if err != nil || w == nil {
+		return nil, err
+	}
+	found := Damage{}
+	for n := 1; ; n++ {
+		frame, err := w.next(in)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("store %s: its write-ahead log cannot be read: %w", path, err)
+		}
+		if whole && !frame.fits {
+			whole, found.Frame = false, n
+		}
+		if whole || !frame.ours {
+			continue
+		}
+		if found.Frames++; frame.commits {
+			found.Commits++
+		}
+	}
+	if found.Commits == 0 {
+		return nil, nil
+	}
+	found.LastOnly = found.Commits == 1 && found.Frame > 0
+	return &found, nil
+}
+
+// wal is a write-ahead log as it is read.
+type wal struct {
+	order binary.ByteOrder
+	salts []byte
+	sum   [2]uint32 // that the next frame's begins with
+	frame []byte    // the header and the page
+}
+
+// readWAL reads the header, and reports whether it is as it was written; nil: there is no
+// frame. One that is not names its frames all the same: by their size in the database,
+// and by the salts of the first.
+func readWAL(in *bufio.Reader, path string) (w *wal, whole bool, err error) {
+	head := make([]byte, walHeader)
+	if _, err := io.ReadFull(in, head); err != nil {
+		return nil, false, nil
+	}
+	word := func(at int) uint32 { return binary.BigEndian.Uint32(head[at:]) }
+	w = &wal{order: binary.LittleEndian, salts: bytes.Clone(head[16:24])}
+	if word(0)&1 == 1 {
+		w.order = binary.BigEndian
+	}
+	w.sum = w.add([2]uint32{}, head[:24])
+	whole = word(0)&^1 == walMagic && w.sum == [2]uint32{word(24), word(28)}
+	page := int(word(8))
+	if !whole {
+		first, err := in.Peek(walFrameHeader)
+		if err != nil {
+			return nil, false, nil
+		}
+		w.salts = bytes.Clone(first[8:16])
+		if page, err = pageSize(path); err != nil {
+			return nil, false, err
+		}
+	}
+	w.frame = make([]byte, walFrameHeader+page)
+	return w, whole, nil
+}
+
+// pageSize reads the size of a database's pages from its file.
+func pageSize(path string) (int, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	head := make([]byte, 18)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return 4096, nil // it is all in the log
+	}
+	if size := int(binary.BigEndian.Uint16(head[16:])); size != 1 {
+		return size, nil
+	}
+	return 65536, nil
+}
+
+// walFrame is what a frame says.
+type walFrame struct {
+	ours    bool // it belongs to this log
+	fits    bool // and follows the one before
+	commits bool
+}
+
+func (w *wal) next(in io.Reader) (walFrame, error) {
+	if _, err := io.ReadFull(in, w.frame); err != nil {
+		return walFrame{}, err
+	}
+	word := func(at int) uint32 { return binary.BigEndian.Uint32(w.frame[at:]) }
+	salts := w.frame[8:16] // every new log has two new ones
+	ours := bytes.Equal(salts[:4], w.salts[:4]) || bytes.Equal(salts[4:], w.salts[4:])
+	f := walFrame{ours: ours, commits: word(4) != 0}
+	sum := w.add(w.add(w.sum, w.frame[:8]), w.frame[walFrameHeader:])
+	w.sum = [2]uint32{word(16), word(20)}
+	f.fits = bytes.Equal(salts, w.salts) && word(0) != 0 && sum == w.sum
+	return f, nil
+}
+
+// add goes on with a checksum.
+func (w *wal) add(s [2]uint32, data []byte) [2]uint32 {
+	for i := 0; i+8 <= len(data); i += 8 {
+		s[0] += w.order.Uint32(data[i:]) + s[1]
+		s[1] += w.order.Uint32(data[i+4:]) + s[0]
+	}
+	return s
+}
