@@ -16,17 +16,29 @@ const lookAgain = time.Minute
 func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
 	w := g.Watch(key)
 	defer w.Stop()
-	for told := true; ; {
+	return w.Wait(ctx)
+}
+
+// Wait is [Gate.Wait] for the approval that is watched.
+func (w *Watch) Wait(ctx context.Context) (Approval, error) {
+	woken := !w.looked
+	again := time.NewTimer(lookAgain)
+	defer again.Stop()
+	for look := woken; ; look = true {
 		over := ctx.Err() != nil
-		a, err := w.Look(ctx, over)
-		if over || err == nil && a.Final() || err != nil && told {
-			return a, err
+		if look || over {
+			a, err := w.Look(ctx, over)
+			settled := err == nil && a.Final()
+			if over || settled || err != nil && woken {
+				return a, err
+			}
 		}
+		again.Reset(lookAgain)
 		select {
 		case <-w.Changed():
-			told = true
-		case <-time.After(lookAgain):
-			told = false
+			woken = true
+		case <-again.C:
+			woken = false
 		case <-ctx.Done():
 		}
 	}

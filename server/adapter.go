@@ -69,8 +69,7 @@ type call struct {
 type answer struct {
 	status   int
 	location string
-	body     any    // a *[]byte of answers is JSON already
-	pause    *pause // instead of all that: it may have to wait first
+	body     any // a *[]byte of answers is JSON already
 }
 
 // with makes a route's serve from a function that takes the decoded body.
@@ -110,48 +109,25 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 		return s.streaming(rt, seen)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		t := turn{server: s, route: &rt, seen: seen, start: time.Now()}
-		t.answer(w, r, func() (answer, error) { return s.serve(rt, w, r) })
-	}
-}
-
-// turn is one request on its way to its answer.
-type turn struct {
-	server *Server
-	route  *route
-	seen   func(status int, took time.Duration)
-	start  time.Time
-}
-
-// answer writes what give gives and counts the request. One that has to wait gets
-// its answer later.
-func (t turn) answer(w http.ResponseWriter, r *http.Request, give func() (answer, error)) {
-	s := t.server
-	status := http.StatusServiceUnavailable // a panic's
-	defer func() {
-		if status != 0 {
-			took := time.Since(t.start)
-			t.seen(status, took)
+		start, status := time.Now(), http.StatusServiceUnavailable // a panic's
+		defer func() {
+			took := time.Since(start)
+			seen(status, took)
 			if s.log.Enabled(r.Context(), slog.LevelDebug) {
-				s.log.Debug("request", "method", t.route.method, "route", t.route.path, "status", status, "took", took)
+				s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
 			}
+		}()
+		a, err := s.serve(rt, w, r)
+		if a.location != "" {
+			w.Header().Set("Location", a.location)
 		}
-	}()
-	a, err := give()
-	if a.pause != nil {
-		status = 0
-		t.later(w, r, a.pause)
-		return
+		if err != nil {
+			status = s.refuse(w, r, err)
+			return
+		}
+		status = a.status
+		s.write(w, r, a.status, plainJSON, a.body)
 	}
-	if a.location != "" {
-		w.Header().Set("Location", a.location)
-	}
-	if err != nil {
-		status = s.refuse(w, r, err)
-		return
-	}
-	status = a.status
-	s.write(w, r, a.status, plainJSON, a.body)
 }
 
 // streaming makes the handler of a route whose answer goes on.
@@ -291,7 +267,9 @@ func (s *Server) byMethod(m methods) http.HandlerFunc {
 // outermost is around everything: headers, odd paths, panics.
 func (s *Server) outermost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		always(w.Header())
+		h := w.Header()
+		h["X-Content-Type-Options"] = noSniff
+		h["Cache-Control"] = noStore
 		defer s.stumbling(w, r)
 		// As it came: a session's key may hold slashes and dots, as %2F and %2E.
 		if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
@@ -300,12 +278,6 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// always sets what every answer has.
-func always(h http.Header) {
-	h["X-Content-Type-Options"] = noSniff
-	h["Cache-Control"] = noStore
 }
 
 // stumbling is deferred around every handler, and answers when one panics.

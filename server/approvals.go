@@ -19,26 +19,21 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 		return answer{}, err
 	}
 	out := answer{status: http.StatusOK, location: "/v1/approvals/" + url.PathEscape(a.ID)}
-	then := func(a core.Approval, err error) (answer, error) {
-		if err != nil {
+	if a.Final() || wait <= 0 {
+		watch.Stop()
+	} else {
+		if watch == nil {
+			watch = s.gate.Watch(a.Key)
+		}
+		if a, err = s.await(c, wait, watch); err != nil {
 			return out, err
 		}
-		body, err := s.claimed(c, a, claim, claimID)
-		if created && !a.Final() {
-			out.status = http.StatusCreated
-		}
-		out.body = body
-		return out, err
 	}
-	switch {
-	case a.Final() || wait <= 0:
-		watch.Stop()
-		return then(a, nil)
-	case watch != nil:
-		return s.awaitNew(c, wait, watch, then)
+	if created && !a.Final() {
+		out.status = http.StatusCreated
 	}
-	key := a.Key
-	return s.await(c, wait, func() (string, error) { return key, nil }, then)
+	out.body, err = s.claimed(c, a, claim, claimID)
+	return out, err
 }
 
 // claimed is an approval as its asker sees it, claimed in the same breath if that
@@ -64,12 +59,17 @@ func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (
 }
 
 func (s *Server) get(c *call) (answer, error) {
-	then := func(a core.Approval, err error) (answer, error) { return s.shown(c, a, err) }
-	if wait := c.query.wait(); wait > 0 {
-		find := func() (string, error) { return s.gate.Find(context.WithoutCancel(c.ctx), c.who, c.id) }
-		return s.await(c, wait, find, then)
+	wait := c.query.wait()
+	if wait <= 0 {
+		a, err := s.gate.Get(c.ctx, c.who, c.id)
+		return s.shown(c, a, err)
 	}
-	return then(s.gate.Get(c.ctx, c.who, c.id))
+	key, err := s.gate.Find(context.WithoutCancel(c.ctx), c.who, c.id)
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := s.await(c, wait, s.gate.Watch(key))
+	return s.shown(c, a, err)
 }
 
 func (s *Server) list(c *call) (answer, error) {

@@ -192,6 +192,19 @@ func TestCertificate_IsReadAnew(t *testing.T) {
 	require.Equal(t, 2, strings.Count(log.String(), "the old one stays"))
 }
 
+// failing is a listener whose Accept fails in turn.
+type failing struct {
+	net.Listener
+	errs []error
+}
+
+// Accept implements net.Listener.
+func (f *failing) Accept() (net.Conn, error) {
+	err := f.errs[0]
+	f.errs = f.errs[1:]
+	return nil, err
+}
+
 func TestServeFails(t *testing.T) {
 	d := newDesk(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -201,7 +214,7 @@ func TestServeFails(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Whoever hangs in the lane leaves net/http's connections their time to end well.
+// Whoever hangs leaves the others their time to end well.
 func TestStoppingHoldsNobodyBack(t *testing.T) {
 	d := newDesk(t)
 	rules, v := d.rules, hesitant{make(chan struct{}), make(chan struct{})}
@@ -316,4 +329,43 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		}
 	}
 	require.Len(t, statusOf, n)
+}
+
+// hesitant is a verifier that has an opinion only when it is let go.
+type hesitant struct {
+	asked chan struct{}
+	free  chan struct{}
+}
+
+func (hesitant) Wants(core.Call) core.Verification { return core.Verification{Asked: true} }
+
+func (hesitant) Chats() []core.VerifierPeople { return nil }
+
+func (h hesitant) Verify(ctx context.Context, _ core.Call, _ core.RiskClass) core.Verification {
+	h.asked <- struct{}{}
+	select {
+	case <-ctx.Done():
+	case <-h.free:
+	}
+	return core.Verification{Asked: true}
+}
+
+// A caller that hangs up while others are asked gets nothing, and leaves nothing.
+func TestGoneWhileOthersAreAsked(t *testing.T) {
+	d := newDesk(t)
+	rules, v := d.rules, hesitant{make(chan struct{}), make(chan struct{})}
+	rules.Verifier = v
+	d.gate.Use(rules)
+	addr, _ := d.serving(d.srv)
+	l := d.dial(addr)
+	const body = `{"id":"w","toolName":"read","params":{}}`
+	l.send(fmt.Sprintf("POST /v1/approvals?claim=1 HTTP/1.1\r\nHost: desk\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", secretOf("agent"), len(body), body))
+	<-v.asked
+	require.NoError(t, l.Close())
+	time.AfterFunc(time.Minute, func() { close(v.free) }) // so that it fails, and does not hang
+	const gone = `approvalbot_http_requests_total{method="POST",route="/v1/approvals",status="503"} 1`
+	for !strings.Contains(d.do("GET", "/metrics", "", "").text, gone) {
+		_, err := d.agent.Get(t.Context(), "w", 0)
+		refusal(t, err, core.CodeNotFound)
+	}
 }

@@ -153,15 +153,14 @@ func (s *Server) sessionOfTheRoot(next http.Handler) http.Handler {
 // StopTime at the latest. When l fails it does the same and returns its error. It
 // closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	parking := newLot(l.Addr())
-	fast := newLane(s.Handler(), parking, s.log)
 	srv := &http.Server{
-		BaseContext: func(net.Listener) context.Context { return fast.ctx },
-		Handler:     fast.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	serve := srv.Serve
 	if s.cert != nil {
 		srv.TLSConfig = &tls.Config{GetCertificate: s.cert.get}
+		serve = func(l net.Listener) error { return srv.ServeTLS(l, "", "") }
 	}
 	stopped := make(chan struct{})
 	stop := func() {
@@ -169,23 +168,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.EndWaits()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.StopTime)
 		defer cancel()
-		l.Close()
-		var riders sync.WaitGroup
-		riders.Go(func() { fast.stop(grace) }) // one that hangs there takes nobody's time here
 		if srv.Shutdown(grace) != nil {
 			srv.Close()
 		}
-		riders.Wait()
-		parking.leave(grace)
 	}
 	running := context.AfterFunc(ctx, stop)
-	go func() { _ = srv.Serve(parking) }()
-	var err error
-	if s.cert != nil {
-		err = srv.ServeTLS(l, "", "")
-	} else {
-		err = fast.accept(l)
-	}
+	err := serve(l)
 	if running() { // ctx still stands: it failed by itself
 		stop()
 		return err

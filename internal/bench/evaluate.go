@@ -163,13 +163,13 @@ func evaluate(b bench) error {
 	for _, c := range all {
 		s.show(c)
 	}
-	s.against("evaluate against echo", all[1].name, all[0].name, 0.9)
+	s.against("evaluate against echo", all[1].name, all[0].name, 0.8)
 	for i := range s[all[1].name] {
 		s.add("evaluate: p99 against echo's", s[all[1].name+": p99"][i]/s[all[0].name+": p99"][i])
 	}
 	s.atMost("evaluate: p99 against echo's", "×", 2)
 	if opa != nil {
-		s.against("evaluate against OPA's server", all[1].name, all[4].name, 4)
+		s.against("evaluate against OPA's server", all[1].name, all[4].name, 3)
 		s.against("evaluate against OPA's library", all[1].name, all[5].name, 0)
 	}
 	s.against("evaluate of the pipeline against echo", all[2].name, all[0].name, 0)
@@ -201,7 +201,7 @@ func settled(b bench) error {
 	for _, c := range all {
 		s.show(c)
 	}
-	s.against("settled by policy against echo", all[1].name, all[0].name, 0.25)
+	s.against("settled by policy against echo", all[1].name, all[0].name, 0.2)
 	return nil
 }
 

@@ -73,11 +73,11 @@ func pending(b bench) error {
 		again.stop()
 	}
 	s.row("10,000 pending, nobody waiting: resident", "MB")
-	s.atMost("10,000 pending and 10,000 waiting: resident", "MB", 250)
+	s.atMost("10,000 pending and 10,000 waiting: resident", "MB", 500)
 	s.row(none, "ms")
 	s.row(all, "ms")
 	s.atMost("… against empty", "×", 1.1)
-	s.atMost("… SIGTERM to exit", "ms", 1000)
+	s.atMost("… SIGTERM to exit", "ms", 2000)
 	s.atMost("restart with 10,000 pending, exec to /readyz 200", "ms", 500)
 	return nil
 }

@@ -19,12 +19,12 @@ func lifecycle(b bench) error {
 		s.add("SIGTERM to exit, 50 approvals pending", ms(d.stop()))
 	}
 	s.atMost("exec to /readyz 200", "ms", 100)
-	s.atMost("resident when ready, no load", "MB", 30)
+	s.atMost("resident when ready, no load", "MB", 35)
 	s.atMost("SIGTERM to exit, 50 approvals pending", "ms", 1000)
 	if info, err := os.Stat(b.bin); err == nil {
 		s.add("binary, stripped, cgo off", float64(info.Size())/(1<<20))
 	}
-	s.atMost("binary, stripped, cgo off", "MB", 30)
+	s.atMost("binary, stripped, cgo off", "MB", 45)
 	return nil
 }
 
