@@ -31,6 +31,8 @@ type conn struct {
 	id    string
 	token [32]byte // hash of its secret
 
+	admitted func() // says that it is known who that is
+
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	out    chan []byte   // frames on their way
@@ -64,6 +66,7 @@ func (c *conn) run() {
 	c.ws.SetReadLimit(maxGreeting)
 	c.work.Go(c.write)
 	if at, ok := c.greet(); ok {
+		c.admitted()
 		c.ws.SetReadLimit(maxPayload)
 		c.work.Go(func() { c.tell(at) })
 		c.work.Go(c.probe)

@@ -135,7 +135,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.cfg.Server.Refuse(w, r, refusal)
 		return
 	}
-	newConn(g, ws, raw.conn).run()
+	c := newConn(g, ws, raw.conn)
+	c.admitted = func() { server.Authenticated(w, r) }
+	c.run()
 }
 
 // hijacked keeps the network connection below a WebSocket, to cut it when its

@@ -47,6 +47,7 @@ type desk struct {
 	t     testing.TB
 	file  string
 	setup func(*Gateway)
+	pipes *pipes // instead of a network, in bubbles of synctest
 
 	store *store.Store
 	gate  *core.Gate
@@ -126,8 +127,7 @@ func (d *desk) open() {
 		d.setup(d.gw)
 	}
 	d.srv.Mount("GET /v1/gateway", d.gw)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(d.t, err)
+	l := d.listener()
 	d.addr = l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running, storing sync.WaitGroup
@@ -138,6 +138,15 @@ func (d *desk) open() {
 	}
 	d.stop = sync.OnceFunc(func() { cancel(); running.Wait(); _ = st.Close(); storing.Wait() })
 	d.t.Cleanup(d.stop)
+}
+
+func (d *desk) listener() net.Listener {
+	if d.pipes != nil {
+		return d.pipes
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(d.t, err)
+	return l
 }
 
 // locked is a buffer that goroutines may share.
@@ -245,7 +254,7 @@ func (f frame) get(name string) any {
 
 func (d *desk) dial() *client {
 	d.t.Helper()
-	ws, _, err := websocket.Dial(d.t.Context(), "ws://"+d.addr+"/v1/gateway", nil)
+	ws, _, err := websocket.Dial(d.t.Context(), "ws://"+d.addr+"/v1/gateway", d.dialing())
 	require.NoError(d.t, err)
 	ws.SetReadLimit(64 << 20)
 	d.t.Cleanup(func() { _ = ws.CloseNow() })

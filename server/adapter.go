@@ -136,6 +136,10 @@ func (s *Server) streaming(rt route, seen func(status int, took time.Duration)) 
 		start := time.Now()
 		c, err := s.admit(rt, r)
 		if err == nil {
+			err = skipBody(w, r)
+		}
+		if err == nil {
+			Authenticated(w, r)
 			seen(http.StatusOK, time.Since(start)) // how long it is listened to says nothing about the desk
 			err = rt.stream(c, w, r)
 		}
@@ -153,10 +157,14 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 	}
 	var body []byte
 	if rt.in != nil {
-		if body, err = readBody(w, r); err != nil {
-			return answer{}, err
-		}
+		body, err = readBody(w, r)
+	} else {
+		err = skipBody(w, r)
 	}
+	if err != nil {
+		return answer{}, err
+	}
+	Authenticated(w, r)
 	return rt.serve(c, body)
 }
 
@@ -221,6 +229,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 	h := w.Header()
 	h["Content-Type"] = kind
 	h["Content-Length"] = []string{strconv.Itoa(len(b) + 1)}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
 	w.WriteHeader(status)
 	b = append(b, '\n')
 	_, _ = w.Write(b) // a client that has gone needs no answer
@@ -270,6 +279,8 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		h := w.Header()
 		h["X-Content-Type-Options"] = noSniff
 		h["Cache-Control"] = noStore
+		r = arriving(w, r)
+		defer left(w, r)
 		defer s.stumbling(w, r)
 		// As it came: a session's key may hold slashes and dots, as %2F and %2E.
 		if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {

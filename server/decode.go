@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +24,8 @@ const (
 	maxAtOnce   = 16 << 10 // bytes that a request's word is enough for to set aside
 )
 
-// readBody reads a request's body whole, within size and time.
+// readBody reads a request's body whole, within its size; how long that may take is
+// said in arriving.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
@@ -39,8 +39,6 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if coding := r.Header.Values("Content-Encoding"); len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {
 		return nil, core.Refuse(core.CodeMalformed, "Send the body as it is, without a Content-Encoding.")
 	}
-	clock := http.NewResponseController(w)
-	_ = clock.SetReadDeadline(time.Now().Add(bodyTime)) // only recorders cannot
 	var body []byte
 	var err error
 	if 0 < r.ContentLength && r.ContentLength <= maxAtOnce {
@@ -49,14 +47,28 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	} else {
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	}
-	_ = clock.SetReadDeadline(time.Time{})
-	if err != nil {
-		if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
-			return nil, tooLarge()
-		}
-		return nil, core.Refuse(core.CodeMalformed, "The body broke off.")
+	return body, brokenOff(err)
+}
+
+// skipBody reads a body that a route has no use for. Some clients send one with
+// every request.
+func skipBody(w http.ResponseWriter, r *http.Request) error {
+	if whole(r) {
+		return nil
 	}
-	return body, nil
+	_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxBody))
+	return brokenOff(err)
+}
+
+// brokenOff says why a body could not be read, if it could not.
+func brokenOff(err error) error {
+	if err == nil {
+		return nil
+	}
+	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
+		return tooLarge()
+	}
+	return core.Refuse(core.CodeMalformed, "The body broke off, or took longer than %d s to come.", int(requestTime.Seconds()))
 }
 
 func tooLarge() error {

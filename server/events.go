@@ -74,7 +74,6 @@ func (s *Server) follow(c *call, token [32]byte, at int64, out *stream) error {
 	defer s.cfg.Feed.Listen()()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }() // net/http has the end of the answer to write
 	if err := out.send(fmt.Appendf(nil, "retry: %d\n\n", retryMillis)); err != nil {
 		return err
 	}
@@ -128,7 +127,8 @@ type stream struct {
 	control *http.ResponseController
 }
 
-// send hands one piece over at once, within chunkTime.
+// send hands one piece over at once, within chunkTime. The deadline goes with it: over
+// HTTP/2 it would end the stream also while nothing is sent.
 func (o *stream) send(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -143,5 +143,6 @@ func (o *stream) send(b []byte) error {
 	if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
+	_ = o.control.SetWriteDeadline(time.Time{})
 	return nil
 }

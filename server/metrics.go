@@ -38,9 +38,13 @@ type Metrics struct {
 	http        *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	waiters     prometheus.Gauge
-	classifier  prometheus.Histogram
-	fallbacks   *prometheus.CounterVec
-	decisions   *prometheus.HistogramVec
+
+	acceptFailures  prometheus.Counter
+	anonymousClosed *prometheus.CounterVec
+
+	classifier prometheus.Histogram
+	fallbacks  *prometheus.CounterVec
+	decisions  *prometheus.HistogramVec
 }
 
 // NewMetrics makes an empty set. tools are further names that may stand in a label.
@@ -64,12 +68,17 @@ func NewMetrics(tools ...string) *Metrics {
 		decisions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_decision_seconds", Help: "Time from asking to a final status, of approvals that people were asked about.",
 			Buckets: []float64{.1, .5, 1, 5, 15, 30, 60, 300, 900, 3600}}, []string{"status"}),
 		waiters: prometheus.NewGauge(prometheus.GaugeOpts{Name: "approvalbot_waiting_requests", Help: "API requests that wait for an approval's end."}),
+		acceptFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "approvalbot_accept_failures_total",
+			Help: "Connections that could not be accepted, as when the file descriptors have run out."}),
+		anonymousClosed: counter("approvalbot_anonymous_connections_closed_total",
+			"Connections without an authenticated request that were closed: there too long, too many of an address or in total, or out of files.", "reason"),
 	}
 	for _, t := range append(tools, wellKnown...) {
 		m.tools[t] = true
 	}
 	m.UseTools(nil)
 	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters, m.classifier, m.fallbacks, m.decisions,
+		m.acceptFailures, m.anonymousClosed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	return m
@@ -102,6 +111,9 @@ func (m *Metrics) begin() {
 	m.unmet.WithLabelValues(core.R3.String(), "1")
 	m.http.WithLabelValues(http.MethodPost, "/v1/approvals", "201")
 	m.fallbacks.WithLabelValues("timeout")
+	for _, reason := range []string{"late", "address", "total", "files"} {
+		m.anonymousClosed.WithLabelValues(reason)
+	}
 	for _, s := range []core.Status{core.Approved, core.Denied, core.Expired, core.Withdrawn} {
 		m.decisions.WithLabelValues(string(s))
 	}

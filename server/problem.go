@@ -62,8 +62,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="approvalbot"`)
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
-	case http.StatusRequestEntityTooLarge:
-		w.Header().Set("Connection", "close") // what is left of the body is not read
 	}
 	s.write(w, r, p.Status, problemJSON, p)
 	return p.Status

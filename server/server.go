@@ -23,7 +23,9 @@ const (
 	maxBody     = 256 << 10 // bytes of a request body
 	maxHeader   = 64 << 10
 	headerTime  = 10 * time.Second // to send the request's head
-	bodyTime    = 30 * time.Second // to send its body
+	requestTime = 30 * time.Second // to send all of it
+	lingerTime  = 5 * time.Second  // to send the rest of it after it was refused
+	answerTime  = time.Minute      // to take an answer
 	idleTime    = 2 * time.Minute
 	stopTime    = 800 * time.Millisecond
 	maxWait     = 60 * time.Second
@@ -154,7 +156,8 @@ func (s *Server) sessionOfTheRoot(next http.Handler) http.Handler {
 // closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, ConnContext: withConn,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	serve := srv.Serve
@@ -173,7 +176,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 	}
 	running := context.AfterFunc(ctx, stop)
-	err := serve(l)
+	err := serve(newConnLimiter(l, s.metrics, s.log))
 	if running() { // ctx still stands: it failed by itself
 		stop()
 		return err

@@ -22,10 +22,11 @@ const (
 // Endpoint URL). It answers 401 without a fresh, valid signature over the body,
 // before anything of it is parsed; 413 above 1 MiB; 400 for what is no
 // interaction; else 200 with the first answer, once the interaction is stored;
-// and 404 for everything when interactions come over the gateway.
-func (b *Bot) InteractionsHandler() http.Handler {
+// and 404 for everything when interactions come over the gateway. signed is called
+// for each request that Discord has signed, once it has come in whole.
+func (b *Bot) InteractionsHandler(signed func(http.ResponseWriter, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		first, status := b.takeHTTP(w, r)
+		first, status := b.takeHTTP(w, r, signed)
 		if status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", http.MethodPost)
 		}
@@ -40,7 +41,7 @@ func (b *Bot) InteractionsHandler() http.Handler {
 	})
 }
 
-func (b *Bot) takeHTTP(w http.ResponseWriter, r *http.Request) (callback, int) {
+func (b *Bot) takeHTTP(w http.ResponseWriter, r *http.Request, signed func(http.ResponseWriter, *http.Request)) (callback, int) {
 	switch {
 	case b.key == nil:
 		return callback{}, http.StatusNotFound
@@ -62,6 +63,7 @@ func (b *Bot) takeHTTP(w http.ResponseWriter, r *http.Request) (callback, int) {
 	case !b.signed(signature, stamp, body):
 		return callback{}, http.StatusUnauthorized
 	}
+	signed(w, r)
 	i, err := readInteraction(body)
 	switch {
 	case err != nil:

@@ -26,7 +26,7 @@ func httpRig(t *testing.T) (*rig, string) {
 	r.desk = &recorder{inbox: r.inbox}
 	r.desk.reply(heard)
 	r.bot = r.newBot()
-	server := httptest.NewServer(r.bot.InteractionsHandler())
+	server := httptest.NewServer(r.bot.InteractionsHandler(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
 	r.run()
 	t.Cleanup(func() { r.stop() })
@@ -96,7 +96,7 @@ func TestNoEndpointWithGateway(t *testing.T) {
 	b, err := New(Config{Token: "x.y.z"}, &recorder{}, newMemory(), nil, testLog())
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
-	b.InteractionsHandler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
+	b.InteractionsHandler(func(http.ResponseWriter, *http.Request) {}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
 	require.Equal(t, 404, w.Code)
 }
 

@@ -26,10 +26,11 @@ const (
 // once the update is stored, so that Telegram may forget it; 401 without the
 // secret, before anything of the body is read; 413 above 1 MiB; 400 for what is
 // no update; 503 when it cannot be stored, so that Telegram sends it again; and
-// 404 for everything when updates are polled.
-func (b *Bot) WebhookHandler() http.Handler {
+// 404 for everything when updates are polled. known is called for each request with
+// the secret, once it has come in whole.
+func (b *Bot) WebhookHandler(known func(http.ResponseWriter, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status := b.takeWebhook(w, r)
+		status := b.takeWebhook(w, r, known)
 		if status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", http.MethodPost)
 		}
@@ -37,7 +38,7 @@ func (b *Bot) WebhookHandler() http.Handler {
 	})
 }
 
-func (b *Bot) takeWebhook(w http.ResponseWriter, r *http.Request) int {
+func (b *Bot) takeWebhook(w http.ResponseWriter, r *http.Request, known func(http.ResponseWriter, *http.Request)) int {
 	switch {
 	case b.cfg.Updates != Webhook:
 		return http.StatusNotFound
@@ -51,6 +52,7 @@ func (b *Bot) takeWebhook(w http.ResponseWriter, r *http.Request) int {
 	if errors.As(err, &tooLarge) {
 		return http.StatusRequestEntityTooLarge
 	}
+	known(w, r)
 	in, ok := b.inbound(body)
 	if err != nil || !ok {
 		return http.StatusBadRequest

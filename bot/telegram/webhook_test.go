@@ -29,7 +29,7 @@ func (h toHandler) RoundTrip(req *http.Request) (*http.Response, error) {
 func hooked(t *testing.T, story func(*rig)) {
 	t.Helper()
 	var current *rig
-	client := &http.Client{Transport: toHandler{func() http.Handler { return current.bot.WebhookHandler() }}}
+	client := &http.Client{Transport: toHandler{func() http.Handler { return current.bot.WebhookHandler(func(http.ResponseWriter, *http.Request) {}) }}}
 	scene(t, func(r *rig) {
 		current = r
 		r.cfg.Updates, r.cfg.WebhookURL, r.cfg.WebhookSecret = Webhook, "https://desk.example/telegram", hookSecret
@@ -147,7 +147,7 @@ func TestAdversary_I11_WebhookEndpoint(t *testing.T) {
 				req.Header.Set(secretHeader, c.secret)
 			}
 			w := httptest.NewRecorder()
-			r.bot.WebhookHandler().ServeHTTP(w, req)
+			r.bot.WebhookHandler(func(http.ResponseWriter, *http.Request) {}).ServeHTTP(w, req)
 			if w.Code != c.status || w.Body.Len() > 0 {
 				t.Errorf("%s: %d %q, want %d", name, w.Code, w.Body, c.status)
 			}
@@ -174,7 +174,7 @@ func (r *rig) send(update string) int {
 	req := httptest.NewRequestWithContext(context.Background(), "POST", "/telegram", strings.NewReader(update))
 	req.Header.Set(secretHeader, hookSecret)
 	w := httptest.NewRecorder()
-	r.bot.WebhookHandler().ServeHTTP(w, req)
+	r.bot.WebhookHandler(func(http.ResponseWriter, *http.Request) {}).ServeHTTP(w, req)
 	return w.Code
 }
 

@@ -175,14 +175,14 @@ func (d *desk) connect() (map[string]http.Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.bots["telegram"], mount["POST "+webhookPath] = t, d.poking(t.WebhookHandler())
+		d.bots["telegram"], mount["POST "+webhookPath] = t, d.poking(t.WebhookHandler(server.Authenticated))
 	}
 	if d.cfg.Channels.Discord.On() {
 		x, err := discord.New(discordConfig(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
-		d.bots["discord"], mount["POST "+interactionsPath] = x, d.poking(x.InteractionsHandler())
+		d.bots["discord"], mount["POST "+interactionsPath] = x, d.poking(x.InteractionsHandler(server.Authenticated))
 	}
 	return mount, nil
 }

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// arriving gives a request as handlers get it: with a body that keeps the read
+// deadline, which net/http has set, until it has come in whole. Then nothing cuts
+// a long wait off. What is answered before that is the connection's last answer:
+// nobody waits for the rest of a refused request.
+func arriving(w http.ResponseWriter, r *http.Request) *http.Request {
+	control := http.NewResponseController(w) // recorders have no deadlines
+	_ = control.SetWriteDeadline(time.Now().Add(maxWait + answerTime))
+	if r.Body == nil || r.Body == http.NoBody {
+		_ = control.SetReadDeadline(time.Time{})
+		keepOpen(w, r)
+		return r
+	}
+	if r.ProtoMajor == 1 { // over HTTP/2 the request ends, not its connection
+		w.Header()["Connection"] = closing
+	}
+	in := *r // net/http looks at the body of its own
+	in.Body = &arrivingBody{ReadCloser: r.Body, w: w, r: r, left: r.ContentLength}
+	return &in
+}
+
+// left gives what has not come in of a refused request a moment, so that its client
+// can read the answer.
+func left(w http.ResponseWriter, r *http.Request) {
+	if !whole(r) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTime))
+	}
+}
+
+// arrivingBody is a request's body on its way in.
+type arrivingBody struct {
+	io.ReadCloser
+	w     http.ResponseWriter
+	r     *http.Request
+	left  int64 // bytes to come; below 0: not known
+	whole bool
+}
+
+// Read implements io.Reader.
+func (b *arrivingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	if !b.whole && (b.left == 0 || err == io.EOF) {
+		b.whole = true
+		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
+		keepOpen(b.w, b.r)
+	}
+	return n, err
+}
+
+// whole reports whether nothing of a request is to come any more.
+func whole(r *http.Request) bool {
+	b, ok := r.Body.(*arrivingBody)
+	return !ok || b.whole
+}
+
+// keepOpen lets the connection of a request that has come in whole be used for
+// another one, unless it is anonymous for too long.
+func keepOpen(w http.ResponseWriter, r *http.Request) {
+	if c := connOf(r); c != nil && c.lastAnswer() {
+		w.Header()["Connection"] = closing
+		return
+	}
+	w.Header().Del("Connection")
+}
+
+// Authenticated says that it is known who sent a request that has come in whole.
+// Its connection is not anonymous any more, and nothing but the usual times bound
+// it from then on. One that has not come in whole changes nothing.
+func Authenticated(w http.ResponseWriter, r *http.Request) {
+	if c := connOf(r); c != nil && whole(r) && c.from.leave(c) {
+		w.Header().Del("Connection")
+	}
+}
+
+var closing = []string{"close"}
