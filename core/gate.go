@@ -29,6 +29,19 @@ type Caller struct {
 	MayAdmin   bool // operator.admin
 }
 
+// Keeps reports whether a caller still is what it was before: the same owner and
+// agent, with every scope that it had then.
+func (who Caller) Keeps(before Caller) bool {
+	lost := false
+	for _, scope := range [][2]bool{
+		{before.MayRequest, who.MayRequest}, {before.MayDecide, who.MayDecide},
+		{before.MayAudit, who.MayAudit}, {before.MayAdmin, who.MayAdmin},
+	} {
+		lost = lost || scope[0] && !scope[1]
+	}
+	return !lost && who.Token == before.Token && who.AgentID == before.AgentID
+}
+
 // CallbackRight says whether, and how, a token's approvals may be called back.
 type CallbackRight int
 

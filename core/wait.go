@@ -10,35 +10,47 @@ import (
 // waits over HTTP asks again: a word may be lost.
 const lookAgain = time.Minute
 
+// Standing says whether the one who waits may still have an answer, and gives a
+// channel that is closed when that is to be asked again.
+type Standing func() (again <-chan struct{}, err error)
+
 // Wait blocks until the approval has ended or ctx is done, and gives it as it
-// then stands. An end that nobody tells of is seen within a minute or so. Only a store
+// then stands; standing is asked before it is given, and its error ends the wait at
+// once. An end that nobody tells of is seen within a minute or so. Only a store
 // that fails when there is something to be seen is an error.
-func (g *Gate) Wait(ctx context.Context, key string) (Approval, error) {
+func (g *Gate) Wait(ctx context.Context, key string, standing Standing) (Approval, error) {
 	w := g.Watch(key)
 	defer w.Stop()
-	return w.Wait(ctx)
+	return w.Wait(ctx, standing)
 }
 
 // Wait is [Gate.Wait] for the approval that is watched.
-func (w *Watch) Wait(ctx context.Context) (Approval, error) {
-	woken := !w.looked
-	again := time.NewTimer(lookAgain)
-	defer again.Stop()
-	for look := woken; ; look = true {
-		over := ctx.Err() != nil
+func (w *Watch) Wait(ctx context.Context, standing Standing) (Approval, error) {
+	woken := true
+	lost := time.NewTimer(lookAgain) // by then a word may have been
+	defer lost.Stop()
+	for look := !w.looked; ; look = true {
+		seen, over := false, ctx.Err() != nil
+		var a Approval
+		var err error
 		if look || over {
-			a, err := w.Look(ctx, over)
-			settled := err == nil && a.Final()
-			if over || settled || err != nil && woken {
-				return a, err
-			}
+			a, err = w.Look(ctx, over)
+			seen = over || err == nil && a.Final() || err != nil && woken
 		}
-		again.Reset(lookAgain)
+		again, denied := standing() // after the look: what was seen is theirs still
+		if denied != nil {
+			return Approval{}, denied
+		}
+		if seen {
+			return a, err
+		}
+		lost.Reset(lookAgain)
 		select {
 		case <-w.Changed():
 			woken = true
-		case <-again.C:
+		case <-lost.C:
 			woken = false
+		case <-again:
 		case <-ctx.Done():
 		}
 	}

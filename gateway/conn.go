@@ -202,6 +202,9 @@ func (c *conn) serve(in *call, name string) {
 		}
 	}()
 	payload, err := in.serve(name)
+	if err == nil {
+		_, err = in.standing()()
+	}
 	if c.ctx.Err() != nil {
 		return // nobody is there to hear it
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/server"
 )
 
 // pipes is a listener without a network, for bubbles of synctest.
@@ -107,4 +111,54 @@ func TestAdversary_P12_SilentSockets(t *testing.T) {
 		d.stop()
 		<-heard
 	})
+}
+
+// A token that is taken away hears no decision that it waits for, also where both come
+// in the same moment; one that is not what it was is refused.
+func TestAdversary_I9_ARemovedTokensWaitHearsNothing(t *testing.T) {
+	changed := func(change func(*server.Token)) []server.Token {
+		all := tokens()
+		change(&all[0])
+		return all
+	}
+	for name, left := range map[string][]server.Token{
+		"removed":       tokens("agent"),
+		"another owner": changed(func(t *server.Token) { t.Name = "renamed" }),
+		"another agent": changed(func(t *server.Token) { t.Caller.AgentID = "other" }),
+		"a scope less":  changed(func(t *server.Token) { t.Caller.MayRequest, t.Caller.MayDecide = false, true }),
+	} {
+		for _, decided := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ", decided), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					d := &desk{t: t, pipes: &pipes{accept: make(chan net.Conn), closed: make(chan struct{})}}
+					d.open()
+					c := d.pending()
+					c.start("tool.approval.waitDecision", `{"id":"p"}`)
+					a, err := d.gate.Get(t.Context(), agentCaller, "p")
+					require.NoError(t, err)
+					synctest.Wait()
+					require.NoError(t, d.srv.UseTokens(left))
+					if decided {
+						_, err := d.gate.VoteAs(t.Context(), aliceCaller, a.Code, core.AllowOnce, "")
+						require.NoError(t, err)
+					}
+					defer time.AfterFunc(time.Minute, d.stop).Stop() // so that it fails, and does not hang
+					for refused := 0; ; {
+						f, err := c.next()
+						if err != nil {
+							break
+						}
+						if f.Type == "res" {
+							require.False(t, f.OK, "%s", f.Payload)
+							refused++
+						}
+						if refused == 2 {
+							break
+						}
+					}
+					d.stop()
+				})
+			})
+		}
+	}
 }

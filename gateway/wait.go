@@ -57,10 +57,13 @@ func outcome(a core.Approval, words dialect) decided {
 	return out
 }
 
+// standing says whether the connection's token still is what it was when it asked.
+func (c *call) standing() core.Standing { return c.g.cfg.Server.Standing(c.token, c.who) }
+
 // await waits for the end of an approval. A connection that ends first gets no
 // answer; its client asks again with waitDecision.
 func (c *call) await(a core.Approval, words dialect) (any, error) {
-	a, err := c.g.cfg.Gate.Wait(c.ctx, a.Key)
+	a, err := c.g.cfg.Gate.Wait(c.ctx, a.Key, c.standing())
 	if err == nil && !a.Final() {
 		err = core.Refuse(core.CodeUnavailable, "The connection ends before the decision; connect again and wait for it.")
 	}
@@ -74,6 +77,9 @@ func (c *call) await(a core.Approval, words dialect) (any, error) {
 // first that it was taken.
 func (c *call) ask(in core.Call, twoPhase bool, words dialect) (any, error) {
 	a, _, err := c.g.cfg.Gate.Submit(c.ctx, c.who, in)
+	if err == nil {
+		_, err = c.standing()() // it may have taken long to ask others
+	}
 	if err != nil {
 		return nil, err
 	}

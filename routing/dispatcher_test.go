@@ -348,7 +348,7 @@ func TestAWaiterMissesNoChange(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		w.store.afterGet = func() { w.vote(a, "1", ops) }
-		got, err := w.gate.Wait(ctx, a.Key)
+		got, err := w.gate.Wait(ctx, a.Key, func() (<-chan struct{}, error) { return nil, nil })
 		require.NoError(w.t, err)
 		require.Equal(w.t, core.Approved, got.Status)
 		require.Zero(w.t, time.Since(began), "woken at once, not by its own deadline")

@@ -60,6 +60,8 @@ func (s scope) of(who core.Caller) bool {
 type call struct {
 	ctx   context.Context
 	who   core.Caller
+	token [32]byte // its hash
+	still core.Standing
 	id    string
 	query query
 }
@@ -171,14 +173,14 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 // admit does what is the same for every route, in this order: who, may it, is
 // the request well-formed.
 func (s *Server) admit(rt route, r *http.Request) (*call, error) {
-	who, err := s.authenticate(r)
+	who, token, err := s.authenticate(r)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(rt.scopes, func(x scope) bool { return x.of(who) }) {
 		return nil, core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
 	}
-	c := &call{ctx: r.Context(), who: who, id: r.PathValue("id")}
+	c := &call{ctx: r.Context(), who: who, token: token, still: s.Standing(token, who), id: r.PathValue("id")}
 	if c.query, err = parseQuery(r.URL.RawQuery, rt.query); err != nil {
 		return nil, err
 	}

@@ -19,15 +19,17 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 		return answer{}, err
 	}
 	out := answer{status: http.StatusOK, location: "/v1/approvals/" + url.PathEscape(a.ID)}
-	if a.Final() || wait <= 0 {
+	switch {
+	case a.Final() || wait <= 0:
 		watch.Stop()
-	} else {
-		if watch == nil {
-			watch = s.gate.Watch(a.Key)
-		}
-		if a, err = s.await(c, wait, watch); err != nil {
-			return out, err
-		}
+		_, err = c.still() // it may have taken long to ask others
+	case watch == nil:
+		a, err = s.await(c, wait, s.gate.Watch(a.Key))
+	default:
+		a, err = s.await(c, wait, watch)
+	}
+	if err != nil {
+		return out, err
 	}
 	if created && !a.Final() {
 		out.status = http.StatusCreated

@@ -27,12 +27,7 @@ func (s *Server) events(c *call, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	secret, err := bearer(r)
-	if err != nil {
-		return err
-	}
-	token := HashToken(secret)
-	done, err := s.stream(token)
+	done, err := s.stream(c.token)
 	if err != nil {
 		return err
 	}
@@ -43,7 +38,7 @@ func (s *Server) events(c *call, w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		out := &stream{w: w, control: http.NewResponseController(w)}
-		if err := s.follow(c, token, at, out); err != nil && c.ctx.Err() == nil {
+		if err := s.follow(c, at, out); err != nil && c.ctx.Err() == nil {
 			s.log.Warn("a listener is cut off", "token", c.who.Token, "reason", err)
 		}
 	}
@@ -70,7 +65,7 @@ func (s *Server) resumeAt(c *call, r *http.Request) (int64, error) {
 	return int64(at), nil
 }
 
-func (s *Server) follow(c *call, token [32]byte, at int64, out *stream) error {
+func (s *Server) follow(c *call, at int64, out *stream) error {
 	defer s.cfg.Feed.Listen()()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -78,13 +73,13 @@ func (s *Server) follow(c *call, token [32]byte, at int64, out *stream) error {
 		return err
 	}
 	for {
-		who, reloaded, ok := s.Holder(token)
-		if !ok || !who.MayDecide && !who.MayRequest {
-			return nil
-		}
 		batch, news, err := s.cfg.Feed.After(c.ctx, at)
 		if err != nil {
 			return err
+		}
+		who, reloaded, ok := s.Holder(c.token) // after the batch was read: it is for who that is now
+		if !ok || !who.MayDecide && !who.MayRequest {
+			return nil
 		}
 		if len(batch) > 0 {
 			if err := out.send(chunk(batch, who)); err != nil {

@@ -14,12 +14,16 @@ import (
 type messageDesk struct {
 	gate    *core.Gate
 	who     core.Caller
+	still   core.Standing // asked before each step: those before it may have taken long
 	receipt func(core.Approval) (string, error)
 }
 
 func (d messageDesk) Decides() bool { return d.who.MayDecide && d.who.Person != "" }
 
 func (d messageDesk) Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error) {
+	if _, err := d.still(); err != nil {
+		return api.Approval{}, toProblem(err)
+	}
 	a, _, err := d.gate.Submit(ctx, d.who, CallOf(req))
 	return approvalOf(a, a.Summary, d.gate.Rules().People), toProblem(err)
 }
@@ -37,11 +41,17 @@ func (d messageDesk) Look(ctx context.Context, id string) (messages.Look, error)
 }
 
 func (d messageDesk) Vote(ctx context.Context, id string, decision api.Decision, reason string) error {
-	_, err := d.gate.VoteAs(ctx, d.who, id, core.Decision(decision), reason)
+	_, err := d.still()
+	if err == nil {
+		_, err = d.gate.VoteAs(ctx, d.who, id, core.Decision(decision), reason)
+	}
 	return toProblem(err)
 }
 
 func (d messageDesk) Claim(ctx context.Context, id, claimID string) (api.Claim, error) {
+	if _, err := d.still(); err != nil {
+		return api.Claim{}, toProblem(err)
+	}
 	got, err := d.gate.Claim(ctx, d.who, id, core.ClaimInput{ClaimID: claimID})
 	if err != nil {
 		return api.Claim{}, toProblem(err)
@@ -75,12 +85,15 @@ func fromProblem(err error) error {
 }
 
 func (s *Server) interceptMessage(c *call, in api.InterceptRequest) (answer, error) {
-	out, err := messages.Intercept(c.ctx, messageDesk{s.gate, c.who, s.receipt}, in)
+	out, err := messages.Intercept(c.ctx, messageDesk{s.gate, c.who, c.still, s.receipt}, in)
+	if err == nil {
+		_, err = c.still()
+	}
 	return answer{status: http.StatusOK, body: out}, fromProblem(err)
 }
 
 func (s *Server) decideMessages(c *call, in api.DecisionsRequest) (answer, error) {
-	out, err := messages.Decide(c.ctx, messageDesk{s.gate, c.who, s.receipt}, in)
+	out, err := messages.Decide(c.ctx, messageDesk{s.gate, c.who, c.still, s.receipt}, in)
 	return answer{status: http.StatusOK, body: out}, fromProblem(err)
 }
 

@@ -60,7 +60,7 @@ func TestMessagesOverHTTP(t *testing.T) {
 func TestClaimsOfMessagesHaveReceipts(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.allow(`{}`)
-	desk := messageDesk{d.gate, core.Caller{Token: "agent", MayRequest: true}, func(of core.Approval) (string, error) { return "receipt of " + of.Code, nil }}
+	desk := messageDesk{d.gate, requesting, d.srv.Standing(HashToken(secretOf("agent")), requesting), func(of core.Approval) (string, error) { return "receipt of " + of.Code, nil }}
 	claim, err := desk.Claim(ctx, a.ID, "")
 	require.NoError(t, err)
 	require.Equal(t, "receipt of "+a.Code, claim.Receipt)

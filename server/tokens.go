@@ -41,11 +41,31 @@ type holder struct {
 // long as its client likes, and those are everybody's.
 const maxStreams = 1000
 
-// UseTokens makes another set of tokens count from the next request on. A token
-// that keeps its name keeps its streams, and with the same limit its pace. On an
-// error the old set stays.
+// UseTokens makes another set of tokens count from the next request on, and wakes
+// whoever waits to ask whether it still may. A token that keeps its name keeps its
+// streams, and with the same limit its pace. On an error the old set stays.
 func (s *Server) UseTokens(list []Token) error {
-	old, before := map[string]*holder{}, s.tokens.Load()
+	before := s.tokens.Load()
+	next, err := before.replacedBy(list)
+	if err != nil {
+		return err
+	}
+	s.tokens.Store(next)
+	if before != nil {
+		close(before.replaced)
+	}
+	return nil
+}
+
+// CheckTokens says whether [Server.UseTokens] takes a set of tokens.
+func (s *Server) CheckTokens(list []Token) error {
+	_, err := s.tokens.Load().replacedBy(list)
+	return err
+}
+
+// replacedBy makes the set that follows another one, or the first after nil.
+func (before *tokens) replacedBy(list []Token) (*tokens, error) {
+	old := map[string]*holder{}
 	if before != nil {
 		for _, h := range before.byHash {
 			old[h.caller.Token] = h
@@ -55,13 +75,13 @@ func (s *Server) UseTokens(list []Token) error {
 	for _, t := range list {
 		switch {
 		case t.Name == "":
-			return errors.New("a token has no name")
+			return nil, errors.New("a token has no name")
 		case names[t.Name]:
-			return fmt.Errorf("two tokens are named %q", t.Name)
+			return nil, fmt.Errorf("two tokens are named %q", t.Name)
 		case t.Hash == HashToken("") || t.Hash == [32]byte{}:
-			return fmt.Errorf("token %q has an empty secret", t.Name)
+			return nil, fmt.Errorf("token %q has an empty secret", t.Name)
 		case next[t.Hash] != nil:
-			return fmt.Errorf("tokens %q and %q have the same secret", next[t.Hash].caller.Token, t.Name)
+			return nil, fmt.Errorf("tokens %q and %q have the same secret", next[t.Hash].caller.Token, t.Name)
 		}
 		names[t.Name] = true
 		was := old[t.Name]
@@ -78,11 +98,7 @@ func (s *Server) UseTokens(list []Token) error {
 		}
 		next[t.Hash] = h
 	}
-	s.tokens.Store(&tokens{next, make(chan struct{})})
-	if before != nil {
-		close(before.replaced)
-	}
-	return nil
+	return &tokens{next, make(chan struct{})}, nil
 }
 
 // has reports whether there is a token of that name.
@@ -106,6 +122,23 @@ func (s *Server) Holder(hash [32]byte) (who core.Caller, reloaded <-chan struct{
 	return core.Caller{}, t.replaced, false
 }
 
+// Standing asks again whether whoever was admitted as who with the token of that
+// hash still is that. CodeUnauthorized: the token is gone, or another owner's;
+// CodeForbidden: it has lost a scope, or is another agent's. It makes a
+// [core.Standing] of the two.
+func (s *Server) Standing(hash [32]byte, who core.Caller) core.Standing {
+	return func() (again <-chan struct{}, err error) {
+		now, again, ok := s.Holder(hash)
+		switch {
+		case !ok || now.Token != who.Token:
+			err = core.Refuse(core.CodeUnauthorized, "This API token is no longer known here.")
+		case !now.Keeps(who):
+			err = core.Refuse(core.CodeForbidden, "The rights of this API token were changed meanwhile; ask again with those that it has now.")
+		}
+		return again, err
+	}
+}
+
 // stream counts one more event stream of the token of that hash until done is
 // called. CodeRateLimited: it has as many open as it may.
 func (s *Server) stream(hash [32]byte) (done func(), err error) {
@@ -122,12 +155,14 @@ func (s *Server) stream(hash [32]byte) (done func(), err error) {
 }
 
 // authenticate says who is calling, and holds it to its pace.
-func (s *Server) authenticate(r *http.Request) (core.Caller, error) {
+func (s *Server) authenticate(r *http.Request) (who core.Caller, token [32]byte, err error) {
 	secret, err := bearer(r)
 	if err != nil {
-		return core.Caller{}, err
+		return who, token, err
 	}
-	return s.Admit(HashToken(secret))
+	token = HashToken(secret)
+	who, err = s.Admit(token)
+	return who, token, err
 }
 
 // bearer gives the secret of a request's API token.

@@ -8,12 +8,13 @@ import (
 )
 
 // await gives the watched approval when it has ended, or as it stands after so
-// long, or when the caller has gone or the desk stops. It ends the watch.
+// long, or when the caller has gone or the desk stops. A caller whose token is taken
+// away meanwhile is refused at once. It ends the watch.
 func (s *Server) await(c *call, wait time.Duration, w *core.Watch) (core.Approval, error) {
 	defer w.Stop()
 	defer s.metrics.waiting()()
 	ctx, cancel := context.WithTimeout(c.ctx, wait)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
-	return w.Wait(ctx)
+	return w.Wait(ctx, c.still)
 }

@@ -186,7 +186,7 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		defer cancel()
 		ended := make(chan core.Approval, 1)
 		go func() {
-			a, err := other.Wait(ctx, key)
+			a, err := other.Wait(ctx, key, d.srv.Standing(HashToken(secretOf("agent")), requesting))
 			if err != nil {
 				t.Error(err)
 			}

@@ -89,7 +89,7 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 			return api.Reloaded{}, err
 		}
 	}
-	if err := d.server.UseTokens(next.tokens()); err != nil {
+	if err := d.server.CheckTokens(next.tokens()); err != nil {
 		return api.Reloaded{}, err
 	}
 	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.gate.PolicyHash(), Looser: looser(old, next), Restart: list(fixed)}
@@ -97,7 +97,10 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 		r.Looser = []string{}
 	}
 	if err := d.gate.Announce(ctx, by, r.PolicyHash, r.Looser); err != nil {
-		return r, errors.Join(err, d.server.UseTokens(old.tokens()))
+		return r, err
+	}
+	if err := d.server.UseTokens(next.tokens()); err != nil {
+		return r, err
 	}
 	d.table.Use(next.table())
 	d.live.Store(&next)
