@@ -174,6 +174,21 @@ type Ready struct {
 	Channels map[string]Channel `json:"channels" doc:"By name: telegram, discord."`
 }
 
+// KeySet is a JSON Web Key Set (RFC 7517): the public keys of a desk's receipts.
+type KeySet struct {
+	Keys []Key `json:"keys" doc:"The key that signs now first, then older ones whose receipts still count."`
+}
+
+// Key is an Ed25519 public key (RFC 8037).
+type Key struct {
+	Alg string `json:"alg" enum:"EdDSA"`
+	Crv string `json:"crv" enum:"Ed25519"`
+	Kid string `json:"kid" doc:"Thumbprint of the key (RFC 7638)."`
+	Kty string `json:"kty" enum:"OKP"`
+	Use string `json:"use" enum:"sig"`
+	X   string `json:"x" doc:"The key, in base64url."`
+}
+
 // PolicyDisabled is Ready.Policy of a desk whose approvals are disabled: it takes
 // no requests, and what is on record can still be read.
 const PolicyDisabled = "approvals disabled"

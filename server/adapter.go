@@ -30,6 +30,7 @@ type route struct {
 	scopes       []scope // one of them is needed; none: no token is
 	query        []param
 	in, out      reflect.Type // bodies; nil: none
+	media        string       // type of out; empty: JSON, or events of a stream
 	status       []int        // of a success
 	codes        []core.Code  // of refusals, beside those that every route of its kind has
 	serve        func(*call, []byte) (answer, error)

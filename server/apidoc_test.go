@@ -20,9 +20,10 @@ const (
 	generated = "<!-- From here on written from the OpenAPI description: go test ./server -run OpenAPIPage -update -->\n"
 )
 
-// usual are the refusals of every route that needs a token. The page says so once.
+// usual are the refusals of every route that needs a token, and of other methods. The
+// page says so once.
 var usual = []core.Code{core.CodeMalformed, core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest,
-	core.CodePayloadTooLarge, core.CodeRateLimited, core.CodeUnavailable}
+	core.CodePayloadTooLarge, core.CodeRateLimited, core.CodeUnavailable, codeMethodNotAllowed}
 
 // The page's upper part is written by hand, the lower one by the description.
 func TestOpenAPIPage(t *testing.T) {
@@ -64,7 +65,7 @@ func (r *reference) route(rt route, op *huma.Operation) {
 	if len(rt.scopes) > 0 {
 		who = "a token with `" + strings.ReplaceAll(scopeWords(rt.scopes), " or ", "` or `") + "`"
 	}
-	r.line("### %s %s\n\n%s\n\nWho: %s.", rt.method, rt.path, op.Summary, who)
+	r.line("### %s %s\n\n%s\n\nWho: %s.", rt.method, rt.path, op.Description, who)
 	if len(rt.query) > 0 {
 		r.WriteString("\n| query parameter | type | what |\n|---|---|---|\n")
 	}

@@ -28,8 +28,10 @@ func description(routes []route, version string) *huma.OpenAPI {
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "approvalbot", Version: cmp.Or(version, "dev"),
-			Description: "Approvals for the tool calls of programs. Times are Unix milliseconds; an empty body is {}; a body is at most 256 KiB."},
+			Description: "Approvals for the tool calls of programs. Times are Unix milliseconds; an empty body is {}; a body is at most 256 KiB.",
+			Contact:     &huma.Contact{Name: "The approvalbot project"}, License: &huma.License{Name: "MIT", Identifier: "MIT"}},
 		Servers: []*huma.Server{{URL: "/"}},
+		Tags:    tags,
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
 			"bearer": {Type: "http", Scheme: "bearer", Description: "An API token. Its scopes come from the configuration."}}},
 	}
@@ -41,14 +43,61 @@ func description(routes []route, version string) *huma.OpenAPI {
 	return doc
 }
 
+const gatewayPath = "/v1/gateway"
+
+// tags are the parts of the API.
+var tags = []*huma.Tag{
+	{Name: "approvals", Description: "Ask, wait, decide, claim, report."},
+	{Name: "policy", Description: "What would be asked, and by what rules."},
+	{Name: "grants", Description: "Standing permissions and cool-downs."},
+	{Name: "events", Description: "What happens, as it happens."},
+	{Name: "messages", Description: "Approvals for agents whose state is a list of chat messages."},
+	{Name: "callbacks", Description: "Calls back to owners."},
+	{Name: "audit", Description: "The log, and keys to check it and receipts with."},
+	{Name: "gateway", Description: "WebSockets of existing gateway clients."},
+	{Name: "service", Description: "Is it well? Without a token."},
+}
+
+// tagOf is the part of the API that a path belongs to.
+func tagOf(path string) string {
+	section, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
+	switch section {
+	case "approvals", "policy", "grants", "events", "messages", "callbacks", "audit", "gateway":
+		return section
+	case "evaluate":
+		return "policy"
+	case "sessions":
+		return "grants"
+	}
+	if strings.HasSuffix(path, "/jwks.json") {
+		return "audit"
+	}
+	return "service"
+}
+
+// inPath are the parameters in paths.
+var inPath = map[string]string{
+	"id":         "The id of what the path names. For operators an approval's code, or the prefix of a server's id, too.",
+	"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . and .. are %2E and %2E%2E.",
+}
+
+func firstSentence(s string) string {
+	first, _, more := strings.Cut(s, ". ")
+	if more {
+		return first + "."
+	}
+	return s
+}
+
 // gatewayOperation is where WebSockets connect. What is said there is no HTTP.
 func gatewayOperation(registry huma.Registry) *huma.Operation {
 	op := &huma.Operation{
-		OperationID: "gateway", Method: http.MethodGet, Path: "/v1/gateway",
-		Summary:   "The gateway: a WebSocket, on which the first request, connect, carries the token.",
-		Responses: map[string]*huma.Response{"101": {Description: http.StatusText(http.StatusSwitchingProtocols)}}, Security: []map[string][]string{},
+		OperationID: "gateway", Method: http.MethodGet, Path: gatewayPath, Tags: []string{tagOf(gatewayPath)},
+		Summary:     "The gateway: a WebSocket, on which the first request, connect, carries the token.",
+		Description: "Existing gateway clients connect here. Its methods and events have a schema of their own.",
+		Responses:   map[string]*huma.Response{"101": {Description: http.StatusText(http.StatusSwitchingProtocols)}}, Security: []map[string][]string{},
 	}
-	for _, c := range []core.Code{core.CodeForbidden, codeUpgradeRequired, core.CodeUnavailable} {
+	for _, c := range []core.Code{core.CodeForbidden, codeMethodNotAllowed, codeUpgradeRequired, core.CodeUnavailable} {
 		op.Responses[strconv.Itoa(statusOf[c])] = &huma.Response{Description: string(c), Content: content(registry, reflect.TypeFor[api.Problem](), problemJSON[0])}
 	}
 	return op
@@ -56,24 +105,25 @@ func gatewayOperation(registry huma.Registry) *huma.Operation {
 
 func (rt route) operation(registry huma.Registry) *huma.Operation {
 	op := &huma.Operation{
-		OperationID: rt.name, Method: rt.method, Path: rt.path, Summary: rt.summary,
+		OperationID: rt.name, Method: rt.method, Path: rt.path, Tags: []string{tagOf(rt.path)},
+		Summary: firstSentence(rt.summary), Description: rt.summary,
 		Responses: map[string]*huma.Response{}, Security: []map[string][]string{},
 	}
-	for _, s := range rt.scopes { // any one of them will do
+	for _, s := range rt.scopes { // any one of them will do; OpenAPI 3.1 has such names for bearer tokens too, as roles
 		op.Security = append(op.Security, map[string][]string{"bearer": {string(s)}})
 	}
-	if strings.Contains(rt.path, "{id}") {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
-	}
-	if strings.Contains(rt.path, "{sessionKey}") {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "sessionKey", In: "path", Required: true, Description: "One segment of the path: a slash in it is %2F, and . and .. are %2E and %2E%2E.", Schema: &huma.Schema{Type: huma.TypeString}})
+	for name, doc := range inPath {
+		if strings.Contains(rt.path, "{"+name+"}") {
+			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true,
+				Description: doc, Schema: &huma.Schema{Type: huma.TypeString}})
+		}
 	}
 	for _, p := range rt.query {
 		s := &huma.Schema{Type: p.kind}
 		for _, e := range p.enum {
 			s.Enum = append(s.Enum, e)
 		}
-		op.Parameters = append(op.Parameters, &huma.Param{Name: p.name, In: "query", Description: p.doc, Schema: s})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: p.name, In: "query", Description: cmp.Or(p.doc, "Only those."), Schema: s})
 	}
 	if rt.in != nil {
 		op.RequestBody = &huma.RequestBody{Content: content(registry, rt.in, "application/json")}
@@ -81,11 +131,7 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 	for _, status := range rt.status {
 		r := &huma.Response{Description: http.StatusText(status)}
 		if rt.out != nil {
-			kind := "application/json"
-			if rt.stream != nil {
-				kind = "text/event-stream" // the schema is of one event's data
-			}
-			r.Content = content(registry, rt.out, kind)
+			r.Content = content(registry, rt.out, cmp.Or(rt.media, "application/json"))
 		}
 		op.Responses[strconv.Itoa(status)] = r
 	}
@@ -95,13 +141,10 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 
 // describeRefusals adds the problems that a route can answer, by status.
 func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
-	if rt.raw != nil {
-		return
-	}
-	codes := append([]core.Code{core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest, core.CodeMalformed,
-		core.CodeRateLimited, core.CodeUnavailable}, rt.codes...)
-	if rt.in != nil {
-		codes = append(codes, core.CodePayloadTooLarge)
+	codes := []core.Code{codeMethodNotAllowed} // all that can go wrong without a token and a body
+	if rt.raw == nil {
+		codes = append([]core.Code{core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest, core.CodeMalformed,
+			core.CodeRateLimited, core.CodeUnavailable, core.CodePayloadTooLarge}, rt.codes...)
 	}
 	byStatus := map[int][]string{}
 	for _, c := range codes {

@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"flag"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,6 +48,11 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		require.NotNil(t, op, rt.path)
 		require.Equal(t, rt.name, op.OperationID)
 		require.NotEmpty(t, op.Summary)
+		require.NotEmpty(t, op.Description)
+		require.True(t, slices.ContainsFunc(c.doc.Tags, func(tag *huma.Tag) bool { return tag.Name == op.Tags[0] }), op.Tags)
+		for _, status := range rt.status {
+			require.Len(t, op.Responses[strconv.Itoa(status)].Content, 1, rt.path)
+		}
 		require.Equal(t, rt.in != nil, op.RequestBody != nil)
 		require.Equal(t, len(rt.scopes), len(op.Security))
 		r := d.do(rt.method, path, "", "")
@@ -65,6 +74,27 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		}
 	}
 	require.Equal(t, n+1, total, "and nothing else is but the gateway, which is mounted beside the routes")
+}
+
+// A path takes no other method than it has, also where it is mounted beside the routes.
+func TestOtherMethods(t *testing.T) {
+	d := newDesk(t)
+	none := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("answers another method") })
+	d.srv.Mount("GET /v1/gateway", none)
+	d.srv.Mount("POST /telegram/webhook", none)
+	paths := []string{"/telegram/webhook"}
+	for path := range contractOf(d.srv).doc.Paths {
+		paths = append(paths, strings.NewReplacer("{id}", "some", "{sessionKey}", "some").Replace(path))
+	}
+	h := d.srv.Handler()
+	for _, path := range paths {
+		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodOptions, http.MethodTrace} {
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+			require.Equal(t, http.StatusMethodNotAllowed, rec.Code, "%s %s", method, path)
+			require.NotEmpty(t, rec.Header().Get("Allow"))
+		}
+	}
 }
 
 func TestOpenAPISchemas(t *testing.T) {

@@ -128,7 +128,7 @@ func (s *Server) routes() []route {
 			method: "GET", path: "/v1/events", name: "streamEvents", scopes: either,
 			summary: "Server-sent events: what happens to your own approvals, or to all of them with operator.approvals. The header Last-Event-ID resumes after that event, 0 from the start; without it the stream begins now.",
 			query:   []param{{name: "lastEventId", kind: "string", doc: "As the header Last-Event-ID, for clients that cannot send it."}},
-			out:     reflect.TypeFor[api.Event](), status: ok, stream: s.events,
+			out:     reflect.TypeFor[api.Event](), media: "text/event-stream", status: ok, stream: s.events, // the schema is of one event's data
 		},
 		{
 			method: "GET", path: "/v1/audit", name: "readAudit", scopes: []scope{scopeAudit}, summary: "The audit log, newest first: each record as it was hashed.",
@@ -142,7 +142,8 @@ func (s *Server) routes() []route {
 			method: "GET", path: "/v1/audit/verify", name: "verifyAudit", scopes: []scope{scopeAudit}, summary: "Check the whole chain of the audit log. One check runs at a time (429 meanwhile), and ends when its client goes.",
 			out: reflect.TypeFor[api.AuditReport](), status: ok, serve: without(s.verifyAudit),
 		},
-		{method: "GET", path: "/.well-known/jwks.json", name: "receiptKeys", summary: "Public keys of the receipts (RFC 7517).", status: ok, raw: s.jwks},
+		{method: "GET", path: "/.well-known/jwks.json", name: "receiptKeys", summary: "Public keys of the receipts (RFC 7517).",
+			out: reflect.TypeFor[api.KeySet](), media: "application/jwk-set+json", status: ok, raw: s.jwks},
 		{
 			method: "POST", path: "/v1/messages/intercept", name: "interceptMessage", scopes: asker,
 			summary: "What a model said, with every tool call replaced that may not simply run.",
@@ -167,10 +168,13 @@ func (s *Server) routes() []route {
 			method: "POST", path: "/v1/callbacks/{id}/retry", name: "retryCallback", scopes: operator, summary: "Try a call that was given up for another day.",
 			in: reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Empty](), status: ok, serve: with(s.retryCallback), codes: []core.Code{core.CodeNotFound},
 		},
-		{method: "GET", path: "/healthz", name: "health", summary: "The process lives.", status: ok, raw: s.health},
+		{method: "GET", path: "/healthz", name: "health", summary: "The process lives.",
+			out: reflect.TypeFor[string](), media: "text/plain", status: ok, raw: s.health},
 		{method: "GET", path: "/readyz", name: "ready", summary: "Store and policy are ready; the state of each chat is in the body.",
 			out: reflect.TypeFor[api.Ready](), status: []int{http.StatusOK, http.StatusServiceUnavailable}, raw: s.ready},
-		{method: "GET", path: "/metrics", name: "metrics", summary: "Prometheus metrics.", status: ok, raw: s.metrics.serve},
-		{method: "GET", path: "/openapi.json", name: "openapi", summary: "This description.", status: ok, raw: s.describe},
+		{method: "GET", path: "/metrics", name: "metrics", summary: "Prometheus metrics.",
+			out: reflect.TypeFor[string](), media: "text/plain", status: ok, raw: s.metrics.serve},
+		{method: "GET", path: "/openapi.json", name: "openapi", summary: "This description.",
+			out: reflect.TypeFor[map[string]any](), status: ok, raw: s.describe},
 	}
 }

@@ -123,11 +123,19 @@ func (s *Server) Handler() http.Handler {
 		}
 		byPath[rt.path][rt.method] = s.endpoint(rt)
 	}
+	for pattern, h := range s.cfg.Mount {
+		method, path, named := strings.Cut(pattern, " ")
+		if !named {
+			mux.Handle(pattern, h)
+			continue
+		}
+		if byPath[path] == nil {
+			byPath[path] = methods{}
+		}
+		byPath[path][method] = h.ServeHTTP
+	}
 	for path, m := range byPath {
 		mux.Handle(path, s.byMethod(m))
-	}
-	for pattern, h := range s.cfg.Mount {
-		mux.Handle(pattern, h)
 	}
 	mux.HandleFunc("/", s.nothingHere)
 	mux.Handle("/v1/sessions/", s.sessionOfTheRoot(s.byMethod(byPath[sessionGrants])))
