@@ -15,10 +15,6 @@ import (
 	"approvalbot/core"
 )
 
-// rulesVersion is part of every policy's hash. Raise it with every change of
-// the built-in tables or of how calls are read.
-const rulesVersion = "4"
-
 // Config is what the operator says about policy. The zero value of each field
 // is its default; docs/policy.md argues the defaults.
 type Config struct {
@@ -53,6 +49,10 @@ type Config struct {
 
 	Workspaces map[string]string // agent id to the absolute path of its workspace
 	Protected  Protected
+
+	// Beside is what else decides about calls, outside of this room, as text without
+	// secrets: who may approve, the verifier, routing. It is counted into the hash.
+	Beside string
 }
 
 // Layer is one hard layer: it takes tools away.
@@ -264,15 +264,25 @@ func (c *Config) normalLists() (bad []error) {
 	return bad
 }
 
-// hash names the policy that a normal Config makes.
+// hash names the policy that a normal Config makes of this program: another
+// configuration has another, and so has a program that judges otherwise.
 func (c Config) hash() (string, error) {
+	build, err := Build()
+	if err != nil {
+		return "", err
+	}
+	return c.hashOf(build)
+}
+
+// hashOf is hash for a program of that build.
+func (c Config) hashOf(build string) (string, error) {
 	// Where an instance keeps its files and listens is its own; what is protected
 	// there is the same policy.
 	c.Protected.Files, c.Protected.Port = nil, ""
 	b, err := json.Marshal(struct {
-		Rules  string
+		Build  string
 		Config Config
-	}{rulesVersion, c})
+	}{build, c})
 	if err != nil {
 		return "", err
 	}

@@ -235,6 +235,7 @@ func TestHash(t *testing.T) {
 		func(c *Config) { c.Layers.Sandbox = Layer{Deny: []string{"x"}} }, func(c *Config) { c.Layers.Subagent = Layer{Deny: []string{"x"}} }, func(c *Config) { c.ExecAskFallback = "full" }, func(c *Config) { c.ExecAllowlist = []string{"frob"} },
 		func(c *Config) { c.ExecSafeBins = []string{"frob"} }, func(c *Config) { c.Rules = []Rule{{Name: "a", Outcome: "ask"}} }, func(c *Config) { c.Rules = []Rule{{Name: "a", Outcome: "deny"}} },
 		func(c *Config) { c.Classifier.Enabled = true }, func(c *Config) { c.Classifier.MinConfidence = 0.9 }, func(c *Config) { c.Classifier.OnLowConfidence = "deny" },
+		func(c *Config) { c.Beside = "who may approve" },
 	} {
 		require.False(t, seen[h(change)])
 		seen[h(change)] = true

@@ -13,11 +13,13 @@ import (
 type agreement struct {
 	own, counts string // hashes; own is empty before Agree
 	generation  int64
+	build       string // of the program that set what counts
 }
 
 const (
 	readPolicy = `SELECT value FROM meta WHERE name = 'policy'`
 	setPolicy  = `INSERT INTO meta (name, value) VALUES ('policy', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+	noteBuild  = `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
 	// Whoever sets the policy waits for the commits that count on the one before, and
 	// the next of them for whoever sets it. Readers share an advisory lock: a row's
 	// would be written down for each of them.
@@ -26,11 +28,21 @@ const (
 )
 
 // Agree says which policy this instance has. All that share a database must judge
-// by the same: the one of the newest generation counts. newest makes this
-// instance's a new generation, though the policy be the same (the operator has
-// loaded a configuration here, and wants it everywhere); otherwise its policy counts
-// as soon as no other instance runs that has the one that does. An error is no disagreement but the store's failure: ask
-// [Store.Agreed] for the former. [Store.Run] must run.
+// by the same: the one of the newest generation counts. A new generation is made of
+// this instance's policy
+//
+//   - where newest says so: the operator has loaded a configuration here, and wants it
+//     everywhere, though the policy be the same;
+//   - where the database sees this instance's build for the first time: a program that
+//     judges otherwise is being rolled out.
+//
+// Otherwise its policy counts as soon as no other instance runs that has the one that
+// does, if its build is the one that set it. So whoever runs an older build waits to be
+// replaced, whatever becomes of the newer ones, and starts as often as it likes without
+// counting again: the order of builds is that in which the database saw them, which
+// needs no clock and no version number, and only an operator goes back. An error is no
+// disagreement but the store's failure: ask [Store.Agreed] for the former.
+// [Store.Run] must run.
 //
 // With SQLite there is one instance, and it always agrees.
 func (s *Store) Agree(ctx context.Context, policyHash string, newest bool) error {
@@ -49,21 +61,26 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 			return err
 		}
 		now, err := policyThatCounts(ctx, t)
-		if err != nil || now.counts == own && !newest {
-			return err
-		}
-		all, err := readInstances(ctx, t)
 		if err != nil {
 			return err
 		}
-		if !newest && now.counts != "" && slices.ContainsFunc(all, func(i Instance) bool { return i.PolicyHash == now.counts }) {
-			return nil
+		first, err := t.firstOf(s.build)
+		if err != nil {
+			return err
 		}
-		if newest || now.generation == 0 {
+		switch {
+		case newest || now.counts == "" || first && now.counts != own:
 			now.generation++
+		case first: // another build that judges the same
+		case now.counts == own || now.build != s.build:
+			return nil
+		default:
+			if in, err := inUse(ctx, t, now.counts); err != nil || in {
+				return err
+			}
 		}
 		t.policy = nil
-		if _, err = t.exec(setPolicy, strconv.FormatInt(now.generation, 10)+" "+own); err != nil {
+		if _, err = t.exec(setPolicy, now.with(own, s.build)); err != nil {
 			return err
 		}
 		return t.notify(note{From: s.presence.id, Policy: true})
@@ -72,6 +89,23 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 		return err
 	}
 	return s.readPolicy(ctx)
+}
+
+// firstOf notes a build, and reports whether the database has not seen it before.
+func (t *tx) firstOf(build string) (bool, error) {
+	n, err := t.exec(noteBuild, "build:"+build, strconv.FormatInt(nowMs(), 10))
+	return n > 0, err
+}
+
+// inUse reports whether an instance runs that has a policy.
+func inUse(ctx context.Context, q querier, policyHash string) (bool, error) {
+	all, err := readInstances(ctx, q)
+	return slices.ContainsFunc(all, func(i Instance) bool { return i.PolicyHash == policyHash }), err
+}
+
+// with is what the database keeps of a generation.
+func (a agreement) with(policyHash, build string) string {
+	return strconv.FormatInt(a.generation, 10) + " " + policyHash + " " + build
 }
 
 // stayAgreed learns which policy counts, and lets this instance's count where all
@@ -93,11 +127,20 @@ func (s *Store) Agreed(policyHash string) error {
 	}
 	s.presence.mu.Lock()
 	defer s.presence.mu.Unlock()
-	return s.presence.policy.judge(policyHash)
+	return s.presence.policy.judge(policyHash, s.build)
+}
+
+// Replaced reports whether another build counts, as far as this instance has heard: no
+// configuration makes this one agree but one that is loaded here.
+func (s *Store) Replaced() bool {
+	s.presence.mu.Lock()
+	defer s.presence.mu.Unlock()
+	p := s.presence.policy
+	return s.dialect.many && p.counts != "" && p.counts != p.own && p.build != s.build
 }
 
 // Generation counts how often an operator has loaded a configuration at any of the
-// instances, as far as this one has heard. With SQLite it is 0.
+// instances, or a new build has taken over, as far as this one has heard. With SQLite it is 0.
 func (s *Store) Generation() int64 {
 	s.presence.mu.Lock()
 	defer s.presence.mu.Unlock()
@@ -105,15 +148,20 @@ func (s *Store) Generation() int64 {
 }
 
 // judge refuses every policy but the one that counts.
-func (a agreement) judge(policyHash string) error {
+func (a agreement) judge(policyHash, build string) error {
 	switch {
 	case a.counts == "":
 		return core.Refuse(core.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a moment.")
-	case a.counts != policyHash:
-		return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on this database, is %.12s, so it judges nothing until its configuration file, which it reads again by itself, says that one: give all instances the same file, then reload one.",
-			policyHash, a.generation, a.counts)
+	case a.counts == policyHash:
+		return nil
+	case a.build != build:
+		return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on this database, "+
+			"is %.12s of another program, so it judges nothing until it is replaced; to go back to this program, "+
+			"reload its configuration.", policyHash, a.generation, a.counts)
 	}
-	return nil
+	return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on this database, "+
+		"is %.12s, so it judges nothing until its configuration file, which it reads again by itself, says that one: "+
+		"give all instances the same file, then reload one.", policyHash, a.generation, a.counts)
 }
 
 // agreed refuses a change that was judged by a policy that does not count, as the
@@ -129,7 +177,7 @@ func (t *tx) agreed(policyHash string) error {
 		}
 		t.policy = &now
 	}
-	err := t.policy.judge(policyHash)
+	err := t.policy.judge(policyHash, t.build)
 	t.refused = err != nil
 	return err
 }
@@ -160,7 +208,8 @@ func (s *Store) readPolicy(ctx context.Context) error {
 	}
 	s.presence.mu.Lock()
 	defer s.presence.mu.Unlock()
-	s.presence.policy.counts, s.presence.policy.generation = now.counts, now.generation
+	now.own = s.presence.policy.own
+	s.presence.policy = now
 	return nil
 }
 
@@ -174,7 +223,7 @@ func policyThatCounts(ctx context.Context, q querier) (a agreement, err error) {
 		return a, err
 	}
 	generation, policy, _ := strings.Cut(string(value), " ")
-	a.counts = policy
+	a.counts, a.build, _ = strings.Cut(policy, " ")
 	a.generation, err = strconv.ParseInt(generation, 10, 64)
 	return a, err
 }

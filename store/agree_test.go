@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/store/pgtest"
 )
 
 // agreed is whether an instance has said that it has the policy that counts.
@@ -41,6 +42,103 @@ func TestAgree(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.NoError(t, a.beat(ctx))
 	require.NoError(t, agreed(a))
+}
+
+// of runs an instance of another build.
+func of(t *testing.T, url, build string) *Store {
+	t.Helper()
+	o := pgOptions(t, url)
+	o.Build = build
+	s, err := Open(ctx, o)
+	require.NoError(t, err)
+	return start(t, s)
+}
+
+// A program that the database has not seen before takes over where it judges
+// otherwise. Whoever runs an older one waits to be replaced: it never counts again by
+// itself, also not where it starts anew or is left alone.
+func TestAgree_ANewBuildTakesOver(t *testing.T) {
+	url := pgtest.New(t)
+	old := of(t, url, "one")
+	require.NoError(t, old.Agree(ctx, "sha256:old", false))
+	require.NoError(t, agreed(old))
+	require.False(t, old.Replaced())
+
+	next := of(t, url, "two")
+	require.NoError(t, next.Agree(ctx, "sha256:new", false))
+	require.NoError(t, agreed(next), "it is ready at once")
+	require.EqualValues(t, 2, next.Generation())
+	require.NoError(t, old.beat(ctx))
+	require.ErrorContains(t, agreed(old), "until it is replaced")
+	require.True(t, old.Replaced())
+	for range 2 {
+		require.NoError(t, old.stayAgreed(ctx))
+		require.Error(t, agreed(old), "it never flips it back")
+	}
+
+	again := of(t, url, "one") // the old one crashed, and its supervisor starts it again
+	require.NoError(t, again.Agree(ctx, "sha256:old", false))
+	require.ErrorContains(t, agreed(again), "until it is replaced")
+	require.NoError(t, next.beat(ctx))
+	require.NoError(t, agreed(next))
+	require.NoError(t, next.Close())
+	require.NoError(t, again.beat(ctx))
+	require.Error(t, agreed(again), "also where the new ones are all gone, for the time of their own restart")
+	back := of(t, url, "two")
+	require.NoError(t, back.Agree(ctx, "sha256:new", false))
+	require.NoError(t, agreed(back))
+	require.EqualValues(t, 2, back.Generation())
+
+	// Only an operator goes back, and then it is the newer build that waits.
+	require.NoError(t, again.Agree(ctx, "sha256:old", true))
+	require.NoError(t, agreed(again))
+	require.NoError(t, back.beat(ctx))
+	require.True(t, back.Replaced())
+	require.NoError(t, old.beat(ctx))
+	require.NoError(t, agreed(old))
+}
+
+// A new build that judges the same makes no generation, but is the one whose other
+// configuration counts when nobody else is left.
+func TestAgree_ANewBuildThatJudgesTheSame(t *testing.T) {
+	url := pgtest.New(t)
+	old, next := of(t, url, "one"), of(t, url, "two")
+	require.NoError(t, old.Agree(ctx, "sha256:a", false))
+	require.NoError(t, next.Agree(ctx, "sha256:a", false))
+	require.EqualValues(t, 1, next.Generation())
+	require.NoError(t, old.beat(ctx))
+	require.NoError(t, agreed(old), "both judge")
+	require.NoError(t, old.Close())
+	require.NoError(t, next.Agree(ctx, "sha256:b", false), "restarted with another file")
+	require.NoError(t, agreed(next))
+}
+
+// Of new builds that start at one moment one wins, and the others know.
+func TestAgree_NewBuildsAtOnce(t *testing.T) {
+	url := pgtest.New(t)
+	require.NoError(t, of(t, url, "zero").Agree(ctx, "sha256:zero", false))
+	var all []*Store
+	for i := range 4 {
+		all = append(all, of(t, url, strconv.Itoa(i)))
+	}
+	var starting sync.WaitGroup
+	for i, s := range all {
+		starting.Go(func() {
+			if err := insist(func() error { return s.Agree(ctx, fmt.Sprint("sha256:", i), false) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	starting.Wait()
+	var count int
+	for _, s := range all {
+		require.NoError(t, s.beat(ctx))
+		require.EqualValues(t, 5, s.Generation())
+		if agreed(s) == nil {
+			count++
+		}
+	}
+	require.Equal(t, 1, count)
 }
 
 // An instance that has not said yet which policy it has (it is just starting) keeps

@@ -34,6 +34,9 @@ type Options struct {
 	// Wait is how long a PostgreSQL is waited for that is starting, recovers, or takes
 	// no connections yet. 0: not at all.
 	Wait time.Duration
+	// Build names what the program judges by, whatever it is configured to:
+	// see [Store.Agree].
+	Build string
 	// Log gets what no caller can be told. Nil discards it.
 	Log *slog.Logger
 }
@@ -64,6 +67,7 @@ type Store struct {
 
 	presence presence
 	version  string
+	build    string
 	started  int64
 	listen   *pgconn.Config // for the connection that hears of others' changes
 	opened   int64          // the log's newest entry then, for the same
@@ -96,6 +100,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		chats:    chats{known: map[core.Target]*chat{}},
 		posted:   posted{known: map[message]core.Delivery{}, more: make(chan struct{})},
 		version:  o.Version,
+		build:    o.Build,
 		started:  nowMs(),
 		jobs:     make(chan *job, maxBatch),
 		closing:  make(chan struct{}),
@@ -128,7 +133,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		}
 	}
 	s.chats.alone = !s.dialect.many
-	s.writer = writer{db: s.write.db, dialect: s.dialect, share: s.read == s.write, granted: s.granted}
+	s.writer = writer{db: s.write.db, build: s.build, dialect: s.dialect, share: s.read == s.write, granted: s.granted}
 	return s, nil
 }
 

@@ -13,6 +13,7 @@ import (
 // write that is cut short could take the connection with it.
 type writer struct {
 	db      *sql.DB
+	build   string // of this program
 	dialect dialect
 	share   bool // give the connection back after every transaction: readers need it too
 	conn    *sql.Conn

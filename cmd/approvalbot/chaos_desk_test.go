@@ -40,8 +40,7 @@ type process struct {
 	url      string      // where it listens; another every time it starts
 }
 
-// newProcess starts an instance and waits until it is ready. All have the same
-// configuration, since the address and the files in it are part of the policy.
+// newProcess starts an instance and waits until it is ready.
 func newProcess(t *testing.T, name, bin, config, database string) *process {
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	l, near := newLine(t, database)

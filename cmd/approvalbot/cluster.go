@@ -219,9 +219,9 @@ func (d *desk) agree(ctx context.Context, newest bool) error {
 }
 
 // behind reports whether a configuration was loaded elsewhere that this instance
-// has not got yet.
+// has not got yet, and could have: no file says the policy of another program.
 func (d *desk) behind() bool {
-	return d.store.Shared() && (d.store.Generation() > d.loaded.Load() || d.agreed() != nil)
+	return d.store.Shared() && !d.store.Replaced() && (d.store.Generation() > d.loaded.Load() || d.agreed() != nil)
 }
 
 // follow reads the configuration again by itself when another was loaded elsewhere,

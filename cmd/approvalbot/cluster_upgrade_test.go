@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,25 +24,35 @@ const (
 	unsafeStep = "-- approvalbot: unsafe\n-- +goose Up\nALTER TABLE approvals DROP COLUMN upgraded;\n"
 )
 
-// aheadBinary builds the program as it would be with further steps of the schema,
-// which are laid over the sources for this build alone.
+// aheadBinary builds the program as it would be with further steps of the schema.
 func aheadBinary(t *testing.T, steps ...string) string {
 	t.Helper()
-	migrations, err := filepath.Abs("../../store/migrations")
+	have, err := os.ReadDir("../../store/migrations")
 	require.NoError(t, err)
-	have, err := os.ReadDir(migrations)
+	more := map[string]string{}
+	for i, step := range steps {
+		more[fmt.Sprintf("store/migrations/%05d_ahead.sql", len(have)+i+1)] = step
+	}
+	return otherBinary(t, fmt.Sprintf("v%d", 1+len(steps)), more)
+}
+
+// otherBinary builds the program as it would be with further files, which are laid
+// over the sources for this build alone.
+func otherBinary(t *testing.T, version string, files map[string]string) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	dir, replace := t.TempDir(), map[string]string{}
-	for i, step := range steps {
-		name := fmt.Sprintf("%05d_ahead.sql", len(have)+i+1)
-		replace[filepath.Join(migrations, name)] = filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(step), 0o600))
+	for name, text := range files {
+		laid := filepath.Join(dir, filepath.Base(name))
+		replace[filepath.Join(root, name)] = laid
+		require.NoError(t, os.WriteFile(laid, []byte(text), 0o600))
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	require.NoError(t, err)
 	file, bin := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "approvalbot")
 	require.NoError(t, os.WriteFile(file, overlay, 0o600))
-	out, err := exec.Command("go", "build", "-tags", "faults", "-overlay", file, "-ldflags", fmt.Sprintf("-X main.version=v%d", 1+len(steps)), "-o", bin, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-trimpath", "-tags", "faults", "-overlay", file, "-ldflags", "-X main.version="+version, "-o", bin, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return bin
 }
@@ -103,4 +115,57 @@ func TestCluster_UpgradeToAnotherSchema(t *testing.T) {
 	report, err := last.client(operatorSecret).VerifyAudit(t.Context())
 	require.NoError(t, err)
 	require.True(t, report.OK, report.Problem)
+}
+
+// judges waits until an instance is ready, or says that it waits to be replaced.
+func (p *process) judges(yes bool) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		r, err := p.client("").Ready(p.t.Context())
+		return err == nil && r.Ready == yes && strings.Contains(r.Policy, "judges nothing until it is replaced") != yes
+	}, patient, 20*time.Millisecond, p.tail())
+}
+
+// A rolling update to a program that judges otherwise, one instance after the other,
+// each of which is to be ready before an older one goes. The new one is ready at once,
+// and from then on only it judges, also when an old one crashes and starts again, and
+// when the new one does and the old one is alone for that time.
+func TestCluster_RollingUpdateToAnotherPolicy(t *testing.T) {
+	bin := otherBinary(t, "v2", map[string]string{"policy/otherwise.go": "package policy\n\nconst judgesOtherwise = true\n"})
+	c := newChaos(t, chaosPlan{chats: 1, desks: 1, settle: patient})
+	old := c.desks[0]
+	c.decidedAcross(old, old, "job-1")
+	waiting := c.askAt(old, "job-2", 0)
+
+	next := newProcess(t, "next", bin, c.config(), c.database)
+	old.judges(false)
+	_, err := old.client(agentSecret).Create(t.Context(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`)}, api.CreateOptions{})
+	requireProblem(t, err, "unavailable")
+	card, err := c.seen.card(t.Context(), waiting.Code)
+	require.NoError(t, err)
+	c.people[0].TapData(c.chats[0], messageNumber(card.id), "/approve "+waiting.Code) // whoever takes it in, the new one counts it
+	require.Equal(t, api.Approved, c.ends(old, waiting).Status, "who asked the old one is answered there")
+	c.decidedAcross(next, next, "job-3")
+
+	old.end(syscall.SIGKILL)
+	old.start()
+	old.judges(false)
+	next.judges(true)
+	next.end(syscall.SIGKILL)
+	require.Eventually(t, func() bool {
+		_, err := old.client(operatorSecret).List(t.Context(), api.Filter{})
+		return err == nil
+	}, patient, 20*time.Millisecond)
+	old.judges(false)
+	next.start()
+	require.NoError(t, next.await(t.Context()))
+	c.decidedAcross(next, next, "job-4")
+
+	// The operator goes back: one of the old ones is told so, and the new one waits.
+	_, err = old.client(operatorSecret).Reload(t.Context())
+	require.NoError(t, err)
+	old.judges(true)
+	next.judges(false)
+	next.end(syscall.SIGTERM)
+	c.decidedAcross(old, old, "job-5")
 }

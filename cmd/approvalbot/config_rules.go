@@ -126,7 +126,11 @@ func (c Config) rules(router core.Router) (core.Rules, error) {
 	if err != nil {
 		return core.Rules{}, err
 	}
-	engine, err := policy.New(c.policyConfig())
+	p := c.policyConfig()
+	if p.Beside, err = c.judged(); err != nil {
+		return core.Rules{}, err
+	}
+	engine, err := policy.New(p)
 	if err != nil {
 		return core.Rules{}, err
 	}

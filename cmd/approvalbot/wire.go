@@ -91,7 +91,11 @@ type desk struct {
 func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, error), log *slog.Logger) (_ *desk, err error) {
 	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}, stray: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
-	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Log: log, Wait: databaseWait}
+	build, err := policy.Build()
+	if err != nil {
+		return nil, err
+	}
+	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Build: version + " " + build, Log: log, Wait: databaseWait}
 	if d.store, err = store.Open(ctx, at); err != nil {
 		return nil, err
 	}

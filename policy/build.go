@@ -1,0 +1,81 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// sources is this room with all that is below it, so that nothing new in it can be
+// left out of [Build]: the tables, and the code that reads calls.
+//
+//go:embed *
+var sources embed.FS
+
+// judgingModules are the modules whose code decides how a call is read.
+var judgingModules = []string{
+	"cel.dev/cel-go", "github.com/bmatcuk/doublestar/v4", "github.com/go-json-experiment/json", "mvdan.cc/sh/v3",
+}
+
+// Build names how this program judges, whatever it is configured to: the built-in
+// tables and the code of this room, and the versions of the modules that read shell
+// lines, expressions, patterns and JSON. Two programs with the same build judge the
+// same. It is part of every policy's hash.
+func Build() (string, error) { return build() }
+
+var build = sync.OnceValues(func() (string, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return buildOf(sources, info)
+})
+
+// buildOf is [Build] for these sources and this program. One that go test makes does
+// not know its modules: there they stand without a version, and the sources alone
+// tell one build from another.
+func buildOf(sources fs.FS, program *debug.BuildInfo) (string, error) {
+	sum := sha256.New()
+	for _, m := range judgingModules {
+		fmt.Fprintf(sum, "module %q %q\n", m, moduleOf(program, m))
+	}
+	err := fs.WalkDir(sources, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "testdata":
+			return fs.SkipDir
+		case d.IsDir() || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := fs.ReadFile(sources, name)
+		fmt.Fprintf(sum, "file %q %d\n", path.Clean(name), len(text))
+		_, _ = sum.Write(text) // never fails
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("the policy's own sources cannot be read: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// moduleOf names the version of a module that a program was built with, and what is
+// there in its place.
+func moduleOf(program *debug.BuildInfo, module string) string {
+	i := slices.IndexFunc(program.Deps, func(d *debug.Module) bool { return d.Path == module })
+	if i < 0 {
+		return ""
+	}
+	d := program.Deps[i]
+	if d.Replace != nil {
+		return fmt.Sprint(d.Version, " ", d.Replace.Path, " ", d.Replace.Version, " ", d.Replace.Sum)
+	}
+	return d.Version + " " + d.Sum
+}
