@@ -50,6 +50,7 @@ const SignatureHeader = "X-Approvalbot-Signature"
 type Owner struct {
 	Secret string         // signs the calls
 	Allow  []netip.Prefix // private networks that may be reached
+	Secure bool           // https only
 }
 
 // Config is what a Channel is made of.
@@ -57,7 +58,6 @@ type Config struct {
 	Approval func(ctx context.Context, key string) (core.Approval, error)
 	Body     func(ctx context.Context, a core.Approval) ([]byte, error) // the approval as JSON
 	Owner    func(name string) (Owner, bool)                            // as configured now
-	Secure   bool                                                       // https only
 	Log      *slog.Logger                                               // nil: silent
 }
 
@@ -120,7 +120,7 @@ func (c *Channel) call(ctx context.Context, address string, owner Owner, id stri
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
-	if err != nil || c.cfg.Secure && req.URL.Scheme != "https" {
+	if err != nil || owner.Secure && req.URL.Scheme != "https" {
 		return errRefused{"the callbackUrl must be an https address"}
 	}
 	req.Header.Set("Content-Type", "application/json")

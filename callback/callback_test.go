@@ -145,7 +145,7 @@ func TestMappedAddressesCountAsTheirOwn(t *testing.T) {
 func TestATokenWithoutASecretIsNotCalled(t *testing.T) {
 	told := post(t, owner("http://127.0.0.1:1", func(_ *Config, o *Owner) { o.Secret = "" }), time.Now())
 	require.True(t, told.Gone)
-	told = post(t, owner("http://127.0.0.1:1", func(c *Config, _ *Owner) { c.Secure = true }), time.Now())
+	told = post(t, owner("http://127.0.0.1:1", func(_ *Config, o *Owner) { o.Secure = true }), time.Now())
 	require.True(t, told.Gone, "http in production")
 }
 

@@ -11,7 +11,7 @@ import (
 // shielded closes a method unless the dialect is switched on.
 func shielded(m method) method {
 	return func(c *call) (any, error) {
-		if !c.g.cfg.AgentShield {
+		if open := c.g.cfg.AgentShield; open == nil || !open() {
 			return nil, core.Refuse(core.CodeApprovalsDisabled, "approvals disabled")
 		}
 		return m(c)

@@ -197,7 +197,7 @@ func TestAgentShieldFingerprints(t *testing.T) {
 }
 
 func TestAgentShieldIsClosedByDefault(t *testing.T) {
-	d := newDesk(t, func(g *Gateway) { g.cfg.AgentShield = false })
+	d := newDesk(t, func(g *Gateway) { g.cfg.AgentShield = func() bool { return false } })
 	operator, agent := d.connect("alice"), d.connect("agent")
 	require.Equal(t, "approvals disabled", agent.refused("agentshield.approval.request", `{"toolName":"t","params":{}}`, unavailable, "APPROVALS_DISABLED").Message)
 	operator.refused("agentshield.approval.resolve", `{"id":"x","decision":"deny"}`, unavailable, "APPROVALS_DISABLED")

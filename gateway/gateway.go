@@ -51,8 +51,9 @@ type Config struct {
 
 	// Policy gives the effective policy, for operators. Nil: the method is refused.
 	Policy func(context.Context) (api.Policy, error)
-	// AgentShield opens the agentshield.approval.* methods.
-	AgentShield bool
+	// AgentShield reports whether the agentshield.approval.* methods are open now.
+	// Nil: never.
+	AgentShield func() bool
 }
 
 // Gateway serves WebSocket connections. Safe for concurrent use.

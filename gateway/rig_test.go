@@ -118,7 +118,7 @@ func (d *desk) open() {
 	d.gate = core.NewGate(d.store, rules(d.t), log, feed.Notify)
 	d.srv, err = server.New(server.Config{Gate: d.gate, Tokens: tokens(), Feed: feed, Log: log})
 	require.NoError(d.t, err)
-	d.gw = New(Config{Server: d.srv, Gate: d.gate, Feed: feed, Log: log, Version: "test", AgentShield: true,
+	d.gw = New(Config{Server: d.srv, Gate: d.gate, Feed: feed, Log: log, Version: "test", AgentShield: func() bool { return true },
 		Policy: func(context.Context) (api.Policy, error) { return policyOfTests, nil }})
 	pace := &d.gw.pace // a slow machine is no client that does not read, and no tick comes between
 	pace.connect, pace.pong, pace.patience, pace.goodbye, pace.stop = time.Minute, time.Minute, time.Minute, time.Minute, time.Minute

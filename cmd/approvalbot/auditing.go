@@ -52,11 +52,21 @@ func (a *auditor) keys() []string { return a.verifiers }
 
 // receipt signs that an approval was claimed.
 func (a *auditor) receipt(of core.Approval) (string, error) {
-	r, err := proof.ReceiptFor(of, cmp.Or(a.desk.cfg.Server.PublicURL, "approvalbot"))
+	r, err := proof.ReceiptFor(of, a.issuer())
 	if err != nil {
 		return "", err
 	}
 	return a.receipts.Sign(r)
+}
+
+// chats get the day's first checkpoint.
+func (a *auditor) chats() []core.Target {
+	return targets(a.desk.live.Load().approvals().Routing.AuditChats)
+}
+
+// issuer is how receipts call this desk.
+func (a *auditor) issuer() string {
+	return cmp.Or(a.desk.live.Load().Server.PublicURL, "approvalbot")
 }
 
 // verify checks the whole log. A record that is not as it was written is part of
@@ -287,7 +297,7 @@ func (a *auditor) checkpoint(ctx context.Context) error {
 	}
 	_, note, err := proof.CheckpointOf(core.Entry{Event: e})
 	if err == nil {
-		a.desk.tell(context.WithoutCancel(ctx), targets(a.desk.live.Load().approvals().Routing.AuditChats), note)
+		a.desk.tell(context.WithoutCancel(ctx), a.chats(), note)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 // callbacks is the channel of calls back to owners.
 func (d *desk) callbacks() *callback.Channel {
 	return callback.New(callback.Config{
-		Approval: d.gate.ByKey, Body: d.callbackBody, Owner: d.callbackOwner, Secure: d.cfg.Server.Production, Log: d.log,
+		Approval: d.gate.ByKey, Body: d.callbackBody, Owner: d.callbackOwner, Log: d.log,
 	})
 }
 
@@ -40,7 +40,7 @@ func (d *desk) callbackOwner(name string) (callback.Owner, bool) {
 		return callback.Owner{}, false
 	}
 	t := cfg.Server.Tokens[i]
-	out := callback.Owner{Secret: string(t.CallbackSecret)}
+	out := callback.Owner{Secret: string(t.CallbackSecret), Secure: cfg.Server.Production}
 	for _, network := range t.CallbackAllow {
 		if p, err := netip.ParsePrefix(network); err == nil { // Load refused others
 			out.Allow = append(out.Allow, p)

@@ -129,7 +129,10 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 	if err != nil {
 		return nil, err
 	}
-	d.gateway = gateway.New(gateway.Config{Server: d.server, Gate: d.gate, Feed: d.feed, Log: log, Version: version, Policy: d.policyView, AgentShield: cfg.Approvals.AgentShield.Enabled})
+	d.gateway = gateway.New(gateway.Config{
+		Server: d.server, Gate: d.gate, Feed: d.feed, Log: log, Version: version, Policy: d.policyView,
+		AgentShield: func() bool { return d.live.Load().Approvals.AgentShield.Enabled },
+	})
 	d.server.Mount("GET "+gatewayPath, d.gateway)
 	d.gauges()
 	return d, nil

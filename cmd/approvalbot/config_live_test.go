@@ -1,0 +1,327 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"approvalbot/api"
+	"approvalbot/server"
+)
+
+// leavesOf lists the keys of a configuration that hold a value: of lists of blocks
+// below [], of maps of blocks below *.
+func leavesOf(t reflect.Type, at string) (out []string) {
+	inner := func(more string) []string {
+		if below := leavesOf(t.Elem(), at+more); len(below) > 1 {
+			return below
+		}
+		return []string{at}
+	}
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return leavesOf(t.Elem(), at)
+	case t.Kind() == reflect.Slice:
+		return inner("[]")
+	case t.Kind() == reflect.Map:
+		return inner(".*")
+	case t.Kind() != reflect.Struct || len(keysOf(t)) == 0:
+		return []string{at}
+	}
+	for _, k := range keysOf(t) {
+		f, _ := fieldOf(t, k)
+		out = append(out, leavesOf(f.Type, join(at, k))...)
+	}
+	return out
+}
+
+// edit is what to write at a key; nil takes it out.
+type edit struct {
+	key   string
+	value any
+}
+
+// without takes keys out before a flip is written.
+func without(keys ...string) (out []edit) {
+	for _, k := range keys {
+		out = append(out, edit{k, nil})
+	}
+	return out
+}
+
+// flips reads testdata/flips.yaml, and says what has to stand in the file beside.
+func flips(t *testing.T, secret string) map[string]flip {
+	t.Helper()
+	text, err := os.ReadFile("testdata/flips.yaml")
+	require.NoError(t, err)
+	values := map[string]any{}
+	require.NoError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), " SECRET\n", " "+secret+"\n")), values))
+	all := map[string]flip{}
+	for key, value := range values {
+		f := flip{value: value}
+		if twin, is := strings.CutSuffix(key, "File"); is {
+			f.with = without(twin)
+		}
+		all[key] = f
+	}
+	beside := func(key string, from, with []edit) { all[key] = flip{from, with, all[key].value} }
+	beside("server.tls.certFile", nil, []edit{{"server.tls.keyFile", "a"}})
+	beside("server.tls.keyFile", nil, []edit{{"server.tls.certFile", "a"}})
+	beside("store.keyFile", nil, nil) // no secret
+
+	agents, rule := "agents.list[].tools.verifier", "approvals.tools.rules[]"
+	for _, at := range []string{agents, "tools.verifier"} {
+		beside(at+".scope.include", nil, without(at+".scope.exclude"))
+	}
+	for _, key := range []string{".enabled", ".failMode", ".telegram.enabled"} { // of two values the stricter counts
+		beside(agents+key, []edit{{"tools.verifier" + key, all[agents+key].value}}, nil)
+	}
+	// There is one chat, of whose people an agent's block can only take some away.
+	for _, key := range []string{".telegram.chatId", ".telegram.allowedUserIds"} {
+		beside(agents+key, without("tools.verifier.telegram"), nil)
+		beside("tools.verifier"+key, without(agents+".telegram"), nil)
+	}
+	beside(rule+".match.command", []edit{{rule + ".match.tool", "exec"}}, nil)
+	beside(rule+".outcome", nil, without(rule+".risk"))
+	beside(rule+".approve", nil, without(rule+".risk", rule+".role", rule+".minApprovals"))
+	beside(rule+".minApprovals", nil, without(rule+".role"))
+	return all
+}
+
+// flip is another value for a key, what has to be edited together with it, and what
+// stands there before.
+type flip struct {
+	from, with []edit
+	value      any
+}
+
+// put writes a value into a document: the first entry of each list, the entry "x" of
+// each map.
+func put(t *testing.T, doc map[string]any, e edit) {
+	t.Helper()
+	at := any(doc)
+	parts := strings.Split(strings.ReplaceAll(strings.ReplaceAll(e.key, "[]", ".0"), "*", "x"), ".")
+	for i, part := range parts {
+		if list, ok := at.([]any); ok {
+			n, err := strconv.Atoi(part)
+			require.NoError(t, err, e.key)
+			at = list[n]
+			continue
+		}
+		block, ok := at.(map[string]any)
+		require.True(t, ok, "%s: no block at %s", e.key, part)
+		switch {
+		case i == len(parts)-1 && e.value == nil:
+			delete(block, part)
+		case i == len(parts)-1:
+			block[part] = e.value
+		case block[part] == nil:
+			block[part] = map[string]any{}
+		}
+		at = block[part]
+	}
+}
+
+// example is config.example.yaml as a document, with what a running desk needs to be
+// where it is, and with everything on.
+func (r *rig) example() map[string]any {
+	r.t.Helper()
+	text, err := os.ReadFile(exampleFile)
+	require.NoError(r.t, err)
+	var doc map[string]any
+	require.NoError(r.t, yaml.Unmarshal(text, &doc))
+	running := r.desk.cfg
+	telegram, discord := running.Channels.Telegram, running.Channels.Discord
+	for _, e := range []edit{
+		{"server.listen", running.Server.Listen}, {"server.limits.requestsPerSecond", 100000},
+		{"server.tokens[].token", agentSecret}, {"server.tokens[].callbackSecret", secondSecret},
+		{"store.url", running.Store.URL}, {"store.keyFile", running.Store.KeyFile},
+		{"channels.telegram.botToken", string(telegram.BotToken)}, {"channels.telegram.apiUrl", telegram.APIURL},
+		{"channels.discord.botToken", string(discord.BotToken)}, {"channels.discord.apiUrl", discord.APIURL},
+		{"approvals.tools.classifier", map[string]any{
+			"enabled": true, "provider": "openai", "model": "m", "apiUrl": "https://c.example.org", "apiKey": "k",
+		}},
+		{"approvals.tools.policy.minApprovalsByRisk", map[string]int{"R3": 1}},
+		{"agents.list[].tools.verifier", verified("https://w.example.org")},
+		{"tools.verifier", verified("https://v.example.org")},
+		{"tools.providers.*", map[string]any{}}, {"tools.groups.*", map[string]any{}},
+		{"agents.list[].tools.providers.*", map[string]any{}},
+	} {
+		put(r.t, doc, e)
+	}
+	tokens := doc["server"].(map[string]any)["tokens"].([]any)
+	tokens[1].(map[string]any)["token"] = operatorSecret
+	people := doc["people"].([]any)
+	doc["people"] = append(people, map[string]any{"name": "bob", "telegram": 111111119, "roles": []string{"dev"}})
+	put(r.t, doc, edit{"channels.telegram.allowedUserIds", []int{111111111, 111111119}})
+	return doc
+}
+
+// verified is a verifier with everything on.
+func verified(url string) map[string]any {
+	return map[string]any{
+		"enabled": true, "failMode": "deny", "scope": map[string]any{"exclude": []string{"read"}},
+		"webhook":  map[string]any{"url": url, "secret": "0123456789abcdef", "headers": map[string]string{"X-Key": "a"}},
+		"telegram": map[string]any{"enabled": true, "chatId": "123456789", "allowedUserIds": []int{111111111}},
+	}
+}
+
+// inForce prints what the running parts go by, none of it from the configuration
+// that they were handed.
+func (r *rig) inForce() string {
+	r.t.Helper()
+	var out strings.Builder
+	rules := r.desk.gate.Rules()
+	dump(&out, reflect.ValueOf(rules), map[uintptr]bool{})
+	for _, secret := range []string{agentSecret, "another-agent-secret"} {
+		who, _, ok := r.desk.server.Holder(server.HashToken(secret))
+		fmt.Fprintf(&out, "\ntoken %v %+v", ok, who)
+	}
+	for _, name := range []string{"main-agent", "other-agent"} {
+		owner, ok := r.desk.callbackOwner(name)
+		fmt.Fprintf(&out, "\nowner %v %+v", ok, owner)
+	}
+	fmt.Fprintf(&out, "\nissuer %s", r.desk.auditor.issuer())
+	fmt.Fprintf(&out, "\nlog kept in %v", r.desk.auditor.chats())
+	return out.String()
+}
+
+// dump prints a value with all below it that is ours and does not change by itself.
+// The policy's hash, and what is in it alone, is nothing that anybody goes by.
+func dump(out *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() || v.Kind() == reflect.Pointer && seen[v.Pointer()] {
+			return
+		}
+		if v.Kind() == reflect.Pointer {
+			seen[v.Pointer()] = true
+		}
+		dump(out, v.Elem(), seen)
+	case reflect.Struct:
+		pkg := v.Type().PkgPath()
+		if pkg != "" && !strings.HasPrefix(pkg, "approvalbot/") && pkg != "net/url" {
+			return
+		}
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if name == "hash" || name == "Beside" || name == "breaker" {
+				continue
+			}
+			out.WriteString(name + "{")
+			dump(out, v.Field(i), seen)
+			out.WriteString("}")
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			dump(out, v.Index(i), seen)
+			out.WriteString(",")
+		}
+	case reflect.Map:
+		entries := map[string]string{}
+		for _, k := range v.MapKeys() {
+			var key, value strings.Builder
+			dump(&key, k, seen)
+			dump(&value, v.MapIndex(k), seen)
+			entries[key.String()] = value.String()
+		}
+		for _, k := range slices.Sorted(maps.Keys(entries)) {
+			out.WriteString(k + ":" + entries[k] + ",")
+		}
+	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
+	default:
+		fmt.Fprint(out, v)
+	}
+}
+
+// elsewhere are the keys whose effect is seen by asking, and how.
+var elsewhere = map[string]func(*rig) string{
+	"server.limits.requestsPerSecond": func(r *rig) string {
+		for range 50 {
+			if _, err := r.agent().List(r.ctx(), api.Filter{}); err != nil {
+				return err.Error()
+			}
+		}
+		return "no limit"
+	},
+	"server.production": func(r *rig) string {
+		owner, _ := r.desk.callbackOwner("main-agent") // at the call itself; tokens show it too
+		return fmt.Sprint(owner.Secure)
+	},
+	"approvals.agentshield.enabled": func(r *rig) string {
+		w := r.gateway(agentSecret)
+		w.send("2", "agentshield.approval.list", "{}")
+		return fmt.Sprint(w.answer("2").OK)
+	},
+	// All that it says is that the address may be reached from elsewhere.
+	"server.behindProxy": func(r *rig) string {
+		doc := r.read()
+		put(r.t, doc, edit{"server.listen", "0.0.0.0:1"})
+		text, err := yaml.Marshal(doc)
+		require.NoError(r.t, err)
+		_, _, err = parseConfig("f.yaml", text, environ{}, nil)
+		return fmt.Sprint(err)
+	},
+}
+
+func (r *rig) read() (doc map[string]any) {
+	r.t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir, "approvalbot.yaml"))
+	require.NoError(r.t, err)
+	require.NoError(r.t, yaml.Unmarshal(text, &doc))
+	return doc
+}
+
+// loads writes a document with edits, and has the running desk read it.
+func (r *rig) loads(edits ...edit) (api.Reloaded, error) {
+	r.t.Helper()
+	doc := r.example()
+	for _, e := range edits {
+		put(r.t, doc, e)
+	}
+	text, err := yaml.Marshal(doc)
+	require.NoError(r.t, err)
+	r.write(string(text))
+	return r.desk.reload(r.ctx(), "token:test", true)
+}
+
+// No key is silent: what an operator changes on a running desk is in force after a
+// reload, or named as waiting for a restart, or refused by its name.
+func TestNoSilentKeys(t *testing.T) {
+	r := newRig(t, withDiscord)
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("another-agent-secret"), 0o600))
+	all, leaves := flips(t, secret), leavesOf(reflect.TypeFor[Config](), "")
+	require.Greater(t, len(leaves), 140)
+	require.ElementsMatch(t, leaves, slices.Collect(maps.Keys(all)), "every key has a flip here, and no other")
+	for _, key := range leaves {
+		f := all[key]
+		look := elsewhere[key]
+		if look == nil {
+			look = (*rig).inForce
+		}
+		_, err := r.loads(f.from...)
+		require.NoError(t, err, key)
+		before := look(r)
+		got, err := r.loads(slices.Concat(f.from, f.with, []edit{{key, f.value}})...)
+		if err != nil {
+			const bot = ".verifier.telegram.botToken" // only there a value is refused: another bot than the channel's
+			assert.True(t, strings.Contains(key, bot) && strings.Contains(err.Error(), bot), "%s: %v", key, err)
+			continue
+		}
+		named := slices.ContainsFunc(got.Restart, func(k string) bool { return strings.HasPrefix(key+".", k+".") })
+		if !named && look(r) == before {
+			t.Errorf("%s: a reload puts it in force nowhere, and does not say that it waits for a restart: %v", key, got.Restart)
+		}
+	}
+}
