@@ -173,9 +173,11 @@ type Router interface {
 }
 
 // Routes is where cards go at once, and where they go when none of those could
-// be delivered within FallbackAfterMs.
+// be delivered within FallbackAfterMs. Originless: a card would go to the chat that the
+// asker names, and none is named.
 type Routes struct {
 	Targets         []Target
 	Fallback        []Target
 	FallbackAfterMs int64
+	Originless      bool
 }

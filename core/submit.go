@@ -234,6 +234,9 @@ func open(a Approval, more []Target, rules *Rules, now int64) Change {
 	switch {
 	case len(places) > 0:
 		c.Approval.FallbackAtMs = now + routes.FallbackAfterMs
+	case routes.Originless:
+		c.Approval.Unreached = false // nothing runs for who leaves the chat out
+		c = c.unreached(now)
 	case !rules.People.AnyToken():
 		// No chat gets a card and no terminal could decide.
 		c = c.unreached(now)

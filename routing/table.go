@@ -50,7 +50,8 @@ func (t *Table) Route(a core.Approval) core.Routes {
 	}
 	first := t.distinct(to)
 	fallback := slices.DeleteFunc(t.distinct(further), func(f core.Target) bool { return slices.Contains(first, f) })
-	return core.Routes{Targets: first, Fallback: fallback, FallbackAfterMs: after}
+	originless := mode == Session && a.Origin == nil
+	return core.Routes{Targets: first, Fallback: fallback, FallbackAfterMs: after, Originless: originless}
 }
 
 // Use puts another routing in force; chats that have moved stay moved.

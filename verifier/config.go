@@ -107,12 +107,23 @@ func (c *checker) settings(s Settings, key string) {
 	switch s.FailMode {
 	case "", "deny":
 	case "allow":
-		c.warn(key+".failMode", "allow fails open: when the verifier gives no valid answer, calls run unverified")
+		c.warn(key+".failMode", s.failsOpen())
 	default:
 		c.mistake(key+".failMode", "must be deny or allow")
 	}
 	c.webhook(s.Webhook, key+".webhook")
 	c.seconds(s.Telegram.Timeout, maxTimeout, key+".telegram.timeout")
+}
+
+// failsOpen says what failMode allow does: it is about the webhook alone.
+func (s Settings) failsOpen() string {
+	switch {
+	case s.Telegram.Enabled && s.Webhook.URL == "":
+		return "allow has no effect on people: without their yes in telegram, a call does not run"
+	case s.Telegram.Enabled:
+		return "allow fails open for the webhook alone: without its valid answer, calls run as soon as people in telegram say yes"
+	}
+	return "allow fails open: when the verifier gives no valid answer, calls run unverified"
 }
 
 func (c *checker) webhook(w Webhook, key string) {

@@ -444,6 +444,28 @@ func TestAdversary_P4_DeadChatsAreNamedAndFallbackIsTried(t *testing.T) {
 	require.Contains(t, r.tap(r.alice, spare, card.ID, "Allow once").Text, "Allowed once")
 }
 
+func TestAdversary_P4_WhoNamesNoChatReachesNobody(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) {
+		r.routing, r.agentHas, r.after = "{mode: session}", `, sessionChats: ["telegram:GROUP"]`, "  exec: {askFallback: full}\n"
+	})
+	lost := r.exec("git push origin main")
+	require.False(t, lost.Reached, "at once")
+	require.Contains(t, lost.ReasonCodes, "no-approver-reachable")
+	require.Equal(t, api.Pending, lost.Status, "and nothing runs for it, whatever askFallback says")
+	require.Contains(t, r.good("view", lost.Code), "nobody yet")
+
+	// Who names one reaches it, and a terminal can still decide the other.
+	asked := r.exec("git push origin other", func(c *api.CreateRequest) {
+		c.Origin = &api.Target{Channel: "telegram", To: fmt.Sprint(r.group.ID)}
+	})
+	require.True(t, asked.Reached)
+	r.card(asked)
+	_, err := r.operator().Resolve(r.ctx(), lost.Code, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.EqualValues(t, "approved", r.final(lost).Status)
+}
+
 func TestAdversary_P4_TheAskerLearnsThatNobodyWasReached(t *testing.T) {
 	for name, kill := range map[string]func(*bottest.TelegramChat){
 		"kicked": (*bottest.TelegramChat).Kick, "not found": (*bottest.TelegramChat).NotFound, "no rights": (*bottest.TelegramChat).NoRights,

@@ -26,7 +26,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		people += "  - {name: somebody-with-a-long-name-" + n + ", telegram: " + n + "}\n"
 		ids += n + ","
 	}
-	cfg, _ := load(t, "people:\n"+people+"channels: {telegram: {botToken: \"1:a\", allowedUserIds: ["+ids+"99]}}\napprovals: {tools: {minApprovals: 7}}\n")
+	cfg, _ := load(t, "people:\n"+people+"channels: {telegram: {botToken: \"1:a\", allowedUserIds: ["+ids+"99]}}\napprovals: {tools: {minApprovals: 6}}\n")
+	cfg.Approvals.Tools.MinApprovals = 7
 	var b strings.Builder
 	require.NoError(t, (&app{stdout: &b}).printPolicy(cfg))
 	table, _, _ := strings.Cut(b.String(), "\n\n")

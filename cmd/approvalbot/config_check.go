@@ -38,6 +38,7 @@ func (c *checker) check(cfg *Config, env environ) {
 	c.checkApprovals(cfg)
 	c.checkExec(cfg.Approvals.Exec)
 	c.checkPolicy(cfg)
+	c.checkReach(cfg)
 }
 
 func (c *checker) checkServer(s ServerConfig) {
@@ -154,9 +155,19 @@ func (c *checker) names(list, field string, all []string) {
 
 // distinct reports the entries of a list that stand in it twice.
 func distinct[T comparable](c *checker, key string, list []T) {
+	twice(list, func(i, first int) { c.mistake(index(key, i), "is the same as %s", index(key, first)) })
+}
+
+// distinctPlaces is distinct for chats, of which each gets one card all the same.
+func (c *checker) distinctPlaces(key string, places []Place) {
+	twice(places, func(i, first int) { c.warn(index(key, i), "is the same as %s", index(key, first)) })
+}
+
+// twice calls found for each entry that stands in a list before.
+func twice[T comparable](list []T, found func(i, first int)) {
 	for i, x := range list {
 		if first := slices.Index(list, x); first < i {
-			c.mistake(index(key, i), "is the same as %s", index(key, first))
+			found(i, first)
 		}
 	}
 }

@@ -85,9 +85,10 @@ func (c *checker) checkRouting(key string, cfg *Config) {
 	if r.FallbackAfter < 0 || len(r.Fallback) > 0 && r.FallbackAfter == 0 {
 		c.mistake(key+".fallbackAfter", "must be longer than 0s")
 	}
-	distinct(c, key+".targets", r.Targets)
-	distinct(c, key+".fallback", r.Fallback)
-	distinct(c, key+".auditChats", r.AuditChats)
+	c.distinctPlaces(key+".targets", r.Targets)
+	c.distinctPlaces(key+".fallback", r.Fallback)
+	c.distinctPlaces(key+".auditChats", r.AuditChats)
+	c.distinctPlaces("approvals.agentshield.targets", cfg.Approvals.AgentShield.Targets)
 	on := map[string]bool{"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On()}
 	live := 0
 	count := func(list string, places []Place) {

@@ -16,6 +16,45 @@ func (c *checker) checkExec(x ExecConfig) {
 	}
 	c.patterns("approvals.exec.allowlist", words[string](x.Allowlist))
 	c.patterns("approvals.exec.safeBins", x.SafeBins)
+	c.brackets("approvals.exec.allowlist", programs(words[string](x.Allowlist)))
+}
+
+// programs gives the program of each command pattern: only there a [ may be a sign of
+// a pattern, where it is a path.
+func programs(commands []string) []string {
+	out := make([]string, len(commands))
+	for i, text := range commands {
+		if program, _, _ := strings.Cut(strings.TrimSpace(text), " "); strings.Contains(program, "/") {
+			out[i] = program
+		}
+	}
+	return out
+}
+
+// brackets names paths with a [ that is probably meant as it stands, as many
+// frameworks have it in names of files.
+func (c *checker) brackets(key string, paths []string) {
+	for i, p := range paths {
+		if strings.Contains(strings.ReplaceAll(p, `\[`, ""), "[") {
+			c.warn(index(key, i), `has a [, which with all up to the next ] stands for one letter of those in between; `+
+				`for the sign itself write \[ in a path, and * in a program's`)
+		}
+	}
+}
+
+// denies reports a rule that asks for more people than there could ever be.
+func (c Config) denies(r RuleConfig) bool {
+	quorum := r.MinApprovals > 1 && r.Outcome != "allow" && r.Outcome != "deny"
+	return quorum && c.Approvals.Enabled() && !c.approvals().ClampMinApprovals && !c.allOn().enough(r.Role, r.MinApprovals)
+}
+
+// tooFew says that nobody, or too few, could meet a rule.
+func (c *checker) tooFew(rule string, quorum bool) {
+	if quorum {
+		c.mistake(rule+".minApprovals", "cannot be met by those who may approve now: every call that it makes ask would be denied")
+		return
+	}
+	c.warn(rule, "cannot be met by those who may approve now: every call that it makes ask is denied")
 }
 
 // patterns reports entries that are empty, cannot be seen, or stand there twice.
@@ -39,6 +78,8 @@ func (c *checker) checkRules(key string, cfg *Config) {
 		c.patterns(at+".match.command", r.Match.Command)
 		c.patterns(at+".match.path", r.Match.Path)
 		c.patterns(at+".match.host", r.Match.Host)
+		c.brackets(at+".match.command", programs(r.Match.Command))
+		c.brackets(at+".match.path", r.Match.Path)
 		c.patterns(at+".match.agent", r.Match.Agent)
 		c.patterns(at+".match.session", r.Match.Session)
 		distinct(c, at+".sideEffects", r.SideEffects)
@@ -48,7 +89,7 @@ func (c *checker) checkRules(key string, cfg *Config) {
 		if r.Role != "" && !slices.Contains(cfg.roles(), r.Role) {
 			c.mistake(at+".role", "is the role of nobody among people")
 		} else if !cfg.enough(r.Role, r.MinApprovals) {
-			c.warn(at, "cannot be met by those who may approve now: every call that it makes ask is denied")
+			c.tooFew(at, cfg.denies(r))
 		}
 		if !r.matches() {
 			c.warn(at, "has neither match nor when: it is about every call")

@@ -27,7 +27,7 @@ func newConfigCommand(a *app) *cobra.Command {
 // checkConfig prints the mistakes on stderr and fails, or prints warnings, the
 // effective policy, and who could approve each class now.
 func (a *app) checkConfig(path string) error {
-	cfg, warnings, err := Load(path, a.environ, nil, (*checker).checkCertificate)
+	cfg, warnings, err := Load(path, a.environ, nil, (*checker).checkCertificate, (*checker).checkKeyFolder)
 	if err == nil {
 		_, err = cfg.rules(cfg.table())
 	}

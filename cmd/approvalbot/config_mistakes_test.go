@@ -80,7 +80,6 @@ func TestLoadMistakes(t *testing.T) {
 		{"routing elsewhere", "approvals: {tools: {routing: {targets: [{channel: slack, to: \"5\"}]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[0].channel: must be telegram or discord"}},
 		{"thread by name", "approvals: {tools: {routing: {targets: [{channel: telegram, to: -5, threadId: general}]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[0].threadId: must be a thread's numeric id"}},
 		{"a telegram dm", "approvals: {tools: {routing: {targets: [\"telegram:dm:5\"]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[0]: must be a chat with numeric ids, such as telegram:-1001234567890 or discord:123456789012345678"}},
-		{"one chat twice", "approvals: {tools: {routing: {targets: [\"telegram:-5\", {channel: telegram, to: -5, threadId: 1}]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[1]: is the same as approvals.tools.routing.targets[0]"}},
 		{"fallback at once", "approvals: {tools: {routing: {fallback: [\"telegram:-5\"], fallbackAfter: 0}}}", []string{"f.yaml:1: approvals.tools.routing.fallbackAfter: must be longer than 0s"}},
 		{"risk class", "approvals: {tools: {policy: {denyAtOrAbove: R5, minApprovalsByRisk: {R3: 0, R9: 1}}}}", []string{
 			"f.yaml:1: approvals.tools.policy.denyAtOrAbove: must be R0, R1, R2, R3 or R4",

@@ -191,6 +191,8 @@ server: {tokens: [{name: agent, token: 0123456789abcdef, scopes: [approvals.requ
 		"f.yaml:6: agents.list[0].approvals.policy.requireApprovalAtOrAbove: is looser than approvals.tools.policy.requireApprovalAtOrAbove, so it has no effect: the stricter value counts",
 		"f.yaml:6: agents.list[0].approvals.policy.denyAtOrAbove: is looser than approvals.tools.policy.denyAtOrAbove, so it has no effect: the stricter value counts",
 		"f.yaml:8: approvals.exec.askFallback: full fails open: a command that asks runs when no approver can be reached",
+		"f.yaml:9: approvals.tools: nobody could say yes now: every call that asks is denied until somebody may decide " +
+			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
 		"f.yaml:14: approvals.tools.rules[0]: has neither match nor when: it is about every call",
 		"f.yaml:15: approvals.tools.rules[1]: cannot be met by those who may approve now: every call that it makes ask is denied",
 		"f.yaml:16: approvals.tools.rules[2].approve: never counts: rules_based is not among the approvers",
@@ -216,7 +218,8 @@ tools: {verifier: {enabled: true, failMode: deny, webhook: {url: "https://127.0.
 func TestPolicyKeysArrive(t *testing.T) {
 	t.Parallel()
 	cfg, _ := load(t, `
-people: [{name: alice, telegram: 5, roles: [ops, dev]}, {name: bob, roles: [ops]}]
+people: [{name: alice, telegram: 5, roles: [ops, dev]}, {name: bob, telegram: 6, roles: [ops]}, {name: carol, telegram: 7}]
+channels: {telegram: {botToken: "1:a", allowedUserIds: [5, 6, 7]}}
 agents:
   list:
     - id: main

@@ -98,9 +98,13 @@ channels: {telegram: {botToken: "1:a", allowedUserIds: [5, 6, 7]}}
 `
 	for text, want := range map[string]classPolicy{
 		"approvals: {tools: {minApprovals: 5, clampMinApprovals: true}}": {Need: 2, Reachable: true},
-		"approvals: {tools: {minApprovals: 5}}":                          {Need: 5},
+		"approvals: {tools: {minApprovals: 2}}":                          {Need: 2, Reachable: true},
+		"approvals: {tools: {minApprovals: 2}} # off":                    {Need: 2},
 	} {
 		cfg, _ := load(t, text+people)
+		if strings.HasSuffix(text, "off") {
+			cfg.Channels.Telegram.AllowedUserIDs = []ID{"5"}
+		}
 		classes, err := cfg.classes()
 		require.NoError(t, err)
 		require.Equal(t, want, classPolicy{Need: classes[core.R3].Need, Reachable: classes[core.R3].Reachable}, text)
@@ -116,7 +120,10 @@ func TestClassesAgreeWithThePolicy(t *testing.T) {
 		"approvals: {tools: {minApprovals: 2, policy: {minApprovalsByRisk: {R0: 3}, requireApprovalAtOrAbove: R0, requireHumanApproverAtOrAbove: R1}}}",
 		"approvals: {tools: {enabled: false}}",
 	} {
-		cfg, _ := load(t, text)
+		cfg, _ := load(t, text+`
+people: [{name: alice, telegram: 5}, {name: bob, telegram: 6}, {name: carol, telegram: 7}]
+channels: {telegram: {botToken: "1:a", allowedUserIds: [5, 6, 7]}}
+`)
 		rules, err := cfg.rules(cfg.table())
 		require.NoError(t, err)
 		classes, err := cfg.classes()

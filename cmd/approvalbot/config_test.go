@@ -125,7 +125,7 @@ func TestEmptyDocumentIsAllDefaults(t *testing.T) {
 
 func TestOverrides(t *testing.T) {
 	t.Parallel()
-	const text = "server: {listen: 127.0.0.1:1}\nstore: {url: \"sqlite:a.db\"}\npeople: [{name: alice}]\napprovals: {tools: {}}\n"
+	const text = "server: {listen: 127.0.0.1:1}\nstore: {url: \"sqlite:a.db\"}\npeople: [{name: alice}]\napprovals: {tools: {clampMinApprovals: true}}\n"
 	for _, c := range []struct {
 		env  string
 		look func(Config) any

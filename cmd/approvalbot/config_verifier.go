@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"net/url"
 	"strings"
 
 	"approvalbot/verifier"
@@ -67,6 +68,9 @@ func (c *checker) checkClassifier(key string, x ClassifierConfig, in verifier.Cl
 	}
 	if !x.Enabled {
 		return
+	}
+	if u, err := url.Parse(x.APIURL); x.APIKey == "" && (err != nil || !loopback(u.Hostname())) {
+		c.warn(key+".apiKey", "is empty: a provider that wants a key gives no opinion, and static rules alone decide")
 	}
 	made, warnings, err := verifier.NewClassifier(in, slog.New(slog.DiscardHandler))
 	if made != nil {

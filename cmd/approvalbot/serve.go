@@ -45,7 +45,7 @@ func newServeCommand(a *app) *cobra.Command {
 // serve loads the configuration and runs the desk until ctx ends.
 func serve(ctx context.Context, path string, env []string, local string, stdout, stderr io.Writer) error {
 	log := newLogger(stderr)
-	load := func() (Config, []Warning, error) { return Load(path, env, nil) }
+	load := func() (Config, []Warning, error) { return Load(path, env, nil, (*checker).checkKeyFolder) }
 	cfg, warnings, err := load()
 	if err != nil {
 		return err

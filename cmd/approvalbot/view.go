@@ -72,7 +72,7 @@ func (a *app) printView(v api.Approval) {
 	for _, d := range v.Deliveries {
 		fields(a.stdout, width, "Card", safe(strings.TrimSpace(d.Target+" "+d.State+" "+d.Error)))
 	}
-	if !v.Reached && !v.Status.Final() && len(v.Deliveries) > 0 {
+	if !v.Reached && !v.Status.Final() {
 		fields(a.stdout, width, "Reached", "nobody yet")
 	}
 	a.printAfter(v)
