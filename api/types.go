@@ -97,8 +97,9 @@ type Approvers struct {
 	Allowed       []string `json:"allowed" enum:"user_request,rules_based,llm_evaluation"`
 	Disabled      []string `json:"disabled" enum:"user_request,rules_based,llm_evaluation"`
 	Effective     []string `json:"effective" enum:"user_request,rules_based,llm_evaluation" doc:"Allowed without disabled."`
-	MinApprovals  int      `json:"minApprovals" doc:"How many different approvers must say yes."`
+	MinApprovals  int      `json:"minApprovals" doc:"How many different approvers must say yes; 0: none, policy or a grant stands for them, and only the verifier's people are asked."`
 	RequiresHuman bool     `json:"requiresHuman" doc:"At least one of them must be a person."`
+	Verifier      bool     `json:"verifier,omitzero" doc:"One of the verifier's own people must say yes as well. Their yes counts for this alone."`
 }
 
 // Vote is one approver's verdict.
@@ -111,6 +112,8 @@ type Vote struct {
 	ReasonCodes []string `json:"reasonCodes"`
 	Confidence  float64  `json:"confidence,omitzero" minimum:"0" maximum:"1"`
 	DecidedAtMs int64    `json:"decidedAtMs"`
+
+	VerifierOnly bool `json:"verifierOnly,omitzero" doc:"It counts for the verifier's people, and for nothing else."`
 }
 
 // Voter is the account a person voted with. On channel "api" the user id is a
@@ -134,7 +137,7 @@ type Consultation struct {
 
 // Delivery is one card at one place.
 type Delivery struct {
-	Target    string `json:"target" doc:"telegram:-1001234567890:42, discord:123456789012345678 or discord:dm:2222."`
+	Target    string `json:"target" doc:"telegram:-1001234567890:42, discord:123456789012345678 or discord:dm:2222; verifier:-1001234567890 where the verifier's own bot asks."`
 	State     string `json:"state" enum:"queued,sent,failed,settled" doc:"A settled card shows the outcome."`
 	MessageID string `json:"messageId,omitzero" doc:"As the platform names it."`
 	Error     string `json:"error,omitzero" doc:"Why it could not be sent."`
@@ -171,7 +174,7 @@ type Ready struct {
 	Ready    bool               `json:"ready"`
 	Store    string             `json:"store" doc:"ok, or what is wrong."`
 	Policy   string             `json:"policy" doc:"ok, approvals disabled, or what is wrong."`
-	Channels map[string]Channel `json:"channels" doc:"By name: telegram, discord."`
+	Channels map[string]Channel `json:"channels" doc:"By name: telegram, discord; verifier, where it has a bot of its own."`
 }
 
 // KeySet is a JSON Web Key Set (RFC 7517): the public keys of a desk's receipts.

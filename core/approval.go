@@ -77,7 +77,8 @@ type Assessment struct {
 	ReasonCodes []string     `json:"reasonCodes"`
 }
 
-// Rule says whose yes an approval needs.
+// Rule says whose yes an approval needs: the approvers', and the verifier's people's
+// where there is a Verifier. Each need is met by itself.
 type Rule struct {
 	Allowed       []Factor `json:"allowed"`
 	Disabled      []Factor `json:"disabled"`
@@ -85,13 +86,44 @@ type Rule struct {
 	MinApprovals  int      `json:"minApprovals"`
 	RequiresHuman bool     `json:"requiresHuman"`
 	Needs         []Need   `json:"needs,omitempty"` // each must be met beside MinApprovals
+
+	Verifier *VerifierNeed `json:"verifier,omitempty"`
 }
 
-// Need is a group of people of whom some must say yes.
+// Need is how many approvers with a role (people[].roles) must say yes.
 type Need struct {
-	Role     string   `json:"role,omitempty"`     // everybody with that role (people[].roles)
-	Accounts []string `json:"accounts,omitempty"` // or exactly these, as "telegram:123456789"
-	Min      int      `json:"min"`                // how many of them; 0, of a drill only: they may, and nobody must
+	Role string `json:"role"`
+	Min  int    `json:"min"`
+}
+
+// VerifierNeed says that one of the verifier's own people must say yes. It is met by
+// them alone, and their yes meets nothing else.
+type VerifierNeed struct {
+	Accounts []string `json:"accounts"` // who they are, as "telegram:123456789"
+	Chats    []Target `json:"chats"`    // where they are asked
+	// Instead says what stands for the approvers' yes, so that nobody else is asked:
+	// "policy", or "grant:<id>". Empty: the approvers must say yes as well.
+	Instead string `json:"instead,omitempty"`
+	// Optional, of a drill only: they may answer as an approver may, and nobody must.
+	Optional bool `json:"optional,omitempty"`
+}
+
+// AsksApprovers reports whether approvers must say yes. Where policy or a grant
+// stands for them, only the verifier's people are asked.
+func (r Rule) AsksApprovers() bool {
+	return r.Verifier == nil || r.Verifier.Optional || r.Verifier.Instead == ""
+}
+
+// AsksVerifier reports whether one of the verifier's people must say yes.
+func (r Rule) AsksVerifier() bool { return r.Verifier != nil && !r.Verifier.Optional }
+
+// instead is the rule where something else stands for the approvers' yes; empty:
+// nothing does.
+func (r Rule) instead(by string) Rule {
+	need := *r.Verifier
+	need.Instead = by
+	r.Verifier = &need
+	return r
 }
 
 // Admits reports whether the factor may vote.
@@ -107,6 +139,8 @@ type Vote struct {
 	ReasonCodes []string `json:"reasonCodes,omitempty"`
 	Confidence  float64  `json:"confidence,omitempty"`
 	DecidedAtMs int64    `json:"decidedAtMs"`
+	// VerifierOnly: it counts toward the verifier's need, and not toward the approvers'.
+	VerifierOnly bool `json:"verifierOnly,omitempty"`
 }
 
 // Voter is who gave a vote: an account on a channel, and the configured person

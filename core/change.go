@@ -172,11 +172,13 @@ type Router interface {
 	Names(place Target) bool
 }
 
-// Routes is where cards go at once, and where they go when none of those could
-// be delivered within FallbackAfterMs. Originless: a card would go to the chat that the
+// Routes is where cards go at once, and where they go when none of the targets could
+// be reached within FallbackAfterMs. Where only the verifier's people are asked, there
+// are no other places than theirs. Originless: a card would go to the chat that the
 // asker names, and none is named.
 type Routes struct {
 	Targets         []Target
+	Verifier        []Target // the verifier's own chats, that are no targets
 	Fallback        []Target
 	FallbackAfterMs int64
 	Originless      bool

@@ -44,8 +44,7 @@ type consulted struct {
 	classifier bool // the classifier is to be asked, unless the call is settled without
 	verifier   bool // the verifier is to be asked, unless the call is refused without
 
-	timeLimit int64    // of the verifier's people; 0: none
-	chats     []Target // the verifier's own, that get a card too
+	timeLimit int64 // of the verifier's people; 0: none
 }
 
 // askOutside says that a call cannot be settled before that authority was asked about
@@ -87,9 +86,11 @@ func (c consulted) next(draft Approval) error {
 	return nil
 }
 
-// byRecord reports whether a grant or a cool-down settled the approval.
+// byRecord reports whether a grant or a cool-down settled the approval, or a grant
+// stands for its approvers.
 func (a Approval) byRecord() bool {
-	return len(a.DecidedBy) > 0 && strings.HasPrefix(a.DecidedBy[0], "grant:")
+	stands := a.Rule.Verifier != nil && strings.HasPrefix(a.Rule.Verifier.Instead, "grant:")
+	return stands || len(a.DecidedBy) > 0 && strings.HasPrefix(a.DecidedBy[0], "grant:")
 }
 
 // consult asks one authority.
@@ -128,11 +129,11 @@ func (r *Rules) hopeless(ctx context.Context, who Caller, call Call, fingerprint
 
 // applied is the judgement with what the verifier and the asker add to policy's.
 func (c consulted) applied(call Call) consulted {
-	c.Judgement, c.timeLimit, c.chats = c.base, 0, nil
-	c.apply()
-	if call.MustAsk && c.Outcome != OutcomeDeny {
+	c.Judgement, c.timeLimit = c.base, 0
+	if call.MustAsk && c.Outcome != OutcomeDeny && !c.verdict.Denied {
 		c.mustAsk()
 	}
+	c.apply()
 	return c
 }
 
@@ -148,7 +149,8 @@ func (c *consulted) mustAsk() {
 	c.Outcome, c.Rule.RequiresHuman, c.Unreached, c.FailedOpen = OutcomeAsk, true, OutcomeAsk, ""
 }
 
-// apply adds the verifier's answer to the judgement; it can only tighten.
+// apply adds the verifier's answer to the judgement; it can only tighten. Its people
+// are asked beside whoever must say yes already, never in their place.
 func (c *consulted) apply() {
 	v := c.verdict
 	c.Trace = append(slices.Clip(c.Trace), v.Steps...)
@@ -161,13 +163,12 @@ func (c *consulted) apply() {
 		c.because(ReasonVerifierDenied, "The external verifier denied this call.")
 	case v.People != nil && c.Outcome != OutcomeDeny:
 		c.timeLimit = v.People.TimeoutMs
+		c.Rule.Verifier = &VerifierNeed{Accounts: v.People.Accounts, Chats: []Target{v.People.Place.Normal()}}
 		if c.Outcome == OutcomeAllow {
 			c.Offers = []Decision{AllowOnce, Deny}
+			c.Rule.Verifier.Instead = "policy"
 		}
 		c.Outcome, c.Unreached = OutcomeAsk, OutcomeAsk // nobody else's rules speak for them
-		c.Rule.RequiresHuman = true
-		c.Rule.Needs = append(slices.Clip(c.Rule.Needs), Need{Accounts: v.People.Accounts, Min: 1})
-		c.chats = append(c.chats, v.People.Place.Normal())
 		c.because(ReasonVerifierPeople, "The verifier's own people must agree.")
 	}
 }
@@ -194,16 +195,6 @@ func (c consulted) events(a Approval, now int64) (out []Event) {
 	}
 	if c.FailedOpen != "" && a.Status != Denied {
 		out = append(out, a.event(EventFailOpen, now, eventData{Why: c.FailedOpen}))
-	}
-	return out
-}
-
-func withPlaces(targets, more []Target) []Target {
-	out := slices.Clone(targets)
-	for _, t := range more {
-		if !slices.Contains(out, t) {
-			out = append(out, t)
-		}
 	}
 	return out
 }
@@ -283,7 +274,11 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		p.Outcome, p.By, p.Reason = OutcomeDeny, settled.DecidedBy[0], settled.Reason
 		p.Assessment = settled.Assessment
 		p.Trace = append(slices.Clip(p.Trace), Step{Stage: "grants", Rule: p.By, Outcome: "deny", Text: settled.Reason})
-	case c.OnMiss != "":
+	case !settled.Rule.AsksApprovers() && d.Rule.AsksApprovers():
+		p.By, p.Rule, p.Offers = settled.Rule.Verifier.Instead, settled.Rule, settled.Offers
+		p.Trace = append(slices.Clip(p.Trace), Step{Stage: "grants", Rule: p.By, Outcome: "ask",
+			Text: "A standing grant covers this call; the verifier's people are asked all the same."})
+	case c.OnMiss != "" && d.Rule.AsksApprovers():
 		p.Outcome, p.Reason = OutcomeDeny, c.OnMiss
 	}
 	return p, nil

@@ -19,11 +19,11 @@ func TestVerifierPeopleAreNotReplacedByAskFallback(t *testing.T) {
 // A drill needs one answer of anybody: where the verifier's only account is the
 // asker's own, or nobody's, somebody else can still give it.
 func TestADrillDoesNotNeedTheVerifiersPeople(t *testing.T) {
-	d, err := NewDirectory(Rights{AllowedUsers: map[string][]string{"telegram": {"2"}}})
+	d, err := NewDirectory(Rights{AllowedUsers: map[string][]string{"telegram": {"2"}}, Verifiers: map[string][]string{"": {"telegram:1"}}})
 	require.NoError(t, err)
 	a := Approval{ToolName: DrillTool, Askers: []Requester{{Channel: "telegram", UserID: "1"}},
-		Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: 1, Needs: []Need{{Accounts: []string{"telegram:1"}}, {}}}}
+		Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: 1, Verifier: &VerifierNeed{Accounts: []string{"telegram:1"}, Optional: true}}}
 	require.Empty(t, a.unreachable(d))
-	a.Rule.Needs[0].Min = 1
+	a.Rule.Verifier.Optional = false
 	require.NotEmpty(t, a.unreachable(d))
 }

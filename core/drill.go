@@ -45,9 +45,12 @@ func (r *Rules) drill() consulted {
 	if r.Verifier == nil {
 		return c
 	}
+	need := &VerifierNeed{Optional: true}
 	for _, p := range r.Verifier.Chats() {
-		c.chats = append(c.chats, p.Place.Normal())
-		c.Rule.Needs = append(c.Rule.Needs, Need{Accounts: p.Accounts})
+		need.Chats, need.Accounts = append(need.Chats, p.Place.Normal()), append(need.Accounts, p.Accounts...)
+	}
+	if len(need.Chats) > 0 {
+		c.Rule.Verifier = need
 	}
 	return c
 }

@@ -165,6 +165,9 @@ func (o *object) rule(name string, r *Rule) {
 	if len(r.Needs) > 0 {
 		o.any("needs", r.Needs)
 	}
+	if r.Verifier != nil {
+		o.any("verifier", r.Verifier)
+	}
 	o.B = append(o.B, '}')
 }
 

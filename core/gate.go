@@ -308,7 +308,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte, rules *Ru
 	}
 	granted := false
 	var found Found
-	if len(a.DecidedBy) > 0 {
+	if len(a.DecidedBy) > 0 { // a grant stands first
 		var id string
 		if id, granted = strings.CutPrefix(a.DecidedBy[0], "grant:"); granted {
 			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
@@ -322,7 +322,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte, rules *Ru
 	switch {
 	case denied && why == "":
 		return "it denies it without a reason"
-	case !denied && a.PolicyHash != rules.Policy.Hash() && !slices.ContainsFunc(a.Votes, byPeople) && !a.settledToday(call, j, found, rules):
+	case !denied && a.PolicyHash != rules.Policy.Hash() && !a.approversVoted() && !a.settledToday(call, j, found, rules):
 		return "people must be asked for it now, and nobody was; ask again"
 	}
 	return why
@@ -338,6 +338,12 @@ func (a Approval) settledToday(call Call, j Judgement, f Found, rules *Rules) bo
 	a = a.judged(j, rules).byGrant(f, j.Reach, rules.People, now)
 	return a.Status == Approved || a.Unreached && j.Unreached == OutcomeAllow ||
 		a.Status == Pending && a.tally(rules.People).Outcome == Approved
+}
+
+// approversVoted reports whether people were asked who may say yes to such a call: the
+// verifier's own are none of them.
+func (a Approval) approversVoted() bool {
+	return a.Rule.AsksApprovers() && slices.ContainsFunc(a.Votes, byPeople)
 }
 
 func byPeople(v Vote) bool { return v.Approver == UserRequest }
@@ -395,12 +401,12 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	fault.Point("before-retry-committed")
 	defer fault.Point("after-retry-committed")
 	return g.update(ctx, key, func(a Approval) (Change, error) {
-		by, own := "token:"+who.Token, a.Owner == who.Token
+		by, today := "token:"+who.Token, a
+		today.Solo = a.Solo && rules.Solo && who.Person != ""
 		if who.Person != "" {
 			by = "person:" + who.Person
-			own = !(a.Solo && rules.Solo) && (own || rules.People.anyAsked([]string{by}, a.Askers))
 		}
-		if own {
+		if !today.Solo && a.Owner == who.Token || today.MayNotDecide(Voter{Person: who.Person}, rules.People) {
 			return Change{Approval: a, Unchanged: true, Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
 				Events: []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
 		}

@@ -62,9 +62,9 @@ type GrantFilter struct {
 	Limit      int   // 0: 1,000
 }
 
-// leave gives what the settled approval leaves behind: a grant for a wider allow,
-// a cool-down for a person's deny.
-func (c Change) leave(now int64) Change {
+// leave gives what the settled approval leaves behind: a grant for a wider allow, of
+// the approvers who gave it, and a cool-down for a person's deny.
+func (c Change) leave(by []string, now int64) Change {
 	a := &c.Approval
 	var g Grant
 	switch {
@@ -80,6 +80,7 @@ func (c Change) leave(now int64) Change {
 	default:
 		return c
 	}
+	g.By = by
 	return c.granted(g, now)
 }
 
@@ -97,6 +98,7 @@ func (c Change) granted(g Grant, now int64) Change {
 }
 
 func (a Approval) grant(kind GrantKind, now int64) Grant {
+	a.Rule.Verifier = nil // a grant stands for the approvers' yes alone
 	return Grant{
 		ID: uuid.NewString(), Kind: kind, Owner: a.Owner, AgentID: a.AgentID, ToolName: a.ToolName, Summary: a.Summary,
 		MaxClass: a.Assessment.RiskClass, Rule: a.Rule, By: a.DecidedBy, Approval: a.Key, CreatedAtMs: now,
@@ -124,8 +126,9 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 // so does a request of somebody who gave the grant, unless people may approve
 // their own.
 func (g Grant) covers(a Approval, r Reach, d *Directory, now int64) bool {
-	if !g.Live(now) || g.Owner != a.Owner || g.AgentID != a.AgentID || a.Assessment.RiskClass > g.MaxClass || g.Rule.weaker(a.Rule) ||
-		!a.Solo && d.anyAsked(g.By, a.Askers) {
+	own := slices.ContainsFunc(g.By, func(name string) bool { return a.MayNotDecide(d.called(name), d) })
+	another := g.Owner != a.Owner || g.AgentID != a.AgentID
+	if own || another || !g.Live(now) || a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule) {
 		return false
 	}
 	switch g.Kind {
@@ -158,10 +161,23 @@ func Fits(pattern, words []string) bool {
 	return len(pattern) > 0 && len(pattern) == len(words)
 }
 
-// weaker reports whether the rule asked less of people than today's does.
+// weaker reports whether the rule asked less than today's does, of approvers or of the
+// verifier's people.
 func (r Rule) weaker(today Rule) bool {
+	if today.AsksApprovers() && (!r.AsksApprovers() || r.asksLess(today)) {
+		return true
+	}
+	if !today.AsksVerifier() {
+		return false
+	}
+	more := func(account string) bool { return !slices.Contains(today.Verifier.Accounts, account) }
+	return !r.AsksVerifier() || slices.ContainsFunc(r.Verifier.Accounts, more)
+}
+
+// asksLess reports whether the rule asked less of approvers than today's does.
+func (r Rule) asksLess(today Rule) bool {
 	lacks := func(n Need) bool {
-		return !slices.ContainsFunc(r.Needs, func(o Need) bool { return o.Role == n.Role && slices.Equal(o.Accounts, n.Accounts) && o.Min >= n.Min })
+		return !slices.ContainsFunc(r.Needs, func(o Need) bool { return o.Role == n.Role && o.Min >= n.Min })
 	}
 	return today.MinApprovals > r.MinApprovals || today.RequiresHuman && !r.RequiresHuman || slices.ContainsFunc(today.Needs, lacks)
 }
@@ -178,11 +194,15 @@ func (a Approval) byGrant(f Found, r Reach, d *Directory, now int64) Approval {
 			return a
 		}
 	}
-	if a.Status != Pending {
+	if a.Status != Pending || !a.Rule.AsksApprovers() {
 		return a
 	}
 	for _, g := range f.Grants {
-		if g.covers(a, r, d, now) {
+		switch {
+		case !g.covers(a, r, d, now):
+		case a.Rule.AsksVerifier():
+			return a.onlyVerifier("grant:" + g.ID)
+		default:
 			a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"grant:" + g.ID}
 			return a
 		}

@@ -24,6 +24,7 @@ type Directory struct {
 	roles     map[string][]string // channel -> allowed role ids
 	tokens    map[string]string   // name of a token that may decide -> its person
 	live      map[string]bool     // channels that are on
+	verifiers map[string][]string // agent id, "" for all others -> accounts of the verifier's people
 	all       eligible            // to vote on what nobody of them asked
 }
 
@@ -39,6 +40,7 @@ type Rights struct {
 	AllowedUsers map[string][]string // channel -> user ids, for channels that are on
 	AllowedRoles map[string][]string // channel -> role ids
 	Tokens       map[string]string   // tokens with operator.approvals and a person: token name -> person
+	Verifiers    map[string][]string // the verifier's people: agent id, "" for all others -> "telegram:1"
 }
 
 // NewDirectory checks that no account belongs to two people. A person whom only a
@@ -47,7 +49,7 @@ func NewDirectory(r Rights) (*Directory, error) {
 	d := &Directory{
 		byAccount: map[Requester]string{}, people: map[string]Person{},
 		users: maps.Clone(r.AllowedUsers), roles: maps.Clone(r.AllowedRoles),
-		tokens: maps.Clone(r.Tokens), live: map[string]bool{},
+		tokens: maps.Clone(r.Tokens), live: map[string]bool{}, verifiers: maps.Clone(r.Verifiers),
 	}
 	for c := range r.AllowedUsers {
 		d.live[c] = true
@@ -70,7 +72,7 @@ func NewDirectory(r Rights) (*Directory, error) {
 			d.people[person] = Person{Name: person}
 		}
 	}
-	d.all = d.count(nil, true, nil)
+	d.all = d.count(nil, nil)
 	return d, nil
 }
 
@@ -101,76 +103,28 @@ func (d *Directory) MayDecide(v Voter) bool {
 	return slices.ContainsFunc(v.Roles, func(role string) bool { return slices.Contains(d.roles[v.Channel], role) })
 }
 
-// Is reports whether the voter is the requester, under any account: the same
-// account, or the same person.
-func (d *Directory) Is(v Voter, r Requester) bool {
-	if r.Person == "" && r.UserID != "" {
-		if r.Channel == v.Channel && r.UserID == v.UserID {
-			return true
-		}
-		r.Person = d.byAccount[Requester{Channel: r.Channel, UserID: r.UserID}]
-	}
-	return r.Person != "" && r.Person == v.Person
-}
-
-// anyAsked reports whether one of the voters with those names ("person:alice",
-// "telegram:1") is one of the askers, under any account.
-func (d *Directory) anyAsked(names []string, askers []Requester) bool {
-	for _, name := range names {
-		var v Voter
-		if v.Channel, v.UserID, _ = strings.Cut(name, ":"); v.Channel == "person" {
-			v = Voter{Person: v.UserID}
-		} else {
-			v = d.Identify(v)
-		}
-		if slices.ContainsFunc(askers, func(r Requester) bool { return d.Is(v, r) }) {
-			return true
-		}
-	}
-	return false
-}
-
 // Known reports whether a person of that name is configured.
 func (d *Directory) Known(person string) bool { _, ok := d.people[person]; return ok }
 
-// Eligible counts the different people who could vote on an approval asked by
-// askers, those with one of the named accounts ("telegram:1") included: mapped people, and those accounts without a person. open reports that
-// a role is allowed somewhere, so that there may be more than can be counted.
-func (d *Directory) Eligible(askers []Requester, solo bool, named ...string) (mapped, unmapped int, open bool) {
+// Eligible counts the different people who could vote, without those whom barred
+// names (nil: nobody): mapped people, and accounts without a person. The named
+// accounts ("telegram:1") count beside the approvers. open reports that a role is
+// allowed somewhere, so that there may be more than can be counted.
+func (d *Directory) Eligible(barred func(Voter) bool, named ...string) (mapped, unmapped int, open bool) {
 	e := d.all
-	if len(named) > 0 || !solo && len(askers) > 0 {
-		e = d.count(askers, solo, named)
+	if len(named) > 0 || barred != nil {
+		e = d.count(barred, named)
 	}
 	return e.mapped, e.unmapped, e.open
 }
 
-func (d *Directory) count(askers []Requester, solo bool, named []string) (e eligible) {
-	names := map[string]bool{}
-	add := func(v Voter) {
-		v = d.Identify(v)
-		if !solo && slices.ContainsFunc(askers, func(r Requester) bool { return d.Is(v, r) }) {
-			return
+func (d *Directory) count(barred func(Voter) bool, named []string) (e eligible) {
+	for name := range d.distinct(barred, append(d.accounts(), voters(named)...)) {
+		if strings.HasPrefix(name, "person:") {
+			e.mapped++
+		} else {
+			e.unmapped++
 		}
-		if !names[v.Name()] {
-			names[v.Name()] = true
-			if v.Person != "" {
-				e.mapped++
-			} else {
-				e.unmapped++
-			}
-		}
-	}
-	for channel, ids := range d.users {
-		for _, id := range ids {
-			add(Voter{Channel: channel, UserID: id})
-		}
-	}
-	for token := range d.tokens {
-		add(Voter{Channel: "api", UserID: token})
-	}
-	for _, account := range named {
-		channel, id, _ := strings.Cut(account, ":")
-		add(Voter{Channel: channel, UserID: id})
 	}
 	for channel, ids := range d.roles {
 		e.open = e.open || d.live[channel] && len(ids) > 0
@@ -178,55 +132,88 @@ func (d *Directory) count(askers []Requester, solo bool, named []string) (e elig
 	return e
 }
 
-// Meets reports whether the voter belongs to the group: has its role, or is one
-// of its accounts or the person behind one.
-func (d *Directory) Meets(n Need, v Voter) bool {
-	v = d.Identify(v)
-	if n.Role != "" {
-		return v.Person != "" && slices.Contains(d.people[v.Person].Roles, n.Role)
-	}
-	return slices.ContainsFunc(n.Accounts, func(account string) bool {
-		channel, id, _ := strings.Cut(account, ":")
-		return d.Is(v, Requester{Channel: channel, UserID: id})
-	})
-}
-
-// Enough reports whether the group has as many people as are needed who could
-// vote on what askers asked.
-func (d *Directory) Enough(n Need, askers []Requester, solo bool) bool {
+// distinct gives the names of the different people among the voters, without those
+// whom barred names.
+func (d *Directory) distinct(barred func(Voter) bool, all []Voter) map[string]bool {
 	names := map[string]bool{}
-	add := func(v Voter) {
-		v = d.Identify(v)
-		if solo || !slices.ContainsFunc(askers, func(r Requester) bool { return d.Is(v, r) }) {
+	for _, v := range all {
+		if v = d.Identify(v); barred == nil || !barred(v) {
 			names[v.Name()] = true
 		}
 	}
-	for _, account := range n.Accounts {
-		channel, id, _ := strings.Cut(account, ":")
-		add(Voter{Channel: channel, UserID: id})
+	return names
+}
+
+// accounts are those that may decide by themselves, but for holders of a chat's role.
+func (d *Directory) accounts() (out []Voter) {
+	for channel, ids := range d.users {
+		for _, id := range ids {
+			out = append(out, Voter{Channel: channel, UserID: id})
+		}
 	}
-	if n.Role != "" {
-		for channel, ids := range d.users {
-			for _, id := range ids {
-				if v := (Voter{Channel: channel, UserID: id}); d.Meets(n, v) {
-					add(v)
-				}
-			}
-		}
-		for token := range d.tokens {
-			if v := (Voter{Channel: "api", UserID: token}); d.Meets(n, v) {
-				add(v)
-			}
-		}
-		if len(names) < n.Min { // people who hold an allowed chat role
-			for _, p := range d.people {
-				if slices.Contains(p.Roles, n.Role) && d.byRole(p) {
-					names["person:"+p.Name] = true
-				}
+	for token := range d.tokens {
+		out = append(out, Voter{Channel: "api", UserID: token})
+	}
+	return out
+}
+
+// voters are accounts written as "telegram:1".
+func voters(accounts []string) (out []Voter) {
+	for _, a := range accounts {
+		channel, id, _ := strings.Cut(a, ":")
+		out = append(out, Voter{Channel: channel, UserID: id})
+	}
+	return out
+}
+
+// Meets reports whether the voter has the role that the need is about.
+func (d *Directory) Meets(n Need, v Voter) bool {
+	v = d.Identify(v)
+	return v.Person != "" && slices.Contains(d.people[v.Person].Roles, n.Role)
+}
+
+// Enough reports whether as many people with the role as are needed could vote,
+// without those whom barred names (nil: nobody).
+func (d *Directory) Enough(n Need, barred func(Voter) bool) bool {
+	all := slices.DeleteFunc(d.accounts(), func(v Voter) bool { return !d.Meets(n, v) })
+	names := d.distinct(barred, all)
+	for _, p := range d.people {
+		if slices.Contains(p.Roles, n.Role) && d.byRole(p) { // they may hold an allowed chat role
+			v := Voter{Person: p.Name}
+			if barred == nil || !barred(v) {
+				names[v.Name()] = true
 			}
 		}
 	}
 	return len(names) >= n.Min
+}
+
+// verifies reports whether the voter is one of the verifier's people who are asked
+// about calls of that agent: with a listed account, or as an approver who is the person
+// behind one.
+func (d *Directory) verifies(n *VerifierNeed, agentID string, v Voter) bool {
+	if n == nil {
+		return false
+	}
+	return slices.ContainsFunc(d.listed(n, agentID), func(of Voter) bool {
+		if of.Channel == v.Channel && of.UserID == v.UserID {
+			return true
+		}
+		return v.Person != "" && v.Person == d.Identify(of).Person && d.MayDecide(v)
+	})
+}
+
+// listed are the accounts that the need names and the verifier still lists. A drill's
+// are those of all agents.
+func (d *Directory) listed(n *VerifierNeed, agentID string) []Voter {
+	if n.Optional {
+		return voters(n.Accounts)
+	}
+	today, own := d.verifiers[agentID]
+	if !own {
+		today = d.verifiers[""]
+	}
+	return voters(slices.DeleteFunc(slices.Clone(n.Accounts), func(a string) bool { return !slices.Contains(today, a) }))
 }
 
 // byRole reports whether a person might be allowed by a role of the chat, which

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"approvalbot/display"
 )
@@ -39,7 +40,8 @@ func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Ru
 	before := a.withCards(adopted)
 	before.Solo = before.Solo && rules.Solo
 	var c Change
-	if changed := before.rejudged(fresh, rules); changed.Final() && !a.Final() {
+	changed, further := before.rejudged(fresh, rules, now)
+	if changed.Final() && !a.Final() {
 		c = Change{Approval: changed, Events: changed.rejudgement(fresh, now)}.end(EventResolved, now)
 		c.Refusal = c.Approval.ended()
 	} else {
@@ -56,6 +58,9 @@ func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Ru
 		c.Refusal, c.Events = no.Refusal, append(c.Events, no.Events...)
 	}
 	c.Handled = b.Handled
+	if !c.Approval.Final() {
+		c.Deliveries = append(c.Deliveries, further...)
+	}
 	if len(adopted) > 0 && !a.knows(adopted[0]) {
 		c.Deliveries = append(c.Deliveries, adopted...)
 	}
@@ -76,21 +81,22 @@ func (a Approval) judgedAgain(j *Judgement, rules *Rules, now int64) Change {
 	if j == nil || a.Final() {
 		return Change{Approval: a, Unchanged: true}
 	}
-	next := a.rejudged(j, rules)
+	next, further := a.rejudged(j, rules, now)
 	c := Change{Approval: next, Redraw: true, Events: next.rejudgement(j, now)}
 	if next.Final() {
 		return c.end(EventResolved, now)
 	}
+	c.Deliveries = further
 	return c
 }
 
 // rejudged brings a pending approval up to the rules of today. They only tighten:
 // a deny ends it, where class, rule or offers changed the votes so far are void,
 // the larger quorum and the fewer offers count, and a looser policy never allows
-// by itself.
-func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
+// by itself. Where approvers must say yes from now on, further are their cards.
+func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, further []Delivery) {
 	if j == nil || a.Final() {
-		return a
+		return a, nil
 	}
 	was, next := a, a.clone()
 	next.PolicyHash = rules.Policy.Hash()
@@ -104,7 +110,7 @@ func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
 	}
 	if why, denied := j.denies(false); denied {
 		next.Status, next.Decision, next.DecidedBy, next.Reason = Denied, Deny, []string{"policy"}, why
-		return next
+		return next, nil
 	}
 	if j.Outcome == OutcomeAsk {
 		if !slices.ContainsFunc(j.Votes, byRules) { // the rule that said yes is gone
@@ -115,20 +121,60 @@ func (a Approval) rejudged(j *Judgement, rules *Rules) Approval {
 		next.Rule.RequiresHuman = next.Rule.RequiresHuman || j.Rule.RequiresHuman
 		next.Rule.Needs = mergeNeeds(next.Rule.Needs, j.Rule.Needs)
 		next.Offers = slices.DeleteFunc(slices.Clone(next.Offers), func(d Decision) bool { return !slices.Contains(j.Offers, d) })
+		if !next.Rule.AsksApprovers() {
+			next.Rule = next.Rule.instead("")
+		}
+		next = next.sparingApprovers(rules.People)
 	}
 	next.Unreached = next.Unreached && j.Unreached == OutcomeAllow
 	if j.Assessment.RiskClass > next.Assessment.RiskClass {
 		next.Assessment, next.Why = j.Assessment, j.Why
 	}
-	if next.Assessment.RiskClass != was.Assessment.RiskClass || next.Rule.MinApprovals != was.Rule.MinApprovals ||
+	asked := next.Rule.AsksApprovers() && !was.Rule.AsksApprovers()
+	if asked || next.Assessment.RiskClass != was.Assessment.RiskClass || next.Rule.MinApprovals != was.Rule.MinApprovals ||
 		next.Rule.RequiresHuman != was.Rule.RequiresHuman || len(next.Rule.Needs) != len(was.Rule.Needs) || len(next.Rule.Effective) != len(was.Rule.Effective) || len(next.Offers) != len(was.Offers) {
 		next.Votes = slices.DeleteFunc(next.Votes, func(v Vote) bool { return v.Approver == UserRequest })
 		next.Why = append([]string{"The rules changed while this waited; earlier votes no longer count."}, next.Why...)
 	}
 	if why := next.unreachable(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
-		return next.insufficient(why)
+		return next.insufficient(why), nil
 	}
-	return next
+	if asked {
+		further = next.askFurther(rules.Router.Route(next), now)
+	}
+	return next, further
+}
+
+// askFurther gives cards for the places that have none yet, and has it looked anew
+// whether they arrive.
+func (a *Approval) askFurther(routes Routes, now int64) (cards []Delivery) {
+	places := routes.Targets
+	if a.FallbackDone = len(places) == 0; a.FallbackDone {
+		places = routes.Fallback
+	}
+	for _, t := range places {
+		if !a.hasCardAt(t) {
+			cards = append(cards, a.delivery(CardDelivery, t, now))
+		}
+	}
+	a.FallbackAtMs = now + routes.FallbackAfterMs
+	return cards
+}
+
+// sparingApprovers is the approval without the approvers' need where a rule's yes
+// meets that already: then nobody but the verifier's people is asked.
+func (a Approval) sparingApprovers(d *Directory) Approval {
+	if a.Rule.AsksVerifier() && a.Rule.AsksApprovers() && a.tally(d).Enough {
+		return a.onlyVerifier("policy")
+	}
+	return a
+}
+
+// onlyVerifier is the approval that only the verifier's people are asked about,
+// since something else stands for the approvers' yes. There is nothing to grant.
+func (a Approval) onlyVerifier(instead string) Approval {
+	a.Rule, a.Offers, a.Unreached = a.Rule.instead(instead), []Decision{AllowOnce, Deny}, false
+	return a
 }
 
 // denies says why policy's new judgement ends what was asked or allowed under
@@ -163,7 +209,8 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		}
 		return a.refused(v, b, refusal, now)
 	}
-	vote := Vote{Approver: UserRequest, Verdict: Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason, DecidedAtMs: now}
+	vote := Vote{Approver: UserRequest, Verdict: Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason,
+		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d)}
 	if b.Decision == Deny {
 		vote.Verdict = Reject
 	}
@@ -174,6 +221,8 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		next.Votes = append(next.Votes, vote)
 	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.Channel == v.Channel && next.Votes[i].Voter.UserID == v.UserID:
 		return Change{Approval: a, Unchanged: true}
+	case vote.VerifierOnly && vote.Verdict == Approve && a.fillsBoth(next.Votes[i], d):
+		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
 	default:
 		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
 	}
@@ -184,20 +233,46 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 // withdrawnByRequester is the reason where the requester gave none.
 const withdrawnByRequester = "withdrawn by the requester"
 
+// worth says toward what the voter's vote counts now. A deny is open to everybody who
+// may decide; a yes counts toward each need that the voter is entitled to fill.
+func (a Approval) worth(v Voter, d *Directory) (w Worth) {
+	approver := d.MayDecide(v)
+	w.Verifier = d.verifies(a.Rule.Verifier, a.AgentID, v)
+	w.Deny = approver || w.Verifier
+	if w.Verifier && a.Rule.Verifier.Optional { // a drill's: they answer as approvers do
+		approver = true
+	}
+	counted := a.Rule.MinApprovals <= 1 || v.Person != ""
+	w.Approvers = approver && counted && a.Rule.AsksApprovers() && a.Rule.Admits(UserRequest)
+	return w
+}
+
+// verifierOnly reports whether the voter's vote counts for the verifier alone.
+func (a Approval) verifierOnly(v Voter, d *Directory) bool {
+	w := a.worth(v, d)
+	return w.Verifier && !w.Approvers
+}
+
 // admits says why this voter may not give this ballot, or nil.
 func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
+	w := a.worth(v, d)
 	switch {
-	case a.AskedBy(v, d) && !a.Solo:
+	case a.MayNotDecide(v, d):
 		return refuse(CodeSelfApproval, "You cannot approve your own request.")
-	case !a.MayBeDecidedBy(v, d):
+	case !w.Deny:
 		return notAnApprover()
-	case !a.Rule.Admits(UserRequest):
+	case !a.Rule.Admits(UserRequest) && !w.Verifier:
 		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
 	case b.Decision == Deny:
 		return nil
 	case !b.Decision.Allows() || !slices.Contains(a.Offers, b.Decision):
 		return refuse(CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
-	case a.Rule.MinApprovals > 1 && v.Person == "" && !a.Rule.names(v, d):
+	case !w.Approvers && w.Verifier && b.Decision != AllowOnce:
+		return refuse(CodeDecisionNotOffered,
+			"You are asked for the verifier, whose yes counts for this call alone: allow it once, or deny it.")
+	case !w.Approvers && !w.Verifier && !a.Rule.AsksApprovers():
+		return refuse(CodeNotAnApprover, "Only the verifier's people can allow this request; you can deny it.")
+	case !w.Approvers && !w.Verifier:
 		return refuse(CodeNotAnApprover, "This request needs %d approvals, and only people named in the configuration count for it.", a.Rule.MinApprovals)
 	case b.Chat != nil && !a.shownIn(*b.Chat):
 		return a.unseenIn(*b.Chat)
@@ -258,22 +333,16 @@ func (c Change) settle(d *Directory, now int64) Change {
 	}
 	c.Approval.Votes = c.Approval.standing(d)
 	c.Approval.Status, c.Approval.Decision = t.Outcome, t.Decision
-	c.Approval.DecidedBy, c.Approval.Reason = t.By, t.Reason
-	return c.end(EventResolved, now).leave(now)
+	c.Approval.DecidedBy, c.Approval.Reason = t.deciders(), t.Reason
+	if n := c.Approval.Rule.Verifier; n != nil && t.Outcome == Approved && strings.HasPrefix(n.Instead, "grant:") {
+		c.Approval.DecidedBy = append([]string{n.Instead}, c.Approval.DecidedBy...)
+	}
+	return c.end(EventResolved, now).leave(t.By, now)
 }
 
-// MayBeDecidedBy reports whether the voter is an approver of this approval: of
-// all of its channel, or one that its rule names.
-func (a Approval) MayBeDecidedBy(v Voter, d *Directory) bool {
-	v = d.Identify(v)
-	return d.MayDecide(v) || a.Rule.names(v, d)
-}
-
-// AskedBy reports whether the voter is one of those who asked, under any account.
-func (a Approval) AskedBy(v Voter, d *Directory) bool {
-	v = d.Identify(v)
-	return slices.ContainsFunc(a.Askers, func(r Requester) bool { return d.Is(v, r) })
-}
+// MayBeDecidedBy reports whether the voter may vote on this approval: an approver on
+// that channel, or one of the verifier's people whom it asks.
+func (a Approval) MayBeDecidedBy(v Voter, d *Directory) bool { return a.worth(d.Identify(v), d).Deny }
 
 // Concerns reports whether the voter may know how the approval ended: whoever
 // could decide it, and whoever asked.
@@ -284,33 +353,42 @@ func (a Approval) Concerns(v Voter, d *Directory) bool {
 // tally counts the votes whose authority stands now: a voter who has lost it, or
 // who turned out to be an asker, counts for nothing.
 func (a Approval) tally(d *Directory) Tally {
-	valid := func(v Vote) bool {
-		switch {
-		case v.Approver == LLMEvaluation && v.Verdict == Approve:
-			return a.Assessment.RiskClass < R3
-		case v.Approver != UserRequest:
-			return true
-		}
-		return a.stands(v, d)
-	}
-	return Count(a.Rule, a.Votes, valid, d.Meets)
+	return Count(a.Rule, a.Votes, func(v Vote) Worth { return a.worthNow(v, d) }, d.Meets)
 }
 
-// stands reports whether a person's vote has its authority now.
-func (a Approval) stands(v Vote, d *Directory) bool {
+// worthNow says toward what a vote counts, by the authority that stands now.
+func (a Approval) worthNow(v Vote, d *Directory) Worth {
+	switch {
+	case v.Approver == LLMEvaluation && v.Verdict == Approve:
+		return Worth{Approvers: a.Assessment.RiskClass < R3}
+	case v.Approver != UserRequest:
+		return Worth{Deny: true, Approvers: true}
+	}
 	// Identify again: the account may belong to somebody else by now.
 	who := d.Identify(*v.Voter)
-	return who.Person == v.Voter.Person && (d.MayDecide(who) || a.Rule.names(who, d)) && (a.Solo || !a.AskedBy(who, d))
+	if who.Person != v.Voter.Person || a.MayNotDecide(who, d) {
+		return Worth{}
+	}
+	return a.worth(who, d)
+}
+
+// fillsBoth reports whether a vote is a yes that counts toward both needs now.
+func (a Approval) fillsBoth(v Vote, d *Directory) bool {
+	w := a.worthNow(v, d)
+	return v.Verdict == Approve && w.Approvers && w.Verifier
 }
 
 // standing are the votes without those of people who have lost their authority, or
-// who turned out to be askers.
+// who turned out to be askers. Each says toward what it counts now.
 func (a Approval) standing(d *Directory) []Vote {
-	lost := func(v Vote) bool { return byPeople(v) && !a.stands(v, d) }
-	if !slices.ContainsFunc(a.Votes, lost) {
-		return a.Votes
+	out := slices.DeleteFunc(slices.Clone(a.Votes), func(v Vote) bool {
+		return byPeople(v) && a.worthNow(v, d) == Worth{}
+	})
+	for i, v := range out {
+		w := a.worthNow(v, d)
+		out[i].VerifierOnly = w.Verifier && !w.Approvers
 	}
-	return slices.DeleteFunc(slices.Clone(a.Votes), lost)
+	return out
 }
 
 // AsOfNow is a pending approval as it stands under these people: with the votes that
@@ -371,6 +449,13 @@ func (a Approval) tell(kind DeliveryKind, now int64) []Delivery {
 		}
 	}
 	return []Delivery{a.delivery(kind, place, now)}
+}
+
+// hasCardAt reports whether a card was made for that very place.
+func (a Approval) hasCardAt(t Target) bool {
+	return slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
+		return d.Kind == CardDelivery && d.Target.Normal() == t.Normal()
+	})
 }
 
 func (a Approval) delivery(kind DeliveryKind, t Target, now int64) Delivery {
@@ -448,12 +533,21 @@ func (a Approval) unreachable(d *Directory) string {
 			auto++
 		}
 	}
-	var named []string
+	barred := a.barred(d)
+	if a.Rule.AsksVerifier() && len(d.distinct(barred, d.listed(a.Rule.Verifier, a.AgentID))) == 0 {
+		return "There are too few approvers for this: it needs one of the verifier's people beside whoever asked."
+	}
+	if !a.Rule.AsksApprovers() {
+		return ""
+	}
 	for _, n := range a.Rule.Needs {
-		if !d.Enough(n, a.Askers, a.Solo) {
+		if !d.Enough(n, barred) {
 			return "There are too few approvers for this: it needs " + n.words(n.Min) + " beside whoever asked."
 		}
-		named = append(named, n.Accounts...)
+	}
+	var named []string
+	if n := a.Rule.Verifier; n != nil && n.Optional {
+		named = n.Accounts
 	}
 	need := max(1, a.Rule.MinApprovals) - auto
 	if a.Rule.RequiresHuman {
@@ -465,7 +559,7 @@ func (a Approval) unreachable(d *Directory) string {
 	if !a.Rule.Admits(UserRequest) {
 		return "Policy lets nobody approve this: no approver is left after the disabled ones."
 	}
-	mapped, unmapped, open := d.Eligible(a.Askers, a.Solo, named...)
+	mapped, unmapped, open := d.Eligible(barred, named...)
 	have := mapped
 	if a.Rule.MinApprovals <= 1 {
 		have += unmapped
@@ -473,7 +567,7 @@ func (a Approval) unreachable(d *Directory) string {
 	if have >= need || open {
 		return ""
 	}
-	everyone, others, _ := d.Eligible(a.Askers, true, named...)
+	everyone, others, _ := d.Eligible(nil, named...)
 	if a.Rule.MinApprovals > 1 {
 		others = 0
 	}

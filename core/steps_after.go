@@ -215,18 +215,27 @@ func (a Approval) tick(routes Routes, silent map[Target]Silence, now int64) (Cha
 		return a.expire(now), nil
 	}
 	c := Change{Approval: a.clone()}
-	sent, waiting := a.cards()
+	sent, waiting := a.cards(nil)
+	approvers, mayReach := a.cards(routes.Verifier)
+	if !a.Rule.AsksApprovers() {
+		approvers, mayReach = sent, waiting
+	}
 	switch {
-	case sent:
+	case approvers || sent && a.FallbackDone:
 		c.Approval = c.Approval.reachedAfterAll()
 		c.Approval.FallbackAtMs = 0
 		return c, nil
-	case a.FallbackAtMs == 0 || waiting && now < a.FallbackAtMs:
+	case a.FallbackAtMs == 0 || mayReach && now < a.FallbackAtMs:
 		return c, nil // nothing is over yet, or it was all said before
 	case !a.FallbackDone:
 		if c = c.fallBack(routes, now); len(c.Deliveries) > 0 {
 			return c, nil
 		}
+	}
+	if sent { // the verifier's people are asked
+		c.Approval = c.Approval.reachedAfterAll()
+		c.Approval.FallbackAtMs = 0
+		return c, nil
 	}
 	if waiting && silent == nil {
 		return Change{}, errWhoIsSilent
@@ -249,10 +258,11 @@ const openTries = 2
 // leastLookMs is how often at most is looked whether a card has arrived.
 const leastLookMs = 1000
 
-// cards says whether any card stands in a chat, and whether any waits to.
-func (a Approval) cards() (sent, waiting bool) {
+// cards says whether any card stands in a chat, and whether any waits to, but for
+// those elsewhere.
+func (a Approval) cards(elsewhere []Target) (sent, waiting bool) {
 	for _, d := range a.Deliveries {
-		if d.Kind == CardDelivery {
+		if d.Kind == CardDelivery && !slices.Contains(elsewhere, d.Target.Normal()) {
 			sent = sent || d.State == Sent || d.State == Settled
 			waiting = waiting || d.State == Queued
 		}
@@ -284,7 +294,7 @@ func (a Approval) mayArrive(silent map[Target]Silence, afterMs, again, now int64
 // reachedAfterAll is the approval with what its cards say: one that stands in a chat
 // has reached somebody, though that was given up before.
 func (a Approval) reachedAfterAll() Approval {
-	if sent, _ := a.cards(); a.Reached || !sent {
+	if sent, _ := a.cards(nil); a.Reached || !sent {
 		return a
 	}
 	a.Reached = true
@@ -297,7 +307,7 @@ func (c Change) fallBack(routes Routes, now int64) Change {
 	a := &c.Approval
 	a.FallbackDone = true
 	for _, t := range routes.Fallback {
-		if !slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Kind == CardDelivery && d.Target.Normal() == t.Normal() }) {
+		if !a.hasCardAt(t) {
 			d := a.delivery(CardDelivery, t.Normal(), now)
 			d.Fallback = true
 			c.Deliveries = append(c.Deliveries, d)

@@ -45,3 +45,29 @@ func TestWhyAQuorumCannotBeMet(t *testing.T) {
 	require.NotContains(t, why, "solo")
 	require.Empty(t, asked(2, "bob").unreachable(people("alice", "bob", "carol")))
 }
+
+// A card that stands in the verifier's chat has reached its people, and not those whose
+// yes is needed as well: these are tried at the fallback targets.
+func TestTheVerifiersCardDoesNotReachApprovers(t *testing.T) {
+	room, ops, spare := Target{Channel: VerifierChannel, To: "-7"}, Target{Channel: "telegram", To: "-1"}, Target{Channel: "telegram", To: "-2"}
+	card := func(t Target, s DeliveryState) Delivery { return Delivery{Kind: CardDelivery, Target: t, State: s} }
+	routes := Routes{Targets: []Target{ops}, Verifier: []Target{room}, Fallback: []Target{spare}, FallbackAfterMs: 50}
+	a := Approval{Key: "k", Status: Pending, Reached: true, ExpiresAtMs: 1000, FallbackAtMs: 100, Rule: Rule{Verifier: verifierNeed("")},
+		Deliveries: []Delivery{card(room, Sent), card(ops, Failed)}}
+	c, err := a.tick(routes, nil, 60)
+	require.NoError(t, err)
+	require.Len(t, c.Deliveries, 1)
+	require.Equal(t, spare, c.Deliveries[0].Target)
+
+	a.FallbackDone = true
+	c, err = a.tick(routes, nil, 200)
+	require.NoError(t, err)
+	require.True(t, c.Approval.Reached, "the verifier's people are asked")
+	require.Zero(t, c.Approval.FallbackAtMs)
+
+	a.FallbackDone, a.Rule.Verifier = false, verifierNeed("policy")
+	c, err = a.tick(Routes{Verifier: []Target{room}, FallbackAfterMs: 50}, nil, 200)
+	require.NoError(t, err)
+	require.Empty(t, c.Deliveries)
+	require.Zero(t, c.Approval.FallbackAtMs)
+}

@@ -135,7 +135,8 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 	if f.Another {
 		return nil, false, refuse(CodeIDConflict, "That id is another approval's code, or its id or the beginning of it; choose one that people cannot take for it.")
 	}
-	if asked.answeredBy(f.Same, draft, now) {
+	granted := draft.byGrant(f, asked.Reach, rules.People, now)
+	if asked.answeredBy(f.Same, draft, granted, now) {
 		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, nil
 	}
 	if call.Supersedes != "" && f.Superseded == nil {
@@ -144,11 +145,11 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 	if f.Superseded != nil && f.Superseded.Final() {
 		return nil, false, f.Superseded.ended()
 	}
-	draft = draft.byGrant(f, asked.Reach, rules.People, now)
+	draft = granted
 	if first := asked.next(draft); first == askOutside(AuthorityClassifier) {
 		return nil, false, first
 	}
-	if draft.Status == Pending && asked.OnMiss != "" {
+	if draft.Status == Pending && asked.OnMiss != "" && draft.Rule.AsksApprovers() {
 		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = Denied, Deny, []string{"policy"}, asked.OnMiss
 	}
 	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending && f.Superseded == nil {
@@ -157,7 +158,7 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 	if first := asked.next(draft); first != nil {
 		return nil, false, first
 	}
-	changes := []Change{open(draft, asked.chats, rules, now)}
+	changes := []Change{open(draft, rules, now)}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if f.Superseded != nil {
 		changes = append(changes, f.Superseded.supersede(draft, now))
@@ -176,8 +177,13 @@ func superseding(c Change, f Found, now int64) []Change {
 
 // answeredBy reports whether the pending approval of the same call answers this one.
 // Where policy now wants more than when that was asked, it does not. What a classifier
-// would make of the call it has said then, if policy saw the same.
-func (c consulted) answeredBy(pending *Approval, draft Approval, now int64) bool {
+// would make of the call it has said then, if policy saw the same. Where a grant covers
+// the call (granted) and the verifier's people are asked all the same, one that waits for
+// just them answers it.
+func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now int64) bool {
+	if granted.Status == Pending {
+		draft = granted
+	}
 	if pending == nil || pending.ExpiresAtMs <= now || pending.Rule.weaker(draft.Rule) {
 		return false
 	}
@@ -215,19 +221,21 @@ func (c consulted) joining(a, draft Approval, alias string, rules *Rules, now in
 
 // open makes the first change of a new approval: settled by policy, or with
 // cards on their way.
-func open(a Approval, more []Target, rules *Rules, now int64) Change {
+func open(a Approval, rules *Rules, now int64) Change {
 	if a.Final() {
 		return Change{Approval: a, New: true}.end(EventResolved, now)
 	}
+	a = a.sparingApprovers(rules.People)
 	c := Change{Approval: a, New: true, Events: []Event{a.event(EventRequested, now, eventData{Solo: a.Solo})}}
 	if t := a.tally(rules.People); t.Outcome != Pending {
 		return c.settle(rules.People, now)
 	}
 	routes := rules.Router.Route(a)
-	places := withPlaces(routes.Targets, more)
+	places := routes.Targets
 	if len(places) == 0 {
 		places, c.Approval.FallbackDone = routes.Fallback, true
 	}
+	places = slices.Concat(places, routes.Verifier)
 	for _, t := range places {
 		c.Deliveries = append(c.Deliveries, a.delivery(CardDelivery, t, now))
 	}
@@ -318,12 +326,7 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 		origin := call.Origin.Normal()
 		a.Origin = &origin
 	}
-	if who.Person != "" {
-		a.Askers = append(a.Askers, Requester{Person: who.Person})
-	}
-	if call.Requester != nil {
-		a.Askers = append(a.Askers, *call.Requester)
-	}
+	a.Askers = askers(who, call, rules.People)
 	return a.judged(j, rules)
 }
 

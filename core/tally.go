@@ -1,113 +1,163 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// Tally is the state of a vote: what the rule makes of the votes so far.
+// Tally is the state of a vote: what the rule makes of the votes so far. It has two
+// needs, each met by itself: the approvers', and the verifier's.
 type Tally struct {
 	Outcome  Status   // Pending, Approved or Denied
 	Decision Decision // when settled
-	By       []string // whose votes settled it, or count so far
-	Need     int      // approvals that are needed
-	Missing  []string // whose approval is needed beside that: "1 with role ops"
-	Reason   string   // the reject's reason, or the last one that an approver gave
+	Reason   string   // the reject's reason, or the last one that somebody with a yes gave
+
+	By      []string // approvers whose yes counts; of a deny, who gave it
+	Need    int      // how many of them are needed; 0: none, policy or a grant stands for them
+	Missing []string // whose yes is needed beside that: "1 with role ops"
+	Enough  bool     // the approvers' need is met
+
+	Verifier     []string // the verifier's people whose yes counts
+	NeedVerifier int      // how many of them are needed
 }
 
-// Count applies the rule to the votes. valid says whether a vote's authority
-// still stands; votes without it count for nothing. One reject ends it. Each
-// person counts once, automatic factors once each; with a quorum above one only
-// people whom the configuration names count; where a human is required at
-// least one approval must be a person's; of each group that the rule names so
-// many must be of it, which meets says. The narrowest scope voted wins.
-func Count(r Rule, votes []Vote, valid func(Vote) bool, meets func(Need, Voter) bool) Tally {
-	t := Tally{Outcome: Pending, Need: max(1, r.MinApprovals)}
-	human := false
-	groups := make([]int, len(r.Needs))
-	scope := Decision("")
+// Worth says toward what a vote counts now. The zero Worth counts for nothing.
+type Worth struct {
+	Deny      bool // a reject ends it
+	Approvers bool // a yes counts toward the approvers' need
+	Verifier  bool // a yes counts toward the verifier's need
+}
+
+// Count applies the rule to the votes. worth says toward what a vote counts: its
+// voter's authority as it stands now. One reject ends it. Each person counts once,
+// automatic factors once each. The approvers' need is met by MinApprovals of them,
+// one at least a person where a human is required, and for each role that the rule
+// names so many with it, which meets says; the narrowest scope that they voted wins.
+// The verifier's need is met by one of its people, whose scope counts for nothing.
+func Count(r Rule, votes []Vote, worth func(Vote) Worth, meets func(Need, Voter) bool) Tally {
+	t := Tally{Outcome: Pending}
+	if r.AsksApprovers() {
+		t.Need = max(1, r.MinApprovals)
+	}
+	if r.AsksVerifier() {
+		t.NeedVerifier = 1
+	}
+	c := approvals{groups: make([]int, len(r.Needs))}
 	for _, v := range votes {
-		if !r.Admits(v.Approver) || !valid(v) {
+		name, w := approverName(v), worth(v)
+		w.Approvers = w.Approvers && r.Admits(v.Approver)
+		switch {
+		case v.Verdict == Reject && w.Deny && (r.Admits(v.Approver) || w.Verifier):
+			return Tally{Outcome: Denied, Decision: Deny, By: []string{name}, Need: t.Need, Reason: v.Reason}
+		case v.Verdict != Approve || !w.Approvers && !w.Verifier:
 			continue
 		}
-		name := approverName(v)
-		switch v.Verdict {
-		case Reject:
-			return Tally{Outcome: Denied, Decision: Deny, By: []string{name}, Need: t.Need, Reason: v.Reason}
-		case Approve:
-			person := v.Approver == UserRequest
-			if slices.Contains(t.By, name) {
-				continue
-			}
-			named := false
-			for i, n := range r.Needs {
-				if person && meets(n, *v.Voter) {
-					groups[i]++
-					named = true
-				}
-			}
-			if person && t.Need > 1 && v.Voter.Person == "" && !named {
-				continue
-			}
+		t.Reason = cmp.Or(v.Reason, t.Reason)
+		if w.Verifier && t.NeedVerifier > 0 && !slices.Contains(t.Verifier, name) {
+			t.Verifier = append(t.Verifier, name)
+		}
+		if w.Approvers && !slices.Contains(t.By, name) {
 			t.By = append(t.By, name)
-			human = human || person
-			if v.Reason != "" {
-				t.Reason = v.Reason
-			}
-			if person && (scope == "" || v.Decision.narrowness() > scope.narrowness()) {
-				scope = v.Decision
-			}
+			c.add(r, v, meets)
 		}
 	}
-	for i, n := range r.Needs {
-		if missing := n.Min - groups[i]; missing > 0 {
-			t.Missing = append(t.Missing, n.words(missing))
-		}
+	if t.Need > 0 {
+		t.Missing = r.missing(c.groups)
 	}
-	if len(t.By) >= t.Need && (human || !r.RequiresHuman) && len(t.Missing) == 0 {
-		t.Outcome, t.Decision = Approved, AllowOnce
-		if scope != "" {
-			t.Decision = scope
-		}
+	quorum := len(t.By) >= t.Need && (c.human || !r.RequiresHuman) && len(t.Missing) == 0
+	t.Enough = quorum || t.Need == 0
+	if t.Enough && len(t.Verifier) >= t.NeedVerifier {
+		t.Outcome, t.Decision = Approved, cmp.Or(c.scope, AllowOnce)
 	}
 	return t
 }
 
-// Words says the tally for a card: "1 of 2: alice"; empty with no vote and a
-// quorum of one.
+// approvals are the approvers' yes so far.
+type approvals struct {
+	human  bool
+	groups []int    // how many of each role that the rule names
+	scope  Decision // the narrowest that people voted; empty: none has
+}
+
+func (c *approvals) add(r Rule, v Vote, meets func(Need, Voter) bool) {
+	if v.Approver != UserRequest {
+		return
+	}
+	c.human = true
+	for i, n := range r.Needs {
+		if meets(n, *v.Voter) {
+			c.groups[i]++
+		}
+	}
+	if c.scope == "" || v.Decision.narrowness() > c.scope.narrowness() {
+		c.scope = v.Decision
+	}
+}
+
+// missing says how many of each role have not said yes.
+func (r Rule) missing(groups []int) (out []string) {
+	for i, n := range r.Needs {
+		if missing := n.Min - groups[i]; missing > 0 {
+			out = append(out, n.words(missing))
+		}
+	}
+	return out
+}
+
+// deciders names whose votes settled it, of both needs.
+func (t Tally) deciders() []string {
+	out := slices.Clone(t.By)
+	for _, name := range t.Verifier {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Words says the tally for a card: "1 of 2: alice"; where the verifier's people are
+// asked too, each need by its name: "approvers: 1 of 2: alice; verifier's people: 0 of
+// 1". Empty with no vote and a single yes to come.
 func (t Tally) Words() string {
-	if len(t.By) == 0 && t.Need <= 1 && len(t.Missing) == 0 {
-		return ""
+	approvers := t.approverWords()
+	if t.NeedVerifier == 0 {
+		if len(t.By) == 0 && t.Need <= 1 && len(t.Missing) == 0 {
+			return ""
+		}
+		return approvers
 	}
-	s := fmt.Sprintf("%d of %d", len(t.By), t.Need)
-	if len(t.By) > 0 {
-		s += ": " + People(t.By)
+	verifier := "verifier's people: " + ofNeed(t.Verifier, t.NeedVerifier)
+	if t.Need == 0 {
+		return verifier
 	}
+	return "approvers: " + approvers + "; " + verifier
+}
+
+func (t Tally) approverWords() string {
+	s := ofNeed(t.By, t.Need)
 	if len(t.Missing) > 0 {
 		s += "; needs " + strings.Join(t.Missing, " and ")
 	}
 	return s
 }
 
-func (n Need) words(missing int) string {
-	if n.Role != "" {
-		return fmt.Sprintf("%d with role %s", missing, n.Role)
+func ofNeed(names []string, need int) string {
+	s := fmt.Sprintf("%d of %d", len(names), need)
+	if len(names) > 0 {
+		s += ": " + People(names)
 	}
-	return fmt.Sprintf("%d of the verifier's people", missing)
+	return s
 }
 
-// names reports whether the rule asks for this very account, or for an account of
-// the same person: it may then vote, also where it is no approver otherwise.
-func (r Rule) names(v Voter, d *Directory) bool {
-	return slices.ContainsFunc(r.Needs, func(n Need) bool { return n.Role == "" && d.Meets(n, v) })
-}
+func (n Need) words(missing int) string { return fmt.Sprintf("%d with role %s", missing, n.Role) }
 
 // mergeNeeds gives the stricter of both lists.
 func mergeNeeds(old, more []Need) []Need {
 	out := slices.Clone(old)
 	for _, n := range more {
-		if (Rule{Needs: out}).weaker(Rule{Needs: []Need{n}}) {
+		if (Rule{Needs: out}).asksLess(Rule{Needs: []Need{n}}) {
 			out = append(out, n)
 		}
 	}

@@ -10,10 +10,16 @@ import (
 // approvals' keys.
 const CallbackChannel = "callback"
 
+// VerifierChannel is the channel of the verifier's own bot on Telegram, where it has
+// another one than channels.telegram. Its chats are Telegram's; nobody names them as
+// an origin or a target. Accounts are those of channel telegram: one person is the same
+// to both bots.
+const VerifierChannel = "verifier"
+
 // Target is a place a card goes: a chat of a channel, perhaps a thread in it.
 // Two targets are the same place exactly when they are equal after [Target.Normal].
 type Target struct {
-	Channel  string `json:"channel"`            // "telegram" or "discord"
+	Channel  string `json:"channel"`            // "telegram" or "discord"; of the desk itself also VerifierChannel and CallbackChannel
 	To       string `json:"to"`                 // the chat's id as the platform writes it; "dm:<user>" for a Discord direct message
 	ThreadID string `json:"threadId,omitempty"` // topic or thread; empty for the chat itself
 }
@@ -57,11 +63,19 @@ func (t Target) Normal() Target {
 	t.Channel = strings.ToLower(strings.TrimSpace(t.Channel))
 	t.To = normalID(strings.TrimSpace(t.To))
 	t.ThreadID = normalID(strings.TrimSpace(t.ThreadID))
-	if t.Channel == "telegram" && t.ThreadID == "1" || t.ThreadID == "0" {
+	onTelegram := t.Channel == "telegram" || t.Channel == VerifierChannel
+	if onTelegram && t.ThreadID == "1" || t.ThreadID == "0" {
 		t.ThreadID = ""
 	}
 	return t
 }
+
+// On is the same place as another channel's bot has it.
+func (t Target) On(channel string) Target { t.Channel = channel; return t }
+
+// IsGroup reports whether a Telegram chat is a group or channel, which is the same one
+// to every bot. A private chat is each bot's own.
+func (t Target) IsGroup() bool { return strings.HasPrefix(t.To, "-") }
 
 // Chat is the target without its thread: the unit of pace, order and failure.
 func (t Target) Chat() Target { t.ThreadID = ""; return t }

@@ -34,7 +34,8 @@ type Receipt struct {
 }
 
 // Quorum is how many approvals were needed and how many there were. Both are 0
-// where no vote was needed: a policy or a grant allowed the call.
+// where no approver's was needed: a policy or a grant allowed the call. A yes for the
+// verifier is none of them.
 type Quorum struct {
 	Needed int `json:"needed"`
 	Got    int `json:"got"`
@@ -54,9 +55,17 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
 		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
 	}
-	byVotes := func(who string) bool { return who != "policy" && !strings.HasPrefix(who, "grant:") }
-	if slices.ContainsFunc(r.By, byVotes) {
-		r.Quorum = Quorum{max(1, a.Rule.MinApprovals), len(r.By)}
+	var verifiers []string
+	for _, v := range a.Votes {
+		if v.VerifierOnly && v.Voter != nil {
+			verifiers = append(verifiers, v.Voter.Name())
+		}
+	}
+	approvers := slices.DeleteFunc(slices.Clone(r.By), func(who string) bool {
+		return who == "policy" || strings.HasPrefix(who, "grant:") || slices.Contains(verifiers, who)
+	})
+	if len(approvers) > 0 && a.Rule.AsksApprovers() {
+		r.Quorum = Quorum{max(1, a.Rule.MinApprovals), len(approvers)}
 	}
 	return r, r.check()
 }

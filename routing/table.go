@@ -32,7 +32,8 @@ type Table struct {
 	moved map[core.Target]core.Target // chats that live elsewhere now
 }
 
-// Route gives the places for an approval's cards, each once, in normal form.
+// Route gives the places for an approval's cards, each once, in normal form. Where only
+// the verifier's people are asked, it goes to their chats alone.
 func (t *Table) Route(a core.Approval) core.Routes {
 	mode, targets, further, after := t.plan()
 	if own := t.shield(); a.Dialect == core.DialectAgentShield && len(own) > 0 {
@@ -48,10 +49,25 @@ func (t *Table) Route(a core.Approval) core.Routes {
 	if a.Drill() { // it tries every place at once, those too that only some approvals get to
 		to, further = slices.Concat(to, t.drills(), further), nil
 	}
+	if !a.Rule.AsksApprovers() {
+		to, further = nil, nil
+	}
 	first := t.distinct(to)
 	fallback := slices.DeleteFunc(t.distinct(further), func(f core.Target) bool { return slices.Contains(first, f) })
 	originless := mode == Session && a.Origin == nil
-	return core.Routes{Targets: first, Fallback: fallback, FallbackAfterMs: after, Originless: originless}
+	own := t.verifier(a, first)
+	return core.Routes{Targets: first, Verifier: own, Fallback: fallback, FallbackAfterMs: after, Originless: originless}
+}
+
+// verifier gives the verifier's own chats that get no card as targets: neither from the
+// same bot, nor from another one that is in the same group.
+func (t *Table) verifier(a core.Approval, targets []core.Target) []core.Target {
+	if a.Rule.Verifier == nil {
+		return nil
+	}
+	return slices.DeleteFunc(t.distinct(a.Rule.Verifier.Chats), func(own core.Target) bool {
+		return slices.Contains(targets, own) || own.IsGroup() && slices.Contains(targets, own.On("telegram"))
+	})
 }
 
 // Use puts another routing in force; chats that have moved stay moved.

@@ -65,3 +65,33 @@ func TestMovedChatsAreOnePlaceUnderBothNames(t *testing.T) {
 	require.True(t, table.Names(old))
 	require.False(t, table.Names(place(t, "telegram:-6")))
 }
+
+// What only the verifier's people are asked goes to their chats alone, with no fallback;
+// what approvers are asked too goes to both, and stands once in a group that both have.
+func TestTheVerifiersChats(t *testing.T) {
+	ops, spare, session := place(t, "telegram:-100"), place(t, "discord:42"), place(t, "telegram:-200")
+	own := func(to string) core.Target { return core.Target{Channel: core.VerifierChannel, To: to} }
+	table := &Table{Mode: Both, Targets: []core.Target{ops}, Fallback: []core.Target{spare}}
+	route := func(instead string, chats ...core.Target) core.Routes {
+		need := &core.VerifierNeed{Chats: chats, Instead: instead}
+		return table.Route(core.Approval{Origin: &session, Rule: core.Rule{Verifier: need}})
+	}
+	for _, by := range []string{"policy", "grant:1"} {
+		got := route(by, own("-300"))
+		require.Empty(t, got.Targets)
+		require.Empty(t, got.Fallback)
+		require.Equal(t, []core.Target{own("-300")}, got.Verifier)
+		require.Equal(t, []core.Target{ops}, route(by, ops).Verifier, "also where that is a target")
+	}
+	got := route("", own("-300"))
+	require.Equal(t, []core.Target{session, ops}, got.Targets)
+	require.Equal(t, []core.Target{spare}, got.Fallback)
+	require.Equal(t, []core.Target{own("-300")}, got.Verifier)
+	require.Empty(t, route("", ops).Verifier, "the same bot asks once in a chat")
+	require.Empty(t, route("", own("-100")).Verifier, "a group needs no second bot's card")
+
+	table.Targets = []core.Target{place(t, "telegram:5")}
+	require.Equal(t, []core.Target{own("5")}, route("", own("5")).Verifier, "a private chat is each bot's own")
+	table.Moved(own("-300"), own("-1300"))
+	require.Equal(t, []core.Target{own("-1300")}, route("", own("-300")).Verifier)
+}

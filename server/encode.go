@@ -38,7 +38,7 @@ func appendEvaluation(b []byte, e *core.Preview, toolName, policyHash string, tr
 	jsonout.Texts(&o.Object, "reasonCodes", a.ReasonCodes)
 	o.B = append(o.B, '}')
 	o.Name("approvers")
-	approvers(&o, e.Rule.Allowed, e.Rule.Disabled, e.Rule.Effective, e.Rule.MinApprovals, e.Rule.RequiresHuman)
+	o.approvers(approversOf(e.Rule))
 	jsonout.Texts(&o.Object, "offers", e.Offers)
 	jsonout.Texts(&o.Object, "why", e.Why)
 	o.Text("policyHash", policyHash)
@@ -104,7 +104,7 @@ func appendApproval(b []byte, a *api.Approval) []byte {
 	jsonout.Texts(&o.Object, "why", a.Why)
 	o.Text("policyHash", a.PolicyHash)
 	o.Name("approvers")
-	approvers(&o, a.Approvers.Allowed, a.Approvers.Disabled, a.Approvers.Effective, a.Approvers.MinApprovals, a.Approvers.RequiresHuman)
+	o.approvers(a.Approvers)
 	jsonout.Texts(&o.Object, "offers", a.Offers)
 	list(&o, "votes", a.Votes, (*object).vote)
 	list(&o, "consulted", a.Consulted, func(o *object, c *api.Consultation) {
@@ -175,14 +175,16 @@ func (o *object) decision(name string, d api.Decision) {
 	o.Text(name, string(d))
 }
 
-// approvers writes [api.Approvers].
-func approvers[S ~string](o *object, allowed, disabled, effective []S, minApprovals int, requiresHuman bool) {
+func (o *object) approvers(a api.Approvers) {
 	o.B = append(o.B, '{')
-	jsonout.Texts(&o.Object, "allowed", allowed)
-	jsonout.Texts(&o.Object, "disabled", disabled)
-	jsonout.Texts(&o.Object, "effective", effective)
-	o.Number("minApprovals", int64(minApprovals))
-	o.Flag("requiresHuman", requiresHuman)
+	jsonout.Texts(&o.Object, "allowed", a.Allowed)
+	jsonout.Texts(&o.Object, "disabled", a.Disabled)
+	jsonout.Texts(&o.Object, "effective", a.Effective)
+	o.Number("minApprovals", int64(a.MinApprovals))
+	o.Flag("requiresHuman", a.RequiresHuman)
+	if a.Verifier {
+		o.Flag("verifier", true)
+	}
 	o.B = append(o.B, '}')
 }
 
@@ -204,6 +206,9 @@ func (o *object) vote(v *api.Vote) {
 		o.float("confidence", v.Confidence)
 	}
 	o.Number("decidedAtMs", v.DecidedAtMs)
+	if v.VerifierOnly {
+		o.Flag("verifierOnly", true)
+	}
 }
 
 // list writes a list of objects; nil is the empty list.

@@ -82,15 +82,21 @@ func cardsOf(a core.Approval) []api.Delivery {
 }
 
 func approversOf(r core.Rule) api.Approvers {
-	return api.Approvers{Allowed: words(r.Allowed), Disabled: words(r.Disabled), Effective: words(r.Effective),
-		MinApprovals: r.MinApprovals, RequiresHuman: r.RequiresHuman}
+	out := api.Approvers{
+		Allowed: words(r.Allowed), Disabled: words(r.Disabled), Effective: words(r.Effective), Verifier: r.AsksVerifier(),
+	}
+	if r.AsksApprovers() {
+		out.MinApprovals, out.RequiresHuman = r.MinApprovals, r.RequiresHuman
+	}
+	return out
 }
 
 func votesOf(votes []core.Vote) []api.Vote {
 	out := make([]api.Vote, len(votes))
 	for i, v := range votes {
 		out[i] = api.Vote{ApproverID: string(v.Approver), Verdict: string(v.Verdict), Decision: api.Decision(v.Decision),
-			Reason: v.Reason, ReasonCodes: words(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs}
+			Reason: v.Reason, ReasonCodes: words(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
+			VerifierOnly: v.VerifierOnly}
 		if v.Voter != nil {
 			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
 		}

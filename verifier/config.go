@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -51,6 +52,7 @@ type Webhook struct {
 // one would let nobody answer.
 type Telegram struct {
 	Enabled        bool
+	Channel        string // whose bot asks there; empty: that of channel telegram
 	ChatID         string
 	Timeout        int // seconds to wait for a tap; 0: 120
 	AllowedUserIDs []string
@@ -190,7 +192,7 @@ func (c *checker) agent(all, own Settings, key string) {
 // narrower checks a Telegram block that only tightens another.
 func (c *checker) narrower(all, own Telegram, key string) {
 	c.users(own.AllowedUserIDs, key)
-	if own.ChatID != "" && place(own.ChatID) != place(all.ChatID) {
+	if own.ChatID != "" && own.place().To != all.place().To {
 		c.mistake(key+".chatId", "must be that of tools.verifier.telegram, or be left out")
 	}
 	for _, id := range own.AllowedUserIDs {
@@ -200,6 +202,24 @@ func (c *checker) narrower(all, own Telegram, key string) {
 	}
 }
 
-func place(chatID string) core.Target {
-	return core.Target{Channel: "telegram", To: chatID}.Normal()
+// place is the chat as the bot that asks there has it.
+func (t Telegram) place() core.Target {
+	return core.Target{Channel: cmp.Or(t.Channel, "telegram"), To: t.ChatID}.Normal()
+}
+
+// Accounts gives who the verifier's people are, as "telegram:<id>": of each agent that
+// has settings, and under "" of all others. Nobody is among them where no chat is on.
+func (cfg Config) Accounts() map[string][]string {
+	out := map[string][]string{}
+	add := func(agent string, own Settings) {
+		out[agent] = []string{}
+		if p := peopleFor(cfg.Settings, own); p != nil {
+			out[agent] = p.Accounts
+		}
+	}
+	add("", Settings{})
+	for agent, own := range cfg.Agents {
+		add(agent, own)
+	}
+	return out
 }

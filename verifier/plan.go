@@ -34,7 +34,7 @@ func planFor(all, own Settings, name string) *plan {
 		p.scopes = append(p.scopes, own.Scope.compile())
 	}
 	p.asked = endpoints(all, own, name, p.open)
-	p.people = people(all.Telegram, own.Telegram)
+	p.people = peopleFor(all, own)
 	return p
 }
 
@@ -67,6 +67,14 @@ func tighterTimeout(all, own int, open bool) int {
 	return min(all, own)
 }
 
+// peopleFor gives whose yes is needed of the calls of one agent; nil: nobody's.
+func peopleFor(all, own Settings) *core.VerifierPeople {
+	if !all.Enabled && !own.Enabled {
+		return nil
+	}
+	return people(all.Telegram, own.Telegram)
+}
+
 // people merges the Telegram blocks.
 func people(all, own Telegram) *core.VerifierPeople {
 	switch {
@@ -80,7 +88,8 @@ func people(all, own Telegram) *core.VerifierPeople {
 		}
 		all.Timeout = tighterTap(all.Timeout, own.Timeout)
 	}
-	out := &core.VerifierPeople{Place: place(all.ChatID), TimeoutMs: (time.Duration(cmp.Or(all.Timeout, defaultTap)) * time.Second).Milliseconds()}
+	timeout := time.Duration(cmp.Or(all.Timeout, defaultTap)) * time.Second
+	out := &core.VerifierPeople{Place: all.place(), TimeoutMs: timeout.Milliseconds()}
 	for _, id := range all.AllowedUserIDs {
 		out.Accounts = append(out.Accounts, "telegram:"+id)
 	}

@@ -334,6 +334,18 @@ func quoted(f core.Fact) string {
 // bar stands before each line of what an asker wrote in several.
 const bar = "│ "
 
+// needs says whose yes an approval needs.
+func needs(r core.Rule) string {
+	var all []string
+	if r.AsksApprovers() {
+		all = append(all, fmt.Sprintf("%d approval(s)", max(1, r.MinApprovals)))
+	}
+	if r.AsksVerifier() {
+		all = append(all, "1 of the verifier's people")
+	}
+	return strings.Join(all, " and ")
+}
+
 // details is everything about an approval that a person may want to read twice.
 func (d *Desk) details(ctx context.Context, a core.Approval) (string, error) {
 	facts, err := d.gate.Payload(ctx, a)
@@ -354,7 +366,7 @@ func (d *Desk) details(ctx context.Context, a core.Approval) (string, error) {
 	line("Fingerprint", a.Fingerprint)
 	line("Risk", a.Assessment.RiskClass.String()+", "+a.Assessment.RiskClass.Words())
 	line("Reason codes", strings.Join(a.Assessment.ReasonCodes, ", "))
-	line("Needs", fmt.Sprintf("%d approval(s)", max(1, a.Rule.MinApprovals)))
+	line("Needs", needs(a.Rule))
 	line("Votes so far", a.TallyWords(d.gate.Rules().People))
 	line("Asked by token", display.Escape(a.Owner))
 	line("Policy", a.PolicyHash[:min(12, len(a.PolicyHash))])

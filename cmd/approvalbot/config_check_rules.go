@@ -117,9 +117,9 @@ func (c Config) enough(role string, least int) bool {
 	case role == "" && least == 0:
 		return true // no more than every call needs
 	case role != "":
-		return dir.Enough(core.Need{Role: role, Min: max(1, least)}, nil, false)
+		return dir.Enough(core.Need{Role: role, Min: max(1, least)}, nil)
 	}
-	mapped, unmapped, open := dir.Eligible(nil, false)
+	mapped, unmapped, open := dir.Eligible(nil)
 	if least == 1 { // with a larger quorum only mapped people count
 		mapped += unmapped
 	}

@@ -29,7 +29,7 @@ func (c Config) classes() ([]classPolicy, error) {
 		return nil, err
 	}
 	t := c.approvals()
-	mapped, unmapped, open := dir.Eligible(nil, t.SelfApproval == "solo")
+	mapped, unmapped, open := dir.Eligible(nil)
 	names := c.deciders(dir)
 	var out []classPolicy
 	for class := range core.R4 + 1 {

@@ -16,6 +16,7 @@ import (
 func (c Config) rights() core.Rights {
 	r := core.Rights{
 		AllowedUsers: map[string][]string{}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{},
+		Verifiers: c.verifierConfig().Accounts(),
 	}
 	for _, p := range c.People {
 		accounts := map[string]string{}

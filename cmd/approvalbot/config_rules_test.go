@@ -43,6 +43,7 @@ approvals:
 	require.Equal(t, core.Rights{
 		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111", "discord": "222"}, Roles: []string{"ops"}}},
 		AllowedUsers: map[string][]string{"telegram": {"111"}}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{"laptop": "alice"},
+		Verifiers: map[string][]string{"": {}, "main": {}},
 	}, cfg.rights())
 
 	tokens := cfg.tokens()

@@ -268,7 +268,7 @@ func TestAdversary_I2_EmptyAllowlistIsNobody(t *testing.T) {
 		dir, err := core.NewDirectory(cfg.rights())
 		require.NoError(t, err)
 		require.False(t, dir.MayDecide(dir.Identify(core.Voter{Channel: "telegram", UserID: "5"})))
-		mapped, unmapped, open := dir.Eligible(nil, true)
+		mapped, unmapped, open := dir.Eligible(nil)
 		require.Zero(t, mapped+unmapped)
 		require.False(t, open)
 	}

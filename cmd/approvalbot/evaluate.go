@@ -88,7 +88,7 @@ func (a *app) printEvaluation(e api.Evaluation) error {
 		if e.Approvers.RequiresHuman {
 			need += ", at least one person"
 		}
-		fields(a.stdout, 9, "Approvals", need)
+		fields(a.stdout, 9, "Approvals", needWords(need, e.Approvers))
 	}
 	if len(e.Trace) == 0 {
 		return nil

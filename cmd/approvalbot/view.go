@@ -104,9 +104,12 @@ func (a *app) printVotes(v api.Approval) {
 	if v.Approvers.RequiresHuman {
 		need += ", a person among them"
 	}
-	fields(a.stdout, 12, "Approvals", need)
+	fields(a.stdout, 12, "Approvals", needWords(need, v.Approvers))
 	for _, vote := range v.Votes {
 		words := voterName(vote) + " " + cmp.Or(string(vote.Decision), vote.Verdict) + " at " + when(vote.DecidedAtMs)
+		if vote.VerifierOnly {
+			words += ", for the verifier"
+		}
 		if vote.Reason != "" {
 			words += ": " + vote.Reason
 		}

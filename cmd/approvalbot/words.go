@@ -136,19 +136,42 @@ func statusWord(a api.Approval) string {
 	return string(a.Status)
 }
 
-// votes says how far a pending approval is: "1 of 2: alice".
+// votes says how far a pending approval is: "1 of 2: alice". Who said yes for the
+// verifier alone stands apart.
 func votes(a api.Approval) string {
-	var names []string
+	var names, verifier []string
 	for _, v := range a.Votes {
-		if v.Verdict == "approve" {
+		switch {
+		case v.Verdict != "approve":
+		case v.VerifierOnly:
+			verifier = append(verifier, voterName(v))
+		default:
 			names = append(names, voterName(v))
 		}
+	}
+	if a.Approvers.Verifier && a.Approvers.MinApprovals == 0 {
+		return strings.Join(append([]string{"for the verifier's people"}, verifier...), " ")
 	}
 	text := fmt.Sprintf("%d of %d", len(names), max(1, a.Approvers.MinApprovals))
 	if len(names) > 0 {
 		text += ": " + strings.Join(names, ", ")
 	}
+	if len(verifier) > 0 {
+		text += "; for the verifier: " + strings.Join(verifier, ", ")
+	}
 	return text
+}
+
+// needWords adds the verifier's people to what approvers must give; where nobody else
+// is asked they are all.
+func needWords(approvers string, a api.Approvers) string {
+	switch {
+	case !a.Verifier:
+		return approvers
+	case a.MinApprovals == 0:
+		return "one of the verifier's people"
+	}
+	return approvers + "; one of the verifier's people beside"
 }
 
 func voterName(v api.Vote) string {

@@ -1,0 +1,63 @@
+package core
+
+import (
+	"slices"
+	"strings"
+)
+
+// askers gives everybody who stands behind a call, and so may not decide it: the
+// asking token's person and the requester that is stated; where these differ, both. An
+// account stands with the person that it belongs to now.
+func askers(who Caller, call Call, d *Directory) []Requester {
+	var out []Requester
+	add := func(r Requester) {
+		if r.Person == "" {
+			r.Person = d.byAccount[Requester{Channel: r.Channel, UserID: r.UserID}]
+		}
+		if !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	if who.Person != "" {
+		add(Requester{Person: who.Person})
+	}
+	if call.Requester != nil {
+		add(*call.Requester)
+	}
+	return out
+}
+
+// MayNotDecide reports whether the voter is kept from deciding because they asked:
+// under any account, as the requester, as the one behind the asking token, or with an identical call that was joined. Votes, quorums, grants and
+// retries ask this and nothing else. It expects who [Directory.Identify] says.
+func (a Approval) MayNotDecide(v Voter, d *Directory) bool { return !a.Solo && d.asked(v, a.Askers) }
+
+// barred is MayNotDecide as a function; nil: nobody is.
+func (a Approval) barred(d *Directory) func(Voter) bool {
+	if a.Solo || len(a.Askers) == 0 {
+		return nil
+	}
+	return func(v Voter) bool { return a.MayNotDecide(v, d) }
+}
+
+// AskedBy reports whether the voter is one of those who asked, under any account.
+func (a Approval) AskedBy(v Voter, d *Directory) bool { return d.asked(d.Identify(v), a.Askers) }
+
+// asked reports whether the voter is one of the askers: with the same account, or as
+// the person that it belongs to now or belonged to when the call was asked.
+func (d *Directory) asked(v Voter, askers []Requester) bool {
+	return slices.ContainsFunc(askers, func(r Requester) bool {
+		account := Requester{Channel: r.Channel, UserID: r.UserID}
+		same := account == Requester{Channel: v.Channel, UserID: v.UserID} && r.UserID != ""
+		return same || v.Person != "" && (v.Person == r.Person || v.Person == d.byAccount[account])
+	})
+}
+
+// called gives the voter of a name as DecidedBy has it ("person:alice", "telegram:1").
+func (d *Directory) called(name string) Voter {
+	channel, id, _ := strings.Cut(name, ":")
+	if channel == "person" {
+		return Voter{Person: id}
+	}
+	return d.Identify(Voter{Channel: channel, UserID: id})
+}
