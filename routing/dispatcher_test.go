@@ -44,7 +44,7 @@ type chat struct {
 	edits []core.Card
 	cards []core.Card // what was posted
 	tries int
-	files func() error // nil: they are taken
+	files func() error               // nil: they are taken
 	fail  func(to core.Target) error // nil: everything works
 	hang  func()                     // nil: it answers at once
 }

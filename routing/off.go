@@ -8,10 +8,10 @@ import (
 
 // Off is a channel that is not configured: every message to it fails for good,
 // with the way out in the error.
-type Off struct{ Name string }
+type Off struct{ Name, WayOut string }
 
 func (o Off) err() error {
-	return &core.DeliveryError{Gone: true, Message: o.Name + " is off: set channels." + o.Name + ".botToken"}
+	return &core.DeliveryError{Gone: true, Message: o.Name + " is off: " + o.WayOut}
 }
 
 // Post fails.

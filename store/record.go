@@ -206,18 +206,18 @@ func (t *tx) move(from, to core.Target) error {
 	return err
 }
 
-// Moves gives the chats that live elsewhere now: the old one's text form, and
-// the new chat. Who moved twice is found under both old names.
-func (s *Store) Moves(ctx context.Context) (map[string]core.Target, error) {
+// Moves gives the chats that live elsewhere now, each with the new one. Who moved
+// twice is found under both old names.
+func (s *Store) Moves(ctx context.Context) (map[core.Target]core.Target, error) {
 	rows, err := s.read.query(ctx, selectMoves)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]core.Target{}
+	all := map[core.Target]core.Target{}
 	err = each(rows, func() error {
 		var from, to core.Target
 		err := rows.Scan((*text)(&from.Channel), (*text)(&from.To), (*text)(&to.Channel), (*text)(&to.To))
-		all[from.String()] = to
+		all[from] = to
 		return err
 	})
 	return all, err

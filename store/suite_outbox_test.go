@@ -236,7 +236,7 @@ func testMoves(t *testing.T, s *Store) {
 	require.Equal(t, to, b.Deliveries[0].Target)
 	moves, err := s.Moves(ctx)
 	require.NoError(t, err)
-	require.Equal(t, map[string]core.Target{"telegram:1": to}, moves)
+	require.Equal(t, map[core.Target]core.Target{chat1("1"): to}, moves)
 	place, ok, _, err := s.ClaimChat(ctx, "telegram", 100)
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -247,11 +247,11 @@ func testMoves(t *testing.T, s *Store) {
 	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, Key: b.Key, State: core.Queued, DueMs: 20, MovedTo: &on}))
 	moves, err = s.Moves(ctx)
 	require.NoError(t, err)
-	require.Equal(t, map[string]core.Target{"telegram:1": on, "telegram:-1001": on}, moves)
+	require.Equal(t, map[core.Target]core.Target{chat1("1"): on, chat1("-1001"): on}, moves)
 	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, Key: b.Key, State: core.Queued, DueMs: 20, MovedTo: &back}))
 	moves, err = s.Moves(ctx)
 	require.NoError(t, err)
-	require.Equal(t, map[string]core.Target{"telegram:-1001": back, "telegram:-1002": back}, moves)
+	require.Equal(t, map[core.Target]core.Target{chat1("-1001"): back, chat1("-1002"): back}, moves)
 }
 
 func testRedraw(t *testing.T, s *Store) {

@@ -56,9 +56,21 @@ const (
 // DefaultAPIURL is Telegram's own Bot API server.
 const DefaultAPIURL = "https://api.telegram.org"
 
+// platform is the channel whose accounts Telegram's users are, whichever bot they meet.
+const platform = "telegram"
+
+// platformName names the platform for people, and the bot where it is not the usual one.
+func platformName(channel string) string {
+	if channel == platform {
+		return "Telegram"
+	}
+	return "Telegram (" + channel + ")"
+}
+
 // Config is what a [Bot] needs to know.
 type Config struct {
 	Token         string            // from @BotFather: "<bot id>:<secret>"
+	Channel       string            // the outbox channel that it serves; empty: "telegram"
 	APIURL        string            // empty: DefaultAPIURL
 	Updates       string            // Polling (also when empty) or Webhook
 	WebhookURL    string            // where Telegram reaches WebhookHandler
@@ -109,10 +121,11 @@ func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.
 	if err != nil {
 		return nil, fmt.Errorf("the Telegram bot token begins with an impossible bot id")
 	}
-	log = log.With("channel", "telegram")
+	log = log.With("channel", cfg.Channel)
 	b := &Bot{
 		cfg: cfg, id: id, source: "telegram:" + strconv.FormatInt(id, 10), desk: desk, inbox: inbox,
-		log: log, start: newStart(), health: textcmd.NewHealth("Telegram", log), name: name{known: make(chan struct{})},
+		log: log, start: newStart(), name: name{known: make(chan struct{})},
+		health: textcmd.NewHealth(platformName(cfg.Channel), log),
 	}
 	b.queue = textcmd.NewIntake(b.source, inbox, textcmd.Handlers[received]{Read: read, Attempt: b.attempt, Handled: handled}, b.log)
 	sends, stopSends := newWire(cfg, sendTimeout)
@@ -133,6 +146,9 @@ func (c Config) checked() (Config, error) {
 	}
 	if c.Updates == "" {
 		c.Updates = Polling
+	}
+	if c.Channel == "" {
+		c.Channel = platform
 	}
 	c.APIURL = strings.TrimRight(c.APIURL, "/")
 	u, err := url.Parse(c.APIURL)

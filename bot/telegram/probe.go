@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,12 +22,12 @@ const probeTime = 10 * time.Second
 // is not disturbed. It says of the bot whether the token is good and taps would
 // come in, of the clock whether it agrees with Telegram's, of each place whether
 // cards would get there, and of each user (numeric ids of accounts that may
-// decide) whether it is a human. What of a finding is "telegram", "clock", the
+// decide) whether it is a human. What of a finding is the channel, "clock", the
 // place's text form, or "telegram user <id>".
 func Probe(ctx context.Context, cfg Config, places []core.Target, users []string) []core.Finding {
 	cfg, err := cfg.checked()
 	if err != nil {
-		return []core.Finding{core.Fault("telegram", err.Error(), "correct channels.telegram")}
+		return []core.Finding{core.Fault(cmp.Or(cfg.Channel, platform), err.Error(), "correct its bot token")}
 	}
 	w, stop := newWire(cfg, probeTime)
 	defer stop()
@@ -78,13 +79,13 @@ func (p *probe) self(ctx context.Context) (found []core.Finding, ok bool) {
 	date, err := p.wire.dated(ctx, "getMe", &me)
 	if err != nil {
 		text, mend := p.say(err)
-		return []core.Finding{core.Fault("telegram", text, mend)}, false
+		return []core.Finding{core.Fault(p.cfg.Channel, text, mend)}, false
 	}
 	p.id = me.ID
-	found = append(found, core.Fine("telegram", "the token is good, the bot is @"+me.Username))
+	found = append(found, core.Fine(p.cfg.Channel, "the token is good, the bot is @"+me.Username))
 	found = append(found, core.ClockFinding("Telegram", date, asked, time.Now())...)
 	if !me.ReadsAll {
-		found = append(found, core.Fine("telegram", "privacy mode is on: buttons, /commands and replies to a card work in groups, a plain \"approve CODE\" only where the bot is an administrator"))
+		found = append(found, core.Fine(p.cfg.Channel, "privacy mode is on: buttons, /commands and replies to a card work in groups, a plain \"approve CODE\" only where the bot is an administrator"))
 	}
 	return found, true
 }
@@ -99,24 +100,24 @@ func (p *probe) updates(ctx context.Context) []core.Finding {
 	}
 	if err := p.wire.post(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
 		text, mend := p.say(err)
-		return []core.Finding{core.Fault("telegram", "how taps come in cannot be asked: "+text, mend)}
+		return []core.Finding{core.Fault(p.cfg.Channel, "how taps come in cannot be asked: "+text, mend)}
 	}
 	switch {
 	case p.cfg.Updates == Polling && hook.URL != "":
-		return []core.Finding{core.Fault("telegram", "a webhook is set for this bot, so polling gets no taps",
+		return []core.Finding{core.Fault(p.cfg.Channel, "a webhook is set for this bot, so polling gets no taps",
 			"start the desk again, which takes the webhook away; if it comes back, another program uses this token")}
 	case p.cfg.Updates == Polling:
-		return []core.Finding{core.Fine("telegram", "taps come by polling, and no webhook is in the way")}
+		return []core.Finding{core.Fine(p.cfg.Channel, "taps come by polling, and no webhook is in the way")}
 	case hook.URL == "":
-		return []core.Finding{core.Fault("telegram", "no webhook is set, so no taps come", "start the desk, which sets it")}
+		return []core.Finding{core.Fault(p.cfg.Channel, "no webhook is set, so no taps come", "start the desk, which sets it")}
 	case hook.URL != p.cfg.WebhookURL:
-		return []core.Finding{core.Fault("telegram", "the webhook that is set has another address than channels.telegram.updates.webhook.url",
+		return []core.Finding{core.Fault(p.cfg.Channel, "the webhook that is set has another address than channels.telegram.updates.webhook.url",
 			"start the desk again, which sets its own; if it changes back, another program uses this token")}
 	case hook.LastError != "" && time.Since(time.Unix(hook.LastAt, 0)) < time.Hour:
-		return []core.Finding{core.Doubt("telegram", fmt.Sprintf("the webhook is set, but Telegram last reported: %s (%d updates wait)", p.wire.clean(hook.LastError), hook.Pending),
+		return []core.Finding{core.Doubt(p.cfg.Channel, fmt.Sprintf("the webhook is set, but Telegram last reported: %s (%d updates wait)", p.wire.clean(hook.LastError), hook.Pending),
 			"see that Telegram reaches the address")}
 	}
-	return []core.Finding{core.Fine("telegram", "taps come by the webhook that is set")}
+	return []core.Finding{core.Fine(p.cfg.Channel, "taps come by the webhook that is set")}
 }
 
 // user says whether an account that may decide is a human that can be asked.

@@ -164,7 +164,7 @@ func (a address) with(content []byte) []byte {
 func (b *Bot) send(ctx context.Context, op operation, target core.Target, call func(context.Context, address) error) error {
 	target = target.Normal()
 	chat, err := strconv.ParseInt(target.To, 10, 64)
-	if target.Channel != "telegram" || err != nil || chat == 0 {
+	if target.Channel != b.cfg.Channel || err != nil || chat == 0 {
 		return &core.DeliveryError{Message: "This is no Telegram chat: " + cut(target.String(), 100) + ".", Gone: true}
 	}
 	if left := b.pace.left(chat); left > 0 {

@@ -111,7 +111,7 @@ func (m *message) command() bool {
 // user name.
 func (b *Bot) typedMessage(m *message, in core.Inbound, name string) textcmd.Message {
 	out := textcmd.Message{
-		Voter: voter(m.From), NotHuman: m.notHuman(), Chat: m.place(), Direct: m.Chat.direct(m.From),
+		Voter: voter(m.From), NotHuman: m.notHuman(), Chat: b.place(m), Direct: m.Chat.direct(m.From),
 		Text: m.Text, BotName: name, ReceivedMs: in.ReceivedMs, Update: &in.InboundRef,
 	}
 	if in.Waited {
@@ -133,7 +133,7 @@ func (b *Bot) tapMessage(t *tap, in core.Inbound) textcmd.Message {
 		out.ReceivedMs = in.ReceivedMs
 	}
 	if m := t.Message; m != nil {
-		out.Chat, out.Direct, out.Text = m.place(), m.Chat.direct(t.From), t.Data
+		out.Chat, out.Direct, out.Text = b.place(m), m.Chat.direct(t.From), t.Data
 		out.MessageID, out.OwnMessage = strconv.FormatInt(m.ID, 10), b.sent(m) && m.shows(t.Data)
 	}
 	return out
@@ -160,7 +160,7 @@ func (b *Bot) sent(m *message) bool {
 }
 
 func voter(u *user) core.Voter {
-	v := core.Voter{Channel: "telegram"}
+	v := core.Voter{Channel: platform}
 	if u != nil {
 		v.UserID = strconv.FormatInt(u.ID, 10)
 	}
@@ -200,8 +200,8 @@ func (m *message) notHuman() string {
 
 // place is where the message stands. Outside of topics a thread id only names a
 // chain of replies.
-func (m *message) place() core.Target {
-	t := core.Target{Channel: "telegram", To: strconv.FormatInt(m.Chat.ID, 10)}
+func (b *Bot) place(m *message) core.Target {
+	t := core.Target{Channel: b.cfg.Channel, To: strconv.FormatInt(m.Chat.ID, 10)}
 	if m.InTopic && m.ThreadID > 0 {
 		t.ThreadID = strconv.FormatInt(m.ThreadID, 10)
 	}

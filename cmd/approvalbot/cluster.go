@@ -67,8 +67,11 @@ func (r *receivers) poke() {
 // leaseOf names the lease of a bot by its token.
 func (d *desk) leaseOf(name string) string {
 	token := d.cfg.Channels.Telegram.BotToken
-	if name == "discord" {
+	switch name {
+	case "discord":
 		token = d.cfg.Channels.Discord.BotToken
+	case core.VerifierChannel:
+		token = d.cfg.verifierBot().BotToken
 	}
 	sum := sha256.Sum256([]byte(token))
 	return name + ":" + hex.EncodeToString(sum[:8])
@@ -95,8 +98,11 @@ func (d *desk) receive(ctx context.Context, name string) error {
 
 // newBot makes an adapter.
 func (d *desk) newBot(name string) (bot, error) {
-	if name == "telegram" {
+	switch name {
+	case "telegram":
 		return telegram.New(telegramConfig(d.cfg.Channels.Telegram), d.talk, d.store, d.gate.Handled, d.log)
+	case core.VerifierChannel:
+		return telegram.New(d.cfg.verifierBotConfig(), d.talk, d.store, d.gate.Handled, d.log)
 	}
 	return discord.New(discordConfig(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
 }

@@ -120,11 +120,24 @@ func (c *checker) channel(key string, on bool, token Secret, apiURL string) {
 			c.warn(key+".botToken", "is empty: this chat is off")
 		}
 	}
-	if strings.ContainsFunc(string(token), func(r rune) bool { return r <= ' ' || r > '~' || r == '/' }) {
-		c.mistake(key+".botToken", "is no bot token: it holds blanks or other letters than a token has")
+	c.botToken(key+".botToken", token)
+	if on {
+		c.checkBotURL(key+".apiUrl", apiURL)
+	} else {
+		c.checkURL(key+".apiUrl", apiURL)
 	}
-	if u := c.checkURL(key+".apiUrl", apiURL); u != nil && on && u.Scheme == "http" && !loopback(u.Hostname()) {
-		c.warn(key+".apiUrl", "is http: the bot token travels in the clear")
+}
+
+func (c *checker) botToken(key string, token Secret) {
+	if strings.ContainsFunc(string(token), func(r rune) bool { return r <= ' ' || r > '~' || r == '/' }) {
+		c.mistake(key, "is no bot token: it holds blanks or other letters than a token has")
+	}
+}
+
+// checkBotURL takes the address of a platform's server, where a bot's token goes.
+func (c *checker) checkBotURL(key, apiURL string) {
+	if u := c.checkURL(key, apiURL); u != nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+		c.warn(key, "is http: the bot token travels in the clear")
 	}
 }
 

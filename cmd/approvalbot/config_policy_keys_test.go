@@ -128,14 +128,18 @@ func TestPolicyMistakes(t *testing.T) {
 		{"verifier's header", "tools: {verifier: {webhook: {url: \"https://x.example.org\", headers: {Authorization: \"Bearer ${NOT_SET}\"}}}}", []string{
 			"f.yaml:1: tools.verifier.webhook.headers.Authorization: the environment variable NOT_SET is not set"}},
 		{"verifier's secret twice", "tools: {verifier: {webhook: {url: \"https://x.example.org\", secret: a, secretFile: /x}}}", []string{"f.yaml:1: tools.verifier.webhook.secretFile: contradicts secret; use one of them"}},
-		{"verifier's chat", telegram + "tools:\n  verifier:\n    telegram:\n      enabled: true\n      botToken: 2:b\n      chatId: 7\n      allowedUserIds: [-5]", []string{
-			"f.yaml:6: tools.verifier.telegram.botToken: is not the bot of channels.telegram; use one bot for both, and leave this key out",
+		{"verifier's chat", telegram + "tools:\n  verifier:\n    telegram:\n      enabled: true\n      botToken: 1:b\n      chatId: 7\n      allowedUserIds: [-5]", []string{
+			"f.yaml:6: tools.verifier.telegram.botToken: is another token of the bot of channels.telegram; use the same one, or another bot",
 			"f.yaml:8: tools.verifier.telegram.allowedUserIds[0]: is the id of a group or channel; only people may be listed here",
 			"f.yaml:8: tools.verifier.telegram.allowedUserIds: takes numeric Telegram user ids, not \"-5\""}},
 		{"verifier's chat without people", telegram + "tools:\n  verifier:\n    telegram:\n      enabled: true\n      chatId: 7", []string{
 			"f.yaml:4: tools.verifier.telegram.allowedUserIds: must name who may tap: an empty list lets nobody answer"}},
 		{"verifier's chat without a bot", "tools: {verifier: {telegram: {enabled: true, chatId: 7, allowedUserIds: [5]}}}", []string{
-			"f.yaml:1: tools.verifier.telegram.enabled: needs channels.telegram.botToken: that bot asks"}},
+			"f.yaml:1: tools.verifier.telegram.botToken: is empty, and so is channels.telegram.botToken: one of these bots asks"}},
+		{"verifiers with several bots", "agents:\n  list:\n    - {id: a, tools: {verifier: {telegram: {enabled: true, botToken: 2:b, chatId: 7, allowedUserIds: [5]}}}}\n    - id: b\n      tools: {verifier: {telegram: {enabled: true, botToken: 3:c, chatId: 7, allowedUserIds: [5]}}}", []string{
+			"f.yaml:5: agents.list[1].tools.verifier.telegram.botToken: is not the bot that asks in the verifier's other chats; use one bot for them all"}},
+		{"an agent's bot beside the common one", telegram + "agents: {list: [{id: a, tools: {verifier: {telegram: {enabled: true, botToken: 1:a}}}}]}\ntools:\n  verifier:\n    telegram: {enabled: true, botToken: 2:b, chatId: 7, allowedUserIds: [5]}", []string{
+			"f.yaml:2: agents.list[0].tools.verifier.telegram.botToken: is not the bot of tools.verifier.telegram, which asks in this chat; leave this key out"}},
 		{"agent's verifier", "agents:\n  list:\n    - {id: a}\n    - id: b\n      tools:\n        verifier:\n          enabled: true\n          scope: {include: [x], exclude: [y]}", []string{
 			"f.yaml:6: agents.list[1].tools.verifier: is enabled, but there is nobody to ask: set webhook.url or telegram.enabled",
 			"f.yaml:8: agents.list[1].tools.verifier.scope: include and exclude contradict each other; use one of them"}},
@@ -159,8 +163,24 @@ func TestVerifierUsesTheChannelsBot(t *testing.T) {
 channels: {telegram: {botToken: "${TOKEN}", allowedUserIds: [5]}}
 tools: {verifier: {enabled: true, telegram: {enabled: true, chatId: "-1009", allowedUserIds: [7], timeout: 60`+token+`}}}`, "TOKEN=1:a")
 		require.Equal(t, []string{"5"}, cfg.rights().AllowedUsers["telegram"], "the verifier's people decide only where the verifier asks them")
-		require.Equal(t, verifier.Telegram{Enabled: true, ChatID: "-1009", Timeout: 60, AllowedUserIDs: []string{"7"}}, cfg.verifierConfig().Telegram)
+		require.Equal(t, verifier.Telegram{Enabled: true, Channel: "telegram", ChatID: "-1009", Timeout: 60, AllowedUserIDs: []string{"7"}}, cfg.verifierConfig().Telegram)
 	}
+}
+
+// Or another bot's: then that one asks, on its own channel.
+func TestVerifierHasABotOfItsOwn(t *testing.T) {
+	t.Parallel()
+	cfg, warnings := load(t, `
+channels: {telegram: {botToken: "1:a", allowedUserIds: [5]}}
+agents: {list: [{id: a, tools: {verifier: {telegram: {enabled: true, allowedUserIds: [8]}}}}]}
+tools: {verifier: {enabled: true, telegram: {enabled: true, botToken: "2:b", chatId: "-1009", allowedUserIds: [7, 8]}}}`)
+	for _, w := range warnings {
+		require.NotContains(t, w, "verifier")
+	}
+	require.Equal(t, "verifier", cfg.verifierConfig().Telegram.Channel)
+	require.Equal(t, TelegramConfig{BotToken: "2:b", APIURL: "https://api.telegram.org", Updates: Updates{Mode: "polling"}}, cfg.verifierBot())
+	require.Equal(t, map[string][]string{"": {"telegram:7", "telegram:8"}, "a": {"telegram:8"}}, cfg.rights().Verifiers)
+	require.Equal(t, []core.Target{{Channel: "verifier", To: "-1009"}}, cfg.verifierPlaces())
 }
 
 // What fails open works only as written, and is said at the start.

@@ -73,7 +73,7 @@ func (a *app) printBeyondClass(cfg Config, people []string) {
 		{"Exec", execLine(cfg.Approvals.Exec)},
 		{"Also ask for", strings.Join(also, ", ")},
 		{"Classifier", t.Classifier.line()},
-		{"Verifier", cfg.Tools.Verifier.line()},
+		{"Verifier", cfg.verifierLine(cfg.Tools.Verifier)},
 		{"Cards go to", cardsGo(t.Routing)},
 		{"Fallback", chatNames(t.Routing.Fallback)},
 	} {

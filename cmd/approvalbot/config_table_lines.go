@@ -58,8 +58,8 @@ func (x ClassifierConfig) line() string {
 	return fmt.Sprintf("%s within %d ms; below %g sure: %s", strings.TrimSpace(x.Provider+" "+x.Model), x.TimeoutMs, x.MinConfidence, x.OnLowConfidence)
 }
 
-// line names the webhook by its host: the rest of an address may hold a key.
-func (v VerifierConfig) line() string {
+// verifierLine names the webhook by its host: the rest of an address may hold a key.
+func (c Config) verifierLine(v VerifierConfig) string {
 	if !v.Enabled {
 		return "off"
 	}
@@ -68,7 +68,11 @@ func (v VerifierConfig) line() string {
 		out = append(out, "webhook at "+u.Host)
 	}
 	if t := v.Telegram; t.Enabled {
-		out = append(out, fmt.Sprintf("%d account(s) in %s", len(t.AllowedUserIDs), cmp.Or(strings.TrimSuffix("telegram:"+string(t.ChatID), "telegram:"), "its chat")))
+		chat := "its chat"
+		if t.ChatID != "" {
+			chat = c.verifierChannel(t) + ":" + string(t.ChatID)
+		}
+		out = append(out, fmt.Sprintf("%d account(s) in %s", len(t.AllowedUserIDs), chat))
 	}
 	switch {
 	case len(v.Scope.Include) > 0:
@@ -148,7 +152,7 @@ func (c Config) agentLines() []namedLine {
 			add("%s needs %d", class, o.Policy.MinApprovalsByRisk[class])
 		}
 		if v := a.Tools.Verifier; v.Enabled {
-			add("verifier: %s", v.line())
+			add("verifier: %s", c.verifierLine(v))
 		}
 		if len(words) > 0 {
 			out = append(out, namedLine{a.ID, strings.Join(words, "; ")})

@@ -84,12 +84,13 @@ type VerifierWebhookConfig struct {
 	SecretFile string            `yaml:"secretFile"`
 }
 
-// VerifierTelegramConfig is the verifier's own chat; the channel's bot asks
-// there. Timeout is in seconds.
+// VerifierTelegramConfig is the verifier's own chat. A bot of its own asks there, or,
+// without one, that of channels.telegram. Timeout is in seconds.
 type VerifierTelegramConfig struct {
 	Enabled        bool   `yaml:"enabled"`
 	BotToken       Secret `yaml:"botToken" unset:"empty"`
 	BotTokenFile   string `yaml:"botTokenFile"`
+	APIURL         string `yaml:"apiUrl"` // of its own bot; empty: that of channels.telegram
 	ChatID         ID     `yaml:"chatId"`
 	Timeout        int    `yaml:"timeout"`
 	AllowedUserIDs []ID   `yaml:"allowedUserIds"`

@@ -1,23 +1,59 @@
 package main
 
 import (
+	"cmp"
 	"log/slog"
 	"net/url"
 	"strings"
 
+	"approvalbot/core"
 	"approvalbot/verifier"
 )
 
 // verifierConfig is who has to agree from outside, of all agents and of single
 // ones. Secrets stand in it as they are.
 func (c Config) verifierConfig() verifier.Config {
+	settings := func(v VerifierConfig) verifier.Settings {
+		s := v.settings()
+		s.Telegram.Channel = c.verifierChannel(v.Telegram)
+		return s
+	}
 	out := verifier.Config{
-		Settings: c.Tools.Verifier.settings(), Agents: map[string]verifier.Settings{}, Production: c.Server.Production,
+		Settings: settings(c.Tools.Verifier), Agents: map[string]verifier.Settings{}, Production: c.Server.Production,
 	}
 	for _, a := range c.Agents.List {
-		out.Agents[a.ID] = a.Tools.Verifier.settings()
+		out.Agents[a.ID] = settings(a.Tools.Verifier)
 	}
 	return out
+}
+
+// verifierChannel is the channel of the bot that asks in a verifier's chat.
+func (c Config) verifierChannel(t VerifierTelegramConfig) string {
+	if t.BotToken != "" && t.BotToken != c.Channels.Telegram.BotToken {
+		return core.VerifierChannel
+	}
+	return "telegram"
+}
+
+// verifierBot is the verifier's own bot: it is off where there is none, or where it is
+// that of channels.telegram.
+func (c Config) verifierBot() TelegramConfig {
+	for _, v := range c.verifiers() {
+		if t := v.Telegram; t.Enabled && c.verifierChannel(t) == core.VerifierChannel {
+			apiURL := cmp.Or(t.APIURL, c.Channels.Telegram.APIURL)
+			return TelegramConfig{BotToken: t.BotToken, APIURL: apiURL, Updates: Updates{Mode: "polling"}}
+		}
+	}
+	return TelegramConfig{}
+}
+
+// verifiers are the verifier's blocks: of all agents, then of single ones.
+func (c Config) verifiers() []VerifierConfig {
+	all := []VerifierConfig{c.Tools.Verifier}
+	for _, a := range c.Agents.List {
+		all = append(all, a.Tools.Verifier)
+	}
+	return all
 }
 
 func (v VerifierConfig) settings() verifier.Settings {
@@ -39,9 +75,9 @@ func (v VerifierConfig) settings() verifier.Settings {
 }
 
 func (c *checker) checkVerifiers(cfg *Config) {
-	c.checkVerifierChat("tools.verifier.telegram", cfg.Tools.Verifier.Telegram, cfg.Channels.Telegram)
+	c.checkVerifierChat("tools.verifier.telegram", cfg.Tools.Verifier.Telegram, cfg)
 	for i, a := range cfg.Agents.List {
-		c.checkVerifierChat(index("agents.list", i)+".tools.verifier.telegram", a.Tools.Verifier.Telegram, cfg.Channels.Telegram)
+		c.checkVerifierChat(index("agents.list", i)+".tools.verifier.telegram", a.Tools.Verifier.Telegram, cfg)
 	}
 	made, warnings, err := verifier.New(cfg.verifierConfig(), slog.New(slog.DiscardHandler))
 	if made != nil {
@@ -119,19 +155,44 @@ func each(err error) []error {
 	return []error{err}
 }
 
-// checkVerifierChat looks at the verifier's Telegram chat. The channel's bot asks
-// there: a second reader of the same bot would take its updates away, and one
-// bot is enough for both.
-func (c *checker) checkVerifierChat(key string, v VerifierTelegramConfig, channel TelegramConfig) {
+// checkVerifierChat looks at the verifier's Telegram chat. One bot asks in all of the
+// verifier's chats: its own, or that of channels.telegram.
+func (c *checker) checkVerifierChat(key string, v VerifierTelegramConfig, cfg *Config) {
+	channel := cfg.Channels.Telegram
 	for i, id := range v.AllowedUserIDs {
 		c.telegramUser(index(key+".allowedUserIds", i), id)
 	}
 	distinct(c, key+".allowedUserIds", v.AllowedUserIDs)
+	common := cfg.Tools.Verifier.Telegram
+	askedByCommon := common.Enabled && cfg.verifierChannel(common) == core.VerifierChannel
 	switch {
 	case !v.Enabled:
-	case v.BotToken != "" && v.BotToken != channel.BotToken:
-		c.mistake(key+".botToken", "is not the bot of channels.telegram; use one bot for both, and leave this key out")
+	case cfg.verifierChannel(v) == core.VerifierChannel:
+		c.checkVerifierBot(key, v, cfg)
+	case askedByCommon && v.BotToken != "":
+		c.mistake(key+".botToken", "is not the bot of tools.verifier.telegram, which asks in this chat; leave this key out")
+	case askedByCommon:
 	case !channel.On():
-		c.mistake(key+".enabled", "needs channels.telegram.botToken: that bot asks")
+		c.mistake(key+".botToken", "is empty, and so is channels.telegram.botToken: one of these bots asks")
+	case v.APIURL != "":
+		c.warn(key+".apiUrl", "has no effect: the bot of channels.telegram asks")
 	}
+}
+
+// checkVerifierBot looks at a bot of the verifier's own.
+func (c *checker) checkVerifierBot(key string, v VerifierTelegramConfig, cfg *Config) {
+	c.botToken(key+".botToken", v.BotToken)
+	switch channel := cfg.Channels.Telegram; {
+	case sameBot(v.BotToken, channel.BotToken):
+		c.mistake(key+".botToken", "is another token of the bot of channels.telegram; use the same one, or another bot")
+	case v.BotToken != cfg.verifierBot().BotToken:
+		c.mistake(key+".botToken", "is not the bot that asks in the verifier's other chats; use one bot for them all")
+	}
+	c.checkBotURL(key+".apiUrl", cmp.Or(v.APIURL, cfg.Channels.Telegram.APIURL))
+}
+
+// sameBot reports whether two tokens are of one bot, whose id stands before the colon.
+func sameBot(a, b Secret) bool {
+	id := func(s Secret) string { before, _, _ := strings.Cut(string(s), ":"); return before }
+	return id(a) != "" && id(a) == id(b)
 }

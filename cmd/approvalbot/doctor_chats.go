@@ -38,8 +38,8 @@ func (c Config) places() []namedPlace {
 		add("session chat", t.SessionChats)
 	}
 	add("fallback", r.Fallback)
-	if v := c.Tools.Verifier; v.Enabled && v.Telegram.Enabled {
-		add("verifier chat", []Place{{v.Telegram.place()}})
+	for _, p := range c.verifierPlaces() {
+		add("verifier chat", []Place{{p}})
 	}
 	return out
 }
@@ -58,15 +58,20 @@ func (c Config) targetsOn(channel string) []core.Target {
 // chatFindings looks at the platforms that are on, with the chats and people that
 // the configuration names there.
 func chatFindings(ctx context.Context, cfg Config) []core.Finding {
-	t, x := cfg.Channels.Telegram, cfg.Channels.Discord
-	if !t.On() && !x.On() {
+	t, x, v := cfg.Channels.Telegram, cfg.Channels.Discord, cfg.verifierBot()
+	if !t.On() && !x.On() && !v.On() {
 		return []core.Finding{core.Doubt("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
 	}
-	users := texts(t.AllowedUserIDs)
-	if v := cfg.Tools.Verifier; v.Enabled && v.Telegram.Enabled {
-		users = slices.Compact(slices.Sorted(slices.Values(append(users, texts(v.Telegram.AllowedUserIDs)...))))
+	users, verifiers := texts(t.AllowedUserIDs), cfg.verifierUsers()
+	if !v.On() {
+		users, verifiers = distinctOf(append(users, verifiers...)), nil
 	}
 	var looks []func() []core.Finding
+	if v.On() {
+		looks = append(looks, func() []core.Finding {
+			return telegram.Probe(ctx, cfg.verifierBotConfig(), cfg.targetsOn(core.VerifierChannel), verifiers)
+		})
+	}
 	if t.On() {
 		looks = append(looks, func() []core.Finding {
 			return telegram.Probe(ctx, telegramConfig(t), cfg.targetsOn("telegram"), users)
@@ -84,12 +89,27 @@ func chatFindings(ctx context.Context, cfg Config) []core.Finding {
 	return found
 }
 
+// verifierUsers are the accounts of the verifier's people.
+func (c Config) verifierUsers() []string {
+	var out []string
+	for _, accounts := range c.verifierConfig().Accounts() {
+		for _, a := range accounts {
+			out = append(out, strings.TrimPrefix(a, "telegram:"))
+		}
+	}
+	return distinctOf(out)
+}
+
+func distinctOf(list []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(list)))
+}
+
 // essential reports whether the asking of people hangs on that place.
 func (p namedPlace) essential() bool { return p.as == "target" || p.as == "session chat" }
 
 // weigh puts names to what was found and lowers what does not stop approvals: a
 // chat that is broken is a failure only as long as no other one brings cards to
-// people and their taps back.
+// people and their taps back. The verifier's is one always: nobody else fills its need.
 func weigh(found []core.Finding, cfg Config) []core.Finding {
 	places := cfg.places()
 	broken := map[string]bool{}
@@ -105,8 +125,9 @@ func weigh(found []core.Finding, cfg Config) []core.Finding {
 	out := slices.Clone(found)
 	for i, f := range out {
 		at := slices.IndexFunc(places, func(p namedPlace) bool { return p.String() == f.What })
-		chat := at >= 0 || slices.Contains(platforms, f.What)
-		if f.Level == core.LevelFail && chat && (works || at >= 0 && !places[at].essential()) {
+		chat := at >= 0 || slices.Contains(outboxes, f.What)
+		verifier := f.What == core.VerifierChannel || at >= 0 && places[at].as == "verifier chat"
+		if f.Level == core.LevelFail && chat && !verifier && (works || at >= 0 && !places[at].essential()) {
 			out[i].Level = core.LevelWarn
 		}
 		if at >= 0 {

@@ -71,8 +71,11 @@ func serverFindings(ctx context.Context, cfg Config, offline bool) []core.Findin
 		return []core.Finding{core.Fault("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
 	}
 	found := []core.Finding{core.Fine("desk", "runs at "+cfg.localURL()+" and is ready")}
-	for _, name := range platforms {
-		on := map[string]bool{"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On()}[name]
+	for _, name := range outboxes {
+		on := map[string]bool{
+			"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On(),
+			core.VerifierChannel: cfg.verifierBot().On(),
+		}[name]
 		if s := r.Channels[name]; on && !s.Up {
 			found = append(found, core.Fault(name, "the running desk is not connected: "+strings.TrimSuffix(s.Detail, "."), "see its log"))
 		}

@@ -37,20 +37,18 @@ func (d *desk) outside(cfg Config, rules *core.Rules) error {
 	return nil
 }
 
-// place is the verifier's own chat.
-func (t VerifierTelegramConfig) place() core.Target {
-	return core.Target{Channel: "telegram", To: string(t.ChatID)}.Normal()
-}
-
 // verifierPlaces are the verifier's own chats: of all agents, and of single ones.
 func (c Config) verifierPlaces() (places []core.Target) {
-	all := []VerifierConfig{c.Tools.Verifier}
-	for _, a := range c.Agents.List {
-		all = append(all, a.Tools.Verifier)
+	if !c.asksVerifier() {
+		return nil
 	}
-	for _, v := range all {
-		if v.Telegram.Enabled && v.Telegram.ChatID != "" && c.asksVerifier() {
-			places = append(places, v.Telegram.place())
+	channel := c.verifierChannel(c.Tools.Verifier.Telegram)
+	for i, v := range c.verifiers() {
+		if i > 0 && !c.Tools.Verifier.Telegram.Enabled {
+			channel = c.verifierChannel(v.Telegram)
+		}
+		if v.Telegram.Enabled && v.Telegram.ChatID != "" {
+			places = append(places, core.Target{Channel: channel, To: string(v.Telegram.ChatID)}.Normal())
 		}
 	}
 	return places

@@ -57,8 +57,12 @@ type bot interface {
 	Poke()
 }
 
-// platforms are the chats that there are.
-var platforms = []string{"telegram", "discord"}
+// platforms are the chats that there are, outboxes the channels that cards go out by:
+// the verifier's own bot is on Telegram, too.
+var (
+	platforms = []string{"telegram", "discord"}
+	outboxes  = []string{"telegram", "discord", core.VerifierChannel}
+)
 
 // desk is every part of a running desk, wired.
 type desk struct {
@@ -155,11 +159,7 @@ func (d *desk) learnMoves(ctx context.Context, table *routing.Table) error {
 		return err
 	}
 	for from, to := range moves {
-		old, err := core.ParseTarget(from)
-		if err != nil {
-			return err
-		}
-		table.Moved(old, to)
+		table.Moved(from, to)
 	}
 	return nil
 }
@@ -191,14 +191,25 @@ func (d *desk) connect() (map[string]http.Handler, error) {
 		}
 		d.bots["discord"], mount["POST "+interactionsPath] = x, d.poking(x.InteractionsHandler(server.Authenticated))
 	}
+	if d.cfg.verifierBot().On() {
+		v, err := d.newBot(core.VerifierChannel)
+		if err != nil {
+			return nil, fmt.Errorf("tools.verifier.telegram: %w", err)
+		}
+		d.bots[core.VerifierChannel] = v
+	}
 	return mount, nil
 }
 
-// dispatch makes a dispatcher for each platform; one that is off fails its
+// dispatch makes a dispatcher for each channel; one that is off fails its
 // messages with the way out.
 func (d *desk) dispatch() {
-	for _, name := range platforms {
-		var channel core.Channel = routing.Off{Name: name}
+	for _, name := range outboxes {
+		wayOut := "set channels." + name + ".botToken"
+		if name == core.VerifierChannel {
+			wayOut = "set tools.verifier.telegram.botToken, and start the desk again"
+		}
+		var channel core.Channel = routing.Off{Name: name, WayOut: wayOut}
 		if b := d.bots[name]; b != nil {
 			channel = b
 		}
@@ -322,10 +333,10 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 	}
 	for _, name := range platforms {
 		r.Channels[name] = api.Channel{Detail: "off: no bot token"}
-		if d.bots[name] != nil {
-			s := d.botState(ctx, name)
-			r.Channels[name] = api.Channel{Up: s.Up, Detail: s.Detail}
-		}
+	}
+	for name := range d.bots {
+		s := d.botState(ctx, name)
+		r.Channels[name] = api.Channel{Up: s.Up, Detail: s.Detail}
 	}
 	return r
 }
@@ -337,6 +348,13 @@ func (d *desk) listen() (net.Listener, error) {
 		return nil, fmt.Errorf("server.listen %s: %w; choose another address or stop what uses it", d.cfg.Server.Listen, err)
 	}
 	return ln, nil
+}
+
+// verifierBotConfig is the verifier's own bot.
+func (c Config) verifierBotConfig() telegram.Config {
+	out := telegramConfig(c.verifierBot())
+	out.Channel = core.VerifierChannel
+	return out
 }
 
 func telegramConfig(t TelegramConfig) telegram.Config {
