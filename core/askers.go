@@ -6,8 +6,9 @@ import (
 )
 
 // askers gives everybody who stands behind a call, and so may not decide it: the
-// asking token's person and the requester that is stated; where these differ, both. An
-// account stands with the person that it belongs to now.
+// asking token's person, the requester that is stated, and the person whose private
+// chat it comes from. Where these differ, each of them. An account stands with the
+// person that it belongs to now, so that the log shows who was kept from deciding.
 func askers(who Caller, call Call, d *Directory) []Requester {
 	var out []Requester
 	add := func(r Requester) {
@@ -24,11 +25,29 @@ func askers(who Caller, call Call, d *Directory) []Requester {
 	if call.Requester != nil {
 		add(*call.Requester)
 	}
+	if call.Origin != nil {
+		if r, private := call.Origin.Normal().person(); private {
+			add(r)
+		}
+	}
 	return out
 }
 
+// person gives the account whose private chat with the bot the place is. The place
+// is in normal form.
+func (t Target) person() (r Requester, private bool) {
+	switch {
+	case t.Channel == "telegram" && decimal(t.To): // groups and channels have negative ids
+		return Requester{Channel: t.Channel, UserID: t.To}, true
+	case t.Channel == "discord" && strings.HasPrefix(t.To, "dm:"):
+		return Requester{Channel: t.Channel, UserID: strings.TrimPrefix(t.To, "dm:")}, true
+	}
+	return Requester{}, false
+}
+
 // MayNotDecide reports whether the voter is kept from deciding because they asked:
-// under any account, as the requester, as the one behind the asking token, or with an identical call that was joined. Votes, quorums, grants and
+// under any account, as the requester, as the one behind the asking token or the
+// private chat, or with an identical call that was joined. Votes, quorums, grants and
 // retries ask this and nothing else. It expects who [Directory.Identify] says.
 func (a Approval) MayNotDecide(v Voter, d *Directory) bool { return !a.Solo && d.asked(v, a.Askers) }
 

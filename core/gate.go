@@ -21,7 +21,9 @@ type Caller struct {
 	AgentID      string // forced on every call it asks, if set
 	SessionChats []Target
 	MaxPending   int // 0: no limit
-	Callbacks    CallbackRight
+	// RequireRequester: what it asks must say which human asked the agent.
+	RequireRequester bool
+	Callbacks        CallbackRight
 
 	MayRequest bool // approvals.request
 	MayDecide  bool // operator.approvals

@@ -271,6 +271,10 @@ func admit(form []byte, who Caller, call Call, rules *Rules) (sealed Sealed, err
 	case who.Callbacks == SecureCallbacks && !strings.HasPrefix(call.CallbackURL, "https:"):
 		bad = append(bad, FieldError{"callbackUrl", "must be https here"})
 	}
+	if who.RequireRequester && call.Requester == nil {
+		bad = append(bad, FieldError{"requester",
+			"must say which human asked the agent, as {channel, userId} or {person}: this token has requireRequester"})
+	}
 	if r := call.Requester; r != nil && r.Person != "" && !rules.People.Known(r.Person) {
 		bad = append(bad, FieldError{"requester.person", "is not a configured person"})
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server"
 )
 
 // shielded closes a method unless the dialect is switched on.
@@ -29,6 +31,7 @@ type shieldAsk struct {
 	ArgsFingerprint string          `json:"argsFingerprint"` // if given, must be that of the params
 	AgentID         string          `json:"agentId"`
 	SessionKey      string          `json:"sessionKey"`
+	Requester       *api.Requester  `json:"requester"` // the human who asked the agent
 	TimeoutMs       int64           `json:"timeoutMs"`
 }
 
@@ -62,7 +65,7 @@ func shieldRequest(c *call, in shieldAsk) (any, error) {
 
 func (in shieldAsk) call() (core.Call, error) {
 	out := core.Call{Dialect: core.DialectAgentShield, MustAsk: true, ToolName: in.ToolName, Params: in.Params, ID: in.ID,
-		AgentID: in.AgentID, SessionKey: in.SessionKey, TimeoutMs: in.TimeoutMs}
+		AgentID: in.AgentID, SessionKey: in.SessionKey, Requester: server.RequesterOf(in.Requester), TimeoutMs: in.TimeoutMs}
 	if out.ToolName == "" {
 		out.ToolName = in.Tool
 	}

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server"
 )
 
 // execAsk is what exec's clients send. Of what the desk has no use for, it is
@@ -26,6 +28,7 @@ type execAsk struct {
 	Scope         string            `json:"scope"`
 	AgentID       string            `json:"agentId"`
 	SessionKey    string            `json:"sessionKey"`
+	Requester     *api.Requester    `json:"requester"` // the human who asked the agent
 	TimeoutMs     *int64            `json:"timeoutMs"`
 	TwoPhase      bool              `json:"twoPhase"`
 
@@ -86,7 +89,7 @@ func (in execAsk) call() (core.Call, error) {
 		return core.Call{}, err
 	}
 	call := core.Call{ToolName: "exec", Params: body, Dialect: core.DialectExec, ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
-		Justification: in.WarningText, ActionSummary: in.Scope}
+		Requester: server.RequesterOf(in.Requester), Justification: in.WarningText, ActionSummary: in.Scope}
 	if in.NodeID != "" {
 		call.Bind = &core.Bind{Host: new(in.NodeID)}
 	}

@@ -16,11 +16,17 @@ func CallOf(in api.CreateRequest) core.Call {
 	if t := in.Origin; t != nil {
 		call.Origin = &core.Target{Channel: t.Channel, To: t.To, ThreadID: t.ThreadID}
 	}
-	if r := in.Requester; r != nil {
-		call.Requester = &core.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
-	}
+	call.Requester = RequesterOf(in.Requester)
 	call.Context = contextOf(in.Context)
 	return call
+}
+
+// RequesterOf reads who asked the agent; nil: it is not said.
+func RequesterOf(r *api.Requester) *core.Requester {
+	if r == nil {
+		return nil
+	}
+	return &core.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
 }
 
 func contextOf(x *api.Context) core.CallContext {

@@ -57,6 +57,7 @@ type TokenConfig struct {
 	CallbackSecret     Secret   `yaml:"callbackSecret"`
 	CallbackSecretFile string   `yaml:"callbackSecretFile"`
 	CallbackAllow      []string `yaml:"callbackAllow"` // CIDRs of private networks
+	RequireRequester   bool     `yaml:"requireRequester"`
 }
 
 // StoreConfig says where approvals are kept.

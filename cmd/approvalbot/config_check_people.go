@@ -188,6 +188,9 @@ func (c *checker) tokenRights(key string, t TokenConfig, people []PersonConfig) 
 	case decides && asks:
 		c.warn(key, "may both ask and decide; whoever holds it is one person and cannot decide what it asked")
 	}
+	if t.RequireRequester && !asks {
+		c.warn(key+".requireRequester", "has no effect: the token may not ask (approvals.request)")
+	}
 	if t.Person != "" && !goodName(t.Person) {
 		c.mistake(key+".person", "must be a person's name")
 	} else if t.Person != "" && !slices.ContainsFunc(people, func(p PersonConfig) bool { return p.Name == t.Person }) {

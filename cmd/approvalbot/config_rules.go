@@ -51,6 +51,8 @@ func (c Config) tokens() []server.Token {
 			Caller: core.Caller{
 				Token: t.Name, Person: t.Person, AgentID: t.AgentID, SessionChats: targets(t.SessionChats),
 				MaxPending: c.Server.Limits.Pending, Callbacks: t.callbackRight(c.Server.Production),
+				RequireRequester: t.RequireRequester,
+
 				MayRequest: slices.Contains(t.Scopes, "approvals.request"),
 				MayDecide:  slices.Contains(t.Scopes, "operator.approvals"),
 				MayAudit:   slices.Contains(t.Scopes, "operator.audit"),

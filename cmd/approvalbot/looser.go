@@ -36,8 +36,22 @@ func looser(old, now Config) (out []string) {
 	say(lacks(now.Tools.Deny, old.Tools.Deny), "tools.deny is shorter")
 	say(len(old.Tools.Allow) > 0 && (len(now.Tools.Allow) == 0 || lacks(old.Tools.Allow, now.Tools.Allow)), "tools.allow is wider")
 	say(!reflect.DeepEqual(old.policyConfig().Layers, now.policyConfig().Layers), "the hard tool layers changed")
+	for _, token := range mayOmitRequester(old, now) {
+		say(true, "token %s need not say who asked", token)
+	}
 	say(looserVerifier(old.Tools.Verifier, now.Tools.Verifier), "the verifier stops less")
 	return append(out, moreApprovers(old, now)...)
+}
+
+// mayOmitRequester names the tokens that no longer must say who asked the agent.
+func mayOmitRequester(old, now Config) (names []string) {
+	for _, t := range now.Server.Tokens {
+		had := func(was TokenConfig) bool { return was.Name == t.Name && was.RequireRequester }
+		if !t.RequireRequester && slices.ContainsFunc(old.Server.Tokens, had) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // strictness orders outcomes.

@@ -59,3 +59,16 @@ func TestLooserRules(t *testing.T) {
 		require.Equal(t, c.looser, looserRules(c.old, c.now), name)
 	}
 }
+
+func TestLooserRequesters(t *testing.T) {
+	t.Parallel()
+	tokens := func(must ...bool) (c Config) {
+		for i, m := range must {
+			c.Server.Tokens = append(c.Server.Tokens, TokenConfig{Name: []string{"a", "b"}[i], RequireRequester: m})
+		}
+		return c
+	}
+	require.Equal(t, []string{"a"}, mayOmitRequester(tokens(true, true), tokens(false, true)))
+	require.Empty(t, mayOmitRequester(tokens(false, true), tokens(true)), "a token that is gone asks nothing")
+	require.Contains(t, looser(tokens(true), tokens(false)), "token a need not say who asked")
+}
