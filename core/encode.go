@@ -72,6 +72,8 @@ type eventData struct {
 	By    string
 	Why   string
 	Until int64
+	// Joined are those who stand behind an identical call that was joined.
+	Joined []Requester
 }
 
 // event makes a log entry with the facts an auditor asks for.
@@ -89,6 +91,15 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	o.Some("sessionKey", a.SessionKey)
 	if a.Origin != nil {
 		o.Some("channel", a.Origin.Channel)
+	}
+	if a.Requester != nil {
+		o.any("requester", a.Requester)
+	}
+	if len(a.Askers) > 0 {
+		o.any("askers", a.Askers)
+	}
+	if len(more.Joined) > 0 {
+		o.any("joined", more.Joined)
 	}
 	o.assessment(&a.Assessment)
 	o.Text("policyHash", a.PolicyHash)

@@ -49,36 +49,39 @@ func fill(v reflect.Value, all bool, r *rand.Rand) {
 
 // factsOf is what an event says of an approval.
 type factsOf struct {
-	ID          string     `json:"id"`
-	Code        string     `json:"code"`
-	Status      Status     `json:"status"`
-	Decision    Decision   `json:"decision,omitempty"`
-	DecidedBy   []string   `json:"decidedBy,omitempty"`
-	Reason      string     `json:"reason,omitempty"`
-	ToolName    string     `json:"toolName"`
-	Fingerprint string     `json:"argsFingerprint"`
-	AgentID     string     `json:"agentId,omitempty"`
-	SessionKey  string     `json:"sessionKey,omitempty"`
-	Channel     string     `json:"channel,omitempty"`
-	Assessment  Assessment `json:"assessment"`
-	PolicyHash  string     `json:"policyHash"`
-	Rule        Rule       `json:"approvers"`
-	Votes       []Vote     `json:"votes,omitempty"`
+	ID          string      `json:"id"`
+	Code        string      `json:"code"`
+	Status      Status      `json:"status"`
+	Decision    Decision    `json:"decision,omitempty"`
+	DecidedBy   []string    `json:"decidedBy,omitempty"`
+	Reason      string      `json:"reason,omitempty"`
+	ToolName    string      `json:"toolName"`
+	Fingerprint string      `json:"argsFingerprint"`
+	AgentID     string      `json:"agentId,omitempty"`
+	SessionKey  string      `json:"sessionKey,omitempty"`
+	Channel     string      `json:"channel,omitempty"`
+	Requester   *Requester  `json:"requester,omitempty"`
+	Askers      []Requester `json:"askers,omitempty"`
+	Joined      []Requester `json:"joined,omitempty"`
+	Assessment  Assessment  `json:"assessment"`
+	PolicyHash  string      `json:"policyHash"`
+	Rule        Rule        `json:"approvers"`
+	Votes       []Vote      `json:"votes,omitempty"`
 
 	Consulted []Consultation `json:"consulted,omitempty"`
 
-	Result      *Result `json:"result,omitempty"`
-	Dialect     string  `json:"dialect,omitempty"`
-	CreatedAtMs int64   `json:"createdAtMs"`
-	ExpiresAtMs int64   `json:"expiresAtMs"`
-	RevokedAtMs int64   `json:"revokedAtMs,omitempty"`
-	RevokedBy   string  `json:"revokedBy,omitempty"`
-	RevokeWhy   string  `json:"revokeReason,omitempty"`
-	Vote        *Vote   `json:"vote,omitempty"`
-	Solo        bool    `json:"soloSelfApproval,omitempty"`
-	By          string  `json:"by,omitempty"`
-	Why         string  `json:"why,omitempty"`
-	Until       int64   `json:"claimUntilMs,omitempty"`
+	Result      *Result     `json:"result,omitempty"`
+	Dialect     string      `json:"dialect,omitempty"`
+	CreatedAtMs int64       `json:"createdAtMs"`
+	ExpiresAtMs int64       `json:"expiresAtMs"`
+	RevokedAtMs int64       `json:"revokedAtMs,omitempty"`
+	RevokedBy   string      `json:"revokedBy,omitempty"`
+	RevokeWhy   string      `json:"revokeReason,omitempty"`
+	Vote        *Vote       `json:"vote,omitempty"`
+	Solo        bool        `json:"soloSelfApproval,omitempty"`
+	By          string      `json:"by,omitempty"`
+	Why         string      `json:"why,omitempty"`
+	Until       int64       `json:"claimUntilMs,omitempty"`
 }
 
 // What is written without reflection says what reflection would.
@@ -100,7 +103,7 @@ func TestEncoding(t *testing.T) {
 		}
 		want, err = json.Marshal(factsOf{
 			a.ID, a.Code, a.Status, a.Decision, a.DecidedBy, a.Reason, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey,
-			channel, a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Consulted, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs, a.RevokedAtMs, a.RevokedBy, a.RevokeReason,
+			channel, a.Requester, a.Askers, e.Joined, a.Assessment, a.PolicyHash, a.Rule, a.Votes, a.Consulted, a.Result, a.Dialect, a.CreatedAtMs, a.ExpiresAtMs, a.RevokedAtMs, a.RevokedBy, a.RevokeReason,
 			e.Vote, e.Solo, e.By, e.Why, e.Until,
 		})
 		require.NoError(t, err)

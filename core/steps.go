@@ -508,7 +508,7 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !told && len(by.Consulted) == 0 {
 		return Change{Approval: a, Unchanged: true}
 	}
-	c.Events = []Event{next.event(EventJoined, now, eventData{})}
+	c.Events = []Event{next.event(EventJoined, now, eventData{Joined: by.Askers})}
 	c.Redraw = told || len(next.Askers) != len(a.Askers)
 	if why := c.Approval.unreachable(rules.People); why != "" && !(rules.Clamp && c.Approval.clamp(rules.People)) {
 		c.Approval = c.Approval.insufficient(why)

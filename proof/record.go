@@ -35,6 +35,10 @@ type Record struct {
 	ReasonCodes []string `json:"reasonCodes,omitempty"`
 	PolicyHash  string   `json:"policyHash,omitempty"`
 
+	Requester *core.Requester  `json:"requester,omitempty"` // who asked the agent, as its owner says
+	Askers    []core.Requester `json:"askers,omitempty"`    // who might not decide, since they asked: persons and accounts
+	Joined    []core.Requester `json:"joined,omitempty"`    // those of them whose identical call this entry joined
+
 	Approvers ApproverSet    `json:"approvers,omitzero"`
 	Factors   []FactorResult `json:"factors,omitempty"` // the votes that stood after this entry
 	Vote      *FactorResult  `json:"vote,omitempty"`    // the one that this entry is about
@@ -58,6 +62,8 @@ type ApproverSet struct {
 	MinApprovals  int         `json:"minApprovals,omitempty"`
 	RequiresHuman bool        `json:"requiresHuman,omitempty"`
 	Needs         []core.Need `json:"needs,omitempty"`
+
+	Verifier *core.VerifierNeed `json:"verifier,omitempty"` // one of its people must have said yes, too
 }
 
 // FactorResult is what one approver said.
@@ -71,6 +77,8 @@ type FactorResult struct {
 	ReasonCodes []string `json:"reasonCodes,omitempty"`
 	Confidence  float64  `json:"confidence,omitempty"`
 	AtMs        int64    `json:"atMs,omitempty"`
+
+	VerifierOnly bool `json:"verifierOnly,omitempty"` // it counted for the verifier alone
 }
 
 // facts is what an entry's data may have. Every kind is plain, so that an entry
@@ -84,6 +92,8 @@ type facts struct {
 		RiskClass   string
 		ReasonCodes []string
 	}
+	Requester        *core.Requester
+	Askers, Joined   []core.Requester
 	Approvers        ApproverSet
 	Votes            []ballot
 	Vote             *ballot
@@ -103,10 +113,11 @@ type ballot struct {
 	ReasonCodes                           []string
 	Confidence                            float64
 	DecidedAtMs                           int64
+	VerifierOnly                          bool
 }
 
 func (b ballot) result() FactorResult {
-	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence, b.DecidedAtMs}
+	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence, b.DecidedAtMs, b.VerifierOnly}
 	if b.Voter != nil {
 		f.Who, f.Transport = b.Voter.Name(), b.Voter.Channel
 	}
@@ -122,6 +133,7 @@ func RecordOf(e core.Entry) Record {
 		Seq: e.Seq, AtMs: e.AtMs, Event: e.Type, Hash: e.Hash, Owner: e.Owner,
 		RequestID: f.ID, Code: f.Code, Tool: f.ToolName, Agent: f.AgentID, Session: f.SessionKey, Fingerprint: f.ArgsFingerprint,
 		RiskClass: f.Assessment.RiskClass, ReasonCodes: f.Assessment.ReasonCodes, PolicyHash: f.PolicyHash, Approvers: f.Approvers,
+		Requester: f.Requester, Askers: f.Askers, Joined: f.Joined,
 		Status: f.Status, Decision: f.Decision, Reason: f.Reason, Solo: f.SoloSelfApproval, Execution: f.Result.Status,
 	}
 	if r.Execution == "" && e.Type == core.EventClaimed {
@@ -174,7 +186,7 @@ func (r *Record) resolvedBy(f facts) {
 
 // Columns are the heads of [Record.Row].
 func Columns() []string {
-	return []string{"seq", "time", "event", "request", "code", "owner", "tool", "agent", "session", "risk", "reason codes",
+	return []string{"seq", "time", "event", "request", "code", "owner", "requester", "askers", "tool", "agent", "session", "risk", "reason codes",
 		"allowed", "disabled", "effective", "needed", "human", "factors", "status", "decision", "resolver", "transport", "reason", "execution",
 		"fingerprint", "policy", "hash"}
 }
@@ -189,10 +201,31 @@ func (r Record) Row() []string {
 	a := r.Approvers
 	list := func(words []string) string { return strings.Join(words, " ") }
 	return []string{
-		strconv.FormatInt(r.Seq, 10), moment(r.AtMs), string(r.Event), r.RequestID, r.Code, r.Owner, r.Tool, r.Agent, r.Session, r.RiskClass, list(r.ReasonCodes),
+		strconv.FormatInt(r.Seq, 10), moment(r.AtMs), string(r.Event), r.RequestID, r.Code, r.Owner, asker(r.Requester), askers(r.Askers), r.Tool, r.Agent, r.Session, r.RiskClass, list(r.ReasonCodes),
 		list(a.Allowed), list(a.Disabled), list(a.Effective), strconv.Itoa(a.MinApprovals), strconv.FormatBool(a.RequiresHuman), list(factors),
 		r.Status, r.Decision, list(r.Resolver), list(r.Transport), r.Reason, r.Execution, r.Fingerprint, r.PolicyHash, r.Hash,
 	}
+}
+
+// askers writes who asked as one cell; a person of an account stands before it.
+func askers(all []core.Requester) string {
+	cells := make([]string, len(all))
+	for i, r := range all {
+		cells[i] = asker(&r)
+	}
+	return strings.Join(cells, " ")
+}
+
+func asker(r *core.Requester) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.UserID == "":
+		return "person:" + r.Person
+	case r.Person == "":
+		return r.Channel + ":" + r.UserID
+	}
+	return "person:" + r.Person + "=" + r.Channel + ":" + r.UserID
 }
 
 func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }

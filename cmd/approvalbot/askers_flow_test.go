@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -124,4 +128,73 @@ func TestAdversary_I5_RequireRequester(t *testing.T) {
 	require.Equal(t, ownRequest, r.tap(r.alice, r.group, r.card(a).ID, "Allow once").Text)
 	_, err = r.client(secondSecret).Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`)}, api.CreateOptions{})
 	require.NoError(t, err, "other tokens need not")
+}
+
+// docsLine gives the command of the docs that has those words, without its file name.
+func docsLine(t *testing.T, page, words string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+	require.NoError(t, err)
+	for block := range strings.SplitSeq(string(text), "```") {
+		if strings.Contains(block, words) && strings.HasPrefix(strings.TrimSpace(block), "jq ") {
+			return strings.TrimSpace(block)
+		}
+	}
+	require.Fail(t, "no such command in docs/"+page)
+	return ""
+}
+
+// Separation of duties is shown from the log alone: who asked, who joined, and that
+// none of them said yes. The command of docs/audit.md finds who did.
+func TestAudit_SeparationOfDutiesFromTheLogAlone(t *testing.T) {
+	if _, err := exec.LookPath("jq"); err != nil {
+		t.Skip("jq is not installed")
+	}
+	line := docsLine(t, "audit.md", "askers")
+	offenders := func(r *rig) string {
+		log := r.good("audit", "export")
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "audit.jsonl"), []byte(log), 0o600))
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Dir = dir
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		require.NoError(t, err, errs.String())
+		return string(out)
+	}
+	r := newRig(t, func(r *rig) { r.agentHas = `, sessionChats: ["telegram:111"]` })
+	session := func(c *api.CreateRequest) { c.SessionKey = "s" }
+	a := r.ask(`{"n":1}`, session, func(c *api.CreateRequest) {
+		c.Requester = &api.Requester{Channel: "telegram", UserID: fmt.Sprint(r.alice.ID)}
+		c.Origin = &api.Target{Channel: "telegram", To: "111"}
+	})
+	joined := r.ask(`{"n":1}`, session, func(c *api.CreateRequest) { c.Requester = &api.Requester{Person: "carol"} })
+	require.Equal(t, a.Code, joined.Code)
+	require.Contains(t, r.tap(r.bob, r.group, r.card(a).ID, "Allow once").Text, "Allowed once by bob")
+	require.Empty(t, offenders(r))
+
+	log, err := r.operator().Audit(r.ctx(), api.AuditOptions{Oldest: true, Limit: 200})
+	require.NoError(t, err)
+	alice := fmt.Sprintf(`{"channel":"telegram","userId":"%d"`, r.alice.ID)
+	want := map[string][]string{
+		"tool.approval.requested": {`"requester":` + alice + `}`, `"askers":[` + alice + `,"person":"alice"},{"channel":"telegram","userId":"111"}]`},
+		"audit.joined":            {`"joined":[{"person":"carol"}]`},
+		"tool.approval.resolved":  {`,{"person":"carol"}]`, `"decidedBy":["person:bob"]`},
+	}
+	seen := 0
+	for _, x := range log.Items {
+		for _, words := range want[x.Type] {
+			require.Contains(t, string(x.Data), words, x.Type)
+			seen++
+		}
+	}
+	require.Equal(t, 5, seen)
+	require.Contains(t, r.good("audit", "list", "--json"), `"joined"`)
+	require.Contains(t, r.good("audit", "list", "--csv"), fmt.Sprintf("person:alice=telegram:%d telegram:111 person:carol", r.alice.ID))
+
+	own := newRig(t, func(r *rig) { r.solo = true })
+	b := own.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Requester = &api.Requester{Person: "alice"} })
+	require.Contains(t, own.tap(own.alice, own.group, own.card(b).ID, "Allow once").Text, "Allowed once by alice")
+	require.Equal(t, b.Code+"\talice\n", offenders(own))
 }
