@@ -70,18 +70,18 @@ type factsOf struct {
 
 	Consulted []Consultation `json:"consulted,omitempty"`
 
-	Result      *Result     `json:"result,omitempty"`
-	Dialect     string      `json:"dialect,omitempty"`
-	CreatedAtMs int64       `json:"createdAtMs"`
-	ExpiresAtMs int64       `json:"expiresAtMs"`
-	RevokedAtMs int64       `json:"revokedAtMs,omitempty"`
-	RevokedBy   string      `json:"revokedBy,omitempty"`
-	RevokeWhy   string      `json:"revokeReason,omitempty"`
-	Vote        *Vote       `json:"vote,omitempty"`
-	Solo        bool        `json:"soloSelfApproval,omitempty"`
-	By          string      `json:"by,omitempty"`
-	Why         string      `json:"why,omitempty"`
-	Until       int64       `json:"claimUntilMs,omitempty"`
+	Result      *Result `json:"result,omitempty"`
+	Dialect     string  `json:"dialect,omitempty"`
+	CreatedAtMs int64   `json:"createdAtMs"`
+	ExpiresAtMs int64   `json:"expiresAtMs"`
+	RevokedAtMs int64   `json:"revokedAtMs,omitempty"`
+	RevokedBy   string  `json:"revokedBy,omitempty"`
+	RevokeWhy   string  `json:"revokeReason,omitempty"`
+	Vote        *Vote   `json:"vote,omitempty"`
+	Solo        bool    `json:"soloSelfApproval,omitempty"`
+	By          string  `json:"by,omitempty"`
+	Why         string  `json:"why,omitempty"`
+	Until       int64   `json:"claimUntilMs,omitempty"`
 }
 
 // What is written without reflection says what reflection would.

@@ -18,7 +18,7 @@ func (c *checker) checkReach(cfg *Config) {
 	if err != nil || !cfg.Approvals.Enabled() || !slices.Contains(t.effective(), string(core.UserRequest)) {
 		return // named elsewhere, or nobody is asked
 	}
-	mapped, unmapped, open := now.Eligible(nil, true)
+	mapped, unmapped, open := now.Eligible(nil)
 	if mapped+unmapped == 0 && !open {
 		c.warn("approvals.tools", "nobody could say yes now: every call that asks is denied until somebody may decide "+
 			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)")
