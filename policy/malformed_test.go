@@ -36,7 +36,7 @@ func TestMalformedCallsOfRiskyToolsAreDenied(t *testing.T) {
 		{"cron", "ask", []string{`{"action":"add"}`, `{"job":{}, "frob":1}`}},
 		{"cron", "allow", []string{`{"action":"list"}`}},
 		{"write_stdin", "deny", []string{`{}`, `{"chars":null}`}},
-		{"sessions_spawn", "allow", []string{`{"task":"x"}`}},
+		{"sessions_spawn", "allow", []string{`{"task":"x","sandbox":"require"}`}},
 		{"EnterWorktree", "allow", []string{`{}`}},
 		{"write", "ask", []string{`{"path":null}`, `{}`}},
 		{"frobnicate", "ask", []string{`{}`, `{"path":null}`}},

@@ -108,6 +108,7 @@ func (d *desk) open() {
 		},
 		AllowedUsers: map[string][]string{"telegram": {"111", "333"}, "discord": {"222"}},
 		Tokens:       map[string]string{"alice": "alice", "bob": "bob"},
+		Verifiers:    map[string][]string{"": {"telegram:111"}},
 	})
 	require.NoError(d.t, err)
 	d.rules = core.Rules{Enabled: true, Policy: d.judge, People: people, Router: oneChat{}, TimeoutMs: 15 * 60_000, MaxTimeoutMs: 24 * 3_600_000}
