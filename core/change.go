@@ -78,6 +78,12 @@ type Store interface {
 	// Append adds events to the log and marks handled (if not nil), without
 	// changing any approval.
 	Append(ctx context.Context, handled *InboundRef, events ...Event) error
+	// Pairing gives the newest pairing, or an empty one.
+	Pairing(ctx context.Context) (Pairing, error)
+	// Pair replaces the newest pairing by what fn makes of it, appends fn's events
+	// to the log and marks handled (if not nil), all in one transaction. ErrHandled
+	// when the platform update was handled before.
+	Pair(ctx context.Context, handled *InboundRef, fn func(Pairing) (Pairing, []Event)) error
 	// Sealed gives the canonical call that was sealed under key, or
 	// CodeRetryDataGone when it was deleted.
 	Sealed(ctx context.Context, key string) ([]byte, error)

@@ -51,6 +51,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"record on its way", testRecordOnItsWay},
 		{"record redrawn", testRecordRedrawn},
 		{"silences", testSilences},
+		{"pairing", testPairing},
 		{"moves", testMoves},
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},

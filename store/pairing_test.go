@@ -1,0 +1,67 @@
+package store
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// testPairing: what many do to the pairing at once all counts, with its events, and a
+// platform update counts once.
+func testPairing(t *testing.T, s *Store) {
+	none, err := s.Pairing(ctx)
+	require.NoError(t, err)
+	require.Zero(t, none)
+	opened := func(core.Pairing) (core.Pairing, []core.Event) {
+		return core.Pairing{ID: "p", CodeHash: "h", ExpiresAtMs: 9}, []core.Event{{AtMs: 1, Type: core.EventPairing}}
+	}
+	require.NoError(t, s.Pair(ctx, nil, opened))
+	wrong := func(p core.Pairing) (core.Pairing, []core.Event) {
+		p.Wrong++
+		return p, []core.Event{{AtMs: 2, Type: core.EventRefused}}
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { require.NoError(t, s.Pair(ctx, nil, wrong)) })
+	}
+	wg.Wait()
+	ref := &core.InboundRef{Source: "telegram:1", ID: 5}
+	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: *ref, Body: []byte("{}")}}))
+	require.NoError(t, s.Pair(ctx, ref, wrong))
+	require.ErrorIs(t, s.Pair(ctx, ref, wrong), core.ErrHandled)
+	open, err := s.Inbound(ctx, "telegram:1", 10)
+	require.NoError(t, err)
+	require.Empty(t, open)
+
+	got, err := s.Pairing(ctx)
+	require.NoError(t, err)
+	require.Equal(t, core.Pairing{ID: "p", CodeHash: "h", ExpiresAtMs: 9, Wrong: 9}, got)
+	log, err := s.Log(ctx, 0, 100)
+	require.NoError(t, err)
+	require.Len(t, log, 10)
+	_, _, err = s.Verify(ctx)
+	require.NoError(t, err)
+}
+
+// Instances that hear codes at the same time count them all.
+func TestPairingOfSeveralInstances(t *testing.T) {
+	a, b := two(t)
+	var wg sync.WaitGroup
+	for range 10 {
+		for _, s := range []*Store{a, b} {
+			wg.Go(func() {
+				require.NoError(t, s.Pair(ctx, nil, func(p core.Pairing) (core.Pairing, []core.Event) {
+					p.Wrong++
+					return p, nil
+				}))
+			})
+		}
+	}
+	wg.Wait()
+	got, err := b.Pairing(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 20, got.Wrong)
+}
