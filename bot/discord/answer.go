@@ -36,6 +36,10 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 	if len(parts) == 0 {
 		parts = []string{sayNothing}
 	}
+	for n := range parts {
+		parts[n] = plain(parts[n], maxContent)
+	}
+	parts[0] += copyable(r.Copy)
 	hook := "/webhooks/" + i.App + "/" + i.Token
 	if asked(b.first(i)) {
 		b.reply(ctx, http.MethodPost, hook, private(parts[0], rows))
@@ -50,21 +54,29 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 	}
 }
 
-// private is a message for one person.
+// copyable is a line to copy, below a text that it fits behind.
+func copyable(line string) string {
+	if line == "" {
+		return ""
+	}
+	return "\n" + block(line)
+}
+
+// private is a message for one person, in Markdown.
 func private(s string, rows []component) outgoing {
-	m := outgoing{Content: plain(s, maxContent), Flags: flagEphemeral | flagNoPreviews, Mentions: nobody()}
+	m := outgoing{Content: s, Flags: flagEphemeral | flagNoPreviews, Mentions: nobody()}
 	if rows != nil {
 		m.Components = &rows
 	}
 	return m
 }
 
-// edited is what a deferred message becomes. Its buttons, if it had any, go.
+// edited is what a deferred message becomes, in Markdown. Its buttons, if it had any, go.
 func edited(s string, rows []component) outgoing {
 	if rows == nil {
 		rows = []component{}
 	}
-	return outgoing{Content: plain(s, maxContent), Components: &rows, Mentions: nobody()}
+	return outgoing{Content: s, Components: &rows, Mentions: nobody()}
 }
 
 func joinLines(parts ...string) string {
@@ -102,10 +114,13 @@ func again(err error) bool {
 	return !errors.As(err, &e) || e.Status >= 500 || retryAfter(err) > 0
 }
 
-// say posts a text as a reply to what was typed, in as many messages as it needs.
-func (b *Bot) say(ctx context.Context, to *message, text string) {
+// say posts a text as a reply to what was typed, in as many messages as it needs,
+// and below it a line to copy, if it is not empty.
+func (b *Bot) say(ctx context.Context, to *message, text, line string) {
 	for _, part := range split(text, maxContent) {
-		message := textMessage(part, "").answering(to.ID).once(nonceOf(to.ID, part))
+		message := textMessage(part, "")
+		message.Content += copyable(line)
+		message = message.answering(to.ID).once(nonceOf(to.ID, part))
 		for try := range sayTries {
 			err := b.judge(posting, b.paced(ctx, http.MethodPost, to.At, "/channels/"+to.At+"/messages", message, nil))
 			if err == nil {

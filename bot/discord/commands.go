@@ -47,6 +47,8 @@ func commands() []command {
 		{Name: "pending", Description: "List what waits for a decision"},
 		{Name: "show", Description: "Show a request's card here", Options: []commandOption{code}},
 		{Name: "whoami", Description: "Say who you are for the desk"},
+		{Name: "pair", Description: "Make yourself and this chat known to the desk's operator", Options: []commandOption{
+			{Type: textOption, Name: "code", Description: "The code that approvalbot pair shows", Required: true, MaxLength: 32}}},
 		{Name: "help", Description: "Say how to use the bot"},
 	}
 	for i := range all {

@@ -36,7 +36,7 @@ func (i *interaction) place() (chat, aka core.Target, direct bool) {
 
 // base gives what all messages made of an interaction say.
 func (i *interaction) base() textcmd.Message {
-	m := textcmd.Message{Voter: i.voter(), NotHuman: i.actor().notHuman(), Prompts: true}
+	m := textcmd.Message{Voter: i.voter(), Name: i.actor().name(), NotHuman: i.actor().notHuman(), Prompts: true}
 	m.Chat, m.Aka, m.Direct = i.place()
 	return m
 }
@@ -98,7 +98,7 @@ func typed(d data) string {
 // typedMessage gives what a person typed, in the desk's words. Only what was said
 // first counts: edits never come here.
 func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, error) {
-	m := textcmd.Message{Voter: in.voter(), NotHuman: in.notHuman(), BotName: b.self.name, Prompts: true}
+	m := textcmd.Message{Voter: in.voter(), Name: in.Author.name(), NotHuman: in.notHuman(), BotName: b.self.name, Prompts: true}
 	m.Text, m.Mention = withoutMention(in.Content, b.self.user)
 	if in.Guild == "" {
 		m.Chat, m.Direct = core.Target{Channel: "discord", To: "dm:" + m.Voter.UserID}, m.NotHuman == ""

@@ -42,6 +42,17 @@ func roles(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !decimal(id) })
 }
 
+// name is what the account calls itself, with the name that it can be found under.
+func (u *user) name() string {
+	switch {
+	case u == nil:
+		return ""
+	case u.Shown == "":
+		return "@" + u.Name
+	}
+	return u.Shown + " (@" + u.Name + ")"
+}
+
 // notHuman says why an account is no person, or nothing.
 func (u *user) notHuman() string {
 	switch {

@@ -84,6 +84,8 @@ type (
 		ID     string `json:"id"`
 		Bot    bool   `json:"bot"`
 		System bool   `json:"system"`
+		Shown  string `json:"global_name"`
+		Name   string `json:"username"`
 	}
 )
 

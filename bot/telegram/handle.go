@@ -169,7 +169,7 @@ func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textc
 	case m.Tap:
 		b.say(ctx, work, m.Chat, j.Update.Tap.Message.ID, r.Long)
 	default:
-		b.say(ctx, work, m.Chat, j.Update.Message.ID, r.Text)
+		b.sayWith(ctx, work, m.Chat, j.Update.Message.ID, r.Text, r.Copy)
 		b.say(ctx, work, m.Chat, j.Update.Message.ID, r.Long)
 	}
 }

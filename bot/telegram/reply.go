@@ -54,7 +54,18 @@ func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p pa
 // say posts a text as a reply, in as many messages as it needs. When the chat
 // may not be written to yet, it goes on in the background.
 func (b *Bot) say(ctx, work context.Context, to core.Target, replyTo int64, text string) {
+	b.sayWith(ctx, work, to, replyTo, text, "")
+}
+
+// sayWith is say with a line below that a tap copies (Bot API, MessageEntity: code).
+func (b *Bot) sayWith(ctx, work context.Context, to core.Target, replyTo int64, text, line string) {
 	parts := split(text, maxText)
+	for i := range parts {
+		parts[i] = inertText(parts[i])
+	}
+	if line != "" { // what it stands below is one sentence
+		parts[len(parts)-1] += "\n" + code(line)
+	}
 	rest, wait := b.sayParts(work, to, replyTo, parts)
 	if len(rest) == 0 || wait > sayPatience {
 		return
@@ -69,13 +80,13 @@ func (b *Bot) say(ctx, work context.Context, to core.Target, replyTo int64, text
 	})
 }
 
-// sayParts posts messages until one fails, and gives those that are left and
+// sayParts posts messages, in HTML, until one fails, and gives those that are left and
 // how long to wait; nothing is left when trying again is no use.
 func (b *Bot) sayParts(ctx context.Context, to core.Target, replyTo int64, parts []string) (rest []string, wait time.Duration) {
 	for i, part := range parts {
 		err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
 			_, err := b.api.SendMessage(ctx, &tg.SendMessageParams{
-				ChatID: to.chat, MessageThreadID: to.thread, Text: inertText(part), ParseMode: models.ParseModeHTML,
+				ChatID: to.chat, MessageThreadID: to.thread, Text: part, ParseMode: models.ParseModeHTML,
 				LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(int(replyTo)),
 			})
 			return err

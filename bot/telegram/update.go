@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
@@ -56,8 +57,11 @@ type (
 		} `json:"new_chat_member"`
 	}
 	user struct {
-		ID    int64 `json:"id"`
-		IsBot bool  `json:"is_bot"`
+		ID       int64  `json:"id"`
+		IsBot    bool   `json:"is_bot"`
+		First    string `json:"first_name"`
+		Last     string `json:"last_name"`
+		Username string `json:"username"`
 	}
 	chat struct {
 		ID   int64  `json:"id"`
@@ -111,7 +115,7 @@ func (m *message) command() bool {
 // user name.
 func (b *Bot) typedMessage(m *message, in core.Inbound, name string) textcmd.Message {
 	out := textcmd.Message{
-		Voter: voter(m.From), NotHuman: m.notHuman(), Chat: b.place(m), Direct: m.Chat.direct(m.From),
+		Voter: voter(m.From), Name: m.From.name(), NotHuman: m.notHuman(), Chat: b.place(m), Direct: m.Chat.direct(m.From),
 		Text: m.Text, BotName: name, ReceivedMs: in.ReceivedMs, Update: &in.InboundRef,
 	}
 	if in.Waited {
@@ -165,6 +169,18 @@ func voter(u *user) core.Voter {
 		v.UserID = strconv.FormatInt(u.ID, 10)
 	}
 	return v
+}
+
+// name is what the account calls itself, with the name that it can be found under.
+func (u *user) name() string {
+	if u == nil {
+		return ""
+	}
+	name := strings.TrimSpace(u.First + " " + u.Last)
+	if u.Username != "" {
+		name += " (@" + u.Username + ")"
+	}
+	return name
 }
 
 // notHuman says why the account is no person, or nothing.

@@ -3,13 +3,15 @@ package textcmd
 import (
 	"strings"
 	"unicode/utf8"
+
+	"approvalbot/core"
 )
 
 const (
 	alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford's base 32: no I, L, O, U
 	codeLen  = 6
 	maxWord  = 32  // longest word that is repeated back as an unknown code
-	longWord = "?" // stands for a longer one
+	longWord = "?" // stands for a longer one, and for what is no pairing code
 )
 
 // ValidCode reports whether s has the form of an approval's code: six
@@ -39,6 +41,16 @@ func NormalCode(s string) (code string, ok bool) {
 		return "", false
 	}
 	return code, true
+}
+
+// pairingCode reads a pairing code as people type it: as [NormalCode] does, and also
+// in several words.
+func pairingCode(words []string) string {
+	code := lookAlikes.Replace(upper(strings.Join(words, "")))
+	if code != "" && (len(code) != core.PairingCodeLength || strings.Trim(code, alphabet) != "") {
+		return longWord
+	}
+	return code
 }
 
 var lookAlikes = strings.NewReplacer("-", "", "O", "0", "I", "1", "L", "1")

@@ -85,10 +85,11 @@ func TestMentionStandsForTheSlash(t *testing.T) {
 		{"pending", Command{Verb: Pending}},
 		{"show K7QX2M", Command{Verb: Show, Code: code}},
 		{"whoami", Command{Verb: WhoAmI}},
+		{"pair k7qx-2m4p", Command{Verb: Pair, Code: "K7QX2M4P"}},
 		{"Help!", Command{Verb: Help}},
 		{"/approve K7QX2M", once("")},
 	}.check(t, c)
-	notForUs(t, c, "thanks", "what is pending", "allow me to explain", "more info", "unclear what you mean", "approve this?")
+	notForUs(t, c, "thanks", "what is pending", "allow me to explain", "more info", "unclear what you mean", "approve this?", "pair up", "pair")
 }
 
 func TestAddressedToABot(t *testing.T) {
@@ -109,6 +110,14 @@ func TestOtherVerbs(t *testing.T) {
 		{"/show k7qx2m", Command{Verb: Show, Code: code}},
 		{"/show", Command{Verb: Show}},
 		{"/WhoAmI", Command{Verb: WhoAmI}},
+		{"/pair K7QX2M4P", Command{Verb: Pair, Code: "K7QX2M4P"}},
+		{"/pair k7qx-2m4p", Command{Verb: Pair, Code: "K7QX2M4P"}},
+		{"/pair  k7qx 2m4p ", Command{Verb: Pair, Code: "K7QX2M4P"}},
+		{"/pair oil12345", Command{Verb: Pair, Code: "01112345"}},
+		{"/pair K7QX2M4", Command{Verb: Pair, Code: "?"}},
+		{"/pair K7QX2M4PU", Command{Verb: Pair, Code: "?"}},
+		{"/pair \u200bK7QX2M4P", Command{Verb: Pair, Code: "?"}},
+		{"/pair", Command{Verb: Pair}},
 		{"/help", Command{Verb: Help}},
 		{"/start", Command{Verb: Help}},
 		{"/more K7QX2M", Command{Verb: More, Code: code}},

@@ -33,6 +33,7 @@ type Gate interface {
 	Show(ctx context.Context, key string, place core.Target, handled *core.InboundRef) (core.Approval, error)
 	Refused(ctx context.Context, v core.Voter, what string, handled *core.InboundRef) error
 	Handled(ctx context.Context, ref core.InboundRef) error
+	Pair(ctx context.Context, v core.Voter, code string, who core.PairingWho, handled *core.InboundRef) (right bool, err error)
 
 	ByCode(ctx context.Context, code string) (core.Approval, error)
 	ByKey(ctx context.Context, key string) (core.Approval, error)

@@ -1,6 +1,10 @@
 package textcmd
 
-import "strings"
+import (
+	"strings"
+
+	"approvalbot/core"
+)
 
 // maxText is more bytes than a message of any platform has (Telegram: 4096
 // characters of up to four bytes).
@@ -50,6 +54,8 @@ func parseOne(text string, c Context) (Command, bool) {
 		return Command{}, false
 	case !slash && cmd.Verb == Approve && strings.HasSuffix(words[len(words)-1], "?"):
 		return Command{}, false
+	case !slash && cmd.Verb == Pair && len(cmd.Code) != core.PairingCodeLength: // "pair up" is talk
+		return Command{}, false
 	case cmd.Verb.onCards() && !ValidCode(cmd.Code):
 		return Command{}, false
 	}
@@ -77,7 +83,7 @@ func (c Context) verb(word string) (v Verb, slash, ok bool) {
 
 func verbNamed(name string) (Verb, bool) {
 	switch v := Verb(name); v {
-	case Approve, Deny, Pending, Show, WhoAmI, Help, More, Back, Details, DenyReason, Unclear:
+	case Approve, Deny, Pending, Show, WhoAmI, Pair, Help, More, Back, Details, DenyReason, Unclear:
 		return v, true
 	case "allow":
 		return Approve, true
@@ -99,6 +105,8 @@ func (c Context) read(verb Verb, words []string, addressed bool) Command {
 	switch verb {
 	case Pending, WhoAmI, Help:
 		return Command{Verb: verb}
+	case Pair:
+		return Command{Verb: verb, Code: pairingCode(words)}
 	case Approve, Deny, DenyReason:
 		return c.vote(verb, words, addressed)
 	}

@@ -7,6 +7,7 @@ import "approvalbot/core"
 // their own about who may do what.
 type Message struct {
 	Voter core.Voter // channel and numeric user id (and role ids, as the update says them)
+	Name  string     // what the platform calls the sender: whatever they like
 	// NotHuman says why the sender is no person (a bot, an anonymous admin, a
 	// channel, a webhook); empty for people.
 	NotHuman string
@@ -33,6 +34,7 @@ type Reply struct {
 	Before  bool       // it was handled before, by whoever has answered it then
 	Text    string     // one sentence, at most 200 characters: the answer to a tap, or a reply to what was typed
 	Alert   bool       // a tap's answer that must be noticed (refusals)
+	Copy    string     // a line to copy out of the chat, shown as code below Text; short, no line breaks
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
 	Menu    Menu       // the person wants to see this menu of the tapped card; empty: none
 	Card    *core.Card // with Menu: the card as it stands; nobody may change it

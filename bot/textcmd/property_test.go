@@ -27,9 +27,12 @@ var (
 		return Command{verb, anyCode.Draw(t, "code"), d, anyReason.Draw(t, "reason")}
 	})
 	anyOther = rapid.Custom(func(t *rapid.T) Command {
-		cmd := Command{Verb: rapid.SampledFrom([]Verb{Pending, WhoAmI, Help, Show, More, Back, Details, DenyReason, Unclear}).Draw(t, "verb")}
+		cmd := Command{Verb: rapid.SampledFrom([]Verb{Pending, WhoAmI, Pair, Help, Show, More, Back, Details, DenyReason, Unclear}).Draw(t, "verb")}
 		switch cmd.Verb {
 		case Pending, WhoAmI, Help:
+			return cmd
+		case Pair:
+			cmd.Code = rapid.StringMatching(`[0-9A-HJKMNP-TV-Z]{8}|\?|`).Draw(t, "pairing code")
 			return cmd
 		case DenyReason:
 			cmd.Decision = core.Deny
@@ -54,7 +57,7 @@ func TestParseReadsBackWhatStringWrites(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, cmd, got)
 		got, ok = ParsePayload(cmd.String())
-		require.Equal(t, cmd.Reason == "" && cmd.Code != "", ok)
+		require.Equal(t, cmd.Reason == "" && ValidCode(cmd.Code), ok)
 		if ok {
 			require.Equal(t, cmd, got)
 			require.LessOrEqual(t, len(cmd.String()), 64)

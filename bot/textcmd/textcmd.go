@@ -5,7 +5,7 @@
 //	/approve CODE session|always      a wider scope, as the last word
 //	/approve CODE session: reason     or directly before a colon
 //	/deny CODE [reason]
-//	/pending   /show CODE   /whoami   /help
+//	/pending   /show CODE   /whoami   /pair PAIRINGCODE   /help
 //
 // Code and decision come in either order, every decision has aliases
 // (allow, once, always, session, deny, reject, block, cancel, with or without
@@ -37,6 +37,7 @@ const (
 	Pending Verb = "pending"
 	Show    Verb = "show"
 	WhoAmI  Verb = "whoami"
+	Pair    Verb = "pair"
 	Help    Verb = "help"
 
 	More       Verb = "more"       // menu: open the wider scopes
@@ -59,7 +60,9 @@ type Command struct {
 	// one and the message is no reply to a card: then a vote is for nothing,
 	// not even if a single approval is pending. From a slash command it may be
 	// any other word (at most 32 characters, untrusted), so that the answer can
-	// call it unknown.
+	// call it unknown. For Pair it is a pairing code (core.PairingCodeLength
+	// characters of the same alphabet), "?" for what can be none, and empty if
+	// nothing was named.
 	Code string
 	// Decision is one of the allows for Approve, core.Deny for Deny and
 	// DenyReason, and empty for the others.

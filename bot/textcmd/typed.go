@@ -12,7 +12,7 @@ import (
 	"approvalbot/display"
 )
 
-const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /whoami. " +
+const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /whoami · /pair CODE. " +
 	"In a reply to a card the code may be left out."
 
 // maxListed bounds /pending, maxListedCall what it says of each call.
@@ -53,7 +53,9 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 	case m.NotHuman != "":
 		return d.refuse(ctx, m, "a command by "+m.NotHuman, notAuthorized)
 	case cmd.Verb == WhoAmI:
-		return Reply{Text: d.whoami(m)}, false, nil
+		return d.whoami(m), false, nil
+	case cmd.Verb == Pair:
+		return d.pair(ctx, m, cmd.Code)
 	case cmd.Verb == Help:
 		return Reply{Text: helpText}, false, nil
 	case !d.approver(m.Voter):
@@ -162,21 +164,4 @@ func until(t, now time.Time) string {
 		return t.Format("15:04 MST")
 	}
 	return t.Format("2 Jan 15:04 MST")
-}
-
-// whoami tells anyone who the desk takes them for.
-func (d *Desk) whoami(m Message) string {
-	v := d.gate.Rules().People.Identify(m.Voter)
-	who := fmt.Sprintf("You are %s user %s", v.Channel, v.UserID)
-	if v.Person != "" {
-		who += " (" + display.Escape(v.Person) + ")"
-	}
-	here := "This chat is " + m.Chat.String() + "."
-	switch {
-	case !d.approver(v):
-		return who + ". You may not approve. " + here
-	case !d.mayCommand(m):
-		return who + ". You may approve, but not here: the desk does not know this chat. " + here
-	}
-	return who + ". You may approve. " + here
 }

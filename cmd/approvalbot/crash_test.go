@@ -282,7 +282,7 @@ func (c *crashRig) scenario() {
 	// A further update makes the poll return that confirmed the tap.
 	c.bob.Say(c.group, "/whoami@approval_test_bot")
 	c.until("whoami", func(ctx context.Context) error {
-		_, err := c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "You are telegram user") })
+		_, err := c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "You are a telegram user") })
 		return err
 	})
 	c.allCopiesEnd(a)

@@ -1,0 +1,68 @@
+package textcmd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/display"
+)
+
+const sayPaired = "The desk's operator sees this chat and your account now. " +
+	"You may decide once the configuration names you."
+
+// maxName is how much of a platform's name for a person is kept, in characters.
+const maxName = 64
+
+// whoami tells anyone who the desk takes them for, with a line that names chat and
+// account to `serve --local`.
+func (d *Desk) whoami(m Message) Reply {
+	v := d.gate.Rules().People.Identify(m.Voter)
+	who := "You are a " + v.Channel + " user" // which one, the line says
+	if v.Person != "" {
+		who += " (" + display.Escape(v.Person) + ")"
+	}
+	r := Reply{Text: who + ". You may approve.", Copy: variables(v, m.Chat)}
+	switch {
+	case !d.approver(v):
+		r.Text = who + ". You may not approve."
+	case !d.mayCommand(m):
+		r.Text = who + ". You may approve, but not here: the desk does not know this chat."
+	}
+	return r
+}
+
+// variables are the environment variables of `serve --local` that name a chat and a
+// person in it.
+func variables(v core.Voter, chat core.Target) string {
+	prefix, place := strings.ToUpper(v.Channel)+"_", "CHAT_ID"
+	if v.Channel == "discord" {
+		place = "CHANNEL_ID"
+	}
+	to := chat.To
+	if chat.ThreadID != "" {
+		to = chat.String() // only this form has room for a thread
+	}
+	return prefix + place + "=" + to + " " + prefix + "USER_ID=" + v.UserID
+}
+
+// pair gives a pairing code to the desk. Whatever is wrong with one, the answer is the
+// same: it tells nothing but that.
+func (d *Desk) pair(ctx context.Context, m Message, code string) (Reply, bool, error) {
+	if code == "" {
+		return Reply{Text: "Send /pair with the code that approvalbot pair shows at the desk."}, false, nil
+	}
+	name, _ := display.Clip(OneLine(m.Name), maxName)
+	who := core.PairingWho{Chat: m.Chat.Normal(), UserID: m.Voter.UserID, Name: name}
+	right, err := d.gate.Pair(ctx, m.Voter, code, who, m.Update)
+	switch {
+	case errors.Is(err, core.ErrHandled):
+		return Reply{Text: core.ErrHandled.Message, Before: true}, false, nil
+	case err != nil:
+		return Reply{}, false, err
+	case !right:
+		return Reply{Text: "That code is not right."}, true, nil
+	}
+	return Reply{Text: sayPaired}, true, nil
+}
