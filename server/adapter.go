@@ -199,6 +199,8 @@ func nothingOf(path string) string {
 	switch {
 	case strings.HasPrefix(path, "/v1/grants/"):
 		return "There is no such grant."
+	case strings.HasPrefix(path, "/v1/pairing/"):
+		return "There is no such pairing."
 	case strings.HasPrefix(path, "/v1/callbacks/"):
 		return "There is no call of that id that was given up."
 	}

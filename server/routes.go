@@ -14,6 +14,7 @@ var (
 	asker    = []scope{scopeRequest}
 	operator = []scope{scopeDecide}
 	either   = []scope{scopeRequest, scopeDecide}
+	admin    = []scope{scopeAdmin}
 )
 
 // routes is the API. The mux and its description are made from this table.
@@ -102,9 +103,24 @@ func (s *Server) routes() []route {
 			out: reflect.TypeFor[api.Policy](), status: ok, serve: without(s.policy),
 		},
 		{
-			method: "POST", path: "/v1/policy/reload", name: "reloadPolicy", scopes: []scope{scopeAdmin},
+			method: "POST", path: "/v1/policy/reload", name: "reloadPolicy", scopes: admin,
 			summary: "Read the configuration again and put its policy in force, all or nothing.",
 			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok, serve: with(s.reload),
+		},
+		{
+			method: "POST", path: "/v1/pairing", name: "startPairing", scopes: admin,
+			summary: "A code that makes known whoever gives it in a chat, as /pair CODE, and that chat. Any earlier one ends.",
+			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.PairingCode](), status: []int{http.StatusCreated}, serve: with(s.startPairing),
+		},
+		{
+			method: "GET", path: "/v1/pairing/{id}", name: "getPairing", scopes: admin,
+			summary: "How far a pairing is: who gave the code, and what the configuration lacks to let them decide there.",
+			out:     reflect.TypeFor[api.Pairing](), status: ok, serve: without(s.pairing), codes: []core.Code{core.CodeNotFound},
+		},
+		{
+			method: "POST", path: "/v1/pairing/{id}/accept", name: "acceptPairing", scopes: admin,
+			summary: "Write who gave the code into a configuration that serve --local generated and nobody edited, and put it in force. Any other is its operator's to edit.",
+			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok, serve: with(s.acceptPairing), codes: []core.Code{core.CodeNotFound},
 		},
 		{
 			method: "GET", path: "/v1/grants", name: "listGrants", scopes: operator, summary: "Grants and cool-downs in force, newest first.",

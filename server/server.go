@@ -46,6 +46,7 @@ type Config struct {
 	Ready       func(context.Context) api.Ready // nil: ready as soon as it serves
 	Policy      func(context.Context) (api.Policy, error)
 	Reload      func(context.Context, core.Caller) (api.Reloaded, error) // puts the configured policy in force, all or nothing
+	Pairings    Pairings                                                 // nil: there are none
 	Metrics     *Metrics                                                 // nil: counts of its own; see [NewMetrics]
 	Log         *slog.Logger                                             // nil: silent
 	Version     string                                                   // shown in the OpenAPI description
@@ -91,6 +92,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Reload == nil {
 		cfg.Reload = func(context.Context, core.Caller) (api.Reloaded, error) { return api.Reloaded{}, errNotHere }
+	}
+	if cfg.Pairings == nil {
+		cfg.Pairings = noPairings{}
 	}
 	var cert *certificate
 	if cfg.CertFile != "" {

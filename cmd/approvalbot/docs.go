@@ -52,7 +52,7 @@ var (
 		{name: "APPROVALBOT_CFG__SERVER__LISTEN", usage: "replaces server.listen of the configuration, and so on for every key; and each NAME that stands in it as ${NAME}"},
 		{name: "NODE_ENV=production", usage: "as server.production: true in the configuration"},
 		{name: "AGENTSHIELD_APPROVALS_ENABLED=1", usage: "as approvals.agentshield.enabled: true in the configuration"},
-		{name: "TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID, TELEGRAM_USER_ID", usage: "serve --local: the chat that it writes into its configuration (TELEGRAM_API_URL: another Bot API server)"},
+		{name: "TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID, TELEGRAM_USER_ID", usage: "serve --local: the chat that it writes into its configuration, also spelled telegram:-1001234567890, as /whoami says it there; without them, the one of the start before (TELEGRAM_API_URL: another Bot API server)"},
 		{name: "DISCORD_BOT_TOKEN, DISCORD_CHANNEL_ID, DISCORD_USER_ID", usage: "the same for Discord (DISCORD_API_URL)"},
 		{name: "XDG_CONFIG_HOME, HOME", usage: "where CONFIGDIR is: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot (macOS: ~/Library/Application Support/approvalbot, Windows: %APPDATA%\\approvalbot)"},
 		{name: "USER, LOGNAME, USERNAME", usage: "serve --local: what the person at this machine is called"},
@@ -71,7 +71,7 @@ var (
 			"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. Whoever can read it decides"},
 		{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store vacuum, verifier test and --offline, which also open the key file or the store that it names. " +
 			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, in CONFIGDIR and in /etc/approvalbot"},
-		{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes; name it with --config"},
+		{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes anew at each start until it is edited; name it with --config"},
 	}
 )
 

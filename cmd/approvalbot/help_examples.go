@@ -47,6 +47,7 @@ var examples = map[string]string{
 	"callbacks retry": `  approvalbot callbacks retry K7QX2M`,
 	"serve": `  approvalbot serve --config /etc/approvalbot/approvalbot.yaml
   approvalbot serve --local .`,
+	"pair": `  approvalbot --client ~/.config/approvalbot/operator.yaml pair`,
 	"doctor": `  approvalbot doctor
   approvalbot doctor --offline --config approvalbot.yaml`,
 	"drill":  `  approvalbot drill`,

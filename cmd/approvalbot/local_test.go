@@ -28,8 +28,8 @@ func TestLocalConfigurationLoads(t *testing.T) {
 		"telegram":              {telegram, 1, "Cards go to the chat."},
 		"discord":               {discord, 1, "Cards go to the chat."},
 		"both":                  {append(append([]string{}, telegram...), discord...), 2, "Cards go to the chat."},
-		"a token and no more":   {telegram[:1], 0, "/whoami"},
-		"a discord token alone": {discord[:1], 0, "/whoami"},
+		"a token and no more":   {telegram[:1], 0, " pair\n"},
+		"a discord token alone": {discord[:1], 0, " pair\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -40,11 +40,12 @@ func TestLocalConfigurationLoads(t *testing.T) {
 			require.Len(t, cfg.table().Route(core.Approval{}).Targets, tt.targets)
 			files, ok := findClientFiles(dir, newEnviron(tt.env), cfg.hasToken)
 			require.True(t, ok)
-			hints := localHints(cfg, files)
+			file := &localFile{dir, newEnviron(tt.env)}
+			hints := localHints(cfg, files, file)
 			require.Contains(t, hints, tt.hint)
 			require.Regexp(t, ` --client `+files.client+` request --tool demo.greet --params '\{"say":"hello \w{4}"\}' --wait\n`, hints)
 			require.Contains(t, hints, " --client "+files.operator+" watch\n")
-			require.NotEqual(t, hints, localHints(cfg, files), "a deny of the last one is in nobody's way")
+			require.NotEqual(t, hints, localHints(cfg, files, file), "a deny of the last one is in nobody's way")
 			for _, line := range strings.Split(hints, "\n") {
 				require.True(t, len(line) <= 78 || strings.HasPrefix(line, "  "), line)
 			}
@@ -156,18 +157,27 @@ func TestLocalClientFileNamesTheAddressInForce(t *testing.T) {
 	}
 }
 
-// A configuration whose first line was deleted belongs to the person.
+// A configuration that was changed anywhere belongs to the person.
 func TestLocalConfigurationKeepsChanges(t *testing.T) {
-	dir := t.TempDir()
-	path, err := prepareLocal(dir, environ{})
-	require.NoError(t, err)
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	_, mine, _ := strings.Cut(string(text), "\n")
-	require.NoError(t, os.WriteFile(path, []byte(mine), 0o600))
-	_, err = prepareLocal(dir, environ{})
-	require.NoError(t, err)
-	kept, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, mine, string(kept))
+	for name, change := range map[string]func(string) string{
+		"a word":              func(s string) string { return strings.Replace(s, "both", "targets", 1) },
+		"without its mark":    func(s string) string { _, rest, _ := strings.Cut(s, "\n"); return rest },
+		"a line more":         func(s string) string { return s + "# mine\n" },
+		"another one's whole": func(string) string { return "server: {}\n" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path, err := prepareLocal(dir, environ{})
+			require.NoError(t, err)
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			mine := change(string(text))
+			require.NoError(t, os.WriteFile(path, []byte(mine), 0o600))
+			_, err = prepareLocal(dir, environ{"TELEGRAM_USER_ID": "5"})
+			require.NoError(t, err)
+			kept, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, mine, string(kept))
+		})
+	}
 }

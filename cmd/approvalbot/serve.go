@@ -22,7 +22,7 @@ func newServeCommand(a *app) *cobra.Command {
 		Short: "Run the desk",
 		Long: "Run the desk until it is told to stop. Approvals that are pending stay pending: the next start goes on with them.\n" +
 			"With --local DIR it writes what it needs into DIR first: tokens and client files, if they are not there, and a\n" +
-			"configuration, anew at every start until its first line is deleted.",
+			"configuration, anew at every start until that is edited.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, env := a.config, a.environ
@@ -57,6 +57,9 @@ func serve(ctx context.Context, path string, env []string, local string, stdout,
 	if err != nil {
 		return err
 	}
+	if local != "" {
+		d.local = &localFile{dir: filepath.Dir(cfg.File), env: newEnviron(env)}
+	}
 	ln, err := d.listen()
 	if err != nil {
 		return errors.Join(err, d.store.Close())
@@ -72,7 +75,7 @@ func serve(ctx context.Context, path string, env []string, local string, stdout,
 		if err != nil {
 			return errors.Join(err, ln.Close(), d.store.Close())
 		}
-		fmt.Fprint(stdout, localHints(here, files))
+		fmt.Fprint(stdout, localHints(here, files, d.local))
 	}
 	if err := d.Run(ctx, ln); err != nil {
 		return err

@@ -211,13 +211,15 @@ func (w *watcher) swallow(ctx context.Context) error {
 
 // drain drops what a person typed before the request was shown. A program that
 // feeds the answers is taken at its word.
-func (w *watcher) drain() {
-	if !isTerminal(w.stdin) {
+func (w *watcher) drain() { w.app.drain(w.lines) }
+
+func (a *app) drain(lines <-chan string) {
+	if !isTerminal(a.stdin) {
 		return
 	}
 	for {
 		select {
-		case _, ok := <-w.lines:
+		case _, ok := <-lines:
 			if !ok {
 				return
 			}

@@ -88,6 +88,7 @@ type desk struct {
 	feed        *server.Feed
 	gateway     *gateway.Gateway
 	auditor     *auditor
+	local       *localFile // the configuration, where serve --local generates it; else nil
 }
 
 // newDesk opens the store and wires the parts. It starts nothing; Run does, and
@@ -120,14 +121,14 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 		return nil, err
 	}
 	d.timers = routing.NewTimers(d.store, d.gate, log)
-	d.talk = textcmd.NewDesk(d.gate, d.store, d.isPlace)
+	d.talk = textcmd.NewDesk(pairings{d.gate, d}, d.store, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err
 	}
 	d.dispatch()
 	d.server, err = server.New(server.Config{
-		Gate: d.gate, Tokens: cfg.tokens(), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Metrics: d.metrics, Feed: d.feed, Audit: d.auditor.api(), Callbacks: d.store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
+		Gate: d.gate, Tokens: cfg.tokens(), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.gate, d}, Metrics: d.metrics, Feed: d.feed, Audit: d.auditor.api(), Callbacks: d.store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
 		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount,
 	})
 	if err != nil {
