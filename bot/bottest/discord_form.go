@@ -160,10 +160,11 @@ func (f *form) link(path, url string, schemes ...string) {
 	f.add(path, "URL_TYPE_INVALID_URL", "Not a well formed URL.")
 }
 
-// snowflake checks an id, which is a string on the wire; a number is accepted.
+// snowflake checks an id, which is a string on the wire (API Reference, Snowflakes; in
+// Discord's OpenAPI description every one is, an upload's placeholder too).
 func (f *form) snowflake(path string, raw json.RawMessage) string {
-	id := strings.Trim(string(raw), `"`)
-	if !isSnowflake(id) {
+	var id string
+	if json.Unmarshal(raw, &id) != nil || !isSnowflake(id) {
 		f.add(path, "NUMBER_TYPE_COERCE", "Value %q is not snowflake.", clip(id))
 	}
 	return id

@@ -75,7 +75,7 @@ type (
 		FailIfNotExists bool   `json:"fail_if_not_exists"`
 	}
 	attachment struct {
-		ID       int    `json:"id"`
+		ID       string `json:"id"` // a snowflake, or the n of files[n] (Reference, Uploading Files)
 		Filename string `json:"filename"`
 	}
 )

@@ -181,7 +181,7 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 // Attach sends a text file (Reference, Uploading Files).
 func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 	message := textMessage(f.Caption, "")
-	message.Attachments = []attachment{{0, f.Name}}
+	message.Attachments = []attachment{{"0", f.Name}}
 	return b.into(ctx, attaching, to, "", func(ctx context.Context, c channel) error {
 		path, body := "/channels/"+c.ID+"/messages", any(message.once(nonceOf(c.ID, f.Name, f.Text)))
 		if c.forum() {
