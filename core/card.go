@@ -98,6 +98,22 @@ type Card struct {
 	Subject  string     // what allowing for the session would cover: "exec git push"
 	Agent    string     // whose calls the wider scopes would cover, or empty
 	DenyOnly string     // why no allow is offered
+	Times    Times      // those in Expires and Outcome
+}
+
+// Times are the times that a text names: each as it is written there, and in Unix
+// milliseconds. A platform may write them anew, in the zone of whoever reads.
+type Times map[string]int64
+
+// times are those that a card, or a message about the approval, may name.
+func (a Approval) times() Times {
+	out := Times{}
+	for _, ms := range []int64{a.ExpiresAtMs, a.ResolvedAtMs, a.RevokedAtMs, a.ClaimUntilMs} {
+		if ms != 0 {
+			out[clock(ms, time.Local)] = ms
+		}
+	}
+	return out
 }
 
 // Drawing is what a delivery should show now.
@@ -105,6 +121,7 @@ type Drawing struct {
 	Card  *Card  // CardDelivery
 	Bare  *Card  // the same with no word that an asker chose, deny only: for a chat that refuses Card
 	Text  string // other kinds: one message
+	Times Times  // in Text
 	File  *File  // to be attached before the card
 	Skip  string // nothing is to be sent any more, and why
 	Shown bool   // with File (if any) attached, everything that would run is shown
@@ -121,7 +138,7 @@ func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 		return Drawing{Skip: "it may be tried again before its result could be told"}
 	}
 	if d.Kind != CardDelivery {
-		return Drawing{Text: a.told(d.Kind), Done: true}
+		return Drawing{Text: a.told(d.Kind), Times: a.times(), Done: true}
 	}
 	if a.Final() && d.MessageID == "" {
 		if a.Origin != nil && d.Target.Normal() == *a.Origin {
@@ -139,6 +156,7 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		Headline: headline(a, payload), Facts: a.facts(), Claims: a.claims(), Why: clip(a.Why, maxWhy),
 		Tally: a.votesSoFar(people), Warnings: a.warnings(payload),
 		Subject: clipped(display.Safe(a.Subject), MaxSubject), Agent: clipped(display.Safe(a.AgentID), maxFact),
+		Times: a.times(),
 	}
 	if a.Final() {
 		c.Outcome, c.Result, c.Failed = a.endingAt(), a.resultWords(), a.failed()

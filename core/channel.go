@@ -33,6 +33,7 @@ var ErrPlatform = errors.New("the platform is in trouble")
 type Posting struct {
 	Card    *Card
 	Text    string
+	Times   Times  // in Text
 	ReplyTo string // message id to answer, or empty; a deleted one is no error
 	ForUser string // platform user id who is asked for a reply, or empty
 	SinceMs int64  // when it was first to be sent

@@ -26,7 +26,7 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 func (d *Dispatcher) postText(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
 	fault.Point("before-outcome-told")
 	posted, err := d.channel.Post(ctx, m.Target, core.Posting{
-		Text: drawing.Text, ReplyTo: m.ReplyTo, ForUser: m.ForUser, SinceMs: m.CreatedMs, Nonce: nonce(m),
+		Text: drawing.Text, Times: drawing.Times, ReplyTo: m.ReplyTo, ForUser: m.ForUser, SinceMs: m.CreatedMs, Nonce: nonce(m),
 	})
 	fault.Point("after-outcome-told")
 	if err == nil {

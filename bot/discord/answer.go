@@ -27,17 +27,17 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 		return
 	}
 	b.acks.wait(ctx, i.ID)
-	parts := split(joinLines(r.Text, r.Long), maxContent)
+	parts := split(joinLines(r.Text, r.Long), maxContent, r.Times)
 	var rows []component
 	if r.Menu != "" {
 		rows = buttons(menu(textcmd.Buttons(*r.Card, r.Menu)), ofCard(m.MessageID))
-		parts = split(joinLines(textcmd.About(*r.Card), sayMenu), maxContent)
+		parts = split(joinLines(textcmd.About(*r.Card), sayMenu), maxContent, nil)
 	}
 	if len(parts) == 0 {
 		parts = []string{sayNothing}
 	}
 	for n := range parts {
-		parts[n] = plain(parts[n], maxContent)
+		parts[n] = plain(parts[n], maxContent, r.Times)
 	}
 	parts[0] += copyable(r.Copy)
 	hook := "/webhooks/" + i.App + "/" + i.Token
@@ -116,9 +116,9 @@ func again(err error) bool {
 
 // say posts a text as a reply to what was typed, in as many messages as it needs,
 // and below it a line to copy, if it is not empty.
-func (b *Bot) say(ctx context.Context, to *message, text, line string) {
-	for _, part := range split(text, maxContent) {
-		message := textMessage(part, "")
+func (b *Bot) say(ctx context.Context, to *message, text, line string, times core.Times) {
+	for _, part := range split(text, maxContent, times) {
+		message := textMessage(part, "", times)
 		message.Content += copyable(line)
 		message = message.answering(to.ID).once(nonceOf(to.ID, part))
 		for try := range sayTries {

@@ -76,7 +76,7 @@ func length(parts []section) int {
 func sections(c core.Card) []section {
 	head := (&text{}).line("", block(cut(c.Headline, maxHeadline)))
 	if c.Status.Final() {
-		head.line(endIcon(c)+" ", bold(cut(c.Outcome, maxLine)))
+		head.line(endIcon(c)+" ", bold(cut(c.Outcome, maxLine), c.Times))
 		head.line(resultIcon(c), escape(cut(c.Result, maxLine)))
 	}
 	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", "**"+c.Risk.String()+"** · "+c.Risk.Words())
@@ -104,7 +104,7 @@ func foot(c core.Card) *text {
 	}
 	f.line("Votes: ", escape(cut(c.Tally, maxLine)))
 	if !c.Status.Final() {
-		f.line("Expires: ", escape(cut(c.Expires, maxLine)))
+		f.line("Expires: ", timed(cut(c.Expires, maxLine), c.Times))
 	}
 	return f.line("Code: ", code(cut(c.Code, maxLine)))
 }
@@ -219,9 +219,9 @@ func joined(parts ...*text) string {
 	return strings.Join(all, "\n")
 }
 
-func bold(s string) string {
+func bold(s string, times core.Times) string {
 	if s == "" {
 		return ""
 	}
-	return "**" + escape(s) + "**"
+	return "**" + timed(s, times) + "**"
 }

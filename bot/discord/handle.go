@@ -100,8 +100,8 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 		return false
 	}
 	if !reply.Ignore && m.NotHuman == "" {
-		b.say(work, in, reply.Text, reply.Copy)
-		b.say(work, in, reply.Long, "")
+		b.say(work, in, reply.Text, reply.Copy, nil)
+		b.say(work, in, reply.Long, "", reply.Times)
 	}
 	return true
 }

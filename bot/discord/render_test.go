@@ -147,11 +147,20 @@ func TestAdversary_S4_Property(t *testing.T) {
 func TestPlainKeepsToTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Repeat(nasty().Draw(t, "s"), rapid.IntRange(1, 4).Draw(t, "n"))
-		require.LessOrEqual(t, units(plain(s, maxContent)), maxContent)
-		for _, part := range split(s, maxContent) {
-			require.LessOrEqual(t, units(plain(part, maxContent)), maxContent)
-			require.NotContains(t, plain(part, maxContent), "…")
+		require.LessOrEqual(t, units(plain(s, maxContent, nil)), maxContent)
+		for _, part := range split(s, maxContent, nil) {
+			require.LessOrEqual(t, units(plain(part, maxContent, nil)), maxContent)
+			require.NotContains(t, plain(part, maxContent, nil), "…")
 		}
 		require.LessOrEqual(t, units(cut(s, 50)), 50)
 	})
+}
+
+// Only the times that a text is known to name are alive; one that is a part of another
+// one does not spoil it.
+func TestTimedWritesKnownTimesOnly(t *testing.T) {
+	times := core.Times{"1 Nov 15:04:05 CET": 1_000, "21 Nov 15:04:05 CET": 21_000}
+	require.Equal(t, `by \*a at <t:21:t> (<t:21:R>), until <t:1:t> (<t:1:R>)`, timed("by *a at 21 Nov 15:04:05 CET, until 1 Nov 15:04:05 CET", times))
+	require.Equal(t, `\<t:5:R> 2 Nov`, timed("<t:5:R> 2 Nov", times))
+	require.Equal(t, `no times`, timed("no times", nil))
 }

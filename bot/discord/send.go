@@ -32,7 +32,7 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 		denyOnly = len(card.Offers) < len(p.Card.Offers)
 		name = cut(card.Code+" · "+card.Risk.String()+" · "+card.Headline, maxPostName)
 	} else {
-		message = textMessage(p.Text, p.ForUser)
+		message = textMessage(p.Text, p.ForUser, p.Times)
 	}
 	var sent struct {
 		ID         string
@@ -57,14 +57,14 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 }
 
 // textMessage makes a message of plain text. forUser is mentioned and notified.
-func textMessage(s, forUser string) outgoing {
+func textMessage(s, forUser string, times core.Times) outgoing {
 	m := outgoing{Flags: flagNoPreviews, Mentions: nobody()}
 	if !decimal(forUser) {
-		m.Content = plain(s, maxContent)
+		m.Content = plain(s, maxContent, times)
 		return m
 	}
 	head := "<@" + forUser + "> "
-	m.Content, m.Mentions.Users = head+plain(s, maxContent-len(head)), []string{forUser}
+	m.Content, m.Mentions.Users = head+plain(s, maxContent-len(head), times), []string{forUser}
 	return m
 }
 
@@ -126,7 +126,7 @@ func (b *Bot) tellEnd(ctx context.Context, channel, messageID string, c core.Car
 	if c.Result != "" {
 		say += "\n" + resultIcon(c) + c.Result
 	}
-	message := textMessage(say, "").answering(messageID).once(nonceOf(messageID, say))
+	message := textMessage(say, "", c.Times).answering(messageID).once(nonceOf(messageID, say))
 	return b.paced(ctx, http.MethodPost, channel, "/channels/"+channel+"/messages", message, nil)
 }
 
@@ -180,7 +180,7 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 
 // Attach sends a text file (Reference, Uploading Files).
 func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
-	message := textMessage(f.Caption, "")
+	message := textMessage(f.Caption, "", nil)
 	message.Attachments = []attachment{{"0", f.Name}}
 	return b.into(ctx, attaching, to, "", func(ctx context.Context, c channel) error {
 		path, body := "/channels/"+c.ID+"/messages", any(message.once(nonceOf(c.ID, f.Name, f.Text)))

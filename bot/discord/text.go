@@ -1,10 +1,13 @@
 package discord
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"approvalbot/core"
 )
 
 // Limits of texts. Discord does not say what a character is, so they are kept in
@@ -44,6 +47,23 @@ func escape(s string) string {
 		out.WriteRune(r)
 	}
 	return out.String()
+}
+
+// timed writes a line as escape does, but for the times in it: those Discord shows in
+// the zone of whoever reads (Reference, Message Formatting, Timestamps).
+func timed(s string, times core.Times) string {
+	first, text := len(s), ""
+	for t := range times {
+		i := strings.Index(s, t)
+		if i >= 0 && (i < first || i == first && len(t) > len(text)) {
+			first, text = i, t
+		}
+	}
+	if text == "" {
+		return escape(s)
+	}
+	seconds := times[text] / 1000
+	return escape(s[:first]) + fmt.Sprintf("<t:%d:t> (<t:%d:R>)", seconds, seconds) + timed(s[first+len(text):], times)
 }
 
 // block writes a text as a block of code, in which nothing is markup. Three
@@ -112,10 +132,10 @@ func cut(s string, n int) string {
 
 // plain writes a text of several lines inertly, as message content of at most n
 // code units.
-func plain(s string, n int) string {
+func plain(s string, n int, times core.Times) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		lines[i] = escape(line)
+		lines[i] = timed(line, times)
 	}
 	out := strings.Join(lines, "\n")
 	if units(out) <= n {
@@ -123,7 +143,7 @@ func plain(s string, n int) string {
 	}
 	// Cut what was said, not what was written: half an escape is none.
 	for keep := units(s) - 1; keep > 0; keep -= max(1, (units(out)-n)/2) {
-		if out = plain(cut(s, keep), 1<<30); units(out) <= n {
+		if out = plain(cut(s, keep), 1<<30, times); units(out) <= n {
 			return out
 		}
 	}
@@ -132,7 +152,7 @@ func plain(s string, n int) string {
 
 // split cuts a text into parts that fit messages as plain writes them, at line
 // ends where it can. An empty text has no parts.
-func split(s string, n int) []string {
+func split(s string, n int, times core.Times) []string {
 	var parts []string
 	var part strings.Builder
 	flush := func() {
@@ -143,7 +163,7 @@ func split(s string, n int) []string {
 	}
 	for line := range strings.Lines(strings.TrimSpace(s)) {
 		for line != "" {
-			if units(plain(part.String()+line, 1<<30)) <= n {
+			if units(plain(part.String()+line, 1<<30, times)) <= n {
 				part.WriteString(line)
 				break
 			}

@@ -36,6 +36,7 @@ type Reply struct {
 	Alert   bool       // a tap's answer that must be noticed (refusals)
 	Copy    string     // a line to copy out of the chat, shown as code below Text; short, no line breaks
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
+	Times   core.Times // in Long
 	Menu    Menu       // the person wants to see this menu of the tapped card; empty: none
 	Card    *core.Card // with Menu: the card as it stands; nobody may change it
 	Key     string     // with Menu: the card's approval, and the version of it that Card shows, for

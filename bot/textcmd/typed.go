@@ -102,8 +102,8 @@ func (d *Desk) command(ctx context.Context, m Message, cmd Command) (Reply, bool
 	case Unclear:
 		return Reply{Text: "That says two things at once, so nothing was counted. Send one command: /approve CODE or /deny CODE."}, false, nil
 	case Pending:
-		long, err := d.pending(ctx)
-		return Reply{Long: long}, false, err
+		r, err := d.pending(ctx)
+		return r, false, err
 	}
 	if cmd.Code == "" {
 		return Reply{Text: "Which one? Name the code, or reply to its card. /pending lists what waits."}, false, nil
@@ -134,27 +134,30 @@ func (d *Desk) cardStands(a core.Approval, place core.Target) bool {
 }
 
 // pending lists what waits, riskiest and oldest first.
-func (d *Desk) pending(ctx context.Context) (string, error) {
+func (d *Desk) pending(ctx context.Context) (Reply, error) {
 	all, err := d.gate.PendingCards(ctx, 200)
 	if err != nil {
-		return "", err
+		return Reply{}, err
 	}
 	if len(all) == 0 {
-		return "Nothing waits for a decision.", nil
+		return Reply{Long: "Nothing waits for a decision."}, nil
 	}
 	slices.SortStableFunc(all, func(a, b core.Approval) int {
 		return cmp.Or(cmp.Compare(b.Assessment.RiskClass, a.Assessment.RiskClass), cmp.Compare(a.CreatedAtMs, b.CreatedAtMs))
 	})
 	var b strings.Builder
+	now, times := time.Now(), core.Times{}
 	for i, a := range all {
 		if i == maxListed {
 			fmt.Fprintf(&b, "and %d more\n", len(all)-maxListed)
 			break
 		}
 		what, _ := display.Clip(a.Headline(), maxListedCall)
-		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, until(time.UnixMilli(a.ExpiresAtMs), time.Now()))
+		end := until(time.UnixMilli(a.ExpiresAtMs), now)
+		times[end] = a.ExpiresAtMs
+		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, end)
 	}
-	return b.String(), nil
+	return Reply{Long: b.String(), Times: times}, nil
 }
 
 // until writes a time for people, with its zone, and with the date where it is not

@@ -215,5 +215,5 @@ func TestDiscord_QuorumAndRevoke(t *testing.T) {
 	ops.settled(card.id, "allowed once by alice, bob")
 	got, err := r.operator().Revoke(r.ctx(), a.Code, api.RevokeRequest{Reason: "wrong host"})
 	require.NoError(t, err)
-	ops.settled(card.id, saysRevoked(got, "allowed once by alice, bob"))
+	ops.settled(card.id, saysRevoked(got, "allowed once by alice, bob", stamp))
 }

@@ -260,7 +260,7 @@ func (l *local) start(env ...string) {
 }
 
 func (l *local) env() []string {
-	return []string{"APPROVALBOT_CLIENT_FILE=" + filepath.Join(l.dir, localClient)}
+	return []string{"APPROVALBOT_CLIENT=" + localFiles.in(l.dir).operator}
 }
 
 func (l *local) config() string {
