@@ -62,7 +62,7 @@ func findConfig(path string, env environ) (string, error) {
 		if _, err := os.Stat(localConfig); err == nil {
 			return "", errors.New("no configuration: name one with --config; make run has left " + localConfig + " here")
 		}
-		return "", errors.New("no configuration: name one with --config, or put approvalbot.yaml here (config.example.yaml shows every key)")
+		return "", errors.New("no configuration: name one with --config, or put approvalbot.yaml here (approvalbot init writes one, config.example.yaml shows every key)")
 	}
 	return v.ConfigFileUsed(), nil // what is wrong with its text is for the strict reader to say
 }

@@ -71,6 +71,7 @@ var (
 			"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. Whoever can read it decides"},
 		{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store vacuum, verifier test and --offline, which also open the key file or the store that it names. " +
 			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, in CONFIGDIR and in /etc/approvalbot"},
+		{name: "approvalbot.agent.token, approvalbot.operator.token", usage: "fresh API tokens that init writes beside the configuration, each its owner's alone"},
 		{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes anew at each start until it is edited; name it with --config"},
 	}
 )

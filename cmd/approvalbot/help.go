@@ -18,7 +18,7 @@ var groups = []struct{ id, title, commands string }{
 	{"decide", "Decide, as an operator:", "pending list view approve deny decide revoke retry watch allowlist sessions"},
 	{"policy", "Say what is asked:", "evaluate policy config verifier"},
 	{"record", "Look back:", "audit receipt stats callbacks"},
-	{"desk", "Run the desk:", "serve pair doctor drill health backup keys store"},
+	{"desk", "Run the desk:", "init serve pair doctor drill health backup keys store"},
 }
 
 // grouped puts the commands into their groups and gives each its examples.
