@@ -137,7 +137,9 @@ func (d *desk) mentions(text string) bool {
 
 // apiPath reports the paths of the desk's API, at whatever host.
 func (d *desk) apiPath(text string) bool {
-	return strings.Contains(text, "/v1/approvals") || strings.Contains(text, "/v1/gateway") || strings.Contains(text, "/v1/policy/reload")
+	return slices.ContainsFunc([]string{"/v1/approvals", "/v1/gateway", "/v1/policy/reload", "/v1/pairing"}, func(own string) bool {
+		return strings.Contains(text, own)
+	})
 }
 
 // hasPort reports whether the port stands in the text as a number of its own,
