@@ -316,6 +316,12 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte, rules *Ru
 			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
 				return "the grant that allowed it was ended"
 			}
+			today := a
+			today.Solo = a.Solo && rules.Solo
+			own := func(name string) bool { return today.MayNotDecide(rules.People.called(name), rules.People) }
+			if slices.ContainsFunc(found.Grants[0].By, own) { // they joined while the verifier's people were asked
+				return "whoever gave the grant that allowed it stands behind the call"
+			}
 		}
 	}
 	call := a.asCall(tool, params, bind)

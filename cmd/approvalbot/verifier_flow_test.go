@@ -163,6 +163,17 @@ func TestAdversary_W6_AGrantDoesNotStandForTheVerifiersPeople(t *testing.T) {
 	}
 	_, err = r.agent().Claim(r.ctx(), again().ID, api.ClaimRequest{})
 	require.NoError(t, err)
+
+	// Who gave the grant does not get their own call through by joining another's.
+	c := r.tryExec("git push origin third", inSessionS, func(c *api.CreateRequest) { c.ID = "third" })
+	r.tryExec("git push origin third", inSessionS, func(c *api.CreateRequest) {
+		c.ID, c.Requester = "third", &api.Requester{Person: "bob"}
+	})
+	r.tap(room.vera, room.TelegramChat, r.cardIn(room.TelegramChat, c).ID, "Allow once")
+	r.final(c)
+	_, err = r.agent().Claim(r.ctx(), c.ID, api.ClaimRequest{})
+	requireProblem(t, err, "not_claimable", "policy")
+
 	b := again()
 	require.NoError(t, r.operator().EndGrant(r.ctx(), grants.Items[0].ID))
 	_, err = r.agent().Claim(r.ctx(), b.ID, api.ClaimRequest{})
