@@ -27,7 +27,7 @@ const (
 	lingerTime  = 5 * time.Second  // to send the rest of it after it was refused
 	answerTime  = time.Minute      // to take an answer
 	idleTime    = 2 * time.Minute
-	stopTime    = 800 * time.Millisecond
+	stopTime    = 1500 * time.Millisecond
 	maxWait     = 60 * time.Second
 	pageDefault = 50
 	pageMax     = 200
@@ -57,7 +57,7 @@ type Config struct {
 
 // Server is the HTTP API. Safe for concurrent use.
 type Server struct {
-	// StopTime is how long what is under way may take when Serve stops: 0.8 seconds,
+	// StopTime is how long what is under way may take when Serve stops: 1.5 seconds,
 	// unless it is changed before Serve.
 	StopTime time.Duration
 
