@@ -64,7 +64,7 @@ func tagOf(path string) string {
 	switch section {
 	case "approvals", "policy", "grants", "events", "messages", "callbacks", "audit", "gateway":
 		return section
-	case "evaluate":
+	case "evaluate", "tools":
 		return "policy"
 	case "sessions":
 		return "grants"
