@@ -14,9 +14,9 @@ const (
 // pingAfterMs is how long after a commit another one is taken for granted.
 const pingAfterMs = 10_000
 
-// pingBytes is how much is written where something could not be: about what a long call
-// takes, because a little often fits where that does not.
-const pingBytes = 64 << 10
+// pingBytes is how much is written where something could not be: about what the longest
+// call takes, because a little often fits where that does not.
+const pingBytes = 512 << 10
 
 // Ping reports whether writes are carried out: it writes a trifle where nothing was
 // written for ten seconds. Once something could not be written, it tries all that a
