@@ -228,7 +228,8 @@ func (d *Dispatcher) retry(m core.Delivery, done *core.Delivered, failedBefore b
 			rest = 0
 		}
 	}
-	d.log.Warn("a message could not be delivered yet", "approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
+	d.log.Warn("a message could not be delivered yet",
+		"approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
 	if done.Attempts >= maxAttempts {
 		done.State, done.Error = core.Failed, "given up: "+done.Error
 		return rest

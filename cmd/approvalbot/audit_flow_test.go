@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -380,10 +381,9 @@ func TestAudit_TheDocumentedLineTakesOutANote(t *testing.T) {
 	r := newRig(t)
 	r.claimed(`{"n":1}`)
 	r.checkpoint()
-	_, line, found := strings.Cut(string(must(os.ReadFile("../../docs/audit.md"))), "\njq ")
-	require.True(t, found)
-	line, _, _ = strings.Cut(line, "\n")
-	c := exec.Command("sh", "-c", "jq "+line)
+	line := regexp.MustCompile(`(?m)^jq .* > checkpoint\.txt$`).FindString(string(must(os.ReadFile("../../docs/audit.md"))))
+	require.NotEmpty(t, line)
+	c := exec.Command("sh", "-c", line)
 	c.Dir = filepath.Dir(r.file("audit.jsonl", r.good("audit", "export")))
 	out, err := c.CombinedOutput()
 	require.NoError(t, err, string(out))
