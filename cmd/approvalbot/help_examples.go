@@ -46,7 +46,8 @@ var examples = map[string]string{
 	"callbacks list":  `  approvalbot callbacks list`,
 	"callbacks retry": `  approvalbot callbacks retry K7QX2M`,
 	"init": `  approvalbot init
-  approvalbot init --decide telegram --token-env TELEGRAM_BOT_TOKEN --who 111111111`,
+  approvalbot init --decide telegram --token-env TELEGRAM_BOT_TOKEN \\
+    --who 111111111`,
 	"serve": `  approvalbot serve --config /etc/approvalbot/approvalbot.yaml
   approvalbot serve --local .`,
 	"pair": `  approvalbot --client ~/.config/approvalbot/operator.yaml pair`,
