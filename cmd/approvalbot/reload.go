@@ -79,7 +79,7 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 	fixed := next.keepRunning(old)
 	bot, started := next.verifierBot(), d.cfg.verifierBot()
 	if bot.BotToken != started.BotToken || bot.APIURL != started.APIURL {
-		fixed = append(fixed, "tools.verifier.telegram.botToken")
+		fixed = append(fixed, "tools.verifier.telegram")
 	}
 	if len(fixed) > 0 {
 		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
