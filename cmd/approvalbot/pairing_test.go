@@ -334,7 +334,8 @@ func (l *local) asksIn(u *bottest.TelegramUser, chat *bottest.TelegramChat) {
 	before, done := len(chat.FromBot()), make(chan int, 1)
 	var out, errs safeBuffer
 	go func() {
-		done <- run(context.Background(), []string{"request", "--tool", "demo.greet", "--params", `{"say":"hello"}`, "--wait"}, l.env(), nil, &out, &errs)
+		done <- run(context.Background(), []string{"request", "--tool", "demo.greet", "--params", `{"say":"hello"}`, "--wait"},
+			[]string{"APPROVALBOT_CLIENT=" + localFiles.in(l.dir).client}, nil, &out, &errs)
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
