@@ -273,6 +273,9 @@ func find(s *shell, _ string, args []word) {
 			for end < len(args) && !args[end].is(";") && !args[end].is("+") {
 				end++
 			}
+			if end < len(args) && args[end].is("+") && !args[end-1].is("{}") {
+				s.found.add(unknownOption) // ends no command to most finds
+			}
 			f.act()
 			files := f.words()
 			s.ends(args[i+1 : min(end, len(args))])
@@ -310,11 +313,15 @@ var fdSpec = spec{
 		exact-depth= exclude= size= changed-within= changed-before= color= max-results= prune`),
 }
 
-// fd finds names; with -x and -X it runs a command for them.
+// fd finds names; with -x and -X it runs a command for them, and may run another
+// behind ";".
 func fd(s *shell, name string, args []word) {
 	for i, w := range args {
 		if w.is("-x") || w.is("-X") || w.is("--exec") || w.is("--exec-batch") {
 			s.ends(args[i+1:])
+			if end := slices.IndexFunc(args[i:], func(w word) bool { return w.is(";") }); end >= 0 && i+end+1 < len(args) {
+				s.found.add(unknownOption)
+			}
 			s.inner(append(slices.Clone(args[i+1:]), word{kind: computed}))
 			args = args[:i]
 			break
@@ -324,11 +331,13 @@ func fd(s *shell, name string, args []word) {
 }
 
 // ends judges the words of a command that find or fd runs: one that may become ";"
-// ends the command, and what follows is for find.
+// or "+" ends the command, and what follows is for find.
 func (s *shell) ends(args []word) {
 	for _, w := range args {
-		if w.split || w.kind == computed && strings.HasPrefix(";", w.text) || w.kind == pattern && matches(w.text, ";") {
-			s.found.add(dynamicArgument)
+		for _, end := range [...]string{";", "+"} {
+			if w.split || w.kind == computed && strings.HasPrefix(end, w.text) || w.kind == pattern && matches(w.text, end) {
+				s.found.add(dynamicArgument)
+			}
 		}
 	}
 }

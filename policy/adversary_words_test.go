@@ -1,0 +1,33 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// TestAdversary_W14_WordsThatProgramsReadOtherwise: what a program takes for another
+// command, an option or a file than it looks like asks.
+func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
+	e := engine(t, shipped)
+	for _, lines := range [][]string{
+		{ // "+" ends find's command behind {} only, ";" ends fd's
+			`echo x | find . -maxdepth 0 -exec xargs -E + -iname bash -ctime 'touch x' -name ';'`,
+			`find . -exec xargs -E + -regex bash -name ';'`, `find . -ok ls + -name \;`,
+			`find . -exec echo {} +"$x" -delete -name ';'`, `fd . -x echo ';' -x rm`, `fd ';' -X echo \; -H`,
+		},
+	} {
+		for _, line := range lines {
+			j := judge(e, lineCall(t, line))
+			require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		}
+	}
+	for _, line := range []string{
+		`find . -name '*.go' -exec grep -l foo {} +`, `find . -name '*.go' -exec wc -l {} \;`, `fd -e go -x echo {} ';'`,
+	} {
+		j := judge(e, lineCall(t, line))
+		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+	}
+}
