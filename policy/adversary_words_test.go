@@ -18,6 +18,10 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 			`find . -exec xargs -E + -regex bash -name ';'`, `find . -ok ls + -name \;`,
 			`find . -exec echo {} +"$x" -delete -name ';'`, `fd . -x echo ';' -x rm`, `fd ';' -X echo \; -H`,
 		},
+		{ // -m of rebase, --format and others take no value where the next word is an option
+			`git rebase -m -x 'touch x' HEAD~1`, `git rebase -mx 'touch x' HEAD~1`, `git rebase -m --exec='touch x' HEAD~1`,
+			`git log --format --output=/home/u/x`, `git stash list --format --output=x`, `git log --format "$x"`, `grep --context -r . .`, `lsof -i -Db/tmp/x`,
+		},
 	} {
 		for _, line := range lines {
 			j := judge(e, lineCall(t, line))
@@ -26,6 +30,7 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 	}
 	for _, line := range []string{
 		`find . -name '*.go' -exec grep -l foo {} +`, `find . -name '*.go' -exec wc -l {} \;`, `fd -e go -x echo {} ';'`,
+		`git rebase -m main`, `git commit -m '- a'`, `grep -e -x f`, `go build -ldflags '-s -w' .`, `lsof -i -P -n`, `lsof -i :80`, `sort -k 2 f`, `git log --format %H -1`,
 	} {
 		j := judge(e, lineCall(t, line))
 		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)

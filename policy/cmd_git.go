@@ -34,13 +34,13 @@ var gitReads = map[string]*spec{
 	"count-objects": {flags: "vH", kind: nothing, long: longs("verbose human-readable")},
 	"check-ignore":  {flags: "vnq", kind: fileNames, long: longs("verbose quiet non-matching")},
 	"version":       {kind: nothing},
-	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", num: true, kind: contents, skip: 1, given: "e", long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
+	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", texts: set("e"), num: true, kind: contents, skip: 1, given: "e", long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
 }
 
 // gitAdds are git's commands that add to the local repository.
 var gitAdds = map[string]*spec{
 	"add":    {flags: "AunvN", kind: contents, long: longs("all update dry-run verbose intent-to-add ignore-errors")},
-	"commit": {flags: "asqvn", vals: "mF", reads: set("F file"), kind: fileNames, long: longs("all message= file= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
+	"commit": {flags: "asqvn", vals: "mF", reads: set("F file"), texts: set("m message"), kind: fileNames, long: longs("all message= file= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
 	"init":   {flags: "q", vals: "b", kind: nothing, long: longs("quiet initial-branch=")},
 }
 
@@ -257,7 +257,7 @@ func gitStash(s *shell, _ string, args []word) {
 	case "drop", "clear":
 		s.found.add(gitDestroys)
 	case "push", "save", "apply", "pop", "branch", "create":
-		s.gitSpec(&spec{flags: "qukSp", vals: "m", kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, localGit, args)
+		s.gitSpec(&spec{flags: "qukSp", vals: "m", texts: set("m message"), kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, localGit, args)
 	default:
 		s.found.add(gitDiscards)
 	}

@@ -99,7 +99,11 @@ func gitMove(s *shell, _ string, args []word) {
 // commands to run ask.
 func gitMerges(s *shell, verb string, args []word) {
 	s.found.add(localGit)
-	c := s.scanner(&spec{flags: "qnxv", vals: "m", long: longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
+	flags, vals := "qnxv", "m"
+	if verb == "rebase" {
+		flags, vals = "qnxvm", "" // how it merges
+	}
+	c := s.scanner(&spec{flags: flags, vals: vals, texts: set("m message"), long: longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.word.kind != literal && t.option != "m" && t.option != "message":

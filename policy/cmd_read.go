@@ -31,7 +31,7 @@ func readers(m map[string]rule) {
 	one("diff", spec{flags: "uqiwbBEZyacestT", vals: "UCIWL", kind: trees,
 		long: longs("unified unified= context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side text report-identical-files minimal color color= width= label= suppress-common-lines strip-trailing-cr")})
 	one("xxd", spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1})
-	one("lsof", spec{flags: "nPtlU", vals: "ipu", kind: fileNames})
+	one("lsof", spec{flags: "nPtlU", vals: "ipu", maybe: "i", kind: fileNames})
 	one("netstat", spec{flags: "tulpnarswie46", kind: nothing})
 	one("ss", spec{flags: "tulpnaswie460xmH", kind: plainText})
 	one("zipinfo", spec{flags: "1slmhtv", kind: fileNames})
@@ -175,7 +175,7 @@ func ps(s *shell, _ string, args []word) {
 // date tells the time; with an operand that is no format it sets it.
 func date(s *shell, _ string, args []word) {
 	s.found.add(readOnlyCommand)
-	c := s.scanner(&spec{flags: "uRIjn", vals: "drvz", long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
+	c := s.scanner(&spec{flags: "uRIjn", vals: "drvz", texts: set("d date"), long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" && !strings.HasPrefix(t.word.text, "+") {
 			s.found.add(unknownOption)

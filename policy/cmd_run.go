@@ -91,15 +91,18 @@ var goSpecs = map[string]*spec{
 	"env":     {kind: plainText, code: readOnlyCommand, long: longs("json")},
 	"doc":     {kind: plainText, code: readOnlyCommand, long: longs("all u src short c cmd")},
 	"list":    {kind: plainText, code: localBuild, long: longs("m json json= f= e deps test find compiled export_ versions u")},
-	"build":   {kind: plainText, code: localBuild, long: longs(goBuild)},
+	"build":   {kind: plainText, code: localBuild, texts: goFlags, long: longs(goBuild)},
 	"vet":     {kind: plainText, code: localBuild, long: longs("v tags= json n x")},
 	"fmt":     {kind: plainText, code: workspaceWrite, long: longs("n x")},
 	"clean":   {kind: plainText, code: localBuild, long: longs("cache testcache fuzzcache n x")},
-	"test": {kind: plainText, code: runsProjectCode, long: longs(goBuild + ` run= skip= bench= benchmem benchtime= count= cover coverprofile= covermode= coverpkg= short timeout=
+	"test": {kind: plainText, code: runsProjectCode, texts: goFlags, long: longs(goBuild + ` run= skip= bench= benchmem benchtime= count= cover coverprofile= covermode= coverpkg= short timeout=
 		parallel= failfast json vet= cpu= list= shuffle= fuzz= fuzztime= c cpuprofile= memprofile= blockprofile= mutexprofile= trace= outputdir= fullpath`)},
 }
 
 const goBuild = "o= v race msan asan trimpath tags= a n x p= mod= buildvcs buildvcs= ldflags= gcflags= work C="
+
+// goFlags are its options whose value is options of another program.
+var goFlags = set("ldflags gcflags")
 
 // goMods are the commands of go mod and what they are.
 var goMods = map[string]code{"graph": localBuild, "why": localBuild, "verify": localBuild, "tidy": networkRead, "download": networkRead, "vendor": networkRead}

@@ -18,7 +18,7 @@ func textTools(m map[string]rule) {
 }
 
 var grepSpec = spec{
-	globs: true,
+	globs: true, texts: set("e regexp"),
 	flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", vals: "ABCmefdD", num: true,
 	long: longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count
 		files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename no-filename byte-offset text
@@ -115,6 +115,7 @@ func (s *shell) tree(dirs []word, narrow, named bool) {
 }
 
 var ripgrepSpec = spec{
+	texts: set("e regexp"),
 	flags: "ivwxclnNHhoqFPsSUapI0", vals: "ABCmejEtTrgM", num: true,
 	long: longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches files-with-matches files-without-match
 		line-number no-line-number with-filename no-filename heading no-heading only-matching quiet fixed-strings pcre2 multiline text json column

@@ -35,6 +35,8 @@ type spec struct {
 	most  int             // how many operands there may be, if not 0
 	code  code            // what the command is, when nothing worse is found
 	reads map[string]bool // options whose value is a file of which the contents are told
+	texts map[string]bool // options whose value may begin with a dash
+	maybe string          // short options whose value is left out where the next word begins with a dash
 }
 
 // longs makes a spec's long options: "name" stands alone, "name=" takes a value.
@@ -136,19 +138,23 @@ func (c *scanner) long(w word) token {
 	if has {
 		t.word, t.value = word{text: v, kind: w.kind, split: w.split}, true
 	} else if takes && c.i < len(c.args) {
-		t.word, t.value, t.apart = c.taken(), true, true
+		t.word, t.value, t.apart = c.taken(name), true, true
 	}
 	return t
 }
 
-// taken gives the next word, which is an option's value. One that may become
+// taken gives the next word, which is the option's value. One that may become
 // several is a finding: the second of them is something else, an option, a file or
-// the command to run.
-func (c *scanner) taken() word {
+// the command to run. So is one that looks like an option: where the program, or
+// another of that name, takes no value there, it is one.
+func (c *scanner) taken(option string) word {
 	w := c.args[c.i]
 	c.i++
-	if w.several() {
+	switch {
+	case w.several():
 		c.s.found.add(dynamicArgument)
+	case w.mayBeOption() && !c.spec.texts[option]:
+		c.unknown()
 	}
 	return w
 }
@@ -164,8 +170,8 @@ func (c *scanner) cluster() token {
 		if c.short != "" {
 			t.word = word{text: c.short}
 			c.short = ""
-		} else if c.i < len(c.args) {
-			t.word, t.apart = c.taken(), true
+		} else if c.i < len(c.args) && !(strings.Contains(c.spec.maybe, o) && c.args[c.i].mayBeOption()) {
+			t.word, t.apart = c.taken(o), true
 		} else {
 			t.value = false
 		}
