@@ -22,6 +22,9 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 			`git rebase -m -x 'touch x' HEAD~1`, `git rebase -mx 'touch x' HEAD~1`, `git rebase -m --exec='touch x' HEAD~1`,
 			`git log --format --output=/home/u/x`, `git stash list --format --output=x`, `git log --format "$x"`, `grep --context -r . .`, `lsof -i -Db/tmp/x`,
 		},
+		{ // letters that programs join in ways of their own
+			`xxd -ps .env`, `xxd -ps README.md /srv/x`, `xxd -uc README.md /srv/x`, `xxd -len 5 x y`, `tree -Po x /srv/x`, `tree -Lo 1 x`, `tree -LPo 1 x y`,
+		},
 	} {
 		for _, line := range lines {
 			j := judge(e, lineCall(t, line))
@@ -30,7 +33,7 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 	}
 	for _, line := range []string{
 		`find . -name '*.go' -exec grep -l foo {} +`, `find . -name '*.go' -exec wc -l {} \;`, `fd -e go -x echo {} ';'`,
-		`git rebase -m main`, `git commit -m '- a'`, `grep -e -x f`, `go build -ldflags '-s -w' .`, `lsof -i -P -n`, `lsof -i :80`, `sort -k 2 f`, `git log --format %H -1`,
+		`git rebase -m main`, `git commit -m '- a'`, `grep -e -x f`, `go build -ldflags '-s -w' .`, `lsof -i -P -n`, `xxd -ps f`, `xxd -c16 -l 4 f`, `tree -L 2`, `tree -aL 2 src`, `tree -aI 'node_modules|dist' -L2`, `lsof -i :80`, `sort -k 2 f`, `git log --format %H -1`,
 	} {
 		j := judge(e, lineCall(t, line))
 		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)

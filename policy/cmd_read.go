@@ -30,13 +30,13 @@ func readers(m map[string]rule) {
 	one("base64", spec{flags: "dDi", vals: "wb", kind: contents, long: longs("decode ignore-garbage wrap=")})
 	one("diff", spec{flags: "uqiwbBEZyacestT", vals: "UCIWL", kind: trees,
 		long: longs("unified unified= context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side text report-identical-files minimal color color= width= label= suppress-common-lines strip-trailing-cr")})
-	one("xxd", spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1})
+	m["xxd"] = spelled(xxdOption, &spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1, code: readOnlyCommand, long: longs("ps")})
 	one("lsof", spec{flags: "nPtlU", vals: "ipu", maybe: "i", kind: fileNames})
 	one("netstat", spec{flags: "tulpnarswie46", kind: nothing})
 	one("ss", spec{flags: "tulpnaswie460xmH", kind: plainText})
 	one("zipinfo", spec{flags: "1slmhtv", kind: fileNames})
 	one("file", spec{flags: "bihLkNnprv0", kind: fileNames, long: longs("brief mime mime-type mime-encoding dereference no-dereference keep-going")})
-	one("tree", spec{flags: "adfhpsugDCntrUFQNixqlJ", vals: "LIP", kind: fileNames, long: longs("dirsfirst noreport gitignore prune du si filelimit= charset= inodes device matchdirs ignore-case filesfirst sort=")})
+	m["tree"] = spelled(treeOption, &spec{code: readOnlyCommand, flags: "adfhpsugDCntrUFQNixqlJ", vals: "LIP", kind: fileNames, long: longs("dirsfirst noreport gitignore prune du si filelimit= charset= inodes device matchdirs ignore-case filesfirst sort=")})
 	one("hostname", spec{flags: "fsIiAd", kind: nothing, long: longs("fqdn short all-ip-addresses ip-address all-fqdns domain")})
 	one("cal", spec{flags: "13jmsy", kind: plainText})
 	one("lscpu", spec{flags: "aebcJpxy", kind: nothing, long: longs("json all")})
@@ -53,6 +53,30 @@ func readers(m map[string]rule) {
 	m["fd"], m["fdfind"] = fd, fd
 	m["command"] = commandBuiltin
 	versions(m)
+}
+
+// Options of programs that join letters in ways of their own. To xxd -ps is one
+// option, without a value, and of -uc it reads the first letter only; to tree every
+// letter of -Po takes a word of its own, the last one a file that it writes.
+var (
+	xxdOption  = regexp.MustCompile(`^-(?:[abeEipulcsog]|ps|[lcsog][+-]?[0-9][0-9a-fx]*)$`)
+	treeOption = regexp.MustCompile(`^-(?:-.*|[a-zA-HJKM-OQ-Z]*[LIP]?|L[0-9]+)$`)
+)
+
+// spelled judges by a spec where every option is spelled like the pattern says.
+func spelled(option *regexp.Regexp, sp *spec) rule {
+	return func(s *shell, name string, args []word) {
+		all := slices.Clone(args)
+		for i, w := range all {
+			if w.kind == literal && w.mayBeOption() && !option.MatchString(w.text) {
+				s.found.add(unknownOption)
+			}
+			if w.is("-ps") {
+				all[i].text = "--ps"
+			}
+		}
+		sp.judge(s, name, all)
+	}
 }
 
 // versions lets programs that are otherwise unknown tell their version.
