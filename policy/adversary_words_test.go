@@ -25,6 +25,9 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 		{ // letters that programs join in ways of their own
 			`xxd -ps .env`, `xxd -ps README.md /srv/x`, `xxd -uc README.md /srv/x`, `xxd -len 5 x y`, `tree -Po x /srv/x`, `tree -Lo 1 x`, `tree -LPo 1 x y`,
 		},
+		{ // options with which cd goes home or back
+			`cd -LP && echo x > notes`, `cd -e && mkdir x`, `cd -q && cp a bin/a`, `cd -PL; git status`, `cd +1 && mkdir x`, `cd -- -LP && mkdir x`,
+		},
 	} {
 		for _, line := range lines {
 			j := judge(e, lineCall(t, line))

@@ -194,8 +194,8 @@ func cd(s *shell, _ string, args []word) {
 		args = args[1:]
 	}
 	switch {
-	case len(args) > 1:
-		s.found.add(unknownOption)
+	case len(args) > 1, len(args) == 1 && (args[0].kind == literal && args[0].mayBeOption() || strings.HasPrefix(args[0].text, "+")):
+		s.found.add(unknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
 		s.place.move(word{kind: computed}, false)
 	case len(args) == 0:
 		s.place.move(word{text: "~", tilde: true}, s.looped == 0)
