@@ -63,7 +63,7 @@ var nodeTest = &projectTool{spec: spec{long: longs("test test-reporter= test-nam
 // What one of them does not know takes no value there, so that the next word
 // would be its command.
 var scriptSpecs = map[string]*spec{
-	"npm":  {flags: "srwh", vals: "C", posix: true, long: longs("silent if-present workspace= workspaces ws prefix= include-workspace-root loglevel= no-color color quiet")},
+	"npm":  {flags: "sh", vals: "Cw", posix: true, long: longs("silent if-present workspace= workspaces ws prefix= include-workspace-root loglevel= no-color color quiet")},
 	"pnpm": {flags: "srwh", vals: "CF", posix: true, long: longs("silent if-present workspace-root recursive filter= dir= parallel stream no-bail loglevel= no-color color")},
 	"yarn": {flags: "sh", posix: true, long: longs("silent cwd=")},
 	"bun":  {flags: "sh", vals: "F", posix: true, long: longs("silent if-present filter= cwd=")},
