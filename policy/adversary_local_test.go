@@ -15,14 +15,15 @@ func TestAdversary_W12_OneLineWritesAndRuns(t *testing.T) {
 	for _, line := range []string{
 		"printf 'all:\\n\\trm -rf ~\\n' > Makefile && make all", "echo 'import os' > conftest.py && python3 -m unittest", "echo x > build.rs && cargo build", "echo x > node_modules/.bin/jest && npx jest",
 		"cat <<'EOF' > a_test.go\nx\nEOF\ngo test ./...", "sed -i s/a/b/ a_test.go; go test ./...", "cp notes.txt conftest.py && pytest", "mv x.txt jest.config.js && npx jest", "echo x | tee package.json && npm test",
-		"for i in 1 2; do npm test; echo x > package.json; done", "while make test; do echo x >> Makefile; done", "bash -c 'echo x > Makefile; make test'", "if echo x > Makefile; then make test; fi", "(echo x > Makefile); make", "echo x > CMakeLists.txt && cmake --build build",
+		"for i in 1 2; do npm test; echo x > package.json; done", "while make test; do echo x >> Makefile; done", "bash -c 'echo x > Makefile; make test'", "if echo x > Makefile; then make test; fi", "(echo x > Makefile); make", "echo x > x.log && node --test x.log", "echo x > x.out; npx mocha ./x*", "echo x | tee x.log | node --test x.log", "echo x > x.log; webpack --config=x.log",
+		"for i in 1 2; do node --test x.log; echo x > x.log; done", "echo x > CMakeLists.txt && cmake --build build",
 	} {
 		j := judge(e, lineCall(t, line))
 		require.Equal(t, core.OutcomeAsk, j.Outcome, line)
 		require.Contains(t, j.Assessment.ReasonCodes, "writes-and-runs", line)
 	}
 	for _, line := range []string{
-		"npm test > result.json 2>&1", "go test ./... | tee out.txt", "npm test > test.log 2>&1; npm run lint", "mkdir -p build && cd build && cmake .. && make", "go test ./... && echo done > ok.txt", "echo hi > x.txt && go build ./...", "gofmt -w main.go && go test ./...",
+		"npm test > result.json 2>&1", "go test ./... | tee out.txt", "npm test > test.log 2>&1; npm run lint", "for i in 1 2; do npx eslint src/*.ts > test.log; done", "mkdir -p build && cd build && cmake .. && make", "go test ./... && echo done > ok.txt", "echo hi > x.txt && go build ./...", "gofmt -w main.go && go test ./...",
 	} {
 		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}

@@ -26,8 +26,13 @@ func (s *shell) simple(all []word) {
 	s.found = findings{}
 	i := s.commandsSeen()
 	s.judge(all)
-	if s.written && s.found.has(runsProjectCode) {
-		s.found.add(writesAndRuns)
+	if s.found.has(runsProjectCode) {
+		if s.written || s.runsLog(all) {
+			s.found.add(writesAndRuns)
+		}
+		if s.looped > 0 {
+			s.ran = append(s.ran, all...)
+		}
 	}
 	s.touches(all)
 	if !s.hunting && s.found.without(setOf(touchesDesk)).class() == core.R3 && s.found.any(mayRunWords) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -81,11 +82,25 @@ func (s *shell) output(w word) {
 }
 
 // content judges a file that a line gives its contents. What runs later in the line
-// may be that, unless it is a log.
+// may be that; a log only where it is named.
 func (s *shell) content(w word) {
 	s.write(w)
-	ext := path.Ext(w.text)
-	s.writes = s.writes || !sink(w.text) && !(w.kind == literal && (ext == ".log" || ext == ".out"))
+	switch ext := path.Ext(w.text); {
+	case sink(w.text):
+	case w.kind == literal && (ext == ".log" || ext == ".out"):
+		s.logs = append(s.logs, path.Base(w.text))
+	default:
+		s.writes = true
+	}
+}
+
+// runsLog reports a command with a word that names a log which the line writes.
+func (s *shell) runsLog(words []word) bool {
+	names := func(w word) bool {
+		base := path.Base(afterEquals(w.text))
+		return slices.ContainsFunc(s.logs, func(log string) bool { return base == log || w.kind == pattern && matchesName(base, log) })
+	}
+	return len(s.logs) > 0 && slices.ContainsFunc(words, names)
 }
 
 // socket notes a connection that bash makes for a path.

@@ -42,6 +42,8 @@ type shell struct {
 	scanned  string          // the text that scan looked through last
 	writes   bool            // a file was written that could be code
 	written  bool            // the same, by an earlier statement
+	logs     []string        // the names of logs that were written
+	ran      []word          // what stood in loops beside the project's code that ran
 	unsure   grammar.Refusal // why a line is not sure to run as it was read
 	words_   []word
 	buf      [24]word // first backing of words_
@@ -359,7 +361,7 @@ func (s *shell) forClause(c *syntax.ForClause) {
 
 // again notes of a loop that its next round runs what this one has written.
 func (s *shell) again() {
-	if s.writes && s.found.has(runsProjectCode) {
+	if (s.writes || s.runsLog(s.ran)) && s.found.has(runsProjectCode) {
 		s.found.add(writesAndRuns)
 	}
 }
