@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -8,8 +9,9 @@ import (
 )
 
 // extent says where a call acts beside its workspace: the kinds of places and the
-// machines that it names. It is a part of what a session's yes covers, so that a yes
-// for a copy to /tmp is none for a copy to /etc.
+// machines that it names, and which way a copy goes. It is a part of what a session's
+// yes covers, so that a yes for a copy to /tmp is none for a copy to /etc, and one for
+// sending a build none for sending .env, or for fetching a hook.
 func (e *Engine) extent(j *judging, program string, operands []string) string {
 	kinds := map[string]bool{}
 	r := reader{eng: e, place: j.place, found: &findings{}}
@@ -17,11 +19,21 @@ func (e *Engine) extent(j *judging, program string, operands []string) string {
 		r.place.resolve(w, func(file string, open bool) { kinds[r.kindOf(file, open)] = true })
 	}
 	if j.tool.kind == execTool {
-		for _, o := range operands {
-			if name, rest, remote := strings.Cut(afterEquals(o), ":"); remote && (rest == "" || !strings.Contains(name, "/")) {
-				continue // a machine, an image, a port
+		there := false
+		for i, o := range operands {
+			file := afterEquals(o)
+			name, rest, remote := strings.Cut(file, ":")
+			if remote = remote && (rest == "" || !strings.Contains(name, "/")); remote { // a machine, an image, a port
+				file, there = rest, true
+			} else {
+				note(word{text: file, tilde: strings.HasPrefix(o, "~")})
 			}
-			note(word{text: afterEquals(o), tilde: strings.HasPrefix(o, "~")})
+			lower := foldPath(path.Clean(file))
+			kinds["a secret"] = kinds["a secret"] || secretPath(lower) || accessPath(lower)
+			kinds["settings"] = kinds["settings"] || startupPath(strings.TrimPrefix(lower, foldPath(r.place.root)))
+			if copying[program] && !(i > 1 && digits(o)) { // no port
+				kinds["from there"] = there && !remote
+			}
 		}
 	} else {
 		r.place = j.agent.place(&j.call, "", "")
@@ -33,7 +45,7 @@ func (e *Engine) extent(j *judging, program string, operands []string) string {
 		}
 	}
 	var where []string
-	for _, kind := range [...]string{"in /tmp", "elsewhere"} {
+	for _, kind := range [...]string{"all of it", "in /tmp", "elsewhere", "a secret", "settings", "from there"} {
 		if kinds[kind] {
 			where = append(where, kind)
 		}
@@ -49,11 +61,13 @@ func (e *Engine) extent(j *judging, program string, operands []string) string {
 	return strings.Join(where, ", ")
 }
 
-// kindOf says in which kind of place a file lies; "" for the workspace.
+// kindOf says in which kind of place a file lies; "" for a part of the workspace.
 func (r *reader) kindOf(file string, open bool) string {
 	switch {
-	case open || file == r.place.root || r.place.inside(file):
+	case open || r.place.inside(file):
 		return ""
+	case file == r.place.root:
+		return "all of it"
 	case under(file, "/tmp"), under(file, "/var/tmp"), under(file, "/private/tmp"):
 		return "in /tmp"
 	}
@@ -81,6 +95,9 @@ func machines(program string, operands []string) (hosts []string) {
 
 // copiers are the programs to which "host:path" is another machine's.
 var copiers = set("scp rsync sftp git")
+
+// copying are the programs whose last operand is where they copy to.
+var copying = set("scp rsync docker podman nerdctl kubectl oc aws")
 
 // kept gives the words of a command that are neither its program and subcommand nor
 // spelled out in its subject.
