@@ -31,6 +31,9 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 		{ // -w of npm takes a workspace, which may be called like a script
 			`npm -w test publish`, `npm -w test run deploy`, `npm -w lint exec evil`, `npm -w build install evil`, `npm -sw test publish`,
 		},
+		{ // files that tools write
+			`clang-tidy -export-fixes=.husky/pre-commit x.c`, `clang-tidy -load=x.so x.c`, `mvn -l .github/workflows/x.yml test`, `mvn --log-file=.husky/x test`,
+		},
 	} {
 		for _, line := range lines {
 			j := judge(e, lineCall(t, line))
@@ -39,7 +42,7 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 	}
 	for _, line := range []string{
 		`find . -name '*.go' -exec grep -l foo {} +`, `find . -name '*.go' -exec wc -l {} \;`, `fd -e go -x echo {} ';'`,
-		`git rebase -m main`, `git commit -m '- a'`, `grep -e -x f`, `go build -ldflags '-s -w' .`, `npm -w packages/a test`, `npm -s -w a run lint`, `npm test -w a`, `pnpm -w test`, `lsof -i -P -n`, `xxd -ps f`, `xxd -c16 -l 4 f`, `tree -L 2`, `tree -aL 2 src`, `tree -aI 'node_modules|dist' -L2`, `lsof -i :80`, `sort -k 2 f`, `git log --format %H -1`,
+		`git rebase -m main`, `git commit -m '- a'`, `grep -e -x f`, `go build -ldflags '-s -w' .`, `npm -w packages/a test`, `npm -s -w a run lint`, `npm test -w a`, `pnpm -w test`, `clang-tidy -p build x.c`, `clang-format -i x.c`, `mvn -q -l build.log test`, `lsof -i -P -n`, `xxd -ps f`, `xxd -c16 -l 4 f`, `tree -L 2`, `tree -aL 2 src`, `tree -aI 'node_modules|dist' -L2`, `lsof -i :80`, `sort -k 2 f`, `git log --format %H -1`,
 	} {
 		j := judge(e, lineCall(t, line))
 		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -109,6 +110,10 @@ var lintSpec = spec{
 		allow-risky= allow-risky test dirty exitcode simplify local= dedup-results presets= check-only sort-imports junitfile= packages= rerun-fails format-hide-empty-pkg`),
 }
 
+// clangOption is a long option with one dash, which clang's tools do not take for
+// letters: -export-fixes=FILE writes a file.
+var clangOption = regexp.MustCompile(`^-[a-oq-zA-Z].`)
+
 // goLint are the tools of Go that read their options as the go command does.
 var goLint = &projectTool{spec: spec{long: longs(`l w d e h v version help verbose format= color no-color oneline extra local= tests checks= tags= exclude= blank asserts ignoretests abspath fail=`)}}
 
@@ -189,8 +194,16 @@ func nodeRules(m map[string]rule) {
 // lintRules are the formatters and linters that have no room of their own, and
 // the tools of smaller languages, whose options are like theirs.
 func lintRules(m map[string]rule) {
-	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint rustfmt clang-format clang-tidy cppcheck rubocop standardrb rspec
+	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint rustfmt cppcheck rubocop standardrb rspec
 		phpstan psalm pint php-cs-fixer phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
+	for n := range strings.FieldsSeq("clang-format clang-tidy") {
+		m[n] = func(s *shell, name string, args []word) {
+			if slices.ContainsFunc(args, func(w word) bool { return clangOption.MatchString(w.text) }) {
+				s.found.add(unknownOption)
+			}
+			(&projectTool{spec: lintSpec}).judge(s, name, args)
+		}
+	}
 	for n := range strings.FieldsSeq("actionlint gofumpt goimports staticcheck errcheck") {
 		m[n] = func(s *shell, name string, args []word) { goLint.judge(s, name, dashes(args)) }
 	}
@@ -366,6 +379,7 @@ func maven(s *shell, _ string, args []word) {
 		switch {
 		case t.option != "":
 			s.projectOption(t)
+			s.built("mvn", t)
 		case t.word.kind != literal || !mavenGoals[t.word.text]:
 			s.found.add(runsWorkspaceCode)
 		}
