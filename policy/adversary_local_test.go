@@ -101,3 +101,17 @@ func TestToolsThatSpeakToOthersAsk(t *testing.T) {
 	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "go list -m -u all")).Outcome)
 	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "grep -rn STRIPE .")).Outcome)
 }
+
+// A program of the project that runs by its name alone is no file like others.
+func TestAdversary_W12_WritingTheProjectsPrograms(t *testing.T) {
+	e := engine(t, shipped)
+	for _, line := range []string{
+		"cp x node_modules/.bin/eslint", "echo x > .venv/bin/activate", "mv x sub/node_modules/.bin/tsc", "go build -o node_modules/.bin/eslint ./x", "gcc -o gradlew x.c", "cp x Mvnw", "tee venv/bin/python < x",
+	} {
+		j := judge(e, lineCall(t, line))
+		require.Equal(t, core.OutcomeAsk, j.Outcome, line)
+		require.Contains(t, j.Assessment.ReasonCodes, "writes-startup", line)
+	}
+	require.Equal(t, core.OutcomeAsk, judge(e, callOf(t, "write", map[string]any{"path": "vendor/bin/phpunit", "content": "x"})).Outcome)
+	require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, "cp x bin/eslint; mkdir -p .venv/bin node_modules")).Outcome)
+}

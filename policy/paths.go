@@ -135,7 +135,7 @@ func (r *reader) written1(file string, open bool) code {
 		return writesSystem
 	case secretLower(lower):
 		return writesSecret
-	case startupPath(strings.TrimPrefix(lower, foldPath(r.place.root))):
+	case startupPath(strings.TrimPrefix(lower, foldPath(r.place.root))), inside && ownProgram(lower):
 		return writesStartup
 	case inside:
 		return workspaceWrite
@@ -143,6 +143,21 @@ func (r *reader) written1(file string, open bool) code {
 		return noWorkspace
 	}
 	return writesOutside
+}
+
+// ownProgram reports a program of a project that is run by its name alone.
+func ownProgram(lower string) bool {
+	base := path.Base(lower)
+	return base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower))
+}
+
+func anyBin(dir string) bool {
+	for bin := range projectBins {
+		if strings.HasSuffix(dir, "/"+bin) {
+			return true
+		}
+	}
+	return false
 }
 
 // remove judges a path that is deleted or moved away.
