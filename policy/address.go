@@ -80,8 +80,17 @@ func privateHost(host string) bool {
 			return true
 		}
 	}
+	for _, name := range wildcardNames {
+		if host == name || strings.HasSuffix(host, "."+name) {
+			return true
+		}
+	}
 	return false
 }
+
+// wildcardNames are public names below which whatever address stands in the name
+// itself, or the machine's own, is found: 10.0.0.1.nip.io.
+var wildcardNames = strings.Fields("nip.io sslip.io xip.io traefik.me localtest.me lvh.me vcap.me lacolhost.com backname.io local-ip.co local-ip.sh localhost.direct my.local-ip.co 1u.ms")
 
 // sharedSpace is the address range of carriers, used by some clouds inside.
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")

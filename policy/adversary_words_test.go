@@ -48,3 +48,14 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
+
+// Names that stand for private addresses are such addresses.
+func TestAdversary_W15_NamesOfPrivateAddresses(t *testing.T) {
+	e := engine(t, shipped)
+	for _, host := range []string{"10.0.0.1.nip.io", "169-254-169-254.sslip.io:80", "A.LOCALTEST.ME", "lvh.me."} {
+		j := judge(e, callOf(t, "web_fetch", map[string]any{"url": "http://" + host + "/x"}))
+		require.Equal(t, core.OutcomeAsk, j.Outcome, host)
+		require.Contains(t, j.Assessment.ReasonCodes, "private-address", host)
+	}
+	require.Equal(t, core.OutcomeAllow, judge(e, callOf(t, "web_fetch", map[string]any{"url": "https://anip.io/"})).Outcome)
+}
