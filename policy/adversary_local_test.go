@@ -102,11 +102,12 @@ func TestToolsThatSpeakToOthersAsk(t *testing.T) {
 	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "grep -rn STRIPE .")).Outcome)
 }
 
-// A program of the project that runs by its name alone is no file like others.
+// A program of the project that runs by its name alone, and what other CI systems,
+// hooks and editors obey, is no file like others.
 func TestAdversary_W12_WritingTheProjectsPrograms(t *testing.T) {
 	e := engine(t, shipped)
 	for _, line := range []string{
-		"cp x node_modules/.bin/eslint", "echo x > .venv/bin/activate", "mv x sub/node_modules/.bin/tsc", "go build -o node_modules/.bin/eslint ./x", "gcc -o gradlew x.c", "cp x Mvnw", "tee venv/bin/python < x",
+		"cp x node_modules/.bin/eslint", "echo x > .venv/bin/activate", "mv x sub/node_modules/.bin/tsc", "go build -o node_modules/.bin/eslint ./x", "gcc -o gradlew x.c", "cp x Mvnw", "cp x cloudbuild.yaml", "cp x a/buildspec.yml", "echo x > .teamcity/settings.kts", "cp x .simple-git-hooks.json", "cp x .zuul.d/a.yaml", "cp x .dir-locals.el", "tee venv/bin/python < x",
 	} {
 		j := judge(e, lineCall(t, line))
 		require.Equal(t, core.OutcomeAsk, j.Outcome, line)

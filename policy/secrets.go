@@ -274,6 +274,8 @@ var startupNames = newLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitc
 	.githooks .pre-commit-hooks.yaml lefthook.yaml lefthook.toml lefthook.json .lefthook.yaml .lefthook.toml .lefthook.json
 	lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .lefthook .overcommit.yml
 	.github .gitlab-ci.yml .gitlab-ci.yaml .gitlab .circleci jenkinsfile azure-pipelines.yml azure-pipelines.yaml .azure-pipelines .travis.yml bitbucket-pipelines.yml
+	cloudbuild.yaml cloudbuild.yml buildspec.yml buildspec.yaml codemagic.yaml bitrise.yml wercker.yml screwdriver.yaml .zuul.yaml .zuul.d zuul.yaml zuul.d .teamcity
+	.simple-git-hooks.json .simple-git-hooks.js .simple-git-hooks.cjs .rvmrc .autoenv.zsh .dir-locals.el .nvim.lua
 	.buildkite .gitea .forgejo .drone.yml .woodpecker .woodpecker.yml .woodpecker.yaml appveyor.yml .appveyor.yml .cirrus.yml .semaphore .tekton .builds .build.yml
 	.vscode .idea .devcontainer .devcontainer.json .fleet .zed .sublime-project .envrc .direnv .mise.toml mise.toml .mise .autoenv .cargo .mvn
 	.claude .claude.json .codex .gemini .cursor .cursorrules .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
