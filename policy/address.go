@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"approvalbot/display"
 )
 
 // address judges one URL that is read.
@@ -42,7 +44,37 @@ func (r *reader) address(s string) {
 	case oddHost(host):
 		r.found.add(oddAddress)
 	}
+	if carries(u) {
+		r.found.add(sendsData)
+	}
 	r.deskAddress(s)
+}
+
+// What an address may hold before it is taken to carry data out: a commit's hash is
+// 40 characters, a UUID 36, a search a few words.
+const (
+	maxOpaque = 48  // letters and digits in one piece
+	maxQuery  = 300 // bytes of all of the query
+)
+
+// carries reports an address that hands data to whoever answers it: in the query, the
+// path or the names of the host, as long text that says nothing to a reader, or as a
+// known form of secret.
+func carries(u *url.URL) bool {
+	if len(u.RawQuery) > maxQuery || u.User != nil {
+		return true
+	}
+	for _, text := range [...]string{u.Hostname(), u.Path, u.RawQuery} {
+		if text != "" && display.Redact(text) != text {
+			return true
+		}
+		for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("/.-_&=,:;+ ", r) }) {
+			if len(piece) > maxOpaque {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // deskAddress notes an address of the desk.

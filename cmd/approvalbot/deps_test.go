@@ -22,7 +22,7 @@ var rooms = map[string][]string{
 	"internal/fault":   {},
 	"internal/jsonout": {},
 	"core":             {"display", "internal/fault", "internal/jsonout"},
-	"policy":           {"core", "policy/shell"},
+	"policy":           {"core", "display", "policy/shell"},
 	"policy/shell":     {},
 	"store":            {"core", "internal/fault"},
 	"routing":          {"core", "internal/fault"},
