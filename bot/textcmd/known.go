@@ -42,7 +42,8 @@ func variables(v core.Voter, chat core.Target) string {
 	}
 	to := chat.To
 	if chat.ThreadID != "" {
-		to = chat.String() // only this form has room for a thread
+		chat.Channel = v.Channel // also where another bot of that platform hears it
+		to = chat.String()       // only this form has room for a thread
 	}
 	return prefix + place + "=" + to + " " + prefix + "USER_ID=" + v.UserID
 }
@@ -50,7 +51,10 @@ func variables(v core.Voter, chat core.Target) string {
 // pair gives a pairing code to the desk. Whatever is wrong with one, the answer is the
 // same: it tells nothing but that.
 func (d *Desk) pair(ctx context.Context, m Message, code string) (Reply, bool, error) {
-	if code == "" {
+	switch {
+	case m.Chat.Validate() != nil:
+		return Reply{Text: "This bot is the verifier's own. Send it to the desk's bot."}, false, nil
+	case code == "":
 		return Reply{Text: "Send /pair with the code that approvalbot pair shows at the desk."}, false, nil
 	}
 	name, _ := display.Clip(OneLine(m.Name), maxName)
