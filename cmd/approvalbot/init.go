@@ -67,7 +67,7 @@ func (a *app) init(cmd *cobra.Command, path string, s starter) error {
 	if err := a.askStarter(cmd, &s); err != nil {
 		return err
 	}
-	text, err := s.yaml(dir, a.person())
+	text, err := s.yaml(dir, localPerson(a.env))
 	if err != nil {
 		return err
 	}
@@ -89,14 +89,6 @@ func besideConfig(path string) (dir string, err error) {
 		return "", nil
 	}
 	return filepath.Abs(dir)
-}
-
-// person is what the configuration calls the person at this terminal.
-func (a *app) person() string {
-	if name := a.env["USER"]; goodName(name) {
-		return name
-	}
-	return "operator"
 }
 
 // botToken is how the platforms write tokens: 123456:AA… and MTE….aaaaaa.bbb…
@@ -135,7 +127,7 @@ func (a *app) askStarter(cmd *cobra.Command, s *starter) error {
 		return nil
 	}
 	if s.decide == "terminal" {
-		s.who, err = ask("Who decides (a name)?", a.person())
+		s.who, err = ask("Who decides (a name)?", localPerson(a.env))
 		return err
 	}
 	s.who, err = ask("Who decides: which user id (empty: approvalbot pair finds out later)?", "")

@@ -121,11 +121,7 @@ func pointClient(path, server string) error {
 	} else {
 		text = serverLine.ReplaceAllLiteral(text, []byte(line))
 	}
-	fresh := path + ".new" // the token in it is nowhere else
-	if err := os.WriteFile(fresh, text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(fresh, path)
+	return replaceFile(path, string(text)) // the token in it is nowhere else
 }
 
 var serverLine = regexp.MustCompile(`(?m)^server:.*$`)
