@@ -12,7 +12,11 @@ import (
 // address judges one URL that is read.
 func (r *reader) address(s string) {
 	s = strings.TrimSpace(s)
-	r.found.add(networkRead)
+	if loopback(s) {
+		r.found.add(loopbackRead)
+	} else {
+		r.found.add(networkRead)
+	}
 	if len(s) > 5 && strings.EqualFold(s[:5], "file:") && !strings.HasPrefix(s[5:], "//") {
 		r.found.add(oddAddress)
 		r.read(pathWord(s[5:]))
@@ -75,6 +79,19 @@ func carries(u *url.URL) bool {
 		}
 	}
 	return false
+}
+
+// loopback reports an address of this machine, written in a plain way.
+func loopback(s string) bool {
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return false
+	}
+	host := u.Hostname()
+	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
 
 // deskAddress notes an address of the desk.

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // networkTools talk to other machines.
 func networkTools(m map[string]rule) {
@@ -41,20 +44,37 @@ var curlSpec = spec{
 		data= data-raw= data-binary= data-urlencode= json= form= upload-file= user= cookie= cookie-jar= proxy= config=`),
 }
 
+// leaves reports a word with which curl may talk to more than the addresses that it is
+// given, or to one that is not this machine's.
+func leaves(w word) bool {
+	option := w.mayBeOption()
+	follows := option && (strings.HasPrefix(w.text, "--loc") || strings.HasPrefix(w.text, "--prox") || !strings.HasPrefix(w.text, "--") && strings.ContainsAny(w.text, "Lx"))
+	return w.kind != literal || follows || strings.Contains(w.text, "://") && !loopback(w.text)
+}
+
 // curl reads with GET to its output; whatever sends or saves asks.
 func curl(s *shell, name string, args []word) {
 	if s.version(name, args) {
 		return
 	}
 	s.fetches = true
-	s.found.add(networkRead)
+	away := true // somewhere else than on this machine, also where a redirect leads
 	c := s.scanner(&curlSpec, args)
+	defer func() {
+		if away {
+			s.found.add(networkRead)
+		}
+	}()
+	if !slices.ContainsFunc(args, leaves) {
+		away = false
+	}
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.kind == computed {
 			s.found.add(dynamicArgument)
 		}
 		switch t.option {
 		case "", "url":
+			away = away || !loopback(t.word.text)
 			s.address(t.word.text)
 		case "X", "request":
 			if !t.word.is("GET") && !t.word.is("HEAD") {

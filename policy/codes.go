@@ -16,6 +16,7 @@ const (
 	runsProjectCode
 
 	networkRead
+	loopbackRead
 	asksTheDesk
 
 	unknownTool

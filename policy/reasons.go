@@ -39,8 +39,9 @@ var reasons = [codeCount]reason{
 
 	runsProjectCode: {"runs-project-code", core.R1, procExec | fsWrite, "It builds, tests or checks the project inside the agent's workspace, which runs the project's own code."},
 
-	networkRead: {"network-read", core.R2, netRead, "It reads from the network."},
-	asksTheDesk: {"asks-the-desk", core.R2, procExec, "It asks this approval desk for something else."},
+	loopbackRead: {"loopback-read", core.R1, netRead, "It reads from a server on this machine."},
+	networkRead:  {"network-read", core.R2, netRead, "It reads from the network."},
+	asksTheDesk:  {"asks-the-desk", core.R2, procExec, "It asks this approval desk for something else."},
 
 	unknownTool:       {"unknown-tool", core.R3, 0, "The desk does not know this tool, so it cannot tell what the tool does."},
 	keywordExecute:    {"keyword-execute", core.R3, procExec, "The unknown tool's name or description speaks of executing."},
