@@ -162,9 +162,12 @@ func (a *Approval) askFurther(routes Routes, now int64) (cards []Delivery) {
 }
 
 // sparingApprovers is the approval without the approvers' need where a rule's yes
-// meets that already: then nobody but the verifier's people is asked.
+// meets that already: then nobody but the verifier's people is asked. What people voted
+// spares nobody, since that counts by the authority that they have at the settlement.
 func (a Approval) sparingApprovers(d *Directory) Approval {
-	if a.Rule.AsksVerifier() && a.Rule.AsksApprovers() && a.tally(d).Enough {
+	automatic := a
+	automatic.Votes = slices.DeleteFunc(slices.Clone(a.Votes), byPeople)
+	if a.Rule.AsksVerifier() && a.Rule.AsksApprovers() && automatic.tally(d).Enough {
 		return a.onlyVerifier("policy")
 	}
 	return a
