@@ -348,10 +348,11 @@ func (a Approval) settledToday(call Call, j Judgement, f Found, rules *Rules) bo
 		a.Status == Pending && a.tally(rules.People).Outcome == Approved
 }
 
-// approversVoted reports whether people were asked who may say yes to such a call: the
-// verifier's own are none of them.
+// approversVoted reports whether people settled it who may say yes to such a call: the
+// verifier's own are none of them, and one yes of several is no quorum where it ran since
+// nobody could be asked.
 func (a Approval) approversVoted() bool {
-	return a.Rule.AsksApprovers() && slices.ContainsFunc(a.Votes, byPeople)
+	return a.Rule.AsksApprovers() && slices.ContainsFunc(a.Votes, byPeople) && !slices.Contains(a.DecidedBy, "policy")
 }
 
 func byPeople(v Vote) bool { return v.Approver == UserRequest }
@@ -508,15 +509,23 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 		rules := g.rules.Load()
 		c, err := a.tick(rules.Router.Route(a), silent, nowMs())
 		if err == nil && c.Approval.Status == Approved && !c.Unchanged { // approvals.exec.askFallback
-			c.Policy = rules.Policy.Hash()
+			if c.Policy = rules.Policy.Hash(); a.PolicyHash != c.Policy {
+				return Change{}, errOtherRules // of today it may say something else, as after a restart
+			}
 		}
 		return c, err
 	}
 	_, err := g.update(ctx, key, tick)
-	if !errors.Is(err, errWhoIsSilent) {
+	if errors.Is(err, errWhoIsSilent) {
+		if silent, err = g.store.Silences(ctx); err != nil {
+			return err
+		}
+		_, err = g.update(ctx, key, tick)
+	}
+	if !errors.Is(err, errOtherRules) {
 		return err
 	}
-	if silent, err = g.store.Silences(ctx); err != nil {
+	if err = g.rejudgeOne(ctx, key); err != nil {
 		return err
 	}
 	_, err = g.update(ctx, key, tick)

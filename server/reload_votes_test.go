@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -67,4 +68,63 @@ func TestAReloadDoesNotSpareApproversForAVote(t *testing.T) {
 			require.Equal(t, core.Approved, d.allows(gone.ID, "111").Status)
 		})
 	}
+}
+
+// lost has every card of an approval fail for good.
+func (d *desk) lost(key string) {
+	d.t.Helper()
+	a, err := d.store.Get(d.t.Context(), key)
+	require.NoError(d.t, err)
+	for _, m := range a.Deliveries {
+		require.NoError(d.t, d.store.Record(d.t.Context(), core.Delivered{ID: m.ID, Key: key, State: core.Failed, Revision: m.Revision, Error: "gone"}))
+	}
+}
+
+func (d *desk) tick(key string) core.Approval {
+	d.t.Helper()
+	require.NoError(d.t, d.gate.Tick(d.t.Context(), key))
+	a, err := d.gate.ByKey(d.t.Context(), key)
+	require.NoError(d.t, err)
+	return a
+}
+
+func failsOpen(j *core.Judgement) { j.Unreached = core.OutcomeAllow }
+
+// A desk that was started again with other rules judges a call by these before it runs
+// because nobody could be asked.
+func TestNothingFailsOpenByRulesOfBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		turn func(*desk)
+		want core.Status
+	}{
+		"which let it run, too": {func(d *desk) {}, core.Approved},
+		"which do not":          {func(d *desk) { d.judge.change("ask", nil) }, core.Pending},
+		"which deny it":         {func(d *desk) { d.judge.turn("ask") }, core.Denied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.judge.change("ask", failsOpen)
+			a := d.ask("ask", `{}`)
+			d.lost(a.ID)
+			c.turn(d)
+			d.judge.rename("other rules")
+			require.Equal(t, c.want, d.tick(a.ID).Status)
+		})
+	}
+}
+
+// One yes of two is no quorum: what ran since nobody could be asked is judged anew at
+// its claim.
+func TestOneYesOfTwoDoesNotStandForTheQuorum(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	d.judge.change("pair", failsOpen)
+	a := d.ask("pair", `{}`)
+	_, err := d.alice.Resolve(ctx, a.ID, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	d.lost(a.ID)
+	require.Equal(t, []string{"policy"}, d.tick(a.ID).DecidedBy)
+	d.judge.change("pair", nil)
+	d.judge.rename("other rules")
+	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
+	require.Equal(t, core.WhyPolicy, refusal(t, err, core.CodeNotClaimable).Why)
 }
