@@ -503,12 +503,14 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 			next.Askers = append(next.Askers, r)
 		}
 	}
+	next.Unreached = a.Unreached && by.Unreached // whoever joins may want a person's yes
 	c := Change{Approval: next}
 	if alias != "" && alias != a.ID {
 		c.Aliases = []string{alias}
 	}
 	told := next.Requester != a.Requester || next.Justification != a.Justification
-	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !told && len(by.Consulted) == 0 {
+	stricter := next.Unreached != a.Unreached
+	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !told && !stricter && len(by.Consulted) == 0 {
 		return Change{Approval: a, Unchanged: true}
 	}
 	c.Events = []Event{next.event(EventJoined, now, eventData{Joined: by.Askers})}

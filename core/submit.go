@@ -126,9 +126,9 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 		if f.ByID.Fingerprint != draft.Fingerprint {
 			return nil, false, refuse(CodeIDConflict, "That id names another call of yours.")
 		}
-		if call.MustAsk && f.ByID.Status == Approved && slices.Contains(f.ByID.DecidedBy, "policy") {
+		if call.MustAsk && !f.ByID.asksAPerson() {
 			return nil, false, refuse(CodeIDConflict,
-				"That id names a call that was allowed without asking anybody; choose another id, so that a person is asked.")
+				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, nil
 	}
@@ -164,6 +164,18 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 		changes = append(changes, f.Superseded.supersede(draft, now))
 	}
 	return changes, true, nil
+}
+
+// asksAPerson reports whether the call runs, if at all, by an approver's own yes or by a
+// grant, which is one's.
+func (a Approval) asksAPerson() bool {
+	switch {
+	case a.byRecord():
+		return true
+	case a.Status == Approved:
+		return a.approversVoted()
+	}
+	return a.Final() || a.Rule.AsksApprovers() && a.Rule.RequiresHuman
 }
 
 // superseding withdraws what the call replaces, also where an existing approval
