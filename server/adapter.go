@@ -164,6 +164,9 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 	} else {
 		err = skipBody(w, r)
 	}
+	if err == nil {
+		_, err = c.still() // the body may have taken long
+	}
 	if err != nil {
 		return answer{}, err
 	}

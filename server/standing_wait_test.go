@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,5 +134,43 @@ func TestAdversary_I9_ATokenRemovedWhileOthersAreAsked(t *testing.T) {
 		l, err := d.alice.List(t.Context(), api.Filter{})
 		require.NoError(t, err)
 		require.False(t, slices.ContainsFunc(l.Items, func(a api.Approval) bool { return a.ClaimedAtMs != 0 }), path)
+	}
+}
+
+// lateBody is a body that comes in after something has happened.
+type lateBody struct {
+	io.Reader
+	first func()
+}
+
+func (b *lateBody) Read(p []byte) (int, error) {
+	if b.first != nil {
+		b.first()
+		b.first = nil
+	}
+	return b.Reader.Read(p)
+}
+
+// A token that is removed, or loses its scope, while a request's body is on its way
+// does nothing any more.
+func TestATokenThatGoesWhileTheBodyComes(t *testing.T) {
+	none := func(t *Token) { t.Caller.MayRequest, t.Caller.MayDecide = false, false }
+	for path, as := range map[string]string{"claim": "agent", "revoke": "viewer"} {
+		for want, change := range map[int]func(*Token){http.StatusUnauthorized: nil, http.StatusForbidden: none} {
+			d := newDesk(t)
+			a := d.allow(`{}`)
+			body := &lateBody{Reader: strings.NewReader(`{}`), first: func() {
+				require.NoError(t, d.srv.UseTokens(tokensWithout(as, change)))
+			}}
+			r := httptest.NewRequest(http.MethodPost, "/v1/approvals/"+a.ID+"/"+path, body)
+			r.Header.Set("Authorization", "Bearer "+secretOf(as))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			d.srv.Handler().ServeHTTP(w, r)
+			require.Equal(t, want, w.Code, "%s: %s", path, w.Body)
+			after, err := d.gate.ByKey(t.Context(), a.ID)
+			require.NoError(t, err)
+			require.Zero(t, after.ClaimedAtMs+after.RevokedAtMs)
+		}
 	}
 }
