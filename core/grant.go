@@ -124,11 +124,14 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 // as a describes it. A grant never exceeds what a card could offer today: a scope
 // that is no longer offered, a higher class, another reason or more people needed ask again, and
 // so does a request of somebody who gave the grant, unless people may approve
-// their own.
+// their own, and what was given by a person whom the configuration does not know any more.
 func (g Grant) covers(a Approval, r Reach, d *Directory, now int64) bool {
-	own := slices.ContainsFunc(g.By, func(name string) bool { return a.MayNotDecide(d.called(name), d) })
+	lost := slices.ContainsFunc(g.By, func(name string) bool {
+		giver := d.called(name)
+		return a.MayNotDecide(giver, d) || giver.Person != "" && !d.Known(giver.Person)
+	})
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID
-	if own || another || !g.Live(now) || a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule) {
+	if lost || another || !g.Live(now) || a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule) {
 		return false
 	}
 	switch g.Kind {

@@ -130,6 +130,10 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 			return nil, false, refuse(CodeIDConflict,
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
+		own := func(name string) bool { return draft.MayNotDecide(rules.People.called(name), rules.People) }
+		if f.ByID.Status == Approved && slices.ContainsFunc(f.ByID.DecidedBy, own) {
+			return nil, false, refuse(CodeIDConflict, "That id names a call that whoever asks for it now has allowed; choose another id.")
+		}
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, nil
 	}
 	if f.Another {

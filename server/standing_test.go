@@ -161,3 +161,37 @@ func TestAdversary_B8_ClaimAfterTheGrantWasEnded(t *testing.T) {
 	_, err = d.bob.Retry(ctx, first.ID)
 	refusal(t, err, core.CodeNotClaimable)
 }
+
+// An approval that has ended answers its id to those alone who could not have decided
+// it: whoever allowed the call cannot make it their own by asking under the same id.
+func TestAdversary_I5_WhoAllowedACallDoesNotAskForItByItsID(t *testing.T) {
+	d := newDesk(t)
+	from := func(person string) func(*api.CreateRequest) {
+		return func(in *api.CreateRequest) { in.ID, in.Requester = "job", &api.Requester{Person: person} }
+	}
+	d.decide(`{"a":1}`, api.AllowOnce, from("bob"))
+	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`, from("bob")).Status, "the wait loop goes on")
+	in := api.CreateRequest{ToolName: "ask", Params: []byte(`{"a":1}`)}
+	from("alice")(&in)
+	_, err := d.agent.Create(t.Context(), in, api.CreateOptions{})
+	var refused *api.Problem
+	require.ErrorAs(t, err, &refused)
+	require.EqualValues(t, "id_conflict", refused.Code)
+}
+
+// A grant ends with the person who gave it: once the configuration does not know them,
+// it covers nothing.
+func TestAGrantDoesNotOutliveItsGiver(t *testing.T) {
+	d := newDesk(t)
+	d.decide(`{"a":1}`, api.AllowAlways)
+	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`).Status)
+	people, err := core.NewDirectory(core.Rights{
+		People:       []core.Person{{Name: "bob", Accounts: map[string]string{"telegram": "333"}}},
+		AllowedUsers: map[string][]string{"telegram": {"333"}}, Tokens: map[string]string{"bob": "bob"},
+	})
+	require.NoError(t, err)
+	rules := d.rules
+	rules.People = people
+	d.gate.Use(rules)
+	require.Equal(t, api.Pending, d.ask("ask", `{"a":1}`).Status)
+}
