@@ -1,0 +1,59 @@
+package policy
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"mvdan.cc/sh/v3/syntax"
+
+	grammar "approvalbot/policy/shell"
+)
+
+// TestJudgedWordsAreTheFormsWords: the words that commands are judged by say the same
+// as the form in which both readers agreed: what is written out there is literal and
+// the same text, and nothing that is computed or a pattern there is literal.
+func TestJudgedWordsAreTheFormsWords(t *testing.T) {
+	e := engine(t)
+	stored, err := os.ReadFile(judgements)
+	require.NoError(t, err)
+	words := 0
+	for row := range strings.Lines(string(stored)) {
+		cols := strings.SplitN(strings.TrimSuffix(row, "\n"), "\t", 5)
+		if len(cols) < 5 || cols[3] != "$" {
+			continue
+		}
+		line := strings.ReplaceAll(cols[4], "␤", "\n")
+		f := e.parse(line)
+		if _, _, ok := grammar.Plain(nil, line); !ok || f == nil {
+			continue
+		}
+		syntax.Walk(f, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok {
+				for _, arg := range c.Args {
+					words++
+					form := wordForm(arg)
+					judged := e.shell(place{}, &seen{}).word(arg)
+					marked := strings.ContainsFunc(strings.TrimPrefix(form, "\x04~"), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' })
+					switch {
+					case !marked:
+						require.Equal(t, literal, judged.kind, "%q in %q", form, line)
+						require.Equal(t, strings.TrimPrefix(form, "\x04"), judged.text, "%q", line)
+						require.Equal(t, strings.HasPrefix(form, "\x04~"), judged.tilde, "%q", line)
+					case form != "\x04[": // the command
+						require.NotEqual(t, literal, judged.kind, "%q in %q", form, line)
+					}
+				}
+			}
+			return true
+		})
+	}
+	require.Greater(t, words, 5000)
+}
+
+// wordForm is the form of one word.
+func wordForm(w *syntax.Word) string {
+	one := &syntax.File{Stmts: []*syntax.Stmt{{Cmd: &syntax.CallExpr{Args: []*syntax.Word{w}}}}}
+	return strings.TrimSuffix(string(grammar.Parsed(nil, one)), "\x1f\x1e")
+}
