@@ -188,6 +188,7 @@ func (p *proof) run(shell []string, line string) ran {
 	var stderr strings.Builder
 	c := exec.Command(shell[0], append(slices.Clone(shell[1:]), "-c", line)...)
 	c.Dir, c.Env, c.Stderr = p.work, []string{"PATH=" + p.bin, "HOME=" + p.work}, &stderr
+	c.Stdout = &stderr // where a line redirects its errors
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(p.t, c.Start())
 	kill := func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
