@@ -16,14 +16,16 @@
 // of a call could be meant.
 //
 // The risk of a file, web or message tool is read from a table and from its
-// params. A shell line is read with a real parser, and every simple command in
+// params. A shell line is read twice: policy/shell says whether every shell runs the
+// words that are seen, a parser of all of bash says what they are. Every simple command in
 // it is judged, wherever it stands: in pipes, substitutions, here-documents,
 // functions and behind wrappers such as sudo, env and xargs. What runs without
 // asking is a list; whatever is not on the list asks.
 //
 // Everything the reading can say is a finding of a fixed class (see reasons.go).
 // Findings are only ever added, so that reading more of a call never lowers its
-// class. What cannot be read (a computed command name, a syntax error, a line
+// class; a command that is told to say only what it would do (rehearse.go) is the one
+// exception, and stays R3. What cannot be read (a computed command name, a syntax error, a line
 // too long or too deep) is a finding of class R3 at least.
 //
 // The package does no I/O: it knows no file system and no network. It therefore

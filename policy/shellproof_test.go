@@ -99,7 +99,7 @@ type proof struct {
 func newProof(t *testing.T) *proof {
 	compiler, err := exec.LookPath("cc")
 	if err != nil {
-		t.Skip("a C compiler is needed: install gcc")
+		t.Skip("shells: not tested, install a C compiler")
 	}
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("APPROVALBOT_SHELLPROOF_SEED"); s != "" {
@@ -115,10 +115,12 @@ func newProof(t *testing.T) *proof {
 			p.shells = append(p.shells, append([]string{name}, s[1:]...))
 		} else if os.Getenv("APPROVALBOT_REQUIRE_SHELLS") != "" {
 			t.Fatalf("%s is not installed", s[0])
+		} else {
+			t.Run(s[0], func(t *testing.T) { t.Skipf("%s: not tested, install it", s[0]) })
 		}
 	}
 	if len(p.shells) == 0 {
-		t.Skip("no shell to try: install bash, dash, zsh, mksh and busybox")
+		t.Skip("shells: not tested, install bash, dash, zsh, mksh and busybox")
 	}
 	source := base + "/standin.c"
 	require.NoError(t, os.WriteFile(source, []byte(standIn), 0o644))

@@ -148,7 +148,7 @@ func docsLine(t *testing.T, page, words string) string {
 // none of them said yes. The command of docs/audit.md finds who did.
 func TestAudit_SeparationOfDutiesFromTheLogAlone(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
-		t.Skip("jq is not installed")
+		t.Skip("jq: not tested, install it")
 	}
 	line := docsLine(t, "audit.md", "askers")
 	offenders := func(r *rig) string {

@@ -16,7 +16,7 @@ import (
 // other tools, which forgive no line break more, read it too.
 func TestAudit_TheKeptCheckpointIsANote(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
-		t.Skip("jq is not installed")
+		t.Skip("jq: not tested, install it")
 	}
 	page, err := os.ReadFile("../../docs/audit.md")
 	require.NoError(t, err)

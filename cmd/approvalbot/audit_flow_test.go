@@ -376,7 +376,7 @@ func TestReceipt_Verify(t *testing.T) {
 // every reader of notes.
 func TestAudit_TheDocumentedLineTakesOutANote(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
-		t.Skip("jq is not installed")
+		t.Skip("jq: not tested, install it")
 	}
 	r := newRig(t)
 	r.claimed(`{"n":1}`)

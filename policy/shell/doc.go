@@ -10,7 +10,7 @@
 // can describe a danger, and never allows.
 //
 // Which shells run what is accepted, and whether as it says, is tried out by
-// TestAllowedLinesRunWhatTheySay in package policy (make shellproof).
+// TestAdversary_W11_AllowedLinesRunWhatTheySay in package policy (make shellproof).
 package shell
 
 // Marks of a form. Lines hold no control characters but tab and newline, so a
