@@ -7,18 +7,19 @@ import (
 	"strings"
 
 	"approvalbot/display"
+	"approvalbot/policy/finding"
 )
 
 // address judges one URL that is read.
 func (r *reader) address(s string) {
 	s = strings.TrimSpace(s)
 	if loopback(s) {
-		r.found.add(loopbackRead)
+		r.found.Add(finding.LoopbackRead)
 	} else {
-		r.found.add(networkRead)
+		r.found.Add(finding.NetworkRead)
 	}
 	if len(s) > 5 && strings.EqualFold(s[:5], "file:") && !strings.HasPrefix(s[5:], "//") {
-		r.found.add(oddAddress)
+		r.found.Add(finding.OddAddress)
 		r.read(pathWord(s[5:]))
 		return
 	}
@@ -27,7 +28,7 @@ func (r *reader) address(s string) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || strings.ContainsAny(s, "\\{}[]<>^`|\t\n\r") && !strings.Contains(s, "//[") {
-		r.found.add(oddAddress)
+		r.found.Add(finding.OddAddress)
 		r.deskAddress(s)
 		return
 	}
@@ -37,19 +38,19 @@ func (r *reader) address(s string) {
 		r.read(pathWord(u.Path))
 		return
 	default:
-		r.found.add(sendsData)
+		r.found.Add(finding.SendsData)
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	switch {
 	case metadataHosts[host]:
-		r.found.add(metadataService)
+		r.found.Add(finding.MetadataService)
 	case privateHost(host):
-		r.found.add(privateAddress)
+		r.found.Add(finding.PrivateAddress)
 	case oddHost(host):
-		r.found.add(oddAddress)
+		r.found.Add(finding.OddAddress)
 	}
 	if carries(u) {
-		r.found.add(sendsData)
+		r.found.Add(finding.SendsData)
 	}
 	r.deskAddress(s)
 }
@@ -98,7 +99,7 @@ func loopback(s string) bool {
 func (r *reader) deskAddress(s string) {
 	s = strings.ToLower(s)
 	if d := &r.eng.desk; d.hasPort(s, true) || d.apiPath(s) {
-		r.found.add(touchesDesk)
+		r.found.Add(finding.TouchesDesk)
 	}
 }
 

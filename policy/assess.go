@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // assess reads the call into j.found.
 func (e *Engine) assess(j *judging) {
 	e.assessKind(j)
-	if j.tool.kind == execTool && !j.found.has(malformedCall) {
+	if j.tool.kind == execTool && !j.found.Has(finding.MalformedCall) {
 		return
 	}
 	x, ok := formOf(j.tool)
@@ -19,7 +20,7 @@ func (e *Engine) assess(j *judging) {
 	}
 	if list, readable := j.fields(); readable && x.malformed(list) {
 		j.malformed = true
-		j.found.add(malformedCall)
+		j.found.Add(finding.MalformedCall)
 	}
 }
 
@@ -30,10 +31,10 @@ func (e *Engine) assessKind(j *judging) {
 	case quietTool:
 		e.assessQuiet(j)
 	case messageTool:
-		j.found.add(messageSend)
+		j.found.Add(finding.MessageSend)
 		e.assessText(j)
 	case paymentTool:
-		j.found.add(payment)
+		j.found.Add(finding.Payment)
 	case actionTool:
 		e.assessAction(j)
 	case databaseTool:
@@ -49,7 +50,7 @@ func (e *Engine) assessKind(j *judging) {
 func (e *Engine) assessFiles(j *judging) {
 	list, ok := j.fields()
 	if !ok {
-		j.found.add(malformedCall)
+		j.found.Add(finding.MalformedCall)
 		return
 	}
 	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found, seen: &j.seen}
@@ -61,17 +62,17 @@ func (e *Engine) assessFiles(j *judging) {
 	case kind == editorTool && views(list):
 		r.files(list, kind)
 	case kind == editorTool || kind == writerTool:
-		r.written(list, workspaceWrite)
+		r.written(list, finding.WorkspaceWrite)
 	case kind == deleterTool:
-		r.written(list, deletesFile)
+		r.written(list, finding.DeletesFile)
 	default:
 		r.files(list, kind)
 	}
 }
 
 // written reads a tool that changes the files it names.
-func (r *reader) written(list []field, c code) {
-	r.standsIn(list, dynamicPath)
+func (r *reader) written(list []field, c finding.Code) {
+	r.standsIn(list, finding.DynamicPath)
 	named := false
 	for i := range list {
 		f := &list[i]
@@ -79,43 +80,43 @@ func (r *reader) written(list []field, c code) {
 		switch {
 		case !f.odd && f.absent():
 		case f.odd || !within || codeKeys[f.key] && f.key != "command":
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 		case f.str && pathKeys[f.key]:
 			named = true
 			r.write(pathWord(f.text))
-			if c == deletesFile {
+			if c == finding.DeletesFile {
 				r.deskTree(pathWord(f.text))
 			}
 		case f.str && dirKeys[f.key] || contentKeys[f.key]:
 		case f.key == "command" || deedKeys[f.key]:
 			if d, _ := foldKey(f.text); !f.str || !editDeeds[d] {
-				r.found.add(unknownParameters)
+				r.found.Add(finding.UnknownParameters)
 			}
 		case writerKeys[f.key] && f.harmless(), f.key == "editmode" && (f.text == "insert" || f.text == "delete"):
 		default:
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 			if f.str && !strings.ContainsAny(f.text, " \n") {
 				r.write(pathWord(f.text)) // whatever it is, it may be worse than unknown
 			}
 		}
 	}
 	if !named {
-		r.found.add(malformedCall)
+		r.found.Add(finding.MalformedCall)
 	}
-	if c != workspaceWrite {
-		r.found.add(c)
+	if c != finding.WorkspaceWrite {
+		r.found.Add(c)
 	}
 }
 
 // assessOther reads a tool that policy does not know: it asks, and its words
 // say more about it, none of them to its advantage.
 func (e *Engine) assessOther(j *judging) {
-	j.found.add(unknownTool)
+	j.found.Add(finding.UnknownTool)
 	for _, text := range [2]string{j.tool.name, j.call.Context.ToolDescription} {
 		text = strings.ToLower(text)
 		for _, k := range keywords {
 			if strings.Contains(text, k.word) {
-				j.found.add(k.code)
+				j.found.Add(k.code)
 			}
 		}
 	}
@@ -128,11 +129,11 @@ func (e *Engine) assessOther(j *judging) {
 
 var keywords = [...]struct {
 	word string
-	code code
+	code finding.Code
 }{
-	{"execute", keywordExecute}, {"command", keywordCommand}, {"delete", keywordDelete}, {"remove", keywordRemove},
-	{"write", keywordWrite}, {"shell", keywordShell}, {"send", keywordSend}, {"message", keywordSend}, {"email", keywordSend},
-	{"payment", keywordPay}, {"transfer", keywordPay}, {"purchase", keywordPay}, {"refund", keywordPay}, {"charge", keywordPay},
+	{"execute", finding.KeywordExecute}, {"command", finding.KeywordCommand}, {"delete", finding.KeywordDelete}, {"remove", finding.KeywordRemove},
+	{"write", finding.KeywordWrite}, {"shell", finding.KeywordShell}, {"send", finding.KeywordSend}, {"message", finding.KeywordSend}, {"email", finding.KeywordSend},
+	{"payment", finding.KeywordPay}, {"transfer", finding.KeywordPay}, {"purchase", finding.KeywordPay}, {"refund", finding.KeywordPay}, {"charge", finding.KeywordPay},
 }
 
 // assessText looks through all strings of a call for what is R4 wherever it
@@ -140,7 +141,7 @@ var keywords = [...]struct {
 func (e *Engine) assessText(j *judging) {
 	list, ok := j.fields()
 	if !ok {
-		j.found.add(malformedCall)
+		j.found.Add(finding.MalformedCall)
 		return
 	}
 	var lines, argv []string
@@ -149,7 +150,7 @@ func (e *Engine) assessText(j *judging) {
 			continue
 		}
 		if e.desk.inText(f.text) {
-			j.found.add(touchesDesk)
+			j.found.Add(finding.TouchesDesk)
 		}
 		switch {
 		case codeKeys[f.key] && f.top:
@@ -165,7 +166,7 @@ func (e *Engine) assessText(j *judging) {
 	for _, l := range append(lines, strings.Join(argv, " ")) {
 		sh.line(l)
 	}
-	j.found = j.found.or(sh.finish(strings.Join(lines, "\n")).and(ofClass[core.R4]))
+	j.found = j.found.Or(sh.finish(strings.Join(lines, "\n")).And(finding.OfClass[core.R4]))
 }
 
 // views reports an editor's call that only reads.

@@ -161,7 +161,7 @@ func (c *condition) holds(e *Engine, j *judging) (bool, error) {
 		v.Programs = j.programs()
 	}
 	if c.effect {
-		for _, name := range j.sideEffects().names(nil) {
+		for _, name := range j.sideEffects().Names(nil) {
 			v.SideEffects = append(v.SideEffects, string(name))
 		}
 	}

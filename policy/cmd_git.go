@@ -3,6 +3,8 @@ package policy
 import (
 	"regexp"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // gitLog are the options of git's commands that show history and contents.
@@ -51,25 +53,25 @@ var gitAdds = map[string]*spec{
 func git(s *shell, _ string, args []word) {
 	i := s.gitGlobals(args)
 	if i >= len(args) {
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	verb, rest := args[i], args[i+1:]
 	if verb.kind != literal {
-		s.found.add(dynamicCommand)
+		s.found.Add(finding.DynamicCommand)
 		return
 	}
 	if !s.place.atRoot() {
 		s.gitBelow(word{text: "."})
 	}
 	if sp := gitReads[verb.text]; sp != nil {
-		s.gitSpec(sp, readOnlyCommand, rest)
+		s.gitSpec(sp, finding.ReadOnlyCommand, rest)
 	} else if sp := gitAdds[verb.text]; sp != nil {
-		s.gitSpec(sp, localGit, rest)
+		s.gitSpec(sp, finding.LocalGit, rest)
 	} else if judge := gitRules[verb.text]; judge != nil {
 		judge(s, verb.text, rest)
 	} else {
-		s.found.add(unknownCommand)
+		s.found.Add(finding.UnknownCommand)
 	}
 }
 
@@ -86,7 +88,7 @@ func (s *shell) gitGlobals(args []word) int {
 		case w.kind != literal || !strings.HasPrefix(w.text, "-"):
 			return i
 		default:
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 			if w.is("-c") || w.is("--git-dir") || w.is("--work-tree") || w.is("--exec-path") || w.is("--namespace") || w.is("--config-env") {
 				i++
 			}
@@ -98,9 +100,9 @@ func (s *shell) gitGlobals(args []word) int {
 // gitBelow notes that git runs in a directory that is not the workspace.
 func (s *shell) gitBelow(dir word) {
 	if s.localDir(dir) {
-		s.found.add(runsProjectCode)
+		s.found.Add(finding.RunsProjectCode)
 	} else {
-		s.found.add(gitElsewhere)
+		s.found.Add(finding.GitElsewhere)
 	}
 }
 
@@ -113,8 +115,8 @@ func (s *shell) rootItself(w word) bool {
 
 // gitSpec judges a git command by its spec. What names a file after a colon
 // (HEAD:.env) is read as well.
-func (s *shell) gitSpec(sp *spec, c code, args []word) {
-	s.found.add(c)
+func (s *shell) gitSpec(sp *spec, c finding.Code, args []word) {
+	s.found.Add(c)
 	judged := *sp
 	judged.code = c
 	judged.judge(s, "git", args)
@@ -126,7 +128,7 @@ func (s *shell) gitSpec(sp *spec, c code, args []word) {
 			s.read(word{text: w.text, kind: pattern}) // git matches it even where the shell does not
 		}
 		if strings.HasPrefix(w.text, ":(") {
-			s.found.add(mayReadSecret)
+			s.found.Add(finding.MayReadSecret)
 		}
 		if _, file, ok := strings.Cut(w.text, ":"); ok {
 			s.read(word{text: file, kind: w.kind})
@@ -140,13 +142,13 @@ var gitRules = map[string]rule{
 	"tag":    gitNames("ln", "list contains contains= merged no-merged sort= format= points-at= column no-column"),
 	"remote": gitRemote, "fetch": gitFetch, "push": gitPushes, "reset": gitReset, "clean": gitClean,
 	"checkout": gitCheckout, "restore": gitRestore, "switch": gitSwitch, "rm": gitRemove, "mv": gitMove,
-	"stash": gitStash, "reflog": gitHistory, "gc": gitHistory, "prune": gitAsk(gitDestroys), "filter-branch": gitAsk(gitDestroys),
-	"filter-repo": gitAsk(gitDestroys), "update-ref": gitHistory, "send-email": gitAsk(messageSend), "worktree": gitHistory,
-	"rebase": gitMerges, "merge": gitMerges, "cherry-pick": gitMerges, "revert": gitMerges, "pull": gitPull, "clone": gitAsk(savesDownload),
+	"stash": gitStash, "reflog": gitHistory, "gc": gitHistory, "prune": gitAsk(finding.GitDestroys), "filter-branch": gitAsk(finding.GitDestroys),
+	"filter-repo": gitAsk(finding.GitDestroys), "update-ref": gitHistory, "send-email": gitAsk(finding.MessageSend), "worktree": gitHistory,
+	"rebase": gitMerges, "merge": gitMerges, "cherry-pick": gitMerges, "revert": gitMerges, "pull": gitPull, "clone": gitAsk(finding.SavesDownload),
 	"config": gitConfig,
 }
 
-func gitAsk(c code) rule { return func(s *shell, _ string, _ []word) { s.found.add(c) } }
+func gitAsk(c finding.Code) rule { return func(s *shell, _ string, _ []word) { s.found.Add(c) } }
 
 // gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
 func gitNames(flags, long string) rule {
@@ -164,13 +166,13 @@ func gitNames(flags, long string) rule {
 		}
 		for _, w := range args {
 			if w.is("-D") || w.is("-d") || w.is("--delete") {
-				s.found.add(gitDiscards)
+				s.found.Add(finding.GitDiscards)
 			}
 		}
 		if lists || names == 0 {
-			s.found.add(readOnlyCommand)
+			s.found.Add(finding.ReadOnlyCommand)
 		} else {
-			s.found.add(localGit)
+			s.found.Add(finding.LocalGit)
 		}
 	}
 }
@@ -178,11 +180,11 @@ func gitNames(flags, long string) rule {
 func gitRemote(s *shell, _ string, args []word) {
 	switch {
 	case len(args) == 0:
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 	case len(args) == 1 && (args[0].is("-v") || args[0].is("--verbose")), len(args) == 2 && args[0].is("get-url") && plainName.MatchString(args[1].text):
-		s.found.add(mayReadSecret) // an address may hold a token
+		s.found.Add(finding.MayReadSecret) // an address may hold a token
 	default:
-		s.found.add(unknownCommand)
+		s.found.Add(finding.UnknownCommand)
 	}
 }
 
@@ -191,11 +193,11 @@ func gitRemote(s *shell, _ string, args []word) {
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 func gitFetch(s *shell, _ string, args []word) {
-	s.found.add(networkRead)
+	s.found.Add(finding.NetworkRead)
 	c := s.scanner(&spec{flags: "pqvt", long: longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" && (t.word.kind != literal || !plainName.MatchString(t.word.text)) {
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		}
 	}
 }
@@ -203,16 +205,16 @@ func gitFetch(s *shell, _ string, args []word) {
 // gitPushes judges push: with force, a deletion or a "+" it overwrites what
 // others have.
 func gitPushes(s *shell, _ string, args []word) {
-	s.found.add(gitPush)
+	s.found.Add(finding.GitPush)
 	for _, w := range args {
 		t := w.text
 		short := len(t) > 1 && t[0] == '-' && t[1] != '-'
 		switch {
 		case short && strings.ContainsAny(t, "fd"), strings.HasPrefix(t, "--for"), strings.HasPrefix(t, "--mi"), strings.HasPrefix(t, "--de"), strings.HasPrefix(t, "--prun"),
 			strings.HasPrefix(t, "+"), strings.HasPrefix(t, ":"):
-			s.found.add(gitForcePush)
+			s.found.Add(finding.GitForcePush)
 		case w.kind != literal:
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 	}
 }
@@ -220,28 +222,28 @@ func gitPushes(s *shell, _ string, args []word) {
 // gitReset judges reset: it leaves the files alone unless it is told otherwise,
 // and the commits it leaves stay in the reflog.
 func gitReset(s *shell, _ string, args []word) {
-	s.found.add(localGit)
+	s.found.Add(finding.LocalGit)
 	c := s.scanner(&spec{flags: "qN", long: longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "":
 		case strings.HasPrefix(t.option, "h"), strings.HasPrefix(t.option, "me"), strings.HasPrefix(t.option, "k"):
-			s.found.add(gitDestroys)
+			s.found.Add(finding.GitDestroys)
 		}
 	}
-	if s.found.has(unknownOption) || s.found.has(dynamicArgument) || s.found.has(gitDestroys) {
-		s.found.add(gitDiscards)
+	if s.found.Has(finding.UnknownOption) || s.found.Has(finding.DynamicArgument) || s.found.Has(finding.GitDestroys) {
+		s.found.Add(finding.GitDiscards)
 	}
 }
 
 func gitClean(s *shell, _ string, args []word) {
-	s.found.add(gitDiscards)
+	s.found.Add(finding.GitDiscards)
 	dry := false
 	for _, w := range args {
 		dry = dry || w.is("--dry-run") || len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.Contains(w.text, "n")
 	}
 	if !dry {
-		s.found.add(gitDestroys)
+		s.found.Add(finding.GitDestroys)
 	}
 }
 
@@ -253,31 +255,31 @@ func gitStash(s *shell, _ string, args []word) {
 	}
 	switch verb {
 	case "list", "show":
-		s.gitSpec(gitReads["log"], readOnlyCommand, args)
+		s.gitSpec(gitReads["log"], finding.ReadOnlyCommand, args)
 	case "drop", "clear":
-		s.found.add(gitDestroys)
+		s.found.Add(finding.GitDestroys)
 	case "push", "save", "apply", "pop", "branch", "create":
-		s.gitSpec(&spec{flags: "qukSp", vals: "m", texts: set("m message"), kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, localGit, args)
+		s.gitSpec(&spec{flags: "qukSp", vals: "m", texts: set("m message"), kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, finding.LocalGit, args)
 	default:
-		s.found.add(gitDiscards)
+		s.found.Add(finding.GitDiscards)
 	}
 }
 
 // gitHistory judges commands that can throw history away with some words.
 func gitHistory(s *shell, verb string, args []word) {
 	if verb == "reflog" && (len(args) == 0 || args[0].is("show")) {
-		s.gitSpec(gitReads["log"], readOnlyCommand, args[min(1, len(args)):])
+		s.gitSpec(gitReads["log"], finding.ReadOnlyCommand, args[min(1, len(args)):])
 		return
 	}
 	if verb == "worktree" && len(args) == 1 && args[0].is("list") {
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
-	s.found.add(unknownCommand)
+	s.found.Add(finding.UnknownCommand)
 	for _, w := range args {
 		switch {
 		case w.is("expire"), w.is("delete"), w.is("-d"), w.is("--delete"), w.is("-f"), w.is("--force"), strings.HasPrefix(w.text, "--prune"), w.is("remove") && verb == "worktree":
-			s.found.add(gitDestroys)
+			s.found.Add(finding.GitDestroys)
 		}
 	}
 }

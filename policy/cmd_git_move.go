@@ -3,6 +3,8 @@ package policy
 import (
 	"regexp"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // everydayBranches are names that nobody gives to a file: "git checkout x"
@@ -12,7 +14,7 @@ var everydayBranches = set("main master develop - HEAD")
 // gitCheckout judges checkout. It makes and changes branches, and keeps what is
 // not committed; with a path it throws that away.
 func gitCheckout(s *shell, _ string, args []word) {
-	s.found.add(localGit)
+	s.found.Add(finding.LocalGit)
 	c := s.scanner(&spec{flags: "qt", vals: "bB", long: longs("quiet track no-track detach orphan= progress no-progress")}, args)
 	made, names := false, 0
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -20,23 +22,23 @@ func gitCheckout(s *shell, _ string, args []word) {
 		case t.option == "b" || t.option == "orphan":
 			made = true
 		case t.option == "B":
-			s.found.add(gitDiscards) // moves a branch that may be there
+			s.found.Add(finding.GitDiscards) // moves a branch that may be there
 		case t.option != "":
 		case made && names == 0:
 			names++ // where the new branch begins
 		case names > 0 || t.word.kind != literal || !everydayBranches[t.word.text] && !branchLike(t.word.text):
-			s.found.add(gitDiscards)
+			s.found.Add(finding.GitDiscards)
 		default:
 			names++
 		}
 	}
 	for _, w := range args {
 		if w.is("--") {
-			s.found.add(gitDiscards)
+			s.found.Add(finding.GitDiscards)
 		}
 	}
-	if names == 0 && !made || s.found.has(unknownOption) {
-		s.found.add(gitDiscards)
+	if names == 0 && !made || s.found.Has(finding.UnknownOption) {
+		s.found.Add(finding.GitDiscards)
 	}
 }
 
@@ -48,15 +50,15 @@ func branchLike(name string) bool {
 
 // gitSwitch judges switch, which refuses to lose changes unless it is told to.
 func gitSwitch(s *shell, _ string, args []word) {
-	s.found.add(localGit)
+	s.found.Add(finding.LocalGit)
 	c := s.scanner(&spec{flags: "qdt", vals: "c", long: longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.kind != literal {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 	}
-	if s.found.has(unknownOption) || s.found.has(dynamicArgument) {
-		s.found.add(gitDiscards)
+	if s.found.Has(finding.UnknownOption) || s.found.Has(finding.DynamicArgument) {
+		s.found.Add(finding.GitDiscards)
 	}
 }
 
@@ -64,31 +66,31 @@ func gitSwitch(s *shell, _ string, args []word) {
 func gitRestore(s *shell, _ string, args []word) {
 	for _, w := range args {
 		if w.is("--worktree") || strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "W") {
-			s.found.add(gitDiscards)
+			s.found.Add(finding.GitDiscards)
 		}
 	}
 	if len(args) < 2 || !args[0].is("--staged") && !args[0].is("-S") {
-		s.found.add(gitDiscards)
+		s.found.Add(finding.GitDiscards)
 		return
 	}
-	s.gitSpec(&spec{flags: "qS", kind: fileNames, long: longs("staged quiet")}, localGit, args)
+	s.gitSpec(&spec{flags: "qS", kind: fileNames, long: longs("staged quiet")}, finding.LocalGit, args)
 }
 
 // gitRemove judges rm, which deletes files unless only the index is meant.
 func gitRemove(s *shell, _ string, args []word) {
 	if len(args) == 0 || !args[0].is("--cached") {
-		s.found.add(deletesFile)
+		s.found.Add(finding.DeletesFile)
 		return
 	}
-	s.gitSpec(&spec{flags: "rqnf", kind: fileNames, long: longs("cached force quiet dry-run ignore-unmatch")}, localGit, args)
+	s.gitSpec(&spec{flags: "rqnf", kind: fileNames, long: longs("cached force quiet dry-run ignore-unmatch")}, finding.LocalGit, args)
 }
 
 // gitMove judges mv like the command of that name.
 func gitMove(s *shell, _ string, args []word) {
-	s.found.add(localGit)
+	s.found.Add(finding.LocalGit)
 	for _, w := range args {
 		if w.is("-f") || w.is("--force") {
-			s.found.add(gitDiscards)
+			s.found.Add(finding.GitDiscards)
 		}
 	}
 	copies(s, "mv", args)
@@ -98,7 +100,7 @@ func gitMove(s *shell, _ string, args []word) {
 // lost, and the reflog keeps what it replaces; giving up half-way, an editor and
 // commands to run ask.
 func gitMerges(s *shell, verb string, args []word) {
-	s.found.add(localGit)
+	s.found.Add(finding.LocalGit)
 	flags, vals := "qnxv", "m"
 	if verb == "rebase" {
 		flags, vals = "qnxvm", "" // how it merges
@@ -107,24 +109,24 @@ func gitMerges(s *shell, verb string, args []word) {
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.word.kind != literal && t.option != "m" && t.option != "message":
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		case t.option == "x" && verb == "rebase":
-			s.found.add(unknownOption) // a command
+			s.found.Add(finding.UnknownOption) // a command
 		}
 	}
-	if s.found.has(unknownOption) || s.found.has(dynamicArgument) {
-		s.found.add(gitDiscards)
+	if s.found.Has(finding.UnknownOption) || s.found.Has(finding.DynamicArgument) {
+		s.found.Add(finding.GitDiscards)
 	}
 }
 
 // gitPull judges pull: a fetch and a merge.
 func gitPull(s *shell, _ string, args []word) {
-	s.found.add(localGit)
-	s.found.add(networkRead)
+	s.found.Add(finding.LocalGit)
+	s.found.Add(finding.NetworkRead)
 	c := s.scanner(&spec{flags: "qvpt", long: longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" && (t.word.kind != literal || !plainName.MatchString(t.word.text) && !branchLike(t.word.text)) {
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		}
 	}
 }
@@ -139,10 +141,10 @@ func gitConfig(s *shell, _ string, args []word) {
 	}
 	switch {
 	case len(args) == 2 && args[0].is("--get") && args[1].kind == literal && plainSetting.MatchString(args[1].text):
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 	case len(args) == 1 && (args[0].is("user.name") || args[0].is("user.email")):
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 	default:
-		s.found.add(unknownCommand)
+		s.found.Add(finding.UnknownCommand)
 	}
 }

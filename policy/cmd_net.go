@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // networkTools talk to other machines.
@@ -12,12 +14,12 @@ func networkTools(m map[string]rule) {
 	for n := range strings.FieldsSeq("http https xh aria2c axel fetch lynx w3m links elinks nc ncat netcat socat openssl") {
 		m[n] = func(s *shell, _ string, args []word) {
 			s.fetches = true
-			s.found.add(sendsData)
+			s.found.Add(finding.SendsData)
 			s.runs = s.runs || startsPrograms(args)
 		}
 	}
 	for n := range strings.FieldsSeq("ping dig host nslookup traceroute whois") {
-		m[n] = (&spec{flags: "46nqv", vals: "ciWwts", fixed: true, code: networkRead, long: longs("short")}).judge
+		m[n] = (&spec{flags: "46nqv", vals: "ciWwts", fixed: true, code: finding.NetworkRead, long: longs("short")}).judge
 	}
 }
 
@@ -62,7 +64,7 @@ func curl(s *shell, name string, args []word) {
 	c := s.scanner(&curlSpec, args)
 	defer func() {
 		if away {
-			s.found.add(networkRead)
+			s.found.Add(finding.NetworkRead)
 		}
 	}()
 	if !slices.ContainsFunc(args, leaves) {
@@ -70,7 +72,7 @@ func curl(s *shell, name string, args []word) {
 	}
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.kind == computed {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 		switch t.option {
 		case "", "url":
@@ -78,19 +80,19 @@ func curl(s *shell, name string, args []word) {
 			s.address(t.word.text)
 		case "X", "request":
 			if !t.word.is("GET") && !t.word.is("HEAD") {
-				s.found.add(sendsData)
+				s.found.Add(finding.SendsData)
 			}
 		case "d", "F", "T", "data", "data-raw", "data-binary", "data-urlencode", "json", "form", "upload-file":
-			s.found.add(sendsData)
+			s.found.Add(finding.SendsData)
 			s.read(word{text: strings.TrimPrefix(t.word.text, "@"), kind: t.word.kind})
 		case "o", "output":
 			s.saves(t.word)
 		case "H", "header", "w", "write-out":
 			if strings.HasPrefix(t.word.text, "@") || strings.Contains(t.word.text, "%output") {
-				s.found.add(unknownOption)
+				s.found.Add(finding.UnknownOption)
 			}
 		case "u", "user", "b", "c", "cookie", "cookie-jar", "x", "proxy", "K", "config":
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		}
 	}
 }
@@ -100,7 +102,7 @@ func (s *shell) saves(w word) {
 	if w.is("-") || w.is("/dev/null") {
 		return
 	}
-	s.found.add(savesDownload)
+	s.found.Add(finding.SavesDownload)
 	s.content(w)
 }
 
@@ -110,12 +112,12 @@ func wget(s *shell, name string, args []word) {
 		return
 	}
 	s.fetches = true
-	s.found.add(networkRead)
+	s.found.Add(finding.NetworkRead)
 	printed := false
 	c := s.scanner(&spec{flags: "qSv46", vals: "OTtU", long: longs("quiet spider output-document= timeout= tries= user-agent= server-response no-verbose")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.kind == computed {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 		switch t.option {
 		case "":
@@ -128,13 +130,13 @@ func wget(s *shell, name string, args []word) {
 		}
 	}
 	if !printed {
-		s.found.add(savesDownload)
+		s.found.Add(finding.SavesDownload)
 	}
 }
 
 // gofmt prints, or with -w rewrites, Go files.
 func gofmt(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{flags: "ldsew"}, args)
 	changes := false
 	for t, ok := c.next(); ok; t, ok = c.next() {

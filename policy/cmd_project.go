@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // Running the project's own build, tests and checks is a local change of the
@@ -50,10 +52,10 @@ func (p *projectTool) judge(s *shell, name string, args []word) {
 			s.built(name, t)
 		case c.ended && p.after != nil:
 			if t.word.kind != literal || !p.after.MatchString(t.word.text) {
-				s.found.add(unknownOption)
+				s.found.Add(finding.UnknownOption)
 			}
 		case c.ended && strings.HasPrefix(t.word.text, "-"):
-			s.found.add(unknownOption) // goes on to another program
+			s.found.Add(finding.UnknownOption) // goes on to another program
 		case p.verbs != nil && (p.each || !verb):
 			verb = true
 			s.verb(p, t.word)
@@ -61,11 +63,11 @@ func (p *projectTool) judge(s *shell, name string, args []word) {
 			s.projectWord(t.word)
 			at.file(s, t.word)
 		case t.word.kind == computed:
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 	}
 	if p.verbs != nil && !verb && !p.verbs["default"] && !s.asksAbout(args) {
-		s.found.add(runsWorkspaceCode)
+		s.found.Add(finding.RunsWorkspaceCode)
 	}
 }
 
@@ -79,22 +81,22 @@ func (s *shell) verb(p *projectTool, w word) {
 	name, value, assigns := strings.Cut(w.text, "=")
 	switch {
 	case w.kind != literal:
-		s.found.add(dynamicArgument)
+		s.found.Add(finding.DynamicArgument)
 	case p.verbs[w.text], p.each && !p.verbs["*"] && p.verbs[w.text[strings.LastIndexByte(w.text, ':')+1:]]:
 	case p.verbs["*"] && everydayTarget(w.text):
 	case p.verbs["*"] && assigns && makeVariables[name] && plainValue.MatchString(value):
 		s.projectWord(word{text: value})
 	default:
-		s.found.add(runsWorkspaceCode)
+		s.found.Add(finding.RunsWorkspaceCode)
 	}
 }
 
 // project notes that the command runs the project's own code, which it may do
 // inside the workspace only.
 func (s *shell) project() {
-	s.found.add(runsProjectCode)
+	s.found.Add(finding.RunsProjectCode)
 	if !s.localDir(word{text: "."}) {
-		s.found.add(outsideProject)
+		s.found.Add(finding.OutsideProject)
 	}
 }
 
@@ -102,11 +104,11 @@ func (s *shell) projectOption(t token) {
 	switch {
 	case !t.value:
 	case t.word.kind == computed:
-		s.found.add(dynamicArgument)
+		s.found.Add(finding.DynamicArgument)
 	case t.swallowed():
-		s.found.add(unknownOption)
+		s.found.Add(finding.UnknownOption)
 	case (t.option == "j" || t.option == "jobs") && !digits(t.word.text) && !t.word.is("auto"):
-		s.found.add(unknownOption) // make takes it for a target
+		s.found.Add(finding.UnknownOption) // make takes it for a target
 	case !textOptions[t.option], t.apart && strings.HasPrefix(t.word.text, "/"), t.apart && climbs(t.word.text):
 		s.projectWord(t.word)
 	}
@@ -116,14 +118,14 @@ func (s *shell) projectOption(t token) {
 // in -cp a:b or --config {"dir":"x"}.
 func (s *shell) projectWord(w word) {
 	if w.kind == computed {
-		s.found.add(dynamicArgument)
+		s.found.Add(finding.DynamicArgument)
 		return
 	}
 	if w.tilde || expandsLater.MatchString(w.text) {
-		s.found.add(outsideProject)
+		s.found.Add(finding.OutsideProject)
 	}
 	if strings.HasPrefix(w.text, "npm:") || strings.HasPrefix(w.text, "jsr:") {
-		s.found.add(outsideProject)
+		s.found.Add(finding.OutsideProject)
 	}
 	if strings.IndexByte(w.text, '/') < 0 && !strings.Contains(w.text, "..") {
 		return
@@ -133,7 +135,7 @@ func (s *shell) projectWord(w word) {
 			part = part[2:] // -I/x
 		}
 		if (part[0] == '/' || climbs(part)) && part != "/dev/null" && !s.stays(part) || strings.Contains(part, ".git/") {
-			s.found.add(outsideProject)
+			s.found.Add(finding.OutsideProject)
 		}
 	}
 }
@@ -228,7 +230,7 @@ func npx(s *shell, name string, args []word) {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0].kind != literal || !nodePackages[args[0].text] {
-		s.found.add(runsWorkspaceCode)
+		s.found.Add(finding.RunsWorkspaceCode)
 		return
 	}
 	s.project()
@@ -242,7 +244,7 @@ func runsIn(verb string, other rule) rule {
 		if len(args) > 1 && args[0].is(verb) && !args[1].mayBeOption() {
 			s.project()
 			if tool := args[1].text; !projectNames[tool] && !pythonNames[tool] {
-				s.found.add(runsWorkspaceCode) // a script of the project may have any name
+				s.found.Add(finding.RunsWorkspaceCode) // a script of the project may have any name
 			}
 			s.inner(args[1:])
 			return
@@ -264,12 +266,12 @@ func pythonModule(s *shell, args []word) bool {
 		s.project() // a json.py of this directory comes first
 		for _, w := range args[2:] {
 			if w.mayBeOption() || w.several() {
-				s.found.add(unknownOption)
+				s.found.Add(finding.UnknownOption)
 			}
 			s.read(w)
 		}
 		if len(args) > 3 {
-			s.found.add(unknownOption) // the second operand is written
+			s.found.Add(finding.UnknownOption) // the second operand is written
 		}
 	case name == "py_compile", name == "compileall", pythonTools[name]:
 		s.inner(args[1:])

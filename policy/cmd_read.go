@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // readers are the commands that only read, described by their options.
 func readers(m map[string]rule) {
 	all := func(kind operand, names string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = (&spec{all: true, kind: kind, code: readOnlyCommand}).judge
+			m[n] = (&spec{all: true, kind: kind, code: finding.ReadOnlyCommand}).judge
 		}
 	}
 	all(plainText, `echo true false : pwd whoami id groups uname nproc uptime free tty logname sleep basename dirname seq expr
@@ -21,7 +22,7 @@ func readers(m map[string]rule) {
 	all(contents, "cat head tail cut tr nl tac rev fold expand unexpand paste comm join od hexdump cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
 
 	one := func(name string, sp spec) {
-		sp.code = readOnlyCommand
+		sp.code = finding.ReadOnlyCommand
 		m[name] = sp.judge
 	}
 	one("sort", spec{flags: "nrufhVsbdgMzciR", vals: "kt", kind: contents,
@@ -30,13 +31,13 @@ func readers(m map[string]rule) {
 	one("base64", spec{flags: "dDi", vals: "wb", kind: contents, long: longs("decode ignore-garbage wrap=")})
 	one("diff", spec{flags: "uqiwbBEZyacestT", vals: "UCIWL", kind: trees,
 		long: longs("unified unified= context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side text report-identical-files minimal color color= width= label= suppress-common-lines strip-trailing-cr")})
-	m["xxd"] = spelled(xxdOption, &spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1, code: readOnlyCommand, long: longs("ps")})
+	m["xxd"] = spelled(xxdOption, &spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1, code: finding.ReadOnlyCommand, long: longs("ps")})
 	one("lsof", spec{flags: "nPtlU", vals: "ipu", maybe: "i", kind: fileNames})
 	one("netstat", spec{flags: "tulpnarswie46", kind: nothing})
 	one("ss", spec{flags: "tulpnaswie460xmH", kind: plainText})
 	one("zipinfo", spec{flags: "1slmhtv", kind: fileNames})
 	one("file", spec{flags: "bihLkNnprv0", kind: fileNames, long: longs("brief mime mime-type mime-encoding dereference no-dereference keep-going")})
-	m["tree"] = spelled(treeOption, &spec{code: readOnlyCommand, flags: "adfhpsugDCntrUFQNixqlJ", vals: "LIP", kind: fileNames, long: longs("dirsfirst noreport gitignore prune du si filelimit= charset= inodes device matchdirs ignore-case filesfirst sort=")})
+	m["tree"] = spelled(treeOption, &spec{code: finding.ReadOnlyCommand, flags: "adfhpsugDCntrUFQNixqlJ", vals: "LIP", kind: fileNames, long: longs("dirsfirst noreport gitignore prune du si filelimit= charset= inodes device matchdirs ignore-case filesfirst sort=")})
 	one("hostname", spec{flags: "fsIiAd", kind: nothing, long: longs("fqdn short all-ip-addresses ip-address all-fqdns domain")})
 	one("cal", spec{flags: "13jmsy", kind: plainText})
 	one("lscpu", spec{flags: "aebcJpxy", kind: nothing, long: longs("json all")})
@@ -69,7 +70,7 @@ func spelled(option *regexp.Regexp, sp *spec) rule {
 		all := slices.Clone(args)
 		for i, w := range all {
 			if w.kind == literal && w.mayBeOption() && !option.MatchString(w.text) {
-				s.found.add(unknownOption)
+				s.found.Add(finding.UnknownOption)
 			}
 			if w.is("-ps") {
 				all[i].text = "--ps"
@@ -84,7 +85,7 @@ func versions(m map[string]rule) {
 	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc java javac ffmpeg pandoc") {
 		m[n] = func(s *shell, _ string, args []word) {
 			if !s.version(n, args) {
-				s.found.add(unknownCommand)
+				s.found.Add(finding.UnknownCommand)
 			}
 		}
 	}
@@ -109,14 +110,14 @@ func (s *shell) version(name string, args []word) bool {
 	default:
 		return false
 	}
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	return true
 }
 
 // lengths judges wc and du: they tell how long files are, not what stands in
 // them, except for a list of names, which they repeat where no such file is.
 func lengths(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	lists := false
 	c := s.scanner(&spec{all: true}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -135,10 +136,10 @@ func lengths(s *shell, _ string, args []word) {
 func binutils(s *shell, name string, args []word) {
 	for _, w := range args {
 		if strings.HasPrefix(w.text, "@") || w.kind != literal && (w.text == "" || strings.IndexByte("*?[", w.text[0]) >= 0) {
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		}
 	}
-	(&spec{all: true, kind: contents, code: readOnlyCommand}).judge(s, name, args)
+	(&spec{all: true, kind: contents, code: finding.ReadOnlyCommand}).judge(s, name, args)
 }
 
 // listing are the options with which tar and unzip only list an archive.
@@ -151,16 +152,16 @@ var listing = map[string]*regexp.Regexp{
 // says, and packing reads whatever stands below a directory: both ask.
 func archive(s *shell, name string, args []word) {
 	if len(args) == 0 || args[0].kind != literal || !listing[name].MatchString(args[0].text) {
-		s.found.add(unknownCommand)
+		s.found.Add(finding.UnknownCommand)
 		return
 	}
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	for _, w := range args[1:] {
 		if w.kind != literal && name == "tar" && !strings.Contains(w.text, "/") {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 		if w.mayBeOption() || strings.Contains(w.text, ":") { // tar fetches host:file
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		}
 		s.name(w)
 	}
@@ -170,7 +171,7 @@ func archive(s *shell, name string, args []word) {
 // them shows the environment of every process. Where it cannot read its options as
 // new ones, it reads all of them as old ones.
 func ps(s *shell, _ string, args []word) {
-	sp := spec{flags: "AeafFlLHjMTNdwxu", vals: "opCtUGgsq", kind: nothing, code: readOnlyCommand,
+	sp := spec{flags: "AeafFlLHjMTNdwxu", vals: "opCtUGgsq", kind: nothing, code: finding.ReadOnlyCommand,
 		long: longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
 	every, old := false, false
 	if len(args) > 0 && args[0].kind == literal && args[0].text != "" && strings.Trim(args[0].text, "auxwfljvmh") == "" {
@@ -184,25 +185,25 @@ func ps(s *shell, _ string, args []word) {
 			every = every || t.option == "e"
 		case t.option == "o" || t.option == "O" || t.option == "format":
 			if strings.Contains(strings.ToLower(t.word.text), "env") {
-				s.found.add(readsEnvironment)
+				s.found.Add(finding.ReadsEnvironment)
 			}
 		case len(t.option) == 1 && !strings.Contains("fFlLHjTNMdwp", t.option):
 			old = true
 		}
 	}
 	if every && old {
-		s.found.add(readsEnvironment)
+		s.found.Add(finding.ReadsEnvironment)
 	}
 	sp.judge(s, "ps", args)
 }
 
 // date tells the time; with an operand that is no format it sets it.
 func date(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{flags: "uRIjn", vals: "drvz", texts: set("d date"), long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" && !strings.HasPrefix(t.word.text, "+") {
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		}
 	}
 }
@@ -216,7 +217,7 @@ func commandBuiltin(s *shell, _ string, args []word) {
 		case "v", "V":
 			looks = true
 		case "p":
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		case "":
 			if !looks {
 				s.inner(c.rest())
@@ -224,7 +225,7 @@ func commandBuiltin(s *shell, _ string, args []word) {
 			}
 		}
 	}
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 }
 
 // findTests are what find looks at, and whether it takes a value.
@@ -254,7 +255,7 @@ func couldAct(glob string) bool {
 // find judges what it does to what it finds: -exec and its kin run a command,
 // -delete deletes.
 func find(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	s.printed = nil
 	local, tests, narrow, acts := s.localDir(word{text: "."}), false, false, false
 	var f finds
@@ -263,7 +264,7 @@ func find(s *shell, _ string, args []word) {
 		takes, known := findTests[w.text]
 		switch {
 		case w.kind != literal && w.mayBeOption():
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 			local = false
 		case known:
 			tests = true
@@ -288,7 +289,7 @@ func find(s *shell, _ string, args []word) {
 			if i++; !takes {
 				i--
 			} else if i < len(args) && (args[i].split || args[i].kind == pattern && couldAct(args[i].text)) {
-				s.found.add(dynamicArgument)
+				s.found.Add(finding.DynamicArgument)
 				local = false
 			}
 		case w.is("-exec"), w.is("-execdir"), w.is("-ok"), w.is("-okdir"):
@@ -298,7 +299,7 @@ func find(s *shell, _ string, args []word) {
 				end++
 			}
 			if end < len(args) && args[end].is("+") && !args[end-1].is("{}") {
-				s.found.add(unknownOption) // ends no command to most finds
+				s.found.Add(finding.UnknownOption) // ends no command to most finds
 			}
 			f.act()
 			files := f.words()
@@ -306,20 +307,20 @@ func find(s *shell, _ string, args []word) {
 			s.inner(filled(args[i+1:min(end, len(args))], "{}", files))
 			s.deskAmong(files)
 			f.other = true
-			if s.found.has(deletesFile) && !narrow {
-				s.found.add(recursiveDelete)
+			if s.found.Has(finding.DeletesFile) && !narrow {
+				s.found.Add(finding.RecursiveDelete)
 			}
 			i = end
 		case w.is("-delete"):
 			tests = true
-			s.found.add(deletesFile)
+			s.found.Add(finding.DeletesFile)
 			if !local || !narrow {
-				s.found.add(recursiveDelete)
+				s.found.Add(finding.RecursiveDelete)
 			}
 			f.act()
 			s.deskAmong(f.words())
 		case tests || w.text != "" && w.text[0] == '-':
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		default:
 			s.name(w)
 			local = local && s.localDir(w)
@@ -332,7 +333,7 @@ func find(s *shell, _ string, args []word) {
 }
 
 var fdSpec = spec{
-	flags: "HIuspagL0iF1", vals: "tedEcSj", kind: fileNames, skip: 1, code: readOnlyCommand,
+	flags: "HIuspagL0iF1", vals: "tedEcSj", kind: fileNames, skip: 1, code: finding.ReadOnlyCommand,
 	long: longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 type= extension= max-depth= min-depth=
 		exact-depth= exclude= size= changed-within= changed-before= color= max-results= prune`),
 }
@@ -344,7 +345,7 @@ func fd(s *shell, name string, args []word) {
 		if w.is("-x") || w.is("-X") || w.is("--exec") || w.is("--exec-batch") {
 			s.ends(args[i+1:])
 			if end := slices.IndexFunc(args[i:], func(w word) bool { return w.is(";") }); end >= 0 && i+end+1 < len(args) {
-				s.found.add(unknownOption)
+				s.found.Add(finding.UnknownOption)
 			}
 			s.inner(append(slices.Clone(args[i+1:]), word{kind: computed}))
 			args = args[:i]
@@ -360,7 +361,7 @@ func (s *shell) ends(args []word) {
 	for _, w := range args {
 		for _, end := range [...]string{";", "+"} {
 			if w.split || w.kind == computed && strings.HasPrefix(end, w.text) || w.kind == pattern && matches(w.text, end) {
-				s.found.add(dynamicArgument)
+				s.found.Add(finding.DynamicArgument)
 			}
 		}
 	}
@@ -369,7 +370,7 @@ func (s *shell) ends(args []word) {
 // deskAmong looks for the desk in what was found, where more is done with it
 // than is known to be harmless.
 func (s *shell) deskAmong(files []word) {
-	if s.found.class() < core.R3 {
+	if s.found.Class() < core.R3 {
 		return
 	}
 	for _, w := range files {

@@ -3,6 +3,8 @@ package policy
 import (
 	"regexp"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // runners are interpreters, build tools and package managers: they run code
@@ -12,26 +14,26 @@ func runners(m map[string]rule) {
 		perl perl5 ruby irb php lua luajit tclsh wish expect osascript Rscript R julia pwsh powershell groovy scala erl elixir iex ghci guile sbcl swift`) {
 		m[n] = interpreter
 	}
-	asks(m, interpreterCode, "cmd wscript cscript mshta ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave")
-	tools := func(c code, names string) {
+	asks(m, finding.InterpreterCode, "cmd wscript cscript mshta ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave")
+	tools := func(c finding.Code, names string) {
 		for n := range strings.FieldsSeq(names) {
 			m[n] = func(s *shell, _ string, args []word) {
 				if !s.version(n, args) {
-					s.found.add(c)
+					s.found.Add(c)
 				}
 			}
 		}
 	}
-	tools(runsWorkspaceCode, `make gmake cmake ninja just rake task npm npx pnpm pnpx yarn bunx tsx ts-node cargo mvn gradle ant sbt bazel buck pytest tox nox unittest
+	tools(finding.RunsWorkspaceCode, `make gmake cmake ninja just rake task npm npx pnpm pnpx yarn bunx tsx ts-node cargo mvn gradle ant sbt bazel buck pytest tox nox unittest
 		jest vitest mocha playwright cypress rspec phpunit ctest dotnet mix rebar3 stack cabal invoke poe hatch pdm poetry uv uvx pipenv bundle composer pre-commit
 		husky nx turbo lerna gulp grunt act air`)
-	tools(installsPackages, `pip pip3 pipx gem apt apt-get aptitude dpkg yum dnf rpm zypper pacman yay apk brew port snap flatpak nix nix-env nix-shell conda mamba
+	tools(finding.InstallsPackages, `pip pip3 pipx gem apt apt-get aptitude dpkg yum dnf rpm zypper pacman yay apk brew port snap flatpak nix nix-env nix-shell conda mamba
 		choco winget scoop easy_install cpan luarocks opam rustup asdf mise nvm sdk`)
-	asks(m, publishesPackage, "twine flit goreleaser semantic-release np release-it")
+	asks(m, finding.PublishesPackage, "twine flit goreleaser semantic-release np release-it")
 	pip := m["pip"]
 	m["pip"] = func(s *shell, name string, args []word) {
 		if len(args) > 0 && (args[0].is("list") || args[0].is("show") || args[0].is("freeze") || args[0].is("check")) {
-			(&spec{flags: "flv", code: readOnlyCommand, long: longs("format= files verbose local")}).judge(s, name, args[1:])
+			(&spec{flags: "flv", code: finding.ReadOnlyCommand, long: longs("format= files verbose local")}).judge(s, name, args[1:])
 			return
 		}
 		pip(s, name, args)
@@ -41,9 +43,9 @@ func runners(m map[string]rule) {
 		first := m[n]
 		m[n] = func(s *shell, name string, args []word) {
 			first(s, name, args)
-			s.verbs(args, dropsData, "unpublish yank")
-			s.verbs(args, publishesPackage, "publish push deprecate dist-tag owner")
-			s.verbs(args, installsPackages, "install i add ci publish update remove uninstall")
+			s.verbs(args, finding.DropsData, "unpublish yank")
+			s.verbs(args, finding.PublishesPackage, "publish push deprecate dist-tag owner")
+			s.verbs(args, finding.InstallsPackages, "install i add ci publish update remove uninstall")
 		}
 	}
 }
@@ -51,7 +53,7 @@ func runners(m map[string]rule) {
 // interpreter judges a program that runs code of its own language.
 func interpreter(s *shell, name string, args []word) {
 	if s.version(name, args) || len(args) == 1 && args[0].is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	if strings.HasPrefix(name, "python") && pythonModule(s, args) {
@@ -65,37 +67,37 @@ func interpreter(s *shell, name string, args []word) {
 	for _, w := range args {
 		computes = computes || w.kind == computed
 	}
-	defer func() { s.runs = s.runs || computes || !s.found.has(interpreterCode) }()
+	defer func() { s.runs = s.runs || computes || !s.found.Has(finding.InterpreterCode) }()
 	for _, w := range args {
 		file = file || !w.mayBeOption() && w.text != "-"
 		switch w.text {
 		case "-c", "-e", "-E", "-p", "-r", "-m", "--eval", "--print", "-ne", "-pe", "-i", "-Command", "-EncodedCommand", "-enc", "eval":
-			s.found.add(interpreterCode)
+			s.found.Add(finding.InterpreterCode)
 			return
 		}
 		if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' && strings.ContainsAny(w.text[1:3], "cerE") || w.mayBeOption() && strings.HasPrefix(w.text, "--eval") {
-			s.found.add(interpreterCode)
+			s.found.Add(finding.InterpreterCode)
 			return
 		}
 	}
 	if file {
-		s.found.add(runsScript)
+		s.found.Add(finding.RunsScript)
 	} else {
-		s.found.add(interpreterInput)
+		s.found.Add(finding.InterpreterInput)
 	}
 }
 
 // goSpecs are the go commands that run no code of the workspace.
 var goSpecs = map[string]*spec{
-	"version": {flags: "", kind: fileNames, code: readOnlyCommand},
-	"env":     {kind: plainText, code: readOnlyCommand, long: longs("json")},
-	"doc":     {kind: plainText, code: readOnlyCommand, long: longs("all u src short c cmd")},
-	"list":    {kind: plainText, code: localBuild, long: longs("m json json= f= e deps test find compiled export_ versions u")},
-	"build":   {kind: plainText, code: localBuild, texts: goFlags, long: longs(goBuild)},
-	"vet":     {kind: plainText, code: localBuild, long: longs("v tags= json n x")},
-	"fmt":     {kind: plainText, code: workspaceWrite, long: longs("n x")},
-	"clean":   {kind: plainText, code: localBuild, long: longs("cache testcache fuzzcache n x")},
-	"test": {kind: plainText, code: runsProjectCode, texts: goFlags, long: longs(goBuild + ` run= skip= bench= benchmem benchtime= count= cover coverprofile= covermode= coverpkg= short timeout=
+	"version": {flags: "", kind: fileNames, code: finding.ReadOnlyCommand},
+	"env":     {kind: plainText, code: finding.ReadOnlyCommand, long: longs("json")},
+	"doc":     {kind: plainText, code: finding.ReadOnlyCommand, long: longs("all u src short c cmd")},
+	"list":    {kind: plainText, code: finding.LocalBuild, long: longs("m json json= f= e deps test find compiled export_ versions u")},
+	"build":   {kind: plainText, code: finding.LocalBuild, texts: goFlags, long: longs(goBuild)},
+	"vet":     {kind: plainText, code: finding.LocalBuild, long: longs("v tags= json n x")},
+	"fmt":     {kind: plainText, code: finding.WorkspaceWrite, long: longs("n x")},
+	"clean":   {kind: plainText, code: finding.LocalBuild, long: longs("cache testcache fuzzcache n x")},
+	"test": {kind: plainText, code: finding.RunsProjectCode, texts: goFlags, long: longs(goBuild + ` run= skip= bench= benchmem benchtime= count= cover coverprofile= covermode= coverpkg= short timeout=
 		parallel= failfast json vet= cpu= list= shuffle= fuzz= fuzztime= c cpuprofile= memprofile= blockprofile= mutexprofile= trace= outputdir= fullpath`)},
 }
 
@@ -105,7 +107,7 @@ const goBuild = "o= v race msan asan trimpath tags= a n x p= mod= buildvcs build
 var goFlags = set("ldflags gcflags")
 
 // goMods are the commands of go mod and what they are.
-var goMods = map[string]code{"graph": localBuild, "why": localBuild, "verify": localBuild, "tidy": networkRead, "download": networkRead, "vendor": networkRead}
+var goMods = map[string]finding.Code{"graph": finding.LocalBuild, "why": finding.LocalBuild, "verify": finding.LocalBuild, "tidy": finding.NetworkRead, "download": finding.NetworkRead, "vendor": finding.NetworkRead}
 
 // plainFlags are what a linker and a compiler are told that makes them load and
 // write nothing else.
@@ -114,22 +116,22 @@ var plainFlags = regexp.MustCompile(`^(?:-s|-w|-X[ =][A-Za-z0-9_./-]+=[A-Za-z0-9
 // golang judges the go command. Its options have one dash or two.
 func golang(s *shell, _ string, args []word) {
 	if len(args) == 0 {
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	if len(args) > 1 && args[0].is("mod") && args[1].kind == literal && goMods[args[1].text] != 0 {
-		s.found.add(goMods[args[1].text])
-		s.found.add(localBuild)
+		s.found.Add(goMods[args[1].text])
+		s.found.Add(finding.LocalBuild)
 		goArgs(s, args[1].text, &spec{kind: plainText, long: longs("v x m modcacherw_ compat= go= json")}, args[2:])
 		return
 	}
 	if len(args) > 1 && args[0].is("tool") && args[1].is("cover") {
-		goArgs(s, "cover", &spec{kind: plainText, code: localBuild, long: longs("func= html= o= mode=")}, args[2:])
+		goArgs(s, "cover", &spec{kind: plainText, code: finding.LocalBuild, long: longs("func= html= o= mode=")}, args[2:])
 		return
 	}
 	sp := goSpecs[args[0].text]
 	if sp == nil || args[0].kind != literal {
-		s.found.add(runsWorkspaceCode)
+		s.found.Add(finding.RunsWorkspaceCode)
 		return
 	}
 	goArgs(s, args[0].text, sp, args[1:])
@@ -149,34 +151,34 @@ func dashes(args []word) []word {
 
 // goArgs judges the words of one go command.
 func goArgs(s *shell, verb string, sp *spec, args []word) {
-	s.found.add(sp.code)
+	s.found.Add(sp.code)
 	c := s.scanner(sp, dashes(args))
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.swallowed() && t.option != "ldflags" && t.option != "gcflags":
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		case t.option == "o" || strings.HasSuffix(t.option, "profile") || t.option == "trace" || t.option == "outputdir":
 			s.write(t.word)
 		case (t.option == "ldflags" || t.option == "gcflags") && (t.word.kind != literal || !plainFlags.MatchString(strings.Replace(t.word.text, "--", "-", 1))):
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		case t.option == "html":
-			s.found.add(mayReadSecret) // the profile names the files that it shows
+			s.found.Add(finding.MayReadSecret) // the profile names the files that it shows
 			s.read(t.word)
 		case verb == "list" && (t.option == "versions" || t.option == "u"):
-			s.found.add(networkRead)
+			s.found.Add(finding.NetworkRead)
 		case t.option == "C" && !s.localDir(t.word):
-			s.found.add(outsideProject)
+			s.found.Add(finding.OutsideProject)
 		case t.option == "" && (climbs(t.word.text) || strings.Contains(t.word.text, "@")) && verb != "env":
-			s.found.add(unknownOption)
-		case t.option == "" && sp.code != readOnlyCommand:
+			s.found.Add(finding.UnknownOption)
+		case t.option == "" && sp.code != finding.ReadOnlyCommand:
 			s.projectWord(t.word)
 		}
 	}
 	switch local := s.localDir(word{text: "."}); {
-	case local || sp.code == readOnlyCommand:
-	case sp.code == runsProjectCode:
-		s.found.add(outsideProject)
+	case local || sp.code == finding.ReadOnlyCommand:
+	case sp.code == finding.RunsProjectCode:
+		s.found.Add(finding.OutsideProject)
 	default:
-		s.found.add(writesOutside)
+		s.found.Add(finding.WritesOutside)
 	}
 }

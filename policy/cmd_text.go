@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // textTools search and rewrite text; some of them can do more than that.
@@ -29,7 +31,7 @@ var grepSpec = spec{
 // grep tells contents. A recursive search reads every file below a directory,
 // secrets included, unless --include or the pattern says that it does not.
 func grep(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
 	c := s.scanner(&grepSpec, args)
 	var dirs []word
@@ -104,12 +106,12 @@ func fewLines(w word) bool {
 // in the workspace only.
 func (s *shell) tree(dirs []word, narrow, named bool) {
 	if !narrow && (!named || s.place.root == "" || !s.localDir(word{text: "."})) {
-		s.found.add(mayReadSecret)
+		s.found.Add(finding.MayReadSecret)
 	}
 	for _, d := range dirs {
 		s.deskTree(d)
 		if !s.localDir(d) && s.place.root != "" && !(d.kind == pattern && s.local(d)) {
-			s.found.add(mayReadSecret)
+			s.found.Add(finding.MayReadSecret)
 		}
 	}
 }
@@ -125,7 +127,7 @@ var ripgrepSpec = spec{
 
 // ripgrep searches recursively by itself; a glob or a type narrows it.
 func ripgrep(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	c := s.scanner(&ripgrepSpec, args)
 	var dirs []word
@@ -134,7 +136,7 @@ func ripgrep(s *shell, _ string, args []word) {
 		switch t.option {
 		case "g", "glob", "iglob":
 			if t.word.kind != literal || !narrows(t.word.text) {
-				s.found.add(mayReadSecret)
+				s.found.Add(finding.MayReadSecret)
 			}
 			narrow = true
 		case "t", "type":
@@ -224,7 +226,7 @@ var otherSed = regexp.MustCompile(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
 // sed edits a stream, or with -i the files it names.
 func sed(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
 	script, places, suffix := false, false, false
 	check := func(w word) {
@@ -234,7 +236,7 @@ func sed(s *shell, _ string, args []word) {
 		}
 		for part := range strings.SplitSeq(w.text, ";") {
 			if w.kind == computed || !plainScript(part) {
-				s.found.add(interpreterCode)
+				s.found.Add(finding.InterpreterCode)
 			}
 		}
 	}
@@ -263,13 +265,13 @@ func sed(s *shell, _ string, args []word) {
 		case t.option == "in-place":
 			places = true
 			if t.value {
-				s.found.add(unknownOption) // where the old file goes
+				s.found.Add(finding.UnknownOption) // where the old file goes
 			}
 		case t.option != "":
 		case !script:
 			check(t.word)
 		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text, true) && !startupPath("/"+foldPath(t.word.text)):
-			s.found.add(workspaceWrite)
+			s.found.Add(finding.WorkspaceWrite)
 			s.writes = true
 		case places:
 			s.content(t.word)
@@ -285,22 +287,22 @@ func sed(s *shell, _ string, args []word) {
 var wildAwk = regexp.MustCompile("[|<>@`]|system|getline|ENVIRON|PROCINFO|FUNCTAB|SYMTAB|/inet|extension|ARGV|ARGC")
 
 func awk(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{vals: "Fv", posix: true}, args)
 	program := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option != "":
 			if t.word.kind == computed {
-				s.found.add(dynamicArgument)
+				s.found.Add(finding.DynamicArgument)
 			}
 		case !program:
 			program = true
 			if t.word.kind != literal || wildAwk.MatchString(compared(t.word.text)) {
-				s.found.add(interpreterCode)
+				s.found.Add(finding.InterpreterCode)
 			}
 		case strings.HasPrefix(t.word.text, "/inet"):
-			s.found.add(unknownOption) // some awks open connections by such a name
+			s.found.Add(finding.UnknownOption) // some awks open connections by such a name
 		default:
 			s.read(t.word)
 		}
@@ -322,7 +324,7 @@ func compared(program string) string {
 var wildJq = regexp.MustCompile(`env|ENV|import|include|modulemeta`)
 
 func jq(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{flags: "rcSesnMCajR", long: longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}, args)
 	program := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -331,7 +333,7 @@ func jq(s *shell, _ string, args []word) {
 		case !program:
 			program = true
 			if t.word.kind == computed || t.word.kind == pattern && strings.ContainsAny(t.word.text, "*?") || wildJq.MatchString(t.word.text) {
-				s.found.add(interpreterCode)
+				s.found.Add(finding.InterpreterCode)
 			}
 		default:
 			s.read(t.word)
@@ -342,12 +344,12 @@ func jq(s *shell, _ string, args []word) {
 // printf prints. Some of its conversions set variables, and some evaluate their
 // argument in some shells: only text and numbers written out pass.
 func printf(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0].kind != literal || args[0].mayBeOption() {
-		s.found.add(unknownOption)
+		s.found.Add(finding.UnknownOption)
 		return
 	}
 	numbers := false
@@ -359,14 +361,14 @@ func printf(s *shell, _ string, args []word) {
 		for i++; i < len(format) && strings.IndexByte("-+ #0123456789.", format[i]) >= 0; i++ {
 		}
 		if i == len(format) || strings.IndexByte("sbqc%diuxXofeEgG", format[i]) < 0 {
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 			return
 		}
 		numbers = numbers || strings.IndexByte("sbqc%", format[i]) < 0
 	}
 	for _, w := range args[1:] {
 		if numbers && (w.kind != literal || strings.Trim(w.text, "0123456789.+-") != "") {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 	}
 }
@@ -377,7 +379,7 @@ var numeric = set("-eq -ne -lt -le -gt -ge")
 // test judges test and [. Words that are computed stand where they can only be
 // operands, since -v and -R evaluate text.
 func test(s *shell, name string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	if name == "[" && len(args) > 0 {
 		args = args[:len(args)-1]
 	}
@@ -387,11 +389,11 @@ func test(s *shell, name string, args []word) {
 	fixed := true
 	for i, w := range args {
 		if numeric[w.text] && (i == 0 || i+1 == len(args) || !digits(args[i-1].text) || !digits(args[i+1].text)) || w.is("-t") && (i+1 == len(args) || !digits(args[i+1].text)) {
-			s.found.add(dynamicArgument) // some shells evaluate what is compared as a number
+			s.found.Add(finding.DynamicArgument) // some shells evaluate what is compared as a number
 		}
 		fixed = fixed && w.kind == literal && w.text != "-v" && w.text != "-R" && !strings.ContainsAny(w.text, "[`$")
 		if w.split {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 	}
 	if fixed {
@@ -402,6 +404,6 @@ func test(s *shell, name string, args []word) {
 	case len(args) == 2 && args[0].kind == literal && len(args[0].text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N", args[0].text):
 	case len(args) == 3 && (args[1].is("=") || args[1].is("==") || args[1].is("!=") || args[1].is("-nt") || args[1].is("-ot") || args[1].is("-ef")):
 	default:
-		s.found.add(dynamicArgument)
+		s.found.Add(finding.DynamicArgument)
 	}
 }

@@ -3,13 +3,15 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // wrapper describes a command that runs another one and adds nothing to it.
 type wrapper struct {
 	spec spec
-	skip int  // operands before the command
-	code code // what the wrapper is by itself
+	skip int          // operands before the command
+	code finding.Code // what the wrapper is by itself
 }
 
 // wrappers are commands that run other commands. The wrapper is never what is
@@ -30,36 +32,36 @@ func wrappers(m map[string]rule) {
 	one("taskset", wrapper{skip: 1})
 	one("caffeinate", wrapper{spec: spec{flags: "dimsu", vals: "tw"}})
 	one("exec", wrapper{spec: spec{flags: "cl", vals: "a"}})
-	one("sudo", wrapper{code: runsAsRoot, spec: spec{flags: "EHnSkKbiPsA", vals: "ugpCTrthUD",
+	one("sudo", wrapper{code: finding.RunsAsRoot, spec: spec{flags: "EHnSkKbiPsA", vals: "ugpCTrthUD",
 		long: longs("preserve-env preserve-env= non-interactive stdin user= group= login shell set-home reset-timestamp")}})
-	one("doas", wrapper{code: runsAsRoot, spec: spec{flags: "nsL", vals: "uC"}})
+	one("doas", wrapper{code: finding.RunsAsRoot, spec: spec{flags: "nsL", vals: "uC"}})
 	m["env"], m["xargs"], m["flock"], m["printenv"] = env, xargs, flock, printenv
 	for _, n := range [...]string{"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "csh", "tcsh", "rbash"} {
 		m[n] = shellCommand
 	}
-	asks(m, runsAsRoot, "su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec")
+	asks(m, finding.RunsAsRoot, "su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec")
 	for _, n := range [...]string{"at", "batch"} {
 		m[n] = func(s *shell, _ string, _ []word) {
-			s.found.add(changesSchedule)
-			s.found.add(interpreterInput)
+			s.found.Add(finding.ChangesSchedule)
+			s.found.Add(finding.InterpreterInput)
 			s.runs = true
 		}
 	}
-	asks(m, remoteCommand, "ssh rsh mosh sshpass autossh scp sftp rclone ftp lftp telnet ansible ansible-playbook salt fab pssh")
-	asks(m, unknownCommand, "script watch parallel strace ltrace gdb lldb valgrind entr firejail proot bwrap fakeroot")
+	asks(m, finding.RemoteCommand, "ssh rsh mosh sshpass autossh scp sftp rclone ftp lftp telnet ansible ansible-playbook salt fab pssh")
+	asks(m, finding.UnknownCommand, "script watch parallel strace ltrace gdb lldb valgrind entr firejail proot bwrap fakeroot")
 }
 
 // asks makes commands findings of their own. What stands in their words is
 // looked at by hunt.
-func asks(m map[string]rule, c code, names string) {
+func asks(m map[string]rule, c finding.Code, names string) {
 	for n := range strings.FieldsSeq(names) {
-		m[n] = func(s *shell, _ string, _ []word) { s.found.add(c) }
+		m[n] = func(s *shell, _ string, _ []word) { s.found.Add(c) }
 	}
 }
 
 func (w *wrapper) judge(s *shell, _ string, args []word) {
 	if w.code != 0 {
-		s.found.add(w.code)
+		s.found.Add(w.code)
 	}
 	c := s.scanner(&w.spec, args)
 	skip := w.skip
@@ -76,9 +78,9 @@ func (w *wrapper) judge(s *shell, _ string, args []word) {
 		s.inner(c.rest())
 		return
 	}
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	if w.skip > 0 || w.code != 0 {
-		s.found.add(unknownOption)
+		s.found.Add(finding.UnknownOption)
 	}
 }
 
@@ -86,7 +88,7 @@ func (w *wrapper) judge(s *shell, _ string, args []word) {
 // command.
 func (s *shell) oneWord(w word) {
 	if w.several() {
-		s.found.add(dynamicArgument)
+		s.found.Add(finding.DynamicArgument)
 	}
 }
 
@@ -101,7 +103,7 @@ func env(s *shell, _ string, args []word) {
 			i++
 		case w.is("--"):
 		case w.text != "" && w.text[0] == '-' || w.mayBeOption() && !assigns:
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		case name == "PYTHONPATH" && s.ownModules(word{text: value, kind: w.kind}):
 		case assigns && name != "":
 			s.oneWord(w) // to env it is no assignment but a word like any other
@@ -112,18 +114,18 @@ func env(s *shell, _ string, args []word) {
 			return
 		}
 	}
-	s.found.add(readsEnvironment)
+	s.found.Add(finding.ReadsEnvironment)
 }
 
 // printenv shows variables of the environment.
 func printenv(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	if len(args) == 0 {
-		s.found.add(readsEnvironment)
+		s.found.Add(finding.ReadsEnvironment)
 	}
 	for _, w := range args {
 		if w.kind != literal || !quietVariables[w.text] {
-			s.found.add(readsEnvironment)
+			s.found.Add(finding.ReadsEnvironment)
 		}
 	}
 }
@@ -156,7 +158,7 @@ func xargs(s *shell, _ string, args []word) {
 			return
 		}
 	}
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 }
 
 // flock runs a command while it holds a lock file.
@@ -178,14 +180,14 @@ func flock(s *shell, _ string, args []word) {
 			return
 		}
 	}
-	s.found.add(unknownOption)
+	s.found.Add(finding.UnknownOption)
 }
 
 // shellCommand judges a shell: the script after -c is read like the line it
 // stands in; a file or the input is not.
 func shellCommand(s *shell, name string, args []word) {
 	if name == "fish" || name == "csh" || name == "tcsh" {
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 	}
 	if s.version(name, args) {
 		return
@@ -197,18 +199,18 @@ func shellCommand(s *shell, name string, args []word) {
 		case t.option == "c":
 			script = true
 		case t.option == "o", t.option == "s":
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		case t.option != "":
 		case script:
 			s.script(t.word)
 			return
 		default:
-			s.found.add(runsScript)
+			s.found.Add(finding.RunsScript)
 			s.runs = true
 			return
 		}
 	}
-	s.found.add(interpreterInput)
+	s.found.Add(finding.InterpreterInput)
 	s.runs = true
 }
 
@@ -218,7 +220,7 @@ func (s *shell) script(w word) {
 		s.line(w.text)
 		return
 	}
-	s.found.add(evaluatesText)
+	s.found.Add(finding.EvaluatesText)
 	s.runs = true
 }
 
@@ -226,7 +228,7 @@ func (s *shell) script(w word) {
 func builtins(m map[string]rule) {
 	m["eval"] = func(s *shell, _ string, args []word) {
 		var text []string
-		s.found.add(evaluatesText)
+		s.found.Add(finding.EvaluatesText)
 		for _, w := range args {
 			s.runs = s.runs || w.kind != literal
 			text = append(text, w.text)
@@ -239,7 +241,7 @@ func builtins(m map[string]rule) {
 				s.project()
 				return
 			}
-			s.found.add(runsScript)
+			s.found.Add(finding.RunsScript)
 			s.runs = true
 			for _, w := range args {
 				s.read(w)
@@ -247,34 +249,34 @@ func builtins(m map[string]rule) {
 		}
 	}
 	m["set"] = func(s *shell, _ string, args []word) {
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 		for _, w := range args {
 			if w.kind != literal || !w.is("pipefail") && (len(w.text) < 2 || strings.Trim(w.text[1:], "euxo") != "" || w.text[0] != '-' && w.text[0] != '+') {
-				s.found.add(unknownOption)
+				s.found.Add(finding.UnknownOption)
 			}
 		}
 		if len(args) == 0 {
-			s.found.add(readsEnvironment)
+			s.found.Add(finding.ReadsEnvironment)
 		}
 	}
 	m["read"] = func(s *shell, _ string, args []word) {
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 		c := s.scanner(&spec{flags: "rs", vals: "dnpt"}, args)
 		for t, ok := c.next(); ok; t, ok = c.next() {
 			switch {
 			case t.option == "" && (t.word.kind != literal || !ownVariable(t.word.text)):
-				s.found.add(setsEnvironment)
+				s.found.Add(finding.SetsEnvironment)
 			case (t.option == "n" || t.option == "t") && (t.word.kind != literal || !digits(t.word.text)):
-				s.found.add(dynamicArgument)
+				s.found.Add(finding.DynamicArgument)
 			}
 		}
 	}
 	for _, n := range [...]string{"exit", "return", "break", "continue", "shift", "wait"} {
 		m[n] = func(s *shell, _ string, args []word) {
-			s.found.add(readOnlyCommand)
+			s.found.Add(finding.ReadOnlyCommand)
 			for _, w := range args {
 				if w.kind != literal || !digits(strings.TrimPrefix(w.text, "%")) {
-					s.found.add(dynamicArgument)
+					s.found.Add(finding.DynamicArgument)
 				}
 			}
 		}

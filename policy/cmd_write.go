@@ -3,17 +3,19 @@ package policy
 import (
 	"path"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // writers are the commands that change files.
 func writers(m map[string]rule) {
 	one := func(name string, sp spec) {
-		sp.code, sp.kind = readOnlyCommand, writes
+		sp.code, sp.kind = finding.ReadOnlyCommand, writes
 		m[name] = sp.judge
 	}
 	one("mkdir", spec{flags: "pv", vals: "m", long: longs("parents verbose mode=")})
 	one("touch", spec{flags: "acm", vals: "dtr", long: longs("no-create date= reference=")})
-	m["tee"] = (&spec{code: readOnlyCommand, kind: outputs, flags: "ai", long: longs("append ignore-interrupts")}).judge
+	m["tee"] = (&spec{code: finding.ReadOnlyCommand, kind: outputs, flags: "ai", long: longs("append ignore-interrupts")}).judge
 	one("rmdir", spec{flags: "pv", long: longs("parents verbose ignore-fail-on-non-empty")})
 	m["cp"], m["mv"], m["ln"] = copies, copies, copies
 	m["chmod"], m["chown"], m["chgrp"] = permissions, permissions, permissions
@@ -58,13 +60,13 @@ func copies(s *shell, name string, args []word) {
 		base := path.Base(f.text)
 		switch {
 		case f.kind == computed, f.kind == pattern && (base[0] == '.' || base[0] == '['):
-			s.found.add(dynamicPath)
+			s.found.Add(finding.DynamicPath)
 		case f.kind == literal && into.text != "":
 			s.content(word{text: path.Join(into.text, base), kind: into.kind, tilde: into.tilde})
 		}
 	}
 	if len(files) == 0 {
-		s.found.add(unknownOption)
+		s.found.Add(finding.UnknownOption)
 	}
 }
 
@@ -72,7 +74,7 @@ func copies(s *shell, name string, args []word) {
 func (s *shell) source(name string, f word, whole bool) {
 	s.read(f)
 	if startupPath("/" + foldPath(f.text)) {
-		s.found.add(writesStartup) // a copy under another name can be changed and put back
+		s.found.Add(finding.WritesStartup) // a copy under another name can be changed and put back
 	}
 	switch {
 	case name == "mv":
@@ -83,7 +85,7 @@ func (s *shell) source(name string, f word, whole bool) {
 	case whole:
 		s.deskTree(f)
 		if !s.localDir(f) {
-			s.found.add(mayReadSecret)
+			s.found.Add(finding.MayReadSecret)
 		}
 	}
 }
@@ -91,7 +93,7 @@ func (s *shell) source(name string, f word, whole bool) {
 // rm deletes. What it deletes is gone, so it always asks; whole directories
 // and force outside the workspace are worse.
 func rm(s *shell, _ string, args []word) {
-	s.found.add(deletesFile)
+	s.found.Add(finding.DeletesFile)
 	c := s.scanner(&spec{flags: "rRfivdIP", long: longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, args)
 	recursive, force := false, false
 	var files []word
@@ -106,14 +108,14 @@ func rm(s *shell, _ string, args []word) {
 			s.remove(t.word)
 		}
 	}
-	recursive = recursive || s.found.has(unknownOption) // long options may be cut short
+	recursive = recursive || s.found.Has(finding.UnknownOption) // long options may be cut short
 	for _, f := range files {
 		local := s.local(f)
 		switch {
 		case recursive && !(local && f.kind == literal && rebuilt[path.Base(path.Clean(f.text))]):
-			s.found.add(recursiveDelete)
+			s.found.Add(finding.RecursiveDelete)
 		case force && !local:
-			s.found.add(forceDelete)
+			s.found.Add(finding.ForceDelete)
 		}
 	}
 }
@@ -139,12 +141,12 @@ func permissions(s *shell, name string, args []word) {
 			plain = plain && !strings.HasPrefix(w.text, "/dev") // a device is no sink here
 			s.write(w)
 			if whole && !s.local(w) {
-				s.found.add(recursivePermissions)
+				s.found.Add(finding.RecursivePermissions)
 			}
 		}
 	}
 	if !plain || whole {
-		s.found.add(changesPermissions)
+		s.found.Add(finding.ChangesPermissions)
 	}
 }
 
@@ -165,7 +167,7 @@ func plainMode(mode string) bool {
 
 // dd copies blocks; it asks even where it stays in the workspace.
 func dd(s *shell, _ string, args []word) {
-	s.found.add(unknownCommand)
+	s.found.Add(finding.UnknownCommand)
 	for _, w := range args {
 		switch k, v, _ := strings.Cut(w.text, "="); k {
 		case "if":
@@ -177,7 +179,7 @@ func dd(s *shell, _ string, args []word) {
 }
 
 func truncate(s *shell, _ string, args []word) {
-	s.found.add(deletesFile)
+	s.found.Add(finding.DeletesFile)
 	for _, w := range args {
 		if w.mayBeOption() {
 			continue
@@ -189,20 +191,20 @@ func truncate(s *shell, _ string, args []word) {
 // cd changes what later relative paths mean. In a loop or a function that
 // cannot be followed.
 func cd(s *shell, _ string, args []word) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	for len(args) > 0 && (args[0].is("-P") || args[0].is("-L") || args[0].is("--")) {
 		args = args[1:]
 	}
 	switch {
 	case len(args) > 1, len(args) == 1 && (args[0].kind == literal && args[0].mayBeOption() || strings.HasPrefix(args[0].text, "+")):
-		s.found.add(unknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
+		s.found.Add(finding.UnknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
 		s.place.move(word{kind: computed}, false)
 	case len(args) == 0:
 		s.place.move(word{text: "~", tilde: true}, s.looped == 0)
 	default:
 		s.place.move(args[0], s.looped == 0)
 		if s.looped > 0 {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 	}
 }

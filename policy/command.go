@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // rule judges one simple command. args are the words after its name.
@@ -23,29 +24,29 @@ func commands() map[string]rule {
 // simple judges one simple command, the name and its words as they will run.
 func (s *shell) simple(all []word) {
 	before := s.found
-	s.found = findings{}
+	s.found = finding.Set{}
 	i := s.commandsSeen()
 	s.judge(all)
-	if s.found.has(runsProjectCode) {
+	if s.found.Has(finding.RunsProjectCode) {
 		if s.written || s.runsLog(all) {
-			s.found.add(writesAndRuns)
+			s.found.Add(finding.WritesAndRuns)
 		}
 		if s.looped > 0 {
 			s.ran = append(s.ran, all...)
 		}
 	}
 	s.touches(all)
-	if !s.hunting && s.found.without(setOf(touchesDesk)).class() == core.R3 && s.found.any(mayRunWords) {
+	if !s.hunting && s.found.Without(finding.Of(finding.TouchesDesk)).Class() == core.R3 && s.found.Any(mayRunWords) {
 		s.hunt(all[1:])
 	}
 	s.noteClass(i)
-	s.found = s.found.or(before)
+	s.found = s.found.Or(before)
 }
 
 // judge looks a command up and lets its rule judge it.
 func (s *shell) judge(all []word) {
 	if s.commands++; s.commands > maxCommands {
-		s.found.add(tooComplex)
+		s.found.Add(finding.TooComplex)
 		return
 	}
 	i := s.note(all)
@@ -54,12 +55,12 @@ func (s *shell) judge(all []word) {
 	name := all[0]
 	base := s.program(name)
 	s.opened = 0
-	defer func() { s.trees(base, all[1:], s.found.without(before)) }()
+	defer func() { s.trees(base, all[1:], s.found.Without(before)) }()
 	switch {
 	case s.eng.desk.isProgram(base):
 		s.deskProgram(all[1:])
 	case name.kind != literal || name.text == "":
-		s.found.add(dynamicCommand)
+		s.found.Add(finding.DynamicCommand)
 		s.runs = true
 	default:
 		s.known(base, all[1:])
@@ -71,13 +72,13 @@ func (s *shell) known(base string, args []word) {
 	judge := s.eng.commands[base]
 	switch {
 	case judge == nil:
-		s.found.add(unknownCommand)
+		s.found.Add(finding.UnknownCommand)
 	case helps(base, args):
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 	case rehearses(base, args):
 		before := s.found
 		judge(s, base, args)
-		s.found = s.found.without(destroys.without(before))
+		s.found = s.found.Without(destroys.Without(before))
 	default:
 		judge(s, base, args)
 	}
@@ -95,16 +96,16 @@ func (s *shell) program(w word) string {
 		case w.kind == literal && !w.tilde && s.ownTool(name):
 			s.project()
 		default:
-			s.found.add(programByPath)
+			s.found.Add(finding.ProgramByPath)
 		}
 		name = name[i+1:]
 	}
 	if lower := strings.ToLower(name); lower != name || strings.HasSuffix(lower, ".exe") {
-		s.found.add(unknownCommand)
+		s.found.Add(finding.UnknownCommand)
 		name = strings.TrimSuffix(lower, ".exe")
 	}
 	if w.tilde {
-		s.found.add(programByPath)
+		s.found.Add(finding.ProgramByPath)
 	}
 	return name
 }
@@ -115,11 +116,11 @@ var programDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bi
 // looked at.
 func (s *shell) inner(all []word) {
 	if len(all) == 0 {
-		s.found.add(unknownOption)
+		s.found.Add(finding.UnknownOption)
 		return
 	}
 	if s.depth++; s.depth > maxDepth {
-		s.found.add(nestedTooDeep)
+		s.found.Add(finding.NestedTooDeep)
 	} else {
 		s.judge(all)
 	}
@@ -133,8 +134,8 @@ var takers = set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone d
 
 // blind are the findings after which it is open what a program does with a
 // directory.
-var blind = setOf(unknownCommand, unknownOption, programByPath, dynamicCommand, interpreterCode, interpreterInput, runsScript, runsWorkspaceCode,
-	outsideProject, remoteCommand, remoteSystem, runsContainer, gitElsewhere, installsPackages, evaluatesText)
+var blind = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.ProgramByPath, finding.DynamicCommand, finding.InterpreterCode, finding.InterpreterInput, finding.RunsScript, finding.RunsWorkspaceCode,
+	finding.OutsideProject, finding.RemoteCommand, finding.RemoteSystem, finding.RunsContainer, finding.GitElsewhere, finding.InstallsPackages, finding.EvaluatesText)
 
 // listers are programs that tell at most what is in a directory, whatever their
 // options, or that only go there.
@@ -144,12 +145,12 @@ var listers = set("ls dir vdir stat du df file tree find fd fdfind realpath read
 // command, where it may do something with all that is in them. An unknown command
 // says no more by a directory of the workspace, or the one in which it runs, than
 // by no word at all, and where it runs must be known.
-func (s *shell) trees(base string, args []word, added findings) {
+func (s *shell) trees(base string, args []word, added finding.Set) {
 	if opened := s.opened; opened > 0 && wrapperNames[base] && base != "find" {
 		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
 	}
 	takes := takers[base]
-	if !takes && (s.hunting || !added.any(blind) || listers[base] || elsewhere(base, args)) {
+	if !takes && (s.hunting || !added.Any(blind) || listers[base] || elsewhere(base, args)) {
 		return
 	}
 	for _, w := range args {
@@ -170,7 +171,7 @@ func (s *shell) trees(base string, args []word, added findings) {
 			all = all && below && dir != s.place.root && !s.place.inside(dir) && !contains(s.place.dirs, dir)
 		})
 		if takes && some || all {
-			s.found.add(touchesDesk)
+			s.found.Add(finding.TouchesDesk)
 		}
 	}
 }
@@ -199,7 +200,7 @@ const maxHunt = 64
 const maxEquals = 4
 
 // mayRunWords are the findings after which some word of a command may be run as one.
-var mayRunWords = ofClass[core.R3].without(setOf(mayReadSecret, sendsData, readsSecret, readsEnvironment, gitPush, dynamicArgument, dynamicPath, hiddenInComment))
+var mayRunWords = finding.OfClass[core.R3].Without(finding.Of(finding.MayReadSecret, finding.SendsData, finding.ReadsSecret, finding.ReadsEnvironment, finding.GitPush, finding.DynamicArgument, finding.DynamicPath, finding.HiddenInComment))
 
 // hunt looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves
@@ -207,7 +208,7 @@ var mayRunWords = ofClass[core.R3].without(setOf(mayReadSecret, sendsData, reads
 func (s *shell) hunt(args []word) {
 	outside, place, fetches, runs := s.found, s.place, s.fetches, s.runs
 	s.hunting = true
-	s.found = findings{}
+	s.found = finding.Set{}
 	for i, w := range args[:min(len(args), maxHunt)] {
 		if w.kind == computed || w.text == "" {
 			continue
@@ -216,7 +217,7 @@ func (s *shell) hunt(args []word) {
 			s.inner(args[i:min(len(args), i+maxHunt)])
 		}
 		if s.fetches && s.runs { // one command that does both, as nc -e
-			s.found.add(runsDownload)
+			s.found.Add(finding.RunsDownload)
 		}
 		if strings.ContainsAny(w.text, " \t\n;&|`") {
 			s.line(strings.TrimLeft(w.text, "!")) // as git writes a command
@@ -229,14 +230,14 @@ func (s *shell) hunt(args []word) {
 			}
 		}
 	}
-	if s.found.any(opaque) {
+	if s.found.Any(finding.Opaque) {
 		for _, w := range args {
 			s.scan(w.text)
 		}
 	}
 	s.hunting = false
 	s.place, s.fetches, s.runs = place, fetches, runs
-	s.found = s.found.and(ofClass[core.R4]).or(outside)
+	s.found = s.found.And(finding.OfClass[core.R4]).Or(outside)
 }
 
 // afterEquals gives the value of a word like --option=value.
@@ -253,7 +254,7 @@ func afterEquals(text string) string {
 // command that is more than local, its programs and its port.
 func (s *shell) touches(all []word) {
 	d := &s.eng.desk
-	class := s.found.class()
+	class := s.found.Class()
 	for i, w := range all {
 		s.deskPath(w)
 		if v := afterEquals(w.text); v != w.text {
@@ -263,7 +264,7 @@ func (s *shell) touches(all []word) {
 		}
 		if class >= core.R2 && (d.hasPort(w.text, false) || d.apiPath(w.text)) ||
 			class >= core.R3 && (i > 0 && (d.names(w.text) || d.reads(w.text)) || d.mentions(w.text)) {
-			s.found.add(touchesDesk)
+			s.found.Add(finding.TouchesDesk)
 		}
 	}
 }
@@ -277,15 +278,15 @@ func (s *shell) deskProgram(args []word) {
 	}
 	switch verb {
 	case "--version", "--help", "help":
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 	case "request", "wait", "evaluate", "run":
-		s.found.add(asksTheDesk)
+		s.found.Add(finding.AsksTheDesk)
 	default:
-		s.found.add(touchesDesk)
+		s.found.Add(finding.TouchesDesk)
 		return
 	}
 	if s.rehomed { // another client file may name another desk
-		s.found.add(touchesDesk)
+		s.found.Add(finding.TouchesDesk)
 	}
 	for i, w := range args[1:] {
 		if verb == "run" && w.is("--") {
@@ -294,11 +295,11 @@ func (s *shell) deskProgram(args []word) {
 		}
 		for _, o := range [...]string{"--token", "--server", "--client", "--config"} {
 			if strings.HasPrefix(w.text, o) {
-				s.found.add(touchesDesk)
+				s.found.Add(finding.TouchesDesk)
 			}
 		}
 		if w.kind == computed {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 	}
 }

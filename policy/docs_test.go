@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // The page for operators names every reason code with its sentence, every group,
@@ -17,8 +18,8 @@ func TestThePageNamesEverything(t *testing.T) {
 	b, err := os.ReadFile("../docs/policy.md")
 	require.NoError(t, err)
 	page := string(b)
-	for c := range codeCount {
-		require.Contains(t, page, "`"+reasons[c].name+"`", "docs/policy.md lists every reason code")
+	for c := range finding.CodeCount {
+		require.Contains(t, page, "`"+finding.Reasons[c].Name+"`", "docs/policy.md lists every reason code")
 	}
 	for _, g := range groupNames() {
 		require.Contains(t, page, "`"+g+"`")

@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // Engine judges calls by one Config. It never changes and is safe for
@@ -103,8 +104,8 @@ type judging struct {
 	list             []field // of the params; see fields
 	listed, readable bool    // they were read, and are what the params say
 
-	found  findings // what the call could do
-	extra  effects  // what others say it does
+	found  finding.Set     // what the call could do
+	extra  finding.Effects // what others say it does
 	seen   seen
 	place  place // where its commands stand in the end
 	facts  facts
@@ -118,15 +119,15 @@ type judging struct {
 	class  core.RiskClass // with a classifier's opinion too
 
 	outcome    core.Outcome
-	policy     findings // why the desk asks or refuses
-	reason     string   // of the first deny
-	rule       *opRule  // the one that matched
-	settled    bool     // it says what the class is
-	asked      bool     // it asks for people
-	excused    bool     // the operator permits the call, whatever its class
-	malformed  bool     // it lacks what such a call cannot be without
-	hit        bool     // of the allowlist for commands
-	once       bool     // every single call is to be asked for
+	policy     finding.Set // why the desk asks or refuses
+	reason     string      // of the first deny
+	rule       *opRule     // the one that matched
+	settled    bool        // it says what the class is
+	asked      bool        // it asks for people
+	excused    bool        // the operator permits the call, whatever its class
+	malformed  bool        // it lacks what such a call cannot be without
+	hit        bool        // of the allowlist for commands
+	once       bool        // every single call is to be asked for
 	onMiss     string
 	heard      bool // a classifier's opinion counts
 	opened     bool // the lack of one let the call go on
@@ -165,14 +166,14 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	who, own := max(j.base, j.class), new(lists)
 	out := core.Judgement{
 		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), Reach: j.reach(e, who), Reason: j.reason, Votes: j.votes,
-		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().names(own.effects[:0]), Confidence: 1, Source: "static"},
+		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]), Confidence: 1, Source: "static"},
 	}
-	if j.found.any(unsure) {
+	if j.found.Any(finding.Unsure) {
 		out.Assessment.Confidence = 0.5
 	}
 	if j.heard {
 		out.Assessment.Confidence, out.Assessment.Source = j.confidence, "hybrid"
-		j.policy.add(classifierSpoke)
+		j.policy.Add(finding.ClassifierSpoke)
 	}
 	out.Offers = j.offers(own.offers[:0], out.Reach)
 	j.obeyed(e, &out)
@@ -229,9 +230,9 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 	if j.opened && out.Outcome == core.OutcomeAllow {
 		out.FailedOpen = failsOpen
 	}
-	spoken := j.heard || j.opened || j.policy.any(setOf(classifierFailed, classifierUnsure))
+	spoken := j.heard || j.opened || j.policy.Any(finding.Of(finding.ClassifierFailed, finding.ClassifierUnsure))
 	if e.cfg.Classifier.Enabled && !spoken && !j.settled && !j.excused && out.Outcome != core.OutcomeDeny && j.agent.terms.mode != "off" &&
-		j.class < core.R4 && j.found.any(unsure) {
+		j.class < core.R4 && j.found.Any(finding.Unsure) {
 		out.Unsure = true
 		j.say("classifier", "unsure", out.Outcome, "Static rules are not sure: the classifier would be asked.")
 	}
@@ -254,17 +255,17 @@ func (j *judging) offers(list []core.Decision, r core.Reach) []core.Decision {
 // of the operator's rule, with the sentence of each, and then those of a
 // classifier.
 func (j *judging) reasons(all []string) (names, texts []string) {
-	var buf [24]code
-	codes := j.policy.list(j.found.list(buf[:0]))
+	var buf [24]finding.Code
+	codes := j.policy.List(j.found.List(buf[:0]))
 	for _, c := range codes {
-		all = append(all, reasons[c].text)
+		all = append(all, finding.Reasons[c].Text)
 	}
 	if j.rule != nil {
 		all = append(all, j.rule.why)
 	}
 	n := len(all)
 	for _, c := range codes {
-		all = append(all, reasons[c].name)
+		all = append(all, finding.Reasons[c].Name)
 	}
 	if j.rule != nil {
 		all = append(all, j.rule.code)
@@ -275,10 +276,10 @@ func (j *judging) reasons(all []string) (names, texts []string) {
 
 // sideEffects joins what was found and what others say; running a command is one
 // by itself.
-func (j *judging) sideEffects() effects {
-	e := j.found.effects() | j.extra
+func (j *judging) sideEffects() finding.Effects {
+	e := j.found.Effects() | j.extra
 	if j.tool.kind == execTool {
-		e |= procExec
+		e |= finding.ProcExec
 	}
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // assessExec reads a call that runs a command: as a shell line, or as the words
@@ -12,7 +13,7 @@ func (e *Engine) assessExec(j *judging) {
 	x, ok := e.execOf(j)
 	s := e.shell(j.agent.place(&j.call, x.Workdir, x.Host), &j.seen)
 	if !ok {
-		s.found.add(malformedCall)
+		s.found.Add(finding.MalformedCall)
 	}
 	for name, value := range x.Env {
 		s.set(name, true)
@@ -31,20 +32,20 @@ func (e *Engine) assessExec(j *judging) {
 	j.came(x, s)
 	found := s.finish(text)
 	j.unsure = s.unsure.String()
-	j.found = j.found.or(found)
+	j.found = j.found.Or(found)
 }
 
 // argv judges a program with its words exactly as they are.
 func (s *shell) argv(args []string, size int) {
 	if size > maxLine {
-		s.found.add(commandTooLong)
+		s.found.Add(finding.CommandTooLong)
 		return
 	}
 	words := make([]word, len(args))
 	for i, a := range args {
 		words[i] = word{text: a}
 		if strings.IndexByte(a, 0) >= 0 {
-			s.found.add(controlCharacters)
+			s.found.Add(finding.ControlCharacters)
 		}
 	}
 	s.simple(words)
@@ -92,7 +93,7 @@ var spokenKeys = set("description explanation title justification reason name to
 
 // gather collects a command and where it runs. Of several commands all count; of
 // several lists of words it is not known what runs.
-func gather(list []field, found *findings) (x core.Exec) {
+func gather(list []field, found *finding.Set) (x core.Exec) {
 	var lines []string
 	words := ""
 	for _, f := range list {
@@ -101,7 +102,7 @@ func gather(list []field, found *findings) (x core.Exec) {
 		case f.key == "command" || f.key == "cmd" || f.key == "script" || f.key == "argv" || f.key == "args":
 			switch {
 			case !f.str:
-				found.add(malformedCall)
+				found.Add(finding.MalformedCall)
 			case f.top:
 				lines = append(lines, f.text)
 			default:
@@ -109,18 +110,18 @@ func gather(list []field, found *findings) (x core.Exec) {
 					words = f.root
 				}
 				if f.root != words || f.key != words || f.nest != 1 {
-					found.add(malformedCall)
+					found.Add(finding.MalformedCall)
 				}
 				x.Argv = append(x.Argv, f.text)
 			}
 		case f.str && (f.key == "workdir" || f.key == "cwd" || f.key == "dirpath" || f.key == "directory" || f.key == "workingdirectory"):
 			if x.Workdir != "" && x.Workdir != f.text {
-				found.add(unknownParameters)
+				found.Add(finding.UnknownParameters)
 			}
 			x.Workdir = f.text
 		case quietKeys[f.key] && f.key == f.root && (spokenKeys[f.key] || f.harmless()):
 		default:
-			found.add(unknownParameters)
+			found.Add(finding.UnknownParameters)
 		}
 	}
 	if len(lines) > 0 {

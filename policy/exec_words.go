@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // execWords are the words security and ask, of the configuration or of a call.
@@ -53,17 +54,17 @@ func execStage(e *Engine, j *judging) core.Outcome {
 	j.once = v == execAsksAlways
 	switch {
 	case v == execDenies:
-		return j.refuse("exec", execDenied, "Commands are denied (exec security deny); use another tool or ask the operator.")
+		return j.refuse("exec", finding.ExecDenied, "Commands are denied (exec security deny); use another tool or ask the operator.")
 	case v == execRefuses:
 		j.onMiss = "The command is not on the allowlist and nobody is to be asked (exec ask off); use a reading command or ask the operator."
-		return j.because("exec", execNotAllowed, core.OutcomeAsk)
+		return j.because("exec", finding.ExecNotAllowed, core.OutcomeAsk)
 	case v == execAsksAlways:
-		return j.because("exec", execAlwaysAsks, core.OutcomeAsk)
+		return j.because("exec", finding.ExecAlwaysAsks, core.OutcomeAsk)
 	case v == execAsks && j.agent.terms.mode != "off":
 		if j.class >= j.agent.terms.ask { // its class asks anyway and says more
-			return j.say("exec", reasons[execNotAllowed].name, core.OutcomeAsk, reasons[execNotAllowed].text)
+			return j.say("exec", finding.Reasons[finding.ExecNotAllowed].Name, core.OutcomeAsk, finding.Reasons[finding.ExecNotAllowed].Text)
 		}
-		return j.because("exec", execNotAllowed, core.OutcomeAsk)
+		return j.because("exec", finding.ExecNotAllowed, core.OutcomeAsk)
 	case listed:
 		j.excused = true
 		return j.say("exec", "allowlist", core.OutcomeAllow, "Every command is on the allowlist, or harmless.")

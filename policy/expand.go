@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"approvalbot/policy/finding"
 )
 
 // expansion judges what expanding a part of a word runs and reads.
@@ -14,7 +16,7 @@ func (s *shell) expansion(p syntax.WordPart) {
 		s.param(p)
 	case *syntax.CmdSubst:
 		if p.TempFile || p.ReplyVar {
-			s.found.add(unusualShell)
+			s.found.Add(finding.UnusualShell)
 		}
 		s.stmts(p.Stmts)
 	case *syntax.ArithmExp:
@@ -27,7 +29,7 @@ func (s *shell) expansion(p syntax.WordPart) {
 // odd marks syntax that can run hidden commands or that shells read
 // differently, and still judges the commands that can be seen in it.
 func (s *shell) odd(n syntax.Node) {
-	s.found.add(unusualShell)
+	s.found.Add(finding.UnusualShell)
 	s.inside(n)
 }
 
@@ -122,15 +124,15 @@ func (s *shell) variable(name string) {
 		return
 	}
 	if s.eng.desk.setting(name) {
-		s.found.add(touchesDesk)
+		s.found.Add(finding.TouchesDesk)
 	}
 	if !ownVariable(name) {
-		s.found.add(readsEnvironment)
+		s.found.Add(finding.ReadsEnvironment)
 		return
 	}
 	for _, w := range [...]string{"token", "secret", "passw", "cred", "apikey", "api_key"} {
 		if strings.Contains(name, w) {
-			s.found.add(readsEnvironment)
+			s.found.Add(finding.ReadsEnvironment)
 		}
 	}
 }
@@ -165,7 +167,7 @@ var harmlessSettings = set(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMER
 // assign judges one assignment. exported says that programs will see it.
 func (s *shell) assign(a *syntax.Assign, exported bool) {
 	if a.Name == nil || a.Naked && a.Value != nil {
-		s.found.add(setsEnvironment)
+		s.found.Add(finding.SetsEnvironment)
 	}
 	if a.Name != nil && !(exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && s.ownModules(s.word(a.Value))) {
 		s.set(a.Name.Value, exported)
@@ -183,7 +185,7 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 		s.words(a.Value)
 	}
 	if a.Array != nil {
-		s.found.add(unusualShell) // fish runs what stands in the brackets
+		s.found.Add(finding.UnusualShell) // fish runs what stands in the brackets
 		for _, e := range a.Array.Elems {
 			if e.Index != nil && !plainIndex(e.Index) {
 				s.odd(e.Index)
@@ -199,11 +201,11 @@ func (s *shell) set(name string, exported bool) {
 	switch {
 	case harmlessSettings[name], !exported && ownVariable(name):
 	case s.eng.desk.setting(name):
-		s.found.add(touchesDesk)
+		s.found.Add(finding.TouchesDesk)
 	case dangerousSetting(name):
-		s.found.add(dangerousEnvironment)
+		s.found.Add(finding.DangerousEnvironment)
 	default:
-		s.found.add(setsEnvironment)
+		s.found.Add(finding.SetsEnvironment)
 	}
 }
 
@@ -219,7 +221,7 @@ var settingValue = regexp.MustCompile(`^[A-Za-z0-9_.@:,+-]*(?:[A-Za-z0-9]/[A-Za-
 // value judges what a variable is set to.
 func (s *shell) value(name string, w word) {
 	if fileSettings[name] && (w.kind != literal || w.tilde || strings.Contains(w.text, "..") || !settingValue.MatchString(w.text)) {
-		s.found.add(setsEnvironment)
+		s.found.Add(finding.SetsEnvironment)
 	}
 }
 

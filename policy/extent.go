@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // extent says where a call acts beside its workspace: the kinds of places and the
@@ -14,7 +15,7 @@ import (
 // sending a build none for sending .env, or for fetching a hook.
 func (e *Engine) extent(j *judging, program string, operands []string) string {
 	kinds := map[string]bool{}
-	r := reader{eng: e, place: j.place, found: &findings{}}
+	r := reader{eng: e, place: j.place, found: &finding.Set{}}
 	note := func(w word) {
 		r.place.resolve(w, func(file string, open bool) { kinds[r.kindOf(file, open)] = true })
 	}

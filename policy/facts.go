@@ -3,6 +3,8 @@ package policy
 import (
 	"net/url"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // facts are what rules ask about a call beside its commands; each is computed
@@ -49,7 +51,7 @@ func (e *Engine) hosts(j *judging) []string {
 		return f.hosts
 	}
 	f.haveHosts = true
-	f.oddHosts = j.found.has(oddAddress) || j.found.has(malformedCall)
+	f.oddHosts = j.found.Has(finding.OddAddress) || j.found.Has(finding.MalformedCall)
 	if j.tool.kind == execTool {
 		for _, w := range j.seen.words {
 			f.word(w)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // index finds the rules that could be about a call, so that a thousand rules
@@ -94,7 +96,7 @@ func (e *Engine) candidates(j *judging, out []int) []int {
 
 func (e *Engine) commandCandidates(j *judging, out []int) []int {
 	x := &e.index
-	if j.found.any(unread) {
+	if j.found.Any(unread) {
 		return append(out, x.commands...)
 	}
 	for i := range j.seen.commands {
@@ -115,8 +117,8 @@ func (e *Engine) commandCandidates(j *judging, out []int) []int {
 
 // unread are the findings after which a line may hold commands that were not
 // seen.
-var unread = setOf(dynamicCommand, unusualShell, controlCharacters, unparsableCommand, commandTooLong, nestedTooDeep, tooComplex,
-	windowsShell, interpreterInput, evaluatesText, malformedCall)
+var unread = finding.Of(finding.DynamicCommand, finding.UnusualShell, finding.ControlCharacters, finding.UnparsableCommand, finding.CommandTooLong, finding.NestedTooDeep, finding.TooComplex,
+	finding.WindowsShell, finding.InterpreterInput, finding.EvaluatesText, finding.MalformedCall)
 
 // mayHide reports a command that could run what stands in its words without
 // policy knowing how.

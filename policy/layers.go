@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // filter is one hard layer as it is applied: a list of tools that may be used
@@ -22,7 +23,7 @@ type layer struct {
 
 // objection gives the key of the first list that takes the tool away, and whether it
 // is denied there or only not allowed.
-func objection(layers []layer, t tool, c *core.Call) (key string, why code, any bool) {
+func objection(layers []layer, t tool, c *core.Call) (key string, why finding.Code, any bool) {
 	for i := range layers {
 		for _, key := range layers[i].keys(c) {
 			if key == "" {
@@ -31,9 +32,9 @@ func objection(layers []layer, t tool, c *core.Call) (key string, why code, any 
 			for _, f := range layers[i].filters[key] {
 				switch {
 				case f.deny != nil && f.deny.has(t):
-					return f.denyKey, toolDenied, true
+					return f.denyKey, finding.ToolDenied, true
 				case f.allow != nil && !f.allow.has(t):
-					return f.allowKey, toolNotAllowed, true
+					return f.allowKey, finding.ToolNotAllowed, true
 				}
 			}
 		}

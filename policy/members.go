@@ -3,6 +3,8 @@ package policy
 import (
 	"path"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // What the members of a tool's params mean, by their folded names. The lists are
@@ -115,7 +117,7 @@ func (r *reader) standIn(w word) {
 		}
 	}
 	if len(also) > maxDirs {
-		r.found.add(unknownParameters)
+		r.found.Add(finding.UnknownParameters)
 		also = also[:maxDirs]
 	}
 	r.place.also = also
@@ -123,7 +125,7 @@ func (r *reader) standIn(w word) {
 
 // standsIn takes all directories that the call's members name. It adds unclear
 // where one of them cannot be read.
-func (r *reader) standsIn(list []field, unclear code) {
+func (r *reader) standsIn(list []field, unclear finding.Code) {
 	for i := range list {
 		f := &list[i]
 		if !dirKeys[f.key] || !f.str || f.text == "" {
@@ -131,10 +133,10 @@ func (r *reader) standsIn(list []field, unclear code) {
 		}
 		w := pathWord(f.text)
 		if w.kind != literal || strings.Contains(f.text, "://") {
-			r.found.add(unclear)
+			r.found.Add(unclear)
 		}
-		if climbs(w.text) && unclear == dynamicPath {
-			r.found.add(pathClimbs)
+		if climbs(w.text) && unclear == finding.DynamicPath {
+			r.found.Add(finding.PathClimbs)
 		}
 		r.name(w)
 		r.standIn(w)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // failsOpen is the key that lets calls go on without a classifier's opinion.
@@ -29,10 +30,10 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 	a := &o.Assessment
 	switch {
 	case o.Failed != "" || !known(a.RiskClass) || math.IsNaN(a.Confidence) || a.Confidence < 0 || a.Confidence > 1:
-		j.without(e, classifierFailed, core.Errored)
+		j.without(e, finding.ClassifierFailed, core.Errored)
 	case a.Confidence < e.cfg.Classifier.MinConfidence:
 		j.confidence = a.Confidence
-		j.without(e, classifierUnsure, core.Abstain)
+		j.without(e, finding.ClassifierUnsure, core.Abstain)
 	default:
 		j.convinced(e, a)
 	}
@@ -42,7 +43,7 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 // convinced takes over a confident opinion.
 func (j *judging) convinced(e *Engine, a *core.Assessment) {
 	j.heard, j.confidence = true, a.Confidence
-	j.class = max(j.found.without(unsure).class(), a.RiskClass)
+	j.class = max(j.found.Without(finding.Unsure).Class(), a.RiskClass)
 	for _, s := range a.SideEffects {
 		bit, _ := effectOf(s)
 		j.extra |= bit
@@ -60,12 +61,12 @@ func (j *judging) convinced(e *Engine, a *core.Assessment) {
 	case j.class <= core.R2 && j.base < j.agent.terms.human:
 		verdict = core.Approve
 	}
-	j.vote(e, verdict, reasons[classifierSpoke].name)
+	j.vote(e, verdict, finding.Reasons[finding.ClassifierSpoke].Name)
 }
 
 // without goes on with no opinion that counts.
-func (j *judging) without(e *Engine, why code, verdict core.Verdict) {
-	j.vote(e, verdict, reasons[why].name)
+func (j *judging) without(e *Engine, why finding.Code, verdict core.Verdict) {
+	j.vote(e, verdict, finding.Reasons[why].Name)
 	switch e.cfg.Classifier.OnLowConfidence {
 	case "deny":
 		j.outcome = max(j.outcome, j.refuse("classifier", why, "The classifier gave no opinion that counts, and the operator refuses such calls; find a safer way or ask the operator."))
@@ -75,8 +76,8 @@ func (j *judging) without(e *Engine, why code, verdict core.Verdict) {
 			return
 		}
 		j.opened, j.excused = true, true
-		j.policy.add(why)
-		j.because("classifier", classifierFailOpen, core.OutcomeAllow)
+		j.policy.Add(why)
+		j.because("classifier", finding.ClassifierFailOpen, core.OutcomeAllow)
 	default:
 		j.outcome = max(j.outcome, j.because("classifier", why, core.OutcomeAsk))
 	}

@@ -3,6 +3,8 @@ package policy
 import (
 	"path"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // operand says what the words of a command that are not options mean to it.
@@ -33,7 +35,7 @@ type spec struct {
 	skip  int             // leading operands that are text
 	given string          // short options that give what is skipped otherwise
 	most  int             // how many operands there may be, if not 0
-	code  code            // what the command is, when nothing worse is found
+	code  finding.Code    // what the command is, when nothing worse is found
 	reads map[string]bool // options whose value is a file of which the contents are told
 	texts map[string]bool // options whose value may begin with a dash
 	maybe string          // short options whose value is left out where the next word begins with a dash
@@ -94,7 +96,7 @@ func (c *scanner) next() (t token, ok bool) {
 			return c.operand(w), true
 		case w.kind != literal && !w.namedOption(c.spec.globs):
 			if !c.spec.all {
-				c.s.found.add(dynamicArgument)
+				c.s.found.Add(finding.DynamicArgument)
 			}
 			return c.operand(w), true
 		case strings.HasPrefix(w.text, "--"):
@@ -124,7 +126,7 @@ func (c *scanner) rest() []word { return c.args[c.i-1:] }
 
 func (c *scanner) unknown() {
 	if !c.spec.all {
-		c.s.found.add(unknownOption)
+		c.s.found.Add(finding.UnknownOption)
 	}
 }
 
@@ -152,7 +154,7 @@ func (c *scanner) taken(option string) word {
 	c.i++
 	switch {
 	case w.several():
-		c.s.found.add(dynamicArgument)
+		c.s.found.Add(finding.DynamicArgument)
 	case w.mayBeOption() && !c.spec.texts[option]:
 		c.unknown()
 	}
@@ -190,13 +192,13 @@ func (c *scanner) cluster() token {
 
 // judge is the rule of a command that its spec describes completely.
 func (sp *spec) judge(s *shell, _ string, args []word) {
-	s.found.add(sp.code)
+	s.found.Add(sp.code)
 	c := s.scanner(sp, args)
 	operands, several, given := 0, false, false
 	var skipped []word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if sp.fixed && t.word.kind == computed {
-			s.found.add(dynamicArgument)
+			s.found.Add(finding.DynamicArgument)
 		}
 		switch {
 		case t.option != "":
@@ -219,7 +221,7 @@ func (sp *spec) judge(s *shell, _ string, args []word) {
 		}
 	}
 	if sp.kind == nothing && operands > 0 || sp.most > 0 && (operands > sp.most || several) {
-		s.found.add(unknownOption)
+		s.found.Add(finding.UnknownOption)
 	}
 }
 

@@ -1,18 +1,22 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"approvalbot/policy/finding"
+)
 
 // patch reads a tool that applies patches: every file that a header names, in
 // "*** Update File: x" or in a unified diff. A patch that names no file cannot be
 // read.
 func (r *reader) patch(list []field) {
-	r.standsIn(list, dynamicPath)
+	r.standsIn(list, finding.DynamicPath)
 	named := false
 	for i := range list {
 		f := &list[i]
 		switch {
 		case f.odd || !f.top && f.key != f.root:
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 		case f.absent():
 		case dirKeys[f.key] && f.str:
 		case pathKeys[f.key] && f.str:
@@ -22,11 +26,11 @@ func (r *reader) patch(list []field) {
 			p.lines(f.text)
 			named = named || p.named
 		case !contentKeys[f.key] && !writerKeys[f.key] || writerKeys[f.key] && !f.harmless():
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 		}
 	}
 	if !named {
-		r.found.add(malformedCall)
+		r.found.Add(finding.MalformedCall)
 	}
 }
 
@@ -67,7 +71,7 @@ func (p *patchReader) line(line string) {
 		name, _, _ := strings.Cut(strings.TrimSpace(rest), "\t")
 		unified := header == "+++ " || header == "--- "
 		if header == "*** Delete File:" || header == "+++ " && name == "/dev/null" {
-			p.found.add(deletesFile)
+			p.found.Add(finding.DeletesFile)
 		}
 		p.file(name, unified, header == "copy from ")
 		return
@@ -82,7 +86,7 @@ func (p *patchReader) gitLine(line string) {
 	case strings.HasPrefix(line, "diff --git "):
 		p.pair(line[len("diff --git "):])
 	case strings.HasPrefix(line, "deleted file mode"):
-		p.found.add(deletesFile)
+		p.found.Add(finding.DeletesFile)
 	case strings.HasPrefix(line, "new file mode "), strings.HasPrefix(line, "new mode "):
 		p.mode(line[strings.LastIndexByte(line, ' ')+1:])
 	case strings.HasPrefix(line, "index ") && strings.Contains(line, ".."):
@@ -91,7 +95,7 @@ func (p *patchReader) gitLine(line string) {
 		}
 	case strings.HasPrefix(line, "***"):
 		if !knownStars(line) {
-			p.found.add(malformedCall)
+			p.found.Add(finding.MalformedCall)
 		}
 	}
 }
@@ -115,10 +119,10 @@ func (p *patchReader) mode(mode string) {
 	switch mode {
 	case "100644", "100755", "100664", "100775":
 	default:
-		p.found.add(changesPermissions)
+		p.found.Add(finding.ChangesPermissions)
 	}
 	if strings.HasPrefix(mode, "12") || strings.HasPrefix(mode, "16") {
-		p.found.add(makesLink)
+		p.found.Add(finding.MakesLink)
 	}
 }
 
@@ -145,7 +149,7 @@ func (p *patchReader) file(name string, unified, reads bool) {
 	if unified {
 		name = strings.TrimPrefix(strings.TrimPrefix(name, "a/"), "b/")
 		if strings.Contains(name, "//") { // without its first directory it could be absolute
-			p.found.add(malformedCall)
+			p.found.Add(finding.MalformedCall)
 		}
 	}
 	if name == "" || name == "/dev/null" {

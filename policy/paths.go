@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"approvalbot/policy/finding"
 )
 
 // reader judges paths and addresses, wherever a call names them.
 type reader struct {
 	eng   *Engine
-	found *findings
+	found *finding.Set
 	place place
 	seen  *seen // what rules and grants look at; may be nil
 	globs int   // bytes of globs that were read; see alternatives
@@ -71,16 +73,16 @@ func (r *reader) read(w word) {
 	r.deskPath(w)
 	switch {
 	case w.kind == computed:
-		r.found.add(mayReadSecret)
-	case w.kind == pattern && !r.found.has(mayReadSecret) && (hitsSecret(w.text, r.local(w)) || r.deskOpen(w)):
-		r.found.add(mayReadSecret)
+		r.found.Add(finding.MayReadSecret)
+	case w.kind == pattern && !r.found.Has(finding.MayReadSecret) && (hitsSecret(w.text, r.local(w)) || r.deskOpen(w)):
+		r.found.Add(finding.MayReadSecret)
 	}
 	r.place.resolve(w, func(file string, open bool) {
 		switch {
 		case secretPath(file):
-			r.found.add(readsSecret)
+			r.found.Add(finding.ReadsSecret)
 		case kernelSecret(file), open && r.place.lost && !codeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")], open && r.place.moved && hidden("/"+file), !open && !r.place.inside(file) && hidden(file):
-			r.found.add(mayReadSecret)
+			r.found.Add(finding.MayReadSecret)
 		}
 	})
 }
@@ -92,9 +94,9 @@ func (r *reader) search(w word) {
 		switch {
 		case open || file == r.place.root: // the workspace itself is searched all day, wherever the desk lies
 		case r.eng.desk.below(file, w.kind == pattern):
-			r.found.add(touchesDesk)
+			r.found.Add(finding.TouchesDesk)
 		case !r.place.inside(file):
-			r.found.add(mayReadSecret)
+			r.found.Add(finding.MayReadSecret)
 		}
 	})
 }
@@ -103,46 +105,46 @@ func (r *reader) search(w word) {
 func (r *reader) write(w word) {
 	r.deskPath(w)
 	if w.kind != literal {
-		r.found.add(dynamicPath)
+		r.found.Add(finding.DynamicPath)
 	}
 	if climbs(w.text) {
-		r.found.add(pathClimbs)
+		r.found.Add(finding.PathClimbs)
 	}
 	if misleads(w.text) {
-		r.found.add(misleadingName)
+		r.found.Add(finding.MisleadingName)
 	}
 	r.place.resolve(w, func(file string, open bool) {
 		if sink(file) {
 			return
 		}
 		c := r.written1(file, open)
-		r.found.add(c)
+		r.found.Add(c)
 	})
 }
 
 // written1 finds the worst that writing one file means.
-func (r *reader) written1(file string, open bool) code {
+func (r *reader) written1(file string, open bool) finding.Code {
 	lower := foldPath(file)
 	inside := r.place.inside(file)
 	switch {
 	case under(lower, "/dev/tcp"), under(lower, "/dev/udp"):
-		return sendsData
+		return finding.SendsData
 	case under(lower, "/dev"), under(lower, "/proc"), under(lower, "/sys"):
-		return writesDevice
+		return finding.WritesDevice
 	case accessPath(lower):
-		return writesAccess
+		return finding.WritesAccess
 	case !inside && systemPath(file):
-		return writesSystem
+		return finding.WritesSystem
 	case secretLower(lower):
-		return writesSecret
+		return finding.WritesSecret
 	case startupPath(strings.TrimPrefix(lower, foldPath(r.place.root))), inside && ownProgram(lower):
-		return writesStartup
+		return finding.WritesStartup
 	case inside:
-		return workspaceWrite
+		return finding.WorkspaceWrite
 	case open || r.place.root == "":
-		return noWorkspace
+		return finding.NoWorkspace
 	}
-	return writesOutside
+	return finding.WritesOutside
 }
 
 // ownProgram reports a program of a project that is run by its name alone.
@@ -185,14 +187,14 @@ func (r *reader) deskPath(w word) {
 		return
 	}
 	if w.kind == pattern && ascends(w.text) && len(d.files) > 0 {
-		r.found.add(touchesDesk)
+		r.found.Add(finding.TouchesDesk)
 	}
 	r.place.resolve(w, func(file string, open bool) {
 		switch {
 		case d.isFile(file, w.kind == pattern):
-			r.found.add(touchesDesk)
+			r.found.Add(finding.TouchesDesk)
 		case open && d.maybeFile(file):
-			r.found.add(mayReadSecret)
+			r.found.Add(finding.MayReadSecret)
 		}
 	})
 }
@@ -208,7 +210,7 @@ func (r *reader) deskOpen(w word) bool {
 func (r *reader) deskTree(w word) {
 	r.place.resolve(w, func(file string, open bool) {
 		if !open && r.eng.desk.below(file, w.kind == pattern) {
-			r.found.add(touchesDesk)
+			r.found.Add(finding.TouchesDesk)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // onlyChecks are the tools that change no file they are pointed at, checkOptions
@@ -34,21 +36,21 @@ var prettierQuiet = set("-c --write -w -l")
 // lines of what they cannot read, and many rewrite what they can.
 func (p *pointedAt) file(s *shell, w word) {
 	if argumentFiles[p.name] && strings.HasPrefix(w.text, "@") {
-		s.found.add(unknownOption)
+		s.found.Add(finding.UnknownOption)
 	}
 	list, ok := alternatives(w.text)
 	if !ok {
-		s.found.add(mayReadSecret)
+		s.found.Add(finding.MayReadSecret)
 	}
 	for _, file := range list {
 		base, lower := path.Base(file), foldPath(path.Clean(file))
 		switch {
 		case !p.checks && startupPath(lower) && !strings.EqualFold(base, "head"):
-			s.found.add(writesStartup)
+			s.found.Add(finding.WritesStartup)
 		case strings.ContainsAny(file, "*?[") && aimsAtSecret(file), p.prints && !plainFile(strings.ToLower(base)), p.prints && strings.ContainsAny(base, "*?[") && !sourceName(base):
-			s.found.add(mayReadSecret)
+			s.found.Add(finding.MayReadSecret)
 		case secretLower(lower):
-			s.found.add(readsSecret)
+			s.found.Add(finding.ReadsSecret)
 		}
 	}
 }
@@ -79,12 +81,12 @@ func (s *shell) built(name string, t token) {
 		switch lower := foldPath(path.Clean(file)); {
 		case readOptions[t.option]:
 			if secretLower(lower) {
-				s.found.add(readsSecret)
+				s.found.Add(finding.ReadsSecret)
 			}
 		case startupPath(lower):
-			s.found.add(writesStartup)
+			s.found.Add(finding.WritesStartup)
 		case secretLower(lower):
-			s.found.add(writesSecret)
+			s.found.Add(finding.WritesSecret)
 		}
 	}
 	gone := false
@@ -97,7 +99,7 @@ func (s *shell) built(name string, t token) {
 		gone = !strings.HasPrefix(path.Base(t.word.text), ".coverage")
 	}
 	if gone && !anyPart(path.Clean(strings.TrimPrefix(t.word.text, s.place.root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
-		s.found.add(deletesFile)
+		s.found.Add(finding.DeletesFile)
 	}
 }
 

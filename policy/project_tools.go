@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // pythonTools are Python's project tools, also by python -m.
@@ -199,7 +201,7 @@ func lintRules(m map[string]rule) {
 	for n := range strings.FieldsSeq("clang-format clang-tidy") {
 		m[n] = func(s *shell, name string, args []word) {
 			if slices.ContainsFunc(args, func(w word) bool { return clangOption.MatchString(w.text) }) {
-				s.found.add(unknownOption)
+				s.found.Add(finding.UnknownOption)
 			}
 			(&projectTool{spec: lintSpec}).judge(s, name, args)
 		}
@@ -293,7 +295,7 @@ func environments(sp spec) rule {
 			case !c.ended && !verb && (t.word.is("run") || t.word.is("r") || t.word.is("list") || t.word.is("l")):
 				verb = true
 			default:
-				s.found.add(runsWorkspaceCode)
+				s.found.Add(finding.RunsWorkspaceCode)
 			}
 		}
 	}
@@ -305,7 +307,7 @@ func (s *shell) environment(w word) {
 		first, rest, more := strings.Cut(name, "-")
 		tool := pythonTools[first] && (!more || everydayTarget("test-"+rest))
 		if w.kind != literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !tool {
-			s.found.add(runsWorkspaceCode)
+			s.found.Add(finding.RunsWorkspaceCode)
 		}
 	}
 }
@@ -319,7 +321,7 @@ func coverage(s *shell, name string, args []word) {
 	case len(args) > 0 && (args[0].is("report") || args[0].is("html") || args[0].is("xml") || args[0].is("combine") || args[0].is("erase") || args[0].is("json")):
 		(&projectTool{spec: pythonSpec}).judge(s, name, args[1:])
 	default:
-		s.found.add(runsWorkspaceCode)
+		s.found.Add(finding.RunsWorkspaceCode)
 	}
 }
 
@@ -331,7 +333,7 @@ func monorepo(s *shell, name string, args []word) {
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "t" || strings.HasPrefix(t.option, "target"):
-			s.found.add(runsWorkspaceCode)
+			s.found.Add(finding.RunsWorkspaceCode)
 		case t.option != "":
 			s.projectOption(t)
 			s.built(name, t)
@@ -348,12 +350,12 @@ func monorepo(s *shell, name string, args []word) {
 			}
 			task = true // turbo takes several
 		default:
-			s.found.add(runsWorkspaceCode)
+			s.found.Add(finding.RunsWorkspaceCode)
 			return
 		}
 	}
 	if !task && !s.asksAbout(args) {
-		s.found.add(runsWorkspaceCode)
+		s.found.Add(finding.RunsWorkspaceCode)
 	}
 }
 
@@ -381,7 +383,7 @@ func maven(s *shell, _ string, args []word) {
 			s.projectOption(t)
 			s.built("mvn", t)
 		case t.word.kind != literal || !mavenGoals[t.word.text]:
-			s.found.add(runsWorkspaceCode)
+			s.found.Add(finding.RunsWorkspaceCode)
 		}
 	}
 }
@@ -404,9 +406,9 @@ func cmake(s *shell, _ string, args []word) {
 		builds = builds || t.option == "build"
 		switch {
 		case (t.option == "target" || t.option == "" && builds || c.ended) && !everydayTarget(t.word.text): // --target takes several
-			s.found.add(runsWorkspaceCode)
+			s.found.Add(finding.RunsWorkspaceCode)
 		case t.swallowed(), t.option == "j" && t.value && !digits(t.word.text):
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		case t.option == "G", t.option == "j", t.option == "config":
 		case t.value:
 			s.projectWord(t.word)
@@ -442,19 +444,19 @@ func compiler(s *shell, name string, args []word) {
 			i++
 			s.write(args[i])
 		case w.is("-E"):
-			s.found.add(mayReadSecret) // it prints whatever the source includes
+			s.found.Add(finding.MayReadSecret) // it prints whatever the source includes
 		case w.mayBeOption() && (w.kind != literal || !compilerOption.MatchString(w.text)):
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		case strings.HasPrefix(w.text, "@"):
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		case !w.mayBeOption():
 			s.projectWord(w)
 			s.read(w)
 			switch ext := path.Ext(w.text); {
 			case ext == ".s" || ext == ".S" || ext == ".sx" || ext == ".asm":
-				s.found.add(mayReadSecret) // it takes in whole files
+				s.found.Add(finding.MayReadSecret) // it takes in whole files
 			case w.kind != computed && !compiled[ext]:
-				s.found.add(unknownOption) // to the linker it may be a script
+				s.found.Add(finding.UnknownOption) // to the linker it may be a script
 			}
 		}
 	}
@@ -477,7 +479,7 @@ func javac(s *shell, name string, args []word) {
 			}
 		case w.is("-g"), w.is("-nowarn"), w.is("-parameters"), w.kind == literal && strings.HasPrefix(w.text, "-Xlint"):
 		case w.mayBeOption(), strings.HasPrefix(w.text, "@"):
-			s.found.add(unknownOption)
+			s.found.Add(finding.UnknownOption)
 		default:
 			s.projectWord(w)
 		}

@@ -144,7 +144,7 @@ func (j *judging) reach(e *Engine, class core.RiskClass) core.Reach {
 		return j.reachOfTool(e)
 	}
 	v := &j.seen
-	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.any(uncovered) {
+	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.Any(uncovered) {
 		return core.Reach{}
 	}
 	args := v.args(v.commands[0])

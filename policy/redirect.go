@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"approvalbot/policy/finding"
 )
 
 // redirect judges one redirection: what it writes or reads, and the commands
 // in a here-document.
 func (s *shell) redirect(r *syntax.Redirect) {
 	if r.N != nil && !digits(r.N.Value) {
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -33,19 +35,19 @@ func (s *shell) redirect(r *syntax.Redirect) {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
 		s.output(w)
 	case syntax.RdrClob: // a pipe to fish
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 		s.output(w)
 	case syntax.DplIn, syntax.DplOut:
 		switch n := strings.TrimSuffix(w.text, "-"); {
 		case w.kind == literal && (n == "" || digits(n)):
 		case r.Op == syntax.DplOut:
-			s.found.add(unusualShell)
+			s.found.Add(finding.UnusualShell)
 			s.output(w)
 		default:
-			s.found.add(unusualShell)
+			s.found.Add(finding.UnusualShell)
 		}
 	default:
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 	}
 }
 
@@ -66,7 +68,7 @@ func (s *shell) document(w *syntax.Word) {
 func (s *shell) background(redirs []*syntax.Redirect, args []*syntax.Word) {
 	for _, r := range redirs {
 		if (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && len(args) > 0 && args[len(args)-1].Pos().After(r.OpPos) {
-			s.found.add(unusualShell)
+			s.found.Add(finding.UnusualShell)
 		}
 	}
 }
@@ -75,7 +77,7 @@ func (s *shell) background(redirs []*syntax.Redirect, args []*syntax.Word) {
 // the operator, and the next word for the file.
 func (s *shell) output(w word) {
 	if strings.HasPrefix(w.text, "!") || strings.HasPrefix(w.text, "&") || strings.HasPrefix(w.text, "|") {
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 	}
 	s.socket(w)
 	s.content(w)
@@ -106,10 +108,10 @@ func (s *shell) runsLog(words []word) bool {
 // socket notes a connection that bash makes for a path.
 func (s *shell) socket(w word) {
 	if strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/") {
-		s.found.add(sendsData)
+		s.found.Add(finding.SendsData)
 		s.fetches = true // where a shell reads from it, somebody else types
 		if s.eng.desk.hasPort(w.text, false) {
-			s.found.add(touchesDesk)
+			s.found.Add(finding.TouchesDesk)
 		}
 	}
 }
@@ -117,7 +119,7 @@ func (s *shell) socket(w word) {
 // testClause judges [[ … ]]. Only single tests pass: the others are commands
 // and redirections to shells that do not know [[, or evaluate arithmetic.
 func (s *shell) testClause(c *syntax.TestClause) {
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 	switch x := c.X.(type) {
 	case *syntax.Word:
 		s.words(x)

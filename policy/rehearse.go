@@ -1,10 +1,14 @@
 package policy
 
-import "regexp"
+import (
+	"regexp"
+
+	"approvalbot/policy/finding"
+)
 
 // destroys are the findings of commands that would not happen where a program is
 // told to say only what it would do.
-var destroys = setOf(destroysInfrastructure, destroysContainers, recursiveDelete, gitForcePush, gitDestroys, dropsData)
+var destroys = finding.Of(finding.DestroysInfrastructure, finding.DestroysContainers, finding.RecursiveDelete, finding.GitForcePush, finding.GitDestroys, finding.DropsData)
 
 // rehearsals are the options by which a program only says what it would do. An
 // option of that name may also be another one's value, so it never makes a command

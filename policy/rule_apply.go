@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // rulesStage lets the first of the operator's rules that matches speak.
@@ -98,7 +99,7 @@ func (r *opRule) concerns(c *core.Call) bool {
 
 // surely reports whether all of the call is what the rule names.
 func (e *Engine) surely(r *opRule, j *judging) bool {
-	if r.exactly != nil && !r.exactly.has(j.tool) || j.found.has(malformedCall) {
+	if r.exactly != nil && !r.exactly.has(j.tool) || j.found.Has(finding.MalformedCall) {
 		return false
 	}
 	if j.tool.kind == execTool {
@@ -163,12 +164,12 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 	if len(r.commands) > 0 && !e.maybeCommand(r, j) {
 		return false
 	}
-	if len(r.paths) > 0 && !j.found.has(malformedCall) {
+	if len(r.paths) > 0 && !j.found.Has(finding.MalformedCall) {
 		root := j.agent.root
 		some := slices.ContainsFunc(e.files(j), func(f file) bool {
 			return slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.mayBe(f, root) })
 		})
-		if !some && !(j.tool.kind == execTool && j.found.any(unread)) {
+		if !some && !(j.tool.kind == execTool && j.found.Any(unread)) {
 			return false
 		}
 	}
@@ -176,7 +177,7 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		return true
 	}
 	list := e.hosts(j)
-	return j.facts.oddHosts || j.tool.kind == execTool && j.found.any(unread) || slices.ContainsFunc(list, func(h string) bool {
+	return j.facts.oddHosts || j.tool.kind == execTool && j.found.Any(unread) || slices.ContainsFunc(list, func(h string) bool {
 		return slices.ContainsFunc(r.hosts, func(p string) bool { return hostFits(p, h) })
 	})
 }
@@ -185,7 +186,7 @@ func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
 	if j.tool.kind != execTool {
 		return false
 	}
-	if j.found.any(unread) {
+	if j.found.Any(unread) {
 		return true
 	}
 	fits := func(args []word) bool {

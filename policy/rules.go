@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // opRule is one of the operator's rules, ready to be applied.
@@ -18,7 +19,7 @@ type opRule struct {
 	risk    *core.RiskClass
 	outcome core.Outcome // 0: none
 	approve bool
-	effects effects
+	effects finding.Effects
 	min     int
 	needs   []core.Need
 
@@ -221,8 +222,8 @@ func ruleName(s string) bool {
 	return s != "" && len(s) <= 64 && s[0] != '_'
 }
 
-func effectOf(s core.SideEffect) (effects, bool) {
-	for i, name := range effectNames {
+func effectOf(s core.SideEffect) (finding.Effects, bool) {
+	for i, name := range finding.EffectNames {
 		if name == s {
 			return 1 << i, true
 		}

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"strings"
 	"unicode/utf8"
+
+	"approvalbot/policy/finding"
 )
 
 // scan looks through text that could not be read for the words of destructive
@@ -16,14 +18,14 @@ func (s *shell) scan(text string) {
 	}
 	s.scanned = text
 	if s.eng.desk.inText(text) {
-		s.found.add(touchesDesk)
+		s.found.Add(finding.TouchesDesk)
 	}
 	words := wordsOf(text)
 	if destructive(words) || s.hides(text) {
-		s.found.add(destructiveWord)
+		s.found.Add(finding.DestructiveWord)
 	}
 	if hasAny(words, fetchers) && hasAny(words, feeders) {
-		s.found.add(runsDownload)
+		s.found.Add(finding.RunsDownload)
 	}
 }
 
@@ -46,7 +48,7 @@ func (s *shell) hides(text string) bool {
 				continue
 			}
 			if s.eng.desk.inText(string(plain)) {
-				s.found.add(touchesDesk)
+				s.found.Add(finding.TouchesDesk)
 			}
 			if destructive(wordsOf(string(plain))) {
 				return true

@@ -4,12 +4,14 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // files reads every string that may be a path as the tools of that kind do.
 func (r *reader) files(list []field, kind toolKind) {
-	r.found.add(readOnlyTool)
-	r.standsIn(list, mayReadSecret)
+	r.found.Add(finding.ReadOnlyTool)
+	r.standsIn(list, finding.MayReadSecret)
 	globs := *r // globs count from the directories that are searched as well
 	if kind == searchTool || kind == manyTool {
 		for i := range list {
@@ -24,30 +26,30 @@ func (r *reader) files(list []field, kind toolKind) {
 			continue
 		}
 		if !f.str && !f.off() && (outKeys[f.key] || machineKeys[f.key] || f.key != "type" && doesMore(f.key)) {
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 			continue
 		}
 		within := f.top || f.key == f.root || pathKeys[f.root] || sourceKeys[f.root] || dirKeys[f.root] || textKeys[f.root] || globKeys[f.root] || deedKeys[f.root]
 		switch {
 		case f.odd, codeKeys[f.key] && !(kind == editorTool && f.key == "command"), codeKeys[f.root] && !f.top, outKeys[f.key]:
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 			if f.str && outKeys[f.key] {
 				r.write(pathWord(f.text))
 			}
 		case !f.str:
 		case kind == editorTool && f.key == "command": // it is "view", or this would not be reading
 		case machineKeys[f.key]:
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 		case within && textKeys[f.key]:
 			if kind == readerTool && !strings.ContainsAny(f.text, " \t\n") { // a tool that is given no other path could take it for one
 				r.read(pathWord(f.text))
 			}
 		case strings.HasPrefix(f.text, "-"):
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 		case strings.Contains(f.text, "://"):
 			r.address(f.text)
 			if !within || !pathKeys[f.key] && !sourceKeys[f.key] && !urlKeys[f.key] {
-				r.found.add(unknownParameters)
+				r.found.Add(finding.UnknownParameters)
 			}
 		case within && globKeys[f.key] && kind == manyTool:
 			r.many(f.text)
@@ -55,19 +57,19 @@ func (r *reader) files(list []field, kind toolKind) {
 			globs.glob(f.text, kind)
 		case within && deedKeys[f.key]:
 			if d, _ := foldKey(f.text); !readingDeeds[d] {
-				r.found.add(unknownParameters)
+				r.found.Add(finding.UnknownParameters)
 			}
 		case within && (pathKeys[f.key] || sourceKeys[f.key] || dirKeys[f.key]):
 			r.contents(f.text, kind)
 		default:
 			if doesMore(f.key) || !f.harmless() && !digitRanges(f.text) {
-				r.found.add(unknownParameters)
+				r.found.Add(finding.UnknownParameters)
 			}
 			r.contents(f.text, kind)
 		}
 	}
 	if kind == searchTool && wholeFiles(list) {
-		r.found.add(mayReadSecret)
+		r.found.Add(finding.MayReadSecret)
 	}
 }
 
@@ -104,7 +106,7 @@ func (r *reader) globbed(w word) {
 	}
 	list, ok := r.alternatives(w.text)
 	if !ok || groups(w.text) {
-		r.found.add(mayReadSecret)
+		r.found.Add(finding.MayReadSecret)
 		return
 	}
 	for _, alt := range list {
@@ -114,7 +116,7 @@ func (r *reader) globbed(w word) {
 		case strings.Contains(alt, "["): // as likely a name: app/[slug]/page.tsx
 			r.deskPath(g)
 			if aimsAtSecret(alt) {
-				r.found.add(mayReadSecret)
+				r.found.Add(finding.MayReadSecret)
 			}
 		default:
 			r.read(word{text: alt, tilde: w.tilde})
@@ -135,7 +137,7 @@ func (r *reader) many(text string) {
 	}
 	base := strings.ToLower(path.Base(w.text))
 	if !strings.ContainsAny(w.text, "*?[{") && !plainFile(base) {
-		r.found.add(mayReadSecret)
+		r.found.Add(finding.MayReadSecret)
 	}
 }
 
@@ -152,7 +154,7 @@ var bareFiles = set("makefile dockerfile containerfile readme license licence co
 func (r *reader) glob(text string, kind toolKind) {
 	list, ok := r.alternatives(text)
 	if !ok || groups(text) {
-		r.found.add(mayReadSecret)
+		r.found.Add(finding.MayReadSecret)
 		return
 	}
 	for _, alt := range list {
@@ -165,12 +167,12 @@ func (r *reader) glob(text string, kind toolKind) {
 			continue
 		}
 		if w.kind == computed || aimsAtSecret(w.text) {
-			r.found.add(mayReadSecret)
+			r.found.Add(finding.MayReadSecret)
 		}
 		if w.tilde || strings.HasPrefix(w.text, "/") || climbs(w.text) {
 			r.search(w)
 			if climbs(w.text) {
-				r.found.add(mayReadSecret)
+				r.found.Add(finding.MayReadSecret)
 			}
 		}
 		rest := strings.NewReplacer("*", "", "?", "").Replace(w.text)

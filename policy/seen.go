@@ -6,6 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // seen is what the reading of a call came across, beside its findings: what the
@@ -66,7 +67,7 @@ func (s *shell) noted(i int) {
 // noteClass says how bad the simple command with that index was.
 func (s *shell) noteClass(i int) {
 	if s.seen != nil && !s.hunting && i < len(s.seen.commands) {
-		s.seen.commands[i].class = s.found.class()
+		s.seen.commands[i].class = s.found.Class()
 	}
 }
 
@@ -159,7 +160,7 @@ func (v *seen) args(c command) []word { return v.words[c.from:c.to] }
 
 // uncovered are findings about how and where a line runs, or that it could not
 // be read. They belong to no command, so no permission for a command covers them.
-var uncovered = opaque.or(setOf(hiddenInComment, malformedCall, unknownParameters, otherHost, gitElsewhere, definesFunction, setsEnvironment, dangerousEnvironment))
+var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.MalformedCall, finding.UnknownParameters, finding.OtherHost, finding.GitElsewhere, finding.DefinesFunction, finding.SetsEnvironment, finding.DangerousEnvironment))
 
 // covered reports whether the call is a line of plain commands in the workspace
 // and ok holds for each of them that is not harmless by itself. What runs behind
@@ -167,7 +168,7 @@ var uncovered = opaque.or(setOf(hiddenInComment, malformedCall, unknownParameter
 // that was read.
 func (j *judging) covered(ok func(args []word) bool) bool {
 	v := &j.seen
-	if j.tool.kind != execTool || !j.stays || v.apart || len(v.commands) == 0 || j.found.any(uncovered) {
+	if j.tool.kind != execTool || !j.stays || v.apart || len(v.commands) == 0 || j.found.Any(uncovered) {
 		return false
 	}
 	for i := 0; i < len(v.commands); i++ {

@@ -10,6 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	grammar "approvalbot/policy/shell"
+
+	"approvalbot/policy/finding"
 )
 
 // Limits of what is read. Beyond them a line is not understood, which asks.
@@ -26,7 +28,7 @@ const (
 // shell reads the commands of one call. What it finds is only ever added.
 type shell struct {
 	reader
-	found    findings // backs reader.found
+	found    finding.Set // backs reader.found
 	commands int
 	parsed   int
 	depth    int
@@ -54,10 +56,10 @@ func (e *Engine) shell(p place, v *seen) *shell {
 	s := &shell{reader: reader{eng: e, place: p, seen: v}}
 	s.reader.found, s.words_ = &s.found, s.buf[:0]
 	if p.windows {
-		s.found.add(windowsShell)
+		s.found.Add(finding.WindowsShell)
 	}
 	if p.away {
-		s.found.add(otherHost)
+		s.found.Add(finding.OtherHost)
 	}
 	return s
 }
@@ -65,19 +67,19 @@ func (e *Engine) shell(p place, v *seen) *shell {
 // finish gives the findings. Where a part could not be read, its text decides
 // whether that is worse than unknown. A line that was read and that shells may
 // read otherwise is unusual, and no worse.
-func (s *shell) finish(text string) findings {
-	saved := s.found.any(setOf(savesDownload, workspaceWrite, writesOutside))
-	if s.fetches && (s.runs || saved && s.found.has(programByPath)) {
-		s.found.add(runsDownload)
+func (s *shell) finish(text string) finding.Set {
+	saved := s.found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.WritesOutside))
+	if s.fetches && (s.runs || saved && s.found.Has(finding.ProgramByPath)) {
+		s.found.Add(finding.RunsDownload)
 	}
-	if s.found.any(opaque) {
+	if s.found.Any(finding.Opaque) {
 		s.scan(text)
 		if bare := unquoted.Replace(text); bare != text {
 			s.scan(bare) // quotes in the middle of a word hide nothing
 		}
 	}
 	if s.unsure.What != "" {
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 	}
 	return s.found
 }
@@ -87,18 +89,18 @@ var unquoted = strings.NewReplacer("'", "", `"`, "", "\\", "")
 // line judges a shell line and every command in it.
 func (s *shell) line(text string) {
 	if s.parsed += len(text); len(text) <= maxLine && s.parsed > maxParsed {
-		s.found.add(tooComplex)
+		s.found.Add(finding.TooComplex)
 		return
 	}
 	if c, ok := unreadable(text); ok {
-		s.found.add(c)
+		s.found.Add(c)
 		s.scan(text)
 		return
 	}
 	if s.depth++; s.depth > maxDepth {
-		s.found.add(nestedTooDeep)
+		s.found.Add(finding.NestedTooDeep)
 	} else if f := s.eng.parse(text); f == nil {
-		s.found.add(unparsableCommand)
+		s.found.Add(finding.UnparsableCommand)
 		s.scan(text)
 		s.stmts(s.eng.beginning(text))
 	} else {
@@ -160,9 +162,9 @@ func (e *Engine) beginning(text string) (list []*syntax.Stmt) {
 
 // unreadable says why a line must not go to the parser, which has no limits of
 // its own.
-func unreadable(text string) (code, bool) {
+func unreadable(text string) (finding.Code, bool) {
 	if len(text) > maxLine {
-		return commandTooLong, true
+		return finding.CommandTooLong, true
 	}
 	open, brackets, pipes := 0, 0, 0
 	for i := range len(text) {
@@ -177,13 +179,13 @@ func unreadable(text string) (code, bool) {
 		case c == '|':
 			pipes++
 		case c < ' ' && c != '\n' && c != '\t', c == 0x7f:
-			return controlCharacters, true
+			return finding.ControlCharacters, true
 		}
 		if open > maxNesting || brackets > maxBrackets || pipes > maxPipes {
-			return nestedTooDeep, true
+			return finding.NestedTooDeep, true
 		}
 	}
-	return controlCharacters, !utf8.ValidString(text)
+	return finding.ControlCharacters, !utf8.ValidString(text)
 }
 
 // comments looks for shell code that is hidden in comments: where a line ends
@@ -193,14 +195,14 @@ func (s *shell) comments(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.Comment)
 		if ok && strings.Contains(c.Text, "\n") {
-			s.found.add(unusualShell) // no comment to any shell
+			s.found.Add(finding.UnusualShell) // no comment to any shell
 		}
 		switch {
 		case !ok:
 		case strings.ContainsAny(c.Text, ";&|`\n") || strings.Contains(c.Text, "$(") || redirects.MatchString(c.Text):
-			s.found.add(hiddenInComment)
+			s.found.Add(finding.HiddenInComment)
 		case strings.Contains(c.Text, `\`):
-			s.found.add(unusualShell)
+			s.found.Add(finding.UnusualShell)
 		}
 		return true
 	})
@@ -219,14 +221,14 @@ func (s *shell) stmts(list []*syntax.Stmt) {
 func (s *shell) stmt(st *syntax.Stmt) {
 	s.written = s.written || s.writes
 	if st.Coprocess || st.Disown {
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 	}
 	for _, r := range st.Redirs {
 		s.redirect(r)
 	}
 	switch c := st.Cmd.(type) {
 	case nil:
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 	case *syntax.CallExpr:
 		s.background(st.Redirs, c.Args)
 		s.place.sure = s.place.dirs
@@ -319,7 +321,7 @@ func (s *shell) call(c *syntax.CallExpr) {
 		s.assign(a, len(c.Args) > 0)
 	}
 	if len(c.Args) == 0 {
-		s.found.add(readOnlyCommand)
+		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	start := len(s.words_)
@@ -353,7 +355,7 @@ func (s *shell) forClause(c *syntax.ForClause) {
 		s.odd(c.Loop)
 	}
 	if c.Select || c.Braces {
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 	}
 	s.stmts(c.Do)
 	s.again()
@@ -361,8 +363,8 @@ func (s *shell) forClause(c *syntax.ForClause) {
 
 // again notes of a loop that its next round runs what this one has written.
 func (s *shell) again() {
-	if (s.writes || s.runsLog(s.ran)) && s.found.has(runsProjectCode) {
-		s.found.add(writesAndRuns)
+	if (s.writes || s.runsLog(s.ran)) && s.found.Has(finding.RunsProjectCode) {
+		s.found.Add(finding.WritesAndRuns)
 	}
 }
 
@@ -397,9 +399,9 @@ func plainProgram(name string) bool {
 
 // function judges a declared function by its body.
 func (s *shell) function(c *syntax.FuncDecl) {
-	s.found.add(definesFunction)
+	s.found.Add(finding.DefinesFunction)
 	if c.Name != nil && calls(c.Body, c.Name.Value) {
-		s.found.add(forkBomb)
+		s.found.Add(finding.ForkBomb)
 	}
 	s.looped++
 	s.stmt(c.Body)
@@ -427,7 +429,7 @@ func calls(body *syntax.Stmt, name string) (found bool) {
 // declare judges export and its kin. Only export of harmless variables passes.
 func (s *shell) declare(c *syntax.DeclClause) {
 	if c.Variant.Value != "export" || len(c.Args) == 0 {
-		s.found.add(setsEnvironment)
+		s.found.Add(finding.SetsEnvironment)
 	}
 	for _, a := range c.Args {
 		s.assign(a, true)
@@ -435,5 +437,5 @@ func (s *shell) declare(c *syntax.DeclClause) {
 			s.oneWord(s.word(a.Value)) // some shells split it like any other word, and the rest is another variable
 		}
 	}
-	s.found.add(readOnlyCommand)
+	s.found.Add(finding.ReadOnlyCommand)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // say records what a stage thought.
@@ -20,13 +21,13 @@ func (j *judging) step(stage, rule, outcome, text string) {
 }
 
 // because is say for a rule that asks or refuses and has a reason code.
-func (j *judging) because(stage string, c code, o core.Outcome) core.Outcome {
-	j.policy.add(c)
-	return j.say(stage, reasons[c].name, o, reasons[c].text)
+func (j *judging) because(stage string, c finding.Code, o core.Outcome) core.Outcome {
+	j.policy.Add(c)
+	return j.say(stage, finding.Reasons[c].Name, o, finding.Reasons[c].Text)
 }
 
 // refuse is because for a deny: why is the sentence for the asker.
-func (j *judging) refuse(stage string, c code, why string) core.Outcome {
+func (j *judging) refuse(stage string, c finding.Code, why string) core.Outcome {
 	if j.reason == "" {
 		j.reason = why
 	}
@@ -37,20 +38,20 @@ func (j *judging) refuse(stage string, c code, why string) core.Outcome {
 func layersStage(e *Engine, j *judging) core.Outcome {
 	j.tool = toolOf(j.call.ToolName)
 	if !e.cfg.Enabled {
-		return j.refuse("layers", approvalsDisabled, "Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
+		return j.refuse("layers", finding.ApprovalsDisabled, "Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
 	}
 	key, why, any := objection(e.layers, j.tool, &j.call)
 	if !any {
 		return j.say("layers", "tools", core.OutcomeAllow, "The tool may be used.")
 	}
-	j.policy.add(why)
+	j.policy.Add(why)
 	j.reason = taken(j.call.ToolName, key, why)
-	return j.say("layers", key, core.OutcomeDeny, reasons[why].text)
+	return j.say("layers", key, core.OutcomeDeny, finding.Reasons[why].Text)
 }
 
 // taken is the sentence for the asker of a tool that the hard layers take away.
-func taken(name, key string, why code) string {
-	if why == toolDenied {
+func taken(name, key string, why finding.Code) string {
+	if why == finding.ToolDenied {
 		return fmt.Sprintf("The tool %q is denied (%s); use another tool or ask the operator.", name, key)
 	}
 	return fmt.Sprintf("The tool %q is not allowed (%s); use an allowed tool or ask the operator.", name, key)
@@ -69,21 +70,21 @@ func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
 // by the stages after it.
 func riskStage(e *Engine, j *judging) core.Outcome {
 	e.assess(j)
-	if j.found == (findings{}) {
-		j.found.add(malformedCall)
+	if j.found == (finding.Set{}) {
+		j.found.Add(finding.MalformedCall)
 	}
 	if j.call.Explain {
-		var buf [16]code
-		for _, c := range j.found.list(buf[:0]) {
-			r := &reasons[c]
-			text := r.text
-			if c == unusualShell && j.unsure != "" {
+		var buf [16]finding.Code
+		for _, c := range j.found.List(buf[:0]) {
+			r := &finding.Reasons[c]
+			text := r.Text
+			if c == finding.UnusualShell && j.unsure != "" {
 				text += " It stands " + j.unsure + "."
 			}
-			j.step("risk", r.name, classNames[r.class], text)
+			j.step("risk", r.Name, classNames[r.Class], text)
 		}
 	}
-	j.static = j.found.class()
+	j.static = j.found.Class()
 	j.base, j.class = j.static, j.static
 	return core.OutcomeAllow
 }
@@ -99,22 +100,22 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 	case t.mode == "off":
 		return j.say("policy", "mode", core.OutcomeAllow, "The mode is off: only the hard layers count.")
 	case j.malformed:
-		return j.refuse("policy", malformedDenied, "The call's parameters are missing or of the wrong type, "+
+		return j.refuse("policy", finding.MalformedDenied, "The call's parameters are missing or of the wrong type, "+
 			"so nobody could tell what it would do; send them as the tool takes them.")
 	case worst >= t.deny:
-		return j.refuse("policy", riskDenied, t.refusal[worst])
+		return j.refuse("policy", finding.RiskDenied, t.refusal[worst])
 	case t.mode == "always":
-		return j.because("policy", alwaysAsks, core.OutcomeAsk)
+		return j.because("policy", finding.AlwaysAsks, core.OutcomeAsk)
 	case j.heard && j.base >= t.human && class < t.ask:
-		return j.because("policy", humanStays, core.OutcomeAsk)
+		return j.because("policy", finding.HumanStays, core.OutcomeAsk)
 	case j.excused && class < core.R4:
 		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
 	case class >= t.ask:
 		return j.say("policy", "requireApprovalAtOrAbove", core.OutcomeAsk, "Calls of this risk class need approval.")
-	case *e.cfg.RequireApprovalForExternalWrite && touched&externalWrite != 0:
-		return j.because("policy", externalWriteAsks, core.OutcomeAsk)
-	case *e.cfg.RequireApprovalForMessagingSend && touched&sendsMessage != 0:
-		return j.because("policy", messageSendAsks, core.OutcomeAsk)
+	case *e.cfg.RequireApprovalForExternalWrite && touched&finding.ExternalWrite != 0:
+		return j.because("policy", finding.ExternalWriteAsks, core.OutcomeAsk)
+	case *e.cfg.RequireApprovalForMessagingSend && touched&finding.SendsMessage != 0:
+		return j.because("policy", finding.MessageSendAsks, core.OutcomeAsk)
 	}
 	return j.say("policy", "allow", core.OutcomeAllow, "Calls of this risk class are allowed.")
 }

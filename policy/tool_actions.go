@@ -5,18 +5,19 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // action describes a tool that does several things, as one of its params says.
 type action struct {
-	key   string          // the param, folded
-	codes map[string]code // by its folded value
-	other code            // for any other value, and for none
+	key   string                  // the param, folded
+	codes map[string]finding.Code // by its folded value
+	other finding.Code            // for any other value, and for none
 }
 
 // actions makes the codes of an action from lines such as "list get" → code.
-func actions(rows map[code]string) map[string]code {
-	m := map[string]code{}
+func actions(rows map[finding.Code]string) map[string]finding.Code {
+	m := map[string]finding.Code{}
 	for c, names := range rows {
 		for n := range strings.FieldsSeq(names) {
 			m[actionName(n)] = c
@@ -28,28 +29,28 @@ func actions(rows map[code]string) map[string]code {
 // actionTools are the tools of agent runtimes that reach beyond files and
 // commands: the browser, paired devices, schedules, the runtime itself.
 var actionTools = map[string]action{
-	"browser": {"action", actions(map[code]string{
-		networkRead: "status tabs profiles snapshot screenshot console pdf focus close start stop open navigate goto back forward reload wait read scroll"}), browserActs},
-	"canvas":  {"action", actions(map[code]string{networkRead: "present hide navigate snapshot a2ui_push a2ui_reset", interpreterCode: "eval"}), unknownParameters},
-	"process": {"action", actions(map[code]string{harmlessTool: "list poll log", stopsProcess: "kill clear remove"}), feedsProcess},
-	"cron":    {"action", actions(map[code]string{harmlessTool: "status list get runs"}), changesSchedule},
-	"gateway": {"action", actions(map[code]string{harmlessTool: "config.schema config.schema.lookup"}), controlsAgent},
-	"nodes": {"action", actions(map[code]string{harmlessTool: "status describe pending list device_status device_info device_health", messageSend: "notify",
-		otherHost: "run invoke", controlsAgent: "approve reject remove rename"}), usesDevice},
-	"sessionsspawn":  {"runtime", actions(map[code]string{harmlessTool: "subagent"}), controlsAgent},
-	"subagents":      {"action", actions(map[code]string{harmlessTool: "list info log", stopsProcess: "kill"}), feedsProcess},
-	"writestdin":     {"", nil, feedsProcess},
-	"sendinput":      {"", nil, feedsProcess},
-	"writebash":      {"", nil, feedsProcess},
-	"croncreate":     {"", nil, changesSchedule},
-	"crondelete":     {"", nil, changesSchedule},
-	"schedulewakeup": {"", nil, changesSchedule},
-	"codeexecution":  {"", nil, interpreterCode},
-	"jsrepl":         {"", nil, interpreterCode},
-	"enterworktree":  {"", nil, localGit},
-	"exitworktree":   {"action", actions(map[code]string{harmlessTool: "keep"}), gitDiscards},
-	"savememory":     {"", nil, writesStartup},
-	"updatememory":   {"", nil, writesStartup},
+	"browser": {"action", actions(map[finding.Code]string{
+		finding.NetworkRead: "status tabs profiles snapshot screenshot console pdf focus close start stop open navigate goto back forward reload wait read scroll"}), finding.BrowserActs},
+	"canvas":  {"action", actions(map[finding.Code]string{finding.NetworkRead: "present hide navigate snapshot a2ui_push a2ui_reset", finding.InterpreterCode: "eval"}), finding.UnknownParameters},
+	"process": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list poll log", finding.StopsProcess: "kill clear remove"}), finding.FeedsProcess},
+	"cron":    {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status list get runs"}), finding.ChangesSchedule},
+	"gateway": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "config.schema config.schema.lookup"}), finding.ControlsAgent},
+	"nodes": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status describe pending list device_status device_info device_health", finding.MessageSend: "notify",
+		finding.OtherHost: "run invoke", finding.ControlsAgent: "approve reject remove rename"}), finding.UsesDevice},
+	"sessionsspawn":  {"runtime", actions(map[finding.Code]string{finding.HarmlessTool: "subagent"}), finding.ControlsAgent},
+	"subagents":      {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list info log", finding.StopsProcess: "kill"}), finding.FeedsProcess},
+	"writestdin":     {"", nil, finding.FeedsProcess},
+	"sendinput":      {"", nil, finding.FeedsProcess},
+	"writebash":      {"", nil, finding.FeedsProcess},
+	"croncreate":     {"", nil, finding.ChangesSchedule},
+	"crondelete":     {"", nil, finding.ChangesSchedule},
+	"schedulewakeup": {"", nil, finding.ChangesSchedule},
+	"codeexecution":  {"", nil, finding.InterpreterCode},
+	"jsrepl":         {"", nil, finding.InterpreterCode},
+	"enterworktree":  {"", nil, finding.LocalGit},
+	"exitworktree":   {"action", actions(map[finding.Code]string{finding.HarmlessTool: "keep"}), finding.GitDiscards},
+	"savememory":     {"", nil, finding.WritesStartup},
+	"updatememory":   {"", nil, finding.WritesStartup},
 }
 
 // actionKeys are the members of these tools that policy knows, beside the one that
@@ -74,7 +75,7 @@ func (e *Engine) assessAction(j *judging) {
 	a := actionTools[j.tool.name]
 	list, ok := j.fields()
 	if !ok {
-		j.found.add(malformedCall)
+		j.found.Add(finding.MalformedCall)
 		return
 	}
 	c := a.other
@@ -83,19 +84,19 @@ func (e *Engine) assessAction(j *judging) {
 			c = known
 		}
 	} else if j.tool.name == "sessionsspawn" && !slices.ContainsFunc(list, func(f field) bool { return f.key == a.key && !f.absent() }) {
-		c = harmlessTool
+		c = finding.HarmlessTool
 	}
 	if sandbox, _ := said(list, "sandbox"); j.tool.name == "sessionsspawn" && sandbox != "require" {
-		c = controlsAgent // only what is confined cannot do more than its parent
+		c = finding.ControlsAgent // only what is confined cannot do more than its parent
 	}
-	j.found.add(c)
+	j.found.Add(c)
 	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found}
 	for i := range list {
 		f := &list[i]
 		if f.str && strings.Contains(f.text, "://") {
 			r.addressesIn(f.text)
 		}
-		if reasons[c].class < core.R3 && !f.absent() && f.root != a.key {
+		if finding.Reasons[c].Class < core.R3 && !f.absent() && f.root != a.key {
 			r.actionMember(f, j.tool.name)
 		}
 	}
@@ -106,7 +107,7 @@ func (e *Engine) assessAction(j *judging) {
 func (r *reader) actionMember(f *field, name string) {
 	switch {
 	case f.odd, !actionKeys[name][f.root], !f.top && f.key != f.root && f.root != "attachments":
-		r.found.add(unknownParameters)
+		r.found.Add(finding.UnknownParameters)
 	case !f.str:
 	case f.root == "url", f.root == "targeturl":
 		if f.text != "about:blank" {
@@ -114,7 +115,7 @@ func (r *reader) actionMember(f *field, name string) {
 		}
 	case f.root == "cwd", name == "enterworktree" && f.root == "path":
 		if w := pathWord(f.text); !r.local(w) && w.text != r.place.root {
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 		}
 	}
 }
@@ -143,7 +144,7 @@ var (
 // questions and tasks, of any form; one that names an output, a file, an address
 // or code would make it more than that.
 func (e *Engine) assessQuiet(j *judging) {
-	j.found.add(harmlessTool)
+	j.found.Add(finding.HarmlessTool)
 	list, _ := j.fields()
 	more := false
 	for i := range list {
@@ -156,14 +157,14 @@ func (e *Engine) assessQuiet(j *judging) {
 		}
 		more = more || j.tool.name == "tts" && !speechKeys[f.root]
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
-			j.found.add(controlsAgent)
+			j.found.Add(finding.ControlsAgent)
 		}
 		if f.str && (f.key == "mode" || f.key == "permissionmode") && loosens(strings.ToLower(f.text)) {
-			j.found.add(controlsAgent)
+			j.found.Add(finding.ControlsAgent)
 		}
 	}
 	if more {
-		j.found.add(unknownParameters)
+		j.found.Add(finding.UnknownParameters)
 		e.assessText(j)
 	}
 }
@@ -180,11 +181,11 @@ func loosens(mode string) bool {
 
 // assessDatabase reads a tool that runs statements in a database.
 func (e *Engine) assessDatabase(j *judging) {
-	j.found.add(databaseClient)
+	j.found.Add(finding.DatabaseClient)
 	list, _ := j.fields()
 	for _, f := range list {
 		if f.str && destructive(wordsOf(f.text)) {
-			j.found.add(destructiveWord)
+			j.found.Add(finding.DestructiveWord)
 		}
 	}
 	e.assessText(j)

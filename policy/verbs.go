@@ -1,5 +1,7 @@
 package policy
 
+import "approvalbot/policy/finding"
+
 // What the name of an unknown tool says is told to people, and can only make
 // the call worse.
 var (
@@ -66,13 +68,13 @@ func saidBy(name string) (n nameSays) {
 func (j *judging) assessName() nameSays {
 	n := saidBy(j.call.ToolName)
 	if n&(saysWrite|saysEnd) != 0 {
-		j.found.add(remoteWrite)
+		j.found.Add(finding.RemoteWrite)
 	}
 	if n&saysEnd != 0 && n&saysWhole != 0 {
-		j.found.add(destroysInfrastructure)
+		j.found.Add(finding.DestroysInfrastructure)
 	}
 	if n&saysDatabase != 0 {
-		j.found.add(databaseClient)
+		j.found.Add(finding.DatabaseClient)
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 )
 
 // misread are lines that a parser of bash and real shells read otherwise: to the
@@ -37,5 +38,5 @@ func TestAdversary_W11_ParserAndShellDisagree(t *testing.T) {
 	for _, s := range j.Trace {
 		texts = append(texts, s.Text)
 	}
-	require.Contains(t, texts, reasons[unusualShell].text+" It stands at byte 12: \"`\".")
+	require.Contains(t, texts, finding.Reasons[finding.UnusualShell].Text+" It stands at byte 12: \"`\".")
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"net/netip"
 	"strings"
+
+	"approvalbot/policy/finding"
 )
 
 // The members of tools that fetch or search. The lists are closed: whatever
@@ -34,13 +36,13 @@ var (
 
 // web reads a tool that fetches or searches.
 func (r *reader) web(list []field, resource bool) {
-	r.found.add(networkRead)
+	r.found.Add(finding.NetworkRead)
 	for i := range list {
 		f := &list[i]
 		known := !f.odd && (f.top || f.key == f.root) // what stands in an object may be a part of a request
 		switch {
 		case known && bodyKeys[f.key] && !f.off() && f.text != "null":
-			r.found.add(sendsData)
+			r.found.Add(finding.SendsData)
 		case known && f.absent():
 			continue
 		case known && urlKeys[f.key]:
@@ -48,7 +50,7 @@ func (r *reader) web(list []field, resource bool) {
 			continue
 		case known && methodKeys[f.key]:
 			if m := strings.ToUpper(f.text); m != "GET" && m != "HEAD" {
-				r.found.add(sendsData)
+				r.found.Add(finding.SendsData)
 			}
 			continue
 		case known && resource && f.key == "server" && f.harmless(): // one of those that the runtime is connected to
@@ -56,14 +58,14 @@ func (r *reader) web(list []field, resource bool) {
 		case known && (askKeys[f.key] || siteKeys[f.key] && f.str):
 		case known && viewKeys[f.key] && f.harmless():
 			if m := strings.ToUpper(f.text); httpMethods[m] {
-				r.found.add(sendsData)
+				r.found.Add(finding.SendsData)
 			}
 			continue
 		case outKeys[f.key] && f.str && f.text != "":
-			r.found.add(savesDownload)
+			r.found.Add(finding.SavesDownload)
 			r.write(pathWord(f.text))
 		default:
-			r.found.add(unknownParameters)
+			r.found.Add(finding.UnknownParameters)
 		}
 		if f.str {
 			r.addressesIn(f.text)
@@ -78,7 +80,7 @@ var httpMethods = set("POST PUT PATCH DELETE CONNECT OPTIONS TRACE")
 // urls judges a member that names what is fetched: an address, or several.
 func (r *reader) urls(f *field) {
 	if !f.str {
-		r.found.add(oddAddress)
+		r.found.Add(finding.OddAddress)
 		return
 	}
 	text := strings.TrimSpace(f.text)

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"approvalbot/policy/finding"
 )
 
 // wordKind says how much of a word is known before it runs.
@@ -66,7 +68,7 @@ func (s *shell) word(w *syntax.Word) word {
 	}
 	s.subscripts(w.Parts)
 	if b.out.kind == computed && s.eng.desk.isClient(strings.ToLower(lastText(w.Parts))) {
-		s.found.add(touchesDesk) // as in $HOME/.config/approvalbot/client.yaml
+		s.found.Add(finding.TouchesDesk) // as in $HOME/.config/approvalbot/client.yaml
 	}
 	return b.word()
 }
@@ -103,7 +105,7 @@ func (s *shell) subscripts(parts []syntax.WordPart) {
 		}
 		if l, ok := p.(*syntax.Lit); ok && i > 0 && strings.HasPrefix(l.Value, "[") {
 			if e, ok := parts[i-1].(*syntax.ParamExp); ok && e.Short {
-				s.found.add(unusualShell)
+				s.found.Add(finding.UnusualShell)
 			}
 		}
 	}
@@ -113,7 +115,7 @@ func (s *shell) subscripts(parts []syntax.WordPart) {
 // closing quote, some shells read on.
 func (s *shell) single(p *syntax.SglQuoted) {
 	if strings.HasSuffix(p.Value, `\`) {
-		s.found.add(unusualShell)
+		s.found.Add(finding.UnusualShell)
 	}
 }
 
@@ -148,13 +150,13 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 	case *syntax.SglQuoted:
 		b.sh.single(p)
 		if p.Dollar {
-			b.sh.found.add(unusualShell)
+			b.sh.found.Add(finding.UnusualShell)
 			b.compute(false)
 		}
 		b.quoted(p.Value)
 	case *syntax.DblQuoted:
 		if p.Dollar {
-			b.sh.found.add(unusualShell)
+			b.sh.found.Add(finding.UnusualShell)
 			b.compute(false)
 		}
 		for i, q := range p.Parts {
@@ -201,10 +203,10 @@ func (b *joiner) lit(v string, first bool) {
 				continue
 			}
 			if c = v[i]; wordByte(c) { // \x2e is a dot to some shells
-				b.sh.found.add(unusualShell)
+				b.sh.found.Add(finding.UnusualShell)
 			}
 		case strings.IndexByte("<>()&;|", c) >= 0: // text to the parser, and perhaps a command to the shell
-			b.sh.found.add(unusualShell)
+			b.sh.found.Add(finding.UnusualShell)
 		case c == '$' || c == '`':
 			b.compute(true)
 		case b.out.kind == computed:

@@ -1,0 +1,116 @@
+package finding
+
+import (
+	"math/bits"
+
+	"approvalbot/core"
+)
+
+// effects is a set of side effects, one bit each in the order of effectNames.
+type Effects uint16
+
+const (
+	fsRead Effects = 1 << iota
+	fsWrite
+	ProcExec
+	netRead
+	ExternalWrite
+	SendsMessage
+	pays
+	credentials
+	securityChange
+	dataLoss
+)
+
+var EffectNames = [...]core.SideEffect{
+	core.FilesystemRead, core.FilesystemWrite, core.ProcessExec, core.NetworkRead, core.ExternalWrite,
+	core.MessageSend, core.Payment, core.CredentialAccess, core.SecurityChange, core.DataLoss,
+}
+
+// names appends the side effects in the contract's order, "none" for no effect.
+func (e Effects) Names(list []core.SideEffect) []core.SideEffect {
+	if e == 0 {
+		return append(list, core.NoSideEffect)
+	}
+	for i, name := range EffectNames {
+		if e&(1<<i) != 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// findings is a set of codes. Codes are only added while a call is read.
+type Set [2]uint64
+
+const _ = uint(128 - CodeCount) // every code has its bit
+
+func Of(codes ...Code) (f Set) {
+	for _, c := range codes {
+		f.Add(c)
+	}
+	return f
+}
+
+func (f *Set) Add(c Code)     { f[c>>6] |= 1 << (c & 63) }
+func (f Set) Has(c Code) bool { return f[c>>6]&(1<<(c&63)) != 0 }
+func (f Set) Any(g Set) bool  { return f[0]&g[0]|f[1]&g[1] != 0 }
+func (f Set) Or(g Set) Set    { return Set{f[0] | g[0], f[1] | g[1]} }
+func (f Set) And(g Set) Set   { return Set{f[0] & g[0], f[1] & g[1]} }
+
+func (f Set) Without(g Set) Set { return Set{f[0] &^ g[0], f[1] &^ g[1]} }
+
+// class is the highest class of any finding.
+func (f Set) Class() core.RiskClass {
+	for c := core.R4; c > core.R0; c-- {
+		if f.Any(OfClass[c]) {
+			return c
+		}
+	}
+	return core.R0
+}
+
+// effects joins the side effects of all findings.
+func (f Set) Effects() (e Effects) {
+	for i, w := range f {
+		for ; w != 0; w &= w - 1 {
+			e |= Reasons[i*64+bits.TrailingZeros64(w)].effects
+		}
+	}
+	return e
+}
+
+// list appends the codes that explain the class to out, worst first: what is
+// harmless is left out where something is not.
+func (f Set) List(out []Code) []Code {
+	least := core.R0
+	if f.Class() > core.R0 {
+		least = core.R1
+	}
+	for c := core.R4; c >= least; c-- {
+		for w := f[0] & OfClass[c][0]; w != 0; w &= w - 1 {
+			out = append(out, Code(bits.TrailingZeros64(w)))
+		}
+		for w := f[1] & OfClass[c][1]; w != 0; w &= w - 1 {
+			out = append(out, Code(64+bits.TrailingZeros64(w)))
+		}
+	}
+	return out
+}
+
+// ofClass holds the codes of each class.
+var OfClass = func() (sets [core.R4 + 1]Set) {
+	for c := range CodeCount {
+		sets[Reasons[c].Class].Add(c)
+	}
+	return sets
+}()
+
+// opaque are the findings after which part of the call remains unread, so that
+// its text is searched for the words of destructive commands.
+var Opaque = Of(DynamicCommand, UnusualShell, ControlCharacters, UnparsableCommand, CommandTooLong,
+	NestedTooDeep, TooComplex, WindowsShell, InterpreterCode, InterpreterInput, EvaluatesText, DatabaseClient)
+
+// unsure are the findings that rest on not knowing.
+var Unsure = Opaque.Or(Of(UnknownTool, MalformedCall, UnknownCommand, UnknownOption, UnknownParameters, DynamicArgument, DynamicPath,
+	MayReadSecret, OddAddress, NoWorkspace, RunsScript, ProgramByPath))
