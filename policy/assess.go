@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"maps"
 	"strings"
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
 )
 
 // assess reads the call into j.found.
@@ -53,7 +53,7 @@ func (e *Engine) assessFiles(j *judging) {
 		j.found.Add(finding.MalformedCall)
 		return
 	}
-	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found, seen: &j.seen}
+	r := e.params(j, &j.found, j.wanted())
 	switch kind := j.tool.kind; {
 	case kind == webTool:
 		r.web(list, strings.Contains(j.tool.name, "resource"))
@@ -70,8 +70,16 @@ func (e *Engine) assessFiles(j *judging) {
 	}
 }
 
+// paramReader reads the params of tools that name files and addresses.
+type paramReader struct{ workspace.Reader }
+
+// params makes a reader of a call's params, which adds what it finds to a set.
+func (e *Engine) params(j *judging, found *finding.Set, paths *[]workspace.File) paramReader {
+	return paramReader{workspace.Reader{Own: &e.desk, Place: j.agent.place(&j.call, "", ""), Found: found, Paths: paths}}
+}
+
 // written reads a tool that changes the files it names.
-func (r *reader) written(list []field, c finding.Code) {
+func (r *paramReader) written(list []field, c finding.Code) {
 	r.standsIn(list, finding.DynamicPath)
 	named := false
 	for i := range list {
@@ -80,31 +88,31 @@ func (r *reader) written(list []field, c finding.Code) {
 		switch {
 		case !f.odd && f.absent():
 		case f.odd || !within || codeKeys[f.key] && f.key != "command":
-			r.found.Add(finding.UnknownParameters)
+			r.Found.Add(finding.UnknownParameters)
 		case f.str && pathKeys[f.key]:
 			named = true
-			r.write(pathWord(f.text))
+			r.Write(workspace.PathWord(f.text))
 			if c == finding.DeletesFile {
-				r.deskTree(pathWord(f.text))
+				r.DeskTree(workspace.PathWord(f.text))
 			}
 		case f.str && dirKeys[f.key] || contentKeys[f.key]:
 		case f.key == "command" || deedKeys[f.key]:
 			if d, _ := foldKey(f.text); !f.str || !editDeeds[d] {
-				r.found.Add(finding.UnknownParameters)
+				r.Found.Add(finding.UnknownParameters)
 			}
 		case writerKeys[f.key] && f.harmless(), f.key == "editmode" && (f.text == "insert" || f.text == "delete"):
 		default:
-			r.found.Add(finding.UnknownParameters)
+			r.Found.Add(finding.UnknownParameters)
 			if f.str && !strings.ContainsAny(f.text, " \n") {
-				r.write(pathWord(f.text)) // whatever it is, it may be worse than unknown
+				r.Write(workspace.PathWord(f.text)) // whatever it is, it may be worse than unknown
 			}
 		}
 	}
 	if !named {
-		r.found.Add(finding.MalformedCall)
+		r.Found.Add(finding.MalformedCall)
 	}
 	if c != finding.WorkspaceWrite {
-		r.found.Add(c)
+		r.Found.Add(c)
 	}
 }
 
@@ -149,7 +157,7 @@ func (e *Engine) assessText(j *judging) {
 		if !f.str {
 			continue
 		}
-		if e.desk.inText(f.text) {
+		if e.desk.InText(f.text) {
 			j.found.Add(finding.TouchesDesk)
 		}
 		switch {
@@ -162,7 +170,7 @@ func (e *Engine) assessText(j *judging) {
 	if len(lines) == 0 {
 		return
 	}
-	sh := e.shell(j.agent.place(&j.call, "", ""), nil)
+	sh := e.shell(j.agent.place(&j.call, "", ""), nil, nil)
 	for _, l := range append(lines, strings.Join(argv, " ")) {
 		sh.line(l)
 	}
@@ -173,40 +181,4 @@ func (e *Engine) assessText(j *judging) {
 func views(list []field) bool {
 	command, ok := said(list, "command")
 	return ok && command == "view"
-}
-
-// lexicon is a set of words for what is mostly not one of them: the first byte
-// and the length say so of most.
-type lexicon struct {
-	words map[string]bool
-	sizes [256]uint64 // by first byte, a bit for each length modulo 64
-}
-
-func newLexicon(words string) *lexicon {
-	l := &lexicon{words: set(words)}
-	for w := range l.words {
-		l.sizes[w[0]] |= 1 << (len(w) & 63)
-	}
-	return l
-}
-
-func (l *lexicon) has(w string) bool {
-	return w != "" && l.sizes[w[0]]>>(len(w)&63)&1 != 0 && l.words[w]
-}
-
-// union gives a set of what is in any of them.
-func union(sets ...map[string]bool) map[string]bool {
-	m := map[string]bool{}
-	for _, s := range sets {
-		maps.Copy(m, s)
-	}
-	return m
-}
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
 }

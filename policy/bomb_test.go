@@ -93,7 +93,7 @@ func TestBombsAreCounted(t *testing.T) {
 		if c.ToolName != "exec" || len(bad) > 0 || x.Command == nil {
 			continue
 		}
-		s := e.shell(e.agent(c.AgentID).place(&c, "", ""), nil)
+		s := e.shell(e.agent(c.AgentID).place(&c, "", ""), nil, nil)
 		s.line(*x.Command)
 		s.finish(*x.Command)
 		require.LessOrEqual(t, s.commands, maxLine, name)

@@ -176,7 +176,7 @@ func (c *condition) holds(e *Engine, j *judging) (bool, error) {
 func (e *Engine) pathNames(j *judging) []string {
 	if j.facts.paths == nil {
 		for _, f := range e.files(j) {
-			j.facts.paths = append(j.facts.paths, f.path)
+			j.facts.paths = append(j.facts.paths, f.Path)
 		}
 	}
 	return j.facts.paths
@@ -187,7 +187,7 @@ func (j *judging) programs() []string {
 	f := &j.facts
 	if f.programs == nil {
 		for _, c := range j.seen.commands {
-			f.programs = append(f.programs, j.seen.args(c)[0].text)
+			f.programs = append(f.programs, j.seen.args(c)[0].Text)
 		}
 	}
 	return f.programs

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
 )
 
 // destroyers are the commands of which some, or any, use is R4.
@@ -15,9 +16,9 @@ func destroyers(m map[string]rule) {
 	asks(m, finding.DropsData, "dropdb dropuser")
 	asks(m, finding.KillsEverything, "killall5")
 	asks(m, finding.StopsProcess, "killall pkill xkill skill")
-	m["format"] = func(s *shell, _ string, args []word) {
+	m["format"] = func(s *shell, _ string, args []workspace.Word) {
 		s.found.Add(finding.UnknownCommand)
-		if len(args) > 0 && windowsPath(args[0].text) {
+		if len(args) > 0 && workspace.WindowsPath(args[0].Text) {
 			s.found.Add(finding.WipesDisk)
 		}
 	}
@@ -27,7 +28,7 @@ func destroyers(m map[string]rule) {
 
 	verb := func(names string, floor, worst finding.Code, verbs string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(s *shell, _ string, args []word) {
+			m[n] = func(s *shell, _ string, args []workspace.Word) {
 				s.found.Add(floor)
 				s.verbs(args, worst, verbs)
 			}
@@ -49,10 +50,10 @@ func destroyers(m map[string]rule) {
 }
 
 // verbs adds c when one of the words is one of the verbs; "erase*" goes on.
-func (s *shell) verbs(args []word, c finding.Code, verbs string) {
+func (s *shell) verbs(args []workspace.Word, c finding.Code, verbs string) {
 	for v := range strings.FieldsSeq(verbs) {
 		for _, w := range args {
-			if wordMatches(w.text, v) && (w.kind == literal || strings.HasSuffix(v, "*")) {
+			if wordMatches(w.Text, v) && (w.Kind == workspace.Literal || strings.HasSuffix(v, "*")) {
 				s.found.Add(c)
 			}
 		}
@@ -60,14 +61,14 @@ func (s *shell) verbs(args []word, c finding.Code, verbs string) {
 }
 
 // runlevel judges init, which is also a word of many other programs.
-func runlevel(s *shell, _ string, args []word) {
+func runlevel(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ChangesServices)
 	s.verbs(args, finding.StopsMachine, "0 1 6 s S")
 }
 
 // kill stops processes; -1 as a process is all of them, and 1 is the machine.
-func kill(s *shell, _ string, args []word) {
-	if len(args) > 0 && (args[0].is("-l") || args[0].is("-L")) {
+func kill(s *shell, _ string, args []workspace.Word) {
+	if len(args) > 0 && (args[0].Is("-l") || args[0].Is("-L")) {
 		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
@@ -75,25 +76,25 @@ func kill(s *shell, _ string, args []word) {
 	signal := false
 	for i, w := range args {
 		switch {
-		case w.is("-s") || w.is("-n") || w.is("--"):
+		case w.Is("-s") || w.Is("-n") || w.Is("--"):
 			signal = true
-		case !signal && i == 0 && strings.HasPrefix(w.text, "-") && !(len(args) == 1):
+		case !signal && i == 0 && strings.HasPrefix(w.Text, "-") && !(len(args) == 1):
 			signal = true
-		case w.is("-1"), w.is("1"), w.is("0"), w.is("-0"):
+		case w.Is("-1"), w.Is("1"), w.Is("0"), w.Is("-0"):
 			s.found.Add(finding.KillsEverything)
 		}
 	}
 }
 
 // crontab shows the schedule with -l; -r removes it.
-func crontab(s *shell, _ string, args []word) {
-	if len(args) == 1 && args[0].is("-l") {
+func crontab(s *shell, _ string, args []workspace.Word) {
+	if len(args) == 1 && args[0].Is("-l") {
 		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	s.found.Add(finding.ChangesSchedule)
 	for _, w := range args {
-		if len(w.text) > 1 && w.text[0] == '-' && strings.Contains(w.text, "r") {
+		if len(w.Text) > 1 && w.Text[0] == '-' && strings.Contains(w.Text, "r") {
 			s.found.Add(finding.RemovesSchedule)
 		}
 	}
@@ -103,7 +104,7 @@ func crontab(s *shell, _ string, args []word) {
 func remotes(m map[string]rule) {
 	verb := func(names string, floor, worst finding.Code, verbs string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(s *shell, _ string, args []word) {
+			m[n] = func(s *shell, _ string, args []workspace.Word) {
 				if s.version(n, args) {
 					return
 				}
@@ -128,7 +129,7 @@ func remotes(m map[string]rule) {
 		"prune delete destroy undefine reset")
 	base := m["docker"]
 	for _, n := range [...]string{"docker", "podman", "nerdctl", "docker-compose", "podman-compose"} {
-		m[n] = func(s *shell, name string, args []word) {
+		m[n] = func(s *shell, name string, args []workspace.Word) {
 			base(s, name, args)
 			container(s, args)
 		}
@@ -136,11 +137,11 @@ func remotes(m map[string]rule) {
 }
 
 // container judges what a container may reach, and volumes that are removed.
-func container(s *shell, args []word) {
+func container(s *shell, args []workspace.Word) {
 	has := func(words ...string) bool {
 		for _, w := range args {
 			for _, v := range words {
-				if w.is(v) {
+				if w.Is(v) {
 					return true
 				}
 			}
@@ -154,7 +155,7 @@ func container(s *shell, args []word) {
 		s.found.Add(finding.EscapesContainer)
 	}
 	for _, w := range args {
-		for _, v := range [...]string{w.text, afterEquals(w.text), strings.TrimPrefix(w.text, "-v")} {
+		for _, v := range [...]string{w.Text, afterEquals(w.Text), strings.TrimPrefix(w.Text, "-v")} {
 			s.mounts(v)
 			if strings.HasPrefix(v, "/:") || strings.HasPrefix(v, "/etc:") || strings.Contains(v, "docker.sock") || strings.Contains(v, "source=/,") || strings.Contains(v, "src=/,") {
 				s.found.Add(finding.EscapesContainer)
@@ -167,11 +168,11 @@ func container(s *shell, args []word) {
 // type=bind,source=dir,target=/there.
 func (s *shell) mounts(text string) {
 	if dir, _, ok := strings.Cut(text, ":"); ok {
-		s.deskTree(word{text: dir})
+		s.DeskTree(workspace.Word{Text: dir})
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		if key, dir, ok := strings.Cut(part, "="); ok && (key == "source" || key == "src") {
-			s.deskTree(word{text: dir})
+			s.DeskTree(workspace.Word{Text: dir})
 		}
 	}
 }

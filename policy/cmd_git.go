@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // gitLog are the options of git's commands that show history and contents.
@@ -36,13 +38,13 @@ var gitReads = map[string]*spec{
 	"count-objects": {flags: "vH", kind: nothing, long: longs("verbose human-readable")},
 	"check-ignore":  {flags: "vnq", kind: fileNames, long: longs("verbose quiet non-matching")},
 	"version":       {kind: nothing},
-	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", texts: set("e"), num: true, kind: contents, skip: 1, given: "e", long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
+	"grep":          {flags: "inwvEFGPlLcohHqI", vals: "eABCm", texts: words.Set("e"), num: true, kind: contents, skip: 1, given: "e", long: longs("ignore-case line-number word-regexp count files-with-matches name-only heading break cached color no-color show-function max-depth=")},
 }
 
 // gitAdds are git's commands that add to the local repository.
 var gitAdds = map[string]*spec{
 	"add":    {flags: "AunvN", kind: contents, long: longs("all update dry-run verbose intent-to-add ignore-errors")},
-	"commit": {flags: "asqvn", vals: "mF", reads: set("F file"), texts: set("m message"), kind: fileNames, long: longs("all message= file= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
+	"commit": {flags: "asqvn", vals: "mF", reads: words.Set("F file"), texts: words.Set("m message"), kind: fileNames, long: longs("all message= file= amend no-edit signoff quiet verbose allow-empty author= date= no-verify dry-run no-gpg-sign")},
 	"init":   {flags: "q", vals: "b", kind: nothing, long: longs("quiet initial-branch=")},
 }
 
@@ -50,46 +52,46 @@ var gitAdds = map[string]*spec{
 // only the repository of the workspace counts, and only plain options. Below the
 // workspace's root git may find another repository, whose settings are then
 // code of the project that runs.
-func git(s *shell, _ string, args []word) {
+func git(s *shell, _ string, args []workspace.Word) {
 	i := s.gitGlobals(args)
 	if i >= len(args) {
 		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	verb, rest := args[i], args[i+1:]
-	if verb.kind != literal {
+	if verb.Kind != workspace.Literal {
 		s.found.Add(finding.DynamicCommand)
 		return
 	}
-	if !s.place.atRoot() {
-		s.gitBelow(word{text: "."})
+	if !s.Place.AtRoot() {
+		s.gitBelow(workspace.Word{Text: "."})
 	}
-	if sp := gitReads[verb.text]; sp != nil {
+	if sp := gitReads[verb.Text]; sp != nil {
 		s.gitSpec(sp, finding.ReadOnlyCommand, rest)
-	} else if sp := gitAdds[verb.text]; sp != nil {
+	} else if sp := gitAdds[verb.Text]; sp != nil {
 		s.gitSpec(sp, finding.LocalGit, rest)
-	} else if judge := gitRules[verb.text]; judge != nil {
-		judge(s, verb.text, rest)
+	} else if judge := gitRules[verb.Text]; judge != nil {
+		judge(s, verb.Text, rest)
 	} else {
 		s.found.Add(finding.UnknownCommand)
 	}
 }
 
 // gitGlobals judges the options before git's verb and gives its place.
-func (s *shell) gitGlobals(args []word) int {
+func (s *shell) gitGlobals(args []workspace.Word) int {
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
-		case w.is("--no-pager"), w.is("-P"), w.is("--no-optional-locks"), w.is("--literal-pathspecs"), w.is("--version"), w.is("--no-replace-objects"):
-		case w.is("-C") && i+1 < len(args):
+		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"), w.Is("--version"), w.Is("--no-replace-objects"):
+		case w.Is("-C") && i+1 < len(args):
 			i++
-			if d := args[i]; d.kind != literal || s.place.root == "" || !s.rootItself(d) {
+			if d := args[i]; d.Kind != workspace.Literal || s.Place.Root == "" || !s.rootItself(d) {
 				s.gitBelow(d)
 			}
-		case w.kind != literal || !strings.HasPrefix(w.text, "-"):
+		case w.Kind != workspace.Literal || !strings.HasPrefix(w.Text, "-"):
 			return i
 		default:
 			s.found.Add(finding.UnknownOption)
-			if w.is("-c") || w.is("--git-dir") || w.is("--work-tree") || w.is("--exec-path") || w.is("--namespace") || w.is("--config-env") {
+			if w.Is("-c") || w.Is("--git-dir") || w.Is("--work-tree") || w.Is("--exec-path") || w.Is("--namespace") || w.Is("--config-env") {
 				i++
 			}
 		}
@@ -98,7 +100,7 @@ func (s *shell) gitGlobals(args []word) int {
 }
 
 // gitBelow notes that git runs in a directory that is not the workspace.
-func (s *shell) gitBelow(dir word) {
+func (s *shell) gitBelow(dir workspace.Word) {
 	if s.localDir(dir) {
 		s.found.Add(finding.RunsProjectCode)
 	} else {
@@ -107,15 +109,15 @@ func (s *shell) gitBelow(dir word) {
 }
 
 // rootItself reports a word that is the workspace.
-func (s *shell) rootItself(w word) bool {
-	ok := w.kind == literal
-	s.place.resolve(w, func(d string, open bool) { ok = ok && !open && d == s.place.root })
+func (s *shell) rootItself(w workspace.Word) bool {
+	ok := w.Kind == workspace.Literal
+	s.Place.Resolve(w, func(d string, open bool) { ok = ok && !open && d == s.Place.Root })
 	return ok
 }
 
 // gitSpec judges a git command by its spec. What names a file after a colon
 // (HEAD:.env) is read as well.
-func (s *shell) gitSpec(sp *spec, c finding.Code, args []word) {
+func (s *shell) gitSpec(sp *spec, c finding.Code, args []workspace.Word) {
 	s.found.Add(c)
 	judged := *sp
 	judged.code = c
@@ -124,15 +126,15 @@ func (s *shell) gitSpec(sp *spec, c finding.Code, args []word) {
 		return
 	}
 	for _, w := range args {
-		if w.kind == literal && strings.ContainsAny(w.text, "*?[") {
-			s.read(word{text: w.text, kind: pattern}) // git matches it even where the shell does not
+		if w.Kind == workspace.Literal && strings.ContainsAny(w.Text, "*?[") {
+			s.Read(workspace.Word{Text: w.Text, Kind: workspace.Pattern}) // git matches it even where the shell does not
 		}
-		if strings.HasPrefix(w.text, ":(") {
+		if strings.HasPrefix(w.Text, ":(") {
 			s.found.Add(finding.MayReadSecret)
 		}
-		if _, file, ok := strings.Cut(w.text, ":"); ok {
-			s.read(word{text: file, kind: w.kind})
-			s.read(word{text: file[strings.LastIndexByte(file, ':')+1:], kind: w.kind})
+		if _, file, ok := strings.Cut(w.Text, ":"); ok {
+			s.Read(workspace.Word{Text: file, Kind: w.Kind})
+			s.Read(workspace.Word{Text: file[strings.LastIndexByte(file, ':')+1:], Kind: w.Kind})
 		}
 	}
 }
@@ -148,12 +150,14 @@ var gitRules = map[string]rule{
 	"config": gitConfig,
 }
 
-func gitAsk(c finding.Code) rule { return func(s *shell, _ string, _ []word) { s.found.Add(c) } }
+func gitAsk(c finding.Code) rule {
+	return func(s *shell, _ string, _ []workspace.Word) { s.found.Add(c) }
+}
 
 // gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
 func gitNames(flags, long string) rule {
 	sp := spec{flags: flags, long: longs(long), num: true}
-	return func(s *shell, verb string, args []word) {
+	return func(s *shell, verb string, args []workspace.Word) {
 		lists, names := len(args) == 0, 0
 		c := s.scanner(&sp, args)
 		for t, ok := c.next(); ok; t, ok = c.next() {
@@ -165,7 +169,7 @@ func gitNames(flags, long string) rule {
 			}
 		}
 		for _, w := range args {
-			if w.is("-D") || w.is("-d") || w.is("--delete") {
+			if w.Is("-D") || w.Is("-d") || w.Is("--delete") {
 				s.found.Add(finding.GitDiscards)
 			}
 		}
@@ -177,11 +181,11 @@ func gitNames(flags, long string) rule {
 	}
 }
 
-func gitRemote(s *shell, _ string, args []word) {
+func gitRemote(s *shell, _ string, args []workspace.Word) {
 	switch {
 	case len(args) == 0:
 		s.found.Add(finding.ReadOnlyCommand)
-	case len(args) == 1 && (args[0].is("-v") || args[0].is("--verbose")), len(args) == 2 && args[0].is("get-url") && plainName.MatchString(args[1].text):
+	case len(args) == 1 && (args[0].Is("-v") || args[0].Is("--verbose")), len(args) == 2 && args[0].Is("get-url") && plainName.MatchString(args[1].Text):
 		s.found.Add(finding.MayReadSecret) // an address may hold a token
 	default:
 		s.found.Add(finding.UnknownCommand)
@@ -192,11 +196,11 @@ func gitRemote(s *shell, _ string, args []word) {
 // addresses that run commands.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-func gitFetch(s *shell, _ string, args []word) {
+func gitFetch(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.NetworkRead)
 	c := s.scanner(&spec{flags: "pqvt", long: longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option == "" && (t.word.kind != literal || !plainName.MatchString(t.word.text)) {
+		if t.option == "" && (t.word.Kind != workspace.Literal || !plainName.MatchString(t.word.Text)) {
 			s.found.Add(finding.UnknownOption)
 		}
 	}
@@ -204,16 +208,16 @@ func gitFetch(s *shell, _ string, args []word) {
 
 // gitPushes judges push: with force, a deletion or a "+" it overwrites what
 // others have.
-func gitPushes(s *shell, _ string, args []word) {
+func gitPushes(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.GitPush)
 	for _, w := range args {
-		t := w.text
+		t := w.Text
 		short := len(t) > 1 && t[0] == '-' && t[1] != '-'
 		switch {
 		case short && strings.ContainsAny(t, "fd"), strings.HasPrefix(t, "--for"), strings.HasPrefix(t, "--mi"), strings.HasPrefix(t, "--de"), strings.HasPrefix(t, "--prun"),
 			strings.HasPrefix(t, "+"), strings.HasPrefix(t, ":"):
 			s.found.Add(finding.GitForcePush)
-		case w.kind != literal:
+		case w.Kind != workspace.Literal:
 			s.found.Add(finding.DynamicArgument)
 		}
 	}
@@ -221,7 +225,7 @@ func gitPushes(s *shell, _ string, args []word) {
 
 // gitReset judges reset: it leaves the files alone unless it is told otherwise,
 // and the commits it leaves stay in the reflog.
-func gitReset(s *shell, _ string, args []word) {
+func gitReset(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.LocalGit)
 	c := s.scanner(&spec{flags: "qN", long: longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -236,11 +240,11 @@ func gitReset(s *shell, _ string, args []word) {
 	}
 }
 
-func gitClean(s *shell, _ string, args []word) {
+func gitClean(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.GitDiscards)
 	dry := false
 	for _, w := range args {
-		dry = dry || w.is("--dry-run") || len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.Contains(w.text, "n")
+		dry = dry || w.Is("--dry-run") || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text, "n")
 	}
 	if !dry {
 		s.found.Add(finding.GitDestroys)
@@ -248,10 +252,10 @@ func gitClean(s *shell, _ string, args []word) {
 }
 
 // gitStash judges stash: what it puts away it can bring back.
-func gitStash(s *shell, _ string, args []word) {
+func gitStash(s *shell, _ string, args []workspace.Word) {
 	verb := "push"
-	if len(args) > 0 && !args[0].mayBeOption() {
-		verb, args = args[0].text, args[1:]
+	if len(args) > 0 && !args[0].MayBeOption() {
+		verb, args = args[0].Text, args[1:]
 	}
 	switch verb {
 	case "list", "show":
@@ -259,26 +263,26 @@ func gitStash(s *shell, _ string, args []word) {
 	case "drop", "clear":
 		s.found.Add(finding.GitDestroys)
 	case "push", "save", "apply", "pop", "branch", "create":
-		s.gitSpec(&spec{flags: "qukSp", vals: "m", texts: set("m message"), kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, finding.LocalGit, args)
+		s.gitSpec(&spec{flags: "qukSp", vals: "m", texts: words.Set("m message"), kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, finding.LocalGit, args)
 	default:
 		s.found.Add(finding.GitDiscards)
 	}
 }
 
 // gitHistory judges commands that can throw history away with some words.
-func gitHistory(s *shell, verb string, args []word) {
-	if verb == "reflog" && (len(args) == 0 || args[0].is("show")) {
+func gitHistory(s *shell, verb string, args []workspace.Word) {
+	if verb == "reflog" && (len(args) == 0 || args[0].Is("show")) {
 		s.gitSpec(gitReads["log"], finding.ReadOnlyCommand, args[min(1, len(args)):])
 		return
 	}
-	if verb == "worktree" && len(args) == 1 && args[0].is("list") {
+	if verb == "worktree" && len(args) == 1 && args[0].Is("list") {
 		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	s.found.Add(finding.UnknownCommand)
 	for _, w := range args {
 		switch {
-		case w.is("expire"), w.is("delete"), w.is("-d"), w.is("--delete"), w.is("-f"), w.is("--force"), strings.HasPrefix(w.text, "--prune"), w.is("remove") && verb == "worktree":
+		case w.Is("expire"), w.Is("delete"), w.Is("-d"), w.Is("--delete"), w.Is("-f"), w.Is("--force"), strings.HasPrefix(w.Text, "--prune"), w.Is("remove") && verb == "worktree":
 			s.found.Add(finding.GitDestroys)
 		}
 	}

@@ -5,15 +5,17 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // everydayBranches are names that nobody gives to a file: "git checkout x"
 // throws changes of a file x away where no branch x is.
-var everydayBranches = set("main master develop - HEAD")
+var everydayBranches = words.Set("main master develop - HEAD")
 
 // gitCheckout judges checkout. It makes and changes branches, and keeps what is
 // not committed; with a path it throws that away.
-func gitCheckout(s *shell, _ string, args []word) {
+func gitCheckout(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.LocalGit)
 	c := s.scanner(&spec{flags: "qt", vals: "bB", long: longs("quiet track no-track detach orphan= progress no-progress")}, args)
 	made, names := false, 0
@@ -26,14 +28,14 @@ func gitCheckout(s *shell, _ string, args []word) {
 		case t.option != "":
 		case made && names == 0:
 			names++ // where the new branch begins
-		case names > 0 || t.word.kind != literal || !everydayBranches[t.word.text] && !branchLike(t.word.text):
+		case names > 0 || t.word.Kind != workspace.Literal || !everydayBranches[t.word.Text] && !branchLike(t.word.Text):
 			s.found.Add(finding.GitDiscards)
 		default:
 			names++
 		}
 	}
 	for _, w := range args {
-		if w.is("--") {
+		if w.Is("--") {
 			s.found.Add(finding.GitDiscards)
 		}
 	}
@@ -49,11 +51,11 @@ func branchLike(name string) bool {
 }
 
 // gitSwitch judges switch, which refuses to lose changes unless it is told to.
-func gitSwitch(s *shell, _ string, args []word) {
+func gitSwitch(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.LocalGit)
 	c := s.scanner(&spec{flags: "qdt", vals: "c", long: longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.word.kind != literal {
+		if t.word.Kind != workspace.Literal {
 			s.found.Add(finding.DynamicArgument)
 		}
 	}
@@ -63,13 +65,13 @@ func gitSwitch(s *shell, _ string, args []word) {
 }
 
 // gitRestore judges restore: only the index may be restored without asking.
-func gitRestore(s *shell, _ string, args []word) {
+func gitRestore(s *shell, _ string, args []workspace.Word) {
 	for _, w := range args {
-		if w.is("--worktree") || strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "W") {
+		if w.Is("--worktree") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "W") {
 			s.found.Add(finding.GitDiscards)
 		}
 	}
-	if len(args) < 2 || !args[0].is("--staged") && !args[0].is("-S") {
+	if len(args) < 2 || !args[0].Is("--staged") && !args[0].Is("-S") {
 		s.found.Add(finding.GitDiscards)
 		return
 	}
@@ -77,8 +79,8 @@ func gitRestore(s *shell, _ string, args []word) {
 }
 
 // gitRemove judges rm, which deletes files unless only the index is meant.
-func gitRemove(s *shell, _ string, args []word) {
-	if len(args) == 0 || !args[0].is("--cached") {
+func gitRemove(s *shell, _ string, args []workspace.Word) {
+	if len(args) == 0 || !args[0].Is("--cached") {
 		s.found.Add(finding.DeletesFile)
 		return
 	}
@@ -86,10 +88,10 @@ func gitRemove(s *shell, _ string, args []word) {
 }
 
 // gitMove judges mv like the command of that name.
-func gitMove(s *shell, _ string, args []word) {
+func gitMove(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.LocalGit)
 	for _, w := range args {
-		if w.is("-f") || w.is("--force") {
+		if w.Is("-f") || w.Is("--force") {
 			s.found.Add(finding.GitDiscards)
 		}
 	}
@@ -99,16 +101,16 @@ func gitMove(s *shell, _ string, args []word) {
 // gitMerges judges what brings commits together. It stops where changes would be
 // lost, and the reflog keeps what it replaces; giving up half-way, an editor and
 // commands to run ask.
-func gitMerges(s *shell, verb string, args []word) {
+func gitMerges(s *shell, verb string, args []workspace.Word) {
 	s.found.Add(finding.LocalGit)
 	flags, vals := "qnxv", "m"
 	if verb == "rebase" {
 		flags, vals = "qnxvm", "" // how it merges
 	}
-	c := s.scanner(&spec{flags: flags, vals: vals, texts: set("m message"), long: longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
+	c := s.scanner(&spec{flags: flags, vals: vals, texts: words.Set("m message"), long: longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
-		case t.word.kind != literal && t.option != "m" && t.option != "message":
+		case t.word.Kind != workspace.Literal && t.option != "m" && t.option != "message":
 			s.found.Add(finding.DynamicArgument)
 		case t.option == "x" && verb == "rebase":
 			s.found.Add(finding.UnknownOption) // a command
@@ -120,12 +122,12 @@ func gitMerges(s *shell, verb string, args []word) {
 }
 
 // gitPull judges pull: a fetch and a merge.
-func gitPull(s *shell, _ string, args []word) {
+func gitPull(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.LocalGit)
 	s.found.Add(finding.NetworkRead)
 	c := s.scanner(&spec{flags: "qvpt", long: longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option == "" && (t.word.kind != literal || !plainName.MatchString(t.word.text) && !branchLike(t.word.text)) {
+		if t.option == "" && (t.word.Kind != workspace.Literal || !plainName.MatchString(t.word.Text) && !branchLike(t.word.Text)) {
 			s.found.Add(finding.UnknownOption)
 		}
 	}
@@ -135,14 +137,14 @@ func gitPull(s *shell, _ string, args []word) {
 var plainSetting = regexp.MustCompile(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.fetch)$`)
 
 // gitConfig reads a setting; setting one decides what git runs.
-func gitConfig(s *shell, _ string, args []word) {
-	if len(args) > 0 && (args[0].is("--global") || args[0].is("--local")) {
+func gitConfig(s *shell, _ string, args []workspace.Word) {
+	if len(args) > 0 && (args[0].Is("--global") || args[0].Is("--local")) {
 		args = args[1:]
 	}
 	switch {
-	case len(args) == 2 && args[0].is("--get") && args[1].kind == literal && plainSetting.MatchString(args[1].text):
+	case len(args) == 2 && args[0].Is("--get") && args[1].Kind == workspace.Literal && plainSetting.MatchString(args[1].Text):
 		s.found.Add(finding.ReadOnlyCommand)
-	case len(args) == 1 && (args[0].is("user.name") || args[0].is("user.email")):
+	case len(args) == 1 && (args[0].Is("user.name") || args[0].Is("user.email")):
 		s.found.Add(finding.ReadOnlyCommand)
 	default:
 		s.found.Add(finding.UnknownCommand)

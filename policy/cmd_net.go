@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
 )
 
 // networkTools talk to other machines.
@@ -12,7 +13,7 @@ func networkTools(m map[string]rule) {
 	m["curl"], m["wget"] = curl, wget
 	m["gofmt"] = gofmt
 	for n := range strings.FieldsSeq("http https xh aria2c axel fetch lynx w3m links elinks nc ncat netcat socat openssl") {
-		m[n] = func(s *shell, _ string, args []word) {
+		m[n] = func(s *shell, _ string, args []workspace.Word) {
 			s.fetches = true
 			s.found.Add(finding.SendsData)
 			s.runs = s.runs || startsPrograms(args)
@@ -25,14 +26,14 @@ func networkTools(m map[string]rule) {
 
 // startsPrograms reports the words with which netcat and socat connect a
 // program to the network.
-func startsPrograms(args []word) bool {
+func startsPrograms(args []workspace.Word) bool {
 	for _, w := range args {
-		lower := strings.ToLower(w.text)
+		lower := strings.ToLower(w.Text)
 		switch {
-		case w.is("-e"), w.is("-c"), w.is("--exec"), w.is("--sh-exec"), w.is("--lua-exec"),
+		case w.Is("-e"), w.Is("-c"), w.Is("--exec"), w.Is("--sh-exec"), w.Is("--lua-exec"),
 			strings.HasPrefix(lower, "exec:"), strings.HasPrefix(lower, "system:"), strings.HasPrefix(lower, "shell:"):
 			return true
-		case len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' && strings.HasSuffix(w.text, "e"): // -lvpe
+		case len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' && strings.HasSuffix(w.Text, "e"): // -lvpe
 			return true
 		}
 	}
@@ -48,14 +49,14 @@ var curlSpec = spec{
 
 // leaves reports a word with which curl may talk to more than the addresses that it is
 // given, or to one that is not this machine's.
-func leaves(w word) bool {
-	option := w.mayBeOption()
-	follows := option && (strings.HasPrefix(w.text, "--loc") || strings.HasPrefix(w.text, "--prox") || !strings.HasPrefix(w.text, "--") && strings.ContainsAny(w.text, "Lx"))
-	return w.kind != literal || follows || strings.Contains(w.text, "://") && !loopback(w.text)
+func leaves(w workspace.Word) bool {
+	option := w.MayBeOption()
+	follows := option && (strings.HasPrefix(w.Text, "--loc") || strings.HasPrefix(w.Text, "--prox") || !strings.HasPrefix(w.Text, "--") && strings.ContainsAny(w.Text, "Lx"))
+	return w.Kind != workspace.Literal || follows || strings.Contains(w.Text, "://") && !workspace.Loopback(w.Text)
 }
 
 // curl reads with GET to its output; whatever sends or saves asks.
-func curl(s *shell, name string, args []word) {
+func curl(s *shell, name string, args []workspace.Word) {
 	if s.version(name, args) {
 		return
 	}
@@ -71,24 +72,24 @@ func curl(s *shell, name string, args []word) {
 		away = false
 	}
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.word.kind == computed {
+		if t.word.Kind == workspace.Computed {
 			s.found.Add(finding.DynamicArgument)
 		}
 		switch t.option {
 		case "", "url":
-			away = away || !loopback(t.word.text)
-			s.address(t.word.text)
+			away = away || !workspace.Loopback(t.word.Text)
+			s.Address(t.word.Text)
 		case "X", "request":
-			if !t.word.is("GET") && !t.word.is("HEAD") {
+			if !t.word.Is("GET") && !t.word.Is("HEAD") {
 				s.found.Add(finding.SendsData)
 			}
 		case "d", "F", "T", "data", "data-raw", "data-binary", "data-urlencode", "json", "form", "upload-file":
 			s.found.Add(finding.SendsData)
-			s.read(word{text: strings.TrimPrefix(t.word.text, "@"), kind: t.word.kind})
+			s.Read(workspace.Word{Text: strings.TrimPrefix(t.word.Text, "@"), Kind: t.word.Kind})
 		case "o", "output":
 			s.saves(t.word)
 		case "H", "header", "w", "write-out":
-			if strings.HasPrefix(t.word.text, "@") || strings.Contains(t.word.text, "%output") {
+			if strings.HasPrefix(t.word.Text, "@") || strings.Contains(t.word.Text, "%output") {
 				s.found.Add(finding.UnknownOption)
 			}
 		case "u", "user", "b", "c", "cookie", "cookie-jar", "x", "proxy", "K", "config":
@@ -98,8 +99,8 @@ func curl(s *shell, name string, args []word) {
 }
 
 // saves judges a file that a download goes to.
-func (s *shell) saves(w word) {
-	if w.is("-") || w.is("/dev/null") {
+func (s *shell) saves(w workspace.Word) {
+	if w.Is("-") || w.Is("/dev/null") {
 		return
 	}
 	s.found.Add(finding.SavesDownload)
@@ -107,7 +108,7 @@ func (s *shell) saves(w word) {
 }
 
 // wget saves what it fetches, unless it is told to print it.
-func wget(s *shell, name string, args []word) {
+func wget(s *shell, name string, args []workspace.Word) {
 	if s.version(name, args) {
 		return
 	}
@@ -116,12 +117,12 @@ func wget(s *shell, name string, args []word) {
 	printed := false
 	c := s.scanner(&spec{flags: "qSv46", vals: "OTtU", long: longs("quiet spider output-document= timeout= tries= user-agent= server-response no-verbose")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.word.kind == computed {
+		if t.word.Kind == workspace.Computed {
 			s.found.Add(finding.DynamicArgument)
 		}
 		switch t.option {
 		case "":
-			s.address(t.word.text)
+			s.Address(t.word.Text)
 		case "O", "output-document":
 			printed = true
 			s.saves(t.word)
@@ -135,7 +136,7 @@ func wget(s *shell, name string, args []word) {
 }
 
 // gofmt prints, or with -w rewrites, Go files.
-func gofmt(s *shell, _ string, args []word) {
+func gofmt(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{flags: "ldsew"}, args)
 	changes := false
@@ -144,11 +145,11 @@ func gofmt(s *shell, _ string, args []word) {
 	}
 	for _, w := range args {
 		switch {
-		case w.mayBeOption():
+		case w.MayBeOption():
 		case changes:
-			s.write(w)
+			s.Write(w)
 		default:
-			s.read(w)
+			s.Read(w)
 		}
 	}
 }

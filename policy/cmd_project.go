@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // Running the project's own build, tests and checks is a local change of the
@@ -37,10 +39,10 @@ type projectTool struct {
 }
 
 // textOptions are options of which the value is text and no path.
-var textOptions = set(`run skip bench list k m t g n j W E grep fgrep testNamePattern test-name-pattern tests tags timeout filter lines stdin-filename features package
+var textOptions = words.Set(`run skip bench list k m t g n j W E grep fgrep testNamePattern test-name-pattern tests tags timeout filter lines stdin-filename features package
 	benchtime cpu count ldflags gcflags expression message`)
 
-func (p *projectTool) judge(s *shell, name string, args []word) {
+func (p *projectTool) judge(s *shell, name string, args []workspace.Word) {
 	s.project()
 	at := pointing(name, args)
 	c := s.scanner(&p.spec, args)
@@ -51,10 +53,10 @@ func (p *projectTool) judge(s *shell, name string, args []word) {
 			s.projectOption(t)
 			s.built(name, t)
 		case c.ended && p.after != nil:
-			if t.word.kind != literal || !p.after.MatchString(t.word.text) {
+			if t.word.Kind != workspace.Literal || !p.after.MatchString(t.word.Text) {
 				s.found.Add(finding.UnknownOption)
 			}
-		case c.ended && strings.HasPrefix(t.word.text, "-"):
+		case c.ended && strings.HasPrefix(t.word.Text, "-"):
 			s.found.Add(finding.UnknownOption) // goes on to another program
 		case p.verbs != nil && (p.each || !verb):
 			verb = true
@@ -62,7 +64,7 @@ func (p *projectTool) judge(s *shell, name string, args []word) {
 		case !p.free:
 			s.projectWord(t.word)
 			at.file(s, t.word)
-		case t.word.kind == computed:
+		case t.word.Kind == workspace.Computed:
 			s.found.Add(finding.DynamicArgument)
 		}
 	}
@@ -72,20 +74,20 @@ func (p *projectTool) judge(s *shell, name string, args []word) {
 }
 
 // asksAbout reports a command that only asks a tool about itself.
-func (s *shell) asksAbout(args []word) bool {
-	return len(args) == 1 && (args[0].is("--version") || args[0].is("--help") || args[0].is("-V") || args[0].is("-h"))
+func (s *shell) asksAbout(args []workspace.Word) bool {
+	return len(args) == 1 && (args[0].Is("--version") || args[0].Is("--help") || args[0].Is("-V") || args[0].Is("-h"))
 }
 
 // verb judges what a tool is told to do.
-func (s *shell) verb(p *projectTool, w word) {
-	name, value, assigns := strings.Cut(w.text, "=")
+func (s *shell) verb(p *projectTool, w workspace.Word) {
+	name, value, assigns := strings.Cut(w.Text, "=")
 	switch {
-	case w.kind != literal:
+	case w.Kind != workspace.Literal:
 		s.found.Add(finding.DynamicArgument)
-	case p.verbs[w.text], p.each && !p.verbs["*"] && p.verbs[w.text[strings.LastIndexByte(w.text, ':')+1:]]:
-	case p.verbs["*"] && everydayTarget(w.text):
+	case p.verbs[w.Text], p.each && !p.verbs["*"] && p.verbs[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
+	case p.verbs["*"] && everydayTarget(w.Text):
 	case p.verbs["*"] && assigns && makeVariables[name] && plainValue.MatchString(value):
-		s.projectWord(word{text: value})
+		s.projectWord(workspace.Word{Text: value})
 	default:
 		s.found.Add(finding.RunsWorkspaceCode)
 	}
@@ -95,7 +97,7 @@ func (s *shell) verb(p *projectTool, w word) {
 // inside the workspace only.
 func (s *shell) project() {
 	s.found.Add(finding.RunsProjectCode)
-	if !s.localDir(word{text: "."}) {
+	if !s.localDir(workspace.Word{Text: "."}) {
 		s.found.Add(finding.OutsideProject)
 	}
 }
@@ -103,38 +105,38 @@ func (s *shell) project() {
 func (s *shell) projectOption(t token) {
 	switch {
 	case !t.value:
-	case t.word.kind == computed:
+	case t.word.Kind == workspace.Computed:
 		s.found.Add(finding.DynamicArgument)
 	case t.swallowed():
 		s.found.Add(finding.UnknownOption)
-	case (t.option == "j" || t.option == "jobs") && !digits(t.word.text) && !t.word.is("auto"):
+	case (t.option == "j" || t.option == "jobs") && !words.Digits(t.word.Text) && !t.word.Is("auto"):
 		s.found.Add(finding.UnknownOption) // make takes it for a target
-	case !textOptions[t.option], t.apart && strings.HasPrefix(t.word.text, "/"), t.apart && climbs(t.word.text):
+	case !textOptions[t.option], t.apart && strings.HasPrefix(t.word.Text, "/"), t.apart && workspace.Climbs(t.word.Text):
 		s.projectWord(t.word)
 	}
 }
 
 // projectWord judges a word that may name files. Several can stand in one, as
 // in -cp a:b or --config {"dir":"x"}.
-func (s *shell) projectWord(w word) {
-	if w.kind == computed {
+func (s *shell) projectWord(w workspace.Word) {
+	if w.Kind == workspace.Computed {
 		s.found.Add(finding.DynamicArgument)
 		return
 	}
-	if w.tilde || expandsLater.MatchString(w.text) {
+	if w.Tilde || expandsLater.MatchString(w.Text) {
 		s.found.Add(finding.OutsideProject)
 	}
-	if strings.HasPrefix(w.text, "npm:") || strings.HasPrefix(w.text, "jsr:") {
+	if strings.HasPrefix(w.Text, "npm:") || strings.HasPrefix(w.Text, "jsr:") {
 		s.found.Add(finding.OutsideProject)
 	}
-	if strings.IndexByte(w.text, '/') < 0 && !strings.Contains(w.text, "..") {
+	if strings.IndexByte(w.Text, '/') < 0 && !strings.Contains(w.Text, "..") {
 		return
 	}
-	for _, part := range wordParts(w.text) {
+	for _, part := range wordParts(w.Text) {
 		if len(part) > 2 && part[0] == '-' && part[1] != '-' && (part[2] == '/' || part[2] == '.') {
 			part = part[2:] // -I/x
 		}
-		if (part[0] == '/' || climbs(part)) && part != "/dev/null" && !s.stays(part) || strings.Contains(part, ".git/") {
+		if (part[0] == '/' || workspace.Climbs(part)) && part != "/dev/null" && !s.stays(part) || strings.Contains(part, ".git/") {
 			s.found.Add(finding.OutsideProject)
 		}
 	}
@@ -146,19 +148,19 @@ var expandsLater = regexp.MustCompile(`(?:^|[=:,"'])~|\$[A-Za-z_{]`)
 
 // stays reports a path that ends up in the workspace, wherever the call stands.
 func (s *shell) stays(p string) bool {
-	ok := s.place.root != ""
-	s.place.resolve(word{text: p}, func(file string, open bool) {
-		ok = ok && !open && (file == s.place.root || s.place.inside(file))
+	ok := s.Place.Root != ""
+	s.Place.Resolve(workspace.Word{Text: p}, func(file string, open bool) {
+		ok = ok && !open && (file == s.Place.Root || s.Place.Inside(file))
 	})
 	return ok
 }
 
 // everydayWords begin the names of scripts and targets that build and check.
-var everydayWords = set(`test tests unit lint build compile type types typecheck check checks format fmt coverage cov cover bench benchmark vet
+var everydayWords = words.Set(`test tests unit lint build compile type types typecheck check checks format fmt coverage cov cover bench benchmark vet
 	all clean help verify validate analyze style prettier eslint tsc spec specs rebuild`)
 
 // targetParts may follow them: what is built or checked, and how.
-var targetParts = set(`all ci fix unit int integration e2e it watch fast slow quick short once debug dev race cover coverage report html json xml summary verbose quiet
+var targetParts = words.Set(`all ci fix unit int integration e2e it watch fast slow quick short once debug dev race cover coverage report html json xml summary verbose quiet
 	client server web frontend backend ui app api lib libs core cli docs doc types type js ts tsx css scss less html go py python rust java kotlin c cpp proto
 	test tests spec specs lint format fmt check checks build compile typecheck only changed staged local node browser jsdom es esm cjs umd src code files style styles
 	staticcheck vet eslint prettier jest vitest mocha mypy ruff black clippy`)
@@ -180,14 +182,14 @@ func everydayTarget(name string) bool {
 // makeVariables may be set on make's command line, to values without anything
 // that a shell reads.
 var (
-	makeVariables = set("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J")
+	makeVariables = words.Set("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J")
 	plainValue    = regexp.MustCompile(`^(?:[A-Za-z0-9_./,=+][A-Za-z0-9_./,=+-]*|-(?:v+|q|s|x|race|short|failfast|cover|(?:run|count|timeout|parallel)=[A-Za-z0-9_./]+))?$`)
 )
 
 // scripts judges npm, pnpm, yarn and bun: only scripts that build or check, and
 // tools that the project has installed.
 func scripts(other rule) rule {
-	return func(s *shell, name string, args []word) {
+	return func(s *shell, name string, args []workspace.Word) {
 		if s.version(name, args) {
 			return
 		}
@@ -198,20 +200,20 @@ func scripts(other rule) rule {
 				s.projectOption(t)
 				continue
 			}
-			if t.word.is("run") || t.word.is("run-script") {
+			if t.word.Is("run") || t.word.Is("run-script") {
 				run = true
 				continue
 			}
-			rest := slices.DeleteFunc(slices.Clone(c.rest()[1:]), func(w word) bool { return w.is("--") }) // what follows goes on to the script
-			switch tool := s.eng.commands[t.word.text]; {
-			case t.word.kind == literal && (t.word.is("t") || t.word.is("tst") || t.word.is("test") || run && everydayTarget(t.word.text)):
+			rest := slices.DeleteFunc(slices.Clone(c.rest()[1:]), func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
+			switch tool := s.eng.commands[t.word.Text]; {
+			case t.word.Kind == workspace.Literal && (t.word.Is("t") || t.word.Is("tst") || t.word.Is("test") || run && everydayTarget(t.word.Text)):
 				s.project()
 				scriptArgs.judge(s, name, rest)
-			case (t.word.is("exec") || t.word.is("x")) && name != "npm" && len(rest) > 0:
+			case (t.word.Is("exec") || t.word.Is("x")) && name != "npm" && len(rest) > 0:
 				npx(s, name, rest)
-			case (name == "yarn" || name == "pnpm") && tool != nil && projectNames[t.word.text]:
+			case (name == "yarn" || name == "pnpm") && tool != nil && projectNames[t.word.Text]:
 				s.inner(c.rest())
-			case t.word.is("ls") || t.word.is("list") || t.word.is("why") || t.word.is("root"):
+			case t.word.Is("ls") || t.word.Is("list") || t.word.Is("why") || t.word.Is("root"):
 				s.project()
 				scriptArgs.judge(s, name, rest)
 			default:
@@ -225,11 +227,11 @@ func scripts(other rule) rule {
 
 // npx runs a tool that the project has installed. One that it has not would be
 // fetched, so only names pass of which the package is the tool's own.
-func npx(s *shell, name string, args []word) {
-	for len(args) > 0 && (args[0].is("--no-install") || args[0].is("--no") || args[0].is("--offline") || args[0].is("--")) {
+func npx(s *shell, name string, args []workspace.Word) {
+	for len(args) > 0 && (args[0].Is("--no-install") || args[0].Is("--no") || args[0].Is("--offline") || args[0].Is("--")) {
 		args = args[1:]
 	}
-	if len(args) == 0 || args[0].kind != literal || !nodePackages[args[0].text] {
+	if len(args) == 0 || args[0].Kind != workspace.Literal || !nodePackages[args[0].Text] {
 		s.found.Add(finding.RunsWorkspaceCode)
 		return
 	}
@@ -240,10 +242,10 @@ func npx(s *shell, name string, args []word) {
 // runsIn judges the programs that run another one in the project's environment:
 // poetry run pytest, bundle exec rspec.
 func runsIn(verb string, other rule) rule {
-	return func(s *shell, name string, args []word) {
-		if len(args) > 1 && args[0].is(verb) && !args[1].mayBeOption() {
+	return func(s *shell, name string, args []workspace.Word) {
+		if len(args) > 1 && args[0].Is(verb) && !args[1].MayBeOption() {
 			s.project()
-			if tool := args[1].text; !projectNames[tool] && !pythonNames[tool] {
+			if tool := args[1].Text; !projectNames[tool] && !pythonNames[tool] {
 				s.found.Add(finding.RunsWorkspaceCode) // a script of the project may have any name
 			}
 			s.inner(args[1:])
@@ -254,21 +256,21 @@ func runsIn(verb string, other rule) rule {
 }
 
 // pythonNames are how Python is called.
-var pythonNames = set("python python3")
+var pythonNames = words.Set("python python3")
 
 // pythonModule judges python -m: the modules that are project tools themselves.
-func pythonModule(s *shell, args []word) bool {
-	if len(args) < 2 || !args[0].is("-m") || args[1].kind != literal {
+func pythonModule(s *shell, args []workspace.Word) bool {
+	if len(args) < 2 || !args[0].Is("-m") || args[1].Kind != workspace.Literal {
 		return false
 	}
-	switch name := args[1].text; {
+	switch name := args[1].Text; {
 	case name == "json.tool":
 		s.project() // a json.py of this directory comes first
 		for _, w := range args[2:] {
-			if w.mayBeOption() || w.several() {
+			if w.MayBeOption() || w.Several() {
 				s.found.Add(finding.UnknownOption)
 			}
-			s.read(w)
+			s.Read(w)
 		}
 		if len(args) > 3 {
 			s.found.Add(finding.UnknownOption) // the second operand is written
@@ -281,33 +283,30 @@ func pythonModule(s *shell, args []word) bool {
 	return true
 }
 
-// projectBins are where a project's tools are installed, relative to it.
-var projectBins = set("node_modules/.bin .venv/bin venv/bin vendor/bin")
-
 // ownTool reports a program of the project that is known by its name: one below
 // projectBins, or a build tool's wrapper.
 func (s *shell) ownTool(file string) bool {
-	if s.place.root == "" || !s.localDir(word{text: "."}) {
+	if s.Place.Root == "" || !s.localDir(workspace.Word{Text: "."}) {
 		return false
 	}
 	file = strings.TrimPrefix(file, "./")
-	if len(s.place.dirs) == 1 && s.place.dirs[0] == s.place.root {
-		file = strings.TrimPrefix(file, s.place.root+"/")
+	if len(s.Place.Dirs) == 1 && s.Place.Dirs[0] == s.Place.Root {
+		file = strings.TrimPrefix(file, s.Place.Root+"/")
 	}
 	cut := strings.LastIndexByte(file, '/')
 	if cut < 0 {
 		return file == "gradlew" || file == "mvnw"
 	}
 	name := file[cut+1:]
-	return projectBins[file[:cut]] && (projectNames[name] || pythonNames[name] || name == "pip")
+	return workspace.ProjectBins[file[:cut]] && (projectNames[name] || pythonNames[name] || name == "pip")
 }
 
 // activates reports sourcing the project's own Python environment.
-func (s *shell) activates(args []word) bool {
-	if len(args) != 1 || args[0].kind != literal || !s.localDir(word{text: "."}) {
+func (s *shell) activates(args []workspace.Word) bool {
+	if len(args) != 1 || args[0].Kind != workspace.Literal || !s.localDir(workspace.Word{Text: "."}) {
 		return false
 	}
-	switch strings.TrimPrefix(args[0].text, "./") {
+	switch strings.TrimPrefix(args[0].Text, "./") {
 	case ".venv/bin/activate", "venv/bin/activate":
 		return true
 	}

@@ -7,6 +7,8 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // readers are the commands that only read, described by their options.
@@ -66,14 +68,14 @@ var (
 
 // spelled judges by a spec where every option is spelled like the pattern says.
 func spelled(option *regexp.Regexp, sp *spec) rule {
-	return func(s *shell, name string, args []word) {
+	return func(s *shell, name string, args []workspace.Word) {
 		all := slices.Clone(args)
 		for i, w := range all {
-			if w.kind == literal && w.mayBeOption() && !option.MatchString(w.text) {
+			if w.Kind == workspace.Literal && w.MayBeOption() && !option.MatchString(w.Text) {
 				s.found.Add(finding.UnknownOption)
 			}
-			if w.is("-ps") {
-				all[i].text = "--ps"
+			if w.Is("-ps") {
+				all[i].Text = "--ps"
 			}
 		}
 		sp.judge(s, name, all)
@@ -83,7 +85,7 @@ func spelled(option *regexp.Regexp, sp *spec) rule {
 // versions lets programs that are otherwise unknown tell their version.
 func versions(m map[string]rule) {
 	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc java javac ffmpeg pandoc") {
-		m[n] = func(s *shell, _ string, args []word) {
+		m[n] = func(s *shell, _ string, args []workspace.Word) {
 			if !s.version(n, args) {
 				s.found.Add(finding.UnknownCommand)
 			}
@@ -93,15 +95,15 @@ func versions(m map[string]rule) {
 
 // tellVersion are the programs that tell their version and do nothing else
 // first. Many build tools run code or settings of the directory even then.
-var tellVersion = set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node nodejs deno bun perl ruby php lua bash zsh
+var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node nodejs deno bun perl ruby php lua bash zsh
 	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
 
 // version reports a command that only asks a program for its version.
-func (s *shell) version(name string, args []word) bool {
-	if len(args) != 1 || args[0].kind != literal || !tellVersion[name] {
+func (s *shell) version(name string, args []workspace.Word) bool {
+	if len(args) != 1 || args[0].Kind != workspace.Literal || !tellVersion[name] {
 		return false
 	}
-	switch args[0].text {
+	switch args[0].Text {
 	case "-V", "-version": // a mode of some shells, which then run their input
 		if shellNames[name] {
 			return false
@@ -116,26 +118,26 @@ func (s *shell) version(name string, args []word) bool {
 
 // lengths judges wc and du: they tell how long files are, not what stands in
 // them, except for a list of names, which they repeat where no such file is.
-func lengths(s *shell, _ string, args []word) {
+func lengths(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	lists := false
 	c := s.scanner(&spec{all: true}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		lists = lists || strings.HasPrefix(t.option, "f") // long options may be cut short
 		switch {
-		case t.option == "" && !lists && (t.word.kind == literal || !t.word.mayBeOption()):
-			s.name(t.word)
+		case t.option == "" && !lists && (t.word.Kind == workspace.Literal || !t.word.MayBeOption()):
+			s.Name(t.word)
 		case t.value:
-			s.read(t.word)
+			s.Read(t.word)
 		}
 	}
 }
 
 // binutils judges strings: a file named @x it takes for one that holds options, and
 // prints what is none.
-func binutils(s *shell, name string, args []word) {
+func binutils(s *shell, name string, args []workspace.Word) {
 	for _, w := range args {
-		if strings.HasPrefix(w.text, "@") || w.kind != literal && (w.text == "" || strings.IndexByte("*?[", w.text[0]) >= 0) {
+		if strings.HasPrefix(w.Text, "@") || w.Kind != workspace.Literal && (w.Text == "" || strings.IndexByte("*?[", w.Text[0]) >= 0) {
 			s.found.Add(finding.UnknownOption)
 		}
 	}
@@ -150,31 +152,31 @@ var listing = map[string]*regexp.Regexp{
 
 // archive lists what is packed in a file. Unpacking writes whatever the archive
 // says, and packing reads whatever stands below a directory: both ask.
-func archive(s *shell, name string, args []word) {
-	if len(args) == 0 || args[0].kind != literal || !listing[name].MatchString(args[0].text) {
+func archive(s *shell, name string, args []workspace.Word) {
+	if len(args) == 0 || args[0].Kind != workspace.Literal || !listing[name].MatchString(args[0].Text) {
 		s.found.Add(finding.UnknownCommand)
 		return
 	}
 	s.found.Add(finding.ReadOnlyCommand)
 	for _, w := range args[1:] {
-		if w.kind != literal && name == "tar" && !strings.Contains(w.text, "/") {
+		if w.Kind != workspace.Literal && name == "tar" && !strings.Contains(w.Text, "/") {
 			s.found.Add(finding.DynamicArgument)
 		}
-		if w.mayBeOption() || strings.Contains(w.text, ":") { // tar fetches host:file
+		if w.MayBeOption() || strings.Contains(w.Text, ":") { // tar fetches host:file
 			s.found.Add(finding.UnknownOption)
 		}
-		s.name(w)
+		s.Name(w)
 	}
 }
 
 // ps lists processes. Its old options are letters without a dash; an "e" among
 // them shows the environment of every process. Where it cannot read its options as
 // new ones, it reads all of them as old ones.
-func ps(s *shell, _ string, args []word) {
+func ps(s *shell, _ string, args []workspace.Word) {
 	sp := spec{flags: "AeafFlLHjMTNdwxu", vals: "opCtUGgsq", kind: nothing, code: finding.ReadOnlyCommand,
 		long: longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
 	every, old := false, false
-	if len(args) > 0 && args[0].kind == literal && args[0].text != "" && strings.Trim(args[0].text, "auxwfljvmh") == "" {
+	if len(args) > 0 && args[0].Kind == workspace.Literal && args[0].Text != "" && strings.Trim(args[0].Text, "auxwfljvmh") == "" {
 		args = args[1:]
 		old = true
 	}
@@ -184,7 +186,7 @@ func ps(s *shell, _ string, args []word) {
 		case t.option == "e" || t.option == "A":
 			every = every || t.option == "e"
 		case t.option == "o" || t.option == "O" || t.option == "format":
-			if strings.Contains(strings.ToLower(t.word.text), "env") {
+			if strings.Contains(strings.ToLower(t.word.Text), "env") {
 				s.found.Add(finding.ReadsEnvironment)
 			}
 		case len(t.option) == 1 && !strings.Contains("fFlLHjTNMdwp", t.option):
@@ -198,18 +200,18 @@ func ps(s *shell, _ string, args []word) {
 }
 
 // date tells the time; with an operand that is no format it sets it.
-func date(s *shell, _ string, args []word) {
+func date(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
-	c := s.scanner(&spec{flags: "uRIjn", vals: "drvz", texts: set("d date"), long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
+	c := s.scanner(&spec{flags: "uRIjn", vals: "drvz", texts: words.Set("d date"), long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option == "" && !strings.HasPrefix(t.word.text, "+") {
+		if t.option == "" && !strings.HasPrefix(t.word.Text, "+") {
 			s.found.Add(finding.UnknownOption)
 		}
 	}
 }
 
 // commandBuiltin looks a name up, or runs it past functions.
-func commandBuiltin(s *shell, _ string, args []word) {
+func commandBuiltin(s *shell, _ string, args []workspace.Word) {
 	c := s.scanner(&spec{flags: "vVp", posix: true}, args)
 	looks := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -241,7 +243,7 @@ var findTests = map[string]bool{
 }
 
 // findNarrows are the tests that keep find from deleting everything it sees.
-var findNarrows = set("-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt -mtime -mmin -ctime -cmin -atime -amin -size -inum -samefile -xtype")
+var findNarrows = words.Set("-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt -mtime -mmin -ctime -cmin -atime -amin -size -inum -samefile -xtype")
 
 // findActs are what find does beyond looking and printing.
 var findActs = [...]string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}
@@ -249,56 +251,56 @@ var findActs = [...]string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fp
 // couldAct reports a glob that the shell may turn into several words of which one
 // tells find to act, where a file is called so.
 func couldAct(glob string) bool {
-	return slices.ContainsFunc(findActs[:], func(act string) bool { return matches(glob, act) })
+	return slices.ContainsFunc(findActs[:], func(act string) bool { return workspace.Matches(glob, act) })
 }
 
 // find judges what it does to what it finds: -exec and its kin run a command,
 // -delete deletes.
-func find(s *shell, _ string, args []word) {
+func find(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	s.printed = nil
-	local, tests, narrow, acts := s.localDir(word{text: "."}), false, false, false
+	local, tests, narrow, acts := s.localDir(workspace.Word{Text: "."}), false, false, false
 	var f finds
 	for i := 0; i < len(args); i++ {
 		w := args[i]
-		takes, known := findTests[w.text]
+		takes, known := findTests[w.Text]
 		switch {
-		case w.kind != literal && w.mayBeOption():
+		case w.Kind != workspace.Literal && w.MayBeOption():
 			s.found.Add(finding.DynamicArgument)
 			local = false
 		case known:
 			tests = true
-			narrow = narrow || findNarrows[w.text]
-			not := i > 0 && (args[i-1].is("!") || args[i-1].is("-not"))
+			narrow = narrow || findNarrows[w.Text]
+			not := i > 0 && (args[i-1].Is("!") || args[i-1].Is("-not"))
 			switch {
-			case (w.text == "-name" || w.text == "-iname") && !not && i+1 < len(args):
+			case (w.Text == "-name" || w.Text == "-iname") && !not && i+1 < len(args):
 				f.name(args[i+1])
-			case w.text == "-o", w.text == "-or":
-				f.alternative(i > 0 && args[i-1].is("-prune"))
-			case w.text == "(":
+			case w.Text == "-o", w.Text == "-or":
+				f.alternative(i > 0 && args[i-1].Is("-prune"))
+			case w.Text == "(":
 				f.parens = true
 				f.wide = f.wide || not
-			case w.text == "-print", w.text == "-print0":
+			case w.Text == "-print", w.Text == "-print0":
 				acts = true
 				f.act()
-			case w.text == "-printf", w.text == "-ls", w.text == ",", w.text == "-L", w.text == "-follow":
+			case w.Text == "-printf", w.Text == "-ls", w.Text == ",", w.Text == "-L", w.Text == "-follow":
 				f.other = true
-			case not && (w.text == "!" || w.text == "-not"):
+			case not && (w.Text == "!" || w.Text == "-not"):
 				f.wide = true
 			}
 			if i++; !takes {
 				i--
-			} else if i < len(args) && (args[i].split || args[i].kind == pattern && couldAct(args[i].text)) {
+			} else if i < len(args) && (args[i].Split || args[i].Kind == workspace.Pattern && couldAct(args[i].Text)) {
 				s.found.Add(finding.DynamicArgument)
 				local = false
 			}
-		case w.is("-exec"), w.is("-execdir"), w.is("-ok"), w.is("-okdir"):
+		case w.Is("-exec"), w.Is("-execdir"), w.Is("-ok"), w.Is("-okdir"):
 			tests = true
 			end := i + 1
-			for end < len(args) && !args[end].is(";") && !args[end].is("+") {
+			for end < len(args) && !args[end].Is(";") && !args[end].Is("+") {
 				end++
 			}
-			if end < len(args) && args[end].is("+") && !args[end-1].is("{}") {
+			if end < len(args) && args[end].Is("+") && !args[end-1].Is("{}") {
 				s.found.Add(finding.UnknownOption) // ends no command to most finds
 			}
 			f.act()
@@ -311,7 +313,7 @@ func find(s *shell, _ string, args []word) {
 				s.found.Add(finding.RecursiveDelete)
 			}
 			i = end
-		case w.is("-delete"):
+		case w.Is("-delete"):
 			tests = true
 			s.found.Add(finding.DeletesFile)
 			if !local || !narrow {
@@ -319,13 +321,13 @@ func find(s *shell, _ string, args []word) {
 			}
 			f.act()
 			s.deskAmong(f.words())
-		case tests || w.text != "" && w.text[0] == '-':
+		case tests || w.Text != "" && w.Text[0] == '-':
 			s.found.Add(finding.UnknownOption)
 		default:
-			s.name(w)
+			s.Name(w)
 			local = local && s.localDir(w)
 			f.starts = append(f.starts, w)
-			f.other = f.other || w.kind != literal || w.text == "" || misleads(w.text)
+			f.other = f.other || w.Kind != workspace.Literal || w.Text == "" || workspace.Misleads(w.Text)
 		}
 	}
 	f.wide = f.wide || f.pruned && !acts
@@ -340,14 +342,14 @@ var fdSpec = spec{
 
 // fd finds names; with -x and -X it runs a command for them, and may run another
 // behind ";".
-func fd(s *shell, name string, args []word) {
+func fd(s *shell, name string, args []workspace.Word) {
 	for i, w := range args {
-		if w.is("-x") || w.is("-X") || w.is("--exec") || w.is("--exec-batch") {
+		if w.Is("-x") || w.Is("-X") || w.Is("--exec") || w.Is("--exec-batch") {
 			s.ends(args[i+1:])
-			if end := slices.IndexFunc(args[i:], func(w word) bool { return w.is(";") }); end >= 0 && i+end+1 < len(args) {
+			if end := slices.IndexFunc(args[i:], func(w workspace.Word) bool { return w.Is(";") }); end >= 0 && i+end+1 < len(args) {
 				s.found.Add(finding.UnknownOption)
 			}
-			s.inner(append(slices.Clone(args[i+1:]), word{kind: computed}))
+			s.inner(append(slices.Clone(args[i+1:]), workspace.Word{Kind: workspace.Computed}))
 			args = args[:i]
 			break
 		}
@@ -357,10 +359,10 @@ func fd(s *shell, name string, args []word) {
 
 // ends judges the words of a command that find or fd runs: one that may become ";"
 // or "+" ends the command, and what follows is for find.
-func (s *shell) ends(args []word) {
+func (s *shell) ends(args []workspace.Word) {
 	for _, w := range args {
 		for _, end := range [...]string{";", "+"} {
-			if w.split || w.kind == computed && strings.HasPrefix(end, w.text) || w.kind == pattern && matches(w.text, end) {
+			if w.Split || w.Kind == workspace.Computed && strings.HasPrefix(end, w.Text) || w.Kind == workspace.Pattern && workspace.Matches(w.Text, end) {
 				s.found.Add(finding.DynamicArgument)
 			}
 		}
@@ -369,32 +371,32 @@ func (s *shell) ends(args []word) {
 
 // deskAmong looks for the desk in what was found, where more is done with it
 // than is known to be harmless.
-func (s *shell) deskAmong(files []word) {
+func (s *shell) deskAmong(files []workspace.Word) {
 	if s.found.Class() < core.R3 {
 		return
 	}
 	for _, w := range files {
-		s.deskPath(w)
+		s.DeskPath(w)
 	}
 }
 
 // localDir reports whether a word is the workspace or a directory in it.
-func (s *shell) localDir(w word) bool {
-	if s.place.root == "" || w.kind != literal || climbs(w.text) {
+func (s *shell) localDir(w workspace.Word) bool {
+	if s.Place.Root == "" || w.Kind != workspace.Literal || workspace.Climbs(w.Text) {
 		return false
 	}
 	ok := true
-	s.place.resolve(w, func(file string, open bool) { ok = ok && !open && (file == s.place.root || s.place.inside(file)) })
+	s.Place.Resolve(w, func(file string, open bool) { ok = ok && !open && (file == s.Place.Root || s.Place.Inside(file)) })
 	return ok
 }
 
 // braces gives the words with a placeholder made computed: something else will
 // stand there when they run.
-func braces(args []word, mark string) []word {
-	out := append([]word{}, args...)
+func braces(args []workspace.Word, mark string) []workspace.Word {
+	out := append([]workspace.Word{}, args...)
 	for i, w := range out {
-		if at := strings.Index(w.text, mark); at >= 0 && mark != "" {
-			out[i] = word{text: w.text[:at], kind: computed}
+		if at := strings.Index(w.Text, mark); at >= 0 && mark != "" {
+			out[i] = workspace.Word{Text: w.Text[:at], Kind: workspace.Computed}
 		}
 	}
 	return out

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // runners are interpreters, build tools and package managers: they run code
@@ -17,7 +19,7 @@ func runners(m map[string]rule) {
 	asks(m, finding.InterpreterCode, "cmd wscript cscript mshta ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave")
 	tools := func(c finding.Code, names string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(s *shell, _ string, args []word) {
+			m[n] = func(s *shell, _ string, args []workspace.Word) {
 				if !s.version(n, args) {
 					s.found.Add(c)
 				}
@@ -31,8 +33,8 @@ func runners(m map[string]rule) {
 		choco winget scoop easy_install cpan luarocks opam rustup asdf mise nvm sdk`)
 	asks(m, finding.PublishesPackage, "twine flit goreleaser semantic-release np release-it")
 	pip := m["pip"]
-	m["pip"] = func(s *shell, name string, args []word) {
-		if len(args) > 0 && (args[0].is("list") || args[0].is("show") || args[0].is("freeze") || args[0].is("check")) {
+	m["pip"] = func(s *shell, name string, args []workspace.Word) {
+		if len(args) > 0 && (args[0].Is("list") || args[0].Is("show") || args[0].Is("freeze") || args[0].Is("check")) {
 			(&spec{flags: "flv", code: finding.ReadOnlyCommand, long: longs("format= files verbose local")}).judge(s, name, args[1:])
 			return
 		}
@@ -41,7 +43,7 @@ func runners(m map[string]rule) {
 	m["pip3"] = m["pip"]
 	for _, n := range [...]string{"npm", "pnpm", "yarn", "cargo", "gem"} {
 		first := m[n]
-		m[n] = func(s *shell, name string, args []word) {
+		m[n] = func(s *shell, name string, args []workspace.Word) {
 			first(s, name, args)
 			s.verbs(args, finding.DropsData, "unpublish yank")
 			s.verbs(args, finding.PublishesPackage, "publish push deprecate dist-tag owner")
@@ -51,31 +53,31 @@ func runners(m map[string]rule) {
 }
 
 // interpreter judges a program that runs code of its own language.
-func interpreter(s *shell, name string, args []word) {
-	if s.version(name, args) || len(args) == 1 && args[0].is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
+func interpreter(s *shell, name string, args []workspace.Word) {
+	if s.version(name, args) || len(args) == 1 && args[0].Is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
 		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	if strings.HasPrefix(name, "python") && pythonModule(s, args) {
 		return
 	}
-	if name == "node" && len(args) > 0 && args[0].is("--test") {
+	if name == "node" && len(args) > 0 && args[0].Is("--test") {
 		nodeTest.judge(s, name, args)
 		return
 	}
 	file, computes := false, false
 	for _, w := range args {
-		computes = computes || w.kind == computed
+		computes = computes || w.Kind == workspace.Computed
 	}
 	defer func() { s.runs = s.runs || computes || !s.found.Has(finding.InterpreterCode) }()
 	for _, w := range args {
-		file = file || !w.mayBeOption() && w.text != "-"
-		switch w.text {
+		file = file || !w.MayBeOption() && w.Text != "-"
+		switch w.Text {
 		case "-c", "-e", "-E", "-p", "-r", "-m", "--eval", "--print", "-ne", "-pe", "-i", "-Command", "-EncodedCommand", "-enc", "eval":
 			s.found.Add(finding.InterpreterCode)
 			return
 		}
-		if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' && strings.ContainsAny(w.text[1:3], "cerE") || w.mayBeOption() && strings.HasPrefix(w.text, "--eval") {
+		if len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text[1:3], "cerE") || w.MayBeOption() && strings.HasPrefix(w.Text, "--eval") {
 			s.found.Add(finding.InterpreterCode)
 			return
 		}
@@ -104,7 +106,7 @@ var goSpecs = map[string]*spec{
 const goBuild = "o= v race msan asan trimpath tags= a n x p= mod= buildvcs buildvcs= ldflags= gcflags= work C="
 
 // goFlags are its options whose value is options of another program.
-var goFlags = set("ldflags gcflags")
+var goFlags = words.Set("ldflags gcflags")
 
 // goMods are the commands of go mod and what they are.
 var goMods = map[string]finding.Code{"graph": finding.LocalBuild, "why": finding.LocalBuild, "verify": finding.LocalBuild, "tidy": finding.NetworkRead, "download": finding.NetworkRead, "vendor": finding.NetworkRead}
@@ -114,35 +116,35 @@ var goMods = map[string]finding.Code{"graph": finding.LocalBuild, "why": finding
 var plainFlags = regexp.MustCompile(`^(?:-s|-w|-X[ =][A-Za-z0-9_./-]+=[A-Za-z0-9_.+:-]*|(?:all=)?-[NlmS]|all=| )*$`)
 
 // golang judges the go command. Its options have one dash or two.
-func golang(s *shell, _ string, args []word) {
+func golang(s *shell, _ string, args []workspace.Word) {
 	if len(args) == 0 {
 		s.found.Add(finding.ReadOnlyCommand)
 		return
 	}
-	if len(args) > 1 && args[0].is("mod") && args[1].kind == literal && goMods[args[1].text] != 0 {
-		s.found.Add(goMods[args[1].text])
+	if len(args) > 1 && args[0].Is("mod") && args[1].Kind == workspace.Literal && goMods[args[1].Text] != 0 {
+		s.found.Add(goMods[args[1].Text])
 		s.found.Add(finding.LocalBuild)
-		goArgs(s, args[1].text, &spec{kind: plainText, long: longs("v x m modcacherw_ compat= go= json")}, args[2:])
+		goArgs(s, args[1].Text, &spec{kind: plainText, long: longs("v x m modcacherw_ compat= go= json")}, args[2:])
 		return
 	}
-	if len(args) > 1 && args[0].is("tool") && args[1].is("cover") {
+	if len(args) > 1 && args[0].Is("tool") && args[1].Is("cover") {
 		goArgs(s, "cover", &spec{kind: plainText, code: finding.LocalBuild, long: longs("func= html= o= mode=")}, args[2:])
 		return
 	}
-	sp := goSpecs[args[0].text]
-	if sp == nil || args[0].kind != literal {
+	sp := goSpecs[args[0].Text]
+	if sp == nil || args[0].Kind != workspace.Literal {
 		s.found.Add(finding.RunsWorkspaceCode)
 		return
 	}
-	goArgs(s, args[0].text, sp, args[1:])
+	goArgs(s, args[0].Text, sp, args[1:])
 }
 
 // dashes writes options of one dash with two.
-func dashes(args []word) []word {
-	words := make([]word, 0, len(args))
+func dashes(args []workspace.Word) []workspace.Word {
+	words := make([]workspace.Word, 0, len(args))
 	for _, w := range args {
-		if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' || w.is("-"+strings.TrimPrefix(w.text, "-")) && len(w.text) == 2 && w.text != "--" {
-			w.text = "-" + w.text
+		if len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' || w.Is("-"+strings.TrimPrefix(w.Text, "-")) && len(w.Text) == 2 && w.Text != "--" {
+			w.Text = "-" + w.Text
 		}
 		words = append(words, w)
 	}
@@ -150,7 +152,7 @@ func dashes(args []word) []word {
 }
 
 // goArgs judges the words of one go command.
-func goArgs(s *shell, verb string, sp *spec, args []word) {
+func goArgs(s *shell, verb string, sp *spec, args []workspace.Word) {
 	s.found.Add(sp.code)
 	c := s.scanner(sp, dashes(args))
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -158,23 +160,23 @@ func goArgs(s *shell, verb string, sp *spec, args []word) {
 		case t.swallowed() && t.option != "ldflags" && t.option != "gcflags":
 			s.found.Add(finding.UnknownOption)
 		case t.option == "o" || strings.HasSuffix(t.option, "profile") || t.option == "trace" || t.option == "outputdir":
-			s.write(t.word)
-		case (t.option == "ldflags" || t.option == "gcflags") && (t.word.kind != literal || !plainFlags.MatchString(strings.Replace(t.word.text, "--", "-", 1))):
+			s.Write(t.word)
+		case (t.option == "ldflags" || t.option == "gcflags") && (t.word.Kind != workspace.Literal || !plainFlags.MatchString(strings.Replace(t.word.Text, "--", "-", 1))):
 			s.found.Add(finding.UnknownOption)
 		case t.option == "html":
 			s.found.Add(finding.MayReadSecret) // the profile names the files that it shows
-			s.read(t.word)
+			s.Read(t.word)
 		case verb == "list" && (t.option == "versions" || t.option == "u"):
 			s.found.Add(finding.NetworkRead)
 		case t.option == "C" && !s.localDir(t.word):
 			s.found.Add(finding.OutsideProject)
-		case t.option == "" && (climbs(t.word.text) || strings.Contains(t.word.text, "@")) && verb != "env":
+		case t.option == "" && (workspace.Climbs(t.word.Text) || strings.Contains(t.word.Text, "@")) && verb != "env":
 			s.found.Add(finding.UnknownOption)
 		case t.option == "" && sp.code != finding.ReadOnlyCommand:
 			s.projectWord(t.word)
 		}
 	}
-	switch local := s.localDir(word{text: "."}); {
+	switch local := s.localDir(workspace.Word{Text: "."}); {
 	case local || sp.code == finding.ReadOnlyCommand:
 	case sp.code == finding.RunsProjectCode:
 		s.found.Add(finding.OutsideProject)

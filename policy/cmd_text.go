@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // textTools search and rewrite text; some of them can do more than that.
@@ -20,7 +22,7 @@ func textTools(m map[string]rule) {
 }
 
 var grepSpec = spec{
-	globs: true, texts: set("e regexp"),
+	globs: true, texts: words.Set("e regexp"),
 	flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", vals: "ABCmefdD", num: true,
 	long: longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count
 		files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename no-filename byte-offset text
@@ -30,24 +32,24 @@ var grepSpec = spec{
 
 // grep tells contents. A recursive search reads every file below a directory,
 // secrets included, unless --include or the pattern says that it does not.
-func grep(s *shell, _ string, args []word) {
+func grep(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
 	c := s.scanner(&grepSpec, args)
-	var dirs []word
-	var first word // the pattern, or where an option gives one, a file
+	var dirs []workspace.Word
+	var first workspace.Word // the pattern, or where an option gives one, a file
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "r", "R", "recursive", "dereference-recursive":
 			recursive = true
 		case "d":
-			recursive = recursive || !t.word.is("skip")
+			recursive = recursive || !t.word.Is("skip")
 		case "e", "regexp":
 			given = true
 			named = named && specific(t.word)
 		case "f", "file":
 			given, named = true, false
-			s.read(t.word)
+			s.Read(t.word)
 		case "v", "invert-match", "z", "null-data":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
@@ -56,7 +58,7 @@ func grep(s *shell, _ string, args []word) {
 			named = false
 		case "include":
 			narrow = true
-			wide = wide || t.word.kind == computed || !sourceName(t.word.text)
+			wide = wide || t.word.Kind == workspace.Computed || !workspace.SourceName(t.word.Text)
 		case "exclude", "exclude-from":
 			wide = true // as the first of them it lets all others in
 		case "":
@@ -80,44 +82,44 @@ func grep(s *shell, _ string, args []word) {
 
 // searched judges the operands of a search. Where it shows only lines with a
 // word of their own, a glob in the workspace is like a directory of it.
-func (s *shell) searched(list []word, named bool) {
+func (s *shell) searched(list []workspace.Word, named bool) {
 	for _, w := range list {
-		if named && w.kind == pattern && s.local(w) && !hidden("/"+path.Clean(w.text)) && !secretPath(w.text) {
-			s.deskPath(w)
+		if named && w.Kind == workspace.Pattern && s.Local(w) && !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text) {
+			s.DeskPath(w)
 		} else {
-			s.read(w)
+			s.Read(w)
 		}
 	}
 }
 
 // specific reports a pattern that finds lines by a word of their own which is
 // none of those beside secrets, so that it does not show whole files.
-func specific(w word) bool {
-	return w.kind == literal && !nearSecret(w.text) && ownWord(strings.ToLower(w.text))
+func specific(w workspace.Word) bool {
+	return w.Kind == workspace.Literal && !workspace.NearSecret(w.Text) && workspace.OwnWord(strings.ToLower(w.Text))
 }
 
 // fewLines reports so few lines around a find that they do not show a whole file.
-func fewLines(w word) bool {
-	return w.kind == literal && (len(w.text) == 1 && digits(w.text) || w.is("10"))
+func fewLines(w workspace.Word) bool {
+	return w.Kind == workspace.Literal && (len(w.Text) == 1 && words.Digits(w.Text) || w.Is("10"))
 }
 
 // tree judges reading all files below directories. narrow says that their names
 // are limited to what is no secret, named that their lines are, which is enough
 // in the workspace only.
-func (s *shell) tree(dirs []word, narrow, named bool) {
-	if !narrow && (!named || s.place.root == "" || !s.localDir(word{text: "."})) {
+func (s *shell) tree(dirs []workspace.Word, narrow, named bool) {
+	if !narrow && (!named || s.Place.Root == "" || !s.localDir(workspace.Word{Text: "."})) {
 		s.found.Add(finding.MayReadSecret)
 	}
 	for _, d := range dirs {
-		s.deskTree(d)
-		if !s.localDir(d) && s.place.root != "" && !(d.kind == pattern && s.local(d)) {
+		s.DeskTree(d)
+		if !s.localDir(d) && s.Place.Root != "" && !(d.Kind == workspace.Pattern && s.Local(d)) {
 			s.found.Add(finding.MayReadSecret)
 		}
 	}
 }
 
 var ripgrepSpec = spec{
-	texts: set("e regexp"),
+	texts: words.Set("e regexp"),
 	flags: "ivwxclnNHhoqFPsSUapI0", vals: "ABCmejEtTrgM", num: true,
 	long: longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches files-with-matches files-without-match
 		line-number no-line-number with-filename no-filename heading no-heading only-matching quiet fixed-strings pcre2 multiline text json column
@@ -126,21 +128,21 @@ var ripgrepSpec = spec{
 }
 
 // ripgrep searches recursively by itself; a glob or a type narrows it.
-func ripgrep(s *shell, _ string, args []word) {
+func ripgrep(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	c := s.scanner(&ripgrepSpec, args)
-	var dirs []word
-	var first word
+	var dirs []workspace.Word
+	var first workspace.Word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "g", "glob", "iglob":
-			if t.word.kind != literal || !narrows(t.word.text) {
+			if t.word.Kind != workspace.Literal || !narrows(t.word.Text) {
 				s.found.Add(finding.MayReadSecret)
 			}
 			narrow = true
 		case "t", "type":
-			narrow, wide = true, wide || !codeTypes[t.word.text]
+			narrow, wide = true, wide || !codeTypes[t.word.Text]
 		case "files", "type-list":
 			lists, given = true, true
 		case "v", "invert-match", "U", "multiline", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
@@ -169,11 +171,11 @@ func ripgrep(s *shell, _ string, args []word) {
 
 // narrows reports a glob of ripgrep that lets no secrets in.
 func narrows(glob string) bool {
-	list, ok := alternatives(glob)
-	return ok && len(list) > 0 && !strings.HasPrefix(glob, "!") && !slices.ContainsFunc(list, func(alt string) bool { return hitsSecret(alt, true) })
+	list, ok := workspace.Alternatives(glob)
+	return ok && len(list) > 0 && !strings.HasPrefix(glob, "!") && !slices.ContainsFunc(list, func(alt string) bool { return workspace.HitsSecret(alt, true) })
 }
 
-var codeTypes = set("go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua perl sql scala proto make cmake")
+var codeTypes = words.Set("go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua perl sql scala proto make cmake")
 
 // plainSed are the commands of sed that can only print, delete and add text.
 // sed can also run commands and write files.
@@ -193,7 +195,7 @@ func plainScript(part string) bool {
 // substitutes reports s/a/b/ with whatever separator, and with flags that
 // neither run nor write anything.
 func substitutes(part string) bool {
-	if len(part) < 4 || part[0] != 's' || wordByte(part[1]) || part[1] <= ' ' || strings.IndexByte(`\[]`, part[1]) >= 0 || part[1] >= 0x80 {
+	if len(part) < 4 || part[0] != 's' || words.WordByte(part[1]) || part[1] <= ' ' || strings.IndexByte(`\[]`, part[1]) >= 0 || part[1] >= 0x80 {
 		return false
 	}
 	seps, i := 1, 2
@@ -207,7 +209,7 @@ func substitutes(part string) bool {
 			if seps > 1 {
 				continue
 			}
-			end := bracketEnd(part, i)
+			end := workspace.BracketEnd(part, i)
 			if end < 0 || strings.IndexByte(part[i:end], part[1]) >= 0 || strings.ContainsAny(part[i:end], "\\\n") { // where s ends is then another question for every sed
 				return false
 			}
@@ -225,26 +227,26 @@ func substitutes(part string) bool {
 var otherSed = regexp.MustCompile(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
 // sed edits a stream, or with -i the files it names.
-func sed(s *shell, _ string, args []word) {
+func sed(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
 	script, places, suffix := false, false, false
-	check := func(w word) {
+	check := func(w workspace.Word) {
 		script = true
-		if w.kind != computed && plainScript(w.text) {
+		if w.Kind != workspace.Computed && plainScript(w.Text) {
 			return
 		}
-		for part := range strings.SplitSeq(w.text, ";") {
-			if w.kind == computed || !plainScript(part) {
+		for part := range strings.SplitSeq(w.Text, ";") {
+			if w.Kind == workspace.Computed || !plainScript(part) {
 				s.found.Add(finding.InterpreterCode)
 			}
 		}
 	}
 	for i, w := range args {
-		if w.is("-i") || w.is("-i.bak") || w.is("-i.orig") || w.is("-ni") || w.is("-Ei") || w.is("-ri") {
+		if w.Is("-i") || w.Is("-i.bak") || w.Is("-i.orig") || w.Is("-ni") || w.Is("-Ei") || w.Is("-ri") {
 			places, suffix = true, true
-			args = append(append([]word{}, args[:i]...), args[i+1:]...)
-			if i < len(args) && args[i].is("") {
+			args = append(append([]workspace.Word{}, args[:i]...), args[i+1:]...)
+			if i < len(args) && args[i].Is("") {
 				args = append(args[:i], args[i+1:]...) // as sed of BSD takes it
 			}
 			c.args = args
@@ -252,11 +254,11 @@ func sed(s *shell, _ string, args []word) {
 		}
 	}
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if m := otherSed.FindStringSubmatch(t.word.text); suffix && script && t.option == "" && m != nil {
+		if m := otherSed.FindStringSubmatch(t.word.Text); suffix && script && t.option == "" && m != nil {
 			if m[1] == "r" {
-				s.read(word{text: m[2], kind: t.word.kind})
+				s.Read(workspace.Word{Text: m[2], Kind: t.word.Kind})
 			} else {
-				s.content(word{text: m[2], kind: t.word.kind})
+				s.content(workspace.Word{Text: m[2], Kind: t.word.Kind})
 			}
 		}
 		switch {
@@ -270,14 +272,14 @@ func sed(s *shell, _ string, args []word) {
 		case t.option != "":
 		case !script:
 			check(t.word)
-		case places && t.word.kind == pattern && s.local(t.word) && !hitsSecret(t.word.text, true) && !startupPath("/"+foldPath(t.word.text)):
+		case places && t.word.Kind == workspace.Pattern && s.Local(t.word) && !workspace.HitsSecret(t.word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.word.Text)):
 			s.found.Add(finding.WorkspaceWrite)
 			s.writes = true
 		case places:
 			s.content(t.word)
-			s.read(t.word)
+			s.Read(t.word)
 		default:
-			s.read(t.word)
+			s.Read(t.word)
 		}
 	}
 }
@@ -286,25 +288,25 @@ func sed(s *shell, _ string, args []word) {
 // beyond its input.
 var wildAwk = regexp.MustCompile("[|<>@`]|system|getline|ENVIRON|PROCINFO|FUNCTAB|SYMTAB|/inet|extension|ARGV|ARGC")
 
-func awk(s *shell, _ string, args []word) {
+func awk(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{vals: "Fv", posix: true}, args)
 	program := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option != "":
-			if t.word.kind == computed {
+			if t.word.Kind == workspace.Computed {
 				s.found.Add(finding.DynamicArgument)
 			}
 		case !program:
 			program = true
-			if t.word.kind != literal || wildAwk.MatchString(compared(t.word.text)) {
+			if t.word.Kind != workspace.Literal || wildAwk.MatchString(compared(t.word.Text)) {
 				s.found.Add(finding.InterpreterCode)
 			}
-		case strings.HasPrefix(t.word.text, "/inet"):
+		case strings.HasPrefix(t.word.Text, "/inet"):
 			s.found.Add(finding.UnknownOption) // some awks open connections by such a name
 		default:
-			s.read(t.word)
+			s.Read(t.word)
 		}
 	}
 }
@@ -323,7 +325,7 @@ func compared(program string) string {
 // wildJq are the words with which jq reads the environment and other files.
 var wildJq = regexp.MustCompile(`env|ENV|import|include|modulemeta`)
 
-func jq(s *shell, _ string, args []word) {
+func jq(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	c := s.scanner(&spec{flags: "rcSesnMCajR", long: longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}, args)
 	program := false
@@ -332,28 +334,28 @@ func jq(s *shell, _ string, args []word) {
 		case t.option != "":
 		case !program:
 			program = true
-			if t.word.kind == computed || t.word.kind == pattern && strings.ContainsAny(t.word.text, "*?") || wildJq.MatchString(t.word.text) {
+			if t.word.Kind == workspace.Computed || t.word.Kind == workspace.Pattern && strings.ContainsAny(t.word.Text, "*?") || wildJq.MatchString(t.word.Text) {
 				s.found.Add(finding.InterpreterCode)
 			}
 		default:
-			s.read(t.word)
+			s.Read(t.word)
 		}
 	}
 }
 
 // printf prints. Some of its conversions set variables, and some evaluate their
 // argument in some shells: only text and numbers written out pass.
-func printf(s *shell, _ string, args []word) {
+func printf(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
-	if len(args) > 0 && args[0].is("--") {
+	if len(args) > 0 && args[0].Is("--") {
 		args = args[1:]
 	}
-	if len(args) == 0 || args[0].kind != literal || args[0].mayBeOption() {
+	if len(args) == 0 || args[0].Kind != workspace.Literal || args[0].MayBeOption() {
 		s.found.Add(finding.UnknownOption)
 		return
 	}
 	numbers := false
-	format := args[0].text
+	format := args[0].Text
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
 			continue
@@ -367,32 +369,32 @@ func printf(s *shell, _ string, args []word) {
 		numbers = numbers || strings.IndexByte("sbqc%", format[i]) < 0
 	}
 	for _, w := range args[1:] {
-		if numbers && (w.kind != literal || strings.Trim(w.text, "0123456789.+-") != "") {
+		if numbers && (w.Kind != workspace.Literal || strings.Trim(w.Text, "0123456789.+-") != "") {
 			s.found.Add(finding.DynamicArgument)
 		}
 	}
 }
 
 // numeric are the tests that compare numbers.
-var numeric = set("-eq -ne -lt -le -gt -ge")
+var numeric = words.Set("-eq -ne -lt -le -gt -ge")
 
 // test judges test and [. Words that are computed stand where they can only be
 // operands, since -v and -R evaluate text.
-func test(s *shell, name string, args []word) {
+func test(s *shell, name string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	if name == "[" && len(args) > 0 {
 		args = args[:len(args)-1]
 	}
-	for len(args) > 0 && args[0].is("!") {
+	for len(args) > 0 && args[0].Is("!") {
 		args = args[1:]
 	}
 	fixed := true
 	for i, w := range args {
-		if numeric[w.text] && (i == 0 || i+1 == len(args) || !digits(args[i-1].text) || !digits(args[i+1].text)) || w.is("-t") && (i+1 == len(args) || !digits(args[i+1].text)) {
+		if numeric[w.Text] && (i == 0 || i+1 == len(args) || !words.Digits(args[i-1].Text) || !words.Digits(args[i+1].Text)) || w.Is("-t") && (i+1 == len(args) || !words.Digits(args[i+1].Text)) {
 			s.found.Add(finding.DynamicArgument) // some shells evaluate what is compared as a number
 		}
-		fixed = fixed && w.kind == literal && w.text != "-v" && w.text != "-R" && !strings.ContainsAny(w.text, "[`$")
-		if w.split {
+		fixed = fixed && w.Kind == workspace.Literal && w.Text != "-v" && w.Text != "-R" && !strings.ContainsAny(w.Text, "[`$")
+		if w.Split {
 			s.found.Add(finding.DynamicArgument)
 		}
 	}
@@ -401,8 +403,8 @@ func test(s *shell, name string, args []word) {
 	}
 	switch {
 	case len(args) == 1:
-	case len(args) == 2 && args[0].kind == literal && len(args[0].text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N", args[0].text):
-	case len(args) == 3 && (args[1].is("=") || args[1].is("==") || args[1].is("!=") || args[1].is("-nt") || args[1].is("-ot") || args[1].is("-ef")):
+	case len(args) == 2 && args[0].Kind == workspace.Literal && len(args[0].Text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N", args[0].Text):
+	case len(args) == 3 && (args[1].Is("=") || args[1].Is("==") || args[1].Is("!=") || args[1].Is("-nt") || args[1].Is("-ot") || args[1].Is("-ef")):
 	default:
 		s.found.Add(finding.DynamicArgument)
 	}

@@ -1,10 +1,13 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // wrapper describes a command that runs another one and adds nothing to it.
@@ -41,7 +44,7 @@ func wrappers(m map[string]rule) {
 	}
 	asks(m, finding.RunsAsRoot, "su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec")
 	for _, n := range [...]string{"at", "batch"} {
-		m[n] = func(s *shell, _ string, _ []word) {
+		m[n] = func(s *shell, _ string, _ []workspace.Word) {
 			s.found.Add(finding.ChangesSchedule)
 			s.found.Add(finding.InterpreterInput)
 			s.runs = true
@@ -55,11 +58,11 @@ func wrappers(m map[string]rule) {
 // looked at by hunt.
 func asks(m map[string]rule, c finding.Code, names string) {
 	for n := range strings.FieldsSeq(names) {
-		m[n] = func(s *shell, _ string, _ []word) { s.found.Add(c) }
+		m[n] = func(s *shell, _ string, _ []workspace.Word) { s.found.Add(c) }
 	}
 }
 
-func (w *wrapper) judge(s *shell, _ string, args []word) {
+func (w *wrapper) judge(s *shell, _ string, args []workspace.Word) {
 	if w.code != 0 {
 		s.found.Add(w.code)
 	}
@@ -86,29 +89,29 @@ func (w *wrapper) judge(s *shell, _ string, args []word) {
 
 // oneWord judges a word before a command: where it becomes two, the second is the
 // command.
-func (s *shell) oneWord(w word) {
-	if w.several() {
+func (s *shell) oneWord(w workspace.Word) {
+	if w.Several() {
 		s.found.Add(finding.DynamicArgument)
 	}
 }
 
 // env runs a command with other variables; without one it shows all of them.
-func env(s *shell, _ string, args []word) {
+func env(s *shell, _ string, args []workspace.Word) {
 	for i := 0; i < len(args); i++ {
 		w := args[i]
-		name, value, assigns := strings.Cut(w.text, "=")
+		name, value, assigns := strings.Cut(w.Text, "=")
 		switch {
-		case w.is("-"), w.is("-i"), w.is("--ignore-environment"):
-		case w.is("-u") && i+1 < len(args) && !args[i+1].several():
+		case w.Is("-"), w.Is("-i"), w.Is("--ignore-environment"):
+		case w.Is("-u") && i+1 < len(args) && !args[i+1].Several():
 			i++
-		case w.is("--"):
-		case w.text != "" && w.text[0] == '-' || w.mayBeOption() && !assigns:
+		case w.Is("--"):
+		case w.Text != "" && w.Text[0] == '-' || w.MayBeOption() && !assigns:
 			s.found.Add(finding.UnknownOption)
-		case name == "PYTHONPATH" && s.ownModules(word{text: value, kind: w.kind}):
+		case name == "PYTHONPATH" && s.ownModules(workspace.Word{Text: value, Kind: w.Kind}):
 		case assigns && name != "":
 			s.oneWord(w) // to env it is no assignment but a word like any other
 			s.set(name, true)
-			s.value(name, word{text: value, kind: w.kind})
+			s.value(name, workspace.Word{Text: value, Kind: w.Kind})
 		default:
 			s.inner(args[i:])
 			return
@@ -118,20 +121,20 @@ func env(s *shell, _ string, args []word) {
 }
 
 // printenv shows variables of the environment.
-func printenv(s *shell, _ string, args []word) {
+func printenv(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
 	if len(args) == 0 {
 		s.found.Add(finding.ReadsEnvironment)
 	}
 	for _, w := range args {
-		if w.kind != literal || !quietVariables[w.text] {
+		if w.Kind != workspace.Literal || !quietVariables[w.Text] {
 			s.found.Add(finding.ReadsEnvironment)
 		}
 	}
 }
 
 // xargs runs a command with words from its input.
-func xargs(s *shell, _ string, args []word) {
+func xargs(s *shell, _ string, args []workspace.Word) {
 	c := s.scanner(&spec{flags: "0rtx", vals: "nPLIdEsa", posix: true,
 		long: longs("null no-run-if-empty verbose max-args= max-procs= max-lines max-lines= replace replace= delimiter= max-chars= arg-file= exit")}, args)
 	mark, files := "", s.input
@@ -139,19 +142,19 @@ func xargs(s *shell, _ string, args []word) {
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "I", "replace":
-			mark = either(t.word.text, "{}")
+			mark = cmp.Or(t.word.Text, "{}")
 		case "a", "arg-file":
-			s.read(t.word)
+			s.Read(t.word)
 			files = nil
 		case "d", "delimiter":
 			files = nil
 		case "":
 			rest := c.rest()
-			if len(files) == 0 || rest[0].kind != literal || !tellers[rest[0].text] {
-				files = []word{{kind: computed, split: mark == ""}}
+			if len(files) == 0 || rest[0].Kind != workspace.Literal || !tellers[rest[0].Text] {
+				files = []workspace.Word{{Kind: workspace.Computed, Split: mark == ""}}
 			}
-			all := filled(rest, either(mark, "\x00"), files)
-			if mark == "" || files[0].kind == computed {
+			all := filled(rest, cmp.Or(mark, "\x00"), files)
+			if mark == "" || files[0].Kind == workspace.Computed {
 				all = append(slices.Clone(all), files...)
 			}
 			s.inner(all)
@@ -162,7 +165,7 @@ func xargs(s *shell, _ string, args []word) {
 }
 
 // flock runs a command while it holds a lock file.
-func flock(s *shell, _ string, args []word) {
+func flock(s *shell, _ string, args []workspace.Word) {
 	c := s.scanner(&spec{flags: "nxseuo", vals: "wEc", posix: true, long: longs("nonblock exclusive shared timeout= wait= conflict-exit-code= command=")}, args)
 	locked := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -174,7 +177,7 @@ func flock(s *shell, _ string, args []word) {
 		case !locked:
 			locked, c.ended = true, false
 			s.oneWord(t.word)
-			s.write(t.word)
+			s.Write(t.word)
 		default:
 			s.inner(c.rest())
 			return
@@ -185,7 +188,7 @@ func flock(s *shell, _ string, args []word) {
 
 // shellCommand judges a shell: the script after -c is read like the line it
 // stands in; a file or the input is not.
-func shellCommand(s *shell, name string, args []word) {
+func shellCommand(s *shell, name string, args []workspace.Word) {
 	if name == "fish" || name == "csh" || name == "tcsh" {
 		s.found.Add(finding.UnusualShell)
 	}
@@ -215,9 +218,9 @@ func shellCommand(s *shell, name string, args []word) {
 }
 
 // script judges a word that is itself a shell line.
-func (s *shell) script(w word) {
-	if w.kind == literal {
-		s.line(w.text)
+func (s *shell) script(w workspace.Word) {
+	if w.Kind == workspace.Literal {
+		s.line(w.Text)
 		return
 	}
 	s.found.Add(finding.EvaluatesText)
@@ -226,17 +229,17 @@ func (s *shell) script(w word) {
 
 // builtins are the words of the shell itself.
 func builtins(m map[string]rule) {
-	m["eval"] = func(s *shell, _ string, args []word) {
+	m["eval"] = func(s *shell, _ string, args []workspace.Word) {
 		var text []string
 		s.found.Add(finding.EvaluatesText)
 		for _, w := range args {
-			s.runs = s.runs || w.kind != literal
-			text = append(text, w.text)
+			s.runs = s.runs || w.Kind != workspace.Literal
+			text = append(text, w.Text)
 		}
 		s.line(strings.Join(text, " "))
 	}
 	for _, n := range [...]string{"source", "."} {
-		m[n] = func(s *shell, _ string, args []word) {
+		m[n] = func(s *shell, _ string, args []workspace.Word) {
 			if s.activates(args) {
 				s.project()
 				return
@@ -244,14 +247,14 @@ func builtins(m map[string]rule) {
 			s.found.Add(finding.RunsScript)
 			s.runs = true
 			for _, w := range args {
-				s.read(w)
+				s.Read(w)
 			}
 		}
 	}
-	m["set"] = func(s *shell, _ string, args []word) {
+	m["set"] = func(s *shell, _ string, args []workspace.Word) {
 		s.found.Add(finding.ReadOnlyCommand)
 		for _, w := range args {
-			if w.kind != literal || !w.is("pipefail") && (len(w.text) < 2 || strings.Trim(w.text[1:], "euxo") != "" || w.text[0] != '-' && w.text[0] != '+') {
+			if w.Kind != workspace.Literal || !w.Is("pipefail") && (len(w.Text) < 2 || strings.Trim(w.Text[1:], "euxo") != "" || w.Text[0] != '-' && w.Text[0] != '+') {
 				s.found.Add(finding.UnknownOption)
 			}
 		}
@@ -259,23 +262,23 @@ func builtins(m map[string]rule) {
 			s.found.Add(finding.ReadsEnvironment)
 		}
 	}
-	m["read"] = func(s *shell, _ string, args []word) {
+	m["read"] = func(s *shell, _ string, args []workspace.Word) {
 		s.found.Add(finding.ReadOnlyCommand)
 		c := s.scanner(&spec{flags: "rs", vals: "dnpt"}, args)
 		for t, ok := c.next(); ok; t, ok = c.next() {
 			switch {
-			case t.option == "" && (t.word.kind != literal || !ownVariable(t.word.text)):
+			case t.option == "" && (t.word.Kind != workspace.Literal || !ownVariable(t.word.Text)):
 				s.found.Add(finding.SetsEnvironment)
-			case (t.option == "n" || t.option == "t") && (t.word.kind != literal || !digits(t.word.text)):
+			case (t.option == "n" || t.option == "t") && (t.word.Kind != workspace.Literal || !words.Digits(t.word.Text)):
 				s.found.Add(finding.DynamicArgument)
 			}
 		}
 	}
 	for _, n := range [...]string{"exit", "return", "break", "continue", "shift", "wait"} {
-		m[n] = func(s *shell, _ string, args []word) {
+		m[n] = func(s *shell, _ string, args []workspace.Word) {
 			s.found.Add(finding.ReadOnlyCommand)
 			for _, w := range args {
-				if w.kind != literal || !digits(strings.TrimPrefix(w.text, "%")) {
+				if w.Kind != workspace.Literal || !words.Digits(strings.TrimPrefix(w.Text, "%")) {
 					s.found.Add(finding.DynamicArgument)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // writers are the commands that change files.
@@ -32,10 +34,10 @@ var copySpecs = map[string]*spec{
 
 // copies judges cp, mv and ln: what they read or take away, and what they
 // create, also where the last word is a directory.
-func copies(s *shell, name string, args []word) {
+func copies(s *shell, name string, args []workspace.Word) {
 	c := s.scanner(copySpecs[name], args)
-	var files []word
-	into, whole := (*word)(nil), false
+	var files []workspace.Word
+	into, whole := (*workspace.Word)(nil), false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "t", "target-directory":
@@ -50,19 +52,19 @@ func copies(s *shell, name string, args []word) {
 		into, files = &files[len(files)-1], files[:len(files)-1]
 	}
 	if into == nil {
-		into = &word{text: "."}
+		into = &workspace.Word{Text: "."}
 	}
 	if !s.rootItself(*into) {
 		s.content(*into)
 	}
 	for _, f := range files {
 		s.source(name, f, whole)
-		base := path.Base(f.text)
+		base := path.Base(f.Text)
 		switch {
-		case f.kind == computed, f.kind == pattern && (base[0] == '.' || base[0] == '['):
+		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
 			s.found.Add(finding.DynamicPath)
-		case f.kind == literal && into.text != "":
-			s.content(word{text: path.Join(into.text, base), kind: into.kind, tilde: into.tilde})
+		case f.Kind == workspace.Literal && into.Text != "":
+			s.content(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind, Tilde: into.Tilde})
 		}
 	}
 	if len(files) == 0 {
@@ -71,19 +73,19 @@ func copies(s *shell, name string, args []word) {
 }
 
 // source judges what is copied, moved or linked.
-func (s *shell) source(name string, f word, whole bool) {
-	s.read(f)
-	if startupPath("/" + foldPath(f.text)) {
+func (s *shell) source(name string, f workspace.Word, whole bool) {
+	s.Read(f)
+	if workspace.StartupPath("/" + workspace.FoldPath(f.Text)) {
 		s.found.Add(finding.WritesStartup) // a copy under another name can be changed and put back
 	}
 	switch {
 	case name == "mv":
-		s.remove(f)
+		s.Remove(f)
 	case name == "ln":
-		s.write(f) // what is linked can be changed through the link
-		s.deskTree(f)
+		s.Write(f) // what is linked can be changed through the link
+		s.DeskTree(f)
 	case whole:
-		s.deskTree(f)
+		s.DeskTree(f)
 		if !s.localDir(f) {
 			s.found.Add(finding.MayReadSecret)
 		}
@@ -92,11 +94,11 @@ func (s *shell) source(name string, f word, whole bool) {
 
 // rm deletes. What it deletes is gone, so it always asks; whole directories
 // and force outside the workspace are worse.
-func rm(s *shell, _ string, args []word) {
+func rm(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.DeletesFile)
 	c := s.scanner(&spec{flags: "rRfivdIP", long: longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, args)
 	recursive, force := false, false
-	var files []word
+	var files []workspace.Word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "r", "R", "recursive", "no-preserve-root":
@@ -105,14 +107,14 @@ func rm(s *shell, _ string, args []word) {
 			force = true
 		case "":
 			files = append(files, t.word)
-			s.remove(t.word)
+			s.Remove(t.word)
 		}
 	}
 	recursive = recursive || s.found.Has(finding.UnknownOption) // long options may be cut short
 	for _, f := range files {
-		local := s.local(f)
+		local := s.Local(f)
 		switch {
-		case recursive && !(local && f.kind == literal && rebuilt[path.Base(path.Clean(f.text))]):
+		case recursive && !(local && f.Kind == workspace.Literal && rebuilt[path.Base(path.Clean(f.Text))]):
 			s.found.Add(finding.RecursiveDelete)
 		case force && !local:
 			s.found.Add(finding.ForceDelete)
@@ -121,26 +123,26 @@ func rm(s *shell, _ string, args []word) {
 }
 
 // rebuilt are directories that tools make again.
-var rebuilt = set("node_modules dist build target out coverage .next .turbo .cache .parcel-cache __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp")
+var rebuilt = words.Set("node_modules dist build target out coverage .next .turbo .cache .parcel-cache __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp")
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
 // the workspace passes.
-func permissions(s *shell, name string, args []word) {
+func permissions(s *shell, name string, args []workspace.Word) {
 	plain := name == "chmod"
 	whole, first := false, true
 	for _, w := range args {
 		switch {
-		case w.is("--"), w.is("-R"), w.is("--recursive"), w.kind != literal && w.mayBeOption():
+		case w.Is("--"), w.Is("-R"), w.Is("--recursive"), w.Kind != workspace.Literal && w.MayBeOption():
 			whole = true
-		case len(w.text) > 1 && w.text[0] == '-' && strings.Trim(w.text[1:], "vcfRhHLP") == "":
-			whole = whole || strings.Contains(w.text, "R")
+		case len(w.Text) > 1 && w.Text[0] == '-' && strings.Trim(w.Text[1:], "vcfRhHLP") == "":
+			whole = whole || strings.Contains(w.Text, "R")
 		case first:
 			first = false
-			plain = plain && w.kind == literal && plainMode(w.text)
+			plain = plain && w.Kind == workspace.Literal && plainMode(w.Text)
 		default:
-			plain = plain && !strings.HasPrefix(w.text, "/dev") // a device is no sink here
-			s.write(w)
-			if whole && !s.local(w) {
+			plain = plain && !strings.HasPrefix(w.Text, "/dev") // a device is no sink here
+			s.Write(w)
+			if whole && !s.Local(w) {
 				s.found.Add(finding.RecursivePermissions)
 			}
 		}
@@ -153,7 +155,7 @@ func permissions(s *shell, name string, args []word) {
 // plainMode reports a mode that gives nobody new power: no set-id bits, nothing
 // writable for everyone.
 func plainMode(mode string) bool {
-	if digits(mode) {
+	if words.Digits(mode) {
 		return (len(mode) == 3 || len(mode) == 4 && mode[0] == '0') && strings.IndexByte("0145", mode[len(mode)-1]) >= 0
 	}
 	for _, list := range [...]string{"+a", "-a", "=a"} { // an access list, to macOS
@@ -166,43 +168,43 @@ func plainMode(mode string) bool {
 }
 
 // dd copies blocks; it asks even where it stays in the workspace.
-func dd(s *shell, _ string, args []word) {
+func dd(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.UnknownCommand)
 	for _, w := range args {
-		switch k, v, _ := strings.Cut(w.text, "="); k {
+		switch k, v, _ := strings.Cut(w.Text, "="); k {
 		case "if":
-			s.read(word{text: v, kind: w.kind})
+			s.Read(workspace.Word{Text: v, Kind: w.Kind})
 		case "of":
-			s.content(word{text: v, kind: w.kind})
+			s.content(workspace.Word{Text: v, Kind: w.Kind})
 		}
 	}
 }
 
-func truncate(s *shell, _ string, args []word) {
+func truncate(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.DeletesFile)
 	for _, w := range args {
-		if w.mayBeOption() {
+		if w.MayBeOption() {
 			continue
 		}
-		s.write(w)
+		s.Write(w)
 	}
 }
 
 // cd changes what later relative paths mean. In a loop or a function that
 // cannot be followed.
-func cd(s *shell, _ string, args []word) {
+func cd(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(finding.ReadOnlyCommand)
-	for len(args) > 0 && (args[0].is("-P") || args[0].is("-L") || args[0].is("--")) {
+	for len(args) > 0 && (args[0].Is("-P") || args[0].Is("-L") || args[0].Is("--")) {
 		args = args[1:]
 	}
 	switch {
-	case len(args) > 1, len(args) == 1 && (args[0].kind == literal && args[0].mayBeOption() || strings.HasPrefix(args[0].text, "+")):
+	case len(args) > 1, len(args) == 1 && (args[0].Kind == workspace.Literal && args[0].MayBeOption() || strings.HasPrefix(args[0].Text, "+")):
 		s.found.Add(finding.UnknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
-		s.place.move(word{kind: computed}, false)
+		s.Place.Move(workspace.Word{Kind: workspace.Computed}, false)
 	case len(args) == 0:
-		s.place.move(word{text: "~", tilde: true}, s.looped == 0)
+		s.Place.Move(workspace.Word{Text: "~", Tilde: true}, s.looped == 0)
 	default:
-		s.place.move(args[0], s.looped == 0)
+		s.Place.Move(args[0], s.looped == 0)
 		if s.looped > 0 {
 			s.found.Add(finding.DynamicArgument)
 		}

@@ -1,14 +1,18 @@
 package policy
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // rule judges one simple command. args are the words after its name.
-type rule func(s *shell, name string, args []word)
+type rule func(s *shell, name string, args []workspace.Word)
 
 // commands is every program and builtin that policy has something to say about.
 // Whatever is not here asks. It is made once per engine.
@@ -22,7 +26,7 @@ func commands() map[string]rule {
 }
 
 // simple judges one simple command, the name and its words as they will run.
-func (s *shell) simple(all []word) {
+func (s *shell) simple(all []workspace.Word) {
 	before := s.found
 	s.found = finding.Set{}
 	i := s.commandsSeen()
@@ -44,7 +48,7 @@ func (s *shell) simple(all []word) {
 }
 
 // judge looks a command up and lets its rule judge it.
-func (s *shell) judge(all []word) {
+func (s *shell) judge(all []workspace.Word) {
 	if s.commands++; s.commands > maxCommands {
 		s.found.Add(finding.TooComplex)
 		return
@@ -57,9 +61,9 @@ func (s *shell) judge(all []word) {
 	s.opened = 0
 	defer func() { s.trees(base, all[1:], s.found.Without(before)) }()
 	switch {
-	case s.eng.desk.isProgram(base):
+	case s.Own.IsProgram(base):
 		s.deskProgram(all[1:])
-	case name.kind != literal || name.text == "":
+	case name.Kind != workspace.Literal || name.Text == "":
 		s.found.Add(finding.DynamicCommand)
 		s.runs = true
 	default:
@@ -68,7 +72,7 @@ func (s *shell) judge(all []word) {
 }
 
 // known judges a command whose name was read.
-func (s *shell) known(base string, args []word) {
+func (s *shell) known(base string, args []workspace.Word) {
 	judge := s.eng.commands[base]
 	switch {
 	case judge == nil:
@@ -88,12 +92,12 @@ func (s *shell) known(base string, args []word) {
 // system's directories, a different letter case (which some file systems do not
 // tell apart) and an ending are findings, but do not hide what is known to be
 // worse.
-func (s *shell) program(w word) string {
-	name := w.text
+func (s *shell) program(w workspace.Word) string {
+	name := w.Text
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		switch {
 		case programDirs[name[:i]]:
-		case w.kind == literal && !w.tilde && s.ownTool(name):
+		case w.Kind == workspace.Literal && !w.Tilde && s.ownTool(name):
 			s.project()
 		default:
 			s.found.Add(finding.ProgramByPath)
@@ -104,7 +108,7 @@ func (s *shell) program(w word) string {
 		s.found.Add(finding.UnknownCommand)
 		name = strings.TrimSuffix(lower, ".exe")
 	}
-	if w.tilde {
+	if w.Tilde {
 		s.found.Add(finding.ProgramByPath)
 	}
 	return name
@@ -114,7 +118,7 @@ var programDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bi
 
 // inner judges a command that another one runs, with words that simple has
 // looked at.
-func (s *shell) inner(all []word) {
+func (s *shell) inner(all []workspace.Word) {
 	if len(all) == 0 {
 		s.found.Add(finding.UnknownOption)
 		return
@@ -130,7 +134,7 @@ func (s *shell) inner(all []word) {
 
 // takers are programs that read, change or hand on directories with all that is
 // in them.
-var takers = set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto chmod chown chgrp chattr setfacl mount")
+var takers = words.Set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto chmod chown chgrp chattr setfacl mount")
 
 // blind are the findings after which it is open what a program does with a
 // directory.
@@ -139,13 +143,13 @@ var blind = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.Pr
 
 // listers are programs that tell at most what is in a directory, whatever their
 // options, or that only go there.
-var listers = set("ls dir vdir stat du df file tree find fd fdfind realpath readlink cd test [")
+var listers = words.Set("ls dir vdir stat du df file tree find fd fdfind realpath readlink cd test [")
 
 // trees looks for directories in which the desk lies among the words of a
 // command, where it may do something with all that is in them. An unknown command
 // says no more by a directory of the workspace, or the one in which it runs, than
 // by no word at all, and where it runs must be known.
-func (s *shell) trees(base string, args []word, added finding.Set) {
+func (s *shell) trees(base string, args []workspace.Word, added finding.Set) {
 	if opened := s.opened; opened > 0 && wrapperNames[base] && base != "find" {
 		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
 	}
@@ -154,21 +158,21 @@ func (s *shell) trees(base string, args []word, added finding.Set) {
 		return
 	}
 	for _, w := range args {
-		if w.kind == computed {
+		if w.Kind == workspace.Computed {
 			continue
 		}
-		v := afterEquals(w.text)
+		v := afterEquals(w.Text)
 		if takes && len(v) > 2 && v[0] == '-' && v[2] == '/' { // -C/x
 			v = v[2:]
 		}
-		if v == "" || v == "/" && v != w.text && !takes {
+		if v == "" || v == "/" && v != w.Text && !takes {
 			continue
 		}
 		some, all := false, true
-		s.place.resolve(word{text: v, tilde: w.tilde}, func(dir string, open bool) {
-			below := !open && s.eng.desk.below(dir, w.kind == pattern)
+		s.Place.Resolve(workspace.Word{Text: v, Tilde: w.Tilde}, func(dir string, open bool) {
+			below := !open && s.Own.Below(dir, w.Kind == workspace.Pattern)
 			some = some || below
-			all = all && below && dir != s.place.root && !s.place.inside(dir) && !contains(s.place.dirs, dir)
+			all = all && below && dir != s.Place.Root && !s.Place.Inside(dir) && !slices.Contains(s.Place.Dirs, dir)
 		})
 		if takes && some || all {
 			s.found.Add(finding.TouchesDesk)
@@ -177,13 +181,13 @@ func (s *shell) trees(base string, args []word, added finding.Set) {
 }
 
 // elsewhere reports a command whose words another machine or a container reads.
-func elsewhere(base string, args []word) bool {
+func elsewhere(base string, args []workspace.Word) bool {
 	switch base {
 	case "ssh", "rsh", "mosh", "sshpass", "autossh":
 		return true
 	case "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "lxc", "multipass", "vagrant":
 		for _, w := range args {
-			if w.is("exec") || w.is("run") || w.is("debug") {
+			if w.Is("exec") || w.Is("run") || w.Is("debug") {
 				return true
 			}
 		}
@@ -205,23 +209,23 @@ var mayRunWords = finding.OfClass[core.R3].Without(finding.Of(finding.MayReadSec
 // hunt looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves
 // shell lines. It only ever adds what is R4.
-func (s *shell) hunt(args []word) {
-	outside, place, fetches, runs := s.found, s.place, s.fetches, s.runs
+func (s *shell) hunt(args []workspace.Word) {
+	outside, place, fetches, runs := s.found, s.Place, s.fetches, s.runs
 	s.hunting = true
 	s.found = finding.Set{}
 	for i, w := range args[:min(len(args), maxHunt)] {
-		if w.kind == computed || w.text == "" {
+		if w.Kind == workspace.Computed || w.Text == "" {
 			continue
 		}
-		if s.fetches, s.runs = false, false; w.text[0] != '-' {
+		if s.fetches, s.runs = false, false; w.Text[0] != '-' {
 			s.inner(args[i:min(len(args), i+maxHunt)])
 		}
 		if s.fetches && s.runs { // one command that does both, as nc -e
 			s.found.Add(finding.RunsDownload)
 		}
-		if strings.ContainsAny(w.text, " \t\n;&|`") {
-			s.line(strings.TrimLeft(w.text, "!")) // as git writes a command
-			value, ok := w.text, true
+		if strings.ContainsAny(w.Text, " \t\n;&|`") {
+			s.line(strings.TrimLeft(w.Text, "!")) // as git writes a command
+			value, ok := w.Text, true
 			for range maxEquals {
 				if _, value, ok = strings.Cut(value, "="); !ok {
 					break
@@ -232,11 +236,11 @@ func (s *shell) hunt(args []word) {
 	}
 	if s.found.Any(finding.Opaque) {
 		for _, w := range args {
-			s.scan(w.text)
+			s.scan(w.Text)
 		}
 	}
 	s.hunting = false
-	s.place, s.fetches, s.runs = place, fetches, runs
+	s.Place, s.fetches, s.runs = place, fetches, runs
 	s.found = s.found.And(finding.OfClass[core.R4]).Or(outside)
 }
 
@@ -252,18 +256,18 @@ func afterEquals(text string) string {
 
 // touches looks for the desk in a command: its files in any word, and for a
 // command that is more than local, its programs and its port.
-func (s *shell) touches(all []word) {
-	d := &s.eng.desk
+func (s *shell) touches(all []workspace.Word) {
+	d := s.Own
 	class := s.found.Class()
 	for i, w := range all {
-		s.deskPath(w)
-		if v := afterEquals(w.text); v != w.text {
-			s.deskPath(word{text: v, kind: w.kind})
-		} else if _, v, ok := strings.Cut(w.text, "="); ok || strings.HasPrefix(w.text, "@") {
-			s.deskPath(word{text: strings.TrimPrefix(either(v, w.text), "@"), kind: w.kind})
+		s.DeskPath(w)
+		if v := afterEquals(w.Text); v != w.Text {
+			s.DeskPath(workspace.Word{Text: v, Kind: w.Kind})
+		} else if _, v, ok := strings.Cut(w.Text, "="); ok || strings.HasPrefix(w.Text, "@") {
+			s.DeskPath(workspace.Word{Text: strings.TrimPrefix(cmp.Or(v, w.Text), "@"), Kind: w.Kind})
 		}
-		if class >= core.R2 && (d.hasPort(w.text, false) || d.apiPath(w.text)) ||
-			class >= core.R3 && (i > 0 && (d.names(w.text) || d.reads(w.text)) || d.mentions(w.text)) {
+		if class >= core.R2 && (d.HasPort(w.Text, false) || d.ApiPath(w.Text)) ||
+			class >= core.R3 && (i > 0 && (d.Names(w.Text) || d.Reads(w.Text)) || d.Mentions(w.Text)) {
 			s.found.Add(finding.TouchesDesk)
 		}
 	}
@@ -271,10 +275,10 @@ func (s *shell) touches(all []word) {
 
 // deskProgram judges a call of the desk's own program. An agent may ask through
 // it; everything else it can do is the operator's.
-func (s *shell) deskProgram(args []word) {
+func (s *shell) deskProgram(args []workspace.Word) {
 	verb := ""
-	if len(args) > 0 && args[0].kind == literal {
-		verb = args[0].text
+	if len(args) > 0 && args[0].Kind == workspace.Literal {
+		verb = args[0].Text
 	}
 	switch verb {
 	case "--version", "--help", "help":
@@ -289,16 +293,16 @@ func (s *shell) deskProgram(args []word) {
 		s.found.Add(finding.TouchesDesk)
 	}
 	for i, w := range args[1:] {
-		if verb == "run" && w.is("--") {
+		if verb == "run" && w.Is("--") {
 			s.inner(args[i+2:])
 			return
 		}
 		for _, o := range [...]string{"--token", "--server", "--client", "--config"} {
-			if strings.HasPrefix(w.text, o) {
+			if strings.HasPrefix(w.Text, o) {
 				s.found.Add(finding.TouchesDesk)
 			}
 		}
-		if w.kind == computed {
+		if w.Kind == workspace.Computed {
 			s.found.Add(finding.DynamicArgument)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/workspace"
 )
 
 // Config is what the operator says about policy. The zero value of each field
@@ -48,7 +49,7 @@ type Config struct {
 	Classifier ClassifierRules
 
 	Workspaces map[string]string // agent id to the absolute path of its workspace
-	Protected  Protected
+	Protected  workspace.Protected
 
 	// Beside is what else decides about calls, outside of this room, as text without
 	// secrets: who may approve, the verifier, routing. It is counted into the hash.
@@ -125,13 +126,6 @@ type ClassifierRules struct {
 	Enabled         bool
 	MinConfidence   float64 // default: 0.72
 	OnLowConfidence string  // "require_approval" (default), "deny" or "allow"
-}
-
-// Protected names the desk itself. A call that touches any of it is R4.
-type Protected struct {
-	Files    []string // absolute paths: configuration, key, database
-	Port     string   // the API's port, also as "host:port"
-	Programs []string // the desk's programs; default: approvalbot
 }
 
 // normal fills in the defaults, sorts what is a set, and names every mistake.

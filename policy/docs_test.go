@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"slices"
@@ -25,7 +26,7 @@ func TestThePageNamesEverything(t *testing.T) {
 		require.Contains(t, page, "`"+g+"`")
 	}
 	for p := range maps.Keys(profiles) {
-		require.Contains(t, page, either("`"+p+"`", "full"))
+		require.Contains(t, page, cmp.Or("`"+p+"`", "full"))
 	}
 }
 

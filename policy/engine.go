@@ -10,6 +10,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
 )
 
 // Engine judges calls by one Config. It never changes and is safe for
@@ -17,7 +18,7 @@ import (
 type Engine struct {
 	cfg       Config
 	hash      string
-	desk      desk
+	desk      workspace.Own
 	commands  map[string]rule
 	layers    []layer
 	agents    map[string]*agent
@@ -37,7 +38,7 @@ var _ core.Policy = (*Engine)(nil)
 // New makes the engine. The error names every mistake of the Config, one a line.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.normal()
-	e := &Engine{cfg: cfg, commands: commands(), desk: newDesk(cfg.Protected)}
+	e := &Engine{cfg: cfg, commands: commands(), desk: workspace.NewOwn(cfg.Protected)}
 	bad := []error{err}
 	var wrong [3][]error
 	e.layers, wrong[0] = hardLayers(&cfg)
@@ -55,7 +56,7 @@ func New(cfg Config) (*Engine, error) {
 		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.paths
 	}
 	for _, f := range cfg.AllowedApprovers {
-		if !contains(cfg.DisabledApprovers, f) {
+		if !slices.Contains(cfg.DisabledApprovers, f) {
 			e.effective = append(e.effective, f)
 		}
 	}
@@ -70,7 +71,7 @@ func New(cfg Config) (*Engine, error) {
 		e.agents[id].root, e.agents[id].dirs = dir, []string{dir}
 	}
 	e.calls.New = func() any {
-		return &judging{seen: seen{words: make([]word, 0, 32), commands: make([]command, 0, 8)}}
+		return &judging{seen: seen{words: make([]workspace.Word, 0, 32), commands: make([]command, 0, 8)}}
 	}
 	e.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }
 	return e, nil
@@ -107,7 +108,9 @@ type judging struct {
 	found  finding.Set     // what the call could do
 	extra  finding.Effects // what others say it does
 	seen   seen
-	place  place // where its commands stand in the end
+	paths  []workspace.File // that it names, where wants is set
+	wants  bool             // some rule looks at paths
+	place  workspace.Place  // where its commands stand in the end
 	facts  facts
 	line   *string   // of an exec tool
 	argv   []string  // the same
@@ -141,6 +144,11 @@ type judging struct {
 // OutcomeDeny. The strictest answer of all stages counts.
 type stage func(*Engine, *judging) core.Outcome
 
+// place finds out where a call of the agent runs.
+func (a *agent) place(call *core.Call, workdir, host string) workspace.Place {
+	return workspace.At(a.root, a.dirs, call.Bind, workdir, host)
+}
+
 // Judge evaluates one call. It does no I/O and gives the same answer to the
 // same call.
 func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
@@ -151,7 +159,7 @@ func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
 // conclude.
 func (e *Engine) read(call core.Call) *judging {
 	j := e.calls.Get().(*judging)
-	j.call, j.agent, j.seen.wants = call, e.agent(call.AgentID), e.wants
+	j.call, j.agent, j.wants = call, e.agent(call.AgentID), e.wants
 	for _, run := range [...]stage{layersStage, riskStage, rulesStage} {
 		j.outcome = max(j.outcome, run(e, j))
 	}
@@ -195,13 +203,21 @@ type lists struct {
 
 // spent empties j for the next call; what calls said does not stay behind.
 func (e *Engine) spent(j *judging) {
-	list, v := j.list, j.seen
+	list, v, paths := j.list, j.seen, j.paths
 	clear(list)
 	clear(v.words)
-	clear(v.paths)
+	clear(paths)
 	*j = judging{}
-	j.list, j.seen.words, j.seen.commands, j.seen.paths = list[:0], v.words[:0], v.commands[:0], v.paths[:0]
+	j.list, j.seen.words, j.seen.commands, j.paths = list[:0], v.words[:0], v.commands[:0], paths[:0]
 	e.calls.Put(j)
+}
+
+// wanted gives where paths are noted; nil where no rule looks at them.
+func (j *judging) wanted() *[]workspace.File {
+	if !j.wants {
+		return nil
+	}
+	return &j.paths
 }
 
 // obeyed adds whose yes the operator's rule wants, and its own.
@@ -212,7 +228,7 @@ func (j *judging) obeyed(e *Engine, out *core.Judgement) {
 	}
 	out.Rule.MinApprovals = max(out.Rule.MinApprovals, r.min)
 	out.Rule.Needs = slices.Clone(r.needs)
-	if r.approve && out.Outcome == core.OutcomeAsk && contains(e.effective, core.RulesBased) {
+	if r.approve && out.Outcome == core.OutcomeAsk && slices.Contains(e.effective, core.RulesBased) {
 		out.Votes = append(out.Votes, core.Vote{Approver: core.RulesBased, Verdict: core.Approve, ReasonCodes: []string{r.name}})
 	}
 }
@@ -282,13 +298,4 @@ func (j *judging) sideEffects() finding.Effects {
 		e |= finding.ProcExec
 	}
 	return e
-}
-
-func contains[T comparable](list []T, v T) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
 }

@@ -12,6 +12,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
 )
 
 func outcome(t *testing.T, c core.Call, change ...func(*Config)) core.Outcome {
@@ -247,7 +248,7 @@ func TestNewNamesEveryMistake(t *testing.T) {
 	bad := core.RiskClass(9)
 	_, err := New(Config{Mode: "x", ExecSecurity: "x", ExecAsk: "x", MinApprovals: -1, MinApprovalsByRisk: map[core.RiskClass]int{bad: 1}, RequireApprovalAtOrAbove: &bad, DenyAtOrAbove: &bad, RequireHumanApproverAtOrAbove: &bad,
 		AllowedApprovers: []core.Factor{"x"}, ToolsDeny: []string{"group:x"}, ToolsAllow: []string{"raed"}, ExecAskFallback: "x", ExecAllowlist: []string{"sudo"}, ExecSafeBins: []string{"awk"}, Rules: []Rule{{Name: "r"}},
-		Classifier: ClassifierRules{MinConfidence: 2, OnLowConfidence: "x"}, Layers: Layers{Profile: "x", Agents: map[string]AgentLayer{"z": {Mode: "x", MinApprovals: -1, DenyAtOrAbove: &bad}}}, Workspaces: map[string]string{"a": "rel", "b": "/"}, Protected: Protected{Files: []string{"x"}, Port: "y"}})
+		Classifier: ClassifierRules{MinConfidence: 2, OnLowConfidence: "x"}, Layers: Layers{Profile: "x", Agents: map[string]AgentLayer{"z": {Mode: "x", MinApprovals: -1, DenyAtOrAbove: &bad}}}, Workspaces: map[string]string{"a": "rel", "b": "/"}, Protected: workspace.Protected{Files: []string{"x"}, Port: "y"}})
 	require.Error(t, err)
 	require.Len(t, strings.Split(err.Error(), "\n"), 25)
 	for _, word := range []string{"mode", "exec.security", "exec.ask", "minApprovals", "minApprovalsByRisk", "requireApprovalAtOrAbove", "denyAtOrAbove", "requireHumanApproverAtOrAbove", "allowedApprovers", "group:x", "raed", "askFallback", "sudo", "awk", "rule 1 (r)", "minConfidence", "onLowConfidence", "tools.profile", `agent "z"`, `"a"`, `"b"`, "absolute path", "port"} {

@@ -5,19 +5,21 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // assessExec reads a call that runs a command: as a shell line, or as the words
 // of one program, which no shell sees.
 func (e *Engine) assessExec(j *judging) {
 	x, ok := e.execOf(j)
-	s := e.shell(j.agent.place(&j.call, x.Workdir, x.Host), &j.seen)
+	s := e.shell(j.agent.place(&j.call, x.Workdir, x.Host), &j.seen, j.wanted())
 	if !ok {
 		s.found.Add(finding.MalformedCall)
 	}
 	for name, value := range x.Env {
 		s.set(name, true)
-		s.value(name, word{text: value})
+		s.value(name, workspace.Word{Text: value})
 	}
 	text := ""
 	if x.Command != nil {
@@ -41,9 +43,9 @@ func (s *shell) argv(args []string, size int) {
 		s.found.Add(finding.CommandTooLong)
 		return
 	}
-	words := make([]word, len(args))
+	words := make([]workspace.Word, len(args))
 	for i, a := range args {
-		words[i] = word{text: a}
+		words[i] = workspace.Word{Text: a}
 		if strings.IndexByte(a, 0) >= 0 {
 			s.found.Add(finding.ControlCharacters)
 		}
@@ -82,14 +84,14 @@ func (e *Engine) execLike(j *judging) (core.Exec, bool) {
 }
 
 // argvTools take the words of a program as a list.
-var argvTools = set("shell localshell exec")
+var argvTools = words.Set("shell localshell exec")
 
 // quietKeys are members beside a command that do not change what it does.
-var quietKeys = set(`description explanation title timeout timeoutms timeoutseconds runinbackground isbackground background justification yieldtimems
+var quietKeys = words.Set(`description explanation title timeout timeoutms timeoutseconds runinbackground isbackground background justification yieldtimems
 	maxoutputtokens blocking waitforprevious reason name toolcallid`)
 
 // spokenKeys are those of them that are free text.
-var spokenKeys = set("description explanation title justification reason name toolcallid")
+var spokenKeys = words.Set("description explanation title justification reason name toolcallid")
 
 // gather collects a command and where it runs. Of several commands all count; of
 // several lists of words it is not known what runs.

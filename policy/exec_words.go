@@ -1,12 +1,15 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // execWords are the words security and ask, of the configuration or of a call.
@@ -49,7 +52,7 @@ func execStage(e *Engine, j *judging) core.Outcome {
 	listed := j.class <= j.static && e.listed(j)
 	j.hit = j.class <= core.R1 || listed || j.excused
 	configured := execWords{e.cfg.ExecSecurity, e.cfg.ExecAsk}
-	own := execWords{either(j.exec.security, configured.security), either(j.exec.ask, configured.ask)}
+	own := execWords{cmp.Or(j.exec.security, configured.security), cmp.Or(j.exec.ask, configured.ask)}
 	v := max(configured.judge(j.hit), own.judge(j.hit))
 	j.once = v == execAsksAlways
 	switch {
@@ -78,24 +81,24 @@ func (e *Engine) listed(j *judging) bool {
 	if len(e.allowlist) == 0 && len(e.safeBins) == 0 || j.static >= core.R4 {
 		return false
 	}
-	return j.covered(func(args []word) bool {
+	return j.covered(func(args []workspace.Word) bool {
 		return slices.ContainsFunc(e.allowlist, func(p commandPattern) bool { return p.covers(args) }) || e.safe(args)
 	})
 }
 
 // safe reports a program of safeBins that is given options and numbers only:
 // any other word could be the name of a file.
-func (e *Engine) safe(args []word) bool {
-	if !e.safeBins[args[0].text] {
+func (e *Engine) safe(args []workspace.Word) bool {
+	if !e.safeBins[args[0].Text] {
 		return false
 	}
 	for _, w := range args {
-		if w.kind != literal || w.tilde {
+		if w.Kind != workspace.Literal || w.Tilde {
 			return false
 		}
 	}
 	for _, w := range args[1:] {
-		if strings.ContainsAny(w.text, "/~@=") || strings.Contains(w.text, "..") || (w.text == "" || w.text[0] != '-') && !digits(w.text) {
+		if strings.ContainsAny(w.Text, "/~@=") || strings.Contains(w.Text, "..") || (w.Text == "" || w.Text[0] != '-') && !words.Digits(w.Text) {
 			return false
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // expansion judges what expanding a part of a word runs and reads.
@@ -84,7 +86,7 @@ func plainIndex(x syntax.ArithmExpr) bool {
 		return false
 	}
 	l := w.Lit()
-	return l == "@" || l == "*" || digits(l)
+	return l == "@" || l == "*" || words.Digits(l)
 }
 
 // arithm judges arithmetic. A variable in it may hold text that runs commands
@@ -99,7 +101,7 @@ func (s *shell) arithm(x syntax.ArithmExpr) {
 	case *syntax.ParenArithm:
 		s.arithm(x.X)
 	case *syntax.Word:
-		if !digits(x.Lit()) {
+		if !words.Digits(x.Lit()) {
 			s.odd(x)
 		}
 	case nil:
@@ -108,22 +110,13 @@ func (s *shell) arithm(x syntax.ArithmExpr) {
 	}
 }
 
-func digits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
-}
-
 // variable judges reading a variable. The ones of the environment may hold
 // secrets, unless their name is known or looks like a script's own.
 func (s *shell) variable(name string) {
-	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || digits(name) || quietVariables[name] {
+	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || words.Digits(name) || quietVariables[name] {
 		return
 	}
-	if s.eng.desk.setting(name) {
+	if s.Own.Setting(name) {
 		s.found.Add(finding.TouchesDesk)
 	}
 	if !ownVariable(name) {
@@ -138,13 +131,13 @@ func (s *shell) variable(name string) {
 }
 
 // quietVariables are variables of the environment that hold no secrets.
-var quietVariables = set(`HOME PWD OLDPWD USER LOGNAME SHELL PATH LANG LC_ALL LC_CTYPE LANGUAGE TERM TERM_PROGRAM COLORTERM HOSTNAME HOSTTYPE
+var quietVariables = words.Set(`HOME PWD OLDPWD USER LOGNAME SHELL PATH LANG LC_ALL LC_CTYPE LANGUAGE TERM TERM_PROGRAM COLORTERM HOSTNAME HOSTTYPE
 	OSTYPE MACHTYPE UID EUID GROUPS PPID RANDOM SECONDS LINENO COLUMNS LINES TMPDIR TMP TEMP EDITOR PAGER VISUAL IFS REPLY BASH_VERSION
 	ZSH_VERSION SHLVL DISPLAY TZ CI GOPATH GOROOT GOBIN GOOS GOARCH GOCACHE GOMODCACHE JAVA_HOME NODE_ENV VIRTUAL_ENV CONDA_PREFIX
 	XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_RUNTIME_DIR MANPATH CDPATH DEBIAN_FRONTEND`)
 
 // shellVariables are lower-case names that mean something to a shell.
-var shellVariables = set(`path fpath cdpath manpath mailpath module_path fignore psvar prompt options aliases galiases saliases functions
+var shellVariables = words.Set(`path fpath cdpath manpath mailpath module_path fignore psvar prompt options aliases galiases saliases functions
 	dis_aliases dis_functions commands builtins parameters history historywords nameddirs userdirs usergroups watch argv status term
 	zsh_eval_context signals precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zsh_directory_name_functions`)
 
@@ -161,7 +154,7 @@ func ownVariable(name string) bool {
 }
 
 // harmlessSettings are variables that may be set for a program.
-var harmlessSettings = set(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES CI
+var harmlessSettings = words.Set(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES CI
 	GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE PYTHONHASHSEED NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`)
 
 // assign judges one assignment. exported says that programs will see it.
@@ -178,7 +171,7 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 	if a.Name != nil && a.Value != nil {
 		w := s.word(a.Value)
 		if a.Append {
-			w.kind = computed
+			w.Kind = workspace.Computed
 		}
 		s.value(a.Name.Value, w)
 	} else {
@@ -200,7 +193,7 @@ func (s *shell) set(name string, exported bool) {
 	s.rehomed = s.rehomed || homeSettings[name]
 	switch {
 	case harmlessSettings[name], !exported && ownVariable(name):
-	case s.eng.desk.setting(name):
+	case s.Own.Setting(name):
 		s.found.Add(finding.TouchesDesk)
 	case dangerousSetting(name):
 		s.found.Add(finding.DangerousEnvironment)
@@ -210,28 +203,28 @@ func (s *shell) set(name string, exported bool) {
 }
 
 // homeSettings say where users' configuration is.
-var homeSettings = set("HOME XDG_CONFIG_HOME APPDATA")
+var homeSettings = words.Set("HOME XDG_CONFIG_HOME APPDATA")
 
 // fileSettings are harmless settings of which the value is part of a path where it
 // is not a plain name.
-var fileSettings = set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM")
+var fileSettings = words.Set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM")
 
 var settingValue = regexp.MustCompile(`^[A-Za-z0-9_.@:,+-]*(?:[A-Za-z0-9]/[A-Za-z0-9_+-]+)*$`)
 
 // value judges what a variable is set to.
-func (s *shell) value(name string, w word) {
-	if fileSettings[name] && (w.kind != literal || w.tilde || strings.Contains(w.text, "..") || !settingValue.MatchString(w.text)) {
+func (s *shell) value(name string, w workspace.Word) {
+	if fileSettings[name] && (w.Kind != workspace.Literal || w.Tilde || strings.Contains(w.Text, "..") || !settingValue.MatchString(w.Text)) {
 		s.found.Add(finding.SetsEnvironment)
 	}
 }
 
 // ownModules reports a value of PYTHONPATH that names directories of the project
 // only: it runs the project's own code, as its tests do.
-func (s *shell) ownModules(w word) bool {
-	if w.kind != literal || w.tilde || w.text == "" {
+func (s *shell) ownModules(w workspace.Word) bool {
+	if w.Kind != workspace.Literal || w.Tilde || w.Text == "" {
 		return false
 	}
-	for dir := range strings.SplitSeq(w.text, ":") {
+	for dir := range strings.SplitSeq(w.Text, ":") {
 		if !s.stays(dir) {
 			return false
 		}

@@ -7,6 +7,8 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // extent says where a call acts beside its workspace: the kinds of places and the
@@ -15,9 +17,9 @@ import (
 // sending a build none for sending .env, or for fetching a hook.
 func (e *Engine) extent(j *judging, program string, operands []string) string {
 	kinds := map[string]bool{}
-	r := reader{eng: e, place: j.place, found: &finding.Set{}}
-	note := func(w word) {
-		r.place.resolve(w, func(file string, open bool) { kinds[r.kindOf(file, open)] = true })
+	r := workspace.Reader{Own: &e.desk, Place: j.place, Found: &finding.Set{}}
+	note := func(w workspace.Word) {
+		r.Place.Resolve(w, func(file string, open bool) { kinds[kindOf(&r.Place, file, open)] = true })
 	}
 	if j.tool.kind == execTool {
 		there := false
@@ -27,21 +29,21 @@ func (e *Engine) extent(j *judging, program string, operands []string) string {
 			if remote = remote && (rest == "" || !strings.Contains(name, "/")); remote { // a machine, an image, a port
 				file, there = rest, true
 			} else {
-				note(word{text: file, tilde: strings.HasPrefix(o, "~")})
+				note(workspace.Word{Text: file, Tilde: strings.HasPrefix(o, "~")})
 			}
-			lower := foldPath(path.Clean(file))
-			kinds["a secret"] = kinds["a secret"] || secretPath(lower) || accessPath(lower)
-			kinds["settings"] = kinds["settings"] || startupPath(strings.TrimPrefix(lower, foldPath(r.place.root)))
-			if copying[program] && !(i > 1 && digits(o)) { // no port
+			lower := workspace.FoldPath(path.Clean(file))
+			kinds["a secret"] = kinds["a secret"] || workspace.SecretPath(lower) || workspace.AccessPath(lower)
+			kinds["settings"] = kinds["settings"] || workspace.StartupPath(strings.TrimPrefix(lower, workspace.FoldPath(r.Place.Root)))
+			if copying[program] && !(i > 1 && words.Digits(o)) { // no port
 				kinds["from there"] = there && !remote
 			}
 		}
 	} else {
-		r.place = j.agent.place(&j.call, "", "")
+		r.Place = j.agent.place(&j.call, "", "")
 		list, _ := j.fields()
 		for i := range list {
 			if f := &list[i]; f.str && f.text != "" && pathKeys[f.key] {
-				note(pathWord(f.text))
+				note(workspace.PathWord(f.text))
 			}
 		}
 	}
@@ -63,13 +65,13 @@ func (e *Engine) extent(j *judging, program string, operands []string) string {
 }
 
 // kindOf says in which kind of place a file lies; "" for a part of the workspace.
-func (r *reader) kindOf(file string, open bool) string {
+func kindOf(p *workspace.Place, file string, open bool) string {
 	switch {
-	case open || r.place.inside(file):
+	case open || p.Inside(file):
 		return ""
-	case file == r.place.root:
+	case file == p.Root:
 		return "all of it"
-	case under(file, "/tmp"), under(file, "/var/tmp"), under(file, "/private/tmp"):
+	case workspace.Under(file, "/tmp"), workspace.Under(file, "/var/tmp"), workspace.Under(file, "/private/tmp"):
 		return "in /tmp"
 	}
 	return "elsewhere"
@@ -88,17 +90,17 @@ func machines(program string, operands []string) (hosts []string) {
 		case copiers[program] && colon > 0 && (slash < 0 || colon < slash):
 			f.address(o[strings.LastIndexByte(o[:colon], '@')+1 : colon])
 		case (program == "curl" || program == "wget") && (strings.ContainsAny(o, ".:") || o == "localhost"):
-			f.address(cutAny(o, "/"))
+			f.address(words.CutAny(o, "/"))
 		}
 	}
 	return f.hosts
 }
 
 // copiers are the programs to which "host:path" is another machine's.
-var copiers = set("scp rsync sftp git")
+var copiers = words.Set("scp rsync sftp git")
 
 // copying are the programs whose last operand is where they copy to.
-var copying = set("scp rsync docker podman nerdctl kubectl oc aws")
+var copying = words.Set("scp rsync docker podman nerdctl kubectl oc aws")
 
 // kept gives the words of a command that are neither its program and subcommand nor
 // spelled out in its subject.

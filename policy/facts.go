@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // facts are what rules ask about a call beside its commands; each is computed
 // when the first rule asks.
 type facts struct {
 	haveFiles, haveHosts bool
-	files                []file
+	files                []workspace.File
 	hosts                []string
 	oddHosts             bool // some address cannot be read
 	paths                []string
@@ -20,28 +22,27 @@ type facts struct {
 }
 
 // files gives the paths that a call names.
-func (e *Engine) files(j *judging) []file {
+func (e *Engine) files(j *judging) []workspace.File {
 	f := &j.facts
 	if f.haveFiles {
 		return f.files
 	}
-	f.haveFiles, f.files = true, j.seen.paths
+	f.haveFiles, f.files = true, j.paths
 	if groupOf(j.tool.kind) == "fs" || j.tool.kind == execTool {
 		return f.files // noted while they were read
 	}
 	list, _ := j.fields()
-	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), seen: &seen{wants: true}}
+	r := e.params(j, &finding.Set{}, &f.files)
 	for _, p := range list {
 		if p.str && len(p.text) <= 4096 && (pathKeys[p.key] || strings.Contains(p.text, "/") && !strings.ContainsAny(p.text, " \n")) && !strings.Contains(p.text, "://") {
-			r.path(pathWord(p.text))
+			r.Path(workspace.PathWord(p.text))
 		}
 	}
-	f.files = r.seen.paths
 	return f.files
 }
 
 // hostKeys are members whose text is an address even without a scheme.
-var hostKeys = set(`host hostname url urls uri domain server address endpoint baseurl link href target to origin ip proxy httpproxy httpsproxy socks
+var hostKeys = words.Set(`host hostname url urls uri domain server address endpoint baseurl link href target to origin ip proxy httpproxy httpsproxy socks
 	unixsocket socketpath socket resolve connectto gateway upstream fallback mirror destination dest remote`)
 
 // hosts gives the names of the machines that a call names.
@@ -76,26 +77,19 @@ func (e *Engine) hosts(j *judging) []string {
 }
 
 // word takes every word of a command for a host that could be one.
-func (f *facts) word(w word) {
-	text := afterEquals(w.text)
+func (f *facts) word(w workspace.Word) {
+	text := afterEquals(w.Text)
 	at := strings.LastIndexByte(text, '@')
 	switch {
-	case w.kind != literal:
+	case w.Kind != workspace.Literal:
 		f.oddHosts = true
 	case strings.Contains(text, "://"):
 		f.address(text)
 	case at > 0:
-		f.address(cutAny(text[at+1:], ":/"))
+		f.address(words.CutAny(text[at+1:], ":/"))
 	case strings.IndexByte(text, '.') > 0 && text[0] != '-' && text[0] != '/':
-		f.address(cutAny(text, ":/"))
+		f.address(words.CutAny(text, ":/"))
 	}
-}
-
-func cutAny(s, chars string) string {
-	if i := strings.IndexAny(s, chars); i >= 0 {
-		return s[:i]
-	}
-	return s
 }
 
 func (f *facts) address(s string) {

@@ -1,12 +1,17 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
+)
 
 // finds follows what a find prints: files below its starts, each with one of the
 // names, as far as its tests say so.
 type finds struct {
-	starts []word
-	names  []word
+	starts []workspace.Word
+	names  []workspace.Word
 	named  bool // the alternative that is being read names its files
 	wide   bool // another one does not
 	pruned bool // another one does not and only prunes, which prints nothing where something else is told to
@@ -18,10 +23,10 @@ type finds struct {
 const maxFound = 16
 
 // name notes a test for a name. Whatever else is tested can only narrow.
-func (f *finds) name(w word) {
+func (f *finds) name(w workspace.Word) {
 	f.named = true
-	f.wide = f.wide || w.kind != literal || !sourceName(w.text)
-	if w.kind == literal {
+	f.wide = f.wide || w.Kind != workspace.Literal || !workspace.SourceName(w.Text)
+	if w.Kind == workspace.Literal {
 		f.names = append(f.names, w)
 	}
 }
@@ -40,24 +45,24 @@ func (f *finds) alternative(prunes bool) {
 func (f *finds) act() { f.wide = f.wide || !f.named || f.pruned && f.parens }
 
 // words gives globs for all that was found; none where that is open.
-func (f *finds) words() (list []word) {
+func (f *finds) words() (list []workspace.Word) {
 	if f.other {
 		return nil
 	}
 	starts := f.starts
 	if len(starts) == 0 {
-		starts = []word{{text: "."}}
+		starts = []workspace.Word{{Text: "."}}
 	}
 	names := f.names
 	if f.wide || !f.named {
-		names = append(names[:len(names):len(names)], word{})
+		names = append(names[:len(names):len(names)], workspace.Word{})
 	}
 	if len(starts)*len(names) > maxFound {
 		return nil
 	}
 	for _, s := range starts {
 		for _, n := range names {
-			list = append(list, word{text: strings.TrimSuffix(s.text, "/") + strings.TrimSuffix("/**/"+n.text, "/"), kind: pattern, tilde: s.tilde})
+			list = append(list, workspace.Word{Text: strings.TrimSuffix(s.Text, "/") + strings.TrimSuffix("/**/"+n.Text, "/"), Kind: workspace.Pattern, Tilde: s.Tilde})
 		}
 	}
 	return append(list, list...) // whatever takes the first of them, there are more
@@ -65,37 +70,22 @@ func (f *finds) words() (list []word) {
 
 // tellers are the programs that do no more with the files that find hands them
 // than to tell what is in them or about them.
-var tellers = set("grep egrep fgrep cat head tail wc nl file stat ls md5sum sha1sum sha256sum sha512sum cksum")
+var tellers = words.Set("grep egrep fgrep cat head tail wc nl file stat ls md5sum sha1sum sha256sum sha512sum cksum")
 
 // filled gives the words of a command in which files that were found stand for
 // the mark. Only for tellers they are looked at: what else may become of them is
 // open.
-func filled(args []word, mark string, files []word) []word {
-	if len(files) == 0 || len(args) == 0 || args[0].kind != literal || !tellers[args[0].text] {
+func filled(args []workspace.Word, mark string, files []workspace.Word) []workspace.Word {
+	if len(files) == 0 || len(args) == 0 || args[0].Kind != workspace.Literal || !tellers[args[0].Text] {
 		return braces(args, mark)
 	}
-	var out []word
+	var out []workspace.Word
 	for _, w := range args {
-		if w.is(mark) {
+		if w.Is(mark) {
 			out = append(out, files...)
 		} else {
-			out = append(out, braces([]word{w}, mark)...)
+			out = append(out, braces([]workspace.Word{w}, mark)...)
 		}
 	}
 	return out
 }
-
-// sourceName reports a name, or a glob of names, that is no secret's: of hidden
-// files, which find and grep --include do not set apart, only those that end as
-// source code does.
-func sourceName(glob string) bool {
-	glob = strings.ToLower(glob)
-	if glob == "" || strings.ContainsAny(glob, `/\`) || glob[0] == '.' || hitsSecret(glob, false) {
-		return false
-	}
-	return strings.IndexByte("*?[", glob[0]) < 0 || codeEnds[glob[strings.LastIndexByte(glob, '.')+1:]]
-}
-
-// codeEnds are the endings of files that are source code or text about it.
-var codeEnds = set(`go py pyi js jsx mjs cjs ts tsx mts cts vue svelte rs c h cc cpp cxx hh hpp m mm java kt kts scala groovy rb erb rake php swift cs fs vb dart lua pl pm
-	ex exs erl hrl hs ml mli clj cljs elm jl r zig nim v sol css scss sass less html htm md mdx rst adoc tex sql proto graphql thrift sh bash zsh fish bat ps1 mk cmake gradle bzl tmpl tpl ejs hbs svg mod sum`)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"approvalbot/policy/workspace"
 )
 
 // deskIn puts the desk's own files into a directory.
@@ -58,7 +60,7 @@ func TestGlobsMatchPathsComponentByComponent(t *testing.T) {
 		{"/a/*", "/a/b", true}, {"/a/*", "/a/b/c", false}, {"/a/**", "/a/b/c", true}, {"/a/**/c", "/a/c", true}, {"/a/**/c", "/a/.b/b/c", true}, {"/a/**/b", "/a/b/c", false}, {"**/c", "/a/c", true}, {"/**", "/a", true},
 		{"/a/**/b/**/c", "/a/x/b/y/c", true}, {"/a/**/b/**/c", "/a/x/y/c", false}, {"/x/**", "/a/b", false}, {"/a/x**", "/a/b/c", true}, {"/x/a**", "/a/b/c", false}, {"/a/*", "/a/.b", false}, {"/a/.*", "/a/.b", true}, {"/a/[b]/c", "/a/b/c", true}, {"/a/?", "/a/b", true},
 	} {
-		require.Equal(t, x.want, matchesPath(x.glob, x.file), "%s %s", x.glob, x.file)
+		require.Equal(t, x.want, workspace.MatchesPath(x.glob, x.file), "%s %s", x.glob, x.file)
 	}
 }
 
@@ -92,7 +94,7 @@ func TestGlobsAsIfAllWasTried(t *testing.T) {
 			}
 			return false
 		}
-		return matches(glob[0], file[0]) && all(glob[1:], file[1:])
+		return workspace.Matches(glob[0], file[0]) && all(glob[1:], file[1:])
 	}
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,7 +104,7 @@ func TestGlobsAsIfAllWasTried(t *testing.T) {
 		if want {
 			matched++
 		}
-		require.Equal(t, want, matchesPath(strings.Join(glob, "/"), strings.Join(file, "/")))
+		require.Equal(t, want, workspace.MatchesPath(strings.Join(glob, "/"), strings.Join(file, "/")))
 	})
 	require.Positive(t, matched)
 }

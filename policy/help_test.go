@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/policy/workspace"
 )
 
 // desked is the configuration that most tests use: agent main works in
@@ -18,7 +19,7 @@ func desked() Config {
 	return Config{
 		Enabled:    true,
 		Workspaces: map[string]string{"main": "/workspace"},
-		Protected: Protected{
+		Protected: workspace.Protected{
 			Files: []string{"/etc/approvalbot/config.yaml", "/var/lib/approvalbot/approvalbot.db", "/var/lib/approvalbot/approvalbot.key"},
 			Port:  "127.0.0.1:8787",
 		},

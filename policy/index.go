@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
 )
 
 // index finds the rules that could be about a call, so that a thousand rules
@@ -66,7 +67,7 @@ func newIndex(rules []opRule) (x index) {
 // the program open.
 func (r *opRule) programs() (names []string) {
 	for _, p := range r.commands {
-		name := programOf(word{text: p.words[0]})
+		name := programOf(workspace.Word{Text: p.words[0]})
 		if strings.ContainsAny(name, "*?[{") {
 			return nil
 		}
@@ -101,12 +102,12 @@ func (e *Engine) commandCandidates(j *judging, out []int) []int {
 	}
 	for i := range j.seen.commands {
 		args := j.seen.args(j.seen.commands[i])
-		if args[0].kind != literal {
+		if args[0].Kind != workspace.Literal {
 			return append(out, x.commands...)
 		}
 		out = append(out, x.programs[programOf(args[0])]...)
 		if e.mayHide(args) {
-			insideWords(args, func(inside []word) bool {
+			insideWords(args, func(inside []workspace.Word) bool {
 				out = append(out, x.programs[programOf(inside[0])]...)
 				return false
 			})
@@ -122,24 +123,24 @@ var unread = finding.Of(finding.DynamicCommand, finding.UnusualShell, finding.Co
 
 // mayHide reports a command that could run what stands in its words without
 // policy knowing how.
-func (e *Engine) mayHide(args []word) bool {
+func (e *Engine) mayHide(args []workspace.Word) bool {
 	base := programOf(args[0])
 	return e.commands[base] == nil || isWrapper(base)
 }
 
 // insideWords calls fn with every end of the words that could be a command of its
 // own, until it says true.
-func insideWords(args []word, fn func([]word) bool) bool {
+func insideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 	for i := 1; i < min(len(args), maxHunt); i++ {
-		if args[i].text != "" && fn(args[i:]) {
+		if args[i].Text != "" && fn(args[i:]) {
 			return true
 		}
-		if !strings.ContainsAny(args[i].text, " \t\n") {
+		if !strings.ContainsAny(args[i].Text, " \t\n") {
 			continue
 		}
-		var inside []word
-		for t := range strings.FieldsFuncSeq(args[i].text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }) {
-			inside = append(inside, word{text: t})
+		var inside []workspace.Word
+		for t := range strings.FieldsFuncSeq(args[i].Text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }) {
+			inside = append(inside, workspace.Word{Text: t})
 		}
 		for k := range inside {
 			if fn(inside[k:]) {

@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"approvalbot/policy/words"
+)
 
 // form says what a call of a tool cannot be without. Only tools whose calls are R3 or
 // worse, or run a command, have one: what is missing or of the wrong type there is
@@ -15,16 +19,16 @@ type form struct {
 
 var (
 	// amountKeys say how much is paid.
-	amountKeys = set("amount amounts amountcents amountminor amountmicros value total totalamount sum price unitamount")
+	amountKeys = words.Set("amount amounts amountcents amountminor amountmicros value total totalamount sum price unitamount")
 	// messageKeys hold what is sent to people.
-	messageKeys = set(`text message body content contents subject html markdown caption msg
+	messageKeys = words.Set(`text message body content contents subject html markdown caption msg
 		messagetext textbody htmlbody`)
 	// statementKeys hold what a database is to run.
-	statementKeys = set("sql query queries statement statements command cmd script code q text")
+	statementKeys = words.Set("sql query queries statement statements command cmd script code q text")
 	// commandKeys hold what a tool that runs commands is to run; see gather.
-	commandKeys = set("command cmd script argv args")
+	commandKeys = words.Set("command cmd script argv args")
 	// removedKeys name what is deleted.
-	removedKeys = union(pathKeys, dirKeys)
+	removedKeys = words.Union(pathKeys, dirKeys)
 )
 
 // formOf gives the form of a tool's calls; false: it has none, or policy does not know
@@ -60,7 +64,7 @@ func isText(f *field) bool { return f.str && f.text != "" }
 // isAmount reports a number, or text with a digit in it.
 func isAmount(f *field) bool {
 	digit := strings.ContainsAny(f.text, "0123456789")
-	return digit && (f.str || f.text[0] == '-' || digits(f.text[:1]))
+	return digit && (f.str || f.text[0] == '-' || words.Digits(f.text[:1]))
 }
 
 // malformed reports a call that lacks what it cannot be without, or has something of

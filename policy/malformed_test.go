@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestMalformedCallsOfRiskyToolsAreDenied(t *testing.T) {
 			j := judge(e, core.Call{ToolName: c.tool, Params: json.RawMessage(params), AgentID: "main"})
 			require.Equal(t, c.want, j.Outcome.String(), "%s %s: %v", c.tool, params, j.Assessment.ReasonCodes)
 			denied := c.want == "deny"
-			require.Equal(t, denied, contains(j.Assessment.ReasonCodes, "malformed-denied"), "%s %s", c.tool, params)
+			require.Equal(t, denied, slices.Contains(j.Assessment.ReasonCodes, "malformed-denied"), "%s %s", c.tool, params)
 			if denied {
 				require.Contains(t, j.Assessment.ReasonCodes, "malformed-call")
 				require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3)

@@ -2,9 +2,12 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // What the members of a tool's params mean, by their folded names. The lists are
@@ -12,15 +15,15 @@ import (
 // asks, unless its value can name nothing (see harmless).
 
 // pathKeys are members that name the file.
-var pathKeys = set(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook relativeworkspacepath uri paths files destination
+var pathKeys = words.Set(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook relativeworkspacepath uri paths files destination
 	filepaths targetfiles relativepath abspath fullpath pathname`)
 
 // sourceKeys name files to tools that read, beside pathKeys.
-var sourceKeys = set("image images imagepath imagepaths pdf pdfs document documents searchpath searchpaths source sources input")
+var sourceKeys = words.Set("image images imagepath imagepaths pdf pdfs document documents searchpath searchpaths source sources input")
 
 // dirKeys are members that name a directory. What a path of the same call means
 // may depend on it.
-var dirKeys = set(`workdir cwd dir dirs dirpath dirname directory directories directorypath folder folders folderpath root roots rootdir rootpath rootdirectory
+var dirKeys = words.Set(`workdir cwd dir dirs dirpath dirname directory directories directorypath folder folders folderpath root roots rootdir rootpath rootdirectory
 	base basedir basepath basedirectory workingdir workingdirectory workingpath workspace workspacedir workspacepath workspaceroot workspacefolder
 	project projectroot projectdir projectpath targetdirectory targetdirectories targetdir searchdirectory searchdirectories searchdir startdir startpath
 	parent parentdir parentpath prefix pathprefix subdir subdirectory subpath location repo repodir repopath repository gitroot worktree chdir currentdirectory currentdir pwd home
@@ -28,49 +31,49 @@ var dirKeys = set(`workdir cwd dir dirs dirpath dirname directory directories di
 
 // machineKeys are members that name another machine, who acts there, or what else
 // is started.
-var machineKeys = set(`host hosts hostname server servername domain endpoint baseurl proxy remote remotehost node nodeid machine instance container containerid pod ssh sshhost
+var machineKeys = words.Set(`host hosts hostname server servername domain endpoint baseurl proxy remote remotehost node nodeid machine instance container containerid pod ssh sshhost
 	user username port socket environment env sandbox gateway gatewayurl gatewaytoken connection device deviceid token auth authorization headers
 	as runas sudo with program app application using via interpreter runner handler viewer opener preprocessor filter pipe pre post callback hook hooks formatter`)
 
 // textKeys are members of reading tools that are not paths.
-var textKeys = set(`pattern patterns query queries regex regexp search q searchterm description displaydescription explanation prompt reason title intent taskprogress toolsummary
+var textKeys = words.Set(`pattern patterns query queries regex regexp search q searchterm description displaydescription explanation prompt reason title intent taskprogress toolsummary
 	type filetype outputmode language model symbol symbolname identifier instruction instructions question questions toolcallid
 	exclude excludes excludepattern excludepatterns excludeglob excludeglobs excludefilepattern ignore ignores ignoreglobs ignorepattern ignorepatterns`)
 
 // globKeys are members that say which names a search looks at.
-var globKeys = set("glob globs include includes includepattern includepatterns includeglob includeglobs filepattern filepatterns fileglob globpattern globpatterns namepattern")
+var globKeys = words.Set("glob globs include includes includepattern includepatterns includeglob includeglobs filepattern filepatterns fileglob globpattern globpatterns namepattern")
 
 // outKeys are members that say where a tool is to put what it got.
-var outKeys = set(`output outputfile outputpath outputdir outputfilename out outfile outpath save saveto saveas savepath savedir savefile savefilename
+var outKeys = words.Set(`output outputfile outputpath outputdir outputfilename out outfile outpath save saveto saveas savepath savedir savefile savefilename
 	dest destination destinationpath destpath writeto writepath export exportto exportpath download downloadto downloadpath downloaddir logfile tee redirect`)
 
 // codeKeys are members that would make a reading tool more than that.
-var codeKeys = set("command cmd script code exec argv args arguments flags extraargs shell sql")
+var codeKeys = words.Set("command cmd script code exec argv args arguments flags extraargs shell sql")
 
 // deedKeys say what a tool that can do several things is to do.
-var deedKeys = set("operation operations action actions op mode method verb task subcommand commandtype")
+var deedKeys = words.Set("operation operations action actions op mode method verb task subcommand commandtype")
 
 // readingDeeds are values of deedKeys that only read.
-var readingDeeds = set(`read view get list ls search find grep glob show open print cat stat info outline preview hover references definition implementation symbols
+var readingDeeds = words.Set(`read view get list ls search find grep glob show open print cat stat info outline preview hover references definition implementation symbols
 	gotodefinition gotoimplementation gototypedefinition findreferences documentsymbol documentsymbols workspacesymbol workspacesymbols preparecallhierarchy incomingcalls outgoingcalls diagnostics
 	line lines directory image text raw slice indentation content contents files fileswithmatches count full auto default summary file regex literal fuzzy exact`)
 
 // contentKeys are members of writing tools that are not paths.
-var contentKeys = set(`content contents text newstring oldstring newtext oldtext newstr oldstr newcontent filetext filecontent inserttext instructions
+var contentKeys = words.Set(`content contents text newstring oldstring newtext oldtext newstr oldstr newcontent filetext filecontent inserttext instructions
 	instruction codeedit edits diff explanation description displaydescription cellid celltype newsource source reason title aiproposedcontent aiproposedstring
 	taskprogress toolsummary summary commitmessage toolcallid search replace searchtext replacetext`)
 
 // writerKeys are members of writing tools that hold a number, a flag or a word
 // and change where in the file is written, or how it is looked for.
-var writerKeys = set(`replaceall changeall allowmultiple expectedreplacements insertline viewrange cellidx cellindex cellnumber cellname celllanguage isnewcell linecount line lines
+var writerKeys = words.Set(`replaceall changeall allowmultiple expectedreplacements insertline viewrange cellidx cellindex cellnumber cellname celllanguage isnewcell linecount line lines
 	startline endline linenumber offset limit encoding editmode replaceallmatches replaceallmultiple modifiedbyuser append overwrite createdirs createdirectories createparents mkdirs
 	timeout waitforprevious useregex isregex regex casesensitive ignorecase matchcase ignorewhitespace count occurrence beforecontext aftercontext newline trailingnewline dryrun`)
 
 // editDeeds are values of a writing tool's "mode" and of an editor's "command".
-var editDeeds = set("create edit overwrite append write insert replace strreplace undoedit view")
+var editDeeds = words.Set("create edit overwrite append write insert replace strreplace undoedit view")
 
 // patchKeys are members that hold a patch.
-var patchKeys = set("input patch patchtext patchcontent diff text content unifieddiff")
+var patchKeys = words.Set("input patch patchtext patchcontent diff text content unifieddiff")
 
 // absent reports a member that might as well not be there.
 func (f *field) absent() bool { return f.text == "" && f.str || f.text == "null" && !f.str }
@@ -85,12 +88,12 @@ func (f *field) harmless() bool {
 		return false
 	}
 	for i := range len(f.text) {
-		if c := f.text[i]; !wordByte(c) && c != '-' && c != ',' || c == '-' && i == 0 {
+		if c := f.text[i]; !words.WordByte(c) && c != '-' && c != ',' || c == '-' && i == 0 {
 			return false
 		}
 	}
 	lower := strings.ToLower(f.text)
-	return !secretPath(lower) && nameWords[lower]&(saysWrite|saysEnd) == 0 && !metadataHosts[lower] && lower != "localhost" && !isWrapper(lower)
+	return !workspace.SecretPath(lower) && nameWords[lower]&(saysWrite|saysEnd) == 0 && !workspace.MetadataHosts[lower] && lower != "localhost" && !isWrapper(lower)
 }
 
 // off reports a flag that is not set.
@@ -98,47 +101,47 @@ func (f *field) off() bool { return !f.str && f.text == "false" }
 
 // standIn takes a directory that a member names: paths of the call may count
 // from there as well.
-func (r *reader) standIn(w word) {
-	dir := path.Clean(w.text)
+func (r *paramReader) standIn(w workspace.Word) {
+	dir := path.Clean(w.Text)
 	bases := []string{dir}
-	if !w.tilde && !path.IsAbs(dir) {
+	if !w.Tilde && !path.IsAbs(dir) {
 		bases = bases[:0]
-		for _, d := range append(r.place.dirs[:len(r.place.dirs):len(r.place.dirs)], r.place.also...) {
+		for _, d := range append(r.Place.Dirs[:len(r.Place.Dirs):len(r.Place.Dirs)], r.Place.Also...) {
 			bases = append(bases, path.Join(d, dir))
 		}
-		if len(r.place.dirs) == 0 {
+		if len(r.Place.Dirs) == 0 {
 			bases = append(bases, dir)
 		}
 	}
-	also := r.place.also
+	also := r.Place.Also
 	for _, b := range bases {
-		if !contains(also, b) && !contains(r.place.dirs, b) {
+		if !slices.Contains(also, b) && !slices.Contains(r.Place.Dirs, b) {
 			also = append(also[:len(also):len(also)], b)
 		}
 	}
-	if len(also) > maxDirs {
-		r.found.Add(finding.UnknownParameters)
-		also = also[:maxDirs]
+	if len(also) > workspace.MaxDirs {
+		r.Found.Add(finding.UnknownParameters)
+		also = also[:workspace.MaxDirs]
 	}
-	r.place.also = also
+	r.Place.Also = also
 }
 
 // standsIn takes all directories that the call's members name. It adds unclear
 // where one of them cannot be read.
-func (r *reader) standsIn(list []field, unclear finding.Code) {
+func (r *paramReader) standsIn(list []field, unclear finding.Code) {
 	for i := range list {
 		f := &list[i]
 		if !dirKeys[f.key] || !f.str || f.text == "" {
 			continue
 		}
-		w := pathWord(f.text)
-		if w.kind != literal || strings.Contains(f.text, "://") {
-			r.found.Add(unclear)
+		w := workspace.PathWord(f.text)
+		if w.Kind != workspace.Literal || strings.Contains(f.text, "://") {
+			r.Found.Add(unclear)
 		}
-		if climbs(w.text) && unclear == finding.DynamicPath {
-			r.found.Add(finding.PathClimbs)
+		if workspace.Climbs(w.Text) && unclear == finding.DynamicPath {
+			r.Found.Add(finding.PathClimbs)
 		}
-		r.name(w)
+		r.Name(w)
 		r.standIn(w)
 	}
 }

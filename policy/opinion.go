@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"math"
+	"slices"
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
@@ -85,7 +86,7 @@ func (j *judging) without(e *Engine, why finding.Code, verdict core.Verdict) {
 
 // vote adds the classifier's verdict where it may vote.
 func (j *judging) vote(e *Engine, v core.Verdict, codes ...string) {
-	if contains(e.effective, core.LLMEvaluation) {
+	if slices.Contains(e.effective, core.LLMEvaluation) {
 		j.votes = append(j.votes, core.Vote{Approver: core.LLMEvaluation, Verdict: v, ReasonCodes: codes, Confidence: j.confidence})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // operand says what the words of a command that are not options mean to it.
@@ -56,28 +58,30 @@ func longs(words string) map[string]bool {
 
 // token is one option or operand of a command.
 type token struct {
-	option string // its name without dashes; empty for an operand
-	word   word   // the operand, or the option's value
-	value  bool   // word is set
-	apart  bool   // the value is a word of its own
+	option string         // its name without dashes; empty for an operand
+	word   workspace.Word // the operand, or the option's value
+	value  bool           // word is set
+	apart  bool           // the value is a word of its own
 }
 
 // swallowed reports a value that looks like an option: a program that takes no
 // value there reads it as one.
-func (t token) swallowed() bool { return t.apart && t.word.mayBeOption() }
+func (t token) swallowed() bool { return t.apart && t.word.MayBeOption() }
 
 // scanner goes through the words of a command. Options that are not in the
 // spec become findings, and so do words that could turn out to be options.
 type scanner struct {
 	s     *shell
 	spec  *spec
-	args  []word
+	args  []workspace.Word
 	i     int    // next word
 	short string // rest of a cluster of short options
 	ended bool   // no more options
 }
 
-func (s *shell) scanner(sp *spec, args []word) scanner { return scanner{s: s, spec: sp, args: args} }
+func (s *shell) scanner(sp *spec, args []workspace.Word) scanner {
+	return scanner{s: s, spec: sp, args: args}
+}
 
 // next gives the next token; ok is false at the end.
 func (c *scanner) next() (t token, ok bool) {
@@ -90,19 +94,19 @@ func (c *scanner) next() (t token, ok bool) {
 		switch {
 		case c.ended:
 			return token{word: w, value: true}, true
-		case w.is("--"):
+		case w.Is("--"):
 			c.ended = true
-		case !w.mayBeOption():
+		case !w.MayBeOption():
 			return c.operand(w), true
-		case w.kind != literal && !w.namedOption(c.spec.globs):
+		case w.Kind != workspace.Literal && !namedOption(w, c.spec.globs):
 			if !c.spec.all {
 				c.s.found.Add(finding.DynamicArgument)
 			}
 			return c.operand(w), true
-		case strings.HasPrefix(w.text, "--"):
+		case strings.HasPrefix(w.Text, "--"):
 			return c.long(w), true
 		default:
-			c.short = w.text[1:]
+			c.short = w.Text[1:]
 			return c.cluster(), true
 		}
 	}
@@ -111,18 +115,18 @@ func (c *scanner) next() (t token, ok bool) {
 
 // namedOption reports a long option of which only the value is computed or, with
 // globs, a glob.
-func (w word) namedOption(globs bool) bool {
-	name, _, ok := strings.Cut(w.text, "=")
-	return ok && strings.HasPrefix(name, "--") && (w.kind == computed && !w.split || globs && w.kind == pattern && !strings.ContainsAny(name, "*?["))
+func namedOption(w workspace.Word, globs bool) bool {
+	name, _, ok := strings.Cut(w.Text, "=")
+	return ok && strings.HasPrefix(name, "--") && (w.Kind == workspace.Computed && !w.Split || globs && w.Kind == workspace.Pattern && !strings.ContainsAny(name, "*?["))
 }
 
-func (c *scanner) operand(w word) token {
+func (c *scanner) operand(w workspace.Word) token {
 	c.ended = c.ended || c.spec.posix
 	return token{word: w, value: true}
 }
 
 // rest gives the words from the operand that next gave last.
-func (c *scanner) rest() []word { return c.args[c.i-1:] }
+func (c *scanner) rest() []workspace.Word { return c.args[c.i-1:] }
 
 func (c *scanner) unknown() {
 	if !c.spec.all {
@@ -130,15 +134,15 @@ func (c *scanner) unknown() {
 	}
 }
 
-func (c *scanner) long(w word) token {
-	name, v, has := strings.Cut(w.text[2:], "=")
+func (c *scanner) long(w workspace.Word) token {
+	name, v, has := strings.Cut(w.Text[2:], "=")
 	takes, known := c.spec.long[name]
 	if !known {
 		c.unknown()
 	}
 	t := token{option: name}
 	if has {
-		t.word, t.value = word{text: v, kind: w.kind, split: w.split}, true
+		t.word, t.value = workspace.Word{Text: v, Kind: w.Kind, Split: w.Split}, true
 	} else if takes && c.i < len(c.args) {
 		t.word, t.value, t.apart = c.taken(name), true, true
 	}
@@ -149,13 +153,13 @@ func (c *scanner) long(w word) token {
 // several is a finding: the second of them is something else, an option, a file or
 // the command to run. So is one that looks like an option: where the program, or
 // another of that name, takes no value there, it is one.
-func (c *scanner) taken(option string) word {
+func (c *scanner) taken(option string) workspace.Word {
 	w := c.args[c.i]
 	c.i++
 	switch {
-	case w.several():
+	case w.Several():
 		c.s.found.Add(finding.DynamicArgument)
-	case w.mayBeOption() && !c.spec.texts[option]:
+	case w.MayBeOption() && !c.spec.texts[option]:
 		c.unknown()
 	}
 	return w
@@ -170,19 +174,19 @@ func (c *scanner) cluster() token {
 	case strings.Contains(c.spec.vals, o):
 		t := token{option: o, value: true}
 		if c.short != "" {
-			t.word = word{text: c.short}
+			t.word = workspace.Word{Text: c.short}
 			c.short = ""
-		} else if c.i < len(c.args) && !(strings.Contains(c.spec.maybe, o) && c.args[c.i].mayBeOption()) {
+		} else if c.i < len(c.args) && !(strings.Contains(c.spec.maybe, o) && c.args[c.i].MayBeOption()) {
 			t.word, t.apart = c.taken(o), true
 		} else {
 			t.value = false
 		}
 		return t
-	case c.spec.num && digits(o):
+	case c.spec.num && words.Digits(o):
 	default:
 		c.unknown()
 		if c.spec.all { // its rest may be a value
-			t := token{option: o, word: word{text: c.short}, value: c.short != ""}
+			t := token{option: o, word: workspace.Word{Text: c.short}, value: c.short != ""}
 			c.short = ""
 			return t
 		}
@@ -191,19 +195,19 @@ func (c *scanner) cluster() token {
 }
 
 // judge is the rule of a command that its spec describes completely.
-func (sp *spec) judge(s *shell, _ string, args []word) {
+func (sp *spec) judge(s *shell, _ string, args []workspace.Word) {
 	s.found.Add(sp.code)
 	c := s.scanner(sp, args)
 	operands, several, given := 0, false, false
-	var skipped []word
+	var skipped []workspace.Word
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if sp.fixed && t.word.kind == computed {
+		if sp.fixed && t.word.Kind == workspace.Computed {
 			s.found.Add(finding.DynamicArgument)
 		}
 		switch {
 		case t.option != "":
 			if t.value && (sp.all && sp.kind == contents || sp.reads[t.option]) {
-				s.read(t.word)
+				s.Read(t.word)
 			}
 			given = given || strings.Contains(sp.given, t.option)
 			continue
@@ -213,7 +217,7 @@ func (sp *spec) judge(s *shell, _ string, args []word) {
 			skipped = append(skipped, t.word)
 		}
 		operands++
-		several = several || t.word.several()
+		several = several || t.word.Several()
 	}
 	if given {
 		for _, w := range skipped {
@@ -226,22 +230,22 @@ func (sp *spec) judge(s *shell, _ string, args []word) {
 }
 
 // operand judges one operand of a kind.
-func (s *shell) operand(kind operand, w word) {
+func (s *shell) operand(kind operand, w workspace.Word) {
 	switch kind {
 	case fileNames:
-		s.name(w)
+		s.Name(w)
 	case contents:
-		s.read(w)
+		s.Read(w)
 	case trees:
-		if w.kind == literal && (plainFile(strings.ToLower(path.Base(w.text))) || sink(w.text)) {
-			s.read(w)
+		if w.Kind == workspace.Literal && (workspace.PlainFile(strings.ToLower(path.Base(w.Text))) || workspace.Sink(w.Text)) {
+			s.Read(w)
 		} else {
-			s.search(w)
+			s.Search(w)
 		}
 	case repository:
-		s.search(w)
+		s.Search(w)
 	case writes:
-		s.write(w)
+		s.Write(w)
 	case outputs:
 		s.content(w)
 	}

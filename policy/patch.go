@@ -4,39 +4,41 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // patch reads a tool that applies patches: every file that a header names, in
 // "*** Update File: x" or in a unified diff. A patch that names no file cannot be
 // read.
-func (r *reader) patch(list []field) {
+func (r *paramReader) patch(list []field) {
 	r.standsIn(list, finding.DynamicPath)
 	named := false
 	for i := range list {
 		f := &list[i]
 		switch {
 		case f.odd || !f.top && f.key != f.root:
-			r.found.Add(finding.UnknownParameters)
+			r.Found.Add(finding.UnknownParameters)
 		case f.absent():
 		case dirKeys[f.key] && f.str:
 		case pathKeys[f.key] && f.str:
-			r.write(pathWord(f.text))
+			r.Write(workspace.PathWord(f.text))
 		case patchKeys[f.key] && f.str:
-			p := patchReader{reader: r}
+			p := patchReader{paramReader: r}
 			p.lines(f.text)
 			named = named || p.named
 		case !contentKeys[f.key] && !writerKeys[f.key] || writerKeys[f.key] && !f.harmless():
-			r.found.Add(finding.UnknownParameters)
+			r.Found.Add(finding.UnknownParameters)
 		}
 	}
 	if !named {
-		r.found.Add(finding.MalformedCall)
+		r.Found.Add(finding.MalformedCall)
 	}
 }
 
 // patchReader reads the lines of one patch.
 type patchReader struct {
-	*reader
+	*paramReader
 	named bool // some header named a file
 }
 
@@ -71,7 +73,7 @@ func (p *patchReader) line(line string) {
 		name, _, _ := strings.Cut(strings.TrimSpace(rest), "\t")
 		unified := header == "+++ " || header == "--- "
 		if header == "*** Delete File:" || header == "+++ " && name == "/dev/null" {
-			p.found.Add(finding.DeletesFile)
+			p.Found.Add(finding.DeletesFile)
 		}
 		p.file(name, unified, header == "copy from ")
 		return
@@ -86,16 +88,16 @@ func (p *patchReader) gitLine(line string) {
 	case strings.HasPrefix(line, "diff --git "):
 		p.pair(line[len("diff --git "):])
 	case strings.HasPrefix(line, "deleted file mode"):
-		p.found.Add(finding.DeletesFile)
+		p.Found.Add(finding.DeletesFile)
 	case strings.HasPrefix(line, "new file mode "), strings.HasPrefix(line, "new mode "):
 		p.mode(line[strings.LastIndexByte(line, ' ')+1:])
 	case strings.HasPrefix(line, "index ") && strings.Contains(line, ".."):
-		if hashes, mode, ok := strings.Cut(line[len("index "):], " "); ok && !strings.Contains(hashes, " ") && digits(mode) {
+		if hashes, mode, ok := strings.Cut(line[len("index "):], " "); ok && !strings.Contains(hashes, " ") && words.Digits(mode) {
 			p.mode(mode)
 		}
 	case strings.HasPrefix(line, "***"):
 		if !knownStars(line) {
-			p.found.Add(finding.MalformedCall)
+			p.Found.Add(finding.MalformedCall)
 		}
 	}
 }
@@ -119,10 +121,10 @@ func (p *patchReader) mode(mode string) {
 	switch mode {
 	case "100644", "100755", "100664", "100775":
 	default:
-		p.found.Add(finding.ChangesPermissions)
+		p.Found.Add(finding.ChangesPermissions)
 	}
 	if strings.HasPrefix(mode, "12") || strings.HasPrefix(mode, "16") {
-		p.found.Add(finding.MakesLink)
+		p.Found.Add(finding.MakesLink)
 	}
 }
 
@@ -149,7 +151,7 @@ func (p *patchReader) file(name string, unified, reads bool) {
 	if unified {
 		name = strings.TrimPrefix(strings.TrimPrefix(name, "a/"), "b/")
 		if strings.Contains(name, "//") { // without its first directory it could be absolute
-			p.found.Add(finding.MalformedCall)
+			p.Found.Add(finding.MalformedCall)
 		}
 	}
 	if name == "" || name == "/dev/null" {
@@ -157,7 +159,7 @@ func (p *patchReader) file(name string, unified, reads bool) {
 	}
 	p.named = true
 	if reads {
-		p.read(pathWord(name))
+		p.Read(workspace.PathWord(name))
 	}
-	p.write(pathWord(name))
+	p.Write(workspace.PathWord(name))
 }

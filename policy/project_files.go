@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // onlyChecks are the tools that change no file they are pointed at, checkOptions
 // what makes others do the same.
 var (
-	onlyChecks   = set("actionlint yamllint shellcheck hadolint pytest py.test unittest mypy flake8 pylint pyright bandit jest vitest mocha ava tflint cpplint cppcheck")
-	checkOptions = set("--check --diff --list-different --dry-run --check-only")
+	onlyChecks   = words.Set("actionlint yamllint shellcheck hadolint pytest py.test unittest mypy flake8 pylint pyright bandit jest vitest mocha ava tflint cpplint cppcheck")
+	checkOptions = words.Set("--check --diff --list-different --dry-run --check-only")
 )
 
 // pointedAt says what a project's tool does to the files that it is pointed at.
@@ -22,70 +24,70 @@ type pointedAt struct {
 	prints bool // it shows all of them
 }
 
-func pointing(name string, args []word) pointedAt {
+func pointing(name string, args []workspace.Word) pointedAt {
 	has := func(some map[string]bool) bool {
-		return slices.ContainsFunc(args, func(w word) bool { return some[w.text] })
+		return slices.ContainsFunc(args, func(w workspace.Word) bool { return some[w.Text] })
 	}
 	return pointedAt{name, onlyChecks[name] || has(checkOptions), name == "prettier" && !has(checkOptions) && !has(prettierQuiet)}
 }
 
 // prettierQuiet are the options with which prettier prints no files.
-var prettierQuiet = set("-c --write -w -l")
+var prettierQuiet = words.Set("-c --write -w -l")
 
 // file judges a file or directory that a tool is pointed at. Most tools print
 // lines of what they cannot read, and many rewrite what they can.
-func (p *pointedAt) file(s *shell, w word) {
-	if argumentFiles[p.name] && strings.HasPrefix(w.text, "@") {
+func (p *pointedAt) file(s *shell, w workspace.Word) {
+	if argumentFiles[p.name] && strings.HasPrefix(w.Text, "@") {
 		s.found.Add(finding.UnknownOption)
 	}
-	list, ok := alternatives(w.text)
+	list, ok := workspace.Alternatives(w.Text)
 	if !ok {
 		s.found.Add(finding.MayReadSecret)
 	}
 	for _, file := range list {
-		base, lower := path.Base(file), foldPath(path.Clean(file))
+		base, lower := path.Base(file), workspace.FoldPath(path.Clean(file))
 		switch {
-		case !p.checks && startupPath(lower) && !strings.EqualFold(base, "head"):
+		case !p.checks && workspace.StartupPath(lower) && !strings.EqualFold(base, "head"):
 			s.found.Add(finding.WritesStartup)
-		case strings.ContainsAny(file, "*?[") && aimsAtSecret(file), p.prints && !plainFile(strings.ToLower(base)), p.prints && strings.ContainsAny(base, "*?[") && !sourceName(base):
+		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file), p.prints && !workspace.PlainFile(strings.ToLower(base)), p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
 			s.found.Add(finding.MayReadSecret)
-		case secretLower(lower):
+		case workspace.SecretLower(lower):
 			s.found.Add(finding.ReadsSecret)
 		}
 	}
 }
 
 // argumentFiles are the tools that take a word @x for a file of more words.
-var argumentFiles = set("pytest py.test tsc vue-tsc dotnet mypy pylint")
+var argumentFiles = words.Set("pytest py.test tsc vue-tsc dotnet mypy pylint")
 
 // What the values of a tool's options name: files that it reads, or what it leaves
 // alone. Any other value may be a file that it writes.
 var (
-	readOptions  = set("config c rcfile settings settings-path tsconfig project projects p C ignore-path include root rootDir")
-	leaveOptions = set("ignore ignore-pattern exclude extend-exclude force-exclude deselect omit skip-dirs exclude-task changedSince since new-from-rev filter per-file-ignores")
+	readOptions  = words.Set("config c rcfile settings settings-path tsconfig project projects p C ignore-path include root rootDir")
+	leaveOptions = words.Set("ignore ignore-pattern exclude extend-exclude force-exclude deselect omit skip-dirs exclude-task changedSince since new-from-rev filter per-file-ignores")
 )
 
 // emptying are the tools that delete what is in the directory they build into, and
 // those that stand for a script, which may call one.
-var emptying = set("vite astro next nuxt tsup webpack npm pnpm yarn bun nx turbo")
+var emptying = words.Set("vite astro next nuxt tsup webpack npm pnpm yarn bun nx turbo")
 
 // outputDirs are directories that builds make anew, besides rebuilt.
-var outputDirs = set(".output htmlcov storybook-static lcov-report test-results")
+var outputDirs = words.Set(".output htmlcov storybook-static lcov-report test-results")
 
 // built judges the value of an option as a file or directory that a tool writes.
 func (s *shell) built(name string, t token) {
 	if !t.value || textOptions[t.option] || leaveOptions[t.option] {
 		return
 	}
-	for _, file := range append(wordParts(t.word.text), t.word.text) {
-		switch lower := foldPath(path.Clean(file)); {
+	for _, file := range append(wordParts(t.word.Text), t.word.Text) {
+		switch lower := workspace.FoldPath(path.Clean(file)); {
 		case readOptions[t.option]:
-			if secretLower(lower) {
+			if workspace.SecretLower(lower) {
 				s.found.Add(finding.ReadsSecret)
 			}
-		case startupPath(lower):
+		case workspace.StartupPath(lower):
 			s.found.Add(finding.WritesStartup)
-		case secretLower(lower):
+		case workspace.SecretLower(lower):
 			s.found.Add(finding.WritesSecret)
 		}
 	}
@@ -96,9 +98,9 @@ func (s *shell) built(name string, t token) {
 	case "coverage":
 		gone = name == "deno"
 	case "data-file":
-		gone = !strings.HasPrefix(path.Base(t.word.text), ".coverage")
+		gone = !strings.HasPrefix(path.Base(t.word.Text), ".coverage")
 	}
-	if gone && !anyPart(path.Clean(strings.TrimPrefix(t.word.text, s.place.root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
+	if gone && !workspace.AnyPart(path.Clean(strings.TrimPrefix(t.word.Text, s.Place.Root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
 		s.found.Add(finding.DeletesFile)
 	}
 }

@@ -8,13 +8,15 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // pythonTools are Python's project tools, also by python -m.
-var pythonTools = set(`pytest py.test unittest mypy ruff black isort flake8 pylint pyright basedpyright pycodestyle pydocstyle autopep8 yapf bandit coverage tox nox py_compile compileall`)
+var pythonTools = words.Set(`pytest py.test unittest mypy ruff black isort flake8 pylint pyright basedpyright pycodestyle pydocstyle autopep8 yapf bandit coverage tox nox py_compile compileall`)
 
 // nodeTools are JavaScript's, as installed in a project.
-var nodeTools = set(`jest vitest mocha ava eslint prettier tsc vue-tsc tsd stylelint biome oxlint xo standard svelte-check astro vite webpack rollup esbuild tsup next nuxt
+var nodeTools = words.Set(`jest vitest mocha ava eslint prettier tsc vue-tsc tsd stylelint biome oxlint xo standard svelte-check astro vite webpack rollup esbuild tsup next nuxt
 	turbo nx playwright cypress markdownlint markdownlint-cli2 swc babel knip madge depcheck size-limit`)
 
 // nodePackages are those of them whose package has the tool's name.
@@ -28,7 +30,7 @@ var nodePackages = func() map[string]bool {
 
 // projectNames are the tools that may stand where a project installs programs.
 var projectNames = func() map[string]bool {
-	m := set("rspec rubocop standardrb rake phpunit phpstan psalm pint php-cs-fixer pest phpcs phpcbf golangci-lint staticcheck gotestsum")
+	m := words.Set("rspec rubocop standardrb rake phpunit phpstan psalm pint php-cs-fixer pest phpcs phpcbf golangci-lint staticcheck gotestsum")
 	maps.Copy(m, pythonTools)
 	maps.Copy(m, nodeTools)
 	return m
@@ -166,7 +168,7 @@ func pythonRules(m map[string]rule) {
 	for n := range pythonTools {
 		(&projectTool{spec: pythonSpec}).register(m, n)
 	}
-	(&projectTool{spec: pythonSpec, verbs: set("check format version rule")}).register(m, "ruff")
+	(&projectTool{spec: pythonSpec, verbs: words.Set("check format version rule")}).register(m, "ruff")
 	m["tox"], m["nox"] = environments(toxSpec), environments(noxSpec)
 	m["coverage"] = coverage
 	for n := range strings.FieldsSeq("poetry pipenv pdm hatch uv rye") {
@@ -178,19 +180,19 @@ func nodeRules(m map[string]rule) {
 	for n := range nodeTools {
 		(&projectTool{spec: nodeSpec}).register(m, n)
 	}
-	(&projectTool{spec: nodeSpec, verbs: set("build check lint typecheck")}).register(m, "vite astro next nuxt")
-	(&projectTool{spec: nodeSpec, verbs: set("check lint format ci")}).register(m, "biome")
-	(&projectTool{spec: nodeSpec, verbs: set("test")}).register(m, "playwright")
-	(&projectTool{spec: nodeSpec, verbs: set("verify version")}).register(m, "cypress")
+	(&projectTool{spec: nodeSpec, verbs: words.Set("build check lint typecheck")}).register(m, "vite astro next nuxt")
+	(&projectTool{spec: nodeSpec, verbs: words.Set("check lint format ci")}).register(m, "biome")
+	(&projectTool{spec: nodeSpec, verbs: words.Set("test")}).register(m, "playwright")
+	(&projectTool{spec: nodeSpec, verbs: words.Set("verify version")}).register(m, "cypress")
 	m["turbo"], m["nx"] = monorepo, monorepo
 	(&projectTool{spec: spec{flags: "cwmhv", vals: "iodfne", long: longs("config config= watch input= file= dir= format= name= external= sourcemap sourcemap= silent version help")}}).register(m, "rollup")
 	for _, n := range [...]string{"npm", "pnpm", "yarn", "bun"} {
 		m[n] = scripts(m[n])
 	}
 	m["npx"], m["bunx"] = npx, npx
-	(&projectTool{spec: nodeSpec, verbs: set("test")}).registerVerbs(m, "bun")
+	(&projectTool{spec: nodeSpec, verbs: words.Set("test")}).registerVerbs(m, "bun")
 	deno := joined(nodeSpec, spec{flags: "A", long: longs("allow-all allow-read allow-env check no-check fail-fast parallel coverage= doc")})
-	(&projectTool{spec: deno, verbs: set("test lint fmt check")}).registerVerbs(m, "deno")
+	(&projectTool{spec: deno, verbs: words.Set("test lint fmt check")}).registerVerbs(m, "deno")
 }
 
 // lintRules are the formatters and linters that have no room of their own, and
@@ -199,65 +201,65 @@ func lintRules(m map[string]rule) {
 	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint rustfmt cppcheck rubocop standardrb rspec
 		phpstan psalm pint php-cs-fixer phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
 	for n := range strings.FieldsSeq("clang-format clang-tidy") {
-		m[n] = func(s *shell, name string, args []word) {
-			if slices.ContainsFunc(args, func(w word) bool { return clangOption.MatchString(w.text) }) {
+		m[n] = func(s *shell, name string, args []workspace.Word) {
+			if slices.ContainsFunc(args, func(w workspace.Word) bool { return clangOption.MatchString(w.Text) }) {
 				s.found.Add(finding.UnknownOption)
 			}
 			(&projectTool{spec: lintSpec}).judge(s, name, args)
 		}
 	}
 	for n := range strings.FieldsSeq("actionlint gofumpt goimports staticcheck errcheck") {
-		m[n] = func(s *shell, name string, args []word) { goLint.judge(s, name, dashes(args)) }
+		m[n] = func(s *shell, name string, args []workspace.Word) { goLint.judge(s, name, dashes(args)) }
 	}
 	for names, verbs := range map[string]string{
 		"golangci-lint": "run fmt linters version", "buf": "lint format build", "mix": "test compile format credo dialyzer", "swift": "build test",
 		"flutter dart": "test analyze format",
 	} {
-		(&projectTool{spec: lintSpec, verbs: set(verbs)}).register(m, names)
+		(&projectTool{spec: lintSpec, verbs: words.Set(verbs)}).register(m, names)
 	}
-	(&projectTool{spec: lintSpec.without("w"), verbs: set("build test")}).register(m, "stack cabal") // -w names the compiler
-	(&projectTool{spec: lintSpec.without("d")}).register(m, "phpunit pest")                          // -d sets what PHP loads
-	(&projectTool{spec: spec{flags: "av", long: longs("all-files files= verbose show-diff-on-failure version")}, verbs: set("run")}).register(m, "pre-commit")
-	(&projectTool{spec: lintSpec, verbs: set("test lint check analyse phpstan cs format validate")}).registerVerbs(m, "composer")
-	(&projectTool{spec: spec{long: longs("check diff recursive")}, verbs: set("fmt validate")}).registerVerbs(m, "terraform tofu")
+	(&projectTool{spec: lintSpec.without("w"), verbs: words.Set("build test")}).register(m, "stack cabal") // -w names the compiler
+	(&projectTool{spec: lintSpec.without("d")}).register(m, "phpunit pest")                                // -d sets what PHP loads
+	(&projectTool{spec: spec{flags: "av", long: longs("all-files files= verbose show-diff-on-failure version")}, verbs: words.Set("run")}).register(m, "pre-commit")
+	(&projectTool{spec: lintSpec, verbs: words.Set("test lint check analyse phpstan cs format validate")}).registerVerbs(m, "composer")
+	(&projectTool{spec: spec{long: longs("check diff recursive")}, verbs: words.Set("fmt validate")}).registerVerbs(m, "terraform tofu")
 	m["bundle"] = runsIn("exec", m["bundle"])
 }
 
 func buildRules(m map[string]rule) {
 	for names, p := range map[string]*projectTool{
-		"make gmake just task rake": {spec: makeSpec, verbs: set("* default"), each: true},
+		"make gmake just task rake": {spec: makeSpec, verbs: words.Set("* default"), each: true},
 		"gradle gradlew":            {spec: gradleSpec, verbs: gradleTasks, each: true},
-		"ninja":                     {spec: spec{flags: "vn", vals: "Cjk", long: longs("version quiet verbose")}, verbs: set("default all test check"), each: true},
-		"zig":                       {spec: spec{long: longs("summary=")}, verbs: set("build test fmt"), each: true},
-		"sbt":                       {spec: spec{flags: "v", long: longs("client no-colors")}, verbs: set("test compile Test/compile scalafmtCheck scalafmtAll"), each: true},
-		"meson":                     {spec: spec{flags: "v", vals: "Cj", long: longs("version verbose print-errorlogs")}, verbs: set("setup compile test")},
+		"ninja":                     {spec: spec{flags: "vn", vals: "Cjk", long: longs("version quiet verbose")}, verbs: words.Set("default all test check"), each: true},
+		"zig":                       {spec: spec{long: longs("summary=")}, verbs: words.Set("build test fmt"), each: true},
+		"sbt":                       {spec: spec{flags: "v", long: longs("client no-colors")}, verbs: words.Set("test compile Test/compile scalafmtCheck scalafmtAll"), each: true},
+		"meson":                     {spec: spec{flags: "v", vals: "Cj", long: longs("version verbose print-errorlogs")}, verbs: words.Set("setup compile test")},
 		"ctest":                     {spec: spec{flags: "VQN", vals: "jRELC", long: longs("output-on-failure verbose parallel= test-dir= timeout= rerun-failed label-regex= tests-regex= build-config= version")}},
-		"bazel":                     {spec: spec{vals: "c", long: longs("test_output= config= jobs= keep_going verbose_failures cache_test_results= test_filter=")}, verbs: set("build test query info version"), free: true},
+		"bazel":                     {spec: spec{vals: "c", long: longs("test_output= config= jobs= keep_going verbose_failures cache_test_results= test_filter=")}, verbs: words.Set("build test query info version"), free: true},
 	} {
 		p.register(m, names)
 	}
-	(&projectTool{spec: cargoSpec, verbs: set("test t build b check c clippy fmt bench doc tree metadata"), after: cargoAfter}).registerVerbs(m, "cargo")
-	cargo, nextest := m["cargo"], &projectTool{spec: cargoSpec, verbs: set("run r list"), after: cargoAfter} // "self" updates it
-	m["cargo"] = func(s *shell, name string, args []word) {
-		if len(args) > 0 && args[0].is("nextest") {
+	(&projectTool{spec: cargoSpec, verbs: words.Set("test t build b check c clippy fmt bench doc tree metadata"), after: cargoAfter}).registerVerbs(m, "cargo")
+	cargo, nextest := m["cargo"], &projectTool{spec: cargoSpec, verbs: words.Set("run r list"), after: cargoAfter} // "self" updates it
+	m["cargo"] = func(s *shell, name string, args []workspace.Word) {
+		if len(args) > 0 && args[0].Is("nextest") {
 			nextest.judge(s, name, args[1:])
 			return
 		}
 		cargo(s, name, args)
 	}
-	(&projectTool{spec: dotnetSpec, verbs: set("test build format restore clean")}).registerVerbs(m, "dotnet")
+	(&projectTool{spec: dotnetSpec, verbs: words.Set("test build format restore clean")}).registerVerbs(m, "dotnet")
 	m["mvn"], m["mvnw"], m["cmake"] = maven, maven, cmake
 }
 
 // gradleTasks end in the project, also in one of its parts (:app:test).
-var gradleTasks = set(`test check build assemble clean classes testClasses jar compileJava compileKotlin compileTestJava compileTestKotlin lint ktlintCheck ktlintFormat
+var gradleTasks = words.Set(`test check build assemble clean classes testClasses jar compileJava compileKotlin compileTestJava compileTestKotlin lint ktlintCheck ktlintFormat
 	detekt spotlessCheck spotlessApply checkstyleMain assembleDebug testDebugUnitTest lintDebug compileDebugKotlin dependencies projects tasks`)
 
 // runnerOr judges a program as a project's tool where its first operand is one
 // of the verbs, and by its other rule where it is not.
 func runnerOr(tool, other rule, verbs map[string]bool) rule {
-	return func(s *shell, name string, args []word) {
-		if len(args) > 0 && args[0].kind == literal && verbs[args[0].text] || s.asksAbout(args) {
+	return func(s *shell, name string, args []workspace.Word) {
+		if len(args) > 0 && args[0].Kind == workspace.Literal && verbs[args[0].Text] || s.asksAbout(args) {
 			tool(s, name, args)
 			return
 		}
@@ -281,7 +283,7 @@ var (
 // environments judges tox and nox. What they run in an environment is the
 // project's; they also run any command in one.
 func environments(sp spec) rule {
-	return func(s *shell, _ string, args []word) {
+	return func(s *shell, _ string, args []workspace.Word) {
 		s.project()
 		c := s.scanner(&sp, args)
 		verb := false
@@ -291,8 +293,8 @@ func environments(sp spec) rule {
 				s.environment(t.word)
 			case t.option != "":
 				s.projectOption(t)
-			case c.ended && t.word.kind == literal && testFile.MatchString(t.word.text):
-			case !c.ended && !verb && (t.word.is("run") || t.word.is("r") || t.word.is("list") || t.word.is("l")):
+			case c.ended && t.word.Kind == workspace.Literal && testFile.MatchString(t.word.Text):
+			case !c.ended && !verb && (t.word.Is("run") || t.word.Is("r") || t.word.Is("list") || t.word.Is("l")):
 				verb = true
 			default:
 				s.found.Add(finding.RunsWorkspaceCode)
@@ -302,23 +304,23 @@ func environments(sp spec) rule {
 }
 
 // environment judges the names of environments, joined by commas.
-func (s *shell) environment(w word) {
-	for name := range strings.SplitSeq(w.text, ",") {
+func (s *shell) environment(w workspace.Word) {
+	for name := range strings.SplitSeq(w.Text, ",") {
 		first, rest, more := strings.Cut(name, "-")
 		tool := pythonTools[first] && (!more || everydayTarget("test-"+rest))
-		if w.kind != literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !tool {
+		if w.Kind != workspace.Literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !tool {
 			s.found.Add(finding.RunsWorkspaceCode)
 		}
 	}
 }
 
 // coverage runs tests under measurement, or reports.
-func coverage(s *shell, name string, args []word) {
+func coverage(s *shell, name string, args []workspace.Word) {
 	s.project()
 	switch {
-	case len(args) > 2 && args[0].is("run") && args[1].is("-m") && (args[2].is("pytest") || args[2].is("unittest")):
+	case len(args) > 2 && args[0].Is("run") && args[1].Is("-m") && (args[2].Is("pytest") || args[2].Is("unittest")):
 		s.inner(args[2:])
-	case len(args) > 0 && (args[0].is("report") || args[0].is("html") || args[0].is("xml") || args[0].is("combine") || args[0].is("erase") || args[0].is("json")):
+	case len(args) > 0 && (args[0].Is("report") || args[0].Is("html") || args[0].Is("xml") || args[0].Is("combine") || args[0].Is("erase") || args[0].Is("json")):
 		(&projectTool{spec: pythonSpec}).judge(s, name, args[1:])
 	default:
 		s.found.Add(finding.RunsWorkspaceCode)
@@ -326,7 +328,7 @@ func coverage(s *shell, name string, args []word) {
 }
 
 // monorepo judges turbo run TASK and nx TASK PROJECT.
-func monorepo(s *shell, name string, args []word) {
+func monorepo(s *shell, name string, args []workspace.Word) {
 	s.project()
 	c := s.scanner(&nodeSpec, args)
 	task := false
@@ -340,10 +342,10 @@ func monorepo(s *shell, name string, args []word) {
 		case c.ended && task:
 			scriptArgs.judge(s, name, c.rest())
 			return
-		case t.word.is("run") || t.word.is("run-many") || t.word.is("affected"):
+		case t.word.Is("run") || t.word.Is("run-many") || t.word.Is("affected"):
 		case c.ended:
 			s.projectWord(t.word)
-		case t.word.kind == literal && everydayTarget(t.word.text[strings.LastIndexByte(t.word.text, ':')+1:]):
+		case t.word.Kind == workspace.Literal && everydayTarget(t.word.Text[strings.LastIndexByte(t.word.Text, ':')+1:]):
 			if name == "nx" {
 				scriptArgs.judge(s, name, c.rest()[1:])
 				return
@@ -360,19 +362,19 @@ func monorepo(s *shell, name string, args []word) {
 }
 
 // mavenGoals end before anything leaves the project: install and deploy do not.
-var mavenGoals = set("clean validate compile test test-compile package verify process-resources dependency:tree dependency:analyze checkstyle:check spotless:check spotless:apply fmt:format")
+var mavenGoals = words.Set("clean validate compile test test-compile package verify process-resources dependency:tree dependency:analyze checkstyle:check spotless:check spotless:apply fmt:format")
 
 var mavenSetting = regexp.MustCompile(`^-D(?:test|it\.test|skipTests|skipITs|maven\.test\.skip|failIfNoTests|surefire\.failIfNoSpecifiedTests|checkstyle\.skip|style\.color|revision|spring\.profiles\.active)(?:=[A-Za-z0-9_.,*#+$-]*)?$`)
 
-func maven(s *shell, _ string, args []word) {
+func maven(s *shell, _ string, args []workspace.Word) {
 	s.project()
-	rest := make([]word, 0, len(args))
+	rest := make([]workspace.Word, 0, len(args))
 	for _, w := range args {
 		switch {
-		case w.kind == literal && mavenSetting.MatchString(w.text), w.is("-am"):
+		case w.Kind == workspace.Literal && mavenSetting.MatchString(w.Text), w.Is("-am"):
 			continue
-		case w.is("-pl"):
-			w.text = "--projects"
+		case w.Is("-pl"):
+			w.Text = "--projects"
 		}
 		rest = append(rest, w)
 	}
@@ -382,7 +384,7 @@ func maven(s *shell, _ string, args []word) {
 		case t.option != "":
 			s.projectOption(t)
 			s.built("mvn", t)
-		case t.word.kind != literal || !mavenGoals[t.word.text]:
+		case t.word.Kind != workspace.Literal || !mavenGoals[t.word.Text]:
 			s.found.Add(finding.RunsWorkspaceCode)
 		}
 	}
@@ -391,11 +393,11 @@ func maven(s *shell, _ string, args []word) {
 var cmakeSetting = regexp.MustCompile(`^-D(?:CMAKE_BUILD_TYPE|CMAKE_EXPORT_COMPILE_COMMANDS|CMAKE_C(?:XX)?_STANDARD|CMAKE_VERBOSE_MAKEFILE|BUILD_[A-Z_]+|ENABLE_[A-Z_]+|WITH_[A-Z_]+|USE_[A-Z_]+)(?::[A-Z]+)?=[A-Za-z0-9]+$`)
 
 // cmake configures and builds; -P, -E and --install do anything else.
-func cmake(s *shell, _ string, args []word) {
+func cmake(s *shell, _ string, args []workspace.Word) {
 	s.project()
-	rest := make([]word, 0, len(args))
+	rest := make([]workspace.Word, 0, len(args))
 	for _, w := range args {
-		if w.kind == literal && cmakeSetting.MatchString(w.text) {
+		if w.Kind == workspace.Literal && cmakeSetting.MatchString(w.Text) {
 			continue
 		}
 		rest = append(rest, w)
@@ -405,9 +407,9 @@ func cmake(s *shell, _ string, args []word) {
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		builds = builds || t.option == "build"
 		switch {
-		case (t.option == "target" || t.option == "" && builds || c.ended) && !everydayTarget(t.word.text): // --target takes several
+		case (t.option == "target" || t.option == "" && builds || c.ended) && !everydayTarget(t.word.Text): // --target takes several
 			s.found.Add(finding.RunsWorkspaceCode)
-		case t.swallowed(), t.option == "j" && t.value && !digits(t.word.text):
+		case t.swallowed(), t.option == "j" && t.value && !words.Digits(t.word.Text):
 			s.found.Add(finding.UnknownOption)
 		case t.option == "G", t.option == "j", t.option == "config":
 		case t.value:
@@ -431,31 +433,31 @@ func compilers(m map[string]rule) {
 var compilerOption = regexp.MustCompile(`^-(?:c|S|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|W[a-z][A-Za-z0-9=+-]*|w|pedantic|pedantic-errors|std=[a-z0-9+:]+|pthread|static|shared|fPIC|fpic|f(?:no-)?(?:sanitize=[a-z,]+|omit-frame-pointer|exceptions|rtti|strict-aliasing|diagnostics-color=?[a-z]*)|m(?:32|64|arch=[a-z0-9-]+|tune=[a-z0-9-]+)|M(?:MD|D|P)|[ILDU].*|l[A-Za-z0-9_+]+|v)$`)
 
 // compiled are the endings of what compilers take for source or a library.
-var compiled = set(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a .so .lo .dylib")
+var compiled = words.Set(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a .so .lo .dylib")
 
-func compiler(s *shell, name string, args []word) {
+func compiler(s *shell, name string, args []workspace.Word) {
 	if s.version(name, args) {
 		return
 	}
 	s.project()
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
-		case w.is("-o") && i+1 < len(args):
+		case w.Is("-o") && i+1 < len(args):
 			i++
-			s.write(args[i])
-		case w.is("-E"):
+			s.Write(args[i])
+		case w.Is("-E"):
 			s.found.Add(finding.MayReadSecret) // it prints whatever the source includes
-		case w.mayBeOption() && (w.kind != literal || !compilerOption.MatchString(w.text)):
+		case w.MayBeOption() && (w.Kind != workspace.Literal || !compilerOption.MatchString(w.Text)):
 			s.found.Add(finding.UnknownOption)
-		case strings.HasPrefix(w.text, "@"):
+		case strings.HasPrefix(w.Text, "@"):
 			s.found.Add(finding.UnknownOption)
-		case !w.mayBeOption():
+		case !w.MayBeOption():
 			s.projectWord(w)
-			s.read(w)
-			switch ext := path.Ext(w.text); {
+			s.Read(w)
+			switch ext := path.Ext(w.Text); {
 			case ext == ".s" || ext == ".S" || ext == ".sx" || ext == ".asm":
 				s.found.Add(finding.MayReadSecret) // it takes in whole files
-			case w.kind != computed && !compiled[ext]:
+			case w.Kind != workspace.Computed && !compiled[ext]:
 				s.found.Add(finding.UnknownOption) // to the linker it may be a script
 			}
 		}
@@ -464,21 +466,21 @@ func compiler(s *shell, name string, args []word) {
 
 // javac's options have one dash; its annotation processors are code of the
 // project.
-func javac(s *shell, name string, args []word) {
+func javac(s *shell, name string, args []workspace.Word) {
 	if s.version(name, args) {
 		return
 	}
 	s.project()
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
-		case (w.is("-d") || w.is("-cp") || w.is("-classpath") || w.is("--release") || w.is("-source") || w.is("-target") || w.is("-encoding") || w.is("-sourcepath")) && i+1 < len(args):
+		case (w.Is("-d") || w.Is("-cp") || w.Is("-classpath") || w.Is("--release") || w.Is("-source") || w.Is("-target") || w.Is("-encoding") || w.Is("-sourcepath")) && i+1 < len(args):
 			i++
 			s.projectWord(args[i])
-			if w.is("-d") {
+			if w.Is("-d") {
 				s.built("javac", token{option: "d", word: args[i], value: true})
 			}
-		case w.is("-g"), w.is("-nowarn"), w.is("-parameters"), w.kind == literal && strings.HasPrefix(w.text, "-Xlint"):
-		case w.mayBeOption(), strings.HasPrefix(w.text, "@"):
+		case w.Is("-g"), w.Is("-nowarn"), w.Is("-parameters"), w.Kind == workspace.Literal && strings.HasPrefix(w.Text, "-Xlint"):
+		case w.MayBeOption(), strings.HasPrefix(w.Text, "@"):
 			s.found.Add(finding.UnknownOption)
 		default:
 			s.projectWord(w)

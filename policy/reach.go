@@ -6,15 +6,17 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // shellNames are the shells whose line after -c is read.
-var shellNames = set("sh bash dash zsh ksh ash mksh rbash")
+var shellNames = words.Set("sh bash dash zsh ksh ash mksh rbash")
 
 // wrapperNames are programs that run other programs, or their input, or code
 // that stands in their words or in a file. What they are trusted with is never
 // known, so they are never what is trusted.
-var wrapperNames = set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
+var wrapperNames = words.Set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
 	nohup setsid builtin command unbuffer chronic busybox toybox nice ionice chrt time timeout gtimeout stdbuf taskset numactl caffeinate exec
 	sudo doas su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec runas env xargs flock find fd fdfind eval source . trap
 	ssh rsh mosh sshpass autossh script scriptreplay watch parallel strace ltrace gdb lldb valgrind perf entr at batch firejail proot bwrap fakeroot
@@ -31,22 +33,22 @@ var wrapperNames = set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh p
 var versioned = [...]string{"python", "perl", "ruby", "php", "lua", "pypy", "tclsh", "node"}
 
 // runnerVerbs are subcommands that run whatever follows them.
-var runnerVerbs = set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
+var runnerVerbs = words.Set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
 	podman/exec podman/run kubectl/exec kubectl/run kubectl/debug oc/exec oc/rsh uv/run poetry/run pipenv/run pdm/run rye/run hatch/run bundle/exec nix/run nix/shell
 	nix/develop conda/run mise/exec mise/x asdf/exec dotnet/run dotnet/script flatpak/run git/bisect git/submodule git/filter-branch git/rebase heroku/run fly/ssh
 	gh/alias gh/extension brew/sh rustup/run snap/run lxc/exec multipass/exec vagrant/ssh npm/explore ip/netns ip/vrf`)
 
 // runsOthers reports a command that runs other commands or code of its own.
-func runsOthers(args []word) bool {
+func runsOthers(args []workspace.Word) bool {
 	base := programOf(args[0])
-	if isWrapper(base) || slices.ContainsFunc(args[1:], func(w word) bool { return namesProgram(base, w.text) }) {
+	if isWrapper(base) || slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return namesProgram(base, w.Text) }) {
 		return true
 	}
 	for i, w := range args[1:] {
 		switch {
-		case !strings.HasPrefix(w.text, "-"):
-			return runnerVerbs[base+"/"+w.text] || base == "git" && slices.ContainsFunc(args[i+2:], func(o word) bool { return gitSets(w.text, o.text) })
-		case base == "git" && (strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "--config-env") || strings.HasPrefix(w.text, "--exec-path")):
+		case !strings.HasPrefix(w.Text, "-"):
+			return runnerVerbs[base+"/"+w.Text] || base == "git" && slices.ContainsFunc(args[i+2:], func(o workspace.Word) bool { return gitSets(w.Text, o.Text) })
+		case base == "git" && (strings.HasPrefix(w.Text, "-c") || strings.HasPrefix(w.Text, "--config-env") || strings.HasPrefix(w.Text, "--exec-path")):
 			return true // a setting can be a command
 		}
 	}
@@ -111,8 +113,8 @@ func isWrapper(base string) bool {
 
 // programOf gives the name of a program as it is compared where a rule
 // tightens: without directory, letter case and ending.
-func programOf(w word) string {
-	base := strings.ToLower(w.text[strings.LastIndexByte(w.text, '/')+1:])
+func programOf(w workspace.Word) string {
+	base := strings.ToLower(w.Text[strings.LastIndexByte(w.Text, '/')+1:])
 	return strings.TrimSuffix(base, ".exe")
 }
 
@@ -133,7 +135,7 @@ var depths = func() map[string]int {
 }()
 
 // scriptVerbs are subcommands whose next word says what runs.
-var scriptVerbs = set("npm/run npm/run-script pnpm/run yarn/run composer/run composer/run-script deno/task mise/run hatch/run")
+var scriptVerbs = words.Set("npm/run npm/run-script pnpm/run yarn/run composer/run composer/run-script deno/task mise/run hatch/run")
 
 // reach says what a grant for the call may cover.
 func (j *judging) reach(e *Engine, class core.RiskClass) core.Reach {
@@ -154,7 +156,7 @@ func (j *judging) reach(e *Engine, class core.RiskClass) core.Reach {
 	}
 	words := make([]string, len(args))
 	for i, w := range args {
-		words[i] = w.text
+		words[i] = w.Text
 	}
 	r := core.Reach{Program: bound(program, "", j.call.Bind), Words: words}
 	subject, how := subjectOf(name, words)
@@ -172,7 +174,7 @@ func (j *judging) reach(e *Engine, class core.RiskClass) core.Reach {
 // of a subject has parentheses outside quotes.
 func bound(subject, how string, b *core.Bind) string {
 	_, host, envHash := b.Says()
-	if !localHosts[host] {
+	if !workspace.LocalHosts[host] {
 		how = commas(how, "on "+quoted(host))
 	}
 	if envHash != "" {
@@ -194,13 +196,13 @@ func commas(list, more string) string {
 // programIn gives the command's program, and with the subcommand where it has
 // some, as operators' patterns are found by it. ok is false for a command that
 // no grant covers.
-func programIn(args []word) (name, program string, ok bool) {
+func programIn(args []workspace.Word) (name, program string, ok bool) {
 	for _, w := range args {
-		if w.kind != literal || w.tilde {
+		if w.Kind != workspace.Literal || w.Tilde {
 			return "", "", false
 		}
 	}
-	name = args[0].text
+	name = args[0].Text
 	if dir := path.Dir(name); strings.Contains(name, "/") {
 		if !programDirs[dir] || path.Clean(name) != name {
 			return "", "", false
@@ -211,12 +213,12 @@ func programIn(args []word) (name, program string, ok bool) {
 		return "", "", false
 	}
 	depth := depths[name]
-	if len(args) > 1 && scriptVerbs[name+"/"+args[1].text] {
+	if len(args) > 1 && scriptVerbs[name+"/"+args[1].Text] {
 		depth = 2
 	}
 	program = "exec " + name
 	for i := 1; i <= depth && i < len(args); i++ {
-		w := args[i].text
+		w := args[i].Text
 		if w == "" || w[0] == '-' || !simpleName(w) { // an option first: which word is the subcommand is open
 			return "", "", false
 		}
@@ -228,7 +230,7 @@ func programIn(args []word) (name, program string, ok bool) {
 // simpleName reports a word that reads the same wherever it stands.
 func simpleName(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; !wordByte(c) && strings.IndexByte("-.+:@/", c) < 0 {
+		if c := s[i]; !words.WordByte(c) && strings.IndexByte("-.+:@/", c) < 0 {
 			return false
 		}
 	}

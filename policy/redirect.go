@@ -8,12 +8,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // redirect judges one redirection: what it writes or reads, and the commands
 // in a here-document.
 func (s *shell) redirect(r *syntax.Redirect) {
-	if r.N != nil && !digits(r.N.Value) {
+	if r.N != nil && !words.Digits(r.N.Value) {
 		s.found.Add(finding.UnusualShell)
 	}
 	switch r.Op {
@@ -28,9 +30,9 @@ func (s *shell) redirect(r *syntax.Redirect) {
 	switch r.Op {
 	case syntax.RdrIn:
 		s.socket(w)
-		s.read(w)
+		s.Read(w)
 	case syntax.RdrInOut:
-		s.read(w)
+		s.Read(w)
 		s.output(w)
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
 		s.output(w)
@@ -38,8 +40,8 @@ func (s *shell) redirect(r *syntax.Redirect) {
 		s.found.Add(finding.UnusualShell)
 		s.output(w)
 	case syntax.DplIn, syntax.DplOut:
-		switch n := strings.TrimSuffix(w.text, "-"); {
-		case w.kind == literal && (n == "" || digits(n)):
+		switch n := strings.TrimSuffix(w.Text, "-"); {
+		case w.Kind == workspace.Literal && (n == "" || words.Digits(n)):
 		case r.Op == syntax.DplOut:
 			s.found.Add(finding.UnusualShell)
 			s.output(w)
@@ -75,8 +77,8 @@ func (s *shell) background(redirs []*syntax.Redirect, args []*syntax.Word) {
 
 // output judges a file that output goes to. zsh takes a leading "!" for part of
 // the operator, and the next word for the file.
-func (s *shell) output(w word) {
-	if strings.HasPrefix(w.text, "!") || strings.HasPrefix(w.text, "&") || strings.HasPrefix(w.text, "|") {
+func (s *shell) output(w workspace.Word) {
+	if strings.HasPrefix(w.Text, "!") || strings.HasPrefix(w.Text, "&") || strings.HasPrefix(w.Text, "|") {
 		s.found.Add(finding.UnusualShell)
 	}
 	s.socket(w)
@@ -85,32 +87,34 @@ func (s *shell) output(w word) {
 
 // content judges a file that a line gives its contents. What runs later in the line
 // may be that; a log only where it is named.
-func (s *shell) content(w word) {
-	s.write(w)
-	switch ext := path.Ext(w.text); {
-	case sink(w.text):
-	case w.kind == literal && (ext == ".log" || ext == ".out"):
-		s.logs = append(s.logs, path.Base(w.text))
+func (s *shell) content(w workspace.Word) {
+	s.Write(w)
+	switch ext := path.Ext(w.Text); {
+	case workspace.Sink(w.Text):
+	case w.Kind == workspace.Literal && (ext == ".log" || ext == ".out"):
+		s.logs = append(s.logs, path.Base(w.Text))
 	default:
 		s.writes = true
 	}
 }
 
 // runsLog reports a command with a word that names a log which the line writes.
-func (s *shell) runsLog(words []word) bool {
-	names := func(w word) bool {
-		base := path.Base(afterEquals(w.text))
-		return slices.ContainsFunc(s.logs, func(log string) bool { return base == log || w.kind == pattern && matchesName(base, log) })
+func (s *shell) runsLog(words []workspace.Word) bool {
+	names := func(w workspace.Word) bool {
+		base := path.Base(afterEquals(w.Text))
+		return slices.ContainsFunc(s.logs, func(log string) bool {
+			return base == log || w.Kind == workspace.Pattern && workspace.MatchesName(base, log)
+		})
 	}
 	return len(s.logs) > 0 && slices.ContainsFunc(words, names)
 }
 
 // socket notes a connection that bash makes for a path.
-func (s *shell) socket(w word) {
-	if strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/") {
+func (s *shell) socket(w workspace.Word) {
+	if strings.HasPrefix(w.Text, "/dev/tcp/") || strings.HasPrefix(w.Text, "/dev/udp/") {
 		s.found.Add(finding.SendsData)
 		s.fetches = true // where a shell reads from it, somebody else types
-		if s.eng.desk.hasPort(w.text, false) {
+		if s.Own.HasPort(w.Text, false) {
 			s.found.Add(finding.TouchesDesk)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // destroys are the findings of commands that would not happen where a program is
@@ -21,21 +23,21 @@ var rehearsals = map[string]*regexp.Regexp{
 
 // subcommanders are programs that show the help of the command before "--help" and
 // do nothing else, whatever the command is; those that hand words on are left out.
-var subcommanders = set("kubectl oc terraform tofu docker podman helm gh glab aws gcloud az systemctl cargo")
+var subcommanders = words.Set("kubectl oc terraform tofu docker podman helm gh glab aws gcloud az systemctl cargo")
 
 var plainVerb = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 // handing are commands of them that run other programs.
-var handing = set("run exec x plugin compose buildx debug alias extension")
+var handing = words.Set("run exec x plugin compose buildx debug alias extension")
 
 // helps reports a command that only shows help.
-func helps(base string, args []word) bool {
-	if len(args) == 0 || wrapperNames[base] || !args[len(args)-1].is("--help") && !args[len(args)-1].is("-help") {
+func helps(base string, args []workspace.Word) bool {
+	if len(args) == 0 || wrapperNames[base] || !args[len(args)-1].Is("--help") && !args[len(args)-1].Is("-help") {
 		return false
 	}
 	verbs := args[:len(args)-1]
 	for _, w := range verbs {
-		if w.kind != literal || !plainVerb.MatchString(w.text) || handing[w.text] {
+		if w.Kind != workspace.Literal || !plainVerb.MatchString(w.Text) || handing[w.Text] {
 			return false
 		}
 	}
@@ -43,11 +45,11 @@ func helps(base string, args []word) bool {
 }
 
 // rehearses reports a command that only says what it would do.
-func rehearses(base string, args []word) bool {
+func rehearses(base string, args []workspace.Word) bool {
 	for i, w := range args {
 		option := rehearsals[base]
-		told := option != nil && w.kind == literal && option.MatchString(w.text)
-		asks := (base == "kubectl" || base == "oc") && w.is("can-i") && i > 0 && args[i-1].is("auth")
+		told := option != nil && w.Kind == workspace.Literal && option.MatchString(w.Text)
+		asks := (base == "kubectl" || base == "oc") && w.Is("can-i") && i > 0 && args[i-1].Is("auth")
 		if told || asks {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
 )
 
 // rulesStage lets the first of the operator's rules that matches speak.
@@ -86,7 +87,7 @@ func (e *Engine) matches(r *opRule, j *judging) bool {
 
 // concerns compares agent and session.
 func (r *opRule) concerns(c *core.Call) bool {
-	if len(r.agents) > 0 && !contains(r.agents, c.AgentID) {
+	if len(r.agents) > 0 && !slices.Contains(r.agents, c.AgentID) {
 		return false
 	}
 	for _, s := range r.sessions {
@@ -103,7 +104,7 @@ func (e *Engine) surely(r *opRule, j *judging) bool {
 		return false
 	}
 	if j.tool.kind == execTool {
-		if len(r.commands) == 0 || !j.covered(func(args []word) bool { return e.named(r, j, args) }) {
+		if len(r.commands) == 0 || !j.covered(func(args []workspace.Word) bool { return e.named(r, j, args) }) {
 			return false
 		}
 	} else if len(r.commands) > 0 || len(r.paths) > 0 && !e.allPaths(r, j, e.files(j)) {
@@ -123,7 +124,7 @@ func (e *Engine) surely(r *opRule, j *judging) bool {
 
 // named reports whether a command is one that the rule permits, with operands in
 // the rule's paths.
-func (e *Engine) named(r *opRule, j *judging, args []word) bool {
+func (e *Engine) named(r *opRule, j *judging, args []workspace.Word) bool {
 	for _, p := range r.commands {
 		if !p.covers(args) {
 			continue
@@ -131,13 +132,15 @@ func (e *Engine) named(r *opRule, j *judging, args []word) bool {
 		if len(r.paths) == 0 {
 			return true
 		}
-		var files []file
+		var files []workspace.File
 		for _, w := range args[len(p.words):] {
 			switch {
-			case strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "/="):
+			case strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "/="):
 				return false
-			case !strings.HasPrefix(w.text, "-"):
-				j.place.resolve(w, func(name string, open bool) { files = append(files, file{name, w.kind, open, climbs(w.text)}) })
+			case !strings.HasPrefix(w.Text, "-"):
+				j.place.Resolve(w, func(name string, open bool) {
+					files = append(files, workspace.File{Path: name, Kind: w.Kind, Open: open, Climb: workspace.Climbs(w.Text)})
+				})
 			}
 		}
 		if e.allPaths(r, j, files) {
@@ -147,7 +150,7 @@ func (e *Engine) named(r *opRule, j *judging, args []word) bool {
 	return false
 }
 
-func (e *Engine) allPaths(r *opRule, j *judging, files []file) bool {
+func (e *Engine) allPaths(r *opRule, j *judging, files []workspace.File) bool {
 	for _, f := range files {
 		if !slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.covers(f, j.agent.root) }) {
 			return false
@@ -166,7 +169,7 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 	}
 	if len(r.paths) > 0 && !j.found.Has(finding.MalformedCall) {
 		root := j.agent.root
-		some := slices.ContainsFunc(e.files(j), func(f file) bool {
+		some := slices.ContainsFunc(e.files(j), func(f workspace.File) bool {
 			return slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.mayBe(f, root) })
 		})
 		if !some && !(j.tool.kind == execTool && j.found.Any(unread)) {
@@ -189,7 +192,7 @@ func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
 	if j.found.Any(unread) {
 		return true
 	}
-	fits := func(args []word) bool {
+	fits := func(args []workspace.Word) bool {
 		return slices.ContainsFunc(r.commands, func(p commandPattern) bool { return p.mayBe(args) })
 	}
 	for _, c := range j.seen.commands {

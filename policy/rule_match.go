@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"approvalbot/policy/workspace"
 )
 
 // commandPattern is a pattern for the words of one command.
@@ -42,7 +44,7 @@ func (p commandPattern) trusted() error {
 		return fmt.Errorf("%q must name its program exactly", p.text)
 	case strings.Trim(base, "*") == "" && strings.Count(name, "/") < 2:
 		return fmt.Errorf("%q would stand for every program", p.text)
-	case isWrapper(programOf(word{text: base})):
+	case isWrapper(programOf(workspace.Word{Text: base})):
 		return fmt.Errorf("%q cannot be permitted: %s runs other programs or code, so what it is trusted with is never known; name the program that it runs", p.text, base)
 	case len(p.words) > 1 && runnerVerbs[base+"/"+p.words[1]]:
 		return fmt.Errorf("%q cannot be permitted: %s %s runs other programs or code; name the program that it runs", p.text, base, p.words[1])
@@ -52,16 +54,16 @@ func (p commandPattern) trusted() error {
 
 // covers reports whether the pattern certainly means the command: every word is
 // known, and each fits. Letter case counts.
-func (p commandPattern) covers(args []word) bool {
+func (p commandPattern) covers(args []workspace.Word) bool {
 	if len(args) < len(p.words) || len(args) > len(p.words) && !p.open {
 		return false
 	}
 	for i, w := range args {
-		if w.kind != literal || w.tilde || i > 0 && i < len(p.words) && !wild(p.words[i], w.text) {
+		if w.Kind != workspace.Literal || w.Tilde || i > 0 && i < len(p.words) && !wild(p.words[i], w.Text) {
 			return false
 		}
 	}
-	name := args[0].text
+	name := args[0].Text
 	if strings.Contains(p.words[0], "/") {
 		ok, err := doublestar.Match(p.words[0], name)
 		return ok && err == nil && path.Clean(name) == name
@@ -72,11 +74,11 @@ func (p commandPattern) covers(args []word) bool {
 // mayBe reports whether the command could be one that the pattern means,
 // whatever else stands in it: options between the words do not count, nor does
 // what follows them.
-func (p commandPattern) mayBe(args []word) bool {
-	if args[0].kind != literal {
+func (p commandPattern) mayBe(args []workspace.Word) bool {
+	if args[0].Kind != workspace.Literal {
 		return true
 	}
-	if !wild(programOf(word{text: p.words[0]}), programOf(args[0])) {
+	if !wild(programOf(workspace.Word{Text: p.words[0]}), programOf(args[0])) {
 		return false
 	}
 	// One bit per number of words of the pattern that were found so far; value
@@ -84,17 +86,17 @@ func (p commandPattern) mayBe(args []word) bool {
 	rest := p.words[1:]
 	found, value, done := uint64(1), uint64(0), uint64(1)<<len(rest)
 	for _, w := range args[1:] {
-		if (found|value)&done != 0 || w.kind != literal && w.split {
+		if (found|value)&done != 0 || w.Kind != workspace.Literal && w.Split {
 			return true
 		}
-		dash, free := strings.HasPrefix(w.text, "-"), value
+		dash, free := strings.HasPrefix(w.Text, "-"), value
 		var next uint64
 		for i, want := range rest {
 			bit := uint64(1) << i
 			if (found|value)&bit == 0 {
 				continue
 			}
-			if w.kind != literal || wild(want, w.text) {
+			if w.Kind != workspace.Literal || wild(want, w.Text) {
 				next |= bit << 1
 			}
 			if want[0] == '-' {
@@ -118,18 +120,18 @@ type pathPattern struct {
 
 func newPathPattern(text string) (pathPattern, error) {
 	p := pathPattern{text, strings.ToLower(text), strings.HasPrefix(text, "/")}
-	if text == "" || !doublestar.ValidatePattern(text) || path.Clean(text) != text || climbs(text) || text[0] == '~' {
+	if text == "" || !doublestar.ValidatePattern(text) || path.Clean(text) != text || workspace.Climbs(text) || text[0] == '~' {
 		return p, fmt.Errorf("%q must be a clean path, absolute or below the workspace; * within a name, ** across directories", text)
 	}
 	return p, nil
 }
 
 // covers reports whether the file is certainly meant. Letter case counts.
-func (p pathPattern) covers(f file, root string) bool {
-	if f.kind != literal || f.open || f.climb || f.path == "" || f.path[0] != '/' {
+func (p pathPattern) covers(f workspace.File, root string) bool {
+	if f.Kind != workspace.Literal || f.Open || f.Climb || f.Path == "" || f.Path[0] != '/' {
 		return false
 	}
-	name := f.path
+	name := f.Path
 	if !p.rooted {
 		below, ok := strings.CutPrefix(name, root+"/")
 		if root == "" || !ok {
@@ -142,17 +144,17 @@ func (p pathPattern) covers(f file, root string) bool {
 }
 
 // mayBe reports whether the file could be one that is meant.
-func (p pathPattern) mayBe(f file, root string) bool {
-	if f.kind == computed {
+func (p pathPattern) mayBe(f workspace.File, root string) bool {
+	if f.Kind == workspace.Computed {
 		return true
 	}
-	name, root := strings.ToLower(f.path), strings.ToLower(root)
-	if f.kind == pattern {
+	name, root := strings.ToLower(f.Path), strings.ToLower(root)
+	if f.Kind == workspace.Pattern {
 		return meet(p.lower, name, root)
 	}
-	if f.open || !p.rooted && root == "" {
+	if f.Open || !p.rooted && root == "" {
 		ok, err := doublestar.Match("/**/"+strings.TrimPrefix(p.lower, "/"), "/"+strings.TrimPrefix(name, "/"))
-		return err != nil || ok || f.open && p.rooted && strings.HasSuffix(p.lower, "*")
+		return err != nil || ok || f.Open && p.rooted && strings.HasSuffix(p.lower, "*")
 	}
 	if !p.rooted {
 		below, ok := strings.CutPrefix(name, root+"/")

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 )
 
 // opRule is one of the operator's rules, ready to be applied.
@@ -56,7 +58,7 @@ func compileRules(c *Config) (rules []opRule, bad []error) {
 			}
 		}
 		for _, err := range wrong {
-			bad = append(bad, fmt.Errorf("rule %d (%s): %w", i+1, either(r.name, "without a name"), err))
+			bad = append(bad, fmt.Errorf("rule %d (%s): %w", i+1, cmp.Or(r.name, "without a name"), err))
 		}
 		rules = append(rules, r)
 	}
@@ -215,7 +217,7 @@ func (r *opRule) sentence() string {
 
 func ruleName(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; !wordByte(c) && (i == 0 || c != '.' && c != '-') {
+		if c := s[i]; !words.WordByte(c) && (i == 0 || c != '.' && c != '-') {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 func ruleEngine(t testing.TB, rules ...Rule) *Engine {
 	t.Helper()
 	for i := range rules {
-		rules[i].Name = either(rules[i].Name, "r"+string(rune('a'+i)))
+		rules[i].Name = cmp.Or(rules[i].Name, "r"+string(rune('a'+i)))
 	}
 	return engine(t, func(c *Config) { c.Rules, c.Roles = rules, []string{"ops"} })
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 )
 
 // scan looks through text that could not be read for the words of destructive
@@ -17,7 +18,7 @@ func (s *shell) scan(text string) {
 		return
 	}
 	s.scanned = text
-	if s.eng.desk.inText(text) {
+	if s.Own.InText(text) {
 		s.found.Add(finding.TouchesDesk)
 	}
 	words := wordsOf(text)
@@ -36,7 +37,7 @@ const shortestHidden = 8
 // hides reports text that is written in base64 or hexadecimal digits and holds
 // the words of destructive commands.
 func (s *shell) hides(text string) bool {
-	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return r >= 0x80 || !wordByte(byte(r)) && !strings.ContainsRune("+/=-", r) }) {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return r >= 0x80 || !words.WordByte(byte(r)) && !strings.ContainsRune("+/=-", r) }) {
 		if len(w) < shortestHidden {
 			continue
 		}
@@ -47,7 +48,7 @@ func (s *shell) hides(text string) bool {
 			if err != nil || !utf8.Valid(plain) {
 				continue
 			}
-			if s.eng.desk.inText(string(plain)) {
+			if s.Own.InText(string(plain)) {
 				s.found.Add(finding.TouchesDesk)
 			}
 			if destructive(wordsOf(string(plain))) {
@@ -60,8 +61,8 @@ func (s *shell) hides(text string) bool {
 
 // fetchers get something from the network, feeders run what they are given.
 var (
-	fetchers = set("curl wget")
-	feeders  = set("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
+	fetchers = words.Set("curl wget")
+	feeders  = words.Set("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
 )
 
 func hasAny(words []string, some map[string]bool) bool {

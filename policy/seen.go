@@ -7,18 +7,18 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // seen is what the reading of a call came across, beside its findings: what the
 // operator's rules, the allowlist and grants look at.
 type seen struct {
-	words    []word
+	words    []workspace.Word
 	commands []command
-	paths    []file // only where some rule looks at paths
-	wants    bool   // some rule does
-	read     bool   // a command line was read
-	apart    bool   // the line is more than plain commands in lists and pipes
-	alone    bool   // the line is one plain command and nothing else
+	read     bool // a command line was read
+	apart    bool // the line is more than plain commands in lists and pipes
+	alone    bool // the line is one plain command and nothing else
 }
 
 // command is one simple command, wherever it stood.
@@ -28,17 +28,8 @@ type command struct {
 	class    core.RiskClass // of the command by itself, with what runs inside
 }
 
-// file is one path that a call names: where it lies, and how much of that is
-// known.
-type file struct {
-	path  string // clean; absolute unless open
-	kind  wordKind
-	open  bool // only the end of the path is known
-	climb bool // written with ".."
-}
-
 // note remembers a command about to be judged, and gives its index.
-func (s *shell) note(all []word) int {
+func (s *shell) note(all []workspace.Word) int {
 	v := s.seen
 	if s.hunting || v == nil {
 		return -1
@@ -100,7 +91,7 @@ func plainStmt(st *syntax.Stmt) (plain, single bool) {
 		if r.Word != nil {
 			target = r.Word.Lit()
 		}
-		if r.Hdoc != nil || !(target == "/dev/null" || r.Op == syntax.DplOut && digits(target)) {
+		if r.Hdoc != nil || !(target == "/dev/null" || r.Op == syntax.DplOut && words.Digits(target)) {
 			return false, false
 		}
 	}
@@ -116,16 +107,6 @@ func plainStmt(st *syntax.Stmt) (plain, single bool) {
 	return false, false
 }
 
-// path remembers a path that a call names.
-func (r *reader) path(w word) {
-	if r.seen == nil || !r.seen.wants || w.text == "" && w.kind == literal {
-		return
-	}
-	r.place.resolve(w, func(name string, open bool) {
-		r.seen.paths = append(r.seen.paths, file{name, w.kind, open, climbs(w.text)})
-	})
-}
-
 // came notes how a command was given and where it runs.
 func (j *judging) came(x core.Exec, s *shell) {
 	v := &j.seen
@@ -134,29 +115,12 @@ func (j *judging) came(x core.Exec, s *shell) {
 	} else if x.Argv != nil {
 		v.alone, v.apart = false, true
 	}
-	j.line, j.argv, j.place = x.Command, x.Argv, s.place
-	j.stays = len(x.Env) == 0 && s.place.stays()
-}
-
-// stays reports whether the place is the workspace or a directory in it; where
-// no workspace is known, that nothing was said about the directory.
-func (p *place) stays() bool {
-	if p.away || p.windows {
-		return false
-	}
-	if p.root == "" {
-		return !p.moved && len(p.dirs) == 0
-	}
-	for _, d := range p.dirs {
-		if d != p.root && !p.inside(d) {
-			return false
-		}
-	}
-	return len(p.dirs) > 0
+	j.line, j.argv, j.place = x.Command, x.Argv, s.Place
+	j.stays = len(x.Env) == 0 && s.Place.Stays()
 }
 
 // args gives a command's words.
-func (v *seen) args(c command) []word { return v.words[c.from:c.to] }
+func (v *seen) args(c command) []workspace.Word { return v.words[c.from:c.to] }
 
 // uncovered are findings about how and where a line runs, or that it could not
 // be read. They belong to no command, so no permission for a command covers them.
@@ -166,7 +130,7 @@ var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.Ma
 // and ok holds for each of them that is not harmless by itself. What runs behind
 // a wrapper is never covered, except in a shell that does nothing but run a line
 // that was read.
-func (j *judging) covered(ok func(args []word) bool) bool {
+func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 	v := &j.seen
 	if j.tool.kind != execTool || !j.stays || v.apart || len(v.commands) == 0 || j.found.Any(uncovered) {
 		return false
@@ -186,10 +150,10 @@ func (j *judging) covered(ok func(args []word) bool) bool {
 }
 
 // opensLine reports a shell that is given one line and nothing else.
-func opensLine(args []word) bool {
-	if len(args) != 3 || args[1].kind != literal || args[2].kind != literal || !shellNames[programOf(args[0])] {
+func opensLine(args []workspace.Word) bool {
+	if len(args) != 3 || args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal || !shellNames[programOf(args[0])] {
 		return false
 	}
-	flags := args[1].text
+	flags := args[1].Text
 	return len(flags) > 1 && flags[0] == '-' && flags[len(flags)-1] == 'c' && strings.Trim(flags[1:], "celux") == ""
 }

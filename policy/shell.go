@@ -12,6 +12,7 @@ import (
 	grammar "approvalbot/policy/shell"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
 )
 
 // Limits of what is read. Beyond them a line is not understood, which asks.
@@ -27,38 +28,40 @@ const (
 
 // shell reads the commands of one call. What it finds is only ever added.
 type shell struct {
-	reader
+	workspace.Reader
+	eng      *Engine
+	seen     *seen       // what rules and grants look at; may be nil
 	found    finding.Set // backs reader.found
 	commands int
 	parsed   int
 	depth    int
-	looped   int             // inside a loop or a function
-	plain    map[string]bool // variables of loops over plain words, see forClause
-	opened   int             // how many words the command had that a wrapper ran last
-	printed  []word          // what a find prints
-	input    []word          // what the next xargs reads of that
-	fetches  bool            // something was fetched from the network
-	runs     bool            // something was run that was not read: input, a script, computed text
-	rehomed  bool            // a variable that says where the user's configuration is was set
-	hunting  bool            // only what is R4 matters: see hunt
-	scanned  string          // the text that scan looked through last
-	writes   bool            // a file was written that could be code
-	written  bool            // the same, by an earlier statement
-	logs     []string        // the names of logs that were written
-	ran      []word          // what stood in loops beside the project's code that ran
-	unsure   grammar.Refusal // why a line is not sure to run as it was read
-	words_   []word
-	buf      [24]word // first backing of words_
+	looped   int              // inside a loop or a function
+	plain    map[string]bool  // variables of loops over plain words, see forClause
+	opened   int              // how many words the command had that a wrapper ran last
+	printed  []workspace.Word // what a find prints
+	input    []workspace.Word // what the next xargs reads of that
+	fetches  bool             // something was fetched from the network
+	runs     bool             // something was run that was not read: input, a script, computed text
+	rehomed  bool             // a variable that says where the user's configuration is was set
+	hunting  bool             // only what is R4 matters: see hunt
+	scanned  string           // the text that scan looked through last
+	writes   bool             // a file was written that could be code
+	written  bool             // the same, by an earlier statement
+	logs     []string         // the names of logs that were written
+	ran      []workspace.Word // what stood in loops beside the project's code that ran
+	unsure   grammar.Refusal  // why a line is not sure to run as it was read
+	words_   []workspace.Word
+	buf      [24]workspace.Word // first backing of words_
 }
 
 // shell makes a reader of commands that run at the place.
-func (e *Engine) shell(p place, v *seen) *shell {
-	s := &shell{reader: reader{eng: e, place: p, seen: v}}
-	s.reader.found, s.words_ = &s.found, s.buf[:0]
-	if p.windows {
+func (e *Engine) shell(p workspace.Place, v *seen, paths *[]workspace.File) *shell {
+	s := &shell{Reader: workspace.Reader{Own: &e.desk, Place: p, Paths: paths}, eng: e, seen: v}
+	s.Reader.Found, s.words_ = &s.found, s.buf[:0]
+	if p.Windows {
 		s.found.Add(finding.WindowsShell)
 	}
-	if p.away {
+	if p.Away {
 		s.found.Add(finding.OtherHost)
 	}
 	return s
@@ -231,7 +234,7 @@ func (s *shell) stmt(st *syntax.Stmt) {
 		s.found.Add(finding.ReadOnlyCommand)
 	case *syntax.CallExpr:
 		s.background(st.Redirs, c.Args)
-		s.place.sure = s.place.dirs
+		s.Place.Sure = s.Place.Dirs
 		s.call(c)
 		if !st.Negated && !st.Background && len(c.Args) > 0 && c.Args[0].Lit() == "cd" {
 			return
@@ -283,7 +286,7 @@ func (s *shell) stmt(st *syntax.Stmt) {
 	default: // ((…)), let, coproc and whatever comes later
 		s.odd(c)
 	}
-	s.place.sure = s.place.dirs
+	s.Place.Sure = s.Place.Dirs
 }
 
 // last gives the end of a pipe, whose output is that of the whole.
@@ -309,10 +312,10 @@ func startsWith(st *syntax.Stmt, name string) bool {
 // andThen judges what runs only where all before it succeeded, "cd" included;
 // what follows later may stand in either directory.
 func (s *shell) andThen(y *syntax.Stmt) {
-	before := s.place.dirs
-	s.place.dirs = s.place.sure
+	before := s.Place.Dirs
+	s.Place.Dirs = s.Place.Sure
 	s.stmt(y)
-	s.place.dirs = both(before, s.place.dirs)
+	s.Place.Dirs = workspace.Both(before, s.Place.Dirs)
 }
 
 // call judges a simple command, or assignments that stand alone.
@@ -340,11 +343,11 @@ func (s *shell) forClause(c *syntax.ForClause) {
 	if ok {
 		name := it.Name.Value
 		s.set(name, false)
-		s.value(name, word{kind: computed})
+		s.value(name, workspace.Word{Kind: workspace.Computed})
 		plain := !changes(c.Do, name)
 		for _, item := range it.Items {
 			w := s.word(item)
-			plain = plain && w.kind == literal && !w.tilde && w.text != "" && w.text[0] != '-' && !strings.ContainsAny(w.text, " \t\n*?[")
+			plain = plain && w.Kind == workspace.Literal && !w.Tilde && w.Text != "" && w.Text[0] != '-' && !strings.ContainsAny(w.Text, " \t\n*?[")
 		}
 		if before := s.plain; plain {
 			s.plain = map[string]bool{name: true}

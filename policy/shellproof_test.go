@@ -22,6 +22,7 @@ import (
 
 	"approvalbot/core"
 	grammar "approvalbot/policy/shell"
+	"approvalbot/policy/words"
 )
 
 // provenShells are the shells that the grammar is about.
@@ -322,7 +323,7 @@ func (u understanding) String() string {
 }
 
 // internal are commands that shells run themselves, which leave no record.
-var internal = set(`. : [ cd command echo exit break continue false hash jobs kill printf pwd read set source test times true type umask wait which realpath
+var internal = words.Set(`. : [ cd command echo exit break continue false hash jobs kill printf pwd read set source test times true type umask wait which realpath
 	cat rm rmdir mkdir sleep rename mknod`)
 
 // understand reads a form. It is written against the description of forms alone.

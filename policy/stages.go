@@ -119,10 +119,3 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 	}
 	return j.say("policy", "allow", core.OutcomeAllow, "Calls of this risk class are allowed.")
 }
-
-func either(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
-}

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"approvalbot/policy/words"
 )
 
 // operands says of a program, or a subcommand of one, whose operands are data and
@@ -172,7 +174,7 @@ func otherPackage(_ int, w string) bool {
 // nameOnly reports letters, digits and what joins them.
 func nameOnly(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; !wordByte(c) && c != '-' && c != '+' {
+		if c := s[i]; !words.WordByte(c) && c != '-' && c != '+' {
 			return false
 		}
 	}
@@ -277,7 +279,7 @@ func (o *operands) takes(w string) (value, text bool) {
 func assigns(w string) bool {
 	i := strings.IndexByte(w, '=')
 	for k := range max(i, 0) {
-		if c := w[k]; !wordByte(c) && c != '-' && c != '.' {
+		if c := w[k]; !words.WordByte(c) && c != '-' && c != '.' {
 			return false
 		}
 	}
@@ -287,7 +289,7 @@ func assigns(w string) bool {
 // quoted is the word as a shell reads it.
 func quoted(w string) string {
 	for i := range len(w) {
-		if c := w[i]; !wordByte(c) && strings.IndexByte("-.+:@/=,%^~", c) < 0 && c < 0x80 {
+		if c := w[i]; !words.WordByte(c) && strings.IndexByte("-.+:@/=,%^~", c) < 0 && c < 0x80 {
 			return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}

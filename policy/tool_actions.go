@@ -6,6 +6,8 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // action describes a tool that does several things, as one of its params says.
@@ -56,17 +58,17 @@ var actionTools = map[string]action{
 // actionKeys are the members of these tools that policy knows, beside the one that
 // says what is done. What only looks and has another member asks.
 var actionKeys = map[string]map[string]bool{
-	"browser": set(`target node profile url targeturl targetid ref refs element fullpage type format mode snapshotformat interactive compact depth selector frame labels urls limit maxchars level
+	"browser": words.Set(`target node profile url targeturl targetid ref refs element fullpage type format mode snapshotformat interactive compact depth selector frame labels urls limit maxchars level
 		timeoutms delayms timems loadstate textgone width height`),
-	"canvas":        set("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
-	"process":       set("sessionid id limit offset timeout timeoutms"),
-	"cron":          set("includedisabled jobid id limit offset timeoutms agentid enabled query"),
-	"gateway":       set("path timeoutms"),
-	"nodes":         set("node nodeid limit timeoutms"),
-	"sessionsspawn": set("task taskname label agentid model thinking runtimeoutseconds timeoutseconds thread mode cleanup sandbox attachments attachas lightcontext context cwd"),
-	"subagents":     set("target recentminutes limit"),
-	"enterworktree": set("name path"),
-	"exitworktree":  set("discardchanges"),
+	"canvas":        words.Set("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
+	"process":       words.Set("sessionid id limit offset timeout timeoutms"),
+	"cron":          words.Set("includedisabled jobid id limit offset timeoutms agentid enabled query"),
+	"gateway":       words.Set("path timeoutms"),
+	"nodes":         words.Set("node nodeid limit timeoutms"),
+	"sessionsspawn": words.Set("task taskname label agentid model thinking runtimeoutseconds timeoutseconds thread mode cleanup sandbox attachments attachas lightcontext context cwd"),
+	"subagents":     words.Set("target recentminutes limit"),
+	"enterworktree": words.Set("name path"),
+	"exitworktree":  words.Set("discardchanges"),
 }
 
 // assessAction reads a tool of actionTools. Whatever it does, addresses in its
@@ -90,11 +92,11 @@ func (e *Engine) assessAction(j *judging) {
 		c = finding.ControlsAgent // only what is confined cannot do more than its parent
 	}
 	j.found.Add(c)
-	r := reader{eng: e, place: j.agent.place(&j.call, "", ""), found: &j.found}
+	r := e.params(j, &j.found, nil)
 	for i := range list {
 		f := &list[i]
 		if f.str && strings.Contains(f.text, "://") {
-			r.addressesIn(f.text)
+			r.AddressesIn(f.text)
 		}
 		if finding.Reasons[c].Class < core.R3 && !f.absent() && f.root != a.key {
 			r.actionMember(f, j.tool.name)
@@ -104,18 +106,18 @@ func (e *Engine) assessAction(j *judging) {
 }
 
 // actionMember judges a member of a call that only looks.
-func (r *reader) actionMember(f *field, name string) {
+func (r *paramReader) actionMember(f *field, name string) {
 	switch {
 	case f.odd, !actionKeys[name][f.root], !f.top && f.key != f.root && f.root != "attachments":
-		r.found.Add(finding.UnknownParameters)
+		r.Found.Add(finding.UnknownParameters)
 	case !f.str:
 	case f.root == "url", f.root == "targeturl":
 		if f.text != "about:blank" {
-			r.address(f.text)
+			r.Address(f.text)
 		}
 	case f.root == "cwd", name == "enterworktree" && f.root == "path":
-		if w := pathWord(f.text); !r.local(w) && w.text != r.place.root {
-			r.found.Add(finding.UnknownParameters)
+		if w := workspace.PathWord(f.text); !r.Local(w) && w.Text != r.Place.Root {
+			r.Found.Add(finding.UnknownParameters)
 		}
 	}
 }
@@ -129,15 +131,15 @@ func actionName(s string) string {
 // quietMayHave are members of quiet tools that would be more than quiet in
 // another one.
 var quietMayHave = map[string]map[string]bool{
-	"slashcommand": set("command args"), "skill": set("command args"), "activateskill": set("command args"),
+	"slashcommand": words.Set("command args"), "skill": words.Set("command args"), "activateskill": words.Set("command args"),
 	"readlints": pathKeys, "diagnostics": pathKeys, "lspdiagnostics": pathKeys, "diffhistory": pathKeys,
-	"spawnagent": set("path input"), "completetask": set("output"), "attemptcompletion": set("output"),
-	"askuserquestion": set("code"), "askquestion": set("code"), "question": set("code"),
+	"spawnagent": words.Set("path input"), "completetask": words.Set("output"), "attemptcompletion": words.Set("output"),
+	"askuserquestion": words.Set("code"), "askquestion": words.Set("code"), "question": words.Set("code"),
 }
 
 var (
-	gatewayKeys = set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy") // members that lead to another machine
-	speechKeys  = set("text channel timeoutms")                                       // what a tool that only speaks is given
+	gatewayKeys = words.Set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy") // members that lead to another machine
+	speechKeys  = words.Set("text channel timeoutms")                                       // what a tool that only speaks is given
 )
 
 // assessQuiet reads a tool of the agent's own session. Its members are notes,

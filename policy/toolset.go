@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"approvalbot/policy/words"
 )
 
 // toolList is a configured list of tools. Names are folded like a call's. A wide
@@ -110,17 +112,17 @@ func wild(pattern, name string) bool {
 // give to tools of one sort, folded.
 var toolGroups = func() map[string]map[string]bool {
 	g := map[string]map[string]bool{
-		"runtime":    set("process codeexecution bashoutput"),
-		"fs":         set(""),
-		"web":        set("xsearch"),
-		"messaging":  set(""),
-		"sessions":   set("sessions sessionslist sessionshistory sessionssearch sessionssend sessionsspawn sessionsyield sessionstatus subagents"),
-		"memory":     set("memorysearch memoryget memorysave"),
-		"ui":         set("browser canvas screen dashboard"),
-		"automation": set("cron gateway heartbeatrespond automations"),
-		"nodes":      set("nodes"),
-		"agents":     set("agentslist updateplan"),
-		"media":      set("image imagegenerate viewimage tts pdf"),
+		"runtime":    words.Set("process codeexecution bashoutput"),
+		"fs":         words.Set(""),
+		"web":        words.Set("xsearch"),
+		"messaging":  words.Set(""),
+		"sessions":   words.Set("sessions sessionslist sessionshistory sessionssearch sessionssend sessionsspawn sessionsyield sessionstatus subagents"),
+		"memory":     words.Set("memorysearch memoryget memorysave"),
+		"ui":         words.Set("browser canvas screen dashboard"),
+		"automation": words.Set("cron gateway heartbeatrespond automations"),
+		"nodes":      words.Set("nodes"),
+		"agents":     words.Set("agentslist updateplan"),
+		"media":      words.Set("image imagegenerate viewimage tts pdf"),
 	}
 	all := map[string]bool{}
 	for name, kind := range toolKinds {

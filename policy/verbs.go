@@ -1,17 +1,21 @@
 package policy
 
-import "approvalbot/policy/finding"
+import (
+	"approvalbot/policy/finding"
+
+	"approvalbot/policy/words"
+)
 
 // What the name of an unknown tool says is told to people, and can only make
 // the call worse.
 var (
-	writingVerbs = set(`create update edit push merge fork add post put patch upload publish comment reply close reopen assign invite deploy release set insert
+	writingVerbs = words.Set(`create update edit push merge fork add post put patch upload publish comment reply close reopen assign invite deploy release set insert
 		move rename archive share grant approve submit sync import trigger start stop restart run execute transition label star subscribe click fill type select drag evaluate`)
-	endingVerbs = set("delete drop destroy purge terminate wipe truncate erase")
-	wholeThings = set(`repository repositories repo repos project projects database databases db table tables collection collections bucket buckets cluster clusters namespace
+	endingVerbs = words.Set("delete drop destroy purge terminate wipe truncate erase")
+	wholeThings = words.Set(`repository repositories repo repos project projects database databases db table tables collection collections bucket buckets cluster clusters namespace
 		namespaces instance instances vm server servers volume volumes disk disks stack stacks deployment deployments organization org account tenant schema index
 		queue topic domain zone backup backups snapshot snapshots environment workspace`)
-	databaseWords = set("sql postgres postgresql mysql mariadb sqlite mongo mongodb redis database db neon supabase snowflake bigquery clickhouse duckdb prisma cypher neo4j")
+	databaseWords = words.Set("sql postgres postgresql mysql mariadb sqlite mongo mongodb redis database db neon supabase snowflake bigquery clickhouse duckdb prisma cypher neo4j")
 )
 
 // nameSays is what the words of a tool's name say, a set of the bits below.
@@ -52,7 +56,7 @@ func saidBy(name string) (n nameSays) {
 			if len(word) < len(buf) {
 				word = append(word, c+'a'-'A')
 			}
-		case wordByte(c) && c != '_':
+		case words.WordByte(c) && c != '_':
 			if len(word) < len(buf) {
 				word = append(word, c)
 			}

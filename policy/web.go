@@ -5,44 +5,46 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // The members of tools that fetch or search. The lists are closed: whatever
 // stands in none of them asks.
 var (
 	// urlKeys name what is fetched.
-	urlKeys = set("url urls uri uris href link links")
+	urlKeys = words.Set("url urls uri uris href link links")
 
 	// askKeys are free text: what is looked for, or why.
-	askKeys = set("prompt query queries q search searchterm searchquery objective question explanation description reason intent title category topic toolsummary taskprogress")
+	askKeys = words.Set("prompt query queries q search searchterm searchquery objective question explanation description reason intent title category topic toolsummary taskprogress")
 
 	// methodKeys say how it is fetched.
-	methodKeys = set("method httpmethod verb httpverb requestmethod")
+	methodKeys = words.Set("method httpmethod verb httpverb requestmethod")
 
 	// bodyKeys hold what is sent.
-	bodyKeys = set(`body data payload json form formdata formfields postdata postbody requestbody requestdata rawbody bodytext multipart file files upload uploads attachment attachments
+	bodyKeys = words.Set(`body data payload json form formdata formfields postdata postbody requestbody requestdata rawbody bodytext multipart file files upload uploads attachment attachments
 		content contents fields`)
 
 	// viewKeys hold a number, a flag or a word that says how much is told, and how.
-	viewKeys = set(`format outputformat extractmode mode type raw timeout timeoutms timeoutseconds maxchars maxlength maxbytes maxtokens maxresults maxuses limit count num numresults
+	viewKeys = words.Set(`format outputformat extractmode mode type raw timeout timeoutms timeoutseconds maxchars maxlength maxbytes maxtokens maxresults maxuses limit count num numresults
 		offset start startindex page pagesize pages top topk country region language lang locale searchlang uilang hl gl freshness recency timerange timeperiod dateafter datebefore
 		fromdate todate startdate enddate startpublisheddate endpublisheddate livecrawl contextmaxcharacters contextsize searchcontextsize searchdepth text safesearch tokensnum
 		includeimages includeanswer includerawcontent enableimageunderstanding enablevideounderstanding followredirects redirects maxredirects markdown
 		maxtokensperpage toolcallid blocking waitforprevious`)
 
 	// siteKeys limit a search to sites.
-	siteKeys = set("alloweddomains blockeddomains includedomains excludedomains domainfilter domains allowedxhandles excludedxhandles site sites")
+	siteKeys = words.Set("alloweddomains blockeddomains includedomains excludedomains domainfilter domains allowedxhandles excludedxhandles site sites")
 )
 
 // web reads a tool that fetches or searches.
-func (r *reader) web(list []field, resource bool) {
-	r.found.Add(finding.NetworkRead)
+func (r *paramReader) web(list []field, resource bool) {
+	r.Found.Add(finding.NetworkRead)
 	for i := range list {
 		f := &list[i]
 		known := !f.odd && (f.top || f.key == f.root) // what stands in an object may be a part of a request
 		switch {
 		case known && bodyKeys[f.key] && !f.off() && f.text != "null":
-			r.found.Add(finding.SendsData)
+			r.Found.Add(finding.SendsData)
 		case known && f.absent():
 			continue
 		case known && urlKeys[f.key]:
@@ -50,7 +52,7 @@ func (r *reader) web(list []field, resource bool) {
 			continue
 		case known && methodKeys[f.key]:
 			if m := strings.ToUpper(f.text); m != "GET" && m != "HEAD" {
-				r.found.Add(finding.SendsData)
+				r.Found.Add(finding.SendsData)
 			}
 			continue
 		case known && resource && f.key == "server" && f.harmless(): // one of those that the runtime is connected to
@@ -58,39 +60,39 @@ func (r *reader) web(list []field, resource bool) {
 		case known && (askKeys[f.key] || siteKeys[f.key] && f.str):
 		case known && viewKeys[f.key] && f.harmless():
 			if m := strings.ToUpper(f.text); httpMethods[m] {
-				r.found.Add(finding.SendsData)
+				r.Found.Add(finding.SendsData)
 			}
 			continue
 		case outKeys[f.key] && f.str && f.text != "":
-			r.found.Add(finding.SavesDownload)
-			r.write(pathWord(f.text))
+			r.Found.Add(finding.SavesDownload)
+			r.Write(workspace.PathWord(f.text))
 		default:
-			r.found.Add(finding.UnknownParameters)
+			r.Found.Add(finding.UnknownParameters)
 		}
 		if f.str {
-			r.addressesIn(f.text)
+			r.AddressesIn(f.text)
 			r.hostsIn(f.text, !askKeys[f.key])
 		}
 	}
 }
 
 // httpMethods send something or change it.
-var httpMethods = set("POST PUT PATCH DELETE CONNECT OPTIONS TRACE")
+var httpMethods = words.Set("POST PUT PATCH DELETE CONNECT OPTIONS TRACE")
 
 // urls judges a member that names what is fetched: an address, or several.
-func (r *reader) urls(f *field) {
+func (r *paramReader) urls(f *field) {
 	if !f.str {
-		r.found.Add(finding.OddAddress)
+		r.Found.Add(finding.OddAddress)
 		return
 	}
 	text := strings.TrimSpace(f.text)
-	r.address(text)
+	r.Address(text)
 	if strings.ContainsAny(text, " \t\r\n") || strings.Count(text, "://") > 1 {
 		for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;|", c) }) {
-			r.address(part)
+			r.Address(part)
 		}
 		for _, part := range strings.Split(text, "://")[1:] {
-			r.address("http://" + part)
+			r.Address("http://" + part)
 		}
 	}
 }
@@ -98,24 +100,24 @@ func (r *reader) urls(f *field) {
 // hostsIn judges the words of a text that name a machine without a scheme. In
 // free text these are IP addresses, localhost and what hands out credentials; in
 // a member that is not known, whatever has a dot or a port.
-func (r *reader) hostsIn(text string, unknown bool) {
+func (r *paramReader) hostsIn(text string, unknown bool) {
 	for w := range strings.FieldsSeq(text) {
 		w = strings.Trim(w, "\"'`<>(),;!?.")
 		if w == "" || strings.Contains(w, "://") {
 			continue
 		}
-		host := strings.ToLower(cutAny(strings.TrimLeft(w, "/"), "/?#"))
+		host := strings.ToLower(words.CutAny(strings.TrimLeft(w, "/"), "/?#"))
 		if rest, ok := strings.CutPrefix(host, "["); ok {
 			host, _, _ = strings.Cut(rest, "]")
-		} else if name, port, ok := strings.Cut(host, ":"); ok && digits(port) {
+		} else if name, port, ok := strings.Cut(host, ":"); ok && words.Digits(port) {
 			host = name
 		}
 		_, err := netip.ParseAddr(host)
 		switch {
 		case err == nil && (strings.Count(host, ".") == 3 || strings.Count(host, ":") > 1), unknown && strings.HasPrefix(host, "0x"),
-			host == "localhost", strings.ContainsAny(host, ".") && metadataHosts[host],
+			host == "localhost", strings.ContainsAny(host, ".") && workspace.MetadataHosts[host],
 			unknown && strings.ContainsAny(w, ".:") && !strings.HasPrefix(w, "."):
-			r.address(strings.TrimLeft(w, "/"))
+			r.Address(strings.TrimLeft(w, "/"))
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	grammar "approvalbot/policy/shell"
+
+	"approvalbot/policy/workspace"
 )
 
 // TestJudgedWordsAreTheFormsWords: the words that commands are judged by say the same
@@ -34,15 +36,15 @@ func TestJudgedWordsAreTheFormsWords(t *testing.T) {
 				for _, arg := range c.Args {
 					words++
 					form := wordForm(arg)
-					judged := e.shell(place{}, &seen{}).word(arg)
+					judged := e.shell(workspace.Place{}, &seen{}, nil).word(arg)
 					marked := strings.ContainsFunc(strings.TrimPrefix(form, "\x04~"), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' })
 					switch {
 					case !marked:
-						require.Equal(t, literal, judged.kind, "%q in %q", form, line)
-						require.Equal(t, strings.TrimPrefix(form, "\x04"), judged.text, "%q", line)
-						require.Equal(t, strings.HasPrefix(form, "\x04~"), judged.tilde, "%q", line)
+						require.Equal(t, workspace.Literal, judged.Kind, "%q in %q", form, line)
+						require.Equal(t, strings.TrimPrefix(form, "\x04"), judged.Text, "%q", line)
+						require.Equal(t, strings.HasPrefix(form, "\x04~"), judged.Tilde, "%q", line)
 					case form != "\x04[": // the command
-						require.NotEqual(t, literal, judged.kind, "%q in %q", form, line)
+						require.NotEqual(t, workspace.Literal, judged.Kind, "%q in %q", form, line)
 					}
 				}
 			}

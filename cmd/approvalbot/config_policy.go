@@ -6,6 +6,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy"
+	"approvalbot/policy/workspace"
 )
 
 // policyConfig is the operator's policy. The desk's own files, port and program
@@ -17,7 +18,7 @@ func (c Config) policyConfig() policy.Config {
 		ExecSecurity: c.Approvals.Exec.Security, ExecAsk: c.Approvals.Exec.Ask, ExecAskFallback: c.Approvals.Exec.AskFallback,
 		ExecAllowlist: words[string](c.Approvals.Exec.Allowlist), ExecSafeBins: c.Approvals.Exec.SafeBins,
 		Roles: c.roles(), Workspaces: map[string]string{},
-		Protected: policy.Protected{Files: c.ownFiles(), Port: c.Server.Listen},
+		Protected: workspace.Protected{Files: c.ownFiles(), Port: c.Server.Listen},
 	}
 	for _, a := range c.Agents.List {
 		out.Workspaces[a.ID] = a.Workspace

@@ -1,6 +1,6 @@
 package finding
 
-// code is one thing that policy can say about a call. Each has one row in the
+// Code is one thing that policy can say about a call. Each has one row in the
 // table reasons: its name, its class, its side effects and its sentence.
 type Code uint8
 

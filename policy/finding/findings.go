@@ -6,7 +6,7 @@ import (
 	"approvalbot/core"
 )
 
-// effects is a set of side effects, one bit each in the order of effectNames.
+// Effects is a set of side effects, one bit each in the order of effectNames.
 type Effects uint16
 
 const (
@@ -27,7 +27,7 @@ var EffectNames = [...]core.SideEffect{
 	core.MessageSend, core.Payment, core.CredentialAccess, core.SecurityChange, core.DataLoss,
 }
 
-// names appends the side effects in the contract's order, "none" for no effect.
+// Names appends the side effects in the contract's order, "none" for no effect.
 func (e Effects) Names(list []core.SideEffect) []core.SideEffect {
 	if e == 0 {
 		return append(list, core.NoSideEffect)
@@ -40,7 +40,7 @@ func (e Effects) Names(list []core.SideEffect) []core.SideEffect {
 	return list
 }
 
-// findings is a set of codes. Codes are only added while a call is read.
+// Set is a set of codes. Codes are only added while a call is read.
 type Set [2]uint64
 
 const _ = uint(128 - CodeCount) // every code has its bit
@@ -60,7 +60,7 @@ func (f Set) And(g Set) Set   { return Set{f[0] & g[0], f[1] & g[1]} }
 
 func (f Set) Without(g Set) Set { return Set{f[0] &^ g[0], f[1] &^ g[1]} }
 
-// class is the highest class of any finding.
+// Class is the highest class of any finding.
 func (f Set) Class() core.RiskClass {
 	for c := core.R4; c > core.R0; c-- {
 		if f.Any(OfClass[c]) {
@@ -70,7 +70,7 @@ func (f Set) Class() core.RiskClass {
 	return core.R0
 }
 
-// effects joins the side effects of all findings.
+// Effects joins the side effects of all findings.
 func (f Set) Effects() (e Effects) {
 	for i, w := range f {
 		for ; w != 0; w &= w - 1 {
@@ -80,7 +80,7 @@ func (f Set) Effects() (e Effects) {
 	return e
 }
 
-// list appends the codes that explain the class to out, worst first: what is
+// List appends the codes that explain the class to out, worst first: what is
 // harmless is left out where something is not.
 func (f Set) List(out []Code) []Code {
 	least := core.R0
@@ -98,7 +98,7 @@ func (f Set) List(out []Code) []Code {
 	return out
 }
 
-// ofClass holds the codes of each class.
+// OfClass holds the codes of each class.
 var OfClass = func() (sets [core.R4 + 1]Set) {
 	for c := range CodeCount {
 		sets[Reasons[c].Class].Add(c)
@@ -106,11 +106,11 @@ var OfClass = func() (sets [core.R4 + 1]Set) {
 	return sets
 }()
 
-// opaque are the findings after which part of the call remains unread, so that
+// Opaque are the findings after which part of the call remains unread, so that
 // its text is searched for the words of destructive commands.
 var Opaque = Of(DynamicCommand, UnusualShell, ControlCharacters, UnparsableCommand, CommandTooLong,
 	NestedTooDeep, TooComplex, WindowsShell, InterpreterCode, InterpreterInput, EvaluatesText, DatabaseClient)
 
-// unsure are the findings that rest on not knowing.
+// Unsure are the findings that rest on not knowing.
 var Unsure = Opaque.Or(Of(UnknownTool, MalformedCall, UnknownCommand, UnknownOption, UnknownParameters, DynamicArgument, DynamicPath,
 	MayReadSecret, OddAddress, NoWorkspace, RunsScript, ProgramByPath))

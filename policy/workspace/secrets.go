@@ -1,15 +1,18 @@
-package policy
+package workspace
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 	"unicode"
+
+	"approvalbot/policy/words"
 )
 
 // secretNames are components of paths to secrets, in lower case.
-var secretNames = newLexicon(`.ssh .aws .azure .gnupg .kube .docker .gcloud gcloud .netrc _netrc .pgpass .my.cnf .mylogin.cnf .git-credentials
+var secretNames = words.NewLexicon(`.ssh .aws .azure .gnupg .kube .docker .gcloud gcloud .netrc _netrc .pgpass .my.cnf .mylogin.cnf .git-credentials
 	.npmrc .pypirc .yarnrc.yml .password-store .vault-token .htpasswd .boto .s3cfg .dockercfg .databrickscfg .terraformrc
 	.bash_history .zsh_history .history .python_history .psql_history .mysql_history .node_repl_history
 	.env .envrc .credentials .credentials.json credentials.json credentials.toml credentials.db application_default_credentials.json
@@ -21,31 +24,31 @@ var secretNames = newLexicon(`.ssh .aws .azure .gnupg .kube .docker .gcloud gclo
 
 // secretBases are names of files with secrets that are ordinary names of
 // directories.
-var secretBases = newLexicon("shadow cookies login_data web_data")
+var secretBases = words.NewLexicon("shadow cookies login_data web_data")
 
-var allSecretNames = append(slices.Collect(maps.Keys(secretNames.words)), slices.Collect(maps.Keys(secretBases.words))...)
+var allSecretNames = append(slices.Collect(maps.Keys(secretNames.Words)), slices.Collect(maps.Keys(secretBases.Words))...)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = newLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
+var secretEnds = words.NewLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token", "creds"}
 
 // dataEnds are the endings of files that are data.
-var dataEnds = newLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
+var dataEnds = words.NewLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
 
-// secretPath reports whether a file usually holds secrets, by its path alone.
+// SecretPath reports whether a file usually holds secrets, by its path alone.
 // Letter case does not count, since it does not on every file system. The settings
 // of a repository hold the tokens that some tools put there.
-func secretPath(file string) bool {
-	lower := foldPath(file)
-	return secretLower(lower) || lower == ".git/config" || strings.HasSuffix(lower, "/.git/config")
+func SecretPath(file string) bool {
+	lower := FoldPath(file)
+	return SecretLower(lower) || lower == ".git/config" || strings.HasSuffix(lower, "/.git/config")
 }
 
-// secretLower is secretPath for a path in lower case.
-func secretLower(file string) bool {
+// SecretLower is secretPath for a path in lower case.
+func SecretLower(file string) bool {
 	base := path.Base(file)
-	return anyPart(file, secretName) || secretPlace(file) || secretBases.has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
+	return AnyPart(file, secretName) || secretPlace(file) || secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
 }
 
 // secretDirs hold secrets, or are one, whatever the files in them are called.
@@ -59,16 +62,16 @@ func secretPlace(file string) bool {
 	if !strings.HasPrefix(file, "/etc/") && !strings.HasPrefix(file, "/run/") && !strings.HasPrefix(file, "/var/") {
 		return false
 	}
-	return slices.ContainsFunc(secretDirs[:], func(dir string) bool { return under(file, dir) })
+	return slices.ContainsFunc(secretDirs[:], func(dir string) bool { return Under(file, dir) })
 }
 
 // asciiFolds are the letters beyond ASCII that file systems without letter case take
 // for ASCII ones (Unicode, CaseFolding.txt, full folding).
 var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
-// foldPath gives a path in small letters, as a file system reads it that knows no
+// FoldPath gives a path in small letters, as a file system reads it that knows no
 // letter case and leaves out characters that are not seen.
-func foldPath(file string) string {
+func FoldPath(file string) string {
 	if !strings.ContainsFunc(file, func(r rune) bool { return r >= 0x80 }) {
 		return strings.ToLower(file)
 	}
@@ -80,8 +83,8 @@ func foldPath(file string) string {
 	}, file)))
 }
 
-// anyPart reports whether is holds for a component of the path.
-func anyPart(file string, is func(string) bool) bool {
+// AnyPart reports whether is holds for a component of the path.
+func AnyPart(file string, is func(string) bool) bool {
 	for {
 		end := strings.IndexByte(file, '/')
 		if end < 0 {
@@ -100,7 +103,7 @@ func secretName(c string) bool {
 	if c = withoutCopy(strings.TrimRight(c, ". ")); c == "" {
 		return false
 	}
-	if secretNames.has(c) {
+	if secretNames.Has(c) {
 		return true
 	}
 	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") || strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
@@ -113,11 +116,11 @@ func secretName(c string) bool {
 	if strings.HasPrefix(c, ".env") {
 		return c != ".env.example" && c != ".env.sample" && c != ".env.template" && c != ".env.dist"
 	}
-	return secretEnds.has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json") || strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
+	return secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json") || strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
 }
 
 // copyEnds are how names of copies end.
-var copyEnds = set(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
+var copyEnds = words.Set(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
 
 // withoutCopy gives the name of which this one is a copy: "prod.key" for
 // "prod.key.old" and "prod.key~".
@@ -136,8 +139,8 @@ func withoutCopy(c string) string {
 
 // secretData reports whether a lower-case file name is data about a secret.
 func secretData(name string) bool {
-	ext := either(path.Ext(name), ".")
-	if name == "passwd" || !dataEnds.has(ext) {
+	ext := cmp.Or(path.Ext(name), ".")
+	if name == "passwd" || !dataEnds.Has(ext) {
 		return false
 	}
 	if stem := strings.TrimSuffix(name, ext); strings.HasSuffix(stem, "-key") || strings.HasSuffix(stem, "_key") {
@@ -156,20 +159,20 @@ var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "
 	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
 
 // secretOwners are beginnings of the names of variables that hold secrets.
-var secretOwners = set(`aws stripe twilio sendgrid slack github gitlab openai anthropic gemini google azure gcp heroku datadog sentry cloudflare digitalocean npm pypi docker
+var secretOwners = words.Set(`aws stripe twilio sendgrid slack github gitlab openai anthropic gemini google azure gcp heroku datadog sentry cloudflare digitalocean npm pypi docker
 	telegram discord mailgun jwt oauth smtp db database postgres pg mysql mongo redis s3 sk pk`)
 
-// nearSecret reports a pattern that looks for lines which hold secrets: by a word
+// NearSecret reports a pattern that looks for lines which hold secrets: by a word
 // beside them, by whose they are ("STRIPE"), or by how the names of such variables
 // begin or end ("AWS_", "_URL").
-func nearSecret(pattern string) bool {
+func NearSecret(pattern string) bool {
 	lower := strings.ToLower(pattern)
 	for _, h := range secretHints {
 		if strings.Contains(lower, h) {
 			return true
 		}
 	}
-	for w := range strings.FieldsFuncSeq(pattern, func(r rune) bool { return r >= 0x80 || !wordByte(byte(r)) }) {
+	for w := range strings.FieldsFuncSeq(pattern, func(r rune) bool { return r >= 0x80 || !words.WordByte(byte(r)) }) {
 		if w == strings.ToUpper(w) && secretOwners[strings.ToLower(w)] {
 			return true
 		}
@@ -179,10 +182,10 @@ func nearSecret(pattern string) bool {
 			continue
 		}
 		from, to := i, i+1
-		for from > 0 && wordByte(pattern[from-1]) {
+		for from > 0 && words.WordByte(pattern[from-1]) {
 			from--
 		}
-		for to < len(pattern) && wordByte(pattern[to]) {
+		for to < len(pattern) && words.WordByte(pattern[to]) {
 			to++
 		}
 		begins := to == i+1 && (strings.ToUpper(pattern[from:i]) == pattern[from:i] || secretOwners[lower[from:i]])
@@ -194,13 +197,13 @@ func nearSecret(pattern string) bool {
 	return findsSecret(lower)
 }
 
-// hitsSecret reports whether a glob may match a secret. Letters in brackets
+// HitsSecret reports whether a glob may match a secret. Letters in brackets
 // count as any letter. In the workspace a directory in the middle of the glob
 // counts where it may be a hidden one: all others hold the project's own files,
 // for which the end of the glob speaks.
-func hitsSecret(glob string, workspace bool) bool {
+func HitsSecret(glob string, workspace bool) bool {
 	glob = strings.ToLower(glob)
-	if secretPath(glob) {
+	if SecretPath(glob) {
 		return true
 	}
 	for rest, more := glob, true; more; {
@@ -211,13 +214,13 @@ func hitsSecret(glob string, workspace bool) bool {
 			continue
 		}
 		for _, name := range allSecretNames {
-			if matches(c, name) {
+			if Matches(c, name) {
 				return true
 			}
 		}
 		last := strings.LastIndexAny(c, "*?]")
 		head, tail := c[:first], c[last+1:]
-		for end := range secretEnds.words {
+		for end := range secretEnds.Words {
 			if strings.HasSuffix(tail, end) || strings.HasSuffix(end, tail) {
 				return true
 			}
@@ -225,24 +228,24 @@ func hitsSecret(glob string, workspace bool) bool {
 		if strings.HasPrefix(head, ".e") || head == "." || strings.HasPrefix(head, "id_") {
 			return true
 		}
-		if dataEnds.has(either(path.Ext(tail), ".")) {
+		if dataEnds.Has(cmp.Or(path.Ext(tail), ".")) {
 			return true
 		}
 	}
 	return false
 }
 
-// matches reports whether a glob without slashes matches a name. A bracket
+// Matches reports whether a glob without slashes matches a name. A bracket
 // expression counts as any one character; a leading dot must be written.
-func matches(glob, name string) bool {
+func Matches(glob, name string) bool {
 	if name != "" && name[0] == '.' && (glob == "" || glob[0] != '.') {
 		return false
 	}
-	return matchesName(glob, name)
+	return MatchesName(glob, name)
 }
 
-// matchesName is matches where a leading dot is a character like any other.
-func matchesName(glob, name string) bool {
+// MatchesName is matches where a leading dot is a character like any other.
+func MatchesName(glob, name string) bool {
 	star, mark := -1, 0
 	g, n := 0, 0
 	for n < len(name) {
@@ -270,7 +273,7 @@ func matchesName(glob, name string) bool {
 
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
-var startupNames = newLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
+var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
 	.githooks .pre-commit-hooks.yaml lefthook.yaml lefthook.toml lefthook.json .lefthook.yaml .lefthook.toml .lefthook.json
 	lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .lefthook .overcommit.yml
 	.github .gitlab-ci.yml .gitlab-ci.yaml .gitlab .circleci jenkinsfile azure-pipelines.yml azure-pipelines.yaml .azure-pipelines .travis.yml bitbucket-pipelines.yml
@@ -284,26 +287,26 @@ var startupNames = newLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitc
 	.inputrc .vimrc .exrc .nvimrc .emacs .emacs.d .tmux.conf .screenrc .xinitrc .xsession .npmrc .yarnrc .yarnrc.yml .pypirc .condarc
 	.config .local .ssh launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc`)
 
-// startupPath reports such a file, by a folded path. HEAD counts because git takes a directory
+// StartupPath reports such a file, by a folded path. HEAD counts because git takes a directory
 // with a HEAD and a config for a repository, and runs what the config names.
-func startupPath(lower string) bool {
-	return path.Base(lower) == "head" || anyPart(lower, startupName)
+func StartupPath(lower string) bool {
+	return path.Base(lower) == "head" || AnyPart(lower, startupName)
 }
 
 func startupName(c string) bool {
 	if c != "" && (c[len(c)-1] == '.' || c[len(c)-1] == ' ') {
 		c = strings.TrimRight(c, ". ") // Windows drops them
 	}
-	return startupNames.has(c)
+	return startupNames.Has(c)
 }
 
-// accessPath reports the files that say who may log in or act as administrator.
-func accessPath(lower string) bool {
+// AccessPath reports the files that say who may log in or act as administrator.
+func AccessPath(lower string) bool {
 	switch path.Base(lower) {
 	case "authorized_keys", "authorized_keys2", "sudoers", "shadow", "gshadow", "master.passwd", "ld.so.preload":
 		return true
 	case "passwd", "group":
 		return path.Dir(lower) == "/etc"
 	}
-	return strings.Contains(lower, "/sudoers.d/") || under(lower, "/etc/pam.d") || under(lower, "/boot")
+	return strings.Contains(lower, "/sudoers.d/") || Under(lower, "/etc/pam.d") || Under(lower, "/boot")
 }

@@ -1,15 +1,17 @@
-package policy
+package workspace
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"approvalbot/policy/words"
 )
 
-// desk recognises the approval desk itself in calls: its files, its programs
+// Own recognises the approval desk itself in calls: its files, its programs
 // and its port. All of it is kept in lower case, since letter case does not
 // count on every file system and never in host names.
-type desk struct {
+type Own struct {
 	files    []string
 	bases    []string // of files and clients
 	clients  []string // how the paths of client files end, wherever they are
@@ -18,8 +20,15 @@ type desk struct {
 	port     string
 }
 
-func newDesk(p Protected) desk {
-	d := desk{port: strings.TrimLeft(p.Port[strings.LastIndexByte(p.Port, ':')+1:], "0")}
+// Protected names the desk itself. A call that touches any of it is R4.
+type Protected struct {
+	Files    []string // absolute paths: configuration, key, database
+	Port     string   // the API's port, also as "host:port"
+	Programs []string // the desk's programs; default: approvalbot
+}
+
+func NewOwn(p Protected) Own {
+	d := Own{port: strings.TrimLeft(p.Port[strings.LastIndexByte(p.Port, ':')+1:], "0")}
 	for _, f := range p.Files {
 		f = strings.ToLower(f)
 		d.files, d.bases = append(d.files, f), append(d.bases, path.Base(f))
@@ -37,7 +46,7 @@ var configHomes = [...]string{"~/.config/", "~/library/application support/", "~
 
 // protectClients adds the files in which a program looks for the desk that it asks
 // and for its token: whoever writes one names another desk, whose word then counts.
-func (d *desk) protectClients(program string) {
+func (d *Own) protectClients(program string) {
 	for _, who := range [...]string{"client.yaml", "operator.yaml"} {
 		d.clients = append(d.clients, program+"/"+who, program+"."+who)
 		d.bases = append(d.bases, who, program+"."+who)
@@ -47,8 +56,8 @@ func (d *desk) protectClients(program string) {
 	}
 }
 
-// isClient reports whether the lower-case path is a client file by its name.
-func (d *desk) isClient(file string) bool {
+// IsClient reports whether the lower-case path is a client file by its name.
+func (d *Own) IsClient(file string) bool {
 	for _, own := range d.clients {
 		if before, ok := strings.CutSuffix(file, own); ok && (before == "" || before[len(before)-1] == '/') {
 			return true
@@ -61,16 +70,16 @@ func (d *desk) isClient(file string) bool {
 var sidecars = [...]string{"", "-wal", "-shm", "-journal"}
 
 // isFile reports whether the clean path, or glob, is one of the desk's files.
-func (d *desk) isFile(file string, glob bool) bool {
+func (d *Own) isFile(file string, glob bool) bool {
 	file = strings.ToLower(file)
-	if d.isClient(file) {
+	if d.IsClient(file) {
 		return true
 	}
 	for _, own := range d.files {
-		if glob && slices.ContainsFunc(sidecars[:], func(end string) bool { return matchesPath(file, own+end) }) {
+		if glob && slices.ContainsFunc(sidecars[:], func(end string) bool { return MatchesPath(file, own+end) }) {
 			return true
 		}
-		if rest, ok := strings.CutPrefix(file, own); ok && contains(sidecars[:], rest) {
+		if rest, ok := strings.CutPrefix(file, own); ok && slices.Contains(sidecars[:], rest) {
 			return true
 		}
 	}
@@ -79,7 +88,7 @@ func (d *desk) isFile(file string, glob bool) bool {
 
 // maybeFile reports whether the end of a path is the name of one of the desk's
 // files, or leaves that open.
-func (d *desk) maybeFile(file string) bool {
+func (d *Own) maybeFile(file string) bool {
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	if base == "" || base == "." || base == ".." {
 		return len(d.bases) > 0
@@ -92,9 +101,9 @@ func (d *desk) maybeFile(file string) bool {
 	return false
 }
 
-// below reports whether one of the desk's files lies under the directory, or
+// Below reports whether one of the desk's files lies under the directory, or
 // under one that the glob matches.
-func (d *desk) below(dir string, glob bool) bool {
+func (d *Own) Below(dir string, glob bool) bool {
 	dir = strings.TrimSuffix(strings.ToLower(dir), "/")
 	if dir == "~" { // where everybody's client file is below, and much else
 		return false
@@ -102,7 +111,7 @@ func (d *desk) below(dir string, glob bool) bool {
 	for _, own := range d.files {
 		if glob {
 			for up := path.Dir(own); up != "/" && up != "."; up = path.Dir(up) {
-				if matchesPath(dir, up) {
+				if MatchesPath(dir, up) {
 					return true
 				}
 			}
@@ -115,18 +124,18 @@ func (d *desk) below(dir string, glob bool) bool {
 	return false
 }
 
-// inText reports whether free text names the desk: one of its files with its
+// InText reports whether free text names the desk: one of its files with its
 // path, its port after a host, or one of its programs or variables as a word.
-func (d *desk) inText(text string) bool {
-	if d.reads(text) {
+func (d *Own) InText(text string) bool {
+	if d.Reads(text) {
 		return true
 	}
 	text = strings.ToLower(text)
-	return d.mentions(text) || d.names(text) || d.hasPort(text, true) || d.apiPath(text)
+	return d.Mentions(text) || d.Names(text) || d.HasPort(text, true) || d.ApiPath(text)
 }
 
-// mentions reports whether text contains the path of one of the desk's files.
-func (d *desk) mentions(text string) bool {
+// Mentions reports whether text contains the path of one of the desk's files.
+func (d *Own) Mentions(text string) bool {
 	for _, own := range d.files {
 		if len(text) >= len(own) && strings.Contains(strings.ToLower(text), own) {
 			return true
@@ -135,16 +144,16 @@ func (d *desk) mentions(text string) bool {
 	return false
 }
 
-// apiPath reports the paths of the desk's API, at whatever host.
-func (d *desk) apiPath(text string) bool {
+// ApiPath reports the paths of the desk's API, at whatever host.
+func (d *Own) ApiPath(text string) bool {
 	return slices.ContainsFunc([]string{"/v1/approvals", "/v1/gateway", "/v1/policy/reload", "/v1/pairing"}, func(own string) bool {
 		return strings.Contains(text, own)
 	})
 }
 
-// hasPort reports whether the port stands in the text as a number of its own,
+// HasPort reports whether the port stands in the text as a number of its own,
 // or, with afterHost, behind a colon.
-func (d *desk) hasPort(text string, afterHost bool) bool {
+func (d *Own) HasPort(text string, afterHost bool) bool {
 	if d.port == "" {
 		return false
 	}
@@ -158,16 +167,16 @@ func (d *desk) hasPort(text string, afterHost bool) bool {
 		for start > 0 && text[start-1] == '0' {
 			start--
 		}
-		before := start == 0 && !afterHost || start > 0 && (text[start-1] == ':' || !afterHost && !wordByte(text[start-1]))
+		before := start == 0 && !afterHost || start > 0 && (text[start-1] == ':' || !afterHost && !words.WordByte(text[start-1]))
 		if before && (end == len(text) || text[end] < '0' || text[end] > '9') {
 			return true
 		}
 	}
 }
 
-// names reports whether a word of a command names one of the desk's programs,
+// Names reports whether a word of a command names one of the desk's programs,
 // as a whole or as a component of a path.
-func (d *desk) names(text string) bool {
+func (d *Own) Names(text string) bool {
 	for _, p := range d.programs {
 		if len(text) >= len(p) && hasWord(strings.ToLower(text), p) {
 			return true
@@ -176,9 +185,9 @@ func (d *desk) names(text string) bool {
 	return false
 }
 
-// reads reports whether text names a variable that configures one of the desk's
+// Reads reports whether text names a variable that configures one of the desk's
 // programs.
-func (d *desk) reads(text string) bool {
+func (d *Own) Reads(text string) bool {
 	for _, begin := range d.settings {
 		if strings.Contains(text, begin) {
 			return true
@@ -196,24 +205,20 @@ func hasWord(text, w string) bool {
 			return false
 		}
 		start, end := i+at, i+at+len(w)
-		if (start == 0 || !wordByte(text[start-1])) && (end == len(text) || !wordByte(text[end])) {
+		if (start == 0 || !words.WordByte(text[start-1])) && (end == len(text) || !words.WordByte(text[end])) {
 			return true
 		}
 		i = start + 1
 	}
 }
 
-func wordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
-}
-
-// matchesPath reports whether a glob may match a path, component by component.
+// MatchesPath reports whether a glob may match a path, component by component.
 // "**" stands for any number of them, hidden ones included; beside other text
 // some shells let it go on for the rest of the path. Only the last "**" is tried
 // with more and more components: what stands before it matches as early as it
 // can, which leaves the most to what follows. So a glob of any length is read in
 // a time that its length and the path's bound.
-func matchesPath(glob, file string) bool {
+func MatchesPath(glob, file string) bool {
 	var after, from string // behind the last "**", and where that was tried
 	tried := false
 	for {
@@ -226,7 +231,7 @@ func matchesPath(glob, file string) bool {
 			continue
 		}
 		f, restF, moreF := strings.Cut(file, "/")
-		if moreG == moreF && matches(g, f) {
+		if moreG == moreF && Matches(g, f) {
 			if !moreG {
 				return true
 			}
@@ -241,8 +246,8 @@ func matchesPath(glob, file string) bool {
 	}
 }
 
-// setting reports a variable that configures one of the desk's programs.
-func (d *desk) setting(name string) bool {
+// Setting reports a variable that configures one of the desk's programs.
+func (d *Own) Setting(name string) bool {
 	for _, begin := range d.settings {
 		if len(name) >= len(begin) && strings.EqualFold(name[:len(begin)], begin) {
 			return true
@@ -251,8 +256,8 @@ func (d *desk) setting(name string) bool {
 	return false
 }
 
-// isProgram reports one of the desk's programs by its base name.
-func (d *desk) isProgram(base string) bool {
+// IsProgram reports one of the desk's programs by its base name.
+func (d *Own) IsProgram(base string) bool {
 	base = strings.TrimSuffix(strings.ToLower(base), ".exe")
-	return base != "" && contains(d.programs, base)
+	return base != "" && slices.Contains(d.programs, base)
 }

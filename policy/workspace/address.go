@@ -1,4 +1,4 @@
-package policy
+package workspace
 
 import (
 	"net/netip"
@@ -8,19 +8,20 @@ import (
 
 	"approvalbot/display"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 )
 
-// address judges one URL that is read.
-func (r *reader) address(s string) {
+// Address judges one URL that is read.
+func (r *Reader) Address(s string) {
 	s = strings.TrimSpace(s)
-	if loopback(s) {
-		r.found.Add(finding.LoopbackRead)
+	if Loopback(s) {
+		r.Found.Add(finding.LoopbackRead)
 	} else {
-		r.found.Add(finding.NetworkRead)
+		r.Found.Add(finding.NetworkRead)
 	}
 	if len(s) > 5 && strings.EqualFold(s[:5], "file:") && !strings.HasPrefix(s[5:], "//") {
-		r.found.Add(finding.OddAddress)
-		r.read(pathWord(s[5:]))
+		r.Found.Add(finding.OddAddress)
+		r.Read(PathWord(s[5:]))
 		return
 	}
 	if !strings.Contains(s, "://") {
@@ -28,29 +29,29 @@ func (r *reader) address(s string) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || strings.ContainsAny(s, "\\{}[]<>^`|\t\n\r") && !strings.Contains(s, "//[") {
-		r.found.Add(finding.OddAddress)
+		r.Found.Add(finding.OddAddress)
 		r.deskAddress(s)
 		return
 	}
 	switch strings.ToLower(u.Scheme) {
 	case "http", "https":
 	case "file":
-		r.read(pathWord(u.Path))
+		r.Read(PathWord(u.Path))
 		return
 	default:
-		r.found.Add(finding.SendsData)
+		r.Found.Add(finding.SendsData)
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	switch {
-	case metadataHosts[host]:
-		r.found.Add(finding.MetadataService)
+	case MetadataHosts[host]:
+		r.Found.Add(finding.MetadataService)
 	case privateHost(host):
-		r.found.Add(finding.PrivateAddress)
+		r.Found.Add(finding.PrivateAddress)
 	case oddHost(host):
-		r.found.Add(finding.OddAddress)
+		r.Found.Add(finding.OddAddress)
 	}
 	if carries(u) {
-		r.found.Add(finding.SendsData)
+		r.Found.Add(finding.SendsData)
 	}
 	r.deskAddress(s)
 }
@@ -82,8 +83,8 @@ func carries(u *url.URL) bool {
 	return false
 }
 
-// loopback reports an address of this machine, written in a plain way.
-func loopback(s string) bool {
+// Loopback reports an address of this machine, written in a plain way.
+func Loopback(s string) bool {
 	if !strings.Contains(s, "://") {
 		s = "http://" + s
 	}
@@ -96,25 +97,25 @@ func loopback(s string) bool {
 }
 
 // deskAddress notes an address of the desk.
-func (r *reader) deskAddress(s string) {
+func (r *Reader) deskAddress(s string) {
 	s = strings.ToLower(s)
-	if d := &r.eng.desk; d.hasPort(s, true) || d.apiPath(s) {
-		r.found.Add(finding.TouchesDesk)
+	if d := r.Own; d.HasPort(s, true) || d.ApiPath(s) {
+		r.Found.Add(finding.TouchesDesk)
 	}
 }
 
-// addressesIn judges the URLs that stand in free text.
-func (r *reader) addressesIn(text string) {
+// AddressesIn judges the URLs that stand in free text.
+func (r *Reader) AddressesIn(text string) {
 	for w := range strings.FieldsSeq(text) {
 		if strings.Contains(w, "://") {
-			r.address(strings.Trim(w, `"'<>(),;`))
+			r.Address(strings.Trim(w, `"'<>(),;`))
 		}
 	}
 	r.deskAddress(text)
 }
 
-// metadataHosts hand out a cloud machine's credentials.
-var metadataHosts = set("169.254.169.254 169.254.170.2 169.254.170.23 metadata.google.internal metadata metadata.goog 100.100.100.200 fd00:ec2::254 192.0.0.192 instance-data")
+// MetadataHosts hand out a cloud machine's credentials.
+var MetadataHosts = words.Set("169.254.169.254 169.254.170.2 169.254.170.23 metadata.google.internal metadata metadata.goog 100.100.100.200 fd00:ec2::254 192.0.0.192 instance-data")
 
 // privateHost reports an address of a private network. The machine itself is
 // none: agents look at the servers they start.

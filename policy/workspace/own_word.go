@@ -1,14 +1,16 @@
-package policy
+package workspace
 
 import (
 	"regexp"
 	"strings"
+
+	"approvalbot/policy/words"
 )
 
-// ownWord reports a lower-case pattern that finds lines by a word of their own,
+// OwnWord reports a lower-case pattern that finds lines by a word of their own,
 // whatever the word is. Of what the kinds of patterns can say it understands
 // little: in the rest such a word may stand for anything, or for nothing.
-func ownWord(lower string) bool {
+func OwnWord(lower string) bool {
 	if strings.ContainsAny(lower, "\n\r") { // each line is a pattern
 		return false
 	}
@@ -47,12 +49,12 @@ func hasRun(alt string) bool {
 		switch c := alt[i]; {
 		case c == '\\':
 			i++
-			if i < len(alt) && wordByte(alt[i]) && strings.IndexByte(plainEscapes, alt[i]) < 0 || i+1 < len(alt) && alt[i+1] == '{' {
+			if i < len(alt) && words.WordByte(alt[i]) && strings.IndexByte(plainEscapes, alt[i]) < 0 || i+1 < len(alt) && alt[i+1] == '{' {
 				return false
 			}
 			run = 0
 		case c == '[':
-			end := bracketEnd(alt, i)
+			end := BracketEnd(alt, i)
 			if end < 0 {
 				return false
 			}
@@ -63,7 +65,7 @@ func hasRun(alt string) bool {
 				return false
 			}
 			i, run = i+end, 0
-		case wordByte(c):
+		case words.WordByte(c):
 			if run++; run >= 3 && (i+1 == len(alt) || strings.IndexByte("*?{", alt[i+1]) < 0) {
 				found = true
 			}
@@ -74,9 +76,9 @@ func hasRun(alt string) bool {
 	return found
 }
 
-// bracketEnd gives where the bracket expression ends that begins at a byte, or -1
+// BracketEnd gives where the bracket expression ends that begins at a byte, or -1
 // where the kinds of patterns end it in different places.
-func bracketEnd(alt string, at int) int {
+func BracketEnd(alt string, at int) int {
 	i := at + 1
 	if i < len(alt) && alt[i] == '^' {
 		i++

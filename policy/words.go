@@ -6,59 +6,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
-
-// wordKind says how much of a word is known before it runs.
-type wordKind uint8
-
-const (
-	literal  wordKind = iota // all of it
-	pattern                  // a glob: text is the pattern
-	computed                 // text is the part before the first expansion
-)
-
-// word is one word of a command, after quotes and escapes.
-type word struct {
-	text  string
-	kind  wordKind
-	split bool // may become several words, or none
-	tilde bool // starts with an unquoted ~
-	plain bool // starts with a loop's variable that never holds an option
-}
-
-// mayBeOption reports whether the word could start with a dash when it runs.
-func (w word) mayBeOption() bool {
-	switch w.kind {
-	case literal:
-		return len(w.text) > 1 && w.text[0] == '-'
-	case pattern:
-		return w.text[0] == '-' || strings.IndexByte("*?[", w.text[0]) >= 0
-	}
-	return w.split || w.text == "" && !w.plain || w.text != "" && w.text[0] == '-'
-}
-
-// several reports whether the word may become several words when it runs, or none.
-func (w word) several() bool { return w.split || w.kind == pattern }
-
-// is reports whether the word is exactly that text.
-func (w word) is(text string) bool { return w.kind == literal && w.text == text }
 
 // special marks the bytes that make an unquoted literal more than its text.
 var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, '~': true, '$': true, '`': true,
 	'=': true, '<': true, '>': true, '(': true, ')': true, '&': true, ';': true, '|': true}
 
 // word reads one word of the line and judges the commands inside it.
-func (s *shell) word(w *syntax.Word) word {
+func (s *shell) word(w *syntax.Word) workspace.Word {
 	if len(w.Parts) == 1 {
 		switch p := w.Parts[0].(type) {
 		case *syntax.Lit:
 			if !hasSpecial(p.Value) {
-				return word{text: p.Value}
+				return workspace.Word{Text: p.Value}
 			}
 		case *syntax.SglQuoted:
 			if !p.Dollar {
 				s.single(p)
-				return word{text: p.Value}
+				return workspace.Word{Text: p.Value}
 			}
 		}
 	}
@@ -67,7 +34,7 @@ func (s *shell) word(w *syntax.Word) word {
 		b.part(p, i == 0)
 	}
 	s.subscripts(w.Parts)
-	if b.out.kind == computed && s.eng.desk.isClient(strings.ToLower(lastText(w.Parts))) {
+	if b.out.Kind == workspace.Computed && s.Own.IsClient(strings.ToLower(lastText(w.Parts))) {
 		s.found.Add(finding.TouchesDesk) // as in $HOME/.config/approvalbot/client.yaml
 	}
 	return b.word()
@@ -123,24 +90,24 @@ func (s *shell) single(p *syntax.SglQuoted) {
 type joiner struct {
 	sh   *shell
 	text []byte
-	out  word
+	out  workspace.Word
 
 	brace    int  // where an unquoted brace opened, plus one
 	brackets bool // an unquoted [ was there
 }
 
-func (b *joiner) word() word {
-	b.out.text = string(b.text)
-	if b.brackets && b.out.kind == literal && strings.IndexByte(b.out.text, ']') > strings.IndexByte(b.out.text, '[') {
-		b.out.kind = pattern
+func (b *joiner) word() workspace.Word {
+	b.out.Text = string(b.text)
+	if b.brackets && b.out.Kind == workspace.Literal && strings.IndexByte(b.out.Text, ']') > strings.IndexByte(b.out.Text, '[') {
+		b.out.Kind = workspace.Pattern
 	}
 	return b.out
 }
 
 // compute ends the known part of the word.
 func (b *joiner) compute(split bool) {
-	b.out.kind = computed
-	b.out.split = b.out.split || split
+	b.out.Kind = workspace.Computed
+	b.out.Split = b.out.Split || split
 }
 
 func (b *joiner) part(p syntax.WordPart, first bool) {
@@ -182,13 +149,13 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 func (b *joiner) loops(p syntax.WordPart, first bool) bool {
 	e, ok := p.(*syntax.ParamExp)
 	ok = ok && e.Exp == nil && e.Repl == nil && e.Index == nil && e.Param != nil && b.sh.plain[e.Param.Value]
-	b.out.plain = b.out.plain || ok && first
+	b.out.Plain = b.out.Plain || ok && first
 	return ok
 }
 
 // quoted adds text that stands for itself.
 func (b *joiner) quoted(text string) {
-	if b.out.kind != computed {
+	if b.out.Kind != workspace.Computed {
 		b.text = append(b.text, text...)
 	}
 }
@@ -202,21 +169,21 @@ func (b *joiner) lit(v string, first bool) {
 			if i++; i == len(v) || v[i] == '\n' {
 				continue
 			}
-			if c = v[i]; wordByte(c) { // \x2e is a dot to some shells
+			if c = v[i]; words.WordByte(c) { // \x2e is a dot to some shells
 				b.sh.found.Add(finding.UnusualShell)
 			}
 		case strings.IndexByte("<>()&;|", c) >= 0: // text to the parser, and perhaps a command to the shell
 			b.sh.found.Add(finding.UnusualShell)
 		case c == '$' || c == '`':
 			b.compute(true)
-		case b.out.kind == computed:
+		case b.out.Kind == workspace.Computed:
 		case c == '*' || c == '?':
-			b.out.kind = pattern
+			b.out.Kind = workspace.Pattern
 		case c == '[':
 			b.brackets = true
 		case c == '~' && first && i == 0:
-			b.out.tilde = true
-		case c == '=' && first && i == 0 && len(v) > 1 && (wordByte(v[1]) || v[1] == '\\'): // zsh: the path of that program
+			b.out.Tilde = true
+		case c == '=' && first && i == 0 && len(v) > 1 && (words.WordByte(v[1]) || v[1] == '\\'): // zsh: the path of that program
 			b.compute(false)
 		case c == '{' && b.brace == 0:
 			b.brace = len(b.text) + 1
@@ -224,7 +191,7 @@ func (b *joiner) lit(v string, first bool) {
 			b.text = b.text[:b.brace-1]
 			b.compute(true)
 		}
-		if b.out.kind != computed {
+		if b.out.Kind != workspace.Computed {
 			b.text = append(b.text, c)
 		}
 	}

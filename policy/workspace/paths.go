@@ -1,0 +1,304 @@
+package workspace
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+)
+
+// Reader judges paths and addresses, wherever a call names them.
+type Reader struct {
+	Own   *Own
+	Found *finding.Set
+	Place Place
+	Paths *[]File // where paths are noted that operators' rules ask about; may be nil
+	globs int     // bytes of globs that were read; see alternatives
+}
+
+// PathWord makes a word of a tool's param. Agents write paths in several ways;
+// whatever could be a path to a runtime is one here.
+func PathWord(s string) Word {
+	s, uri := strings.CutPrefix(s, "file://")
+	s = strings.TrimPrefix(s, "@")
+	// The tool may take it for another path than the one compared here.
+	odd := uri && !strings.HasPrefix(s, "/") || strings.Contains(s, ":/") || s != "" && (strings.IndexByte("\"'`", s[0]) >= 0 || strings.IndexByte("\"'`", s[len(s)-1]) >= 0)
+	if !odd && plainPath(s) {
+		return Word{Text: s, Tilde: strings.HasPrefix(s, "~")}
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || r == '\\' }) >= 0 {
+		s = strings.Map(func(r rune) rune {
+			switch {
+			case r == '\\':
+				odd = true
+				return '/'
+			case unicode.Is(unicode.Cf, r):
+				odd = true
+				return -1
+			case r == 'ſ' || r == '\u212A': // s and k to file systems without letter case
+				odd = true
+				return unicode.ToLower(unicode.ToUpper(r))
+			}
+			return r
+		}, s)
+	}
+	w := Word{Text: s, Tilde: strings.HasPrefix(s, "~")}
+	if odd || strings.ContainsAny(s, "$%") || WindowsPath(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		w.Kind = Computed
+	}
+	return w
+}
+
+// plainPath reports whether no byte of a path is any trouble to read.
+func plainPath(s string) bool {
+	for i := range len(s) {
+		switch b := s[i]; {
+		case b < ' ' || b >= 0x7F || b == '\\' || b == '$' || b == '%':
+			return false
+		}
+	}
+	return !WindowsPath(s)
+}
+
+// Name judges a path whose name or facts are told, not its contents.
+func (r *Reader) Name(w Word) { r.DeskPath(w) }
+
+// Read judges a path whose contents are told.
+func (r *Reader) Read(w Word) {
+	if w.Text == "-" || w.Text == "" && w.Kind == Literal {
+		return
+	}
+	r.DeskPath(w)
+	switch {
+	case w.Kind == Computed:
+		r.Found.Add(finding.MayReadSecret)
+	case w.Kind == Pattern && !r.Found.Has(finding.MayReadSecret) && (HitsSecret(w.Text, r.Local(w)) || r.deskOpen(w)):
+		r.Found.Add(finding.MayReadSecret)
+	}
+	r.Place.Resolve(w, func(file string, open bool) {
+		switch {
+		case SecretPath(file):
+			r.Found.Add(finding.ReadsSecret)
+		case kernelSecret(file), open && r.Place.lost && !CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")], open && r.Place.moved && Hidden("/"+file), !open && !r.Place.Inside(file) && Hidden(file):
+			r.Found.Add(finding.MayReadSecret)
+		}
+	})
+}
+
+// Search judges a directory whose files are all read.
+func (r *Reader) Search(w Word) {
+	r.Read(w)
+	r.Place.Resolve(w, func(file string, open bool) {
+		switch {
+		case open || file == r.Place.Root: // the workspace itself is searched all day, wherever the desk lies
+		case r.Own.Below(file, w.Kind == Pattern):
+			r.Found.Add(finding.TouchesDesk)
+		case !r.Place.Inside(file):
+			r.Found.Add(finding.MayReadSecret)
+		}
+	})
+}
+
+// Write judges a path that is created, changed or overwritten.
+func (r *Reader) Write(w Word) {
+	r.DeskPath(w)
+	if w.Kind != Literal {
+		r.Found.Add(finding.DynamicPath)
+	}
+	if Climbs(w.Text) {
+		r.Found.Add(finding.PathClimbs)
+	}
+	if Misleads(w.Text) {
+		r.Found.Add(finding.MisleadingName)
+	}
+	r.Place.Resolve(w, func(file string, open bool) {
+		if Sink(file) {
+			return
+		}
+		c := r.written1(file, open)
+		r.Found.Add(c)
+	})
+}
+
+// written1 finds the worst that writing one file means.
+func (r *Reader) written1(file string, open bool) finding.Code {
+	lower := FoldPath(file)
+	inside := r.Place.Inside(file)
+	switch {
+	case Under(lower, "/dev/tcp"), Under(lower, "/dev/udp"):
+		return finding.SendsData
+	case Under(lower, "/dev"), Under(lower, "/proc"), Under(lower, "/sys"):
+		return finding.WritesDevice
+	case AccessPath(lower):
+		return finding.WritesAccess
+	case !inside && systemPath(file):
+		return finding.WritesSystem
+	case SecretLower(lower):
+		return finding.WritesSecret
+	case StartupPath(strings.TrimPrefix(lower, FoldPath(r.Place.Root))), inside && ownProgram(lower):
+		return finding.WritesStartup
+	case inside:
+		return finding.WorkspaceWrite
+	case open || r.Place.Root == "":
+		return finding.NoWorkspace
+	}
+	return finding.WritesOutside
+}
+
+// ownProgram reports a program of a project that is run by its name alone.
+func ownProgram(lower string) bool {
+	base := path.Base(lower)
+	return base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower))
+}
+
+func anyBin(dir string) bool {
+	for bin := range ProjectBins {
+		if strings.HasSuffix(dir, "/"+bin) {
+			return true
+		}
+	}
+	return false
+}
+
+// Remove judges a path that is deleted or moved away.
+func (r *Reader) Remove(w Word) {
+	r.Write(w)
+	r.DeskTree(w)
+}
+
+// Local reports whether the word names files inside the workspace and nothing
+// else.
+func (r *Reader) Local(w Word) bool {
+	if w.Kind == Computed || Climbs(w.Text) || r.Place.Root == "" {
+		return false
+	}
+	local := true
+	r.Place.Resolve(w, func(file string, open bool) { local = local && !open && r.Place.Inside(file) })
+	return local
+}
+
+// DeskPath notes a path that is one of the desk's own files.
+func (r *Reader) DeskPath(w Word) {
+	r.Path(w)
+	d := r.Own
+	if w.Text == "" || w.Kind == Literal && !d.maybeFile(w.Text) {
+		return
+	}
+	if w.Kind == Pattern && ascends(w.Text) && len(d.files) > 0 {
+		r.Found.Add(finding.TouchesDesk)
+	}
+	r.Place.Resolve(w, func(file string, open bool) {
+		switch {
+		case d.isFile(file, w.Kind == Pattern):
+			r.Found.Add(finding.TouchesDesk)
+		case open && d.maybeFile(file):
+			r.Found.Add(finding.MayReadSecret)
+		}
+	})
+}
+
+// deskOpen reports a glob whose directory is not known and whose end may be the
+// name of one of the desk's own files.
+func (r *Reader) deskOpen(w Word) bool {
+	return (len(r.Place.Dirs) == 0 || slices.ContainsFunc(r.Place.Dirs, func(d string) bool { return d[0] == '~' })) && !w.Tilde && w.Text[0] != '/' &&
+		slices.ContainsFunc(r.Own.bases, func(own string) bool { return MatchesPath(strings.ToLower(path.Base(w.Text)), own) })
+}
+
+// DeskTree notes a path that has one of the desk's own files below it.
+func (r *Reader) DeskTree(w Word) {
+	r.Place.Resolve(w, func(file string, open bool) {
+		if !open && r.Own.Below(file, w.Kind == Pattern) {
+			r.Found.Add(finding.TouchesDesk)
+		}
+	})
+}
+
+func Under(file, dir string) bool {
+	return strings.HasPrefix(file, dir) && (len(file) == len(dir) || file[len(dir)] == '/')
+}
+
+// Climbs reports a ".." in a path. A symbolic link before it would make the
+// path mean something else than it says.
+func Climbs(text string) bool {
+	return strings.Contains(text, "..") &&
+		(text == ".." || strings.HasPrefix(text, "../") || strings.HasSuffix(text, "/..") || strings.Contains(text, "/../"))
+}
+
+// ascends reports a glob in which ".." follows "**": how far up that leads is
+// open.
+func ascends(glob string) bool {
+	_, rest, ok := strings.Cut(glob, "**")
+	return ok && Climbs(rest)
+}
+
+// Misleads reports a name that becomes something else where commands get names
+// from a glob or, split at blanks and without its quotes, from xargs: an option, or
+// a file elsewhere.
+func Misleads(text string) bool {
+	if strings.HasPrefix(text, "-") && len(text) > 1 || strings.Contains(text, "/-") || strings.ContainsAny(text, "'\"\\") {
+		return true
+	}
+	if !strings.ContainsAny(text, " \t\n") {
+		return false
+	}
+	for i, part := range strings.Fields(text) {
+		if (i > 0 || text[0] <= ' ') && (len(part) > 1 && part[0] == '-' || part[0] == '/' || part[0] == '~' || Climbs(part) || SecretPath(part)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sink reports the files that take output and keep nothing.
+func Sink(file string) bool {
+	switch file {
+	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty":
+		return true
+	}
+	fd, ok := strings.CutPrefix(file, "/dev/fd/")
+	return ok && strings.IndexByte(fd, '/') < 0
+}
+
+// Hidden reports a path with a component that starts with a dot.
+func Hidden(file string) bool { return strings.Contains(file, "/.") }
+
+// kernelSecret reports what must not be read below /proc and /dev: the memory
+// and environment of processes, and raw devices.
+func kernelSecret(file string) bool {
+	if Under(file, "/dev") {
+		return !Sink(file) && file != "/dev/stdin" && file != "/dev/zero" && file != "/dev/urandom" && file != "/dev/random"
+	}
+	if !Under(file, "/proc") {
+		return false
+	}
+	switch path.Base(file) {
+	case "cpuinfo", "meminfo", "version", "uptime", "loadavg", "stat", "mounts", "filesystems", "cgroup", "status", "limits":
+		return false
+	}
+	return true
+}
+
+// File is one path that a call names: where it lies, and how much of that is
+// known.
+type File struct {
+	Path  string // clean; absolute unless open
+	Kind  Kind
+	Open  bool // only the end of the path is known
+	Climb bool // written with ".."
+}
+
+// Path remembers a path that a call names.
+func (r *Reader) Path(w Word) {
+	if r.Paths == nil || w.Text == "" && w.Kind == Literal {
+		return
+	}
+	r.Place.Resolve(w, func(name string, open bool) {
+		*r.Paths = append(*r.Paths, File{name, w.Kind, open, Climbs(w.Text)})
+	})
+}
+
+// ProjectBins are where a project's tools are installed, relative to it.
+var ProjectBins = words.Set("node_modules/.bin .venv/bin venv/bin vendor/bin")

@@ -1,0 +1,206 @@
+package workspace
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/policy/words"
+)
+
+// Place says where a call runs: what is local, and what relative paths mean.
+type Place struct {
+	Root    string   // the workspace; empty when none is known
+	Dirs    []string // where the call may stand, absolute; empty when that is open
+	Sure    []string // where it stands if all commands so far succeeded; set by shell
+	Also    []string // where paths may count from besides, as members of the call say
+	moved   bool     // a command changed the directory
+	lost    bool     // it did so to where cannot be read, or through the home directory
+	Windows bool
+	Away    bool // on another machine
+}
+
+// At finds out where a call runs, from its agent's workspace, what the call
+// says of its working directory, and what it is bound to.
+func At(root string, own []string, bind *core.Bind, workdir, host string) Place {
+	p := Place{Root: root}
+	dirs := [2]string{workdir}
+	hosts := [2]string{host}
+	dirs[1], hosts[1], _ = bind.Says()
+	for _, h := range hosts {
+		p.Away = p.Away || h != "" && !LocalHosts[h]
+	}
+	for _, d := range dirs {
+		p.Windows = p.Windows || WindowsPath(d)
+	}
+	if p.Away {
+		p.Root = ""
+		return p
+	}
+	if p.Root == "" {
+		p.Root = ownRoot(dirs[0], dirs[1])
+	}
+	for _, d := range dirs {
+		switch {
+		case d == "":
+		case path.IsAbs(d):
+			p.Dirs = append(p.Dirs, path.Clean(d))
+		case p.Root == "" || d[0] == '~' || strings.Contains(d, "$"):
+			return Place{Root: p.Root, Windows: p.Windows, moved: true}
+		default:
+			p.Dirs = append(p.Dirs, path.Join(p.Root, d))
+		}
+	}
+	if len(p.Dirs) == 0 && p.Root != "" { // the call says nothing, so this is the configured one
+		p.Dirs = own
+	}
+	return p
+}
+
+// LocalHosts are the words of agent runtimes for the machine they run on.
+var LocalHosts = map[string]bool{"": true, "local": true, "localhost": true, "auto": true, "sandbox": true, "gateway": true}
+
+// ownRoot takes the call's working directory as the workspace where none is
+// configured. Only a plain project directory is one: none of the system, of all
+// users, a whole home, nor one that is hidden, holds programs or settings, or that
+// the two sources disagree about.
+func ownRoot(a, b string) string {
+	if a == "" || b == "" {
+		a += b
+	} else if path.Clean(a) != path.Clean(b) {
+		return ""
+	}
+	if !path.IsAbs(a) {
+		return ""
+	}
+	a = path.Clean(a)
+	if up := path.Dir(a); up == "/home" || up == "/Users" || sharedDirs[a] || systemPath(a) || AnyPart(FoldPath(a)[1:], settingDir) {
+		return ""
+	}
+	return a
+}
+
+// settingDir reports a component of a path that no project directory has.
+func settingDir(c string) bool {
+	return c != "" && c[0] == '.' || c == "library" || c == "bin" || c == "sbin" || c == "appdata" || startupName(c) || secretName(c)
+}
+
+var sharedDirs = words.Set("/ /home /Users /root /tmp /opt /srv /mnt /media /Volumes /data")
+
+// Inside reports whether the clean absolute path lies in the workspace.
+func (p *Place) Inside(file string) bool {
+	return p.Root != "" && strings.HasPrefix(file, p.Root) && len(file) > len(p.Root) && file[len(p.Root)] == '/'
+}
+
+// Resolve calls fn with every file that the word may mean. open is true where
+// only the end of the path is known.
+func (p *Place) Resolve(w Word, fn func(file string, open bool)) {
+	switch {
+	case w.Tilde || strings.HasPrefix(w.Text, "/"):
+		fn(path.Clean(w.Text), false)
+		return
+	case len(p.Dirs) == 0:
+		fn(path.Clean(w.Text), true)
+	default:
+		for _, d := range p.Dirs {
+			fn(path.Join(d, w.Text), d[0] == '~') // where that is, is open
+		}
+	}
+	for _, d := range p.Also {
+		fn(path.Join(d, w.Text), d[0] != '/' && d[0] != '~')
+	}
+}
+
+// MaxDirs bounds how many directories a line may stand in.
+const MaxDirs = 8
+
+// Move notes that a command may have changed the directory to w: from now on
+// the line stands in any of the directories before or after it.
+func (p *Place) Move(w Word, ok bool) {
+	p.moved = true
+	p.Sure = nil
+	p.lost = p.lost || w.Kind != Literal || w.Text == "-" || w.Text == ""
+	if !ok || w.Kind != Literal || w.Text == "-" || w.Text == "" || w.Tilde && Climbs(w.Text) {
+		p.lost = p.lost || w.Tilde
+		p.Dirs = nil
+		return
+	}
+	if len(p.Dirs) == 0 && !path.IsAbs(w.Text) && !w.Tilde {
+		return
+	}
+	p.Resolve(w, func(d string, _ bool) { p.Sure = append(p.Sure, d) })
+	for _, d := range p.Sure {
+		if d[0] != '/' && d[0] != '~' { // out of the home directory
+			p.lost, p.Dirs, p.Sure = true, nil, nil
+			return
+		}
+	}
+	p.Dirs = Both(p.Dirs, p.Sure)
+}
+
+// Both joins two lists of directories in which a line may stand. An empty one
+// says that this is open, and then it still is.
+func Both(a, b []string) []string {
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
+	next := append([]string{}, a...)
+	for _, d := range b {
+		if !slices.Contains(next, d) {
+			next = append(next, d)
+		}
+	}
+	if len(next) > MaxDirs {
+		return nil
+	}
+	return next
+}
+
+// AtRoot reports whether the call stands in its workspace and nowhere else.
+func (p *Place) AtRoot() bool {
+	if p.Root == "" {
+		return !p.moved && len(p.Dirs) == 0
+	}
+	for _, d := range p.Dirs {
+		if d != p.Root {
+			return false
+		}
+	}
+	return len(p.Dirs) > 0
+}
+
+var systemDirs = [...]string{"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/boot", "/dev", "/proc", "/sys", "/var",
+	"/run", "/root/.ssh", "/System", "/Library", "/Applications", "/private"}
+
+// systemPath reports whether the clean path belongs to the operating system.
+func systemPath(file string) bool {
+	for _, d := range systemDirs {
+		if strings.HasPrefix(file, d) && (len(file) == len(d) || file[len(d)] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// WindowsPath reports a path as Windows writes it.
+func WindowsPath(s string) bool {
+	return strings.HasPrefix(s, `\\`) || len(s) > 1 && s[1] == ':' && (s[0]|0x20) >= 'a' && (s[0]|0x20) <= 'z'
+}
+
+// Stays reports whether the place is the workspace or a directory in it; where
+// no workspace is known, that nothing was said about the directory.
+func (p *Place) Stays() bool {
+	if p.Away || p.Windows {
+		return false
+	}
+	if p.Root == "" {
+		return !p.moved && len(p.Dirs) == 0
+	}
+	for _, d := range p.Dirs {
+		if d != p.Root && !p.Inside(d) {
+			return false
+		}
+	}
+	return len(p.Dirs) > 0
+}

@@ -1,0 +1,38 @@
+package workspace
+
+import "strings"
+
+// Kind says how much of a word is known before it runs.
+type Kind uint8
+
+const (
+	Literal  Kind = iota // all of it
+	Pattern                  // a glob: text is the pattern
+	Computed                 // text is the part before the first expansion
+)
+
+// Word is one word of a command, after quotes and escapes.
+type Word struct {
+	Text  string
+	Kind  Kind
+	Split bool // may become several words, or none
+	Tilde bool // starts with an unquoted ~
+	Plain bool // starts with a loop's variable that never holds an option
+}
+
+// MayBeOption reports whether the word could start with a dash when it runs.
+func (w Word) MayBeOption() bool {
+	switch w.Kind {
+	case Literal:
+		return len(w.Text) > 1 && w.Text[0] == '-'
+	case Pattern:
+		return w.Text[0] == '-' || strings.IndexByte("*?[", w.Text[0]) >= 0
+	}
+	return w.Split || w.Text == "" && !w.Plain || w.Text != "" && w.Text[0] == '-'
+}
+
+// Several reports whether the word may become several words when it runs, or none.
+func (w Word) Several() bool { return w.Split || w.Kind == Pattern }
+
+// Is reports whether the word is exactly that text.
+func (w Word) Is(text string) bool { return w.Kind == Literal && w.Text == text }
