@@ -16,10 +16,10 @@ func destroyers(m map[string]rule) {
 	asks(m, finding.DropsData, "dropdb dropuser")
 	asks(m, finding.KillsEverything, "killall5")
 	asks(m, finding.StopsProcess, "killall pkill xkill skill")
-	m["format"] = func(s *shell, _ string, args []workspace.Word) {
-		s.found.Add(finding.UnknownCommand)
+	m["format"] = func(x *call, _ string, args []workspace.Word) {
+		x.Add(finding.UnknownCommand)
 		if len(args) > 0 && workspace.WindowsPath(args[0].Text) {
-			s.found.Add(finding.WipesDisk)
+			x.Add(finding.WipesDisk)
 		}
 	}
 	m["init"], m["telinit"] = runlevel, runlevel
@@ -28,9 +28,9 @@ func destroyers(m map[string]rule) {
 
 	verb := func(names string, floor, worst finding.Code, verbs string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(s *shell, _ string, args []workspace.Word) {
-				s.found.Add(floor)
-				s.verbs(args, worst, verbs)
+			m[n] = func(x *call, _ string, args []workspace.Word) {
+				x.Add(floor)
+				x.verbs(args, worst, verbs)
 			}
 		}
 	}
@@ -50,29 +50,29 @@ func destroyers(m map[string]rule) {
 }
 
 // verbs adds c when one of the words is one of the verbs; "erase*" goes on.
-func (s *shell) verbs(args []workspace.Word, c finding.Code, verbs string) {
+func (x *call) verbs(args []workspace.Word, c finding.Code, verbs string) {
 	for v := range strings.FieldsSeq(verbs) {
 		for _, w := range args {
 			if wordMatches(w.Text, v) && (w.Kind == workspace.Literal || strings.HasSuffix(v, "*")) {
-				s.found.Add(c)
+				x.Add(c)
 			}
 		}
 	}
 }
 
 // runlevel judges init, which is also a word of many other programs.
-func runlevel(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ChangesServices)
-	s.verbs(args, finding.StopsMachine, "0 1 6 s S")
+func runlevel(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ChangesServices)
+	x.verbs(args, finding.StopsMachine, "0 1 6 s S")
 }
 
 // kill stops processes; -1 as a process is all of them, and 1 is the machine.
-func kill(s *shell, _ string, args []workspace.Word) {
+func kill(x *call, _ string, args []workspace.Word) {
 	if len(args) > 0 && (args[0].Is("-l") || args[0].Is("-L")) {
-		s.found.Add(finding.ReadOnlyCommand)
+		x.Add(finding.ReadOnlyCommand)
 		return
 	}
-	s.found.Add(finding.StopsProcess)
+	x.Add(finding.StopsProcess)
 	signal := false
 	for i, w := range args {
 		switch {
@@ -81,21 +81,21 @@ func kill(s *shell, _ string, args []workspace.Word) {
 		case !signal && i == 0 && strings.HasPrefix(w.Text, "-") && !(len(args) == 1):
 			signal = true
 		case w.Is("-1"), w.Is("1"), w.Is("0"), w.Is("-0"):
-			s.found.Add(finding.KillsEverything)
+			x.Add(finding.KillsEverything)
 		}
 	}
 }
 
 // crontab shows the schedule with -l; -r removes it.
-func crontab(s *shell, _ string, args []workspace.Word) {
+func crontab(x *call, _ string, args []workspace.Word) {
 	if len(args) == 1 && args[0].Is("-l") {
-		s.found.Add(finding.ReadOnlyCommand)
+		x.Add(finding.ReadOnlyCommand)
 		return
 	}
-	s.found.Add(finding.ChangesSchedule)
+	x.Add(finding.ChangesSchedule)
 	for _, w := range args {
 		if len(w.Text) > 1 && w.Text[0] == '-' && strings.Contains(w.Text, "r") {
-			s.found.Add(finding.RemovesSchedule)
+			x.Add(finding.RemovesSchedule)
 		}
 	}
 }
@@ -104,12 +104,12 @@ func crontab(s *shell, _ string, args []workspace.Word) {
 func remotes(m map[string]rule) {
 	verb := func(names string, floor, worst finding.Code, verbs string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(s *shell, _ string, args []workspace.Word) {
-				if s.version(n, args) {
+			m[n] = func(x *call, _ string, args []workspace.Word) {
+				if x.version(n, args) {
 					return
 				}
-				s.found.Add(floor)
-				s.verbs(args, worst, verbs)
+				x.Add(floor)
+				x.verbs(args, worst, verbs)
 			}
 		}
 	}
@@ -129,15 +129,15 @@ func remotes(m map[string]rule) {
 		"prune delete destroy undefine reset")
 	base := m["docker"]
 	for _, n := range [...]string{"docker", "podman", "nerdctl", "docker-compose", "podman-compose"} {
-		m[n] = func(s *shell, name string, args []workspace.Word) {
-			base(s, name, args)
-			container(s, args)
+		m[n] = func(x *call, name string, args []workspace.Word) {
+			base(x, name, args)
+			container(x, args)
 		}
 	}
 }
 
 // container judges what a container may reach, and volumes that are removed.
-func container(s *shell, args []workspace.Word) {
+func container(x *call, args []workspace.Word) {
 	has := func(words ...string) bool {
 		for _, w := range args {
 			for _, v := range words {
@@ -149,16 +149,16 @@ func container(s *shell, args []workspace.Word) {
 		return false
 	}
 	if has("rm", "rmi", "remove") && (has("-f", "--force", "-fv", "-vf") || has("volume", "network", "image")) || has("down") && has("-v", "--volumes", "--rmi") {
-		s.found.Add(finding.DestroysContainers)
+		x.Add(finding.DestroysContainers)
 	}
 	if has("--privileged", "--pid=host", "--cap-add=ALL", "--cap-add=SYS_ADMIN") {
-		s.found.Add(finding.EscapesContainer)
+		x.Add(finding.EscapesContainer)
 	}
 	for _, w := range args {
 		for _, v := range [...]string{w.Text, afterEquals(w.Text), strings.TrimPrefix(w.Text, "-v")} {
-			s.mounts(v)
+			x.mounts(v)
 			if strings.HasPrefix(v, "/:") || strings.HasPrefix(v, "/etc:") || strings.Contains(v, "docker.sock") || strings.Contains(v, "source=/,") || strings.Contains(v, "src=/,") {
-				s.found.Add(finding.EscapesContainer)
+				x.Add(finding.EscapesContainer)
 			}
 		}
 	}
@@ -166,13 +166,13 @@ func container(s *shell, args []workspace.Word) {
 
 // mounts looks for the desk in what a container is given: dir:/there, or
 // type=bind,source=dir,target=/there.
-func (s *shell) mounts(text string) {
+func (x *call) mounts(text string) {
 	if dir, _, ok := strings.Cut(text, ":"); ok {
-		s.DeskTree(workspace.Word{Text: dir})
+		x.DeskTree(workspace.Word{Text: dir})
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		if key, dir, ok := strings.Cut(part, "="); ok && (key == "source" || key == "src") {
-			s.DeskTree(workspace.Word{Text: dir})
+			x.DeskTree(workspace.Word{Text: dir})
 		}
 	}
 }

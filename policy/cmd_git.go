@@ -52,45 +52,45 @@ var gitAdds = map[string]*spec{
 // only the repository of the workspace counts, and only plain options. Below the
 // workspace's root git may find another repository, whose settings are then
 // code of the project that runs.
-func git(s *shell, _ string, args []workspace.Word) {
-	i := s.gitGlobals(args)
+func git(x *call, _ string, args []workspace.Word) {
+	i := x.gitGlobals(args)
 	if i >= len(args) {
-		s.found.Add(finding.ReadOnlyCommand)
+		x.Add(finding.ReadOnlyCommand)
 		return
 	}
 	verb, rest := args[i], args[i+1:]
 	if verb.Kind != workspace.Literal {
-		s.found.Add(finding.DynamicCommand)
+		x.Add(finding.DynamicCommand)
 		return
 	}
-	if !s.Place.AtRoot() {
-		s.gitBelow(workspace.Word{Text: "."})
+	if !x.place.AtRoot() {
+		x.gitBelow(workspace.Word{Text: "."})
 	}
 	if sp := gitReads[verb.Text]; sp != nil {
-		s.gitSpec(sp, finding.ReadOnlyCommand, rest)
+		x.gitSpec(sp, finding.ReadOnlyCommand, rest)
 	} else if sp := gitAdds[verb.Text]; sp != nil {
-		s.gitSpec(sp, finding.LocalGit, rest)
+		x.gitSpec(sp, finding.LocalGit, rest)
 	} else if judge := gitRules[verb.Text]; judge != nil {
-		judge(s, verb.Text, rest)
+		judge(x, verb.Text, rest)
 	} else {
-		s.found.Add(finding.UnknownCommand)
+		x.Add(finding.UnknownCommand)
 	}
 }
 
 // gitGlobals judges the options before git's verb and gives its place.
-func (s *shell) gitGlobals(args []workspace.Word) int {
+func (x *call) gitGlobals(args []workspace.Word) int {
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"), w.Is("--version"), w.Is("--no-replace-objects"):
 		case w.Is("-C") && i+1 < len(args):
 			i++
-			if d := args[i]; d.Kind != workspace.Literal || s.Place.Root == "" || !s.rootItself(d) {
-				s.gitBelow(d)
+			if d := args[i]; d.Kind != workspace.Literal || x.place.Root == "" || !x.place.IsRoot(d) {
+				x.gitBelow(d)
 			}
 		case w.Kind != workspace.Literal || !strings.HasPrefix(w.Text, "-"):
 			return i
 		default:
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 			if w.Is("-c") || w.Is("--git-dir") || w.Is("--work-tree") || w.Is("--exec-path") || w.Is("--namespace") || w.Is("--config-env") {
 				i++
 			}
@@ -100,41 +100,34 @@ func (s *shell) gitGlobals(args []workspace.Word) int {
 }
 
 // gitBelow notes that git runs in a directory that is not the workspace.
-func (s *shell) gitBelow(dir workspace.Word) {
-	if s.localDir(dir) {
-		s.found.Add(finding.RunsProjectCode)
+func (x *call) gitBelow(dir workspace.Word) {
+	if x.place.LocalDir(dir) {
+		x.Add(finding.RunsProjectCode)
 	} else {
-		s.found.Add(finding.GitElsewhere)
+		x.Add(finding.GitElsewhere)
 	}
-}
-
-// rootItself reports a word that is the workspace.
-func (s *shell) rootItself(w workspace.Word) bool {
-	ok := w.Kind == workspace.Literal
-	s.Place.Resolve(w, func(d string, open bool) { ok = ok && !open && d == s.Place.Root })
-	return ok
 }
 
 // gitSpec judges a git command by its spec. What names a file after a colon
 // (HEAD:.env) is read as well.
-func (s *shell) gitSpec(sp *spec, c finding.Code, args []workspace.Word) {
-	s.found.Add(c)
+func (x *call) gitSpec(sp *spec, c finding.Code, args []workspace.Word) {
+	x.Add(c)
 	judged := *sp
 	judged.code = c
-	judged.judge(s, "git", args)
+	judged.judge(x, "git", args)
 	if sp.kind != contents && sp.kind != repository {
 		return
 	}
 	for _, w := range args {
 		if w.Kind == workspace.Literal && strings.ContainsAny(w.Text, "*?[") {
-			s.Read(workspace.Word{Text: w.Text, Kind: workspace.Pattern}) // git matches it even where the shell does not
+			x.Read(workspace.Word{Text: w.Text, Kind: workspace.Pattern}) // git matches it even where the shell does not
 		}
 		if strings.HasPrefix(w.Text, ":(") {
-			s.found.Add(finding.MayReadSecret)
+			x.Add(finding.MayReadSecret)
 		}
 		if _, file, ok := strings.Cut(w.Text, ":"); ok {
-			s.Read(workspace.Word{Text: file, Kind: w.Kind})
-			s.Read(workspace.Word{Text: file[strings.LastIndexByte(file, ':')+1:], Kind: w.Kind})
+			x.Read(workspace.Word{Text: file, Kind: w.Kind})
+			x.Read(workspace.Word{Text: file[strings.LastIndexByte(file, ':')+1:], Kind: w.Kind})
 		}
 	}
 }
@@ -151,15 +144,15 @@ var gitRules = map[string]rule{
 }
 
 func gitAsk(c finding.Code) rule {
-	return func(s *shell, _ string, _ []workspace.Word) { s.found.Add(c) }
+	return func(x *call, _ string, _ []workspace.Word) { x.Add(c) }
 }
 
 // gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
 func gitNames(flags, long string) rule {
 	sp := spec{flags: flags, long: longs(long), num: true}
-	return func(s *shell, verb string, args []workspace.Word) {
+	return func(x *call, verb string, args []workspace.Word) {
 		lists, names := len(args) == 0, 0
-		c := s.scanner(&sp, args)
+		c := x.scanner(&sp, args)
 		for t, ok := c.next(); ok; t, ok = c.next() {
 			switch {
 			case t.option == "":
@@ -170,25 +163,25 @@ func gitNames(flags, long string) rule {
 		}
 		for _, w := range args {
 			if w.Is("-D") || w.Is("-d") || w.Is("--delete") {
-				s.found.Add(finding.GitDiscards)
+				x.Add(finding.GitDiscards)
 			}
 		}
 		if lists || names == 0 {
-			s.found.Add(finding.ReadOnlyCommand)
+			x.Add(finding.ReadOnlyCommand)
 		} else {
-			s.found.Add(finding.LocalGit)
+			x.Add(finding.LocalGit)
 		}
 	}
 }
 
-func gitRemote(s *shell, _ string, args []workspace.Word) {
+func gitRemote(x *call, _ string, args []workspace.Word) {
 	switch {
 	case len(args) == 0:
-		s.found.Add(finding.ReadOnlyCommand)
+		x.Add(finding.ReadOnlyCommand)
 	case len(args) == 1 && (args[0].Is("-v") || args[0].Is("--verbose")), len(args) == 2 && args[0].Is("get-url") && plainName.MatchString(args[1].Text):
-		s.found.Add(finding.MayReadSecret) // an address may hold a token
+		x.Add(finding.MayReadSecret) // an address may hold a token
 	default:
-		s.found.Add(finding.UnknownCommand)
+		x.Add(finding.UnknownCommand)
 	}
 }
 
@@ -196,94 +189,94 @@ func gitRemote(s *shell, _ string, args []workspace.Word) {
 // addresses that run commands.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-func gitFetch(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.NetworkRead)
-	c := s.scanner(&spec{flags: "pqvt", long: longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
+func gitFetch(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.NetworkRead)
+	c := x.scanner(&spec{flags: "pqvt", long: longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" && (t.word.Kind != workspace.Literal || !plainName.MatchString(t.word.Text)) {
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		}
 	}
 }
 
 // gitPushes judges push: with force, a deletion or a "+" it overwrites what
 // others have.
-func gitPushes(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.GitPush)
+func gitPushes(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.GitPush)
 	for _, w := range args {
 		t := w.Text
 		short := len(t) > 1 && t[0] == '-' && t[1] != '-'
 		switch {
 		case short && strings.ContainsAny(t, "fd"), strings.HasPrefix(t, "--for"), strings.HasPrefix(t, "--mi"), strings.HasPrefix(t, "--de"), strings.HasPrefix(t, "--prun"),
 			strings.HasPrefix(t, "+"), strings.HasPrefix(t, ":"):
-			s.found.Add(finding.GitForcePush)
+			x.Add(finding.GitForcePush)
 		case w.Kind != workspace.Literal:
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 	}
 }
 
 // gitReset judges reset: it leaves the files alone unless it is told otherwise,
 // and the commits it leaves stay in the reflog.
-func gitReset(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.LocalGit)
-	c := s.scanner(&spec{flags: "qN", long: longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
+func gitReset(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.LocalGit)
+	c := x.scanner(&spec{flags: "qN", long: longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "":
 		case strings.HasPrefix(t.option, "h"), strings.HasPrefix(t.option, "me"), strings.HasPrefix(t.option, "k"):
-			s.found.Add(finding.GitDestroys)
+			x.Add(finding.GitDestroys)
 		}
 	}
-	if s.found.Has(finding.UnknownOption) || s.found.Has(finding.DynamicArgument) || s.found.Has(finding.GitDestroys) {
-		s.found.Add(finding.GitDiscards)
+	if x.Has(finding.UnknownOption) || x.Has(finding.DynamicArgument) || x.Has(finding.GitDestroys) {
+		x.Add(finding.GitDiscards)
 	}
 }
 
-func gitClean(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.GitDiscards)
+func gitClean(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.GitDiscards)
 	dry := false
 	for _, w := range args {
 		dry = dry || w.Is("--dry-run") || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text, "n")
 	}
 	if !dry {
-		s.found.Add(finding.GitDestroys)
+		x.Add(finding.GitDestroys)
 	}
 }
 
 // gitStash judges stash: what it puts away it can bring back.
-func gitStash(s *shell, _ string, args []workspace.Word) {
+func gitStash(x *call, _ string, args []workspace.Word) {
 	verb := "push"
 	if len(args) > 0 && !args[0].MayBeOption() {
 		verb, args = args[0].Text, args[1:]
 	}
 	switch verb {
 	case "list", "show":
-		s.gitSpec(gitReads["log"], finding.ReadOnlyCommand, args)
+		x.gitSpec(gitReads["log"], finding.ReadOnlyCommand, args)
 	case "drop", "clear":
-		s.found.Add(finding.GitDestroys)
+		x.Add(finding.GitDestroys)
 	case "push", "save", "apply", "pop", "branch", "create":
-		s.gitSpec(&spec{flags: "qukSp", vals: "m", texts: words.Set("m message"), kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, finding.LocalGit, args)
+		x.gitSpec(&spec{flags: "qukSp", vals: "m", texts: words.Set("m message"), kind: fileNames, long: longs("keep-index include-untracked staged message= quiet index")}, finding.LocalGit, args)
 	default:
-		s.found.Add(finding.GitDiscards)
+		x.Add(finding.GitDiscards)
 	}
 }
 
 // gitHistory judges commands that can throw history away with some words.
-func gitHistory(s *shell, verb string, args []workspace.Word) {
+func gitHistory(x *call, verb string, args []workspace.Word) {
 	if verb == "reflog" && (len(args) == 0 || args[0].Is("show")) {
-		s.gitSpec(gitReads["log"], finding.ReadOnlyCommand, args[min(1, len(args)):])
+		x.gitSpec(gitReads["log"], finding.ReadOnlyCommand, args[min(1, len(args)):])
 		return
 	}
 	if verb == "worktree" && len(args) == 1 && args[0].Is("list") {
-		s.found.Add(finding.ReadOnlyCommand)
+		x.Add(finding.ReadOnlyCommand)
 		return
 	}
-	s.found.Add(finding.UnknownCommand)
+	x.Add(finding.UnknownCommand)
 	for _, w := range args {
 		switch {
 		case w.Is("expire"), w.Is("delete"), w.Is("-d"), w.Is("--delete"), w.Is("-f"), w.Is("--force"), strings.HasPrefix(w.Text, "--prune"), w.Is("remove") && verb == "worktree":
-			s.found.Add(finding.GitDestroys)
+			x.Add(finding.GitDestroys)
 		}
 	}
 }

@@ -15,32 +15,32 @@ var everydayBranches = words.Set("main master develop - HEAD")
 
 // gitCheckout judges checkout. It makes and changes branches, and keeps what is
 // not committed; with a path it throws that away.
-func gitCheckout(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.LocalGit)
-	c := s.scanner(&spec{flags: "qt", vals: "bB", long: longs("quiet track no-track detach orphan= progress no-progress")}, args)
+func gitCheckout(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.LocalGit)
+	c := x.scanner(&spec{flags: "qt", vals: "bB", long: longs("quiet track no-track detach orphan= progress no-progress")}, args)
 	made, names := false, 0
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "b" || t.option == "orphan":
 			made = true
 		case t.option == "B":
-			s.found.Add(finding.GitDiscards) // moves a branch that may be there
+			x.Add(finding.GitDiscards) // moves a branch that may be there
 		case t.option != "":
 		case made && names == 0:
 			names++ // where the new branch begins
 		case names > 0 || t.word.Kind != workspace.Literal || !everydayBranches[t.word.Text] && !branchLike(t.word.Text):
-			s.found.Add(finding.GitDiscards)
+			x.Add(finding.GitDiscards)
 		default:
 			names++
 		}
 	}
 	for _, w := range args {
 		if w.Is("--") {
-			s.found.Add(finding.GitDiscards)
+			x.Add(finding.GitDiscards)
 		}
 	}
-	if names == 0 && !made || s.found.Has(finding.UnknownOption) {
-		s.found.Add(finding.GitDiscards)
+	if names == 0 && !made || x.Has(finding.UnknownOption) {
+		x.Add(finding.GitDiscards)
 	}
 }
 
@@ -51,84 +51,84 @@ func branchLike(name string) bool {
 }
 
 // gitSwitch judges switch, which refuses to lose changes unless it is told to.
-func gitSwitch(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.LocalGit)
-	c := s.scanner(&spec{flags: "qdt", vals: "c", long: longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
+func gitSwitch(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.LocalGit)
+	c := x.scanner(&spec{flags: "qdt", vals: "c", long: longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.Kind != workspace.Literal {
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 	}
-	if s.found.Has(finding.UnknownOption) || s.found.Has(finding.DynamicArgument) {
-		s.found.Add(finding.GitDiscards)
+	if x.Has(finding.UnknownOption) || x.Has(finding.DynamicArgument) {
+		x.Add(finding.GitDiscards)
 	}
 }
 
 // gitRestore judges restore: only the index may be restored without asking.
-func gitRestore(s *shell, _ string, args []workspace.Word) {
+func gitRestore(x *call, _ string, args []workspace.Word) {
 	for _, w := range args {
 		if w.Is("--worktree") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "W") {
-			s.found.Add(finding.GitDiscards)
+			x.Add(finding.GitDiscards)
 		}
 	}
 	if len(args) < 2 || !args[0].Is("--staged") && !args[0].Is("-S") {
-		s.found.Add(finding.GitDiscards)
+		x.Add(finding.GitDiscards)
 		return
 	}
-	s.gitSpec(&spec{flags: "qS", kind: fileNames, long: longs("staged quiet")}, finding.LocalGit, args)
+	x.gitSpec(&spec{flags: "qS", kind: fileNames, long: longs("staged quiet")}, finding.LocalGit, args)
 }
 
 // gitRemove judges rm, which deletes files unless only the index is meant.
-func gitRemove(s *shell, _ string, args []workspace.Word) {
+func gitRemove(x *call, _ string, args []workspace.Word) {
 	if len(args) == 0 || !args[0].Is("--cached") {
-		s.found.Add(finding.DeletesFile)
+		x.Add(finding.DeletesFile)
 		return
 	}
-	s.gitSpec(&spec{flags: "rqnf", kind: fileNames, long: longs("cached force quiet dry-run ignore-unmatch")}, finding.LocalGit, args)
+	x.gitSpec(&spec{flags: "rqnf", kind: fileNames, long: longs("cached force quiet dry-run ignore-unmatch")}, finding.LocalGit, args)
 }
 
 // gitMove judges mv like the command of that name.
-func gitMove(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.LocalGit)
+func gitMove(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.LocalGit)
 	for _, w := range args {
 		if w.Is("-f") || w.Is("--force") {
-			s.found.Add(finding.GitDiscards)
+			x.Add(finding.GitDiscards)
 		}
 	}
-	copies(s, "mv", args)
+	copies(x, "mv", args)
 }
 
 // gitMerges judges what brings commits together. It stops where changes would be
 // lost, and the reflog keeps what it replaces; giving up half-way, an editor and
 // commands to run ask.
-func gitMerges(s *shell, verb string, args []workspace.Word) {
-	s.found.Add(finding.LocalGit)
+func gitMerges(x *call, verb string, args []workspace.Word) {
+	x.Add(finding.LocalGit)
 	flags, vals := "qnxv", "m"
 	if verb == "rebase" {
 		flags, vals = "qnxvm", "" // how it merges
 	}
-	c := s.scanner(&spec{flags: flags, vals: vals, texts: words.Set("m message"), long: longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
+	c := x.scanner(&spec{flags: flags, vals: vals, texts: words.Set("m message"), long: longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.word.Kind != workspace.Literal && t.option != "m" && t.option != "message":
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		case t.option == "x" && verb == "rebase":
-			s.found.Add(finding.UnknownOption) // a command
+			x.Add(finding.UnknownOption) // a command
 		}
 	}
-	if s.found.Has(finding.UnknownOption) || s.found.Has(finding.DynamicArgument) {
-		s.found.Add(finding.GitDiscards)
+	if x.Has(finding.UnknownOption) || x.Has(finding.DynamicArgument) {
+		x.Add(finding.GitDiscards)
 	}
 }
 
 // gitPull judges pull: a fetch and a merge.
-func gitPull(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.LocalGit)
-	s.found.Add(finding.NetworkRead)
-	c := s.scanner(&spec{flags: "qvpt", long: longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
+func gitPull(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.LocalGit)
+	x.Add(finding.NetworkRead)
+	c := x.scanner(&spec{flags: "qvpt", long: longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" && (t.word.Kind != workspace.Literal || !plainName.MatchString(t.word.Text) && !branchLike(t.word.Text)) {
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		}
 	}
 }
@@ -137,16 +137,16 @@ func gitPull(s *shell, _ string, args []workspace.Word) {
 var plainSetting = regexp.MustCompile(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.fetch)$`)
 
 // gitConfig reads a setting; setting one decides what git runs.
-func gitConfig(s *shell, _ string, args []workspace.Word) {
+func gitConfig(x *call, _ string, args []workspace.Word) {
 	if len(args) > 0 && (args[0].Is("--global") || args[0].Is("--local")) {
 		args = args[1:]
 	}
 	switch {
 	case len(args) == 2 && args[0].Is("--get") && args[1].Kind == workspace.Literal && plainSetting.MatchString(args[1].Text):
-		s.found.Add(finding.ReadOnlyCommand)
+		x.Add(finding.ReadOnlyCommand)
 	case len(args) == 1 && (args[0].Is("user.name") || args[0].Is("user.email")):
-		s.found.Add(finding.ReadOnlyCommand)
+		x.Add(finding.ReadOnlyCommand)
 	default:
-		s.found.Add(finding.UnknownCommand)
+		x.Add(finding.UnknownCommand)
 	}
 }

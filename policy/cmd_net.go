@@ -13,10 +13,12 @@ func networkTools(m map[string]rule) {
 	m["curl"], m["wget"] = curl, wget
 	m["gofmt"] = gofmt
 	for n := range strings.FieldsSeq("http https xh aria2c axel fetch lynx w3m links elinks nc ncat netcat socat openssl") {
-		m[n] = func(s *shell, _ string, args []workspace.Word) {
-			s.fetches = true
-			s.found.Add(finding.SendsData)
-			s.runs = s.runs || startsPrograms(args)
+		m[n] = func(x *call, _ string, args []workspace.Word) {
+			x.add(Fetches)
+			x.Add(finding.SendsData)
+			if startsPrograms(args) {
+				x.add(RunsUnread)
+			}
 		}
 	}
 	for n := range strings.FieldsSeq("ping dig host nslookup traceroute whois") {
@@ -56,16 +58,16 @@ func leaves(w workspace.Word) bool {
 }
 
 // curl reads with GET to its output; whatever sends or saves asks.
-func curl(s *shell, name string, args []workspace.Word) {
-	if s.version(name, args) {
+func curl(x *call, name string, args []workspace.Word) {
+	if x.version(name, args) {
 		return
 	}
-	s.fetches = true
+	x.add(Fetches)
 	away := true // somewhere else than on this machine, also where a redirect leads
-	c := s.scanner(&curlSpec, args)
+	c := x.scanner(&curlSpec, args)
 	defer func() {
 		if away {
-			s.found.Add(finding.NetworkRead)
+			x.Add(finding.NetworkRead)
 		}
 	}()
 	if !slices.ContainsFunc(args, leaves) {
@@ -73,72 +75,72 @@ func curl(s *shell, name string, args []workspace.Word) {
 	}
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.Kind == workspace.Computed {
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 		switch t.option {
 		case "", "url":
 			away = away || !workspace.Loopback(t.word.Text)
-			s.Address(t.word.Text)
+			x.Address(t.word.Text)
 		case "X", "request":
 			if !t.word.Is("GET") && !t.word.Is("HEAD") {
-				s.found.Add(finding.SendsData)
+				x.Add(finding.SendsData)
 			}
 		case "d", "F", "T", "data", "data-raw", "data-binary", "data-urlencode", "json", "form", "upload-file":
-			s.found.Add(finding.SendsData)
-			s.Read(workspace.Word{Text: strings.TrimPrefix(t.word.Text, "@"), Kind: t.word.Kind})
+			x.Add(finding.SendsData)
+			x.Read(workspace.Word{Text: strings.TrimPrefix(t.word.Text, "@"), Kind: t.word.Kind})
 		case "o", "output":
-			s.saves(t.word)
+			x.saves(t.word)
 		case "H", "header", "w", "write-out":
 			if strings.HasPrefix(t.word.Text, "@") || strings.Contains(t.word.Text, "%output") {
-				s.found.Add(finding.UnknownOption)
+				x.Add(finding.UnknownOption)
 			}
 		case "u", "user", "b", "c", "cookie", "cookie-jar", "x", "proxy", "K", "config":
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		}
 	}
 }
 
 // saves judges a file that a download goes to.
-func (s *shell) saves(w workspace.Word) {
+func (x *call) saves(w workspace.Word) {
 	if w.Is("-") || w.Is("/dev/null") {
 		return
 	}
-	s.found.Add(finding.SavesDownload)
-	s.content(w)
+	x.Add(finding.SavesDownload)
+	x.content(w)
 }
 
 // wget saves what it fetches, unless it is told to print it.
-func wget(s *shell, name string, args []workspace.Word) {
-	if s.version(name, args) {
+func wget(x *call, name string, args []workspace.Word) {
+	if x.version(name, args) {
 		return
 	}
-	s.fetches = true
-	s.found.Add(finding.NetworkRead)
+	x.add(Fetches)
+	x.Add(finding.NetworkRead)
 	printed := false
-	c := s.scanner(&spec{flags: "qSv46", vals: "OTtU", long: longs("quiet spider output-document= timeout= tries= user-agent= server-response no-verbose")}, args)
+	c := x.scanner(&spec{flags: "qSv46", vals: "OTtU", long: longs("quiet spider output-document= timeout= tries= user-agent= server-response no-verbose")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.Kind == workspace.Computed {
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 		switch t.option {
 		case "":
-			s.Address(t.word.Text)
+			x.Address(t.word.Text)
 		case "O", "output-document":
 			printed = true
-			s.saves(t.word)
+			x.saves(t.word)
 		case "spider":
 			printed = true
 		}
 	}
 	if !printed {
-		s.found.Add(finding.SavesDownload)
+		x.Add(finding.SavesDownload)
 	}
 }
 
 // gofmt prints, or with -w rewrites, Go files.
-func gofmt(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
-	c := s.scanner(&spec{flags: "ldsew"}, args)
+func gofmt(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	c := x.scanner(&spec{flags: "ldsew"}, args)
 	changes := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		changes = changes || t.option == "w"
@@ -147,9 +149,9 @@ func gofmt(s *shell, _ string, args []workspace.Word) {
 		switch {
 		case w.MayBeOption():
 		case changes:
-			s.Write(w)
+			x.Write(w)
 		default:
-			s.Read(w)
+			x.Read(w)
 		}
 	}
 }

@@ -42,92 +42,95 @@ type projectTool struct {
 var textOptions = words.Set(`run skip bench list k m t g n j W E grep fgrep testNamePattern test-name-pattern tests tags timeout filter lines stdin-filename features package
 	benchtime cpu count ldflags gcflags expression message`)
 
-func (p *projectTool) judge(s *shell, name string, args []workspace.Word) {
-	s.project()
+func (p *projectTool) judge(x *call, name string, args []workspace.Word) {
+	x.project()
 	at := pointing(name, args)
-	c := s.scanner(&p.spec, args)
+	c := x.scanner(&p.spec, args)
 	verb := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option != "":
-			s.projectOption(t)
-			s.built(name, t)
+			x.projectOption(t)
+			x.built(name, t)
 		case c.ended && p.after != nil:
 			if t.word.Kind != workspace.Literal || !p.after.MatchString(t.word.Text) {
-				s.found.Add(finding.UnknownOption)
+				x.Add(finding.UnknownOption)
 			}
 		case c.ended && strings.HasPrefix(t.word.Text, "-"):
-			s.found.Add(finding.UnknownOption) // goes on to another program
+			x.Add(finding.UnknownOption) // goes on to another program
 		case p.verbs != nil && (p.each || !verb):
 			verb = true
-			s.verb(p, t.word)
+			x.verb(p, t.word)
 		case !p.free:
-			s.projectWord(t.word)
-			at.file(s, t.word)
+			x.projectWord(t.word)
+			at.file(x, t.word)
 		case t.word.Kind == workspace.Computed:
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 	}
-	if p.verbs != nil && !verb && !p.verbs["default"] && !s.asksAbout(args) {
-		s.found.Add(finding.RunsWorkspaceCode)
+	if p.verbs != nil && !verb && !p.verbs["default"] && !x.asksAbout(args) {
+		x.Add(finding.RunsWorkspaceCode)
 	}
 }
 
 // asksAbout reports a command that only asks a tool about itself.
-func (s *shell) asksAbout(args []workspace.Word) bool {
+func (x *call) asksAbout(args []workspace.Word) bool {
 	return len(args) == 1 && (args[0].Is("--version") || args[0].Is("--help") || args[0].Is("-V") || args[0].Is("-h"))
 }
 
 // verb judges what a tool is told to do.
-func (s *shell) verb(p *projectTool, w workspace.Word) {
+func (x *call) verb(p *projectTool, w workspace.Word) {
 	name, value, assigns := strings.Cut(w.Text, "=")
 	switch {
 	case w.Kind != workspace.Literal:
-		s.found.Add(finding.DynamicArgument)
+		x.Add(finding.DynamicArgument)
 	case p.verbs[w.Text], p.each && !p.verbs["*"] && p.verbs[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
 	case p.verbs["*"] && everydayTarget(w.Text):
 	case p.verbs["*"] && assigns && makeVariables[name] && plainValue.MatchString(value):
-		s.projectWord(workspace.Word{Text: value})
+		x.projectWord(workspace.Word{Text: value})
 	default:
-		s.found.Add(finding.RunsWorkspaceCode)
+		x.Add(finding.RunsWorkspaceCode)
 	}
 }
 
 // project notes that the command runs the project's own code, which it may do
 // inside the workspace only.
-func (s *shell) project() {
-	s.found.Add(finding.RunsProjectCode)
-	if !s.localDir(workspace.Word{Text: "."}) {
-		s.found.Add(finding.OutsideProject)
+func (x *call) project() { x.found = x.found.Or(project(x.place)) }
+
+// project is what running the project's own code means at a place.
+func project(p *workspace.Place) finding.Set {
+	if p.LocalDir(workspace.Word{Text: "."}) {
+		return finding.Of(finding.RunsProjectCode)
 	}
+	return finding.Of(finding.RunsProjectCode, finding.OutsideProject)
 }
 
-func (s *shell) projectOption(t token) {
+func (x *call) projectOption(t token) {
 	switch {
 	case !t.value:
 	case t.word.Kind == workspace.Computed:
-		s.found.Add(finding.DynamicArgument)
+		x.Add(finding.DynamicArgument)
 	case t.swallowed():
-		s.found.Add(finding.UnknownOption)
+		x.Add(finding.UnknownOption)
 	case (t.option == "j" || t.option == "jobs") && !words.Digits(t.word.Text) && !t.word.Is("auto"):
-		s.found.Add(finding.UnknownOption) // make takes it for a target
+		x.Add(finding.UnknownOption) // make takes it for a target
 	case !textOptions[t.option], t.apart && strings.HasPrefix(t.word.Text, "/"), t.apart && workspace.Climbs(t.word.Text):
-		s.projectWord(t.word)
+		x.projectWord(t.word)
 	}
 }
 
 // projectWord judges a word that may name files. Several can stand in one, as
 // in -cp a:b or --config {"dir":"x"}.
-func (s *shell) projectWord(w workspace.Word) {
+func (x *call) projectWord(w workspace.Word) {
 	if w.Kind == workspace.Computed {
-		s.found.Add(finding.DynamicArgument)
+		x.Add(finding.DynamicArgument)
 		return
 	}
 	if w.Tilde || expandsLater.MatchString(w.Text) {
-		s.found.Add(finding.OutsideProject)
+		x.Add(finding.OutsideProject)
 	}
 	if strings.HasPrefix(w.Text, "npm:") || strings.HasPrefix(w.Text, "jsr:") {
-		s.found.Add(finding.OutsideProject)
+		x.Add(finding.OutsideProject)
 	}
 	if strings.IndexByte(w.Text, '/') < 0 && !strings.Contains(w.Text, "..") {
 		return
@@ -136,8 +139,8 @@ func (s *shell) projectWord(w workspace.Word) {
 		if len(part) > 2 && part[0] == '-' && part[1] != '-' && (part[2] == '/' || part[2] == '.') {
 			part = part[2:] // -I/x
 		}
-		if (part[0] == '/' || workspace.Climbs(part)) && part != "/dev/null" && !s.stays(part) || strings.Contains(part, ".git/") {
-			s.found.Add(finding.OutsideProject)
+		if (part[0] == '/' || workspace.Climbs(part)) && part != "/dev/null" && !x.place.EndsInside(part) || strings.Contains(part, ".git/") {
+			x.Add(finding.OutsideProject)
 		}
 	}
 }
@@ -145,15 +148,6 @@ func (s *shell) projectWord(w workspace.Word) {
 // expandsLater is what some programs replace by themselves, where the shell left
 // it as it is: a home directory, a variable.
 var expandsLater = regexp.MustCompile(`(?:^|[=:,"'])~|\$[A-Za-z_{]`)
-
-// stays reports a path that ends up in the workspace, wherever the call stands.
-func (s *shell) stays(p string) bool {
-	ok := s.Place.Root != ""
-	s.Place.Resolve(workspace.Word{Text: p}, func(file string, open bool) {
-		ok = ok && !open && (file == s.Place.Root || s.Place.Inside(file))
-	})
-	return ok
-}
 
 // everydayWords begin the names of scripts and targets that build and check.
 var everydayWords = words.Set(`test tests unit lint build compile type types typecheck check checks format fmt coverage cov cover bench benchmark vet
@@ -189,15 +183,15 @@ var (
 // scripts judges npm, pnpm, yarn and bun: only scripts that build or check, and
 // tools that the project has installed.
 func scripts(other rule) rule {
-	return func(s *shell, name string, args []workspace.Word) {
-		if s.version(name, args) {
+	return func(x *call, name string, args []workspace.Word) {
+		if x.version(name, args) {
 			return
 		}
-		c := s.scanner(scriptSpecs[name], args)
+		c := x.scanner(scriptSpecs[name], args)
 		run := name != "npm" // the others take a script's name for a command
 		for t, ok := c.next(); ok; t, ok = c.next() {
 			if t.option != "" {
-				s.projectOption(t)
+				x.projectOption(t)
 				continue
 			}
 			if t.word.Is("run") || t.word.Is("run-script") {
@@ -205,53 +199,53 @@ func scripts(other rule) rule {
 				continue
 			}
 			rest := slices.DeleteFunc(slices.Clone(c.rest()[1:]), func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
-			switch tool := s.eng.commands[t.word.Text]; {
+			switch tool := x.rules[t.word.Text]; {
 			case t.word.Kind == workspace.Literal && (t.word.Is("t") || t.word.Is("tst") || t.word.Is("test") || run && everydayTarget(t.word.Text)):
-				s.project()
-				scriptArgs.judge(s, name, rest)
+				x.project()
+				scriptArgs.judge(x, name, rest)
 			case (t.word.Is("exec") || t.word.Is("x")) && name != "npm" && len(rest) > 0:
-				npx(s, name, rest)
+				npx(x, name, rest)
 			case (name == "yarn" || name == "pnpm") && tool != nil && projectNames[t.word.Text]:
-				s.inner(c.rest())
+				x.inner(c.rest())
 			case t.word.Is("ls") || t.word.Is("list") || t.word.Is("why") || t.word.Is("root"):
-				s.project()
-				scriptArgs.judge(s, name, rest)
+				x.project()
+				scriptArgs.judge(x, name, rest)
 			default:
-				other(s, name, args)
+				other(x, name, args)
 			}
 			return
 		}
-		other(s, name, args)
+		other(x, name, args)
 	}
 }
 
 // npx runs a tool that the project has installed. One that it has not would be
 // fetched, so only names pass of which the package is the tool's own.
-func npx(s *shell, name string, args []workspace.Word) {
+func npx(x *call, name string, args []workspace.Word) {
 	for len(args) > 0 && (args[0].Is("--no-install") || args[0].Is("--no") || args[0].Is("--offline") || args[0].Is("--")) {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0].Kind != workspace.Literal || !nodePackages[args[0].Text] {
-		s.found.Add(finding.RunsWorkspaceCode)
+		x.Add(finding.RunsWorkspaceCode)
 		return
 	}
-	s.project()
-	s.inner(args)
+	x.project()
+	x.inner(args)
 }
 
 // runsIn judges the programs that run another one in the project's environment:
 // poetry run pytest, bundle exec rspec.
 func runsIn(verb string, other rule) rule {
-	return func(s *shell, name string, args []workspace.Word) {
+	return func(x *call, name string, args []workspace.Word) {
 		if len(args) > 1 && args[0].Is(verb) && !args[1].MayBeOption() {
-			s.project()
+			x.project()
 			if tool := args[1].Text; !projectNames[tool] && !pythonNames[tool] {
-				s.found.Add(finding.RunsWorkspaceCode) // a script of the project may have any name
+				x.Add(finding.RunsWorkspaceCode) // a script of the project may have any name
 			}
-			s.inner(args[1:])
+			x.inner(args[1:])
 			return
 		}
-		other(s, name, args)
+		other(x, name, args)
 	}
 }
 
@@ -259,24 +253,24 @@ func runsIn(verb string, other rule) rule {
 var pythonNames = words.Set("python python3")
 
 // pythonModule judges python -m: the modules that are project tools themselves.
-func pythonModule(s *shell, args []workspace.Word) bool {
+func pythonModule(x *call, args []workspace.Word) bool {
 	if len(args) < 2 || !args[0].Is("-m") || args[1].Kind != workspace.Literal {
 		return false
 	}
 	switch name := args[1].Text; {
 	case name == "json.tool":
-		s.project() // a json.py of this directory comes first
+		x.project() // a json.py of this directory comes first
 		for _, w := range args[2:] {
 			if w.MayBeOption() || w.Several() {
-				s.found.Add(finding.UnknownOption)
+				x.Add(finding.UnknownOption)
 			}
-			s.Read(w)
+			x.Read(w)
 		}
 		if len(args) > 3 {
-			s.found.Add(finding.UnknownOption) // the second operand is written
+			x.Add(finding.UnknownOption) // the second operand is written
 		}
 	case name == "py_compile", name == "compileall", pythonTools[name]:
-		s.inner(args[1:])
+		x.inner(args[1:])
 	default:
 		return false
 	}
@@ -285,13 +279,13 @@ func pythonModule(s *shell, args []workspace.Word) bool {
 
 // ownTool reports a program of the project that is known by its name: one below
 // projectBins, or a build tool's wrapper.
-func (s *shell) ownTool(file string) bool {
-	if s.Place.Root == "" || !s.localDir(workspace.Word{Text: "."}) {
+func ownTool(p *workspace.Place, file string) bool {
+	if p.Root == "" || !p.LocalDir(workspace.Word{Text: "."}) {
 		return false
 	}
 	file = strings.TrimPrefix(file, "./")
-	if len(s.Place.Dirs) == 1 && s.Place.Dirs[0] == s.Place.Root {
-		file = strings.TrimPrefix(file, s.Place.Root+"/")
+	if len(p.Dirs) == 1 && p.Dirs[0] == p.Root {
+		file = strings.TrimPrefix(file, p.Root+"/")
 	}
 	cut := strings.LastIndexByte(file, '/')
 	if cut < 0 {
@@ -302,8 +296,8 @@ func (s *shell) ownTool(file string) bool {
 }
 
 // activates reports sourcing the project's own Python environment.
-func (s *shell) activates(args []workspace.Word) bool {
-	if len(args) != 1 || args[0].Kind != workspace.Literal || !s.localDir(workspace.Word{Text: "."}) {
+func (x *call) activates(args []workspace.Word) bool {
+	if len(args) != 1 || args[0].Kind != workspace.Literal || !x.place.LocalDir(workspace.Word{Text: "."}) {
 		return false
 	}
 	switch strings.TrimPrefix(args[0].Text, "./") {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
@@ -68,26 +67,26 @@ var (
 
 // spelled judges by a spec where every option is spelled like the pattern says.
 func spelled(option *regexp.Regexp, sp *spec) rule {
-	return func(s *shell, name string, args []workspace.Word) {
+	return func(x *call, name string, args []workspace.Word) {
 		all := slices.Clone(args)
 		for i, w := range all {
 			if w.Kind == workspace.Literal && w.MayBeOption() && !option.MatchString(w.Text) {
-				s.found.Add(finding.UnknownOption)
+				x.Add(finding.UnknownOption)
 			}
 			if w.Is("-ps") {
 				all[i].Text = "--ps"
 			}
 		}
-		sp.judge(s, name, all)
+		sp.judge(x, name, all)
 	}
 }
 
 // versions lets programs that are otherwise unknown tell their version.
 func versions(m map[string]rule) {
 	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc java javac ffmpeg pandoc") {
-		m[n] = func(s *shell, _ string, args []workspace.Word) {
-			if !s.version(n, args) {
-				s.found.Add(finding.UnknownCommand)
+		m[n] = func(x *call, _ string, args []workspace.Word) {
+			if !x.version(n, args) {
+				x.Add(finding.UnknownCommand)
 			}
 		}
 	}
@@ -99,7 +98,7 @@ var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc p
 	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
 
 // version reports a command that only asks a program for its version.
-func (s *shell) version(name string, args []workspace.Word) bool {
+func (x *call) version(name string, args []workspace.Word) bool {
 	if len(args) != 1 || args[0].Kind != workspace.Literal || !tellVersion[name] {
 		return false
 	}
@@ -112,36 +111,36 @@ func (s *shell) version(name string, args []workspace.Word) bool {
 	default:
 		return false
 	}
-	s.found.Add(finding.ReadOnlyCommand)
+	x.Add(finding.ReadOnlyCommand)
 	return true
 }
 
 // lengths judges wc and du: they tell how long files are, not what stands in
 // them, except for a list of names, which they repeat where no such file is.
-func lengths(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
+func lengths(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
 	lists := false
-	c := s.scanner(&spec{all: true}, args)
+	c := x.scanner(&spec{all: true}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		lists = lists || strings.HasPrefix(t.option, "f") // long options may be cut short
 		switch {
 		case t.option == "" && !lists && (t.word.Kind == workspace.Literal || !t.word.MayBeOption()):
-			s.Name(t.word)
+			x.Name(t.word)
 		case t.value:
-			s.Read(t.word)
+			x.Read(t.word)
 		}
 	}
 }
 
 // binutils judges strings: a file named @x it takes for one that holds options, and
 // prints what is none.
-func binutils(s *shell, name string, args []workspace.Word) {
+func binutils(x *call, name string, args []workspace.Word) {
 	for _, w := range args {
 		if strings.HasPrefix(w.Text, "@") || w.Kind != workspace.Literal && (w.Text == "" || strings.IndexByte("*?[", w.Text[0]) >= 0) {
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		}
 	}
-	(&spec{all: true, kind: contents, code: finding.ReadOnlyCommand}).judge(s, name, args)
+	(&spec{all: true, kind: contents, code: finding.ReadOnlyCommand}).judge(x, name, args)
 }
 
 // listing are the options with which tar and unzip only list an archive.
@@ -152,27 +151,27 @@ var listing = map[string]*regexp.Regexp{
 
 // archive lists what is packed in a file. Unpacking writes whatever the archive
 // says, and packing reads whatever stands below a directory: both ask.
-func archive(s *shell, name string, args []workspace.Word) {
+func archive(x *call, name string, args []workspace.Word) {
 	if len(args) == 0 || args[0].Kind != workspace.Literal || !listing[name].MatchString(args[0].Text) {
-		s.found.Add(finding.UnknownCommand)
+		x.Add(finding.UnknownCommand)
 		return
 	}
-	s.found.Add(finding.ReadOnlyCommand)
+	x.Add(finding.ReadOnlyCommand)
 	for _, w := range args[1:] {
 		if w.Kind != workspace.Literal && name == "tar" && !strings.Contains(w.Text, "/") {
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 		if w.MayBeOption() || strings.Contains(w.Text, ":") { // tar fetches host:file
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		}
-		s.Name(w)
+		x.Name(w)
 	}
 }
 
 // ps lists processes. Its old options are letters without a dash; an "e" among
 // them shows the environment of every process. Where it cannot read its options as
 // new ones, it reads all of them as old ones.
-func ps(s *shell, _ string, args []workspace.Word) {
+func ps(x *call, _ string, args []workspace.Word) {
 	sp := spec{flags: "AeafFlLHjMTNdwxu", vals: "opCtUGgsq", kind: nothing, code: finding.ReadOnlyCommand,
 		long: longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
 	every, old := false, false
@@ -180,54 +179,54 @@ func ps(s *shell, _ string, args []workspace.Word) {
 		args = args[1:]
 		old = true
 	}
-	c := s.scanner(&sp, args)
+	c := x.scanner(&sp, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "e" || t.option == "A":
 			every = every || t.option == "e"
 		case t.option == "o" || t.option == "O" || t.option == "format":
 			if strings.Contains(strings.ToLower(t.word.Text), "env") {
-				s.found.Add(finding.ReadsEnvironment)
+				x.Add(finding.ReadsEnvironment)
 			}
 		case len(t.option) == 1 && !strings.Contains("fFlLHjTNMdwp", t.option):
 			old = true
 		}
 	}
 	if every && old {
-		s.found.Add(finding.ReadsEnvironment)
+		x.Add(finding.ReadsEnvironment)
 	}
-	sp.judge(s, "ps", args)
+	sp.judge(x, "ps", args)
 }
 
 // date tells the time; with an operand that is no format it sets it.
-func date(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
-	c := s.scanner(&spec{flags: "uRIjn", vals: "drvz", texts: words.Set("d date"), long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
+func date(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	c := x.scanner(&spec{flags: "uRIjn", vals: "drvz", texts: words.Set("d date"), long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" && !strings.HasPrefix(t.word.Text, "+") {
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		}
 	}
 }
 
 // commandBuiltin looks a name up, or runs it past functions.
-func commandBuiltin(s *shell, _ string, args []workspace.Word) {
-	c := s.scanner(&spec{flags: "vVp", posix: true}, args)
+func commandBuiltin(x *call, _ string, args []workspace.Word) {
+	c := x.scanner(&spec{flags: "vVp", posix: true}, args)
 	looks := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "v", "V":
 			looks = true
 		case "p":
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		case "":
 			if !looks {
-				s.inner(c.rest())
+				x.inner(c.rest())
 				return
 			}
 		}
 	}
-	s.found.Add(finding.ReadOnlyCommand)
+	x.Add(finding.ReadOnlyCommand)
 }
 
 // findTests are what find looks at, and whether it takes a value.
@@ -256,17 +255,16 @@ func couldAct(glob string) bool {
 
 // find judges what it does to what it finds: -exec and its kin run a command,
 // -delete deletes.
-func find(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
-	s.printed = nil
-	local, tests, narrow, acts := s.localDir(workspace.Word{Text: "."}), false, false, false
+func find(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	local, tests, narrow, acts := x.place.LocalDir(workspace.Word{Text: "."}), false, false, false
 	var f finds
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		takes, known := findTests[w.Text]
 		switch {
 		case w.Kind != workspace.Literal && w.MayBeOption():
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 			local = false
 		case known:
 			tests = true
@@ -291,7 +289,7 @@ func find(s *shell, _ string, args []workspace.Word) {
 			if i++; !takes {
 				i--
 			} else if i < len(args) && (args[i].Split || args[i].Kind == workspace.Pattern && couldAct(args[i].Text)) {
-				s.found.Add(finding.DynamicArgument)
+				x.Add(finding.DynamicArgument)
 				local = false
 			}
 		case w.Is("-exec"), w.Is("-execdir"), w.Is("-ok"), w.Is("-okdir"):
@@ -301,37 +299,34 @@ func find(s *shell, _ string, args []workspace.Word) {
 				end++
 			}
 			if end < len(args) && args[end].Is("+") && !args[end-1].Is("{}") {
-				s.found.Add(finding.UnknownOption) // ends no command to most finds
+				x.Add(finding.UnknownOption) // ends no command to most finds
 			}
 			f.act()
 			files := f.words()
-			s.ends(args[i+1 : min(end, len(args))])
-			s.inner(filled(args[i+1:min(end, len(args))], "{}", files))
-			s.deskAmong(files)
+			x.ends(args[i+1 : min(end, len(args))])
+			x.effects = append(x.effects, effect{kind: RunsEach, words: filled(args[i+1:min(end, len(args))], "{}", files), narrow: narrow})
+			x.deskAmong(files)
 			f.other = true
-			if s.found.Has(finding.DeletesFile) && !narrow {
-				s.found.Add(finding.RecursiveDelete)
-			}
 			i = end
 		case w.Is("-delete"):
 			tests = true
-			s.found.Add(finding.DeletesFile)
+			x.Add(finding.DeletesFile)
 			if !local || !narrow {
-				s.found.Add(finding.RecursiveDelete)
+				x.Add(finding.RecursiveDelete)
 			}
 			f.act()
-			s.deskAmong(f.words())
+			x.deskAmong(f.words())
 		case tests || w.Text != "" && w.Text[0] == '-':
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		default:
-			s.Name(w)
-			local = local && s.localDir(w)
+			x.Name(w)
+			local = local && x.place.LocalDir(w)
 			f.starts = append(f.starts, w)
 			f.other = f.other || w.Kind != workspace.Literal || w.Text == "" || workspace.Misleads(w.Text)
 		}
 	}
 	f.wide = f.wide || f.pruned && !acts
-	s.printed = f.words()
+	x.effects = append(x.effects, effect{kind: PrintsFiles, words: f.words()})
 }
 
 var fdSpec = spec{
@@ -342,28 +337,28 @@ var fdSpec = spec{
 
 // fd finds names; with -x and -X it runs a command for them, and may run another
 // behind ";".
-func fd(s *shell, name string, args []workspace.Word) {
+func fd(x *call, name string, args []workspace.Word) {
 	for i, w := range args {
 		if w.Is("-x") || w.Is("-X") || w.Is("--exec") || w.Is("--exec-batch") {
-			s.ends(args[i+1:])
+			x.ends(args[i+1:])
 			if end := slices.IndexFunc(args[i:], func(w workspace.Word) bool { return w.Is(";") }); end >= 0 && i+end+1 < len(args) {
-				s.found.Add(finding.UnknownOption)
+				x.Add(finding.UnknownOption)
 			}
-			s.inner(append(slices.Clone(args[i+1:]), workspace.Word{Kind: workspace.Computed}))
+			x.inner(append(slices.Clone(args[i+1:]), workspace.Word{Kind: workspace.Computed}))
 			args = args[:i]
 			break
 		}
 	}
-	fdSpec.judge(s, name, args)
+	fdSpec.judge(x, name, args)
 }
 
 // ends judges the words of a command that find or fd runs: one that may become ";"
 // or "+" ends the command, and what follows is for find.
-func (s *shell) ends(args []workspace.Word) {
+func (x *call) ends(args []workspace.Word) {
 	for _, w := range args {
 		for _, end := range [...]string{";", "+"} {
 			if w.Split || w.Kind == workspace.Computed && strings.HasPrefix(end, w.Text) || w.Kind == workspace.Pattern && workspace.Matches(w.Text, end) {
-				s.found.Add(finding.DynamicArgument)
+				x.Add(finding.DynamicArgument)
 			}
 		}
 	}
@@ -371,23 +366,10 @@ func (s *shell) ends(args []workspace.Word) {
 
 // deskAmong looks for the desk in what was found, where more is done with it
 // than is known to be harmless.
-func (s *shell) deskAmong(files []workspace.Word) {
-	if s.found.Class() < core.R3 {
-		return
-	}
+func (x *call) deskAmong(files []workspace.Word) {
 	for _, w := range files {
-		s.DeskPath(w)
+		x.does(LooksIfAsking, w)
 	}
-}
-
-// localDir reports whether a word is the workspace or a directory in it.
-func (s *shell) localDir(w workspace.Word) bool {
-	if s.Place.Root == "" || w.Kind != workspace.Literal || workspace.Climbs(w.Text) {
-		return false
-	}
-	ok := true
-	s.Place.Resolve(w, func(file string, open bool) { ok = ok && !open && (file == s.Place.Root || s.Place.Inside(file)) })
-	return ok
 }
 
 // braces gives the words with a placeholder made computed: something else will

@@ -19,9 +19,9 @@ func runners(m map[string]rule) {
 	asks(m, finding.InterpreterCode, "cmd wscript cscript mshta ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave")
 	tools := func(c finding.Code, names string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(s *shell, _ string, args []workspace.Word) {
-				if !s.version(n, args) {
-					s.found.Add(c)
+			m[n] = func(x *call, _ string, args []workspace.Word) {
+				if !x.version(n, args) {
+					x.Add(c)
 				}
 			}
 		}
@@ -33,59 +33,63 @@ func runners(m map[string]rule) {
 		choco winget scoop easy_install cpan luarocks opam rustup asdf mise nvm sdk`)
 	asks(m, finding.PublishesPackage, "twine flit goreleaser semantic-release np release-it")
 	pip := m["pip"]
-	m["pip"] = func(s *shell, name string, args []workspace.Word) {
+	m["pip"] = func(x *call, name string, args []workspace.Word) {
 		if len(args) > 0 && (args[0].Is("list") || args[0].Is("show") || args[0].Is("freeze") || args[0].Is("check")) {
-			(&spec{flags: "flv", code: finding.ReadOnlyCommand, long: longs("format= files verbose local")}).judge(s, name, args[1:])
+			(&spec{flags: "flv", code: finding.ReadOnlyCommand, long: longs("format= files verbose local")}).judge(x, name, args[1:])
 			return
 		}
-		pip(s, name, args)
+		pip(x, name, args)
 	}
 	m["pip3"] = m["pip"]
 	for _, n := range [...]string{"npm", "pnpm", "yarn", "cargo", "gem"} {
 		first := m[n]
-		m[n] = func(s *shell, name string, args []workspace.Word) {
-			first(s, name, args)
-			s.verbs(args, finding.DropsData, "unpublish yank")
-			s.verbs(args, finding.PublishesPackage, "publish push deprecate dist-tag owner")
-			s.verbs(args, finding.InstallsPackages, "install i add ci publish update remove uninstall")
+		m[n] = func(x *call, name string, args []workspace.Word) {
+			first(x, name, args)
+			x.verbs(args, finding.DropsData, "unpublish yank")
+			x.verbs(args, finding.PublishesPackage, "publish push deprecate dist-tag owner")
+			x.verbs(args, finding.InstallsPackages, "install i add ci publish update remove uninstall")
 		}
 	}
 }
 
 // interpreter judges a program that runs code of its own language.
-func interpreter(s *shell, name string, args []workspace.Word) {
-	if s.version(name, args) || len(args) == 1 && args[0].Is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
-		s.found.Add(finding.ReadOnlyCommand)
+func interpreter(x *call, name string, args []workspace.Word) {
+	if x.version(name, args) || len(args) == 1 && args[0].Is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
+		x.Add(finding.ReadOnlyCommand)
 		return
 	}
-	if strings.HasPrefix(name, "python") && pythonModule(s, args) {
+	if strings.HasPrefix(name, "python") && pythonModule(x, args) {
 		return
 	}
 	if name == "node" && len(args) > 0 && args[0].Is("--test") {
-		nodeTest.judge(s, name, args)
+		nodeTest.judge(x, name, args)
 		return
 	}
 	file, computes := false, false
 	for _, w := range args {
 		computes = computes || w.Kind == workspace.Computed
 	}
-	defer func() { s.runs = s.runs || computes || !s.found.Has(finding.InterpreterCode) }()
+	defer func() {
+		if computes || !x.Has(finding.InterpreterCode) {
+			x.add(RunsUnread)
+		}
+	}()
 	for _, w := range args {
 		file = file || !w.MayBeOption() && w.Text != "-"
 		switch w.Text {
 		case "-c", "-e", "-E", "-p", "-r", "-m", "--eval", "--print", "-ne", "-pe", "-i", "-Command", "-EncodedCommand", "-enc", "eval":
-			s.found.Add(finding.InterpreterCode)
+			x.Add(finding.InterpreterCode)
 			return
 		}
 		if len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text[1:3], "cerE") || w.MayBeOption() && strings.HasPrefix(w.Text, "--eval") {
-			s.found.Add(finding.InterpreterCode)
+			x.Add(finding.InterpreterCode)
 			return
 		}
 	}
 	if file {
-		s.found.Add(finding.RunsScript)
+		x.Add(finding.RunsScript)
 	} else {
-		s.found.Add(finding.InterpreterInput)
+		x.Add(finding.InterpreterInput)
 	}
 }
 
@@ -116,27 +120,27 @@ var goMods = map[string]finding.Code{"graph": finding.LocalBuild, "why": finding
 var plainFlags = regexp.MustCompile(`^(?:-s|-w|-X[ =][A-Za-z0-9_./-]+=[A-Za-z0-9_.+:-]*|(?:all=)?-[NlmS]|all=| )*$`)
 
 // golang judges the go command. Its options have one dash or two.
-func golang(s *shell, _ string, args []workspace.Word) {
+func golang(x *call, _ string, args []workspace.Word) {
 	if len(args) == 0 {
-		s.found.Add(finding.ReadOnlyCommand)
+		x.Add(finding.ReadOnlyCommand)
 		return
 	}
 	if len(args) > 1 && args[0].Is("mod") && args[1].Kind == workspace.Literal && goMods[args[1].Text] != 0 {
-		s.found.Add(goMods[args[1].Text])
-		s.found.Add(finding.LocalBuild)
-		goArgs(s, args[1].Text, &spec{kind: plainText, long: longs("v x m modcacherw_ compat= go= json")}, args[2:])
+		x.Add(goMods[args[1].Text])
+		x.Add(finding.LocalBuild)
+		goArgs(x, args[1].Text, &spec{kind: plainText, long: longs("v x m modcacherw_ compat= go= json")}, args[2:])
 		return
 	}
 	if len(args) > 1 && args[0].Is("tool") && args[1].Is("cover") {
-		goArgs(s, "cover", &spec{kind: plainText, code: finding.LocalBuild, long: longs("func= html= o= mode=")}, args[2:])
+		goArgs(x, "cover", &spec{kind: plainText, code: finding.LocalBuild, long: longs("func= html= o= mode=")}, args[2:])
 		return
 	}
 	sp := goSpecs[args[0].Text]
 	if sp == nil || args[0].Kind != workspace.Literal {
-		s.found.Add(finding.RunsWorkspaceCode)
+		x.Add(finding.RunsWorkspaceCode)
 		return
 	}
-	goArgs(s, args[0].Text, sp, args[1:])
+	goArgs(x, args[0].Text, sp, args[1:])
 }
 
 // dashes writes options of one dash with two.
@@ -152,35 +156,35 @@ func dashes(args []workspace.Word) []workspace.Word {
 }
 
 // goArgs judges the words of one go command.
-func goArgs(s *shell, verb string, sp *spec, args []workspace.Word) {
-	s.found.Add(sp.code)
-	c := s.scanner(sp, dashes(args))
+func goArgs(x *call, verb string, sp *spec, args []workspace.Word) {
+	x.Add(sp.code)
+	c := x.scanner(sp, dashes(args))
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.swallowed() && t.option != "ldflags" && t.option != "gcflags":
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		case t.option == "o" || strings.HasSuffix(t.option, "profile") || t.option == "trace" || t.option == "outputdir":
-			s.Write(t.word)
+			x.Write(t.word)
 		case (t.option == "ldflags" || t.option == "gcflags") && (t.word.Kind != workspace.Literal || !plainFlags.MatchString(strings.Replace(t.word.Text, "--", "-", 1))):
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		case t.option == "html":
-			s.found.Add(finding.MayReadSecret) // the profile names the files that it shows
-			s.Read(t.word)
+			x.Add(finding.MayReadSecret) // the profile names the files that it shows
+			x.Read(t.word)
 		case verb == "list" && (t.option == "versions" || t.option == "u"):
-			s.found.Add(finding.NetworkRead)
-		case t.option == "C" && !s.localDir(t.word):
-			s.found.Add(finding.OutsideProject)
+			x.Add(finding.NetworkRead)
+		case t.option == "C" && !x.place.LocalDir(t.word):
+			x.Add(finding.OutsideProject)
 		case t.option == "" && (workspace.Climbs(t.word.Text) || strings.Contains(t.word.Text, "@")) && verb != "env":
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		case t.option == "" && sp.code != finding.ReadOnlyCommand:
-			s.projectWord(t.word)
+			x.projectWord(t.word)
 		}
 	}
-	switch local := s.localDir(workspace.Word{Text: "."}); {
+	switch local := x.place.LocalDir(workspace.Word{Text: "."}); {
 	case local || sp.code == finding.ReadOnlyCommand:
 	case sp.code == finding.RunsProjectCode:
-		s.found.Add(finding.OutsideProject)
+		x.Add(finding.OutsideProject)
 	default:
-		s.found.Add(finding.WritesOutside)
+		x.Add(finding.WritesOutside)
 	}
 }

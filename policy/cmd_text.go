@@ -32,10 +32,10 @@ var grepSpec = spec{
 
 // grep tells contents. A recursive search reads every file below a directory,
 // secrets included, unless --include or the pattern says that it does not.
-func grep(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
+func grep(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
 	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
-	c := s.scanner(&grepSpec, args)
+	c := x.scanner(&grepSpec, args)
 	var dirs []workspace.Word
 	var first workspace.Word // the pattern, or where an option gives one, a file
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -49,7 +49,7 @@ func grep(s *shell, _ string, args []workspace.Word) {
 			named = named && specific(t.word)
 		case "f", "file":
 			given, named = true, false
-			s.Read(t.word)
+			x.Read(t.word)
 		case "v", "invert-match", "z", "null-data":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
@@ -74,20 +74,20 @@ func grep(s *shell, _ string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
-	s.searched(dirs, named)
+	x.searched(dirs, named)
 	if recursive {
-		s.tree(dirs, narrow && !wide, named)
+		x.tree(dirs, narrow && !wide, named)
 	}
 }
 
 // searched judges the operands of a search. Where it shows only lines with a
 // word of their own, a glob in the workspace is like a directory of it.
-func (s *shell) searched(list []workspace.Word, named bool) {
+func (x *call) searched(list []workspace.Word, named bool) {
 	for _, w := range list {
-		if named && w.Kind == workspace.Pattern && s.Local(w) && !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text) {
-			s.DeskPath(w)
+		if named && w.Kind == workspace.Pattern && x.place.Local(w) && !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text) {
+			x.DeskPath(w)
 		} else {
-			s.Read(w)
+			x.Read(w)
 		}
 	}
 }
@@ -106,14 +106,14 @@ func fewLines(w workspace.Word) bool {
 // tree judges reading all files below directories. narrow says that their names
 // are limited to what is no secret, named that their lines are, which is enough
 // in the workspace only.
-func (s *shell) tree(dirs []workspace.Word, narrow, named bool) {
-	if !narrow && (!named || s.Place.Root == "" || !s.localDir(workspace.Word{Text: "."})) {
-		s.found.Add(finding.MayReadSecret)
+func (x *call) tree(dirs []workspace.Word, narrow, named bool) {
+	if !narrow && (!named || x.place.Root == "" || !x.place.LocalDir(workspace.Word{Text: "."})) {
+		x.Add(finding.MayReadSecret)
 	}
 	for _, d := range dirs {
-		s.DeskTree(d)
-		if !s.localDir(d) && s.Place.Root != "" && !(d.Kind == workspace.Pattern && s.Local(d)) {
-			s.found.Add(finding.MayReadSecret)
+		x.DeskTree(d)
+		if !x.place.LocalDir(d) && x.place.Root != "" && !(d.Kind == workspace.Pattern && x.place.Local(d)) {
+			x.Add(finding.MayReadSecret)
 		}
 	}
 }
@@ -128,17 +128,17 @@ var ripgrepSpec = spec{
 }
 
 // ripgrep searches recursively by itself; a glob or a type narrows it.
-func ripgrep(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
+func ripgrep(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
-	c := s.scanner(&ripgrepSpec, args)
+	c := x.scanner(&ripgrepSpec, args)
 	var dirs []workspace.Word
 	var first workspace.Word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "g", "glob", "iglob":
 			if t.word.Kind != workspace.Literal || !narrows(t.word.Text) {
-				s.found.Add(finding.MayReadSecret)
+				x.Add(finding.MayReadSecret)
 			}
 			narrow = true
 		case "t", "type":
@@ -165,8 +165,8 @@ func ripgrep(s *shell, _ string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
-	s.searched(dirs, named)
-	s.tree(dirs, lists || narrow && !wide, named)
+	x.searched(dirs, named)
+	x.tree(dirs, lists || narrow && !wide, named)
 }
 
 // narrows reports a glob of ripgrep that lets no secrets in.
@@ -227,9 +227,9 @@ func substitutes(part string) bool {
 var otherSed = regexp.MustCompile(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
 // sed edits a stream, or with -i the files it names.
-func sed(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
-	c := s.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
+func sed(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	c := x.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
 	script, places, suffix := false, false, false
 	check := func(w workspace.Word) {
 		script = true
@@ -238,7 +238,7 @@ func sed(s *shell, _ string, args []workspace.Word) {
 		}
 		for part := range strings.SplitSeq(w.Text, ";") {
 			if w.Kind == workspace.Computed || !plainScript(part) {
-				s.found.Add(finding.InterpreterCode)
+				x.Add(finding.InterpreterCode)
 			}
 		}
 	}
@@ -256,9 +256,9 @@ func sed(s *shell, _ string, args []workspace.Word) {
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if m := otherSed.FindStringSubmatch(t.word.Text); suffix && script && t.option == "" && m != nil {
 			if m[1] == "r" {
-				s.Read(workspace.Word{Text: m[2], Kind: t.word.Kind})
+				x.Read(workspace.Word{Text: m[2], Kind: t.word.Kind})
 			} else {
-				s.content(workspace.Word{Text: m[2], Kind: t.word.Kind})
+				x.content(workspace.Word{Text: m[2], Kind: t.word.Kind})
 			}
 		}
 		switch {
@@ -267,19 +267,19 @@ func sed(s *shell, _ string, args []workspace.Word) {
 		case t.option == "in-place":
 			places = true
 			if t.value {
-				s.found.Add(finding.UnknownOption) // where the old file goes
+				x.Add(finding.UnknownOption) // where the old file goes
 			}
 		case t.option != "":
 		case !script:
 			check(t.word)
-		case places && t.word.Kind == workspace.Pattern && s.Local(t.word) && !workspace.HitsSecret(t.word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.word.Text)):
-			s.found.Add(finding.WorkspaceWrite)
-			s.writes = true
+		case places && t.word.Kind == workspace.Pattern && x.place.Local(t.word) && !workspace.HitsSecret(t.word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.word.Text)):
+			x.Add(finding.WorkspaceWrite)
+			x.add(WritesCode)
 		case places:
-			s.content(t.word)
-			s.Read(t.word)
+			x.content(t.word)
+			x.Read(t.word)
 		default:
-			s.Read(t.word)
+			x.Read(t.word)
 		}
 	}
 }
@@ -288,25 +288,25 @@ func sed(s *shell, _ string, args []workspace.Word) {
 // beyond its input.
 var wildAwk = regexp.MustCompile("[|<>@`]|system|getline|ENVIRON|PROCINFO|FUNCTAB|SYMTAB|/inet|extension|ARGV|ARGC")
 
-func awk(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
-	c := s.scanner(&spec{vals: "Fv", posix: true}, args)
+func awk(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	c := x.scanner(&spec{vals: "Fv", posix: true}, args)
 	program := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option != "":
 			if t.word.Kind == workspace.Computed {
-				s.found.Add(finding.DynamicArgument)
+				x.Add(finding.DynamicArgument)
 			}
 		case !program:
 			program = true
 			if t.word.Kind != workspace.Literal || wildAwk.MatchString(compared(t.word.Text)) {
-				s.found.Add(finding.InterpreterCode)
+				x.Add(finding.InterpreterCode)
 			}
 		case strings.HasPrefix(t.word.Text, "/inet"):
-			s.found.Add(finding.UnknownOption) // some awks open connections by such a name
+			x.Add(finding.UnknownOption) // some awks open connections by such a name
 		default:
-			s.Read(t.word)
+			x.Read(t.word)
 		}
 	}
 }
@@ -325,9 +325,9 @@ func compared(program string) string {
 // wildJq are the words with which jq reads the environment and other files.
 var wildJq = regexp.MustCompile(`env|ENV|import|include|modulemeta`)
 
-func jq(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
-	c := s.scanner(&spec{flags: "rcSesnMCajR", long: longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}, args)
+func jq(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	c := x.scanner(&spec{flags: "rcSesnMCajR", long: longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}, args)
 	program := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
@@ -335,23 +335,23 @@ func jq(s *shell, _ string, args []workspace.Word) {
 		case !program:
 			program = true
 			if t.word.Kind == workspace.Computed || t.word.Kind == workspace.Pattern && strings.ContainsAny(t.word.Text, "*?") || wildJq.MatchString(t.word.Text) {
-				s.found.Add(finding.InterpreterCode)
+				x.Add(finding.InterpreterCode)
 			}
 		default:
-			s.Read(t.word)
+			x.Read(t.word)
 		}
 	}
 }
 
 // printf prints. Some of its conversions set variables, and some evaluate their
 // argument in some shells: only text and numbers written out pass.
-func printf(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
+func printf(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
 	if len(args) > 0 && args[0].Is("--") {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0].Kind != workspace.Literal || args[0].MayBeOption() {
-		s.found.Add(finding.UnknownOption)
+		x.Add(finding.UnknownOption)
 		return
 	}
 	numbers := false
@@ -363,14 +363,14 @@ func printf(s *shell, _ string, args []workspace.Word) {
 		for i++; i < len(format) && strings.IndexByte("-+ #0123456789.", format[i]) >= 0; i++ {
 		}
 		if i == len(format) || strings.IndexByte("sbqc%diuxXofeEgG", format[i]) < 0 {
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 			return
 		}
 		numbers = numbers || strings.IndexByte("sbqc%", format[i]) < 0
 	}
 	for _, w := range args[1:] {
 		if numbers && (w.Kind != workspace.Literal || strings.Trim(w.Text, "0123456789.+-") != "") {
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 	}
 }
@@ -380,8 +380,8 @@ var numeric = words.Set("-eq -ne -lt -le -gt -ge")
 
 // test judges test and [. Words that are computed stand where they can only be
 // operands, since -v and -R evaluate text.
-func test(s *shell, name string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
+func test(x *call, name string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
 	if name == "[" && len(args) > 0 {
 		args = args[:len(args)-1]
 	}
@@ -391,11 +391,11 @@ func test(s *shell, name string, args []workspace.Word) {
 	fixed := true
 	for i, w := range args {
 		if numeric[w.Text] && (i == 0 || i+1 == len(args) || !words.Digits(args[i-1].Text) || !words.Digits(args[i+1].Text)) || w.Is("-t") && (i+1 == len(args) || !words.Digits(args[i+1].Text)) {
-			s.found.Add(finding.DynamicArgument) // some shells evaluate what is compared as a number
+			x.Add(finding.DynamicArgument) // some shells evaluate what is compared as a number
 		}
 		fixed = fixed && w.Kind == workspace.Literal && w.Text != "-v" && w.Text != "-R" && !strings.ContainsAny(w.Text, "[`$")
 		if w.Split {
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 	}
 	if fixed {
@@ -406,6 +406,6 @@ func test(s *shell, name string, args []workspace.Word) {
 	case len(args) == 2 && args[0].Kind == workspace.Literal && len(args[0].Text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N", args[0].Text):
 	case len(args) == 3 && (args[1].Is("=") || args[1].Is("==") || args[1].Is("!=") || args[1].Is("-nt") || args[1].Is("-ot") || args[1].Is("-ef")):
 	default:
-		s.found.Add(finding.DynamicArgument)
+		x.Add(finding.DynamicArgument)
 	}
 }

@@ -44,10 +44,10 @@ func wrappers(m map[string]rule) {
 	}
 	asks(m, finding.RunsAsRoot, "su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec")
 	for _, n := range [...]string{"at", "batch"} {
-		m[n] = func(s *shell, _ string, _ []workspace.Word) {
-			s.found.Add(finding.ChangesSchedule)
-			s.found.Add(finding.InterpreterInput)
-			s.runs = true
+		m[n] = func(x *call, _ string, _ []workspace.Word) {
+			x.Add(finding.ChangesSchedule)
+			x.Add(finding.InterpreterInput)
+			x.add(RunsUnread)
 		}
 	}
 	asks(m, finding.RemoteCommand, "ssh rsh mosh sshpass autossh scp sftp rclone ftp lftp telnet ansible ansible-playbook salt fab pssh")
@@ -58,15 +58,15 @@ func wrappers(m map[string]rule) {
 // looked at by hunt.
 func asks(m map[string]rule, c finding.Code, names string) {
 	for n := range strings.FieldsSeq(names) {
-		m[n] = func(s *shell, _ string, _ []workspace.Word) { s.found.Add(c) }
+		m[n] = func(x *call, _ string, _ []workspace.Word) { x.Add(c) }
 	}
 }
 
-func (w *wrapper) judge(s *shell, _ string, args []workspace.Word) {
+func (w *wrapper) judge(x *call, _ string, args []workspace.Word) {
 	if w.code != 0 {
-		s.found.Add(w.code)
+		x.Add(w.code)
 	}
-	c := s.scanner(&w.spec, args)
+	c := x.scanner(&w.spec, args)
 	skip := w.skip
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option != "" {
@@ -75,28 +75,28 @@ func (w *wrapper) judge(s *shell, _ string, args []workspace.Word) {
 		if skip > 0 {
 			c.ended = false
 			skip--
-			s.oneWord(t.word)
+			x.oneWord(t.word)
 			continue
 		}
-		s.inner(c.rest())
+		x.inner(c.rest())
 		return
 	}
-	s.found.Add(finding.ReadOnlyCommand)
+	x.Add(finding.ReadOnlyCommand)
 	if w.skip > 0 || w.code != 0 {
-		s.found.Add(finding.UnknownOption)
+		x.Add(finding.UnknownOption)
 	}
 }
 
 // oneWord judges a word before a command: where it becomes two, the second is the
 // command.
-func (s *shell) oneWord(w workspace.Word) {
+func (x *call) oneWord(w workspace.Word) {
 	if w.Several() {
-		s.found.Add(finding.DynamicArgument)
+		x.Add(finding.DynamicArgument)
 	}
 }
 
 // env runs a command with other variables; without one it shows all of them.
-func env(s *shell, _ string, args []workspace.Word) {
+func env(x *call, _ string, args []workspace.Word) {
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		name, value, assigns := strings.Cut(w.Text, "=")
@@ -106,45 +106,44 @@ func env(s *shell, _ string, args []workspace.Word) {
 			i++
 		case w.Is("--"):
 		case w.Text != "" && w.Text[0] == '-' || w.MayBeOption() && !assigns:
-			s.found.Add(finding.UnknownOption)
-		case name == "PYTHONPATH" && s.ownModules(workspace.Word{Text: value, Kind: w.Kind}):
+			x.Add(finding.UnknownOption)
+		case name == "PYTHONPATH" && ownModules(x.place, workspace.Word{Text: value, Kind: w.Kind}):
+			x.project()
 		case assigns && name != "":
-			s.oneWord(w) // to env it is no assignment but a word like any other
-			s.set(name, true)
-			s.value(name, workspace.Word{Text: value, Kind: w.Kind})
+			x.oneWord(w) // to env it is no assignment but a word like any other
+			x.effects = append(x.effects, effect{kind: SetsVariable, name: name, word: workspace.Word{Text: value, Kind: w.Kind}})
 		default:
-			s.inner(args[i:])
+			x.inner(args[i:])
 			return
 		}
 	}
-	s.found.Add(finding.ReadsEnvironment)
+	x.Add(finding.ReadsEnvironment)
 }
 
 // printenv shows variables of the environment.
-func printenv(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
+func printenv(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
 	if len(args) == 0 {
-		s.found.Add(finding.ReadsEnvironment)
+		x.Add(finding.ReadsEnvironment)
 	}
 	for _, w := range args {
 		if w.Kind != workspace.Literal || !quietVariables[w.Text] {
-			s.found.Add(finding.ReadsEnvironment)
+			x.Add(finding.ReadsEnvironment)
 		}
 	}
 }
 
 // xargs runs a command with words from its input.
-func xargs(s *shell, _ string, args []workspace.Word) {
-	c := s.scanner(&spec{flags: "0rtx", vals: "nPLIdEsa", posix: true,
+func xargs(x *call, _ string, args []workspace.Word) {
+	c := x.scanner(&spec{flags: "0rtx", vals: "nPLIdEsa", posix: true,
 		long: longs("null no-run-if-empty verbose max-args= max-procs= max-lines max-lines= replace replace= delimiter= max-chars= arg-file= exit")}, args)
-	mark, files := "", s.input
-	s.input = nil
+	mark, files := "", x.input
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "I", "replace":
 			mark = cmp.Or(t.word.Text, "{}")
 		case "a", "arg-file":
-			s.Read(t.word)
+			x.Read(t.word)
 			files = nil
 		case "d", "delimiter":
 			files = nil
@@ -157,129 +156,131 @@ func xargs(s *shell, _ string, args []workspace.Word) {
 			if mark == "" || files[0].Kind == workspace.Computed {
 				all = append(slices.Clone(all), files...)
 			}
-			s.inner(all)
+			x.inner(all)
 			return
 		}
 	}
-	s.found.Add(finding.ReadOnlyCommand)
+	x.Add(finding.ReadOnlyCommand)
 }
 
 // flock runs a command while it holds a lock file.
-func flock(s *shell, _ string, args []workspace.Word) {
-	c := s.scanner(&spec{flags: "nxseuo", vals: "wEc", posix: true, long: longs("nonblock exclusive shared timeout= wait= conflict-exit-code= command=")}, args)
+func flock(x *call, _ string, args []workspace.Word) {
+	c := x.scanner(&spec{flags: "nxseuo", vals: "wEc", posix: true, long: longs("nonblock exclusive shared timeout= wait= conflict-exit-code= command=")}, args)
 	locked := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "c" || t.option == "command":
-			s.script(t.word)
+			x.script(t.word)
 			return
 		case t.option != "":
 		case !locked:
 			locked, c.ended = true, false
-			s.oneWord(t.word)
-			s.Write(t.word)
+			x.oneWord(t.word)
+			x.Write(t.word)
 		default:
-			s.inner(c.rest())
+			x.inner(c.rest())
 			return
 		}
 	}
-	s.found.Add(finding.UnknownOption)
+	x.Add(finding.UnknownOption)
 }
 
 // shellCommand judges a shell: the script after -c is read like the line it
 // stands in; a file or the input is not.
-func shellCommand(s *shell, name string, args []workspace.Word) {
+func shellCommand(x *call, name string, args []workspace.Word) {
 	if name == "fish" || name == "csh" || name == "tcsh" {
-		s.found.Add(finding.UnusualShell)
+		x.Add(finding.UnusualShell)
 	}
-	if s.version(name, args) {
+	if x.version(name, args) {
 		return
 	}
-	c := s.scanner(&spec{flags: "celiuxvnfaEpo", posix: true, long: longs("login norc noprofile posix")}, args)
+	c := x.scanner(&spec{flags: "celiuxvnfaEpo", posix: true, long: longs("login norc noprofile posix")}, args)
 	script := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "c":
 			script = true
 		case t.option == "o", t.option == "s":
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		case t.option != "":
 		case script:
-			s.script(t.word)
+			x.script(t.word)
 			return
 		default:
-			s.found.Add(finding.RunsScript)
-			s.runs = true
+			x.Add(finding.RunsScript)
+			x.add(RunsUnread)
 			return
 		}
 	}
-	s.found.Add(finding.InterpreterInput)
-	s.runs = true
+	x.Add(finding.InterpreterInput)
+	x.add(RunsUnread)
 }
 
 // script judges a word that is itself a shell line.
-func (s *shell) script(w workspace.Word) {
+func (x *call) script(w workspace.Word) {
 	if w.Kind == workspace.Literal {
-		s.line(w.Text)
+		x.line(w.Text)
 		return
 	}
-	s.found.Add(finding.EvaluatesText)
-	s.runs = true
+	x.Add(finding.EvaluatesText)
+	x.add(RunsUnread)
 }
 
 // builtins are the words of the shell itself.
 func builtins(m map[string]rule) {
-	m["eval"] = func(s *shell, _ string, args []workspace.Word) {
+	m["eval"] = func(x *call, _ string, args []workspace.Word) {
 		var text []string
-		s.found.Add(finding.EvaluatesText)
+		x.Add(finding.EvaluatesText)
 		for _, w := range args {
-			s.runs = s.runs || w.Kind != workspace.Literal
+			if w.Kind != workspace.Literal {
+				x.add(RunsUnread)
+			}
 			text = append(text, w.Text)
 		}
-		s.line(strings.Join(text, " "))
+		x.line(strings.Join(text, " "))
 	}
 	for _, n := range [...]string{"source", "."} {
-		m[n] = func(s *shell, _ string, args []workspace.Word) {
-			if s.activates(args) {
-				s.project()
+		m[n] = func(x *call, _ string, args []workspace.Word) {
+			if x.activates(args) {
+				x.project()
 				return
 			}
-			s.found.Add(finding.RunsScript)
-			s.runs = true
+			x.Add(finding.RunsScript)
+			x.add(RunsUnread)
 			for _, w := range args {
-				s.Read(w)
+				x.Read(w)
 			}
 		}
 	}
-	m["set"] = func(s *shell, _ string, args []workspace.Word) {
-		s.found.Add(finding.ReadOnlyCommand)
+	m["set"] = func(x *call, _ string, args []workspace.Word) {
+		x.Add(finding.ReadOnlyCommand)
 		for _, w := range args {
 			if w.Kind != workspace.Literal || !w.Is("pipefail") && (len(w.Text) < 2 || strings.Trim(w.Text[1:], "euxo") != "" || w.Text[0] != '-' && w.Text[0] != '+') {
-				s.found.Add(finding.UnknownOption)
+				x.Add(finding.UnknownOption)
 			}
 		}
 		if len(args) == 0 {
-			s.found.Add(finding.ReadsEnvironment)
+			x.Add(finding.ReadsEnvironment)
 		}
 	}
-	m["read"] = func(s *shell, _ string, args []workspace.Word) {
-		s.found.Add(finding.ReadOnlyCommand)
-		c := s.scanner(&spec{flags: "rs", vals: "dnpt"}, args)
+	m["read"] = func(x *call, _ string, args []workspace.Word) {
+		x.Add(finding.ReadOnlyCommand)
+		c := x.scanner(&spec{flags: "rs", vals: "dnpt"}, args)
 		for t, ok := c.next(); ok; t, ok = c.next() {
 			switch {
 			case t.option == "" && (t.word.Kind != workspace.Literal || !ownVariable(t.word.Text)):
-				s.found.Add(finding.SetsEnvironment)
+				x.Add(finding.SetsEnvironment)
 			case (t.option == "n" || t.option == "t") && (t.word.Kind != workspace.Literal || !words.Digits(t.word.Text)):
-				s.found.Add(finding.DynamicArgument)
+				x.Add(finding.DynamicArgument)
 			}
 		}
 	}
 	for _, n := range [...]string{"exit", "return", "break", "continue", "shift", "wait"} {
-		m[n] = func(s *shell, _ string, args []workspace.Word) {
-			s.found.Add(finding.ReadOnlyCommand)
+		m[n] = func(x *call, _ string, args []workspace.Word) {
+			x.Add(finding.ReadOnlyCommand)
 			for _, w := range args {
 				if w.Kind != workspace.Literal || !words.Digits(strings.TrimPrefix(w.Text, "%")) {
-					s.found.Add(finding.DynamicArgument)
+					x.Add(finding.DynamicArgument)
 				}
 			}
 		}

@@ -34,8 +34,8 @@ var copySpecs = map[string]*spec{
 
 // copies judges cp, mv and ln: what they read or take away, and what they
 // create, also where the last word is a directory.
-func copies(s *shell, name string, args []workspace.Word) {
-	c := s.scanner(copySpecs[name], args)
+func copies(x *call, name string, args []workspace.Word) {
+	c := x.scanner(copySpecs[name], args)
 	var files []workspace.Word
 	into, whole := (*workspace.Word)(nil), false
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -54,49 +54,49 @@ func copies(s *shell, name string, args []workspace.Word) {
 	if into == nil {
 		into = &workspace.Word{Text: "."}
 	}
-	if !s.rootItself(*into) {
-		s.content(*into)
+	if !x.place.IsRoot(*into) {
+		x.content(*into)
 	}
 	for _, f := range files {
-		s.source(name, f, whole)
+		x.source(name, f, whole)
 		base := path.Base(f.Text)
 		switch {
 		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
-			s.found.Add(finding.DynamicPath)
+			x.Add(finding.DynamicPath)
 		case f.Kind == workspace.Literal && into.Text != "":
-			s.content(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind, Tilde: into.Tilde})
+			x.content(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind, Tilde: into.Tilde})
 		}
 	}
 	if len(files) == 0 {
-		s.found.Add(finding.UnknownOption)
+		x.Add(finding.UnknownOption)
 	}
 }
 
 // source judges what is copied, moved or linked.
-func (s *shell) source(name string, f workspace.Word, whole bool) {
-	s.Read(f)
+func (x *call) source(name string, f workspace.Word, whole bool) {
+	x.Read(f)
 	if workspace.StartupPath("/" + workspace.FoldPath(f.Text)) {
-		s.found.Add(finding.WritesStartup) // a copy under another name can be changed and put back
+		x.Add(finding.WritesStartup) // a copy under another name can be changed and put back
 	}
 	switch {
 	case name == "mv":
-		s.Remove(f)
+		x.Remove(f)
 	case name == "ln":
-		s.Write(f) // what is linked can be changed through the link
-		s.DeskTree(f)
+		x.Write(f) // what is linked can be changed through the link
+		x.DeskTree(f)
 	case whole:
-		s.DeskTree(f)
-		if !s.localDir(f) {
-			s.found.Add(finding.MayReadSecret)
+		x.DeskTree(f)
+		if !x.place.LocalDir(f) {
+			x.Add(finding.MayReadSecret)
 		}
 	}
 }
 
 // rm deletes. What it deletes is gone, so it always asks; whole directories
 // and force outside the workspace are worse.
-func rm(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.DeletesFile)
-	c := s.scanner(&spec{flags: "rRfivdIP", long: longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, args)
+func rm(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.DeletesFile)
+	c := x.scanner(&spec{flags: "rRfivdIP", long: longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, args)
 	recursive, force := false, false
 	var files []workspace.Word
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -107,17 +107,17 @@ func rm(s *shell, _ string, args []workspace.Word) {
 			force = true
 		case "":
 			files = append(files, t.word)
-			s.Remove(t.word)
+			x.Remove(t.word)
 		}
 	}
-	recursive = recursive || s.found.Has(finding.UnknownOption) // long options may be cut short
+	recursive = recursive || x.Has(finding.UnknownOption) // long options may be cut short
 	for _, f := range files {
-		local := s.Local(f)
+		local := x.place.Local(f)
 		switch {
 		case recursive && !(local && f.Kind == workspace.Literal && rebuilt[path.Base(path.Clean(f.Text))]):
-			s.found.Add(finding.RecursiveDelete)
+			x.Add(finding.RecursiveDelete)
 		case force && !local:
-			s.found.Add(finding.ForceDelete)
+			x.Add(finding.ForceDelete)
 		}
 	}
 }
@@ -127,7 +127,7 @@ var rebuilt = words.Set("node_modules dist build target out coverage .next .turb
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
 // the workspace passes.
-func permissions(s *shell, name string, args []workspace.Word) {
+func permissions(x *call, name string, args []workspace.Word) {
 	plain := name == "chmod"
 	whole, first := false, true
 	for _, w := range args {
@@ -141,14 +141,14 @@ func permissions(s *shell, name string, args []workspace.Word) {
 			plain = plain && w.Kind == workspace.Literal && plainMode(w.Text)
 		default:
 			plain = plain && !strings.HasPrefix(w.Text, "/dev") // a device is no sink here
-			s.Write(w)
-			if whole && !s.Local(w) {
-				s.found.Add(finding.RecursivePermissions)
+			x.Write(w)
+			if whole && !x.place.Local(w) {
+				x.Add(finding.RecursivePermissions)
 			}
 		}
 	}
 	if !plain || whole {
-		s.found.Add(finding.ChangesPermissions)
+		x.Add(finding.ChangesPermissions)
 	}
 }
 
@@ -168,45 +168,45 @@ func plainMode(mode string) bool {
 }
 
 // dd copies blocks; it asks even where it stays in the workspace.
-func dd(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.UnknownCommand)
+func dd(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.UnknownCommand)
 	for _, w := range args {
 		switch k, v, _ := strings.Cut(w.Text, "="); k {
 		case "if":
-			s.Read(workspace.Word{Text: v, Kind: w.Kind})
+			x.Read(workspace.Word{Text: v, Kind: w.Kind})
 		case "of":
-			s.content(workspace.Word{Text: v, Kind: w.Kind})
+			x.content(workspace.Word{Text: v, Kind: w.Kind})
 		}
 	}
 }
 
-func truncate(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.DeletesFile)
+func truncate(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.DeletesFile)
 	for _, w := range args {
 		if w.MayBeOption() {
 			continue
 		}
-		s.Write(w)
+		x.Write(w)
 	}
 }
 
 // cd changes what later relative paths mean. In a loop or a function that
 // cannot be followed.
-func cd(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(finding.ReadOnlyCommand)
+func cd(x *call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
 	for len(args) > 0 && (args[0].Is("-P") || args[0].Is("-L") || args[0].Is("--")) {
 		args = args[1:]
 	}
 	switch {
 	case len(args) > 1, len(args) == 1 && (args[0].Kind == workspace.Literal && args[0].MayBeOption() || strings.HasPrefix(args[0].Text, "+")):
-		s.found.Add(finding.UnknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
-		s.Place.Move(workspace.Word{Kind: workspace.Computed}, false)
+		x.Add(finding.UnknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
+		x.does(MovesTo, workspace.Word{Kind: workspace.Computed})
 	case len(args) == 0:
-		s.Place.Move(workspace.Word{Text: "~", Tilde: true}, s.looped == 0)
+		x.does(MovesTo, workspace.Word{Text: "~", Tilde: true})
 	default:
-		s.Place.Move(args[0], s.looped == 0)
-		if s.looped > 0 {
-			s.found.Add(finding.DynamicArgument)
+		x.does(MovesTo, args[0])
+		if x.looped {
+			x.Add(finding.DynamicArgument)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // rule judges one simple command. args are the words after its name.
-type rule func(s *shell, name string, args []workspace.Word)
+type rule func(x *call, name string, args []workspace.Word)
 
 // commands is every program and builtin that policy has something to say about.
 // Whatever is not here asks. It is made once per engine.
@@ -81,11 +81,80 @@ func (s *shell) known(base string, args []workspace.Word) {
 		s.found.Add(finding.ReadOnlyCommand)
 	case rehearses(base, args):
 		before := s.found
-		judge(s, base, args)
+		s.rule(judge, base, args)
 		s.found = s.found.Without(destroys.Without(before))
 	default:
-		judge(s, base, args)
+		s.rule(judge, base, args)
 	}
+}
+
+// rule lets a command's rule judge it and applies what it says.
+func (s *shell) rule(judge rule, base string, args []workspace.Word) {
+	x := call{place: &s.Place, looped: s.looped > 0, rules: s.eng.commands}
+	if base == "xargs" {
+		x.input, s.input = s.input, nil
+	}
+	judge(&x, base, args)
+	s.found = s.found.Or(x.found)
+	for i := range x.effects {
+		s.apply(&x.effects[i])
+	}
+}
+
+// apply does what one effect says, at the place where the line stands.
+func (s *shell) apply(e *effect) {
+	switch e.kind {
+	case TellsName:
+		s.Name(e.word)
+	case LooksAt:
+		s.DeskPath(e.word)
+	case ReadsFile:
+		s.Read(e.word)
+	case SearchesTree:
+		s.Search(e.word)
+	case WritesFile:
+		s.Write(e.word)
+	case FillsFile:
+		s.content(e.word)
+	case RemovesFile:
+		s.Remove(e.word)
+	case TakesTree:
+		s.DeskTree(e.word)
+	case ReadsAddress:
+		s.Address(e.word.Text)
+	case RunsWords:
+		s.inner(e.words)
+	case RunsEach:
+		s.inner(e.words)
+		if s.found.Has(finding.DeletesFile) && !e.narrow {
+			s.found.Add(finding.RecursiveDelete)
+		}
+	case RunsLine:
+		s.line(e.word.Text)
+	case MovesTo:
+		s.move(e.word)
+	case SetsVariable:
+		s.set(e.name, true)
+		s.value(e.name, e.word)
+	case PrintsFiles:
+		s.printed = e.words
+	case LooksIfAsking:
+		if s.found.Class() >= core.R3 {
+			s.DeskPath(e.word)
+		}
+	case Fetches:
+		s.fetches = true
+	case RunsUnread:
+		s.runs = true
+	case WritesCode:
+		s.writes = true
+	}
+}
+
+// move goes to another directory. In a loop or a function that cannot be followed,
+// and where the word may be anything, it is open where the line stands.
+func (s *shell) move(w workspace.Word) {
+	s.Place.Move(w, s.looped == 0 && w.Kind != workspace.Computed)
 }
 
 // program gives the name by which a program is looked up. A path outside the
@@ -97,8 +166,8 @@ func (s *shell) program(w workspace.Word) string {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		switch {
 		case programDirs[name[:i]]:
-		case w.Kind == workspace.Literal && !w.Tilde && s.ownTool(name):
-			s.project()
+		case w.Kind == workspace.Literal && !w.Tilde && ownTool(&s.Place, name):
+			s.found = s.found.Or(project(&s.Place))
 		default:
 			s.found.Add(finding.ProgramByPath)
 		}

@@ -130,29 +130,6 @@ func (s *shell) variable(name string) {
 	}
 }
 
-// quietVariables are variables of the environment that hold no secrets.
-var quietVariables = words.Set(`HOME PWD OLDPWD USER LOGNAME SHELL PATH LANG LC_ALL LC_CTYPE LANGUAGE TERM TERM_PROGRAM COLORTERM HOSTNAME HOSTTYPE
-	OSTYPE MACHTYPE UID EUID GROUPS PPID RANDOM SECONDS LINENO COLUMNS LINES TMPDIR TMP TEMP EDITOR PAGER VISUAL IFS REPLY BASH_VERSION
-	ZSH_VERSION SHLVL DISPLAY TZ CI GOPATH GOROOT GOBIN GOOS GOARCH GOCACHE GOMODCACHE JAVA_HOME NODE_ENV VIRTUAL_ENV CONDA_PREFIX
-	XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_RUNTIME_DIR MANPATH CDPATH DEBIAN_FRONTEND`)
-
-// shellVariables are lower-case names that mean something to a shell.
-var shellVariables = words.Set(`path fpath cdpath manpath mailpath module_path fignore psvar prompt options aliases galiases saliases functions
-	dis_aliases dis_functions commands builtins parameters history historywords nameddirs userdirs usergroups watch argv status term
-	zsh_eval_context signals precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zsh_directory_name_functions`)
-
-// ownVariable reports a name that scripts give to their own variables and that
-// neither shells nor programs obey.
-func ownVariable(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' && i > 0 || c == '_' && i > 0) {
-			return false
-		}
-	}
-	return name != "" && !shellVariables[name] && !strings.HasSuffix(name, "_proxy") &&
-		!strings.HasPrefix(name, "npm_config") && !strings.HasPrefix(name, "pip_") && !strings.HasPrefix(name, "git_")
-}
-
 // harmlessSettings are variables that may be set for a program.
 var harmlessSettings = words.Set(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES CI
 	GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE PYTHONHASHSEED NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`)
@@ -162,7 +139,11 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 	if a.Name == nil || a.Naked && a.Value != nil {
 		s.found.Add(finding.SetsEnvironment)
 	}
-	if a.Name != nil && !(exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && s.ownModules(s.word(a.Value))) {
+	switch {
+	case a.Name == nil:
+	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && ownModules(&s.Place, s.word(a.Value)):
+		s.found = s.found.Or(project(&s.Place))
+	default:
 		s.set(a.Name.Value, exported)
 	}
 	if a.Index != nil && !plainIndex(a.Index) {
@@ -216,21 +197,6 @@ func (s *shell) value(name string, w workspace.Word) {
 	if fileSettings[name] && (w.Kind != workspace.Literal || w.Tilde || strings.Contains(w.Text, "..") || !settingValue.MatchString(w.Text)) {
 		s.found.Add(finding.SetsEnvironment)
 	}
-}
-
-// ownModules reports a value of PYTHONPATH that names directories of the project
-// only: it runs the project's own code, as its tests do.
-func (s *shell) ownModules(w workspace.Word) bool {
-	if w.Kind != workspace.Literal || w.Tilde || w.Text == "" {
-		return false
-	}
-	for dir := range strings.SplitSeq(w.Text, ":") {
-		if !s.stays(dir) {
-			return false
-		}
-	}
-	s.project()
-	return true
 }
 
 // dangerousSetting reports a variable that decides which code programs run or

@@ -71,7 +71,7 @@ func (t token) swallowed() bool { return t.apart && t.word.MayBeOption() }
 // scanner goes through the words of a command. Options that are not in the
 // spec become findings, and so do words that could turn out to be options.
 type scanner struct {
-	s     *shell
+	x     *call
 	spec  *spec
 	args  []workspace.Word
 	i     int    // next word
@@ -79,8 +79,8 @@ type scanner struct {
 	ended bool   // no more options
 }
 
-func (s *shell) scanner(sp *spec, args []workspace.Word) scanner {
-	return scanner{s: s, spec: sp, args: args}
+func (x *call) scanner(sp *spec, args []workspace.Word) scanner {
+	return scanner{x: x, spec: sp, args: args}
 }
 
 // next gives the next token; ok is false at the end.
@@ -100,7 +100,7 @@ func (c *scanner) next() (t token, ok bool) {
 			return c.operand(w), true
 		case w.Kind != workspace.Literal && !namedOption(w, c.spec.globs):
 			if !c.spec.all {
-				c.s.found.Add(finding.DynamicArgument)
+				c.x.Add(finding.DynamicArgument)
 			}
 			return c.operand(w), true
 		case strings.HasPrefix(w.Text, "--"):
@@ -130,7 +130,7 @@ func (c *scanner) rest() []workspace.Word { return c.args[c.i-1:] }
 
 func (c *scanner) unknown() {
 	if !c.spec.all {
-		c.s.found.Add(finding.UnknownOption)
+		c.x.Add(finding.UnknownOption)
 	}
 }
 
@@ -158,7 +158,7 @@ func (c *scanner) taken(option string) workspace.Word {
 	c.i++
 	switch {
 	case w.Several():
-		c.s.found.Add(finding.DynamicArgument)
+		c.x.Add(finding.DynamicArgument)
 	case w.MayBeOption() && !c.spec.texts[option]:
 		c.unknown()
 	}
@@ -195,24 +195,24 @@ func (c *scanner) cluster() token {
 }
 
 // judge is the rule of a command that its spec describes completely.
-func (sp *spec) judge(s *shell, _ string, args []workspace.Word) {
-	s.found.Add(sp.code)
-	c := s.scanner(sp, args)
+func (sp *spec) judge(x *call, _ string, args []workspace.Word) {
+	x.Add(sp.code)
+	c := x.scanner(sp, args)
 	operands, several, given := 0, false, false
 	var skipped []workspace.Word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if sp.fixed && t.word.Kind == workspace.Computed {
-			s.found.Add(finding.DynamicArgument)
+			x.Add(finding.DynamicArgument)
 		}
 		switch {
 		case t.option != "":
 			if t.value && (sp.all && sp.kind == contents || sp.reads[t.option]) {
-				s.Read(t.word)
+				x.Read(t.word)
 			}
 			given = given || strings.Contains(sp.given, t.option)
 			continue
 		case operands >= sp.skip:
-			s.operand(sp.kind, t.word)
+			x.operand(sp.kind, t.word)
 		default:
 			skipped = append(skipped, t.word)
 		}
@@ -221,32 +221,32 @@ func (sp *spec) judge(s *shell, _ string, args []workspace.Word) {
 	}
 	if given {
 		for _, w := range skipped {
-			s.operand(sp.kind, w)
+			x.operand(sp.kind, w)
 		}
 	}
 	if sp.kind == nothing && operands > 0 || sp.most > 0 && (operands > sp.most || several) {
-		s.found.Add(finding.UnknownOption)
+		x.Add(finding.UnknownOption)
 	}
 }
 
 // operand judges one operand of a kind.
-func (s *shell) operand(kind operand, w workspace.Word) {
+func (x *call) operand(kind operand, w workspace.Word) {
 	switch kind {
 	case fileNames:
-		s.Name(w)
+		x.Name(w)
 	case contents:
-		s.Read(w)
+		x.Read(w)
 	case trees:
 		if w.Kind == workspace.Literal && (workspace.PlainFile(strings.ToLower(path.Base(w.Text))) || workspace.Sink(w.Text)) {
-			s.Read(w)
+			x.Read(w)
 		} else {
-			s.Search(w)
+			x.Search(w)
 		}
 	case repository:
-		s.Search(w)
+		x.Search(w)
 	case writes:
-		s.Write(w)
+		x.Write(w)
 	case outputs:
-		s.content(w)
+		x.content(w)
 	}
 }

@@ -36,23 +36,23 @@ var prettierQuiet = words.Set("-c --write -w -l")
 
 // file judges a file or directory that a tool is pointed at. Most tools print
 // lines of what they cannot read, and many rewrite what they can.
-func (p *pointedAt) file(s *shell, w workspace.Word) {
+func (p *pointedAt) file(x *call, w workspace.Word) {
 	if argumentFiles[p.name] && strings.HasPrefix(w.Text, "@") {
-		s.found.Add(finding.UnknownOption)
+		x.Add(finding.UnknownOption)
 	}
 	list, ok := workspace.Alternatives(w.Text)
 	if !ok {
-		s.found.Add(finding.MayReadSecret)
+		x.Add(finding.MayReadSecret)
 	}
 	for _, file := range list {
 		base, lower := path.Base(file), workspace.FoldPath(path.Clean(file))
 		switch {
 		case !p.checks && workspace.StartupPath(lower) && !strings.EqualFold(base, "head"):
-			s.found.Add(finding.WritesStartup)
+			x.Add(finding.WritesStartup)
 		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file), p.prints && !workspace.PlainFile(strings.ToLower(base)), p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
-			s.found.Add(finding.MayReadSecret)
+			x.Add(finding.MayReadSecret)
 		case workspace.SecretLower(lower):
-			s.found.Add(finding.ReadsSecret)
+			x.Add(finding.ReadsSecret)
 		}
 	}
 }
@@ -75,7 +75,7 @@ var emptying = words.Set("vite astro next nuxt tsup webpack npm pnpm yarn bun nx
 var outputDirs = words.Set(".output htmlcov storybook-static lcov-report test-results")
 
 // built judges the value of an option as a file or directory that a tool writes.
-func (s *shell) built(name string, t token) {
+func (x *call) built(name string, t token) {
 	if !t.value || textOptions[t.option] || leaveOptions[t.option] {
 		return
 	}
@@ -83,12 +83,12 @@ func (s *shell) built(name string, t token) {
 		switch lower := workspace.FoldPath(path.Clean(file)); {
 		case readOptions[t.option]:
 			if workspace.SecretLower(lower) {
-				s.found.Add(finding.ReadsSecret)
+				x.Add(finding.ReadsSecret)
 			}
 		case workspace.StartupPath(lower):
-			s.found.Add(finding.WritesStartup)
+			x.Add(finding.WritesStartup)
 		case workspace.SecretLower(lower):
-			s.found.Add(finding.WritesSecret)
+			x.Add(finding.WritesSecret)
 		}
 	}
 	gone := false
@@ -100,8 +100,8 @@ func (s *shell) built(name string, t token) {
 	case "data-file":
 		gone = !strings.HasPrefix(path.Base(t.word.Text), ".coverage")
 	}
-	if gone && !workspace.AnyPart(path.Clean(strings.TrimPrefix(t.word.Text, s.Place.Root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
-		s.found.Add(finding.DeletesFile)
+	if gone && !workspace.AnyPart(path.Clean(strings.TrimPrefix(t.word.Text, x.place.Root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
+		x.Add(finding.DeletesFile)
 	}
 }
 

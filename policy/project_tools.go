@@ -201,15 +201,15 @@ func lintRules(m map[string]rule) {
 	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint rustfmt cppcheck rubocop standardrb rspec
 		phpstan psalm pint php-cs-fixer phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
 	for n := range strings.FieldsSeq("clang-format clang-tidy") {
-		m[n] = func(s *shell, name string, args []workspace.Word) {
+		m[n] = func(x *call, name string, args []workspace.Word) {
 			if slices.ContainsFunc(args, func(w workspace.Word) bool { return clangOption.MatchString(w.Text) }) {
-				s.found.Add(finding.UnknownOption)
+				x.Add(finding.UnknownOption)
 			}
-			(&projectTool{spec: lintSpec}).judge(s, name, args)
+			(&projectTool{spec: lintSpec}).judge(x, name, args)
 		}
 	}
 	for n := range strings.FieldsSeq("actionlint gofumpt goimports staticcheck errcheck") {
-		m[n] = func(s *shell, name string, args []workspace.Word) { goLint.judge(s, name, dashes(args)) }
+		m[n] = func(x *call, name string, args []workspace.Word) { goLint.judge(x, name, dashes(args)) }
 	}
 	for names, verbs := range map[string]string{
 		"golangci-lint": "run fmt linters version", "buf": "lint format build", "mix": "test compile format credo dialyzer", "swift": "build test",
@@ -240,12 +240,12 @@ func buildRules(m map[string]rule) {
 	}
 	(&projectTool{spec: cargoSpec, verbs: words.Set("test t build b check c clippy fmt bench doc tree metadata"), after: cargoAfter}).registerVerbs(m, "cargo")
 	cargo, nextest := m["cargo"], &projectTool{spec: cargoSpec, verbs: words.Set("run r list"), after: cargoAfter} // "self" updates it
-	m["cargo"] = func(s *shell, name string, args []workspace.Word) {
+	m["cargo"] = func(x *call, name string, args []workspace.Word) {
 		if len(args) > 0 && args[0].Is("nextest") {
-			nextest.judge(s, name, args[1:])
+			nextest.judge(x, name, args[1:])
 			return
 		}
-		cargo(s, name, args)
+		cargo(x, name, args)
 	}
 	(&projectTool{spec: dotnetSpec, verbs: words.Set("test build format restore clean")}).registerVerbs(m, "dotnet")
 	m["mvn"], m["mvnw"], m["cmake"] = maven, maven, cmake
@@ -258,12 +258,12 @@ var gradleTasks = words.Set(`test check build assemble clean classes testClasses
 // runnerOr judges a program as a project's tool where its first operand is one
 // of the verbs, and by its other rule where it is not.
 func runnerOr(tool, other rule, verbs map[string]bool) rule {
-	return func(s *shell, name string, args []workspace.Word) {
-		if len(args) > 0 && args[0].Kind == workspace.Literal && verbs[args[0].Text] || s.asksAbout(args) {
-			tool(s, name, args)
+	return func(x *call, name string, args []workspace.Word) {
+		if len(args) > 0 && args[0].Kind == workspace.Literal && verbs[args[0].Text] || x.asksAbout(args) {
+			tool(x, name, args)
 			return
 		}
-		other(s, name, args)
+		other(x, name, args)
 	}
 }
 
@@ -283,81 +283,81 @@ var (
 // environments judges tox and nox. What they run in an environment is the
 // project's; they also run any command in one.
 func environments(sp spec) rule {
-	return func(s *shell, _ string, args []workspace.Word) {
-		s.project()
-		c := s.scanner(&sp, args)
+	return func(x *call, _ string, args []workspace.Word) {
+		x.project()
+		c := x.scanner(&sp, args)
 		verb := false
 		for t, ok := c.next(); ok; t, ok = c.next() {
 			switch {
 			case t.option == "e", t.option == "s", strings.HasPrefix(t.option, "session"):
-				s.environment(t.word)
+				x.environment(t.word)
 			case t.option != "":
-				s.projectOption(t)
+				x.projectOption(t)
 			case c.ended && t.word.Kind == workspace.Literal && testFile.MatchString(t.word.Text):
 			case !c.ended && !verb && (t.word.Is("run") || t.word.Is("r") || t.word.Is("list") || t.word.Is("l")):
 				verb = true
 			default:
-				s.found.Add(finding.RunsWorkspaceCode)
+				x.Add(finding.RunsWorkspaceCode)
 			}
 		}
 	}
 }
 
 // environment judges the names of environments, joined by commas.
-func (s *shell) environment(w workspace.Word) {
+func (x *call) environment(w workspace.Word) {
 	for name := range strings.SplitSeq(w.Text, ",") {
 		first, rest, more := strings.Cut(name, "-")
 		tool := pythonTools[first] && (!more || everydayTarget("test-"+rest))
 		if w.Kind != workspace.Literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !tool {
-			s.found.Add(finding.RunsWorkspaceCode)
+			x.Add(finding.RunsWorkspaceCode)
 		}
 	}
 }
 
 // coverage runs tests under measurement, or reports.
-func coverage(s *shell, name string, args []workspace.Word) {
-	s.project()
+func coverage(x *call, name string, args []workspace.Word) {
+	x.project()
 	switch {
 	case len(args) > 2 && args[0].Is("run") && args[1].Is("-m") && (args[2].Is("pytest") || args[2].Is("unittest")):
-		s.inner(args[2:])
+		x.inner(args[2:])
 	case len(args) > 0 && (args[0].Is("report") || args[0].Is("html") || args[0].Is("xml") || args[0].Is("combine") || args[0].Is("erase") || args[0].Is("json")):
-		(&projectTool{spec: pythonSpec}).judge(s, name, args[1:])
+		(&projectTool{spec: pythonSpec}).judge(x, name, args[1:])
 	default:
-		s.found.Add(finding.RunsWorkspaceCode)
+		x.Add(finding.RunsWorkspaceCode)
 	}
 }
 
 // monorepo judges turbo run TASK and nx TASK PROJECT.
-func monorepo(s *shell, name string, args []workspace.Word) {
-	s.project()
-	c := s.scanner(&nodeSpec, args)
+func monorepo(x *call, name string, args []workspace.Word) {
+	x.project()
+	c := x.scanner(&nodeSpec, args)
 	task := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option == "t" || strings.HasPrefix(t.option, "target"):
-			s.found.Add(finding.RunsWorkspaceCode)
+			x.Add(finding.RunsWorkspaceCode)
 		case t.option != "":
-			s.projectOption(t)
-			s.built(name, t)
+			x.projectOption(t)
+			x.built(name, t)
 		case c.ended && task:
-			scriptArgs.judge(s, name, c.rest())
+			scriptArgs.judge(x, name, c.rest())
 			return
 		case t.word.Is("run") || t.word.Is("run-many") || t.word.Is("affected"):
 		case c.ended:
-			s.projectWord(t.word)
+			x.projectWord(t.word)
 		case t.word.Kind == workspace.Literal && everydayTarget(t.word.Text[strings.LastIndexByte(t.word.Text, ':')+1:]):
 			if name == "nx" {
-				scriptArgs.judge(s, name, c.rest()[1:])
+				scriptArgs.judge(x, name, c.rest()[1:])
 				return
 			}
 			task = true // turbo takes several
 		default:
-			s.found.Add(finding.RunsWorkspaceCode)
+			x.Add(finding.RunsWorkspaceCode)
 			return
 		}
 	}
-	if !task && !s.asksAbout(args) {
-		s.found.Add(finding.RunsWorkspaceCode)
+	if !task && !x.asksAbout(args) {
+		x.Add(finding.RunsWorkspaceCode)
 	}
 }
 
@@ -366,8 +366,8 @@ var mavenGoals = words.Set("clean validate compile test test-compile package ver
 
 var mavenSetting = regexp.MustCompile(`^-D(?:test|it\.test|skipTests|skipITs|maven\.test\.skip|failIfNoTests|surefire\.failIfNoSpecifiedTests|checkstyle\.skip|style\.color|revision|spring\.profiles\.active)(?:=[A-Za-z0-9_.,*#+$-]*)?$`)
 
-func maven(s *shell, _ string, args []workspace.Word) {
-	s.project()
+func maven(x *call, _ string, args []workspace.Word) {
+	x.project()
 	rest := make([]workspace.Word, 0, len(args))
 	for _, w := range args {
 		switch {
@@ -378,14 +378,14 @@ func maven(s *shell, _ string, args []workspace.Word) {
 		}
 		rest = append(rest, w)
 	}
-	c := s.scanner(&mavenSpec, rest)
+	c := x.scanner(&mavenSpec, rest)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option != "":
-			s.projectOption(t)
-			s.built("mvn", t)
+			x.projectOption(t)
+			x.built("mvn", t)
 		case t.word.Kind != workspace.Literal || !mavenGoals[t.word.Text]:
-			s.found.Add(finding.RunsWorkspaceCode)
+			x.Add(finding.RunsWorkspaceCode)
 		}
 	}
 }
@@ -393,8 +393,8 @@ func maven(s *shell, _ string, args []workspace.Word) {
 var cmakeSetting = regexp.MustCompile(`^-D(?:CMAKE_BUILD_TYPE|CMAKE_EXPORT_COMPILE_COMMANDS|CMAKE_C(?:XX)?_STANDARD|CMAKE_VERBOSE_MAKEFILE|BUILD_[A-Z_]+|ENABLE_[A-Z_]+|WITH_[A-Z_]+|USE_[A-Z_]+)(?::[A-Z]+)?=[A-Za-z0-9]+$`)
 
 // cmake configures and builds; -P, -E and --install do anything else.
-func cmake(s *shell, _ string, args []workspace.Word) {
-	s.project()
+func cmake(x *call, _ string, args []workspace.Word) {
+	x.project()
 	rest := make([]workspace.Word, 0, len(args))
 	for _, w := range args {
 		if w.Kind == workspace.Literal && cmakeSetting.MatchString(w.Text) {
@@ -402,19 +402,19 @@ func cmake(s *shell, _ string, args []workspace.Word) {
 		}
 		rest = append(rest, w)
 	}
-	c := s.scanner(&spec{flags: "v", vals: "SBGj", long: longs("build= target= config= parallel= parallel verbose version preset= clean-first")}, rest)
+	c := x.scanner(&spec{flags: "v", vals: "SBGj", long: longs("build= target= config= parallel= parallel verbose version preset= clean-first")}, rest)
 	builds := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		builds = builds || t.option == "build"
 		switch {
 		case (t.option == "target" || t.option == "" && builds || c.ended) && !everydayTarget(t.word.Text): // --target takes several
-			s.found.Add(finding.RunsWorkspaceCode)
+			x.Add(finding.RunsWorkspaceCode)
 		case t.swallowed(), t.option == "j" && t.value && !words.Digits(t.word.Text):
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		case t.option == "G", t.option == "j", t.option == "config":
 		case t.value:
-			s.projectWord(t.word)
-			s.built("cmake", t)
+			x.projectWord(t.word)
+			x.built("cmake", t)
 		}
 	}
 }
@@ -435,30 +435,30 @@ var compilerOption = regexp.MustCompile(`^-(?:c|S|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|
 // compiled are the endings of what compilers take for source or a library.
 var compiled = words.Set(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a .so .lo .dylib")
 
-func compiler(s *shell, name string, args []workspace.Word) {
-	if s.version(name, args) {
+func compiler(x *call, name string, args []workspace.Word) {
+	if x.version(name, args) {
 		return
 	}
-	s.project()
+	x.project()
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case w.Is("-o") && i+1 < len(args):
 			i++
-			s.Write(args[i])
+			x.Write(args[i])
 		case w.Is("-E"):
-			s.found.Add(finding.MayReadSecret) // it prints whatever the source includes
+			x.Add(finding.MayReadSecret) // it prints whatever the source includes
 		case w.MayBeOption() && (w.Kind != workspace.Literal || !compilerOption.MatchString(w.Text)):
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		case strings.HasPrefix(w.Text, "@"):
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		case !w.MayBeOption():
-			s.projectWord(w)
-			s.Read(w)
+			x.projectWord(w)
+			x.Read(w)
 			switch ext := path.Ext(w.Text); {
 			case ext == ".s" || ext == ".S" || ext == ".sx" || ext == ".asm":
-				s.found.Add(finding.MayReadSecret) // it takes in whole files
+				x.Add(finding.MayReadSecret) // it takes in whole files
 			case w.Kind != workspace.Computed && !compiled[ext]:
-				s.found.Add(finding.UnknownOption) // to the linker it may be a script
+				x.Add(finding.UnknownOption) // to the linker it may be a script
 			}
 		}
 	}
@@ -466,24 +466,24 @@ func compiler(s *shell, name string, args []workspace.Word) {
 
 // javac's options have one dash; its annotation processors are code of the
 // project.
-func javac(s *shell, name string, args []workspace.Word) {
-	if s.version(name, args) {
+func javac(x *call, name string, args []workspace.Word) {
+	if x.version(name, args) {
 		return
 	}
-	s.project()
+	x.project()
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case (w.Is("-d") || w.Is("-cp") || w.Is("-classpath") || w.Is("--release") || w.Is("-source") || w.Is("-target") || w.Is("-encoding") || w.Is("-sourcepath")) && i+1 < len(args):
 			i++
-			s.projectWord(args[i])
+			x.projectWord(args[i])
 			if w.Is("-d") {
-				s.built("javac", token{option: "d", word: args[i], value: true})
+				x.built("javac", token{option: "d", word: args[i], value: true})
 			}
 		case w.Is("-g"), w.Is("-nowarn"), w.Is("-parameters"), w.Kind == workspace.Literal && strings.HasPrefix(w.Text, "-Xlint"):
 		case w.MayBeOption(), strings.HasPrefix(w.Text, "@"):
-			s.found.Add(finding.UnknownOption)
+			x.Add(finding.UnknownOption)
 		default:
-			s.projectWord(w)
+			x.projectWord(w)
 		}
 	}
 }

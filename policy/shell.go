@@ -437,7 +437,9 @@ func (s *shell) declare(c *syntax.DeclClause) {
 	for _, a := range c.Args {
 		s.assign(a, true)
 		if a.Value != nil {
-			s.oneWord(s.word(a.Value)) // some shells split it like any other word, and the rest is another variable
+			if s.word(a.Value).Several() {
+				s.found.Add(finding.DynamicArgument) // some shells split it, and the rest is another variable
+			}
 		}
 	}
 	s.found.Add(finding.ReadOnlyCommand)

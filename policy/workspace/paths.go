@@ -169,17 +169,6 @@ func (r *Reader) Remove(w Word) {
 	r.DeskTree(w)
 }
 
-// Local reports whether the word names files inside the workspace and nothing
-// else.
-func (r *Reader) Local(w Word) bool {
-	if w.Kind == Computed || Climbs(w.Text) || r.Place.Root == "" {
-		return false
-	}
-	local := true
-	r.Place.Resolve(w, func(file string, open bool) { local = local && !open && r.Place.Inside(file) })
-	return local
-}
-
 // DeskPath notes a path that is one of the desk's own files.
 func (r *Reader) DeskPath(w Word) {
 	r.Path(w)
@@ -302,3 +291,6 @@ func (r *Reader) Path(w Word) {
 
 // ProjectBins are where a project's tools are installed, relative to it.
 var ProjectBins = words.Set("node_modules/.bin .venv/bin venv/bin vendor/bin")
+
+// Local is [Place.Local] of where the call stands.
+func (r *Reader) Local(w Word) bool { return r.Place.Local(w) }

@@ -204,3 +204,35 @@ func (p *Place) Stays() bool {
 	}
 	return len(p.Dirs) > 0
 }
+
+// Local reports whether the word names files inside the workspace and nothing
+// else.
+func (p *Place) Local(w Word) bool {
+	if w.Kind == Computed || Climbs(w.Text) || p.Root == "" {
+		return false
+	}
+	local := true
+	p.Resolve(w, func(file string, open bool) { local = local && !open && p.Inside(file) })
+	return local
+}
+
+// LocalDir reports whether a word is the workspace or a directory in it.
+func (p *Place) LocalDir(w Word) bool {
+	return w.Kind == Literal && !Climbs(w.Text) && p.ends(w)
+}
+
+// EndsInside reports a path that ends up in the workspace, wherever the call stands.
+func (p *Place) EndsInside(file string) bool { return p.ends(Word{Text: file}) }
+
+func (p *Place) ends(w Word) bool {
+	ok := p.Root != ""
+	p.Resolve(w, func(file string, open bool) { ok = ok && !open && (file == p.Root || p.Inside(file)) })
+	return ok
+}
+
+// IsRoot reports a word that is the workspace itself.
+func (p *Place) IsRoot(w Word) bool {
+	ok := w.Kind == Literal
+	p.Resolve(w, func(d string, open bool) { ok = ok && !open && d == p.Root })
+	return ok
+}

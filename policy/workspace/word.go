@@ -7,8 +7,8 @@ type Kind uint8
 
 const (
 	Literal  Kind = iota // all of it
-	Pattern                  // a glob: text is the pattern
-	Computed                 // text is the part before the first expansion
+	Pattern              // a glob: text is the pattern
+	Computed             // text is the part before the first expansion
 )
 
 // Word is one word of a command, after quotes and escapes.
