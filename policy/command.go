@@ -7,23 +7,10 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
-
-// rule judges one simple command. args are the words after its name.
-type rule func(x *call, name string, args []workspace.Word)
-
-// commands is every program and builtin that policy has something to say about.
-// Whatever is not here asks. It is made once per engine.
-func commands() map[string]rule {
-	m := map[string]rule{}
-	for _, add := range [...]func(map[string]rule){readers, textTools, writers, wrappers, runners, networkTools, builtins, destroyers, remotes, projectTools} {
-		add(m)
-	}
-	m["git"], m["go"], m["rm"], m["unlink"] = git, golang, rm, rm
-	return m
-}
 
 // simple judges one simple command, the name and its words as they will run.
 func (s *shell) simple(all []workspace.Word) {
@@ -77,76 +64,76 @@ func (s *shell) known(base string, args []workspace.Word) {
 	switch {
 	case judge == nil:
 		s.found.Add(finding.UnknownCommand)
-	case helps(base, args):
+	case program.AsksForHelp(base, args):
 		s.found.Add(finding.ReadOnlyCommand)
-	case rehearses(base, args):
+	case program.Rehearses(base, args):
 		before := s.found
 		s.rule(judge, base, args)
-		s.found = s.found.Without(destroys.Without(before))
+		s.found = s.found.Without(program.Destroys.Without(before))
 	default:
 		s.rule(judge, base, args)
 	}
 }
 
 // rule lets a command's rule judge it and applies what it says.
-func (s *shell) rule(judge rule, base string, args []workspace.Word) {
-	x := call{place: &s.Place, looped: s.looped > 0, rules: s.eng.commands}
+func (s *shell) rule(judge program.Rule, base string, args []workspace.Word) {
+	x := program.Call{Place: &s.Place, Looped: s.looped > 0, Rules: s.eng.commands}
 	if base == "xargs" {
-		x.input, s.input = s.input, nil
+		x.Input, s.input = s.input, nil
 	}
 	judge(&x, base, args)
-	s.found = s.found.Or(x.found)
-	for i := range x.effects {
-		s.apply(&x.effects[i])
+	s.found = s.found.Or(x.Found)
+	for i := range x.Effects {
+		s.apply(&x.Effects[i])
 	}
 }
 
 // apply does what one effect says, at the place where the line stands.
-func (s *shell) apply(e *effect) {
-	switch e.kind {
-	case TellsName:
-		s.Name(e.word)
-	case LooksAt:
-		s.DeskPath(e.word)
-	case ReadsFile:
-		s.Read(e.word)
-	case SearchesTree:
-		s.Search(e.word)
-	case WritesFile:
-		s.Write(e.word)
-	case FillsFile:
-		s.content(e.word)
-	case RemovesFile:
-		s.Remove(e.word)
-	case TakesTree:
-		s.DeskTree(e.word)
-	case ReadsAddress:
-		s.Address(e.word.Text)
-	case RunsWords:
-		s.inner(e.words)
-	case RunsEach:
-		s.inner(e.words)
-		if s.found.Has(finding.DeletesFile) && !e.narrow {
+func (s *shell) apply(e *program.Effect) {
+	switch e.Kind {
+	case program.TellsName:
+		s.Name(e.Word)
+	case program.LooksAt:
+		s.DeskPath(e.Word)
+	case program.ReadsFile:
+		s.Read(e.Word)
+	case program.SearchesTree:
+		s.Search(e.Word)
+	case program.WritesFile:
+		s.Write(e.Word)
+	case program.FillsFile:
+		s.content(e.Word)
+	case program.RemovesFile:
+		s.Remove(e.Word)
+	case program.TakesTree:
+		s.DeskTree(e.Word)
+	case program.ReadsAddress:
+		s.Address(e.Word.Text)
+	case program.RunsWords:
+		s.inner(e.Words)
+	case program.RunsEach:
+		s.inner(e.Words)
+		if s.found.Has(finding.DeletesFile) && !e.Narrow {
 			s.found.Add(finding.RecursiveDelete)
 		}
-	case RunsLine:
-		s.line(e.word.Text)
-	case MovesTo:
-		s.move(e.word)
-	case SetsVariable:
-		s.set(e.name, true)
-		s.value(e.name, e.word)
-	case PrintsFiles:
-		s.printed = e.words
-	case LooksIfAsking:
+	case program.RunsLine:
+		s.line(e.Word.Text)
+	case program.MovesTo:
+		s.move(e.Word)
+	case program.SetsVariable:
+		s.set(e.Name, true)
+		s.value(e.Name, e.Word)
+	case program.PrintsFiles:
+		s.printed = e.Words
+	case program.LooksIfAsking:
 		if s.found.Class() >= core.R3 {
-			s.DeskPath(e.word)
+			s.DeskPath(e.Word)
 		}
-	case Fetches:
+	case program.Fetches:
 		s.fetches = true
-	case RunsUnread:
+	case program.RunsUnread:
 		s.runs = true
-	case WritesCode:
+	case program.WritesCode:
 		s.writes = true
 	}
 }
@@ -165,9 +152,9 @@ func (s *shell) program(w workspace.Word) string {
 	name := w.Text
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		switch {
-		case programDirs[name[:i]]:
-		case w.Kind == workspace.Literal && !w.Tilde && ownTool(&s.Place, name):
-			s.found = s.found.Or(project(&s.Place))
+		case program.ProgramDirs[name[:i]]:
+		case w.Kind == workspace.Literal && !w.Tilde && program.OwnTool(&s.Place, name):
+			s.found = s.found.Or(program.Project(&s.Place))
 		default:
 			s.found.Add(finding.ProgramByPath)
 		}
@@ -182,8 +169,6 @@ func (s *shell) program(w workspace.Word) string {
 	}
 	return name
 }
-
-var programDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bin": true, "/sbin": true, "/usr/sbin": true, "/usr/local/sbin": true, "/opt/homebrew/bin": true}
 
 // inner judges a command that another one runs, with words that simple has
 // looked at.
@@ -219,7 +204,7 @@ var listers = words.Set("ls dir vdir stat du df file tree find fd fdfind realpat
 // says no more by a directory of the workspace, or the one in which it runs, than
 // by no word at all, and where it runs must be known.
 func (s *shell) trees(base string, args []workspace.Word, added finding.Set) {
-	if opened := s.opened; opened > 0 && wrapperNames[base] && base != "find" {
+	if opened := s.opened; opened > 0 && program.WrapperNames[base] && base != "find" {
 		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
 	}
 	takes := takers[base]
@@ -230,7 +215,7 @@ func (s *shell) trees(base string, args []workspace.Word, added finding.Set) {
 		if w.Kind == workspace.Computed {
 			continue
 		}
-		v := afterEquals(w.Text)
+		v := program.AfterEquals(w.Text)
 		if takes && len(v) > 2 && v[0] == '-' && v[2] == '/' { // -C/x
 			v = v[2:]
 		}
@@ -313,16 +298,6 @@ func (s *shell) hunt(args []workspace.Word) {
 	s.found = s.found.And(finding.OfClass[core.R4]).Or(outside)
 }
 
-// afterEquals gives the value of a word like --option=value.
-func afterEquals(text string) string {
-	if strings.HasPrefix(text, "-") {
-		if _, v, ok := strings.Cut(text, "="); ok {
-			return v
-		}
-	}
-	return text
-}
-
 // touches looks for the desk in a command: its files in any word, and for a
 // command that is more than local, its programs and its port.
 func (s *shell) touches(all []workspace.Word) {
@@ -330,7 +305,7 @@ func (s *shell) touches(all []workspace.Word) {
 	class := s.found.Class()
 	for i, w := range all {
 		s.DeskPath(w)
-		if v := afterEquals(w.Text); v != w.Text {
+		if v := program.AfterEquals(w.Text); v != w.Text {
 			s.DeskPath(workspace.Word{Text: v, Kind: w.Kind})
 		} else if _, v, ok := strings.Cut(w.Text, "="); ok || strings.HasPrefix(w.Text, "@") {
 			s.DeskPath(workspace.Word{Text: strings.TrimPrefix(cmp.Or(v, w.Text), "@"), Kind: w.Kind})

@@ -10,6 +10,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/workspace"
 )
 
@@ -19,7 +20,7 @@ type Engine struct {
 	cfg       Config
 	hash      string
 	desk      workspace.Own
-	commands  map[string]rule
+	commands  map[string]program.Rule
 	layers    []layer
 	agents    map[string]*agent
 	others    *agent // that nothing is said about
@@ -38,7 +39,7 @@ var _ core.Policy = (*Engine)(nil)
 // New makes the engine. The error names every mistake of the Config, one a line.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.normal()
-	e := &Engine{cfg: cfg, commands: commands(), desk: workspace.NewOwn(cfg.Protected)}
+	e := &Engine{cfg: cfg, commands: program.Rules(), desk: workspace.NewOwn(cfg.Protected)}
 	bad := []error{err}
 	var wrong [3][]error
 	e.layers, wrong[0] = hardLayers(&cfg)

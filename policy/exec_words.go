@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -122,9 +123,9 @@ func allowlist(c *Config) (list []commandPattern, safe map[string]bool, bad []er
 	safe = map[string]bool{}
 	for _, name := range c.ExecSafeBins {
 		switch {
-		case !simpleName(name) || strings.Contains(name, "/"):
+		case !program.SimpleName(name) || strings.Contains(name, "/"):
 			bad = append(bad, fmt.Errorf("exec.safeBins: %q must be a program's name", name))
-		case isWrapper(name) || name == "jq": // jq shows the environment
+		case program.IsWrapper(name) || name == "jq": // jq shows the environment
 			bad = append(bad, fmt.Errorf("exec.safeBins: %s runs other programs or code and is never safe", name))
 		}
 		safe[name] = true

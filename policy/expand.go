@@ -7,6 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -113,13 +114,13 @@ func (s *shell) arithm(x syntax.ArithmExpr) {
 // variable judges reading a variable. The ones of the environment may hold
 // secrets, unless their name is known or looks like a script's own.
 func (s *shell) variable(name string) {
-	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || words.Digits(name) || quietVariables[name] {
+	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || words.Digits(name) || program.QuietVariables[name] {
 		return
 	}
 	if s.Own.Setting(name) {
 		s.found.Add(finding.TouchesDesk)
 	}
-	if !ownVariable(name) {
+	if !program.OwnVariable(name) {
 		s.found.Add(finding.ReadsEnvironment)
 		return
 	}
@@ -141,8 +142,8 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 	}
 	switch {
 	case a.Name == nil:
-	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && ownModules(&s.Place, s.word(a.Value)):
-		s.found = s.found.Or(project(&s.Place))
+	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && program.OwnModules(&s.Place, s.word(a.Value)):
+		s.found = s.found.Or(program.Project(&s.Place))
 	default:
 		s.set(a.Name.Value, exported)
 	}
@@ -173,7 +174,7 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 func (s *shell) set(name string, exported bool) {
 	s.rehomed = s.rehomed || homeSettings[name]
 	switch {
-	case harmlessSettings[name], !exported && ownVariable(name):
+	case harmlessSettings[name], !exported && program.OwnVariable(name):
 	case s.Own.Setting(name):
 		s.found.Add(finding.TouchesDesk)
 	case dangerousSetting(name):

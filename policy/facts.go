@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -78,7 +79,7 @@ func (e *Engine) hosts(j *judging) []string {
 
 // word takes every word of a command for a host that could be one.
 func (f *facts) word(w workspace.Word) {
-	text := afterEquals(w.Text)
+	text := program.AfterEquals(w.Text)
 	at := strings.LastIndexByte(text, '@')
 	switch {
 	case w.Kind != workspace.Literal:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/workspace"
 )
 
@@ -67,7 +68,7 @@ func newIndex(rules []opRule) (x index) {
 // the program open.
 func (r *opRule) programs() (names []string) {
 	for _, p := range r.commands {
-		name := programOf(workspace.Word{Text: p.words[0]})
+		name := program.ProgramOf(workspace.Word{Text: p.words[0]})
 		if strings.ContainsAny(name, "*?[{") {
 			return nil
 		}
@@ -105,10 +106,10 @@ func (e *Engine) commandCandidates(j *judging, out []int) []int {
 		if args[0].Kind != workspace.Literal {
 			return append(out, x.commands...)
 		}
-		out = append(out, x.programs[programOf(args[0])]...)
+		out = append(out, x.programs[program.ProgramOf(args[0])]...)
 		if e.mayHide(args) {
 			insideWords(args, func(inside []workspace.Word) bool {
-				out = append(out, x.programs[programOf(inside[0])]...)
+				out = append(out, x.programs[program.ProgramOf(inside[0])]...)
 				return false
 			})
 		}
@@ -124,8 +125,8 @@ var unread = finding.Of(finding.DynamicCommand, finding.UnusualShell, finding.Co
 // mayHide reports a command that could run what stands in its words without
 // policy knowing how.
 func (e *Engine) mayHide(args []workspace.Word) bool {
-	base := programOf(args[0])
-	return e.commands[base] == nil || isWrapper(base)
+	base := program.ProgramOf(args[0])
+	return e.commands[base] == nil || program.IsWrapper(base)
 }
 
 // insideWords calls fn with every end of the words that could be a command of its

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -93,7 +94,7 @@ func (f *field) harmless() bool {
 		}
 	}
 	lower := strings.ToLower(f.text)
-	return !workspace.SecretPath(lower) && nameWords[lower]&(saysWrite|saysEnd) == 0 && !workspace.MetadataHosts[lower] && lower != "localhost" && !isWrapper(lower)
+	return !workspace.SecretPath(lower) && nameWords[lower]&(saysWrite|saysEnd) == 0 && !workspace.MetadataHosts[lower] && lower != "localhost" && !program.IsWrapper(lower)
 }
 
 // off reports a flag that is not set.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
+	"approvalbot/policy/program"
 )
 
 func reachOf(t *testing.T, e *Engine, c core.Call) core.Reach {
@@ -372,7 +373,7 @@ func TestAdversary_W1_ASessionGrantCoversWhatItsCardSaid(t *testing.T) {
 func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
 	e := engine(t)
 	var names []string
-	for name := range dataOnly {
+	for name := range program.DataOnly {
 		names = append(names, name)
 	}
 	slices.Sort(names)

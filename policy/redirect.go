@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -101,7 +102,7 @@ func (s *shell) content(w workspace.Word) {
 // runsLog reports a command with a word that names a log which the line writes.
 func (s *shell) runsLog(words []workspace.Word) bool {
 	names := func(w workspace.Word) bool {
-		base := path.Base(afterEquals(w.Text))
+		base := path.Base(program.AfterEquals(w.Text))
 		return slices.ContainsFunc(s.logs, func(log string) bool {
 			return base == log || w.Kind == workspace.Pattern && workspace.MatchesName(base, log)
 		})

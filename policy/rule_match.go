@@ -7,6 +7,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"approvalbot/policy/program"
 	"approvalbot/policy/workspace"
 )
 
@@ -44,9 +45,9 @@ func (p commandPattern) trusted() error {
 		return fmt.Errorf("%q must name its program exactly", p.text)
 	case strings.Trim(base, "*") == "" && strings.Count(name, "/") < 2:
 		return fmt.Errorf("%q would stand for every program", p.text)
-	case isWrapper(programOf(workspace.Word{Text: base})):
+	case program.IsWrapper(program.ProgramOf(workspace.Word{Text: base})):
 		return fmt.Errorf("%q cannot be permitted: %s runs other programs or code, so what it is trusted with is never known; name the program that it runs", p.text, base)
-	case len(p.words) > 1 && runnerVerbs[base+"/"+p.words[1]]:
+	case len(p.words) > 1 && program.RunnerVerbs[base+"/"+p.words[1]]:
 		return fmt.Errorf("%q cannot be permitted: %s %s runs other programs or code; name the program that it runs", p.text, base, p.words[1])
 	}
 	return nil
@@ -78,7 +79,7 @@ func (p commandPattern) mayBe(args []workspace.Word) bool {
 	if args[0].Kind != workspace.Literal {
 		return true
 	}
-	if !wild(programOf(workspace.Word{Text: p.words[0]}), programOf(args[0])) {
+	if !wild(program.ProgramOf(workspace.Word{Text: p.words[0]}), program.ProgramOf(args[0])) {
 		return false
 	}
 	// One bit per number of words of the pattern that were found so far; value

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 )
 
@@ -196,7 +197,7 @@ func destructive(words []string) bool {
 		for {
 			if len(w) >= 2 {
 				for _, p := range phrases[w[:2]] {
-					if follows(words[i+1:], p[1:]) && wordMatches(w, p[0]) {
+					if follows(words[i+1:], p[1:]) && program.WordMatches(w, p[0]) {
 						return true
 					}
 				}
@@ -216,16 +217,9 @@ func follows(words, rest []string) bool {
 		return false
 	}
 	for i, p := range rest {
-		if !wordMatches(words[i], p) {
+		if !program.WordMatches(words[i], p) {
 			return false
 		}
 	}
 	return true
-}
-
-func wordMatches(word, p string) bool {
-	if prefix, ok := strings.CutSuffix(p, "*"); ok {
-		return strings.HasPrefix(word, prefix)
-	}
-	return word == p
 }

@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -142,7 +143,7 @@ func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 		case c.class <= core.R1:
 			i += c.inner
 		case c.inner > 0 && opensLine(args):
-		case c.inner > 0 || c.class == core.R4 || runsOthers(args) || !ok(args):
+		case c.inner > 0 || c.class == core.R4 || program.RunsOthers(args) || !ok(args):
 			return false
 		}
 	}
@@ -151,7 +152,7 @@ func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 
 // opensLine reports a shell that is given one line and nothing else.
 func opensLine(args []workspace.Word) bool {
-	if len(args) != 3 || args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal || !shellNames[programOf(args[0])] {
+	if len(args) != 3 || args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal || !program.ShellNames[program.ProgramOf(args[0])] {
 		return false
 	}
 	flags := args[1].Text

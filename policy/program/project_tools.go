@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"maps"
@@ -141,7 +141,7 @@ var dotnetSpec = spec{flags: "h", vals: "cfovr", long: longs(`configuration= fra
 	include= exclude= severity= blame list-tests no-incremental settings= version help info self-contained`)}
 
 // register makes the tool the rule of the named programs.
-func (p *projectTool) register(m map[string]rule, names string) {
+func (p *projectTool) register(m map[string]Rule, names string) {
 	for n := range strings.FieldsSeq(names) {
 		m[n] = p.judge
 	}
@@ -149,14 +149,14 @@ func (p *projectTool) register(m map[string]rule, names string) {
 
 // registerVerbs makes the tool the rule of the named programs for its verbs;
 // for all else they keep the rule they have.
-func (p *projectTool) registerVerbs(m map[string]rule, names string) {
+func (p *projectTool) registerVerbs(m map[string]Rule, names string) {
 	for n := range strings.FieldsSeq(names) {
 		m[n] = runnerOr(p.judge, m[n], p.verbs)
 	}
 }
 
 // projectTools gives the rules of a project's own tools.
-func projectTools(m map[string]rule) {
+func projectTools(m map[string]Rule) {
 	pythonRules(m)
 	nodeRules(m)
 	lintRules(m)
@@ -164,7 +164,7 @@ func projectTools(m map[string]rule) {
 	compilers(m)
 }
 
-func pythonRules(m map[string]rule) {
+func pythonRules(m map[string]Rule) {
 	for n := range pythonTools {
 		(&projectTool{spec: pythonSpec}).register(m, n)
 	}
@@ -176,7 +176,7 @@ func pythonRules(m map[string]rule) {
 	}
 }
 
-func nodeRules(m map[string]rule) {
+func nodeRules(m map[string]Rule) {
 	for n := range nodeTools {
 		(&projectTool{spec: nodeSpec}).register(m, n)
 	}
@@ -197,11 +197,11 @@ func nodeRules(m map[string]rule) {
 
 // lintRules are the formatters and linters that have no room of their own, and
 // the tools of smaller languages, whose options are like theirs.
-func lintRules(m map[string]rule) {
+func lintRules(m map[string]Rule) {
 	(&projectTool{spec: lintSpec}).register(m, `shellcheck shfmt hadolint yamllint rustfmt cppcheck rubocop standardrb rspec
 		phpstan psalm pint php-cs-fixer phpcs phpcbf ktlint swiftlint swiftformat stylua luacheck taplo tflint cpplint gotestsum ormolu hlint`)
 	for n := range strings.FieldsSeq("clang-format clang-tidy") {
-		m[n] = func(x *call, name string, args []workspace.Word) {
+		m[n] = func(x *Call, name string, args []workspace.Word) {
 			if slices.ContainsFunc(args, func(w workspace.Word) bool { return clangOption.MatchString(w.Text) }) {
 				x.Add(finding.UnknownOption)
 			}
@@ -209,7 +209,7 @@ func lintRules(m map[string]rule) {
 		}
 	}
 	for n := range strings.FieldsSeq("actionlint gofumpt goimports staticcheck errcheck") {
-		m[n] = func(x *call, name string, args []workspace.Word) { goLint.judge(x, name, dashes(args)) }
+		m[n] = func(x *Call, name string, args []workspace.Word) { goLint.judge(x, name, dashes(args)) }
 	}
 	for names, verbs := range map[string]string{
 		"golangci-lint": "run fmt linters version", "buf": "lint format build", "mix": "test compile format credo dialyzer", "swift": "build test",
@@ -225,7 +225,7 @@ func lintRules(m map[string]rule) {
 	m["bundle"] = runsIn("exec", m["bundle"])
 }
 
-func buildRules(m map[string]rule) {
+func buildRules(m map[string]Rule) {
 	for names, p := range map[string]*projectTool{
 		"make gmake just task rake": {spec: makeSpec, verbs: words.Set("* default"), each: true},
 		"gradle gradlew":            {spec: gradleSpec, verbs: gradleTasks, each: true},
@@ -240,7 +240,7 @@ func buildRules(m map[string]rule) {
 	}
 	(&projectTool{spec: cargoSpec, verbs: words.Set("test t build b check c clippy fmt bench doc tree metadata"), after: cargoAfter}).registerVerbs(m, "cargo")
 	cargo, nextest := m["cargo"], &projectTool{spec: cargoSpec, verbs: words.Set("run r list"), after: cargoAfter} // "self" updates it
-	m["cargo"] = func(x *call, name string, args []workspace.Word) {
+	m["cargo"] = func(x *Call, name string, args []workspace.Word) {
 		if len(args) > 0 && args[0].Is("nextest") {
 			nextest.judge(x, name, args[1:])
 			return
@@ -257,8 +257,8 @@ var gradleTasks = words.Set(`test check build assemble clean classes testClasses
 
 // runnerOr judges a program as a project's tool where its first operand is one
 // of the verbs, and by its other rule where it is not.
-func runnerOr(tool, other rule, verbs map[string]bool) rule {
-	return func(x *call, name string, args []workspace.Word) {
+func runnerOr(tool, other Rule, verbs map[string]bool) Rule {
+	return func(x *Call, name string, args []workspace.Word) {
 		if len(args) > 0 && args[0].Kind == workspace.Literal && verbs[args[0].Text] || x.asksAbout(args) {
 			tool(x, name, args)
 			return
@@ -282,8 +282,8 @@ var (
 
 // environments judges tox and nox. What they run in an environment is the
 // project's; they also run any command in one.
-func environments(sp spec) rule {
-	return func(x *call, _ string, args []workspace.Word) {
+func environments(sp spec) Rule {
+	return func(x *Call, _ string, args []workspace.Word) {
 		x.project()
 		c := x.scanner(&sp, args)
 		verb := false
@@ -304,7 +304,7 @@ func environments(sp spec) rule {
 }
 
 // environment judges the names of environments, joined by commas.
-func (x *call) environment(w workspace.Word) {
+func (x *Call) environment(w workspace.Word) {
 	for name := range strings.SplitSeq(w.Text, ",") {
 		first, rest, more := strings.Cut(name, "-")
 		tool := pythonTools[first] && (!more || everydayTarget("test-"+rest))
@@ -315,7 +315,7 @@ func (x *call) environment(w workspace.Word) {
 }
 
 // coverage runs tests under measurement, or reports.
-func coverage(x *call, name string, args []workspace.Word) {
+func coverage(x *Call, name string, args []workspace.Word) {
 	x.project()
 	switch {
 	case len(args) > 2 && args[0].Is("run") && args[1].Is("-m") && (args[2].Is("pytest") || args[2].Is("unittest")):
@@ -328,7 +328,7 @@ func coverage(x *call, name string, args []workspace.Word) {
 }
 
 // monorepo judges turbo run TASK and nx TASK PROJECT.
-func monorepo(x *call, name string, args []workspace.Word) {
+func monorepo(x *Call, name string, args []workspace.Word) {
 	x.project()
 	c := x.scanner(&nodeSpec, args)
 	task := false
@@ -366,7 +366,7 @@ var mavenGoals = words.Set("clean validate compile test test-compile package ver
 
 var mavenSetting = regexp.MustCompile(`^-D(?:test|it\.test|skipTests|skipITs|maven\.test\.skip|failIfNoTests|surefire\.failIfNoSpecifiedTests|checkstyle\.skip|style\.color|revision|spring\.profiles\.active)(?:=[A-Za-z0-9_.,*#+$-]*)?$`)
 
-func maven(x *call, _ string, args []workspace.Word) {
+func maven(x *Call, _ string, args []workspace.Word) {
 	x.project()
 	rest := make([]workspace.Word, 0, len(args))
 	for _, w := range args {
@@ -393,7 +393,7 @@ func maven(x *call, _ string, args []workspace.Word) {
 var cmakeSetting = regexp.MustCompile(`^-D(?:CMAKE_BUILD_TYPE|CMAKE_EXPORT_COMPILE_COMMANDS|CMAKE_C(?:XX)?_STANDARD|CMAKE_VERBOSE_MAKEFILE|BUILD_[A-Z_]+|ENABLE_[A-Z_]+|WITH_[A-Z_]+|USE_[A-Z_]+)(?::[A-Z]+)?=[A-Za-z0-9]+$`)
 
 // cmake configures and builds; -P, -E and --install do anything else.
-func cmake(x *call, _ string, args []workspace.Word) {
+func cmake(x *Call, _ string, args []workspace.Word) {
 	x.project()
 	rest := make([]workspace.Word, 0, len(args))
 	for _, w := range args {
@@ -421,7 +421,7 @@ func cmake(x *call, _ string, args []workspace.Word) {
 
 // compilers turn source into programs. What a source tells them to take in (asm,
 // .incbin) is not seen, so they count as running the project.
-func compilers(m map[string]rule) {
+func compilers(m map[string]Rule) {
 	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc c++") {
 		m[n] = compiler
 	}
@@ -435,7 +435,7 @@ var compilerOption = regexp.MustCompile(`^-(?:c|S|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|
 // compiled are the endings of what compilers take for source or a library.
 var compiled = words.Set(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a .so .lo .dylib")
 
-func compiler(x *call, name string, args []workspace.Word) {
+func compiler(x *Call, name string, args []workspace.Word) {
 	if x.version(name, args) {
 		return
 	}
@@ -466,7 +466,7 @@ func compiler(x *call, name string, args []workspace.Word) {
 
 // javac's options have one dash; its annotation processors are code of the
 // project.
-func javac(x *call, name string, args []workspace.Word) {
+func javac(x *Call, name string, args []workspace.Word) {
 	if x.version(name, args) {
 		return
 	}

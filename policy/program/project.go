@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"regexp"
@@ -42,7 +42,7 @@ type projectTool struct {
 var textOptions = words.Set(`run skip bench list k m t g n j W E grep fgrep testNamePattern test-name-pattern tests tags timeout filter lines stdin-filename features package
 	benchtime cpu count ldflags gcflags expression message`)
 
-func (p *projectTool) judge(x *call, name string, args []workspace.Word) {
+func (p *projectTool) judge(x *Call, name string, args []workspace.Word) {
 	x.project()
 	at := pointing(name, args)
 	c := x.scanner(&p.spec, args)
@@ -74,12 +74,12 @@ func (p *projectTool) judge(x *call, name string, args []workspace.Word) {
 }
 
 // asksAbout reports a command that only asks a tool about itself.
-func (x *call) asksAbout(args []workspace.Word) bool {
+func (x *Call) asksAbout(args []workspace.Word) bool {
 	return len(args) == 1 && (args[0].Is("--version") || args[0].Is("--help") || args[0].Is("-V") || args[0].Is("-h"))
 }
 
 // verb judges what a tool is told to do.
-func (x *call) verb(p *projectTool, w workspace.Word) {
+func (x *Call) verb(p *projectTool, w workspace.Word) {
 	name, value, assigns := strings.Cut(w.Text, "=")
 	switch {
 	case w.Kind != workspace.Literal:
@@ -95,17 +95,17 @@ func (x *call) verb(p *projectTool, w workspace.Word) {
 
 // project notes that the command runs the project's own code, which it may do
 // inside the workspace only.
-func (x *call) project() { x.found = x.found.Or(project(x.place)) }
+func (x *Call) project() { x.Found = x.Found.Or(Project(x.Place)) }
 
-// project is what running the project's own code means at a place.
-func project(p *workspace.Place) finding.Set {
+// Project is what running the project's own code means at a place.
+func Project(p *workspace.Place) finding.Set {
 	if p.LocalDir(workspace.Word{Text: "."}) {
 		return finding.Of(finding.RunsProjectCode)
 	}
 	return finding.Of(finding.RunsProjectCode, finding.OutsideProject)
 }
 
-func (x *call) projectOption(t token) {
+func (x *Call) projectOption(t token) {
 	switch {
 	case !t.value:
 	case t.word.Kind == workspace.Computed:
@@ -121,7 +121,7 @@ func (x *call) projectOption(t token) {
 
 // projectWord judges a word that may name files. Several can stand in one, as
 // in -cp a:b or --config {"dir":"x"}.
-func (x *call) projectWord(w workspace.Word) {
+func (x *Call) projectWord(w workspace.Word) {
 	if w.Kind == workspace.Computed {
 		x.Add(finding.DynamicArgument)
 		return
@@ -139,7 +139,7 @@ func (x *call) projectWord(w workspace.Word) {
 		if len(part) > 2 && part[0] == '-' && part[1] != '-' && (part[2] == '/' || part[2] == '.') {
 			part = part[2:] // -I/x
 		}
-		if (part[0] == '/' || workspace.Climbs(part)) && part != "/dev/null" && !x.place.EndsInside(part) || strings.Contains(part, ".git/") {
+		if (part[0] == '/' || workspace.Climbs(part)) && part != "/dev/null" && !x.Place.EndsInside(part) || strings.Contains(part, ".git/") {
 			x.Add(finding.OutsideProject)
 		}
 	}
@@ -182,8 +182,8 @@ var (
 
 // scripts judges npm, pnpm, yarn and bun: only scripts that build or check, and
 // tools that the project has installed.
-func scripts(other rule) rule {
-	return func(x *call, name string, args []workspace.Word) {
+func scripts(other Rule) Rule {
+	return func(x *Call, name string, args []workspace.Word) {
 		if x.version(name, args) {
 			return
 		}
@@ -199,7 +199,7 @@ func scripts(other rule) rule {
 				continue
 			}
 			rest := slices.DeleteFunc(slices.Clone(c.rest()[1:]), func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
-			switch tool := x.rules[t.word.Text]; {
+			switch tool := x.Rules[t.word.Text]; {
 			case t.word.Kind == workspace.Literal && (t.word.Is("t") || t.word.Is("tst") || t.word.Is("test") || run && everydayTarget(t.word.Text)):
 				x.project()
 				scriptArgs.judge(x, name, rest)
@@ -221,7 +221,7 @@ func scripts(other rule) rule {
 
 // npx runs a tool that the project has installed. One that it has not would be
 // fetched, so only names pass of which the package is the tool's own.
-func npx(x *call, name string, args []workspace.Word) {
+func npx(x *Call, name string, args []workspace.Word) {
 	for len(args) > 0 && (args[0].Is("--no-install") || args[0].Is("--no") || args[0].Is("--offline") || args[0].Is("--")) {
 		args = args[1:]
 	}
@@ -235,8 +235,8 @@ func npx(x *call, name string, args []workspace.Word) {
 
 // runsIn judges the programs that run another one in the project's environment:
 // poetry run pytest, bundle exec rspec.
-func runsIn(verb string, other rule) rule {
-	return func(x *call, name string, args []workspace.Word) {
+func runsIn(verb string, other Rule) Rule {
+	return func(x *Call, name string, args []workspace.Word) {
 		if len(args) > 1 && args[0].Is(verb) && !args[1].MayBeOption() {
 			x.project()
 			if tool := args[1].Text; !projectNames[tool] && !pythonNames[tool] {
@@ -253,7 +253,7 @@ func runsIn(verb string, other rule) rule {
 var pythonNames = words.Set("python python3")
 
 // pythonModule judges python -m: the modules that are project tools themselves.
-func pythonModule(x *call, args []workspace.Word) bool {
+func pythonModule(x *Call, args []workspace.Word) bool {
 	if len(args) < 2 || !args[0].Is("-m") || args[1].Kind != workspace.Literal {
 		return false
 	}
@@ -277,9 +277,9 @@ func pythonModule(x *call, args []workspace.Word) bool {
 	return true
 }
 
-// ownTool reports a program of the project that is known by its name: one below
+// OwnTool reports a program of the project that is known by its name: one below
 // projectBins, or a build tool's wrapper.
-func ownTool(p *workspace.Place, file string) bool {
+func OwnTool(p *workspace.Place, file string) bool {
 	if p.Root == "" || !p.LocalDir(workspace.Word{Text: "."}) {
 		return false
 	}
@@ -296,8 +296,8 @@ func ownTool(p *workspace.Place, file string) bool {
 }
 
 // activates reports sourcing the project's own Python environment.
-func (x *call) activates(args []workspace.Word) bool {
-	if len(args) != 1 || args[0].Kind != workspace.Literal || !x.place.LocalDir(workspace.Word{Text: "."}) {
+func (x *Call) activates(args []workspace.Word) bool {
+	if len(args) != 1 || args[0].Kind != workspace.Literal || !x.Place.LocalDir(workspace.Word{Text: "."}) {
 		return false
 	}
 	switch strings.TrimPrefix(args[0].Text, "./") {

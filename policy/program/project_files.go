@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"path"
@@ -36,7 +36,7 @@ var prettierQuiet = words.Set("-c --write -w -l")
 
 // file judges a file or directory that a tool is pointed at. Most tools print
 // lines of what they cannot read, and many rewrite what they can.
-func (p *pointedAt) file(x *call, w workspace.Word) {
+func (p *pointedAt) file(x *Call, w workspace.Word) {
 	if argumentFiles[p.name] && strings.HasPrefix(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}
@@ -75,7 +75,7 @@ var emptying = words.Set("vite astro next nuxt tsup webpack npm pnpm yarn bun nx
 var outputDirs = words.Set(".output htmlcov storybook-static lcov-report test-results")
 
 // built judges the value of an option as a file or directory that a tool writes.
-func (x *call) built(name string, t token) {
+func (x *Call) built(name string, t token) {
 	if !t.value || textOptions[t.option] || leaveOptions[t.option] {
 		return
 	}
@@ -100,7 +100,7 @@ func (x *call) built(name string, t token) {
 	case "data-file":
 		gone = !strings.HasPrefix(path.Base(t.word.Text), ".coverage")
 	}
-	if gone && !workspace.AnyPart(path.Clean(strings.TrimPrefix(t.word.Text, x.place.Root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
+	if gone && !workspace.AnyPart(path.Clean(strings.TrimPrefix(t.word.Text, x.Place.Root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
 		x.Add(finding.DeletesFile)
 	}
 }

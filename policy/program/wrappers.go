@@ -1,22 +1,21 @@
-package policy
+package program
 
 import (
 	"path"
 	"slices"
 	"strings"
 
-	"approvalbot/core"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
-// shellNames are the shells whose line after -c is read.
-var shellNames = words.Set("sh bash dash zsh ksh ash mksh rbash")
+// ShellNames are the shells whose line after -c is read.
+var ShellNames = words.Set("sh bash dash zsh ksh ash mksh rbash")
 
-// wrapperNames are programs that run other programs, or their input, or code
+// WrapperNames are programs that run other programs, or their input, or code
 // that stands in their words or in a file. What they are trusted with is never
 // known, so they are never what is trusted.
-var wrapperNames = words.Set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
+var WrapperNames = words.Set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
 	nohup setsid builtin command unbuffer chronic busybox toybox nice ionice chrt time timeout gtimeout stdbuf taskset numactl caffeinate exec
 	sudo doas su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec runas env xargs flock find fd fdfind eval source . trap
 	ssh rsh mosh sshpass autossh script scriptreplay watch parallel strace ltrace gdb lldb valgrind perf entr at batch firejail proot bwrap fakeroot
@@ -32,22 +31,22 @@ var wrapperNames = words.Set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh 
 // versioned are interpreters that often carry a version in their name.
 var versioned = [...]string{"python", "perl", "ruby", "php", "lua", "pypy", "tclsh", "node"}
 
-// runnerVerbs are subcommands that run whatever follows them.
-var runnerVerbs = words.Set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
+// RunnerVerbs are subcommands that run whatever follows them.
+var RunnerVerbs = words.Set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
 	podman/exec podman/run kubectl/exec kubectl/run kubectl/debug oc/exec oc/rsh uv/run poetry/run pipenv/run pdm/run rye/run hatch/run bundle/exec nix/run nix/shell
 	nix/develop conda/run mise/exec mise/x asdf/exec dotnet/run dotnet/script flatpak/run git/bisect git/submodule git/filter-branch git/rebase heroku/run fly/ssh
 	gh/alias gh/extension brew/sh rustup/run snap/run lxc/exec multipass/exec vagrant/ssh npm/explore ip/netns ip/vrf`)
 
-// runsOthers reports a command that runs other commands or code of its own.
-func runsOthers(args []workspace.Word) bool {
-	base := programOf(args[0])
-	if isWrapper(base) || slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return namesProgram(base, w.Text) }) {
+// RunsOthers reports a command that runs other commands or code of its own.
+func RunsOthers(args []workspace.Word) bool {
+	base := ProgramOf(args[0])
+	if IsWrapper(base) || slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return namesProgram(base, w.Text) }) {
 		return true
 	}
 	for i, w := range args[1:] {
 		switch {
 		case !strings.HasPrefix(w.Text, "-"):
-			return runnerVerbs[base+"/"+w.Text] || base == "git" && slices.ContainsFunc(args[i+2:], func(o workspace.Word) bool { return gitSets(w.Text, o.Text) })
+			return RunnerVerbs[base+"/"+w.Text] || base == "git" && slices.ContainsFunc(args[i+2:], func(o workspace.Word) bool { return gitSets(w.Text, o.Text) })
 		case base == "git" && (strings.HasPrefix(w.Text, "-c") || strings.HasPrefix(w.Text, "--config-env") || strings.HasPrefix(w.Text, "--exec-path")):
 			return true // a setting can be a command
 		}
@@ -98,9 +97,9 @@ func namesProgram(base, text string) bool {
 	return text[1] != '-' && programLetters[base] != "" && strings.ContainsAny(name, programLetters[base])
 }
 
-// isWrapper reports a program that is never what is trusted.
-func isWrapper(base string) bool {
-	if wrapperNames[base] {
+// IsWrapper reports a program that is never what is trusted.
+func IsWrapper(base string) bool {
+	if WrapperNames[base] {
 		return true
 	}
 	for _, v := range versioned {
@@ -111,9 +110,9 @@ func isWrapper(base string) bool {
 	return false
 }
 
-// programOf gives the name of a program as it is compared where a rule
+// ProgramOf gives the name of a program as it is compared where a rule
 // tightens: without directory, letter case and ending.
-func programOf(w workspace.Word) string {
+func ProgramOf(w workspace.Word) string {
 	base := strings.ToLower(w.Text[strings.LastIndexByte(w.Text, '/')+1:])
 	return strings.TrimSuffix(base, ".exe")
 }
@@ -137,66 +136,10 @@ var depths = func() map[string]int {
 // scriptVerbs are subcommands whose next word says what runs.
 var scriptVerbs = words.Set("npm/run npm/run-script pnpm/run yarn/run composer/run composer/run-script deno/task mise/run hatch/run")
 
-// reach says what a grant for the call may cover.
-func (j *judging) reach(e *Engine, class core.RiskClass) core.Reach {
-	if class >= core.R4 {
-		return core.Reach{}
-	}
-	if j.tool.kind != execTool {
-		return j.reachOfTool(e)
-	}
-	v := &j.seen
-	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.Any(uncovered) {
-		return core.Reach{}
-	}
-	args := v.args(v.commands[0])
-	name, program, ok := programIn(args)
-	if !ok {
-		return core.Reach{}
-	}
-	words := make([]string, len(args))
-	for i, w := range args {
-		words[i] = w.Text
-	}
-	r := core.Reach{Program: bound(program, "", j.call.Bind), Words: words}
-	subject, how := subjectOf(name, words)
-	if o, verbs := dataOf(name, words); o != nil {
-		how = e.extent(j, name, kept(words, verbs))
-	}
-	if subject = bound(subject, how, j.call.Bind); len(subject) <= core.MaxSubject {
-		r.Subject = subject
-	}
-	return r
-}
-
-// bound adds to a subject how it is meant, and the machine and the environment
-// that a call is bound to: a grant for one of them is none for another. No word
-// of a subject has parentheses outside quotes.
-func bound(subject, how string, b *core.Bind) string {
-	_, host, envHash := b.Says()
-	if !workspace.LocalHosts[host] {
-		how = commas(how, "on "+quoted(host))
-	}
-	if envHash != "" {
-		how = commas(how, "with environment "+quoted(envHash))
-	}
-	if how == "" {
-		return subject
-	}
-	return subject + " (" + how + ")"
-}
-
-func commas(list, more string) string {
-	if list == "" {
-		return more
-	}
-	return list + ", " + more
-}
-
-// programIn gives the command's program, and with the subcommand where it has
+// ProgramIn gives the command's program, and with the subcommand where it has
 // some, as operators' patterns are found by it. ok is false for a command that
 // no grant covers.
-func programIn(args []workspace.Word) (name, program string, ok bool) {
+func ProgramIn(args []workspace.Word) (name, program string, ok bool) {
 	for _, w := range args {
 		if w.Kind != workspace.Literal || w.Tilde {
 			return "", "", false
@@ -204,12 +147,12 @@ func programIn(args []workspace.Word) (name, program string, ok bool) {
 	}
 	name = args[0].Text
 	if dir := path.Dir(name); strings.Contains(name, "/") {
-		if !programDirs[dir] || path.Clean(name) != name {
+		if !ProgramDirs[dir] || path.Clean(name) != name {
 			return "", "", false
 		}
 		name = path.Base(name)
 	}
-	if runsOthers(args) || !simpleName(name) || name != programOf(args[0]) {
+	if RunsOthers(args) || !SimpleName(name) || name != ProgramOf(args[0]) {
 		return "", "", false
 	}
 	depth := depths[name]
@@ -219,7 +162,7 @@ func programIn(args []workspace.Word) (name, program string, ok bool) {
 	program = "exec " + name
 	for i := 1; i <= depth && i < len(args); i++ {
 		w := args[i].Text
-		if w == "" || w[0] == '-' || !simpleName(w) { // an option first: which word is the subcommand is open
+		if w == "" || w[0] == '-' || !SimpleName(w) { // an option first: which word is the subcommand is open
 			return "", "", false
 		}
 		program += " " + w
@@ -227,8 +170,8 @@ func programIn(args []workspace.Word) (name, program string, ok bool) {
 	return name, program, true
 }
 
-// simpleName reports a word that reads the same wherever it stands.
-func simpleName(s string) bool {
+// SimpleName reports a word that reads the same wherever it stands.
+func SimpleName(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !words.WordByte(c) && strings.IndexByte("-.+:@/", c) < 0 {
 			return false
@@ -236,3 +179,5 @@ func simpleName(s string) bool {
 	}
 	return s != ""
 }
+
+var ProgramDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bin": true, "/sbin": true, "/usr/sbin": true, "/usr/local/sbin": true, "/opt/homebrew/bin": true}

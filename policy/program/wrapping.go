@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ type wrapper struct {
 
 // wrappers are commands that run other commands. The wrapper is never what is
 // trusted: the command inside decides.
-func wrappers(m map[string]rule) {
+func wrappers(m map[string]Rule) {
 	one := func(names string, w wrapper) {
 		w.spec.posix = true
 		for n := range strings.FieldsSeq(names) {
@@ -44,7 +44,7 @@ func wrappers(m map[string]rule) {
 	}
 	asks(m, finding.RunsAsRoot, "su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec")
 	for _, n := range [...]string{"at", "batch"} {
-		m[n] = func(x *call, _ string, _ []workspace.Word) {
+		m[n] = func(x *Call, _ string, _ []workspace.Word) {
 			x.Add(finding.ChangesSchedule)
 			x.Add(finding.InterpreterInput)
 			x.add(RunsUnread)
@@ -56,13 +56,13 @@ func wrappers(m map[string]rule) {
 
 // asks makes commands findings of their own. What stands in their words is
 // looked at by hunt.
-func asks(m map[string]rule, c finding.Code, names string) {
+func asks(m map[string]Rule, c finding.Code, names string) {
 	for n := range strings.FieldsSeq(names) {
-		m[n] = func(x *call, _ string, _ []workspace.Word) { x.Add(c) }
+		m[n] = func(x *Call, _ string, _ []workspace.Word) { x.Add(c) }
 	}
 }
 
-func (w *wrapper) judge(x *call, _ string, args []workspace.Word) {
+func (w *wrapper) judge(x *Call, _ string, args []workspace.Word) {
 	if w.code != 0 {
 		x.Add(w.code)
 	}
@@ -89,14 +89,14 @@ func (w *wrapper) judge(x *call, _ string, args []workspace.Word) {
 
 // oneWord judges a word before a command: where it becomes two, the second is the
 // command.
-func (x *call) oneWord(w workspace.Word) {
+func (x *Call) oneWord(w workspace.Word) {
 	if w.Several() {
 		x.Add(finding.DynamicArgument)
 	}
 }
 
 // env runs a command with other variables; without one it shows all of them.
-func env(x *call, _ string, args []workspace.Word) {
+func env(x *Call, _ string, args []workspace.Word) {
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		name, value, assigns := strings.Cut(w.Text, "=")
@@ -107,11 +107,11 @@ func env(x *call, _ string, args []workspace.Word) {
 		case w.Is("--"):
 		case w.Text != "" && w.Text[0] == '-' || w.MayBeOption() && !assigns:
 			x.Add(finding.UnknownOption)
-		case name == "PYTHONPATH" && ownModules(x.place, workspace.Word{Text: value, Kind: w.Kind}):
+		case name == "PYTHONPATH" && OwnModules(x.Place, workspace.Word{Text: value, Kind: w.Kind}):
 			x.project()
 		case assigns && name != "":
 			x.oneWord(w) // to env it is no assignment but a word like any other
-			x.effects = append(x.effects, effect{kind: SetsVariable, name: name, word: workspace.Word{Text: value, Kind: w.Kind}})
+			x.Effects = append(x.Effects, Effect{Kind: SetsVariable, Name: name, Word: workspace.Word{Text: value, Kind: w.Kind}})
 		default:
 			x.inner(args[i:])
 			return
@@ -121,23 +121,23 @@ func env(x *call, _ string, args []workspace.Word) {
 }
 
 // printenv shows variables of the environment.
-func printenv(x *call, _ string, args []workspace.Word) {
+func printenv(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	if len(args) == 0 {
 		x.Add(finding.ReadsEnvironment)
 	}
 	for _, w := range args {
-		if w.Kind != workspace.Literal || !quietVariables[w.Text] {
+		if w.Kind != workspace.Literal || !QuietVariables[w.Text] {
 			x.Add(finding.ReadsEnvironment)
 		}
 	}
 }
 
 // xargs runs a command with words from its input.
-func xargs(x *call, _ string, args []workspace.Word) {
+func xargs(x *Call, _ string, args []workspace.Word) {
 	c := x.scanner(&spec{flags: "0rtx", vals: "nPLIdEsa", posix: true,
 		long: longs("null no-run-if-empty verbose max-args= max-procs= max-lines max-lines= replace replace= delimiter= max-chars= arg-file= exit")}, args)
-	mark, files := "", x.input
+	mark, files := "", x.Input
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "I", "replace":
@@ -164,7 +164,7 @@ func xargs(x *call, _ string, args []workspace.Word) {
 }
 
 // flock runs a command while it holds a lock file.
-func flock(x *call, _ string, args []workspace.Word) {
+func flock(x *Call, _ string, args []workspace.Word) {
 	c := x.scanner(&spec{flags: "nxseuo", vals: "wEc", posix: true, long: longs("nonblock exclusive shared timeout= wait= conflict-exit-code= command=")}, args)
 	locked := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -187,7 +187,7 @@ func flock(x *call, _ string, args []workspace.Word) {
 
 // shellCommand judges a shell: the script after -c is read like the line it
 // stands in; a file or the input is not.
-func shellCommand(x *call, name string, args []workspace.Word) {
+func shellCommand(x *Call, name string, args []workspace.Word) {
 	if name == "fish" || name == "csh" || name == "tcsh" {
 		x.Add(finding.UnusualShell)
 	}
@@ -217,7 +217,7 @@ func shellCommand(x *call, name string, args []workspace.Word) {
 }
 
 // script judges a word that is itself a shell line.
-func (x *call) script(w workspace.Word) {
+func (x *Call) script(w workspace.Word) {
 	if w.Kind == workspace.Literal {
 		x.line(w.Text)
 		return
@@ -227,8 +227,8 @@ func (x *call) script(w workspace.Word) {
 }
 
 // builtins are the words of the shell itself.
-func builtins(m map[string]rule) {
-	m["eval"] = func(x *call, _ string, args []workspace.Word) {
+func builtins(m map[string]Rule) {
+	m["eval"] = func(x *Call, _ string, args []workspace.Word) {
 		var text []string
 		x.Add(finding.EvaluatesText)
 		for _, w := range args {
@@ -240,7 +240,7 @@ func builtins(m map[string]rule) {
 		x.line(strings.Join(text, " "))
 	}
 	for _, n := range [...]string{"source", "."} {
-		m[n] = func(x *call, _ string, args []workspace.Word) {
+		m[n] = func(x *Call, _ string, args []workspace.Word) {
 			if x.activates(args) {
 				x.project()
 				return
@@ -252,7 +252,7 @@ func builtins(m map[string]rule) {
 			}
 		}
 	}
-	m["set"] = func(x *call, _ string, args []workspace.Word) {
+	m["set"] = func(x *Call, _ string, args []workspace.Word) {
 		x.Add(finding.ReadOnlyCommand)
 		for _, w := range args {
 			if w.Kind != workspace.Literal || !w.Is("pipefail") && (len(w.Text) < 2 || strings.Trim(w.Text[1:], "euxo") != "" || w.Text[0] != '-' && w.Text[0] != '+') {
@@ -263,12 +263,12 @@ func builtins(m map[string]rule) {
 			x.Add(finding.ReadsEnvironment)
 		}
 	}
-	m["read"] = func(x *call, _ string, args []workspace.Word) {
+	m["read"] = func(x *Call, _ string, args []workspace.Word) {
 		x.Add(finding.ReadOnlyCommand)
 		c := x.scanner(&spec{flags: "rs", vals: "dnpt"}, args)
 		for t, ok := c.next(); ok; t, ok = c.next() {
 			switch {
-			case t.option == "" && (t.word.Kind != workspace.Literal || !ownVariable(t.word.Text)):
+			case t.option == "" && (t.word.Kind != workspace.Literal || !OwnVariable(t.word.Text)):
 				x.Add(finding.SetsEnvironment)
 			case (t.option == "n" || t.option == "t") && (t.word.Kind != workspace.Literal || !words.Digits(t.word.Text)):
 				x.Add(finding.DynamicArgument)
@@ -276,7 +276,7 @@ func builtins(m map[string]rule) {
 		}
 	}
 	for _, n := range [...]string{"exit", "return", "break", "continue", "shift", "wait"} {
-		m[n] = func(x *call, _ string, args []workspace.Word) {
+		m[n] = func(x *Call, _ string, args []workspace.Word) {
 			x.Add(finding.ReadOnlyCommand)
 			for _, w := range args {
 				if w.Kind != workspace.Literal || !words.Digits(strings.TrimPrefix(w.Text, "%")) {

@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"path"
@@ -12,7 +12,7 @@ import (
 )
 
 // textTools search and rewrite text; some of them can do more than that.
-func textTools(m map[string]rule) {
+func textTools(m map[string]Rule) {
 	for _, n := range [...]string{"grep", "egrep", "fgrep", "zgrep"} {
 		m[n] = grep
 	}
@@ -32,7 +32,7 @@ var grepSpec = spec{
 
 // grep tells contents. A recursive search reads every file below a directory,
 // secrets included, unless --include or the pattern says that it does not.
-func grep(x *call, _ string, args []workspace.Word) {
+func grep(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
 	c := x.scanner(&grepSpec, args)
@@ -82,9 +82,9 @@ func grep(x *call, _ string, args []workspace.Word) {
 
 // searched judges the operands of a search. Where it shows only lines with a
 // word of their own, a glob in the workspace is like a directory of it.
-func (x *call) searched(list []workspace.Word, named bool) {
+func (x *Call) searched(list []workspace.Word, named bool) {
 	for _, w := range list {
-		if named && w.Kind == workspace.Pattern && x.place.Local(w) && !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text) {
+		if named && w.Kind == workspace.Pattern && x.Place.Local(w) && !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text) {
 			x.DeskPath(w)
 		} else {
 			x.Read(w)
@@ -106,13 +106,13 @@ func fewLines(w workspace.Word) bool {
 // tree judges reading all files below directories. narrow says that their names
 // are limited to what is no secret, named that their lines are, which is enough
 // in the workspace only.
-func (x *call) tree(dirs []workspace.Word, narrow, named bool) {
-	if !narrow && (!named || x.place.Root == "" || !x.place.LocalDir(workspace.Word{Text: "."})) {
+func (x *Call) tree(dirs []workspace.Word, narrow, named bool) {
+	if !narrow && (!named || x.Place.Root == "" || !x.Place.LocalDir(workspace.Word{Text: "."})) {
 		x.Add(finding.MayReadSecret)
 	}
 	for _, d := range dirs {
 		x.DeskTree(d)
-		if !x.place.LocalDir(d) && x.place.Root != "" && !(d.Kind == workspace.Pattern && x.place.Local(d)) {
+		if !x.Place.LocalDir(d) && x.Place.Root != "" && !(d.Kind == workspace.Pattern && x.Place.Local(d)) {
 			x.Add(finding.MayReadSecret)
 		}
 	}
@@ -128,7 +128,7 @@ var ripgrepSpec = spec{
 }
 
 // ripgrep searches recursively by itself; a glob or a type narrows it.
-func ripgrep(x *call, _ string, args []workspace.Word) {
+func ripgrep(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	c := x.scanner(&ripgrepSpec, args)
@@ -142,7 +142,7 @@ func ripgrep(x *call, _ string, args []workspace.Word) {
 			}
 			narrow = true
 		case "t", "type":
-			narrow, wide = true, wide || !codeTypes[t.word.Text]
+			narrow, wide = true, wide || !CodeTypes[t.word.Text]
 		case "files", "type-list":
 			lists, given = true, true
 		case "v", "invert-match", "U", "multiline", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
@@ -175,7 +175,7 @@ func narrows(glob string) bool {
 	return ok && len(list) > 0 && !strings.HasPrefix(glob, "!") && !slices.ContainsFunc(list, func(alt string) bool { return workspace.HitsSecret(alt, true) })
 }
 
-var codeTypes = words.Set("go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua perl sql scala proto make cmake")
+var CodeTypes = words.Set("go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua perl sql scala proto make cmake")
 
 // plainSed are the commands of sed that can only print, delete and add text.
 // sed can also run commands and write files.
@@ -227,7 +227,7 @@ func substitutes(part string) bool {
 var otherSed = regexp.MustCompile(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
 // sed edits a stream, or with -i the files it names.
-func sed(x *call, _ string, args []workspace.Word) {
+func sed(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	c := x.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
 	script, places, suffix := false, false, false
@@ -272,7 +272,7 @@ func sed(x *call, _ string, args []workspace.Word) {
 		case t.option != "":
 		case !script:
 			check(t.word)
-		case places && t.word.Kind == workspace.Pattern && x.place.Local(t.word) && !workspace.HitsSecret(t.word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.word.Text)):
+		case places && t.word.Kind == workspace.Pattern && x.Place.Local(t.word) && !workspace.HitsSecret(t.word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.word.Text)):
 			x.Add(finding.WorkspaceWrite)
 			x.add(WritesCode)
 		case places:
@@ -288,7 +288,7 @@ func sed(x *call, _ string, args []workspace.Word) {
 // beyond its input.
 var wildAwk = regexp.MustCompile("[|<>@`]|system|getline|ENVIRON|PROCINFO|FUNCTAB|SYMTAB|/inet|extension|ARGV|ARGC")
 
-func awk(x *call, _ string, args []workspace.Word) {
+func awk(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	c := x.scanner(&spec{vals: "Fv", posix: true}, args)
 	program := false
@@ -325,7 +325,7 @@ func compared(program string) string {
 // wildJq are the words with which jq reads the environment and other files.
 var wildJq = regexp.MustCompile(`env|ENV|import|include|modulemeta`)
 
-func jq(x *call, _ string, args []workspace.Word) {
+func jq(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	c := x.scanner(&spec{flags: "rcSesnMCajR", long: longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}, args)
 	program := false
@@ -345,7 +345,7 @@ func jq(x *call, _ string, args []workspace.Word) {
 
 // printf prints. Some of its conversions set variables, and some evaluate their
 // argument in some shells: only text and numbers written out pass.
-func printf(x *call, _ string, args []workspace.Word) {
+func printf(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	if len(args) > 0 && args[0].Is("--") {
 		args = args[1:]
@@ -380,7 +380,7 @@ var numeric = words.Set("-eq -ne -lt -le -gt -ge")
 
 // test judges test and [. Words that are computed stand where they can only be
 // operands, since -v and -R evaluate text.
-func test(x *call, name string, args []workspace.Word) {
+func test(x *Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	if name == "[" && len(args) > 0 {
 		args = args[:len(args)-1]

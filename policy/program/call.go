@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"approvalbot/policy/finding"
@@ -30,50 +30,50 @@ const (
 	WritesCode                      // files are written that may be code
 )
 
-// effect is one thing that a command does, for the shell to apply where it stands.
-type effect struct {
-	kind   effectKind
-	word   workspace.Word
-	words  []workspace.Word
-	name   string // of a variable
-	narrow bool   // runsEach: what is run is for named files only
+// Effect is one thing that a command does, for the shell to apply where it stands.
+type Effect struct {
+	Kind   effectKind
+	Word   workspace.Word
+	Words  []workspace.Word
+	Name   string // of a variable
+	Narrow bool   // runsEach: what is run is for named files only
 }
 
-// call is one command as its rule reads it. The rule asks where the command stands and
+// Call is one command as its rule reads it. The rule asks where the command stands and
 // gives what it found: codes, and effects that the shell applies in their order.
-type call struct {
-	place   *workspace.Place
-	looped  bool             // in a loop or a function
-	input   []workspace.Word // globs for the files that a find before a pipe prints
-	found   finding.Set
-	effects []effect
-	rules   map[string]rule
+type Call struct {
+	Place   *workspace.Place
+	Looped  bool             // in a loop or a function
+	Input   []workspace.Word // globs for the files that a find before a pipe prints
+	Found   finding.Set
+	Effects []Effect
+	Rules   map[string]Rule
 }
 
 // Add notes a code.
-func (x *call) Add(c finding.Code) { x.found.Add(c) }
+func (x *Call) Add(c finding.Code) { x.Found.Add(c) }
 
 // Has reports a code that the rule has noted.
-func (x *call) Has(c finding.Code) bool { return x.found.Has(c) }
+func (x *Call) Has(c finding.Code) bool { return x.Found.Has(c) }
 
-func (x *call) does(kind effectKind, w workspace.Word) {
-	x.effects = append(x.effects, effect{kind: kind, word: w})
+func (x *Call) does(kind effectKind, w workspace.Word) {
+	x.Effects = append(x.Effects, Effect{Kind: kind, Word: w})
 }
 
-func (x *call) add(kind effectKind) { x.effects = append(x.effects, effect{kind: kind}) }
+func (x *Call) add(kind effectKind) { x.Effects = append(x.Effects, Effect{Kind: kind}) }
 
-func (x *call) Name(w workspace.Word)     { x.does(TellsName, w) }
-func (x *call) Read(w workspace.Word)     { x.does(ReadsFile, w) }
-func (x *call) Search(w workspace.Word)   { x.does(SearchesTree, w) }
-func (x *call) Write(w workspace.Word)    { x.does(WritesFile, w) }
-func (x *call) content(w workspace.Word)  { x.does(FillsFile, w) }
-func (x *call) Remove(w workspace.Word)   { x.does(RemovesFile, w) }
-func (x *call) DeskTree(w workspace.Word) { x.does(TakesTree, w) }
-func (x *call) DeskPath(w workspace.Word) { x.does(LooksAt, w) }
-func (x *call) Address(text string)       { x.does(ReadsAddress, workspace.Word{Text: text}) }
-func (x *call) line(text string)          { x.does(RunsLine, workspace.Word{Text: text}) }
+func (x *Call) Name(w workspace.Word)     { x.does(TellsName, w) }
+func (x *Call) Read(w workspace.Word)     { x.does(ReadsFile, w) }
+func (x *Call) Search(w workspace.Word)   { x.does(SearchesTree, w) }
+func (x *Call) Write(w workspace.Word)    { x.does(WritesFile, w) }
+func (x *Call) content(w workspace.Word)  { x.does(FillsFile, w) }
+func (x *Call) Remove(w workspace.Word)   { x.does(RemovesFile, w) }
+func (x *Call) DeskTree(w workspace.Word) { x.does(TakesTree, w) }
+func (x *Call) DeskPath(w workspace.Word) { x.does(LooksAt, w) }
+func (x *Call) Address(text string)       { x.does(ReadsAddress, workspace.Word{Text: text}) }
+func (x *Call) line(text string)          { x.does(RunsLine, workspace.Word{Text: text}) }
 
 // inner notes a command that this one runs.
-func (x *call) inner(all []workspace.Word) {
-	x.effects = append(x.effects, effect{kind: RunsWords, words: all})
+func (x *Call) inner(all []workspace.Word) {
+	x.Effects = append(x.Effects, Effect{Kind: RunsWords, Words: all})
 }

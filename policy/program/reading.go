@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"regexp"
@@ -11,7 +11,7 @@ import (
 )
 
 // readers are the commands that only read, described by their options.
-func readers(m map[string]rule) {
+func readers(m map[string]Rule) {
 	all := func(kind operand, names string) {
 		for n := range strings.FieldsSeq(names) {
 			m[n] = (&spec{all: true, kind: kind, code: finding.ReadOnlyCommand}).judge
@@ -66,8 +66,8 @@ var (
 )
 
 // spelled judges by a spec where every option is spelled like the pattern says.
-func spelled(option *regexp.Regexp, sp *spec) rule {
-	return func(x *call, name string, args []workspace.Word) {
+func spelled(option *regexp.Regexp, sp *spec) Rule {
+	return func(x *Call, name string, args []workspace.Word) {
 		all := slices.Clone(args)
 		for i, w := range all {
 			if w.Kind == workspace.Literal && w.MayBeOption() && !option.MatchString(w.Text) {
@@ -82,9 +82,9 @@ func spelled(option *regexp.Regexp, sp *spec) rule {
 }
 
 // versions lets programs that are otherwise unknown tell their version.
-func versions(m map[string]rule) {
+func versions(m map[string]Rule) {
 	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc java javac ffmpeg pandoc") {
-		m[n] = func(x *call, _ string, args []workspace.Word) {
+		m[n] = func(x *Call, _ string, args []workspace.Word) {
 			if !x.version(n, args) {
 				x.Add(finding.UnknownCommand)
 			}
@@ -98,13 +98,13 @@ var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc p
 	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
 
 // version reports a command that only asks a program for its version.
-func (x *call) version(name string, args []workspace.Word) bool {
+func (x *Call) version(name string, args []workspace.Word) bool {
 	if len(args) != 1 || args[0].Kind != workspace.Literal || !tellVersion[name] {
 		return false
 	}
 	switch args[0].Text {
 	case "-V", "-version": // a mode of some shells, which then run their input
-		if shellNames[name] {
+		if ShellNames[name] {
 			return false
 		}
 	case "--version":
@@ -117,7 +117,7 @@ func (x *call) version(name string, args []workspace.Word) bool {
 
 // lengths judges wc and du: they tell how long files are, not what stands in
 // them, except for a list of names, which they repeat where no such file is.
-func lengths(x *call, _ string, args []workspace.Word) {
+func lengths(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	lists := false
 	c := x.scanner(&spec{all: true}, args)
@@ -134,7 +134,7 @@ func lengths(x *call, _ string, args []workspace.Word) {
 
 // binutils judges strings: a file named @x it takes for one that holds options, and
 // prints what is none.
-func binutils(x *call, name string, args []workspace.Word) {
+func binutils(x *Call, name string, args []workspace.Word) {
 	for _, w := range args {
 		if strings.HasPrefix(w.Text, "@") || w.Kind != workspace.Literal && (w.Text == "" || strings.IndexByte("*?[", w.Text[0]) >= 0) {
 			x.Add(finding.UnknownOption)
@@ -151,7 +151,7 @@ var listing = map[string]*regexp.Regexp{
 
 // archive lists what is packed in a file. Unpacking writes whatever the archive
 // says, and packing reads whatever stands below a directory: both ask.
-func archive(x *call, name string, args []workspace.Word) {
+func archive(x *Call, name string, args []workspace.Word) {
 	if len(args) == 0 || args[0].Kind != workspace.Literal || !listing[name].MatchString(args[0].Text) {
 		x.Add(finding.UnknownCommand)
 		return
@@ -171,7 +171,7 @@ func archive(x *call, name string, args []workspace.Word) {
 // ps lists processes. Its old options are letters without a dash; an "e" among
 // them shows the environment of every process. Where it cannot read its options as
 // new ones, it reads all of them as old ones.
-func ps(x *call, _ string, args []workspace.Word) {
+func ps(x *Call, _ string, args []workspace.Word) {
 	sp := spec{flags: "AeafFlLHjMTNdwxu", vals: "opCtUGgsq", kind: nothing, code: finding.ReadOnlyCommand,
 		long: longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
 	every, old := false, false
@@ -199,7 +199,7 @@ func ps(x *call, _ string, args []workspace.Word) {
 }
 
 // date tells the time; with an operand that is no format it sets it.
-func date(x *call, _ string, args []workspace.Word) {
+func date(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	c := x.scanner(&spec{flags: "uRIjn", vals: "drvz", texts: words.Set("d date"), long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -210,7 +210,7 @@ func date(x *call, _ string, args []workspace.Word) {
 }
 
 // commandBuiltin looks a name up, or runs it past functions.
-func commandBuiltin(x *call, _ string, args []workspace.Word) {
+func commandBuiltin(x *Call, _ string, args []workspace.Word) {
 	c := x.scanner(&spec{flags: "vVp", posix: true}, args)
 	looks := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -255,9 +255,9 @@ func couldAct(glob string) bool {
 
 // find judges what it does to what it finds: -exec and its kin run a command,
 // -delete deletes.
-func find(x *call, _ string, args []workspace.Word) {
+func find(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	local, tests, narrow, acts := x.place.LocalDir(workspace.Word{Text: "."}), false, false, false
+	local, tests, narrow, acts := x.Place.LocalDir(workspace.Word{Text: "."}), false, false, false
 	var f finds
 	for i := 0; i < len(args); i++ {
 		w := args[i]
@@ -304,7 +304,7 @@ func find(x *call, _ string, args []workspace.Word) {
 			f.act()
 			files := f.words()
 			x.ends(args[i+1 : min(end, len(args))])
-			x.effects = append(x.effects, effect{kind: RunsEach, words: filled(args[i+1:min(end, len(args))], "{}", files), narrow: narrow})
+			x.Effects = append(x.Effects, Effect{Kind: RunsEach, Words: filled(args[i+1:min(end, len(args))], "{}", files), Narrow: narrow})
 			x.deskAmong(files)
 			f.other = true
 			i = end
@@ -320,13 +320,13 @@ func find(x *call, _ string, args []workspace.Word) {
 			x.Add(finding.UnknownOption)
 		default:
 			x.Name(w)
-			local = local && x.place.LocalDir(w)
+			local = local && x.Place.LocalDir(w)
 			f.starts = append(f.starts, w)
 			f.other = f.other || w.Kind != workspace.Literal || w.Text == "" || workspace.Misleads(w.Text)
 		}
 	}
 	f.wide = f.wide || f.pruned && !acts
-	x.effects = append(x.effects, effect{kind: PrintsFiles, words: f.words()})
+	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: f.words()})
 }
 
 var fdSpec = spec{
@@ -337,7 +337,7 @@ var fdSpec = spec{
 
 // fd finds names; with -x and -X it runs a command for them, and may run another
 // behind ";".
-func fd(x *call, name string, args []workspace.Word) {
+func fd(x *Call, name string, args []workspace.Word) {
 	for i, w := range args {
 		if w.Is("-x") || w.Is("-X") || w.Is("--exec") || w.Is("--exec-batch") {
 			x.ends(args[i+1:])
@@ -354,7 +354,7 @@ func fd(x *call, name string, args []workspace.Word) {
 
 // ends judges the words of a command that find or fd runs: one that may become ";"
 // or "+" ends the command, and what follows is for find.
-func (x *call) ends(args []workspace.Word) {
+func (x *Call) ends(args []workspace.Word) {
 	for _, w := range args {
 		for _, end := range [...]string{";", "+"} {
 			if w.Split || w.Kind == workspace.Computed && strings.HasPrefix(end, w.Text) || w.Kind == workspace.Pattern && workspace.Matches(w.Text, end) {
@@ -366,7 +366,7 @@ func (x *call) ends(args []workspace.Word) {
 
 // deskAmong looks for the desk in what was found, where more is done with it
 // than is known to be harmless.
-func (x *call) deskAmong(files []workspace.Word) {
+func (x *Call) deskAmong(files []workspace.Word) {
 	for _, w := range files {
 		x.does(LooksIfAsking, w)
 	}

@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 )
 
 // destroyers are the commands of which some, or any, use is R4.
-func destroyers(m map[string]rule) {
+func destroyers(m map[string]Rule) {
 	asks(m, finding.WipesDisk, `mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.f2fs mke2fs mkswap wipefs shred srm wipe fdisk sfdisk
 		gdisk sgdisk cfdisk parted blkdiscard hdparm cryptsetup lvremove vgremove pvremove dmsetup mdadm badblocks diskpart`)
 	asks(m, finding.StopsMachine, "shutdown reboot halt poweroff kexec")
@@ -16,7 +16,7 @@ func destroyers(m map[string]rule) {
 	asks(m, finding.DropsData, "dropdb dropuser")
 	asks(m, finding.KillsEverything, "killall5")
 	asks(m, finding.StopsProcess, "killall pkill xkill skill")
-	m["format"] = func(x *call, _ string, args []workspace.Word) {
+	m["format"] = func(x *Call, _ string, args []workspace.Word) {
 		x.Add(finding.UnknownCommand)
 		if len(args) > 0 && workspace.WindowsPath(args[0].Text) {
 			x.Add(finding.WipesDisk)
@@ -28,7 +28,7 @@ func destroyers(m map[string]rule) {
 
 	verb := func(names string, floor, worst finding.Code, verbs string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(x *call, _ string, args []workspace.Word) {
+			m[n] = func(x *Call, _ string, args []workspace.Word) {
 				x.Add(floor)
 				x.verbs(args, worst, verbs)
 			}
@@ -50,10 +50,10 @@ func destroyers(m map[string]rule) {
 }
 
 // verbs adds c when one of the words is one of the verbs; "erase*" goes on.
-func (x *call) verbs(args []workspace.Word, c finding.Code, verbs string) {
+func (x *Call) verbs(args []workspace.Word, c finding.Code, verbs string) {
 	for v := range strings.FieldsSeq(verbs) {
 		for _, w := range args {
-			if wordMatches(w.Text, v) && (w.Kind == workspace.Literal || strings.HasSuffix(v, "*")) {
+			if WordMatches(w.Text, v) && (w.Kind == workspace.Literal || strings.HasSuffix(v, "*")) {
 				x.Add(c)
 			}
 		}
@@ -61,13 +61,13 @@ func (x *call) verbs(args []workspace.Word, c finding.Code, verbs string) {
 }
 
 // runlevel judges init, which is also a word of many other programs.
-func runlevel(x *call, _ string, args []workspace.Word) {
+func runlevel(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ChangesServices)
 	x.verbs(args, finding.StopsMachine, "0 1 6 s S")
 }
 
 // kill stops processes; -1 as a process is all of them, and 1 is the machine.
-func kill(x *call, _ string, args []workspace.Word) {
+func kill(x *Call, _ string, args []workspace.Word) {
 	if len(args) > 0 && (args[0].Is("-l") || args[0].Is("-L")) {
 		x.Add(finding.ReadOnlyCommand)
 		return
@@ -87,7 +87,7 @@ func kill(x *call, _ string, args []workspace.Word) {
 }
 
 // crontab shows the schedule with -l; -r removes it.
-func crontab(x *call, _ string, args []workspace.Word) {
+func crontab(x *Call, _ string, args []workspace.Word) {
 	if len(args) == 1 && args[0].Is("-l") {
 		x.Add(finding.ReadOnlyCommand)
 		return
@@ -101,10 +101,10 @@ func crontab(x *call, _ string, args []workspace.Word) {
 }
 
 // remotes are the clients of clouds, clusters and containers.
-func remotes(m map[string]rule) {
+func remotes(m map[string]Rule) {
 	verb := func(names string, floor, worst finding.Code, verbs string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(x *call, _ string, args []workspace.Word) {
+			m[n] = func(x *Call, _ string, args []workspace.Word) {
 				if x.version(n, args) {
 					return
 				}
@@ -129,7 +129,7 @@ func remotes(m map[string]rule) {
 		"prune delete destroy undefine reset")
 	base := m["docker"]
 	for _, n := range [...]string{"docker", "podman", "nerdctl", "docker-compose", "podman-compose"} {
-		m[n] = func(x *call, name string, args []workspace.Word) {
+		m[n] = func(x *Call, name string, args []workspace.Word) {
 			base(x, name, args)
 			container(x, args)
 		}
@@ -137,7 +137,7 @@ func remotes(m map[string]rule) {
 }
 
 // container judges what a container may reach, and volumes that are removed.
-func container(x *call, args []workspace.Word) {
+func container(x *Call, args []workspace.Word) {
 	has := func(words ...string) bool {
 		for _, w := range args {
 			for _, v := range words {
@@ -155,7 +155,7 @@ func container(x *call, args []workspace.Word) {
 		x.Add(finding.EscapesContainer)
 	}
 	for _, w := range args {
-		for _, v := range [...]string{w.Text, afterEquals(w.Text), strings.TrimPrefix(w.Text, "-v")} {
+		for _, v := range [...]string{w.Text, AfterEquals(w.Text), strings.TrimPrefix(w.Text, "-v")} {
 			x.mounts(v)
 			if strings.HasPrefix(v, "/:") || strings.HasPrefix(v, "/etc:") || strings.Contains(v, "docker.sock") || strings.Contains(v, "source=/,") || strings.Contains(v, "src=/,") {
 				x.Add(finding.EscapesContainer)
@@ -166,7 +166,7 @@ func container(x *call, args []workspace.Word) {
 
 // mounts looks for the desk in what a container is given: dir:/there, or
 // type=bind,source=dir,target=/there.
-func (x *call) mounts(text string) {
+func (x *Call) mounts(text string) {
 	if dir, _, ok := strings.Cut(text, ":"); ok {
 		x.DeskTree(workspace.Word{Text: dir})
 	}

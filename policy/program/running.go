@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"regexp"
@@ -11,7 +11,7 @@ import (
 
 // runners are interpreters, build tools and package managers: they run code
 // that policy does not see, whatever their options say.
-func runners(m map[string]rule) {
+func runners(m map[string]Rule) {
 	for n := range strings.FieldsSeq(`python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 node nodejs deno bun
 		perl perl5 ruby irb php lua luajit tclsh wish expect osascript Rscript R julia pwsh powershell groovy scala erl elixir iex ghci guile sbcl swift`) {
 		m[n] = interpreter
@@ -19,7 +19,7 @@ func runners(m map[string]rule) {
 	asks(m, finding.InterpreterCode, "cmd wscript cscript mshta ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave")
 	tools := func(c finding.Code, names string) {
 		for n := range strings.FieldsSeq(names) {
-			m[n] = func(x *call, _ string, args []workspace.Word) {
+			m[n] = func(x *Call, _ string, args []workspace.Word) {
 				if !x.version(n, args) {
 					x.Add(c)
 				}
@@ -33,7 +33,7 @@ func runners(m map[string]rule) {
 		choco winget scoop easy_install cpan luarocks opam rustup asdf mise nvm sdk`)
 	asks(m, finding.PublishesPackage, "twine flit goreleaser semantic-release np release-it")
 	pip := m["pip"]
-	m["pip"] = func(x *call, name string, args []workspace.Word) {
+	m["pip"] = func(x *Call, name string, args []workspace.Word) {
 		if len(args) > 0 && (args[0].Is("list") || args[0].Is("show") || args[0].Is("freeze") || args[0].Is("check")) {
 			(&spec{flags: "flv", code: finding.ReadOnlyCommand, long: longs("format= files verbose local")}).judge(x, name, args[1:])
 			return
@@ -43,7 +43,7 @@ func runners(m map[string]rule) {
 	m["pip3"] = m["pip"]
 	for _, n := range [...]string{"npm", "pnpm", "yarn", "cargo", "gem"} {
 		first := m[n]
-		m[n] = func(x *call, name string, args []workspace.Word) {
+		m[n] = func(x *Call, name string, args []workspace.Word) {
 			first(x, name, args)
 			x.verbs(args, finding.DropsData, "unpublish yank")
 			x.verbs(args, finding.PublishesPackage, "publish push deprecate dist-tag owner")
@@ -53,7 +53,7 @@ func runners(m map[string]rule) {
 }
 
 // interpreter judges a program that runs code of its own language.
-func interpreter(x *call, name string, args []workspace.Word) {
+func interpreter(x *Call, name string, args []workspace.Word) {
 	if x.version(name, args) || len(args) == 1 && args[0].Is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
 		x.Add(finding.ReadOnlyCommand)
 		return
@@ -120,7 +120,7 @@ var goMods = map[string]finding.Code{"graph": finding.LocalBuild, "why": finding
 var plainFlags = regexp.MustCompile(`^(?:-s|-w|-X[ =][A-Za-z0-9_./-]+=[A-Za-z0-9_.+:-]*|(?:all=)?-[NlmS]|all=| )*$`)
 
 // golang judges the go command. Its options have one dash or two.
-func golang(x *call, _ string, args []workspace.Word) {
+func golang(x *Call, _ string, args []workspace.Word) {
 	if len(args) == 0 {
 		x.Add(finding.ReadOnlyCommand)
 		return
@@ -156,7 +156,7 @@ func dashes(args []workspace.Word) []workspace.Word {
 }
 
 // goArgs judges the words of one go command.
-func goArgs(x *call, verb string, sp *spec, args []workspace.Word) {
+func goArgs(x *Call, verb string, sp *spec, args []workspace.Word) {
 	x.Add(sp.code)
 	c := x.scanner(sp, dashes(args))
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -172,7 +172,7 @@ func goArgs(x *call, verb string, sp *spec, args []workspace.Word) {
 			x.Read(t.word)
 		case verb == "list" && (t.option == "versions" || t.option == "u"):
 			x.Add(finding.NetworkRead)
-		case t.option == "C" && !x.place.LocalDir(t.word):
+		case t.option == "C" && !x.Place.LocalDir(t.word):
 			x.Add(finding.OutsideProject)
 		case t.option == "" && (workspace.Climbs(t.word.Text) || strings.Contains(t.word.Text, "@")) && verb != "env":
 			x.Add(finding.UnknownOption)
@@ -180,7 +180,7 @@ func goArgs(x *call, verb string, sp *spec, args []workspace.Word) {
 			x.projectWord(t.word)
 		}
 	}
-	switch local := x.place.LocalDir(workspace.Word{Text: "."}); {
+	switch local := x.Place.LocalDir(workspace.Word{Text: "."}); {
 	case local || sp.code == finding.ReadOnlyCommand:
 	case sp.code == finding.RunsProjectCode:
 		x.Add(finding.OutsideProject)

@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"regexp"
@@ -15,7 +15,7 @@ var everydayBranches = words.Set("main master develop - HEAD")
 
 // gitCheckout judges checkout. It makes and changes branches, and keeps what is
 // not committed; with a path it throws that away.
-func gitCheckout(x *call, _ string, args []workspace.Word) {
+func gitCheckout(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	c := x.scanner(&spec{flags: "qt", vals: "bB", long: longs("quiet track no-track detach orphan= progress no-progress")}, args)
 	made, names := false, 0
@@ -51,7 +51,7 @@ func branchLike(name string) bool {
 }
 
 // gitSwitch judges switch, which refuses to lose changes unless it is told to.
-func gitSwitch(x *call, _ string, args []workspace.Word) {
+func gitSwitch(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	c := x.scanner(&spec{flags: "qdt", vals: "c", long: longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -65,7 +65,7 @@ func gitSwitch(x *call, _ string, args []workspace.Word) {
 }
 
 // gitRestore judges restore: only the index may be restored without asking.
-func gitRestore(x *call, _ string, args []workspace.Word) {
+func gitRestore(x *Call, _ string, args []workspace.Word) {
 	for _, w := range args {
 		if w.Is("--worktree") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "W") {
 			x.Add(finding.GitDiscards)
@@ -79,7 +79,7 @@ func gitRestore(x *call, _ string, args []workspace.Word) {
 }
 
 // gitRemove judges rm, which deletes files unless only the index is meant.
-func gitRemove(x *call, _ string, args []workspace.Word) {
+func gitRemove(x *Call, _ string, args []workspace.Word) {
 	if len(args) == 0 || !args[0].Is("--cached") {
 		x.Add(finding.DeletesFile)
 		return
@@ -88,7 +88,7 @@ func gitRemove(x *call, _ string, args []workspace.Word) {
 }
 
 // gitMove judges mv like the command of that name.
-func gitMove(x *call, _ string, args []workspace.Word) {
+func gitMove(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	for _, w := range args {
 		if w.Is("-f") || w.Is("--force") {
@@ -101,7 +101,7 @@ func gitMove(x *call, _ string, args []workspace.Word) {
 // gitMerges judges what brings commits together. It stops where changes would be
 // lost, and the reflog keeps what it replaces; giving up half-way, an editor and
 // commands to run ask.
-func gitMerges(x *call, verb string, args []workspace.Word) {
+func gitMerges(x *Call, verb string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	flags, vals := "qnxv", "m"
 	if verb == "rebase" {
@@ -122,7 +122,7 @@ func gitMerges(x *call, verb string, args []workspace.Word) {
 }
 
 // gitPull judges pull: a fetch and a merge.
-func gitPull(x *call, _ string, args []workspace.Word) {
+func gitPull(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	x.Add(finding.NetworkRead)
 	c := x.scanner(&spec{flags: "qvpt", long: longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
@@ -137,7 +137,7 @@ func gitPull(x *call, _ string, args []workspace.Word) {
 var plainSetting = regexp.MustCompile(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.fetch)$`)
 
 // gitConfig reads a setting; setting one decides what git runs.
-func gitConfig(x *call, _ string, args []workspace.Word) {
+func gitConfig(x *Call, _ string, args []workspace.Word) {
 	if len(args) > 0 && (args[0].Is("--global") || args[0].Is("--local")) {
 		args = args[1:]
 	}

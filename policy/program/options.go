@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"path"
@@ -71,7 +71,7 @@ func (t token) swallowed() bool { return t.apart && t.word.MayBeOption() }
 // scanner goes through the words of a command. Options that are not in the
 // spec become findings, and so do words that could turn out to be options.
 type scanner struct {
-	x     *call
+	x     *Call
 	spec  *spec
 	args  []workspace.Word
 	i     int    // next word
@@ -79,7 +79,7 @@ type scanner struct {
 	ended bool   // no more options
 }
 
-func (x *call) scanner(sp *spec, args []workspace.Word) scanner {
+func (x *Call) scanner(sp *spec, args []workspace.Word) scanner {
 	return scanner{x: x, spec: sp, args: args}
 }
 
@@ -195,7 +195,7 @@ func (c *scanner) cluster() token {
 }
 
 // judge is the rule of a command that its spec describes completely.
-func (sp *spec) judge(x *call, _ string, args []workspace.Word) {
+func (sp *spec) judge(x *Call, _ string, args []workspace.Word) {
 	x.Add(sp.code)
 	c := x.scanner(sp, args)
 	operands, several, given := 0, false, false
@@ -230,7 +230,7 @@ func (sp *spec) judge(x *call, _ string, args []workspace.Word) {
 }
 
 // operand judges one operand of a kind.
-func (x *call) operand(kind operand, w workspace.Word) {
+func (x *Call) operand(kind operand, w workspace.Word) {
 	switch kind {
 	case fileNames:
 		x.Name(w)

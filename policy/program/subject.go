@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"slices"
@@ -19,12 +19,12 @@ type operands struct {
 	counts func(i int, operand string) bool
 }
 
-// dataOnly are the programs and subcommands that a session grant covers with
+// DataOnly are the programs and subcommands that a session grant covers with
 // operands other than those which people saw. For each line of a program: its
 // subcommands (a slash stands between two words, "-" is none), then the options
 // that take no value, and those ending in "=" whose value is text. Whatever is
 // not here is granted word for word.
-var dataOnly = func() map[string]*operands {
+var DataOnly = func() map[string]*operands {
 	m := map[string]*operands{}
 	for _, row := range [...]struct{ programs, verbs, options string }{
 		{"rm", "-", "-rRfidv --recursive --force --verbose"},
@@ -181,21 +181,21 @@ func nameOnly(s string) bool {
 	return s != "" && s[0] != '-'
 }
 
-// subjectOf names what a session grant for the command covers. Where its operands
+// SubjectOf names what a session grant for the command covers. Where its operands
 // are data, that is its program with the subcommand and every option, each with
 // the word that may be its value, sorted and once; else it is the whole command,
 // and how says so. Different meanings have different subjects: operands stand
 // before the options, and a word stands in quotes where it could be taken for
 // more than one.
-func subjectOf(name string, words []string) (subject, how string) {
-	o, verbs := dataOf(name, words)
+func SubjectOf(name string, words []string) (subject, how string) {
+	o, verbs := DataOf(name, words)
 	if o == nil {
 		var b strings.Builder
 		b.Grow(64)
 		b.WriteString("exec")
 		for _, w := range words {
 			b.WriteByte(' ')
-			b.WriteString(quoted(w))
+			b.WriteString(Quoted(w))
 		}
 		return b.String(), "exactly"
 	}
@@ -205,16 +205,16 @@ func subjectOf(name string, words []string) (subject, how string) {
 		w := words[i]
 		switch {
 		case w != "" && w[0] == '-':
-			unit := quoted(w)
+			unit := Quoted(w)
 			takes, text := o.takes(w)
 			if takes && i+1 < len(words) && (words[i+1] == "" || words[i+1][0] != '-') {
 				if i++; !text {
-					unit += " " + quoted(words[i])
+					unit += " " + Quoted(words[i])
 				}
 			}
 			options = append(options, unit)
 		case assigns(w) || o.counts != nil && o.counts(operand, w):
-			named = append(named, quoted(w))
+			named = append(named, Quoted(w))
 			operand++
 		default:
 			operand++
@@ -235,10 +235,10 @@ func subjectOf(name string, words []string) (subject, how string) {
 	return b.String(), ""
 }
 
-// dataOf gives how the operands of the command are read, if they are data, and
+// DataOf gives how the operands of the command are read, if they are data, and
 // how many words its subcommand has.
-func dataOf(name string, words []string) (o *operands, verbs int) {
-	if o = dataOnly[name]; o != nil {
+func DataOf(name string, words []string) (o *operands, verbs int) {
+	if o = DataOnly[name]; o != nil {
 		if name == "tar" && len(words) > 1 && (words[1] == "" || words[1][0] != '-') { // its first word is options without a dash
 			if strings.Trim(words[1], o.flags+o.texts) != "" || words[1] == "" {
 				return nil, 0
@@ -249,7 +249,7 @@ func dataOf(name string, words []string) (o *operands, verbs int) {
 	}
 	for ; verbs < 2 && verbs+1 < len(words); verbs++ {
 		name += " " + words[verbs+1]
-		if o = dataOnly[name]; o != nil {
+		if o = DataOnly[name]; o != nil {
 			return o, verbs + 1
 		}
 	}
@@ -286,8 +286,8 @@ func assigns(w string) bool {
 	return i > 0 && !strings.HasPrefix(w[i:], "==")
 }
 
-// quoted is the word as a shell reads it.
-func quoted(w string) string {
+// Quoted is the word as a shell reads it.
+func Quoted(w string) string {
 	for i := range len(w) {
 		if c := w[i]; !words.WordByte(c) && strings.IndexByte("-.+:@/=,%^~", c) < 0 && c < 0x80 {
 			return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"

@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"regexp"
@@ -8,9 +8,9 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// destroys are the findings of commands that would not happen where a program is
+// Destroys are the findings of commands that would not happen where a program is
 // told to say only what it would do.
-var destroys = finding.Of(finding.DestroysInfrastructure, finding.DestroysContainers, finding.RecursiveDelete, finding.GitForcePush, finding.GitDestroys, finding.DropsData)
+var Destroys = finding.Of(finding.DestroysInfrastructure, finding.DestroysContainers, finding.RecursiveDelete, finding.GitForcePush, finding.GitDestroys, finding.DropsData)
 
 // rehearsals are the options by which a program only says what it would do. An
 // option of that name may also be another one's value, so it never makes a command
@@ -31,8 +31,8 @@ var plainVerb = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 var handing = words.Set("run exec x plugin compose buildx debug alias extension")
 
 // helps reports a command that only shows help.
-func helps(base string, args []workspace.Word) bool {
-	if len(args) == 0 || wrapperNames[base] || !args[len(args)-1].Is("--help") && !args[len(args)-1].Is("-help") {
+func AsksForHelp(base string, args []workspace.Word) bool {
+	if len(args) == 0 || WrapperNames[base] || !args[len(args)-1].Is("--help") && !args[len(args)-1].Is("-help") {
 		return false
 	}
 	verbs := args[:len(args)-1]
@@ -44,8 +44,8 @@ func helps(base string, args []workspace.Word) bool {
 	return len(verbs) == 0 || subcommanders[base]
 }
 
-// rehearses reports a command that only says what it would do.
-func rehearses(base string, args []workspace.Word) bool {
+// Rehearses reports a command that only says what it would do.
+func Rehearses(base string, args []workspace.Word) bool {
 	for i, w := range args {
 		option := rehearsals[base]
 		told := option != nil && w.Kind == workspace.Literal && option.MatchString(w.Text)

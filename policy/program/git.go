@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"regexp"
@@ -52,7 +52,7 @@ var gitAdds = map[string]*spec{
 // only the repository of the workspace counts, and only plain options. Below the
 // workspace's root git may find another repository, whose settings are then
 // code of the project that runs.
-func git(x *call, _ string, args []workspace.Word) {
+func git(x *Call, _ string, args []workspace.Word) {
 	i := x.gitGlobals(args)
 	if i >= len(args) {
 		x.Add(finding.ReadOnlyCommand)
@@ -63,7 +63,7 @@ func git(x *call, _ string, args []workspace.Word) {
 		x.Add(finding.DynamicCommand)
 		return
 	}
-	if !x.place.AtRoot() {
+	if !x.Place.AtRoot() {
 		x.gitBelow(workspace.Word{Text: "."})
 	}
 	if sp := gitReads[verb.Text]; sp != nil {
@@ -78,13 +78,13 @@ func git(x *call, _ string, args []workspace.Word) {
 }
 
 // gitGlobals judges the options before git's verb and gives its place.
-func (x *call) gitGlobals(args []workspace.Word) int {
+func (x *Call) gitGlobals(args []workspace.Word) int {
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"), w.Is("--version"), w.Is("--no-replace-objects"):
 		case w.Is("-C") && i+1 < len(args):
 			i++
-			if d := args[i]; d.Kind != workspace.Literal || x.place.Root == "" || !x.place.IsRoot(d) {
+			if d := args[i]; d.Kind != workspace.Literal || x.Place.Root == "" || !x.Place.IsRoot(d) {
 				x.gitBelow(d)
 			}
 		case w.Kind != workspace.Literal || !strings.HasPrefix(w.Text, "-"):
@@ -100,8 +100,8 @@ func (x *call) gitGlobals(args []workspace.Word) int {
 }
 
 // gitBelow notes that git runs in a directory that is not the workspace.
-func (x *call) gitBelow(dir workspace.Word) {
-	if x.place.LocalDir(dir) {
+func (x *Call) gitBelow(dir workspace.Word) {
+	if x.Place.LocalDir(dir) {
 		x.Add(finding.RunsProjectCode)
 	} else {
 		x.Add(finding.GitElsewhere)
@@ -110,7 +110,7 @@ func (x *call) gitBelow(dir workspace.Word) {
 
 // gitSpec judges a git command by its spec. What names a file after a colon
 // (HEAD:.env) is read as well.
-func (x *call) gitSpec(sp *spec, c finding.Code, args []workspace.Word) {
+func (x *Call) gitSpec(sp *spec, c finding.Code, args []workspace.Word) {
 	x.Add(c)
 	judged := *sp
 	judged.code = c
@@ -132,7 +132,7 @@ func (x *call) gitSpec(sp *spec, c finding.Code, args []workspace.Word) {
 	}
 }
 
-var gitRules = map[string]rule{
+var gitRules = map[string]Rule{
 	"branch": gitNames("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column"),
 	"tag":    gitNames("ln", "list contains contains= merged no-merged sort= format= points-at= column no-column"),
 	"remote": gitRemote, "fetch": gitFetch, "push": gitPushes, "reset": gitReset, "clean": gitClean,
@@ -143,14 +143,14 @@ var gitRules = map[string]rule{
 	"config": gitConfig,
 }
 
-func gitAsk(c finding.Code) rule {
-	return func(x *call, _ string, _ []workspace.Word) { x.Add(c) }
+func gitAsk(c finding.Code) Rule {
+	return func(x *Call, _ string, _ []workspace.Word) { x.Add(c) }
 }
 
 // gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
-func gitNames(flags, long string) rule {
+func gitNames(flags, long string) Rule {
 	sp := spec{flags: flags, long: longs(long), num: true}
-	return func(x *call, verb string, args []workspace.Word) {
+	return func(x *Call, verb string, args []workspace.Word) {
 		lists, names := len(args) == 0, 0
 		c := x.scanner(&sp, args)
 		for t, ok := c.next(); ok; t, ok = c.next() {
@@ -174,7 +174,7 @@ func gitNames(flags, long string) rule {
 	}
 }
 
-func gitRemote(x *call, _ string, args []workspace.Word) {
+func gitRemote(x *Call, _ string, args []workspace.Word) {
 	switch {
 	case len(args) == 0:
 		x.Add(finding.ReadOnlyCommand)
@@ -189,7 +189,7 @@ func gitRemote(x *call, _ string, args []workspace.Word) {
 // addresses that run commands.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-func gitFetch(x *call, _ string, args []workspace.Word) {
+func gitFetch(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.NetworkRead)
 	c := x.scanner(&spec{flags: "pqvt", long: longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -201,7 +201,7 @@ func gitFetch(x *call, _ string, args []workspace.Word) {
 
 // gitPushes judges push: with force, a deletion or a "+" it overwrites what
 // others have.
-func gitPushes(x *call, _ string, args []workspace.Word) {
+func gitPushes(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitPush)
 	for _, w := range args {
 		t := w.Text
@@ -218,7 +218,7 @@ func gitPushes(x *call, _ string, args []workspace.Word) {
 
 // gitReset judges reset: it leaves the files alone unless it is told otherwise,
 // and the commits it leaves stay in the reflog.
-func gitReset(x *call, _ string, args []workspace.Word) {
+func gitReset(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	c := x.scanner(&spec{flags: "qN", long: longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -233,7 +233,7 @@ func gitReset(x *call, _ string, args []workspace.Word) {
 	}
 }
 
-func gitClean(x *call, _ string, args []workspace.Word) {
+func gitClean(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitDiscards)
 	dry := false
 	for _, w := range args {
@@ -245,7 +245,7 @@ func gitClean(x *call, _ string, args []workspace.Word) {
 }
 
 // gitStash judges stash: what it puts away it can bring back.
-func gitStash(x *call, _ string, args []workspace.Word) {
+func gitStash(x *Call, _ string, args []workspace.Word) {
 	verb := "push"
 	if len(args) > 0 && !args[0].MayBeOption() {
 		verb, args = args[0].Text, args[1:]
@@ -263,7 +263,7 @@ func gitStash(x *call, _ string, args []workspace.Word) {
 }
 
 // gitHistory judges commands that can throw history away with some words.
-func gitHistory(x *call, verb string, args []workspace.Word) {
+func gitHistory(x *Call, verb string, args []workspace.Word) {
 	if verb == "reflog" && (len(args) == 0 || args[0].Is("show")) {
 		x.gitSpec(gitReads["log"], finding.ReadOnlyCommand, args[min(1, len(args)):])
 		return

@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"slices"
@@ -9,11 +9,11 @@ import (
 )
 
 // networkTools talk to other machines.
-func networkTools(m map[string]rule) {
+func networkTools(m map[string]Rule) {
 	m["curl"], m["wget"] = curl, wget
 	m["gofmt"] = gofmt
 	for n := range strings.FieldsSeq("http https xh aria2c axel fetch lynx w3m links elinks nc ncat netcat socat openssl") {
-		m[n] = func(x *call, _ string, args []workspace.Word) {
+		m[n] = func(x *Call, _ string, args []workspace.Word) {
 			x.add(Fetches)
 			x.Add(finding.SendsData)
 			if startsPrograms(args) {
@@ -58,7 +58,7 @@ func leaves(w workspace.Word) bool {
 }
 
 // curl reads with GET to its output; whatever sends or saves asks.
-func curl(x *call, name string, args []workspace.Word) {
+func curl(x *Call, name string, args []workspace.Word) {
 	if x.version(name, args) {
 		return
 	}
@@ -101,7 +101,7 @@ func curl(x *call, name string, args []workspace.Word) {
 }
 
 // saves judges a file that a download goes to.
-func (x *call) saves(w workspace.Word) {
+func (x *Call) saves(w workspace.Word) {
 	if w.Is("-") || w.Is("/dev/null") {
 		return
 	}
@@ -110,7 +110,7 @@ func (x *call) saves(w workspace.Word) {
 }
 
 // wget saves what it fetches, unless it is told to print it.
-func wget(x *call, name string, args []workspace.Word) {
+func wget(x *Call, name string, args []workspace.Word) {
 	if x.version(name, args) {
 		return
 	}
@@ -138,7 +138,7 @@ func wget(x *call, name string, args []workspace.Word) {
 }
 
 // gofmt prints, or with -w rewrites, Go files.
-func gofmt(x *call, _ string, args []workspace.Word) {
+func gofmt(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	c := x.scanner(&spec{flags: "ldsew"}, args)
 	changes := false

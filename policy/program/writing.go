@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"path"
@@ -10,7 +10,7 @@ import (
 )
 
 // writers are the commands that change files.
-func writers(m map[string]rule) {
+func writers(m map[string]Rule) {
 	one := func(name string, sp spec) {
 		sp.code, sp.kind = finding.ReadOnlyCommand, writes
 		m[name] = sp.judge
@@ -34,7 +34,7 @@ var copySpecs = map[string]*spec{
 
 // copies judges cp, mv and ln: what they read or take away, and what they
 // create, also where the last word is a directory.
-func copies(x *call, name string, args []workspace.Word) {
+func copies(x *Call, name string, args []workspace.Word) {
 	c := x.scanner(copySpecs[name], args)
 	var files []workspace.Word
 	into, whole := (*workspace.Word)(nil), false
@@ -54,7 +54,7 @@ func copies(x *call, name string, args []workspace.Word) {
 	if into == nil {
 		into = &workspace.Word{Text: "."}
 	}
-	if !x.place.IsRoot(*into) {
+	if !x.Place.IsRoot(*into) {
 		x.content(*into)
 	}
 	for _, f := range files {
@@ -73,7 +73,7 @@ func copies(x *call, name string, args []workspace.Word) {
 }
 
 // source judges what is copied, moved or linked.
-func (x *call) source(name string, f workspace.Word, whole bool) {
+func (x *Call) source(name string, f workspace.Word, whole bool) {
 	x.Read(f)
 	if workspace.StartupPath("/" + workspace.FoldPath(f.Text)) {
 		x.Add(finding.WritesStartup) // a copy under another name can be changed and put back
@@ -86,7 +86,7 @@ func (x *call) source(name string, f workspace.Word, whole bool) {
 		x.DeskTree(f)
 	case whole:
 		x.DeskTree(f)
-		if !x.place.LocalDir(f) {
+		if !x.Place.LocalDir(f) {
 			x.Add(finding.MayReadSecret)
 		}
 	}
@@ -94,7 +94,7 @@ func (x *call) source(name string, f workspace.Word, whole bool) {
 
 // rm deletes. What it deletes is gone, so it always asks; whole directories
 // and force outside the workspace are worse.
-func rm(x *call, _ string, args []workspace.Word) {
+func rm(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.DeletesFile)
 	c := x.scanner(&spec{flags: "rRfivdIP", long: longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, args)
 	recursive, force := false, false
@@ -112,7 +112,7 @@ func rm(x *call, _ string, args []workspace.Word) {
 	}
 	recursive = recursive || x.Has(finding.UnknownOption) // long options may be cut short
 	for _, f := range files {
-		local := x.place.Local(f)
+		local := x.Place.Local(f)
 		switch {
 		case recursive && !(local && f.Kind == workspace.Literal && rebuilt[path.Base(path.Clean(f.Text))]):
 			x.Add(finding.RecursiveDelete)
@@ -127,7 +127,7 @@ var rebuilt = words.Set("node_modules dist build target out coverage .next .turb
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
 // the workspace passes.
-func permissions(x *call, name string, args []workspace.Word) {
+func permissions(x *Call, name string, args []workspace.Word) {
 	plain := name == "chmod"
 	whole, first := false, true
 	for _, w := range args {
@@ -142,7 +142,7 @@ func permissions(x *call, name string, args []workspace.Word) {
 		default:
 			plain = plain && !strings.HasPrefix(w.Text, "/dev") // a device is no sink here
 			x.Write(w)
-			if whole && !x.place.Local(w) {
+			if whole && !x.Place.Local(w) {
 				x.Add(finding.RecursivePermissions)
 			}
 		}
@@ -168,7 +168,7 @@ func plainMode(mode string) bool {
 }
 
 // dd copies blocks; it asks even where it stays in the workspace.
-func dd(x *call, _ string, args []workspace.Word) {
+func dd(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.UnknownCommand)
 	for _, w := range args {
 		switch k, v, _ := strings.Cut(w.Text, "="); k {
@@ -180,7 +180,7 @@ func dd(x *call, _ string, args []workspace.Word) {
 	}
 }
 
-func truncate(x *call, _ string, args []workspace.Word) {
+func truncate(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.DeletesFile)
 	for _, w := range args {
 		if w.MayBeOption() {
@@ -192,7 +192,7 @@ func truncate(x *call, _ string, args []workspace.Word) {
 
 // cd changes what later relative paths mean. In a loop or a function that
 // cannot be followed.
-func cd(x *call, _ string, args []workspace.Word) {
+func cd(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	for len(args) > 0 && (args[0].Is("-P") || args[0].Is("-L") || args[0].Is("--")) {
 		args = args[1:]
@@ -205,7 +205,7 @@ func cd(x *call, _ string, args []workspace.Word) {
 		x.does(MovesTo, workspace.Word{Text: "~", Tilde: true})
 	default:
 		x.does(MovesTo, args[0])
-		if x.looped {
+		if x.Looped {
 			x.Add(finding.DynamicArgument)
 		}
 	}

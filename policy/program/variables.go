@@ -1,4 +1,4 @@
-package policy
+package program
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// quietVariables are variables of the environment that hold no secrets.
-var quietVariables = words.Set(`HOME PWD OLDPWD USER LOGNAME SHELL PATH LANG LC_ALL LC_CTYPE LANGUAGE TERM TERM_PROGRAM COLORTERM HOSTNAME HOSTTYPE
+// QuietVariables are variables of the environment that hold no secrets.
+var QuietVariables = words.Set(`HOME PWD OLDPWD USER LOGNAME SHELL PATH LANG LC_ALL LC_CTYPE LANGUAGE TERM TERM_PROGRAM COLORTERM HOSTNAME HOSTTYPE
 	OSTYPE MACHTYPE UID EUID GROUPS PPID RANDOM SECONDS LINENO COLUMNS LINES TMPDIR TMP TEMP EDITOR PAGER VISUAL IFS REPLY BASH_VERSION
 	ZSH_VERSION SHLVL DISPLAY TZ CI GOPATH GOROOT GOBIN GOOS GOARCH GOCACHE GOMODCACHE JAVA_HOME NODE_ENV VIRTUAL_ENV CONDA_PREFIX
 	XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_RUNTIME_DIR MANPATH CDPATH DEBIAN_FRONTEND`)
@@ -18,9 +18,9 @@ var shellVariables = words.Set(`path fpath cdpath manpath mailpath module_path f
 	dis_aliases dis_functions commands builtins parameters history historywords nameddirs userdirs usergroups watch argv status term
 	zsh_eval_context signals precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zsh_directory_name_functions`)
 
-// ownVariable reports a name that scripts give to their own variables and that
+// OwnVariable reports a name that scripts give to their own variables and that
 // neither shells nor programs obey.
-func ownVariable(name string) bool {
+func OwnVariable(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' && i > 0 || c == '_' && i > 0) {
 			return false
@@ -30,9 +30,9 @@ func ownVariable(name string) bool {
 		!strings.HasPrefix(name, "npm_config") && !strings.HasPrefix(name, "pip_") && !strings.HasPrefix(name, "git_")
 }
 
-// ownModules reports a value of PYTHONPATH that names directories of the project
+// OwnModules reports a value of PYTHONPATH that names directories of the project
 // only: it runs the project's own code, as its tests do.
-func ownModules(p *workspace.Place, w workspace.Word) bool {
+func OwnModules(p *workspace.Place, w workspace.Word) bool {
 	if w.Kind != workspace.Literal || w.Tilde || w.Text == "" {
 		return false
 	}
