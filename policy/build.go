@@ -17,12 +17,12 @@ import (
 // of it: the patterns take each name that ends in no t, or in a t behind no s. A test
 // finds what they leave out.
 //
-//go:embed *[^t].go *[^s]t.go */*[^t].go */*[^s]t.go
+//go:embed *[^t].go *[^s]t.go */*[^t].go */*[^s]t.go program/data/*.yaml
 var sources embed.FS
 
 // judgingModules are the modules whose code decides how a call is read.
 var judgingModules = []string{
-	"cel.dev/cel-go", "github.com/bmatcuk/doublestar/v4", "github.com/go-json-experiment/json", "mvdan.cc/sh/v3",
+	"cel.dev/cel-go", "github.com/bmatcuk/doublestar/v4", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3", "mvdan.cc/sh/v3",
 }
 
 // Build names how this program judges, whatever it is configured to: the built-in

@@ -39,8 +39,11 @@ var _ core.Policy = (*Engine)(nil)
 // New makes the engine. The error names every mistake of the Config, one a line.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.normal()
-	e := &Engine{cfg: cfg, commands: program.Rules(), desk: workspace.NewOwn(cfg.Protected)}
+	e := &Engine{cfg: cfg, desk: workspace.NewOwn(cfg.Protected)}
 	bad := []error{err}
+	if e.commands, err = program.Rules(); err != nil {
+		bad = append(bad, err)
+	}
 	var wrong [3][]error
 	e.layers, wrong[0] = hardLayers(&cfg)
 	e.allowlist, e.safeBins, wrong[1] = allowlist(&cfg)

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"approvalbot/core"
-	"approvalbot/policy/program"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )

@@ -20,6 +20,12 @@ func Sentence(name string) string {
 	return Reasons[c].Text
 }
 
+// Named gives the code of that name.
+func Named(name string) (Code, bool) {
+	c, ok := codeByName[name]
+	return c, ok
+}
+
 var codeByName = func() map[string]Code {
 	m := make(map[string]Code, CodeCount)
 	for c := range CodeCount {

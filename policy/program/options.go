@@ -25,22 +25,24 @@ const (
 
 // spec describes a command by the options that do no harm.
 type spec struct {
-	flags string          // short options without a value
-	vals  string          // short options with a value
-	long  map[string]bool // long options; true: takes a value
-	all   bool            // no option does harm
-	num   bool            // -20
-	fixed bool            // nothing may be computed
-	globs bool            // what stands behind the "=" of a long option may be a glob: each word it becomes begins as it is written
-	posix bool            // options end at the first operand
-	kind  operand
-	skip  int             // leading operands that are text
-	given string          // short options that give what is skipped otherwise
-	most  int             // how many operands there may be, if not 0
-	code  finding.Code    // what the command is, when nothing worse is found
-	reads map[string]bool // options whose value is a file of which the contents are told
-	texts map[string]bool // options whose value may begin with a dash
-	maybe string          // short options whose value is left out where the next word begins with a dash
+	flags    string          // short options without a value
+	vals     string          // short options with a value
+	long     map[string]bool // long options; true: takes a value
+	all      bool            // no option does harm
+	num      bool            // -20
+	fixed    bool            // nothing may be computed
+	globs    bool            // what stands behind the "=" of a long option may be a glob: each word it becomes begins as it is written
+	posix    bool            // options end at the first operand
+	kind     operand
+	skip     int             // leading operands that are text
+	given    string          // short options that give what is skipped otherwise
+	most     int             // how many operands there may be, if not 0
+	code     finding.Code    // what the command is, when nothing worse is found
+	reads    map[string]bool // options whose value is a file of which the contents are told
+	texts    map[string]bool // options whose value may begin with a dash
+	strict   bool            // a value behind "=" is no part of an option without one
+	optional map[string]bool // long options whose value stands behind "=" or nowhere
+	maybe    string          // short options whose value is left out where the next word begins with a dash
 }
 
 // longs makes a spec's long options: "name" stands alone, "name=" takes a value.
@@ -137,7 +139,7 @@ func (c *scanner) unknown() {
 func (c *scanner) long(w workspace.Word) token {
 	name, v, has := strings.Cut(w.Text[2:], "=")
 	takes, known := c.spec.long[name]
-	if !known {
+	if !known || has && !takes && c.spec.strict && !c.spec.optional[name] && !truth[v] {
 		c.unknown()
 	}
 	t := token{option: name}
@@ -148,6 +150,9 @@ func (c *scanner) long(w workspace.Word) token {
 	}
 	return t
 }
+
+// truth are the values that an option without one may have in some programs.
+var truth = words.Set("true false")
 
 // taken gives the next word, which is the option's value. One that may become
 // several is a finding: the second of them is something else, an option, a file or
@@ -237,16 +242,21 @@ func (x *Call) operand(kind operand, w workspace.Word) {
 	case contents:
 		x.Read(w)
 	case trees:
-		if w.Kind == workspace.Literal && (workspace.PlainFile(strings.ToLower(path.Base(w.Text))) || workspace.Sink(w.Text)) {
-			x.Read(w)
-		} else {
-			x.Search(w)
-		}
+		x.tree1(w)
 	case repository:
 		x.Search(w)
 	case writes:
 		x.Write(w)
 	case outputs:
 		x.content(w)
+	}
+}
+
+// tree1 judges a word that is a file of which the contents are told, or a directory.
+func (x *Call) tree1(w workspace.Word) {
+	if w.Kind == workspace.Literal && (workspace.PlainFile(strings.ToLower(path.Base(w.Text))) || workspace.Sink(w.Text)) {
+		x.Read(w)
+	} else {
+		x.Search(w)
 	}
 }

@@ -12,42 +12,8 @@ import (
 
 // readers are the commands that only read, described by their options.
 func readers(m map[string]Rule) {
-	all := func(kind operand, names string) {
-		for n := range strings.FieldsSeq(names) {
-			m[n] = (&spec{all: true, kind: kind, code: finding.ReadOnlyCommand}).judge
-		}
-	}
-	all(plainText, `echo true false : pwd whoami id groups uname nproc uptime free tty logname sleep basename dirname seq expr
-		type which whereis sync who w factor`)
-	all(fileNames, "ls dir vdir stat readlink realpath df pathchk")
-	all(contents, "cat head tail cut tr nl tac rev fold expand unexpand paste comm join od hexdump cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp column tsort")
-
-	one := func(name string, sp spec) {
-		sp.code = finding.ReadOnlyCommand
-		m[name] = sp.judge
-	}
-	one("sort", spec{flags: "nrufhVsbdgMzciR", vals: "kt", kind: contents,
-		long: longs("numeric-sort reverse unique ignore-case human-numeric-sort version-sort stable key= field-separator= check zero-terminated random-sort general-numeric-sort month-sort")})
-	one("uniq", spec{flags: "cduiz", vals: "fsw", kind: contents, most: 1, long: longs("count repeated unique ignore-case skip-fields= skip-chars= check-chars= zero-terminated")})
-	one("base64", spec{flags: "dDi", vals: "wb", kind: contents, long: longs("decode ignore-garbage wrap=")})
-	one("diff", spec{flags: "uqiwbBEZyacestT", vals: "UCIWL", kind: trees,
-		long: longs("unified unified= context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side text report-identical-files minimal color color= width= label= suppress-common-lines strip-trailing-cr")})
 	m["xxd"] = spelled(xxdOption, &spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1, code: finding.ReadOnlyCommand, long: longs("ps")})
-	one("lsof", spec{flags: "nPtlU", vals: "ipu", maybe: "i", kind: fileNames})
-	one("netstat", spec{flags: "tulpnarswie46", kind: nothing})
-	one("ss", spec{flags: "tulpnaswie460xmH", kind: plainText})
-	one("zipinfo", spec{flags: "1slmhtv", kind: fileNames})
-	one("file", spec{flags: "bihLkNnprv0", kind: fileNames, long: longs("brief mime mime-type mime-encoding dereference no-dereference keep-going")})
 	m["tree"] = spelled(treeOption, &spec{code: finding.ReadOnlyCommand, flags: "adfhpsugDCntrUFQNixqlJ", vals: "LIP", kind: fileNames, long: longs("dirsfirst noreport gitignore prune du si filelimit= charset= inodes device matchdirs ignore-case filesfirst sort=")})
-	one("hostname", spec{flags: "fsIiAd", kind: nothing, long: longs("fqdn short all-ip-addresses ip-address all-fqdns domain")})
-	one("cal", spec{flags: "13jmsy", kind: plainText})
-	one("lscpu", spec{flags: "aebcJpxy", kind: nothing, long: longs("json all")})
-	one("lsblk", spec{flags: "abdfimnprtJSPl", vals: "oI", kind: fileNames, long: longs("json all bytes fs output=")})
-	one("arch", spec{kind: nothing}) // of macOS runs a program that it is given
-	one("getconf", spec{flags: "a", kind: plainText})
-	one("locale", spec{flags: "amck", kind: plainText})
-	one("numfmt", spec{kind: plainText, long: longs("to= from= suffix= format= field= padding= header")})
-	one("jobs", spec{flags: "lprs", kind: plainText})
 	m["strings"] = binutils
 	m["ps"], m["wc"], m["du"], m["tar"], m["unzip"] = ps, lengths, lengths, archive, archive
 	m["date"] = date

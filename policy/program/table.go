@@ -2,6 +2,7 @@ package program
 
 import (
 	"strings"
+	"sync"
 
 	"approvalbot/policy/workspace"
 )
@@ -9,15 +10,29 @@ import (
 // Rule judges one simple command. args are the words after its name.
 type Rule func(x *Call, name string, args []workspace.Word)
 
-// commands is every program and builtin that policy has something to say about.
-// Whatever is not here asks. It is made once per engine.
-func Rules() map[string]Rule {
+// Rules gives every program and builtin that policy has something to say about.
+// Whatever is not here asks. It fails where the table cannot be read.
+func Rules() (map[string]Rule, error) { return rules() }
+
+var rules = sync.OnceValues(func() (map[string]Rule, error) {
 	m := map[string]Rule{}
 	for _, add := range [...]func(map[string]Rule){readers, textTools, writers, wrappers, runners, networkTools, builtins, destroyers, remotes, projectTools} {
 		add(m)
 	}
 	m["git"], m["go"], m["rm"], m["unlink"] = git, golang, rm, rm
-	return m
+	entries, err := table()
+	for name, e := range entries {
+		m[name] = e.judge
+	}
+	return m, err
+})
+
+// languages are the rules of programs that have a language of their own, by the names
+// under which rows ask for them.
+var languages = map[string]Rule{
+	"awk": awk, "chmod": permissions, "copy": copies, "curl": curl, "date": date, "fd": fd, "find": find, "git": git, "go": golang,
+	"grep": grep, "jq": jq, "kill": kill, "printf": printf, "ps": ps, "ripgrep": ripgrep, "rm": rm, "sed": sed, "shell": shellCommand,
+	"test": test, "xargs": xargs, "env": env, "wget": wget, "interpreter": interpreter, "npx": npx, "compiler": compiler,
 }
 
 // AfterEquals gives the value of a word like --option=value.

@@ -1,0 +1,325 @@
+package program
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+)
+
+// The table of programs: one file for each family.
+//
+//go:embed data/*.yaml
+var data embed.FS
+
+// row is a row of the table as it is written. Options are listed by what becomes of
+// their value, which says at the same time whether they have one; whatever is not
+// listed asks. "-abc" are three options of one letter, "--name" is one.
+type row struct {
+	Is        string            `yaml:"is"`        // codes of the command, where nothing worse is found
+	With      string            `yaml:"with"`      // sets of options that it has besides
+	Flags     string            `yaml:"flags"`     // options without a value
+	Optional  string            `yaml:"optional"`  // options whose value, text, stands behind "=" or nowhere
+	Maybe     string            `yaml:"maybe"`     // letters whose value is left out where the next word begins with a dash
+	Text      string            `yaml:"text"`      // options whose value is text
+	Dash      string            `yaml:"dash"`      // the same, and it may begin with a dash
+	Tells     string            `yaml:"tells"`     // options whose value is a file of which the name or facts are told
+	Reads     string            `yaml:"reads"`     // a file whose contents are told
+	Makes     string            `yaml:"makes"`     // a file or directory that is made or touched
+	Writes    string            `yaml:"writes"`    // a file that is given contents
+	Project   string            `yaml:"project"`   // a file of the project
+	Address   string            `yaml:"address"`   // an address that is read
+	Inside    string            `yaml:"inside"`    // a directory of the workspace, in which the program works
+	Operands  string            `yaml:"operands"`  // what the other words are: one of these roles, tree, repository or none; text unless said
+	Looks     string            `yaml:"looks"`     // a pattern that every one of them must match as a whole
+	First     int               `yaml:"first"`     // so many of them are text before the rest
+	Given     string            `yaml:"given"`     // letters of options that give what is the first of them otherwise
+	Most      int               `yaml:"most"`      // so many there may be
+	All       bool              `yaml:"all"`       // no option does harm
+	Numbers   bool              `yaml:"numbers"`   // -20 is an option
+	Fixed     bool              `yaml:"fixed"`     // nothing may be computed
+	Globs     bool              `yaml:"globs"`     // a value behind "=" may be a glob
+	Posix     bool              `yaml:"posix"`     // options end at the first operand
+	OneDash   bool              `yaml:"onedash"`   // long options have one dash or two
+	Version   bool              `yaml:"version"`   // --version alone tells the version and does nothing else first
+	Raises    map[string]string `yaml:"raises"`    // codes, and the words that bring them
+	Verbs     map[string]row    `yaml:"verbs"`     // subcommands, by their names or globs
+	Bare      string            `yaml:"bare"`      // codes of the program without a subcommand
+	Otherwise string            `yaml:"otherwise"` // codes of any other subcommand
+	Runs      *projectRow       `yaml:"runs"`      // it runs the project's own code
+	Rule      string            `yaml:"rule"`      // the language of its own in which it is read, by its name in languages
+}
+
+// projectRow describes a program that builds, tests, checks or formats the project in
+// which it stands.
+type projectRow struct {
+	Targets string `yaml:"targets"` // what the first operand must be; "*" for any everyday target
+	Each    bool   `yaml:"each"`    // so must every other
+	Free    bool   `yaml:"free"`    // other operands are no paths
+	After   string `yaml:"after"`   // what words after "--" must look like
+}
+
+// file is one file of the table.
+type file struct {
+	Options  map[string]row `yaml:"options"`  // sets of options that rows share
+	Programs map[string]row `yaml:"programs"` // rows by the names of the programs
+}
+
+// table reads the embedded table once.
+var table = sync.OnceValues(func() (map[string]*entry, error) { return load(data) })
+
+// load reads a table. It refuses what is unknown, stands twice, cannot be reached, or
+// says of one option two things.
+func load(files fs.FS) (map[string]*entry, error) {
+	names, err := fs.Glob(files, "data/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	l := loader{options: map[string]row{}, entries: map[string]*entry{}}
+	all := map[string]file{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		d := yaml.NewDecoder(bytes.NewReader(text))
+		d.KnownFields(true)
+		var f file
+		if err := d.Decode(&f); err != nil {
+			return nil, fmt.Errorf("%s: %w", path.Base(name), err)
+		}
+		all[name] = f
+		for set, r := range f.Options {
+			if _, twice := l.options[set]; twice {
+				l.fail(path.Base(name), "the set of options %q stands twice", set)
+			}
+			l.options[set] = r
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for _, programs := range slices.Sorted(maps.Keys(all[name].Programs)) {
+			l.program(path.Base(name), programs, all[name].Programs[programs])
+		}
+	}
+	return l.entries, errors.Join(l.errs...)
+}
+
+type loader struct {
+	options map[string]row
+	entries map[string]*entry
+	errs    []error
+}
+
+func (l *loader) fail(where, format string, args ...any) {
+	l.errs = append(l.errs, fmt.Errorf(where+": "+format, args...))
+}
+
+func (l *loader) program(file, names string, r row) {
+	e := l.entry(file+": "+names, r, nil)
+	for n := range strings.FieldsSeq(names) {
+		if l.entries[n] != nil {
+			l.fail(file, "%s stands twice", n)
+		}
+		l.entries[n] = e
+	}
+}
+
+// entry makes a row's entry. Subcommands have the options of what they belong to.
+func (l *loader) entry(where string, r row, parent *entry) *entry {
+	e := &entry{doc: r, roles: map[string]role{}, skip: r.First, most: r.Most, onedash: r.OneDash, version: r.Version}
+	e.spec = spec{all: r.All, num: r.Numbers, fixed: r.Fixed, globs: r.Globs, posix: r.Posix, given: r.Given, strict: true,
+		long: map[string]bool{}, texts: map[string]bool{}, optional: map[string]bool{}}
+	o := optionList{l: l, where: where, e: e, known: map[string]string{}}
+	o.row(r)
+	for set := range strings.FieldsSeq(r.With) {
+		if _, ok := l.options[set]; !ok {
+			l.fail(where, "there is no set of options %q", set)
+		}
+		o.row(l.options[set])
+	}
+	if parent != nil {
+		o.inherit(parent)
+	}
+	e.codes, e.bare, e.otherwise = l.codes(where, r.Is), l.codes(where, r.Bare), l.codes(where, r.Otherwise)
+	for name, list := range r.Raises {
+		for _, c := range l.codes(where, name) {
+			e.raises = append(e.raises, raise{c, strings.Fields(list)})
+		}
+	}
+	l.shape(where, r, e)
+	return e
+}
+
+// shape reads what a row is: a program of subcommands, a tool of the project, one with
+// a language of its own, or a plain command.
+func (l *loader) shape(where string, r row, e *entry) {
+	if r.Looks != "" {
+		re, err := regexp.Compile(`^(?:` + r.Looks + `)$`)
+		if err != nil {
+			l.fail(where, "%w", err)
+		}
+		e.looks = re
+	}
+	kind, ok := roleNames[r.Operands]
+	if !ok && r.Operands != "" {
+		l.fail(where, "operands cannot be %q", r.Operands)
+	}
+	e.operands = kind
+	switch {
+	case r.Rule != "":
+		if e.rule = languages[r.Rule]; e.rule == nil {
+			l.fail(where, "there is no language %q", r.Rule)
+		}
+		if r.Verbs != nil || r.Runs != nil {
+			l.fail(where, "verbs or runs beside a rule are never reached")
+		}
+	case r.Verbs != nil:
+		l.verbs(where, r, e)
+	case r.Runs != nil:
+		e.project = &projectTool{spec: e.spec, each: r.Runs.Each, free: r.Runs.Free}
+		if r.Runs.Targets != "" {
+			e.project.verbs = words.Set(r.Runs.Targets)
+		}
+		if r.Runs.After != "" {
+			e.project.after = regexp.MustCompile(`^(?:` + r.Runs.After + `)$`)
+		}
+	case len(e.codes) == 0:
+		l.fail(where, "it does not say what the command is")
+	}
+}
+
+func (l *loader) verbs(where string, r row, e *entry) {
+	if r.Is != "" || r.Operands != "" || r.Runs != nil {
+		l.fail(where, "is, operands and runs beside verbs are never reached")
+	}
+	if len(e.otherwise) == 0 {
+		e.otherwise = []finding.Code{finding.UnknownCommand}
+	}
+	if len(e.bare) == 0 {
+		e.bare = e.otherwise
+	}
+	e.verbs = map[string]*entry{}
+	for _, names := range slices.Sorted(maps.Keys(r.Verbs)) {
+		sub := r.Verbs[names]
+		sub.OneDash = sub.OneDash || r.OneDash
+		v := l.entry(where+" "+names, sub, e)
+		v.onedash = false // the words are rewritten once
+		for n := range strings.FieldsSeq(names) {
+			switch {
+			case strings.Contains(n, "*"):
+				e.globs = append(e.globs, globVerb{n, v})
+			case e.verbs[n] != nil:
+				l.fail(where, "%s stands twice", n)
+			default:
+				e.verbs[n] = v
+			}
+		}
+	}
+}
+
+func (l *loader) codes(where, names string) (list []finding.Code) {
+	for n := range strings.FieldsSeq(names) {
+		c, ok := finding.Named(n)
+		if !ok {
+			l.fail(where, "there is no code %q", n)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// optionList gathers the options of one row.
+type optionList struct {
+	l     *loader
+	where string
+	e     *entry
+	known map[string]string // options, and the list in which each stands
+}
+
+func (o *optionList) row(r row) {
+	onedash := r.OneDash || o.e.onedash
+	for _, list := range [...]struct {
+		name, options string
+		takes         bool
+		role          role
+	}{
+		{"flags", r.Flags, false, textRole}, {"optional", r.Optional, false, textRole}, {"maybe", r.Maybe, true, textRole},
+		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole}, {"reads", r.Reads, true, readsRole},
+		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"project", r.Project, true, projectRole},
+		{"address", r.Address, true, addressRole}, {"inside", r.Inside, true, insideRole},
+	} {
+		letters, long := shortNames(list.options, onedash)
+		for _, name := range letters {
+			o.add(name, list.name, list.takes, list.role, true)
+		}
+		for _, name := range long {
+			o.add(name, list.name, list.takes, list.role, false)
+		}
+	}
+}
+
+// add lists an option. It stands in one list only.
+func (o *optionList) add(name, list string, takes bool, r role, letter bool) {
+	key := name
+	if !letter {
+		key = "--" + name
+	}
+	if other := o.known[key]; other != "" {
+		o.l.fail(o.where, "the option %s stands in %s and in %s", key, other, list)
+		return
+	}
+	o.known[key] = list
+	sp := &o.e.spec
+	switch {
+	case letter && takes:
+		sp.vals += name
+	case letter:
+		sp.flags += name
+	default:
+		sp.long[name] = takes
+	}
+	if list == "optional" {
+		sp.optional[name] = true
+	}
+	if list == "maybe" {
+		sp.maybe += name
+	}
+	if list == "dash" {
+		sp.texts[name] = true
+	}
+	o.e.roles[name] = r
+}
+
+// inherit takes the options of what a subcommand belongs to, but for those of which it
+// says something itself.
+func (o *optionList) inherit(p *entry) {
+	for name, takes := range p.spec.long {
+		if o.known["--"+name] == "" {
+			o.e.spec.long[name], o.e.spec.optional[name], o.e.spec.texts[name] = takes, p.spec.optional[name], p.spec.texts[name]
+			o.e.roles[name] = p.roles[name]
+		}
+	}
+	for _, letters := range [...]struct{ from, to *string }{{&p.spec.flags, &o.e.spec.flags}, {&p.spec.vals, &o.e.spec.vals}} {
+		for _, c := range *letters.from {
+			if name := string(c); o.known[name] == "" {
+				*letters.to += name
+				o.e.roles[name], o.e.spec.texts[name] = p.roles[name], p.spec.texts[name]
+				if strings.Contains(p.spec.maybe, name) {
+					o.e.spec.maybe += name
+				}
+			}
+		}
+	}
+}

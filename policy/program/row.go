@@ -1,0 +1,273 @@
+package program
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
+)
+
+// role says what a command does with a word: with an option's value, or an operand.
+type role uint8
+
+const (
+	textRole       role = iota // it is text
+	tellsRole                  // names or facts of a file are told
+	readsRole                  // a file's contents are told
+	treeRole                   // a file's contents are told, or those of all files below a directory
+	repositoryRole             // contents of the workspace's files are told, or of commits
+	makesRole                  // a file or directory is made or touched
+	writesRole                 // a file is given contents
+	projectRole                // it may name files of the project
+	addressRole                // an address is read
+	insideRole                 // a directory of the workspace, in which the program works
+	noneRole                   // there must be no such word
+)
+
+var roleNames = map[string]role{
+	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
+	"writes": writesRole, "project": projectRole, "address": addressRole, "inside": insideRole, "none": noneRole,
+}
+
+// word says what the role does to a word.
+func (r role) word(x *Call, w workspace.Word) {
+	switch r {
+	case tellsRole:
+		x.Name(w)
+	case readsRole:
+		x.Read(w)
+	case treeRole:
+		x.tree1(w)
+	case repositoryRole:
+		x.Search(w)
+	case makesRole:
+		x.Write(w)
+	case writesRole:
+		x.content(w)
+	case projectRole:
+		x.projectWord(w)
+	case addressRole:
+		x.Address(w.Text)
+	case insideRole:
+		if !x.Place.LocalDir(w) {
+			x.Add(finding.OutsideProject)
+		}
+	}
+}
+
+// entry is one row of the table: a program, or one of its subcommands.
+type entry struct {
+	codes     []finding.Code    // what the command is, where nothing worse is found
+	spec      spec              // its options
+	roles     map[string]role   // what becomes of the options' values
+	operands  role              // and of the other words
+	skip      int               // so many leading operands are text
+	most      int               // so many operands there may be, if not 0
+	looks     *regexp.Regexp    // what operands must look like
+	onedash   bool              // long options have one dash or two
+	version   bool              // --version alone tells the version, and does nothing else first
+	raises    []raise           // what words make of the command
+	verbs     map[string]*entry // subcommands
+	globs     []globVerb        // the same, by patterns
+	bare      []finding.Code    // what it is without a subcommand
+	otherwise []finding.Code    // what any other subcommand is
+	project   *projectTool      // it runs the project's own code
+	rule      Rule              // of a program with a language of its own
+	doc       row               // as it is written
+}
+
+type globVerb struct {
+	glob string
+	*entry
+}
+
+// raise is a code for a command in which one of the words stands. A word is a glob in
+// small letters; one with "=" stands for two words as well.
+type raise struct {
+	code  finding.Code
+	words []string
+}
+
+func (r *raise) in(args []workspace.Word) bool {
+	for i, w := range args {
+		if w.Kind == workspace.Computed {
+			continue
+		}
+		next := ""
+		if i+1 < len(args) {
+			next = args[i+1].Text
+		}
+		for _, glob := range r.words {
+			if raised(glob, w.Text, next) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func raised(glob, word, next string) bool {
+	lower := strings.ToLower(word)
+	if strings.HasPrefix(glob, "-") {
+		if glob == word || strings.HasPrefix(word, glob+"=") && strings.HasPrefix(glob, "--") {
+			return true
+		}
+		return workspace.MatchesName(glob, lower) || strings.Contains(glob, "=") && glob == lower+"="+next
+	}
+	for part := range strings.SplitSeq(lower, ",") {
+		if workspace.MatchesName(glob, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge is the [Rule] of a row.
+func (e *entry) judge(x *Call, name string, args []workspace.Word) {
+	switch {
+	case e.version && len(args) == 1 && args[0].Is("--version"):
+		x.Add(finding.ReadOnlyCommand)
+		return
+	case e.onedash:
+		args = dashes(args)
+	}
+	switch {
+	case e.rule != nil:
+		e.rule(x, name, args)
+	case e.verbs != nil || e.globs != nil:
+		e.command(x, name, args)
+	case e.project != nil:
+		x.add1(e.codes)
+		e.project.judge(x, name, args)
+		e.raise(x, args)
+	default:
+		e.leaf(x, args)
+		e.raise(x, args)
+	}
+}
+
+func (x *Call) add1(codes []finding.Code) {
+	for _, c := range codes {
+		x.Add(c)
+	}
+}
+
+func (e *entry) raise(x *Call, args []workspace.Word) {
+	for i := range e.raises {
+		if e.raises[i].in(args) {
+			x.Add(e.raises[i].code)
+		}
+	}
+}
+
+// command judges a program with subcommands: options, then the subcommand. What
+// raises a class anywhere counts only where something was not recognised.
+func (e *entry) command(x *Call, name string, args []workspace.Word) {
+	sp := e.spec
+	sp.posix = true
+	c := x.scanner(&sp, args)
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.option != "" {
+			e.option(x, t)
+			continue
+		}
+		verb := e.verb(t.word)
+		if verb == nil {
+			x.add1(e.otherwise)
+			e.raise(x, args)
+			return
+		}
+		verb.judge(x, name, c.rest()[1:])
+		if x.Found.Any(unread) {
+			e.raise(x, args)
+		}
+		return
+	}
+	x.add1(e.bare)
+}
+
+// unread are the codes of a command of which some word was not recognised.
+var unread = finding.Of(finding.UnknownOption, finding.UnknownCommand, finding.DynamicArgument)
+
+// verb gives the row of a subcommand; nil for none.
+func (e *entry) verb(w workspace.Word) *entry {
+	if w.Kind != workspace.Literal {
+		return nil
+	}
+	if v := e.verbs[w.Text]; v != nil {
+		return v
+	}
+	for _, g := range e.globs {
+		if workspace.MatchesName(g.glob, w.Text) {
+			return g.entry
+		}
+	}
+	return nil
+}
+
+// option judges the value of an option.
+func (e *entry) option(x *Call, t token) {
+	if !t.value {
+		return
+	}
+	if t.word.Kind == workspace.Computed && e.spec.fixed {
+		x.Add(finding.DynamicArgument)
+	}
+	e.roles[t.option].word(x, t.word)
+}
+
+// leaf judges a command by its options and operands.
+func (e *entry) leaf(x *Call, args []workspace.Word) {
+	x.add1(e.codes)
+	c := x.scanner(&e.spec, args)
+	var operands []workspace.Word
+	given := false
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		if t.option == "" {
+			operands = append(operands, t.word)
+			continue
+		}
+		e.option(x, t)
+		given = given || strings.Contains(e.spec.given, t.option)
+		if t.value && e.spec.all && e.operands == readsRole {
+			x.Read(t.word) // any option of a program that only reads may name a file
+		}
+	}
+	e.words(x, operands, given)
+}
+
+// words judges the operands of a command; given says that an option has given what is
+// the first of them otherwise.
+func (e *entry) words(x *Call, operands []workspace.Word, given bool) {
+	several := slices.ContainsFunc(operands, workspace.Word.Several)
+	for i, w := range operands {
+		switch {
+		case e.operands == noneRole, e.looks != nil && (w.Kind != workspace.Literal || !e.looks.MatchString(w.Text)):
+			x.Add(finding.UnknownOption)
+		case e.spec.fixed && w.Kind == workspace.Computed:
+			x.Add(finding.DynamicArgument)
+		}
+		if i >= e.skip || given {
+			e.operands.word(x, w)
+		}
+	}
+	if e.most > 0 && (len(operands) > e.most || several) {
+		x.Add(finding.UnknownOption)
+	}
+}
+
+// shortNames gives the names of options as they are written in a row: "-abc" are three
+// letters, "--name" is one name.
+func shortNames(list string, onedash bool) (letters, long []string) {
+	for w := range strings.FieldsSeq(list) {
+		switch name := strings.TrimLeft(w, "-"); {
+		case strings.HasPrefix(w, "--") || onedash:
+			long = append(long, name)
+		default:
+			letters = append(letters, strings.Split(name, "")...)
+		}
+	}
+	return letters, long
+}
