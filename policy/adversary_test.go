@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/policy/line"
 )
 
 // TestAdversary_S5_WordsAreJudgedAsTheyRun: the words of a program are judged one
@@ -75,9 +76,9 @@ func TestAdversary_I10_TheDeskIsRefused(t *testing.T) {
 func TestAdversary_W3_WordsInWhatCannotBeRead(t *testing.T) {
 	e := engine(t, shipped)
 	unreadable := func(words string) []string {
-		return []string{"ls '; " + words, "( " + words, strings.Repeat("(", 300) + " " + words, words + " " + strings.Repeat("a ", maxLine/2), "$X <<E " + words + "\n", "ls \x01; " + words, "echo \"" + words, "eval \"$X " + words + "\"", strings.Repeat("sudo ", 30) + words, strings.Repeat("eval ", 30) + "'" + words + "'", "$X; # " + words + ";"}
+		return []string{"ls '; " + words, "( " + words, strings.Repeat("(", 300) + " " + words, words + " " + strings.Repeat("a ", line.MaxLine/2), "$X <<E " + words + "\n", "ls \x01; " + words, "echo \"" + words, "eval \"$X " + words + "\"", strings.Repeat("sudo ", 30) + words, strings.Repeat("eval ", 30) + "'" + words + "'", "$X; # " + words + ";"}
 	}
-	for _, list := range phrases {
+	for _, list := range line.Phrases {
 		for _, p := range list {
 			words := strings.ReplaceAll(strings.Join(p, " "), "*", "x")
 			for _, line := range unreadable(words) {

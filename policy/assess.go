@@ -170,11 +170,11 @@ func (e *Engine) assessText(j *judging) {
 	if len(lines) == 0 {
 		return
 	}
-	sh := e.shell(j.agent.place(&j.call, "", ""), nil, nil)
+	sh := e.lines.Read(j.agent.place(&j.call, "", ""), nil, nil)
 	for _, l := range append(lines, strings.Join(argv, " ")) {
-		sh.line(l)
+		sh.Line(l)
 	}
-	j.found = j.found.Or(sh.finish(strings.Join(lines, "\n")).And(finding.OfClass[core.R4]))
+	j.found = j.found.Or(sh.Finish(strings.Join(lines, "\n")).And(finding.OfClass[core.R4]))
 }
 
 // views reports an editor's call that only reads.

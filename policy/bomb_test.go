@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/policy/line"
 )
 
 // maxBody is the largest call that the desk takes.
@@ -18,17 +19,17 @@ const maxBody = 256 << 10
 // desk takes, or as large as is read at all.
 func bombs(t testing.TB) map[string]core.Call {
 	calls := map[string]core.Call{}
-	line := func(name, text string) { calls[name] = lineCall(t, text) }
+	bomb := func(name, text string) { calls[name] = lineCall(t, text) }
 	for _, unit := range []string{"(", "$(", "{ ", "`", "a|", "a;", "a&&", "sh -c ", "x ", "'a b' ", "rm a;", "a=b ", "eval 'eval \"a b\"';", "sudo ", "find . -exec ", "xargs ", "\"$(", "<<a ", "#;\n",
 		"cat .env;", "cat *;", "cp a b;", "cd a;", "cd a&&", "aaaaaaaa", "cm0gLXJmIC8K ", "$x ", "https://x ", "frob 'a=b=c=d e' ", "sh -c 'sh -c \"a b\"';", "/a", "git x;", "go test ./..;", "x 'sh -c a' ", "grep -r '" + "[a" + "' .;", "sed s/a/b/;", "{a,b}", "~/x ", "a..b/../"} {
-		for _, size := range []int{maxLine - 1, maxBody - 64} {
-			line(fmt.Sprintf("%q to %d", unit, size), strings.Repeat(unit, size/len(unit)))
+		for _, size := range []int{line.MaxLine - 1, maxBody - 64} {
+			bomb(fmt.Sprintf("%q to %d", unit, size), strings.Repeat(unit, size/len(unit)))
 		}
-		line(fmt.Sprintf("%q in quotes", unit), "frob "+quote(strings.Repeat(unit, (maxLine-64)/len(unit)/2))+" && $x")
+		bomb(fmt.Sprintf("%q in quotes", unit), "frob "+quote(strings.Repeat(unit, (line.MaxLine-64)/len(unit)/2))+" && $x")
 	}
-	line("500 KB of (", strings.Repeat("(", 500<<10))
-	line("500 KB of $(", strings.Repeat("$(", 250<<10))
-	line("words in words", nestedWords(maxLine-64))
+	bomb("500 KB of (", strings.Repeat("(", 500<<10))
+	bomb("500 KB of $(", strings.Repeat("$(", 250<<10))
+	bomb("words in words", nestedWords(line.MaxLine-64))
 	many := map[string]any{}
 	for i := range 4000 {
 		many[fmt.Sprint("k", i)] = map[string]any{"command": "sh -c 'frob a b'", "u": "http://x.y/z"}
@@ -43,7 +44,7 @@ func bombs(t testing.TB) map[string]core.Call {
 	calls["addresses"] = callOf(t, "web_fetch", map[string]any{"prompt": strings.Repeat("http://1.1 ", 20000)})
 	calls["deep json"] = core.Call{ToolName: "mcp__x__y", AgentID: "main", Params: json.RawMessage(strings.Repeat(`{"a":`, maxBody/6) + "1" + strings.Repeat("}", maxBody/6))}
 	calls["deep list"] = core.Call{ToolName: "exec", AgentID: "main", Params: json.RawMessage(`{"argv":` + strings.Repeat("[", maxBody) + strings.Repeat("]", maxBody) + "}")}
-	argv := strings.Split(strings.Repeat("sh,-c,frob 'a b',", maxLine/18), ",")
+	argv := strings.Split(strings.Repeat("sh,-c,frob 'a b',", line.MaxLine/18), ",")
 	calls["argv"] = callOf(t, "exec", map[string]any{"argv": argv})
 	calls["argv of lines"] = callOf(t, "exec", map[string]any{"argv": append([]string{"frob"}, strings.Split(strings.Repeat("sh -c \"x 'a b'\"|", 900), "|")...)})
 	calls["database"] = callOf(t, "execute_sql", map[string]any{"query": strings.Repeat("update a ", 25000)})
@@ -93,10 +94,10 @@ func TestBombsAreCounted(t *testing.T) {
 		if c.ToolName != "exec" || len(bad) > 0 || x.Command == nil {
 			continue
 		}
-		s := e.shell(e.agent(c.AgentID).place(&c, "", ""), nil, nil)
-		s.line(*x.Command)
-		s.finish(*x.Command)
-		require.LessOrEqual(t, s.commands, maxLine, name)
-		require.LessOrEqual(t, s.parsed, 8*maxParsed+maxBody, name)
+		s := e.lines.Read(e.agent(c.AgentID).place(&c, "", ""), nil, nil)
+		s.Line(*x.Command)
+		s.Finish(*x.Command)
+		require.LessOrEqual(t, s.Commands, line.MaxLine, name)
+		require.LessOrEqual(t, s.Parsed, 8*line.MaxParsed+maxBody, name)
 	}
 }

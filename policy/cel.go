@@ -186,8 +186,8 @@ func (e *Engine) pathNames(j *judging) []string {
 func (j *judging) programs() []string {
 	f := &j.facts
 	if f.programs == nil {
-		for _, c := range j.seen.commands {
-			f.programs = append(f.programs, j.seen.args(c)[0].Text)
+		for _, c := range j.seen.Commands {
+			f.programs = append(f.programs, j.seen.Args(c)[0].Text)
 		}
 	}
 	return f.programs

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/line"
 	"approvalbot/policy/program"
 	"approvalbot/policy/workspace"
 )
@@ -20,7 +19,7 @@ type Engine struct {
 	cfg       Config
 	hash      string
 	desk      workspace.Own
-	commands  map[string]program.Rule
+	lines     *line.Wide
 	layers    []layer
 	agents    map[string]*agent
 	others    *agent // that nothing is said about
@@ -30,7 +29,6 @@ type Engine struct {
 	rules     []opRule
 	index     index
 	wants     bool      // some rule looks at paths
-	parsers   sync.Pool // of *syntax.Parser
 	calls     sync.Pool // of *judging
 }
 
@@ -41,9 +39,9 @@ func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.normal()
 	e := &Engine{cfg: cfg, desk: workspace.NewOwn(cfg.Protected)}
 	bad := []error{err}
-	if e.commands, err = program.Rules(); err != nil {
-		bad = append(bad, err)
-	}
+	rules, err := program.Rules()
+	bad = append(bad, err)
+	e.lines = line.New(&e.desk, rules)
 	var wrong [3][]error
 	e.layers, wrong[0] = hardLayers(&cfg)
 	e.allowlist, e.safeBins, wrong[1] = allowlist(&cfg)
@@ -75,9 +73,8 @@ func New(cfg Config) (*Engine, error) {
 		e.agents[id].root, e.agents[id].dirs = dir, []string{dir}
 	}
 	e.calls.New = func() any {
-		return &judging{seen: seen{words: make([]workspace.Word, 0, 32), commands: make([]command, 0, 8)}}
+		return &judging{seen: line.Seen{Words: make([]workspace.Word, 0, 32), Commands: make([]line.Command, 0, 8)}}
 	}
-	e.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }
 	return e, nil
 }
 
@@ -111,7 +108,7 @@ type judging struct {
 
 	found  finding.Set     // what the call could do
 	extra  finding.Effects // what others say it does
-	seen   seen
+	seen   line.Seen
 	paths  []workspace.File // that it names, where wants is set
 	wants  bool             // some rule looks at paths
 	place  workspace.Place  // where its commands stand in the end
@@ -209,10 +206,10 @@ type lists struct {
 func (e *Engine) spent(j *judging) {
 	list, v, paths := j.list, j.seen, j.paths
 	clear(list)
-	clear(v.words)
+	clear(v.Words)
 	clear(paths)
 	*j = judging{}
-	j.list, j.seen.words, j.seen.commands, j.paths = list[:0], v.words[:0], v.commands[:0], paths[:0]
+	j.list, j.seen.Words, j.seen.Commands, j.paths = list[:0], v.Words[:0], v.Commands[:0], paths[:0]
 	e.calls.Put(j)
 }
 

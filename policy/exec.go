@@ -13,44 +13,28 @@ import (
 // of one program, which no shell sees.
 func (e *Engine) assessExec(j *judging) {
 	x, ok := e.execOf(j)
-	s := e.shell(j.agent.place(&j.call, x.Workdir, x.Host), &j.seen, j.wanted())
+	s := e.lines.Read(j.agent.place(&j.call, x.Workdir, x.Host), &j.seen, j.wanted())
 	if !ok {
-		s.found.Add(finding.MalformedCall)
+		s.Found.Add(finding.MalformedCall)
 	}
 	for name, value := range x.Env {
-		s.set(name, true)
-		s.value(name, workspace.Word{Text: value})
+		s.Set(name, true)
+		s.Value(name, workspace.Word{Text: value})
 	}
 	text := ""
 	if x.Command != nil {
 		text = *x.Command
-		s.line(text)
+		s.Line(text)
 	}
 	if len(x.Argv) > 0 {
 		words := strings.Join(x.Argv, " ")
-		s.argv(x.Argv, len(words))
+		s.Argv(x.Argv, len(words))
 		text += words
 	}
 	j.came(x, s)
-	found := s.finish(text)
-	j.unsure = s.unsure.String()
+	found := s.Finish(text)
+	j.unsure = s.Unsure.String()
 	j.found = j.found.Or(found)
-}
-
-// argv judges a program with its words exactly as they are.
-func (s *shell) argv(args []string, size int) {
-	if size > maxLine {
-		s.found.Add(finding.CommandTooLong)
-		return
-	}
-	words := make([]workspace.Word, len(args))
-	for i, a := range args {
-		words[i] = workspace.Word{Text: a}
-		if strings.IndexByte(a, 0) >= 0 {
-			s.found.Add(finding.ControlCharacters)
-		}
-	}
-	s.simple(words)
 }
 
 // execOf reads the params of tool exec, or of a tool of another runtime that

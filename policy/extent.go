@@ -132,10 +132,10 @@ func (j *judging) reach(e *Engine, class core.RiskClass) core.Reach {
 		return j.reachOfTool(e)
 	}
 	v := &j.seen
-	if !v.alone || v.apart || len(v.commands) != 1 || !j.stays || j.found.Any(uncovered) {
+	if !v.Alone || v.Apart || len(v.Commands) != 1 || !j.stays || j.found.Any(uncovered) {
 		return core.Reach{}
 	}
-	args := v.args(v.commands[0])
+	args := v.Args(v.Commands[0])
 	name, prefix, ok := program.ProgramIn(args)
 	if !ok {
 		return core.Reach{}

@@ -55,7 +55,7 @@ func (e *Engine) hosts(j *judging) []string {
 	f.haveHosts = true
 	f.oddHosts = j.found.Has(finding.OddAddress) || j.found.Has(finding.MalformedCall)
 	if j.tool.kind == execTool {
-		for _, w := range j.seen.words {
+		for _, w := range j.seen.Words {
 			f.word(w)
 		}
 		return f.hosts

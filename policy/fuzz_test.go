@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
+	"approvalbot/policy/line"
 )
 
 // FuzzShell: whatever the line is, judging it ends, its class is R3 at least
@@ -27,7 +28,7 @@ func FuzzShell(f *testing.F) {
 			return
 		}
 		j := judge(e, lineCall(t, line))
-		if e.parse(line) == nil {
+		if e.lines.Parse(line) == nil {
 			require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3)
 		}
 		require.Equal(t, j.Outcome == core.OutcomeAllow, j.Assessment.RiskClass <= core.R1)
@@ -136,7 +137,7 @@ func TestMoreIsNeverLess(t *testing.T) {
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := wellFormed().Draw(rt, "a"), wellFormed().Draw(rt, "b")
-		if strings.Contains(a, "cd src") || e.parse(a) == nil { // what b means depends on where it stands, and on a
+		if strings.Contains(a, "cd src") || e.lines.Parse(a) == nil { // what b means depends on where it stands, and on a
 			return
 		}
 		if got, want := class(a+"\n"+b), max(class(a), class(b)); got < want {
@@ -175,16 +176,16 @@ func TestArgvAndLineAgree(t *testing.T) {
 func TestBombsAreRefusedQuickly(t *testing.T) {
 	e := engine(t)
 	for _, s := range []string{"(", "{ ", "$(", "`", "if ", "while ", "! ", "time ", "a|", "a&&", "a;", "<<a ", "${a:-", "$((", "((", "[[ (", "a=(", "f() ", "\"$(", "a <(", "${a[", "((a?", "env ", "sudo ", "sh -c ", "x ", "'a b' ", "*", "{a,", "\\\n", "eval ", "find -exec "} {
-		for _, n := range []int{maxLine / len(s), 4 * maxLine / len(s), 700} {
+		for _, n := range []int{line.MaxLine / len(s), 4 * line.MaxLine / len(s), 700} {
 			line := strings.Repeat(s, n)
 			j := judge(e, lineCall(t, line))
 			require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%q x %d", s, n)
 		}
 	}
-	j := judge(e, lineCall(t, "echo "+strings.Repeat("a", maxLine)))
+	j := judge(e, lineCall(t, "echo "+strings.Repeat("a", line.MaxLine)))
 	require.Contains(t, j.Assessment.ReasonCodes, "command-too-long")
 	require.Equal(t, core.R3, j.Assessment.RiskClass)
-	require.Equal(t, core.R4, judge(e, lineCall(t, "rm -rf / "+strings.Repeat("a", maxLine))).Assessment.RiskClass)
+	require.Equal(t, core.R4, judge(e, lineCall(t, "rm -rf / "+strings.Repeat("a", line.MaxLine))).Assessment.RiskClass)
 	require.Equal(t, core.R4, judge(e, lineCall(t, strings.Repeat("(", 500)+"mkfs")).Assessment.RiskClass)
 	require.Contains(t, judge(e, lineCall(t, strings.Repeat("frob; ", 600))).Assessment.ReasonCodes, "too-complex")
 }
@@ -200,7 +201,7 @@ func FuzzArgv(f *testing.F) {
 	e := engine(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		argv := strings.Split(text, " ")
-		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(text) > maxLine/8 || argv[0] == "" {
+		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(text) > line.MaxLine/8 || argv[0] == "" {
 			return
 		}
 		shown := make([]string, len(argv))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/line"
 	"approvalbot/policy/program"
 	"approvalbot/policy/workspace"
 )
@@ -101,8 +102,8 @@ func (e *Engine) commandCandidates(j *judging, out []int) []int {
 	if j.found.Any(unread) {
 		return append(out, x.commands...)
 	}
-	for i := range j.seen.commands {
-		args := j.seen.args(j.seen.commands[i])
+	for i := range j.seen.Commands {
+		args := j.seen.Args(j.seen.Commands[i])
 		if args[0].Kind != workspace.Literal {
 			return append(out, x.commands...)
 		}
@@ -126,13 +127,13 @@ var unread = finding.Of(finding.DynamicCommand, finding.UnusualShell, finding.Co
 // policy knowing how.
 func (e *Engine) mayHide(args []workspace.Word) bool {
 	base := program.ProgramOf(args[0])
-	return e.commands[base] == nil || program.IsWrapper(base)
+	return e.lines.Rules[base] == nil || program.IsWrapper(base)
 }
 
 // insideWords calls fn with every end of the words that could be a command of its
 // own, until it says true.
 func insideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
-	for i := 1; i < min(len(args), maxHunt); i++ {
+	for i := 1; i < min(len(args), line.MaxHunt); i++ {
 		if args[i].Text != "" && fn(args[i:]) {
 			return true
 		}

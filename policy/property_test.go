@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
+	"approvalbot/policy/line"
 )
 
 // plainLines are the shell lines of the corpus that are whole by themselves:
@@ -16,7 +17,7 @@ import (
 func plainLines(t testing.TB, e *Engine) (lines []string) {
 	for _, x := range corpus(t) {
 		line := strings.ReplaceAll(x.text, "␤", "\n")
-		if x.tool == "$" && e.parse(line) != nil && !strings.Contains(line, "<<") && !strings.Contains(line, "#") && !strings.Contains(line, "cd ") && !strings.HasSuffix(line, "&") {
+		if x.tool == "$" && e.lines.Parse(line) != nil && !strings.Contains(line, "<<") && !strings.Contains(line, "#") && !strings.Contains(line, "cd ") && !strings.HasSuffix(line, "&") {
 			lines = append(lines, line)
 		}
 	}
@@ -25,8 +26,8 @@ func plainLines(t testing.TB, e *Engine) (lines []string) {
 
 // simpleCommand reports a line of one command whose words are all written out,
 // and gives the words.
-func simpleCommand(e *Engine, line string) (words []string, ok bool) {
-	f := e.parse(line)
+func simpleCommand(e *Engine, text string) (words []string, ok bool) {
+	f := e.lines.Parse(text)
 	if f == nil || len(f.Stmts) != 1 || len(f.Stmts[0].Redirs) > 0 || f.Stmts[0].Negated || f.Stmts[0].Background {
 		return nil, false
 	}
@@ -35,7 +36,7 @@ func simpleCommand(e *Engine, line string) (words []string, ok bool) {
 		return nil, false
 	}
 	for _, w := range c.Args {
-		if lit := w.Lit(); lit == "" || hasSpecial(lit) {
+		if lit := w.Lit(); lit == "" || line.HasSpecial(lit) {
 			return nil, false
 		}
 		words = append(words, w.Lit())

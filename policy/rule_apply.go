@@ -195,8 +195,8 @@ func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
 	fits := func(args []workspace.Word) bool {
 		return slices.ContainsFunc(r.commands, func(p commandPattern) bool { return p.mayBe(args) })
 	}
-	for _, c := range j.seen.commands {
-		args := j.seen.args(c)
+	for _, c := range j.seen.Commands {
+		args := j.seen.Args(c)
 		if fits(args) || e.mayHide(args) && insideWords(args, fits) {
 			return true
 		}

@@ -6,6 +6,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/line"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -186,7 +187,7 @@ func (e *Engine) assessDatabase(j *judging) {
 	j.found.Add(finding.DatabaseClient)
 	list, _ := j.fields()
 	for _, f := range list {
-		if f.str && destructive(wordsOf(f.text)) {
+		if f.str && line.Destructive(line.WordsOf(f.text)) {
 			j.found.Add(finding.DestructiveWord)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	grammar "approvalbot/policy/shell"
 
+	"approvalbot/policy/line"
 	"approvalbot/policy/workspace"
 )
 
@@ -26,9 +27,9 @@ func TestJudgedWordsAreTheFormsWords(t *testing.T) {
 		if len(cols) < 5 || cols[3] != "$" {
 			continue
 		}
-		line := strings.ReplaceAll(cols[4], "␤", "\n")
-		f := e.parse(line)
-		if _, _, ok := grammar.Plain(nil, line); !ok || f == nil {
+		text := strings.ReplaceAll(cols[4], "␤", "\n")
+		f := e.lines.Parse(text)
+		if _, _, ok := grammar.Plain(nil, text); !ok || f == nil {
 			continue
 		}
 		syntax.Walk(f, func(n syntax.Node) bool {
@@ -36,15 +37,15 @@ func TestJudgedWordsAreTheFormsWords(t *testing.T) {
 				for _, arg := range c.Args {
 					words++
 					form := wordForm(arg)
-					judged := e.shell(workspace.Place{}, &seen{}, nil).word(arg)
+					judged := e.lines.Read(workspace.Place{}, &line.Seen{}, nil).Word(arg)
 					marked := strings.ContainsFunc(strings.TrimPrefix(form, "\x04~"), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' })
 					switch {
 					case !marked:
-						require.Equal(t, workspace.Literal, judged.Kind, "%q in %q", form, line)
-						require.Equal(t, strings.TrimPrefix(form, "\x04"), judged.Text, "%q", line)
-						require.Equal(t, strings.HasPrefix(form, "\x04~"), judged.Tilde, "%q", line)
+						require.Equal(t, workspace.Literal, judged.Kind, "%q in %q", form, text)
+						require.Equal(t, strings.TrimPrefix(form, "\x04"), judged.Text, "%q", text)
+						require.Equal(t, strings.HasPrefix(form, "\x04~"), judged.Tilde, "%q", text)
 					case form != "\x04[": // the command
-						require.NotEqual(t, workspace.Literal, judged.Kind, "%q in %q", form, line)
+						require.NotEqual(t, workspace.Literal, judged.Kind, "%q in %q", form, text)
 					}
 				}
 			}

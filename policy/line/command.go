@@ -1,4 +1,4 @@
-package policy
+package line
 
 import (
 	"cmp"
@@ -13,45 +13,45 @@ import (
 )
 
 // simple judges one simple command, the name and its words as they will run.
-func (s *shell) simple(all []workspace.Word) {
-	before := s.found
-	s.found = finding.Set{}
+func (s *Reading) simple(all []workspace.Word) {
+	before := s.Found
+	s.Found = finding.Set{}
 	i := s.commandsSeen()
 	s.judge(all)
-	if s.found.Has(finding.RunsProjectCode) {
+	if s.Found.Has(finding.RunsProjectCode) {
 		if s.written || s.runsLog(all) {
-			s.found.Add(finding.WritesAndRuns)
+			s.Found.Add(finding.WritesAndRuns)
 		}
 		if s.looped > 0 {
 			s.ran = append(s.ran, all...)
 		}
 	}
 	s.touches(all)
-	if !s.hunting && s.found.Without(finding.Of(finding.TouchesDesk)).Class() == core.R3 && s.found.Any(mayRunWords) {
+	if !s.hunting && s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == core.R3 && s.Found.Any(mayRunWords) {
 		s.hunt(all[1:])
 	}
 	s.noteClass(i)
-	s.found = s.found.Or(before)
+	s.Found = s.Found.Or(before)
 }
 
 // judge looks a command up and lets its rule judge it.
-func (s *shell) judge(all []workspace.Word) {
-	if s.commands++; s.commands > maxCommands {
-		s.found.Add(finding.TooComplex)
+func (s *Reading) judge(all []workspace.Word) {
+	if s.Commands++; s.Commands > maxCommands {
+		s.Found.Add(finding.TooComplex)
 		return
 	}
 	i := s.note(all)
 	defer s.noted(i)
-	before := s.found
+	before := s.Found
 	name := all[0]
 	base := s.program(name)
 	s.opened = 0
-	defer func() { s.trees(base, all[1:], s.found.Without(before)) }()
+	defer func() { s.trees(base, all[1:], s.Found.Without(before)) }()
 	switch {
 	case s.Own.IsProgram(base):
 		s.deskProgram(all[1:])
 	case name.Kind != workspace.Literal || name.Text == "":
-		s.found.Add(finding.DynamicCommand)
+		s.Found.Add(finding.DynamicCommand)
 		s.runs = true
 	default:
 		s.known(base, all[1:])
@@ -59,37 +59,37 @@ func (s *shell) judge(all []workspace.Word) {
 }
 
 // known judges a command whose name was read.
-func (s *shell) known(base string, args []workspace.Word) {
-	judge := s.eng.commands[base]
+func (s *Reading) known(base string, args []workspace.Word) {
+	judge := s.wide.Rules[base]
 	switch {
 	case judge == nil:
-		s.found.Add(finding.UnknownCommand)
+		s.Found.Add(finding.UnknownCommand)
 	case program.AsksForHelp(base, args):
-		s.found.Add(finding.ReadOnlyCommand)
+		s.Found.Add(finding.ReadOnlyCommand)
 	case program.Rehearses(base, args):
-		before := s.found
+		before := s.Found
 		s.rule(judge, base, args)
-		s.found = s.found.Without(program.Destroys.Without(before))
+		s.Found = s.Found.Without(program.Destroys.Without(before))
 	default:
 		s.rule(judge, base, args)
 	}
 }
 
 // rule lets a command's rule judge it and applies what it says.
-func (s *shell) rule(judge program.Rule, base string, args []workspace.Word) {
-	x := program.Call{Place: &s.Place, Looped: s.looped > 0, Rules: s.eng.commands}
+func (s *Reading) rule(judge program.Rule, base string, args []workspace.Word) {
+	x := program.Call{Place: &s.Place, Looped: s.looped > 0, Rules: s.wide.Rules}
 	if base == "xargs" {
 		x.Input, s.input = s.input, nil
 	}
 	judge(&x, base, args)
-	s.found = s.found.Or(x.Found)
+	s.Found = s.Found.Or(x.Found)
 	for i := range x.Effects {
 		s.apply(&x.Effects[i])
 	}
 }
 
 // apply does what one effect says, at the place where the line stands.
-func (s *shell) apply(e *program.Effect) {
+func (s *Reading) apply(e *program.Effect) {
 	switch e.Kind {
 	case program.TellsName:
 		s.Name(e.Word)
@@ -113,20 +113,20 @@ func (s *shell) apply(e *program.Effect) {
 		s.inner(e.Words)
 	case program.RunsEach:
 		s.inner(e.Words)
-		if s.found.Has(finding.DeletesFile) && !e.Narrow {
-			s.found.Add(finding.RecursiveDelete)
+		if s.Found.Has(finding.DeletesFile) && !e.Narrow {
+			s.Found.Add(finding.RecursiveDelete)
 		}
 	case program.RunsLine:
-		s.line(e.Word.Text)
+		s.Line(e.Word.Text)
 	case program.MovesTo:
 		s.move(e.Word)
 	case program.SetsVariable:
-		s.set(e.Name, true)
-		s.value(e.Name, e.Word)
+		s.Set(e.Name, true)
+		s.Value(e.Name, e.Word)
 	case program.PrintsFiles:
 		s.printed = e.Words
 	case program.LooksIfAsking:
-		if s.found.Class() >= core.R3 {
+		if s.Found.Class() >= core.R3 {
 			s.DeskPath(e.Word)
 		}
 	case program.Fetches:
@@ -140,7 +140,7 @@ func (s *shell) apply(e *program.Effect) {
 
 // move goes to another directory. In a loop or a function that cannot be followed,
 // and where the word may be anything, it is open where the line stands.
-func (s *shell) move(w workspace.Word) {
+func (s *Reading) move(w workspace.Word) {
 	s.Place.Move(w, s.looped == 0 && w.Kind != workspace.Computed)
 }
 
@@ -148,37 +148,37 @@ func (s *shell) move(w workspace.Word) {
 // system's directories, a different letter case (which some file systems do not
 // tell apart) and an ending are findings, but do not hide what is known to be
 // worse.
-func (s *shell) program(w workspace.Word) string {
+func (s *Reading) program(w workspace.Word) string {
 	name := w.Text
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		switch {
 		case program.ProgramDirs[name[:i]]:
 		case w.Kind == workspace.Literal && !w.Tilde && program.OwnTool(&s.Place, name):
-			s.found = s.found.Or(program.Project(&s.Place))
+			s.Found = s.Found.Or(program.Project(&s.Place))
 		default:
-			s.found.Add(finding.ProgramByPath)
+			s.Found.Add(finding.ProgramByPath)
 		}
 		name = name[i+1:]
 	}
 	if lower := strings.ToLower(name); lower != name || strings.HasSuffix(lower, ".exe") {
-		s.found.Add(finding.UnknownCommand)
+		s.Found.Add(finding.UnknownCommand)
 		name = strings.TrimSuffix(lower, ".exe")
 	}
 	if w.Tilde {
-		s.found.Add(finding.ProgramByPath)
+		s.Found.Add(finding.ProgramByPath)
 	}
 	return name
 }
 
 // inner judges a command that another one runs, with words that simple has
 // looked at.
-func (s *shell) inner(all []workspace.Word) {
+func (s *Reading) inner(all []workspace.Word) {
 	if len(all) == 0 {
-		s.found.Add(finding.UnknownOption)
+		s.Found.Add(finding.UnknownOption)
 		return
 	}
 	if s.depth++; s.depth > maxDepth {
-		s.found.Add(finding.NestedTooDeep)
+		s.Found.Add(finding.NestedTooDeep)
 	} else {
 		s.judge(all)
 	}
@@ -203,7 +203,7 @@ var listers = words.Set("ls dir vdir stat du df file tree find fd fdfind realpat
 // command, where it may do something with all that is in them. An unknown command
 // says no more by a directory of the workspace, or the one in which it runs, than
 // by no word at all, and where it runs must be known.
-func (s *shell) trees(base string, args []workspace.Word, added finding.Set) {
+func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 	if opened := s.opened; opened > 0 && program.WrapperNames[base] && base != "find" {
 		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
 	}
@@ -229,7 +229,7 @@ func (s *shell) trees(base string, args []workspace.Word, added finding.Set) {
 			all = all && below && dir != s.Place.Root && !s.Place.Inside(dir) && !slices.Contains(s.Place.Dirs, dir)
 		})
 		if takes && some || all {
-			s.found.Add(finding.TouchesDesk)
+			s.Found.Add(finding.TouchesDesk)
 		}
 	}
 }
@@ -249,9 +249,9 @@ func elsewhere(base string, args []workspace.Word) bool {
 	return false
 }
 
-// maxHunt bounds how many words of a command are taken for commands, and how
+// MaxHunt bounds how many words of a command are taken for commands, and how
 // many words such a command has.
-const maxHunt = 64
+const MaxHunt = 64
 
 // maxEquals bounds after how many equals signs of a word a command may begin,
 // as in --option=exec=command.
@@ -263,46 +263,46 @@ var mayRunWords = finding.OfClass[core.R3].Without(finding.Of(finding.MayReadSec
 // hunt looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves
 // shell lines. It only ever adds what is R4.
-func (s *shell) hunt(args []workspace.Word) {
-	outside, place, fetches, runs := s.found, s.Place, s.fetches, s.runs
+func (s *Reading) hunt(args []workspace.Word) {
+	outside, place, fetches, runs := s.Found, s.Place, s.fetches, s.runs
 	s.hunting = true
-	s.found = finding.Set{}
-	for i, w := range args[:min(len(args), maxHunt)] {
+	s.Found = finding.Set{}
+	for i, w := range args[:min(len(args), MaxHunt)] {
 		if w.Kind == workspace.Computed || w.Text == "" {
 			continue
 		}
 		if s.fetches, s.runs = false, false; w.Text[0] != '-' {
-			s.inner(args[i:min(len(args), i+maxHunt)])
+			s.inner(args[i:min(len(args), i+MaxHunt)])
 		}
 		if s.fetches && s.runs { // one command that does both, as nc -e
-			s.found.Add(finding.RunsDownload)
+			s.Found.Add(finding.RunsDownload)
 		}
 		if strings.ContainsAny(w.Text, " \t\n;&|`") {
-			s.line(strings.TrimLeft(w.Text, "!")) // as git writes a command
+			s.Line(strings.TrimLeft(w.Text, "!")) // as git writes a command
 			value, ok := w.Text, true
 			for range maxEquals {
 				if _, value, ok = strings.Cut(value, "="); !ok {
 					break
 				}
-				s.line(strings.TrimLeft(value, "!"))
+				s.Line(strings.TrimLeft(value, "!"))
 			}
 		}
 	}
-	if s.found.Any(finding.Opaque) {
+	if s.Found.Any(finding.Opaque) {
 		for _, w := range args {
 			s.scan(w.Text)
 		}
 	}
 	s.hunting = false
 	s.Place, s.fetches, s.runs = place, fetches, runs
-	s.found = s.found.And(finding.OfClass[core.R4]).Or(outside)
+	s.Found = s.Found.And(finding.OfClass[core.R4]).Or(outside)
 }
 
 // touches looks for the desk in a command: its files in any word, and for a
 // command that is more than local, its programs and its port.
-func (s *shell) touches(all []workspace.Word) {
+func (s *Reading) touches(all []workspace.Word) {
 	d := s.Own
-	class := s.found.Class()
+	class := s.Found.Class()
 	for i, w := range all {
 		s.DeskPath(w)
 		if v := program.AfterEquals(w.Text); v != w.Text {
@@ -312,29 +312,29 @@ func (s *shell) touches(all []workspace.Word) {
 		}
 		if class >= core.R2 && (d.HasPort(w.Text, false) || d.ApiPath(w.Text)) ||
 			class >= core.R3 && (i > 0 && (d.Names(w.Text) || d.Reads(w.Text)) || d.Mentions(w.Text)) {
-			s.found.Add(finding.TouchesDesk)
+			s.Found.Add(finding.TouchesDesk)
 		}
 	}
 }
 
 // deskProgram judges a call of the desk's own program. An agent may ask through
 // it; everything else it can do is the operator's.
-func (s *shell) deskProgram(args []workspace.Word) {
+func (s *Reading) deskProgram(args []workspace.Word) {
 	verb := ""
 	if len(args) > 0 && args[0].Kind == workspace.Literal {
 		verb = args[0].Text
 	}
 	switch verb {
 	case "--version", "--help", "help":
-		s.found.Add(finding.ReadOnlyCommand)
+		s.Found.Add(finding.ReadOnlyCommand)
 	case "request", "wait", "evaluate", "run":
-		s.found.Add(finding.AsksTheDesk)
+		s.Found.Add(finding.AsksTheDesk)
 	default:
-		s.found.Add(finding.TouchesDesk)
+		s.Found.Add(finding.TouchesDesk)
 		return
 	}
 	if s.rehomed { // another client file may name another desk
-		s.found.Add(finding.TouchesDesk)
+		s.Found.Add(finding.TouchesDesk)
 	}
 	for i, w := range args[1:] {
 		if verb == "run" && w.Is("--") {
@@ -343,11 +343,11 @@ func (s *shell) deskProgram(args []workspace.Word) {
 		}
 		for _, o := range [...]string{"--token", "--server", "--client", "--config"} {
 			if strings.HasPrefix(w.Text, o) {
-				s.found.Add(finding.TouchesDesk)
+				s.Found.Add(finding.TouchesDesk)
 			}
 		}
 		if w.Kind == workspace.Computed {
-			s.found.Add(finding.DynamicArgument)
+			s.Found.Add(finding.DynamicArgument)
 		}
 	}
 }

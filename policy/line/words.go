@@ -1,4 +1,4 @@
-package policy
+package line
 
 import (
 	"strings"
@@ -14,12 +14,12 @@ import (
 var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, '~': true, '$': true, '`': true,
 	'=': true, '<': true, '>': true, '(': true, ')': true, '&': true, ';': true, '|': true}
 
-// word reads one word of the line and judges the commands inside it.
-func (s *shell) word(w *syntax.Word) workspace.Word {
+// Word reads one word of the line and judges the commands inside it.
+func (s *Reading) Word(w *syntax.Word) workspace.Word {
 	if len(w.Parts) == 1 {
 		switch p := w.Parts[0].(type) {
 		case *syntax.Lit:
-			if !hasSpecial(p.Value) {
+			if !HasSpecial(p.Value) {
 				return workspace.Word{Text: p.Value}
 			}
 		case *syntax.SglQuoted:
@@ -35,7 +35,7 @@ func (s *shell) word(w *syntax.Word) workspace.Word {
 	}
 	s.subscripts(w.Parts)
 	if b.out.Kind == workspace.Computed && s.Own.IsClient(strings.ToLower(lastText(w.Parts))) {
-		s.found.Add(finding.TouchesDesk) // as in $HOME/.config/approvalbot/client.yaml
+		s.Found.Add(finding.TouchesDesk) // as in $HOME/.config/approvalbot/client.yaml
 	}
 	return b.word()
 }
@@ -55,7 +55,7 @@ func lastText(parts []syntax.WordPart) string {
 	return ""
 }
 
-func hasSpecial(s string) bool {
+func HasSpecial(s string) bool {
 	for i := range len(s) {
 		if special[s[i]] {
 			return true
@@ -65,14 +65,14 @@ func hasSpecial(s string) bool {
 }
 
 // subscripts looks for "$a[x]": where it is a subscript, x is evaluated.
-func (s *shell) subscripts(parts []syntax.WordPart) {
+func (s *Reading) subscripts(parts []syntax.WordPart) {
 	for i, p := range parts {
 		if q, ok := p.(*syntax.DblQuoted); ok {
 			s.subscripts(q.Parts)
 		}
 		if l, ok := p.(*syntax.Lit); ok && i > 0 && strings.HasPrefix(l.Value, "[") {
 			if e, ok := parts[i-1].(*syntax.ParamExp); ok && e.Short {
-				s.found.Add(finding.UnusualShell)
+				s.Found.Add(finding.UnusualShell)
 			}
 		}
 	}
@@ -80,15 +80,15 @@ func (s *shell) subscripts(parts []syntax.WordPart) {
 
 // single checks a single-quoted string: where a backslash stands before the
 // closing quote, some shells read on.
-func (s *shell) single(p *syntax.SglQuoted) {
+func (s *Reading) single(p *syntax.SglQuoted) {
 	if strings.HasSuffix(p.Value, `\`) {
-		s.found.Add(finding.UnusualShell)
+		s.Found.Add(finding.UnusualShell)
 	}
 }
 
 // joiner puts a word together from its parts.
 type joiner struct {
-	sh   *shell
+	sh   *Reading
 	text []byte
 	out  workspace.Word
 
@@ -117,13 +117,13 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 	case *syntax.SglQuoted:
 		b.sh.single(p)
 		if p.Dollar {
-			b.sh.found.Add(finding.UnusualShell)
+			b.sh.Found.Add(finding.UnusualShell)
 			b.compute(false)
 		}
 		b.quoted(p.Value)
 	case *syntax.DblQuoted:
 		if p.Dollar {
-			b.sh.found.Add(finding.UnusualShell)
+			b.sh.Found.Add(finding.UnusualShell)
 			b.compute(false)
 		}
 		for i, q := range p.Parts {
@@ -170,10 +170,10 @@ func (b *joiner) lit(v string, first bool) {
 				continue
 			}
 			if c = v[i]; words.WordByte(c) { // \x2e is a dot to some shells
-				b.sh.found.Add(finding.UnusualShell)
+				b.sh.Found.Add(finding.UnusualShell)
 			}
 		case strings.IndexByte("<>()&;|", c) >= 0: // text to the parser, and perhaps a command to the shell
-			b.sh.found.Add(finding.UnusualShell)
+			b.sh.Found.Add(finding.UnusualShell)
 		case c == '$' || c == '`':
 			b.compute(true)
 		case b.out.Kind == workspace.Computed:

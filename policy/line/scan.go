@@ -1,4 +1,4 @@
-package policy
+package line
 
 import (
 	"bytes"
@@ -14,20 +14,20 @@ import (
 
 // scan looks through text that could not be read for the words of destructive
 // commands and for the desk itself.
-func (s *shell) scan(text string) {
+func (s *Reading) scan(text string) {
 	if text == s.scanned {
 		return
 	}
 	s.scanned = text
 	if s.Own.InText(text) {
-		s.found.Add(finding.TouchesDesk)
+		s.Found.Add(finding.TouchesDesk)
 	}
-	words := wordsOf(text)
-	if destructive(words) || s.hides(text) {
-		s.found.Add(finding.DestructiveWord)
+	words := WordsOf(text)
+	if Destructive(words) || s.hides(text) {
+		s.Found.Add(finding.DestructiveWord)
 	}
 	if hasAny(words, fetchers) && hasAny(words, feeders) {
-		s.found.Add(finding.RunsDownload)
+		s.Found.Add(finding.RunsDownload)
 	}
 }
 
@@ -37,7 +37,7 @@ const shortestHidden = 8
 
 // hides reports text that is written in base64 or hexadecimal digits and holds
 // the words of destructive commands.
-func (s *shell) hides(text string) bool {
+func (s *Reading) hides(text string) bool {
 	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return r >= 0x80 || !words.WordByte(byte(r)) && !strings.ContainsRune("+/=-", r) }) {
 		if len(w) < shortestHidden {
 			continue
@@ -50,9 +50,9 @@ func (s *shell) hides(text string) bool {
 				continue
 			}
 			if s.Own.InText(string(plain)) {
-				s.found.Add(finding.TouchesDesk)
+				s.Found.Add(finding.TouchesDesk)
 			}
-			if destructive(wordsOf(string(plain))) {
+			if Destructive(WordsOf(string(plain))) {
 				return true
 			}
 		}
@@ -75,10 +75,10 @@ func hasAny(words []string, some map[string]bool) bool {
 	return false
 }
 
-// phrases are words of destructive commands, in lower case. A phrase of several
+// Phrases are words of destructive commands, in lower case. A phrase of several
 // words is found where they follow each other, whatever stands between them; a
 // word that ends in "*" may go on.
-var phrases = func() map[string][][]string {
+var Phrases = func() map[string][][]string {
 	m := map[string][][]string{}
 	for p := range strings.Lines(`rm
 		rmtree
@@ -178,10 +178,10 @@ var phrases = func() map[string][][]string {
 	return m
 }()
 
-// wordsOf splits text into words. What is not part of a word, an option or a
+// WordsOf splits text into words. What is not part of a word, an option or a
 // path separates them, so that a list of strings in some language reads like
 // the command it makes.
-func wordsOf(text string) []string {
+func WordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune("_-/=:*", r):
@@ -191,12 +191,12 @@ func wordsOf(text string) []string {
 	})
 }
 
-// destructive reports whether a phrase stands in the words.
-func destructive(words []string) bool {
+// Destructive reports whether a phrase stands in the words.
+func Destructive(words []string) bool {
 	for i, w := range words {
 		for {
 			if len(w) >= 2 {
-				for _, p := range phrases[w[:2]] {
+				for _, p := range Phrases[w[:2]] {
 					if follows(words[i+1:], p[1:]) && program.WordMatches(w, p[0]) {
 						return true
 					}

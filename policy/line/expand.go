@@ -1,4 +1,4 @@
-package policy
+package line
 
 import (
 	"regexp"
@@ -13,13 +13,13 @@ import (
 )
 
 // expansion judges what expanding a part of a word runs and reads.
-func (s *shell) expansion(p syntax.WordPart) {
+func (s *Reading) expansion(p syntax.WordPart) {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
 		s.param(p)
 	case *syntax.CmdSubst:
 		if p.TempFile || p.ReplyVar {
-			s.found.Add(finding.UnusualShell)
+			s.Found.Add(finding.UnusualShell)
 		}
 		s.stmts(p.Stmts)
 	case *syntax.ArithmExp:
@@ -31,13 +31,13 @@ func (s *shell) expansion(p syntax.WordPart) {
 
 // odd marks syntax that can run hidden commands or that shells read
 // differently, and still judges the commands that can be seen in it.
-func (s *shell) odd(n syntax.Node) {
-	s.found.Add(finding.UnusualShell)
+func (s *Reading) odd(n syntax.Node) {
+	s.Found.Add(finding.UnusualShell)
 	s.inside(n)
 }
 
 // inside judges every command that stands anywhere in the node.
-func (s *shell) inside(n syntax.Node) {
+func (s *Reading) inside(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if st, ok := n.(*syntax.Stmt); ok {
 			s.stmt(st)
@@ -49,7 +49,7 @@ func (s *shell) inside(n syntax.Node) {
 
 // param judges a parameter expansion. The forms that evaluate text (indirection,
 // prompt expansion, arithmetic in a subscript or a slice, assignment) are odd.
-func (s *shell) param(p *syntax.ParamExp) {
+func (s *Reading) param(p *syntax.ParamExp) {
 	if p.Param == nil || p.Flags != nil || p.Excl || p.Width || p.IsSet || p.Split != 0 || p.GlobSubst != 0 || p.RcExpand != 0 ||
 		p.NestedParam != nil || p.Slice != nil || len(p.Modifiers) > 0 || p.Names != 0 || p.Index != nil && !plainIndex(p.Index) {
 		s.odd(p)
@@ -72,10 +72,10 @@ func (s *shell) param(p *syntax.ParamExp) {
 }
 
 // words reads words of which only the commands inside matter.
-func (s *shell) words(list ...*syntax.Word) {
+func (s *Reading) words(list ...*syntax.Word) {
 	for _, w := range list {
 		if w != nil {
-			s.word(w)
+			s.Word(w)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func plainIndex(x syntax.ArithmExpr) bool {
 
 // arithm judges arithmetic. A variable in it may hold text that runs commands
 // when it is evaluated, so only numbers are plain.
-func (s *shell) arithm(x syntax.ArithmExpr) {
+func (s *Reading) arithm(x syntax.ArithmExpr) {
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:
 		s.arithm(x.X)
@@ -113,20 +113,20 @@ func (s *shell) arithm(x syntax.ArithmExpr) {
 
 // variable judges reading a variable. The ones of the environment may hold
 // secrets, unless their name is known or looks like a script's own.
-func (s *shell) variable(name string) {
+func (s *Reading) variable(name string) {
 	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || words.Digits(name) || program.QuietVariables[name] {
 		return
 	}
 	if s.Own.Setting(name) {
-		s.found.Add(finding.TouchesDesk)
+		s.Found.Add(finding.TouchesDesk)
 	}
 	if !program.OwnVariable(name) {
-		s.found.Add(finding.ReadsEnvironment)
+		s.Found.Add(finding.ReadsEnvironment)
 		return
 	}
 	for _, w := range [...]string{"token", "secret", "passw", "cred", "apikey", "api_key"} {
 		if strings.Contains(name, w) {
-			s.found.Add(finding.ReadsEnvironment)
+			s.Found.Add(finding.ReadsEnvironment)
 		}
 	}
 }
@@ -136,31 +136,31 @@ var harmlessSettings = words.Set(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC
 	GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE PYTHONHASHSEED NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`)
 
 // assign judges one assignment. exported says that programs will see it.
-func (s *shell) assign(a *syntax.Assign, exported bool) {
+func (s *Reading) assign(a *syntax.Assign, exported bool) {
 	if a.Name == nil || a.Naked && a.Value != nil {
-		s.found.Add(finding.SetsEnvironment)
+		s.Found.Add(finding.SetsEnvironment)
 	}
 	switch {
 	case a.Name == nil:
-	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && program.OwnModules(&s.Place, s.word(a.Value)):
-		s.found = s.found.Or(program.Project(&s.Place))
+	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && program.OwnModules(&s.Place, s.Word(a.Value)):
+		s.Found = s.Found.Or(program.Project(&s.Place))
 	default:
-		s.set(a.Name.Value, exported)
+		s.Set(a.Name.Value, exported)
 	}
 	if a.Index != nil && !plainIndex(a.Index) {
 		s.odd(a.Index)
 	}
 	if a.Name != nil && a.Value != nil {
-		w := s.word(a.Value)
+		w := s.Word(a.Value)
 		if a.Append {
 			w.Kind = workspace.Computed
 		}
-		s.value(a.Name.Value, w)
+		s.Value(a.Name.Value, w)
 	} else {
 		s.words(a.Value)
 	}
 	if a.Array != nil {
-		s.found.Add(finding.UnusualShell) // fish runs what stands in the brackets
+		s.Found.Add(finding.UnusualShell) // fish runs what stands in the brackets
 		for _, e := range a.Array.Elems {
 			if e.Index != nil && !plainIndex(e.Index) {
 				s.odd(e.Index)
@@ -170,17 +170,17 @@ func (s *shell) assign(a *syntax.Assign, exported bool) {
 	}
 }
 
-// set judges setting a variable of that name.
-func (s *shell) set(name string, exported bool) {
+// Set judges setting a variable of that name.
+func (s *Reading) Set(name string, exported bool) {
 	s.rehomed = s.rehomed || homeSettings[name]
 	switch {
 	case harmlessSettings[name], !exported && program.OwnVariable(name):
 	case s.Own.Setting(name):
-		s.found.Add(finding.TouchesDesk)
+		s.Found.Add(finding.TouchesDesk)
 	case dangerousSetting(name):
-		s.found.Add(finding.DangerousEnvironment)
+		s.Found.Add(finding.DangerousEnvironment)
 	default:
-		s.found.Add(finding.SetsEnvironment)
+		s.Found.Add(finding.SetsEnvironment)
 	}
 }
 
@@ -193,10 +193,10 @@ var fileSettings = words.Set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUM
 
 var settingValue = regexp.MustCompile(`^[A-Za-z0-9_.@:,+-]*(?:[A-Za-z0-9]/[A-Za-z0-9_+-]+)*$`)
 
-// value judges what a variable is set to.
-func (s *shell) value(name string, w workspace.Word) {
+// Value judges what a variable is set to.
+func (s *Reading) Value(name string, w workspace.Word) {
 	if fileSettings[name] && (w.Kind != workspace.Literal || w.Tilde || strings.Contains(w.Text, "..") || !settingValue.MatchString(w.Text)) {
-		s.found.Add(finding.SetsEnvironment)
+		s.Found.Add(finding.SetsEnvironment)
 	}
 }
 

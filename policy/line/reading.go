@@ -1,6 +1,9 @@
-package policy
+package line
 
 import (
+	"sync"
+
+	"approvalbot/policy/program"
 	"bytes"
 	"maps"
 	"regexp"
@@ -17,23 +20,23 @@ import (
 
 // Limits of what is read. Beyond them a line is not understood, which asks.
 const (
-	maxLine     = 16 << 10 // bytes
+	MaxLine     = 16 << 10 // bytes
 	maxNesting  = 100      // brackets open at a time
 	maxBrackets = 1000     // brackets in all: quotes can hide a closing one
 	maxPipes    = 1000
 	maxDepth    = 8           // wrappers and shells inside each other
 	maxCommands = 512         // simple commands judged in one call
-	maxParsed   = 4 * maxLine // bytes parsed in one call, lines inside lines included
+	MaxParsed   = 4 * MaxLine // bytes parsed in one call, lines inside lines included
 )
 
 // shell reads the commands of one call. What it finds is only ever added.
-type shell struct {
+type Reading struct {
 	workspace.Reader
-	eng      *Engine
-	seen     *seen       // what rules and grants look at; may be nil
-	found    finding.Set // backs reader.found
-	commands int
-	parsed   int
+	wide     *Wide
+	seen     *Seen       // what rules and grants look at; may be nil
+	Found    finding.Set // backs reader.found
+	Commands int
+	Parsed   int
 	depth    int
 	looped   int              // inside a loop or a function
 	plain    map[string]bool  // variables of loops over plain words, see forClause
@@ -49,63 +52,76 @@ type shell struct {
 	written  bool             // the same, by an earlier statement
 	logs     []string         // the names of logs that were written
 	ran      []workspace.Word // what stood in loops beside the project's code that ran
-	unsure   grammar.Refusal  // why a line is not sure to run as it was read
+	Unsure   grammar.Refusal  // why a line is not sure to run as it was read
 	words_   []workspace.Word
 	buf      [24]workspace.Word // first backing of words_
 }
 
+// Wide is the reader that sees in a line whatever a shell could take from it.
+type Wide struct {
+	own     *workspace.Own
+	Rules   map[string]program.Rule
+	parsers sync.Pool
+}
+
+func New(own *workspace.Own, rules map[string]program.Rule) *Wide {
+	w := &Wide{own: own, Rules: rules}
+	w.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }
+	return w
+}
+
 // shell makes a reader of commands that run at the place.
-func (e *Engine) shell(p workspace.Place, v *seen, paths *[]workspace.File) *shell {
-	s := &shell{Reader: workspace.Reader{Own: &e.desk, Place: p, Paths: paths}, eng: e, seen: v}
-	s.Reader.Found, s.words_ = &s.found, s.buf[:0]
+func (e *Wide) Read(p workspace.Place, v *Seen, paths *[]workspace.File) *Reading {
+	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, seen: v}
+	s.Reader.Found, s.words_ = &s.Found, s.buf[:0]
 	if p.Windows {
-		s.found.Add(finding.WindowsShell)
+		s.Found.Add(finding.WindowsShell)
 	}
 	if p.Away {
-		s.found.Add(finding.OtherHost)
+		s.Found.Add(finding.OtherHost)
 	}
 	return s
 }
 
-// finish gives the findings. Where a part could not be read, its text decides
+// Finish gives the findings. Where a part could not be read, its text decides
 // whether that is worse than unknown. A line that was read and that shells may
 // read otherwise is unusual, and no worse.
-func (s *shell) finish(text string) finding.Set {
-	saved := s.found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.WritesOutside))
-	if s.fetches && (s.runs || saved && s.found.Has(finding.ProgramByPath)) {
-		s.found.Add(finding.RunsDownload)
+func (s *Reading) Finish(text string) finding.Set {
+	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.WritesOutside))
+	if s.fetches && (s.runs || saved && s.Found.Has(finding.ProgramByPath)) {
+		s.Found.Add(finding.RunsDownload)
 	}
-	if s.found.Any(finding.Opaque) {
+	if s.Found.Any(finding.Opaque) {
 		s.scan(text)
 		if bare := unquoted.Replace(text); bare != text {
 			s.scan(bare) // quotes in the middle of a word hide nothing
 		}
 	}
-	if s.unsure.What != "" {
-		s.found.Add(finding.UnusualShell)
+	if s.Unsure.What != "" {
+		s.Found.Add(finding.UnusualShell)
 	}
-	return s.found
+	return s.Found
 }
 
 var unquoted = strings.NewReplacer("'", "", `"`, "", "\\", "")
 
-// line judges a shell line and every command in it.
-func (s *shell) line(text string) {
-	if s.parsed += len(text); len(text) <= maxLine && s.parsed > maxParsed {
-		s.found.Add(finding.TooComplex)
+// Line judges a shell line and every command in it.
+func (s *Reading) Line(text string) {
+	if s.Parsed += len(text); len(text) <= MaxLine && s.Parsed > MaxParsed {
+		s.Found.Add(finding.TooComplex)
 		return
 	}
 	if c, ok := unreadable(text); ok {
-		s.found.Add(c)
+		s.Found.Add(c)
 		s.scan(text)
 		return
 	}
 	if s.depth++; s.depth > maxDepth {
-		s.found.Add(finding.NestedTooDeep)
-	} else if f := s.eng.parse(text); f == nil {
-		s.found.Add(finding.UnparsableCommand)
+		s.Found.Add(finding.NestedTooDeep)
+	} else if f := s.wide.Parse(text); f == nil {
+		s.Found.Add(finding.UnparsableCommand)
 		s.scan(text)
-		s.stmts(s.eng.beginning(text))
+		s.stmts(s.wide.beginning(text))
 	} else {
 		s.agree(text, f)
 		s.noteLine(f)
@@ -119,22 +135,22 @@ func (s *shell) line(text string) {
 
 // agree holds the parser's reading of a line against the plain reader's. Only
 // where both are the same is it sure that every shell runs what was read.
-func (s *shell) agree(text string, f *syntax.File) {
-	if s.hunting || s.unsure.What != "" {
+func (s *Reading) agree(text string, f *syntax.File) {
+	if s.hunting || s.Unsure.What != "" {
 		return
 	}
 	var plain, parsed [1 << 10]byte
 	form, why, ok := grammar.Plain(plain[:0], text)
 	switch {
 	case !ok:
-		s.unsure = why
+		s.Unsure = why
 	case !bytes.Equal(form, grammar.Parsed(parsed[:0], f)):
-		s.unsure = grammar.Refusal{What: "what parsers read in two ways"}
+		s.Unsure = grammar.Refusal{What: "what parsers read in two ways"}
 	}
 }
 
-// parse reads a line; nil where it is no shell line, or empty.
-func (e *Engine) parse(text string) (f *syntax.File) {
+// Parse reads a line; nil where it is no shell line, or empty.
+func (e *Wide) Parse(text string) (f *syntax.File) {
 	p := e.parsers.Get().(*syntax.Parser)
 	defer func() {
 		if recover() != nil { // a fault of the parser: the line is not understood
@@ -152,7 +168,7 @@ func (e *Engine) parse(text string) (f *syntax.File) {
 
 // beginning gives the commands before the place at which a line cannot be read
 // on: a shell may have run them by the time it gets there.
-func (e *Engine) beginning(text string) (list []*syntax.Stmt) {
+func (e *Wide) beginning(text string) (list []*syntax.Stmt) {
 	defer func() { _ = recover() }() // as in parse
 	for st, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text)) {
 		if err != nil {
@@ -166,7 +182,7 @@ func (e *Engine) beginning(text string) (list []*syntax.Stmt) {
 // unreadable says why a line must not go to the parser, which has no limits of
 // its own.
 func unreadable(text string) (finding.Code, bool) {
-	if len(text) > maxLine {
+	if len(text) > MaxLine {
 		return finding.CommandTooLong, true
 	}
 	open, brackets, pipes := 0, 0, 0
@@ -194,18 +210,18 @@ func unreadable(text string) (finding.Code, bool) {
 // comments looks for shell code that is hidden in comments: where a line ends
 // up in a shell that knows no comments, it would run. A backslash at a comment's end
 // joins it with the next line to the parser, and to no shell.
-func (s *shell) comments(f *syntax.File) {
+func (s *Reading) comments(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.Comment)
 		if ok && strings.Contains(c.Text, "\n") {
-			s.found.Add(finding.UnusualShell) // no comment to any shell
+			s.Found.Add(finding.UnusualShell) // no comment to any shell
 		}
 		switch {
 		case !ok:
 		case strings.ContainsAny(c.Text, ";&|`\n") || strings.Contains(c.Text, "$(") || redirects.MatchString(c.Text):
-			s.found.Add(finding.HiddenInComment)
+			s.Found.Add(finding.HiddenInComment)
 		case strings.Contains(c.Text, `\`):
-			s.found.Add(finding.UnusualShell)
+			s.Found.Add(finding.UnusualShell)
 		}
 		return true
 	})
@@ -214,24 +230,24 @@ func (s *shell) comments(f *syntax.File) {
 // redirects finds what could be a redirection, and is no arrow.
 var redirects = regexp.MustCompile(`(?:^|[\s\d])[<>]`)
 
-func (s *shell) stmts(list []*syntax.Stmt) {
+func (s *Reading) stmts(list []*syntax.Stmt) {
 	for _, st := range list {
 		s.stmt(st)
 	}
 }
 
 // stmt judges one statement: its redirections and its command.
-func (s *shell) stmt(st *syntax.Stmt) {
+func (s *Reading) stmt(st *syntax.Stmt) {
 	s.written = s.written || s.writes
 	if st.Coprocess || st.Disown {
-		s.found.Add(finding.UnusualShell)
+		s.Found.Add(finding.UnusualShell)
 	}
 	for _, r := range st.Redirs {
 		s.redirect(r)
 	}
 	switch c := st.Cmd.(type) {
 	case nil:
-		s.found.Add(finding.ReadOnlyCommand)
+		s.Found.Add(finding.ReadOnlyCommand)
 	case *syntax.CallExpr:
 		s.background(st.Redirs, c.Args)
 		s.Place.Sure = s.Place.Dirs
@@ -311,7 +327,7 @@ func startsWith(st *syntax.Stmt, name string) bool {
 
 // andThen judges what runs only where all before it succeeded, "cd" included;
 // what follows later may stand in either directory.
-func (s *shell) andThen(y *syntax.Stmt) {
+func (s *Reading) andThen(y *syntax.Stmt) {
 	before := s.Place.Dirs
 	s.Place.Dirs = s.Place.Sure
 	s.stmt(y)
@@ -319,34 +335,34 @@ func (s *shell) andThen(y *syntax.Stmt) {
 }
 
 // call judges a simple command, or assignments that stand alone.
-func (s *shell) call(c *syntax.CallExpr) {
+func (s *Reading) call(c *syntax.CallExpr) {
 	for _, a := range c.Assigns {
 		s.assign(a, len(c.Args) > 0)
 	}
 	if len(c.Args) == 0 {
-		s.found.Add(finding.ReadOnlyCommand)
+		s.Found.Add(finding.ReadOnlyCommand)
 		return
 	}
 	start := len(s.words_)
 	for _, w := range c.Args {
-		s.words_ = append(s.words_, s.word(w))
+		s.words_ = append(s.words_, s.Word(w))
 	}
 	args := s.words_[start:len(s.words_):len(s.words_)]
 	s.simple(args)
 	s.words_ = s.words_[:start]
 }
 
-func (s *shell) forClause(c *syntax.ForClause) {
+func (s *Reading) forClause(c *syntax.ForClause) {
 	s.looped++
 	defer func() { s.looped-- }()
 	it, ok := c.Loop.(*syntax.WordIter)
 	if ok {
 		name := it.Name.Value
-		s.set(name, false)
-		s.value(name, workspace.Word{Kind: workspace.Computed})
+		s.Set(name, false)
+		s.Value(name, workspace.Word{Kind: workspace.Computed})
 		plain := !changes(c.Do, name)
 		for _, item := range it.Items {
-			w := s.word(item)
+			w := s.Word(item)
 			plain = plain && w.Kind == workspace.Literal && !w.Tilde && w.Text != "" && w.Text[0] != '-' && !strings.ContainsAny(w.Text, " \t\n*?[")
 		}
 		if before := s.plain; plain {
@@ -358,16 +374,16 @@ func (s *shell) forClause(c *syntax.ForClause) {
 		s.odd(c.Loop)
 	}
 	if c.Select || c.Braces {
-		s.found.Add(finding.UnusualShell)
+		s.Found.Add(finding.UnusualShell)
 	}
 	s.stmts(c.Do)
 	s.again()
 }
 
 // again notes of a loop that its next round runs what this one has written.
-func (s *shell) again() {
-	if (s.writes || s.runsLog(s.ran)) && s.found.Has(finding.RunsProjectCode) {
-		s.found.Add(finding.WritesAndRuns)
+func (s *Reading) again() {
+	if (s.writes || s.runsLog(s.ran)) && s.Found.Has(finding.RunsProjectCode) {
+		s.Found.Add(finding.WritesAndRuns)
 	}
 }
 
@@ -401,10 +417,10 @@ func plainProgram(name string) bool {
 }
 
 // function judges a declared function by its body.
-func (s *shell) function(c *syntax.FuncDecl) {
-	s.found.Add(finding.DefinesFunction)
+func (s *Reading) function(c *syntax.FuncDecl) {
+	s.Found.Add(finding.DefinesFunction)
 	if c.Name != nil && calls(c.Body, c.Name.Value) {
-		s.found.Add(finding.ForkBomb)
+		s.Found.Add(finding.ForkBomb)
 	}
 	s.looped++
 	s.stmt(c.Body)
@@ -430,17 +446,33 @@ func calls(body *syntax.Stmt, name string) (found bool) {
 }
 
 // declare judges export and its kin. Only export of harmless variables passes.
-func (s *shell) declare(c *syntax.DeclClause) {
+func (s *Reading) declare(c *syntax.DeclClause) {
 	if c.Variant.Value != "export" || len(c.Args) == 0 {
-		s.found.Add(finding.SetsEnvironment)
+		s.Found.Add(finding.SetsEnvironment)
 	}
 	for _, a := range c.Args {
 		s.assign(a, true)
 		if a.Value != nil {
-			if s.word(a.Value).Several() {
-				s.found.Add(finding.DynamicArgument) // some shells split it, and the rest is another variable
+			if s.Word(a.Value).Several() {
+				s.Found.Add(finding.DynamicArgument) // some shells split it, and the rest is another variable
 			}
 		}
 	}
-	s.found.Add(finding.ReadOnlyCommand)
+	s.Found.Add(finding.ReadOnlyCommand)
+}
+
+// Argv judges a program with its words exactly as they are.
+func (s *Reading) Argv(args []string, size int) {
+	if size > MaxLine {
+		s.Found.Add(finding.CommandTooLong)
+		return
+	}
+	words := make([]workspace.Word, len(args))
+	for i, a := range args {
+		words[i] = workspace.Word{Text: a}
+		if strings.IndexByte(a, 0) >= 0 {
+			s.Found.Add(finding.ControlCharacters)
+		}
+	}
+	s.simple(words)
 }

@@ -1,4 +1,4 @@
-package policy
+package line
 
 import (
 	"path"
@@ -15,9 +15,9 @@ import (
 
 // redirect judges one redirection: what it writes or reads, and the commands
 // in a here-document.
-func (s *shell) redirect(r *syntax.Redirect) {
+func (s *Reading) redirect(r *syntax.Redirect) {
 	if r.N != nil && !words.Digits(r.N.Value) {
-		s.found.Add(finding.UnusualShell)
+		s.Found.Add(finding.UnusualShell)
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -27,7 +27,7 @@ func (s *shell) redirect(r *syntax.Redirect) {
 		s.words(r.Word)
 		return
 	}
-	w := s.word(r.Word)
+	w := s.Word(r.Word)
 	switch r.Op {
 	case syntax.RdrIn:
 		s.socket(w)
@@ -38,24 +38,24 @@ func (s *shell) redirect(r *syntax.Redirect) {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
 		s.output(w)
 	case syntax.RdrClob: // a pipe to fish
-		s.found.Add(finding.UnusualShell)
+		s.Found.Add(finding.UnusualShell)
 		s.output(w)
 	case syntax.DplIn, syntax.DplOut:
 		switch n := strings.TrimSuffix(w.Text, "-"); {
 		case w.Kind == workspace.Literal && (n == "" || words.Digits(n)):
 		case r.Op == syntax.DplOut:
-			s.found.Add(finding.UnusualShell)
+			s.Found.Add(finding.UnusualShell)
 			s.output(w)
 		default:
-			s.found.Add(finding.UnusualShell)
+			s.Found.Add(finding.UnusualShell)
 		}
 	default:
-		s.found.Add(finding.UnusualShell)
+		s.Found.Add(finding.UnusualShell)
 	}
 }
 
 // document judges what expanding a here-document runs; its text is data.
-func (s *shell) document(w *syntax.Word) {
+func (s *Reading) document(w *syntax.Word) {
 	if w == nil {
 		return
 	}
@@ -68,19 +68,19 @@ func (s *shell) document(w *syntax.Word) {
 
 // background looks for words after "&>". Where a shell knows no such operator,
 // "&" ends the command and they are the next one.
-func (s *shell) background(redirs []*syntax.Redirect, args []*syntax.Word) {
+func (s *Reading) background(redirs []*syntax.Redirect, args []*syntax.Word) {
 	for _, r := range redirs {
 		if (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && len(args) > 0 && args[len(args)-1].Pos().After(r.OpPos) {
-			s.found.Add(finding.UnusualShell)
+			s.Found.Add(finding.UnusualShell)
 		}
 	}
 }
 
 // output judges a file that output goes to. zsh takes a leading "!" for part of
 // the operator, and the next word for the file.
-func (s *shell) output(w workspace.Word) {
+func (s *Reading) output(w workspace.Word) {
 	if strings.HasPrefix(w.Text, "!") || strings.HasPrefix(w.Text, "&") || strings.HasPrefix(w.Text, "|") {
-		s.found.Add(finding.UnusualShell)
+		s.Found.Add(finding.UnusualShell)
 	}
 	s.socket(w)
 	s.content(w)
@@ -88,7 +88,7 @@ func (s *shell) output(w workspace.Word) {
 
 // content judges a file that a line gives its contents. What runs later in the line
 // may be that; a log only where it is named.
-func (s *shell) content(w workspace.Word) {
+func (s *Reading) content(w workspace.Word) {
 	s.Write(w)
 	switch ext := path.Ext(w.Text); {
 	case workspace.Sink(w.Text):
@@ -100,7 +100,7 @@ func (s *shell) content(w workspace.Word) {
 }
 
 // runsLog reports a command with a word that names a log which the line writes.
-func (s *shell) runsLog(words []workspace.Word) bool {
+func (s *Reading) runsLog(words []workspace.Word) bool {
 	names := func(w workspace.Word) bool {
 		base := path.Base(program.AfterEquals(w.Text))
 		return slices.ContainsFunc(s.logs, func(log string) bool {
@@ -111,20 +111,20 @@ func (s *shell) runsLog(words []workspace.Word) bool {
 }
 
 // socket notes a connection that bash makes for a path.
-func (s *shell) socket(w workspace.Word) {
+func (s *Reading) socket(w workspace.Word) {
 	if strings.HasPrefix(w.Text, "/dev/tcp/") || strings.HasPrefix(w.Text, "/dev/udp/") {
-		s.found.Add(finding.SendsData)
+		s.Found.Add(finding.SendsData)
 		s.fetches = true // where a shell reads from it, somebody else types
 		if s.Own.HasPort(w.Text, false) {
-			s.found.Add(finding.TouchesDesk)
+			s.Found.Add(finding.TouchesDesk)
 		}
 	}
 }
 
 // testClause judges [[ … ]]. Only single tests pass: the others are commands
 // and redirections to shells that do not know [[, or evaluate arithmetic.
-func (s *shell) testClause(c *syntax.TestClause) {
-	s.found.Add(finding.ReadOnlyCommand)
+func (s *Reading) testClause(c *syntax.TestClause) {
+	s.Found.Add(finding.ReadOnlyCommand)
 	switch x := c.X.(type) {
 	case *syntax.Word:
 		s.words(x)

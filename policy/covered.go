@@ -1,0 +1,59 @@
+package policy
+
+import (
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/policy/finding"
+	"approvalbot/policy/line"
+	"approvalbot/policy/program"
+	"approvalbot/policy/workspace"
+)
+
+// came notes how a command was given and where it runs.
+func (j *judging) came(x core.Exec, s *line.Reading) {
+	v := &j.seen
+	if x.Command == nil {
+		v.Alone = len(x.Argv) > 0
+	} else if x.Argv != nil {
+		v.Alone, v.Apart = false, true
+	}
+	j.line, j.argv, j.place = x.Command, x.Argv, s.Place
+	j.stays = len(x.Env) == 0 && s.Place.Stays()
+}
+
+// uncovered are findings about how and where a line runs, or that it could not
+// be read. They belong to no command, so no permission for a command covers them.
+var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.MalformedCall, finding.UnknownParameters, finding.OtherHost, finding.GitElsewhere, finding.DefinesFunction, finding.SetsEnvironment, finding.DangerousEnvironment))
+
+// covered reports whether the call is a line of plain commands in the workspace
+// and ok holds for each of them that is not harmless by itself. What runs behind
+// a wrapper is never covered, except in a shell that does nothing but run a line
+// that was read.
+func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
+	v := &j.seen
+	if j.tool.kind != execTool || !j.stays || v.Apart || len(v.Commands) == 0 || j.found.Any(uncovered) {
+		return false
+	}
+	for i := 0; i < len(v.Commands); i++ {
+		c := v.Commands[i]
+		args := v.Args(c)
+		switch {
+		case c.Class <= core.R1:
+			i += c.Inner
+		case c.Inner > 0 && opensLine(args):
+		case c.Inner > 0 || c.Class == core.R4 || program.RunsOthers(args) || !ok(args):
+			return false
+		}
+	}
+	return true
+}
+
+// opensLine reports a shell that is given one line and nothing else.
+func opensLine(args []workspace.Word) bool {
+	if len(args) != 3 || args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal || !program.ShellNames[program.ProgramOf(args[0])] {
+		return false
+	}
+	flags := args[1].Text
+	return len(flags) > 1 && flags[0] == '-' && flags[len(flags)-1] == 'c' && strings.Trim(flags[1:], "celux") == ""
+}
