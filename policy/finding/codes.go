@@ -17,6 +17,9 @@ const (
 
 	NetworkRead
 	LoopbackRead
+	RemoteRead
+	InstallsLocked
+	RemovesBuildOutput
 	AsksTheDesk
 
 	UnknownTool

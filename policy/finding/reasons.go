@@ -45,9 +45,12 @@ var Reasons = [CodeCount]reason{
 
 	RunsProjectCode: {"runs-project-code", core.R1, ProcExec | fsWrite, "It builds, tests or checks the project inside the agent's workspace, which runs the project's own code."},
 
-	LoopbackRead: {"loopback-read", core.R1, netRead, "It reads from a server on this machine."},
-	NetworkRead:  {"network-read", core.R2, netRead, "It reads from the network."},
-	AsksTheDesk:  {"asks-the-desk", core.R2, ProcExec, "It asks this approval desk for something else."},
+	LoopbackRead:       {"loopback-read", core.R1, netRead, "It reads from a server on this machine."},
+	RemoteRead:         {"remote-read", core.R2, netRead, "It reads from a remote system with the credentials of the machine."},
+	InstallsLocked:     {"installs-locked", core.R2, netRead | fsWrite | ProcExec, "It installs what the project's lock file names."},
+	RemovesBuildOutput: {"removes-build-output", core.R2, fsWrite, "It deletes build output that tools make again."},
+	NetworkRead:        {"network-read", core.R2, netRead, "It reads from the network."},
+	AsksTheDesk:        {"asks-the-desk", core.R2, ProcExec, "It asks this approval desk for something else."},
 
 	UnknownTool:       {"unknown-tool", core.R3, 0, "The desk does not know this tool, so it cannot tell what the tool does."},
 	KeywordExecute:    {"keyword-execute", core.R3, ProcExec, "The unknown tool's name or description speaks of executing."},

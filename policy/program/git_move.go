@@ -75,7 +75,7 @@ func gitRestore(x *Call, _ string, args []workspace.Word) {
 		x.Add(finding.GitDiscards)
 		return
 	}
-	x.gitSpec(&spec{flags: "qS", kind: fileNames, long: longs("staged quiet")}, finding.LocalGit, args)
+	gitTells(x, &spec{flags: "qS", long: longs("staged quiet")}, args)
 }
 
 // gitRemove judges rm, which deletes files unless only the index is meant.
@@ -84,7 +84,7 @@ func gitRemove(x *Call, _ string, args []workspace.Word) {
 		x.Add(finding.DeletesFile)
 		return
 	}
-	x.gitSpec(&spec{flags: "rqnf", kind: fileNames, long: longs("cached force quiet dry-run ignore-unmatch")}, finding.LocalGit, args)
+	gitTells(x, &spec{flags: "rqnf", long: longs("cached force quiet dry-run ignore-unmatch")}, args)
 }
 
 // gitMove judges mv like the command of that name.

@@ -41,6 +41,9 @@ type row struct {
 	Writes    string            `yaml:"writes"`    // a file that is given contents
 	Project   string            `yaml:"project"`   // a file of the project
 	Address   string            `yaml:"address"`   // an address that is read
+	History   string            `yaml:"history"`   // a file, or a part of it, of which git tells the history
+	Jq        string            `yaml:"jq"`        // a script of jq
+	Slug      string            `yaml:"slug"`      // OWNER/NAME, with no host before it
 	Inside    string            `yaml:"inside"`    // a directory of the workspace, in which the program works
 	Operands  string            `yaml:"operands"`  // what the other words are: one of these roles, tree, repository or none; text unless said
 	Looks     string            `yaml:"looks"`     // a pattern that every one of them must match as a whole
@@ -59,6 +62,7 @@ type row struct {
 	Bare      string            `yaml:"bare"`      // codes of the program without a subcommand
 	Otherwise string            `yaml:"otherwise"` // codes of any other subcommand
 	Runs      *projectRow       `yaml:"runs"`      // it runs the project's own code
+	Prelude   string            `yaml:"prelude"`   // what reads the words before the subcommand, by its name in preludes
 	Rule      string            `yaml:"rule"`      // the language of its own in which it is read, by its name in languages
 }
 
@@ -177,6 +181,11 @@ func (l *loader) shape(where string, r row, e *entry) {
 		l.fail(where, "operands cannot be %q", r.Operands)
 	}
 	e.operands = kind
+	if r.Prelude != "" {
+		if e.prelude = preludes[r.Prelude]; e.prelude == nil {
+			l.fail(where, "there is no prelude %q", r.Prelude)
+		}
+	}
 	switch {
 	case r.Rule != "":
 		if e.rule = languages[r.Rule]; e.rule == nil {
@@ -249,6 +258,7 @@ type optionList struct {
 }
 
 func (o *optionList) row(r row) {
+	o.e.spec.num = o.e.spec.num || r.Numbers
 	onedash := r.OneDash || o.e.onedash
 	for _, list := range [...]struct {
 		name, options string
@@ -258,7 +268,7 @@ func (o *optionList) row(r row) {
 		{"flags", r.Flags, false, textRole}, {"optional", r.Optional, false, textRole}, {"maybe", r.Maybe, true, textRole},
 		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole}, {"reads", r.Reads, true, readsRole},
 		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"project", r.Project, true, projectRole},
-		{"address", r.Address, true, addressRole}, {"inside", r.Inside, true, insideRole},
+		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole}, {"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},
 	} {
 		letters, long := shortNames(list.options, onedash)
 		for _, name := range letters {

@@ -22,14 +22,20 @@ const (
 	writesRole                 // a file is given contents
 	projectRole                // it may name files of the project
 	addressRole                // an address is read
+	historyRole                // contents of files, or of what git has of them, are told
+	changesRole                // the same, of all files below a directory
+	jqRole                     // it is a script of jq
+	slugRole                   // it is OWNER/NAME, with no host before it
 	insideRole                 // a directory of the workspace, in which the program works
 	noneRole                   // there must be no such word
 )
 
 var roleNames = map[string]role{
 	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
-	"writes": writesRole, "project": projectRole, "address": addressRole, "inside": insideRole, "none": noneRole,
+	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "none": noneRole,
 }
+
+var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
 
 // word says what the role does to a word.
 func (r role) word(x *Call, w workspace.Word) {
@@ -50,6 +56,20 @@ func (r role) word(x *Call, w workspace.Word) {
 		x.projectWord(w)
 	case addressRole:
 		x.Address(w.Text)
+	case historyRole:
+		x.Read(w)
+		x.revision(w)
+	case changesRole:
+		x.Search(w)
+		x.revision(w)
+	case jqRole:
+		if w.Kind != workspace.Literal || wildJq.MatchString(w.Text) {
+			x.Add(finding.InterpreterCode)
+		}
+	case slugRole:
+		if w.Kind != workspace.Literal || !slug.MatchString(w.Text) {
+			x.Add(finding.UnknownOption)
+		}
 	case insideRole:
 		if !x.Place.LocalDir(w) {
 			x.Add(finding.OutsideProject)
@@ -74,6 +94,7 @@ type entry struct {
 	bare      []finding.Code    // what it is without a subcommand
 	otherwise []finding.Code    // what any other subcommand is
 	project   *projectTool      // it runs the project's own code
+	prelude   prelude           // what stands before the subcommand, where it has rules of its own
 	rule      Rule              // of a program with a language of its own
 	doc       row               // as it is written
 }
@@ -165,6 +186,9 @@ func (e *entry) raise(x *Call, args []workspace.Word) {
 // command judges a program with subcommands: options, then the subcommand. What
 // raises a class anywhere counts only where something was not recognised.
 func (e *entry) command(x *Call, name string, args []workspace.Word) {
+	if e.prelude != nil {
+		args = e.prelude(x, args)
+	}
 	sp := e.spec
 	sp.posix = true
 	c := x.scanner(&sp, args)
@@ -174,10 +198,19 @@ func (e *entry) command(x *Call, name string, args []workspace.Word) {
 			continue
 		}
 		verb := e.verb(t.word)
-		if verb == nil {
+		switch {
+		case verb != nil:
+		case t.word.Kind != workspace.Literal:
+			x.Add(finding.DynamicCommand)
+		default:
 			x.add1(e.otherwise)
+		}
+		if verb == nil {
 			e.raise(x, args)
 			return
+		}
+		if verb.rule != nil {
+			name = t.word.Text
 		}
 		verb.judge(x, name, c.rest()[1:])
 		if x.Found.Any(unread) {
@@ -186,6 +219,7 @@ func (e *entry) command(x *Call, name string, args []workspace.Word) {
 		return
 	}
 	x.add1(e.bare)
+	e.raise(x, args)
 }
 
 // unread are the codes of a command of which some word was not recognised.

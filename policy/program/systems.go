@@ -122,7 +122,6 @@ func remotes(m map[string]Rule) {
 	verb("helm helmfile argocd flux istioctl", finding.RemoteSystem, finding.DestroysInfrastructure, "uninstall delete del rollback destroy")
 	verb("heroku fly flyctl vercel netlify railway wrangler firebase supabase cf render", finding.RemoteSystem, finding.DestroysInfrastructure,
 		"apps:destroy destroy delete rm remove pg:reset reset *:delete firestore:delete functions:delete")
-	verb("gh glab hub tea", finding.RemoteSystem, finding.DestroysInfrastructure, "delete DELETE -XDELETE --method=DELETE")
 	verb("vault consul etcdctl op bw pass doppler", finding.RemoteSystem, finding.DestroysInfrastructure, "delete del destroy rm remove purge disable revoke seal")
 	verb("kafka-topics kafka-topics.sh rabbitmqctl nats", finding.RemoteSystem, finding.DropsData, "--delete delete purge* reset rm")
 	verb("docker podman nerdctl docker-compose podman-compose lxc incus multipass virsh", finding.RunsContainer, finding.DestroysContainers,

@@ -19,7 +19,7 @@ var rules = sync.OnceValues(func() (map[string]Rule, error) {
 	for _, add := range [...]func(map[string]Rule){readers, textTools, writers, wrappers, runners, networkTools, builtins, destroyers, remotes, projectTools} {
 		add(m)
 	}
-	m["git"], m["go"], m["rm"], m["unlink"] = git, golang, rm, rm
+	m["go"], m["rm"], m["unlink"] = golang, rm, rm
 	entries, err := table()
 	for name, e := range entries {
 		m[name] = e.judge
@@ -30,9 +30,15 @@ var rules = sync.OnceValues(func() (map[string]Rule, error) {
 // languages are the rules of programs that have a language of their own, by the names
 // under which rows ask for them.
 var languages = map[string]Rule{
-	"awk": awk, "chmod": permissions, "copy": copies, "curl": curl, "date": date, "fd": fd, "find": find, "git": git, "go": golang,
+	"awk": awk, "chmod": permissions, "copy": copies, "curl": curl, "date": date, "fd": fd, "find": find, "go": golang,
 	"grep": grep, "jq": jq, "kill": kill, "printf": printf, "ps": ps, "ripgrep": ripgrep, "rm": rm, "sed": sed, "shell": shellCommand,
 	"test": test, "xargs": xargs, "env": env, "wget": wget, "interpreter": interpreter, "npx": npx, "compiler": compiler,
+
+	"git-fetch": gitFetch, "git-pull": gitPull, "git-push": gitPushes, "git-reset": gitReset, "git-clean": gitClean, "git-checkout": gitCheckout,
+	"git-restore": gitRestore, "git-switch": gitSwitch, "git-rm": gitRemove, "git-mv": gitMove, "git-merge": gitMerges, "git-config": gitConfig,
+	"git-ls-remote": gitLsRemote, "git-apply": gitApply, "gh-api": ghAPI,
+	"git-branch": gitNames("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column ignore-case"),
+	"git-tag":    gitNames("ln", "list contains contains= merged no-merged sort= format= points-at= column no-column ignore-case"),
 }
 
 // AfterEquals gives the value of a word like --option=value.
