@@ -82,16 +82,23 @@ type file struct {
 }
 
 // table reads the embedded table once.
-var table = sync.OnceValues(func() (map[string]*entry, error) { return load(data) })
+var table = sync.OnceValues(func() (*loaded, error) { return load(data) })
+
+// loaded is a table that was read: its rows by the names of the programs, and the sets
+// of options that they share.
+type loaded struct {
+	entries map[string]*entry
+	options map[string]row
+}
 
 // load reads a table. It refuses what is unknown, stands twice, cannot be reached, or
 // says of one option two things.
-func load(files fs.FS) (map[string]*entry, error) {
+func load(files fs.FS) (*loaded, error) {
 	names, err := fs.Glob(files, "data/*.yaml")
 	if err != nil {
 		return nil, err
 	}
-	l := loader{options: map[string]row{}, entries: map[string]*entry{}}
+	l := loader{loaded: loaded{options: map[string]row{}, entries: map[string]*entry{}}}
 	all := map[string]file{}
 	for _, name := range names {
 		text, err := fs.ReadFile(files, name)
@@ -117,13 +124,12 @@ func load(files fs.FS) (map[string]*entry, error) {
 			l.program(path.Base(name), programs, all[name].Programs[programs])
 		}
 	}
-	return l.entries, errors.Join(l.errs...)
+	return &l.loaded, errors.Join(l.errs...)
 }
 
 type loader struct {
-	options map[string]row
-	entries map[string]*entry
-	errs    []error
+	loaded
+	errs []error
 }
 
 func (l *loader) fail(where, format string, args ...any) {

@@ -20,11 +20,14 @@ var rules = sync.OnceValues(func() (map[string]Rule, error) {
 		add(m)
 	}
 	m["go"], m["rm"], m["unlink"] = golang, rm, rm
-	entries, err := table()
-	for name, e := range entries {
+	t, err := table()
+	if err != nil {
+		return nil, err
+	}
+	for name, e := range t.entries {
 		m[name] = e.judge
 	}
-	return m, err
+	return m, nil
 })
 
 // languages are the rules of programs that have a language of their own, by the names

@@ -1,0 +1,122 @@
+package program
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"approvalbot/policy/finding"
+)
+
+// Describe writes the table as a page of Markdown: for each program, and each of its
+// subcommands, its codes and what becomes of its words.
+func Describe() (string, error) {
+	t, err := table()
+	if err != nil {
+		return "", err
+	}
+	names := map[*entry][]string{}
+	for n, e := range t.entries {
+		names[e] = append(names[e], n)
+	}
+	type program struct {
+		names string
+		*entry
+	}
+	var all []program
+	for e, list := range names {
+		slices.Sort(list)
+		all = append(all, program{strings.Join(list, ", "), e})
+	}
+	slices.SortFunc(all, func(a, b program) int { return cmp.Compare(a.names, b.names) })
+	var b strings.Builder
+	for _, p := range all {
+		fmt.Fprintf(&b, "## %s\n\n", p.names)
+		p.describe(&b, "")
+		b.WriteString("\n")
+	}
+	b.WriteString("# Options that programs share\n\n")
+	for _, set := range slices.Sorted(maps.Keys(t.options)) {
+		fmt.Fprintf(&b, "- **%s**: %s\n", set, strings.Join(optionFacts(t.options[set]), "; "))
+	}
+	return b.String(), nil
+}
+
+func (e *entry) describe(b *strings.Builder, verb string) {
+	line := func(format string, args ...any) {
+		if verb != "" {
+			fmt.Fprintf(b, "- **%s**: ", verb)
+		} else {
+			b.WriteString("- ")
+		}
+		fmt.Fprintf(b, format+"\n", args...)
+	}
+	if list := e.facts(); list != "" {
+		line("%s", list)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.doc.Verbs)) {
+		sub := e.verbs[strings.Fields(name)[0]]
+		if sub == nil {
+			sub = e.globs[slices.IndexFunc(e.globs, func(g globVerb) bool { return slices.Contains(strings.Fields(name), g.glob) })].entry
+		}
+		sub.describe(b, strings.TrimSpace(verb+" "+strings.ReplaceAll(name, " ", ", ")))
+	}
+}
+
+// facts says in one line what a row says.
+func (e *entry) facts() string {
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if len(e.codes) > 0 {
+		add("%s", codeList(e.codes))
+	}
+	switch {
+	case e.rule != nil:
+		add("read as `%s`", e.doc.Rule)
+	case e.project != nil:
+		add("%s", codeList([]finding.Code{finding.RunsProjectCode}))
+		if e.doc.Runs.Targets != "" {
+			add("only `%s`", e.doc.Runs.Targets)
+		}
+	case e.verbs != nil || e.globs != nil:
+		add("alone %s, otherwise %s", codeList(e.bare), codeList(e.otherwise))
+	}
+	list = append(list, optionFacts(e.doc)...)
+	if e.doc.With != "" {
+		add("and the options of `%s`", e.doc.With)
+	}
+	if e.doc.All {
+		add("any option")
+	}
+	if e.doc.Operands != "" {
+		add("other words: %s", e.doc.Operands)
+	}
+	for _, r := range e.raises {
+		add("%s by `%s`", codeList([]finding.Code{r.code}), strings.Join(r.words, " "))
+	}
+	return strings.Join(list, "; ")
+}
+
+// optionFacts says of a row's options what becomes of their values.
+func optionFacts(r row) (list []string) {
+	for _, o := range [...]struct{ what, options string }{
+		{"options", r.Flags}, {"with a value behind =", r.Optional}, {"with a value or none", r.Maybe}, {"with text", r.Text + " " + r.Dash},
+		{"with a name that is told", r.Tells}, {"reads", r.Reads}, {"makes", r.Makes}, {"writes", r.Writes}, {"with a file of the project", r.Project},
+		{"with an address", r.Address}, {"in a directory of the workspace", r.Inside}, {"history of", r.History}, {"jq", r.Jq}, {"of OWNER/NAME", r.Slug},
+	} {
+		if strings.TrimSpace(o.options) != "" {
+			list = append(list, fmt.Sprintf("%s: `%s`", o.what, strings.Join(strings.Fields(o.options), " ")))
+		}
+	}
+	return list
+}
+
+func codeList(codes []finding.Code) string {
+	var list []string
+	for _, c := range codes {
+		list = append(list, fmt.Sprintf("`%s` (%s)", finding.Reasons[c].Name, finding.Reasons[c].Class))
+	}
+	return strings.Join(list, ", ")
+}
