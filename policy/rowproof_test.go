@@ -1,0 +1,173 @@
+//go:build linux
+
+package policy
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/policy/program"
+)
+
+// TestRowsDoWhatTheySay runs every row of the table of which the program is here, with
+// each of its options by itself, without network, and compares all files before and
+// after: what is R0 changes nothing at all, what is R1 nothing outside the workspace.
+func TestRowsDoWhatTheySay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not tested: rows are not run in short mode")
+	}
+	probe := exec.Command("true")
+	if probe.SysProcAttr = confined(); probe.Run() != nil {
+		t.Skip("not tested, needs namespaces: that rows do what they say, without a network")
+	}
+	top := t.TempDir()
+	for dir := top; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		require.NoError(t, os.Chmod(dir, 0o755))
+	}
+	canary, work := filepath.Join(top, "outside"), filepath.Join(top, "work")
+	lay(t, canary, work)
+	e := engine(t, func(c *Config) {
+		c.ExecSecurity, c.Workspaces = "full", map[string]string{"main": work}
+	})
+	samples, err := program.Samples()
+	require.NoError(t, err)
+	ran, missing := 0, map[string]bool{}
+	before := digests(t, top)
+	for _, args := range samples {
+		file, err := exec.LookPath(args[0])
+		if err != nil {
+			missing[args[0]] = true
+			continue
+		}
+		call := callOf(t, "exec", map[string]any{"argv": args, "workdir": work})
+		class := judge(e, call).Assessment.RiskClass
+		if class > core.R1 || slices.Contains(neverRun, args[0]) {
+			continue
+		}
+		ran++
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		cmd := exec.CommandContext(ctx, file, args[1:]...)
+		cmd.Dir, cmd.Env = work, []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + canary, "LANG=C.UTF-8"}
+		cmd.SysProcAttr = confined()
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		_ = cmd.Run() // whether it takes the sample is not the question
+		cancel()
+		after := digests(t, top)
+		for _, name := range changed(before, after) {
+			inside := strings.HasPrefix(name, work+"/")
+			require.True(t, inside && class == core.R1, "%q is %v and has changed %s", args, class, name)
+		}
+		if len(changed(before, after)) > 0 {
+			require.NoError(t, os.RemoveAll(work))
+			lay(t, canary, work)
+			before = digests(t, top)
+		}
+	}
+	t.Logf("%d commands of the table run, %d of its programs are not installed", ran, len(missing))
+	require.Greater(t, ran, 200)
+}
+
+// confined gives a process no network and, where the test is root, no privileges.
+func confined() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true, Cloneflags: syscall.CLONE_NEWNET}
+	if uid := os.Getuid(); uid == 0 {
+		attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	} else {
+		attr.Cloneflags |= syscall.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	}
+	return attr
+}
+
+// nobody is the user as whom a row is run.
+const nobody = 65534
+
+// neverRun are programs that tell nothing of themselves in a test: they wait, or speak
+// to the terminal or the machine's services.
+var neverRun = []string{"sleep", "tty", "jobs", "wait", "sync"}
+
+// lay makes the workspace, a git repository with some files, and a home outside it.
+func lay(t *testing.T, canary, work string) {
+	t.Helper()
+	files := map[string]string{
+		canary + "/keep.txt": "outside\n", work + "/in.txt": "b\na\n", work + "/other.txt": "c\n", work + "/dir/x.go": "package x\n",
+		work + "/data.json": "{\"a\": 1}\n", work + "/Makefile": "test:\n\ttrue\n",
+	}
+	for name, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o666))
+	}
+	defer func() {
+		for _, dir := range []string{canary, work} {
+			require.NoError(t, filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+				if err == nil && os.Getuid() == 0 {
+					err = os.Chown(name, nobody, nobody) // it may do there whatever it can
+				}
+				return err
+			}))
+		}
+	}()
+	if out, err := exec.Command("git", "-C", work, "-c", "user.name=a", "-c", "user.email=a@b", "init", "-q").CombinedOutput(); err != nil {
+		t.Fatalf("git init: %s", out)
+	}
+	for _, args := range [][]string{{"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"}} {
+		out, err := exec.Command("git", append([]string{"-C", work}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+}
+
+// digests gives every file below a directory with its kind, mode and contents. The
+// index of git counts by what is in it: reading commands refresh the times in it.
+func digests(t *testing.T, top string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		sum := ""
+		if info.Mode().IsRegular() && filepath.Base(name) != "index" {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			sum = fmt.Sprintf("%x", sha256.Sum256(text))
+		}
+		all[name] = fmt.Sprint(info.Mode(), sum)
+		return nil
+	})
+	require.NoError(t, err)
+	return all
+}
+
+func changed(before, after map[string]string) (names []string) {
+	for name, sum := range after {
+		if before[name] != sum {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
