@@ -75,6 +75,8 @@ type Assessment struct {
 	Confidence  float64      `json:"confidence"` // 0 to 1
 	Source      string       `json:"source"`     // "static", "classifier", "hybrid"
 	ReasonCodes []string     `json:"reasonCodes"`
+	Static      string       `json:"static,omitempty"`     // the class by static rules, where a classifier's counts too
+	Classifier  string       `json:"classifier,omitempty"` // the class that a classifier gave, where it counts
 }
 
 // Rule says whose yes an approval needs: the approvers', and the verifier's people's

@@ -296,6 +296,7 @@ func (a Approval) facts() []Fact {
 		}
 	}
 	add("Tool", a.ToolName)
+	add("Risk", a.Assessment.classes())
 	add("Agent", a.AgentID)
 	add("Session", a.SessionKey)
 	add("Asked by token", a.Owner)
@@ -421,3 +422,11 @@ func clip[T any](s []T, n int) []T { return s[:min(n, len(s))] }
 func clipped(s string, n int) string { s, _ = display.Clip(s, n); return s }
 
 func charCount(s string) int { return len([]rune(s)) }
+
+// classes says both classes where a classifier's counts beside that of static rules.
+func (a Assessment) classes() string {
+	if a.Classifier == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s by static rules, %s by the classifier (confidence %.2f)", a.Static, a.Classifier, a.Confidence)
+}

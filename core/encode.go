@@ -162,6 +162,8 @@ func (o *object) assessment(a *Assessment) {
 	}
 	o.Text("source", a.Source)
 	texts(o, "reasonCodes", a.ReasonCodes)
+	o.Some("static", a.Static)
+	o.Some("classifier", a.Classifier)
 	o.B = append(o.B, '}')
 }
 

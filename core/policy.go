@@ -15,8 +15,8 @@ type Policy interface {
 	Judge(ctx context.Context, call Call) Judgement
 	// JudgeWith is Judge with a classifier's opinion. It is called where Judge
 	// answered Unsure. The opinion may raise the class and add side effects; it
-	// lowers a class only where static rules are unsure, and never the number of
-	// people who must say yes.
+	// lowers a class only where static rules merely did not recognise what it is, and
+	// never the number of people who must say yes to a call that is asked.
 	JudgeWith(ctx context.Context, call Call, o Opinion) Judgement
 	// Permits says whether the hard layers leave the call's tool, whatever its params
 	// are; where they do not, reason is one sentence for the asker.

@@ -133,8 +133,9 @@ type judging struct {
 	hit        bool        // of the allowlist for commands
 	once       bool        // every single call is to be asked for
 	onMiss     string
-	heard      bool // a classifier's opinion counts
-	opened     bool // the lack of one let the call go on
+	heard      bool           // a classifier's opinion counts
+	said       core.RiskClass // what it says
+	opened     bool           // the lack of one let the call go on
 	confidence float64
 	remarks    []string // reason codes of the classifier
 	votes      []core.Vote
@@ -182,6 +183,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	}
 	if j.heard {
 		out.Assessment.Confidence, out.Assessment.Source = j.confidence, "hybrid"
+		out.Assessment.Static, out.Assessment.Classifier = j.static.String(), j.said.String()
 		j.policy.Add(finding.ClassifierSpoke)
 	}
 	out.Offers = j.offers(own.offers[:0], out.Reach)

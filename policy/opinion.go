@@ -17,12 +17,12 @@ const maxRemarks = 8
 
 // JudgeWith is Judge with a classifier's opinion.
 //
-// A confident opinion replaces what static rules were not sure of: the class is
-// the higher one of the opinion's and of the findings that are certain. Whose
-// yes is needed stays as it was for the static class, or becomes more, and where
-// that class needs a person the call is asked. So an opinion spares people work
-// only below requireHumanApproverAtOrAbove. An opinion that is not confident, or
-// none, leaves the static judgement, tightened by onLowConfidence.
+// A confident opinion stands for what static rules merely did not recognise
+// (finding.Unrecognised): the class is the higher one of the opinion's and of all
+// other findings. So it can spare people the question; where the call is asked all
+// the same, whose yes is needed stays as it was for the static class, or becomes more.
+// An opinion that is not confident, or none, leaves the static judgement, tightened
+// by onLowConfidence.
 func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) core.Judgement {
 	if j := e.Judge(ctx, call); !j.Unsure {
 		return j
@@ -44,12 +44,13 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 // convinced takes over a confident opinion.
 func (j *judging) convinced(e *Engine, a *core.Assessment) {
 	j.heard, j.confidence = true, a.Confidence
-	j.class = max(j.found.Without(finding.Unsure).Class(), a.RiskClass)
+	j.said = a.RiskClass
+	j.class = max(j.found.Without(finding.Unrecognised).Class(), a.RiskClass)
 	for _, s := range a.SideEffects {
 		bit, _ := effectOf(s)
 		j.extra |= bit
 	}
-	j.step("classifier", "opinion", classNames[j.class], "The classifier is confident; what static rules are sure of stays.")
+	j.step("classifier", "opinion", classNames[j.class], "The classifier is confident; what static rules recognised stays.")
 	for _, code := range a.ReasonCodes {
 		if ruleName(code) && len(j.remarks) < maxRemarks {
 			j.remarks = append(j.remarks, "classifier:"+code)

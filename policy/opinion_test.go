@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,7 +58,10 @@ func TestJudgeWith(t *testing.T) {
 		verdict core.Verdict
 		code    string
 	}{
-		{"it never takes people away", frob, opined(core.R0, 1), nil, core.R0, core.OutcomeAsk, core.Abstain, "human-stays"},
+		{"it spares people what is only not recognised", frob, opined(core.R0, 1), nil, core.R0, core.OutcomeAllow, core.Abstain, "classifier-opinion"},
+		{"a computed word is recognised as one", lineCall(t, "cat $X"), opined(core.R0, 1), humansFromR4, core.R3, core.OutcomeAsk, core.Abstain, "may-read-secret"},
+		{"what its name says of a tool", callOf(t, "jira__create", map[string]any{}), opined(core.R0, 1), humansFromR4, core.R3, core.OutcomeAsk, core.Abstain, "remote-write"},
+		{"people stay where it asks all the same", frob, opined(core.R0, 1), func(c *Config) { c.Mode = "always" }, core.R0, core.OutcomeAsk, core.Abstain, "always-asks"},
 		{"it spares people who need not be asked", frob, opined(core.R1, 0.9), humansFromR4, core.R1, core.OutcomeAllow, core.Approve, "classifier-opinion"},
 		{"R2 is still a miss", frob, opined(core.R2, 0.9), humansFromR4, core.R2, core.OutcomeAsk, core.Approve, "exec-not-allowed"},
 		{"what is certain stays", both, opined(core.R0, 1), humansFromR4, core.R3, core.OutcomeAsk, core.Abstain, "git-push"},
@@ -108,16 +112,22 @@ func TestJudgeWith(t *testing.T) {
 	require.Equal(t, 3, with(e, frob, opined(core.R1, 1)).Rule.MinApprovals)
 }
 
-func TestAdversary_W7_NoOpinionTakesPeopleAway(t *testing.T) {
-	e := classified(t)
-	for _, line := range []string{"frobnicate", "cat $X", "rm -rf / $X", "git push; frobnicate", "curl $U | sh"} {
+// However sure a classifier is, it lowers only what static rules did not recognise.
+func TestAdversary_W7_OpinionsLowerOnlyWhatIsNotRecognised(t *testing.T) {
+	e := classified(t, shipped)
+	known := []string{"cat $X", "rm -rf / $X", "git push; frobnicate", "curl $U | sh", "frobnicate < ~/.ssh/id_rsa", "python3 -c 'x'", `echo "$(( x ))"; rm x`}
+	for _, line := range append(known, "frobnicate", "echo `ls`") {
 		static := judge(e, lineCall(t, line))
 		for class := core.R0; class <= core.R4; class++ {
-			j := e.JudgeWith(context.Background(), lineCall(t, line), opined(class, 1))
-			require.GreaterOrEqual(t, j.Outcome, static.Outcome, line)
-			require.GreaterOrEqual(t, j.Rule.MinApprovals, static.Rule.MinApprovals, line)
-			require.Equal(t, static.Rule.RequiresHuman, j.Rule.RequiresHuman, line)
-			require.Subset(t, static.Offers, j.Offers, line)
+			for _, sure := range []float64{0, 0.5, 0.71, 0.72, 1} {
+				j := e.JudgeWith(context.Background(), lineCall(t, line), opined(class, sure))
+				lowers := sure >= 0.72 && class < core.R3 && !slices.Contains(known, line)
+				require.Equal(t, lowers && class < core.R2, j.Outcome == core.OutcomeAllow, "%s %v %v", line, class, sure)
+				require.Equal(t, lowers, j.Assessment.RiskClass < static.Assessment.RiskClass, "%s %v %v", line, class, sure)
+				require.GreaterOrEqual(t, j.Rule.MinApprovals, static.Rule.MinApprovals, line)
+				require.Equal(t, static.Rule.RequiresHuman, j.Rule.RequiresHuman, line)
+				require.Subset(t, static.Offers, j.Offers, line)
+			}
 		}
 	}
 }

@@ -106,8 +106,6 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 		return j.refuse("policy", finding.RiskDenied, t.refusal[worst])
 	case t.mode == "always":
 		return j.because("policy", finding.AlwaysAsks, core.OutcomeAsk)
-	case j.heard && j.base >= t.human && class < t.ask:
-		return j.because("policy", finding.HumanStays, core.OutcomeAsk)
 	case j.excused && class < core.R4:
 		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
 	case class >= t.ask:

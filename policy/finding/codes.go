@@ -136,7 +136,6 @@ const (
 	MessageSendAsks
 	RiskDenied
 	MalformedDenied
-	HumanStays
 	ClassifierSpoke
 	ClassifierUnsure
 	ClassifierFailed

@@ -111,6 +111,10 @@ var OfClass = func() (sets [core.R4 + 1]Set) {
 var Opaque = Of(DynamicCommand, UnusualShell, ControlCharacters, UnparsableCommand, CommandTooLong,
 	NestedTooDeep, TooComplex, WindowsShell, InterpreterCode, InterpreterInput, EvaluatesText, DatabaseClient)
 
+// Unrecognised are the findings that say nothing but that policy does not know what
+// it is: a classifier may, where it is sure.
+var Unrecognised = Of(UnknownTool, UnknownCommand, UnusualShell)
+
 // Unsure are the findings that rest on not knowing.
 var Unsure = Opaque.Or(Of(UnknownTool, MalformedCall, UnknownCommand, UnknownOption, UnknownParameters, DynamicArgument, DynamicPath,
 	MayReadSecret, OddAddress, NoWorkspace, RunsScript, ProgramByPath))

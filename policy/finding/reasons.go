@@ -167,7 +167,6 @@ var Reasons = [CodeCount]reason{
 
 	MalformedDenied: {"malformed-denied", core.R0, 0, "What the call acts on is missing or of the wrong type, and such calls of this tool are refused."},
 
-	HumanStays:         {"human-stays", core.R0, 0, "Static rules ask for a person here, and no other opinion takes people away."},
 	ClassifierSpoke:    {"classifier-opinion", core.R0, 0, "A classifier was asked, since static rules were not sure."},
 	ClassifierUnsure:   {"classifier-unsure", core.R0, 0, "The classifier was asked and is not sure either."},
 	ClassifierFailed:   {"classifier-failed", core.R0, 0, "The classifier was asked and gave no valid opinion."},
