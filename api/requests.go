@@ -13,7 +13,7 @@ type CreateRequest struct {
 	Requester     *Requester      `json:"requester,omitzero" doc:"The human who asked the agent: {channel, userId} or {person}. May not decide it."`
 	Justification string          `json:"justification,omitzero" maxLength:"2000" doc:"Your words; shown as a claim."`
 	ActionSummary string          `json:"actionSummary,omitzero" maxLength:"2000" doc:"Your words; shown as a claim."`
-	Context       *Context        `json:"context,omitzero" doc:"May only make the answer stricter."`
+	Context       *Context        `json:"context,omitzero" doc:"May only make the answer stricter; tool says when it counts for more."`
 	Bind          *Bind           `json:"bind,omitzero" doc:"Ties the approval to where the call runs."`
 	CallbackURL   string          `json:"callbackUrl,omitzero" maxLength:"2048" doc:"Where the ended approval is POSTed, signed with the token's callbackSecret; tried for a day."`
 	MustAsk       bool            `json:"mustAsk,omitzero" doc:"A person is asked also where policy would let the call run."`
@@ -43,6 +43,25 @@ type Context struct {
 	Sandboxed       bool   `json:"sandboxed,omitzero" doc:"The call runs in a sandbox."`
 	Subagent        bool   `json:"subagent,omitzero" doc:"The agent was started by another one."`
 	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
+	Tool            *Tool  `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
+}
+
+// Tool is what a bridge to a tool server (MCP) knows of a tool. It may only make the
+// answer stricter, unless the token has trustToolHints.
+type Tool struct {
+	Server      string          `json:"server,omitzero" maxLength:"256" doc:"The server's name, as the operator named it to the bridge."`
+	Description string          `json:"description,omitzero" maxLength:"4000" doc:"What the server says of the tool; cut it where it is longer."`
+	Schema      json.RawMessage `json:"schema,omitzero" doc:"The JSON schema of its input: an object of at most 64 KiB, nested at most 64 deep."`
+	Hints       *ToolHints      `json:"hints,omitzero" doc:"What the server declares of the tool (annotations in MCP)."`
+}
+
+// ToolHints are what a server declares of a tool; a hint that is left out is not
+// declared. They are claims.
+type ToolHints struct {
+	ReadOnly    *bool `json:"readOnly,omitzero" nullable:"false" doc:"MCP's readOnlyHint: it changes nothing."`
+	Destructive *bool `json:"destructive,omitzero" nullable:"false" doc:"MCP's destructiveHint: it may delete or overwrite."`
+	Idempotent  *bool `json:"idempotent,omitzero" nullable:"false" doc:"MCP's idempotentHint: doing it twice is doing it once."`
+	OpenWorld   *bool `json:"openWorld,omitzero" nullable:"false" doc:"MCP's openWorldHint: it reaches beyond the server's own data."`
 }
 
 // Bind is where a call runs. What is nil is not sent; what is empty is, and is part

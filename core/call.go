@@ -31,6 +31,7 @@ type Call struct {
 	Supersedes    string
 	Explain       bool   // the Trace of its judgement is wanted
 	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door
+	Owner         string // the name of the asking token; set by the Gate, never by who asks
 }
 
 // The dialects of the gateway in which a call can be asked. Of a call that was
@@ -71,7 +72,7 @@ type Requester struct {
 }
 
 // CallContext is what the asker's runtime knows about a call. Nothing in it can
-// loosen a judgement.
+// loosen a judgement, but for Tool where the operator trusts the asking token's word.
 type CallContext struct {
 	Provider        string `json:"provider,omitempty"`
 	Model           string `json:"model,omitempty"`
@@ -79,6 +80,8 @@ type CallContext struct {
 	Sandboxed       bool   `json:"sandboxed,omitempty"`
 	Subagent        bool   `json:"subagent,omitempty"`
 	ToolDescription string `json:"toolDescription,omitempty"`
+
+	Tool ToolFacts `json:"tool,omitzero"`
 }
 
 // Limits on what a caller sends, in bytes unless named otherwise.
@@ -150,6 +153,9 @@ func (c Call) validate() []FieldError {
 	text(c.Context.Model, "context.model", maxName)
 	text(c.Context.Group, "context.group", maxName)
 	text(c.Context.ToolDescription, "context.toolDescription", maxDescription)
+	text(c.Context.Tool.Server, "context.tool.server", maxName)
+	text(c.Context.Tool.Description, "context.tool.description", maxDescription)
+	check(validSchema(c.Context.Tool.Schema), "context.tool.schema", schemaRule)
 	workdir, host, envHash := c.Bind.Says()
 	text(workdir, "bind.workdir", 4096)
 	text(host, "bind.host", maxName)

@@ -321,6 +321,10 @@ func (a Approval) claims() []Fact {
 		}
 		add("Requester, as told by "+display.Escape(a.Owner), who)
 	}
+	if t := a.Context.Tool; t.Server != "" || t.Description != "" {
+		said := clipped(display.Safe(t.claim()), maxFact)
+		out = append(out, Fact{Name: "The tool, as told by " + display.Escape(a.Owner), Value: said})
+	}
 	add("Why it was withdrawn, in the asker's words", a.withdrawalWords())
 	return out
 }

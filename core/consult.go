@@ -228,6 +228,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if !rules.Enabled {
 		return Preview{}, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
+	call.Owner = who.Token
 	if who.AgentID != "" {
 		call.AgentID = who.AgentID
 	}

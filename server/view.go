@@ -34,7 +34,19 @@ func contextOf(x *api.Context) core.CallContext {
 		return core.CallContext{}
 	}
 	return core.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
-		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription}
+		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Tool: toolOf(x.Tool)}
+}
+
+func toolOf(t *api.Tool) core.ToolFacts {
+	if t == nil {
+		return core.ToolFacts{}
+	}
+	out := core.ToolFacts{Server: t.Server, Description: t.Description, Schema: string(t.Schema)}
+	if h := t.Hints; h != nil {
+		out.Hints = core.Hints{ReadOnly: core.HintOf(h.ReadOnly), Destructive: core.HintOf(h.Destructive),
+			Idempotent: core.HintOf(h.Idempotent), OpenWorld: core.HintOf(h.OpenWorld)}
+	}
+	return out
 }
 
 // approvalFor is approvalOf for one caller.
