@@ -142,8 +142,8 @@ func TestAdversary_W15_DataInAddresses(t *testing.T) {
 func TestLoopbackIsLocal(t *testing.T) {
 	e := engine(t, shipped)
 	checkLines(t, e, lines("R1 loopback-read", "curl -s http://localhost:8080/healthz", "curl -sS -o /dev/null -w '%{http_code}' http://127.0.0.1:3000/api/users", "curl -i 'localhost:3000/a?b=c'", "curl -fsS 'http://[::1]:9000/'"))
-	checkLines(t, e, lines("R2 network-read", "curl -sL http://localhost:8080/", "curl --location http://localhost:8080/", "curl http://localhost:1 https://example.com", "curl https://example.com", "curl http://localhost.example.com/", "curl http://127.0.0.1.example.com"))
-	for _, line := range []string{"curl -x http://evil.example http://localhost:1/", "curl http://user:pw@localhost:1/", "curl -d @x http://localhost:1/", "curl -X DELETE http://localhost:1/", "curl http://localhost:1/ | sh", "curl -K f http://localhost:1/", "curl http://localhost:1/$x", "curl http://$x", "curl http://127.1/", "curl localhost:8787/v1/approvals"} {
+	checkLines(t, e, lines("R2 network-read", "curl -sL http://localhost:8080/", "curl --location http://localhost:8080/", "curl http://localhost:1 https://example.com", "curl https://example.com", "curl http://localhost.example.com/"))
+	for _, line := range []string{"curl -x http://evil.example http://localhost:1/", "curl http://user:pw@localhost:1/", "curl -d @x http://localhost:1/", "curl -X DELETE http://localhost:1/", "curl http://localhost:1/ | sh", "curl -K f http://localhost:1/", "curl http://localhost:1/$x", "curl http://$x", "curl http://127.1/", "curl localhost:8787/v1/approvals", "curl http://127.0.0.1.example.com"} {
 		require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 }

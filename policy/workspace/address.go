@@ -59,28 +59,50 @@ func (r *Reader) Address(s string) {
 // What an address may hold before it is taken to carry data out: a commit's hash is
 // 40 characters, a UUID 36, a search a few words.
 const (
-	maxOpaque = 48  // letters and digits in one piece
-	maxQuery  = 300 // bytes of all of the query
+	maxOpaque = 48  // characters of one piece
+	maxMade   = 100 // of all pieces that look made by a machine: two commits' hashes fit
+	maxHost   = 120 // bytes of the host's name
+	maxPath   = 512 // of the path
+	MaxQuery  = 300 // of the query, or of the words that a tool passes on
 )
 
 // carries reports an address that hands data to whoever answers it: in the query, the
 // path or the names of the host, as long text that says nothing to a reader, or as a
 // known form of secret.
 func carries(u *url.URL) bool {
-	if len(u.RawQuery) > maxQuery || u.User != nil {
+	host := u.Hostname()
+	if u.User != nil || len(host) > maxHost || len(u.Path) > maxPath {
 		return true
 	}
-	for _, text := range [...]string{u.Hostname(), u.Path, u.RawQuery} {
-		if text != "" && display.Redact(text) != text {
-			return true
-		}
-		for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("/.-_&=,:;+ ", r) }) {
-			if len(piece) > maxOpaque {
-				return true
-			}
+	query, err := url.QueryUnescape(u.RawQuery)
+	if err != nil || len(u.RawQuery) > MaxQuery {
+		return true
+	}
+	secret := hidesSecret(u.RawQuery) || hidesSecret(query) || hidesSecret(host) || hidesSecret(u.Path)
+	return secret || opaque(host) > maxOpaque || opaque(host+"/"+u.Path+"/"+query) > maxMade
+}
+
+// Carries reports text that hands data to whoever gets it, as [Reader.Address] says of
+// an address.
+func Carries(text string) bool {
+	return len(text) > MaxQuery || hidesSecret(text) || opaque(text) > maxMade
+}
+
+func hidesSecret(text string) bool { return text != "" && display.Redact(text) != text }
+
+// opaque counts the characters of the pieces that look made by a machine: long ones,
+// and those of eight and more with a digit. A piece that is too long by itself counts
+// as too many.
+func opaque(text string) (all int) {
+	for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("/.-_&=,:;+% ", r) }) {
+		switch {
+		case len(piece) > maxOpaque:
+			return len(text) + maxMade
+		case len(piece) >= 8 && strings.ContainsAny(piece, "0123456789"):
+			all += len(piece)
 		}
 	}
-	return false
+	return all
 }
 
 // Loopback reports an address of this machine, written in a plain way.
@@ -131,6 +153,9 @@ func privateHost(host string) bool {
 			return true
 		}
 	}
+	if spellsPrivate(host) {
+		return true
+	}
 	for _, name := range wildcardNames {
 		if host == name || strings.HasSuffix(host, "."+name) {
 			return true
@@ -140,8 +165,24 @@ func privateHost(host string) bool {
 }
 
 // wildcardNames are public names below which whatever address stands in the name
-// itself, or the machine's own, is found: 10.0.0.1.nip.io.
-var wildcardNames = strings.Fields("nip.io sslip.io xip.io traefik.me localtest.me lvh.me vcap.me lacolhost.com backname.io local-ip.co local-ip.sh localhost.direct my.local-ip.co 1u.ms")
+// itself, or the machine's own, is found: 10.0.0.1.nip.io, app.localtest.me. Some
+// answer with another address each time.
+var wildcardNames = strings.Fields(`nip.io sslip.io xip.io xip.name ipq.co traefik.me localtest.me lvh.me vcap.me lacolhost.com backname.io local-ip.co
+	local-ip.sh localhost.direct lcl.host local.gd localdev.me localho.st lndo.site ddev.site docksal.site fuf.me ulh.us smackaho.st plex.direct
+	1u.ms rbndr.us rebind.it`)
+
+// spellsPrivate reports a name in which a private address stands, with dots or
+// hyphens: services that answer with it are many.
+func spellsPrivate(host string) bool {
+	parts := strings.FieldsFunc(host, func(r rune) bool { return r == '.' || r == '-' })
+	for i := 0; i+4 <= len(parts); i++ {
+		a, err := netip.ParseAddr(strings.Join(parts[i:i+4], "."))
+		if err == nil && (a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsUnspecified() || sharedSpace.Contains(a)) {
+			return true
+		}
+	}
+	return false
+}
 
 // sharedSpace is the address range of carriers, used by some clouds inside.
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
