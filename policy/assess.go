@@ -10,7 +10,11 @@ import (
 
 // assess reads the call into j.found.
 func (e *Engine) assess(j *judging) {
+	if e.assessServer(j) {
+		return
+	}
 	e.assessKind(j)
+	e.declared(j)
 	if j.tool.kind == execTool && !j.found.Has(finding.MalformedCall) {
 		return
 	}
@@ -120,7 +124,7 @@ func (r *paramReader) written(list []field, c finding.Code) {
 // say more about it, none of them to its advantage.
 func (e *Engine) assessOther(j *judging) {
 	j.found.Add(finding.UnknownTool)
-	for _, text := range [2]string{j.tool.name, j.call.Context.ToolDescription} {
+	for _, text := range [3]string{j.tool.name, j.call.Context.ToolDescription, j.call.Context.Tool.Description} {
 		text = strings.ToLower(text)
 		for _, k := range keywords {
 			if strings.Contains(text, k.word) {

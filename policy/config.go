@@ -48,6 +48,10 @@ type Config struct {
 	Roles      []string // the roles that people have, to check the rules' roles
 	Classifier ClassifierRules
 
+	// TrustToolHints names the tokens whose word about a tool (context.tool) may lower a
+	// call's class: a server's hints, and which well-known server it is.
+	TrustToolHints []string
+
 	Workspaces map[string]string // agent id to the absolute path of its workspace
 	Protected  workspace.Protected
 
@@ -225,6 +229,7 @@ func (c *Config) normalAgents() (bad []error) {
 
 // normalLists is normal for tools, workspaces and what is protected.
 func (c *Config) normalLists() (bad []error) {
+	c.TrustToolHints = sorted(c.TrustToolHints)
 	c.ToolsAllow, c.ToolsDeny = sorted(c.ToolsAllow), sorted(c.ToolsDeny)
 	c.Workspaces = maps.Clone(c.Workspaces)
 	for agent, dir := range c.Workspaces {

@@ -10,6 +10,7 @@ import (
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 	"approvalbot/policy/program"
+	rows "approvalbot/policy/tool"
 	"approvalbot/policy/workspace"
 )
 
@@ -24,6 +25,7 @@ type Engine struct {
 	agents    map[string]*agent
 	others    *agent // that nothing is said about
 	effective []core.Factor
+	servers   rows.Table // of well-known servers, where somebody may say which they are
 	allowlist []commandPattern
 	safeBins  map[string]bool
 	rules     []opRule
@@ -51,6 +53,11 @@ func New(cfg Config) (*Engine, error) {
 	}
 	if e.hash, err = cfg.hash(); err != nil {
 		return nil, err
+	}
+	if len(cfg.TrustToolHints) > 0 {
+		if e.servers, err = rows.Servers(); err != nil {
+			return nil, err
+		}
 	}
 	e.index = newIndex(e.rules)
 	for i := range e.rules {

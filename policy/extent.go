@@ -120,7 +120,11 @@ func (j *judging) reachOfTool(e *Engine) core.Reach {
 	if j.facts.oddHosts {
 		return core.Reach{} // it cannot be said which machine it is
 	}
-	return core.Reach{Subject: bound(j.tool.name, where, j.call.Bind)}
+	name := j.tool.name
+	if server := j.call.Context.Tool.Server; server != "" {
+		name += " of " + server // another server's tool of that name is another one
+	}
+	return core.Reach{Subject: bound(name, where, j.call.Bind)}
 }
 
 // reach says what a grant for the call may cover.

@@ -58,6 +58,7 @@ type TokenConfig struct {
 	CallbackSecretFile string   `yaml:"callbackSecretFile"`
 	CallbackAllow      []string `yaml:"callbackAllow"` // CIDRs of private networks
 	RequireRequester   bool     `yaml:"requireRequester"`
+	TrustToolHints     bool     `yaml:"trustToolHints"` // what context.tool says may lower a call's class
 }
 
 // StoreConfig says where approvals are kept.

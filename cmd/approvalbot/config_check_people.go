@@ -191,6 +191,13 @@ func (c *checker) tokenRights(key string, t TokenConfig, people []PersonConfig) 
 	if t.RequireRequester && !asks {
 		c.warn(key+".requireRequester", "has no effect: the token may not ask (approvals.request)")
 	}
+	switch {
+	case t.TrustToolHints && !asks:
+		c.warn(key+".trustToolHints", "has no effect: the token may not ask (approvals.request)")
+	case t.TrustToolHints:
+		c.warn(key+".trustToolHints", "lowers risk: whoever holds the token may say that a tool only reads, or which server it is of; "+
+			"give it to a bridge alone that agents cannot speak through")
+	}
 	if t.Person != "" && !goodName(t.Person) {
 		c.mistake(key+".person", "must be a person's name")
 	} else if t.Person != "" && !slices.ContainsFunc(people, func(p PersonConfig) bool { return p.Name == t.Person }) {

@@ -35,6 +35,11 @@ func (c Config) policyConfig() policy.Config {
 	out.Classifier = policy.ClassifierRules{
 		Enabled: t.Classifier.Enabled, MinConfidence: t.Classifier.MinConfidence, OnLowConfidence: t.Classifier.OnLowConfidence,
 	}
+	for _, token := range c.Server.Tokens {
+		if token.TrustToolHints {
+			out.TrustToolHints = append(out.TrustToolHints, token.Name)
+		}
+	}
 	for _, r := range t.Rules {
 		out.Rules = append(out.Rules, r.rule())
 	}

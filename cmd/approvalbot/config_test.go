@@ -259,6 +259,19 @@ func TestWarnings(t *testing.T) {
 	}, got)
 }
 
+// Whose word lowers risk is said at the start.
+func TestWarnings_TrustToolHints(t *testing.T) {
+	t.Parallel()
+	_, got := load(t, `server:
+  tokens:
+    - {name: bridge, token: 0123456789abcdef, scopes: [approvals.request], trustToolHints: true}
+    - {name: watcher, token: abcdef0123456789, scopes: [operator.audit], trustToolHints: true}
+`)
+	require.Contains(t, got, "f.yaml:3: server.tokens[0].trustToolHints: lowers risk: whoever holds the token may say that a tool only reads, "+
+		"or which server it is of; give it to a bridge alone that agents cannot speak through")
+	require.Contains(t, got, "f.yaml:4: server.tokens[1].trustToolHints: has no effect: the token may not ask (approvals.request)")
+}
+
 // An empty list of senders allows nobody, and the start says so.
 func TestAdversary_I2_EmptyAllowlistIsNobody(t *testing.T) {
 	t.Parallel()

@@ -22,12 +22,13 @@ var rooms = map[string][]string{
 	"internal/fault":   {},
 	"internal/jsonout": {},
 	"core":             {"display", "internal/fault", "internal/jsonout"},
-	"policy":           {"core", "display", "policy/finding", "policy/line", "policy/program", "policy/shell", "policy/words", "policy/workspace"},
+	"policy":           {"core", "display", "policy/finding", "policy/line", "policy/program", "policy/shell", "policy/tool", "policy/words", "policy/workspace"},
 	"policy/finding":   {"core"},
 	"policy/words":     {},
 	"policy/workspace": {"core", "display", "policy/finding", "policy/words"},
 	"policy/program":   {"policy/finding", "policy/words", "policy/workspace"},
 	"policy/line":      {"core", "policy/finding", "policy/program", "policy/shell", "policy/words", "policy/workspace"},
+	"policy/tool":      {"policy/finding"},
 	"policy/shell":     {},
 	"store":            {"core", "internal/fault"},
 	"routing":          {"core", "internal/fault"},
@@ -71,7 +72,7 @@ var keepers = map[string][]string{
 	"golang.org/x/text":             {"display"},
 	"github.com/pressly/goose":      {"store"},
 	"github.com/lmittmann/tint":     {"cmd/approvalbot"},
-	"go.yaml.in/yaml":               {"cmd/approvalbot", "policy/program"},
+	"go.yaml.in/yaml":               {"cmd/approvalbot", "policy/program", "policy/tool"},
 	"golang.org/x/sync":             {"cmd/approvalbot"},
 }
 

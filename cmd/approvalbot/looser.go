@@ -39,6 +39,9 @@ func looser(old, now Config) (out []string) {
 	for _, token := range mayOmitRequester(old, now) {
 		say(true, "token %s need not say who asked", token)
 	}
+	for _, token := range moreTrusted(old, now) {
+		say(true, "what token %s says of tools may lower their risk (trustToolHints)", token)
+	}
 	say(looserVerifier(old.Tools.Verifier, now.Tools.Verifier), "the verifier stops less")
 	return append(out, moreApprovers(old, now)...)
 }
@@ -48,6 +51,17 @@ func mayOmitRequester(old, now Config) (names []string) {
 	for _, t := range now.Server.Tokens {
 		had := func(was TokenConfig) bool { return was.Name == t.Name && was.RequireRequester }
 		if !t.RequireRequester && slices.ContainsFunc(old.Server.Tokens, had) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// moreTrusted names the tokens whose word about tools counts now and did not before.
+func moreTrusted(old, now Config) (names []string) {
+	for _, t := range now.Server.Tokens {
+		had := func(was TokenConfig) bool { return was.Name == t.Name && was.TrustToolHints }
+		if t.TrustToolHints && !slices.ContainsFunc(old.Server.Tokens, had) {
 			names = append(names, t.Name)
 		}
 	}

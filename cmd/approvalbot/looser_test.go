@@ -60,6 +60,19 @@ func TestLooserRules(t *testing.T) {
 	}
 }
 
+func TestLooserTrust(t *testing.T) {
+	t.Parallel()
+	token := func(trusted bool) (c Config) {
+		c.Server.Tokens = []TokenConfig{{Name: "bridge", TrustToolHints: trusted}}
+		return c
+	}
+	const said = "what token bridge says of tools may lower their risk (trustToolHints)"
+	require.Contains(t, looser(token(false), token(true)), said)
+	require.Contains(t, looser(Config{}, token(true)), said)
+	require.NotContains(t, looser(token(true), token(true)), said)
+	require.NotContains(t, looser(token(true), token(false)), said)
+}
+
 func TestLooserRequesters(t *testing.T) {
 	t.Parallel()
 	tokens := func(must ...bool) (c Config) {

@@ -21,6 +21,7 @@ const (
 	InstallsLocked
 	RemovesBuildOutput
 	AsksTheDesk
+	DeclaredReadOnly
 
 	UnknownTool
 	KeywordExecute
@@ -35,6 +36,7 @@ const (
 	UnknownParameters
 	MessageSend
 	RemoteWrite
+	DeclaredDestructive
 	BrowserActs
 	UsesDevice
 	FeedsProcess
@@ -136,6 +138,7 @@ const (
 	MessageSendAsks
 	RiskDenied
 	MalformedDenied
+	KnownServer
 	ClassifierSpoke
 	ClassifierUnsure
 	ClassifierFailed

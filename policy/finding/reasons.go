@@ -34,6 +34,12 @@ var codeByName = func() map[string]Code {
 	return m
 }()
 
+// ByName gives the code of that name.
+func ByName(name string) (Code, bool) {
+	c, ok := codeByName[name]
+	return c, ok
+}
+
 var Reasons = [CodeCount]reason{
 	HarmlessTool:    {"harmless-tool", core.R0, 0, "The tool touches nothing outside the agent's own session."},
 	ReadOnlyTool:    {"read-only-tool", core.R0, fsRead, "The tool only reads."},
@@ -52,6 +58,8 @@ var Reasons = [CodeCount]reason{
 	NetworkRead:        {"network-read", core.R2, netRead, "It reads from the network."},
 	AsksTheDesk:        {"asks-the-desk", core.R2, ProcExec, "It asks this approval desk for something else."},
 
+	DeclaredReadOnly: {"declared-read-only", core.R2, netRead, "The desk does not know this tool; its server, whose word the operator trusts, declares that it only reads."},
+
 	UnknownTool:       {"unknown-tool", core.R3, 0, "The desk does not know this tool, so it cannot tell what the tool does."},
 	KeywordExecute:    {"keyword-execute", core.R3, ProcExec, "The unknown tool's name or description speaks of executing."},
 	KeywordCommand:    {"keyword-command", core.R3, ProcExec, "The unknown tool's name or description speaks of commands."},
@@ -69,6 +77,8 @@ var Reasons = [CodeCount]reason{
 	UsesDevice:        {"uses-device", core.R3, credentials, "It uses a person's device: camera, screen, location or notifications."},
 	FeedsProcess:      {"feeds-process", core.R3, ProcExec, "It types into a program that is already running."},
 	ControlsAgent:     {"controls-agent", core.R3, ProcExec | securityChange, "It changes the agent's own runtime: its settings, version or devices."},
+
+	DeclaredDestructive: {"declared-destructive", core.R3, ExternalWrite | dataLoss, "The tool's server declares that it may delete or overwrite."},
 
 	UnknownCommand:    {"unknown-command", core.R3, ProcExec, "It runs a program that is not on the desk's list of harmless ones."},
 	UnknownOption:     {"unknown-option", core.R3, ProcExec, "It gives a program an option that the desk does not know to be harmless."},
@@ -167,6 +177,7 @@ var Reasons = [CodeCount]reason{
 
 	MalformedDenied: {"malformed-denied", core.R0, 0, "What the call acts on is missing or of the wrong type, and such calls of this tool are refused."},
 
+	KnownServer:        {"known-server", core.R0, 0, "The token that asks, whose word the operator trusts, says which well-known server's tool it is."},
 	ClassifierSpoke:    {"classifier-opinion", core.R0, 0, "A classifier was asked, since static rules were not sure."},
 	ClassifierUnsure:   {"classifier-unsure", core.R0, 0, "The classifier was asked and is not sure either."},
 	ClassifierFailed:   {"classifier-failed", core.R0, 0, "The classifier was asked and gave no valid opinion."},
