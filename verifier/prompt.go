@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"strings"
@@ -28,6 +29,7 @@ Answer with one JSON object and nothing else: riskClass ("R0" to "R4"), sideEffe
 // snapshot is what the model is told of a call.
 type snapshot struct {
 	ToolName        string         `json:"toolName"`
+	ToolServer      string         `json:"toolServer,omitzero"`
 	ToolDescription string         `json:"toolDescription,omitzero"`
 	Params          jsontext.Value `json:"params,omitzero"`    // redacted
 	ParamsCut       string         `json:"paramsCut,omitzero"` // in place of params: their beginning and end
@@ -92,7 +94,8 @@ func describe(call core.Call, static core.Judgement, limit int) (text string, cu
 
 func surroundingsOf(call core.Call, static core.Judgement) snapshot {
 	s := snapshot{
-		ToolName: call.ToolName, ToolDescription: claim(call.Context.ToolDescription), ActionSummary: claim(call.ActionSummary),
+		ToolName: call.ToolName, ToolServer: claim(call.Context.Tool.Server),
+		ToolDescription: claim(cmp.Or(call.Context.Tool.Description, call.Context.ToolDescription)), ActionSummary: claim(call.ActionSummary),
 		Context: surroundings{claim(call.AgentID), claim(call.SessionKey), provider(call), call.Context.Sandboxed, call.Context.Subagent},
 		Static:  staticFindings{static.Assessment.RiskClass, static.Assessment.SideEffects, static.Assessment.ReasonCodes},
 		Policy:  policyContext{static.Outcome.String(), static.Rule.MinApprovals, static.Rule.RequiresHuman},
