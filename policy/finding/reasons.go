@@ -34,12 +34,6 @@ var codeByName = func() map[string]Code {
 	return m
 }()
 
-// ByName gives the code of that name.
-func ByName(name string) (Code, bool) {
-	c, ok := codeByName[name]
-	return c, ok
-}
-
 var Reasons = [CodeCount]reason{
 	HarmlessTool:    {"harmless-tool", core.R0, 0, "The tool touches nothing outside the agent's own session."},
 	ReadOnlyTool:    {"read-only-tool", core.R0, fsRead, "The tool only reads."},

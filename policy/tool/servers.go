@@ -198,7 +198,7 @@ func codeOf(name string, none finding.Code) (finding.Code, error) {
 	if name == "" {
 		return none, nil
 	}
-	c, ok := finding.ByName(name)
+	c, ok := finding.Named(name)
 	if !ok || c >= finding.ApprovalsDisabled {
 		return none, fmt.Errorf("%q is no reason code that says what a call does", name)
 	}
