@@ -51,7 +51,9 @@ func TestFlow_ATrustedBridge(t *testing.T) {
 // Whoever the operator does not trust lowers nothing, whatever it says and whoever
 // it says it is.
 func TestAdversary_H5_ACallerThatIsNotTrusted(t *testing.T) {
-	r := newRig(t, func(r *rig) { r.tokens = "    - {name: bridge, token: bridge-secret-0123456, scopes: [approvals.request], trustToolHints: true}\n" })
+	r := newRig(t, func(r *rig) {
+		r.tokens = "    - {name: bridge, token: bridge-secret-0123456, scopes: [approvals.request], trustToolHints: true}\n"
+	})
 	github := api.Tool{Server: "github", Hints: declares(true, false)}
 	for _, c := range []*api.Client{r.agent(), r.client(secondSecret)} {
 		for _, tool := range []string{"mcp__github__list_issues", "glance", "mcp__filesystem__read_file"} {
