@@ -44,6 +44,7 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 // convinced takes over a confident opinion.
 func (j *judging) convinced(e *Engine, a *core.Assessment) {
 	j.heard, j.confidence = true, a.Confidence
+	e.recognise(j)
 	j.said = a.RiskClass
 	j.class = max(j.found.Without(finding.Unrecognised).Class(), a.RiskClass)
 	for _, s := range a.SideEffects {
