@@ -75,6 +75,7 @@ func (e *Engine) assessRow(j *judging, row *rows.Row) {
 	for i := range list {
 		r.field(&list[i])
 	}
+	r.chosen(list)
 	switch {
 	case !row.Judged:
 		e.assessText(j)
@@ -122,6 +123,16 @@ func (r *rowReader) field(f *field) {
 	default:
 		r.judged = true
 		r.judge(p.Role, f)
+	}
+}
+
+// chosen asks where a param that says which of several things is done is not there.
+func (r *rowReader) chosen(list []field) {
+	for name, p := range r.row.Params {
+		given := func(f field) bool { return f.root == name && !f.absent() }
+		if p.Role == rows.Only && !slices.ContainsFunc(list, given) {
+			r.Found.Add(p.Else)
+		}
 	}
 }
 
@@ -221,13 +232,21 @@ func (r *paramReader) anything(f *field) {
 	r.AddressesIn(f.text)
 	r.hostsIn(f.text, hostKeys[f.key] || urlKeys[f.key])
 	for w := range strings.FieldsSeq(f.text) {
-		if strings.ContainsAny(w, "/\\~.$%") && !strings.Contains(w, "://") {
-			r.contents(strings.Trim(w, "\"'`<>(),;"), readerTool)
+		w = strings.TrimRight(strings.Trim(w, "\"'`<>(),;"), ".!?:")
+		if pathLike(w) {
+			r.contents(w, readerTool)
 		}
 	}
 	if pathKeys[f.key] || dirKeys[f.key] || sourceKeys[f.key] {
 		r.contents(f.text, readerTool)
 	}
+}
+
+// pathLike reports a word of free text that could be a path.
+func pathLike(w string) bool {
+	_, variable, _ := strings.Cut(w, "$")
+	named := variable != "" && (variable[0] == '{' || variable[0] >= 'A')
+	return !strings.Contains(w, "://") && (named || strings.ContainsAny(w, `/\~.`))
 }
 
 // carriesData reports params that could hand data to whoever the tool speaks with, in

@@ -63,6 +63,10 @@ func TestServers_Rows(t *testing.T) {
 		{"github", "issue_read", at{"owner": "a", "repo": "b", "issue_number": 1, "method": "get"}, "R2", "network-read", core.Hints{}},
 		{"github", "issue_read", at{"owner": "a", "repo": "b", "issue_number": 1, "method": "close"}, "R3", "unknown-parameters", core.Hints{}},
 		{"github", "search_code", at{"query": "repo:a/b " + strings.Repeat("x1", 40)}, "R3", "sends-data", core.Hints{}},
+		{"github", "issue_read", at{"owner": "a", "repo": "b", "issue_number": 1}, "R3", "unknown-parameters", core.Hints{}},
+		{"kubernetes", "resources_get", at{"apiVersion": "v1", "kind": "Pod", "Kind": "Secret", "name": "s"}, "R3", "may-read-secret", core.Hints{}},
+		{"kubernetes", "resources_get", at{"apiVersion": "v1", "kind": []string{"Secret"}, "name": "s"}, "R3", "may-read-secret", core.Hints{}},
+		{"kubernetes", "resources_get", at{"apiVersion": "v1", "name": "s"}, "R3", "may-read-secret", core.Hints{}},
 		{"github", "create_issue", at{"owner": "a", "repo": "b", "title": "t"}, "R3", "remote-write", core.Hints{}},
 		{"github", "get_secret_scanning_alert", at{"owner": "a"}, "R3", "reads-secret", core.Hints{ReadOnly: core.HintYes}},
 		{"github", "delete_repository", at{"owner": "a", "repo": "b"}, "R4", "destroys-infrastructure", core.Hints{}},
@@ -113,6 +117,8 @@ func TestServers_Hints(t *testing.T) {
 		want   string
 	}{
 		{"glance", at{"topic": "weather in Berlin", "days": 3}, open, "declared-read-only"},
+		{"glance", at{"topic": "save 50% (about $5) on e.g. tea and/or coffee."}, open, "declared-read-only"},
+		{"glance", at{"topic": "$HOME/x"}, open, "may-read-secret"},
 		{"glance", at{"topic": "rotate the token and the password"}, open, "declared-read-only"},
 		{"glance", at{"path": "/workspace/a.md", "text": strings.Repeat("long ", 200)}, reads, "declared-read-only"},
 		{"glance", at{"text": strings.Repeat("long ", 200)}, open, "sends-data"},
