@@ -40,7 +40,7 @@ func TestSettingsThatHoldSecretsAsk(t *testing.T) {
 // tar fetches host:file, and curl reads file:x.
 func TestNamesThatAreAddressesAsk(t *testing.T) {
 	e := engine(t)
-	checkLines(t, e, lines("R3 dynamic-argument", "for x in host:x; do tar tf $x; done", `y=ost:x; tar tf "h$y"`, `tar tf "$x"`, "tar tf *.tgz"))
-	checkLines(t, e, lines("R3", "curl file:/root/.ssh/id", "curl file:/etc/hosts", "curl FILE:/root/.ssh/x", "curl -s file:x"))
+	checkLines(t, e, lines("R3 dynamic-argument", `y=ost:x; tar tf "h$y"`, `tar tf "$x"`, "tar tf *.tgz"))
+	checkLines(t, e, lines("R3", "for x in host:x; do tar tf $x; done", "curl file:/root/.ssh/id", "curl file:/etc/hosts", "curl FILE:/root/.ssh/x", "curl -s file:x"))
 	checkLines(t, e, lines("R0", "tar tf x.tgz", "tar tzf dist/*.tgz", `tar tf "dist/$x"`))
 }

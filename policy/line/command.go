@@ -78,10 +78,9 @@ func (s *Reading) known(base string, args []workspace.Word) {
 // rule lets a command's rule judge it and applies what it says.
 func (s *Reading) rule(judge program.Rule, base string, args []workspace.Word) {
 	x := program.Call{Place: &s.Place, Looped: s.looped > 0, Rules: s.wide.Rules}
-	if base == "xargs" {
-		x.Input, s.input = s.input, nil
-	}
-	judge(&x, base, args)
+	x.Input, s.input, s.printed = s.input, nil, nil
+	judge(&x, base, program.ForTellers(base, args))
+	x.Lists(base, args)
 	s.Found = s.Found.Or(x.Found)
 	for i := range x.Effects {
 		s.apply(&x.Effects[i])

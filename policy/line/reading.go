@@ -5,7 +5,6 @@ import (
 
 	"approvalbot/policy/program"
 	"bytes"
-	"maps"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -40,9 +39,11 @@ type Reading struct {
 	depth    int
 	looped   int              // inside a loop or a function
 	plain    map[string]bool  // variables of loops over plain words, see forClause
+	bound    loopValues       // what loops give their variables in this round
+	rounds   int              // how many rounds were judged
 	opened   int              // how many words the command had that a wrapper ran last
-	printed  []workspace.Word // what a find prints
-	input    []workspace.Word // what the next xargs reads of that
+	printed  []workspace.Word // the files that a command lists
+	input    []workspace.Word // the same, where the next command reads them
 	fetches  bool             // something was fetched from the network
 	runs     bool             // something was run that was not read: input, a script, computed text
 	rehomed  bool             // a variable that says where the user's configuration is was set
@@ -243,6 +244,9 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 		s.Found.Add(finding.UnusualShell)
 	}
 	for _, r := range st.Redirs {
+		if !writesOut(r) {
+			s.input = nil
+		}
 		s.redirect(r)
 	}
 	switch c := st.Cmd.(type) {
@@ -261,7 +265,7 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 			s.andThen(c.Y)
 			return
 		}
-		if c.Op == syntax.Pipe && startsWith(last(c.X), "find") && startsWith(c.Y, "xargs") {
+		if c.Op == syntax.Pipe && listsFiles(c.X) {
 			s.input = s.printed
 		}
 		s.stmt(c.Y)
@@ -288,11 +292,7 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 	case *syntax.TestClause:
 		s.testClause(c)
 	case *syntax.WhileClause:
-		s.looped++
-		s.stmts(c.Cond)
-		s.stmts(c.Do)
-		s.looped--
-		s.again()
+		s.whileClause(c)
 	case *syntax.ForClause:
 		s.forClause(c)
 	case *syntax.FuncDecl:
@@ -303,26 +303,6 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 		s.odd(c)
 	}
 	s.Place.Sure = s.Place.Dirs
-}
-
-// last gives the end of a pipe, whose output is that of the whole.
-func last(st *syntax.Stmt) *syntax.Stmt {
-	for {
-		c, ok := st.Cmd.(*syntax.BinaryCmd)
-		if !ok || c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
-			return st
-		}
-		st = c.Y
-	}
-}
-
-// startsWith reports a plain command of that name whose input is not redirected.
-func startsWith(st *syntax.Stmt, name string) bool {
-	c, ok := st.Cmd.(*syntax.CallExpr)
-	for _, r := range st.Redirs {
-		ok = ok && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.DplOut)
-	}
-	return ok && len(c.Assigns) == 0 && len(c.Args) > 0 && c.Args[0].Lit() == name
 }
 
 // andThen judges what runs only where all before it succeeded, "cd" included;
@@ -345,39 +325,12 @@ func (s *Reading) call(c *syntax.CallExpr) {
 	}
 	start := len(s.words_)
 	for _, w := range c.Args {
-		s.words_ = append(s.words_, s.Word(w))
+		s.words_ = s.appendWord(s.words_, w)
 	}
 	args := s.words_[start:len(s.words_):len(s.words_)]
+	s.printed = nil
 	s.simple(args)
 	s.words_ = s.words_[:start]
-}
-
-func (s *Reading) forClause(c *syntax.ForClause) {
-	s.looped++
-	defer func() { s.looped-- }()
-	it, ok := c.Loop.(*syntax.WordIter)
-	if ok {
-		name := it.Name.Value
-		s.Set(name, false)
-		s.Value(name, workspace.Word{Kind: workspace.Computed})
-		plain := !changes(c.Do, name)
-		for _, item := range it.Items {
-			w := s.Word(item)
-			plain = plain && w.Kind == workspace.Literal && !w.Tilde && w.Text != "" && w.Text[0] != '-' && !strings.ContainsAny(w.Text, " \t\n*?[")
-		}
-		if before := s.plain; plain {
-			s.plain = map[string]bool{name: true}
-			maps.Copy(s.plain, before)
-			defer func() { s.plain = before }()
-		}
-	} else {
-		s.odd(c.Loop)
-	}
-	if c.Select || c.Braces {
-		s.Found.Add(finding.UnusualShell)
-	}
-	s.stmts(c.Do)
-	s.again()
 }
 
 // again notes of a loop that its next round runs what this one has written.
@@ -385,35 +338,6 @@ func (s *Reading) again() {
 	if (s.writes || s.runsLog(s.ran)) && s.Found.Has(finding.RunsProjectCode) {
 		s.Found.Add(finding.WritesAndRuns)
 	}
-}
-
-// changes reports whether statements could give the variable another value.
-func changes(list []*syntax.Stmt, name string) (yes bool) {
-	for _, st := range list {
-		syntax.Walk(st, func(n syntax.Node) bool {
-			switch n := n.(type) {
-			case *syntax.Assign:
-				yes = yes || n.Name == nil || n.Name.Value == name
-			case *syntax.WordIter:
-				yes = yes || n.Name.Value == name
-			case *syntax.CallExpr:
-				yes = yes || len(n.Args) > 0 && !plainProgram(n.Args[0].Lit())
-			case *syntax.ParamExp:
-				yes = yes || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
-			}
-			return !yes
-		})
-	}
-	return yes
-}
-
-// plainProgram reports a command that sets no variable of the shell.
-func plainProgram(name string) bool {
-	switch name {
-	case "", "read", "printf", "eval", "source", ".", "getopts", "mapfile", "readarray", "unset", "builtin", "command", "wait":
-		return false
-	}
-	return true
 }
 
 // function judges a declared function by its body.

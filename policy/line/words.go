@@ -132,14 +132,19 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 				continue
 			}
 			b.sh.expansion(q)
-			b.loops(q, first && i == 0)
-			b.compute(splits(q))
+			if !b.value(q, true) {
+				b.loops(q, first && i == 0)
+				b.compute(splits(q))
+			}
 		}
 	case *syntax.ProcSubst:
 		b.sh.stmts(p.Stmts)
 		b.quoted("/dev/fd/63")
 	default:
 		b.sh.expansion(p)
+		if b.value(p, false) {
+			return
+		}
 		_, number := p.(*syntax.ArithmExp)
 		b.compute(!number && !b.loops(p, first))
 	}
@@ -147,10 +152,35 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 
 // loops reports a loop's plain variable, which stays one word.
 func (b *joiner) loops(p syntax.WordPart, first bool) bool {
-	e, ok := p.(*syntax.ParamExp)
-	ok = ok && e.Exp == nil && e.Repl == nil && e.Index == nil && e.Param != nil && b.sh.plain[e.Param.Value]
+	name, ok := bareVariable(p)
+	ok = ok && b.sh.plain[name]
 	b.out.Plain = b.out.Plain || ok && first
 	return ok
+}
+
+// bareVariable gives the name of a variable that is expanded to its value.
+func bareVariable(p syntax.WordPart) (string, bool) {
+	e, ok := p.(*syntax.ParamExp)
+	if !ok || e.Param == nil {
+		return "", false
+	}
+	changed := e.Exp != nil || e.Repl != nil || e.Index != nil || e.Slice != nil || e.NestedParam != nil || e.Flags != nil ||
+		len(e.Modifiers) > 0 || e.Names != 0 || e.Split != 0 || e.GlobSubst != 0 || e.RcExpand != 0
+	return e.Param.Value, !changed && !e.Length && !e.Excl && !e.Width && !e.IsSet
+}
+
+// value adds what a loop gives its variable in this round, as far as that is known.
+// Outside quotes a name is split at its blanks.
+func (b *joiner) value(p syntax.WordPart, inQuotes bool) bool {
+	name, ok := bareVariable(p)
+	v, known := b.sh.bound[name]
+	if !ok || !known || b.out.Kind == workspace.Computed {
+		return false
+	}
+	b.text = append(b.text, v.Text...)
+	b.out.Kind = max(b.out.Kind, v.Kind)
+	b.out.Listed = b.out.Listed || v.Listed || v.Kind == workspace.Pattern && !inQuotes
+	return true
 }
 
 // quoted adds text that stands for itself.

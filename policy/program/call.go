@@ -44,7 +44,7 @@ type Effect struct {
 type Call struct {
 	Place   *workspace.Place
 	Looped  bool             // in a loop or a function
-	Input   []workspace.Word // globs for the files that a find before a pipe prints
+	Input   []workspace.Word // globs for the files that a command before a pipe lists
 	Found   finding.Set
 	Effects []Effect
 	Rules   map[string]Rule
@@ -76,4 +76,13 @@ func (x *Call) line(text string)          { x.does(RunsLine, workspace.Word{Text
 // inner notes a command that this one runs.
 func (x *Call) inner(all []workspace.Word) {
 	x.Effects = append(x.Effects, Effect{Kind: RunsWords, Words: all})
+}
+
+// Lists notes the files that a command lists in ways that its rule does not know of.
+func (x *Call) Lists(name string, args []workspace.Word) {
+	if name == "git" {
+		x.gitPrints(args)
+	} else {
+		x.passes(name, args)
+	}
 }

@@ -90,6 +90,15 @@ func (e *entry) facts() string {
 	if e.doc.All {
 		add("any option")
 	}
+	if e.doc.Needs != "" {
+		add("only with one of `%s`", e.doc.Needs)
+	}
+	for _, some := range slices.Sorted(maps.Keys(e.doc.Beside)) {
+		add("`%s` only beside `%s`", some, e.doc.Beside[some])
+	}
+	if e.wraps {
+		add("runs the command that follows")
+	}
 	if e.doc.Operands != "" {
 		add("other words: %s", e.doc.Operands)
 	}

@@ -1,6 +1,9 @@
 package program
 
 import (
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/words"
@@ -14,6 +17,7 @@ type finds struct {
 	names  []workspace.Word
 	named  bool // the alternative that is being read names its files
 	wide   bool // another one does not
+	loose  bool // a name may be a secret's
 	pruned bool // another one does not and only prunes, which prints nothing where something else is told to
 	parens bool
 	other  bool // what is printed is not names alone, or below where is open
@@ -25,7 +29,8 @@ const maxFound = 16
 // name notes a test for a name. Whatever else is tested can only narrow.
 func (f *finds) name(w workspace.Word) {
 	f.named = true
-	f.wide = f.wide || w.Kind != workspace.Literal || !workspace.SourceName(w.Text)
+	f.wide = f.wide || w.Kind != workspace.Literal
+	f.loose = f.loose || !workspace.SourceName(w.Text)
 	if w.Kind == workspace.Literal {
 		f.names = append(f.names, w)
 	}
@@ -44,6 +49,11 @@ func (f *finds) alternative(prunes bool) {
 // act notes something that is done with what was found so far.
 func (f *finds) act() { f.wide = f.wide || !f.named || f.pruned && f.parens }
 
+// remade reports that all that was found is build output by its name, wherever it lies.
+func (f *finds) remade() bool {
+	return !f.other && !f.wide && f.named && !f.pruned && !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !made(w.Text) || outputNames[w.Text] })
+}
+
 // words gives globs for all that was found; none where that is open.
 func (f *finds) words() (list []workspace.Word) {
 	if f.other {
@@ -54,7 +64,7 @@ func (f *finds) words() (list []workspace.Word) {
 		starts = []workspace.Word{{Text: "."}}
 	}
 	names := f.names
-	if f.wide || !f.named {
+	if f.wide || f.loose || !f.named {
 		names = append(names[:len(names):len(names)], workspace.Word{})
 	}
 	if len(starts)*len(names) > maxFound {
@@ -70,13 +80,43 @@ func (f *finds) words() (list []workspace.Word) {
 
 // tellers are the programs that do no more with the files that find hands them
 // than to tell what is in them or about them.
-var tellers = words.Set("grep egrep fgrep cat head tail wc nl file stat ls md5sum sha1sum sha256sum sha512sum cksum")
+var tellers = words.Set("grep egrep fgrep cat head tail wc nl file stat ls md5sum sha1sum sha256sum sha512sum cksum du")
+
+// checkers look at files of the project, or give them their everyday form. Most run the
+// project's own code as it is, so that the names of its files can make them do no more.
+var checkers = words.Set("gofmt goimports gofumpt ruff black isort flake8 mypy pylint prettier eslint stylelint biome shellcheck rubocop rustfmt clang-format")
+
+// takesNames reports a command that may be handed names of files which a program
+// printed. To all others such a name may be an option.
+func takesNames(all []workspace.Word) bool {
+	if all[0].Is("npx") && len(all) > 1 {
+		all = all[1:]
+	}
+	return all[0].Kind == workspace.Literal && (tellers[all[0].Text] || checkers[all[0].Text])
+}
+
+// ForTellers gives the words of a command in which names that a program printed are
+// files to those that take them.
+func ForTellers(base string, args []workspace.Word) []workspace.Word {
+	if !takesNames(append([]workspace.Word{{Text: base}}, args...)) || !slices.ContainsFunc(args, func(w workspace.Word) bool { return w.Listed }) {
+		return args
+	}
+	out := slices.Clone(args)
+	for i, w := range out {
+		if w.Listed {
+			out[i].Listed = false
+			if w.Kind == workspace.Pattern && strings.IndexByte("*?[", w.Text[0]) >= 0 {
+				out[i].Text = "./" + w.Text
+			}
+		}
+	}
+	return out
+}
 
 // filled gives the words of a command in which files that were found stand for
-// the mark. Only for tellers they are looked at: what else may become of them is
-// open.
+// the mark.
 func filled(args []workspace.Word, mark string, files []workspace.Word) []workspace.Word {
-	if len(files) == 0 || len(args) == 0 || args[0].Kind != workspace.Literal || !tellers[args[0].Text] {
+	if len(files) == 0 || len(args) == 0 || args[0].Kind != workspace.Literal {
 		return braces(args, mark)
 	}
 	var out []workspace.Word
@@ -85,6 +125,157 @@ func filled(args []workspace.Word, mark string, files []workspace.Word) []worksp
 			out = append(out, files...)
 		} else {
 			out = append(out, braces([]workspace.Word{w}, mark)...)
+		}
+	}
+	return out
+}
+
+// Lists reports a program that can list files and nothing else, or hand on a part of
+// such a list.
+func Lists(name string) bool {
+	switch name {
+	case "find", "fd", "fdfind", "git", "rg", "grep", "sort", "uniq", "head", "tail":
+		return true
+	}
+	return false
+}
+
+// below gives a glob for what is called so below a directory.
+func below(dir, name string) workspace.Word {
+	if name = strings.TrimSuffix("**/"+name, "/"); dir != "" && dir != "." && dir != "./" {
+		name = strings.TrimSuffix(dir, "/") + "/" + name
+	}
+	return workspace.Word{Text: name, Kind: workspace.Pattern, Listed: true}
+}
+
+// prints notes the files that a search lists: those of the names below the
+// directories.
+func (x *Call) prints(dirs []workspace.Word, names []string) {
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	if len(dirs) == 0 {
+		dirs = []workspace.Word{{Text: "."}}
+	}
+	if len(dirs)*len(names) > maxFound {
+		return
+	}
+	var list []workspace.Word
+	for _, d := range dirs {
+		if d.Kind != workspace.Literal || d.Tilde || d.Text == "" || d.Text[0] == '-' || workspace.Climbs(d.Text) {
+			return
+		}
+		for _, n := range names {
+			list = append(list, below(d.Text, n))
+		}
+	}
+	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: append(list, list...)})
+}
+
+// gitLists are the commands of git that print names, with the options that let them
+// print nothing else, and those that they need for that.
+var gitLists = map[string]struct{ may, needs map[string]bool }{
+	"ls-files": {may: words.Set("-c -m -o --cached --modified --others --exclude-standard")},
+	"diff":     {may: words.Set("--cached --staged --no-renames --relative"), needs: words.Set("--name-only")},
+}
+
+// gitPrints notes globs for the names that a command of git prints; nothing where it
+// prints something else.
+func (x *Call) gitPrints(args []workspace.Word) {
+	if len(args) == 0 || args[0].Kind != workspace.Literal {
+		return
+	}
+	verb, ok := gitLists[args[0].Text]
+	told, paths := len(verb.needs) == 0, args[0].Is("ls-files")
+	var list []workspace.Word
+	for _, w := range args[1:] {
+		switch {
+		case w.Kind != workspace.Literal:
+			return
+		case w.Is("--"):
+			paths = true
+		case w.Text != "" && w.Text[0] == '-':
+			told = told || verb.needs[w.Text]
+			ok = ok && (verb.may[w.Text] || verb.needs[w.Text] || strings.HasPrefix(w.Text, "--diff-filter="))
+		case paths:
+			p, plain := pathspec(w.Text)
+			ok = ok && plain
+			list = append(list, p)
+		}
+	}
+	if !ok || !told || len(list) > maxFound {
+		return
+	}
+	if len(list) == 0 {
+		list = append(list, below("", ""))
+	}
+	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: append(list, list...)})
+}
+
+// pathspec gives a glob for what a path means to git: a directory with all that is
+// below it, or a glob whose signs match slashes, too.
+func pathspec(text string) (workspace.Word, bool) {
+	if text == "" || strings.IndexByte(":-/~", text[0]) >= 0 || workspace.Climbs(text) || strings.Contains(text, `\`) {
+		return workspace.Word{}, false
+	}
+	sign := strings.IndexAny(text, "*?[")
+	if sign < 0 && workspace.PlainFile(strings.ToLower(path.Base(text))) {
+		return workspace.Word{Text: text, Kind: workspace.Pattern, Listed: true}, true
+	}
+	if sign < 0 {
+		return below(text, ""), true
+	}
+	return below(text[:strings.LastIndexByte(text[:sign], '/')+1], path.Base(text)), true
+}
+
+// passing are the options with which programs hand on some lines of their input as they
+// are.
+var passing = map[string]*regexp.Regexp{
+	"sort": regexp.MustCompile(`^-[urfVs]+$`), "uniq": regexp.MustCompile(`^-[ud]$`), "grep": regexp.MustCompile(`^-[EFviw]+$`),
+	"head": regexp.MustCompile(`^-n?[-+]?[0-9]+$`), "tail": regexp.MustCompile(`^-n?[-+]?[0-9]+$`),
+}
+
+// nameEnds is a pattern for names that end so.
+var nameEnds = regexp.MustCompile(`^\\\.(?:([a-z]+)|\(([a-z|]+)\))\$$`)
+
+// passes notes that a command hands on the names that it reads, or some of them.
+func (x *Call) passes(name string, args []workspace.Word) {
+	options := passing[name]
+	if options == nil || len(x.Input) == 0 {
+		return
+	}
+	list, pattern, inverted := x.Input, "", false
+	for i, w := range args {
+		number := i > 0 && args[i-1].Is("-n") && name != "grep" && name != "sort"
+		switch {
+		case w.Kind != workspace.Literal:
+			return
+		case w.Is("-n") && i+1 < len(args) && (name == "head" || name == "tail"), number && options.MatchString("-n"+w.Text):
+		case options.MatchString(w.Text):
+			inverted = inverted || name == "grep" && strings.Contains(w.Text, "v")
+		case name == "grep" && pattern == "":
+			pattern = w.Text
+		default:
+			return
+		}
+	}
+	if m := nameEnds.FindStringSubmatch(pattern); m != nil && !inverted {
+		list = ending(list, strings.Split(m[1]+m[2], "|"))
+	}
+	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: list})
+}
+
+// ending narrows globs for all names below a directory to those with an ending.
+func ending(list []workspace.Word, ends []string) (out []workspace.Word) {
+	for _, w := range list {
+		if !strings.HasSuffix(w.Text, "**") || len(ends)*len(list) > 2*maxFound {
+			out = append(out, w)
+			continue
+		}
+		for _, e := range ends {
+			n := w
+			n.Text += "/*." + e
+			out = append(out, n)
 		}
 	}
 	return out

@@ -51,6 +51,10 @@ type row struct {
 	Given     string            `yaml:"given"`     // letters of options that give what is the first of them otherwise
 	Most      int               `yaml:"most"`      // so many there may be
 	All       bool              `yaml:"all"`       // no option does harm
+	Needs     string            `yaml:"needs"`     // options of which one must be there; without, it asks
+	Beside    map[string]string `yaml:"beside"`    // options that need one of some others beside them
+	Spelled   string            `yaml:"spelled"`   // a pattern for each word with a dash; -name is then --name where that is an option
+	Wraps     bool              `yaml:"wraps"`     // behind the first operands stands a command, which it runs
 	Numbers   bool              `yaml:"numbers"`   // -20 is an option
 	Fixed     bool              `yaml:"fixed"`     // nothing may be computed
 	Globs     bool              `yaml:"globs"`     // a value behind "=" may be a glob
@@ -169,6 +173,7 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 		}
 	}
 	l.shape(where, r, e)
+	l.options1(where, r, e)
 	return e
 }
 
@@ -200,6 +205,8 @@ func (l *loader) shape(where string, r row, e *entry) {
 		if r.Verbs != nil || r.Runs != nil {
 			l.fail(where, "verbs or runs beside a rule are never reached")
 		}
+	case r.Wraps:
+		e.wraps, e.spec.posix = true, true
 	case r.Verbs != nil:
 		l.verbs(where, r, e)
 	case r.Runs != nil:
@@ -212,6 +219,31 @@ func (l *loader) shape(where string, r row, e *entry) {
 		}
 	case len(e.codes) == 0:
 		l.fail(where, "it does not say what the command is")
+	}
+}
+
+// options1 reads what a row says of options together, and how they are spelled.
+func (l *loader) options1(where string, r row, e *entry) {
+	names := func(list string) (all []string) {
+		letters, long := shortNames(list, r.OneDash)
+		for _, name := range append(letters, long...) {
+			if _, known := e.roles[name]; !known {
+				l.fail(where, "the option %s is needed and not listed", name)
+			}
+			all = append(all, name)
+		}
+		return all
+	}
+	e.needs = names(r.Needs)
+	for _, list := range slices.Sorted(maps.Keys(r.Beside)) {
+		e.beside = append(e.beside, beside{names(list), names(r.Beside[list])})
+	}
+	if r.Spelled != "" {
+		re, err := regexp.Compile(`^(?:` + r.Spelled + `)$`)
+		if err != nil {
+			l.fail(where, "%w", err)
+		}
+		e.spelled = re
 	}
 }
 

@@ -10,54 +10,6 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// readers are the commands that only read, described by their options.
-func readers(m map[string]Rule) {
-	m["xxd"] = spelled(xxdOption, &spec{flags: "abeEipu", vals: "lcsog", kind: contents, most: 1, code: finding.ReadOnlyCommand, long: longs("ps")})
-	m["tree"] = spelled(treeOption, &spec{code: finding.ReadOnlyCommand, flags: "adfhpsugDCntrUFQNixqlJ", vals: "LIP", kind: fileNames, long: longs("dirsfirst noreport gitignore prune du si filelimit= charset= inodes device matchdirs ignore-case filesfirst sort=")})
-	m["strings"] = binutils
-	m["ps"], m["wc"], m["du"], m["tar"], m["unzip"] = ps, lengths, lengths, archive, archive
-	m["date"] = date
-	m["find"] = find
-	m["fd"], m["fdfind"] = fd, fd
-	m["command"] = commandBuiltin
-	versions(m)
-}
-
-// Options of programs that join letters in ways of their own. To xxd -ps is one
-// option, without a value, and of -uc it reads the first letter only; to tree every
-// letter of -Po takes a word of its own, the last one a file that it writes.
-var (
-	xxdOption  = regexp.MustCompile(`^-(?:[abeEipulcsog]|ps|[lcsog][+-]?[0-9][0-9a-fx]*)$`)
-	treeOption = regexp.MustCompile(`^-(?:-.*|[a-zA-HJKM-OQ-Z]*[LIP]?|L[0-9]+)$`)
-)
-
-// spelled judges by a spec where every option is spelled like the pattern says.
-func spelled(option *regexp.Regexp, sp *spec) Rule {
-	return func(x *Call, name string, args []workspace.Word) {
-		all := slices.Clone(args)
-		for i, w := range all {
-			if w.Kind == workspace.Literal && w.MayBeOption() && !option.MatchString(w.Text) {
-				x.Add(finding.UnknownOption)
-			}
-			if w.Is("-ps") {
-				all[i].Text = "--ps"
-			}
-		}
-		sp.judge(x, name, all)
-	}
-}
-
-// versions lets programs that are otherwise unknown tell their version.
-func versions(m map[string]Rule) {
-	for n := range strings.FieldsSeq("gcc g++ clang clang++ cc java javac ffmpeg pandoc") {
-		m[n] = func(x *Call, _ string, args []workspace.Word) {
-			if !x.version(n, args) {
-				x.Add(finding.UnknownCommand)
-			}
-		}
-	}
-}
-
 // tellVersion are the programs that tell their version and do nothing else
 // first. Many build tools run code or settings of the directory even then.
 var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node nodejs deno bun perl ruby php lua bash zsh
@@ -81,6 +33,13 @@ func (x *Call) version(name string, args []workspace.Word) bool {
 	return true
 }
 
+// versioning is the rule of programs that are otherwise unknown and tell their version.
+func versioning(x *Call, name string, args []workspace.Word) {
+	if !x.version(name, args) {
+		x.Add(finding.UnknownCommand)
+	}
+}
+
 // lengths judges wc and du: they tell how long files are, not what stands in
 // them, except for a list of names, which they repeat where no such file is.
 func lengths(x *Call, _ string, args []workspace.Word) {
@@ -98,21 +57,12 @@ func lengths(x *Call, _ string, args []workspace.Word) {
 	}
 }
 
-// binutils judges strings: a file named @x it takes for one that holds options, and
-// prints what is none.
-func binutils(x *Call, name string, args []workspace.Word) {
-	for _, w := range args {
-		if strings.HasPrefix(w.Text, "@") || w.Kind != workspace.Literal && (w.Text == "" || strings.IndexByte("*?[", w.Text[0]) >= 0) {
-			x.Add(finding.UnknownOption)
-		}
-	}
-	(&spec{all: true, kind: contents, code: finding.ReadOnlyCommand}).judge(x, name, args)
-}
-
 // listing are the options with which tar and unzip only list an archive.
 var listing = map[string]*regexp.Regexp{
-	"tar":   regexp.MustCompile(`^-?[vzjJa]*t[vzjJa]*f?$`),
-	"unzip": regexp.MustCompile(`^-[lvZ1q]*[lvZ][lvZ1q]*$`),
+	"tar":    regexp.MustCompile(`^-?[vzjJa]*t[vzjJa]*f?$`),
+	"bsdtar": regexp.MustCompile(`^-?[vzjJa]*t[vzjJa]*f?$`),
+	"jar":    regexp.MustCompile(`^-?v?(?:tv?f|ft|fvt|vft)$`),
+	"unzip":  regexp.MustCompile(`^-(?:[lvZ1q]*[lvZ][lvZ1q]*|q?t)$`),
 }
 
 // archive lists what is packed in a file. Unpacking writes whatever the archive
@@ -124,7 +74,7 @@ func archive(x *Call, name string, args []workspace.Word) {
 	}
 	x.Add(finding.ReadOnlyCommand)
 	for _, w := range args[1:] {
-		if w.Kind != workspace.Literal && name == "tar" && !strings.Contains(w.Text, "/") {
+		if w.Kind != workspace.Literal && name != "unzip" && !strings.Contains(w.Text, "/") {
 			x.Add(finding.DynamicArgument)
 		}
 		if w.MayBeOption() || strings.Contains(w.Text, ":") { // tar fetches host:file
@@ -270,17 +220,27 @@ func find(x *Call, _ string, args []workspace.Word) {
 			f.act()
 			files := f.words()
 			x.ends(args[i+1 : min(end, len(args))])
-			x.Effects = append(x.Effects, Effect{Kind: RunsEach, Words: filled(args[i+1:min(end, len(args))], "{}", files), Narrow: narrow})
+			command := args[i+1 : min(end, len(args))]
+			if local && f.remade() && removes(command) {
+				x.Add(finding.RemovesBuildOutput)
+			} else {
+				x.Effects = append(x.Effects, Effect{Kind: RunsEach, Words: filled(command, "{}", files), Narrow: narrow})
+			}
 			x.deskAmong(files)
 			f.other = true
 			i = end
 		case w.Is("-delete"):
 			tests = true
-			x.Add(finding.DeletesFile)
-			if !local || !narrow {
+			f.act()
+			switch {
+			case local && f.remade():
+				x.Add(finding.RemovesBuildOutput)
+			case local && narrow:
+				x.Add(finding.DeletesFile)
+			default:
+				x.Add(finding.DeletesFile)
 				x.Add(finding.RecursiveDelete)
 			}
-			f.act()
 			x.deskAmong(f.words())
 		case tests || w.Text != "" && w.Text[0] == '-':
 			x.Add(finding.UnknownOption)
@@ -295,6 +255,16 @@ func find(x *Call, _ string, args []workspace.Word) {
 	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: f.words()})
 }
 
+// removes reports the command rm for what find has found, and nothing else.
+func removes(command []workspace.Word) bool {
+	last := len(command) - 1
+	ok := last > 0 && command[0].Is("rm") && command[last].Is("{}")
+	for _, w := range command[min(1, len(command)):max(last, 1)] {
+		ok = ok && (w.Is("-r") || w.Is("-f") || w.Is("-rf") || w.Is("-fr") || w.Is("--"))
+	}
+	return ok
+}
+
 var fdSpec = spec{
 	flags: "HIuspagL0iF1", vals: "tedEcSj", kind: fileNames, skip: 1, code: finding.ReadOnlyCommand,
 	long: longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 type= extension= max-depth= min-depth=
@@ -304,18 +274,76 @@ var fdSpec = spec{
 // fd finds names; with -x and -X it runs a command for them, and may run another
 // behind ";".
 func fd(x *Call, name string, args []workspace.Word) {
+	command := []workspace.Word(nil)
 	for i, w := range args {
 		if w.Is("-x") || w.Is("-X") || w.Is("--exec") || w.Is("--exec-batch") {
 			x.ends(args[i+1:])
 			if end := slices.IndexFunc(args[i:], func(w workspace.Word) bool { return w.Is(";") }); end >= 0 && i+end+1 < len(args) {
 				x.Add(finding.UnknownOption)
 			}
-			x.inner(append(slices.Clone(args[i+1:]), workspace.Word{Kind: workspace.Computed}))
+			command = args[i+1:]
 			args = args[:i]
 			break
 		}
 	}
-	fdSpec.judge(x, name, args)
+	x.looksFor(args)
+	if command == nil {
+		return
+	}
+	files := x.lastPrinted()
+	if !slices.ContainsFunc(command, func(w workspace.Word) bool { return w.Is("{}") }) {
+		command = append(slices.Clone(command), workspace.Word{Text: "{}"})
+	}
+	if slices.ContainsFunc(command, func(w workspace.Word) bool { return strings.ContainsAny(w.Text, "{}") && !w.Is("{}") }) {
+		files = nil // {/} and its kin
+	}
+	if len(files) == 0 {
+		command = append(braces(command, "{"), workspace.Word{Kind: workspace.Computed})
+	}
+	x.inner(filled(command, "{}", files))
+}
+
+// looksFor judges the words of fd about what it looks for, and notes what it lists.
+func (x *Call) looksFor(args []workspace.Word) {
+	x.Add(fdSpec.code)
+	c := x.scanner(&fdSpec, args)
+	var names []string
+	var dirs []workspace.Word
+	glob, pattern, plain := false, "", true
+	for operands, ok := 0, true; ok; {
+		var t token
+		if t, ok = c.next(); !ok {
+			break
+		}
+		switch t.option {
+		case "":
+			if operands++; operands == 1 {
+				pattern, plain = t.word.Text, t.word.Kind == workspace.Literal
+				continue
+			}
+			x.Name(t.word)
+			dirs = append(dirs, t.word)
+		case "e", "extension":
+			plain = plain && t.word.Kind == workspace.Literal
+			names = append(names, "*."+strings.TrimPrefix(t.word.Text, "."))
+		case "g", "glob":
+			glob = true
+		}
+	}
+	if len(names) == 0 && glob && !strings.ContainsAny(pattern, "/{") && pattern != "" {
+		names = append(names, pattern)
+	}
+	if plain {
+		x.prints(dirs, names)
+	}
+}
+
+// lastPrinted gives the files that the command lists, as far as is known.
+func (x *Call) lastPrinted() []workspace.Word {
+	if n := len(x.Effects); n > 0 && x.Effects[n-1].Kind == PrintsFiles {
+		return x.Effects[n-1].Words
+	}
+	return nil
 }
 
 // ends judges the words of a command that find or fd runs: one that may become ";"

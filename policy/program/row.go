@@ -88,6 +88,10 @@ type entry struct {
 	looks     *regexp.Regexp    // what operands must look like
 	onedash   bool              // long options have one dash or two
 	version   bool              // --version alone tells the version, and does nothing else first
+	needs     []string          // options of which one must be there
+	beside    []beside          // options that need others
+	spelled   *regexp.Regexp    // what words with a dash must look like
+	wraps     bool              // it runs the command that follows
 	raises    []raise           // what words make of the command
 	verbs     map[string]*entry // subcommands
 	globs     []globVerb        // the same, by patterns
@@ -98,6 +102,9 @@ type entry struct {
 	rule      Rule              // of a program with a language of its own
 	doc       row               // as it is written
 }
+
+// beside are options that need one of the others.
+type beside struct{ options, others []string }
 
 type globVerb struct {
 	glob string
@@ -153,12 +160,17 @@ func (e *entry) judge(x *Call, name string, args []workspace.Word) {
 		return
 	case e.onedash:
 		args = dashes(args)
+	case e.spelled != nil:
+		args = e.respelled(x, args)
 	}
 	switch {
 	case e.rule != nil:
 		e.rule(x, name, args)
 	case e.verbs != nil || e.globs != nil:
 		e.command(x, name, args)
+	case e.wraps:
+		x.add1(e.codes)
+		e.wrapped(x, args)
 	case e.project != nil:
 		x.add1(e.codes)
 		e.project.judge(x, name, args)
@@ -257,6 +269,7 @@ func (e *entry) leaf(x *Call, args []workspace.Word) {
 	x.add1(e.codes)
 	c := x.scanner(&e.spec, args)
 	var operands []workspace.Word
+	var options []string
 	given := false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" {
@@ -264,12 +277,78 @@ func (e *entry) leaf(x *Call, args []workspace.Word) {
 			continue
 		}
 		e.option(x, t)
+		options = append(options, t.option)
 		given = given || strings.Contains(e.spec.given, t.option)
 		if t.value && e.spec.all && e.operands == readsRole {
 			x.Read(t.word) // any option of a program that only reads may name a file
 		}
 	}
+	if !e.allows(options) {
+		x.Add(finding.UnknownOption)
+	}
 	e.words(x, operands, given)
+}
+
+// allows reports whether the options that a command has may stand together.
+func (e *entry) allows(options []string) bool {
+	has := func(list []string) bool {
+		return slices.ContainsFunc(list, func(o string) bool { return slices.Contains(options, o) })
+	}
+	for _, b := range e.beside {
+		if has(b.options) && !has(b.others) {
+			return false
+		}
+	}
+	return len(e.needs) == 0 || has(e.needs)
+}
+
+// respelled gives the words of a program that joins letters in ways of its own.
+func (e *entry) respelled(x *Call, args []workspace.Word) []workspace.Word {
+	all := slices.Clone(args)
+	for i, w := range all {
+		if w.Kind != workspace.Literal || !w.MayBeOption() {
+			continue
+		}
+		if !e.spelled.MatchString(w.Text) {
+			x.Add(finding.UnknownOption)
+		}
+		if _, long := e.spec.long[w.Text[1:]]; long && len(w.Text) > 2 {
+			all[i].Text = "-" + w.Text
+		}
+	}
+	return all
+}
+
+// wrapped judges a program that runs another one: options, words of its own, then the
+// command.
+func (e *entry) wrapped(x *Call, args []workspace.Word) {
+	c := x.scanner(&e.spec, args)
+	own := e.skip
+	for t, ok := c.next(); ok; t, ok = c.next() {
+		switch {
+		case t.option != "":
+			e.option(x, t)
+		case own > 0:
+			c.ended = false
+			own--
+			x.oneWord(t.word)
+		default:
+			x.inner(c.rest())
+			return
+		}
+	}
+	x.Add(finding.ReadOnlyCommand)
+	if e.skip > 0 || len(e.codes) > 0 {
+		x.Add(finding.UnknownOption)
+	}
+}
+
+// oneWord judges a word before a command: where it becomes two, the second is the
+// command.
+func (x *Call) oneWord(w workspace.Word) {
+	if w.Several() {
+		x.Add(finding.DynamicArgument)
+	}
 }
 
 // words judges the operands of a command; given says that an option has given what is

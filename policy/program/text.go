@@ -11,16 +11,6 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// textTools search and rewrite text; some of them can do more than that.
-func textTools(m map[string]Rule) {
-	for _, n := range [...]string{"grep", "egrep", "fgrep", "zgrep"} {
-		m[n] = grep
-	}
-	m["rg"], m["sed"], m["gsed"] = ripgrep, sed, sed
-	m["awk"], m["gawk"], m["mawk"], m["nawk"] = awk, awk, awk, awk
-	m["jq"], m["printf"], m["test"], m["["] = jq, printf, test, test
-}
-
 var grepSpec = spec{
 	globs: true, texts: words.Set("e regexp"),
 	flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", vals: "ABCmefdD", num: true,
@@ -32,9 +22,14 @@ var grepSpec = spec{
 
 // grep tells contents. A recursive search reads every file below a directory,
 // secrets included, unless --include or the pattern says that it does not.
-func grep(x *Call, _ string, args []workspace.Word) {
+func grep(x *Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
+	lists, plain, names := false, name == "egrep", []string(nil)
+	for _, w := range args {
+		plain = plain || w.Is("-E") || w.Is("-P") || extended.MatchString(w.Text)
+	}
+	specific := func(w workspace.Word) bool { return specific(w, plain) }
 	c := x.scanner(&grepSpec, args)
 	var dirs []workspace.Word
 	var first workspace.Word // the pattern, or where an option gives one, a file
@@ -42,6 +37,8 @@ func grep(x *Call, _ string, args []workspace.Word) {
 		switch t.option {
 		case "r", "R", "recursive", "dereference-recursive":
 			recursive = true
+		case "l", "files-with-matches":
+			lists = true
 		case "d":
 			recursive = recursive || !t.word.Is("skip")
 		case "e", "regexp":
@@ -59,6 +56,7 @@ func grep(x *Call, _ string, args []workspace.Word) {
 		case "include":
 			narrow = true
 			wide = wide || t.word.Kind == workspace.Computed || !workspace.SourceName(t.word.Text)
+			names = append(names, t.word.Text)
 		case "exclude", "exclude-from":
 			wide = true // as the first of them it lets all others in
 		case "":
@@ -78,7 +76,14 @@ func grep(x *Call, _ string, args []workspace.Word) {
 	if recursive {
 		x.tree(dirs, narrow && !wide, named)
 	}
+	if recursive && lists && !wide {
+		x.prints(dirs, names)
+	}
 }
+
+// extended are clusters of grep's options with which parentheses in a pattern are
+// groups.
+var extended = regexp.MustCompile(`^-[a-zA-Z]*[EP][a-zA-Z]*$`)
 
 // searched judges the operands of a search. Where it shows only lines with a
 // word of their own, a glob in the workspace is like a directory of it.
@@ -94,8 +99,27 @@ func (x *Call) searched(list []workspace.Word, named bool) {
 
 // specific reports a pattern that finds lines by a word of their own which is
 // none of those beside secrets, so that it does not show whole files.
-func specific(w workspace.Word) bool {
-	return w.Kind == workspace.Literal && !workspace.NearSecret(w.Text) && workspace.OwnWord(strings.ToLower(w.Text))
+// plain says that a parenthesis behind a backslash is no group.
+func specific(w workspace.Word, plain bool) bool {
+	text := w.Text
+	if plain {
+		text = withoutParens(text)
+	}
+	return w.Kind == workspace.Literal && !workspace.NearSecret(w.Text) && workspace.OwnWord(strings.ToLower(text))
+}
+
+// withoutParens writes another sign for parentheses that stand for themselves.
+func withoutParens(pattern string) string {
+	out := []byte(pattern)
+	for i := 0; i+1 < len(out); i++ {
+		if out[i] != '\\' {
+			continue
+		}
+		if i++; out[i] == '(' || out[i] == ')' {
+			out[i] = '.'
+		}
+	}
+	return string(out)
 }
 
 // fewLines reports so few lines around a find that they do not show a whole file.
@@ -131,20 +155,30 @@ var ripgrepSpec = spec{
 func ripgrep(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
+	names, printed := []string(nil), false
+	specific := func(w workspace.Word) bool { return specific(w, true) }
 	c := x.scanner(&ripgrepSpec, args)
 	var dirs []workspace.Word
 	var first workspace.Word
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch t.option {
 		case "g", "glob", "iglob":
-			if t.word.Kind != workspace.Literal || !narrows(t.word.Text) {
+			switch {
+			case t.word.Kind == workspace.Literal && strings.HasPrefix(t.word.Text, "!"): // what is left out
+				continue
+			case t.word.Kind != workspace.Literal || !narrows(t.word.Text):
 				x.Add(finding.MayReadSecret)
 			}
 			narrow = true
+			names = append(names, t.word.Text)
+		case "l", "files-with-matches":
+			printed = true
 		case "t", "type":
 			narrow, wide = true, wide || !CodeTypes[t.word.Text]
+			names = append(names, "*."+t.word.Text) // whatever their endings are
 		case "files", "type-list":
 			lists, given = true, true
+			printed = printed || t.option == "files"
 		case "v", "invert-match", "U", "multiline", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
@@ -167,6 +201,9 @@ func ripgrep(x *Call, _ string, args []workspace.Word) {
 	}
 	x.searched(dirs, named)
 	x.tree(dirs, lists || narrow && !wide, named)
+	if printed && !slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") }) {
+		x.prints(dirs, names)
+	}
 }
 
 // narrows reports a glob of ripgrep that lets no secrets in.
@@ -272,7 +309,7 @@ func sed(x *Call, _ string, args []workspace.Word) {
 		case t.option != "":
 		case !script:
 			check(t.word)
-		case places && t.word.Kind == workspace.Pattern && x.Place.Local(t.word) && !workspace.HitsSecret(t.word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.word.Text)):
+		case places && t.word.Kind == workspace.Pattern && !t.word.Listed && !strings.HasPrefix(strings.TrimPrefix(t.word.Text, "./"), "**") && x.Place.Local(t.word) && !workspace.HitsSecret(t.word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.word.Text)):
 			x.Add(finding.WorkspaceWrite)
 			x.add(WritesCode)
 		case places:
@@ -322,25 +359,71 @@ func compared(program string) string {
 	return head + "{" + rest
 }
 
-// wildJq are the words with which jq reads the environment and other files.
-var wildJq = regexp.MustCompile(`env|ENV|import|include|modulemeta`)
+// wildJq are the words with which jq reads the environment and other files, and yq
+// runs what stands in them.
+var (
+	wildJq = regexp.MustCompile(`env|ENV|import|include|modulemeta`)
+	wildYq = regexp.MustCompile(`env|ENV|import|include|modulemeta|(?:load\w*|eval|system)\s*\(`)
+)
 
-func jq(x *Call, _ string, args []workspace.Word) {
+// fieldJq is a program that tells of a file only fields that hold nothing secret in any.
+var fieldJq = regexp.MustCompile(`^(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\d*\])?)*` +
+	`\.(?:version|name|kind|apiVersion|namespace|type|id|title|description|scripts|engines|main|module|license|private|status|replicas|workspaces|(?:d|devD|peerD)ependencies)` +
+	`(?: ?\| ?(?:length|keys|type))?$`)
+
+var (
+	jqSpec = spec{flags: "rcSesnMCajR", long: longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}
+	// yq is two programs; these options mean the same to both, or nothing.
+	yqSpec = spec{flags: "recnMCPNj", vals: "poI", strict: true, long: longs("exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=")}
+)
+
+func jq(x *Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	c := x.scanner(&spec{flags: "rcSesnMCajR", long: longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}, args)
-	program := false
+	sp, wild := &jqSpec, wildJq
+	if name == "yq" {
+		sp, wild = &yqSpec, wildYq
+		if len(args) > 0 && (args[0].Is("eval") || args[0].Is("e") || args[0].Is("eval-all") || args[0].Is("ea")) {
+			args = args[1:]
+		}
+	} else {
+		args = x.named(args)
+	}
+	c := x.scanner(sp, args)
+	program, fields := false, false
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option != "":
 		case !program:
 			program = true
-			if t.word.Kind == workspace.Computed || t.word.Kind == workspace.Pattern && strings.ContainsAny(t.word.Text, "*?") || wildJq.MatchString(t.word.Text) {
+			if t.word.Kind == workspace.Computed || t.word.Kind == workspace.Pattern && strings.ContainsAny(t.word.Text, "*?") || wild.MatchString(t.word.Text) {
 				x.Add(finding.InterpreterCode)
 			}
+			fields = t.word.Kind == workspace.Literal && fieldJq.MatchString(t.word.Text)
+			if name == "yq" {
+				x.Read(t.word) // where such a file is, it is the file
+			}
 		default:
-			x.Read(t.word)
+			x.searched([]workspace.Word{t.word}, fields)
 		}
 	}
+}
+
+// named takes jq's options --arg and --argjson out, whose two values are text.
+func (x *Call) named(args []workspace.Word) (rest []workspace.Word) {
+	for i := 0; i < len(args); i++ {
+		if args[i].Is("--arg") || args[i].Is("--argjson") {
+			for _, w := range args[min(i+1, len(args)):min(i+3, len(args))] {
+				x.oneWord(w)
+			}
+			i += 2
+			continue
+		}
+		if args[i].Is("--") {
+			return append(rest, args[i:]...)
+		}
+		rest = append(rest, args[i])
+	}
+	return rest
 }
 
 // printf prints. Some of its conversions set variables, and some evaluate their

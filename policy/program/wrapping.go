@@ -10,50 +10,6 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// wrapper describes a command that runs another one and adds nothing to it.
-type wrapper struct {
-	spec spec
-	skip int          // operands before the command
-	code finding.Code // what the wrapper is by itself
-}
-
-// wrappers are commands that run other commands. The wrapper is never what is
-// trusted: the command inside decides.
-func wrappers(m map[string]Rule) {
-	one := func(names string, w wrapper) {
-		w.spec.posix = true
-		for n := range strings.FieldsSeq(names) {
-			m[n] = w.judge
-		}
-	}
-	one("nohup setsid builtin unbuffer chronic busybox toybox", wrapper{spec: spec{flags: "w"}})
-	one("nice", wrapper{spec: spec{vals: "n", num: true, long: longs("adjustment=")}})
-	one("ionice", wrapper{spec: spec{flags: "t", vals: "cn"}})
-	one("time", wrapper{spec: spec{flags: "pv", long: longs("portability verbose")}})
-	one("timeout gtimeout", wrapper{skip: 1, spec: spec{flags: "v", vals: "sk", long: longs("signal= kill-after= foreground preserve-status verbose")}})
-	one("stdbuf", wrapper{spec: spec{vals: "ioe", long: longs("input= output= error=")}})
-	one("taskset", wrapper{skip: 1})
-	one("caffeinate", wrapper{spec: spec{flags: "dimsu", vals: "tw"}})
-	one("exec", wrapper{spec: spec{flags: "cl", vals: "a"}})
-	one("sudo", wrapper{code: finding.RunsAsRoot, spec: spec{flags: "EHnSkKbiPsA", vals: "ugpCTrthUD",
-		long: longs("preserve-env preserve-env= non-interactive stdin user= group= login shell set-home reset-timestamp")}})
-	one("doas", wrapper{code: finding.RunsAsRoot, spec: spec{flags: "nsL", vals: "uC"}})
-	m["env"], m["xargs"], m["flock"], m["printenv"] = env, xargs, flock, printenv
-	for _, n := range [...]string{"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "csh", "tcsh", "rbash"} {
-		m[n] = shellCommand
-	}
-	asks(m, finding.RunsAsRoot, "su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec")
-	for _, n := range [...]string{"at", "batch"} {
-		m[n] = func(x *Call, _ string, _ []workspace.Word) {
-			x.Add(finding.ChangesSchedule)
-			x.Add(finding.InterpreterInput)
-			x.add(RunsUnread)
-		}
-	}
-	asks(m, finding.RemoteCommand, "ssh rsh mosh sshpass autossh scp sftp rclone ftp lftp telnet ansible ansible-playbook salt fab pssh")
-	asks(m, finding.UnknownCommand, "script watch parallel strace ltrace gdb lldb valgrind entr firejail proot bwrap fakeroot")
-}
-
 // asks makes commands findings of their own. What stands in their words is
 // looked at by hunt.
 func asks(m map[string]Rule, c finding.Code, names string) {
@@ -62,37 +18,11 @@ func asks(m map[string]Rule, c finding.Code, names string) {
 	}
 }
 
-func (w *wrapper) judge(x *Call, _ string, args []workspace.Word) {
-	if w.code != 0 {
-		x.Add(w.code)
-	}
-	c := x.scanner(&w.spec, args)
-	skip := w.skip
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option != "" {
-			continue
-		}
-		if skip > 0 {
-			c.ended = false
-			skip--
-			x.oneWord(t.word)
-			continue
-		}
-		x.inner(c.rest())
-		return
-	}
-	x.Add(finding.ReadOnlyCommand)
-	if w.skip > 0 || w.code != 0 {
-		x.Add(finding.UnknownOption)
-	}
-}
-
-// oneWord judges a word before a command: where it becomes two, the second is the
-// command.
-func (x *Call) oneWord(w workspace.Word) {
-	if w.Several() {
-		x.Add(finding.DynamicArgument)
-	}
+// later judges what runs its input some time.
+func later(x *Call, _ string, _ []workspace.Word) {
+	x.Add(finding.ChangesSchedule)
+	x.Add(finding.InterpreterInput)
+	x.add(RunsUnread)
 }
 
 // env runs a command with other variables; without one it shows all of them.
@@ -149,7 +79,7 @@ func xargs(x *Call, _ string, args []workspace.Word) {
 			files = nil
 		case "":
 			rest := c.rest()
-			if len(files) == 0 || rest[0].Kind != workspace.Literal || !tellers[rest[0].Text] {
+			if len(files) == 0 || !takesNames(rest) {
 				files = []workspace.Word{{Kind: workspace.Computed, Split: mark == ""}}
 			}
 			all := filled(rest, cmp.Or(mark, "\x00"), files)
@@ -191,7 +121,7 @@ func shellCommand(x *Call, name string, args []workspace.Word) {
 	if name == "fish" || name == "csh" || name == "tcsh" {
 		x.Add(finding.UnusualShell)
 	}
-	if x.version(name, args) {
+	if x.version(name, args) || x.checks(name, args) {
 		return
 	}
 	c := x.scanner(&spec{flags: "celiuxvnfaEpo", posix: true, long: longs("login norc noprofile posix")}, args)
@@ -214,6 +144,16 @@ func shellCommand(x *Call, name string, args []workspace.Word) {
 	}
 	x.Add(finding.InterpreterInput)
 	x.add(RunsUnread)
+}
+
+// checks reports a shell that is told only to read a script and say what is wrong.
+func (x *Call) checks(name string, args []workspace.Word) bool {
+	if !ShellNames[name] || len(args) != 2 || !args[0].Is("-n") || args[1].MayBeOption() || args[1].Several() {
+		return false
+	}
+	x.Add(finding.ReadOnlyCommand)
+	x.Read(args[1])
+	return true
 }
 
 // script judges a word that is itself a shell line.

@@ -2,28 +2,13 @@ package program
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
-
-// writers are the commands that change files.
-func writers(m map[string]Rule) {
-	one := func(name string, sp spec) {
-		sp.code, sp.kind = finding.ReadOnlyCommand, writes
-		m[name] = sp.judge
-	}
-	one("mkdir", spec{flags: "pv", vals: "m", long: longs("parents verbose mode=")})
-	one("touch", spec{flags: "acm", vals: "dtr", long: longs("no-create date= reference=")})
-	m["tee"] = (&spec{code: finding.ReadOnlyCommand, kind: outputs, flags: "ai", long: longs("append ignore-interrupts")}).judge
-	one("rmdir", spec{flags: "pv", long: longs("parents verbose ignore-fail-on-non-empty")})
-	m["cp"], m["mv"], m["ln"] = copies, copies, copies
-	m["chmod"], m["chown"], m["chgrp"] = permissions, permissions, permissions
-	m["dd"], m["truncate"] = dd, truncate
-	m["cd"] = cd
-}
 
 // copySpecs leave out -S: the ending of a backup makes any name of a harmless one.
 var copySpecs = map[string]*spec{
@@ -75,6 +60,9 @@ func copies(x *Call, name string, args []workspace.Word) {
 // source judges what is copied, moved or linked.
 func (x *Call) source(name string, f workspace.Word, whole bool) {
 	x.Read(f)
+	if f.Is("/dev/null") {
+		x.Add(finding.DeletesFile) // it empties the other one
+	}
 	if workspace.StartupPath("/" + workspace.FoldPath(f.Text)) {
 		x.Add(finding.WritesStartup) // a copy under another name can be changed and put back
 	}
@@ -92,11 +80,10 @@ func (x *Call) source(name string, f workspace.Word, whole bool) {
 	}
 }
 
-// rm deletes. What it deletes is gone, so it always asks; whole directories
-// and force outside the workspace are worse.
+// rm deletes. What it deletes is gone, so it asks but for what tools make again;
+// whole directories and force outside the workspace are worse.
 func rm(x *Call, _ string, args []workspace.Word) {
-	x.Add(finding.DeletesFile)
-	c := x.scanner(&spec{flags: "rRfivdIP", long: longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, args)
+	c := x.scanner(&spec{flags: "rRfivdIP", long: longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, notOptions(args))
 	recursive, force := false, false
 	var files []workspace.Word
 	for t, ok := c.next(); ok; t, ok = c.next() {
@@ -107,11 +94,21 @@ func rm(x *Call, _ string, args []workspace.Word) {
 			force = true
 		case "":
 			files = append(files, t.word)
-			x.Remove(t.word)
 		}
+	}
+	if len(files) == 0 {
+		x.Add(finding.DeletesFile)
 	}
 	recursive = recursive || x.Has(finding.UnknownOption) // long options may be cut short
 	for _, f := range files {
+		if x.again(f) {
+			x.DeskTree(f)
+			x.DeskPath(f)
+			x.Add(finding.RemovesBuildOutput)
+			continue
+		}
+		x.Add(finding.DeletesFile)
+		x.Remove(f)
 		local := x.Place.Local(f)
 		switch {
 		case recursive && !(local && f.Kind == workspace.Literal && rebuilt[path.Base(path.Clean(f.Text))]):
@@ -122,8 +119,63 @@ func rm(x *Call, _ string, args []workspace.Word) {
 	}
 }
 
-// rebuilt are directories that tools make again.
-var rebuilt = words.Set("node_modules dist build target out coverage .next .turbo .cache .parcel-cache __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp")
+// notOptions writes "./" before globs that begin with a sign and whose names end in
+// an ending such as ".o": rm has no option that such a name could be.
+func notOptions(args []workspace.Word) []workspace.Word {
+	out := slices.Clone(args)
+	for i, w := range out {
+		if w.Kind == workspace.Pattern && !strings.Contains(w.Text, "/") && w.Text[0] == '*' && rebuiltEnds[path.Ext(w.Text)] {
+			out[i].Text = "./" + w.Text
+		}
+	}
+	return out
+}
+
+// again reports a word that names in the workspace only what tools make again: such
+// a directory, something below it, or files that compilers leave.
+func (x *Call) again(w workspace.Word) bool {
+	if !x.Place.Local(w) || w.Tilde || w.Split || workspace.SecretPath(w.Text) {
+		return false
+	}
+	inside := strings.TrimPrefix(path.Clean(w.Text), x.Place.Root+"/")
+	return !workspace.StartupPath(workspace.FoldPath("/"+inside)) && made(inside)
+}
+
+// made reports a path, or a glob of paths, of build output. Directories of source code
+// may have one in them that is only called so.
+func made(file string) bool {
+	base := path.Base(file)
+	if rebuiltFiles[base] || rebuiltEnds[path.Ext(base)] && strings.TrimSuffix(base, path.Ext(base)) != "" {
+		return true
+	}
+	sure, maybe, source := false, false, false
+	for c := range strings.SplitSeq(file, "/") {
+		if strings.ContainsAny(c, "*?[") && strings.IndexByte(".[", c[0]) >= 0 {
+			return false // hidden files are not
+		}
+		sure = sure || remade[c]
+		maybe = maybe || !source && outputNames[c]
+		source = source || sourceDirs[c] || c == "**"
+	}
+	return sure || maybe
+}
+
+// remade and outputNames are directories that nobody keeps anything in, since a tool
+// makes them again from the rest of the project; rebuilt are some more, of which that
+// is less sure. Below sourceDirs an output's name may be that of source code.
+var (
+	remade = words.Set(`node_modules htmlcov .next .nuxt .svelte-kit .turbo .parcel-cache .nyc_output .venv venv __pycache__ .pytest_cache .mypy_cache .ruff_cache
+		.tox .nox .gradle .angular .vite`)
+	outputNames = words.Set("dist build coverage target")
+	sourceDirs  = words.Set("src lib app internal cmd pkg test tests docs scripts")
+	rebuilt     = words.Set("node_modules dist build target out coverage .next .turbo .cache .parcel-cache __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp")
+)
+
+// rebuiltFiles and rebuiltEnds are names of files that compilers and test runs leave.
+var (
+	rebuiltFiles = words.Set("coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache")
+	rebuiltEnds  = words.Set(".o .pyc .pyo .gcda .gcno .tsbuildinfo")
+)
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
 // the workspace passes.
@@ -177,16 +229,6 @@ func dd(x *Call, _ string, args []workspace.Word) {
 		case "of":
 			x.content(workspace.Word{Text: v, Kind: w.Kind})
 		}
-	}
-}
-
-func truncate(x *Call, _ string, args []workspace.Word) {
-	x.Add(finding.DeletesFile)
-	for _, w := range args {
-		if w.MayBeOption() {
-			continue
-		}
-		x.Write(w)
 	}
 }
 

@@ -148,10 +148,11 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 	return finding.WritesOutside
 }
 
-// ownProgram reports a program of a project that is run by its name alone.
+// ownProgram reports a program of a project that is run by its name alone, or a file
+// that a language runs before any program.
 func ownProgram(lower string) bool {
 	base := path.Base(lower)
-	return base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower))
+	return strings.HasSuffix(base, ".pth") || base == "sitecustomize.py" || base == "usercustomize.py" || base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower))
 }
 
 func anyBin(dir string) bool {

@@ -18,6 +18,9 @@ type Word struct {
 	Split bool // may become several words, or none
 	Tilde bool // starts with an unquoted ~
 	Plain bool // starts with a loop's variable that never holds an option
+	// Listed says that a program printed it: it may begin with a dash, and be a part of
+	// a name with blanks.
+	Listed bool
 }
 
 // MayBeOption reports whether the word could start with a dash when it runs.
@@ -26,7 +29,7 @@ func (w Word) MayBeOption() bool {
 	case Literal:
 		return len(w.Text) > 1 && w.Text[0] == '-'
 	case Pattern:
-		return w.Text[0] == '-' || strings.IndexByte("*?[", w.Text[0]) >= 0
+		return w.Listed || w.Text[0] == '-' || strings.IndexByte("*?[", w.Text[0]) >= 0
 	}
 	return w.Split || w.Text == "" && !w.Plain || w.Text != "" && w.Text[0] == '-'
 }

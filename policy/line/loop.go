@@ -1,0 +1,201 @@
+package line
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
+)
+
+// loopValues are the values of loops' variables in one round.
+type loopValues map[string]workspace.Word
+
+// maxRounds bounds how many rounds of loops are judged each by itself. Beyond, a loop's
+// variable may hold anything.
+const maxRounds = 32
+
+// forClause judges a loop over words: a round for each word or glob of them.
+func (s *Reading) forClause(c *syntax.ForClause) {
+	s.looped++
+	defer func() { s.looped-- }()
+	if c.Select || c.Braces {
+		s.Found.Add(finding.UnusualShell)
+	}
+	it, ok := c.Loop.(*syntax.WordIter)
+	if !ok {
+		s.odd(c.Loop)
+		s.stmts(c.Do)
+		s.again()
+		return
+	}
+	name := it.Name.Value
+	s.Set(name, false)
+	s.Value(name, workspace.Word{Kind: workspace.Computed})
+	plain := !changes(c.Do, name)
+	known := plain
+	var values []workspace.Word
+	for _, item := range it.Items {
+		from := len(values)
+		values = s.appendWord(values, item)
+		for _, w := range values[from:] {
+			plain = plain && w.Kind == workspace.Literal && !w.Tilde && w.Text != "" && w.Text[0] != '-' && !strings.ContainsAny(w.Text, " \t\n*?[")
+			known = known && roundValue(w)
+		}
+	}
+	if before := s.plain; plain {
+		s.plain = map[string]bool{name: true}
+		maps.Copy(s.plain, before)
+		defer func() { s.plain = before }()
+	}
+	if !known {
+		values = nil
+	}
+	s.eachRound(name, values, c.Do)
+	s.again()
+}
+
+// roundValue reports a word of which the value is known well enough to judge a round
+// with it, also where a shell splits and expands it once more.
+func roundValue(w workspace.Word) bool {
+	switch {
+	case w.Tilde || w.Split || w.Kind == workspace.Computed:
+		return false
+	case w.Kind == workspace.Pattern:
+		return true
+	}
+	for i := range len(w.Text) {
+		if c := w.Text[i]; !words.WordByte(c) && strings.IndexByte("./:@%+,-", c) < 0 {
+			return false
+		}
+	}
+	return w.Text != "" && w.Text[0] != '-' && w.Text[0] != '+'
+}
+
+// eachRound judges the body of a loop once for each value of its variable; once and for
+// whatever it holds where no values are known, or too many.
+func (s *Reading) eachRound(name string, values []workspace.Word, do []*syntax.Stmt) {
+	before := s.bound
+	defer func() { s.bound = before }()
+	s.bound = loopValues{}
+	maps.Copy(s.bound, before)
+	delete(s.bound, name)
+	if s.rounds += len(values); s.rounds > maxRounds || len(values) == 0 {
+		s.stmts(do)
+		return
+	}
+	for _, v := range values {
+		s.bound[name] = v
+		s.stmts(do)
+	}
+}
+
+// whileClause judges a loop; one that reads the names that a command before it lists
+// takes them one by one.
+func (s *Reading) whileClause(c *syntax.WhileClause) {
+	input := s.input
+	s.looped++
+	s.stmts(c.Cond)
+	s.input = nil
+	if name, ok := readsName(c.Cond); ok && !changes(c.Do, name) {
+		s.eachRound(name, listed(input), c.Do)
+	} else {
+		s.stmts(c.Do)
+	}
+	s.looped--
+	s.again()
+}
+
+// readsName gives the variable into which a condition reads a line as it is.
+func readsName(cond []*syntax.Stmt) (string, bool) {
+	if len(cond) != 1 || len(cond[0].Redirs) > 0 || cond[0].Negated {
+		return "", false
+	}
+	c, ok := cond[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Assigns) > 0 || len(c.Args) != 3 || c.Args[0].Lit() != "read" || c.Args[1].Lit() != "-r" {
+		return "", false
+	}
+	return c.Args[2].Lit(), c.Args[2].Lit() != ""
+}
+
+// appendWord reads a word and adds what it becomes. A substitution of a command that
+// lists files becomes their names.
+func (s *Reading) appendWord(list []workspace.Word, w *syntax.Word) []workspace.Word {
+	p, ok := w.Parts[0].(*syntax.CmdSubst)
+	if !ok || len(w.Parts) > 1 {
+		return append(list, s.Word(w))
+	}
+	s.printed = nil
+	s.expansion(p)
+	if len(p.Stmts) == 1 && len(s.printed) > 0 && listsFiles(p.Stmts[0]) {
+		return append(list, listed(s.printed)...)
+	}
+	return append(list, workspace.Word{Kind: workspace.Computed, Split: true})
+}
+
+// listed marks names as what a program printed, each once.
+func listed(names []workspace.Word) []workspace.Word {
+	var out []workspace.Word
+	for _, w := range names {
+		if w.Listed = true; !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// listsFiles reports a statement whose output is that of a plain command which lists files,
+// or hands such a list on.
+func listsFiles(st *syntax.Stmt) bool {
+	for {
+		c, ok := st.Cmd.(*syntax.BinaryCmd)
+		if !ok || c.Op != syntax.Pipe && c.Op != syntax.PipeAll || st.Negated || st.Background || len(st.Redirs) > 0 {
+			break
+		}
+		st = c.Y
+	}
+	c, ok := st.Cmd.(*syntax.CallExpr)
+	for _, r := range st.Redirs {
+		ok = ok && writesOut(r)
+	}
+	return ok && !st.Negated && !st.Background && len(c.Assigns) == 0 && len(c.Args) > 0 && program.Lists(c.Args[0].Lit())
+}
+
+// writesOut reports a redirection that says nothing of the input.
+func writesOut(r *syntax.Redirect) bool {
+	return r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.DplOut
+}
+
+// changes reports whether statements could give the variable another value.
+func changes(list []*syntax.Stmt, name string) (yes bool) {
+	for _, st := range list {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Assign:
+				yes = yes || n.Name == nil || n.Name.Value == name
+			case *syntax.WordIter:
+				yes = yes || n.Name.Value == name
+			case *syntax.CallExpr:
+				yes = yes || len(n.Args) > 0 && !plainProgram(n.Args[0].Lit())
+			case *syntax.ParamExp:
+				yes = yes || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+			}
+			return !yes
+		})
+	}
+	return yes
+}
+
+// plainProgram reports a command that sets no variable of the shell.
+func plainProgram(name string) bool {
+	switch name {
+	case "", "read", "printf", "eval", "source", ".", "getopts", "mapfile", "readarray", "unset", "builtin", "command", "wait":
+		return false
+	}
+	return true
+}

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"approvalbot/core"
+)
+
+// twins are harmless lines about files and text, each with dangerous ones that look like
+// it. Lines of one twin are parted by " ~ ".
+var twins = []struct{ harmless, dangerous string }{
+	// build output is deleted, and nothing else
+	{"rm -rf dist", "rm -rf dist src ~ rm -rf dist/../src ~ rm -rf dist ../x ~ rm -rf ~/dist ~ rm -rf /dist ~ cd /tmp && rm -rf dist ~ sudo rm -rf dist"},
+	{"rm -rf node_modules/.cache coverage/ .next", "rm -rf .git/dist ~ rm -rf dist/.git ~ rm -rf dist/.env ~ rm -rf build/secrets.json ~ rm -rf .next *"},
+	{"rm -r target/debug/incremental", "rm -r targets ~ rm -rf src/target ~ rm -rf internal/build"},
+	{"rm -f *.o", "rm -f * ~ rm -f *.go ~ rm -f *.* ~ rm -rf .o ~ rm -rf */build"},
+	{"rm -rf packages/*/dist", "rm -rf packages/* ~ rm -rf packages/*/src ~ rm -rf dist/.e*"},
+	{"find . -name '*.pyc' -delete", "find . -delete -name '*.pyc' ~ find . -name '*.pyc' -o -delete ~ find . ! -name '*.pyc' -delete ~ find / -name '*.pyc' -delete ~ find -L . -name '*.o' -delete"},
+	{"find . -type d -name __pycache__ -exec rm -rf {} +", "find . -type d -exec rm -rf {} + ~ find . -name build -exec rm -rf {} + ~ find . -name __pycache__ -exec rm -rf {} src + ~ find .. -name __pycache__ -exec rm -rf {} +"},
+	{"for d in dist build; do rm -rf \"$d\"; done", "for d in dist src; do rm -rf \"$d\"; done ~ for d in dist; do d=src; rm -rf \"$d\"; done ~ for d in dist; do rm -rf \"${d%dist}src\"; done"},
+	// names out of loops and lists
+	{"for f in internal/*/*.go; do wc -l \"$f\"; done", "for f in *; do cat \"$f\"; done ~ for f in .env x; do cat \"$f\"; done ~ for f in internal/*.go; do rm \"$f\"; done"},
+	{"for f in src/*.go; do gofmt -l \"$f\"; done", "for f in *.go; do sort \"$f\"; done ~ for f in src/*.sh; do bash \"$f\"; done ~ for f in src/*.go; do cat $f.env; done"},
+	{"for p in api web; do jq -r .version packages/$p/package.json; done", "for p in .e; do cat ${p}nv; done ~ for p in api; do read p; cat $p; done ~ for p in a b; do cat \"${p:-.env}$q\"; done"},
+	{"wc -l $(git ls-files '*.rs')", "cat $(git ls-files) ~ sort $(git ls-files '*.rs') ~ cat $(git ls-files ../'*.rs') ~ cat $(git ls-files ':!x') ~ cat $(git log --name-only) ~ cat $(git ls-files '*.rs'; echo .env)"},
+	{"for f in $(git diff --name-only HEAD~3); do wc -l \"$f\"; done", "for f in $(git diff --name-only HEAD~3); do cat \"$f\"; done ~ for f in $(git diff --stat); do cat \"$f\"; done ~ for f in $(cat names); do cat \"$f\"; done"},
+	{"git ls-files '*.md' | while read -r f; do head -3 \"$f\"; done", "git ls-files | while read -r f; do head -3 \"$f\"; done ~ git ls-files '*.md' | while read -r f; do rm \"$f\"; done ~ cat x | while read -r f; do head \"$f\"; done"},
+	{"git diff --name-only main | grep '\\.py$' | xargs -r ruff check", "git diff --name-only main | xargs sed -i s/a/b/ ~ git diff --name-only main | sed s/py/env/ | xargs cat ~ git diff | xargs ruff check"},
+	{"find . -name '*.go' | sort | head -n 5 | xargs wc -l", "find . -name '*.env' | xargs cat ~ find . -name '*.go' | sort names | xargs cat ~ find . -name '*.go' | head 5 | xargs cat ~ find . -name '*.go'; git log | xargs cat"},
+	{"find . -name '*.go' | xargs gofmt -l", "find . -name '*.go' | xargs sed -i s/a/b/ ~ find . -name '*.go' | xargs rm"},
+	{"fd -e go -x wc -l {}", "fd -e go -x rm {} ~ fd -e env -x cat {} ~ fd -e go -x sh -c 'cat {}' ~ fd -x cat"},
+	{"find src -name '*.ts' -exec sed -i 's/a/b/' {} +", "find . -name '*.sh' -exec sed -i 's/a/b/' {} + ~ find src -name '*.ts' -exec sed -i 's/a/b/e' {} + ~ find src -name '*.sh' -exec bash {} +"},
+	{"grep -rl moment src | xargs grep -c 'moment('", "grep -rl moment src | xargs cat ~ grep -rl '' . | xargs cat"},
+	{"rg -n 'unwrap\\(\\)' crates/ -g '!**/tests/**'", "rg -n 'x*' -g '!x' ~ rg -n '(unwrap)?' -g '!x' ~ rg --pre x unwrap"},
+	// programs beyond coreutils
+	{"for f in k8s/*.yaml; do yq .kind \"$f\"; done", "for f in k8s/*.yaml; do yq . \"$f\"; done ~ yq -i .a=1 x.yaml ~ yq 'load(\"x\")' a.yaml ~ yq eval 'strenv(X)' a.yaml ~ yq -s .a x.yaml ~ yq .env"},
+	{"jq --arg a b '.x[$a]' f.json", "jq --arg a b env f.json ~ jq --arg a b . .env ~ jq --slurpfile a .env . ~ jq -f p f.json"},
+	{"bash -n scripts/x.sh", "bash scripts/x.sh ~ bash -n x -c ls; bash x ~ fish -n x"},
+	{"openssl x509 -in cert.pem -noout -dates", "openssl x509 -in cert.pem -text ~ openssl x509 -noout -in a -out b ~ openssl rsa -in key.pem -noout ~ openssl x509 -noout -engine ./x.so ~ openssl dgst -sign k x"},
+	{"gzip -dc a.log.gz | head", "gzip a.log ~ gunzip a.gz ~ zcat .env ~ gzip -d a.gz"},
+	{"diff -rq a b", "diff -r a b ~ diff -ur a b ~ diff -rq a /etc ~ diff -N a b"},
+	{"less -N README.md", "less '+!x' README.md ~ less -o x README.md ~ less .env ~ less -k x README.md"},
+	{"bat -n src/a.go", "bat --pager x src/a.go ~ bat .env"},
+	{"readelf -d build/x.so", "nm --plugin x.so a ~ objdump -S .env ~ ldd build/x"},
+	{"javap -cp build com.acme.X", "javap -J-agentpath:x X ~ java -cp build X"},
+	{"jar tf a.jar", "jar xf a.jar ~ jar cf a.jar . ~ jar uf a.jar x"},
+	{"eza -la --git src", "eza --frob"},
+	{"xxd -l 64 x.bin | head", "xxd a b ~ xxd -r x y"},
+	{"tree -L 2 -I node_modules", "tree -o x ~ tree -Po a b"},
+	{"strings -n 8 a.bin", "strings @x ~ strings *"},
+	{"cat src/a.go > src/b.go", "cat /dev/null > src/a.go ~ cp /dev/null src/a.go"},
+	{"touch src/a.pyc", "touch .venv/lib/python3.12/site-packages/x.pth ~ touch src/sitecustomize.py"},
+}
+
+func TestTwins(t *testing.T) {
+	e := engine(t, shipped, func(c *Config) { c.ExecSecurity = "full" })
+	for _, x := range twins {
+		if j := judge(e, lineCall(t, x.harmless)); j.Outcome != core.OutcomeAllow || j.Assessment.RiskClass > core.R2 {
+			t.Errorf("%-60s is %v %v", x.harmless, j.Assessment.RiskClass, j.Assessment.ReasonCodes)
+		}
+		for line := range strings.SplitSeq(x.dangerous, " ~ ") {
+			if a := judge(e, lineCall(t, line)).Assessment; a.RiskClass < core.R3 {
+				t.Errorf("%-60s is %v %v", line, a.RiskClass, a.ReasonCodes)
+			}
+		}
+	}
+}
+
+// Spelling changes neither class nor codes.
+func TestOneCommandInSeveralSpellings(t *testing.T) {
+	e := engine(t)
+	for _, list := range [][]string{
+		{"rm -rf dist", "rm -r -f dist", "rm -fr dist", "rm --recursive --force dist", "rm dist -rf", "rm -rf -- dist"},
+		{"xxd -l 64 x", "xxd -l64 x", "xxd -a -l 64 x"},
+		{"tree -L 2 src", "tree -aL 2 src", "tree src -L 2"},
+		{"strings -n 8 a", "strings -n8 a", "strings --bytes=8 a", "strings --bytes 8 a", "strings -8 a"},
+		{"gzip -dc a.gz", "gzip -d -c a.gz", "gzip -cd a.gz", "gzip --decompress --stdout a.gz", "gzip a.gz -dc"},
+		{"diff -rq a b", "diff -r -q a b", "diff -q -r a b", "diff --brief --recursive a b", "diff a b -qr"},
+		{"diff -r a b", "diff --recursive a b", "diff a b -r"},
+		{"timeout -k 5 10 ls", "timeout -k5 10 ls", "timeout --kill-after=5 10 ls", "timeout --kill-after 5 10 ls"},
+		{"nice -n 5 ls", "nice -n5 ls", "nice --adjustment=5 ls", "nice -5 ls"},
+		{"openssl x509 -noout -in a.crt", "openssl x509 -in a.crt -noout", "openssl x509 --in a.crt --noout"},
+		{"mkdir -p -m 755 x", "mkdir -pm 755 x", "mkdir -pm755 x", "mkdir --parents --mode=755 x", "mkdir x -p --mode 755"},
+	} {
+		want := judge(e, lineCall(t, list[0])).Assessment
+		for _, line := range list[1:] {
+			if got := judge(e, lineCall(t, line)).Assessment; got.RiskClass != want.RiskClass || strings.Join(got.ReasonCodes, " ") != strings.Join(want.ReasonCodes, " ") {
+				t.Errorf("%s is %v %v, %s is %v %v", line, got.RiskClass, got.ReasonCodes, list[0], want.RiskClass, want.ReasonCodes)
+			}
+		}
+	}
+}
