@@ -77,7 +77,7 @@ func (s *Reading) known(base string, args []workspace.Word) {
 
 // rule lets a command's rule judge it and applies what it says.
 func (s *Reading) rule(judge program.Rule, base string, args []workspace.Word) {
-	x := program.Call{Place: &s.Place, Looped: s.looped > 0, Rules: s.wide.Rules}
+	x := program.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules}
 	x.Input, s.input, s.printed = s.input, nil, nil
 	judge(&x, base, program.ForTellers(base, args))
 	x.Lists(base, args)
@@ -140,7 +140,7 @@ func (s *Reading) apply(e *program.Effect) {
 // move goes to another directory. In a loop or a function that cannot be followed,
 // and where the word may be anything, it is open where the line stands.
 func (s *Reading) move(w workspace.Word) {
-	s.Place.Move(w, s.looped == 0 && w.Kind != workspace.Computed)
+	s.Place.Move(w, s.looped == s.apart && w.Kind != workspace.Computed)
 }
 
 // program gives the name by which a program is looked up. A path outside the

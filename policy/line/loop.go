@@ -117,10 +117,17 @@ func readsName(cond []*syntax.Stmt) (string, bool) {
 		return "", false
 	}
 	c, ok := cond[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Assigns) > 0 || len(c.Args) != 3 || c.Args[0].Lit() != "read" || c.Args[1].Lit() != "-r" {
+	if !ok || len(c.Assigns) > 0 || len(c.Args) == 0 || c.Args[0].Lit() != "read" {
 		return "", false
 	}
-	return c.Args[2].Lit(), c.Args[2].Lit() != ""
+	args := c.Args[1:]
+	if len(args) > 0 && args[0].Lit() == "-r" {
+		args = args[1:]
+	}
+	if len(args) != 1 {
+		return "", false
+	}
+	return args[0].Lit(), program.OwnVariable(args[0].Lit())
 }
 
 // appendWord reads a word and adds what it becomes. A substitution of a command that

@@ -38,6 +38,7 @@ type Reading struct {
 	Parsed   int
 	depth    int
 	looped   int              // inside a loop or a function
+	apart    int              // the same, where a subshell began
 	plain    map[string]bool  // variables of loops over plain words, see forClause
 	bound    loopValues       // what loops give their variables in this round
 	rounds   int              // how many rounds were judged
@@ -271,7 +272,7 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 		s.stmt(c.Y)
 		s.input = nil
 	case *syntax.Subshell:
-		s.stmts(c.Stmts)
+		s.subshell(c)
 	case *syntax.Block:
 		s.stmts(c.Stmts)
 	case *syntax.IfClause:
@@ -303,6 +304,17 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 		s.odd(c)
 	}
 	s.Place.Sure = s.Place.Dirs
+}
+
+// subshell judges a shell of its own: where it goes, the next round of a loop does not
+// follow.
+func (s *Reading) subshell(c *syntax.Subshell) {
+	place, looped := s.Place, s.apart
+	s.apart = s.looped
+	s.stmts(c.Stmts)
+	if s.apart = looped; s.looped > 0 {
+		s.Place = place
+	}
 }
 
 // andThen judges what runs only where all before it succeeded, "cd" included;

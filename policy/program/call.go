@@ -80,9 +80,12 @@ func (x *Call) inner(all []workspace.Word) {
 
 // Lists notes the files that a command lists in ways that its rule does not know of.
 func (x *Call) Lists(name string, args []workspace.Word) {
-	if name == "git" {
+	switch name {
+	case "git":
 		x.gitPrints(args)
-	} else {
+	case "ls":
+		x.lsPrints(args)
+	default:
 		x.passes(name, args)
 	}
 }

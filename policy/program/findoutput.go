@@ -134,7 +134,7 @@ func filled(args []workspace.Word, mark string, files []workspace.Word) []worksp
 // such a list.
 func Lists(name string) bool {
 	switch name {
-	case "find", "fd", "fdfind", "git", "rg", "grep", "sort", "uniq", "head", "tail":
+	case "find", "fd", "fdfind", "git", "ls", "rg", "grep", "sort", "uniq", "head", "tail":
 		return true
 	}
 	return false
@@ -175,8 +175,9 @@ func (x *Call) prints(dirs []workspace.Word, names []string) {
 // gitLists are the commands of git that print names, with the options that let them
 // print nothing else, and those that they need for that.
 var gitLists = map[string]struct{ may, needs map[string]bool }{
-	"ls-files": {may: words.Set("-c -m -o --cached --modified --others --exclude-standard")},
-	"diff":     {may: words.Set("--cached --staged --no-renames --relative"), needs: words.Set("--name-only")},
+	"ls-files": {may: words.Set("-c -m -o -z --cached --modified --others --exclude-standard")},
+	"diff":     {may: words.Set("-z --cached --staged --no-renames --relative"), needs: words.Set("--name-only")},
+	"grep":     {may: words.Set("-i -n -w -E -F -I -z"), needs: words.Set("-l --files-with-matches --name-only")},
 }
 
 // gitPrints notes globs for the names that a command of git prints; nothing where it
@@ -210,6 +211,24 @@ func (x *Call) gitPrints(args []workspace.Word) {
 		list = append(list, below("", ""))
 	}
 	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: append(list, list...)})
+}
+
+// lsPrints notes the files that ls is told to name, where they are no directories.
+func (x *Call) lsPrints(args []workspace.Word) {
+	var list []workspace.Word
+	for _, w := range args {
+		base := path.Base(w.Text)
+		switch {
+		case w.Is("-1"), w.Is("-t"), w.Is("-r"), w.Is("-tr"), w.Is("-1t"):
+			continue
+		case w.Kind == workspace.Computed, w.Tilde, w.MayBeOption(), !workspace.SourceName(base), !workspace.PlainFile(strings.ToLower(base)):
+			return
+		}
+		list = append(list, workspace.Word{Text: w.Text, Kind: workspace.Pattern, Listed: true})
+	}
+	if len(list) > 0 && len(list) <= maxFound {
+		x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: append(list, list...)})
+	}
 }
 
 // pathspec gives a glob for what a path means to git: a directory with all that is

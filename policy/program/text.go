@@ -144,11 +144,11 @@ func (x *Call) tree(dirs []workspace.Word, narrow, named bool) {
 
 var ripgrepSpec = spec{
 	texts: words.Set("e regexp"),
-	flags: "ivwxclnNHhoqFPsSUapI0", vals: "ABCmejEtTrgM", num: true,
+	flags: "ivwxclnNHhoqFPsSUapI0u.", vals: "ABCmejEtTrgM", num: true,
 	long: longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches files-with-matches files-without-match
 		line-number no-line-number with-filename no-filename heading no-heading only-matching quiet fixed-strings pcre2 multiline text json column
 		trim vimgrep stats after-context= before-context= context= max-count= regexp= color= colors= type= type-not= glob= iglob= max-depth=
-		max-columns= sort= sortr= replace= threads= type-list files null no-config no-messages`),
+		max-columns= sort= sortr= replace= threads= type-list files null no-config no-messages hidden no-ignore no-ignore-vcs unrestricted`),
 }
 
 // ripgrep searches recursively by itself; a glob or a type narrows it.
@@ -200,10 +200,19 @@ func ripgrep(x *Call, _ string, args []workspace.Word) {
 		named = named && specific(first)
 	}
 	x.searched(dirs, named)
-	x.tree(dirs, lists || narrow && !wide, named)
+	if !filesOnly(dirs) {
+		x.tree(dirs, lists || narrow && !wide, named)
+	}
 	if printed && !slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") }) {
 		x.prints(dirs, names)
 	}
+}
+
+// filesOnly reports words that are all names of files, and some.
+func filesOnly(list []workspace.Word) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(w workspace.Word) bool {
+		return w.Kind != workspace.Literal || !workspace.PlainFile(strings.ToLower(path.Base(w.Text)))
+	})
 }
 
 // narrows reports a glob of ripgrep that lets no secrets in.
@@ -351,13 +360,21 @@ func awk(x *Call, _ string, args []workspace.Word) {
 // compared takes out of an awk program what only compares and joins conditions:
 // ">" writes a file only in an action that prints.
 func compared(program string) string {
+	program = awkRegexp.ReplaceAllString(program, "$1")
 	program = strings.NewReplacer("||", " ", ">=", " ", "<=", " ").Replace(program)
+	program = awkCondition.ReplaceAllStringFunc(program, func(c string) string { return strings.NewReplacer(">", " ", "<", " ").Replace(c) })
 	head, rest, _ := strings.Cut(program, "{")
 	if !strings.Contains(program, "getline") {
 		head = strings.NewReplacer(">", " ", "<", " ").Replace(head)
 	}
 	return head + "{" + rest
 }
+
+// awkRegexp is a pattern where no division can stand.
+var awkRegexp = regexp.MustCompile(`(^|\|\||&&|[!~(,;{])\s*/[\w|.^$ -]*/`)
+
+// awkCondition is what compares in parentheses, where ">" writes no file.
+var awkCondition = regexp.MustCompile(`\([\w$.\s&!=<>+*-]*\)`)
 
 // wildJq are the words with which jq reads the environment and other files, and yq
 // runs what stands in them.

@@ -67,6 +67,10 @@ func (x *Call) source(name string, f workspace.Word, whole bool) {
 		x.Add(finding.WritesStartup) // a copy under another name can be changed and put back
 	}
 	switch {
+	case name == "mv" && f.Kind == workspace.Pattern && !f.MayBeOption() && x.Place.Local(f) && !workspace.HitsSecret(f.Text, true):
+		x.Add(finding.WorkspaceWrite)
+		x.add(WritesCode)
+		x.DeskTree(f)
 	case name == "mv":
 		x.Remove(f)
 	case name == "ln":
@@ -111,13 +115,16 @@ func rm(x *Call, _ string, args []workspace.Word) {
 		x.Remove(f)
 		local := x.Place.Local(f)
 		switch {
-		case recursive && !(local && f.Kind == workspace.Literal && rebuilt[path.Base(path.Clean(f.Text))]):
+		case recursive && !(local && f.Kind == workspace.Literal && noTree(path.Base(path.Clean(f.Text)))):
 			x.Add(finding.RecursiveDelete)
 		case force && !local:
 			x.Add(finding.ForceDelete)
 		}
 	}
 }
+
+// noTree reports a name of a file, or of a directory that tools make again.
+func noTree(base string) bool { return rebuilt[base] || workspace.PlainFile(strings.ToLower(base)) }
 
 // notOptions writes "./" before globs that begin with a sign and whose names end in
 // an ending such as ".o": rm has no option that such a name could be.
@@ -173,8 +180,8 @@ var (
 
 // rebuiltFiles and rebuiltEnds are names of files that compilers and test runs leave.
 var (
-	rebuiltFiles = words.Set("coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache")
-	rebuiltEnds  = words.Set(".o .pyc .pyo .gcda .gcno .tsbuildinfo")
+	rebuiltFiles = words.Set("coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache .DS_Store")
+	rebuiltEnds  = words.Set(".o .pyc .pyo .gcda .gcno .tsbuildinfo .class .obj .egg-info")
 )
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in

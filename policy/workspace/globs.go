@@ -166,9 +166,9 @@ func SourceName(glob string) bool {
 	return strings.IndexByte("*?[", glob[0]) < 0 || CodeEnds[glob[strings.LastIndexByte(glob, '.')+1:]]
 }
 
-// CodeEnds are the endings of files that are source code or text about it.
+// CodeEnds are the endings of files that are source code, text about it, or logs.
 var CodeEnds = words.Set(`go py pyi js jsx mjs cjs ts tsx mts cts vue svelte rs c h cc cpp cxx hh hpp m mm java kt kts scala groovy rb erb rake php swift cs fs vb dart lua pl pm
-	ex exs erl hrl hs ml mli clj cljs elm jl r zig nim v sol css scss sass less html htm md mdx rst adoc tex sql proto graphql thrift sh bash zsh fish bat ps1 mk cmake gradle bzl tmpl tpl ejs hbs svg mod sum`)
+	ex exs erl hrl hs ml mli clj cljs elm jl r zig nim v sol css scss sass less html htm md mdx rst adoc tex sql proto graphql thrift sh bash zsh fish bat ps1 mk cmake gradle bzl tmpl tpl ejs hbs svg mod sum log`)
 
 // SourceGlobs reports globs whose last components are names of source code.
 func SourceGlobs(text string) bool {
