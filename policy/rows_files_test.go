@@ -39,6 +39,10 @@ var twins = []struct{ harmless, dangerous string }{
 	{"find . -name '*.md' | while read f; do wc -l \"$f\"; done", "find . | while read f; do cat \"$f\"; done ~ find . -name '*.md' | while read f x; do rm \"$f\"; done"},
 	{"awk '{ if ($3 > 5 && $2 < 3) print $1 }' a.txt", "awk '{ if (x) print $1 > \"y\" }' a ~ awk '{ print ($1) > $2 }' a ~ awk '{ (getline x < f) }' a"},
 	{"awk 'NR==1 || /node|python/' a.txt", "awk '{ print 4 / 2 | cmd / 1 }' a ~ awk '/a/ | getline' a ~ awk '/a|b/ { print | \"sh\" }' a"},
+	{"for x in a b; do sh -c \"cat $x.go\"; done", "for x in /a; do sh -c 'cat .e${x}nv'; done ~ for x in /a; do find . -name x -exec sh -c 'cat .e${x}nv' ';'; done"},
+	{"cd web && rm -rf build", "cd src && rm -rf build"},
+	{"find src -name '*.go' | grep foo | xargs cat", "find src -name '*.go' | grep -refoo | xargs cat ~ find src -name '*.go' | grep -f.env | xargs cat"},
+	{"rg -l foo_bar -g '*.go' | xargs cat", "rg -l foo_bar -g '*.go' --json | xargs cat"},
 	{"mv src/*.go lib/", "mv *.go /tmp ~ mv src/* lib/ ~ mv .github/*.yml x/ ~ mv src/*.go .git/"},
 	{"rg --hidden -n foo_bar -g '!.git'", "rg --hidden . ~ rg -uu token ~ rg --hidden --pre sh foo_bar"},
 	// programs beyond coreutils

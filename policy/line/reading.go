@@ -109,6 +109,9 @@ var unquoted = strings.NewReplacer("'", "", `"`, "", "\\", "")
 
 // Line judges a shell line and every command in it.
 func (s *Reading) Line(text string) {
+	bound, plain := s.bound, s.plain
+	defer func() { s.bound, s.plain = bound, plain }()
+	s.bound, s.plain = nil, nil // another shell does not have the variables of this one
 	if s.Parsed += len(text); len(text) <= MaxLine && s.Parsed > MaxParsed {
 		s.Found.Add(finding.TooComplex)
 		return

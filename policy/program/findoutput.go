@@ -272,7 +272,7 @@ func (x *Call) passes(name string, args []workspace.Word) {
 		case w.Is("-n") && i+1 < len(args) && (name == "head" || name == "tail"), number && options.MatchString("-n"+w.Text):
 		case options.MatchString(w.Text):
 			inverted = inverted || name == "grep" && strings.Contains(w.Text, "v")
-		case name == "grep" && pattern == "":
+		case name == "grep" && pattern == "" && !w.MayBeOption():
 			pattern = w.Text
 		default:
 			return

@@ -155,7 +155,7 @@ var ripgrepSpec = spec{
 func ripgrep(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
-	names, printed := []string(nil), false
+	names, printed, other := []string(nil), false, false
 	specific := func(w workspace.Word) bool { return specific(w, true) }
 	c := x.scanner(&ripgrepSpec, args)
 	var dirs []workspace.Word
@@ -173,12 +173,14 @@ func ripgrep(x *Call, _ string, args []workspace.Word) {
 			names = append(names, t.word.Text)
 		case "l", "files-with-matches":
 			printed = true
+		case "json":
+			other = true
 		case "t", "type":
 			narrow, wide = true, wide || !CodeTypes[t.word.Text]
 			names = append(names, "*."+t.word.Text) // whatever their endings are
 		case "files", "type-list":
 			lists, given = true, true
-			printed = printed || t.option == "files"
+			printed, other = printed || t.option == "files", other || t.option == "type-list"
 		case "v", "invert-match", "U", "multiline", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
@@ -203,7 +205,7 @@ func ripgrep(x *Call, _ string, args []workspace.Word) {
 	if !filesOnly(dirs) {
 		x.tree(dirs, lists || narrow && !wide, named)
 	}
-	if printed && !slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") }) {
+	if printed && !other && !slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") }) {
 		x.prints(dirs, names)
 	}
 }

@@ -144,8 +144,12 @@ func (x *Call) again(w workspace.Word) bool {
 	if !x.Place.Local(w) || w.Tilde || w.Split || workspace.SecretPath(w.Text) {
 		return false
 	}
-	inside := strings.TrimPrefix(path.Clean(w.Text), x.Place.Root+"/")
-	return !workspace.StartupPath(workspace.FoldPath("/"+inside)) && made(inside)
+	again := true
+	x.Place.Resolve(w, func(file string, _ bool) {
+		inside := strings.TrimPrefix(file, x.Place.Root+"/")
+		again = again && !workspace.StartupPath(workspace.FoldPath("/"+inside)) && made(inside)
+	})
+	return again
 }
 
 // made reports a path, or a glob of paths, of build output. Directories of source code
