@@ -52,7 +52,7 @@ type Config struct {
 	// call's class: a server's hints, and which well-known server it is.
 	TrustToolHints []string
 
-	Workspaces map[string]string // agent id to the absolute path of its workspace
+	Workspaces map[string][]string // agent id to the absolute paths of its workspaces
 	Protected  workspace.Protected
 
 	// Beside is what else decides about calls, outside of this room, as text without
@@ -232,16 +232,16 @@ func (c *Config) normalLists() (bad []error) {
 	c.TrustToolHints = sorted(c.TrustToolHints)
 	c.ToolsAllow, c.ToolsDeny = sorted(c.ToolsAllow), sorted(c.ToolsDeny)
 	c.Workspaces = maps.Clone(c.Workspaces)
-	for agent, dir := range c.Workspaces {
-		clean := path.Clean(dir)
-		if dir == "" {
-			delete(c.Workspaces, agent)
-			continue
+	for agent, dirs := range c.Workspaces {
+		c.Workspaces[agent] = nil
+		for _, dir := range dirs {
+			if !path.IsAbs(dir) || path.Clean(dir) == "/" {
+				bad = append(bad, fmt.Errorf("each workspace of agent %q must be an absolute path below /", agent))
+			}
+			if dir = path.Clean(dir); !slices.Contains(c.Workspaces[agent], dir) {
+				c.Workspaces[agent] = append(c.Workspaces[agent], dir)
+			}
 		}
-		if !path.IsAbs(dir) || clean == "/" {
-			bad = append(bad, fmt.Errorf("the workspace of agent %q must be an absolute path below /", agent))
-		}
-		c.Workspaces[agent] = clean
 	}
 	p := &c.Protected
 	if p.Programs == nil {

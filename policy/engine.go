@@ -69,15 +69,18 @@ func New(cfg Config) (*Engine, error) {
 			e.effective = append(e.effective, f)
 		}
 	}
-	e.others, e.agents = &agent{terms: newTerms(&cfg, AgentLayer{})}, map[string]*agent{}
+	e.others, e.agents = &agent{terms: newTerms(&cfg, AgentLayer{}), desk: &e.desk}, map[string]*agent{}
 	for id, a := range cfg.Layers.Agents {
-		e.agents[id] = &agent{terms: newTerms(&cfg, a)}
+		e.agents[id] = &agent{terms: newTerms(&cfg, a), desk: &e.desk}
 	}
-	for id, dir := range cfg.Workspaces {
+	known := func(id string) *agent {
 		if e.agents[id] == nil {
-			e.agents[id] = &agent{terms: e.others.terms}
+			e.agents[id] = &agent{terms: e.others.terms, desk: &e.desk}
 		}
-		e.agents[id].root, e.agents[id].dirs = dir, []string{dir}
+		return e.agents[id]
+	}
+	for id, dirs := range cfg.Workspaces {
+		known(id).roots = dirs
 	}
 	e.calls.New = func() any {
 		return &judging{seen: line.Seen{Words: make([]workspace.Word, 0, 32), Commands: make([]line.Command, 0, 8)}}
@@ -88,8 +91,8 @@ func New(cfg Config) (*Engine, error) {
 // agent is what the operator says of one agent.
 type agent struct {
 	terms *terms
-	root  string   // its workspace; empty when none is configured
-	dirs  []string // root, as the only directory
+	desk  *workspace.Own
+	roots []string // its workspaces; none: what calls say may count
 }
 
 // agent gives what is said of the agent of that id.
@@ -155,7 +158,7 @@ type stage func(*Engine, *judging) core.Outcome
 
 // place finds out where a call of the agent runs.
 func (a *agent) place(call *core.Call, workdir, host string) workspace.Place {
-	return workspace.At(a.root, a.dirs, call.Bind, workdir, host)
+	return workspace.At(a.roots, a.desk, call.Bind, workdir, host)
 }
 
 // Judge evaluates one call. It does no I/O and gives the same answer to the

@@ -228,7 +228,7 @@ func TestHash(t *testing.T) {
 		func(c *Config) { c.Enabled = false }, func(c *Config) { c.Mode = "off" }, func(c *Config) { c.MinApprovals = 2 }, func(c *Config) { c.ClampMinApprovals = true }, func(c *Config) { c.DenyAtOrAbove = new(core.R4) },
 		func(c *Config) { c.RequireApprovalAtOrAbove = new(core.R2) }, func(c *Config) { c.RequireHumanApproverAtOrAbove = new(core.R2) }, func(c *Config) { c.RequireApprovalForExternalWrite = new(false) }, func(c *Config) { c.RequireApprovalForMessagingSend = new(false) },
 		func(c *Config) { c.MinApprovalsByRisk = map[core.RiskClass]int{core.R4: 2} }, func(c *Config) { c.ToolsDeny = []string{"x"} }, func(c *Config) { c.ToolsAllow = []string{"read"} }, func(c *Config) { c.ExecSecurity = "full" }, func(c *Config) { c.ExecAsk = "always" },
-		func(c *Config) { c.Workspaces = map[string]string{"main": "/w"} }, func(c *Config) { c.Protected.Programs = []string{"x"} }, func(c *Config) { c.DisabledApprovers = []core.Factor{core.RulesBased} }, func(c *Config) { c.AllowedApprovers = []core.Factor{core.UserRequest} },
+		func(c *Config) { c.Workspaces = map[string][]string{"main": {"/w"}} }, func(c *Config) { c.Protected.Programs = []string{"x"} }, func(c *Config) { c.DisabledApprovers = []core.Factor{core.RulesBased} }, func(c *Config) { c.AllowedApprovers = []core.Factor{core.UserRequest} },
 		func(c *Config) { c.Layers.Profile = "coding" }, func(c *Config) { c.Layers.ProviderProfiles = map[string]string{"p": "minimal"} }, func(c *Config) { c.Layers.Providers = map[string]Layer{"p": {Deny: []string{"x"}}} },
 		func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"a": {Mode: "always"}} }, func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"a": {DenyAtOrAbove: new(core.R4)}} },
 		func(c *Config) {
@@ -248,7 +248,7 @@ func TestNewNamesEveryMistake(t *testing.T) {
 	bad := core.RiskClass(9)
 	_, err := New(Config{Mode: "x", ExecSecurity: "x", ExecAsk: "x", MinApprovals: -1, MinApprovalsByRisk: map[core.RiskClass]int{bad: 1}, RequireApprovalAtOrAbove: &bad, DenyAtOrAbove: &bad, RequireHumanApproverAtOrAbove: &bad,
 		AllowedApprovers: []core.Factor{"x"}, ToolsDeny: []string{"group:x"}, ToolsAllow: []string{"raed"}, ExecAskFallback: "x", ExecAllowlist: []string{"sudo"}, ExecSafeBins: []string{"awk"}, Rules: []Rule{{Name: "r"}},
-		Classifier: ClassifierRules{MinConfidence: 2, OnLowConfidence: "x"}, Layers: Layers{Profile: "x", Agents: map[string]AgentLayer{"z": {Mode: "x", MinApprovals: -1, DenyAtOrAbove: &bad}}}, Workspaces: map[string]string{"a": "rel", "b": "/"}, Protected: workspace.Protected{Files: []string{"x"}, Port: "y"}})
+		Classifier: ClassifierRules{MinConfidence: 2, OnLowConfidence: "x"}, Layers: Layers{Profile: "x", Agents: map[string]AgentLayer{"z": {Mode: "x", MinApprovals: -1, DenyAtOrAbove: &bad}}}, Workspaces: map[string][]string{"a": {"rel"}, "b": {"/x", "/"}}, Protected: workspace.Protected{Files: []string{"x"}, Port: "y"}})
 	require.Error(t, err)
 	require.Len(t, strings.Split(err.Error(), "\n"), 25)
 	for _, word := range []string{"mode", "exec.security", "exec.ask", "minApprovals", "minApprovalsByRisk", "requireApprovalAtOrAbove", "denyAtOrAbove", "requireHumanApproverAtOrAbove", "allowedApprovers", "group:x", "raed", "askFallback", "sudo", "awk", "rule 1 (r)", "minConfidence", "onLowConfidence", "tools.profile", `agent "z"`, `"a"`, `"b"`, "absolute path", "port"} {
@@ -265,7 +265,7 @@ func TestNewKeepsNoReferenceToItsConfig(t *testing.T) {
 	e, err := New(cfg)
 	require.NoError(t, err)
 	*cfg.RequireApprovalAtOrAbove, cfg.ToolsDeny[0] = core.R4, "exec"
-	cfg.Workspaces["main"], cfg.Protected.Files[0] = "/", "/x"
+	cfg.Workspaces["main"][0], cfg.Protected.Files[0] = "/", "/x"
 	require.Equal(t, core.OutcomeAsk, judge(e, lineCall(t, "frobnicate")).Outcome)
 	require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, "ls")).Outcome)
 	require.Equal(t, "R3", judge(e, lineCall(t, "touch /opt/x")).Assessment.RiskClass.String())

@@ -34,7 +34,7 @@ func (e *Engine) extent(j *judging, base string, operands []string) string {
 			}
 			lower := workspace.FoldPath(path.Clean(file))
 			kinds["a secret"] = kinds["a secret"] || workspace.SecretPath(lower) || workspace.AccessPath(lower)
-			kinds["settings"] = kinds["settings"] || workspace.StartupPath(strings.TrimPrefix(lower, workspace.FoldPath(r.Place.Root)))
+			kinds["settings"] = kinds["settings"] || workspace.StartupPath(workspace.FoldPath(r.Place.Below(path.Clean(file))))
 			if copying[base] && !(i > 1 && words.Digits(o)) { // no port
 				kinds["from there"] = there && !remote
 			}
@@ -70,7 +70,7 @@ func kindOf(p *workspace.Place, file string, open bool) string {
 	switch {
 	case open || p.Inside(file):
 		return ""
-	case file == p.Root:
+	case p.RootPath(file):
 		return "all of it"
 	case workspace.Under(file, "/tmp"), workspace.Under(file, "/var/tmp"), workspace.Under(file, "/private/tmp"):
 		return "in /tmp"

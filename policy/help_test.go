@@ -18,7 +18,7 @@ import (
 func desked() Config {
 	return Config{
 		Enabled:    true,
-		Workspaces: map[string]string{"main": "/workspace"},
+		Workspaces: map[string][]string{"main": {"/workspace"}},
 		Protected: workspace.Protected{
 			Files: []string{"/etc/approvalbot/config.yaml", "/var/lib/approvalbot/approvalbot.db", "/var/lib/approvalbot/approvalbot.key"},
 			Port:  "127.0.0.1:8787",

@@ -33,7 +33,7 @@ func TestAllowedChangesStayInside(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(base, "a"), 0o755))
 	commands := []string{"cd a", "cd a", "cd ..", "cd ../..", "cd " + base, "cd " + work, "cd none", "true", "false", "touch m", "touch a/m", "sh -c 'cd ..; touch m'", "env cd ..", "cd -", "cd a a", "x=1", "echo x > m", "command cd .."}
 	joins := []string{" && ", " && ", " && ", "; ", " || ", " | ", " & ", "\n"}
-	e := engine(t, func(c *Config) { c.Workspaces = map[string]string{"main": work} })
+	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {work}} })
 	random := rand.New(rand.NewPCG(5, 6))
 	piece := func() string {
 		c := commands[random.IntN(len(commands))]

@@ -39,7 +39,7 @@ func TestRowsDoWhatTheySay(t *testing.T) {
 	canary, work := filepath.Join(top, "outside"), filepath.Join(top, "work")
 	lay(t, canary, work)
 	e := engine(t, func(c *Config) {
-		c.ExecSecurity, c.Workspaces = "full", map[string]string{"main": work}
+		c.ExecSecurity, c.Workspaces = "full", map[string][]string{"main": {work}}
 	})
 	samples, err := program.Samples()
 	require.NoError(t, err)

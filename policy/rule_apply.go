@@ -152,7 +152,7 @@ func (e *Engine) named(r *opRule, j *judging, args []workspace.Word) bool {
 
 func (e *Engine) allPaths(r *opRule, j *judging, files []workspace.File) bool {
 	for _, f := range files {
-		if !slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.covers(f, j.agent.root) }) {
+		if !slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.covers(f, j.agent.roots) }) {
 			return false
 		}
 	}
@@ -168,9 +168,9 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		return false
 	}
 	if len(r.paths) > 0 && !j.found.Has(finding.MalformedCall) {
-		root := j.agent.root
+		roots := j.agent.roots
 		some := slices.ContainsFunc(e.files(j), func(f workspace.File) bool {
-			return slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.mayBe(f, root) })
+			return slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.mayBe(f, roots) })
 		})
 		if !some && !(j.tool.kind == execTool && j.found.Any(unread)) {
 			return false

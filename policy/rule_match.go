@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -127,55 +128,59 @@ func newPathPattern(text string) (pathPattern, error) {
 	return p, nil
 }
 
-// covers reports whether the file is certainly meant. Letter case counts.
-func (p pathPattern) covers(f workspace.File, root string) bool {
+// covers reports whether the file is certainly meant. Letter case counts. A
+// pattern that is not rooted counts from each of the agent's workspaces.
+func (p pathPattern) covers(f workspace.File, roots []string) bool {
 	if f.Kind != workspace.Literal || f.Open || f.Climb || f.Path == "" || f.Path[0] != '/' {
 		return false
 	}
-	name := f.Path
-	if !p.rooted {
-		below, ok := strings.CutPrefix(name, root+"/")
-		if root == "" || !ok {
-			return false
-		}
-		name = below
+	fits := func(name string, below bool) bool {
+		ok, err := doublestar.Match(p.glob, name)
+		return below && ok && err == nil
 	}
-	ok, err := doublestar.Match(p.glob, name)
-	return ok && err == nil
+	if p.rooted {
+		return fits(f.Path, true)
+	}
+	return slices.ContainsFunc(roots, func(root string) bool { return fits(strings.CutPrefix(f.Path, root+"/")) })
 }
 
 // mayBe reports whether the file could be one that is meant.
-func (p pathPattern) mayBe(f workspace.File, root string) bool {
+func (p pathPattern) mayBe(f workspace.File, roots []string) bool {
 	if f.Kind == workspace.Computed {
 		return true
 	}
-	name, root := strings.ToLower(f.Path), strings.ToLower(root)
+	name := strings.ToLower(f.Path)
 	if f.Kind == workspace.Pattern {
-		return meet(p.lower, name, root)
+		return meet(p.lower, name, roots)
 	}
-	if f.Open || !p.rooted && root == "" {
+	if f.Open || !p.rooted && len(roots) == 0 {
 		ok, err := doublestar.Match("/**/"+strings.TrimPrefix(p.lower, "/"), "/"+strings.TrimPrefix(name, "/"))
 		return err != nil || ok || f.Open && p.rooted && strings.HasSuffix(p.lower, "*")
 	}
-	if !p.rooted {
-		below, ok := strings.CutPrefix(name, root+"/")
-		if !ok {
-			return false
-		}
-		name = below
+	fits := func(name string, below bool) bool {
+		ok, err := doublestar.Match(p.lower, name)
+		return below && (ok || err != nil)
 	}
-	ok, err := doublestar.Match(p.lower, name)
-	return ok || err != nil
+	if p.rooted {
+		return fits(name, true)
+	}
+	return slices.ContainsFunc(roots, func(root string) bool {
+		return fits(strings.CutPrefix(name, strings.ToLower(root)+"/"))
+	})
 }
 
 // meet reports whether a glob and a file pattern could mean the same file, by
 // the directories that both name exactly.
-func meet(glob, name, root string) bool {
-	if glob[0] != '/' {
-		glob = root + "/" + glob
+func meet(glob, name string, roots []string) bool {
+	b := stem(name)
+	near := func(glob string) bool {
+		a := stem(glob)
+		return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 	}
-	a, b := stem(glob), stem(name)
-	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+	if glob[0] == '/' || len(roots) == 0 {
+		return near("/" + strings.TrimPrefix(glob, "/"))
+	}
+	return slices.ContainsFunc(roots, func(root string) bool { return near(strings.ToLower(root) + "/" + glob) })
 }
 
 func stem(glob string) string {

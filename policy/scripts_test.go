@@ -34,7 +34,7 @@ func TestAllowedScriptsOnlyPrint(t *testing.T) {
 	require.NoError(t, os.MkdirAll(work, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "canary"), []byte("#!/bin/sh\necho x > '"+filepath.Join(work, "sign")+"'\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(work, "f"), []byte("a b c\n1 2 3\n"), 0o644))
-	e := engine(t, func(c *Config) { c.Workspaces = map[string]string{"main": work} })
+	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {work}} })
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, name := range []string{"sed", "awk", "gawk", "mawk"} {
 		program, err := exec.LookPath(name)

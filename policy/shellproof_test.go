@@ -39,7 +39,7 @@ var provenShells = [][]string{{"bash"}, {"dash"}, {"zsh", "-f"}, {"mksh"}, {"bus
 // search goes on (make shellproof).
 func TestAdversary_W11_AllowedLinesRunWhatTheySay(t *testing.T) {
 	p := newProof(t)
-	e := engine(t, func(c *Config) { c.Workspaces = map[string]string{"main": p.work} })
+	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {p.work}} })
 	below := func(line string) bool {
 		j := judge(e, lineCall(t, line))
 		return j.Assessment.RiskClass < core.R3 && j.Outcome != core.OutcomeDeny

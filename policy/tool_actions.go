@@ -117,7 +117,7 @@ func (r *paramReader) actionMember(f *field, name string) {
 			r.Address(f.text)
 		}
 	case f.root == "cwd", name == "enterworktree" && f.root == "path":
-		if w := workspace.PathWord(f.text); !r.Local(w) && w.Text != r.Place.Root {
+		if w := workspace.PathWord(f.text); !r.Local(w) && !r.Place.RootPath(w.Text) {
 			r.Found.Add(finding.UnknownParameters)
 		}
 	}

@@ -122,7 +122,7 @@ type AgentsConfig struct {
 // stricter with it than with others.
 type AgentConfig struct {
 	ID        string               `yaml:"id"`
-	Workspace string               `yaml:"workspace"`
+	Workspace Patterns             `yaml:"workspace"` // paths; what counts as local
 	Tools     AgentToolsConfig     `yaml:"tools"`
 	Approvals AgentApprovalsConfig `yaml:"approvals"`
 }

@@ -150,7 +150,7 @@ func (c *checker) agentParts(list []AgentConfig) (out []part) {
 		}
 		out = append(out, part{key, policy.Config{
 			Layers:     policy.Layers{Agents: map[string]policy.AgentLayer{a.ID: a.layer()}},
-			Workspaces: map[string]string{a.ID: a.Workspace},
+			Workspaces: map[string][]string{a.ID: a.Workspace},
 		}})
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/workspace"
 )
 
 func (c *checker) checkTools(t ToolsConfig) {
@@ -71,14 +72,31 @@ func (c *checker) checkAgents(cfg *Config) {
 			c.mistake(key+".id", "is listed twice")
 		}
 		seen[agent.ID] = true
-		if w := agent.Workspace; w != "" && (!path.IsAbs(w) || path.Clean(w) == "/") {
-			c.mistake(key+".workspace", "must be an absolute path below /")
-		}
+		c.checkWorkspaces(key+".workspace", agent.Workspace)
 		c.toolPatterns(key+".tools.allow", agent.Tools.Allow)
 		c.toolPatterns(key+".tools.deny", agent.Tools.Deny)
 		c.layers(key+".tools.providers", agent.Tools.Providers)
 		c.checkAgentApprovals(key+".approvals", agent.Approvals, cfg.approvals())
 	}
+}
+
+// checkWorkspaces takes absolute paths. What makes a directory one of settings and
+// programs counts below a workspace only, so one that is such a directory is said.
+func (c *checker) checkWorkspaces(key string, dirs []string) {
+	for i, dir := range dirs {
+		at := key
+		if c.has(index(key, i)) {
+			at = index(key, i)
+		}
+		switch {
+		case !path.IsAbs(dir) || path.Clean(dir) == "/":
+			c.mistake(at, "must be an absolute path below /")
+		case !workspace.PlainDirectory(dir):
+			c.warn(at, "is no plain project directory (a home, one of the system, or one of settings or programs): "+
+				"the agent may change files in it unasked")
+		}
+	}
+	distinct(c, key, dirs)
 }
 
 // modes are ordered from loose to strict.
@@ -97,8 +115,8 @@ func (c *checker) checkAgentApprovals(key string, a AgentApprovalsConfig, all Ap
 	}
 	looser(key+".mode", slices.Index(modes, a.Mode) < slices.Index(modes, all.Mode))
 	looser(key+".minApprovals", a.MinApprovals < all.MinApprovals)
-	policy := key + ".policy"
-	c.checkQuorums(policy, a.Policy.MinApprovalsByRisk)
+	at := key + ".policy"
+	c.checkQuorums(at, a.Policy.MinApprovalsByRisk)
 	for _, t := range []struct {
 		key       string
 		mine, all Risk
@@ -107,7 +125,7 @@ func (c *checker) checkAgentApprovals(key string, a AgentApprovalsConfig, all Ap
 		{".denyAtOrAbove", a.Policy.DenyAtOrAbove, all.Policy.DenyAtOrAbove},
 		{".requireHumanApproverAtOrAbove", a.Policy.RequireHumanApproverAtOrAbove, all.Policy.RequireHumanApproverAtOrAbove},
 	} {
-		looser(policy+t.key, t.mine.Set && t.all.Set && t.mine.Class > t.all.Class)
+		looser(at+t.key, t.mine.Set && t.all.Set && t.mine.Class > t.all.Class)
 	}
 }
 

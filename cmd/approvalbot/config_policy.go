@@ -17,7 +17,7 @@ func (c Config) policyConfig() policy.Config {
 		ToolsAllow: c.Tools.Allow, ToolsDeny: c.Tools.Deny, Layers: c.layers(),
 		ExecSecurity: c.Approvals.Exec.Security, ExecAsk: c.Approvals.Exec.Ask, ExecAskFallback: c.Approvals.Exec.AskFallback,
 		ExecAllowlist: words[string](c.Approvals.Exec.Allowlist), ExecSafeBins: c.Approvals.Exec.SafeBins,
-		Roles: c.roles(), Workspaces: map[string]string{},
+		Roles: c.roles(), Workspaces: map[string][]string{},
 		Protected: workspace.Protected{Files: c.ownFiles(), Port: c.Server.Listen},
 	}
 	for _, a := range c.Agents.List {

@@ -30,7 +30,7 @@ type MatchConfig struct {
 	Session Patterns `yaml:"session"`
 }
 
-// Patterns is one pattern or a list of them.
+// Patterns is one pattern, or path, or a list of them.
 type Patterns []string
 
 func (p *Patterns) decodeNode(d *decoder, n *yaml.Node, at spot) {

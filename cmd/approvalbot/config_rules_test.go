@@ -66,7 +66,7 @@ approvals:
 	p := cfg.policyConfig()
 	require.Equal(t, []core.Factor{core.RulesBased}, p.DisabledApprovers)
 	require.Equal(t, map[core.RiskClass]int{core.R3: 3}, p.MinApprovalsByRisk)
-	require.Equal(t, map[string]string{"main": "/work/"}, p.Workspaces)
+	require.Equal(t, map[string][]string{"main": {"/work/"}}, p.Workspaces)
 	require.Equal(t, core.R1, *p.RequireApprovalAtOrAbove)
 	require.False(t, *p.RequireApprovalForExternalWrite)
 	require.True(t, *p.RequireApprovalForMessagingSend)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"approvalbot/core"
@@ -42,8 +43,11 @@ func (a *app) reachableFindings(cfg Config) []core.Finding {
 	}
 	var found []core.Finding
 	for _, agent := range cfg.Agents.List {
-		rel, err := filepath.Rel(agent.Workspace, files.operator)
-		if agent.Workspace != "" && err == nil && filepath.IsLocal(rel) {
+		within := func(workspace string) bool {
+			rel, err := filepath.Rel(workspace, files.operator)
+			return err == nil && filepath.IsLocal(rel)
+		}
+		if slices.ContainsFunc(agent.Workspace, within) {
 			found = append(found, core.Doubt("client",
 				fmt.Sprintf("%s, which decides, is in the workspace of agent %s", files.operator, agent.ID),
 				"let the desk and its files be elsewhere, and run the agent as another user"))

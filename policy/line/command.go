@@ -225,7 +225,7 @@ func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 		s.Place.Resolve(workspace.Word{Text: v, Tilde: w.Tilde}, func(dir string, open bool) {
 			below := !open && s.Own.Below(dir, w.Kind == workspace.Pattern)
 			some = some || below
-			all = all && below && dir != s.Place.Root && !s.Place.Inside(dir) && !slices.Contains(s.Place.Dirs, dir)
+			all = all && below && !s.Place.LocalPath(dir) && !slices.Contains(s.Place.Dirs, dir)
 		})
 		if takes && some || all {
 			s.Found.Add(finding.TouchesDesk)

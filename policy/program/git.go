@@ -40,7 +40,7 @@ func (x *Call) gitGlobals(args []workspace.Word) int {
 		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"), w.Is("--version"), w.Is("--no-replace-objects"):
 		case w.Is("-C") && i+1 < len(args):
 			i++
-			if d := args[i]; d.Kind != workspace.Literal || x.Place.Root == "" || !x.Place.IsRoot(d) {
+			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {
 				x.gitBelow(d)
 			}
 		case w.Is("-c") && i+1 < len(args) && args[i+1].Kind == workspace.Literal && plainGitSetting.MatchString(args[i+1].Text):

@@ -280,12 +280,12 @@ func pythonModule(x *Call, args []workspace.Word) bool {
 // OwnTool reports a program of the project that is known by its name: one below
 // projectBins, or a build tool's wrapper.
 func OwnTool(p *workspace.Place, file string) bool {
-	if p.Root == "" || !p.LocalDir(workspace.Word{Text: "."}) {
+	if !p.Known() || !p.LocalDir(workspace.Word{Text: "."}) {
 		return false
 	}
 	file = strings.TrimPrefix(file, "./")
-	if len(p.Dirs) == 1 && p.Dirs[0] == p.Root {
-		file = strings.TrimPrefix(file, p.Root+"/")
+	if len(p.Dirs) == 1 && p.RootPath(p.Dirs[0]) {
+		file = strings.TrimPrefix(file, p.Dirs[0]+"/")
 	}
 	cut := strings.LastIndexByte(file, '/')
 	if cut < 0 {

@@ -100,7 +100,7 @@ func (x *Call) built(name string, t token) {
 	case "data-file":
 		gone = !strings.HasPrefix(path.Base(t.word.Text), ".coverage")
 	}
-	if gone && !workspace.AnyPart(path.Clean(strings.TrimPrefix(t.word.Text, x.Place.Root)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
+	if gone && !workspace.AnyPart(path.Clean(x.Place.Below(t.word.Text)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
 		x.Add(finding.DeletesFile)
 	}
 }

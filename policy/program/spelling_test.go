@@ -19,7 +19,7 @@ type judged struct {
 }
 
 func judgeWords(e *entry, words ...string) judged {
-	x := &Call{Place: &workspace.Place{Root: "/w", Dirs: []string{"/w"}}}
+	x := &Call{Place: &workspace.Place{Roots: []string{"/w"}, Dirs: []string{"/w"}}}
 	args := make([]workspace.Word, len(words))
 	for i, w := range words {
 		args[i] = workspace.Word{Text: w}

@@ -131,12 +131,12 @@ func fewLines(w workspace.Word) bool {
 // are limited to what is no secret, named that their lines are, which is enough
 // in the workspace only.
 func (x *Call) tree(dirs []workspace.Word, narrow, named bool) {
-	if !narrow && (!named || x.Place.Root == "" || !x.Place.LocalDir(workspace.Word{Text: "."})) {
+	if !narrow && (!named || !x.Place.Known() || !x.Place.LocalDir(workspace.Word{Text: "."})) {
 		x.Add(finding.MayReadSecret)
 	}
 	for _, d := range dirs {
 		x.DeskTree(d)
-		if !x.Place.LocalDir(d) && x.Place.Root != "" && !(d.Kind == workspace.Pattern && x.Place.Local(d)) {
+		if !x.Place.LocalDir(d) && x.Place.Known() && !(d.Kind == workspace.Pattern && x.Place.Local(d)) {
 			x.Add(finding.MayReadSecret)
 		}
 	}

@@ -93,7 +93,7 @@ func (r *Reader) Search(w Word) {
 	r.Read(w)
 	r.Place.Resolve(w, func(file string, open bool) {
 		switch {
-		case open || file == r.Place.Root: // the workspace itself is searched all day, wherever the desk lies
+		case open || r.Place.RootPath(file): // the workspace itself is searched all day, wherever the desk lies
 		case r.Own.Below(file, w.Kind == Pattern):
 			r.Found.Add(finding.TouchesDesk)
 		case !r.Place.Inside(file):
@@ -138,11 +138,11 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 		return finding.WritesSystem
 	case SecretLower(lower):
 		return finding.WritesSecret
-	case StartupPath(strings.TrimPrefix(lower, FoldPath(r.Place.Root))), inside && ownProgram(lower):
+	case StartupPath(FoldPath(r.Place.Below(file))), inside && ownProgram(lower):
 		return finding.WritesStartup
 	case inside:
 		return finding.WorkspaceWrite
-	case open || r.Place.Root == "":
+	case open || !r.Place.Known():
 		return finding.NoWorkspace
 	}
 	return finding.WritesOutside

@@ -11,7 +11,8 @@ import (
 
 // Place says where a call runs: what is local, and what relative paths mean.
 type Place struct {
-	Root    string   // the workspace; empty when none is known
+	Roots   []string // the workspaces; empty when none is known
+	Own     bool     // the call itself says which: nobody configured one
 	Dirs    []string // where the call may stand, absolute; empty when that is open
 	Sure    []string // where it stands if all commands so far succeeded; set by shell
 	Also    []string // where paths may count from besides, as members of the call say
@@ -21,10 +22,12 @@ type Place struct {
 	Away    bool // on another machine
 }
 
-// At finds out where a call runs, from its agent's workspace, what the call
-// says of its working directory, and what it is bound to.
-func At(root string, own []string, bind *core.Bind, workdir, host string) Place {
-	p := Place{Root: root}
+// At finds out where a call runs, from its agent's workspaces, what the call
+// says of its working directory, and what it is bound to. Where the call says
+// nothing, or a relative directory, and there are several workspaces, it may stand
+// in any of them. Where the desk its files is no workspace that a call names.
+func At(roots []string, desk *Own, bind *core.Bind, workdir, host string) Place {
+	p := Place{Roots: roots}
 	dirs := [2]string{workdir}
 	hosts := [2]string{host}
 	dirs[1], hosts[1], _ = bind.Says()
@@ -35,25 +38,27 @@ func At(root string, own []string, bind *core.Bind, workdir, host string) Place 
 		p.Windows = p.Windows || WindowsPath(d)
 	}
 	if p.Away {
-		p.Root = ""
+		p.Roots = nil
 		return p
 	}
-	if p.Root == "" {
-		p.Root = ownRoot(dirs[0], dirs[1])
+	if root := ownRoot(dirs[0], dirs[1]); len(roots) == 0 && root != "" && !desk.Below(root, false) {
+		p.Roots, p.Own = []string{root}, true
 	}
 	for _, d := range dirs {
 		switch {
 		case d == "":
 		case path.IsAbs(d):
 			p.Dirs = append(p.Dirs, path.Clean(d))
-		case p.Root == "" || d[0] == '~' || strings.Contains(d, "$"):
-			return Place{Root: p.Root, Windows: p.Windows, moved: true}
+		case !p.Known() || d[0] == '~' || strings.Contains(d, "$"):
+			return Place{Roots: p.Roots, Own: p.Own, Windows: p.Windows, moved: true}
 		default:
-			p.Dirs = append(p.Dirs, path.Join(p.Root, d))
+			for _, root := range p.Roots {
+				p.Dirs = append(p.Dirs, path.Join(root, d))
+			}
 		}
 	}
-	if len(p.Dirs) == 0 && p.Root != "" { // the call says nothing, so this is the configured one
-		p.Dirs = own
+	if len(p.Dirs) == 0 {
+		p.Dirs = p.Roots
 	}
 	return p
 }
@@ -64,7 +69,7 @@ var LocalHosts = map[string]bool{"": true, "local": true, "localhost": true, "au
 // ownRoot takes the call's working directory as the workspace where none is
 // configured. Only a plain project directory is one: none of the system, of all
 // users, a whole home, nor one that is hidden, holds programs or settings, or that
-// the two sources disagree about.
+// the two sources disagree about. Letter case does not count.
 func ownRoot(a, b string) string {
 	if a == "" || b == "" {
 		a += b
@@ -75,22 +80,59 @@ func ownRoot(a, b string) string {
 		return ""
 	}
 	a = path.Clean(a)
-	if up := path.Dir(a); up == "/home" || up == "/Users" || sharedDirs[a] || systemPath(a) || AnyPart(FoldPath(a)[1:], settingDir) {
+	folded := FoldPath(a)
+	if home := homeDirs[path.Dir(folded)]; home || sharedDirs[folded] || systemPath(folded) {
+		return ""
+	}
+	if AnyPart(folded[1:], settingDir) {
 		return ""
 	}
 	return a
 }
+
+// PlainDirectory reports whether a directory could be the workspace by its path alone:
+// whether policy would take it from a call whose agent has none.
+func PlainDirectory(dir string) bool { return ownRoot(dir, "") != "" }
+
+// homeDirs hold the homes of users.
+var homeDirs = words.Set("/home /users")
 
 // settingDir reports a component of a path that no project directory has.
 func settingDir(c string) bool {
 	return c != "" && c[0] == '.' || c == "library" || c == "bin" || c == "sbin" || c == "appdata" || startupName(c) || secretName(c)
 }
 
-var sharedDirs = words.Set("/ /home /Users /root /tmp /opt /srv /mnt /media /Volumes /data")
+var sharedDirs = words.Set("/ /home /users /root /tmp /opt /srv /mnt /media /volumes /data")
 
-// Inside reports whether the clean absolute path lies in the workspace.
+// Known reports whether there is a workspace.
+func (p *Place) Known() bool { return len(p.Roots) > 0 }
+
+// RootPath reports whether the clean absolute path is a workspace.
+func (p *Place) RootPath(file string) bool { return slices.Contains(p.Roots, file) }
+
+// Inside reports whether the clean absolute path lies in a workspace.
 func (p *Place) Inside(file string) bool {
-	return p.Root != "" && strings.HasPrefix(file, p.Root) && len(file) > len(p.Root) && file[len(p.Root)] == '/'
+	for _, root := range p.Roots {
+		if len(file) > len(root) && Under(file, root) {
+			return true
+		}
+	}
+	return false
+}
+
+// LocalPath reports whether the clean absolute path is a workspace or lies in one.
+func (p *Place) LocalPath(file string) bool { return p.RootPath(file) || p.Inside(file) }
+
+// Below gives the part of a path below the workspace that it lies in, the innermost
+// one; of any other path all of it.
+func (p *Place) Below(file string) string {
+	rest := file
+	for _, root := range p.Roots {
+		if Under(file, root) && len(file)-len(root) < len(rest) {
+			rest = file[len(root):]
+		}
+	}
+	return rest
 }
 
 // Resolve calls fn with every file that the word may mean. open is true where
@@ -157,13 +199,13 @@ func Both(a, b []string) []string {
 	return next
 }
 
-// AtRoot reports whether the call stands in its workspace and nowhere else.
+// AtRoot reports whether the call stands in a workspace itself and nowhere else.
 func (p *Place) AtRoot() bool {
-	if p.Root == "" {
+	if !p.Known() {
 		return !p.moved && len(p.Dirs) == 0
 	}
 	for _, d := range p.Dirs {
-		if d != p.Root {
+		if !p.RootPath(d) {
 			return false
 		}
 	}
@@ -173,10 +215,11 @@ func (p *Place) AtRoot() bool {
 var systemDirs = [...]string{"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/boot", "/dev", "/proc", "/sys", "/var",
 	"/run", "/root/.ssh", "/System", "/Library", "/Applications", "/private"}
 
-// systemPath reports whether the clean path belongs to the operating system.
+// systemPath reports whether the clean path belongs to the operating system, in
+// whatever letter case.
 func systemPath(file string) bool {
 	for _, d := range systemDirs {
-		if strings.HasPrefix(file, d) && (len(file) == len(d) || file[len(d)] == '/') {
+		if len(file) >= len(d) && strings.EqualFold(file[:len(d)], d) && (len(file) == len(d) || file[len(d)] == '/') {
 			return true
 		}
 	}
@@ -194,11 +237,11 @@ func (p *Place) Stays() bool {
 	if p.Away || p.Windows {
 		return false
 	}
-	if p.Root == "" {
+	if !p.Known() {
 		return !p.moved && len(p.Dirs) == 0
 	}
 	for _, d := range p.Dirs {
-		if d != p.Root && !p.Inside(d) {
+		if !p.LocalPath(d) {
 			return false
 		}
 	}
@@ -208,7 +251,7 @@ func (p *Place) Stays() bool {
 // Local reports whether the word names files inside the workspace and nothing
 // else.
 func (p *Place) Local(w Word) bool {
-	if w.Kind == Computed || Climbs(w.Text) || p.Root == "" {
+	if w.Kind == Computed || Climbs(w.Text) || !p.Known() {
 		return false
 	}
 	local := true
@@ -225,14 +268,14 @@ func (p *Place) LocalDir(w Word) bool {
 func (p *Place) EndsInside(file string) bool { return p.ends(Word{Text: file}) }
 
 func (p *Place) ends(w Word) bool {
-	ok := p.Root != ""
-	p.Resolve(w, func(file string, open bool) { ok = ok && !open && (file == p.Root || p.Inside(file)) })
+	ok := p.Known()
+	p.Resolve(w, func(file string, open bool) { ok = ok && !open && p.LocalPath(file) })
 	return ok
 }
 
-// IsRoot reports a word that is the workspace itself.
+// IsRoot reports a word that is a workspace itself.
 func (p *Place) IsRoot(w Word) bool {
 	ok := w.Kind == Literal
-	p.Resolve(w, func(d string, open bool) { ok = ok && !open && d == p.Root })
+	p.Resolve(w, func(d string, open bool) { ok = ok && !open && p.RootPath(d) })
 	return ok
 }
