@@ -24,6 +24,7 @@ type Approval struct {
 	Fingerprint string      `json:"-"`
 	Bind        *Bind       `json:"bind,omitempty"`
 	AgentID     string      `json:"-"`
+	TokensAgent bool        `json:"tokensAgent,omitempty"` // as in Call
 	SessionKey  string      `json:"-"`
 	Origin      *Target     `json:"origin,omitempty"`
 	Context     CallContext `json:"context,omitzero"`

@@ -19,6 +19,7 @@ type Call struct {
 
 	ID            string // the owner's own id for the approval, or empty
 	AgentID       string
+	TokensAgent   bool // AgentID is what the token is for, not the asker's word; set by the Gate
 	SessionKey    string
 	Origin        *Target    // the chat the session lives in
 	Requester     *Requester // the human who asked the agent

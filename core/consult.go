@@ -229,10 +229,11 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		return Preview{}, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
 	call.Owner = who.Token
-	if who.AgentID != "" {
+	if call.TokensAgent = who.AgentID != ""; call.TokensAgent {
 		call.AgentID = who.AgentID
 	}
 	if who.MayDecide {
+		call.TokensAgent = true
 		who.Person = "" // an operator looks at what others would ask, in whatever chat
 		if call.Origin != nil {
 			who.SessionChats = []Target{*call.Origin}

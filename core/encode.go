@@ -24,6 +24,7 @@ func (a *Approval) AppendBody(b []byte) []byte {
 	if a.Context != (CallContext{}) {
 		o.any("context", a.Context)
 	}
+	o.set("tokensAgent", a.TokensAgent)
 	o.Some("dialect", a.Dialect)
 	if len(a.Askers) > 0 {
 		o.any("askers", a.Askers)

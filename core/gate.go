@@ -359,7 +359,7 @@ func byPeople(v Vote) bool { return v.Approver == UserRequest }
 
 // asCall is the call that an approval stands for.
 func (a Approval) asCall(tool string, params []byte, bind *Bind) Call {
-	return Call{ToolName: tool, Params: params, Bind: bind, AgentID: a.AgentID, SessionKey: a.SessionKey,
+	return Call{ToolName: tool, Params: params, Bind: bind, AgentID: a.AgentID, TokensAgent: a.TokensAgent, SessionKey: a.SessionKey,
 		Origin: a.Origin, Requester: a.Requester, Context: a.Context, Dialect: a.Dialect, Owner: a.Owner}
 }
 

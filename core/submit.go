@@ -34,7 +34,7 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 		return a, false, nil, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
 	call.Owner = who.Token
-	if who.AgentID != "" {
+	if call.TokensAgent = who.AgentID != ""; call.TokensAgent {
 		call.AgentID = who.AgentID
 	}
 	if r := call.Requester; r != nil {
@@ -333,7 +333,7 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 	a := Approval{
 		ID: call.ID, Owner: who.Token, Status: Pending,
 		ToolName: call.ToolName, Fingerprint: fingerprint, Bind: call.Bind,
-		AgentID: call.AgentID, SessionKey: call.SessionKey, Context: call.Context.kept(), Dialect: call.Dialect,
+		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.kept(), Dialect: call.Dialect,
 		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
 		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule,
 		Subject: j.subject(call), Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,

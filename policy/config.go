@@ -33,6 +33,7 @@ type Config struct {
 	RequireHumanApproverAtOrAbove   *core.RiskClass // default: R3
 	RequireApprovalForExternalWrite *bool           // default: true
 	RequireApprovalForMessagingSend *bool           // default: true
+	ProjectCode                     string          // what runs the workspace's own code: "allow" (default) or "ask"
 
 	ToolsAllow []string // not empty: every other tool is denied; names, globs with *, and group:name
 	ToolsDeny  []string // wins over ToolsAllow; the same, and exec is every tool that runs commands
@@ -53,6 +54,7 @@ type Config struct {
 	TrustToolHints []string
 
 	Workspaces map[string][]string // agent id to the absolute paths of its workspaces
+	Sandboxed  []string            // ids of agents whose commands are confined, on the operator's word
 	Protected  workspace.Protected
 
 	// Beside is what else decides about calls, outside of this room, as text without
@@ -145,6 +147,7 @@ func (c Config) normal() (Config, error) {
 		}
 	}
 	word(&c.Mode, "mode", "adaptive", "off", "adaptive", "always")
+	word(&c.ProjectCode, "projectCode", "allow", "allow", "ask")
 	word(&c.ExecSecurity, "exec.security", "allowlist", "deny", "allowlist", "full")
 	word(&c.ExecAsk, "exec.ask", "on-miss", "off", "on-miss", "always")
 	word(&c.ExecAskFallback, "exec.askFallback", "deny", "deny", "allowlist", "full")
@@ -243,6 +246,7 @@ func (c *Config) normalLists() (bad []error) {
 			}
 		}
 	}
+	c.Sandboxed = sorted(c.Sandboxed)
 	p := &c.Protected
 	if p.Programs == nil {
 		p.Programs = []string{"approvalbot"}

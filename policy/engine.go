@@ -82,6 +82,9 @@ func New(cfg Config) (*Engine, error) {
 	for id, dirs := range cfg.Workspaces {
 		known(id).roots = dirs
 	}
+	for _, id := range cfg.Sandboxed {
+		known(id).sandboxed = true
+	}
 	e.calls.New = func() any {
 		return &judging{seen: line.Seen{Words: make([]workspace.Word, 0, 32), Commands: make([]line.Command, 0, 8)}}
 	}
@@ -93,6 +96,8 @@ type agent struct {
 	terms *terms
 	desk  *workspace.Own
 	roots []string // its workspaces; none: what calls say may count
+
+	sandboxed bool // its commands are confined
 }
 
 // agent gives what is said of the agent of that id.
@@ -116,21 +121,24 @@ type judging struct {
 	list             []field // of the params; see fields
 	listed, readable bool    // they were read, and are what the params say
 
-	found  finding.Set     // what the call could do
-	extra  finding.Effects // what others say it does
-	seen   line.Seen
-	paths  []workspace.File // that it names, where wants is set
-	wants  bool             // some rule looks at paths
-	place  workspace.Place  // where its commands stand in the end
-	facts  facts
-	line   *string   // of an exec tool
-	argv   []string  // the same
-	exec   execWords // what a call of an exec tool says about itself
-	stays  bool      // it runs in the workspace, with the environment as it is
-	unsure string    // why shells may read its line otherwise, "" where they do not
-	static core.RiskClass
-	base   core.RiskClass // with the operator's rules
-	class  core.RiskClass // with a classifier's opinion too
+	found   finding.Set     // what the call could do
+	extra   finding.Effects // what others say it does
+	seen    line.Seen
+	paths   []workspace.File // that it names, where wants is set
+	wants   bool             // some rule looks at paths
+	place   workspace.Place  // where its commands stand in the end
+	facts   facts
+	line    *string   // of an exec tool
+	argv    []string  // the same
+	exec    execWords // what a call of an exec tool says about itself
+	stays   bool      // it runs in the workspace, with the environment as it is
+	unsure  string    // why shells may read its line otherwise, "" where they do not
+	bound   bool      // it runs in the sandbox that the operator vouches for
+	foreign bool      // it runs a program by a path that is not in the workspace
+	outward bool      // its line, read otherwise, may have an effect outside
+	static  core.RiskClass
+	base    core.RiskClass // with the operator's rules
+	class   core.RiskClass // with a classifier's opinion too
 
 	outcome    core.Outcome
 	policy     finding.Set // why the desk asks or refuses
@@ -188,7 +196,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), Reach: j.reach(e, who), Reason: j.reason, Votes: j.votes,
 		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]), Confidence: 1, Source: "static"},
 	}
-	if j.found.Any(finding.Unsure) {
+	if j.doubts() {
 		out.Assessment.Confidence = 0.5
 	}
 	if j.heard {
@@ -196,6 +204,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 		out.Assessment.Static, out.Assessment.Classifier = j.static.String(), j.said.String()
 		j.policy.Add(finding.ClassifierSpoke)
 	}
+	out.Rule.RequiresHuman = out.Rule.RequiresHuman || j.policy.Has(finding.ProjectCodeAsks)
 	out.Offers = j.offers(own.offers[:0], out.Reach)
 	j.obeyed(e, &out)
 	j.unasked(e, &out)
@@ -261,7 +270,7 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 	}
 	spoken := j.heard || j.opened || j.policy.Any(finding.Of(finding.ClassifierFailed, finding.ClassifierUnsure))
 	if e.cfg.Classifier.Enabled && !spoken && !j.settled && !j.excused && out.Outcome != core.OutcomeDeny && j.agent.terms.mode != "off" &&
-		j.class < core.R4 && j.found.Any(finding.Unsure) {
+		j.class < core.R4 && j.doubts() {
 		out.Unsure = true
 		j.say("classifier", "unsure", out.Outcome, "Static rules are not sure: the classifier would be asked.")
 	}

@@ -14,6 +14,8 @@ import (
 func (e *Engine) assessExec(j *judging) {
 	x, ok := e.execOf(j)
 	s := e.lines.Read(j.agent.place(&j.call, x.Workdir, x.Host), &j.seen, j.wanted())
+	j.bound = j.sandboxed(x.Host)
+	s.AsksCode = e.cfg.ProjectCode == "ask" && !j.bound
 	if !ok {
 		s.Found.Add(finding.MalformedCall)
 	}
@@ -33,7 +35,8 @@ func (e *Engine) assessExec(j *judging) {
 	}
 	j.came(x, s)
 	found := s.Finish(text)
-	j.unsure = s.Unsure.String()
+	j.unsure, j.foreign = s.Unsure.String(), s.Foreign
+	j.outward = j.bound && found.Has(finding.UnusualShell) && s.Outward(text)
 	j.found = j.found.Or(found)
 }
 

@@ -51,7 +51,8 @@ func execStage(e *Engine, j *judging) core.Outcome {
 		return core.OutcomeAllow
 	}
 	listed := j.class <= j.static && e.listed(j)
-	j.hit = j.class <= core.R1 || listed || j.excused
+	local := j.class <= core.R1 || j.bound && j.certain(finding.Set{}).Class() <= core.R1 && j.class <= core.R2
+	j.hit = local || listed || j.excused
 	configured := execWords{e.cfg.ExecSecurity, e.cfg.ExecAsk}
 	own := execWords{cmp.Or(j.exec.security, configured.security), cmp.Or(j.exec.ask, configured.ask)}
 	v := max(configured.judge(j.hit), own.judge(j.hit))

@@ -46,7 +46,7 @@ func (j *judging) convinced(e *Engine, a *core.Assessment) {
 	j.heard, j.confidence = true, a.Confidence
 	e.recognise(j)
 	j.said = a.RiskClass
-	j.class = max(j.found.Without(finding.Unrecognised).Class(), a.RiskClass)
+	j.class = max(j.certain(finding.Unrecognised).Class(), a.RiskClass)
 	for _, s := range a.SideEffects {
 		bit, _ := effectOf(s)
 		j.extra |= bit

@@ -85,6 +85,7 @@ func riskStage(e *Engine, j *judging) core.Outcome {
 		}
 	}
 	j.static = j.found.Class()
+	j.confine()
 	j.base, j.class = j.static, j.static
 	return core.OutcomeAllow
 }
@@ -110,6 +111,8 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
 	case class >= t.ask:
 		return j.say("policy", "requireApprovalAtOrAbove", core.OutcomeAsk, "Calls of this risk class need approval.")
+	case e.cfg.ProjectCode == "ask" && j.found.Has(finding.RunsProjectCode) && !j.bound:
+		return j.because("policy", finding.ProjectCodeAsks, core.OutcomeAsk)
 	case *e.cfg.RequireApprovalForExternalWrite && touched&finding.ExternalWrite != 0:
 		return j.because("policy", finding.ExternalWriteAsks, core.OutcomeAsk)
 	case *e.cfg.RequireApprovalForMessagingSend && touched&finding.SendsMessage != 0:

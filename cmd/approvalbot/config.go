@@ -123,6 +123,7 @@ type AgentsConfig struct {
 type AgentConfig struct {
 	ID        string               `yaml:"id"`
 	Workspace Patterns             `yaml:"workspace"` // paths; what counts as local
+	Sandboxed bool                 `yaml:"sandboxed"` // the operator's word that its commands are confined
 	Tools     AgentToolsConfig     `yaml:"tools"`
 	Approvals AgentApprovalsConfig `yaml:"approvals"`
 }
@@ -186,6 +187,7 @@ type PolicyConfig struct {
 	RequireApprovalForMessagingSend bool           `yaml:"requireApprovalForMessagingSend"`
 	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
 	MinApprovalsByRisk              map[string]int `yaml:"minApprovalsByRisk"`
+	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask"`
 }
 
 // RoutingConfig says where cards go.

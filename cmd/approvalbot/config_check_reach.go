@@ -120,6 +120,13 @@ func (c *checker) checkAgentIDs(cfg *Config) {
 			c.warn(key, "names an agent that is not in agents.list%s", didYouMean(id, ids))
 		}
 	}
+	for i, a := range cfg.Agents.List {
+		own := func(t TokenConfig) bool { return t.AgentID == a.ID }
+		if a.Sandboxed && !slices.ContainsFunc(cfg.Server.Tokens, own) {
+			c.warn(index("agents.list", i)+".sandboxed", "has no effect: no token has this agentId, "+
+				"and what a call says of its agent loosens nothing")
+		}
+	}
 	for i, t := range cfg.Server.Tokens {
 		unknown(index("server.tokens", i)+".agentId", t.AgentID)
 	}

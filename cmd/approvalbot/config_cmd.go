@@ -74,6 +74,7 @@ func (a *app) printCheckJSON(cfg Config, warnings []Warning, err error) error {
 			return err
 		}
 		out["classes"], out["layers"], out["agents"], out["rules"] = classes, cfg.layerLines(), cfg.agentLines(), rules
+		out["local"] = cfg.placeLines()
 	}
 	if printed := a.printJSON(out); printed != nil || err == nil {
 		return printed

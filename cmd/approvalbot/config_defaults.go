@@ -41,6 +41,7 @@ func (t *ApprovalToolsConfig) setDefaults() {
 			RequireApprovalAtOrAbove:        Risk{Class: core.R3, Set: true},
 			RequireApprovalForExternalWrite: true,
 			RequireApprovalForMessagingSend: true,
+			ProjectCode:                     "allow",
 			RequireHumanApproverAtOrAbove:   Risk{Class: core.R3, Set: true},
 		},
 		Routing: RoutingConfig{Mode: "both", FallbackAfter: Duration(20 * time.Second)},

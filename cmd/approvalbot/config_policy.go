@@ -22,6 +22,9 @@ func (c Config) policyConfig() policy.Config {
 	}
 	for _, a := range c.Agents.List {
 		out.Workspaces[a.ID] = a.Workspace
+		if a.Sandboxed {
+			out.Sandboxed = append(out.Sandboxed, a.ID)
+		}
 	}
 	t := c.approvals()
 	out.Mode, out.MinApprovals, out.ClampMinApprovals = t.Mode, t.MinApprovals, t.ClampMinApprovals
@@ -32,6 +35,7 @@ func (c Config) policyConfig() policy.Config {
 	out.RequireApprovalForExternalWrite = &t.Policy.RequireApprovalForExternalWrite
 	out.RequireApprovalForMessagingSend = &t.Policy.RequireApprovalForMessagingSend
 	out.MinApprovalsByRisk = byClass(t.Policy.MinApprovalsByRisk)
+	out.ProjectCode = t.Policy.ProjectCode
 	out.Classifier = policy.ClassifierRules{
 		Enabled: t.Classifier.Enabled, MinConfidence: t.Classifier.MinConfidence, OnLowConfidence: t.Classifier.OnLowConfidence,
 	}

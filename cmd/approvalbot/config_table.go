@@ -33,6 +33,7 @@ func (a *app) printPolicy(cfg Config) error {
 	fmt.Fprintln(a.stdout)
 	a.printBeyondClass(cfg, classes[0].People)
 	a.printSection("Layers, in this order; each can only take tools away, and deny wins:", cfg.layerLines())
+	a.printSection("What is local to agents:", cfg.placeLines())
 	a.printSection("Stricter for one agent:", cfg.agentLines())
 	rules, err := cfg.ruleLines()
 	if err != nil {
@@ -72,6 +73,7 @@ func (a *app) printBeyondClass(cfg Config, people []string) {
 		{"Own requests", own},
 		{"Exec", execLine(cfg.Approvals.Exec)},
 		{"Also ask for", strings.Join(also, ", ")},
+		{"Project code", projectCodeLine(t.Policy)},
 		{"Classifier", t.Classifier.line()},
 		{"Verifier", cfg.verifierLine(cfg.Tools.Verifier)},
 		{"Cards go to", cardsGo(t.Routing)},

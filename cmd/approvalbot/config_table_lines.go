@@ -132,6 +132,27 @@ func (c Config) layerLines() []namedLine {
 	return out
 }
 
+// projectCodeLine says what happens to calls that run the workspace's own code.
+func projectCodeLine(p PolicyConfig) string {
+	if p.ProjectCode == "ask" {
+		return "tests and builds of the workspace ask"
+	}
+	return "tests and builds of the workspace run unasked, whatever code they run (projectCode: allow)"
+}
+
+// placeLines lists what is local to agents, and whose commands count as confined.
+func (c Config) placeLines() []namedLine {
+	out := []namedLine{}
+	for _, a := range c.Agents.List {
+		text := cmp.Or(strings.Join(a.Workspace, ", "), "a call's workdir where it is a plain project directory")
+		if a.Sandboxed {
+			text += "; its commands count as confined (sandboxed): unknown ones and the project's code are R2"
+		}
+		out = append(out, namedLine{a.ID, text})
+	}
+	return out
+}
+
 // agentLines lists what is stricter for single agents than for all.
 func (c Config) agentLines() []namedLine {
 	out := []namedLine{}

@@ -27,6 +27,8 @@ func looser(old, now Config) (out []string) {
 	}
 	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite, "external writes need no approval by themselves")
 	say(a.Policy.RequireApprovalForMessagingSend && !b.Policy.RequireApprovalForMessagingSend, "messages need no approval by themselves")
+	say(a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode != "ask", "tests and builds run the workspace's own code unasked")
+	out = append(out, looserAgents(old.Agents.List, now.Agents.List)...)
 	say(a.SelfApproval != "solo" && b.SelfApproval == "solo", "people may approve their own requests")
 	say(!a.ClampMinApprovals && b.ClampMinApprovals, "a quorum shrinks to the people there are")
 	say(lacks(effectiveFactors(a), effectiveFactors(b)), "more kinds of approvers count")
@@ -44,6 +46,33 @@ func looser(old, now Config) (out []string) {
 	}
 	say(looserVerifier(old.Tools.Verifier, now.Tools.Verifier), "the verifier stops less")
 	return append(out, moreApprovers(old, now)...)
+}
+
+// looserAgents names the agents to which more is local, or whose commands count as
+// confined, than before.
+func looserAgents(old, now []AgentConfig) (out []string) {
+	find := func(list []AgentConfig, id string) AgentConfig {
+		i := slices.IndexFunc(list, func(a AgentConfig) bool { return a.ID == id })
+		if i < 0 {
+			return AgentConfig{}
+		}
+		return list[i]
+	}
+	for _, is := range now {
+		was := find(old, is.ID)
+		if is.Sandboxed && !was.Sandboxed {
+			out = append(out, "commands of agent "+is.ID+" count as confined")
+		}
+		if lacks(was.Workspace, is.Workspace) {
+			out = append(out, "more directories are local to agent "+is.ID)
+		}
+	}
+	for _, was := range old {
+		if len(was.Workspace) > 0 && len(find(now, was.ID).Workspace) == 0 {
+			out = append(out, "a call's own workdir may be local to agent "+was.ID)
+		}
+	}
+	return out
 }
 
 // mayOmitRequester names the tokens that no longer must say who asked the agent.

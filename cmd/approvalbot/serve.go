@@ -64,6 +64,9 @@ func serve(ctx context.Context, path string, env []string, local string, stdout,
 	if err != nil {
 		return errors.Join(err, d.store.Close())
 	}
+	if cfg.Approvals.Enabled() && cfg.approvals().Policy.ProjectCode != "ask" {
+		log.Info("tests and builds run the workspace's own code unasked; approvals.tools.policy.projectCode: ask asks people")
+	}
 	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy", d.gate.Rules().Policy.Hash()[:12], "version", version)
 	if local != "" {
 		here := cfg

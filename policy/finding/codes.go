@@ -136,6 +136,8 @@ const (
 	AlwaysAsks
 	ExternalWriteAsks
 	MessageSendAsks
+	ProjectCodeAsks
+	Confined
 	RiskDenied
 	MalformedDenied
 	KnownServer

@@ -22,6 +22,9 @@ const (
 	dataLoss
 )
 
+// Outside are the effects that leave the workspace.
+const Outside = netRead | ExternalWrite | SendsMessage | pays | credentials | securityChange | dataLoss
+
 var EffectNames = [...]core.SideEffect{
 	core.FilesystemRead, core.FilesystemWrite, core.ProcessExec, core.NetworkRead, core.ExternalWrite,
 	core.MessageSend, core.Payment, core.CredentialAccess, core.SecurityChange, core.DataLoss,
@@ -41,9 +44,9 @@ func (e Effects) Names(list []core.SideEffect) []core.SideEffect {
 }
 
 // Set is a set of codes. Codes are only added while a call is read.
-type Set [2]uint64
+type Set [3]uint64
 
-const _ = uint(128 - CodeCount) // every code has its bit
+const _ = uint(192 - CodeCount) // every code has its bit
 
 func Of(codes ...Code) (f Set) {
 	for _, c := range codes {
@@ -54,11 +57,11 @@ func Of(codes ...Code) (f Set) {
 
 func (f *Set) Add(c Code)     { f[c>>6] |= 1 << (c & 63) }
 func (f Set) Has(c Code) bool { return f[c>>6]&(1<<(c&63)) != 0 }
-func (f Set) Any(g Set) bool  { return f[0]&g[0]|f[1]&g[1] != 0 }
-func (f Set) Or(g Set) Set    { return Set{f[0] | g[0], f[1] | g[1]} }
-func (f Set) And(g Set) Set   { return Set{f[0] & g[0], f[1] & g[1]} }
+func (f Set) Any(g Set) bool  { return f[0]&g[0]|f[1]&g[1]|f[2]&g[2] != 0 }
+func (f Set) Or(g Set) Set    { return Set{f[0] | g[0], f[1] | g[1], f[2] | g[2]} }
+func (f Set) And(g Set) Set   { return Set{f[0] & g[0], f[1] & g[1], f[2] & g[2]} }
 
-func (f Set) Without(g Set) Set { return Set{f[0] &^ g[0], f[1] &^ g[1]} }
+func (f Set) Without(g Set) Set { return Set{f[0] &^ g[0], f[1] &^ g[1], f[2] &^ g[2]} }
 
 // Class is the highest class of any finding.
 func (f Set) Class() core.RiskClass {
@@ -88,11 +91,10 @@ func (f Set) List(out []Code) []Code {
 		least = core.R1
 	}
 	for c := core.R4; c >= least; c-- {
-		for w := f[0] & OfClass[c][0]; w != 0; w &= w - 1 {
-			out = append(out, Code(bits.TrailingZeros64(w)))
-		}
-		for w := f[1] & OfClass[c][1]; w != 0; w &= w - 1 {
-			out = append(out, Code(64+bits.TrailingZeros64(w)))
+		for i, of := range OfClass[c] {
+			for w := f[i] & of; w != 0; w &= w - 1 {
+				out = append(out, Code(i*64+bits.TrailingZeros64(w)))
+			}
 		}
 	}
 	return out

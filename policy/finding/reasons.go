@@ -167,6 +167,8 @@ var Reasons = [CodeCount]reason{
 	AlwaysAsks:        {"always-asks", core.R0, 0, "The desk is set to ask for every call."},
 	ExternalWriteAsks: {"external-write-asks", core.R0, 0, "Whatever changes something outside is to be asked for."},
 	MessageSendAsks:   {"message-send-asks", core.R0, 0, "Whatever sends a message is to be asked for."},
+	ProjectCodeAsks:   {"project-code-asks", core.R0, 0, "The operator wants people to decide before the project's own code runs."},
+	Confined:          {"sandboxed", core.R0, 0, "The operator vouches that this agent's commands are confined, so what is only unknown, and the project's own code, is taken for R2."},
 	RiskDenied:        {"risk-denied", core.R0, 0, "Policy refuses calls of this risk."},
 
 	MalformedDenied: {"malformed-denied", core.R0, 0, "What the call acts on is missing or of the wrong type, and such calls of this tool are refused."},

@@ -156,6 +156,7 @@ func (s *Reading) program(w workspace.Word) string {
 			s.Found = s.Found.Or(program.Project(&s.Place))
 		default:
 			s.Found.Add(finding.ProgramByPath)
+			s.Foreign = s.Foreign || w.Kind != workspace.Literal || w.Tilde || workspace.Climbs(name) || !s.Place.EndsInside(name)
 		}
 		name = name[i+1:]
 	}

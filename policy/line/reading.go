@@ -54,6 +54,8 @@ type Reading struct {
 	written  bool             // the same, by an earlier statement
 	logs     []string         // the names of logs that were written
 	ran      []workspace.Word // what stood in loops beside the project's code that ran
+	Foreign  bool             // a program was run by a path that is not in the workspace
+	AsksCode bool             // the project's own code is to be asked for
 	Unsure   grammar.Refusal  // why a line is not sure to run as it was read
 	words_   []workspace.Word
 	buf      [24]workspace.Word // first backing of words_

@@ -4,6 +4,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -52,11 +53,17 @@ func (s *Reading) noted(i int) {
 	}
 }
 
-// noteClass says how bad the simple command with that index was.
+// noteClass says how bad the simple command with that index was. The project's own
+// code is harmless only where it is not to be asked for.
 func (s *Reading) noteClass(i int) {
-	if s.seen != nil && !s.hunting && i < len(s.seen.Commands) {
-		s.seen.Commands[i].Class = s.Found.Class()
+	if s.seen == nil || s.hunting || i >= len(s.seen.Commands) {
+		return
 	}
+	class := s.Found.Class()
+	if s.AsksCode && s.Found.Has(finding.RunsProjectCode) {
+		class = max(class, core.R2)
+	}
+	s.seen.Commands[i].Class = class
 }
 
 // noteLine remembers the form of a line that was parsed.
