@@ -70,8 +70,12 @@ type Approval struct {
 	Why         []string `json:"why" doc:"Sentences for people: why this class, why it asks or is refused."`
 	PolicyHash  string   `json:"policyHash" doc:"Of the policy that judged it."`
 
-	Approvers  Approvers      `json:"approvers"`
-	Offers     []Decision     `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people may decide, narrowest first."`
+	Approvers Approvers  `json:"approvers"`
+	Offers    []Decision `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people may decide, narrowest first."`
+
+	SessionCovers string `json:"sessionCovers,omitempty" doc:"What allow-session would cover, in words, where it is offered."`
+	AlwaysCovers  string `json:"alwaysCovers,omitempty" doc:"What allow-always would cover, in words, where it is offered."`
+
 	Votes      []Vote         `json:"votes" doc:"Those that count; of each approver the last."`
 	Consulted  []Consultation `json:"consulted" doc:"Webhooks and the classifier that were asked about the call, in order."`
 	Deliveries []Delivery     `json:"deliveries" doc:"The cards, one for each place."`

@@ -42,6 +42,8 @@ type Approval struct {
 	Rule       Rule       `json:"rule"`
 	Offers     []Decision `json:"offers,omitempty"`
 	Subject    string     `json:"subject,omitempty"`   // what a session grant would cover, see Reach
+	Session    string     `json:"session,omitempty"`   // the same for people
+	Always     string     `json:"always,omitempty"`    // what an always would cover, for people
 	Unreached  bool       `json:"unreached,omitempty"` // it runs when nobody can be asked: the operator wrote askFallback
 	Solo       bool       `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
 

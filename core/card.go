@@ -95,7 +95,8 @@ type Card struct {
 	Result   string     // how the execution went, as the agent says
 	Failed   bool       // it says that it failed
 	Offers   []Decision // allows that may be tapped here; empty: deny only
-	Subject  string     // what allowing for the session would cover: "exec git push"
+	Session  string     // what allowing for the session would cover, in words
+	Always   string     // what allowing always would
 	Agent    string     // whose calls the wider scopes would cover, or empty
 	DenyOnly string     // why no allow is offered
 	Times    Times      // those in Expires and Outcome
@@ -155,7 +156,7 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		Code: a.Code, Status: a.Status, Revoked: a.RevokedAtMs != 0, Risk: a.Assessment.RiskClass,
 		Headline: headline(a, payload), Facts: a.facts(), Claims: a.claims(), Why: clip(a.Why, maxWhy),
 		Tally: a.votesSoFar(people), Warnings: a.warnings(payload),
-		Subject: clipped(display.Safe(a.Subject), MaxSubject), Agent: clipped(display.Safe(a.AgentID), maxFact),
+		Session: display.Safe(a.Session), Always: display.Safe(a.Always), Agent: clipped(display.Safe(a.AgentID), maxFact),
 		Times: a.times(),
 	}
 	if a.Final() {

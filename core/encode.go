@@ -41,6 +41,8 @@ func (a *Approval) AppendBody(b []byte) []byte {
 	o.rule("rule", &a.Rule)
 	someTexts(&o, "offers", a.Offers)
 	o.Some("subject", a.Subject)
+	o.Some("session", a.Session)
+	o.Some("always", a.Always)
 	o.set("unreached", a.Unreached)
 	o.set("solo", a.Solo)
 	if len(a.Votes) > 0 {

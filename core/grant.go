@@ -142,7 +142,7 @@ func (g Grant) covers(a Approval, r Reach, d *Directory, now int64) bool {
 	case AlwaysGrant:
 		return g.Fingerprint == a.Fingerprint && slices.Contains(a.Offers, AllowAlways)
 	case PatternGrant:
-		return g.Subject != "" && g.Subject == r.Program && Fits(g.Pattern, r.Words) && slices.Contains(a.Offers, AllowAlways)
+		return g.Subject != "" && g.Subject == r.Program && Fits(g.Pattern, r.Words)
 	}
 	return false
 }

@@ -93,7 +93,7 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant
 	}
 	j := g.rules.Load().Policy.Judge(ctx, Call{ToolName: "exec", Params: argv, AgentID: r.AgentID})
 	if j.Reach.Program == "" || len(j.Reach.Words) == 0 {
-		return Grant{}, Invalid(FieldError{"pattern", "cannot be granted: give the program by name, then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted"})
+		return Grant{}, Invalid(FieldError{"pattern", "cannot be granted: give the program by name, then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted, and nothing is where every command is to be asked for"})
 	}
 	now := nowMs()
 	out := Grant{ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec", Subject: j.Reach.Program, Pattern: slices.Clone(r.Pattern),

@@ -66,6 +66,12 @@ type Reach struct {
 	// subcommand and its options ("exec git push -u"), or the whole command. Empty:
 	// no session grant.
 	Subject string
+	// Session says for people what the Subject is, made by the function that makes it:
+	// "“git push” without other options, whatever it names but files outside the workspace".
+	Session string
+	// Always says for people what an always covers: exactly this call. Empty: none may
+	// be given, since the same words may run something else another time.
+	Always string
 	// Program is a command's program with its subcommand ("exec git push"), by which
 	// operators' patterns are found; empty for other tools.
 	Program string
@@ -73,9 +79,6 @@ type Reach struct {
 	// runs; nil for everything else. Operators' patterns are matched against them.
 	Words []string
 }
-
-// none reports that nothing may be granted.
-func (r Reach) none() bool { return r.Subject == "" && len(r.Words) == 0 }
 
 // subject is what a session grant for the call would cover. It is empty where
 // people could not read all of it as it is, and for a command that people are

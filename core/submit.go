@@ -339,7 +339,10 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 		Subject: j.subject(call), Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
 		Votes: stamped(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
 	}
-	a.Offers = grantable(j, call, a.Subject)
+	if a.Subject != "" {
+		a.Session = j.Reach.Session
+	}
+	a.Always, a.Offers = j.Reach.Always, grantable(j, call, a.Subject)
 	if a.hidden() {
 		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
 	}
@@ -360,10 +363,10 @@ func (a Approval) named(own string) Approval {
 }
 
 // grantable drops the scopes that would cover nothing: no session scope without a
-// session or a subject, none at all where nothing may be granted.
+// session or a subject, and none for always where policy has no words for it.
 func grantable(j Judgement, call Call, subject string) []Decision {
 	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
-		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.Reach.none()
+		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.Reach.Always == ""
 	})
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"strings"
 
 	"approvalbot/core"
@@ -19,6 +20,8 @@ func (j *judging) came(x core.Exec, s *line.Reading) {
 		v.Alone, v.Apart = false, true
 	}
 	j.line, j.argv, j.place = x.Command, x.Argv, s.Place
+	bound, _, _ := j.call.Bind.Says()
+	j.unplaced = !path.IsAbs(x.Workdir) && !path.IsAbs(bound)
 	j.stays = len(x.Env) == 0 && s.Place.Stays()
 }
 

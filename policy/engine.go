@@ -121,24 +121,25 @@ type judging struct {
 	list             []field // of the params; see fields
 	listed, readable bool    // they were read, and are what the params say
 
-	found   finding.Set     // what the call could do
-	extra   finding.Effects // what others say it does
-	seen    line.Seen
-	paths   []workspace.File // that it names, where wants is set
-	wants   bool             // some rule looks at paths
-	place   workspace.Place  // where its commands stand in the end
-	facts   facts
-	line    *string   // of an exec tool
-	argv    []string  // the same
-	exec    execWords // what a call of an exec tool says about itself
-	stays   bool      // it runs in the workspace, with the environment as it is
-	unsure  string    // why shells may read its line otherwise, "" where they do not
-	bound   bool      // it runs in the sandbox that the operator vouches for
-	foreign bool      // it runs a program by a path that is not in the workspace
-	outward bool      // its line, read otherwise, may have an effect outside
-	static  core.RiskClass
-	base    core.RiskClass // with the operator's rules
-	class   core.RiskClass // with a classifier's opinion too
+	found    finding.Set     // what the call could do
+	extra    finding.Effects // what others say it does
+	seen     line.Seen
+	paths    []workspace.File // that it names, where wants is set
+	wants    bool             // some rule looks at paths
+	place    workspace.Place  // where its commands stand in the end
+	facts    facts
+	line     *string   // of an exec tool
+	argv     []string  // the same
+	exec     execWords // what a call of an exec tool says about itself
+	stays    bool      // it runs in the workspace, with the environment as it is
+	unsure   string    // why shells may read its line otherwise, "" where they do not
+	unplaced bool      // a command for which the call names no directory
+	bound    bool      // it runs in the sandbox that the operator vouches for
+	foreign  bool      // it runs a program by a path that is not in the workspace
+	outward  bool      // its line, read otherwise, may have an effect outside
+	static   core.RiskClass
+	base     core.RiskClass // with the operator's rules
+	class    core.RiskClass // with a classifier's opinion too
 
 	outcome    core.Outcome
 	policy     finding.Set // why the desk asks or refuses
@@ -283,7 +284,7 @@ func (j *judging) offers(list []core.Decision, r core.Reach) []core.Decision {
 	if !j.once && r.Subject != "" && j.call.SessionKey != "" {
 		list = append(list, core.AllowSession)
 	}
-	if !j.once && (r.Subject != "" || len(r.Words) > 0) {
+	if !j.once && r.Always != "" {
 		list = append(list, core.AllowAlways)
 	}
 	return append(list, core.Deny)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/program"
 	"approvalbot/policy/words"
@@ -16,7 +15,9 @@ import (
 // machines that it names, and which way a copy goes. It is a part of what a session's
 // yes covers, so that a yes for a copy to /tmp is none for a copy to /etc, and one for
 // sending a build none for sending .env, or for fetching a hook.
-func (e *Engine) extent(j *judging, base string, operands []string) string {
+//
+// It adds all that to a scope, as the subject has it and as people read it.
+func (e *Engine) extent(j *judging, s scope, base string, operands []string) scope {
 	kinds := map[string]bool{}
 	r := workspace.Reader{Own: &e.desk, Place: j.place, Found: &finding.Set{}}
 	note := func(w workspace.Word) {
@@ -40,29 +41,33 @@ func (e *Engine) extent(j *judging, base string, operands []string) string {
 			}
 		}
 	} else {
-		r.Place = j.agent.place(&j.call, "", "")
+		j.place = j.agent.place(&j.call, "", "")
+		r.Place = j.place
 		list, _ := j.fields()
 		for i := range list {
 			if f := &list[i]; f.str && f.text != "" && pathKeys[f.key] {
 				note(workspace.PathWord(f.text))
 			}
 		}
-	}
-	var where []string
-	for _, kind := range [...]string{"all of it", "in /tmp", "elsewhere", "a secret", "settings", "from there"} {
-		if kinds[kind] {
-			where = append(where, kind)
+		if j.tool.kind == patchTool { // which names its files in its text
+			var files []workspace.File
+			r.Paths = &files
+			(&paramReader{Reader: r}).patch(list)
+			for _, f := range files {
+				kinds[kindOf(&r.Place, f.Path, f.Open)] = true
+			}
 		}
 	}
+	s = s.places(kinds, j)
 	hosts := slices.Clone(e.hosts(j))
 	if j.tool.kind == execTool {
 		hosts = machines(base, operands)
 	}
 	slices.Sort(hosts)
 	if hosts = slices.Compact(hosts); len(hosts) > 0 {
-		where = append(where, "with "+strings.Join(hosts, " "))
+		s = s.limit("with "+strings.Join(hosts, " "), ", with "+strings.Join(hosts, ", "))
 	}
-	return strings.Join(where, ", ")
+	return s
 }
 
 // kindOf says in which kind of place a file lies; "" for a part of the workspace.
@@ -112,73 +117,4 @@ func kept(words []string, verbs int) (operands []string) {
 		}
 	}
 	return operands
-}
-
-// reachOfTool is what a yes for a tool that runs no command may cover.
-func (j *judging) reachOfTool(e *Engine) core.Reach {
-	where := e.extent(j, "", nil)
-	if j.facts.oddHosts {
-		return core.Reach{} // it cannot be said which machine it is
-	}
-	name := j.tool.name
-	if server := j.call.Context.Tool.Server; server != "" {
-		name += " of " + server // another server's tool of that name is another one
-	}
-	return core.Reach{Subject: bound(name, where, j.call.Bind)}
-}
-
-// reach says what a grant for the call may cover.
-func (j *judging) reach(e *Engine, class core.RiskClass) core.Reach {
-	if class >= core.R4 {
-		return core.Reach{}
-	}
-	if j.tool.kind != execTool {
-		return j.reachOfTool(e)
-	}
-	v := &j.seen
-	if !v.Alone || v.Apart || len(v.Commands) != 1 || !j.stays || j.found.Any(uncovered) {
-		return core.Reach{}
-	}
-	args := v.Args(v.Commands[0])
-	name, prefix, ok := program.ProgramIn(args)
-	if !ok {
-		return core.Reach{}
-	}
-	words := make([]string, len(args))
-	for i, w := range args {
-		words[i] = w.Text
-	}
-	r := core.Reach{Program: bound(prefix, "", j.call.Bind), Words: words}
-	subject, how := program.SubjectOf(name, words)
-	if o, verbs := program.DataOf(name, words); o != nil {
-		how = e.extent(j, name, kept(words, verbs))
-	}
-	if subject = bound(subject, how, j.call.Bind); len(subject) <= core.MaxSubject {
-		r.Subject = subject
-	}
-	return r
-}
-
-// bound adds to a subject how it is meant, and the machine and the environment
-// that a call is bound to: a grant for one of them is none for another. No word
-// of a subject has parentheses outside quotes.
-func bound(subject, how string, b *core.Bind) string {
-	_, host, envHash := b.Says()
-	if !workspace.LocalHosts[host] {
-		how = commas(how, "on "+program.Quoted(host))
-	}
-	if envHash != "" {
-		how = commas(how, "with environment "+program.Quoted(envHash))
-	}
-	if how == "" {
-		return subject
-	}
-	return subject + " (" + how + ")"
-}
-
-func commas(list, more string) string {
-	if list == "" {
-		return more
-	}
-	return list + ", " + more
 }

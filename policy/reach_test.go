@@ -16,11 +16,19 @@ import (
 func reachOf(t *testing.T, e *Engine, c core.Call) core.Reach {
 	t.Helper()
 	j := judge(e, c)
-	if j.Reach.Subject == "" {
-		require.Empty(t, j.Reach.Words)
-		require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, j.Offers)
-	}
+	require.Equal(t, j.Reach.Subject != "", j.Reach.Session != "", "people read what it covers")
+	require.Equal(t, j.Reach.Always != "", slices.Contains(j.Offers, core.AllowAlways))
+	require.Equal(t, j.Reach.Subject != "" && c.SessionKey != "", slices.Contains(j.Offers, core.AllowSession))
 	return j.Reach
+}
+
+// beyond is what a grant for more than this very call could cover: nothing, where it is
+// empty.
+func beyond(t *testing.T, e *Engine, c core.Call) core.Reach {
+	t.Helper()
+	r := reachOf(t, e, c)
+	r.Always = ""
+	return r
 }
 
 func TestReach(t *testing.T) {
@@ -41,10 +49,12 @@ func TestReach(t *testing.T) {
 	}
 	require.Equal(t, []string{"frobnicate", "a; b", "c d"}, reachOf(t, e, lineCall(t, `frobnicate 'a; b' "c d"`)).Words)
 	argv := reachOf(t, e, callOf(t, "exec", map[string]any{"argv": []string{"git", "push", "$(x)", ""}}))
-	require.Equal(t, core.Reach{Subject: "exec git push '$(x)'", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""}}, argv)
+	require.Equal(t, core.Reach{Subject: "exec git push '$(x)'", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
+		Session: "“git push '$(x)'” without other options, whatever it names but files outside the workspace",
+		Always:  "exactly this call, in whatever directory it runs"}, argv)
 	require.Equal(t, "exec frob x (exactly)", reachOf(t, e, callOf(t, "Bash", map[string]any{"command": "frob x"})).Subject, "a command is a command, whatever its tool is called")
-	require.Equal(t, core.Reach{Subject: "webfetch (with x.org)"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
-	require.Equal(t, core.Reach{Subject: "jira__Create"}, reachOf(t, e, callOf(t, "jira__Create", map[string]any{})))
+	require.Equal(t, core.Reach{Subject: "webfetch (with x.org)", Session: "the tool webfetch, whatever it names, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
+	require.Equal(t, core.Reach{Subject: "jira__Create", Session: "the tool jira__Create, whatever it names", Always: "exactly this call"}, reachOf(t, e, callOf(t, "jira__Create", map[string]any{})))
 }
 
 // What is longer than people read on a card leaves no session grant; the exact
@@ -70,7 +80,9 @@ func TestOffers(t *testing.T) {
 	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny}, offers("frob", "s1"))
 	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, offers("frob", ""))
 	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("rm -rf /", "s1"))
-	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("frob | cat", "s1"))
+	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, offers("frob | cat", "s1"), "the words are the same")
+	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowSession, core.Deny}, offers("make deploy", "s1"), "what make runs is not")
+	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("python3 x.py", "s1"))
 	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("frob", "s1", func(c *Config) { c.ExecAsk = "always" }))
 }
 
@@ -149,7 +161,7 @@ func TestAdversary_W1_NoGrantForWrappers(t *testing.T) {
 		ip netns exec x frob
 		ip netns add x
 		npm explore x -- frob`) {
-		require.Empty(t, reachOf(t, e, lineCall(t, strings.TrimSpace(line))), line)
+		require.Empty(t, beyond(t, e, lineCall(t, strings.TrimSpace(line))), line)
 	}
 }
 
@@ -158,7 +170,7 @@ func TestAdversary_W2_NoGrantForMoreThanOnePlainCommand(t *testing.T) {
 	for _, line := range []string{"frob $(x)", "frob `x`", "frob; frob", "frob && frob", "frob | frob", "frob\nfrob", "frob > x", "frob >/dev/null", "frob 2>&1", "frob <<E\nE", "frob < x", "A=1 frob", "frob &", "! frob", "(frob)", "{ frob; }",
 		"frob # x", "frob *", "frob ?", "frob {a,b}", "frob $X", "frob \"$X\"", "frob ~", "$X", "frob 'x", "./frob", "/tmp/frob", "~/frob", "/usr/bin/../../tmp/frob", "FROB x", "git -C /x push", "git --no-pager push", "kubectl -n x get pods",
 		"npm run", "npm run -s x", "aws --profile x s3 cp", "git 'push x'", "f() { x; }", "if x; then y; fi", "cd /tmp/x && frob", "while x; do y; done", "frob <(x)", "'git push'", "export A=1"} {
-		r := reachOf(t, e, lineCall(t, line))
+		r := beyond(t, e, lineCall(t, line))
 		if line == "npm run" {
 			require.Equal(t, "exec npm run (exactly)", r.Subject)
 			continue
@@ -169,10 +181,10 @@ func TestAdversary_W2_NoGrantForMoreThanOnePlainCommand(t *testing.T) {
 		{"command": "frob", "env": map[string]string{"PATH": "/tmp"}}, {"command": "frob", "env": map[string]string{"LANG": "C"}}, {"command": "frob", "host": "prod"}, {"command": "frob", "workdir": "/elsewhere"},
 		{"argv": []string{"git push"}}, {"argv": []string{"./frob"}}, {"argv": []string{"env", "frob"}},
 	} {
-		require.Empty(t, reachOf(t, e, callOf(t, "exec", p)), p)
+		require.Empty(t, beyond(t, e, callOf(t, "exec", p)), p)
 	}
 	require.Empty(t, reachOf(t, e, callOf(t, "bash", map[string]any{"command": "frob", "stdin": "x"})), "a parameter that the desk does not know")
-	require.Empty(t, reachOf(t, e, callOf(t, "bash", map[string]any{"command": "frob", "script": "y"})))
+	require.Empty(t, beyond(t, e, callOf(t, "bash", map[string]any{"command": "frob", "script": "y"})))
 }
 
 func TestAdversary_W4_InterpretersAreNeverTrusted(t *testing.T) {

@@ -106,6 +106,8 @@ func appendApproval(b []byte, a *api.Approval) []byte {
 	o.Name("approvers")
 	o.approvers(a.Approvers)
 	jsonout.Texts(&o.Object, "offers", a.Offers)
+	o.Some("sessionCovers", a.SessionCovers)
+	o.Some("alwaysCovers", a.AlwaysCovers)
 	list(&o, "votes", a.Votes, (*object).vote)
 	list(&o, "consulted", a.Consulted, func(o *object, c *api.Consultation) {
 		o.Text("authority", c.Authority)

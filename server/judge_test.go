@@ -78,7 +78,7 @@ func (j *judge) Judge(_ context.Context, c core.Call) core.Judgement {
 	defer j.mu.Unlock()
 	if a, ok := j.answer[c.ToolName]; ok {
 		if a.Reach.Subject == "" {
-			a.Reach.Subject = c.ToolName
+			a.Reach.Subject, a.Reach.Session, a.Reach.Always = c.ToolName, "the tool "+c.ToolName, "exactly this call"
 		}
 		a.Trace = []core.Step{{Stage: "test", Rule: c.ToolName, Outcome: a.Outcome.String(), Text: "It is so."}}
 		return a

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"approvalbot/api"
 	"approvalbot/core"
 )
@@ -71,6 +73,7 @@ func approvalOf(a core.Approval, summary string, people *core.Directory) api.App
 		Confidence: a.Assessment.Confidence, Source: a.Assessment.Source,
 		ReasonCodes: words(a.Assessment.ReasonCodes), Why: words(a.Why), PolicyHash: a.PolicyHash,
 		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: decisionsOf(a.Offers),
+		SessionCovers: covers(a, core.AllowSession, a.Session), AlwaysCovers: covers(a, core.AllowAlways, a.Always),
 		Consulted:   consultedOf(a.Consulted, false),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
@@ -141,6 +144,14 @@ func claimOf(c core.Claimed) api.Claim {
 }
 
 // decisionsOf copies a list of decisions; the copy is never nil.
+// covers gives what a decision would cover, in words, where it is offered.
+func covers(a core.Approval, d core.Decision, words string) string {
+	if !slices.Contains(a.Offers, d) {
+		return ""
+	}
+	return words
+}
+
 func decisionsOf(list []core.Decision) []api.Decision {
 	out := make([]api.Decision, len(list))
 	for i, d := range list {

@@ -112,7 +112,8 @@ func TestGoldenCards(t *testing.T) {
 	}
 	t.Run("more", func(t *testing.T) {
 		c := goldenCards()["pending"]
-		c.Offers, c.Subject, c.Agent = append(c.Offers, core.AllowAlways), "exec git push", "main"
+		c.Offers, c.Always, c.Agent = append(c.Offers, core.AllowAlways), "exactly this call", "main"
+		c.Session = "“git push” without other options, whatever it names but files outside the workspace"
 		p := withMenu(c, textcmd.MenuMore)
 		golden(t, "more", p.text, p.rows)
 	})
@@ -212,7 +213,7 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 			Facts: facts.Draw(t, "facts"), Claims: facts.Draw(t, "claims"), Tally: word.Draw(t, "tally"),
 			Expires: word.Draw(t, "expires"), Outcome: long.Draw(t, "outcome"), Result: long.Draw(t, "result"),
 			Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways}, DenyOnly: word.Draw(t, "deny only"),
-			Subject: word.Draw(t, "subject"), Agent: word.Draw(t, "agent"),
+			Session: word.Draw(t, "session"), Always: word.Draw(t, "always"), Agent: word.Draw(t, "agent"),
 		}
 		got, drawn := render(c)
 		text := checkHTML(t, got)

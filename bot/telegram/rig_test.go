@@ -301,7 +301,7 @@ func pendingCard() *core.Card {
 	return &core.Card{
 		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: "git push --force · in /srv/app",
 		Offers: []core.Decision{core.AllowOnce, core.AllowSession}, Expires: "21 Nov 15:04:05 CET",
-		Subject: "exec git push", Agent: "main",
+		Session: "“git push” without other options, whatever it names but files outside the workspace", Always: "exactly this call", Agent: "main",
 	}
 }
 

@@ -51,14 +51,11 @@ func About(c core.Card) string {
 		agent = "agent " + c.Agent
 	}
 	if slices.Contains(c.Offers, core.AllowSession) {
-		what := "any “" + c.Subject + "”"
-		if strings.HasPrefix(c.Subject, "exec ") && !strings.Contains(c.Subject, " (exactly") {
-			what += " without other options," // each that it may have is in the subject
-		}
-		lines = append(lines, "Allow session: "+what+" by "+agent+" in this session, up to risk "+c.Risk.String()+", for 12 hours at most.")
+		lines = append(lines, "Allow session: "+c.Session+"; by "+agent+" in this session, up to risk "+c.Risk.String()+
+			" and for no other reason than here, for 12 hours at most.")
 	}
 	if slices.Contains(c.Offers, core.AllowAlways) {
-		lines = append(lines, "Always: exactly this call by "+agent+", until an operator deletes the grant.")
+		lines = append(lines, "Always: "+c.Always+"; by "+agent+", until an operator deletes the grant.")
 	}
 	if lines == nil {
 		return "No wider scope is offered for this request."

@@ -47,9 +47,11 @@ func TestWatchDeniesWithAReason(t *testing.T) {
 	t.Parallel()
 	d := deskFor(t)
 	d.approval["offers"] = []string{"allow-once", "allow-session", "allow-always", "deny"}
+	d.approval["sessionCovers"], d.approval["alwaysCovers"] = "“rsync -a” in the workspace", "exactly this call"
 	s := start(t, d, "watch")
 	s.says(t, "Approve? [y]es / [s]ession / [a]lways / [n]o / s[k]ip:")
-	s.says(t, "session: also the like of it")
+	s.says(t, "session: “rsync -a” in the workspace; in this session, up to this risk and for no other reason")
+	s.says(t, "always: exactly this call; by this agent, from now on")
 	s.types(t, "n")
 	s.says(t, "Reason (Enter for none):")
 	s.types(t, "not today")

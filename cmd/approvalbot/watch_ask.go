@@ -24,7 +24,7 @@ type answer struct {
 
 var answers = []answer{
 	{"y", "yes", "[y]es", api.AllowOnce, "allow this call, once"},
-	{"s", "session", "[s]ession", api.AllowSession, "allow it and the like of it in this session"},
+	{"s", "session", "[s]ession", api.AllowSession, "allow what the line above says in this session"},
 	{"a", "always", "[a]lways", api.AllowAlways, "allow this very call from now on"},
 	{"n", "no", "[n]o", api.Deny, "deny it; a reason is asked for"},
 	{"k", "skip", "s[k]ip", "", "leave it to somebody else, or for later"},

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"approvalbot/api"
@@ -40,17 +41,12 @@ func (w *watcher) show(a api.Approval) {
 		fields(w.stdout, 12, "Votes", votes(a))
 	}
 	fields(w.stdout, 12, "Expires", when(a.ExpiresAtMs), "Code", safe(a.Code))
-	for _, x := range a.Offers {
-		if x == api.AllowSession || x == api.AllowAlways {
-			fmt.Fprintf(w.stdout, "  %s\n", p.dim(grantWords[x]))
-		}
+	if slices.Contains(a.Offers, api.AllowSession) {
+		fmt.Fprintf(w.stdout, "  %s\n", p.dim("session: "+safe(a.SessionCovers)+"; in this session, up to this risk and for no other reason, for at most 12 hours"))
 	}
-}
-
-// grantWords say what the wider decisions leave behind.
-var grantWords = map[api.Decision]string{
-	api.AllowSession: "session: also the like of it in this session, up to this risk, for at most 12 hours",
-	api.AllowAlways:  "always: this very call of this agent, from now on",
+	if slices.Contains(a.Offers, api.AllowAlways) {
+		fmt.Fprintf(w.stdout, "  %s\n", p.dim("always: "+safe(a.AlwaysCovers)+"; by this agent, from now on"))
+	}
 }
 
 // headline is the whole call on one line; the desk has redacted and escaped it.

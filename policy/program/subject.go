@@ -183,11 +183,11 @@ func nameOnly(s string) bool {
 
 // SubjectOf names what a session grant for the command covers. Where its operands
 // are data, that is its program with the subcommand and every option, each with
-// the word that may be its value, sorted and once; else it is the whole command,
-// and how says so. Different meanings have different subjects: operands stand
+// the word that may be its value, sorted and once; else it is the whole command.
+// Different meanings have different subjects: operands stand
 // before the options, and a word stands in quotes where it could be taken for
 // more than one.
-func SubjectOf(name string, words []string) (subject, how string) {
+func SubjectOf(name string, words []string) string {
 	o, verbs := DataOf(name, words)
 	if o == nil {
 		var b strings.Builder
@@ -197,7 +197,7 @@ func SubjectOf(name string, words []string) (subject, how string) {
 			b.WriteByte(' ')
 			b.WriteString(Quoted(w))
 		}
-		return b.String(), "exactly"
+		return b.String()
 	}
 	var told, given [8]string
 	named, options, operand := told[:0], given[:0], 0
@@ -232,7 +232,7 @@ func SubjectOf(name string, words []string) (subject, how string) {
 			b.WriteString(w)
 		}
 	}
-	return b.String(), ""
+	return b.String()
 }
 
 // DataOf gives how the operands of the command are read, if they are data, and

@@ -40,7 +40,7 @@ var RunnerVerbs = words.Set(`go/run go/generate go/tool cargo/run deno/run npm/e
 // RunsOthers reports a command that runs other commands or code of its own.
 func RunsOthers(args []workspace.Word) bool {
 	base := ProgramOf(args[0])
-	if IsWrapper(base) || slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return namesProgram(base, w.Text) }) {
+	if IsWrapper(base) || slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return NamesProgram(base, w.Text) }) {
 		return true
 	}
 	for i, w := range args[1:] {
@@ -74,9 +74,9 @@ var programOptions = strings.Fields(`eval exec receive-pack upload-pack to-comma
 // programLetters are such options of one letter.
 var programLetters = map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e", "git": "Ox", "rpm": "E", "scp": "oSFD", "sftp": "oSFD", "tcpdump": "z", "make": "E", "gmake": "E"}
 
-// namesProgram reports an option, also one that is cut short, or for make an
+// NamesProgram reports an option, also one that is cut short, or for make an
 // assignment, that names a program to run.
-func namesProgram(base, text string) bool {
+func NamesProgram(base, text string) bool {
 	if base == "make" || base == "gmake" {
 		if name, _, assigns := strings.Cut(text, "="); assigns && !makeVariables[name] {
 			return true

@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/policy/program"
+	"approvalbot/policy/workspace"
+)
+
+// reach says what a grant for the call may cover.
+func (j *judging) reach(e *Engine, class core.RiskClass) (r core.Reach) {
+	if class >= core.R4 || j.once {
+		return r
+	}
+	if j.tool.kind == execTool {
+		r = j.reachOfCommand(e)
+	} else {
+		r = j.reachOfTool(e)
+	}
+	r.Always = j.always(e)
+	return r
+}
+
+// reachOfTool is what a yes for a tool that runs no command may cover.
+func (j *judging) reachOfTool(e *Engine) core.Reach {
+	name := j.tool.name
+	if server := j.call.Context.Tool.Server; server != "" {
+		name += " of " + server // another server's tool of that name is another one
+	}
+	s := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, "", nil)
+	if j.facts.oddHosts {
+		return core.Reach{} // it cannot be said which machine it is
+	}
+	return j.within(s, core.Reach{})
+}
+
+func (j *judging) reachOfCommand(e *Engine) core.Reach {
+	v := &j.seen
+	if !v.Alone || v.Apart || len(v.Commands) != 1 || !j.stays || j.found.Any(uncovered) {
+		return core.Reach{}
+	}
+	args := v.Args(v.Commands[0])
+	name, prefix, ok := program.ProgramIn(args)
+	if !ok {
+		return core.Reach{}
+	}
+	words := make([]string, len(args))
+	for i, w := range args {
+		words[i] = w.Text
+	}
+	r := core.Reach{Program: scope{subject: prefix}.bind(j.call.Bind).String(), Words: words}
+	s := scope{subject: program.SubjectOf(name, words)}
+	shown := "“" + strings.TrimPrefix(s.subject, "exec ") + "”"
+	if o, verbs := program.DataOf(name, words); o != nil {
+		s.words = shown + " without other options, "
+		return j.within(e.extent(j, s, name, kept(words, verbs)), r)
+	}
+	s = s.limit("exactly", "exactly "+shown)
+	if j.place.Known() {
+		s.words += ", anywhere in " + called(&j.place)
+	}
+	return j.within(s, r)
+}
+
+// within gives the reach of a scope that people can read, bound to where the call's
+// commands run.
+func (j *judging) within(s scope, r core.Reach) core.Reach {
+	switch p := &j.place; {
+	case p.Own && j.tool.places():
+		s = s.limit("in "+program.Quoted(p.Roots[0]), ", which is "+p.Roots[0])
+	case j.tool.places() && !p.Known():
+		s = s.limit("", ", in whatever directory it runs")
+	}
+	s = s.bind(j.call.Bind)
+	subject := s.String()
+	readable := !strings.ContainsAny(subject, "“”") // with which the words for people quote it
+	if readable && len(subject) <= core.MaxSubject {
+		r.Subject, r.Session = subject, s.words
+	}
+	return r
+}
+
+// scope is what a session's yes covers: the subject with its limits, by which grants
+// are found, and the same in words for people. Both grow together.
+type scope struct {
+	subject string
+	limits  string
+	words   string
+}
+
+// limit adds a limit, and what people read of it.
+func (s scope) limit(key, words string) scope {
+	if s.limits != "" && key != "" {
+		s.limits += ", "
+	}
+	s.limits, s.words = s.limits+key, s.words+words
+	return s
+}
+
+// bind adds the machine and the environment that a call is bound to: a grant for one
+// of them is none for another.
+func (s scope) bind(b *core.Bind) scope {
+	_, host, envHash := b.Says()
+	if !workspace.LocalHosts[host] {
+		s = s.limit("on "+program.Quoted(host), ", on "+host)
+	}
+	if envHash != "" {
+		s = s.limit("with environment "+program.Quoted(envHash), ", with this environment")
+	}
+	return s
+}
+
+// String is the subject with its limits. No word of a subject has parentheses outside
+// quotes.
+func (s scope) String() string {
+	if s.limits == "" {
+		return s.subject
+	}
+	return s.subject + " (" + s.limits + ")"
+}
+
+// placeWords are the kinds of places beside the workspace's files, as a subject has
+// them and as people read them.
+var placeWords = [...]struct{ key, words string }{
+	{"all of it", "all of it"}, {"in /tmp", "files in /tmp"}, {"elsewhere", "files anywhere else on this machine"},
+	{"a secret", "files that usually hold secrets"}, {"settings", "settings that programs obey"},
+}
+
+// places adds the kinds of places that a call names.
+func (s scope) places(kinds map[string]bool, j *judging) scope {
+	var also []string
+	for _, p := range placeWords {
+		if kinds[p.key] {
+			also = append(also, p.words)
+			s = s.limit(p.key, "")
+		}
+	}
+	switch {
+	case len(also) > 0:
+		s.words += "whatever it names in " + called(&j.place) + ", and also " + strings.Join(also, ", ")
+	case j.tool.places() && j.place.Known():
+		s.words += "whatever it names but files outside " + called(&j.place)
+	default:
+		s.words += "whatever it names"
+	}
+	if kinds["from there"] {
+		s = s.limit("from there", ", from there to here")
+	}
+	return s
+}
+
+// places reports a tool whose files are all known from its params.
+func (t tool) places() bool { return t.kind == execTool || groupOf(t.kind) == "fs" }
+
+// called is what people read of the workspaces.
+func called(p *workspace.Place) string {
+	if len(p.Roots) > 1 {
+		return "its workspaces"
+	}
+	return "the workspace"
+}
