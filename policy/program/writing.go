@@ -146,7 +146,7 @@ func (x *Call) again(w workspace.Word) bool {
 	}
 	again := true
 	x.Place.Resolve(w, func(file string, _ bool) {
-		inside := strings.TrimPrefix(file, x.Place.Root+"/")
+		inside := strings.TrimPrefix(x.Place.Below(file), "/")
 		again = again && !workspace.StartupPath(workspace.FoldPath("/"+inside)) && made(inside)
 	})
 	return again
