@@ -37,6 +37,7 @@ type row struct {
 	Dash      string            `yaml:"dash"`      // the same, and it may begin with a dash
 	Tells     string            `yaml:"tells"`     // options whose value is a file of which the name or facts are told
 	Reads     string            `yaml:"reads"`     // a file whose contents are told
+	Tree      string            `yaml:"tree"`      // a file whose contents are told, or a directory of such files
 	Makes     string            `yaml:"makes"`     // a file or directory that is made or touched
 	Writes    string            `yaml:"writes"`    // a file that is given contents
 	Project   string            `yaml:"project"`   // a file of the project
@@ -45,19 +46,29 @@ type row struct {
 	Jq        string            `yaml:"jq"`        // a script of jq
 	Slug      string            `yaml:"slug"`      // OWNER/NAME, with no host before it
 	Inside    string            `yaml:"inside"`    // a directory of the workspace, in which the program works
+	Postgres  string            `yaml:"postgres"`  // statements of SQL for psql
+	Mysql     string            `yaml:"mysql"`     // statements of SQL for mysql
+	Sqlite    string            `yaml:"sqlite"`    // statements of SQL for sqlite3
+	Shapes    map[string]string `yaml:"shapes"`    // patterns that the options' values must match as a whole
+	Needs     string            `yaml:"needs"`     // options of which one must be given
+	Lacks     string            `yaml:"lacks"`     // codes of the command without one of them; it asks unless said
 	Operands  string            `yaml:"operands"`  // what the other words are: one of these roles, tree, repository or none; text unless said
 	Looks     string            `yaml:"looks"`     // a pattern that every one of them must match as a whole
 	First     int               `yaml:"first"`     // so many of them are text before the rest
+	Leading   string            `yaml:"leading"`   // what these are, if not text
 	Given     string            `yaml:"given"`     // letters of options that give what is the first of them otherwise
 	Most      int               `yaml:"most"`      // so many there may be
+	Least     int               `yaml:"least"`     // so many there must be
 	All       bool              `yaml:"all"`       // no option does harm
-	Needs     string            `yaml:"needs"`     // options of which one must be there; without, it asks
 	Beside    map[string]string `yaml:"beside"`    // options that need one of some others beside them
 	Spelled   string            `yaml:"spelled"`   // a pattern for each word with a dash; -name is then --name where that is an option
 	Wraps     bool              `yaml:"wraps"`     // behind the first operands stands a command, which it runs
 	Numbers   bool              `yaml:"numbers"`   // -20 is an option
 	Fixed     bool              `yaml:"fixed"`     // nothing may be computed
 	Globs     bool              `yaml:"globs"`     // a value behind "=" may be a glob
+	Equals    bool              `yaml:"equals"`    // what stands behind a letter may begin with "=", as in -o=json
+	Here      bool              `yaml:"here"`      // it runs code of the project in which it stands, which must be in the workspace
+	Fetches   bool              `yaml:"fetches"`   // what it prints comes from the network
 	Posix     bool              `yaml:"posix"`     // options end at the first operand
 	OneDash   bool              `yaml:"onedash"`   // long options have one dash or two
 	Version   bool              `yaml:"version"`   // --version alone tells the version and does nothing else first
@@ -65,6 +76,7 @@ type row struct {
 	Verbs     map[string]row    `yaml:"verbs"`     // subcommands, by their names or globs
 	Bare      string            `yaml:"bare"`      // codes of the program without a subcommand
 	Otherwise string            `yaml:"otherwise"` // codes of any other subcommand
+	Unread    string            `yaml:"unread"`    // codes of the command besides, where some word is not recognised
 	Runs      *projectRow       `yaml:"runs"`      // it runs the project's own code
 	Prelude   string            `yaml:"prelude"`   // what reads the words before the subcommand, by its name in preludes
 	Rule      string            `yaml:"rule"`      // the language of its own in which it is read, by its name in languages
@@ -152,8 +164,9 @@ func (l *loader) program(file, names string, r row) {
 
 // entry makes a row's entry. Subcommands have the options of what they belong to.
 func (l *loader) entry(where string, r row, parent *entry) *entry {
-	e := &entry{doc: r, roles: map[string]role{}, skip: r.First, most: r.Most, onedash: r.OneDash, version: r.Version}
-	e.spec = spec{all: r.All, num: r.Numbers, fixed: r.Fixed, globs: r.Globs, posix: r.Posix, given: r.Given, strict: true,
+	e := &entry{doc: r, roles: map[string]role{}, shapes: map[string]*regexp.Regexp{}, skip: r.First, most: r.Most, onedash: r.OneDash, version: r.Version,
+		least: r.Least, here: r.Here, fetches: r.Fetches}
+	e.spec = spec{all: r.All, num: r.Numbers, fixed: r.Fixed, globs: r.Globs, posix: r.Posix, equals: r.Equals || parent != nil && parent.spec.equals, given: r.Given, strict: true,
 		long: map[string]bool{}, texts: map[string]bool{}, optional: map[string]bool{}}
 	o := optionList{l: l, where: where, e: e, known: map[string]string{}}
 	o.row(r)
@@ -166,15 +179,40 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 	if parent != nil {
 		o.inherit(parent)
 	}
-	e.codes, e.bare, e.otherwise = l.codes(where, r.Is), l.codes(where, r.Bare), l.codes(where, r.Otherwise)
-	for name, list := range r.Raises {
-		for _, c := range l.codes(where, name) {
-			e.raises = append(e.raises, raise{c, strings.Fields(list)})
+	for name := range e.shapes {
+		if !e.spec.long[name] && !e.spec.optional[name] && !strings.Contains(e.spec.vals, name) {
+			l.fail(where, "the option %s has a shape and takes no value", name)
 		}
 	}
+	e.codes, e.bare, e.otherwise = l.codes(where, r.Is), l.codes(where, r.Bare), l.codes(where, r.Otherwise)
+	for _, name := range slices.Sorted(maps.Keys(r.Raises)) {
+		for _, c := range l.codes(where, name) {
+			e.raises = append(e.raises, raise{c, strings.Fields(r.Raises[name])})
+		}
+	}
+	l.needs(where, r, e)
 	l.shape(where, r, e)
 	l.options1(where, r, e)
 	return e
+}
+
+// needs reads which options must be given.
+func (l *loader) needs(where string, r row, e *entry) {
+	list := r.Needs
+	for set := range strings.FieldsSeq(r.With) {
+		list += " " + l.options[set].Needs
+	}
+	letters, long := shortNames(list, e.onedash)
+	e.needs = words.Set(strings.Join(append(letters, long...), " "))
+	for name := range e.needs {
+		if _, known := e.spec.long[name]; !known && !strings.Contains(e.spec.flags+e.spec.vals, name) {
+			l.fail(where, "it needs the option %s, which it does not have", name)
+		}
+	}
+	e.lacks, e.unread = l.codes(where, r.Lacks), l.codes(where, r.Unread)
+	if len(e.lacks) == 0 {
+		e.lacks = []finding.Code{finding.UnknownOption}
+	}
 }
 
 // shape reads what a row is: a program of subcommands, a tool of the project, one with
@@ -191,7 +229,10 @@ func (l *loader) shape(where string, r row, e *entry) {
 	if !ok && r.Operands != "" {
 		l.fail(where, "operands cannot be %q", r.Operands)
 	}
-	e.operands = kind
+	e.operands, e.leading = kind, roleNames[r.Leading]
+	if _, ok := roleNames[r.Leading]; !ok && r.Leading != "" {
+		l.fail(where, "leading operands cannot be %q", r.Leading)
+	}
 	if r.Prelude != "" {
 		if e.prelude = preludes[r.Prelude]; e.prelude == nil {
 			l.fail(where, "there is no prelude %q", r.Prelude)
@@ -234,7 +275,7 @@ func (l *loader) options1(where string, r row, e *entry) {
 		}
 		return all
 	}
-	e.needs = names(r.Needs)
+
 	for _, list := range slices.Sorted(maps.Keys(r.Beside)) {
 		e.beside = append(e.beside, beside{names(list), names(r.Beside[list])})
 	}
@@ -304,9 +345,10 @@ func (o *optionList) row(r row) {
 		role          role
 	}{
 		{"flags", r.Flags, false, textRole}, {"optional", r.Optional, false, textRole}, {"maybe", r.Maybe, true, textRole},
-		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole}, {"reads", r.Reads, true, readsRole},
+		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole}, {"reads", r.Reads, true, readsRole}, {"tree", r.Tree, true, treeRole},
 		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"project", r.Project, true, projectRole},
 		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole}, {"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},
+		{"postgres", r.Postgres, true, postgresRole}, {"mysql", r.Mysql, true, mysqlRole}, {"sqlite", r.Sqlite, true, sqliteRole},
 	} {
 		letters, long := shortNames(list.options, onedash)
 		for _, name := range letters {
@@ -314,6 +356,23 @@ func (o *optionList) row(r row) {
 		}
 		for _, name := range long {
 			o.add(name, list.name, list.takes, list.role, false)
+		}
+	}
+	for options, pattern := range r.Shapes {
+		o.shape(options, pattern, onedash)
+	}
+}
+
+// shape says what the values of options must look like.
+func (o *optionList) shape(options, pattern string, onedash bool) {
+	re, err := regexp.Compile(`^(?:` + pattern + `)$`)
+	if err != nil {
+		o.l.fail(o.where, "%w", err)
+	}
+	letters, long := shortNames(options, onedash)
+	for _, name := range append(letters, long...) {
+		if o.e.shapes[name] == nil { // the row's own goes before a set's
+			o.e.shapes[name] = re
 		}
 	}
 }
@@ -357,6 +416,7 @@ func (o *optionList) inherit(p *entry) {
 		if o.known["--"+name] == "" {
 			o.e.spec.long[name], o.e.spec.optional[name], o.e.spec.texts[name] = takes, p.spec.optional[name], p.spec.texts[name]
 			o.e.roles[name] = p.roles[name]
+			o.inheritShape(p, name)
 		}
 	}
 	for _, letters := range [...]struct{ from, to *string }{{&p.spec.flags, &o.e.spec.flags}, {&p.spec.vals, &o.e.spec.vals}} {
@@ -367,7 +427,14 @@ func (o *optionList) inherit(p *entry) {
 				if strings.Contains(p.spec.maybe, name) {
 					o.e.spec.maybe += name
 				}
+				o.inheritShape(p, name)
 			}
 		}
+	}
+}
+
+func (o *optionList) inheritShape(p *entry, name string) {
+	if re := p.shapes[name]; re != nil && o.e.shapes[name] == nil {
+		o.e.shapes[name] = re
 	}
 }

@@ -33,6 +33,7 @@ type spec struct {
 	fixed    bool            // nothing may be computed
 	globs    bool            // what stands behind the "=" of a long option may be a glob: each word it becomes begins as it is written
 	posix    bool            // options end at the first operand
+	equals   bool            // a value behind a letter may begin with "=", which is no part of it
 	kind     operand
 	skip     int             // leading operands that are text
 	given    string          // short options that give what is skipped otherwise
@@ -179,7 +180,11 @@ func (c *scanner) cluster() token {
 	case strings.Contains(c.spec.vals, o):
 		t := token{option: o, value: true}
 		if c.short != "" {
-			t.word = workspace.Word{Text: c.short}
+			value := c.short
+			if c.spec.equals {
+				value = strings.TrimPrefix(value, "=")
+			}
+			t.word = workspace.Word{Text: value}
 			c.short = ""
 		} else if c.i < len(c.args) && !(strings.Contains(c.spec.maybe, o) && c.args[c.i].MayBeOption()) {
 			t.word, t.apart = c.taken(o), true

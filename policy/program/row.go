@@ -27,12 +27,16 @@ const (
 	jqRole                     // it is a script of jq
 	slugRole                   // it is OWNER/NAME, with no host before it
 	insideRole                 // a directory of the workspace, in which the program works
+	postgresRole               // statements of SQL for psql
+	mysqlRole                  // the same for mysql
+	sqliteRole                 // the same for sqlite3
 	noneRole                   // there must be no such word
 )
 
 var roleNames = map[string]role{
 	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
 	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "none": noneRole,
+	"postgres": postgresRole, "mysql": mysqlRole, "sqlite": sqliteRole,
 }
 
 var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
@@ -74,33 +78,42 @@ func (r role) word(x *Call, w workspace.Word) {
 		if !x.Place.LocalDir(w) {
 			x.Add(finding.OutsideProject)
 		}
+	case postgresRole, mysqlRole, sqliteRole:
+		x.sql(r, w)
 	}
 }
 
 // entry is one row of the table: a program, or one of its subcommands.
 type entry struct {
-	codes     []finding.Code    // what the command is, where nothing worse is found
-	spec      spec              // its options
-	roles     map[string]role   // what becomes of the options' values
-	operands  role              // and of the other words
-	skip      int               // so many leading operands are text
-	most      int               // so many operands there may be, if not 0
-	looks     *regexp.Regexp    // what operands must look like
-	onedash   bool              // long options have one dash or two
-	version   bool              // --version alone tells the version, and does nothing else first
-	needs     []string          // options of which one must be there
-	beside    []beside          // options that need others
-	spelled   *regexp.Regexp    // what words with a dash must look like
-	wraps     bool              // it runs the command that follows
-	raises    []raise           // what words make of the command
-	verbs     map[string]*entry // subcommands
-	globs     []globVerb        // the same, by patterns
-	bare      []finding.Code    // what it is without a subcommand
-	otherwise []finding.Code    // what any other subcommand is
-	project   *projectTool      // it runs the project's own code
-	prelude   prelude           // what stands before the subcommand, where it has rules of its own
-	rule      Rule              // of a program with a language of its own
-	doc       row               // as it is written
+	codes     []finding.Code            // what the command is, where nothing worse is found
+	spec      spec                      // its options
+	roles     map[string]role           // what becomes of the options' values
+	shapes    map[string]*regexp.Regexp // what such values must look like
+	needs     map[string]bool           // options of which one must be given
+	lacks     []finding.Code            // what the command is besides without one of them
+	operands  role                      // and of the other words
+	leading   role                      // and of the first of them
+	skip      int                       // so many leading operands are text
+	most      int                       // so many operands there may be, if not 0
+	least     int                       // so many operands there must be
+	looks     *regexp.Regexp            // what operands must look like
+	beside    []beside                  // options that need others
+	spelled   *regexp.Regexp            // what words with a dash must look like
+	wraps     bool                      // it runs the command that follows
+	onedash   bool                      // long options have one dash or two
+	version   bool                      // --version alone tells the version, and does nothing else first
+	raises    []raise                   // what words make of the command
+	verbs     map[string]*entry         // subcommands
+	globs     []globVerb                // the same, by patterns
+	bare      []finding.Code            // what it is without a subcommand
+	otherwise []finding.Code            // what any other subcommand is
+	unread    []finding.Code            // what the command is besides, where some word is not recognised
+	here      bool                      // it runs code of the project in which it stands
+	fetches   bool                      // what it prints comes from the network
+	project   *projectTool              // it runs the project's own code
+	prelude   prelude                   // what stands before the subcommand, where it has rules of its own
+	rule      Rule                      // of a program with a language of its own
+	doc       row                       // as it is written
 }
 
 // beside are options that need one of the others.
@@ -139,10 +152,13 @@ func (r *raise) in(args []workspace.Word) bool {
 func raised(glob, word, next string) bool {
 	lower := strings.ToLower(word)
 	if strings.HasPrefix(glob, "-") {
+		if strings.HasPrefix(word, "--") && !strings.HasPrefix(glob, "--") {
+			return false
+		}
 		if glob == word || strings.HasPrefix(word, glob+"=") && strings.HasPrefix(glob, "--") {
 			return true
 		}
-		return workspace.MatchesName(glob, lower) || strings.Contains(glob, "=") && glob == lower+"="+next
+		return workspace.MatchesName(glob, lower) || strings.Contains(glob, "=") && glob == lower+"="+strings.ToLower(next)
 	}
 	for part := range strings.SplitSeq(lower, ",") {
 		if workspace.MatchesName(glob, part) {
@@ -165,7 +181,9 @@ func (e *entry) judge(x *Call, name string, args []workspace.Word) {
 	}
 	switch {
 	case e.rule != nil:
+		x.add1(e.codes)
 		e.rule(x, name, args)
+		e.raise(x, args)
 	case e.verbs != nil || e.globs != nil:
 		e.command(x, name, args)
 	case e.wraps:
@@ -218,6 +236,7 @@ func (e *entry) command(x *Call, name string, args []workspace.Word) {
 			x.add1(e.otherwise)
 		}
 		if verb == nil {
+			x.add1(e.unread)
 			e.raise(x, args)
 			return
 		}
@@ -226,6 +245,7 @@ func (e *entry) command(x *Call, name string, args []workspace.Word) {
 		}
 		verb.judge(x, name, c.rest()[1:])
 		if x.Found.Any(unread) {
+			x.add1(e.unread)
 			e.raise(x, args)
 		}
 		return
@@ -246,7 +266,7 @@ func (e *entry) verb(w workspace.Word) *entry {
 		return v
 	}
 	for _, g := range e.globs {
-		if workspace.MatchesName(g.glob, w.Text) {
+		if !strings.Contains(w.Text, "/") && workspace.MatchesName(g.glob, w.Text) {
 			return g.entry
 		}
 	}
@@ -261,16 +281,25 @@ func (e *entry) option(x *Call, t token) {
 	if t.word.Kind == workspace.Computed && e.spec.fixed {
 		x.Add(finding.DynamicArgument)
 	}
+	if shape := e.shapes[t.option]; shape != nil && (t.word.Kind != workspace.Literal || !shape.MatchString(t.word.Text)) {
+		x.Add(finding.UnknownOption)
+	}
 	e.roles[t.option].word(x, t.word)
 }
 
 // leaf judges a command by its options and operands.
 func (e *entry) leaf(x *Call, args []workspace.Word) {
 	x.add1(e.codes)
+	if e.here {
+		x.project()
+	}
+	if e.fetches {
+		x.add(Fetches)
+	}
 	c := x.scanner(&e.spec, args)
 	var operands []workspace.Word
 	var options []string
-	given := false
+	given, lacks := false, len(e.needs) > 0
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.option == "" {
 			operands = append(operands, t.word)
@@ -279,6 +308,7 @@ func (e *entry) leaf(x *Call, args []workspace.Word) {
 		e.option(x, t)
 		options = append(options, t.option)
 		given = given || strings.Contains(e.spec.given, t.option)
+		lacks = lacks && (!e.needs[t.option] || t.word.Is("false"))
 		if t.value && e.spec.all && e.operands == readsRole {
 			x.Read(t.word) // any option of a program that only reads may name a file
 		}
@@ -287,6 +317,12 @@ func (e *entry) leaf(x *Call, args []workspace.Word) {
 		x.Add(finding.UnknownOption)
 	}
 	e.words(x, operands, given)
+	if lacks {
+		x.add1(e.lacks)
+	}
+	if x.Found.Any(unread) {
+		x.add1(e.unread)
+	}
 }
 
 // allows reports whether the options that a command has may stand together.
@@ -299,7 +335,7 @@ func (e *entry) allows(options []string) bool {
 			return false
 		}
 	}
-	return len(e.needs) == 0 || has(e.needs)
+	return true
 }
 
 // respelled gives the words of a program that joins letters in ways of its own.
@@ -357,16 +393,18 @@ func (e *entry) words(x *Call, operands []workspace.Word, given bool) {
 	several := slices.ContainsFunc(operands, workspace.Word.Several)
 	for i, w := range operands {
 		switch {
-		case e.operands == noneRole, e.looks != nil && (w.Kind != workspace.Literal || !e.looks.MatchString(w.Text)):
-			x.Add(finding.UnknownOption)
 		case e.spec.fixed && w.Kind == workspace.Computed:
 			x.Add(finding.DynamicArgument)
+		case e.operands == noneRole, e.looks != nil && (w.Kind != workspace.Literal || !e.looks.MatchString(w.Text)):
+			x.Add(finding.UnknownOption)
 		}
 		if i >= e.skip || given {
 			e.operands.word(x, w)
+		} else {
+			e.leading.word(x, w)
 		}
 	}
-	if e.most > 0 && (len(operands) > e.most || several) {
+	if e.most > 0 && (len(operands) > e.most || several) || len(operands) < e.least {
 		x.Add(finding.UnknownOption)
 	}
 }

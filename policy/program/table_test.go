@@ -27,6 +27,10 @@ func TestTheTableRefusesMistakes(t *testing.T) {
 		{"verb twice", "programs: {x: {verbs: {a: {is: read-only-command}, b a: {is: read-only-command}}}}", "a stands twice"},
 		{"not reached", "programs: {x: {is: read-only-command, verbs: {a: {is: read-only-command}}}}", "never reached"},
 		{"unknown operands", "programs: {x: {is: read-only-command, operands: fish}}", `operands cannot be "fish"`},
+		{"needs what it has not", "programs: {x: {is: read-only-command, needs: -a}}", "it needs the option a, which it does not have"},
+		{"shape of no value", "programs: {x: {is: read-only-command, flags: -a, shapes: {-a: b}}}", "the option a has a shape and takes no value"},
+		{"broken shape", "programs: {x: {is: read-only-command, text: -a, shapes: {-a: '('}}}", "missing closing )"},
+		{"unknown leading", "programs: {x: {is: read-only-command, leading: fish}}", `leading operands cannot be "fish"`},
 		{"unknown language", "programs: {x: {rule: klingon}}", `there is no language "klingon"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
