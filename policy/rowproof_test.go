@@ -116,7 +116,9 @@ const nobody = 65534
 
 // neverRun are programs that tell nothing of themselves in a test: they wait, or speak
 // to the terminal or the machine's services.
-var neverRun = []string{"sleep", "tty", "jobs", "wait", "sync"}
+var neverRun = []string{"sleep", "tty", "jobs", "wait", "sync",
+	"terraform", // notes in the home directory when it looked for updates, whatever it is told, also --help
+}
 
 // lay makes the workspace, a git repository with some files, and a home outside it.
 func lay(t *testing.T, canary, work string) {

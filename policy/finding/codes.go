@@ -18,6 +18,7 @@ const (
 	NetworkRead
 	LoopbackRead
 	RemoteRead
+	DatabaseRead
 	InstallsLocked
 	RemovesBuildOutput
 	AsksTheDesk

@@ -45,6 +45,7 @@ var Reasons = [CodeCount]reason{
 
 	RunsProjectCode: {"runs-project-code", core.R1, ProcExec | fsWrite, "It builds, tests or checks the project inside the agent's workspace, which runs the project's own code."},
 
+	DatabaseRead:       {"database-read", core.R2, netRead, "It reads from a database."},
 	LoopbackRead:       {"loopback-read", core.R1, netRead, "It reads from a server on this machine."},
 	RemoteRead:         {"remote-read", core.R2, netRead, "It reads from a remote system with the credentials of the machine."},
 	InstallsLocked:     {"installs-locked", core.R2, netRead | fsWrite | ProcExec, "It installs what the project's lock file names."},

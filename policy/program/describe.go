@@ -99,8 +99,23 @@ func (e *entry) facts() string {
 	if e.wraps {
 		add("runs the command that follows")
 	}
+	if e.doc.Leading != "" {
+		add("first %d words: %s", e.doc.First, e.doc.Leading)
+	}
 	if e.doc.Operands != "" {
 		add("other words: %s", e.doc.Operands)
+	}
+	if e.doc.Looks != "" {
+		add("which are `%s`", e.doc.Looks)
+	}
+	for _, options := range slices.Sorted(maps.Keys(e.doc.Shapes)) {
+		add("value of `%s`: `%s`", options, e.doc.Shapes[options])
+	}
+	if len(e.needs) > 0 {
+		add("%s without one of `%s`", codeList(e.lacks), cmp.Or(e.doc.Needs, "those that "+e.doc.With+" need"))
+	}
+	if len(e.unread) > 0 {
+		add("%s where a word is not recognised", codeList(e.unread))
 	}
 	for _, r := range e.raises {
 		add("%s by `%s`", codeList([]finding.Code{r.code}), strings.Join(r.words, " "))
@@ -112,7 +127,7 @@ func (e *entry) facts() string {
 func optionFacts(r row) (list []string) {
 	for _, o := range [...]struct{ what, options string }{
 		{"options", r.Flags}, {"with a value behind =", r.Optional}, {"with a value or none", r.Maybe}, {"with text", r.Text + " " + r.Dash},
-		{"with a name that is told", r.Tells}, {"reads", r.Reads}, {"makes", r.Makes}, {"writes", r.Writes}, {"with a file of the project", r.Project},
+		{"with a name that is told", r.Tells}, {"reads", r.Reads}, {"reads, with directories", r.Tree}, {"SQL", strings.TrimSpace(r.Postgres + " " + r.Mysql + " " + r.Sqlite)}, {"makes", r.Makes}, {"writes", r.Writes}, {"with a file of the project", r.Project},
 		{"with an address", r.Address}, {"in a directory of the workspace", r.Inside}, {"history of", r.History}, {"jq", r.Jq}, {"of OWNER/NAME", r.Slug},
 	} {
 		if strings.TrimSpace(o.options) != "" {

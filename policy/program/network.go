@@ -1,6 +1,8 @@
 package program
 
 import (
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -8,44 +10,11 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// networkTools talk to other machines.
-func networkTools(m map[string]Rule) {
-	m["curl"], m["wget"] = curl, wget
-	m["gofmt"] = gofmt
-	for n := range strings.FieldsSeq("http https xh aria2c axel fetch lynx w3m links elinks nc ncat netcat socat openssl") {
-		m[n] = func(x *Call, _ string, args []workspace.Word) {
-			x.add(Fetches)
-			x.Add(finding.SendsData)
-			if startsPrograms(args) {
-				x.add(RunsUnread)
-			}
-		}
-	}
-	for n := range strings.FieldsSeq("ping dig host nslookup traceroute whois") {
-		m[n] = (&spec{flags: "46nqv", vals: "ciWwts", fixed: true, code: finding.NetworkRead, long: longs("short")}).judge
-	}
-}
-
-// startsPrograms reports the words with which netcat and socat connect a
-// program to the network.
-func startsPrograms(args []workspace.Word) bool {
-	for _, w := range args {
-		lower := strings.ToLower(w.Text)
-		switch {
-		case w.Is("-e"), w.Is("-c"), w.Is("--exec"), w.Is("--sh-exec"), w.Is("--lua-exec"),
-			strings.HasPrefix(lower, "exec:"), strings.HasPrefix(lower, "system:"), strings.HasPrefix(lower, "shell:"):
-			return true
-		case len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' && strings.HasSuffix(w.Text, "e"): // -lvpe
-			return true
-		}
-	}
-	return false
-}
-
 var curlSpec = spec{
-	flags: "sSfLiIvgk46#GNq0", vals: "mAeHXowdFTubcxK",
+	flags: "sSfLiIvgk46#GNq0O", vals: "mAeHXowdFTubcxKDrC",
 	long: longs(`silent show-error fail fail-with-body location include head verbose globoff insecure compressed max-time= connect-timeout= retry= retry-delay=
 		retry-all-errors user-agent= referer= header= request= output= write-out= url= http1.1 http2 http3 ipv4 ipv6 no-progress-meter progress-bar get no-buffer tlsv1.2 tlsv1.3 max-redirs=
+		create-dirs remote-name dump-header= range= continue-at= retry-max-time= retry-connrefused max-filesize= proto= fail-early show-headers no-keepalive
 		data= data-raw= data-binary= data-urlencode= json= form= upload-file= user= cookie= cookie-jar= proxy= config=`),
 }
 
@@ -73,6 +42,8 @@ func curl(x *Call, name string, args []workspace.Word) {
 	if !slices.ContainsFunc(args, leaves) {
 		away = false
 	}
+	var addresses []workspace.Word
+	named := false // by the addresses
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.Kind == workspace.Computed {
 			x.Add(finding.DynamicArgument)
@@ -81,6 +52,7 @@ func curl(x *Call, name string, args []workspace.Word) {
 		case "", "url":
 			away = away || !workspace.Loopback(t.word.Text)
 			x.Address(t.word.Text)
+			addresses = append(addresses, t.word)
 		case "X", "request":
 			if !t.word.Is("GET") && !t.word.Is("HEAD") {
 				x.Add(finding.SendsData)
@@ -88,8 +60,10 @@ func curl(x *Call, name string, args []workspace.Word) {
 		case "d", "F", "T", "data", "data-raw", "data-binary", "data-urlencode", "json", "form", "upload-file":
 			x.Add(finding.SendsData)
 			x.Read(workspace.Word{Text: strings.TrimPrefix(t.word.Text, "@"), Kind: t.word.Kind})
-		case "o", "output":
+		case "o", "output", "D", "dump-header":
 			x.saves(t.word)
+		case "O", "remote-name":
+			named = true
 		case "H", "header", "w", "write-out":
 			if strings.HasPrefix(t.word.Text, "@") || strings.Contains(t.word.Text, "%output") {
 				x.Add(finding.UnknownOption)
@@ -98,15 +72,44 @@ func curl(x *Call, name string, args []workspace.Word) {
 			x.Add(finding.UnknownOption)
 		}
 	}
+	for _, a := range addresses {
+		if named {
+			x.savesAs(a, "", "curl_response")
+		}
+	}
 }
 
 // saves judges a file that a download goes to.
 func (x *Call) saves(w workspace.Word) {
-	if w.Is("-") || w.Is("/dev/null") {
+	if !w.Is("-") && !w.Is("/dev/null") {
+		x.content(w)
+	}
+}
+
+// savesAs judges the file in dir that gets the name which stands last in an address.
+func (x *Call) savesAs(address workspace.Word, dir, other string) {
+	_, rest, ok := strings.Cut(address.Text, "://")
+	if !ok {
+		rest = address.Text
+	}
+	_, file, _ := strings.Cut(rest, "/")
+	name := file[strings.LastIndexByte(file, '/')+1:]
+	if name == "" {
+		name = other
+	}
+	if address.Kind != workspace.Literal || !savedName.MatchString(name) {
+		x.Add(finding.SavesDownload)
 		return
 	}
-	x.Add(finding.SavesDownload)
-	x.content(w)
+	x.content(workspace.Word{Text: path.Join(dir, name)})
+}
+
+var savedName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+
+var wgetSpec = spec{
+	flags: "qSv46cNn", vals: "OTtUP",
+	long: longs(`quiet spider output-document= timeout= tries= user-agent= server-response no-verbose show-progress progress= continue timestamping no-clobber directory-prefix=
+		no-check-certificate https-only max-redirect= wait= connect-timeout= read-timeout= dns-timeout= inet4-only inet6-only no-hsts no-config`),
 }
 
 // wget saves what it fetches, unless it is told to print it.
@@ -116,8 +119,9 @@ func wget(x *Call, name string, args []workspace.Word) {
 	}
 	x.add(Fetches)
 	x.Add(finding.NetworkRead)
-	printed := false
-	c := x.scanner(&spec{flags: "qSv46", vals: "OTtU", long: longs("quiet spider output-document= timeout= tries= user-agent= server-response no-verbose")}, args)
+	var addresses []workspace.Word
+	named, dir := true, ""
+	c := x.scanner(&wgetSpec, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		if t.word.Kind == workspace.Computed {
 			x.Add(finding.DynamicArgument)
@@ -125,15 +129,23 @@ func wget(x *Call, name string, args []workspace.Word) {
 		switch t.option {
 		case "":
 			x.Address(t.word.Text)
+			addresses = append(addresses, t.word)
 		case "O", "output-document":
-			printed = true
+			named = false
 			x.saves(t.word)
+		case "P", "directory-prefix":
+			dir = t.word.Text
+			if t.word.Kind != workspace.Literal || t.word.Tilde {
+				x.Add(finding.SavesDownload)
+			}
 		case "spider":
-			printed = true
+			named = false
 		}
 	}
-	if !printed {
-		x.Add(finding.SavesDownload)
+	for _, a := range addresses {
+		if named {
+			x.savesAs(a, dir, "index.html")
+		}
 	}
 }
 

@@ -16,10 +16,10 @@ func Rules() (map[string]Rule, error) { return rules() }
 
 var rules = sync.OnceValues(func() (map[string]Rule, error) {
 	m := map[string]Rule{}
-	for _, add := range [...]func(map[string]Rule){runners, networkTools, builtins, destroyers, remotes, projectTools} {
+	for _, add := range [...]func(map[string]Rule){runners, builtins, projectTools} {
 		add(m)
 	}
-	m["go"] = golang
+	m["go"], m["gofmt"] = golang, gofmt
 	t, err := table()
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ var languages = map[string]Rule{
 	"awk": awk, "chmod": permissions, "copy": copies, "curl": curl, "date": date, "fd": fd, "find": find, "go": golang,
 	"grep": grep, "jq": jq, "kill": kill, "printf": printf, "ps": ps, "ripgrep": ripgrep, "rm": rm, "sed": sed, "shell": shellCommand,
 	"test": test, "xargs": xargs, "lengths": lengths, "archive": archive, "dd": dd, "cd": cd, "command": commandBuiltin, "flock": flock,
-	"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "interpreter": interpreter, "npx": npx, "compiler": compiler,
+	"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "container": container, "interpreter": interpreter, "npx": npx, "compiler": compiler,
 
 	"git-fetch": gitFetch, "git-pull": gitPull, "git-push": gitPushes, "git-reset": gitReset, "git-clean": gitClean, "git-checkout": gitCheckout,
 	"git-restore": gitRestore, "git-switch": gitSwitch, "git-rm": gitRemove, "git-mv": gitMove, "git-merge": gitMerges, "git-config": gitConfig,

@@ -1,0 +1,29 @@
+package program
+
+import (
+	"strings"
+
+	"approvalbot/policy/workspace"
+)
+
+// container looks for the desk in what a container is given.
+func container(x *Call, _ string, args []workspace.Word) {
+	for _, w := range args {
+		for _, v := range [...]string{w.Text, AfterEquals(w.Text), strings.TrimPrefix(w.Text, "-v")} {
+			x.mounts(v)
+		}
+	}
+}
+
+// mounts looks for the desk in what a container is given: dir:/there, or
+// type=bind,source=dir,target=/there.
+func (x *Call) mounts(text string) {
+	if dir, _, ok := strings.Cut(text, ":"); ok {
+		x.DeskTree(workspace.Word{Text: dir})
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		if key, dir, ok := strings.Cut(part, "="); ok && (key == "source" || key == "src") {
+			x.DeskTree(workspace.Word{Text: dir})
+		}
+	}
+}
