@@ -86,7 +86,7 @@ func TestAllowlist(t *testing.T) {
 	}
 	is(core.OutcomeAllow, "frob", "frob a 'b c' --x=1", "git push", "git push origin main", "/opt/tools/do it", "npm run build-all", "cargo publish --dry-run -q",
 		"ls && frob x", "cat main.go | frob | frob y 2>/dev/null", "cd src && frob", `bash -c 'frob x'`, `bash -lc 'ls; frob x'`, "cat x | fold2 -w 20", "frob >/dev/null 2>&1")
-	is(core.OutcomeAsk, "frobb", "Frob", "./frob", "/usr/local/frob", "git -C /tmp push", "git push --force", "/opt/tools/sub/do", "/opt/tools/../evil", "npm run deploy", "npm run", "cargo publish",
+	is(core.OutcomeAsk, "frobb", "Frob", "./frob", "/usr/local/frob", "git -C /tmp push", "git push --force", "/opt/tools/sub/do", "/opt/tools/../evil", "npm run deploy", "cargo publish",
 		"fold2 -w 20 file", "fold2 /etc/x", "fold2 -f=x")
 	require.Equal(t, core.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "env": map[string]string{"PATH": "/tmp"}})))
 	require.Equal(t, core.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "host": "prod"})))

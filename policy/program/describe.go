@@ -75,13 +75,13 @@ func (e *entry) facts() string {
 	switch {
 	case e.rule != nil:
 		add("read as `%s`", e.doc.Rule)
-	case e.project != nil:
-		add("%s", codeList([]finding.Code{finding.RunsProjectCode}))
-		if e.doc.Runs.Targets != "" {
-			add("only `%s`", e.doc.Runs.Targets)
-		}
 	case e.verbs != nil || e.globs != nil:
 		add("alone %s, otherwise %s", codeList(e.bare), codeList(e.otherwise))
+	case e.project != nil:
+		list = append(list, e.projectFacts()...)
+	}
+	if len(e.named) > 0 {
+		add("with other words %s", codeList(e.named))
 	}
 	list = append(list, optionFacts(e.doc)...)
 	if e.doc.With != "" {
@@ -123,16 +123,35 @@ func (e *entry) facts() string {
 	return strings.Join(list, "; ")
 }
 
+// projectFacts says what a tool does to the project.
+func (e *entry) projectFacts() (list []string) {
+	if len(e.codes) == 0 {
+		list = append(list, codeList([]finding.Code{finding.RunsProjectCode}))
+	}
+	for _, f := range [...]struct{ what, words string }{
+		{"only", e.doc.Runs.Targets}, {"runs a command", e.doc.Runs.Command}, {"any target with", e.doc.Runs.Dry}, {"changes no file with", e.doc.Runs.Checks},
+	} {
+		if f.words != "" {
+			list = append(list, fmt.Sprintf("%s `%s`", f.what, f.words))
+		}
+	}
+	return list
+}
+
 // optionFacts says of a row's options what becomes of their values.
 func optionFacts(r row) (list []string) {
 	for _, o := range [...]struct{ what, options string }{
 		{"options", r.Flags}, {"with a value behind =", r.Optional}, {"with a value or none", r.Maybe}, {"with text", r.Text + " " + r.Dash},
 		{"with a name that is told", r.Tells}, {"reads", r.Reads}, {"reads, with directories", r.Tree}, {"SQL", strings.TrimSpace(r.Postgres + " " + r.Mysql + " " + r.Sqlite)}, {"makes", r.Makes}, {"writes", r.Writes}, {"with a file of the project", r.Project},
 		{"with an address", r.Address}, {"in a directory of the workspace", r.Inside}, {"history of", r.History}, {"jq", r.Jq}, {"of OWNER/NAME", r.Slug},
+		{"builds", r.Builds}, {"empties and builds", r.Empties}, {"with environments", r.Environment}, {"with an everyday target", r.Everyday},
 	} {
 		if strings.TrimSpace(o.options) != "" {
 			list = append(list, fmt.Sprintf("%s: `%s`", o.what, strings.Join(strings.Fields(o.options), " ")))
 		}
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(r.Values)) {
+		list = append(list, fmt.Sprintf("with a value like `%s`: `%s`", pattern, strings.Join(strings.Fields(r.Values[pattern]), " ")))
 	}
 	return list
 }

@@ -28,67 +28,84 @@ var data embed.FS
 // their value, which says at the same time whether they have one; whatever is not
 // listed asks. "-abc" are three options of one letter, "--name" is one.
 type row struct {
-	Is        string            `yaml:"is"`        // codes of the command, where nothing worse is found
-	With      string            `yaml:"with"`      // sets of options that it has besides
-	Flags     string            `yaml:"flags"`     // options without a value
-	Optional  string            `yaml:"optional"`  // options whose value, text, stands behind "=" or nowhere
-	Maybe     string            `yaml:"maybe"`     // letters whose value is left out where the next word begins with a dash
-	Text      string            `yaml:"text"`      // options whose value is text
-	Dash      string            `yaml:"dash"`      // the same, and it may begin with a dash
-	Tells     string            `yaml:"tells"`     // options whose value is a file of which the name or facts are told
-	Reads     string            `yaml:"reads"`     // a file whose contents are told
-	Tree      string            `yaml:"tree"`      // a file whose contents are told, or a directory of such files
-	Makes     string            `yaml:"makes"`     // a file or directory that is made or touched
-	Writes    string            `yaml:"writes"`    // a file that is given contents
-	Project   string            `yaml:"project"`   // a file of the project
-	Address   string            `yaml:"address"`   // an address that is read
-	History   string            `yaml:"history"`   // a file, or a part of it, of which git tells the history
-	Jq        string            `yaml:"jq"`        // a script of jq
-	Slug      string            `yaml:"slug"`      // OWNER/NAME, with no host before it
-	Inside    string            `yaml:"inside"`    // a directory of the workspace, in which the program works
-	Postgres  string            `yaml:"postgres"`  // statements of SQL for psql
-	Mysql     string            `yaml:"mysql"`     // statements of SQL for mysql
-	Sqlite    string            `yaml:"sqlite"`    // statements of SQL for sqlite3
-	Shapes    map[string]string `yaml:"shapes"`    // patterns that the options' values must match as a whole
-	Needs     string            `yaml:"needs"`     // options of which one must be given
-	Lacks     string            `yaml:"lacks"`     // codes of the command without one of them; it asks unless said
-	Operands  string            `yaml:"operands"`  // what the other words are: one of these roles, tree, repository or none; text unless said
-	Looks     string            `yaml:"looks"`     // a pattern that every one of them must match as a whole
-	First     int               `yaml:"first"`     // so many of them are text before the rest
-	Leading   string            `yaml:"leading"`   // what these are, if not text
-	Given     string            `yaml:"given"`     // letters of options that give what is the first of them otherwise
-	Most      int               `yaml:"most"`      // so many there may be
-	Least     int               `yaml:"least"`     // so many there must be
-	All       bool              `yaml:"all"`       // no option does harm
-	Beside    map[string]string `yaml:"beside"`    // options that need one of some others beside them
-	Spelled   string            `yaml:"spelled"`   // a pattern for each word with a dash; -name is then --name where that is an option
-	Wraps     bool              `yaml:"wraps"`     // behind the first operands stands a command, which it runs
-	Numbers   bool              `yaml:"numbers"`   // -20 is an option
-	Fixed     bool              `yaml:"fixed"`     // nothing may be computed
-	Globs     bool              `yaml:"globs"`     // a value behind "=" may be a glob
-	Equals    bool              `yaml:"equals"`    // what stands behind a letter may begin with "=", as in -o=json
-	Here      bool              `yaml:"here"`      // it runs code of the project in which it stands, which must be in the workspace
-	Fetches   bool              `yaml:"fetches"`   // what it prints comes from the network
-	Posix     bool              `yaml:"posix"`     // options end at the first operand
-	OneDash   bool              `yaml:"onedash"`   // long options have one dash or two
-	Version   bool              `yaml:"version"`   // --version alone tells the version and does nothing else first
-	Raises    map[string]string `yaml:"raises"`    // codes, and the words that bring them
-	Verbs     map[string]row    `yaml:"verbs"`     // subcommands, by their names or globs
-	Bare      string            `yaml:"bare"`      // codes of the program without a subcommand
-	Otherwise string            `yaml:"otherwise"` // codes of any other subcommand
-	Unread    string            `yaml:"unread"`    // codes of the command besides, where some word is not recognised
-	Runs      *projectRow       `yaml:"runs"`      // it runs the project's own code
-	Prelude   string            `yaml:"prelude"`   // what reads the words before the subcommand, by its name in preludes
-	Rule      string            `yaml:"rule"`      // the language of its own in which it is read, by its name in languages
+	Is          string            `yaml:"is"`          // codes of the command, where nothing worse is found
+	With        string            `yaml:"with"`        // sets of options that it has besides
+	Flags       string            `yaml:"flags"`       // options without a value
+	Optional    string            `yaml:"optional"`    // options whose value, text, stands behind "=" or nowhere
+	Maybe       string            `yaml:"maybe"`       // letters whose value is left out where the next word begins with a dash
+	Text        string            `yaml:"text"`        // options whose value is text
+	Dash        string            `yaml:"dash"`        // the same, and it may begin with a dash
+	Tells       string            `yaml:"tells"`       // options whose value is a file of which the name or facts are told
+	Reads       string            `yaml:"reads"`       // a file whose contents are told
+	Tree        string            `yaml:"tree"`        // a file whose contents are told, or a directory of such files
+	Makes       string            `yaml:"makes"`       // a file or directory that is made or touched
+	Writes      string            `yaml:"writes"`      // a file that is given contents
+	Project     string            `yaml:"project"`     // a file of the project
+	Address     string            `yaml:"address"`     // an address that is read
+	History     string            `yaml:"history"`     // a file, or a part of it, of which git tells the history
+	Jq          string            `yaml:"jq"`          // a script of jq
+	Slug        string            `yaml:"slug"`        // OWNER/NAME, with no host before it
+	Inside      string            `yaml:"inside"`      // a directory of the workspace, in which the program works
+	Postgres    string            `yaml:"postgres"`    // statements of SQL for psql
+	Mysql       string            `yaml:"mysql"`       // statements of SQL for mysql
+	Sqlite      string            `yaml:"sqlite"`      // statements of SQL for sqlite3
+	Shapes      map[string]string `yaml:"shapes"`      // patterns that the options' values must match as a whole
+	Needs       string            `yaml:"needs"`       // options of which one must be given
+	Lacks       string            `yaml:"lacks"`       // codes of the command without one of them; it asks unless said
+	Builds      string            `yaml:"builds"`      // a file or directory of the project that one of its tools makes
+	Empties     string            `yaml:"empties"`     // such a directory, which is deleted before
+	Environment string            `yaml:"environment"` // names of test environments, joined by commas
+	Everyday    string            `yaml:"everyday"`    // a script or target that builds or checks
+	Values      map[string]string `yaml:"values"`      // options by what their value, text, must look like: patterns, and the options of each
+	Apart       bool              `yaml:"apart"`       // the value of an option of one letter is a word of its own, or a number; what follows in the same word are other options
+	About       string            `yaml:"about"`       // the same, where it is only asked for its version or for help
+	Named       string            `yaml:"named"`       // codes of the program where it has any operands, instead of those
+	Word        bool              `yaml:"word"`        // the subcommand is the first of its own operands
+	Operands    string            `yaml:"operands"`    // what the other words are: one of these roles, tree, repository or none; text unless said
+	Looks       string            `yaml:"looks"`       // a pattern that every one of them must match as a whole
+	First       int               `yaml:"first"`       // so many of them are text before the rest
+	Leading     string            `yaml:"leading"`     // what these are, if not text
+	Given       string            `yaml:"given"`       // letters of options that give what is the first of them otherwise
+	Most        int               `yaml:"most"`        // so many there may be
+	Least       int               `yaml:"least"`       // so many there must be
+	All         bool              `yaml:"all"`         // no option does harm
+	Beside      map[string]string `yaml:"beside"`      // options that need one of some others beside them
+	Spelled     string            `yaml:"spelled"`     // a pattern for each word with a dash; -name is then --name where that is an option
+	Wraps       bool              `yaml:"wraps"`       // behind the first operands stands a command, which it runs
+	Numbers     bool              `yaml:"numbers"`     // -20 is an option
+	Fixed       bool              `yaml:"fixed"`       // nothing may be computed
+	Globs       bool              `yaml:"globs"`       // a value behind "=" may be a glob
+	Equals      bool              `yaml:"equals"`      // what stands behind a letter may begin with "=", as in -o=json
+	Here        bool              `yaml:"here"`        // it runs code of the project in which it stands, which must be in the workspace
+	Fetches     bool              `yaml:"fetches"`     // what it prints comes from the network
+	Posix       bool              `yaml:"posix"`       // options end at the first operand
+	OneDash     bool              `yaml:"onedash"`     // long options have one dash or two
+	Version     bool              `yaml:"version"`     // --version alone tells the version and does nothing else first
+	Raises      map[string]string `yaml:"raises"`      // codes, and the words that bring them
+	Verbs       map[string]row    `yaml:"verbs"`       // subcommands, by their names or globs
+	Bare        string            `yaml:"bare"`        // codes of the program without a subcommand
+	Otherwise   string            `yaml:"otherwise"`   // codes of any other subcommand
+	Unread      string            `yaml:"unread"`      // codes of the command besides, where some word is not recognised
+	Runs        *projectRow       `yaml:"runs"`        // it runs the project's own code
+	Prelude     string            `yaml:"prelude"`     // what reads the words before the subcommand, by its name in preludes
+	Rule        string            `yaml:"rule"`        // the language of its own in which it is read, by its name in languages
 }
 
 // projectRow describes a program that builds, tests, checks or formats the project in
 // which it stands.
 type projectRow struct {
-	Targets string `yaml:"targets"` // what the first operand must be; "*" for any everyday target
-	Each    bool   `yaml:"each"`    // so must every other
-	Free    bool   `yaml:"free"`    // other operands are no paths
-	After   string `yaml:"after"`   // what words after "--" must look like
+	Targets   string `yaml:"targets"`   // what the first operand must be, "default" where there may be none; "*" for any everyday target
+	Like      string `yaml:"like"`      // or match, a pattern
+	Dry       string `yaml:"dry"`       // options with which it only tells what it would do, and any target may stand
+	Each      bool   `yaml:"each"`      // so must every other
+	Free      bool   `yaml:"free"`      // other operands are no paths
+	After     string `yaml:"after"`     // what words after "--" must look like
+	Settings  string `yaml:"settings"`  // words that are passed over, such as -Dname=value
+	Checks    string `yaml:"checks"`    // options with which it changes no file that it is pointed at; "*" where it never does
+	Silent    string `yaml:"silent"`    // options without which it prints the files that it is pointed at
+	Lists     bool   `yaml:"lists"`     // a word @x is a file of more words
+	Command   string `yaml:"command"`   // its operands are a command: any of the project, a tool from npm, a script, a task, one that is measured
+	Installed string `yaml:"installed"` // where projects install it: "bin", "npm" where npm's registry has it under this name, "python" where it is a module besides
 }
 
 // file is one file of the table.
@@ -98,7 +115,16 @@ type file struct {
 }
 
 // table reads the embedded table once.
-var table = sync.OnceValues(func() (*loaded, error) { return load(data) })
+var table = sync.OnceValues(func() (*loaded, error) {
+	t, err := load(data)
+	if t != nil {
+		rows = t.entries
+	}
+	return t, err
+})
+
+// rows are the table's once it is read, for rules that look up other programs.
+var rows map[string]*entry
 
 // loaded is a table that was read: its rows by the names of the programs, and the sets
 // of options that they share.
@@ -166,7 +192,7 @@ func (l *loader) program(file, names string, r row) {
 func (l *loader) entry(where string, r row, parent *entry) *entry {
 	e := &entry{doc: r, roles: map[string]role{}, shapes: map[string]*regexp.Regexp{}, skip: r.First, most: r.Most, onedash: r.OneDash, version: r.Version,
 		least: r.Least, here: r.Here, fetches: r.Fetches}
-	e.spec = spec{all: r.All, num: r.Numbers, fixed: r.Fixed, globs: r.Globs, posix: r.Posix, equals: r.Equals || parent != nil && parent.spec.equals, given: r.Given, strict: true,
+	e.spec = spec{all: r.All, num: r.Numbers, fixed: r.Fixed, globs: r.Globs, posix: r.Posix, apart: r.Apart, equals: r.Equals || parent != nil && parent.spec.equals, given: r.Given, strict: true,
 		long: map[string]bool{}, texts: map[string]bool{}, optional: map[string]bool{}}
 	o := optionList{l: l, where: where, e: e, known: map[string]string{}}
 	o.row(r)
@@ -185,6 +211,7 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 		}
 	}
 	e.codes, e.bare, e.otherwise = l.codes(where, r.Is), l.codes(where, r.Bare), l.codes(where, r.Otherwise)
+	e.named, e.about, e.word = l.codes(where, r.Named), l.codes(where, r.About), r.Word
 	for _, name := range slices.Sorted(maps.Keys(r.Raises)) {
 		for _, c := range l.codes(where, name) {
 			e.raises = append(e.raises, raise{c, strings.Fields(r.Raises[name])})
@@ -218,13 +245,7 @@ func (l *loader) needs(where string, r row, e *entry) {
 // shape reads what a row is: a program of subcommands, a tool of the project, one with
 // a language of its own, or a plain command.
 func (l *loader) shape(where string, r row, e *entry) {
-	if r.Looks != "" {
-		re, err := regexp.Compile(`^(?:` + r.Looks + `)$`)
-		if err != nil {
-			l.fail(where, "%w", err)
-		}
-		e.looks = re
-	}
+	e.looks = l.pattern(where, r.Looks)
 	kind, ok := roleNames[r.Operands]
 	if !ok && r.Operands != "" {
 		l.fail(where, "operands cannot be %q", r.Operands)
@@ -251,14 +272,8 @@ func (l *loader) shape(where string, r row, e *entry) {
 	case r.Verbs != nil:
 		l.verbs(where, r, e)
 	case r.Runs != nil:
-		e.project = &projectTool{spec: e.spec, each: r.Runs.Each, free: r.Runs.Free}
-		if r.Runs.Targets != "" {
-			e.project.verbs = words.Set(r.Runs.Targets)
-		}
-		if r.Runs.After != "" {
-			e.project.after = regexp.MustCompile(`^(?:` + r.Runs.After + `)$`)
-		}
-	case len(e.codes) == 0:
+		l.project(where, r.Runs, e)
+	case len(e.codes) == 0 && len(e.named) == 0:
 		l.fail(where, "it does not say what the command is")
 	}
 }
@@ -279,18 +294,53 @@ func (l *loader) options1(where string, r row, e *entry) {
 	for _, list := range slices.Sorted(maps.Keys(r.Beside)) {
 		e.beside = append(e.beside, beside{names(list), names(r.Beside[list])})
 	}
-	if r.Spelled != "" {
-		re, err := regexp.Compile(`^(?:` + r.Spelled + `)$`)
-		if err != nil {
-			l.fail(where, "%w", err)
+	e.spelled = l.pattern(where, r.Spelled)
+}
+
+// pattern is one that must match a word as a whole; nil for none.
+func (l *loader) pattern(where, text string) *regexp.Regexp {
+	if text == "" {
+		return nil
+	}
+	re, err := regexp.Compile(`^(?:` + text + `)$`)
+	if err != nil {
+		l.fail(where, "%w", err)
+	}
+	return re
+}
+
+func (l *loader) project(where string, r *projectRow, e *entry) {
+	some := func(list string) map[string]bool {
+		if list == "" {
+			return nil
 		}
-		e.spelled = re
+		return words.Set(list)
+	}
+	e.project = &projectTool{
+		targets: some(r.Targets), each: r.Each, free: r.Free, after: l.pattern(where, r.After), settings: l.pattern(where, r.Settings),
+		like: l.pattern(where, r.Like), dry: some(r.Dry), checks: some(r.Checks), silent: some(r.Silent), lists: r.Lists, command: r.Command, bin: r.Installed != "", npm: r.Installed == "npm", python: r.Installed == "python",
+		script: r.After == handedOn,
+	}
+	if r.Command != "" && !commands[r.Command] {
+		l.fail(where, "there is no command %q", r.Command)
+	}
+	if r.Installed != "" && r.Installed != "bin" && r.Installed != "npm" && r.Installed != "python" {
+		l.fail(where, "installed cannot be %q", r.Installed)
+	}
+	if len(e.otherwise) == 0 {
+		e.otherwise = []finding.Code{finding.RunsWorkspaceCode}
+	}
+	if len(e.bare) == 0 {
+		e.bare = e.otherwise
 	}
 }
 
 func (l *loader) verbs(where string, r row, e *entry) {
-	if r.Is != "" || r.Operands != "" || r.Runs != nil {
-		l.fail(where, "is, operands and runs beside verbs are never reached")
+	if r.Is != "" || r.Operands != "" || r.Runs != nil && *r.Runs != (projectRow{Installed: r.Runs.Installed}) {
+		l.fail(where, "is, operands and runs beside verbs are never reached, but for where it is installed")
+	}
+	if r.Runs != nil {
+		l.project(where, r.Runs, e)
 	}
 	if len(e.otherwise) == 0 {
 		e.otherwise = []finding.Code{finding.UnknownCommand}
@@ -349,13 +399,17 @@ func (o *optionList) row(r row) {
 		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"project", r.Project, true, projectRole},
 		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole}, {"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},
 		{"postgres", r.Postgres, true, postgresRole}, {"mysql", r.Mysql, true, mysqlRole}, {"sqlite", r.Sqlite, true, sqliteRole},
+		{"builds", r.Builds, true, buildsRole}, {"empties", r.Empties, true, emptiesRole}, {"environment", r.Environment, true, environmentRole},
+		{"everyday", r.Everyday, true, everydayRole},
 	} {
-		letters, long := shortNames(list.options, onedash)
-		for _, name := range letters {
-			o.add(name, list.name, list.takes, list.role, true)
-		}
-		for _, name := range long {
-			o.add(name, list.name, list.takes, list.role, false)
+		o.lists(list.name, list.options, list.takes, list.role, onedash)
+	}
+	for pattern, options := range r.Values {
+		o.lists("values", options, true, textRole, onedash)
+		o.shape(options, pattern, onedash)
+		letters, long := shortNames(options, onedash)
+		for _, name := range append(letters, long...) {
+			o.e.spec.texts[name] = true
 		}
 	}
 	for options, pattern := range r.Shapes {
@@ -365,15 +419,23 @@ func (o *optionList) row(r row) {
 
 // shape says what the values of options must look like.
 func (o *optionList) shape(options, pattern string, onedash bool) {
-	re, err := regexp.Compile(`^(?:` + pattern + `)$`)
-	if err != nil {
-		o.l.fail(o.where, "%w", err)
-	}
+	re := o.l.pattern(o.where, pattern)
 	letters, long := shortNames(options, onedash)
 	for _, name := range append(letters, long...) {
 		if o.e.shapes[name] == nil { // the row's own goes before a set's
 			o.e.shapes[name] = re
 		}
+	}
+}
+
+// lists notes the options of one list.
+func (o *optionList) lists(name, options string, takes bool, r role, onedash bool) {
+	letters, long := shortNames(options, onedash)
+	for _, option := range letters {
+		o.add(option, name, takes, r, true)
+	}
+	for _, option := range long {
+		o.add(option, name, takes, r, false)
 	}
 }
 
@@ -424,6 +486,7 @@ func (o *optionList) inherit(p *entry) {
 			if name := string(c); o.known[name] == "" {
 				*letters.to += name
 				o.e.roles[name], o.e.spec.texts[name] = p.roles[name], p.spec.texts[name]
+				o.inheritShape(p, name)
 				if strings.Contains(p.spec.maybe, name) {
 					o.e.spec.maybe += name
 				}

@@ -43,6 +43,7 @@ type spec struct {
 	texts    map[string]bool // options whose value may begin with a dash
 	strict   bool            // a value behind "=" is no part of an option without one
 	optional map[string]bool // long options whose value stands behind "=" or nowhere
+	apart    bool            // the value of a short option is a word of its own, or a number
 	maybe    string          // short options whose value is left out where the next word begins with a dash
 }
 
@@ -183,6 +184,9 @@ func (c *scanner) cluster() token {
 			value := c.short
 			if c.spec.equals {
 				value = strings.TrimPrefix(value, "=")
+			}
+			if c.spec.apart && !words.Digits(value) {
+				c.unknown()
 			}
 			t.word = workspace.Word{Text: value}
 			c.short = ""

@@ -31,45 +31,111 @@ import (
 // projectTool is a program that builds, tests, checks or formats the project in
 // which it stands.
 type projectTool struct {
-	spec  spec
-	verbs map[string]bool // what the first operand must be; nil for anything
-	each  bool            // every operand is a verb (make, gradle)
-	free  bool            // other operands are no paths
-	after *regexp.Regexp  // what words after "--" must look like; nil: like the others
+	targets  map[string]bool // what the first operand must be; nil for anything
+	like     *regexp.Regexp  // or match
+	dry      map[string]bool // options with which it only tells what it would do, whatever the target
+	each     bool            // every operand is a target (make, gradle)
+	free     bool            // other operands are no paths
+	after    *regexp.Regexp  // what words after "--" must look like; nil: like the others
+	settings *regexp.Regexp  // words that are passed over
+	checks   map[string]bool // options with which it changes no file that it is pointed at; "*": it never does
+	silent   map[string]bool // options without which it prints the files that it is pointed at; nil: it prints none
+	lists    bool            // a word @x is a file of more words
+	command  string          // its operands are a command, one of commands
+	bin      bool            // it may stand where a project installs programs
+	npm      bool            // npm's registry has it under its own name
+	python   bool            // it is a module of Python besides
+	script   bool            // words after "--" go to a script
 }
 
-// textOptions are options of which the value is text and no path.
-var textOptions = words.Set(`run skip bench list k m t g n j W E grep fgrep testNamePattern test-name-pattern tests tags timeout filter lines stdin-filename features package
-	benchtime cpu count ldflags gcflags expression message`)
+// commands judge the words that a project's tool runs as a command.
+var commands = words.Set("any npm script script-or-tool task measured")
 
-func (p *projectTool) judge(x *Call, name string, args []workspace.Word) {
-	x.project()
-	at := pointing(name, args)
-	c := x.scanner(&p.spec, args)
-	verb := false
+// build judges a tool of the project.
+func (e *entry) build(x *Call, name string, args []workspace.Word) {
+	p := e.project
+	if x.add1(e.codes); len(e.codes) == 0 && p.command == "" {
+		x.project()
+	}
+	if p.command == "" && !x.Has(finding.OutsideProject) && !x.Place.LocalDir(workspace.Word{Text: "."}) {
+		x.Add(finding.WritesOutside)
+	}
+	if p.settings != nil {
+		args = slices.DeleteFunc(slices.Clone(args), func(w workspace.Word) bool { return w.Kind == workspace.Literal && p.settings.MatchString(w.Text) })
+	}
+	at := p.pointing(args)
+	dry := rehearses(args, p.dry)
+	c := x.scanner(&e.spec, args)
+	target, operands := false, 0
 	for t, ok := c.next(); ok; t, ok = c.next() {
 		switch {
 		case t.option != "":
-			x.projectOption(t)
-			x.built(name, t)
+			e.toolOption(x, t)
+		case p.command != "" && operands < e.skip:
+			if operands++; t.word.Kind == workspace.Computed {
+				x.Add(finding.DynamicArgument)
+			}
+		case p.command != "":
+			e.runCommand(x, name, c.rest())
+			return
+		case c.ended && p.script:
+			known(handedOn).build(x, name, c.rest())
+			return
 		case c.ended && p.after != nil:
 			if t.word.Kind != workspace.Literal || !p.after.MatchString(t.word.Text) {
 				x.Add(finding.UnknownOption)
 			}
-		case c.ended && strings.HasPrefix(t.word.Text, "-"):
+		case c.ended && strings.HasPrefix(t.word.Text, "-"), e.operands == noneRole:
 			x.Add(finding.UnknownOption) // goes on to another program
-		case p.verbs != nil && (p.each || !verb):
-			verb = true
-			x.verb(p, t.word)
+		case e.looks != nil && (t.word.Kind != workspace.Literal || !e.looks.MatchString(t.word.Text)):
+			x.Add(finding.UnknownOption)
+		case p.targets != nil && (p.each || !target):
+			if target = true; !dry || t.word.Kind != workspace.Literal || strings.Contains(t.word.Text, "=") {
+				x.target(p, t.word)
+			}
 		case !p.free:
+			e.operands.word(x, t.word)
 			x.projectWord(t.word)
 			at.file(x, t.word)
 		case t.word.Kind == workspace.Computed:
 			x.Add(finding.DynamicArgument)
 		}
 	}
-	if p.verbs != nil && !verb && !p.verbs["default"] && !x.asksAbout(args) {
-		x.Add(finding.RunsWorkspaceCode)
+	if p.command != "" || p.targets != nil && !target && !p.targets["default"] && !x.asksAbout(args) {
+		x.add1(e.bare)
+	}
+}
+
+// rehearses reports one of some options before all other words. Behind a target such a
+// word may belong to it.
+func rehearses(args []workspace.Word, dry map[string]bool) bool {
+	for _, w := range args {
+		switch {
+		case !strings.HasPrefix(w.Text, "-"), w.Is("--"):
+			return false
+		case w.Kind == workspace.Literal && dry[w.Text]:
+			return true
+		}
+	}
+	return false
+}
+
+// toolOption judges the value of a tool's option.
+func (e *entry) toolOption(x *Call, t token) {
+	switch role := e.roles[t.option]; {
+	case !t.value:
+	case t.word.Kind == workspace.Computed:
+		x.Add(finding.DynamicArgument)
+	case t.swallowed() && !e.spec.texts[t.option]:
+		x.Add(finding.UnknownOption)
+	case e.spec.optional[t.option]:
+		x.built(t.word)
+	case role == textRole && e.shapes[t.option] == nil:
+		if strings.HasPrefix(t.word.Text, "/") || workspace.Climbs(t.word.Text) {
+			x.projectWord(t.word) // where another version takes no value, it is a file
+		}
+	default:
+		e.option(x, t)
 	}
 }
 
@@ -78,20 +144,60 @@ func (x *Call) asksAbout(args []workspace.Word) bool {
 	return len(args) == 1 && (args[0].Is("--version") || args[0].Is("--help") || args[0].Is("-V") || args[0].Is("-h"))
 }
 
-// verb judges what a tool is told to do.
-func (x *Call) verb(p *projectTool, w workspace.Word) {
+// target judges what a tool is told to do.
+func (x *Call) target(p *projectTool, w workspace.Word) {
 	name, value, assigns := strings.Cut(w.Text, "=")
 	switch {
 	case w.Kind != workspace.Literal:
 		x.Add(finding.DynamicArgument)
-	case p.verbs[w.Text], p.each && !p.verbs["*"] && p.verbs[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
-	case p.verbs["*"] && everydayTarget(w.Text):
-	case p.verbs["*"] && assigns && makeVariables[name] && plainValue.MatchString(value):
+	case p.targets[w.Text], p.like != nil && p.like.MatchString(w.Text), p.each && !p.targets["*"] && p.targets[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
+	case p.targets["*"] && everydayTarget(w.Text):
+	case p.targets["*"] && assigns && makeVariables[name] && plainValue.MatchString(value):
 		x.projectWord(workspace.Word{Text: value})
 	default:
 		x.Add(finding.RunsWorkspaceCode)
 	}
 }
+
+// runCommand judges the command that a tool runs, beginning with its first word.
+func (e *entry) runCommand(x *Call, name string, all []workspace.Word) {
+	first, literal := all[0].Text, all[0].Kind == workspace.Literal
+	switch tool := known(first); {
+	case !literal:
+		x.add1(e.otherwise)
+		x.Add(finding.DynamicArgument)
+	case e.project.command == "any":
+		if !tool.installed() && !pythonNames[first] {
+			x.Add(finding.RunsWorkspaceCode) // a script of the project may have any name
+		}
+		x.project()
+		x.inner(all)
+	case e.project.command == "npm" && tool.installed() && tool.project.npm, e.project.command == "script-or-tool" && tool.installed() && !everydayTarget(first):
+		x.project()
+		x.inner(all)
+	case e.project.command == "measured" && (first == "pytest" || first == "unittest"):
+		x.project()
+		x.inner(all)
+	case strings.HasPrefix(e.project.command, "script") && (first == "t" || first == "tst" || everydayTarget(first)), e.project.command == "task" && everydayTarget(first[strings.LastIndexByte(first, ':')+1:]):
+		rest := slices.DeleteFunc(slices.Clone(all[1:]), func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
+		known(handedOn).build(x, name, rest)
+	default:
+		x.add1(e.otherwise)
+	}
+}
+
+// handedOn is the name of the row for the words behind a script's name: they go to
+// whatever tool the script starts.
+const handedOn = "(script)"
+
+// known gives the row of a program.
+func known(name string) *entry { return rows[name] }
+
+// installed reports a tool that may stand where a project installs programs.
+func (e *entry) installed() bool { return e != nil && e.project != nil && e.project.bin }
+
+// module reports a tool that is a module of Python besides.
+func (e *entry) module() bool { return e.installed() && e.project.python }
 
 // project notes that the command runs the project's own code, which it may do
 // inside the workspace only.
@@ -103,20 +209,6 @@ func Project(p *workspace.Place) finding.Set {
 		return finding.Of(finding.RunsProjectCode)
 	}
 	return finding.Of(finding.RunsProjectCode, finding.OutsideProject)
-}
-
-func (x *Call) projectOption(t token) {
-	switch {
-	case !t.value:
-	case t.word.Kind == workspace.Computed:
-		x.Add(finding.DynamicArgument)
-	case t.swallowed():
-		x.Add(finding.UnknownOption)
-	case (t.option == "j" || t.option == "jobs") && !words.Digits(t.word.Text) && !t.word.Is("auto"):
-		x.Add(finding.UnknownOption) // make takes it for a target
-	case !textOptions[t.option], t.apart && strings.HasPrefix(t.word.Text, "/"), t.apart && workspace.Climbs(t.word.Text):
-		x.projectWord(t.word)
-	}
 }
 
 // projectWord judges a word that may name files. Several can stand in one, as
@@ -151,7 +243,7 @@ var expandsLater = regexp.MustCompile(`(?:^|[=:,"'])~|\$[A-Za-z_{]`)
 
 // everydayWords begin the names of scripts and targets that build and check.
 var everydayWords = words.Set(`test tests unit lint build compile type types typecheck check checks format fmt coverage cov cover bench benchmark vet
-	all clean help verify validate analyze style prettier eslint tsc spec specs rebuild`)
+	all clean help verify validate analyze style prettier eslint tsc spec specs rebuild docs doc html`)
 
 // targetParts may follow them: what is built or checked, and how.
 var targetParts = words.Set(`all ci fix unit int integration e2e it watch fast slow quick short once debug dev race cover coverage report html json xml summary verbose quiet
@@ -180,75 +272,6 @@ var (
 	plainValue    = regexp.MustCompile(`^(?:[A-Za-z0-9_./,=+][A-Za-z0-9_./,=+-]*|-(?:v+|q|s|x|race|short|failfast|cover|(?:run|count|timeout|parallel)=[A-Za-z0-9_./]+))?$`)
 )
 
-// scripts judges npm, pnpm, yarn and bun: only scripts that build or check, and
-// tools that the project has installed.
-func scripts(other Rule) Rule {
-	return func(x *Call, name string, args []workspace.Word) {
-		if x.version(name, args) {
-			return
-		}
-		c := x.scanner(scriptSpecs[name], args)
-		run := name != "npm" // the others take a script's name for a command
-		for t, ok := c.next(); ok; t, ok = c.next() {
-			if t.option != "" {
-				x.projectOption(t)
-				continue
-			}
-			if t.word.Is("run") || t.word.Is("run-script") {
-				run = true
-				continue
-			}
-			rest := slices.DeleteFunc(slices.Clone(c.rest()[1:]), func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
-			switch tool := x.Rules[t.word.Text]; {
-			case t.word.Kind == workspace.Literal && (t.word.Is("t") || t.word.Is("tst") || t.word.Is("test") || run && everydayTarget(t.word.Text)):
-				x.project()
-				scriptArgs.judge(x, name, rest)
-			case (t.word.Is("exec") || t.word.Is("x")) && name != "npm" && len(rest) > 0:
-				npx(x, name, rest)
-			case (name == "yarn" || name == "pnpm") && tool != nil && projectNames[t.word.Text]:
-				x.inner(c.rest())
-			case t.word.Is("ls") || t.word.Is("list") || t.word.Is("why") || t.word.Is("root"):
-				x.project()
-				scriptArgs.judge(x, name, rest)
-			default:
-				other(x, name, args)
-			}
-			return
-		}
-		other(x, name, args)
-	}
-}
-
-// npx runs a tool that the project has installed. One that it has not would be
-// fetched, so only names pass of which the package is the tool's own.
-func npx(x *Call, name string, args []workspace.Word) {
-	for len(args) > 0 && (args[0].Is("--no-install") || args[0].Is("--no") || args[0].Is("--offline") || args[0].Is("--")) {
-		args = args[1:]
-	}
-	if len(args) == 0 || args[0].Kind != workspace.Literal || !nodePackages[args[0].Text] {
-		x.Add(finding.RunsWorkspaceCode)
-		return
-	}
-	x.project()
-	x.inner(args)
-}
-
-// runsIn judges the programs that run another one in the project's environment:
-// poetry run pytest, bundle exec rspec.
-func runsIn(verb string, other Rule) Rule {
-	return func(x *Call, name string, args []workspace.Word) {
-		if len(args) > 1 && args[0].Is(verb) && !args[1].MayBeOption() {
-			x.project()
-			if tool := args[1].Text; !projectNames[tool] && !pythonNames[tool] {
-				x.Add(finding.RunsWorkspaceCode) // a script of the project may have any name
-			}
-			x.inner(args[1:])
-			return
-		}
-		other(x, name, args)
-	}
-}
-
 // pythonNames are how Python is called.
 var pythonNames = words.Set("python python3")
 
@@ -269,8 +292,13 @@ func pythonModule(x *Call, args []workspace.Word) bool {
 		if len(args) > 3 {
 			x.Add(finding.UnknownOption) // the second operand is written
 		}
-	case name == "py_compile", name == "compileall", pythonTools[name]:
+	case known(name).module():
 		x.inner(args[1:])
+	case name == "pip":
+		x.project() // a pip.py of this directory comes first
+		x.inner(args[1:])
+	case known("python("+name+")") != nil:
+		known("python("+name+")").judge(x, name, args[2:])
 	default:
 		return false
 	}
@@ -292,7 +320,7 @@ func OwnTool(p *workspace.Place, file string) bool {
 		return file == "gradlew" || file == "mvnw"
 	}
 	name := file[cut+1:]
-	return workspace.ProjectBins[file[:cut]] && (projectNames[name] || pythonNames[name] || name == "pip")
+	return workspace.ProjectBins[file[:cut]] && (known(name).installed() || pythonNames[name] || name == "pip")
 }
 
 // activates reports sourcing the project's own Python environment.

@@ -10,34 +10,30 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// onlyChecks are the tools that change no file they are pointed at, checkOptions
-// what makes others do the same.
-var (
-	onlyChecks   = words.Set("actionlint yamllint shellcheck hadolint pytest py.test unittest mypy flake8 pylint pyright bandit jest vitest mocha ava tflint cpplint cppcheck")
-	checkOptions = words.Set("--check --diff --list-different --dry-run --check-only")
-)
-
 // pointedAt says what a project's tool does to the files that it is pointed at.
 type pointedAt struct {
-	name   string
+	lists  bool // it takes a word @x for a file of more words
 	checks bool // it changes none of them
 	prints bool // it shows all of them
 }
 
-func pointing(name string, args []workspace.Word) pointedAt {
-	has := func(some map[string]bool) bool {
-		return slices.ContainsFunc(args, func(w workspace.Word) bool { return some[w.Text] })
-	}
-	return pointedAt{name, onlyChecks[name] || has(checkOptions), name == "prettier" && !has(checkOptions) && !has(prettierQuiet)}
+func (p *projectTool) pointing(args []workspace.Word) pointedAt {
+	checks := hasWord(args, p.checks)
+	return pointedAt{p.lists, checks || p.checks["*"], p.silent != nil && !checks && !hasWord(args, p.silent)}
 }
 
-// prettierQuiet are the options with which prettier prints no files.
-var prettierQuiet = words.Set("-c --write -w -l")
+// hasWord reports that one of some options stands among the words.
+func hasWord(args []workspace.Word, some map[string]bool) bool {
+	if end := slices.IndexFunc(args, func(w workspace.Word) bool { return w.Is("--") }); end >= 0 {
+		args = args[:end]
+	}
+	return slices.ContainsFunc(args, func(w workspace.Word) bool { return some[w.Text] })
+}
 
 // file judges a file or directory that a tool is pointed at. Most tools print
 // lines of what they cannot read, and many rewrite what they can.
 func (p *pointedAt) file(x *Call, w workspace.Word) {
-	if argumentFiles[p.name] && strings.HasPrefix(w.Text, "@") {
+	if p.lists && strings.HasPrefix(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}
 	list, ok := workspace.Alternatives(w.Text)
@@ -57,50 +53,38 @@ func (p *pointedAt) file(x *Call, w workspace.Word) {
 	}
 }
 
-// argumentFiles are the tools that take a word @x for a file of more words.
-var argumentFiles = words.Set("pytest py.test tsc vue-tsc dotnet mypy pylint")
-
-// What the values of a tool's options name: files that it reads, or what it leaves
-// alone. Any other value may be a file that it writes.
-var (
-	readOptions  = words.Set("config c rcfile settings settings-path tsconfig project projects p C ignore-path include root rootDir")
-	leaveOptions = words.Set("ignore ignore-pattern exclude extend-exclude force-exclude deselect omit skip-dirs exclude-task changedSince since new-from-rev filter per-file-ignores")
-)
-
-// emptying are the tools that delete what is in the directory they build into, and
-// those that stand for a script, which may call one.
-var emptying = words.Set("vite astro next nuxt tsup webpack npm pnpm yarn bun nx turbo")
-
 // outputDirs are directories that builds make anew, besides rebuilt.
 var outputDirs = words.Set(".output htmlcov storybook-static lcov-report test-results")
 
-// built judges the value of an option as a file or directory that a tool writes.
-func (x *Call) built(name string, t token) {
-	if !t.value || textOptions[t.option] || leaveOptions[t.option] {
-		return
+// taken judges a file or directory of the project that a tool is told to read.
+func (x *Call) taken(w workspace.Word) {
+	x.projectWord(w)
+	for _, file := range append(wordParts(w.Text), w.Text) {
+		if workspace.SecretLower(workspace.FoldPath(path.Clean(file))) {
+			x.Add(finding.ReadsSecret)
+		}
 	}
-	for _, file := range append(wordParts(t.word.Text), t.word.Text) {
+}
+
+// built judges a file or directory of the project that a tool makes.
+func (x *Call) built(w workspace.Word) {
+	x.projectWord(w)
+	for _, file := range append(wordParts(w.Text), w.Text) {
 		switch lower := workspace.FoldPath(path.Clean(file)); {
-		case readOptions[t.option]:
-			if workspace.SecretLower(lower) {
-				x.Add(finding.ReadsSecret)
-			}
 		case workspace.StartupPath(lower):
 			x.Add(finding.WritesStartup)
 		case workspace.SecretLower(lower):
 			x.Add(finding.WritesSecret)
 		}
 	}
-	gone := false
-	switch t.option {
-	case "outDir", "out-dir", "outdir":
-		gone = emptying[name]
-	case "coverage":
-		gone = name == "deno"
-	case "data-file":
-		gone = !strings.HasPrefix(path.Base(t.word.Text), ".coverage")
-	}
-	if gone && !workspace.AnyPart(path.Clean(x.Place.Below(t.word.Text)), func(c string) bool { return rebuilt[c] || outputDirs[c] }) {
+}
+
+// emptied judges a directory that a tool deletes before it makes it.
+func (x *Call) emptied(w workspace.Word) {
+	x.built(w)
+	file := path.Clean(x.Place.Below(w.Text))
+	known := func(c string) bool { return rebuilt[c] || outputDirs[c] || strings.HasPrefix(c, ".coverage") }
+	if !workspace.AnyPart(file, known) {
 		x.Add(finding.DeletesFile)
 	}
 }

@@ -13,30 +13,36 @@ import (
 type role uint8
 
 const (
-	textRole       role = iota // it is text
-	tellsRole                  // names or facts of a file are told
-	readsRole                  // a file's contents are told
-	treeRole                   // a file's contents are told, or those of all files below a directory
-	repositoryRole             // contents of the workspace's files are told, or of commits
-	makesRole                  // a file or directory is made or touched
-	writesRole                 // a file is given contents
-	projectRole                // it may name files of the project
-	addressRole                // an address is read
-	historyRole                // contents of files, or of what git has of them, are told
-	changesRole                // the same, of all files below a directory
-	jqRole                     // it is a script of jq
-	slugRole                   // it is OWNER/NAME, with no host before it
-	insideRole                 // a directory of the workspace, in which the program works
-	postgresRole               // statements of SQL for psql
-	mysqlRole                  // the same for mysql
-	sqliteRole                 // the same for sqlite3
-	noneRole                   // there must be no such word
+	textRole        role = iota // it is text
+	tellsRole                   // names or facts of a file are told
+	readsRole                   // a file's contents are told
+	treeRole                    // a file's contents are told, or those of all files below a directory
+	repositoryRole              // contents of the workspace's files are told, or of commits
+	makesRole                   // a file or directory is made or touched
+	writesRole                  // a file is given contents
+	projectRole                 // it may name files of the project
+	addressRole                 // an address is read
+	historyRole                 // contents of files, or of what git has of them, are told
+	changesRole                 // the same, of all files below a directory
+	jqRole                      // it is a script of jq
+	slugRole                    // it is OWNER/NAME, with no host before it
+	insideRole                  // a directory of the workspace, in which the program works
+	postgresRole                // statements of SQL for psql
+	mysqlRole                   // the same for mysql
+	sqliteRole                  // the same for sqlite3
+	buildsRole                  // a file or directory of the project is made by one of its tools
+	emptiesRole                 // such a directory, which is deleted before
+	environmentRole             // names of test environments, joined by commas
+	everydayRole                // a script or target that builds or checks
+	packageRole                 // packages of the project
+	noneRole                    // there must be no such word
 )
 
 var roleNames = map[string]role{
 	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
 	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "none": noneRole,
 	"postgres": postgresRole, "mysql": mysqlRole, "sqlite": sqliteRole,
+	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole, "everyday": everydayRole,
 }
 
 var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
@@ -57,7 +63,19 @@ func (r role) word(x *Call, w workspace.Word) {
 	case writesRole:
 		x.content(w)
 	case projectRole:
-		x.projectWord(w)
+		x.taken(w)
+	case buildsRole:
+		x.built(w)
+	case emptiesRole:
+		x.emptied(w)
+	case environmentRole:
+		x.environment(w)
+	case everydayRole:
+		if !everydayTarget(w.Text) {
+			x.Add(finding.RunsWorkspaceCode)
+		}
+	case packageRole:
+		x.pkg(w)
 	case addressRole:
 		x.Address(w.Text)
 	case historyRole:
@@ -110,6 +128,9 @@ type entry struct {
 	unread    []finding.Code            // what the command is besides, where some word is not recognised
 	here      bool                      // it runs code of the project in which it stands
 	fetches   bool                      // what it prints comes from the network
+	about     []finding.Code            // what it is where it is only asked for its version or for help; bare if nil
+	named     []finding.Code            // what it is instead where it has operands
+	word      bool                      // a subcommand that is the first of its own operands
 	project   *projectTool              // it runs the project's own code
 	prelude   prelude                   // what stands before the subcommand, where it has rules of its own
 	rule      Rule                      // of a program with a language of its own
@@ -190,8 +211,7 @@ func (e *entry) judge(x *Call, name string, args []workspace.Word) {
 		x.add1(e.codes)
 		e.wrapped(x, args)
 	case e.project != nil:
-		x.add1(e.codes)
-		e.project.judge(x, name, args)
+		e.build(x, name, args)
 		e.raise(x, args)
 	default:
 		e.leaf(x, args)
@@ -199,9 +219,18 @@ func (e *entry) judge(x *Call, name string, args []workspace.Word) {
 	}
 }
 
+// add1 notes what a command is. What builds the project or runs its code may do so
+// inside the workspace only.
 func (x *Call) add1(codes []finding.Code) {
 	for _, c := range codes {
 		x.Add(c)
+		switch {
+		case c != finding.RunsProjectCode && c != finding.LocalBuild, x.Place.LocalDir(workspace.Word{Text: "."}):
+		case c == finding.RunsProjectCode:
+			x.Add(finding.OutsideProject)
+		default:
+			x.Add(finding.WritesOutside)
+		}
 	}
 }
 
@@ -240,14 +269,22 @@ func (e *entry) command(x *Call, name string, args []workspace.Word) {
 			e.raise(x, args)
 			return
 		}
+		rest := c.rest()
+		if !verb.word {
+			rest = rest[1:]
+		}
 		if verb.rule != nil {
 			name = t.word.Text
 		}
-		verb.judge(x, name, c.rest()[1:])
+		verb.judge(x, name, rest)
 		if x.Found.Any(unread) {
 			x.add1(e.unread)
 			e.raise(x, args)
 		}
+		return
+	}
+	if e.about != nil && (x.asksAbout(args) || len(args) == 1 && args[0].Is("-v")) {
+		x.add1(e.about)
 		return
 	}
 	x.add1(e.bare)
@@ -289,7 +326,6 @@ func (e *entry) option(x *Call, t token) {
 
 // leaf judges a command by its options and operands.
 func (e *entry) leaf(x *Call, args []workspace.Word) {
-	x.add1(e.codes)
 	if e.here {
 		x.project()
 	}
@@ -391,6 +427,11 @@ func (x *Call) oneWord(w workspace.Word) {
 // the first of them otherwise.
 func (e *entry) words(x *Call, operands []workspace.Word, given bool) {
 	several := slices.ContainsFunc(operands, workspace.Word.Several)
+	if len(operands) > 0 && len(e.named) > 0 {
+		x.add1(e.named)
+	} else {
+		x.add1(e.codes)
+	}
 	for i, w := range operands {
 		switch {
 		case e.spec.fixed && w.Kind == workspace.Computed:

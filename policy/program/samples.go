@@ -52,7 +52,7 @@ func (e *entry) samples(path []string, list *[][]string) {
 
 var sampleValues = map[role]string{
 	textRole: "1", tellsRole: "in.txt", readsRole: "in.txt", treeRole: "in.txt", repositoryRole: "in.txt", makesRole: "new.txt", writesRole: "out.txt",
-	projectRole: "in.txt", addressRole: "http://127.0.0.1:1/", insideRole: "dir", historyRole: "in.txt", changesRole: "in.txt", jqRole: ".", slugRole: "a/b",
+	projectRole: "in.txt", addressRole: "http://127.0.0.1:1/", insideRole: "dir", buildsRole: "out.txt", emptiesRole: "dist", historyRole: "in.txt", changesRole: "in.txt", jqRole: ".", slugRole: "a/b",
 }
 
 var sampleOperands = map[role][]string{

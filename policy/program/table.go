@@ -16,10 +16,7 @@ func Rules() (map[string]Rule, error) { return rules() }
 
 var rules = sync.OnceValues(func() (map[string]Rule, error) {
 	m := map[string]Rule{}
-	for _, add := range [...]func(map[string]Rule){runners, builtins, projectTools} {
-		add(m)
-	}
-	m["go"], m["gofmt"] = golang, gofmt
+	builtins(m)
 	t, err := table()
 	if err != nil {
 		return nil, err
@@ -33,10 +30,10 @@ var rules = sync.OnceValues(func() (map[string]Rule, error) {
 // languages are the rules of programs that have a language of their own, by the names
 // under which rows ask for them.
 var languages = map[string]Rule{
-	"awk": awk, "chmod": permissions, "copy": copies, "curl": curl, "date": date, "fd": fd, "find": find, "go": golang,
+	"awk": awk, "chmod": permissions, "copy": copies, "curl": curl, "date": date, "fd": fd, "find": find,
 	"grep": grep, "jq": jq, "kill": kill, "printf": printf, "ps": ps, "ripgrep": ripgrep, "rm": rm, "sed": sed, "shell": shellCommand,
 	"test": test, "xargs": xargs, "lengths": lengths, "archive": archive, "dd": dd, "cd": cd, "command": commandBuiltin, "flock": flock,
-	"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "container": container, "interpreter": interpreter, "npx": npx, "compiler": compiler,
+	"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "gofmt": gofmt, "container": container, "interpreter": interpreter, "compiler": compiler,
 
 	"git-fetch": gitFetch, "git-pull": gitPull, "git-push": gitPushes, "git-reset": gitReset, "git-clean": gitClean, "git-checkout": gitCheckout,
 	"git-restore": gitRestore, "git-switch": gitSwitch, "git-rm": gitRemove, "git-mv": gitMove, "git-merge": gitMerges, "git-config": gitConfig,
