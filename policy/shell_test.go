@@ -75,7 +75,7 @@ func TestNetworkReadsAreR2(t *testing.T) {
 func TestTheRestAsks(t *testing.T) {
 	rows := []row{
 		{"frobnicate", "R3 unknown-command"}, {"./run.sh", "R3 program-by-path"}, {"/tmp/ls", "R3 program-by-path"}, {"bin/ls", "R3 program-by-path"}, {"~/bin/ls", "R3 program-by-path"}, {"LS", "R3 unknown-command"},
-		{"ls --frob; sort --frob x.go", "R3 unknown-option"}, {"sort -o x y", "R3 unknown-option"}, {"sort --compress-program=sh x.go", "R3 unknown-option"}, {"sort --output=x y", "R3 unknown-option"},
+		{"ls --frob; sort --frob x.go", "R3 unknown-option"}, {"sort --compress-program=sh x.go", "R3 unknown-option"},
 		{"sort --outp=/etc/x y", "R3 unknown-option"}, {"uniq a b", "R3 unknown-option"}, {"tree -o x", "R3 unknown-option"}, {"date -s 12:00", "R3 unknown-option"}, {"date 010112002030", "R3 unknown-option"}, {"hostname evil", "R3 unknown-option"},
 		{"ps auxe", "R3 unknown-option"}, {"ps e", "R3 unknown-option"}, {"jobs -x ls", "R3 unknown-option"}, {"rg --pre sh x", "R3 unknown-option"}, {"printf -v PATH x", "R3 unknown-option"}, {"printf '%n' 'a[$(x)]'", "R3 unknown-option"},
 		{"sed -i s/a/b/ /opt/x", "R3 writes-outside"}, {"sed -i s/a/b/ .env", "R3 writes-secret"}, {"sed -i s/a/b/ .git/config", "R3 writes-startup"}, {"sed -i s/a/b/ .github/*/x.go", "R3 dynamic-path"}, {"sed -i s/a/b/e x", "R3 interpreter-code"}, {"sed -i '1e ls' x", "R3 interpreter-code"}, {"sed 's/a/b/;e ls' x", "R3 interpreter-code"}, {"sed 's|a|b|w out' x", "R3 interpreter-code"}, {"sed 's/a/b/\ne ls' x", "R3 interpreter-code"}, {"sed 's/a/b/e' x", "R3 interpreter-code"}, {"sed 's/a/b/w out' x", "R3 interpreter-code"}, {"sed -n '1e ls' x", "R3 interpreter-code"}, {"sed 'w out' x", "R3 interpreter-code"},

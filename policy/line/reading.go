@@ -254,6 +254,9 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 			s.input = nil
 		}
 		s.redirect(r)
+		if r.Op == syntax.RdrOut && printsNothing(st.Cmd) {
+			s.empties(r)
+		}
 	}
 	switch c := st.Cmd.(type) {
 	case nil:

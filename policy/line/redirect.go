@@ -147,3 +147,28 @@ func (s *Reading) testClause(c *syntax.TestClause) {
 		s.odd(c)
 	}
 }
+
+// printsNothing reports a command whose output is empty: a file that it goes to is
+// emptied.
+func printsNothing(cmd syntax.Command) bool {
+	c, ok := cmd.(*syntax.CallExpr)
+	if cmd == nil || ok && len(c.Args) == 0 {
+		return true
+	}
+	if !ok {
+		return false
+	}
+	switch c.Args[0].Lit() {
+	case ":", "true", "false", "cd", "test", "[":
+		return true
+	}
+	return false
+}
+
+// empties judges a file that is emptied. Logs are emptied every day.
+func (s *Reading) empties(r *syntax.Redirect) {
+	name := r.Word.Lit()
+	if !workspace.Sink(name) && !strings.HasSuffix(name, ".log") && !strings.HasSuffix(name, ".out") {
+		s.Found.Add(finding.DeletesFile)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -81,10 +82,33 @@ func curl(x *Call, name string, args []workspace.Word) {
 
 // saves judges a file that a download goes to.
 func (x *Call) saves(w workspace.Word) {
-	if !w.Is("-") && !w.Is("/dev/null") {
-		x.content(w)
+	if w.Is("-") || w.Is("/dev/null") {
+		return
+	}
+	x.content(w)
+	if !inertFile(w.Text) {
+		x.Add(finding.SavesDownload)
 	}
 }
+
+// inertEnds are the endings of files that nothing runs or obeys by itself: data, text,
+// pictures and archives.
+var inertEnds = words.Set(`.txt .md .rst .html .htm .csv .tsv .jsonl .ndjson .pdf .png .jpg .jpeg .gif .webp .svg .ico .zip .tar .gz .tgz .xz .bz2 .zst .sql .log
+	.parquet .geojson .pem .crt .xml .woff .woff2 .ttf .mp3 .mp4 .wav .sha256 .asc .sig`)
+
+// inertFile reports a name of such a file, or of data in JSON or YAML that no tool takes
+// for its settings.
+func inertFile(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	ext := path.Ext(base)
+	if ext == ".json" || ext == ".yaml" || ext == ".yml" {
+		return !settingsFile.MatchString(base)
+	}
+	return inertEnds[ext]
+}
+
+// settingsFile matches names of data files that project tools obey.
+var settingsFile = regexp.MustCompile(`^(?:package|composer|deno|bower|lerna|nx|turbo|project|vercel|netlify|firebase|jest|babel|biome|angular|renovate|cspell|docker-compose|compose|taskfile|mkdocs|serverless|values|chart|kustomization)|(?:rc|config|lock|settings)[.-]|^\.`)
 
 // savesAs judges the file in dir that gets the name which stands last in an address.
 func (x *Call) savesAs(address workspace.Word, dir, other string) {
