@@ -49,7 +49,7 @@ func TestOutsideTheGrammarAsks(t *testing.T) {
 func TestLocalChangesAllow(t *testing.T) {
 	rows := lines("R1 workspace-write",
 		"mkdir -p src/a", "touch x", "cp a.go b.go", "cp src/a.go .", "cp -r src lib", "mv a.go b.go", "ln -s a.go b.go", "echo hi > x.txt", "echo hi >> /workspace/x.txt", "ls | tee out.txt", "cat a.go > b.go",
-		"cat > y.txt <<'EOF'\n(a) <b> & c; d | e $x\nEOF", "cat > main.go <<'EOF'\npackage main\nfunc main() { println(\"rm -rf /\") }\nEOF", "gofmt -w main.go", "go fmt ./...", "chmod +x run.sh", "chmod 644 a.go", "rmdir old", ": > x.txt", "flock x.lock ls",
+		"cat > y.txt <<'EOF'\n(a) <b> & c; d | e $x\nEOF", "cat > main.go <<'EOF'\npackage main\nfunc main() { println(\"rm -rf /\") }\nEOF", "gofmt -w main.go", "go fmt ./...", "chmod +x run.sh", "chmod 644 a.go", "rmdir old", ": > x.log", "flock x.lock ls",
 		"cd src && touch x", "cd /workspace/src; echo x > y", "bash -c 'echo hi > x'", "cp /etc/hosts hosts.txt",
 	)
 	rows = append(rows, lines("R1 local-build", "go build ./...", "go build -o bin/x ./cmd/x", "go vet ./...", "go list -m all", "go build -v -race ./...")...)
