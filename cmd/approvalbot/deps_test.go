@@ -39,6 +39,7 @@ var rooms = map[string][]string{
 	"server":           {"core", "api", "messages", "internal/jsonout"},
 	"gateway":          {"core", "api", "server"},
 	"messages":         {"api", "display"},
+	"hook":             {"api"},
 	"verifier":         {"core", "display"},
 	"callback":         {"core"},
 	"proof":            {"core"},

@@ -1,0 +1,119 @@
+package hook
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Runtime is one agent runtime: how it asks, and what happens when nobody answers.
+// The encoders, the installer and docs/agents.md are made from it.
+type Runtime struct {
+	Name    string   // in commands and URLs: claude-code
+	Aliases []string // other names that are taken for it: claude
+	Title   string   // for people: Claude Code
+	Tested  string   // the version that was tried; empty: only its documentation was read
+	Ways    []Way    // into it, best first
+	Events  []Event  // that ask or report; none: it has no hooks that a program could answer
+	Fails   Failures // of a hook, where nothing but the hook is in place
+	Closed  string   // the switch that makes such a failure a deny; empty: it has none
+	Limit   Limit    // of one hook call
+	Traps   []string // one sentence each
+	Managed bool     // it has a managed file that no repository's file can switch off
+}
+
+// WayKind is a kind of way into a runtime.
+type WayKind string
+
+// The ways into runtimes.
+const (
+	CommandHook      WayKind = "command hook"           // it runs approvalbot hook
+	HTTPHook         WayKind = "HTTP hook"              // it posts to /hooks/{runtime}/{event}
+	MCPToolHook      WayKind = "MCP tool hook"          // it calls the tool "hook" of /mcp
+	PermissionPrompt WayKind = "permission prompt tool" // it calls the tool "permission_prompt" of /mcp
+	MCPProxy         WayKind = "MCP proxy"              // approvalbot mcp-proxy stands before its MCP servers
+	ACP              WayKind = "ACP"                    // approvalbot acp stands between it and its editor
+	Plugin           WayKind = "plugin"                 // a file of ours that it loads
+	Bridge           WayKind = "bridge"                 // a program of ours answers what its server asks
+	Gateway          WayKind = "gateway"                // it connects to /v1/gateway by itself
+)
+
+// Way is one way into a runtime.
+type Way struct {
+	Kind  WayKind
+	Event string // of a hook; empty: all of them, or there is none
+	Note  string // what it is good for, or what it needs
+}
+
+// Failure says what becomes of a call when its hook fails.
+type Failure string
+
+// What becomes of a call.
+const (
+	FailUnknown Failure = ""       // nobody has measured or documented it
+	FailOpen    Failure = "open"   // it runs
+	FailClosed  Failure = "closed" // it does not run
+	FailWaits   Failure = "waits"  // there is no end to the wait
+)
+
+// Failures says for each failure of a hook what becomes of the call.
+type Failures struct {
+	Crash       Failure // the hook's program ends without a decision, or its endpoint answers with an error
+	Timeout     Failure // the runtime's time limit is over
+	Unreachable Failure // the program is missing, or nobody listens
+}
+
+// Limit is how long a runtime waits for one hook.
+type Limit struct {
+	Default time.Duration // where its configuration names none
+	Hard    time.Duration // at most, whatever its configuration says; 0: as long as that says
+	Unit    time.Duration // of the number in its configuration; 0: it takes none
+}
+
+// Phase says when in a call's life an event comes.
+type Phase int
+
+// The phases.
+const (
+	Before     Phase = iota // before every call, asked or not
+	Permission              // where the runtime would have asked its user
+	After                   // after the call has run
+)
+
+// Event is one event of a runtime, with its own body and its own answers.
+type Event struct {
+	Name    string // as the runtime spells it: letter case counts
+	Phase   Phase
+	HTTP    bool // it can be answered at /hooks/{runtime}/{event}
+	Command bool // it can be answered by approvalbot hook
+	CallID  bool // its body names the call
+}
+
+// Find gives the runtime of that name or alias, whatever its letter case.
+func Find(name string) (Runtime, bool) {
+	name = strings.ToLower(name)
+	for _, r := range Runtimes() {
+		if r.Name == name || slices.Contains(r.Aliases, name) {
+			return r, true
+		}
+	}
+	return Runtime{}, false
+}
+
+// Event gives the runtime's event of exactly that name.
+func (r Runtime) Event(name string) (Event, bool) {
+	i := slices.IndexFunc(r.Events, func(e Event) bool { return e.Name == name })
+	if i < 0 {
+		return Event{}, false
+	}
+	return r.Events[i], true
+}
+
+// Names gives the names of all runtimes, in the table's order.
+func Names() []string {
+	var names []string
+	for _, r := range Runtimes() {
+		names = append(names, r.Name)
+	}
+	return names
+}

@@ -1,0 +1,250 @@
+package hook
+
+import "time"
+
+// Runtimes is the table of agent runtimes. What it says of failures and limits was
+// measured on the client of that version, or, without one, is its documentation's.
+func Runtimes() []Runtime {
+	return []Runtime{
+		claudeCode(), codex(), geminiCLI(), qwenCode(), copilotCLI(), cursor(), goose(), kiro(), windsurf(), cline(), openCode(), openClaw(),
+	}
+}
+
+func claudeCode() Runtime {
+	return Runtime{
+		Name: "claude-code", Aliases: []string{"claude"}, Title: "Claude Code", Tested: "2.1.330", Managed: true,
+		Ways: []Way{
+			{CommandHook, "PreToolUse", "every call, in every permission mode"},
+			{HTTPHook, "PreToolUse", "the same without a program; its URL and token stand in the settings"},
+			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never together with PreToolUse"},
+			{HTTPHook, "PermissionRequest", "the same; the closed connection withdraws the card"},
+			{PermissionPrompt, "", "headless runs: --permission-prompt-tool mcp__approvalbot__permission_prompt"},
+			{MCPToolHook, "PreToolUse", "the desk as an MCP server"},
+			{ACP, "", "through an editor"},
+		},
+		Events: []Event{
+			{Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true},
+			{Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true},
+			{Name: "PostToolUse", Phase: After, HTTP: true, Command: true, CallID: true},
+		},
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `onFailure: "block"`,
+		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
+		Traps: []string{
+			`Before 2.1.295 onFailure is ignored: there only --permission-mode dontAsk without allow rules is closed.`,
+			`An empty answer, {} and another runtime's JSON run the call in spite of onFailure.`,
+			`A repository's settings can switch a user's hook off (disableAllHooks); managed settings hold.`,
+			`Modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
+			`Exit status 2 does not deny a PermissionRequest.`,
+		},
+	}
+}
+
+func codex() Runtime {
+	return Runtime{
+		Name: "codex", Title: "Codex", Tested: "0.169.0", Managed: true,
+		Ways: []Way{
+			{CommandHook, "PreToolUse", "every call; the only way in for codex exec"},
+			{MCPToolHook, "PreToolUse", "no program needed; required = true refuses to start without the desk"},
+			{CommandHook, "PermissionRequest", "before the dialog, in the terminal only; never together with PreToolUse"},
+		},
+		Events: []Event{
+			{Name: "PreToolUse", Phase: Before, Command: true, CallID: true},
+			{Name: "PermissionRequest", Phase: Permission, Command: true},
+		},
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
+		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
+		Traps: []string{
+			`A new or changed hook is skipped without a word until it is trusted (/hooks); those of requirements.toml need no trust.`,
+			`An http hook in config.toml stops Codex from starting; in hooks.json it switches off the file's other hooks.`,
+			`Exit status 2 without a text on stderr runs the call.`,
+			`codex exec never asks, so PermissionRequest does not see its calls.`,
+			`A trusted repository can switch hooks off (features.hooks = false); requirements.toml holds.`,
+		},
+	}
+}
+
+func geminiCLI() Runtime {
+	return Runtime{
+		Name: "gemini-cli", Aliases: []string{"gemini"}, Title: "Gemini CLI", Tested: "0.61.0",
+		Ways: []Way{
+			{CommandHook, "BeforeTool", "every call; with a policy rule that allows the tool also in headless runs"},
+			{ACP, "", "fails closed by nature, no limit"},
+		},
+		Events: []Event{{Name: "BeforeTool", Phase: Before, Command: true}},
+		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailClosed},
+		Limit:  Limit{Default: time.Minute, Unit: time.Millisecond},
+		Traps: []string{
+			`The timeout is in milliseconds.`,
+			`A deny in Claude's shape runs the call.`,
+			`Headless runs do not offer the shell tool at all unless a policy rule allows it; with the rule and a dead hook it runs.`,
+			`A repository's settings can switch the hook off (hooksConfig).`,
+			`Bodies name no call.`,
+		},
+	}
+}
+
+func qwenCode() Runtime {
+	return Runtime{
+		Name: "qwen-code", Aliases: []string{"qwen"}, Title: "Qwen Code", Tested: "0.24.4",
+		Ways: []Way{
+			{ACP, "", "no limit: the only way in for people who take longer than a minute"},
+			{CommandHook, "PreToolUse", "answers within 60 s, and then through the repeated call"},
+			{HTTPHook, "PreToolUse", "the same without a program"},
+		},
+		Events: []Event{{Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true}},
+		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
+		Limit:  Limit{Default: time.Minute, Hard: time.Minute, Unit: time.Millisecond},
+		Traps: []string{
+			`After 60 s the call runs, whatever timeout says.`,
+			`allow only means "not blocked": Qwen's own permission step still comes.`,
+			`timeout of a command hook is in milliseconds, of an HTTP hook in seconds.`,
+			`A repository's settings can switch the hook off (disableAllHooks).`,
+		},
+	}
+}
+
+func copilotCLI() Runtime {
+	return Runtime{
+		Name: "copilot-cli", Aliases: []string{"copilot"}, Title: "GitHub Copilot CLI", Tested: "1.0.102", Managed: true,
+		Ways: []Way{
+			{CommandHook, "preToolUse", "every call"},
+			{HTTPHook, "preToolUse", "on loopback only with COPILOT_HOOK_ALLOW_LOCALHOST=1"},
+			{CommandHook, "permissionRequest", "where Copilot would ask; never together with preToolUse"},
+			{ACP, "", "fails closed by nature, no limit"},
+		},
+		Events: []Event{
+			{Name: "preToolUse", Phase: Before, HTTP: true, Command: true},
+			{Name: "PreToolUse", Phase: Before, HTTP: true, Command: true},
+			{Name: "permissionRequest", Phase: Permission, HTTP: true, Command: true},
+			{Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true},
+		},
+		Fails: Failures{Crash: FailClosed, Timeout: FailOpen, Unreachable: FailClosed},
+		Limit: Limit{Default: 30 * time.Second, Unit: time.Second},
+		Traps: []string{
+			`The shape of the answer depends on the letter case of the event's name.`,
+			`Without COPILOT_HOOK_ALLOW_LOCALHOST=1 an HTTP hook on loopback is dropped, and the call runs.`,
+			`A time-out always allows, so timeoutSec has to be long.`,
+			`A trusted repository's .claude/settings.json is run too: name the hook in one of both.`,
+			`Bodies name no call.`,
+		},
+	}
+}
+
+func cursor() Runtime {
+	return Runtime{
+		Name: "cursor", Title: "Cursor",
+		Ways: []Way{
+			{CommandHook, "preToolUse", "every call; failClosed needs an explicit answer"},
+			{CommandHook, "beforeShellExecution", "commands alone; never together with preToolUse"},
+			{CommandHook, "beforeMCPExecution", "MCP tools alone; never together with preToolUse"},
+		},
+		Events: []Event{
+			{Name: "preToolUse", Phase: Before, Command: true, CallID: true},
+			{Name: "beforeShellExecution", Phase: Before, Command: true},
+			{Name: "beforeMCPExecution", Phase: Before, Command: true},
+		},
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `failClosed: true`, Managed: true,
+		Limit: Limit{Default: time.Minute, Unit: time.Second},
+		Traps: []string{
+			`The unit of timeout is told both ways: read as milliseconds, 86400 is 86 s.`,
+			`ask is ignored in Auto-review mode.`,
+			`Cursor can load Claude Code's hooks too, and then asks twice.`,
+			`Cloud agents do not run beforeMCPExecution.`,
+		},
+	}
+}
+
+func goose() Runtime {
+	return Runtime{
+		Name: "goose", Title: "Goose",
+		Ways:   []Way{{CommandHook, "PreToolUse", "a plugin's hooks.json"}},
+		Events: []Event{{Name: "PreToolUse", Phase: Before, Command: true, CallID: true}},
+		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `on_failure: "block"`,
+		Limit: Limit{Default: 30 * time.Second, Unit: time.Second},
+		Traps: []string{
+			`Anything on stdout that is neither empty nor a decision counts as a failure.`,
+			`A deny tells the model not to try again, so a call that still waits for a person is not repeated by itself.`,
+		},
+	}
+}
+
+func kiro() Runtime {
+	return Runtime{
+		Name: "kiro", Title: "Kiro CLI",
+		Ways: []Way{{CommandHook, "preToolUse", "the agent's JSON; .kiro/hooks/*.json in version 3"}},
+		Events: []Event{
+			{Name: "preToolUse", Phase: Before, Command: true},
+			{Name: "PreToolUse", Phase: Before, Command: true},
+		},
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
+		Limit: Limit{Default: 30 * time.Second, Unit: time.Millisecond},
+		Traps: []string{
+			`Any exit status but 0 and 2 warns and runs the call.`,
+			`timeout_ms is in milliseconds in an agent's JSON; timeout in .kiro/hooks is in seconds.`,
+			`Bodies name neither session nor call, so what still waits at the limit is denied for good.`,
+		},
+	}
+}
+
+func windsurf() Runtime {
+	return Runtime{
+		Name: "windsurf", Title: "Windsurf",
+		Ways: []Way{
+			{CommandHook, "pre_run_command", "commands"},
+			{CommandHook, "pre_mcp_tool_use", "MCP tools"},
+			{CommandHook, "pre_write_code", "files that it writes"},
+		},
+		Events: []Event{
+			{Name: "pre_run_command", Phase: Before, Command: true},
+			{Name: "pre_mcp_tool_use", Phase: Before, Command: true},
+			{Name: "pre_write_code", Phase: Before, Command: true},
+		},
+		Limit: Limit{Default: 30 * time.Second},
+		Traps: []string{
+			`Only exit status 2 denies; there is no allow.`,
+			`Its time limit and what it does after a crash are not documented.`,
+		},
+	}
+}
+
+func cline() Runtime {
+	return Runtime{
+		Name: "cline", Title: "Cline", Tested: "3.0.65",
+		Ways: []Way{
+			{CommandHook, "PreToolUse", "an executable named PreToolUse in the hooks folder"},
+			{ACP, "", "the CLI alone; fails closed by nature"},
+		},
+		Events: []Event{{Name: "PreToolUse", Phase: Before, Command: true, CallID: true}},
+		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
+		Limit:  Limit{Default: 30 * time.Second, Hard: 2 * time.Minute},
+		Traps: []string{
+			`Exit status 2 is ignored: commands are denied by replacing them, every other tool by cancelling the run.`,
+			`The limit is 30 s in VS Code and 120 s in the CLI, and after it the call runs.`,
+		},
+	}
+}
+
+func openCode() Runtime {
+	return Runtime{
+		Name: "opencode", Title: "OpenCode", Tested: "1.18.33",
+		Ways: []Way{
+			{Plugin, "tool.execute.before", "every call; waits without a limit"},
+			{Bridge, "permission.asked", "what OpenCode asks, at opencode serve"},
+			{ACP, "", "fails closed by nature, no limit"},
+		},
+		Fails: Failures{Crash: FailClosed, Timeout: FailWaits, Unreachable: FailClosed},
+		Traps: []string{
+			`A plugin that fails to load, does not parse or is missing: every call runs, and nothing says so.`,
+			`permission.ask of plugins is never called.`,
+			`opencode run rejects what it would have asked.`,
+		},
+	}
+}
+
+func openClaw() Runtime {
+	return Runtime{
+		Name: "openclaw", Title: "OpenClaw",
+		Ways:  []Way{{Gateway, "", "the dialects of existing gateway clients"}},
+		Traps: []string{`It has no command or HTTP hooks before a tool: point its gateway client at the desk.`},
+	}
+}
