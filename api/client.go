@@ -27,6 +27,25 @@ type CreateOptions struct {
 	Wait    time.Duration // wait so long for the end (the desk clamps it to a minute); 0: do not wait
 	Claim   bool          // claim it at once when it is approved in that time
 	ClaimID string        // with Claim: names the claim, so that a lost answer can be asked for again
+	// Resume, with Claim: an approved call that is the same, of the same session, answers too
+	// if nobody has claimed it yet. Whoever could not wait for a person takes it so, once.
+	Resume bool
+}
+
+// Query gives the options as the query of POST /v1/approvals.
+func (o CreateOptions) Query() url.Values {
+	q := waitQuery(o.Wait)
+	if !o.Claim {
+		return q
+	}
+	q.Set("claim", "1")
+	if o.ClaimID != "" {
+		q.Set("claimId", o.ClaimID)
+	}
+	if o.Resume {
+		q.Set("resume", "1")
+	}
+	return q
 }
 
 // Filter selects approvals for [Client.List]. Empty fields select everything.
@@ -42,15 +61,8 @@ type Filter struct {
 // Create asks for one call. The same own id, or the same call of the same
 // session while it is pending, gives the approval that is there already.
 func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptions) (Approval, error) {
-	q := waitQuery(opts.Wait)
-	if opts.Claim {
-		q.Set("claim", "1")
-		if opts.ClaimID != "" {
-			q.Set("claimId", opts.ClaimID)
-		}
-	}
 	var a Approval
-	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/approvals", query: q, in: req, wait: opts.Wait}, &a)
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/approvals", query: opts.Query(), in: req, wait: opts.Wait}, &a)
 	return a, err
 }
 

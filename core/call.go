@@ -28,6 +28,7 @@ type Call struct {
 	Context       CallContext
 	CallbackURL   string // where the ended approval is POSTed, or empty
 	MustAsk       bool   // a person is asked also where policy would let it run; a grant is one's yes
+	Resume        bool   // an approved call that is the same and that nobody has claimed answers too
 	TimeoutMs     int64  // 0: the configured default
 	Supersedes    string
 	Explain       bool   // the Trace of its judgement is wanted

@@ -122,6 +122,7 @@ type Lookup struct {
 	Fingerprint string
 	AgentID     string
 	SessionKey  string // empty: no de-duplication
+	ResumeMs    int64  // look for an approved one, too, that may be claimed after that time; 0: do not
 	Supersedes  string // an id of the same owner, or empty
 	Code        string // of the new approval: no two instances give the same at once
 	Grants      bool   // look for grants and cool-downs too
@@ -134,6 +135,7 @@ type Found struct {
 	ByID       *Approval // the owner's approval of that id, whatever its status
 	Another    bool      // with ID: people could mean an approval by it, see KeysCalled
 	Same       *Approval // the pending one with the same fingerprint, owner, agent and session
+	Unclaimed  *Approval // with ResumeMs: the approved one likewise, that nobody has claimed
 	Superseded *Approval // the owner's approval named by Supersedes
 	Pending    int       // how many of the owner's approvals are pending
 	Grants     []Grant   // the owner's for this agent that name the fingerprint, or the subject (session grants: of this session)

@@ -81,6 +81,9 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject, Program: asked.Reach.Program}
+	if call.Resume {
+		look.ResumeMs = nowMs()
+	}
 	if draft.Status != Pending && !asked.classifier {
 		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
 	}
@@ -143,6 +146,9 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 	granted := draft.byGrant(f, asked.Reach, rules.People, now)
 	if asked.answeredBy(f.Same, draft, granted, now) {
 		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, nil
+	}
+	if asked.resumedBy(f.Unclaimed, draft, granted, rules, now) {
+		return superseding(f.Unclaimed.resumed(call.ID, now), f, now), false, nil
 	}
 	if call.Supersedes != "" && f.Superseded == nil {
 		return nil, false, Invalid(FieldError{"supersedes", "is no approval of yours"})
@@ -210,6 +216,30 @@ func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now in
 	}
 	stricter := draft.Status != Pending || draft.Assessment.RiskClass > pending.Assessment.RiskClass
 	return !stricter || c.classifier && draft.judgedLike(*pending)
+}
+
+// resumedBy reports whether a yes that nobody has used yet answers the same call: it is
+// as good as it would be for a pending one, and whoever gave it does not ask now.
+func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules *Rules, now int64) bool {
+	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() || !slices.Contains(draft.Offers, unclaimed.Decision) {
+		return false
+	}
+	own := func(name string) bool { return draft.MayNotDecide(rules.People.called(name), rules.People) }
+	if slices.ContainsFunc(unclaimed.DecidedBy, own) {
+		return false
+	}
+	open := *unclaimed
+	open.ExpiresAtMs = open.ClaimUntilMs
+	return c.answeredBy(&open, draft, granted, now)
+}
+
+// resumed answers a call with a yes that nobody has used yet.
+func (a Approval) resumed(alias string, now int64) Change {
+	c := Change{Approval: a, Unchanged: true}
+	if alias != "" {
+		c.Aliases, c.Events = []string{alias}, []Event{a.event(EventJoined, now, eventData{})}
+	}
+	return c
 }
 
 // judgedLike reports whether policy saw the same of both: the same rules, and the same

@@ -87,6 +87,9 @@ type Event struct {
 	HTTP    bool // it can be answered at /hooks/{runtime}/{event}
 	Command bool // it can be answered by approvalbot hook
 	CallID  bool // its body names the call
+
+	decode  decoder
+	dialect dialect
 }
 
 // Find gives the runtime of that name or alias, whatever its letter case.

@@ -34,6 +34,7 @@ type route struct {
 	status       []int        // of a success
 	codes        []core.Code  // of refusals, beside those that every route of its kind has
 	serve        func(*call, []byte) (answer, error)
+	hook         bool             // instead of serve, for agent runtimes: see hooks
 	raw          http.HandlerFunc // instead of serve, for what is no API call
 	stream       streamFunc       // instead of serve, for an answer that goes on
 }
@@ -110,6 +111,9 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 	seen := s.metrics.route(rt.method, rt.path)
 	if rt.stream != nil {
 		return s.streaming(rt, seen)
+	}
+	if rt.hook {
+		return s.hooks(rt, seen)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		start, status := time.Now(), http.StatusServiceUnavailable // a panic's

@@ -14,7 +14,11 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if claimID != "" && !claim {
 		return answer{}, core.Invalid(core.FieldError{Field: "claimId", Problem: "needs claim=1"})
 	}
-	a, created, watch, err := s.gate.SubmitAndWatch(c.ctx, c.who, CallOf(in))
+	asked := CallOf(in)
+	if asked.Resume = c.query.flag("resume"); asked.Resume && !claim {
+		return answer{}, core.Invalid(core.FieldError{Field: "resume", Problem: "needs claim=1"})
+	}
+	a, created, watch, err := s.gate.SubmitAndWatch(c.ctx, c.who, asked)
 	if err != nil {
 		return answer{}, err
 	}

@@ -51,6 +51,7 @@ var tags = []*huma.Tag{
 	{Name: "policy", Description: "What would be asked, and by what rules."},
 	{Name: "grants", Description: "Standing permissions and cool-downs."},
 	{Name: "events", Description: "What happens, as it happens."},
+	{Name: "hooks", Description: "Agent runtimes ask in their own words."},
 	{Name: "messages", Description: "Approvals for agents whose state is a list of chat messages."},
 	{Name: "callbacks", Description: "Calls back to owners."},
 	{Name: "audit", Description: "The log, and keys to check it and receipts with."},
@@ -62,6 +63,11 @@ var tags = []*huma.Tag{
 func tagOf(path string) string {
 	section, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
 	switch section {
+	case "": // of a path outside /v1/
+		section, _, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		if section == "hooks" {
+			return section
+		}
 	case "approvals", "policy", "grants", "events", "messages", "callbacks", "audit", "gateway":
 		return section
 	case "evaluate", "tools":
@@ -78,6 +84,8 @@ func tagOf(path string) string {
 // inPath are the parameters in paths.
 var inPath = map[string]string{
 	"id":         "The id of what the path names. For operators an approval's code, or the prefix of a server's id, too.",
+	"runtime":    "The agent runtime: " + strings.Join(hookRuntimes(), ", ") + ".",
+	"event":      "The hook's event as the runtime spells it: letter case counts.",
 	"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . and .. are %2E and %2E%2E.",
 }
 
@@ -141,8 +149,8 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 
 // describeRefusals adds the problems that a route can answer, by status.
 func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
-	codes := []core.Code{codeMethodNotAllowed} // all that can go wrong without a token and a body
-	if rt.raw == nil {
+	codes := append([]core.Code{codeMethodNotAllowed}, rt.codes...) // all that can go wrong without a token and a body
+	if rt.raw == nil && !rt.hook {
 		codes = append([]core.Code{core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest, core.CodeMalformed,
 			core.CodeRateLimited, core.CodeUnavailable, core.CodePayloadTooLarge}, rt.codes...)
 	}

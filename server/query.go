@@ -78,6 +78,12 @@ func (q query) wait() time.Duration {
 	return min(d, maxWait)
 }
 
+// duration is a time span that was checked before; 0: none was given.
+func (q query) duration(name string) time.Duration {
+	d, _ := parseWait(q.text(name))
+	return d
+}
+
 // limit is the size of a page.
 func (q query) limit() int {
 	if n, err := strconv.Atoi(q.text("limit")); err == nil {

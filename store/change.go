@@ -22,6 +22,11 @@ const (
 	oneBetween = `SELECT key FROM approvals WHERE key >= $1 AND key < $2 LIMIT 1`
 	keysOfSame = `SELECT key, created_ms FROM approvals
  WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4 AND session_key <> ''`
+	// What is approved and unclaimed is kept from the end of its time to be claimed on,
+	// and that lies ahead.
+	keysUnclaimed = `SELECT key, created_ms FROM approvals
+ WHERE kept_ms > 0 AND kept_ms > $5 AND status = 'approved'
+ AND owner = $1 AND fingerprint = $2 AND agent_id = $3 AND session_key = $4 AND session_key <> ''`
 	countPending = `SELECT pending FROM owners WHERE owner = $1`
 )
 
@@ -56,7 +61,7 @@ func (t *tx) applyTo(found core.Found, c core.Change) (core.Approval, error) {
 	if c.New {
 		return t.apply(nil, c)
 	}
-	for _, a := range []*core.Approval{found.ByID, found.Same, found.Superseded} {
+	for _, a := range []*core.Approval{found.ByID, found.Same, found.Unclaimed, found.Superseded} {
 		if a != nil && a.Key == c.Approval.Key {
 			return t.apply(a, c)
 		}
@@ -144,6 +149,11 @@ func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
 			return f, err
 		}
 	}
+	if look.SessionKey != "" && look.ResumeMs > 0 {
+		if f.Unclaimed, err = t.unclaimed(look); err != nil {
+			return f, err
+		}
+	}
 	if look.Supersedes != "" {
 		if f.Superseded, err = t.approval(approvalByID, look.Supersedes, look.Owner); err != nil {
 			return f, err
@@ -171,7 +181,21 @@ func (t *tx) another(id string) (bool, error) {
 // strict one may stand beside it. There is hardly ever one, so what finds its key
 // is a smaller question than what reads it.
 func (t *tx) same(look core.Lookup) (*core.Approval, error) {
-	rows, err := t.rows(keysOfSame, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey)
+	return t.newest(keysOfSame, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey)
+}
+
+// unclaimed finds the newest approved one of the same call that may still be claimed.
+func (t *tx) unclaimed(look core.Lookup) (*core.Approval, error) {
+	a, err := t.newest(keysUnclaimed, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey, look.ResumeMs)
+	if err != nil || a == nil || a.ClaimedAtMs != 0 || a.RevokedAtMs != 0 || a.ClaimUntilMs <= look.ResumeMs {
+		return nil, err
+	}
+	return a, nil
+}
+
+// newest gives the newest of the approvals whose keys a query finds, or nil.
+func (t *tx) newest(query string, args ...any) (*core.Approval, error) {
+	rows, err := t.rows(query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func TestPlans(t *testing.T) {
 	s := openInMemory(t)
 	list := func(f core.Filter) string { q, _, err := listQuery(f); require.NoError(t, err); return q }
 	for query, index := range map[string]string{
-		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "SEARCH approval_ids USING PRIMARY KEY", keysOfSame: "approvals_pending_same",
+		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "SEARCH approval_ids USING PRIMARY KEY", keysOfSame: "approvals_pending_same", keysUnclaimed: "approvals_kept",
 		countPending: "PRIMARY KEY", keysByID: "SEARCH i USING PRIMARY KEY", keysByPrefix: "sqlite_autoindex_approvals",
 		keysByCode: "sqlite_autoindex_approvals", insertApproval: "sqlite_autoindex_approvals", dueApprovals: "approvals_timer", openInbound: "inbound_open", oldInbound: "PRIMARY KEY", dropInbound: "PRIMARY KEY",
 		markDone: "PRIMARY KEY", countInbound: "PRIMARY KEY", sweepApprovals: "approvals_newest", sweepCalls: "approvals_kept",

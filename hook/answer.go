@@ -1,0 +1,205 @@
+package hook
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+)
+
+// Answer is what a runtime reads: of a program its output and exit status, of an
+// endpoint Stdout as the body of a 200.
+type Answer struct {
+	Stdout []byte
+	Stderr string
+	Exit   int
+}
+
+// dialect is the encoder of one event.
+type dialect struct {
+	allow func(why string) Answer
+	deny  func(c Call, why string) Answer // of what cannot be read c is empty
+}
+
+// Allow lets a call run, and why is for people.
+func (e Event) Allow(why string) Answer { return e.dialect.allow(line(why)) }
+
+// Deny keeps a call from running. The model reads why, if the runtime shows it.
+func (e Event) Deny(c Call, why string) Answer {
+	text := line(why)
+	if text == "" {
+		text = "denied"
+	}
+	return e.dialect.deny(c, text)
+}
+
+// Decode reads the event's body.
+func (e Event) Decode(raw []byte) (Call, error) { return e.decode(raw) }
+
+// LastResort is the one deny that blocks in Claude Code, Codex, Gemini CLI, Qwen Code,
+// Goose and, without its sentence, Copilot CLI: for a caller that nobody named. There
+// is no such allow.
+func LastResort(why string) Answer { return blocking(line(why)) }
+
+func blocking(why string) Answer {
+	return Answer{Stdout: encode(words{"decision", "block", "reason", why}), Stderr: why, Exit: 2}
+}
+
+// maxLine is how many bytes of a sentence are sent.
+const maxLine = 2000
+
+// line makes one line of a text, since what follows a break may be read as something
+// else.
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Cf) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	return cut(strings.Join(strings.Fields(s), " "), maxLine)
+}
+
+// words are the names and values of a flat object.
+type words []string
+
+// encode writes an object; its values are text, objects, or lists of text.
+func encode(v any) []byte {
+	if flat, ok := v.(words); ok {
+		m := map[string]string{}
+		for i := 0; i+1 < len(flat); i += 2 {
+			m[flat[i]] = flat[i+1]
+		}
+		v = m
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain text always marshals
+	}
+	return out
+}
+
+// output is an answer that is nothing but JSON.
+func output(v any) Answer { return Answer{Stdout: encode(v)} }
+
+// specific wraps an answer as Claude Code and those that follow it want it.
+func specific(v any) Answer { return output(map[string]any{"hookSpecificOutput": v}) }
+
+// claudePre is the dialect of PreToolUse in Claude Code, Qwen Code, and Copilot CLI
+// with a capital P.
+func claudePre() dialect {
+	return dialect{
+		allow: func(why string) Answer {
+			return specific(map[string]string{"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": why})
+		},
+		deny: func(_ Call, why string) Answer {
+			return specific(map[string]string{"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why})
+		},
+	}
+}
+
+// claudePermission is the dialect of PermissionRequest in Claude Code and Codex.
+func claudePermission() dialect {
+	decision := func(d map[string]string) Answer {
+		return specific(map[string]any{"hookEventName": "PermissionRequest", "decision": d})
+	}
+	return dialect{
+		allow: func(string) Answer { return decision(map[string]string{"behavior": "allow"}) },
+		deny: func(_ Call, why string) Answer {
+			return decision(map[string]string{"behavior": "deny", "message": why})
+		},
+	}
+}
+
+// claudePost is the dialect of PostToolUse: nothing can be denied any more, but the
+// model reads why the result did not reach the desk.
+func claudePost() dialect {
+	return dialect{
+		allow: func(string) Answer { return specific(map[string]string{"hookEventName": "PostToolUse"}) },
+		deny:  func(_ Call, why string) Answer { return output(words{"decision", "block", "reason", why}) },
+	}
+}
+
+// codexPre allows by silence: an allow without another input is not valid there.
+func codexPre() dialect {
+	d := claudePre()
+	d.allow = func(string) Answer { return Answer{} }
+	return d
+}
+
+func geminiBefore() dialect {
+	return dialect{
+		allow: func(string) Answer { return output(words{"decision", "allow"}) },
+		deny:  func(_ Call, why string) Answer { return output(words{"decision", "deny", "reason", why}) },
+	}
+}
+
+// copilotPre is the dialect of preToolUse with a small p.
+func copilotPre() dialect {
+	return dialect{
+		allow: func(string) Answer { return output(words{"permissionDecision", "allow"}) },
+		deny: func(_ Call, why string) Answer {
+			return output(words{"permissionDecision", "deny", "permissionDecisionReason", why})
+		},
+	}
+}
+
+// copilotAsk is the dialect of permissionRequest, in either spelling.
+func copilotAsk() dialect {
+	return dialect{
+		allow: func(string) Answer { return output(words{"behavior", "allow"}) },
+		deny:  func(_ Call, why string) Answer { return output(words{"behavior", "deny", "message", why}) },
+	}
+}
+
+func cursorBefore() dialect {
+	return dialect{
+		allow: func(string) Answer { return output(words{"permission", "allow"}) },
+		deny: func(_ Call, why string) Answer {
+			return output(words{"permission", "deny", "user_message", why, "agent_message", why})
+		},
+	}
+}
+
+func goosePre() dialect {
+	return dialect{
+		allow: func(string) Answer { return output(words{"decision", "allow"}) },
+		deny:  func(_ Call, why string) Answer { return blocking(why) },
+	}
+}
+
+// byStatus is the dialect of runtimes that read the exit status alone.
+func byStatus() dialect {
+	return dialect{
+		allow: func(string) Answer { return Answer{} },
+		deny:  func(_ Call, why string) Answer { return Answer{Stderr: why, Exit: 2} },
+	}
+}
+
+func clinePre() dialect {
+	return dialect{
+		allow: func(string) Answer { return Answer{Stdout: []byte("{}")} },
+		deny:  clineDeny,
+	}
+}
+
+// clineDeny denies one command by running another one in its place, which says why
+// and fails. What cannot be replaced is only stopped by ending the run.
+func clineDeny(c Call, why string) Answer {
+	if !c.replaceable {
+		return output(map[string]any{"cancel": true, "errorMessage": why})
+	}
+	commands := []string{"echo approvalbot: " + unquoted(why) + " >&2; exit 1"}
+	return output(map[string]any{"overrideInput": map[string]any{"commands": commands}})
+}
+
+// unquoted leaves of a text what no shell takes for anything but text: it goes into
+// a command line, and people's reasons are in it.
+func unquoted(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".,:_/-", r) {
+			return r
+		}
+		return ' '
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}

@@ -1,0 +1,215 @@
+package hook
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"time"
+
+	"approvalbot/api"
+)
+
+// Desk is the approval desk as one token sees it; *api.Client is one. A refusal is an
+// *api.Problem.
+type Desk interface {
+	Create(ctx context.Context, req api.CreateRequest, opts api.CreateOptions) (api.Approval, error)
+	Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error)
+	Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error)
+	Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error)
+}
+
+// Reporter takes what became of a call; *api.Client is one.
+type Reporter interface {
+	Result(ctx context.Context, id string, req api.ResultRequest) (api.Approval, error)
+}
+
+// ErrStopping is what a Desk gives instead of waiting on when it is about to stop.
+var ErrStopping = errors.New("the approval desk is stopping")
+
+// How a pending approval is waited for.
+const (
+	pollWait     = 55 * time.Second // below a desk's minute
+	outage       = 2 * time.Minute  // for which a desk may be gone while a person decides
+	firstPause   = 100 * time.Millisecond
+	lastPause    = 5 * time.Second
+	withdrawTime = 2 * time.Second
+)
+
+// Verdict is whether a call may run, and why: a sentence for its model.
+type Verdict struct {
+	Allow bool
+	Why   string
+}
+
+func denied(why string) Verdict { return Verdict{Why: why} }
+
+// Ask asks the desk for a call and waits for people until the given time. Nothing is
+// allowed that was not claimed. What is still pending then goes on being asked where the
+// call names its session, and the same call again joins it, or takes it once it is
+// approved; without a session it is withdrawn. It is withdrawn too when ctx ends first:
+// nobody waits for it any more.
+func Ask(ctx context.Context, d Desk, c Call, until time.Time) Verdict {
+	q := &question{desk: d, call: c, until: until}
+	a, err := q.create(ctx)
+	if err != nil {
+		return q.failed(ctx, err)
+	}
+	if a.Status == api.Pending {
+		a, err = q.wait(ctx, a)
+		if err != nil || a.Status == api.Pending {
+			return q.leave(ctx, a, err)
+		}
+	}
+	switch {
+	case a.SessionKey != c.Session:
+		return denied("the approval is another session's; call the same again")
+	case a.Claim != nil:
+		return Verdict{Allow: true, Why: decidedBy(a)}
+	case a.Status != api.Approved:
+		return denied(decidedBy(a))
+	case ctx.Err() != nil:
+		return denied(gone)
+	}
+	if _, err = d.Claim(ctx, a.ID, q.claim()); err != nil {
+		return q.failed(ctx, err)
+	}
+	return Verdict{Allow: true, Why: decidedBy(a)}
+}
+
+// question is one call on its way through the desk.
+type question struct {
+	desk  Desk
+	call  Call
+	until time.Time
+}
+
+// claim is for what was waited for. Two hooks that a runtime fires for one and the same
+// call, as some do, both waited for the one approval: they make one claim of it. Whoever
+// comes when it is claimed already has another call, if of the same name.
+func (q *question) claim() api.ClaimRequest {
+	id := rand.Text()
+	if q.call.ID != "" && q.call.Session != "" {
+		sum := sha256.Sum256([]byte(q.call.Session + "\x00" + q.call.ID))
+		id = "hook:" + hex.EncodeToString(sum[:16])
+	}
+	return api.ClaimRequest{ClaimID: id, Params: q.call.Params, Bind: q.call.Request().Bind}
+}
+
+// create asks for the call. An id that the runtime has used before names what is over:
+// then the call is asked for without one.
+func (q *question) create(ctx context.Context) (api.Approval, error) {
+	req := q.call.Request()
+	if req.SessionKey == "" {
+		req.TimeoutMs = max(time.Until(q.until).Milliseconds(), 1)
+	}
+	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
+	a, err := q.desk.Create(ctx, req, opts)
+	if req.ID == "" || !q.used(a, err) {
+		return a, err
+	}
+	req.ID = ""
+	return q.desk.Create(ctx, req, opts)
+}
+
+// used reports whether what answered a call's id is another call, or is over.
+func (q *question) used(a api.Approval, err error) bool {
+	var refused *api.Problem
+	if errors.As(err, &refused) {
+		return refused.Status == http.StatusConflict
+	}
+	if err != nil || a.Claim != nil {
+		return false
+	}
+	byPolicy := len(a.DecidedBy) == 1 && a.DecidedBy[0] == "policy"
+	return a.SessionKey != q.call.Session || a.Status.Final() && !byPolicy
+}
+
+// wait waits for the end of an approval, and rides over a desk that is started again
+// meanwhile. It gives what it saw last.
+func (q *question) wait(ctx context.Context, a api.Approval) (api.Approval, error) {
+	ctx, cancel := context.WithDeadline(ctx, q.until)
+	defer cancel()
+	pause, answered := firstPause, time.Now()
+	for !a.Status.Final() {
+		asked := time.Now()
+		next, err := q.desk.Get(ctx, a.ID, min(pollWait, time.Until(q.until)))
+		var refused *api.Problem
+		switch {
+		case ctx.Err() != nil && (err != nil || !next.Status.Final()):
+			return a, nil
+		case err == nil:
+			a, answered = next, time.Now()
+		case errors.As(err, &refused) && !passing(refused), errors.Is(err, ErrStopping), time.Since(answered) > outage:
+			return a, err
+		}
+		if err == nil && time.Since(asked) > firstPause {
+			pause = firstPause
+			continue
+		}
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, lastPause)
+		case <-ctx.Done():
+		}
+	}
+	return a, nil
+}
+
+// passing reports whether the same request may succeed a little later.
+func passing(p *api.Problem) bool {
+	switch p.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	}
+	return p.Status == http.StatusServiceUnavailable && p.Code != "approvals_disabled"
+}
+
+// leave ends the wait for an approval that is still pending, as far as is known.
+func (q *question) leave(ctx context.Context, a api.Approval, err error) Verdict {
+	switch {
+	case ctx.Err() != nil:
+		q.withdraw(ctx, a, "whoever asked has gone")
+		return denied(gone)
+	case q.call.Session == "":
+		q.withdraw(ctx, a, "whoever asked waits no longer")
+		if err != nil {
+			return q.failed(ctx, err)
+		}
+		return denied("nobody decided about approval " + a.Code + " in time, and this hook names no session in which it could be asked for again")
+	case err != nil && !errors.Is(err, ErrStopping):
+		return q.failed(ctx, err)
+	}
+	return denied("waiting for approval " + a.Code + "; call the same again")
+}
+
+// withdraw takes the request back, as well as it can.
+func (q *question) withdraw(ctx context.Context, a api.Approval, why string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
+	defer cancel()
+	_, _ = q.desk.Withdraw(ctx, a.ID, api.WithdrawRequest{Reason: why})
+}
+
+// failed is the verdict where the desk gave none.
+func (q *question) failed(ctx context.Context, err error) Verdict {
+	if ctx.Err() != nil {
+		return denied(gone)
+	}
+	return denied(Failed(err))
+}
+
+// Report tells the desk that a claimed call has run. It gives a sentence where that
+// is worth the model's while; what the desk has not allowed is none of its business.
+func Report(ctx context.Context, d Reporter, c Call) (problem string) {
+	if c.RequestID() == "" {
+		return ""
+	}
+	_, err := d.Result(ctx, c.RequestID(), api.ResultRequest{Status: "succeeded"})
+	var refused *api.Problem
+	if err == nil || errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusConflict) {
+		return ""
+	}
+	return "the result was not reported: " + cause(err)
+}

@@ -1,0 +1,246 @@
+package hook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"approvalbot/api"
+)
+
+// MaxBody is how many bytes of a body are read. A desk takes less of a call.
+const MaxBody = 1 << 20
+
+// Call is one tool call as a runtime told of it.
+type Call struct {
+	Tool    string          // as the runtime calls it
+	Params  json.RawMessage // a JSON object: what would run, without words about it
+	Session string          // empty: the body names none
+	Workdir string          // likewise
+	ID      string          // likewise, of the call
+
+	Justification string // the agent's own words about the call
+	Model         string
+	Subagent      bool // the agent was started by another one
+
+	replaceable bool // a deny may replace its commands, see clineDeny
+}
+
+var ownID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+// RequestID is the call's id as an approval may have it; empty: it has none.
+func (c Call) RequestID() string {
+	if c.ID == "" || ownID.MatchString(c.ID) && strings.Trim(c.ID, ".") != "" {
+		return c.ID
+	}
+	sum := sha256.Sum256([]byte(c.ID))
+	return "call-" + hex.EncodeToString(sum[:16])
+}
+
+// Request is what the desk is asked.
+func (c Call) Request() api.CreateRequest {
+	req := api.CreateRequest{ID: c.RequestID(), ToolName: c.Tool, Params: c.Params, SessionKey: c.Session, Justification: c.Justification}
+	if c.Workdir != "" {
+		req.Bind = &api.Bind{Workdir: &c.Workdir}
+	}
+	if c.Model != "" || c.Subagent {
+		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent}
+	}
+	return req
+}
+
+// body is a hook's JSON object while a decoder reads it. The first mistake is kept.
+// Members that nobody asks for are ignored: runtimes add some with every version.
+type body struct {
+	members map[string]jsontext.Value
+	err     error
+}
+
+// errBody begins every complaint about a body.
+var errBody = errors.New("the hook's body")
+
+func readBody(raw []byte) *body {
+	b := &body{}
+	if len(raw) > MaxBody {
+		b.fail("is larger than %d bytes", MaxBody)
+		return b
+	}
+	err := jsonv2.Unmarshal(raw, &b.members)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		b.fail("names a member twice")
+	case err != nil || b.members == nil:
+		b.fail("is not a JSON object in UTF-8")
+	}
+	return b
+}
+
+func (b *body) fail(format string, args ...any) {
+	if b.err == nil {
+		b.err = fmt.Errorf("%w %s", errBody, fmt.Sprintf(format, args...))
+	}
+}
+
+// text gives a member's text; empty where there is none.
+func (b *body) text(name string) string {
+	v, ok := b.members[name]
+	if !ok || v.Kind() == 'n' {
+		return ""
+	}
+	var s string
+	if v.Kind() != '"' || jsonv2.Unmarshal(v, &s) != nil {
+		b.fail("has a member %s that is no text", name)
+	}
+	return s
+}
+
+// named gives the text of a member that must be there.
+func (b *body) named(name string) string {
+	s := b.text(name)
+	if s == "" {
+		b.fail("has no %s; is the hook configured for another runtime or event?", name)
+	}
+	return s
+}
+
+// is demands the text of a member: a body of another event is not for this answer.
+func (b *body) is(name, want string) {
+	if got := b.named(name); got != want {
+		b.fail("is not that of %s; is the hook configured for another runtime or event?", want)
+	}
+}
+
+// not refuses a body with a member that only other runtimes send.
+func (b *body) not(members ...string) {
+	for _, m := range members {
+		if _, has := b.members[m]; has {
+			b.fail("is another runtime's: it has a member %s; name the runtime in the hook's URL or command", m)
+		}
+	}
+}
+
+// object gives a member that must be an object, as it was sent.
+func (b *body) object(name string) json.RawMessage {
+	v := b.members[name]
+	if v.Kind() != '{' {
+		b.fail("has no object %s; is the hook configured for another runtime or event?", name)
+		return nil
+	}
+	return json.RawMessage(v)
+}
+
+// objectOrText is object for what some versions send as the text of an object.
+func (b *body) objectOrText(name string) json.RawMessage {
+	v := b.members[name]
+	var s string
+	if v.Kind() != '"' || jsonv2.Unmarshal(v, &s) != nil {
+		return b.object(name)
+	}
+	inner := jsontext.Value(s)
+	if !inner.IsValid() || inner.Kind() != '{' {
+		b.fail("has a member %s that is no object", name)
+		return nil
+	}
+	return json.RawMessage(inner)
+}
+
+// within reads an object that stands in a member.
+func (b *body) within(name string) *body {
+	in := &body{err: b.err}
+	if raw := b.object(name); raw != nil {
+		in = readBody(raw)
+	}
+	if b.err == nil {
+		b.err = in.err
+	}
+	return in
+}
+
+// first gives the first text of a list; empty where there is none.
+func (b *body) first(name string) string {
+	var list []string
+	if v, ok := b.members[name]; ok && v.Kind() == '[' && jsonv2.Unmarshal(v, &list) == nil && len(list) > 0 {
+		return list[0]
+	}
+	return ""
+}
+
+// maxWords is how many bytes of a justification a desk takes.
+const maxWords = 2000
+
+// proseTools run a command, and their member description is the model's own words
+// about it. Elsewhere such a member is part of what is done: of an issue, say.
+var proseTools = map[string]bool{"Bash": true, "bash": true, "run_shell_command": true}
+
+// prose takes the model's words about a command out of the call: they are shown as a
+// claim, and do not make another call of it.
+func (c Call) prose() (Call, error) {
+	if !proseTools[c.Tool] {
+		return c, nil
+	}
+	var members map[string]jsontext.Value
+	if err := jsonv2.Unmarshal(c.Params, &members); err != nil {
+		return c, fmt.Errorf("%w has an input that names a member twice", errBody)
+	}
+	var words string
+	v, has := members["description"]
+	if !has || v.Kind() != '"' || jsonv2.Unmarshal(v, &words) != nil {
+		return c, nil
+	}
+	delete(members, "description")
+	params, err := jsonv2.Marshal(members, jsonv2.Deterministic(true), jsontext.PreserveRawStrings(true))
+	if err != nil {
+		return c, fmt.Errorf("%w has an input that cannot be read", errBody)
+	}
+	c.Params, c.Justification = params, cut(strings.ReplaceAll(words, "\x00", ""), maxWords)
+	return c, nil
+}
+
+// cut shortens a text to so many bytes.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// decoded ends a decoder.
+func (b *body) decoded(c Call) (Call, error) {
+	if b.err != nil {
+		return Call{}, b.err
+	}
+	return c.prose()
+}
+
+// and takes over the mistake of a body within.
+func (b *body) and(in *body) *body {
+	if b.err == nil {
+		b.err = in.err
+	}
+	return b
+}
+
+// object makes an object with one text in it.
+func object(name, text string) json.RawMessage {
+	raw, _ := jsonv2.Marshal(map[string]string{name: text}) // text of JSON is UTF-8
+	return raw
+}
+
+// mcpTool is how a server's tool is called where a runtime names both apart.
+func mcpTool(server, tool string) string {
+	if server == "" {
+		return tool
+	}
+	return "mcp__" + server + "__" + tool
+}

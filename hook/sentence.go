@@ -1,0 +1,100 @@
+package hook
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/api"
+)
+
+// gone is what nobody is likely to read: the runtime has left.
+const gone = "interrupted before anybody decided; the call was not allowed"
+
+// Failed says that there is no decision, and why: the deny of every failure.
+func Failed(err error) string {
+	return "approvalbot gave no decision, so the call was not allowed: " + cause(err)
+}
+
+// cause says an error without a value of the call and without a secret.
+func cause(err error) string {
+	var refused *api.Problem
+	if !errors.As(err, &refused) {
+		return err.Error()
+	}
+	text := refused.Error()
+	for _, f := range refused.Fields {
+		if words := f.Field + " " + f.Problem; !strings.Contains(refused.Detail, words) {
+			text += "; " + words
+		}
+	}
+	return text
+}
+
+var channels = map[string]string{"telegram": "Telegram", "discord": "Discord"}
+
+// decidedBy says how an approval ended: "denied by alice in Telegram: use staging".
+func decidedBy(a api.Approval) string {
+	var text string
+	switch a.Status {
+	case api.Approved:
+		text = "allowed"
+	case api.Denied:
+		text = "denied"
+	case api.Expired:
+		return "approval " + a.Code + " expired: nobody decided in time"
+	default:
+		text = string(a.Status)
+	}
+	var who []string
+	for _, name := range a.DecidedBy {
+		who = append(who, person(name, a.Votes))
+	}
+	if len(who) > 0 {
+		text += " by " + strings.Join(who, " and ")
+	}
+	switch {
+	case a.Reason != "":
+		text += ": " + a.Reason
+	case a.Status == api.Denied && len(a.Why) > 0:
+		text += ": " + strings.Join(a.Why, " ")
+	}
+	return text
+}
+
+// person says who decided, and where: person:alice is alice in Telegram.
+func person(name string, votes []api.Vote) string {
+	kind, rest, _ := strings.Cut(name, ":")
+	if kind == "grant" {
+		return "a standing permission"
+	}
+	if kind != "person" {
+		return name
+	}
+	i := slices.IndexFunc(votes, func(v api.Vote) bool { return v.Voter != nil && v.Voter.Person == rest })
+	if i >= 0 && channels[votes[i].Voter.Channel] != "" {
+		return rest + " in " + channels[votes[i].Voter.Channel]
+	}
+	return rest
+}
+
+// Until is when a hook that begins now must have answered: before the runtime's
+// time limit. configured is what the runtime's configuration says of it; 0: nothing.
+func (l Limit) Until(now time.Time, configured time.Duration) time.Time {
+	limit := l.Default
+	if configured > 0 {
+		limit = configured
+	}
+	if l.Hard > 0 {
+		limit = min(limit, l.Hard)
+	}
+	margin := 5 * time.Second
+	switch {
+	case limit < 10*time.Second:
+		margin = limit / 2
+	case limit > time.Minute:
+		margin = 10 * time.Second
+	}
+	return now.Add(limit - margin)
+}

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/hook"
+)
+
+// hookPath is where agent runtimes' HTTP hooks post to.
+const hookPath = "/hooks/{runtime}/{event}"
+
+// hookEvent is the event that a hook's path names, if HTTP hooks of it are answered.
+func hookEvent(r *http.Request) (rt hook.Runtime, e hook.Event, ok bool) {
+	if rt, ok = hook.Find(r.PathValue("runtime")); ok {
+		e, ok = rt.Event(r.PathValue("event"))
+	}
+	return rt, e, ok && e.HTTP
+}
+
+// hookRuntimes are the names of the runtimes that have HTTP hooks.
+func hookRuntimes() (names []string) {
+	for _, rt := range hook.Runtimes() {
+		if slices.ContainsFunc(rt.Events, func(e hook.Event) bool { return e.HTTP }) {
+			names = append(names, rt.Name)
+		}
+	}
+	return names
+}
+
+// hooks makes the handler of the hook route. A runtime takes any other status than 200
+// for a hook that failed, and then runs the call: so whatever goes wrong here is that
+// event's deny.
+func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		agent, event, known := hookEvent(r)
+		if !known {
+			seen(http.StatusNotFound, time.Since(start))
+			s.nothingHere(w, r)
+			return
+		}
+		v, c, err := s.asked(rt, agent, event, w, r)
+		if err != nil {
+			s.log.Warn("a hook got no decision, so it was denied", "runtime", agent.Name, "event", event.Name, "reason", err)
+			v = hook.Verdict{Why: hook.Failed(err)}
+		}
+		// A client that is still sending would not read an answer.
+		_, _ = io.Copy(io.Discard, bodyOf(r))
+		answer := event.Deny(c, v.Why)
+		if v.Allow {
+			answer = event.Allow(v.Why)
+		}
+		seen(http.StatusOK, time.Since(start))
+		s.write(w, r, http.StatusOK, plainJSON, &answer.Stdout)
+	}
+}
+
+func bodyOf(r *http.Request) io.Reader {
+	if r.Body == nil {
+		return http.NoBody
+	}
+	return r.Body
+}
+
+// asked is what came of a hook. The call is empty where it could not be read.
+func (s *Server) asked(rt route, agent hook.Runtime, e hook.Event, w http.ResponseWriter, r *http.Request) (
+	v hook.Verdict, told hook.Call, err error,
+) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("a hook caused a panic", "runtime", agent.Name, "event", e.Name, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+			v, err = hook.Verdict{}, errors.New("the approval desk cannot answer this request")
+		}
+	}()
+	c, err := s.admit(rt, r)
+	if err != nil {
+		return v, told, toProblem(err)
+	}
+	body, err := readBody(w, r)
+	if err == nil {
+		_, err = c.still() // the body may have taken long
+	}
+	if err != nil {
+		return v, told, toProblem(err)
+	}
+	Authenticated(w, r)
+	if told, err = e.Decode(body); err != nil {
+		return v, told, err
+	}
+	desk := hookDesk{s, c}
+	if e.Phase == hook.After {
+		problem := hook.Report(c.ctx, desk, told)
+		return hook.Verdict{Allow: problem == "", Why: problem}, told, nil
+	}
+	return hook.Ask(c.ctx, desk, told, agent.Limit.Until(time.Now(), c.query.duration("limit"))), told, nil
+}
+
+// hookDesk is the desk as one token sees it, for the flow in hook.
+type hookDesk struct {
+	s *Server
+	c *call
+}
+
+// step is the call as it is for one of the flow's steps.
+func (d hookDesk) step(ctx context.Context, values url.Values) *call {
+	c := *d.c
+	c.ctx, c.query = ctx, query{values}
+	return &c
+}
+
+func (d hookDesk) Create(ctx context.Context, req api.CreateRequest, opts api.CreateOptions) (api.Approval, error) {
+	a, err := d.s.create(d.step(ctx, opts.Query()), req)
+	return bodyAs[api.Approval](a), hookProblem(err)
+}
+
+// Get waits for as long as it is told, in one go: nothing between the two cuts it off.
+func (d hookDesk) Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error) {
+	c := d.step(ctx, nil)
+	key, err := d.s.gate.Find(context.WithoutCancel(ctx), c.who, id)
+	if err != nil {
+		return api.Approval{}, hookProblem(err)
+	}
+	a, err := d.s.await(c, wait, d.s.gate.Watch(key))
+	if err != nil {
+		return api.Approval{}, hookProblem(err)
+	}
+	if !a.Final() && d.s.closing.Err() != nil {
+		err = hook.ErrStopping
+	}
+	return d.s.approvalFor(c.who, a, a.Summary), err
+}
+
+func (d hookDesk) Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error) {
+	if err := ctx.Err(); err != nil {
+		return api.Claim{}, err // whoever has gone claims nothing
+	}
+	a, err := d.s.claim(d.named(ctx, id), req)
+	return bodyAs[api.Claim](a), hookProblem(err)
+}
+
+func (d hookDesk) Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error) {
+	a, err := d.s.withdraw(d.named(ctx, id), req)
+	return bodyAs[api.Approval](a), hookProblem(err)
+}
+
+func (d hookDesk) Result(ctx context.Context, id string, req api.ResultRequest) (api.Approval, error) {
+	a, err := d.s.result(d.named(ctx, id), req)
+	return bodyAs[api.Approval](a), hookProblem(err)
+}
+
+func (d hookDesk) named(ctx context.Context, id string) *call {
+	c := d.step(ctx, nil)
+	c.id = id
+	return c
+}
+
+func bodyAs[T any](a answer) (out T) {
+	out, _ = a.body.(T)
+	return out
+}
+
+// hookProblem is toProblem, where a fault says no more than that it is one: its text is
+// for the log, and the answer goes to a model.
+func hookProblem(err error) error {
+	err = toProblem(err)
+	var refused *api.Problem
+	known := err == nil || errors.As(err, &refused) || errors.Is(err, hook.ErrStopping) || errors.Is(err, context.Canceled)
+	if known {
+		return err
+	}
+	return fault{err}
+}
+
+// fault is an error of the desk whose text stays in the log.
+type fault struct{ error }
+
+func (fault) Error() string {
+	return "the approval desk cannot answer right now; try again in a moment"
+}
+
+func (f fault) Unwrap() error { return f.error }
+
+// checkSpan is the check of a query parameter that is a time span.
+func checkSpan(s string) string {
+	if d, err := parseWait(s); err != nil || d <= 0 || strings.HasPrefix(s, "-") {
+		return "must be a duration such as 600s or 24h"
+	}
+	return ""
+}
