@@ -145,7 +145,7 @@ func (q *question) wait(ctx context.Context, a api.Approval) (api.Approval, erro
 		case errors.As(err, &refused) && !passing(refused), errors.Is(err, ErrStopping), time.Since(answered) > outage:
 			return a, err
 		}
-		if err == nil && time.Since(asked) > firstPause {
+		if err == nil && (a.Status.Final() || time.Since(asked) > firstPause) {
 			pause = firstPause
 			continue
 		}

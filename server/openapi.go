@@ -120,7 +120,8 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 	for _, s := range rt.scopes { // any one of them will do; OpenAPI 3.1 has such names for bearer tokens too, as roles
 		op.Security = append(op.Security, map[string][]string{"bearer": {string(s)}})
 	}
-	for name, doc := range inPath {
+	for _, name := range slices.Sorted(maps.Keys(inPath)) {
+		doc := inPath[name]
 		if strings.Contains(rt.path, "{"+name+"}") {
 			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true,
 				Description: doc, Schema: &huma.Schema{Type: huma.TypeString}})

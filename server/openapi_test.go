@@ -43,7 +43,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	c := contractOf(d.srv)
 	n := 0
 	for _, rt := range d.srv.routes() {
-		path := strings.NewReplacer("{id}", "some", "{sessionKey}", "some").Replace(rt.path)
+		path := strings.NewReplacer("{id}", "some", "{sessionKey}", "some", "{runtime}", "codex", "{event}", "PreToolUse").Replace(rt.path)
 		op := c.operation(rt.method, path)
 		require.NotNil(t, op, rt.path)
 		require.Equal(t, rt.name, op.OperationID)
@@ -56,7 +56,9 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		require.Equal(t, rt.in != nil, op.RequestBody != nil)
 		require.Equal(t, len(rt.scopes), len(op.Security))
 		r := d.do(rt.method, path, "", "")
-		if len(rt.scopes) > 0 {
+		if rt.hook {
+			require.Equal(t, http.StatusNotFound, r.StatusCode, "Codex has no HTTP hooks")
+		} else if len(rt.scopes) > 0 {
 			require.Equal(t, http.StatusUnauthorized, r.StatusCode, "%s %s", rt.method, rt.path)
 			require.Contains(t, op.Responses, "503")
 		} else {

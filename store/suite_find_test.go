@@ -69,6 +69,35 @@ func testLookup(t *testing.T, s *Store) {
 	require.NotEqual(t, other.Code, a.Code)
 }
 
+// What is approved and waits to be claimed is found as long as it may be.
+func testUnclaimed(t *testing.T, s *Store) {
+	a := pendingApproval("bot")
+	a.Fingerprint = "same"
+	a = create(t, s, a, core.Change{})
+	until := nowMs() + day
+	look := core.Lookup{Owner: "bot", Fingerprint: "same", AgentID: "main", SessionKey: "s1", ResumeMs: nowMs()}
+	require.Nil(t, found(t, s, look).Unclaimed, "it is pending")
+	change(t, s, a.Key, func(a core.Approval) core.Change {
+		c := ended(a, core.Approved)
+		c.Approval.Decision, c.Approval.ClaimUntilMs = core.AllowOnce, until
+		return c
+	})
+	require.Equal(t, a.Key, found(t, s, look).Unclaimed.Key)
+	for _, differs := range []func(*core.Lookup){
+		func(l *core.Lookup) { l.Owner = "other" }, func(l *core.Lookup) { l.Fingerprint = "x" }, func(l *core.Lookup) { l.AgentID = "" },
+		func(l *core.Lookup) { l.SessionKey = "" }, func(l *core.Lookup) { l.ResumeMs = 0 }, func(l *core.Lookup) { l.ResumeMs = until },
+	} {
+		l := look
+		differs(&l)
+		require.Nil(t, found(t, s, l).Unclaimed)
+	}
+	change(t, s, a.Key, func(a core.Approval) core.Change {
+		a.ClaimedAtMs = nowMs()
+		return core.Change{Approval: a}
+	})
+	require.Nil(t, found(t, s, look).Unclaimed, "it was claimed")
+}
+
 // tryTwin tries to store an approval with the code of another.
 func tryTwin(s *Store, of core.Approval) error {
 	return s.Create(ctx, core.Lookup{Owner: "bot", Code: of.Code}, func(core.Found) ([]core.Change, error) {

@@ -34,6 +34,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"refusals write nothing", testRefusals},
 		{"inconsistent changes", testInconsistent},
 		{"lookup", testLookup},
+		{"lookup of the unclaimed", testUnclaimed},
 		{"create several", testCreateSeveral},
 		{"names", testNames},
 		{"sealed calls", testSealed},
