@@ -1,9 +1,10 @@
 package hook
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Answer is what a runtime reads: of a program its output and exit status, of an
@@ -71,7 +72,7 @@ func encode(v any) []byte {
 		}
 		v = m
 	}
-	out, err := json.Marshal(v)
+	out, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		panic(err) // plain text always marshals
 	}

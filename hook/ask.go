@@ -36,6 +36,7 @@ const (
 	firstPause   = 100 * time.Millisecond
 	lastPause    = 5 * time.Second
 	withdrawTime = 2 * time.Second
+	claimTime    = 3 * time.Second // less than what Limit.Until leaves
 )
 
 // Verdict is whether a call may run, and why: a sentence for its model.
@@ -54,6 +55,9 @@ func denied(why string) Verdict { return Verdict{Why: why} }
 func Ask(ctx context.Context, d Desk, c Call, until time.Time) Verdict {
 	q := &question{desk: d, call: c, until: until}
 	a, err := q.create(ctx)
+	if err != nil && ctx.Err() == nil && !time.Now().Before(until) {
+		return denied("the approval desk did not answer in time, so the call was not allowed")
+	}
 	if err != nil {
 		return q.failed(ctx, err)
 	}
@@ -73,7 +77,9 @@ func Ask(ctx context.Context, d Desk, c Call, until time.Time) Verdict {
 	case ctx.Err() != nil:
 		return denied(gone)
 	}
-	if _, err = d.Claim(ctx, a.ID, q.claim()); err != nil {
+	claiming, cancel := context.WithTimeout(ctx, claimTime)
+	defer cancel()
+	if _, err = d.Claim(claiming, a.ID, q.claim()); err != nil {
 		return q.failed(ctx, err)
 	}
 	return Verdict{Allow: true, Why: decidedBy(a)}
@@ -105,6 +111,8 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	if req.SessionKey == "" {
 		req.TimeoutMs = max(time.Until(q.until).Milliseconds(), 1)
 	}
+	ctx, cancel := context.WithDeadline(ctx, q.until)
+	defer cancel()
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
 	a, err := q.desk.Create(ctx, req, opts)
 	if req.ID == "" || !q.used(a, err) {

@@ -112,6 +112,18 @@ func (r Runtime) Event(name string) (Event, bool) {
 	return r.Events[i], true
 }
 
+// EventOf gives the event that a body names, else the runtime's first one: for hooks
+// that are configured without an event's name.
+func (r Runtime) EventOf(raw []byte) Event {
+	b := readBody(raw)
+	for _, member := range []string{"hook_event_name", "hookName", "agent_action_name", "event"} {
+		if e, ok := r.Event(b.text(member)); ok {
+			return e
+		}
+	}
+	return r.Events[0]
+}
+
 // Names gives the names of all runtimes, in the table's order.
 func Names() []string {
 	var names []string

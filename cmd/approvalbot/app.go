@@ -22,6 +22,7 @@ const defaultServer = "http://127.0.0.1:8787"
 // app is what every verb is given: the streams, the environment and the root
 // command's flags.
 type app struct {
+	args    []string // of the command line
 	environ []string // NAME=value, as it was handed in
 	env     environ
 	stdin   io.Reader

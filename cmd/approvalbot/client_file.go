@@ -52,22 +52,7 @@ func (a *app) clientPath() (path string, named bool) {
 // openClientFile reads one client file. It must be its owner's alone, and that is
 // whoever reads it.
 func openClientFile(path string) (clientFile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return clientFile{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return clientFile{}, err
-	case !ownedBy(info, os.Geteuid()):
-		return clientFile{}, fmt.Errorf("%s belongs to another user, who could name another desk in it;"+
-			" use a client file of your own", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return clientFile{}, fmt.Errorf("%s holds a token and others can read it; run: chmod 600 %s", path, shellWord(path))
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+	text, err := readOwn(path)
 	if err != nil {
 		return clientFile{}, err
 	}
@@ -81,4 +66,23 @@ func openClientFile(path string) (clientFile, error) {
 		return clientFile{}, r.mistakes
 	}
 	return out, nil
+}
+
+// readOwn reads a file with a token, which must be its reader's alone.
+func readOwn(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !ownedBy(info, os.Geteuid()):
+		return nil, fmt.Errorf("%s belongs to another user, who could name another desk in it; use a file of your own", path)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("%s holds a token and others can read it; run: chmod 600 %s", path, shellWord(path))
+	}
+	return io.ReadAll(io.LimitReader(f, maxConfig))
 }

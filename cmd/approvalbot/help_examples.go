@@ -35,6 +35,8 @@ var examples = map[string]string{
 	"policy reload": `  approvalbot policy reload`,
 	"config check":  `  approvalbot config check approvalbot.yaml`,
 	"verifier test": `  approvalbot verifier test --config approvalbot.yaml`,
+	"hook": `  approvalbot hook claude-code PreToolUse --limit 24h \
+    --token-file /home/u/.config/approvalbot/claude-code.token`,
 	"audit list": `  approvalbot audit list --limit 20
   approvalbot audit list --csv > log.csv`,
 	"audit verify": `  approvalbot audit verify

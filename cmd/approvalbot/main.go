@@ -25,7 +25,7 @@ func main() {
 // run carries out one command line and gives the process's exit status. Nothing
 // in it reads the process's own arguments, environment or standard streams.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{environ: env, env: newEnviron(env), stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{args: args, environ: env, env: newEnviron(env), stdin: stdin, stdout: stdout, stderr: stderr}
 	root := newRootCommand(a)
 	root.SetArgs(append([]string{}, args...))
 	root.SetIn(stdin)
@@ -55,7 +55,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newPendingCommand(a), newListCommand(a), newViewCommand(a), newApproveCommand(a), newDenyCommand(a), newDecideCommand(a), newRevokeCommand(a), newRetryCommand(a), newWatchCommand(a),
 		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a), newVerifierCommand(a), newCallbacksCommand(a),
 		newAuditCommand(a), newReceiptCommand(a), newBackupCommand(a), newKeysCommand(a), newStoreCommand(a),
-		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newDrillCommand(a), newPairCommand(a), newStatsCommand(a), newHealthCommand(a), newDocsCommand(a),
+		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newDrillCommand(a), newPairCommand(a), newHookCommand(a), newStatsCommand(a), newHealthCommand(a), newDocsCommand(a),
 	)
 	return grouped(a.complete(root))
 }

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/hook"
+)
+
+// parentLook is how often a hook looks whether the runtime that started it still lives.
+const parentLook = time.Second
+
+// hookFlags are the flags of the verbs that agent runtimes start by themselves. Which
+// desk they ask, and as whom, is in nothing that a repository can change: neither the
+// environment nor the working directory has a say.
+type hookFlags struct {
+	tokenFile string
+	limit     time.Duration
+}
+
+func (f *hookFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the API token and nothing else, its owner's alone; an absolute path")
+}
+
+func newHookCommand(a *app) *cobra.Command {
+	var f hookFlags
+	cmd := &cobra.Command{
+		Use:   "hook RUNTIME [EVENT]",
+		Short: "Answer an agent runtime's hook, on stdin and stdout",
+		Long: "Answer an agent runtime's hook, on stdin and stdout. The runtimes are\n" + strings.Join(commandRuntimes(), ", ") + ".\n" +
+			"Whatever goes wrong is that runtime's deny, with a sentence for its model. Where nobody decides before the runtime's\n" +
+			"time limit, the deny names the approval, and the same call again takes it up.\n" +
+			"Of the desk only these flags are asked: --server, and --token-file or --client with an absolute path; no\n" +
+			"environment variable, and no file that is not named.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error { return a.hook(cmd.Context(), f, words) },
+	}
+	f.add(cmd)
+	cmd.Flags().DurationVar(&f.limit, "limit", 0, "the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return a.answer(hookDeny(wordsOfHook(a.args), fmt.Sprintf("approvalbot hook: %v", err)))
+	})
+	return cmd
+}
+
+// commandRuntimes are the names of the runtimes that hook answers.
+func commandRuntimes() (names []string) {
+	for _, rt := range hook.Runtimes() {
+		if slices.ContainsFunc(rt.Events, func(e hook.Event) bool { return e.Command }) {
+			names = append(names, rt.Name)
+		}
+	}
+	return names
+}
+
+// wordsOfHook are the words after hook of a command line that cannot be read.
+func wordsOfHook(args []string) []string {
+	i := slices.Index(args, "hook")
+	return slices.DeleteFunc(slices.Clone(args[i+1:]), func(w string) bool {
+		_, known := hook.Find(w)
+		return !known
+	})
+}
+
+// hookDeny is the deny of what goes wrong before an event's body is known.
+func hookDeny(words []string, why string) hook.Answer {
+	if len(words) == 0 {
+		return hook.LastResort(why)
+	}
+	rt, known := hook.Find(words[0])
+	if !known || len(rt.Events) == 0 {
+		return hook.LastResort(why)
+	}
+	e := rt.Events[0]
+	if len(words) > 1 {
+		if named, ok := rt.Event(words[1]); ok {
+			e = named
+		}
+	}
+	return e.Deny(hook.Call{}, why)
+}
+
+// hook answers one hook.
+func (a *app) hook(ctx context.Context, f hookFlags, words []string) (err error) {
+	deny := func(format string, args ...any) error {
+		return a.answer(hookDeny(words, fmt.Sprintf(format, args...)))
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(a.stderr, "approvalbot: panic: %v\n%s", p, debug.Stack())
+			err = deny("approvalbot hook broke down, so the call was not allowed")
+		}
+	}()
+	ctx, stop := a.whileWanted(ctx)
+	defer stop()
+	if len(words) == 0 || len(words) > 2 {
+		return deny("approvalbot hook takes a runtime and perhaps an event, and was given %d words", len(words))
+	}
+	rt, known := hook.Find(words[0])
+	switch {
+	case !known:
+		return deny("approvalbot hook does not know this runtime; it knows %s", strings.Join(commandRuntimes(), ", "))
+	case len(rt.Events) == 0:
+		return deny("approvalbot hook cannot answer %s: %s", rt.Title, rt.Traps[0])
+	}
+	until := rt.Limit.Until(time.Now(), f.limit)
+	body, err := readStdin(ctx, a.stdin, until)
+	if err != nil {
+		return deny("%s", hook.Failed(err))
+	}
+	e := rt.EventOf(body)
+	if len(words) == 2 {
+		if e, known = rt.Event(words[1]); !known {
+			return deny("approvalbot hook does not know this event of %s; letter case counts", rt.Title)
+		}
+	}
+	words = []string{rt.Name, e.Name}
+	c, err := e.Decode(body)
+	if err != nil {
+		return deny("%s", hook.Failed(err))
+	}
+	desk, err := a.hookClient(f)
+	if err != nil {
+		return a.answer(e.Deny(c, hook.Failed(err)))
+	}
+	return a.answer(decideHook(ctx, desk, e, c, until))
+}
+
+// decideHook asks the desk, or reports to it.
+func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, until time.Time) hook.Answer {
+	v := hook.Verdict{Allow: true}
+	if e.Phase == hook.After {
+		ctx, cancel := context.WithDeadline(ctx, until)
+		defer cancel()
+		v.Why = hook.Report(ctx, desk, c)
+		v.Allow = v.Why == ""
+	} else {
+		v = hook.Ask(ctx, desk, c, until)
+	}
+	if v.Allow {
+		return e.Allow(v.Why)
+	}
+	return e.Deny(c, v.Why)
+}
+
+// answer writes what a runtime reads and gives the exit status. Where nobody can read
+// it, the status still denies in most of them.
+func (a *app) answer(what hook.Answer) error {
+	_, err := a.stdout.Write(what.Stdout)
+	if what.Stderr != "" {
+		fmt.Fprintln(a.stderr, what.Stderr)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintln(a.stderr, "approvalbot hook: the answer could not be written, so the call was not allowed")
+		return exitCode(2)
+	case what.Exit != 0:
+		return exitCode(what.Exit)
+	}
+	return nil
+}
+
+// whileWanted gives a context that ends when a signal says that nobody waits any more,
+// or when the process that started this one has gone without a word.
+func (a *app) whileWanted(ctx context.Context) (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		parent, look := os.Getppid(), time.NewTicker(parentLook)
+		defer look.Stop()
+		for os.Getppid() == parent {
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	return ctx, func() { cancel(); <-ended; stop() }
+}
+
+// errStdin is what becomes of a hook whose body does not come.
+var errStdin = errors.New("the hook's body did not come on stdin in time")
+
+// readStdin reads a hook's body, all of it, since a runtime may take a closed pipe for
+// a failure. What is too long keeps one byte more than a decoder takes.
+func readStdin(ctx context.Context, stdin io.Reader, until time.Time) ([]byte, error) {
+	type read struct {
+		body []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() { // it may stay behind where stdin never ends: the process does then
+		body, err := io.ReadAll(io.LimitReader(stdin, hook.MaxBody+1))
+		if err == nil {
+			_, err = io.Copy(io.Discard, stdin)
+		}
+		done <- read{body, err}
+	}()
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	select {
+	case r := <-done:
+		return r.body, r.err
+	case <-ctx.Done():
+		return nil, errStdin
+	}
+}
+
+// hookClient makes the client of a verb that a runtime starts, from its flags alone. A
+// repository's settings can set the environment of what its agent starts, so no proxy
+// and no certificates are taken from there either.
+func (a *app) hookClient(f hookFlags) (*api.Client, error) {
+	server, token := a.server, ""
+	switch {
+	case a.token != "":
+		return nil, errors.New("--token shows in the list of processes: put the token into a file and give its absolute path with --token-file")
+	case f.tokenFile != "" && a.clientFile != "":
+		return nil, errors.New("--token-file and --client exclude each other")
+	case f.tokenFile != "":
+		text, err := readNamed("--token-file", f.tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		if server == "" {
+			server = defaultServer
+		}
+		token = strings.TrimSpace(string(text))
+	case a.clientFile != "":
+		if !filepath.IsAbs(a.clientFile) {
+			return nil, errors.New("--client must be an absolute path: the working directory is whoever's")
+		}
+		file, err := openClientFile(a.clientFile)
+		if err != nil {
+			return nil, err
+		}
+		if server != "" && server != file.Server {
+			return nil, errors.New("--server names another desk than the client file, whose token is for that alone")
+		}
+		server, token = file.Server, string(file.Token)
+	default:
+		return nil, errors.New("no desk is named: give --token-file or --client with an absolute path")
+	}
+	if token == "" || server == "" {
+		return nil, errors.New("the file that was named has no token, or no server")
+	}
+	_, _ = os.Unsetenv("SSL_CERT_FILE"), os.Unsetenv("SSL_CERT_DIR")
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = nil
+	return &api.Client{Server: server, Token: token, HTTP: &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+}
+
+// readNamed reads a file with a token that a flag names by its absolute path.
+func readNamed(flag, path string) ([]byte, error) {
+	if !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("%s must be an absolute path: the working directory is whoever's", flag)
+	}
+	return readOwn(path)
+}
