@@ -221,7 +221,10 @@ func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now in
 // resumedBy reports whether a yes that nobody has used yet answers the same call: it is
 // as good as it would be for a pending one, and whoever gave it does not ask now.
 func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules *Rules, now int64) bool {
-	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() || !slices.Contains(draft.Offers, unclaimed.Decision) {
+	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() {
+		return false
+	}
+	if !slices.Contains(draft.Offers, unclaimed.Decision) {
 		return false
 	}
 	own := func(name string) bool { return draft.MayNotDecide(rules.People.called(name), rules.People) }

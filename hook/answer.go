@@ -88,13 +88,14 @@ func specific(v any) Answer { return output(map[string]any{"hookSpecificOutput":
 // claudePre is the dialect of PreToolUse in Claude Code, Qwen Code, and Copilot CLI
 // with a capital P.
 func claudePre() dialect {
+	say := func(decision, why string) Answer {
+		return specific(map[string]string{
+			"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": why,
+		})
+	}
 	return dialect{
-		allow: func(why string) Answer {
-			return specific(map[string]string{"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": why})
-		},
-		deny: func(_ Call, why string) Answer {
-			return specific(map[string]string{"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why})
-		},
+		allow: func(why string) Answer { return say("allow", why) },
+		deny:  func(_ Call, why string) Answer { return say("deny", why) },
 	}
 }
 

@@ -68,12 +68,12 @@ func Ask(ctx context.Context, d Desk, c Call, until time.Time) Verdict {
 		}
 	}
 	switch {
+	case a.Status != api.Approved:
+		return denied(decidedBy(a))
 	case a.SessionKey != c.Session:
 		return denied("the approval is another session's; call the same again")
 	case a.Claim != nil:
 		return Verdict{Allow: true, Why: decidedBy(a)}
-	case a.Status != api.Approved:
-		return denied(decidedBy(a))
 	case ctx.Err() != nil:
 		return denied(gone)
 	}
@@ -108,9 +108,6 @@ func (q *question) claim() api.ClaimRequest {
 // then the call is asked for without one.
 func (q *question) create(ctx context.Context) (api.Approval, error) {
 	req := q.call.Request()
-	if req.SessionKey == "" {
-		req.TimeoutMs = max(time.Until(q.until).Milliseconds(), 1)
-	}
 	ctx, cancel := context.WithDeadline(ctx, q.until)
 	defer cancel()
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
@@ -186,7 +183,8 @@ func (q *question) leave(ctx context.Context, a api.Approval, err error) Verdict
 		if err != nil {
 			return q.failed(ctx, err)
 		}
-		return denied("nobody decided about approval " + a.Code + " in time, and this hook names no session in which it could be asked for again")
+		return denied("nobody decided about approval " + a.Code + " in time, and this hook names no session" +
+			" in which the same call could take it up")
 	case err != nil && !errors.Is(err, ErrStopping):
 		return q.failed(ctx, err)
 	}
@@ -216,7 +214,8 @@ func Report(ctx context.Context, d Reporter, c Call) (problem string) {
 	}
 	_, err := d.Result(ctx, c.RequestID(), api.ResultRequest{Status: "succeeded"})
 	var refused *api.Problem
-	if err == nil || errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusConflict) {
+	unasked := errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusConflict)
+	if err == nil || unasked {
 		return ""
 	}
 	return "the result was not reported: " + cause(err)

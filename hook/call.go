@@ -47,7 +47,9 @@ func (c Call) RequestID() string {
 
 // Request is what the desk is asked.
 func (c Call) Request() api.CreateRequest {
-	req := api.CreateRequest{ID: c.RequestID(), ToolName: c.Tool, Params: c.Params, SessionKey: c.Session, Justification: c.Justification}
+	req := api.CreateRequest{
+		ID: c.RequestID(), ToolName: c.Tool, Params: c.Params, SessionKey: c.Session, Justification: c.Justification,
+	}
 	if c.Workdir != "" {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}
 	}

@@ -10,7 +10,8 @@ type decoder func(raw []byte) (Call, error)
 // with members of its own.
 func claudeBody(b *body, event, callID string) Call {
 	b.is("hook_event_name", event)
-	c := Call{Tool: b.named("tool_name"), Params: b.object("tool_input"), Session: b.text("session_id"), Workdir: b.text("cwd")}
+	c := Call{Tool: b.named("tool_name"), Params: b.object("tool_input")}
+	c.Session, c.Workdir = b.text("session_id"), b.text("cwd")
 	if callID != "" {
 		c.ID = b.text(callID)
 	}
@@ -56,7 +57,8 @@ func qwenPreToolUse(raw []byte) (Call, error) {
 func copilotCamel(raw []byte) (Call, error) {
 	b := readBody(raw)
 	b.not("hook_event_name", "hookName")
-	c := Call{Tool: b.named("toolName"), Params: b.objectOrText("toolArgs"), Session: b.text("sessionId"), Workdir: b.text("cwd")}
+	c := Call{Tool: b.named("toolName"), Params: b.objectOrText("toolArgs")}
+	c.Session, c.Workdir = b.text("sessionId"), b.text("cwd")
 	return b.decoded(c)
 }
 
@@ -71,7 +73,8 @@ func copilotPascal(raw []byte) (Call, error) {
 func copilotPermission(raw []byte) (Call, error) {
 	b := readBody(raw)
 	b.is("hookName", "permissionRequest")
-	c := Call{Tool: b.named("toolName"), Params: b.objectOrText("toolInput"), Session: b.text("sessionId"), Workdir: b.text("cwd")}
+	c := Call{Tool: b.named("toolName"), Params: b.objectOrText("toolInput")}
+	c.Session, c.Workdir = b.text("sessionId"), b.text("cwd")
 	return b.decoded(c)
 }
 
@@ -144,7 +147,8 @@ func windsurfRun(raw []byte) (Call, error) {
 func windsurfMCP(raw []byte) (Call, error) {
 	b := readBody(raw)
 	c, info := windsurfCommon(b, "pre_mcp_tool_use")
-	c.Tool, c.Params = mcpTool(info.text("mcp_server_name"), info.named("mcp_tool_name")), info.objectOrText("mcp_tool_arguments")
+	c.Tool = mcpTool(info.text("mcp_server_name"), info.named("mcp_tool_name"))
+	c.Params = info.objectOrText("mcp_tool_arguments")
 	return b.and(info).decoded(c)
 }
 

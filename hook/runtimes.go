@@ -6,7 +6,8 @@ import "time"
 // measured on the client of that version, or, without one, is its documentation's.
 func Runtimes() []Runtime {
 	return []Runtime{
-		claudeCode(), codex(), geminiCLI(), qwenCode(), copilotCLI(), cursor(), goose(), kiro(), windsurf(), cline(), openCode(), openClaw(),
+		claudeCode(), codex(), geminiCLI(), qwenCode(), copilotCLI(), cursor(),
+		goose(), kiro(), windsurf(), cline(), openCode(), openClaw(),
 	}
 }
 
@@ -23,9 +24,18 @@ func claudeCode() Runtime {
 			{ACP, "", "through an editor"},
 		},
 		Events: []Event{
-			{Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true, decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre()},
-			{Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true, decode: claudeEvent("PermissionRequest", ""), dialect: claudePermission()},
-			{Name: "PostToolUse", Phase: After, HTTP: true, Command: true, CallID: true, decode: claudeEvent("PostToolUse", "tool_use_id"), dialect: claudePost()},
+			{
+				Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
+				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre(),
+			},
+			{
+				Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true,
+				decode: claudeEvent("PermissionRequest", ""), dialect: claudePermission(),
+			},
+			{
+				Name: "PostToolUse", Phase: After, HTTP: true, Command: true, CallID: true,
+				decode: claudeEvent("PostToolUse", "tool_use_id"), dialect: claudePost(),
+			},
 		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `onFailure: "block"`,
 		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
@@ -48,8 +58,14 @@ func codex() Runtime {
 			{CommandHook, "PermissionRequest", "before the dialog, in the terminal only; never together with PreToolUse"},
 		},
 		Events: []Event{
-			{Name: "PreToolUse", Phase: Before, Command: true, CallID: true, decode: codexEvent("PreToolUse", "tool_use_id"), dialect: codexPre()},
-			{Name: "PermissionRequest", Phase: Permission, Command: true, decode: codexEvent("PermissionRequest", ""), dialect: claudePermission()},
+			{
+				Name: "PreToolUse", Phase: Before, Command: true, CallID: true,
+				decode: codexEvent("PreToolUse", "tool_use_id"), dialect: codexPre(),
+			},
+			{
+				Name: "PermissionRequest", Phase: Permission, Command: true,
+				decode: codexEvent("PermissionRequest", ""), dialect: claudePermission(),
+			},
 		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
@@ -70,7 +86,10 @@ func geminiCLI() Runtime {
 			{CommandHook, "BeforeTool", "every call; with a policy rule that allows the tool also in headless runs"},
 			{ACP, "", "fails closed by nature, no limit"},
 		},
-		Events: []Event{{Name: "BeforeTool", Phase: Before, Command: true, decode: geminiBeforeTool, dialect: geminiBefore()}},
+		Events: []Event{{
+			Name: "BeforeTool", Phase: Before, Command: true,
+			decode: geminiBeforeTool, dialect: geminiBefore(),
+		}},
 		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailClosed},
 		Limit:  Limit{Default: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
@@ -91,7 +110,10 @@ func qwenCode() Runtime {
 			{CommandHook, "PreToolUse", "answers within 60 s, and then through the repeated call"},
 			{HTTPHook, "PreToolUse", "the same without a program"},
 		},
-		Events: []Event{{Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true, decode: qwenPreToolUse, dialect: claudePre()}},
+		Events: []Event{{
+			Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
+			decode: qwenPreToolUse, dialect: claudePre(),
+		}},
 		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit:  Limit{Default: time.Minute, Hard: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
@@ -113,10 +135,22 @@ func copilotCLI() Runtime {
 			{ACP, "", "fails closed by nature, no limit"},
 		},
 		Events: []Event{
-			{Name: "preToolUse", Phase: Before, HTTP: true, Command: true, decode: copilotCamel, dialect: copilotPre()},
-			{Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, decode: copilotPascal, dialect: claudePre()},
-			{Name: "permissionRequest", Phase: Permission, HTTP: true, Command: true, decode: copilotPermission, dialect: copilotAsk()},
-			{Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true, decode: copilotPermission, dialect: copilotAsk()},
+			{
+				Name: "preToolUse", Phase: Before, HTTP: true, Command: true,
+				decode: copilotCamel, dialect: copilotPre(),
+			},
+			{
+				Name: "PreToolUse", Phase: Before, HTTP: true, Command: true,
+				decode: copilotPascal, dialect: claudePre(),
+			},
+			{
+				Name: "permissionRequest", Phase: Permission, HTTP: true, Command: true,
+				decode: copilotPermission, dialect: copilotAsk(),
+			},
+			{
+				Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true,
+				decode: copilotPermission, dialect: copilotAsk(),
+			},
 		},
 		Fails: Failures{Crash: FailClosed, Timeout: FailOpen, Unreachable: FailClosed},
 		Limit: Limit{Default: 30 * time.Second, Unit: time.Second},
@@ -139,9 +173,18 @@ func cursor() Runtime {
 			{CommandHook, "beforeMCPExecution", "MCP tools alone; never together with preToolUse"},
 		},
 		Events: []Event{
-			{Name: "preToolUse", Phase: Before, Command: true, CallID: true, decode: cursorPreToolUse, dialect: cursorBefore()},
-			{Name: "beforeShellExecution", Phase: Before, Command: true, decode: cursorShell, dialect: cursorBefore()},
-			{Name: "beforeMCPExecution", Phase: Before, Command: true, decode: cursorMCP, dialect: cursorBefore()},
+			{
+				Name: "preToolUse", Phase: Before, Command: true, CallID: true,
+				decode: cursorPreToolUse, dialect: cursorBefore(),
+			},
+			{
+				Name: "beforeShellExecution", Phase: Before, Command: true,
+				decode: cursorShell, dialect: cursorBefore(),
+			},
+			{
+				Name: "beforeMCPExecution", Phase: Before, Command: true,
+				decode: cursorMCP, dialect: cursorBefore(),
+			},
 		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `failClosed: true`, Managed: true,
 		Limit: Limit{Default: time.Minute, Unit: time.Second},
@@ -158,7 +201,10 @@ func goose() Runtime {
 	return Runtime{
 		Name: "goose", Title: "Goose",
 		Ways:   []Way{{CommandHook, "PreToolUse", "a plugin's hooks.json"}},
-		Events: []Event{{Name: "PreToolUse", Phase: Before, Command: true, CallID: true, decode: goosePreToolUse, dialect: goosePre()}},
+		Events: []Event{{
+			Name: "PreToolUse", Phase: Before, Command: true, CallID: true,
+			decode: goosePreToolUse, dialect: goosePre(),
+		}},
 		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `on_failure: "block"`,
 		Limit: Limit{Default: 30 * time.Second, Unit: time.Second},
 		Traps: []string{
@@ -173,8 +219,14 @@ func kiro() Runtime {
 		Name: "kiro", Title: "Kiro CLI",
 		Ways: []Way{{CommandHook, "preToolUse", "the agent's JSON; .kiro/hooks/*.json in version 3"}},
 		Events: []Event{
-			{Name: "preToolUse", Phase: Before, Command: true, decode: kiroEvent("preToolUse"), dialect: byStatus()},
-			{Name: "PreToolUse", Phase: Before, Command: true, decode: kiroEvent("PreToolUse"), dialect: byStatus()},
+			{
+				Name: "preToolUse", Phase: Before, Command: true,
+				decode: kiroEvent("preToolUse"), dialect: byStatus(),
+			},
+			{
+				Name: "PreToolUse", Phase: Before, Command: true,
+				decode: kiroEvent("PreToolUse"), dialect: byStatus(),
+			},
 		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: 30 * time.Second, Unit: time.Millisecond},
@@ -195,9 +247,18 @@ func windsurf() Runtime {
 			{CommandHook, "pre_write_code", "files that it writes"},
 		},
 		Events: []Event{
-			{Name: "pre_run_command", Phase: Before, Command: true, decode: windsurfRun, dialect: byStatus()},
-			{Name: "pre_mcp_tool_use", Phase: Before, Command: true, decode: windsurfMCP, dialect: byStatus()},
-			{Name: "pre_write_code", Phase: Before, Command: true, decode: windsurfWrite, dialect: byStatus()},
+			{
+				Name: "pre_run_command", Phase: Before, Command: true,
+				decode: windsurfRun, dialect: byStatus(),
+			},
+			{
+				Name: "pre_mcp_tool_use", Phase: Before, Command: true,
+				decode: windsurfMCP, dialect: byStatus(),
+			},
+			{
+				Name: "pre_write_code", Phase: Before, Command: true,
+				decode: windsurfWrite, dialect: byStatus(),
+			},
 		},
 		Limit: Limit{Default: 30 * time.Second},
 		Traps: []string{
@@ -214,7 +275,10 @@ func cline() Runtime {
 			{CommandHook, "PreToolUse", "an executable named PreToolUse in the hooks folder"},
 			{ACP, "", "the CLI alone; fails closed by nature"},
 		},
-		Events: []Event{{Name: "PreToolUse", Phase: Before, Command: true, CallID: true, decode: clinePreToolUse, dialect: clinePre()}},
+		Events: []Event{{
+			Name: "PreToolUse", Phase: Before, Command: true, CallID: true,
+			decode: clinePreToolUse, dialect: clinePre(),
+		}},
 		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit:  Limit{Default: 30 * time.Second, Hard: 2 * time.Minute},
 		Traps: []string{

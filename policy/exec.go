@@ -63,11 +63,31 @@ func (e *Engine) execLike(j *judging) (core.Exec, bool) {
 	if !ok {
 		return core.Exec{}, false
 	}
+	if j.tool.name == "runcommands" {
+		list = linesOf(list, &j.found)
+	}
 	x := gather(list, &j.found)
 	if x.Argv != nil && !argvTools[j.tool.name] {
 		return x, false // whether these are words or lines is the tool's to say
 	}
 	return x, (x.Command == nil) != (x.Argv == nil)
+}
+
+// linesOf gives the params of a tool that takes a list of shell lines as if each were a
+// command. Of several it is not known whether one begins where the one before ended.
+func linesOf(list []field, found *finding.Set) []field {
+	out, lines := make([]field, 0, len(list)), 0
+	for _, f := range list {
+		if f.str && f.nest == 1 && f.key == "commands" && f.root == "commands" {
+			f = field{key: "command", root: "command", text: f.text, str: true, top: true}
+			lines++
+		}
+		out = append(out, f)
+	}
+	if lines > 1 {
+		found.Add(finding.UnknownParameters)
+	}
+	return out
 }
 
 // argvTools take the words of a program as a list.

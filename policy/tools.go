@@ -61,7 +61,7 @@ var toolKinds = func() map[string]toolKind {
 		messageTool:  {"message", "sendmessage", "sendemail", "email", "sms", "sendsms", "sessionssend", "postmessage", "notify", "tweet"},
 		paymentTool:  {"pay", "payment", "sendpayment", "makepayment", "transferfunds", "sendmoney", "purchase", "checkout", "refund", "createcharge"},
 		execTool: {"exec", "bash", "shell", "sh", "localshell", "execcommand", "shellcommand", "runshellcommand", "runcommand", "runterminalcmd",
-			"runterminalcommand", "executecommand", "executebash", "runinterminal", "terminal"},
+			"runterminalcommand", "executecommand", "executebash", "runinterminal", "terminal", "runcommands"},
 	} {
 		for _, n := range names {
 			m[n] = kind

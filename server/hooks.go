@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -51,7 +52,8 @@ func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http
 		}
 		v, c, err := s.asked(rt, agent, event, w, r)
 		if err != nil {
-			s.log.Warn("a hook got no decision, so it was denied", "runtime", agent.Name, "event", event.Name, "reason", err)
+			s.log.Log(r.Context(), hookLevel(err), "a hook got no decision, so it was denied",
+				"runtime", agent.Name, "event", event.Name, "reason", err)
 			v = hook.Verdict{Why: hook.Failed(err)}
 		}
 		// A client that is still sending would not read an answer.
@@ -63,6 +65,20 @@ func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http
 		seen(http.StatusOK, time.Since(start))
 		s.write(w, r, http.StatusOK, plainJSON, &answer.Stdout)
 	}
+}
+
+// hookLevel is how loudly a hook's failure is logged: what anybody can cause, with or
+// without a token, does not fill the log.
+func hookLevel(err error) slog.Level {
+	var refused *api.Problem
+	if !errors.As(err, &refused) {
+		return slog.LevelWarn
+	}
+	switch refused.Status {
+	case http.StatusUnauthorized, http.StatusTooManyRequests:
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }
 
 func bodyOf(r *http.Request) io.Reader {
@@ -78,7 +94,8 @@ func (s *Server) asked(rt route, agent hook.Runtime, e hook.Event, w http.Respon
 ) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("a hook caused a panic", "runtime", agent.Name, "event", e.Name, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.log.Error("a hook caused a panic", "runtime", agent.Name, "event", e.Name,
+				"reason", fmt.Sprint(p), "stack", string(debug.Stack()))
 			v, err = hook.Verdict{}, errors.New("the approval desk cannot answer this request")
 		}
 	}()
@@ -123,7 +140,7 @@ func (d hookDesk) Create(ctx context.Context, req api.CreateRequest, opts api.Cr
 	return bodyAs[api.Approval](a), hookProblem(err)
 }
 
-// Get waits for as long as it is told, in one go: nothing between the two cuts it off.
+// Get gives [hook.ErrStopping] with what is still pending when the server stops.
 func (d hookDesk) Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error) {
 	c := d.step(ctx, nil)
 	key, err := d.s.gate.Find(context.WithoutCancel(ctx), c.who, id)

@@ -33,7 +33,8 @@ type hookFlags struct {
 }
 
 func (f *hookFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the API token and nothing else, its owner's alone; an absolute path")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "",
+		"file with the API token and nothing else, its owner's alone; an absolute path")
 }
 
 func newHookCommand(a *app) *cobra.Command {
@@ -42,15 +43,16 @@ func newHookCommand(a *app) *cobra.Command {
 		Use:   "hook RUNTIME [EVENT]",
 		Short: "Answer an agent runtime's hook, on stdin and stdout",
 		Long: "Answer an agent runtime's hook, on stdin and stdout. The runtimes are\n" + strings.Join(commandRuntimes(), ", ") + ".\n" +
-			"Whatever goes wrong is that runtime's deny, with a sentence for its model. Where nobody decides before the runtime's\n" +
-			"time limit, the deny names the approval, and the same call again takes it up.\n" +
-			"Of the desk only these flags are asked: --server, and --token-file or --client with an absolute path; no\n" +
-			"environment variable, and no file that is not named.",
+			"Whatever goes wrong is that runtime's deny, with a sentence for its model. Where nobody decides before\n" +
+			"the runtime's time limit, the deny names the approval, and the same call again takes it up.\n" +
+			"Which desk is asked, and as whom, say --server, and --token-file or --client with an absolute path:\n" +
+			"no environment variable does, and no file that is not named.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error { return a.hook(cmd.Context(), f, words) },
 	}
 	f.add(cmd)
-	cmd.Flags().DurationVar(&f.limit, "limit", 0, "the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
+	cmd.Flags().DurationVar(&f.limit, "limit", 0,
+		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return a.answer(hookDeny(wordsOfHook(a.args), fmt.Sprintf("approvalbot hook: %v", err)))
 	})
@@ -231,7 +233,7 @@ func (a *app) hookClient(f hookFlags) (*api.Client, error) {
 	server, token := a.server, ""
 	switch {
 	case a.token != "":
-		return nil, errors.New("--token shows in the list of processes: put the token into a file and give its absolute path with --token-file")
+		return nil, errors.New("--token shows in the list of processes: give the absolute path of a file with --token-file")
 	case f.tokenFile != "" && a.clientFile != "":
 		return nil, errors.New("--token-file and --client exclude each other")
 	case f.tokenFile != "":

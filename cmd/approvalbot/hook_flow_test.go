@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+)
+
+// hookBody is what Claude Code sends before it publishes a package.
+const hookBody = `{"session_id":"s1","cwd":"/work","hook_event_name":"PreToolUse","tool_name":"Bash",` +
+	`"tool_input":{"command":"npm publish","description":"ship it"},"tool_use_id":"toolu_1"}`
+
+// hooking is the real program, answering a hook.
+type hooking struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// hookArgs are a hook's words and flags for the rig's desk.
+func (r *rig) hookArgs(server string, words ...string) []string {
+	r.t.Helper()
+	token := filepath.Join(r.t.TempDir(), "token")
+	require.NoError(r.t, os.WriteFile(token, []byte(agentSecret+"\n"), 0o600))
+	return append([]string{"hook"}, append(words, "--server", server, "--token-file", token)...)
+}
+
+func (r *rig) hook(body string, words ...string) *hooking {
+	r.t.Helper()
+	return r.started(exec.Command("approvalbot", r.hookArgs(r.url, words...)...), body)
+}
+
+func (r *rig) started(cmd *exec.Cmd, body string) *hooking {
+	r.t.Helper()
+	h := &hooking{Cmd: cmd}
+	h.Stdin, h.Stdout, h.Stderr = strings.NewReader(body), &h.stdout, &h.stderr
+	h.Env = append(os.Environ(), "SECRET_IN_THE_ENVIRONMENT=x-secret-y")
+	require.NoError(r.t, h.Start())
+	r.t.Cleanup(func() { _ = h.Process.Kill(); _ = h.Wait() })
+	return h
+}
+
+// output waits for the end of the program and gives its exit status and its words.
+func (h *hooking) output(t *testing.T) (code int, stdout string) {
+	t.Helper()
+	_ = h.Wait()
+	require.NotContains(t, h.stdout.String()+h.stderr.String(), "x-secret-y")
+	require.NotContains(t, h.stdout.String()+h.stderr.String(), agentSecret)
+	return h.ProcessState.ExitCode(), h.stdout.String()
+}
+
+// askedAs waits until the desk has the approval of that id.
+func (r *rig) askedAs(id string) (a api.Approval) {
+	r.t.Helper()
+	agent, ctx := r.agent(), r.ctx()
+	require.Eventually(r.t, func() bool {
+		var err error
+		a, err = agent.Get(ctx, id, 0)
+		return err == nil
+	}, patient, 5*time.Millisecond)
+	return a
+}
+
+// A tap in a chat lets a call of Claude Code run, or keeps it from running, and its
+// model reads who it was. The desk may be started again meanwhile.
+func TestHookFlow(t *testing.T) {
+	r := newRig(t)
+	yes := r.hook(hookBody, "claude-code", "PreToolUse", "--limit", "1h")
+	a := r.askedAs("toolu_1")
+	require.Equal(t, "s1", a.SessionKey)
+	require.Equal(t, "ship it", a.Justification)
+	card := r.card(a)
+	require.Contains(t, card.Text, "npm publish")
+	r.stop()
+	r.start()
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
+	code, out := yes.output(t)
+	require.Zero(t, code)
+	require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"allowed by alice in Telegram"}}`, out)
+	require.NotZero(t, r.get(a).ClaimedAtMs)
+
+	post := r.hook(strings.Replace(hookBody, "PreToolUse", "PostToolUse", 1), "claude-code", "PostToolUse")
+	_, out = post.output(t)
+	require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"PostToolUse"}}`, out)
+	r.settled(r.group, card.ID, "succeeded")
+
+	no := r.hook(strings.Replace(hookBody, "toolu_1", "toolu_2", 1), "claude-code", "PreToolUse")
+	r.tap(r.bob, r.group, r.card(r.askedAs("toolu_2")).ID, "Deny")
+	_, out = no.output(t)
+	require.Contains(t, out, `"permissionDecision":"deny","permissionDecisionReason":"denied by bob in Telegram`)
+}
+
+// The runtime ends its hook, or is gone: the card is withdrawn.
+func TestAdversary_H4_AnEndedHookWithdraws(t *testing.T) {
+	r := newRig(t)
+	for i, how := range []string{"TERM", "HUP", "the runtime is killed"} {
+		id := fmt.Sprint("toolu_", i)
+		body := strings.Replace(strings.Replace(hookBody, "toolu_1", id, 1), "npm", fmt.Sprint("npm", i), 1)
+		var h *hooking
+		if i < 2 {
+			h = r.hook(body, "claude-code", "PreToolUse")
+		} else { // a shell stands for the runtime; what it starts reads its own stdin
+			line := `exec 3<&0; approvalbot "$@" <&3 >/dev/null & wait`
+			h = r.started(exec.Command("sh", append([]string{"-c", line, "sh"}, r.hookArgs(r.url, "claude-code", "PreToolUse")...)...), body)
+		}
+		card := r.card(r.askedAs(id))
+		switch i {
+		case 0:
+			require.NoError(t, h.Process.Signal(syscall.SIGTERM))
+		case 1:
+			require.NoError(t, h.Process.Signal(syscall.SIGHUP))
+		default:
+			require.NoError(t, h.Process.Kill())
+		}
+		r.settled(r.group, card.ID, "ithdrawn")
+		if i < 2 {
+			_, out := h.output(t)
+			require.Contains(t, out, `"permissionDecision":"deny","permissionDecisionReason":"interrupted`, how)
+		}
+	}
+}
+
+// A desk that takes connections and says nothing is denied before the runtime's limit.
+func TestAdversary_H2_ASilentDeskDenies(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	r := &rig{t: t}
+	h := r.started(exec.Command("approvalbot", r.hookArgs("http://"+l.Addr().String(), "cline", "--limit", "2s")...),
+		`{"hookName":"tool_call","taskId":"t","tool_call":{"id":"c","name":"run_commands","input":{"commands":["ls"]}}}`)
+	code, out := h.output(t)
+	require.Zero(t, code)
+	require.Equal(t, `{"overrideInput":{"commands":["echo approvalbot: the approval desk did not answer in time, so the call was not allowed >&2; exit 1"]}}`, out)
+	// Nor does a body that does not come keep it.
+	cmd := exec.Command("approvalbot", r.hookArgs("http://"+l.Addr().String(), "kiro", "preToolUse", "--limit", "2s")...)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	defer stdin.Close()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.Error(t, cmd.Run())
+	require.Equal(t, 2, cmd.ProcessState.ExitCode())
+	require.Contains(t, stderr.String(), "did not come on stdin in time")
+	// Nor one that nobody can read the answer of.
+	broken, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer broken.Close()
+	cmd = exec.Command("approvalbot", "hook", "claude", "PreToolUse")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(hookBody), broken, &stderr
+	require.Error(t, cmd.Run())
+	require.Equal(t, 2, cmd.ProcessState.ExitCode())
+}
+
+// An HTTP hook, with the real policy and store: allowed at once, asked, and without a
+// card where policy denies.
+func TestHookFlow_HTTP(t *testing.T) {
+	r := newRig(t)
+	post := func(body string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(r.ctx(), "POST", r.url+"/hooks/claude-code/PreToolUse?limit=24h", strings.NewReader(body))
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+agentSecret)
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		defer res.Body.Close()
+		require.Equal(t, 200, res.StatusCode)
+		var b bytes.Buffer
+		_, err = b.ReadFrom(res.Body)
+		require.NoError(t, err)
+		return b.String()
+	}
+	require.Contains(t, post(strings.NewReplacer("npm publish", "ls", "toolu_1", "toolu_0").Replace(hookBody)), `"allowed by policy"`)
+	answer := make(chan string, 1)
+	go func() { answer <- post(hookBody) }()
+	r.tap(r.alice, r.group, r.card(r.askedAs("toolu_1")).ID, "Allow once")
+	require.Contains(t, <-answer, `"allowed by alice in Telegram"`)
+}
