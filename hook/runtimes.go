@@ -17,7 +17,7 @@ func claudeCode() Runtime {
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call, in every permission mode"},
 			{HTTPHook, "PreToolUse", "the same without a program; its URL and token stand in the settings"},
-			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never together with PreToolUse"},
+			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never with PreToolUse"},
 			{HTTPHook, "PermissionRequest", "the same; the closed connection withdraws the card"},
 			{PermissionPrompt, "", "headless runs: --permission-prompt-tool mcp__approvalbot__permission_prompt"},
 			{MCPToolHook, "PreToolUse", "the desk as an MCP server"},
@@ -70,8 +70,8 @@ func codex() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
 		Traps: []string{
-			`A new or changed hook is skipped without a word until it is trusted (/hooks); those of requirements.toml need no trust.`,
-			`An http hook in config.toml stops Codex from starting; in hooks.json it switches off the file's other hooks.`,
+			`A new or changed hook is skipped without a word until it is trusted (/hooks); one of requirements.toml is trusted.`,
+			`An http hook in config.toml stops Codex from starting; in hooks.json it drops all hooks of that file.`,
 			`Exit status 2 without a text on stderr runs the call.`,
 			`codex exec never asks, so PermissionRequest does not see its calls.`,
 			`A trusted repository can switch hooks off (features.hooks = false); requirements.toml holds.`,
@@ -90,12 +90,12 @@ func geminiCLI() Runtime {
 			Name: "BeforeTool", Phase: Before, Command: true,
 			decode: geminiBeforeTool, dialect: geminiBefore(),
 		}},
-		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailClosed},
-		Limit:  Limit{Default: time.Minute, Unit: time.Millisecond},
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailClosed},
+		Limit: Limit{Default: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
 			`The timeout is in milliseconds.`,
 			`A deny in Claude's shape runs the call.`,
-			`Headless runs do not offer the shell tool at all unless a policy rule allows it; with the rule and a dead hook it runs.`,
+			`Headless runs offer no shell tool unless a policy rule allows it; with the rule and a dead hook the call runs.`,
 			`A repository's settings can switch the hook off (hooksConfig).`,
 			`Bodies name no call.`,
 		},
@@ -114,8 +114,8 @@ func qwenCode() Runtime {
 			Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
 			decode: qwenPreToolUse, dialect: claudePre(),
 		}},
-		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
-		Limit:  Limit{Default: time.Minute, Hard: time.Minute, Unit: time.Millisecond},
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
+		Limit: Limit{Default: time.Minute, Hard: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
 			`After 60 s the call runs, whatever timeout says.`,
 			`allow only means "not blocked": Qwen's own permission step still comes.`,
@@ -200,12 +200,12 @@ func cursor() Runtime {
 func goose() Runtime {
 	return Runtime{
 		Name: "goose", Title: "Goose",
-		Ways:   []Way{{CommandHook, "PreToolUse", "a plugin's hooks.json"}},
+		Ways: []Way{{CommandHook, "PreToolUse", "a plugin's hooks.json"}},
 		Events: []Event{{
 			Name: "PreToolUse", Phase: Before, Command: true, CallID: true,
 			decode: goosePreToolUse, dialect: goosePre(),
 		}},
-		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `on_failure: "block"`,
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `on_failure: "block"`,
 		Limit: Limit{Default: 30 * time.Second, Unit: time.Second},
 		Traps: []string{
 			`Anything on stdout that is neither empty nor a decision counts as a failure.`,
@@ -279,8 +279,8 @@ func cline() Runtime {
 			Name: "PreToolUse", Phase: Before, Command: true, CallID: true,
 			decode: clinePreToolUse, dialect: clinePre(),
 		}},
-		Fails:  Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
-		Limit:  Limit{Default: 30 * time.Second, Hard: 2 * time.Minute},
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
+		Limit: Limit{Default: 30 * time.Second, Hard: 2 * time.Minute},
 		Traps: []string{
 			`Exit status 2 is ignored: commands are denied by replacing them, every other tool by cancelling the run.`,
 			`The limit is 30 s in VS Code and 120 s in the CLI, and after it the call runs.`,

@@ -42,7 +42,8 @@ func newHookCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hook RUNTIME [EVENT]",
 		Short: "Answer an agent runtime's hook, on stdin and stdout",
-		Long: "Answer an agent runtime's hook, on stdin and stdout. The runtimes are\n" + strings.Join(commandRuntimes(), ", ") + ".\n" +
+		Long: "Answer an agent runtime's hook, on stdin and stdout. The runtimes are\n" +
+			strings.Join(commandRuntimes(), ", ") + ".\n" +
 			"Whatever goes wrong is that runtime's deny, with a sentence for its model. Where nobody decides before\n" +
 			"the runtime's time limit, the deny names the approval, and the same call again takes it up.\n" +
 			"Which desk is asked, and as whom, say --server, and --token-file or --client with an absolute path:\n" +
