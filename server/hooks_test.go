@@ -300,6 +300,11 @@ func TestResume(t *testing.T) {
 	require.NotNil(t, got.Claim)
 	fresh(resume(d.agent, inSession("s")))
 
+	d.judge.change("ask", func(j *core.Judgement) { j.Outcome = core.OutcomeAllow })
+	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`, inSession("s")).Status)
+	d.judge.change("ask", func(j *core.Judgement) { j.Outcome = core.OutcomeAsk })
+	fresh(resume(d.agent, inSession("s"))) // what policy allowed then, it does not now
+
 	revoked := d.allow(`{"a":1}`, inSession("s"))
 	_, err = d.alice.Revoke(t.Context(), revoked.ID, api.RevokeRequest{})
 	require.NoError(t, err)
@@ -325,7 +330,10 @@ func TestAdversary_H6_AnIDThatComesAgain(t *testing.T) {
 			return d.begin(t.Context(), "POST", claudePre+"?limit=60s", "agent", claudeBody("ask", input, session, "call_1"))
 		}
 		one, twin := ask(`{"a":1}`, "s"), ask(`{"a":1}`, "s")
+		other := ask(`{"a":1}`, "o")
 		d.rule("call_1", api.AllowOnce)
+		synctest.Wait()
+		require.False(t, other.done.Load(), "a yes for one session is none for another")
 		synctest.Wait()
 		for _, a := range []*asked{one, twin} { // two hooks for one call
 			allow, _ := hookDecision(t, a.r)
@@ -337,7 +345,7 @@ func TestAdversary_H6_AnIDThatComesAgain(t *testing.T) {
 		time.Sleep(time.Minute)
 		pending, err := d.agent.List(t.Context(), api.Filter{Status: api.Pending})
 		require.NoError(t, err)
-		require.Len(t, pending.Items, 3)
+		require.Len(t, pending.Items, 4)
 		for _, a := range pending.Items {
 			d.rule(a.ID, api.Deny)
 		}
@@ -447,4 +455,22 @@ func TestAdversary_H2_PaddingIsReadBeforeTheDeny(t *testing.T) {
 		allow, _ := hookDecision(t, reply{res, string(text)})
 		require.False(t, allow)
 	}
+}
+
+// A hook waits for as long as its runtime does: nothing on the way cuts it off.
+func TestHook_LongWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		l := d.piped(d.srv)
+		answer := make(chan string, 1)
+		body := claudeBody("ask", `{"a":1}`, "s", "toolu_1")
+		go func() {
+			_, text := l.ask(t, "192.0.2.1", fmt.Sprintf("POST %s?limit=24h HTTP/1.1\r\nHost: desk\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+				claudePre, secretOf("agent"), len(body), body))
+			answer <- text
+		}()
+		time.Sleep(14 * time.Minute)
+		d.rule("toolu_1", api.AllowOnce)
+		require.Contains(t, <-answer, `"allowed by alice: use staging"`)
+	})
 }

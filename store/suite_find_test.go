@@ -91,11 +91,13 @@ func testUnclaimed(t *testing.T, s *Store) {
 		differs(&l)
 		require.Nil(t, found(t, s, l).Unclaimed)
 	}
-	change(t, s, a.Key, func(a core.Approval) core.Change {
-		a.ClaimedAtMs = nowMs()
-		return core.Change{Approval: a}
-	})
-	require.Nil(t, found(t, s, look).Unclaimed, "it was claimed")
+	for _, claimed := range []int64{nowMs() + day, nowMs()} { // by a clock that is ahead, and by this one
+		change(t, s, a.Key, func(a core.Approval) core.Change {
+			a.ClaimedAtMs = claimed
+			return core.Change{Approval: a}
+		})
+		require.Nil(t, found(t, s, look).Unclaimed, "it was claimed")
+	}
 }
 
 // tryTwin tries to store an approval with the code of another.
