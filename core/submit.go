@@ -224,9 +224,6 @@ func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules
 	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() {
 		return false
 	}
-	if !slices.Contains(draft.Offers, unclaimed.Decision) {
-		return false
-	}
 	own := func(name string) bool { return draft.MayNotDecide(rules.People.called(name), rules.People) }
 	if slices.ContainsFunc(unclaimed.DecidedBy, own) {
 		return false

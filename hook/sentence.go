@@ -44,8 +44,10 @@ func decidedBy(a api.Approval) string {
 		text = "denied"
 	case api.Expired:
 		return "approval " + a.Code + " expired: nobody decided in time"
+	case api.Withdrawn:
+		text = "withdrawn"
 	default:
-		text = string(a.Status)
+		return Failed(errors.New("its answer has no status that is known here"))
 	}
 	var who []string
 	for _, name := range a.DecidedBy {

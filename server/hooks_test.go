@@ -349,8 +349,13 @@ func TestAdversary_H6_AnIDThatComesAgain(t *testing.T) {
 		for _, a := range pending.Items {
 			d.rule(a.ID, api.Deny)
 		}
+		refused := d.begin(t.Context(), "POST", claudePre, "agent", claudeBody("ask", `{"a":3}`, "s", "call_2"))
+		d.rule("call_2", api.Deny)
+		synctest.Wait()
+		denies(t, refused.r, "denied by alice")
 		time.Sleep(time.Hour) // longer than the cool-down
-		require.False(t, ask(`{"a":1}`, "s").done.Load(), "a deny of then is not one of now")
+		again := d.begin(t.Context(), "POST", claudePre+"?limit=60s", "agent", claudeBody("ask", `{"a":3}`, "s", "call_2"))
+		require.False(t, again.done.Load(), "a deny of then is not one of now")
 		time.Sleep(time.Minute)
 	})
 }

@@ -1,0 +1,165 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+)
+
+// wire answers a client's requests.
+type wire func(r *http.Request) (status int, body any, err error)
+
+// RoundTrip implements http.RoundTripper.
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	status, body, err := w(r)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(body)
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(raw)))}, err
+}
+
+func deskOf(w wire) *api.Client {
+	return &api.Client{Server: "http://desk.test", Token: "t", HTTP: &http.Client{Transport: w}}
+}
+
+// asking is how long a question took, and what came of it.
+func asking(w wire, c Call, limit time.Duration) (Verdict, time.Duration) {
+	start := time.Now()
+	v := Ask(context.Background(), deskOf(w), c, start.Add(limit))
+	return v, time.Since(start)
+}
+
+var (
+	errRefused = errors.New("connection refused")
+	inSession  = Call{Tool: "Bash", Params: command("ls"), Session: "s"}
+	pending    = api.Approval{ID: "a", Code: "K7QX2M", Status: api.Pending, SessionKey: "s"}
+)
+
+// However a desk fails, the answer is a deny, and comes before the runtime's limit.
+func TestAdversary_H2_ADeskThatFails(t *testing.T) {
+	hangs := func(r *http.Request) (int, any, error) { <-r.Context().Done(); return 0, nil, r.Context().Err() }
+	then := func(next wire) wire { // pending, and then
+		return func(r *http.Request) (int, any, error) {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/approvals") {
+				return 201, pending, nil
+			}
+			return next(r)
+		}
+	}
+	for name, c := range map[string]struct {
+		wire wire
+		took time.Duration
+		why  string
+	}{
+		"hangs":             {hangs, 25 * time.Second, "did not answer in time"},
+		"hangs later":       {then(hangs), 25 * time.Second, "waiting for approval K7QX2M; call the same again"},
+		"is down":           {func(*http.Request) (int, any, error) { return 0, nil, errRefused }, 0, "was not reached"},
+		"is another server": {func(*http.Request) (int, any, error) { return 200, "hello", nil }, 0, "not the JSON"},
+		"answers nothing":   {func(*http.Request) (int, any, error) { return 200, map[string]any{}, nil }, 0, "gave no decision"},
+		"is down later":     {then(func(*http.Request) (int, any, error) { return 0, nil, errRefused }), 25 * time.Second, "waiting for approval"},
+		"refuses later":     {then(func(*http.Request) (int, any, error) { return 403, api.Problem{Code: "forbidden", Detail: "No."}, nil }), 0, "No."},
+		"is disabled later": {then(func(*http.Request) (int, any, error) {
+			return 503, api.Problem{Code: "approvals_disabled", Detail: "Off."}, nil
+		}), 0, "Off."},
+		"has no claim": {then(func(*http.Request) (int, any, error) { return 200, "x", nil }), 25 * time.Second, "waiting"},
+		"expires":      {then(func(*http.Request) (int, any, error) { a := pending; a.Status = api.Expired; return 200, a, nil }), 0, "nobody decided in time"},
+		"a word of its own": {func(*http.Request) (int, any, error) {
+			return 200, api.Approval{Status: "allowed", SessionKey: "s"}, nil
+		}, 0, "allowed"},
+		"allows, no claim": {func(r *http.Request) (int, any, error) {
+			return approvedThen(r, 409, api.Problem{Code: "not_claimable", Detail: "Late."})
+		}, 0, "Late."},
+		"a claim that hangs": {func(r *http.Request) (int, any, error) {
+			if strings.HasSuffix(r.URL.Path, "/claim") {
+				return hangs(r)
+			}
+			return approvedThen(r, 0, nil)
+		}, claimTime, "gave no decision"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v, took := asking(c.wire, inSession, 25*time.Second)
+				require.False(t, v.Allow, v.Why)
+				require.Contains(t, v.Why, c.why)
+				require.LessOrEqual(t, took, c.took)
+			})
+		})
+	}
+}
+
+// approvedThen is an approved approval, and another answer to what follows.
+func approvedThen(r *http.Request, status int, body any) (int, any, error) {
+	if strings.HasSuffix(r.URL.Path, "/claim") {
+		return status, body, nil
+	}
+	return 200, api.Approval{ID: "a", Status: api.Approved, SessionKey: "s"}, nil
+}
+
+// A desk that is gone for good while a person decides is not waited for all day, and
+// one that comes back is.
+func TestAsk_Outage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		down := func(r *http.Request) (int, any, error) {
+			if r.Method == http.MethodPost {
+				return 201, pending, nil
+			}
+			return 0, nil, errRefused
+		}
+		v, took := asking(down, inSession, 24*time.Hour)
+		require.Contains(t, v.Why, "was not reached")
+		require.Less(t, took, 3*time.Minute)
+
+		start = time.Now()
+		back := func(r *http.Request) (int, any, error) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/claim"):
+				return 200, api.Claim{}, nil
+			case time.Since(start) < time.Second || r.Method == http.MethodPost:
+				return 201, pending, nil
+			case time.Since(start) < time.Minute:
+				return 503, api.Problem{Code: "unavailable", Detail: "Starting."}, nil
+			}
+			a := pending
+			a.Status, a.DecidedBy = api.Approved, []string{"person:alice"}
+			return 200, a, nil
+		}
+		v, took = asking(back, inSession, 24*time.Hour)
+		require.Equal(t, Verdict{Allow: true, Why: "allowed by alice"}, v)
+		require.Less(t, took, 70*time.Second)
+	})
+}
+
+// What went wrong with a report is said where the model can do something about it.
+func TestReport(t *testing.T) {
+	said := func(status int, code string) string {
+		return Report(t.Context(), deskOf(func(*http.Request) (int, any, error) { return status, api.Problem{Code: code, Detail: "No."}, nil }), Call{ID: "c"})
+	}
+	require.Empty(t, said(404, "not_found"))
+	require.Empty(t, said(409, "already_used"))
+	require.Equal(t, "the result was not reported: No. (unauthorized)", said(401, "unauthorized"))
+	require.Empty(t, Report(t.Context(), nil, Call{}))
+}
+
+func TestDecidedBy(t *testing.T) {
+	alice := api.Vote{Voter: &api.Voter{Person: "alice", Channel: "discord"}}
+	for want, a := range map[string]api.Approval{
+		"allowed by alice in Discord and telegram:7": {Status: api.Approved, DecidedBy: []string{"person:alice", "telegram:7"}, Votes: []api.Vote{alice}},
+		"allowed by a standing permission":           {Status: api.Approved, DecidedBy: []string{"grant:1"}},
+		"denied by policy: It deletes. All of it.":   {Status: api.Denied, DecidedBy: []string{"policy"}, Why: []string{"It deletes.", "All of it."}},
+		"withdrawn by token:agent: gone":             {Status: api.Withdrawn, DecidedBy: []string{"token:agent"}, Reason: "gone"},
+	} {
+		require.Equal(t, want, decidedBy(a))
+	}
+}
