@@ -226,6 +226,7 @@ func TestHook_ShortLimit(t *testing.T) {
 		}
 		first := ask("c1", "s")
 		time.Sleep(54 * time.Second)
+		synctest.Wait()
 		require.False(t, first.done.Load())
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
@@ -236,6 +237,7 @@ func TestHook_ShortLimit(t *testing.T) {
 		joined := ask("c2", "s")
 		require.False(t, joined.done.Load())
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		denies(t, joined.r, "waiting for approval "+a.Code)
 		d.rule(a.ID, api.AllowOnce)
 		stranger := ask("c3", "another")
@@ -248,20 +250,24 @@ func TestHook_ShortLimit(t *testing.T) {
 		again := ask("c5", "s")
 		require.False(t, again.done.Load(), "an approval is taken once")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		denies(t, again.r, "waiting for approval "+d.the("c5").Code)
 		require.NotEqual(t, a.Code, d.the("c5").Code)
 
 		// Too late to claim it: asked anew.
 		d.rule("c5", api.AllowOnce)
 		time.Sleep(6 * time.Minute)
+		synctest.Wait()
 		late := ask("c6", "s")
 		require.False(t, late.done.Load())
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.NotEqual(t, d.the("c5").Code, d.the("c6").Code)
 
 		// Without a session nobody could ask for it again.
 		alone := d.begin(t.Context(), "POST", path, "agent", strings.Replace(qwenBody("ask", `{"a":2}`, "", "c7"), `"session_id":"",`, "", 1))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		allow, _ = hookDecision(t, alone.r)
 		require.False(t, allow)
 		require.Contains(t, []api.Status{api.Withdrawn, api.Expired}, d.the("c7").Status)
@@ -343,6 +349,7 @@ func TestAdversary_H6_AnIDThatComesAgain(t *testing.T) {
 			require.False(t, next.done.Load(), "it is asked anew")
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		pending, err := d.agent.List(t.Context(), api.Filter{Status: api.Pending})
 		require.NoError(t, err)
 		require.Len(t, pending.Items, 4)
@@ -357,6 +364,7 @@ func TestAdversary_H6_AnIDThatComesAgain(t *testing.T) {
 		again := d.begin(t.Context(), "POST", claudePre+"?limit=60s", "agent", claudeBody("ask", `{"a":3}`, "s", "call_2"))
 		require.False(t, again.done.Load(), "a deny of then is not one of now")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 	})
 }
 
@@ -475,6 +483,7 @@ func TestHook_LongWait(t *testing.T) {
 			answer <- text
 		}()
 		time.Sleep(14 * time.Minute)
+		synctest.Wait()
 		d.rule("toolu_1", api.AllowOnce)
 		require.Contains(t, <-answer, `"allowed by alice: use staging"`)
 	})
