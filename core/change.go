@@ -17,6 +17,7 @@ type Change struct {
 	Deliveries []Delivery  // new deliveries
 	Grants     []Grant     // standing permissions and cool-downs that the step leaves
 	EndGrants  bool        // the grants that this approval left end
+	Tool       *ToolSeen   // what was said of the tool of a call that is handed out
 	Redraw     bool        // every card of it wants to be edited to the new state
 	Handled    *InboundRef // the platform update that caused it: handled once this is committed
 	Unchanged  bool        // Approval is not to be written: the step found its work done
@@ -111,6 +112,9 @@ type Store interface {
 	// or fallback) is at or before now, earliest first, and the time of the next
 	// one after that (0: none).
 	Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error)
+	// SeenTool gives the hash of what was said of a server's tool when a call of it was
+	// last handed out to that owner; empty: none was.
+	SeenTool(ctx context.Context, owner, server, tool string) (hash string, err error)
 	// Silences gives the chats (without threads) whose last try was Unanswered.
 	Silences(ctx context.Context) (map[Target]Silence, error)
 }

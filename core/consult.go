@@ -253,6 +253,9 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if err != nil {
 		return Preview{}, err
 	}
+	if call, err = g.compared(ctx, call); err != nil {
+		return Preview{}, err
+	}
 	c := rules.weigh(ctx, call)
 	p := Preview{Judgement: c.Judgement}
 	if c.Outcome != OutcomeAsk {

@@ -197,8 +197,8 @@ func (a Approval) byGrant(f Found, r Reach, d *Directory, now int64) Approval {
 			return a
 		}
 	}
-	if a.Status != Pending || !a.Rule.AsksApprovers() {
-		return a
+	if a.Status != Pending || !a.Rule.AsksApprovers() || a.Context.Tool.Changed {
+		return a // a grant was given for the tool as it was
 	}
 	for _, g := range f.Grants {
 		switch {

@@ -47,7 +47,8 @@ func (a Approval) claim(in ClaimInput, sealed []byte, policyDenies string, now i
 	}
 	next := a.clone()
 	next.ClaimedAtMs, next.ClaimID = now, in.ClaimID
-	return Change{Approval: next, Events: []Event{next.event(EventClaimed, now, eventData{By: "token:" + a.Owner})}}, nil
+	claimed := next.event(EventClaimed, now, eventData{By: "token:" + a.Owner})
+	return Change{Approval: next, Events: []Event{claimed}, Tool: next.seen()}, nil
 }
 
 // sameCall refuses a claim for other bytes, or for another place, than approved.

@@ -47,6 +47,9 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 		return a, false, nil, err
 	}
 	sealed.Fingerprint = fingerprintOf(sealed.Bytes)
+	if call, err = g.compared(ctx, call); err != nil {
+		return a, false, nil, err
+	}
 	asked := rules.weigh(ctx, call)
 	for { // at most three times: nobody outside is asked twice
 		draft, facts, err := draft(who, call, sealed, asked.Judgement, rules)
@@ -207,7 +210,7 @@ func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now in
 	if granted.Status == Pending {
 		draft = granted
 	}
-	if pending == nil || pending.ExpiresAtMs <= now || pending.Rule.weaker(draft.Rule) {
+	if pending == nil || pending.ExpiresAtMs <= now || pending.Rule.weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
 		return false
 	}
 	offers := func(d Decision) bool { return !slices.Contains(draft.Offers, d) }

@@ -1,8 +1,10 @@
 package core
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"strings"
 
@@ -16,6 +18,58 @@ type ToolFacts struct {
 	Schema      string `json:"-"`                    // of its input, as sent; not kept
 	SchemaHash  string `json:"schemaHash,omitempty"` // SHA-256 of Schema in canonical form, hex; set when it is kept
 	Hints       Hints  `json:"hints,omitzero"`
+	// Changed: it is not what was said when a call of the tool was last handed out. Set
+	// by the Gate, never by who asks.
+	Changed bool `json:"changed,omitempty"`
+}
+
+// ToolSeen is what was said of a server's tool when a call of it was last handed out.
+type ToolSeen struct {
+	Owner  string
+	Server string
+	Tool   string
+	Hash   string // of all that was said, see ToolFacts.hash
+}
+
+// hash names what is said of a tool: SHA-256, hex; empty where nothing is. The tool's
+// facts must be those that are kept.
+func (t ToolFacts) hash() string {
+	t.Server, t.Changed = "", false
+	if t == (ToolFacts{}) {
+		return ""
+	}
+	text, err := json.Marshal(t)
+	if err != nil { // plain values always marshal
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// seen is what a call of the tool leaves behind when it is handed out; nil: nothing was
+// said of it.
+func (a Approval) seen() *ToolSeen {
+	hash := a.Context.Tool.hash()
+	if hash == "" {
+		return nil
+	}
+	return &ToolSeen{Owner: a.Owner, Server: a.Context.Tool.Server, Tool: a.ToolName, Hash: hash}
+}
+
+// compared is the call with the word whether what is said of its tool has changed.
+func (g *Gate) compared(ctx context.Context, call Call) (Call, error) {
+	call.Context.Tool.Changed = false
+	if call.Context.Tool == (ToolFacts{}) {
+		return call, nil
+	}
+	tool := call.Context.kept().Tool
+	hash := tool.hash()
+	if hash == "" {
+		return call, nil
+	}
+	before, err := g.store.SeenTool(ctx, call.Owner, tool.Server, call.ToolName)
+	call.Context.Tool.Changed = before != "" && before != hash
+	return call, err
 }
 
 // Hints are what a server declares of a tool.

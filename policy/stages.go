@@ -70,6 +70,9 @@ func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
 // by the stages after it.
 func riskStage(e *Engine, j *judging) core.Outcome {
 	e.assess(j)
+	if j.call.Context.Tool.Changed {
+		j.found.Add(finding.ToolChanged)
+	}
 	if j.found == (finding.Set{}) {
 		j.found.Add(finding.MalformedCall)
 	}
@@ -107,6 +110,8 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 		return j.refuse("policy", finding.RiskDenied, t.refusal[worst])
 	case t.mode == "always":
 		return j.because("policy", finding.AlwaysAsks, core.OutcomeAsk)
+	case j.call.Context.Tool.Changed:
+		return j.say("policy", "tool-changed", core.OutcomeAsk, "Whatever permits this tool permits it as it was.")
 	case j.excused && class < core.R4:
 		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
 	case class >= t.ask:

@@ -73,6 +73,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	if err := t.granting(c); err != nil {
 		return a, err
 	}
+	if err := t.seen(c.Tool); err != nil {
+		return a, err
+	}
 	if a.Deliveries, err = t.deliver(before, a, c); err != nil {
 		return a, err
 	}

@@ -15,6 +15,7 @@
 // numbers is the order of commits, and no reader that has seen number n will
 // later see a number below it appear.
 //
+// tools.go keeps what was last said of servers' tools.
 // silences.go keeps which chats leave every try unanswered.
 //
 // The SQL is one text for SQLite and PostgreSQL; dialect.go holds what differs.

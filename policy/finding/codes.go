@@ -38,6 +38,7 @@ const (
 	MessageSend
 	RemoteWrite
 	DeclaredDestructive
+	ToolChanged
 	BrowserActs
 	UsesDevice
 	FeedsProcess

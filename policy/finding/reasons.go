@@ -68,6 +68,7 @@ var Reasons = [CodeCount]reason{
 	UnknownParameters: {"unknown-parameters", core.R3, 0, "The call has parameters that the desk does not know, and they may change what it does."},
 	MessageSend:       {"message-send", core.R3, SendsMessage, "It sends a message to people."},
 	RemoteWrite:       {"remote-write", core.R3, ExternalWrite, "By its name, the tool changes something in another system."},
+	ToolChanged:       {"tool-changed", core.R3, 0, "What the server says of this tool is not what it said when a call of it was last allowed."},
 	BrowserActs:       {"browser-acts", core.R3, ExternalWrite, "It acts on a web page, with whatever sessions the browser is signed in to."},
 	UsesDevice:        {"uses-device", core.R3, credentials, "It uses a person's device: camera, screen, location or notifications."},
 	FeedsProcess:      {"feeds-process", core.R3, ProcExec, "It types into a program that is already running."},

@@ -112,6 +112,15 @@ CREATE TABLE moves (
   PRIMARY KEY (old_channel, old_chat)
 );
 
+-- What was said of a server's tool when a call of it was last handed out.
+CREATE TABLE tools (
+  owner  TEXT NOT NULL,
+  server TEXT NOT NULL, -- as the bridge names it, or empty
+  tool   TEXT NOT NULL,
+  hash   TEXT NOT NULL,
+  PRIMARY KEY (owner, server, tool)
+);
+
 -- Chats that have left the last try unanswered: it ended in no answer, or in one
 -- that says nothing but that the platform is in trouble. An answer, a limit too,
 -- takes the row away.

@@ -1,0 +1,33 @@
+package store
+
+import (
+	"context"
+
+	"approvalbot/core"
+)
+
+const (
+	selectTool = `SELECT hash FROM tools WHERE owner = $1 AND server = $2 AND tool = $3`
+	noteTool   = `INSERT INTO tools (owner, server, tool, hash) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (owner, server, tool) DO UPDATE SET hash = excluded.hash WHERE tools.hash <> excluded.hash`
+)
+
+// SeenTool gives the hash of what was said of a server's tool when a call of it was
+// last handed out to that owner; empty: none was.
+func (s *Store) SeenTool(ctx context.Context, owner, server, tool string) (string, error) {
+	rows, err := s.read.query(ctx, selectTool, owner, server, tool)
+	if err != nil {
+		return "", err
+	}
+	var hash text
+	_, err = one(rows, &hash)
+	return string(hash), err
+}
+
+// seen keeps what is said of a tool whose call is handed out.
+func (t *tx) seen(tool *core.ToolSeen) error {
+	if tool == nil {
+		return nil
+	}
+	return t.put(noteTool, tool.Owner, tool.Server, tool.Tool, tool.Hash)
+}
