@@ -68,6 +68,7 @@ type Server struct {
 	cert    *certificate // nil: no TLS
 	tokens  atomic.Pointer[tokens]
 	spec    func() ([]byte, error)
+	own     func() http.Handler // for requests of this process; see Client
 
 	closing  context.Context // done: nobody waits any more
 	endWaits context.CancelFunc
@@ -106,6 +107,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{StopTime: stopTime, cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics, cert: cert}
 	s.closing, s.endWaits = context.WithCancel(context.Background())
 	s.spec = sync.OnceValues(func() ([]byte, error) { return openAPI(s.routes(), cfg.Version) })
+	s.own = sync.OnceValue(s.Handler)
 	return s, s.UseTokens(cfg.Tokens)
 }
 

@@ -40,6 +40,9 @@ var rooms = map[string][]string{
 	"gateway":          {"core", "api", "server"},
 	"messages":         {"api", "display"},
 	"hook":             {"api"},
+	"hook/ask":         {"api", "hook"},
+	"hook/mcp":         {"api", "hook", "hook/ask"},
+	"hook/acp":         {"api", "hook/ask"},
 	"verifier":         {"core", "display"},
 	"callback":         {"core"},
 	"proof":            {"core"},
@@ -65,16 +68,18 @@ var keepers = map[string][]string{
 	"golang.org/x/mod":              {"proof"},
 	"github.com/coder/websocket":    {"gateway", "bot/bottest"},
 	"approvalbot/store/pgtest":      {},
-	"net/http":                      {"api", "hook", "server", "gateway", "verifier", "callback", "bot/telegram", "bot/discord", "bot/bottest", "internal/bench", "cmd/approvalbot"},
+	"net/http":                      {"api", "hook", "hook/ask", "hook/mcp", "server", "gateway", "verifier", "callback", "bot/telegram", "bot/discord", "bot/bottest", "internal/bench", "cmd/approvalbot"},
 	"github.com/stretchr/testify":   {},
 	"approvalbot/bot/bottest":       {"internal/bench"},
-	"github.com/go-json-experiment": {"hook", "internal/jsonout", "core", "server", "policy", "gateway", "messages", "verifier", "proof", "bot/telegram"},
+	"github.com/go-json-experiment": {"hook", "hook/mcp", "internal/jsonout", "core", "server", "policy", "gateway", "messages", "verifier", "proof", "bot/telegram"},
 	"approvalbot/internal/bench":    {},
 	"golang.org/x/text":             {"display"},
 	"github.com/pressly/goose":      {"store"},
 	"github.com/lmittmann/tint":     {"cmd/approvalbot"},
 	"go.yaml.in/yaml":               {"cmd/approvalbot", "policy/program", "policy/tool"},
 	"golang.org/x/sync":             {"cmd/approvalbot"},
+
+	"github.com/modelcontextprotocol/go-sdk": {"hook/mcp", "cmd/approvalbot"},
 }
 
 // The directions between rooms hold: nobody imports what it may not know.

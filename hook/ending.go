@@ -1,0 +1,11 @@
+package hook
+
+import "approvalbot/api"
+
+// Ending says in a sentence how an approval ended, for the model whose call it was.
+func Ending(a api.Approval) string {
+	if a.Status == api.Pending {
+		return "waiting for approval " + a.Code
+	}
+	return decidedBy(a)
+}
