@@ -35,6 +35,14 @@ var examples = map[string]string{
 	"policy reload": `  approvalbot policy reload`,
 	"config check":  `  approvalbot config check approvalbot.yaml`,
 	"verifier test": `  approvalbot verifier test --config approvalbot.yaml`,
+	"mcp":           `  approvalbot mcp --token-file /home/u/.config/approvalbot/agent.token`,
+	"mcp-proxy": `  approvalbot mcp-proxy --name github \
+    --token-file /home/u/.config/approvalbot/github.token \
+    -- npx -y @modelcontextprotocol/server-github
+  approvalbot mcp-proxy --name wiki --url https://wiki.example.com/mcp \
+    --token-file /home/u/.config/approvalbot/wiki.token`,
+	"acp": `  approvalbot acp --token-file /home/u/.config/approvalbot/gemini.token \
+    -- gemini --acp`,
 	"hook": `  approvalbot hook claude-code PreToolUse --limit 24h \
     --token-file /home/u/.config/approvalbot/claude-code.token`,
 	"audit list": `  approvalbot audit list --limit 20

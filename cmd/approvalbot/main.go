@@ -52,6 +52,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(
 		newServeCommand(a),
 		newRequestCommand(a), newWaitCommand(a), newRunCommand(a), newWithdrawCommand(a),
+		newMCPCommand(a), newMCPProxyCommand(a), newACPCommand(a),
 		newPendingCommand(a), newListCommand(a), newViewCommand(a), newApproveCommand(a), newDenyCommand(a), newDecideCommand(a), newRevokeCommand(a), newRetryCommand(a), newWatchCommand(a),
 		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a), newVerifierCommand(a), newCallbacksCommand(a),
 		newAuditCommand(a), newReceiptCommand(a), newBackupCommand(a), newKeysCommand(a), newStoreCommand(a),

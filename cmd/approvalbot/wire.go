@@ -139,6 +139,7 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 		AgentShield: func() bool { return d.live.Load().Approvals.AgentShield.Enabled },
 	})
 	d.server.Mount("GET "+gatewayPath, d.gateway)
+	d.server.Mount(mcpPath, d.mcpHandler())
 	d.gauges()
 	return d, nil
 }
