@@ -23,6 +23,21 @@ func (c *Client) Tools(ctx context.Context, req ToolsRequest) (Tools, error) {
 	return out, err
 }
 
+// TokenInfo is what an API token is, without its secret.
+type TokenInfo struct {
+	Name    string   `json:"name" doc:"The owner of what is asked with it."`
+	Scopes  []string `json:"scopes" doc:"What it may do."`
+	AgentID string   `json:"agentId,omitempty" doc:"The agent that everything asked with it is of."`
+	Person  string   `json:"person,omitempty" doc:"Whose token it is."`
+}
+
+// TokenInfo says what the client's own token is, and what it may do.
+func (c *Client) TokenInfo(ctx context.Context) (TokenInfo, error) {
+	var out TokenInfo
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/token"}, &out)
+	return out, err
+}
+
 // Policy gives the effective policy.
 func (c *Client) Policy(ctx context.Context) (Policy, error) {
 	var out Policy

@@ -15,6 +15,7 @@ var (
 	operator = []scope{scopeDecide}
 	either   = []scope{scopeRequest, scopeDecide}
 	admin    = []scope{scopeAdmin}
+	anyScope = []scope{scopeRequest, scopeDecide, scopeAudit, scopeAdmin}
 )
 
 // routes is the API. The mux and its description are made from this table.
@@ -123,6 +124,10 @@ func (s *Server) routes() []route {
 			method: "POST", path: "/v1/pairing/{id}/accept", name: "acceptPairing", scopes: admin,
 			summary: "Write who gave the code into a configuration that serve --local generated and nobody edited, and put it in force. Any other is its operator's to edit.",
 			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok, serve: with(s.acceptPairing), codes: []core.Code{core.CodeNotFound},
+		},
+		{
+			method: "GET", path: "/v1/token", name: "getToken", scopes: anyScope, summary: "What the token that asks is, and what it may do.",
+			out: reflect.TypeFor[api.TokenInfo](), status: ok, serve: without(s.tokenInfo),
 		},
 		{
 			method: "GET", path: "/v1/grants", name: "listGrants", scopes: operator, summary: "Grants and cool-downs in force, newest first.",

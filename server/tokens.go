@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -193,4 +194,15 @@ func (s *Server) Admit(hash [32]byte) (core.Caller, error) {
 		return core.Caller{}, core.Refuse(core.CodeRateLimited, "This token makes more than %d requests a second; slow down.", int(h.pace.rate))
 	}
 	return h.caller, nil
+}
+
+// tokenInfo says what the caller's own token is. Its secret is in no answer.
+func (s *Server) tokenInfo(c *call) (answer, error) {
+	info := api.TokenInfo{Name: c.who.Token, AgentID: c.who.AgentID, Person: c.who.Person, Scopes: []string{}}
+	for _, sc := range anyScope {
+		if sc.of(c.who) {
+			info.Scopes = append(info.Scopes, string(sc))
+		}
+	}
+	return answer{status: http.StatusOK, body: info}, nil
 }

@@ -95,3 +95,15 @@ func TestPendingLimit(t *testing.T) {
 	require.NoError(t, err)
 	d.ask("ask", `{"n":3}`)
 }
+
+// A token learns what it is and may do, and nobody its secret.
+func TestTokenInfo(t *testing.T) {
+	d := newDesk(t)
+	list := testTokens()
+	list[0].Caller.AgentID = "main"
+	require.NoError(t, d.srv.UseTokens(list))
+	r := d.do("GET", "/v1/token", "agent", "")
+	require.Equal(t, 200, r.StatusCode)
+	require.JSONEq(t, `{"name":"agent","scopes":["approvals.request"],"agentId":"main"}`, r.text)
+	require.Equal(t, 401, d.do("GET", "/v1/token", "nobody", "").StatusCode)
+}

@@ -234,7 +234,7 @@ func (s *starter) yaml(dir, person string) (string, error) {
 server:
   listen: 127.0.0.1:8787
   tokens:
-    - {name: agent, tokenFile: %q, scopes: [approvals.request]}
+    - {name: agent, tokenFile: %q, scopes: [approvals.request], agentId: agent}
     - {name: operator, tokenFile: %q, scopes: [operator.approvals, operator.audit, operator.admin], person: %q}
 store:
   url: %q

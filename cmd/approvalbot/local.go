@@ -58,7 +58,7 @@ func localYAML(dir string, tokens [2]string, env environ, chats map[string]local
 	fmt.Fprintf(&b, `%sserver:
   listen: 127.0.0.1:8787
   tokens:
-    - {name: local-agent, token: %q, scopes: [approvals.request]}
+    - {name: local-agent, token: %q, scopes: [approvals.request], agentId: local}
     - {name: local-operator, token: %q, scopes: [operator.approvals, operator.audit, operator.admin], person: %q}
 store:
   url: %q
