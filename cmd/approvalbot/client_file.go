@@ -51,8 +51,11 @@ func (a *app) clientPath() (path string, named bool) {
 
 // openClientFile reads one client file. It must be its owner's alone, and that is
 // whoever reads it.
-func openClientFile(path string) (clientFile, error) {
-	text, err := readOwn(path)
+func openClientFile(path string) (clientFile, error) { return openClientFileOf(path, os.Geteuid()) }
+
+// openClientFileOf reads a client file that must be that user's alone.
+func openClientFileOf(path string, uid int) (clientFile, error) {
+	text, err := readOwnedBy(path, uid)
 	if err != nil {
 		return clientFile{}, err
 	}
@@ -69,7 +72,9 @@ func openClientFile(path string) (clientFile, error) {
 }
 
 // readOwn reads a file with a token, which must be its reader's alone.
-func readOwn(path string) ([]byte, error) {
+func readOwn(path string) ([]byte, error) { return readOwnedBy(path, os.Geteuid()) }
+
+func readOwnedBy(path string, uid int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -79,7 +84,7 @@ func readOwn(path string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !ownedBy(info, os.Geteuid()):
+	case !ownedBy(info, uid):
 		return nil, fmt.Errorf("%s belongs to another user, who could name another desk in it; use a file of your own", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%s holds a token and others can read it; run: chmod 600 %s", path, shellWord(path))

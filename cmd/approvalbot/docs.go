@@ -61,6 +61,8 @@ var (
 		{name: "PGPASSWORD, PGPASSFILE, …", usage: "libpq's variables: what a store.url of PostgreSQL leaves open"},
 		{name: "SOURCE_DATE_EPOCH", usage: "docs man: the day on the pages, in seconds since 1970, if not that of the commit that was built"},
 		{name: "TZ", usage: "the zone of times"},
+		{name: "CLAUDE_CONFIG_DIR, CODEX_HOME", usage: "install, uninstall: where Claude Code and Codex have their files, if not in the home directory"},
+		{name: "PATH", usage: "doctor --live, and install codex: where the runtime's client is"},
 		{name: "NO_COLOR, TERM=dumb", usage: "no colours"},
 		{name: "LC_ALL, LC_CTYPE, LANG", usage: "where the first that is set names no UTF-8, output for people is ASCII"},
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"approvalbot/core"
+	"approvalbot/hook/live"
 )
 
 // Bounds of what doctor looks at: how long one thing may take, and how many are
@@ -21,17 +23,27 @@ const (
 
 func newDoctorCommand(a *app) *cobra.Command {
 	var offline bool
+	var runtime string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at everything that the desk depends on, and say what is wrong and how to mend it",
 		Long: "Look at the configuration, the store, the clock, each chat, each approver, the verifier, the classifier and the\n" +
 			"running desk, and say on one line each how it is. Nothing is posted and nothing is changed, so a running desk is\n" +
 			"not disturbed. Exit status: 0, or 1 if something would stop an approval (a line begins with FAIL), such as that no\n" +
-			"desk runs. Before the first start, and while it is stopped on purpose, leave that out with --offline.",
+			"desk runs. Before the first start, and while it is stopped on purpose, leave that out with --offline.\n" +
+			"With --live it tries an agent runtime instead: its own installed client, with a fake model, in a folder that is thrown\n" +
+			"away and with a desk of its own, shows that an allowed command runs and a denied one does not, and what becomes of one\n" +
+			"while the desk is down. Nothing of yours is read or written. Runtimes: " + strings.Join(live.Runtimes(), ", ") + ".",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), offline) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runtime != "" {
+				return a.doctorLive(cmd.Context(), runtime)
+			}
+			return a.doctor(cmd.Context(), offline)
+		},
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "look for no running desk")
+	cmd.Flags().StringVar(&runtime, "live", "", "try this agent runtime's own client instead")
 	return cmd
 }
 

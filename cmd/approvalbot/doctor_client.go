@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/hook/install"
 )
 
 // clientFindings says where a token that decides is at hand for whoever asks here:
@@ -31,7 +32,23 @@ func (a *app) clientFindings(cfg Config) []core.Finding {
 		found = append(found, core.Doubt("client",
 			fmt.Sprintf("%s holds the operator's token %s for whoever asks as this user", path, t), apart))
 	}
-	return append(found, a.reachableFindings(cfg)...)
+	return append(found, append(a.reachableFindings(cfg), a.pluginFindings()...)...)
+}
+
+// pluginFindings says whether OpenCode has loaded the plugin that is installed for this
+// user: it says nothing itself when it has not, and runs every call.
+func (a *app) pluginFindings() []core.Finding {
+	o, err := a.runtimeOptions("opencode")
+	o.Scope = install.User
+	plugin := install.Plugin(o)
+	if err != nil || plugin == "" {
+		return nil
+	}
+	if at := install.Loaded(plugin); at != "" {
+		return []core.Finding{core.Fine("opencode", "it last loaded its plugin at "+at)}
+	}
+	return []core.Finding{core.Doubt("opencode", "it has never loaded "+plugin+", and runs every call without it",
+		"start OpenCode once, or try approvalbot doctor --live opencode")}
 }
 
 // reachableFindings looks for operators' client files in agents' workspaces.

@@ -58,6 +58,9 @@ var examples = map[string]string{
 	"init": `  approvalbot init
   approvalbot init --decide telegram --token-env TELEGRAM_BOT_TOKEN \\
     --who 111111111`,
+	"install": `  approvalbot install claude-code
+  approvalbot install codex --managed --client /home/u/agent.yaml`,
+	"uninstall": `  approvalbot uninstall claude-code`,
 	"serve": `  approvalbot serve --config /etc/approvalbot/approvalbot.yaml
   approvalbot serve --local .`,
 	"pair": `  approvalbot --client ~/.config/approvalbot/operator.yaml pair`,

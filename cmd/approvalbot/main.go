@@ -56,6 +56,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newPendingCommand(a), newListCommand(a), newViewCommand(a), newApproveCommand(a), newDenyCommand(a), newDecideCommand(a), newRevokeCommand(a), newRetryCommand(a), newWatchCommand(a),
 		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a), newVerifierCommand(a), newCallbacksCommand(a),
 		newAuditCommand(a), newReceiptCommand(a), newBackupCommand(a), newKeysCommand(a), newStoreCommand(a),
+		newInstallCommand(a), newUninstallCommand(a),
 		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newDrillCommand(a), newPairCommand(a), newHookCommand(a), newStatsCommand(a), newHealthCommand(a), newDocsCommand(a),
 	)
 	return grouped(a.complete(root))

@@ -1,0 +1,326 @@
+package install
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Change is what becomes of one file.
+type Change struct {
+	Path   string // where the file itself is: symbolic links are followed
+	Before []byte // nil: there is none
+	After  []byte // nil: it is taken away
+	mode   fs.FileMode
+	backup *copyOf // of what install did not write; nil: nothing of it is kept
+	clear  string  // a copy that is needed no more
+	hidden string  // is not shown
+}
+
+// copyOf is what a file was before install, or that there was none.
+type copyOf struct{ text []byte }
+
+// Same reports whether nothing changes.
+func (c Change) Same() bool {
+	return (c.Before == nil) == (c.After == nil) && bytes.Equal(c.Before, c.After)
+}
+
+// maxFile bounds a configuration file.
+const maxFile = 4 << 20
+
+// Plan says what install writes. Whatever approvalbot wrote there before, with --beside
+// or without, is replaced.
+func Plan(o Options) ([]Change, error) {
+	chosen, err := o.chosen()
+	if err != nil {
+		return nil, err
+	}
+	var out []Change
+	for _, path := range o.files(chosen) {
+		f, err := o.open(path)
+		if err != nil {
+			return nil, err
+		}
+		text := string(f.base)
+		if f.base == nil {
+			text = chosen[0].fresh
+		}
+		for _, t := range chosen {
+			if at, _ := o.path(t); at == path {
+				if text, err = o.put(text, t); err != nil {
+					return nil, fmt.Errorf("%s: %w", path, err)
+				}
+			}
+		}
+		c := Change{Path: f.path, Before: f.text, After: []byte(text), mode: f.mode, clear: f.kept}
+		if chosen[0].form != wholeFile {
+			c.backup = &copyOf{f.base}
+		}
+		for _, t := range chosen {
+			if t.runs {
+				c.mode |= 0o111
+			}
+			if t.secret {
+				c.mode &^= 0o077
+				c.hidden = o.Token
+			}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// Undo says what uninstall writes in the options' scope, whichever way it was
+// installed: the very bytes from before where nobody else has changed the file since,
+// and else the file without approvalbot's part.
+func Undo(o Options) ([]Change, error) {
+	var all []target
+	for _, t := range targets(o.Runtime.Name) {
+		if t.scope == o.Scope {
+			all = append(all, t)
+		}
+	}
+	var out []Change
+	for _, path := range o.files(all) {
+		f, err := o.open(path)
+		if err != nil {
+			return nil, err
+		}
+		if f.text != nil && f.ours {
+			out = append(out, Change{Path: f.path, Before: f.text, After: f.base, mode: f.mode, clear: f.kept})
+		}
+		if said, err := os.ReadFile(f.path + heartbeat); err == nil && f.ours {
+			out = append(out, Change{Path: f.path + heartbeat, Before: said})
+		}
+	}
+	return out, nil
+}
+
+// files are the files of the targets, each once.
+func (o Options) files(of []target) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, t := range of {
+		if path, err := o.path(t); err == nil && !seen[path] {
+			seen[path] = true
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// existing is a file as it is now.
+type existing struct {
+	path string // links are followed
+	text []byte // nil: there is none
+	base []byte // without approvalbot's part; nil: there was none
+	ours bool   // approvalbot has a part in it
+	kept string // the copy that base came from
+	mode fs.FileMode
+}
+
+// open reads a file, and what it was before install.
+func (o Options) open(path string) (existing, error) {
+	f := existing{path: path, mode: 0o644}
+	if strings.HasPrefix(path, o.Home+string(filepath.Separator)) {
+		f.mode = 0o600
+	}
+	if at, err := filepath.EvalSymlinks(path); err == nil {
+		f.path = at
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
+		return f, err
+	case !info.Mode().IsRegular() || info.Size() > maxFile:
+		return f, fmt.Errorf("%s is no plain file of a few kilobytes, so it is left alone", path)
+	}
+	f.mode = info.Mode().Perm()
+	if f.text, err = os.ReadFile(f.path); err != nil {
+		return f, err
+	}
+	if kept, text, ok := f.copy(); ok {
+		f.kept, f.base, f.ours = kept, text, true
+		return f, nil
+	}
+	return o.without(f, path)
+}
+
+// without takes approvalbot's part away from a file that somebody else has changed since.
+func (o Options) without(f existing, path string) (existing, error) {
+	text := string(f.text)
+	for _, t := range targets(o.Runtime.Name) {
+		if at, _ := o.path(t); at != path {
+			continue
+		}
+		less, removed, err := o.take(text, t)
+		if err != nil {
+			return f, fmt.Errorf("%s: %w", path, err)
+		}
+		text, f.ours = less, f.ours || removed
+		if t.form == wholeFile && removed {
+			return f, nil
+		}
+		if t.form == wholeFile {
+			return f, fmt.Errorf("%s is there already and is not approvalbot's: take it away first", path)
+		}
+	}
+	f.base = []byte(text)
+	return f, nil
+}
+
+// Names of copies: what a file was, and that there was none. The hash is of what
+// install wrote, so a copy counts only while the file is as install left it.
+const (
+	backupName  = ".approvalbot-backup-"
+	createdName = ".approvalbot-created-"
+)
+
+func hash(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:16] }
+
+// copy finds the copy of what the file was before install wrote what it says now.
+func (f existing) copy() (path string, text []byte, ok bool) {
+	path = f.path + createdName + hash(f.text)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil, true
+	}
+	path = f.path + backupName + hash(f.text)
+	text, err := os.ReadFile(path)
+	return path, append([]byte{}, text...), err == nil
+}
+
+// Copy is where Write keeps what the file was; empty: it keeps nothing.
+func (c Change) Copy() string {
+	switch {
+	case c.backup == nil || c.Same():
+		return ""
+	case c.backup.text == nil:
+		return c.Path + createdName + hash(c.After)
+	}
+	return c.Path + backupName + hash(c.After)
+}
+
+// Write writes the file, its copy first. A crash in between leaves the old file.
+func (c Change) Write() error {
+	if c.Same() {
+		return nil
+	}
+	now, err := os.ReadFile(c.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !bytes.Equal(now, c.Before) {
+		return fmt.Errorf("%s was changed just now by somebody else; start again", c.Path)
+	}
+	if c.After == nil {
+		if err := os.Remove(c.Path); err != nil {
+			return err
+		}
+		return c.tidy()
+	}
+	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
+		return err
+	}
+	kept := c.Copy()
+	if kept != "" {
+		if err := replace(kept, c.backup.text, c.mode); err != nil {
+			return err
+		}
+	}
+	if err := replace(c.Path, c.After, c.mode); err != nil {
+		return err
+	}
+	if c.clear == kept {
+		return nil
+	}
+	return c.tidy()
+}
+
+// tidy takes the copy away that is needed no more.
+func (c Change) tidy() error {
+	if c.clear == "" {
+		return nil
+	}
+	return os.Remove(c.clear)
+}
+
+// replace writes a file whole or not at all. Its owner stays.
+func replace(path string, text []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".approvalbot-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone where it has become the file
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(mode), keepOwner(f, path), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Diff shows a change as a unified diff of one hunk.
+func (c Change) Diff() string {
+	before, after := lines(c.Before), lines(c.After)
+	from, to := c.Path, c.Path
+	if c.Before == nil {
+		from = "/dev/null"
+	}
+	if c.After == nil {
+		to = "/dev/null"
+	}
+	top := 0
+	for top < len(before) && top < len(after) && before[top] == after[top] {
+		top++
+	}
+	end := 0
+	for end < len(before)-top && end < len(after)-top && before[len(before)-1-end] == after[len(after)-1-end] {
+		end++
+	}
+	first, last := max(0, top-3), max(0, end-3)
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n@@ -%s +%s @@\n", from, to,
+		span(first, len(before)-last), span(first, len(after)-last))
+	put := func(sign string, lines []string) {
+		for _, line := range lines {
+			b.WriteString(sign + line)
+			if !strings.HasSuffix(line, "\n") {
+				b.WriteString("\n\\ No newline at end of file\n")
+			}
+		}
+	}
+	put(" ", before[first:top])
+	put("-", before[top:len(before)-end])
+	put("+", after[top:len(after)-end])
+	put(" ", before[len(before)-end:len(before)-last])
+	if c.hidden != "" {
+		return strings.ReplaceAll(b.String(), c.hidden, "<the token of the client file>")
+	}
+	return b.String()
+}
+
+// span is a range of lines as diff writes it.
+func span(first, end int) string {
+	if first == end {
+		return fmt.Sprintf("%d,0", first)
+	}
+	return fmt.Sprintf("%d,%d", first+1, end-first)
+}
+
+// lines are a text's lines, each with its end.
+func lines(text []byte) []string {
+	all := strings.SplitAfter(string(text), "\n")
+	if all[len(all)-1] == "" {
+		all = all[:len(all)-1]
+	}
+	return all
+}

@@ -1,0 +1,315 @@
+package install
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/hook"
+)
+
+// machine is a home, a project and managed files of a test's own.
+func machine(t *testing.T, runtime string, scope Scope) Options {
+	t.Helper()
+	r, known := hook.Find(runtime)
+	require.True(t, known, runtime)
+	dir := t.TempDir()
+	return Options{
+		Runtime: r, Scope: scope, Program: "/opt/approval bot/approvalbot", Client: "/home/u/it's mine/client.yaml",
+		Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"), Root: filepath.Join(dir, "root"),
+		Server: "http://127.0.0.1:8787", Token: "t0ken-of-the-agent", OS: "linux", Env: func(string) string { return "" },
+	}
+}
+
+func apply(t *testing.T, changes []Change, err error) {
+	t.Helper()
+	require.NoError(t, err)
+	require.NotEmpty(t, changes)
+	for _, c := range changes {
+		require.NoError(t, c.Write())
+	}
+}
+
+// everything is every runtime in every scope that it has.
+func everything(t *testing.T, f func(t *testing.T, o Options)) {
+	t.Helper()
+	for _, name := range hook.Names() {
+		for _, scope := range Has(name) {
+			t.Run(name+" "+string(scope), func(t *testing.T) { f(t, machine(t, name, scope)) })
+		}
+	}
+}
+
+// files are all files below a directory, with what they say.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			out[path] = string(text)
+		}
+		return err
+	}))
+	return out
+}
+
+// What was there before: other keys, other hooks, comments, and no newline at the end.
+const (
+	settings = "{\n  // mine\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]\n  }\n}"
+	tables   = "# mine\nallowed_approval_policies = [\"on-request\"] # all\n\n[[hooks.Stop]]\nmatcher = \"*\"\n"
+)
+
+// before writes what was there into the files that approvalbot shares with others.
+func before(t *testing.T, o Options) map[string]string {
+	t.Helper()
+	was := map[string]string{}
+	for _, tg := range targets(o.Runtime.Name) {
+		path, err := o.path(tg)
+		require.NoError(t, err)
+		text := map[form]string{listItem: settings, tomlBlock: tables}[tg.form]
+		if tg.scope != o.Scope || text == "" {
+			continue
+		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o640))
+		was[path] = text
+	}
+	return was
+}
+
+// Install leaves all else in a file where it is, and uninstall gives the very bytes back.
+func TestInstall_AndBack(t *testing.T) {
+	everything(t, func(t *testing.T, o Options) {
+		was := before(t, o)
+		changes, err := Plan(o)
+		apply(t, changes, err)
+		for path, text := range files(t, filepath.Dir(o.Home)) {
+			if strings.Contains(path, backupName) {
+				require.Contains(t, was, path[:strings.Index(path, backupName)])
+				continue
+			}
+			if line := "mine"; was[path] != "" {
+				require.Contains(t, text, line)
+			}
+			switch {
+			case strings.HasSuffix(path, ".toml"):
+				var v map[string]any
+				require.NoError(t, toml.Unmarshal([]byte(text), &v))
+			case strings.HasSuffix(path, ".json") && was[path] == "":
+				require.True(t, json.Valid([]byte(text)), text)
+			}
+		}
+		again, err := Plan(o)
+		require.NoError(t, err)
+		for _, c := range again {
+			require.True(t, c.Same(), "installing twice changes nothing: %s", c.Diff())
+		}
+		changes, err = Undo(o)
+		apply(t, changes, err)
+		require.Equal(t, was, files(t, filepath.Dir(o.Home)))
+		changes, err = Undo(o)
+		require.NoError(t, err)
+		require.Empty(t, changes, "nothing is left to take away")
+	})
+}
+
+// Where there was no file there is none afterwards.
+func TestInstall_AndBackToNothing(t *testing.T) {
+	everything(t, func(t *testing.T, o Options) {
+		changes, err := Plan(o)
+		apply(t, changes, err)
+		require.NotEmpty(t, files(t, filepath.Dir(o.Home)))
+		changes, err = Undo(o)
+		apply(t, changes, err)
+		require.Empty(t, files(t, filepath.Dir(o.Home)))
+	})
+}
+
+// What somebody wrote into the file since stays when approvalbot goes.
+func TestUninstall_KeepsWhatCameSince(t *testing.T) {
+	o := machine(t, "claude-code", User)
+	before(t, o)
+	changes, err := Plan(o)
+	apply(t, changes, err)
+	path := filepath.Join(o.Home, ".claude/settings.json")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	since := strings.Replace(string(text), `"opus"`, `"sonnet"`, 1)
+	require.NoError(t, os.WriteFile(path, []byte(since), 0o600))
+	changes, err = Undo(o)
+	apply(t, changes, err)
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, strings.Replace(settings, `"opus"`, `"sonnet"`, 1), string(text))
+}
+
+// Either before every call or beside the dialog, never both.
+func TestInstall_NeverBoth(t *testing.T) {
+	for _, name := range []string{"claude-code", "codex", "copilot-cli"} {
+		for _, scope := range Has(name) {
+			if name == "claude-code" && scope != User {
+				continue // that hook holds the token
+			}
+			o := machine(t, name, scope)
+			was := before(t, o)
+			changes, err := Plan(o)
+			apply(t, changes, err)
+			o.Beside = true
+			changes, err = Plan(o)
+			apply(t, changes, err)
+			all := ""
+			for path, text := range files(t, filepath.Dir(o.Home)) {
+				if !strings.Contains(path, backupName) {
+					all += text
+				}
+			}
+			require.Equal(t, 1, strings.Count(all, "--client ")+strings.Count(all, "Bearer "), "%s: %s", name, all)
+			require.Regexp(t, `(?i)permissionrequest`, all)
+			changes, err = Undo(o)
+			apply(t, changes, err)
+			require.Equal(t, was, files(t, filepath.Dir(o.Home)))
+		}
+	}
+}
+
+// A hook that holds the token is in the user's file alone, which then nobody else reads,
+// and no diff shows it.
+func TestInstall_KeepsTheToken(t *testing.T) {
+	o := machine(t, "claude-code", User)
+	o.Beside = true
+	before(t, o)
+	changes, err := Plan(o)
+	require.NoError(t, err)
+	require.NotContains(t, changes[0].Diff(), o.Token)
+	require.Contains(t, string(changes[0].After), "Bearer "+o.Token)
+	require.NoError(t, changes[0].Write())
+	for path := range files(t, filepath.Dir(o.Home)) {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, path)
+	}
+	for _, o.Scope = range []Scope{Managed, Project} {
+		_, err := Plan(o)
+		require.ErrorContains(t, err, "--user")
+	}
+}
+
+// A link to a file in another place stays a link.
+func TestInstall_FollowsLinks(t *testing.T) {
+	o := machine(t, "claude-code", User)
+	real := filepath.Join(filepath.Dir(o.Home), "dotfiles", "settings.json")
+	link := filepath.Join(o.Home, ".claude/settings.json")
+	for _, path := range []string{real, link} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	}
+	require.NoError(t, os.WriteFile(real, []byte(settings), 0o600))
+	require.NoError(t, os.Symlink(real, link))
+	changes, err := Plan(o)
+	apply(t, changes, err)
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink)
+	changes, err = Undo(o)
+	apply(t, changes, err)
+	text, err := os.ReadFile(real)
+	require.NoError(t, err)
+	require.Equal(t, settings, string(text))
+}
+
+// A file that is not approvalbot's own is never taken over, and one that cannot be read
+// is not written.
+func TestInstall_LeavesAlone(t *testing.T) {
+	o := machine(t, "cline", User)
+	path := filepath.Join(o.Home, ".cline/hooks/PreToolUse")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nexit 0\n"), 0o700))
+	_, err := Plan(o)
+	require.ErrorContains(t, err, "is there already and is not approvalbot's")
+	_, err = Undo(o)
+	require.Error(t, err)
+
+	o = machine(t, "claude-code", User)
+	path = filepath.Join(o.Home, ".claude/settings.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(`{"env": {"KEY": "s3cret"}, "hooks": }`), 0o600))
+	_, err = Plan(o)
+	require.ErrorContains(t, err, path+": line 1: a value expected")
+	require.NotContains(t, err.Error(), "s3cret")
+
+	o = machine(t, "codex", Managed)
+	path = filepath.Join(o.Root, "/etc/codex/requirements.toml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("hooks = {PreToolUse = []}\n"), 0o600))
+	_, err = Plan(o)
+	require.ErrorContains(t, err, "no table can be added")
+}
+
+// A file that changed between the plan and the writing is not overwritten.
+func TestWrite_NotOverAnother(t *testing.T) {
+	o := machine(t, "claude-code", User)
+	was := before(t, o)
+	changes, err := Plan(o)
+	require.NoError(t, err)
+	for path := range was {
+		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
+	}
+	require.ErrorContains(t, changes[0].Write(), "was changed just now by somebody else")
+}
+
+// The hook's command denies with a sentence when the program is gone, and gives its own
+// words on as they are.
+func TestCommand(t *testing.T) {
+	dir := t.TempDir()
+	o := machine(t, "codex", User)
+	o.Program = filepath.Join(dir, "it's here", "approvalbot")
+	run := func() (string, string, int) {
+		var out, problems strings.Builder
+		c := exec.Command("sh", "-c", o.command(target{event: "PreToolUse", limit: day}))
+		c.Stdout, c.Stderr = &out, &problems
+		_ = c.Run()
+		return out.String(), problems.String(), c.ProcessState.ExitCode()
+	}
+	out, problems, code := run()
+	require.Empty(t, out)
+	require.Equal(t, "approvalbot is not where it was installed, so every call is denied\n", problems)
+	require.Equal(t, 2, code)
+	require.NoError(t, os.MkdirAll(filepath.Dir(o.Program), 0o700))
+	require.NoError(t, os.WriteFile(o.Program, []byte("#!/bin/sh\nprintf '[%s]' \"$@\"\nexit 7\n"), 0o700))
+	out, problems, code = run()
+	require.Equal(t, "[hook][codex][PreToolUse][--client][/home/u/it's mine/client.yaml][--limit][24h]", out)
+	require.Empty(t, problems)
+	require.Equal(t, 7, code)
+}
+
+// The diff is one that patch takes.
+func TestDiff(t *testing.T) {
+	if _, err := exec.LookPath("patch"); err != nil {
+		t.Skip("patch: not tested, install it")
+	}
+	everything(t, func(t *testing.T, o Options) {
+		before(t, o)
+		changes, err := Plan(o)
+		require.NoError(t, err)
+		for _, c := range changes {
+			copied := filepath.Join(t.TempDir(), "file")
+			if c.Before != nil {
+				require.NoError(t, os.WriteFile(copied, c.Before, 0o600))
+			}
+			p := exec.Command("patch", copied)
+			p.Stdin = strings.NewReader(c.Diff())
+			said, err := p.CombinedOutput()
+			require.NoError(t, err, "%s%s", said, c.Diff())
+			text, err := os.ReadFile(copied)
+			require.NoError(t, err)
+			require.Equal(t, string(c.After), string(text))
+		}
+	})
+}

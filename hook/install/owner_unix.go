@@ -1,0 +1,21 @@
+//go:build unix
+
+package install
+
+import (
+	"os"
+	"syscall"
+)
+
+// keepOwner gives a new file the owner of the one that it replaces.
+func keepOwner(f *os.File, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // there is none
+	}
+	was, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(was.Uid) == os.Geteuid() {
+		return nil
+	}
+	return f.Chown(int(was.Uid), int(was.Gid))
+}

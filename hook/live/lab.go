@@ -1,0 +1,212 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Lab is a folder that is thrown away, with a home and a project of its own, and a
+// fake model. Close ends it.
+type Lab struct {
+	Runtime string
+	Home    string
+	Project string
+	Model   *Model
+
+	dir     string
+	program string
+	path    string // PATH
+	server  *http.Server
+	url     string
+	served  sync.WaitGroup
+}
+
+// command is what the model asks for: nobody misses it, and what it leaves says whether
+// it ran. It is not among those that any runtime refuses by itself.
+const command = "mv build build.old"
+
+// Command is the shell line that the client is asked to run in a lab.
+func Command() string { return command }
+
+// ErrNoClient says that the runtime's program is not on PATH.
+var ErrNoClient = errors.New("is not installed, or not on PATH")
+
+// Open makes a lab for a runtime, whose program is looked for on that PATH. below is the
+// directory that holds the folder; empty: the user's cache, since Codex takes none below
+// the system's temporary directory.
+func Open(runtime, path, below string) (*Lab, error) {
+	c, known := clients[runtime]
+	if !known {
+		return nil, fmt.Errorf("%s cannot be tried by itself; those that can: %s", runtime, strings.Join(Runtimes(), ", "))
+	}
+	program := find(c.program, path)
+	if program == "" {
+		return nil, fmt.Errorf("%s %w", c.program, ErrNoClient)
+	}
+	if below == "" {
+		below, _ = os.UserCacheDir()
+	}
+	if below != "" {
+		_ = os.MkdirAll(below, 0o700) // MkdirTemp says what is wrong
+	}
+	dir, err := os.MkdirTemp(below, "approvalbot-live-")
+	if err != nil {
+		return nil, err
+	}
+	l := &Lab{
+		Runtime: runtime, Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
+		Model: &Model{Command: command}, dir: dir, program: program, path: path,
+	}
+	if err := l.furnish(c); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// find looks a program up on a PATH that need not be this process's.
+func find(program, path string) string {
+	for _, dir := range filepath.SplitList(path) {
+		at := filepath.Join(dir, program)
+		if info, err := os.Stat(at); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return at
+		}
+	}
+	return ""
+}
+
+// furnish starts the model and writes what the client needs to use it.
+func (l *Lab) furnish(c client) error {
+	for _, dir := range []string{l.Home, filepath.Join(l.Project, "build"), filepath.Join(l.Project, ".git")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	l.url = "http://" + listener.Addr().String()
+	l.server = &http.Server{Handler: l.Model, ReadHeaderTimeout: time.Minute}
+	l.served.Go(func() { _ = l.server.Serve(listener) })
+	for name, text := range c.files {
+		path := filepath.Join(l.Home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if strings.Contains(text, "{version}") {
+			text = strings.ReplaceAll(text, "{version}", l.Version(context.Background()))
+		}
+		if err := os.WriteFile(path, []byte(filled(text, l.url)), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Dir is the folder itself; what is put there goes with it.
+func (l *Lab) Dir() string { return l.dir }
+
+// Close ends the model and takes the folder away.
+func (l *Lab) Close() error {
+	endOthers("HOME=" + l.Home)
+	if l.server != nil {
+		_ = l.server.Close() // nobody waits for its answers any more
+		l.served.Wait()
+	}
+	return os.RemoveAll(l.dir)
+}
+
+// Result is how one run of the client ended.
+type Result struct {
+	Ran    bool     // the command has run
+	Asked  bool     // the model has asked for it: otherwise nothing is proved
+	Read   []string // what the model was given as the call's result
+	Output string   // of the client, for people
+	Took   time.Duration
+}
+
+// Env is the client's environment: nothing of this process's own, and proxies that
+// refuse every host but loopback.
+func (l *Lab) Env() []string {
+	const refusing = "http://127.0.0.1:9"
+	env := []string{
+		"PATH=" + l.path, "HOME=" + l.Home, "USER=approvalbot", "TERM=dumb", "LANG=C.UTF-8", "CI=1", "NO_COLOR=1",
+		"HTTP_PROXY=" + refusing, "HTTPS_PROXY=" + refusing, "ALL_PROXY=" + refusing,
+		"http_proxy=" + refusing, "https_proxy=" + refusing, "all_proxy=" + refusing,
+		"NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1",
+	}
+	return append(env, fillAll(clients[l.Runtime].env, l.url)...)
+}
+
+// Run lets the client ask for the command once. Its error says that the client did not
+// get so far.
+func (l *Lab) Run(ctx context.Context) (Result, error) {
+	c := clients[l.Runtime]
+	if c.setup != nil {
+		if out, err := l.start(ctx, fillAll(c.setup, l.url)); err != nil {
+			return Result{Output: out}, fmt.Errorf("%s %s: %w", c.program, c.setup[0], err)
+		}
+	}
+	if err := l.reset(); err != nil {
+		return Result{}, err
+	}
+	l.Model.forget()
+	begun := time.Now()
+	out, err := l.start(ctx, c.args)
+	r := Result{Ran: l.ran(), Asked: l.Model.Calls() > 0, Read: l.Model.Read(), Output: out, Took: time.Since(begun)}
+	if !r.Asked {
+		return r, fmt.Errorf("%s never asked the model for anything, so nothing is proved (%v)", c.program, err)
+	}
+	return r, ctx.Err()
+}
+
+// reset puts the project back as it was.
+func (l *Lab) reset() error {
+	return errors.Join(
+		os.RemoveAll(filepath.Join(l.Project, "build.old")),
+		os.MkdirAll(filepath.Join(l.Project, "build"), 0o700),
+	)
+}
+
+func (l *Lab) ran() bool {
+	_, err := os.Stat(filepath.Join(l.Project, "build"))
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// Version is what the client says of itself.
+func (l *Lab) Version(ctx context.Context) string {
+	out, _ := l.start(ctx, []string{"--version"})
+	lines := strings.Split(strings.TrimSpace(out), "\n") // warnings come first
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// Cmd is the client's program with those arguments, in the project, not started yet. It
+// leads a process group of its own, so that what it starts ends with it.
+func (l *Lab) Cmd(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, l.program, args...)
+	cmd.Dir, cmd.Env = l.Project, l.Env()
+	ownGroup(cmd)
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// start runs the client to its end and gives what it printed.
+func (l *Lab) start(ctx context.Context, args []string) (string, error) {
+	cmd := l.Cmd(ctx, args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	endGroup(cmd)
+	endOthers("HOME=" + l.Home) // daemons that it left
+	return out.String(), err
+}
