@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools.mod
 
-.PHONY: build run test lint bench chaos shellproof golden clean
+.PHONY: build run test agents lint bench chaos shellproof golden clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -15,6 +15,15 @@ run: build ## the desk on embedded SQLite, with a generated local configuration
 
 test: ## everything, with the race detector; ends with what this machine lacks the programs for
 	$(GO) run ./internal/testsum -race -timeout 20m ./...
+
+# What make agents installs from npm, and how long its slow person takes: beyond a minute some clients give up.
+AGENTS      ?= claude-code codex gemini-cli qwen-code copilot-cli opencode cline libraries
+AGENTS_SLOW ?= 70s
+
+agents: ## the real agent runtimes' clients against the desk, with a fake model; installs them under bin/agents (npm, 2 GB)
+	internal/agents/install.sh $(AGENTS)
+	APPROVALBOT_AGENTS='$(CURDIR)/bin/agents' APPROVALBOT_SLOW='$(AGENTS_SLOW)' $(GO) run ./internal/testsum \
+		-exec '$(CURDIR)/internal/agents/alone.sh' -run 'TestAgents' -count=1 -timeout 40m ./cmd/approvalbot
 
 lint: ## formatting, vet, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt would change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -37,6 +46,7 @@ golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./gateway -run SchemaSays -update
 	$(GO) test ./cmd/approvalbot -run CLIDoc -update
 	$(GO) test ./messages -update
+	$(GO) test ./hook/install -run AgentsPage -update
 	$(GO) test ./policy -run JudgementsStay -update
 
 clean:
