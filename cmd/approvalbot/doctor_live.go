@@ -42,7 +42,8 @@ const (
 func (a *app) doctorLive(ctx context.Context, name string) error {
 	r, known := hook.Find(name)
 	if !known || live.Program(r.Name) == "" {
-		return fmt.Errorf("no runtime called %s can be tried by itself; those that can: %s", name, strings.Join(live.Runtimes(), ", "))
+		return fmt.Errorf("no runtime called %s can be tried by itself; those that can: %s",
+			name, strings.Join(live.Runtimes(), ", "))
 	}
 	l, err := live.Open(r.Name, a.env["PATH"], "")
 	if errors.Is(err, live.ErrNoClient) {
@@ -73,7 +74,8 @@ func (a *app) tryLive(ctx context.Context, l *live.Lab, r hook.Runtime, program 
 	if err := installLive(ctx, l, o); err != nil {
 		return nil, err
 	}
-	found := []core.Finding{core.Fine("client", r.Title+" "+l.Version(ctx)+", with a fake model, in a folder that is thrown away")}
+	client := r.Title + " " + l.Version(ctx) + ", with a fake model, in a folder that is thrown away"
+	found := []core.Finding{core.Fine("client", client)}
 	var allowed, denied, down live.Result
 	err = desk.serving(ctx, allowsAll, func() (err error) { allowed, err = tryOnce(ctx, l); return err })
 	if err != nil {
@@ -105,7 +107,8 @@ func allowFinding(r live.Result) core.Finding {
 	if r.Ran {
 		return core.Fine("allow", "the command ran ("+r.Took.Round(100*time.Millisecond).String()+")")
 	}
-	return core.Fault("allow", "the command did not run although the desk allowed it; the model read: "+lastRead(r), "the client's own permissions may be in the way")
+	return core.Fault("allow", "the command did not run although the desk allowed it; the model read: "+lastRead(r),
+		"the client's own permissions may be in the way")
 }
 
 func denyFinding(r live.Result) core.Finding {
@@ -119,7 +122,8 @@ func downFinding(t hook.Runtime, r live.Result) core.Finding {
 	if !r.Ran {
 		return core.Fine("desk down", "the command did not run; the model read: "+lastRead(r))
 	}
-	return core.Fault("desk down", "the command RAN while no desk was there: "+t.Title+" is not closed", "docs/agents.md says what closes it")
+	return core.Fault("desk down", "the command RAN while no desk was there: "+t.Title+" is not closed",
+		"docs/agents.md says what closes it")
 }
 
 func pluginFinding(o install.Options) core.Finding {
@@ -193,7 +197,8 @@ func newLiveDesk(dir, program string) (*liveDesk, error) {
 func (d *liveDesk) serving(ctx context.Context, policy string, f func() error) error {
 	path := filepath.Join(d.dir, "approvalbot.yaml")
 	text := fmt.Sprintf("server:\n  listen: %s\n  tokens: [{name: live, token: %s, scopes: [approvals.request], agentId: live}]\n"+
-		"store: {url: %q, keyFile: %q}\n%s", d.addr, d.token, "sqlite:"+filepath.Join(d.dir, "desk.db"), filepath.Join(d.dir, "desk.key"), policy)
+		"store: {url: %q, keyFile: %q}\n%s",
+		d.addr, d.token, "sqlite:"+filepath.Join(d.dir, "desk.db"), filepath.Join(d.dir, "desk.key"), policy)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}

@@ -349,7 +349,8 @@ func (a *app) sayInstalled(o install.Options) {
 		}
 	}
 	if where := install.Sandbox(o); where != "" {
-		fmt.Fprintf(a.stdout, "\n%s confines commands by itself (%s). If you rely on that, tell the desk,\nin agents.list: sandboxed: true\n",
+		fmt.Fprintf(a.stdout,
+			"\n%s confines commands by itself (%s). If you rely on that, tell the desk,\nin agents.list: sandboxed: true\n",
 			o.Runtime.Title, where)
 	}
 	fmt.Fprintf(a.stdout, "\nTo see it allow and deny for real: approvalbot doctor --live %s\n", o.Runtime.Name)

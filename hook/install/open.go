@@ -18,9 +18,11 @@ func Open(o Options) []string {
 	managed := r.Managed && slices.Contains(Has(r.Name), Managed)
 	switch {
 	case o.Scope != Managed && managed:
-		out = append(out, "Settings that a repository or the user brings along can switch this hook off; --managed, as the machine's administrator, cannot be switched off so.")
+		out = append(out, "Settings that a repository or the user brings along can switch this hook off; "+
+			"--managed, as the machine's administrator, cannot be switched off so.")
 	case !managed:
-		out = append(out, "There is no managed file that is known to hold: settings that a repository or the user brings along can switch this hook off.")
+		out = append(out, "There is no managed file that is known to hold: "+
+			"settings that a repository or the user brings along can switch this hook off.")
 	}
 	if o.Beside {
 		out = append(out, "Calls that "+r.Title+" does not ask about are not seen: without --beside every call is.")

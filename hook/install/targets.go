@@ -132,10 +132,14 @@ func targets(runtime string) []target {
 		managed := map[Scope]string{Managed: "/etc/codex/requirements.toml"}
 		return join(
 			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: claudeShaped(""), event: "PreToolUse", limit: day}, files),
-			everywhere(target{list: []string{"hooks", "PermissionRequest"}, text: claudeShaped(""), event: "PermissionRequest", limit: day, beside: true}, files),
+			everywhere(target{
+				list: []string{"hooks", "PermissionRequest"}, text: claudeShaped(""), event: "PermissionRequest", limit: day, beside: true,
+			}, files),
 			[]target{{scope: User, path: "~/.codex/config.toml", form: onlyCopy}},
 			everywhere(target{form: tomlBlock, text: codexTables("PreToolUse"), event: "PreToolUse", limit: day}, managed),
-			everywhere(target{form: tomlBlock, text: codexTables("PermissionRequest"), event: "PermissionRequest", limit: day, beside: true}, managed),
+			everywhere(target{
+				form: tomlBlock, text: codexTables("PermissionRequest"), event: "PermissionRequest", limit: day, beside: true,
+			}, managed),
 		)
 	case "gemini-cli":
 		return everywhere(target{list: []string{"hooks", "BeforeTool"}, text: geminiHook, event: "BeforeTool", limit: day}, map[Scope]string{
@@ -152,7 +156,9 @@ func targets(runtime string) []target {
 		}
 		return join(
 			everywhere(target{form: wholeFile, text: copilotHooks("preToolUse"), event: "preToolUse", limit: day}, files),
-			everywhere(target{form: wholeFile, text: copilotHooks("permissionRequest"), event: "permissionRequest", limit: day, beside: true}, files),
+			everywhere(target{
+				form: wholeFile, text: copilotHooks("permissionRequest"), event: "permissionRequest", limit: day, beside: true,
+			}, files),
 		)
 	case "cursor":
 		return everywhere(target{
@@ -323,7 +329,8 @@ func (o Options) chosen() ([]target, error) {
 		return out, nil
 	}
 	if o.Beside && slices.ContainsFunc(all, func(t target) bool { return t.beside }) {
-		return nil, fmt.Errorf("%s asks beside its dialog by a hook that holds the token, so it is the user's file alone that is written: --user", o.Runtime.Title)
+		return nil, fmt.Errorf("%s asks beside its dialog by a hook that holds the token, so only the user's file is written: --user",
+			o.Runtime.Title)
 	}
 	if o.Beside {
 		return nil, fmt.Errorf("%s has no event that asks beside its own dialog: leave out --beside", o.Runtime.Title)

@@ -8,7 +8,6 @@ type client struct {
 	files   map[string]string // below the home directory; {model} is the model's URL
 	env     []string
 	args    []string
-	version []string // arguments that print its version
 	setup   []string // arguments of a first call, which logs in
 	trust   bool     // hooks count only once they are trusted
 }
