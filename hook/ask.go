@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"approvalbot/api"
@@ -128,8 +129,11 @@ func (q *question) used(a api.Approval, err error) bool {
 	if err != nil || a.Claim != nil {
 		return false
 	}
-	byPolicy := len(a.DecidedBy) == 1 && a.DecidedBy[0] == "policy"
-	return a.SessionKey != q.call.Session || a.Status.Final() && !byPolicy
+	alone := len(a.DecidedBy) == 1
+	byPolicy := alone && a.DecidedBy[0] == "policy"
+	// A deny that still counts for the same call is an answer, whichever record gives it.
+	cooling := alone && a.Status == api.Denied && strings.HasPrefix(a.DecidedBy[0], "grant:")
+	return a.SessionKey != q.call.Session || a.Status.Final() && !byPolicy && !cooling
 }
 
 // wait waits for the end of an approval, and rides over a desk that is started again

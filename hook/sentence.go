@@ -2,6 +2,7 @@ package hook
 
 import (
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,12 @@ func Failed(err error) string {
 // cause says an error without a value of the call and without a secret.
 func cause(err error) string {
 	var refused *api.Problem
-	if !errors.As(err, &refused) {
+	var sent *url.Error
+	switch {
+	case errors.As(err, &refused):
+	case errors.As(err, &sent): // its text has the whole query, and with it the claim
+		return "the approval desk at " + hostOf(sent.URL) + " cannot be reached: " + sent.Err.Error()
+	default:
 		return err.Error()
 	}
 	text := refused.Error()
@@ -30,6 +36,15 @@ func cause(err error) string {
 		}
 	}
 	return text
+}
+
+// hostOf gives the host of an address, and nothing else of it.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "its address"
+	}
+	return u.Host
 }
 
 var channels = map[string]string{"telegram": "Telegram", "discord": "Discord"}

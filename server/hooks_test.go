@@ -274,6 +274,31 @@ func TestHook_ShortLimit(t *testing.T) {
 	})
 }
 
+// While a no still counts, the same call again gets it at once and makes one record, of
+// its own id.
+func TestHook_ANoThatStillCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		ask := func(id string) *asked {
+			return d.begin(t.Context(), "POST", "/hooks/qwen/PreToolUse", "agent", qwenBody("ask", `{"a":1}`, "s", id))
+		}
+		first := ask("c1")
+		synctest.Wait()
+		d.rule("c1", api.Deny)
+		synctest.Wait()
+		denies(t, first.r, "denied by alice")
+		second := ask("c2")
+		synctest.Wait()
+		require.True(t, second.done.Load())
+		allow, _ := hookDecision(t, second.r)
+		require.False(t, allow)
+		require.Equal(t, api.Denied, d.the("c2").Status)
+		all, err := d.store.List(t.Context(), core.Filter{Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, all.Items, 2)
+	})
+}
+
 // A yes that nobody has used is not for whom it was not, nor for what policy has become
 // stricter about.
 func TestResume(t *testing.T) {
