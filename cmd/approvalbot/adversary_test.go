@@ -328,7 +328,7 @@ func TestAdversary_I5_AloneIsToldTheWayOut(t *testing.T) {
 func TestAdversary_I8_HandMadeCallbackData(t *testing.T) {
 	r := newRig(t, func(r *rig) { r.agentHas = `, sessionChats: ["telegram:-1009999"]` })
 	other := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "other", Members: []*bottest.TelegramUser{r.alice}})
-	a, b := r.exec("sudo git push"), r.exec("sudo git push origin") // nothing to be granted for long
+	a, b := r.exec("python3 x.py"), r.exec("python3 y.py") // nothing to be granted for long
 	cardA := r.card(a)
 	r.card(b)
 	for what, tap := range map[string]*bottest.TelegramTap{
