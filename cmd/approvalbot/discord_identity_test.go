@@ -74,7 +74,7 @@ func TestAdversary_I8_HandMadeCustomIDs(t *testing.T) {
 	})
 	dc, alice := r.chatOn("discord"), r.accounts["alice"]
 	other := r.guild.AddChannel("other")
-	a, b := r.exec("sudo git push"), r.exec("sudo git push origin") // nothing to be granted for long
+	a, b := r.exec("python3 x.py"), r.exec("python3 y.py") // nothing to be granted for long
 	cardA, cardB := dc.card(a), dc.card(b)
 	for what, data := range map[string]string{
 		"another approval in the menu":        "/approve " + b.Code + "@" + cardA.id,
