@@ -25,6 +25,7 @@ var grepSpec = spec{
 func grep(x *Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
+	tells := false
 	lists, plain, names := false, name == "egrep", []string(nil)
 	for _, w := range args {
 		plain = plain || w.Is("-E") || w.Is("-P") || extended.MatchString(w.Text)
@@ -38,7 +39,9 @@ func grep(x *Call, name string, args []workspace.Word) {
 		case "r", "R", "recursive", "dereference-recursive":
 			recursive = true
 		case "l", "files-with-matches":
-			lists = true
+			lists, tells = true, true
+		case "L", "files-without-match", "c", "count", "q", "quiet", "silent":
+			tells = true
 		case "d":
 			recursive = recursive || !t.word.Is("skip")
 		case "e", "regexp":
@@ -72,6 +75,7 @@ func grep(x *Call, name string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
+	named = named || tells // which files, or how often, and nothing of what stands in them
 	x.searched(dirs, named)
 	if recursive {
 		x.tree(dirs, narrow && !wide, named)
@@ -154,6 +158,7 @@ var ripgrepSpec = spec{
 // ripgrep searches recursively by itself; a glob or a type narrows it.
 func ripgrep(x *Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
+	tells := false
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	names, printed, other := []string(nil), false, false
 	specific := func(w workspace.Word) bool { return specific(w, true) }
@@ -172,7 +177,9 @@ func ripgrep(x *Call, _ string, args []workspace.Word) {
 			narrow = true
 			names = append(names, t.word.Text)
 		case "l", "files-with-matches":
-			printed = true
+			printed, tells = true, true
+		case "files-without-match", "c", "count", "count-matches", "q", "quiet":
+			tells = true
 		case "json":
 			other = true
 		case "t", "type":
@@ -201,6 +208,7 @@ func ripgrep(x *Call, _ string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
+	named = named || tells
 	x.searched(dirs, named)
 	if !filesOnly(dirs) {
 		x.tree(dirs, lists || narrow && !wide, named)
