@@ -32,7 +32,8 @@ func (j *judging) always(e *Engine) string {
 // may be another thing (the third button of a page, a program that waits for input).
 var (
 	shifting = uncovered.Or(shiftingTool).Or(finding.Of(finding.DynamicArgument, finding.DynamicPath, finding.ProgramByPath, finding.OutsideProject,
-		finding.InstallsPackages, finding.ChangesSchedule, finding.AsksTheDesk))
+		finding.InstallsPackages, finding.ChangesSchedule, finding.AsksTheDesk,
+		finding.WritesStartup, finding.WritesSystem, finding.WritesAccess))
 	shiftingTool = finding.Of(finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText, finding.RunsScript, finding.RunsWorkspaceCode, finding.RunsProjectCode,
 		finding.WritesAndRuns, finding.FeedsProcess, finding.BrowserActs, finding.KeywordExecute, finding.KeywordCommand, finding.KeywordShell)
 )
@@ -73,15 +74,22 @@ func opens(args []workspace.Word, inner int) bool {
 
 // fileRunners run what a file says, one that they are given or that they look for.
 var fileRunners = words.Set(`docker-compose podman-compose ansible-playbook salt fab pssh sftp ftp lftp telnet vagrant tilt skaffold serverless sls cdk
-	pm2 supervisorctl helm helmfile flatpak crontab`)
+	pm2 supervisorctl helm helmfile flatpak crontab patch tar bsdtar unzip
+	fastlane mage goreleaser wrangler firebase scons snakemake nix-build dvc earthly quarto jekyll`)
 
 // fromFiles are subcommands of programs for containers that do.
 var fromFiles = words.Set("build buildx bake up compose stack play apply create replace patch")
+
+// gitFromFiles are commands of git that do what a file or a setting says.
+var gitFromFiles = words.Set("apply am config")
 
 // readsFile reports a command that may run what a file says, or its input where it is
 // fed: of a program that policy does not know, any file may be such a one.
 func (j *judging) readsFile(e *Engine, args []workspace.Word, fed bool) bool {
 	base := program.ProgramOf(args[0])
+	if base == "git" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return gitFromFiles[w.Text] }) {
+		return true
+	}
 	known := e.lines.Rules[base] != nil
 	if fileRunners[base] || !known && fed {
 		return true

@@ -158,7 +158,20 @@ func listed(names []workspace.Word) []workspace.Word {
 
 // listsFiles reports a statement whose output is that of a plain command which lists files,
 // or hands such a list on.
+//
+// What stands on another channel is no list: an error repeats words of the command.
 func listsFiles(st *syntax.Stmt) bool {
+	errors := false
+	syntax.Walk(st, func(n syntax.Node) bool {
+		r, ok := n.(*syntax.Redirect)
+		errors = errors || ok && (r.Op == syntax.DplOut || r.Op == syntax.RdrAll || r.Op == syntax.AppAll)
+		b, ok := n.(*syntax.BinaryCmd)
+		errors = errors || ok && b.Op == syntax.PipeAll
+		return !errors
+	})
+	if errors {
+		return false
+	}
 	for {
 		c, ok := st.Cmd.(*syntax.BinaryCmd)
 		if !ok || c.Op != syntax.Pipe && c.Op != syntax.PipeAll || st.Negated || st.Background || len(st.Redirs) > 0 {

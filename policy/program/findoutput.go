@@ -221,7 +221,7 @@ func (x *Call) lsPrints(args []workspace.Word) {
 		switch {
 		case w.Is("-1"), w.Is("-t"), w.Is("-r"), w.Is("-tr"), w.Is("-1t"):
 			continue
-		case w.Kind == workspace.Computed, w.Tilde, w.MayBeOption(), !workspace.SourceName(base), !workspace.PlainFile(strings.ToLower(base)):
+		case w.Kind == workspace.Computed, w.Tilde, w.MayBeOption(), !workspace.SourceName(base), !workspace.CodeEnds[strings.TrimPrefix(path.Ext(base), ".")]:
 			return
 		}
 		list = append(list, workspace.Word{Text: w.Text, Kind: workspace.Pattern, Listed: true})
@@ -238,7 +238,7 @@ func pathspec(text string) (workspace.Word, bool) {
 		return workspace.Word{}, false
 	}
 	sign := strings.IndexAny(text, "*?[")
-	if sign < 0 && workspace.PlainFile(strings.ToLower(path.Base(text))) {
+	if sign < 0 && workspace.CodeEnds[strings.TrimPrefix(path.Ext(text), ".")] {
 		return workspace.Word{Text: text, Kind: workspace.Pattern, Listed: true}, true
 	}
 	if sign < 0 {
@@ -263,7 +263,7 @@ func (x *Call) passes(name string, args []workspace.Word) {
 	if options == nil || len(x.Input) == 0 {
 		return
 	}
-	list, pattern, inverted := x.Input, "", false
+	list, pattern, inverted, fixed := x.Input, "", false, false
 	for i, w := range args {
 		number := i > 0 && args[i-1].Is("-n") && name != "grep" && name != "sort"
 		switch {
@@ -272,13 +272,14 @@ func (x *Call) passes(name string, args []workspace.Word) {
 		case w.Is("-n") && i+1 < len(args) && (name == "head" || name == "tail"), number && options.MatchString("-n"+w.Text):
 		case options.MatchString(w.Text):
 			inverted = inverted || name == "grep" && strings.Contains(w.Text, "v")
+			fixed = fixed || name == "grep" && strings.Contains(w.Text, "F")
 		case name == "grep" && pattern == "" && !w.MayBeOption():
 			pattern = w.Text
 		default:
 			return
 		}
 	}
-	if m := nameEnds.FindStringSubmatch(pattern); m != nil && !inverted {
+	if m := nameEnds.FindStringSubmatch(pattern); m != nil && !inverted && !fixed {
 		list = ending(list, strings.Split(m[1]+m[2], "|"))
 	}
 	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: list})

@@ -27,6 +27,14 @@ func leaves(w workspace.Word) bool {
 	return w.Kind != workspace.Literal || follows || strings.Contains(w.Text, "://") && !workspace.Loopback(w.Text)
 }
 
+// fixedWord reports a word that no name of a file can be, in part or whole: one that is
+// written out, or an address with the question mark of its query.
+func fixedWord(w workspace.Word) bool {
+	return w.Kind == workspace.Literal || w.Kind == workspace.Pattern && !w.Listed && queried.MatchString(w.Text)
+}
+
+var queried = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[^*?\[]*)?\?[A-Za-z0-9_.~&=%+,:;@/-]*$`)
+
 // curl reads with GET to its output; whatever sends or saves asks.
 func curl(x *Call, name string, args []workspace.Word) {
 	if x.version(name, args) {
@@ -46,7 +54,7 @@ func curl(x *Call, name string, args []workspace.Word) {
 	var addresses []workspace.Word
 	named := false // by the addresses
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.word.Kind == workspace.Computed {
+		if !fixedWord(t.word) {
 			x.Add(finding.DynamicArgument)
 		}
 		switch t.option {
@@ -94,21 +102,19 @@ func (x *Call) saves(w workspace.Word) {
 // inertEnds are the endings of files that nothing runs or obeys by itself: data, text,
 // pictures and archives.
 var inertEnds = words.Set(`.txt .md .rst .html .htm .csv .tsv .jsonl .ndjson .pdf .png .jpg .jpeg .gif .webp .svg .ico .zip .tar .gz .tgz .xz .bz2 .zst .sql .log
-	.parquet .geojson .pem .crt .xml .woff .woff2 .ttf .mp3 .mp4 .wav .sha256 .asc .sig`)
+	.parquet .geojson .pem .crt .woff .woff2 .ttf .mp3 .mp4 .wav .sha256 .asc .sig`)
 
 // inertFile reports a name of such a file, or of data in JSON or YAML that no tool takes
 // for its settings.
 func inertFile(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	ext := path.Ext(base)
-	if ext == ".json" || ext == ".yaml" || ext == ".yml" {
-		return !settingsFile.MatchString(base)
-	}
-	return inertEnds[ext]
+	data := ext == ".json" || ext == ".yaml" || ext == ".yml"
+	return (data || inertEnds[ext]) && !settingsFile.MatchString(base)
 }
 
 // settingsFile matches names of data files that project tools obey.
-var settingsFile = regexp.MustCompile(`^(?:package|composer|deno|bower|lerna|nx|turbo|project|vercel|netlify|firebase|jest|babel|biome|angular|renovate|cspell|docker-compose|compose|taskfile|mkdocs|serverless|values|chart|kustomization)|(?:rc|config|lock|settings)[.-]|^\.`)
+var settingsFile = regexp.MustCompile(`^(?:package|composer|deno|bower|lerna|nx|turbo|project|vercel|netlify|firebase|jest|babel|biome|angular|renovate|cspell|docker-compose|compose|taskfile|mkdocs|serverless|values|chart|kustomization|pom|build|ivy|cmake|requirements|constraints|conanfile|meson|claude|agents|gemini|nodemon|pnpm-workspace|pubspec|pulumi|environment|codegen|tsconfig|manifest|openapi-generator|conftest)|(?:rc|config|lock|settings)[.-]|^\.`)
 
 // savesAs judges the file in dir that gets the name which stands last in an address.
 func (x *Call) savesAs(address workspace.Word, dir, other string) {
@@ -121,7 +127,7 @@ func (x *Call) savesAs(address workspace.Word, dir, other string) {
 	if name == "" {
 		name = other
 	}
-	if address.Kind != workspace.Literal || !savedName.MatchString(name) {
+	if address.Kind != workspace.Literal || !savedName.MatchString(name) || !inertFile(name) {
 		x.Add(finding.SavesDownload)
 		return
 	}
@@ -147,7 +153,7 @@ func wget(x *Call, name string, args []workspace.Word) {
 	named, dir := true, ""
 	c := x.scanner(&wgetSpec, args)
 	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.word.Kind == workspace.Computed {
+		if !fixedWord(t.word) {
 			x.Add(finding.DynamicArgument)
 		}
 		switch t.option {

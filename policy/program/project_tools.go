@@ -11,11 +11,9 @@ import (
 )
 
 // everydayEnvironment is the name of an environment or session that is called
-// after a Python or a tool; testFile is what may be handed on to its commands,
-// which are whatever the project says.
+// after a Python or a tool.
 var (
 	everydayEnvironment = regexp.MustCompile(`^(?:py(?:py)?[0-9.]*|pep8|style|docs?|static|typing)(?:-(?:[a-z]*[0-9][0-9.]*|cov|cover|coverage|unit|test|tests|lint|min|latest|dev|mypy|build))*$`)
-	testFile            = regexp.MustCompile(`^(?:tests?(?:/[A-Za-z0-9_]+)*/?|[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*\.py(?:::[A-Za-z0-9_:]+)?)$`)
 )
 
 // environment judges the names of environments, joined by commas.

@@ -97,14 +97,3 @@ func (x *Call) pkg(w workspace.Word) {
 		x.Add(finding.UnknownOption)
 	}
 }
-
-// verbs adds c when one of the words is one of the verbs; "erase*" goes on.
-func (x *Call) verbs(args []workspace.Word, c finding.Code, verbs string) {
-	for v := range strings.FieldsSeq(verbs) {
-		for _, w := range args {
-			if WordMatches(w.Text, v) && (w.Kind == workspace.Literal || strings.HasSuffix(v, "*")) {
-				x.Add(c)
-			}
-		}
-	}
-}

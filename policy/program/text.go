@@ -277,6 +277,14 @@ func substitutes(part string) bool {
 	return seps == 3 && i <= len(part) && strings.Trim(part[i:], "gIp0123456789") == ""
 }
 
+// readScript reports a script that is what it says. One with the signs of a glob may be
+// the name of a file instead, which has no slash in it.
+func readScript(w workspace.Word) bool {
+	return w.Kind == workspace.Literal || w.Kind == workspace.Pattern && !w.Listed && slashScript.MatchString(w.Text)
+}
+
+var slashScript = regexp.MustCompile(`^[0-9,$]*s/[^;\n]*/[^;\n]*/[gIp0-9]*$`)
+
 // otherSed is a file's name that writes or reads another file where it is taken for
 // the script: sed of BSD takes the word after -i for a suffix, and the next one for
 // the script.
@@ -289,11 +297,15 @@ func sed(x *Call, _ string, args []workspace.Word) {
 	script, places, suffix := false, false, false
 	check := func(w workspace.Word) {
 		script = true
-		if w.Kind != workspace.Computed && plainScript(w.Text) {
+		if !readScript(w) {
+			x.Add(finding.InterpreterCode)
+			return
+		}
+		if plainScript(w.Text) {
 			return
 		}
 		for part := range strings.SplitSeq(w.Text, ";") {
-			if w.Kind == workspace.Computed || !plainScript(part) {
+			if !plainScript(part) {
 				x.Add(finding.InterpreterCode)
 			}
 		}
@@ -370,7 +382,9 @@ func awk(x *Call, _ string, args []workspace.Word) {
 // compared takes out of an awk program what only compares and joins conditions:
 // ">" writes a file only in an action that prints.
 func compared(program string) string {
-	program = awkRegexp.ReplaceAllString(program, "$1")
+	if rest := awkRegexp.ReplaceAllString(program, "$1"); !strings.Contains(rest, "/") {
+		program = rest // what is left could be the other half of a regular expression
+	}
 	program = strings.NewReplacer("||", " ", ">=", " ", "<=", " ").Replace(program)
 	program = awkCondition.ReplaceAllStringFunc(program, func(c string) string { return strings.NewReplacer(">", " ", "<", " ").Replace(c) })
 	head, rest, _ := strings.Cut(program, "{")
@@ -390,7 +404,7 @@ var awkCondition = regexp.MustCompile(`\([\w$.\s&!=<>+*-]*\)`)
 // runs what stands in them.
 var (
 	wildJq = regexp.MustCompile(`env|ENV|import|include|modulemeta`)
-	wildYq = regexp.MustCompile(`env|ENV|import|include|modulemeta|(?:load\w*|eval|system)\s*\(`)
+	wildYq = regexp.MustCompile(`env|ENV|import|include|modulemeta|load|eval|system|split_doc`)
 )
 
 // fieldJq is a program that tells of a file only fields that hold nothing secret in any.
@@ -422,7 +436,7 @@ func jq(x *Call, name string, args []workspace.Word) {
 		case t.option != "":
 		case !program:
 			program = true
-			if t.word.Kind == workspace.Computed || t.word.Kind == workspace.Pattern && strings.ContainsAny(t.word.Text, "*?") || wild.MatchString(t.word.Text) {
+			if !fixedProgram(t.word) || wild.MatchString(t.word.Text) {
 				x.Add(finding.InterpreterCode)
 			}
 			fields = t.word.Kind == workspace.Literal && fieldJq.MatchString(t.word.Text)
@@ -434,6 +448,14 @@ func jq(x *Call, name string, args []workspace.Word) {
 		}
 	}
 }
+
+// fixedProgram reports a program that no name of a file can be: one that is written out,
+// or has signs of a glob only as an index.
+func fixedProgram(w workspace.Word) bool {
+	return w.Kind == workspace.Literal || w.Kind == workspace.Pattern && !w.Listed && indexed.MatchString(w.Text)
+}
+
+var indexed = regexp.MustCompile(`^\.[\w.-]*(?:\[\d*\][\w.-]*)+$`)
 
 // named takes jq's options --arg and --argjson out, whose two values are text.
 func (x *Call) named(args []workspace.Word) (rest []workspace.Word) {

@@ -10,14 +10,6 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// asks makes commands findings of their own. What stands in their words is
-// looked at by hunt.
-func asks(m map[string]Rule, c finding.Code, names string) {
-	for n := range strings.FieldsSeq(names) {
-		m[n] = func(x *Call, _ string, _ []workspace.Word) { x.Add(c) }
-	}
-}
-
 // later judges what runs its input some time.
 func later(x *Call, _ string, _ []workspace.Word) {
 	x.Add(finding.ChangesSchedule)

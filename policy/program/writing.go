@@ -45,6 +45,9 @@ func copies(x *Call, name string, args []workspace.Word) {
 	for _, f := range files {
 		x.source(name, f, whole)
 		base := path.Base(f.Text)
+		if name != "cp" && x.again(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}) && !x.again(f) {
+			x.Add(finding.DeletesFile) // what nobody keeps anything in is deleted unasked
+		}
 		switch {
 		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
 			x.Add(finding.DynamicPath)
@@ -105,7 +108,7 @@ func rm(x *Call, _ string, args []workspace.Word) {
 	}
 	recursive = recursive || x.Has(finding.UnknownOption) // long options may be cut short
 	for _, f := range files {
-		if x.again(f) {
+		if x.again(f) && !(recursive && byEnding(f.Text)) {
 			x.DeskTree(f)
 			x.DeskPath(f)
 			x.Add(finding.RemovesBuildOutput)
@@ -150,6 +153,13 @@ func (x *Call) again(w workspace.Word) bool {
 		again = again && !workspace.StartupPath(workspace.FoldPath("/"+inside)) && made(inside)
 	})
 	return again
+}
+
+// byEnding reports a path that is build output by the ending of its name alone, which a
+// directory may have as well.
+func byEnding(file string) bool {
+	base := path.Base(file)
+	return rebuiltEnds[path.Ext(base)] && !made(path.Dir(file)+"/x")
 }
 
 // made reports a path, or a glob of paths, of build output. Directories of source code

@@ -235,7 +235,7 @@ func Misleads(text string) bool {
 		return false
 	}
 	for i, part := range strings.Fields(text) {
-		if (i > 0 || text[0] <= ' ') && (len(part) > 1 && part[0] == '-' || part[0] == '/' || part[0] == '~' || Climbs(part) || SecretPath(part)) {
+		if (i > 0 || text[0] <= ' ') && (len(part) > 1 && part[0] == '-' || part[0] == '/' || part[0] == '~' || strings.ContainsAny(part, "*?[{") || Climbs(part) || SecretPath(part)) {
 			return true
 		}
 	}
