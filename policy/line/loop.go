@@ -158,20 +158,9 @@ func listed(names []workspace.Word) []workspace.Word {
 
 // listsFiles reports a statement whose output is that of a plain command which lists files,
 // or hands such a list on.
-//
 // What stands on another channel is no list: an error repeats words of the command.
 func listsFiles(st *syntax.Stmt) bool {
-	errors := false
-	syntax.Walk(st, func(n syntax.Node) bool {
-		r, ok := n.(*syntax.Redirect)
-		errors = errors || ok && (r.Op == syntax.DplOut || r.Op == syntax.RdrAll || r.Op == syntax.AppAll)
-		b, ok := n.(*syntax.BinaryCmd)
-		errors = errors || ok && b.Op == syntax.PipeAll
-		return !errors
-	})
-	if errors {
-		return false
-	}
+	whole := st
 	for {
 		c, ok := st.Cmd.(*syntax.BinaryCmd)
 		if !ok || c.Op != syntax.Pipe && c.Op != syntax.PipeAll || st.Negated || st.Background || len(st.Redirs) > 0 {
@@ -183,7 +172,22 @@ func listsFiles(st *syntax.Stmt) bool {
 	for _, r := range st.Redirs {
 		ok = ok && writesOut(r)
 	}
-	return ok && !st.Negated && !st.Background && len(c.Assigns) == 0 && len(c.Args) > 0 && program.Lists(c.Args[0].Lit())
+	named := ok && !st.Negated && !st.Background && len(c.Assigns) == 0 && len(c.Args) > 0
+	return named && program.Lists(c.Args[0].Lit()) && !mixesErrors(whole)
+}
+
+// mixesErrors reports a statement that sends what it says on another channel along with
+// its output.
+func mixesErrors(st *syntax.Stmt) bool {
+	errors := false
+	syntax.Walk(st, func(n syntax.Node) bool {
+		r, ok := n.(*syntax.Redirect)
+		errors = errors || ok && (r.Op == syntax.DplOut || r.Op == syntax.RdrAll || r.Op == syntax.AppAll)
+		b, ok := n.(*syntax.BinaryCmd)
+		errors = errors || ok && b.Op == syntax.PipeAll
+		return !errors
+	})
+	return errors
 }
 
 // writesOut reports a redirection that says nothing of the input.

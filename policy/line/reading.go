@@ -66,10 +66,15 @@ type Wide struct {
 	own     *workspace.Own
 	Rules   map[string]program.Rule
 	parsers sync.Pool
+	forms   sync.Pool // of *forms
 }
+
+// forms are what the two readers write down of a line, to be compared.
+type forms struct{ plain, parsed [1 << 10]byte }
 
 func New(own *workspace.Own, rules map[string]program.Rule) *Wide {
 	w := &Wide{own: own, Rules: rules}
+	w.forms.New = func() any { return new(forms) }
 	w.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }
 	return w
 }
