@@ -21,7 +21,7 @@ func (x *Call) sql(dialect role, w workspace.Word) {
 	case dialect == postgresRole && describes.MatchString(text), dialect == sqliteRole && dots.MatchString(text):
 	default:
 		r := statements{dialect: dialect}
-		if !r.read(text) {
+		if !r.read(text) || r.other {
 			x.Add(finding.DatabaseClient)
 		}
 		if r.secret {
@@ -43,10 +43,14 @@ type statements struct {
 	dialect role
 	words   []string // of one statement: names in small letters, quoted text as ', anything else by itself
 	secret  bool     // a name says that it holds secrets
+	other   bool     // a name stands for files, the raw database or a server's own tables
 }
 
 func (r *statements) read(text string) bool {
 	if strings.ContainsAny(text, "\\#$[]{}\x00\r") || strings.Contains(text, "--") || strings.Contains(text, "/*") {
+		return false
+	}
+	if spelledOut.MatchString(text) {
 		return false
 	}
 	if strings.Contains(text, "`") && strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 }) {
@@ -93,6 +97,7 @@ func (r *statements) read(text string) bool {
 // quoted notes text in quotes: a name, or a string.
 func (r *statements) quoted(quote byte, text string) {
 	r.words = append(r.words, "'")
+	r.named(strings.ToLower(text))
 	if quote != '\'' {
 		r.secret = r.secret || holdsSecrets(strings.ToLower(text))
 	}
@@ -100,12 +105,25 @@ func (r *statements) quoted(quote byte, text string) {
 
 func (r *statements) name(name string) {
 	r.words = append(r.words, name)
+	r.named(name)
 	r.secret = r.secret || holdsSecrets(name)
 }
 
+// named notes a name that stands for more than a table, quoted or not.
+func (r *statements) named(name string) {
+	r.other = r.other || r.dialect == sqliteRole && virtual[name] || r.dialect == mysqlRole && name == "mysql"
+}
+
+// virtual are tables of sqlite3 that read files or the raw database, also without
+// parentheses.
+var virtual = words.Set("fsdir zipfile completion sqlite_dbpage sqlite_dbdata sqlite_dbptr")
+
+// spelledOut are names and strings of which the letters are written as numbers.
+var spelledOut = regexp.MustCompile(`(?i)\buescape\b|\bu&\s*['"]`)
+
 // secretParts stand in the names of columns and tables that hold secrets.
 var secretParts = [...]string{"passw", "passwd", "pwd", "secret", "token", "api_key", "apikey", "private_key", "credential", "pg_shadow", "pg_authid", "pg_user_mapping",
-	"pg_subscription", "pg_hba_file", "pg_file_settings", "authentication_string", "conninfo", "passphrase"}
+	"pg_subscription", "pg_hba_file", "pg_file_settings", "user_mapping", "pg_settings", "authentication_string", "conninfo", "passphrase"}
 
 func holdsSecrets(name string) bool {
 	for _, part := range secretParts {
