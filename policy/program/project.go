@@ -130,13 +130,23 @@ func (e *entry) toolOption(x *Call, t token) {
 		x.Add(finding.UnknownOption)
 	case e.spec.optional[t.option]:
 		x.built(t.word)
+	case e.project.lists && strings.HasPrefix(t.word.Text, "@"):
+		x.Add(finding.UnknownOption) // a file of more words, wherever it stands
 	case role == textRole && e.shapes[t.option] == nil:
-		if strings.HasPrefix(t.word.Text, "/") || workspace.Climbs(t.word.Text) {
+		switch text := t.word.Text; {
+		case namesWithin(text):
+			x.built(t.word)
+		case strings.HasPrefix(text, "/"):
 			x.projectWord(t.word) // where another version takes no value, it is a file
 		}
 	default:
 		e.option(x, t)
 	}
+}
+
+// namesWithin reports text that names a file behind something else: output=x/y, json:/x.
+func namesWithin(text string) bool {
+	return strings.Contains(text, "/") && strings.ContainsAny(text, "=:") || strings.Contains(text, "..") || strings.Contains(strings.ReplaceAll(text, `\.git/`, ""), ".git/")
 }
 
 // asksAbout reports a command that only asks a tool about itself.
