@@ -18,9 +18,20 @@ type pointedAt struct {
 }
 
 func (p *projectTool) pointing(args []workspace.Word) pointedAt {
-	checks := hasWord(args, p.checks)
+	checks := hasWord(args, p.checks) && !rewrites(args)
 	return pointedAt{p.lists, checks || p.checks["*"], p.silent != nil && !checks && !hasWord(args, p.silent)}
 }
+
+// rewrites reports a word that tells a tool to change the files, which it then does
+// although another one says that it only checks them.
+func rewrites(args []workspace.Word) bool {
+	return slices.ContainsFunc(args, func(w workspace.Word) bool {
+		name, _, _ := strings.Cut(w.Text, "=")
+		return rewriting[name] || len(name) > 2 && name[0] == '-' && name[1] != '-' && strings.Contains(name, "w")
+	})
+}
+
+var rewriting = words.Set("-w --w --write --overwrite-in-place --in-place --fix")
 
 // hasWord reports that one of some options stands among the words.
 func hasWord(args []workspace.Word, some map[string]bool) bool {
