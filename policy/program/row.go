@@ -35,6 +35,7 @@ const (
 	environmentRole             // names of test environments, joined by commas
 	everydayRole                // a script or target that builds or checks
 	packageRole                 // packages of the project
+	hostRole                    // the name of a machine, too short to carry data
 	noneRole                    // there must be no such word
 )
 
@@ -42,7 +43,7 @@ var roleNames = map[string]role{
 	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
 	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "none": noneRole,
 	"postgres": postgresRole, "mysql": mysqlRole, "sqlite": sqliteRole,
-	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole, "everyday": everydayRole,
+	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole, "everyday": everydayRole, "host": hostRole,
 }
 
 var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
@@ -78,6 +79,10 @@ func (r role) word(x *Call, w workspace.Word) {
 		x.pkg(w)
 	case addressRole:
 		x.Address(w.Text)
+	case hostRole:
+		if carries(w.Text) {
+			x.Add(finding.UnknownOption)
+		}
 	case historyRole:
 		x.Read(w)
 		x.revision(w)
@@ -99,6 +104,17 @@ func (r role) word(x *Call, w workspace.Word) {
 	case postgresRole, mysqlRole, sqliteRole:
 		x.sql(r, w)
 	}
+}
+
+// carries reports a name so long that it may carry data to whoever answers for it.
+func carries(name string) bool {
+	long := 0
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) > 30 {
+			long++
+		}
+	}
+	return len(name) > 80 || long > 1
 }
 
 // entry is one row of the table: a program, or one of its subcommands.
