@@ -41,7 +41,38 @@ func AsksForHelp(base string, args []workspace.Word) bool {
 			return false
 		}
 	}
-	return len(verbs) == 0 || subcommanders[base]
+	return len(verbs) == 0 || subcommanders[base] && known(base).verb(verbs[0]) != nil // any other may be a plug-in, which runs
+}
+
+// mayAskForHelp reports a last word that asks most programs for help. Some have another
+// meaning for it, so the command is not harmless: it asks instead of being refused.
+func mayAskForHelp(args []workspace.Word) bool {
+	if len(args) == 0 {
+		return false
+	}
+	switch last := args[len(args)-1]; {
+	case last.Is("--help"), last.Is("-help"), last.Is("-h"):
+		return true
+	case last.Is("help"):
+		for _, w := range args {
+			if w.Kind != workspace.Literal || !plainVerb.MatchString(w.Text) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// program judges a program of the table. Where it may only be asked for help, it is not
+// refused for what it would destroy otherwise.
+func (e *entry) program(x *Call, name string, args []workspace.Word) {
+	before := x.Found
+	e.judge(x, name, args)
+	if worse := Destroys.Or(finding.Of(finding.StopsMachine)).Without(before); e.verbs != nil && x.Found.Any(worse) && mayAskForHelp(args) {
+		x.Found = x.Found.Without(worse)
+		x.Add(finding.UnknownOption)
+	}
 }
 
 // Rehearses reports a command that only says what it would do.

@@ -22,7 +22,7 @@ var rules = sync.OnceValues(func() (map[string]Rule, error) {
 		return nil, err
 	}
 	for name, e := range t.entries {
-		m[name] = e.judge
+		m[name] = e.program
 	}
 	return m, nil
 })
