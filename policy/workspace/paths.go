@@ -152,7 +152,8 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 // that a language runs before any program.
 func ownProgram(lower string) bool {
 	base := path.Base(lower)
-	return strings.HasSuffix(base, ".pth") || base == "sitecustomize.py" || base == "usercustomize.py" || base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower))
+	return strings.HasSuffix(base, ".pth") || base == "sitecustomize.py" || base == "usercustomize.py" || base == "gradlew" || base == "mvnw" ||
+		base == "node_modules" || base == ".venv" || base == "venv" || anyBin(lower) || anyBin(path.Dir(lower)) // a copy onto them brings programs
 }
 
 func anyBin(dir string) bool {
