@@ -64,7 +64,7 @@ func TestAdversary_H2_ADeskThatFails(t *testing.T) {
 	}{
 		"hangs":             {hangs, 25 * time.Second, "did not answer in time"},
 		"hangs later":       {then(hangs), 25 * time.Second, "waiting for approval K7QX2M; call the same again"},
-		"is down":           {func(*http.Request) (int, any, error) { return 0, nil, errRefused }, 0, "was not reached"},
+		"is down":           {func(*http.Request) (int, any, error) { return 0, nil, errRefused }, 0, "cannot be reached"},
 		"is another server": {func(*http.Request) (int, any, error) { return 200, "hello", nil }, 0, "not the JSON"},
 		"answers nothing":   {func(*http.Request) (int, any, error) { return 200, map[string]any{}, nil }, 0, "gave no decision"},
 		"is down later":     {then(func(*http.Request) (int, any, error) { return 0, nil, errRefused }), 25 * time.Second, "waiting for approval"},
@@ -118,7 +118,7 @@ func TestAsk_Outage(t *testing.T) {
 			return 0, nil, errRefused
 		}
 		v, took := asking(down, inSession, 24*time.Hour)
-		require.Contains(t, v.Why, "was not reached")
+		require.Contains(t, v.Why, "cannot be reached")
 		require.Less(t, took, 3*time.Minute)
 
 		start = time.Now()

@@ -195,7 +195,7 @@ func TestAdversary_H2_TheProxyWithoutADeskRefuses(t *testing.T) {
 	r.stop()
 	got := <-callTool(s.ctx(), s.client, "order", map[string]any{})
 	require.True(t, got.res.IsError)
-	require.Contains(t, said(t, got), "was not reached")
+	require.Contains(t, said(t, got), "cannot be reached")
 	require.Zero(t, s.ran.Load())
 	r.start()
 }

@@ -140,7 +140,7 @@ func (s *Reading) appendWord(list []workspace.Word, w *syntax.Word) []workspace.
 	s.printed = nil
 	s.expansion(p)
 	if len(p.Stmts) == 1 && len(s.printed) > 0 && listsFiles(p.Stmts[0]) {
-		return append(list, listed(s.printed)...)
+		return append(list, with(listed(s.printed), p.Stmts[0])...)
 	}
 	return append(list, workspace.Word{Kind: workspace.Computed, Split: true})
 }
@@ -158,9 +158,7 @@ func listed(names []workspace.Word) []workspace.Word {
 
 // listsFiles reports a statement whose output is that of a plain command which lists files,
 // or hands such a list on.
-// What stands on another channel is no list: an error repeats words of the command.
 func listsFiles(st *syntax.Stmt) bool {
-	whole := st
 	for {
 		c, ok := st.Cmd.(*syntax.BinaryCmd)
 		if !ok || c.Op != syntax.Pipe && c.Op != syntax.PipeAll || st.Negated || st.Background || len(st.Redirs) > 0 {
@@ -173,7 +171,16 @@ func listsFiles(st *syntax.Stmt) bool {
 		ok = ok && writesOut(r)
 	}
 	named := ok && !st.Negated && !st.Background && len(c.Assigns) == 0 && len(c.Args) > 0
-	return named && program.Lists(c.Args[0].Lit()) && !mixesErrors(whole)
+	return named && program.Lists(c.Args[0].Lit())
+}
+
+// with gives the names that a statement lists, and whatever else it says where another
+// channel goes along: an error repeats words of the command.
+func with(names []workspace.Word, st *syntax.Stmt) []workspace.Word {
+	if mixesErrors(st) {
+		names = append(slices.Clone(names), workspace.Word{Kind: workspace.Computed, Split: true})
+	}
+	return names
 }
 
 // mixesErrors reports a statement that sends what it says on another channel along with

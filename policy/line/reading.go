@@ -280,7 +280,7 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 			return
 		}
 		if c.Op == syntax.Pipe && listsFiles(c.X) {
-			s.input = s.printed
+			s.input = with(s.printed, c.X)
 		}
 		s.stmt(c.Y)
 		s.input = nil
