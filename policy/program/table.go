@@ -30,7 +30,7 @@ var rules = sync.OnceValues(func() (map[string]Rule, error) {
 // languages are the rules of programs that have a language of their own, by the names
 // under which rows ask for them.
 var languages = map[string]Rule{
-	"awk": awk, "chmod": permissions, "copy": copies, "curl": curl, "date": date, "fd": fd, "find": find,
+	"awk": awk, "chmod": permissions, "copy": copiesPrograms, "curl": curl, "date": date, "fd": fd, "find": find,
 	"grep": grep, "jq": jq, "kill": kill, "printf": printf, "ps": ps, "ripgrep": ripgrep, "rm": rm, "sed": sed, "shell": shellCommand,
 	"test": test, "xargs": xargs, "lengths": lengths, "archive": archive, "dd": dd, "cd": cd, "command": commandBuiltin, "flock": flock,
 	"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "gofmt": gofmt, "container": container, "interpreter": interpreter, "compiler": compiler,

@@ -152,8 +152,18 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 // that a language runs before any program.
 func ownProgram(lower string) bool {
 	base := path.Base(lower)
-	return strings.HasSuffix(base, ".pth") || base == "sitecustomize.py" || base == "usercustomize.py" || base == "gradlew" || base == "mvnw" ||
-		base == "node_modules" || base == ".venv" || base == "venv" || anyBin(lower) || anyBin(path.Dir(lower)) // a copy onto them brings programs
+	return strings.HasSuffix(base, ".pth") || base == "sitecustomize.py" || base == "usercustomize.py" || base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower))
+}
+
+// HoldsPrograms reports a directory in which a project's programs are installed, or one
+// that has such a directory. What is copied onto it brings programs.
+func HoldsPrograms(file string) bool {
+	lower := FoldPath(file)
+	switch path.Base(lower) {
+	case "node_modules", ".venv", "venv":
+		return true
+	}
+	return anyBin(lower)
 }
 
 func anyBin(dir string) bool {

@@ -1,0 +1,23 @@
+package program
+
+import (
+	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
+)
+
+// copiesPrograms judges cp, mv and ln, which bring programs of the project where a
+// directory is copied onto one that holds them or into it, or is a link to one.
+func copiesPrograms(x *Call, name string, args []workspace.Word) {
+	before := len(x.Effects)
+	copies(x, name, args)
+	for _, e := range x.Effects[before:] {
+		if e.Kind != FillsFile && e.Kind != WritesFile {
+			continue
+		}
+		x.Place.Resolve(e.Word, func(file string, _ bool) {
+			if workspace.HoldsPrograms(file) {
+				x.Add(finding.WritesStartup)
+			}
+		})
+	}
+}
