@@ -119,7 +119,7 @@ docker info
 docker network inspect app_default
 docker volume ls
 docker volume inspect pgdata
-docker image inspect app:dev --format '{{.Config.Entrypoint}}'
+docker image inspect app:dev --format '{{.Config.WorkingDir}}'
 docker image ls
 docker container ls -a
 docker context ls
@@ -235,7 +235,6 @@ systemctl is-enabled docker
 systemctl list-units --type=service --state=running
 systemctl list-units --failed
 systemctl --failed
-systemctl cat nginx.service
 systemctl show nginx -p ActiveState
 systemctl --user status
 journalctl -u nginx --since today --no-pager
