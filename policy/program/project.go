@@ -146,8 +146,10 @@ func (e *entry) toolOption(x *Call, t token) {
 
 // namesWithin reports text that names a file behind something else: output=x/y, json:/x.
 func namesWithin(text string) bool {
-	return strings.Contains(text, "/") && strings.ContainsAny(text, "=:") || strings.Contains(text, "..") || strings.Contains(strings.ReplaceAll(text, `\.git/`, ""), ".git/")
+	return behind.MatchString(text) || strings.Contains(text, "..") || strings.Contains(strings.ReplaceAll(text, `\.git/`, ""), ".git/")
 }
+
+var behind = regexp.MustCompile(`[=:,;](?:\s*["'])?[^=:,;\s]*/`)
 
 // asksAbout reports a command that only asks a tool about itself.
 func (x *Call) asksAbout(args []workspace.Word) bool {
