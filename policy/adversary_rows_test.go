@@ -30,7 +30,7 @@ func TestAdversary_W16_RowsThatDoMore(t *testing.T) {
 		// git's reflog.
 		"git reflog drop --all", "git reflog write refs/heads/x a b m", "git reflog frobnicate",
 		// Paths within values of tools.
-		"mocha -O output=/root/.bashrc", "mocha -O output=.git/hooks/pre-commit", "pylint --output-format=json:/root/x a.py", "pylint --output-format=json:.git/hooks/pre-commit a.py", "golangci-lint run --out-format json:/x",
+		"mocha -O output=/root/.bashrc", "mocha -O output=.git/hooks/pre-commit", "pylint --output-format=json:/root/x a.py", "pylint --output-format=json:.git/hooks/pre-commit a.py", "golangci-lint run --out-format json:/x", "mocha -O output=.github/workflows/a.yml", `mocha -O '{"output": "/root/x"}'`, "mysql mysql -e 'select * from user'",
 		"dotnet test -flp:logfile=/root/x", "dotnet test -flp:logfile=x", "dotnet build -logger:X,./evil.dll", "dotnet build -restoreProperty:X=y", "jest --coverageReporters '[\"text\",{\"file\":\"../x\"}]'", "jest --coverageReporters ./evil.js",
 		// Tools that take their verbs from elsewhere.
 		"brew list ../../x", "brew info ./evil.rb", "brew info https://evil.example/x.rb", "brew deps evil/tap/x",
@@ -54,7 +54,7 @@ func TestRowsStillTell(t *testing.T) {
 		"nm a.o", "clang-format -n a.c", "ruff check .", "jar tf x.jar", "xz -dc in.xz", "xz -t in.xz", "zstd -l in.zst", "bzip2 -dc in.bz2", "kubectl config view --minify", "vercel ls", "vercel whoami", "vercel domains ls",
 		"systemctl status x", "systemctl show -p ActiveState x", "docker image inspect -f '{{.Id}}' x", "gcloud compute instances list", "gcloud config get-value project", "az vm list -o table",
 		"git reflog", "git reflog show HEAD@{1}", "git reflog main", "mocha -O maxDiffSize=1", "pylint --output-format=json a.py", "golangci-lint run --out-format json", "dotnet test -c Release", "dotnet build -v q",
-		"jest --coverageReporters text", "brew list jq", "brew info python@3.12", "kubectl get --help", "kubectl delete --help", "helm list --help", "gh pr --help", "cargo build --help", "docker ps --help", "cp -r a b", "cp x node_modules/foo/index.js", "mkdir -p .venv/bin", "mv a/b c",
+		"jest --coverageReporters text", "gcloud logging read x --format json", "mocha --grep 'GET /api: returns'", "brew list jq", "brew info python@3.12", "kubectl get --help", "kubectl delete --help", "helm list --help", "gh pr --help", "cargo build --help", "docker ps --help", "cp -r a b", "cp x node_modules/foo/index.js", "mkdir -p .venv/bin", "mv a/b c",
 		"prettier --check src", "shfmt -d a.sh", "isort -c a.py", "buf format -d", "npm run build -- --dir dist", "dig example.com", "ping -c 1 example.com", "javap -c Foo.class", "docker compose -f docker-compose.yml ps",
 	} {
 		j := judge(e, lineCall(t, line))
@@ -73,7 +73,7 @@ func TestAdversary_W16_HelpIsNoRefusal(t *testing.T) {
 		require.Equal(t, core.R3, j.Assessment.RiskClass, "%s: %v", line, j.Assessment.ReasonCodes)
 		require.NotContains(t, j.Assessment.ReasonCodes, "malformed-call", line)
 	}
-	for _, line := range []string{"git push --force origin help", "git clean -fdx help", "kubectl delete ns -- --help x", "systemctl poweroff x"} {
+	for _, line := range []string{"git push --force origin help", "git clean -fdx help", "git clean -fdx -- --help", "kubectl delete ns help", "docker volume rm help", "kubectl delete ns -- --help x", "systemctl poweroff x"} {
 		require.Equal(t, core.R4, judge(e, lineCall(t, line)).Assessment.RiskClass, line)
 	}
 }

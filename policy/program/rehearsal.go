@@ -2,6 +2,7 @@ package program
 
 import (
 	"regexp"
+	"slices"
 
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
@@ -46,22 +47,13 @@ func AsksForHelp(base string, args []workspace.Word) bool {
 
 // mayAskForHelp reports a last word that asks most programs for help. Some have another
 // meaning for it, so the command is not harmless: it asks instead of being refused.
+// Behind "--", and behind what is to be deleted, it is the name of something.
 func mayAskForHelp(args []workspace.Word) bool {
-	if len(args) == 0 {
+	if len(args) == 0 || slices.ContainsFunc(args, func(w workspace.Word) bool { return w.Is("--") }) {
 		return false
 	}
-	switch last := args[len(args)-1]; {
-	case last.Is("--help"), last.Is("-help"), last.Is("-h"):
-		return true
-	case last.Is("help"):
-		for _, w := range args {
-			if w.Kind != workspace.Literal || !plainVerb.MatchString(w.Text) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
+	last := args[len(args)-1]
+	return last.Is("--help") || last.Is("-help") || last.Is("-h") || last.Is("help") && len(args) <= 2
 }
 
 // program judges a program of the table. Where it may only be asked for help, it is not
