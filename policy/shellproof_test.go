@@ -215,7 +215,7 @@ func (p *proof) run(shell []string, line string) ran {
 
 // gaveUp is what shells say where a command does not run because a file is not
 // there: zsh, where a pattern matches none.
-var gaveUp = regexp.MustCompile(`no matches found|[Nn]o such file|[Cc]an.?t open|cannot (open|create)|[Ii]s a directory|not a directory`)
+var gaveUp = regexp.MustCompile(`no matches found|[Nn]o such file|(?:[Cc]an.?t|cannot) (?:open|create)|nonexistent|[Ii]s a directory|not a directory`)
 
 func (p *proof) recorded() (commands [][]string) {
 	f, err := os.Open(p.record)
