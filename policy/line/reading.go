@@ -72,6 +72,7 @@ type Wide struct {
 // forms are what the two readers write down of a line, to be compared.
 type forms struct{ plain, parsed [1 << 10]byte }
 
+// New makes a reader that knows the desk's own files and what programs do.
 func New(own *workspace.Own, rules map[string]program.Rule) *Wide {
 	w := &Wide{own: own, Rules: rules}
 	w.forms.New = func() any { return new(forms) }
@@ -79,7 +80,7 @@ func New(own *workspace.Own, rules map[string]program.Rule) *Wide {
 	return w
 }
 
-// shell makes a reader of commands that run at the place.
+// Read begins to read the commands of one call, which run at the place.
 func (e *Wide) Read(p workspace.Place, v *Seen, paths *[]workspace.File) *Reading {
 	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, seen: v}
 	s.Reader.Found, s.words_ = &s.Found, s.buf[:0]
@@ -151,12 +152,13 @@ func (s *Reading) agree(text string, f *syntax.File) {
 	if s.hunting || s.Unsure.What != "" {
 		return
 	}
-	var plain, parsed [1 << 10]byte
-	form, why, ok := grammar.Plain(plain[:0], text)
+	b := s.wide.forms.Get().(*forms)
+	defer s.wide.forms.Put(b)
+	form, why, ok := grammar.Plain(b.plain[:0], text)
 	switch {
 	case !ok:
 		s.Unsure = why
-	case !bytes.Equal(form, grammar.Parsed(parsed[:0], f)):
+	case !bytes.Equal(form, grammar.Parsed(b.parsed[:0], f)):
 		s.Unsure = grammar.Refusal{What: "what parsers read in two ways"}
 	}
 }
