@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/program"
 	"approvalbot/policy/words"
@@ -102,7 +103,7 @@ func (j *judging) readsFile(e *Engine, args []workspace.Word, fed bool) bool {
 
 // looksLikeFile reports a word with a directory in it, or with an ending of letters.
 func looksLikeFile(text string) bool {
-	text = program.AfterEquals(text)
+	text = command.AfterEquals(text)
 	if strings.Contains(text, "://") {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 	"approvalbot/policy/program"
@@ -54,7 +55,7 @@ func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 
 // opensLine reports a shell that is given one line and nothing else.
 func opensLine(args []workspace.Word) bool {
-	if len(args) != 3 || args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal || !program.ShellNames[program.ProgramOf(args[0])] {
+	if len(args) != 3 || args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal || !command.ShellNames[program.ProgramOf(args[0])] {
 		return false
 	}
 	flags := args[1].Text

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
-	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -26,7 +26,7 @@ func (e *Engine) extent(j *judging, s scope, base string, operands []string) sco
 	if j.tool.kind == execTool {
 		there := false
 		for i, o := range operands {
-			file := program.AfterEquals(o)
+			file := command.AfterEquals(o)
 			name, rest, remote := strings.Cut(file, ":")
 			if remote = remote && (rest == "" || !strings.Contains(name, "/")); remote { // a machine, an image, a port
 				file, there = rest, true
@@ -88,7 +88,7 @@ func kindOf(p *workspace.Place, file string, open bool) string {
 func machines(base string, operands []string) (hosts []string) {
 	f := facts{}
 	for _, o := range operands {
-		o = program.AfterEquals(o)
+		o = command.AfterEquals(o)
 		colon, slash := strings.IndexByte(o, ':'), strings.IndexByte(o, '/')
 		switch {
 		case strings.Contains(o, "://"):

@@ -4,8 +4,8 @@ import (
 	"net/url"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
-	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -79,7 +79,7 @@ func (e *Engine) hosts(j *judging) []string {
 
 // word takes every word of a command for a host that could be one.
 func (f *facts) word(w workspace.Word) {
-	text := program.AfterEquals(w.Text)
+	text := command.AfterEquals(w.Text)
 	at := strings.LastIndexByte(text, '@')
 	switch {
 	case w.Kind != workspace.Literal:

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
-	"approvalbot/policy/program"
 	"approvalbot/policy/workspace"
 )
 
@@ -45,7 +45,7 @@ var pointed = finding.Of(finding.NetworkRead, finding.LoopbackRead, finding.Read
 // operand judges a word of a command that may be a path or an address to it: read or
 // written, by itself or as an option's value.
 func (r *paramReader) operand(w workspace.Word) {
-	values := []string{w.Text, program.AfterEquals(w.Text)}
+	values := []string{w.Text, command.AfterEquals(w.Text)}
 	if len(w.Text) > 2 && w.Text[0] == '-' {
 		values = append(values, w.Text[2:])
 	}

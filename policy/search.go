@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/policy/finding"
-	"approvalbot/policy/program"
+	"approvalbot/policy/language"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -203,7 +203,7 @@ func wholeFiles(list []field) bool {
 		case globKeys[f.key] && f.str && f.text != "":
 			globs.add(workspace.SourceGlobs(f.text))
 		case (f.key == "type" || f.key == "filetype") && f.str:
-			typed = program.CodeTypes[f.text]
+			typed = language.CodeTypes[f.text]
 		case (pathKeys[f.key] || sourceKeys[f.key] || dirKeys[f.key]) && f.str && f.text != "":
 			paths.add(workspace.CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(f.text)), ".")])
 		case foldKeys[f.key]:

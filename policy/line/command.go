@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/language"
 	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
@@ -76,11 +78,11 @@ func (s *Reading) known(base string, args []workspace.Word) {
 }
 
 // rule lets a command's rule judge it and applies what it says.
-func (s *Reading) rule(judge program.Rule, base string, args []workspace.Word) {
-	x := program.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules}
+func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
+	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules}
 	x.Input, s.input, s.printed = s.input, nil, nil
-	judge(&x, base, program.ForTellers(base, args))
-	x.Lists(base, args)
+	judge(&x, base, language.ForTellers(base, args))
+	language.ListsFiles(&x, base, args)
 	s.Found = s.Found.Or(x.Found)
 	for i := range x.Effects {
 		s.apply(&x.Effects[i])
@@ -88,51 +90,51 @@ func (s *Reading) rule(judge program.Rule, base string, args []workspace.Word) {
 }
 
 // apply does what one effect says, at the place where the line stands.
-func (s *Reading) apply(e *program.Effect) {
+func (s *Reading) apply(e *command.Effect) {
 	switch e.Kind {
-	case program.TellsName:
+	case command.TellsName:
 		s.Name(e.Word)
-	case program.LooksAt:
+	case command.LooksAt:
 		s.DeskPath(e.Word)
-	case program.ReadsFile:
+	case command.ReadsFile:
 		s.Read(e.Word)
-	case program.SearchesTree:
+	case command.SearchesTree:
 		s.Search(e.Word)
-	case program.WritesFile:
+	case command.WritesFile:
 		s.Write(e.Word)
-	case program.FillsFile:
+	case command.FillsFile:
 		s.content(e.Word)
-	case program.RemovesFile:
+	case command.RemovesFile:
 		s.Remove(e.Word)
-	case program.TakesTree:
+	case command.TakesTree:
 		s.DeskTree(e.Word)
-	case program.ReadsAddress:
+	case command.ReadsAddress:
 		s.Address(e.Word.Text)
-	case program.RunsWords:
+	case command.RunsWords:
 		s.inner(e.Words)
-	case program.RunsEach:
+	case command.RunsEach:
 		s.inner(e.Words)
 		if s.Found.Has(finding.DeletesFile) && !e.Narrow {
 			s.Found.Add(finding.RecursiveDelete)
 		}
-	case program.RunsLine:
+	case command.RunsLine:
 		s.Line(e.Word.Text)
-	case program.MovesTo:
+	case command.MovesTo:
 		s.move(e.Word)
-	case program.SetsVariable:
+	case command.SetsVariable:
 		s.Set(e.Name, true)
 		s.Value(e.Name, e.Word)
-	case program.PrintsFiles:
+	case command.PrintsFiles:
 		s.printed = e.Words
-	case program.LooksIfAsking:
+	case command.LooksIfAsking:
 		if s.Found.Class() >= core.R3 {
 			s.DeskPath(e.Word)
 		}
-	case program.Fetches:
+	case command.Fetches:
 		s.fetches = true
-	case program.RunsUnread:
+	case command.RunsUnread:
 		s.runs = true
-	case program.WritesCode:
+	case command.WritesCode:
 		s.writes = true
 	}
 }
@@ -153,7 +155,7 @@ func (s *Reading) program(w workspace.Word) string {
 		switch {
 		case program.ProgramDirs[name[:i]]:
 		case w.Kind == workspace.Literal && !w.Tilde && program.OwnTool(&s.Place, name):
-			s.Found = s.Found.Or(program.Project(&s.Place))
+			s.Found = s.Found.Or(language.Project(&s.Place))
 		default:
 			s.Found.Add(finding.ProgramByPath)
 			s.Foreign = s.Foreign || w.Kind != workspace.Literal || w.Tilde || workspace.Climbs(name) || !s.Place.EndsInside(name)
@@ -215,7 +217,7 @@ func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 		if w.Kind == workspace.Computed {
 			continue
 		}
-		v := program.AfterEquals(w.Text)
+		v := command.AfterEquals(w.Text)
 		if takes && len(v) > 2 && v[0] == '-' && v[2] == '/' { // -C/x
 			v = v[2:]
 		}
@@ -305,7 +307,7 @@ func (s *Reading) touches(all []workspace.Word) {
 	class := s.Found.Class()
 	for i, w := range all {
 		s.DeskPath(w)
-		if v := program.AfterEquals(w.Text); v != w.Text {
+		if v := command.AfterEquals(w.Text); v != w.Text {
 			s.DeskPath(workspace.Word{Text: v, Kind: w.Kind})
 		} else if _, v, ok := strings.Cut(w.Text, "="); ok || strings.HasPrefix(w.Text, "@") {
 			s.DeskPath(workspace.Word{Text: strings.TrimPrefix(cmp.Or(v, w.Text), "@"), Kind: w.Kind})

@@ -6,8 +6,9 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
-	"approvalbot/policy/program"
+	"approvalbot/policy/language"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -114,13 +115,13 @@ func (s *Reading) arithm(x syntax.ArithmExpr) {
 // variable judges reading a variable. The ones of the environment may hold
 // secrets, unless their name is known or looks like a script's own.
 func (s *Reading) variable(name string) {
-	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || words.Digits(name) || program.QuietVariables[name] {
+	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || words.Digits(name) || command.QuietVariables[name] {
 		return
 	}
 	if s.Own.Setting(name) {
 		s.Found.Add(finding.TouchesDesk)
 	}
-	if !program.OwnVariable(name) {
+	if !command.OwnVariable(name) {
 		s.Found.Add(finding.ReadsEnvironment)
 		return
 	}
@@ -142,8 +143,8 @@ func (s *Reading) assign(a *syntax.Assign, exported bool) {
 	}
 	switch {
 	case a.Name == nil:
-	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && program.OwnModules(&s.Place, s.Word(a.Value)):
-		s.Found = s.Found.Or(program.Project(&s.Place))
+	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && command.OwnModules(&s.Place, s.Word(a.Value)):
+		s.Found = s.Found.Or(language.Project(&s.Place))
 	default:
 		s.Set(a.Name.Value, exported)
 	}
@@ -174,7 +175,7 @@ func (s *Reading) assign(a *syntax.Assign, exported bool) {
 func (s *Reading) Set(name string, exported bool) {
 	s.rehomed = s.rehomed || homeSettings[name]
 	switch {
-	case harmlessSettings[name], !exported && program.OwnVariable(name):
+	case harmlessSettings[name], !exported && command.OwnVariable(name):
 	case s.Own.Setting(name):
 		s.Found.Add(finding.TouchesDesk)
 	case dangerousSetting(name):

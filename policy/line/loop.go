@@ -7,8 +7,9 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
-	"approvalbot/policy/program"
+	"approvalbot/policy/language"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -127,7 +128,7 @@ func readsName(cond []*syntax.Stmt) (string, bool) {
 	if len(args) != 1 {
 		return "", false
 	}
-	return args[0].Lit(), program.OwnVariable(args[0].Lit())
+	return args[0].Lit(), command.OwnVariable(args[0].Lit())
 }
 
 // appendWord reads a word and adds what it becomes. A substitution of a command that
@@ -171,7 +172,7 @@ func listsFiles(st *syntax.Stmt) bool {
 		ok = ok && writesOut(r)
 	}
 	named := ok && !st.Negated && !st.Background && len(c.Assigns) == 0 && len(c.Args) > 0
-	return named && program.Lists(c.Args[0].Lit())
+	return named && language.Lists(c.Args[0].Lit())
 }
 
 // with gives the names that a statement lists, and whatever else it says where another

@@ -3,7 +3,7 @@ package line
 import (
 	"sync"
 
-	"approvalbot/policy/program"
+	"approvalbot/policy/command"
 	"bytes"
 	"regexp"
 	"strings"
@@ -64,7 +64,7 @@ type Reading struct {
 // Wide is the reader that sees in a line whatever a shell could take from it.
 type Wide struct {
 	own     *workspace.Own
-	Rules   map[string]program.Rule
+	Rules   map[string]command.Rule
 	parsers sync.Pool
 	forms   sync.Pool // of *forms
 }
@@ -73,7 +73,7 @@ type Wide struct {
 type forms struct{ plain, parsed [1 << 10]byte }
 
 // New makes a reader that knows the desk's own files and what programs do.
-func New(own *workspace.Own, rules map[string]program.Rule) *Wide {
+func New(own *workspace.Own, rules map[string]command.Rule) *Wide {
 	w := &Wide{own: own, Rules: rules}
 	w.forms.New = func() any { return new(forms) }
 	w.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }

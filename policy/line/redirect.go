@@ -7,8 +7,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
-	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -102,7 +102,7 @@ func (s *Reading) content(w workspace.Word) {
 // runsLog reports a command with a word that names a log which the line writes.
 func (s *Reading) runsLog(words []workspace.Word) bool {
 	names := func(w workspace.Word) bool {
-		base := path.Base(program.AfterEquals(w.Text))
+		base := path.Base(command.AfterEquals(w.Text))
 		return slices.ContainsFunc(s.logs, func(log string) bool {
 			return base == log || w.Kind == workspace.Pattern && workspace.MatchesName(base, log)
 		})

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
-	"approvalbot/policy/program"
 	"approvalbot/policy/words"
 )
 
@@ -197,7 +197,7 @@ func Destructive(words []string) bool {
 		for {
 			if len(w) >= 2 {
 				for _, p := range Phrases[w[:2]] {
-					if follows(words[i+1:], p[1:]) && program.WordMatches(w, p[0]) {
+					if follows(words[i+1:], p[1:]) && command.WordMatches(w, p[0]) {
 						return true
 					}
 				}
@@ -217,7 +217,7 @@ func follows(words, rest []string) bool {
 		return false
 	}
 	for i, p := range rest {
-		if !program.WordMatches(words[i], p) {
+		if !command.WordMatches(words[i], p) {
 			return false
 		}
 	}

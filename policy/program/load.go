@@ -15,7 +15,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/language"
 	"approvalbot/policy/words"
 )
 
@@ -192,8 +194,8 @@ func (l *loader) program(file, names string, r row) {
 func (l *loader) entry(where string, r row, parent *entry) *entry {
 	e := &entry{doc: r, roles: map[string]role{}, shapes: map[string]*regexp.Regexp{}, skip: r.First, most: r.Most, onedash: r.OneDash, version: r.Version,
 		least: r.Least, here: r.Here, fetches: r.Fetches}
-	e.spec = spec{all: r.All, num: r.Numbers, fixed: r.Fixed, globs: r.Globs, posix: r.Posix, apart: r.Apart, equals: r.Equals || parent != nil && parent.spec.equals, given: r.Given, strict: true,
-		long: map[string]bool{}, texts: map[string]bool{}, optional: map[string]bool{}}
+	e.spec = command.Spec{All: r.All, Number: r.Numbers, Fixed: r.Fixed, Globs: r.Globs, Posix: r.Posix, Apart: r.Apart, Equals: r.Equals || parent != nil && parent.spec.Equals, Given: r.Given, Strict: true,
+		Long: map[string]bool{}, Texts: map[string]bool{}, Optional: map[string]bool{}}
 	o := optionList{l: l, where: where, e: e, known: map[string]string{}}
 	o.row(r)
 	for set := range strings.FieldsSeq(r.With) {
@@ -206,7 +208,7 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 		o.inherit(parent)
 	}
 	for name := range e.shapes {
-		if !e.spec.long[name] && !e.spec.optional[name] && !strings.Contains(e.spec.vals, name) {
+		if !e.spec.Long[name] && !e.spec.Optional[name] && !strings.Contains(e.spec.Values, name) {
 			l.fail(where, "the option %s has a shape and takes no value", name)
 		}
 	}
@@ -232,7 +234,7 @@ func (l *loader) needs(where string, r row, e *entry) {
 	letters, long := shortNames(list, e.onedash)
 	e.needs = words.Set(strings.Join(append(letters, long...), " "))
 	for name := range e.needs {
-		if _, known := e.spec.long[name]; !known && !strings.Contains(e.spec.flags+e.spec.vals, name) {
+		if _, known := e.spec.Long[name]; !known && !strings.Contains(e.spec.Flags+e.spec.Values, name) {
 			l.fail(where, "it needs the option %s, which it does not have", name)
 		}
 	}
@@ -255,20 +257,20 @@ func (l *loader) shape(where string, r row, e *entry) {
 		l.fail(where, "leading operands cannot be %q", r.Leading)
 	}
 	if r.Prelude != "" {
-		if e.prelude = preludes[r.Prelude]; e.prelude == nil {
+		if e.prelude = language.Preludes[r.Prelude]; e.prelude == nil {
 			l.fail(where, "there is no prelude %q", r.Prelude)
 		}
 	}
 	switch {
 	case r.Rule != "":
-		if e.rule = languages[r.Rule]; e.rule == nil {
+		if e.rule = ruleNamed(r.Rule); e.rule == nil {
 			l.fail(where, "there is no language %q", r.Rule)
 		}
 		if r.Verbs != nil || r.Runs != nil {
 			l.fail(where, "verbs or runs beside a rule are never reached")
 		}
 	case r.Wraps:
-		e.wraps, e.spec.posix = true, true
+		e.wraps, e.spec.Posix = true, true
 	case r.Verbs != nil:
 		l.verbs(where, r, e)
 	case r.Runs != nil:
@@ -387,7 +389,7 @@ type optionList struct {
 }
 
 func (o *optionList) row(r row) {
-	o.e.spec.num = o.e.spec.num || r.Numbers
+	o.e.spec.Number = o.e.spec.Number || r.Numbers
 	onedash := r.OneDash || o.e.onedash
 	for _, list := range [...]struct {
 		name, options string
@@ -409,7 +411,7 @@ func (o *optionList) row(r row) {
 		o.shape(options, pattern, onedash)
 		letters, long := shortNames(options, onedash)
 		for _, name := range append(letters, long...) {
-			o.e.spec.texts[name] = true
+			o.e.spec.Texts[name] = true
 		}
 	}
 	for options, pattern := range r.Shapes {
@@ -453,20 +455,20 @@ func (o *optionList) add(name, list string, takes bool, r role, letter bool) {
 	sp := &o.e.spec
 	switch {
 	case letter && takes:
-		sp.vals += name
+		sp.Values += name
 	case letter:
-		sp.flags += name
+		sp.Flags += name
 	default:
-		sp.long[name] = takes
+		sp.Long[name] = takes
 	}
 	if list == "optional" {
-		sp.optional[name] = true
+		sp.Optional[name] = true
 	}
 	if list == "maybe" {
-		sp.maybe += name
+		sp.Maybe += name
 	}
 	if list == "dash" {
-		sp.texts[name] = true
+		sp.Texts[name] = true
 	}
 	o.e.roles[name] = r
 }
@@ -474,21 +476,21 @@ func (o *optionList) add(name, list string, takes bool, r role, letter bool) {
 // inherit takes the options of what a subcommand belongs to, but for those of which it
 // says something itself.
 func (o *optionList) inherit(p *entry) {
-	for name, takes := range p.spec.long {
+	for name, takes := range p.spec.Long {
 		if o.known["--"+name] == "" {
-			o.e.spec.long[name], o.e.spec.optional[name], o.e.spec.texts[name] = takes, p.spec.optional[name], p.spec.texts[name]
+			o.e.spec.Long[name], o.e.spec.Optional[name], o.e.spec.Texts[name] = takes, p.spec.Optional[name], p.spec.Texts[name]
 			o.e.roles[name] = p.roles[name]
 			o.inheritShape(p, name)
 		}
 	}
-	for _, letters := range [...]struct{ from, to *string }{{&p.spec.flags, &o.e.spec.flags}, {&p.spec.vals, &o.e.spec.vals}} {
+	for _, letters := range [...]struct{ from, to *string }{{&p.spec.Flags, &o.e.spec.Flags}, {&p.spec.Values, &o.e.spec.Values}} {
 		for _, c := range *letters.from {
 			if name := string(c); o.known[name] == "" {
 				*letters.to += name
-				o.e.roles[name], o.e.spec.texts[name] = p.roles[name], p.spec.texts[name]
+				o.e.roles[name], o.e.spec.Texts[name] = p.roles[name], p.spec.Texts[name]
 				o.inheritShape(p, name)
-				if strings.Contains(p.spec.maybe, name) {
-					o.e.spec.maybe += name
+				if strings.Contains(p.spec.Maybe, name) {
+					o.e.spec.Maybe += name
 				}
 				o.inheritShape(p, name)
 			}

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/language"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -52,10 +54,10 @@ type projectTool struct {
 var commands = words.Set("any npm script script-or-tool task measured")
 
 // build judges a tool of the project.
-func (e *entry) build(x *Call, name string, args []workspace.Word) {
+func (e *entry) build(x *command.Call, name string, args []workspace.Word) {
 	p := e.project
-	if x.add1(e.codes); len(e.codes) == 0 && p.command == "" {
-		x.project()
+	if addCodes(x, e.codes); len(e.codes) == 0 && p.command == "" {
+		language.RunsProject(x)
 	}
 	if p.command == "" && !x.Has(finding.OutsideProject) && !x.Place.LocalDir(workspace.Word{Text: "."}) {
 		x.Add(finding.WritesOutside)
@@ -65,44 +67,44 @@ func (e *entry) build(x *Call, name string, args []workspace.Word) {
 	}
 	at := p.pointing(args)
 	dry := rehearses(args, p.dry)
-	c := x.scanner(&e.spec, args)
+	c := x.Scanner(&e.spec, args)
 	target, operands := false, 0
-	for t, ok := c.next(); ok; t, ok = c.next() {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
-		case t.option != "":
+		case t.Option != "":
 			e.toolOption(x, t)
 		case p.command != "" && operands < e.skip:
-			if operands++; t.word.Kind == workspace.Computed {
+			if operands++; t.Word.Kind == workspace.Computed {
 				x.Add(finding.DynamicArgument)
 			}
 		case p.command != "":
-			e.runCommand(x, name, c.rest())
+			e.runCommand(x, name, c.Rest())
 			return
-		case c.ended && p.script:
-			known(handedOn).build(x, name, c.rest())
+		case c.Ended && p.script:
+			known(handedOn).build(x, name, c.Rest())
 			return
-		case c.ended && p.after != nil:
-			if t.word.Kind != workspace.Literal || !p.after.MatchString(t.word.Text) {
+		case c.Ended && p.after != nil:
+			if t.Word.Kind != workspace.Literal || !p.after.MatchString(t.Word.Text) {
 				x.Add(finding.UnknownOption)
 			}
-		case c.ended && strings.HasPrefix(t.word.Text, "-"), e.operands == noneRole:
+		case c.Ended && strings.HasPrefix(t.Word.Text, "-"), e.operands == noneRole:
 			x.Add(finding.UnknownOption) // goes on to another program
-		case e.looks != nil && (t.word.Kind != workspace.Literal || !e.looks.MatchString(t.word.Text)):
+		case e.looks != nil && (t.Word.Kind != workspace.Literal || !e.looks.MatchString(t.Word.Text)):
 			x.Add(finding.UnknownOption)
 		case p.targets != nil && (p.each || !target):
-			if target = true; !dry || t.word.Kind != workspace.Literal || strings.Contains(t.word.Text, "=") {
-				x.target(p, t.word)
+			if target = true; !dry || t.Word.Kind != workspace.Literal || strings.Contains(t.Word.Text, "=") {
+				runsTarget(x, p, t.Word)
 			}
 		case !p.free:
-			e.operands.word(x, t.word)
-			x.projectWord(t.word)
-			at.file(x, t.word)
-		case t.word.Kind == workspace.Computed:
+			e.operands.word(x, t.Word)
+			language.ProjectWord(x, t.Word)
+			at.file(x, t.Word)
+		case t.Word.Kind == workspace.Computed:
 			x.Add(finding.DynamicArgument)
 		}
 	}
-	if p.command != "" || p.targets != nil && !target && !p.targets["default"] && !x.asksAbout(args) {
-		x.add1(e.bare)
+	if p.command != "" || p.targets != nil && !target && !p.targets["default"] && !asksAbout(x, args) {
+		addCodes(x, e.bare)
 	}
 }
 
@@ -121,23 +123,23 @@ func rehearses(args []workspace.Word, dry map[string]bool) bool {
 }
 
 // toolOption judges the value of a tool's option.
-func (e *entry) toolOption(x *Call, t token) {
-	switch role := e.roles[t.option]; {
-	case !t.value:
-	case t.word.Kind == workspace.Computed:
+func (e *entry) toolOption(x *command.Call, t command.Token) {
+	switch role := e.roles[t.Option]; {
+	case !t.Value:
+	case t.Word.Kind == workspace.Computed:
 		x.Add(finding.DynamicArgument)
-	case t.swallowed() && !e.spec.texts[t.option]:
+	case t.Swallowed() && !e.spec.Texts[t.Option]:
 		x.Add(finding.UnknownOption)
-	case e.spec.optional[t.option]:
-		x.built(t.word)
-	case e.project.lists && strings.HasPrefix(t.word.Text, "@"):
+	case e.spec.Optional[t.Option]:
+		buildsFile(x, t.Word)
+	case e.project.lists && strings.HasPrefix(t.Word.Text, "@"):
 		x.Add(finding.UnknownOption) // a file of more words, wherever it stands
-	case role == textRole && e.shapes[t.option] == nil:
-		switch text := t.word.Text; {
+	case role == textRole && e.shapes[t.Option] == nil:
+		switch text := t.Word.Text; {
 		case namesWithin(text):
-			x.built(t.word)
+			buildsFile(x, t.Word)
 		case strings.HasPrefix(text, "/"):
-			x.projectWord(t.word) // where another version takes no value, it is a file
+			language.ProjectWord(x, t.Word) // where another version takes no value, it is a file
 		}
 	default:
 		e.option(x, t)
@@ -152,12 +154,12 @@ func namesWithin(text string) bool {
 var behind = regexp.MustCompile(`[=:,;](?:\s*["'])?[^=:,;\s]*/`)
 
 // asksAbout reports a command that only asks a tool about itself.
-func (x *Call) asksAbout(args []workspace.Word) bool {
+func asksAbout(x *command.Call, args []workspace.Word) bool {
 	return len(args) == 1 && (args[0].Is("--version") || args[0].Is("--help") || args[0].Is("-V") || args[0].Is("-h"))
 }
 
 // target judges what a tool is told to do.
-func (x *Call) target(p *projectTool, w workspace.Word) {
+func runsTarget(x *command.Call, p *projectTool, w workspace.Word) {
 	name, value, assigns := strings.Cut(w.Text, "=")
 	switch {
 	case w.Kind != workspace.Literal:
@@ -165,36 +167,36 @@ func (x *Call) target(p *projectTool, w workspace.Word) {
 	case p.targets[w.Text], p.like != nil && p.like.MatchString(w.Text), p.each && !p.targets["*"] && p.targets[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
 	case p.targets["*"] && everydayTarget(w.Text):
 	case p.targets["*"] && assigns && makeVariables[name] && plainValue.MatchString(value):
-		x.projectWord(workspace.Word{Text: value})
+		language.ProjectWord(x, workspace.Word{Text: value})
 	default:
 		x.Add(finding.RunsWorkspaceCode)
 	}
 }
 
 // runCommand judges the command that a tool runs, beginning with its first word.
-func (e *entry) runCommand(x *Call, name string, all []workspace.Word) {
+func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 	first, literal := all[0].Text, all[0].Kind == workspace.Literal
 	switch tool := known(first); {
 	case !literal:
-		x.add1(e.otherwise)
+		addCodes(x, e.otherwise)
 		x.Add(finding.DynamicArgument)
 	case e.project.command == "any":
 		if !tool.installed() && !pythonNames[first] {
 			x.Add(finding.RunsWorkspaceCode) // a script of the project may have any name
 		}
-		x.project()
-		x.inner(all)
+		language.RunsProject(x)
+		x.Run(all)
 	case e.project.command == "npm" && tool.installed() && tool.project.npm, e.project.command == "script-or-tool" && tool.installed() && !everydayTarget(first):
-		x.project()
-		x.inner(all)
+		language.RunsProject(x)
+		x.Run(all)
 	case e.project.command == "measured" && (first == "pytest" || first == "unittest"):
-		x.project()
-		x.inner(all)
+		language.RunsProject(x)
+		x.Run(all)
 	case strings.HasPrefix(e.project.command, "script") && (first == "t" || first == "tst" || everydayTarget(first)), e.project.command == "task" && everydayTarget(first[strings.LastIndexByte(first, ':')+1:]):
 		rest := slices.DeleteFunc(slices.Clone(all[1:]), func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
 		known(handedOn).build(x, name, rest)
 	default:
-		x.add1(e.otherwise)
+		addCodes(x, e.otherwise)
 	}
 }
 
@@ -210,48 +212,6 @@ func (e *entry) installed() bool { return e != nil && e.project != nil && e.proj
 
 // module reports a tool that is a module of Python besides.
 func (e *entry) module() bool { return e.installed() && e.project.python }
-
-// project notes that the command runs the project's own code, which it may do
-// inside the workspace only.
-func (x *Call) project() { x.Found = x.Found.Or(Project(x.Place)) }
-
-// Project is what running the project's own code means at a place.
-func Project(p *workspace.Place) finding.Set {
-	if p.LocalDir(workspace.Word{Text: "."}) {
-		return finding.Of(finding.RunsProjectCode)
-	}
-	return finding.Of(finding.RunsProjectCode, finding.OutsideProject)
-}
-
-// projectWord judges a word that may name files. Several can stand in one, as
-// in -cp a:b or --config {"dir":"x"}.
-func (x *Call) projectWord(w workspace.Word) {
-	if w.Kind == workspace.Computed {
-		x.Add(finding.DynamicArgument)
-		return
-	}
-	if w.Tilde || expandsLater.MatchString(w.Text) {
-		x.Add(finding.OutsideProject)
-	}
-	if strings.HasPrefix(w.Text, "npm:") || strings.HasPrefix(w.Text, "jsr:") {
-		x.Add(finding.OutsideProject)
-	}
-	if strings.IndexByte(w.Text, '/') < 0 && !strings.Contains(w.Text, "..") {
-		return
-	}
-	for _, part := range wordParts(w.Text) {
-		if len(part) > 2 && part[0] == '-' && part[1] != '-' && (part[2] == '/' || part[2] == '.') {
-			part = part[2:] // -I/x
-		}
-		if (part[0] == '/' || workspace.Climbs(part)) && part != "/dev/null" && !x.Place.EndsInside(part) || strings.Contains(part, ".git/") {
-			x.Add(finding.OutsideProject)
-		}
-	}
-}
-
-// expandsLater is what some programs replace by themselves, where the shell left
-// it as it is: a home directory, a variable.
-var expandsLater = regexp.MustCompile(`(?:^|[=:,"'])~|\$[A-Za-z_{]`)
 
 // everydayWords begin the names of scripts and targets that build and check.
 var everydayWords = words.Set(`test tests unit lint build compile type types typecheck check checks format fmt coverage cov cover bench benchmark vet
@@ -288,13 +248,13 @@ var (
 var pythonNames = words.Set("python python3")
 
 // pythonModule judges python -m: the modules that are project tools themselves.
-func pythonModule(x *Call, args []workspace.Word) bool {
+func pythonModule(x *command.Call, args []workspace.Word) bool {
 	if len(args) < 2 || !args[0].Is("-m") || args[1].Kind != workspace.Literal {
 		return false
 	}
 	switch name := args[1].Text; {
 	case name == "json.tool":
-		x.project() // a json.py of this directory comes first
+		language.RunsProject(x) // a json.py of this directory comes first
 		for _, w := range args[2:] {
 			if w.MayBeOption() || w.Several() {
 				x.Add(finding.UnknownOption)
@@ -305,10 +265,10 @@ func pythonModule(x *Call, args []workspace.Word) bool {
 			x.Add(finding.UnknownOption) // the second operand is written
 		}
 	case known(name).module():
-		x.inner(args[1:])
+		x.Run(args[1:])
 	case name == "pip":
-		x.project() // a pip.py of this directory comes first
-		x.inner(args[1:])
+		language.RunsProject(x) // a pip.py of this directory comes first
+		x.Run(args[1:])
 	case known("python("+name+")") != nil:
 		known("python("+name+")").judge(x, name, args[2:])
 	default:
@@ -333,16 +293,4 @@ func OwnTool(p *workspace.Place, file string) bool {
 	}
 	name := file[cut+1:]
 	return workspace.ProjectBins[file[:cut]] && (known(name).installed() || pythonNames[name] || name == "pip")
-}
-
-// activates reports sourcing the project's own Python environment.
-func (x *Call) activates(args []workspace.Word) bool {
-	if len(args) != 1 || args[0].Kind != workspace.Literal || !x.Place.LocalDir(workspace.Word{Text: "."}) {
-		return false
-	}
-	switch strings.TrimPrefix(args[0].Text, "./") {
-	case ".venv/bin/activate", "venv/bin/activate":
-		return true
-	}
-	return false
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/language"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -43,7 +45,7 @@ func hasWord(args []workspace.Word, some map[string]bool) bool {
 
 // file judges a file or directory that a tool is pointed at. Most tools print
 // lines of what they cannot read, and many rewrite what they can.
-func (p *pointedAt) file(x *Call, w workspace.Word) {
+func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 	if p.lists && strings.HasPrefix(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}
@@ -68,9 +70,9 @@ func (p *pointedAt) file(x *Call, w workspace.Word) {
 var outputDirs = words.Set(".output htmlcov storybook-static lcov-report test-results")
 
 // taken judges a file or directory of the project that a tool is told to read.
-func (x *Call) taken(w workspace.Word) {
-	x.projectWord(w)
-	for _, file := range append(wordParts(w.Text), w.Text) {
+func takesProjectFile(x *command.Call, w workspace.Word) {
+	language.ProjectWord(x, w)
+	for _, file := range append(language.WordParts(w.Text), w.Text) {
 		if workspace.SecretLower(workspace.FoldPath(path.Clean(file))) {
 			x.Add(finding.ReadsSecret)
 		}
@@ -78,9 +80,9 @@ func (x *Call) taken(w workspace.Word) {
 }
 
 // built judges a file or directory of the project that a tool makes.
-func (x *Call) built(w workspace.Word) {
-	x.projectWord(w)
-	for _, file := range append(wordParts(w.Text), w.Text) {
+func buildsFile(x *command.Call, w workspace.Word) {
+	language.ProjectWord(x, w)
+	for _, file := range append(language.WordParts(w.Text), w.Text) {
 		switch lower := workspace.FoldPath(path.Clean(file)); {
 		case workspace.StartupPath(lower):
 			x.Add(finding.WritesStartup)
@@ -91,16 +93,11 @@ func (x *Call) built(w workspace.Word) {
 }
 
 // emptied judges a directory that a tool deletes before it makes it.
-func (x *Call) emptied(w workspace.Word) {
-	x.built(w)
+func emptiesDir(x *command.Call, w workspace.Word) {
+	buildsFile(x, w)
 	file := path.Clean(x.Place.Below(w.Text))
-	known := func(c string) bool { return rebuilt[c] || outputDirs[c] || strings.HasPrefix(c, ".coverage") }
+	known := func(c string) bool { return language.Rebuilt[c] || outputDirs[c] || strings.HasPrefix(c, ".coverage") }
 	if !workspace.AnyPart(file, known) {
 		x.Add(finding.DeletesFile)
 	}
-}
-
-// wordParts gives the parts of a word that may each name a file.
-func wordParts(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(`=:,;"'{}()[] `+"\t\n", r) })
 }

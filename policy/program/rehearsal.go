@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
@@ -58,7 +59,7 @@ func mayAskForHelp(args []workspace.Word) bool {
 
 // program judges a program of the table. Where it may only be asked for help, it is not
 // refused for what it would destroy otherwise.
-func (e *entry) program(x *Call, name string, args []workspace.Word) {
+func (e *entry) program(x *command.Call, name string, args []workspace.Word) {
 	before := x.Found
 	e.judge(x, name, args)
 	if worse := Destroys.Or(finding.Of(finding.StopsMachine)).Without(before); e.verbs != nil && x.Found.Any(worse) && mayAskForHelp(args) {

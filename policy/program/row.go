@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/language"
 	"approvalbot/policy/workspace"
 )
 
@@ -49,34 +51,34 @@ var roleNames = map[string]role{
 var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
 
 // word says what the role does to a word.
-func (r role) word(x *Call, w workspace.Word) {
+func (r role) word(x *command.Call, w workspace.Word) {
 	switch r {
 	case tellsRole:
 		x.Name(w)
 	case readsRole:
 		x.Read(w)
 	case treeRole:
-		x.tree1(w)
+		x.ReadTree(w)
 	case repositoryRole:
 		x.Search(w)
 	case makesRole:
 		x.Write(w)
 	case writesRole:
-		x.content(w)
+		x.Fill(w)
 	case projectRole:
-		x.taken(w)
+		takesProjectFile(x, w)
 	case buildsRole:
-		x.built(w)
+		buildsFile(x, w)
 	case emptiesRole:
-		x.emptied(w)
+		emptiesDir(x, w)
 	case environmentRole:
-		x.environment(w)
+		testEnvironment(x, w)
 	case everydayRole:
 		if !everydayTarget(w.Text) {
 			x.Add(finding.RunsWorkspaceCode)
 		}
 	case packageRole:
-		x.pkg(w)
+		packageWord(x, w)
 	case addressRole:
 		x.Address(w.Text)
 	case hostRole:
@@ -85,14 +87,12 @@ func (r role) word(x *Call, w workspace.Word) {
 		}
 	case historyRole:
 		x.Read(w)
-		x.revision(w)
+		language.Revision(x, w)
 	case changesRole:
 		x.Search(w)
-		x.revision(w)
+		language.Revision(x, w)
 	case jqRole:
-		if w.Kind != workspace.Literal || wildJq.MatchString(w.Text) {
-			x.Add(finding.InterpreterCode)
-		}
+		language.JQ(x, w)
 	case slugRole:
 		if w.Kind != workspace.Literal || !slug.MatchString(w.Text) {
 			x.Add(finding.UnknownOption)
@@ -102,7 +102,7 @@ func (r role) word(x *Call, w workspace.Word) {
 			x.Add(finding.OutsideProject)
 		}
 	case postgresRole, mysqlRole, sqliteRole:
-		x.sql(r, w)
+		judgeSQL(x, r, w)
 	}
 }
 
@@ -120,7 +120,7 @@ func carries(name string) bool {
 // entry is one row of the table: a program, or one of its subcommands.
 type entry struct {
 	codes     []finding.Code            // what the command is, where nothing worse is found
-	spec      spec                      // its options
+	spec      command.Spec              // its options
 	roles     map[string]role           // what becomes of the options' values
 	shapes    map[string]*regexp.Regexp // what such values must look like
 	needs     map[string]bool           // options of which one must be given
@@ -148,8 +148,8 @@ type entry struct {
 	named     []finding.Code            // what it is instead where it has operands
 	word      bool                      // a subcommand that is the first of its own operands
 	project   *projectTool              // it runs the project's own code
-	prelude   prelude                   // what stands before the subcommand, where it has rules of its own
-	rule      Rule                      // of a program with a language of its own
+	prelude   language.Prelude          // what stands before the subcommand, where it has rules of its own
+	rule      command.Rule              // of a program with a language of its own
 	doc       row                       // as it is written
 }
 
@@ -206,7 +206,7 @@ func raised(glob, word, next string) bool {
 }
 
 // judge is the [Rule] of a row.
-func (e *entry) judge(x *Call, name string, args []workspace.Word) {
+func (e *entry) judge(x *command.Call, name string, args []workspace.Word) {
 	switch {
 	case e.version && len(args) == 1 && args[0].Is("--version"):
 		x.Add(finding.ReadOnlyCommand)
@@ -218,13 +218,13 @@ func (e *entry) judge(x *Call, name string, args []workspace.Word) {
 	}
 	switch {
 	case e.rule != nil:
-		x.add1(e.codes)
+		addCodes(x, e.codes)
 		e.rule(x, name, args)
 		e.raise(x, args)
 	case e.verbs != nil || e.globs != nil:
 		e.command(x, name, args)
 	case e.wraps:
-		x.add1(e.codes)
+		addCodes(x, e.codes)
 		e.wrapped(x, args)
 	case e.project != nil:
 		e.build(x, name, args)
@@ -237,7 +237,7 @@ func (e *entry) judge(x *Call, name string, args []workspace.Word) {
 
 // add1 notes what a command is. What builds the project or runs its code may do so
 // inside the workspace only.
-func (x *Call) add1(codes []finding.Code) {
+func addCodes(x *command.Call, codes []finding.Code) {
 	for _, c := range codes {
 		x.Add(c)
 		switch {
@@ -250,7 +250,7 @@ func (x *Call) add1(codes []finding.Code) {
 	}
 }
 
-func (e *entry) raise(x *Call, args []workspace.Word) {
+func (e *entry) raise(x *command.Call, args []workspace.Word) {
 	for i := range e.raises {
 		if e.raises[i].in(args) {
 			x.Add(e.raises[i].code)
@@ -260,50 +260,50 @@ func (e *entry) raise(x *Call, args []workspace.Word) {
 
 // command judges a program with subcommands: options, then the subcommand. What
 // raises a class anywhere counts only where something was not recognised.
-func (e *entry) command(x *Call, name string, args []workspace.Word) {
+func (e *entry) command(x *command.Call, name string, args []workspace.Word) {
 	if e.prelude != nil {
 		args = e.prelude(x, args)
 	}
 	sp := e.spec
-	sp.posix = true
-	c := x.scanner(&sp, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option != "" {
+	sp.Posix = true
+	c := x.Scanner(&sp, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option != "" {
 			e.option(x, t)
 			continue
 		}
-		verb := e.verb(t.word)
+		verb := e.verb(t.Word)
 		switch {
 		case verb != nil:
-		case t.word.Kind != workspace.Literal:
+		case t.Word.Kind != workspace.Literal:
 			x.Add(finding.DynamicCommand)
 		default:
-			x.add1(e.otherwise)
+			addCodes(x, e.otherwise)
 		}
 		if verb == nil {
-			x.add1(e.unread)
+			addCodes(x, e.unread)
 			e.raise(x, args)
 			return
 		}
-		rest := c.rest()
+		rest := c.Rest()
 		if !verb.word {
 			rest = rest[1:]
 		}
 		if verb.rule != nil {
-			name = t.word.Text
+			name = t.Word.Text
 		}
 		verb.judge(x, name, rest)
 		if x.Found.Any(unread) {
-			x.add1(e.unread)
+			addCodes(x, e.unread)
 			e.raise(x, args)
 		}
 		return
 	}
-	if e.about != nil && (x.asksAbout(args) || len(args) == 1 && args[0].Is("-v")) {
-		x.add1(e.about)
+	if e.about != nil && (asksAbout(x, args) || len(args) == 1 && args[0].Is("-v")) {
+		addCodes(x, e.about)
 		return
 	}
-	x.add1(e.bare)
+	addCodes(x, e.bare)
 	e.raise(x, args)
 }
 
@@ -327,42 +327,42 @@ func (e *entry) verb(w workspace.Word) *entry {
 }
 
 // option judges the value of an option.
-func (e *entry) option(x *Call, t token) {
-	if !t.value {
+func (e *entry) option(x *command.Call, t command.Token) {
+	if !t.Value {
 		return
 	}
-	if t.word.Kind == workspace.Computed && e.spec.fixed {
+	if t.Word.Kind == workspace.Computed && e.spec.Fixed {
 		x.Add(finding.DynamicArgument)
 	}
-	if shape := e.shapes[t.option]; shape != nil && (t.word.Kind != workspace.Literal || !shape.MatchString(t.word.Text)) {
+	if shape := e.shapes[t.Option]; shape != nil && (t.Word.Kind != workspace.Literal || !shape.MatchString(t.Word.Text)) {
 		x.Add(finding.UnknownOption)
 	}
-	e.roles[t.option].word(x, t.word)
+	e.roles[t.Option].word(x, t.Word)
 }
 
 // leaf judges a command by its options and operands.
-func (e *entry) leaf(x *Call, args []workspace.Word) {
+func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 	if e.here {
-		x.project()
+		language.RunsProject(x)
 	}
 	if e.fetches {
-		x.add(Fetches)
+		x.Mark(command.Fetches)
 	}
-	c := x.scanner(&e.spec, args)
+	c := x.Scanner(&e.spec, args)
 	var operands []workspace.Word
 	var options []string
 	given, lacks := false, len(e.needs) > 0
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option == "" {
-			operands = append(operands, t.word)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option == "" {
+			operands = append(operands, t.Word)
 			continue
 		}
 		e.option(x, t)
-		options = append(options, t.option)
-		given = given || strings.Contains(e.spec.given, t.option)
-		lacks = lacks && (!e.needs[t.option] || t.word.Is("false"))
-		if t.value && e.spec.all && e.operands == readsRole {
-			x.Read(t.word) // any option of a program that only reads may name a file
+		options = append(options, t.Option)
+		given = given || strings.Contains(e.spec.Given, t.Option)
+		lacks = lacks && (!e.needs[t.Option] || t.Word.Is("false"))
+		if t.Value && e.spec.All && e.operands == readsRole {
+			x.Read(t.Word) // any option of a program that only reads may name a file
 		}
 	}
 	if !e.allows(options) {
@@ -370,10 +370,10 @@ func (e *entry) leaf(x *Call, args []workspace.Word) {
 	}
 	e.words(x, operands, given)
 	if lacks {
-		x.add1(e.lacks)
+		addCodes(x, e.lacks)
 	}
 	if x.Found.Any(unread) {
-		x.add1(e.unread)
+		addCodes(x, e.unread)
 	}
 }
 
@@ -391,7 +391,7 @@ func (e *entry) allows(options []string) bool {
 }
 
 // respelled gives the words of a program that joins letters in ways of its own.
-func (e *entry) respelled(x *Call, args []workspace.Word) []workspace.Word {
+func (e *entry) respelled(x *command.Call, args []workspace.Word) []workspace.Word {
 	all := slices.Clone(args)
 	for i, w := range all {
 		if w.Kind != workspace.Literal || !w.MayBeOption() {
@@ -400,7 +400,7 @@ func (e *entry) respelled(x *Call, args []workspace.Word) []workspace.Word {
 		if !e.spelled.MatchString(w.Text) {
 			x.Add(finding.UnknownOption)
 		}
-		if _, long := e.spec.long[w.Text[1:]]; long && len(w.Text) > 2 {
+		if _, long := e.spec.Long[w.Text[1:]]; long && len(w.Text) > 2 {
 			all[i].Text = "-" + w.Text
 		}
 	}
@@ -409,19 +409,19 @@ func (e *entry) respelled(x *Call, args []workspace.Word) []workspace.Word {
 
 // wrapped judges a program that runs another one: options, words of its own, then the
 // command.
-func (e *entry) wrapped(x *Call, args []workspace.Word) {
-	c := x.scanner(&e.spec, args)
+func (e *entry) wrapped(x *command.Call, args []workspace.Word) {
+	c := x.Scanner(&e.spec, args)
 	own := e.skip
-	for t, ok := c.next(); ok; t, ok = c.next() {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
-		case t.option != "":
+		case t.Option != "":
 			e.option(x, t)
 		case own > 0:
-			c.ended = false
+			c.Ended = false
 			own--
-			x.oneWord(t.word)
+			x.One(t.Word)
 		default:
-			x.inner(c.rest())
+			x.Run(c.Rest())
 			return
 		}
 	}
@@ -431,26 +431,18 @@ func (e *entry) wrapped(x *Call, args []workspace.Word) {
 	}
 }
 
-// oneWord judges a word before a command: where it becomes two, the second is the
-// command.
-func (x *Call) oneWord(w workspace.Word) {
-	if w.Several() {
-		x.Add(finding.DynamicArgument)
-	}
-}
-
 // words judges the operands of a command; given says that an option has given what is
 // the first of them otherwise.
-func (e *entry) words(x *Call, operands []workspace.Word, given bool) {
+func (e *entry) words(x *command.Call, operands []workspace.Word, given bool) {
 	several := slices.ContainsFunc(operands, workspace.Word.Several)
 	if len(operands) > 0 && len(e.named) > 0 {
-		x.add1(e.named)
+		addCodes(x, e.named)
 	} else {
-		x.add1(e.codes)
+		addCodes(x, e.codes)
 	}
 	for i, w := range operands {
 		switch {
-		case e.spec.fixed && w.Kind == workspace.Computed:
+		case e.spec.Fixed && w.Kind == workspace.Computed:
 			x.Add(finding.DynamicArgument)
 		case e.operands == noneRole, e.looks != nil && (w.Kind != workspace.Literal || !e.looks.MatchString(w.Text)):
 			x.Add(finding.UnknownOption)

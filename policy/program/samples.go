@@ -31,18 +31,18 @@ func (e *entry) samples(path []string, list *[][]string) {
 	operands := sampleOperands[e.operands]
 	*list = append(*list, append(slices.Clone(path), operands...))
 	add := func(words ...string) { *list = append(*list, slices.Concat(path, words, operands)) }
-	for _, o := range e.spec.flags {
+	for _, o := range e.spec.Flags {
 		add("-" + string(o))
 	}
-	for _, o := range e.spec.vals {
+	for _, o := range e.spec.Values {
 		add("-"+string(o), sampleValues[e.roles[string(o)]])
 	}
 	dashes := "--"
-	for _, o := range slices.Sorted(maps.Keys(e.spec.long)) {
+	for _, o := range slices.Sorted(maps.Keys(e.spec.Long)) {
 		switch {
-		case e.spec.long[o]:
+		case e.spec.Long[o]:
 			add(dashes+o, sampleValues[e.roles[o]])
-		case e.spec.optional[o]:
+		case e.spec.Optional[o]:
 			add(dashes+o+"=1", dashes+o)
 		default:
 			add(dashes + o)

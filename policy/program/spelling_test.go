@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/workspace"
 )
@@ -15,17 +16,17 @@ import (
 // judged is what a row says of a command, however it is spelled.
 type judged struct {
 	codes   finding.Set
-	effects []Effect
+	effects []command.Effect
 }
 
 func judgeWords(e *entry, words ...string) judged {
-	x := &Call{Place: &workspace.Place{Roots: []string{"/w"}, Dirs: []string{"/w"}}}
+	x := &command.Call{Place: &workspace.Place{Roots: []string{"/w"}, Dirs: []string{"/w"}}}
 	args := make([]workspace.Word, len(words))
 	for i, w := range words {
 		args[i] = workspace.Word{Text: w}
 	}
 	e.judge(x, "x", args)
-	slices.SortFunc(x.Effects, func(a, b Effect) int { return strings.Compare(a.Word.Text, b.Word.Text) })
+	slices.SortFunc(x.Effects, func(a, b command.Effect) int { return strings.Compare(a.Word.Text, b.Word.Text) })
 	return judged{x.Found, x.Effects}
 }
 
@@ -57,21 +58,21 @@ func TestSpellingDoesNotMatter(t *testing.T) {
 				one, other := judgeWords(root, append(slices.Clone(verb), a...)...), judgeWords(root, append(slices.Clone(verb), b...)...)
 				require.Equal(t, one, other, "%v: %v and %v", path, a, b)
 			}
-			for long, takes := range e.spec.long {
+			for long, takes := range e.spec.Long {
 				if takes && !root.onedash {
 					same([]string{"--" + long + "=8"}, []string{"--" + long, "8"})
 				}
 			}
-			if root.onedash || e.spec.all || e.spelled != nil { // of a program with spellings of its own
+			if root.onedash || e.spec.All || e.spelled != nil { // of a program with spellings of its own
 				return
 			}
-			for _, v := range e.spec.vals {
-				if !strings.ContainsRune(e.spec.maybe, v) {
+			for _, v := range e.spec.Values {
+				if !strings.ContainsRune(e.spec.Maybe, v) {
 					same([]string{"-" + string(v) + "8"}, []string{"-" + string(v), "8"})
 				}
 			}
-			for i := 1; i < len(e.spec.flags); i++ {
-				a, b := e.spec.flags[i-1:i], e.spec.flags[i:i+1]
+			for i := 1; i < len(e.spec.Flags); i++ {
+				a, b := e.spec.Flags[i-1:i], e.spec.Flags[i:i+1]
 				same([]string{"-" + a + b}, []string{"-" + a, "-" + b})
 				same([]string{"-" + a, "-" + b}, []string{"-" + b, "-" + a})
 			}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
@@ -11,13 +12,13 @@ import (
 
 // sql judges the statements that a database client is given. Only what reads and
 // nothing else is accepted; whatever is not recognised talks to a database.
-func (x *Call) sql(dialect role, w workspace.Word) {
+func judgeSQL(x *command.Call, dialect role, w workspace.Word) {
 	text := strings.TrimSpace(w.Text)
 	switch {
 	case w.Kind != workspace.Literal:
 		x.Add(finding.DynamicArgument)
 	case dialect == mysqlRole && strings.HasSuffix(text, "\\G"): // how it prints
-		x.sql(dialect, workspace.Word{Text: strings.TrimSuffix(text, "\\G")})
+		judgeSQL(x, dialect, workspace.Word{Text: strings.TrimSuffix(text, "\\G")})
 	case dialect == postgresRole && describes.MatchString(text), dialect == sqliteRole && dots.MatchString(text):
 	default:
 		r := statements{dialect: dialect}

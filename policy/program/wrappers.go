@@ -9,9 +9,6 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// ShellNames are the shells whose line after -c is read.
-var ShellNames = words.Set("sh bash dash zsh ksh ash mksh rbash")
-
 // WrapperNames are programs that run other programs, or their input, or code
 // that stands in their words or in a file. What they are trusted with is never
 // known, so they are never what is trusted.

@@ -1,9 +1,10 @@
-package program
+package language
 
 import (
 	"regexp"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
@@ -15,20 +16,20 @@ var everydayBranches = words.Set("main master develop - HEAD")
 
 // gitCheckout judges checkout. It makes and changes branches, and keeps what is
 // not committed; with a path it throws that away.
-func gitCheckout(x *Call, _ string, args []workspace.Word) {
+func gitCheckout(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
-	c := x.scanner(&spec{flags: "qt", vals: "bB", long: longs("quiet track no-track detach orphan= progress no-progress")}, args)
+	c := x.Scanner(&command.Spec{Flags: "qt", Values: "bB", Long: command.Longs("quiet track no-track detach orphan= progress no-progress")}, args)
 	made, names := false, 0
-	for t, ok := c.next(); ok; t, ok = c.next() {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
-		case t.option == "b" || t.option == "orphan":
+		case t.Option == "b" || t.Option == "orphan":
 			made = true
-		case t.option == "B":
+		case t.Option == "B":
 			x.Add(finding.GitDiscards) // moves a branch that may be there
-		case t.option != "":
+		case t.Option != "":
 		case made && names == 0:
 			names++ // where the new branch begins
-		case names > 0 || t.word.Kind != workspace.Literal || !everydayBranches[t.word.Text] && !branchLike(t.word.Text):
+		case names > 0 || t.Word.Kind != workspace.Literal || !everydayBranches[t.Word.Text] && !branchLike(t.Word.Text):
 			x.Add(finding.GitDiscards)
 		default:
 			names++
@@ -51,11 +52,11 @@ func branchLike(name string) bool {
 }
 
 // gitSwitch judges switch, which refuses to lose changes unless it is told to.
-func gitSwitch(x *Call, _ string, args []workspace.Word) {
+func gitSwitch(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
-	c := x.scanner(&spec{flags: "qdt", vals: "c", long: longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.word.Kind != workspace.Literal {
+	c := x.Scanner(&command.Spec{Flags: "qdt", Values: "c", Long: command.Longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Word.Kind != workspace.Literal {
 			x.Add(finding.DynamicArgument)
 		}
 	}
@@ -65,7 +66,7 @@ func gitSwitch(x *Call, _ string, args []workspace.Word) {
 }
 
 // gitRestore judges restore: only the index may be restored without asking.
-func gitRestore(x *Call, _ string, args []workspace.Word) {
+func gitRestore(x *command.Call, _ string, args []workspace.Word) {
 	for _, w := range args {
 		if w.Is("--worktree") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "W") {
 			x.Add(finding.GitDiscards)
@@ -75,20 +76,20 @@ func gitRestore(x *Call, _ string, args []workspace.Word) {
 		x.Add(finding.GitDiscards)
 		return
 	}
-	gitTells(x, &spec{flags: "qS", long: longs("staged quiet")}, args)
+	gitTells(x, &command.Spec{Flags: "qS", Long: command.Longs("staged quiet")}, args)
 }
 
 // gitRemove judges rm, which deletes files unless only the index is meant.
-func gitRemove(x *Call, _ string, args []workspace.Word) {
+func gitRemove(x *command.Call, _ string, args []workspace.Word) {
 	if len(args) == 0 || !args[0].Is("--cached") {
 		x.Add(finding.DeletesFile)
 		return
 	}
-	gitTells(x, &spec{flags: "rqnf", long: longs("cached force quiet dry-run ignore-unmatch")}, args)
+	gitTells(x, &command.Spec{Flags: "rqnf", Long: command.Longs("cached force quiet dry-run ignore-unmatch")}, args)
 }
 
 // gitMove judges mv like the command of that name.
-func gitMove(x *Call, _ string, args []workspace.Word) {
+func gitMove(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	for _, w := range args {
 		if w.Is("-f") || w.Is("--force") {
@@ -101,18 +102,18 @@ func gitMove(x *Call, _ string, args []workspace.Word) {
 // gitMerges judges what brings commits together. It stops where changes would be
 // lost, and the reflog keeps what it replaces; giving up half-way, an editor and
 // commands to run ask.
-func gitMerges(x *Call, verb string, args []workspace.Word) {
+func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	flags, vals := "qnxv", "m"
 	if verb == "rebase" {
 		flags, vals = "qnxvm", "" // how it merges
 	}
-	c := x.scanner(&spec{flags: flags, vals: vals, texts: words.Set("m message"), long: longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
+	c := x.Scanner(&command.Spec{Flags: flags, Values: vals, Texts: words.Set("m message"), Long: command.Longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
-		case t.word.Kind != workspace.Literal && t.option != "m" && t.option != "message":
+		case t.Word.Kind != workspace.Literal && t.Option != "m" && t.Option != "message":
 			x.Add(finding.DynamicArgument)
-		case t.option == "x" && verb == "rebase":
+		case t.Option == "x" && verb == "rebase":
 			x.Add(finding.UnknownOption) // a command
 		}
 	}
@@ -122,12 +123,12 @@ func gitMerges(x *Call, verb string, args []workspace.Word) {
 }
 
 // gitPull judges pull: a fetch and a merge.
-func gitPull(x *Call, _ string, args []workspace.Word) {
+func gitPull(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	x.Add(finding.NetworkRead)
-	c := x.scanner(&spec{flags: "qvpt", long: longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option == "" && (t.word.Kind != workspace.Literal || !plainName.MatchString(t.word.Text) && !branchLike(t.word.Text)) {
+	c := x.Scanner(&command.Spec{Flags: "qvpt", Long: command.Longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option == "" && (t.Word.Kind != workspace.Literal || !plainName.MatchString(t.Word.Text) && !branchLike(t.Word.Text)) {
 			x.Add(finding.UnknownOption)
 		}
 	}
@@ -137,7 +138,7 @@ func gitPull(x *Call, _ string, args []workspace.Word) {
 var plainSetting = regexp.MustCompile(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.fetch)$`)
 
 // gitConfig reads a setting; setting one decides what git runs.
-func gitConfig(x *Call, _ string, args []workspace.Word) {
+func gitConfig(x *command.Call, _ string, args []workspace.Word) {
 	if len(args) > 0 && (args[0].Is("--global") || args[0].Is("--local")) {
 		args = args[1:]
 	}

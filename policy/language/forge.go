@@ -1,43 +1,44 @@
-package program
+package language
 
 import (
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/workspace"
 )
 
 // ghAPI judges gh api, which sends any request: only GET of a path passes. A field makes
 // it a POST unless a method is named.
-func ghAPI(x *Call, _ string, args []workspace.Word) {
+func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 	get, fields, paths := false, false, 0
-	c := x.scanner(&spec{flags: "i", vals: "XHqtfFR", strict: true, optional: map[string]bool{},
-		long: longs("method= header= jq= template= field= raw-field= paginate slurp include silent verbose cache=")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		literal := t.word.Kind == workspace.Literal
-		switch t.option {
+	c := x.Scanner(&command.Spec{Flags: "i", Values: "XHqtfFR", Strict: true, Optional: map[string]bool{},
+		Long: command.Longs("method= header= jq= template= field= raw-field= paginate slurp include silent verbose cache=")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		literal := t.Word.Kind == workspace.Literal
+		switch t.Option {
 		case "X", "method":
-			get = literal && strings.EqualFold(t.word.Text, "GET")
+			get = literal && strings.EqualFold(t.Word.Text, "GET")
 			if !get {
 				x.Add(finding.RemoteSystem)
 			}
-			if strings.EqualFold(t.word.Text, "DELETE") {
+			if strings.EqualFold(t.Word.Text, "DELETE") {
 				x.Add(finding.DestroysInfrastructure)
 			}
 		case "f", "F", "field", "raw-field":
 			fields = true
-			if strings.Contains(t.word.Text, "=@") {
+			if strings.Contains(t.Word.Text, "=@") {
 				x.Add(finding.SendsData) // what the file holds goes along
 			}
 		case "H", "header":
-			if !literal || !strings.HasPrefix(strings.ToLower(t.word.Text), "accept:") && !strings.HasPrefix(strings.ToLower(t.word.Text), "x-github-api-version:") {
+			if !literal || !strings.HasPrefix(strings.ToLower(t.Word.Text), "accept:") && !strings.HasPrefix(strings.ToLower(t.Word.Text), "x-github-api-version:") {
 				x.Add(finding.UnknownOption)
 			}
 		case "q", "jq":
-			jqRole.word(x, t.word)
+			JQ(x, t.Word)
 		case "":
 			paths++
-			if !literal || !apiPath(t.word.Text) {
+			if !literal || !apiPath(t.Word.Text) {
 				x.Add(finding.RemoteSystem)
 			}
 		}

@@ -1,4 +1,4 @@
-package program
+package command
 
 import (
 	"approvalbot/policy/finding"
@@ -39,6 +39,9 @@ type Effect struct {
 	Narrow bool   // runsEach: what is run is for named files only
 }
 
+// Rule judges one simple command. args are the words after its name.
+type Rule func(x *Call, name string, args []workspace.Word)
+
 // Call is one command as its rule reads it. The rule asks where the command stands and
 // gives what it found: codes, and effects that the shell applies in their order.
 type Call struct {
@@ -56,36 +59,35 @@ func (x *Call) Add(c finding.Code) { x.Found.Add(c) }
 // Has reports a code that the rule has noted.
 func (x *Call) Has(c finding.Code) bool { return x.Found.Has(c) }
 
-func (x *Call) does(kind effectKind, w workspace.Word) {
+// Does notes an effect on a word.
+func (x *Call) Does(kind effectKind, w workspace.Word) {
 	x.Effects = append(x.Effects, Effect{Kind: kind, Word: w})
 }
 
-func (x *Call) add(kind effectKind) { x.Effects = append(x.Effects, Effect{Kind: kind}) }
+// Mark notes an effect that has no word.
+func (x *Call) Mark(kind effectKind) { x.Effects = append(x.Effects, Effect{Kind: kind}) }
 
-func (x *Call) Name(w workspace.Word)     { x.does(TellsName, w) }
-func (x *Call) Read(w workspace.Word)     { x.does(ReadsFile, w) }
-func (x *Call) Search(w workspace.Word)   { x.does(SearchesTree, w) }
-func (x *Call) Write(w workspace.Word)    { x.does(WritesFile, w) }
-func (x *Call) content(w workspace.Word)  { x.does(FillsFile, w) }
-func (x *Call) Remove(w workspace.Word)   { x.does(RemovesFile, w) }
-func (x *Call) DeskTree(w workspace.Word) { x.does(TakesTree, w) }
-func (x *Call) DeskPath(w workspace.Word) { x.does(LooksAt, w) }
-func (x *Call) Address(text string)       { x.does(ReadsAddress, workspace.Word{Text: text}) }
-func (x *Call) line(text string)          { x.does(RunsLine, workspace.Word{Text: text}) }
+// The effects of words, in short.
+func (x *Call) Name(w workspace.Word)     { x.Does(TellsName, w) }
+func (x *Call) Read(w workspace.Word)     { x.Does(ReadsFile, w) }
+func (x *Call) Search(w workspace.Word)   { x.Does(SearchesTree, w) }
+func (x *Call) Write(w workspace.Word)    { x.Does(WritesFile, w) }
+func (x *Call) Fill(w workspace.Word)     { x.Does(FillsFile, w) }
+func (x *Call) Remove(w workspace.Word)   { x.Does(RemovesFile, w) }
+func (x *Call) DeskTree(w workspace.Word) { x.Does(TakesTree, w) }
+func (x *Call) DeskPath(w workspace.Word) { x.Does(LooksAt, w) }
+func (x *Call) Address(text string)       { x.Does(ReadsAddress, workspace.Word{Text: text}) }
+func (x *Call) RunLine(text string)       { x.Does(RunsLine, workspace.Word{Text: text}) }
 
-// inner notes a command that this one runs.
-func (x *Call) inner(all []workspace.Word) {
+// Run notes a command that this one runs.
+func (x *Call) Run(all []workspace.Word) {
 	x.Effects = append(x.Effects, Effect{Kind: RunsWords, Words: all})
 }
 
-// Lists notes the files that a command lists in ways that its rule does not know of.
-func (x *Call) Lists(name string, args []workspace.Word) {
-	switch name {
-	case "git":
-		x.gitPrints(args)
-	case "ls":
-		x.lsPrints(args)
-	default:
-		x.passes(name, args)
+// One judges a word in a place where one word is meant: where it becomes two, the second is
+// something else, such as the command.
+func (x *Call) One(w workspace.Word) {
+	if w.Several() {
+		x.Add(finding.DynamicArgument)
 	}
 }

@@ -1,31 +1,15 @@
-package program
+package language
 
 import (
 	"path"
 	"regexp"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
-
-// everydayEnvironment is the name of an environment or session that is called
-// after a Python or a tool.
-var (
-	everydayEnvironment = regexp.MustCompile(`^(?:py(?:py)?[0-9.]*|pep8|style|docs?|static|typing)(?:-(?:[a-z]*[0-9][0-9.]*|cov|cover|coverage|unit|test|tests|lint|min|latest|dev|mypy|build))*$`)
-)
-
-// environment judges the names of environments, joined by commas.
-func (x *Call) environment(w workspace.Word) {
-	for name := range strings.SplitSeq(w.Text, ",") {
-		first, rest, more := strings.Cut(name, "-")
-		tool := known(first).module() && (!more || everydayTarget("test-"+rest))
-		if w.Kind != workspace.Literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !tool {
-			x.Add(finding.RunsWorkspaceCode)
-		}
-	}
-}
 
 // compilerOption are options of C compilers that load no plugin and start no
 // other program.
@@ -36,11 +20,11 @@ var compiled = words.Set(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a
 
 // compiler judges C compilers. What a source tells them to take in (asm, .incbin) is not
 // seen, so they count as running the project.
-func compiler(x *Call, name string, args []workspace.Word) {
-	if x.version(name, args) {
+func compiler(x *command.Call, name string, args []workspace.Word) {
+	if ShowsVersion(x, name, args) {
 		return
 	}
-	x.project()
+	RunsProject(x)
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case w.Is("-o") && i+1 < len(args):
@@ -53,7 +37,7 @@ func compiler(x *Call, name string, args []workspace.Word) {
 		case strings.HasPrefix(w.Text, "@"):
 			x.Add(finding.UnknownOption)
 		case !w.MayBeOption():
-			x.projectWord(w)
+			ProjectWord(x, w)
 			x.Read(w)
 			switch ext := path.Ext(w.Text); {
 			case ext == ".s" || ext == ".S" || ext == ".sx" || ext == ".asm":

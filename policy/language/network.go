@@ -1,4 +1,4 @@
-package program
+package language
 
 import (
 	"path"
@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
-var curlSpec = spec{
-	flags: "sSfLiIvgk46#GNq0O", vals: "mAeHXowdFTubcxKDrC",
-	long: longs(`silent show-error fail fail-with-body location include head verbose globoff insecure compressed max-time= connect-timeout= retry= retry-delay=
+var curlSpec = command.Spec{
+	Flags: "sSfLiIvgk46#GNq0O", Values: "mAeHXowdFTubcxKDrC",
+	Long: command.Longs(`silent show-error fail fail-with-body location include head verbose globoff insecure compressed max-time= connect-timeout= retry= retry-delay=
 		retry-all-errors user-agent= referer= header= request= output= write-out= url= http1.1 http2 http3 ipv4 ipv6 no-progress-meter progress-bar get no-buffer tlsv1.2 tlsv1.3 max-redirs=
 		create-dirs remote-name dump-header= range= continue-at= retry-max-time= retry-connrefused max-filesize= proto= fail-early show-headers no-keepalive
 		data= data-raw= data-binary= data-urlencode= json= form= upload-file= user= cookie= cookie-jar= proxy= config=`),
@@ -36,13 +37,13 @@ func fixedWord(w workspace.Word) bool {
 var queried = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[^*?\[]*)?\?[A-Za-z0-9_.~&=%+,:;@/-]*$`)
 
 // curl reads with GET to its output; whatever sends or saves asks.
-func curl(x *Call, name string, args []workspace.Word) {
-	if x.version(name, args) {
+func curl(x *command.Call, name string, args []workspace.Word) {
+	if ShowsVersion(x, name, args) {
 		return
 	}
-	x.add(Fetches)
+	x.Mark(command.Fetches)
 	away := true // somewhere else than on this machine, also where a redirect leads
-	c := x.scanner(&curlSpec, args)
+	c := x.Scanner(&curlSpec, args)
 	defer func() {
 		if away {
 			x.Add(finding.NetworkRead)
@@ -53,28 +54,28 @@ func curl(x *Call, name string, args []workspace.Word) {
 	}
 	var addresses []workspace.Word
 	named := false // by the addresses
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if !fixedWord(t.word) {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if !fixedWord(t.Word) {
 			x.Add(finding.DynamicArgument)
 		}
-		switch t.option {
+		switch t.Option {
 		case "", "url":
-			away = away || !workspace.Loopback(t.word.Text)
-			x.Address(t.word.Text)
-			addresses = append(addresses, t.word)
+			away = away || !workspace.Loopback(t.Word.Text)
+			x.Address(t.Word.Text)
+			addresses = append(addresses, t.Word)
 		case "X", "request":
-			if !t.word.Is("GET") && !t.word.Is("HEAD") {
+			if !t.Word.Is("GET") && !t.Word.Is("HEAD") {
 				x.Add(finding.SendsData)
 			}
 		case "d", "F", "T", "data", "data-raw", "data-binary", "data-urlencode", "json", "form", "upload-file":
 			x.Add(finding.SendsData)
-			x.Read(workspace.Word{Text: strings.TrimPrefix(t.word.Text, "@"), Kind: t.word.Kind})
+			x.Read(workspace.Word{Text: strings.TrimPrefix(t.Word.Text, "@"), Kind: t.Word.Kind})
 		case "o", "output", "D", "dump-header":
-			x.saves(t.word)
+			savesFile(x, t.Word)
 		case "O", "remote-name":
 			named = true
 		case "H", "header", "w", "write-out":
-			if strings.HasPrefix(t.word.Text, "@") || strings.Contains(t.word.Text, "%output") {
+			if strings.HasPrefix(t.Word.Text, "@") || strings.Contains(t.Word.Text, "%output") {
 				x.Add(finding.UnknownOption)
 			}
 		case "u", "user", "b", "c", "cookie", "cookie-jar", "x", "proxy", "K", "config":
@@ -83,17 +84,17 @@ func curl(x *Call, name string, args []workspace.Word) {
 	}
 	for _, a := range addresses {
 		if named {
-			x.savesAs(a, "", "curl_response")
+			savesAs(x, a, "", "curl_response")
 		}
 	}
 }
 
-// saves judges a file that a download goes to.
-func (x *Call) saves(w workspace.Word) {
+// savesFile judges a file that a download goes to.
+func savesFile(x *command.Call, w workspace.Word) {
 	if w.Is("-") || w.Is("/dev/null") {
 		return
 	}
-	x.content(w)
+	x.Fill(w)
 	if !inertFile(w.Text) {
 		x.Add(finding.SavesDownload)
 	}
@@ -117,7 +118,7 @@ func inertFile(name string) bool {
 var settingsFile = regexp.MustCompile(`^(?:package|composer|deno|bower|lerna|nx|turbo|project|vercel|netlify|firebase|jest|babel|biome|angular|renovate|cspell|docker-compose|compose|taskfile|mkdocs|serverless|values|chart|kustomization|pom|build|ivy|cmake|requirements|constraints|conanfile|meson|claude|agents|gemini|nodemon|pnpm-workspace|pubspec|pulumi|environment|codegen|tsconfig|manifest|openapi-generator|conftest)|(?:rc|config|lock|settings)[.-]|^\.`)
 
 // savesAs judges the file in dir that gets the name which stands last in an address.
-func (x *Call) savesAs(address workspace.Word, dir, other string) {
+func savesAs(x *command.Call, address workspace.Word, dir, other string) {
 	_, rest, ok := strings.Cut(address.Text, "://")
 	if !ok {
 		rest = address.Text
@@ -131,41 +132,41 @@ func (x *Call) savesAs(address workspace.Word, dir, other string) {
 		x.Add(finding.SavesDownload)
 		return
 	}
-	x.content(workspace.Word{Text: path.Join(dir, name)})
+	x.Fill(workspace.Word{Text: path.Join(dir, name)})
 }
 
 var savedName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
-var wgetSpec = spec{
-	flags: "qSv46cNn", vals: "OTtUP",
-	long: longs(`quiet spider output-document= timeout= tries= user-agent= server-response no-verbose show-progress progress= continue timestamping no-clobber directory-prefix=
+var wgetSpec = command.Spec{
+	Flags: "qSv46cNn", Values: "OTtUP",
+	Long: command.Longs(`quiet spider output-document= timeout= tries= user-agent= server-response no-verbose show-progress progress= continue timestamping no-clobber directory-prefix=
 		no-check-certificate https-only max-redirect= wait= connect-timeout= read-timeout= dns-timeout= inet4-only inet6-only no-hsts no-config`),
 }
 
 // wget saves what it fetches, unless it is told to print it.
-func wget(x *Call, name string, args []workspace.Word) {
-	if x.version(name, args) {
+func wget(x *command.Call, name string, args []workspace.Word) {
+	if ShowsVersion(x, name, args) {
 		return
 	}
-	x.add(Fetches)
+	x.Mark(command.Fetches)
 	x.Add(finding.NetworkRead)
 	var addresses []workspace.Word
 	named, dir := true, ""
-	c := x.scanner(&wgetSpec, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if !fixedWord(t.word) {
+	c := x.Scanner(&wgetSpec, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if !fixedWord(t.Word) {
 			x.Add(finding.DynamicArgument)
 		}
-		switch t.option {
+		switch t.Option {
 		case "":
-			x.Address(t.word.Text)
-			addresses = append(addresses, t.word)
+			x.Address(t.Word.Text)
+			addresses = append(addresses, t.Word)
 		case "O", "output-document":
 			named = false
-			x.saves(t.word)
+			savesFile(x, t.Word)
 		case "P", "directory-prefix":
-			dir = t.word.Text
-			if t.word.Kind != workspace.Literal || t.word.Tilde {
+			dir = t.Word.Text
+			if t.Word.Kind != workspace.Literal || t.Word.Tilde {
 				x.Add(finding.SavesDownload)
 			}
 		case "spider":
@@ -174,18 +175,18 @@ func wget(x *Call, name string, args []workspace.Word) {
 	}
 	for _, a := range addresses {
 		if named {
-			x.savesAs(a, dir, "index.html")
+			savesAs(x, a, dir, "index.html")
 		}
 	}
 }
 
 // gofmt prints, or with -w rewrites, Go files.
-func gofmt(x *Call, _ string, args []workspace.Word) {
+func gofmt(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	c := x.scanner(&spec{flags: "ldsew"}, args)
+	c := x.Scanner(&command.Spec{Flags: "ldsew"}, args)
 	changes := false
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		changes = changes || t.option == "w"
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		changes = changes || t.Option == "w"
 	}
 	for _, w := range args {
 		switch {

@@ -1,23 +1,24 @@
-package program
+package language
 
 import (
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/workspace"
 )
 
 // container looks for the desk in what a container is given.
-func container(x *Call, _ string, args []workspace.Word) {
+func container(x *command.Call, _ string, args []workspace.Word) {
 	for _, w := range args {
-		for _, v := range [...]string{w.Text, AfterEquals(w.Text), strings.TrimPrefix(w.Text, "-v")} {
-			x.mounts(v)
+		for _, v := range [...]string{w.Text, command.AfterEquals(w.Text), strings.TrimPrefix(w.Text, "-v")} {
+			mounts(x, v)
 		}
 	}
 }
 
 // mounts looks for the desk in what a container is given: dir:/there, or
 // type=bind,source=dir,target=/there.
-func (x *Call) mounts(text string) {
+func mounts(x *command.Call, text string) {
 	if dir, _, ok := strings.Cut(text, ":"); ok {
 		x.DeskTree(workspace.Word{Text: dir})
 	}

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/language"
 	"approvalbot/policy/workspace"
 )
 
 // interpreter judges a program that runs code of its own language.
-func interpreter(x *Call, name string, args []workspace.Word) {
-	if x.version(name, args) || len(args) == 1 && args[0].Is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
+func interpreter(x *command.Call, name string, args []workspace.Word) {
+	if language.ShowsVersion(x, name, args) || len(args) == 1 && args[0].Is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
 		x.Add(finding.ReadOnlyCommand)
 		return
 	}
@@ -19,7 +21,7 @@ func interpreter(x *Call, name string, args []workspace.Word) {
 	}
 	if len(args) > 0 && args[0].Kind == workspace.Literal {
 		if only := strings.Fields(onlyParse[name]); slices.Contains(only, args[0].Text) {
-			x.parsed(args[1:])
+			parsesFiles(x, args[1:])
 			return
 		}
 		if tool := known(toolOf[name+" "+args[0].Text]); tool != nil {
@@ -33,7 +35,7 @@ func interpreter(x *Call, name string, args []workspace.Word) {
 	}
 	defer func() {
 		if computes || !x.Has(finding.InterpreterCode) {
-			x.add(RunsUnread)
+			x.Mark(command.RunsUnread)
 		}
 	}()
 	for _, w := range args {
@@ -66,7 +68,7 @@ var toolOf = map[string]string{
 }
 
 // parsed judges files of which an interpreter tells at most wrong lines.
-func (x *Call) parsed(files []workspace.Word) {
+func parsesFiles(x *command.Call, files []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	for _, w := range files {
 		if w.MayBeOption() {
@@ -92,7 +94,7 @@ func dashes(args []workspace.Word) []workspace.Word {
 }
 
 // pkg judges a word that names packages of the project.
-func (x *Call) pkg(w workspace.Word) {
+func packageWord(x *command.Call, w workspace.Word) {
 	if workspace.Climbs(w.Text) || strings.Contains(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}

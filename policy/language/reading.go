@@ -1,10 +1,11 @@
-package program
+package language
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
@@ -15,14 +16,14 @@ import (
 var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node nodejs deno bun perl ruby php lua bash zsh
 	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
 
-// version reports a command that only asks a program for its version.
-func (x *Call) version(name string, args []workspace.Word) bool {
+// ShowsVersion reports a command that only asks a program for its version.
+func ShowsVersion(x *command.Call, name string, args []workspace.Word) bool {
 	if len(args) != 1 || args[0].Kind != workspace.Literal || !tellVersion[name] {
 		return false
 	}
 	switch args[0].Text {
 	case "-V", "-version": // a mode of some shells, which then run their input
-		if ShellNames[name] {
+		if command.ShellNames[name] {
 			return false
 		}
 	case "--version":
@@ -34,25 +35,25 @@ func (x *Call) version(name string, args []workspace.Word) bool {
 }
 
 // versioning is the rule of programs that are otherwise unknown and tell their version.
-func versioning(x *Call, name string, args []workspace.Word) {
-	if !x.version(name, args) {
+func versioning(x *command.Call, name string, args []workspace.Word) {
+	if !ShowsVersion(x, name, args) {
 		x.Add(finding.UnknownCommand)
 	}
 }
 
 // lengths judges wc and du: they tell how long files are, not what stands in
 // them, except for a list of names, which they repeat where no such file is.
-func lengths(x *Call, _ string, args []workspace.Word) {
+func lengths(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	lists := false
-	c := x.scanner(&spec{all: true}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		lists = lists || strings.HasPrefix(t.option, "f") // long options may be cut short
+	c := x.Scanner(&command.Spec{All: true}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		lists = lists || strings.HasPrefix(t.Option, "f") // long options may be cut short
 		switch {
-		case t.option == "" && !lists && (t.word.Kind == workspace.Literal || !t.word.MayBeOption()):
-			x.Name(t.word)
-		case t.value:
-			x.Read(t.word)
+		case t.Option == "" && !lists && (t.Word.Kind == workspace.Literal || !t.Word.MayBeOption()):
+			x.Name(t.Word)
+		case t.Value:
+			x.Read(t.Word)
 		}
 	}
 }
@@ -67,7 +68,7 @@ var listing = map[string]*regexp.Regexp{
 
 // archive lists what is packed in a file. Unpacking writes whatever the archive
 // says, and packing reads whatever stands below a directory: both ask.
-func archive(x *Call, name string, args []workspace.Word) {
+func archive(x *command.Call, name string, args []workspace.Word) {
 	if len(args) == 0 || args[0].Kind != workspace.Literal || !listing[name].MatchString(args[0].Text) {
 		x.Add(finding.UnknownCommand)
 		return
@@ -87,57 +88,57 @@ func archive(x *Call, name string, args []workspace.Word) {
 // ps lists processes. Its old options are letters without a dash; an "e" among
 // them shows the environment of every process. Where it cannot read its options as
 // new ones, it reads all of them as old ones.
-func ps(x *Call, _ string, args []workspace.Word) {
-	sp := spec{flags: "AeafFlLHjMTNdwxu", vals: "opCtUGgsq", kind: nothing, code: finding.ReadOnlyCommand,
-		long: longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
+func ps(x *command.Call, _ string, args []workspace.Word) {
+	sp := command.Spec{Flags: "AeafFlLHjMTNdwxu", Values: "opCtUGgsq", Kind: command.NoOperands, Code: finding.ReadOnlyCommand,
+		Long: command.Longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
 	every, old := false, false
 	if len(args) > 0 && args[0].Kind == workspace.Literal && args[0].Text != "" && strings.Trim(args[0].Text, "auxwfljvmh") == "" {
 		args = args[1:]
 		old = true
 	}
-	c := x.scanner(&sp, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
+	c := x.Scanner(&sp, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
-		case t.option == "e" || t.option == "A":
-			every = every || t.option == "e"
-		case t.option == "o" || t.option == "O" || t.option == "format":
-			if strings.Contains(strings.ToLower(t.word.Text), "env") {
+		case t.Option == "e" || t.Option == "A":
+			every = every || t.Option == "e"
+		case t.Option == "o" || t.Option == "O" || t.Option == "format":
+			if strings.Contains(strings.ToLower(t.Word.Text), "env") {
 				x.Add(finding.ReadsEnvironment)
 			}
-		case len(t.option) == 1 && !strings.Contains("fFlLHjTNMdwp", t.option):
+		case len(t.Option) == 1 && !strings.Contains("fFlLHjTNMdwp", t.Option):
 			old = true
 		}
 	}
 	if every && old {
 		x.Add(finding.ReadsEnvironment)
 	}
-	sp.judge(x, "ps", args)
+	sp.Judge(x, "ps", args)
 }
 
 // date tells the time; with an operand that is no format it sets it.
-func date(x *Call, _ string, args []workspace.Word) {
+func date(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	c := x.scanner(&spec{flags: "uRIjn", vals: "drvz", texts: words.Set("d date"), long: longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option == "" && !strings.HasPrefix(t.word.Text, "+") {
+	c := x.Scanner(&command.Spec{Flags: "uRIjn", Values: "drvz", Texts: words.Set("d date"), Long: command.Longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option == "" && !strings.HasPrefix(t.Word.Text, "+") {
 			x.Add(finding.UnknownOption)
 		}
 	}
 }
 
 // commandBuiltin looks a name up, or runs it past functions.
-func commandBuiltin(x *Call, _ string, args []workspace.Word) {
-	c := x.scanner(&spec{flags: "vVp", posix: true}, args)
+func commandBuiltin(x *command.Call, _ string, args []workspace.Word) {
+	c := x.Scanner(&command.Spec{Flags: "vVp", Posix: true}, args)
 	looks := false
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		switch t.option {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
 		case "v", "V":
 			looks = true
 		case "p":
 			x.Add(finding.UnknownOption)
 		case "":
 			if !looks {
-				x.inner(c.rest())
+				x.Run(c.Rest())
 				return
 			}
 		}
@@ -171,7 +172,7 @@ func couldAct(glob string) bool {
 
 // find judges what it does to what it finds: -exec and its kin run a command,
 // -delete deletes.
-func find(x *Call, _ string, args []workspace.Word) {
+func find(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	local, tests, narrow, acts := x.Place.LocalDir(workspace.Word{Text: "."}), false, false, false
 	var f finds
@@ -219,14 +220,14 @@ func find(x *Call, _ string, args []workspace.Word) {
 			}
 			f.act()
 			files := f.words()
-			x.ends(args[i+1 : min(end, len(args))])
-			command := args[i+1 : min(end, len(args))]
-			if local && f.remade() && removes(command) {
+			endsCommand(x, args[i+1:min(end, len(args))])
+			inner := args[i+1 : min(end, len(args))]
+			if local && f.remade() && removes(inner) {
 				x.Add(finding.RemovesBuildOutput)
 			} else {
-				x.Effects = append(x.Effects, Effect{Kind: RunsEach, Words: filled(command, "{}", files), Narrow: narrow})
+				x.Effects = append(x.Effects, command.Effect{Kind: command.RunsEach, Words: filled(inner, "{}", files), Narrow: narrow})
 			}
-			x.deskAmong(files)
+			deskAmong(x, files)
 			f.other = true
 			i = end
 		case w.Is("-delete"):
@@ -241,7 +242,7 @@ func find(x *Call, _ string, args []workspace.Word) {
 				x.Add(finding.DeletesFile)
 				x.Add(finding.RecursiveDelete)
 			}
-			x.deskAmong(f.words())
+			deskAmong(x, f.words())
 		case tests || w.Text != "" && w.Text[0] == '-':
 			x.Add(finding.UnknownOption)
 		default:
@@ -252,80 +253,80 @@ func find(x *Call, _ string, args []workspace.Word) {
 		}
 	}
 	f.wide = f.wide || f.pruned && !acts
-	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: f.words()})
+	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: f.words()})
 }
 
 // removes reports the command rm for what find has found, and nothing else.
-func removes(command []workspace.Word) bool {
-	last := len(command) - 1
-	ok := last > 0 && command[0].Is("rm") && command[last].Is("{}")
-	for _, w := range command[min(1, len(command)):max(last, 1)] {
+func removes(inner []workspace.Word) bool {
+	last := len(inner) - 1
+	ok := last > 0 && inner[0].Is("rm") && inner[last].Is("{}")
+	for _, w := range inner[min(1, len(inner)):max(last, 1)] {
 		ok = ok && (w.Is("-r") || w.Is("-f") || w.Is("-rf") || w.Is("-fr") || w.Is("--"))
 	}
 	return ok
 }
 
-var fdSpec = spec{
-	flags: "HIuspagL0iF1", vals: "tedEcSj", kind: fileNames, skip: 1, code: finding.ReadOnlyCommand,
-	long: longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 type= extension= max-depth= min-depth=
+var fdSpec = command.Spec{
+	Flags: "HIuspagL0iF1", Values: "tedEcSj", Kind: command.FileNames, Skip: 1, Code: finding.ReadOnlyCommand,
+	Long: command.Longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 type= extension= max-depth= min-depth=
 		exact-depth= exclude= size= changed-within= changed-before= color= max-results= prune`),
 }
 
 // fd finds names; with -x and -X it runs a command for them, and may run another
 // behind ";".
-func fd(x *Call, name string, args []workspace.Word) {
-	command := []workspace.Word(nil)
+func fd(x *command.Call, name string, args []workspace.Word) {
+	inner := []workspace.Word(nil)
 	for i, w := range args {
 		if w.Is("-x") || w.Is("-X") || w.Is("--exec") || w.Is("--exec-batch") {
-			x.ends(args[i+1:])
+			endsCommand(x, args[i+1:])
 			if end := slices.IndexFunc(args[i:], func(w workspace.Word) bool { return w.Is(";") }); end >= 0 && i+end+1 < len(args) {
 				x.Add(finding.UnknownOption)
 			}
-			command = args[i+1:]
+			inner = args[i+1:]
 			args = args[:i]
 			break
 		}
 	}
-	x.looksFor(args)
-	if command == nil {
+	fdLists(x, args)
+	if inner == nil {
 		return
 	}
-	files := x.lastPrinted()
-	if !slices.ContainsFunc(command, func(w workspace.Word) bool { return w.Is("{}") }) {
-		command = append(slices.Clone(command), workspace.Word{Text: "{}"})
+	files := lastPrinted(x)
+	if !slices.ContainsFunc(inner, func(w workspace.Word) bool { return w.Is("{}") }) {
+		inner = append(slices.Clone(inner), workspace.Word{Text: "{}"})
 	}
-	if slices.ContainsFunc(command, func(w workspace.Word) bool { return strings.ContainsAny(w.Text, "{}") && !w.Is("{}") }) {
+	if slices.ContainsFunc(inner, func(w workspace.Word) bool { return strings.ContainsAny(w.Text, "{}") && !w.Is("{}") }) {
 		files = nil // {/} and its kin
 	}
 	if len(files) == 0 {
-		command = append(braces(command, "{"), workspace.Word{Kind: workspace.Computed})
+		inner = append(braces(inner, "{"), workspace.Word{Kind: workspace.Computed})
 	}
-	x.inner(filled(command, "{}", files))
+	x.Run(filled(inner, "{}", files))
 }
 
-// looksFor judges the words of fd about what it looks for, and notes what it lists.
-func (x *Call) looksFor(args []workspace.Word) {
-	x.Add(fdSpec.code)
-	c := x.scanner(&fdSpec, args)
+// fdLists judges the words of fd about what it looks for, and notes what it lists.
+func fdLists(x *command.Call, args []workspace.Word) {
+	x.Add(fdSpec.Code)
+	c := x.Scanner(&fdSpec, args)
 	var names []string
 	var dirs []workspace.Word
 	glob, pattern, plain := false, "", true
 	for operands, ok := 0, true; ok; {
-		var t token
-		if t, ok = c.next(); !ok {
+		var t command.Token
+		if t, ok = c.Next(); !ok {
 			break
 		}
-		switch t.option {
+		switch t.Option {
 		case "":
 			if operands++; operands == 1 {
-				pattern, plain = t.word.Text, t.word.Kind == workspace.Literal
+				pattern, plain = t.Word.Text, t.Word.Kind == workspace.Literal
 				continue
 			}
-			x.Name(t.word)
-			dirs = append(dirs, t.word)
+			x.Name(t.Word)
+			dirs = append(dirs, t.Word)
 		case "e", "extension":
-			plain = plain && t.word.Kind == workspace.Literal
-			names = append(names, "*."+strings.TrimPrefix(t.word.Text, "."))
+			plain = plain && t.Word.Kind == workspace.Literal
+			names = append(names, "*."+strings.TrimPrefix(t.Word.Text, "."))
 		case "g", "glob":
 			glob = true
 		}
@@ -334,21 +335,21 @@ func (x *Call) looksFor(args []workspace.Word) {
 		names = append(names, pattern)
 	}
 	if plain {
-		x.prints(dirs, names)
+		printsFound(x, dirs, names)
 	}
 }
 
 // lastPrinted gives the files that the command lists, as far as is known.
-func (x *Call) lastPrinted() []workspace.Word {
-	if n := len(x.Effects); n > 0 && x.Effects[n-1].Kind == PrintsFiles {
+func lastPrinted(x *command.Call) []workspace.Word {
+	if n := len(x.Effects); n > 0 && x.Effects[n-1].Kind == command.PrintsFiles {
 		return x.Effects[n-1].Words
 	}
 	return nil
 }
 
-// ends judges the words of a command that find or fd runs: one that may become ";"
+// endsCommand judges the words of a command that find or fd runs: one that may become ";"
 // or "+" ends the command, and what follows is for find.
-func (x *Call) ends(args []workspace.Word) {
+func endsCommand(x *command.Call, args []workspace.Word) {
 	for _, w := range args {
 		for _, end := range [...]string{";", "+"} {
 			if w.Split || w.Kind == workspace.Computed && strings.HasPrefix(end, w.Text) || w.Kind == workspace.Pattern && workspace.Matches(w.Text, end) {
@@ -360,9 +361,9 @@ func (x *Call) ends(args []workspace.Word) {
 
 // deskAmong looks for the desk in what was found, where more is done with it
 // than is known to be harmless.
-func (x *Call) deskAmong(files []workspace.Word) {
+func deskAmong(x *command.Call, files []workspace.Word) {
 	for _, w := range files {
-		x.does(LooksIfAsking, w)
+		x.Does(command.LooksIfAsking, w)
 	}
 }
 

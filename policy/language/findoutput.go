@@ -1,4 +1,4 @@
-package program
+package language
 
 import (
 	"path"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -148,9 +149,9 @@ func below(dir, name string) workspace.Word {
 	return workspace.Word{Text: name, Kind: workspace.Pattern, Listed: true}
 }
 
-// prints notes the files that a search lists: those of the names below the
+// printsFound notes the files that a search lists: those of the names below the
 // directories.
-func (x *Call) prints(dirs []workspace.Word, names []string) {
+func printsFound(x *command.Call, dirs []workspace.Word, names []string) {
 	if len(names) == 0 {
 		names = []string{""}
 	}
@@ -169,7 +170,7 @@ func (x *Call) prints(dirs []workspace.Word, names []string) {
 			list = append(list, below(d.Text, n))
 		}
 	}
-	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: append(list, list...)})
+	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: append(list, list...)})
 }
 
 // gitLists are the commands of git that print names, with the options that let them
@@ -182,7 +183,7 @@ var gitLists = map[string]struct{ may, needs map[string]bool }{
 
 // gitPrints notes globs for the names that a command of git prints; nothing where it
 // prints something else.
-func (x *Call) gitPrints(args []workspace.Word) {
+func gitPrints(x *command.Call, args []workspace.Word) {
 	if len(args) == 0 || args[0].Kind != workspace.Literal {
 		return
 	}
@@ -210,11 +211,11 @@ func (x *Call) gitPrints(args []workspace.Word) {
 	if len(list) == 0 {
 		list = append(list, below("", ""))
 	}
-	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: append(list, list...)})
+	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: append(list, list...)})
 }
 
 // lsPrints notes the files that ls is told to name, where they are no directories.
-func (x *Call) lsPrints(args []workspace.Word) {
+func lsPrints(x *command.Call, args []workspace.Word) {
 	var list []workspace.Word
 	for _, w := range args {
 		base := path.Base(w.Text)
@@ -227,7 +228,7 @@ func (x *Call) lsPrints(args []workspace.Word) {
 		list = append(list, workspace.Word{Text: w.Text, Kind: workspace.Pattern, Listed: true})
 	}
 	if len(list) > 0 && len(list) <= maxFound {
-		x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: append(list, list...)})
+		x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: append(list, list...)})
 	}
 }
 
@@ -257,8 +258,8 @@ var passing = map[string]*regexp.Regexp{
 // nameEnds is a pattern for names that end so.
 var nameEnds = regexp.MustCompile(`^\\\.(?:([a-z]+)|\(([a-z|]+)\))\$$`)
 
-// passes notes that a command hands on the names that it reads, or some of them.
-func (x *Call) passes(name string, args []workspace.Word) {
+// listsPassed notes that a command hands on the names that it reads, or some of them.
+func listsPassed(x *command.Call, name string, args []workspace.Word) {
 	options := passing[name]
 	if options == nil || len(x.Input) == 0 {
 		return
@@ -282,7 +283,7 @@ func (x *Call) passes(name string, args []workspace.Word) {
 	if m := nameEnds.FindStringSubmatch(pattern); m != nil && !inverted && !fixed {
 		list = ending(list, strings.Split(m[1]+m[2], "|"))
 	}
-	x.Effects = append(x.Effects, Effect{Kind: PrintsFiles, Words: list})
+	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: list})
 }
 
 // ending narrows globs for all names below a directory to those with an ending.
@@ -299,4 +300,16 @@ func ending(list []workspace.Word, ends []string) (out []workspace.Word) {
 		}
 	}
 	return out
+}
+
+// ListsFiles notes the files that a command lists in ways that its rule does not know of.
+func ListsFiles(x *command.Call, name string, args []workspace.Word) {
+	switch name {
+	case "git":
+		gitPrints(x, args)
+	case "ls":
+		lsPrints(x, args)
+	default:
+		listsPassed(x, name, args)
+	}
 }

@@ -1,36 +1,37 @@
-package program
+package language
 
 import (
 	"path"
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
 // copySpecs leave out -S: the ending of a backup makes any name of a harmless one.
-var copySpecs = map[string]*spec{
-	"cp": {flags: "rRapPfnviuLHTbx", vals: "t", long: longs("recursive archive force no-clobber verbose update dereference no-dereference no-target-directory target-directory= one-file-system parents")},
-	"mv": {flags: "fnviuTb", vals: "t", long: longs("force no-clobber verbose update no-target-directory target-directory=")},
-	"ln": {flags: "sfnviTrb", vals: "t", long: longs("symbolic force no-dereference verbose relative no-target-directory target-directory=")},
+var copySpecs = map[string]*command.Spec{
+	"cp": {Flags: "rRapPfnviuLHTbx", Values: "t", Long: command.Longs("recursive archive force no-clobber verbose update dereference no-dereference no-target-directory target-directory= one-file-system parents")},
+	"mv": {Flags: "fnviuTb", Values: "t", Long: command.Longs("force no-clobber verbose update no-target-directory target-directory=")},
+	"ln": {Flags: "sfnviTrb", Values: "t", Long: command.Longs("symbolic force no-dereference verbose relative no-target-directory target-directory=")},
 }
 
 // copies judges cp, mv and ln: what they read or take away, and what they
 // create, also where the last word is a directory.
-func copies(x *Call, name string, args []workspace.Word) {
-	c := x.scanner(copySpecs[name], args)
+func copies(x *command.Call, name string, args []workspace.Word) {
+	c := x.Scanner(copySpecs[name], args)
 	var files []workspace.Word
 	into, whole := (*workspace.Word)(nil), false
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		switch t.option {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
 		case "t", "target-directory":
-			into = &t.word
+			into = &t.Word
 		case "r", "R", "a", "recursive", "archive":
 			whole = true
 		case "":
-			files = append(files, t.word)
+			files = append(files, t.Word)
 		}
 	}
 	if into == nil && len(files) > 1 {
@@ -40,19 +41,19 @@ func copies(x *Call, name string, args []workspace.Word) {
 		into = &workspace.Word{Text: "."}
 	}
 	if !x.Place.IsRoot(*into) {
-		x.content(*into)
+		x.Fill(*into)
 	}
 	for _, f := range files {
-		x.source(name, f, whole)
+		copiesFrom(x, name, f, whole)
 		base := path.Base(f.Text)
-		if name != "cp" && x.again(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}) && !x.again(f) {
+		if name != "cp" && writtenAgain(x, workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}) && !writtenAgain(x, f) {
 			x.Add(finding.DeletesFile) // what nobody keeps anything in is deleted unasked
 		}
 		switch {
 		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
 			x.Add(finding.DynamicPath)
 		case f.Kind == workspace.Literal && into.Text != "":
-			x.content(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind, Tilde: into.Tilde})
+			x.Fill(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind, Tilde: into.Tilde})
 		}
 	}
 	if len(files) == 0 {
@@ -60,8 +61,8 @@ func copies(x *Call, name string, args []workspace.Word) {
 	}
 }
 
-// source judges what is copied, moved or linked.
-func (x *Call) source(name string, f workspace.Word, whole bool) {
+// copiesFrom judges what is copied, moved or linked.
+func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 	x.Read(f)
 	if f.Is("/dev/null") {
 		x.Add(finding.DeletesFile) // it empties the other one
@@ -72,7 +73,7 @@ func (x *Call) source(name string, f workspace.Word, whole bool) {
 	switch {
 	case name == "mv" && f.Kind == workspace.Pattern && !f.MayBeOption() && x.Place.Local(f) && !workspace.HitsSecret(f.Text, true):
 		x.Add(finding.WorkspaceWrite)
-		x.add(WritesCode)
+		x.Mark(command.WritesCode)
 		x.DeskTree(f)
 	case name == "mv":
 		x.Remove(f)
@@ -89,18 +90,18 @@ func (x *Call) source(name string, f workspace.Word, whole bool) {
 
 // rm deletes. What it deletes is gone, so it asks but for what tools make again;
 // whole directories and force outside the workspace are worse.
-func rm(x *Call, _ string, args []workspace.Word) {
-	c := x.scanner(&spec{flags: "rRfivdIP", long: longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, notOptions(args))
+func rm(x *command.Call, _ string, args []workspace.Word) {
+	c := x.Scanner(&command.Spec{Flags: "rRfivdIP", Long: command.Longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, notOptions(args))
 	recursive, force := false, false
 	var files []workspace.Word
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		switch t.option {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
 		case "r", "R", "recursive", "no-preserve-root":
 			recursive = true
 		case "f", "force":
 			force = true
 		case "":
-			files = append(files, t.word)
+			files = append(files, t.Word)
 		}
 	}
 	if len(files) == 0 {
@@ -108,7 +109,7 @@ func rm(x *Call, _ string, args []workspace.Word) {
 	}
 	recursive = recursive || x.Has(finding.UnknownOption) // long options may be cut short
 	for _, f := range files {
-		if x.again(f) && !(recursive && byEnding(f.Text)) {
+		if writtenAgain(x, f) && !(recursive && byEnding(f.Text)) {
 			x.DeskTree(f)
 			x.DeskPath(f)
 			x.Add(finding.RemovesBuildOutput)
@@ -127,7 +128,7 @@ func rm(x *Call, _ string, args []workspace.Word) {
 }
 
 // noTree reports a name of a file, or of a directory that tools make again.
-func noTree(base string) bool { return rebuilt[base] || workspace.PlainFile(strings.ToLower(base)) }
+func noTree(base string) bool { return Rebuilt[base] || workspace.PlainFile(strings.ToLower(base)) }
 
 // notOptions writes "./" before globs that begin with a sign and whose names end in
 // an ending such as ".o": rm has no option that such a name could be.
@@ -141,9 +142,9 @@ func notOptions(args []workspace.Word) []workspace.Word {
 	return out
 }
 
-// again reports a word that names in the workspace only what tools make again: such
+// writtenAgain reports a word that names in the workspace only what tools make again: such
 // a directory, something below it, or files that compilers leave.
-func (x *Call) again(w workspace.Word) bool {
+func writtenAgain(x *command.Call, w workspace.Word) bool {
 	if !x.Place.Local(w) || w.Tilde || w.Split || workspace.SecretPath(w.Text) {
 		return false
 	}
@@ -189,7 +190,7 @@ var (
 		.tox .nox .gradle .angular .vite`)
 	outputNames = words.Set("dist build coverage target")
 	sourceDirs  = words.Set("src lib app internal cmd pkg test tests docs scripts")
-	rebuilt     = words.Set("node_modules dist build target out coverage .next .turbo .cache .parcel-cache __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp")
+	Rebuilt     = words.Set("node_modules dist build target out coverage .next .turbo .cache .parcel-cache __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp")
 )
 
 // rebuiltFiles and rebuiltEnds are names of files that compilers and test runs leave.
@@ -200,7 +201,7 @@ var (
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
 // the workspace passes.
-func permissions(x *Call, name string, args []workspace.Word) {
+func permissions(x *command.Call, name string, args []workspace.Word) {
 	plain := name == "chmod"
 	whole, first := false, true
 	for _, w := range args {
@@ -241,21 +242,21 @@ func plainMode(mode string) bool {
 }
 
 // dd copies blocks; it asks even where it stays in the workspace.
-func dd(x *Call, _ string, args []workspace.Word) {
+func dd(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.UnknownCommand)
 	for _, w := range args {
 		switch k, v, _ := strings.Cut(w.Text, "="); k {
 		case "if":
 			x.Read(workspace.Word{Text: v, Kind: w.Kind})
 		case "of":
-			x.content(workspace.Word{Text: v, Kind: w.Kind})
+			x.Fill(workspace.Word{Text: v, Kind: w.Kind})
 		}
 	}
 }
 
 // cd changes what later relative paths mean. In a loop or a function that
 // cannot be followed.
-func cd(x *Call, _ string, args []workspace.Word) {
+func cd(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	for len(args) > 0 && (args[0].Is("-P") || args[0].Is("-L") || args[0].Is("--")) {
 		args = args[1:]
@@ -263,11 +264,11 @@ func cd(x *Call, _ string, args []workspace.Word) {
 	switch {
 	case len(args) > 1, len(args) == 1 && (args[0].Kind == workspace.Literal && args[0].MayBeOption() || strings.HasPrefix(args[0].Text, "+")):
 		x.Add(finding.UnknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
-		x.does(MovesTo, workspace.Word{Kind: workspace.Computed})
+		x.Does(command.MovesTo, workspace.Word{Kind: workspace.Computed})
 	case len(args) == 0:
-		x.does(MovesTo, workspace.Word{Text: "~", Tilde: true})
+		x.Does(command.MovesTo, workspace.Word{Text: "~", Tilde: true})
 	default:
-		x.does(MovesTo, args[0])
+		x.Does(command.MovesTo, args[0])
 		if x.Looped {
 			x.Add(finding.DynamicArgument)
 		}

@@ -1,4 +1,4 @@
-package program
+package language
 
 import (
 	"path"
@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
-var grepSpec = spec{
-	globs: true, texts: words.Set("e regexp"),
-	flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", vals: "ABCmefdD", num: true,
-	long: longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count
+var grepSpec = command.Spec{
+	Globs: true, Texts: words.Set("e regexp"),
+	Flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", Values: "ABCmefdD", Number: true,
+	Long: command.Longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count
 		files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename no-filename byte-offset text
 		binary-files= null null-data initial-tab line-buffered recursive dereference-recursive after-context= before-context= context= max-count=
 		regexp= file= include= exclude= exclude-dir= exclude-from= color color= colour colour= label=`),
@@ -22,7 +23,7 @@ var grepSpec = spec{
 
 // grep tells contents. A recursive search reads every file below a directory,
 // secrets included, unless --include or the pattern says that it does not.
-func grep(x *Call, name string, args []workspace.Word) {
+func grep(x *command.Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
 	tells := false
@@ -31,11 +32,11 @@ func grep(x *Call, name string, args []workspace.Word) {
 		plain = plain || w.Is("-E") || w.Is("-P") || extended.MatchString(w.Text)
 	}
 	specific := func(w workspace.Word) bool { return specific(w, plain) }
-	c := x.scanner(&grepSpec, args)
+	c := x.Scanner(&grepSpec, args)
 	var dirs []workspace.Word
 	var first workspace.Word // the pattern, or where an option gives one, a file
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		switch t.option {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
 		case "r", "R", "recursive", "dereference-recursive":
 			recursive = true
 		case "l", "files-with-matches":
@@ -43,31 +44,31 @@ func grep(x *Call, name string, args []workspace.Word) {
 		case "L", "files-without-match", "c", "count", "q", "quiet", "silent":
 			tells = true
 		case "d":
-			recursive = recursive || !t.word.Is("skip")
+			recursive = recursive || !t.Word.Is("skip")
 		case "e", "regexp":
 			given = true
-			named = named && specific(t.word)
+			named = named && specific(t.Word)
 		case "f", "file":
 			given, named = true, false
-			x.Read(t.word)
+			x.Read(t.Word)
 		case "v", "invert-match", "z", "null-data":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
-			named = named && fewLines(t.word)
+			named = named && fewLines(t.Word)
 		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9": // -50
 			named = false
 		case "include":
 			narrow = true
-			wide = wide || t.word.Kind == workspace.Computed || !workspace.SourceName(t.word.Text)
-			names = append(names, t.word.Text)
+			wide = wide || t.Word.Kind == workspace.Computed || !workspace.SourceName(t.Word.Text)
+			names = append(names, t.Word.Text)
 		case "exclude", "exclude-from":
 			wide = true // as the first of them it lets all others in
 		case "":
 			if !expr {
-				expr, first = true, t.word
+				expr, first = true, t.Word
 				continue
 			}
-			dirs = append(dirs, t.word)
+			dirs = append(dirs, t.Word)
 		}
 	}
 	if given && expr {
@@ -76,12 +77,12 @@ func grep(x *Call, name string, args []workspace.Word) {
 		named = named && specific(first)
 	}
 	named = named || tells // which files, or how often, and nothing of what stands in them
-	x.searched(dirs, named)
+	searched(x, dirs, named)
 	if recursive {
-		x.tree(dirs, narrow && !wide, named)
+		searchesTree(x, dirs, narrow && !wide, named)
 	}
 	if recursive && lists && !wide {
-		x.prints(dirs, names)
+		printsFound(x, dirs, names)
 	}
 }
 
@@ -91,7 +92,7 @@ var extended = regexp.MustCompile(`^-[a-zA-Z]*[EP][a-zA-Z]*$`)
 
 // searched judges the operands of a search. Where it shows only lines with a
 // word of their own, a glob in the workspace is like a directory of it.
-func (x *Call) searched(list []workspace.Word, named bool) {
+func searched(x *command.Call, list []workspace.Word, named bool) {
 	for _, w := range list {
 		if named && w.Kind == workspace.Pattern && x.Place.Local(w) && !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text) {
 			x.DeskPath(w)
@@ -131,10 +132,10 @@ func fewLines(w workspace.Word) bool {
 	return w.Kind == workspace.Literal && (len(w.Text) == 1 && words.Digits(w.Text) || w.Is("10"))
 }
 
-// tree judges reading all files below directories. narrow says that their names
+// searchesTree judges reading all files below directories. narrow says that their names
 // are limited to what is no secret, named that their lines are, which is enough
 // in the workspace only.
-func (x *Call) tree(dirs []workspace.Word, narrow, named bool) {
+func searchesTree(x *command.Call, dirs []workspace.Word, narrow, named bool) {
 	if !narrow && (!named || !x.Place.Known() || !x.Place.LocalDir(workspace.Word{Text: "."})) {
 		x.Add(finding.MayReadSecret)
 	}
@@ -146,36 +147,36 @@ func (x *Call) tree(dirs []workspace.Word, narrow, named bool) {
 	}
 }
 
-var ripgrepSpec = spec{
-	texts: words.Set("e regexp"),
-	flags: "ivwxclnNHhoqFPsSUapI0u.", vals: "ABCmejEtTrgM", num: true,
-	long: longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches files-with-matches files-without-match
+var ripgrepSpec = command.Spec{
+	Texts: words.Set("e regexp"),
+	Flags: "ivwxclnNHhoqFPsSUapI0u.", Values: "ABCmejEtTrgM", Number: true,
+	Long: command.Longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches files-with-matches files-without-match
 		line-number no-line-number with-filename no-filename heading no-heading only-matching quiet fixed-strings pcre2 multiline text json column
 		trim vimgrep stats after-context= before-context= context= max-count= regexp= color= colors= type= type-not= glob= iglob= max-depth=
 		max-columns= sort= sortr= replace= threads= type-list files null no-config no-messages hidden no-ignore no-ignore-vcs unrestricted`),
 }
 
 // ripgrep searches recursively by itself; a glob or a type narrows it.
-func ripgrep(x *Call, _ string, args []workspace.Word) {
+func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	tells := false
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	names, printed, other := []string(nil), false, false
 	specific := func(w workspace.Word) bool { return specific(w, true) }
-	c := x.scanner(&ripgrepSpec, args)
+	c := x.Scanner(&ripgrepSpec, args)
 	var dirs []workspace.Word
 	var first workspace.Word
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		switch t.option {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
 		case "g", "glob", "iglob":
 			switch {
-			case t.word.Kind == workspace.Literal && strings.HasPrefix(t.word.Text, "!"): // what is left out
+			case t.Word.Kind == workspace.Literal && strings.HasPrefix(t.Word.Text, "!"): // what is left out
 				continue
-			case t.word.Kind != workspace.Literal || !narrows(t.word.Text):
+			case t.Word.Kind != workspace.Literal || !narrows(t.Word.Text):
 				x.Add(finding.MayReadSecret)
 			}
 			narrow = true
-			names = append(names, t.word.Text)
+			names = append(names, t.Word.Text)
 		case "l", "files-with-matches":
 			printed, tells = true, true
 		case "files-without-match", "c", "count", "count-matches", "q", "quiet":
@@ -183,24 +184,24 @@ func ripgrep(x *Call, _ string, args []workspace.Word) {
 		case "json":
 			other = true
 		case "t", "type":
-			narrow, wide = true, wide || !CodeTypes[t.word.Text]
-			names = append(names, "*."+t.word.Text) // whatever their endings are
+			narrow, wide = true, wide || !CodeTypes[t.Word.Text]
+			names = append(names, "*."+t.Word.Text) // whatever their endings are
 		case "files", "type-list":
 			lists, given = true, true
-			printed, other = printed || t.option == "files", other || t.option == "type-list"
+			printed, other = printed || t.Option == "files", other || t.Option == "type-list"
 		case "v", "invert-match", "U", "multiline", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
-			named = named && fewLines(t.word)
+			named = named && fewLines(t.Word)
 		case "e", "regexp":
 			given = true
-			named = named && specific(t.word)
+			named = named && specific(t.Word)
 		case "":
 			if !expr {
-				expr, first = true, t.word
+				expr, first = true, t.Word
 				continue
 			}
-			dirs = append(dirs, t.word)
+			dirs = append(dirs, t.Word)
 		}
 	}
 	if given && expr {
@@ -209,12 +210,12 @@ func ripgrep(x *Call, _ string, args []workspace.Word) {
 		named = named && specific(first)
 	}
 	named = named || tells
-	x.searched(dirs, named)
+	searched(x, dirs, named)
 	if !filesOnly(dirs) {
-		x.tree(dirs, lists || narrow && !wide, named)
+		searchesTree(x, dirs, lists || narrow && !wide, named)
 	}
 	if printed && !other && !slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") }) {
-		x.prints(dirs, names)
+		printsFound(x, dirs, names)
 	}
 }
 
@@ -231,6 +232,7 @@ func narrows(glob string) bool {
 	return ok && len(list) > 0 && !strings.HasPrefix(glob, "!") && !slices.ContainsFunc(list, func(alt string) bool { return workspace.HitsSecret(alt, true) })
 }
 
+// CodeTypes are the types of files, as ripgrep names them, that hold code or text.
 var CodeTypes = words.Set("go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua perl sql scala proto make cmake")
 
 // plainSed are the commands of sed that can only print, delete and add text.
@@ -291,9 +293,9 @@ var slashScript = regexp.MustCompile(`^[0-9,$]*s/[^;\n]*/[^;\n]*/[gIp0-9]*$`)
 var otherSed = regexp.MustCompile(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
 // sed edits a stream, or with -i the files it names.
-func sed(x *Call, _ string, args []workspace.Word) {
+func sed(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	c := x.scanner(&spec{flags: "nErsuz", vals: "e", long: longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
+	c := x.Scanner(&command.Spec{Flags: "nErsuz", Values: "e", Long: command.Longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
 	script, places, suffix := false, false, false
 	check := func(w workspace.Word) {
 		script = true
@@ -317,37 +319,37 @@ func sed(x *Call, _ string, args []workspace.Word) {
 			if i < len(args) && args[i].Is("") {
 				args = append(args[:i], args[i+1:]...) // as sed of BSD takes it
 			}
-			c.args = args
+			c.Args = args
 			break
 		}
 	}
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if m := otherSed.FindStringSubmatch(t.word.Text); suffix && script && t.option == "" && m != nil {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if m := otherSed.FindStringSubmatch(t.Word.Text); suffix && script && t.Option == "" && m != nil {
 			if m[1] == "r" {
-				x.Read(workspace.Word{Text: m[2], Kind: t.word.Kind})
+				x.Read(workspace.Word{Text: m[2], Kind: t.Word.Kind})
 			} else {
-				x.content(workspace.Word{Text: m[2], Kind: t.word.Kind})
+				x.Fill(workspace.Word{Text: m[2], Kind: t.Word.Kind})
 			}
 		}
 		switch {
-		case t.option == "e" || t.option == "expression":
-			check(t.word)
-		case t.option == "in-place":
+		case t.Option == "e" || t.Option == "expression":
+			check(t.Word)
+		case t.Option == "in-place":
 			places = true
-			if t.value {
+			if t.Value {
 				x.Add(finding.UnknownOption) // where the old file goes
 			}
-		case t.option != "":
+		case t.Option != "":
 		case !script:
-			check(t.word)
-		case places && t.word.Kind == workspace.Pattern && !t.word.Listed && !strings.HasPrefix(strings.TrimPrefix(t.word.Text, "./"), "**") && x.Place.Local(t.word) && !workspace.HitsSecret(t.word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.word.Text)):
+			check(t.Word)
+		case places && t.Word.Kind == workspace.Pattern && !t.Word.Listed && !strings.HasPrefix(strings.TrimPrefix(t.Word.Text, "./"), "**") && x.Place.Local(t.Word) && !workspace.HitsSecret(t.Word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.Word.Text)):
 			x.Add(finding.WorkspaceWrite)
-			x.add(WritesCode)
+			x.Mark(command.WritesCode)
 		case places:
-			x.content(t.word)
-			x.Read(t.word)
+			x.Fill(t.Word)
+			x.Read(t.Word)
 		default:
-			x.Read(t.word)
+			x.Read(t.Word)
 		}
 	}
 }
@@ -356,25 +358,25 @@ func sed(x *Call, _ string, args []workspace.Word) {
 // beyond its input.
 var wildAwk = regexp.MustCompile("[|<>@`]|system|getline|ENVIRON|PROCINFO|FUNCTAB|SYMTAB|/inet|extension|ARGV|ARGC")
 
-func awk(x *Call, _ string, args []workspace.Word) {
+func awk(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	c := x.scanner(&spec{vals: "Fv", posix: true}, args)
+	c := x.Scanner(&command.Spec{Values: "Fv", Posix: true}, args)
 	program := false
-	for t, ok := c.next(); ok; t, ok = c.next() {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
-		case t.option != "":
-			if t.word.Kind == workspace.Computed {
+		case t.Option != "":
+			if t.Word.Kind == workspace.Computed {
 				x.Add(finding.DynamicArgument)
 			}
 		case !program:
 			program = true
-			if t.word.Kind != workspace.Literal || wildAwk.MatchString(compared(t.word.Text)) {
+			if t.Word.Kind != workspace.Literal || wildAwk.MatchString(compared(t.Word.Text)) {
 				x.Add(finding.InterpreterCode)
 			}
-		case strings.HasPrefix(t.word.Text, "/inet"):
+		case strings.HasPrefix(t.Word.Text, "/inet"):
 			x.Add(finding.UnknownOption) // some awks open connections by such a name
 		default:
-			x.Read(t.word)
+			x.Read(t.Word)
 		}
 	}
 }
@@ -400,6 +402,13 @@ var awkRegexp = regexp.MustCompile(`(^|\|\||&&|[!~(,;{])\s*/[\w|.^$ -]*/`)
 // awkCondition is what compares in parentheses, where ">" writes no file.
 var awkCondition = regexp.MustCompile(`\([\w$.\s&!=<>+*-]*\)`)
 
+// JQ judges a script of jq that stands in an option of another program.
+func JQ(x *command.Call, w workspace.Word) {
+	if w.Kind != workspace.Literal || wildJq.MatchString(w.Text) {
+		x.Add(finding.InterpreterCode)
+	}
+}
+
 // wildJq are the words with which jq reads the environment and other files, and yq
 // runs what stands in them.
 var (
@@ -413,12 +422,12 @@ var fieldJq = regexp.MustCompile(`^(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\d*\])?)*` +
 	`(?: ?\| ?(?:length|keys|type))?$`)
 
 var (
-	jqSpec = spec{flags: "rcSesnMCajR", long: longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}
+	jqSpec = command.Spec{Flags: "rcSesnMCajR", Long: command.Longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}
 	// yq is two programs; these options mean the same to both, or nothing.
-	yqSpec = spec{flags: "recnMCPNj", vals: "poI", strict: true, long: longs("exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=")}
+	yqSpec = command.Spec{Flags: "recnMCPNj", Values: "poI", Strict: true, Long: command.Longs("exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=")}
 )
 
-func jq(x *Call, name string, args []workspace.Word) {
+func jq(x *command.Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	sp, wild := &jqSpec, wildJq
 	if name == "yq" {
@@ -427,24 +436,24 @@ func jq(x *Call, name string, args []workspace.Word) {
 			args = args[1:]
 		}
 	} else {
-		args = x.named(args)
+		args = namedFiles(x, args)
 	}
-	c := x.scanner(sp, args)
+	c := x.Scanner(sp, args)
 	program, fields := false, false
-	for t, ok := c.next(); ok; t, ok = c.next() {
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
-		case t.option != "":
+		case t.Option != "":
 		case !program:
 			program = true
-			if !fixedProgram(t.word) || wild.MatchString(t.word.Text) {
+			if !fixedProgram(t.Word) || wild.MatchString(t.Word.Text) {
 				x.Add(finding.InterpreterCode)
 			}
-			fields = t.word.Kind == workspace.Literal && fieldJq.MatchString(t.word.Text)
+			fields = t.Word.Kind == workspace.Literal && fieldJq.MatchString(t.Word.Text)
 			if name == "yq" {
-				x.Read(t.word) // where such a file is, it is the file
+				x.Read(t.Word) // where such a file is, it is the file
 			}
 		default:
-			x.searched([]workspace.Word{t.word}, fields)
+			searched(x, []workspace.Word{t.Word}, fields)
 		}
 	}
 }
@@ -457,12 +466,12 @@ func fixedProgram(w workspace.Word) bool {
 
 var indexed = regexp.MustCompile(`^\.[\w.-]*(?:\[\d*\][\w.-]*)+$`)
 
-// named takes jq's options --arg and --argjson out, whose two values are text.
-func (x *Call) named(args []workspace.Word) (rest []workspace.Word) {
+// namedFiles takes jq's options --arg and --argjson out, whose two values are text.
+func namedFiles(x *command.Call, args []workspace.Word) (rest []workspace.Word) {
 	for i := 0; i < len(args); i++ {
 		if args[i].Is("--arg") || args[i].Is("--argjson") {
 			for _, w := range args[min(i+1, len(args)):min(i+3, len(args))] {
-				x.oneWord(w)
+				x.One(w)
 			}
 			i += 2
 			continue
@@ -477,7 +486,7 @@ func (x *Call) named(args []workspace.Word) (rest []workspace.Word) {
 
 // printf prints. Some of its conversions set variables, and some evaluate their
 // argument in some shells: only text and numbers written out pass.
-func printf(x *Call, _ string, args []workspace.Word) {
+func printf(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	if len(args) > 0 && args[0].Is("--") {
 		args = args[1:]
@@ -512,7 +521,7 @@ var numeric = words.Set("-eq -ne -lt -le -gt -ge")
 
 // test judges test and [. Words that are computed stand where they can only be
 // operands, since -v and -R evaluate text.
-func test(x *Call, name string, args []workspace.Word) {
+func test(x *command.Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	if name == "[" && len(args) > 0 {
 		args = args[:len(args)-1]

@@ -1,15 +1,16 @@
-package program
+package language
 
 import (
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
 // kill stops processes; -1 as a process is all of them, and 1 is the machine.
-func kill(x *Call, _ string, args []workspace.Word) {
+func kill(x *command.Call, _ string, args []workspace.Word) {
 	if len(args) > 0 && (args[0].Is("-l") || args[0].Is("-L")) {
 		x.Add(finding.ReadOnlyCommand)
 		return

@@ -1,31 +1,32 @@
-package program
+package language
 
 import (
 	"regexp"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/workspace"
 )
 
-// prelude reads the words before a subcommand and gives the words from there on.
-type prelude func(x *Call, args []workspace.Word) []workspace.Word
+// Prelude reads the words before a subcommand and gives the words from there on.
+type Prelude func(x *command.Call, args []workspace.Word) []workspace.Word
 
-// preludes are those of the table, by their names.
-var preludes = map[string]prelude{"git": gitPrelude}
+// Preludes are those of the table, by their names.
+var Preludes = map[string]Prelude{"git": gitPrelude}
 
 // gitPrelude judges what stands before git's subcommand. git runs programs that its
 // configuration names, so only the repository of the workspace counts, and only plain
 // options. Below the workspace's root git may find another repository, whose settings
 // are then code of the project that runs.
-func gitPrelude(x *Call, args []workspace.Word) []workspace.Word {
-	i := x.gitGlobals(args)
+func gitPrelude(x *command.Call, args []workspace.Word) []workspace.Word {
+	i := gitGlobals(x, args)
 	switch {
 	case i == len(args):
 	case args[i].Kind != workspace.Literal:
 		x.Add(finding.DynamicCommand)
 	case !x.Place.AtRoot():
-		x.gitBelow(workspace.Word{Text: "."})
+		gitBelow(x, workspace.Word{Text: "."})
 	}
 	return args[i:]
 }
@@ -34,14 +35,14 @@ func gitPrelude(x *Call, args []workspace.Word) []workspace.Word {
 var plainGitSetting = regexp.MustCompile(`^(?:color\.[a-zA-Z.]+=[a-z]+|core\.(?:quote[pP]ath|pager)=(?:true|false|on|off|cat|)|advice\.[a-zA-Z]+=(?:true|false))$`)
 
 // gitGlobals judges the options before git's verb and gives its place.
-func (x *Call) gitGlobals(args []workspace.Word) int {
+func gitGlobals(x *command.Call, args []workspace.Word) int {
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"), w.Is("--version"), w.Is("--no-replace-objects"):
 		case w.Is("-C") && i+1 < len(args):
 			i++
 			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {
-				x.gitBelow(d)
+				gitBelow(x, d)
 			}
 		case w.Is("-c") && i+1 < len(args) && args[i+1].Kind == workspace.Literal && plainGitSetting.MatchString(args[i+1].Text):
 			i++
@@ -58,7 +59,7 @@ func (x *Call) gitGlobals(args []workspace.Word) int {
 }
 
 // gitBelow notes that git runs in a directory that is not the workspace.
-func (x *Call) gitBelow(dir workspace.Word) {
+func gitBelow(x *command.Call, dir workspace.Word) {
 	if x.Place.LocalDir(dir) {
 		x.Add(finding.RunsProjectCode)
 	} else {
@@ -67,16 +68,16 @@ func (x *Call) gitBelow(dir workspace.Word) {
 }
 
 // gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
-func gitNames(flags, long string) Rule {
-	sp := spec{flags: flags, long: longs(long), num: true}
-	return func(x *Call, verb string, args []workspace.Word) {
+func gitNames(flags, long string) command.Rule {
+	sp := command.Spec{Flags: flags, Long: command.Longs(long), Number: true}
+	return func(x *command.Call, verb string, args []workspace.Word) {
 		lists, names := len(args) == 0, 0
-		c := x.scanner(&sp, args)
-		for t, ok := c.next(); ok; t, ok = c.next() {
+		c := x.Scanner(&sp, args)
+		for t, ok := c.Next(); ok; t, ok = c.Next() {
 			switch {
-			case t.option == "":
+			case t.Option == "":
 				names++
-			case t.option != "q" && t.option != "v" && t.option != "m":
+			case t.Option != "q" && t.Option != "v" && t.Option != "m":
 				lists = true
 			}
 		}
@@ -97,11 +98,11 @@ func gitNames(flags, long string) Rule {
 // addresses that run commands.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-func gitFetch(x *Call, _ string, args []workspace.Word) {
+func gitFetch(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.NetworkRead)
-	c := x.scanner(&spec{flags: "pqvt", long: longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option == "" && (t.word.Kind != workspace.Literal || !plainName.MatchString(t.word.Text)) {
+	c := x.Scanner(&command.Spec{Flags: "pqvt", Long: command.Longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option == "" && (t.Word.Kind != workspace.Literal || !plainName.MatchString(t.Word.Text)) {
 			x.Add(finding.UnknownOption)
 		}
 	}
@@ -109,7 +110,7 @@ func gitFetch(x *Call, _ string, args []workspace.Word) {
 
 // gitPushes judges push: with force, a deletion or a "+" it overwrites what
 // others have.
-func gitPushes(x *Call, _ string, args []workspace.Word) {
+func gitPushes(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitPush)
 	for _, w := range args {
 		t := w.Text
@@ -126,13 +127,13 @@ func gitPushes(x *Call, _ string, args []workspace.Word) {
 
 // gitReset judges reset: it leaves the files alone unless it is told otherwise,
 // and the commits it leaves stay in the reflog.
-func gitReset(x *Call, _ string, args []workspace.Word) {
+func gitReset(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
-	c := x.scanner(&spec{flags: "qN", long: longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
+	c := x.Scanner(&command.Spec{Flags: "qN", Long: command.Longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
-		case t.option == "":
-		case strings.HasPrefix(t.option, "h"), strings.HasPrefix(t.option, "me"), strings.HasPrefix(t.option, "k"):
+		case t.Option == "":
+		case strings.HasPrefix(t.Option, "h"), strings.HasPrefix(t.Option, "me"), strings.HasPrefix(t.Option, "k"):
 			x.Add(finding.GitDestroys)
 		}
 	}
@@ -141,7 +142,7 @@ func gitReset(x *Call, _ string, args []workspace.Word) {
 	}
 }
 
-func gitClean(x *Call, _ string, args []workspace.Word) {
+func gitClean(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitDiscards)
 	dry := false
 	for _, w := range args {
@@ -152,9 +153,9 @@ func gitClean(x *Call, _ string, args []workspace.Word) {
 	}
 }
 
-// revision judges a word of git's that may name a file after a colon, or be a pattern
+// Revision judges a word of git's that may name a file after a colon, or be a pattern
 // of files although the shell sees none.
-func (x *Call) revision(w workspace.Word) {
+func Revision(x *command.Call, w workspace.Word) {
 	if w.Kind == workspace.Literal && strings.ContainsAny(w.Text, "*?[") {
 		x.Read(workspace.Word{Text: w.Text, Kind: workspace.Pattern})
 	}
@@ -169,15 +170,15 @@ func (x *Call) revision(w workspace.Word) {
 
 // gitLsRemote judges ls-remote, which tells the address of a remote, with the token in
 // it, where it is not given one.
-func gitLsRemote(x *Call, _ string, args []workspace.Word) {
+func gitLsRemote(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.RemoteRead)
 	names := 0
-	c := x.scanner(&spec{flags: "tq", long: longs("heads branches tags refs quiet symref exit-code sort=")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		if t.option != "" {
+	c := x.Scanner(&command.Spec{Flags: "tq", Long: command.Longs("heads branches tags refs quiet symref exit-code sort=")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option != "" {
 			continue
 		}
-		if names++; t.word.Kind != workspace.Literal || names == 1 && !plainName.MatchString(t.word.Text) {
+		if names++; t.Word.Kind != workspace.Literal || names == 1 && !plainName.MatchString(t.Word.Text) {
 			x.Add(finding.UnknownOption)
 		}
 	}
@@ -187,22 +188,22 @@ func gitLsRemote(x *Call, _ string, args []workspace.Word) {
 }
 
 // gitTells is a git command that tells names, or changes the index alone.
-func gitTells(x *Call, sp *spec, args []workspace.Word) {
-	sp.kind, sp.code = fileNames, finding.LocalGit
-	sp.judge(x, "git", args)
+func gitTells(x *command.Call, sp *command.Spec, args []workspace.Word) {
+	sp.Kind, sp.Code = command.FileNames, finding.LocalGit
+	sp.Judge(x, "git", args)
 }
 
 // gitApply judges apply: with an option that only asks about a patch it changes
 // nothing, unless it is told to do both.
-func gitApply(x *Call, _ string, args []workspace.Word) {
+func gitApply(x *command.Call, _ string, args []workspace.Word) {
 	asks := false
-	c := x.scanner(&spec{flags: "vqRz3", vals: "pC", strict: true, long: longs("check stat numstat summary verbose quiet reverse cached index ignore-whitespace ignore-space-change unidiff-zero recount")}, args)
-	for t, ok := c.next(); ok; t, ok = c.next() {
-		switch t.option {
+	c := x.Scanner(&command.Spec{Flags: "vqRz3", Values: "pC", Strict: true, Long: command.Longs("check stat numstat summary verbose quiet reverse cached index ignore-whitespace ignore-space-change unidiff-zero recount")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
 		case "check", "stat", "numstat", "summary":
 			asks = true
 		case "":
-			x.Read(t.word)
+			x.Read(t.Word)
 		}
 	}
 	if asks {

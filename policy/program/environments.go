@@ -1,0 +1,27 @@
+package program
+
+import (
+	"regexp"
+	"strings"
+
+	"approvalbot/policy/command"
+	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
+)
+
+// everydayEnvironment is the name of an environment or session that is called
+// after a Python or a tool.
+var (
+	everydayEnvironment = regexp.MustCompile(`^(?:py(?:py)?[0-9.]*|pep8|style|docs?|static|typing)(?:-(?:[a-z]*[0-9][0-9.]*|cov|cover|coverage|unit|test|tests|lint|min|latest|dev|mypy|build))*$`)
+)
+
+// environment judges the names of environments, joined by commas.
+func testEnvironment(x *command.Call, w workspace.Word) {
+	for name := range strings.SplitSeq(w.Text, ",") {
+		first, rest, more := strings.Cut(name, "-")
+		tool := known(first).module() && (!more || everydayTarget("test-"+rest))
+		if w.Kind != workspace.Literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !tool {
+			x.Add(finding.RunsWorkspaceCode)
+		}
+	}
+}
