@@ -7,6 +7,7 @@ import (
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/program"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -20,7 +21,7 @@ import (
 // may be given.
 func (j *judging) always(e *Engine) string {
 	switch {
-	case j.tool.kind != execTool && j.found.Any(shiftingTool), j.tool.kind == execTool && !j.fixed(e):
+	case j.Tool.Kind != tool.Exec && j.Found.Any(shiftingTool), j.Tool.Kind == tool.Exec && !j.fixed(e):
 		return ""
 	case j.unplaced:
 		return "exactly this call, in whatever directory it runs"
@@ -43,7 +44,7 @@ var (
 func (j *judging) fixed(e *Engine) bool {
 	v := &j.seen
 	line := j.line != nil && strings.ContainsAny(*j.line, "$`")
-	if line || len(v.Commands) == 0 || j.found.Any(shifting) {
+	if line || len(v.Commands) == 0 || j.Found.Any(shifting) {
 		return false
 	}
 	fed := func(i int) bool {
@@ -95,7 +96,7 @@ func (j *judging) readsFile(e *Engine, args []workspace.Word, fed bool) bool {
 	if fileRunners[base] || !known && fed {
 		return true
 	}
-	remote := j.found.Any(finding.Of(finding.RunsContainer, finding.RemoteSystem, finding.ChangesServices, finding.DestroysContainers))
+	remote := j.Found.Any(finding.Of(finding.RunsContainer, finding.RemoteSystem, finding.ChangesServices, finding.DestroysContainers))
 	return (!known || remote) && slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
 		return looksLikeFile(w.Text) || remote && fromFiles[w.Text]
 	})

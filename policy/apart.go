@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"approvalbot/policy/tool"
 )
 
 // Apart reports whether surely no call fits both, by their tools, agents or sessions.
@@ -23,15 +25,15 @@ func (m Match) Apart(o Match) bool {
 // toolsApart reports whether no tool is in both lists, each read as widely as a rule
 // that tightens reads it.
 func toolsApart(names, others []string) bool {
-	a, wrong := newToolList(names, true)
-	b, bad := newToolList(others, true)
-	open := func(l *toolList) bool { return l.every || len(l.globs) > 0 }
+	a, wrong := tool.NewList(names, true)
+	b, bad := tool.NewList(others, true)
+	open := func(l *tool.List) bool { return l.Every || len(l.Globs) > 0 }
 	if len(wrong)+len(bad) > 0 || open(a) && open(b) {
 		return false
 	}
-	in := func(l, other *toolList) bool {
-		for name, named := range l.exact {
-			if named && other.has(tool{name, toolKinds[name]}) {
+	in := func(l, other *tool.List) bool {
+		for name, named := range l.Exact {
+			if named && other.Has(tool.Tool{Name: name, Kind: tool.Kinds[name]}) {
 				return true
 			}
 		}

@@ -3,6 +3,7 @@ package policy
 import (
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/tool"
 )
 
 // A sandboxed agent's commands are confined: the operator vouches that they find no
@@ -22,9 +23,9 @@ var sandboxHosts = map[string]bool{"": true, "sandbox": true, "auto": true}
 // for: the token says which agent it is, and neither the call nor what it is bound to
 // names another host.
 func (j *judging) sandboxed(host string) bool {
-	_, bound, _ := j.call.Bind.Says()
+	_, bound, _ := j.Call.Bind.Says()
 	inside := sandboxHosts[host] && sandboxHosts[bound]
-	return j.agent.sandboxed && j.call.TokensAgent && j.tool.kind == execTool && inside
+	return j.agent.sandboxed && j.Call.TokensAgent && j.Tool.Kind == tool.Exec && inside
 }
 
 // confine lowers the class of a call that runs in the agent's sandbox.
@@ -43,7 +44,7 @@ func (j *judging) confine() {
 // sandbox answers for.
 func (j *judging) certain(but finding.Set) finding.Set {
 	if !j.bound {
-		return j.found.Without(but)
+		return j.Found.Without(but)
 	}
 	but = but.Or(confinable)
 	if !j.foreign {
@@ -52,7 +53,7 @@ func (j *judging) certain(but finding.Set) finding.Set {
 	if !j.outward {
 		but.Add(finding.UnusualShell)
 	}
-	return j.found.Without(but)
+	return j.Found.Without(but)
 }
 
 // doubts reports whether the judgement rests on not knowing.

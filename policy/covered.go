@@ -9,6 +9,7 @@ import (
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 	"approvalbot/policy/program"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/workspace"
 )
 
@@ -21,7 +22,7 @@ func (j *judging) came(x core.Exec, s *line.Reading) {
 		v.Alone, v.Apart = false, true
 	}
 	j.line, j.argv, j.place = x.Command, x.Argv, s.Place
-	bound, _, _ := j.call.Bind.Says()
+	bound, _, _ := j.Call.Bind.Says()
 	j.unplaced = !path.IsAbs(x.Workdir) && !path.IsAbs(bound)
 	j.stays = len(x.Env) == 0 && s.Place.Stays()
 }
@@ -36,7 +37,7 @@ var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.Ma
 // that was read.
 func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 	v := &j.seen
-	if j.tool.kind != execTool || !j.stays || v.Apart || len(v.Commands) == 0 || j.found.Any(uncovered) {
+	if j.Tool.Kind != tool.Exec || !j.stays || v.Apart || len(v.Commands) == 0 || j.Found.Any(uncovered) {
 		return false
 	}
 	for i := 0; i < len(v.Commands); i++ {

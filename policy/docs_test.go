@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/tool"
 )
 
 // The page for operators names every reason code with its sentence, every group,
@@ -22,10 +23,10 @@ func TestThePageNamesEverything(t *testing.T) {
 	for c := range finding.CodeCount {
 		require.Contains(t, page, "`"+finding.Reasons[c].Name+"`", "docs/policy.md lists every reason code")
 	}
-	for _, g := range groupNames() {
+	for _, g := range tool.GroupNames() {
 		require.Contains(t, page, "`"+g+"`")
 	}
-	for p := range maps.Keys(profiles) {
+	for p := range maps.Keys(tool.Profiles) {
 		require.Contains(t, page, cmp.Or("`"+p+"`", "full"))
 	}
 }
@@ -46,5 +47,5 @@ func TestTheFirstThreeRules(t *testing.T) {
 		require.Equal(t, want, outcomeOf(e, lineCall(t, line)), line)
 	}
 	require.Equal(t, []core.Need{{Role: "ops", Min: 1}}, judge(e, lineCall(t, "ls && npm publish --tag next")).Rule.Needs)
-	require.True(t, slices.IsSorted(KnownTools()))
+	require.True(t, slices.IsSorted(tool.Known()))
 }

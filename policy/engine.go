@@ -9,8 +9,9 @@ import (
 	"approvalbot/core"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
+	"approvalbot/policy/pattern"
 	"approvalbot/policy/program"
-	rows "approvalbot/policy/tool"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/workspace"
 )
 
@@ -25,8 +26,8 @@ type Engine struct {
 	agents    map[string]*agent
 	others    *agent // that nothing is said about
 	effective []core.Factor
-	servers   rows.Table // of well-known servers, where somebody may say which they are
-	allowlist []commandPattern
+	servers   tool.Table // of well-known servers, where somebody may say which they are
+	allowlist []pattern.Command
 	safeBins  map[string]bool
 	rules     []opRule
 	index     index
@@ -55,14 +56,14 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	if len(cfg.TrustToolHints) > 0 {
-		if e.servers, err = rows.Servers(); err != nil {
+		if e.servers, err = tool.Servers(); err != nil {
 			return nil, err
 		}
 	}
 	e.index = newIndex(e.rules)
 	for i := range e.rules {
 		r := &e.rules[i]
-		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.paths
+		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.Paths
 	}
 	for _, f := range cfg.AllowedApprovers {
 		if !slices.Contains(cfg.DisabledApprovers, f) {
@@ -114,19 +115,12 @@ func (e *Engine) Hash() string { return e.hash }
 
 // judging is one call on its way through the stages.
 type judging struct {
-	call  core.Call
+	tool.Reading
 	agent *agent
-	tool  tool
 
-	list             []field // of the params; see fields
-	listed, readable bool    // they were read, and are what the params say
-
-	found    finding.Set     // what the call could do
 	extra    finding.Effects // what others say it does
 	seen     line.Seen
-	paths    []workspace.File // that it names, where wants is set
-	wants    bool             // some rule looks at paths
-	place    workspace.Place  // where its commands stand in the end
+	place    workspace.Place // where its commands stand in the end
 	facts    facts
 	line     *string   // of an exec tool
 	argv     []string  // the same
@@ -180,7 +174,8 @@ func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
 // conclude.
 func (e *Engine) read(call core.Call) *judging {
 	j := e.calls.Get().(*judging)
-	j.call, j.agent, j.wants = call, e.agent(call.AgentID), e.wants
+	j.agent = e.agent(call.AgentID)
+	j.Call, j.Wants, j.Own, j.Lines, j.Roots = call, e.wants, &e.desk, e.lines, j.agent.roots
 	for _, run := range [...]stage{layersStage, riskStage, rulesStage} {
 		j.outcome = max(j.outcome, run(e, j))
 	}
@@ -226,21 +221,13 @@ type lists struct {
 
 // spent empties j for the next call; what calls said does not stay behind.
 func (e *Engine) spent(j *judging) {
-	list, v, paths := j.list, j.seen, j.paths
+	list, v, paths := j.List, j.seen, j.Paths
 	clear(list)
 	clear(v.Words)
 	clear(paths)
 	*j = judging{}
-	j.list, j.seen.Words, j.seen.Commands, j.paths = list[:0], v.Words[:0], v.Commands[:0], paths[:0]
+	j.List, j.seen.Words, j.seen.Commands, j.Paths = list[:0], v.Words[:0], v.Commands[:0], paths[:0]
 	e.calls.Put(j)
-}
-
-// wanted gives where paths are noted; nil where no rule looks at them.
-func (j *judging) wanted() *[]workspace.File {
-	if !j.wants {
-		return nil
-	}
-	return &j.paths
 }
 
 // obeyed adds whose yes the operator's rule wants, and its own.
@@ -262,7 +249,7 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 		out.OnMiss = j.onMiss
 	}
 	full := e.cfg.ExecAskFallback == "full" || e.cfg.ExecAskFallback == "allowlist" && j.hit
-	if full && out.Outcome == core.OutcomeAsk && j.onMiss == "" && j.tool.kind == execTool && max(j.static, j.class) < core.R4 && !j.asked {
+	if full && out.Outcome == core.OutcomeAsk && j.onMiss == "" && j.Tool.Kind == tool.Exec && max(j.static, j.class) < core.R4 && !j.asked {
 		out.Unreached = core.OutcomeAllow
 		j.say("exec", "askFallback", core.OutcomeAllow, "When no approver can be reached, it runs all the same: the operator wrote askFallback.")
 	}
@@ -281,7 +268,7 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 // left, where every command is to be asked for, and for R4.
 func (j *judging) offers(list []core.Decision, r core.Reach) []core.Decision {
 	list = append(list, core.AllowOnce)
-	if !j.once && r.Subject != "" && j.call.SessionKey != "" {
+	if !j.once && r.Subject != "" && j.Call.SessionKey != "" {
 		list = append(list, core.AllowSession)
 	}
 	if !j.once && r.Always != "" {
@@ -295,7 +282,7 @@ func (j *judging) offers(list []core.Decision, r core.Reach) []core.Decision {
 // classifier.
 func (j *judging) reasons(all []string) (names, texts []string) {
 	var buf [24]finding.Code
-	codes := j.policy.List(j.found.List(buf[:0]))
+	codes := j.policy.List(j.Found.List(buf[:0]))
 	for _, c := range codes {
 		all = append(all, finding.Reasons[c].Text)
 	}
@@ -316,8 +303,8 @@ func (j *judging) reasons(all []string) (names, texts []string) {
 // sideEffects joins what was found and what others say; running a command is one
 // by itself.
 func (j *judging) sideEffects() finding.Effects {
-	e := j.found.Effects() | j.extra
-	if j.tool.kind == execTool {
+	e := j.Found.Effects() | j.extra
+	if j.Tool.Kind == tool.Exec {
 		e |= finding.ProcExec
 	}
 	return e

@@ -8,7 +8,9 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/pattern"
 	"approvalbot/policy/program"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -47,7 +49,7 @@ func (w execWords) judge(hit bool) execVerdict {
 // count beside the configured ones, and the stricter answer of the two wins, so
 // that a caller can only tighten.
 func execStage(e *Engine, j *judging) core.Outcome {
-	if j.tool.kind != execTool {
+	if j.Tool.Kind != tool.Exec {
 		return core.OutcomeAllow
 	}
 	listed := j.class <= j.static && e.listed(j)
@@ -84,7 +86,7 @@ func (e *Engine) listed(j *judging) bool {
 		return false
 	}
 	return j.covered(func(args []workspace.Word) bool {
-		return slices.ContainsFunc(e.allowlist, func(p commandPattern) bool { return p.covers(args) }) || e.safe(args)
+		return slices.ContainsFunc(e.allowlist, func(p pattern.Command) bool { return p.Covers(args) }) || e.safe(args)
 	})
 }
 
@@ -108,17 +110,17 @@ func (e *Engine) safe(args []workspace.Word) bool {
 }
 
 // allowlist reads the operator's lists for commands.
-func allowlist(c *Config) (list []commandPattern, safe map[string]bool, bad []error) {
+func allowlist(c *Config) (list []pattern.Command, safe map[string]bool, bad []error) {
 	for _, text := range c.ExecAllowlist {
-		p, err := newCommandPattern(text)
+		p, err := pattern.NewCommand(text)
 		if err == nil {
-			err = p.trusted()
+			err = p.Trusted()
 		}
 		if err != nil {
 			bad = append(bad, fmt.Errorf("exec.allowlist: %w", err))
 			continue
 		}
-		p.open = true
+		p.Open = true
 		list = append(list, p)
 	}
 	safe = map[string]bool{}

@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -23,7 +24,7 @@ func (e *Engine) extent(j *judging, s scope, base string, operands []string) sco
 	note := func(w workspace.Word) {
 		r.Place.Resolve(w, func(file string, open bool) { kinds[kindOf(&r.Place, file, open)] = true })
 	}
-	if j.tool.kind == execTool {
+	if j.Tool.Kind == tool.Exec {
 		there := false
 		for i, o := range operands {
 			file := command.AfterEquals(o)
@@ -41,18 +42,18 @@ func (e *Engine) extent(j *judging, s scope, base string, operands []string) sco
 			}
 		}
 	} else {
-		j.place = j.agent.place(&j.call, "", "")
+		j.place = j.agent.place(&j.Call, "", "")
 		r.Place = j.place
-		list, _ := j.fields()
+		list, _ := j.Fields()
 		for i := range list {
-			if f := &list[i]; f.str && f.text != "" && pathKeys[f.key] {
-				note(workspace.PathWord(f.text))
+			if f := &list[i]; f.Str && f.Text != "" && tool.PathKeys[f.Key] {
+				note(workspace.PathWord(f.Text))
 			}
 		}
-		if j.tool.kind == patchTool { // which names its files in its text
+		if j.Tool.Kind == tool.Patcher { // which names its files in its text
 			var files []workspace.File
 			r.Paths = &files
-			(&paramReader{Reader: r}).patch(list)
+			(&tool.Params{Reader: r}).Patch(list)
 			for _, f := range files {
 				kinds[kindOf(&r.Place, f.Path, f.Open)] = true
 			}
@@ -60,7 +61,7 @@ func (e *Engine) extent(j *judging, s scope, base string, operands []string) sco
 	}
 	s = s.places(kinds, j)
 	hosts := slices.Clone(e.hosts(j))
-	if j.tool.kind == execTool {
+	if j.Tool.Kind == tool.Exec {
 		hosts = machines(base, operands)
 	}
 	slices.Sort(hosts)

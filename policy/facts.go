@@ -6,6 +6,7 @@ import (
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -28,23 +29,19 @@ func (e *Engine) files(j *judging) []workspace.File {
 	if f.haveFiles {
 		return f.files
 	}
-	f.haveFiles, f.files = true, j.paths
-	if groupOf(j.tool.kind) == "fs" || j.tool.kind == execTool {
+	f.haveFiles, f.files = true, j.Paths
+	if j.Tool.Kind.Group() == "fs" || j.Tool.Kind == tool.Exec {
 		return f.files // noted while they were read
 	}
-	list, _ := j.fields()
-	r := e.params(j, &finding.Set{}, &f.files)
+	list, _ := j.Fields()
+	r := j.Params(&finding.Set{}, &f.files)
 	for _, p := range list {
-		if p.str && len(p.text) <= 4096 && (pathKeys[p.key] || strings.Contains(p.text, "/") && !strings.ContainsAny(p.text, " \n")) && !strings.Contains(p.text, "://") {
-			r.Path(workspace.PathWord(p.text))
+		if p.Str && len(p.Text) <= 4096 && (tool.PathKeys[p.Key] || strings.Contains(p.Text, "/") && !strings.ContainsAny(p.Text, " \n")) && !strings.Contains(p.Text, "://") {
+			r.Path(workspace.PathWord(p.Text))
 		}
 	}
 	return f.files
 }
-
-// hostKeys are members whose text is an address even without a scheme.
-var hostKeys = words.Set(`host hostname url urls uri domain server address endpoint baseurl link href target to origin ip proxy httpproxy httpsproxy socks
-	unixsocket socketpath socket resolve connectto gateway upstream fallback mirror destination dest remote`)
 
 // hosts gives the names of the machines that a call names.
 func (e *Engine) hosts(j *judging) []string {
@@ -53,21 +50,21 @@ func (e *Engine) hosts(j *judging) []string {
 		return f.hosts
 	}
 	f.haveHosts = true
-	f.oddHosts = j.found.Has(finding.OddAddress) || j.found.Has(finding.MalformedCall)
-	if j.tool.kind == execTool {
+	f.oddHosts = j.Found.Has(finding.OddAddress) || j.Found.Has(finding.MalformedCall)
+	if j.Tool.Kind == tool.Exec {
 		for _, w := range j.seen.Words {
 			f.word(w)
 		}
 		return f.hosts
 	}
-	list, _ := j.fields()
+	list, _ := j.Fields()
 	for _, p := range list {
 		switch {
-		case !p.str:
-		case hostKeys[p.key]:
-			f.address(p.text)
-		case strings.Contains(p.text, "://"):
-			for t := range strings.FieldsSeq(p.text) {
+		case !p.Str:
+		case tool.HostKeys[p.Key]:
+			f.address(p.Text)
+		case strings.Contains(p.Text, "://"):
+			for t := range strings.FieldsSeq(p.Text) {
 				if strings.Contains(t, "://") {
 					f.address(strings.Trim(t, `"'<>(),;`))
 				}

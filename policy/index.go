@@ -8,6 +8,7 @@ import (
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 	"approvalbot/policy/program"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/workspace"
 )
 
@@ -38,11 +39,11 @@ func newIndex(rules []opRule) (x index) {
 				add(x.programs, name, i)
 			}
 			x.commands = append(x.commands, i)
-		case r.tools != nil && !r.tools.every && len(r.tools.globs) == 0:
-			names := maps.Clone(r.tools.exact)
-			if r.tools.commands {
-				for name, kind := range toolKinds {
-					names[name] = names[name] || kind == execTool
+		case r.tools != nil && !r.tools.Every && len(r.tools.Globs) == 0:
+			names := maps.Clone(r.tools.Exact)
+			if r.tools.Commands {
+				for name, kind := range tool.Kinds {
+					names[name] = names[name] || kind == tool.Exec
 				}
 			}
 			for name, named := range names {
@@ -69,7 +70,7 @@ func newIndex(rules []opRule) (x index) {
 // the program open.
 func (r *opRule) programs() (names []string) {
 	for _, p := range r.commands {
-		name := program.ProgramOf(workspace.Word{Text: p.words[0]})
+		name := program.ProgramOf(workspace.Word{Text: p.Words[0]})
 		if strings.ContainsAny(name, "*?[{") {
 			return nil
 		}
@@ -83,14 +84,14 @@ func (r *opRule) programs() (names []string) {
 func (e *Engine) candidates(j *judging, out []int) []int {
 	x := &e.index
 	out = append(out, x.others...)
-	out = append(out, x.tools[strings.ToLower(j.tool.name)]...)
+	out = append(out, x.tools[strings.ToLower(j.Tool.Name)]...)
 	if len(x.agents) > 0 {
-		out = append(out, x.agents[j.call.AgentID]...)
+		out = append(out, x.agents[j.Call.AgentID]...)
 	}
 	if len(x.sessions) > 0 {
-		out = append(out, x.sessions[j.call.SessionKey]...)
+		out = append(out, x.sessions[j.Call.SessionKey]...)
 	}
-	if j.tool.kind == execTool && len(x.commands) > 0 {
+	if j.Tool.Kind == tool.Exec && len(x.commands) > 0 {
 		out = e.commandCandidates(j, out)
 	}
 	slices.Sort(out)
@@ -99,7 +100,7 @@ func (e *Engine) candidates(j *judging, out []int) []int {
 
 func (e *Engine) commandCandidates(j *judging, out []int) []int {
 	x := &e.index
-	if j.found.Any(unread) {
+	if j.Found.Any(unread) {
 		return append(out, x.commands...)
 	}
 	for i := range j.seen.Commands {

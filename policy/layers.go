@@ -6,13 +6,14 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/tool"
 )
 
 // filter is one hard layer as it is applied: a list of tools that may be used
 // and a list of tools that may not.
 type filter struct {
-	allow, deny       *toolList // nil: no opinion
-	allowKey, denyKey string    // what the operator calls the lists
+	allow, deny       *tool.List // nil: no opinion
+	allowKey, denyKey string     // what the operator calls the lists
 }
 
 // layer is one step of the hard layers: a call obeys the filters of its keys.
@@ -23,7 +24,7 @@ type layer struct {
 
 // objection gives the key of the first list that takes the tool away, and whether it
 // is denied there or only not allowed.
-func objection(layers []layer, t tool, c *core.Call) (key string, why finding.Code, any bool) {
+func objection(layers []layer, t tool.Tool, c *core.Call) (key string, why finding.Code, any bool) {
 	for i := range layers {
 		for _, key := range layers[i].keys(c) {
 			if key == "" {
@@ -31,9 +32,9 @@ func objection(layers []layer, t tool, c *core.Call) (key string, why finding.Co
 			}
 			for _, f := range layers[i].filters[key] {
 				switch {
-				case f.deny != nil && f.deny.has(t):
+				case f.deny != nil && f.deny.Has(t):
 					return f.denyKey, finding.ToolDenied, true
-				case f.allow != nil && !f.allow.has(t):
+				case f.allow != nil && !f.allow.Has(t):
 					return f.allowKey, finding.ToolNotAllowed, true
 				}
 			}
@@ -158,7 +159,7 @@ func (b *layerMaker) layer(key, name string, l Layer) {
 	b.profile(key, name+".profile", l.Profile)
 	f := filter{allowKey: name + ".allow", denyKey: name + ".deny"}
 	f.allow, f.deny = b.list(f.allowKey, l.Allow, false), b.list(f.denyKey, l.Deny, true)
-	if f.allow != nil && !f.allow.plausible {
+	if f.allow != nil && !f.allow.Plausible {
 		b.bad = append(b.bad, fmt.Errorf("%s: %s names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names",
 			f.allowKey, strings.Join(l.Allow, ", ")))
 	}
@@ -166,22 +167,22 @@ func (b *layerMaker) layer(key, name string, l Layer) {
 }
 
 func (b *layerMaker) profile(key, name, profile string) {
-	names, known := profiles[profile]
+	names, known := tool.Profiles[profile]
 	if !known {
 		b.bad = append(b.bad, fmt.Errorf("%s must be minimal, coding, messaging or full, not %q", name, profile))
 		return
 	}
 	if names != nil {
-		allow, _ := newToolList(names, false) // profiles are well-formed
+		allow, _ := tool.NewList(names, false) // profiles are well-formed
 		b.add(key, filter{allow: allow, allowKey: name + ": " + profile})
 	}
 }
 
-func (b *layerMaker) list(key string, names []string, wide bool) *toolList {
+func (b *layerMaker) list(key string, names []string, wide bool) *tool.List {
 	if len(names) == 0 {
 		return nil
 	}
-	list, bad := newToolList(names, wide)
+	list, bad := tool.NewList(names, wide)
 	for _, err := range bad {
 		b.bad = append(b.bad, fmt.Errorf("%s: %w", key, err))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/policy/tool"
 )
 
 // used reports which of the tools may be used at all.
@@ -65,8 +66,8 @@ func TestProfilesAndGroups(t *testing.T) {
 	}
 	require.Empty(t, used(t, core.CallContext{}, "JIRA__Create", deny("jira__create")), "letter case does not get around a deny")
 	require.Empty(t, used(t, core.CallContext{}, "JIRA__Create", allow("jira__create")), "nor into an allow")
-	require.Contains(t, KnownTools(), "exec")
-	require.Contains(t, KnownTools(), "cron")
+	require.Contains(t, tool.Known(), "exec")
+	require.Contains(t, tool.Known(), "cron")
 }
 
 func TestLayersOnlyTakeAway(t *testing.T) {

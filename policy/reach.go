@@ -5,6 +5,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/program"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/workspace"
 )
 
@@ -13,7 +14,7 @@ func (j *judging) reach(e *Engine, class core.RiskClass) (r core.Reach) {
 	if class >= core.R4 || j.once {
 		return r
 	}
-	if j.tool.kind == execTool {
+	if j.Tool.Kind == tool.Exec {
 		r = j.reachOfCommand(e)
 	} else {
 		r = j.reachOfTool(e)
@@ -24,8 +25,8 @@ func (j *judging) reach(e *Engine, class core.RiskClass) (r core.Reach) {
 
 // reachOfTool is what a yes for a tool that runs no command may cover.
 func (j *judging) reachOfTool(e *Engine) core.Reach {
-	name := j.tool.name
-	if server := j.call.Context.Tool.Server; server != "" {
+	name := j.Tool.Name
+	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one
 	}
 	s := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, "", nil)
@@ -37,7 +38,7 @@ func (j *judging) reachOfTool(e *Engine) core.Reach {
 
 func (j *judging) reachOfCommand(e *Engine) core.Reach {
 	v := &j.seen
-	if !v.Alone || v.Apart || len(v.Commands) != 1 || !j.stays || j.found.Any(uncovered) {
+	if !v.Alone || v.Apart || len(v.Commands) != 1 || !j.stays || j.Found.Any(uncovered) {
 		return core.Reach{}
 	}
 	args := v.Args(v.Commands[0])
@@ -49,7 +50,7 @@ func (j *judging) reachOfCommand(e *Engine) core.Reach {
 	for i, w := range args {
 		words[i] = w.Text
 	}
-	r := core.Reach{Program: scope{subject: prefix}.bind(j.call.Bind).String(), Words: words}
+	r := core.Reach{Program: scope{subject: prefix}.bind(j.Call.Bind).String(), Words: words}
 	s := scope{subject: program.SubjectOf(name, words)}
 	shown := "“" + strings.TrimPrefix(s.subject, "exec ") + "”"
 	if o, verbs := program.DataOf(name, words); o != nil {
@@ -67,12 +68,12 @@ func (j *judging) reachOfCommand(e *Engine) core.Reach {
 // commands run.
 func (j *judging) within(s scope, r core.Reach) core.Reach {
 	switch p := &j.place; {
-	case p.Own && j.tool.places():
+	case p.Own && j.Tool.HasFiles():
 		s = s.limit("in "+program.Quoted(p.Roots[0]), ", which is "+p.Roots[0])
-	case j.tool.places() && !p.Known():
+	case j.Tool.HasFiles() && !p.Known():
 		s = s.limit("", ", in whatever directory it runs")
 	}
-	s = s.bind(j.call.Bind)
+	s = s.bind(j.Call.Bind)
 	subject := s.String()
 	readable := !strings.ContainsAny(subject, "“”") // with which the words for people quote it
 	if readable && len(subject) <= core.MaxSubject {
@@ -139,7 +140,7 @@ func (s scope) places(kinds map[string]bool, j *judging) scope {
 	switch {
 	case len(also) > 0:
 		s.words += "whatever it names in " + called(&j.place) + ", and also " + strings.Join(also, ", ")
-	case j.tool.places() && j.place.Known():
+	case j.Tool.HasFiles() && j.place.Known():
 		s.words += "whatever it names but files outside " + called(&j.place)
 	default:
 		s.words += "whatever it names"
@@ -149,9 +150,6 @@ func (s scope) places(kinds map[string]bool, j *judging) scope {
 	}
 	return s
 }
-
-// places reports a tool whose files are all known from its params.
-func (t tool) places() bool { return t.kind == execTool || groupOf(t.kind) == "fs" }
 
 // called is what people read of the workspaces.
 func called(p *workspace.Place) string {

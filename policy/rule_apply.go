@@ -7,6 +7,8 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/pattern"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/workspace"
 )
 
@@ -67,7 +69,7 @@ func (r *opRule) loosens(class core.RiskClass) bool {
 // tightens is and a rule that loosens is not; nothing loosens R4.
 func (e *Engine) matches(r *opRule, j *judging) bool {
 	loosens := r.loosens(j.static)
-	if loosens && j.static == core.R4 || !r.concerns(&j.call) {
+	if loosens && j.static == core.R4 || !r.concerns(&j.Call) {
 		return false
 	}
 	if loosens && !e.surely(r, j) || !loosens && !e.maybe(r, j) {
@@ -76,7 +78,7 @@ func (e *Engine) matches(r *opRule, j *judging) bool {
 	if r.when == nil {
 		return true
 	}
-	holds, err := r.when.holds(e, j)
+	holds, err := e.holds(r.when, j)
 	if err != nil {
 		j.step("rules", r.name, "error",
 			fmt.Sprintf("The condition of the rule %q could not be evaluated; a rule that tightens counts then, a rule that loosens does not.", r.name))
@@ -100,10 +102,10 @@ func (r *opRule) concerns(c *core.Call) bool {
 
 // surely reports whether all of the call is what the rule names.
 func (e *Engine) surely(r *opRule, j *judging) bool {
-	if r.exactly != nil && !r.exactly.has(j.tool) || j.found.Has(finding.MalformedCall) {
+	if r.exactly != nil && !r.exactly.Has(j.Tool) || j.Found.Has(finding.MalformedCall) {
 		return false
 	}
-	if j.tool.kind == execTool {
+	if j.Tool.Kind == tool.Exec {
 		if len(r.commands) == 0 || !j.covered(func(args []workspace.Word) bool { return e.named(r, j, args) }) {
 			return false
 		}
@@ -115,7 +117,7 @@ func (e *Engine) surely(r *opRule, j *judging) bool {
 	}
 	list := e.hosts(j)
 	for _, h := range list {
-		if !slices.ContainsFunc(r.hosts, func(p string) bool { return hostFits(p, h) }) {
+		if !slices.ContainsFunc(r.hosts, func(p string) bool { return pattern.HostFits(p, h) }) {
 			return false
 		}
 	}
@@ -126,14 +128,14 @@ func (e *Engine) surely(r *opRule, j *judging) bool {
 // the rule's paths.
 func (e *Engine) named(r *opRule, j *judging, args []workspace.Word) bool {
 	for _, p := range r.commands {
-		if !p.covers(args) {
+		if !p.Covers(args) {
 			continue
 		}
 		if len(r.paths) == 0 {
 			return true
 		}
 		var files []workspace.File
-		for _, w := range args[len(p.words):] {
+		for _, w := range args[len(p.Words):] {
 			switch {
 			case strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "/="):
 				return false
@@ -152,7 +154,7 @@ func (e *Engine) named(r *opRule, j *judging, args []workspace.Word) bool {
 
 func (e *Engine) allPaths(r *opRule, j *judging, files []workspace.File) bool {
 	for _, f := range files {
-		if !slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.covers(f, j.agent.roots) }) {
+		if !slices.ContainsFunc(r.paths, func(p pattern.Path) bool { return p.Covers(f, j.agent.roots) }) {
 			return false
 		}
 	}
@@ -161,18 +163,18 @@ func (e *Engine) allPaths(r *opRule, j *judging, files []workspace.File) bool {
 
 // maybe reports whether any part of the call could be what the rule names.
 func (e *Engine) maybe(r *opRule, j *judging) bool {
-	if r.tools != nil && !r.tools.has(j.tool) {
+	if r.tools != nil && !r.tools.Has(j.Tool) {
 		return false
 	}
 	if len(r.commands) > 0 && !e.maybeCommand(r, j) {
 		return false
 	}
-	if len(r.paths) > 0 && !j.found.Has(finding.MalformedCall) {
+	if len(r.paths) > 0 && !j.Found.Has(finding.MalformedCall) {
 		roots := j.agent.roots
 		some := slices.ContainsFunc(e.files(j), func(f workspace.File) bool {
-			return slices.ContainsFunc(r.paths, func(p pathPattern) bool { return p.mayBe(f, roots) })
+			return slices.ContainsFunc(r.paths, func(p pattern.Path) bool { return p.MayBe(f, roots) })
 		})
-		if !some && !(j.tool.kind == execTool && j.found.Any(unread)) {
+		if !some && !(j.Tool.Kind == tool.Exec && j.Found.Any(unread)) {
 			return false
 		}
 	}
@@ -180,20 +182,20 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		return true
 	}
 	list := e.hosts(j)
-	return j.facts.oddHosts || j.tool.kind == execTool && j.found.Any(unread) || slices.ContainsFunc(list, func(h string) bool {
-		return slices.ContainsFunc(r.hosts, func(p string) bool { return hostFits(p, h) })
+	return j.facts.oddHosts || j.Tool.Kind == tool.Exec && j.Found.Any(unread) || slices.ContainsFunc(list, func(h string) bool {
+		return slices.ContainsFunc(r.hosts, func(p string) bool { return pattern.HostFits(p, h) })
 	})
 }
 
 func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
-	if j.tool.kind != execTool {
+	if j.Tool.Kind != tool.Exec {
 		return false
 	}
-	if j.found.Any(unread) {
+	if j.Found.Any(unread) {
 		return true
 	}
 	fits := func(args []workspace.Word) bool {
-		return slices.ContainsFunc(r.commands, func(p commandPattern) bool { return p.mayBe(args) })
+		return slices.ContainsFunc(r.commands, func(p pattern.Command) bool { return p.MayBe(args) })
 	}
 	for _, c := range j.seen.Commands {
 		args := j.seen.Args(c)

@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/condition"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/pattern"
+	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
 )
 
@@ -25,20 +28,20 @@ type opRule struct {
 	min     int
 	needs   []core.Need
 
-	tools    *toolList // wide: for rules that tighten; nil: every tool
-	exactly  *toolList // at its word: for rules that loosen
-	commands []commandPattern
-	paths    []pathPattern
+	tools    *tool.List // wide: for rules that tighten; nil: every tool
+	exactly  *tool.List // at its word: for rules that loosen
+	commands []pattern.Command
+	paths    []pattern.Path
 	hosts    []string
 	agents   []string
 	sessions []string // exact, or a prefix that ends in *
-	when     *condition
+	when     *condition.Condition
 }
 
 // compileRules makes the rules of a Config, and names every mistake in them.
 func compileRules(c *Config) (rules []opRule, bad []error) {
 	names := map[string]bool{}
-	var env *conditions
+	var env *condition.Compiler
 	for i := range c.Rules {
 		r, wrong := newRule(&c.Rules[i], c.Roles)
 		if names[r.name] {
@@ -48,10 +51,10 @@ func compileRules(c *Config) (rules []opRule, bad []error) {
 		if when := c.Rules[i].When; when != "" {
 			var err error
 			if env == nil {
-				env, err = newConditions()
+				env, err = condition.New()
 			}
 			if err == nil {
-				r.when, err = env.compile(when)
+				r.when, err = env.Compile(when)
 			}
 			if err != nil {
 				wrong = append(wrong, fmt.Errorf("when: %w", err))
@@ -136,14 +139,14 @@ func (r *opRule) people(from *Rule, roles []string) (bad []error) {
 // match reads what the rule is about.
 func (r *opRule) match(m *Match) (bad []error) {
 	if len(m.Tool) > 0 {
-		r.tools, bad = newToolList(m.Tool, true)
-		r.exactly, _ = newToolList(m.Tool, false)
-		if !r.tools.plausible && len(bad) == 0 && len(m.Command) > 0 {
+		r.tools, bad = tool.NewList(m.Tool, true)
+		r.exactly, _ = tool.NewList(m.Tool, false)
+		if !r.tools.Plausible && len(bad) == 0 && len(m.Command) > 0 {
 			bad = append(bad, fmt.Errorf("%s: no tool that runs commands has that name", strings.Join(m.Tool, ", ")))
 		}
 	}
 	for _, text := range m.Command {
-		p, err := newCommandPattern(text)
+		p, err := pattern.NewCommand(text)
 		if err != nil {
 			bad = append(bad, err)
 			continue
@@ -151,7 +154,7 @@ func (r *opRule) match(m *Match) (bad []error) {
 		r.commands = append(r.commands, p)
 	}
 	for _, text := range m.Path {
-		p, err := newPathPattern(text)
+		p, err := pattern.NewPath(text)
 		if err != nil {
 			bad = append(bad, err)
 			continue
@@ -159,7 +162,7 @@ func (r *opRule) match(m *Match) (bad []error) {
 		r.paths = append(r.paths, p)
 	}
 	for _, text := range m.Host {
-		p, err := newHostPattern(text)
+		p, err := pattern.NewHost(text)
 		if err != nil {
 			bad = append(bad, err)
 			continue
@@ -188,17 +191,17 @@ func (r *opRule) explicit() (bad []error) {
 		return []error{errors.New(how)}
 	}
 	if l := r.exactly; l != nil {
-		if l.every || len(l.globs) > 0 || l.grouped {
+		if l.Every || len(l.Globs) > 0 || l.Grouped {
 			return []error{errors.New(how)}
 		}
-		for name := range l.exact {
-			if toolKinds[name] == execTool && len(r.commands) == 0 {
+		for name := range l.Exact {
+			if tool.Kinds[name] == tool.Exec && len(r.commands) == 0 {
 				bad = append(bad, fmt.Errorf("the tool %q runs commands; name the commands too", name))
 			}
 		}
 	}
 	for _, p := range r.commands {
-		if err := p.trusted(); err != nil {
+		if err := p.Trusted(); err != nil {
 			bad = append(bad, err)
 		}
 	}

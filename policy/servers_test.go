@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	rows "approvalbot/policy/tool"
+	"approvalbot/policy/tool"
 )
 
 // bridged is an engine that trusts what the token "bridge" says of tools.
@@ -166,7 +166,7 @@ func TestServers_Hints(t *testing.T) {
 
 // Whatever a caller without trustToolHints says of a tool, nothing gets milder by it.
 func TestAdversary_H5_HintsCountOnlyForTrustedTokens(t *testing.T) {
-	table, err := rows.Servers()
+	table, err := tool.Servers()
 	require.NoError(t, err)
 	said := []core.Hints{{}, {ReadOnly: core.HintYes}, {ReadOnly: core.HintYes, Destructive: core.HintNo, Idempotent: core.HintYes, OpenWorld: core.HintNo}, {Destructive: core.HintYes}}
 	params := []at{{}, {"path": "a.go"}, {"owner": "a", "repo": "b"}, {"url": "https://example.com"}, {"query": "x"}, {"command": "ls"}}
@@ -228,11 +228,11 @@ func TestAdversary_H5_ServersNamesLeadNowhereElse(t *testing.T) {
 
 // No row stands for a tool that runs commands: those are read as commands.
 func TestServers_HaveNoRowForCommands(t *testing.T) {
-	table, err := rows.Servers()
+	table, err := tool.Servers()
 	require.NoError(t, err)
 	for server, tools := range table {
 		for name := range tools {
-			require.NotEqual(t, execTool, toolOf(name).kind, "%s %s", server, name)
+			require.NotEqual(t, tool.Exec, tool.Named(name).Kind, "%s %s", server, name)
 		}
 	}
 }

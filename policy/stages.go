@@ -5,6 +5,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/tool"
 )
 
 // say records what a stage thought.
@@ -15,7 +16,7 @@ func (j *judging) say(stage, rule string, o core.Outcome, text string) core.Outc
 
 // step adds to the trace, where one is wanted.
 func (j *judging) step(stage, rule, outcome, text string) {
-	if j.call.Explain {
+	if j.Call.Explain {
 		j.trace = append(j.trace, core.Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
 	}
 }
@@ -36,16 +37,16 @@ func (j *judging) refuse(stage string, c finding.Code, why string) core.Outcome 
 
 // layersStage takes tools away. Nothing later gives them back.
 func layersStage(e *Engine, j *judging) core.Outcome {
-	j.tool = toolOf(j.call.ToolName)
+	j.Tool = tool.Named(j.Call.ToolName)
 	if !e.cfg.Enabled {
 		return j.refuse("layers", finding.ApprovalsDisabled, "Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
 	}
-	key, why, any := objection(e.layers, j.tool, &j.call)
+	key, why, any := objection(e.layers, j.Tool, &j.Call)
 	if !any {
 		return j.say("layers", "tools", core.OutcomeAllow, "The tool may be used.")
 	}
 	j.policy.Add(why)
-	j.reason = taken(j.call.ToolName, key, why)
+	j.reason = taken(j.Call.ToolName, key, why)
 	return j.say("layers", key, core.OutcomeDeny, finding.Reasons[why].Text)
 }
 
@@ -59,7 +60,7 @@ func taken(name, key string, why finding.Code) string {
 
 // Permits implements core.Policy.
 func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
-	key, why, any := objection(e.layers, toolOf(call.ToolName), &call)
+	key, why, any := objection(e.layers, tool.Named(call.ToolName), &call)
 	if !any {
 		return "", true
 	}
@@ -70,15 +71,15 @@ func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
 // by the stages after it.
 func riskStage(e *Engine, j *judging) core.Outcome {
 	e.assess(j)
-	if j.call.Context.Tool.Changed {
-		j.found.Add(finding.ToolChanged)
+	if j.Call.Context.Tool.Changed {
+		j.Found.Add(finding.ToolChanged)
 	}
-	if j.found == (finding.Set{}) {
-		j.found.Add(finding.MalformedCall)
+	if j.Found == (finding.Set{}) {
+		j.Found.Add(finding.MalformedCall)
 	}
-	if j.call.Explain {
+	if j.Call.Explain {
 		var buf [16]finding.Code
-		for _, c := range j.found.List(buf[:0]) {
+		for _, c := range j.Found.List(buf[:0]) {
 			r := &finding.Reasons[c]
 			text := r.Text
 			if c == finding.UnusualShell && j.unsure != "" {
@@ -87,7 +88,7 @@ func riskStage(e *Engine, j *judging) core.Outcome {
 			j.step("risk", r.Name, classNames[r.Class], text)
 		}
 	}
-	j.static = j.found.Class()
+	j.static = j.Found.Class()
 	j.confine()
 	j.base, j.class = j.static, j.static
 	return core.OutcomeAllow
@@ -110,13 +111,13 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 		return j.refuse("policy", finding.RiskDenied, t.refusal[worst])
 	case t.mode == "always":
 		return j.because("policy", finding.AlwaysAsks, core.OutcomeAsk)
-	case j.call.Context.Tool.Changed:
+	case j.Call.Context.Tool.Changed:
 		return j.say("policy", "tool-changed", core.OutcomeAsk, "Whatever permits this tool permits it as it was.")
 	case j.excused && class < core.R4:
 		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
 	case class >= t.ask:
 		return j.say("policy", "requireApprovalAtOrAbove", core.OutcomeAsk, "Calls of this risk class need approval.")
-	case e.cfg.ProjectCode == "ask" && j.found.Has(finding.RunsProjectCode) && !j.bound:
+	case e.cfg.ProjectCode == "ask" && j.Found.Has(finding.RunsProjectCode) && !j.bound:
 		return j.because("policy", finding.ProjectCodeAsks, core.OutcomeAsk)
 	case *e.cfg.RequireApprovalForExternalWrite && touched&finding.ExternalWrite != 0:
 		return j.because("policy", finding.ExternalWriteAsks, core.OutcomeAsk)

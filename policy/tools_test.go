@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/policy/tool"
 )
 
 // toolRow is a call and what it is.
@@ -111,7 +112,7 @@ func TestRuntimesTools(t *testing.T) {
 // below an unknown tool.
 func TestNamesOnlyMakeItWorse(t *testing.T) {
 	e := engine(t)
-	for name := range toolKinds {
+	for name := range tool.Kinds {
 		for _, foreign := range []string{"mcp__server__" + name, "server." + name, "MCP:" + name, "server/" + name} {
 			j := judge(e, callOf(t, foreign, map[string]any{"path": "README.md"}))
 			require.GreaterOrEqual(t, j.Assessment.RiskClass.String(), "R3", foreign)

@@ -21,6 +21,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/gateway"
 	"approvalbot/policy"
+	"approvalbot/policy/tool"
 	"approvalbot/routing"
 	"approvalbot/server"
 	"approvalbot/store"
@@ -109,7 +110,7 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	d.metrics = server.NewMetrics(policy.KnownTools()...)
+	d.metrics = server.NewMetrics(tool.Known()...)
 	d.metrics.UseTools(cfg.namedTools())
 	rules, err := d.rules(ctx)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package tool holds what policy knows of the tools of well-known servers, as data.
+// Package tool is what policy knows of tools by their names, and how it reads their params:
+// files, addresses, patches, messages, statements, and tools of well-known servers, as rows.
 package tool
 
 import (

@@ -1,4 +1,4 @@
-package policy
+package tool
 
 import (
 	"approvalbot/policy/finding"
@@ -69,16 +69,16 @@ func saidBy(name string) (n nameSays) {
 }
 
 // assessName adds what the name of an unknown tool says.
-func (j *judging) assessName() nameSays {
-	n := saidBy(j.call.ToolName)
+func (x *Reading) assessName() nameSays {
+	n := saidBy(x.Call.ToolName)
 	if n&(saysWrite|saysEnd) != 0 {
-		j.found.Add(finding.RemoteWrite)
+		x.Found.Add(finding.RemoteWrite)
 	}
 	if n&saysEnd != 0 && n&saysWhole != 0 {
-		j.found.Add(finding.DestroysInfrastructure)
+		x.Found.Add(finding.DestroysInfrastructure)
 	}
 	if n&saysDatabase != 0 {
-		j.found.Add(finding.DatabaseClient)
+		x.Found.Add(finding.DatabaseClient)
 	}
 	return n
 }

@@ -1,4 +1,4 @@
-package policy
+package tool
 
 import (
 	"strings"
@@ -8,26 +8,26 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// patch reads a tool that applies patches: every file that a header names, in
+// Patch reads a tool that applies patches: every file that a header names, in
 // "*** Update File: x" or in a unified diff. A patch that names no file cannot be
 // read.
-func (r *paramReader) patch(list []field) {
+func (r *Params) Patch(list []field) {
 	r.standsIn(list, finding.DynamicPath)
 	named := false
 	for i := range list {
 		f := &list[i]
 		switch {
-		case f.odd || !f.top && f.key != f.root:
+		case f.odd || !f.top && f.Key != f.root:
 			r.Found.Add(finding.UnknownParameters)
 		case f.absent():
-		case dirKeys[f.key] && f.str:
-		case pathKeys[f.key] && f.str:
-			r.Write(workspace.PathWord(f.text))
-		case patchKeys[f.key] && f.str:
-			p := patchReader{paramReader: r}
-			p.lines(f.text)
+		case dirKeys[f.Key] && f.Str:
+		case PathKeys[f.Key] && f.Str:
+			r.Write(workspace.PathWord(f.Text))
+		case patchKeys[f.Key] && f.Str:
+			p := patchReader{Params: r}
+			p.lines(f.Text)
 			named = named || p.named
-		case !contentKeys[f.key] && !writerKeys[f.key] || writerKeys[f.key] && !f.harmless():
+		case !contentKeys[f.Key] && !writerKeys[f.Key] || writerKeys[f.Key] && !f.harmless():
 			r.Found.Add(finding.UnknownParameters)
 		}
 	}
@@ -38,7 +38,7 @@ func (r *paramReader) patch(list []field) {
 
 // patchReader reads the lines of one patch.
 type patchReader struct {
-	*paramReader
+	*Params
 	named bool // some header named a file
 }
 

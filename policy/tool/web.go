@@ -1,4 +1,4 @@
-package policy
+package tool
 
 import (
 	"net/netip"
@@ -37,41 +37,41 @@ var (
 )
 
 // web reads a tool that fetches or searches.
-func (r *paramReader) web(list []field, resource bool) {
+func (r *Params) web(list []field, resource bool) {
 	r.Found.Add(finding.NetworkRead)
 	for i := range list {
 		f := &list[i]
-		known := !f.odd && (f.top || f.key == f.root) // what stands in an object may be a part of a request
+		known := !f.odd && (f.top || f.Key == f.root) // what stands in an object may be a part of a request
 		switch {
-		case known && bodyKeys[f.key] && !f.off() && f.text != "null":
+		case known && bodyKeys[f.Key] && !f.off() && f.Text != "null":
 			r.Found.Add(finding.SendsData)
 		case known && f.absent():
 			continue
-		case known && urlKeys[f.key]:
+		case known && urlKeys[f.Key]:
 			r.urls(f)
 			continue
-		case known && methodKeys[f.key]:
-			if m := strings.ToUpper(f.text); m != "GET" && m != "HEAD" {
+		case known && methodKeys[f.Key]:
+			if m := strings.ToUpper(f.Text); m != "GET" && m != "HEAD" {
 				r.Found.Add(finding.SendsData)
 			}
 			continue
-		case known && resource && f.key == "server" && f.harmless(): // one of those that the runtime is connected to
+		case known && resource && f.Key == "server" && f.harmless(): // one of those that the runtime is connected to
 			continue
-		case known && (askKeys[f.key] || siteKeys[f.key] && f.str):
-		case known && viewKeys[f.key] && f.harmless():
-			if m := strings.ToUpper(f.text); httpMethods[m] {
+		case known && (askKeys[f.Key] || siteKeys[f.Key] && f.Str):
+		case known && viewKeys[f.Key] && f.harmless():
+			if m := strings.ToUpper(f.Text); httpMethods[m] {
 				r.Found.Add(finding.SendsData)
 			}
 			continue
-		case outKeys[f.key] && f.str && f.text != "":
+		case outKeys[f.Key] && f.Str && f.Text != "":
 			r.Found.Add(finding.SavesDownload)
-			r.Write(workspace.PathWord(f.text))
+			r.Write(workspace.PathWord(f.Text))
 		default:
 			r.Found.Add(finding.UnknownParameters)
 		}
-		if f.str {
-			r.AddressesIn(f.text)
-			r.hostsIn(f.text, !askKeys[f.key])
+		if f.Str {
+			r.AddressesIn(f.Text)
+			r.hostsIn(f.Text, !askKeys[f.Key])
 		}
 	}
 }
@@ -80,12 +80,12 @@ func (r *paramReader) web(list []field, resource bool) {
 var httpMethods = words.Set("POST PUT PATCH DELETE CONNECT OPTIONS TRACE")
 
 // urls judges a member that names what is fetched: an address, or several.
-func (r *paramReader) urls(f *field) {
-	if !f.str {
+func (r *Params) urls(f *field) {
+	if !f.Str {
 		r.Found.Add(finding.OddAddress)
 		return
 	}
-	text := strings.TrimSpace(f.text)
+	text := strings.TrimSpace(f.Text)
 	r.Address(text)
 	if strings.ContainsAny(text, " \t\r\n") || strings.Count(text, "://") > 1 {
 		for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;|", c) }) {
@@ -100,7 +100,7 @@ func (r *paramReader) urls(f *field) {
 // hostsIn judges the words of a text that name a machine without a scheme. In
 // free text these are IP addresses, localhost and what hands out credentials; in
 // a member that is not known, whatever has a dot or a port.
-func (r *paramReader) hostsIn(text string, unknown bool) {
+func (r *Params) hostsIn(text string, unknown bool) {
 	for w := range strings.FieldsSeq(text) {
 		w = strings.Trim(w, "\"'`<>(),;!?.")
 		if w == "" || strings.Contains(w, "://") {

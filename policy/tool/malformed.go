@@ -1,4 +1,4 @@
-package policy
+package tool
 
 import (
 	"strings"
@@ -28,13 +28,13 @@ var (
 	// commandKeys hold what a tool that runs commands is to run; see gather.
 	commandKeys = words.Set("command cmd script argv args")
 	// removedKeys name what is deleted.
-	removedKeys = words.Union(pathKeys, dirKeys)
+	removedKeys = words.Union(PathKeys, dirKeys)
 )
 
 // formOf gives the form of a tool's calls; false: it has none, or policy does not know
 // its params.
-func formOf(t tool) (form, bool) {
-	switch t.kind {
+func formOf(t Tool) (form, bool) {
+	switch t.Kind {
 	case deleterTool:
 		known := [3]map[string]bool{contentKeys, writerKeys, deedKeys}
 		return form{needs: removedKeys, value: isText, flat: true, known: known}, true
@@ -44,14 +44,14 @@ func formOf(t tool) (form, bool) {
 		return form{needs: amountKeys, value: isAmount}, true
 	case databaseTool:
 		return form{needs: statementKeys, value: isText}, true
-	case execTool:
+	case Exec:
 		return form{needs: commandKeys, value: isText, flat: true, known: [3]map[string]bool{quietKeys, dirKeys}}, true
 	case actionTool:
-		if t.name == "sessionsspawn" || t.name == "enterworktree" {
+		if t.Name == "sessionsspawn" || t.Name == "enterworktree" {
 			return form{}, false // nothing of theirs is needed
 		}
-		f := form{value: isText, top: true, known: [3]map[string]bool{actionKeys[t.name]}}
-		if key := actionTools[t.name].key; key != "" {
+		f := form{value: isText, top: true, known: [3]map[string]bool{actionKeys[t.Name]}}
+		if key := actionTools[t.Name].key; key != "" {
 			f.needs = map[string]bool{key: true}
 		}
 		return f, true
@@ -59,12 +59,12 @@ func formOf(t tool) (form, bool) {
 	return form{}, false
 }
 
-func isText(f *field) bool { return f.str && f.text != "" }
+func isText(f *field) bool { return f.Str && f.Text != "" }
 
 // isAmount reports a number, or text with a digit in it.
 func isAmount(f *field) bool {
-	digit := strings.ContainsAny(f.text, "0123456789")
-	return digit && (f.str || f.text[0] == '-' || words.Digits(f.text[:1]))
+	digit := strings.ContainsAny(f.Text, "0123456789")
+	return digit && (f.Str || f.Text[0] == '-' || words.Digits(f.Text[:1]))
 }
 
 // malformed reports a call that lacks what it cannot be without, or has something of
@@ -73,14 +73,14 @@ func (x form) malformed(list []field) bool {
 	satisfied, given, unknown := false, false, false
 	for i := range list {
 		f := &list[i]
-		is := x.needs[f.key] && x.needs[f.root] && !f.odd
+		is := x.needs[f.Key] && x.needs[f.root] && !f.odd
 		within := is || x.needs[f.root]
 		switch {
 		case x.needs == nil:
 			satisfied = satisfied || !f.absent()
 		case is && x.value(f) && (f.top || !x.top):
 			satisfied = true
-		case is && !f.absent(), is && !f.str && f.nest > 0:
+		case is && !f.absent(), is && !f.Str && f.nest > 0:
 			return true // another type
 		case within && !x.flat && !x.top && !f.absent():
 			satisfied = true // an object stands for it
@@ -95,7 +95,7 @@ func (x form) malformed(list []field) bool {
 
 func (x form) knows(f *field) bool {
 	for _, keys := range x.known {
-		if keys[f.key] && !f.odd {
+		if keys[f.Key] && !f.odd {
 			return true
 		}
 	}

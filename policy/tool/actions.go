@@ -1,4 +1,4 @@
-package policy
+package tool
 
 import (
 	"slices"
@@ -74,11 +74,11 @@ var actionKeys = map[string]map[string]bool{
 
 // assessAction reads a tool of actionTools. Whatever it does, addresses in its
 // params are judged and its text is searched for what is R4 anywhere.
-func (e *Engine) assessAction(j *judging) {
-	a := actionTools[j.tool.name]
-	list, ok := j.fields()
+func (x *Reading) assessAction() {
+	a := actionTools[x.Tool.Name]
+	list, ok := x.Fields()
 	if !ok {
-		j.found.Add(finding.MalformedCall)
+		x.Found.Add(finding.MalformedCall)
 		return
 	}
 	c := a.other
@@ -86,38 +86,38 @@ func (e *Engine) assessAction(j *judging) {
 		if known, ok := a.codes[actionName(does)]; ok {
 			c = known
 		}
-	} else if j.tool.name == "sessionsspawn" && !slices.ContainsFunc(list, func(f field) bool { return f.key == a.key && !f.absent() }) {
+	} else if x.Tool.Name == "sessionsspawn" && !slices.ContainsFunc(list, func(f field) bool { return f.Key == a.key && !f.absent() }) {
 		c = finding.HarmlessTool
 	}
-	if sandbox, _ := said(list, "sandbox"); j.tool.name == "sessionsspawn" && sandbox != "require" {
+	if sandbox, _ := said(list, "sandbox"); x.Tool.Name == "sessionsspawn" && sandbox != "require" {
 		c = finding.ControlsAgent // only what is confined cannot do more than its parent
 	}
-	j.found.Add(c)
-	r := e.params(j, &j.found, nil)
+	x.Found.Add(c)
+	r := x.Params(&x.Found, nil)
 	for i := range list {
 		f := &list[i]
-		if f.str && strings.Contains(f.text, "://") {
-			r.AddressesIn(f.text)
+		if f.Str && strings.Contains(f.Text, "://") {
+			r.AddressesIn(f.Text)
 		}
 		if finding.Reasons[c].Class < core.R3 && !f.absent() && f.root != a.key {
-			r.actionMember(f, j.tool.name)
+			r.actionMember(f, x.Tool.Name)
 		}
 	}
-	e.assessText(j)
+	x.assessText()
 }
 
 // actionMember judges a member of a call that only looks.
-func (r *paramReader) actionMember(f *field, name string) {
+func (r *Params) actionMember(f *field, name string) {
 	switch {
-	case f.odd, !actionKeys[name][f.root], !f.top && f.key != f.root && f.root != "attachments":
+	case f.odd, !actionKeys[name][f.root], !f.top && f.Key != f.root && f.root != "attachments":
 		r.Found.Add(finding.UnknownParameters)
-	case !f.str:
+	case !f.Str:
 	case f.root == "url", f.root == "targeturl":
-		if f.text != "about:blank" {
-			r.Address(f.text)
+		if f.Text != "about:blank" {
+			r.Address(f.Text)
 		}
 	case f.root == "cwd", name == "enterworktree" && f.root == "path":
-		if w := workspace.PathWord(f.text); !r.Local(w) && !r.Place.RootPath(w.Text) {
+		if w := workspace.PathWord(f.Text); !r.Local(w) && !r.Place.RootPath(w.Text) {
 			r.Found.Add(finding.UnknownParameters)
 		}
 	}
@@ -133,7 +133,7 @@ func actionName(s string) string {
 // another one.
 var quietMayHave = map[string]map[string]bool{
 	"slashcommand": words.Set("command args"), "skill": words.Set("command args"), "activateskill": words.Set("command args"),
-	"readlints": pathKeys, "diagnostics": pathKeys, "lspdiagnostics": pathKeys, "diffhistory": pathKeys,
+	"readlints": PathKeys, "diagnostics": PathKeys, "lspdiagnostics": PathKeys, "diffhistory": PathKeys,
 	"spawnagent": words.Set("path input"), "completetask": words.Set("output"), "attemptcompletion": words.Set("output"),
 	"askuserquestion": words.Set("code"), "askquestion": words.Set("code"), "question": words.Set("code"),
 }
@@ -146,29 +146,29 @@ var (
 // assessQuiet reads a tool of the agent's own session. Its members are notes,
 // questions and tasks, of any form; one that names an output, a file, an address
 // or code would make it more than that.
-func (e *Engine) assessQuiet(j *judging) {
-	j.found.Add(finding.HarmlessTool)
-	list, _ := j.fields()
+func (x *Reading) assessQuiet() {
+	x.Found.Add(finding.HarmlessTool)
+	list, _ := x.Fields()
 	more := false
 	for i := range list {
 		f := &list[i]
 		if !f.odd && (f.absent() || f.off()) {
 			continue
 		}
-		for _, key := range [2]string{f.key, f.root} {
-			more = more || (outKeys[key] || gatewayKeys[key] || codeKeys[key] || urlKeys[key] || pathKeys[key] || methodKeys[key]) && !quietMayHave[j.tool.name][key]
+		for _, key := range [2]string{f.Key, f.root} {
+			more = more || (outKeys[key] || gatewayKeys[key] || codeKeys[key] || urlKeys[key] || PathKeys[key] || methodKeys[key]) && !quietMayHave[x.Tool.Name][key]
 		}
-		more = more || j.tool.name == "tts" && !speechKeys[f.root]
+		more = more || x.Tool.Name == "tts" && !speechKeys[f.root]
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
-			j.found.Add(finding.ControlsAgent)
+			x.Found.Add(finding.ControlsAgent)
 		}
-		if f.str && (f.key == "mode" || f.key == "permissionmode") && loosens(strings.ToLower(f.text)) {
-			j.found.Add(finding.ControlsAgent)
+		if f.Str && (f.Key == "mode" || f.Key == "permissionmode") && loosens(strings.ToLower(f.Text)) {
+			x.Found.Add(finding.ControlsAgent)
 		}
 	}
 	if more {
-		j.found.Add(finding.UnknownParameters)
-		e.assessText(j)
+		x.Found.Add(finding.UnknownParameters)
+		x.assessText()
 	}
 }
 
@@ -183,13 +183,13 @@ func loosens(mode string) bool {
 }
 
 // assessDatabase reads a tool that runs statements in a database.
-func (e *Engine) assessDatabase(j *judging) {
-	j.found.Add(finding.DatabaseClient)
-	list, _ := j.fields()
+func (x *Reading) assessDatabase() {
+	x.Found.Add(finding.DatabaseClient)
+	list, _ := x.Fields()
 	for _, f := range list {
-		if f.str && line.Destructive(line.WordsOf(f.text)) {
-			j.found.Add(finding.DestructiveWord)
+		if f.Str && line.Destructive(line.WordsOf(f.Text)) {
+			x.Found.Add(finding.DestructiveWord)
 		}
 	}
-	e.assessText(j)
+	x.assessText()
 }

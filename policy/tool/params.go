@@ -1,4 +1,4 @@
-package policy
+package tool
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"approvalbot/core"
 )
 
 // maxFields bounds how much of a call's params is read.
@@ -17,74 +15,31 @@ const maxFields = 4096
 // member whose name could be a path or an address is one too when it holds an
 // object or a list, without text: somebody may take the name for the value.
 type field struct {
-	key  string // folded name of the nearest member
+	Key  string // folded name of the nearest member
 	root string // folded name of the member of params in which it stands
-	text string // a string's value, or the JSON of a number, true, false or null
-	str  bool
+	Text string // a string's value, or the JSON of a number, true, false or null
+	Str  bool
 	top  bool  // stands in the params object itself
 	odd  bool  // no tool that policy knows has a member of that name
 	nest uint8 // how many lists it stands in
 }
 
-// fields lists the values of a call's params in order, until the call is spent. It
+// Fields lists the values of a call's params in order, until the call is spent. It
 // reports false for what is not a JSON object, for duplicate names and for more
 // than maxFields values.
-func (j *judging) fields() ([]field, bool) {
-	if !j.listed {
-		j.listed = true
-		if j.list, j.readable = plainFields(j.call.Params, j.list[:0]); !j.readable {
-			j.list, j.readable = oddFields(j.call.Params, j.list[:0])
-		}
+func (x *Reading) Fields() ([]field, bool) {
+	if !x.listed {
+		x.listed = true
+		x.List, x.readable = readFields(x.Call.Params, x.List[:0])
 	}
-	if !j.readable {
+	if !x.readable {
 		return nil, false
 	}
-	return j.list, true
+	return x.List, true
 }
 
-// plainFields appends the values to list, or reports false for what only
-// oddFields can tell.
-func plainFields(params []byte, list []field) ([]field, bool) {
-	p := core.ReadPlain(params)
-	for o := (core.Object{}); p.Member(&o); {
-		key, odd := foldKey(o.Name)
-		list = plainField(&p, list, field{key: key, root: key, top: true, odd: odd})
-	}
-	return list, p.Done()
-}
-
-// plainField appends what stands in a member; f says where that is.
-func plainField(p *core.Plain, list []field, f field) []field {
-	if len(list) >= maxFields {
-		p.Refuse()
-	}
-	switch p.Kind() {
-	case '{':
-		if f.odd {
-			list = append(list, f)
-		}
-		f.top = false
-		for o := (core.Object{}); p.Member(&o); {
-			f.key, f.odd = foldKey(o.Name)
-			list = plainField(p, list, f)
-		}
-	case '[':
-		if f.odd {
-			list = append(list, f)
-		}
-		f.top, f.nest = false, f.nest+1
-		for l := (core.List{}); p.Element(&l); {
-			list = plainField(p, list, f)
-		}
-	default:
-		f.text, f.str = p.Scalar()
-		list = append(list, f)
-	}
-	return list
-}
-
-// oddFields is plainFields for all that is JSON.
-func oddFields(params []byte, list []field) ([]field, bool) {
+// readFields appends the values to list.
+func readFields(params []byte, list []field) ([]field, bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(params))
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
 		return list, false
@@ -110,15 +65,15 @@ func oddFields(params []byte, list []field) ([]field, bool) {
 		case k == '}' || k == ']':
 		case kind == '{' && length%2 == 1:
 			f := &at[depth]
-			f.key, f.odd = foldKey(tok.String())
+			f.Key, f.odd = foldKey(tok.String())
 			if f.top = depth == 1; f.top {
-				f.root = f.key
+				f.root = f.Key
 			}
 		case len(list) >= maxFields:
 			return list, false
 		default:
 			f := at[depth]
-			f.text, f.str = tok.String(), k == '"'
+			f.Text, f.Str = tok.String(), k == '"'
 			list = append(list, f)
 		}
 	}
@@ -130,7 +85,7 @@ func oddFields(params []byte, list []field) ([]field, bool) {
 // is odd where no tool that policy knows has such a member: with a dot, a slash, a
 // colon, or other letters than those of ASCII.
 func foldKey(s string) (key string, odd bool) {
-	if f, ok := fold(s); ok {
+	if f, ok := Fold(s); ok {
 		return f, false
 	}
 	return strings.ToLower(s), true

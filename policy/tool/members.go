@@ -1,10 +1,11 @@
-package policy
+package tool
 
 import (
 	"path"
 	"slices"
 	"strings"
 
+	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/program"
 	"approvalbot/policy/words"
@@ -15,8 +16,8 @@ import (
 // closed: a member that stands in none of them may be anything, so the call
 // asks, unless its value can name nothing (see harmless).
 
-// pathKeys are members that name the file.
-var pathKeys = words.Set(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook relativeworkspacepath uri paths files destination
+// PathKeys are members that name the file.
+var PathKeys = words.Set(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook relativeworkspacepath uri paths files destination
 	filepaths targetfiles relativepath abspath fullpath pathname`)
 
 // sourceKeys name files to tools that read, beside pathKeys.
@@ -76,33 +77,37 @@ var editDeeds = words.Set("create edit overwrite append write insert replace str
 // patchKeys are members that hold a patch.
 var patchKeys = words.Set("input patch patchtext patchcontent diff text content unifieddiff")
 
+// HostKeys are members whose text is an address even without a scheme.
+var HostKeys = words.Set(`host hostname url urls uri domain server address endpoint baseurl link href target to origin ip proxy httpproxy httpsproxy socks
+	unixsocket socketpath socket resolve connectto gateway upstream fallback mirror destination dest remote`)
+
 // absent reports a member that might as well not be there.
-func (f *field) absent() bool { return f.text == "" && f.str || f.text == "null" && !f.str }
+func (f *field) absent() bool { return f.Text == "" && f.Str || f.Text == "null" && !f.Str }
 
 // harmless reports a value that names no file but one of the workspace, no host,
 // no address and no code: a number, a flag, a short word, a range of lines.
 func (f *field) harmless() bool {
-	if !f.str {
+	if !f.Str {
 		return true
 	}
-	if len(f.text) > 40 {
+	if len(f.Text) > 40 {
 		return false
 	}
-	for i := range len(f.text) {
-		if c := f.text[i]; !words.WordByte(c) && c != '-' && c != ',' || c == '-' && i == 0 {
+	for i := range len(f.Text) {
+		if c := f.Text[i]; !words.WordByte(c) && c != '-' && c != ',' || c == '-' && i == 0 {
 			return false
 		}
 	}
-	lower := strings.ToLower(f.text)
+	lower := strings.ToLower(f.Text)
 	return !workspace.SecretPath(lower) && nameWords[lower]&(saysWrite|saysEnd) == 0 && !workspace.MetadataHosts[lower] && lower != "localhost" && !program.IsWrapper(lower)
 }
 
 // off reports a flag that is not set.
-func (f *field) off() bool { return !f.str && f.text == "false" }
+func (f *field) off() bool { return !f.Str && f.Text == "false" }
 
 // standIn takes a directory that a member names: paths of the call may count
 // from there as well.
-func (r *paramReader) standIn(w workspace.Word) {
+func (r *Params) standIn(w workspace.Word) {
 	dir := path.Clean(w.Text)
 	bases := []string{dir}
 	if !w.Tilde && !path.IsAbs(dir) {
@@ -129,14 +134,14 @@ func (r *paramReader) standIn(w workspace.Word) {
 
 // standsIn takes all directories that the call's members name. It adds unclear
 // where one of them cannot be read.
-func (r *paramReader) standsIn(list []field, unclear finding.Code) {
+func (r *Params) standsIn(list []field, unclear finding.Code) {
 	for i := range list {
 		f := &list[i]
-		if !dirKeys[f.key] || !f.str || f.text == "" {
+		if !dirKeys[f.Key] || !f.Str || f.Text == "" {
 			continue
 		}
-		w := workspace.PathWord(f.text)
-		if w.Kind != workspace.Literal || strings.Contains(f.text, "://") {
+		w := workspace.PathWord(f.Text)
+		if w.Kind != workspace.Literal || strings.Contains(f.Text, "://") {
 			r.Found.Add(unclear)
 		}
 		if workspace.Climbs(w.Text) && unclear == finding.DynamicPath {
@@ -151,12 +156,33 @@ func (r *paramReader) standsIn(list []field, unclear finding.Code) {
 // so once: two spellings of one name may be read either way.
 func said(list []field, key string) (text string, ok bool) {
 	for i := range list {
-		if f := &list[i]; f.key == key && f.top {
-			if ok && f.text != text || !f.str {
+		if f := &list[i]; f.Key == key && f.top {
+			if ok && f.Text != text || !f.Str {
 				return "", false
 			}
-			text, ok = f.text, true
+			text, ok = f.Text, true
 		}
 	}
 	return text, ok
+}
+
+// Operand judges a word of a command that may be a path or an address to it: read or
+// written, by itself or as an option's value.
+func (r *Params) Operand(w workspace.Word) {
+	values := []string{w.Text, command.AfterEquals(w.Text)}
+	if len(w.Text) > 2 && w.Text[0] == '-' {
+		values = append(values, w.Text[2:])
+	}
+	for _, text := range values {
+		w.Text, w.Tilde = text, strings.HasPrefix(text, "~")
+		switch {
+		case strings.HasPrefix(text, "-"):
+		case strings.Contains(text, "://"):
+			r.Address(text)
+		default:
+			r.hostsIn(text, false)
+			r.Read(w)
+			r.Write(w)
+		}
+	}
 }

@@ -1,7 +1,8 @@
-package policy
+// Package condition compiles and evaluates the conditions of rules, expressions of CEL over a
+// call, typed at load and bounded in cost.
+package condition
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -21,8 +22,8 @@ const (
 	maxCondition  = 4096       // bytes of an expression
 )
 
-// celCall is a call as conditions see it, as the variable "call".
-type celCall struct {
+// Call is a call as conditions see it, as the variable "call".
+type Call struct {
 	ToolName    string         `cel:"toolName"`    // as sent
 	Tool        string         `cel:"tool"`        // folded
 	Params      map[string]any `cel:"params"`      // as sent, numbers as doubles
@@ -35,11 +36,11 @@ type celCall struct {
 	SessionKey  string         `cel:"sessionKey"`  // the same
 	Class       int64          `cel:"class"`       // 0 to 4: what static rules say
 	SideEffects []string       `cel:"sideEffects"` // the same
-	Context     celContext     `cel:"context"`
+	Context     Context        `cel:"context"`
 }
 
-// celContext is what the asker's runtime says about the call.
-type celContext struct {
+// Context is what the asker's runtime says about the call.
+type Context struct {
 	Provider  string `cel:"provider"`
 	Model     string `cel:"model"`
 	Group     string `cel:"group"`
@@ -47,37 +48,38 @@ type celContext struct {
 	Subagent  bool   `cel:"subagent"`
 }
 
-// conditions compiles the expressions of rules.
-type conditions struct{ env *cel.Env }
+// Compiler compiles the expressions of rules.
+type Compiler struct{ env *cel.Env }
 
-func newConditions() (*conditions, error) {
+// New makes a compiler of conditions over a Call.
+func New() (*Compiler, error) {
 	env, err := cel.NewEnv(
-		ext.NativeTypes(reflect.TypeFor[celCall](), reflect.TypeFor[celContext](), types.ParseStructTags(true)),
-		cel.Variable("call", cel.ObjectType("policy.celCall")),
+		ext.NativeTypes(reflect.TypeFor[Call](), reflect.TypeFor[Context](), types.ParseStructTags(true)),
+		cel.Variable("call", cel.ObjectType("condition.Call")),
 		cel.ASTValidators(cel.ValidateRegexLiterals()),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("conditions cannot be read: %w", err)
 	}
-	return &conditions{env}, nil
+	return &Compiler{env}, nil
 }
 
-// condition is one compiled expression.
-type condition struct {
-	program                                cel.Program
-	params, paths, hosts, programs, effect bool // what it looks at
+// Condition is one compiled expression.
+type Condition struct {
+	program                                 cel.Program
+	Params, Paths, Hosts, Programs, Effects bool // what it looks at, and so what Holds must be given
 }
 
-// compile checks an expression: its types, that it gives a bool, and that its
+// Compile checks an expression: its types, that it gives a bool, and that its
 // cost is bounded.
-func (c *conditions) compile(text string) (*condition, error) {
+func (c *Compiler) Compile(text string) (*Condition, error) {
 	if len(text) > maxCondition {
 		return nil, fmt.Errorf("the expression is longer than %d bytes", maxCondition)
 	}
 	tree, issues := c.env.Compile(text)
 	if err := issues.Err(); err != nil {
 		first, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "ERROR: <input>:"), "\n")
-		return nil, errors.New(strings.ReplaceAll(first, "policy.celCall", "call"))
+		return nil, errors.New(strings.ReplaceAll(first, "condition.Call", "call"))
 	}
 	if t := tree.OutputType(); t != cel.BoolType {
 		return nil, fmt.Errorf("the expression gives %v and must give true or false; bool(…) makes one of a value of params", t)
@@ -93,14 +95,14 @@ func (c *conditions) compile(text string) (*condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &condition{program: p}
+	out := &Condition{program: p}
 	out.looksAt(tree.NativeRep())
 	return out, nil
 }
 
 // looksAt notes which members of the call the expression reads, so that the
 // others are not computed.
-func (c *condition) looksAt(tree *celast.AST) {
+func (c *Condition) looksAt(tree *celast.AST) {
 	calls, selected := 0, 0
 	celast.PostOrderVisit(tree.Expr(), celast.NewExprVisitor(func(e celast.Expr) {
 		switch e.Kind() {
@@ -116,81 +118,31 @@ func (c *condition) looksAt(tree *celast.AST) {
 			selected++
 			switch s.FieldName() {
 			case "params":
-				c.params = true
+				c.Params = true
 			case "paths":
-				c.paths = true
+				c.Paths = true
 			case "hosts":
-				c.hosts = true
+				c.Hosts = true
 			case "programs":
-				c.programs = true
+				c.Programs = true
 			case "sideEffects":
-				c.effect = true
+				c.Effects = true
 			}
 		}
 	}))
 	if calls != selected { // the call as a whole
-		c.params, c.paths, c.hosts, c.programs, c.effect = true, true, true, true, true
+		c.Params, c.Paths, c.Hosts, c.Programs, c.Effects = true, true, true, true, true
 	}
 }
 
-// holds evaluates the condition. An error (a missing member of params, too much
+// Holds evaluates the condition. An error (a missing member of params, too much
 // work) is not an answer; what it means is for the rule to say.
-func (c *condition) holds(e *Engine, j *judging) (bool, error) {
-	v := celCall{
-		ToolName: j.call.ToolName, Tool: j.tool.name, Argv: j.argv, AgentID: j.call.AgentID, SessionKey: j.call.SessionKey, Class: int64(j.static),
-		Context: celContext{j.call.Context.Provider, j.call.Context.Model, j.call.Context.Group, j.call.Context.Sandboxed, j.call.Context.Subagent},
-	}
-	if j.line != nil {
-		v.Command = *j.line
-	}
-	if c.params {
-		if j.facts.params == nil {
-			if err := json.Unmarshal(j.call.Params, &j.facts.params); err != nil {
-				return false, errors.New("the params cannot be read")
-			}
-		}
-		v.Params = j.facts.params
-	}
-	if c.paths {
-		v.Paths = e.pathNames(j)
-	}
-	if c.hosts {
-		v.Hosts = e.hosts(j)
-	}
-	if c.programs {
-		v.Programs = j.programs()
-	}
-	if c.effect {
-		for _, name := range j.sideEffects().Names(nil) {
-			v.SideEffects = append(v.SideEffects, string(name))
-		}
-	}
-	out, _, err := c.program.Eval(map[string]any{"call": &v})
+func (c *Condition) Holds(v *Call) (bool, error) {
+	out, _, err := c.program.Eval(map[string]any{"call": v})
 	if err != nil {
 		return false, err
 	}
 	return out == types.True, nil
-}
-
-// pathNames gives the paths of a call as conditions see them.
-func (e *Engine) pathNames(j *judging) []string {
-	if j.facts.paths == nil {
-		for _, f := range e.files(j) {
-			j.facts.paths = append(j.facts.paths, f.Path)
-		}
-	}
-	return j.facts.paths
-}
-
-// programs gives the program of every command, as written.
-func (j *judging) programs() []string {
-	f := &j.facts
-	if f.programs == nil {
-		for _, c := range j.seen.Commands {
-			f.programs = append(f.programs, j.seen.Args(c)[0].Text)
-		}
-	}
-	return f.programs
 }
 
 // sizes tells the cost estimate how large the members of a call can be.

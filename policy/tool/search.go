@@ -1,4 +1,4 @@
-package policy
+package tool
 
 import (
 	"path"
@@ -12,14 +12,14 @@ import (
 )
 
 // files reads every string that may be a path as the tools of that kind do.
-func (r *paramReader) files(list []field, kind toolKind) {
+func (r *Params) files(list []field, kind Kind) {
 	r.Found.Add(finding.ReadOnlyTool)
 	r.standsIn(list, finding.MayReadSecret)
 	globs := *r // globs count from the directories that are searched as well
 	if kind == searchTool || kind == manyTool {
 		for i := range list {
-			if f := &list[i]; f.str && f.text != "" && (pathKeys[f.key] || sourceKeys[f.key]) {
-				globs.standIn(workspace.PathWord(f.text))
+			if f := &list[i]; f.Str && f.Text != "" && (PathKeys[f.Key] || sourceKeys[f.Key]) {
+				globs.standIn(workspace.PathWord(f.Text))
 			}
 		}
 	}
@@ -28,47 +28,47 @@ func (r *paramReader) files(list []field, kind toolKind) {
 		if !f.odd && f.absent() {
 			continue
 		}
-		if !f.str && !f.off() && (outKeys[f.key] || machineKeys[f.key] || f.key != "type" && doesMore(f.key)) {
+		if !f.Str && !f.off() && (outKeys[f.Key] || machineKeys[f.Key] || f.Key != "type" && doesMore(f.Key)) {
 			r.Found.Add(finding.UnknownParameters)
 			continue
 		}
-		within := f.top || f.key == f.root || pathKeys[f.root] || sourceKeys[f.root] || dirKeys[f.root] || textKeys[f.root] || globKeys[f.root] || deedKeys[f.root]
+		within := f.top || f.Key == f.root || PathKeys[f.root] || sourceKeys[f.root] || dirKeys[f.root] || textKeys[f.root] || globKeys[f.root] || deedKeys[f.root]
 		switch {
-		case f.odd, codeKeys[f.key] && !(kind == editorTool && f.key == "command"), codeKeys[f.root] && !f.top, outKeys[f.key]:
+		case f.odd, codeKeys[f.Key] && !(kind == editorTool && f.Key == "command"), codeKeys[f.root] && !f.top, outKeys[f.Key]:
 			r.Found.Add(finding.UnknownParameters)
-			if f.str && outKeys[f.key] {
-				r.Write(workspace.PathWord(f.text))
+			if f.Str && outKeys[f.Key] {
+				r.Write(workspace.PathWord(f.Text))
 			}
-		case !f.str:
-		case kind == editorTool && f.key == "command": // it is "view", or this would not be reading
-		case machineKeys[f.key]:
+		case !f.Str:
+		case kind == editorTool && f.Key == "command": // it is "view", or this would not be reading
+		case machineKeys[f.Key]:
 			r.Found.Add(finding.UnknownParameters)
-		case within && textKeys[f.key]:
-			if kind == readerTool && !strings.ContainsAny(f.text, " \t\n") { // a tool that is given no other path could take it for one
-				r.Read(workspace.PathWord(f.text))
+		case within && textKeys[f.Key]:
+			if kind == readerTool && !strings.ContainsAny(f.Text, " \t\n") { // a tool that is given no other path could take it for one
+				r.Read(workspace.PathWord(f.Text))
 			}
-		case strings.HasPrefix(f.text, "-"):
+		case strings.HasPrefix(f.Text, "-"):
 			r.Found.Add(finding.UnknownParameters)
-		case strings.Contains(f.text, "://"):
-			r.Address(f.text)
-			if !within || !pathKeys[f.key] && !sourceKeys[f.key] && !urlKeys[f.key] {
+		case strings.Contains(f.Text, "://"):
+			r.Address(f.Text)
+			if !within || !PathKeys[f.Key] && !sourceKeys[f.Key] && !urlKeys[f.Key] {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case within && globKeys[f.key] && kind == manyTool:
-			r.many(f.text)
-		case within && globKeys[f.key]:
-			globs.glob(f.text, kind)
-		case within && deedKeys[f.key]:
-			if d, _ := foldKey(f.text); !readingDeeds[d] {
+		case within && globKeys[f.Key] && kind == manyTool:
+			r.many(f.Text)
+		case within && globKeys[f.Key]:
+			globs.glob(f.Text, kind)
+		case within && deedKeys[f.Key]:
+			if d, _ := foldKey(f.Text); !readingDeeds[d] {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case within && (pathKeys[f.key] || sourceKeys[f.key] || dirKeys[f.key]):
-			r.contents(f.text, kind)
+		case within && (PathKeys[f.Key] || sourceKeys[f.Key] || dirKeys[f.Key]):
+			r.contents(f.Text, kind)
 		default:
-			if doesMore(f.key) || !f.harmless() && !digitRanges(f.text) {
+			if doesMore(f.Key) || !f.harmless() && !digitRanges(f.Text) {
 				r.Found.Add(finding.UnknownParameters)
 			}
-			r.contents(f.text, kind)
+			r.contents(f.Text, kind)
 		}
 	}
 	if kind == searchTool && wholeFiles(list) {
@@ -85,7 +85,7 @@ var moreDeeds = words.Set("write save fix apply overwrite commit install chmod s
 func digitRanges(text string) bool { return strings.Trim(text, "0123456789-,: .") == "" }
 
 // contents judges a path as the tools of that kind do.
-func (r *paramReader) contents(text string, kind toolKind) {
+func (r *Params) contents(text string, kind Kind) {
 	w := workspace.PathWord(text)
 	switch {
 	case kind == namesTool:
@@ -103,7 +103,7 @@ func (r *paramReader) contents(text string, kind toolKind) {
 }
 
 // globbed judges a path with the signs of a glob, which some tools take it for.
-func (r *paramReader) globbed(w workspace.Word) {
+func (r *Params) globbed(w workspace.Word) {
 	if w.Kind != workspace.Literal || !strings.ContainsAny(w.Text, "*?[{(") {
 		return
 	}
@@ -129,7 +129,7 @@ func (r *paramReader) globbed(w workspace.Word) {
 
 // many judges what a tool takes that reads all files it is given, by path, by glob
 // or by directory.
-func (r *paramReader) many(text string) {
+func (r *Params) many(text string) {
 	w := workspace.PathWord(text)
 	r.globbed(w)
 	r.Search(w)
@@ -147,7 +147,7 @@ func (r *paramReader) many(text string) {
 // glob judges a glob that says which names a search looks at. One that picks out
 // secrets asks; one that lets all names pass, or all of a sort of data, is as if it
 // were not there.
-func (r *paramReader) glob(text string, kind toolKind) {
+func (r *Params) glob(text string, kind Kind) {
 	list, ok := r.Alternatives(text)
 	if !ok || workspace.Groups(text) {
 		r.Found.Add(finding.MayReadSecret)
@@ -190,27 +190,27 @@ func wholeFiles(list []field) bool {
 	for i := range list {
 		f := &list[i]
 		switch {
-		case f.key == "outputmode":
-			m, _ := foldKey(f.text)
+		case f.Key == "outputmode":
+			m, _ := foldKey(f.Text)
 			told.add(m == "fileswithmatches" || m == "count")
-		case f.key == "namesonly" && !f.off():
+		case f.Key == "namesonly" && !f.off():
 			told.add(true)
-		case searchKeys[f.key] && f.str:
+		case searchKeys[f.Key] && f.Str:
 			asked = true
-			words = words && workspace.OwnWord(strings.ToLower(f.text))
-			near = near || workspace.NearSecret(f.text)
-			folded = folded || strings.ToUpper(f.text) == f.text || strings.Contains(f.text, "(?i")
-		case globKeys[f.key] && f.str && f.text != "":
-			globs.add(workspace.SourceGlobs(f.text))
-		case (f.key == "type" || f.key == "filetype") && f.str:
-			typed = language.CodeTypes[f.text]
-		case (pathKeys[f.key] || sourceKeys[f.key] || dirKeys[f.key]) && f.str && f.text != "":
-			paths.add(workspace.CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(f.text)), ".")])
-		case foldKeys[f.key]:
-			folded = folded || f.off() == (f.key == "casesensitive" || f.key == "matchcase")
-		case (aroundKeys[f.key] || oppositeKeys[f.key]) && !f.off():
-			n, err := strconv.Atoi(f.text)
-			words = words && err == nil && n >= 0 && n <= 10 && aroundKeys[f.key]
+			words = words && workspace.OwnWord(strings.ToLower(f.Text))
+			near = near || workspace.NearSecret(f.Text)
+			folded = folded || strings.ToUpper(f.Text) == f.Text || strings.Contains(f.Text, "(?i")
+		case globKeys[f.Key] && f.Str && f.Text != "":
+			globs.add(workspace.SourceGlobs(f.Text))
+		case (f.Key == "type" || f.Key == "filetype") && f.Str:
+			typed = language.CodeTypes[f.Text]
+		case (PathKeys[f.Key] || sourceKeys[f.Key] || dirKeys[f.Key]) && f.Str && f.Text != "":
+			paths.add(workspace.CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(f.Text)), ".")])
+		case foldKeys[f.Key]:
+			folded = folded || f.off() == (f.Key == "casesensitive" || f.Key == "matchcase")
+		case (aroundKeys[f.Key] || oppositeKeys[f.Key]) && !f.off():
+			n, err := strconv.Atoi(f.Text)
+			words = words && err == nil && n >= 0 && n <= 10 && aroundKeys[f.Key]
 		}
 	}
 	if globs.some || globs.others { // searches let their globs count before their types
