@@ -20,8 +20,7 @@ func (e *Engine) assessExec(j *judging) {
 		s.Found.Add(finding.MalformedCall)
 	}
 	for name, value := range x.Env {
-		s.Set(name, true)
-		s.Value(name, workspace.Word{Text: value})
+		s.Set(name, workspace.Word{Text: value}, true)
 	}
 	text := ""
 	if x.Command != nil {

@@ -122,8 +122,7 @@ func (s *Reading) apply(e *command.Effect) {
 	case command.MovesTo:
 		s.move(e.Word)
 	case command.SetsVariable:
-		s.Set(e.Name, true)
-		s.Value(e.Name, e.Word)
+		s.Set(e.Name, e.Word, true)
 	case command.PrintsFiles:
 		s.printed = e.Words
 	case command.LooksIfAsking:

@@ -1,7 +1,6 @@
 package line
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -9,6 +8,7 @@ import (
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/language"
+	grammar "approvalbot/policy/shell"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -132,10 +132,6 @@ func (s *Reading) variable(name string) {
 	}
 }
 
-// harmlessSettings are variables that may be set for a program.
-var harmlessSettings = words.Set(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES CI
-	GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE PYTHONHASHSEED NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`)
-
 // assign judges one assignment. exported says that programs will see it.
 func (s *Reading) assign(a *syntax.Assign, exported bool) {
 	if a.Name == nil || a.Naked && a.Value != nil {
@@ -145,19 +141,19 @@ func (s *Reading) assign(a *syntax.Assign, exported bool) {
 	case a.Name == nil:
 	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && command.OwnModules(&s.Place, s.Word(a.Value)):
 		s.Found = s.Found.Or(language.Project(&s.Place))
-	default:
-		s.Set(a.Name.Value, exported)
-	}
-	if a.Index != nil && !plainIndex(a.Index) {
-		s.odd(a.Index)
-	}
-	if a.Name != nil && a.Value != nil {
+	case a.Value != nil:
 		w := s.Word(a.Value)
 		if a.Append {
 			w.Kind = workspace.Computed
 		}
-		s.Value(a.Name.Value, w)
-	} else {
+		s.Set(a.Name.Value, w, exported)
+	default:
+		s.Set(a.Name.Value, workspace.Word{}, exported)
+	}
+	if a.Index != nil && !plainIndex(a.Index) {
+		s.odd(a.Index)
+	}
+	if a.Name == nil {
 		s.words(a.Value)
 	}
 	if a.Array != nil {
@@ -171,11 +167,11 @@ func (s *Reading) assign(a *syntax.Assign, exported bool) {
 	}
 }
 
-// Set judges setting a variable of that name.
-func (s *Reading) Set(name string, exported bool) {
+// Set judges setting a variable to a value.
+func (s *Reading) Set(name string, w workspace.Word, exported bool) {
 	s.rehomed = s.rehomed || homeSettings[name]
 	switch {
-	case harmlessSettings[name], !exported && command.OwnVariable(name):
+	case harmless(name, w), !exported && command.OwnVariable(name):
 	case s.Own.Setting(name):
 		s.Found.Add(finding.TouchesDesk)
 	case dangerousSetting(name):
@@ -188,17 +184,11 @@ func (s *Reading) Set(name string, exported bool) {
 // homeSettings say where users' configuration is.
 var homeSettings = words.Set("HOME XDG_CONFIG_HOME APPDATA")
 
-// fileSettings are harmless settings of which the value is part of a path where it
-// is not a plain name.
-var fileSettings = words.Set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM")
-
-var settingValue = regexp.MustCompile(`^[A-Za-z0-9_.@:,+-]*(?:[A-Za-z0-9]/[A-Za-z0-9_+-]+)*$`)
-
-// Value judges what a variable is set to.
-func (s *Reading) Value(name string, w workspace.Word) {
-	if fileSettings[name] && (w.Kind != workspace.Literal || w.Tilde || strings.Contains(w.Text, "..") || !settingValue.MatchString(w.Text)) {
-		s.Found.Add(finding.SetsEnvironment)
-	}
+// harmless reports a setting of which the value is one of those that do no harm, or does
+// not matter.
+func harmless(name string, w workspace.Word) bool {
+	re, ok := grammar.Settings[name]
+	return ok && (re == nil || w.Kind != workspace.Computed && !w.Tilde && grammar.Sets(name, w.Text))
 }
 
 // dangerousSetting reports a variable that decides which code programs run or

@@ -36,8 +36,7 @@ func (s *Reading) forClause(c *syntax.ForClause) {
 		return
 	}
 	name := it.Name.Value
-	s.Set(name, false)
-	s.Value(name, workspace.Word{Kind: workspace.Computed})
+	s.Set(name, workspace.Word{Kind: workspace.Computed}, false)
 	plain := !changes(c.Do, name)
 	known := plain
 	var values []workspace.Word

@@ -15,12 +15,6 @@ var zshNames = set(`path fpath cdpath manpath mailpath module_path fignore psvar
 	mapfile errnos sysparams epochtime langinfo zsh_eval_context zsh_scheduled_events auto_resume
 	precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zshaddhistory_functions zsh_directory_name_functions`)
 
-// settable are variables of programs that a line may set. Shells and their
-// builtins do not look at them, but for the locales.
-var settable = set(`CI GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE DEBUG NODE_ENV NO_COLOR FORCE_COLOR
-	CLICOLOR PYTHONHASHSEED PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONPATH DEBIAN_FRONTEND TZ TERM LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES
-	LC_NUMERIC LC_TIME LANGUAGE`)
-
 // locales are those by which shells read text.
 var locales = set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE")
 
@@ -30,9 +24,9 @@ func locale(name string) bool {
 }
 
 // assignable reports a variable that a line may set: a name in small letters that
-// no shell obeys, or one of settable.
+// no shell obeys, or one of [Settings].
 func assignable(name string) bool {
-	return settable[name] || name != "_" && name == strings.ToLower(name) && readable(name)
+	return settable(name) || name != "_" && name == strings.ToLower(name) && readable(name)
 }
 
 // readable reports a variable that every shell takes for a text. What it may hold
@@ -127,7 +121,7 @@ func plainName(word []byte) bool {
 			return false
 		}
 	}
-	return assignable(string(word)) && !settable[string(word)]
+	return assignable(string(word)) && !settable(string(word))
 }
 
 // setWords takes the options with which scripts begin.
