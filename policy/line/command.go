@@ -151,17 +151,23 @@ func (s *Reading) move(w workspace.Word) {
 func (s *Reading) program(w workspace.Word) string {
 	name := w.Text
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		own, scripted, ok := "", false, false
+		if w.Kind == workspace.Literal && !w.Tilde {
+			own, scripted, ok = program.Own(&s.Place, name)
+		}
 		switch {
 		case program.ProgramDirs[name[:i]]:
-		case w.Kind == workspace.Literal && !w.Tilde && program.OwnTool(&s.Place, name):
+		case ok:
+			s.scripted = s.scripted || scripted
 			s.Found = s.Found.Or(language.Project(&s.Place))
+			return own
 		default:
 			s.Found.Add(finding.ProgramByPath)
 			s.Foreign = s.Foreign || w.Kind != workspace.Literal || w.Tilde || workspace.Climbs(name) || !s.Place.EndsInside(name)
 		}
 		name = name[i+1:]
 	}
-	if lower := strings.ToLower(name); lower != name || strings.HasSuffix(lower, ".exe") {
+	if lower := strings.ToLower(name); lower != name || strings.HasSuffix(lower, ".exe") || strings.HasSuffix(lower, ")") { // rows of no program end so
 		s.Found.Add(finding.UnknownCommand)
 		name = strings.TrimSuffix(lower, ".exe")
 	}

@@ -54,6 +54,7 @@ type Reading struct {
 	written  bool             // the same, by an earlier statement
 	logs     []string         // the names of logs that were written
 	ran      []workspace.Word // what stood in loops beside the project's code that ran
+	scripted bool             // a script of the project was run by its path
 	Foreign  bool             // a program was run by a path that is not in the workspace
 	AsksCode bool             // the project's own code is to be asked for
 	Unsure   grammar.Refusal  // why a line is not sure to run as it was read
@@ -98,7 +99,7 @@ func (e *Wide) Read(p workspace.Place, v *Seen, paths *[]workspace.File) *Readin
 // read otherwise is unusual, and no worse.
 func (s *Reading) Finish(text string) finding.Set {
 	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.WritesOutside))
-	if s.fetches && (s.runs || saved && s.Found.Has(finding.ProgramByPath)) {
+	if s.fetches && (s.runs || saved && (s.scripted || s.Found.Has(finding.ProgramByPath))) {
 		s.Found.Add(finding.RunsDownload)
 	}
 	if s.Found.Any(finding.Opaque) {

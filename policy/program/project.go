@@ -276,21 +276,3 @@ func pythonModule(x *command.Call, args []workspace.Word) bool {
 	}
 	return true
 }
-
-// OwnTool reports a program of the project that is known by its name: one below
-// projectBins, or a build tool's wrapper.
-func OwnTool(p *workspace.Place, file string) bool {
-	if !p.Known() || !p.LocalDir(workspace.Word{Text: "."}) {
-		return false
-	}
-	file = strings.TrimPrefix(file, "./")
-	if len(p.Dirs) == 1 && p.RootPath(p.Dirs[0]) {
-		file = strings.TrimPrefix(file, p.Dirs[0]+"/")
-	}
-	cut := strings.LastIndexByte(file, '/')
-	if cut < 0 {
-		return file == "gradlew" || file == "mvnw"
-	}
-	name := file[cut+1:]
-	return workspace.ProjectBins[file[:cut]] && (known(name).installed() || pythonNames[name] || name == "pip")
-}
