@@ -42,7 +42,7 @@ type Spec struct {
 	reads    map[string]bool // options whose value is a file of which the contents are told
 	Texts    map[string]bool // options whose value may begin with a dash
 	Strict   bool            // a value behind "=" is no part of an option without one
-	Optional map[string]bool // long options whose value stands behind "=" or nowhere
+	Optional map[string]bool // long options whose value stands behind "=" or nowhere; of those with a value, that is left out where the next word begins with a dash
 	Apart    bool            // the value of a short option is a word of its own, or a number
 	Maybe    string          // short options whose value is left out where the next word begins with a dash
 }
@@ -148,7 +148,7 @@ func (c *scanner) long(w workspace.Word) Token {
 	t := Token{Option: name}
 	if has {
 		t.Word, t.Value = workspace.Word{Text: v, Kind: w.Kind, Split: w.Split}, true
-	} else if takes && c.i < len(c.Args) {
+	} else if takes && c.i < len(c.Args) && !(c.spec.Optional[name] && c.Args[c.i].MayBeOption()) {
 		t.Word, t.Value, t.apart = c.taken(name), true, true
 	}
 	return t

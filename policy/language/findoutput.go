@@ -85,7 +85,7 @@ var tellers = words.Set("grep egrep fgrep cat head tail wc nl file stat ls md5su
 
 // checkers look at files of the project, or give them their everyday form. Most run the
 // project's own code as it is, so that the names of its files can make them do no more.
-var checkers = words.Set("gofmt goimports gofumpt ruff black isort flake8 mypy pylint prettier eslint stylelint biome shellcheck rubocop rustfmt clang-format")
+var checkers = words.Set("gofmt goimports gofumpt ruff black isort flake8 mypy pylint prettier eslint stylelint biome shellcheck rubocop rustfmt clang-format clang-tidy")
 
 // takesNames reports a command that may be handed names of files which a program
 // printed. To all others such a name may be an option.

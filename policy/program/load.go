@@ -34,7 +34,7 @@ type row struct {
 	With        string            `yaml:"with"`        // sets of options that it has besides
 	Flags       string            `yaml:"flags"`       // options without a value
 	Optional    string            `yaml:"optional"`    // options whose value, text, stands behind "=" or nowhere
-	Maybe       string            `yaml:"maybe"`       // letters whose value is left out where the next word begins with a dash
+	Maybe       string            `yaml:"maybe"`       // options whose value is left out where the next word begins with a dash
 	Text        string            `yaml:"text"`        // options whose value is text
 	Dash        string            `yaml:"dash"`        // the same, and it may begin with a dash
 	Tells       string            `yaml:"tells"`       // options whose value is a file of which the name or facts are told
@@ -464,8 +464,10 @@ func (o *optionList) add(name, list string, takes bool, r role, letter bool) {
 	if list == "optional" {
 		sp.Optional[name] = true
 	}
-	if list == "maybe" {
+	if list == "maybe" && letter {
 		sp.Maybe += name
+	} else if list == "maybe" {
+		sp.Optional[name] = true
 	}
 	if list == "dash" {
 		sp.Texts[name] = true

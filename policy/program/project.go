@@ -130,7 +130,7 @@ func (e *entry) toolOption(x *command.Call, t command.Token) {
 		x.Add(finding.DynamicArgument)
 	case t.Swallowed() && !e.spec.Texts[t.Option]:
 		x.Add(finding.UnknownOption)
-	case e.spec.Optional[t.Option]:
+	case e.spec.Optional[t.Option] && e.shapes[t.Option] == nil:
 		buildsFile(x, t.Word)
 	case e.project.lists && strings.HasPrefix(t.Word.Text, "@"):
 		x.Add(finding.UnknownOption) // a file of more words, wherever it stands
@@ -240,8 +240,8 @@ func everydayTarget(name string) bool {
 // makeVariables may be set on make's command line, to values without anything
 // that a shell reads.
 var (
-	makeVariables = words.Set("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J")
-	plainValue    = regexp.MustCompile(`^(?:[A-Za-z0-9_./,=+][A-Za-z0-9_./,=+-]*|-(?:v+|q|s|x|race|short|failfast|cover|(?:run|count|timeout|parallel)=[A-Za-z0-9_./]+))?$`)
+	makeVariables = words.Set("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J SPHINXOPTS")
+	plainValue    = regexp.MustCompile(`^(?:[A-Za-z0-9_./,=+][A-Za-z0-9_./,=+-]*|-(?:v+|q|s|x|race|short|failfast|cover|(?:run|count|timeout|parallel)=[A-Za-z0-9_./]+)|-[WnETQqv]+(?: -[WnETQqv]+| --keep-going| --nitpicky)*)?$`)
 )
 
 // pythonNames are how Python is called.
