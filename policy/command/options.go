@@ -80,6 +80,7 @@ type scanner struct {
 	Args  []workspace.Word
 	i     int    // next word
 	short string // rest of a cluster of short options
+	glued string // the sample of what is computed behind them
 	Ended bool   // no more options
 }
 
@@ -103,6 +104,9 @@ func (c *scanner) Next() (t Token, ok bool) {
 			c.Ended = true
 		case !w.MayBeOption():
 			return c.operand(w), true
+		case w.Sample != "" && c.gluedValue(w):
+			c.short, c.glued = w.Text[1:], w.Sample[len(w.Text):]
+			return c.cluster(), true
 		case w.Kind != workspace.Literal && !namedOption(w, c.spec.Globs):
 			if !c.spec.All {
 				c.x.Add(finding.DynamicArgument)
@@ -123,6 +127,11 @@ func (c *scanner) Next() (t Token, ok bool) {
 func namedOption(w workspace.Word, globs bool) bool {
 	name, _, ok := strings.Cut(w.Text, "=")
 	return ok && strings.HasPrefix(name, "--") && (w.Kind == workspace.Computed && !w.Split || globs && w.Kind == workspace.Pattern && !strings.ContainsAny(name, "*?["))
+}
+
+// gluedValue reports a word such as -j$(nproc): letters, of which the last takes a value.
+func (c *scanner) gluedValue(w workspace.Word) bool {
+	return len(w.Text) > 1 && w.Text[1] != '-' && strings.IndexByte(c.spec.Values, w.Text[len(w.Text)-1]) >= 0
 }
 
 func (c *scanner) operand(w workspace.Word) Token {
@@ -148,6 +157,7 @@ func (c *scanner) long(w workspace.Word) Token {
 	t := Token{Option: name}
 	if has {
 		t.Word, t.Value = workspace.Word{Text: v, Kind: w.Kind, Split: w.Split}, true
+		_, t.Word.Sample, _ = strings.Cut(w.Sample, "=")
 	} else if takes && c.i < len(c.Args) && !(c.spec.Optional[name] && c.Args[c.i].MayBeOption()) {
 		t.Word, t.Value, t.apart = c.taken(name), true, true
 	}
@@ -191,6 +201,13 @@ func (c *scanner) cluster() Token {
 			}
 			t.Word = workspace.Word{Text: value}
 			c.short = ""
+			if c.glued != "" { // behind an earlier letter, the last one is part of its value
+				t.Word = workspace.Word{Text: value, Kind: workspace.Computed}
+				c.glued = ""
+			}
+		} else if c.glued != "" {
+			t.Word = workspace.Word{Kind: workspace.Computed, Sample: c.glued}
+			c.glued = ""
 		} else if c.i < len(c.Args) && !(strings.Contains(c.spec.Maybe, o) && c.Args[c.i].MayBeOption()) {
 			t.Word, t.apart = c.taken(o), true
 		} else {

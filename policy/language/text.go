@@ -239,9 +239,13 @@ var CodeTypes = words.Set("go py python js ts rust rs c cpp java kotlin ruby php
 // sed can also run commands and write files.
 var (
 	plainSed = regexp.MustCompile(`^(?:[pdq=])?$`)
-	sedAt    = regexp.MustCompile(`^(?:(?:\d+|\$|/[^/\\\[\n]*/)(?:,(?:\d+|\$|\+\d+|/[^/\\\[\n]*/))?)?!?`)
+	sedAt    = regexp.MustCompile(`^(?:(?:\d+|\$|` + sedRegexp + `)(?:,(?:\d+|\$|\+\d+|` + sedRegexp + `))?)?!?`)
 	sedAdds  = regexp.MustCompile(`^[aic](?:\\ ?| )[^\\\n;{}]*$`)
 )
+
+// sedRegexp is an address that every sed ends at the same slash: none of them is in
+// brackets, and a backslash takes the next character with it.
+const sedRegexp = `/(?:[^/\\\[\n]|\\[^\nc]|\[\^?[A-Za-z0-9 _.,#*+=-]+\])*/`
 
 // plainScript reports one such command, with its address.
 func plainScript(part string) bool {

@@ -141,7 +141,7 @@ func shellCommand(x *command.Call, name string, args []workspace.Word) {
 
 // runsCheck reports a shell that is told only to read a script and say what is wrong.
 func runsCheck(x *command.Call, name string, args []workspace.Word) bool {
-	if !command.ShellNames[name] || len(args) != 2 || !args[0].Is("-n") || args[1].MayBeOption() || args[1].Several() {
+	if !command.ShellNames[name] || len(args) != 2 || !args[0].Is("-n") || args[1].MayBeOption() || args[1].Split {
 		return false
 	}
 	x.Add(finding.ReadOnlyCommand)

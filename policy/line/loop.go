@@ -142,7 +142,11 @@ func (s *Reading) appendWord(list []workspace.Word, w *syntax.Word) []workspace.
 	if len(p.Stmts) == 1 && len(s.printed) > 0 && listsFiles(p.Stmts[0]) {
 		return append(list, with(listed(s.printed), p.Stmts[0])...)
 	}
-	return append(list, workspace.Word{Kind: workspace.Computed, Split: true})
+	computed := workspace.Word{Kind: workspace.Computed, Split: true}
+	if text, always := sample(p.Stmts); text != "" {
+		computed.Sample, computed.Split = text, !always
+	}
+	return append(list, computed)
 }
 
 // listed marks names as what a program printed, each once.
@@ -212,7 +216,7 @@ func changes(list []*syntax.Stmt, name string) (yes bool) {
 			case *syntax.WordIter:
 				yes = yes || n.Name.Value == name
 			case *syntax.CallExpr:
-				yes = yes || len(n.Args) > 0 && !plainProgram(n.Args[0].Lit())
+				yes = yes || len(n.Args) > 0 && !plainProgram(n.Args[0].Lit()) && !prints(n.Args)
 			case *syntax.ParamExp:
 				yes = yes || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
 			}
@@ -220,6 +224,23 @@ func changes(list []*syntax.Stmt, name string) (yes bool) {
 		})
 	}
 	return yes
+}
+
+// prints reports printf with a format that is written out: other words than the first
+// name no variable.
+func prints(args []*syntax.Word) bool {
+	if args[0].Lit() != "printf" || len(args) < 2 || len(args[1].Parts) != 1 {
+		return false
+	}
+	switch p := args[1].Parts[0].(type) {
+	case *syntax.SglQuoted:
+		return !p.Dollar && p.Value != "" && p.Value[0] != '-'
+	case *syntax.DblQuoted:
+		return !p.Dollar && len(p.Parts) == 1 && strings.Trim(lastText(args[1].Parts), "-") != "" && lastText(args[1].Parts)[0] != '-'
+	case *syntax.Lit:
+		return p.Value[0] != '-' && p.Value[0] != '\\' && !HasSpecial(p.Value)
+	}
+	return false
 }
 
 // plainProgram reports a command that sets no variable of the shell.

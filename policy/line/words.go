@@ -94,18 +94,44 @@ type joiner struct {
 
 	brace    int  // where an unquoted brace opened, plus one
 	brackets bool // an unquoted [ was there
+
+	sample  []byte // the whole word, with samples of what is computed
+	sampled bool   // all that was computed so far has one
 }
 
 func (b *joiner) word() workspace.Word {
 	b.out.Text = string(b.text)
+	if b.sampled {
+		b.out.Sample = string(b.sample)
+	}
 	if b.brackets && b.out.Kind == workspace.Literal && strings.IndexByte(b.out.Text, ']') > strings.IndexByte(b.out.Text, '[') {
 		b.out.Kind = workspace.Pattern
 	}
 	return b.out
 }
 
+// takes adds what is computed where a sample says how it reads.
+func (b *joiner) takes(p syntax.WordPart, inQuotes bool) bool {
+	sub, ok := p.(*syntax.CmdSubst)
+	if !ok || b.out.Kind != workspace.Literal && !b.sampled || b.out.Tilde || b.brackets || b.brace > 0 {
+		return false
+	}
+	text, always := sample(sub.Stmts)
+	if text == "" {
+		return false
+	}
+	if !b.sampled {
+		b.sample = append(b.sample, b.text...)
+	}
+	b.out.Kind, b.sampled = workspace.Computed, true
+	b.out.Split = b.out.Split || !inQuotes && !always && len(b.sample) == 0
+	b.sample = append(b.sample, text...)
+	return true
+}
+
 // compute ends the known part of the word.
 func (b *joiner) compute(split bool) {
+	b.sampled = false
 	b.out.Kind = workspace.Computed
 	b.out.Split = b.out.Split || split
 }
@@ -132,7 +158,7 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 				continue
 			}
 			b.sh.expansion(q)
-			if !b.value(q, true) {
+			if !b.takes(q, true) && !b.value(q, true) {
 				b.loops(q, first && i == 0)
 				b.compute(splits(q))
 			}
@@ -142,7 +168,7 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 		b.quoted("/dev/fd/63")
 	default:
 		b.sh.expansion(p)
-		if b.value(p, false) {
+		if b.takes(p, false) || b.value(p, false) {
 			return
 		}
 		_, number := p.(*syntax.ArithmExp)
@@ -187,6 +213,8 @@ func (b *joiner) value(p syntax.WordPart, inQuotes bool) bool {
 func (b *joiner) quoted(text string) {
 	if b.out.Kind != workspace.Computed {
 		b.text = append(b.text, text...)
+	} else if b.sampled {
+		b.sample = append(b.sample, text...)
 	}
 }
 
@@ -206,6 +234,8 @@ func (b *joiner) lit(v string, first bool) {
 			b.sh.Found.Add(finding.UnusualShell)
 		case c == '$' || c == '`':
 			b.compute(true)
+		case b.sampled && strings.IndexByte("*?[{", c) >= 0:
+			b.compute(true)
 		case b.out.Kind == workspace.Computed:
 		case c == '*' || c == '?':
 			b.out.Kind = workspace.Pattern
@@ -223,6 +253,8 @@ func (b *joiner) lit(v string, first bool) {
 		}
 		if b.out.Kind != workspace.Computed {
 			b.text = append(b.text, c)
+		} else if b.sampled {
+			b.sample = append(b.sample, c)
 		}
 	}
 }

@@ -126,6 +126,8 @@ func rehearses(args []workspace.Word, dry map[string]bool) bool {
 func (e *entry) toolOption(x *command.Call, t command.Token) {
 	switch role := e.roles[t.Option]; {
 	case !t.Value:
+	case t.Word.Sample != "" && role == textRole:
+		e.option(x, t)
 	case t.Word.Kind == workspace.Computed:
 		x.Add(finding.DynamicArgument)
 	case t.Swallowed() && !e.spec.Texts[t.Option]:

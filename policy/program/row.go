@@ -86,9 +86,11 @@ func (r role) word(x *command.Call, w workspace.Word) {
 			x.Add(finding.UnknownOption)
 		}
 	case historyRole:
+		w = w.Sampled()
 		x.Read(w)
 		language.Revision(x, w)
 	case changesRole:
+		w = w.Sampled()
 		x.Search(w)
 		language.Revision(x, w)
 	case jqRole:
@@ -331,11 +333,13 @@ func (e *entry) option(x *command.Call, t command.Token) {
 	if !t.Value {
 		return
 	}
-	if t.Word.Kind == workspace.Computed && e.spec.Fixed {
+	if t.Word.Kind == workspace.Computed && e.spec.Fixed && t.Word.Sample == "" {
 		x.Add(finding.DynamicArgument)
 	}
-	if shape := e.shapes[t.Option]; shape != nil && (t.Word.Kind != workspace.Literal || !shape.MatchString(t.Word.Text)) {
-		x.Add(finding.UnknownOption)
+	if shape := e.shapes[t.Option]; shape != nil {
+		if w := t.Word.Sampled(); w.Kind != workspace.Literal || !shape.MatchString(w.Text) {
+			x.Add(finding.UnknownOption)
+		}
 	}
 	e.roles[t.Option].word(x, t.Word)
 }
@@ -362,7 +366,7 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 		given = given || strings.Contains(e.spec.Given, t.Option)
 		lacks = lacks && (!e.needs[t.Option] || t.Word.Is("false"))
 		if t.Value && e.spec.All && e.operands == readsRole {
-			x.Read(t.Word) // any option of a program that only reads may name a file
+			x.Read(t.Word.Sampled()) // any option of a program that only reads may name a file
 		}
 	}
 	if !e.allows(options) {

@@ -14,6 +14,9 @@ func OwnWord(lower string) bool {
 	if strings.ContainsAny(lower, "\n\r") { // each line is a pattern
 		return false
 	}
+	if !strings.ContainsAny(lower, `[\`) {
+		lower = optional.ReplaceAllString(lower, ".")
+	}
 	for _, loose := range [...]string{")?", ")*", "){", `\)`, `\?`, `\{`, "(*"} {
 		if strings.Contains(lower, loose) {
 			return false
@@ -36,6 +39,9 @@ func OwnWord(lower string) bool {
 	}
 	return true
 }
+
+// optional is a group that may be left out, of one alternative.
+var optional = regexp.MustCompile(`\([a-z0-9 _-]+\)[?*]`)
 
 // plainEscapes are the letters that, after a backslash, stand for one sign or for
 // a place between signs.

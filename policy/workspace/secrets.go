@@ -178,7 +178,7 @@ func NearSecret(pattern string) bool {
 		}
 	}
 	for i := range len(pattern) {
-		if pattern[i] != '_' {
+		if pattern[i] != '_' || inRange(pattern, i) {
 			continue
 		}
 		from, to := i, i+1
@@ -195,6 +195,17 @@ func NearSecret(pattern string) bool {
 		}
 	}
 	return findsSecret(lower)
+}
+
+// inRange reports a byte of a pattern that stands in brackets with a range of letters,
+// where it is one character of many.
+func inRange(pattern string, at int) bool {
+	open := strings.LastIndexByte(pattern[:at], '[')
+	if open < 0 || open > 0 && pattern[open-1] == '\\' {
+		return false
+	}
+	end := BracketEnd(pattern, open)
+	return end > at && (strings.Contains(pattern[open:end], "A-Z") || strings.Contains(pattern[open:end], "a-z"))
 }
 
 // HitsSecret reports whether a glob may match a secret. Letters in brackets

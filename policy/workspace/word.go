@@ -21,6 +21,10 @@ type Word struct {
 	// Listed says that a program printed it: it may begin with a dash, and be a part of
 	// a name with blanks.
 	Listed bool
+	// Sample is, of a computed word, what it may be, where all that is computed in it are
+	// numbers, hashes and dates: whatever they are, it reads the same. Split says that it
+	// may become none.
+	Sample string
 }
 
 // MayBeOption reports whether the word could start with a dash when it runs.
@@ -31,7 +35,18 @@ func (w Word) MayBeOption() bool {
 	case Pattern:
 		return w.Listed || w.Text[0] == '-' || strings.IndexByte("*?[", w.Text[0]) >= 0
 	}
+	if w.Sample != "" {
+		return w.Sample[0] == '-'
+	}
 	return w.Split || w.Text == "" && !w.Plain || w.Text != "" && w.Text[0] == '-'
+}
+
+// Sampled gives the sample of a word that has one, and of all others the word.
+func (w Word) Sampled() Word {
+	if w.Sample != "" {
+		return Word{Text: w.Sample}
+	}
+	return w
 }
 
 // Several reports whether the word may become several words when it runs, or none.
