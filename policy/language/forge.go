@@ -11,7 +11,7 @@ import (
 // ghAPI judges gh api, which sends any request: only GET of a path passes. A field makes
 // it a POST unless a method is named.
 func ghAPI(x *command.Call, _ string, args []workspace.Word) {
-	get, fields, paths := false, false, 0
+	get, fields, paths, queries, asks, graphql := false, false, 0, 0, true, false
 	c := x.Scanner(&command.Spec{Flags: "i", Values: "XHqtfFR", Strict: true, Optional: map[string]bool{},
 		Long: command.Longs("method= header= jq= template= field= raw-field= paginate slurp include silent verbose cache=")}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -27,6 +27,10 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 			}
 		case "f", "F", "field", "raw-field":
 			fields = true
+			if query, ok := strings.CutPrefix(t.Word.Text, "query="); ok || !literal {
+				queries++
+				asks = asks && literal && onlyAsks(query)
+			}
 			if strings.Contains(t.Word.Text, "=@") {
 				x.Add(finding.SendsData) // what the file holds goes along
 			}
@@ -38,17 +42,28 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 			JQ(x, t.Word)
 		case "":
 			paths++
-			if !literal || !apiPath(t.Word.Text) {
+			graphql = t.Word.Is("graphql")
+			if !literal || !graphql && !apiPath(t.Word.Text) {
 				x.Add(finding.RemoteSystem)
 			}
 		}
 	}
-	if fields && !get || paths != 1 {
+	if graphql {
+		get = asks && queries == 1
+	}
+	if (fields || graphql) && !get || paths != 1 {
 		x.Add(finding.RemoteSystem)
 	}
 	if x.Found == (finding.Set{}) {
 		x.Add(finding.RemoteRead)
 	}
+}
+
+// onlyAsks reports a document of GraphQL in which the words are nowhere that begin what
+// changes or listens.
+func onlyAsks(query string) bool {
+	query = strings.TrimSpace(query)
+	return (strings.HasPrefix(query, "query") || strings.HasPrefix(query, "{")) && !strings.Contains(query, "mutation") && !strings.Contains(query, "subscription")
 }
 
 // apiPath reports a path of the forge's own API that tells no secret; graphql changes

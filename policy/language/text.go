@@ -428,7 +428,7 @@ var fieldJq = regexp.MustCompile(`^(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\d*\])?)*` +
 var (
 	jqSpec = command.Spec{Flags: "rcSesnMCajR", Long: command.Longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}
 	// yq is two programs; these options mean the same to both, or nothing.
-	yqSpec = command.Spec{Flags: "recnMCPNj", Values: "poI", Strict: true, Long: command.Longs("exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=")}
+	yqSpec = command.Spec{Flags: "recnMCPNji", Values: "poI", Strict: true, Long: command.Longs("inplace in-place exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=")}
 )
 
 func jq(x *command.Call, name string, args []workspace.Word) {
@@ -443,22 +443,37 @@ func jq(x *command.Call, name string, args []workspace.Word) {
 		args = namedFiles(x, args)
 	}
 	c := x.Scanner(sp, args)
-	program, fields := false, false
+	program, fields, places, files := false, false, false, 0
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
+		case t.Option == "i" || t.Option == "inplace" || t.Option == "in-place":
+			places = true
+			if t.Value || program {
+				x.Add(finding.UnknownOption)
+			}
 		case t.Option != "":
 		case !program:
 			program = true
 			if !fixedProgram(t.Word) || wild.MatchString(t.Word.Text) {
 				x.Add(finding.InterpreterCode)
 			}
+			if places && !strings.ContainsAny(t.Word.Text, "=|(") {
+				x.Add(finding.UnknownOption) // it may be a file, which is rewritten then
+			}
 			fields = t.Word.Kind == workspace.Literal && fieldJq.MatchString(t.Word.Text)
 			if name == "yq" {
 				x.Read(t.Word) // where such a file is, it is the file
 			}
+		case places:
+			files++
+			x.Read(t.Word)
+			x.Fill(t.Word)
 		default:
 			searched(x, []workspace.Word{t.Word}, fields)
 		}
+	}
+	if places && files == 0 {
+		x.Add(finding.UnknownOption)
 	}
 }
 

@@ -2,6 +2,7 @@ package line
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -81,12 +82,14 @@ func (s *Reading) known(base string, args []workspace.Word) {
 func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules}
 	x.Input, s.input, s.printed = s.input, nil, nil
+	x.Given = s.given
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
 	s.Found = s.Found.Or(x.Found)
 	for i := range x.Effects {
 		s.apply(&x.Effects[i])
 	}
+	s.given = ""
 }
 
 // apply does what one effect says, at the place where the line stands.
@@ -141,7 +144,29 @@ func (s *Reading) apply(e *command.Effect) {
 // move goes to another directory. In a loop or a function that cannot be followed,
 // and where the word may be anything, it is open where the line stands.
 func (s *Reading) move(w workspace.Word) {
+	if s.eachDir(w) {
+		w = workspace.Word{Text: w.Text} // as the name of one of them, which begins with no dot
+	}
 	s.Place.Move(w, s.looped == s.apart && w.Kind != workspace.Computed)
+}
+
+// eachDir reports a glob for directories of one of the workspace, in which nothing of the
+// desk lies: a loop's "packages/*/", in quotes.
+func (s *Reading) eachDir(w workspace.Word) bool {
+	parent, ok := strings.CutSuffix(strings.TrimSuffix(w.Text, "/"), "*")
+	if !ok || w.Kind != workspace.Pattern || w.Listed || w.Tilde || strings.ContainsAny(parent, "*?[") || parent != "" && parent[len(parent)-1] != '/' {
+		return false
+	}
+	dir := workspace.Word{Text: path.Clean("./" + parent)}
+	if strings.HasPrefix(parent, "/") {
+		dir.Text = path.Clean(parent)
+	}
+	if !s.Place.LocalDir(dir) || workspace.Hidden("/"+parent) {
+		return false
+	}
+	clear := true
+	s.Place.Resolve(dir, func(file string, open bool) { clear = clear && !open && !s.Own.Below(file, true) })
+	return clear
 }
 
 // program gives the name by which a program is looked up. A path outside the

@@ -45,6 +45,7 @@ type Reading struct {
 	opened   int              // how many words the command had that a wrapper ran last
 	printed  []workspace.Word // the files that a command lists
 	input    []workspace.Word // the same, where the next command reads them
+	given    string           // the text of the here-document that the next command reads
 	fetches  bool             // something was fetched from the network
 	runs     bool             // something was run that was not read: input, a script, computed text
 	rehomed  bool             // a variable that says where the user's configuration is was set
@@ -253,7 +254,7 @@ func (s *Reading) stmts(list []*syntax.Stmt) {
 
 // stmt judges one statement: its redirections and its command.
 func (s *Reading) stmt(st *syntax.Stmt) {
-	s.written = s.written || s.writes
+	s.written, s.given = s.written || s.writes, ""
 	if st.Coprocess || st.Disown {
 		s.Found.Add(finding.UnusualShell)
 	}

@@ -22,6 +22,7 @@ func (s *Reading) redirect(r *syntax.Redirect) {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		s.document(r.Hdoc)
+		s.given = written(r)
 		return
 	case syntax.WordHdoc:
 		s.words(r.Word)
@@ -64,6 +65,22 @@ func (s *Reading) document(w *syntax.Word) {
 			s.expansion(p)
 		}
 	}
+}
+
+// written gives the text of a here-document that is what it says: its delimiter is
+// quoted, and no tabs are taken away.
+func written(r *syntax.Redirect) string {
+	if r.Op != syntax.Hdoc || r.Hdoc == nil || len(r.Hdoc.Parts) != 1 || len(r.Word.Parts) != 1 {
+		return ""
+	}
+	if q, ok := r.Word.Parts[0].(*syntax.SglQuoted); !ok || q.Dollar {
+		return ""
+	}
+	text, ok := r.Hdoc.Parts[0].(*syntax.Lit)
+	if !ok {
+		return ""
+	}
+	return text.Value
 }
 
 // background looks for words after "&>". Where a shell knows no such operator,

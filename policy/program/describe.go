@@ -105,6 +105,9 @@ func (e *entry) facts() string {
 	if e.doc.Operands != "" {
 		add("other words: %s", e.doc.Operands)
 	}
+	if e.doc.Input != "" {
+		add("input: %s", e.doc.Input)
+	}
 	if e.doc.Looks != "" {
 		add("which are `%s`", e.doc.Looks)
 	}

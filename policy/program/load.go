@@ -64,6 +64,7 @@ type row struct {
 	Named       string            `yaml:"named"`       // codes of the program where it has any operands, instead of those
 	Word        bool              `yaml:"word"`        // the subcommand is the first of its own operands
 	Operands    string            `yaml:"operands"`    // what the other words are: one of these roles, tree, repository or none; text unless said
+	Input       string            `yaml:"input"`       // what its input is, which a here-document may give it instead of one of the options that it needs
 	Looks       string            `yaml:"looks"`       // a pattern that every one of them must match as a whole
 	First       int               `yaml:"first"`       // so many of them are text before the rest
 	Leading     string            `yaml:"leading"`     // what these are, if not text
@@ -255,6 +256,9 @@ func (l *loader) shape(where string, r row, e *entry) {
 	e.operands, e.leading = kind, roleNames[r.Leading]
 	if _, ok := roleNames[r.Leading]; !ok && r.Leading != "" {
 		l.fail(where, "leading operands cannot be %q", r.Leading)
+	}
+	if e.input, ok = roleNames[r.Input]; !ok && r.Input != "" {
+		l.fail(where, "its input cannot be %q", r.Input)
 	}
 	if r.Prelude != "" {
 		if e.prelude = language.Preludes[r.Prelude]; e.prelude == nil {

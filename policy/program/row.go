@@ -30,6 +30,7 @@ const (
 	slugRole                    // it is OWNER/NAME, with no host before it
 	insideRole                  // a directory of the workspace, in which the program works
 	postgresRole                // statements of SQL for psql
+	psqlRole                    // lines for psql: such statements, and commands of its own
 	mysqlRole                   // the same for mysql
 	sqliteRole                  // the same for sqlite3
 	buildsRole                  // a file or directory of the project is made by one of its tools
@@ -44,7 +45,7 @@ const (
 var roleNames = map[string]role{
 	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
 	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "none": noneRole,
-	"postgres": postgresRole, "mysql": mysqlRole, "sqlite": sqliteRole,
+	"postgres": postgresRole, "psql": psqlRole, "mysql": mysqlRole, "sqlite": sqliteRole,
 	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole, "everyday": everydayRole, "host": hostRole,
 }
 
@@ -103,6 +104,8 @@ func (r role) word(x *command.Call, w workspace.Word) {
 		if !x.Place.LocalDir(w) {
 			x.Add(finding.OutsideProject)
 		}
+	case psqlRole:
+		judgePsql(x, w)
 	case postgresRole, mysqlRole, sqliteRole:
 		judgeSQL(x, r, w)
 	}
@@ -129,6 +132,7 @@ type entry struct {
 	lacks     []finding.Code            // what the command is besides without one of them
 	operands  role                      // and of the other words
 	leading   role                      // and of the first of them
+	input     role                      // and of what a here-document gives it, if not text
 	skip      int                       // so many leading operands are text
 	most      int                       // so many operands there may be, if not 0
 	least     int                       // so many operands there must be
@@ -373,6 +377,10 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 		x.Add(finding.UnknownOption)
 	}
 	e.words(x, operands, given)
+	if lacks && x.Given != "" && e.input != textRole {
+		e.input.word(x, workspace.Word{Text: x.Given})
+		lacks = false
+	}
 	if lacks {
 		addCodes(x, e.lacks)
 	}

@@ -35,6 +35,28 @@ func judgeSQL(x *command.Call, dialect role, w workspace.Word) {
 // most one name: a second backslash begins another command.
 var describes = regexp.MustCompile(`^\\(?:d[tvmisnfTpxcbgu]?\+?|l\+?|conninfo)(?: [A-Za-z0-9_.*]+)?$`)
 
+// judgePsql judges what psql reads line by line.
+func judgePsql(x *command.Call, w workspace.Word) {
+	var sql strings.Builder
+	for line := range strings.Lines(w.Text) {
+		command := strings.TrimSpace(line)
+		switch {
+		case psqlLine.MatchString(command):
+		case strings.HasPrefix(command, "\\"):
+			judgeSQL(x, postgresRole, workspace.Word{Text: command})
+		case strings.HasPrefix(command, "--") && !strings.ContainsAny(command, "'\"\\$"): // a comment
+		default:
+			sql.WriteString(line)
+		}
+	}
+	if strings.TrimSpace(sql.String()) != "" {
+		judgeSQL(x, postgresRole, workspace.Word{Text: sql.String()})
+	}
+}
+
+// psqlLine are commands of psql that say how it prints.
+var psqlLine = regexp.MustCompile(`^\\(?:timing(?: on| off)?|x(?: on| off| auto)?|q|pset (?:pager|footer) off|echo [A-Za-z0-9 .:=_-]+)$`)
+
 // dots are such commands of sqlite3.
 var dots = regexp.MustCompile(`^\.(?:(?:schema|fullschema|tables|indexes|indices)(?: [A-Za-z0-9_%]+)?|databases|dbinfo|version|stats)$`)
 

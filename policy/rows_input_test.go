@@ -1,0 +1,24 @@
+package policy
+
+import "testing"
+
+// TestRows_Input: what is changed in place, entered, asked of a forge or a database, and
+// their twins.
+func TestRows_Input(t *testing.T) {
+	harmlessAndTwins(t, []string{
+		`yq -i '.log.level = "debug" | .server.port = 0' config/app.yaml`, "yq e -i 'del(.a)' x.yml", "for d in modules/*/; do echo \"=== $d\"; (cd \"$d\" && terraform fmt -check -no-color) || true; done",
+		"for d in packages/*/; do (cd \"$d\" && npm test); done", "for d in a b; do (cd \"$d\" && go test ./...); done", "for d in */; do (cd \"$d\" && git status --short && cat README.md); done",
+		"gh api graphql -f query='\nquery { viewer { login } }' --jq .data", "gh api graphql -f query='query($o: String!) { repository(owner: $o, name: \"x\") { id } }' -f o=acme",
+		"psql -d app_dev <<'SQL'\nEXPLAIN SELECT o.id FROM orders o WHERE a > now() - interval '7 days';\n\\d orders\nSQL", "psql app_dev <<'SQL'\n\\timing on\n\\x\nselect 1;\n-- what it is\n\\dt\nSQL", "timeout 5 psql -d x <<'SQL'\nselect 1;\nSQL",
+	}, []string{
+		"yq -i '.a = load(\"/etc/x\")' a.yml", "yq -i '.a = 1' .github/workflows/ci.yml", "yq -i '.a = 1' /tmp/x.yml", "yq -i .github/workflows/ci.yml a.yml", "yq -i '.a = 1'", "yq '.a = 1' -i x.yml", "yq -i \"$x\" a.yml", "yq -i '.a = 1' .env", "yq -i '.a=1' $f",
+		"jq -i '.a = 1' x.json", "for d in modules/*/; do (cd $d && terraform fmt -check); done", "for d in modules/*/; do cd \"$d\" && npm test; done", "for d in /tmp/*/; do (cd \"$d\" && npm test); done", "for d in .*/; do (cd \"$d\" && cat config); done",
+		"for d in .git/*/; do (cd \"$d\" && echo x > y); done", "for d in ../*/; do (cd \"$d\" && npm test); done", "for d in modules/*/; do (cd \"$d\" && cat .env); done", "for d in modules/*/; do (cd \"$d\" && rm x); done", "for d in modules/*/; do (cd \"$d/../..\" && npm test); done",
+		"for d in modules/*/; do (cd \"$d\" && npm run deploy); done", "for d in modules/*/; do (cd \"$d\" && echo x > .git/hooks/y); done",
+		"gh api graphql -f query='mutation { deleteIssue(input: {issueId: 1}) { id } }'", "gh api graphql -f query='query { a } mutation { b }'", "gh api graphql -f query='{ a }' -f query='mutation { b }'", "gh api graphql -f query='{ a }' -f query='{ b }' -f query='{ c }'",
+		"gh api graphql -f query=\"$q\"", "gh api graphql -f query='{ a }' -f \"$x\"", "gh api graphql -F query=@x.graphql", "gh api graphql --input x.json", "gh api graphql -X GET -f query='mutation { b }'", "gh api graphql -X POST", "gh api graphql", "gh api graphql -f query='fragment x on Y { a } mutation { b }'",
+		"psql -d x <<'SQL'\ndelete from orders;\nSQL", "psql -d x <<'SQL'\n\\! id\nSQL", "psql -d x <<'SQL'\nselect 1 \\gexec\nSQL", "psql -d x <<'SQL'\n\\copy t to program 'id'\nSQL", "psql -d x <<'SQL'\n\\i x.sql\nSQL", "psql -d x <<'SQL'\n\\d x \\! id\nSQL", "psql -d x <<SQL\nselect $x;\nSQL",
+		"psql -h db.prod <<'SQL'\nselect 1;\nSQL", "psql -d x <<'SQL'\nselect password from users;\nSQL", "psql -d x <<'SQL'\n\\o |sh\nselect 1;\nSQL", "psql -d x -f y.sql <<'SQL'\nselect 1;\nSQL", "psql -d x < y.sql", "frob <<'SQL'\nselect 1;\nSQL\npsql -d x", "cat <<'SQL' > y\nselect 1;\nSQL\npsql -d x < y",
+		"psql -d x <<'SQL'\n-- ' \ndelete from x;\n-- '\nSQL", "psql -d x <<'SQL'\n\\set a `id`\nSQL", "psql -d x <<'SQL'\n\\echo `id`\nSQL", "psql -d x <<'SQL'\nselect 1;\nSQL\npsql -d x", "sh <<'SQL'\nselect 1;\nSQL",
+	})
+}
