@@ -26,7 +26,7 @@ func TestReadingByGlobIsReadingByName(t *testing.T) {
 		checkLines(t, e, lines("R1", "cp src/*/*.go out/"))
 		checkLines(t, e, lines("R3 may-read-secret", "cat src/*", "cat src/*.json", "cat src/**/id_*", "cat src/**/.e*", "cat src/*/.env", "cat .s*/x.go", "cat src/.*/x.go", "cat */secrets.*", "cat */*.pem",
 			"cat /home/*/x.go", "cat /proc/*/environ", "grep -n foobar src/.e*", "grep -n foobar src/*/.env", "grep '' src/*", "grep -n key src/*", "grep -v foobar src/*", "rg foobar ../x/*", "cat src/../../*/x.go"))
-		checkLines(t, e, lines("R3 dynamic-argument", "sort */names.txt", "grep foobar *.go", "git add *.go"))
+		checkLines(t, e, lines("R3 dynamic-argument", "sort */names.txt", "grep foobar *.go", "git add *.go", "ls; cp src/*/x.ts"))
 		checkLines(t, e, lines("R4 touches-the-desk", "ls /**", "cat "+dir+"/**", "cat "+dir+"/*", "ls "+dir+"/**/*.yaml", "ls "+dir[:5]+"*/**/config.yaml", "cat **/../../*.go", "cat src/**/../../../*/c*", "cat /**/config.yaml", "cat /**/C*.YAML",
 			"ls "+dir+"/***/*.key", "ls "+dir+"/a**", "ls "+dir+"/**.key", "cat "+dir+"/*.db-w*"))
 	}

@@ -21,6 +21,9 @@ func (s *Reading) simple(all []workspace.Word) {
 	s.Found = finding.Set{}
 	i := s.commandsSeen()
 	s.judge(all)
+	if s.Found == (finding.Set{}) {
+		s.Found.Add(finding.DynamicArgument) // its rule could say nothing of it, as of cp with one glob
+	}
 	if s.Found.Has(finding.RunsProjectCode) {
 		if s.written || s.runsLog(all) {
 			s.Found.Add(finding.WritesAndRuns)
