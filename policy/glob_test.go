@@ -1,12 +1,15 @@
 package policy
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"approvalbot/core"
 	"approvalbot/policy/workspace"
 )
 
@@ -21,19 +24,63 @@ func TestReadingByGlobIsReadingByName(t *testing.T) {
 	for _, dir := range []string{"/tmp/at45/d1", "/etc/approvalbot", "/workspace/.desk"} {
 		e := engine(t, deskIn(dir))
 		checkLines(t, e, lines("R0", "cat src/*/*.go", "cat */*.go", "head -5 src/*/*.go docs/*.md",
-			"sed -n 1,5p src/*/*.go", "cat s[r]c/*/*.go", "grep -c foobar src/*"))
-		checkLines(t, e, lines("R3 unusual-shell", "ls **/*.go", "cat **/*.md", "rg foobar src/**", "git diff src/**/*.go"))
+			"sed -n 1,5p src/*/*.go", "cat s[r]c/*/*.go", "grep -c foobar src/*",
+			"ls **/*.go", "cat **/*.md", "rg foobar src/**", "git diff src/**/*.go", "for f in src/**/*.go; do wc -l \"$f\"; done"))
+		checkLines(t, e, lines("R3 unusual-shell", "ls src/***/*.go", "ls src/**/**/*.go", "ls src/x**/*.go", "ls src/**x/*.go", "ls src/**$x", "ls src/**(.)", "ls src/**/*(e:ls:)", "ls src/'.'**/x", "echo x > src/**/x"))
 		checkLines(t, e, lines("R1", "cp src/*/*.go out/"))
-		checkLines(t, e, lines("R3 may-read-secret", "cat src/*", "cat src/*.json", "cat src/**/id_*", "cat src/**/.e*", "cat src/*/.env", "cat .s*/x.go", "cat src/.*/x.go", "cat */secrets.*", "cat */*.pem",
+		checkLines(t, e, lines("R3 may-read-secret", "cat src/*", "cat src/*.json", "cat src/**", "cat src/**/*", "cat src/**/id_*", "cat src/**/.e*", "cat src/*/.env", "cat .s*/x.go", "cat src/.*/x.go", "cat */secrets.*", "cat */*.pem",
 			"cat /home/*/x.go", "cat /proc/*/environ", "grep -n foobar src/.e*", "grep -n foobar src/*/.env", "grep '' src/*", "grep -n key src/*", "grep -v foobar src/*", "rg foobar ../x/*", "cat src/../../*/x.go"))
-		checkLines(t, e, lines("R3 dynamic-argument", "sort */names.txt", "grep foobar *.go", "git add *.go", "ls; cp src/*/x.ts"))
+		checkLines(t, e, lines("R3 reads-secret", "cat .git/**/config", "for f in .git/**/config; do cat \"$f\"; done"))
+		checkLines(t, e, lines("R3 dynamic-argument", "sort */names.txt", "grep foobar *.go", "git add *.go", "ls; cp src/*/x.ts",
+			"sort **/names.txt", "sort **/-o", "grep foobar **/*.go", "git add **/*.go"))
 		checkLines(t, e, lines("R4 touches-the-desk", "ls /**", "cat "+dir+"/**", "cat "+dir+"/*", "ls "+dir+"/**/*.yaml", "ls "+dir[:5]+"*/**/config.yaml", "cat **/../../*.go", "cat src/**/../../../*/c*", "cat /**/config.yaml", "cat /**/C*.YAML",
 			"ls "+dir+"/***/*.key", "ls "+dir+"/a**", "ls "+dir+"/**.key", "cat "+dir+"/*.db-w*"))
 	}
 	inside := engine(t, deskIn("/workspace/sub/desk"))
 	checkLines(t, inside, lines("R4 touches-the-desk", "cat **", "cat **/*", "ls **/*.yaml", "cat sub/**/*.key", "ls */desk/*", "cat sub/*/approvalbot.d?", "rm -f **/*.db", "cd sub && ls **/*.db", "grep foobar **", "rg foobar sub/**"))
-	checkLines(t, inside, lines("R3 unusual-shell", "ls sub/**/*.go", "cat **/*.go", "ls desk/**"))
+	checkLines(t, inside, lines("R0", "ls sub/**/*.go", "cat **/*.go", "ls desk/**"))
 	checkLines(t, engine(t, func(c *Config) { c.Protected.Files = []string{"/srv/d/desk.lock"} }), lines("R3 may-read-secret", "cd $X; cat *.lock", "cd $X; cat a/*.l?ck"))
+}
+
+// "**/" is any number of directories to zsh and one to the others: it is judged as
+// the worst of them.
+func TestTreesAreJudgedAsAllThatTheyStandFor(t *testing.T) {
+	e := engine(t, shipped, deskIn("/workspace/sub/desk"))
+	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	one := regexp.MustCompile(`(^|[ /])\*/`)
+	var tried, allowed int
+	try := func(line string) {
+		deep := one.ReplaceAllString(line, "$1**/")
+		if deep == line {
+			return
+		}
+		tried++
+		got := class(deep)
+		if got < core.R3 {
+			allowed++
+		}
+		for _, depth := range []string{"$1", "$1*/", "$1*/*/", "${1}a/b/"} {
+			if as := one.ReplaceAllString(line, depth); class(as) > got {
+				t.Errorf("%q is %s, and %q is %s", deep, got, as, class(as))
+			}
+		}
+	}
+	stored, err := os.ReadFile(judgements)
+	require.NoError(t, err)
+	for x := range strings.Lines(string(stored)) {
+		if cols := strings.SplitN(strings.TrimSuffix(x, "\n"), "\t", 5); len(cols) == 5 && cols[3] == "$" && strings.Contains(cols[4], "*") {
+			try(strings.ReplaceAll(strings.ReplaceAll(cols[4], "**/", "*/"), "␤", "\n"))
+		}
+	}
+	for _, command := range []string{"cat", "ls", "wc -l", "sort", "sort -o", "sed -i s/a/b/", "sed -n 1p", "grep x", "rm -f", "rm -rf", "cp", "git add", "git diff", "git checkout --", "head -5", "find", "gofmt -l", "prettier --check", "eslint", "chmod +x", "touch", "mkdir -p", "node", "bash", "diff a", "tar cf x.tar", "go test", "python3 -m pytest", "cd", "rm -rf dist/", "echo"} {
+		for _, before := range []string{"", "src/", "./", "../", "/", "~/", "/etc/", "sub/", ".git/", "$x/", "/proc/"} {
+			for _, behind := range []string{"", "*", "*.go", "*.json", "*.key", ".e*", "-o", "-*", "..", "../*", "x.ts", "config", "desk/*", "environ", "Makefile", ".git/*", "hooks/*", "[a-z]*", "credentials", "?"} {
+				try(command + " " + before + "*/" + behind)
+			}
+		}
+	}
+	require.Greater(t, tried, 5000)
+	require.Greater(t, allowed, 500)
 }
 
 func TestToolsThatReadWholeDirectoriesOfTheDesk(t *testing.T) {

@@ -36,7 +36,8 @@ var provenShells = [][]string{{"bash"}, {"dash"}, {"zsh", "-f"}, {"mksh"}, {"bus
 // The lines are everyday ones, ones made from the grammar, and both with
 // metacharacters thrown in. Each run has a seed of its own, printed;
 // APPROVALBOT_SHELLPROOF_SEED repeats it, APPROVALBOT_SHELLPROOF sets how long the
-// search goes on (make shellproof).
+// search goes on (make shellproof), and APPROVALBOT_SHELLPROOF_ONLY is an expression
+// for the lines of which it tries no others.
 func TestAdversary_W11_AllowedLinesRunWhatTheySay(t *testing.T) {
 	p := newProof(t)
 	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {p.work}} })
@@ -55,11 +56,13 @@ func TestAdversary_W11_AllowedLinesRunWhatTheySay(t *testing.T) {
 	} else if testing.Short() {
 		lines = 50
 	}
+	only, err := regexp.Compile(os.Getenv("APPROVALBOT_SHELLPROOF_ONLY"))
+	require.NoError(t, err)
 	everyday := everydayLines(t)
 	tried, proven := 0, 0
 	for proven < lines && time.Now().Before(until) {
 		line := p.invent(everyday)
-		if tried++; utf8.ValidString(line) && below(line) {
+		if tried++; only.MatchString(line) && utf8.ValidString(line) && below(line) {
 			p.prove(line)
 			proven++
 		}
@@ -513,7 +516,7 @@ func (p *proof) pick(list []string) string { return list[p.random.IntN(len(list)
 
 // thrownIn is what turns data into commands in some shell.
 var thrownIn = strings.Split("\n|\\\n| \\\n |'|\"|\\|`|$|$(|)|(|${|}|{|;|&|&&|<|>|>>|2>&1|2>|<<'E'\n|\nE\n|<<E\n|#| # |!|! |~|=|==|*|?|[|]|[!|%|^|@|@{|+|-|:|,|é|\u00a0|中|\t| |$x|\"$x\"|${x}|x=1 |$?|"+
-	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**", "|")
+	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***", "|")
 
 // list makes commands from the grammar.
 func (p *proof) list(depth int) string {
@@ -555,7 +558,7 @@ func (p *proof) word(depth int) string {
 			word += p.pick([]string{"$(" + p.list(0) + ")", "\"$(" + p.list(0) + ")\"", "\"$(cat <<'E'\n" + p.pick([]string{"it's", "(a)", "\"b\"", "$(ls)"}) + "\nE\n)\""})
 			continue
 		}
-		word += p.pick([]string{"a", "b.go", "src/", "-l", "--x=y", "'a b'", "'$(ls)'", "\"a $x\"", "\"\\$(ls)\"", "\"\\\\\"", "\"é\"", "'中\\'", "$x", "${x}", "$?", "*", "?", "[a-c]", "[!a]", "*.go", "~", "~/x", "HEAD~1", "@{u}", "{}", "\\;", "\\(", "\\$", "%", "+", ",", ":", "=", "!", "^", "#", "''", "\"\"", "\"'\"", "'\"'", "x=y", "1", "=", "!="})
+		word += p.pick([]string{"a", "b.go", "src/", "-l", "--x=y", "'a b'", "'$(ls)'", "\"a $x\"", "\"\\$(ls)\"", "\"\\\\\"", "\"é\"", "'中\\'", "$x", "${x}", "$?", "*", "?", "[a-c]", "[!a]", "*.go", "**/", "/**/", "**", "**/*.go", "src/**", "~", "~/x", "HEAD~1", "@{u}", "{}", "\\;", "\\(", "\\$", "%", "+", ",", ":", "=", "!", "^", "#", "''", "\"\"", "\"'\"", "'\"'", "x=y", "1", "=", "!="})
 	}
 	return word
 }

@@ -40,9 +40,13 @@ func (s *Reading) forClause(c *syntax.ForClause) {
 	plain := !changes(c.Do, name)
 	known := plain
 	var values []workspace.Word
-	for _, item := range it.Items {
+	for i, item := range it.Items {
 		from := len(values)
 		values = s.appendWord(values, item)
+		if shallow.differs(it.Items[i : i+1]) {
+			values = append(values, values[from:]...)
+			flatten(values[from : from+(len(values)-from)/2])
+		}
 		for _, w := range values[from:] {
 			plain = plain && w.Kind == workspace.Literal && !w.Tilde && w.Text != "" && w.Text[0] != '-' && !strings.ContainsAny(w.Text, " \t\n*?[")
 			known = known && roundValue(w)

@@ -352,14 +352,7 @@ func (s *Reading) call(c *syntax.CallExpr) {
 		s.Found.Add(finding.ReadOnlyCommand)
 		return
 	}
-	start := len(s.words_)
-	for _, w := range c.Args {
-		s.words_ = s.appendWord(s.words_, w)
-	}
-	args := s.words_[start:len(s.words_):len(s.words_)]
-	s.printed = nil
-	s.simple(args)
-	s.words_ = s.words_[:start]
+	s.takes(c.Args)
 }
 
 // again notes of a loop that its next round runs what this one has written.

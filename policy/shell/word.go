@@ -22,7 +22,7 @@ const (
 	glob            // * ? [ ]
 )
 
-// word = pieces of bare · '…' · "…" · $NAME ${NAME} $? · * ? [!a-z] · $( )
+// word = pieces of bare · '…' · "…" · $NAME ${NAME} $? · * ? [!a-z] · "**" as a whole name · $( )
 func (r *reader) word(pos position) {
 	start, last := r.at, nothing
 	r.place = pos == inPlace
@@ -129,8 +129,11 @@ func (r *reader) pattern(start int, last piece) {
 	// .* and .? match .. in some shells; a.* cannot.
 	hidden := before == '.' && (last != bare || r.at < start+2 || !letter(r.text[r.at-2]) && !digit(r.text[r.at-2]))
 	switch {
+	case r.treeAhead(start):
+		r.emit(markPattern, '*')
+		r.at++
 	case c == '*' && (before == '*' || r.peek(1) == '*'):
-		r.refuse(`"**"`)
+		r.refuse(`"**" that is no whole name`)
 	case hidden:
 		r.refuse("a pattern that some shells match with .. too")
 	case c == '?' && before == '%':
@@ -153,6 +156,13 @@ func (r *reader) pattern(start int, last piece) {
 	}
 	r.at++
 	r.out = append(r.out, r.text[from:r.at]...)
+}
+
+// treeAhead reports "**" as a whole name of a path: any number of directories to
+// zsh, and what "*" is to all others. A word has one.
+func (r *reader) treeAhead(start int) bool {
+	first := r.at == start || r.text[r.at-1] == '/' && !strings.Contains(r.text[start:r.at], "**")
+	return first && strings.HasPrefix(r.text[r.at:], "**") && (r.peek(2) == '/' || r.endsAfter(2))
 }
 
 // brace reads {}, @{…} and ^{…}. Every other brace is several words to some shell.
