@@ -43,7 +43,7 @@ func TestReadingCommandsAllow(t *testing.T) {
 func TestOutsideTheGrammarAsks(t *testing.T) {
 	checkLines(t, engine(t), lines("R3 unusual-shell", "echo $#", "ls &>/dev/null", "cat <<< hello", "nohup ls", "case x in a) ls;; esac", "{ ls; pwd; }", "echo `pwd`",
 		"diff <(ls a) <(ls b)", "export LANG=C; ls", "'ls' -l", `"ls"`, "echo a{b", "echo ${x:-none}", "echo ${#x}", "echo ${f%.txt}", "echo $((1+2))", "[[ -f x ]]", "ls **x/*.go",
-		"cat > y.txt <<EOF\n$x\nEOF", "ls & pwd", "[ a == b ]", "export NODE_ENV=test", "LANG= ls"))
+		"cat > y.txt <<EOF\n${x:-a}\nEOF", "ls & pwd", "[ a == b ]", "export NODE_ENV=test", "LANG= ls"))
 }
 
 func TestLocalChangesAllow(t *testing.T) {

@@ -541,21 +541,31 @@ func (p *proof) pipeline(depth int) string {
 }
 
 func (p *proof) simple(depth int) string {
-	line := p.pick([]string{"", "", "", "", "x=" + p.word(depth) + " ", "CI=1 ", "x=1; ", "LC_ALL=C "}) + p.pick([]string{"ls", "echo", "cat", "grep", "wc", "git status", "head", "sort", "printf '%s\\n'", "test", "[", "true", "false", "find .", "cd src"})
+	line := p.pick([]string{"", "", "", "", "x=" + p.word(depth) + " ", "CI=1 ", "x=1; ", "x='$(ls) `ls` \\ a\"' ; ", "LC_ALL=C "}) + p.pick([]string{"ls", "echo", "cat", "grep", "wc", "git status", "head", "sort", "printf '%s\\n'", "test", "[", "true", "false", "find .", "cd src"})
 	for range p.random.IntN(4) {
 		line += p.pick([]string{" ", " ", " ", "  ", "\t", " \\\n  "}) + p.word(depth)
 	}
 	if strings.HasSuffix(line, "[") || strings.Contains(line, "[ ") {
 		line += " ]"
 	}
-	return line + p.pick([]string{"", "", "", "", " 2>&1", " > out.txt", " >> 'out 2'", " 2>/dev/null", " < a.go", " <<'E'\n$(ls) `ls`\n E1 'x\nE\n", " # note", " >&2"})
+	return line + p.pick([]string{"", "", "", "", " 2>&1", " > out.txt", " >> 'out 2'", " 2>/dev/null", " < a.go", " <<'E'\n$(ls) `ls`\n E1 'x\nE\n", " <<E\n" + p.filled() + "\nE\n", "<<E >out.txt\n" + p.filled() + "\nE\n", " # note", " >&2"})
+}
+
+// filled makes lines of a here-document into which shells put values.
+func (p *proof) filled() string {
+	text := ""
+	for range p.random.IntN(6) {
+		text += p.pick([]string{"$x", "${x}", "$y", "a", " ", "\n", "'", "\"", "(", ")", "()", "it's", "\"a $x\"", "{ls,x}", "*", "~", "!", "# ", ";ls;", "é", "中", "=ls", "[a]", ":h", "/", "|ls", "<(ls)", "\nls\n", "%", "$", "\nEX", "E", " E"})
+	}
+	return text
 }
 
 func (p *proof) word(depth int) string {
 	word := ""
 	for range 1 + p.random.IntN(3) {
 		if depth > 0 && p.random.IntN(10) == 0 {
-			word += p.pick([]string{"$(" + p.list(0) + ")", "\"$(" + p.list(0) + ")\"", "\"$(cat <<'E'\n" + p.pick([]string{"it's", "(a)", "\"b\"", "$(ls)"}) + "\nE\n)\""})
+			word += p.pick([]string{"$(" + p.list(0) + ")", "\"$(" + p.list(0) + ")\"", "\"$(cat <<'E'\n" + p.pick([]string{"it's", "(a)", "\"b\"", "$(ls)"}) + "\nE\n)\"",
+				"\"$(cat <<E\n" + p.filled() + "\nE\n)\"", "$(cat <<E\n" + p.filled() + "\nE\n)"})
 			continue
 		}
 		word += p.pick([]string{"a", "b.go", "src/", "-l", "--x=y", "'a b'", "'$(ls)'", "\"a $x\"", "\"\\$(ls)\"", "\"\\\\\"", "\"é\"", "'中\\'", "$x", "${x}", "$?", "*", "?", "[a-c]", "[!a]", "*.go", "**/", "/**/", "**", "**/*.go", "src/**", "~", "~/x", "HEAD~1", "@{u}", "{}", "\\;", "\\(", "\\$", "%", "+", ",", ":", "=", "!", "^", "#", "''", "\"\"", "\"'\"", "'\"'", "x=y", "1", "=", "!="})

@@ -2,13 +2,13 @@ package shell
 
 import "strings"
 
-// document reads <<'DELIM'. The body begins behind this line's newline, and is
-// stepped over when that is reached.
+// document reads <<'DELIM' or <<DELIM. The body begins behind this line's newline,
+// and is stepped over when that is reached.
 func (r *reader) document() {
-	delim, ok := r.delimiter()
+	delim, filled, ok := r.delimiter()
 	switch {
 	case !ok:
-		r.refuse("a here-document without '…' around its delimiter")
+		r.refuse("a here-document's delimiter that is no plain name")
 	case r.substs > 0:
 		r.refuse("a here-document inside $( )")
 	case r.here != none:
@@ -26,23 +26,49 @@ func (r *reader) document() {
 		r.refuse("a here-document of which shells may see another end")
 	}
 	r.hereEnd = end
-	r.emitDocument(body)
+	r.emitDocument(body, r.here+1, filled)
 }
 
-func (r *reader) emitDocument(body string) {
+// emitDocument writes the body that stands at from; filled says that shells put
+// the values of variables into it.
+func (r *reader) emitDocument(body string, from int, filled bool) {
 	r.emit(markRedirect, '<', '<', markWord)
-	r.out = append(append(r.out, body...), markWord)
+	if filled {
+		r.filled(from, from+len(body))
+	} else {
+		r.out = append(r.out, body...)
+	}
+	r.emit(markWord)
 }
 
-// delimiter steps over <<, blanks and a quoted delimiter.
-func (r *reader) delimiter() (string, bool) {
-	r.accept("<<")
-	if r.blanks(); !r.accept("'") {
-		return "", false
+// filled writes a body in which nothing but the names of variables means more than
+// itself.
+func (r *reader) filled(from, end int) {
+	at, text := r.at, r.text
+	r.at, r.text = from, text[:end]
+	for r.at < end {
+		switch c := r.peek(0); {
+		case c == '\\' || c == '`' || c == '$' && (r.peek(1) == '(' || r.peek(1) == '?'):
+			r.refuse("%q in a here-document without '…' around its delimiter", r.next())
+		case c == '$':
+			r.dollar(true)
+			r.behindExpansion()
+		default:
+			r.emit(c)
+			r.at++
+		}
 	}
-	name := r.name()
+	r.at, r.text = at, text
+}
+
+// delimiter steps over <<, blanks and a delimiter; filled says that it is not quoted.
+func (r *reader) delimiter() (name string, filled, ok bool) {
+	r.accept("<<")
+	r.blanks()
+	quoted := r.accept("'")
+	name = r.name()
 	r.at += len(name)
-	return name, name != "" && r.accept("'")
+	return name, !quoted, name != "" && (!quoted || r.accept("'"))
 }
 
 // body gives the text of a here-document that begins at from, and where its
@@ -62,15 +88,16 @@ func body(text string, from int, delim string) (body string, end int, ok bool) {
 	return "", 0, false
 }
 
-// textBlock reads the rest of $(cat <<'DELIM' newline body newline DELIM newline),
-// in which agents write commit messages.
+// textBlock reads the rest of $(cat <<'DELIM' newline body newline DELIM newline), or
+// of the same without quotes, in which agents write commit messages.
 func (r *reader) textBlock() {
 	r.at += len("cat ")
-	delim, ok := r.delimiter()
+	delim, filled, ok := r.delimiter()
 	if !ok || r.substs > 1 || r.here != none || r.peek(0) != '\n' {
 		r.refuse("a here-document inside $( )")
 	}
-	text, end, ok := body(r.text, r.at+1, delim)
+	from := r.at + 1
+	text, end, ok := body(r.text, from, delim)
 	if !ok || !strings.HasPrefix(r.text[end:], "\n)") {
 		r.refuse("a here-document of which shells may see another end")
 	}
@@ -78,7 +105,7 @@ func (r *reader) textBlock() {
 		r.refuse("a here-document with quotes or brackets that bash 3.2 reads otherwise")
 	}
 	r.out = append(append(r.out, "cat"...), markWord)
-	r.emitDocument(text)
+	r.emitDocument(text, from, filled)
 	r.emit(markEnd)
 	r.at = end + len("\n)")
 }

@@ -255,14 +255,14 @@ func operates(p *syntax.ParamExp) bool {
 }
 
 // document writes the body of a here-document, which is one text where its
-// delimiter is quoted.
+// delimiter is quoted, and else holds what shells fill in.
 func (w *writer) document(body *syntax.Word) {
 	if body != nil {
 		for _, p := range body.Parts {
 			if text, ok := p.(*syntax.Lit); ok {
 				w.out = append(w.out, text.Value...)
 			} else {
-				w.mark(markOther)
+				w.expansion(p, true)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ var accepted = []string{
 	"git commit -m \"$(cat <<'EOF'\nfix: it's (a) \"b\"\nEOF\n)\"", "ls ~ ~/x", "git show HEAD~1 HEAD^ HEAD@{1} stash@{0} HEAD^{tree}", "find . -name '*.go' -exec grep -l x {} \\;", "find . \\( -name a -o -name b \\) -print",
 	"xargs -I{} echo {}", "--version && ls"[len("--version && "):], "ls # a comment", "# first\nls", "[ -f x ] && echo y", "[ \"$a\" = b ]", "[ $? -eq 0 ]", "test ! -d x", "printf '%s\\n' \"$x\"", "set -euo pipefail\nls",
 	"docker run -v a:b \\\n  -p 1:2 x", "command -v go", "cd a && ls", "pip install foo==1.2", "echo a=b --x=y 50% a,b @x +x", "LC_ALL=C sort f", "curl -s http://localhost:8080/a?b=c"[:20], "~/bin/x", "echo ]", "x=$(ls) y=2; echo $x", "echo a#b",
-	"ls a.*", "source .venv/bin/activate && ls", "cat > f << 'EOF'\nx\nEOF", "stat f", "ls dist/*.js", "ls **/*.go src/** ~/x/**/y **", "for f in src/**/*.go; do wc \"$f\"; done", "sed -n '1,5p' f",
+	"ls a.*", "source .venv/bin/activate && ls", "cat > f << 'EOF'\nx\nEOF", "cat <<EOF\nit's \"$x\" ${y}z {a,b} * ~ é$y (b\nEOF", "cat > f <<E\n\nE\nls", "git commit -F - <<EOF && git push\nfix: $x\nEOF", "git commit -m \"$(cat <<EOF\nfix: $x (\"b\") ${y}\nEOF\n)\"", "stat f", "ls dist/*.js", "ls **/*.go src/** ~/x/**/y **", "for f in src/**/*.go; do wc \"$f\"; done", "sed -n '1,5p' f",
 }
 
 func TestPlainAccepts(t *testing.T) {
@@ -45,7 +45,9 @@ func TestPlainAccepts(t *testing.T) {
 // refused are lines outside the grammar, with what is named.
 var refused = []struct{ line, what string }{
 	{"", "nothing"}, {"# x", "nothing"}, {"-x", "beginning"}, {"+x", "beginning"}, {"#!/bin/sh\nls", "beginning"}, {"a\x00", "control"}, {"a\r", "control"}, {"a\x7f", "control"}, {"\xff", "broken"}, {strings.Repeat("a", maxText+1), "length"},
-	{"echo \"${x:-'$(rm -rf ~)'}\"", "operator"}, {"echo \"$\\\n(rm -rf ~)\"", "use of"}, {"cat <<E\n\\\nE\nrm -rf ~\nE", "here-document"}, {"cat <<E\n${x:-\nE\n}\nE", "here-document"}, {"cat <<-'E'\n\tE\nE", "here-document"},
+	{"echo \"${x:-'$(rm -rf ~)'}\"", "operator"}, {"echo \"$\\\n(rm -rf ~)\"", "use of"}, {"cat <<E\n\\\nE\nrm -rf ~\nE", "here-document"}, {"cat <<E\n${x:-\nE\n}\nE", "operator"}, {"cat <<E\n\\$x\nE", "in a here-document"}, {"cat <<E\n`a`\nE", "in a here-document"}, {"cat <<E\n$(a)\nE", "in a here-document"}, {"cat <<E\n$((1))\nE", "in a here-document"}, {"cat <<E\n$?\nE", "in a here-document"}, {"cat <<E\n$5\nE", "use of"}, {"cat <<E\na$\nE", "use of"}, {"cat <<E\n$'a'\nE", "use of"}, {"cat <<E\n${x\n}\nE", "operator"}, {"cat <<E\n${x:-a}\nE", "operator"}, {"cat <<E\n$x[1]\nE", "behind a variable"}, {"cat <<E\n$x:h\nE", "behind a variable"}, {"cat <<E\n$xé\nE", "behind a variable"}, {"cat <<E\n$path\nE", "variable"},
+	{"cat <<E\na\\\nE\nE", "in a here-document"}, {"cat <<E\n${x}${\nE\n}\nE", "use of"}, {"cat <<E\n EX\nE", "another end"}, {"cat <<E'F'\nEF", "delimiter"}, {"cat <<\\E\nE", "plain name"}, {"cat <<\"E\"\nE", "plain name"}, {"cat <<$x\n$x", "plain name"}, {"cat <<E\n$x", "another end"}, {"x \"$(cat <<E\n\"${x}\"\nE\n)\"", "bash 3.2"}, {"x \"$(cat <<E\n$(y)\nE\n)\"", "in a here-document"}, {"x \"$(cat <<E\nE)\"\nls\nE\n)\"", "another end"},
+	{"cat <<-'E'\n\tE\nE", "here-document"},
 	{"x \"$(cat <<'EOF'\nfix\nEOF)\"\nrm -rf ~\nEOF\n)\"", "another end"}, {"cat <<'E'\nEX\nE", "another end"}, {"cat <<'E'\n E\nE", "another end"}, {"cat <<'E'", "without a body"}, {"cat <<'E'\nx", "another end"}, {"cat <<'A' <<'B'\nA\nB", "twice"},
 	{"cat <<'A'; cat <<'B'\nA\nB", "two here-documents"}, {"cat <<'E' 'x\ny'\nE", "newline in quotes"}, {"cat <<'E' # x\nE", "comment before"}, {"cat <<'E' \\\n x\nE", "continued"}, {"cat <<'E'x\nEx", "delimiter"}, {"cat <<'1'\n1", "here-document"},
 	{"a `b`", "\"`\""}, {"a \"`b`\"", "backtick"}, {"a &", "\"&\""}, {"a & b", "\"&\""}, {"a &> f", "\"&\""}, {"a |& b", "|&"}, {"f() { a; }", "\"(\""}, {"f () a", "\"(\""}, {"{ a; }", "name"}, {"((x))", "(("}, {"( (a) )x", "x"}, {"[[ a ]]", "command's name"},
