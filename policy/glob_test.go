@@ -83,6 +83,29 @@ func TestTreesAreJudgedAsAllThatTheyStandFor(t *testing.T) {
 	require.Greater(t, allowed, 500)
 }
 
+// A brace list is several words to some shells and one to others: it is judged as
+// the worse of both.
+func TestBraceListsAreJudgedAsBothReadings(t *testing.T) {
+	e := engine(t, shipped, deskIn("/workspace/sub/desk"))
+	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	allowed := 0
+	for _, command := range []string{"cat", "ls", "wc -l", "sort", "sort -o", "sed -i s/a/b/", "sed -n 1p", "grep x", "grep -e", "rm -f", "cp", "mv", "git add", "git diff", "git log --format=%s", "head -5", "find", "gofmt -l", "touch", "mkdir -p", "node", "bash", "diff a", "tar cf x.tar", "go test", "xargs", "nice -n", "env", "kubectl get", "echo", "git", "docker", "ln -s", "tee", "cd", "ls | xargs cat"} {
+		for _, list := range [][]string{{"", "a", "b", ""}, {"src/", "a", "b", ".go"}, {"", "a", ".env", ""}, {"", "src/a.go", "sub/desk/config.yaml", ""}, {"Makefile", "", ".bak", ""}, {"", "/etc/passwd", "a", ""}, {"", "/tmp/x", "/etc/cron.d", "/y"}, {"--output=", "a", "/etc/x", ""}, {"-", "n", "delete", ""}, {"", "5", "rm", ""}, {"", "5", "-rf", ""}, {"", "status", "push", ""}, {"", "pods", "secrets", ""}, {"./", "x", "..", "/y"}, {".", "git", "x", "/config"}, {"*.", "go", "key", ""}, {"", "src", "lib", "/*.go"}, {"src/**/*.", "ts", "tsx", ""}, {"a", "", "", ""}, {"~/", ".ssh", "x", "/y"}, {"", "a", "hooks", ""}} {
+			line := command + " " + list[0] + "{" + list[1] + "," + list[2] + "}" + list[3]
+			got := class(line)
+			if got < core.R3 {
+				allowed++
+			}
+			for _, as := range []string{command + " " + list[0] + list[1] + list[3] + " " + list[0] + list[2] + list[3], command + " " + list[0] + `\{` + list[1] + "," + list[2] + `\}` + list[3]} {
+				if class(as) > got {
+					t.Errorf("%q is %s, and %q is %s", line, got, as, class(as))
+				}
+			}
+		}
+	}
+	require.Greater(t, allowed, 100)
+}
+
 func TestToolsThatReadWholeDirectoriesOfTheDesk(t *testing.T) {
 	e := engine(t)
 	for _, p := range []row{

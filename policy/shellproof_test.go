@@ -249,13 +249,17 @@ type understanding struct {
 type expected struct {
 	words  []*regexp.Regexp // of which each must match whole
 	split  []bool           // it may become several words, or none
-	sure   bool             // it runs whatever the commands before say
-	often  bool             // it may run more than once
+	apart  []*regexp.Regexp // the same with brace lists as several words
+	parted []bool
+	sure   bool // it runs whatever the commands before say
+	often  bool // it may run more than once
 	report string
 }
 
 // matches reports whether the words are these.
-func (x expected) matches(words []string) bool { return matchWords(x.words, x.split, words) }
+func (x expected) matches(words []string) bool {
+	return matchWords(x.words, x.split, words) || matchWords(x.apart, x.parted, words)
+}
 
 func matchWords(want []*regexp.Regexp, split []bool, words []string) bool {
 	switch {
@@ -338,9 +342,10 @@ func understand(form string) understanding {
 }
 
 type formReader struct {
-	form string
-	at   int
-	u    *understanding
+	form   string
+	at     int
+	braces []*regexp.Regexp // the words of the brace list that was read last, nil in a word without
+	u      *understanding
 }
 
 const (
@@ -433,6 +438,7 @@ func (f *formReader) command(sure, often bool) {
 		case 0, fEnd, fAnd, fOr, fPipe, fClose, fPart, fSubstEnd:
 			if base := path.Base(name); len(x.words) > 0 && !internal[name] {
 				x.words[0] = regexp.MustCompile("^" + regexp.QuoteMeta(base) + "$")
+				x.apart[0] = x.words[0]
 				x.sure = x.sure && base == name // no stand-in lies at a path
 				f.u.programs[base] = true
 				f.u.commands = append(f.u.commands, x)
@@ -445,6 +451,12 @@ func (f *formReader) command(sure, often bool) {
 			name = text
 		}
 		x.words, x.split = append(x.words, word), append(x.split, split)
+		if f.braces == nil {
+			f.braces = []*regexp.Regexp{word}
+		}
+		for _, one := range f.braces {
+			x.apart, x.parted = append(x.apart, one), append(x.parted, split)
+		}
 		x.report += fmt.Sprintf("%q ", f.form[start:f.at-1])
 	}
 }
@@ -452,13 +464,18 @@ func (f *formReader) command(sure, often bool) {
 // word reads a word: a pattern for its text, and whether it may become several.
 func (f *formReader) word(sure, often bool) (*regexp.Regexp, bool, string) {
 	var p, text strings.Builder
-	split := false
+	split, before, list := false, "", []string(nil)
+	whole := func(p string) *regexp.Regexp { return regexp.MustCompile("(?s)^(?:" + p + ")$") }
 	for {
 		c := f.form[f.at]
 		f.at++
 		switch c {
 		case fWord:
-			return regexp.MustCompile("(?s)^(?:" + p.String() + ")$"), split, text.String()
+			f.braces = nil
+			for _, one := range list {
+				f.braces = append(f.braces, whole(before+regexp.QuoteMeta(one)+strings.TrimPrefix(p.String(), before+regexp.QuoteMeta("{"+strings.Join(list, ",")+"}"))))
+			}
+			return whole(p.String()), split, text.String()
 		case fName, fQuotedName:
 			f.skipTo(fNameEnd)
 			p.WriteString(".*")
@@ -471,6 +488,12 @@ func (f *formReader) word(sure, often bool) (*regexp.Regexp, bool, string) {
 		case fGlob:
 			g := f.form[f.at]
 			f.at++
+			if g == '{' {
+				inside := f.skipTo('}')
+				before, list = p.String(), strings.Split(inside, ",")
+				p.WriteString(regexp.QuoteMeta("{" + inside + "}"))
+				continue
+			}
 			text.WriteByte(g)
 			split = split || g != '~'
 			if end := strings.IndexByte(f.form[f.at:], ']'); g == '[' && end >= 0 && end < strings.IndexByte(f.form[f.at:], fWord) {
@@ -516,7 +539,7 @@ func (p *proof) pick(list []string) string { return list[p.random.IntN(len(list)
 
 // thrownIn is what turns data into commands in some shell.
 var thrownIn = strings.Split("\n|\\\n| \\\n |'|\"|\\|`|$|$(|)|(|${|}|{|;|&|&&|<|>|>>|2>&1|2>|<<'E'\n|\nE\n|<<E\n|#| # |!|! |~|=|==|*|?|[|]|[!|%|^|@|@{|+|-|:|,|é|\u00a0|中|\t| |$x|\"$x\"|${x}|x=1 |$?|"+
-	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***", "|")
+	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***|{a,b}|{,x}|{-l,x}|,|..|{a", "|")
 
 // list makes commands from the grammar.
 func (p *proof) list(depth int) string {
@@ -568,7 +591,7 @@ func (p *proof) word(depth int) string {
 				"\"$(cat <<E\n" + p.filled() + "\nE\n)\"", "$(cat <<E\n" + p.filled() + "\nE\n)"})
 			continue
 		}
-		word += p.pick([]string{"a", "b.go", "src/", "-l", "--x=y", "'a b'", "'$(ls)'", "\"a $x\"", "\"\\$(ls)\"", "\"\\\\\"", "\"é\"", "'中\\'", "$x", "${x}", "$?", "*", "?", "[a-c]", "[!a]", "*.go", "**/", "/**/", "**", "**/*.go", "src/**", "~", "~/x", "HEAD~1", "@{u}", "{}", "\\;", "\\(", "\\$", "%", "+", ",", ":", "=", "!", "^", "#", "''", "\"\"", "\"'\"", "'\"'", "x=y", "1", "=", "!="})
+		word += p.pick([]string{"a", "b.go", "src/", "-l", "--x=y", "'a b'", "'$(ls)'", "\"a $x\"", "\"\\$(ls)\"", "\"\\\\\"", "\"é\"", "'中\\'", "$x", "${x}", "$?", "*", "?", "[a-c]", "[!a]", "*.go", "**/", "/**/", "**", "**/*.go", "src/**", "{a,b}", "src/{c,x}.go", "{cmd,src}/", "a{,.bak}", "*.{go,ts}", "--x={a,b}", "{a,b}/*.go", "{1,2}", "~", "~/x", "HEAD~1", "@{u}", "{}", "\\;", "\\(", "\\$", "%", "+", ",", ":", "=", "!", "^", "#", "''", "\"\"", "\"'\"", "'\"'", "x=y", "1", "=", "!="})
 	}
 	return word
 }

@@ -13,17 +13,21 @@ import (
 type taking uint8
 
 const (
-	asWritten taking = iota
-	shallow          // "**/" stands for no directory at all, as it may in zsh
+	asWritten taking = iota // a brace list is its words, as in bash, zsh and mksh
+	shallow                 // the same, and "**/" stands for no directory at all, as it may in zsh
+	literally               // braces stand for themselves, as in dash and busybox
 	takings
 )
 
+// signs are what makes words differ that are taken so; "" takes all.
+var signs = [takings]string{shallow: "**/", literally: "{"}
+
 // differs reports words that this way of taking them makes others of.
 func (k taking) differs(args []*syntax.Word) bool {
-	return k == asWritten || slices.ContainsFunc(args, func(w *syntax.Word) bool {
+	return slices.ContainsFunc(args, func(w *syntax.Word) bool {
 		return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
 			l, ok := p.(*syntax.Lit)
-			return ok && strings.Contains(l.Value, "**/")
+			return ok && strings.Contains(l.Value, signs[k]) || k == asWritten
 		})
 	})
 }
@@ -38,10 +42,14 @@ func (s *Reading) takes(args []*syntax.Word) {
 		}
 		if how != asWritten {
 			s.input = input
+			if s.seen != nil {
+				s.seen.Apart = true
+			}
 		}
 		start := len(s.words_)
-		for _, w := range args {
-			s.words_ = s.appendWord(s.words_, w)
+		s.words_ = s.appendWord(s.words_, args[0])
+		for _, w := range args[1:] {
+			s.words_ = s.taken(s.words_, w, how)
 		}
 		words := s.words_[start:len(s.words_):len(s.words_)]
 		if how == shallow {
@@ -56,6 +64,38 @@ func (s *Reading) takes(args []*syntax.Word) {
 		printed = append(printed[:len(printed):len(printed)], s.printed...)
 		s.printed = printed
 	}
+}
+
+// taken reads a word and adds what it becomes.
+func (s *Reading) taken(list []workspace.Word, w *syntax.Word, how taking) []workspace.Word {
+	before, words, behind := braceList(w)
+	if words == nil {
+		return s.appendWord(list, w)
+	}
+	if how == literally {
+		return append(list, s.Word(&syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: before + `\{` + strings.Join(words, ",") + "}" + behind}}}))
+	}
+	for _, inside := range words {
+		if text := before + inside + behind; text != "" {
+			list = append(list, s.Word(&syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}))
+		}
+	}
+	return list
+}
+
+// maxList is how many words a brace list is read as. What is longer is any word.
+const maxList = 32
+
+// braceList gives the words of a plain brace list, nil for everything else.
+func braceList(w *syntax.Word) (before string, words []string, behind string) {
+	text := w.Lit()
+	before, rest, ok := strings.Cut(text, "{")
+	inside, behind, closed := strings.Cut(rest, "}")
+	plain := ok && closed && !strings.ContainsAny(text, "\\") && !strings.ContainsAny(inside, "{*?[~=") && !strings.ContainsAny(behind, "{}")
+	if !plain || strings.Contains(inside, "..") || !strings.Contains(inside, ",") || strings.Count(inside, ",") >= maxList {
+		return "", nil, ""
+	}
+	return before, strings.Split(inside, ","), behind
 }
 
 // flatten takes "**/" out of patterns.

@@ -31,7 +31,7 @@ const (
 	markName       = 0x01 // begins the name of an unquoted variable
 	markQuotedName = 0x02 // … of a quoted one
 	markNameEnd    = 0x03
-	markPattern    = 0x04 // the next character is an unquoted * ? [ or a leading ~
+	markPattern    = 0x04 // the next character is an unquoted * ? [, the { of a list or a leading ~
 	markSubst      = 0x05 // begins an unquoted $( )
 	markQuoted     = 0x06 // begins one in double quotes
 	markSubstEnd   = 0x07

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // reserved words of any of the shells, where a command's name belongs.
 var reserved = set(`if then elif else fi for in do done while until case esac select function time coproc foreach end repeat
@@ -51,7 +54,9 @@ var builtins = func() map[string]func([][]byte) bool {
 	for name := range set("true false pwd echo : which type realpath") {
 		m[name] = func([][]byte) bool { return true }
 	}
-	m["cd"] = func(args [][]byte) bool { return len(args) <= 1 }
+	m["cd"] = func(args [][]byte) bool {
+		return len(args) == 0 || len(args) == 1 && bytes.IndexByte(args[0], '{') < 0 // of two words zsh makes one directory
+	}
 	m["command"] = func(args [][]byte) bool { return len(args) == 2 && is(args[0], "-v") }
 	m["exit"] = func(args [][]byte) bool { return len(args) == 0 || len(args) == 1 && number(args[0]) }
 	m["break"], m["continue"] = m["exit"], m["exit"]

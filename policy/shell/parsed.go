@@ -201,7 +201,8 @@ func (w *writer) lit(text string, first bool) {
 		case c == '\\' && i+1 < len(text):
 			i++
 			w.mark(text[i])
-		case c == '*' || c == '?' || c == '[' || c == '~' && first && i == 0:
+		case c == '*' || c == '?' || c == '[' || c == '~' && first && i == 0,
+			c == '{' && !strings.HasPrefix(text[i+1:], "}") && (i == 0 || text[i-1] != '@' && text[i-1] != '^'):
 			w.mark(markPattern, c)
 		default:
 			w.mark(c)

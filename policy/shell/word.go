@@ -20,12 +20,15 @@ const (
 	quoted          // quotes
 	expansion       // $NAME, ${NAME}, $?, $( )
 	glob            // * ? [ ]
+	braces          // {a,b}
 )
 
-// word = pieces of bare · '…' · "…" · $NAME ${NAME} $? · * ? [!a-z] · "**" as a whole name · $( )
+// word = pieces of bare · '…' · "…" · $NAME ${NAME} $? · * ? [!a-z] · "**" as a whole name · $( );
+// or of bare · * ? [!a-z] and one {a,b}
 func (r *reader) word(pos position) {
 	start, last := r.at, nothing
 	r.place = pos == inPlace
+	simple, list := true, false // nothing is quoted or computed; a brace list is there
 	if pos == inPlace && strings.IndexByte("!#&", r.peek(0)) >= 0 {
 		r.refuse("%q before a place", r.text[r.at:r.at+min(1, len(r.text)-r.at)])
 	}
@@ -33,7 +36,13 @@ func (r *reader) word(pos position) {
 		if last == expansion {
 			r.behindExpansion()
 		}
+		brace := r.peek(0) == '{'
 		last = r.piece(pos, start, last)
+		simple = simple && (last == bare || last == glob || last == braces)
+		if (list || last == braces) && (!simple || list && brace) || last == braces && pos != inWord {
+			r.refuse("a brace list beside something else than plain text")
+		}
+		list = list || last == braces
 	}
 	if r.at == start || !r.delimited() && !r.redirectAhead(r.text[start:r.at]) {
 		r.refuse("%q", r.next())
@@ -81,8 +90,7 @@ func (r *reader) piece(pos position, start int, last piece) piece {
 		r.pattern(start, last)
 		return glob
 	case c == '{':
-		r.brace()
-		return bare
+		return r.brace(start)
 	}
 	r.bare(c, pos, start, last)
 	return bare
@@ -136,6 +144,8 @@ func (r *reader) pattern(start int, last piece) {
 		r.refuse(`"**" that is no whole name`)
 	case hidden:
 		r.refuse("a pattern that some shells match with .. too")
+	case last == braces:
+		r.refuse("a pattern behind a brace list")
 	case c == '?' && before == '%':
 		r.refuse(`"%?"`)
 	}
@@ -165,25 +175,45 @@ func (r *reader) treeAhead(start int) bool {
 	return first && strings.HasPrefix(r.text[r.at:], "**") && (r.peek(2) == '/' || r.endsAfter(2))
 }
 
-// brace reads {}, @{…} and ^{…}. Every other brace is several words to some shell.
-func (r *reader) brace() {
-	before := byte(0)
-	if r.at > 0 {
-		before = r.text[r.at-1]
-	}
+// brace reads {}, @{…}, ^{…} and a brace list. Every other brace is several words
+// to some shell.
+func (r *reader) brace(start int) piece {
 	end := r.at + 1
-	for before == '@' || before == '^' {
-		if end < len(r.text) && (letter(r.text[end]) || digit(r.text[end]) || r.text[end] == '-') {
-			end++
-			continue
-		}
-		break
+	for end < len(r.text) && (commandByte(r.text[end]) || r.text[end] == '%') && r.text[end] != ':' {
+		end++
 	}
-	if end >= len(r.text) || r.text[end] != '}' {
+	inside, before := r.text[r.at+1:end], r.text[start:r.at]
+	kind := bare
+	switch git := strings.HasSuffix(before, "@") || strings.HasSuffix(before, "^"); {
+	case end == len(r.text) || r.text[end] != '}':
 		r.refuse("a brace")
+	case inside == "", git && !strings.ContainsAny(inside, "_./+@,%"):
+	case git || !listed(before, inside):
+		r.refuse("a brace")
+	default:
+		r.emit(markPattern)
+		kind = braces
 	}
 	r.out = append(r.out, r.text[r.at:end+1]...)
 	r.at = end + 1
+	return kind
+}
+
+// maxList is how many words a brace list may be.
+const maxList = 32
+
+// listed reports what stands between the braces of a list that is several words
+// to bash, zsh and mksh, and is as it stands to dash and busybox. No word of it
+// begins otherwise than a name does because of the braces: with a dash, a plus, ~.
+func listed(before, inside string) bool {
+	words := strings.Split(inside, ",")
+	for _, w := range words {
+		if before == "" && (w == "" || !letter(w[0]) && !digit(w[0]) && strings.IndexByte("_./", w[0]) < 0) {
+			return false
+		}
+	}
+	option := strings.HasPrefix(before, "-") && !strings.Contains(before, "=")
+	return len(words) > 1 && len(words) <= maxList && !option && !strings.Contains(inside, "..")
 }
 
 // single reads '…'.

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/words"
@@ -159,6 +160,10 @@ var bareFiles = words.Set("makefile dockerfile containerfile readme license lice
 // files, which find and grep --include do not set apart, only those that end as
 // source code does.
 func SourceName(glob string) bool {
+	if strings.Contains(glob, "{") { // some programs take braces for a list; to the others they are no part of a secret's name
+		list, ok := Alternatives(glob)
+		return ok && !slices.ContainsFunc(list, func(one string) bool { return strings.Contains(one, "{") || !SourceName(one) })
+	}
 	glob = strings.ToLower(glob)
 	if glob == "" || strings.ContainsAny(glob, `/\`) || glob[0] == '.' || HitsSecret(glob, false) {
 		return false
