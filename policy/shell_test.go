@@ -42,8 +42,22 @@ func TestReadingCommandsAllow(t *testing.T) {
 // hide a command (policy/shell).
 func TestOutsideTheGrammarAsks(t *testing.T) {
 	checkLines(t, engine(t), lines("R3 unusual-shell", "echo $#", "ls &>/dev/null", "cat <<< hello", "nohup ls", "case x in a) ls;; esac", "{ ls; pwd; }", "echo `pwd`",
-		"diff <(ls a) <(ls b)", "export LANG=C; ls", "'ls' -l", `"ls"`, "echo a{b", "echo ${x:-none}", "echo ${#x}", "echo ${f%.txt}", "echo $((1+2))", "[[ -f x ]]", "ls **x/*.go",
+		"source <(ls)", "ls < <(ls)", "tee >(ls)", "for f in <(ls); do wc $f; done", "export LANG=C; ls", "'ls' -l", `"ls"`, "echo a{b", "echo ${x:-none}", "echo ${#x}", "echo ${f%.txt}", "echo $((1+2))", "[[ -f x ]]", "ls **x/*.go",
 		"cat > y.txt <<EOF\n${x:-a}\nEOF", "ls & pwd", "[ a == b ]", "export NODE_ENV=test", "LANG= ls"))
+}
+
+// What stands in <( ) is judged like any command, and changes nothing: it runs beside
+// the rest of the line.
+func TestWhatIsReadFromCommands(t *testing.T) {
+	e := engine(t)
+	checkLines(t, e, lines("R0", "diff <(ls a) <(ls b)", "comm -12 <(sort a | uniq) <(sort b)", "diff <(git show HEAD:a.go) a.go", "diff -u <(cd web && ls) <(cd api && ls)", "grep -f <(cut -d, -f1 a.csv) b.csv", "cat <(cat <(ls)) | head", "diff <(cd / && ls) x; git status"))
+	checkLines(t, e, lines("R2", "diff <(curl -s https://example.com/a) a"))
+	checkLines(t, e, lines("R3 unusual-shell", "diff <(go test ./...) b", "diff <(printf x > Makefile) b", "diff <(printf x > a.log) b", "cat <(git checkout x)", "diff <(touch x) <(ls)", "cat <(rm dist/a.js)", "diff <(ls) <(curl -o x https://example.com/x)", "make; diff a <(make)"))
+	checkLines(t, e, lines("R3", "cat <(cat .env)", "diff <($x) y", "diff <(echo $TOKEN) x", "cat <(frob)", "sort <(cd /etc && cat shadow)", "rg -l x | xargs cat <(ls)", "diff <(ls; rm a) b"))
+	allowed := engine(t, func(c *Config) { c.ExecAllowlist = []string{"cat", "frob"} })
+	for _, line := range []string{"cat <(frob)", "cat {a,b} <(frob)", "frob {a,b}"} {
+		require.Equal(t, core.OutcomeAsk, outcomeOf(allowed, lineCall(t, line)), line)
+	}
 }
 
 func TestLocalChangesAllow(t *testing.T) {

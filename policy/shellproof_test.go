@@ -278,25 +278,34 @@ func matchWords(want []*regexp.Regexp, split []bool, words []string) bool {
 
 // compare gives what a shell did otherwise than the line says, "" for nothing.
 func (u understanding) compare(r ran) string {
-	used := make([]int, len(u.commands))
-	for _, words := range r.commands {
-		found := slices.IndexFunc(u.commands, func(x expected) bool { return x.matches(words) })
-		for i, x := range u.commands { // of several that look alike one that has not run yet, and must
-			if used[i] == 0 && x.matches(words) && (used[max(found, 0)] > 0 || x.sure && !u.commands[found].sure) {
-				found = i
+	runs := make([][]int, len(r.commands)) // for each command that ran, which of the line it may be
+	said := make([][]int, len(u.commands)) // for each of the line that must run, which it may be that ran
+	sure := !r.failed && !r.stopped
+	for k, words := range r.commands {
+		for i, x := range u.commands {
+			if x.matches(words) {
+				runs[k] = append(runs[k], i)
+				if x.sure && sure {
+					said[i] = append(said[i], k)
+				}
 			}
 		}
-		if found < 0 {
+		if len(runs[k]) == 0 {
 			return fmt.Sprintf("ran %q, which is none of %s", words, u)
 		}
-		if used[found]++; used[found] > 1 && !u.commands[found].often {
-			return fmt.Sprintf("ran %q more often than the line says: %s", words, u)
-		}
+	}
+	if k := pair(runs, func(i int) bool { return u.commands[i].often }); k >= 0 {
+		return fmt.Sprintf("ran %q more often than the line says: %s", r.commands[k], u)
 	}
 	for i, x := range u.commands {
-		if x.sure && used[i] == 0 && !r.failed && !r.stopped {
+		if !x.sure || !sure {
+			said[i] = nil
+		} else if len(said[i]) == 0 {
 			return fmt.Sprintf("did not run %s: %s", x.report, r.stderr)
 		}
+	}
+	if i := pair(said, func(int) bool { return false }); sure && i >= 0 && u.commands[i].sure {
+		return fmt.Sprintf("did not run %s: %s", u.commands[i].report, r.stderr)
 	}
 	for _, f := range r.files {
 		known := slices.Contains([]string{"a.go", "b.go", "src/c.go", "src/sub/d.go"}, f)
@@ -305,6 +314,35 @@ func (u understanding) compare(r ran) string {
 		}
 	}
 	return ""
+}
+
+// pair gives to each that may have some of the others one of its own, unless that may
+// be given to many. It gives the first that is left without, -1 for none.
+func pair(may [][]int, many func(int) bool) int {
+	owner := map[int]int{}
+	var give func(k int, tried map[int]bool) bool
+	give = func(k int, tried map[int]bool) bool {
+		for _, i := range may[k] {
+			if many(i) {
+				return true
+			}
+			if tried[i] {
+				continue
+			}
+			tried[i] = true
+			if before, taken := owner[i]; !taken || give(before, tried) {
+				owner[i] = k
+				return true
+			}
+		}
+		return false
+	}
+	for k := range may {
+		if len(may[k]) > 0 && !give(k, map[int]bool{}) {
+			return k
+		}
+	}
+	return -1
 }
 
 // namesFile reports whether a place names the file, from whatever directory.
@@ -351,7 +389,7 @@ type formReader struct {
 const (
 	fEnd, fWord, fAnd, fOr, fPipe, fNot, fTime, fOpen, fPart, fClose      = 0x1e, 0x1f, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18
 	fAssign, fRedirect, fName, fQuotedName, fNameEnd, fGlob               = 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x04
-	fSubst, fQuotedSubst, fSubstEnd                                  byte = 0x05, 0x06, 0x07
+	fSubst, fQuotedSubst, fSubstEnd, fFile                           byte = 0x05, 0x06, 0x07, 0x0b
 )
 
 func (f *formReader) peek() byte {
@@ -485,6 +523,10 @@ func (f *formReader) word(sure, often bool) (*regexp.Regexp, bool, string) {
 			f.at++
 			p.WriteString(".*")
 			split = split || c == fSubst
+		case fFile:
+			f.list(false, often) // nobody waits for it
+			f.at++
+			p.WriteString(`/(?:dev|proc/self)/fd/[0-9]+`)
 		case fGlob:
 			g := f.form[f.at]
 			f.at++
@@ -539,7 +581,7 @@ func (p *proof) pick(list []string) string { return list[p.random.IntN(len(list)
 
 // thrownIn is what turns data into commands in some shell.
 var thrownIn = strings.Split("\n|\\\n| \\\n |'|\"|\\|`|$|$(|)|(|${|}|{|;|&|&&|<|>|>>|2>&1|2>|<<'E'\n|\nE\n|<<E\n|#| # |!|! |~|=|==|*|?|[|]|[!|%|^|@|@{|+|-|:|,|é|\u00a0|中|\t| |$x|\"$x\"|${x}|x=1 |$?|"+
-	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***|{a,b}|{,x}|{-l,x}|,|..|{a", "|")
+	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***|{a,b}|{,x}|{-l,x}|,|..|{a| <(ls) | <(| )", "|")
 
 // list makes commands from the grammar.
 func (p *proof) list(depth int) string {
@@ -564,7 +606,7 @@ func (p *proof) pipeline(depth int) string {
 }
 
 func (p *proof) simple(depth int) string {
-	line := p.pick([]string{"", "", "", "", "x=" + p.word(depth) + " ", "CI=1 ", "x=1; ", "x='$(ls) `ls` \\ a\"' ; ", "LC_ALL=C "}) + p.pick([]string{"ls", "echo", "cat", "grep", "wc", "git status", "head", "sort", "printf '%s\\n'", "test", "[", "true", "false", "find .", "cd src"})
+	line := p.pick([]string{"", "", "", "", "x=" + p.word(depth) + " ", "CI=1 ", "x=1; ", "x='$(ls) `ls` \\ a\"' ; ", "LC_ALL=C "}) + p.pick([]string{"ls", "echo", "cat", "grep", "wc", "git status", "head", "sort", "diff a.go", "comm <(ls)", "join -a1", "printf '%s\\n'", "test", "[", "true", "false", "find .", "cd src"})
 	for range p.random.IntN(4) {
 		line += p.pick([]string{" ", " ", " ", "  ", "\t", " \\\n  "}) + p.word(depth)
 	}
@@ -588,6 +630,7 @@ func (p *proof) word(depth int) string {
 	for range 1 + p.random.IntN(3) {
 		if depth > 0 && p.random.IntN(10) == 0 {
 			word += p.pick([]string{"$(" + p.list(0) + ")", "\"$(" + p.list(0) + ")\"", "\"$(cat <<'E'\n" + p.pick([]string{"it's", "(a)", "\"b\"", "$(ls)"}) + "\nE\n)\"",
+				"<(" + p.list(0) + ")", " <(" + p.list(0) + ")", " <( " + p.list(0) + " ) -", " <(cat <(" + p.list(0) + "))",
 				"\"$(cat <<E\n" + p.filled() + "\nE\n)\"", "$(cat <<E\n" + p.filled() + "\nE\n)"})
 			continue
 		}

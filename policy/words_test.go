@@ -40,6 +40,8 @@ func TestJudgedWordsAreTheFormsWords(t *testing.T) {
 					judged := e.lines.Read(workspace.Place{}, &line.Seen{}, nil).Word(arg)
 					marked := strings.ContainsFunc(strings.TrimPrefix(form, "\x04~"), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' })
 					switch {
+					case strings.HasPrefix(form, "\x0b"): // <( )
+						require.Equal(t, workspace.Word{Text: "/dev/fd/63"}, judged, "%q", text)
 					case !marked:
 						require.Equal(t, workspace.Literal, judged.Kind, "%q in %q", form, text)
 						require.Equal(t, strings.TrimPrefix(form, "\x04"), judged.Text, "%q", text)

@@ -5,6 +5,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/core"
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/language"
@@ -28,6 +29,26 @@ func (s *Reading) expansion(p syntax.WordPart) {
 	default:
 		s.odd(p)
 	}
+}
+
+// besides are findings of commands that change something, and so may not run beside
+// the rest of a line, in any order.
+var besides = finding.OfClass[core.R1].Or(finding.OfClass[core.R2].Without(finding.Of(finding.NetworkRead, finding.RemoteRead)))
+
+// process judges the commands of <( ) or >( ): a shell of its own, which nobody
+// waits for.
+func (s *Reading) process(p *syntax.ProcSubst) {
+	found, place, apart, writes, logs := s.Found, s.Place, s.apart, s.writes, len(s.logs)
+	s.Found, s.apart, s.input = finding.Set{}, s.looped, nil
+	if s.seen != nil {
+		s.seen.Apart = true
+	}
+	s.stmts(p.Stmts)
+	changes := s.Found.Any(besides) || s.writes && !writes || len(s.logs) > logs
+	if changes && s.Unsure.What == "" && !s.hunting {
+		s.Unsure = grammar.Refusal{What: "<( ) with a command that changes something, beside the rest"}
+	}
+	s.Found, s.Place, s.apart = s.Found.Or(found), place, apart
 }
 
 // odd marks syntax that can run hidden commands or that shells read

@@ -164,7 +164,7 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 			}
 		}
 	case *syntax.ProcSubst:
-		b.sh.stmts(p.Stmts)
+		b.sh.process(p)
 		b.quoted("/dev/fd/63")
 	default:
 		b.sh.expansion(p)

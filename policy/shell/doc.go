@@ -35,5 +35,6 @@ const (
 	markSubst      = 0x05 // begins an unquoted $( )
 	markQuoted     = 0x06 // begins one in double quotes
 	markSubstEnd   = 0x07
+	markFile       = 0x0b // begins a word <( ), which markSubstEnd ends
 	markOther      = 0x08 // what only a parser accepts
 )

@@ -18,6 +18,10 @@ var zshNames = set(`path fpath cdpath manpath mailpath module_path fignore psvar
 	mapfile errnos sysparams epochtime langinfo zsh_eval_context zsh_scheduled_events auto_resume
 	precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zshaddhistory_functions zsh_directory_name_functions`)
 
+// comparers are programs that read the files they are given from the first byte to
+// the last, and so may be given <( ).
+var comparers = set("diff cmp comm join paste cat sort uniq head tail wc nl cut grep sdiff colordiff md5sum sha256sum")
+
 // locales are those by which shells read text.
 var locales = set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE")
 
@@ -85,7 +89,7 @@ func split(form []byte) (words [][]byte) {
 	start, depth := 0, 0
 	for i, c := range form {
 		switch c {
-		case markSubst, markQuoted:
+		case markSubst, markQuoted, markFile:
 			depth++
 		case markSubstEnd:
 			depth--

@@ -242,6 +242,13 @@ func (w *writer) expansion(p syntax.WordPart, inQuotes bool) {
 		w.mark(subst)
 		w.stmts(p.Stmts)
 		w.mark(markSubstEnd)
+	case *syntax.ProcSubst:
+		if p.Op != syntax.CmdIn {
+			w.mark(markOther)
+		}
+		w.mark(markFile)
+		w.stmts(p.Stmts)
+		w.mark(markSubstEnd)
 	default:
 		w.mark(markOther)
 	}

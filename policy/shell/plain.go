@@ -61,7 +61,8 @@ type reader struct {
 	out  []byte
 
 	depth  int      // groups, loops and conditions that are open
-	substs int      // $( ) that are open
+	substs int      // $( ) and <( ) that are open
+	files  int      // <( ) that are open
 	prefix []string // variables assigned so far before the command that is read
 	moves  int      // times a cd was read outside of ( )
 	place  bool     // a redirection's place is read

@@ -24,7 +24,7 @@ func (r *reader) simple() (it item) {
 	case builtin && assigned > 0:
 		r.refuse("an assignment before the builtin %q", name)
 	}
-	it, redirects := r.words()
+	it, redirects := r.words(comparers[name])
 	if rule := builtins[name]; rule != nil && !rule(split(r.out[start:])[1:]) {
 		r.refuse("these words of %q", name)
 	}
@@ -121,8 +121,9 @@ func (r *reader) redirectAhead(word string) bool {
 }
 
 // words reads the words and redirections behind a command's name. The form of the
-// redirections is given back, as it follows all words.
-func (r *reader) words() (it item, redirects []byte) {
+// redirections is given back, as it follows all words. Where compares is true, <( )
+// may be one.
+func (r *reader) words(compares bool) (it item, redirects []byte) {
 	var seen uint
 	for {
 		before := r.at
@@ -135,6 +136,8 @@ func (r *reader) words() (it item, redirects []byte) {
 			return it, redirects
 		case c == '&':
 			r.refuse(`"&"`)
+		case compares && c == '<' && r.peek(1) == '(' && r.at > before:
+			r.process()
 		case r.redirectNext():
 			start := len(r.out)
 			seen = r.redirect(seen, &it)

@@ -188,7 +188,7 @@ func (r *reader) brace(start int) piece {
 	case end == len(r.text) || r.text[end] != '}':
 		r.refuse("a brace")
 	case inside == "", git && !strings.ContainsAny(inside, "_./+@,%"):
-	case git || !listed(before, inside):
+	case git || r.files > 0 || !listed(before, inside): // bash 3.2 makes two <( ) of <(a {b,c})
 		r.refuse("a brace")
 	default:
 		r.emit(markPattern)
@@ -348,23 +348,49 @@ func (r *reader) subst(inQuotes bool) {
 		mark = markQuoted
 	}
 	r.emit(mark)
+	if r.place {
+		r.refuse("$( ) in a place")
+	}
+	if r.enter(); strings.HasPrefix(r.text[r.at:], "cat <<") {
+		r.textBlock()
+	} else {
+		r.inner()
+	}
+	r.substs--
+	r.emit(markSubstEnd)
+}
+
+// enter steps over $( or <(.
+func (r *reader) enter() {
 	if r.at += 2; r.peek(0) == '(' {
-		r.refuse(`"$(("`)
+		r.refuse("%q", r.text[r.at-2:r.at+1])
 	}
 	if r.substs++; r.substs > maxDepth {
 		r.refuse("$( ) nested deeper than three")
 	}
-	if r.place {
-		r.refuse("$( ) in a place")
+}
+
+// inner reads the rest of $( list ) or <( list ).
+func (r *reader) inner() {
+	r.list()
+	if !r.accept(")") {
+		r.refuse(`no ")"`)
 	}
-	if strings.HasPrefix(r.text[r.at:], "cat <<") {
-		r.textBlock()
-	} else {
-		r.list()
-		if !r.accept(")") {
-			r.refuse(`no ")"`)
-		}
-	}
+}
+
+// process reads the word <( list ): the path of a pipe to bash, zsh and busybox. dash
+// and mksh refuse the text from this line on.
+func (r *reader) process() {
+	moves := r.moves
+	r.emit(markFile)
+	r.files++
+	r.enter()
+	r.inner()
 	r.substs--
-	r.emit(markSubstEnd)
+	r.files--
+	r.moves = moves
+	if !r.delimited() {
+		r.refuse("%q behind <( )", r.next())
+	}
+	r.emit(markSubstEnd, markWord)
 }
