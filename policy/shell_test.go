@@ -60,6 +60,15 @@ func TestWhatIsReadFromCommands(t *testing.T) {
 	}
 }
 
+// The status of a command is a number wherever one is compared or handed on; and no
+// other variable is.
+func TestStatusesAreNumbers(t *testing.T) {
+	e := engine(t)
+	checkLines(t, e, lines("R0", "ls; exit $?", "ls | wc -l; exit ${PIPESTATUS[0]}", "ls; [ $? -eq 0 ] && pwd", "ls | wc; [ ${PIPESTATUS[0]} -ne 0 ] || pwd", "ls | wc; test \"${pipestatus[1]}\" -eq 0", "ls | wc; echo \"exit ${PIPESTATUS[0]}\" ${pipestatus[1]}"))
+	checkLines(t, e, lines("R3 unusual-shell", "ls; [ $x -eq 0 ]", "[ $? -eq $x ]", "ls | wc; exit $PIPESTATUS", "echo ${PIPESTATUS[@]}", "echo ${PIPESTATUS[$x]}", "exit ${x[0]}", "exit ${PIPESTATUS[0]}$x", "PIPESTATUS=1; exit ${PIPESTATUS[0]}", "[ -e ${PIPESTATUS[0]} ]", "shift ${PIPESTATUS[0]}"))
+	checkLines(t, e, lines("R3", "ls | wc; rm ${PIPESTATUS[0]}", "ls | wc; cat ${PIPESTATUS[0]}", "ls | wc; ${PIPESTATUS[0]} x", "env PIPESTATUS='a[$(ls)]' mksh -c '[ ${PIPESTATUS[0]} -eq 0 ]'"))
+}
+
 func TestLocalChangesAllow(t *testing.T) {
 	rows := lines("R1 workspace-write",
 		"mkdir -p src/a", "touch x", "cp a.go b.go", "cp src/a.go .", "cp -r src lib", "mv a.go b.go", "ln -s a.go b.go", "echo hi > x.txt", "echo hi >> /workspace/x.txt", "ls | tee out.txt", "cat a.go > b.go",

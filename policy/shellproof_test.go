@@ -218,7 +218,7 @@ func (p *proof) run(shell []string, line string) ran {
 
 // gaveUp is what shells say where a command does not run because a file is not
 // there: zsh, where a pattern matches none.
-var gaveUp = regexp.MustCompile(`no matches found|[Nn]o such file|(?:[Cc]an.?t|cannot) (?:open|create)|nonexistent|[Ii]s a directory|not a directory`)
+var gaveUp = regexp.MustCompile(`no matches found|[Bb]ad substitution|[Nn]o such file|(?:[Cc]an.?t|cannot) (?:open|create)|nonexistent|[Ii]s a directory|not a directory`)
 
 func (p *proof) recorded() (commands [][]string) {
 	f, err := os.Open(p.record)
@@ -384,6 +384,7 @@ type formReader struct {
 	at     int
 	braces []*regexp.Regexp // the words of the brace list that was read last, nil in a word without
 	u      *understanding
+	left   bool // an exit was there: what follows need not run
 }
 
 const (
@@ -462,7 +463,7 @@ func (f *formReader) redirect() {
 
 // command reads assignments, words and redirections of one command.
 func (f *formReader) command(sure, often bool) {
-	x := expected{sure: sure, often: often}
+	x := expected{sure: sure && !f.left, often: often}
 	name := ""
 	for {
 		switch f.peek() {
@@ -474,6 +475,7 @@ func (f *formReader) command(sure, often bool) {
 			f.redirect()
 			continue
 		case 0, fEnd, fAnd, fOr, fPipe, fClose, fPart, fSubstEnd:
+			f.left = f.left || name == "exit"
 			if base := path.Base(name); len(x.words) > 0 && !internal[name] {
 				x.words[0] = regexp.MustCompile("^" + regexp.QuoteMeta(base) + "$")
 				x.apart[0] = x.words[0]
@@ -581,7 +583,7 @@ func (p *proof) pick(list []string) string { return list[p.random.IntN(len(list)
 
 // thrownIn is what turns data into commands in some shell.
 var thrownIn = strings.Split("\n|\\\n| \\\n |'|\"|\\|`|$|$(|)|(|${|}|{|;|&|&&|<|>|>>|2>&1|2>|<<'E'\n|\nE\n|<<E\n|#| # |!|! |~|=|==|*|?|[|]|[!|%|^|@|@{|+|-|:|,|é|\u00a0|中|\t| |$x|\"$x\"|${x}|x=1 |$?|"+
-	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***|{a,b}|{,x}|{-l,x}|,|..|{a| <(ls) | <(| )", "|")
+	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***|{a,b}|{,x}|{-l,x}|,|..|{a|${PIPESTATUS[0]}|[0]|${pipestatus[|PIPESTATUS| <(ls) | <(| )", "|")
 
 // list makes commands from the grammar.
 func (p *proof) list(depth int) string {
@@ -606,7 +608,7 @@ func (p *proof) pipeline(depth int) string {
 }
 
 func (p *proof) simple(depth int) string {
-	line := p.pick([]string{"", "", "", "", "x=" + p.word(depth) + " ", "CI=1 ", "x=1; ", "x='$(ls) `ls` \\ a\"' ; ", "LC_ALL=C "}) + p.pick([]string{"ls", "echo", "cat", "grep", "wc", "git status", "head", "sort", "diff a.go", "comm <(ls)", "join -a1", "printf '%s\\n'", "test", "[", "true", "false", "find .", "cd src"})
+	line := p.pick([]string{"", "", "", "", "x=" + p.word(depth) + " ", "CI=1 ", "x=1; ", "x='$(ls) `ls` \\ a\"' ; ", "LC_ALL=C "}) + p.pick([]string{"ls", "echo", "cat", "grep", "wc", "git status", "head", "sort", "diff a.go", "comm <(ls)", "join -a1", "printf '%s\\n'", "test", "[", "true", "false", "find .", "cd src", "ls | wc; exit $?", "ls | wc; exit ${PIPESTATUS[0]} #", "[ ${PIPESTATUS[0]} -eq 0 ] && ls", "test \"${pipestatus[1]}\" -ne 1 || ls"})
 	for range p.random.IntN(4) {
 		line += p.pick([]string{" ", " ", " ", "  ", "\t", " \\\n  "}) + p.word(depth)
 	}
@@ -634,7 +636,7 @@ func (p *proof) word(depth int) string {
 				"\"$(cat <<E\n" + p.filled() + "\nE\n)\"", "$(cat <<E\n" + p.filled() + "\nE\n)"})
 			continue
 		}
-		word += p.pick([]string{"a", "b.go", "src/", "-l", "--x=y", "'a b'", "'$(ls)'", "\"a $x\"", "\"\\$(ls)\"", "\"\\\\\"", "\"é\"", "'中\\'", "$x", "${x}", "$?", "*", "?", "[a-c]", "[!a]", "*.go", "**/", "/**/", "**", "**/*.go", "src/**", "{a,b}", "src/{c,x}.go", "{cmd,src}/", "a{,.bak}", "*.{go,ts}", "--x={a,b}", "{a,b}/*.go", "{1,2}", "~", "~/x", "HEAD~1", "@{u}", "{}", "\\;", "\\(", "\\$", "%", "+", ",", ":", "=", "!", "^", "#", "''", "\"\"", "\"'\"", "'\"'", "x=y", "1", "=", "!="})
+		word += p.pick([]string{"a", "b.go", "src/", "-l", "--x=y", "'a b'", "'$(ls)'", "\"a $x\"", "\"\\$(ls)\"", "\"\\\\\"", "\"é\"", "'中\\'", "$x", "${x}", "$?", "${PIPESTATUS[0]}", "${pipestatus[1]}", "\"a${PIPESTATUS[1]} $x\"", "*", "?", "[a-c]", "[!a]", "*.go", "**/", "/**/", "**", "**/*.go", "src/**", "{a,b}", "src/{c,x}.go", "{cmd,src}/", "a{,.bak}", "*.{go,ts}", "--x={a,b}", "{a,b}/*.go", "{1,2}", "~", "~/x", "HEAD~1", "@{u}", "{}", "\\;", "\\(", "\\$", "%", "+", ",", ":", "=", "!", "^", "#", "''", "\"\"", "\"'\"", "'\"'", "x=y", "1", "=", "!="})
 	}
 	return word
 }

@@ -538,6 +538,11 @@ func printf(x *command.Call, _ string, args []workspace.Word) {
 // numeric are the tests that compare numbers.
 var numeric = words.Set("-eq -ne -lt -le -gt -ge")
 
+// counted reports a number that nothing need be evaluated for.
+func counted(w workspace.Word) bool {
+	return w.Status || w.Kind == workspace.Literal && words.Digits(w.Text)
+}
+
 // test judges test and [. Words that are computed stand where they can only be
 // operands, since -v and -R evaluate text.
 func test(x *command.Call, name string, args []workspace.Word) {
@@ -550,11 +555,11 @@ func test(x *command.Call, name string, args []workspace.Word) {
 	}
 	fixed := true
 	for i, w := range args {
-		if numeric[w.Text] && (i == 0 || i+1 == len(args) || !words.Digits(args[i-1].Text) || !words.Digits(args[i+1].Text)) || w.Is("-t") && (i+1 == len(args) || !words.Digits(args[i+1].Text)) {
+		if numeric[w.Text] && (i == 0 || i+1 == len(args) || !counted(args[i-1]) || !counted(args[i+1])) || w.Is("-t") && (i+1 == len(args) || !words.Digits(args[i+1].Text)) {
 			x.Add(finding.DynamicArgument) // some shells evaluate what is compared as a number
 		}
 		fixed = fixed && w.Kind == workspace.Literal && w.Text != "-v" && w.Text != "-R" && !strings.ContainsAny(w.Text, "[`$")
-		if w.Split {
+		if w.Split && !w.Status {
 			x.Add(finding.DynamicArgument)
 		}
 	}
@@ -562,6 +567,7 @@ func test(x *command.Call, name string, args []workspace.Word) {
 		return
 	}
 	switch {
+	case len(args) == 3 && args[1].Kind == workspace.Literal && numeric[args[1].Text]:
 	case len(args) == 1:
 	case len(args) == 2 && args[0].Kind == workspace.Literal && len(args[0].Text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N", args[0].Text):
 	case len(args) == 3 && (args[1].Is("=") || args[1].Is("==") || args[1].Is("!=") || args[1].Is("-nt") || args[1].Is("-ot") || args[1].Is("-ef")):

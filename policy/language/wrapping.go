@@ -212,7 +212,8 @@ func Builtins(m map[string]command.Rule) {
 		m[n] = func(x *command.Call, _ string, args []workspace.Word) {
 			x.Add(finding.ReadOnlyCommand)
 			for _, w := range args {
-				if w.Kind != workspace.Literal || !words.Digits(strings.TrimPrefix(w.Text, "%")) {
+				known := w.Kind == workspace.Literal && words.Digits(strings.TrimPrefix(w.Text, "%"))
+				if !known && !w.Status {
 					x.Add(finding.DynamicArgument)
 				}
 			}

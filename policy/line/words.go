@@ -6,6 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/policy/finding"
+	grammar "approvalbot/policy/shell"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -34,10 +35,28 @@ func (s *Reading) Word(w *syntax.Word) workspace.Word {
 		b.part(p, i == 0)
 	}
 	s.subscripts(w.Parts)
+	b.out.Status = status(w.Parts)
 	if b.out.Kind == workspace.Computed && s.Own.IsClient(strings.ToLower(lastText(w.Parts))) {
 		s.Found.Add(finding.TouchesDesk) // as in $HOME/.config/approvalbot/client.yaml
 	}
 	return b.word()
+}
+
+// status reports $? or ${PIPESTATUS[0]} alone, or in quotes.
+func status(parts []syntax.WordPart) bool {
+	if len(parts) != 1 {
+		return false
+	}
+	switch p := parts[0].(type) {
+	case *syntax.DblQuoted:
+		return !p.Dollar && status(p.Parts)
+	case *syntax.ParamExp:
+		if index, ok := p.Index.(*syntax.Word); ok && plainIndex(index) {
+			return !grammar.Operates(p) && (p.Param.Value == "PIPESTATUS" || p.Param.Value == "pipestatus")
+		}
+		return p.Param != nil && p.Param.Value == "?" && p.Index == nil && !grammar.Operates(p)
+	}
+	return false
 }
 
 // lastText gives the literal text with which a word ends.

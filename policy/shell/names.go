@@ -62,11 +62,12 @@ var builtins = func() map[string]func([][]byte) bool {
 		return len(args) == 0 || len(args) == 1 && bytes.IndexByte(args[0], '{') < 0 // of two words zsh makes one directory
 	}
 	m["command"] = func(args [][]byte) bool { return len(args) == 2 && is(args[0], "-v") }
-	m["exit"] = func(args [][]byte) bool { return len(args) == 0 || len(args) == 1 && number(args[0]) }
-	m["break"], m["continue"] = m["exit"], m["exit"]
+	m["break"] = func(args [][]byte) bool { return len(args) == 0 || len(args) == 1 && number(args[0]) }
+	m["exit"] = func(args [][]byte) bool { return m["break"](args) || len(args) == 1 && status(args[0]) }
+	m["continue"] = m["break"]
 	m["wait"] = func(args [][]byte) bool { return len(args) == 0 }
 	m["jobs"], m["times"], m["hash"] = m["wait"], m["wait"], m["wait"]
-	m["umask"] = m["exit"]
+	m["umask"] = m["break"]
 	m["kill"] = allLiteral
 	m["."] = func(args [][]byte) bool { // without a slash shells search in different places
 		path, ok := "", len(args) == 1
@@ -225,8 +226,16 @@ func one(word []byte) bool {
 	return true
 }
 
-// integer reports a written number, or the status of the last command.
+// integer reports a written number, or a status.
 func integer(word []byte) bool {
-	text := strings.TrimPrefix(string(word), "-")
-	return number([]byte(text)) || text == string([]byte{markName, '?', markNameEnd}) || text == string([]byte{markQuotedName, '?', markNameEnd})
+	return number(bytes.TrimPrefix(word, []byte("-"))) || status(word)
+}
+
+// status reports the status of the last command, or of a part of the last pipeline.
+func status(word []byte) bool {
+	if len(word) < 3 || word[0] != markName && word[0] != markQuotedName || word[len(word)-1] != markNameEnd {
+		return false
+	}
+	name, one := literal(word[1 : len(word)-1])
+	return one && (name == "?" || strings.HasSuffix(name, "]"))
 }

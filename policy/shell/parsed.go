@@ -229,12 +229,18 @@ func (w *writer) expansion(p syntax.WordPart, inQuotes bool) {
 	}
 	switch p := p.(type) {
 	case *syntax.ParamExp:
-		if p.Param == nil || operates(p) {
+		if p.Param == nil || Operates(p) {
 			w.mark(markOther)
 			return
 		}
 		w.mark(name)
-		w.out = append(append(w.out, p.Param.Value...), markNameEnd)
+		w.out = append(w.out, p.Param.Value...)
+		if i, ok := p.Index.(*syntax.Word); ok {
+			w.out = append(append(append(w.out, '['), i.Lit()...), ']')
+		} else if p.Index != nil {
+			w.mark(markOther)
+		}
+		w.mark(markNameEnd)
 	case *syntax.CmdSubst:
 		if p.Backquotes || p.TempFile || p.ReplyVar {
 			w.mark(markOther)
@@ -254,11 +260,12 @@ func (w *writer) expansion(p syntax.WordPart, inQuotes bool) {
 	}
 }
 
-// operates reports a parameter expansion that does more than give the value.
-func operates(p *syntax.ParamExp) bool {
+// Operates reports a parameter expansion that does more than give a value, or one of
+// several.
+func Operates(p *syntax.ParamExp) bool {
 	prefixed := p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet
 	zsh := p.Split != 0 || p.GlobSubst != 0 || p.RcExpand != 0 || p.NestedParam != nil || len(p.Modifiers) > 0
-	suffixed := p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil
+	suffixed := p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil
 	return prefixed || zsh || suffixed
 }
 

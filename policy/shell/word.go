@@ -28,7 +28,7 @@ const (
 func (r *reader) word(pos position) {
 	start, last := r.at, nothing
 	r.place = pos == inPlace
-	simple, list := true, false // nothing is quoted or computed; a brace list is there
+	had := 0 // a bit for each kind of piece
 	if pos == inPlace && strings.IndexByte("!#&", r.peek(0)) >= 0 {
 		r.refuse("%q before a place", r.text[r.at:r.at+min(1, len(r.text)-r.at)])
 	}
@@ -36,13 +36,12 @@ func (r *reader) word(pos position) {
 		if last == expansion {
 			r.behindExpansion()
 		}
-		brace := r.peek(0) == '{'
 		last = r.piece(pos, start, last)
-		simple = simple && (last == bare || last == glob || last == braces)
-		if (list || last == braces) && (!simple || list && brace) || last == braces && pos != inWord {
-			r.refuse("a brace list beside something else than plain text")
-		}
-		list = list || last == braces
+		had |= 1 << last
+	}
+	mixed := had&(1<<quoted|1<<expansion) != 0 || pos != inWord
+	if had&(1<<braces) != 0 && (mixed || strings.Count(r.text[start:r.at], "{") > 1) {
+		r.refuse("a brace list beside something else than plain text")
 	}
 	if r.at == start || !r.delimited() && !r.redirectAhead(r.text[start:r.at]) {
 		r.refuse("%q", r.next())
@@ -299,7 +298,7 @@ func (r *reader) escaped() {
 	r.at += 2
 }
 
-// dollar reads $NAME, ${NAME}, $? and $( ).
+// dollar reads $NAME, ${NAME}, ${PIPESTATUS[0]}, $? and $( ).
 func (r *reader) dollar(inQuotes bool) {
 	if r.peek(1) == '(' {
 		r.subst(inQuotes)
@@ -312,12 +311,14 @@ func (r *reader) dollar(inQuotes bool) {
 		name = "?"
 	}
 	r.at += len(name)
+	stage := r.stage(braces, name)
+	name += stage
 	switch {
 	case name == "":
 		r.refuse("this use of \"$\"")
 	case braces && !r.accept("}"):
 		r.refuse("an operator in ${ }")
-	case !readable(name):
+	case stage == "" && !readable(name):
 		r.refuse("the variable %q", name)
 	}
 	for _, p := range r.prefix {
@@ -331,6 +332,17 @@ func (r *reader) dollar(inQuotes bool) {
 	}
 	r.emit(mark)
 	r.out = append(append(r.out, name...), markNameEnd)
+}
+
+// stage steps over the index of ${PIPESTATUS[0]} and ${pipestatus[1]}: the status of a
+// part of the last pipeline, or nothing. dash and busybox stop there.
+func (r *reader) stage(braces bool, name string) string {
+	digits := digit(r.peek(1)) && r.peek(0) == '[' && r.peek(2) == ']'
+	if !braces || !digits || name != "PIPESTATUS" && name != "pipestatus" {
+		return ""
+	}
+	r.at += len("[0]")
+	return r.text[r.at-len("[0]") : r.at]
 }
 
 // behindExpansion refuses what zsh and mksh take for a part of the expansion.

@@ -13,11 +13,12 @@ const (
 
 // Word is one word of a command, after quotes and escapes.
 type Word struct {
-	Text  string
-	Kind  Kind
-	Split bool // may become several words, or none
-	Tilde bool // starts with an unquoted ~
-	Plain bool // starts with a loop's variable that never holds an option
+	Text   string
+	Kind   Kind
+	Split  bool // may become several words, or none
+	Tilde  bool // starts with an unquoted ~
+	Plain  bool // starts with a loop's variable that never holds an option
+	Status bool // is the status of a command, a number; outside of quotes perhaps nothing
 	// Listed says that a program printed it: it may begin with a dash, and be a part of
 	// a name with blanks.
 	Listed bool
