@@ -221,12 +221,10 @@ type lists struct {
 
 // spent empties j for the next call; what calls said does not stay behind.
 func (e *Engine) spent(j *judging) {
-	list, v, paths := j.List, j.seen, j.Paths
-	clear(list)
+	read, v := j.Reading.Spent(), j.seen
 	clear(v.Words)
-	clear(paths)
-	*j = judging{}
-	j.List, j.seen.Words, j.seen.Commands, j.Paths = list[:0], v.Words[:0], v.Commands[:0], paths[:0]
+	*j = judging{Reading: read}
+	j.seen.Words, j.seen.Commands = v.Words[:0], v.Commands[:0]
 	e.calls.Put(j)
 }
 

@@ -99,7 +99,8 @@ func takesNames(all []workspace.Word) bool {
 // ForTellers gives the words of a command in which names that a program printed are
 // files to those that take them.
 func ForTellers(base string, args []workspace.Word) []workspace.Word {
-	if !takesNames(append([]workspace.Word{{Text: base}}, args...)) || !slices.ContainsFunc(args, func(w workspace.Word) bool { return w.Listed }) {
+	listed := func(w workspace.Word) bool { return w.Listed }
+	if !slices.ContainsFunc(args, listed) || !takesNames(append([]workspace.Word{{Text: base}}, args...)) {
 		return args
 	}
 	out := slices.Clone(args)

@@ -35,18 +35,18 @@ var (
 // its params.
 func formOf(t Tool) (form, bool) {
 	switch t.Kind {
-	case deleterTool:
+	case Deleter:
 		known := [3]map[string]bool{contentKeys, writerKeys, deedKeys}
 		return form{needs: removedKeys, value: isText, flat: true, known: known}, true
-	case messageTool:
+	case Messenger:
 		return form{needs: messageKeys, value: isText}, true
-	case paymentTool:
+	case Payer:
 		return form{needs: amountKeys, value: isAmount}, true
-	case databaseTool:
+	case Database:
 		return form{needs: statementKeys, value: isText}, true
 	case Exec:
 		return form{needs: commandKeys, value: isText, flat: true, known: [3]map[string]bool{quietKeys, dirKeys}}, true
-	case actionTool:
+	case Actor:
 		if t.Name == "sessionsspawn" || t.Name == "enterworktree" {
 			return form{}, false // nothing of theirs is needed
 		}

@@ -30,7 +30,7 @@ type field struct {
 func (x *Reading) Fields() ([]field, bool) {
 	if !x.listed {
 		x.listed = true
-		x.List, x.readable = readFields(x.Call.Params, x.List[:0])
+		x.List, x.readable = x.readFields(x.List[:0])
 	}
 	if !x.readable {
 		return nil, false
@@ -38,9 +38,20 @@ func (x *Reading) Fields() ([]field, bool) {
 	return x.List, true
 }
 
+// decoding is a decoder that is used again for call after call.
+type decoding struct {
+	in bytes.Buffer
+	jsontext.Decoder
+}
+
 // readFields appends the values to list.
-func readFields(params []byte, list []field) ([]field, bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(params))
+func (x *Reading) readFields(list []field) ([]field, bool) {
+	if x.decoder == nil {
+		x.decoder = new(decoding)
+	}
+	x.decoder.in = *bytes.NewBuffer(x.Call.Params)
+	d := &x.decoder.Decoder
+	d.Reset(&x.decoder.in)
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
 		return list, false
 	}

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"strings"
 
 	"approvalbot/core"
@@ -17,12 +18,24 @@ type Reading struct {
 	Lines *line.Wide // reads shell lines
 	Roots []string   // the agent's workspaces
 
-	List             []field // of the params; see fields
-	listed, readable bool    // they were read, and are what the params say
+	List             []field   // of the params; see fields
+	listed, readable bool      // they were read, and are what the params say
+	decoder          *decoding // reads them
 
 	Found finding.Set      // what the call could do
 	Paths []workspace.File // that it names, where wants is set
 	Wants bool             // some rule looks at paths
+}
+
+// Spent is an empty Reading with the memory of this one, but nothing of what it read.
+func (x *Reading) Spent() Reading {
+	clear(x.List)
+	clear(x.Paths)
+	if x.decoder != nil {
+		x.decoder.in = bytes.Buffer{}
+		x.decoder.Reset(&x.decoder.in)
+	}
+	return Reading{List: x.List[:0], Paths: x.Paths[:0], decoder: x.decoder}
 }
 
 // Wanted gives where paths are noted; nil where no rule looks at them.
@@ -38,14 +51,14 @@ func (x *Reading) Read() {
 	switch x.Tool.Kind {
 	case Quiet:
 		x.assessQuiet()
-	case messageTool:
+	case Messenger:
 		x.Found.Add(finding.MessageSend)
 		x.assessText()
-	case paymentTool:
+	case Payer:
 		x.Found.Add(finding.Payment)
-	case actionTool:
+	case Actor:
 		x.assessAction()
-	case databaseTool:
+	case Database:
 		x.assessDatabase()
 	case Other:
 		x.assessOther()
@@ -63,15 +76,15 @@ func (x *Reading) assessFiles() {
 	}
 	r := x.Params(&x.Found, x.Wanted())
 	switch kind := x.Tool.Kind; {
-	case kind == webTool:
+	case kind == Web:
 		r.web(list, strings.Contains(x.Tool.Name, "resource"))
 	case kind == Patcher:
 		r.Patch(list)
-	case kind == editorTool && views(list):
+	case kind == Editor && views(list):
 		r.files(list, kind)
-	case kind == editorTool || kind == writerTool:
+	case kind == Editor || kind == Writer:
 		r.written(list, finding.WorkspaceWrite)
-	case kind == deleterTool:
+	case kind == Deleter:
 		r.written(list, finding.DeletesFile)
 	default:
 		r.files(list, kind)

@@ -93,11 +93,11 @@ const maxMark = 200
 func (r *rowReader) judge(role Role, f *field) {
 	switch role {
 	case Reads:
-		r.contents(f.Text, readerTool)
+		r.contents(f.Text, Reader)
 	case Searches:
-		r.contents(f.Text, searchTool)
+		r.contents(f.Text, Searcher)
 	case Names:
-		r.contents(f.Text, namesTool)
+		r.contents(f.Text, Lister)
 	case Writes:
 		r.absolute(f.Text)
 		r.Write(workspace.PathWord(f.Text))
@@ -173,11 +173,11 @@ func (r *Params) ReadAny(f *field) {
 	for w := range strings.FieldsSeq(f.Text) {
 		w = strings.TrimRight(strings.Trim(w, "\"'`<>(),;"), ".!?:")
 		if pathLike(w) {
-			r.contents(w, readerTool)
+			r.contents(w, Reader)
 		}
 	}
 	if PathKeys[f.Key] || dirKeys[f.Key] || sourceKeys[f.Key] {
-		r.contents(f.Text, readerTool)
+		r.contents(f.Text, Reader)
 	}
 }
 

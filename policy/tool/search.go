@@ -16,7 +16,7 @@ func (r *Params) files(list []field, kind Kind) {
 	r.Found.Add(finding.ReadOnlyTool)
 	r.standsIn(list, finding.MayReadSecret)
 	globs := *r // globs count from the directories that are searched as well
-	if kind == searchTool || kind == manyTool {
+	if kind == Searcher || kind == ManyReader {
 		for i := range list {
 			if f := &list[i]; f.Str && f.Text != "" && (PathKeys[f.Key] || sourceKeys[f.Key]) {
 				globs.standIn(workspace.PathWord(f.Text))
@@ -34,17 +34,17 @@ func (r *Params) files(list []field, kind Kind) {
 		}
 		within := f.top || f.Key == f.root || PathKeys[f.root] || sourceKeys[f.root] || dirKeys[f.root] || textKeys[f.root] || globKeys[f.root] || deedKeys[f.root]
 		switch {
-		case f.odd, codeKeys[f.Key] && !(kind == editorTool && f.Key == "command"), codeKeys[f.root] && !f.top, outKeys[f.Key]:
+		case f.odd, codeKeys[f.Key] && !(kind == Editor && f.Key == "command"), codeKeys[f.root] && !f.top, outKeys[f.Key]:
 			r.Found.Add(finding.UnknownParameters)
 			if f.Str && outKeys[f.Key] {
 				r.Write(workspace.PathWord(f.Text))
 			}
 		case !f.Str:
-		case kind == editorTool && f.Key == "command": // it is "view", or this would not be reading
+		case kind == Editor && f.Key == "command": // it is "view", or this would not be reading
 		case machineKeys[f.Key]:
 			r.Found.Add(finding.UnknownParameters)
 		case within && textKeys[f.Key]:
-			if kind == readerTool && !strings.ContainsAny(f.Text, " \t\n") { // a tool that is given no other path could take it for one
+			if kind == Reader && !strings.ContainsAny(f.Text, " \t\n") { // a tool that is given no other path could take it for one
 				r.Read(workspace.PathWord(f.Text))
 			}
 		case strings.HasPrefix(f.Text, "-"):
@@ -54,7 +54,7 @@ func (r *Params) files(list []field, kind Kind) {
 			if !within || !PathKeys[f.Key] && !sourceKeys[f.Key] && !urlKeys[f.Key] {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case within && globKeys[f.Key] && kind == manyTool:
+		case within && globKeys[f.Key] && kind == ManyReader:
 			r.many(f.Text)
 		case within && globKeys[f.Key]:
 			globs.glob(f.Text, kind)
@@ -71,7 +71,7 @@ func (r *Params) files(list []field, kind Kind) {
 			r.contents(f.Text, kind)
 		}
 	}
-	if kind == searchTool && wholeFiles(list) {
+	if kind == Searcher && wholeFiles(list) {
 		r.Found.Add(finding.MayReadSecret)
 	}
 }
@@ -88,12 +88,12 @@ func digitRanges(text string) bool { return strings.Trim(text, "0123456789-,: ."
 func (r *Params) contents(text string, kind Kind) {
 	w := workspace.PathWord(text)
 	switch {
-	case kind == namesTool:
+	case kind == Lister:
 		r.Name(w)
-	case kind == manyTool:
+	case kind == ManyReader:
 		r.many(text)
 	case strings.HasPrefix(text, "data:image/"), strings.HasPrefix(text, "data:application/pdf"):
-	case kind == searchTool || kind == recallTool:
+	case kind == Searcher || kind == Recaller:
 		r.globbed(w)
 		r.Search(w)
 	default:
@@ -159,7 +159,7 @@ func (r *Params) glob(text string, kind Kind) {
 			w.Kind = workspace.Pattern
 		}
 		r.DeskPath(w)
-		if kind == namesTool || strings.HasPrefix(alt, "!") {
+		if kind == Lister || strings.HasPrefix(alt, "!") {
 			continue
 		}
 		if w.Kind == workspace.Computed || workspace.AimsAtSecret(w.Text) {

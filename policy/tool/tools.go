@@ -4,23 +4,23 @@ package tool
 type Kind uint8
 
 const (
-	Other        Kind = iota // not known: asks
-	Quiet                    // the agent's own notes and questions
-	readerTool               // reads file contents
-	searchTool               // shows the lines of whole directories that match
-	manyTool                 // reads all files that it is given, directories too
-	recallTool               // finds by meaning what was put into an index before
-	namesTool                // lists or matches names
-	writerTool               // writes one file
-	editorTool               // reads or writes, as its param "command" says
-	Patcher                  // applies a patch that names its files
-	deleterTool              // deletes files
-	webTool                  // fetches or searches the web
-	messageTool              // sends to people
-	paymentTool              // moves money
-	actionTool               // does what its param "action" says
-	databaseTool             // runs a statement in a database
-	Exec                     // runs a command
+	Other      Kind = iota // not known: asks
+	Quiet                  // the agent's own notes and questions
+	Reader                 // reads file contents
+	Searcher               // shows the lines of whole directories that match
+	ManyReader             // reads all files that it is given, directories too
+	Recaller               // finds by meaning what was put into an index before
+	Lister                 // lists or matches names
+	Writer                 // writes one file
+	Editor                 // reads or writes, as its param "command" says
+	Patcher                // applies a patch that names its files
+	Deleter                // deletes files
+	Web                    // fetches or searches the web
+	Messenger              // sends to people
+	Payer                  // moves money
+	Actor                  // does what its param "action" says
+	Database               // runs a statement in a database
+	Exec                   // runs a command
 )
 
 // Tool is what policy knows of a call's tool.
@@ -45,21 +45,21 @@ var Kinds = func() map[string]Kind {
 			"enterplanmode", "exitplanmode", "planenter", "planexit", "skill", "activateskill", "fetchrules", "getinternaldocs", "diffhistory", "cronlist", "tts",
 			"killshell", "killbash", "taskstop", "stopbash", "slashcommand", "spawnagent", "wait", "await", "closeagent", "resumeagent", "sessionsyield", "heartbeatrespond",
 			"createplan", "switchmode", "askquestion", "creatediagram", "trackercreatetask", "listmcpresources", "listmcpresourcestool", "listmcpresourcetemplates"},
-		readerTool: {"read", "readfile", "readfiles", "fsread", "view", "viewfile", "viewimage", "image", "pdf", "notebookread", "openfile", "lsp", "lsphover",
+		Reader: {"read", "readfile", "readfiles", "fsread", "view", "viewfile", "viewimage", "image", "pdf", "notebookread", "openfile", "lsp", "lsphover",
 			"listcodedefinitionnames"},
-		searchTool: {"grep", "grepsearch", "grepfiles", "search", "searchfiles", "searchfilecontent"},
-		manyTool:   {"readmanyfiles"},
-		recallTool: {"codebasesearch", "semanticsearch", "codesearch", "memoryget", "memorysearch"},
-		namesTool:  {"ls", "glob", "globfilesearch", "list", "listdir", "listdirectory", "listfiles", "findfiles", "filesearch", "find"},
-		writerTool: {"write", "writefile", "writetofile", "createfile", "create", "fswrite", "edit", "editfile", "multiedit", "notebookedit", "replace", "replaceinfile", "searchreplace", "strreplace",
+		Searcher:   {"grep", "grepsearch", "grepfiles", "search", "searchfiles", "searchfilecontent"},
+		ManyReader: {"readmanyfiles"},
+		Recaller:   {"codebasesearch", "semanticsearch", "codesearch", "memoryget", "memorysearch"},
+		Lister:     {"ls", "glob", "globfilesearch", "list", "listdir", "listdirectory", "listfiles", "findfiles", "filesearch", "find"},
+		Writer: {"write", "writefile", "writetofile", "createfile", "create", "fswrite", "edit", "editfile", "multiedit", "notebookedit", "replace", "replaceinfile", "searchreplace", "strreplace",
 			"inserttext", "editnotebook"},
-		editorTool:   {"strreplaceeditor", "strreplacebasededittool", "texteditor"},
-		Patcher:      {"applypatch", "patch"},
-		deleterTool:  {"delete", "deletefile", "removefile", "rm"},
-		databaseTool: {"sql", "executesql", "runsql", "sqlquery", "runquery", "executequery", "dbquery", "databasequery"},
-		webTool:      {"webfetch", "websearch", "googlewebsearch", "fetchurl", "fetch", "httpget", "httprequest", "browsepage", "xsearch", "readmcpresource", "readmcpresourcetool", "fetchmcpresource"},
-		messageTool:  {"message", "sendmessage", "sendemail", "email", "sms", "sendsms", "sessionssend", "postmessage", "notify", "tweet"},
-		paymentTool:  {"pay", "payment", "sendpayment", "makepayment", "transferfunds", "sendmoney", "purchase", "checkout", "refund", "createcharge"},
+		Editor:    {"strreplaceeditor", "strreplacebasededittool", "texteditor"},
+		Patcher:   {"applypatch", "patch"},
+		Deleter:   {"delete", "deletefile", "removefile", "rm"},
+		Database:  {"sql", "executesql", "runsql", "sqlquery", "runquery", "executequery", "dbquery", "databasequery"},
+		Web:       {"webfetch", "websearch", "googlewebsearch", "fetchurl", "fetch", "httpget", "httprequest", "browsepage", "xsearch", "readmcpresource", "readmcpresourcetool", "fetchmcpresource"},
+		Messenger: {"message", "sendmessage", "sendemail", "email", "sms", "sendsms", "sessionssend", "postmessage", "notify", "tweet"},
+		Payer:     {"pay", "payment", "sendpayment", "makepayment", "transferfunds", "sendmoney", "purchase", "checkout", "refund", "createcharge"},
 		Exec: {"exec", "bash", "shell", "sh", "localshell", "execcommand", "shellcommand", "runshellcommand", "runcommand", "runterminalcmd",
 			"runterminalcommand", "executecommand", "executebash", "runinterminal", "terminal", "runcommands"},
 	} {
@@ -68,7 +68,7 @@ var Kinds = func() map[string]Kind {
 		}
 	}
 	for n := range actionTools {
-		m[n] = actionTool
+		m[n] = Actor
 	}
 	return m
 }()
@@ -109,11 +109,11 @@ func (t Tool) HasFiles() bool { return t.Kind == Exec || t.Kind.Group() == "fs" 
 // Group gives the group of the tools of a kind; "" where they are of none.
 func (k Kind) Group() string {
 	switch k {
-	case readerTool, searchTool, manyTool, recallTool, namesTool, writerTool, editorTool, Patcher, deleterTool:
+	case Reader, Searcher, ManyReader, Recaller, Lister, Writer, Editor, Patcher, Deleter:
 		return "fs"
-	case webTool:
+	case Web:
 		return "web"
-	case messageTool:
+	case Messenger:
 		return "messaging"
 	case Exec:
 		return "runtime"

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/words"
@@ -14,7 +15,7 @@ func OwnWord(lower string) bool {
 	if strings.ContainsAny(lower, "\n\r") { // each line is a pattern
 		return false
 	}
-	if !strings.ContainsAny(lower, `[\`) {
+	if strings.Contains(lower, "(") && !strings.ContainsAny(lower, `[\`) {
 		lower = optional.ReplaceAllString(lower, ".")
 	}
 	for _, loose := range [...]string{")?", ")*", "){", `\)`, `\?`, `\{`, "(*"} {
@@ -124,11 +125,11 @@ func findsSecret(lower string) bool {
 	if len(lower) > maxPattern {
 		return true
 	}
-	re, err := regexp.Compile(strings.ReplaceAll(lower, `\|`, "|"))
-	for _, line := range secretLines {
-		if err == nil && re.MatchString(line) || err != nil && strings.Contains(line, lower) {
-			return true
+	matches := func(line string) bool { return strings.Contains(line, lower) }
+	if lower != regexp.QuoteMeta(lower) {
+		if re, err := regexp.Compile(strings.ReplaceAll(lower, `\|`, "|")); err == nil {
+			matches = re.MatchString
 		}
 	}
-	return false
+	return slices.ContainsFunc(secretLines[:], matches)
 }
