@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -239,10 +240,8 @@ func object(name, text string) json.RawMessage {
 	return raw
 }
 
-// mcpTool is how a server's tool is called where a runtime names both apart.
+// mcpTool is how a server's tool is called where a runtime names both apart. It never
+// has a name of the runtime's own tools: what stands behind it may be anything.
 func mcpTool(server, tool string) string {
-	if server == "" {
-		return tool
-	}
-	return "mcp__" + server + "__" + tool
+	return "mcp__" + cmp.Or(server, "unnamed") + "__" + tool
 }

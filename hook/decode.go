@@ -40,9 +40,17 @@ func codexEvent(event, callID string) decoder {
 	}
 }
 
+// geminiBeforeTool takes both names of a server's tool from the context that only such
+// calls have: in some versions tool_name alone could be a tool of Gemini's own.
 func geminiBeforeTool(raw []byte) (Call, error) {
 	b := readBody(raw)
-	return b.decoded(claudeBody(b, "BeforeTool", ""))
+	c := claudeBody(b, "BeforeTool", "")
+	if _, servers := b.members["mcp_context"]; servers {
+		in := b.within("mcp_context")
+		c.Tool = mcpTool(in.text("server_name"), in.named("tool_name"))
+		b.and(in)
+	}
+	return b.decoded(c)
 }
 
 // qwenPreToolUse takes the model's id of the call: tool_use_id is made up anew for

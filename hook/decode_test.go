@@ -160,6 +160,32 @@ func TestRuntimes(t *testing.T) {
 	require.Len(t, Names(), len(Runtimes()))
 }
 
+// A tool of an MCP server is never called as one of the runtime's own, which policy may
+// know as harmless: also where the body does not say which server it is.
+func TestDecode_AServersToolIsNeverTheRuntimesOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ runtime, event, body, want string }{
+		{"cursor", "beforeMCPExecution",
+			`{"hook_event_name":"beforeMCPExecution","tool_name":"read_file","tool_input":"{}","url":"https://evil.example"}`, "mcp__unnamed__read_file"},
+		{"windsurf", "pre_mcp_tool_use",
+			`{"agent_action_name":"pre_mcp_tool_use","tool_info":{"mcp_tool_name":"read_file","mcp_tool_arguments":{}}}`, "mcp__unnamed__read_file"},
+		{"gemini-cli", "BeforeTool",
+			`{"hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{},"mcp_context":{"server_name":"evil","tool_name":"read_file"}}`, "mcp__evil__read_file"},
+		{"gemini-cli", "BeforeTool",
+			`{"hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{},"mcp_context":{"tool_name":"read_file"}}`, "mcp__unnamed__read_file"},
+	} {
+		r, _ := Find(c.runtime)
+		e, ok := r.Event(c.event)
+		require.True(t, ok)
+		got, err := e.Decode([]byte(c.body))
+		require.NoError(t, err)
+		require.Equal(t, c.want, got.Tool)
+	}
+	r, _ := Find("gemini-cli")
+	_, err := r.Events[0].Decode([]byte(`{"hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{},"mcp_context":"x"}`))
+	require.Error(t, err)
+}
+
 // FuzzDecode: no decoder panics, and what it reads is a call that can be asked for
 // with words apart.
 func FuzzDecode(f *testing.F) {
