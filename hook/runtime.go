@@ -124,6 +124,17 @@ func (r Runtime) EventOf(raw []byte) Event {
 	return r.Events[0]
 }
 
+// Meant gives the event whose body that is: e, unless its decoder refuses it and another
+// event's does not. A deny is understood in that event's words alone.
+func (r Runtime) Meant(e Event, raw []byte) Event {
+	for _, other := range append([]Event{e}, r.Events...) {
+		if _, err := other.Decode(raw); err == nil {
+			return other
+		}
+	}
+	return e
+}
+
 // Names gives the names of all runtimes, in the table's order.
 func Names() []string {
 	var names []string

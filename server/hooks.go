@@ -50,7 +50,7 @@ func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http
 			s.nothingHere(w, r)
 			return
 		}
-		v, c, err := s.asked(rt, agent, event, w, r)
+		v, c, err := s.asked(rt, agent, &event, w, r)
 		if err != nil {
 			s.log.Log(r.Context(), hookLevel(err), "a hook got no decision, so it was denied",
 				"runtime", agent.Name, "event", event.Name, "reason", err)
@@ -88,8 +88,9 @@ func bodyOf(r *http.Request) io.Reader {
 	return r.Body
 }
 
-// asked is what came of a hook. The call is empty where it could not be read.
-func (s *Server) asked(rt route, agent hook.Runtime, e hook.Event, w http.ResponseWriter, r *http.Request) (
+// asked is what came of a hook. The call is empty where it could not be read, and e then
+// becomes the event whose body it is.
+func (s *Server) asked(rt route, agent hook.Runtime, e *hook.Event, w http.ResponseWriter, r *http.Request) (
 	v hook.Verdict, told hook.Call, err error,
 ) {
 	defer func() {
@@ -112,6 +113,7 @@ func (s *Server) asked(rt route, agent hook.Runtime, e hook.Event, w http.Respon
 	}
 	Authenticated(w, r)
 	if told, err = e.Decode(body); err != nil {
+		*e = agent.Meant(*e, body)
 		return v, told, err
 	}
 	desk := hookDesk{s, c}

@@ -146,7 +146,7 @@ func TestAdversary_H2_EveryFailureIsTheDialectsDeny(t *testing.T) {
 			require.NotContains(t, r.text, secretOf("agent"))
 			r = d.do("POST", "/hooks/copilot/permissionRequest"+c.query, c.as, c.body, c.headers...)
 			require.Equal(t, 200, r.StatusCode)
-			require.Contains(t, r.text, `"behavior":"deny"`)
+			require.Regexp(t, `"(behavior|permissionDecision)":"deny"`, r.text, "in the words of the event whose body it is")
 		})
 	}
 	d.rules.Enabled = false
@@ -512,4 +512,18 @@ func TestHook_LongWait(t *testing.T) {
 		d.rule("toolu_1", api.AllowOnce)
 		require.Contains(t, <-answer, `"allowed by alice: use staging"`)
 	})
+}
+
+// A URL that names another event than the body is denied in the words of the event that
+// came: any others run the call.
+func TestAdversary_H1_AURLOfAnotherEventDeniesInTheEventsOwnWords(t *testing.T) {
+	d := newDesk(t)
+	asked := `{"hookName":"permissionRequest","sessionId":"s","cwd":"/w","toolName":"read","toolInput":{}}`
+	for path, want := range map[string]string{"preToolUse": `"behavior":"deny"`, "PreToolUse": `"behavior":"deny"`} {
+		r := d.do("POST", "/hooks/copilot-cli/"+path, "agent", asked)
+		require.Equal(t, 200, r.StatusCode)
+		require.Contains(t, r.text, want)
+	}
+	r := d.do("POST", "/hooks/copilot-cli/permissionRequest", "agent", `{"sessionId":"s","cwd":"/w","toolName":"read","toolArgs":{}}`)
+	require.Contains(t, r.text, `"permissionDecision":"deny"`)
 }

@@ -55,7 +55,8 @@ func newHookCommand(a *app) *cobra.Command {
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return a.answer(hookDeny(wordsOfHook(a.args), fmt.Sprintf("approvalbot hook: %v", err)))
+		words := wordsOfHook(a.args[slices.Index(a.args, "hook")+1:])
+		return a.answer(hookDeny(words, fmt.Sprintf("approvalbot hook: %v", err)))
 	})
 	return cmd
 }
@@ -70,13 +71,31 @@ func commandRuntimes() (names []string) {
 	return names
 }
 
-// wordsOfHook are the words after hook of a command line that cannot be read.
-func wordsOfHook(args []string) []string {
-	i := slices.Index(args, "hook")
-	return slices.DeleteFunc(slices.Clone(args[i+1:]), func(w string) bool {
-		_, known := hook.Find(w)
-		return !known
-	})
+// wordsOfHook are the runtime and its event, if they are there, of a command line's words.
+func wordsOfHook(args []string) (words []string) {
+	var rt hook.Runtime
+	for _, w := range args {
+		if len(words) == 0 {
+			var known bool
+			if rt, known = hook.Find(w); known {
+				words = []string{w}
+			}
+		} else if _, known := rt.Event(w); known {
+			return append(words, w)
+		}
+	}
+	return words
+}
+
+// misspeltHook gives the runtime and its event of a command line that meant hook and ran
+// no command at all: its exit status 1 would run the call in most runtimes.
+func (a *app) misspeltHook() []string {
+	for i := 1; a.verb == nil && i < len(a.args); i++ {
+		if _, known := hook.Find(a.args[i]); known && didYouMean(a.args[i-1], []string{"hook"}) != "" {
+			return wordsOfHook(a.args[i:])
+		}
+	}
+	return nil
 }
 
 // hookDeny is the deny of what goes wrong before an event's body is known.
@@ -127,14 +146,17 @@ func (a *app) hook(ctx context.Context, f hookFlags, words []string) (err error)
 	}
 	e := rt.EventOf(body)
 	if len(words) == 2 {
-		if e, known = rt.Event(words[1]); !known {
-			return deny("approvalbot hook does not know this event of %s; letter case counts", rt.Title)
+		named, known := rt.Event(words[1])
+		if !known {
+			why := "approvalbot hook does not know this event of " + rt.Title + "; letter case counts"
+			return a.answer(rt.Meant(e, body).Deny(hook.Call{}, why))
 		}
+		e = named
 	}
 	words = []string{rt.Name, e.Name}
 	c, err := e.Decode(body)
 	if err != nil {
-		return deny("%s", hook.Failed(err))
+		return a.answer(rt.Meant(e, body).Deny(hook.Call{}, hook.Failed(err)))
 	}
 	desk, err := a.hookClient(f)
 	if err != nil {

@@ -32,7 +32,11 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	a.plainly(root)
-	return a.exit(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if words := a.misspeltHook(); err != nil && words != nil {
+		err = a.answer(hookDeny(words, "approvalbot: "+a.failure(err)))
+	}
+	return a.exit(err)
 }
 
 func newRootCommand(a *app) *cobra.Command {
