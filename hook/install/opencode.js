@@ -43,24 +43,30 @@ const name = (text) => text.replace(/[^A-Za-z0-9._:-]/g, "-").slice(-120);
 const outcome = ({ status, decidedBy = [], reason }) =>
   `${status}${decidedBy.length ? ` by ${decidedBy.map((d) => d.replace(/^person:/, "")).join(", ")}` : ""}${reason ? `: ${reason}` : ""}`;
 
+// The model's words about a command are no part of what runs. Of any other tool they are: an issue's text, say.
+function split(tool, args) {
+  const { description, ...params } = args ?? {};
+  const prose = tool === "bash" && typeof description === "string";
+  if (description !== undefined && !prose) params.description = description;
+  return { params, ...(prose && description ? { justification: description.slice(0, 2000) } : {}) };
+}
+
 export const Approvalbot = async ({ directory }) => {
   // Whoever looks whether the plugin is alive looks for this file: OpenCode says nothing when a plugin does not load.
   try { writeFileSync(fileURLToPath(import.meta.url) + ".heartbeat", new Date().toISOString() + "\n"); } catch {}
   return {
     "tool.execute.before": async (input, output) => {
-      const { description, ...params } = output.args ?? {};
-      const prose = typeof description === "string";
-      if (description !== undefined && !prose) params.description = description;
       const request = {
-        id: name(`${input.sessionID}:${input.callID}`), toolName: input.tool, params, sessionKey: input.sessionID,
-        bind: { workdir: directory }, ...(prose && description ? { justification: description.slice(0, 2000) } : {}),
+        id: name(`${input.sessionID}:${input.callID}`), toolName: input.tool, sessionKey: input.sessionID,
+        bind: { workdir: directory }, ...split(input.tool, output.args),
       };
       const claimId = randomUUID();
       let answer;
       do answer = await post(`?wait=55s&claim=1&claimId=${claimId}`, request);
       while (answer.status === "pending");
       if (answer.status !== "approved") throw denied(outcome(answer));
-      const { claim } = answer; // only a claim says what may run, and it must be what was asked
+      const { claim } = answer; // only a claim says what may run, and it must be what runs now
+      const { params } = split(input.tool, output.args);
       if (claim?.toolName !== input.tool || !isDeepStrictEqual(claim.params, params)) throw denied("no claim of this very call");
     },
     "tool.execute.after": async (input) => {
