@@ -100,7 +100,7 @@ func (a *app) upstream(ctx context.Context, f proxyFlags, argv []string, p *mcp.
 		if err != nil {
 			return nil, err
 		}
-		remote := &mcp.Remote{URL: f.url, Header: header}
+		remote := &mcp.Remote{URL: to, Header: header}
 		p.Negotiated = remote.Negotiated
 		return remote.Connect(ctx)
 	}

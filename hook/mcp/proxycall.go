@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -63,6 +64,7 @@ func (x *relay) called(ctx context.Context, m *jsonrpc.Request, own *pending) *j
 		wrong := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call needs a name, and no member twice"}
 		return &jsonrpc.Response{ID: m.ID, Error: wrong}
 	}
+	in.Meta = withoutApproval(in.Meta)
 	req, err := x.asking(ctx, in)
 	if err != nil {
 		return x.refused(ctx, m.ID, err)
@@ -265,6 +267,27 @@ func isError(m *jsonrpc.Response) bool {
 	return json.Unmarshal(m.Result, &res) == nil && res.IsError
 }
 
+// approvalMeta is the member of a call's _meta that says which approval the call has.
+const approvalMeta = "approvalbot/approval"
+
+// withoutApproval is a call's _meta without an approval that the client claims to have.
+func withoutApproval(meta jsontext.Value) jsontext.Value {
+	all, claimed := members{}, false
+	if strict(meta, &all) != nil {
+		return nil
+	}
+	for name := range all {
+		if strings.EqualFold(name, approvalMeta) {
+			delete(all, name)
+			claimed = true
+		}
+	}
+	if !claimed {
+		return meta
+	}
+	return value(all)
+}
+
 // withApproval is a call's _meta with the approval that it has.
 func withApproval(meta jsontext.Value, got ask.Allowed) jsontext.Value {
 	all := members{}
@@ -276,7 +299,7 @@ func withApproval(meta jsontext.Value, got ask.Allowed) jsontext.Value {
 	if got.Claim.Receipt != "" {
 		said = append(said, "receipt", got.Claim.Receipt)
 	}
-	all["approvalbot/approval"] = jsontext.Value(object(said...))
+	all[approvalMeta] = jsontext.Value(object(said...))
 	out, err := encode(all)
 	if err != nil {
 		return meta

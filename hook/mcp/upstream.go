@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"sync/atomic"
 	"time"
@@ -21,24 +22,30 @@ func Command(ctx context.Context, cmd *exec.Cmd) (mcp.Connection, error) {
 
 // Remote is an MCP server that speaks streamable HTTP.
 type Remote struct {
-	URL    string
+	URL    *url.URL    // may hold a secret, and is in no error
 	Header http.Header // of every request
-	HTTP   *http.Client
 
 	version atomic.Value // string: of the protocol, as it was negotiated
 }
 
 // Connect makes the connection. Nothing is sent yet.
 func (r *Remote) Connect(ctx context.Context) (mcp.Connection, error) {
-	base := http.DefaultTransport
-	if r.HTTP != nil && r.HTTP.Transport != nil {
-		base = r.HTTP.Transport
+	shown := url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host} // what errors say
+	client := &http.Client{Transport: dressed{r, outward()}}
+	return (&mcp.StreamableClientTransport{Endpoint: shown.String(), HTTPClient: client, DisableStandaloneSSE: true}).Connect(ctx)
+}
+
+// outward goes by the environment's proxy only where that cannot read what it carries: a
+// repository's settings may have set it.
+func outward() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = func(r *http.Request) (*url.URL, error) {
+		if r.URL.Scheme != "https" {
+			return nil, nil
+		}
+		return http.ProxyFromEnvironment(r)
 	}
-	// The headers are for the server that was named, so no redirect is followed.
-	client := &http.Client{Transport: dressed{r, base}, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return errors.New("it redirects elsewhere; give the address that it redirects to")
-	}}
-	return (&mcp.StreamableClientTransport{Endpoint: r.URL, HTTPClient: client, DisableStandaloneSSE: true}).Connect(ctx)
+	return t
 }
 
 // Negotiated says which version of the protocol is spoken from now on.
@@ -50,15 +57,26 @@ type dressed struct {
 	base   http.RoundTripper
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. It follows no redirect: what is sent is for
+// the server that was named.
 func (d dressed) RoundTrip(r *http.Request) (*http.Response, error) {
 	const versionHeader = "Mcp-Protocol-Version"
 	r = r.Clone(r.Context())
+	r.URL = d.remote.URL
+	if user := r.URL.User; user != nil {
+		password, _ := user.Password()
+		r.SetBasicAuth(user.Username(), password)
+	}
 	for name, values := range d.remote.Header {
 		r.Header[name] = values
 	}
 	if version, _ := d.remote.version.Load().(string); version != "" && r.Header.Get(versionHeader) == "" {
 		r.Header.Set(versionHeader, version)
 	}
-	return d.base.RoundTrip(r)
+	res, err := d.base.RoundTrip(r)
+	if err == nil && res.StatusCode/100 == 3 {
+		_ = res.Body.Close() // nobody reads it
+		return nil, errors.New("it redirects elsewhere; give the address that it redirects to")
+	}
+	return res, err
 }
