@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -19,7 +20,6 @@ type Change struct {
 	mode   fs.FileMode
 	backup *copyOf // of what install did not write; nil: nothing of it is kept
 	clear  string  // a copy that is needed no more
-	hidden string  // is not shown
 }
 
 // copyOf is what a file was before install, or that there was none.
@@ -67,7 +67,6 @@ func Plan(o Options) ([]Change, error) {
 			}
 			if t.secret {
 				c.mode &^= 0o077
-				c.hidden = o.Token
 			}
 		}
 		out = append(out, c)
@@ -268,7 +267,7 @@ func replace(path string, text []byte, mode fs.FileMode) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Diff shows a change as a unified diff of one hunk.
+// Diff shows a change as a unified diff of one hunk, without the tokens in it.
 func (c Change) Diff() string {
 	before, after := lines(c.Before), lines(c.After)
 	from, to := c.Path, c.Path
@@ -302,11 +301,11 @@ func (c Change) Diff() string {
 	put("-", before[top:len(before)-end])
 	put("+", after[top:len(after)-end])
 	put(" ", before[len(before)-end:len(before)-last])
-	if c.hidden != "" {
-		return strings.ReplaceAll(b.String(), c.hidden, "<the token of the client file>")
-	}
-	return b.String()
+	return bearer.ReplaceAllString(b.String(), `"Bearer <the token>"`)
 }
+
+// bearer is a token in a JSON text: this one, and one that is replaced or taken away.
+var bearer = regexp.MustCompile(`"Bearer (?:[^"\\\n]|\\.)*"`)
 
 // span is a range of lines as diff writes it.
 func span(first, end int) string {

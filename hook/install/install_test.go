@@ -191,6 +191,15 @@ func TestInstall_KeepsTheToken(t *testing.T) {
 	require.NotContains(t, changes[0].Diff(), o.Token)
 	require.Contains(t, string(changes[0].After), "Bearer "+o.Token)
 	require.NoError(t, changes[0].Write())
+	old := o.Token
+	o.Token = `an"other\`
+	for _, plan := range []func(Options) ([]Change, error){Plan, Undo} {
+		changes, err = plan(o)
+		require.NoError(t, err)
+		require.Contains(t, changes[0].Diff(), "Bearer")
+		require.NotContains(t, changes[0].Diff(), old, "neither one that goes")
+		require.NotContains(t, changes[0].Diff(), "other")
+	}
 	for path := range files(t, filepath.Dir(o.Home)) {
 		info, err := os.Stat(path)
 		require.NoError(t, err)
