@@ -24,12 +24,17 @@ import (
 // parentLook is how often a hook looks whether the runtime that started it still lives.
 const parentLook = time.Second
 
+// exitAnswered is a hook's exit status, instead of 0, for the shell that install writes:
+// that takes everything but this for a program that failed.
+const exitAnswered = 3
+
 // hookFlags are the flags of the verbs that agent runtimes start by themselves. Which
 // desk they ask, and as whom, is in nothing that a repository can change: neither the
 // environment nor the working directory has a say.
 type hookFlags struct {
 	tokenFile string
 	limit     time.Duration
+	caller    int
 }
 
 func (f *hookFlags) add(cmd *cobra.Command) {
@@ -49,9 +54,17 @@ func newHookCommand(a *app) *cobra.Command {
 			"Which desk is asked, and as whom, say --server, and --token-file or --client with an absolute path:\n" +
 			"no environment variable does, and no file that is not named.",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, words []string) error { return a.hook(cmd.Context(), f, words) },
+		RunE: func(cmd *cobra.Command, words []string) error {
+			err := a.hook(cmd.Context(), f, words)
+			if err == nil && f.caller > 0 {
+				return exitCode(exitAnswered)
+			}
+			return err
+		},
 	}
 	f.add(cmd)
+	cmd.Flags().IntVar(&f.caller, "caller", 0,
+		"for the shell that install writes: the process that it answers to, which ends the hook with itself; an answer then has the status 3")
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -127,7 +140,7 @@ func (a *app) hook(ctx context.Context, f hookFlags, words []string) (err error)
 			err = deny("approvalbot hook broke down, so the call was not allowed")
 		}
 	}()
-	ctx, stop := a.whileWanted(ctx)
+	ctx, stop := a.whileWanted(ctx, f.caller)
 	defer stop()
 	if len(words) == 0 || len(words) > 2 {
 		return deny("approvalbot hook takes a runtime and perhaps an event, and was given %d words", len(words))
@@ -200,16 +213,16 @@ func (a *app) answer(what hook.Answer) error {
 }
 
 // whileWanted gives a context that ends when a signal says that nobody waits any more,
-// or when the process that started this one has gone without a word.
-func (a *app) whileWanted(ctx context.Context) (context.Context, func()) {
+// or when the process that started this one, or caller (0: none), has gone without a word.
+func (a *app) whileWanted(ctx context.Context, caller int) (context.Context, func()) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(done)
 		parent, look := os.Getppid(), time.NewTicker(parentLook)
 		defer look.Stop()
-		for os.Getppid() == parent {
+		for os.Getppid() == parent && !ended(caller) {
 			select {
 			case <-look.C:
 			case <-ctx.Done():
@@ -218,7 +231,20 @@ func (a *app) whileWanted(ctx context.Context) (context.Context, func()) {
 		}
 		cancel()
 	}()
-	return ctx, func() { cancel(); <-ended; stop() }
+	return ctx, func() { cancel(); <-done; stop() }
+}
+
+// ended reports whether there is no process of that id any more.
+func ended(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release() // nothing but a handle
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // errStdin is what becomes of a hook whose body does not come.

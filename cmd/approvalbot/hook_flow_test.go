@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/hook"
+	"approvalbot/hook/install"
 )
 
 // hookBody is what Claude Code sends before it publishes a package.
@@ -129,6 +132,41 @@ func TestAdversary_H4_AnEndedHookWithdraws(t *testing.T) {
 			require.Contains(t, out, `"permissionDecision":"deny","permissionDecisionReason":"interrupted`, how)
 		}
 	}
+}
+
+// As install writes it, a hook stands behind a shell: its answer passes as it is, and it
+// ends with the runtime behind that shell.
+func TestHookFlow_BehindTheShellThatInstallWrites(t *testing.T) {
+	r := newRig(t)
+	program, err := exec.LookPath("approvalbot")
+	require.NoError(t, err)
+	claude, _ := hook.Find("claude-code")
+	client := filepath.Join(t.TempDir(), "client.yaml")
+	require.NoError(t, os.WriteFile(client, []byte("server: "+r.url+"\ntoken: "+agentSecret+"\n"), 0o600))
+	home := t.TempDir()
+	changes, err := install.Plan(install.Options{Runtime: claude, Scope: install.User, Program: program, Client: client, Home: home,
+		Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	var settings struct {
+		Hooks struct{ PreToolUse []struct{ Hooks []struct{ Command string } } }
+	}
+	require.NoError(t, json.Unmarshal(changes[0].After, &settings))
+	command := settings.Hooks.PreToolUse[0].Hooks[0].Command
+
+	code, out := r.started(exec.Command("sh", "-c", command), strings.Replace(hookBody, "npm publish", "ls", 1)).output(t)
+	require.Zero(t, code)
+	require.Contains(t, out, `"permissionDecision":"allow"`)
+	code, out = r.started(exec.Command("sh", "-c", command), "{").output(t)
+	require.Zero(t, code)
+	require.Contains(t, out, `"permissionDecision":"deny"`)
+
+	// A shell stands for the runtime, and does not become its hook.
+	h := r.started(exec.Command("sh", "-c", `exec 3<&0; sh -c "$1" <&3 >/dev/null & wait`, "sh", command), strings.Replace(hookBody, "toolu_1", "toolu_2", 1))
+	card := r.card(r.askedAs("toolu_2"))
+	require.NoError(t, h.Process.Kill())
+	_, err = h.Process.Wait() // as whatever started a runtime does
+	require.NoError(t, err)
+	r.settled(r.group, card.ID, "ithdrawn")
 }
 
 // A desk that takes connections and says nothing is denied before the runtime's limit.

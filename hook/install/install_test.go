@@ -2,6 +2,7 @@ package install
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -273,29 +274,71 @@ func TestWrite_NotOverAnother(t *testing.T) {
 	require.ErrorContains(t, changes[0].Write(), "was changed just now by somebody else")
 }
 
-// The hook's command denies with a sentence when the program is gone, and gives its own
-// words on as they are.
-func TestCommand(t *testing.T) {
+// The hook's command gives the program's answer on as it is. Whatever else becomes of the
+// program is a deny with a sentence: also where silence would allow.
+func TestAdversary_H2_TheHooksCommandDeniesWhereItsProgramFails(t *testing.T) {
 	dir := t.TempDir()
 	o := machine(t, "codex", User)
 	o.Program = filepath.Join(dir, "it's here", "approvalbot")
-	run := func() (string, string, int) {
-		var out, problems strings.Builder
-		c := exec.Command("sh", "-c", o.command(target{event: "PreToolUse", limit: day}))
-		c.Stdout, c.Stderr = &out, &problems
-		_ = c.Run()
-		return out.String(), problems.String(), c.ProcessState.ExitCode()
-	}
-	out, problems, code := run()
-	require.Empty(t, out)
-	require.Equal(t, "approvalbot is not where it was installed, so every call is denied\n", problems)
-	require.Equal(t, 2, code)
 	require.NoError(t, os.MkdirAll(filepath.Dir(o.Program), 0o700))
-	require.NoError(t, os.WriteFile(o.Program, []byte("#!/bin/sh\nprintf '[%s]' \"$@\"\nexit 7\n"), 0o700))
-	out, problems, code = run()
-	require.Equal(t, "[hook][codex][PreToolUse][--client][/home/u/it's mine/client.yaml][--limit][24h]", out)
-	require.Empty(t, problems)
-	require.Equal(t, 7, code)
+	const failed = "approvalbot is not where it was installed, or broke down, so the call is denied\n"
+	for _, shell := range []string{"sh", "bash", "dash", "zsh", "mksh"} {
+		if _, err := exec.LookPath(shell); err != nil {
+			continue
+		}
+		for program, want := range map[string]struct {
+			code                 int
+			stdout, stderr, what string
+		}{
+			"printf '[%s]' \"$@\"; exit 3":        {0, "[hook][codex][PreToolUse][--client][/home/u/it's mine/client.yaml][--limit][24h][--caller][PID]", "", "an answer"},
+			"echo denied >&2; exit 2":             {2, "", "denied\n", "its own deny"},
+			"exit 0":                              {2, "", failed, "another program"},
+			"exit 1":                              {2, "", failed, "a crash"},
+			"kill -9 $$":                          {2, "", failed, "killed"},
+			"":                                    {2, "", failed, "an empty file"},
+			strings.Repeat("\x00", 64):            {2, "", failed, "a file of a disk that was full"},
+			"\x7fELF" + strings.Repeat("\x00", 9): {2, "", failed, "one that was cut short"},
+			"missing":                             {2, "", failed, "missing"},
+		} {
+			text := "#!/bin/sh\n" + program
+			if program == "" || strings.Contains(program, "\x00") {
+				text = program
+			}
+			_ = os.Remove(o.Program)
+			if program != "missing" {
+				require.NoError(t, os.WriteFile(o.Program, []byte(text), 0o700))
+			}
+			var out, problems strings.Builder
+			c := exec.Command(shell, "-c", o.command(target{event: "PreToolUse", limit: day}))
+			c.Stdout, c.Stderr = &out, &problems
+			_ = c.Run()
+			require.Equal(t, want.code, c.ProcessState.ExitCode(), "%s: %s", shell, want.what)
+			stdout := strings.Replace(out.String(), fmt.Sprintf("[%d]", os.Getpid()), "[PID]", 1)
+			require.Equal(t, want.stdout, stdout, "%s: %s", shell, want.what)
+			require.True(t, strings.HasSuffix(problems.String(), want.stderr), problems.String())
+			require.True(t, want.code == 0 || problems.Len() > 0, "a deny has a sentence")
+		}
+	}
+}
+
+// Cline takes no exit status for a deny, so its hook says in words that it has no answer.
+func TestAdversary_H2_ClinesHookDeniesWhereItsProgramFails(t *testing.T) {
+	o := machine(t, "cline", User)
+	o.Program = filepath.Join(t.TempDir(), "approvalbot")
+	script := filepath.Join(t.TempDir(), "PreToolUse")
+	require.NoError(t, os.WriteFile(script, []byte(o.fill(targets("cline")[0])), 0o700))
+	said := func() string {
+		out, _ := exec.Command(script).Output()
+		return string(out)
+	}
+	for _, program := range []string{"", "#!/bin/sh\nexit 0\n", "#!/bin/sh\nkill -9 $$\n"} {
+		require.NoError(t, os.WriteFile(o.Program, []byte(program), 0o700))
+		require.Contains(t, said(), `"cancel":true`, program)
+	}
+	require.NoError(t, os.Remove(o.Program))
+	require.Contains(t, said(), `"cancel":true`)
+	require.NoError(t, os.WriteFile(o.Program, []byte("#!/bin/sh\nprintf {}\nexit 3\n"), 0o700))
+	require.Equal(t, "{}", said())
 }
 
 // The diff is one that patch takes.

@@ -34,7 +34,7 @@ func Open(o Options) []string {
 func open(r hook.Runtime) []string {
 	var out []string
 	if r.Closed == "" && r.Fails.Crash != hook.FailClosed {
-		out = append(out, "A hook that is killed or crashes without a word: "+becomes(r, r.Fails.Crash))
+		out = append(out, "A hook that is killed, and its shell with it: "+becomes(r, r.Fails.Crash))
 	}
 	if r.Closed == "" && r.Fails.Timeout != hook.FailClosed && r.Fails.Timeout != hook.FailWaits {
 		out = append(out, "A hook that takes longer than "+r.Title+" waits: "+becomes(r, r.Fails.Timeout))

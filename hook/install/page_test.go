@@ -65,7 +65,7 @@ func section(r hook.Runtime) string {
 	if len(r.Events) > 0 || r.Fails != (hook.Failures{}) {
 		line("A hook that crashes: %s; takes too long: %s; is missing or not reached: %s.",
 			outcome(r.Fails.Crash), outcome(r.Fails.Timeout), outcome(r.Fails.Unreachable))
-		closed := "nothing; approvalbot answers before the limit, and its hook denies when the program is gone"
+		closed := "nothing; approvalbot answers before the limit, and its hook denies when the program is gone or dies"
 		switch {
 		case r.Closed != "":
 			closed = "`" + r.Closed + "`, which install sets"

@@ -277,20 +277,25 @@ const windsurfHook = `{"command": COMMAND, "show_output": true}`
 // clineHook is a program of its own. Cline takes no exit status for a deny.
 const clineHook = `#!/bin/sh
 # Written by approvalbot install: asks the approval desk before every tool call.
-[ -x PROGRAM ] && exec PROGRAM hook cline PreToolUse --client CLIENT
-printf '%s' '{"cancel":true,"errorMessage":"approvalbot is not where it was installed, so every call is denied"}'
+[ -s PROGRAM ] && PROGRAM hook cline PreToolUse --client CLIENT --caller $PPID
+[ $? = 3 ] || printf '%s' '{"cancel":true,"errorMessage":"approvalbot is not where it was installed, or broke down, so the call is denied"}'
 `
 
-// command is the shell line that a runtime runs as its hook. A program that is gone is
-// a deny with a sentence, also where the runtime itself would run the call.
+// attended runs the hook's program and denies with a sentence whatever else comes of it
+// than an answer (3) or its own deny (2): a program that is gone, empty, cut short or
+// killed. No other program ends with 3 by chance, so silence is no allow. The runtime's
+// shell may be any that knows single quotes and exec.
+const attended = `[ -s "$0" ] && "$0" "$@" --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; esac; ` +
+	`echo "approvalbot is not where it was installed, or broke down, so the call is denied" >&2; exit 2`
+
+// command is the shell line that a runtime runs as its hook.
 func (o Options) command(t target) string {
-	program := shellWord(o.Program)
 	limit := ""
 	if t.limit != "" {
 		limit = " --limit " + t.limit
 	}
-	return "[ -x " + program + " ] && exec " + program + " hook " + o.Runtime.Name + " " + t.event + " --client " +
-		shellWord(o.Client) + limit + "; echo 'approvalbot is not where it was installed, so every call is denied' >&2; exit 2"
+	return "exec /bin/sh -c '" + attended + "' " + shellWord(o.Program) + " hook " + o.Runtime.Name + " " + t.event +
+		" --client " + shellWord(o.Client) + limit
 }
 
 // ours reports whether a hook, or a whole file, is what install wrote for that runtime.
