@@ -9,6 +9,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"approvalbot/hook/ask"
 )
 
@@ -64,7 +66,7 @@ type relay struct {
 	work          sync.WaitGroup
 
 	mu       sync.Mutex
-	asked    map[string]*asked // what the agent asks, by the id's JSON
+	asked    map[string]*asked // what the agent asks, by keyOf its id
 	opened   map[string]string // the editor's session/new: its id, and the working directory
 	workdirs map[string]string // of sessions
 }
@@ -140,11 +142,13 @@ func (x *relay) fromEditor(line []byte) {
 func (x *relay) permission(ctx context.Context, m message) {
 	ctx, cancel := context.WithCancel(ctx)
 	in := readRequest(m.Params)
-	key := string(m.ID)
+	key := keyOf(m.ID)
 	own := &asked{session: in.Session, cancel: cancel}
 	x.mu.Lock()
-	twice := x.asked[key] != nil
-	if !twice {
+	first := x.asked[key]
+	if first != nil {
+		first.cancel() // its answer could be taken for the second one's
+	} else {
 		x.asked[key] = own
 	}
 	dir, known := x.workdirs[in.Session]
@@ -152,9 +156,9 @@ func (x *relay) permission(ctx context.Context, m message) {
 	if !known {
 		dir = x.Workdir
 	}
-	if twice {
+	if first != nil {
 		cancel()
-		x.log("the agent asks twice under one id; the second question is not answered")
+		x.log("the agent asks twice under one id, so neither is allowed")
 		return
 	}
 	x.work.Go(func() {
@@ -208,7 +212,7 @@ func (x *relay) opening(m message) {
 	if in.Session != "" {
 		x.workdirs[in.Session] = in.Workdir
 	} else if m.ID != nil {
-		x.opened[string(m.ID)] = in.Workdir
+		x.opened[keyOf(m.ID)] = in.Workdir
 	}
 }
 
@@ -216,11 +220,11 @@ func (x *relay) opening(m message) {
 func (x *relay) answered(m message) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	dir, ok := x.opened[string(m.ID)]
+	dir, ok := x.opened[keyOf(m.ID)]
 	if !ok {
 		return
 	}
-	delete(x.opened, string(m.ID))
+	delete(x.opened, keyOf(m.ID))
 	if session := sessionOf(m.Result); session != "" {
 		x.workdirs[session] = dir
 	}
@@ -234,10 +238,19 @@ func sessionOf(raw json.RawMessage) string {
 	return in.Session
 }
 
+// keyOf is an id as one text, however it is written: 1 and 1.0 are the same to an agent.
+func keyOf(id json.RawMessage) string {
+	v := jsontext.Value(id).Clone()
+	if v.Canonicalize() != nil {
+		return string(id)
+	}
+	return string(v)
+}
+
 func (x *relay) isAsked(id json.RawMessage) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return id != nil && x.asked[string(id)] != nil
+	return id != nil && x.asked[keyOf(id)] != nil
 }
 
 // cancelOne takes back what the agent does not ask any more, and reports whether it was
@@ -251,7 +264,7 @@ func (x *relay) cancelOne(params json.RawMessage) bool {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	a := x.asked[string(in.ID)]
+	a := x.asked[keyOf(in.ID)]
 	if a != nil {
 		a.cancel()
 	}

@@ -148,6 +148,8 @@ func TestRelay_NeverAllowsAlways(t *testing.T) {
 		`[{"optionId":"a","kind":"allow_always"},{"optionId":"r","kind":"reject_always"}]`: `{"id":7,"jsonrpc":"2.0","result":{"outcome":{"outcome":"cancelled"}}}`,
 		`[]`:                                    `{"id":7,"jsonrpc":"2.0","result":{"outcome":{"outcome":"cancelled"}}}`,
 		`[{"optionId":"","kind":"allow_once"}]`: `{"id":7,"jsonrpc":"2.0","result":{"outcome":{"outcome":"cancelled"}}}`,
+		`[{"optionId":"a","kind":"allow_once"},{"optionId":"a","kind":"allow_always"},{"optionId":"r","kind":"reject_once"}]`: outcome("7", "r"),
+		`[{"optionId":"a","kind":"allow_always"},{"optionId":"a","kind":"reject_once"}]`:                                      `{"id":7,"jsonrpc":"2.0","result":{"outcome":{"outcome":"cancelled"}}}`,
 	} {
 		s := newScene(t, "approved")
 		s.agentSays(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"title":"x"},"options":` + options + `}}`)
@@ -192,6 +194,20 @@ func TestAdversary_H2_TheEditorCannotAnswerForTheDesk(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"S1"}}`,
 	}, []string{first, second})
 	<-s.withdrawn
+}
+
+// However an id is written, it is the agent's question, and an answer to one question is
+// none to another under the same id.
+func TestAdversary_H2_AnIDThatIsUsedTwice(t *testing.T) {
+	s := newScene(t, "pending")
+	s.agentSays(waits)
+	<-s.asked
+	s.editorSays(outcome("0.0", "o"))
+	s.editorSays(outcome("-0", "o"))
+	s.agentSays(strings.Replace(waits, `"id":0`, `"id":0.0`, 1))
+	require.Equal(t, `{"id":0,"jsonrpc":"2.0","result":{"outcome":{"outcome":"cancelled"}}}`, s.agentReads())
+	<-s.withdrawn
+	require.Empty(t, s.asked, "the second is not even asked for")
 }
 
 func TestAdversary_H4_AnEditorThatGoesWithdraws(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"approvalbot/api"
@@ -55,10 +56,12 @@ func readRequest(params json.RawMessage) request {
 }
 
 // option gives the id of the first option of a kind. Its place and its name say
-// nothing: agents order and call them as they like.
+// nothing: agents order and call them as they like. An id that also stands for an option
+// of another kind says neither.
 func (r request) option(kind string) (string, bool) {
 	for _, o := range r.Options {
-		if o.Kind == kind && o.ID != "" {
+		other := func(p option) bool { return p.ID == o.ID && p.Kind != kind }
+		if o.Kind == kind && o.ID != "" && !slices.ContainsFunc(r.Options, other) {
 			return o.ID, true
 		}
 	}
