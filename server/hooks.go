@@ -50,7 +50,7 @@ func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http
 			s.nothingHere(w, r)
 			return
 		}
-		v, c, err := s.asked(rt, agent, &event, w, r)
+		v, c, err := s.asked(rt, agent, &event, start, w, r)
 		if err != nil {
 			s.log.Log(r.Context(), hookLevel(err), "a hook got no decision, so it was denied",
 				"runtime", agent.Name, "event", event.Name, "reason", err)
@@ -89,10 +89,10 @@ func bodyOf(r *http.Request) io.Reader {
 }
 
 // asked is what came of a hook. The call is empty where it could not be read, and e then
-// becomes the event whose body it is.
-func (s *Server) asked(rt route, agent hook.Runtime, e *hook.Event, w http.ResponseWriter, r *http.Request) (
-	v hook.Verdict, told hook.Call, err error,
-) {
+// becomes the event whose body it is. The runtime's clock runs since start.
+func (s *Server) asked(
+	rt route, agent hook.Runtime, e *hook.Event, start time.Time, w http.ResponseWriter, r *http.Request,
+) (v hook.Verdict, told hook.Call, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("a hook caused a panic", "runtime", agent.Name, "event", e.Name,
@@ -121,7 +121,7 @@ func (s *Server) asked(rt route, agent hook.Runtime, e *hook.Event, w http.Respo
 		problem := hook.Report(c.ctx, desk, told)
 		return hook.Verdict{Allow: problem == "", Why: problem}, told, nil
 	}
-	return hook.Ask(c.ctx, desk, told, agent.Limit.Until(time.Now(), c.query.duration("limit"))), told, nil
+	return hook.Ask(c.ctx, desk, told, agent.Limit.Until(start, c.query.duration("limit"))), told, nil
 }
 
 // hookDesk is the desk as one token sees it, for the flow in hook.

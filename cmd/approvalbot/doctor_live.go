@@ -111,8 +111,14 @@ func allowFinding(r live.Result) core.Finding {
 		"the client's own permissions may be in the way")
 }
 
+// denyFinding wants the desk's own words where the model reads: a client that ended, or
+// another hook that denied, proves nothing.
 func denyFinding(r live.Result) core.Finding {
-	if !r.Ran {
+	switch {
+	case !r.Ran && !strings.Contains(strings.Join(r.Read, " "), "denied by policy"):
+		return core.Fault("deny", "the command did not run, but not by the desk's deny; the model read: "+lastRead(r),
+			"another hook or the client's own permissions may be in the way")
+	case !r.Ran:
 		return core.Fine("deny", "the command did not run; the model read: "+lastRead(r))
 	}
 	return core.Fault("deny", "the command RAN although the desk denied it", "do not rely on this version of the client")

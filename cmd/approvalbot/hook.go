@@ -315,6 +315,8 @@ func (a *app) hookClient(f hookFlags) (*api.Client, error) {
 	_, _ = os.Unsetenv("SSL_CERT_FILE"), os.Unsetenv("SSL_CERT_DIR")
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
+	transport.Protocols = &http.Protocols{} // GODEBUG can have version 2 print its headers, and so the token
+	transport.Protocols.SetHTTP1(true)
 	return &api.Client{Server: server, Token: token, HTTP: &http.Client{Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }

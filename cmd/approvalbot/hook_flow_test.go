@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,7 +149,9 @@ func TestHookFlow_BehindTheShellThatInstallWrites(t *testing.T) {
 		Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	var settings struct {
-		Hooks struct{ PreToolUse []struct{ Hooks []struct{ Command string } } }
+		Hooks struct {
+			PreToolUse []struct{ Hooks []struct{ Command string } }
+		}
 	}
 	require.NoError(t, json.Unmarshal(changes[0].After, &settings))
 	command := settings.Hooks.PreToolUse[0].Hooks[0].Command
@@ -237,4 +240,21 @@ func TestAdversary_N7_TheEnvironmentNamesNoProxy(t *testing.T) {
 	require.Nil(t, c.HTTP.Transport.(*http.Transport).Proxy)
 	require.Empty(t, os.Getenv("SSL_CERT_FILE"))
 	require.Error(t, c.HTTP.CheckRedirect(nil, nil))
+}
+
+// GODEBUG, which a repository's settings can set too, makes no connection print the token.
+func TestAdversary_N7_TheEnvironmentPrintsNoToken(t *testing.T) {
+	desk := httptest.NewUnstartedServer(http.NotFoundHandler())
+	desk.EnableHTTP2 = true
+	desk.StartTLS()
+	defer desk.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte("x\n"), 0o600))
+	c, err := (&app{server: desk.URL}).hookClient(hookFlags{tokenFile: token})
+	require.NoError(t, err)
+	c.HTTP.Transport.(*http.Transport).TLSClientConfig = desk.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	res, err := c.HTTP.Get(desk.URL)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, 1, res.ProtoMajor)
 }

@@ -135,12 +135,16 @@ func TestInstall_SaysWhatThereIs(t *testing.T) {
 
 // Doctor says that a client which runs what it should not is not closed.
 func TestDoctorLive_SaysWhatRuns(t *testing.T) {
-	ran, kept := live.Result{Ran: true, Asked: true}, live.Result{Asked: true, Read: []string{"denied\n by  alice"}}
+	ran, kept := live.Result{Ran: true, Asked: true}, live.Result{Asked: true, Read: []string{"Hook error:\n denied by policy: no"}}
 	claude := runtimeOf(t, "claude-code")
 	require.Equal(t, core.LevelOK, allowFinding(ran).Level)
 	require.Equal(t, core.LevelFail, allowFinding(kept).Level)
 	require.Equal(t, core.LevelFail, denyFinding(ran).Level)
-	require.Contains(t, denyFinding(kept).Text, "the model read: denied by alice")
+	require.Equal(t, core.LevelOK, denyFinding(kept).Level)
+	require.Contains(t, denyFinding(kept).Text, "the model read: Hook error: denied by policy: no")
+	for _, read := range [][]string{nil, {"this tool is not permitted"}} {
+		require.Equal(t, core.LevelFail, denyFinding(live.Result{Asked: true, Read: read}).Level, "it proves nothing")
+	}
 	require.Contains(t, downFinding(claude, ran).Text, "RAN while no desk was there: Claude Code is not closed")
 	require.Equal(t, core.LevelOK, downFinding(claude, kept).Level)
 }

@@ -87,7 +87,7 @@ func (s Server) guarded(t tool) mcp.ToolHandler {
 		defer stop()
 		if len(args) > maxArguments {
 			const why = "not allowed: the call is larger than %d bytes, more than anybody could be shown"
-			return t.deny(args[:0], fmt.Sprintf(why, maxArguments)), nil
+			return t.deny(args, fmt.Sprintf(why, maxArguments)), nil
 		}
 		beats := make(chan struct{})
 		go func() {

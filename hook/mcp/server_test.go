@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
@@ -250,4 +251,17 @@ func FuzzProxyMessages(f *testing.F) {
 		isError(m)
 		require.True(t, json.Valid(withApproval(raw, ask.Allowed{})))
 	})
+}
+
+// A call that is too large is denied in the words of its own event.
+func TestAdversary_H1_ALargeCallIsDeniedInTheEventsOwnWords(t *testing.T) {
+	args, err := json.Marshal(map[string]any{"hook_event_name": "PermissionRequest", "tool_name": "Bash",
+		"tool_input": map[string]string{"command": strings.Repeat("x", maxArguments)}})
+	require.NoError(t, err)
+	s := Server{}
+	res, err := s.guarded(s.tools()[0])(t.Context(), &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Arguments: args}})
+	require.NoError(t, err)
+	said := res.Content[0].(*mcp.TextContent).Text
+	require.Contains(t, said, `"behavior":"deny"`)
+	require.Contains(t, said, "larger than")
 }
