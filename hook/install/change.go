@@ -129,6 +129,9 @@ func (o Options) open(path string) (existing, error) {
 	if strings.HasPrefix(path, o.Home+string(filepath.Separator)) {
 		f.mode = 0o600
 	}
+	if o.Scope == Project && leaves(o.Project, path) {
+		return f, fmt.Errorf("%s is behind a link that leads out of the project, so it is left alone", path)
+	}
 	if at, err := filepath.EvalSymlinks(path); err == nil {
 		f.path = at
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -152,6 +155,21 @@ func (o Options) open(path string) (existing, error) {
 		return f, nil
 	}
 	return o.without(f, path)
+}
+
+// leaves reports whether a path below a project leads, by a link that is there, to
+// somewhere else: whoever made the project chose where.
+func leaves(project, path string) bool {
+	root, err := filepath.EvalSymlinks(project)
+	if err != nil {
+		return false // nothing is there
+	}
+	for ; ; path = filepath.Dir(path) {
+		if at, err := filepath.EvalSymlinks(path); err == nil {
+			rel, err := filepath.Rel(root, at)
+			return err != nil || !filepath.IsLocal(rel)
+		}
+	}
 }
 
 // without takes approvalbot's part away from a file that somebody else has changed since.

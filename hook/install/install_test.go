@@ -234,6 +234,39 @@ func TestInstall_FollowsLinks(t *testing.T) {
 	require.Equal(t, settings, string(text))
 }
 
+// A project does not choose which file outside it is written, nor where a new one goes.
+func TestAdversary_H3_AProjectsLinksLeadNowhere(t *testing.T) {
+	for _, link := range []string{".claude/settings.json", ".claude"} {
+		o := machine(t, "claude-code", Project)
+		mine := filepath.Join(o.Home, "settings.json")
+		require.NoError(t, os.MkdirAll(o.Home, 0o700))
+		require.NoError(t, os.WriteFile(mine, []byte("{}"), 0o600))
+		at := filepath.Join(o.Project, link)
+		require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o700))
+		to := map[string]string{".claude": o.Home, ".claude/settings.json": mine}[link]
+		require.NoError(t, os.Symlink(to, at))
+		for _, plan := range []func(Options) ([]Change, error){Plan, Undo} {
+			_, err := plan(o)
+			require.ErrorContains(t, err, "leads out of the project")
+		}
+		require.NoError(t, os.Remove(mine))
+		_, err := Plan(o)
+		if link == ".claude" {
+			require.ErrorContains(t, err, "leads out of the project", "also where there is no file yet")
+		} else {
+			require.NoError(t, err, "a link to nothing is replaced")
+		}
+
+		// The project itself may be behind a link, and have links within.
+		o = machine(t, "claude-code", Project)
+		require.NoError(t, os.MkdirAll(filepath.Join(o.Root, ".config"), 0o700))
+		require.NoError(t, os.Symlink(o.Root, o.Project))
+		require.NoError(t, os.Symlink(".config", filepath.Join(o.Project, ".claude")))
+		_, err = Plan(o)
+		require.NoError(t, err)
+	}
+}
+
 // A file that is not approvalbot's own is never taken over, and one that cannot be read
 // is not written.
 func TestInstall_LeavesAlone(t *testing.T) {
