@@ -13,10 +13,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/fakeclaude"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main})
+	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main, "fakeclaude": fakeclaude.Main})
 }
 
 // leftovers are directories that all tests share, and that go in the end.

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/hook/live"
+)
+
+// What doctor --live says is what the client does: as far as a client that is no more
+// than its hooks can show it, with the hook that install writes and a real desk.
+func TestDoctorLive_OnAClientThatIsNoMoreThanItsHooks(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\nexec fakeclaude \"$@\"\n"), 0o700))
+	l, err := live.Open("claude-code", dir+string(os.PathListSeparator)+os.Getenv("PATH"), t.TempDir())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	a := &app{}
+	found, err := a.tryLive(t.Context(), l, runtimeOf(t, "claude-code"), program(t))
+	require.NoError(t, err)
+	require.Len(t, found, 4)
+	for _, f := range found {
+		require.Equal(t, core.LevelOK, f.Level, "%s: %s", f.What, f.Text)
+	}
+	require.Contains(t, found[2].Text, "denied by policy")
+	require.Contains(t, found[3].Text, "cannot be reached")
+
+	// Without the hook it says so.
+	require.NoError(t, os.Remove(filepath.Join(l.Home, ".claude/settings.json")))
+	got, err := tryOnce(t.Context(), l)
+	require.NoError(t, err)
+	require.Equal(t, core.LevelFail, denyFinding(got).Level)
+}
