@@ -317,6 +317,9 @@ func (a *app) trustCodex(ctx context.Context, o install.Options, sure bool) erro
 		return cmd
 	}
 	hooks, err := install.CodexHooks(ctx, o, start)
+	if err == nil && len(hooks) == 0 {
+		fmt.Fprintln(a.stdout, "Codex does not list the hook, and skips it until you review it there (/hooks).")
+	}
 	hooks = slices.DeleteFunc(hooks, func(h install.Trust) bool { return h.Trusted })
 	if err != nil || len(hooks) == 0 {
 		return err

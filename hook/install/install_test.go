@@ -1,13 +1,18 @@
 package install
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/stretchr/testify/require"
@@ -191,6 +196,7 @@ func TestInstall_KeepsTheToken(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, changes[0].Diff(), o.Token)
 	require.Contains(t, string(changes[0].After), "Bearer "+o.Token)
+	require.Contains(t, string(changes[0].After), `/hooks/claude-code/PermissionRequest?limit=24h"`, "people have as long as the runtime waits")
 	require.NoError(t, changes[0].Write())
 	old := o.Token
 	o.Token = `an"other\`
@@ -293,6 +299,21 @@ func TestInstall_LeavesAlone(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("hooks = {PreToolUse = []}\n"), 0o600))
 	_, err = Plan(o)
 	require.ErrorContains(t, err, "no table can be added")
+	require.NoError(t, os.Remove(path))
+	changes, err := Plan(o)
+	apply(t, changes, err)
+	require.NoError(t, os.WriteFile(path, bytes.TrimSuffix(changes[0].After, []byte(blockEnd)), 0o600))
+	for _, plan := range []func(Options) ([]Change, error){Plan, Undo} {
+		_, err = plan(o)
+		require.ErrorContains(t, err, "is gone; take away by hand", "where it ends is not known, and twice is asked twice")
+	}
+
+	o = machine(t, "claude-code", User)
+	path = filepath.Join(o.Home, ".claude/settings.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte(" "), maxFile+1), 0o600))
+	_, err = Plan(o)
+	require.ErrorContains(t, err, "is no plain file of a few kilobytes")
 }
 
 // A file that changed between the plan and the writing is not overwritten.
@@ -372,6 +393,88 @@ func TestAdversary_H2_ClinesHookDeniesWhereItsProgramFails(t *testing.T) {
 	require.Contains(t, said(), `"cancel":true`)
 	require.NoError(t, os.WriteFile(o.Program, []byte("#!/bin/sh\nprintf {}\nexit 3\n"), 0o700))
 	require.Equal(t, "{}", said())
+}
+
+// The runtime's switch for hooks that fail is set wherever a hook decides, and the program
+// answers before the runtime stops waiting, in whatever unit that reads its time.
+func TestInstall_ClosesWhatCanBeClosed(t *testing.T) {
+	for _, name := range hook.Names() {
+		r, _ := hook.Find(name)
+		for _, tg := range targets(name) {
+			part := machine(t, name, tg.scope).fill(tg)
+			key, value, closes := strings.Cut(r.Closed, ": ")
+			decides := tg.event != "" && tg.event != "PostToolUse"
+			if closes && decides {
+				require.Contains(t, part, `"`+key+`": `+value, "%s %s", name, tg.path)
+			}
+			limit, err := time.ParseDuration(cmp.Or(tg.limit, r.Limit.Default.String()))
+			require.NoError(t, err)
+			set := regexp.MustCompile(`(?:timeout|timeoutSec)"?(?: =|:) (\d+)`).FindStringSubmatch(part)
+			if set == nil {
+				require.Empty(t, tg.limit, "%s %s", name, tg.path)
+				continue
+			}
+			units := []time.Duration{cmp.Or(r.Limit.Unit, time.Second)}
+			switch name {
+			case "cursor": // it is told both ways
+				units = []time.Duration{time.Millisecond, time.Second}
+			case "kiro": // a file of hooks counts in seconds
+				units = []time.Duration{time.Second}
+			}
+			n, err := strconv.Atoi(set[1])
+			require.NoError(t, err)
+			for _, unit := range units {
+				require.LessOrEqual(t, limit, time.Duration(n)*unit, "%s %s", name, tg.path)
+			}
+		}
+	}
+}
+
+// Another folder of a runtime's is where its variable says, and managed files are where
+// the system has them.
+func TestPath(t *testing.T) {
+	o := machine(t, "claude-code", User)
+	o.Env = func(name string) string { return map[string]string{"CLAUDE_CONFIG_DIR": "/moved"}[name] }
+	path, err := o.path(target{path: "~/.claude/settings.json"})
+	require.NoError(t, err)
+	require.Equal(t, "/moved/settings.json", path)
+	o.Root, o.OS = "", "darwin"
+	path, err = o.path(target{path: "/etc/claude-code/managed-settings.json"})
+	require.NoError(t, err)
+	require.Equal(t, "/Library/Application Support/ClaudeCode/managed-settings.json", path)
+	o.OS = "windows"
+	_, err = o.path(target{path: "/etc/claude-code/managed-settings.json"})
+	require.ErrorContains(t, err, "--user")
+	o.Home = ""
+	_, err = o.path(target{path: "~/.cline/hooks/PreToolUse"})
+	require.ErrorContains(t, err, "set HOME")
+}
+
+// A hook of somebody else's that only looks like ours stays.
+func TestUninstall_LeavesOthersHooks(t *testing.T) {
+	o := machine(t, "claude-code", User)
+	path := filepath.Join(o.Home, ".claude/settings.json")
+	const others = `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "my hook claude-code wrapper"}]}]}}`
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(others), 0o600))
+	changes, err := Undo(o)
+	require.NoError(t, err)
+	require.Empty(t, changes)
+}
+
+// What a runtime's own sandbox is said to be is what its files and variables say.
+func TestSandbox(t *testing.T) {
+	for name, want := range map[string]string{"true": "GEMINI_SANDBOX", "docker": "GEMINI_SANDBOX", "false": "", "0": "", "": ""} {
+		o := machine(t, "gemini-cli", User)
+		o.Env = func(v string) string { return map[string]string{"GEMINI_SANDBOX": name}[v] }
+		require.Equal(t, want, Sandbox(o), name)
+	}
+	for mode, want := range map[string]string{"danger-full-access": "", "workspace-write": "its sandbox_mode is not danger-full-access"} {
+		o := machine(t, "codex", User)
+		require.NoError(t, os.MkdirAll(filepath.Join(o.Home, ".codex"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(o.Home, ".codex/config.toml"), []byte("sandbox_mode = \""+mode+"\"\n"), 0o600))
+		require.Equal(t, want, Sandbox(o))
+	}
 }
 
 // The diff is one that patch takes.

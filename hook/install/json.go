@@ -234,6 +234,14 @@ func (v *value) get(name string) *value {
 	return nil
 }
 
+// at gives an item's value; nil: there is none.
+func (v *value) at(place int) *value {
+	if v == nil || place < 0 || place >= len(v.items) {
+		return nil
+	}
+	return v.items[place]
+}
+
 // plain is the value without comments, as encoding/json would give it.
 func (v *value) plain(text string) any {
 	if v == nil {

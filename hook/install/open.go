@@ -83,8 +83,9 @@ func Sandbox(o Options) string {
 	return ""
 }
 
-// setting gives one value of the JSON file in the options' scope; nil: it is not there.
-func (o Options) setting(path ...string) any {
+// setting gives one value of the JSON file in the options' scope, by names and places;
+// nil: it is not there.
+func (o Options) setting(path ...any) any {
 	for _, t := range targets(o.Runtime.Name) {
 		at, err := o.path(t)
 		if t.scope != o.Scope || err != nil {
@@ -95,8 +96,12 @@ func (o Options) setting(path ...string) any {
 		if err != nil {
 			return nil
 		}
-		for _, name := range path {
-			v = v.get(name)
+		for _, step := range path {
+			if name, ok := step.(string); ok {
+				v = v.get(name)
+			} else {
+				v = v.at(step.(int))
+			}
 		}
 		return v.plain(string(text))
 	}

@@ -32,8 +32,7 @@ func (o Options) take(text string, t target) (string, bool, error) {
 	case wholeFile:
 		return "", ours(text, o.Runtime.Name), nil
 	case tomlBlock:
-		less, removed := takeBlock(text)
-		return less, removed, nil
+		return takeBlock(text)
 	}
 	return removeItems(text, t.list, func(item string) bool { return ours(item, o.Runtime.Name) })
 }
@@ -106,19 +105,19 @@ func tomlError(err error) error {
 	return err
 }
 
-// takeBlock takes the block out of a TOML text.
-func takeBlock(text string) (string, bool) {
+// takeBlock takes the block out of a TOML text, and reports whether there was one.
+func takeBlock(text string) (string, bool, error) {
 	from := strings.Index(text, blockBegin)
 	if from < 0 {
-		return text, false
+		return text, false, nil
 	}
 	length := strings.Index(text[from:], blockEnd)
 	if length < 0 {
-		return text, false // somebody has cut it in two
+		return text, false, fmt.Errorf("the line %q is gone; take away by hand what approvalbot wrote above it", strings.TrimSpace(blockEnd))
 	}
 	before := strings.TrimSuffix(text[:from], "\n")
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		before += "\n"
 	}
-	return before + text[from+length+len(blockEnd):], true
+	return before + text[from+length+len(blockEnd):], true, nil
 }

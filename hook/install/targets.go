@@ -124,7 +124,7 @@ func targets(runtime string) []target {
 			// withdraws the card. The token stands in the file, so it is the user's alone.
 			[]target{{
 				scope: User, path: files[User], list: []string{"hooks", "PermissionRequest"}, text: claudeHTTP,
-				event: "PermissionRequest", beside: true, secret: true,
+				event: "PermissionRequest", limit: day, beside: true, secret: true,
 			}},
 		)
 	case "codex":
@@ -306,15 +306,15 @@ func ours(text, runtime string) bool {
 }
 
 // address is where a runtime asks that posts its hooks to the desk.
-func (o Options) address(event string) string {
-	return strings.TrimSuffix(o.Server, "/") + "/hooks/" + o.Runtime.Name + "/" + event
+func (o Options) address(t target) string {
+	return strings.TrimSuffix(o.Server, "/") + "/hooks/" + o.Runtime.Name + "/" + t.event + "?limit=" + t.limit
 }
 
 // fill puts the command and the paths into a text.
 func (o Options) fill(t target) string {
 	return strings.NewReplacer(
 		"COMMAND", quote(o.command(t)), "PROGRAM", shellWord(o.Program), "CLIENT", shellWord(o.Client),
-		"\"JSCLIENT\"", quote(o.Client), "ADDRESS", quote(o.address(t.event)), "BEARER", quote("Bearer "+o.Token),
+		"\"JSCLIENT\"", quote(o.Client), "ADDRESS", quote(o.address(t)), "BEARER", quote("Bearer "+o.Token),
 	).Replace(t.text)
 }
 

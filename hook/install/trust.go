@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // Codex runs no hook that was not reviewed: it skips it without a word. Its app server
@@ -106,7 +108,9 @@ func CodexHooks(ctx context.Context, o Options, start func(context.Context, ...s
 	return out, err
 }
 
-// findHooks looks for approvalbot's hooks in what Codex lists, at whatever depth.
+// findHooks looks for approvalbot's hooks in what Codex lists, at whatever depth. Others
+// may stand in the same files, and a repository can write what looks like one: only the
+// very command that install has written counts.
 func findHooks(v any, o Options, out []Trust) []Trust {
 	switch v := v.(type) {
 	case []any:
@@ -117,10 +121,8 @@ func findHooks(v any, o Options, out []Trust) []Trust {
 		key, _ := v["key"].(string)
 		hash, _ := v["currentHash"].(string)
 		now, _ := v["trustStatus"].(string)
-		command, _ := v["command"].(string)
-		mine := command == "" && o.wrote(key) || ours(command, o.Runtime.Name)
 		if key != "" && hash != "" {
-			if mine {
+			if o.wrote(key) {
 				out = append(out, Trust{key, hash, now == "trusted" || now == "managed"})
 			}
 			return out
@@ -132,15 +134,43 @@ func findHooks(v any, o Options, out []Trust) []Trust {
 	return out
 }
 
-// wrote reports whether a key of Codex's names a file that install has written.
+// wrote reports whether a key of Codex's (the file, the event, and the places of the group
+// and the hook) is that of a command that install has written.
 func (o Options) wrote(key string) bool {
 	for _, t := range targets(o.Runtime.Name) {
-		if path, err := o.path(t); err == nil && strings.HasPrefix(key, path+":") {
-			text, _ := os.ReadFile(path)
-			return ours(string(text), o.Runtime.Name)
+		path, err := o.path(t)
+		if err != nil || t.form != listItem || t.scope != o.Scope {
+			continue
+		}
+		rest, in := strings.CutPrefix(key, path+":")
+		if real, err := filepath.EvalSymlinks(path); err == nil && !in {
+			rest, in = strings.CutPrefix(key, real+":")
+		}
+		if !in {
+			continue
+		}
+		event, places, _ := strings.Cut(rest, ":")
+		var group, hook int
+		if n, _ := fmt.Sscanf(places, "%d:%d", &group, &hook); n != 2 || event != snake(t.event) {
+			continue
+		}
+		if o.setting("hooks", t.event, group, "hooks", hook, "command") == o.command(t) {
+			return true
 		}
 	}
 	return false
+}
+
+// snake is an event's name as Codex's keys have it: pre_tool_use.
+func snake(event string) string {
+	var b strings.Builder
+	for i, c := range event {
+		if unicode.IsUpper(c) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
 }
 
 // TrustThem tells Codex that these hooks are trusted. Codex writes that into its own
