@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -264,4 +266,33 @@ func TestAdversary_H1_ALargeCallIsDeniedInTheEventsOwnWords(t *testing.T) {
 	said := res.Content[0].(*mcp.TextContent).Text
 	require.Contains(t, said, `"behavior":"deny"`)
 	require.Contains(t, said, "larger than")
+}
+
+// Tool hook answers what its arguments say, and nothing that it does not know.
+func TestHookTool_WhatTheArgumentsSay(t *testing.T) {
+	w := newWire(t, fmt.Sprintf(allowed, "s"))
+	s := Server{Desk: w.desk()}
+	said := func(args string) string {
+		return s.hook(t.Context(), json.RawMessage(args)).Content[0].(*mcp.TextContent).Text
+	}
+	const call = `"tool_name":"Bash","tool_input":{"command":"ls"},"session_id":"s","tool_use_id":"toolu_1"`
+	require.Contains(t, said(`{`+call+`}`), `"permissionDecision":"allow"`)
+	require.Equal(t, "toolu_1", (<-w.asked).ID)
+	for _, args := range []string{`"limit":"soon"`, `"runtime":"cursor"`, `"hook_event_name":"PostToolUse"`, `"hook_event_name":"Stop"`, `"runtime":"codex","hook_event_name":"PostToolUse"`} {
+		require.Contains(t, said(`{`+call+`,`+args+`}`), `"permissionDecision":"deny"`, args)
+	}
+	require.Empty(t, w.asked, "what is denied so is not asked for")
+}
+
+// A tool that breaks down denies in its own words.
+func TestAdversary_H2_APanicOfAToolDenies(t *testing.T) {
+	s := Server{}
+	for i, want := range []string{`"permissionDecision":"deny"`, `"behavior":"deny"`, "not allowed", "not allowed"} {
+		broken := s.tools()[i]
+		broken.serve = func(context.Context, json.RawMessage) *mcp.CallToolResult { panic("broken") }
+		res, err := s.guarded(broken)(t.Context(), &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Arguments: []byte(`{}`)}})
+		require.NoError(t, err)
+		require.Contains(t, res.Content[0].(*mcp.TextContent).Text, want)
+		require.Equal(t, i > 1, res.IsError)
+	}
 }

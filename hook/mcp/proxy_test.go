@@ -1,0 +1,233 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/hook/ask"
+)
+
+// stage is a proxy between a scripted client and a scripted server, whose words the test
+// writes and reads line by line. Its desk answers each call alike.
+type stage struct {
+	t                    *testing.T
+	client, server       io.Writer // what they say
+	toClient, toServer   *bufio.Reader
+	mu                   sync.Mutex
+	asked                []api.CreateRequest
+	reported             chan api.ResultRequest
+	log                  chan string
+	approval             string
+	endServer, endClient func()
+}
+
+func newStage(t *testing.T) *stage {
+	s := &stage{t: t, reported: make(chan api.ResultRequest, 100), log: make(chan string, 100),
+		approval: `{"id":"x","code":"K7QX2M","status":"approved","decidedBy":["policy"],"claim":{"params":{"what":"tea"}}}`}
+	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/tools"):
+			var in api.ToolsRequest
+			_ = json.NewDecoder(r.Body).Decode(&in)
+			_ = json.NewEncoder(w).Encode(map[string]any{"allowed": in.Tools})
+		case strings.HasSuffix(r.URL.Path, "/result"):
+			var in api.ResultRequest
+			_ = json.NewDecoder(r.Body).Decode(&in)
+			s.reported <- in
+			_, _ = io.WriteString(w, `{}`)
+		default:
+			var in api.CreateRequest
+			_ = json.NewDecoder(r.Body).Decode(&in)
+			s.mu.Lock()
+			s.asked = append(s.asked, in)
+			s.mu.Unlock()
+			_, _ = io.WriteString(w, s.approval)
+		}
+	}))
+	t.Cleanup(desk.Close)
+	clientIn, client := io.Pipe()
+	toClient, clientOut := io.Pipe()
+	serverIn, server := io.Pipe()
+	toServer, serverOut := io.Pipe()
+	s.client, s.server, s.toClient, s.toServer = client, server, bufio.NewReader(toClient), bufio.NewReader(toServer)
+	s.endServer, s.endClient = func() { _ = server.Close() }, func() { _ = client.Close() }
+	ctx, cancel := context.WithCancel(context.Background())
+	down, err := (&mcp.IOTransport{Reader: clientIn, Writer: clientOut}).Connect(ctx)
+	require.NoError(t, err)
+	up, err := (&mcp.IOTransport{Reader: serverIn, Writer: serverOut}).Connect(ctx)
+	require.NoError(t, err)
+	done := make(chan struct{})
+	p := Proxy{Desk: ask.Desk{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Log: func(text string) { s.log <- text }}
+	go func() { defer close(done); _ = p.Run(ctx, down, up) }()
+	t.Cleanup(func() {
+		cancel()
+		for _, c := range []io.Closer{client, server, toClient, toServer} {
+			_ = c.Close()
+		}
+		<-done
+	})
+	return s
+}
+
+func (s *stage) calls() []api.CreateRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+func (s *stage) says(who io.Writer, format string, args ...any) {
+	s.t.Helper()
+	_, err := fmt.Fprintf(who, format+"\n", args...)
+	require.NoError(s.t, err)
+}
+
+// heard is the next message that one of them gets.
+func (s *stage) heard(by *bufio.Reader) (m struct {
+	ID     any
+	Method string
+	Params struct {
+		Name      string
+		Arguments map[string]any
+	}
+	Result map[string]any
+	Error  map[string]any
+	raw    string
+},
+) {
+	s.t.Helper()
+	line, err := by.ReadString('\n')
+	require.NoError(s.t, err)
+	require.NoError(s.t, json.Unmarshal([]byte(line), &m))
+	m.raw = line
+	return m
+}
+
+const order = `{"name":"order","description":"Orders.","inputSchema":{"type":"object"}}`
+
+// lists answers the proxy's own question for the server's tools.
+func (s *stage) lists(tools string) {
+	s.t.Helper()
+	m := s.heard(s.toServer)
+	require.Equal(s.t, "tools/list", m.Method)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%q,"result":{"tools":[%s]}}`, m.ID, tools)
+}
+
+// However its method is spelt, a call of a tool is asked for, and one that nobody waits
+// for does not reach the server. What reaches it is what was approved.
+func TestAdversary_H2_EverySpellingOfACallIsAskedFor(t *testing.T) {
+	for _, method := range []string{"tools/call", "Tools/Call", "TOOLS/CALL"} {
+		s := newStage(t)
+		s.says(s.client, `{"jsonrpc":"2.0","method":%q,"params":{"name":"order","arguments":{"unasked":true}}}`, method)
+		require.Contains(t, <-s.log, "without an id")
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"name":"order","Name":"burn","arguments":{"what":"more"}}}`, method)
+		s.lists(order)
+		got := s.heard(s.toServer)
+		require.Equal(t, "tools/call", got.Method)
+		require.Equal(t, "order", got.Params.Name)
+		require.Equal(t, map[string]any{"what": "tea"}, got.Params.Arguments, "what was claimed, and nothing else")
+		require.NotContains(t, got.raw, "burn")
+		require.Len(t, s.calls(), 1)
+		require.Equal(t, "mcp__shop__order", s.calls()[0].ToolName)
+	}
+}
+
+// What is no call of a listed tool is refused, and no server gets it.
+func TestAdversary_H2_WhatTheServerDoesNotListIsRefused(t *testing.T) {
+	s := newStage(t)
+	for i, params := range []string{`{}`, `{"name":""}`, `{"name":"order","name":"burn"}`, `{"name":"order","arguments":{"a":1,"a":2}}`, `[]`} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`, i, params)
+		require.NotEmpty(t, s.heard(s.toClient).Error, params)
+	}
+	for _, name := range []string{"burn", "Order", "оrder"} { // the last one's first letter is Cyrillic
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q}}`, name)
+		s.lists(order)
+		require.Equal(t, true, s.heard(s.toClient).Result["isError"], name)
+	}
+	require.Empty(t, s.calls())
+}
+
+// An id that is under way names no second call, and a server's second answer to a call is
+// not the client's.
+func TestAdversary_H2_TheProxysIDsAreUsedOnce(t *testing.T) {
+	s := newStage(t)
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order"}}`
+	s.says(s.client, call)
+	m := s.heard(s.toServer) // the proxy asks for the tools first
+	s.says(s.client, call)
+	require.Contains(t, s.heard(s.toClient).Error["message"], "under way")
+	s.says(s.server, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"forged"}]}}`)
+	require.Contains(t, <-s.log, "has not got")
+	s.says(s.server, `{"jsonrpc":"2.0","id":%q,"result":{"tools":[%s]}}`, m.ID, order)
+	require.Equal(t, "tools/call", s.heard(s.toServer).Method)
+	s.says(s.server, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"ordered"}]}}`)
+	require.Contains(t, s.heard(s.toClient).raw, "ordered")
+	require.Equal(t, "succeeded", (<-s.reported).Status)
+	require.Len(t, s.calls(), 1)
+}
+
+// Where the server says that its tools have changed, it is asked what they are now; where
+// it does not say that either, nothing is called.
+func TestAdversary_H5_AChangeOfToolsIsLookedAt(t *testing.T) {
+	s := newStage(t)
+	call := func(id int) {
+		s.says(s.client, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"order"}}`, id)
+	}
+	ordered := func(id int) {
+		require.Equal(t, "tools/call", s.heard(s.toServer).Method)
+		s.says(s.server, `{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, id)
+		require.EqualValues(t, id, s.heard(s.toClient).ID)
+	}
+	call(1)
+	s.lists(order)
+	ordered(1)
+	call(2)
+	ordered(2)
+	s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	require.Equal(t, "notifications/tools/list_changed", s.heard(s.toClient).Method)
+	call(3)
+	m := s.heard(s.toServer)
+	require.Equal(t, "tools/list", m.Method)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%q,"error":{"code":-32603,"message":"not now"}}`, m.ID)
+	require.Equal(t, true, s.heard(s.toClient).Result["isError"])
+	call(4)
+	s.lists(strings.Replace(order, "Orders.", "Orders more.", 1))
+	ordered(4)
+	require.Len(t, s.calls(), 3)
+	require.Equal(t, "Orders more.", s.calls()[2].Context.Tool.Description)
+}
+
+// A tool that is listed twice is shown once, and one whose name the desk does not take
+// not at all.
+func TestProxy_ListsATool(t *testing.T) {
+	s := newStage(t)
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	require.Equal(t, "tools/list", s.heard(s.toServer).Method)
+	s.says(s.server, `{"jsonrpc":"2.0","id":1,"result":{"tools":[%s,%s,{"name":"оrder"},{"name":"%s"}],"nextCursor":"n"}}`,
+		order, strings.Replace(order, "Orders.", "Orders, too.", 1), strings.Repeat("x", 200))
+	got := s.heard(s.toClient)
+	require.Len(t, got.Result["tools"], 1)
+	require.Contains(t, got.raw, "Orders.")
+	require.Equal(t, "n", got.Result["nextCursor"])
+}
+
+// A schema that is larger or deeper than the desk takes is named by its hash, so that
+// another one is another.
+func TestFacts_OfALargeSchema(t *testing.T) {
+	for _, schema := range []string{`{"a":"` + strings.Repeat("x", maxSchema) + `"}`, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), `[]`, ``} {
+		facts := definition{Schema: []byte(schema)}.facts("s")
+		require.Contains(t, string(facts.Schema), "SHA-256 "+hashOf([]byte(schema)))
+	}
+	require.JSONEq(t, `{"type":"object"}`, string(definition{Schema: []byte(`{"type":"object"}`)}.facts("s").Schema))
+}
