@@ -153,7 +153,7 @@ func (a *app) hook(ctx context.Context, f hookFlags, words []string) (err error)
 		return deny("approvalbot hook cannot answer %s: %s", rt.Title, rt.Traps[0])
 	}
 	until := rt.Limit.Until(time.Now(), f.limit)
-	body, err := readStdin(ctx, a.stdin, until)
+	body, err := within(ctx, until, errStdin, func() ([]byte, error) { return readStdin(a.stdin) })
 	if err != nil {
 		return deny("%s", hook.Failed(err))
 	}
@@ -171,7 +171,7 @@ func (a *app) hook(ctx context.Context, f hookFlags, words []string) (err error)
 	if err != nil {
 		return a.answer(rt.Meant(e, body).Deny(hook.Call{}, hook.Failed(err)))
 	}
-	desk, err := a.hookClient(f)
+	desk, err := within(ctx, until, errFile, func() (*api.Client, error) { return a.hookClient(f) })
 	if err != nil {
 		return a.answer(e.Deny(c, hook.Failed(err)))
 	}
@@ -247,31 +247,39 @@ func ended(pid int) bool {
 	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// errStdin is what becomes of a hook whose body does not come.
-var errStdin = errors.New("the hook's body did not come on stdin in time")
+// What becomes of a hook whose body or token cannot be read.
+var (
+	errStdin = errors.New("the hook's body did not come on stdin in time")
+	errFile  = errors.New("the file with the token could not be read in time")
+)
 
 // readStdin reads a hook's body, all of it, since a runtime may take a closed pipe for
 // a failure. What is too long keeps one byte more than a decoder takes.
-func readStdin(ctx context.Context, stdin io.Reader, until time.Time) ([]byte, error) {
-	type read struct {
-		body []byte
-		err  error
+func readStdin(stdin io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(stdin, hook.MaxBody+1))
+	if err == nil {
+		_, err = io.Copy(io.Discard, stdin)
 	}
-	done := make(chan read, 1)
-	go func() { // it may stay behind where stdin never ends: the process does then
-		body, err := io.ReadAll(io.LimitReader(stdin, hook.MaxBody+1))
-		if err == nil {
-			_, err = io.Copy(io.Discard, stdin)
-		}
-		done <- read{body, err}
+	return body, err
+}
+
+// within gives what read gives, or late where that takes longer: read then stays behind,
+// and the process ends.
+func within[T any](ctx context.Context, until time.Time, late error, read func() (T, error)) (out T, err error) {
+	done := make(chan struct{})
+	var got T
+	var gotErr error
+	go func() {
+		defer close(done)
+		got, gotErr = read()
 	}()
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	select {
-	case r := <-done:
-		return r.body, r.err
+	case <-done:
+		return got, gotErr
 	case <-ctx.Done():
-		return nil, errStdin
+		return out, late
 	}
 }
 

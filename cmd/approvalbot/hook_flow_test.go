@@ -193,6 +193,16 @@ func TestAdversary_H2_ASilentDeskDenies(t *testing.T) {
 	require.Error(t, cmd.Run())
 	require.Equal(t, 2, cmd.ProcessState.ExitCode())
 	require.Contains(t, stderr.String(), "did not come on stdin in time")
+	// Nor does a file with a token that cannot be read.
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, flag := range []string{"--token-file", "--client"} {
+		h = r.started(exec.Command("approvalbot", "hook", "claude", "PreToolUse", flag, pipe, "--limit", "2s"), hookBody)
+		code, out = h.output(t)
+		require.Zero(t, code)
+		require.Contains(t, out, `"permissionDecision":"deny"`)
+		require.Contains(t, out, "could not be read in time")
+	}
 	// Nor one that nobody can read the answer of.
 	broken, err := os.Open(os.DevNull)
 	require.NoError(t, err)
