@@ -277,7 +277,7 @@ const windsurfHook = `{"command": COMMAND, "show_output": true}`
 // clineHook is a program of its own. Cline takes no exit status for a deny.
 const clineHook = `#!/bin/sh
 # Written by approvalbot install: asks the approval desk before every tool call.
-[ -s PROGRAM ] && PROGRAM hook cline PreToolUse --client CLIENT --caller $PPID
+PROGRAM hook cline PreToolUse --client CLIENT --caller $PPID
 [ $? = 3 ] || printf '%s' '{"cancel":true,"errorMessage":"approvalbot is not where it was installed, or broke down, so the call is denied"}'
 `
 
@@ -285,7 +285,7 @@ const clineHook = `#!/bin/sh
 // than an answer (3) or its own deny (2): a program that is gone, empty, cut short or
 // killed. No other program ends with 3 by chance, so silence is no allow. The runtime's
 // shell may be any that knows single quotes and exec.
-const attended = `[ -s "$0" ] && "$0" "$@" --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; esac; ` +
+const attended = `"$0" "$@" --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; esac; ` +
 	`echo "approvalbot is not where it was installed, or broke down, so the call is denied" >&2; exit 2`
 
 // command is the shell line that a runtime runs as its hook.
