@@ -56,6 +56,8 @@ var rooms = map[string][]string{
 	"examples/receipt": {"proof"},
 	"internal/bench":   {"api", "bot/bottest"},
 	"internal/testsum": {},
+
+	"internal/fakeclaude": {},
 }
 
 // keepers are the only rooms that may import a package.
@@ -74,10 +76,10 @@ var keepers = map[string][]string{
 	"golang.org/x/mod":              {"proof"},
 	"github.com/coder/websocket":    {"gateway", "bot/bottest"},
 	"approvalbot/store/pgtest":      {},
-	"net/http":                      {"api", "hook", "hook/ask", "hook/live", "hook/mcp", "server", "gateway", "verifier", "callback", "bot/telegram", "bot/discord", "bot/bottest", "internal/bench", "cmd/approvalbot"},
+	"net/http":                      {"api", "hook", "hook/ask", "hook/live", "hook/mcp", "server", "gateway", "verifier", "callback", "bot/telegram", "bot/discord", "bot/bottest", "internal/bench", "internal/fakeclaude", "cmd/approvalbot"},
 	"github.com/stretchr/testify":   {},
 	"approvalbot/bot/bottest":       {"internal/bench"},
-	"github.com/go-json-experiment": {"hook", "hook/mcp", "internal/jsonout", "core", "server", "policy/tool", "gateway", "messages", "verifier", "proof", "bot/telegram"},
+	"github.com/go-json-experiment": {"hook", "hook/acp", "hook/mcp", "internal/jsonout", "core", "server", "policy/tool", "gateway", "messages", "verifier", "proof", "bot/telegram"},
 	"approvalbot/internal/bench":    {},
 	"golang.org/x/text":             {"display"},
 	"github.com/pressly/goose":      {"store"},

@@ -64,7 +64,7 @@ func newHookCommand(a *app) *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().IntVar(&f.caller, "caller", 0,
-		"for the shell that install writes: the process that it answers to, which ends the hook with itself; an answer then has the status 3")
+		"for the shell that install writes: the process that is answered, with which the hook ends; an answer's status is then 3")
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {

@@ -34,11 +34,12 @@ func TestAdversary_H6_ThePluginAsksForAllThatRuns(t *testing.T) {
 	if err != nil {
 		t.Skip("node is not installed")
 	}
-	var asked map[string]any
+	heard := make(chan map[string]any, 1)
 	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
-		asked = nil
+		var asked map[string]any
 		_ = json.Unmarshal(raw, &asked)
+		heard <- asked
 		answer, _ := json.Marshal(map[string]any{"status": "approved",
 			"claim": map[string]any{"toolName": asked["toolName"], "params": asked["params"]}})
 		_, _ = w.Write(answer)
@@ -52,17 +53,20 @@ func TestAdversary_H6_ThePluginAsksForAllThatRuns(t *testing.T) {
 	plugin := o.fill(targets("opencode")[0])
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "approvalbot.mjs"), []byte(plugin), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "driver.mjs"), []byte(pluginDriver), 0o600))
-	calls := func(call string) string {
+	calls := func(call string) (said string, asked map[string]any) {
 		t.Helper()
 		out, err := exec.Command(node, filepath.Join(dir, "driver.mjs"), call).CombinedOutput()
 		require.NoError(t, err, string(out))
-		return string(out)
+		return string(out), <-heard
 	}
-	require.Equal(t, "runs\n", calls(`{"tool":"jira_create","args":{"title":"t","description":"all of it"}}`))
+	said, asked := calls(`{"tool":"jira_create","args":{"title":"t","description":"all of it"}}`)
+	require.Equal(t, "runs\n", said)
 	require.Equal(t, map[string]any{"title": "t", "description": "all of it"}, asked["params"])
 	require.NotContains(t, asked, "justification")
-	require.Equal(t, "runs\n", calls(`{"tool":"bash","args":{"command":"ls","description":"look"}}`))
+	said, asked = calls(`{"tool":"bash","args":{"command":"ls","description":"look"}}`)
+	require.Equal(t, "runs\n", said)
 	require.Equal(t, map[string]any{"command": "ls"}, asked["params"])
 	require.Equal(t, "look", asked["justification"])
-	require.Contains(t, calls(`{"tool":"bash","args":{"command":"ls"},"change":"rm -rf /"}`), "no claim of this very call")
+	said, _ = calls(`{"tool":"bash","args":{"command":"ls"},"change":"rm -rf /"}`)
+	require.Contains(t, said, "no claim of this very call")
 }

@@ -113,7 +113,8 @@ func takeBlock(text string) (string, bool, error) {
 	}
 	length := strings.Index(text[from:], blockEnd)
 	if length < 0 {
-		return text, false, fmt.Errorf("the line %q is gone; take away by hand what approvalbot wrote above it", strings.TrimSpace(blockEnd))
+		const gone = "the line %q is gone; take away by hand what approvalbot wrote above it"
+		return text, false, fmt.Errorf(gone, strings.TrimSpace(blockEnd))
 	}
 	before := strings.TrimSuffix(text[:from], "\n")
 	if before != "" && !strings.HasSuffix(before, "\n") {

@@ -32,7 +32,8 @@ type Remote struct {
 func (r *Remote) Connect(ctx context.Context) (mcp.Connection, error) {
 	shown := url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host} // what errors say
 	client := &http.Client{Transport: dressed{r, outward()}}
-	return (&mcp.StreamableClientTransport{Endpoint: shown.String(), HTTPClient: client, DisableStandaloneSSE: true}).Connect(ctx)
+	t := &mcp.StreamableClientTransport{Endpoint: shown.String(), HTTPClient: client, DisableStandaloneSSE: true}
+	return t.Connect(ctx)
 }
 
 // outward goes by the environment's proxy only where that cannot read what it carries: a

@@ -59,7 +59,8 @@ type block struct {
 }
 
 func ask(message object) (block, error) {
-	tools := []any{object{"name": "Bash", "input_schema": object{"properties": object{"command": object{"type": "string"}}}}}
+	schema := object{"properties": object{"command": object{"type": "string"}}}
+	tools := []any{object{"name": "Bash", "input_schema": schema}}
 	body, err := json.Marshal(object{"model": "m", "tools": tools, "messages": []any{message}})
 	if err != nil {
 		return block{}, err
@@ -103,8 +104,8 @@ func denied(command string) string {
 		return err.Error()
 	}
 	dir, _ := os.Getwd()
-	body, _ := json.Marshal(object{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": dir, "tool_use_id": "toolu_1",
-		"tool_name": "Bash", "tool_input": object{"command": command}})
+	body, _ := json.Marshal(object{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": dir,
+		"tool_use_id": "toolu_1", "tool_name": "Bash", "tool_input": object{"command": command}})
 	for _, group := range settings.Hooks.PreToolUse {
 		for _, h := range group.Hooks {
 			hook := exec.Command("sh", "-c", h.Command)
