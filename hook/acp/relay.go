@@ -40,7 +40,7 @@ func (r Relay) Run(ctx context.Context, editor, agent Streams) error {
 	defer cancel()
 	x := &relay{
 		Relay: r, editor: &writer{to: editor.To}, agent: &writer{to: agent.To},
-		asked: map[string]*asked{}, opened: map[string]string{}, workdirs: map[string]string{},
+		asked: map[string]*asked{}, opened: map[string]string{}, workdirs: map[string]string{}, said: map[callKey]toolCall{},
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- lines(agent.From, func(line []byte) { x.fromAgent(ctx, line) }) }()
@@ -64,12 +64,16 @@ type relay struct {
 	Relay
 	editor, agent *writer
 	work          sync.WaitGroup
+	said          map[callKey]toolCall // of calls that have not ended; for fromAgent alone
 
 	mu       sync.Mutex
 	asked    map[string]*asked // what the agent asks, by keyOf its id
 	opened   map[string]string // the editor's session/new: its id, and the working directory
 	workdirs map[string]string // of sessions
 }
+
+// callKey names a tool call of a session.
+type callKey struct{ session, call string }
 
 // asked is one session/request_permission under way.
 type asked struct {
@@ -113,8 +117,11 @@ func (x *relay) fromAgent(ctx context.Context, line []byte) {
 		x.log("a session/request_permission without an id is not passed on")
 	case m.Method == "$/cancel_request" && x.cancelOne(m.Params):
 	default:
-		if m.Method == "" && m.ID != nil {
+		switch {
+		case m.Method == "" && m.ID != nil:
 			x.answered(m)
+		case m.Method == "session/update":
+			x.hear(m.Params)
 		}
 		x.editor.line(line)
 	}
@@ -142,6 +149,7 @@ func (x *relay) fromEditor(line []byte) {
 func (x *relay) permission(ctx context.Context, m message) {
 	ctx, cancel := context.WithCancel(ctx)
 	in := readRequest(m.Params)
+	in.tool = in.tool.asked(x.said[callKey{in.Session, in.tool.ID}])
 	key := keyOf(m.ID)
 	own := &asked{session: in.Session, cancel: cancel}
 	x.mu.Lock()
@@ -173,6 +181,29 @@ func (x *relay) permission(ctx context.Context, m message) {
 			x.agent.line(answer)
 		}
 	})
+}
+
+// hear keeps what the agent tells the editor of a call until it has ended: a question
+// about it may leave out what was said.
+func (x *relay) hear(params json.RawMessage) {
+	var in struct {
+		Session string `json:"sessionId"`
+		Update  struct {
+			toolCall
+			About  string `json:"sessionUpdate"`
+			Status string `json:"status"`
+		} `json:"update"`
+	}
+	_ = json.Unmarshal(params, &in) // what can be read of it counts
+	if in.Update.About != "tool_call" && in.Update.About != "tool_call_update" {
+		return
+	}
+	key := callKey{in.Session, in.Update.ID}
+	if in.Update.Status == "completed" || in.Update.Status == "failed" {
+		delete(x.said, key)
+		return
+	}
+	x.said[key] = in.Update.after(x.said[key])
 }
 
 // decide gives the outcome for the agent. Where nobody asks any more it is cancelled;

@@ -40,6 +40,7 @@ func TestCall_OfRealClients(t *testing.T) {
 		"opencode": {"bash", `{"command":"mv build build.old"}`, "", false, "once", "reject"},
 		"copilot":  {"bash", `{"command":"mv build build.old"}`, "", false, "allow_once", "reject_once"},
 		"qwen":     {"run_shell_command", `{"command":"mv build build.old"}`, "clean the build folder", false, "proceed_once", "cancel"},
+		"cline":    {"run_commands", `{"commands":["mv build build.old"]}`, "", false, "allow_once", "reject_once"},
 		"gemini": {"acp:execute", `{"title":"mv build build.old","content":[{"type":"content","content":{"type":"text",
 "text":"[current working directory /home/u/project] (clean the build folder)"}}],
 "note":"the agent gave no structured input: these are its words for what it will do"}`, "", true, "proceed_once", "cancel"},
@@ -129,7 +130,7 @@ func outcome(id, option string) string {
 
 func TestRelay_AnswersRealClientsAndTellsTheEditorNothing(t *testing.T) {
 	for name, options := range map[string][2]string{
-		"opencode": {"once", "reject"}, "copilot": {"allow_once", "reject_once"}, "qwen": {"proceed_once", "cancel"}, "gemini": {"proceed_once", "cancel"},
+		"opencode": {"once", "reject"}, "copilot": {"allow_once", "reject_once"}, "cline": {"allow_once", "reject_once"}, "qwen": {"proceed_once", "cancel"}, "gemini": {"proceed_once", "cancel"},
 	} {
 		line, _ := captured(t, name)
 		for i, status := range []string{"approved", "denied", "expired", "withdrawn"} {
@@ -177,6 +178,41 @@ func TestRelay_KnowsTheSessionsWorkdir(t *testing.T) {
 	s.agentSays(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"S1","toolCall":{"kind":"execute","rawInput":{"command":"ls"}},"options":[{"optionId":"o","kind":"allow_once"}]}}`)
 	s.agentReads()
 	require.Equal(t, "/home/u/project", *(<-s.asked).Bind.Workdir)
+}
+
+// A question need not repeat what was said of its call: OpenCode's names no directory. What
+// grows before the question is shown to a person, and no policy decides about it.
+func TestRelay_KnowsWhatWasSaidOfTheCall(t *testing.T) {
+	s := newScene(t, "denied")
+	said := func(call, rest string) {
+		s.agentSays(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"S1","update":{"toolCallId":"` + call + `",` + rest + `}}}`)
+		s.editorReads()
+	}
+	asks := func(call, rest string) api.CreateRequest {
+		s.agentSays(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"S1","toolCall":{"toolCallId":"` + call + `"` + rest +
+			`},"options":[{"optionId":"o","kind":"allow_once"}]}}`)
+		s.agentReads()
+		return <-s.asked
+	}
+	const begins, goesOn = `"sessionUpdate":"tool_call","kind":"execute","title":"bash","status":"pending","rawInput":{"cwd":"/p"}`,
+		`"sessionUpdate":"tool_call_update","status":"in_progress","locations":[{"path":"/p/x"}],"rawInput":{"command":"ls","workdir":"/p/x","description":"look"}`
+	said("c1", begins)
+	said("c1", goesOn)
+	got := asks("c1", `,"kind":"execute","title":"ls","locations":[],"rawInput":{"command":"ls"}`)
+	require.Equal(t, "bash", got.ToolName)
+	require.JSONEq(t, `{"command":"ls","workdir":"/p/x"}`, string(got.Params))
+	require.Equal(t, "look", got.Justification)
+
+	said("c2", begins)
+	said("c2", goesOn)
+	got = asks("c2", "")
+	require.Equal(t, "acp:execute", got.ToolName)
+	require.True(t, got.MustAsk)
+	require.JSONEq(t, `{"title":"bash","locations":[{"path":"/p/x"}],"input":{"command":"ls","workdir":"/p/x","description":"look"}}`, string(got.Params))
+
+	said("c1", `"sessionUpdate":"tool_call_update","status":"completed"`)
+	got = asks("c1", `,"kind":"execute","rawInput":{"command":"ls"}`)
+	require.JSONEq(t, `{"command":"ls"}`, string(got.Params), "it has ended")
 }
 
 const waits = `{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"S1","toolCall":{"title":"x"},"options":[{"optionId":"o","kind":"allow_once"}]}}`
@@ -231,7 +267,7 @@ func TestAdversary_H2_WithoutADeskItRejects(t *testing.T) {
 }
 
 func FuzzRequest(f *testing.F) {
-	for _, name := range []string{"gemini", "opencode", "copilot", "qwen"} {
+	for _, name := range []string{"gemini", "opencode", "copilot", "qwen", "cline"} {
 		line, _ := captured(f, name)
 		f.Add(line)
 	}

@@ -1,8 +1,10 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,6 +41,51 @@ type toolCall struct {
 	Meta      struct {
 		Tool string `json:"toolName"`
 	} `json:"_meta"`
+
+	early bool // the input is what was said before, and nothing of it is said now
+}
+
+// after is the call with what was said of it before and is not said again. An input of
+// which now nothing is said may still have been growing: it is shown, and not relied upon.
+func (t toolCall) after(said toolCall) toolCall {
+	t.ID, t.Title, t.Kind = cmp.Or(t.ID, said.ID), cmp.Or(t.Title, said.Title), cmp.Or(t.Kind, said.Kind)
+	t.Meta.Tool = cmp.Or(t.Meta.Tool, said.Meta.Tool)
+	t.Content, t.Locations = orElse(t.Content, said.Content), orElse(t.Locations, said.Locations)
+	if blank(t.Input) {
+		t.Input, t.early = said.Input, true
+	}
+	return t
+}
+
+// asked is the call of a question, whose input may be a part of what was said before:
+// OpenCode asks for a command, and only before says in which directory it runs.
+func (t toolCall) asked(said toolCall) toolCall {
+	t = t.after(said)
+	var now, all map[string]json.RawMessage
+	if json.Unmarshal(said.Input, &all) != nil || json.Unmarshal(t.Input, &now) != nil || len(all) == 0 {
+		return t
+	}
+	maps.Copy(all, now)
+	if input, err := json.Marshal(all); err == nil {
+		t.Input = input
+	}
+	return t
+}
+
+// blank reports whether a value says nothing.
+func blank(v json.RawMessage) bool {
+	switch strings.TrimSpace(string(v)) {
+	case "", "null", "[]", "{}":
+		return true
+	}
+	return false
+}
+
+func orElse(v, other json.RawMessage) json.RawMessage {
+	if blank(v) {
+		return other
+	}
+	return v
 }
 
 func readRequest(params json.RawMessage) request {
@@ -98,7 +145,7 @@ func (r request) call(workdir string) api.CreateRequest {
 // command it runs; empty where it says neither.
 func (r request) structured() (tool string, params json.RawMessage, justification string) {
 	var in map[string]json.RawMessage
-	if json.Unmarshal(r.tool.Input, &in) != nil || len(in) == 0 {
+	if r.tool.early || json.Unmarshal(r.tool.Input, &in) != nil || len(in) == 0 {
 		return "", nil, ""
 	}
 	var command string
@@ -108,6 +155,8 @@ func (r request) structured() (tool string, params json.RawMessage, justificatio
 		tool = r.tool.Meta.Tool
 	case runs:
 		tool = "bash"
+	case r.tool.Kind == "execute" && in["commands"] != nil:
+		tool = "run_commands" // Cline's: each is a line
 	default:
 		return "", nil, ""
 	}
@@ -142,7 +191,7 @@ func (r request) described() (tool string, params json.RawMessage, mustAsk bool)
 	for name, v := range map[string]json.RawMessage{
 		"content": r.tool.Content, "locations": r.tool.Locations, "input": r.tool.Input, "subject": r.Subject,
 	} {
-		if text := strings.TrimSpace(string(v)); text != "" && text != "null" && text != "[]" && text != "{}" {
+		if !blank(v) {
 			shown[name] = v
 		}
 	}
