@@ -151,6 +151,11 @@ func (l *Lab) Env() []string {
 // Run lets the client ask for the command once. Its error says that the client did not
 // get so far.
 func (l *Lab) Run(ctx context.Context) (Result, error) {
+	return l.Try(ctx, func(ctx context.Context) (string, error) { return l.start(ctx, clients[l.Runtime].args) })
+}
+
+// Try is Run for a client that use starts, and of which it gives the output.
+func (l *Lab) Try(ctx context.Context, use func(context.Context) (string, error)) (Result, error) {
 	c := clients[l.Runtime]
 	if c.setup != nil {
 		if out, err := l.start(ctx, fillAll(c.setup, l.url)); err != nil {
@@ -162,7 +167,8 @@ func (l *Lab) Run(ctx context.Context) (Result, error) {
 	}
 	l.Model.forget()
 	begun := time.Now()
-	out, err := l.start(ctx, c.args)
+	out, err := use(ctx)
+	endOthers("HOME=" + l.Home) // daemons that it left
 	r := Result{Ran: l.ran(), Asked: l.Model.Calls() > 0, Read: l.Model.Read(), Output: out, Took: time.Since(begun)}
 	if !r.Asked {
 		return r, fmt.Errorf("%s never asked the model for anything, so nothing is proved (%v)", c.program, err)
