@@ -46,6 +46,10 @@ func TestExamples_OpenCodeBridge(t *testing.T) {
 			}
 		}
 	})
+	mux.HandleFunc("GET /session/ses_1/message/msg_1", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"info":{},"parts":[{"type":"text"},{"type":"tool","callID":"call_1","tool":"bash","state":{"status":"running",`+
+			`"input":{"command":"mv it away","workdir":"/elsewhere","description":"tidy up"}}}]}`)
+	})
 	mux.HandleFunc("POST /permission/{id}/reply", func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Reply, Message string }
 		_ = json.NewDecoder(r.Body).Decode(&in)
@@ -75,11 +79,14 @@ func TestExamples_OpenCodeBridge(t *testing.T) {
 			return reply{}
 		}
 	}
-	r.tap(r.alice, r.group, r.asked("mv waiting away").ID, "Allow once")
+	card := r.asked("mv it away")
+	require.Contains(t, card.Text, "/elsewhere", "OpenCode's question does not say where")
+	require.Contains(t, card.Text, "tidy up")
+	r.tap(r.alice, r.group, card.ID, "Allow once")
 	require.Equal(t, reply{"per_waits", "once", "", "/home/u/project"}, got())
 
 	events <- asked("per_comes", "mv build build.old")
-	r.tap(r.alice, r.group, r.asked(`mv build build.old`).ID, "Deny")
+	r.tap(r.alice, r.group, r.asked("mv it away").ID, "Deny")
 	denied := got()
 	require.Equal(t, "reject", denied.reply)
 	require.Contains(t, denied.message, "denied by alice")

@@ -15,11 +15,31 @@ if (process.env.OPENCODE_SERVER_PASSWORD)
   headers.Authorization = "Basic " + Buffer.from(`opencode:${process.env.OPENCODE_SERVER_PASSWORD}`).toString("base64");
 const asked = new Set(); // permissions that are being asked for
 
-async function settle({ id, sessionID, permission, patterns, metadata }) {
+// What would run: the question alone leaves out where. The message that asks for the tool has the whole call.
+async function whole({ sessionID, permission, patterns, metadata, tool }) {
+  if (!tool) return [permission, { ...metadata, patterns }];
+  const message = await fetch(`${base}/session/${sessionID}/message/${tool.messageID}${where}`, { headers });
+  const part = message.ok && (await message.json()).parts.find((p) => p.type === "tool" && p.callID === tool.callID);
+  if (!part?.state?.input) throw new Error(`OpenCode does not show the call (${message.status})`);
+  if (part.tool !== permission) return [permission, { ...metadata, patterns, tool: part.tool, input: part.state.input }];
+  const { description, ...params } = part.state.input;
+  return typeof description === "string" ? [part.tool, params, description] : [part.tool, part.state.input];
+}
+
+async function decided(request) {
+  try {
+    const [tool, params, justification] = await whole(request);
+    return await connect({ sessionKey: request.sessionID }).ask(tool, params, { callId: request.id, justification });
+  } catch (e) {
+    return { allow: false, reason: `approvalbot: not run: ${e.message}` };
+  }
+}
+
+async function settle(request) {
+  const { id } = request;
   if (asked.has(id)) return;
   asked.add(id);
-  const desk = connect({ sessionKey: sessionID });
-  const { allow, reason } = await desk.ask(permission, { ...metadata, patterns }, { callId: id });
+  const { allow, reason } = await decided(request);
   const body = JSON.stringify(allow ? { reply: "once" } : { reply: "reject", message: reason }); // never "always"
   const reply = await fetch(`${base}/permission/${encodeURIComponent(id)}/reply${where}`, { method: "POST", headers, body });
   console.log(`${id}: ${allow ? "allowed once" : reason}${reply.ok ? "" : ` (OpenCode did not take it: ${reply.status})`}`);

@@ -168,7 +168,6 @@ func (l *Lab) Try(ctx context.Context, use func(context.Context) (string, error)
 	l.Model.forget()
 	begun := time.Now()
 	out, err := use(ctx)
-	endOthers("HOME=" + l.Home) // daemons that it left
 	r := Result{Ran: l.ran(), Asked: l.Model.Calls() > 0, Read: l.Model.Read(), Output: out, Took: time.Since(begun)}
 	if !r.Asked {
 		return r, fmt.Errorf("%s never asked the model for anything, so nothing is proved (%v)", c.program, err)
