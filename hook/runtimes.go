@@ -122,6 +122,7 @@ func qwenCode() Runtime {
 			`allow only means "not blocked": Qwen's own permission step still comes.`,
 			`timeout of a command hook is in milliseconds, of an HTTP hook in seconds.`,
 			`A repository's settings can switch the hook off (disableAllHooks).`,
+			`Over ACP it starts in mode auto, in which a classifier allows calls: let the editor choose the mode default.`,
 		},
 	}
 }
@@ -285,6 +286,8 @@ func cline() Runtime {
 		Traps: []string{
 			`Exit status 2 is ignored: commands are denied by replacing them, every other tool by cancelling the run.`,
 			`The limit is 30 s in VS Code and 120 s in the CLI, and after it the call runs.`,
+			`Over ACP it wants a login, or CLINE_API_KEY and CLINE_PROVIDER; cline auth with an own endpoint does not do.`,
+			`An editor's session can switch its questions off over ACP (auto_approve).`,
 		},
 	}
 }
@@ -302,6 +305,7 @@ func openCode() Runtime {
 			`A plugin that fails to load, does not parse or is missing: every call runs, and nothing says so.`,
 			`permission.ask of plugins is never called.`,
 			`opencode run rejects what it would have asked.`,
+			`Over ACP and at opencode serve it asks for nothing unless its configuration says "permission": {"*": "ask"}.`,
 		},
 	}
 }
