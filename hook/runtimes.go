@@ -45,7 +45,8 @@ func claudeCode() Runtime {
 			`A repository's settings can switch a user's hook off (disableAllHooks); managed settings hold.`,
 			`Modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
-			`A PermissionRequest hook is not told of a yes in the terminal, so its card stays open; after a no the card is withdrawn.`,
+			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal), so its card stays open until ` +
+				`it expires or the session ends, and a tap on it changes nothing; after a no the card is withdrawn.`,
 		},
 	}
 }
