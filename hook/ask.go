@@ -25,6 +25,7 @@ type Desk interface {
 // Reporter takes what became of a call; *api.Client is one.
 type Reporter interface {
 	Result(ctx context.Context, id string, req api.ResultRequest) (api.Approval, error)
+	Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error)
 }
 
 // ErrStopping is what a Desk gives instead of waiting on when it is about to stop.
@@ -210,17 +211,35 @@ func (q *question) failed(ctx context.Context, err error) Verdict {
 	return denied(Failed(err))
 }
 
-// Report tells the desk that a claimed call has run. It gives a sentence where that
-// is worth the model's while; what the desk has not allowed is none of its business.
+// Report tells the desk that a call has run: one that was claimed has its result, and a
+// card beside the runtime's own dialog, where somebody was quicker, is withdrawn. It gives
+// a sentence where that is worth the model's while; what the desk was not asked for is
+// none of its business.
 func Report(ctx context.Context, d Reporter, c Call) (problem string) {
-	if c.RequestID() == "" {
+	for _, id := range []string{c.RequestID(), c.dialogID()} {
+		if id == "" {
+			continue
+		}
+		_, err := d.Result(ctx, id, api.ResultRequest{Status: "succeeded"})
+		if err == nil {
+			return ""
+		}
+		if !unasked(err) {
+			return "the result was not reported: " + cause(err)
+		}
+	}
+	if c.dialogID() == "" {
 		return ""
 	}
-	_, err := d.Result(ctx, c.RequestID(), api.ResultRequest{Status: "succeeded"})
+	_, err := d.Withdraw(ctx, c.dialogID(), api.WithdrawRequest{Reason: "it was answered where the agent runs"})
+	if err != nil && !unasked(err) {
+		return "the card was not withdrawn: " + cause(err)
+	}
+	return ""
+}
+
+// unasked reports a refusal because there is no such approval, or none in that state.
+func unasked(err error) bool {
 	var refused *api.Problem
-	unasked := errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusConflict)
-	if err == nil || unasked {
-		return ""
-	}
-	return "the result was not reported: " + cause(err)
+	return errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusConflict)
 }

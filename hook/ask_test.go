@@ -152,6 +152,49 @@ func TestReport(t *testing.T) {
 	require.Empty(t, Report(t.Context(), nil, Call{}))
 }
 
+// A card beside a runtime's own dialog names what only the body of the dialog and that of
+// the call that has run have in common; when the call has run, the card goes.
+func TestReport_WithdrawsTheCardBesideADialog(t *testing.T) {
+	dialog := Call{Tool: "Bash", Params: command("ls"), Session: "s", Prompt: "p"}
+	ran := dialog
+	ran.ID = "toolu_1"
+	id := dialog.Request().ID
+	require.NotEmpty(t, id)
+	require.Equal(t, "toolu_1", ran.Request().ID)
+	for _, other := range []Call{
+		{Tool: "Bash", Params: command("ls"), Session: "s", Prompt: "q"}, {Tool: "Bash", Params: command("ls"), Session: "t", Prompt: "p"},
+		{Tool: "Bash", Params: command("id"), Session: "s", Prompt: "p"}, {Tool: "Read", Params: command("ls"), Session: "s", Prompt: "p"},
+		{Tool: "Bash", Params: command("ls"), Session: "s"}, {Tool: "Bash", Params: command("ls"), Prompt: "p"},
+	} {
+		require.NotEqual(t, id, other.Request().ID)
+	}
+
+	for name, c := range map[string]struct {
+		call   Call
+		result map[string]int // status of a result, by the approval's id
+		want   []string
+	}{
+		"answered in the terminal": {ran, map[string]int{"toolu_1": 404, id: 409}, []string{"toolu_1/result", id + "/result", id + "/withdraw"}},
+		"answered on the card":     {ran, map[string]int{"toolu_1": 404, id: 200}, []string{"toolu_1/result", id + "/result"}},
+		"asked before every call":  {ran, map[string]int{"toolu_1": 200}, []string{"toolu_1/result"}},
+		"of no prompt":             {Call{ID: "toolu_1", Session: "s"}, map[string]int{"toolu_1": 404}, []string{"toolu_1/result"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			problem := Report(t.Context(), deskOf(func(r *http.Request) (int, any, error) {
+				what := strings.TrimPrefix(r.URL.Path, "/v1/approvals/")
+				got = append(got, what)
+				if of, ok := strings.CutSuffix(what, "/result"); ok && c.result[of] != 200 {
+					return c.result[of], api.Problem{Code: "x", Detail: "No."}, nil
+				}
+				return 200, pending, nil
+			}), c.call)
+			require.Empty(t, problem)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
 func TestDecidedBy(t *testing.T) {
 	alice := api.Vote{Voter: &api.Voter{Person: "alice", Channel: "discord"}}
 	for want, a := range map[string]api.Approval{

@@ -27,6 +27,7 @@ type Call struct {
 	Session string          // empty: the body names none
 	Workdir string          // likewise
 	ID      string          // likewise, of the call
+	Prompt  string          // likewise, of the user's words that led to the call
 
 	Justification string // the agent's own words about the call
 	Model         string
@@ -46,10 +47,24 @@ func (c Call) RequestID() string {
 	return "call-" + hex.EncodeToString(sum[:16])
 }
 
+// dialogID is the id of the approval for a runtime's own dialog about the call, which has
+// no id of the call: equal calls that one prompt leads to have one. Empty: the body does
+// not say so much.
+func (c Call) dialogID() string {
+	if c.Session == "" || c.Prompt == "" {
+		return ""
+	}
+	sum := sha256.New()
+	for _, part := range []string{c.Session, c.Prompt, c.Tool, string(c.Params)} {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return "dialog-" + hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
 // Request is what the desk is asked.
 func (c Call) Request() api.CreateRequest {
 	req := api.CreateRequest{
-		ID: c.RequestID(), ToolName: c.Tool, Params: c.Params, SessionKey: c.Session, Justification: c.Justification,
+		ID: cmp.Or(c.RequestID(), c.dialogID()), ToolName: c.Tool, Params: c.Params, SessionKey: c.Session, Justification: c.Justification,
 	}
 	if c.Workdir != "" {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}

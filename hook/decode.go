@@ -1,5 +1,7 @@
 package hook
 
+import "strings"
+
 // A decoder for each runtime and event. What they share is spelled out in a helper
 // that both name; none looks at a body to find out whose it is.
 
@@ -24,7 +26,7 @@ func claudeEvent(event, callID string) decoder {
 		b := readBody(raw)
 		b.not("tool_call_id", "turn_id")
 		c := claudeBody(b, event, callID)
-		c.Subagent = b.text("agent_id") != ""
+		c.Subagent, c.Prompt = b.text("agent_id") != "", b.text("prompt_id")
 		return b.decoded(c)
 	}
 }
@@ -65,7 +67,7 @@ func qwenPreToolUse(raw []byte) (Call, error) {
 func copilotCamel(raw []byte) (Call, error) {
 	b := readBody(raw)
 	b.not("hook_event_name", "hookName")
-	c := Call{Tool: b.named("toolName"), Params: b.objectOrText("toolArgs")}
+	c := Call{Tool: copilotTool(b.named("toolName")), Params: b.objectOrText("toolArgs")}
 	c.Session, c.Workdir = b.text("sessionId"), b.text("cwd")
 	return b.decoded(c)
 }
@@ -73,7 +75,19 @@ func copilotCamel(raw []byte) (Call, error) {
 // copilotPascal is its body for PreToolUse.
 func copilotPascal(raw []byte) (Call, error) {
 	b := readBody(raw)
-	return b.decoded(claudeBody(b, "PreToolUse", ""))
+	c := claudeBody(b, "PreToolUse", "")
+	c.Tool = copilotTool(c.Tool)
+	return b.decoded(c)
+}
+
+// copilotTool is a tool's name as policy knows it. Copilot joins a server's name and its
+// tool's by a dash, which none of its own has: a server "read" with a tool "file" is no
+// tool that reads files.
+func copilotTool(name string) string {
+	if strings.Contains(name, "-") && !strings.HasPrefix(name, "mcp__") {
+		return "mcp__" + name
+	}
+	return name
 }
 
 // copilotPermission is its body for permissionRequest, however that is spelled in
@@ -81,7 +95,7 @@ func copilotPascal(raw []byte) (Call, error) {
 func copilotPermission(raw []byte) (Call, error) {
 	b := readBody(raw)
 	b.is("hookName", "permissionRequest")
-	c := Call{Tool: b.named("toolName"), Params: b.objectOrText("toolInput")}
+	c := Call{Tool: copilotTool(b.named("toolName")), Params: b.objectOrText("toolInput")}
 	c.Session, c.Workdir = b.text("sessionId"), b.text("cwd")
 	return b.decoded(c)
 }

@@ -173,6 +173,9 @@ func TestDecode_AServersToolIsNeverTheRuntimesOwn(t *testing.T) {
 			`{"hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{},"mcp_context":{"server_name":"evil","tool_name":"read_file"}}`, "mcp__evil__read_file"},
 		{"gemini-cli", "BeforeTool",
 			`{"hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{},"mcp_context":{"tool_name":"read_file"}}`, "mcp__unnamed__read_file"},
+		{"copilot-cli", "preToolUse", `{"sessionId":"s","toolName":"read-file","toolArgs":"{}"}`, "mcp__read-file"},
+		{"copilot-cli", "PreToolUse", `{"hook_event_name":"PreToolUse","tool_name":"list-files","tool_input":{}}`, "mcp__list-files"},
+		{"copilot-cli", "permissionRequest", `{"hookName":"permissionRequest","toolName":"read-file","toolInput":{}}`, "mcp__read-file"},
 	} {
 		r, _ := Find(c.runtime)
 		e, ok := r.Event(c.event)

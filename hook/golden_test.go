@@ -48,11 +48,11 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]Call{
 		"claude-code-2.1.330-PreToolUse-http.json": {Tool: "Bash", Params: command("rm -rf build"), ID: "toolu_2d851b3e730842b4",
-			Session: "5b607f0e-ea28-4977-8e7a-ed9f2ad40be5", Justification: "clean the build folder"},
+			Session: "5b607f0e-ea28-4977-8e7a-ed9f2ad40be5", Prompt: "a4635031-9d64-46de-9d95-c3ac9a8cc73c", Justification: "clean the build folder"},
 		"claude-code-2.1.330-PreToolUse-command.json": {Tool: "Bash", Params: command("rm -rf build"), ID: "toolu_dd5185ad1ed645de",
-			Session: "f62e5d96-2fe9-451a-a488-938636d3afb5", Justification: "clean the build folder"},
+			Session: "f62e5d96-2fe9-451a-a488-938636d3afb5", Prompt: "de7060e2-fd5b-47f2-a2e9-a54bd316cd0e", Justification: "clean the build folder"},
 		"claude-code-2.1.330-PermissionRequest-http.json": {Tool: "Bash", Params: command("rm -rf build"),
-			Session: "f38b5379-e585-4faf-b1b5-7682e2fe205d", Justification: "clean the build folder"},
+			Session: "f38b5379-e585-4faf-b1b5-7682e2fe205d", Prompt: "02af24cf-bb87-4bfc-b68c-4c2f5d51c093", Justification: "clean the build folder"},
 		"codex-0.169.0-PreToolUse-command.json": {Tool: "Bash", Params: command("mv build build.old"), ID: "call_e319a995ca4647bf",
 			Session: "01a2039f-5f5d-7e40-8b82-72c35f520d28", Model: "gpt-5.1-codex"},
 		"codex-0.169.0-PermissionRequest-command.json": {Tool: "Bash", Params: command("mv build build.old"), Model: "gpt-5.1-codex",

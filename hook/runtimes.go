@@ -18,7 +18,7 @@ func claudeCode() Runtime {
 			{CommandHook, "PreToolUse", "every call, in every permission mode"},
 			{HTTPHook, "PreToolUse", "the same without a program; its URL and token stand in the settings"},
 			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never with PreToolUse"},
-			{HTTPHook, "PermissionRequest", "the same; the closed connection withdraws the card"},
+			{HTTPHook, "PermissionRequest", "the same; a no in the terminal closes the connection, and that withdraws the card"},
 			{PermissionPrompt, "", "headless runs: --permission-prompt-tool mcp__approvalbot__permission_prompt"},
 			{MCPToolHook, "PreToolUse", "the desk as an MCP server"},
 			{ACP, "", "through an editor"},
@@ -45,8 +45,8 @@ func claudeCode() Runtime {
 			`A repository's settings can switch a user's hook off (disableAllHooks); managed settings hold.`,
 			`Modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
-			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal), so its card stays open until ` +
-				`it expires or the session ends, and a tap on it changes nothing; after a no the card is withdrawn.`,
+			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal): the card is withdrawn by ` +
+				`PostToolUse, once the call has run, and a tap before that changes nothing; after a no it is withdrawn at once.`,
 		},
 	}
 }
@@ -305,6 +305,7 @@ func openCode() Runtime {
 		Traps: []string{
 			`A plugin that fails to load, does not parse or is missing: every call runs, and nothing says so.`,
 			`permission.ask of plugins is never called.`,
+			`Servers' tools are called SERVER_TOOL there, so a name with an underscore is never taken for a tool of its own: apply_patch asks.`,
 			`opencode run rejects what it would have asked.`,
 			`Over ACP and at opencode serve it asks for nothing unless its configuration says "permission": {"*": "ask"}.`,
 		},

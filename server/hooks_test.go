@@ -417,6 +417,43 @@ func TestHook_TwiceInParallel(t *testing.T) {
 	})
 }
 
+// A yes in the terminal closes no connection: the card goes when the call has run, and no
+// card of another call or session goes with it.
+func TestHook_ACallThatHasRunNeedsNoYes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		event := func(name, session, input string) string {
+			body := strings.Replace(claudeBody("ask", input, session, "toolu_1"), "PreToolUse", name, 1)
+			return strings.Replace(body, `"effort"`, `"prompt_id":"p","effort"`, 1)
+		}
+		var dialogs []*asked
+		for _, of := range [][2]string{{"s", `{"a":1}`}, {"s", `{"a":2}`}, {"t", `{"a":1}`}} {
+			dialogs = append(dialogs, d.begin(t.Context(), "POST", "/hooks/claude/PermissionRequest", "agent", event("PermissionRequest", of[0], of[1])))
+		}
+		ran := d.begin(t.Context(), "POST", "/hooks/claude/PostToolUse", "agent", event("PostToolUse", "s", `{"a":1}`))
+		synctest.Wait()
+		require.True(t, ran.done.Load())
+		denies(t, dialogs[0].r, "withdrawn")
+		pending, err := d.agent.List(t.Context(), api.Filter{Status: api.Pending})
+		require.NoError(t, err)
+		require.Len(t, pending.Items, 2)
+		for _, a := range pending.Items {
+			d.rule(a.ID, api.AllowOnce)
+		}
+		synctest.Wait()
+		for _, a := range dialogs[1:] {
+			allow, why := hookDecision(t, a.r)
+			require.True(t, allow, why)
+		}
+		ran = d.begin(t.Context(), "POST", "/hooks/claude/PostToolUse", "agent", event("PostToolUse", "s", `{"a":2}`))
+		synctest.Wait()
+		require.True(t, ran.done.Load())
+		for _, a := range pending.Items {
+			require.Equal(t, a.SessionKey == "s", d.the(a.ID).Result != nil, "the call that ran has a result")
+		}
+	})
+}
+
 // Who answers in the terminal, presses Esc or goes closes the connection: the card is
 // withdrawn.
 func TestAdversary_H4_AClosedConnectionWithdraws(t *testing.T) {

@@ -320,7 +320,7 @@ console.log("runs");`, changes[0].Path), 0o600))
 	}
 }
 
-// Beside the terminal's dialog the first answer counts, wherever it is given. A no in the
+// Beside the terminal's dialog the first answer counts, wherever it is given, and one in the
 // terminal takes the card back.
 func TestAgents_TerminalFirst(t *testing.T) {
 	for _, first := range []string{"yes in the terminal", "no in the terminal", "yes in the chat"} {
@@ -347,6 +347,9 @@ func TestAgents_TerminalFirst(t *testing.T) {
 			}
 			screen.shows("FINAL:")
 			require.NoDirExists(t, filepath.Join(l.Project, "build"))
+			if first == "yes in the terminal" {
+				r.settled(r.group, card.ID, "withdrawn")
+			}
 		})
 	}
 }

@@ -16,15 +16,20 @@ if (process.env.OPENCODE_SERVER_PASSWORD)
 const soon = () => AbortSignal.timeout(30_000);
 const asked = new Set(); // permissions that are being asked for
 
+// OpenCode calls a server's tool SERVER_TOOL, and a repository chooses the server's name: what has an underscore may be
+// anything, apply_patch too.
+const named = (tool) => (tool.includes("_") ? `mcp__${tool}` : tool);
+
 // What would run: the question alone leaves out where. The message that asks for the tool has the whole call.
 async function whole({ sessionID, permission, patterns, metadata, tool }) {
-  if (!tool) return [permission, { ...metadata, patterns }];
+  if (!tool) return [named(permission), { ...metadata, patterns }];
   const message = await fetch(`${base}/session/${sessionID}/message/${tool.messageID}${where}`, { headers, signal: soon() });
   const part = message.ok && (await message.json()).parts.find((p) => p.type === "tool" && p.callID === tool.callID);
   if (!part?.state?.input) throw new Error(`OpenCode does not show the call (${message.status})`);
-  if (part.tool !== permission) return [permission, { ...metadata, patterns, tool: part.tool, input: part.state.input }];
+  if (part.tool !== permission) return [named(permission), { ...metadata, patterns, tool: part.tool, input: part.state.input }];
   const { description, ...params } = part.state.input;
-  return typeof description === "string" ? [part.tool, params, description] : [part.tool, part.state.input];
+  const prose = part.tool === "bash" && typeof description === "string"; // the model's words about a command
+  return prose ? [part.tool, params, description] : [named(part.tool), part.state.input];
 }
 
 async function decided(request) {

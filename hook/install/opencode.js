@@ -53,6 +53,10 @@ const name = (text) => text.replace(/[^A-Za-z0-9._:-]/g, "-").slice(-120);
 const outcome = ({ status, decidedBy = [], reason }) =>
   `${status}${decidedBy.length ? ` by ${decidedBy.map((d) => d.replace(/^person:/, "")).join(", ")}` : ""}${reason ? `: ${reason}` : ""}`;
 
+// OpenCode calls a server's tool SERVER_TOOL, and a repository chooses the server's name: what has an underscore may be
+// anything, apply_patch too.
+const named = (tool) => (tool.includes("_") ? `mcp__${tool}` : tool);
+
 // The model's words about a command are no part of what runs. Of any other tool they are: an issue's text, say.
 function split(tool, args) {
   const { description, ...params } = args ?? {};
@@ -67,7 +71,7 @@ export const Approvalbot = async ({ directory }) => {
   return {
     "tool.execute.before": async (input, output) => {
       const request = {
-        id: name(`${input.sessionID}:${input.callID}`), toolName: input.tool, sessionKey: input.sessionID,
+        id: name(`${input.sessionID}:${input.callID}`), toolName: named(input.tool), sessionKey: input.sessionID,
         bind: { workdir: directory }, ...split(input.tool, output.args),
       };
       const claimId = randomUUID();
@@ -77,7 +81,7 @@ export const Approvalbot = async ({ directory }) => {
       if (answer.status !== "approved") throw denied(outcome(answer));
       const { claim } = answer; // only a claim says what may run, and it must be what runs now
       const { params } = split(input.tool, output.args);
-      if (claim?.toolName !== input.tool || !isDeepStrictEqual(claim.params, params)) throw denied("no claim of this very call");
+      if (claim?.toolName !== named(input.tool) || !isDeepStrictEqual(claim.params, params)) throw denied("no claim of this very call");
     },
     "tool.execute.after": async (input) => {
       await post(`/${name(`${input.sessionID}:${input.callID}`)}/result`, { status: "succeeded" }, 1).catch(() => {});

@@ -120,11 +120,14 @@ func targets(runtime string) []target {
 		return join(
 			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: item, event: "PreToolUse", limit: day}, files),
 			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse", limit: "30s"}, files),
-			// Claude Code leaves a program running when somebody answers its dialog; it closes a connection, and that
-			// withdraws the card. The token stands in the file, so it is the user's alone.
+			// Claude Code leaves a program running when somebody refuses in its dialog; it closes a connection, and that
+			// withdraws the card. After a yes PostToolUse does. The token stands in the file, so it is the user's alone.
 			[]target{{
 				scope: User, path: files[User], list: []string{"hooks", "PermissionRequest"}, text: claudeHTTP,
 				event: "PermissionRequest", limit: day, beside: true, secret: true,
+			}, {
+				scope: User, path: files[User], list: []string{"hooks", "PostToolUse"}, text: claudeReport,
+				event: "PostToolUse", limit: "30s", beside: true, secret: true,
 			}},
 		)
 	case "codex":
