@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,9 @@ func TestReceipt(t *testing.T) {
 	require.Equal(t, want, receipt())
 	jws, err := s.Sign(want)
 	require.NoError(t, err)
+	stays, err := os.ReadFile("testdata/receipt.golden")
+	require.NoError(t, err)
+	require.Equal(t, string(stays), jws+"\n", "a receipt's bytes stay: whoever has one compares it")
 	got, err := Verify(jws, KeysOf(signer(t, 2, Receipts).Public(), s.Public()), midway, callPrint())
 	require.NoError(t, err)
 	require.Equal(t, want, got)
