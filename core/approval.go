@@ -24,11 +24,11 @@ type Approval struct {
 	Fingerprint string      `json:"-"`
 	Bind        *Bind       `json:"bind,omitempty"`
 	AgentID     string      `json:"-"`
-	TokensAgent bool        `json:"tokensAgent,omitempty"` // as in Call
 	SessionKey  string      `json:"-"`
 	Origin      *Target     `json:"origin,omitempty"`
 	Context     CallContext `json:"context,omitzero"`
-	Dialect     string      `json:"dialect,omitempty"` // as in Call
+	TokensAgent bool        `json:"tokensAgent,omitempty"` // as in Call
+	Dialect     string      `json:"dialect,omitempty"`     // as in Call
 
 	Askers        []Requester `json:"askers,omitempty"` // whoever may not decide: the token's person, the stated requester, joiners
 	CallbackURL   string      `json:"callbackUrl,omitempty"`

@@ -31,9 +31,9 @@ type Exec struct {
 // is named by its field.
 func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
 	var bad []FieldError
-	e, ok := plainExec(params)
-	if !ok {
-		e, bad = oddExec(params)
+	var e Exec
+	if jsontext.Value(params).Kind() != '{' || json.Unmarshal(params, &e, json.RejectUnknownMembers(true)) != nil {
+		e, bad = execMembers(params)
 	}
 	unread := len(bad) > 0
 	said := func(field string) bool {
@@ -64,41 +64,11 @@ func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
 	return e, bad
 }
 
-// plainExec reads what most calls have, or reports false for what only oddExec
-// can tell.
-func plainExec(params []byte) (e Exec, ok bool) {
-	p := ReadPlain(params)
-	for o := (Object{}); p.Member(&o); {
-		switch o.Name {
-		case "command":
-			e.Command = new(p.Text())
-		case "argv":
-			e.Argv = []string{}
-			for l := (List{}); p.Element(&l); {
-				e.Argv = append(e.Argv, p.Text())
-			}
-		case "workdir":
-			e.Workdir = p.Text()
-		case "timeout":
-			e.TimeoutMs = p.Whole()
-		case "host":
-			e.Host = p.Text()
-		case "security":
-			e.Security = p.Text()
-		case "ask":
-			e.Ask = p.Text()
-		default:
-			p.Refuse()
-		}
-	}
-	return e, p.Done()
-}
-
-// maxExecMistakes is how many members oddExec names at most.
+// maxExecMistakes is how many members execMembers names at most.
 const maxExecMistakes = 20
 
-// oddExec is plainExec for all that is JSON, and names what is wrong with a member.
-func oddExec(params []byte) (e Exec, bad []FieldError) {
+// execMembers reads params member by member, and names what is wrong with one.
+func execMembers(params []byte) (e Exec, bad []FieldError) {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(params, &members) != nil || members == nil {
 		return e, []FieldError{{"params", "must be a JSON object without duplicate keys"}}

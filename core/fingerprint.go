@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"approvalbot/internal/jsonout"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxDepth bounds how deep params may nest.
@@ -51,7 +51,7 @@ func appendForm(out []byte, toolName string, params json.RawMessage, bind *Bind)
 			if out[len(out)-1] != '{' {
 				out = append(out, ',')
 			}
-			out = jsonout.AppendText(append(jsonout.AppendText(out, m.name), ':'), *m.text)
+			out = appendText(append(appendText(out, m.name), ':'), *m.text)
 		}
 		out = append(out, `},`...)
 	}
@@ -62,8 +62,14 @@ func appendForm(out []byte, toolName string, params json.RawMessage, bind *Bind)
 		return Sealed{Bytes: out}, err
 	}
 	end := len(out)
-	out = append(jsonout.AppendText(append(out, `,"toolName":`...), toolName), '}')
+	out = append(appendText(append(out, `,"toolName":`...), toolName), '}')
 	return Sealed{Bytes: out, params: json.RawMessage(out[begin:end:end])}, nil
+}
+
+// appendText appends a text as JSON; bytes that are no UTF-8 become U+FFFD.
+func appendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
 }
 
 // fingerprintOf names a canonical form.

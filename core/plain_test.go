@@ -92,40 +92,6 @@ func TestPlainIsWhatAStrictParserReads(t *testing.T) {
 	require.False(t, plainly(t, "{"+many.String()[1:]+"}"))
 }
 
-// execAgrees requires that the quick reading of exec's params is the other one's.
-func execAgrees(t *testing.T, params string) (quick bool) {
-	t.Helper()
-	got, quick := plainExec([]byte(params))
-	if quick {
-		want, bad := oddExec([]byte(params))
-		require.Empty(t, bad, "%q", params)
-		require.Equal(t, want, got, "%q", params)
-	}
-	return quick
-}
-
-var execParams = []string{`{"command":"ls -l \"x\""}`, `{"argv":["git","status"],"workdir":"/w","timeout":5,"host":"h","security":"full","ask":"off"}`, `{"argv":[]}`, `{}`}
-
-func TestPlainExecIsExec(t *testing.T) {
-	for _, v := range oddParams {
-		execAgrees(t, v)
-		execAgrees(t, `{"command":`+v+`,"argv":`+v+`}`)
-	}
-	for _, v := range execParams {
-		require.True(t, execAgrees(t, v), v)
-	}
-	for _, v := range []string{`{"command":null}`, `{"command":["ls"]}`, `{"argv":["ls",1]}`, `{"argv":"ls"}`, `{"timeout":"5"}`, `{"timeout":true}`, `{"Command":"ls"}`, `{"command":"ls","command":"rm"}`, `{"env":{}}`, `{"command":"ls"}x`} {
-		require.False(t, execAgrees(t, v), v)
-	}
-}
-
-func FuzzExec(f *testing.F) {
-	for _, s := range execParams {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, params string) { execAgrees(t, params) })
-}
-
 func FuzzPlain(f *testing.F) {
 	for _, s := range oddParams {
 		f.Add(s)

@@ -12,13 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -73,7 +71,7 @@ type call struct {
 type answer struct {
 	status   int
 	location string
-	body     any // a *[]byte of answers is JSON already
+	body     any
 }
 
 // with makes a route's serve from a function that takes the decoded body.
@@ -84,17 +82,6 @@ func with[In any](fn func(*call, In) (answer, error)) func(*call, []byte) (answe
 			return answer{}, err
 		}
 		return fn(c, in)
-	}
-}
-
-// withCall is with for the body that asks for a call, which most are.
-func withCall(fn func(*call, api.CreateRequest) (answer, error)) func(*call, []byte) (answer, error) {
-	odd := with(fn)
-	return func(c *call, body []byte) (answer, error) {
-		if in, plain := plainRequest(body); plain {
-			return fn(c, in)
-		}
-		return odd(c, body)
 	}
 }
 
@@ -224,37 +211,22 @@ func scopeWords(scopes []scope) string {
 
 // write sends one JSON answer.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind []string, body any) {
-	spare, quick := body.(*[]byte)
-	var b []byte
-	if quick {
-		b = *spare
-	} else {
-		spare = answers.Get().(*[]byte)
-		b, quick = appendJSON((*spare)[:0], body)
+	b, err := json.Marshal(body, encoding)
+	if err != nil { // plain values always marshal
+		panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
 	}
-	if !quick {
-		var err error
-		if b, err = json.Marshal(body, encoding); err != nil { // plain values always marshal
-			panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
-		}
-	}
+	send(w, status, kind, b)
+}
+
+// send sends an answer that is JSON already.
+func send(w http.ResponseWriter, status int, kind []string, b []byte) {
 	h := w.Header()
 	h["Content-Type"] = kind
 	h["Content-Length"] = []string{strconv.Itoa(len(b) + 1)}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
 	w.WriteHeader(status)
-	b = append(b, '\n')
-	_, _ = w.Write(b) // a client that has gone needs no answer
-	if quick && cap(b) <= maxSpare {
-		*spare = b
-		answers.Put(spare)
-	}
+	_, _ = w.Write(append(b, '\n')) // a client that has gone needs no answer
 }
-
-// answers are buffers to write answers in.
-var answers = sync.Pool{New: func() any { b := make([]byte, 0, maxSpare/4); return &b }}
-
-const maxSpare = 8 << 10 // bytes of a buffer that is kept
 
 // encoding is how answers are written.
 var encoding = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), json.Deterministic(true))

@@ -21,11 +21,16 @@ func sample(v reflect.Value, path string, some bool) {
 	h := fnv.New64a()
 	h.Write([]byte(path))
 	n := h.Sum64() >> 8
-	if some && n%2 == 0 && v.Kind() != reflect.Struct && v.Kind() != reflect.Slice { // lists are never nil
+	whole := v.Kind() == reflect.Struct || v.Kind() == reflect.Slice || strings.Contains(path, ".Offers") // lists are never nil
+	if some && n%2 == 0 && !whole {
 		return
 	}
 	switch v.Kind() {
 	case reflect.String:
+		if t := v.Type(); t == reflect.TypeFor[api.Decision]() || t == reflect.TypeFor[core.Decision]() {
+			v.SetString([]string{"allow-once", "allow-session", "allow-always", "deny"}[n/2%4])
+			return
+		}
 		odd := []string{"plain", "with \"quotes\" and \\", "é\u2028<&>", "\x00\x01\n\t\b\f\r", "\xff broken", "\U0001F600\x7f"}
 		v.SetString(odd[n%6] + fmt.Sprint(n%1000))
 	case reflect.Int, reflect.Int64:
@@ -64,7 +69,7 @@ func answersOf() (lines []string) {
 			sample(reflect.ValueOf(&a).Elem(), fmt.Sprint("a", i), i%2 == 0)
 			sample(reflect.ValueOf(&p).Elem(), fmt.Sprint("p", i), i%2 == 0)
 		}
-		lines = append(lines, answered(a), string(appendEvaluation(nil, &p, fmt.Sprint("tööl\n", i), "<hash>", i%3 > 0))+"\n")
+		lines = append(lines, answered(a), answered(evaluationOf(p, fmt.Sprint("tööl\n", i), "<hash>", i%3 > 0)))
 		a.Claim = &api.Claim{ToolName: "<t>", Params: []byte(`{"a":"<\u003c\u2028>","b":1e+30}`), Fingerprint: "f", Decision: api.AllowOnce}
 		lines = append(lines, answered(a))
 	}

@@ -11,11 +11,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -112,28 +112,47 @@ func Decode(body []byte, into any) error {
 	return core.Invalid(bad[:min(len(bad), maxMistakes)]...)
 }
 
+// least is a member that has a least length or number.
+type least struct {
+	index         []int
+	name, problem string
+}
+
+// leasts are those of a type, found once.
+var leasts sync.Map // of []least, by reflect.Type
+
+func leastsOf(t reflect.Type) []least {
+	if found, ok := leasts.Load(t); ok {
+		return found.([]least)
+	}
+	var all []least
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Tag.Get("minimum") == "1" {
+			all = append(all, least{f.Index, name, "must be 1 or more"})
+		} else if f.Tag.Get("minLength") == "1" {
+			all = append(all, least{f.Index, name, "must not be empty"})
+		}
+	}
+	leasts.Store(t, all)
+	return all
+}
+
 // emptied names the members that were sent as "" or 0 where the description has a
 // least length or number, so that they do not count as absent.
 func emptied(body []byte, into any) error {
 	var members map[string]jsontext.Value
 	var bad []core.FieldError
 	v := reflect.ValueOf(into).Elem()
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		problem := "must not be empty"
-		if f.Tag.Get("minimum") == "1" {
-			problem = "must be 1 or more"
-		} else if f.Tag.Get("minLength") != "1" {
-			continue
-		}
-		if !v.FieldByIndex(f.Index).IsZero() {
+	for _, l := range leastsOf(v.Type()) {
+		if !v.FieldByIndex(l.index).IsZero() || !mayName(body, l.name) {
 			continue
 		}
 		if members == nil && json.Unmarshal(body, &members) != nil {
 			return nil
 		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if value, sent := members[name]; sent && value.Kind() != 'n' {
-			bad = append(bad, core.FieldError{Field: name, Problem: problem})
+		if value, sent := members[l.name]; sent && value.Kind() != 'n' {
+			bad = append(bad, core.FieldError{Field: l.name, Problem: l.problem})
 		}
 	}
 	if bad != nil {
@@ -142,84 +161,10 @@ func emptied(body []byte, into any) error {
 	return nil
 }
 
-// plainRequest is [Decode] without reflection, for what it can tell; false: Decode
-// has the word. It keeps nothing of body. FuzzDecodeCreate holds both equal.
-func plainRequest(body []byte) (in api.CreateRequest, ok bool) {
-	p := core.ReadPlain(body)
-	for o := (core.Object{}); p.Member(&o); {
-		switch o.Name {
-		case "params":
-			in.Params = []byte(p.Raw())
-		case "timeoutMs":
-			if in.TimeoutMs = p.Whole(); in.TimeoutMs == 0 {
-				p.Refuse()
-			}
-		case "bind":
-			in.Bind = plainBind(&p)
-		case "origin":
-			t := &api.Target{}
-			plainTexts(&p, named{"channel", &t.Channel}, named{"to", &t.To}, named{"threadId", &t.ThreadID})
-			in.Origin = t
-		case "requester":
-			r := &api.Requester{}
-			plainTexts(&p, named{"channel", &r.Channel}, named{"userId", &r.UserID}, named{"person", &r.Person})
-			in.Requester = r
-		case "id", "toolName":
-			text := ""
-			if plainText(&p, "", named{"", &text}); text == "" {
-				p.Refuse()
-			} else if o.Name == "id" {
-				in.ID = text
-			} else {
-				in.ToolName = text
-			}
-		default:
-			plainText(&p, o.Name, named{"agentId", &in.AgentID}, named{"sessionKey", &in.SessionKey},
-				named{"justification", &in.Justification}, named{"actionSummary", &in.ActionSummary}, named{"callbackUrl", &in.CallbackURL}, named{"supersedes", &in.Supersedes})
-		}
-	}
-	return in, p.Done()
-}
-
-func plainBind(p *core.Plain) *api.Bind {
-	b := &api.Bind{}
-	for o := (core.Object{}); p.Member(&o); {
-		text := strings.Clone(p.Text())
-		switch o.Name {
-		case "workdir":
-			b.Workdir = &text
-		case "host":
-			b.Host = &text
-		case "envHash":
-			b.EnvHash = &text
-		default:
-			p.Refuse()
-		}
-	}
-	return b
-}
-
-// named is where the text of a member of that name goes.
-type named struct {
-	name string
-	text *string
-}
-
-// plainTexts reads an object whose members are texts.
-func plainTexts(p *core.Plain, all ...named) {
-	for o := (core.Object{}); p.Member(&o); {
-		plainText(p, o.Name, all...)
-	}
-}
-
-func plainText(p *core.Plain, name string, all ...named) {
-	for _, to := range all {
-		if to.name == name {
-			*to.text = strings.Clone(p.Text())
-			return
-		}
-	}
-	p.Refuse()
+// mayName reports whether a body may have a member of that name: it stands there, or
+// could be escaped.
+func mayName(body []byte, name string) bool {
+	return bytes.Contains(body, []byte(`"`+name+`"`)) || bytes.ContainsRune(body, '\\')
 }
 
 func wellFormed(body []byte) error {

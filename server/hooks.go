@@ -63,7 +63,7 @@ func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http
 			answer = event.Allow(v.Why)
 		}
 		seen(http.StatusOK, time.Since(start))
-		s.write(w, r, http.StatusOK, plainJSON, &answer.Stdout)
+		send(w, http.StatusOK, plainJSON, answer.Stdout)
 	}
 }
 

@@ -12,9 +12,26 @@ func (s *Server) evaluate(c *call, in api.CreateRequest) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	text := answers.Get().(*[]byte)
-	*text = appendEvaluation((*text)[:0], &p, in.ToolName, s.gate.PolicyHash(), c.who.MayDecide)
-	return answer{status: http.StatusOK, body: text}, nil
+	return answer{status: http.StatusOK, body: evaluationOf(p, in.ToolName, s.gate.PolicyHash(), c.who.MayDecide)}, nil
+}
+
+// evaluationOf is what policy says of a call of that tool, with the trace if that is
+// for the caller.
+func evaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.Evaluation {
+	out := api.Evaluation{
+		Outcome: p.Outcome.String(), Reason: p.Reason, By: p.By, Approvers: approversOf(p.Rule),
+		Assessment: api.Assessment{
+			ToolName: toolName, RiskClass: p.Assessment.RiskClass.String(), SideEffects: words(p.Assessment.SideEffects),
+			Confidence: p.Assessment.Confidence, Source: p.Assessment.Source, ReasonCodes: words(p.Assessment.ReasonCodes),
+		},
+		Offers: decisionsOf(p.Offers), Why: words(p.Why), PolicyHash: policyHash,
+	}
+	if traced {
+		for _, step := range p.Trace {
+			out.Trace = append(out.Trace, api.Step(step))
+		}
+	}
+	return out
 }
 
 func (s *Server) tools(c *call, in api.ToolsRequest) (answer, error) {

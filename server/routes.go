@@ -34,7 +34,7 @@ func (s *Server) routes() []route {
 			in: reflect.TypeFor[api.CreateRequest](), out: approval, status: []int{http.StatusOK, http.StatusCreated},
 			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeIDConflict, core.CodeAlreadyResolved, core.CodeNotClaimable,
 				core.CodeAlreadyUsed, core.CodeApprovalsDisabled},
-			serve: withCall(s.create),
+			serve: with(s.create),
 		},
 		{
 			method: "GET", path: "/v1/approvals", name: "listApprovals", scopes: either,
@@ -92,7 +92,7 @@ func (s *Server) routes() []route {
 		{
 			method: "POST", path: "/v1/evaluate", name: "evaluate", scopes: either,
 			summary: "What policy says of a call, by static rules and grants alone: nothing is created, sent or asked outside.",
-			in:      reflect.TypeFor[api.CreateRequest](), out: reflect.TypeFor[api.Evaluation](), status: ok, serve: withCall(s.evaluate),
+			in:      reflect.TypeFor[api.CreateRequest](), out: reflect.TypeFor[api.Evaluation](), status: ok, serve: with(s.evaluate),
 			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeApprovalsDisabled},
 		},
 		{

@@ -121,7 +121,7 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 		id = ""
 	}
 	err := t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
-		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, a.KeptSinceMs(), t.body(&a), t.keys.seal(a.Key, call))
+		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, a.KeptSinceMs(), string(a.Body()), t.keys.seal(a.Key, call))
 	switch {
 	case errors.Is(err, errStale):
 		return core.ErrCodeTaken
@@ -134,15 +134,9 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 	return nil
 }
 
-// body is the approval's body.
-func (t *tx) body(a *core.Approval) string {
-	t.spare = a.AppendBody(t.spare[:0])
-	return string(t.spare)
-}
-
 // rewrite is the compare-and-swap: errStale when the version is another by now.
 func (t *tx) rewrite(before, a core.Approval) error {
-	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), a.KeptSinceMs(), t.body(&a)}
+	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), a.KeptSinceMs(), string(a.Body())}
 	statement := updateApproval
 	if a.Status != before.Status || a.ResolvedAtMs != before.ResolvedAtMs {
 		statement = endApproval

@@ -20,7 +20,6 @@ type writer struct {
 	stmts   map[string]*sql.Stmt
 	direct  map[string]driver.Stmt // see execHere
 	args    []driver.NamedValue    // of the statement under way
-	spare   []byte                 // to write bodies in
 	granted *granted
 	head    *logHead // of the log; nil: not known
 	met     bool     // something has been answered since the transaction began

@@ -1,0 +1,95 @@
+package core
+
+import (
+	stdjson "encoding/json"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// eventData is what an event says beside the approval's own facts.
+type eventData struct {
+	Vote  *Vote  `json:"vote,omitempty"`
+	Solo  bool   `json:"soloSelfApproval,omitempty"`
+	By    string `json:"by,omitempty"`
+	Why   string `json:"why,omitempty"`
+	Until int64  `json:"claimUntilMs,omitempty"`
+	// Joined are those who stand behind an identical call that was joined.
+	Joined []Requester `json:"-"`
+}
+
+// eventFacts are what an auditor asks for of an approval.
+type eventFacts struct {
+	ID          string         `json:"id"`
+	Code        string         `json:"code"`
+	Status      Status         `json:"status"`
+	Decision    Decision       `json:"decision,omitempty"`
+	DecidedBy   []string       `json:"decidedBy,omitempty"`
+	Reason      string         `json:"reason,omitempty"`
+	ToolName    string         `json:"toolName"`
+	Fingerprint string         `json:"argsFingerprint"`
+	AgentID     string         `json:"agentId,omitempty"`
+	SessionKey  string         `json:"sessionKey,omitempty"`
+	Channel     string         `json:"channel,omitempty"`
+	Requester   *Requester     `json:"requester,omitempty"`
+	Askers      []Requester    `json:"askers,omitempty"`
+	Joined      []Requester    `json:"joined,omitempty"`
+	Assessment  Assessment     `json:"assessment"`
+	PolicyHash  string         `json:"policyHash"`
+	Rule        Rule           `json:"approvers"`
+	Votes       []Vote         `json:"votes,omitempty"`
+	Consulted   []Consultation `json:"consulted,omitempty"`
+	Result      *Result        `json:"result,omitempty"`
+	Dialect     string         `json:"dialect,omitempty"`
+	CreatedAtMs int64          `json:"createdAtMs"`
+	ExpiresAtMs int64          `json:"expiresAtMs"`
+	RevokedAtMs int64          `json:"revokedAtMs,omitempty"`
+	RevokedBy   string         `json:"revokedBy,omitempty"`
+	RevokeWhy   string         `json:"revokeReason,omitempty"`
+	eventData
+}
+
+// event makes a log entry with the facts an auditor asks for.
+func (a Approval) event(t EventType, now int64, more eventData) Event {
+	f := eventFacts{
+		ID: a.ID, Code: a.Code, Status: a.Status, Decision: a.Decision, DecidedBy: a.DecidedBy, Reason: a.Reason,
+		ToolName: a.ToolName, Fingerprint: a.Fingerprint, AgentID: a.AgentID, SessionKey: a.SessionKey,
+		Requester: a.Requester, Askers: a.Askers, Joined: more.Joined, Assessment: a.Assessment, PolicyHash: a.PolicyHash,
+		Rule: a.Rule, Votes: a.Votes, Consulted: a.Consulted, Result: a.Result, Dialect: a.Dialect,
+		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs,
+		RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeWhy: a.RevokeReason, eventData: more,
+	}
+	if a.Origin != nil {
+		f.Channel = a.Origin.Channel
+	}
+	return Event{AtMs: now, Type: t, Key: a.Key, Owner: a.Owner, Data: kept(&f)}
+}
+
+// Body gives what of an approval the store keeps beside columns.
+func (a *Approval) Body() []byte { return kept(a) }
+
+// kept is a value as the log and the store have it.
+func kept(v any) []byte {
+	b, err := json.Marshal(v, asStored)
+	if err != nil { // plain values always marshal
+		panic(err)
+	}
+	return b
+}
+
+// asStored says how. The log's hashes are of bytes, so these stay: texts are in
+// their canonical form (RFC 8785), and bytes that are no UTF-8 become U+FFFD; but
+// what these nested types say is written for HTML.
+var asStored = json.JoinOptions(
+	jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
+	jsonv1.OmitEmptyWithLegacySemantics(true), json.FormatNilSliceAsNull(true),
+	json.WithMarshalers(json.JoinMarshalers(
+		nested[Bind](), nested[Target](), nested[CallContext](), nested[Requester](), nested[Vote](),
+		nested[Consultation](), nested[Result](), nested[Need](), nested[VerifierNeed](),
+	)),
+)
+
+func nested[T any]() *json.Marshalers {
+	return json.MarshalFunc(func(v T) ([]byte, error) { return stdjson.Marshal(v) })
+}
