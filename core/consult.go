@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Reason codes of what is not policy's own: a cool-down, and the verifier.
@@ -214,9 +213,6 @@ type Preview struct {
 	By string // "grant:<id>" where a grant or a cool-down speaks, else empty
 }
 
-// forms are buffers for the canonical forms of calls that are not kept.
-var forms = sync.Pool{New: func() any { return new([]byte) }}
-
 // Evaluate judges a call by what is known here: policy, and the grants on
 // record. Classifier and verifier are not asked; the trace, which only those who
 // may decide get, says that they would be.
@@ -240,16 +236,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		}
 	}
 	call.Explain = who.MayDecide // nobody else is told which rule spoke
-	room := forms.Get().(*[]byte)
-	sealed, err := admit((*room)[:0], who, call, rules)
-	defer func() {
-		form := sealed.Bytes
-		if cap(form) <= maxSpare {
-			clear(form[:cap(form)]) // it was a call's
-			*room = form
-			forms.Put(room)
-		}
-	}()
+	sealed, err := admit(who, call, rules)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -261,7 +248,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if c.Outcome != OutcomeAsk {
 		return p, nil
 	}
-	d := outline(who, call, fingerprintOf(sealed.Bytes), c.Judgement, rules)
+	d := outline(who, call, sealed.Fingerprint, c.Judgement, rules)
 	p.Offers = d.Offers
 	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: c.Reach.Program, Grants: true})
 	if err != nil {

@@ -1,16 +1,30 @@
 package core
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"io"
+	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxDepth bounds how deep params may nest.
 const maxDepth = 64
+
+// What params may not be, each a problem of the field "params".
+var (
+	errNotObject = errors.New("must be a JSON object")
+	errBroken    = errors.New("must be a JSON object without duplicate keys or broken text")
+	errDeep      = errors.New("must not nest deeper than 64 levels")
+	errNumber    = errors.New("has a number that does not survive canonical form; send it as a string")
+)
 
 // Sealed is the canonical form of a call: the bytes that were hashed, that are
 // stored sealed, and that a claim hands out.
@@ -27,57 +41,73 @@ type Sealed struct {
 // numbers as IEEE 754 doubles, so 9007199254740993 would become another one).
 // The error is a problem for the field "params", without any value.
 func Canonical(toolName string, params json.RawMessage, bind *Bind) (Sealed, error) {
-	sealed, err := appendForm(nil, toolName, params, bind)
+	form, err := canonicalParams(params)
 	if err != nil {
 		return Sealed{}, err
 	}
-	sealed.Fingerprint = fingerprintOf(sealed.Bytes)
-	return sealed, nil
-}
-
-// appendForm appends a call's canonical form, and leaves the fingerprint to whoever
-// needs it. With an error Bytes is what out has become.
-func appendForm(out []byte, toolName string, params json.RawMessage, bind *Bind) (Sealed, error) {
-	out = append(slices.Grow(out, len(params)+len(toolName)+32), '{')
+	out := make([]byte, 0, len(form)+len(toolName)+32)
+	out = append(out, '{')
 	if bind != nil {
-		out = append(out, `"bind":{`...)
-		for _, m := range [...]struct {
-			name string
-			text *string
-		}{{"envHash", bind.EnvHash}, {"host", bind.Host}, {"workdir", bind.Workdir}} {
-			if m.text == nil {
-				continue
-			}
-			if out[len(out)-1] != '{' {
-				out = append(out, ',')
-			}
-			out = appendText(append(appendText(out, m.name), ':'), *m.text)
-		}
-		out = append(out, `},`...)
+		b := jsontext.Value(kept(bind))
+		_ = b.Canonicalize() // what was just written has such a form
+		out = append(append(append(out, `"bind":`...), b...), ',')
 	}
-	out = append(out, `"params":`...)
-	begin := len(out)
-	out, err := appendCanonical(out, params)
-	if err != nil {
-		return Sealed{Bytes: out}, err
-	}
+	out = append(append(out, `"params":`...), form...)
 	end := len(out)
-	out = append(appendText(append(out, `,"toolName":`...), toolName), '}')
-	return Sealed{Bytes: out, params: json.RawMessage(out[begin:end:end])}, nil
+	out, _ = jsontext.AppendQuote(append(out, `,"toolName":`...), toolName) // bytes that are no UTF-8 become U+FFFD
+	out = append(out, '}')
+	sum := sha256.Sum256(out)
+	return Sealed{Bytes: out, Fingerprint: hex.EncodeToString(sum[:]), params: json.RawMessage(out[end-len(form) : end : end])}, nil
 }
 
-// appendText appends a text as JSON; bytes that are no UTF-8 become U+FFFD.
-func appendText(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s)
-	return b
+// canonicalParams gives the canonical form of params.
+func canonicalParams(params json.RawMessage) (jsontext.Value, error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(params))
+	if d.PeekKind() != '{' {
+		return nil, errNotObject
+	}
+	for done := false; !done; done = d.StackDepth() == 0 {
+		tok, err := d.ReadToken()
+		switch {
+		case err != nil:
+			return nil, errBroken
+		case d.StackDepth() > maxDepth:
+			return nil, errDeep
+		case tok.Kind() == '0' && !survives(tok.String()):
+			return nil, errNumber
+		}
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return nil, errNotObject
+	}
+	form := jsontext.Value(slices.Clone(params))
+	if form.Canonicalize() != nil {
+		return nil, errBroken
+	}
+	return form, nil
 }
 
-// fingerprintOf names a canonical form.
-func fingerprintOf(form []byte) string {
-	sum := sha256.Sum256(form)
-	var name [2 * sha256.Size]byte
-	hex.Encode(name[:], sum[:])
-	return string(name[:])
+// survives reports whether the decimal number means the same after a round
+// through a double. The length check bounds the work: no honest number is longer.
+func survives(num string) bool {
+	if n, err := strconv.ParseInt(num, 10, 64); err == nil && -1<<53 <= n && n <= 1<<53 {
+		return true
+	}
+	if len(num) > 64 {
+		return false
+	}
+	f, err := strconv.ParseFloat(num, 64)
+	if err != nil {
+		return false
+	}
+	if _, exp, ok := strings.Cut(strings.ToLower(num), "e"); ok {
+		if n, err := strconv.Atoi(exp); err != nil || n > 400 || n < -400 {
+			return false
+		}
+	}
+	a, okA := new(big.Rat).SetString(num)
+	b, okB := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
+	return okA && okB && a.Cmp(b) == 0
 }
 
 // Open reads a canonical form back into its parts.

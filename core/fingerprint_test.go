@@ -83,21 +83,3 @@ func TestAdversary_B4_BindIsPartOfTheFingerprint(t *testing.T) {
 	}
 	require.Len(t, prints, 8, "what is sent is hashed, also what is empty")
 }
-
-func FuzzCanonical(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1}`, `{"a":1e5,"b":[null,true,"x"]}`, `{"a":1,"a":1}`, `{"a":"\ud800"}`, `{"\u0000":0}`} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, params string) {
-		s, err := Canonical("t", json.RawMessage(params), nil)
-		if err != nil {
-			return
-		}
-		_, p, _, err := Open(s.Bytes)
-		require.NoError(t, err)
-		require.Equal(t, string(p), string(s.params))
-		again, err := Canonical("t", p, nil)
-		require.NoError(t, err)
-		require.Equal(t, s.Fingerprint, again.Fingerprint)
-	})
-}

@@ -214,3 +214,28 @@ func (p *Plain) skip() {
 		p.Scalar()
 	}
 }
+
+var isNumber = func() (is [256]bool) {
+	for _, b := range "+-.0123456789eE" {
+		is[b] = true
+	}
+	return is
+}()
+
+// short reports whether a number is a whole one that every double holds, written
+// as RFC 8785 does.
+func short[Bytes string | []byte](num Bytes) bool {
+	digits := num
+	if len(num) > 0 && num[0] == '-' {
+		digits = num[1:]
+	}
+	if len(digits) == 0 || len(digits) > 15 || digits[0] == '0' && len(num) > 1 {
+		return false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

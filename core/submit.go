@@ -42,11 +42,10 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 		normal.UserID = normalID(r.UserID)
 		call.Requester = &normal
 	}
-	sealed, err := admit(nil, who, call, rules)
+	sealed, err := admit(who, call, rules)
 	if err != nil {
 		return a, false, nil, err
 	}
-	sealed.Fingerprint = fingerprintOf(sealed.Bytes)
 	if call, err = g.compared(ctx, call); err != nil {
 		return a, false, nil, err
 	}
@@ -302,12 +301,11 @@ func open(a Approval, rules *Rules, now int64) Change {
 	return c
 }
 
-// admit checks a call before anybody judges it, and appends its canonical form.
-func admit(form []byte, who Caller, call Call, rules *Rules) (sealed Sealed, err error) {
-	sealed.Bytes = form
+// admit checks a call before anybody judges it, and gives its canonical form.
+func admit(who Caller, call Call, rules *Rules) (sealed Sealed, err error) {
 	bad := call.validate()
 	if len(call.Params) > 0 {
-		if sealed, err = appendForm(form, call.ToolName, call.Params, call.Bind); err != nil {
+		if sealed, err = Canonical(call.ToolName, call.Params, call.Bind); err != nil {
 			bad = append(bad, FieldError{"params", err.Error()})
 		} else if call.ToolName == "exec" {
 			_, wrong := ParseExec(call.Params)
