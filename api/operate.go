@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 )
@@ -14,6 +15,18 @@ func (c *Client) Evaluate(ctx context.Context, req CreateRequest) (Evaluation, e
 	var out Evaluation
 	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/evaluate", in: req}, &out)
 	return out, err
+}
+
+// EvaluateAll gives policy's answer to each of at most 1,000 calls of 4 MiB in all, in
+// their order.
+func (c *Client) EvaluateAll(ctx context.Context, calls []CreateRequest) ([]Judged, error) {
+	var out Evaluations
+	in := EvaluateRequest{Calls: append([]CreateRequest{}, calls...)} // an empty list, not null
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/evaluate", in: in}, &out)
+	if err == nil && len(out.Results) != len(calls) {
+		err = fmt.Errorf("the desk answered %d calls of %d", len(out.Results), len(calls))
+	}
+	return out.Results, err
 }
 
 // Tools says which of an agent's tools a model may be shown.

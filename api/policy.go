@@ -1,5 +1,7 @@
 package api
 
+import "encoding/json"
+
 // Evaluation is what policy says of a call without anything being created, sent
 // or asked outside.
 type Evaluation struct {
@@ -12,6 +14,43 @@ type Evaluation struct {
 	Why        []string   `json:"why" doc:"Sentences for people."`
 	PolicyHash string     `json:"policyHash"`
 	Trace      []Step     `json:"trace,omitzero" doc:"Each rule that spoke, in order; only with operator.approvals."`
+}
+
+// EvaluateRequest asks about many calls at once.
+type EvaluateRequest struct {
+	Calls []CreateRequest `json:"calls" maxItems:"1000" nullable:"false" doc:"At most 1,000, of 4 MiB in all."`
+}
+
+// Evaluations are the answers to many calls.
+type Evaluations struct {
+	Results []Judged `json:"results" doc:"In the order of the calls: each an evaluation, or the problem that this call alone would have been answered with."`
+}
+
+// Judged is the answer to one of many calls: an evaluation, or why there is none.
+type Judged struct {
+	Evaluation *Evaluation
+	Problem    *Problem
+}
+
+// MarshalJSON writes the one that it is.
+func (j Judged) MarshalJSON() ([]byte, error) {
+	if j.Problem != nil {
+		return json.Marshal(j.Problem)
+	}
+	return json.Marshal(j.Evaluation)
+}
+
+// UnmarshalJSON reads the one that it is: only a problem has a code.
+func (j *Judged) UnmarshalJSON(b []byte) error {
+	var is struct{ Code *string }
+	if err := json.Unmarshal(b, &is); err != nil {
+		return err
+	}
+	*j = Judged{}
+	if is.Code != nil {
+		return json.Unmarshal(b, &j.Problem)
+	}
+	return json.Unmarshal(b, &j.Evaluation)
 }
 
 // Assessment is the risk of a call.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,8 @@ type route struct {
 	scopes       []scope // one of them is needed; none: no token is
 	query        []param
 	in, out      reflect.Type // bodies; nil: none
+	ins, outs    reflect.Type // bodies instead, for many at once; nil: none
+	maxBody      int64        // bytes; 0: maxBody
 	media        string       // type of out; empty: JSON, or events of a stream
 	status       []int        // of a success
 	codes        []core.Code  // of refusals, beside those that every route of its kind has
@@ -151,7 +154,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 	}
 	var body []byte
 	if rt.in != nil {
-		body, err = readBody(w, r)
+		body, err = readBody(w, r, cmp.Or(rt.maxBody, maxBody))
 	} else {
 		err = skipBody(w, r)
 	}

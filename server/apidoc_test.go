@@ -81,7 +81,9 @@ func (r *reference) route(rt route, op *huma.Operation) {
 	body := op.RequestBody.Content["application/json"].Schema
 	r.line("Body: %s.", kind(body))
 	r.answers(op)
-	r.section(strings.TrimPrefix(body.Ref, schemas), "####")
+	for _, s := range append(body.AnyOf, body) {
+		r.section(strings.TrimPrefix(s.Ref, schemas), "####")
+	}
 }
 
 // answers lists what a route answers: its bodies, and the refusals of its own.
@@ -141,7 +143,7 @@ func kind(s *huma.Schema) string {
 		n := strings.TrimPrefix(s.Ref, schemas)
 		words = strings.ReplaceAll("["+n+"](#"+strings.ToLower(n)+")", "[Empty](#empty)", "`{}`")
 	case len(s.AnyOf) > 0:
-		words = kind(s.AnyOf[0]) + " or null"
+		words = kind(s.AnyOf[0]) + " or " + kind(s.AnyOf[1])
 	case s.Type == huma.TypeArray:
 		words = "list of " + kind(s.Items)
 	case isMap:

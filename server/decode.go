@@ -24,14 +24,14 @@ const (
 	maxAtOnce   = 16 << 10 // bytes that a request's word is enough for to set aside
 )
 
-// readBody reads a request's body whole, within its size; how long that may take is
-// said in arriving.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody reads a request's body whole, of so many bytes at most; how long that may
+// take is said in arriving.
+func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	if r.ContentLength > maxBody {
-		return nil, tooLarge()
+	if r.ContentLength > most {
+		return nil, tooLarge(most)
 	}
 	if err := checkContentType(r.Header.Get("Content-Type")); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		body = make([]byte, r.ContentLength)
 		_, err = io.ReadFull(r.Body, body) // net/http lets nothing longer through
 	} else {
-		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	}
 	return body, brokenOff(err)
 }
@@ -66,13 +66,13 @@ func brokenOff(err error) error {
 		return nil
 	}
 	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
-		return tooLarge()
+		return tooLarge(big.Limit)
 	}
 	return core.Refuse(core.CodeMalformed, "The body broke off, or took longer than %d s to come.", int(requestTime.Seconds()))
 }
 
-func tooLarge() error {
-	return core.Refuse(core.CodePayloadTooLarge, "The body is larger than %d bytes.", maxBody)
+func tooLarge(most int64) error {
+	return core.Refuse(core.CodePayloadTooLarge, "The body is larger than %d bytes.", most)
 }
 
 // checkContentType takes JSON, and what common tools send without being told

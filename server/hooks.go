@@ -104,7 +104,7 @@ func (s *Server) asked(
 	if err != nil {
 		return v, told, toProblem(err)
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, maxBody)
 	if err == nil {
 		_, err = c.still() // the body may have taken long
 	}

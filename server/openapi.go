@@ -28,7 +28,7 @@ func description(routes []route, version string) *huma.OpenAPI {
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "approvalbot", Version: cmp.Or(version, "dev"),
-			Description: "Approvals for the tool calls of programs. Times are Unix milliseconds; an empty body is {}; a body is at most 256 KiB.",
+			Description: "Approvals for the tool calls of programs. Times are Unix milliseconds; an empty body is {}; a body is at most 256 KiB where nothing else is said.",
 			Contact:     &huma.Contact{Name: "The approvalbot project"}, License: &huma.License{Name: "MIT", Identifier: "MIT"}},
 		Servers: []*huma.Server{{URL: "/"}},
 		Tags:    tags,
@@ -106,7 +106,7 @@ func gatewayOperation(registry huma.Registry) *huma.Operation {
 		Responses:   map[string]*huma.Response{"101": {Description: http.StatusText(http.StatusSwitchingProtocols)}}, Security: []map[string][]string{},
 	}
 	for _, c := range []core.Code{core.CodeForbidden, codeMethodNotAllowed, codeUpgradeRequired, core.CodeUnavailable} {
-		op.Responses[strconv.Itoa(statusOf[c])] = &huma.Response{Description: string(c), Content: content(registry, reflect.TypeFor[api.Problem](), problemJSON[0])}
+		op.Responses[strconv.Itoa(statusOf[c])] = &huma.Response{Description: string(c), Content: content(registry, problemJSON[0], reflect.TypeFor[api.Problem]())}
 	}
 	return op
 }
@@ -135,12 +135,12 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: p.name, In: "query", Description: cmp.Or(p.doc, "Only those."), Schema: s})
 	}
 	if rt.in != nil {
-		op.RequestBody = &huma.RequestBody{Content: content(registry, rt.in, "application/json")}
+		op.RequestBody = &huma.RequestBody{Content: content(registry, "application/json", rt.in, rt.ins)}
 	}
 	for _, status := range rt.status {
 		r := &huma.Response{Description: http.StatusText(status)}
 		if rt.out != nil {
-			r.Content = content(registry, rt.out, cmp.Or(rt.media, "application/json"))
+			r.Content = content(registry, cmp.Or(rt.media, "application/json"), rt.out, rt.outs)
 		}
 		op.Responses[strconv.Itoa(status)] = r
 	}
@@ -163,18 +163,31 @@ func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
 		slices.Sort(byStatus[status])
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: strings.Join(byStatus[status], ", "),
-			Content:     content(registry, reflect.TypeFor[api.Problem](), problemJSON[0]),
+			Content:     content(registry, problemJSON[0], reflect.TypeFor[api.Problem]()),
 		}
 	}
 }
 
-func content(registry huma.Registry, t reflect.Type, kind string) map[string]*huma.MediaType {
-	return map[string]*huma.MediaType{kind: {Schema: registry.Schema(t, true, "")}}
+// content is a body of one of those types; a nil one is none.
+func content(registry huma.Registry, kind string, types ...reflect.Type) map[string]*huma.MediaType {
+	var list []*huma.Schema
+	for _, t := range types {
+		if t != nil {
+			list = append(list, registry.Schema(t, true, ""))
+		}
+	}
+	if len(list) == 1 {
+		return map[string]*huma.MediaType{kind: {Schema: list[0]}}
+	}
+	return map[string]*huma.MediaType{kind: {Schema: &huma.Schema{AnyOf: list}}}
 }
 
 // sharpen says what Go types cannot: raw params are objects, null is one of the
 // words of a nullable enum, arrays are never null, and a requester may be null.
 func sharpen(registry huma.Registry) {
+	delete(registry.Map(), "Judged") // is one of two, and nothing else has it
+	registry.Map()["Evaluations"].Properties["results"].Items = &huma.Schema{
+		AnyOf: []*huma.Schema{{Ref: schemas + "Evaluation"}, {Ref: schemas + "Problem"}}}
 	for name, s := range registry.Map() {
 		for field, p := range s.Properties {
 			switch {

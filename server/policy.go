@@ -1,18 +1,96 @@
 package server
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/api"
 	"approvalbot/core"
 )
 
-func (s *Server) evaluate(c *call, in api.CreateRequest) (answer, error) {
+// maxCalls is how many calls are evaluated at once.
+const maxCalls = 1000
+
+// evaluateBody is the body of POST /v1/evaluate: a call, or calls.
+type evaluateBody struct {
+	api.CreateRequest
+	Calls []jsontext.Value `json:"calls"`
+}
+
+func (s *Server) evaluate(c *call, body []byte) (answer, error) {
+	if calls := onlyCalls(body); calls != nil {
+		return s.evaluateAll(c, calls)
+	}
+	var in evaluateBody
+	switch err := Decode(body, &in); {
+	case err != nil:
+		return answer{}, err
+	case in.Calls != nil:
+		return answer{}, core.Invalid(core.FieldError{Field: "calls", Problem: "must stand alone, without a call beside it"})
+	case len(body) > maxBody:
+		return answer{}, tooLarge(maxBody)
+	}
+	out, err := s.evaluation(c, in.CreateRequest)
+	return answer{status: http.StatusOK, body: out}, err
+}
+
+// onlyCalls gives the calls of a body that has nothing else; nil: it is another body.
+func onlyCalls(body []byte) []jsontext.Value {
+	var in struct {
+		Calls []jsontext.Value `json:"calls"`
+	}
+	if !mayName(body, "calls") || json.Unmarshal(body, &in, json.RejectUnknownMembers(true)) != nil {
+		return nil
+	}
+	return in.Calls
+}
+
+// evaluateAll answers calls in order, each with an evaluation or with a problem of its own.
+func (s *Server) evaluateAll(c *call, calls []jsontext.Value) (answer, error) {
+	if len(calls) > maxCalls {
+		return answer{}, core.Invalid(core.FieldError{Field: "calls", Problem: fmt.Sprintf("must be at most %d calls", maxCalls)})
+	}
+	results := make([]any, len(calls))
+	for i, one := range calls {
+		if c.ctx.Err() != nil { // nobody waits for the rest
+			return answer{}, context.Cause(c.ctx)
+		}
+		out, err := s.evaluateOne(c, one)
+		var refused *core.Error
+		switch {
+		case err == nil:
+			results[i] = out
+		case errors.As(err, &refused) && statusOf[refused.Code] != 0:
+			results[i] = problem(refused)
+		default:
+			return answer{}, err
+		}
+	}
+	return answer{status: http.StatusOK, body: map[string]any{"results": results}}, nil
+}
+
+func (s *Server) evaluateOne(c *call, body []byte) (out api.Evaluation, err error) {
+	if len(body) > maxBody {
+		return out, tooLarge(maxBody)
+	}
+	var in api.CreateRequest
+	if err := Decode(body, &in); err != nil {
+		return out, err
+	}
+	return s.evaluation(c, in)
+}
+
+func (s *Server) evaluation(c *call, in api.CreateRequest) (api.Evaluation, error) {
 	p, err := s.gate.Evaluate(c.ctx, c.who, CallOf(in))
 	if err != nil {
-		return answer{}, err
+		return api.Evaluation{}, err
 	}
-	return answer{status: http.StatusOK, body: evaluationOf(p, in.ToolName, s.gate.PolicyHash(), c.who.MayDecide)}, nil
+	return evaluationOf(p, in.ToolName, s.gate.PolicyHash(), c.who.MayDecide), nil
 }
 
 // evaluationOf is what policy says of a call of that tool, with the trace if that is

@@ -91,8 +91,10 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: "/v1/evaluate", name: "evaluate", scopes: either,
-			summary: "What policy says of a call, by static rules and grants alone: nothing is created, sent or asked outside.",
-			in:      reflect.TypeFor[api.CreateRequest](), out: reflect.TypeFor[api.Evaluation](), status: ok, serve: with(s.evaluate),
+			summary: "What policy says of a call, by static rules and grants alone: nothing is created, sent or asked outside. " +
+				"Many calls at once: at most 1,000 in 4 MiB, each answered by itself.",
+			in: reflect.TypeFor[api.CreateRequest](), out: reflect.TypeFor[api.Evaluation](), status: ok, serve: s.evaluate,
+			ins: reflect.TypeFor[api.EvaluateRequest](), outs: reflect.TypeFor[api.Evaluations](), maxBody: maxBodies,
 			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeApprovalsDisabled},
 		},
 		{

@@ -21,6 +21,7 @@ import (
 
 const (
 	maxBody     = 256 << 10 // bytes of a request body
+	maxBodies   = 4 << 20   // of one with many calls
 	maxHeader   = 64 << 10
 	headerTime  = 10 * time.Second // to send the request's head
 	requestTime = 30 * time.Second // to send all of it

@@ -156,13 +156,20 @@ func evaluate(b bench) error {
 		all = append(all, opa[0].contender("OPA server on the same rules (reference)", opaPath, opaCalls()),
 			opa[1].contender("OPA as a library behind net/http (reference)", opaPath, opaCalls()))
 	}
+	many := d.contender("POST /v1/evaluate with 1,000 calls each", "/v1/evaluate", []string{manyCalls()})
 	s := series{}
-	if err := b.turns(s, all); err != nil {
+	if err := b.turns(s, append(all, many)); err != nil {
 		return err
 	}
-	for _, c := range all {
+	for _, c := range append(all, many) {
 		s.show(c)
 	}
+	const each = "calls judged a thousand at once"
+	for _, n := range s[many.name] {
+		s.add(each, 1000*n)
+	}
+	s.row(each, "/s")
+	s.against("a thousand at once against one by one", each, all[1].name, 5)
 	s.against("evaluate against echo", all[1].name, all[0].name, 0.8)
 	for i := range s[all[1].name] {
 		s.add("evaluate: p99 against echo's", s[all[1].name+": p99"][i]/s[all[0].name+": p99"][i])
@@ -171,10 +178,20 @@ func evaluate(b bench) error {
 	if opa != nil {
 		s.against("evaluate against OPA's server", all[1].name, all[4].name, 3)
 		s.against("evaluate against OPA's library", all[1].name, all[5].name, 0)
+		s.against("a thousand at once against OPA's server", each, all[4].name, 15)
 	}
 	s.against("evaluate of the pipeline against echo", all[2].name, all[0].name, 0)
 	s.against("evaluate with 500 grants against none", all[3].name, all[1].name, 0.9)
 	return nil
+}
+
+// manyCalls is a body with a thousand of the calls that are measured one by one.
+func manyCalls() string {
+	var all []string
+	for len(all) < 1000 {
+		all = append(all, calls()...)
+	}
+	return `{"calls":[` + strings.Join(all[:1000], ",") + `]}`
 }
 
 // settled measures calls that policy allows: judged, on record and durable
