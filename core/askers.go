@@ -51,6 +51,26 @@ func (t Target) person() (r Requester, private bool) {
 // retries ask this and nothing else. It expects who [Directory.Identify] says.
 func (a Approval) MayNotDecide(v Voter, d *Directory) bool { return !a.Solo && d.asked(v, a.Askers) }
 
+// gaveOwn reports whether one of those names, as DecidedBy has them, may not decide.
+func (a Approval) gaveOwn(names []string, d *Directory) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return a.MayNotDecide(d.called(name), d) })
+}
+
+// mayNotRetry reports whether a token, or its person, asked. People may retry their own
+// calls where they may decide them; a token that is nobody's never may.
+func (a Approval) mayNotRetry(who Caller, rules *Rules) bool {
+	a = a.today(rules)
+	a.Solo = a.Solo && who.Person != ""
+	return !a.Solo && a.Owner == who.Token || a.MayNotDecide(Voter{Person: who.Person}, rules.People)
+}
+
+// today is the approval as these rules have it: askers may decide only where they
+// might when it was asked, and may now.
+func (a Approval) today(rules *Rules) Approval {
+	a.Solo = a.Solo && rules.Solo
+	return a
+}
+
 // barred is MayNotDecide as a function; nil: nobody is.
 func (a Approval) barred(d *Directory) func(Voter) bool {
 	if a.Solo || len(a.Askers) == 0 {

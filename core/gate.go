@@ -316,10 +316,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte, rules *Ru
 			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
 				return "the grant that allowed it was ended"
 			}
-			today := a
-			today.Solo = a.Solo && rules.Solo
-			own := func(name string) bool { return today.MayNotDecide(rules.People.called(name), rules.People) }
-			if slices.ContainsFunc(found.Grants[0].By, own) { // they joined while the verifier's people were asked
+			if a.today(rules).gaveOwn(found.Grants[0].By, rules.People) { // they joined while the verifier's people were asked
 				return "whoever gave the grant that allowed it stands behind the call"
 			}
 		}
@@ -410,12 +407,11 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	fault.Point("before-retry-committed")
 	defer fault.Point("after-retry-committed")
 	return g.update(ctx, key, func(a Approval) (Change, error) {
-		by, today := "token:"+who.Token, a
-		today.Solo = a.Solo && rules.Solo && who.Person != ""
+		by := "token:" + who.Token
 		if who.Person != "" {
 			by = "person:" + who.Person
 		}
-		if !today.Solo && a.Owner == who.Token || today.MayNotDecide(Voter{Person: who.Person}, rules.People) {
+		if a.mayNotRetry(who, rules) {
 			return Change{Approval: a, Unchanged: true, Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
 				Events: []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
 		}

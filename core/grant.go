@@ -126,10 +126,11 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 // so does a request of somebody who gave the grant, unless people may approve
 // their own, and what was given by a person whom the configuration does not know any more.
 func (g Grant) covers(a Approval, r Reach, d *Directory, now int64) bool {
-	lost := slices.ContainsFunc(g.By, func(name string) bool {
+	gone := func(name string) bool {
 		giver := d.called(name)
-		return a.MayNotDecide(giver, d) || giver.Person != "" && !d.Known(giver.Person)
-	})
+		return giver.Person != "" && !d.Known(giver.Person)
+	}
+	lost := a.gaveOwn(g.By, d) || slices.ContainsFunc(g.By, gone)
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID
 	if lost || another || !g.Live(now) || a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule) {
 		return false

@@ -37,8 +37,7 @@ type Ballot struct {
 // adopted is the card it came from, when that copy was unknown so far; fresh is
 // policy's new judgement, when the rules are others than at the time of asking.
 func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Rules, now int64) Change {
-	before := a.withCards(adopted)
-	before.Solo = before.Solo && rules.Solo
+	before := a.withCards(adopted).today(rules)
 	var c Change
 	changed, further := before.rejudged(fresh, rules, now)
 	if changed.Final() && !a.Final() {

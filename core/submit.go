@@ -136,8 +136,7 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 			return nil, false, refuse(CodeIDConflict,
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
-		own := func(name string) bool { return draft.MayNotDecide(rules.People.called(name), rules.People) }
-		if f.ByID.Status == Approved && slices.ContainsFunc(f.ByID.DecidedBy, own) {
+		if f.ByID.Status == Approved && draft.gaveOwn(f.ByID.DecidedBy, rules.People) {
 			return nil, false, refuse(CodeIDConflict, "That id names a call that whoever asks for it now has allowed; choose another id.")
 		}
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, nil
@@ -226,8 +225,7 @@ func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules
 	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() {
 		return false
 	}
-	own := func(name string) bool { return draft.MayNotDecide(rules.People.called(name), rules.People) }
-	if slices.ContainsFunc(unclaimed.DecidedBy, own) {
+	if draft.gaveOwn(unclaimed.DecidedBy, rules.People) {
 		return false
 	}
 	open := *unclaimed
