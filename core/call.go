@@ -34,6 +34,17 @@ type Call struct {
 	Explain       bool   // the Trace of its judgement is wanted
 	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door
 	Owner         string // the name of the asking token; set by the Gate, never by who asks
+
+	exec *Exec // what Params of tool exec say, once the Gate has read them
+}
+
+// ParseExec is [ParseExec] of the call's params, which are read once for each call that
+// the Gate judges.
+func (c Call) ParseExec() (Exec, []FieldError) {
+	if c.exec != nil {
+		return *c.exec, nil
+	}
+	return ParseExec(c.Params)
 }
 
 // The dialects of the gateway in which a call can be asked. Of a call that was

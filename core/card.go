@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -347,24 +346,14 @@ func (a Approval) warnings(payload []Fact) []string {
 	return out
 }
 
-// payload reads a canonical call into the lines that people see: all of it,
-// redacted and escaped.
-func payload(canonical []byte) ([]Fact, error) {
-	tool, params, bind, err := Open(canonical)
-	if err != nil {
-		return nil, err
-	}
-	return lines(tool, params, bind)
-}
-
-// lines is payload of the parts of a canonical call.
-func lines(tool string, params json.RawMessage, bind *Bind) ([]Fact, error) {
-	if tool == "exec" {
-		if e, bad := ParseExec(params); len(bad) == 0 {
-			return append(e.facts(), bind.facts()...), nil
+// lines gives the whole call as people see it: redacted and escaped.
+func lines(call Call) ([]Fact, error) {
+	if call.ToolName == "exec" {
+		if e, bad := call.ParseExec(); len(bad) == 0 {
+			return append(e.facts(), call.Bind.facts()...), nil
 		}
 	}
-	fields, err := display.Params(params)
+	fields, err := display.Params(call.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -375,7 +364,7 @@ func lines(tool string, params json.RawMessage, bind *Bind) ([]Fact, error) {
 	if len(out) == 0 {
 		out = append(out, Fact{Name: "params", Value: "none"})
 	}
-	return append(out, bind.facts()...), nil
+	return append(out, call.Bind.facts()...), nil
 }
 
 // facts are the bounds of a call: where it runs is part of what runs.

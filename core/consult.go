@@ -26,10 +26,13 @@ type Consultation struct {
 	AtMs      int64  `json:"atMs"`                // when it was over
 }
 
+// authority is one outside; empty: none.
+type authority = string
+
 // The authorities outside.
 const (
-	AuthorityWebhook    = "webhook"
-	AuthorityClassifier = "classifier"
+	AuthorityWebhook    authority = "webhook"
+	AuthorityClassifier authority = "classifier"
 )
 
 // consulted is policy's judgement with the opinions from outside, as far as they
@@ -45,13 +48,6 @@ type consulted struct {
 
 	timeLimit int64 // of the verifier's people; 0: none
 }
-
-// askOutside says that a call cannot be settled before that authority was asked about
-// it. Never seen outside.
-type askOutside string
-
-// Error implements error.
-func (a askOutside) Error() string { return "the " + string(a) + " must be asked first" }
 
 // weigh judges a call by what is known here: hard layers, static risk, denies,
 // rules, and whose yes the verifier wants. Who else has a say is asked only about a
@@ -75,14 +71,22 @@ func (r *Rules) weigh(ctx context.Context, call Call) consulted {
 // next is who must be asked before the draft can be settled as it stands, if anybody. A
 // grant and a cool-down come before the classifier; the verifier has the last word on
 // whatever is not refused.
-func (c consulted) next(draft Approval) error {
+func (c consulted) next(draft Approval) authority {
 	switch {
 	case c.classifier && !draft.byRecord():
-		return askOutside(AuthorityClassifier)
+		return AuthorityClassifier
 	case c.verifier && draft.Status != Denied:
-		return askOutside(AuthorityWebhook)
+		return AuthorityWebhook
 	}
-	return nil
+	return ""
+}
+
+// onMiss denies a draft that no grant covers where people are not to be asked.
+func (c consulted) onMiss(draft Approval) Approval {
+	if draft.Status == Pending && c.OnMiss != "" && draft.Rule.AsksApprovers() {
+		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = Denied, Deny, []string{"policy"}, c.OnMiss
+	}
+	return draft
 }
 
 // byRecord reports whether a grant or a cool-down settled the approval, or a grant
@@ -93,7 +97,7 @@ func (a Approval) byRecord() bool {
 }
 
 // consult asks one authority.
-func (g *Gate) consult(ctx context.Context, who askOutside, call Call, c consulted, rules *Rules) (consulted, error) {
+func (g *Gate) consult(ctx context.Context, who authority, call Call, c consulted, rules *Rules) (consulted, error) {
 	if who == AuthorityClassifier {
 		o := rules.Classifier.Classify(ctx, call, c.base)
 		c.base = rules.Policy.JudgeWith(ctx, call, o)
@@ -224,10 +228,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if !rules.Enabled {
 		return Preview{}, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
-	call.Owner = who.Token
-	if call.TokensAgent = who.AgentID != ""; call.TokensAgent {
-		call.AgentID = who.AgentID
-	}
+	call = call.askedBy(who)
 	if who.MayDecide {
 		call.TokensAgent = true
 		who.Person = "" // an operator looks at what others would ask, in whatever chat
@@ -236,14 +237,10 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		}
 	}
 	call.Explain = who.MayDecide // nobody else is told which rule spoke
-	sealed, err := admit(who, call, rules)
+	call, sealed, c, err := g.judge(ctx, who, call, rules)
 	if err != nil {
 		return Preview{}, err
 	}
-	if call, err = g.compared(ctx, call); err != nil {
-		return Preview{}, err
-	}
-	c := rules.weigh(ctx, call)
 	p := Preview{Judgement: c.Judgement}
 	if c.Outcome != OutcomeAsk {
 		return p, nil
@@ -254,24 +251,32 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if err != nil {
 		return p, err
 	}
-	switch settled := d.byGrant(Found{Grants: found}, c.Reach, rules.People, nowMs()); {
+	settled := c.onMiss(d.byGrant(Found{Grants: found}, c.Reach, rules.People, nowMs()))
+	switch by := settled.DecidedBy; {
 	case d.Status == Denied:
-		p.Outcome, p.Reason = OutcomeDeny, d.Reason
-		p.Assessment = d.Assessment
-		p.Trace = append(slices.Clip(p.Trace), Step{Stage: "people", Rule: ReasonInsufficient, Outcome: "deny", Text: d.Reason})
+		p.deny(d)
+		p.says("people", ReasonInsufficient, "deny", d.Reason)
 	case settled.Status == Approved:
-		p.Outcome, p.By = OutcomeAllow, settled.DecidedBy[0]
-		p.Trace = append(slices.Clip(p.Trace), Step{Stage: "grants", Rule: p.By, Outcome: "allow", Text: "A standing grant covers this call."})
+		p.Outcome, p.By = OutcomeAllow, by[0]
+		p.says("grants", p.By, "allow", "A standing grant covers this call.")
+	case settled.Status == Denied && settled.byRecord():
+		p.deny(settled)
+		p.By = by[0]
+		p.says("grants", p.By, "deny", settled.Reason)
 	case settled.Status == Denied:
-		p.Outcome, p.By, p.Reason = OutcomeDeny, settled.DecidedBy[0], settled.Reason
-		p.Assessment = settled.Assessment
-		p.Trace = append(slices.Clip(p.Trace), Step{Stage: "grants", Rule: p.By, Outcome: "deny", Text: settled.Reason})
+		p.deny(settled)
 	case !settled.Rule.AsksApprovers() && d.Rule.AsksApprovers():
 		p.By, p.Rule, p.Offers = settled.Rule.Verifier.Instead, settled.Rule, settled.Offers
-		p.Trace = append(slices.Clip(p.Trace), Step{Stage: "grants", Rule: p.By, Outcome: "ask",
-			Text: "A standing grant covers this call; the verifier's people are asked all the same."})
-	case c.OnMiss != "" && d.Rule.AsksApprovers():
-		p.Outcome, p.Reason = OutcomeDeny, c.OnMiss
+		p.says("grants", p.By, "ask", "A standing grant covers this call; the verifier's people are asked all the same.")
 	}
 	return p, nil
+}
+
+func (p *Preview) deny(a Approval) {
+	p.Outcome, p.Reason, p.Assessment = OutcomeDeny, a.Reason, a.Assessment
+}
+
+// says adds a step to the trace.
+func (p *Preview) says(stage, rule, outcome, text string) {
+	p.Trace = append(slices.Clip(p.Trace), Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
 }

@@ -33,6 +33,7 @@ type Sealed struct {
 	Fingerprint string // SHA-256 of Bytes, lower-case hex
 
 	params json.RawMessage // of Bytes
+	exec   *Exec           // what the params of tool exec say, where they were read
 }
 
 // Canonical computes a call's canonical form and fingerprint. It refuses params

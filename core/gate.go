@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -125,6 +124,7 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	defer fault.Point("after-vote-committed")
 	rules, stray := g.inForce()
 	var fresh *Judgement
+	otherRules := false // it must be judged anew before a vote on it counts
 	vote := func(a Approval) (Change, error) {
 		if b.Code != "" && b.Code != a.Code {
 			return Change{}, notFound()
@@ -134,8 +134,10 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 		case open && allows && stray != nil:
 			return Change{}, stray
 		case open && stray == nil && fresh == nil && a.PolicyHash != rules.Policy.Hash():
-			return Change{}, errOtherRules
+			otherRules = true
+			return Change{Approval: a, Unchanged: true}, nil
 		}
+		otherRules = false
 		c := a.vote(b, adopted, fresh, rules, nowMs())
 		if open && allows {
 			c.Policy = rules.Policy.Hash()
@@ -143,18 +145,20 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 		return c, nil
 	}
 	a, err := g.update(ctx, key, vote)
-	if !errors.Is(err, errOtherRules) {
+	if err != nil || !otherRules {
 		return a, err
 	}
 	if fresh, err = g.judgeAgain(ctx, key, rules); err != nil {
 		return Approval{}, err
 	}
-	return g.update(ctx, key, vote)
+	if a, err = g.update(ctx, key, vote); err == nil && otherRules {
+		return a, rulesChanged()
+	}
+	return a, err
 }
 
-// errOtherRules says that a pending approval must be judged anew before a vote on
-// it counts: it was judged under other rules. Never seen outside.
-var errOtherRules = refuse(CodeUnavailable, "The rules have changed; try again.")
+// rulesChanged refuses whatever came while the rules changed more than once.
+func rulesChanged() *Error { return refuse(CodeUnavailable, "The rules have changed; try again.") }
 
 // judgeAgain asks policy anew about a pending approval that was judged under
 // other rules (the desk was started again with another configuration). Nil:
@@ -164,15 +168,11 @@ func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*Judge
 	if err != nil || a.Final() || a.PolicyHash == rules.Policy.Hash() {
 		return nil, err
 	}
-	sealed, err := g.store.Sealed(ctx, key)
+	call, err := g.sealed(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	tool, params, bind, err := Open(sealed)
-	if err != nil {
-		return nil, err
-	}
-	j := rules.judge(ctx, a.asCall(tool, params, bind))
+	j := rules.judge(ctx, call)
 	return &j, nil
 }
 
@@ -271,15 +271,15 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if err != nil {
 		return Claimed{}, err
 	}
-	sealed, errSealed := g.kept(ctx, a, rules)
+	call, errSealed := g.kept(ctx, a, rules)
 	denies := ""
 	if errSealed == nil {
-		denies = g.rejudge(ctx, a, sealed, rules)
+		denies = g.rejudge(ctx, a, call, rules)
 	}
 	fault.Point("before-claim-committed")
 	defer fault.Point("after-claim-committed")
 	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
-		c, err := a.claim(in, sealed, denies, nowMs())
+		c, err := a.claim(in, call, denies, nowMs())
 		c.Policy = rules.Policy.Hash()
 		if err == nil && errSealed != nil {
 			return Change{}, errSealed
@@ -289,25 +289,34 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if err != nil {
 		return Claimed{}, err
 	}
-	tool, params, _, err := Open(sealed)
-	return Claimed{Approval: a, ToolName: tool, Params: params}, err
+	return Claimed{Approval: a, ToolName: call.ToolName, Params: call.Params}, nil
 }
 
 // kept gives the call that was sealed for the approval, or CodeRetryDataGone when it was
 // deleted, or is to be.
-func (g *Gate) kept(ctx context.Context, a Approval, rules *Rules) ([]byte, error) {
+func (g *Gate) kept(ctx context.Context, a Approval, rules *Rules) (Call, error) {
 	if a.callGone(rules, nowMs()) {
-		return nil, retryDataGone()
+		return Call{}, retryDataGone()
 	}
-	return g.store.Sealed(ctx, a.Key)
+	return g.sealed(ctx, a)
+}
+
+// sealed gives the call that was sealed for the approval.
+func (g *Gate) sealed(ctx context.Context, a Approval) (Call, error) {
+	form, err := g.store.Sealed(ctx, a.Key)
+	if err != nil {
+		return Call{}, err
+	}
+	tool, params, bind, err := Open(form)
+	return a.asCall(tool, params, bind), err
 }
 
 // rejudge asks policy about a stored call again and gives its reason to refuse.
-func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte, rules *Rules) string {
-	tool, params, bind, err := Open(sealed)
-	if err != nil || !rules.Enabled {
-		return "approvals are disabled or the call cannot be read"
+func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules) string {
+	if !rules.Enabled {
+		return "approvals are disabled"
 	}
+	var err error
 	granted := false
 	var found Found
 	if len(a.DecidedBy) > 0 { // a grant stands first
@@ -321,7 +330,6 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, sealed []byte, rules *Ru
 			}
 		}
 	}
-	call := a.asCall(tool, params, bind)
 	j := rules.judge(ctx, call)
 	why, denied := j.denies(granted)
 	switch {
@@ -396,13 +404,13 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	if err != nil {
 		return a, err
 	}
-	sealed, errSealed := g.kept(ctx, a, rules)
+	call, errSealed := g.kept(ctx, a, rules)
 	if errSealed != nil && CodeOf(errSealed) != CodeRetryDataGone {
 		return a, errSealed
 	}
 	denies := ""
 	if errSealed == nil {
-		denies = g.rejudge(ctx, a, sealed, rules)
+		denies = g.rejudge(ctx, a, call, rules)
 	}
 	fault.Point("before-retry-committed")
 	defer fault.Point("after-retry-committed")
@@ -501,36 +509,35 @@ func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string
 // that nobody could be asked.
 func (g *Gate) Tick(ctx context.Context, key string) error {
 	var silent map[Target]Silence
-	tick := func(a Approval) (Change, error) {
+	var who, otherRules bool // is to be known first: who is silent, what the rules of today say
+	tick := func(a Approval) (c Change, err error) {
 		rules := g.rules.Load()
-		c, err := a.tick(rules.Router.Route(a), silent, nowMs())
-		if err == nil && c.Approval.Status == Approved && !c.Unchanged { // approvals.exec.askFallback
-			if c.Policy = rules.Policy.Hash(); a.PolicyHash != c.Policy {
-				return Change{}, errOtherRules // of today it may say something else, as after a restart
-			}
+		c, who = a.tick(rules.Router.Route(a), silent, nowMs())
+		unasked := c.Approval.Status == Approved && !c.Unchanged // approvals.exec.askFallback
+		if otherRules = unasked && a.PolicyHash != rules.Policy.Hash(); who || otherRules {
+			return Change{Approval: a, Unchanged: true}, nil
 		}
-		return c, err
+		if unasked {
+			c.Policy = rules.Policy.Hash()
+		}
+		return c, nil
 	}
-	_, err := g.update(ctx, key, tick)
-	if errors.Is(err, errWhoIsSilent) {
-		if silent, err = g.store.Silences(ctx); err != nil {
+	for range 3 {
+		_, err := g.update(ctx, key, tick)
+		switch {
+		case err == nil && who:
+			silent, err = g.store.Silences(ctx)
+		case err == nil && otherRules: // they may say something else, as after a restart
+			err = g.rejudgeOne(ctx, key)
+		default:
 			return err
 		}
-		_, err = g.update(ctx, key, tick)
+		if err != nil {
+			return err
+		}
 	}
-	if !errors.Is(err, errOtherRules) {
-		return err
-	}
-	if err = g.rejudgeOne(ctx, key); err != nil {
-		return err
-	}
-	_, err = g.update(ctx, key, tick)
-	return err
+	return rulesChanged()
 }
-
-// errWhoIsSilent says that a tick must know which chats are silent. Never seen
-// outside.
-var errWhoIsSilent = refuse(CodeUnavailable, "It is not known which chats answer; try again.")
 
 // Show posts the card of an approval into a chat where none stands yet; where one
 // does, it only marks the update handled.

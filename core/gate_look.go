@@ -59,14 +59,14 @@ func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
 	if a.hidden() {
 		return nil, nil
 	}
-	sealed, err := g.kept(ctx, a, g.rules.Load())
+	call, err := g.kept(ctx, a, g.rules.Load())
 	if CodeOf(err) == CodeRetryDataGone {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return payload(sealed)
+	return lines(call)
 }
 
 // Stored gives the call that an approval stands for, as it was asked. It is for

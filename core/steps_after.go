@@ -14,9 +14,9 @@ type ClaimInput struct {
 	ClaimID string // names this claim, so that a lost answer can be asked for again
 }
 
-// claim hands an approved call out, once. sealed is the canonical call,
-// policyDenies the reason why policy would now refuse it.
-func (a Approval) claim(in ClaimInput, sealed []byte, policyDenies string, now int64) (Change, error) {
+// claim hands an approved call out, once. call is what was sealed, policyDenies the
+// reason why policy would now refuse it.
+func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64) (Change, error) {
 	switch {
 	case a.Status == Pending:
 		return Change{}, notClaimable(WhyPending, "The approval is still pending.")
@@ -34,7 +34,7 @@ func (a Approval) claim(in ClaimInput, sealed []byte, policyDenies string, now i
 	if !repeat && now >= a.ClaimUntilMs {
 		return Change{}, notClaimable(WhyLate, "The time to claim it is over; an operator's retry opens it again.")
 	}
-	if err := a.sameCall(in, sealed); err != nil {
+	if err := sameCall(a.Fingerprint, in, call); err != nil {
 		return Change{}, err
 	}
 	if policyDenies != "" {
@@ -52,25 +52,21 @@ func (a Approval) claim(in ClaimInput, sealed []byte, policyDenies string, now i
 }
 
 // sameCall refuses a claim for other bytes, or for another place, than approved.
-func (a Approval) sameCall(in ClaimInput, sealed []byte) error {
+func sameCall(fingerprint string, in ClaimInput, call Call) error {
 	if in.Params == nil && in.Bind == nil {
 		return nil
 	}
-	_, params, bind, err := Open(sealed)
-	if err != nil {
-		return err
-	}
 	if in.Params != nil {
-		params = in.Params
+		call.Params = in.Params
 	}
 	if in.Bind != nil {
-		bind = in.Bind
+		call.Bind = in.Bind
 	}
-	got, err := Canonical(a.ToolName, params, bind)
+	got, err := Canonical(call.ToolName, call.Params, call.Bind)
 	if err != nil {
 		return Invalid(FieldError{"params", err.Error()})
 	}
-	if got.Fingerprint != a.Fingerprint {
+	if got.Fingerprint != fingerprint {
 		return refuse(CodeFingerprintMismatch, "This is not the call that was approved: its fingerprint is another one.")
 	}
 	return nil
@@ -207,13 +203,14 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 // tick does what time asks of a pending approval: expiry, fallback targets, and
 // the word that nobody could be asked. It always gives a full change, so that
 // the store computes the next timer anew. silent are the chats that leave tries
-// unanswered; nil: not looked up, and errWhoIsSilent where that matters.
-func (a Approval) tick(routes Routes, silent map[Target]Silence, now int64) (Change, error) {
+// unanswered; nil: not looked up. Where that matters, there is no change and who is
+// true.
+func (a Approval) tick(routes Routes, silent map[Target]Silence, now int64) (_ Change, who bool) {
 	if a.Final() {
-		return Change{Approval: a, Unchanged: true}, nil
+		return Change{Approval: a, Unchanged: true}, false
 	}
 	if now >= a.ExpiresAtMs {
-		return a.expire(now), nil
+		return a.expire(now), false
 	}
 	c := Change{Approval: a.clone()}
 	sent, waiting := a.cards(nil)
@@ -225,31 +222,31 @@ func (a Approval) tick(routes Routes, silent map[Target]Silence, now int64) (Cha
 	case approvers || sent && a.FallbackDone:
 		c.Approval = c.Approval.reachedAfterAll()
 		c.Approval.FallbackAtMs = 0
-		return c, nil
+		return c, false
 	case a.FallbackAtMs == 0 || mayReach && now < a.FallbackAtMs:
-		return c, nil // nothing is over yet, or it was all said before
+		return c, false // nothing is over yet, or it was all said before
 	case !a.FallbackDone:
 		if c = c.fallBack(routes, now); len(c.Deliveries) > 0 {
-			return c, nil
+			return c, false
 		}
 	}
 	if sent { // the verifier's people are asked
 		c.Approval = c.Approval.reachedAfterAll()
 		c.Approval.FallbackAtMs = 0
-		return c, nil
+		return c, false
 	}
 	if waiting && silent == nil {
-		return Change{}, errWhoIsSilent
+		return Change{}, true
 	}
 	again := now + max(routes.FallbackAfterMs, leastLookMs)
 	if look := a.mayArrive(silent, routes.FallbackAfterMs, again, now); look != 0 {
 		c.Approval.FallbackAtMs = max(look, now+leastLookMs)
-		return c, nil
+		return c, false
 	}
 	if c = c.unreached(now); waiting && !c.Approval.Final() {
 		c.Approval.FallbackAtMs = again // a card may arrive after all
 	}
-	return c, nil
+	return c, false
 }
 
 // openTries is how often a card itself must have gone unanswered before its call runs

@@ -54,20 +54,20 @@ func TestTheVerifiersCardDoesNotReachApprovers(t *testing.T) {
 	routes := Routes{Targets: []Target{ops}, Verifier: []Target{room}, Fallback: []Target{spare}, FallbackAfterMs: 50}
 	a := Approval{Key: "k", Status: Pending, Reached: true, ExpiresAtMs: 1000, FallbackAtMs: 100, Rule: Rule{Verifier: verifierNeed("")},
 		Deliveries: []Delivery{card(room, Sent), card(ops, Failed)}}
-	c, err := a.tick(routes, nil, 60)
-	require.NoError(t, err)
+	c, who := a.tick(routes, nil, 60)
+	require.False(t, who)
 	require.Len(t, c.Deliveries, 1)
 	require.Equal(t, spare, c.Deliveries[0].Target)
 
 	a.FallbackDone = true
-	c, err = a.tick(routes, nil, 200)
-	require.NoError(t, err)
+	c, who = a.tick(routes, nil, 200)
+	require.False(t, who)
 	require.True(t, c.Approval.Reached, "the verifier's people are asked")
 	require.Zero(t, c.Approval.FallbackAtMs)
 
 	a.FallbackDone, a.Rule.Verifier = false, verifierNeed("policy")
-	c, err = a.tick(Routes{Verifier: []Target{room}, FallbackAfterMs: 50}, nil, 200)
-	require.NoError(t, err)
+	c, who = a.tick(Routes{Verifier: []Target{room}, FallbackAfterMs: 50}, nil, 200)
+	require.False(t, who)
 	require.Empty(t, c.Deliveries)
 	require.Zero(t, c.Approval.FallbackAtMs)
 }

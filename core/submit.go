@@ -33,23 +33,10 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 	case !rules.Enabled:
 		return a, false, nil, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
-	call.Owner = who.Token
-	if call.TokensAgent = who.AgentID != ""; call.TokensAgent {
-		call.AgentID = who.AgentID
-	}
-	if r := call.Requester; r != nil {
-		normal := *r
-		normal.UserID = normalID(r.UserID)
-		call.Requester = &normal
-	}
-	sealed, err := admit(who, call, rules)
+	call, sealed, asked, err := g.judge(ctx, who, call.askedBy(who), rules)
 	if err != nil {
 		return a, false, nil, err
 	}
-	if call, err = g.compared(ctx, call); err != nil {
-		return a, false, nil, err
-	}
-	asked := rules.weigh(ctx, call)
 	for { // at most three times: nobody outside is asked twice
 		draft, facts, err := draft(who, call, sealed, asked.Judgement, rules)
 		if err != nil {
@@ -59,9 +46,9 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 		if asked.classifier && refused && rules.hopeless(ctx, who, call, sealed.Fingerprint) {
 			asked.classifier = false
 		}
-		a, created, w, err = g.create(ctx, who, call, asked.verified(draft), facts, sealed, asked, rules)
-		var first askOutside
-		if !errors.As(err, &first) {
+		var first authority
+		a, created, w, first, err = g.create(ctx, who, call, asked.verified(draft), facts, sealed, asked, rules)
+		if err != nil || first == "" {
 			return a, created, w, err
 		}
 		if asked, err = g.consult(ctx, first, call, asked, rules); err != nil {
@@ -70,8 +57,38 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 	}
 }
 
-// create commits the draft, or finds what answers the call already.
-func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval, facts []Fact, sealed Sealed, asked consulted, rules *Rules) (a Approval, created bool, w *Watch, err error) {
+// askedBy is the call with what its token says of it.
+func (c Call) askedBy(who Caller) Call {
+	c.Owner = who.Token
+	if c.TokensAgent = who.AgentID != ""; c.TokensAgent {
+		c.AgentID = who.AgentID
+	}
+	if r := c.Requester; r != nil {
+		normal := *r
+		normal.UserID = normalID(r.UserID)
+		c.Requester = &normal
+	}
+	return c
+}
+
+// judge checks a call and judges it by what is known here. What is on record comes
+// next, then whoever is asked outside: see [consulted.next] and [consulted.onMiss].
+func (g *Gate) judge(ctx context.Context, who Caller, call Call, rules *Rules) (_ Call, sealed Sealed, c consulted, err error) {
+	if sealed, err = admit(who, call, rules); err == nil {
+		call, err = g.compared(ctx, call)
+	}
+	if err == nil {
+		call.exec = sealed.exec
+		c = rules.weigh(ctx, call)
+	}
+	return call, sealed, c, err
+}
+
+// create commits the draft, or finds what answers the call already. Where an authority
+// must be asked first, nothing is committed.
+func (g *Gate) create(
+	ctx context.Context, who Caller, call Call, draft Approval, facts []Fact, sealed Sealed, asked consulted, rules *Rules,
+) (a Approval, created bool, w *Watch, first authority, err error) {
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
 	var changes []Change
@@ -93,7 +110,7 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		look.Code = draft.Code
 		watch = g.expect(draft.Key)
 		err = g.store.Create(ctx, look, func(f Found) (_ []Change, err error) {
-			changes, created, err = begin(who, call, draft, asked, f, rules, nowMs())
+			changes, created, first, err = begin(who, call, draft, asked, f, rules, nowMs())
 			for i := range changes {
 				changes[i].Policy = rules.Policy.Hash()
 				if changes[i].New && changes[i].Approval.Status != Denied {
@@ -108,8 +125,8 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 		watch.Stop()
 		draft = draft.named(call.ID)
 	}
-	if err != nil {
-		return a, false, nil, err
+	if err != nil || first != "" {
+		return a, false, nil, first, err
 	}
 	for _, c := range changes {
 		if c.New {
@@ -122,60 +139,58 @@ func (g *Gate) create(ctx context.Context, who Caller, call Call, draft Approval
 	if created {
 		w = watch
 	}
-	return changes[0].Approval, created, w, nil
+	return changes[0].Approval, created, w, "", nil
 }
 
 // begin decides, with what was found, what a submitted call leaves behind. The
-// first change is the one that answers the caller.
-func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rules *Rules, now int64) ([]Change, bool, error) {
+// first change is the one that answers the caller; there is none where an authority
+// must be asked first.
+func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rules *Rules, now int64) (_ []Change, created bool, first authority, err error) {
 	if f.ByID != nil {
 		if f.ByID.Fingerprint != draft.Fingerprint {
-			return nil, false, refuse(CodeIDConflict, "That id names another call of yours.")
+			return nil, false, "", refuse(CodeIDConflict, "That id names another call of yours.")
 		}
 		if call.MustAsk && !f.ByID.asksAPerson() {
-			return nil, false, refuse(CodeIDConflict,
+			return nil, false, "", refuse(CodeIDConflict,
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
 		if f.ByID.Status == Approved && draft.gaveOwn(f.ByID.DecidedBy, rules.People) {
-			return nil, false, refuse(CodeIDConflict, "That id names a call that whoever asks for it now has allowed; choose another id.")
+			return nil, false, "", refuse(CodeIDConflict, "That id names a call that whoever asks for it now has allowed; choose another id.")
 		}
-		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, nil
+		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, "", nil
 	}
 	if f.Another {
-		return nil, false, refuse(CodeIDConflict, "That id is another approval's code, or its id or the beginning of it; choose one that people cannot take for it.")
+		return nil, false, "", refuse(CodeIDConflict, "That id is another approval's code, or its id or the beginning of it; choose one that people cannot take for it.")
 	}
 	granted := draft.byGrant(f, asked.Reach, rules.People, now)
 	if asked.answeredBy(f.Same, draft, granted, now) {
-		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, nil
+		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, "", nil
 	}
 	if asked.resumedBy(f.Unclaimed, draft, granted, rules, now) {
-		return superseding(f.Unclaimed.resumed(call.ID, now), f, now), false, nil
+		return superseding(f.Unclaimed.resumed(call.ID, now), f, now), false, "", nil
 	}
 	if call.Supersedes != "" && f.Superseded == nil {
-		return nil, false, Invalid(FieldError{"supersedes", "is no approval of yours"})
+		return nil, false, "", Invalid(FieldError{"supersedes", "is no approval of yours"})
 	}
 	if f.Superseded != nil && f.Superseded.Final() {
-		return nil, false, f.Superseded.ended()
+		return nil, false, "", f.Superseded.ended()
 	}
-	draft = granted
-	if first := asked.next(draft); first == askOutside(AuthorityClassifier) {
-		return nil, false, first
+	if first = asked.next(granted); first == AuthorityClassifier {
+		return nil, false, first, nil
 	}
-	if draft.Status == Pending && asked.OnMiss != "" && draft.Rule.AsksApprovers() {
-		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = Denied, Deny, []string{"policy"}, asked.OnMiss
-	}
+	draft = asked.onMiss(granted)
 	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending && f.Superseded == nil {
-		return nil, false, refuse(CodeRateLimited, "This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.", f.Pending)
+		return nil, false, "", refuse(CodeRateLimited, "This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.", f.Pending)
 	}
-	if first := asked.next(draft); first != nil {
-		return nil, false, first
+	if first = asked.next(draft); first != "" {
+		return nil, false, first, nil
 	}
 	changes := []Change{open(draft, rules, now)}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if f.Superseded != nil {
 		changes = append(changes, f.Superseded.supersede(draft, now))
 	}
-	return changes, true, nil
+	return changes, true, "", nil
 }
 
 // asksAPerson reports whether the call runs, if at all, by an approver's own yes or by a
@@ -306,8 +321,8 @@ func admit(who Caller, call Call, rules *Rules) (sealed Sealed, err error) {
 		if sealed, err = Canonical(call.ToolName, call.Params, call.Bind); err != nil {
 			bad = append(bad, FieldError{"params", err.Error()})
 		} else if call.ToolName == "exec" {
-			_, wrong := ParseExec(call.Params)
-			bad = append(bad, wrong...)
+			e, wrong := ParseExec(call.Params)
+			sealed.exec, bad = &e, append(bad, wrong...)
 		}
 	}
 	switch {
@@ -344,7 +359,8 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 	if a.hidden() {
 		return a, nil, nil // its dialect tells the fingerprint only
 	}
-	facts, err := lines(call.ToolName, sealed.params, call.Bind)
+	call.Params = sealed.params
+	facts, err := lines(call)
 	if err != nil {
 		return Approval{}, nil, err
 	}

@@ -45,7 +45,7 @@ func (e *Engine) execOf(j *judging) (core.Exec, bool) {
 	if j.Call.ToolName != "exec" {
 		return j.Command()
 	}
-	x, bad := core.ParseExec(j.Call.Params)
+	x, bad := j.Call.ParseExec()
 	j.exec = execWords{x.Security, x.Ask}
 	if len(bad) > 0 {
 		if list, ok := j.Fields(); ok {
