@@ -2,18 +2,15 @@ package discord
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
 	"approvalbot/bot/textcmd"
 )
 
 // Sentences that are the adapter's own.
 const (
-	sayLater    = "The desk cannot record this right now, it will be tried again."
-	sayStumbled = "Something went wrong inside the desk. This was not recorded and will not be tried again; please look at the request and decide again."
-	sayMenu     = "Only you see these buttons."
-	sayNothing  = "There is nothing to show."
+	sayLater   = "The desk cannot record this right now, it will be tried again."
+	sayMenu    = "Only you see these buttons."
+	sayNothing = "There is nothing to show."
 )
 
 type job = textcmd.Job[update]
@@ -23,13 +20,7 @@ type job = textcmd.Job[update]
 // that makes the program stumble must not do so for ever.
 func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	log := b.log.With("update", j.ID)
-	defer func() {
-		if p := recover(); p != nil {
-			over = true
-			log.Error("handling an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.intake.Mark(work, j)
-		}
-	}()
+	defer b.intake.Guard(work, j, &over)
 	defer j.Tried()
 	if j.Update.broken != nil {
 		log.Warn("an update cannot be read and is dropped", "reason", j.Update.broken)
@@ -66,7 +57,7 @@ func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interacti
 		b.intake.Mark(work, j)
 		return true
 	}
-	reply, err := b.ask(work, ask, m, j)
+	reply, err := b.ask(work, j, m, ask)
 	if err != nil && ctx.Err() != nil {
 		return false
 	}
@@ -90,7 +81,7 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 		b.log.Warn("a message's channel is not known yet", "update", j.ID, "reason", err)
 		return false
 	}
-	reply, err := b.ask(work, b.desk.Handle, m, j)
+	reply, err := b.ask(work, j, m, b.desk.Handle)
 	if err != nil && ctx.Err() != nil {
 		return false
 	}
@@ -106,21 +97,10 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 	return true
 }
 
-// ask puts a message before the desk, when it is its turn. A panic of the desk is
-// an answer, so that whoever tapped is told.
-func (b *Bot) ask(ctx context.Context, ask func(context.Context, textcmd.Message) (textcmd.Reply, error), m textcmd.Message, j *job) (reply textcmd.Reply, err error) {
-	release, err := b.intake.Slot(ctx)
-	if err != nil {
-		return reply, err
-	}
-	defer release()
-	defer func() {
-		if p := recover(); p != nil {
-			b.log.Error("the desk panicked over an update; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.intake.Mark(ctx, j)
-			reply, err = textcmd.Reply{Text: sayStumbled}, nil
-		}
-	}()
+// ask puts a message before the desk.
+func (b *Bot) ask(
+	ctx context.Context, j *job, m textcmd.Message, desk func(context.Context, textcmd.Message) (textcmd.Reply, error),
+) (textcmd.Reply, error) {
 	m.ReceivedMs, m.Update = j.ReceivedMs, &j.InboundRef
-	return ask(ctx, m)
+	return b.intake.Ask(ctx, j, m, desk)
 }

@@ -2,8 +2,6 @@ package telegram
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
@@ -11,10 +9,9 @@ import (
 
 // Sentences that are the adapter's own.
 const (
-	sayLater    = "The desk cannot record this right now, it will be tried again."
-	sayStumbled = "Something went wrong inside the desk. This was not recorded and will not be tried again; please look at the request and decide again."
-	sayGrants   = "What these choices grant stands at the end of the card."
-	sayBelow    = "What these choices grant does not fit on the card: it follows as a reply."
+	sayLater  = "The desk cannot record this right now, it will be tried again."
+	sayGrants = "What these choices grant stands at the end of the card."
+	sayBelow  = "What these choices grant does not fit on the card: it follows as a reply."
 )
 
 // received is an update as it is handled.
@@ -49,13 +46,7 @@ func (b *Bot) settleStart(ctx, work context.Context) {
 // that makes the program stumble must not do so for ever.
 func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	log := b.log.With("update", j.ID)
-	defer func() {
-		if p := recover(); p != nil {
-			over = true
-			log.Error("handling an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.queue.Mark(work, j)
-		}
-	}()
+	defer b.queue.Guard(work, j, &over)
 	defer b.tried(j)
 	m, ok := b.message(ctx, work, j)
 	if !ok {
@@ -124,25 +115,15 @@ func (b *Bot) note(u update) {
 	}
 }
 
-// ask puts a message before the desk, when it is its turn. A panic of the desk
-// is an answer, so that whoever tapped is told.
-func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (reply textcmd.Reply, err error) {
-	release, err := b.queue.Slot(ctx)
-	if err != nil {
-		return reply, err
-	}
-	defer release()
-	defer func() {
-		if p := recover(); p != nil {
-			b.log.Error("the desk panicked over an update; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.queue.Mark(ctx, j)
-			reply, err = textcmd.Reply{Text: sayStumbled, Alert: true}, nil
+// ask puts a message before the desk.
+func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (textcmd.Reply, error) {
+	return b.queue.Ask(ctx, j, m, func(ctx context.Context, m textcmd.Message) (textcmd.Reply, error) {
+		reply, err := b.desk.Handle(ctx, m)
+		if err == nil {
+			j.Handled()
 		}
-	}()
-	if reply, err = b.desk.Handle(ctx, m); err == nil {
-		j.Handled()
-	}
-	return reply, err
+		return reply, err
+	})
 }
 
 // tell gives the person the answer: a tap's at once and only once.

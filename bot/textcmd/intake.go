@@ -2,7 +2,9 @@ package textcmd
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,13 +160,37 @@ func (q *Intake[U]) CatchUp(patience, ctx, work context.Context) error {
 	return nil
 }
 
-// Slot waits for the right to call the desk; release gives it back.
-func (q *Intake[U]) Slot(ctx context.Context) (release func(), err error) {
+// SayPanic is the answer to an update that made the desk panic.
+const SayPanic = "Something went wrong inside the desk. This was not recorded and will not be tried again; please look at the request and decide again."
+
+// Ask puts a message before the desk, when it is its turn. A panic of the desk is an
+// answer, so that whoever tapped is told.
+func (q *Intake[U]) Ask(
+	ctx context.Context, j *Job[U], m Message, desk func(context.Context, Message) (Reply, error),
+) (reply Reply, err error) {
 	select {
 	case q.slots <- struct{}{}:
-		return func() { <-q.slots }, nil
+		defer func() { <-q.slots }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return reply, ctx.Err()
+	}
+	panicked := false
+	defer func() {
+		if panicked {
+			reply, err = Reply{Text: SayPanic, Alert: true}, nil
+		}
+	}()
+	defer q.Guard(ctx, j, &panicked)
+	return desk(ctx, m)
+}
+
+// Guard is deferred by whoever handles an update. A panic drops the update, which is
+// then over: what makes the desk panic must not do so for ever.
+func (q *Intake[U]) Guard(ctx context.Context, j *Job[U], over *bool) {
+	if p := recover(); p != nil {
+		q.log.Error("handling an update panicked; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+		q.Mark(ctx, j)
+		*over = true
 	}
 }
 
