@@ -62,7 +62,6 @@ type Store struct {
 	keys      keyring
 	chats     chats
 	answering answering
-	granted   *granted
 	posted    posted
 
 	presence presence
@@ -127,13 +126,8 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.dialect.many {
-		if s.granted, err = readGranted(ctx, s.read); err != nil {
-			return nil, err
-		}
-	}
 	s.chats.alone = !s.dialect.many
-	s.writer = writer{db: s.write.db, build: s.build, dialect: s.dialect, share: s.read == s.write, granted: s.granted}
+	s.writer = writer{db: s.write.db, build: s.build, dialect: s.dialect, share: s.read == s.write}
 	return s, nil
 }
 

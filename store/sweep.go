@@ -49,11 +49,6 @@ func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err err
 	if err := s.sweep(ctx, sweepGrants, now, &expired); err != nil {
 		return 0, err
 	}
-	if expired > 0 {
-		if err := s.forgetGrants(ctx); err != nil {
-			return 0, err
-		}
-	}
 	if err := s.sweepInbound(ctx, now-inboundKeepMs); err != nil || keep.ApprovalsMs == 0 {
 		return 0, err
 	}

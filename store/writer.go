@@ -20,9 +20,8 @@ type writer struct {
 	stmts   map[string]*sql.Stmt
 	direct  map[string]driver.Stmt // see execHere
 	args    []driver.NamedValue    // of the statement under way
-	granted *granted
-	head    *logHead // of the log; nil: not known
-	met     bool     // something has been answered since the transaction began
+	head    *logHead               // of the log; nil: not known
+	met     bool                   // something has been answered since the transaction began
 }
 
 // open begins a transaction.
