@@ -18,10 +18,8 @@ type writer struct {
 	share   bool // give the connection back after every transaction: readers need it too
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
-	direct  map[string]driver.Stmt // see execHere
-	args    []driver.NamedValue    // of the statement under way
-	head    *logHead               // of the log; nil: not known
-	met     bool                   // something has been answered since the transaction began
+	head    *logHead // of the log; nil: not known
+	met     bool     // something has been answered since the transaction began
 }
 
 // open begins a transaction.
@@ -30,7 +28,7 @@ func (w *writer) open() (err error) {
 		if w.conn, err = w.db.Conn(context.Background()); err != nil {
 			return err
 		}
-		w.stmts, w.direct = map[string]*sql.Stmt{}, map[string]driver.Stmt{}
+		w.stmts = map[string]*sql.Stmt{}
 	}
 	w.met = false
 	if err = w.later(w.dialect.begin, anyNumber); err != nil {
@@ -76,17 +74,11 @@ func (w *writer) release(drop bool) {
 	for _, st := range w.stmts {
 		st.Close()
 	}
-	w.conn.Raw(func(any) error {
-		for _, st := range w.direct {
-			st.Close()
-		}
-		return nil
-	})
 	if drop {
 		w.conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 	w.conn.Close()
-	w.conn, w.stmts, w.direct = nil, nil, nil
+	w.conn, w.stmts = nil, nil
 }
 
 // stmt gives the statement of that text, prepared once.
@@ -105,9 +97,6 @@ func (w *writer) stmt(text string) (*sql.Stmt, error) {
 // exec runs a statement and gives the number of rows it changed.
 func (w *writer) exec(text string, args ...any) (int64, error) {
 	w.met = true
-	if !w.dialect.many {
-		return w.execHere(text, args)
-	}
 	st, err := w.stmt(text)
 	if err != nil {
 		return 0, err
