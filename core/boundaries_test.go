@@ -75,7 +75,7 @@ func TestNothingWaitsAfterAPanic(t *testing.T) {
 	g := NewGate(breaking{}, Rules{}, nil)
 	draft := Approval{Status: Pending}.named("")
 	require.PanicsWithValue(t, "boom", func() {
-		_, _, _, _, _ = g.create(t.Context(), Caller{}, Call{}, draft, nil, Sealed{}, consulted{}, g.rules.Load())
+		_, _, _, _, _ = g.create(t.Context(), Caller{}, Call{}, draft, Sealed{}, consulted{}, g.rules.Load())
 	})
 	require.Empty(t, g.waits.m)
 }

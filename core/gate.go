@@ -79,9 +79,7 @@ type Gate struct {
 	log   *slog.Logger
 	waits waitlist
 	shown drawn
-	// recent are approvals that this process has just changed.
-	recent recent
-	after  []func(Change)
+	after []func(Change)
 }
 
 // NewGate makes a Gate. after is called for every committed change, in the
@@ -602,7 +600,6 @@ func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change
 		return a, err
 	}
 	last.Approval = a
-	g.recent.renew(a)
 	g.committed(last)
 	if last.Refusal != nil {
 		return a, last.Refusal

@@ -87,16 +87,14 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 	if drawing, ok := g.shown.find(alike); ok {
 		return drawing, nil
 	}
-	a, facts, ok := g.recent.find(d.Key, d.Version)
-	if !ok {
-		var err error
-		if a, err = g.store.Bare(ctx, d.Key); err != nil { // a card shows nothing of the other cards
+	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
+	if err != nil {
+		return Drawing{}, err
+	}
+	var facts []Fact
+	if !a.Final() {
+		if facts, err = g.Payload(ctx, a); err != nil {
 			return Drawing{}, err
-		}
-		if !a.Final() {
-			if facts, err = g.Payload(ctx, a); err != nil {
-				return Drawing{}, err
-			}
 		}
 	}
 	if d.Kind == UnreachedDelivery && a.Reached {

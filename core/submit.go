@@ -38,7 +38,7 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 		return a, false, nil, err
 	}
 	for { // at most three times: nobody outside is asked twice
-		draft, facts, err := draft(who, call, sealed, asked.Judgement, rules)
+		draft, err := draft(who, call, sealed, asked.Judgement, rules)
 		if err != nil {
 			return a, false, nil, err
 		}
@@ -47,7 +47,7 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 			asked.classifier = false
 		}
 		var first authority
-		a, created, w, first, err = g.create(ctx, who, call, asked.verified(draft), facts, sealed, asked, rules)
+		a, created, w, first, err = g.create(ctx, who, call, asked.verified(draft), sealed, asked, rules)
 		if err != nil || first == "" {
 			return a, created, w, err
 		}
@@ -87,7 +87,7 @@ func (g *Gate) judge(ctx context.Context, who Caller, call Call, rules *Rules) (
 // create commits the draft, or finds what answers the call already. Where an authority
 // must be asked first, nothing is committed.
 func (g *Gate) create(
-	ctx context.Context, who Caller, call Call, draft Approval, facts []Fact, sealed Sealed, asked consulted, rules *Rules,
+	ctx context.Context, who Caller, call Call, draft Approval, sealed Sealed, asked consulted, rules *Rules,
 ) (a Approval, created bool, w *Watch, first authority, err error) {
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
@@ -130,7 +130,6 @@ func (g *Gate) create(
 	}
 	for _, c := range changes {
 		if c.New {
-			g.recent.keep(c.Approval, facts)
 			g.tell(c)
 			continue
 		}
@@ -352,20 +351,19 @@ func admit(who Caller, call Call, rules *Rules) (sealed Sealed, err error) {
 	return sealed, nil
 }
 
-// draft makes the approval that a call would become, and what people see of the
-// call.
-func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, []Fact, error) {
+// draft makes the approval that a call would become.
+func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
 	a := outline(who, call, sealed.Fingerprint, j, rules).named(call.ID)
 	if a.hidden() {
-		return a, nil, nil // its dialect tells the fingerprint only
+		return a, nil // its dialect tells the fingerprint only
 	}
 	call.Params = sealed.params
 	facts, err := lines(call)
 	if err != nil {
-		return Approval{}, nil, err
+		return Approval{}, err
 	}
 	a.Summary = about(call.ToolName, facts, call.Bind, maxSummary)
-	return a, facts, nil
+	return a, nil
 }
 
 // outline is draft without a key, and without what people read of the call.
