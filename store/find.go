@@ -22,7 +22,7 @@ const (
 
 // Get gives one approval by its key, with deliveries, or CodeNotFound.
 func (s *Store) Get(ctx context.Context, key string) (core.Approval, error) {
-	a, err := oneApproval(ctx, pointed{s.read}, approvalByKey, key)
+	a, err := oneApproval(ctx, s.read, approvalByKey, key)
 	if err != nil {
 		return core.Approval{}, err
 	}
@@ -36,7 +36,7 @@ const bareByKey = `SELECT ` + approvalColumns + ` FROM approvals a WHERE a.key =
 
 // Bare gives one approval by its key, without its deliveries, or CodeNotFound.
 func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err error) {
-	rows, err := s.read.point(ctx, bareByKey, key)
+	rows, err := s.read.query(ctx, bareByKey, key)
 	if err != nil {
 		return a, err
 	}
@@ -62,7 +62,7 @@ func (s *Store) Keys(ctx context.Context, q core.NameQuery) ([]core.Named, error
 	var all []core.Named
 	seen := map[string]bool{}
 	add := func(by, query string, args ...any) error {
-		rows, err := s.read.point(ctx, query, args...)
+		rows, err := s.read.query(ctx, query, args...)
 		if err != nil {
 			return err
 		}

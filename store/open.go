@@ -243,7 +243,7 @@ func (s *Store) Close() error {
 			close(s.ended)
 		}
 		if s.read != nil && s.read != s.write {
-			errs = append(errs, s.read.close())
+			errs = append(errs, s.read.db.Close())
 		}
 		if s.write != nil {
 			errs = append(errs, s.write.db.Close())

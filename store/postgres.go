@@ -77,11 +77,9 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	s.write.db.SetMaxOpenConns(1)
 	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true, pulse: s.pulse}, limits)
 	s.read.pulse = s.pulse
-	size := max(4, runtime.NumCPU()) - pointLines
+	size := max(4, runtime.NumCPU())
 	s.read.db.SetMaxOpenConns(size)
 	s.read.db.SetMaxIdleConns(size)
-	s.read.points = sql.OpenDB(newPoints(pgConnector{config: prepareConfig(config, limits), greet: readOnly, patience: networkPatience, reads: true, pulse: s.pulse}))
-	s.read.points.SetMaxIdleConns(1000)
 	s.listen = prepareConfig(config, nil)
 	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, false); err == nil {
 		s.opened, _, err = s.Head(ctx)

@@ -76,7 +76,7 @@ func (k keyring) open(approval, value string) ([]byte, error) {
 // Sealed gives the canonical call that was sealed under key: CodeRetryDataGone
 // when it was deleted, CodeNotFound when there is no such approval.
 func (s *Store) Sealed(ctx context.Context, key string) ([]byte, error) {
-	rows, err := s.read.point(ctx, `SELECT sealed FROM approvals WHERE key = $1`, key)
+	rows, err := s.read.query(ctx, `SELECT sealed FROM approvals WHERE key = $1`, key)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"runtime"
@@ -22,7 +21,6 @@ var oldestSQLite = [3]int{3, 51, 3}
 type pool struct {
 	db     *sql.DB
 	stmts  sync.Map // SQL text -> *sql.Stmt
-	points *sql.DB  // for short reads, where many at once are better asked together
 	pulse  *pulse   // nil: the database cannot be lost
 }
 
@@ -57,36 +55,6 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	}
 	rows, err := st.QueryContext(ctx, args...)
 	return rows, unreadable(err)
-}
-
-// point is query of a read that is short and frequent.
-func (p *pool) point(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	if p.points == nil {
-		return p.query(ctx, text, args...)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if p.pulse.silent(silentAfter) {
-		return nil, unreadable(errSilent)
-	}
-	rows, err := p.points.QueryContext(context.WithoutCancel(ctx), text, args...)
-	return rows, unreadable(err)
-}
-
-// pointed is a pool for those who can read inside a transaction or outside.
-type pointed struct{ *pool }
-
-func (p pointed) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	return p.point(ctx, text, args...)
-}
-
-func (p *pool) close() error {
-	err := p.db.Close()
-	if p.points != nil {
-		err = errors.Join(err, p.points.Close())
-	}
-	return err
 }
 
 // openFile opens a database file twice: for the one writer, and for readers who
