@@ -1,9 +1,13 @@
 package store
 
 import (
+	"context"
 	"database/sql/driver"
 	"fmt"
 	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"approvalbot/core"
 )
@@ -30,17 +34,96 @@ func (w *writer) later(text string, must int64, args ...any) error {
 		}
 		return err
 	}
-	return w.raw(func(c *pgConn) error {
-		d, err := c.prepare(text + w.dialect.locking[text])
-		if err != nil {
-			return err
-		}
-		values, err := plainArgs(args)
-		if err == nil {
-			c.queue = append(c.queue, queued{desc: d, values: values, must: must})
-		}
+	if err := storableArgs(args); err != nil {
 		return err
-	})
+	}
+	w.queue = append(w.queue, queued{text: text + w.dialect.locking[text], args: args, must: must})
+	return nil
+}
+
+// ask runs what is queued and then a statement, and gives its answer, which may be
+// known already.
+func (w *writer) ask(text string, args []any) (*answer, error) {
+	if err := storableArgs(args); err != nil {
+		return nil, err
+	}
+	text += w.dialect.locking[text]
+	if len(w.kept) > 0 {
+		name := keptAs(text, args)
+		if a, asked := w.kept[name]; asked {
+			if a == nil { // it is among what is queued
+				if _, err := w.send(); err != nil {
+					return nil, err
+				}
+				a = w.kept[name]
+			}
+			delete(w.kept, name)
+			return a, nil
+		}
+	}
+	return w.send(queued{text: text, args: args, must: anyNumber})
+}
+
+// send runs what is queued and then last, and gives the last answer. The first
+// statement that fails fails all that come after it.
+func (w *writer) send(last ...queued) (a *answer, err error) {
+	all := append(w.queue, last...)
+	w.queue = nil
+	if lost := w.conn.Raw(func(raw any) error {
+		conn := raw.(*stdlib.Conn).Conn()
+		if conn.IsClosed() {
+			return driver.ErrBadConn
+		}
+		var b pgx.Batch
+		for _, q := range all {
+			b.Queue(q.text, q.args...)
+		}
+		results := conn.SendBatch(context.Background(), &b)
+		a, err = w.take(results, all)
+		if ended := results.Close(); err == nil {
+			err = ended
+		}
+		return nil // its error is not for database/sql to judge
+	}); lost != nil {
+		return nil, driver.ErrBadConn
+	}
+	return a, err
+}
+
+func (w *writer) take(results pgx.BatchResults, all []queued) (a *answer, err error) {
+	for _, q := range all {
+		rows, err := results.Query()
+		if err == nil {
+			a, err = readAnswer(rows)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%.40q: %w", q.text, err)
+		}
+		if n := a.tag.RowsAffected(); q.must != anyNumber && n != q.must {
+			return nil, fmt.Errorf("%.40q changes %d rows: %w", q.text, n, errStale)
+		}
+		if _, wanted := w.kept[q.keep]; wanted {
+			w.kept[q.keep] = a
+		}
+	}
+	return a, nil
+}
+
+// queued is a statement whose answer nobody waits for.
+type queued struct {
+	text string
+	args []any
+	must int64  // change so many rows, or anyNumber
+	keep string // not empty: keep the answer under this name
+}
+
+// keptAs names the answer to a statement with these values.
+func keptAs(text string, args []any) string {
+	name := []byte(text)
+	for _, a := range args {
+		name = fmt.Append(append(name, 0), a)
+	}
+	return string(name)
 }
 
 // settle makes sure that nothing but the commit is left to be said: COMMIT may go
@@ -50,30 +133,16 @@ func (w *writer) settle() error {
 	if !w.dialect.many {
 		return nil
 	}
-	return w.raw(func(c *pgConn) error {
-		unsure := slices.ContainsFunc(c.queue, func(q queued) bool { return q.must != anyNumber })
-		if w.met && !unsure {
-			return nil
-		}
-		_, err := c.send(nil)
-		return err
-	})
+	unsure := slices.ContainsFunc(w.queue, func(q queued) bool { return q.must != anyNumber })
+	if w.met && !unsure {
+		return nil
+	}
+	_, err := w.send()
+	return err
 }
 
 // forget drops what waits to be run, and what was read ahead.
-func (w *writer) forget() {
-	if w.dialect.many && w.conn != nil {
-		w.raw(func(c *pgConn) error { c.queue, c.kept = nil, nil; return nil })
-	}
-}
-
-// raw works on the connection itself. Its error is not for database/sql to judge.
-func (w *writer) raw(work func(*pgConn) error) (err error) {
-	if lost := w.conn.Raw(func(c any) error { err = work(c.(*pgConn)); return nil }); lost != nil {
-		return driver.ErrBadConn
-	}
-	return err
-}
+func (w *writer) forget() { w.queue, w.kept = nil, nil }
 
 // put runs a statement whose outcome need not be known before the commit.
 func (b *batch) put(text string, args ...any) error { return b.putNumber(anyNumber, text, args...) }
@@ -138,53 +207,41 @@ func readsOf(look core.Lookup) (all []read) {
 // readAhead asks what the jobs will look up.
 func (b *batch) readAhead(jobs []*job) error {
 	b.ahead = ahead{of: map[int64][]string{}, changed: map[string]bool{}}
-	return b.raw(func(c *pgConn) error {
-		c.kept = map[string]*pgRows{}
-		for _, j := range jobs {
-			for _, r := range j.on.reads {
-				values, err := plainArgs(r.args)
-				if err != nil {
-					continue // the job itself will fail
-				}
-				d, err := c.prepare(r.text + b.dialect.locking[r.text])
-				if err != nil {
-					return err
-				}
-				name := keptAs(d.SQL, values)
-				if _, asked := c.kept[name]; asked {
-					continue // the job before may change it
-				}
-				c.kept[name] = nil
-				c.queue = append(c.queue, queued{desc: d, values: values, must: anyNumber, keep: name})
-				for _, n := range r.of {
-					b.ahead.of[n] = append(b.ahead.of[n], name)
-				}
+	b.kept = map[string]*answer{}
+	for _, j := range jobs {
+		for _, r := range j.on.reads {
+			if storableArgs(r.args) != nil {
+				continue // the job itself will fail
+			}
+			text := r.text + b.dialect.locking[r.text]
+			name := keptAs(text, r.args)
+			if _, asked := b.kept[name]; asked {
+				continue // the job before may change it
+			}
+			b.kept[name] = nil
+			b.queue = append(b.queue, queued{text: text, args: r.args, must: anyNumber, keep: name})
+			for _, n := range r.of {
+				b.ahead.of[n] = append(b.ahead.of[n], name)
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // touch forgets what was read ahead of what now changes.
 func (b *batch) touch(names ...int64) {
-	if b.ahead.of == nil {
-		return
-	}
-	b.raw(func(c *pgConn) error {
-		for _, n := range names {
-			for _, name := range b.ahead.of[n] {
-				delete(c.kept, name)
-			}
+	for _, n := range names {
+		for _, name := range b.ahead.of[n] {
+			delete(b.kept, name)
 		}
-		return nil
-	})
+	}
 }
 
 // forgetAhead forgets all that was read ahead.
 func (b *batch) forgetAhead() {
 	if b.ahead.of != nil {
 		b.ahead.of = nil
-		b.raw(func(c *pgConn) error { clear(c.kept); return nil })
+		clear(b.kept)
 	}
 }
 
@@ -207,17 +264,4 @@ func (t *tx) changedKey(key string) {
 		t.ahead.changed[key] = true
 		t.touch(keyName(key))
 	}
-}
-
-// plainArgs gives arguments as PostgreSQL takes them.
-func plainArgs(args []any) ([][]byte, error) {
-	values := make([]driver.NamedValue, len(args))
-	for i, a := range args {
-		v, err := driver.DefaultParameterConverter.ConvertValue(a)
-		if err != nil {
-			return nil, fmt.Errorf("argument %d: %w", i+1, err)
-		}
-		values[i].Value = v
-	}
-	return inText(values)
 }

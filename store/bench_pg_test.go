@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"encoding/json"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ func resolveByHand(p *pool, key string) error {
 		return err
 	}
 	defer db.Rollback()
-	run := func(text string, args ...any) (*sql.Rows, error) {
+	run := func(text string, args ...any) (result, error) {
 		st, err := p.prepared(ctx, text)
 		if err != nil {
 			return nil, err

@@ -104,7 +104,7 @@ func TestARecordWaitsForTheDatabase(t *testing.T) {
 	held, free := make(chan struct{}), make(chan struct{})
 	holding := make(chan error, 1)
 	go func() {
-		conn, err := pgconn.ConnectConfig(ctx, b.listen) // whoever holds the approval's lock for too long
+		conn, err := pgconn.ConnectConfig(ctx, &b.listen.Config) // whoever holds the approval's lock for too long
 		if err == nil {
 			defer conn.Close(ctx)
 			_, err = conn.Exec(ctx, "BEGIN; SELECT 1 FROM approvals FOR UPDATE").ReadAll()

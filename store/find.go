@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -42,12 +41,12 @@ func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err erro
 	}
 	found := false
 	err = each(rows, func() error {
-		var body sql.RawBytes
+		var body text
 		if err := rows.Scan(approvalDest(&a, &body)...); err != nil {
 			return err
 		}
 		found = true
-		return readBody(&a, body)
+		return readBody(&a, []byte(body))
 	})
 	if err == nil && !found {
 		err = notFound()

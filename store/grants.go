@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -94,7 +93,7 @@ func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, e
 	return covering(rows, look)
 }
 
-func covering(rows *sql.Rows, look core.Lookup) ([]core.Grant, error) {
+func covering(rows result, look core.Lookup) ([]core.Grant, error) {
 	all, err := scanGrants(rows)
 	live := all[:0]
 	for _, g := range all {
@@ -184,7 +183,7 @@ func grantWhere(f core.GrantFilter) (string, []any) {
 	return strings.Join(where, " AND "), args
 }
 
-func scanGrants(rows *sql.Rows) (all []core.Grant, err error) {
+func scanGrants(rows result) (all []core.Grant, err error) {
 	err = each(rows, func() error {
 		var body text
 		if err := rows.Scan(&body); err != nil {

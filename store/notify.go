@@ -113,7 +113,7 @@ type listener struct {
 
 // listen waits for notifications on a connection of its own until that is lost.
 func (l *listener) listen(ctx context.Context) error {
-	config := l.store.listen.Copy()
+	config := l.store.listen.Config.Copy()
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
 		var got note
 		if json.Unmarshal([]byte(n.Payload), &got) != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
 
 	"approvalbot/core"
 )
@@ -68,9 +68,9 @@ type Store struct {
 	version  string
 	build    string
 	started  int64
-	listen   *pgconn.Config // for the connection that hears of others' changes
-	opened   int64          // the log's newest entry then, for the same
-	pulse    *pulse         // nil with SQLite
+	listen   *pgx.ConnConfig // for the connection that hears of others' changes
+	opened   int64           // the log's newest entry then, for the same
+	pulse    *pulse          // nil with SQLite
 
 	jobs    chan *job
 	running atomic.Bool

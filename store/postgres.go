@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 )
 
@@ -77,9 +77,9 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	s.write.db.SetMaxOpenConns(1)
 	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true, pulse: s.pulse}, limits)
 	s.read.pulse = s.pulse
-	size := max(4, runtime.NumCPU())
-	s.read.db.SetMaxOpenConns(size)
-	s.read.db.SetMaxIdleConns(size)
+	s.read.size = max(4, runtime.NumCPU())
+	s.read.db.SetMaxOpenConns(s.read.size)
+	s.read.db.SetMaxIdleConns(s.read.size)
 	s.listen = prepareConfig(config, nil)
 	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, false); err == nil {
 		s.opened, _, err = s.Head(ctx)
@@ -87,8 +87,8 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	return err
 }
 
-func readURL(url string) (*pgconn.Config, error) {
-	config, err := pgconn.ParseConfig(url)
+func readURL(url string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(url)
 	if err != nil { // it may hold the password
 		return nil, errors.New("the store's URL cannot be read: write postgres://user:password@host:port/database?sslmode=verify-full, with special characters as %XX")
 	}
@@ -132,15 +132,15 @@ const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE curr
 // target_session_attrs=read-write takes only those that can write.
 const readOnly = "SET default_transaction_read_only = on"
 
-func openPostgres(config *pgconn.Config, as pgConnector, settings map[string]string) *pool {
+func openPostgres(config *pgx.ConnConfig, as pgConnector, settings map[string]string) *pool {
 	if as.config, as.greet = prepareConfig(config, settings), durable; as.reads {
 		as.greet = readOnly
 	}
-	return &pool{db: sql.OpenDB(&as)}
+	return &pool{db: sql.OpenDB(&as), many: true}
 }
 
 // prepareConfig adds what every connection of ours asks for.
-func prepareConfig(config *pgconn.Config, settings map[string]string) *pgconn.Config {
+func prepareConfig(config *pgx.ConnConfig, settings map[string]string) *pgx.ConnConfig {
 	config = config.Copy()
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	if config.RuntimeParams["application_name"] == "" {
@@ -154,7 +154,7 @@ func prepareConfig(config *pgconn.Config, settings map[string]string) *pgconn.Co
 const lookForServer = 250 * time.Millisecond
 
 // awaitServer is checkServer, which a server that is only starting is given time for.
-func (s *Store) awaitServer(ctx context.Context, config *pgconn.Config, patience time.Duration) error {
+func (s *Store) awaitServer(ctx context.Context, config *pgx.ConnConfig, patience time.Duration) error {
 	for end, said := time.Now().Add(patience), false; ; {
 		_, err := s.checkServer(ctx, config)
 		if err == nil || !isEarly(err) || time.Now().After(end) {
@@ -174,7 +174,7 @@ func (s *Store) awaitServer(ctx context.Context, config *pgconn.Config, patience
 
 // checkServer refuses a server that the store could lose data on, and warns of
 // one that others could listen to. shown is the server's version as people write it.
-func (s *Store) checkServer(ctx context.Context, config *pgconn.Config) (shown string, err error) {
+func (s *Store) checkServer(ctx context.Context, config *pgx.ConnConfig) (shown string, err error) {
 	p := openPostgres(config, pgConnector{patience: openPatience}, nil)
 	defer p.db.Close()
 	var version, encoding, fsync string

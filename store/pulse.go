@@ -25,12 +25,12 @@ type pulse struct {
 	mu    sync.Mutex
 	open  int       // questions under way
 	since time.Time // nothing was answered, and something asked; zero: nothing is overdue
-	on    map[*pgConn]struct{}
+	on    map[*question]struct{}
 }
 
 // asks notes a question on a connection, or for one (nil); it is to be followed by
 // ends.
-func (p *pulse) asks(c *pgConn) {
+func (p *pulse) asks(c *question) {
 	if p == nil {
 		return
 	}
@@ -41,14 +41,14 @@ func (p *pulse) asks(c *pgConn) {
 	}
 	if c != nil {
 		if p.on == nil {
-			p.on = map[*pgConn]struct{}{}
+			p.on = map[*question]struct{}{}
 		}
 		p.on[c] = struct{}{}
 	}
 }
 
 // ends notes that a question is no longer under way, answered or given up.
-func (p *pulse) ends(c *pgConn, answered bool) {
+func (p *pulse) ends(c *question, answered bool) {
 	if p == nil {
 		return
 	}
@@ -120,8 +120,8 @@ func (p *pulse) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.on {
-		if !c.commits.Load() {
-			c.pg.Conn().SetDeadline(time.Now())
+		if !c.commits {
+			c.conn.PgConn().Conn().SetDeadline(time.Now())
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -58,8 +57,16 @@ func stored(b bool) int64 {
 	return 0
 }
 
+// result is what a statement gives: database/sql's rows, or an answer of PostgreSQL's.
+type result interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
+}
+
 // one scans a single row, if there is one, and closes rows.
-func one(rows *sql.Rows, dest ...any) (found bool, err error) {
+func one(rows result, dest ...any) (found bool, err error) {
 	defer rows.Close()
 	if !rows.Next() {
 		return false, rows.Err()
@@ -71,7 +78,7 @@ func one(rows *sql.Rows, dest ...any) (found bool, err error) {
 }
 
 // each scans every row with scan and closes rows.
-func each(rows *sql.Rows, scan func() error) error {
+func each(rows result, scan func() error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(); err != nil {
@@ -95,7 +102,7 @@ func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
 }
 
 // scanDelivery scans the current row: deliveryColumns, then more.
-func scanDelivery(rows *sql.Rows, before []any, d *core.Delivery, after ...any) error {
+func scanDelivery(rows result, before []any, d *core.Delivery, after ...any) error {
 	*d = core.Delivery{}
 	var attempts, rank number
 	err := rows.Scan(append(append(before, deliveryDest(d, &attempts, &rank)...), after...)...)
@@ -107,7 +114,7 @@ const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, 
  a.created_ms, a.expires_ms, a.resolved_ms, a.body`
 
 // approvalDest is where approvalColumns go; then see readBody.
-func approvalDest(a *core.Approval, body *sql.RawBytes) []any {
+func approvalDest(a *core.Approval, body *text) []any {
 	return []any{
 		(*text)(&a.Key), (*number)(&a.Version), (*text)(&a.Owner), (*text)(&a.ID), (*text)(&a.Status),
 		(*text)(&a.AgentID), (*text)(&a.SessionKey), (*text)(&a.ToolName), (*text)(&a.Fingerprint),
@@ -134,17 +141,17 @@ const deliveriesInOrder = ` ORDER BY d.created_ms, d.id`
 
 // scanApprovals reads the rows of selectApprovals, those of one approval side by
 // side.
-func scanApprovals(rows *sql.Rows) ([]core.Approval, error) {
+func scanApprovals(rows result) ([]core.Approval, error) {
 	var all []core.Approval
 	err := each(rows, func() error {
 		var a core.Approval
-		var body sql.RawBytes
+		var body text
 		var d core.Delivery
 		if err := scanDelivery(rows, approvalDest(&a, &body), &d); err != nil {
 			return err
 		}
 		if len(all) == 0 || all[len(all)-1].Key != a.Key {
-			if err := readBody(&a, body); err != nil {
+			if err := readBody(&a, []byte(body)); err != nil {
 				return err
 			}
 			all = append(all, a)

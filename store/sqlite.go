@@ -19,9 +19,11 @@ var oldestSQLite = [3]int{3, 51, 3}
 
 // pool is a set of connections and the statements prepared on them.
 type pool struct {
-	db     *sql.DB
-	stmts  sync.Map // SQL text -> *sql.Stmt
-	pulse  *pulse   // nil: the database cannot be lost
+	db    *sql.DB
+	stmts sync.Map // SQL text -> *sql.Stmt
+	many  bool     // PostgreSQL
+	size  int      // connections, of PostgreSQL's
+	pulse *pulse   // nil: the database cannot be lost
 }
 
 // prepared gives the statement of that text.
@@ -41,7 +43,7 @@ func (p *pool) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 // query runs a short read; ctx counts only before it begins.
-func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+func (p *pool) query(ctx context.Context, text string, args ...any) (result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -49,6 +51,13 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 		return nil, unreadable(errSilent)
 	}
 	ctx = context.WithoutCancel(ctx)
+	if p.many {
+		a, err := p.ask(ctx, text, args)
+		if err != nil {
+			return nil, unreadable(err) // not a result that is nil
+		}
+		return a, nil
+	}
 	st, err := p.prepared(ctx, text)
 	if err != nil {
 		return nil, unreadable(err)

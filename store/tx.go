@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +13,7 @@ import (
 
 // querier runs a read: a pool outside of any transaction, a tx inside one.
 type querier interface {
-	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	query(ctx context.Context, text string, args ...any) (result, error)
 }
 
 // batch is one transaction with the jobs it carries.

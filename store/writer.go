@@ -20,6 +20,10 @@ type writer struct {
 	stmts   map[string]*sql.Stmt
 	head    *logHead // of the log; nil: not known
 	met     bool     // something has been answered since the transaction began
+
+	// Where there are ways to a server: see ahead.go.
+	queue []queued           // to be sent with the next statement
+	kept  map[string]*answer // to what will be asked; nil: not yet known
 }
 
 // open begins a transaction.
@@ -79,6 +83,7 @@ func (w *writer) release(drop bool) {
 	}
 	w.conn.Close()
 	w.conn, w.stmts = nil, nil
+	w.forget()
 }
 
 // stmt gives the statement of that text, prepared once.
@@ -86,7 +91,7 @@ func (w *writer) stmt(text string) (*sql.Stmt, error) {
 	st := w.stmts[text]
 	if st == nil {
 		var err error
-		if st, err = w.conn.PrepareContext(context.Background(), text+w.dialect.locking[text]); err != nil {
+		if st, err = w.conn.PrepareContext(context.Background(), text); err != nil {
 			return nil, fmt.Errorf("preparing %.60q: %w", text, err)
 		}
 		w.stmts[text] = st
@@ -97,6 +102,16 @@ func (w *writer) stmt(text string) (*sql.Stmt, error) {
 // exec runs a statement and gives the number of rows it changed.
 func (w *writer) exec(text string, args ...any) (int64, error) {
 	w.met = true
+	if w.dialect.many {
+		a, err := w.ask(text, args)
+		if err == nil && text == "COMMIT" && a.tag.String() == "ROLLBACK" {
+			err = errors.New("the transaction had failed before, so COMMIT rolled it back")
+		}
+		if err != nil {
+			return 0, err
+		}
+		return a.tag.RowsAffected(), nil
+	}
 	st, err := w.stmt(text)
 	if err != nil {
 		return 0, err
@@ -109,8 +124,15 @@ func (w *writer) exec(text string, args ...any) (int64, error) {
 }
 
 // rows runs a statement that gives rows; the caller closes them.
-func (w *writer) rows(text string, args ...any) (*sql.Rows, error) {
+func (w *writer) rows(text string, args ...any) (result, error) {
 	w.met = true
+	if w.dialect.many {
+		a, err := w.ask(text, args)
+		if err != nil {
+			return nil, err // not a result that is nil
+		}
+		return a, nil
+	}
 	st, err := w.stmt(text)
 	if err != nil {
 		return nil, err
@@ -119,6 +141,6 @@ func (w *writer) rows(text string, args ...any) (*sql.Rows, error) {
 }
 
 // query is rows for those who can read inside a transaction or outside.
-func (w *writer) query(_ context.Context, text string, args ...any) (*sql.Rows, error) {
+func (w *writer) query(_ context.Context, text string, args ...any) (result, error) {
 	return w.rows(text, args...)
 }
