@@ -57,9 +57,9 @@ func TestEvaluateManyLimits(t *testing.T) {
 	many := strings.Repeat(one+",", maxCalls-1) + one
 	require.Equal(t, 200, d.do("POST", "/v1/evaluate", "agent", `{"calls":[`+many+`]}`).StatusCode)
 	for body, field := range map[string]string{
-		`{"calls":[` + many + `,` + one + `]}`:            "calls",
-		`{"calls":[` + one + `],"toolName":"read"}`:       "calls",
-		`{"calls":[],"toolName":"read","params":{}}`:      "calls",
+		`{"calls":[` + many + `,` + one + `]}`:       "calls",
+		`{"calls":[` + one + `],"toolName":"read"}`:  "calls",
+		`{"calls":[],"toolName":"read","params":{}}`: "calls",
 		`{"calls":null}`:                                  "toolName params",
 		`{"calls":{}}`:                                    "calls",
 		`{"calls":[` + one + `],"more":"calls"}`:          "more",
