@@ -190,6 +190,10 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 		x.Run(all)
 	case e.project.command == "npm" && tool.installed() && tool.project.npm, e.project.command == "script-or-tool" && tool.installed() && !everydayTarget(first):
 		language.RunsProject(x)
+		if first[0] == '@' {
+			tool.judge(x, first, all[1:])
+			return
+		}
 		x.Run(all)
 	case e.project.command == "measured" && (first == "pytest" || first == "unittest"):
 		language.RunsProject(x)
