@@ -192,23 +192,3 @@ func gitTells(x *command.Call, sp *command.Spec, args []workspace.Word) {
 	sp.Kind, sp.Code = command.FileNames, finding.LocalGit
 	sp.Judge(x, "git", args)
 }
-
-// gitApply judges apply: with an option that only asks about a patch it changes
-// nothing, unless it is told to do both.
-func gitApply(x *command.Call, _ string, args []workspace.Word) {
-	asks := false
-	c := x.Scanner(&command.Spec{Flags: "vqRz3", Values: "pC", Strict: true, Long: command.Longs("check stat numstat summary verbose quiet reverse cached index ignore-whitespace ignore-space-change unidiff-zero recount")}, args)
-	for t, ok := c.Next(); ok; t, ok = c.Next() {
-		switch t.Option {
-		case "check", "stat", "numstat", "summary":
-			asks = true
-		case "":
-			x.Read(t.Word)
-		}
-	}
-	if asks {
-		x.Add(finding.ReadOnlyCommand)
-	} else {
-		x.Add(finding.UnknownCommand)
-	}
-}
