@@ -46,7 +46,7 @@ var twins = []struct{ harmless, dangerous string }{
 	{"mv src/*.go lib/", "mv *.go /tmp ~ mv src/* lib/ ~ mv .github/*.yml x/ ~ mv src/*.go .git/"},
 	{"rg --hidden -n foo_bar -g '!.git'", "rg --hidden . ~ rg -uu token ~ rg --hidden --pre sh foo_bar"},
 	// programs beyond coreutils
-	{"for f in k8s/*.yaml; do yq .kind \"$f\"; done", "for f in k8s/*.yaml; do yq . \"$f\"; done ~ yq -i .a=1 x.yaml ~ yq 'load(\"x\")' a.yaml ~ yq eval 'strenv(X)' a.yaml ~ yq -s .a x.yaml ~ yq .env"},
+	{"for f in k8s/*.yaml; do yq .kind \"$f\"; done", "for f in k8s/*.yaml; do yq . \"$f\"; done ~ yq -i .a=1 .github/workflows/x.yaml ~ yq 'load(\"x\")' a.yaml ~ yq eval 'strenv(X)' a.yaml ~ yq -s .a x.yaml ~ yq .env"},
 	{"jq --arg a b '.x[$a]' f.json", "jq --arg a b env f.json ~ jq --arg a b . .env ~ jq --slurpfile a .env . ~ jq -f p f.json"},
 	{"bash -n scripts/x.sh", "bash scripts/x.sh ~ bash -n x -c ls; bash x ~ fish -n x"},
 	{"openssl x509 -in cert.pem -noout -dates", "openssl x509 -in cert.pem -text ~ openssl x509 -noout -in a -out b ~ openssl rsa -in key.pem -noout ~ openssl x509 -noout -engine ./x.so ~ openssl dgst -sign k x"},

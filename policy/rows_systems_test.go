@@ -108,7 +108,7 @@ docker compose -f /tmp/x.yml ps
 docker compose --env-file .env ps
 docker exec api ls
 docker run alpine
-docker build .
+docker build --network=host .
 docker cp api:/x .
 docker pull x
 docker login

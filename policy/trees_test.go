@@ -23,7 +23,7 @@ func TestTheProjectMayContainTheDesk(t *testing.T) {
 	e := engine(t, deskIn("/workspace/sub/desk"))
 	checkLines(t, e, []row{
 		{"go test ./...", "R1"}, {"make test", "R1"}, {"make -C sub test", "R1"}, {"make run", "R3 runs-workspace-code"}, {"npm run build", "R1"}, {"git add .", "R1"}, {"git -C . status", "R0"}, {"cd sub && go build ./...", "R1"}, {"ls -R .", "R0"}, {"rg foobar", "R0"}, {"npm install .", "R3 installs-packages"}, {"frob .", "R3 unknown-command"},
-		{"frob sub", "R3 unknown-command"}, {"docker build .", "R3 runs-container"}, {"pytest sub", "R1"}, {"python3 x.py .", "R3 runs-script"}, {"cd sub && frob ..", "R3"}, {"tar cf x.tar src", "R3"}, {"zip -r x.zip src", "R3"},
+		{"frob sub", "R3 unknown-command"}, {"docker build .", "R4 touches-the-desk"}, {"docker build src", "R2 runs-project-code"}, {"pytest sub", "R1"}, {"python3 x.py .", "R3 runs-script"}, {"cd sub && frob ..", "R3"}, {"tar cf x.tar src", "R3"}, {"zip -r x.zip src", "R3"},
 		{"tar cf x.tar .", "R4 touches-the-desk"}, {"tar czf x.tgz sub", "R4 touches-the-desk"}, {"zip -r x.zip .", "R4 touches-the-desk"}, {"rsync -a ./ host:x", "R4 touches-the-desk"}, {"docker run -v .:/x img", "R4 touches-the-desk"}, {"chmod -R 755 .", "R4 touches-the-desk"}, {"ln -s sub x", "R4 touches-the-desk"}, {"cp -r sub x", "R4 touches-the-desk"}, {"chmod 755 sub/desk", "R4 touches-the-desk"},
 	})
 }

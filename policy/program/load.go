@@ -63,7 +63,7 @@ type row struct {
 	About       string            `yaml:"about"`       // the same, where it is only asked for its version or for help
 	Named       string            `yaml:"named"`       // codes of the program where it has any operands, instead of those
 	Word        bool              `yaml:"word"`        // the subcommand is the first of its own operands
-	Operands    string            `yaml:"operands"`    // what the other words are: one of these roles, tree, repository or none; text unless said
+	Operands    string            `yaml:"operands"`    // what the other words are: one of these roles, tree, repository, context or none; text unless said
 	Input       string            `yaml:"input"`       // what its input is, which a here-document may give it instead of one of the options that it needs
 	Looks       string            `yaml:"looks"`       // a pattern that every one of them must match as a whole
 	First       int               `yaml:"first"`       // so many of them are text before the rest

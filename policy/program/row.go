@@ -29,6 +29,7 @@ const (
 	jqRole                      // it is a script of jq
 	slugRole                    // it is OWNER/NAME, with no host before it
 	insideRole                  // a directory of the workspace, in which the program works
+	contextRole                 // such a directory, which is handed on with all that is in it
 	postgresRole                // statements of SQL for psql
 	psqlRole                    // lines for psql: such statements, and commands of its own
 	mysqlRole                   // the same for mysql
@@ -44,7 +45,7 @@ const (
 
 var roleNames = map[string]role{
 	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
-	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "none": noneRole,
+	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "context": contextRole, "none": noneRole,
 	"postgres": postgresRole, "psql": psqlRole, "mysql": mysqlRole, "sqlite": sqliteRole,
 	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole, "everyday": everydayRole, "host": hostRole,
 }
@@ -100,7 +101,10 @@ func (r role) word(x *command.Call, w workspace.Word) {
 		if w.Kind != workspace.Literal || !slug.MatchString(w.Text) {
 			x.Add(finding.UnknownOption)
 		}
-	case insideRole:
+	case insideRole, contextRole:
+		if r == contextRole {
+			x.DeskTree(w)
+		}
 		if !x.Place.LocalDir(w) {
 			x.Add(finding.OutsideProject)
 		}
