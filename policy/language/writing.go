@@ -269,8 +269,8 @@ func cd(x *command.Call, _ string, args []workspace.Word) {
 		x.Does(command.MovesTo, workspace.Word{Text: "~", Tilde: true})
 	default:
 		x.Does(command.MovesTo, args[0])
-		if x.Looped {
-			x.Add(finding.DynamicArgument)
-		}
+	}
+	if x.Looped {
+		x.Add(finding.DynamicArgument) // the next round begins there
 	}
 }

@@ -148,11 +148,12 @@ func (b *joiner) takes(p syntax.WordPart, inQuotes bool) bool {
 	return true
 }
 
-// compute ends the known part of the word.
+// compute ends the known part of the word. Where that has signs of a glob, the word is
+// as many as there are names.
 func (b *joiner) compute(split bool) {
 	b.sampled = false
+	b.out.Split = b.out.Split || split || b.out.Kind == workspace.Pattern || b.brackets
 	b.out.Kind = workspace.Computed
-	b.out.Split = b.out.Split || split
 }
 
 func (b *joiner) part(p syntax.WordPart, first bool) {
@@ -253,7 +254,7 @@ func (b *joiner) lit(v string, first bool) {
 			b.sh.Found.Add(finding.UnusualShell)
 		case c == '$' || c == '`':
 			b.compute(true)
-		case b.sampled && strings.IndexByte("*?[{", c) >= 0:
+		case b.out.Kind == workspace.Computed && strings.IndexByte("*?[", c) >= 0, b.sampled && c == '{':
 			b.compute(true)
 		case b.out.Kind == workspace.Computed:
 		case c == '*' || c == '?':
