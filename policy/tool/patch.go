@@ -55,8 +55,8 @@ func (p *patchReader) lines(text string) {
 }
 
 // patchHeaders start the lines that name a file.
-var patchHeaders = [...]string{"*** Add File:", "*** Update File:", "*** Move to:", "*** Delete File:", "rename to ", "rename from ", "copy to ", "copy from ",
-	"+++ ", "--- ", "Index:"}
+var patchHeaders = [...]string{"*** Add File:", "*** Update File:", "*** Move to:", "*** Delete File:", "rename to ", "rename from ", "rename new ", "rename old ",
+	"copy to ", "copy from ", "+++ ", "--- ", "Index:"}
 
 // line reads one line, which may be a header wherever it stands: what is a line
 // of contents to one runtime is a header to another.
@@ -70,8 +70,11 @@ func (p *patchReader) line(line string) {
 		if !found {
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimSpace(rest), "\t")
+		name, _, dated := strings.Cut(strings.TrimSpace(rest), "\t")
 		unified := header == "+++ " || header == "--- "
+		if short, _, more := strings.Cut(name, " "); more && !dated && (unified || header == "Index:") {
+			p.file(short, true, false) // as patch and git read a date without a tab
+		}
 		if header == "*** Delete File:" || header == "+++ " && name == "/dev/null" {
 			p.Found.Add(finding.DeletesFile)
 		}
@@ -99,17 +102,35 @@ func (p *patchReader) gitLine(line string) {
 		if !knownStars(line) {
 			p.Found.Add(finding.MalformedCall)
 		}
+		p.context(line)
 	}
 }
+
+// context reads a line of stars that a context diff may begin with: it then names a file,
+// though no more is known of a patch that names no other.
+func (p *patchReader) context(line string) {
+	rest, ok := strings.CutPrefix(line, "*** ")
+	if !ok || strings.HasSuffix(rest, "*") || marks[strings.ToLower(rest)] {
+		return
+	}
+	named := p.named
+	name, _, dated := strings.Cut(rest, "\t")
+	if !dated {
+		name, _, _ = strings.Cut(rest, " ")
+	}
+	p.file(name, true, false)
+	p.named = named
+}
+
+// marks are lines of stars that name nothing.
+var marks = map[string]bool{"begin patch": true, "end patch": true, "end of file": true}
 
 // knownStars reports a line of stars that names no file: a mark of the patch, or
 // a line of its contents.
 func knownStars(line string) bool {
 	lower := strings.ToLower(strings.TrimSpace(strings.TrimLeft(line, "*")))
-	for _, known := range [...]string{"begin patch", "end patch", "end of file"} {
-		if lower == known {
-			return true
-		}
+	if marks[lower] {
+		return true
 	}
 	_, _, colon := strings.Cut(lower, ":")
 	return !colon || !strings.Contains(lower, "file") && !strings.Contains(lower, "environment") && !strings.Contains(lower, "move") && !strings.Contains(lower, "rename") && !strings.Contains(lower, "copy")

@@ -18,6 +18,9 @@ var (
 	// askKeys are free text: what is looked for, or why.
 	askKeys = words.Set("prompt query queries q search searchterm searchquery objective question explanation description reason intent title category topic toolsummary taskprogress")
 
+	// searched are those of them that somebody else's server is sent.
+	searched = words.Set("query queries q search searchterm searchquery")
+
 	// methodKeys say how it is fetched.
 	methodKeys = words.Set("method httpmethod verb httpverb requestmethod")
 
@@ -58,6 +61,9 @@ func (r *Params) web(list []field, resource bool) {
 		case known && resource && f.Key == "server" && f.harmless(): // one of those that the runtime is connected to
 			continue
 		case known && (askKeys[f.Key] || siteKeys[f.Key] && f.Str):
+			if f.Str && searched[f.Key] && workspace.Carries(f.Text) {
+				r.Found.Add(finding.SendsData)
+			}
 		case known && viewKeys[f.Key] && f.harmless():
 			if m := strings.ToUpper(f.Text); httpMethods[m] {
 				r.Found.Add(finding.SendsData)
