@@ -41,6 +41,13 @@ func TestAdversary_W18_TheNextRoundBeginsElsewhere(t *testing.T) {
 	}, []string{"for n in *; do (ls; cd); touch a; done", "cd; ls"})
 }
 
+// TestAdversary_W18_CopiesOntoTheWorkspace: what is in a directory, hooks and settings
+// with it, may not come into the workspace's own.
+func TestAdversary_W18_CopiesOntoTheWorkspace(t *testing.T) {
+	asksFor(t, []string{"cp -rT src .", "cp -a --no-target-directory src .", "cp -r src/ .", "cp src/ ./ -R", "cp -r src/. ."},
+		[]string{"cp -r src/a .", "cp -r src/a ./", "cp -r src/ b", "cp -rT src b", "cp src/a/b.go ."})
+}
+
 // TestAdversary_W18_NamesInPatches: whatever git and patch take for a file's name is one.
 func TestAdversary_W18_NamesInPatches(t *testing.T) {
 	e := engine(t, shipped)

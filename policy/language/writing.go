@@ -23,13 +23,15 @@ var copySpecs = map[string]*command.Spec{
 func copies(x *command.Call, name string, args []workspace.Word) {
 	c := x.Scanner(copySpecs[name], args)
 	var files []workspace.Word
-	into, whole := (*workspace.Word)(nil), false
+	into, whole, onto := (*workspace.Word)(nil), false, false
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
 		case "t", "target-directory":
 			into = &t.Word
 		case "r", "R", "a", "recursive", "archive":
 			whole = true
+		case "T", "no-target-directory":
+			onto = true
 		case "":
 			files = append(files, t.Word)
 		}
@@ -40,7 +42,8 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 	if into == nil {
 		into = &workspace.Word{Text: "."}
 	}
-	if !x.Place.IsRoot(*into) {
+	contents := whole && slices.ContainsFunc(files, func(f workspace.Word) bool { return strings.HasSuffix(f.Text, "/") }) // to macOS
+	if onto || contents || !x.Place.IsRoot(*into) {
 		x.Fill(*into)
 	}
 	for _, f := range files {
