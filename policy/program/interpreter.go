@@ -1,6 +1,7 @@
 package program
 
 import (
+	"approvalbot/policy/words"
 	"slices"
 	"strings"
 
@@ -98,4 +99,37 @@ func packageWord(x *command.Call, w workspace.Word) {
 	if workspace.Climbs(w.Text) || strings.Contains(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}
+}
+
+// pythonNames are how Python is called.
+var pythonNames = words.Set("python python3")
+
+// pythonModule judges python -m: the modules that are project tools themselves.
+func pythonModule(x *command.Call, args []workspace.Word) bool {
+	if len(args) < 2 || !args[0].Is("-m") || args[1].Kind != workspace.Literal {
+		return false
+	}
+	switch name := args[1].Text; {
+	case name == "json.tool":
+		language.RunsProject(x) // a json.py of this directory comes first
+		for _, w := range args[2:] {
+			if w.MayBeOption() || w.Several() {
+				x.Add(finding.UnknownOption)
+			}
+			x.Read(w)
+		}
+		if len(args) > 3 {
+			x.Add(finding.UnknownOption) // the second operand is written
+		}
+	case known(name).module():
+		x.Run(args[1:])
+	case name == "pip":
+		language.RunsProject(x) // a pip.py of this directory comes first
+		x.Run(args[1:])
+	case known("python("+name+")") != nil:
+		known("python("+name+")").judge(x, name, args[2:])
+	default:
+		return false
+	}
+	return true
 }

@@ -30,26 +30,6 @@ import (
 // Whoever does not want this writes a rule of their own that asks for these
 // commands, or lets them run in a sandbox only.
 
-// projectTool is a program that builds, tests, checks or formats the project in
-// which it stands.
-type projectTool struct {
-	targets  map[string]bool // what the first operand must be; nil for anything
-	like     *regexp.Regexp  // or match
-	dry      map[string]bool // options with which it only tells what it would do, whatever the target
-	each     bool            // every operand is a target (make, gradle)
-	free     bool            // other operands are no paths
-	after    *regexp.Regexp  // what words after "--" must look like; nil: like the others
-	settings *regexp.Regexp  // words that are passed over
-	checks   map[string]bool // options with which it changes no file that it is pointed at; "*": it never does
-	silent   map[string]bool // options without which it prints the files that it is pointed at; nil: it prints none
-	lists    bool            // a word @x is a file of more words
-	command  string          // its operands are a command, one of commands
-	bin      bool            // it may stand where a project installs programs
-	npm      bool            // npm's registry has it under its own name
-	python   bool            // it is a module of Python besides
-	script   bool            // words after "--" go to a script
-}
-
 // commands judge the words that a project's tool runs as a command.
 var commands = words.Set("any npm script script-or-tool task measured")
 
@@ -210,75 +190,9 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 // whatever tool the script starts.
 const handedOn = "(script)"
 
-// known gives the row of a program.
-func known(name string) *entry { return rows[name] }
-
-// installed reports a tool that may stand where a project installs programs.
-func (e *entry) installed() bool { return e != nil && e.project != nil && e.project.bin }
-
-// module reports a tool that is a module of Python besides.
-func (e *entry) module() bool { return e.installed() && e.project.python }
-
-// everydayWords begin the names of scripts and targets that build and check.
-var everydayWords = words.Set(`test tests unit lint build compile type types typecheck check checks format fmt coverage cov cover bench benchmark vet
-	all clean help verify validate analyze style prettier eslint tsc spec specs rebuild docs doc html`)
-
-// targetParts may follow them: what is built or checked, and how.
-var targetParts = words.Set(`all ci fix unit int integration e2e it watch fast slow quick short once debug dev race cover coverage report html json xml summary verbose quiet
-	client server web frontend backend ui app api lib libs core cli docs doc types type js ts tsx css scss less html go py python rust java kotlin c cpp proto
-	test tests spec specs lint format fmt check checks build compile typecheck only changed staged local node browser jsdom es esm cjs umd src code files style styles
-	staticcheck vet eslint prettier jest vitest mocha mypy ruff black clippy`)
-
-// everydayTarget reports the name of a script or target that builds or checks:
-// test, lint:fix, build-web. Every part of it is on a list, so build-and-deploy and
-// test:prod-wipe are none.
-func everydayTarget(name string) bool {
-	first := true
-	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune(":-_", r) }) {
-		if first && !everydayWords[part] || !first && !targetParts[part] && strings.Trim(part, "0123456789.") != "" {
-			return false
-		}
-		first = false
-	}
-	return !first
-}
-
 // makeVariables may be set on make's command line, to values without anything
 // that a shell reads.
 var (
 	makeVariables = words.Set("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J SPHINXOPTS")
 	plainValue    = regexp.MustCompile(`^(?:[A-Za-z0-9_./,=+][A-Za-z0-9_./,=+-]*|-(?:v+|q|s|x|race|short|failfast|cover|(?:run|count|timeout|parallel)=[A-Za-z0-9_./]+)|-[WnETQqv]+(?: -[WnETQqv]+| --keep-going| --nitpicky)*)?$`)
 )
-
-// pythonNames are how Python is called.
-var pythonNames = words.Set("python python3")
-
-// pythonModule judges python -m: the modules that are project tools themselves.
-func pythonModule(x *command.Call, args []workspace.Word) bool {
-	if len(args) < 2 || !args[0].Is("-m") || args[1].Kind != workspace.Literal {
-		return false
-	}
-	switch name := args[1].Text; {
-	case name == "json.tool":
-		language.RunsProject(x) // a json.py of this directory comes first
-		for _, w := range args[2:] {
-			if w.MayBeOption() || w.Several() {
-				x.Add(finding.UnknownOption)
-			}
-			x.Read(w)
-		}
-		if len(args) > 3 {
-			x.Add(finding.UnknownOption) // the second operand is written
-		}
-	case known(name).module():
-		x.Run(args[1:])
-	case name == "pip":
-		language.RunsProject(x) // a pip.py of this directory comes first
-		x.Run(args[1:])
-	case known("python("+name+")") != nil:
-		known("python("+name+")").judge(x, name, args[2:])
-	default:
-		return false
-	}
-	return true
-}

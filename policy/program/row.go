@@ -1,7 +1,6 @@
 package program
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,210 +9,6 @@ import (
 	"approvalbot/policy/language"
 	"approvalbot/policy/workspace"
 )
-
-// role says what a command does with a word: with an option's value, or an operand.
-type role uint8
-
-const (
-	textRole        role = iota // it is text
-	tellsRole                   // names or facts of a file are told
-	readsRole                   // a file's contents are told
-	treeRole                    // a file's contents are told, or those of all files below a directory
-	repositoryRole              // contents of the workspace's files are told, or of commits
-	makesRole                   // a file or directory is made or touched
-	writesRole                  // a file is given contents
-	projectRole                 // it may name files of the project
-	addressRole                 // an address is read
-	historyRole                 // contents of files, or of what git has of them, are told
-	changesRole                 // the same, of all files below a directory
-	jqRole                      // it is a script of jq
-	slugRole                    // it is OWNER/NAME, with no host before it
-	insideRole                  // a directory of the workspace, in which the program works
-	contextRole                 // such a directory, which is handed on with all that is in it
-	postgresRole                // statements of SQL for psql
-	psqlRole                    // lines for psql: such statements, and commands of its own
-	mysqlRole                   // the same for mysql
-	sqliteRole                  // the same for sqlite3
-	buildsRole                  // a file or directory of the project is made by one of its tools
-	emptiesRole                 // such a directory, which is deleted before
-	environmentRole             // names of test environments, joined by commas
-	everydayRole                // a script or target that builds or checks
-	packageRole                 // packages of the project
-	hostRole                    // the name of a machine, too short to carry data
-	noneRole                    // there must be no such word
-)
-
-var roleNames = map[string]role{
-	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
-	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "context": contextRole, "none": noneRole,
-	"postgres": postgresRole, "psql": psqlRole, "mysql": mysqlRole, "sqlite": sqliteRole,
-	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole, "everyday": everydayRole, "host": hostRole,
-}
-
-var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
-
-// word says what the role does to a word.
-func (r role) word(x *command.Call, w workspace.Word) {
-	switch r {
-	case tellsRole:
-		x.Name(w)
-	case readsRole:
-		x.Read(w)
-	case treeRole:
-		x.ReadTree(w)
-	case repositoryRole:
-		x.Search(w)
-	case makesRole:
-		x.Write(w)
-	case writesRole:
-		x.Fill(w)
-	case projectRole:
-		takesProjectFile(x, w)
-	case buildsRole:
-		buildsFile(x, w)
-	case emptiesRole:
-		emptiesDir(x, w)
-	case environmentRole:
-		testEnvironment(x, w)
-	case everydayRole:
-		if !everydayTarget(w.Text) {
-			x.Add(finding.RunsWorkspaceCode)
-		}
-	case packageRole:
-		packageWord(x, w)
-	case addressRole:
-		x.Address(w.Text)
-	case hostRole:
-		if carries(w.Text) {
-			x.Add(finding.UnknownOption)
-		}
-	case historyRole:
-		w = w.Sampled()
-		x.Read(w)
-		language.Revision(x, w)
-	case changesRole:
-		w = w.Sampled()
-		x.Search(w)
-		language.Revision(x, w)
-	case jqRole:
-		language.JQ(x, w)
-	case slugRole:
-		if w.Kind != workspace.Literal || !slug.MatchString(w.Text) {
-			x.Add(finding.UnknownOption)
-		}
-	case insideRole, contextRole:
-		if r == contextRole {
-			x.DeskTree(w)
-		}
-		if !x.Place.LocalDir(w) {
-			x.Add(finding.OutsideProject)
-		}
-	case psqlRole:
-		judgePsql(x, w)
-	case postgresRole, mysqlRole, sqliteRole:
-		judgeSQL(x, r, w)
-	}
-}
-
-// carries reports a name so long that it may carry data to whoever answers for it.
-func carries(name string) bool {
-	long := 0
-	for label := range strings.SplitSeq(name, ".") {
-		if len(label) > 30 {
-			long++
-		}
-	}
-	return len(name) > 80 || long > 1
-}
-
-// entry is one row of the table: a program, or one of its subcommands.
-type entry struct {
-	codes     []finding.Code            // what the command is, where nothing worse is found
-	spec      command.Spec              // its options
-	roles     map[string]role           // what becomes of the options' values
-	shapes    map[string]*regexp.Regexp // what such values must look like
-	needs     map[string]bool           // options of which one must be given
-	lacks     []finding.Code            // what the command is besides without one of them
-	operands  role                      // and of the other words
-	leading   role                      // and of the first of them
-	input     role                      // and of what a here-document gives it, if not text
-	skip      int                       // so many leading operands are text
-	most      int                       // so many operands there may be, if not 0
-	least     int                       // so many operands there must be
-	looks     *regexp.Regexp            // what operands must look like
-	beside    []beside                  // options that need others
-	spelled   *regexp.Regexp            // what words with a dash must look like
-	wraps     bool                      // it runs the command that follows
-	onedash   bool                      // long options have one dash or two
-	version   bool                      // --version alone tells the version, and does nothing else first
-	raises    []raise                   // what words make of the command
-	verbs     map[string]*entry         // subcommands
-	globs     []globVerb                // the same, by patterns
-	bare      []finding.Code            // what it is without a subcommand
-	otherwise []finding.Code            // what any other subcommand is
-	unread    []finding.Code            // what the command is besides, where some word is not recognised
-	here      bool                      // it runs code of the project in which it stands
-	fetches   bool                      // what it prints comes from the network
-	about     []finding.Code            // what it is where it is only asked for its version or for help; bare if nil
-	named     []finding.Code            // what it is instead where it has operands
-	word      bool                      // a subcommand that is the first of its own operands
-	project   *projectTool              // it runs the project's own code
-	prelude   language.Prelude          // what stands before the subcommand, where it has rules of its own
-	rule      command.Rule              // of a program with a language of its own
-	doc       row                       // as it is written
-}
-
-// beside are options that need one of the others.
-type beside struct{ options, others []string }
-
-type globVerb struct {
-	glob string
-	*entry
-}
-
-// raise is a code for a command in which one of the words stands. A word is a glob in
-// small letters; one with "=" stands for two words as well.
-type raise struct {
-	code  finding.Code
-	words []string
-}
-
-func (r *raise) in(args []workspace.Word) bool {
-	for i, w := range args {
-		if w.Kind == workspace.Computed {
-			continue
-		}
-		next := ""
-		if i+1 < len(args) {
-			next = args[i+1].Text
-		}
-		for _, glob := range r.words {
-			if raised(glob, w.Text, next) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func raised(glob, word, next string) bool {
-	lower := strings.ToLower(word)
-	if strings.HasPrefix(glob, "-") {
-		if strings.HasPrefix(word, "--") && !strings.HasPrefix(glob, "--") {
-			return false
-		}
-		if glob == word || strings.HasPrefix(word, glob+"=") && strings.HasPrefix(glob, "--") {
-			return true
-		}
-		return workspace.MatchesName(glob, lower) || strings.Contains(glob, "=") && glob == lower+"="+strings.ToLower(next)
-	}
-	for part := range strings.SplitSeq(lower, ",") {
-		if workspace.MatchesName(glob, part) {
-			return true
-		}
-	}
-	return false
-}
 
 // judge is the [Rule] of a row.
 func (e *entry) judge(x *command.Call, name string, args []workspace.Word) {
@@ -242,21 +37,6 @@ func (e *entry) judge(x *command.Call, name string, args []workspace.Word) {
 	default:
 		e.leaf(x, args)
 		e.raise(x, args)
-	}
-}
-
-// add1 notes what a command is. What builds the project or runs its code may do so
-// inside the workspace only.
-func addCodes(x *command.Call, codes []finding.Code) {
-	for _, c := range codes {
-		x.Add(c)
-		switch {
-		case c != finding.RunsProjectCode && c != finding.LocalBuild, x.Place.LocalDir(workspace.Word{Text: "."}):
-		case c == finding.RunsProjectCode:
-			x.Add(finding.OutsideProject)
-		default:
-			x.Add(finding.WritesOutside)
-		}
 	}
 }
 
@@ -317,9 +97,6 @@ func (e *entry) command(x *command.Call, name string, args []workspace.Word) {
 	e.raise(x, args)
 }
 
-// unread are the codes of a command of which some word was not recognised.
-var unread = finding.Of(finding.UnknownOption, finding.UnknownCommand, finding.DynamicArgument)
-
 // verb gives the row of a subcommand; nil for none.
 func (e *entry) verb(w workspace.Word) *entry {
 	if w.Kind != workspace.Literal {
@@ -334,22 +111,6 @@ func (e *entry) verb(w workspace.Word) *entry {
 		}
 	}
 	return nil
-}
-
-// option judges the value of an option.
-func (e *entry) option(x *command.Call, t command.Token) {
-	if !t.Value {
-		return
-	}
-	if t.Word.Kind == workspace.Computed && e.spec.Fixed && t.Word.Sample == "" {
-		x.Add(finding.DynamicArgument)
-	}
-	if shape := e.shapes[t.Option]; shape != nil {
-		if w := t.Word.Sampled(); w.Kind != workspace.Literal || !shape.MatchString(w.Text) {
-			x.Add(finding.UnknownOption)
-		}
-	}
-	e.roles[t.Option].word(x, t.Word)
 }
 
 // leaf judges a command by its options and operands.

@@ -1,0 +1,135 @@
+package tool
+
+import (
+	"strings"
+
+	"approvalbot/policy/finding"
+	"approvalbot/policy/workspace"
+)
+
+// Read reads the params as the tool does.
+func (x *Reading) Read() {
+	switch x.Tool.Kind {
+	case Quiet:
+		x.assessQuiet()
+	case Messenger:
+		x.Found.Add(finding.MessageSend)
+		x.assessText()
+	case Payer:
+		x.Found.Add(finding.Payment)
+	case Actor:
+		x.assessAction()
+	case Database:
+		x.assessDatabase()
+	case Other:
+		x.assessOther()
+	default:
+		x.assessFiles()
+	}
+}
+
+// assessFiles reads the tools whose params are paths and addresses.
+func (x *Reading) assessFiles() {
+	list, ok := x.Fields()
+	if !ok {
+		x.Found.Add(finding.MalformedCall)
+		return
+	}
+	r := x.Params(&x.Found, x.Wanted())
+	switch kind := x.Tool.Kind; {
+	case kind == Web:
+		r.web(list, strings.Contains(x.Tool.Name, "resource"))
+	case kind == Patcher:
+		r.Patch(list)
+	case kind == Editor && views(list):
+		r.files(list, kind)
+	case kind == Editor || kind == Writer:
+		r.written(list, finding.WorkspaceWrite)
+	case kind == Deleter:
+		r.written(list, finding.DeletesFile)
+	default:
+		r.files(list, kind)
+	}
+}
+
+// written reads a tool that changes the files it names.
+func (r *Params) written(list []field, c finding.Code) {
+	r.standsIn(list, finding.DynamicPath)
+	named := false
+	for i := range list {
+		f := &list[i]
+		within := f.top || f.Key == f.root || PathKeys[f.root] || contentKeys[f.root]
+		switch {
+		case !f.odd && f.absent():
+		case f.odd || !within || codeKeys[f.Key] && f.Key != "command":
+			r.Found.Add(finding.UnknownParameters)
+		case f.Str && PathKeys[f.Key]:
+			named = true
+			r.Write(workspace.PathWord(f.Text))
+			if c == finding.DeletesFile {
+				r.DeskTree(workspace.PathWord(f.Text))
+			}
+		case f.Str && dirKeys[f.Key] || contentKeys[f.Key]:
+		case f.Key == "command" || deedKeys[f.Key]:
+			if d, _ := foldKey(f.Text); !f.Str || !editDeeds[d] {
+				r.Found.Add(finding.UnknownParameters)
+			}
+		case writerKeys[f.Key] && f.harmless(), f.Key == "editmode" && (f.Text == "insert" || f.Text == "delete"):
+		default:
+			r.Found.Add(finding.UnknownParameters)
+			if f.Str && !strings.ContainsAny(f.Text, " \n") {
+				r.Write(workspace.PathWord(f.Text)) // whatever it is, it may be worse than unknown
+			}
+		}
+	}
+	if !named {
+		r.Found.Add(finding.MalformedCall)
+	}
+	if c != finding.WorkspaceWrite {
+		r.Found.Add(c)
+	}
+}
+
+// assessOther reads a tool that policy does not know: it asks, and its words
+// say more about it, none of them to its advantage.
+func (x *Reading) assessOther() {
+	x.Found.Add(finding.UnknownTool)
+	for _, text := range [3]string{x.Tool.Name, x.Call.Context.ToolDescription, x.Call.Context.Tool.Description} {
+		text = strings.ToLower(text)
+		for _, k := range keywords {
+			if strings.Contains(text, k.word) {
+				x.Found.Add(k.code)
+			}
+		}
+	}
+	if x.assessName()&saysDatabase != 0 {
+		x.assessDatabase()
+		return
+	}
+	x.assessText()
+}
+
+var keywords = [...]struct {
+	word string
+	code finding.Code
+}{
+	{"execute", finding.KeywordExecute}, {"command", finding.KeywordCommand}, {"delete", finding.KeywordDelete}, {"remove", finding.KeywordRemove},
+	{"write", finding.KeywordWrite}, {"shell", finding.KeywordShell}, {"send", finding.KeywordSend}, {"message", finding.KeywordSend}, {"email", finding.KeywordSend},
+	{"payment", finding.KeywordPay}, {"transfer", finding.KeywordPay}, {"purchase", finding.KeywordPay}, {"refund", finding.KeywordPay}, {"charge", finding.KeywordPay},
+}
+
+// views reports an editor's call that only reads.
+func views(list []field) bool {
+	command, ok := said(list, "command")
+	return ok && command == "view"
+}
+
+// Lacks reports a call without what such a call cannot be without.
+func (x *Reading) Lacks() bool {
+	f, ok := formOf(x.Tool)
+	if !ok {
+		return false
+	}
+	list, readable := x.Fields()
+	return readable && f.malformed(list)
+}
