@@ -6,43 +6,6 @@ import (
 	"approvalbot/core"
 )
 
-// Effects is a set of side effects, one bit each in the order of effectNames.
-type Effects uint16
-
-const (
-	fsRead Effects = 1 << iota
-	fsWrite
-	ProcExec
-	netRead
-	ExternalWrite
-	SendsMessage
-	pays
-	credentials
-	securityChange
-	dataLoss
-)
-
-// Outside are the effects that leave the workspace.
-const Outside = netRead | ExternalWrite | SendsMessage | pays | credentials | securityChange | dataLoss
-
-var EffectNames = [...]core.SideEffect{
-	core.FilesystemRead, core.FilesystemWrite, core.ProcessExec, core.NetworkRead, core.ExternalWrite,
-	core.MessageSend, core.Payment, core.CredentialAccess, core.SecurityChange, core.DataLoss,
-}
-
-// Names appends the side effects in the contract's order, "none" for no effect.
-func (e Effects) Names(list []core.SideEffect) []core.SideEffect {
-	if e == 0 {
-		return append(list, core.NoSideEffect)
-	}
-	for i, name := range EffectNames {
-		if e&(1<<i) != 0 {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
 // Set is a set of codes. Codes are only added while a call is read.
 type Set [3]uint64
 

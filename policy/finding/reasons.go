@@ -10,7 +10,7 @@ type reason struct {
 	Text    string // one sentence for people
 }
 
-// Reasons gives the sentence for people that belongs to a reason code of this
+// Sentence gives the sentence for people that belongs to a reason code of this
 // package, and "" for a code it does not know.
 func Sentence(name string) string {
 	c, ok := codeByName[name]
