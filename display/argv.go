@@ -43,6 +43,15 @@ func shellWord(s string, first bool) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// ShellPath quotes a path for a POSIX shell, unless it is of plain letters alone.
+func ShellPath(path string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-"
+	if strings.Trim(path, plain) == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
 func needsQuotes(r rune) bool {
 	if r < utf8.RuneSelf {
 		return !isAlnum(byte(r)) && !strings.ContainsRune("_@%+=:,./-", r)

@@ -13,18 +13,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/config"
 	"approvalbot/display"
 )
-
-// defaultServer is where a desk listens if nobody says otherwise.
-const defaultServer = "http://127.0.0.1:8787"
 
 // app is what every verb is given: the streams, the environment and the root
 // command's flags.
 type app struct {
 	args    []string // of the command line
 	environ []string // NAME=value, as it was handed in
-	env     environ
+	env     config.Environ
 	stdin   io.Reader
 	stdout  io.Writer
 	stderr  io.Writer
@@ -57,7 +55,7 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) 
 // exit gives the exit status for a command's error and says what went wrong.
 func (a *app) exit(err error) int {
 	var code exitCode
-	var mistakes Mistakes
+	var mistakes config.Mistakes
 	var refused *api.Problem
 	switch {
 	case err == nil:
@@ -176,7 +174,7 @@ func (a *app) client() (*api.Client, error) {
 	if token == "" {
 		return nil, errors.New("no API token: name a client file with --client or APPROVALBOT_CLIENT, or give a token with --token or APPROVALBOT_TOKEN; make run prints lines that do")
 	}
-	return &api.Client{Server: cmp.Or(server, file.Server, defaultServer), Token: token}, nil
+	return &api.Client{Server: cmp.Or(server, file.Server, config.DefaultServer), Token: token}, nil
 }
 
 // desk makes the API client for a verb about approvals, and says so where they are

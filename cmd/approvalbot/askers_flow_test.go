@@ -13,6 +13,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/config"
 )
 
 // privateChat is alice's private chat on a platform, as an origin.
@@ -39,7 +40,7 @@ const ownRequest = "You cannot approve your own request."
 // cannotDecide checks that a person's yes is refused from everywhere.
 func (r *rig) cannotDecide(who string, a api.Approval) {
 	r.t.Helper()
-	for _, name := range platforms {
+	for _, name := range config.Platforms {
 		c := r.chatOn(name)
 		require.Equal(r.t, ownRequest, c.tap(who, c.card(a).id, "Allow once"), name)
 		require.Contains(r.t, c.say(who, "/approve "+a.Code), "cannot approve your own", name)
@@ -51,11 +52,11 @@ func (r *rig) cannotDecide(who string, a api.Approval) {
 // I5: whose private chat a call comes from stands behind it, also where somebody else
 // is stated, who stands behind it too.
 func TestAdversary_I5_APrivateChatBarsItsPerson(t *testing.T) {
-	for i, name := range platforms {
+	for i, name := range config.Platforms {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
 			fromAlicesChats(r)
-			other := r.chatOn(platforms[1-i])
+			other := r.chatOn(config.Platforms[1-i])
 			from := func(c *api.CreateRequest) { c.Origin = r.privateChat(name) }
 			a := r.ask(`{"n":1}`, from)
 			r.cannotDecide("alice", a)
@@ -64,7 +65,7 @@ func TestAdversary_I5_APrivateChatBarsItsPerson(t *testing.T) {
 			require.Contains(t, other.tap("bob", other.card(a).id, "Allow once"), "Allowed once by bob")
 
 			b := r.ask(`{"n":2}`, from, func(c *api.CreateRequest) {
-				c.Requester = &api.Requester{Channel: platforms[1-i], UserID: other.account("bob")}
+				c.Requester = &api.Requester{Channel: config.Platforms[1-i], UserID: other.account("bob")}
 			})
 			r.cannotDecide("alice", b)
 			r.cannotDecide("bob", b)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/config"
 	"approvalbot/core"
 	"approvalbot/proof"
 )
@@ -47,7 +48,7 @@ func newAuditListCommand(a *app) *cobra.Command {
 		Short: "List the log's records, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			span, err := parseDuration(since)
+			span, err := config.ParseDuration(since)
 			switch {
 			case err != nil || span <= 0:
 				return errors.New("--since must be a time span such as 12h or 30d")

@@ -22,6 +22,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/proof"
 )
@@ -582,7 +584,7 @@ func TestAudit_DailyCheckpointInAChat(t *testing.T) {
 
 func TestAudit_RecordsAreToBeKeptLonger(t *testing.T) {
 	for text, want := range map[string]int{"{approvals: 90d, audit: 30d}": 1, "{approvals: 0, audit: 30d}": 1, "{approvals: 30d, audit: 0}": 0, "{approvals: 30d, audit: 365d}": 0} {
-		_, warnings, err := parseConfig("f.yaml", []byte("store: {url: \"sqlite:x.db\", keyFile: k, retention: "+text+"}"), environ{}, nil)
+		_, warnings, err := effective.Parse("f.yaml", []byte("store: {url: \"sqlite:x.db\", keyFile: k, retention: "+text+"}"), config.Environ{}, nil)
 		require.NoError(t, err)
 		n := 0
 		for _, w := range warnings {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/config"
 	"approvalbot/core"
 	"approvalbot/proof"
 	"approvalbot/server"
@@ -61,7 +62,7 @@ func (a *auditor) receipt(of core.Approval) (string, error) {
 
 // chats get the day's first checkpoint.
 func (a *auditor) chats() []core.Target {
-	return targets(a.desk.live.Load().approvals().Routing.AuditChats)
+	return config.Targets(a.desk.live.Load().ApprovalTools().Routing.AuditChats)
 }
 
 // issuer is how receipts call this desk.

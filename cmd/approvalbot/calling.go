@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"approvalbot/callback"
+	"approvalbot/config"
 	"approvalbot/core"
 )
 
@@ -35,7 +36,7 @@ func (d *desk) callbackBody(ctx context.Context, a core.Approval) ([]byte, error
 // callbackOwner is what the configuration in force says of a token.
 func (d *desk) callbackOwner(name string) (callback.Owner, bool) {
 	cfg := d.live.Load()
-	i := slices.IndexFunc(cfg.Server.Tokens, func(t TokenConfig) bool { return t.Name == name })
+	i := slices.IndexFunc(cfg.Server.Tokens, func(t config.Token) bool { return t.Name == name })
 	if i < 0 {
 		return callback.Owner{}, false
 	}
@@ -47,15 +48,4 @@ func (d *desk) callbackOwner(name string) (callback.Owner, bool) {
 		}
 	}
 	return out, true
-}
-
-// callbackRight says whether a token's approvals may be called back.
-func (t TokenConfig) callbackRight(production bool) core.CallbackRight {
-	switch {
-	case t.CallbackSecret == "":
-		return core.NoCallbacks
-	case production:
-		return core.SecureCallbacks
-	}
-	return core.AnyCallbacks
 }

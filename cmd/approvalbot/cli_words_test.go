@@ -15,7 +15,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	d := deskFor(t)
 	long := newApproval(deskID, "7KQ2M5")
 	long["toolName"], long["agentId"], long["status"] = strings.Repeat("t", 128), strings.Repeat("ä", 200), "withdrawn"
-	long["createdAtMs"] = time.Now().Add(-999 * day).UnixMilli()
+	long["createdAtMs"] = time.Now().Add(-999 * 24 * time.Hour).UnixMilli()
 	d.listed = []map[string]any{long, newApproval("my-own-id:17", "8AAAAA")}
 	out := runCLI(t, d, "", "list")
 	requireWidth(t, out.stdout)
@@ -26,7 +26,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		people += "  - {name: somebody-with-a-long-name-" + n + ", telegram: " + n + "}\n"
 		ids += n + ","
 	}
-	cfg, _ := load(t, "people:\n"+people+"channels: {telegram: {botToken: \"1:a\", allowedUserIds: ["+ids+"99]}}\napprovals: {tools: {minApprovals: 6}}\n")
+	cfg, _ := loadText(t, "people:\n"+people+"channels: {telegram: {botToken: \"1:a\", allowedUserIds: ["+ids+"99]}}\napprovals: {tools: {minApprovals: 6}}\n")
 	cfg.Approvals.Tools.MinApprovals = 7
 	var b strings.Builder
 	require.NoError(t, (&app{stdout: &b}).printPolicy(cfg))

@@ -16,6 +16,8 @@ import (
 
 	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/store"
 )
@@ -71,7 +73,7 @@ func (d *desk) leaseOf(name string) string {
 	case "discord":
 		token = d.cfg.Channels.Discord.BotToken
 	case core.VerifierChannel:
-		token = d.cfg.verifierBot().BotToken
+		token = effective.VerifierBot(d.cfg).BotToken
 	}
 	sum := sha256.Sum256([]byte(token))
 	return name + ":" + hex.EncodeToString(sum[:8])
@@ -100,11 +102,11 @@ func (d *desk) receive(ctx context.Context, name string) error {
 func (d *desk) newBot(name string) (bot, error) {
 	switch name {
 	case "telegram":
-		return telegram.New(telegramConfig(d.cfg.Channels.Telegram), d.talk, d.store, d.gate.Handled, d.log)
+		return telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.store, d.gate.Handled, d.log)
 	case core.VerifierChannel:
-		return telegram.New(d.cfg.verifierBotConfig(), d.talk, d.store, d.gate.Handled, d.log)
+		return telegram.New(effective.VerifierTelegram(d.cfg), d.talk, d.store, d.gate.Handled, d.log)
 	}
-	return discord.New(discordConfig(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
+	return discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
 }
 
 // caughtUp is closed once what waited on the platforms while no desk ran was
@@ -257,7 +259,7 @@ func (d *desk) follow(ctx context.Context) error {
 // whyStray says to whoever looks at the desk, authorised or not, why the
 // configuration that was read again is not in force.
 func whyStray(err error) string {
-	var mistakes Mistakes
+	var mistakes config.Mistakes
 	switch {
 	case err == nil:
 		return ""

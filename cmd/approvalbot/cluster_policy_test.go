@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/config"
 	"approvalbot/core"
 )
 
@@ -32,7 +33,7 @@ func (r *rig) keepsFile() {
 	require.NoError(r.t, err)
 	r.desk.reloading.Lock()
 	defer r.desk.reloading.Unlock()
-	r.desk.load = func() (Config, []Warning, error) { return cfg, warnings, nil }
+	r.desk.load = func() (config.Config, []config.Warning, error) { return cfg, warnings, nil }
 }
 
 // becomes waits until an instance has the policy that counts, or has it not.

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"approvalbot/config"
+	"approvalbot/config/effective"
 )
 
 func newConfigCommand(a *app) *cobra.Command {
@@ -27,9 +30,9 @@ func newConfigCommand(a *app) *cobra.Command {
 // checkConfig prints the mistakes on stderr and fails, or prints warnings, the
 // effective policy, and who could approve each class now.
 func (a *app) checkConfig(path string) error {
-	cfg, warnings, err := Load(path, a.environ, nil, (*checker).checkCertificate, (*checker).checkKeyFolder)
+	cfg, warnings, err := effective.Load(path, a.environ, nil, effective.Certificate, effective.KeyFolder)
 	if err == nil {
-		_, err = cfg.rules(cfg.table())
+		_, err = effective.Rules(cfg, effective.Table(cfg))
 	}
 	if a.json {
 		return a.printCheckJSON(cfg, warnings, err)
@@ -46,35 +49,35 @@ func (a *app) checkConfig(path string) error {
 	return a.printPolicy(cfg)
 }
 
-func (a *app) printCheckJSON(cfg Config, warnings []Warning, err error) error {
+func (a *app) printCheckJSON(cfg config.Config, warnings []config.Warning, err error) error {
 	type line struct {
 		Where string `json:"where"`
 		Key   string `json:"key"`
 		Text  string `json:"text"`
 	}
-	lines := func(list []Mistake) []line {
+	lines := func(list []config.Mistake) []line {
 		out := []line{}
 		for _, m := range list {
-			out = append(out, line{m.at.String(), m.Key, m.Text})
+			out = append(out, line{m.Where.String(), m.Key, m.Text})
 		}
 		return out
 	}
-	var mistakes Mistakes
+	var mistakes config.Mistakes
 	if err != nil && !errors.As(err, &mistakes) {
-		mistakes = Mistakes{{Text: err.Error(), at: place{source: cfg.File}}}
+		mistakes = config.Mistakes{{Text: err.Error(), Where: config.Position{Source: cfg.File}}}
 	}
 	out := map[string]any{"mistakes": lines(mistakes), "warnings": lines(warnings)}
 	if err == nil {
-		classes, err := cfg.classes()
+		classes, err := effective.Classes(cfg)
 		if err != nil {
 			return err
 		}
-		rules, err := cfg.ruleLines()
+		rules, err := ruleLines(cfg)
 		if err != nil {
 			return err
 		}
-		out["classes"], out["layers"], out["agents"], out["rules"] = classes, cfg.layerLines(), cfg.agentLines(), rules
-		out["local"] = cfg.placeLines()
+		out["classes"], out["layers"], out["agents"], out["rules"] = classes, layerLines(cfg), agentLines(cfg), rules
+		out["local"] = placeLines(cfg)
 	}
 	if printed := a.printJSON(out); printed != nil || err == nil {
 		return printed

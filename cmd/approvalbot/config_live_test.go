@@ -16,8 +16,23 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"approvalbot/api"
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/server"
 )
+
+const configExample = "../../config.example.yaml"
+
+// loadText reads a configuration that must be right.
+func loadText(t *testing.T, text string, env ...string) (cfg config.Config, warnings []string) {
+	t.Helper()
+	cfg, found, err := effective.Parse("f.yaml", []byte(text), config.NewEnviron(env), nil)
+	require.NoError(t, err)
+	for _, w := range found {
+		warnings = append(warnings, w.String())
+	}
+	return cfg, warnings
+}
 
 // leavesOf lists the keys of a configuration that hold a value: of lists of blocks
 // below [], of maps of blocks below *.
@@ -35,12 +50,14 @@ func leavesOf(t reflect.Type, at string) (out []string) {
 		return inner("[]")
 	case t.Kind() == reflect.Map:
 		return inner(".*")
-	case t.Kind() != reflect.Struct || len(keysOf(t)) == 0:
-		return []string{at}
 	}
-	for _, k := range keysOf(t) {
-		f, _ := fieldOf(t, k)
-		out = append(out, leavesOf(f.Type, join(at, k))...)
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		if key := t.Field(i).Tag.Get("yaml"); key != "" {
+			out = append(out, leavesOf(t.Field(i).Type, strings.TrimPrefix(at+"."+key, "."))...)
+		}
+	}
+	if len(out) == 0 {
+		return []string{at}
 	}
 	return out
 }
@@ -140,7 +157,7 @@ func put(t *testing.T, doc map[string]any, e edit) {
 // where it is, and with everything on.
 func (r *rig) example() map[string]any {
 	r.t.Helper()
-	text, err := os.ReadFile(exampleFile)
+	text, err := os.ReadFile(configExample)
 	require.NoError(r.t, err)
 	var doc map[string]any
 	require.NoError(r.t, yaml.Unmarshal(text, &doc))
@@ -273,7 +290,7 @@ var elsewhere = map[string]func(*rig) string{
 		put(r.t, doc, edit{"server.listen", "0.0.0.0:1"})
 		text, err := yaml.Marshal(doc)
 		require.NoError(r.t, err)
-		_, _, err = parseConfig("f.yaml", text, environ{}, nil)
+		_, _, err = effective.Parse("f.yaml", text, config.Environ{}, nil)
 		return fmt.Sprint(err)
 	},
 }
@@ -305,7 +322,7 @@ func TestNoSilentKeys(t *testing.T) {
 	r := newRig(t, withDiscord)
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("another-agent-secret"), 0o600))
-	all, leaves := flips(t, secret), leavesOf(reflect.TypeFor[Config](), "")
+	all, leaves := flips(t, secret), leavesOf(reflect.TypeFor[config.Config](), "")
 	require.Greater(t, len(leaves), 140)
 	unused := maps.Clone(all)
 	for _, key := range leaves {

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/config/effective"
 	"approvalbot/store"
 )
 
@@ -35,12 +34,12 @@ approvals: {tools: {classifier: {apiKeyFile: token}}}
 
 	for wd, config := range map[string]string{root: "desk/approvalbot.yaml", desk: "approvalbot.yaml", t.TempDir(): filepath.Join(desk, "approvalbot.yaml")} {
 		t.Chdir(wd)
-		cfg, _, err := Load(config, nil, nil)
+		cfg, _, err := effective.Load(config, nil, nil)
 		require.NoError(t, err)
-		require.True(t, cfg.hasToken("0123456789abcdef"))
-		require.EqualValues(t, "0123456789abcdef", cfg.approvals().Classifier.APIKey)
+		require.True(t, cfg.HasToken("0123456789abcdef"))
+		require.EqualValues(t, "0123456789abcdef", cfg.ApprovalTools().Classifier.APIKey)
 		for _, own := range []string{"data/desk.db", "data/desk.db-wal", "data/desk.key", "token", "approvalbot.yaml"} {
-			require.Contains(t, cfg.ownFiles(), filepath.Join(desk, own))
+			require.Contains(t, effective.Policy(cfg).Protected.Files, filepath.Join(desk, own))
 		}
 		env := []string{}
 		var out, errs bytes.Buffer
@@ -51,31 +50,4 @@ approvals: {tools: {classifier: {apiKeyFile: token}}}
 		require.Contains(t, out.String(), "The old key ")
 		require.NoError(t, os.Remove(filepath.Join(wd, "copy.db")))
 	}
-}
-
-// Every key that names a file ends in File, so that none is left to count from elsewhere.
-func TestPathsOfTheConfigurationEndInFile(t *testing.T) {
-	var look func(reflect.Type)
-	look = func(v reflect.Type) {
-		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice {
-			v = v.Elem()
-		}
-		if v.Kind() == reflect.Map {
-			require.NotContains(t, strings.Join(keysOf(structOf(v.Elem())), " "), "File", "locate does not look into maps")
-		}
-		if v.Kind() != reflect.Struct {
-			return
-		}
-		for i := range v.NumField() {
-			look(v.Field(i).Type)
-		}
-	}
-	look(reflect.TypeFor[Config]())
-}
-
-func structOf(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Struct {
-		return t
-	}
-	return reflect.TypeFor[struct{}]()
 }

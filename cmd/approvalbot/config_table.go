@@ -7,14 +7,16 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/display"
 )
 
 // printPolicy prints the effective policy as one table, and below it what is not
 // a matter of class.
-func (a *app) printPolicy(cfg Config) error {
-	classes, err := cfg.classes()
+func (a *app) printPolicy(cfg config.Config) error {
+	classes, err := effective.Classes(cfg)
 	if err != nil {
 		return err
 	}
@@ -23,7 +25,7 @@ func (a *app) printPolicy(cfg Config) error {
 	for i, p := range classes {
 		needs, who := "-", "-"
 		if p.Outcome == "ask" {
-			needs, who = p.needs(), p.who()
+			needs, who = p.Needs(), p.Who()
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Class, core.RiskClass(i).Words(), p.Outcome, needs, who)
 	}
@@ -32,10 +34,10 @@ func (a *app) printPolicy(cfg Config) error {
 	}
 	fmt.Fprintln(a.stdout)
 	a.printBeyondClass(cfg, classes[0].People)
-	a.printSection("Layers, in this order; each can only take tools away, and deny wins:", cfg.layerLines())
-	a.printSection("What is local to agents:", cfg.placeLines())
-	a.printSection("Stricter for one agent:", cfg.agentLines())
-	rules, err := cfg.ruleLines()
+	a.printSection("Layers, in this order; each can only take tools away, and deny wins:", layerLines(cfg))
+	a.printSection("What is local to agents:", placeLines(cfg))
+	a.printSection("Stricter for one agent:", agentLines(cfg))
+	rules, err := ruleLines(cfg)
 	if err != nil {
 		return err
 	}
@@ -47,8 +49,8 @@ func (a *app) printPolicy(cfg Config) error {
 // its lines take maxName.
 const tableWidth, maxName = 80, 32
 
-func (a *app) printBeyondClass(cfg Config, people []string) {
-	t := cfg.approvals()
+func (a *app) printBeyondClass(cfg config.Config, people []string) {
+	t := cfg.ApprovalTools()
 	state := "disabled"
 	if cfg.Approvals.Enabled() {
 		state = "enabled, mode " + t.Mode
@@ -74,8 +76,8 @@ func (a *app) printBeyondClass(cfg Config, people []string) {
 		{"Exec", execLine(cfg.Approvals.Exec)},
 		{"Also ask for", strings.Join(also, ", ")},
 		{"Project code", projectCodeLine(t.Policy)},
-		{"Classifier", t.Classifier.line()},
-		{"Verifier", cfg.verifierLine(cfg.Tools.Verifier)},
+		{"Classifier", classifierLine(t.Classifier)},
+		{"Verifier", verifierLine(cfg, cfg.Tools.Verifier)},
 		{"Cards go to", cardsGo(t.Routing)},
 		{"Fallback", chatNames(t.Routing.Fallback)},
 	} {
@@ -123,7 +125,7 @@ func (a *app) printLine(head, text string) {
 }
 
 // cardsGo says where cards go first.
-func cardsGo(r RoutingConfig) string {
+func cardsGo(r config.Routing) string {
 	chats := cmp.Or(chatNames(r.Targets), "no chat")
 	switch r.Mode {
 	case "session":
@@ -135,7 +137,7 @@ func cardsGo(r RoutingConfig) string {
 }
 
 // chatNames writes places for people.
-func chatNames(places []Place) string {
+func chatNames(places []config.Place) string {
 	words := make([]string, len(places))
 	for i, p := range places {
 		words[i] = fmt.Sprint(p.Target)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 )
 
@@ -18,11 +20,11 @@ type namedLine struct {
 }
 
 // thresholds says from which class on what happens; what is not set is left out.
-func thresholds(ask, deny, human Risk) string {
+func thresholds(ask, deny, human config.Risk) string {
 	var out []string
 	for _, t := range []struct {
 		word string
-		risk Risk
+		risk config.Risk
 	}{{"ask", ask}, {"deny", deny}, {"a human", human}} {
 		if t.risk.Set {
 			out = append(out, fmt.Sprintf("%s from %v", t.word, t.risk.Class))
@@ -31,7 +33,7 @@ func thresholds(ask, deny, human Risk) string {
 	return strings.Join(out, ", ")
 }
 
-func execLine(x ExecConfig) string {
+func execLine(x config.Exec) string {
 	line := fmt.Sprintf("security %s, ask %s", x.Security, x.Ask)
 	if x.Security == "allowlist" && x.Ask == "on-miss" {
 		line += ": what is above R1 asks"
@@ -43,7 +45,7 @@ func execLine(x ExecConfig) string {
 		line += "; when nobody is reached it RUNS"
 	}
 	if len(x.Allowlist) > 0 {
-		line += "; allowed " + strings.Join(words[string](x.Allowlist), ", ")
+		line += "; allowed " + strings.Join(config.Texts(x.Allowlist), ", ")
 	}
 	if len(x.SafeBins) > 0 {
 		line += "; safe without files: " + strings.Join(x.SafeBins, ", ")
@@ -51,7 +53,7 @@ func execLine(x ExecConfig) string {
 	return line
 }
 
-func (x ClassifierConfig) line() string {
+func classifierLine(x config.Classifier) string {
 	if !x.Enabled {
 		return "off"
 	}
@@ -59,7 +61,7 @@ func (x ClassifierConfig) line() string {
 }
 
 // verifierLine names the webhook by its host: the rest of an address may hold a key.
-func (c Config) verifierLine(v VerifierConfig) string {
+func verifierLine(c config.Config, v config.Verifier) string {
 	if !v.Enabled {
 		return "off"
 	}
@@ -70,7 +72,7 @@ func (c Config) verifierLine(v VerifierConfig) string {
 	if t := v.Telegram; t.Enabled {
 		chat := "its chat"
 		if t.ChatID != "" {
-			chat = c.verifierChannel(t) + ":" + string(t.ChatID)
+			chat = effective.VerifierChannel(c, t) + ":" + string(t.ChatID)
 		}
 		out = append(out, fmt.Sprintf("%d account(s) in %s", len(t.AllowedUserIDs), chat))
 	}
@@ -86,7 +88,7 @@ func (c Config) verifierLine(v VerifierConfig) string {
 	return cmp.Or(strings.Join(out, "; "), "on")
 }
 
-func (l LayerConfig) line() string {
+func layerLine(l config.Layer) string {
 	var out []string
 	add := func(word string, list ...string) {
 		if text := strings.Join(list, ", "); text != "" {
@@ -101,29 +103,29 @@ func (l LayerConfig) line() string {
 
 // layerLines lists the hard layers that take anything away, in the order in which
 // they are applied.
-func (c Config) layerLines() []namedLine {
+func layerLines(c config.Config) []namedLine {
 	out := []namedLine{}
-	add := func(name string, l LayerConfig) {
-		if text := l.line(); text != "" {
+	add := func(name string, l config.Layer) {
+		if text := layerLine(l); text != "" {
 			out = append(out, namedLine{name, text})
 		}
 	}
-	each := func(name string, layers map[string]LayerConfig) {
+	each := func(name string, layers map[string]config.Layer) {
 		for _, key := range slices.Sorted(maps.Keys(layers)) {
 			add(name+" "+key, layers[key])
 		}
 	}
 	t := c.Tools
 	if t.Profile != "full" {
-		add("tools", LayerConfig{Profile: t.Profile})
+		add("tools", config.Layer{Profile: t.Profile})
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.ProviderProfiles)) {
-		add("provider "+key, LayerConfig{Profile: t.ProviderProfiles[key]})
+		add("provider "+key, config.Layer{Profile: t.ProviderProfiles[key]})
 	}
-	add("tools", LayerConfig{Allow: t.Allow, Deny: t.Deny})
+	add("tools", config.Layer{Allow: t.Allow, Deny: t.Deny})
 	each("provider", t.Providers)
 	for _, a := range c.Agents.List {
-		add("agent "+a.ID, LayerConfig{Profile: a.Tools.Profile, Allow: a.Tools.Allow, Deny: a.Tools.Deny})
+		add("agent "+a.ID, config.Layer{Profile: a.Tools.Profile, Allow: a.Tools.Allow, Deny: a.Tools.Deny})
 		each("agent "+a.ID+", provider", a.Tools.Providers)
 	}
 	each("group", t.Groups)
@@ -133,7 +135,7 @@ func (c Config) layerLines() []namedLine {
 }
 
 // projectCodeLine says what happens to calls that run the workspace's own code.
-func projectCodeLine(p PolicyConfig) string {
+func projectCodeLine(p config.Policy) string {
 	if p.ProjectCode == "ask" {
 		return "tests and builds of the workspace ask"
 	}
@@ -141,7 +143,7 @@ func projectCodeLine(p PolicyConfig) string {
 }
 
 // placeLines lists what is local to agents, and whose commands count as confined.
-func (c Config) placeLines() []namedLine {
+func placeLines(c config.Config) []namedLine {
 	out := []namedLine{}
 	for _, a := range c.Agents.List {
 		text := cmp.Or(strings.Join(a.Workspace, ", "), "a call's workdir where it is a plain project directory")
@@ -154,7 +156,7 @@ func (c Config) placeLines() []namedLine {
 }
 
 // agentLines lists what is stricter for single agents than for all.
-func (c Config) agentLines() []namedLine {
+func agentLines(c config.Config) []namedLine {
 	out := []namedLine{}
 	for _, a := range c.Agents.List {
 		var words []string
@@ -173,7 +175,7 @@ func (c Config) agentLines() []namedLine {
 			add("%s needs %d", class, o.Policy.MinApprovalsByRisk[class])
 		}
 		if v := a.Tools.Verifier; v.Enabled {
-			add("verifier: %s", c.verifierLine(v))
+			add("verifier: %s", verifierLine(c, v))
 		}
 		if len(words) > 0 {
 			out = append(out, namedLine{a.ID, strings.Join(words, "; ")})
@@ -184,25 +186,25 @@ func (c Config) agentLines() []namedLine {
 
 // ruleLines lists the operator's rules: what each does, whose yes it needs and
 // who that is now, and which calls it is about.
-func (c Config) ruleLines() ([]namedLine, error) {
+func ruleLines(c config.Config) ([]namedLine, error) {
 	out := []namedLine{}
-	dir, err := core.NewDirectory(c.rights())
+	dir, err := core.NewDirectory(effective.Rights(c))
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range c.approvals().Rules {
-		text := r.effect()
+	for _, r := range c.ApprovalTools().Rules {
+		text := ruleEffect(r)
 		if r.Role != "" {
-			text += fmt.Sprintf(" by %d of %s (%s)", max(1, r.MinApprovals), r.Role, cmp.Or(strings.Join(c.withRole(r.Role, dir), ", "), "nobody"))
+			text += fmt.Sprintf(" by %d of %s (%s)", max(1, r.MinApprovals), r.Role, cmp.Or(strings.Join(effective.WithRole(c, r.Role, dir), ", "), "nobody"))
 		} else if r.MinApprovals > 0 {
 			text += fmt.Sprintf(" by %d", r.MinApprovals)
 		}
-		out = append(out, namedLine{r.Name, text + ": " + cmp.Or(r.about(), "every call")})
+		out = append(out, namedLine{r.Name, text + ": " + cmp.Or(ruleAbout(r), "every call")})
 	}
 	return out, nil
 }
 
-func (r RuleConfig) effect() string {
+func ruleEffect(r config.Rule) string {
 	effect := r.Outcome
 	switch {
 	case r.Risk.Set:
@@ -216,11 +218,11 @@ func (r RuleConfig) effect() string {
 	return effect
 }
 
-func (r RuleConfig) about() string {
+func ruleAbout(r config.Rule) string {
 	var out []string
 	for _, m := range []struct {
 		word string
-		list Patterns
+		list config.Patterns
 	}{
 		{"tool", r.Match.Tool}, {"command", r.Match.Command}, {"path", r.Match.Path},
 		{"host", r.Match.Host}, {"agent", r.Match.Agent}, {"session", r.Match.Session},

@@ -16,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"approvalbot/config"
+	"approvalbot/config/effective"
 )
 
 const (
@@ -97,15 +100,15 @@ func named(names []string) map[string]string {
 }
 
 // usable loads a configuration and makes its rules.
-func usable(t *testing.T, text string, env ...string) Config {
+func usable(t *testing.T, text string, env ...string) config.Config {
 	t.Helper()
-	cfg, warnings := load(t, text, env...)
+	cfg, warnings := loadText(t, text, env...)
 	require.True(t, cfg.Approvals.Enabled())
 	require.True(t, cfg.Channels.Telegram.On())
 	require.Empty(t, warnings)
-	_, err := cfg.rules(cfg.table())
+	_, err := effective.Rules(cfg, effective.Table(cfg))
 	require.NoError(t, err)
-	classes, err := cfg.classes()
+	classes, err := effective.Classes(cfg)
 	require.NoError(t, err)
 	for _, c := range classes {
 		require.True(t, c.Outcome != "ask" || c.Reachable, "%s has nobody who could approve it", c.Class)
@@ -174,7 +177,7 @@ func TestDeploy_KubernetesConfiguration(t *testing.T) {
 	in := func(dir string) string { return strings.ReplaceAll(text, "/secrets/", dir+"/") }
 	cfg := usable(t, in(secretFolder(t, named(names))))
 	require.Equal(t, "/key/key", cfg.Store.KeyFile)
-	_, _, err := parseConfig("f.yaml", []byte(in(secretFolder(t, placeholders))), nil, nil)
+	_, _, err := effective.Parse("f.yaml", []byte(in(secretFolder(t, placeholders))), nil, nil)
 	require.ErrorContains(t, err, "server.tokens[0].token")
 	require.NotRegexp(t, `^(.{32}|[0-9a-fA-F]{64})$`, placeholders["key"], "the placeholder must be no key")
 

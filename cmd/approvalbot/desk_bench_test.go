@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/config"
+	"approvalbot/config/effective"
 )
 
 // BenchmarkEvaluate is what the desk does of POST /v1/evaluate on the shipped
@@ -66,7 +69,7 @@ func (w *answerTo) SetReadDeadline(time.Time) error { return nil }
 // exampleHandler is the API of a desk on the shipped example configuration.
 func exampleHandler(b *testing.B) http.Handler {
 	dir := b.TempDir()
-	text, err := os.ReadFile(exampleFile)
+	text, err := os.ReadFile(configExample)
 	require.NoError(b, err)
 	file := filepath.Join(dir, "config.yaml")
 	require.NoError(b, os.WriteFile(file, text, 0o600))
@@ -78,7 +81,7 @@ func exampleHandler(b *testing.B) http.Handler {
 	for k, v := range env {
 		environ = append(environ, k+"="+v)
 	}
-	load := func() (Config, []Warning, error) { return Load(file, environ, nil) }
+	load := func() (config.Config, []config.Warning, error) { return effective.Load(file, environ, nil) }
 	cfg, _, err := load()
 	require.NoError(b, err)
 	d, err := newDesk(context.Background(), cfg, load, slog.New(slog.DiscardHandler))

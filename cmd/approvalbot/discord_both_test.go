@@ -9,16 +9,17 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/config"
 )
 
 // One desk over both platforms: cards stand on both, and a decision on either
 // ends both.
 
 func TestBoth_DecidedOnOneShownOnBoth(t *testing.T) {
-	for i, name := range platforms {
+	for i, name := range config.Platforms {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
-			here, there := r.chatOn(name), r.chatOn(platforms[1-i])
+			here, there := r.chatOn(name), r.chatOn(config.Platforms[1-i])
 			a := r.ask(`{"n":1}`)
 			card, other := here.card(a), there.card(a)
 			require.Equal(t, "Allowed once by alice.", here.tap("alice", card.id, "Allow once"))
@@ -89,10 +90,10 @@ func TestAdversary_I6_OnePersonOneVote(t *testing.T) {
 // The requester is one person on both platforms.
 func TestAdversary_I5_RequesterIsKnownAcrossPlatforms(t *testing.T) {
 	const own = "You cannot approve your own request."
-	for i, name := range platforms {
+	for i, name := range config.Platforms {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
-			asked, other := r.chatOn(name), r.chatOn(platforms[1-i])
+			asked, other := r.chatOn(name), r.chatOn(config.Platforms[1-i])
 			a := r.ask(`{"n":1}`, func(c *api.CreateRequest) {
 				c.Requester = &api.Requester{Channel: name, UserID: asked.account("alice")}
 			})

@@ -12,6 +12,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/config"
 )
 
 // onDiscord is what a test changes of the Discord side.
@@ -189,7 +190,7 @@ type chat interface {
 // the story's routing says otherwise, in which PLACE is the target there.
 func onBoth(t *testing.T, story func(*testing.T, *rig, chat), change ...func(*rig)) {
 	t.Helper()
-	for _, name := range platforms {
+	for _, name := range config.Platforms {
 		t.Run(name, func(t *testing.T) {
 			place := map[string]string{"telegram": inGroup, "discord": inOps}[name]
 			r := newRig(t, append([]func(*rig){withDiscord, hearsEverything, func(r *rig) { r.routing = "{mode: targets, targets: [PLACE]}" }},

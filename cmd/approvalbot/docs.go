@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"approvalbot/config"
 )
 
 // newDocsCommand writes what the commands say of themselves, for packagers.
@@ -193,7 +195,7 @@ func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(
 // manDate is the day on manual pages, so that the same sources make the same pages:
 // that of SOURCE_DATE_EPOCH, else of the commit that was built; empty where neither is
 // known.
-func manDate(env environ) (string, error) {
+func manDate(env config.Environ) (string, error) {
 	if epoch := env["SOURCE_DATE_EPOCH"]; epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {

@@ -14,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"approvalbot/config"
+	"approvalbot/config/local"
 )
 
 var updateDocs = flag.Bool("update", false, "write the golden files anew")
@@ -49,7 +52,7 @@ func TestCLIDoc_NamesWhatIsRead(t *testing.T) {
 	require.NoError(t, err)
 	sources, err := filepath.Glob("*.go")
 	require.NoError(t, err)
-	read := map[string]bool{localConfig: true, "/etc/approvalbot": true}
+	read := map[string]bool{config.LocalFile: true, "/etc/approvalbot": true}
 	for _, path := range sources {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -144,7 +147,7 @@ func TestDocs_FirstThreeRules(t *testing.T) {
 	lines, _, _ = strings.Cut(lines, "\n## ")
 
 	dir := t.TempDir()
-	path, err := prepareLocal(dir, environ{"USER": "alice"})
+	path, err := local.Prepare(dir, config.Environ{"USER": "alice"})
 	require.NoError(t, err)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -158,7 +161,7 @@ func TestDocs_FirstThreeRules(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 
-	env := []string{"APPROVALBOT_CFG__SERVER__LISTEN=" + ownAddr(t), "APPROVALBOT_CLIENT=" + filepath.Join(dir, localFiles.operator)}
+	env := []string{"APPROVALBOT_CFG__SERVER__LISTEN=" + ownAddr(t), "APPROVALBOT_CLIENT=" + filepath.Join(dir, local.DeskFiles.Operator)}
 	ctx, stop := context.WithCancel(t.Context())
 	var started, errs safeBuffer
 	done := make(chan int, 1)

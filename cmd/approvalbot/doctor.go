@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/hook/live"
 )
@@ -76,9 +78,9 @@ func (a *app) doctor(ctx context.Context, offline bool) error {
 
 // checkedConfig loads the configuration and says how it is; it is nil where there
 // is nothing to go on with. The error says that there is no file to look at.
-func (a *app) checkedConfig() (*Config, []core.Finding, error) {
-	cfg, warnings, err := Load(a.config, a.environ, nil)
-	var mistakes Mistakes
+func (a *app) checkedConfig() (*config.Config, []core.Finding, error) {
+	cfg, warnings, err := effective.Load(a.config, a.environ, nil)
+	var mistakes config.Mistakes
 	var found []core.Finding
 	switch {
 	case errors.As(err, &mistakes):
@@ -97,18 +99,18 @@ func (a *app) checkedConfig() (*Config, []core.Finding, error) {
 }
 
 // policyFindings says whether anybody could approve at all.
-func policyFindings(cfg Config) []core.Finding {
+func policyFindings(cfg config.Config) []core.Finding {
 	if !cfg.Approvals.Enabled() {
 		return []core.Finding{core.Fault("policy", "approvals are disabled, so every request is refused", "set approvals.tools.enabled: true")}
 	}
-	classes, err := cfg.classes()
+	classes, err := effective.Classes(cfg)
 	if err != nil {
 		return []core.Finding{core.Fault("policy", err.Error(), "see approvalbot config check")}
 	}
 	var found []core.Finding
 	for _, c := range classes {
 		if c.Outcome == "ask" && !c.Reachable {
-			found = append(found, core.Fault("policy", fmt.Sprintf("%s needs %s to approve, and those who could are %s", c.Class, c.needs(), c.who()),
+			found = append(found, core.Fault("policy", fmt.Sprintf("%s needs %s to approve, and those who could are %s", c.Class, c.Needs(), c.Who()),
 				"name more people with accounts in allowedUserIds, or lower minApprovals"))
 		}
 	}

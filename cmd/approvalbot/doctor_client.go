@@ -8,23 +8,25 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/config"
+	"approvalbot/config/local"
 	"approvalbot/core"
 	"approvalbot/hook/install"
 )
 
 // clientFindings says where a token that decides is at hand for whoever asks here:
 // an agent that runs approvalbot as this user would approve for itself.
-func (a *app) clientFindings(cfg Config) []core.Finding {
+func (a *app) clientFindings(cfg config.Config) []core.Finding {
 	var found []core.Finding
 	const apart = "give askers a token with approvals.request alone;" +
 		" name the operator's client file with --client where it is needed"
-	if t, decides := cfg.operator(a.env["APPROVALBOT_TOKEN"]); decides {
+	if t, decides := operatorOf(cfg, a.env["APPROVALBOT_TOKEN"]); decides {
 		found = append(found, core.Doubt("client",
 			fmt.Sprintf("APPROVALBOT_TOKEN is the operator's token %s, and every program started here has it", t), apart))
 	}
 	path, _ := (&app{env: a.env}).clientPath() // --client is the operator's own affair
-	file, err := openClientFile(path)
-	switch t, decides := cfg.operator(string(file.Token)); {
+	file, err := config.OpenClientFile(path)
+	switch t, decides := operatorOf(cfg, string(file.Token)); {
 	case path == "" || errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		found = append(found, core.Doubt("client", oneLine(err), ""))
@@ -52,29 +54,29 @@ func (a *app) pluginFindings() []core.Finding {
 }
 
 // reachableFindings looks for operators' client files in agents' workspaces.
-func (a *app) reachableFindings(cfg Config) []core.Finding {
+func (a *app) reachableFindings(cfg config.Config) []core.Finding {
 	dir, err := filepath.Abs(filepath.Dir(cfg.File))
-	files, ok := findClientFiles(dir, a.env, cfg.hasToken)
+	files, ok := local.FindClientFiles(dir, a.env, cfg.HasToken)
 	if err != nil || !ok {
 		return nil
 	}
 	var found []core.Finding
 	for _, agent := range cfg.Agents.List {
 		within := func(workspace string) bool {
-			rel, err := filepath.Rel(workspace, files.operator)
+			rel, err := filepath.Rel(workspace, files.Operator)
 			return err == nil && filepath.IsLocal(rel)
 		}
 		if slices.ContainsFunc(agent.Workspace, within) {
 			found = append(found, core.Doubt("client",
-				fmt.Sprintf("%s, which decides, is in the workspace of agent %s", files.operator, agent.ID),
+				fmt.Sprintf("%s, which decides, is in the workspace of agent %s", files.Operator, agent.ID),
 				"let the desk and its files be elsewhere, and run the agent as another user"))
 		}
 	}
 	return found
 }
 
-// operator names the token, if it may do more than ask.
-func (c Config) operator(token string) (name string, ok bool) {
+// operatorOf names the token, if it may do more than ask.
+func operatorOf(c config.Config, token string) (name string, ok bool) {
 	for _, t := range c.Server.Tokens {
 		if token != "" && string(t.Token) == token && strings.Contains(strings.Join(t.Scopes, " "), "operator.") {
 			return t.Name, true

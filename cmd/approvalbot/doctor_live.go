@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/display"
 	"approvalbot/hook"
@@ -208,7 +210,7 @@ func (d *liveDesk) serving(ctx context.Context, policy string, f func() error) e
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}
-	load := func() (Config, []Warning, error) { return Load(path, nil, nil) }
+	load := func() (config.Config, []config.Warning, error) { return effective.Load(path, nil, nil) }
 	cfg, _, err := load()
 	if err != nil {
 		return err

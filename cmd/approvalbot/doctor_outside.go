@@ -7,37 +7,22 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/server"
 	"approvalbot/verifier"
 )
 
-// localURL is where a running desk answers on this machine.
-func (c Config) localURL() string {
-	scheme := "http"
-	if c.Server.TLS.CertFile != "" {
-		scheme = "https"
-	}
-	host, port, err := net.SplitHostPort(c.Server.Listen)
-	if err != nil {
-		return scheme + "://" + c.Server.Listen
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return scheme + "://" + net.JoinHostPort(host, port)
-}
-
 // certificateFindings says whether clients will take the desk's certificate, which a
 // running desk reads anew by itself.
-func certificateFindings(cfg Config) []core.Finding {
+func certificateFindings(cfg config.Config) []core.Finding {
 	tls := cfg.Server.TLS
 	if tls.CertFile == "" {
 		return nil
@@ -51,7 +36,7 @@ func certificateFindings(cfg Config) []core.Finding {
 
 // serverFindings says how the running desk is; offline there need be none. It is asked
 // for its state alone, without any token, so that its certificate need not be trusted.
-func serverFindings(ctx context.Context, cfg Config, offline bool) []core.Finding {
+func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core.Finding {
 	if offline {
 		return nil
 	}
@@ -59,22 +44,22 @@ func serverFindings(ctx context.Context, cfg Config, offline bool) []core.Findin
 	defer cancel()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
-	c := &api.Client{Server: cfg.localURL(), HTTP: &http.Client{Transport: transport}}
+	c := &api.Client{Server: cfg.LocalURL(), HTTP: &http.Client{Transport: transport}}
 	r, err := c.Ready(ctx)
 	var refused *api.Problem
 	switch {
 	case errors.As(err, &refused):
-		return []core.Finding{core.Fault("desk", "what answers at "+cfg.localURL()+" is no approval desk", "let server.listen and what runs there agree")}
+		return []core.Finding{core.Fault("desk", "what answers at "+cfg.LocalURL()+" is no approval desk", "let server.listen and what runs there agree")}
 	case err != nil:
-		return []core.Finding{core.Fault("desk", "none runs at "+cfg.localURL(), "start it with approvalbot serve; if it is not to run now, look with --offline")}
+		return []core.Finding{core.Fault("desk", "none runs at "+cfg.LocalURL(), "start it with approvalbot serve; if it is not to run now, look with --offline")}
 	case !r.Ready:
 		return []core.Finding{core.Fault("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
 	}
-	found := []core.Finding{core.Fine("desk", "runs at "+cfg.localURL()+" and is ready")}
-	for _, name := range outboxes {
+	found := []core.Finding{core.Fine("desk", "runs at "+cfg.LocalURL()+" and is ready")}
+	for _, name := range effective.Outboxes {
 		on := map[string]bool{
 			"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On(),
-			core.VerifierChannel: cfg.verifierBot().On(),
+			core.VerifierChannel: effective.VerifierBot(cfg).On(),
 		}[name]
 		if s := r.Channels[name]; on && !s.Up {
 			found = append(found, core.Fault(name, "the running desk is not connected: "+strings.TrimSuffix(s.Detail, "."), "see its log"))
@@ -84,7 +69,7 @@ func serverFindings(ctx context.Context, cfg Config, offline bool) []core.Findin
 }
 
 // publicFindings says whether links on cards lead to the desk.
-func publicFindings(ctx context.Context, cfg Config) []core.Finding {
+func publicFindings(ctx context.Context, cfg config.Config) []core.Finding {
 	base := strings.TrimRight(cfg.Server.PublicURL, "/")
 	if base == "" {
 		return nil
@@ -111,13 +96,13 @@ func publicFindings(ctx context.Context, cfg Config) []core.Finding {
 }
 
 // verifierFindings sends each webhook a call that is marked as a test.
-func verifierFindings(ctx context.Context, cfg Config) []core.Finding {
-	if !cfg.asksVerifier() {
+func verifierFindings(ctx context.Context, cfg config.Config) []core.Finding {
+	if !effective.AsksVerifier(cfg) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	v, _, err := verifier.New(cfg.verifierConfig(), slog.New(slog.DiscardHandler))
+	v, _, err := verifier.New(effective.Verifier(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return []core.Finding{core.Fault("verifier", oneLine(err), "correct tools.verifier")}
 	}
@@ -125,7 +110,7 @@ func verifierFindings(ctx context.Context, cfg Config) []core.Finding {
 	for _, r := range v.Test(ctx) {
 		what := "verifier " + r.Name
 		switch {
-		case r.Decision == "" && cfg.failsOpen(r.Name):
+		case r.Decision == "" && mayFailOpen(cfg, r.Name):
 			found = append(found, core.Doubt(what, strings.Join(r.Problems, " "), "until then failMode: allow lets every call pass"))
 		case r.Decision == "":
 			found = append(found, core.Fault(what, strings.Join(r.Problems, " "), "until then failMode: deny refuses every call in its scope"))
@@ -138,9 +123,9 @@ func verifierFindings(ctx context.Context, cfg Config) []core.Finding {
 	return found
 }
 
-// failsOpen reports whether calls pass while the webhook of that block is silent:
+// mayFailOpen reports whether calls pass while the webhook of that block is silent:
 // the stricter one of the common fail mode and an agent's own counts.
-func (c Config) failsOpen(block string) bool {
+func mayFailOpen(c config.Config, block string) bool {
 	open := c.Tools.Verifier.FailMode == "allow"
 	for _, a := range c.Agents.List {
 		if block == "agents."+a.ID+".tools.verifier" && a.Tools.Verifier.FailMode == "deny" {
@@ -152,13 +137,13 @@ func (c Config) failsOpen(block string) bool {
 
 // classifierFindings asks the model about a harmless call. Without an opinion
 // people are asked, so that nothing stops.
-func classifierFindings(ctx context.Context, cfg Config) []core.Finding {
-	if !cfg.approvals().Classifier.Enabled {
+func classifierFindings(ctx context.Context, cfg config.Config) []core.Finding {
+	if !cfg.ApprovalTools().Classifier.Enabled {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	c, _, err := verifier.NewClassifier(cfg.classifierConfig(), slog.New(slog.DiscardHandler))
+	c, _, err := verifier.NewClassifier(effective.Classifier(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return []core.Finding{core.Fault("classifier", oneLine(err), "correct approvals.tools.classifier")}
 	}

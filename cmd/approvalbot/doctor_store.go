@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"approvalbot/config"
 	"approvalbot/core"
 	"approvalbot/store"
 )
@@ -21,11 +22,11 @@ import (
 const tightSpace = 256 << 20
 
 // storeFindings looks at the store's files from outside, which disturbs nobody.
-func storeFindings(ctx context.Context, cfg Config) []core.Finding {
+func storeFindings(ctx context.Context, cfg config.Config) []core.Finding {
 	if strings.HasPrefix(cfg.Store.URL, "postgres") {
 		return postgresFindings(ctx, cfg)
 	}
-	path := cfg.databaseFile()
+	path := cfg.DatabaseFile()
 	if path == "" {
 		return []core.Finding{core.Doubt("store", "is in memory: every restart forgets all approvals", "set store.url to sqlite:<path>")}
 	}
@@ -41,7 +42,7 @@ func storeFindings(ctx context.Context, cfg Config) []core.Finding {
 
 // postgresFindings connects as the desk would, and reads whether the key is the one
 // that the store was sealed with.
-func postgresFindings(ctx context.Context, cfg Config) []core.Finding {
+func postgresFindings(ctx context.Context, cfg config.Config) []core.Finding {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	r, err := store.Reach(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile})
@@ -59,7 +60,7 @@ func postgresFindings(ctx context.Context, cfg Config) []core.Finding {
 
 // contentFindings opens the store to be read, beside whoever has it open, and says
 // whether it can be, and whether the key is the one that it was sealed with.
-func contentFindings(ctx context.Context, cfg Config) core.Finding {
+func contentFindings(ctx context.Context, cfg config.Config) core.Finding {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	s, err := store.OpenToRead(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile})

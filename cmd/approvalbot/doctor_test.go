@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/bottest"
+	"approvalbot/config"
 	"approvalbot/core"
 	"approvalbot/store/pgtest"
 )
@@ -150,7 +151,7 @@ func TestDoctor_AsksVerifierAndClassifier(t *testing.T) {
 
 func TestDoctor_WritesASCIIWhereTheTerminalTakesNoMore(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{stdout: &out, env: environ{"LANG": "C"}}
+	a := &app{stdout: &out, env: config.Environ{"LANG": "C"}}
 	require.NoError(t, a.printFindings([]core.Finding{core.Fault("key file", "héllo", "mend it")}))
 	require.Equal(t, "FAIL  key file: h\\u{E9}llo - mend it\n", out.String())
 }
@@ -170,7 +171,7 @@ func TestDoctor_TellsOfAWrongClock(t *testing.T) {
 // fallback that is broken stops nothing.
 func TestDoctor_WeighsWhatStopsApprovals(t *testing.T) {
 	t.Parallel()
-	cfg, _ := load(t, `
+	cfg, _ := loadText(t, `
 people: [{name: alice, telegram: 111}]
 channels: {telegram: {botToken: "1:a", allowedUserIds: [111]}, discord: {botToken: b, allowedUserIds: ["222"]}}
 approvals: {tools: {routing: {targets: ["telegram:-5", "discord:6"], fallback: ["telegram:-7"]}}}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 )
 
@@ -136,11 +137,11 @@ func (a *app) showPolicy(ctx context.Context) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "Class\tMeans\tOutcome\tNeeds\tWho could approve now")
 	for i, x := range p.Classes {
-		of := classPolicy{Class: x.RiskClass, Outcome: x.Outcome, Need: x.MinApprovals, Human: x.RequiresHuman, People: x.People,
+		of := effective.ClassPolicy{Class: x.RiskClass, Outcome: x.Outcome, Need: x.MinApprovals, Human: x.RequiresHuman, People: x.People,
 			Unmapped: x.Unmapped, Open: x.Open, Reachable: x.Reachable}
 		needs, who := "-", "-"
 		if x.Outcome == "ask" {
-			needs, who = of.needs(), safe(of.who())
+			needs, who = of.Needs(), safe(of.Who())
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.RiskClass, core.RiskClass(i).Words(), x.Outcome, needs, who)
 	}

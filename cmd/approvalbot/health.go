@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/config"
 )
 
 // healthTime bounds one look at a desk.
@@ -22,14 +23,14 @@ func newHealthCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "health",
 		Short: "Ask the desk's /readyz, for probes: exit status 0 if it is ready, else 1",
-		Long: "Ask the desk's /readyz, at --server, else APPROVALBOT_SERVER, else " + defaultServer + ". No token is needed or sent,\n" +
+		Long: "Ask the desk's /readyz, at --server, else APPROVALBOT_SERVER, else " + config.DefaultServer + ". No token is needed or sent,\n" +
 			"so the desk's certificate is not checked. Exit status: 0 if it is ready to take requests, else 1.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), healthTime)
 			defer cancel()
 			probe := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
-			r, err := (&api.Client{Server: cmp.Or(a.server, a.env["APPROVALBOT_SERVER"], defaultServer), HTTP: probe}).Ready(ctx)
+			r, err := (&api.Client{Server: cmp.Or(a.server, a.env["APPROVALBOT_SERVER"], config.DefaultServer), HTTP: probe}).Ready(ctx)
 			switch {
 			case err != nil:
 				return err

@@ -8,13 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/config"
 )
 
 // Help fits a terminal, every command is in its group and has an example, and the
 // examples name commands and flags that there are.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	a := &app{env: environ{}}
+	a := &app{env: config.Environ{}}
 	root := newRootCommand(a)
 	a.plainly(root)
 	for _, c := range tree(root) {

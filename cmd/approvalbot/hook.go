@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/config"
 	"approvalbot/hook"
 )
 
@@ -104,7 +105,7 @@ func wordsOfHook(args []string) (words []string) {
 // no command at all: its exit status 1 would run the call in most runtimes.
 func (a *app) misspeltHook() []string {
 	for i := 1; a.verb == nil && i < len(a.args); i++ {
-		if _, known := hook.Find(a.args[i]); known && didYouMean(a.args[i-1], []string{"hook"}) != "" {
+		if _, known := hook.Find(a.args[i]); known && config.DidYouMean(a.args[i-1], []string{"hook"}) != "" {
 			return wordsOfHook(a.args[i:])
 		}
 	}
@@ -299,14 +300,14 @@ func (a *app) hookClient(f hookFlags) (*api.Client, error) {
 			return nil, err
 		}
 		if server == "" {
-			server = defaultServer
+			server = config.DefaultServer
 		}
 		token = strings.TrimSpace(string(text))
 	case a.clientFile != "":
 		if !filepath.IsAbs(a.clientFile) {
 			return nil, errors.New("--client must be an absolute path: the working directory is whoever's")
 		}
-		file, err := openClientFile(a.clientFile)
+		file, err := config.OpenClientFile(a.clientFile)
 		if err != nil {
 			return nil, err
 		}
@@ -334,5 +335,5 @@ func readNamed(flag, path string) ([]byte, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("%s must be an absolute path: the working directory is whoever's", flag)
 	}
-	return readOwn(path)
+	return config.ReadOwn(path)
 }

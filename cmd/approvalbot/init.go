@@ -14,7 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/config/local"
 	"approvalbot/core"
+	"approvalbot/display"
 )
 
 // starter is what a starter configuration is made of.
@@ -67,7 +71,7 @@ func (a *app) init(cmd *cobra.Command, path string, s starter) error {
 	if err := a.askStarter(cmd, &s); err != nil {
 		return err
 	}
-	text, err := s.yaml(dir, localPerson(a.env))
+	text, err := s.yaml(dir, local.PersonOf(a.env))
 	if err != nil {
 		return err
 	}
@@ -76,7 +80,7 @@ func (a *app) init(cmd *cobra.Command, path string, s starter) error {
 	if err := writeNew(files); err != nil {
 		return err
 	}
-	if _, _, err := Load(path, a.environ, nil); err != nil {
+	if _, _, err := effective.Load(path, a.environ, nil); err != nil {
 		return errors.Join(err, remove(files))
 	}
 	return a.sayStarted(path, files, s)
@@ -104,7 +108,7 @@ func (a *app) askStarter(cmd *cobra.Command, s *starter) error {
 			return err
 		}
 	}
-	if _, chat := localVariables[s.decide]; !chat && s.decide != "terminal" {
+	if _, chat := local.Variables[s.decide]; !chat && s.decide != "terminal" {
 		return errors.New("people decide in telegram, discord or terminal: give one of these (--decide)")
 	}
 	if s.tokenEnv == "" && s.tokenFile == "" && s.decide != "terminal" {
@@ -115,7 +119,7 @@ func (a *app) askStarter(cmd *cobra.Command, s *starter) error {
 		}
 		s.takeToken(answer)
 	}
-	if s.tokenEnv != "" && !variableName.MatchString(s.tokenEnv) {
+	if s.tokenEnv != "" && !config.IsVariable(s.tokenEnv) {
 		return errors.New("--token-env must be the name of an environment variable, not the token itself")
 	}
 	if s.tokenFile != "" {
@@ -127,7 +131,7 @@ func (a *app) askStarter(cmd *cobra.Command, s *starter) error {
 		return nil
 	}
 	if s.decide == "terminal" {
-		s.who, err = ask("Who decides (a name)?", localPerson(a.env))
+		s.who, err = ask("Who decides (a name)?", local.PersonOf(a.env))
 		return err
 	}
 	s.who, err = ask("Who decides: which user id (empty: approvalbot pair finds out later)?", "")
@@ -140,7 +144,7 @@ func (s *starter) takeToken(answer string) {
 	switch {
 	case botToken.MatchString(answer):
 		s.secret = answer
-	case variableName.MatchString(answer):
+	case config.IsVariable(answer):
 		s.tokenEnv = answer
 	default:
 		s.tokenFile = answer
@@ -224,11 +228,14 @@ func (s *starter) yaml(dir, person string) (string, error) {
 	}
 	account, channels, targets := "", "", ""
 	if s.decide != "terminal" {
-		account = optional(", "+s.decide+": %q", c.user)
-		channels = fmt.Sprintf("channels:\n  %s: {%s, allowedUserIds: [%s]}\n", s.decide, s.botToken(dir), optional("%q", c.user))
+		allowed := ""
+		if c.User != "" {
+			account, allowed = fmt.Sprintf(", %s: %q", s.decide, c.User), fmt.Sprintf("%q", c.User)
+		}
+		channels = fmt.Sprintf("channels:\n  %s: {%s, allowedUserIds: [%s]}\n", s.decide, s.botToken(dir), allowed)
 	}
-	if c.at.To != "" {
-		targets = yamlTarget(c.at)
+	if c.At.To != "" {
+		targets = local.YAMLTarget(c.At)
 	}
 	return fmt.Sprintf(`# Made by approvalbot init; config.example.yaml has every key with its meaning.
 server:
@@ -250,22 +257,22 @@ people:
 }
 
 // localChat is where cards go, and who decides.
-func (s *starter) localChat() (localChat, error) {
-	names, ok := localVariables[s.decide]
+func (s *starter) localChat() (local.Chat, error) {
+	names, ok := local.Variables[s.decide]
 	if !ok {
-		return localChat{}, nil
+		return local.Chat{}, nil
 	}
-	chats, err := localChats(environ{names.place: s.chat, names.user: s.who})
+	chats, err := local.ChatsOf(config.Environ{names.Place: s.chat, names.User: s.who})
 	c := chats[s.decide]
 	switch {
 	case err != nil && s.chat != "":
 		return c, fmt.Errorf("--who or --chat is no id of %s: give what /whoami says there", s.decide)
 	case err != nil:
 		return c, fmt.Errorf("that is no user id of %s: give the number that /whoami says, or nothing", s.decide)
-	case c.at.To == "" && c.user != "":
-		c.at = core.Target{Channel: s.decide, To: c.user}
+	case c.At.To == "" && c.User != "":
+		c.At = core.Target{Channel: s.decide, To: c.User}
 		if s.decide == "discord" {
-			c.at.To = "dm:" + c.user
+			c.At.To = "dm:" + c.User
 		}
 	}
 	return c, nil
@@ -298,12 +305,12 @@ func (a *app) sayStarted(path string, files []newFile, s starter) error {
 	for _, f := range files[:len(files)-1] {
 		fmt.Fprintf(a.stdout, "  %s\n", safe(f.path))
 	}
-	operator := "APPROVALBOT_TOKEN=$(cat " + shellWord(files[1].path) + ") approvalbot"
-	fmt.Fprintf(a.stdout, "\nNext:\n\n  approvalbot serve --config %s\n", shellWord(path))
+	operator := "APPROVALBOT_TOKEN=$(cat " + display.ShellPath(files[1].path) + ") approvalbot"
+	fmt.Fprintf(a.stdout, "\nNext:\n\n  approvalbot serve --config %s\n", display.ShellPath(path))
 	if s.decide != "terminal" && s.who == "" {
 		fmt.Fprintf(a.stdout, "  %s pair     # in another terminal: who decides, and in which chat\n", operator)
 	}
 	fmt.Fprintf(a.stdout, "  %s watch\n  APPROVALBOT_TOKEN=$(cat %s) approvalbot request --tool demo.greet --params '{\"say\":\"hello\"}' --wait\n",
-		operator, shellWord(files[0].path))
+		operator, display.ShellPath(files[0].path))
 	return nil
 }

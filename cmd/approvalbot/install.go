@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/config"
 	"approvalbot/hook"
 	"approvalbot/hook/install"
 )
@@ -236,16 +237,16 @@ func (a *app) agentClient(ctx context.Context, o *install.Options, unchecked boo
 	if err != nil {
 		return err
 	}
-	file, err := openClientFileOf(path, clientOwner(path, o.Scope))
+	file, err := config.OpenClientFileOf(path, clientOwner(path, o.Scope))
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !(unchecked && missing) {
 		if missing {
-			fmt.Fprint(a.stderr, tokenLines(o.Runtime, defaultServer))
+			fmt.Fprint(a.stderr, tokenLines(o.Runtime, config.DefaultServer))
 			err = fmt.Errorf("%s is not there: make run writes it, or name another client file with --client", path)
 		}
 		return err
 	}
-	o.Client, o.Server, o.Token = path, cmp.Or(file.Server, defaultServer), string(file.Token)
+	o.Client, o.Server, o.Token = path, cmp.Or(file.Server, config.DefaultServer), string(file.Token)
 	if unchecked {
 		return nil
 	}
@@ -269,7 +270,7 @@ func clientOwner(path string, scope install.Scope) int {
 	if err != nil || scope != install.Managed || me != 0 {
 		return me
 	}
-	return ownerOf(info)
+	return config.OwnerOf(info)
 }
 
 // unfit says why a token is not one for an agent; empty: it is.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/config"
 	"approvalbot/core"
 	"approvalbot/hook/install"
 	"approvalbot/hook/live"
@@ -152,7 +153,7 @@ func TestDoctorLive_SaysWhatRuns(t *testing.T) {
 // Doctor says when OpenCode has never loaded the plugin that is installed for it.
 func TestDoctor_FindsAPluginThatDidNotLoad(t *testing.T) {
 	n := newNewcomer(t)
-	a := &app{env: environ{"HOME": n.home}}
+	a := &app{env: config.Environ{"HOME": n.home}}
 	require.Empty(t, a.pluginFindings(), "where none is installed nothing is said")
 	out := n.run("install", "opencode", "--user")
 	require.Zero(t, out.code, out.stderr)

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"approvalbot/config"
 )
 
 // version is set by the linker.
@@ -25,7 +27,7 @@ func main() {
 // run carries out one command line and gives the process's exit status. Nothing
 // in it reads the process's own arguments, environment or standard streams.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{args: args, environ: env, env: newEnviron(env), stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{args: args, environ: env, env: config.NewEnviron(env), stdin: stdin, stdout: stdout, stderr: stderr}
 	root := newRootCommand(a)
 	root.SetArgs(append([]string{}, args...))
 	root.SetIn(stdin)

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/server"
 	"approvalbot/store"
@@ -30,7 +32,7 @@ func (r *reading) client(ctx context.Context, a *app) (c *api.Client, closes fun
 		c, err = a.desk(ctx)
 		return c, func() {}, err
 	}
-	cfg, _, err := Load(a.config, a.environ, nil)
+	cfg, _, err := effective.Load(a.config, a.environ, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,8 +49,8 @@ func (r *reading) client(ctx context.Context, a *app) (c *api.Client, closes fun
 
 // readOnlyDesk is the API over a store that was opened to be read, with a token
 // that lives as long as this process. Nothing listens, and nothing runs.
-func readOnlyDesk(cfg Config, s *store.Store) (h http.Handler, secret string, err error) {
-	rules, err := cfg.rules(cfg.table())
+func readOnlyDesk(cfg config.Config, s *store.Store) (h http.Handler, secret string, err error) {
+	rules, err := effective.Rules(cfg, effective.Table(cfg))
 	if err != nil {
 		return nil, "", err
 	}

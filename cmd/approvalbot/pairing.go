@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/config/local"
 	"approvalbot/core"
 	"approvalbot/display"
 )
@@ -25,12 +26,12 @@ func (p pairings) Pair(
 	if right {
 		p.desk.log.Info("a pairing code was given in a chat; what the configuration lacks for that is in missing",
 			"channel", who.Chat.Channel, "target", who.Chat.String(), "person", v.Channel+":"+v.UserID,
-			"name", display.Escape(who.Name), "missing", missingLines(*p.desk.live.Load(), chatOf(who)))
+			"name", display.Escape(who.Name), "missing", local.Missing(*p.desk.live.Load(), chatOf(who)))
 	}
 	return right, err
 }
 
-func chatOf(who core.PairingWho) localChat { return localChat{at: who.Chat, user: who.UserID} }
+func chatOf(who core.PairingWho) local.Chat { return local.Chat{At: who.Chat, User: who.UserID} }
 
 // Start makes a pairing.
 func (p pairings) Start(ctx context.Context, who core.Caller) (api.PairingCode, error) {
@@ -55,9 +56,9 @@ func (p pairings) Get(ctx context.Context, id string) (api.Pairing, error) {
 		out.Answer = &api.PairingWho{
 			Channel: v.Channel, UserID: v.UserID, Name: who.Name, Chat: who.Chat.String(), Person: v.Person,
 		}
-		out.Lines = missingLines(*p.desk.live.Load(), chatOf(*who))
-		if p.desk.local != nil && p.desk.local.writable(chatOf(*who)) {
-			out.File = p.desk.local.path()
+		out.Lines = local.Missing(*p.desk.live.Load(), chatOf(*who))
+		if p.desk.local != nil && p.desk.local.Writable(chatOf(*who)) {
+			out.File = p.desk.local.Path()
 		}
 	}
 	return out, nil
@@ -73,12 +74,12 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 	case now.Status(time.Now().UnixMilli()) != core.PairingAnswered:
 		return api.Reloaded{}, core.Refuse(core.CodeNotFound,
 			"Nobody gave the code of this pairing in a chat, or more than five minutes ago.")
-	case p.desk.local == nil || !p.desk.local.writable(chatOf(*now.Answer)):
+	case p.desk.local == nil || !p.desk.local.Writable(chatOf(*now.Answer)):
 		return api.Reloaded{}, core.Refuse(core.CodeForbidden,
 			"The desk does not write its configuration, which is its operator's own, or depends on variables that name another chat: "+
 				"add the pairing's lines by hand.")
 	}
-	undo, err := p.desk.local.write(chatOf(*now.Answer))
+	undo, err := p.desk.local.Write(chatOf(*now.Answer))
 	if err != nil {
 		p.desk.log.Error("a pairing could not be written into the configuration", "reason", err)
 		return api.Reloaded{}, core.Refuse(core.CodeUnavailable,

@@ -15,6 +15,9 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/config/local"
 )
 
 // pairing is a command line that waits until somebody gives its code.
@@ -135,7 +138,7 @@ func TestAdversary_PairingCodesCannotBeGuessed(t *testing.T) {
 // Where no chat is on nobody could give a code.
 func TestPair_NeedsAChat(t *testing.T) {
 	t.Parallel()
-	l := &local{t: t, dir: t.TempDir(), tg: bottest.NewTelegram(t, bottest.TelegramOptions{})}
+	l := &localDesk{t: t, dir: t.TempDir(), tg: bottest.NewTelegram(t, bottest.TelegramOptions{})}
 	l.start("TELEGRAM_BOT_TOKEN=")
 	var out, errs safeBuffer
 	require.Equal(t, exitError, run(t.Context(), []string{"pair"}, l.env(), strings.NewReader(""), &out, &errs))
@@ -227,13 +230,13 @@ func TestWhoAmI_GivesALineToCopy(t *testing.T) {
 	require.Len(t, said.Entities, 1)
 	require.Equal(t, "code", said.Entities[0].Type, "and nothing else is")
 	require.True(t, strings.HasSuffix(said.Text, line))
-	chats, err := localChats(newEnviron(strings.Fields(line)))
+	chats, err := local.ChatsOf(config.NewEnviron(strings.Fields(line)))
 	require.NoError(t, err)
-	require.Equal(t, fmt.Sprint(r.group.ID), chats["telegram"].at.To)
+	require.Equal(t, fmt.Sprint(r.group.ID), chats["telegram"].At.To)
 }
 
-// local is serve --local on this machine.
-type local struct {
+// localDesk is serve --local on this machine.
+type localDesk struct {
 	t    *testing.T
 	tg   *bottest.Telegram
 	dir  string
@@ -242,7 +245,7 @@ type local struct {
 	stop func()
 }
 
-func (l *local) start(env ...string) {
+func (l *localDesk) start(env ...string) {
 	l.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	l.out, l.errs = &safeBuffer{}, &safeBuffer{}
@@ -259,13 +262,13 @@ func (l *local) start(env ...string) {
 	require.Eventually(l.t, func() bool { return strings.Contains(out.String(), "Paste this") }, patient, 5*time.Millisecond, "%s", errs)
 }
 
-func (l *local) env() []string {
-	return []string{"APPROVALBOT_CLIENT=" + localFiles.in(l.dir).operator}
+func (l *localDesk) env() []string {
+	return []string{"APPROVALBOT_CLIENT=" + local.DeskFiles.In(l.dir).Operator}
 }
 
-func (l *local) config() string {
+func (l *localDesk) config() string {
 	l.t.Helper()
-	text, err := os.ReadFile(filepath.Join(l.dir, localConfig))
+	text, err := os.ReadFile(filepath.Join(l.dir, config.LocalFile))
 	require.NoError(l.t, err)
 	return string(text)
 }
@@ -274,7 +277,7 @@ func (l *local) config() string {
 // and remembers the chat. Once it is edited it is the user's.
 func TestPair_WritesAGeneratedConfiguration(t *testing.T) {
 	t.Parallel()
-	l := &local{t: t, dir: t.TempDir(), tg: bottest.NewTelegram(t, bottest.TelegramOptions{AnswerWindow: patient})}
+	l := &localDesk{t: t, dir: t.TempDir(), tg: bottest.NewTelegram(t, bottest.TelegramOptions{AnswerWindow: patient})}
 	alice := l.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
 	chat := alice.Chat()
 	alice.Start("")
@@ -300,7 +303,7 @@ func TestPair_WritesAGeneratedConfiguration(t *testing.T) {
 	l.stop()
 
 	mine := strings.Replace(l.config(), "mode: both", "mode: targets", 1)
-	require.NoError(t, os.WriteFile(filepath.Join(l.dir, localConfig), []byte(mine), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(l.dir, config.LocalFile), []byte(mine), 0o600))
 	bob := l.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
 	l.start("TELEGRAM_CHAT_ID=telegram:-1005", fmt.Sprintf("TELEGRAM_USER_ID=%d", bob.ID))
 	require.Equal(t, mine, l.config())
@@ -317,7 +320,7 @@ func TestPair_WritesAGeneratedConfiguration(t *testing.T) {
 // named by the way from here: nothing of it waits for a restart.
 func TestPair_WritesTheSamePaths(t *testing.T) {
 	t.Chdir(t.TempDir())
-	l := &local{t: t, dir: ".", tg: bottest.NewTelegram(t, bottest.TelegramOptions{AnswerWindow: patient})}
+	l := &localDesk{t: t, dir: ".", tg: bottest.NewTelegram(t, bottest.TelegramOptions{AnswerWindow: patient})}
 	alice := l.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
 	alice.Start("")
 	l.start()
@@ -329,13 +332,13 @@ func TestPair_WritesTheSamePaths(t *testing.T) {
 }
 
 // asksIn asks for something, and lets that person allow it there.
-func (l *local) asksIn(u *bottest.TelegramUser, chat *bottest.TelegramChat) {
+func (l *localDesk) asksIn(u *bottest.TelegramUser, chat *bottest.TelegramChat) {
 	l.t.Helper()
 	before, done := len(chat.FromBot()), make(chan int, 1)
 	var out, errs safeBuffer
 	go func() {
 		done <- run(context.Background(), []string{"request", "--tool", "demo.greet", "--params", `{"say":"hello"}`, "--wait"},
-			[]string{"APPROVALBOT_CLIENT=" + localFiles.in(l.dir).client}, nil, &out, &errs)
+			[]string{"APPROVALBOT_CLIENT=" + local.DeskFiles.In(l.dir).Client}, nil, &out, &errs)
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
@@ -354,27 +357,27 @@ func (l *local) asksIn(u *bottest.TelegramUser, chat *bottest.TelegramChat) {
 func TestPair_VariablesWin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	env := newEnviron([]string{"TELEGRAM_CHAT_ID=telegram:-1005:7", "TELEGRAM_USER_ID=telegram:5"})
-	path, err := prepareLocal(dir, env)
+	env := config.NewEnviron([]string{"TELEGRAM_CHAT_ID=telegram:-1005:7", "TELEGRAM_USER_ID=telegram:5"})
+	path, err := local.Prepare(dir, env)
 	require.NoError(t, err)
-	chats, err := localChats(env)
+	chats, err := local.ChatsOf(env)
 	require.NoError(t, err)
-	file, c := &localFile{dir, env}, chats["telegram"]
-	require.Equal(t, "7", c.at.ThreadID)
-	require.True(t, file.writable(c))
-	c.user = "6"
-	require.False(t, file.writable(c))
-	require.True(t, (&localFile{dir, environ{}}).writable(c))
+	file, c := &local.File{Dir: dir, Env: env}, chats["telegram"]
+	require.Equal(t, "7", c.At.ThreadID)
+	require.True(t, file.Writable(c))
+	c.User = "6"
+	require.False(t, file.Writable(c))
+	require.True(t, (&local.File{Dir: dir, Env: config.Environ{}}).Writable(c))
 
-	undo, err := (&localFile{dir, environ{}}).write(c)
+	undo, err := (&local.File{Dir: dir, Env: config.Environ{}}).Write(c)
 	require.NoError(t, err)
-	cfg, _, err := Load(path, nil, nil)
+	cfg, _, err := effective.Load(path, nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, ID("6"), cfg.Channels.Telegram.AllowedUserIDs[0])
+	require.Equal(t, config.ID("6"), cfg.Channels.Telegram.AllowedUserIDs[0])
 	require.NoError(t, undo())
-	cfg, _, err = Load(path, nil, nil)
+	cfg, _, err = effective.Load(path, nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, ID("5"), cfg.Channels.Telegram.AllowedUserIDs[0])
+	require.Equal(t, config.ID("5"), cfg.Channels.Telegram.AllowedUserIDs[0])
 }
 
 // What a variable holds that is no id is said by the variable's name alone.
@@ -382,7 +385,7 @@ func TestLocalChats_Refused(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"TELEGRAM_CHAT_ID=@ops", "TELEGRAM_CHAT_ID=discord:5", "TELEGRAM_USER_ID=-5", "TELEGRAM_USER_ID=123456:SECRET",
 		"DISCORD_CHANNEL_ID=ops", "DISCORD_USER_ID=dm:5", "TELEGRAM_CHAT_ID=5\nserver: {}"} {
-		_, err := prepareLocal(t.TempDir(), newEnviron([]string{line}))
+		_, err := local.Prepare(t.TempDir(), config.NewEnviron([]string{line}))
 		name, value, _ := strings.Cut(line, "=")
 		require.ErrorContains(t, err, name)
 		require.NotContains(t, err.Error(), value)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/config"
 	"approvalbot/core"
 	"approvalbot/proof"
 )
@@ -119,7 +120,7 @@ func (a *app) keySet(ctx context.Context, from string) (proof.Keys, error) {
 // fetchKeySet gets a key set. Over plain http anybody on the way could put their
 // own in its place.
 func fetchKeySet(ctx context.Context, u *url.URL) ([]byte, error) {
-	if u.Scheme != "https" && !loopback(u.Hostname()) {
+	if u.Scheme != "https" && !config.Loopback(u.Hostname()) {
 		return nil, errors.New("--jwks: a key set is fetched by https, or from this machine; or fetch it yourself and name the file")
 	}
 	ctx, cancel := context.WithTimeout(ctx, jwksTime)

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 )
 
@@ -41,11 +44,11 @@ func (d *desk) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, er
 		by = "person:" + who.Person
 	}
 	r, err := d.reload(ctx, by, true)
-	var mistakes Mistakes
+	var mistakes config.Mistakes
 	switch {
 	case errors.As(err, &mistakes):
 		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
-		return r, mistakes.refusal()
+		return r, refusalOf(mistakes)
 	case err != nil && core.CodeOf(err) == "":
 		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
 		return r, core.Refuse(core.CodeUnavailable, "The configuration could not be put in force and the old policy stays; see the desk's log.")
@@ -76,8 +79,8 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 	for _, w := range warnings {
 		d.log.Warn(w.String())
 	}
-	fixed := next.keepRunning(old)
-	bot, started := next.verifierBot(), d.cfg.verifierBot()
+	fixed := effective.KeepRunning(&next, old)
+	bot, started := effective.VerifierBot(next), effective.VerifierBot(d.cfg)
 	if bot.BotToken != started.BotToken || bot.APIURL != started.APIURL {
 		fixed = append(fixed, "tools.verifier.telegram")
 	}
@@ -93,22 +96,22 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 			return api.Reloaded{}, err
 		}
 	}
-	if err := d.server.CheckTokens(next.tokens()); err != nil {
+	if err := d.server.CheckTokens(effective.Tokens(next)); err != nil {
 		return api.Reloaded{}, err
 	}
-	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.gate.PolicyHash(), Looser: looser(old, next), Restart: list(fixed)}
+	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.gate.PolicyHash(), Looser: effective.Looser(old, next), Restart: list(fixed)}
 	if r.Looser == nil {
 		r.Looser = []string{}
 	}
 	if err := d.gate.Announce(ctx, by, r.PolicyHash, r.Looser); err != nil {
 		return r, err
 	}
-	if err := d.server.UseTokens(next.tokens()); err != nil {
+	if err := d.server.UseTokens(effective.Tokens(next)); err != nil {
 		return r, err
 	}
-	d.table.Use(next.table())
+	d.table.Use(effective.Table(next))
 	d.live.Store(&next)
-	d.metrics.UseTools(next.namedTools())
+	d.metrics.UseTools(effective.NamedTools(next))
 	d.gate.Use(rules)
 	err = d.agree(context.WithoutCancel(ctx), newest)
 	if newest {
@@ -162,46 +165,23 @@ func (d *desk) tell(ctx context.Context, chats []core.Target, text string) {
 	}
 }
 
-// keepRunning takes over from the running configuration what cannot change
-// without a restart, and names the keys where the file says something else.
-func (c *Config) keepRunning(running Config) (fixed []string) {
-	keep := func(key string, same bool) {
-		if !same {
-			fixed = append(fixed, key)
-		}
-	}
-	keep("server.listen", c.Server.Listen == running.Server.Listen)
-	keep("server.tls", c.Server.TLS == running.Server.TLS)
-	keep("store", c.Store == running.Store)
-	t, rt := c.Channels.Telegram, running.Channels.Telegram
-	keep("channels.telegram", t.BotToken == rt.BotToken && t.APIURL == rt.APIURL && t.Updates == rt.Updates)
-	x, rx := c.Channels.Discord, running.Channels.Discord
-	keep("channels.discord", x.BotToken == rx.BotToken && x.APIURL == rx.APIURL && x.Updates == rx.Updates)
-	c.Server.Listen, c.Server.TLS, c.Store = running.Server.Listen, running.Server.TLS, running.Store
-	t.BotToken, t.APIURL, t.Updates = rt.BotToken, rt.APIURL, rt.Updates
-	x.BotToken, x.APIURL, x.Updates = rx.BotToken, rx.APIURL, rx.Updates
-	c.Channels.Telegram, c.Channels.Discord = t, x
-	return fixed
-}
-
 // policyView is the effective policy for GET /v1/policy.
 func (d *desk) policyView(context.Context) (api.Policy, error) {
 	cfg := *d.live.Load()
 	rules := d.gate.Rules()
-	classes, err := cfg.classes()
+	classes, err := effective.Classes(cfg)
 	if err != nil {
 		return api.Policy{}, err
 	}
-	t, x := cfg.approvals(), cfg.Approvals.Exec
-	effective := slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool { return slices.Contains(t.DisabledApprovers, f) })
+	t, x := cfg.ApprovalTools(), cfg.Approvals.Exec
 	p := api.Policy{
 		Enabled: rules.Enabled, Mode: t.Mode, PolicyHash: rules.Policy.Hash(), SelfApproval: t.SelfApproval, TimeoutMs: rules.TimeoutMs, MaxTimeoutMs: rules.MaxTimeoutMs,
-		Approvers:  api.Approvers{Allowed: list(t.AllowedApprovers), Disabled: list(t.DisabledApprovers), Effective: list(effective), MinApprovals: t.MinApprovals},
+		Approvers:  api.Approvers{Allowed: list(t.AllowedApprovers), Disabled: list(t.DisabledApprovers), Effective: list(t.EffectiveApprovers()), MinApprovals: t.MinApprovals},
 		Classifier: rules.Classifier != nil, Verifier: verifierView(cfg.Tools.Verifier),
 		Routing: api.RoutingPolicy{Mode: t.Routing.Mode, Targets: placeNames(t.Routing.Targets), Fallback: placeNames(t.Routing.Fallback),
 			FallbackAfterMs: time.Duration(t.Routing.FallbackAfter).Milliseconds()},
 		Exec: api.ExecPolicy{Security: x.Security, Ask: x.Ask, AskFallback: x.AskFallback,
-			Allowlist: list(words[string](x.Allowlist)), SafeBins: list(x.SafeBins)},
+			Allowlist: list(config.Texts(x.Allowlist)), SafeBins: list(x.SafeBins)},
 	}
 	for _, c := range classes {
 		p.Classes = append(p.Classes, api.ClassPolicy{RiskClass: c.Class, Outcome: c.Outcome, MinApprovals: c.Need, RequiresHuman: c.Human,
@@ -210,7 +190,7 @@ func (d *desk) policyView(context.Context) (api.Policy, error) {
 	return p, nil
 }
 
-func verifierView(v VerifierConfig) api.VerifierPolicy {
+func verifierView(v config.Verifier) api.VerifierPolicy {
 	return api.VerifierPolicy{Enabled: v.Enabled, Webhook: v.Enabled && v.Webhook.URL != "", Telegram: v.Enabled && v.Telegram.Enabled,
 		FailMode: v.FailMode, Include: list(v.Scope.Include), Exclude: list(v.Scope.Exclude)}
 }
@@ -218,10 +198,28 @@ func verifierView(v VerifierConfig) api.VerifierPolicy {
 // list is never nil, so that JSON has [].
 func list(words []string) []string { return append([]string{}, words...) }
 
-func placeNames(places []Place) []string {
+func placeNames(places []config.Place) []string {
 	out := []string{}
-	for _, p := range targets(places) {
+	for _, p := range config.Targets(places) {
 		out = append(out, p.Normal().String())
 	}
 	return out
+}
+
+// refusalOf tells the mistakes to who may see the configuration.
+func refusalOf(m config.Mistakes) *core.Error {
+	n := "1 mistake"
+	if len(m) > 1 {
+		n = fmt.Sprintf("%d mistakes", len(m))
+	}
+	e := core.Invalid()
+	e.Message = "The configuration has " + n + " and the old policy stays."
+	for _, one := range m {
+		where := fmt.Sprintf("line %d", one.Where.Line)
+		if one.Where.Line == 0 {
+			where = one.Where.Source
+		}
+		e.Fields = append(e.Fields, core.FieldError{Field: cmp.Or(one.Key, "configuration"), Problem: where + ": " + one.Text})
+	}
+	return e
 }

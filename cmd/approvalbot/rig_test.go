@@ -20,6 +20,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 )
 
@@ -182,7 +184,9 @@ func (r *rig) start() {
 // is tried again, as a supervisor would.
 func (r *rig) open(ctx context.Context) *desk {
 	r.t.Helper()
-	load := func() (Config, []Warning, error) { return Load(filepath.Join(r.dir, "approvalbot.yaml"), nil, nil) }
+	load := func() (config.Config, []config.Warning, error) {
+		return effective.Load(filepath.Join(r.dir, "approvalbot.yaml"), nil, nil)
+	}
 	cfg, _, err := load()
 	require.NoError(r.t, err)
 	var d *desk

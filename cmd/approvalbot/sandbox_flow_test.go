@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/config"
+	"approvalbot/config/effective"
 )
 
 // The commands of an agent that the operator vouches for run unasked where its own
@@ -64,15 +66,15 @@ func TestEvaluateInASandbox(t *testing.T) {
 
 // What is loosened by a reload is told: sandboxes, project code, further directories.
 func TestLooserAgents(t *testing.T) {
-	with := func(agents, code string) Config {
-		cfg, _ := load(t, fmt.Sprintf("agents: {list: %s}\napprovals: {tools: {enabled: true, policy: {projectCode: %s}}}\n", agents, code))
+	with := func(agents, code string) config.Config {
+		cfg, _ := loadText(t, fmt.Sprintf("agents: {list: %s}\napprovals: {tools: {enabled: true, policy: {projectCode: %s}}}\n", agents, code))
 		return cfg
 	}
 	before := with("[{id: a, workspace: /a}, {id: b}, {id: c, workspace: /c}]", "ask")
 	after := with("[{id: a, workspace: [/a, /x]}, {id: b, sandboxed: true}, {id: c}]", "allow")
 	require.Equal(t, []string{"tests and builds run the workspace's own code unasked", "more directories are local to agent a",
-		"commands of agent b count as confined", "a call's own workdir may be local to agent c"}, looser(before, after))
-	require.Empty(t, looser(after, with("[{id: a, workspace: /x}, {id: b}, {id: c}]", "ask")))
+		"commands of agent b count as confined", "a call's own workdir may be local to agent c"}, effective.Looser(before, after))
+	require.Empty(t, effective.Looser(after, with("[{id: a, workspace: /x}, {id: b}, {id: c}]", "ask")))
 }
 
 // What config check says of workspaces, sandboxes and project code.
@@ -85,7 +87,7 @@ agents:
     - {id: none}
 approvals: {tools: {enabled: true}}
 `
-	_, warnings := load(t, text)
+	_, warnings := loadText(t, text)
 	require.Contains(t, warnings, "f.yaml:5: agents.list[1].sandboxed: has no effect: no token has this agentId, and what a call says of its agent loosens nothing")
 	require.Contains(t, warnings, "f.yaml:5: agents.list[1].workspace: is no plain project directory (a home, one of the system, or one of settings or programs): the agent may change files in it unasked")
 	file := filepath.Join(t.TempDir(), "f.yaml")

@@ -12,11 +12,15 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/config/local"
 )
 
 // newServeCommand is the bot process.
 func newServeCommand(a *app) *cobra.Command {
-	var local string
+	var localDir string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the desk",
@@ -26,26 +30,28 @@ func newServeCommand(a *app) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, env := a.config, a.environ
-			if local != "" {
+			if localDir != "" {
 				if path != "" {
 					return errors.New("--local writes its own configuration; leave --config away")
 				}
 				var err error
-				if path, err = prepareLocal(local, a.env); err != nil {
+				if path, err = local.Prepare(localDir, a.env); err != nil {
 					return err
 				}
 			}
-			return serve(cmd.Context(), path, env, local, a.stdout, a.stderr)
+			return serve(cmd.Context(), path, env, localDir, a.stdout, a.stderr)
 		},
 	}
-	cmd.Flags().StringVar(&local, "local", "", "directory for a generated configuration")
+	cmd.Flags().StringVar(&localDir, "local", "", "directory for a generated configuration")
 	return cmd
 }
 
 // serve loads the configuration and runs the desk until ctx ends.
-func serve(ctx context.Context, path string, env []string, local string, stdout, stderr io.Writer) error {
+func serve(ctx context.Context, path string, env []string, localDir string, stdout, stderr io.Writer) error {
 	log := newLogger(stderr)
-	load := func() (Config, []Warning, error) { return Load(path, env, nil, (*checker).checkKeyFolder) }
+	load := func() (config.Config, []config.Warning, error) {
+		return effective.Load(path, env, nil, effective.KeyFolder)
+	}
 	cfg, warnings, err := load()
 	if err != nil {
 		return err
@@ -57,28 +63,28 @@ func serve(ctx context.Context, path string, env []string, local string, stdout,
 	if err != nil {
 		return err
 	}
-	if local != "" {
-		d.local = &localFile{dir: filepath.Dir(cfg.File), env: newEnviron(env)}
+	if localDir != "" {
+		d.local = &local.File{Dir: filepath.Dir(cfg.File), Env: config.NewEnviron(env)}
 	}
 	ln, err := d.listen()
 	if err != nil {
 		return errors.Join(err, d.store.Close())
 	}
-	if cfg.Approvals.Enabled() && cfg.approvals().Policy.ProjectCode != "ask" {
+	if cfg.Approvals.Enabled() && cfg.ApprovalTools().Policy.ProjectCode != "ask" {
 		log.Info("tests and builds run the workspace's own code unasked; approvals.tools.policy.projectCode: ask asks people")
 	}
 	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy", d.gate.Rules().Policy.Hash()[:12], "version", version)
-	if local != "" {
+	if localDir != "" {
 		here := cfg
 		here.Server.Listen = ln.Addr().String() // the environment may name another address, or port 0
-		files, ok := findClientFiles(filepath.Dir(path), newEnviron(env), cfg.hasToken)
+		files, ok := local.FindClientFiles(filepath.Dir(path), config.NewEnviron(env), cfg.HasToken)
 		if ok {
-			err = files.point(here.localURL())
+			err = files.Point(here.LocalURL())
 		}
 		if err != nil {
 			return errors.Join(err, ln.Close(), d.store.Close())
 		}
-		fmt.Fprint(stdout, localHints(here, files, d.local))
+		fmt.Fprint(stdout, local.Hints(here, files, d.local))
 	}
 	if err := d.Run(ctx, ln); err != nil {
 		return err

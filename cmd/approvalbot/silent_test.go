@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/config"
+	"approvalbot/config/effective"
 )
 
 // pipes is a listener without a network, for bubbles of synctest.
@@ -91,7 +94,7 @@ channels:
 approvals:
   tools: {enabled: true, routing: {targets: [{channel: telegram, to: "-1001"}]}}
 `, agentSecret, filepath.Join(dir, "desk.db"), filepath.Join(dir, "key"), webhookPath, webhookSecret, strings.Repeat("ab", 32))), 0o600))
-	load := func() (Config, []Warning, error) { return Load(file, nil, nil) }
+	load := func() (config.Config, []config.Warning, error) { return effective.Load(file, nil, nil) }
 	cfg, _, err := load()
 	require.NoError(t, err)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/config"
 	"approvalbot/core"
 )
 
@@ -27,7 +28,7 @@ func newStatsCommand(a *app) *cobra.Command {
 		Short: "Count the approvals of the last days, and how fast people were; drills do not count",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			span, err := parseDuration(since)
+			span, err := config.ParseDuration(since)
 			if err != nil || span <= 0 {
 				return errors.New("--since must be a time span such as 12h or 7d")
 			}

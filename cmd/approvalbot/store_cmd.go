@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/store"
 )
@@ -47,7 +48,7 @@ func (a *app) backup(ctx context.Context, file string) error {
 // storeOptions says where the configured store is; otherwise says what to do where
 // it is a server's.
 func (a *app) storeOptions(otherwise string) (store.Options, error) {
-	cfg, _, err := Load(a.config, a.environ, nil)
+	cfg, _, err := effective.Load(a.config, a.environ, nil)
 	if err == nil && strings.HasPrefix(cfg.Store.URL, "postgres") && otherwise != "" {
 		err = errors.New(otherwise)
 	}

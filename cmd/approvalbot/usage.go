@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"approvalbot/config"
 )
 
 // plainly has every command say what is wrong with its words and flags in the
@@ -69,7 +71,7 @@ func group(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q%s; %s --help lists those that there are", args[0], didYouMean(args[0], names), cmd.CommandPath())
+	return fmt.Errorf("unknown command %q%s; %s --help lists those that there are", args[0], config.DidYouMean(args[0], names), cmd.CommandPath())
 }
 
 // helpFor is the run of the command help.

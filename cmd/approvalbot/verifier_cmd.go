@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/config/effective"
 	"approvalbot/verifier"
 )
 
@@ -28,11 +29,11 @@ func newVerifierCommand(a *app) *cobra.Command {
 // testVerifier fails where a webhook gave no valid answer: then failMode would
 // decide.
 func (a *app) testVerifier(ctx context.Context) error {
-	cfg, _, err := Load(a.config, a.environ, nil)
+	cfg, _, err := effective.Load(a.config, a.environ, nil)
 	if err != nil {
 		return err
 	}
-	v, warnings, err := verifier.New(cfg.verifierConfig(), slog.New(slog.DiscardHandler))
+	v, warnings, err := verifier.New(effective.Verifier(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 )
 
@@ -263,11 +264,11 @@ func TestFlow_TheVerifiersBotAlone(t *testing.T) {
 	text := strings.Replace(r.yaml(), `botToken: "123456:TEST"`, `botToken: ""`, 1)
 	file := filepath.Join(r.dir, "approvalbot.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	cfg, _, err := Load(file, nil, nil)
+	cfg, _, err := effective.Load(file, nil, nil)
 	require.NoError(t, err)
 	require.False(t, cfg.Channels.Telegram.On())
-	require.True(t, cfg.verifierBot().On())
-	require.Equal(t, []core.Target{{Channel: "verifier", To: fmt.Sprint(room.ID)}}, cfg.verifierPlaces())
+	require.True(t, effective.VerifierBot(cfg).On())
+	require.Equal(t, []core.Target{{Channel: "verifier", To: fmt.Sprint(room.ID)}}, effective.VerifierChats(cfg))
 }
 
 func botName(own bool) string {

@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/display"
 )
 
 func newViewCommand(a *app) *cobra.Command {
@@ -147,7 +148,7 @@ func (a *app) printCommands(v api.Approval) {
 	}
 	with := ""
 	if a.clientFile != "" {
-		with = " --client " + safe(shellWord(a.clientFile))
+		with = " --client " + safe(display.ShellPath(a.clientFile))
 	}
 	fmt.Fprintln(a.stdout, "\nCommands:")
 	for _, d := range v.Offers {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/config"
 )
 
 // watching is a watch at the rig's desk, whose output may be read meanwhile.
@@ -78,7 +79,7 @@ func TestWatch_OutlivesTheDesk(t *testing.T) {
 // typed lost; without colours where nobody wants them.
 func TestWatch_CountsDownOnATerminal(t *testing.T) {
 	var out bytes.Buffer
-	w := &watcher{app: &app{stdout: &out, env: environ{"NO_COLOR": "1"}}, counts: true}
+	w := &watcher{app: &app{stdout: &out, env: config.Environ{"NO_COLOR": "1"}}, counts: true}
 	soon := api.Approval{ExpiresAtMs: time.Now().Add(90 * time.Second).UnixMilli()}
 	w.left(soon, false)
 	w.left(soon, true)
@@ -92,7 +93,7 @@ func TestWatch_CountsDownOnATerminal(t *testing.T) {
 
 func TestWatch_WritesASCIIWhereTheTerminalTakesNoMore(t *testing.T) {
 	var out bytes.Buffer
-	plain := &app{stdout: &out, env: environ{"LC_ALL": "C", "LANG": "en_US.UTF-8"}}
+	plain := &app{stdout: &out, env: config.Environ{"LC_ALL": "C", "LANG": "en_US.UTF-8"}}
 	w := &watcher{app: &app{stdout: plain.plain()}}
 	w.show(api.Approval{ToolName: "mail.send", ParamsSummary: "to: zoë", RiskClass: "R3", ArgsFingerprint: "ab"})
 	for _, b := range out.Bytes() {

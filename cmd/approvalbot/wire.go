@@ -18,6 +18,9 @@ import (
 	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
+	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/config/local"
 	"approvalbot/core"
 	"approvalbot/gateway"
 	"approvalbot/policy"
@@ -58,18 +61,11 @@ type bot interface {
 	Poke()
 }
 
-// platforms are the chats that there are, outboxes the channels that cards go out by:
-// the verifier's own bot is on Telegram, too.
-var (
-	platforms = []string{"telegram", "discord"}
-	outboxes  = []string{"telegram", "discord", core.VerifierChannel}
-)
-
 // desk is every part of a running desk, wired.
 type desk struct {
-	cfg         Config                            // as it was started
-	live        atomic.Pointer[Config]            // as it is in force
-	load        func() (Config, []Warning, error) // reads the configuration again
+	cfg         config.Config                                   // as it was started
+	live        atomic.Pointer[config.Config]                   // as it is in force
+	load        func() (config.Config, []config.Warning, error) // reads the configuration again
 	reloading   sync.Mutex
 	loaded      atomic.Int64           // the store's generation of the configuration in force
 	stray       chan struct{}          // another was loaded elsewhere
@@ -89,12 +85,12 @@ type desk struct {
 	feed        *server.Feed
 	gateway     *gateway.Gateway
 	auditor     *auditor
-	local       *localFile // the configuration, where serve --local generates it; else nil
+	local       *local.File // the configuration, where serve --local generates it; else nil
 }
 
 // newDesk opens the store and wires the parts. It starts nothing; Run does, and
 // must be called, because it also closes the store.
-func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, error), log *slog.Logger) (_ *desk, err error) {
+func newDesk(ctx context.Context, cfg config.Config, load func() (config.Config, []config.Warning, error), log *slog.Logger) (_ *desk, err error) {
 	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}, stray: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
 	build, err := policy.Build()
@@ -111,7 +107,7 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 		}
 	}()
 	d.metrics = server.NewMetrics(tool.Known()...)
-	d.metrics.UseTools(cfg.namedTools())
+	d.metrics.UseTools(effective.NamedTools(cfg))
 	rules, err := d.rules(ctx)
 	if err != nil {
 		return nil, err
@@ -129,7 +125,7 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 	}
 	d.dispatch()
 	d.server, err = server.New(server.Config{
-		Gate: d.gate, Tokens: cfg.tokens(), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.gate, d}, Metrics: d.metrics, Feed: d.feed, Audit: d.auditor.api(), Callbacks: d.store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
+		Gate: d.gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.gate, d}, Metrics: d.metrics, Feed: d.feed, Audit: d.auditor.api(), Callbacks: d.store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
 		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount,
 	})
 	if err != nil {
@@ -148,7 +144,7 @@ func newDesk(ctx context.Context, cfg Config, load func() (Config, []Warning, er
 // rules makes the snapshot of what the operator configured, with the chats that
 // have moved since.
 func (d *desk) rules(ctx context.Context) (core.Rules, error) {
-	d.table = d.cfg.table()
+	d.table = effective.Table(d.cfg)
 	if err := d.learnMoves(ctx, d.table); err != nil {
 		return core.Rules{}, err
 	}
@@ -168,8 +164,8 @@ func (d *desk) learnMoves(ctx context.Context, table *routing.Table) error {
 }
 
 // rulesOf makes the snapshot that a configuration means.
-func (d *desk) rulesOf(cfg Config) (core.Rules, error) {
-	rules, err := cfg.rules(d.table)
+func (d *desk) rulesOf(cfg config.Config) (core.Rules, error) {
+	rules, err := effective.Rules(cfg, d.table)
 	if err != nil {
 		return rules, err
 	}
@@ -181,20 +177,20 @@ func (d *desk) rulesOf(cfg Config) (core.Rules, error) {
 func (d *desk) connect() (map[string]http.Handler, error) {
 	mount := map[string]http.Handler{}
 	if d.cfg.Channels.Telegram.On() {
-		t, err := telegram.New(telegramConfig(d.cfg.Channels.Telegram), d.talk, d.store, d.gate.Handled, d.log)
+		t, err := telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.store, d.gate.Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
 		d.bots["telegram"], mount["POST "+webhookPath] = t, d.poking(t.WebhookHandler(server.Authenticated))
 	}
 	if d.cfg.Channels.Discord.On() {
-		x, err := discord.New(discordConfig(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
+		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
 		d.bots["discord"], mount["POST "+interactionsPath] = x, d.poking(x.InteractionsHandler(server.Authenticated))
 	}
-	if d.cfg.verifierBot().On() {
+	if effective.VerifierBot(d.cfg).On() {
 		v, err := d.newBot(core.VerifierChannel)
 		if err != nil {
 			return nil, fmt.Errorf("tools.verifier.telegram: %w", err)
@@ -207,7 +203,7 @@ func (d *desk) connect() (map[string]http.Handler, error) {
 // dispatch makes a dispatcher for each channel; one that is off fails its
 // messages with the way out.
 func (d *desk) dispatch() {
-	for _, name := range outboxes {
+	for _, name := range effective.Outboxes {
 		wayOut := "set channels." + name + ".botToken"
 		if name == core.VerifierChannel {
 			wayOut = "set tools.verifier.telegram.botToken, and start the desk again"
@@ -246,11 +242,11 @@ func (d *desk) isPlace(t core.Target) bool {
 		return true
 	}
 	cfg := d.live.Load()
-	if slices.ContainsFunc(cfg.verifierPlaces(), func(p core.Target) bool { return p.Names(t) }) {
+	if slices.ContainsFunc(effective.VerifierChats(*cfg), func(p core.Target) bool { return p.Names(t) }) {
 		return true
 	}
 	for _, token := range cfg.Server.Tokens {
-		if slices.ContainsFunc(token.SessionChats, func(p Place) bool { return p.Names(t) }) {
+		if slices.ContainsFunc(token.SessionChats, func(p config.Place) bool { return p.Names(t) }) {
 			return true
 		}
 	}
@@ -334,7 +330,7 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 			r.Policy += *why
 		}
 	}
-	for _, name := range platforms {
+	for _, name := range config.Platforms {
 		r.Channels[name] = api.Channel{Detail: "off: no bot token"}
 	}
 	for name := range d.bots {
@@ -351,22 +347,4 @@ func (d *desk) listen() (net.Listener, error) {
 		return nil, fmt.Errorf("server.listen %s: %w; choose another address or stop what uses it", d.cfg.Server.Listen, err)
 	}
 	return ln, nil
-}
-
-// verifierBotConfig is the verifier's own bot.
-func (c Config) verifierBotConfig() telegram.Config {
-	out := telegramConfig(c.verifierBot())
-	out.Channel = core.VerifierChannel
-	return out
-}
-
-func telegramConfig(t TelegramConfig) telegram.Config {
-	return telegram.Config{
-		Token: string(t.BotToken), APIURL: t.APIURL, Updates: t.Updates.Mode,
-		WebhookURL: t.Updates.Webhook.URL, WebhookSecret: string(t.Updates.Webhook.Secret),
-	}
-}
-
-func discordConfig(x DiscordConfig) discord.Config {
-	return discord.Config{Token: string(x.BotToken), APIURL: x.APIURL, Updates: x.Updates.Mode, PublicKey: x.Updates.PublicKey}
 }

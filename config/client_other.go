@@ -1,0 +1,11 @@
+//go:build !unix
+
+package config
+
+import "io/fs"
+
+// ownedBy is true where files have no owner by number.
+func ownedBy(fs.FileInfo, int) bool { return true }
+
+// ownerOf is nobody's number there.
+func ownerOf(fs.FileInfo) int { return -1 }

@@ -1,0 +1,277 @@
+// Package config reads the configuration file: its keys and their types, what is
+// there by default, strict decoding, what the environment overrides, and mistakes
+// that name file, line and key. What a configuration means is for config/effective.
+package config
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// Config is the configuration as the YAML document has it, every omitted key
+// filled with its default, every ${NAME} and …File resolved. It is a plain
+// value; what it means to the other packages is for config/effective.
+type Config struct {
+	File string // where it was read from
+
+	Server    Server    `yaml:"server"`
+	Store     Store     `yaml:"store"`
+	People    []Person  `yaml:"people"`
+	Channels  Channels  `yaml:"channels"`
+	Agents    Agents    `yaml:"agents"`
+	Tools     Tools     `yaml:"tools"`
+	Approvals Approvals `yaml:"approvals"`
+}
+
+// Server is the HTTP side.
+type Server struct {
+	Listen      string  `yaml:"listen"` // host:port
+	PublicURL   string  `yaml:"publicUrl"`
+	TLS         TLS     `yaml:"tls"`
+	BehindProxy bool    `yaml:"behindProxy"`
+	Limits      Limits  `yaml:"limits"`
+	Production  bool    `yaml:"production"` // also set by NODE_ENV=production
+	Tokens      []Token `yaml:"tokens"`
+}
+
+// TLS names the server's certificate. Both files, or neither.
+type TLS struct {
+	CertFile string `yaml:"certFile"`
+	KeyFile  string `yaml:"keyFile"`
+}
+
+// Limits holds for each token.
+type Limits struct {
+	Pending           int `yaml:"pending"`
+	RequestsPerSecond int `yaml:"requestsPerSecond"`
+}
+
+// Token is one API token. The name is the owner of what it asks and
+// outlives a change of the secret.
+type Token struct {
+	Name               string   `yaml:"name"`
+	Token              Secret   `yaml:"token"`
+	TokenFile          string   `yaml:"tokenFile"`
+	Scopes             []string `yaml:"scopes" oneof:"approvals.request|operator.approvals|operator.audit|operator.admin"`
+	Person             string   `yaml:"person"`
+	AgentID            string   `yaml:"agentId"`
+	SessionChats       []Place  `yaml:"sessionChats"`
+	CallbackSecret     Secret   `yaml:"callbackSecret"`
+	CallbackSecretFile string   `yaml:"callbackSecretFile"`
+	CallbackAllow      []string `yaml:"callbackAllow"` // CIDRs of private networks
+	RequireRequester   bool     `yaml:"requireRequester"`
+	TrustToolHints     bool     `yaml:"trustToolHints"` // what context.tool says may lower a call's class
+}
+
+// Store says where approvals are kept.
+type Store struct {
+	URL       string    `yaml:"url"`
+	KeyFile   string    `yaml:"keyFile"`
+	Retention Retention `yaml:"retention"`
+}
+
+// Retention says how long ended approvals and the log are kept; 0 is for ever.
+type Retention struct {
+	Approvals Duration `yaml:"approvals"`
+	Audit     Duration `yaml:"audit"`
+}
+
+// Person is a human and their accounts: one person, one vote.
+type Person struct {
+	Name     string   `yaml:"name"`
+	Telegram ID       `yaml:"telegram"`
+	Discord  ID       `yaml:"discord"`
+	Roles    []string `yaml:"roles"`
+}
+
+// Channels holds the chat platforms. One whose bot token is empty is off.
+type Channels struct {
+	Telegram Telegram `yaml:"telegram"`
+	Discord  Discord  `yaml:"discord"`
+}
+
+// Telegram is the Telegram bot.
+type Telegram struct {
+	BotToken       Secret  `yaml:"botToken" unset:"empty"`
+	BotTokenFile   string  `yaml:"botTokenFile"`
+	APIURL         string  `yaml:"apiUrl"`
+	AllowedUserIDs []ID    `yaml:"allowedUserIds"`
+	Updates        Updates `yaml:"updates" oneof:"polling"`
+}
+
+// On reports whether the bot runs.
+func (t Telegram) On() bool { return t.BotToken != "" }
+
+// Discord is the Discord bot.
+type Discord struct {
+	BotToken       Secret  `yaml:"botToken" unset:"empty"`
+	BotTokenFile   string  `yaml:"botTokenFile"`
+	APIURL         string  `yaml:"apiUrl"`
+	AllowedUserIDs []ID    `yaml:"allowedUserIds"`
+	AllowedRoleIDs []ID    `yaml:"allowedRoleIds"`
+	Updates        Updates `yaml:"updates" oneof:"gateway"`
+}
+
+// On reports whether the bot runs.
+func (d Discord) On() bool { return d.BotToken != "" }
+
+// Agents says what is known of single agents.
+type Agents struct {
+	List []Agent `yaml:"list"`
+}
+
+// Agent is one agent: what counts as local to it, and where policy is
+// stricter with it than with others.
+type Agent struct {
+	ID        string         `yaml:"id"`
+	Workspace Patterns       `yaml:"workspace"` // paths; what counts as local
+	Sandboxed bool           `yaml:"sandboxed"` // the operator's word that its commands are confined
+	Tools     AgentTools     `yaml:"tools"`
+	Approvals AgentApprovals `yaml:"approvals"`
+}
+
+// AgentApprovals overrides approvals.tools for one agent: of the two values
+// the stricter one counts. Keys that are left out override nothing.
+type AgentApprovals struct {
+	Mode         string      `yaml:"mode" oneof:"off|adaptive|always"`
+	MinApprovals int         `yaml:"minApprovals"`
+	Policy       AgentPolicy `yaml:"policy"`
+}
+
+// AgentPolicy overrides approvals.tools.policy for one agent.
+type AgentPolicy struct {
+	RequireApprovalAtOrAbove      Risk           `yaml:"requireApprovalAtOrAbove"`
+	DenyAtOrAbove                 Risk           `yaml:"denyAtOrAbove"`
+	RequireHumanApproverAtOrAbove Risk           `yaml:"requireHumanApproverAtOrAbove"`
+	MinApprovalsByRisk            map[string]int `yaml:"minApprovalsByRisk"`
+}
+
+// Approvals is what asks people, and whom.
+type Approvals struct {
+	Tools       *ApprovalTools `yaml:"tools"` // nil: approvals are disabled
+	Exec        Exec           `yaml:"exec"`
+	AgentShield AgentShield    `yaml:"agentshield"`
+}
+
+// Enabled reports whether anything may be asked at all.
+func (a Approvals) Enabled() bool { return a.Tools != nil && a.Tools.Enabled }
+
+// ApprovalTools is the approvals.tools block of the adaptive approval.
+type ApprovalTools struct {
+	Enabled           bool       `yaml:"enabled"`
+	Mode              string     `yaml:"mode" oneof:"off|adaptive|always"`
+	TimeoutMs         int64      `yaml:"timeoutMs"`
+	MaxTimeoutMs      int64      `yaml:"maxTimeoutMs"`
+	RetryWindow       Duration   `yaml:"retryWindow"`
+	AllowedApprovers  []string   `yaml:"allowedApprovers" oneof:"user_request|rules_based|llm_evaluation"`
+	DisabledApprovers []string   `yaml:"disabledApprovers" oneof:"user_request|rules_based|llm_evaluation"`
+	MinApprovals      int        `yaml:"minApprovals"`
+	ClampMinApprovals bool       `yaml:"clampMinApprovals"`
+	SelfApproval      string     `yaml:"selfApproval" oneof:"block|solo"`
+	Classifier        Classifier `yaml:"classifier"`
+	Policy            Policy     `yaml:"policy"`
+	Rules             []Rule     `yaml:"rules"`
+	Routing           Routing    `yaml:"routing"`
+}
+
+// Format prints the block as %+v does, whatever the verb. Behind a pointer, fmt
+// would print what a verb does not fit without asking Secret how.
+func (t ApprovalTools) Format(f fmt.State, _ rune) {
+	type plain ApprovalTools
+	_, _ = fmt.Fprintf(f, "%+v", plain(t))
+}
+
+// Policy says from which risk class on what happens.
+type Policy struct {
+	RequireApprovalAtOrAbove        Risk           `yaml:"requireApprovalAtOrAbove"`
+	DenyAtOrAbove                   Risk           `yaml:"denyAtOrAbove"` // unset: nothing is denied for its class
+	RequireApprovalForExternalWrite bool           `yaml:"requireApprovalForExternalWrite"`
+	RequireApprovalForMessagingSend bool           `yaml:"requireApprovalForMessagingSend"`
+	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
+	MinApprovalsByRisk              map[string]int `yaml:"minApprovalsByRisk"`
+	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask"`
+}
+
+// Routing says where cards go.
+type Routing struct {
+	Mode          string   `yaml:"mode" oneof:"session|targets|both"`
+	Targets       []Place  `yaml:"targets"`
+	Fallback      []Place  `yaml:"fallback"`
+	FallbackAfter Duration `yaml:"fallbackAfter"`
+	AuditChats    []Place  `yaml:"auditChats"` // get the day's first checkpoint of the log
+}
+
+// Exec is the legacy override for tool exec.
+type Exec struct {
+	Security    string       `yaml:"security" oneof:"deny|allowlist|full"`
+	Ask         string       `yaml:"ask" oneof:"off|on-miss|always"`
+	AskFallback string       `yaml:"askFallback" oneof:"deny|allowlist|full"`
+	Allowlist   []AllowEntry `yaml:"allowlist"`
+	SafeBins    []string     `yaml:"safeBins"`
+}
+
+// AgentShield is the fingerprint-only dialect.
+type AgentShield struct {
+	Enabled bool    `yaml:"enabled"`
+	Targets []Place `yaml:"targets"`
+}
+
+// Risk is a threshold: a risk class, or none.
+type Risk struct {
+	Class core.RiskClass
+	Set   bool
+}
+
+// Reaches reports whether the class is at or above the threshold.
+func (r Risk) Reaches(c core.RiskClass) bool { return r.Set && c >= r.Class }
+
+// HasToken reports whether a caller may come with that token.
+func (c Config) HasToken(token string) bool {
+	return slices.ContainsFunc(c.Server.Tokens, func(t Token) bool { return string(t.Token) == token })
+}
+
+// DatabaseFile is the path of the SQLite file; empty for a store in memory.
+func (c Config) DatabaseFile() string {
+	path, sqlite := strings.CutPrefix(c.Store.URL, "sqlite:")
+	if !sqlite || path == ":memory:" {
+		return ""
+	}
+	return path
+}
+
+// ApprovalTools gives the approvals.tools block, or what it says by default.
+func (c Config) ApprovalTools() ApprovalTools {
+	if c.Approvals.Tools != nil {
+		return *c.Approvals.Tools
+	}
+	var t ApprovalTools
+	t.setDefaults()
+	return t
+}
+
+// LocalURL is where a running desk answers on this machine.
+func (c Config) LocalURL() string {
+	scheme := "http"
+	if c.Server.TLS.CertFile != "" {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(c.Server.Listen)
+	if err != nil {
+		return scheme + "://" + c.Server.Listen
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// EffectiveApprovers gives the factors that may vote.
+func (t ApprovalTools) EffectiveApprovers() []string {
+	return slices.DeleteFunc(slices.Clone(t.AllowedApprovers), func(f string) bool {
+		return slices.Contains(t.DisabledApprovers, f)
+	})
+}

@@ -1,0 +1,52 @@
+package config
+
+import (
+	"time"
+
+	"approvalbot/core"
+)
+
+const day = 24 * time.Hour
+
+// Defaults is the configuration of an empty file. approvals.tools is not in it:
+// without that block approvals are disabled.
+func Defaults() Config {
+	return Config{
+		Server: Server{
+			Listen: "127.0.0.1:8787",
+			Limits: Limits{Pending: 1000, RequestsPerSecond: 50},
+		},
+		Store: Store{
+			URL: "sqlite:approvalbot.db", KeyFile: "approvalbot.key",
+			Retention: Retention{Approvals: Duration(90 * day)},
+		},
+		Channels: Channels{
+			Telegram: Telegram{APIURL: "https://api.telegram.org", Updates: Updates{Mode: "polling"}},
+			Discord:  Discord{APIURL: "https://discord.com", Updates: Updates{Mode: "gateway"}},
+		},
+		Tools: Tools{Profile: "full", Verifier: Verifier{
+			FailMode: "deny", Webhook: VerifierWebhook{Timeout: 30}, Telegram: VerifierTelegram{Timeout: 120},
+		}},
+		Approvals: Approvals{Exec: Exec{Security: "allowlist", Ask: "on-miss", AskFallback: "deny"}},
+	}
+}
+
+// setDefaults makes t what an approvals.tools block without keys says.
+func (t *ApprovalTools) setDefaults() {
+	*t = ApprovalTools{
+		Enabled: true, Mode: "adaptive", TimeoutMs: 900_000, MaxTimeoutMs: 86_400_000, RetryWindow: Duration(day),
+		AllowedApprovers: []string{"user_request", "rules_based"}, MinApprovals: 1, SelfApproval: "block",
+		Classifier: Classifier{TimeoutMs: 1200, MaxInputChars: 6000, MinConfidence: 0.72, OnLowConfidence: "require_approval"},
+		Policy: Policy{
+			RequireApprovalAtOrAbove:        Risk{Class: core.R3, Set: true},
+			RequireApprovalForExternalWrite: true,
+			RequireApprovalForMessagingSend: true,
+			ProjectCode:                     "allow",
+			RequireHumanApproverAtOrAbove:   Risk{Class: core.R3, Set: true},
+		},
+		Routing: Routing{Mode: "both", FallbackAfter: Duration(20 * time.Second)},
+	}
+}
+
+// DefaultServer is where a desk listens if nobody says otherwise.
+const DefaultServer = "http://127.0.0.1:8787"

@@ -1,0 +1,142 @@
+package effective
+
+import (
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"approvalbot/config"
+	"approvalbot/core"
+	"approvalbot/server"
+)
+
+// checker finds what is wrong with a configuration whose keys and types are right.
+type checker struct{ *config.Report }
+
+func (c *checker) check(cfg *config.Config) {
+	c.checkServer(cfg.Server)
+	c.checkTokens(cfg.Server.Tokens, cfg.People)
+	c.checkStore(cfg.Store)
+	c.checkPeople(cfg.People)
+	c.checkChannels(cfg.Channels)
+	c.checkAgents(cfg)
+	c.checkTools(cfg.Tools)
+	c.checkVerifiers(cfg)
+	c.checkApprovals(cfg)
+	c.checkExec(cfg.Approvals.Exec)
+	c.checkPolicy(cfg)
+	c.checkReach(cfg)
+}
+
+func (c *checker) checkServer(s config.Server) {
+	host, port, err := net.SplitHostPort(s.Listen)
+	n, errPort := strconv.Atoi(port)
+	switch {
+	case err != nil || errPort != nil:
+		c.Mistake("server.listen", "must be host:port, such as 127.0.0.1:8787")
+	case n < 0 || n > 65535:
+		c.Mistake("server.listen", "must have a port from 0 to 65535, such as 127.0.0.1:8787")
+	case !config.Loopback(host) && !s.BehindProxy && s.TLS.CertFile == "":
+		c.Mistake("server.listen", "is reachable from other machines, where tokens would travel in the clear: set server.tls, or server.behindProxy: true if a proxy in front speaks TLS")
+	}
+	if (s.TLS.CertFile == "") != (s.TLS.KeyFile == "") {
+		c.Mistake("server.tls", "needs both certFile and keyFile")
+	}
+	if s.PublicURL != "" {
+		c.checkURL("server.publicUrl", s.PublicURL)
+	}
+	c.atLeast("server.limits.pending", s.Limits.Pending, 1)
+	c.atLeast("server.limits.requestsPerSecond", s.Limits.RequestsPerSecond, 1)
+}
+
+// Certificate reads the files of server.tls. Only config check asks for it: a
+// store can be read, and a reload put in force, while they cannot be read.
+func Certificate(r *config.Report, cfg config.Config) {
+	c := &checker{r}
+	tls := cfg.Server.TLS
+	if tls.CertFile == "" || tls.KeyFile == "" {
+		return
+	}
+	switch f, err := server.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now()); {
+	case err != nil:
+		c.Mistake("server.tls", "%s", err)
+	case f.Level != core.LevelOK:
+		c.Warn("server.tls", "%s; %s", f.Text, f.Mend)
+	}
+}
+
+// checkURL takes absolute http and https URLs without user, query or fragment,
+// and gives the parsed one, or nil.
+func (c *checker) checkURL(key, text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		c.Mistake(key, "must be an absolute http or https URL without a query")
+		return nil
+	}
+	return u
+}
+
+func (c *checker) atLeast(key string, n, least int) {
+	if n < least {
+		c.Mistake(key, "must be %d or more", least)
+	}
+}
+
+func (c *checker) checkStore(s config.Store) {
+	file, sqlite := strings.CutPrefix(s.URL, "sqlite:")
+	switch {
+	case strings.HasPrefix(s.URL, "postgres://") || strings.HasPrefix(s.URL, "postgresql://"):
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" && u.Query().Get("host") == "" {
+			c.Mistake("store.url", "must be postgres://user:password@host:port/database")
+		}
+	case !sqlite || file == "":
+		c.Mistake("store.url", "must be sqlite: and a file's path, such as sqlite:approvalbot.db, or postgres://user:password@host:port/database")
+	}
+	if s.KeyFile == "" && file != ":memory:" {
+		c.Mistake("store.keyFile", "must name the file of the key that seals calls")
+	}
+	if log, calls := s.Retention.Audit, s.Retention.Approvals; log > 0 && (calls == 0 || log < calls) {
+		c.Warn("store.retention.audit", "is shorter than store.retention.approvals: records are gone before the approvals that they are about")
+	}
+}
+
+// names checks that each of a list has a good name that no other one has, also
+// not in other letters' case.
+func (c *checker) names(list, field string, all []string) {
+	seen := map[string]int{}
+	for i, n := range all {
+		key := config.Index(list, i) + "." + field
+		if !config.GoodName(n) {
+			c.Mistake(key, "must be a name: 1 to 64 letters, digits or . _ -, a letter or digit first")
+			continue
+		}
+		folded := strings.ToLower(n)
+		if first, twice := seen[folded]; twice {
+			c.Mistake(key, "is the same name as %s", config.Index(list, first)+"."+field)
+			continue
+		}
+		seen[folded] = i
+	}
+}
+
+// distinct reports the entries of a list that stand in it twice.
+func distinct[T comparable](c *checker, key string, list []T) {
+	twice(list, func(i, first int) { c.Mistake(config.Index(key, i), "is the same as %s", config.Index(key, first)) })
+}
+
+// distinctPlaces is distinct for chats, of which each gets one card all the same.
+func (c *checker) distinctPlaces(key string, places []config.Place) {
+	twice(places, func(i, first int) { c.Warn(config.Index(key, i), "is the same as %s", config.Index(key, first)) })
+}
+
+// twice calls found for each entry that stands in a list before.
+func twice[T comparable](list []T, found func(i, first int)) {
+	for i, x := range list {
+		if first := slices.Index(list, x); first < i {
+			found(i, first)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package effective
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"approvalbot/config"
+	"approvalbot/core"
+)
+
+// checkExec takes what existing clients of exec approvals have; what the
+// patterns mean is for the policy to check.
+func (c *checker) checkExec(x config.Exec) {
+	if x.AskFallback == "full" {
+		c.Warn("approvals.exec.askFallback", "full fails open: a command that asks runs when no approver can be reached")
+	}
+	c.patterns("approvals.exec.allowlist", config.Texts(x.Allowlist))
+	c.patterns("approvals.exec.safeBins", x.SafeBins)
+	c.brackets("approvals.exec.allowlist", programs(config.Texts(x.Allowlist)))
+}
+
+// programs gives the program of each command pattern: only there a [ may be a sign of
+// a pattern, where it is a path.
+func programs(commands []string) []string {
+	out := make([]string, len(commands))
+	for i, text := range commands {
+		if program, _, _ := strings.Cut(strings.TrimSpace(text), " "); strings.Contains(program, "/") {
+			out[i] = program
+		}
+	}
+	return out
+}
+
+// brackets names paths with a [ that is probably meant as it stands, as many
+// frameworks have it in names of files.
+func (c *checker) brackets(key string, paths []string) {
+	for i, p := range paths {
+		if strings.Contains(strings.ReplaceAll(p, `\[`, ""), "[") {
+			c.Warn(config.Index(key, i), `has a [, which with all up to the next ] stands for one letter of those in between; `+
+				`for the sign itself write \[ in a path, and * in a program's`)
+		}
+	}
+}
+
+// denies reports a rule that asks for more people than there could ever be.
+func denies(c config.Config, r config.Rule) bool {
+	quorum := r.MinApprovals > 1 && r.Outcome != "allow" && r.Outcome != "deny"
+	return quorum && c.Approvals.Enabled() && !c.ApprovalTools().ClampMinApprovals && !enough(allOn(c), r.Role, r.MinApprovals)
+}
+
+// tooFew says that nobody, or too few, could meet a rule.
+func (c *checker) tooFew(rule string, quorum bool) {
+	if quorum {
+		c.Mistake(rule+".minApprovals", "cannot be met by those who may approve now: every call that it makes ask would be denied")
+		return
+	}
+	c.Warn(rule, "cannot be met by those who may approve now: every call that it makes ask is denied")
+}
+
+// patterns reports entries that are empty, cannot be seen, or stand there twice.
+func (c *checker) patterns(key string, list []string) {
+	for i, p := range list {
+		if strings.TrimSpace(p) == "" || strings.ContainsFunc(p, unicode.IsControl) {
+			c.Mistake(config.Index(key, i), "must be a pattern in one line")
+		}
+	}
+	distinct(c, key, list)
+}
+
+// checkRules looks at what the file alone shows; what a rule means is for the
+// policy to check.
+func (c *checker) checkRules(key string, cfg *config.Config) {
+	names := make([]string, len(cfg.Approvals.Tools.Rules))
+	for i, r := range cfg.Approvals.Tools.Rules {
+		at := config.Index(key, i)
+		names[i] = r.Name
+		c.patterns(at+".match.tool", r.Match.Tool)
+		c.patterns(at+".match.command", r.Match.Command)
+		c.patterns(at+".match.path", r.Match.Path)
+		c.patterns(at+".match.host", r.Match.Host)
+		c.brackets(at+".match.command", programs(r.Match.Command))
+		c.brackets(at+".match.path", r.Match.Path)
+		c.patterns(at+".match.agent", r.Match.Agent)
+		c.patterns(at+".match.session", r.Match.Session)
+		distinct(c, at+".sideEffects", r.SideEffects)
+		if c.Has(at + ".minApprovals") {
+			c.atLeast(at+".minApprovals", r.MinApprovals, 1)
+		}
+		if r.Role != "" && !slices.Contains(rolesOf(*cfg), r.Role) {
+			c.Mistake(at+".role", "is the role of nobody among people")
+		} else if !enough(*cfg, r.Role, r.MinApprovals) {
+			c.tooFew(at, denies(*cfg, r))
+		}
+		if !matches(r) {
+			c.Warn(at, "has neither match nor when: it is about every call")
+		}
+		if r.Approve && !slices.Contains(cfg.Approvals.Tools.EffectiveApprovers(), string(core.RulesBased)) {
+			c.Warn(at+".approve", "never counts: rules_based is not among the approvers")
+		}
+	}
+	c.names(key, "name", names)
+}
+
+// matches reports whether the rule says anything about the calls it is about.
+func matches(r config.Rule) bool {
+	m := r.Match
+	return r.When != "" || len(m.Tool)+len(m.Command)+len(m.Path)+len(m.Host)+len(m.Agent)+len(m.Session) > 0
+}
+
+// enough reports whether as many people, of a role if one is named, could approve
+// now. Where that cannot be counted the answer is yes.
+func enough(c config.Config, role string, least int) bool {
+	dir, err := core.NewDirectory(Rights(c))
+	switch {
+	case err != nil:
+		return true // a mistake that is named elsewhere
+	case role == "" && least == 0:
+		return true // no more than every call needs
+	case role != "":
+		return dir.Enough(core.Need{Role: role, Min: max(1, least)}, nil)
+	}
+	mapped, unmapped, open := dir.Eligible(nil)
+	if least == 1 { // with a larger quorum only mapped people count
+		mapped += unmapped
+	}
+	return open || mapped >= least
+}
+
+// WithRole names the people of a role who may decide somewhere.
+func WithRole(c config.Config, role string, dir *core.Directory) []string {
+	return slices.DeleteFunc(decidersOf(c, dir), func(name string) bool {
+		return !slices.ContainsFunc(c.People, func(p config.Person) bool {
+			return p.Name == name && slices.Contains(p.Roles, role)
+		})
+	})
+}

@@ -1,0 +1,210 @@
+package effective
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"approvalbot/config"
+	"approvalbot/core"
+)
+
+// Looser names, in words, what the new configuration allows that the old one did
+// not, key by key. It may name what turns out to change nothing; it leaves
+// nothing out that an operator wrote to loosen.
+func Looser(old, now config.Config) (out []string) {
+	say := func(cond bool, format string, args ...any) {
+		if cond {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	a, b := old.ApprovalTools(), now.ApprovalTools()
+	say(!old.Approvals.Enabled() && now.Approvals.Enabled(), "approvals are enabled")
+	for class := range core.R4 + 1 {
+		was, is := outcomeOf(old, class), outcomeOf(now, class)
+		say(strictness(is) < strictness(was), "%v: %s instead of %s", class, is, was)
+		say(is == "ask" && was == is && needOf(now, class) < needOf(old, class), "%v needs %d instead of %d approvals", class, needOf(now, class), needOf(old, class))
+		say(is == "ask" && a.Policy.RequireHumanApproverAtOrAbove.Reaches(class) && !b.Policy.RequireHumanApproverAtOrAbove.Reaches(class), "%v needs no person", class)
+	}
+	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite, "external writes need no approval by themselves")
+	say(a.Policy.RequireApprovalForMessagingSend && !b.Policy.RequireApprovalForMessagingSend, "messages need no approval by themselves")
+	say(a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode != "ask", "tests and builds run the workspace's own code unasked")
+	out = append(out, looserAgents(old.Agents.List, now.Agents.List)...)
+	say(a.SelfApproval != "solo" && b.SelfApproval == "solo", "people may approve their own requests")
+	say(!a.ClampMinApprovals && b.ClampMinApprovals, "a quorum shrinks to the people there are")
+	say(lacks(a.EffectiveApprovers(), b.EffectiveApprovers()), "more kinds of approvers count")
+	say(looserRules(a.Rules, b.Rules), "the operator's rules allow more")
+	say(looserExec(old.Approvals.Exec, now.Approvals.Exec), "commands need less approval (approvals.exec)")
+	say(a.Classifier.OnLowConfidence != "allow" && b.Classifier.OnLowConfidence == "allow", "an unsure classifier lets calls run")
+	say(lacks(now.Tools.Deny, old.Tools.Deny), "tools.deny is shorter")
+	say(len(old.Tools.Allow) > 0 && (len(now.Tools.Allow) == 0 || lacks(old.Tools.Allow, now.Tools.Allow)), "tools.allow is wider")
+	say(!reflect.DeepEqual(Policy(old).Layers, Policy(now).Layers), "the hard tool layers changed")
+	for _, token := range mayOmitRequester(old, now) {
+		say(true, "token %s need not say who asked", token)
+	}
+	for _, token := range moreTrusted(old, now) {
+		say(true, "what token %s says of tools may lower their risk (trustToolHints)", token)
+	}
+	say(looserVerifier(old.Tools.Verifier, now.Tools.Verifier), "the verifier stops less")
+	return append(out, moreApprovers(old, now)...)
+}
+
+// looserAgents names the agents to which more is local, or whose commands count as
+// confined, than before.
+func looserAgents(old, now []config.Agent) (out []string) {
+	find := func(list []config.Agent, id string) config.Agent {
+		i := slices.IndexFunc(list, func(a config.Agent) bool { return a.ID == id })
+		if i < 0 {
+			return config.Agent{}
+		}
+		return list[i]
+	}
+	for _, is := range now {
+		was := find(old, is.ID)
+		if is.Sandboxed && !was.Sandboxed {
+			out = append(out, "commands of agent "+is.ID+" count as confined")
+		}
+		if lacks(was.Workspace, is.Workspace) {
+			out = append(out, "more directories are local to agent "+is.ID)
+		}
+	}
+	for _, was := range old {
+		if len(was.Workspace) > 0 && len(find(now, was.ID).Workspace) == 0 {
+			out = append(out, "a call's own workdir may be local to agent "+was.ID)
+		}
+	}
+	return out
+}
+
+// mayOmitRequester names the tokens that no longer must say who asked the agent.
+func mayOmitRequester(old, now config.Config) (names []string) {
+	for _, t := range now.Server.Tokens {
+		had := func(was config.Token) bool { return was.Name == t.Name && was.RequireRequester }
+		if !t.RequireRequester && slices.ContainsFunc(old.Server.Tokens, had) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// moreTrusted names the tokens whose word about tools counts now and did not before.
+func moreTrusted(old, now config.Config) (names []string) {
+	for _, t := range now.Server.Tokens {
+		had := func(was config.Token) bool { return was.Name == t.Name && was.TrustToolHints }
+		if t.TrustToolHints && !slices.ContainsFunc(old.Server.Tokens, had) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// strictness orders outcomes.
+func strictness(outcome string) int { return slices.Index([]string{"allow", "ask", "deny"}, outcome) }
+
+// looserRules reports whether the rules may allow more than before. The first one
+// that matches a call counts, so what a rule stood in front of counts too. It goes
+// through both lists side by side; where it cannot tell, the answer is yes.
+func looserRules(old, now []config.Rule) bool {
+	for k, n := range now {
+		switch at := slices.IndexFunc(old, func(o config.Rule) bool { return reflect.DeepEqual(o, n) }); {
+		case at >= 0:
+			for _, gone := range old[:at] {
+				if loosensGone(gone, now[k:]) {
+					return true
+				}
+			}
+			old = old[at+1:]
+		case len(old) > 0 && sameCalls(n, old[0]) && !slices.ContainsFunc(now[k:], func(x config.Rule) bool { return reflect.DeepEqual(x, old[0]) }):
+			if !asStrict(n, old[0]) {
+				return true
+			}
+			old = old[1:]
+		case loosensBefore(n, old):
+			return true
+		}
+	}
+	return slices.ContainsFunc(old, func(gone config.Rule) bool { return loosensGone(gone, nil) })
+}
+
+// sameCalls reports whether two rules are about the same calls.
+func sameCalls(r config.Rule, o config.Rule) bool {
+	return reflect.DeepEqual(r.Match, o.Match) && r.When == o.When && reflect.DeepEqual(r.SideEffects, o.SideEffects)
+}
+
+// asStrict reports whether a rule is surely no milder than another one about the same
+// calls.
+func asStrict(r config.Rule, o config.Rule) bool {
+	switch r.Outcome {
+	case "deny":
+		return true
+	case "ask":
+		return o.Outcome == "allow" || o.Approve && o.MinApprovals == 0 && o.Role == "" ||
+			o.Outcome == "ask" && r.MinApprovals >= o.MinApprovals && (o.Role == "" || o.Role == r.Role)
+	}
+	r.Name = o.Name
+	return reflect.DeepEqual(r, o)
+}
+
+// loosensBefore reports whether a new rule may make the answer milder that those after
+// it gave so far.
+func loosensBefore(r config.Rule, after []config.Rule) bool {
+	switch r.Outcome {
+	case "deny":
+		return false
+	case "ask":
+		mine := ruleOf(r).Match
+		return slices.ContainsFunc(after, func(o config.Rule) bool { return !asStrict(r, o) && !mine.Apart(ruleOf(o).Match) })
+	}
+	return true
+}
+
+// loosensGone reports whether the answer may be milder without a rule, where those
+// after it count.
+func loosensGone(r config.Rule, after []config.Rule) bool {
+	if r.Approve && r.MinApprovals == 0 && r.Role == "" {
+		return slices.ContainsFunc(after, func(o config.Rule) bool { return o.Outcome == "allow" || o.Risk.Set })
+	}
+	return r.Outcome != "allow"
+}
+
+func looserExec(old, now config.Exec) bool {
+	order := func(words ...string) func(string) int { return func(w string) int { return slices.Index(words, w) } }
+	security, ask, fallback := order("deny", "allowlist", "full"), order("always", "on-miss", "off"), order("deny", "allowlist", "full")
+	return security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) || fallback(now.AskFallback) > fallback(old.AskFallback) ||
+		lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
+}
+
+func looserVerifier(old, now config.Verifier) bool {
+	if !old.Enabled {
+		return false
+	}
+	return !now.Enabled || old.FailMode != "allow" && now.FailMode == "allow" || !reflect.DeepEqual(old.Scope, now.Scope) ||
+		old.Webhook.URL != "" && now.Webhook.URL == "" || old.Telegram.Enabled && !now.Telegram.Enabled ||
+		lacks(old.Telegram.AllowedUserIDs, now.Telegram.AllowedUserIDs)
+}
+
+func moreApprovers(old, now config.Config) (out []string) {
+	if lacks(old.Channels.Telegram.AllowedUserIDs, now.Channels.Telegram.AllowedUserIDs) {
+		out = append(out, "more Telegram accounts may approve")
+	}
+	if lacks(old.Channels.Discord.AllowedUserIDs, now.Channels.Discord.AllowedUserIDs) || lacks(old.Channels.Discord.AllowedRoleIDs, now.Channels.Discord.AllowedRoleIDs) {
+		out = append(out, "more Discord accounts or roles may approve")
+	}
+	was, is := Rights(old).Tokens, Rights(now).Tokens
+	names := make([]string, 0, len(is))
+	for name := range is {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if was[name] != is[name] {
+			out = append(out, "token "+name+" may approve as "+is[name])
+		}
+	}
+	return out
+}
+
+// lacks reports whether the list has something that known lacks.
+func lacks[T comparable](known, list []T) bool {
+	return slices.ContainsFunc(list, func(x T) bool { return !slices.Contains(known, x) })
+}

@@ -1,0 +1,144 @@
+package effective
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"approvalbot/config"
+	"approvalbot/config/local"
+	"approvalbot/core"
+	"approvalbot/policy"
+	"approvalbot/routing"
+	"approvalbot/server"
+)
+
+// Rights says who may decide where.
+func Rights(c config.Config) core.Rights {
+	r := core.Rights{
+		AllowedUsers: map[string][]string{}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{},
+		Verifiers: Verifier(c).Accounts(),
+	}
+	for _, p := range c.People {
+		accounts := map[string]string{}
+		if p.Telegram != "" {
+			accounts["telegram"] = string(p.Telegram)
+		}
+		if p.Discord != "" {
+			accounts["discord"] = string(p.Discord)
+		}
+		r.People = append(r.People, core.Person{Name: p.Name, Accounts: accounts, Roles: p.Roles})
+	}
+	if t := c.Channels.Telegram; t.On() {
+		r.AllowedUsers["telegram"] = config.Texts(t.AllowedUserIDs)
+	}
+	if d := c.Channels.Discord; d.On() {
+		r.AllowedUsers["discord"], r.AllowedRoles["discord"] = config.Texts(d.AllowedUserIDs), config.Texts(d.AllowedRoleIDs)
+	}
+	for _, t := range c.Server.Tokens {
+		if t.Person != "" && slices.Contains(t.Scopes, "operator.approvals") {
+			r.Tokens[t.Name] = t.Person
+		}
+	}
+	return r
+}
+
+// Tokens gives the API tokens, secrets hashed.
+func Tokens(c config.Config) []server.Token {
+	out := make([]server.Token, len(c.Server.Tokens))
+	for i, t := range c.Server.Tokens {
+		out[i] = server.Token{
+			Name: t.Name, Hash: server.HashToken(string(t.Token)), RequestsPerSecond: c.Server.Limits.RequestsPerSecond,
+			Caller: core.Caller{
+				Token: t.Name, Person: t.Person, AgentID: t.AgentID, SessionChats: config.Targets(t.SessionChats),
+				MaxPending: c.Server.Limits.Pending, Callbacks: callbackRight(t, c.Server.Production),
+				RequireRequester: t.RequireRequester,
+
+				MayRequest: slices.Contains(t.Scopes, "approvals.request"),
+				MayDecide:  slices.Contains(t.Scopes, "operator.approvals"),
+				MayAudit:   slices.Contains(t.Scopes, "operator.audit"),
+				MayAdmin:   slices.Contains(t.Scopes, "operator.admin"),
+			},
+		}
+	}
+	return out
+}
+
+// ownFiles lists the desk's own files by absolute path: configuration, key,
+// database, secrets, certificates, and the client files that serve --local writes.
+func ownFiles(c config.Config) []string {
+	t := c.Channels.Telegram
+	files := []string{c.File, c.Store.KeyFile, c.DatabaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile,
+		t.Updates.Webhook.SecretFile, c.Channels.Discord.BotTokenFile, c.ApprovalTools().Classifier.APIKeyFile,
+		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Telegram.BotTokenFile}
+	for _, a := range c.Agents.List {
+		files = append(files, a.Tools.Verifier.Webhook.SecretFile, a.Tools.Verifier.Telegram.BotTokenFile)
+	}
+	if db := c.DatabaseFile(); db != "" {
+		files = append(files, db+"-wal", db+"-shm", db+".lock")
+	}
+	if c.File != "" {
+		own := local.DeskFiles.In(filepath.Dir(c.File))
+		files = append(files, own.Client, own.Operator)
+	}
+	for _, token := range c.Server.Tokens {
+		files = append(files, token.TokenFile, token.CallbackSecretFile)
+	}
+	var out []string
+	for _, f := range files {
+		if f == "" {
+			continue
+		}
+		if abs, err := filepath.Abs(f); err == nil {
+			out = append(out, abs)
+		}
+	}
+	return out
+}
+
+// Table is the operator's routing.
+func Table(c config.Config) *routing.Table {
+	r := c.ApprovalTools().Routing
+	t := &routing.Table{
+		Mode: routing.Mode(r.Mode), Targets: config.Targets(r.Targets), Fallback: config.Targets(r.Fallback),
+		FallbackAfterMs: time.Duration(r.FallbackAfter).Milliseconds(), AgentShield: config.Targets(c.Approvals.AgentShield.Targets),
+	}
+	if c.Approvals.AgentShield.Enabled {
+		t.Drills = t.AgentShield
+	}
+	return t
+}
+
+// Rules makes the snapshot that the Gate judges by. The error names what Load
+// cannot see in the file.
+func Rules(c config.Config, router core.Router) (core.Rules, error) {
+	people, err := core.NewDirectory(Rights(c))
+	if err != nil {
+		return core.Rules{}, err
+	}
+	p := Policy(c)
+	if p.Beside, err = judged(c); err != nil {
+		return core.Rules{}, err
+	}
+	engine, err := policy.New(p)
+	if err != nil {
+		return core.Rules{}, err
+	}
+	t := c.ApprovalTools()
+	return core.Rules{
+		Enabled: c.Approvals.Enabled(), Policy: engine, People: people, Router: router,
+		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
+		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
+	}, nil
+}
+
+// callbackRight says whether a token's approvals may be called back.
+func callbackRight(t config.Token, production bool) core.CallbackRight {
+	switch {
+	case t.CallbackSecret == "":
+		return core.NoCallbacks
+	case production:
+		return core.SecureCallbacks
+	}
+	return core.AnyCallbacks
+}

@@ -1,0 +1,27 @@
+package effective
+
+import (
+	"approvalbot/config"
+)
+
+// KeepRunning takes over from the running configuration what cannot change
+// without a restart, and names the keys where the file says something else.
+func KeepRunning(c *config.Config, running config.Config) (fixed []string) {
+	keep := func(key string, same bool) {
+		if !same {
+			fixed = append(fixed, key)
+		}
+	}
+	keep("server.listen", c.Server.Listen == running.Server.Listen)
+	keep("server.tls", c.Server.TLS == running.Server.TLS)
+	keep("store", c.Store == running.Store)
+	t, rt := c.Channels.Telegram, running.Channels.Telegram
+	keep("channels.telegram", t.BotToken == rt.BotToken && t.APIURL == rt.APIURL && t.Updates == rt.Updates)
+	x, rx := c.Channels.Discord, running.Channels.Discord
+	keep("channels.discord", x.BotToken == rx.BotToken && x.APIURL == rx.APIURL && x.Updates == rx.Updates)
+	c.Server.Listen, c.Server.TLS, c.Store = running.Server.Listen, running.Server.TLS, running.Store
+	t.BotToken, t.APIURL, t.Updates = rt.BotToken, rt.APIURL, rt.Updates
+	x.BotToken, x.APIURL, x.Updates = rx.BotToken, rx.APIURL, rx.Updates
+	c.Channels.Telegram, c.Channels.Discord = t, x
+	return fixed
+}

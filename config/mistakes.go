@@ -1,0 +1,140 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Position is where a key stands: a file and its line, or the name of what
+// overrode it (an environment variable, a flag; line 0).
+type Position struct {
+	Source string
+	Line   int
+}
+
+// String gives file:line, or the name of what overrode the key.
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.Source
+	}
+	return fmt.Sprintf("%s:%d", p.Source, p.Line)
+}
+
+// Mistake is one thing that is wrong with the configuration. It carries keys and
+// what they must be; of a value at most a tool's name, an account's id, or the
+// part of a rule that cannot be read, never a secret.
+type Mistake struct {
+	Key   string // dotted path; empty for the file itself
+	Text  string
+	Where Position
+}
+
+// String gives the line that start-up and config check print:
+// file:line: key: what is wrong.
+func (m Mistake) String() string {
+	parts := []string{m.Where.String()}
+	if m.Key != "" {
+		parts = append(parts, m.Key)
+	}
+	return strings.Join(append(parts, m.Text), ": ")
+}
+
+// Mistakes is every mistake of a configuration, one per line.
+type Mistakes []Mistake
+
+// Error gives a line for each mistake.
+func (m Mistakes) Error() string {
+	lines := make([]string, len(m))
+	for i, one := range m {
+		lines[i] = one.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Warning is a mistake's mild sister: the configuration is taken as written.
+type Warning = Mistake
+
+// Report collects mistakes and warnings, and knows where each key stands.
+type Report struct {
+	file     string
+	places   map[string]Position
+	Mistakes Mistakes
+	warnings []Warning
+}
+
+// place gives where a key stands; for an omitted key, where the nearest key
+// around it stands.
+func (r *Report) place(key string) Position {
+	if p, ok := r.places[key]; ok {
+		return p
+	}
+	for k := parent(key); k != ""; k = parent(k) {
+		if p, ok := r.places[k]; ok {
+			return p
+		}
+	}
+	return Position{Source: r.file}
+}
+
+// mistake reports what is wrong with a key.
+func (r *Report) mistake(key, format string, args ...any) {
+	r.Mistakes = append(r.Mistakes, Mistake{Key: key, Text: fmt.Sprintf(format, args...), Where: r.place(key)})
+}
+
+// Mistake reports what is wrong with a key, unless something is already, also with the
+// file that its value was to come from.
+func (r *Report) Mistake(key, format string, args ...any) {
+	if !slices.ContainsFunc(r.Mistakes, func(m Mistake) bool { return m.Key == key || m.Key == key+"File" }) {
+		r.mistake(key, format, args...)
+	}
+}
+
+// Warn reports what is taken as written and probably not meant.
+func (r *Report) Warn(key, format string, args ...any) {
+	r.warnings = append(r.warnings, Warning{Key: key, Text: fmt.Sprintf(format, args...), Where: r.place(key)})
+}
+
+// sorted puts mistakes and warnings into the order of the file, what was
+// overridden last.
+func (r *Report) sorted() {
+	order := func(a, b Mistake) int {
+		return cmp.Or(
+			cmp.Compare(btoi(a.Where.Line == 0), btoi(b.Where.Line == 0)),
+			cmp.Compare(a.Where.Line, b.Where.Line),
+			strings.Compare(a.Where.Source, b.Where.Source),
+		)
+	}
+	slices.SortStableFunc(r.Mistakes, order)
+	slices.SortStableFunc(r.warnings, order)
+}
+
+// Join gives the path of a key in the block at path: server.listen.
+func Join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// Index gives the path of a list's entry: server.tokens[0].
+func Index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+
+// parent gives the path around a key; empty for a top-level one.
+func parent(path string) string {
+	return path[:max(0, strings.LastIndexAny(path, ".["))]
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Has reports whether a key is written down somewhere.
+func (r *Report) Has(key string) bool {
+	_, ok := r.places[key]
+	return ok
+}

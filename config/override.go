@@ -1,0 +1,114 @@
+package config
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+)
+
+// OverridePrefix starts the names of environment variables that override keys:
+// APPROVALBOT_CFG__SERVER__LISTEN is server.listen.
+const OverridePrefix = "APPROVALBOT_CFG__"
+
+// mergeOverrides puts what the environment and the flags say over the document.
+// Lists and blocks are given as YAML; ${NAME} in an override stays as it is.
+func (d *decoder) mergeOverrides(root *yaml.Node, env Environ, flags map[string]*pflag.Flag) {
+	merged := viper.NewWithOptions(viper.KeyDelimiter("::"))
+	names := map[string]string{} // key in lower case -> who says it
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		rest, ok := strings.CutPrefix(name, OverridePrefix)
+		if !ok {
+			continue
+		}
+		key := strings.ToLower(strings.ReplaceAll(rest, "__", "."))
+		if other, twice := names[key]; twice {
+			d.Mistakes = append(d.Mistakes, Mistake{Key: key, Text: "is also set by " + other, Where: Position{Source: name}})
+		}
+		names[key] = name
+		merged.SetDefault(key, env[name])
+	}
+	for key, flag := range flags {
+		if flag.Changed {
+			names[strings.ToLower(key)] = "--" + flag.Name
+			_ = merged.BindPFlag(key, flag) // fails for a nil flag only
+		}
+	}
+	// In order, so that a block is set before the keys in it.
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		d.set(root, key, merged.GetString(key), names[key])
+	}
+}
+
+// set puts the text of one override into the document.
+func (d *decoder) set(root *yaml.Node, key, text, name string) {
+	path, t, ok := findKey(reflect.TypeFor[Config](), strings.Split(key, "."))
+	if !ok {
+		d.Mistakes = append(d.Mistakes, Mistake{Key: key, Text: "unknown key", Where: Position{Source: name}})
+		return
+	}
+	value, err := overrideNode(t, text)
+	if err != nil {
+		d.Mistakes = append(d.Mistakes, Mistake{Key: strings.Join(path, "."), Text: "must be given as YAML", Where: Position{Source: name}})
+		return
+	}
+	d.override[value] = name
+	n := root
+	for i, k := range path {
+		if n.Kind == yaml.AliasNode {
+			n = n.Alias
+		}
+		if n.Kind != yaml.MappingNode { // a mistake of the document, reported there
+			return
+		}
+		if i == len(path)-1 {
+			setKey(n, k, value)
+			return
+		}
+		n = blockAt(n, k)
+	}
+}
+
+// overrideNode makes the node for an override's text: as it is where text
+// belongs, else read as YAML.
+func overrideNode(t reflect.Type, text string) (*yaml.Node, error) {
+	if t.Kind() == reflect.String {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}, nil
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Content) == 0 {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str"}, nil
+	}
+	return doc.Content[0], nil
+}
+
+// setKey gives a key of a mapping a value, wherever it stands there. Overrides do
+// not know the case of keys that are not ours, such as HTTP headers.
+func setKey(n *yaml.Node, key string, value *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if strings.EqualFold(n.Content[i].Value, key) {
+			n.Content[i+1] = value
+			return
+		}
+	}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
+}
+
+// blockAt gives the block under a key, and makes it where there is none.
+func blockAt(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key && n.Content[i+1].ShortTag() != "!!null" {
+			return n.Content[i+1]
+		}
+	}
+	block := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	setKey(n, key, block)
+	return block
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// beside gives a path that the configuration names: a relative one counts from the
+// configuration's own directory, so that it is the same file wherever a command is
+// started.
+func beside(config, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(config), path)
+}
+
+// locate puts every path of the configuration in its place: the store's, and those of
+// the keys whose names end in File.
+func (c *Config) locate() {
+	if path := c.DatabaseFile(); path != "" {
+		c.Store.URL = "sqlite:" + beside(c.File, path)
+	}
+	locateFiles(c.File, reflect.ValueOf(c).Elem())
+}
+
+func locateFiles(config string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			locateFiles(config, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			locateFiles(config, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Field(i)
+			if f.Kind() == reflect.String && strings.HasSuffix(v.Type().Field(i).Tag.Get("yaml"), "File") {
+				f.SetString(beside(config, f.String()))
+				continue
+			}
+			locateFiles(config, f)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"reflect"
+
+	"go.yaml.in/yaml/v3"
+
+	"approvalbot/core"
+)
+
+// Place is a chat to write to: {channel, to, threadId}, or channel:to:thread as
+// text. It is in normal form.
+type Place struct{ core.Target }
+
+func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
+	if n.Kind == yaml.ScalarNode {
+		text, tag, ok := d.scalar(n, at)
+		if !ok {
+			return
+		}
+		t, err := core.ParseTarget(text)
+		if err != nil || tag != "!!str" && tag != anyTag {
+			d.mistake(at.path, "must be a chat with numeric ids, such as telegram:-1001234567890 or discord:123456789012345678")
+			return
+		}
+		p.Target = t.Normal()
+		return
+	}
+	var parts struct {
+		Channel  string `yaml:"channel" oneof:"telegram|discord"`
+		To       number `yaml:"to"`
+		ThreadID number `yaml:"threadId"`
+	}
+	before := len(d.Mistakes)
+	d.decodeStruct(n, reflect.ValueOf(&parts).Elem(), at)
+	t := core.Target{Channel: parts.Channel, To: string(parts.To), ThreadID: string(parts.ThreadID)}
+	switch {
+	case len(d.Mistakes) > before:
+	case t.Channel == "":
+		d.mistake(at.path, "needs a channel: telegram or discord")
+	case t.ThreadID != "" && !DecimalID.MatchString(t.ThreadID):
+		d.mistake(Join(at.path, "threadId"), "must be a thread's numeric id")
+	case t.Validate() != nil:
+		d.mistake(Join(at.path, "to"), "must be a chat's numeric id (a @name can change hands)%s", dmHint(t.Channel))
+	default:
+		p.Target = t.Normal()
+	}
+}
+
+func dmHint(channel string) string {
+	if channel == "discord" {
+		return ", or dm: and a user's id"
+	}
+	return ""
+}
+
+// number is the text of an id, which the file may hold without quotes.
+type number string
+
+func (x *number) decodeNode(d *decoder, n *yaml.Node, at spot) {
+	text, tag, ok := d.scalar(n, at)
+	switch {
+	case !ok:
+	case tag == "!!float":
+		d.mistake(at.path, "lost digits as a number; write the id in quotes, all its digits")
+	case tag != "!!int" && tag != "!!str" && tag != anyTag:
+		d.mistake(at.path, "must be a numeric id")
+	default:
+		*x = number(text)
+	}
+}
+
+// Updates says how a platform's updates arrive: a word (polling, gateway), or
+// {webhook: {url, secret}} for Telegram and {interactions: {publicKey}} for Discord.
+type Updates struct {
+	Mode      string // polling, webhook, gateway or interactions
+	Webhook   Webhook
+	PublicKey string // of Discord's interactions
+}
+
+// Webhook is where Telegram posts its updates.
+type Webhook struct {
+	URL        string `yaml:"url"`
+	Secret     Secret `yaml:"secret"`
+	SecretFile string `yaml:"secretFile"`
+}
+
+func (u *Updates) decodeNode(d *decoder, n *yaml.Node, at spot) {
+	switch {
+	case n.Kind == yaml.ScalarNode:
+		d.decodeScalar(n, reflect.ValueOf(&u.Mode).Elem(), at)
+	case at.words == "polling":
+		var in struct {
+			Webhook Webhook `yaml:"webhook"`
+		}
+		d.decodeStruct(n, reflect.ValueOf(&in).Elem(), at)
+		u.Mode, u.Webhook = "webhook", in.Webhook
+	default:
+		var in struct {
+			Interactions struct {
+				PublicKey string `yaml:"publicKey"`
+			} `yaml:"interactions"`
+		}
+		d.decodeStruct(n, reflect.ValueOf(&in).Elem(), at)
+		u.Mode, u.PublicKey = "interactions", in.Interactions.PublicKey
+	}
+}
+
+// Targets are the chats of a list.
+func Targets(places []Place) []core.Target {
+	out := make([]core.Target, len(places))
+	for i, p := range places {
+		out[i] = p.Target
+	}
+	return out
+}
+
+// Texts gives words, ids or patterns as plain text.
+func Texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = string(x)
+	}
+	return out
+}
+
+// Platforms are the chats that there are.
+var Platforms = []string{"telegram", "discord"}
