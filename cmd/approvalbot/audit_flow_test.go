@@ -21,6 +21,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"approvalbot/api"
+	"approvalbot/audit"
 	"approvalbot/bot/bottest"
 	"approvalbot/config"
 	"approvalbot/config/effective"
@@ -42,13 +43,13 @@ func (r *rig) claimed(params string, change ...func(*api.CreateRequest)) (api.Ap
 // checkpoint has the desk sign its log now and keeps the text in a file.
 func (r *rig) checkpoint() (file string) {
 	r.t.Helper()
-	head, hash, err := r.desk.store.Head(r.ctx())
+	head, hash, err := r.desk.Store.Head(r.ctx())
 	require.NoError(r.t, err)
 	c := proof.Checkpoint{Seq: head, Hash: hash, AtMs: time.Now().UnixMilli()}
-	e, err := r.desk.auditor.checkpoints.CheckpointEvent(c)
+	e, err := r.desk.Auditor.Checkpoints.CheckpointEvent(c)
 	require.NoError(r.t, err)
-	require.NoError(r.t, r.desk.store.Append(r.ctx(), nil, e))
-	text, err := r.desk.auditor.checkpoints.SignCheckpoint(c)
+	require.NoError(r.t, r.desk.Store.Append(r.ctx(), nil, e))
+	text, err := r.desk.Auditor.Checkpoints.SignCheckpoint(c)
 	require.NoError(r.t, err)
 	return r.file("checkpoint.txt", text)
 }
@@ -218,12 +219,12 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 			r.start()
 			if tt.desk != "" {
 				require.Contains(t, r.bad("audit", "verify"), tt.desk)
-				key := r.desk.auditor.keys()[0]
+				key := r.desk.Auditor.Keys()[0]
 				require.Contains(t, r.bad("audit", "verify", "--key", key), tt.desk)
 				return
 			}
 			require.Contains(t, r.bad("audit", "verify", "--expect", kept), "log record 4")
-			require.Contains(t, r.bad("audit", "verify", "--expect", kept, "--key", r.desk.auditor.keys()[0]), "log record 4")
+			require.Contains(t, r.bad("audit", "verify", "--expect", kept, "--key", r.desk.Auditor.Keys()[0]), "log record 4")
 			require.Contains(t, r.good("audit", "verify", "--key", foreignKey), "Nothing in them is signed, so "+foreignKey)
 			export := r.file("audit.jsonl", r.good("audit", "export"))
 			require.Contains(t, r.bad("audit", "verify", "--file", export, "--expect", kept), "log record 4", "its place may be taken by now")
@@ -268,22 +269,22 @@ func TestAudit_RetentionCutsAtACheckpoint(t *testing.T) {
 	r.claimed(`{"n":2}`)
 	later := r.checkpoint()
 	r.ask(`{"n":3}`)
-	auditor, now := r.desk.auditor, time.Now()
-	require.NoError(t, auditor.cut(r.ctx(), now, time.Hour), "nothing is old enough")
-	require.NoError(t, auditor.cut(r.ctx(), now.Add(9*time.Hour), 0), "0 is for ever")
-	first, _, err := r.desk.store.First(r.ctx())
+	auditor, now := r.desk.Auditor, time.Now()
+	require.NoError(t, auditor.Cut(r.ctx(), now, time.Hour), "nothing is old enough")
+	require.NoError(t, auditor.Cut(r.ctx(), now.Add(9*time.Hour), 0), "0 is for ever")
+	first, _, err := r.desk.Store.First(r.ctx())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, first)
 
-	require.NoError(t, auditor.cut(r.ctx(), now.Add(2*time.Hour), time.Hour))
+	require.NoError(t, auditor.Cut(r.ctx(), now.Add(2*time.Hour), time.Hour))
 	c, err := proof.ReadCheckpoint(string(must(os.ReadFile(later))))
 	require.NoError(t, err)
-	first, before, err := r.desk.store.First(r.ctx())
+	first, before, err := r.desk.Store.First(r.ctx())
 	require.NoError(t, err)
 	require.Equal(t, c.Seq+1, first)
 	require.Equal(t, c.Hash, before)
 	for range 2 {
-		for _, with := range [][]string{{}, {"--key", auditor.keys()[0]}} {
+		for _, with := range [][]string{{}, {"--key", auditor.Keys()[0]}} {
 			text := r.good(append(with, "audit", "verify", "--expect", later)...)
 			require.Contains(t, text, "retention cut it there, at a checkpoint")
 		}
@@ -293,10 +294,10 @@ func TestAudit_RetentionCutsAtACheckpoint(t *testing.T) {
 		require.Contains(t, r.bad("audit", "verify", "--expect", early), "give a later one")
 		require.Contains(t, r.bad("audit", "export", "--from", "1"), fmt.Sprintf("begins at record %d", first))
 		require.Contains(t, r.good("audit", "list", "--type", "cut"), "cut")
-		require.NoError(t, auditor.cut(r.ctx(), now.Add(2*time.Hour), time.Hour), "again: there is nothing more")
+		require.NoError(t, auditor.Cut(r.ctx(), now.Add(2*time.Hour), time.Hour), "again: there is nothing more")
 		r.stop()
 		r.start()
-		auditor = r.desk.auditor
+		auditor = r.desk.Auditor
 	}
 	page, err := r.operator().Audit(r.ctx(), api.AuditOptions{Limit: 2})
 	require.NoError(t, err)
@@ -315,9 +316,9 @@ func TestAudit_RetentionCutsAtACheckpoint(t *testing.T) {
 	r.meddle(`UPDATE events SET type = 'audit.checkpoint' WHERE type = 'audit.cut'`)
 	require.Contains(t, r.bad("audit", "verify", "--store", "sqlite:"+r.dir+"/desk.db", "--key-file", r.dir+"/desk.key"), "was changed")
 	r.start()
-	require.NoError(t, r.desk.store.Append(r.ctx(), nil, core.Event{Type: core.EventCheckpoint}))
+	require.NoError(t, r.desk.Store.Append(r.ctx(), nil, core.Event{Type: core.EventCheckpoint}))
 	r.checkpoint()
-	require.ErrorContains(t, r.desk.auditor.cut(r.ctx(), now.Add(9*time.Hour), time.Hour), "log record", "evidence stays")
+	require.ErrorContains(t, r.desk.Auditor.Cut(r.ctx(), now.Add(9*time.Hour), time.Hour), "log record", "evidence stays")
 }
 
 // A receipt is checked without the desk, for exactly its call.
@@ -389,7 +390,7 @@ func TestAudit_TheDocumentedLineTakesOutANote(t *testing.T) {
 	c.Dir = filepath.Dir(r.file("audit.jsonl", r.good("audit", "export")))
 	out, err := c.CombinedOutput()
 	require.NoError(t, err, string(out))
-	v, err := note.NewVerifier(r.desk.auditor.keys()[0])
+	v, err := note.NewVerifier(r.desk.Auditor.Keys()[0])
 	require.NoError(t, err)
 	_, err = note.Open(must(os.ReadFile(filepath.Join(c.Dir, "checkpoint.txt"))), note.VerifierList(v))
 	require.NoError(t, err)
@@ -530,11 +531,12 @@ func TestKeysRotate(t *testing.T) {
 
 // A check of the log ends with whoever asked for it, and says how far it is.
 func TestAudit_VerifyStopsInTheMiddle(t *testing.T) {
+	const verifyPage = 1000
 	r := newRig(t)
-	require.NoError(t, r.desk.store.Append(t.Context(), nil, slices.Repeat([]core.Event{{AtMs: 1, Type: core.EventPolicy}}, 5*verifyPage)...))
+	require.NoError(t, r.desk.Store.Append(t.Context(), nil, slices.Repeat([]core.Event{{AtMs: 1, Type: core.EventPolicy}}, 5*verifyPage)...))
 	ctx, leave := context.WithCancel(t.Context())
 	var passed []int64
-	_, err := verifyLog(ctx, r.desk.store, proof.Options{}, func(seq, head int64) {
+	_, err := audit.VerifyLog(ctx, r.desk.Store, proof.Options{}, func(seq, head int64) {
 		require.EqualValues(t, 5*verifyPage, head)
 		if passed = append(passed, seq); seq == 2*verifyPage {
 			leave()
@@ -561,13 +563,13 @@ func TestAudit_DailyCheckpointInAChat(t *testing.T) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], auditChats: [{channel: telegram, to: "GROUP"}]}`
 	})
 	r.claimed(`{"n":1}`)
-	require.NoError(t, r.desk.auditor.checkpoint(r.ctx()))
+	require.NoError(t, r.desk.Auditor.Checkpoint(r.ctx()))
 	isNote := func(m bottest.TelegramMessage) bool { return strings.HasPrefix(m.Text, "approvalbot log ") }
 	m, err := r.group.WaitMessage(r.ctx(), isNote)
 	require.NoError(t, err)
 	kept := r.file("copied.txt", m.Text)
 	require.Contains(t, r.good("audit", "verify", "--expect", kept), "is met")
-	key := r.desk.auditor.keys()[0]
+	key := r.desk.Auditor.Keys()[0]
 	export := r.file("audit.jsonl", r.good("audit", "export"))
 	require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", kept, "--key", key), "is met")
 	r.claimed(`{"n":2}`)

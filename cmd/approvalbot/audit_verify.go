@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/audit"
 	"approvalbot/core"
 	"approvalbot/proof"
 	"approvalbot/store"
@@ -123,13 +124,13 @@ func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Repo
 	defer func() { err = errors.Join(err, s.Close()) }()
 	ownKeys := len(o.Keys) == 0
 	if ownKeys {
-		own, err := signingIn(ctx, s)
+		own, err := audit.SigningIn(ctx, s)
 		if err != nil {
 			return r, err
 		}
-		o.Keys = own.verifiers
+		o.Keys = own.Verifiers
 	}
-	r, err = verifyLog(ctx, s, o, func(seq, head int64) {})
+	r, err = audit.VerifyLog(ctx, s, o, func(seq, head int64) {})
 	r.OwnKeys = ownKeys
 	return r, err
 }
@@ -143,7 +144,7 @@ func (a *app) verifyDesk(ctx context.Context, o proof.Options) (r proof.Report, 
 		return r, err
 	}
 	if len(o.Keys) > 0 {
-		return verifyLog(ctx, deskLog{c}, o, func(seq, head int64) {})
+		return audit.VerifyLog(ctx, deskLog{c}, o, func(seq, head int64) {})
 	}
 	found, err := c.VerifyAudit(ctx)
 	if err != nil {

@@ -29,17 +29,15 @@ func (r *rig) rules(text string) {
 
 // keepsFile has an instance go on reading the file as it is now.
 func (r *rig) keepsFile() {
-	cfg, warnings, err := r.desk.load()
+	cfg, warnings, err := r.load()
 	require.NoError(r.t, err)
-	r.desk.reloading.Lock()
-	defer r.desk.reloading.Unlock()
-	r.desk.load = func() (config.Config, []config.Warning, error) { return cfg, warnings, nil }
+	r.reads.Store(func() (config.Config, []config.Warning, error) { return cfg, warnings, nil })
 }
 
 // becomes waits until an instance has the policy that counts, or has it not.
 func (r *rig) becomes(agreed bool) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return (r.desk.agreed() == nil) == agreed }, patient, 5*time.Millisecond)
+	require.Eventually(r.t, func() bool { return (r.desk.Store.Agreed(r.desk.Gate.PolicyHash()) == nil) == agreed }, patient, 5*time.Millisecond)
 }
 
 // An instance whose policy does not count judges nothing, hands nothing out and
@@ -96,7 +94,7 @@ func TestCluster_AnOddInstanceOnlyTakesAway(t *testing.T) {
 func TestCluster_AnOddInstanceGivesItsLeasesUp(t *testing.T) {
 	t.Parallel()
 	a := newRig(t, onPostgres(t))
-	require.Eventually(t, func() bool { return a.desk.receivers.get("telegram") != nil }, patient, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return a.desk.Receives("telegram") }, patient, 5*time.Millisecond)
 	b := a.another()
 	x := a.ask(`{}`)
 	card := a.card(x)
@@ -110,8 +108,8 @@ func TestCluster_AnOddInstanceGivesItsLeasesUp(t *testing.T) {
 	require.EqualValues(t, "approved", b.final(x).Status)
 	got, err := b.operator().Get(b.ctx(), x.Code, 0)
 	require.NoError(t, err)
-	require.Equal(t, b.desk.gate.PolicyHash(), got.PolicyHash)
-	require.True(t, a.desk.receivers.get("telegram") == nil, "it does not take updates in any more")
+	require.Equal(t, b.desk.Gate.PolicyHash(), got.PolicyHash)
+	require.False(t, a.desk.Receives("telegram"), "it does not take updates in any more")
 	y := b.exec("git push origin main", func(r *api.CreateRequest) { r.TimeoutMs = 1000 })
 	require.EqualValues(t, "expired", b.final(y).Status)
 }
@@ -130,7 +128,7 @@ func TestCluster_InstancesFollowAReload(t *testing.T) {
 	a.rules(letDeploy)
 	_, err := a.operator().Reload(a.ctx())
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return b.desk.gate.PolicyHash() == a.desk.gate.PolicyHash() }, patient, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return b.desk.Gate.PolicyHash() == a.desk.Gate.PolicyHash() }, patient, 5*time.Millisecond)
 	x, err := b.agent().Create(b.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`)}, api.CreateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, api.Approved, x.Status)
@@ -139,9 +137,7 @@ func TestCluster_InstancesFollowAReload(t *testing.T) {
 		return err == nil && !got.Ready && strings.Contains(got.Policy, "The file was read again and does not say it either")
 	}, patient, 5*time.Millisecond)
 
-	c.desk.reloading.Lock()
-	c.desk.load = b.desk.load // its file arrives
-	c.desk.reloading.Unlock()
+	c.reads.Store(b.load) // its file arrives
 	c.becomes(true)
 	got, err := c.agent().Ready(c.ctx())
 	require.NoError(t, err)
@@ -160,7 +156,7 @@ func TestCluster_InstancesFollowAReload(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		by := map[string]int{}
-		for e, err := range a.desk.store.Entries(a.ctx(), 1, math.MaxInt64) {
+		for e, err := range a.desk.Store.Entries(a.ctx(), 1, math.MaxInt64) {
 			var said struct{ By string }
 			if err == nil && e.Type == core.EventPolicy && json.Unmarshal(e.Data, &said) == nil {
 				by[said.By]++

@@ -20,12 +20,15 @@ import (
 func (r *rig) another(addr ...string) *rig {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	d := r.open(ctx)
+	more := &rig{
+		t: r.t, tg: r.tg, dir: r.dir, rigConfig: r.rigConfig, alice: r.alice, bob: r.bob, carol: r.carol, mallory: r.mallory, group: r.group,
+		discordSide: r.discordSide, cancel: cancel, done: make(chan error, 1), logs: r.logs,
+	}
+	more.desk = more.open(ctx)
 	ln, err := net.Listen("tcp", append(addr, ownAddr(r.t))[0])
 	require.NoError(r.t, err)
-	more := &rig{t: r.t, tg: r.tg, dir: r.dir, rigConfig: r.rigConfig, alice: r.alice, bob: r.bob, carol: r.carol, mallory: r.mallory, group: r.group,
-		discordSide: r.discordSide, url: "http://" + ln.Addr().String(), cancel: cancel, done: make(chan error, 1), logs: r.logs, desk: d}
-	go func() { more.done <- d.Run(ctx, ln) }()
+	more.url = "http://" + ln.Addr().String()
+	go func() { more.done <- more.desk.Run(ctx, ln) }()
 	r.t.Cleanup(more.stop)
 	return more
 }
@@ -113,7 +116,7 @@ func TestCluster_InstancesAgreeOnAPolicy(t *testing.T) {
 	_, err := b.operator().Reload(b.ctx())
 	require.NoError(t, err)
 	judges(b, true)
-	require.Eventually(t, func() bool { return b.desk.gate.PolicyHash() == a.desk.gate.PolicyHash() }, patient, 5*time.Millisecond, "by itself")
+	require.Eventually(t, func() bool { return b.desk.Gate.PolicyHash() == a.desk.Gate.PolicyHash() }, patient, 5*time.Millisecond, "by itself")
 	judges(a, true)
 	a.rigConfig = before
 }

@@ -10,6 +10,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/daemon"
 )
 
 // Telegram sends its updates to an instance that does not look after the webhook:
@@ -19,7 +20,7 @@ func TestCluster_AWebhookReachesAnyInstance(t *testing.T) {
 	at := ownAddr(t)
 	a := newRig(t, onPostgres(t), func(r *rig) {
 		r.options.AnyWebhook = true
-		r.updates = fmt.Sprintf("{webhook: {url: %q, secret: s3cret}}", "http://"+at+webhookPath)
+		r.updates = fmt.Sprintf("{webhook: {url: %q, secret: s3cret}}", "http://"+at+daemon.WebhookPath)
 	})
 	require.NoError(t, a.tg.WaitFor(a.ctx(), func() bool { return len(a.tg.Calls("setWebhook")) > 0 }))
 	b := a.another(at)
@@ -37,7 +38,7 @@ func TestCluster_AnInteractionReachesAnyInstance(t *testing.T) {
 	t.Parallel()
 	a := newRig(t, onPostgres(t), withDiscord, onlyOps, byHTTP)
 	b := a.another()
-	require.NoError(t, a.dc.SetEndpoint(a.ctx(), b.url+interactionsPath))
+	require.NoError(t, a.dc.SetEndpoint(a.ctx(), b.url+daemon.InteractionsPath))
 	dc := a.chatOn("discord")
 	x := a.ask(`{"n":1}`)
 	require.Equal(t, "Allowed once by alice.", dc.tap("alice", dc.card(x).id, "Allow once"))

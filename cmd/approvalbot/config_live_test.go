@@ -161,7 +161,7 @@ func (r *rig) example() map[string]any {
 	require.NoError(r.t, err)
 	var doc map[string]any
 	require.NoError(r.t, yaml.Unmarshal(text, &doc))
-	running := r.desk.cfg
+	running := r.desk.Config()
 	telegram, discord := running.Channels.Telegram, running.Channels.Discord
 	for _, e := range []edit{
 		{"server.listen", running.Server.Listen}, {"server.limits.requestsPerSecond", 100000},
@@ -202,18 +202,18 @@ func verified(url string) map[string]any {
 func (r *rig) inForce() string {
 	r.t.Helper()
 	var out strings.Builder
-	rules := r.desk.gate.Rules()
+	rules := r.desk.Gate.Rules()
 	dump(&out, reflect.ValueOf(rules), map[uintptr]bool{})
 	for _, secret := range []string{agentSecret, "another-agent-secret"} {
-		who, _, ok := r.desk.server.Holder(server.HashToken(secret))
+		who, _, ok := r.desk.Server.Holder(server.HashToken(secret))
 		fmt.Fprintf(&out, "\ntoken %v %+v", ok, who)
 	}
 	for _, name := range []string{"main-agent", "other-agent"} {
-		owner, ok := r.desk.callbackOwner(name)
+		owner, ok := r.desk.CallbackOwner(name)
 		fmt.Fprintf(&out, "\nowner %v %+v", ok, owner)
 	}
-	fmt.Fprintf(&out, "\nissuer %s", r.desk.auditor.issuer())
-	fmt.Fprintf(&out, "\nlog kept in %v", r.desk.auditor.chats())
+	fmt.Fprintf(&out, "\nissuer %s", r.desk.Auditor.Issuer())
+	fmt.Fprintf(&out, "\nlog kept in %v", r.desk.Auditor.Chats())
 	return out.String()
 }
 
@@ -276,7 +276,7 @@ var elsewhere = map[string]func(*rig) string{
 		return "no limit"
 	},
 	"server.production": func(r *rig) string {
-		owner, _ := r.desk.callbackOwner("main-agent") // at the call itself; tokens show it too
+		owner, _ := r.desk.CallbackOwner("main-agent") // at the call itself; tokens show it too
 		return fmt.Sprint(owner.Secure)
 	},
 	"approvals.agentshield.enabled": func(r *rig) string {
@@ -313,7 +313,7 @@ func (r *rig) loads(edits ...edit) (api.Reloaded, error) {
 	text, err := yaml.Marshal(doc)
 	require.NoError(r.t, err)
 	r.write(string(text))
-	return r.desk.reload(r.ctx(), "token:test", true)
+	return r.desk.Reload(r.ctx(), "token:test")
 }
 
 // No key is silent: what an operator changes on a running desk is in force after a

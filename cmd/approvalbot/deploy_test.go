@@ -211,7 +211,7 @@ func TestDeploy_DockerfileHasTheGoOfTheModule(t *testing.T) {
 func describedMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	r := newRig(t)
-	all, ok := r.desk.metrics.Registry().(prometheus.Collector)
+	all, ok := r.desk.Metrics.Registry().(prometheus.Collector)
 	require.True(t, ok)
 	descs := make(chan *prometheus.Desc, 1000)
 	all.Describe(descs)

@@ -16,6 +16,7 @@ import (
 
 	"approvalbot/config"
 	"approvalbot/config/effective"
+	"approvalbot/daemon"
 )
 
 // BenchmarkEvaluate is what the desk does of POST /v1/evaluate on the shipped
@@ -84,8 +85,8 @@ func exampleHandler(b *testing.B) http.Handler {
 	load := func() (config.Config, []config.Warning, error) { return effective.Load(file, environ, nil) }
 	cfg, _, err := load()
 	require.NoError(b, err)
-	d, err := newDesk(context.Background(), cfg, load, slog.New(slog.DiscardHandler))
+	d, err := daemon.New(context.Background(), cfg, daemon.Options{Version: version, Load: load, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, d.store.Close()) })
-	return d.server.Handler()
+	b.Cleanup(func() { require.NoError(b, d.Store.Close()) })
+	return d.Server.Handler()
 }

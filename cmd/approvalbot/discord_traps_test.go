@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/daemon"
 )
 
 // Traps of the platform.
@@ -252,7 +253,7 @@ func byHTTP(r *rig) {
 func TestAdversary_P2_StoredTapCountsAfterARestart(t *testing.T) {
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
 	dc := r.chatOn("discord")
-	endpoint := r.url + interactionsPath
+	endpoint := r.url + daemon.InteractionsPath
 	require.NoError(t, r.dc.SetEndpoint(r.ctx(), endpoint))
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
@@ -276,7 +277,7 @@ func TestAdversary_P2_StoredTapCountsAfterARestart(t *testing.T) {
 func TestDiscord_HTTPInteractions(t *testing.T) {
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
 	dc := r.chatOn("discord")
-	endpoint := r.url + interactionsPath
+	endpoint := r.url + daemon.InteractionsPath
 	require.NoError(t, r.dc.SetEndpoint(r.ctx(), endpoint))
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
@@ -297,7 +298,7 @@ func TestDiscord_HTTPInteractions(t *testing.T) {
 func TestBoth_TimersRunWhileDiscordIsAway(t *testing.T) {
 	r := newRig(t, withDiscord, byHTTP)
 	dc := r.chatOn("discord")
-	require.NoError(t, r.dc.SetEndpoint(r.ctx(), r.url+interactionsPath))
+	require.NoError(t, r.dc.SetEndpoint(r.ctx(), r.url+daemon.InteractionsPath))
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
 	r.stop()
@@ -348,7 +349,7 @@ func TestAdversary_P9_ABurstToDiscordKeepsItsOrder(t *testing.T) {
 // is refused, and the desk goes on.
 func TestAdversary_P8_I11_UnknownAndReplayedInteractions(t *testing.T) {
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
-	dc, url := r.chatOn("discord"), r.url+interactionsPath
+	dc, url := r.chatOn("discord"), r.url+daemon.InteractionsPath
 	require.NoError(t, r.dc.SetEndpoint(r.ctx(), url))
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)

@@ -18,6 +18,7 @@ import (
 	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/core"
+	"approvalbot/daemon"
 	"approvalbot/display"
 	"approvalbot/hook"
 	"approvalbot/hook/install"
@@ -217,13 +218,13 @@ func (d *liveDesk) serving(ctx context.Context, policy string, f func() error) e
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	desk, err := newDesk(ctx, cfg, load, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	desk, err := daemon.New(ctx, cfg, daemon.Options{Version: version, Load: load, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		return err
 	}
 	ln, err := net.Listen("tcp", d.addr)
 	if err != nil {
-		return errors.Join(err, desk.store.Close())
+		return errors.Join(err, desk.Store.Close())
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- desk.Run(ctx, ln) }()

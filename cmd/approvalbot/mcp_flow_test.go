@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/daemon"
 )
 
 // bearing adds a bearer token to every request.
@@ -28,7 +29,7 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 // mcp connects the SDK's client to the desk's endpoint.
 func (r *rig) mcp(token string) *sdk.ClientSession {
 	r.t.Helper()
-	return mcpClient(r.t, &sdk.StreamableClientTransport{Endpoint: r.url + mcpPath, HTTPClient: &http.Client{Transport: bearing{token}}})
+	return mcpClient(r.t, &sdk.StreamableClientTransport{Endpoint: r.url + daemon.MCPPath, HTTPClient: &http.Client{Transport: bearing{token}}})
 }
 
 func mcpClient(t *testing.T, to sdk.Transport) *sdk.ClientSession {

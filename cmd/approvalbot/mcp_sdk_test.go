@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/daemon"
 )
 
 // sdkFolder is where npm has put the official SDK.
@@ -77,7 +78,7 @@ func TestMCP_TheOfficialClient(t *testing.T) {
 	require.NoError(t, err)
 	r := newRig(t)
 	for i, c := range []*sdkClient{
-		newSDKClient(t, r.url+mcpPath, agentSecret),
+		newSDKClient(t, r.url+daemon.MCPPath, agentSecret),
 		newSDKClient(t, bin, "mcp", "--server", r.url, "--token-file", r.tokenFile(agentSecret)),
 	} {
 		c.ask("listTools", map[string]any{})

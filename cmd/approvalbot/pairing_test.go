@@ -94,7 +94,7 @@ func TestPair_ShowsWhoItWasAndWhatIsMissing(t *testing.T) {
 // newestPairing is the id of the newest pairing.
 func (r *rig) newestPairing() string {
 	r.t.Helper()
-	p, err := r.desk.store.Pairing(r.ctx())
+	p, err := r.desk.Store.Pairing(r.ctx())
 	require.NoError(r.t, err)
 	return p.ID
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/core"
+	"approvalbot/daemon"
 )
 
 // rig is a whole desk in this process: the real configuration file, store, Gate,
@@ -44,7 +46,8 @@ type rig struct {
 	cancel context.CancelFunc
 	done   chan error
 	logs   *safeBuffer
-	desk   *desk
+	desk   *daemon.Daemon
+	reads  atomic.Value // how the desk reads its configuration, where not from its file
 }
 
 // rigConfig is what a test changes of the configuration.
@@ -180,25 +183,30 @@ func (r *rig) start() {
 	go func() { r.done <- d.Run(ctx, ln) }()
 }
 
+// load reads the configuration as the desk does.
+func (r *rig) load() (config.Config, []config.Warning, error) {
+	if read, ok := r.reads.Load().(func() (config.Config, []config.Warning, error)); ok {
+		return read()
+	}
+	return effective.Load(filepath.Join(r.dir, "approvalbot.yaml"), nil, nil)
+}
+
 // open makes a desk of the configuration file. A PostgreSQL that is slow to answer
 // is tried again, as a supervisor would.
-func (r *rig) open(ctx context.Context) *desk {
+func (r *rig) open(ctx context.Context) *daemon.Daemon {
 	r.t.Helper()
-	load := func() (config.Config, []config.Warning, error) {
-		return effective.Load(filepath.Join(r.dir, "approvalbot.yaml"), nil, nil)
-	}
-	cfg, _, err := load()
+	cfg, _, err := r.load()
 	require.NoError(r.t, err)
-	var d *desk
+	var d *daemon.Daemon
 	for end := time.Now().Add(patient); ; {
-		d, err = newDesk(ctx, cfg, load, slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		d, err = daemon.New(ctx, cfg, daemon.Options{Version: version, Load: r.load, Log: slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		if err == nil || r.database == "" || time.Now().After(end) {
 			break
 		}
 	}
 	require.NoError(r.t, err)
-	d.auditor.look = time.Hour  // tests that want a checkpoint write it themselves
-	d.server.StopTime = patient // a slow machine is nobody who hangs
+	d.Auditor.Look = time.Hour  // tests that want a checkpoint write it themselves
+	d.Server.StopTime = patient // a slow machine is nobody who hangs
 	return d
 }
 
@@ -284,7 +292,7 @@ func (r *rig) remembers(platform, message string) {
 	}
 	ctx := r.ctx()
 	require.Eventually(r.t, func() bool {
-		_, known, err := r.desk.store.ByMessage(ctx, core.Target{Channel: platform, To: to[platform]}, message)
+		_, known, err := r.desk.Store.ByMessage(ctx, core.Target{Channel: platform, To: to[platform]}, message)
 		return err == nil && known
 	}, patient, 5*time.Millisecond)
 }

@@ -19,6 +19,7 @@ import (
 
 	"approvalbot/config"
 	"approvalbot/config/effective"
+	"approvalbot/daemon"
 )
 
 // pipes is a listener without a network, for bubbles of synctest.
@@ -93,7 +94,7 @@ channels:
     updates: {interactions: {publicKey: "%s"}}
 approvals:
   tools: {enabled: true, routing: {targets: [{channel: telegram, to: "-1001"}]}}
-`, agentSecret, filepath.Join(dir, "desk.db"), filepath.Join(dir, "key"), webhookPath, webhookSecret, strings.Repeat("ab", 32))), 0o600))
+`, agentSecret, filepath.Join(dir, "desk.db"), filepath.Join(dir, "key"), daemon.WebhookPath, webhookSecret, strings.Repeat("ab", 32))), 0o600))
 	load := func() (config.Config, []config.Warning, error) { return effective.Load(file, nil, nil) }
 	cfg, _, err := load()
 	require.NoError(t, err)
@@ -103,17 +104,17 @@ approvals:
 	synctest.Test(t, func(t *testing.T) {
 		signature := fmt.Sprintf("X-Signature-Ed25519: %s\r\nX-Signature-Timestamp: %d\r\n", strings.Repeat("ab", 64), time.Now().Unix())
 		for path, shapes := range map[string][]string{
-			webhookPath:      {length, "Transfer-Encoding: chunked\r\n", secret + length, secret + "Transfer-Encoding: chunked\r\n"},
-			interactionsPath: {length, "Transfer-Encoding: chunked\r\n", signature + length, signature + "Transfer-Encoding: chunked\r\n"},
+			daemon.WebhookPath:      {length, "Transfer-Encoding: chunked\r\n", secret + length, secret + "Transfer-Encoding: chunked\r\n"},
+			daemon.InteractionsPath: {length, "Transfer-Encoding: chunked\r\n", signature + length, signature + "Transfer-Encoding: chunked\r\n"},
 		} {
 			for _, shape := range shapes {
-				d, err := newDesk(t.Context(), cfg, load, slog.New(slog.DiscardHandler))
+				d, err := daemon.New(t.Context(), cfg, daemon.Options{Version: version, Load: load, Log: slog.New(slog.DiscardHandler)})
 				require.NoError(t, err)
 				l := &pipes{accept: make(chan net.Conn), closed: make(chan struct{})}
 				ctx, stop := context.WithCancel(t.Context())
 				var running sync.WaitGroup
-				running.Go(func() { _ = d.store.Run(context.WithoutCancel(ctx)) })
-				running.Go(func() { _ = d.server.Serve(ctx, l) })
+				running.Go(func() { _ = d.Store.Run(context.WithoutCancel(ctx)) })
+				running.Go(func() { _ = d.Server.Serve(ctx, l) })
 				for range 500 {
 					l.hold("POST " + path + " HTTP/1.1\r\nHost: desk\r\n" + shape + "\r\n")
 				}
@@ -123,7 +124,7 @@ approvals:
 				synctest.Wait()
 				require.Zero(t, l.open.Load(), "%s %q", path, shape)
 				stop()
-				require.NoError(t, d.store.Close())
+				require.NoError(t, d.Store.Close())
 				running.Wait()
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/audit"
 	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/store"
@@ -125,15 +126,15 @@ func (a *app) rotateKey(ctx context.Context, keepOld, exposed bool) error {
 
 // retire says what stays of a key, and the log's record of the change.
 func retire(old, next [32]byte, exposed bool) (json.RawMessage, core.Event, error) {
-	was, err := signingOf(old)
+	was, err := audit.SigningOf(old)
 	if err != nil {
 		return nil, core.Event{}, err
 	}
-	now, err := signingOf(next)
+	now, err := audit.SigningOf(next)
 	if err != nil {
 		return nil, core.Event{}, err
 	}
-	k := retiredKey{Receipt: was.receipts.Public(), Checkpoint: was.verifiers[0]}
+	k := audit.RetiredKey{Receipt: was.Receipts.Public(), Checkpoint: was.Verifiers[0]}
 	if exposed {
 		k.Receipt = nil
 	}
@@ -141,6 +142,6 @@ func retire(old, next [32]byte, exposed bool) (json.RawMessage, core.Event, erro
 	if err != nil {
 		return nil, core.Event{}, err
 	}
-	data, err := json.Marshal(map[string]any{"oldKey": was.verifiers[0], "newKey": now.verifiers[0], "exposed": exposed})
+	data, err := json.Marshal(map[string]any{"oldKey": was.Verifiers[0], "newKey": now.Verifiers[0], "exposed": exposed})
 	return public, core.Event{AtMs: time.Now().UnixMilli(), Type: core.EventRekeyed, Data: data}, err
 }

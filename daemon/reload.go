@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"cmp"
@@ -21,14 +21,14 @@ import (
 const announceTime = 15 * time.Second
 
 // reloadOnSignal reads the configuration again at each SIGHUP.
-func (d *desk) reloadOnSignal(ctx context.Context) error {
+func (d *Daemon) reloadOnSignal(ctx context.Context) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 	for {
 		select {
 		case <-hup:
-			if _, err := d.reload(ctx, "signal:SIGHUP", true); err != nil {
+			if _, err := d.Reload(ctx, "signal:SIGHUP"); err != nil {
 				d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
 			}
 		case <-ctx.Done():
@@ -38,12 +38,12 @@ func (d *desk) reloadOnSignal(ctx context.Context) error {
 }
 
 // reloadFor is reload for the API.
-func (d *desk) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, error) {
+func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, error) {
 	by := "token:" + who.Token
 	if who.Person != "" {
 		by = "person:" + who.Person
 	}
-	r, err := d.reload(ctx, by, true)
+	r, err := d.Reload(ctx, by)
 	var mistakes config.Mistakes
 	switch {
 	case errors.As(err, &mistakes):
@@ -56,6 +56,14 @@ func (d *desk) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, er
 	return r, err
 }
 
+// Config is the configuration in force.
+func (d *Daemon) Config() config.Config { return *d.live.Load() }
+
+// Reload is reload for an operator, who wants the configuration everywhere.
+func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
+	return d.reload(ctx, by, true)
+}
+
 // reload reads the configuration again and puts policy, people, tokens and
 // routing in force, all or nothing: a mistake keeps everything as it was. What a
 // running desk cannot change (addresses, store, bots) waits for a restart and is
@@ -65,14 +73,14 @@ func (d *desk) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, er
 // newest says that an operator wants it everywhere. Otherwise this instance follows
 // another, where that was said and the chats were told: if it is behind, and what
 // it reads has the policy that counts.
-func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded, error) {
+func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reloaded, error) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
 	if !newest && !d.behind() {
 		return api.Reloaded{}, nil
 	}
-	old, generation := *d.live.Load(), d.store.Generation()
-	next, warnings, err := d.load()
+	old, generation := *d.live.Load(), d.Store.Generation()
+	next, warnings, err := d.options.Load()
 	if err != nil {
 		return api.Reloaded{}, err
 	}
@@ -92,37 +100,37 @@ func (d *desk) reload(ctx context.Context, by string, newest bool) (api.Reloaded
 		return api.Reloaded{}, err
 	}
 	if !newest {
-		if err := d.store.Agreed(rules.Policy.Hash()); err != nil {
+		if err := d.Store.Agreed(rules.Policy.Hash()); err != nil {
 			return api.Reloaded{}, err
 		}
 	}
-	if err := d.server.CheckTokens(effective.Tokens(next)); err != nil {
+	if err := d.Server.CheckTokens(effective.Tokens(next)); err != nil {
 		return api.Reloaded{}, err
 	}
-	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.gate.PolicyHash(), Looser: effective.Looser(old, next), Restart: list(fixed)}
+	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(), Looser: effective.Looser(old, next), Restart: list(fixed)}
 	if r.Looser == nil {
 		r.Looser = []string{}
 	}
-	if err := d.gate.Announce(ctx, by, r.PolicyHash, r.Looser); err != nil {
+	if err := d.Gate.Announce(ctx, by, r.PolicyHash, r.Looser); err != nil {
 		return r, err
 	}
-	if err := d.server.UseTokens(effective.Tokens(next)); err != nil {
+	if err := d.Server.UseTokens(effective.Tokens(next)); err != nil {
 		return r, err
 	}
 	d.table.Use(effective.Table(next))
 	d.live.Store(&next)
-	d.metrics.UseTools(effective.NamedTools(next))
-	d.gate.Use(rules)
+	d.Metrics.UseTools(effective.NamedTools(next))
+	d.Gate.Use(rules)
 	err = d.agree(context.WithoutCancel(ctx), newest)
 	if newest {
-		generation = d.store.Generation()
+		generation = d.Store.Generation()
 	}
 	d.loaded.Store(generation)
 	if err != nil {
 		d.log.Error("the other instances could not be told; until a reload here succeeds, one of the policies judges nothing", "reason", err)
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser", strings.Join(r.Looser, "; "))
-	if err := d.gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
+	if err := d.Gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}
 	if newest && len(r.Looser) > 0 {
@@ -144,12 +152,12 @@ func reloader(by string) string {
 }
 
 // announce tells every target chat something, once, as far as they can be reached.
-func (d *desk) announce(ctx context.Context, text string) {
+func (d *Daemon) announce(ctx context.Context, text string) {
 	d.tell(ctx, d.table.Route(core.Approval{}).Targets, text)
 }
 
 // tell posts a text in each of the chats, once, without waiting for it.
-func (d *desk) tell(ctx context.Context, chats []core.Target, text string) {
+func (d *Daemon) tell(ctx context.Context, chats []core.Target, text string) {
 	for _, t := range chats {
 		b := d.bots[t.Channel]
 		if b == nil {
@@ -166,9 +174,9 @@ func (d *desk) tell(ctx context.Context, chats []core.Target, text string) {
 }
 
 // policyView is the effective policy for GET /v1/policy.
-func (d *desk) policyView(context.Context) (api.Policy, error) {
+func (d *Daemon) policyView(context.Context) (api.Policy, error) {
 	cfg := *d.live.Load()
-	rules := d.gate.Rules()
+	rules := d.Gate.Rules()
 	classes, err := effective.Classes(cfg)
 	if err != nil {
 		return api.Policy{}, err

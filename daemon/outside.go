@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"time"
@@ -12,7 +12,7 @@ import (
 // outside adds the opinions that are asked for over the network: the verifier
 // and the classifier, where they are on. Those of the rules in force until now
 // are closed when they are idle, by their own transports' time limits.
-func (d *desk) outside(cfg config.Config, rules *core.Rules) error {
+func (d *Daemon) outside(cfg config.Config, rules *core.Rules) error {
 	v, _, err := verifier.New(effective.Verifier(cfg), d.log) // Load has told the warnings
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (d *desk) outside(cfg config.Config, rules *core.Rules) error {
 		if why == "" && o.Assessment.Confidence < cfg.ApprovalTools().Classifier.MinConfidence {
 			why = "low-confidence"
 		}
-		d.metrics.Classified(took, why)
+		d.Metrics.Classified(took, why)
 	}
 	c, _, err := verifier.NewClassifier(settings, d.log)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -12,29 +12,29 @@ import (
 )
 
 // callbacks is the channel of calls back to owners.
-func (d *desk) callbacks() *callback.Channel {
+func (d *Daemon) callbacks() *callback.Channel {
 	return callback.New(callback.Config{
-		Approval: d.gate.ByKey, Body: d.callbackBody, Owner: d.callbackOwner, Log: d.log,
+		Approval: d.Gate.ByKey, Body: d.callbackBody, Owner: d.CallbackOwner, Log: d.log,
 	})
 }
 
 // callbackBody is the approval as its owner would get it, with a receipt once it
 // is claimed.
-func (d *desk) callbackBody(ctx context.Context, a core.Approval) ([]byte, error) {
-	view, err := d.server.View(ctx, a)
+func (d *Daemon) callbackBody(ctx context.Context, a core.Approval) ([]byte, error) {
+	view, err := d.Server.View(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	if a.Status == core.Approved && a.RevokedAtMs == 0 {
-		if view.Receipt, err = d.auditor.receipt(a); err != nil {
+		if view.Receipt, err = d.Auditor.Receipt(a); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(view)
 }
 
-// callbackOwner is what the configuration in force says of a token.
-func (d *desk) callbackOwner(name string) (callback.Owner, bool) {
+// CallbackOwner is what the configuration in force says of a token.
+func (d *Daemon) CallbackOwner(name string) (callback.Owner, bool) {
 	cfg := d.live.Load()
 	i := slices.IndexFunc(cfg.Server.Tokens, func(t config.Token) bool { return t.Name == name })
 	if i < 0 {

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -57,6 +57,9 @@ func (r *receivers) get(name string) bot {
 	return r.m[name]
 }
 
+// Receives reports whether that platform's updates are taken in here.
+func (d *Daemon) Receives(channel string) bool { return d.receivers.get(channel) != nil }
+
 // poke has whoever takes updates in look for stored ones.
 func (r *receivers) poke() {
 	r.mu.Lock()
@@ -67,7 +70,7 @@ func (r *receivers) poke() {
 }
 
 // leaseOf names the lease of a bot by its token.
-func (d *desk) leaseOf(name string) string {
+func (d *Daemon) leaseOf(name string) string {
 	token := d.cfg.Channels.Telegram.BotToken
 	switch name {
 	case "discord":
@@ -81,8 +84,8 @@ func (d *desk) leaseOf(name string) string {
 
 // receive takes a bot's updates in as long as its lease is here. A platform hands
 // them to one taker only, and each is handled once.
-func (d *desk) receive(ctx context.Context, name string) error {
-	if !d.store.Shared() {
+func (d *Daemon) receive(ctx context.Context, name string) error {
+	if !d.Store.Shared() {
 		d.receivers.set(name, d.bots[name])
 		return d.bots[name].Run(ctx)
 	}
@@ -99,19 +102,19 @@ func (d *desk) receive(ctx context.Context, name string) error {
 }
 
 // newBot makes an adapter.
-func (d *desk) newBot(name string) (bot, error) {
+func (d *Daemon) newBot(name string) (bot, error) {
 	switch name {
 	case "telegram":
-		return telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.store, d.gate.Handled, d.log)
+		return telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Handled, d.log)
 	case core.VerifierChannel:
-		return telegram.New(effective.VerifierTelegram(d.cfg), d.talk, d.store, d.gate.Handled, d.log)
+		return telegram.New(effective.VerifierTelegram(d.cfg), d.talk, d.Store, d.Gate.Handled, d.log)
 	}
-	return discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
+	return discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Handled, d.log)
 }
 
 // caughtUp is closed once what waited on the platforms while no desk ran was
 // handled, here or by the instance that takes updates in.
-func (d *desk) caughtUp(ctx context.Context) <-chan struct{} {
+func (d *Daemon) caughtUp(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		var all sync.WaitGroup
@@ -124,7 +127,7 @@ func (d *desk) caughtUp(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-func (d *desk) waitCaughtUp(ctx context.Context, name string) {
+func (d *Daemon) waitCaughtUp(ctx context.Context, name string) {
 	look := time.NewTicker(holderLook)
 	defer look.Stop()
 	var since time.Time
@@ -139,8 +142,8 @@ func (d *desk) waitCaughtUp(ctx context.Context, name string) {
 				return
 			}
 		}
-		switch holder, err := d.store.Holder(ctx, d.leaseOf(name)); {
-		case err != nil || holder == "" || holder == d.store.ID():
+		switch holder, err := d.Store.Holder(ctx, d.leaseOf(name)); {
+		case err != nil || holder == "" || holder == d.Store.ID():
 			since = time.Time{}
 		case since.IsZero():
 			since = time.Now()
@@ -157,10 +160,10 @@ func (d *desk) waitCaughtUp(ctx context.Context, name string) {
 
 // once runs what only one instance does at a time, where the policy that counts is
 // in force: elsewhere a yes would wait for ever.
-func (d *desk) once(ctx context.Context, lease string, run func(context.Context) error) error {
+func (d *Daemon) once(ctx context.Context, lease string, run func(context.Context) error) error {
 	for {
 		agreeing, stop := d.whileAgreed(ctx)
-		err := d.store.Hold(agreeing, lease, func(ctx context.Context, _ int64) error { return run(ctx) })
+		err := d.Store.Hold(agreeing, lease, func(ctx context.Context, _ int64) error { return run(ctx) })
 		stray := agreeing.Err() != nil && ctx.Err() == nil
 		stop()
 		if !stray {
@@ -171,9 +174,9 @@ func (d *desk) once(ctx context.Context, lease string, run func(context.Context)
 
 // whileAgreed waits until this instance has the policy that counts, and gives a
 // context that ends when it has it no more, or with ctx.
-func (d *desk) whileAgreed(ctx context.Context) (context.Context, context.CancelFunc) {
+func (d *Daemon) whileAgreed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
-	if !d.store.Shared() {
+	if !d.Store.Shared() {
 		return ctx, stop
 	}
 	until := func(agreed bool) {
@@ -192,10 +195,10 @@ func (d *desk) whileAgreed(ctx context.Context) (context.Context, context.Cancel
 }
 
 // agreed gives nil while this instance judges by the policy that counts.
-func (d *desk) agreed() error { return d.store.Agreed(d.gate.PolicyHash()) }
+func (d *Daemon) agreed() error { return d.Store.Agreed(d.Gate.PolicyHash()) }
 
 // heard wakes whoever has work after another instance's commits.
-func (d *desk) heard(ctx context.Context) func(store.Changed) {
+func (d *Daemon) heard(ctx context.Context) func(store.Changed) {
 	return func(c store.Changed) {
 		if c.Moved {
 			if err := d.learnMoves(ctx, d.table); err != nil {
@@ -203,7 +206,7 @@ func (d *desk) heard(ctx context.Context) func(store.Changed) {
 			}
 		}
 		for _, key := range c.Keys {
-			d.gate.Wake(key)
+			d.Gate.Wake(key)
 		}
 		if d.behind() {
 			select {
@@ -219,8 +222,8 @@ func (d *desk) heard(ctx context.Context) func(store.Changed) {
 }
 
 // agree tells the other instances by which policy this one judges.
-func (d *desk) agree(ctx context.Context, newest bool) error {
-	if err := d.store.Agree(ctx, d.gate.PolicyHash(), newest); err != nil {
+func (d *Daemon) agree(ctx context.Context, newest bool) error {
+	if err := d.Store.Agree(ctx, d.Gate.PolicyHash(), newest); err != nil {
 		return fmt.Errorf("the instances cannot agree on a policy: %w", err)
 	}
 	return nil
@@ -228,13 +231,13 @@ func (d *desk) agree(ctx context.Context, newest bool) error {
 
 // behind reports whether a configuration was loaded elsewhere that this instance
 // has not got yet, and could have: no file says the policy of another program.
-func (d *desk) behind() bool {
-	return d.store.Shared() && !d.store.Replaced() && (d.store.Generation() > d.loaded.Load() || d.agreed() != nil)
+func (d *Daemon) behind() bool {
+	return d.Store.Shared() && !d.Store.Replaced() && (d.Store.Generation() > d.loaded.Load() || d.agreed() != nil)
 }
 
 // follow reads the configuration again by itself when another was loaded elsewhere,
 // and puts it in force if it has the policy that counts.
-func (d *desk) follow(ctx context.Context) error {
+func (d *Daemon) follow(ctx context.Context) error {
 	for said := ""; ; {
 		select {
 		case <-d.stray:
@@ -272,7 +275,7 @@ func whyStray(err error) string {
 }
 
 // poking has the takers of updates look after a webhook stored one.
-func (d *desk) poking(h http.Handler) http.Handler {
+func (d *Daemon) poking(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		d.receivers.poke()
@@ -280,11 +283,11 @@ func (d *desk) poking(h http.Handler) http.Handler {
 }
 
 // botState is how a bot's updates flow, as far as this instance can say.
-func (d *desk) botState(ctx context.Context, name string) core.ChannelState {
+func (d *Daemon) botState(ctx context.Context, name string) core.ChannelState {
 	if b := d.receivers.get(name); b != nil {
 		return b.State()
 	}
-	holder, err := d.store.Holder(ctx, d.leaseOf(name))
+	holder, err := d.Store.Holder(ctx, d.leaseOf(name))
 	switch {
 	case err != nil:
 		return core.ChannelState{Detail: "unknown: the store does not answer"}
@@ -307,4 +310,4 @@ func storeName(address string) string {
 }
 
 // names of the bots that are on, in order.
-func (d *desk) botNames() []string { return slices.Sorted(maps.Keys(d.bots)) }
+func (d *Daemon) botNames() []string { return slices.Sorted(maps.Keys(d.bots)) }

@@ -1,6 +1,9 @@
-package main
+// Package daemon is a running desk: it wires the parts, takes the leases of what one
+// instance does at a time, and puts a configuration in force that was read again.
+package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"approvalbot/api"
+	"approvalbot/audit"
 	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
@@ -43,8 +47,8 @@ const databaseWait = 30 * time.Second
 
 // Where updates come in that the platforms send by themselves.
 const (
-	webhookPath      = "/telegram/webhook"
-	interactionsPath = "/discord/interactions"
+	WebhookPath      = "/telegram/webhook"
+	InteractionsPath = "/discord/interactions"
 	gatewayPath      = "/v1/gateway"
 )
 
@@ -61,89 +65,116 @@ type bot interface {
 	Poke()
 }
 
-// desk is every part of a running desk, wired.
-type desk struct {
-	cfg         config.Config                                   // as it was started
-	live        atomic.Pointer[config.Config]                   // as it is in force
-	load        func() (config.Config, []config.Warning, error) // reads the configuration again
+// Options is what a daemon is made with, beside its configuration.
+type Options struct {
+	Version string
+	Log     *slog.Logger
+	// Load reads the configuration again.
+	Load func() (config.Config, []config.Warning, error)
+	// Local is the configuration, where serve --local generates it; else nil.
+	Local *local.File
+}
+
+// Daemon is every part of a running desk, wired. The exported parts are to look at; it
+// runs them itself.
+type Daemon struct {
+	Store   *store.Store
+	Gate    *core.Gate
+	Server  *server.Server
+	Metrics *server.Metrics
+	Auditor *audit.Auditor
+
+	options     Options
+	log         *slog.Logger
+	cfg         config.Config                 // as it was started
+	live        atomic.Pointer[config.Config] // as it is in force
 	reloading   sync.Mutex
 	loaded      atomic.Int64           // the store's generation of the configuration in force
 	stray       chan struct{}          // another was loaded elsewhere
 	strays      atomic.Pointer[string] // why it is not in force here
 	telling     sync.WaitGroup         // announcements under way
-	log         *slog.Logger
-	store       *store.Store
-	gate        *core.Gate
 	table       *routing.Table
 	talk        *textcmd.Desk
 	bots        map[string]bot // by platform; those that are on
 	receivers   receivers      // the adapters that take updates in here
 	dispatchers []*routing.Dispatcher
 	timers      *routing.Timers
-	server      *server.Server
-	metrics     *server.Metrics
 	feed        *server.Feed
 	gateway     *gateway.Gateway
-	auditor     *auditor
-	local       *local.File // the configuration, where serve --local generates it; else nil
 }
 
-// newDesk opens the store and wires the parts. It starts nothing; Run does, and
+// New opens the store and wires the parts. It starts nothing; Run does, and
 // must be called, because it also closes the store.
-func newDesk(ctx context.Context, cfg config.Config, load func() (config.Config, []config.Warning, error), log *slog.Logger) (_ *desk, err error) {
-	d := &desk{cfg: cfg, load: load, log: log, bots: map[string]bot{}, stray: make(chan struct{}, 1)}
+func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err error) {
+	log, version := o.Log, o.Version
+	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, stray: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
 	build, err := policy.Build()
 	if err != nil {
 		return nil, err
 	}
 	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Build: version + " " + build, Log: log, Wait: databaseWait}
-	if d.store, err = store.Open(ctx, at); err != nil {
+	if d.Store, err = store.Open(ctx, at); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, d.store.Close())
+			err = errors.Join(err, d.Store.Close())
 		}
 	}()
-	d.metrics = server.NewMetrics(tool.Known()...)
-	d.metrics.UseTools(effective.NamedTools(cfg))
+	d.Metrics = server.NewMetrics(tool.Known()...)
+	d.Metrics.UseTools(effective.NamedTools(cfg))
 	rules, err := d.rules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.feed = server.NewFeed(d.store, log)
-	d.gate = core.NewGate(d.store, rules, log, d.committed, d.metrics.Observe, d.feed.Notify)
-	if d.auditor, err = d.newAuditor(ctx); err != nil {
+	d.feed = server.NewFeed(d.Store, log)
+	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
+	if d.Auditor, err = audit.New(ctx, d.audited()); err != nil {
 		return nil, err
 	}
-	d.timers = routing.NewTimers(d.store, d.gate, log)
-	d.talk = textcmd.NewDesk(pairings{d.gate, d}, d.store, d.isPlace)
+	d.timers = routing.NewTimers(d.Store, d.Gate, log)
+	d.talk = textcmd.NewDesk(pairings{d.Gate, d}, d.Store, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err
 	}
 	d.dispatch()
-	d.server, err = server.New(server.Config{
-		Gate: d.gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.gate, d}, Metrics: d.metrics, Feed: d.feed, Audit: d.auditor.api(), Callbacks: d.store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
+	d.Server, err = server.New(server.Config{
+		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
 		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount,
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.gateway = gateway.New(gateway.Config{
-		Server: d.server, Gate: d.gate, Feed: d.feed, Log: log, Version: version, Policy: d.policyView,
+		Server: d.Server, Gate: d.Gate, Feed: d.feed, Log: log, Version: version, Policy: d.policyView,
 		AgentShield: func() bool { return d.live.Load().Approvals.AgentShield.Enabled },
 	})
-	d.server.Mount("GET "+gatewayPath, d.gateway)
-	d.server.Mount(mcpPath, d.mcpHandler())
+	d.Server.Mount("GET "+gatewayPath, d.gateway)
+	d.Server.Mount(MCPPath, d.mcpHandler())
 	d.gauges()
 	return d, nil
 }
 
+// audited is what the auditor works for.
+func (d *Daemon) audited() audit.Desk {
+	return audit.Desk{
+		Store: d.Store, Log: d.log, Keep: time.Duration(d.cfg.Store.Retention.Audit), Tell: d.tell,
+		Issuer: func() string { return cmp.Or(d.live.Load().Server.PublicURL, "approvalbot") },
+		Chats:  func() []core.Target { return config.Targets(d.live.Load().ApprovalTools().Routing.AuditChats) },
+	}
+}
+
+// audit is the auditor as the server needs it.
+func (d *Daemon) audit() *server.Audit {
+	a := d.Auditor
+	return &server.Audit{Log: d.Store, Head: d.Store.Head, Keys: a.Keys, Verify: a.Verify, Receipt: a.Receipt, JWKS: a.JWKS}
+}
+
 // rules makes the snapshot of what the operator configured, with the chats that
 // have moved since.
-func (d *desk) rules(ctx context.Context) (core.Rules, error) {
+func (d *Daemon) rules(ctx context.Context) (core.Rules, error) {
 	d.table = effective.Table(d.cfg)
 	if err := d.learnMoves(ctx, d.table); err != nil {
 		return core.Rules{}, err
@@ -152,8 +183,8 @@ func (d *desk) rules(ctx context.Context) (core.Rules, error) {
 }
 
 // learnMoves tells a routing table which chats live elsewhere now.
-func (d *desk) learnMoves(ctx context.Context, table *routing.Table) error {
-	moves, err := d.store.Moves(ctx)
+func (d *Daemon) learnMoves(ctx context.Context, table *routing.Table) error {
+	moves, err := d.Store.Moves(ctx)
 	if err != nil {
 		return err
 	}
@@ -164,7 +195,7 @@ func (d *desk) learnMoves(ctx context.Context, table *routing.Table) error {
 }
 
 // rulesOf makes the snapshot that a configuration means.
-func (d *desk) rulesOf(cfg config.Config) (core.Rules, error) {
+func (d *Daemon) rulesOf(cfg config.Config) (core.Rules, error) {
 	rules, err := effective.Rules(cfg, d.table)
 	if err != nil {
 		return rules, err
@@ -174,21 +205,21 @@ func (d *desk) rulesOf(cfg config.Config) (core.Rules, error) {
 
 // connect makes the adapters of the platforms that are on, and gives the handlers
 // for updates that come by HTTP.
-func (d *desk) connect() (map[string]http.Handler, error) {
+func (d *Daemon) connect() (map[string]http.Handler, error) {
 	mount := map[string]http.Handler{}
 	if d.cfg.Channels.Telegram.On() {
-		t, err := telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.store, d.gate.Handled, d.log)
+		t, err := telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
-		d.bots["telegram"], mount["POST "+webhookPath] = t, d.poking(t.WebhookHandler(server.Authenticated))
+		d.bots["telegram"], mount["POST "+WebhookPath] = t, d.poking(t.WebhookHandler(server.Authenticated))
 	}
 	if d.cfg.Channels.Discord.On() {
-		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.store, d.gate.Handled, d.log)
+		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
-		d.bots["discord"], mount["POST "+interactionsPath] = x, d.poking(x.InteractionsHandler(server.Authenticated))
+		d.bots["discord"], mount["POST "+InteractionsPath] = x, d.poking(x.InteractionsHandler(server.Authenticated))
 	}
 	if effective.VerifierBot(d.cfg).On() {
 		v, err := d.newBot(core.VerifierChannel)
@@ -202,7 +233,7 @@ func (d *desk) connect() (map[string]http.Handler, error) {
 
 // dispatch makes a dispatcher for each channel; one that is off fails its
 // messages with the way out.
-func (d *desk) dispatch() {
+func (d *Daemon) dispatch() {
 	for _, name := range effective.Outboxes {
 		wayOut := "set channels." + name + ".botToken"
 		if name == core.VerifierChannel {
@@ -212,13 +243,13 @@ func (d *desk) dispatch() {
 		if b := d.bots[name]; b != nil {
 			channel = b
 		}
-		d.dispatchers = append(d.dispatchers, routing.NewDispatcher(name, channel, d.store, d.gate, d.table, d.timers.Wake, d.log))
+		d.dispatchers = append(d.dispatchers, routing.NewDispatcher(name, channel, d.Store, d.Gate, d.table, d.timers.Wake, d.log))
 	}
-	d.dispatchers = append(d.dispatchers, routing.NewDispatcher(core.CallbackChannel, d.callbacks(), d.store, d.gate, d.table, func() {}, d.log))
+	d.dispatchers = append(d.dispatchers, routing.NewDispatcher(core.CallbackChannel, d.callbacks(), d.Store, d.Gate, d.table, func() {}, d.log))
 }
 
 // committed wakes whoever has work after a change.
-func (d *desk) committed(c core.Change) {
+func (d *Daemon) committed(c core.Change) {
 	if c.Redraw || len(c.Deliveries) > 0 {
 		for _, x := range d.dispatchers {
 			x.WakeFor(c.Approval.Deliveries)
@@ -229,7 +260,7 @@ func (d *desk) committed(c core.Change) {
 	}
 }
 
-func (d *desk) wakeDispatchers() {
+func (d *Daemon) wakeDispatchers() {
 	for _, x := range d.dispatchers {
 		x.Wake()
 	}
@@ -237,7 +268,7 @@ func (d *desk) wakeDispatchers() {
 
 // isPlace reports whether the operator named that chat: as a target, or as a
 // chat where sessions live.
-func (d *desk) isPlace(t core.Target) bool {
+func (d *Daemon) isPlace(t core.Target) bool {
 	if d.table.Names(t) {
 		return true
 	}
@@ -255,18 +286,18 @@ func (d *desk) isPlace(t core.Target) bool {
 
 // Run serves on ln until ctx ends. Inbound stops first, then what goes out; the
 // store closes last.
-func (d *desk) Run(ctx context.Context, ln net.Listener) error {
+func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
 	stored := make(chan error, 1)
-	go func() { stored <- d.store.Run(storeCtx) }()
+	go func() { stored <- d.Store.Run(storeCtx) }()
 
 	if err := d.agree(ctx, false); err != nil {
 		d.log.Error("not ready yet", "reason", err)
 	}
-	if err := d.auditor.recordLoss(ctx); err != nil {
+	if err := d.Auditor.RecordLoss(ctx); err != nil {
 		d.log.Error("what the write-ahead log lost is not on record", "reason", err)
 	}
-	d.loaded.Store(d.store.Generation())
+	d.loaded.Store(d.Store.Generation())
 	work, ctx := errgroup.WithContext(ctx)
 	for _, name := range d.botNames() {
 		work.Go(func() error { return d.receive(ctx, name) })
@@ -278,27 +309,27 @@ func (d *desk) Run(ctx context.Context, ln net.Listener) error {
 		return d.once(ctx, "timers", func(ctx context.Context) error { return d.timers.Run(ctx, d.caughtUp(ctx)) })
 	})
 	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
-	work.Go(func() error { return d.auditor.Run(ctx) })
-	work.Go(func() error { return d.store.Listen(ctx, d.heard(ctx)) })
+	work.Go(func() error { return d.Auditor.Run(ctx) })
+	work.Go(func() error { return d.Store.Listen(ctx, d.heard(ctx)) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })
 	work.Go(func() error { return d.follow(ctx) })
 	work.Go(func() error { return d.feed.Run(ctx) })
 	work.Go(func() error { return d.gateway.Run(ctx) })
-	work.Go(func() error { return d.server.Serve(ctx, ln) })
+	work.Go(func() error { return d.Server.Serve(ctx, ln) })
 	err := work.Wait()
 	d.telling.Wait()
 	stopStore()
-	return errors.Join(err, <-stored, d.store.Close())
+	return errors.Join(err, <-stored, d.Store.Close())
 }
 
 // sweep deletes what is older than the configured retention.
-func (d *desk) sweep(ctx context.Context) error {
+func (d *Daemon) sweep(ctx context.Context) error {
 	for {
 		keep := store.Keep{
 			ApprovalsMs: time.Duration(d.cfg.Store.Retention.Approvals).Milliseconds(),
-			CallsMs:     d.gate.Rules().RetryWindowMs,
+			CallsMs:     d.Gate.Rules().RetryWindowMs,
 		}
-		if n, err := d.store.Sweep(ctx, time.Now().UnixMilli(), keep); err != nil && ctx.Err() == nil {
+		if n, err := d.Store.Sweep(ctx, time.Now().UnixMilli(), keep); err != nil && ctx.Err() == nil {
 			d.log.Error("old approvals could not be deleted", "reason", err)
 		} else if n > 0 {
 			d.log.Info("deleted approvals older than the retention", "count", n)
@@ -313,15 +344,15 @@ func (d *desk) sweep(ctx context.Context) error {
 
 // ready says whether the desk can take requests. A chat that is down does not
 // take it down.
-func (d *desk) ready(ctx context.Context) api.Ready {
+func (d *Daemon) ready(ctx context.Context) api.Ready {
 	r := api.Ready{Ready: true, Store: "ok", Policy: "ok", Channels: map[string]api.Channel{}}
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	if err := d.store.Ping(ctx); err != nil {
+	if err := d.Store.Ping(ctx); err != nil {
 		d.log.Error("the store does not answer", "reason", err)
 		r.Ready, r.Store = false, "the store does not take writes; see the log"
 	}
-	if !d.gate.Rules().Enabled {
+	if !d.Gate.Rules().Enabled {
 		r.Policy = api.PolicyDisabled
 	}
 	if err := d.agreed(); err != nil {
@@ -340,8 +371,8 @@ func (d *desk) ready(ctx context.Context) api.Ready {
 	return r
 }
 
-// listen opens the configured address.
-func (d *desk) listen() (net.Listener, error) {
+// Listen opens the configured address.
+func (d *Daemon) Listen() (net.Listener, error) {
 	ln, err := net.Listen("tcp", d.cfg.Server.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("server.listen %s: %w; choose another address or stop what uses it", d.cfg.Server.Listen, err)

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -12,8 +12,8 @@ const gaugeTime = 2 * time.Second
 
 // gauges says how the desk stands, each time it is scraped. A desk that cannot say
 // gives no value, which alerts can see.
-func (d *desk) gauges() {
-	d.metrics.Gauges("approvalbot_", []server.Gauge{
+func (d *Daemon) gauges() {
+	d.Metrics.Gauges("approvalbot_", []server.Gauge{
 		{Name: "ready", Help: "1 when this instance is ready for requests."},
 		{Name: "pending_approvals", Help: "Approvals that wait for people."},
 		{Name: "outbox_oldest_seconds", Help: "How long the message has been due that waits longest, in seconds."},
@@ -24,7 +24,7 @@ func (d *desk) gauges() {
 	}, d.gauge)
 }
 
-func (d *desk) gauge(name, label string) (float64, bool) {
+func (d *Daemon) gauge(name, label string) (float64, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), gaugeTime)
 	defer cancel()
 	now := time.Now().UnixMilli()
@@ -40,7 +40,7 @@ func (d *desk) gauge(name, label string) (float64, bool) {
 	case "channel_up":
 		return truth(d.botState(ctx, label).Up), true
 	}
-	s, err := d.store.Stats(ctx)
+	s, err := d.Store.Stats(ctx)
 	switch name {
 	case "pending_approvals":
 		return float64(s.Pending), err == nil

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // configuration lacks, and writes it where that is its own to write.
 type pairings struct {
 	*core.Gate
-	desk *desk
+	desk *Daemon
 }
 
 // Pair is the gate's, and puts into the log what the configuration lacks.
@@ -57,8 +57,8 @@ func (p pairings) Get(ctx context.Context, id string) (api.Pairing, error) {
 			Channel: v.Channel, UserID: v.UserID, Name: who.Name, Chat: who.Chat.String(), Person: v.Person,
 		}
 		out.Lines = local.Missing(*p.desk.live.Load(), chatOf(*who))
-		if p.desk.local != nil && p.desk.local.Writable(chatOf(*who)) {
-			out.File = p.desk.local.Path()
+		if p.desk.options.Local != nil && p.desk.options.Local.Writable(chatOf(*who)) {
+			out.File = p.desk.options.Local.Path()
 		}
 	}
 	return out, nil
@@ -74,12 +74,12 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 	case now.Status(time.Now().UnixMilli()) != core.PairingAnswered:
 		return api.Reloaded{}, core.Refuse(core.CodeNotFound,
 			"Nobody gave the code of this pairing in a chat, or more than five minutes ago.")
-	case p.desk.local == nil || !p.desk.local.Writable(chatOf(*now.Answer)):
+	case p.desk.options.Local == nil || !p.desk.options.Local.Writable(chatOf(*now.Answer)):
 		return api.Reloaded{}, core.Refuse(core.CodeForbidden,
 			"The desk does not write its configuration, which is its operator's own, or depends on variables that name another chat: "+
 				"add the pairing's lines by hand.")
 	}
-	undo, err := p.desk.local.Write(chatOf(*now.Answer))
+	undo, err := p.desk.options.Local.Write(chatOf(*now.Answer))
 	if err != nil {
 		p.desk.log.Error("a pairing could not be written into the configuration", "reason", err)
 		return api.Reloaded{}, core.Refuse(core.CodeUnavailable,

@@ -1,0 +1,113 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/proof"
+)
+
+// Log is a log from its first record to its head: a store's, or a running
+// desk's.
+type Log interface {
+	Head(context.Context) (seq int64, hash string, err error)
+	First(context.Context) (seq int64, prevHash string, err error)
+	Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error]
+	// Unlogged gives the key of an approval that was asked for after that time, and of
+	// which the log has no record; empty if there is none.
+	Unlogged(ctx context.Context, afterMs int64) (key string, err error)
+}
+
+// VerifyLog checks a whole log against its head, that only retention has cut it, and that
+// every approval is in it. It reads page by page and stops when ctx ends; passed hears of
+// every thousandth record, and of the head.
+func VerifyLog(ctx context.Context, s Log, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
+	found, err := verifyLogOnce(ctx, s, o, passed)
+	bad := (*core.BadRecord)(nil)
+	if first, _, again := s.First(ctx); again == nil && errors.As(err, &bad) && first != found.From {
+		return verifyLogOnce(ctx, s, o, passed) // it was cut meanwhile
+	}
+	return found, err
+}
+
+func verifyLogOnce(ctx context.Context, s Log, o proof.Options, passed func(seq, head int64)) (found proof.Report, err error) {
+	head, hash, err := s.Head(ctx)
+	if err != nil {
+		return found, err
+	}
+	if o.First, o.PrevHash, err = s.First(ctx); err != nil {
+		return found, err
+	}
+	entries := func(yield func(core.Entry, error) bool) {
+		for e, err := range s.Entries(ctx, o.First, head) {
+			if err == nil && e.Seq%verifyPage == 0 {
+				passed(e.Seq, head)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+	found, err = proof.VerifyEntries(entries, o)
+	switch {
+	case err != nil:
+		return found, err
+	case found.To < head:
+		err = &core.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: the log ends before it, and its head says that it goes to record %d", head)}
+	case found.Head != hash:
+		err = &core.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
+	case o.First > 1 && !found.Cut:
+		err = &core.BadRecord{Seq: o.First - 1, Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
+	}
+	if err == nil {
+		err = behindHead(ctx, s, head)
+	}
+	if err == nil {
+		err = leftOut(ctx, s, found)
+	}
+	return found, err
+}
+
+// behindHead finds a record that stands behind the log's head. The head moves together
+// with the records, so one that was read before the head is not behind it.
+func behindHead(ctx context.Context, s Log, head int64) error {
+	for e, err := range s.Entries(ctx, head+1, math.MaxInt64) {
+		if err != nil {
+			return err
+		}
+		now, _, err := s.Head(ctx)
+		if err != nil || e.Seq <= now {
+			return err
+		}
+		return &core.BadRecord{Seq: e.Seq, Problem: fmt.Sprintf("stands behind the log's head, which is record %d: it was put in", now)}
+	}
+	return nil
+}
+
+// cutSlack is by how much the times of two records may differ from their order: each
+// instance has a clock of its own.
+const cutSlack = time.Hour
+
+// leftOut finds an approval that the log has no record of, as one that was emptied. What
+// retention has cut off says nothing of approvals of its time.
+func leftOut(ctx context.Context, s Log, found proof.Report) error {
+	var after int64
+	if found.From > 1 {
+		for e, err := range s.Entries(ctx, found.From, found.From) {
+			if err != nil {
+				return err
+			}
+			after = e.AtMs + cutSlack.Milliseconds()
+		}
+	}
+	key, err := s.Unlogged(ctx, after)
+	if err != nil || key == "" {
+		return err
+	}
+	return &core.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key + ", and no record of it is in the log, which was emptied or written anew"}
+}

@@ -1,0 +1,84 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+
+	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/config/local"
+)
+
+// Start is what a desk is served with.
+type Start struct {
+	Config  string   // path of the configuration; empty: where it is looked for
+	Environ []string // NAME=value
+	Local   bool     // the configuration is one that serve --local generates
+	Version string
+	Stdout  io.Writer // gets what to do next, with Local
+	Stderr  io.Writer // gets the log
+}
+
+// Serve loads the configuration and runs the desk until ctx ends.
+func Serve(ctx context.Context, s Start) error {
+	log := newLogger(s.Stderr)
+	load := func() (config.Config, []config.Warning, error) {
+		return effective.Load(s.Config, s.Environ, nil, effective.KeyFolder)
+	}
+	cfg, warnings, err := load()
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		log.Warn(w.String())
+	}
+	o := Options{Version: s.Version, Log: log, Load: load}
+	if s.Local {
+		o.Local = &local.File{Dir: filepath.Dir(cfg.File), Env: config.NewEnviron(s.Environ)}
+	}
+	d, err := New(ctx, cfg, o)
+	if err != nil {
+		return err
+	}
+	ln, err := d.Listen()
+	if err != nil {
+		return errors.Join(err, d.Store.Close())
+	}
+	if cfg.Approvals.Enabled() && cfg.ApprovalTools().Policy.ProjectCode != "ask" {
+		log.Info("tests and builds run the workspace's own code unasked; approvals.tools.policy.projectCode: ask asks people")
+	}
+	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy", d.Gate.Rules().Policy.Hash()[:12], "version", s.Version)
+	if s.Local {
+		here := cfg
+		here.Server.Listen = ln.Addr().String() // the environment may name another address, or port 0
+		files, ok := local.FindClientFiles(filepath.Dir(s.Config), config.NewEnviron(s.Environ), cfg.HasToken)
+		if ok {
+			err = files.Point(here.LocalURL())
+		}
+		if err != nil {
+			return errors.Join(err, ln.Close(), d.Store.Close())
+		}
+		fmt.Fprint(s.Stdout, local.Hints(here, files, o.Local))
+	}
+	if err := d.Run(ctx, ln); err != nil {
+		return err
+	}
+	log.Info("the desk is closed; what was pending is still pending at the next start")
+	return nil
+}
+
+// newLogger writes for people on a terminal and JSON otherwise.
+func newLogger(w io.Writer) *slog.Logger {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return slog.New(tint.NewTextHandler(w, &tint.Options{TimeFormat: "15:04:05"}))
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
+}
