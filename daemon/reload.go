@@ -192,8 +192,7 @@ func (d *Daemon) policyView(context.Context) (api.Policy, error) {
 			Allowlist: list(config.Texts(x.Allowlist)), SafeBins: list(x.SafeBins)},
 	}
 	for _, c := range classes {
-		p.Classes = append(p.Classes, api.ClassPolicy{RiskClass: c.Class, Outcome: c.Outcome, MinApprovals: c.Need, RequiresHuman: c.Human,
-			People: list(c.People), Unmapped: c.Unmapped, Open: c.Open, Reachable: c.Reachable})
+		p.Classes = append(p.Classes, c.View())
 	}
 	return p, nil
 }

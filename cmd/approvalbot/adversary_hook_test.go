@@ -1,6 +1,7 @@
 package main
 
 import (
+	"approvalbot/cli/app"
 	"bytes"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func TestAdversary_H1_AMistakenCommandLineDeniesInTheEventsOwnWords(t *testing.T
 func TestHook_AnotherMistakeIsNoHook(t *testing.T) {
 	for _, line := range []string{"instal claude-code", "frob", "hok", "list claude-code hook claude-code", "install hook claude-code"} {
 		code, out, _ := hookWords(t, "", strings.Fields(line)...)
-		require.Equal(t, exitError, code, line)
+		require.Equal(t, app.ExitError, code, line)
 		require.Empty(t, out, line)
 	}
 	code, _, errs := hookWords(t, "", "hok", "kiro", "preToolUse")

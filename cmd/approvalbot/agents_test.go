@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/cli/app"
+	"approvalbot/cli/setup"
 	"approvalbot/core"
 	"approvalbot/hook"
 	"approvalbot/hook/install"
@@ -92,8 +94,8 @@ func TestAgents_Enough(t *testing.T) {
 // does not, and none does while no desk is there.
 func TestAgents_AllowDenyDown(t *testing.T) {
 	eachRuntime(t, func(t *testing.T, l *live.Lab) {
-		a := &app{}
-		found, err := a.tryLive(t.Context(), l, runtimeOf(t, l.Runtime), program(t))
+		a := &app.App{}
+		found, err := setup.TryLive(t.Context(), a, l, runtimeOf(t, l.Runtime), program(t))
 		require.NoError(t, err)
 		for _, f := range found {
 			require.Equal(t, core.LevelOK, f.Level, "%s: %s", f.What, f.Text)
@@ -105,13 +107,10 @@ func TestAgents_AllowDenyDown(t *testing.T) {
 // attached is a lab whose client asks the rig's desk.
 func attached(t *testing.T, r *rig, l *live.Lab, beside bool) {
 	t.Helper()
-	d := &liveDesk{dir: filepath.Join(l.Dir(), "desk"), url: r.url, token: agentSecret, program: program(t)}
-	require.NoError(t, os.MkdirAll(d.dir, 0o700))
-	text := fmt.Sprintf("server: %s\ntoken: %s\n", r.url, agentSecret)
-	require.NoError(t, os.WriteFile(filepath.Join(d.dir, liveClient), []byte(text), 0o600))
-	o := liveOptions(l, runtimeOf(t, l.Runtime), d)
-	o.Beside = beside
-	require.NoError(t, installLive(t.Context(), l, o))
+	d := &setup.LiveDesk{Dir: filepath.Join(l.Dir(), "desk"), URL: r.url, Token: agentSecret, Program: program(t)}
+	require.NoError(t, os.MkdirAll(d.Dir, 0o700))
+	_, err := d.Attach(t.Context(), l, runtimeOf(t, l.Runtime), beside)
+	require.NoError(t, err)
 }
 
 // asksAlways is a desk whose people decide about everything.
@@ -298,7 +297,7 @@ func TestAgents_OpenCodesPluginGoesByNoProxy(t *testing.T) {
 		_, _ = io.WriteString(w, `{"status":"approved","claim":{"toolName":"bash","params":{"command":"ls"}}}`)
 	}))
 	defer desk.Close()
-	client := filepath.Join(l.Home, liveClient)
+	client := filepath.Join(l.Home, "client.yaml")
 	require.NoError(t, os.WriteFile(client, []byte("server: "+desk.URL+"\ntoken: t\n"), 0o600))
 	changes, err := install.Plan(install.Options{Runtime: runtimeOf(t, "opencode"), Scope: install.User, Program: "/x", Client: client,
 		Home: l.Home, Env: func(string) string { return "" }})

@@ -23,6 +23,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/audit"
 	"approvalbot/bot/bottest"
+	"approvalbot/cli/app"
 	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/core"
@@ -74,7 +75,7 @@ func (r *rig) good(args ...string) string {
 func (r *rig) bad(args ...string) string {
 	r.t.Helper()
 	got := r.cli(operatorSecret, strings.NewReader(""), args...)
-	require.Equal(r.t, exitError, got.code, "%v: %s", args, got.out)
+	require.Equal(r.t, app.ExitError, got.code, "%v: %s", args, got.out)
 	return got.errors
 }
 
@@ -170,7 +171,7 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	text = string(must(os.ReadFile(file)))
 	changed := r.file("changed.jsonl", strings.Replace(text, `"owner":"agent"`, `"owner":"other"`, 1))
 	got := r.cli(operatorSecret, nil, "audit", "verify", "--json", "--file", changed)
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
 	require.False(t, report.OK)
 	require.EqualValues(t, 1, report.BadSeq)

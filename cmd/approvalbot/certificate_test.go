@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/cli/app"
 )
 
 // certificateUntil writes a TLS pair whose certificate ends then.
@@ -75,13 +77,13 @@ approvals: {tools: {enabled: true}}
 
 	const missing = "server.tls: certFile cannot be read: no such file or directory"
 	got := check()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Equal(t, file+":3: "+missing+"\n", got.errors)
 	got = doctor()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, "FAIL  "+missing+" — the desk does not start with this\n")
 	got = serve()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.errors, "approvalbot: "+missing+"\n")
 	require.NotContains(t, got.errors, "the desk is open")
 
@@ -92,7 +94,7 @@ approvals: {tools: {enabled: true}}
 	require.Zero(t, got.code, got.errors)
 	require.Contains(t, got.out, "warning: "+file+":3: "+text+"; renew it; the desk takes the new one without a restart\n")
 	got = doctor()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, "FAIL  "+text+" — renew it; the desk takes the new one without a restart\n")
 
 	ctx, stop := context.WithCancel(t.Context())

@@ -15,6 +15,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/cli/app"
 )
 
 // cli runs one command line against the rig's desk.
@@ -72,8 +73,8 @@ func TestRun_WhatIsNotAllowedNeverRuns(t *testing.T) {
 		code int
 		act  func(card bottest.TelegramMessage)
 	}{
-		{"denied", exitDenied, func(card bottest.TelegramMessage) { r.tap(r.bob, r.group, card.ID, "Deny") }},
-		{"withdrawn", exitWithdrawn, func(bottest.TelegramMessage) {
+		{"denied", app.ExitDenied, func(card bottest.TelegramMessage) { r.tap(r.bob, r.group, card.ID, "Deny") }},
+		{"withdrawn", app.ExitWithdrawn, func(bottest.TelegramMessage) {
 			l, err := r.agent().List(r.ctx(), api.Filter{Status: "pending"})
 			require.NoError(t, err)
 			_, err = r.agent().Withdraw(r.ctx(), l.Items[0].ID, api.WithdrawRequest{})
@@ -97,7 +98,7 @@ func TestRun_WhatIsNotAllowedNeverRuns(t *testing.T) {
 func TestCLI_RequestListViewDecideWait(t *testing.T) {
 	r := newRig(t)
 	asked := r.cli(agentSecret, nil, "request", "--tool", "deploy", "--params", `{"to":"prod"}`)
-	require.Equal(t, exitPending, asked.code, asked.errors)
+	require.Equal(t, app.ExitPending, asked.code, asked.errors)
 	list := r.cli(operatorSecret, nil, "list", "--status", "pending")
 	require.Regexp(t, `(?m)^ID +Tool +Agent +Status +Age`, list.out)
 	l, err := r.operator().List(r.ctx(), api.Filter{})
@@ -198,7 +199,7 @@ func TestCLI_SaysThatApprovalsAreDisabled(t *testing.T) {
 	reloaded := r.cli(operatorSecret, nil, "policy", "reload")
 	require.Zero(t, reloaded.code, reloaded.errors)
 	got := <-watching
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.errors, "approvalbot: approvals disabled (")
 
 	for _, args := range [][]string{
@@ -207,13 +208,13 @@ func TestCLI_SaysThatApprovalsAreDisabled(t *testing.T) {
 		{"stats"}, {"evaluate", "--tool", "deploy"},
 	} {
 		got := r.cli(operatorSecret, nil, args...)
-		require.Equal(t, exitError, got.code, args)
+		require.Equal(t, app.ExitError, got.code, args)
 		require.Contains(t, got.errors, "approvals disabled", args)
 		require.Empty(t, got.out, args)
 	}
 	for _, args := range [][]string{{"request", "--tool", "deploy"}, {"run", "--", "true"}, {"wait", a.ID}, {"withdraw", a.ID}, {"list"}, {"drill"}} {
 		got := r.cli(agentSecret, nil, args...)
-		require.Equal(t, exitError, got.code, args)
+		require.Equal(t, app.ExitError, got.code, args)
 		require.Contains(t, got.errors, "approvals disabled", args)
 	}
 	require.Contains(t, r.cli(operatorSecret, nil, "list", "--json").out, `"code": "approvals_disabled"`)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/cli/app"
 )
 
 // output is what one command line left.
@@ -91,7 +93,7 @@ func TestRunInterruptedWithdraws(t *testing.T) {
 	s := start(t, d, "run", "--", "touch", ran)
 	s.says(t, "approvalbot: waiting for approval 7KQ2M5")
 	s.cancel()
-	require.Equal(t, exitWithdrawn, s.ends(t))
+	require.Equal(t, app.ExitWithdrawn, s.ends(t))
 	require.Contains(t, s.out.String(), "approvalbot: not run: interrupted; the request is withdrawn")
 	require.Contains(t, d.requests(), "/withdraw")
 	require.NoFileExists(t, ran)
@@ -109,7 +111,7 @@ func TestRunInterruptedTooLate(t *testing.T) {
 	d.problem = "already_resolved"
 	d.mu.Unlock()
 	s.cancel()
-	require.Equal(t, exitError, s.ends(t))
+	require.Equal(t, app.ExitError, s.ends(t))
 	require.Contains(t, s.out.String(), "not run: interrupted; the request could not be withdrawn")
 	require.NoFileExists(t, ran)
 }
@@ -125,7 +127,7 @@ func TestRunRidesOverARestart(t *testing.T) {
 	require.NoError(t, s.stdin.Close())
 	d.CloseClientConnections()
 	d.end("approved", "allow-once", "person:alice", "")
-	require.Equal(t, exitAllowed, s.ends(t))
+	require.Equal(t, app.ExitAllowed, s.ends(t))
 	require.FileExists(t, ran)
 	require.Contains(t, d.requests(), `/result {"status":"succeeded","exitCode":0}`)
 }
@@ -135,7 +137,7 @@ func TestRunRefusesWhatCannotBeShown(t *testing.T) {
 	t.Parallel()
 	d := deskFor(t)
 	out := runCLI(t, d, "", "run", "--", "echo", "\xff")
-	require.Equal(t, exitError, out.code)
+	require.Equal(t, app.ExitError, out.code)
 	require.Contains(t, out.stderr, "not run: the command or its working directory is not UTF-8 text")
 	require.Empty(t, strings.TrimSpace(d.requests()))
 }

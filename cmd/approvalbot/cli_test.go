@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/cli/app"
 	"approvalbot/internal/fakeclaude"
 )
 
@@ -133,7 +134,7 @@ func TestAdversary_I10_AgentsTokenDecidesNothing(t *testing.T) {
 		d := deskFor(t)
 		d.problem = "forbidden"
 		out := runCLI(t, d, "", args...)
-		require.Equal(t, exitError, out.code)
+		require.Equal(t, app.ExitError, out.code)
 		require.Contains(t, out.stderr, "The desk says no. (forbidden)")
 	}
 }

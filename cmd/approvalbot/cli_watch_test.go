@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"approvalbot/api"
 )
 
 func TestWatchApproves(t *testing.T) {
@@ -152,11 +150,4 @@ func TestWatchByWhoMayNotDecide(t *testing.T) {
 	require.Equal(t, 3, strings.Count(s.out.String(), "Approve?"))
 	s.cancel()
 	require.Equal(t, 0, s.ends(t))
-}
-
-func TestEvaluateSaysThatAToolIsUnknown(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "unknown: the desk does not know this tool", touches(api.Assessment{ReasonCodes: []string{"unknown-tool"}, SideEffects: []string{"none"}}))
-	require.Equal(t, "payment", touches(api.Assessment{ReasonCodes: []string{"unknown-tool"}, SideEffects: []string{"payment"}}))
-	require.Equal(t, "none", touches(api.Assessment{ReasonCodes: []string{"think"}, SideEffects: []string{"none"}}))
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,18 +21,4 @@ func TestKeyInAMissingFolder(t *testing.T) {
 		run(t.Context(), args, nil, nil, &out, &errs)
 		require.Contains(t, out.String()+errs.String(), file+want, args)
 	}
-}
-
-// The table fits a terminal, whatever is in the file.
-func TestTableFits(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("testdata/wide.yaml")
-	require.NoError(t, err)
-	cfg, _ := loadText(t, string(text))
-	var out strings.Builder
-	require.NoError(t, (&app{stdout: &out}).printPolicy(cfg))
-	for line := range strings.Lines(out.String()) {
-		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), tableWidth, line)
-	}
-	require.NotContains(t, out.String(), "hunter2")
 }

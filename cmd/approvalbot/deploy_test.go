@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"approvalbot/cli/app"
 	"approvalbot/config"
 	"approvalbot/config/effective"
 )
@@ -335,7 +336,7 @@ func TestDeploy_CommandsExist(t *testing.T) {
 	}
 	require.Contains(t, lines, [2]string{"health", ""}, "the probe of the images")
 	for _, l := range lines {
-		checkCommand(t, newRootCommand(&app{}), l)
+		checkCommand(t, newRootCommand(&app.App{}), l)
 	}
 }
 
@@ -372,5 +373,5 @@ func TestHealth_RealDesk(t *testing.T) {
 	require.Zero(t, out.code, out.stderr)
 	require.Equal(t, "ready\n", out.stdout)
 	r.stop()
-	require.Equal(t, exitError, runCLI(t, d, "", "health", "--server", r.url).code)
+	require.Equal(t, app.ExitError, runCLI(t, d, "", "health", "--server", r.url).code)
 }

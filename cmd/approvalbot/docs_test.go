@@ -50,14 +50,19 @@ func TestCLIDoc_NamesWhatIsRead(t *testing.T) {
 	require.Zero(t, runCLI(t, d, "", "docs", "man", dir).code)
 	man, err := os.ReadFile(filepath.Join(dir, "approvalbot.1"))
 	require.NoError(t, err)
-	sources, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	var sources []string
+	for _, at := range []string{"*.go", "../../cli/*.go", "../../cli/*/*.go", "../../config/*.go", "../../config/*/*.go", "../../daemon/*.go"} {
+		found, err := filepath.Glob(at)
+		require.NoError(t, err)
+		require.NotEmpty(t, found, at)
+		sources = append(sources, found...)
+	}
 	read := map[string]bool{config.LocalFile: true, "/etc/approvalbot": true}
 	for _, path := range sources {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
 		if !strings.HasSuffix(path, "_test.go") {
-			for _, m := range regexp.MustCompile(`\benv\["([A-Z_]+)"\]`).FindAllSubmatch(source, -1) {
+			for _, m := range regexp.MustCompile(`\b[eE]nv\["([A-Z_]+)"\]`).FindAllSubmatch(source, -1) {
 				read[string(m[1])] = true
 			}
 		}

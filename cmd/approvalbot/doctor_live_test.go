@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/cli/app"
+	"approvalbot/cli/setup"
 	"approvalbot/core"
 	"approvalbot/hook/live"
 )
@@ -19,8 +21,7 @@ func TestDoctorLive_OnAClientThatIsNoMoreThanItsHooks(t *testing.T) {
 	l, err := live.Open("claude-code", dir+string(os.PathListSeparator)+os.Getenv("PATH"), t.TempDir())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
-	a := &app{}
-	found, err := a.tryLive(t.Context(), l, runtimeOf(t, "claude-code"), program(t))
+	found, err := setup.TryLive(t.Context(), &app.App{}, l, runtimeOf(t, "claude-code"), program(t))
 	require.NoError(t, err)
 	require.Len(t, found, 4)
 	for _, f := range found {
@@ -29,9 +30,9 @@ func TestDoctorLive_OnAClientThatIsNoMoreThanItsHooks(t *testing.T) {
 	require.Contains(t, found[2].Text, "denied by policy")
 	require.Contains(t, found[3].Text, "cannot be reached")
 
-	// Without the hook it says so.
+	// Without the hook the command runs, which doctor says.
 	require.NoError(t, os.Remove(filepath.Join(l.Home, ".claude/settings.json")))
-	got, err := tryOnce(t.Context(), l)
+	got, err := l.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, core.LevelFail, denyFinding(got).Level)
+	require.True(t, got.Ran)
 }

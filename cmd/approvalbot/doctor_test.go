@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/bottest"
-	"approvalbot/config"
+	"approvalbot/cli/app"
 	"approvalbot/core"
 	"approvalbot/store/pgtest"
 )
@@ -78,7 +78,7 @@ func TestDoctor_LooksAtPostgreSQL(t *testing.T) {
 	key := filepath.Join(r.dir, "desk.key")
 	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600))
 	got = r.doctor()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, "FAIL  store: key file "+key+" holds key ")
 	require.NoError(t, os.Remove(key))
 	got = r.doctor()
@@ -97,11 +97,11 @@ func TestDoctor_FailsOnlyWhereApprovalsStop(t *testing.T) {
 	require.Contains(t, got.out, " — add it again")
 	r.ops.SetAccess(bottest.DiscordNoSend)
 	got = r.doctor()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, fmt.Sprintf("FAIL  target telegram:%d: ", r.group.ID))
 	require.Contains(t, got.out, "FAIL  target discord:"+r.ops.ID+": #ops in \"desk\": the bot may not write here — give it Send Messages there")
 	got = r.doctor("--json")
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	var found []core.Finding
 	require.NoError(t, json.Unmarshal([]byte(got.out), &found))
 	require.NotEmpty(t, found)
@@ -112,13 +112,13 @@ func TestDoctor_OfARevokedTokenAndAStoppedDesk(t *testing.T) {
 	r.stop()
 	r.tg.RevokeToken()
 	got := r.doctor()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, "FAIL  telegram: Telegram does not accept the bot token")
 	require.Contains(t, got.out, "FAIL  desk: none runs at http://"+r.addr+" — start it with approvalbot serve")
 	r.tg.SetToken("123456:TEST")
 	require.NoError(t, os.Chmod(filepath.Join(r.dir, "desk.key"), 0o644))
 	got = r.doctor()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, "desk.key has mode 0644")
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "desk.key")))
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "desk.key"), []byte(strings.Repeat("k", 32)), 0o600))
@@ -145,15 +145,8 @@ func TestDoctor_AsksVerifierAndClassifier(t *testing.T) {
 	require.Contains(t, got.out, "warn  classifier: the model gave no valid opinion (invalid)")
 	answer = "nonsense"
 	got = r.doctor()
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, "FAIL  verifier tools.verifier: ")
-}
-
-func TestDoctor_WritesASCIIWhereTheTerminalTakesNoMore(t *testing.T) {
-	var out bytes.Buffer
-	a := &app{stdout: &out, env: config.Environ{"LANG": "C"}}
-	require.NoError(t, a.printFindings([]core.Finding{core.Fault("key file", "héllo", "mend it")}))
-	require.Equal(t, "FAIL  key file: h\\u{E9}llo - mend it\n", out.String())
 }
 
 // A clock that runs off is told, and stops nothing.
@@ -165,30 +158,4 @@ func TestDoctor_TellsOfAWrongClock(t *testing.T) {
 	require.Regexp(t, `warn  clock: is (4m5\ds|5m0s) behind Telegram's`, got.out)
 	require.Contains(t, got.out, "let NTP set this machine's clock")
 	require.False(t, strings.Contains(got.out, "FAIL"))
-}
-
-// A platform whose taps do not come in counts as broken with all its chats; a
-// fallback that is broken stops nothing.
-func TestDoctor_WeighsWhatStopsApprovals(t *testing.T) {
-	t.Parallel()
-	cfg, _ := loadText(t, `
-people: [{name: alice, telegram: 111}]
-channels: {telegram: {botToken: "1:a", allowedUserIds: [111]}, discord: {botToken: b, allowedUserIds: ["222"]}}
-approvals: {tools: {routing: {targets: ["telegram:-5", "discord:6"], fallback: ["telegram:-7"]}}}
-`)
-	deaf, card := core.Fault("telegram", "no taps", "x"), core.Fine("telegram:-5", "in it")
-	levels := func(found ...core.Finding) (out []core.Level) {
-		for _, f := range weigh(found, cfg) {
-			out = append(out, f.Level)
-		}
-		return out
-	}
-	require.Equal(t, []core.Level{"FAIL", "ok"}, levels(deaf, card), "cards come, and nobody hears the taps")
-	require.Equal(t, []core.Level{"warn", "ok", "ok"}, levels(deaf, card, core.Fine("discord:6", "in it")))
-	require.Equal(t, []core.Level{"FAIL", "FAIL"}, levels(core.Fault("discord", "away", "x"), core.Fault("telegram:-5", "gone", "x")))
-	require.Equal(t, []core.Level{"ok", "warn"}, levels(card, core.Fault("telegram:-7", "gone", "x")), "a fallback stops nothing")
-	require.Equal(t, []core.Level{"ok", "FAIL"}, levels(card, core.Fault("key file", "missing", "x")), "what is no chat stays a failure")
-	named := weigh([]core.Finding{core.Fine("telegram user 111", "a human"), core.Fine("telegram:-7", "in it")}, cfg)
-	require.Equal(t, "approver alice, telegram user 111", named[0].What)
-	require.Equal(t, "fallback telegram:-7", named[1].What)
 }

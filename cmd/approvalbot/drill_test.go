@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/cli/app"
 	"approvalbot/core"
 )
 
@@ -91,7 +92,7 @@ func TestDrill_IsWithdrawnAndAsksEachTime(t *testing.T) {
 		require.Zero(t, got.code, got.out+got.errors)
 		var out struct {
 			Status string
-			Cards  []drilled
+			Cards  []struct{ Target, State string }
 		}
 		require.NoError(t, json.Unmarshal([]byte(got.out), &out))
 		require.Equal(t, "withdrawn", out.Status)
@@ -179,7 +180,7 @@ func TestDrill_FailsWhereACardIsMissing(t *testing.T) {
 	r := newRig(t, withDiscord)
 	r.group.Kick()
 	got := r.drilledOut(2, "--wait", "1m")
-	require.Equal(t, exitError, got.code)
+	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, fmt.Sprintf("  telegram:%d: no card: The bot was removed from this chat", r.group.ID))
 	require.Contains(t, got.out, "  discord:"+r.ops.ID+": card after ")
 }
@@ -191,7 +192,7 @@ func TestDrill_InterruptedIsWithdrawn(t *testing.T) {
 	s := start(t, d, "drill")
 	s.says(t, "drill 7KQ2M5: nothing of it can run")
 	s.cancel()
-	require.Equal(t, exitError, s.ends(t), "no chat got a card")
+	require.Equal(t, app.ExitError, s.ends(t), "no chat got a card")
 	require.Contains(t, s.out.String(), "No chat got a card")
 	require.Contains(t, d.requests(), `/withdraw {"reason":"the drill is over"}`)
 }

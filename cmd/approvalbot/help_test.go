@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/cli/app"
+	"approvalbot/cli/help"
 	"approvalbot/config"
 )
 
@@ -16,30 +18,43 @@ import (
 // examples name commands and flags that there are.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	a := &app{env: config.Environ{}}
+	a := &app.App{Env: config.Environ{}}
 	root := newRootCommand(a)
-	a.plainly(root)
-	for _, c := range tree(root) {
+	help.Plainly(a, root)
+	completes := func(c *cobra.Command) bool { return c.Name() == "completion" && c.Parent() == root }
+	for _, c := range commands(root) {
 		if completes(c) || c.HasParent() && completes(c.Parent()) || c.Name() == "help" || strings.HasPrefix(c.Name(), "__") {
 			continue
 		}
-		for _, line := range strings.Split(helpText(c), "\n") {
-			require.LessOrEqual(t, utf8.RuneCountInString(line), helpWidth, "%s: %s", c.CommandPath(), line)
+		var text strings.Builder
+		c.SetOut(&text)
+		require.NoError(t, c.Help())
+		for _, line := range strings.Split(text.String(), "\n") {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 78, "%s: %s", c.CommandPath(), line)
 		}
 		if c.Parent() == root && c.Name() != "docs" {
-			require.NotEmpty(t, c.GroupID, "%s is in no group (help.go)", c.CommandPath())
+			require.NotEmpty(t, c.GroupID, "%s is in no group (cli/help/help.go)", c.CommandPath())
 		}
 		if !c.HasSubCommands() {
-			require.NotEmpty(t, c.Example, "%s has no example (help_examples.go)", c.CommandPath())
+			require.NotEmpty(t, c.Example, "%s has no example (cli/help/examples.go)", c.CommandPath())
 		}
 		for _, line := range exampleLines(c.Example) {
 			requireExample(t, root, line)
 		}
 	}
-	for path := range examples {
+	for path := range help.Examples {
 		c, _, err := root.Find(strings.Fields(path))
 		require.True(t, path == root.Name() || err == nil && c.CommandPath() == root.Name()+" "+path, path)
 	}
+}
+
+// commands lists a command and all below it.
+func commands(c *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		all = append(all, commands(sub)...)
+	}
+	return all
 }
 
 func exampleLines(text string) []string {
@@ -61,19 +76,4 @@ func requireExample(t *testing.T, root *cobra.Command, line string) {
 			require.True(t, c.Flags().Lookup(name) != nil || c.InheritedFlags().Lookup(name) != nil, "%s: --%s", line, name)
 		}
 	}
-}
-
-func TestWrap(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("word ", 30)
-	for text, want := range map[string]string{
-		"one\ntwo":                   "one two",
-		"one:\n  $ two\nthree\nfour": "one:\n  $ two\nthree four",
-		"one\n\ntwo":                 "one\n\ntwo",
-		long:                         strings.TrimSpace(strings.Repeat("word ", 15)) + "\n" + strings.TrimSpace(strings.Repeat("word ", 15)) + " ",
-	} {
-		require.Equal(t, want, wrap(text, ""))
-	}
-	require.Equal(t, "  abcdef\n    "+strings.Repeat("x", 90), wrap("  abcdef "+strings.Repeat("x", 90), "    "))
-	require.Equal(t, strings.Repeat("ä", 78), wrap(strings.Repeat("ä", 78), ""))
 }

@@ -8,11 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"approvalbot/config"
-	"approvalbot/core"
-	"approvalbot/hook/install"
-	"approvalbot/hook/live"
 )
 
 // newcomer is somebody's home beside a running desk.
@@ -134,38 +129,13 @@ func TestInstall_SaysWhatThereIs(t *testing.T) {
 	}
 }
 
-// Doctor says that a client which runs what it should not is not closed.
-func TestDoctorLive_SaysWhatRuns(t *testing.T) {
-	ran, kept := live.Result{Ran: true, Asked: true}, live.Result{Asked: true, Read: []string{"Hook error:\n denied by policy: no"}}
-	claude := runtimeOf(t, "claude-code")
-	require.Equal(t, core.LevelOK, allowFinding(ran).Level)
-	require.Equal(t, core.LevelFail, allowFinding(kept).Level)
-	require.Equal(t, core.LevelFail, denyFinding(ran).Level)
-	require.Equal(t, core.LevelOK, denyFinding(kept).Level)
-	require.Contains(t, denyFinding(kept).Text, "the model read: Hook error: denied by policy: no")
-	for _, read := range [][]string{nil, {"this tool is not permitted"}} {
-		require.Equal(t, core.LevelFail, denyFinding(live.Result{Asked: true, Read: read}).Level, "it proves nothing")
-	}
-	require.Contains(t, downFinding(claude, ran).Text, "RAN while no desk was there: Claude Code is not closed")
-	require.Equal(t, core.LevelOK, downFinding(claude, kept).Level)
-}
-
-// Doctor says when OpenCode has never loaded the plugin that is installed for it.
-func TestDoctor_FindsAPluginThatDidNotLoad(t *testing.T) {
+// Uninstall takes the trace of a plugin that was loaded along.
+func TestInstall_APluginsTraceGoesWithIt(t *testing.T) {
 	n := newNewcomer(t)
-	a := &app{env: config.Environ{"HOME": n.home}}
-	require.Empty(t, a.pluginFindings(), "where none is installed nothing is said")
 	out := n.run("install", "opencode", "--user")
 	require.Zero(t, out.code, out.stderr)
-	found := a.pluginFindings()
-	require.Len(t, found, 1)
-	require.Equal(t, core.LevelWarn, found[0].Level)
-	require.Contains(t, found[0].Text, "never")
-	o, err := a.runtimeOptions("opencode")
-	require.NoError(t, err)
-	o.Scope = install.User
-	require.NoError(t, os.WriteFile(install.Plugin(o)+".heartbeat", []byte("2026-11-22T19:59:16.621Z\n"), 0o600))
-	require.Equal(t, core.LevelOK, a.pluginFindings()[0].Level)
+	const trace = ".config/opencode/plugin/approvalbot.js.heartbeat"
+	n.write(trace, "2026-11-22T19:59:16.621Z\n")
 	require.Zero(t, n.run("uninstall", "opencode").code)
-	require.Empty(t, n.read(".config/opencode/plugin/approvalbot.js.heartbeat"))
+	require.Empty(t, n.read(trace))
 }

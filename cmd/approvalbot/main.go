@@ -11,6 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/cli"
+	"approvalbot/cli/agent"
+	"approvalbot/cli/app"
+	"approvalbot/cli/help"
+	"approvalbot/cli/offline"
+	"approvalbot/cli/setup"
+	"approvalbot/cli/watch"
 	"approvalbot/config"
 )
 
@@ -27,21 +34,17 @@ func main() {
 // run carries out one command line and gives the process's exit status. Nothing
 // in it reads the process's own arguments, environment or standard streams.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{args: args, environ: env, env: config.NewEnviron(env), stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app.App{Version: version, OpenStore: offline.Client, Args: args, Environ: env, Env: config.NewEnviron(env), Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	root := newRootCommand(a)
 	root.SetArgs(append([]string{}, args...))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	a.plainly(root)
-	err := root.ExecuteContext(ctx)
-	if words := a.misspeltHook(); err != nil && words != nil {
-		err = a.answer(hookDeny(words, "approvalbot: "+a.failure(err)))
-	}
-	return a.exit(err)
+	help.Plainly(a, root)
+	return a.Exit(agent.Answered(a, root.ExecuteContext(ctx)))
 }
 
-func newRootCommand(a *app) *cobra.Command {
+func newRootCommand(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "approvalbot",
 		Short:         "The approval desk between AI agents and people",
@@ -50,20 +53,15 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.server, "server", "", "the desk's URL (else APPROVALBOT_SERVER, else the client file)")
-	f.StringVar(&a.token, "token", "", "API token (else APPROVALBOT_TOKEN, else the client file)")
-	f.StringVar(&a.clientFile, "client", "", "client file, with the desk's URL and a token (else APPROVALBOT_CLIENT, else client.yaml in the user's configuration directory)")
-	f.BoolVar(&a.json, "json", false, "print the API's JSON")
-	f.StringVar(&a.config, "config", "", "configuration file of the desk (else APPROVALBOT_CONFIG, else approvalbot.yaml)")
-	root.AddCommand(
-		newServeCommand(a),
-		newRequestCommand(a), newWaitCommand(a), newRunCommand(a), newWithdrawCommand(a),
-		newMCPCommand(a), newMCPProxyCommand(a), newACPCommand(a),
-		newPendingCommand(a), newListCommand(a), newViewCommand(a), newApproveCommand(a), newDenyCommand(a), newDecideCommand(a), newRevokeCommand(a), newRetryCommand(a), newWatchCommand(a),
-		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a), newVerifierCommand(a), newCallbacksCommand(a),
-		newAuditCommand(a), newReceiptCommand(a), newBackupCommand(a), newKeysCommand(a), newStoreCommand(a),
-		newInstallCommand(a), newUninstallCommand(a),
-		newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newDrillCommand(a), newPairCommand(a), newHookCommand(a), newStatsCommand(a), newHealthCommand(a), newDocsCommand(a),
-	)
-	return grouped(a.complete(root))
+	f.StringVar(&a.Server, "server", "", "the desk's URL (else APPROVALBOT_SERVER, else the client file)")
+	f.StringVar(&a.Token, "token", "", "API token (else APPROVALBOT_TOKEN, else the client file)")
+	f.StringVar(&a.ClientFile, "client", "", "client file, with the desk's URL and a token (else APPROVALBOT_CLIENT, else client.yaml in the user's configuration directory)")
+	f.BoolVar(&a.JSON, "json", false, "print the API's JSON")
+	f.StringVar(&a.Config, "config", "", "configuration file of the desk (else APPROVALBOT_CONFIG, else approvalbot.yaml)")
+	root.AddCommand(newServeCommand(a), watch.Command(a), help.DocsCommand(a))
+	root.AddCommand(cli.Commands(a)...)
+	root.AddCommand(agent.Commands(a)...)
+	root.AddCommand(offline.Commands(a)...)
+	root.AddCommand(setup.Commands(a)...)
+	return help.Group(help.Complete(a, root))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/cli/app"
 	"approvalbot/daemon"
 )
 
@@ -233,7 +234,7 @@ func TestAdversary_N7_TheEnvironmentNamesNoDesk(t *testing.T) {
 	require.Contains(t, text, "absolute path")
 	for _, verb := range [][]string{{"mcp-proxy", "--", "true"}} {
 		var errs safeBuffer
-		require.Equal(t, exitError, run(t.Context(), verb, env, strings.NewReader(""), io.Discard, &errs))
+		require.Equal(t, app.ExitError, run(t.Context(), verb, env, strings.NewReader(""), io.Discard, &errs))
 		require.Contains(t, errs.String(), "--client")
 	}
 }

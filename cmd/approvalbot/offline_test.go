@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/cli/app"
 )
 
 // offline runs a verb on the rig's store file, asking no server.
@@ -38,7 +39,7 @@ func TestOffline_ReadsTheStore(t *testing.T) {
 	require.Contains(t, r.offline("view", a.Code).out, "to: prod", "the key opens what is sealed, redacted as ever")
 	require.Contains(t, r.offline("stats").out, "2 approvals in the last 7d")
 	missing := r.offline("view", "ZZZZZZ")
-	require.Equal(t, exitError, missing.code)
+	require.Equal(t, app.ExitError, missing.code)
 	require.Contains(t, missing.errors, "There is no such approval. (not_found); approvalbot list shows")
 	r.start()
 	require.EqualValues(t, "pending", r.get(a).Status, "nothing was changed")

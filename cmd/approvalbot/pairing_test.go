@@ -15,6 +15,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/cli/app"
 	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/config/local"
@@ -141,7 +142,7 @@ func TestPair_NeedsAChat(t *testing.T) {
 	l := &localDesk{t: t, dir: t.TempDir(), tg: bottest.NewTelegram(t, bottest.TelegramOptions{})}
 	l.start("TELEGRAM_BOT_TOKEN=")
 	var out, errs safeBuffer
-	require.Equal(t, exitError, run(t.Context(), []string{"pair"}, l.env(), strings.NewReader(""), &out, &errs))
+	require.Equal(t, app.ExitError, run(t.Context(), []string{"pair"}, l.env(), strings.NewReader(""), &out, &errs))
 	require.Contains(t, errs.String(), "No chat is on")
 }
 

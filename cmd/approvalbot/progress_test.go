@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/cli/app"
 )
 
 // While run waits, it says in which chats the card is, and where none came.
@@ -28,18 +28,8 @@ func TestRun_SaysWhereItWaits(t *testing.T) {
 	d.mu.Unlock()
 	s.says(t, "approvalbot: its card is in telegram:-5:7")
 	d.end("denied", "deny", "person:alice", "no")
-	require.Equal(t, exitDenied, s.ends(t))
+	require.Equal(t, app.ExitDenied, s.ends(t))
 	require.Contains(t, s.out.String(), "approvalbot: not run: denied by alice: no")
 	require.Equal(t, 1, strings.Count(s.out.String(), "no card in discord:9"))
 	require.NotRegexp(t, "approvalbot (decide|approve)|--decision|allow-once", s.out.String(), "how it is decided is not for whoever asks")
-}
-
-// The time left is shown on one line, which is gone at the end.
-func TestProgress_CountsDownOnOneLine(t *testing.T) {
-	var out bytes.Buffer
-	countDown(&out, time.Now().Add(90*time.Second).UnixMilli())()
-	require.Regexp(t, "^(\r\x1b\\[Kapprovalbot: 1m(30|[12]?[0-9])s left )+\r\x1b\\[K$", out.String())
-	out.Reset()
-	(&app{stderr: &out}).countdown(time.Now().UnixMilli())()
-	require.Empty(t, out.String(), "not on what is no terminal")
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/cli/app"
 	"approvalbot/config/local"
 	"approvalbot/daemon"
 )
 
 // newServeCommand is the bot process.
-func newServeCommand(a *app) *cobra.Command {
+func newServeCommand(a *app.App) *cobra.Command {
 	var localDir string
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -20,18 +21,18 @@ func newServeCommand(a *app) *cobra.Command {
 			"configuration, anew at every start until that is edited.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			path := a.config
+			path := a.Config
 			if localDir != "" {
 				if path != "" {
 					return errors.New("--local writes its own configuration; leave --config away")
 				}
 				var err error
-				if path, err = local.Prepare(localDir, a.env); err != nil {
+				if path, err = local.Prepare(localDir, a.Env); err != nil {
 					return err
 				}
 			}
 			return daemon.Serve(cmd.Context(), daemon.Start{
-				Config: path, Environ: a.environ, Local: localDir != "", Version: version, Stdout: a.stdout, Stderr: a.stderr,
+				Config: path, Environ: a.Environ, Local: localDir != "", Version: a.Version, Stdout: a.Stdout, Stderr: a.Stderr,
 			})
 		},
 	}

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"approvalbot/api"
-	"approvalbot/config"
 )
 
 // watching is a watch at the rig's desk, whose output may be read meanwhile.
@@ -73,31 +67,4 @@ func TestWatch_OutlivesTheDesk(t *testing.T) {
 	s.types(t, "n: not now")
 	require.EqualValues(t, "denied", r.final(b).Status)
 	s.says(t, b.Code+": denied by olga: not now")
-}
-
-// The time left is counted down above the prompt, without a word of what is being
-// typed lost; without colours where nobody wants them.
-func TestWatch_CountsDownOnATerminal(t *testing.T) {
-	var out bytes.Buffer
-	w := &watcher{app: &app{stdout: &out, env: config.Environ{"NO_COLOR": "1"}}, counts: true}
-	soon := api.Approval{ExpiresAtMs: time.Now().Add(90 * time.Second).UnixMilli()}
-	w.left(soon, false)
-	w.left(soon, true)
-	require.Regexp(t, "^1m(30|[12]?[0-9])s left\n\x1b7\x1b\\[1A\r\x1b\\[2K1m(30|[12]?[0-9])s left\x1b8$", out.String())
-	w.left(api.Approval{}, false)
-	require.True(t, strings.HasSuffix(out.String(), "0s left\n"))
-	out.Reset()
-	(&watcher{app: &app{stdout: &out}}).left(soon, false)
-	require.Empty(t, out.String(), "not on what is no terminal")
-}
-
-func TestWatch_WritesASCIIWhereTheTerminalTakesNoMore(t *testing.T) {
-	var out bytes.Buffer
-	plain := &app{stdout: &out, env: config.Environ{"LC_ALL": "C", "LANG": "en_US.UTF-8"}}
-	w := &watcher{app: &app{stdout: plain.plain()}}
-	w.show(api.Approval{ToolName: "mail.send", ParamsSummary: "to: zoë", RiskClass: "R3", ArgsFingerprint: "ab"})
-	for _, b := range out.Bytes() {
-		require.Less(t, b, byte(0x80))
-	}
-	require.Contains(t, out.String(), `mail.send - to: zo\u{EB}`)
 }

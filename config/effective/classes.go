@@ -1,11 +1,9 @@
 package effective
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
+	"approvalbot/api"
 	"approvalbot/config"
 	"approvalbot/core"
 )
@@ -102,44 +100,8 @@ func decidersOf(c config.Config, dir *core.Directory) []string {
 	return out
 }
 
-// Needs says how many approvals the class needs, and whether a person must give one.
-func (p ClassPolicy) Needs() string {
-	s := fmt.Sprint(p.Need)
-	if p.Human {
-		s += ", human"
-	}
-	return s
-}
-
-// whoWidth is the room for names in the table, which fits 80 characters.
-const whoWidth = 22
-
-// Who says who could approve the class, or that nobody could: by name where
-// there is room.
-func (p ClassPolicy) Who() string {
-	words := slices.Clone(p.People)
-	if p.Unmapped > 0 && p.Need <= 1 {
-		words = append(words, fmt.Sprintf("%d unnamed", p.Unmapped))
-	}
-	if p.Open {
-		words = append(words, "role holders")
-	}
-	text := strings.Join(words, ", ")
-	switch {
-	case len(words) == 0:
-		return "nobody"
-	case !p.Reachable:
-		text += ": too few"
-	}
-	if utf8.RuneCountInString(text) <= whoWidth {
-		return text
-	}
-	short := fmt.Sprintf("%d people", len(p.People))
-	switch {
-	case !p.Reachable:
-		return short + ": too few"
-	case len(words) > len(p.People):
-		return short + " and more"
-	}
-	return short
+// View is the class as the API shows it.
+func (p ClassPolicy) View() api.ClassPolicy {
+	return api.ClassPolicy{RiskClass: p.Class, Outcome: p.Outcome, MinApprovals: p.Need, RequiresHuman: p.Human,
+		People: append([]string{}, p.People...), Unmapped: p.Unmapped, Open: p.Open, Reachable: p.Reachable}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/cli/show"
 	"approvalbot/config"
 	"approvalbot/core"
 	"approvalbot/policy"
@@ -335,7 +336,7 @@ func TestExamplePolicy(t *testing.T) {
 	require.NoError(t, err)
 	var got []string
 	for _, c := range classes {
-		got = append(got, c.Class+" "+c.Outcome+" "+c.Needs())
+		got = append(got, c.Class+" "+c.Outcome+" "+show.ClassNeeds(c.View()))
 	}
 	require.Equal(t, []string{"R0 allow 1", "R1 allow 1", "R2 allow 1", "R3 ask 1, human", "R4 deny 2, human"}, got)
 }

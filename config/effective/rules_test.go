@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/cli/show"
 	"approvalbot/config"
 	"approvalbot/core"
 	"approvalbot/server"
@@ -110,7 +111,7 @@ channels: {telegram: {botToken: "1:a", allowedUserIds: [5, 6, 7]}}
 		classes, err := Classes(cfg)
 		require.NoError(t, err)
 		require.Equal(t, want, ClassPolicy{Need: classes[core.R3].Need, Reachable: classes[core.R3].Reachable}, text)
-		require.Equal(t, !want.Reachable, strings.Contains(classes[core.R3].Who(), "too few"))
+		require.Equal(t, !want.Reachable, strings.Contains(show.ClassWho(classes[core.R3].View()), "too few"))
 	}
 }
 

@@ -1,0 +1,149 @@
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/audit"
+	"approvalbot/cli/app"
+	"approvalbot/config/effective"
+	"approvalbot/core"
+	"approvalbot/display"
+	"approvalbot/store"
+)
+
+func newBackupCommand(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a checked copy of the store into a new file, also while the desk runs",
+		Long: "Write a copy of the configured SQLite store, as it is at one moment, into FILE, which must not be there. It appears when\n" +
+			"it is complete: the database and the log's chain were checked. The key file is not in it: keep a copy of that too, but\n" +
+			"elsewhere, since whoever has both can read what waits sealed. To restore, put FILE and the key file where store.url and\n" +
+			"store.keyFile point, and start the desk. PostgreSQL is backed up with pg_dump.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runBackup(cmd.Context(), a, args[0]) },
+	}
+}
+
+func runBackup(ctx context.Context, a *app.App, file string) error {
+	o, err := storeOptions(a, "PostgreSQL is backed up with its own tools: pg_dump --format=custom")
+	if err != nil {
+		return err
+	}
+	b, err := store.Backup(ctx, o.URL, file)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.PrintJSON(b)
+	}
+	fmt.Fprintf(a.Stdout, "Backup %s is whole: %d bytes, log up to record %d.\n", display.Escape(b.File), b.Bytes, b.Last)
+	fmt.Fprintf(a.Stdout, "The key is not in it. It needs key %s, now in %s: keep a copy of that elsewhere.\n", display.Escape(b.KeyID), display.Escape(o.KeyFile))
+	return nil
+}
+
+// storeOptions says where the configured store is; otherwise says what to do where
+// it is a server's.
+func storeOptions(a *app.App, otherwise string) (store.Options, error) {
+	cfg, _, err := effective.Load(a.Config, a.Environ, nil)
+	if err == nil && strings.HasPrefix(cfg.Store.URL, "postgres") && otherwise != "" {
+		err = errors.New(otherwise)
+	}
+	return store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: a.Version}, err
+}
+
+func newStoreCommand(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "store", Short: "Look after the store of a stopped desk"}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "vacuum",
+		Short: "Give room that deleted rows took back to the disk; the desk must be stopped",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := storeOptions(a, "PostgreSQL vacuums by itself")
+			if err != nil {
+				return err
+			}
+			before, after, err := store.Vacuum(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.PrintJSON(map[string]int64{"bytesBefore": before, "bytes": after})
+			}
+			fmt.Fprintf(a.Stdout, "The store has %d bytes now; it had %d.\n", after, before)
+			return nil
+		},
+	})
+	cmd.AddCommand(newMigrateCommand(a))
+	return cmd
+}
+
+func newKeysCommand(a *app.App) *cobra.Command {
+	var discardOld, exposed bool
+	rotate := &cobra.Command{
+		Use:   "rotate",
+		Short: "Give the store another key and seal everything anew; the desk must be stopped",
+		Long: "Make a new key, seal every call of the store anew with it, and put it in the key file's place. A crash at any point\n" +
+			"leaves a store that starts. Old checkpoints still count, and old receipts too unless the key was --exposed.\n" +
+			"Backups made before need the old key: it stays beside the new one, as KEYFILE.old-ID, unless it is discarded.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return rotateKey(cmd.Context(), a, !discardOld, exposed) },
+	}
+	rotate.Flags().BoolVar(&discardOld, "discard-old", false, "keep no copy of the old key; backups made before cannot be read without one")
+	rotate.Flags().BoolVar(&exposed, "exposed", false, "others may have the old key: receipts signed with it count no longer")
+	cmd := &cobra.Command{Use: "keys", Short: "Look after the key that seals and signs"}
+	cmd.AddCommand(rotate)
+	return cmd
+}
+
+func rotateKey(ctx context.Context, a *app.App, keepOld, exposed bool) error {
+	o, err := storeOptions(a, "")
+	if err != nil {
+		return err
+	}
+	r, err := store.RotateKey(ctx, o, keepOld, func(old, next [32]byte) (json.RawMessage, core.Event, error) {
+		return retire(old, next, exposed)
+	})
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.PrintJSON(r)
+	}
+	fmt.Fprintf(a.Stdout, "Key %s is in %s now; %d calls were sealed anew.\n", display.Escape(r.NewID), display.Escape(o.KeyFile), r.Calls)
+	if r.OldFile != "" {
+		fmt.Fprintf(a.Stdout, "The old key %s is in %s.\n", display.Escape(r.OldID), display.Escape(r.OldFile))
+	} else {
+		fmt.Fprintf(a.Stdout, "The old key %s is gone from here; backups made before need it.\n", display.Escape(r.OldID))
+	}
+	fmt.Fprintln(a.Stdout, "Whoever checks receipts fetches the key set anew; auditors note the new verifier key (audit keys).")
+	return nil
+}
+
+// retire says what stays of a key, and the log's record of the change.
+func retire(old, next [32]byte, exposed bool) (json.RawMessage, core.Event, error) {
+	was, err := audit.SigningOf(old)
+	if err != nil {
+		return nil, core.Event{}, err
+	}
+	now, err := audit.SigningOf(next)
+	if err != nil {
+		return nil, core.Event{}, err
+	}
+	k := audit.RetiredKey{Receipt: was.Receipts.Public(), Checkpoint: was.Verifiers[0]}
+	if exposed {
+		k.Receipt = nil
+	}
+	public, err := json.Marshal(k)
+	if err != nil {
+		return nil, core.Event{}, err
+	}
+	data, err := json.Marshal(map[string]any{"oldKey": was.Verifiers[0], "newKey": now.Verifiers[0], "exposed": exposed})
+	return public, core.Event{AtMs: time.Now().UnixMilli(), Type: core.EventRekeyed, Data: data}, err
+}

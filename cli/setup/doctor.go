@@ -1,0 +1,151 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/cli/app"
+	"approvalbot/cli/show"
+	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/core"
+	"approvalbot/display"
+	"approvalbot/hook/live"
+)
+
+// Bounds of what doctor looks at: how long one thing may take, and how many are
+// looked at together.
+const (
+	lookTime    = 10 * time.Second
+	looksAtOnce = 8
+)
+
+func newDoctorCommand(a *app.App) *cobra.Command {
+	var offline bool
+	var runtime string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at everything that the desk depends on, and say what is wrong and how to mend it",
+		Long: "Look at the configuration, the store, the clock, each chat, each approver, the verifier, the classifier and the\n" +
+			"running desk, and say on one line each how it is. Nothing is posted and nothing is changed, so a running desk is\n" +
+			"not disturbed. Exit status: 0, or 1 if something would stop an approval (a line begins with FAIL), such as that no\n" +
+			"desk runs. Before the first start, and while it is stopped on purpose, leave that out with --offline.\n" +
+			"With --live it tries an agent runtime instead: its own installed client, with a fake model, in a folder that is thrown\n" +
+			"away and with a desk of its own, shows that an allowed command runs and a denied one does not, and what becomes of one\n" +
+			"while the desk is down. Nothing of yours is read or written. Runtimes: " + strings.Join(live.Runtimes(), ", ") + ".",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runtime != "" {
+				return doctorLive(cmd.Context(), a, runtime)
+			}
+			return examine(cmd.Context(), a, offline)
+		},
+	}
+	cmd.Flags().BoolVar(&offline, "offline", false, "look for no running desk")
+	cmd.Flags().StringVar(&runtime, "live", "", "try this agent runtime's own client instead")
+	return cmd
+}
+
+func examine(ctx context.Context, a *app.App, offline bool) error {
+	cfg, found, err := checkedConfig(a)
+	if err != nil {
+		return err
+	}
+	if cfg != nil {
+		found = append(found, core.Gather(looksAtOnce,
+			func() []core.Finding { return clientFindings(a, *cfg) },
+			func() []core.Finding { return storeFindings(ctx, *cfg) },
+			func() []core.Finding { return certificateFindings(*cfg) },
+			func() []core.Finding { return serverFindings(ctx, *cfg, offline) },
+			func() []core.Finding { return publicFindings(ctx, *cfg) },
+			func() []core.Finding { return chatFindings(ctx, *cfg) },
+			func() []core.Finding { return verifierFindings(ctx, *cfg) },
+			func() []core.Finding { return classifierFindings(ctx, *cfg) },
+		)...)
+		found = weigh(found, *cfg)
+	}
+	if err := printFindings(a, found); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(found, func(f core.Finding) bool { return f.Level == core.LevelFail }) {
+		return app.ExitCode(app.ExitError)
+	}
+	return nil
+}
+
+// checkedConfig loads the configuration and says how it is; it is nil where there
+// is nothing to go on with. The error says that there is no file to look at.
+func checkedConfig(a *app.App) (*config.Config, []core.Finding, error) {
+	cfg, warnings, err := effective.Load(a.Config, a.Environ, nil)
+	var mistakes config.Mistakes
+	var found []core.Finding
+	switch {
+	case errors.As(err, &mistakes):
+		for _, m := range mistakes {
+			found = append(found, core.Fault("config", m.String(), "the desk does not start with this"))
+		}
+		return nil, found, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	for _, w := range warnings {
+		found = append(found, core.Doubt("config", w.String(), ""))
+	}
+	found = append(found, core.Fine("config", cfg.File+" can be used"))
+	return &cfg, append(found, policyFindings(cfg)...), nil
+}
+
+// policyFindings says whether anybody could approve at all.
+func policyFindings(cfg config.Config) []core.Finding {
+	if !cfg.Approvals.Enabled() {
+		return []core.Finding{core.Fault("policy", "approvals are disabled, so every request is refused", "set approvals.tools.enabled: true")}
+	}
+	classes, err := effective.Classes(cfg)
+	if err != nil {
+		return []core.Finding{core.Fault("policy", err.Error(), "see approvalbot config check")}
+	}
+	var found []core.Finding
+	for _, c := range classes {
+		if c.Outcome == "ask" && !c.Reachable {
+			found = append(found, core.Fault("policy", fmt.Sprintf("%s needs %s to approve, and those who could are %s", c.Class, show.ClassNeeds(c.View()), show.ClassWho(c.View())),
+				"name more people with accounts in allowedUserIds, or lower minApprovals"))
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, core.Fine("policy", "enough people could approve every class that asks"))
+	}
+	return found
+}
+
+// printFindings prints one line for each.
+func printFindings(a *app.App, found []core.Finding) error {
+	if a.JSON {
+		return a.PrintJSON(found)
+	}
+	out, p := a.Plain(), a.Paint()
+	for _, f := range found {
+		level := fmt.Sprintf("%-4s", f.Level)
+		switch f.Level {
+		case core.LevelOK:
+			level = p.With("32", level)
+		case core.LevelWarn:
+			level = p.With("33", level)
+		default:
+			level = p.With("1;31", level)
+		}
+		line := display.Escape(f.What + ": " + f.Text)
+		if f.Mend != "" {
+			line += " — " + display.Escape(f.Mend)
+		}
+		if _, err := fmt.Fprintf(out, "%s  %s\n", level, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package setup
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/cli/app"
+	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/core"
+	"approvalbot/hook"
+	"approvalbot/hook/install"
+	"approvalbot/hook/live"
+)
+
+func TestDoctor_WritesASCIIWhereTheTerminalTakesNoMore(t *testing.T) {
+	var out bytes.Buffer
+	a := &app.App{Stdout: &out, Env: config.Environ{"LANG": "C"}}
+	require.NoError(t, printFindings(a, []core.Finding{core.Fault("key file", "héllo", "mend it")}))
+	require.Equal(t, "FAIL  key file: h\\u{E9}llo - mend it\n", out.String())
+}
+
+// A platform whose taps do not come in counts as broken with all its chats; a
+// fallback that is broken stops nothing.
+func TestDoctor_WeighsWhatStopsApprovals(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := effective.Parse("f.yaml", []byte(`
+people: [{name: alice, telegram: 111}]
+channels: {telegram: {botToken: "1:a", allowedUserIds: [111]}, discord: {botToken: b, allowedUserIds: ["222"]}}
+approvals: {tools: {routing: {targets: ["telegram:-5", "discord:6"], fallback: ["telegram:-7"]}}}
+`), nil, nil)
+	require.NoError(t, err)
+	deaf, card := core.Fault("telegram", "no taps", "x"), core.Fine("telegram:-5", "in it")
+	levels := func(found ...core.Finding) (out []core.Level) {
+		for _, f := range weigh(found, cfg) {
+			out = append(out, f.Level)
+		}
+		return out
+	}
+	require.Equal(t, []core.Level{"FAIL", "ok"}, levels(deaf, card), "cards come, and nobody hears the taps")
+	require.Equal(t, []core.Level{"warn", "ok", "ok"}, levels(deaf, card, core.Fine("discord:6", "in it")))
+	require.Equal(t, []core.Level{"FAIL", "FAIL"}, levels(core.Fault("discord", "away", "x"), core.Fault("telegram:-5", "gone", "x")))
+	require.Equal(t, []core.Level{"ok", "warn"}, levels(card, core.Fault("telegram:-7", "gone", "x")), "a fallback stops nothing")
+	require.Equal(t, []core.Level{"ok", "FAIL"}, levels(card, core.Fault("key file", "missing", "x")), "what is no chat stays a failure")
+	named := weigh([]core.Finding{core.Fine("telegram user 111", "a human"), core.Fine("telegram:-7", "in it")}, cfg)
+	require.Equal(t, "approver alice, telegram user 111", named[0].What)
+	require.Equal(t, "fallback telegram:-7", named[1].What)
+}
+
+// Doctor says that a client which runs what it should not is not closed.
+func TestDoctorLive_SaysWhatRuns(t *testing.T) {
+	ran, kept := live.Result{Ran: true, Asked: true}, live.Result{Asked: true, Read: []string{"Hook error:\n denied by policy: no"}}
+	claude, known := hook.Find("claude-code")
+	require.True(t, known)
+	require.Equal(t, core.LevelOK, allowFinding(ran).Level)
+	require.Equal(t, core.LevelFail, allowFinding(kept).Level)
+	require.Equal(t, core.LevelFail, denyFinding(ran).Level)
+	require.Equal(t, core.LevelOK, denyFinding(kept).Level)
+	require.Contains(t, denyFinding(kept).Text, "the model read: Hook error: denied by policy: no")
+	for _, read := range [][]string{nil, {"this tool is not permitted"}} {
+		require.Equal(t, core.LevelFail, denyFinding(live.Result{Asked: true, Read: read}).Level, "it proves nothing")
+	}
+	require.Contains(t, downFinding(claude, ran).Text, "RAN while no desk was there: Claude Code is not closed")
+	require.Equal(t, core.LevelOK, downFinding(claude, kept).Level)
+}
+
+// Doctor says when OpenCode has never loaded the plugin that is installed for it.
+func TestDoctor_FindsAPluginThatDidNotLoad(t *testing.T) {
+	a := &app.App{Env: config.Environ{"HOME": t.TempDir()}}
+	require.Empty(t, pluginFindings(a), "where none is installed nothing is said")
+	o, err := runtimeOptions(a, "opencode")
+	require.NoError(t, err)
+	o.Scope, o.Program, o.Client = install.User, "/usr/bin/approvalbot", "client.yaml"
+	changes, err := install.Plan(o)
+	require.NoError(t, err)
+	for _, c := range changes {
+		require.NoError(t, c.Write())
+	}
+	found := pluginFindings(a)
+	require.Len(t, found, 1)
+	require.Equal(t, core.LevelWarn, found[0].Level)
+	require.Contains(t, found[0].Text, "never")
+	require.NoError(t, os.WriteFile(install.Plugin(o)+".heartbeat", []byte("2026-11-22T19:59:16.621Z\n"), 0o600))
+	require.Equal(t, core.LevelOK, pluginFindings(a)[0].Level)
+}

@@ -1,0 +1,373 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/cli/app"
+	"approvalbot/config"
+	"approvalbot/display"
+	"approvalbot/hook"
+	"approvalbot/hook/install"
+)
+
+// attaching is what the flags of install and uninstall say.
+type attaching struct {
+	managed, user, project bool
+	beside, print, trust   bool
+}
+
+func newInstallCommand(a *app.App) *cobra.Command {
+	var at attaching
+	cmd := &cobra.Command{
+		Use:   "install RUNTIME",
+		Short: "Attach an agent runtime: it then asks the desk before every tool call",
+		Long: "Write a hook into the runtime's own configuration, so that it asks the desk before every tool call, and say what stays\n" +
+			"open. All else in the file stays byte by byte, a copy of it is kept, and uninstall gives that copy back. The hook uses\n" +
+			"the client file of this machine (--client names another), whose token must have an agentId and the scope\n" +
+			"approvals.request alone. Without a scope the managed file is written by root, and the user's by everybody else.\n" +
+			"Runtimes: " + strings.Join(installable(), ", ") + ".",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: runtimeNames,
+		RunE:              func(cmd *cobra.Command, args []string) error { return installHooks(cmd.Context(), a, args[0], at) },
+	}
+	at.flags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&at.beside, "beside", false, "ask beside the runtime's own dialog, where it would have asked, instead of before every call")
+	f.BoolVar(&at.trust, "trust", false, "codex: mark the hook as trusted, without asking first")
+	return cmd
+}
+
+func newUninstallCommand(a *app.App) *cobra.Command {
+	var at attaching
+	cmd := &cobra.Command{
+		Use:   "uninstall RUNTIME",
+		Short: "Take approvalbot out of a runtime's configuration again",
+		Long: "Give back the very bytes from before install. Where the file was changed since, approvalbot's part alone is taken out.\n" +
+			"Without a scope every file that approvalbot is in is written.",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: runtimeNames,
+		RunE:              func(_ *cobra.Command, args []string) error { return uninstallHooks(a, args[0], at) },
+	}
+	at.flags(cmd)
+	return cmd
+}
+
+func (at *attaching) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&at.managed, "managed", false, "the machine's managed file, which nobody but its administrator can switch off")
+	f.BoolVar(&at.user, "user", false, "this user's file")
+	f.BoolVar(&at.project, "project", false, "the file in the working directory, for whoever works there")
+	f.BoolVar(&at.print, "print", false, "show what would be written as a diff, and write nothing")
+	cmd.MarkFlagsMutuallyExclusive("managed", "user", "project")
+}
+
+// installable are the runtimes that install writes for.
+func installable() []string {
+	return slices.DeleteFunc(hook.Names(), func(name string) bool { return len(install.Has(name)) == 0 })
+}
+
+func runtimeNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return installable(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// scope is the one that the flags name; empty: none.
+func (at attaching) scope() install.Scope {
+	switch {
+	case at.managed:
+		return install.Managed
+	case at.user:
+		return install.User
+	case at.project:
+		return install.Project
+	}
+	return ""
+}
+
+// usual is the scope of install without a flag: the strongest that this user may write.
+func usual(r hook.Runtime) install.Scope {
+	has := install.Has(r.Name)
+	if r.Managed && os.Geteuid() == 0 && slices.Contains(has, install.Managed) {
+		return install.Managed
+	}
+	if slices.Contains(has, install.User) || len(has) == 0 {
+		return install.User
+	}
+	return has[0]
+}
+
+// runtimeOptions are what install and uninstall are told of this machine.
+func runtimeOptions(a *app.App, name string) (install.Options, error) {
+	r, known := hook.Find(name)
+	if !known {
+		return install.Options{}, fmt.Errorf("no runtime is called %s; known are %s", display.Escape(name), strings.Join(installable(), ", "))
+	}
+	dir, err := os.Getwd()
+	return install.Options{
+		Runtime: r, Home: a.Env["HOME"], Project: dir, OS: runtime.GOOS,
+		Env: func(name string) string { return a.Env[name] },
+	}, err
+}
+
+// installHooks writes the hook, once its token is fit for an agent.
+func installHooks(ctx context.Context, a *app.App, name string, at attaching) error {
+	o, err := runtimeOptions(a, name)
+	if err != nil {
+		return err
+	}
+	o.Beside = at.beside
+	if o.Scope = at.scope(); o.Scope == "" {
+		o.Scope = usual(o.Runtime)
+	}
+	if o.Program, err = ownProgram(); err != nil {
+		return err
+	}
+	if err := agentClient(ctx, a, &o, at.print); err != nil {
+		return err
+	}
+	changes, err := install.Plan(o)
+	if err != nil {
+		return err
+	}
+	if at.print {
+		printChanges(a, changes)
+		return nil
+	}
+	if err := writeChanges(a, changes); err != nil {
+		return err
+	}
+	if err := trustCodex(ctx, a, o, at.trust); err != nil {
+		return err
+	}
+	sayInstalled(a, o)
+	return nil
+}
+
+// uninstallHooks takes approvalbot out of the files of one scope, or of all.
+func uninstallHooks(a *app.App, name string, at attaching) error {
+	o, err := runtimeOptions(a, name)
+	if err != nil {
+		return err
+	}
+	scopes := []install.Scope{at.scope()}
+	if scopes[0] == "" {
+		scopes = install.Has(o.Runtime.Name)
+	}
+	var changes []install.Change
+	seen := map[string]bool{}
+	for _, o.Scope = range scopes {
+		more, err := install.Undo(o)
+		if err != nil {
+			return err
+		}
+		for _, c := range more {
+			if !seen[c.Path] { // a project may be the home itself
+				changes = append(changes, c)
+			}
+			seen[c.Path] = true
+		}
+	}
+	if len(changes) == 0 {
+		fmt.Fprintf(a.Stdout, "approvalbot is not in any file of %s.\n", o.Runtime.Title)
+		return nil
+	}
+	if at.print {
+		printChanges(a, changes)
+		return nil
+	}
+	return writeChanges(a, changes)
+}
+
+func printChanges(a *app.App, changes []install.Change) {
+	for _, c := range changes {
+		if !c.Same() {
+			fmt.Fprint(a.Stdout, c.Diff())
+		}
+	}
+}
+
+func writeChanges(a *app.App, changes []install.Change) error {
+	for _, c := range changes {
+		err := c.Write()
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			return fmt.Errorf("%w; as the machine's administrator (sudo) it can be written", err)
+		case err != nil:
+			return err
+		case c.Same():
+			fmt.Fprintf(a.Stdout, "%s is as it should be.\n", c.Path)
+		case c.After == nil:
+			fmt.Fprintf(a.Stdout, "Took %s away.\n", c.Path)
+		case c.Copy() != "":
+			fmt.Fprintf(a.Stdout, "Wrote %s; %s keeps what it was.\n", c.Path, filepath.Base(c.Copy()))
+		default:
+			fmt.Fprintf(a.Stdout, "Wrote %s.\n", c.Path)
+		}
+	}
+	return nil
+}
+
+// ownProgram is this program's file, as hooks are to call it.
+func ownProgram() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// agentClient puts the client file for the hook into o, and is an error where its token
+// does more than an agent's may; the lines that mend it are printed.
+func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked bool) error {
+	path, _ := a.ClientPath()
+	if path == "" {
+		return errors.New("the hook needs a client file: name one with --client")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	file, err := config.OpenClientFileOf(path, clientOwner(path, o.Scope))
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !(unchecked && missing) {
+		if missing {
+			fmt.Fprint(a.Stderr, tokenLines(o.Runtime, config.DefaultServer))
+			err = fmt.Errorf("%s is not there: make run writes it, or name another client file with --client", path)
+		}
+		return err
+	}
+	o.Client, o.Server, o.Token = path, cmp.Or(file.Server, config.DefaultServer), string(file.Token)
+	if unchecked {
+		return nil
+	}
+	a.TokenFrom = path
+	info, err := (&api.Client{Server: o.Server, Token: o.Token}).TokenInfo(ctx)
+	if err != nil {
+		return fmt.Errorf("whether the token of %s is fit for an agent cannot be seen: %w", path, err)
+	}
+	if wrong := unfit(info); wrong != "" {
+		fmt.Fprint(a.Stderr, tokenLines(o.Runtime, o.Server))
+		return fmt.Errorf("the token %s of %s %s; give the agent one of its own, as above", info.Name, path, wrong)
+	}
+	return nil
+}
+
+// clientOwner is who may own the hook's client file: whoever installs, and for the
+// machine's managed file, which root writes, the user whose agents use it.
+func clientOwner(path string, scope install.Scope) int {
+	me := os.Geteuid()
+	info, err := os.Stat(path)
+	if err != nil || scope != install.Managed || me != 0 {
+		return me
+	}
+	return config.OwnerOf(info)
+}
+
+// unfit says why a token is not one for an agent; empty: it is.
+func unfit(t api.TokenInfo) string {
+	switch {
+	case !slices.Contains(t.Scopes, "approvals.request"):
+		return "may not ask (approvals.request)"
+	case len(t.Scopes) > 1:
+		return "may do more than ask (" + strings.Join(t.Scopes, ", ") + "): an agent that reads it would approve for itself"
+	case t.AgentID == "":
+		return "names no agentId, so an agent could call itself whatever it likes"
+	}
+	return ""
+}
+
+// tokenLines are what to add for a token of an agent's own.
+func tokenLines(r hook.Runtime, server string) string {
+	return fmt.Sprintf(`In the desk's configuration, below server.tokens, with a long random secret in the file:
+
+    - {name: %[1]s, tokenFile: %[1]s.token, scopes: [approvals.request], agentId: %[1]s}
+
+In a file of the agent's user, readable by nobody else (chmod 600):
+
+    server: %[2]s
+    token: THE SECRET
+
+Then: approvalbot install %[1]s --client THAT FILE
+
+`, r.Name, server)
+}
+
+// trustCodex has Codex trust the hook, after asking: it skips others without a word.
+func trustCodex(ctx context.Context, a *app.App, o install.Options, sure bool) error {
+	if o.Runtime.Name != "codex" || o.Scope == install.Managed {
+		return nil
+	}
+	program, err := exec.LookPath("codex")
+	if err != nil {
+		fmt.Fprintln(a.Stdout, "Codex is not on PATH: it skips the hook until you review it there (/hooks).")
+		return nil
+	}
+	start := func(ctx context.Context, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Dir, cmd.Env, cmd.Stderr = o.Project, a.Environ, a.Stderr
+		return cmd
+	}
+	hooks, err := install.CodexHooks(ctx, o, start)
+	if err == nil && len(hooks) == 0 {
+		fmt.Fprintln(a.Stdout, "Codex does not list the hook, and skips it until you review it there (/hooks).")
+	}
+	hooks = slices.DeleteFunc(hooks, func(h install.Trust) bool { return h.Trusted })
+	if err != nil || len(hooks) == 0 {
+		return err
+	}
+	if !sure {
+		lines, _ := app.ReadLines(ctx, a.Stdin)
+		answer, err := askPerson(ctx, a, lines, "Codex skips a hook until it is trusted. Mark this one as trusted?", "no")
+		if err != nil || !strings.HasPrefix(strings.ToLower(answer), "y") {
+			fmt.Fprintln(a.Stdout, "Not trusted: Codex skips the hook until you review it there (/hooks), or install codex --trust.")
+			return nil
+		}
+	}
+	if err := install.TrustThem(ctx, o, hooks, start); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Stdout, "Codex trusts the hook.")
+	return nil
+}
+
+// sayInstalled says what is so now, and what stays open.
+func sayInstalled(a *app.App, o install.Options) {
+	fmt.Fprintf(a.Stdout, "\n%s asks the desk %s.\n", o.Runtime.Title, asksWhen(o))
+	if o.Scope == install.Managed {
+		fmt.Fprintf(a.Stdout, "Calls of users who cannot read %s are denied: it is its owner's alone.\n", o.Client)
+	}
+	if open := install.Open(o); len(open) > 0 {
+		fmt.Fprintln(a.Stdout, "\nWhat stays open:")
+		for _, line := range open {
+			fmt.Fprintln(a.Stdout, "  "+line)
+		}
+	}
+	if where := install.Sandbox(o); where != "" {
+		fmt.Fprintf(a.Stdout,
+			"\n%s confines commands by itself (%s). If you rely on that, tell the desk,\nin agents.list: sandboxed: true\n",
+			o.Runtime.Title, where)
+	}
+	fmt.Fprintf(a.Stdout, "\nTo see it allow and deny for real: approvalbot doctor --live %s\n", o.Runtime.Name)
+}
+
+func asksWhen(o install.Options) string {
+	switch {
+	case o.Beside && o.Runtime.Name == "claude-code":
+		return "while its own dialog is open; the first answer counts"
+	case o.Beside:
+		return "where it would have asked its user"
+	}
+	return "before every tool call"
+}

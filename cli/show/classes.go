@@ -1,0 +1,51 @@
+package show
+
+import (
+	"approvalbot/api"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// ClassNeeds says how many approvals the class needs, and whether a person must give one.
+func ClassNeeds(p api.ClassPolicy) string {
+	s := fmt.Sprint(p.MinApprovals)
+	if p.RequiresHuman {
+		s += ", human"
+	}
+	return s
+}
+
+// whoWidth is the room for names in the table, which fits 80 characters.
+const whoWidth = 22
+
+// ClassWho says who could approve the class, or that nobody could: by name where
+// there is room.
+func ClassWho(p api.ClassPolicy) string {
+	words := slices.Clone(p.People)
+	if p.Unmapped > 0 && p.MinApprovals <= 1 {
+		words = append(words, fmt.Sprintf("%d unnamed", p.Unmapped))
+	}
+	if p.Open {
+		words = append(words, "role holders")
+	}
+	text := strings.Join(words, ", ")
+	switch {
+	case len(words) == 0:
+		return "nobody"
+	case !p.Reachable:
+		text += ": too few"
+	}
+	if utf8.RuneCountInString(text) <= whoWidth {
+		return text
+	}
+	short := fmt.Sprintf("%d people", len(p.People))
+	switch {
+	case !p.Reachable:
+		return short + ": too few"
+	case len(words) > len(p.People):
+		return short + " and more"
+	}
+	return short
+}

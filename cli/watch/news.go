@@ -1,0 +1,41 @@
+package watch
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"approvalbot/api"
+)
+
+// news says that something has happened at the desk, so that it is worth a look.
+type news struct {
+	come chan struct{} // holds at most one
+	told atomic.Bool   // the desk tells; else one has to look often
+}
+
+// listen hears of news until ctx ends. Where the desk has no events, or refuses
+// them, looking goes on as before.
+func listen(ctx context.Context, c *api.Client) *news {
+	n := &news{come: make(chan struct{}, 1)}
+	wake := func() {
+		select {
+		case n.come <- struct{}{}:
+		default:
+		}
+	}
+	go func() {
+		_ = c.Follow(ctx, "", func(open bool) { n.told.Store(open); wake() }, func(api.Event) error { wake(); return nil })
+		n.told.Store(false)
+		wake()
+	}()
+	return n
+}
+
+// interval is how long it may take until the next look without news.
+func (n *news) interval() time.Duration {
+	if n.told.Load() {
+		return pollTold
+	}
+	return pollEvery
+}
