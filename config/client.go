@@ -34,8 +34,8 @@ func OpenClientFileOf(path string, uid int) (ClientFile, error) {
 	if root, ok := d.parse(text); ok {
 		d.decode(root, reflect.ValueOf(&out).Elem(), spot{source: path, literal: false})
 	}
-	if len(r.Mistakes) > 0 {
-		return ClientFile{}, r.Mistakes
+	if len(r.mistakes) > 0 {
+		return ClientFile{}, r.mistakes
 	}
 	return out, nil
 }

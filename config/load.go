@@ -131,8 +131,8 @@ func Parse(
 		check(r, &cfg)
 	}
 	r.sorted()
-	if len(r.Mistakes) > 0 {
-		return Config{}, nil, r.Mistakes
+	if len(r.mistakes) > 0 {
+		return Config{}, nil, r.mistakes
 	}
 	return cfg, r.warnings, nil
 }
@@ -154,7 +154,7 @@ func (d *decoder) parse(text []byte) (*yaml.Node, bool) {
 	case err != nil:
 		m := yamlLine.FindStringSubmatch(err.Error())
 		line, _ := strconv.Atoi(m[1])
-		d.Mistakes = append(d.Mistakes, Mistake{Text: "is not YAML: " + yamlWords.Replace(err.Error()[len(m[0]):]), Where: Position{Source: d.file, Line: line}})
+		d.mistakes = append(d.mistakes, Mistake{Text: "is not YAML: " + yamlWords.Replace(err.Error()[len(m[0]):]), Where: Position{Source: d.file, Line: line}})
 		return nil, false
 	}
 	if err := in.Decode(&second); !errors.Is(err, io.EOF) {

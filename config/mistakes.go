@@ -60,7 +60,7 @@ type Warning = Mistake
 type Report struct {
 	file     string
 	places   map[string]Position
-	Mistakes Mistakes
+	mistakes Mistakes
 	warnings []Warning
 }
 
@@ -80,13 +80,13 @@ func (r *Report) place(key string) Position {
 
 // mistake reports what is wrong with a key.
 func (r *Report) mistake(key, format string, args ...any) {
-	r.Mistakes = append(r.Mistakes, Mistake{Key: key, Text: fmt.Sprintf(format, args...), Where: r.place(key)})
+	r.mistakes = append(r.mistakes, Mistake{Key: key, Text: fmt.Sprintf(format, args...), Where: r.place(key)})
 }
 
 // Mistake reports what is wrong with a key, unless something is already, also with the
 // file that its value was to come from.
 func (r *Report) Mistake(key, format string, args ...any) {
-	if !slices.ContainsFunc(r.Mistakes, func(m Mistake) bool { return m.Key == key || m.Key == key+"File" }) {
+	if !slices.ContainsFunc(r.mistakes, func(m Mistake) bool { return m.Key == key || m.Key == key+"File" }) {
 		r.mistake(key, format, args...)
 	}
 }
@@ -106,7 +106,7 @@ func (r *Report) sorted() {
 			strings.Compare(a.Where.Source, b.Where.Source),
 		)
 	}
-	slices.SortStableFunc(r.Mistakes, order)
+	slices.SortStableFunc(r.mistakes, order)
 	slices.SortStableFunc(r.warnings, order)
 }
 
@@ -131,6 +131,16 @@ func btoi(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// Wrong reports whether there is a mistake at a key or below it, but for those keys in
+// it; for the empty key, whether there is any.
+func (r *Report) Wrong(key string, butFor ...string) bool {
+	return slices.ContainsFunc(r.mistakes, func(m Mistake) bool {
+		rest, under := strings.CutPrefix(m.Key, key)
+		inside := key == "" || rest == "" || rest[0] == '.' || rest[0] == '['
+		return under && inside && !slices.Contains(butFor, rest)
+	})
 }
 
 // Has reports whether a key is written down somewhere.

@@ -27,7 +27,7 @@ func (d *decoder) mergeOverrides(root *yaml.Node, env Environ, flags map[string]
 		}
 		key := strings.ToLower(strings.ReplaceAll(rest, "__", "."))
 		if other, twice := names[key]; twice {
-			d.Mistakes = append(d.Mistakes, Mistake{Key: key, Text: "is also set by " + other, Where: Position{Source: name}})
+			d.mistakes = append(d.mistakes, Mistake{Key: key, Text: "is also set by " + other, Where: Position{Source: name}})
 		}
 		names[key] = name
 		merged.SetDefault(key, env[name])
@@ -48,12 +48,12 @@ func (d *decoder) mergeOverrides(root *yaml.Node, env Environ, flags map[string]
 func (d *decoder) set(root *yaml.Node, key, text, name string) {
 	path, t, ok := findKey(reflect.TypeFor[Config](), strings.Split(key, "."))
 	if !ok {
-		d.Mistakes = append(d.Mistakes, Mistake{Key: key, Text: "unknown key", Where: Position{Source: name}})
+		d.mistakes = append(d.mistakes, Mistake{Key: key, Text: "unknown key", Where: Position{Source: name}})
 		return
 	}
 	value, err := overrideNode(t, text)
 	if err != nil {
-		d.Mistakes = append(d.Mistakes, Mistake{Key: strings.Join(path, "."), Text: "must be given as YAML", Where: Position{Source: name}})
+		d.mistakes = append(d.mistakes, Mistake{Key: strings.Join(path, "."), Text: "must be given as YAML", Where: Position{Source: name}})
 		return
 	}
 	d.override[value] = name

@@ -31,11 +31,11 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		To       number `yaml:"to"`
 		ThreadID number `yaml:"threadId"`
 	}
-	before := len(d.Mistakes)
+	before := len(d.mistakes)
 	d.decodeStruct(n, reflect.ValueOf(&parts).Elem(), at)
 	t := core.Target{Channel: parts.Channel, To: string(parts.To), ThreadID: string(parts.ThreadID)}
 	switch {
-	case len(d.Mistakes) > before:
+	case len(d.mistakes) > before:
 	case t.Channel == "":
 		d.mistake(at.path, "needs a channel: telegram or discord")
 	case t.ThreadID != "" && !DecimalID.MatchString(t.ThreadID):

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -135,23 +134,21 @@ type ClassifierRules struct {
 }
 
 // normal fills in the defaults, sorts what is a set, and names every mistake.
-func (c Config) normal() (Config, error) {
-	var bad []error
-	fail := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
+func (c Config) normal() (_ Config, bad Mistakes) {
 	word := func(s *string, key, fallback string, words ...string) {
 		if *s == "" {
 			*s = fallback
 		}
 		if !slices.Contains(words, *s) {
-			fail("%s must be one of %s", key, strings.Join(words, ", "))
+			bad.key(key, "must be one of %s", strings.Join(words, ", "))
 		}
 	}
-	word(&c.Mode, "mode", "adaptive", "off", "adaptive", "always")
-	word(&c.ProjectCode, "projectCode", "allow", "allow", "ask")
+	word(&c.Mode, "tools.mode", "adaptive", "off", "adaptive", "always")
+	word(&c.ProjectCode, "tools.policy.projectCode", "allow", "allow", "ask")
 	word(&c.ExecSecurity, "exec.security", "allowlist", "deny", "allowlist", "full")
 	word(&c.ExecAsk, "exec.ask", "on-miss", "off", "on-miss", "always")
 	word(&c.ExecAskFallback, "exec.askFallback", "deny", "deny", "allowlist", "full")
-	word(&c.Classifier.OnLowConfidence, "classifier.onLowConfidence", "require_approval", "require_approval", "deny", "allow")
+	word(&c.Classifier.OnLowConfidence, "tools.classifier.onLowConfidence", "require_approval", "require_approval", "deny", "allow")
 
 	if c.AllowedApprovers == nil {
 		c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}
@@ -160,19 +157,20 @@ func (c Config) normal() (Config, error) {
 	c.DisabledApprovers = sorted(c.DisabledApprovers)
 	for _, f := range append(slices.Clone(c.AllowedApprovers), c.DisabledApprovers...) {
 		if f != core.UserRequest && f != core.RulesBased && f != core.LLMEvaluation {
-			fail("allowedApprovers and disabledApprovers know user_request, rules_based and llm_evaluation, not %q", f)
+			bad.add([]string{"approvals", "tools", "allowedApprovers"}, "",
+				"allowedApprovers and disabledApprovers know user_request, rules_based and llm_evaluation, not %q", f)
 		}
 	}
 	if c.MinApprovals == 0 {
 		c.MinApprovals = 1
 	}
 	if c.MinApprovals < 0 {
-		fail("minApprovals must be at least 1")
+		bad.key("tools.minApprovals", "must be at least 1")
 	}
 	c.MinApprovalsByRisk = maps.Clone(c.MinApprovalsByRisk)
 	for r, n := range c.MinApprovalsByRisk {
 		if !known(r) || n < 1 {
-			fail("minApprovalsByRisk must map R0 to R4 to numbers of at least 1")
+			bad.key("tools.policy.minApprovalsByRisk", "must map R0 to R4 to numbers of at least 1")
 		}
 	}
 	for _, t := range []struct {
@@ -187,7 +185,7 @@ func (c Config) normal() (Config, error) {
 		if *t.class == nil {
 			*t.class = t.fallback
 		} else if !known(**t.class) {
-			fail("%s must be R0 to R4", t.key)
+			bad.key("tools.policy."+t.key, "must be R0 to R4")
 		} else {
 			*t.class = new(**t.class)
 		}
@@ -201,15 +199,17 @@ func (c Config) normal() (Config, error) {
 		c.Classifier.MinConfidence = 0.72
 	}
 	if m := c.Classifier.MinConfidence; !(m > 0 && m <= 1) {
-		fail("classifier.minConfidence must be above 0 and at most 1")
+		bad.key("tools.classifier.minConfidence", "must be above 0 and at most 1")
 	}
-	return c, errors.Join(bad...)
+	return c, bad
 }
 
 // normalAgents checks what is said about single agents.
-func (c *Config) normalAgents() (bad []error) {
+func (c *Config) normalAgents() (bad Mistakes) {
 	for id, a := range c.Layers.Agents {
-		wrong := func(key, must string) { bad = append(bad, fmt.Errorf("%s of agent %q must be %s", key, id, must)) }
+		wrong := func(key, must string) {
+			bad.add([]string{"agents", id, "approvals"}, fmt.Sprintf("%s of agent %q ", key, id), "must be %s", must)
+		}
 		if a.Mode != "" && !slices.Contains(modes, a.Mode) {
 			wrong("mode", "one of "+strings.Join(modes, ", "))
 		}
@@ -231,7 +231,7 @@ func (c *Config) normalAgents() (bad []error) {
 }
 
 // normalLists is normal for tools, workspaces and what is protected.
-func (c *Config) normalLists() (bad []error) {
+func (c *Config) normalLists() (bad Mistakes) {
 	c.TrustToolHints = sorted(c.TrustToolHints)
 	c.ToolsAllow, c.ToolsDeny = sorted(c.ToolsAllow), sorted(c.ToolsDeny)
 	c.Workspaces = maps.Clone(c.Workspaces)
@@ -239,7 +239,8 @@ func (c *Config) normalLists() (bad []error) {
 		c.Workspaces[agent] = nil
 		for _, dir := range dirs {
 			if !path.IsAbs(dir) || path.Clean(dir) == "/" {
-				bad = append(bad, fmt.Errorf("each workspace of agent %q must be an absolute path below /", agent))
+				bad.add([]string{"agents", agent, "workspace"}, fmt.Sprintf("each workspace of agent %q ", agent),
+					"must be an absolute path below /")
 			}
 			if dir = path.Clean(dir); !slices.Contains(c.Workspaces[agent], dir) {
 				c.Workspaces[agent] = append(c.Workspaces[agent], dir)
@@ -254,14 +255,14 @@ func (c *Config) normalLists() (bad []error) {
 	p.Programs, p.Files = sorted(p.Programs), sorted(p.Files)
 	for i, f := range p.Files {
 		if !path.IsAbs(f) {
-			bad = append(bad, fmt.Errorf("the desk's own file %q must be given with its absolute path", f))
+			bad.add(nil, "", "the desk's own file %q must be given with its absolute path", f)
 		}
 		p.Files[i] = path.Clean(f)
 	}
 	if p.Port != "" {
 		_, err := strconv.ParseUint(p.Port[strings.LastIndexByte(p.Port, ':')+1:], 10, 16)
 		if err != nil {
-			bad = append(bad, errors.New("the desk's port must be a number"))
+			bad.add(nil, "", "the desk's port must be a number")
 		}
 	}
 	return bad

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
@@ -37,20 +36,22 @@ type Engine struct {
 
 var _ core.Policy = (*Engine)(nil)
 
-// New makes the engine. The error names every mistake of the Config, one a line.
+// New makes the engine. If the Config is to blame, the error is Mistakes: every one.
 func New(cfg Config) (*Engine, error) {
-	cfg, err := cfg.normal()
+	written := Layer{Allow: cfg.ToolsAllow, Deny: cfg.ToolsDeny}
+	cfg, bad := cfg.normal()
 	e := &Engine{cfg: cfg, desk: workspace.NewOwn(cfg.Protected)}
-	bad := []error{err}
 	rules, err := program.Rules()
-	bad = append(bad, err)
+	if err != nil {
+		return nil, err
+	}
 	e.lines = line.New(&e.desk, rules)
-	var wrong [3][]error
-	e.layers, wrong[0] = hardLayers(&cfg)
+	var wrong [3]Mistakes
+	e.layers, wrong[0] = hardLayers(&cfg, written)
 	e.allowlist, e.safeBins, wrong[1] = allowlist(&cfg)
 	e.rules, wrong[2] = compileRules(&cfg)
-	if err := errors.Join(append(bad, slices.Concat(wrong[:]...)...)...); err != nil {
-		return nil, err
+	if bad = slices.Concat(append(wrong[:], bad)...); len(bad) > 0 {
+		return nil, bad
 	}
 	if e.hash, err = cfg.hash(); err != nil {
 		return nil, err

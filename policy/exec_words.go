@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -110,26 +109,27 @@ func (e *Engine) safe(args []workspace.Word) bool {
 }
 
 // allowlist reads the operator's lists for commands.
-func allowlist(c *Config) (list []pattern.Command, safe map[string]bool, bad []error) {
-	for _, text := range c.ExecAllowlist {
+func allowlist(c *Config) (list []pattern.Command, safe map[string]bool, bad Mistakes) {
+	at := func(list string, i int) []string { return []string{"approvals", "exec", list, entry(i)} }
+	for i, text := range c.ExecAllowlist {
 		p, err := pattern.NewCommand(text)
 		if err == nil {
 			err = p.Trusted()
 		}
 		if err != nil {
-			bad = append(bad, fmt.Errorf("exec.allowlist: %w", err))
+			bad.add(at("allowlist", i), "exec.allowlist: ", "%s", err)
 			continue
 		}
 		p.Open = true
 		list = append(list, p)
 	}
 	safe = map[string]bool{}
-	for _, name := range c.ExecSafeBins {
+	for i, name := range c.ExecSafeBins {
 		switch {
 		case !program.SimpleName(name) || strings.Contains(name, "/"):
-			bad = append(bad, fmt.Errorf("exec.safeBins: %q must be a program's name", name))
+			bad.add(at("safeBins", i), "exec.safeBins: ", "%q must be a program's name", name)
 		case program.IsWrapper(name) || name == "jq": // jq shows the environment
-			bad = append(bad, fmt.Errorf("exec.safeBins: %s runs other programs or code and is never safe", name))
+			bad.add(at("safeBins", i), "exec.safeBins: ", "%s runs other programs or code and is never safe", name)
 		}
 		safe[name] = true
 	}

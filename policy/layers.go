@@ -1,7 +1,8 @@
 package policy
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"approvalbot/core"
@@ -95,34 +96,35 @@ func inSubagent(c *core.Call) (keys [2]string) {
 
 // hardLayers makes the layers of a Config in the order in which they apply, and
 // names every mistake in them.
-func hardLayers(c *Config) ([]layer, []error) {
+// The lists of tools itself are sorted in c; written is as they came.
+func hardLayers(c *Config, written Layer) ([]layer, Mistakes) {
 	b, l := layerMaker{}, &c.Layers
 	b.step(always)
-	b.profile(fixed, "tools.profile", l.Profile)
+	b.profile(fixed, []string{"tools", "profile"}, l.Profile)
 	b.step(byProvider)
-	for key, profile := range l.ProviderProfiles {
-		b.profile(key, "tools.providerProfiles."+key, profile)
+	for _, key := range slices.Sorted(maps.Keys(l.ProviderProfiles)) {
+		b.profile(key, []string{"tools", "providerProfiles", key}, l.ProviderProfiles[key])
 	}
 	b.step(always)
-	b.layer(fixed, "tools", Layer{Allow: c.ToolsAllow, Deny: c.ToolsDeny})
+	b.layer(fixed, []string{"tools"}, Layer{Allow: c.ToolsAllow, Deny: c.ToolsDeny}, written)
 	b.step(byProvider)
-	b.all("tools.providers.", l.Providers)
+	b.all([]string{"tools", "providers"}, "", l.Providers)
+	agents := slices.Sorted(maps.Keys(l.Agents))
 	b.step(byAgent)
-	for id, a := range l.Agents {
-		b.layer(id, "agents."+id+".tools", a.Layer)
+	for _, id := range agents {
+		of := l.Agents[id].Layer
+		b.layer(id, []string{"agents", id, "tools"}, of, of)
 	}
 	b.step(byAgentProvider)
-	for id, a := range l.Agents {
-		for key, p := range a.Providers {
-			b.layer(id+"\x00"+key, "agents."+id+".tools.providers."+key, p)
-		}
+	for _, id := range agents {
+		b.all([]string{"agents", id, "tools", "providers"}, id+"\x00", l.Agents[id].Providers)
 	}
 	b.step(byGroup)
-	b.all("tools.groups.", l.Groups)
+	b.all([]string{"tools", "groups"}, "", l.Groups)
 	b.step(inSandbox)
-	b.layer(fixed, "tools.sandbox", l.Sandbox)
+	b.layer(fixed, []string{"tools", "sandbox"}, l.Sandbox, l.Sandbox)
 	b.step(inSubagent)
-	b.layer(fixed, "tools.subagent", l.Subagent)
+	b.layer(fixed, []string{"tools", "subagent"}, l.Subagent, l.Subagent)
 	used := b.layers[:0]
 	for _, l := range b.layers {
 		if len(l.filters) > 0 {
@@ -135,7 +137,7 @@ func hardLayers(c *Config) ([]layer, []error) {
 // layerMaker collects layers and what is wrong with them.
 type layerMaker struct {
 	layers []layer
-	bad    []error
+	bad    Mistakes
 }
 
 func (b *layerMaker) step(keys func(*core.Call) [2]string) {
@@ -149,27 +151,33 @@ func (b *layerMaker) add(key string, f filter) {
 	}
 }
 
-func (b *layerMaker) all(prefix string, some map[string]Layer) {
-	for key, l := range some {
-		b.layer(key, prefix+key, l)
+func (b *layerMaker) all(path []string, prefix string, some map[string]Layer) {
+	for _, key := range slices.Sorted(maps.Keys(some)) {
+		b.layer(prefix+key, below(path, key), some[key], some[key])
 	}
 }
 
-func (b *layerMaker) layer(key, name string, l Layer) {
-	b.profile(key, name+".profile", l.Profile)
-	f := filter{allowKey: name + ".allow", denyKey: name + ".deny"}
-	f.allow, f.deny = b.list(f.allowKey, l.Allow, false), b.list(f.denyKey, l.Deny, true)
+// layer makes one layer; written is the same with its lists as they came.
+func (b *layerMaker) layer(key string, path []string, l, written Layer) {
+	b.profile(key, below(path, "profile"), l.Profile)
+	allow, deny := below(path, "allow"), below(path, "deny")
+	f := filter{allowKey: strings.Join(allow, "."), denyKey: strings.Join(deny, ".")}
+	f.allow, f.deny = b.list(allow, l.Allow, written.Allow, false), b.list(deny, l.Deny, written.Deny, true)
 	if f.allow != nil && !f.allow.Plausible {
-		b.bad = append(b.bad, fmt.Errorf("%s: %s names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names",
-			f.allowKey, strings.Join(l.Allow, ", ")))
+		if len(path) > 1 { // a layer of its own, which is wrong as a whole
+			allow = path
+		}
+		b.bad.add(allow, f.allowKey+": ", "%s names no tool that the desk knows, no group and no pattern, "+
+			"so it would deny every tool; docs/policy.md has the names", strings.Join(l.Allow, ", "))
 	}
 	b.add(key, f)
 }
 
-func (b *layerMaker) profile(key, name, profile string) {
+func (b *layerMaker) profile(key string, path []string, profile string) {
 	names, known := tool.Profiles[profile]
+	name := strings.Join(path, ".")
 	if !known {
-		b.bad = append(b.bad, fmt.Errorf("%s must be minimal, coding, messaging or full, not %q", name, profile))
+		b.bad.add(path, name+" ", "must be minimal, coding, messaging or full, not %q", profile)
 		return
 	}
 	if names != nil {
@@ -178,13 +186,15 @@ func (b *layerMaker) profile(key, name, profile string) {
 	}
 }
 
-func (b *layerMaker) list(key string, names []string, wide bool) *tool.List {
+func (b *layerMaker) list(path, names, written []string, wide bool) *tool.List {
 	if len(names) == 0 {
 		return nil
 	}
-	list, bad := tool.NewList(names, wide)
-	for _, err := range bad {
-		b.bad = append(b.bad, fmt.Errorf("%s: %w", key, err))
+	for i, name := range written {
+		if _, bad := tool.NewList([]string{name}, wide); len(bad) > 0 {
+			b.bad.add(below(path, entry(i)), strings.Join(path, ".")+": ", "%s", bad[0])
+		}
 	}
+	list, _ := tool.NewList(names, wide) // its mistakes are named
 	return list
 }

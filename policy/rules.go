@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,13 +38,13 @@ type opRule struct {
 }
 
 // compileRules makes the rules of a Config, and names every mistake in them.
-func compileRules(c *Config) (rules []opRule, bad []error) {
+func compileRules(c *Config) (rules []opRule, bad Mistakes) {
 	names := map[string]bool{}
 	var env *condition.Compiler
 	for i := range c.Rules {
 		r, wrong := newRule(&c.Rules[i], c.Roles)
 		if names[r.name] {
-			wrong = append(wrong, errors.New("another rule has that name"))
+			wrong.add([]string{"name"}, "", "another rule has that name")
 		}
 		names[r.name] = true
 		if when := c.Rules[i].When; when != "" {
@@ -57,23 +56,24 @@ func compileRules(c *Config) (rules []opRule, bad []error) {
 				r.when, err = env.Compile(when)
 			}
 			if err != nil {
-				wrong = append(wrong, fmt.Errorf("when: %w", err))
+				wrong = slices.Insert(wrong, 0, Mistake{Path: []string{"when"}, Text: err.Error(), lead: "when: "})
 			}
 		}
-		for _, err := range wrong {
-			bad = append(bad, fmt.Errorf("rule %d (%s): %w", i+1, cmp.Or(r.name, "without a name"), err))
+		for _, m := range wrong {
+			m.Path = append([]string{"approvals", "tools", "rules", entry(i)}, m.Path...)
+			m.lead = fmt.Sprintf("rule %d (%s): ", i+1, cmp.Or(r.name, "without a name")) + m.lead
+			bad = append(bad, m)
 		}
 		rules = append(rules, r)
 	}
 	return rules, bad
 }
 
-func newRule(from *Rule, roles []string) (r opRule, bad []error) {
+// newRule makes a rule. The paths of its mistakes begin at the rule; those of the whole
+// of it, whose paths are empty, come last.
+func newRule(from *Rule, roles []string) (r opRule, bad Mistakes) {
 	r = opRule{name: from.Name, code: "rule:" + from.Name, approve: from.Approve, min: from.MinApprovals}
-	fail := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
-	if !ruleName(from.Name) {
-		fail("the name must be 1 to 64 letters, digits or . _ -, and start with a letter or digit")
-	}
+	fail := func(key, format string, args ...any) { bad.add(strings.Fields(key), "", format, args...) }
 	does := 0
 	for _, some := range [...]bool{from.Risk != nil, from.Outcome != "", from.Approve} {
 		if some {
@@ -81,12 +81,12 @@ func newRule(from *Rule, roles []string) (r opRule, bad []error) {
 		}
 	}
 	if does != 1 {
-		fail("say exactly one of risk, outcome and approve")
+		fail("", "say exactly one of risk, outcome and approve")
 	}
 	if from.Risk != nil {
 		r.risk = new(*from.Risk)
 		if !known(*from.Risk) {
-			fail("risk must be R0 to R4")
+			fail("risk", "risk must be R0 to R4")
 		}
 	}
 	switch from.Outcome {
@@ -98,12 +98,12 @@ func newRule(from *Rule, roles []string) (r opRule, bad []error) {
 	case "deny":
 		r.outcome = core.OutcomeDeny
 	default:
-		fail("outcome must be allow, ask or deny, not %q", from.Outcome)
+		fail("outcome", "outcome must be allow, ask or deny, not %q", from.Outcome)
 	}
 	for _, s := range from.SideEffects {
 		bit, ok := effectOf(s)
 		if !ok {
-			fail("there is no side effect %q", s)
+			fail("sideEffects", "there is no side effect %q", s)
 		}
 		r.effects |= bit
 	}
@@ -112,24 +112,29 @@ func newRule(from *Rule, roles []string) (r opRule, bad []error) {
 	if r.mayLoosen() && len(bad) == 0 {
 		bad = append(bad, r.explicit()...)
 	}
+	if !ruleName(from.Name) {
+		fail("name", "the name must be 1 to 64 letters, digits or . _ -, and start with a letter or digit")
+	}
+	slices.SortStableFunc(bad, func(a, b Mistake) int { return min(len(b.Path), 1) - min(len(a.Path), 1) })
 	r.why = r.sentence()
 	return r, bad
 }
 
 // people reads who must say yes.
-func (r *opRule) people(from *Rule, roles []string) (bad []error) {
+func (r *opRule) people(from *Rule, roles []string) (bad Mistakes) {
 	if from.MinApprovals < 0 {
-		bad = append(bad, errors.New("minApprovals must be at least 1"))
+		bad.add([]string{"minApprovals"}, "", "minApprovals must be at least 1")
 	}
 	if from.Role == "" && from.MinApprovals == 0 {
 		return bad
 	}
 	if r.outcome == core.OutcomeAllow || r.outcome == core.OutcomeDeny {
-		bad = append(bad, fmt.Errorf("with outcome %v nobody is asked, so role and minApprovals say nothing; take them out, or write outcome: ask", r.outcome))
+		bad.add(nil, "", "with outcome %v nobody is asked, so role and minApprovals say nothing; "+
+			"take them out, or write outcome: ask", r.outcome)
 	}
 	if from.Role != "" {
 		if !slices.Contains(roles, from.Role) {
-			bad = append(bad, fmt.Errorf("nobody has the role %q; give it to somebody (people[].roles)", from.Role))
+			bad.add([]string{"role"}, "", "nobody has the role %q; give it to somebody (people[].roles)", from.Role)
 		}
 		r.needs = []core.Need{{Role: from.Role, Min: max(1, from.MinApprovals)}}
 	}
@@ -137,43 +142,57 @@ func (r *opRule) people(from *Rule, roles []string) (bad []error) {
 }
 
 // match reads what the rule is about.
-func (r *opRule) match(m *Match) (bad []error) {
-	if len(m.Tool) > 0 {
-		r.tools, bad = tool.NewList(m.Tool, true)
-		r.exactly, _ = tool.NewList(m.Tool, false)
-		if !r.tools.Plausible && len(bad) == 0 && len(m.Command) > 0 {
-			bad = append(bad, fmt.Errorf("%s: no tool that runs commands has that name", strings.Join(m.Tool, ", ")))
+func (r *opRule) match(m *Match) (bad Mistakes) {
+	wrong := func(list string, i int, err error) {
+		bad.add([]string{"match", list, entry(i)}, "", "%s", err)
+	}
+	for i, name := range m.Tool {
+		if _, err := tool.NewList([]string{name}, true); len(err) > 0 {
+			wrong("tool", i, err[0])
 		}
 	}
-	for _, text := range m.Command {
+	if len(m.Tool) > 0 {
+		r.tools, _ = tool.NewList(m.Tool, true) // its mistakes are named
+		r.exactly, _ = tool.NewList(m.Tool, false)
+		if !r.tools.Plausible && len(bad) == 0 && len(m.Command) > 0 {
+			bad.add(nil, "", "%s: no tool that runs commands has that name", strings.Join(m.Tool, ", "))
+		}
+	}
+	for i, text := range m.Command {
 		p, err := pattern.NewCommand(text)
 		if err != nil {
-			bad = append(bad, err)
+			wrong("command", i, err)
 			continue
 		}
 		r.commands = append(r.commands, p)
 	}
-	for _, text := range m.Path {
+	for i, text := range m.Path {
 		p, err := pattern.NewPath(text)
 		if err != nil {
-			bad = append(bad, err)
+			wrong("path", i, err)
 			continue
 		}
 		r.paths = append(r.paths, p)
 	}
-	for _, text := range m.Host {
+	for i, text := range m.Host {
 		p, err := pattern.NewHost(text)
 		if err != nil {
-			bad = append(bad, err)
+			wrong("host", i, err)
 			continue
 		}
 		r.hosts = append(r.hosts, p)
 	}
 	r.agents, r.sessions = slices.Clone(m.Agent), slices.Clone(m.Session)
-	for _, s := range slices.Concat(m.Agent, m.Session) {
-		if s == "" || strings.Contains(strings.TrimSuffix(s, "*"), "*") || strings.HasSuffix(s, "*") && slices.Contains(m.Agent, s) {
-			bad = append(bad, fmt.Errorf("%q: an agent is named exactly, a session exactly or by a beginning and *", s))
+	named := func(list string, i int, name, exact string) {
+		if name == "" || strings.Contains(exact, "*") {
+			wrong(list, i, fmt.Errorf("%q: an agent is named exactly, a session exactly or by a beginning and *", name))
 		}
+	}
+	for i, s := range m.Agent {
+		named("agent", i, s, s)
+	}
+	for i, s := range m.Session {
+		named("session", i, s, strings.TrimSuffix(s, "*"))
 	}
 	return bad
 }
@@ -185,24 +204,24 @@ func (r *opRule) mayLoosen() bool {
 }
 
 // explicit says why a rule that may loosen does not name clearly enough what.
-func (r *opRule) explicit() (bad []error) {
+func (r *opRule) explicit() (bad Mistakes) {
 	const how = "a rule that may loosen must name its tools or commands exactly; to tighten, write risk R3 or R4, or outcome ask or deny"
 	if r.exactly == nil && len(r.commands) == 0 {
-		return []error{errors.New(how)}
+		return Mistakes{{Text: how}}
 	}
 	if l := r.exactly; l != nil {
 		if l.Every || len(l.Globs) > 0 || l.Grouped {
-			return []error{errors.New(how)}
+			return Mistakes{{Text: how}}
 		}
 		for name := range l.Exact {
 			if tool.Kinds[name] == tool.Exec && len(r.commands) == 0 {
-				bad = append(bad, fmt.Errorf("the tool %q runs commands; name the commands too", name))
+				bad.add(nil, "", "the tool %q runs commands; name the commands too", name)
 			}
 		}
 	}
 	for _, p := range r.commands {
 		if err := p.Trusted(); err != nil {
-			bad = append(bad, err)
+			bad.add(nil, "", "%s", err)
 		}
 	}
 	return bad

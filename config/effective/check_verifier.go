@@ -47,18 +47,18 @@ func (c *checker) checkClassifier(key string, x config.Classifier, in verifier.C
 // file does, except that it knows agents by their id.
 func (c *checker) told(block string, agents []config.Agent, warnings []string, err error) {
 	for _, w := range warnings {
-		key, text := keyOf(block, agents, w)
+		key, text := keyIn(block, agents, w)
 		c.Warn(key, "%s", text)
 	}
 	for _, e := range each(err) {
-		key, text := keyOf(block, agents, inOneLine(e))
+		key, text := keyIn(block, agents, inOneLine(e.Error()))
 		c.Mistake(key, "%s", text)
 	}
 }
 
-// keyOf takes "key: what is wrong" apart. A sentence without a key belongs to the
+// keyIn takes "key: what is wrong" apart. A sentence without a key belongs to the
 // block.
-func keyOf(block string, agents []config.Agent, line string) (key, text string) {
+func keyIn(block string, agents []config.Agent, line string) (key, text string) {
 	for i, a := range agents {
 		if rest, ok := strings.CutPrefix(line, "agents."+a.ID+".tools."); ok {
 			key, text, _ = strings.Cut(rest, ": ")

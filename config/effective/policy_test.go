@@ -351,7 +351,7 @@ func TestPolicysOwnMistakesHaveKeys(t *testing.T) {
 		})
 		return err.Error()
 	}
-	require.Contains(t, of(func(cfg *config.Config) { cfg.Approvals.Exec.Ask = "sometimes" }), "f.yaml: approvals.exec: ")
+	require.Contains(t, of(func(cfg *config.Config) { cfg.Approvals.Exec.Ask = "sometimes" }), "f.yaml: approvals.exec.ask: ")
 	require.Equal(t, "f.yaml: makes no policy: the desk's port must be a number",
 		of(func(cfg *config.Config) { cfg.Server.Listen = "127.0.0.1:many" }))
 }
