@@ -21,7 +21,6 @@ const (
 	cutEvery       = time.Hour // at most, old records are forgotten
 	dayMs          = 24 * 60 * 60 * 1000
 	checkpointBack = 4000 // records looked through for the last one, which is at most so far back
-	verifyPage     = 1000 // records between two looks at how far a check is
 	verifySays     = 10 * time.Second
 )
 

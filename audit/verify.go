@@ -12,6 +12,9 @@ import (
 	"approvalbot/proof"
 )
 
+// verifyPage is how many records are between two looks at how far a check is.
+const verifyPage = 1000
+
 // Log is a log from its first record to its head: a store's, or a running
 // desk's.
 type Log interface {

@@ -1,15 +1,16 @@
 package cli
 
 import (
-	"approvalbot/cli/app"
-	"approvalbot/cli/show"
-	"approvalbot/display"
 	"context"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"approvalbot/cli/app"
+	"approvalbot/cli/show"
+	"approvalbot/display"
 )
 
 func newCallbacksCommand(a *app.App) *cobra.Command {

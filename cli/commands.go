@@ -2,9 +2,9 @@
 package cli
 
 import (
-	"approvalbot/cli/app"
-
 	"github.com/spf13/cobra"
+
+	"approvalbot/cli/app"
 )
 
 // Commands are the verbs that speak to a running desk.

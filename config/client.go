@@ -1,7 +1,6 @@
 package config
 
 import (
-	"approvalbot/display"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"runtime"
 
 	"go.yaml.in/yaml/v3"
+
+	"approvalbot/display"
 )
 
 // ClientFile is what the verbs need to reach a desk without flags. serve --local

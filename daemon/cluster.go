@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 
 	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
-	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/store"
@@ -233,45 +231,6 @@ func (d *Daemon) agree(ctx context.Context, newest bool) error {
 // has not got yet, and could have: no file says the policy of another program.
 func (d *Daemon) behind() bool {
 	return d.Store.Shared() && !d.Store.Replaced() && (d.Store.Generation() > d.loaded.Load() || d.agreed() != nil)
-}
-
-// follow reads the configuration again by itself when another was loaded elsewhere,
-// and puts it in force if it has the policy that counts.
-func (d *Daemon) follow(ctx context.Context) error {
-	for said := ""; ; {
-		select {
-		case <-d.stray:
-		case <-ctx.Done():
-			return nil
-		}
-		_, err := d.reload(ctx, "instance", false)
-		why := whyStray(err)
-		if d.strays.Store(&why); why != said && ctx.Err() == nil {
-			if said = why; err != nil {
-				d.log.Error("this instance cannot follow the others to another policy", "reason", err)
-			}
-		}
-		select {
-		case <-time.After(followEvery):
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// whyStray says to whoever looks at the desk, authorised or not, why the
-// configuration that was read again is not in force.
-func whyStray(err error) string {
-	var mistakes config.Mistakes
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &mistakes):
-		return " The file was read again and has mistakes: approvalbot config check names them."
-	case core.CodeOf(err) == core.CodeUnavailable:
-		return " The file was read again and does not say it either, or the store does not answer."
-	}
-	return " The file was read again and cannot be used; see the desk's log."
 }
 
 // poking has the takers of updates look after a webhook stored one.

@@ -38,3 +38,12 @@ func (d *Daemon) outside(cfg config.Config, rules *core.Rules) error {
 	rules.Classifier = c
 	return nil
 }
+
+// rulesOf makes the snapshot that a configuration means.
+func (d *Daemon) rulesOf(cfg config.Config) (core.Rules, error) {
+	rules, err := effective.Rules(cfg, d.table)
+	if err != nil {
+		return rules, err
+	}
+	return rules, d.outside(cfg, &rules)
+}

@@ -230,3 +230,42 @@ func refusalOf(m config.Mistakes) *core.Error {
 	}
 	return e
 }
+
+// follow reads the configuration again by itself when another was loaded elsewhere,
+// and puts it in force if it has the policy that counts.
+func (d *Daemon) follow(ctx context.Context) error {
+	for said := ""; ; {
+		select {
+		case <-d.stray:
+		case <-ctx.Done():
+			return nil
+		}
+		_, err := d.reload(ctx, "instance", false)
+		why := whyStray(err)
+		if d.strays.Store(&why); why != said && ctx.Err() == nil {
+			if said = why; err != nil {
+				d.log.Error("this instance cannot follow the others to another policy", "reason", err)
+			}
+		}
+		select {
+		case <-time.After(followEvery):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// whyStray says to whoever looks at the desk, authorised or not, why the
+// configuration that was read again is not in force.
+func whyStray(err error) string {
+	var mistakes config.Mistakes
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &mistakes):
+		return " The file was read again and has mistakes: approvalbot config check names them."
+	case core.CodeOf(err) == core.CodeUnavailable:
+		return " The file was read again and does not say it either, or the store does not answer."
+	}
+	return " The file was read again and cannot be used; see the desk's log."
+}

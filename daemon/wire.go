@@ -7,24 +7,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"approvalbot/api"
 	"approvalbot/audit"
 	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/config"
 	"approvalbot/config/effective"
-	"approvalbot/config/local"
 	"approvalbot/core"
 	"approvalbot/gateway"
 	"approvalbot/policy"
@@ -37,10 +32,6 @@ import (
 // sweepEvery is how often what is older than the retention is deleted.
 const sweepEvery = time.Hour
 
-// readyTime bounds what the store is asked to tell whether the desk is ready: probes
-// give up soon, too.
-const readyTime = time.Second
-
 // databaseWait is how long a PostgreSQL is waited for at the start: together with a
 // machine it starts, and recovers, beside the desk.
 const databaseWait = 30 * time.Second
@@ -51,57 +42,6 @@ const (
 	InteractionsPath = "/discord/interactions"
 	gatewayPath      = "/v1/gateway"
 )
-
-// bot is one platform's adapter.
-type bot interface {
-	core.Channel
-	// Run takes updates in until ctx ends.
-	Run(ctx context.Context) error
-	// CaughtUp is closed when what waited while the desk was down was handled, or
-	// when it is known that nothing will come.
-	CaughtUp() <-chan struct{}
-	State() core.ChannelState
-	// Poke has stored updates looked at.
-	Poke()
-}
-
-// Options is what a daemon is made with, beside its configuration.
-type Options struct {
-	Version string
-	Log     *slog.Logger
-	// Load reads the configuration again.
-	Load func() (config.Config, []config.Warning, error)
-	// Local is the configuration, where serve --local generates it; else nil.
-	Local *local.File
-}
-
-// Daemon is every part of a running desk, wired. The exported parts are to look at; it
-// runs them itself.
-type Daemon struct {
-	Store   *store.Store
-	Gate    *core.Gate
-	Server  *server.Server
-	Metrics *server.Metrics
-	Auditor *audit.Auditor
-
-	options     Options
-	log         *slog.Logger
-	cfg         config.Config                 // as it was started
-	live        atomic.Pointer[config.Config] // as it is in force
-	reloading   sync.Mutex
-	loaded      atomic.Int64           // the store's generation of the configuration in force
-	stray       chan struct{}          // another was loaded elsewhere
-	strays      atomic.Pointer[string] // why it is not in force here
-	telling     sync.WaitGroup         // announcements under way
-	table       *routing.Table
-	talk        *textcmd.Desk
-	bots        map[string]bot // by platform; those that are on
-	receivers   receivers      // the adapters that take updates in here
-	dispatchers []*routing.Dispatcher
-	timers      *routing.Timers
-	feed        *server.Feed
-	gateway     *gateway.Gateway
-}
 
 // New opens the store and wires the parts. It starts nothing; Run does, and
 // must be called, because it also closes the store.
@@ -182,27 +122,6 @@ func (d *Daemon) rules(ctx context.Context) (core.Rules, error) {
 	return d.rulesOf(d.cfg)
 }
 
-// learnMoves tells a routing table which chats live elsewhere now.
-func (d *Daemon) learnMoves(ctx context.Context, table *routing.Table) error {
-	moves, err := d.Store.Moves(ctx)
-	if err != nil {
-		return err
-	}
-	for from, to := range moves {
-		table.Moved(from, to)
-	}
-	return nil
-}
-
-// rulesOf makes the snapshot that a configuration means.
-func (d *Daemon) rulesOf(cfg config.Config) (core.Rules, error) {
-	rules, err := effective.Rules(cfg, d.table)
-	if err != nil {
-		return rules, err
-	}
-	return rules, d.outside(cfg, &rules)
-}
-
 // connect makes the adapters of the platforms that are on, and gives the handlers
 // for updates that come by HTTP.
 func (d *Daemon) connect() (map[string]http.Handler, error) {
@@ -257,12 +176,6 @@ func (d *Daemon) committed(c core.Change) {
 	}
 	if !c.Approval.Final() && d.timers != nil {
 		d.timers.WakeBy(c.Approval.TimerMs())
-	}
-}
-
-func (d *Daemon) wakeDispatchers() {
-	for _, x := range d.dispatchers {
-		x.Wake()
 	}
 }
 
@@ -340,35 +253,6 @@ func (d *Daemon) sweep(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// ready says whether the desk can take requests. A chat that is down does not
-// take it down.
-func (d *Daemon) ready(ctx context.Context) api.Ready {
-	r := api.Ready{Ready: true, Store: "ok", Policy: "ok", Channels: map[string]api.Channel{}}
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
-	defer cancel()
-	if err := d.Store.Ping(ctx); err != nil {
-		d.log.Error("the store does not answer", "reason", err)
-		r.Ready, r.Store = false, "the store does not take writes; see the log"
-	}
-	if !d.Gate.Rules().Enabled {
-		r.Policy = api.PolicyDisabled
-	}
-	if err := d.agreed(); err != nil {
-		r.Ready, r.Policy = false, err.Error()
-		if why := d.strays.Load(); why != nil {
-			r.Policy += *why
-		}
-	}
-	for _, name := range config.Platforms {
-		r.Channels[name] = api.Channel{Detail: "off: no bot token"}
-	}
-	for name := range d.bots {
-		s := d.botState(ctx, name)
-		r.Channels[name] = api.Channel{Up: s.Up, Detail: s.Detail}
-	}
-	return r
 }
 
 // Listen opens the configured address.

@@ -3,9 +3,9 @@
 package agent
 
 import (
-	"approvalbot/cli/app"
-
 	"github.com/spf13/cobra"
+
+	"approvalbot/cli/app"
 )
 
 // Commands are the verbs that agents' runtimes start.

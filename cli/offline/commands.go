@@ -3,9 +3,9 @@
 package offline
 
 import (
-	"approvalbot/cli/app"
-
 	"github.com/spf13/cobra"
+
+	"approvalbot/cli/app"
 )
 
 // Commands are the verbs about what a desk keeps: its configuration, its store

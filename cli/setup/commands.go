@@ -3,9 +3,9 @@
 package setup
 
 import (
-	"approvalbot/cli/app"
-
 	"github.com/spf13/cobra"
+
+	"approvalbot/cli/app"
 )
 
 // Commands are the verbs about this machine: what is set up on it, and whether it works.

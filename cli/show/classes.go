@@ -1,11 +1,12 @@
 package show
 
 import (
-	"approvalbot/api"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"approvalbot/api"
 )
 
 // ClassNeeds says how many approvals the class needs, and whether a person must give one.

@@ -8,6 +8,12 @@ import (
 	"approvalbot/api"
 )
 
+// How often watch looks for what is new: rarely while the desk tells it.
+const (
+	pollEvery = time.Second
+	pollTold  = 15 * time.Second
+)
+
 // news says that something has happened at the desk, so that it is worth a look.
 type news struct {
 	come chan struct{} // holds at most one

@@ -15,12 +15,6 @@ import (
 	"approvalbot/cli/show"
 )
 
-// How often watch looks for what is new: rarely while the desk tells it.
-const (
-	pollEvery = time.Second
-	pollTold  = 15 * time.Second
-)
-
 // Command is the verb.
 func Command(a *app.App) *cobra.Command {
 	return &cobra.Command{
@@ -49,20 +43,6 @@ func Command(a *app.App) *cobra.Command {
 	}
 }
 
-// watcher is one person's session at a terminal.
-type watcher struct {
-	*app.App
-	client  *api.Client
-	lines   <-chan string   // closed at the end of the input
-	over    <-chan struct{} // closed then too
-	seen    map[string]bool // requests that were shown
-	skipped map[string]bool // shown, passed over, still pending
-	away    bool            // the desk did not answer last time
-	news    *news
-	looksOn bool // the token may not decide
-	counts  bool // stdout is a terminal, on which time left can be counted down
-}
-
 // newWatcher begins to read lines and to listen to the desk, until ctx ends.
 func newWatcher(ctx context.Context, a *app.App, c *api.Client) *watcher {
 	plain := *a
@@ -71,9 +51,6 @@ func newWatcher(ctx context.Context, a *app.App, c *api.Client) *watcher {
 	w.lines, w.over = app.ReadLines(ctx, a.Stdin)
 	return w
 }
-
-// errDone ends a session: the input is over.
-var errDone = errors.New("the input is over")
 
 func (w *watcher) run(ctx context.Context) error {
 	fmt.Fprintln(w.Stdout, "Watching for requests. Ctrl-C ends it. A reason may follow after a colon, as\nin y: looks fine")

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"encoding/json"
-
 	"fmt"
 	"net/http"
 	"os"

@@ -148,3 +148,22 @@ func KeyFolder(r *config.Report, cfg config.Config) {
 		r.Warn("store.keyFile", "lies in a folder that does not exist: make it before the first start")
 	}
 }
+
+// enough reports whether as many people, of a role if one is named, could approve
+// now. Where that cannot be counted the answer is yes.
+func enough(c config.Config, role string, least int) bool {
+	dir, err := core.NewDirectory(Rights(c))
+	switch {
+	case err != nil:
+		return true // a mistake that is named elsewhere
+	case role == "" && least == 0:
+		return true // no more than every call needs
+	case role != "":
+		return dir.Enough(core.Need{Role: role, Min: max(1, least)}, nil)
+	}
+	mapped, unmapped, open := dir.Eligible(nil)
+	if least == 1 { // with a larger quorum only mapped people count
+		mapped += unmapped
+	}
+	return open || mapped >= least
+}

@@ -108,25 +108,6 @@ func matches(r config.Rule) bool {
 	return r.When != "" || len(m.Tool)+len(m.Command)+len(m.Path)+len(m.Host)+len(m.Agent)+len(m.Session) > 0
 }
 
-// enough reports whether as many people, of a role if one is named, could approve
-// now. Where that cannot be counted the answer is yes.
-func enough(c config.Config, role string, least int) bool {
-	dir, err := core.NewDirectory(Rights(c))
-	switch {
-	case err != nil:
-		return true // a mistake that is named elsewhere
-	case role == "" && least == 0:
-		return true // no more than every call needs
-	case role != "":
-		return dir.Enough(core.Need{Role: role, Min: max(1, least)}, nil)
-	}
-	mapped, unmapped, open := dir.Eligible(nil)
-	if least == 1 { // with a larger quorum only mapped people count
-		mapped += unmapped
-	}
-	return open || mapped >= least
-}
-
 // WithRole names the people of a role who may decide somewhere.
 func WithRole(c config.Config, role string, dir *core.Directory) []string {
 	return slices.DeleteFunc(decidersOf(c, dir), func(name string) bool {

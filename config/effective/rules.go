@@ -1,12 +1,10 @@
 package effective
 
 import (
-	"path/filepath"
 	"slices"
 	"time"
 
 	"approvalbot/config"
-	"approvalbot/config/local"
 	"approvalbot/core"
 	"approvalbot/policy"
 	"approvalbot/routing"
@@ -59,38 +57,6 @@ func Tokens(c config.Config) []server.Token {
 				MayAudit:   slices.Contains(t.Scopes, "operator.audit"),
 				MayAdmin:   slices.Contains(t.Scopes, "operator.admin"),
 			},
-		}
-	}
-	return out
-}
-
-// ownFiles lists the desk's own files by absolute path: configuration, key,
-// database, secrets, certificates, and the client files that serve --local writes.
-func ownFiles(c config.Config) []string {
-	t := c.Channels.Telegram
-	files := []string{c.File, c.Store.KeyFile, c.DatabaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile,
-		t.Updates.Webhook.SecretFile, c.Channels.Discord.BotTokenFile, c.ApprovalTools().Classifier.APIKeyFile,
-		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Telegram.BotTokenFile}
-	for _, a := range c.Agents.List {
-		files = append(files, a.Tools.Verifier.Webhook.SecretFile, a.Tools.Verifier.Telegram.BotTokenFile)
-	}
-	if db := c.DatabaseFile(); db != "" {
-		files = append(files, db+"-wal", db+"-shm", db+".lock")
-	}
-	if c.File != "" {
-		own := local.DeskFiles.In(filepath.Dir(c.File))
-		files = append(files, own.Client, own.Operator)
-	}
-	for _, token := range c.Server.Tokens {
-		files = append(files, token.TokenFile, token.CallbackSecretFile)
-	}
-	var out []string
-	for _, f := range files {
-		if f == "" {
-			continue
-		}
-		if abs, err := filepath.Abs(f); err == nil {
-			out = append(out, abs)
 		}
 	}
 	return out

@@ -4,8 +4,14 @@ import (
 	"context"
 	"time"
 
+	"approvalbot/api"
+	"approvalbot/config"
 	"approvalbot/server"
 )
+
+// readyTime bounds what the store is asked to tell whether the desk is ready: probes
+// give up soon, too.
+const readyTime = time.Second
 
 // gaugeTime bounds what a scrape waits for.
 const gaugeTime = 2 * time.Second
@@ -61,4 +67,33 @@ func truth(yes bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// ready says whether the desk can take requests. A chat that is down does not
+// take it down.
+func (d *Daemon) ready(ctx context.Context) api.Ready {
+	r := api.Ready{Ready: true, Store: "ok", Policy: "ok", Channels: map[string]api.Channel{}}
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	if err := d.Store.Ping(ctx); err != nil {
+		d.log.Error("the store does not answer", "reason", err)
+		r.Ready, r.Store = false, "the store does not take writes; see the log"
+	}
+	if !d.Gate.Rules().Enabled {
+		r.Policy = api.PolicyDisabled
+	}
+	if err := d.agreed(); err != nil {
+		r.Ready, r.Policy = false, err.Error()
+		if why := d.strays.Load(); why != nil {
+			r.Policy += *why
+		}
+	}
+	for _, name := range config.Platforms {
+		r.Channels[name] = api.Channel{Detail: "off: no bot token"}
+	}
+	for name := range d.bots {
+		s := d.botState(ctx, name)
+		r.Channels[name] = api.Channel{Up: s.Up, Detail: s.Detail}
+	}
+	return r
 }

@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"approvalbot/audit"
+	"approvalbot/bot/textcmd"
+	"approvalbot/config"
+	"approvalbot/config/local"
+	"approvalbot/core"
+	"approvalbot/gateway"
+	"approvalbot/routing"
+	"approvalbot/server"
+	"approvalbot/store"
+)
+
+// bot is one platform's adapter.
+type bot interface {
+	core.Channel
+	// Run takes updates in until ctx ends.
+	Run(ctx context.Context) error
+	// CaughtUp is closed when what waited while the desk was down was handled, or
+	// when it is known that nothing will come.
+	CaughtUp() <-chan struct{}
+	State() core.ChannelState
+	// Poke has stored updates looked at.
+	Poke()
+}
+
+// Options is what a daemon is made with, beside its configuration.
+type Options struct {
+	Version string
+	Log     *slog.Logger
+	// Load reads the configuration again.
+	Load func() (config.Config, []config.Warning, error)
+	// Local is the configuration, where serve --local generates it; else nil.
+	Local *local.File
+}
+
+// Daemon is every part of a running desk, wired. The exported parts are to look at; it
+// runs them itself.
+type Daemon struct {
+	Store   *store.Store
+	Gate    *core.Gate
+	Server  *server.Server
+	Metrics *server.Metrics
+	Auditor *audit.Auditor
+
+	options     Options
+	log         *slog.Logger
+	cfg         config.Config                 // as it was started
+	live        atomic.Pointer[config.Config] // as it is in force
+	reloading   sync.Mutex
+	loaded      atomic.Int64           // the store's generation of the configuration in force
+	stray       chan struct{}          // another was loaded elsewhere
+	strays      atomic.Pointer[string] // why it is not in force here
+	telling     sync.WaitGroup         // announcements under way
+	table       *routing.Table
+	talk        *textcmd.Desk
+	bots        map[string]bot // by platform; those that are on
+	receivers   receivers      // the adapters that take updates in here
+	dispatchers []*routing.Dispatcher
+	timers      *routing.Timers
+	feed        *server.Feed
+	gateway     *gateway.Gateway
+}
+
+// learnMoves tells a routing table which chats live elsewhere now.
+func (d *Daemon) learnMoves(ctx context.Context, table *routing.Table) error {
+	moves, err := d.Store.Moves(ctx)
+	if err != nil {
+		return err
+	}
+	for from, to := range moves {
+		table.Moved(from, to)
+	}
+	return nil
+}
+
+func (d *Daemon) wakeDispatchers() {
+	for _, x := range d.dispatchers {
+		x.Wake()
+	}
+}
