@@ -43,8 +43,10 @@ func (c *pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		_, err := conn.Exec(ctx, c.greet)
 		return err
 	}
+	// Nobody would watch a ping: whether a connection lives is seen when it is used.
+	never := func(context.Context, stdlib.ShouldPingParams) bool { return false }
 	c.pulse.asks(nil)
-	conn, err := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(greet)).Connect(ctx)
+	conn, err := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(greet), stdlib.OptionShouldPing(never)).Connect(ctx)
 	c.pulse.ends(nil, err == nil || state(err) != "")
 	if err != nil {
 		return nil, connectFailure(err)
