@@ -58,7 +58,8 @@ func Canonical(toolName string, params json.RawMessage, bind *Bind) (Sealed, err
 	out, _ = jsontext.AppendQuote(append(out, `,"toolName":`...), toolName) // bytes that are no UTF-8 become U+FFFD
 	out = append(out, '}')
 	sum := sha256.Sum256(out)
-	return Sealed{Bytes: out, Fingerprint: hex.EncodeToString(sum[:]), params: json.RawMessage(out[end-len(form) : end : end])}, nil
+	params = json.RawMessage(out[end-len(form) : end : end])
+	return Sealed{Bytes: out, Fingerprint: hex.EncodeToString(sum[:]), params: params}, nil
 }
 
 // canonicalParams gives the canonical form of params.

@@ -53,7 +53,8 @@ func onlyCalls(body []byte) []jsontext.Value {
 // evaluateAll answers calls in order, each with an evaluation or with a problem of its own.
 func (s *Server) evaluateAll(c *call, calls []jsontext.Value) (answer, error) {
 	if len(calls) > maxCalls {
-		return answer{}, core.Invalid(core.FieldError{Field: "calls", Problem: fmt.Sprintf("must be at most %d calls", maxCalls)})
+		problem := fmt.Sprintf("must be at most %d calls", maxCalls)
+		return answer{}, core.Invalid(core.FieldError{Field: "calls", Problem: problem})
 	}
 	results := make([]any, len(calls))
 	for i, one := range calls {

@@ -171,7 +171,8 @@ func storable(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidS
 func storableArgs(args []any) error {
 	for _, a := range args {
 		if s, is := a.(string); is && !storable(s) {
-			return core.Refuse(core.CodeInvalidRequest, "Text with a NUL character or invalid UTF-8 in it cannot be stored or looked for.")
+			return core.Refuse(core.CodeInvalidRequest,
+				"Text with a NUL character or invalid UTF-8 in it cannot be stored or looked for.")
 		}
 	}
 	return nil
