@@ -60,9 +60,21 @@ func TestOptionsStillTell(t *testing.T) {
 		"buf lint", "buf lint proto", "buf format -w proto/a/b.proto", "buf build -o a.bin", "buf breaking --against '.git#branch=main'", "buf breaking --against x.binpb",
 		"gh repo view", "gh repo view o/r", "gh repo view https://github.com/o/r", "gh repo view o/r --json name", "gh pr view feature/a/b",
 		"az group list --query '[].name'", "az account show -o json", "az vm list -g rg --query \"[?contains(@.name, 'x')]\"", "az storage blob list --account-name x --container-name y", "bin/rails test -n x", "bin/rails test -e test", "rails test test/models", "mvn test -Dspring.profiles.active=test", "mvn test -Dspring.profiles.active=test,dev",
-		"bundle check", "bundle info rails --path", "ast-grep run -p x src", "dotnet --version", "dotnet --info", "dotnet tool list",
+		"bundle check", "bundle info rails --path", "ast-grep run -p x src", "dotnet --version", "dotnet --info", "dotnet tool list", "touch gradle/libs.versions.toml",
 	} {
 		j := judge(e, lineCall(t, line))
 		require.LessOrEqual(t, j.Assessment.RiskClass, core.R2, "%s: %v", line, j.Assessment.ReasonCodes)
+	}
+}
+
+// TestAdversary_W13_SettingsOfOtherTools: more files that programs obey.
+func TestAdversary_W13_SettingsOfOtherTools(t *testing.T) {
+	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
+	for _, file := range []string{
+		".jj/repo/config.toml", ".amp/settings.json", ".openhands/setup.sh", ".pryrc", ".Rprofile", ".ghci", ".iex.exs", ".ocamlinit", ".lvimrc", ".run/x.run.xml", ".bsp/x.json",
+		"gradle/wrapper/gradle-wrapper.properties", "android/gradle/wrapper/gradle-wrapper.jar",
+	} {
+		j := judge(e, lineCall(t, "touch "+file))
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", file, j.Assessment.ReasonCodes)
 	}
 }

@@ -152,7 +152,8 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 // that a language runs before any program.
 func ownProgram(lower string) bool {
 	base := path.Base(lower)
-	return strings.HasSuffix(base, ".pth") || base == "sitecustomize.py" || base == "usercustomize.py" || base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower))
+	return strings.HasSuffix(base, ".pth") || base == "sitecustomize.py" || base == "usercustomize.py" || base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower)) ||
+		strings.HasSuffix(path.Dir(lower), "/gradle/wrapper") // what gradlew runs, and where it gets that
 }
 
 // HoldsPrograms reports a directory in which a project's programs are installed, or one

@@ -296,7 +296,8 @@ var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_
 	.windsurf .windsurfrules .codeium .amazonq .qwen .goose .goosehints .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
 	.inputrc .vimrc .exrc .nvimrc .emacs .emacs.d .tmux.conf .screenrc .xinitrc .xsession .npmrc .yarnrc .yarnrc.yml .pypirc .condarc
-	.config .local .ssh site-packages sitecustomize.py usercustomize.py launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc`)
+	.config .local .ssh site-packages sitecustomize.py usercustomize.py launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc
+	.jj .amp .openhands .pryrc .rprofile .ghci .iex.exs .ocamlinit .lvimrc .run .bsp`)
 
 // StartupPath reports such a file, by a folded path. HEAD counts because git takes a directory
 // with a HEAD and a config for a repository, and runs what the config names.
