@@ -94,6 +94,8 @@ func machines(base string, operands []string) (hosts []string) {
 		switch {
 		case strings.Contains(o, "://"):
 			f.address(o)
+		case registries[base] && slash > 0 && o[0] != '.' && (o[:slash] == "localhost" || strings.ContainsAny(o[:slash], ".:")):
+			f.address(o[:slash])
 		case copiers[base] && colon > 0 && (slash < 0 || colon < slash):
 			f.address(o[strings.LastIndexByte(o[:colon], '@')+1 : colon])
 		case (base == "curl" || base == "wget") && (strings.ContainsAny(o, ".:") || o == "localhost"):
@@ -104,7 +106,10 @@ func machines(base string, operands []string) (hosts []string) {
 }
 
 // copiers are the programs to which "host:path" is another machine's.
-var copiers = words.Set("scp rsync sftp git")
+var copiers = words.Set("scp rsync sftp git tar bsdtar")
+
+// registries are the programs to which "host/name" is an image of another machine's.
+var registries = words.Set("docker podman nerdctl")
 
 // copying are the programs whose last operand is where they copy to.
 var copying = words.Set("scp rsync docker podman nerdctl kubectl oc aws")

@@ -70,7 +70,7 @@ var DataOnly = func() map[string]*operands {
 		{"gh", "run/list run/view run/watch run/rerun run/cancel label/create", "--failed --log --log-failed"},
 		{"glab", "mr/create mr/note mr/close mr/merge mr/view mr/list issue/create issue/note issue/close issue/view issue/list", "--title= --description= --draft"},
 
-		{"npm pnpm", "install i add ci uninstall remove rm un update up upgrade outdated prune dedupe publish unpublish deprecate pack view info version dist-tag/add dist-tag/rm dist-tag/ls owner/add owner/rm",
+		{"npm pnpm", "install i add ci uninstall remove rm un update up upgrade outdated prune dedupe publish unpublish deprecate pack view info version dist-tag/add dist-tag/rm dist-tag/ls",
 			"-DEgSOPBfy --save --save-dev --save-exact --save-optional --no-save --global --force --legacy-peer-deps --ignore-scripts --yes --silent --production --dry-run --no-audit --no-fund --frozen-lockfile"},
 		{"yarn", "add remove install upgrade", "-DEPOTW --dev --exact --peer --optional --frozen-lockfile --immutable --ignore-scripts --silent"},
 		{"pip pip3", "install uninstall download", "-UqvyI --upgrade --user --quiet --yes --no-deps --no-cache-dir --break-system-packages --force-reinstall"},
