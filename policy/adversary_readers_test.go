@@ -67,6 +67,17 @@ func TestAdversary_W18_NamesInPatches(t *testing.T) {
 	}
 }
 
+// TestAdversary_W18_DirectoriesThatRuntimesReadOtherwise: where a call may stand is open
+// where its directory is an address, or has blanks around it.
+func TestAdversary_W18_DirectoriesThatRuntimesReadOtherwise(t *testing.T) {
+	e := engine(t, shipped)
+	for dir, want := range map[string]core.Outcome{"file:///srv": core.OutcomeAsk, "file:/srv": core.OutcomeAsk, " /srv": core.OutcomeAsk, "/srv\n": core.OutcomeAsk, "src": core.OutcomeAllow} {
+		for tool, key := range map[string]string{"exec": "workdir", "bash": "cwd"} {
+			require.Equal(t, want, judge(e, callOf(t, tool, map[string]any{"command": "touch a", key: dir})).Outcome, dir)
+		}
+	}
+}
+
 // TestAdversary_W15_DataInSearches: who answers a search is sent its words.
 func TestAdversary_W15_DataInSearches(t *testing.T) {
 	e := engine(t, shipped)

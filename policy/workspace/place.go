@@ -49,7 +49,7 @@ func At(roots []string, desk *Own, bind *core.Bind, workdir, host string) Place 
 		case d == "":
 		case path.IsAbs(d):
 			p.Dirs = append(p.Dirs, path.Clean(d))
-		case !p.Known() || d[0] == '~' || strings.Contains(d, "$"):
+		case !p.Known() || d[0] == '~' || strings.Contains(d, "$") || strings.Contains(d, ":/") || d != strings.TrimSpace(d):
 			return Place{Roots: p.Roots, Own: p.Own, Windows: p.Windows, moved: true}
 		default:
 			for _, root := range p.Roots {
