@@ -48,6 +48,13 @@ func TestAdversary_W18_CopiesOntoTheWorkspace(t *testing.T) {
 		[]string{"cp -r src/a .", "cp -r src/a ./", "cp -r src/ b", "cp -rT src b", "cp src/a/b.go ."})
 }
 
+// TestAdversary_W18_NamesThatBeginWithASecrets: xargs and read take a name for the first
+// words or the first line of it.
+func TestAdversary_W18_NamesThatBeginWithASecrets(t *testing.T) {
+	asksFor(t, []string{`touch "server.key x.go"`, "touch \"config/server.key\nx.go\"", `echo x > "credentials.json x.go"`},
+		[]string{`touch "a x.go"`, `touch "src/a b/key x.go"`, "find . -name '*.go' | xargs cat"})
+}
+
 // TestAdversary_W18_NamesInPatches: whatever git and patch take for a file's name is one.
 func TestAdversary_W18_NamesInPatches(t *testing.T) {
 	e := engine(t, shipped)

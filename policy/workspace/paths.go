@@ -247,7 +247,8 @@ func Misleads(text string) bool {
 		return false
 	}
 	for i, part := range strings.Fields(text) {
-		if (i > 0 || text[0] <= ' ') && (len(part) > 1 && part[0] == '-' || part[0] == '/' || part[0] == '~' || strings.ContainsAny(part, "*?[{") || Climbs(part) || SecretPath(part)) {
+		later := i > 0 || text[0] <= ' '
+		if SecretPath(part) || later && (len(part) > 1 && part[0] == '-' || part[0] == '/' || part[0] == '~' || strings.ContainsAny(part, "*?[{") || Climbs(part)) {
 			return true
 		}
 	}
