@@ -60,7 +60,7 @@ func TestAdversary_W18_NamesInPatches(t *testing.T) {
 	e := engine(t, shipped)
 	for _, patch := range []string{
 		"diff --git a/x b/y\nsimilarity index 100%\nrename old x\nrename new .husky/y\n", "--- a/x\n+++ .husky/x foo\n@@ -0,0 +1 @@\n+x\n", "Index: .husky/x foo\n--- a\n+++ a\n",
-		"*** .husky/x\n--- x.txt\n***************\n*** 1 ****\n! a\n--- 1\n! b\n", "*** .husky/x\tMon Jan 1\n--- x.txt\n***************\n*** 1 ****\n! a\n--- 1\n! b\n",
+		"X--- a/.husky/x\n0a1\n> b\n--- x\n+++ x\n", "--- x\n- +++ .husky/x\n@@ -0,0 +1 @@\n+x\n", "*** .husky/x\n--- x.txt\n***************\n*** 1 ****\n! a\n--- 1\n! b\n", "*** .husky/x\tMon Jan 1\n--- x.txt\n***************\n*** 1 ****\n! a\n--- 1\n! b\n",
 	} {
 		j := judge(e, callOf(t, "apply_patch", map[string]any{"input": patch}))
 		require.Equal(t, core.OutcomeAsk, j.Outcome, patch)

@@ -50,7 +50,8 @@ func (p *patchReader) lines(text string) {
 		text = patchBreaks.Replace(text)
 	}
 	for line := range strings.Lines(text) {
-		p.line(strings.TrimSpace(line))
+		line = strings.TrimSpace(strings.TrimLeft(line, " \tX")) // as patch takes a patch out of a mail
+		p.line(strings.TrimPrefix(line, "- "))
 	}
 }
 
