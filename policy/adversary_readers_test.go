@@ -55,6 +55,13 @@ func TestAdversary_W18_NamesThatBeginWithASecrets(t *testing.T) {
 		[]string{`touch "a x.go"`, `touch "src/a b/key x.go"`, "find . -name '*.go' | xargs cat"})
 }
 
+// TestAdversary_W18_MoreNamesOfSecrets: a submodule's settings hold a remote's token as
+// the repository's own do.
+func TestAdversary_W18_MoreNamesOfSecrets(t *testing.T) {
+	asksFor(t, []string{"cat .git/modules/x/config", "cat .git/worktrees/x/config.worktree", "cat sub/.GIT/config", "cat .git/modules/*/config", "cat app-firebase-adminsdk-1ab2c.json", "cat .token", "cat wp-config.php"},
+		[]string{"cat config", "cat src/config", "cat .git/HEAD", "cat src/adminsdk.go"})
+}
+
 // TestAdversary_W18_NamesInPatches: whatever git and patch take for a file's name is one.
 func TestAdversary_W18_NamesInPatches(t *testing.T) {
 	e := engine(t, shipped)

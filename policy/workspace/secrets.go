@@ -20,7 +20,8 @@ var secretNames = words.NewLexicon(`.ssh .aws .azure .gnupg .kube .docker .gclou
 	id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk authorized_keys
 	debian.cnf k3s.yaml chap-secrets pap-secrets ipsec.secrets sasl_passwd opasswd shadow- gshadow master.passwd sudoers sudoers.d krb5.keytab
 	keychains login.keychain-db wallet.dat logins.json key4.db cookies.sqlite kubeconfig terraform.tfstate
-	service-account.json serviceaccount.json service_account.json tokens.json gshadow- passwd- .dev.vars .vault_pass .vault-pass .vault_password kubeconfig.yaml kubeconfig.yml terraform.tfstate.backup`)
+	service-account.json serviceaccount.json service_account.json tokens.json gshadow- passwd- .dev.vars .vault_pass .vault-pass .vault_password kubeconfig.yaml kubeconfig.yml terraform.tfstate.backup
+	.secret .token secring.gpg wp-config.php local.settings.json vault_pass.txt vault-pass.txt cookies.txt`)
 
 // secretBases are names of files with secrets that are ordinary names of
 // directories.
@@ -32,7 +33,7 @@ var allSecretNames = append(slices.Collect(maps.Keys(secretNames.Words)), slices
 var secretEnds = words.NewLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
-var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token", "creds"}
+var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token", "creds", "adminsdk"}
 
 // dataEnds are the endings of files that are data.
 var dataEnds = words.NewLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
@@ -42,7 +43,9 @@ var dataEnds = words.NewLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .c
 // of a repository hold the tokens that some tools put there.
 func SecretPath(file string) bool {
 	lower := FoldPath(file)
-	return SecretLower(lower) || lower == ".git/config" || strings.HasSuffix(lower, "/.git/config")
+	base := path.Base(lower)
+	settings := (base == "config" || base == "config.worktree") && strings.Contains("/"+lower, "/.git/") // of submodules and worktrees too
+	return settings || SecretLower(lower)
 }
 
 // SecretLower is secretPath for a path in lower case.
