@@ -36,11 +36,6 @@ func (r *reader) simple() (it item) {
 	return it
 }
 
-// delimited reports the end of a word, and so perhaps of a command.
-func (r *reader) delimited() bool {
-	return r.at >= len(r.text) || strings.IndexByte(" \t\n;&|)", r.text[r.at]) >= 0
-}
-
 // assignment gives the name where NAME= comes next.
 func (r *reader) assignment() string {
 	if name := r.name(); name != "" && r.peek(len(name)) == '=' {
@@ -48,18 +43,6 @@ func (r *reader) assignment() string {
 	}
 	return ""
 }
-
-// name gives the name of a variable that comes next.
-func (r *reader) name() string {
-	i := r.at
-	for i < len(r.text) && (letter(r.text[i]) || r.text[i] == '_' || i > r.at && digit(r.text[i])) {
-		i++
-	}
-	return r.text[r.at:i]
-}
-
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
 // assign reads NAME=value.
 func (r *reader) assign(name string) {

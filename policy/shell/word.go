@@ -50,19 +50,6 @@ func (r *reader) word(pos position) {
 	r.emit(markWord)
 }
 
-// next gives the character that comes next, for a refusal.
-func (r *reader) next() string {
-	for i := range r.text[r.at:] {
-		if i > 0 {
-			return r.text[r.at : r.at+i]
-		}
-	}
-	if r.at >= len(r.text) {
-		return "the end"
-	}
-	return r.text[r.at:]
-}
-
 // piece reads one part of a word that began at start; last is the part before.
 func (r *reader) piece(pos position, start int, last piece) piece {
 	c := r.peek(0)
@@ -112,11 +99,6 @@ func (r *reader) bare(c byte, pos position, start int, last piece) {
 	}
 	r.emit(c)
 	r.at++
-}
-
-// endsAfter reports whether the word ends n bytes ahead.
-func (r *reader) endsAfter(n int) bool {
-	return r.at+n >= len(r.text) || strings.IndexByte(" \t\n;&|)", r.text[r.at+n]) >= 0
 }
 
 // loneEquals reports the word "=".
