@@ -96,7 +96,9 @@ func dashes(args []workspace.Word) []workspace.Word {
 
 // pkg judges a word that names packages of the project.
 func packageWord(x *command.Call, w workspace.Word) {
-	if workspace.Climbs(w.Text) || strings.Contains(w.Text, "@") {
+	host, name, _ := strings.Cut(w.Text, "/")
+	elsewhere := strings.Trim(host, ".") != "" && strings.Contains(host, ".") // a module's path, for which that machine answers
+	if workspace.Climbs(w.Text) || strings.Contains(w.Text, "@") || elsewhere && slices.ContainsFunc(strings.Split(name, "/"), carries) {
 		x.Add(finding.UnknownOption)
 	}
 }
