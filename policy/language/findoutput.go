@@ -188,6 +188,11 @@ func gitPrints(x *command.Call, args []workspace.Word) {
 	if len(args) == 0 || args[0].Kind != workspace.Literal {
 		return
 	}
+	if printsHashes(args) {
+		one := workspace.Word{Kind: workspace.Computed, Split: true, Sample: Hash}
+		x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: []workspace.Word{one, one}})
+		return
+	}
 	verb, ok := gitLists[args[0].Text]
 	told, paths := len(verb.needs) == 0, args[0].Is("ls-files")
 	var list []workspace.Word

@@ -72,7 +72,12 @@ func xargs(x *command.Call, _ string, args []workspace.Word) {
 			files = nil
 		case "":
 			rest := c.Rest()
-			if len(files) == 0 || !takesNames(rest) {
+			hashes := sampled(files)
+			if hashes && mark != "" {
+				x.Run(withHash(rest, mark))
+				return
+			}
+			if !hashes && (len(files) == 0 || !takesNames(rest)) {
 				files = []workspace.Word{{Kind: workspace.Computed, Split: mark == ""}}
 			}
 			all := filled(rest, cmp.Or(mark, "\x00"), files)
@@ -84,6 +89,22 @@ func xargs(x *command.Call, _ string, args []workspace.Word) {
 		}
 	}
 	x.Add(finding.ReadOnlyCommand)
+}
+
+// sampled reports words that all read like their samples.
+func sampled(files []workspace.Word) bool {
+	return len(files) > 0 && !slices.ContainsFunc(files, func(w workspace.Word) bool { return w.Sample == "" })
+}
+
+// withHash gives the words of a command in which a hash of git's stands for the mark.
+func withHash(args []workspace.Word, mark string) []workspace.Word {
+	out := slices.Clone(args)
+	for i, w := range out {
+		if w.Kind == workspace.Literal {
+			out[i].Text = strings.ReplaceAll(w.Text, mark, Hash)
+		}
+	}
+	return braces(out, mark)
 }
 
 // flock runs a command while it holds a lock file.

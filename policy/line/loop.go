@@ -47,7 +47,9 @@ func (s *Reading) forClause(c *syntax.ForClause) {
 			values = append(values, values[from:]...)
 			flatten(values[from : from+(len(values)-from)/2])
 		}
-		for _, w := range values[from:] {
+		for i, w := range values[from:] {
+			w = oneSample(w)
+			values[from+i] = w
 			plain = plain && w.Kind == workspace.Literal && !w.Tilde && w.Text != "" && w.Text[0] != '-' && !strings.ContainsAny(w.Text, " \t\n*?[")
 			known = known && roundValue(w)
 		}
@@ -62,6 +64,15 @@ func (s *Reading) forClause(c *syntax.ForClause) {
 	}
 	s.eachRound(name, values, c.Do)
 	s.again()
+}
+
+// oneSample gives one of the words that are printed, where all of them read like its
+// sample. There is no round for none.
+func oneSample(w workspace.Word) workspace.Word {
+	if w.Kind == workspace.Computed && w.Split && w.Text == "" && w.Sample != "" {
+		return workspace.Word{Text: w.Sample}
+	}
+	return w
 }
 
 // roundValue reports a word of which the value is known well enough to judge a round
@@ -107,7 +118,11 @@ func (s *Reading) whileClause(c *syntax.WhileClause) {
 	s.stmts(c.Cond)
 	s.input = nil
 	if name, ok := readsName(c.Cond); ok && !changes(c.Do, name) {
-		s.eachRound(name, listed(input), c.Do)
+		values := listed(input)
+		for i := range values {
+			values[i] = oneSample(values[i])
+		}
+		s.eachRound(name, values, c.Do)
 	} else {
 		s.stmts(c.Do)
 	}
@@ -157,7 +172,7 @@ func (s *Reading) appendWord(list []workspace.Word, w *syntax.Word) []workspace.
 func listed(names []workspace.Word) []workspace.Word {
 	var out []workspace.Word
 	for _, w := range names {
-		if w.Listed = true; !slices.Contains(out, w) {
+		if w.Listed = w.Sample == ""; !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}

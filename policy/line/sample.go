@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/policy/language"
 	"approvalbot/policy/words"
 )
 
@@ -73,7 +74,7 @@ func tellsSample(c *syntax.CallExpr, input bool) (text string, always bool) {
 	var all []string
 	for _, w := range c.Args {
 		text := w.Lit()
-		if text == "" || HasSpecial(strings.ReplaceAll(text, "=", "")) {
+		if text == "" || text[0] == '~' || HasSpecial(plainInside.Replace(text)) {
 			return "", false
 		}
 		all = append(all, text)
@@ -84,7 +85,7 @@ func tellsSample(c *syntax.CallExpr, input bool) (text string, always bool) {
 		return "", false
 	case all[0] == "echo" && len(all) == 2 && words.Digits(all[1]):
 		return counted, true
-	case mergeBase.MatchString(command):
+	case mergeBase.MatchString(command), parsed.MatchString(command), all[0] == "git" && language.PrintsHash(all[1:]):
 		return hashed, false
 	}
 	return samples[command], all[0] == "nproc" || all[0] == "date"
@@ -92,3 +93,9 @@ func tellsSample(c *syntax.CallExpr, input bool) (text string, always bool) {
 
 // mergeBase finds the commit from which two branches come.
 var mergeBase = regexp.MustCompile(`^git merge-base (?:[A-Za-z0-9][A-Za-z0-9/_.-]* [A-Za-z0-9][A-Za-z0-9/_.-]*|--fork-point [A-Za-z0-9][A-Za-z0-9/_.-]*)$`)
+
+// parsed finds a commit's hash. Where there is none, rev-parse says its last word.
+var parsed = regexp.MustCompile(`^git rev-parse (?:--short )?(?:HEAD|origin/(?:HEAD|main|master|develop))[~0-9]*$`)
+
+// plainInside are signs that stand for themselves within a word.
+var plainInside = strings.NewReplacer("=", "", "~", "")
