@@ -48,6 +48,7 @@ type Call struct {
 	Place   *workspace.Place
 	Looped  bool             // in a loop or a function
 	Input   []workspace.Word // globs for the files that a command before a pipe lists
+	Piped   bool             // its input is surely a pipe
 	Given   string           // the text that a here-document gives it as input, where it does and is written out
 	Found   finding.Set
 	Effects []Effect

@@ -258,6 +258,7 @@ func pathspec(text string) (workspace.Word, bool) {
 // are.
 var passing = map[string]*regexp.Regexp{
 	"sort": regexp.MustCompile(`^-[urfVs]+$`), "uniq": regexp.MustCompile(`^-[ud]$`), "grep": regexp.MustCompile(`^-[EFviw]+$`),
+	"rg":   regexp.MustCompile(`^-[Fviw]+$`),
 	"head": regexp.MustCompile(`^-n?[-+]?[0-9]+$`), "tail": regexp.MustCompile(`^-n?[-+]?[0-9]+$`),
 }
 
@@ -267,8 +268,11 @@ var nameEnds = regexp.MustCompile(`^\\\.(?:([a-z]+)|\(([a-z|]+)\))\$$`)
 // listsPassed notes that a command hands on the names that it reads, or some of them.
 func listsPassed(x *command.Call, name string, args []workspace.Word) {
 	options := passing[name]
-	if options == nil || len(x.Input) == 0 {
+	if options == nil || len(x.Input) == 0 || name == "rg" && !x.Piped {
 		return
+	}
+	if name == "rg" { // it reads a pipe as grep does
+		name = "grep"
 	}
 	list, pattern, inverted, fixed := x.Input, "", false, false
 	for i, w := range args {

@@ -6,6 +6,7 @@ import (
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -67,9 +68,16 @@ func gitBelow(x *command.Call, dir workspace.Word) {
 	}
 }
 
+// annotates are options with which a tag gets a message.
+var annotates = words.Set("a annotate message")
+
 // gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
 func gitNames(flags, long string) command.Rule {
-	sp := command.Spec{Flags: flags, Long: command.Longs(long), Number: true}
+	sp := command.Spec{Flags: flags, Long: command.Longs(long), Number: true, Texts: words.Set("m message")}
+	tags := sp.Long["message"]
+	if tags {
+		sp.Values = "m"
+	}
 	return func(x *command.Call, verb string, args []workspace.Word) {
 		lists, names := len(args) == 0, 0
 		c := x.Scanner(&sp, args)
@@ -77,7 +85,7 @@ func gitNames(flags, long string) command.Rule {
 			switch {
 			case t.Option == "":
 				names++
-			case t.Option != "q" && t.Option != "v" && t.Option != "m":
+			case t.Option != "q" && t.Option != "v" && t.Option != "m" && !(tags && annotates[t.Option]):
 				lists = true
 			}
 		}

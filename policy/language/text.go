@@ -211,10 +211,11 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	}
 	named = named || tells
 	searched(x, dirs, named)
-	if !filesOnly(dirs) {
+	input := x.Piped && len(dirs) == 0 && !lists
+	if !input && !filesOnly(dirs) {
 		searchesTree(x, dirs, lists || narrow && !wide, named)
 	}
-	if printed && !other && !slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") }) {
+	if printed && !input && !other && !slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") }) {
 		printsFound(x, dirs, names)
 	}
 }

@@ -270,3 +270,23 @@ func plainProgram(name string) bool {
 	}
 	return true
 }
+
+// readsPipe reports a plain command behind a pipe, in whose words no other command stands
+// that could be taken for it.
+func readsPipe(st *syntax.Stmt) bool {
+	c, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Assigns) > 0 || slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool { return !writesOut(r) }) {
+		return false
+	}
+	alone := true
+	for _, w := range c.Args {
+		syntax.Walk(w, func(n syntax.Node) bool {
+			switch n.(type) {
+			case *syntax.CmdSubst, *syntax.ProcSubst:
+				alone = false
+			}
+			return alone
+		})
+	}
+	return alone
+}

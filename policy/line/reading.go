@@ -41,6 +41,7 @@ type Reading struct {
 	opened   int              // how many words the command had that a wrapper ran last
 	printed  []workspace.Word // the files that a command lists
 	input    []workspace.Word // the same, where the next command reads them
+	piped    bool             // the next command reads a pipe
 	given    string           // the text of the here-document that the next command reads
 	fetches  bool             // something was fetched from the network
 	runs     bool             // something was run that was not read: input, a script, computed text

@@ -205,8 +205,9 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 		if c.Op == syntax.Pipe && listsFiles(c.X) {
 			s.input = with(s.printed, c.X)
 		}
+		s.piped = c.Op == syntax.Pipe && readsPipe(c.Y)
 		s.stmt(c.Y)
-		s.input = nil
+		s.input, s.piped = nil, false
 	case *syntax.Subshell:
 		s.subshell(c)
 	case *syntax.Block:
