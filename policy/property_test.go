@@ -142,6 +142,9 @@ func TestCorpusInEveryPlace(t *testing.T) {
 	for _, line := range plainLines(t, e) {
 		alone := judge(e, lineCall(t, line)).Assessment.RiskClass
 		for _, before := range []string{"ls; ", "true && ", "false || ", "echo x | ", "ls &\n", "go test ./... && ", "git status && ", "npm test; "} {
+			if before == "echo x | " && line == "rg --hidden token" {
+				continue // it searches what the pipe gives
+			}
 			if got := judge(e, lineCall(t, before+line)).Assessment; got.RiskClass < alone {
 				t.Errorf("%q is %v %v, alone it is %v", before+line, got.RiskClass, got.ReasonCodes, alone)
 			}
