@@ -83,6 +83,7 @@ type relay struct {
 type pending struct {
 	cancel    context.CancelFunc
 	forwarded chan *jsonrpc.Response // nil: the server has not got it
+	answered  bool                   // its id is free again; what the server still says to it is dropped
 }
 
 // fromClient carries what the client says. It is nil at the end of its input.

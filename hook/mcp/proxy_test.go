@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
@@ -31,6 +33,21 @@ type stage struct {
 	log                  chan string
 	approval             string
 	endServer, endClient func()
+	written              chan struct{} // not nil: each write to the client returns once one comes
+}
+
+// slow is a connection whose writes return late, when what they wrote has long been read.
+type slow struct {
+	mcp.Connection
+	s *stage
+}
+
+func (c slow) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, m)
+	if c.s.written != nil {
+		<-c.s.written
+	}
+	return err
 }
 
 func newStage(t *testing.T) *stage {
@@ -70,12 +87,17 @@ func newStage(t *testing.T) *stage {
 	require.NoError(t, err)
 	done := make(chan struct{})
 	p := Proxy{Desk: ask.Desk{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Log: func(text string) { s.log <- text }}
-	go func() { defer close(done); _ = p.Run(ctx, down, up) }()
-	t.Cleanup(func() {
-		cancel()
+	go func() { defer close(done); _ = p.Run(ctx, slow{down, s}, up) }()
+	hangUp := func() {
 		for _, c := range []io.Closer{client, server, toClient, toServer} {
 			_ = c.Close()
 		}
+	}
+	guard := time.AfterFunc(time.Minute, hangUp) // whoever waits in vain reads an end
+	t.Cleanup(func() {
+		guard.Stop()
+		cancel()
+		hangUp()
 		<-done
 	})
 	return s
@@ -156,6 +178,18 @@ func TestAdversary_H2_WhatTheServerDoesNotListIsRefused(t *testing.T) {
 		require.Equal(t, true, s.heard(s.toClient).Result["isError"], name)
 	}
 	require.Empty(t, s.calls())
+}
+
+// A client may use an id again as soon as it has read the answer.
+func TestProxy_AnIDIsFreeWithItsAnswer(t *testing.T) {
+	s := newStage(t)
+	s.written = make(chan struct{})
+	defer close(s.written)
+	for range 3 {
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"burn"}}`)
+		s.lists(order)
+		require.Equal(t, true, s.heard(s.toClient).Result["isError"])
+	}
 }
 
 // An id that is under way names no second call, and a server's second answer to a call is

@@ -31,7 +31,8 @@ func (x *relay) call(ctx context.Context, m *jsonrpc.Request) {
 	ctx, cancel := context.WithCancel(ctx)
 	own := &pending{cancel: cancel}
 	x.mu.Lock()
-	twice := x.calls[m.ID] != nil || x.lists[m.ID]
+	under := x.calls[m.ID]
+	twice := under != nil && !under.answered || x.lists[m.ID]
 	if !twice {
 		x.calls[m.ID] = own
 	}
@@ -50,7 +51,11 @@ func (x *relay) call(ctx context.Context, m *jsonrpc.Request) {
 				delete(x.calls, m.ID)
 			}
 		}()
-		if res := x.called(ctx, m, own); res != nil {
+		res := x.called(ctx, m, own)
+		x.mu.Lock()
+		own.answered = true // before the client can know it, and use the id again
+		x.mu.Unlock()
+		if res != nil {
 			x.answer(ctx, res)
 		}
 	})
