@@ -143,7 +143,7 @@ func showPolicy(ctx context.Context, a *app.App) error {
 		if x.Outcome == "ask" {
 			needs, who = show.ClassNeeds(x), display.Escape(show.ClassWho(x))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.RiskClass, core.RiskClass(i).Words(), x.Outcome, needs, who)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.RiskClass, core.RiskClass(i).Text(), x.Outcome, needs, who)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -61,7 +61,7 @@ func printView(a *app.App, v api.Approval) {
 		"Effects", safeAll(v.SideEffects, ", "),
 		callLabel(v), display.Escape(v.ParamsSummary),
 	)
-	workdir, host, envHash := (*core.Bind)(v.Bind).Says()
+	workdir, host, envHash := (*core.Bind)(v.Bind).Fields()
 	show.Fields(a.Stdout, width, "Bound to", display.Escape(strings.TrimSpace(workdir+" "+host+" "+envHash)))
 	show.Claims(a.Stdout, v)
 	printVotes(a, v)

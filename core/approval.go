@@ -41,7 +41,7 @@ type Approval struct {
 	PolicyHash string     `json:"policyHash"`
 	Rule       Rule       `json:"rule"`
 	Offers     []Decision `json:"offers,omitempty"`
-	Subject    string     `json:"subject,omitempty"`   // what a session grant would cover, see Reach
+	Subject    string     `json:"subject,omitempty"`   // what a session grant would cover, see GrantScope
 	Session    string     `json:"session,omitempty"`   // the same for people
 	Always     string     `json:"always,omitempty"`    // what an always would cover, for people
 	Unreached  bool       `json:"unreached,omitempty"` // it runs when nobody can be asked: the operator wrote askFallback

@@ -68,7 +68,9 @@ func TestAdversary_I1_AStrangerIsNotToldThatTheTimeIsOver(t *testing.T) {
 type breaking struct{ Store }
 
 // Create panics.
-func (breaking) Create(context.Context, Lookup, func(Found) ([]Change, error)) error { panic("boom") }
+func (breaking) Create(context.Context, Lookup, func(Existing) ([]Change, error)) error {
+	panic("boom")
+}
 
 // Nobody goes on waiting for an approval that was never made.
 func TestNothingWaitsAfterAPanic(t *testing.T) {

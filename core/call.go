@@ -62,8 +62,8 @@ type Bind struct {
 	EnvHash *string `json:"envHash,omitempty"`
 }
 
-// Says gives what a call is bound to; of what it is not bound to, the empty string.
-func (b *Bind) Says() (workdir, host, envHash string) {
+// Fields gives what a call is bound to; of what it is not bound to, the empty string.
+func (b *Bind) Fields() (workdir, host, envHash string) {
 	if b == nil {
 		return "", "", ""
 	}
@@ -169,7 +169,7 @@ func (c Call) validate() []FieldError {
 	text(c.Context.Tool.Server, "context.tool.server", maxName)
 	text(c.Context.Tool.Description, "context.tool.description", maxDescription)
 	check(validSchema(c.Context.Tool.Schema), "context.tool.schema", schemaRule)
-	workdir, host, envHash := c.Bind.Says()
+	workdir, host, envHash := c.Bind.Fields()
 	text(workdir, "bind.workdir", 4096)
 	text(host, "bind.host", maxName)
 	text(envHash, "bind.envHash", maxName)

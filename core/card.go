@@ -375,7 +375,7 @@ func (b *Bind) facts() []Fact {
 			out = append(out, Fact{Name: name, Value: display.Safe(value), Own: true})
 		}
 	}
-	workdir, host, envHash := b.Says()
+	workdir, host, envHash := b.Fields()
 	add("bound to directory", workdir)
 	add("bound to host", host)
 	add("bound to environment", envHash)

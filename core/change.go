@@ -72,7 +72,7 @@ type Store interface {
 	// it, and commits all returned changes together. It writes the approvals, as
 	// committed and with their deliveries, back into the slice that fn returned.
 	// ErrCodeTaken when another approval has the code of a new one.
-	Create(ctx context.Context, look Lookup, fn func(Found) ([]Change, error)) error
+	Create(ctx context.Context, look Lookup, fn func(Existing) ([]Change, error)) error
 	// Update loads one approval by key, calls fn with it, and commits the
 	// change. CodeNotFound when there is none.
 	Update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error)
@@ -115,8 +115,8 @@ type Store interface {
 	// SeenTool gives the hash of what was said of a server's tool when a call of it was
 	// last handed out to that owner; empty: none was.
 	SeenTool(ctx context.Context, owner, server, tool string) (hash string, err error)
-	// Silences gives the chats (without threads) whose last try was Unanswered.
-	Silences(ctx context.Context) (map[Target]Silence, error)
+	// Unreachable gives the chats (without threads) whose last try had NoAnswer.
+	Unreachable(ctx context.Context) (map[Target]Unreachable, error)
 }
 
 // Lookup says what a new approval could collide with.
@@ -131,11 +131,11 @@ type Lookup struct {
 	Code        string // of the new approval: no two instances give the same at once
 	Grants      bool   // look for grants and cool-downs too
 	Subject     string // with Grants: what a session grant would have to cover, or empty
-	Program     string // with Grants: the call's Reach.Program, or empty
+	Program     string // with Grants: the call's GrantScope.Program, or empty
 }
 
-// Found is what Lookup found.
-type Found struct {
+// Existing is what a Lookup found.
+type Existing struct {
 	ByID       *Approval // the owner's approval of that id, whatever its status
 	Another    bool      // with ID: people could mean an approval by it, see KeysCalled
 	Same       *Approval // the pending one with the same fingerprint, owner, agent and session

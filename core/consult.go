@@ -247,11 +247,11 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	}
 	d := outline(who, call, sealed.Fingerprint, c.Judgement, rules)
 	p.Offers = d.Offers
-	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: c.Reach.Program, Grants: true})
+	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: c.GrantScope.Program, Grants: true})
 	if err != nil {
 		return p, err
 	}
-	settled := c.onMiss(d.byGrant(Found{Grants: found}, c.Reach, rules.People, nowMs()))
+	settled := c.onMiss(d.byGrant(Existing{Grants: found}, c.GrantScope, rules.People, nowMs()))
 	switch by := settled.DecidedBy; {
 	case d.Status == Denied:
 		p.deny(d)

@@ -316,7 +316,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 	}
 	var err error
 	granted := false
-	var found Found
+	var found Existing
 	if len(a.DecidedBy) > 0 { // a grant stands first
 		var id string
 		if id, granted = strings.CutPrefix(a.DecidedBy[0], "grant:"); granted {
@@ -341,12 +341,12 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 
 // settledToday reports whether what no person decided would run today without one:
 // other rules have allowed it, and those of today ask no less of it.
-func (a Approval) settledToday(call Call, j Judgement, f Found, rules *Rules) bool {
+func (a Approval) settledToday(call Call, j Judgement, f Existing, rules *Rules) bool {
 	now := nowMs()
 	a.Status, a.Assessment, a.Rule, a.Subject = Pending, j.Assessment, j.Rule, j.subject(call)
 	a.Offers = grantable(j, call, a.Subject)
 	a.Votes = stamped(j.Votes, now)
-	a = a.judged(j, rules).byGrant(f, j.Reach, rules.People, now)
+	a = a.judged(j, rules).byGrant(f, j.GrantScope, rules.People, now)
 	return a.Status == Approved || a.Unreached && j.Unreached == OutcomeAllow ||
 		a.Status == Pending && a.tally(rules.People).Outcome == Approved
 }
@@ -506,7 +506,7 @@ func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string
 // Tick does what time asks of one approval: expiry, fallback targets, the word
 // that nobody could be asked.
 func (g *Gate) Tick(ctx context.Context, key string) error {
-	var silent map[Target]Silence
+	var silent map[Target]Unreachable
 	var who, otherRules bool // is to be known first: who is silent, what the rules of today say
 	tick := func(a Approval) (c Change, err error) {
 		rules := g.rules.Load()
@@ -524,7 +524,7 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 		_, err := g.update(ctx, key, tick)
 		switch {
 		case err == nil && who:
-			silent, err = g.store.Silences(ctx)
+			silent, err = g.store.Unreachable(ctx)
 		case err == nil && otherRules: // they may say something else, as after a restart
 			err = g.rejudgeOne(ctx, key)
 		default:

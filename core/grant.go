@@ -36,7 +36,7 @@ type Grant struct {
 	Owner       string    `json:"owner"`
 	AgentID     string    `json:"agentId,omitempty"`
 	SessionKey  string    `json:"sessionKey,omitempty"`  // SessionGrant
-	Subject     string    `json:"subject,omitempty"`     // SessionGrant: see Reach.Subject; PatternGrant: see Reach.Program
+	Subject     string    `json:"subject,omitempty"`     // SessionGrant: see GrantScope.Subject; PatternGrant: see GrantScope.Program
 	Fingerprint string    `json:"fingerprint,omitempty"` // AlwaysGrant and CoolDown
 	Pattern     []string  `json:"pattern,omitempty"`     // PatternGrant: words, see Fits
 	ToolName    string    `json:"toolName"`
@@ -125,7 +125,7 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 // that is no longer offered, a higher class, another reason or more people needed ask again, and
 // so does a request of somebody who gave the grant, unless people may approve
 // their own, and what was given by a person whom the configuration does not know any more.
-func (g Grant) covers(a Approval, r Reach, d *Directory, now int64) bool {
+func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 	gone := func(name string) bool {
 		giver := d.called(name)
 		return giver.Person != "" && !d.Known(giver.Person)
@@ -188,7 +188,7 @@ func (r Rule) asksLess(today Rule) bool {
 
 // byGrant settles the draft by what was granted or refused before, if anything
 // speaks about it.
-func (a Approval) byGrant(f Found, r Reach, d *Directory, now int64) Approval {
+func (a Approval) byGrant(f Existing, r GrantScope, d *Directory, now int64) Approval {
 	for _, g := range f.Grants {
 		if g.Kind == CoolDown && g.Live(now) && g.Fingerprint == a.Fingerprint && g.Owner == a.Owner && g.AgentID == a.AgentID && a.Status != Denied {
 			a.Status, a.Decision, a.DecidedBy = Denied, Deny, []string{"grant:" + g.ID}

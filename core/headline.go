@@ -64,7 +64,7 @@ func places(tool string, payload []Fact, b *Bind) []string {
 			out = append(out, s)
 		}
 	}
-	workdir, host, _ := b.Says()
+	workdir, host, _ := b.Fields()
 	of := func(name string) string {
 		i := slices.IndexFunc(payload, func(f Fact) bool { return tool == "exec" && !f.Own && f.Name == name })
 		if i < 0 {

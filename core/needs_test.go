@@ -68,7 +68,7 @@ func TestWhatAYesCountsToward(t *testing.T) {
 	} {
 		a := needing(max(1, c.quorum), verifierNeed(c.instead))
 		a.AgentID = c.agent
-		require.Equal(t, Worth{Deny: c.deny, Approvers: c.approver, Verifier: c.verifier}, a.worth(d.Identify(c.voter), d), name)
+		require.Equal(t, Weight{Deny: c.deny, Approvers: c.approver, Verifier: c.verifier}, a.worth(d.Identify(c.voter), d), name)
 	}
 }
 
@@ -87,10 +87,10 @@ func TestEachNeedIsMetByItself(t *testing.T) {
 	a, _ = give(a, on("telegram", "7"), AllowOnce)
 	require.True(t, a.Votes[0].VerifierOnly)
 	a, _ = give(a, on("telegram", "8"), AllowOnce)
-	require.Equal(t, "approvers: 0 of 2; verifier's people: 2 of 1: vera, telegram user 8", a.TallyWords(d))
+	require.Equal(t, "approvers: 0 of 2; verifier's people: 2 of 1: vera, telegram user 8", a.TallyText(d))
 	a, _ = give(a, on("telegram", "2"), AllowAlways)
 	require.Equal(t, Pending, a.Status)
-	require.Equal(t, "approvers: 1 of 2: dan; verifier's people: 2 of 1: vera, telegram user 8", a.TallyWords(d))
+	require.Equal(t, "approvers: 1 of 2: dan; verifier's people: 2 of 1: vera, telegram user 8", a.TallyText(d))
 	a, _ = give(a, on("discord", "11"), AllowSession)
 	require.Equal(t, Approved, a.Status)
 	require.Equal(t, AllowSession, a.Decision, "the narrowest that approvers voted; the verifier's once is no scope")
@@ -99,7 +99,7 @@ func TestEachNeedIsMetByItself(t *testing.T) {
 	b := needing(1, verifierNeed(""))
 	b, _ = give(b, on("telegram", "2"), AllowOnce)
 	require.Equal(t, Pending, b.Status)
-	require.Equal(t, "approvers: 1 of 1: dan; verifier's people: 0 of 1", b.TallyWords(d))
+	require.Equal(t, "approvers: 1 of 1: dan; verifier's people: 0 of 1", b.TallyText(d))
 	b, _ = give(b, on("telegram", "8"), AllowOnce)
 	require.Equal(t, Approved, b.Status)
 
@@ -178,13 +178,13 @@ func TestAYesForTheVerifierTakesNothingAway(t *testing.T) {
 	}
 	a := give(needing(2, verifierNeed("")), on("discord", "11"), AllowOnce)
 	a = give(a, on("telegram", "1"), AllowOnce)
-	require.Equal(t, "approvers: 1 of 2: alice; verifier's people: 1 of 1: alice", a.TallyWords(d))
+	require.Equal(t, "approvers: 1 of 2: alice; verifier's people: 1 of 1: alice", a.TallyText(d))
 	require.Equal(t, Denied, give(a, on("telegram", "1"), Deny).Status, "their no counts")
 
 	b := give(needing(2, verifierNeed("")), on("telegram", "1"), AllowOnce)
-	require.Equal(t, "approvers: 0 of 2; verifier's people: 1 of 1: alice", b.TallyWords(d))
+	require.Equal(t, "approvers: 0 of 2; verifier's people: 1 of 1: alice", b.TallyText(d))
 	b = give(b, on("discord", "11"), AllowOnce)
-	require.Equal(t, "approvers: 1 of 2: alice; verifier's people: 1 of 1: alice", b.TallyWords(d))
+	require.Equal(t, "approvers: 1 of 2: alice; verifier's people: 1 of 1: alice", b.TallyText(d))
 	require.Len(t, b.Votes, 1)
 }
 

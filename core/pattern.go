@@ -92,11 +92,11 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant
 		return Grant{}, err
 	}
 	j := g.rules.Load().Policy.Judge(ctx, Call{ToolName: "exec", Params: argv, AgentID: r.AgentID})
-	if j.Reach.Program == "" || len(j.Reach.Words) == 0 {
+	if j.GrantScope.Program == "" || len(j.GrantScope.Words) == 0 {
 		return Grant{}, Invalid(FieldError{"pattern", "cannot be granted: give the program by name, then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted, and nothing is where every command is to be asked for"})
 	}
 	now := nowMs()
-	out := Grant{ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec", Subject: j.Reach.Program, Pattern: slices.Clone(r.Pattern),
+	out := Grant{ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec", Subject: j.GrantScope.Program, Pattern: slices.Clone(r.Pattern),
 		Summary: words(strings.Join(r.Pattern, " "), maxSummary), MaxClass: class, Rule: Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now}
 	if r.TTLMs > 0 {
 		out.ExpiresAtMs = now + r.TTLMs
@@ -127,7 +127,7 @@ func (g *Gate) preview(ctx context.Context, grant Grant) (PatternPreview, error)
 }
 
 // reachOf judges a stored call again, as long as it is kept.
-func (g *Gate) reachOf(ctx context.Context, a Approval) (r Reach, known bool, err error) {
+func (g *Gate) reachOf(ctx context.Context, a Approval) (r GrantScope, known bool, err error) {
 	sealed, err := g.store.Sealed(ctx, a.Key)
 	if CodeOf(err) == CodeRetryDataGone {
 		return r, false, nil
@@ -139,7 +139,7 @@ func (g *Gate) reachOf(ctx context.Context, a Approval) (r Reach, known bool, er
 	if err != nil {
 		return r, false, err
 	}
-	return g.rules.Load().Policy.Judge(ctx, a.asCall(tool, params, bind)).Reach, true, nil
+	return g.rules.Load().Policy.Judge(ctx, a.asCall(tool, params, bind)).GrantScope, true, nil
 }
 
 // execArgv writes a pattern as the params of a command, its stars as words.

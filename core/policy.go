@@ -31,7 +31,7 @@ type Judgement struct {
 	Assessment Assessment
 	Rule       Rule       // whose yes is needed, when Outcome is OutcomeAsk
 	Offers     []Decision // what people may decide, narrowest first, Deny last
-	Reach      Reach      // what a grant for this call may cover
+	GrantScope GrantScope // what a grant for this call may cover
 	Why        []string   // sentences for people: why this class, why it asks or is refused
 	Reason     string     // one sentence for the asker, when Outcome is OutcomeDeny
 	Votes      []Vote     // of automatic factors
@@ -55,12 +55,12 @@ type Step struct {
 	Text    string `json:"text"`
 }
 
-// MaxSubject bounds a command's Reach.Subject, in bytes: people read all of it.
+// MaxSubject bounds a command's GrantScope.Subject, in bytes: people read all of it.
 const MaxSubject = 200
 
-// Reach is what a grant that is left for a call would cover. It is empty where
+// GrantScope is what a grant that is left for a call would cover. It is empty where
 // nothing may be granted: wrappers and interpreters are never what is trusted.
-type Reach struct {
+type GrantScope struct {
 	// Subject is what a session grant covers: calls of the same Subject, and no
 	// others. It is the tool's folded name; for commands the program with its
 	// subcommand and its options ("exec git push -u"), or the whole command. Empty:
@@ -84,8 +84,8 @@ type Reach struct {
 // people could not read all of it as it is, and for a command that people are
 // not shown.
 func (j Judgement) subject(call Call) string {
-	s := j.Reach.Subject
-	if display.Safe(s) != s || len(j.Reach.Words) > 0 && call.Dialect == DialectAgentShield {
+	s := j.GrantScope.Subject
+	if display.Safe(s) != s || len(j.GrantScope.Words) > 0 && call.Dialect == DialectAgentShield {
 		return ""
 	}
 	return s

@@ -237,7 +237,7 @@ const withdrawnByRequester = "withdrawn by the requester"
 
 // worth says toward what the voter's vote counts now. A deny is open to everybody who
 // may decide; a yes counts toward each need that the voter is entitled to fill.
-func (a Approval) worth(v Voter, d *Directory) (w Worth) {
+func (a Approval) worth(v Voter, d *Directory) (w Weight) {
 	approver := d.MayDecide(v)
 	w.Verifier = d.verifies(a.Rule.Verifier, a.AgentID, v)
 	w.Deny = approver || w.Verifier
@@ -355,21 +355,21 @@ func (a Approval) Concerns(v Voter, d *Directory) bool {
 // tally counts the votes whose authority stands now: a voter who has lost it, or
 // who turned out to be an asker, counts for nothing.
 func (a Approval) tally(d *Directory) Tally {
-	return Count(a.Rule, a.Votes, func(v Vote) Worth { return a.worthNow(v, d) }, d.Meets)
+	return Count(a.Rule, a.Votes, func(v Vote) Weight { return a.worthNow(v, d) }, d.Meets)
 }
 
 // worthNow says toward what a vote counts, by the authority that stands now.
-func (a Approval) worthNow(v Vote, d *Directory) Worth {
+func (a Approval) worthNow(v Vote, d *Directory) Weight {
 	switch {
 	case v.Approver == LLMEvaluation && v.Verdict == Approve:
-		return Worth{Approvers: a.Assessment.RiskClass < R3}
+		return Weight{Approvers: a.Assessment.RiskClass < R3}
 	case v.Approver != UserRequest:
-		return Worth{Deny: true, Approvers: true}
+		return Weight{Deny: true, Approvers: true}
 	}
 	// Identify again: the account may belong to somebody else by now.
 	who := d.Identify(*v.Voter)
 	if who.Person != v.Voter.Person || a.MayNotDecide(who, d) {
-		return Worth{}
+		return Weight{}
 	}
 	return a.worth(who, d)
 }
@@ -384,7 +384,7 @@ func (a Approval) fillsBoth(v Vote, d *Directory) bool {
 // who turned out to be askers. Each says toward what it counts now.
 func (a Approval) standing(d *Directory) []Vote {
 	out := slices.DeleteFunc(slices.Clone(a.Votes), func(v Vote) bool {
-		return byPeople(v) && a.worthNow(v, d) == Worth{}
+		return byPeople(v) && a.worthNow(v, d) == Weight{}
 	})
 	for i, v := range out {
 		w := a.worthNow(v, d)
@@ -403,8 +403,8 @@ func (a Approval) AsOfNow(d *Directory) Approval {
 	return a.reachedAfterAll()
 }
 
-// TallyWords says the votes so far: "1 of 2: alice".
-func (a Approval) TallyWords(d *Directory) string { return a.tally(d).Words() }
+// TallyText says the votes so far: "1 of 2: alice".
+func (a Approval) TallyText(d *Directory) string { return a.tally(d).Text() }
 
 // end finishes a change whose approval just got its final status.
 func (c Change) end(event EventType, now int64) Change {

@@ -205,7 +205,7 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 // the store computes the next timer anew. silent are the chats that leave tries
 // unanswered; nil: not looked up. Where that matters, there is no change and who is
 // true.
-func (a Approval) tick(routes Routes, silent map[Target]Silence, now int64) (_ Change, who bool) {
+func (a Approval) tick(routes Routes, silent map[Target]Unreachable, now int64) (_ Change, who bool) {
 	if a.Final() {
 		return Change{Approval: a, Unchanged: true}, false
 	}
@@ -274,7 +274,7 @@ func (a Approval) cards(elsewhere []Target) (sent, waiting bool) {
 // chat that was tried since, and has answered nothing for as long as fallback targets
 // are waited for. Its tries must go over half of that time: one in which nobody tried,
 // as while the desk was down, says nothing.
-func (a Approval) mayArrive(silent map[Target]Silence, afterMs, again, now int64) (look int64) {
+func (a Approval) mayArrive(silent map[Target]Unreachable, afterMs, again, now int64) (look int64) {
 	for _, d := range a.Deliveries {
 		if d.Kind != CardDelivery || d.State != Queued {
 			continue

@@ -99,7 +99,7 @@ func (g *Gate) create(
 		}
 	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
-		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject, Program: asked.Reach.Program}
+		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject, Program: asked.GrantScope.Program}
 	if call.Resume {
 		look.ResumeMs = nowMs()
 	}
@@ -109,7 +109,7 @@ func (g *Gate) create(
 	for tries := 0; ; tries++ {
 		look.Code = draft.Code
 		watch = g.expect(draft.Key)
-		err = g.store.Create(ctx, look, func(f Found) (_ []Change, err error) {
+		err = g.store.Create(ctx, look, func(f Existing) (_ []Change, err error) {
 			changes, created, first, err = begin(who, call, draft, asked, f, rules, nowMs())
 			for i := range changes {
 				changes[i].Policy = rules.Policy.Hash()
@@ -144,7 +144,7 @@ func (g *Gate) create(
 // begin decides, with what was found, what a submitted call leaves behind. The
 // first change is the one that answers the caller; there is none where an authority
 // must be asked first.
-func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rules *Rules, now int64) (_ []Change, created bool, first authority, err error) {
+func begin(who Caller, call Call, draft Approval, asked consulted, f Existing, rules *Rules, now int64) (_ []Change, created bool, first authority, err error) {
 	if f.ByID != nil {
 		if f.ByID.Fingerprint != draft.Fingerprint {
 			return nil, false, "", refuse(CodeIDConflict, "That id names another call of yours.")
@@ -161,7 +161,7 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Found, rule
 	if f.Another {
 		return nil, false, "", refuse(CodeIDConflict, "That id is another approval's code, or its id or the beginning of it; choose one that people cannot take for it.")
 	}
-	granted := draft.byGrant(f, asked.Reach, rules.People, now)
+	granted := draft.byGrant(f, asked.GrantScope, rules.People, now)
 	if asked.answeredBy(f.Same, draft, granted, now) {
 		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, "", nil
 	}
@@ -206,7 +206,7 @@ func (a Approval) asksAPerson() bool {
 
 // superseding withdraws what the call replaces, also where an existing approval
 // answers it: a card for the old payload must not stay open.
-func superseding(c Change, f Found, now int64) []Change {
+func superseding(c Change, f Existing, now int64) []Change {
 	if old := f.Superseded; old != nil && !old.Final() && old.Key != c.Approval.Key {
 		return []Change{c, old.supersede(c.Approval, now)}
 	}
@@ -383,9 +383,9 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 		Votes: stamped(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
 	}
 	if a.Subject != "" {
-		a.Session = j.Reach.Session
+		a.Session = j.GrantScope.Session
 	}
-	a.Always, a.Offers = j.Reach.Always, grantable(j, call, a.Subject)
+	a.Always, a.Offers = j.GrantScope.Always, grantable(j, call, a.Subject)
 	if a.hidden() {
 		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
 	}
@@ -409,7 +409,7 @@ func (a Approval) named(own string) Approval {
 // session or a subject, and none for always where policy has no words for it.
 func grantable(j Judgement, call Call, subject string) []Decision {
 	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
-		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.Reach.Always == ""
+		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.GrantScope.Always == ""
 	})
 }
 

@@ -23,8 +23,8 @@ type Tally struct {
 	NeedVerifier int      // how many of them are needed
 }
 
-// Worth says toward what a vote counts now. The zero Worth counts for nothing.
-type Worth struct {
+// Weight says toward what a vote counts now. The zero Weight counts for nothing.
+type Weight struct {
 	Deny      bool // a reject ends it
 	Approvers bool // a yes counts toward the approvers' need
 	Verifier  bool // a yes counts toward the verifier's need
@@ -36,7 +36,7 @@ type Worth struct {
 // one at least a person where a human is required, and for each role that the rule
 // names so many with it, which meets says; the narrowest scope that they voted wins.
 // The verifier's need is met by one of its people, whose scope counts for nothing.
-func Count(r Rule, votes []Vote, worth func(Vote) Worth, meets func(Need, Voter) bool) Tally {
+func Count(r Rule, votes []Vote, worth func(Vote) Weight, meets func(Need, Voter) bool) Tally {
 	t := Tally{Outcome: Pending}
 	if r.AsksApprovers() {
 		t.Need = max(1, r.MinApprovals)
@@ -117,10 +117,10 @@ func (t Tally) deciders() []string {
 	return out
 }
 
-// Words says the tally for a card: "1 of 2: alice"; where the verifier's people are
+// Text says the tally for a card: "1 of 2: alice"; where the verifier's people are
 // asked too, each need by its name: "approvers: 1 of 2: alice; verifier's people: 0 of
 // 1". Empty with no vote and a single yes to come.
-func (t Tally) Words() string {
+func (t Tally) Text() string {
 	approvers := t.approverWords()
 	if t.NeedVerifier == 0 {
 		if len(t.By) == 0 && t.Need <= 1 && len(t.Missing) == 0 {

@@ -64,7 +64,7 @@ func TestTally(t *testing.T) {
 
 func TestTallyIgnoresVotesThatLostTheirAuthority(t *testing.T) {
 	rule := Rule{Effective: []Factor{UserRequest}, MinApprovals: 1, RequiresHuman: true}
-	got := Count(rule, []Vote{yes("alice", AllowOnce)}, func(Vote) Worth { return Worth{} }, nobody)
+	got := Count(rule, []Vote{yes("alice", AllowOnce)}, func(Vote) Weight { return Weight{} }, nobody)
 	require.Equal(t, Pending, got.Outcome)
 }
 
@@ -102,7 +102,7 @@ func TestTallyNeverApprovesBelowTheQuorum(t *testing.T) {
 }
 
 // anyVote counts toward what approvers are asked.
-func anyVote(Vote) Worth { return Worth{Deny: true, Approvers: true} }
+func anyVote(Vote) Weight { return Weight{Deny: true, Approvers: true} }
 
 // nobody belongs to any group.
 func nobody(Need, Voter) bool { return false }
@@ -114,7 +114,7 @@ func TestTallyNeedsSomebodyOfEachGroup(t *testing.T) {
 
 	alone := count(yes("alice", AllowOnce))
 	require.Equal(t, Pending, alone.Outcome)
-	require.Equal(t, "1 of 1: alice; needs 1 with role ops", alone.Words())
+	require.Equal(t, "1 of 1: alice; needs 1 with role ops", alone.Text())
 	require.Equal(t, Approved, count(yes("alice", AllowOnce), yes("bob", AllowOnce)).Outcome)
 	require.Equal(t, Approved, count(yes("bob", AllowOnce)).Outcome)
 }

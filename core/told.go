@@ -99,7 +99,7 @@ func (a Approval) votesSoFar(d *Directory) string {
 	t := a.tally(d)
 	switch {
 	case !a.Final() || t.Outcome == Pending:
-		return t.Words()
+		return t.Text()
 	case t.Outcome == Denied:
 		allows := a.clone()
 		allows.Votes = nil
@@ -115,5 +115,5 @@ func (a Approval) votesSoFar(d *Directory) string {
 	case t.Need <= 1:
 		return ""
 	}
-	return t.Words()
+	return t.Text()
 }

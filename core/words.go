@@ -9,7 +9,7 @@ import (
 // Status says how far an approval is. It starts pending and ends exactly once.
 type Status string
 
-// The statuses. Silence is Expired: it is never Denied, and never Approved.
+// The statuses. No answer is Expired: it is never Denied, and never Approved.
 const (
 	Pending   Status = "pending"
 	Approved  Status = "approved"
@@ -94,8 +94,8 @@ func (r RiskClass) String() string {
 	return "R" + strconv.Itoa(int(r))
 }
 
-// Words says the class in the words that a card uses.
-func (r RiskClass) Words() string {
+// Text says the class in the words that a card uses.
+func (r RiskClass) Text() string {
 	switch r {
 	case R0:
 		return "read only"

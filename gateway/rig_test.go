@@ -187,7 +187,7 @@ func (judge) Judge(_ context.Context, c core.Call) core.Judgement {
 		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}},
 		Rule:       core.Rule{Allowed: factors, Disabled: []core.Factor{}, Effective: factors, MinApprovals: 1, RequiresHuman: true},
 		Offers:     []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny},
-		Reach:      core.Reach{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "exactly this call"},
+		GrantScope: core.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "exactly this call"},
 	}
 	switch c.ToolName {
 	case "read":

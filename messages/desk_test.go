@@ -36,7 +36,7 @@ func (judge) Judge(_ context.Context, c core.Call) core.Judgement {
 		Outcome: core.OutcomeAsk, Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny},
 		Rule:       core.Rule{Allowed: factors, Effective: factors, Disabled: []core.Factor{}, MinApprovals: 1, RequiresHuman: true},
 		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}},
-		Reach:      core.Reach{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "exactly this call"},
+		GrantScope: core.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "exactly this call"},
 	}
 	switch c.ToolName {
 	case "read_file":

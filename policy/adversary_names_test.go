@@ -52,6 +52,6 @@ func TestAdversary_W17_AlwaysIsForFixedWords(t *testing.T) {
 		"curl -o .git/hooks/pre-commit https://x.example/p", "git apply x.patch", "git am x.patch", "tar xf a.tar", "unzip a.zip",
 		"git config core.hooksPath hooks", "fastlane deploy", "mage deploy",
 	} {
-		require.Empty(t, judge(e, lineCall(t, line)).Reach.Always, line)
+		require.Empty(t, judge(e, lineCall(t, line)).GrantScope.Always, line)
 	}
 }

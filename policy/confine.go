@@ -23,7 +23,7 @@ var sandboxHosts = map[string]bool{"": true, "sandbox": true, "auto": true}
 // for: the token says which agent it is, and neither the call nor what it is bound to
 // names another host.
 func (j *judging) sandboxed(host string) bool {
-	_, bound, _ := j.Call.Bind.Says()
+	_, bound, _ := j.Call.Bind.Fields()
 	inside := sandboxHosts[host] && sandboxHosts[bound]
 	return j.agent.sandboxed && j.Call.TokensAgent && j.Tool.Kind == tool.Exec && inside
 }

@@ -22,7 +22,7 @@ func (j *judging) came(x core.Exec, s *line.Reading) {
 		v.Alone, v.Apart = false, true
 	}
 	j.line, j.argv, j.place = x.Command, x.Argv, s.Place
-	bound, _, _ := j.Call.Bind.Says()
+	bound, _, _ := j.Call.Bind.Fields()
 	j.unplaced = !path.IsAbs(x.Workdir) && !path.IsAbs(bound)
 	j.stays = len(x.Env) == 0 && s.Place.Stays()
 }

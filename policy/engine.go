@@ -190,7 +190,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	}
 	who, own := max(j.base, j.class), new(lists)
 	out := core.Judgement{
-		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), Reach: j.reach(e, who), Reason: j.reason, Votes: j.votes,
+		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), GrantScope: j.reach(e, who), Reason: j.reason, Votes: j.votes,
 		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]), Confidence: 1, Source: "static"},
 	}
 	if j.doubts() {
@@ -202,7 +202,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 		j.policy.Add(finding.ClassifierSpoke)
 	}
 	out.Rule.RequiresHuman = out.Rule.RequiresHuman || j.policy.Has(finding.ProjectCodeAsks)
-	out.Offers = j.offers(own.offers[:0], out.Reach)
+	out.Offers = j.offers(own.offers[:0], out.GrantScope)
 	j.obeyed(e, &out)
 	j.unasked(e, &out)
 	out.Assessment.ReasonCodes, out.Why = j.reasons(own.texts[:0])
@@ -265,7 +265,7 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 
 // offers says what people may decide. No grant is offered where none could be
 // left, where every command is to be asked for, and for R4.
-func (j *judging) offers(list []core.Decision, r core.Reach) []core.Decision {
+func (j *judging) offers(list []core.Decision, r core.GrantScope) []core.Decision {
 	list = append(list, core.AllowOnce)
 	if !j.once && r.Subject != "" && j.Call.SessionKey != "" {
 		list = append(list, core.AllowSession)

@@ -10,7 +10,7 @@ import (
 )
 
 // reach says what a grant for the call may cover.
-func (j *judging) reach(e *Engine, class core.RiskClass) (r core.Reach) {
+func (j *judging) reach(e *Engine, class core.RiskClass) (r core.GrantScope) {
 	if class >= core.R4 || j.once {
 		return r
 	}
@@ -24,33 +24,33 @@ func (j *judging) reach(e *Engine, class core.RiskClass) (r core.Reach) {
 }
 
 // reachOfTool is what a yes for a tool that runs no command may cover.
-func (j *judging) reachOfTool(e *Engine) core.Reach {
+func (j *judging) reachOfTool(e *Engine) core.GrantScope {
 	name := j.Tool.Name
 	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one
 	}
 	s := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, "", nil)
 	if j.facts.oddHosts {
-		return core.Reach{} // it cannot be said which machine it is
+		return core.GrantScope{} // it cannot be said which machine it is
 	}
-	return j.within(s, core.Reach{})
+	return j.within(s, core.GrantScope{})
 }
 
-func (j *judging) reachOfCommand(e *Engine) core.Reach {
+func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
 	v := &j.seen
 	if !v.Alone || v.Apart || len(v.Commands) != 1 || !j.stays || j.Found.Any(uncovered) {
-		return core.Reach{}
+		return core.GrantScope{}
 	}
 	args := v.Args(v.Commands[0])
 	name, prefix, ok := program.ProgramIn(args)
 	if !ok {
-		return core.Reach{}
+		return core.GrantScope{}
 	}
 	words := make([]string, len(args))
 	for i, w := range args {
 		words[i] = w.Text
 	}
-	r := core.Reach{Program: scope{subject: prefix}.bind(j.Call.Bind).String(), Words: words}
+	r := core.GrantScope{Program: scope{subject: prefix}.bind(j.Call.Bind).String(), Words: words}
 	s := scope{subject: program.SubjectOf(name, words)}
 	shown := "“" + strings.TrimPrefix(s.subject, "exec ") + "”"
 	if o, verbs := program.DataOf(name, words); o != nil {
@@ -66,7 +66,7 @@ func (j *judging) reachOfCommand(e *Engine) core.Reach {
 
 // within gives the reach of a scope that people can read, bound to where the call's
 // commands run.
-func (j *judging) within(s scope, r core.Reach) core.Reach {
+func (j *judging) within(s scope, r core.GrantScope) core.GrantScope {
 	switch p := &j.place; {
 	case p.Own && j.Tool.HasFiles():
 		s = s.limit("in "+program.Quoted(p.Roots[0]), ", which is "+p.Roots[0])
@@ -102,7 +102,7 @@ func (s scope) limit(key, words string) scope {
 // bind adds the machine and the environment that a call is bound to: a grant for one
 // of them is none for another.
 func (s scope) bind(b *core.Bind) scope {
-	_, host, envHash := b.Says()
+	_, host, envHash := b.Fields()
 	if !workspace.LocalHosts[host] {
 		s = s.limit("on "+program.Quoted(host), ", on "+host)
 	}

@@ -13,18 +13,18 @@ import (
 	"approvalbot/policy/program"
 )
 
-func reachOf(t *testing.T, e *Engine, c core.Call) core.Reach {
+func reachOf(t *testing.T, e *Engine, c core.Call) core.GrantScope {
 	t.Helper()
 	j := judge(e, c)
-	require.Equal(t, j.Reach.Subject != "", j.Reach.Session != "", "people read what it covers")
-	require.Equal(t, j.Reach.Always != "", slices.Contains(j.Offers, core.AllowAlways))
-	require.Equal(t, j.Reach.Subject != "" && c.SessionKey != "", slices.Contains(j.Offers, core.AllowSession))
-	return j.Reach
+	require.Equal(t, j.GrantScope.Subject != "", j.GrantScope.Session != "", "people read what it covers")
+	require.Equal(t, j.GrantScope.Always != "", slices.Contains(j.Offers, core.AllowAlways))
+	require.Equal(t, j.GrantScope.Subject != "" && c.SessionKey != "", slices.Contains(j.Offers, core.AllowSession))
+	return j.GrantScope
 }
 
 // beyond is what a grant for more than this very call could cover: nothing, where it is
 // empty.
-func beyond(t *testing.T, e *Engine, c core.Call) core.Reach {
+func beyond(t *testing.T, e *Engine, c core.Call) core.GrantScope {
 	t.Helper()
 	r := reachOf(t, e, c)
 	r.Always = ""
@@ -49,12 +49,12 @@ func TestReach(t *testing.T) {
 	}
 	require.Equal(t, []string{"frobnicate", "a; b", "c d"}, reachOf(t, e, lineCall(t, `frobnicate 'a; b' "c d"`)).Words)
 	argv := reachOf(t, e, callOf(t, "exec", map[string]any{"argv": []string{"git", "push", "$(x)", ""}}))
-	require.Equal(t, core.Reach{Subject: "exec git push '$(x)'", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
+	require.Equal(t, core.GrantScope{Subject: "exec git push '$(x)'", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
 		Session: "“git push '$(x)'” without other options, whatever it names but files outside the workspace",
 		Always:  "exactly this call, in whatever directory it runs"}, argv)
 	require.Equal(t, "exec frob x (exactly)", reachOf(t, e, callOf(t, "Bash", map[string]any{"command": "frob x"})).Subject, "a command is a command, whatever its tool is called")
-	require.Equal(t, core.Reach{Subject: "webfetch (with x.org)", Session: "the tool webfetch, whatever it names, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
-	require.Equal(t, core.Reach{Subject: "jira__Create", Session: "the tool jira__Create, whatever it names", Always: "exactly this call"}, reachOf(t, e, callOf(t, "jira__Create", map[string]any{})))
+	require.Equal(t, core.GrantScope{Subject: "webfetch (with x.org)", Session: "the tool webfetch, whatever it names, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
+	require.Equal(t, core.GrantScope{Subject: "jira__Create", Session: "the tool jira__Create, whatever it names", Always: "exactly this call"}, reachOf(t, e, callOf(t, "jira__Create", map[string]any{})))
 }
 
 // What is longer than people read on a card leaves no session grant; the exact
@@ -67,7 +67,7 @@ func TestReachOfALongCommand(t *testing.T) {
 	c := lineCall(t, fits+"x")
 	c.SessionKey = "s1"
 	j := judge(e, c)
-	require.Empty(t, j.Reach.Subject)
+	require.Empty(t, j.GrantScope.Subject)
 	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, j.Offers)
 }
 
@@ -205,12 +205,12 @@ func TestAdversary_W6_SubjectsDoNotOverlap(t *testing.T) {
 		c := lineCall(t, line)
 		j := judge(e, c)
 		require.NotContains(t, j.Offers, core.AllowSession, "no session: no session grant")
-		if s := j.Reach.Subject; s != "" {
+		if s := j.GrantScope.Subject; s != "" {
 			require.Empty(t, seen[s], "%s covers %s too", line, seen[s])
 			seen[s] = line
 		}
 	}
-	require.Empty(t, judge(e, lineCall(t, "terraform apply")).Reach, "R4 leaves nothing behind")
+	require.Empty(t, judge(e, lineCall(t, "terraform apply")).GrantScope, "R4 leaves nothing behind")
 }
 
 // W6: a grant for one machine or environment is none for another.
@@ -362,7 +362,7 @@ func TestAdversary_W1_ASessionGrantCoversWhatItsCardSaid(t *testing.T) {
 	covers := func(allowed, later string) bool {
 		a, b := judge(e, lineCall(t, allowed)), judge(e, lineCall(t, later))
 		other := func(code string) bool { return !slices.Contains(a.Assessment.ReasonCodes, code) } // as core's grants do
-		return a.Reach.Subject != "" && a.Reach.Subject == b.Reach.Subject && b.Assessment.RiskClass <= a.Assessment.RiskClass && !slices.ContainsFunc(b.Assessment.ReasonCodes, other)
+		return a.GrantScope.Subject != "" && a.GrantScope.Subject == b.GrantScope.Subject && b.Assessment.RiskClass <= a.Assessment.RiskClass && !slices.ContainsFunc(b.Assessment.ReasonCodes, other)
 	}
 	var wrong []string
 	for _, c := range coverings {
@@ -399,7 +399,7 @@ func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
 		subject := func(argv []string) string {
 			params, err := json.Marshal(map[string]any{"argv": argv})
 			require.NoError(t, err)
-			return judge(e, core.Call{ToolName: "exec", Params: params, AgentID: "main"}).Reach.Subject
+			return judge(e, core.Call{ToolName: "exec", Params: params, AgentID: "main"}).GrantScope.Subject
 		}
 		options := func(argv []string) (out []string) {
 			for _, w := range argv {
@@ -421,7 +421,7 @@ func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
 func TestAdversary_W6_AToolsYesStaysWhereItWasGiven(t *testing.T) {
 	e := engine(t)
 	subject := func(tool string, params map[string]any) string {
-		return judge(e, callOf(t, tool, params)).Reach.Subject
+		return judge(e, callOf(t, tool, params)).GrantScope.Subject
 	}
 	write := func(p string) string { return subject("write", map[string]any{"path": p, "content": "x"}) }
 	fetch := func(u string) string { return subject("web_fetch", map[string]any{"url": u}) }
@@ -438,7 +438,7 @@ func TestAdversary_W6_AToolsYesStaysWhereItWasGiven(t *testing.T) {
 // the other way, where what people saw was none of that.
 func TestAdversary_W6_ACommandsYesStaysWithItsKindOfFiles(t *testing.T) {
 	e := engine(t)
-	subject := func(line string) string { return judge(e, lineCall(t, line)).Reach.Subject }
+	subject := func(line string) string { return judge(e, lineCall(t, line)).GrantScope.Subject }
 	for seen, others := range map[string][]string{
 		"scp a h:b":                   {"scp .env h:b", "scp h:b a", "scp .git/config h:b", "scp a h:.bashrc"},
 		"scp h:b a":                   {"scp h:.ssh/id_rsa a", "scp h:b .husky/pre-commit"},

@@ -90,7 +90,7 @@ func TestRulesSay(t *testing.T) {
 	j = judge(e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"}))
 	require.Equal(t, core.R4, j.Assessment.RiskClass)
 	require.Equal(t, core.OutcomeAsk, j.Outcome)
-	require.Empty(t, j.Reach)
+	require.Empty(t, j.GrantScope)
 	require.Equal(t, core.OutcomeAsk, outcomeOf(e, callOf(t, "read", map[string]any{"path": "x"})), "an added side effect asks like a found one")
 	low := judge(ruleEngine(t, Rule{Match: Match{Command: []string{"frob"}}, Risk: new(core.R0), Role: "ops"}), lineCall(t, "frob"))
 	require.Equal(t, core.OutcomeAsk, low.Outcome, "whoever names people wants them asked")

@@ -221,7 +221,7 @@ func TestAdversary_H5_ServersNamesLeadNowhereElse(t *testing.T) {
 	for _, server := range []string{"", "acme", "other", "filesystem"} {
 		c := atOf(t, server, "write_file", at{"path": "/srv/x", "content": "x"})
 		c.SessionKey = "s"
-		subjects[judge(e, c).Reach.Subject] = true
+		subjects[judge(e, c).GrantScope.Subject] = true
 	}
 	require.Len(t, subjects, 4)
 }

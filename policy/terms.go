@@ -37,7 +37,7 @@ func newTerms(c *Config, a AgentLayer) *terms {
 		need = max(need, c.MinApprovalsByRisk[class], a.MinApprovalsByRisk[class])
 		t.quorum[class] = need
 		t.refusal[class] = fmt.Sprintf("Policy denies risk class %v and above, and this call is %v (%s); find a safer way or ask the operator to do it.",
-			t.deny, class, class.Words())
+			t.deny, class, class.Text())
 	}
 	return t
 }

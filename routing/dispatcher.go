@@ -199,7 +199,7 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat core.Target) {
 		case err != nil:
 			d.log.Error("a message could not be drawn", "approval", next.Key, "reason", err)
 			pause = time.Second
-		case next.MessageID != "" && done.Calm != nil: // it is edited
+		case next.MessageID != "" && done.Deferrable != nil: // it is edited
 			collect(maxBehind - 1)
 			open++
 			go func() { behind <- d.record(ctx, next, done, rest) }()
@@ -234,11 +234,11 @@ func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) (done core.De
 	}
 	err = d.send(ctx, m, drawing, &done)
 	failedBefore := d.note(m, err)
-	if done.Heard = heard(err); err != nil {
+	if done.Outcome = heard(err); err != nil {
 		return done, d.refused(m, &done, drawing.Done, failedBefore, err), nil
 	}
-	if done.Calm = d.company; m.MessageID != "" {
-		done.Calm = always
+	if done.Deferrable = d.company; m.MessageID != "" {
+		done.Deferrable = always
 	}
 	return done, 0, nil
 }

@@ -156,13 +156,13 @@ func refusedAsIs(err error) bool {
 }
 
 // heard gives what a try has heard of the chat.
-func heard(err error) core.Heard {
+func heard(err error) core.SendOutcome {
 	var upload uploadError
 	switch {
 	case errors.As(err, &upload):
-		return core.Nothing
+		return core.NotSent
 	case passing(err):
-		return core.Unanswered
+		return core.NoAnswer
 	}
 	return core.Answered
 }
@@ -177,7 +177,7 @@ func (d *Dispatcher) note(m core.Delivery, err error) (failedBefore bool) {
 	switch heard(err) {
 	case core.Answered:
 		delete(d.failing, chat)
-	case core.Unanswered:
+	case core.NoAnswer:
 		d.failing[chat] = true
 	}
 	return failedBefore

@@ -150,7 +150,7 @@ func TestAdversary_B3(t *testing.T) {
 	squatter := byCode
 	squatter.Key, squatter.Owner, squatter.ID = "00000004-0000-4000-8000-000000000000", "other", served.Code
 	squatter.Code, squatter.Deliveries = core.KeyCode(squatter.Key), nil
-	require.NoError(t, d.store.Create(ctx, core.Lookup{Owner: "other"}, func(core.Found) ([]core.Change, error) {
+	require.NoError(t, d.store.Create(ctx, core.Lookup{Owner: "other"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: squatter, New: true, Aliases: []string{served.ID, served.ID[:10], strings.ToLower(served.Code)}}}, nil
 	}))
 	for _, ref := range []string{served.Code, strings.ToLower(served.Code), served.ID} {

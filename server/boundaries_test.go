@@ -22,8 +22,8 @@ type leavingStore struct {
 	leave func()
 }
 
-func (s *leavingStore) Create(ctx context.Context, l core.Lookup, fn func(core.Found) ([]core.Change, error)) error {
-	return s.Store.Create(ctx, l, func(f core.Found) ([]core.Change, error) {
+func (s *leavingStore) Create(ctx context.Context, l core.Lookup, fn func(core.Existing) ([]core.Change, error)) error {
+	return s.Store.Create(ctx, l, func(f core.Existing) ([]core.Change, error) {
 		defer s.leave()
 		return fn(f)
 	})
@@ -50,11 +50,11 @@ type crowdedStore struct {
 	left int
 }
 
-func (s *crowdedStore) Create(ctx context.Context, l core.Lookup, fn func(core.Found) ([]core.Change, error)) error {
+func (s *crowdedStore) Create(ctx context.Context, l core.Lookup, fn func(core.Existing) ([]core.Change, error)) error {
 	if s.left--; s.left >= 0 {
 		first, _ := core.CodeKeys(l.Code)
 		other := core.Approval{Key: first + "-other", ID: first, Code: l.Code, Owner: "other", Status: core.Denied}
-		if err := s.Store.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return []core.Change{{Approval: other, New: true}}, nil }); err != nil {
+		if err := s.Store.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: other, New: true}}, nil }); err != nil {
 			return err
 		}
 	}

@@ -55,10 +55,10 @@ func readCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, 
 // its certificate at that time: the finding is a fault where they refuse it, and a
 // doubt when it ends within 14 days. The error says why the pair cannot be used,
 // without the names of the files: what stands in their place may be a secret.
-func CheckCertificate(certFile, keyFile string, now time.Time) (core.Finding, error) {
+func CheckCertificate(certFile, keyFile string, now time.Time) (core.Diagnostic, error) {
 	pair, err := loadPair(certFile, keyFile)
 	if err != nil {
-		return core.Finding{}, err
+		return core.Diagnostic{}, err
 	}
 	return validity(pair.Leaf, now), nil
 }
@@ -77,25 +77,25 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-func validity(c *x509.Certificate, now time.Time) core.Finding {
+func validity(c *x509.Certificate, now time.Time) core.Diagnostic {
 	const what, renew = "server.tls", "renew it; the desk takes the new one without a restart"
 	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 	switch left := c.NotAfter.Sub(now); {
 	case left < 0:
-		return core.Fault(what, "the certificate ended at "+at(c.NotAfter)+", so clients refuse it", renew)
+		return core.Fail(what, "the certificate ended at "+at(c.NotAfter)+", so clients refuse it", renew)
 	case now.Before(c.NotBefore):
-		return core.Fault(what, "the certificate is not valid before "+at(c.NotBefore)+", so clients refuse it", "set this machine's clock, or give a certificate that is valid now")
+		return core.Fail(what, "the certificate is not valid before "+at(c.NotBefore)+", so clients refuse it", "set this machine's clock, or give a certificate that is valid now")
 	case left < endsSoon:
-		return core.Doubt(what, "the certificate ends at "+at(c.NotAfter), renew)
+		return core.Warn(what, "the certificate ends at "+at(c.NotAfter), renew)
 	}
-	return core.Fine(what, "the certificate is valid until "+at(c.NotAfter))
+	return core.OK(what, "the certificate is valid until "+at(c.NotAfter))
 }
 
 // use takes a pair, and says what clients will not like about it.
 func (c *certificate) use(pair *tls.Certificate) {
 	c.pair = pair
 	if f := validity(pair.Leaf, c.looked); f.Level != core.LevelOK {
-		c.log.Warn(f.What + ": " + f.Text + "; " + f.Mend)
+		c.log.Warn(f.What + ": " + f.Text + "; " + f.Fix)
 	}
 }
 

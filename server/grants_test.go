@@ -71,7 +71,7 @@ func TestAdversary_W6_GrantsDoNotReachFurther(t *testing.T) {
 		"a higher class":       func(j *core.Judgement) { j.Assessment.RiskClass = core.R4 },
 		"a higher quorum":      func(j *core.Judgement) { j.Rule.MinApprovals = 2 },
 		"a scope not offered":  func(j *core.Judgement) { j.Offers = []core.Decision{core.AllowOnce, core.Deny} },
-		"a wrapper by reading": func(j *core.Judgement) { j.Reach = core.Reach{Subject: "-"} },
+		"a wrapper by reading": func(j *core.Judgement) { j.GrantScope = core.GrantScope{Subject: "-"} },
 	} {
 		d.judge.change("ask", change)
 		require.Equal(t, api.Pending, d.ask("ask", `{"name":"`+name+`"}`, inSession("s1")).Status, name)

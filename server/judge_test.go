@@ -77,8 +77,8 @@ func (j *judge) Judge(_ context.Context, c core.Call) core.Judgement {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if a, ok := j.answer[c.ToolName]; ok {
-		if a.Reach.Subject == "" {
-			a.Reach.Subject, a.Reach.Session, a.Reach.Always = c.ToolName, "the tool "+c.ToolName, "exactly this call"
+		if a.GrantScope.Subject == "" {
+			a.GrantScope.Subject, a.GrantScope.Session, a.GrantScope.Always = c.ToolName, "the tool "+c.ToolName, "exactly this call"
 		}
 		a.Trace = []core.Step{{Stage: "test", Rule: c.ToolName, Outcome: a.Outcome.String(), Text: "It is so."}}
 		return a

@@ -214,7 +214,7 @@ func TestAgreeHoldsAtTheCommit(t *testing.T) {
 
 	_, err := a.Update(ctx, x.Key, by("sha256:old"))
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
-	err = a.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+	err = a.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: pendingApproval("bot"), New: true, Policy: "sha256:old"}}, nil
 	})
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)

@@ -76,7 +76,7 @@ func seed(b *testing.B, s *Store) (keys []string) {
 		batch = append(batch, core.Change{Approval: a, New: true, Seal: make([]byte, 300),
 			Deliveries: []core.Delivery{{Kind: core.CardDelivery, Target: chat1("1"), State: core.Sent, MessageID: a.Key}}})
 		if len(batch) == 1000 || i == b.N-1 {
-			require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return batch, nil }))
+			require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return batch, nil }))
 			batch = nil
 		}
 	}
@@ -109,7 +109,7 @@ func benchmarkCreate(b *testing.B, writers, pending int, final bool) {
 	for i := range pending {
 		batch = append(batch, core.Change{Approval: pendingApproval("bot"), New: true})
 		if len(batch) == 500 || i == pending-1 {
-			require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return batch, nil }))
+			require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return batch, nil }))
 			batch = nil
 		}
 	}
@@ -127,7 +127,7 @@ func benchmarkCreate(b *testing.B, writers, pending int, final bool) {
 		if !final {
 			look.SessionKey = a.SessionKey
 		}
-		require.NoError(b, s.Create(ctx, look, func(core.Found) ([]core.Change, error) { return []core.Change{c}, nil }))
+		require.NoError(b, s.Create(ctx, look, func(core.Existing) ([]core.Change, error) { return []core.Change{c}, nil }))
 	})
 }
 
@@ -228,7 +228,7 @@ func benchmarkRead(b *testing.B, read func(*Store, []string, int)) {
 		keys = append(keys, a.Key)
 		batch = append(batch, core.Change{Approval: a, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(len(keys)%50), 2, 1)}})
 	}
-	require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return batch, nil }))
+	require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return batch, nil }))
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {

@@ -33,10 +33,10 @@ const (
 
 // Create looks up what a new approval could collide with, calls fn with it, and
 // commits all the changes that fn returns, or none of them. Changes that are not
-// New must be of approvals that still are as Found showed them. The approvals of
+// New must be of approvals that still are as Existing showed them. The approvals of
 // the slice that fn returned are then as they were committed, with deliveries. A
 // new one whose code another approval has, whatever its status, is ErrCodeTaken.
-func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found) ([]core.Change, error)) error {
+func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Existing) ([]core.Change, error)) error {
 	return s.doOn(ctx, locksOf(look), func(t *tx) error {
 		return t.again(func() error {
 			found, err := t.lookup(look)
@@ -58,7 +58,7 @@ func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Found
 }
 
 // applyTo applies one of Create's changes to the approval it was made from.
-func (t *tx) applyTo(found core.Found, c core.Change) (core.Approval, error) {
+func (t *tx) applyTo(found core.Existing, c core.Change) (core.Approval, error) {
 	if c.New {
 		return t.apply(nil, c)
 	}
@@ -133,7 +133,7 @@ func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...
 }
 
 // lookup finds what a new approval could collide with.
-func (t *tx) lookup(look core.Lookup) (f core.Found, err error) {
+func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	if look.ID != "" {
 		if f.ByID, err = t.approval(approvalByID, look.ID, look.Owner); err != nil {
 			return f, err

@@ -20,7 +20,7 @@ func TestChatsAreKnownFromCommits(t *testing.T) {
 	require.False(t, ok)
 	require.NoError(t, s.read.db.Close())
 	a := pendingApproval("bot")
-	require.NoError(t, s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+	require.NoError(t, s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: a, New: true, Deliveries: []core.Delivery{card("1", 1, 1), card("2", 3, 1)}}}, nil
 	}))
 	for _, to := range []string{"2", "1"} {

@@ -35,7 +35,7 @@ func whole(t *testing.T, s *Store) {
 
 func createWhole(s *Store) (key string, err error) {
 	a := pendingApproval("bot")
-	return a.Key, s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+	return a.Key, s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: a, New: true, Seal: []byte("call"),
 			Events: []core.Event{event(a, core.EventRequested)}, Deliveries: []core.Delivery{card("1", 1, 10)}}}, nil
 	})

@@ -82,7 +82,7 @@ func TestAdversary_B6_TwoInstancesOneWinner(t *testing.T) {
 			keys = append(keys, p.Key)
 			batch = append(batch, core.Change{Approval: p, New: true, Deliveries: []core.Delivery{{Kind: core.CardDelivery, Target: chat1("1"), State: core.Sent, MessageID: p.Key}}})
 		}
-		require.NoError(t, a.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return batch, nil }))
+		require.NoError(t, a.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return batch, nil }))
 	}
 	errs := map[*Store][]error{a: make([]error, rounds), b: make([]error, rounds)}
 	work := make(chan int)
@@ -156,7 +156,7 @@ func TestInstancesAskOnce(t *testing.T) {
 				p.Fingerprint = fmt.Sprint("f", i)
 				look := core.Lookup{Owner: "bot", Fingerprint: p.Fingerprint, AgentID: p.AgentID, SessionKey: p.SessionKey, Code: p.Code}
 				require.NoError(t, insist(func() error {
-					return s.Create(ctx, look, func(f core.Found) ([]core.Change, error) {
+					return s.Create(ctx, look, func(f core.Existing) ([]core.Change, error) {
 						if f.Same != nil {
 							return []core.Change{{Approval: *f.Same, Unchanged: true, Aliases: []string{"x" + p.Key}}}, nil
 						}
@@ -195,7 +195,7 @@ func dropInUse(t *testing.T, a, b *Store, id string) error {
 	using, use, used, dropped := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 	go func() {
 		again := false
-		used <- a.Create(ctx, look, func(f core.Found) ([]core.Change, error) {
+		used <- a.Create(ctx, look, func(f core.Existing) ([]core.Change, error) {
 			if again {
 				return nil, core.Refuse(core.CodeUnavailable, "the first time took too long")
 			}

@@ -143,7 +143,7 @@ func create(t testing.TB, s *Store, a core.Approval, with core.Change) core.Appr
 	t.Helper()
 	with.Approval, with.New = a, true
 	require.NoError(t, insist(func() error {
-		return s.Create(ctx, core.Lookup{Owner: a.Owner}, func(core.Found) ([]core.Change, error) {
+		return s.Create(ctx, core.Lookup{Owner: a.Owner}, func(core.Existing) ([]core.Change, error) {
 			return []core.Change{with}, nil
 		})
 	}))

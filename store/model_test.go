@@ -57,7 +57,7 @@ func (m *model) create(t *rapid.T, s *Store) {
 	}
 	look := core.Lookup{Owner: a.Owner, ID: a.ID, Fingerprint: a.Fingerprint, AgentID: a.AgentID, SessionKey: a.SessionKey, Code: a.Code}
 	known := m.names[a.Owner+"/"+a.ID]
-	err := s.Create(ctx, look, func(f core.Found) ([]core.Change, error) {
+	err := s.Create(ctx, look, func(f core.Existing) ([]core.Change, error) {
 		require.Equal(t, m.pending(a.Owner), f.Pending)
 		require.Equal(t, known != "", f.ByID != nil)
 		same := slices.ContainsFunc(slices.Collect(maps.Values(m.approvals)), func(o core.Approval) bool {

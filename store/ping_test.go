@@ -20,7 +20,7 @@ func TestPingNoticesWhatCannotBeWritten(t *testing.T) {
 			write := func() error {
 				a := pendingApproval("bot")
 				a.Justification = string(make([]byte, 20_000)) // more than fits on the pages that are there
-				return s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) {
+				return s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) {
 					return []core.Change{{Approval: a, New: true, Events: []core.Event{event(a, core.EventRequested)}}}, nil
 				})
 			}

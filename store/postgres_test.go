@@ -57,7 +57,7 @@ func TestPostgresText(t *testing.T) {
 		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
 		a := pendingApproval("bot")
 		a.SessionKey = odd
-		err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) { return []core.Change{{Approval: a, New: true}}, nil })
+		err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: a, New: true}}, nil })
 		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
 		require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "x", ID: int64(len(odd))}, Body: []byte(odd)}}))
 	}

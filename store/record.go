@@ -86,7 +86,7 @@ const (
 
 func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 	chat := d.Was.Target.Normal().Chat()
-	j := &job{on: locks{approval: d.Key}, calm: func() bool { return d.Calm != nil && d.Calm() || s.chats.idle(chat, nowMs()) }, do: func(t *tx) error {
+	j := &job{on: locks{approval: d.Key}, calm: func() bool { return d.Deferrable != nil && d.Deferrable() || s.chats.idle(chat, nowMs()) }, do: func(t *tx) error {
 		if finished(d) {
 			if err := s.fence(t, d.Was.Target); err != nil {
 				return err
@@ -97,7 +97,7 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			n, err := t.writer.exec(statement, args...)
 			if n > 0 {
 				t.stands(core.Delivery{ID: d.ID, Target: d.Was.Target}, 0, 0, 0)
-				err = s.hear(t, d.Was.Target, d.Heard)
+				err = s.hear(t, d.Was.Target, d.Outcome)
 			}
 			if err != nil || n > 0 {
 				return err
@@ -110,7 +110,7 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 		if err != nil {
 			return err
 		}
-		if err := s.hear(t, row.Target, d.Heard); err != nil {
+		if err := s.hear(t, row.Target, d.Outcome); err != nil {
 			return err
 		}
 		return t.record(row, status, d, nowMs())

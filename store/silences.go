@@ -66,9 +66,9 @@ func (a *answering) forgetAll() {
 
 // hear writes down what a try has heard in a chat, where that is news. Only cards
 // ask people, so nobody wants to know it of calls back.
-func (s *Store) hear(t *tx, place core.Target, what core.Heard) (err error) {
+func (s *Store) hear(t *tx, place core.Target, what core.SendOutcome) (err error) {
 	chat := place.Normal().Chat()
-	if what == core.Nothing || chat.Channel == core.CallbackChannel {
+	if what == core.NotSent || chat.Channel == core.CallbackChannel {
 		return nil
 	}
 	answered := what == core.Answered
@@ -85,16 +85,16 @@ func (s *Store) hear(t *tx, place core.Target, what core.Heard) (err error) {
 	return err
 }
 
-// Silences gives the chats whose last try went unanswered.
-func (s *Store) Silences(ctx context.Context) (map[core.Target]core.Silence, error) {
+// Unreachable gives the chats whose last try went unanswered.
+func (s *Store) Unreachable(ctx context.Context) (map[core.Target]core.Unreachable, error) {
 	rows, err := s.read.query(ctx, selectSilences)
 	if err != nil {
 		return nil, err
 	}
-	all := map[core.Target]core.Silence{}
+	all := map[core.Target]core.Unreachable{}
 	err = each(rows, func() error {
 		var chat core.Target
-		var silence core.Silence
+		var silence core.Unreachable
 		err := rows.Scan((*text)(&chat.Channel), (*text)(&chat.To), (*number)(&silence.SinceMs), (*number)(&silence.TriedMs))
 		all[chat] = silence
 		return err

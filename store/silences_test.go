@@ -14,31 +14,31 @@ func testSilences(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1), card("1", 1, 1), card("2", 1, 1)}})
 	threaded := a.Deliveries[1]
 	threaded.Target.ThreadID = "7"
-	try := func(d core.Delivery, heard core.Heard) {
+	try := func(d core.Delivery, heard core.SendOutcome) {
 		t.Helper()
-		require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Queued, DueMs: 5, Attempts: 1, Heard: heard}))
+		require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Queued, DueMs: 5, Attempts: 1, Outcome: heard}))
 	}
-	silent := func() map[core.Target]core.Silence {
+	silent := func() map[core.Target]core.Unreachable {
 		t.Helper()
-		all, err := s.Silences(ctx)
+		all, err := s.Unreachable(ctx)
 		require.NoError(t, err)
 		return all
 	}
 	require.Empty(t, silent())
 	try(a.Deliveries[0], core.Answered)
 	began := nowMs()
-	try(threaded, core.Unanswered)
+	try(threaded, core.NoAnswer)
 	first := silent()[chat1("1")]
 	require.GreaterOrEqual(t, first.SinceMs, began)
-	try(a.Deliveries[0], core.Unanswered)
-	try(a.Deliveries[2], core.Nothing)
+	try(a.Deliveries[0], core.NoAnswer)
+	try(a.Deliveries[2], core.NotSent)
 	require.Len(t, silent(), 1)
 	require.Equal(t, first.SinceMs, silent()[chat1("1")].SinceMs)
 	require.GreaterOrEqual(t, silent()[chat1("1")].TriedMs, first.TriedMs)
 
-	try(a.Deliveries[2], core.Unanswered)
+	try(a.Deliveries[2], core.NoAnswer)
 	done := sent(a.Deliveries[0], "m")
-	done.Was, done.Heard, done.Attempts = a.Deliveries[0], core.Answered, 0
+	done.Was, done.Outcome, done.Attempts = a.Deliveries[0], core.Answered, 0
 	require.NoError(t, s.Record(ctx, done))
 	require.Len(t, silent(), 1)
 	require.Contains(t, silent(), chat1("2"))
@@ -49,7 +49,7 @@ func testSilences(t *testing.T, s *Store) {
 	}))
 	require.Empty(t, silent())
 	require.NoError(t, s.do(ctx, func(j *tx) error { // in one batch
-		require.NoError(t, s.hear(j, chat1("2"), core.Unanswered))
+		require.NoError(t, s.hear(j, chat1("2"), core.NoAnswer))
 		j.done.add(j.own)
 		j.own = effects{}
 		return s.hear(j, chat1("2"), core.Answered)

@@ -57,7 +57,7 @@ func TestFailedCommit(t *testing.T) {
 	require.NoError(t, err)
 
 	a := pendingApproval("bot")
-	err = s.Create(ctx, core.Lookup{}, func(core.Found) ([]core.Change, error) { return []core.Change{{Approval: a, New: true}}, nil })
+	err = s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: a, New: true}}, nil })
 	require.ErrorContains(t, err, "could not commit, nothing was written")
 	require.Error(t, s.Ping(ctx))
 	_, err = conn.ExecContext(ctx, "ROLLBACK")
@@ -221,7 +221,7 @@ func TestRecordsShareACommit(t *testing.T) {
 		require.Zero(t, took(), "a card has come while a commit was under way")
 
 		done = next()
-		done.Calm = func() bool { return true }
+		done.Deferrable = func() bool { return true }
 		create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
 		require.NoError(t, s.Record(ctx, done))
 		require.Equal(t, calmTime, took(), "its chat does not wait for it")

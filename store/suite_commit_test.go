@@ -132,11 +132,11 @@ func together(t *testing.T, s *Store, work ...func()) {
 // Whoever looks something up sees what those before it in the same batch did, and
 // nothing of those that failed.
 func testOneBatch(t *testing.T, s *Store) {
-	var seen []core.Found
+	var seen []core.Existing
 	ask := func(a core.Approval, look core.Lookup, c core.Change) func() {
 		look.Owner, look.AgentID, look.Grants = "bot", "main", true
 		return func() {
-			err := s.Create(ctx, look, func(f core.Found) ([]core.Change, error) {
+			err := s.Create(ctx, look, func(f core.Existing) ([]core.Change, error) {
 				seen = append(seen, f)
 				if f.ByID != nil || f.Same != nil {
 					return nil, nil
@@ -218,7 +218,7 @@ func testFailsLate(t *testing.T, s *Store) {
 		errs[0] = errors.Join(errs[0], err)
 	}
 	together(t, s, update, func() {
-		errs[1] = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+		errs[1] = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 			return []core.Change{{Approval: taken, New: true, Events: []core.Event{event(a, core.EventRequested)}}}, nil
 		})
 	})
@@ -298,7 +298,7 @@ func testLeaving(t *testing.T, s *Store) {
 			gone, cancel := context.WithTimeout(ctx, time.Duration(i%50)*20*time.Microsecond)
 			defer cancel()
 			b := pendingApproval("storm")
-			err := s.Create(gone, core.Lookup{Owner: "storm"}, func(core.Found) ([]core.Change, error) {
+			err := s.Create(gone, core.Lookup{Owner: "storm"}, func(core.Existing) ([]core.Change, error) {
 				return []core.Change{{Approval: b, New: true, Events: []core.Event{event(b, core.EventRequested)}}}, nil
 			})
 			if err == nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // found looks up and changes nothing.
-func found(t *testing.T, s *Store, look core.Lookup) (f core.Found) {
+func found(t *testing.T, s *Store, look core.Lookup) (f core.Existing) {
 	t.Helper()
-	require.NoError(t, s.Create(ctx, look, func(got core.Found) ([]core.Change, error) { f = got; return nil, nil }))
+	require.NoError(t, s.Create(ctx, look, func(got core.Existing) ([]core.Change, error) { f = got; return nil, nil }))
 	return f
 }
 
@@ -102,7 +102,7 @@ func testUnclaimed(t *testing.T, s *Store) {
 
 // tryTwin tries to store an approval with the code of another.
 func tryTwin(s *Store, of core.Approval) error {
-	return s.Create(ctx, core.Lookup{Owner: "bot", Code: of.Code}, func(core.Found) ([]core.Change, error) {
+	return s.Create(ctx, core.Lookup{Owner: "bot", Code: of.Code}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: twin(pendingApproval("bot"), of), New: true}}, nil
 	})
 }

@@ -124,13 +124,13 @@ func testRefusals(t *testing.T, s *Store) {
 	refusal := errors.New("no")
 	_, err := s.Update(ctx, a.Key, func(core.Approval) (core.Change, error) { return core.Change{}, refusal })
 	require.Same(t, refusal, err)
-	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) { return nil, refusal })
+	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return nil, refusal })
 	require.Same(t, refusal, err)
 
 	// The second change of two cannot be written: the first goes with it.
 	other := pendingApproval("bot")
 	same := twin(pendingApproval("bot"), other)
-	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{
 			{Approval: other, New: true, Events: []core.Event{event(other, core.EventRequested)}, Deliveries: []core.Delivery{card("1", 1, 1)}},
 			{Approval: same, New: true},
@@ -158,13 +158,13 @@ func testInconsistent(t *testing.T, s *Store) {
 		_, err := s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) { return c(a), nil })
 		require.ErrorContains(t, err, name)
 	}
-	err := s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) { return []core.Change{{Approval: a}}, nil })
+	err := s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: a}}, nil })
 	require.ErrorContains(t, err, "neither new")
-	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) { return []core.Change{{New: true}}, nil })
+	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{New: true}}, nil })
 	require.ErrorContains(t, err, "lacks")
 	next := pendingApproval("bot")
 	next.Code = a.Code
-	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) { return []core.Change{{Approval: next, New: true}}, nil })
+	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: next, New: true}}, nil })
 	require.ErrorContains(t, err, "not its key's")
 	got, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func testInconsistent(t *testing.T, s *Store) {
 func testCreateSeveral(t *testing.T, s *Store) {
 	old := create(t, s, pendingApproval("bot"), core.Change{Seal: []byte("call")})
 	next := pendingApproval("bot")
-	err := s.Create(ctx, core.Lookup{Owner: "bot", Supersedes: old.ID}, func(f core.Found) ([]core.Change, error) {
+	err := s.Create(ctx, core.Lookup{Owner: "bot", Supersedes: old.ID}, func(f core.Existing) ([]core.Change, error) {
 		gone := ended(*f.Superseded, core.Withdrawn)
 		gone.Approval.SupersededBy = next.Code
 		return []core.Change{{Approval: next, New: true, Seal: []byte("next")}, gone}, nil
@@ -195,7 +195,7 @@ func testCreateSeveral(t *testing.T, s *Store) {
 	twin := pendingApproval("bot")
 	twin.ID = next.ID
 	calls := 0
-	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Found) ([]core.Change, error) {
+	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		calls++
 		return []core.Change{{Approval: twin, New: true}}, nil
 	})
@@ -205,7 +205,7 @@ func testCreateSeveral(t *testing.T, s *Store) {
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 
 	// A second asker's id becomes an alias, without a new version.
-	err = s.Create(ctx, core.Lookup{Owner: "bot", ID: next.ID}, func(f core.Found) ([]core.Change, error) {
+	err = s.Create(ctx, core.Lookup{Owner: "bot", ID: next.ID}, func(f core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: *f.ByID, Unchanged: true, Aliases: []string{"mine"}}}, nil
 	})
 	require.NoError(t, err)

@@ -100,7 +100,7 @@ func surroundingsOf(call core.Call, static core.Judgement) snapshot {
 		Static:  staticFindings{static.Assessment.RiskClass, static.Assessment.SideEffects, static.Assessment.ReasonCodes},
 		Policy:  policyContext{static.Outcome.String(), static.Rule.MinApprovals, static.Rule.RequiresHuman},
 	}
-	workdir, host, _ := call.Bind.Says()
+	workdir, host, _ := call.Bind.Fields()
 	s.Workdir, s.Host = claim(workdir), claim(host)
 	return s
 }

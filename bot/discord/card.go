@@ -79,7 +79,7 @@ func sections(c core.Card) []section {
 		head.line(endIcon(c)+" ", bold(cut(c.Outcome, maxLine), c.Times))
 		head.line(resultIcon(c), escape(cut(c.Result, maxLine)))
 	}
-	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", "**"+c.Risk.String()+"** · "+c.Risk.Words())
+	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", "**"+c.Risk.String()+"** · "+c.Risk.Text())
 	why := (&text{}).list("- ", c.Why)
 	warnings := (&text{}).list("⚠️ ", c.Warnings)
 	payload, claims := &text{}, &text{}

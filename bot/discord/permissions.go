@@ -126,7 +126,7 @@ func (p *probe) guild(ctx context.Context, id string) (*guild, error) {
 }
 
 // place says whether a card would get to a channel.
-func (p *probe) place(ctx context.Context, t core.Target) core.Finding {
+func (p *probe) place(ctx context.Context, t core.Target) core.Diagnostic {
 	what := t.String()
 	if user, direct := cutDM(t.To); direct {
 		f := p.user(ctx, user)
@@ -138,25 +138,25 @@ func (p *probe) place(ctx context.Context, t core.Target) core.Finding {
 	c, err := p.channelOf(ctx, cmp.Or(t.ThreadID, t.To))
 	if err != nil {
 		text, mend := p.say(err)
-		return core.Fault(what, text, mend)
+		return core.Fail(what, text, mend)
 	}
 	at := c // whose overwrites count: a thread has those of its parent
 	if c.thread() {
 		if t.ThreadID != "" && c.Parent != t.To {
-			return core.Fault(what, "this thread is not in that channel", "correct the target's threadId or to")
+			return core.Fail(what, "this thread is not in that channel", "correct the target's threadId or to")
 		}
 		if at, err = p.channelOf(ctx, c.Parent); err != nil {
 			text, mend := p.say(err)
-			return core.Fault(what, text, mend)
+			return core.Fail(what, text, mend)
 		}
 	}
 	if c.Guild == "" {
-		return core.Fault(what, "this is a direct message channel, whose id means nothing to others", "name the person instead: discord:dm:<user id>")
+		return core.Fail(what, "this is a direct message channel, whose id means nothing to others", "name the person instead: discord:dm:<user id>")
 	}
 	g, err := p.guild(ctx, c.Guild)
 	if err != nil {
 		text, mend := p.say(err)
-		return core.Fault(what, text, mend)
+		return core.Fail(what, text, mend)
 	}
 	return p.judge(what, c, g, g.in(p.me, at.Overwrites))
 }
@@ -168,9 +168,9 @@ func (p *probe) channelOf(ctx context.Context, id string) (c probedChannel, err 
 }
 
 // judge says what follows from the bot's permissions in a channel.
-func (p *probe) judge(what string, c probedChannel, g *guild, may bits) core.Finding {
+func (p *probe) judge(what string, c probedChannel, g *guild, may bits) core.Diagnostic {
 	name := fmt.Sprintf("#%s in %q", p.wire.clean(c.Name), p.wire.clean(g.Name))
-	fault := func(text, mend string) core.Finding { return core.Fault(what, name+": "+text, mend) }
+	fault := func(text, mend string) core.Diagnostic { return core.Fail(what, name+": "+text, mend) }
 	send, sendName := sendMessages, "Send Messages"
 	if c.thread() {
 		send, sendName = sendInThreads, "Send Messages in Threads"
@@ -181,7 +181,7 @@ func (p *probe) judge(what string, c probedChannel, g *guild, may bits) core.Fin
 	case c.Thread != nil && c.Thread.Locked:
 		return fault("this thread is locked", "unlock it or name another target")
 	case c.Thread != nil && c.Thread.Archived:
-		return core.Doubt(what, name+": this thread is archived; a card opens it again, but none there can be edited until then", "reopen it")
+		return core.Warn(what, name+": this thread is archived; a card opens it again, but none there can be edited until then", "reopen it")
 	case g.self.Muted != nil && g.self.Muted.After(time.Now()):
 		return fault("the bot is timed out in this server", "end the timeout")
 	case may&viewChannel == 0:
@@ -197,7 +197,7 @@ func (p *probe) judge(what string, c probedChannel, g *guild, may bits) core.Fin
 		lacks = append(lacks, "Read Message History (answers cannot refer to the card)")
 	}
 	if len(lacks) > 0 {
-		return core.Doubt(what, name+": the bot lacks "+strings.Join(lacks, " and "), "give it that there")
+		return core.Warn(what, name+": the bot lacks "+strings.Join(lacks, " and "), "give it that there")
 	}
-	return core.Fine(what, name+": the bot may post and edit")
+	return core.OK(what, name+": the bot may post and edit")
 }

@@ -27,10 +27,10 @@ const (
 // overwrites), of each user whether it is a human, and of each role whether a
 // server of the places has it. What of a finding is "discord", "clock", the
 // place's text form, "discord user <id>" or "discord role <id>".
-func Probe(ctx context.Context, cfg Config, places []core.Target, users, roles []string) []core.Finding {
+func Probe(ctx context.Context, cfg Config, places []core.Target, users, roles []string) []core.Diagnostic {
 	cfg, _, err := cfg.checked()
 	if err != nil {
-		return []core.Finding{core.Fault("discord", err.Error(), "correct channels.discord")}
+		return []core.Diagnostic{core.Fail("discord", err.Error(), "correct channels.discord")}
 	}
 	w := newWire(cfg)
 	w.client.Timeout = probeTime
@@ -40,19 +40,19 @@ func Probe(ctx context.Context, cfg Config, places []core.Target, users, roles [
 	if !ok {
 		return found
 	}
-	var looks []func() []core.Finding
-	look := func(at func(context.Context) core.Finding) {
-		looks = append(looks, func() []core.Finding {
+	var looks []func() []core.Diagnostic
+	look := func(at func(context.Context) core.Diagnostic) {
+		looks = append(looks, func() []core.Diagnostic {
 			ctx, cancel := context.WithTimeout(ctx, probeTime)
 			defer cancel()
-			return []core.Finding{at(ctx)}
+			return []core.Diagnostic{at(ctx)}
 		})
 	}
 	for _, t := range places {
-		look(func(ctx context.Context) core.Finding { return p.place(ctx, t) })
+		look(func(ctx context.Context) core.Diagnostic { return p.place(ctx, t) })
 	}
 	for _, id := range users {
-		look(func(ctx context.Context) core.Finding { return p.user(ctx, id) })
+		look(func(ctx context.Context) core.Diagnostic { return p.user(ctx, id) })
 	}
 	found = append(found, core.Gather(probesAtOnce, looks...)...)
 	for _, id := range roles {
@@ -72,7 +72,7 @@ type probe struct {
 }
 
 // self asks who the bot is; not ok: nothing else is worth asking.
-func (p *probe) self(ctx context.Context) (found []core.Finding, ok bool) {
+func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	var me account
@@ -80,38 +80,38 @@ func (p *probe) self(ctx context.Context) (found []core.Finding, ok bool) {
 	header, err := p.wire.send(ctx, http.MethodGet, "/users/@me", nil, &me)
 	if err != nil {
 		text, mend := p.say(err)
-		return []core.Finding{core.Fault("discord", text, mend)}, false
+		return []core.Diagnostic{core.Fail("discord", text, mend)}, false
 	}
 	p.me = me.ID
-	found = []core.Finding{core.Fine("discord", "the token is good, the bot is "+p.wire.clean(me.Username))}
+	found = []core.Diagnostic{core.OK("discord", "the token is good, the bot is "+p.wire.clean(me.Username))}
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
-		found = append(found, core.ClockFinding("Discord", date, asked, time.Now())...)
+		found = append(found, core.ClockDiagnostic("Discord", date, asked, time.Now())...)
 	}
 	return append(found, p.application(ctx)), true
 }
 
 // application says whether taps would come in: Discord sends them over the gateway
 // or to an address, never both.
-func (p *probe) application(ctx context.Context) core.Finding {
+func (p *probe) application(ctx context.Context) core.Diagnostic {
 	var app struct {
 		Key      string `json:"verify_key"`
 		Endpoint string `json:"interactions_endpoint_url"`
 	}
 	if err := p.wire.call(ctx, http.MethodGet, "/applications/@me", nil, &app); err != nil {
 		text, mend := p.say(err)
-		return core.Fault("discord", "how taps come in cannot be asked: "+text, mend)
+		return core.Fail("discord", "how taps come in cannot be asked: "+text, mend)
 	}
 	switch {
 	case p.cfg.Updates == Gateway && app.Endpoint != "":
-		return core.Fault("discord", "the application has an Interactions Endpoint URL, so the gateway gets no taps", "empty that field in the developer portal, or use updates: {interactions: …}")
+		return core.Fail("discord", "the application has an Interactions Endpoint URL, so the gateway gets no taps", "empty that field in the developer portal, or use updates: {interactions: …}")
 	case p.cfg.Updates == Gateway:
-		return core.Fine("discord", "taps come over the gateway; no privileged intent is needed")
+		return core.OK("discord", "taps come over the gateway; no privileged intent is needed")
 	case app.Endpoint == "":
-		return core.Fault("discord", "the application has no Interactions Endpoint URL, so no taps come", "set it in the developer portal to server.publicUrl and /discord/interactions")
+		return core.Fail("discord", "the application has no Interactions Endpoint URL, so no taps come", "set it in the developer portal to server.publicUrl and /discord/interactions")
 	case app.Key != "" && !strings.EqualFold(app.Key, strings.TrimSpace(p.cfg.PublicKey)):
-		return core.Fault("discord", "publicKey is not the application's, so every tap is refused", "copy the Public Key from the developer portal")
+		return core.Fail("discord", "publicKey is not the application's, so every tap is refused", "copy the Public Key from the developer portal")
 	}
-	return core.Fine("discord", "taps come to "+p.wire.clean(app.Endpoint))
+	return core.OK("discord", "taps come to "+p.wire.clean(app.Endpoint))
 }
 
 // account is a user with the names that others see.
@@ -122,28 +122,28 @@ type account struct {
 }
 
 // user says whether an account that may decide is a human.
-func (p *probe) user(ctx context.Context, id string) core.Finding {
+func (p *probe) user(ctx context.Context, id string) core.Diagnostic {
 	what := "discord user " + id
 	var u account
 	if err := p.wire.call(ctx, http.MethodGet, "/users/"+id, nil, &u); err != nil {
 		text, mend := p.say(err)
-		return core.Doubt(what, text, mend)
+		return core.Warn(what, text, mend)
 	}
 	if why := u.notHuman(); why != "" {
-		return core.Doubt(what, "is "+why+" ("+p.wire.clean(u.Username)+"), and those approve nothing", "take it out of the configuration")
+		return core.Warn(what, "is "+why+" ("+p.wire.clean(u.Username)+"), and those approve nothing", "take it out of the configuration")
 	}
-	return core.Fine(what, "is "+p.wire.clean(cmp.Or(u.Name, u.Username))+", a person; whether they take direct messages shows only when one is sent")
+	return core.OK(what, "is "+p.wire.clean(cmp.Or(u.Name, u.Username))+", a person; whether they take direct messages shows only when one is sent")
 }
 
 // role says whether a role that may decide exists in a server where cards go.
-func (p *probe) role(id string) core.Finding {
+func (p *probe) role(id string) core.Diagnostic {
 	what := "discord role " + id
 	for _, g := range p.guilds {
 		if i := slices.IndexFunc(g.Roles, func(r guildRole) bool { return r.ID == id }); i >= 0 {
-			return core.Fine(what, fmt.Sprintf("is %q in %q", p.wire.clean(g.Roles[i].Name), p.wire.clean(g.Name)))
+			return core.OK(what, fmt.Sprintf("is %q in %q", p.wire.clean(g.Roles[i].Name), p.wire.clean(g.Name)))
 		}
 	}
-	return core.Doubt(what, "is in none of the servers where cards go, so nobody decides by it", "correct allowedRoleIds")
+	return core.Warn(what, "is in none of the servers where cards go, so nobody decides by it", "correct allowedRoleIds")
 }
 
 // say puts an error into words: what is wrong, and the way out.

@@ -34,12 +34,12 @@ func newProbed(t *testing.T) *probed {
 
 // look gives the last finding of each thing, and checks that nothing was done that
 // a running desk or a person could feel.
-func (p *probed) look(t *testing.T, cfg discord.Config, places []core.Target, users, roles []string) map[string]core.Finding {
+func (p *probed) look(t *testing.T, cfg discord.Config, places []core.Target, users, roles []string) map[string]core.Diagnostic {
 	t.Helper()
 	cfg.Token, cfg.APIURL = p.dc.Token(), p.dc.URL()
-	found := map[string]core.Finding{}
+	found := map[string]core.Diagnostic{}
 	for _, f := range discord.Probe(t.Context(), cfg, places, users, roles) {
-		require.NotContains(t, f.Text+f.Mend, p.dc.Token())
+		require.NotContains(t, f.Text+f.Fix, p.dc.Token())
 		found[f.What] = f
 	}
 	for _, route := range []string{bottest.RouteOpenDM, bottest.RouteMessages} {
@@ -114,7 +114,7 @@ func TestProbeComputesPermissions(t *testing.T) {
 			f := p.look(t, discord.Config{}, []core.Target{target}, nil, nil)[target.String()]
 			require.Equal(t, tt.level, f.Level, f)
 			require.Contains(t, f.Text, tt.says)
-			require.Equal(t, f.Level == core.LevelOK, f.Mend == "", "what is wrong has a way out")
+			require.Equal(t, f.Level == core.LevelOK, f.Fix == "", "what is wrong has a way out")
 		})
 	}
 }

@@ -24,10 +24,10 @@ const probeTime = 10 * time.Second
 // cards would get there, and of each user (numeric ids of accounts that may
 // decide) whether it is a human. What of a finding is the channel, "clock", the
 // place's text form, or "telegram user <id>".
-func Probe(ctx context.Context, cfg Config, places []core.Target, users []string) []core.Finding {
+func Probe(ctx context.Context, cfg Config, places []core.Target, users []string) []core.Diagnostic {
 	cfg, err := cfg.checked()
 	if err != nil {
-		return []core.Finding{core.Fault(cmp.Or(cfg.Channel, platform), err.Error(), "correct its bot token")}
+		return []core.Diagnostic{core.Fail(cmp.Or(cfg.Channel, platform), err.Error(), "correct its bot token")}
 	}
 	w, stop := newWire(cfg, probeTime)
 	defer stop()
@@ -36,25 +36,25 @@ func Probe(ctx context.Context, cfg Config, places []core.Target, users []string
 	if !ok {
 		return found
 	}
-	looks := []func() []core.Finding{func() []core.Finding { return p.updates(ctx) }}
+	looks := []func() []core.Diagnostic{func() []core.Diagnostic { return p.updates(ctx) }}
 	for _, t := range places {
-		looks = append(looks, func() []core.Finding {
-			return p.bounded(ctx, func(ctx context.Context) core.Finding { return p.place(ctx, t) })
+		looks = append(looks, func() []core.Diagnostic {
+			return p.bounded(ctx, func(ctx context.Context) core.Diagnostic { return p.place(ctx, t) })
 		})
 	}
 	for _, id := range users {
-		looks = append(looks, func() []core.Finding {
-			return p.bounded(ctx, func(ctx context.Context) core.Finding { return p.user(ctx, id, places) })
+		looks = append(looks, func() []core.Diagnostic {
+			return p.bounded(ctx, func(ctx context.Context) core.Diagnostic { return p.user(ctx, id, places) })
 		})
 	}
 	return append(found, core.Gather(probesAtOnce, looks...)...)
 }
 
 // bounded looks at one thing, in its own time.
-func (p *probe) bounded(ctx context.Context, look func(context.Context) core.Finding) []core.Finding {
+func (p *probe) bounded(ctx context.Context, look func(context.Context) core.Diagnostic) []core.Diagnostic {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	return []core.Finding{look(ctx)}
+	return []core.Diagnostic{look(ctx)}
 }
 
 const probesAtOnce = 4
@@ -67,7 +67,7 @@ type probe struct {
 }
 
 // self asks who the bot is; not ok: nothing else is worth asking.
-func (p *probe) self(ctx context.Context) (found []core.Finding, ok bool) {
+func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	var me struct {
@@ -79,19 +79,19 @@ func (p *probe) self(ctx context.Context) (found []core.Finding, ok bool) {
 	date, err := p.wire.dated(ctx, "getMe", &me)
 	if err != nil {
 		text, mend := p.say(err)
-		return []core.Finding{core.Fault(p.cfg.Channel, text, mend)}, false
+		return []core.Diagnostic{core.Fail(p.cfg.Channel, text, mend)}, false
 	}
 	p.id = me.ID
-	found = append(found, core.Fine(p.cfg.Channel, "the token is good, the bot is @"+me.Username))
-	found = append(found, core.ClockFinding("Telegram", date, asked, time.Now())...)
+	found = append(found, core.OK(p.cfg.Channel, "the token is good, the bot is @"+me.Username))
+	found = append(found, core.ClockDiagnostic("Telegram", date, asked, time.Now())...)
 	if !me.ReadsAll {
-		found = append(found, core.Fine(p.cfg.Channel, "privacy mode is on: buttons, /commands and replies to a card work in groups, a plain \"approve CODE\" only where the bot is an administrator"))
+		found = append(found, core.OK(p.cfg.Channel, "privacy mode is on: buttons, /commands and replies to a card work in groups, a plain \"approve CODE\" only where the bot is an administrator"))
 	}
 	return found, true
 }
 
 // updates says whether taps would come in.
-func (p *probe) updates(ctx context.Context) []core.Finding {
+func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 	var hook struct {
 		URL       string `json:"url"`
 		Pending   int    `json:"pending_update_count"`
@@ -100,33 +100,33 @@ func (p *probe) updates(ctx context.Context) []core.Finding {
 	}
 	if err := p.wire.post(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
 		text, mend := p.say(err)
-		return []core.Finding{core.Fault(p.cfg.Channel, "how taps come in cannot be asked: "+text, mend)}
+		return []core.Diagnostic{core.Fail(p.cfg.Channel, "how taps come in cannot be asked: "+text, mend)}
 	}
 	switch {
 	case p.cfg.Updates == Polling && hook.URL != "":
-		return []core.Finding{core.Fault(p.cfg.Channel, "a webhook is set for this bot, so polling gets no taps",
+		return []core.Diagnostic{core.Fail(p.cfg.Channel, "a webhook is set for this bot, so polling gets no taps",
 			"start the desk again, which takes the webhook away; if it comes back, another program uses this token")}
 	case p.cfg.Updates == Polling:
-		return []core.Finding{core.Fine(p.cfg.Channel, "taps come by polling, and no webhook is in the way")}
+		return []core.Diagnostic{core.OK(p.cfg.Channel, "taps come by polling, and no webhook is in the way")}
 	case hook.URL == "":
-		return []core.Finding{core.Fault(p.cfg.Channel, "no webhook is set, so no taps come", "start the desk, which sets it")}
+		return []core.Diagnostic{core.Fail(p.cfg.Channel, "no webhook is set, so no taps come", "start the desk, which sets it")}
 	case hook.URL != p.cfg.WebhookURL:
-		return []core.Finding{core.Fault(p.cfg.Channel, "the webhook that is set has another address than channels.telegram.updates.webhook.url",
+		return []core.Diagnostic{core.Fail(p.cfg.Channel, "the webhook that is set has another address than channels.telegram.updates.webhook.url",
 			"start the desk again, which sets its own; if it changes back, another program uses this token")}
 	case hook.LastError != "" && time.Since(time.Unix(hook.LastAt, 0)) < time.Hour:
-		return []core.Finding{core.Doubt(p.cfg.Channel, fmt.Sprintf("the webhook is set, but Telegram last reported: %s (%d updates wait)", p.wire.clean(hook.LastError), hook.Pending),
+		return []core.Diagnostic{core.Warn(p.cfg.Channel, fmt.Sprintf("the webhook is set, but Telegram last reported: %s (%d updates wait)", p.wire.clean(hook.LastError), hook.Pending),
 			"see that Telegram reaches the address")}
 	}
-	return []core.Finding{core.Fine(p.cfg.Channel, "taps come by the webhook that is set")}
+	return []core.Diagnostic{core.OK(p.cfg.Channel, "taps come by the webhook that is set")}
 }
 
 // user says whether an account that may decide is a human that can be asked.
 // Telegram tells of an account only what the bot has met: a member of a group it
 // is in, or somebody who has pressed Start.
-func (p *probe) user(ctx context.Context, id string, places []core.Target) core.Finding {
+func (p *probe) user(ctx context.Context, id string, places []core.Target) core.Diagnostic {
 	what := "telegram user " + id
 	if _, ours := senders[id]; ours {
-		return core.Doubt(what, "is "+senders[id]+", not a person: nobody approves as it", "take it out of the configuration")
+		return core.Warn(what, "is "+senders[id]+", not a person: nobody approves as it", "take it out of the configuration")
 	}
 	for _, t := range groups(places) {
 		m, err := p.member(ctx, t.To, id)
@@ -136,9 +136,9 @@ func (p *probe) user(ctx context.Context, id string, places []core.Target) core.
 		name := p.wire.clean(m.User.Name)
 		switch {
 		case m.User.IsBot:
-			return core.Doubt(what, "is a bot ("+name+"), and bots approve nothing", "take it out of the configuration")
+			return core.Warn(what, "is a bot ("+name+"), and bots approve nothing", "take it out of the configuration")
 		case m.in():
-			return core.Fine(what, name+" is in "+t.String())
+			return core.OK(what, name+" is in "+t.String())
 		}
 	}
 	var c struct {
@@ -149,14 +149,14 @@ func (p *probe) user(ctx context.Context, id string, places []core.Target) core.
 	var refused *apiError
 	switch {
 	case errors.As(err, &refused) && refused.Code == http.StatusBadRequest:
-		return core.Doubt(what, "is in none of the chats, and Telegram tells nothing of people who never wrote to the bot", "add the person to a target chat, or have them open the bot and press Start")
+		return core.Warn(what, "is in none of the chats, and Telegram tells nothing of people who never wrote to the bot", "add the person to a target chat, or have them open the bot and press Start")
 	case err != nil:
 		text, mend := p.say(err)
-		return core.Doubt(what, text, mend)
+		return core.Warn(what, text, mend)
 	case c.Type != "private":
-		return core.Doubt(what, "is a "+c.Type+", not a person", "name the numeric id that /whoami gives")
+		return core.Warn(what, "is a "+c.Type+", not a person", "name the numeric id that /whoami gives")
 	}
-	return core.Doubt(what, p.wire.clean(c.Name)+" has written to the bot, but is in none of the target chats", "add the person to one, or make their private chat a target")
+	return core.Warn(what, p.wire.clean(c.Name)+" has written to the bot, but is in none of the target chats", "add the person to one, or make their private chat a target")
 }
 
 // groups gives the chats among the places in which there are members, each once.

@@ -40,35 +40,35 @@ func (m probedMember) in() bool {
 }
 
 // place says whether a card would get to a chat.
-func (p *probe) place(ctx context.Context, t core.Target) core.Finding {
+func (p *probe) place(ctx context.Context, t core.Target) core.Diagnostic {
 	what := t.String()
 	var c probedChat
 	if err := p.wire.post(ctx, "getChat", map[string]any{"chat_id": t.To}, &c); err != nil {
 		text, mend := p.say(err)
-		return core.Fault(what, text, mend)
+		return core.Fail(what, text, mend)
 	}
 	if c.Type == "private" {
-		return core.Fine(what, "the private chat is open; whether the person has blocked the bot shows only when something is sent")
+		return core.OK(what, "the private chat is open; whether the person has blocked the bot shows only when something is sent")
 	}
 	m, err := p.member(ctx, t.To, strconv.FormatInt(p.id, 10))
 	if err != nil {
 		text, mend := p.say(err)
-		return core.Fault(what, text, mend)
+		return core.Fail(what, text, mend)
 	}
 	name := fmt.Sprintf("%s %q", c.Type, p.wire.clean(c.Title))
 	if text, mend := c.refuses(m); text != "" {
-		return core.Fault(what, name+": "+text, mend)
+		return core.Fail(what, name+": "+text, mend)
 	}
 	if text, mend := c.noFiles(m); text != "" {
-		return core.Doubt(what, name+": "+text, mend)
+		return core.Warn(what, name+": "+text, mend)
 	}
 	switch {
 	case t.ThreadID != "" && !c.Forum:
-		return core.Doubt(what, name+" has no topics: cards go to the chat itself", "take threadId away, or turn topics on")
+		return core.Warn(what, name+" has no topics: cards go to the chat itself", "take threadId away, or turn topics on")
 	case t.ThreadID != "":
-		return core.Fine(what, name+": the bot may post and edit; whether topic "+t.ThreadID+" is there can only be seen by posting to it (approvalbot drill)")
+		return core.OK(what, name+": the bot may post and edit; whether topic "+t.ThreadID+" is there can only be seen by posting to it (approvalbot drill)")
 	}
-	return core.Fine(what, name+": the bot is in it and may post and edit")
+	return core.OK(what, name+": the bot is in it and may post and edit")
 }
 
 // refuses says why no card gets to the chat.

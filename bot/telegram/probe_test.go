@@ -16,12 +16,12 @@ import (
 
 // look gives what Probe finds, by what was looked at, and checks that it asked
 // nothing that a running desk could feel.
-func look(t *testing.T, tg *bottest.Telegram, cfg telegram.Config, places []core.Target, users ...string) map[string][]core.Finding {
+func look(t *testing.T, tg *bottest.Telegram, cfg telegram.Config, places []core.Target, users ...string) map[string][]core.Diagnostic {
 	t.Helper()
 	cfg.Token, cfg.APIURL = tg.Token(), tg.URL()
-	found := map[string][]core.Finding{}
+	found := map[string][]core.Diagnostic{}
 	for _, f := range telegram.Probe(t.Context(), cfg, places, users) {
-		require.NotContains(t, f.Text+f.Mend, "TEST", "no secret")
+		require.NotContains(t, f.Text+f.Fix, "TEST", "no secret")
 		found[f.What] = append(found[f.What], f)
 	}
 	for _, method := range []string{"getUpdates", "setWebhook", "deleteWebhook", "sendMessage", "sendChatAction"} {
@@ -80,7 +80,7 @@ func TestProbeSaysWhetherCardsGetThere(t *testing.T) {
 			require.Len(t, f, 1)
 			require.Equal(t, tt.level, f[0].Level, f)
 			require.Contains(t, f[0].Text, tt.says)
-			require.Equal(t, f[0].Level == core.LevelOK, f[0].Mend == "", "what is wrong has a way out")
+			require.Equal(t, f[0].Level == core.LevelOK, f[0].Fix == "", "what is wrong has a way out")
 		})
 	}
 }
@@ -113,7 +113,7 @@ func TestProbeSaysWhoIsAHuman(t *testing.T) {
 
 func TestProbeSaysWhetherTapsComeIn(t *testing.T) {
 	tg := bottest.NewTelegram(t, bottest.TelegramOptions{AnyWebhook: true})
-	worst := func(cfg telegram.Config) core.Finding {
+	worst := func(cfg telegram.Config) core.Diagnostic {
 		all := look(t, tg, cfg, nil)["telegram"]
 		return all[len(all)-1]
 	}
@@ -148,7 +148,7 @@ func TestProbeOfABadTokenOrNobodyThere(t *testing.T) {
 	found := look(t, tg, telegram.Config{}, []core.Target{at(-5, "")})
 	require.Len(t, found, 1)
 	require.Equal(t, core.LevelFail, found["telegram"][0].Level)
-	require.Contains(t, found["telegram"][0].Mend, "@BotFather")
+	require.Contains(t, found["telegram"][0].Fix, "@BotFather")
 	bad := telegram.Probe(t.Context(), telegram.Config{Token: "nonsense"}, nil, nil)
 	require.Equal(t, core.LevelFail, bad[0].Level)
 	require.NotContains(t, bad[0].Text, "nonsense")

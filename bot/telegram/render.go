@@ -173,7 +173,7 @@ func sections(c core.Card) []section {
 		head.line(endIcon(c)+" ", inert(cut(c.Outcome, maxLine)))
 		head.line(resultIcon(c), inert(cut(c.Result, maxLine)))
 	}
-	risk := (&block{}).line("", riskColour[min(max(c.Risk, core.R0), core.R4)]+" "+c.Risk.String()+" · "+c.Risk.Words())
+	risk := (&block{}).line("", riskColour[min(max(c.Risk, core.R0), core.R4)]+" "+c.Risk.String()+" · "+c.Risk.Text())
 	why := (&block{}).list("• ", c.Why)
 	warnings := (&block{}).list("⚠️ ", c.Warnings)
 	payload := &block{}

@@ -281,7 +281,7 @@ func outcome(a core.Approval, d core.Decision, people *core.Directory) string {
 	case a.Status == core.Withdrawn:
 		return "You cannot approve your own request, so your deny withdrew it."
 	case a.Status == core.Pending:
-		return "Counted (" + a.TallyWords(people) + "); more approvals are needed."
+		return "Counted (" + a.TallyText(people) + "); more approvals are needed."
 	case a.Status == core.Denied && d == core.Deny:
 		return "Denied."
 	}
@@ -365,10 +365,10 @@ func (d *Desk) details(ctx context.Context, a core.Approval) (string, error) {
 		line(f.Label(a.ToolName), quoted(f))
 	}
 	line("Fingerprint", a.Fingerprint)
-	line("Risk", a.Assessment.RiskClass.String()+", "+a.Assessment.RiskClass.Words())
+	line("Risk", a.Assessment.RiskClass.String()+", "+a.Assessment.RiskClass.Text())
 	line("Reason codes", strings.Join(a.Assessment.ReasonCodes, ", "))
 	line("Needs", needs(a.Rule))
-	line("Votes so far", a.TallyWords(d.gate.Rules().People))
+	line("Votes so far", a.TallyText(d.gate.Rules().People))
 	line("Asked by token", display.Escape(a.Owner))
 	line("Policy", a.PolicyHash[:min(12, len(a.PolicyHash))])
 	return b.String(), nil

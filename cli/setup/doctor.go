@@ -59,21 +59,21 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 	}
 	if cfg != nil {
 		found = append(found, core.Gather(looksAtOnce,
-			func() []core.Finding { return clientFindings(a, *cfg) },
-			func() []core.Finding { return storeFindings(ctx, *cfg) },
-			func() []core.Finding { return certificateFindings(*cfg) },
-			func() []core.Finding { return serverFindings(ctx, *cfg, offline) },
-			func() []core.Finding { return publicFindings(ctx, *cfg) },
-			func() []core.Finding { return chatFindings(ctx, *cfg) },
-			func() []core.Finding { return verifierFindings(ctx, *cfg) },
-			func() []core.Finding { return classifierFindings(ctx, *cfg) },
+			func() []core.Diagnostic { return clientFindings(a, *cfg) },
+			func() []core.Diagnostic { return storeFindings(ctx, *cfg) },
+			func() []core.Diagnostic { return certificateFindings(*cfg) },
+			func() []core.Diagnostic { return serverFindings(ctx, *cfg, offline) },
+			func() []core.Diagnostic { return publicFindings(ctx, *cfg) },
+			func() []core.Diagnostic { return chatFindings(ctx, *cfg) },
+			func() []core.Diagnostic { return verifierFindings(ctx, *cfg) },
+			func() []core.Diagnostic { return classifierFindings(ctx, *cfg) },
 		)...)
 		found = weigh(found, *cfg)
 	}
 	if err := printFindings(a, found); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(found, func(f core.Finding) bool { return f.Level == core.LevelFail }) {
+	if slices.ContainsFunc(found, func(f core.Diagnostic) bool { return f.Level == core.LevelFail }) {
 		return app.ExitCode(app.ExitError)
 	}
 	return nil
@@ -81,50 +81,50 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 
 // checkedConfig loads the configuration and says how it is; it is nil where there
 // is nothing to go on with. The error says that there is no file to look at.
-func checkedConfig(a *app.App) (*config.Config, []core.Finding, error) {
+func checkedConfig(a *app.App) (*config.Config, []core.Diagnostic, error) {
 	cfg, warnings, err := effective.Load(a.Config, a.Environ, nil)
 	var mistakes config.Mistakes
-	var found []core.Finding
+	var found []core.Diagnostic
 	switch {
 	case errors.As(err, &mistakes):
 		for _, m := range mistakes {
-			found = append(found, core.Fault("config", m.String(), "the desk does not start with this"))
+			found = append(found, core.Fail("config", m.String(), "the desk does not start with this"))
 		}
 		return nil, found, nil
 	case err != nil:
 		return nil, nil, err
 	}
 	for _, w := range warnings {
-		found = append(found, core.Doubt("config", w.String(), ""))
+		found = append(found, core.Warn("config", w.String(), ""))
 	}
-	found = append(found, core.Fine("config", cfg.File+" can be used"))
+	found = append(found, core.OK("config", cfg.File+" can be used"))
 	return &cfg, append(found, policyFindings(cfg)...), nil
 }
 
 // policyFindings says whether anybody could approve at all.
-func policyFindings(cfg config.Config) []core.Finding {
+func policyFindings(cfg config.Config) []core.Diagnostic {
 	if !cfg.Approvals.Enabled() {
-		return []core.Finding{core.Fault("policy", "approvals are disabled, so every request is refused", "set approvals.tools.enabled: true")}
+		return []core.Diagnostic{core.Fail("policy", "approvals are disabled, so every request is refused", "set approvals.tools.enabled: true")}
 	}
 	classes, err := effective.Classes(cfg)
 	if err != nil {
-		return []core.Finding{core.Fault("policy", err.Error(), "see approvalbot config check")}
+		return []core.Diagnostic{core.Fail("policy", err.Error(), "see approvalbot config check")}
 	}
-	var found []core.Finding
+	var found []core.Diagnostic
 	for _, c := range classes {
 		if c.Outcome == "ask" && !c.Reachable {
-			found = append(found, core.Fault("policy", fmt.Sprintf("%s needs %s to approve, and those who could are %s", c.Class, show.ClassNeeds(c.View()), show.ClassWho(c.View())),
+			found = append(found, core.Fail("policy", fmt.Sprintf("%s needs %s to approve, and those who could are %s", c.Class, show.ClassNeeds(c.View()), show.ClassWho(c.View())),
 				"name more people with accounts in allowedUserIds, or lower minApprovals"))
 		}
 	}
 	if len(found) == 0 {
-		found = append(found, core.Fine("policy", "enough people could approve every class that asks"))
+		found = append(found, core.OK("policy", "enough people could approve every class that asks"))
 	}
 	return found
 }
 
 // printFindings prints one line for each.
-func printFindings(a *app.App, found []core.Finding) error {
+func printFindings(a *app.App, found []core.Diagnostic) error {
 	if a.JSON {
 		return a.PrintJSON(found)
 	}
@@ -140,8 +140,8 @@ func printFindings(a *app.App, found []core.Finding) error {
 			level = p.With("1;31", level)
 		}
 		line := display.Escape(f.What + ": " + f.Text)
-		if f.Mend != "" {
-			line += " — " + display.Escape(f.Mend)
+		if f.Fix != "" {
+			line += " — " + display.Escape(f.Fix)
 		}
 		if _, err := fmt.Fprintf(out, "%s  %s\n", level, line); err != nil {
 			return err

@@ -59,34 +59,34 @@ func targetsOn(c config.Config, channel string) []core.Target {
 
 // chatFindings looks at the platforms that are on, with the chats and people that
 // the configuration names there.
-func chatFindings(ctx context.Context, cfg config.Config) []core.Finding {
+func chatFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	t, x, v := cfg.Channels.Telegram, cfg.Channels.Discord, effective.VerifierBot(cfg)
 	if !t.On() && !x.On() && !v.On() {
-		return []core.Finding{core.Doubt("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
+		return []core.Diagnostic{core.Warn("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
 	}
 	users, verifiers := config.Texts(t.AllowedUserIDs), verifierUsers(cfg)
 	if !v.On() {
 		users, verifiers = distinctOf(append(users, verifiers...)), nil
 	}
-	var looks []func() []core.Finding
+	var looks []func() []core.Diagnostic
 	if v.On() {
-		looks = append(looks, func() []core.Finding {
+		looks = append(looks, func() []core.Diagnostic {
 			return telegram.Probe(ctx, effective.VerifierTelegram(cfg), targetsOn(cfg, core.VerifierChannel), verifiers)
 		})
 	}
 	if t.On() {
-		looks = append(looks, func() []core.Finding {
+		looks = append(looks, func() []core.Diagnostic {
 			return telegram.Probe(ctx, effective.Telegram(t), targetsOn(cfg, "telegram"), users)
 		})
 	}
 	if x.On() {
-		looks = append(looks, func() []core.Finding {
+		looks = append(looks, func() []core.Diagnostic {
 			return discord.Probe(ctx, effective.Discord(x), targetsOn(cfg, "discord"), config.Texts(x.AllowedUserIDs), config.Texts(x.AllowedRoleIDs))
 		})
 	}
 	found := core.Gather(len(looks), looks...)
 	if !slices.ContainsFunc(placesOf(cfg), namedPlace.essential) {
-		found = append(found, core.Doubt("routing", "names no chat for cards: only the terminal and the API can decide", "set approvals.tools.routing.targets"))
+		found = append(found, core.Warn("routing", "names no chat for cards: only the terminal and the API can decide", "set approvals.tools.routing.targets"))
 	}
 	return found
 }
@@ -112,14 +112,14 @@ func (p namedPlace) essential() bool { return p.as == "target" || p.as == "sessi
 // weigh puts names to what was found and lowers what does not stop approvals: a
 // chat that is broken is a failure only as long as no other one brings cards to
 // people and their taps back. The verifier's is one always: nobody else fills its need.
-func weigh(found []core.Finding, cfg config.Config) []core.Finding {
+func weigh(found []core.Diagnostic, cfg config.Config) []core.Diagnostic {
 	places := placesOf(cfg)
 	broken := map[string]bool{}
 	for _, f := range found {
 		broken[f.What] = broken[f.What] || f.Level == core.LevelFail
 	}
 	looked := func(what string) bool {
-		return slices.ContainsFunc(found, func(f core.Finding) bool { return f.What == what })
+		return slices.ContainsFunc(found, func(f core.Diagnostic) bool { return f.What == what })
 	}
 	works := slices.ContainsFunc(places, func(p namedPlace) bool {
 		return p.essential() && looked(p.String()) && !broken[p.String()] && !broken[p.Channel]

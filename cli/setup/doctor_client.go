@@ -17,12 +17,12 @@ import (
 
 // clientFindings says where a token that decides is at hand for whoever asks here:
 // an agent that runs approvalbot as this user would approve for itself.
-func clientFindings(a *app.App, cfg config.Config) []core.Finding {
-	var found []core.Finding
+func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
+	var found []core.Diagnostic
 	const apart = "give askers a token with approvals.request alone;" +
 		" name the operator's client file with --client where it is needed"
 	if t, decides := operatorOf(cfg, a.Env["APPROVALBOT_TOKEN"]); decides {
-		found = append(found, core.Doubt("client",
+		found = append(found, core.Warn("client",
 			fmt.Sprintf("APPROVALBOT_TOKEN is the operator's token %s, and every program started here has it", t), apart))
 	}
 	path, _ := (&app.App{Env: a.Env}).ClientPath() // --client is the operator's own affair
@@ -30,9 +30,9 @@ func clientFindings(a *app.App, cfg config.Config) []core.Finding {
 	switch t, decides := operatorOf(cfg, string(file.Token)); {
 	case path == "" || errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		found = append(found, core.Doubt("client", oneLine(err), ""))
+		found = append(found, core.Warn("client", oneLine(err), ""))
 	case decides:
-		found = append(found, core.Doubt("client",
+		found = append(found, core.Warn("client",
 			fmt.Sprintf("%s holds the operator's token %s for whoever asks as this user", path, t), apart))
 	}
 	return append(found, append(reachableFindings(a, cfg), pluginFindings(a)...)...)
@@ -40,7 +40,7 @@ func clientFindings(a *app.App, cfg config.Config) []core.Finding {
 
 // pluginFindings says whether OpenCode has loaded the plugin that is installed for this
 // user: it says nothing itself when it has not, and runs every call.
-func pluginFindings(a *app.App) []core.Finding {
+func pluginFindings(a *app.App) []core.Diagnostic {
 	o, err := runtimeOptions(a, "opencode")
 	o.Scope = install.User
 	plugin := install.Plugin(o)
@@ -48,27 +48,27 @@ func pluginFindings(a *app.App) []core.Finding {
 		return nil
 	}
 	if at := install.Loaded(plugin); at != "" {
-		return []core.Finding{core.Fine("opencode", "it last loaded its plugin at "+at)}
+		return []core.Diagnostic{core.OK("opencode", "it last loaded its plugin at "+at)}
 	}
-	return []core.Finding{core.Doubt("opencode", "it has never loaded "+plugin+", and runs every call without it",
+	return []core.Diagnostic{core.Warn("opencode", "it has never loaded "+plugin+", and runs every call without it",
 		"start OpenCode once, or try approvalbot doctor --live opencode")}
 }
 
 // reachableFindings looks for operators' client files in agents' workspaces.
-func reachableFindings(a *app.App, cfg config.Config) []core.Finding {
+func reachableFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 	dir, err := filepath.Abs(filepath.Dir(cfg.File))
 	files, ok := local.FindClientFiles(dir, a.Env, cfg.HasToken)
 	if err != nil || !ok {
 		return nil
 	}
-	var found []core.Finding
+	var found []core.Diagnostic
 	for _, agent := range cfg.Agents.List {
 		within := func(workspace string) bool {
 			rel, err := filepath.Rel(workspace, files.Operator)
 			return err == nil && filepath.IsLocal(rel)
 		}
 		if slices.ContainsFunc(agent.Workspace, within) {
-			found = append(found, core.Doubt("client",
+			found = append(found, core.Warn("client",
 				fmt.Sprintf("%s, which decides, is in the workspace of agent %s", files.Operator, agent.ID),
 				"let the desk and its files be elsewhere, and run the agent as another user"))
 		}

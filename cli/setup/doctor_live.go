@@ -58,10 +58,10 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 	}
 	program, err := ownProgram()
 	if err == nil {
-		var found []core.Finding
+		var found []core.Diagnostic
 		found, err = TryLive(ctx, a, l, r, program)
 		err = errors.Join(err, printFindings(a, found))
-		if err == nil && slices.ContainsFunc(found, func(f core.Finding) bool { return f.Level == core.LevelFail }) {
+		if err == nil && slices.ContainsFunc(found, func(f core.Diagnostic) bool { return f.Level == core.LevelFail }) {
 			err = app.ExitCode(app.ExitError)
 		}
 	}
@@ -69,7 +69,7 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 }
 
 // TryLive lets the client ask a desk that allows, one that denies, and none.
-func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, program string) ([]core.Finding, error) {
+func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, program string) ([]core.Diagnostic, error) {
 	desk, err := newLiveDesk(l.Dir(), program, a.Version)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, progr
 		return nil, err
 	}
 	client := r.Title + " " + l.Version(ctx) + ", with a fake model, in a folder that is thrown away"
-	found := []core.Finding{core.Fine("client", client)}
+	found := []core.Diagnostic{core.OK("client", client)}
 	var allowed, denied, down live.Result
 	err = desk.serving(ctx, allowsAll, func() (err error) { allowed, err = tryOnce(ctx, l); return err })
 	if err != nil {
@@ -107,40 +107,40 @@ func tryOnce(ctx context.Context, l *live.Lab) (live.Result, error) {
 	return l.Run(ctx)
 }
 
-func allowFinding(r live.Result) core.Finding {
+func allowFinding(r live.Result) core.Diagnostic {
 	if r.Ran {
-		return core.Fine("allow", "the command ran ("+r.Took.Round(100*time.Millisecond).String()+")")
+		return core.OK("allow", "the command ran ("+r.Took.Round(100*time.Millisecond).String()+")")
 	}
-	return core.Fault("allow", "the command did not run although the desk allowed it; the model read: "+lastRead(r),
+	return core.Fail("allow", "the command did not run although the desk allowed it; the model read: "+lastRead(r),
 		"the client's own permissions may be in the way")
 }
 
 // denyFinding wants the desk's own words where the model reads: a client that ended, or
 // another hook that denied, proves nothing.
-func denyFinding(r live.Result) core.Finding {
+func denyFinding(r live.Result) core.Diagnostic {
 	switch {
 	case !r.Ran && !strings.Contains(strings.Join(r.Read, " "), "denied by policy"):
-		return core.Fault("deny", "the command did not run, but not by the desk's deny; the model read: "+lastRead(r),
+		return core.Fail("deny", "the command did not run, but not by the desk's deny; the model read: "+lastRead(r),
 			"another hook or the client's own permissions may be in the way")
 	case !r.Ran:
-		return core.Fine("deny", "the command did not run; the model read: "+lastRead(r))
+		return core.OK("deny", "the command did not run; the model read: "+lastRead(r))
 	}
-	return core.Fault("deny", "the command RAN although the desk denied it", "do not rely on this version of the client")
+	return core.Fail("deny", "the command RAN although the desk denied it", "do not rely on this version of the client")
 }
 
-func downFinding(t hook.Runtime, r live.Result) core.Finding {
+func downFinding(t hook.Runtime, r live.Result) core.Diagnostic {
 	if !r.Ran {
-		return core.Fine("desk down", "the command did not run; the model read: "+lastRead(r))
+		return core.OK("desk down", "the command did not run; the model read: "+lastRead(r))
 	}
-	return core.Fault("desk down", "the command RAN while no desk was there: "+t.Title+" is not closed",
+	return core.Fail("desk down", "the command RAN while no desk was there: "+t.Title+" is not closed",
 		"docs/agents.md says what closes it")
 }
 
-func pluginFinding(o install.Options) core.Finding {
+func pluginFinding(o install.Options) core.Diagnostic {
 	if at := install.Loaded(install.Plugin(o)); at != "" {
-		return core.Fine("plugin", "OpenCode loaded it at "+at)
+		return core.OK("plugin", "OpenCode loaded it at "+at)
 	}
-	return core.Fault("plugin", "OpenCode did not load it, and then runs every call", "")
+	return core.Fail("plugin", "OpenCode did not load it, and then runs every call", "")
 }
 
 // lastRead is what the model read at last, on one line.

@@ -22,21 +22,21 @@ import (
 
 // certificateFindings says whether clients will take the desk's certificate, which a
 // running desk reads anew by itself.
-func certificateFindings(cfg config.Config) []core.Finding {
+func certificateFindings(cfg config.Config) []core.Diagnostic {
 	tls := cfg.Server.TLS
 	if tls.CertFile == "" {
 		return nil
 	}
 	found, err := server.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now())
 	if err != nil {
-		return []core.Finding{core.Fault("server.tls", err.Error(), "the desk does not start with this")}
+		return []core.Diagnostic{core.Fail("server.tls", err.Error(), "the desk does not start with this")}
 	}
-	return []core.Finding{found}
+	return []core.Diagnostic{found}
 }
 
 // serverFindings says how the running desk is; offline there need be none. It is asked
 // for its state alone, without any token, so that its certificate need not be trusted.
-func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core.Finding {
+func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core.Diagnostic {
 	if offline {
 		return nil
 	}
@@ -49,27 +49,27 @@ func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core
 	var refused *api.Problem
 	switch {
 	case errors.As(err, &refused):
-		return []core.Finding{core.Fault("desk", "what answers at "+cfg.LocalURL()+" is no approval desk", "let server.listen and what runs there agree")}
+		return []core.Diagnostic{core.Fail("desk", "what answers at "+cfg.LocalURL()+" is no approval desk", "let server.listen and what runs there agree")}
 	case err != nil:
-		return []core.Finding{core.Fault("desk", "none runs at "+cfg.LocalURL(), "start it with approvalbot serve; if it is not to run now, look with --offline")}
+		return []core.Diagnostic{core.Fail("desk", "none runs at "+cfg.LocalURL(), "start it with approvalbot serve; if it is not to run now, look with --offline")}
 	case !r.Ready:
-		return []core.Finding{core.Fault("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
+		return []core.Diagnostic{core.Fail("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
 	}
-	found := []core.Finding{core.Fine("desk", "runs at "+cfg.LocalURL()+" and is ready")}
+	found := []core.Diagnostic{core.OK("desk", "runs at "+cfg.LocalURL()+" and is ready")}
 	for _, name := range effective.Outboxes {
 		on := map[string]bool{
 			"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On(),
 			core.VerifierChannel: effective.VerifierBot(cfg).On(),
 		}[name]
 		if s := r.Channels[name]; on && !s.Up {
-			found = append(found, core.Fault(name, "the running desk is not connected: "+strings.TrimSuffix(s.Detail, "."), "see its log"))
+			found = append(found, core.Fail(name, "the running desk is not connected: "+strings.TrimSuffix(s.Detail, "."), "see its log"))
 		}
 	}
 	return found
 }
 
 // publicFindings says whether links on cards lead to the desk.
-func publicFindings(ctx context.Context, cfg config.Config) []core.Finding {
+func publicFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	base := strings.TrimRight(cfg.Server.PublicURL, "/")
 	if base == "" {
 		return nil
@@ -79,24 +79,24 @@ func publicFindings(ctx context.Context, cfg config.Config) []core.Finding {
 	const mend = "let the proxy pass server.publicUrl on to server.listen"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", nil)
 	if err != nil {
-		return []core.Finding{core.Doubt("publicUrl", "cannot be used", "write an http or https URL")}
+		return []core.Diagnostic{core.Warn("publicUrl", "cannot be used", "write an http or https URL")}
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
-		return []core.Finding{core.Doubt("publicUrl", "was not reached: "+oneLine(err), mend)}
+		return []core.Diagnostic{core.Warn("publicUrl", "was not reached: "+oneLine(err), mend)}
 	}
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64))
 	if resp.StatusCode != http.StatusOK || string(body) != "ok\n" {
-		return []core.Finding{core.Doubt("publicUrl", "does not lead to the desk: it answers "+resp.Status, mend)}
+		return []core.Diagnostic{core.Warn("publicUrl", "does not lead to the desk: it answers "+resp.Status, mend)}
 	}
-	return []core.Finding{core.Fine("publicUrl", base+" leads to the desk")}
+	return []core.Diagnostic{core.OK("publicUrl", base+" leads to the desk")}
 }
 
 // verifierFindings sends each webhook a call that is marked as a test.
-func verifierFindings(ctx context.Context, cfg config.Config) []core.Finding {
+func verifierFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	if !effective.AsksVerifier(cfg) {
 		return nil
 	}
@@ -104,20 +104,20 @@ func verifierFindings(ctx context.Context, cfg config.Config) []core.Finding {
 	defer cancel()
 	v, _, err := verifier.New(effective.Verifier(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
-		return []core.Finding{core.Fault("verifier", oneLine(err), "correct tools.verifier")}
+		return []core.Diagnostic{core.Fail("verifier", oneLine(err), "correct tools.verifier")}
 	}
-	var found []core.Finding
+	var found []core.Diagnostic
 	for _, r := range v.Test(ctx) {
 		what := "verifier " + r.Name
 		switch {
 		case r.Decision == "" && mayFailOpen(cfg, r.Name):
-			found = append(found, core.Doubt(what, strings.Join(r.Problems, " "), "until then failMode: allow lets every call pass"))
+			found = append(found, core.Warn(what, strings.Join(r.Problems, " "), "until then failMode: allow lets every call pass"))
 		case r.Decision == "":
-			found = append(found, core.Fault(what, strings.Join(r.Problems, " "), "until then failMode: deny refuses every call in its scope"))
+			found = append(found, core.Fail(what, strings.Join(r.Problems, " "), "until then failMode: deny refuses every call in its scope"))
 		case len(r.Problems) > 0:
-			found = append(found, core.Doubt(what, strings.Join(r.Problems, " "), ""))
+			found = append(found, core.Warn(what, strings.Join(r.Problems, " "), ""))
 		default:
-			found = append(found, core.Fine(what, fmt.Sprintf("%s answers %s after %s", r.Place, r.Decision, r.Latency.Round(time.Millisecond))))
+			found = append(found, core.OK(what, fmt.Sprintf("%s answers %s after %s", r.Place, r.Decision, r.Latency.Round(time.Millisecond))))
 		}
 	}
 	return found
@@ -137,7 +137,7 @@ func mayFailOpen(c config.Config, block string) bool {
 
 // classifierFindings asks the model about a harmless call. Without an opinion
 // people are asked, so that nothing stops.
-func classifierFindings(ctx context.Context, cfg config.Config) []core.Finding {
+func classifierFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	if !cfg.ApprovalTools().Classifier.Enabled {
 		return nil
 	}
@@ -145,7 +145,7 @@ func classifierFindings(ctx context.Context, cfg config.Config) []core.Finding {
 	defer cancel()
 	c, _, err := verifier.NewClassifier(effective.Classifier(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
-		return []core.Finding{core.Fault("classifier", oneLine(err), "correct approvals.tools.classifier")}
+		return []core.Diagnostic{core.Fail("classifier", oneLine(err), "correct approvals.tools.classifier")}
 	}
 	defer c.Close()
 	call := core.Call{ToolName: "approvalbot.doctor", AgentID: "approvalbot", Params: []byte(`{"test":true,"note":"This is a test of the connection. Nothing will run, whatever the answer."}`)}
@@ -153,9 +153,9 @@ func classifierFindings(ctx context.Context, cfg config.Config) []core.Finding {
 	start := time.Now()
 	o := c.Classify(ctx, call, static)
 	if o.Failed == "" {
-		return []core.Finding{core.Fine("classifier", fmt.Sprintf("the model answers %s after %s", o.Assessment.RiskClass, time.Since(start).Round(time.Millisecond)))}
+		return []core.Diagnostic{core.OK("classifier", fmt.Sprintf("the model answers %s after %s", o.Assessment.RiskClass, time.Since(start).Round(time.Millisecond)))}
 	}
-	return []core.Finding{core.Doubt("classifier", "the model gave no valid opinion ("+o.Failed+"), so static rules decide alone",
+	return []core.Diagnostic{core.Warn("classifier", "the model gave no valid opinion ("+o.Failed+"), so static rules decide alone",
 		map[bool]string{true: "raise timeoutMs or take a faster model", false: "check apiUrl, apiKey and model"}[slices.Contains([]string{"timeout", "busy"}, o.Failed)])}
 }
 

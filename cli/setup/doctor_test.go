@@ -19,7 +19,7 @@ import (
 func TestDoctor_WritesASCIIWhereTheTerminalTakesNoMore(t *testing.T) {
 	var out bytes.Buffer
 	a := &app.App{Stdout: &out, Env: config.Environ{"LANG": "C"}}
-	require.NoError(t, printFindings(a, []core.Finding{core.Fault("key file", "héllo", "mend it")}))
+	require.NoError(t, printFindings(a, []core.Diagnostic{core.Fail("key file", "héllo", "mend it")}))
 	require.Equal(t, "FAIL  key file: h\\u{E9}llo - mend it\n", out.String())
 }
 
@@ -33,19 +33,19 @@ channels: {telegram: {botToken: "1:a", allowedUserIds: [111]}, discord: {botToke
 approvals: {tools: {routing: {targets: ["telegram:-5", "discord:6"], fallback: ["telegram:-7"]}}}
 `), nil, nil)
 	require.NoError(t, err)
-	deaf, card := core.Fault("telegram", "no taps", "x"), core.Fine("telegram:-5", "in it")
-	levels := func(found ...core.Finding) (out []core.Level) {
+	deaf, card := core.Fail("telegram", "no taps", "x"), core.OK("telegram:-5", "in it")
+	levels := func(found ...core.Diagnostic) (out []core.Level) {
 		for _, f := range weigh(found, cfg) {
 			out = append(out, f.Level)
 		}
 		return out
 	}
 	require.Equal(t, []core.Level{"FAIL", "ok"}, levels(deaf, card), "cards come, and nobody hears the taps")
-	require.Equal(t, []core.Level{"warn", "ok", "ok"}, levels(deaf, card, core.Fine("discord:6", "in it")))
-	require.Equal(t, []core.Level{"FAIL", "FAIL"}, levels(core.Fault("discord", "away", "x"), core.Fault("telegram:-5", "gone", "x")))
-	require.Equal(t, []core.Level{"ok", "warn"}, levels(card, core.Fault("telegram:-7", "gone", "x")), "a fallback stops nothing")
-	require.Equal(t, []core.Level{"ok", "FAIL"}, levels(card, core.Fault("key file", "missing", "x")), "what is no chat stays a failure")
-	named := weigh([]core.Finding{core.Fine("telegram user 111", "a human"), core.Fine("telegram:-7", "in it")}, cfg)
+	require.Equal(t, []core.Level{"warn", "ok", "ok"}, levels(deaf, card, core.OK("discord:6", "in it")))
+	require.Equal(t, []core.Level{"FAIL", "FAIL"}, levels(core.Fail("discord", "away", "x"), core.Fail("telegram:-5", "gone", "x")))
+	require.Equal(t, []core.Level{"ok", "warn"}, levels(card, core.Fail("telegram:-7", "gone", "x")), "a fallback stops nothing")
+	require.Equal(t, []core.Level{"ok", "FAIL"}, levels(card, core.Fail("key file", "missing", "x")), "what is no chat stays a failure")
+	named := weigh([]core.Diagnostic{core.OK("telegram user 111", "a human"), core.OK("telegram:-7", "in it")}, cfg)
 	require.Equal(t, "approver alice, telegram user 111", named[0].What)
 	require.Equal(t, "fallback telegram:-7", named[1].What)
 }

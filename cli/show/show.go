@@ -80,7 +80,7 @@ func Risk(class string) string {
 	if c.UnmarshalText([]byte(class)) != nil {
 		return display.Escape(class)
 	}
-	return class + ", " + c.Words()
+	return class + ", " + c.Text()
 }
 
 // Ending says how an approval ended, or that it has not: "approved

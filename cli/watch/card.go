@@ -27,7 +27,7 @@ func (w *watcher) show(a api.Approval) {
 	for _, warning := range display.Lookalikes(a.ToolName+"\n"+a.ParamsSummary, 3) {
 		fmt.Fprintln(w.Stdout, p.With("33", "! "+display.Escape(warning)))
 	}
-	workdir, host, _ := (*core.Bind)(a.Bind).Says()
+	workdir, host, _ := (*core.Bind)(a.Bind).Fields()
 	show.Fields(w.Stdout, 12,
 		"Directory", display.Escape(workdir),
 		"Host", display.Escape(host),

@@ -102,7 +102,7 @@ func TestDoctor_FailsOnlyWhereApprovalsStop(t *testing.T) {
 	require.Contains(t, got.out, "FAIL  target discord:"+r.ops.ID+": #ops in \"desk\": the bot may not write here — give it Send Messages there")
 	got = r.doctor("--json")
 	require.Equal(t, app.ExitError, got.code)
-	var found []core.Finding
+	var found []core.Diagnostic
 	require.NoError(t, json.Unmarshal([]byte(got.out), &found))
 	require.NotEmpty(t, found)
 }

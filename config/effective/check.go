@@ -60,7 +60,7 @@ func Certificate(r *config.Report, cfg config.Config) {
 	case err != nil:
 		c.Mistake("server.tls", "%s", err)
 	case f.Level != core.LevelOK:
-		c.Warn("server.tls", "%s; %s", f.Text, f.Mend)
+		c.Warn("server.tls", "%s; %s", f.Text, f.Fix)
 	}
 }
 

@@ -30,7 +30,7 @@ func At(roots []string, desk *Own, bind *core.Bind, workdir, host string) Place 
 	p := Place{Roots: roots}
 	dirs := [2]string{workdir}
 	hosts := [2]string{host}
-	dirs[1], hosts[1], _ = bind.Says()
+	dirs[1], hosts[1], _ = bind.Fields()
 	for _, h := range hosts {
 		p.Away = p.Away || h != "" && !LocalHosts[h]
 	}

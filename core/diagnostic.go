@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Level says how bad a finding is.
+// Level says how bad a diagnostic is.
 type Level string
 
 // The levels.
@@ -17,36 +17,36 @@ const (
 	LevelFail Level = "FAIL" // approvals would not work there
 )
 
-// Finding is one thing that was looked at in the desk's surroundings, and how it
+// Diagnostic is one thing that was looked at in the desk's surroundings, and how it
 // is. It holds no secret, and texts from outside only on one line.
-type Finding struct {
+type Diagnostic struct {
 	Level Level  `json:"level"`
 	What  string `json:"what"`           // what was looked at: "telegram", "telegram:-100123:7", "telegram user 111"
 	Text  string `json:"text"`           // how it is, and why
-	Mend  string `json:"mend,omitempty"` // the way out, if there is something to do
+	Fix   string `json:"mend,omitempty"` // the way out, if there is something to do
 }
 
-// Fine is a finding that all is well.
-func Fine(what, text string) Finding { return Finding{Level: LevelOK, What: what, Text: text} }
+// OK is a diagnostic that says all is well.
+func OK(what, text string) Diagnostic { return Diagnostic{Level: LevelOK, What: what, Text: text} }
 
-// Doubt is a finding that something other than approvals suffers.
-func Doubt(what, text, mend string) Finding {
-	return Finding{Level: LevelWarn, What: what, Text: text, Mend: mend}
+// Warn is a diagnostic that says that something other than approvals suffers.
+func Warn(what, text, fix string) Diagnostic {
+	return Diagnostic{Level: LevelWarn, What: what, Text: text, Fix: fix}
 }
 
-// Fault is a finding that approvals would not work there.
-func Fault(what, text, mend string) Finding {
-	return Finding{Level: LevelFail, What: what, Text: text, Mend: mend}
+// Fail is a diagnostic that says that approvals would not work there.
+func Fail(what, text, fix string) Diagnostic {
+	return Diagnostic{Level: LevelFail, What: what, Text: text, Fix: fix}
 }
 
 // skewed is how far two clocks may differ: expiry times on cards are told to the
 // minute, and signatures of callbacks and webhooks live for minutes.
 const skewed = 5 * time.Second
 
-// ClockFinding compares this machine's clock with the Date that a server put on
+// ClockDiagnostic compares this machine's clock with the Date that a server put on
 // its answer to a request that was made between asked and answered. Nothing is
 // found where the server gave no date.
-func ClockFinding(server string, date, asked, answered time.Time) []Finding {
+func ClockDiagnostic(server string, date, asked, answered time.Time) []Diagnostic {
 	if date.IsZero() {
 		return nil
 	}
@@ -55,17 +55,17 @@ func ClockFinding(server string, date, asked, answered time.Time) []Finding {
 	off := max(ahead, behind, 0).Round(time.Second)
 	switch {
 	case off <= skewed:
-		return []Finding{Fine("clock", "agrees with "+server+"'s")}
+		return []Diagnostic{OK("clock", "agrees with "+server+"'s")}
 	case ahead > behind:
-		return []Finding{Doubt("clock", fmt.Sprintf("is %s ahead of %s's, so requests expire early", off, server), "let NTP set this machine's clock")}
+		return []Diagnostic{Warn("clock", fmt.Sprintf("is %s ahead of %s's, so requests expire early", off, server), "let NTP set this machine's clock")}
 	}
-	return []Finding{Doubt("clock", fmt.Sprintf("is %s behind %s's, so requests expire late", off, server), "let NTP set this machine's clock")}
+	return []Diagnostic{Warn("clock", fmt.Sprintf("is %s behind %s's, so requests expire late", off, server), "let NTP set this machine's clock")}
 }
 
 // Gather has a look at several things, at most atOnce at a time, and gives what
 // was found in the order of the looks.
-func Gather(atOnce int, looks ...func() []Finding) []Finding {
-	found := make([][]Finding, len(looks))
+func Gather(atOnce int, looks ...func() []Diagnostic) []Diagnostic {
+	found := make([][]Diagnostic, len(looks))
 	turns := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
 	for i, look := range looks {
