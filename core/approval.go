@@ -82,58 +82,6 @@ type Assessment struct {
 	Classifier  string       `json:"classifier,omitempty"` // the class that a classifier gave, where it counts
 }
 
-// Rule says whose yes an approval needs: the approvers', and the verifier's people's
-// where there is a Verifier. Each need is met by itself.
-type Rule struct {
-	Allowed       []Factor `json:"allowed"`
-	Disabled      []Factor `json:"disabled"`
-	Effective     []Factor `json:"effective"` // Allowed without Disabled
-	MinApprovals  int      `json:"minApprovals"`
-	RequiresHuman bool     `json:"requiresHuman"`
-	Needs         []Need   `json:"needs,omitempty"` // each must be met beside MinApprovals
-
-	Verifier *VerifierNeed `json:"verifier,omitempty"`
-}
-
-// Need is how many approvers with a role (people[].roles) must say yes.
-type Need struct {
-	Role string `json:"role"`
-	Min  int    `json:"min"`
-}
-
-// VerifierNeed says that one of the verifier's own people must say yes. It is met by
-// them alone, and their yes meets nothing else.
-type VerifierNeed struct {
-	Accounts []string `json:"accounts"` // who they are, as "telegram:123456789"
-	Chats    []Target `json:"chats"`    // where they are asked
-	// Instead says what stands for the approvers' yes, so that nobody else is asked:
-	// "policy", or "grant:<id>". Empty: the approvers must say yes as well.
-	Instead string `json:"instead,omitempty"`
-	// Optional, of a drill only: they may answer as an approver may, and nobody must.
-	Optional bool `json:"optional,omitempty"`
-}
-
-// AsksApprovers reports whether approvers must say yes. Where policy or a grant
-// stands for them, only the verifier's people are asked.
-func (r Rule) AsksApprovers() bool {
-	return r.Verifier == nil || r.Verifier.Optional || r.Verifier.Instead == ""
-}
-
-// AsksVerifier reports whether one of the verifier's people must say yes.
-func (r Rule) AsksVerifier() bool { return r.Verifier != nil && !r.Verifier.Optional }
-
-// instead is the rule where something else stands for the approvers' yes; empty:
-// nothing does.
-func (r Rule) instead(by string) Rule {
-	need := *r.Verifier
-	need.Instead = by
-	r.Verifier = &need
-	return r
-}
-
-// Admits reports whether the factor may vote.
-func (r Rule) Admits(f Factor) bool { return slices.Contains(r.Effective, f) }
-
 // Vote is one approver's verdict.
 type Vote struct {
 	Approver    Factor   `json:"approverId"`
@@ -166,98 +114,8 @@ func (v Voter) Name() string {
 	return v.Channel + ":" + v.UserID
 }
 
-// Result is what the owner says about the execution.
-type Result struct {
-	Status   string `json:"status"` // "succeeded" or "failed"
-	Summary  string `json:"summary,omitempty"`
-	ExitCode *int   `json:"exitCode,omitempty"`
-	AtMs     int64  `json:"atMs"`
-}
-
-// DeliveryKind says what a delivery puts into a chat.
-type DeliveryKind string
-
-// The kinds. Only a card has buttons and is edited later.
-const (
-	CardDelivery      DeliveryKind = "card"
-	OutcomeDelivery   DeliveryKind = "outcome"   // how it ended, where no card shows it
-	RevokedDelivery   DeliveryKind = "revoked"   // it was taken back, where the outcome was told
-	ResultDelivery    DeliveryKind = "result"    // how the execution went, where no card shows it
-	UnreachedDelivery DeliveryKind = "unreached" // nobody could be asked
-	CallbackDelivery  DeliveryKind = "callback"  // the approval as JSON, POSTed to its owner
-	RetryDelivery     DeliveryKind = "retry"     // it may be claimed again
-	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
-)
-
-// DeliveryState is how far a delivery is.
-type DeliveryState string
-
-// The delivery states. A settled card shows the outcome.
-const (
-	Queued  DeliveryState = "queued"
-	Sent    DeliveryState = "sent"
-	Failed  DeliveryState = "failed"
-	Settled DeliveryState = "settled"
-)
-
-// Delivery is one message of an approval at one place.
-type Delivery struct {
-	ID        string // UUID
-	Key       string // the approval's
-	Kind      DeliveryKind
-	Target    Target
-	State     DeliveryState
-	MessageID string // the platform's, empty until known
-	ReplyTo   string // message to answer, or empty
-	ForUser   string // ReasonDelivery: whom it asks
-	Attached  bool   // the payload's file stands in that chat
-	Shown     bool   // everything that would run stands in that chat: votes from there may allow
-	DenyOnly  bool   // the chat does not take all of the call: its card may only deny
-	Fallback  bool
-	Error     string // why the last try failed, safe to show
-	Attempts  int
-	DueMs     int64 // when it wants work; 0: nothing to do
-	Revision  int64 // raised by every redraw
-	Rank      int   // more urgent first: the risk class
-	CreatedMs int64
-	Version   int64 // of the approval, when it was read together with it; 0: not known
-}
-
-// shownIn reports whether a card stands in the chat (any thread of it) and
-// everything that would run was delivered there.
-func (a Approval) shownIn(chat Target) bool {
-	for _, d := range a.Deliveries {
-		if d.Kind == CardDelivery && d.Shown && d.Target.Chat() == chat.Normal().Chat() {
-			return true
-		}
-	}
-	return false
-}
-
-// unseenIn is the refusal of an allow from a chat where shownIn is false, with the way
-// out that there is: a card that stands there already shows all that it ever will.
-func (a Approval) unseenIn(chat Target) *Error {
-	for _, d := range a.Deliveries {
-		if d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat() && (d.DenyOnly || d.MessageID != "") {
-			return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat, nor can it be: here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
-		}
-	}
-	return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
-}
-
 // hidden reports whether nobody may see more of the call than its fingerprint.
 func (a Approval) hidden() bool { return a.Dialect == DialectAgentShield }
-
-// TimerMs is when time next asks something of the approval; 0: never.
-func (a Approval) TimerMs() int64 {
-	switch {
-	case a.Final():
-		return 0
-	case a.FallbackAtMs != 0 && (a.ExpiresAtMs == 0 || a.FallbackAtMs < a.ExpiresAtMs):
-		return a.FallbackAtMs
-	}
-	return a.ExpiresAtMs
-}
 
 // Final reports whether the approval has ended.
 func (a Approval) Final() bool { return a.Status.Final() }
@@ -270,4 +128,24 @@ func (a Approval) clone() Approval {
 	a.Assessment.ReasonCodes = slices.Clone(a.Assessment.ReasonCodes)
 	a.Why = slices.Clone(a.Why)
 	return a
+}
+
+// Result is what the owner says about the execution.
+type Result struct {
+	Status   string `json:"status"` // "succeeded" or "failed"
+	Summary  string `json:"summary,omitempty"`
+	ExitCode *int   `json:"exitCode,omitempty"`
+	AtMs     int64  `json:"atMs"`
+}
+
+// Consultation is one question to an authority outside, and what came of it. It
+// stands on the approval and in the log, whatever the answer was.
+type Consultation struct {
+	Authority string `json:"authority"`           // AuthorityWebhook or AuthorityClassifier
+	Endpoint  string `json:"endpoint,omitempty"`  // host and path, without what could be a secret
+	RequestID string `json:"requestId,omitempty"` // as the authority got it; empty: it gets none, or was not asked
+	Verdict   string `json:"verdict"`             // what counted: of a webhook "allow" or "deny", of a classifier its class, or "none"
+	Cause     string `json:"cause"`               // why: "allowed", "denied", "assessed", "cached", "timeout", "HTTP 500", "invalid", "unreachable", …
+	LatencyMs int64  `json:"latencyMs"`           // until the answer, or until it was given up
+	AtMs      int64  `json:"atMs"`                // when it was over
 }

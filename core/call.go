@@ -97,18 +97,6 @@ type CallContext struct {
 	Tool ToolFacts `json:"tool,omitzero"`
 }
 
-// Limits on what a caller sends, in bytes unless named otherwise.
-const (
-	MaxParams        = 256 << 10
-	maxToolName      = 128
-	maxName          = 256 // agentId, sessionKey, context fields
-	maxWords         = 2000
-	maxDescription   = 4000
-	maxShellLine     = 128 << 10
-	maxResultSummary = 2000
-	maxReason        = 500 // characters
-)
-
 // ValidID reports whether s may be a caller's own id.
 func ValidID(s string) bool {
 	return len(s) <= 128 && named(s, "._:-") && s != "." && s != ".."

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -98,4 +99,12 @@ func CodeKeys(code string) (first, end string) {
 		bits = bits<<5 | uint64(i)
 	}
 	return fmt.Sprintf("%08x", bits<<2), fmt.Sprintf("%08xg", bits<<2|3) // "g" comes after the digits and dashes of keys
+}
+
+// named gives an approval a new key, with that its code, and its id: its owner's
+// own, or the key.
+func (a Approval) named(own string) Approval {
+	a.Key = a.newKey()
+	a.ID, a.Code = cmp.Or(own, a.Key), KeyCode(a.Key)
+	return a
 }

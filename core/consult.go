@@ -3,28 +3,7 @@ package core
 import (
 	"context"
 	"slices"
-	"strings"
 )
-
-// Reason codes of what is not policy's own: a cool-down, and the verifier.
-const (
-	ReasonRecentlyDenied = "recently-denied"
-	ReasonVerifierDenied = "verifier-denied"
-	ReasonVerifierPeople = "verifier-people"
-	ReasonMustAsk        = "must-ask"
-)
-
-// Consultation is one question to an authority outside, and what came of it. It
-// stands on the approval and in the log, whatever the answer was.
-type Consultation struct {
-	Authority string `json:"authority"`           // AuthorityWebhook or AuthorityClassifier
-	Endpoint  string `json:"endpoint,omitempty"`  // host and path, without what could be a secret
-	RequestID string `json:"requestId,omitempty"` // as the authority got it; empty: it gets none, or was not asked
-	Verdict   string `json:"verdict"`             // what counted: of a webhook "allow" or "deny", of a classifier its class, or "none"
-	Cause     string `json:"cause"`               // why: "allowed", "denied", "assessed", "cached", "timeout", "HTTP 500", "invalid", "unreachable", …
-	LatencyMs int64  `json:"latencyMs"`           // until the answer, or until it was given up
-	AtMs      int64  `json:"atMs"`                // when it was over
-}
 
 // authority is one outside; empty: none.
 type authority = string
@@ -87,13 +66,6 @@ func (c consulted) onMiss(draft Approval) Approval {
 		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = Denied, Deny, []string{"policy"}, c.OnMiss
 	}
 	return draft
-}
-
-// byRecord reports whether a grant or a cool-down settled the approval, or a grant
-// stands for its approvers.
-func (a Approval) byRecord() bool {
-	stands := a.Rule.Verifier != nil && strings.HasPrefix(a.Rule.Verifier.Instead, "grant:")
-	return stands || len(a.DecidedBy) > 0 && strings.HasPrefix(a.DecidedBy[0], "grant:")
 }
 
 // consult asks one authority.
@@ -202,81 +174,31 @@ func (c consulted) events(a Approval, now int64) (out []Event) {
 	return out
 }
 
-// stamped gives the votes of automatic factors their time.
-func stamped(votes []Vote, now int64) []Vote {
-	for i := range votes {
-		votes[i].DecidedAtMs = now
+// judge checks a call and judges it by what is known here. What is on record comes
+// next, then whoever is asked outside: see [consulted.next] and [consulted.onMiss].
+func (g *Gate) judge(ctx context.Context, who Caller, call Call, rules *Rules) (_ Call, sealed Sealed, c consulted, err error) {
+	if sealed, err = admit(who, call, rules); err == nil {
+		call, err = g.compared(ctx, call)
 	}
-	return votes
+	if err == nil {
+		call.exec = sealed.exec
+		c = rules.weigh(ctx, call)
+	}
+	return call, sealed, c, err
 }
 
-// Preview is what policy says of a call without anything being created, sent or
-// asked outside.
-type Preview struct {
-	Judgement
-	By string // "grant:<id>" where a grant or a cool-down speaks, else empty
-}
-
-// Evaluate judges a call by what is known here: policy, and the grants on
-// record. Classifier and verifier are not asked; the trace, which only those who
-// may decide get, says that they would be.
-func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, error) {
-	rules, err := g.inForce()
-	if err != nil {
-		return Preview{}, err
+// compared is the call with the word whether what is said of its tool has changed.
+func (g *Gate) compared(ctx context.Context, call Call) (Call, error) {
+	call.Context.Tool.Changed = false
+	if call.Context.Tool == (ToolFacts{}) {
+		return call, nil
 	}
-	if !rules.Enabled {
-		return Preview{}, refuse(CodeApprovalsDisabled, "approvals disabled")
+	tool := call.Context.kept().Tool
+	hash := tool.hash()
+	if hash == "" {
+		return call, nil
 	}
-	call = call.askedBy(who)
-	if who.MayDecide {
-		call.TokensAgent = true
-		who.Person = "" // an operator looks at what others would ask, in whatever chat
-		if call.Origin != nil {
-			who.SessionChats = []Target{*call.Origin}
-		}
-	}
-	call.Explain = who.MayDecide // nobody else is told which rule spoke
-	call, sealed, c, err := g.judge(ctx, who, call, rules)
-	if err != nil {
-		return Preview{}, err
-	}
-	p := Preview{Judgement: c.Judgement}
-	if c.Outcome != OutcomeAsk {
-		return p, nil
-	}
-	d := outline(who, call, sealed.Fingerprint, c.Judgement, rules)
-	p.Offers = d.Offers
-	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: c.GrantScope.Program, Grants: true})
-	if err != nil {
-		return p, err
-	}
-	settled := c.onMiss(d.byGrant(Existing{Grants: found}, c.GrantScope, rules.People, nowMs()))
-	switch by := settled.DecidedBy; {
-	case d.Status == Denied:
-		p.deny(d)
-		p.says("people", ReasonInsufficient, "deny", d.Reason)
-	case settled.Status == Approved:
-		p.Outcome, p.By = OutcomeAllow, by[0]
-		p.says("grants", p.By, "allow", "A standing grant covers this call.")
-	case settled.Status == Denied && settled.byRecord():
-		p.deny(settled)
-		p.By = by[0]
-		p.says("grants", p.By, "deny", settled.Reason)
-	case settled.Status == Denied:
-		p.deny(settled)
-	case !settled.Rule.AsksApprovers() && d.Rule.AsksApprovers():
-		p.By, p.Rule, p.Offers = settled.Rule.Verifier.Instead, settled.Rule, settled.Offers
-		p.says("grants", p.By, "ask", "A standing grant covers this call; the verifier's people are asked all the same.")
-	}
-	return p, nil
-}
-
-func (p *Preview) deny(a Approval) {
-	p.Outcome, p.Reason, p.Assessment = OutcomeDeny, a.Reason, a.Assessment
-}
-
-// says adds a step to the trace.
-func (p *Preview) says(stage, rule, outcome, text string) {
-	p.Trace = append(slices.Clip(p.Trace), Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
+	before, err := g.store.SeenTool(ctx, call.Owner, tool.Server, call.ToolName)
+	call.Context.Tool.Changed = before != "" && before != hash
+	return call, err
 }

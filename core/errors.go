@@ -106,3 +106,11 @@ func CodeOf(err error) Code {
 	}
 	return ""
 }
+
+func notClaimable(why, message string) *Error {
+	return &Error{Code: CodeNotClaimable, Why: why, Message: message}
+}
+
+func notFound() *Error {
+	return refuse(CodeNotFound, "There is no such approval.")
+}

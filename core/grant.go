@@ -1,10 +1,10 @@
 package core
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -165,27 +165,6 @@ func Fits(pattern, words []string) bool {
 	return len(pattern) > 0 && len(pattern) == len(words)
 }
 
-// weaker reports whether the rule asked less than today's does, of approvers or of the
-// verifier's people.
-func (r Rule) weaker(today Rule) bool {
-	if today.AsksApprovers() && (!r.AsksApprovers() || r.asksLess(today)) {
-		return true
-	}
-	if !today.AsksVerifier() {
-		return false
-	}
-	more := func(account string) bool { return !slices.Contains(today.Verifier.Accounts, account) }
-	return !r.AsksVerifier() || slices.ContainsFunc(r.Verifier.Accounts, more)
-}
-
-// asksLess reports whether the rule asked less of approvers than today's does.
-func (r Rule) asksLess(today Rule) bool {
-	lacks := func(n Need) bool {
-		return !slices.ContainsFunc(r.Needs, func(o Need) bool { return o.Role == n.Role && o.Min >= n.Min })
-	}
-	return today.MinApprovals > r.MinApprovals || today.RequiresHuman && !r.RequiresHuman || slices.ContainsFunc(today.Needs, lacks)
-}
-
 // byGrant settles the draft by what was granted or refused before, if anything
 // speaks about it.
 func (a Approval) byGrant(f Existing, r GrantScope, d *Directory, now int64) Approval {
@@ -214,34 +193,9 @@ func (a Approval) byGrant(f Existing, r GrantScope, d *Directory, now int64) App
 	return a
 }
 
-// Grants lists grants and cool-downs, newest first, to operators.
-func (g *Gate) Grants(ctx context.Context, who Caller, f GrantFilter) ([]Grant, error) {
-	if !who.MayDecide {
-		return nil, refuse(CodeForbidden, "This token may not list grants: it needs the scope operator.approvals.")
-	}
-	f.Live = nowMs()
-	return g.store.Grants(ctx, f)
-}
-
-// DropGrants ends the grants that the filter selects and gives how many there
-// were. An owner ends only its own, and no cool-down, which protects people from
-// it. CodeNotFound where a filter by ID selects none.
-func (g *Gate) DropGrants(ctx context.Context, who Caller, f GrantFilter) (int, error) {
-	by := "token:" + who.Token
-	switch {
-	case who.MayDecide && who.Person != "":
-		by = "person:" + who.Person
-	case who.MayDecide:
-		f.Loosens = true // nobody answers for lifting a cool-down
-	case who.MayRequest:
-		f.Owner, f.Loosens = who.Token, true
-	default:
-		return 0, refuse(CodeForbidden, "This token may not end grants.")
-	}
-	f.Live = nowMs()
-	dropped, err := g.store.DropGrants(ctx, f, func(x Grant) Event { return x.event(EventUngranted, by, nowMs()) })
-	if err == nil && len(dropped) == 0 && f.ID != "" {
-		return 0, refuse(CodeNotFound, "There is no such grant.")
-	}
-	return len(dropped), err
+// byRecord reports whether a grant or a cool-down settled the approval, or a grant
+// stands for its approvers.
+func (a Approval) byRecord() bool {
+	stands := a.Rule.Verifier != nil && strings.HasPrefix(a.Rule.Verifier.Instead, "grant:")
+	return stands || len(a.DecidedBy) > 0 && strings.HasPrefix(a.DecidedBy[0], "grant:")
 }

@@ -139,3 +139,15 @@ type VerifierPeople struct {
 	Accounts  []string // who may tap, as "telegram:123456789"
 	TimeoutMs int64    // how long they have; 0: the approval's own time
 }
+
+// denies says why policy's new judgement ends what was asked or allowed under
+// other rules. Where people are not to be asked, only a grant still counts.
+func (j Judgement) denies(granted bool) (why string, denied bool) {
+	switch {
+	case j.Outcome != OutcomeAllow && j.Outcome != OutcomeAsk:
+		return j.Reason, true
+	case j.Outcome == OutcomeAsk && j.OnMiss != "" && !granted:
+		return j.OnMiss, true
+	}
+	return "", false
+}

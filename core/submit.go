@@ -1,13 +1,10 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
-	"approvalbot/display"
 	"approvalbot/internal/fault"
 )
 
@@ -55,33 +52,6 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 			return a, false, nil, err
 		}
 	}
-}
-
-// askedBy is the call with what its token says of it.
-func (c Call) askedBy(who Caller) Call {
-	c.Owner = who.Token
-	if c.TokensAgent = who.AgentID != ""; c.TokensAgent {
-		c.AgentID = who.AgentID
-	}
-	if r := c.Requester; r != nil {
-		normal := *r
-		normal.UserID = normalID(r.UserID)
-		c.Requester = &normal
-	}
-	return c
-}
-
-// judge checks a call and judges it by what is known here. What is on record comes
-// next, then whoever is asked outside: see [consulted.next] and [consulted.onMiss].
-func (g *Gate) judge(ctx context.Context, who Caller, call Call, rules *Rules) (_ Call, sealed Sealed, c consulted, err error) {
-	if sealed, err = admit(who, call, rules); err == nil {
-		call, err = g.compared(ctx, call)
-	}
-	if err == nil {
-		call.exec = sealed.exec
-		c = rules.weigh(ctx, call)
-	}
-	return call, sealed, c, err
 }
 
 // create commits the draft, or finds what answers the call already. Where an authority
@@ -192,94 +162,6 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Existing, r
 	return changes, true, "", nil
 }
 
-// asksAPerson reports whether the call runs, if at all, by an approver's own yes or by a
-// grant, which is one's.
-func (a Approval) asksAPerson() bool {
-	switch {
-	case a.byRecord():
-		return true
-	case a.Status == Approved:
-		return a.approversVoted()
-	}
-	return a.Final() || a.Rule.AsksApprovers() && a.Rule.RequiresHuman
-}
-
-// superseding withdraws what the call replaces, also where an existing approval
-// answers it: a card for the old payload must not stay open.
-func superseding(c Change, f Existing, now int64) []Change {
-	if old := f.Superseded; old != nil && !old.Final() && old.Key != c.Approval.Key {
-		return []Change{c, old.supersede(c.Approval, now)}
-	}
-	return []Change{c}
-}
-
-// answeredBy reports whether the pending approval of the same call answers this one.
-// Where policy now wants more than when that was asked, it does not. What a classifier
-// would make of the call it has said then, if policy saw the same. Where a grant covers
-// the call (granted) and the verifier's people are asked all the same, one that waits for
-// just them answers it.
-func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now int64) bool {
-	if granted.Status == Pending {
-		draft = granted
-	}
-	if pending == nil || pending.ExpiresAtMs <= now || pending.Rule.weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
-		return false
-	}
-	offers := func(d Decision) bool { return !slices.Contains(draft.Offers, d) }
-	if slices.ContainsFunc(pending.Offers, offers) {
-		return false
-	}
-	stricter := draft.Status != Pending || draft.Assessment.RiskClass > pending.Assessment.RiskClass
-	return !stricter || c.classifier && draft.judgedLike(*pending)
-}
-
-// resumedBy reports whether a yes that nobody has used yet answers the same call: it is
-// as good as it would be for a pending one, and whoever gave it does not ask now.
-func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules *Rules, now int64) bool {
-	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() {
-		return false
-	}
-	if draft.gaveOwn(unclaimed.DecidedBy, rules.People) {
-		return false
-	}
-	open := *unclaimed
-	open.ExpiresAtMs = open.ClaimUntilMs
-	return c.answeredBy(&open, draft, granted, now)
-}
-
-// resumed answers a call with a yes that nobody has used yet.
-func (a Approval) resumed(alias string, now int64) Change {
-	c := Change{Approval: a, Unchanged: true}
-	if alias != "" {
-		c.Aliases, c.Events = []string{alias}, []Event{a.event(EventJoined, now, eventData{})}
-	}
-	return c
-}
-
-// judgedLike reports whether policy saw the same of both: the same rules, and the same
-// call in the same context.
-func (a Approval) judgedLike(b Approval) bool {
-	sameOrigin := a.Origin == nil && b.Origin == nil || a.Origin != nil && b.Origin != nil && *a.Origin == *b.Origin
-	return a.PolicyHash == b.PolicyHash && a.Context == b.Context && a.Dialect == b.Dialect && sameOrigin
-}
-
-// joining answers the call with an approval that exists. Where somebody outside was
-// asked all the same, since two asked at the same time, that is on record, and a deny
-// ends what is still pending.
-func (c consulted) joining(a, draft Approval, alias string, rules *Rules, now int64) Change {
-	heard := a
-	heard.Consulted = append(slices.Clip(a.Consulted), c.records...)
-	switch {
-	case a.Final() && len(c.records) == 0:
-		return Change{Approval: a, Unchanged: true}
-	case a.Final():
-		return Change{Approval: a, Unchanged: true, Events: []Event{heard.event(EventJoined, now, eventData{})}}
-	case c.Outcome == OutcomeDeny && len(c.records) > 0:
-		return heard.judgedAgain(&c.Judgement, rules, now)
-	}
-	return heard.join(draft, alias, rules, now)
-}
-
 // open makes the first change of a new approval: settled by policy, or with
 // cards on their way.
 func open(a Approval, rules *Rules, now int64) Change {
@@ -311,129 +193,4 @@ func open(a Approval, rules *Rules, now int64) Change {
 		c = c.unreached(now)
 	}
 	return c
-}
-
-// admit checks a call before anybody judges it, and gives its canonical form.
-func admit(who Caller, call Call, rules *Rules) (sealed Sealed, err error) {
-	bad := call.validate()
-	if len(call.Params) > 0 {
-		if sealed, err = Canonical(call.ToolName, call.Params, call.Bind); err != nil {
-			bad = append(bad, FieldError{"params", err.Error()})
-		} else if call.ToolName == "exec" {
-			e, wrong := ParseExec(call.Params)
-			sealed.exec, bad = &e, append(bad, wrong...)
-		}
-	}
-	switch {
-	case call.CallbackURL == "" || !validCallback(call.CallbackURL):
-	case who.Callbacks == NoCallbacks:
-		bad = append(bad, FieldError{"callbackUrl", "needs a token with a callbackSecret, which signs the call"})
-	case who.Callbacks == SecureCallbacks && !strings.HasPrefix(call.CallbackURL, "https:"):
-		bad = append(bad, FieldError{"callbackUrl", "must be https here"})
-	}
-	if who.RequireRequester && call.Requester == nil {
-		bad = append(bad, FieldError{"requester",
-			"must say which human asked the agent, as {channel, userId} or {person}: this token has requireRequester"})
-	}
-	if r := call.Requester; r != nil && r.Person != "" && !rules.People.Known(r.Person) {
-		bad = append(bad, FieldError{"requester.person", "is not a configured person"})
-	}
-	if len(bad) > 0 {
-		return sealed, Invalid(bad...)
-	}
-	if len(sealed.Bytes) > MaxParams {
-		return sealed, refuse(CodePayloadTooLarge, "The call is larger than %d bytes.", MaxParams)
-	}
-	if o := call.Origin; o != nil && !rules.Router.Names(*o) &&
-		!slices.ContainsFunc(who.SessionChats, func(t Target) bool { return t.Names(*o) }) {
-		return sealed, refuse(CodeOriginNotAllowed, "This token may not name that chat as its origin: neither its sessionChats nor the routing targets do.")
-	}
-	return sealed, nil
-}
-
-// draft makes the approval that a call would become.
-func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
-	a := outline(who, call, sealed.Fingerprint, j, rules).named(call.ID)
-	if a.hidden() {
-		return a, nil // its dialect tells the fingerprint only
-	}
-	call.Params = sealed.params
-	facts, err := lines(call)
-	if err != nil {
-		return Approval{}, err
-	}
-	a.Summary = about(call.ToolName, facts, call.Bind, maxSummary)
-	return a, nil
-}
-
-// outline is draft without a key, and without what people read of the call.
-func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rules) Approval {
-	now := nowMs()
-	timeout := rules.TimeoutMs
-	if call.TimeoutMs > 0 {
-		timeout = min(call.TimeoutMs, rules.MaxTimeoutMs)
-	}
-	a := Approval{
-		ID: call.ID, Owner: who.Token, Status: Pending,
-		ToolName: call.ToolName, Fingerprint: fingerprint, Bind: call.Bind,
-		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.kept(), Dialect: call.Dialect,
-		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
-		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule,
-		Subject: j.subject(call), Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
-		Votes: stamped(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
-	}
-	if a.Subject != "" {
-		a.Session = j.GrantScope.Session
-	}
-	a.Always, a.Offers = j.GrantScope.Always, grantable(j, call, a.Subject)
-	if a.hidden() {
-		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
-	}
-	if call.Origin != nil {
-		origin := call.Origin.Normal()
-		a.Origin = &origin
-	}
-	a.Askers = askers(who, call, rules.People)
-	return a.judged(j, rules)
-}
-
-// named gives an approval a new key, with that its code, and its id: its owner's
-// own, or the key.
-func (a Approval) named(own string) Approval {
-	a.Key = a.newKey()
-	a.ID, a.Code = cmp.Or(own, a.Key), KeyCode(a.Key)
-	return a
-}
-
-// grantable drops the scopes that would cover nothing: no session scope without a
-// session or a subject, and none for always where policy has no words for it.
-func grantable(j Judgement, call Call, subject string) []Decision {
-	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
-		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.GrantScope.Always == ""
-	})
-}
-
-// judged settles what policy settles at once. Anything that is neither a clear
-// allow nor a clear ask is denied.
-func (a Approval) judged(j Judgement, rules *Rules) Approval {
-	switch j.Outcome {
-	case OutcomeAllow:
-		a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"policy"}
-	case OutcomeAsk:
-		if why := a.unreachable(rules.People); why != "" && !(rules.Clamp && a.clamp(rules.People)) {
-			return a.insufficient(why)
-		}
-	default:
-		a.Status, a.Decision, a.DecidedBy, a.Reason = Denied, Deny, []string{"policy"}, j.Reason
-	}
-	return a
-}
-
-// clamp lowers the quorum to the people there are, where the operator allows
-// it; it never goes below one.
-func (a *Approval) clamp(d *Directory) bool {
-	for a.Rule.MinApprovals > 1 && a.unreachable(d) != "" {
-		a.Rule.MinApprovals--
-	}
-	return a.unreachable(d) == ""
 }

@@ -23,13 +23,6 @@ type Tally struct {
 	NeedVerifier int      // how many of them are needed
 }
 
-// Weight says toward what a vote counts now. The zero Weight counts for nothing.
-type Weight struct {
-	Deny      bool // a reject ends it
-	Approvers bool // a yes counts toward the approvers' need
-	Verifier  bool // a yes counts toward the verifier's need
-}
-
 // Count applies the rule to the votes. worth says toward what a vote counts: its
 // voter's authority as it stands now. One reject ends it. Each person counts once,
 // automatic factors once each. The approvers' need is met by MinApprovals of them,
@@ -153,17 +146,6 @@ func ofNeed(names []string, need int) string {
 
 func (n Need) words(missing int) string { return fmt.Sprintf("%d with role %s", missing, n.Role) }
 
-// mergeNeeds gives the stricter of both lists.
-func mergeNeeds(old, more []Need) []Need {
-	out := slices.Clone(old)
-	for _, n := range more {
-		if (Rule{Needs: out}).asksLess(Rule{Needs: []Need{n}}) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
 // People writes voter names for people: "alice, telegram user 111, token ops, policy".
 func People(names []string) string {
 	out := make([]string, len(names))
@@ -189,3 +171,31 @@ func approverName(v Vote) string {
 	}
 	return string(v.Approver)
 }
+
+// sparingApprovers is the approval without the approvers' need where a rule's yes
+// meets that already: then nobody but the verifier's people is asked. What people voted
+// spares nobody, since that counts by the authority that they have at the settlement.
+func (a Approval) sparingApprovers(d *Directory) Approval {
+	automatic := a
+	automatic.Votes = slices.DeleteFunc(slices.Clone(a.Votes), byPeople)
+	if a.Rule.AsksVerifier() && a.Rule.AsksApprovers() && automatic.tally(d).Enough {
+		return a.onlyVerifier("policy")
+	}
+	return a
+}
+
+// onlyVerifier is the approval that only the verifier's people are asked about,
+// since something else stands for the approvers' yes. There is nothing to grant.
+func (a Approval) onlyVerifier(instead string) Approval {
+	a.Rule, a.Offers, a.Unreached = a.Rule.instead(instead), []Decision{AllowOnce, Deny}, false
+	return a
+}
+
+// tally counts the votes whose authority stands now: a voter who has lost it, or
+// who turned out to be an asker, counts for nothing.
+func (a Approval) tally(d *Directory) Tally {
+	return Count(a.Rule, a.Votes, func(v Vote) Weight { return a.worthNow(v, d) }, d.Meets)
+}
+
+// TallyText says the votes so far: "1 of 2: alice".
+func (a Approval) TallyText(d *Directory) string { return a.tally(d).Text() }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -54,22 +53,6 @@ func (a Approval) seen() *ToolSeen {
 		return nil
 	}
 	return &ToolSeen{Owner: a.Owner, Server: a.Context.Tool.Server, Tool: a.ToolName, Hash: hash}
-}
-
-// compared is the call with the word whether what is said of its tool has changed.
-func (g *Gate) compared(ctx context.Context, call Call) (Call, error) {
-	call.Context.Tool.Changed = false
-	if call.Context.Tool == (ToolFacts{}) {
-		return call, nil
-	}
-	tool := call.Context.kept().Tool
-	hash := tool.hash()
-	if hash == "" {
-		return call, nil
-	}
-	before, err := g.store.SeenTool(ctx, call.Owner, tool.Server, call.ToolName)
-	call.Context.Tool.Changed = before != "" && before != hash
-	return call, err
 }
 
 // Hints are what a server declares of a tool.

@@ -157,37 +157,3 @@ const (
 	DataLoss         SideEffect = "data_loss"
 	NoSideEffect     SideEffect = "none"
 )
-
-// EventType names an entry of the log.
-type EventType string
-
-// The event types. The first seven are told to those who listen; the others
-// stand in the log for auditors only.
-const (
-	EventRequested EventType = "tool.approval.requested"
-	EventVote      EventType = "tool.approval.vote"
-	EventResolved  EventType = "tool.approval.resolved"
-	EventExpired   EventType = "tool.approval.expired"
-	EventWithdrawn EventType = "tool.approval.withdrawn"
-	EventRevoked   EventType = "tool.approval.revoked"
-	EventResult    EventType = "tool.approval.result"
-
-	EventClaimed    EventType = "audit.claimed"
-	EventJoined     EventType = "audit.joined"
-	EventReason     EventType = "audit.reason"
-	EventRefused    EventType = "audit.refused"
-	EventUnreached  EventType = "audit.unreached"
-	EventFallback   EventType = "audit.fallback"
-	EventGranted    EventType = "audit.granted"     // a grant or cool-down was left or written
-	EventUngranted  EventType = "audit.grant_ended" // and removed before its time
-	EventPolicy     EventType = "audit.policy"      // another policy counts from now on
-	EventFailOpen   EventType = "audit.failed_open" // a key that the operator wrote to fail open was used
-	EventRejudged   EventType = "audit.rejudged"    // the rules changed while it was pending
-	EventRetry      EventType = "audit.retry"       // an operator made it claimable again
-	EventCheckpoint EventType = "audit.checkpoint"  // a signed head of the log
-	EventCut        EventType = "audit.cut"         // retention forgets what is before that checkpoint
-	EventDamaged    EventType = "audit.damaged"     // what was committed last was lost with the write-ahead log
-	EventRekeyed    EventType = "audit.rekeyed"     // another key seals and signs from now on
-	EventPairing    EventType = "audit.pairing"     // an operator asked for a pairing code
-	EventPaired     EventType = "audit.paired"      // and somebody gave it in a chat
-)

@@ -64,8 +64,6 @@ func (a Approval) resultWords() string {
 	return s + "."
 }
 
-func (a Approval) failed() bool { return a.Result != nil && a.Result.Status != "succeeded" }
-
 func resultIcon(a Approval) string {
 	if a.failed() {
 		return "❌"
@@ -82,15 +80,6 @@ func icon(a Approval) string {
 	default:
 		return "⌛"
 	}
-}
-
-// withdrawalWords are what whoever asked gave as the reason of the withdrawal: their
-// claim, never the desk's word.
-func (a Approval) withdrawalWords() string {
-	if a.Status != Withdrawn || a.SupersededBy != "" || a.Reason == withdrawnByRequester {
-		return ""
-	}
-	return a.Reason
 }
 
 // votesSoFar says for a card who has voted how: while it is pending, and after its

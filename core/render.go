@@ -1,5 +1,9 @@
 package core
 
+import (
+	"context"
+)
+
 import "sync"
 
 // maxDrawn is how many drawings are remembered. They are for cards that go to
@@ -54,4 +58,48 @@ func (m *drawn) keep(as alike, what Drawing) {
 	defer m.mu.Unlock()
 	m.kept[m.next].as, m.kept[m.next].what = as, what
 	m.next = (m.next + 1) % maxDrawn
+}
+
+// Payload gives the whole call as people see it: redacted and escaped. Empty
+// when the params are gone, and where only the fingerprint may be seen.
+func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
+	if a.hidden() {
+		return nil, nil
+	}
+	call, err := g.kept(ctx, a, g.rules.Load())
+	if CodeOf(err) == CodeRetryDataGone {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lines(call)
+}
+
+// Draw says what a delivery should show now. Cards that look alike are the same
+// one: nobody may change it.
+func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
+	rules := g.rules.Load()
+	alike := alikeOf(d, rules)
+	if drawing, ok := g.shown.find(alike); ok {
+		return drawing, nil
+	}
+	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
+	if err != nil {
+		return Drawing{}, err
+	}
+	var facts []Fact
+	if !a.Final() {
+		if facts, err = g.Payload(ctx, a); err != nil {
+			return Drawing{}, err
+		}
+	}
+	if d.Kind == UnreachedDelivery && a.Reached {
+		return Drawing{Skip: "a card has arrived after all"}, nil
+	}
+	drawing := a.draw(d, facts, rules.People)
+	if a.Version == d.Version {
+		g.shown.keep(alike, drawing)
+	}
+	return drawing, nil
 }

@@ -1,0 +1,35 @@
+package core
+
+import "context"
+
+// Grants lists grants and cool-downs, newest first, to operators.
+func (g *Gate) Grants(ctx context.Context, who Caller, f GrantFilter) ([]Grant, error) {
+	if !who.MayDecide {
+		return nil, refuse(CodeForbidden, "This token may not list grants: it needs the scope operator.approvals.")
+	}
+	f.Live = nowMs()
+	return g.store.Grants(ctx, f)
+}
+
+// DropGrants ends the grants that the filter selects and gives how many there
+// were. An owner ends only its own, and no cool-down, which protects people from
+// it. CodeNotFound where a filter by ID selects none.
+func (g *Gate) DropGrants(ctx context.Context, who Caller, f GrantFilter) (int, error) {
+	by := "token:" + who.Token
+	switch {
+	case who.MayDecide && who.Person != "":
+		by = "person:" + who.Person
+	case who.MayDecide:
+		f.Loosens = true // nobody answers for lifting a cool-down
+	case who.MayRequest:
+		f.Owner, f.Loosens = who.Token, true
+	default:
+		return 0, refuse(CodeForbidden, "This token may not end grants.")
+	}
+	f.Live = nowMs()
+	dropped, err := g.store.DropGrants(ctx, f, func(x Grant) Event { return x.event(EventUngranted, by, nowMs()) })
+	if err == nil && len(dropped) == 0 && f.ID != "" {
+		return 0, refuse(CodeNotFound, "There is no such grant.")
+	}
+	return len(dropped), err
+}

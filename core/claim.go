@@ -1,0 +1,118 @@
+package core
+
+import (
+	"context"
+
+	"approvalbot/internal/fault"
+)
+
+// ClaimInput is what an owner says when it claims an approved call.
+type ClaimInput struct {
+	Params  []byte // what it is about to run, if it says so; must be what was approved
+	Bind    *Bind  // where it is about to run it, likewise
+	ClaimID string // names this claim, so that a lost answer can be asked for again
+}
+
+// claim hands an approved call out, once. call is what was sealed, policyDenies the
+// reason why policy would now refuse it.
+func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64) (Change, error) {
+	switch {
+	case a.Status == Pending:
+		return Change{}, notClaimable(WhyPending, "The approval is still pending.")
+	case a.Status != Approved:
+		return Change{}, notClaimable(WhyDenied, "The approval was not given: it is "+string(a.Status)+".")
+	case a.RevokedAtMs != 0:
+		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
+	case a.ToolName == DrillTool:
+		return Change{}, notClaimable(WhyPolicy, WasDrill)
+	}
+	repeat := a.ClaimedAtMs != 0 && a.Result == nil && in.ClaimID != "" && in.ClaimID == a.ClaimID
+	if a.ClaimedAtMs != 0 && !repeat {
+		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before.")
+	}
+	if !repeat && now >= a.ClaimUntilMs {
+		return Change{}, notClaimable(WhyLate, "The time to claim it is over; an operator's retry opens it again.")
+	}
+	if err := sameCall(a.Fingerprint, in, call); err != nil {
+		return Change{}, err
+	}
+	if policyDenies != "" {
+		c := Change{Approval: a, Unchanged: true, Refusal: notClaimable(WhyPolicy, "Policy now refuses this call: "+policyDenies)}
+		c.Events = []Event{a.event(EventRefused, now, eventData{By: "token:" + a.Owner, Why: WhyPolicy})}
+		return c, nil
+	}
+	if repeat {
+		return Change{Approval: a, Unchanged: true}, nil
+	}
+	next := a.clone()
+	next.ClaimedAtMs, next.ClaimID = now, in.ClaimID
+	claimed := next.event(EventClaimed, now, eventData{By: "token:" + a.Owner})
+	return Change{Approval: next, Events: []Event{claimed}, Tool: next.seen()}, nil
+}
+
+// sameCall refuses a claim for other bytes, or for another place, than approved.
+func sameCall(fingerprint string, in ClaimInput, call Call) error {
+	if in.Params == nil && in.Bind == nil {
+		return nil
+	}
+	if in.Params != nil {
+		call.Params = in.Params
+	}
+	if in.Bind != nil {
+		call.Bind = in.Bind
+	}
+	got, err := Canonical(call.ToolName, call.Params, call.Bind)
+	if err != nil {
+		return Invalid(FieldError{"params", err.Error()})
+	}
+	if got.Fingerprint != fingerprint {
+		return refuse(CodeFingerprintMismatch, "This is not the call that was approved: its fingerprint is another one.")
+	}
+	return nil
+}
+
+// Claimed is an approved call, handed out: the very bytes that were approved.
+type Claimed struct {
+	Approval Approval
+	ToolName string
+	Params   []byte // canonical JSON
+}
+
+// Claim hands an approved call to its owner, once and in time. Policy is asked
+// again with the stored call: what it now denies is not handed out.
+func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) (Claimed, error) {
+	if len(in.ClaimID) > 128 {
+		return Claimed{}, Invalid(FieldError{"claimId", "must be at most 128 bytes"})
+	}
+	rules, err := g.inForce()
+	if err != nil {
+		return Claimed{}, err
+	}
+	key, err := g.own(ctx, who, id)
+	if err != nil {
+		return Claimed{}, err
+	}
+	a, err := g.store.Get(ctx, key)
+	if err != nil {
+		return Claimed{}, err
+	}
+	call, errSealed := g.kept(ctx, a, rules)
+	denies := ""
+	if errSealed == nil {
+		denies = g.rejudge(ctx, a, call, rules)
+	}
+	fault.Point("before-claim-committed")
+	defer fault.Point("after-claim-committed")
+	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
+		c, err := a.claim(in, call, denies, nowMs())
+		c.Policy = rules.Policy.Hash()
+		if err == nil && errSealed != nil {
+			return Change{}, errSealed
+		}
+		return c, err
+	})
+	if err != nil {
+		return Claimed{}, err
+	}
+	return Claimed{Approval: a, ToolName: call.ToolName, Params: call.Params}, nil
+}

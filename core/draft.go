@@ -1,0 +1,85 @@
+package core
+
+import (
+	"slices"
+
+	"approvalbot/display"
+)
+
+// draft makes the approval that a call would become.
+func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
+	a := outline(who, call, sealed.Fingerprint, j, rules).named(call.ID)
+	if a.hidden() {
+		return a, nil // its dialect tells the fingerprint only
+	}
+	call.Params = sealed.params
+	facts, err := lines(call)
+	if err != nil {
+		return Approval{}, err
+	}
+	a.Summary = about(call.ToolName, facts, call.Bind, maxSummary)
+	return a, nil
+}
+
+// outline is draft without a key, and without what people read of the call.
+func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rules) Approval {
+	now := nowMs()
+	timeout := rules.TimeoutMs
+	if call.TimeoutMs > 0 {
+		timeout = min(call.TimeoutMs, rules.MaxTimeoutMs)
+	}
+	a := Approval{
+		ID: call.ID, Owner: who.Token, Status: Pending,
+		ToolName: call.ToolName, Fingerprint: fingerprint, Bind: call.Bind,
+		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.kept(), Dialect: call.Dialect,
+		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
+		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule,
+		Subject: j.subject(call), Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
+		Votes: stamped(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
+	}
+	if a.Subject != "" {
+		a.Session = j.GrantScope.Session
+	}
+	a.Always, a.Offers = j.GrantScope.Always, grantable(j, call, a.Subject)
+	if a.hidden() {
+		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
+	}
+	if call.Origin != nil {
+		origin := call.Origin.Normal()
+		a.Origin = &origin
+	}
+	a.Askers = askers(who, call, rules.People)
+	return a.judged(j, rules)
+}
+
+// grantable drops the scopes that would cover nothing: no session scope without a
+// session or a subject, and none for always where policy has no words for it.
+func grantable(j Judgement, call Call, subject string) []Decision {
+	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
+		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.GrantScope.Always == ""
+	})
+}
+
+// judged settles what policy settles at once. Anything that is neither a clear
+// allow nor a clear ask is denied.
+func (a Approval) judged(j Judgement, rules *Rules) Approval {
+	switch j.Outcome {
+	case OutcomeAllow:
+		a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"policy"}
+	case OutcomeAsk:
+		if why := a.unreachable(rules.People); why != "" && !(rules.Clamp && a.clamp(rules.People)) {
+			return a.insufficient(why)
+		}
+	default:
+		a.Status, a.Decision, a.DecidedBy, a.Reason = Denied, Deny, []string{"policy"}, j.Reason
+	}
+	return a
+}
+
+// stamped gives the votes of automatic factors their time.
+func stamped(votes []Vote, now int64) []Vote {
+	for i := range votes {
+		votes[i].DecidedAtMs = now
+	}
+	return votes
+}

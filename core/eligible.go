@@ -1,0 +1,80 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+)
+
+// insufficient denies an approval that can never be met.
+func (a Approval) insufficient(why string) Approval {
+	a.Status, a.Decision, a.DecidedBy, a.Reason = Denied, Deny, []string{"policy"}, why
+	a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonInsufficient)
+	return a
+}
+
+// unreachable says why the quorum could never be met by the people there are,
+// or nothing.
+func (a Approval) unreachable(d *Directory) string {
+	auto := 0
+	for _, v := range a.Votes {
+		if v.Approver != UserRequest && v.Verdict == Approve && a.Rule.Admits(v.Approver) && (v.Approver != LLMEvaluation || a.Assessment.RiskClass < R3) {
+			auto++
+		}
+	}
+	barred := a.barred(d)
+	if a.Rule.AsksVerifier() && len(d.distinct(barred, d.listed(a.Rule.Verifier, a.AgentID))) == 0 {
+		return "There are too few approvers for this: it needs one of the verifier's people beside whoever asked."
+	}
+	if !a.Rule.AsksApprovers() {
+		return ""
+	}
+	for _, n := range a.Rule.Needs {
+		if !d.Enough(n, barred) {
+			return "There are too few approvers for this: it needs " + n.words(n.Min) + " beside whoever asked."
+		}
+	}
+	var named []string
+	if n := a.Rule.Verifier; n != nil && n.Optional {
+		named = n.Accounts
+	}
+	need := max(1, a.Rule.MinApprovals) - auto
+	if a.Rule.RequiresHuman {
+		need = max(need, 1)
+	}
+	if need <= 0 && len(a.Rule.Needs) == 0 {
+		return ""
+	}
+	if !a.Rule.Admits(UserRequest) {
+		return "Policy lets nobody approve this: no approver is left after the disabled ones."
+	}
+	mapped, unmapped, open := d.Eligible(barred, named...)
+	have := mapped
+	if a.Rule.MinApprovals <= 1 {
+		have += unmapped
+	}
+	if have >= need || open {
+		return ""
+	}
+	everyone, others, _ := d.Eligible(nil, named...)
+	if a.Rule.MinApprovals > 1 {
+		others = 0
+	}
+	switch all := everyone + others; {
+	case all < need:
+	case have > 0:
+		return fmt.Sprintf("Too few people beside whoever asked could approve this: it needs %d, and there %s %d. Name another approver, or set approvals.tools.selfApproval: solo to let people approve their own requests.",
+			need, map[bool]string{true: "is", false: "are"}[have == 1], have)
+	default:
+		return "Nobody but whoever asked could approve this. Name another approver, or set approvals.tools.selfApproval: solo to let people approve their own requests."
+	}
+	return "There are too few approvers for this: name more people in the configuration, or lower the number of approvals it needs."
+}
+
+// clamp lowers the quorum to the people there are, where the operator allows
+// it; it never goes below one.
+func (a *Approval) clamp(d *Directory) bool {
+	for a.Rule.MinApprovals > 1 && a.unreachable(d) != "" {
+		a.Rule.MinApprovals--
+	}
+	return a.unreachable(d) == ""
+}

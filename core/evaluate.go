@@ -1,0 +1,77 @@
+package core
+
+import (
+	"context"
+	"slices"
+)
+
+// Preview is what policy says of a call without anything being created, sent or
+// asked outside.
+type Preview struct {
+	Judgement
+	By string // "grant:<id>" where a grant or a cool-down speaks, else empty
+}
+
+// Evaluate judges a call by what is known here: policy, and the grants on
+// record. Classifier and verifier are not asked; the trace, which only those who
+// may decide get, says that they would be.
+func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, error) {
+	rules, err := g.inForce()
+	if err != nil {
+		return Preview{}, err
+	}
+	if !rules.Enabled {
+		return Preview{}, refuse(CodeApprovalsDisabled, "approvals disabled")
+	}
+	call = call.askedBy(who)
+	if who.MayDecide {
+		call.TokensAgent = true
+		who.Person = "" // an operator looks at what others would ask, in whatever chat
+		if call.Origin != nil {
+			who.SessionChats = []Target{*call.Origin}
+		}
+	}
+	call.Explain = who.MayDecide // nobody else is told which rule spoke
+	call, sealed, c, err := g.judge(ctx, who, call, rules)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := Preview{Judgement: c.Judgement}
+	if c.Outcome != OutcomeAsk {
+		return p, nil
+	}
+	d := outline(who, call, sealed.Fingerprint, c.Judgement, rules)
+	p.Offers = d.Offers
+	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: c.GrantScope.Program, Grants: true})
+	if err != nil {
+		return p, err
+	}
+	settled := c.onMiss(d.byGrant(Existing{Grants: found}, c.GrantScope, rules.People, nowMs()))
+	switch by := settled.DecidedBy; {
+	case d.Status == Denied:
+		p.deny(d)
+		p.says("people", ReasonInsufficient, "deny", d.Reason)
+	case settled.Status == Approved:
+		p.Outcome, p.By = OutcomeAllow, by[0]
+		p.says("grants", p.By, "allow", "A standing grant covers this call.")
+	case settled.Status == Denied && settled.byRecord():
+		p.deny(settled)
+		p.By = by[0]
+		p.says("grants", p.By, "deny", settled.Reason)
+	case settled.Status == Denied:
+		p.deny(settled)
+	case !settled.Rule.AsksApprovers() && d.Rule.AsksApprovers():
+		p.By, p.Rule, p.Offers = settled.Rule.Verifier.Instead, settled.Rule, settled.Offers
+		p.says("grants", p.By, "ask", "A standing grant covers this call; the verifier's people are asked all the same.")
+	}
+	return p, nil
+}
+
+func (p *Preview) deny(a Approval) {
+	p.Outcome, p.Reason, p.Assessment = OutcomeDeny, a.Reason, a.Assessment
+}
+
+// says adds a step to the trace.
+func (p *Preview) says(stage, rule, outcome, text string) {
+	p.Trace = append(slices.Clip(p.Trace), Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
+}

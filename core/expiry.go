@@ -1,0 +1,110 @@
+package core
+
+import (
+	"context"
+	"slices"
+)
+
+// tick does what time asks of a pending approval: expiry, fallback targets, and
+// the word that nobody could be asked. It always gives a full change, so that
+// the store computes the next timer anew. silent are the chats that leave tries
+// unanswered; nil: not looked up. Where that matters, there is no change and who is
+// true.
+func (a Approval) tick(routes Routes, silent map[Target]Unreachable, now int64) (_ Change, who bool) {
+	if a.Final() {
+		return Change{Approval: a, Unchanged: true}, false
+	}
+	if now >= a.ExpiresAtMs {
+		return a.expire(now), false
+	}
+	c := Change{Approval: a.clone()}
+	sent, waiting := a.cards(nil)
+	approvers, mayReach := a.cards(routes.Verifier)
+	if !a.Rule.AsksApprovers() {
+		approvers, mayReach = sent, waiting
+	}
+	switch {
+	case approvers || sent && a.FallbackDone:
+		c.Approval = c.Approval.reachedAfterAll()
+		c.Approval.FallbackAtMs = 0
+		return c, false
+	case a.FallbackAtMs == 0 || mayReach && now < a.FallbackAtMs:
+		return c, false // nothing is over yet, or it was all said before
+	case !a.FallbackDone:
+		if c = c.fallBack(routes, now); len(c.Deliveries) > 0 {
+			return c, false
+		}
+	}
+	if sent { // the verifier's people are asked
+		c.Approval = c.Approval.reachedAfterAll()
+		c.Approval.FallbackAtMs = 0
+		return c, false
+	}
+	if waiting && silent == nil {
+		return Change{}, true
+	}
+	again := now + max(routes.FallbackAfterMs, leastLookMs)
+	if look := a.mayArrive(silent, routes.FallbackAfterMs, again, now); look != 0 {
+		c.Approval.FallbackAtMs = max(look, now+leastLookMs)
+		return c, false
+	}
+	if c = c.unreached(now); waiting && !c.Approval.Final() {
+		c.Approval.FallbackAtMs = again // a card may arrive after all
+	}
+	return c, false
+}
+
+// expire ends a pending approval by silence.
+func (a Approval) expire(now int64) Change {
+	next := a.clone()
+	next.Status, next.Reason = Expired, "nobody decided in time"
+	if slices.ContainsFunc(a.Votes, byPeople) {
+		next.Reason = "too few approvals in time"
+	}
+	return Change{Approval: next}.end(EventExpired, now)
+}
+
+// TimerMs is when time next asks something of the approval; 0: never.
+func (a Approval) TimerMs() int64 {
+	switch {
+	case a.Final():
+		return 0
+	case a.FallbackAtMs != 0 && (a.ExpiresAtMs == 0 || a.FallbackAtMs < a.ExpiresAtMs):
+		return a.FallbackAtMs
+	}
+	return a.ExpiresAtMs
+}
+
+// Tick does what time asks of one approval: expiry, fallback targets, the word
+// that nobody could be asked.
+func (g *Gate) Tick(ctx context.Context, key string) error {
+	var silent map[Target]Unreachable
+	var who, otherRules bool // is to be known first: who is silent, what the rules of today say
+	tick := func(a Approval) (c Change, err error) {
+		rules := g.rules.Load()
+		c, who = a.tick(rules.Router.Route(a), silent, nowMs())
+		unasked := c.Approval.Status == Approved && !c.Unchanged // approvals.exec.askFallback
+		if otherRules = unasked && a.PolicyHash != rules.Policy.Hash(); who || otherRules {
+			return Change{Approval: a, Unchanged: true}, nil
+		}
+		if unasked {
+			c.Policy = rules.Policy.Hash()
+		}
+		return c, nil
+	}
+	for range 3 {
+		_, err := g.update(ctx, key, tick)
+		switch {
+		case err == nil && who:
+			silent, err = g.store.Unreachable(ctx)
+		case err == nil && otherRules: // they may say something else, as after a restart
+			err = g.rejudgeOne(ctx, key)
+		default:
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return rulesChanged()
+}

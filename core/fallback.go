@@ -1,0 +1,72 @@
+package core
+
+import "slices"
+
+// openTries is how often a card itself must have gone unanswered before its call runs
+// because nobody could be asked: that other messages fail there says too little.
+const openTries = 2
+
+// leastLookMs is how often at most is looked whether a card has arrived.
+const leastLookMs = 1000
+
+// mayArrive says when to look whether a card has arrived; 0: nobody can be asked.
+// A card that waits because its chat is limited, or behind other cards, or for its
+// first try, is only late. One that cannot arrive has failed for good, or goes to a
+// chat that was tried since, and has answered nothing for as long as fallback targets
+// are waited for. Its tries must go over half of that time: one in which nobody tried,
+// as while the desk was down, says nothing.
+func (a Approval) mayArrive(silent map[Target]Unreachable, afterMs, again, now int64) (look int64) {
+	for _, d := range a.Deliveries {
+		if d.Kind != CardDelivery || d.State != Queued {
+			continue
+		}
+		switch s, ok := silent[d.Target.Chat()]; {
+		case ok && s.SinceMs+afterMs > now:
+			look = max(look, s.SinceMs+afterMs)
+		case !ok || s.TriedMs < d.CreatedMs || s.TriedMs-s.SinceMs < afterMs/2, a.Unreached && d.Attempts < openTries:
+			look = max(look, again)
+		}
+	}
+	return look
+}
+
+// fallBack adds the fallback targets that have no card yet, if there are any.
+func (c Change) fallBack(routes Routes, now int64) Change {
+	a := &c.Approval
+	a.FallbackDone = true
+	for _, t := range routes.Fallback {
+		if !a.hasCardAt(t) {
+			d := a.delivery(CardDelivery, t.Normal(), now)
+			d.Fallback = true
+			c.Deliveries = append(c.Deliveries, d)
+		}
+	}
+	if len(c.Deliveries) > 0 {
+		a.FallbackAtMs = now + routes.FallbackAfterMs
+		c.Events = append(c.Events, a.event(EventFallback, now, eventData{}))
+	}
+	return c
+}
+
+// unreached says that nobody could be asked, once.
+func (c Change) unreached(now int64) Change {
+	a := &c.Approval
+	a.FallbackAtMs = 0
+	if !a.Reached {
+		return c
+	}
+	a.Reached = false
+	if !slices.Contains(a.Assessment.ReasonCodes, ReasonUnreached) {
+		a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonUnreached)
+	}
+	if a.Unreached && !a.cardRefused() {
+		c.Events = append(c.Events, a.event(EventFailOpen, now, eventData{Why: "approvals.exec.askFallback"}))
+		a.Status, a.Decision, a.DecidedBy, a.Reason = Approved, AllowOnce, []string{"policy"}, "nobody could be asked, and approvals.exec.askFallback lets it run then"
+		return c.end(EventResolved, now)
+	}
+	c.Events = append(c.Events, a.event(EventUnreached, now, eventData{}))
+	if a.Origin != nil && !slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Target.Normal() == a.Origin.Normal() }) {
+		c.Deliveries = append(c.Deliveries, a.delivery(UnreachedDelivery, a.Origin.Normal(), now))
+	}
+	return c
+}

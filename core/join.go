@@ -1,0 +1,127 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+)
+
+// join lets one more identical request wait for the same approval. Whoever
+// stands behind it may not decide it; if nobody else can, it ends.
+// The card says for whom, and why, of the first one that names somebody, or a reason.
+func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Change {
+	next := a.clone()
+	if next.Requester == nil {
+		next.Requester = by.Requester
+	}
+	next.Justification = cmp.Or(next.Justification, by.Justification)
+	for _, r := range by.Askers {
+		if !slices.Contains(next.Askers, r) {
+			next.Askers = append(next.Askers, r)
+		}
+	}
+	next.Unreached = a.Unreached && by.Unreached // whoever joins may want a person's yes
+	c := Change{Approval: next}
+	if alias != "" && alias != a.ID {
+		c.Aliases = []string{alias}
+	}
+	told := next.Requester != a.Requester || next.Justification != a.Justification
+	stricter := next.Unreached != a.Unreached
+	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !told && !stricter && len(by.Consulted) == 0 {
+		return Change{Approval: a, Unchanged: true}
+	}
+	c.Events = []Event{next.event(EventJoined, now, eventData{Joined: by.Askers})}
+	c.Redraw = told || len(next.Askers) != len(a.Askers)
+	if why := c.Approval.unreachable(rules.People); why != "" && !(rules.Clamp && c.Approval.clamp(rules.People)) {
+		c.Approval = c.Approval.insufficient(why)
+		return c.end(EventResolved, now)
+	}
+	return c
+}
+
+// asksAPerson reports whether the call runs, if at all, by an approver's own yes or by a
+// grant, which is one's.
+func (a Approval) asksAPerson() bool {
+	switch {
+	case a.byRecord():
+		return true
+	case a.Status == Approved:
+		return a.approversVoted()
+	}
+	return a.Final() || a.Rule.AsksApprovers() && a.Rule.RequiresHuman
+}
+
+// superseding withdraws what the call replaces, also where an existing approval
+// answers it: a card for the old payload must not stay open.
+func superseding(c Change, f Existing, now int64) []Change {
+	if old := f.Superseded; old != nil && !old.Final() && old.Key != c.Approval.Key {
+		return []Change{c, old.supersede(c.Approval, now)}
+	}
+	return []Change{c}
+}
+
+// answeredBy reports whether the pending approval of the same call answers this one.
+// Where policy now wants more than when that was asked, it does not. What a classifier
+// would make of the call it has said then, if policy saw the same. Where a grant covers
+// the call (granted) and the verifier's people are asked all the same, one that waits for
+// just them answers it.
+func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now int64) bool {
+	if granted.Status == Pending {
+		draft = granted
+	}
+	if pending == nil || pending.ExpiresAtMs <= now || pending.Rule.weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
+		return false
+	}
+	offers := func(d Decision) bool { return !slices.Contains(draft.Offers, d) }
+	if slices.ContainsFunc(pending.Offers, offers) {
+		return false
+	}
+	stricter := draft.Status != Pending || draft.Assessment.RiskClass > pending.Assessment.RiskClass
+	return !stricter || c.classifier && draft.judgedLike(*pending)
+}
+
+// resumedBy reports whether a yes that nobody has used yet answers the same call: it is
+// as good as it would be for a pending one, and whoever gave it does not ask now.
+func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules *Rules, now int64) bool {
+	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() {
+		return false
+	}
+	if draft.gaveOwn(unclaimed.DecidedBy, rules.People) {
+		return false
+	}
+	open := *unclaimed
+	open.ExpiresAtMs = open.ClaimUntilMs
+	return c.answeredBy(&open, draft, granted, now)
+}
+
+// resumed answers a call with a yes that nobody has used yet.
+func (a Approval) resumed(alias string, now int64) Change {
+	c := Change{Approval: a, Unchanged: true}
+	if alias != "" {
+		c.Aliases, c.Events = []string{alias}, []Event{a.event(EventJoined, now, eventData{})}
+	}
+	return c
+}
+
+// judgedLike reports whether policy saw the same of both: the same rules, and the same
+// call in the same context.
+func (a Approval) judgedLike(b Approval) bool {
+	sameOrigin := a.Origin == nil && b.Origin == nil || a.Origin != nil && b.Origin != nil && *a.Origin == *b.Origin
+	return a.PolicyHash == b.PolicyHash && a.Context == b.Context && a.Dialect == b.Dialect && sameOrigin
+}
+
+// joining answers the call with an approval that exists. Where somebody outside was
+// asked all the same, since two asked at the same time, that is on record, and a deny
+// ends what is still pending.
+func (c consulted) joining(a, draft Approval, alias string, rules *Rules, now int64) Change {
+	heard := a
+	heard.Consulted = append(slices.Clip(a.Consulted), c.records...)
+	switch {
+	case a.Final() && len(c.records) == 0:
+		return Change{Approval: a, Unchanged: true}
+	case a.Final():
+		return Change{Approval: a, Unchanged: true, Events: []Event{heard.event(EventJoined, now, eventData{})}}
+	case c.Outcome == OutcomeDeny && len(c.records) > 0:
+		return heard.judgedAgain(&c.Judgement, rules, now)
+	}
+	return heard.join(draft, alias, rules, now)
+}

@@ -1,0 +1,21 @@
+package core
+
+import "approvalbot/display"
+
+// Limits on what a caller sends, in bytes unless named otherwise.
+const (
+	MaxParams        = 256 << 10
+	maxToolName      = 128
+	maxName          = 256 // agentId, sessionKey, context fields
+	maxWords         = 2000
+	maxDescription   = 4000
+	maxShellLine     = 128 << 10
+	maxResultSummary = 2000
+	maxReason        = 500 // characters
+)
+
+// words redacts, unbreaks and cuts what a person or program said.
+func words(s string, limit int) string {
+	s, _ = display.Clip(display.Redact(s), limit)
+	return s
+}

@@ -1,0 +1,70 @@
+package core
+
+import "context"
+
+// callBack gives the delivery that tells the owner how the approval stands, if it
+// wants to be called. The approval's key is its chat: calls for one approval
+// keep their order, and another's that hangs holds up none of them.
+func (a Approval) callBack(now int64) []Delivery {
+	if a.CallbackURL == "" {
+		return nil
+	}
+	return []Delivery{a.delivery(CallbackDelivery, Target{Channel: CallbackChannel, To: a.Key}, now)}
+}
+
+// tell gives the delivery that tells the session chat something, unless a card
+// there shows it already or it was told before. Each retry is another one, and so is
+// each result.
+func (a Approval) tell(kind DeliveryKind, now int64) []Delivery {
+	if a.Origin == nil {
+		return nil
+	}
+	place := a.Origin.Normal()
+	once := kind != RetryDelivery && kind != ResultDelivery
+	for _, d := range a.Deliveries {
+		card := d.Kind == CardDelivery && d.State != Failed
+		if d.Target.Normal() == place && (card || once && d.Kind == kind) {
+			return nil
+		}
+	}
+	return []Delivery{a.delivery(kind, place, now)}
+}
+
+// Show posts the card of an approval into a chat where none stands yet; where one
+// does, it only marks the update handled.
+func (g *Gate) Show(ctx context.Context, key string, place Target, handled *InboundRef) (Approval, error) {
+	return g.update(ctx, key, func(a Approval) (Change, error) {
+		c := Change{Approval: a, Unchanged: true, Handled: handled}
+		for _, d := range a.Deliveries {
+			if d.Kind == CardDelivery && d.Target.Normal() == place.Normal() && d.State != Failed {
+				return c, nil
+			}
+		}
+		c.Unchanged = false
+		c.Deliveries = []Delivery{a.delivery(CardDelivery, place.Normal(), nowMs())}
+		return c, nil
+	})
+}
+
+// Redraw has every card of the approval drawn again.
+func (g *Gate) Redraw(ctx context.Context, key string) error {
+	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
+		return Change{Approval: a, Unchanged: true, Redraw: true}, nil
+	})
+	return err
+}
+
+// AskReason posts the question for a deny's reason to one person in a chat.
+func (g *Gate) AskReason(ctx context.Context, key string, place Target, replyTo, userID string) error {
+	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
+		d := a.delivery(ReasonDelivery, place.Normal(), nowMs())
+		d.ReplyTo, d.ForUser = replyTo, userID
+		for _, old := range a.Deliveries {
+			if old.Kind == ReasonDelivery && old.Target == d.Target && old.ForUser == userID {
+				return Change{Approval: a, Unchanged: true}, nil
+			}
+		}
+		return Change{Approval: a, Deliveries: []Delivery{d}}, nil
+	})
+	return err
+}

@@ -1,0 +1,36 @@
+package core
+
+import "context"
+
+// What the Gate tells: nothing here changes an approval.
+
+// Get gives one approval: to its owner by its own id, to operators by id, code
+// or prefix. Who is both finds its own first: looking decides nothing.
+func (g *Gate) Get(ctx context.Context, who Caller, ref string) (Approval, error) {
+	key, err := g.Find(ctx, who, ref)
+	if err != nil {
+		return Approval{}, err
+	}
+	return g.store.Get(ctx, key)
+}
+
+// ByKey gives one approval by its key, for parts of the desk itself.
+func (g *Gate) ByKey(ctx context.Context, key string) (Approval, error) { return g.store.Get(ctx, key) }
+
+// List gives approvals newest first: all of them to operators, its own to an
+// asker. A reader for neither gets CodeForbidden.
+func (g *Gate) List(ctx context.Context, who Caller, f Filter) (Page, error) {
+	if !who.MayDecide {
+		if !who.MayRequest {
+			return Page{}, refuse(CodeForbidden, "This token may not list approvals.")
+		}
+		f.Owner = who.Token
+	}
+	return g.store.List(ctx, f)
+}
+
+// PendingCards lists pending approvals for people in chats, newest first.
+func (g *Gate) PendingCards(ctx context.Context, limit int) ([]Approval, error) {
+	page, err := g.store.List(ctx, Filter{Status: Pending, Limit: limit})
+	return page.Items, err
+}

@@ -1,0 +1,214 @@
+package core
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// rejudgement is the log's word that other rules count now.
+func (a Approval) rejudgement(j *Judgement, now int64) []Event {
+	if j == nil {
+		return nil
+	}
+	return []Event{a.event(EventRejudged, now, eventData{Why: j.Outcome.String()})}
+}
+
+// judgedAgain is the step of a pending approval when the rules change while
+// nobody votes.
+func (a Approval) judgedAgain(j *Judgement, rules *Rules, now int64) Change {
+	if j == nil || a.Final() {
+		return Change{Approval: a, Unchanged: true}
+	}
+	next, further := a.rejudged(j, rules, now)
+	c := Change{Approval: next, Redraw: true, Events: next.rejudgement(j, now)}
+	if next.Final() {
+		return c.end(EventResolved, now)
+	}
+	c.Deliveries = further
+	return c
+}
+
+// rejudged brings a pending approval up to the rules of today. They only tighten:
+// a deny ends it, where class, rule or offers changed the votes so far are void,
+// the larger quorum and the fewer offers count, and a looser policy never allows
+// by itself. Where approvers must say yes from now on, further are their cards.
+func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, further []Delivery) {
+	if j == nil || a.Final() {
+		return a, nil
+	}
+	was, next := a, a.clone()
+	next.PolicyHash = rules.Policy.Hash()
+	if j.Outcome != OutcomeAllow { // which changes nothing
+		next.Assessment.ReasonCodes = slices.Clone(next.Assessment.ReasonCodes)
+		for _, code := range j.Assessment.ReasonCodes {
+			if !slices.Contains(next.Assessment.ReasonCodes, code) {
+				next.Assessment.ReasonCodes = append(next.Assessment.ReasonCodes, code)
+			}
+		}
+	}
+	if why, denied := j.denies(false); denied {
+		next.Status, next.Decision, next.DecidedBy, next.Reason = Denied, Deny, []string{"policy"}, why
+		return next, nil
+	}
+	if j.Outcome == OutcomeAsk {
+		if !slices.ContainsFunc(j.Votes, byRules) { // the rule that said yes is gone
+			next.Votes = slices.DeleteFunc(next.Votes, byRules)
+		}
+		next.Rule.Effective = slices.DeleteFunc(slices.Clone(next.Rule.Effective), func(f Factor) bool { return !j.Rule.Admits(f) })
+		next.Rule.MinApprovals = max(next.Rule.MinApprovals, j.Rule.MinApprovals)
+		next.Rule.RequiresHuman = next.Rule.RequiresHuman || j.Rule.RequiresHuman
+		next.Rule.Needs = mergeNeeds(next.Rule.Needs, j.Rule.Needs)
+		next.Offers = slices.DeleteFunc(slices.Clone(next.Offers), func(d Decision) bool { return !slices.Contains(j.Offers, d) })
+		if !next.Rule.AsksApprovers() {
+			next.Rule = next.Rule.instead("")
+		}
+		next = next.sparingApprovers(rules.People)
+	}
+	next.Unreached = next.Unreached && j.Unreached == OutcomeAllow
+	if j.Assessment.RiskClass > next.Assessment.RiskClass {
+		next.Assessment, next.Why = j.Assessment, j.Why
+	}
+	asked := next.Rule.AsksApprovers() && !was.Rule.AsksApprovers()
+	if asked || next.Assessment.RiskClass != was.Assessment.RiskClass || next.Rule.MinApprovals != was.Rule.MinApprovals ||
+		next.Rule.RequiresHuman != was.Rule.RequiresHuman || len(next.Rule.Needs) != len(was.Rule.Needs) || len(next.Rule.Effective) != len(was.Rule.Effective) || len(next.Offers) != len(was.Offers) {
+		next.Votes = slices.DeleteFunc(next.Votes, func(v Vote) bool { return v.Approver == UserRequest })
+		next.Why = append([]string{"The rules changed while this waited; earlier votes no longer count."}, next.Why...)
+	}
+	if why := next.unreachable(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
+		return next.insufficient(why), nil
+	}
+	if asked {
+		further = next.askFurther(rules.Router.Route(next), now)
+	}
+	return next, further
+}
+
+// askFurther gives cards for the places that have none yet, and has it looked anew
+// whether they arrive.
+func (a *Approval) askFurther(routes Routes, now int64) (cards []Delivery) {
+	places := routes.Targets
+	if a.FallbackDone = len(places) == 0; a.FallbackDone {
+		places = routes.Fallback
+	}
+	for _, t := range places {
+		if !a.hasCardAt(t) {
+			cards = append(cards, a.delivery(CardDelivery, t, now))
+		}
+	}
+	a.FallbackAtMs = now + routes.FallbackAfterMs
+	return cards
+}
+
+func byRules(v Vote) bool { return v.Approver == RulesBased }
+
+// rulesChanged refuses whatever came while the rules changed more than once.
+func rulesChanged() *Error { return refuse(CodeUnavailable, "The rules have changed; try again.") }
+
+// judgeAgain asks policy anew about a pending approval that was judged under
+// other rules (the desk was started again with another configuration). Nil:
+// the rules are the same, or nothing is left to judge.
+func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*Judgement, error) {
+	a, err := g.store.Get(ctx, key)
+	if err != nil || a.Final() || a.PolicyHash == rules.Policy.Hash() {
+		return nil, err
+	}
+	call, err := g.sealed(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	j := rules.judge(ctx, call)
+	return &j, nil
+}
+
+// rejudge asks policy about a stored call again and gives its reason to refuse.
+func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules) string {
+	if !rules.Enabled {
+		return "approvals are disabled"
+	}
+	var err error
+	granted := false
+	var found Existing
+	if len(a.DecidedBy) > 0 { // a grant stands first
+		var id string
+		if id, granted = strings.CutPrefix(a.DecidedBy[0], "grant:"); granted {
+			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
+				return "the grant that allowed it was ended"
+			}
+			if a.today(rules).gaveOwn(found.Grants[0].By, rules.People) { // they joined while the verifier's people were asked
+				return "whoever gave the grant that allowed it stands behind the call"
+			}
+		}
+	}
+	j := rules.judge(ctx, call)
+	why, denied := j.denies(granted)
+	switch {
+	case denied && why == "":
+		return "it denies it without a reason"
+	case !denied && a.PolicyHash != rules.Policy.Hash() && !a.approversVoted() && !a.settledToday(call, j, found, rules):
+		return "people must be asked for it now, and nobody was; ask again"
+	}
+	return why
+}
+
+// settledToday reports whether what no person decided would run today without one:
+// other rules have allowed it, and those of today ask no less of it.
+func (a Approval) settledToday(call Call, j Judgement, f Existing, rules *Rules) bool {
+	now := nowMs()
+	a.Status, a.Assessment, a.Rule, a.Subject = Pending, j.Assessment, j.Rule, j.subject(call)
+	a.Offers = grantable(j, call, a.Subject)
+	a.Votes = stamped(j.Votes, now)
+	a = a.judged(j, rules).byGrant(f, j.GrantScope, rules.People, now)
+	return a.Status == Approved || a.Unreached && j.Unreached == OutcomeAllow ||
+		a.Status == Pending && a.tally(rules.People).Outcome == Approved
+}
+
+// approversVoted reports whether people settled it who may say yes to such a call: the
+// verifier's own are none of them, and one yes of several is no quorum where it ran since
+// nobody could be asked.
+func (a Approval) approversVoted() bool {
+	return a.Rule.AsksApprovers() && slices.ContainsFunc(a.Votes, byPeople) && !slices.Contains(a.DecidedBy, "policy")
+}
+
+// Rejudge asks policy anew about every pending approval, after other rules were
+// put in force: a stricter policy denies at once, a looser one changes nothing. The
+// cards of those that somebody has voted on are drawn again, since a reload may take
+// a voter's authority.
+func (g *Gate) Rejudge(ctx context.Context) error {
+	f := Filter{Status: Pending, Limit: 200}
+	for {
+		page, err := g.store.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, a := range page.Items {
+			err := g.rejudgeOne(ctx, a.Key)
+			if err == nil && slices.ContainsFunc(a.Votes, byPeople) { // other people may count now
+				err = g.Redraw(ctx, a.Key)
+			}
+			if err != nil && CodeOf(err) != CodeRetryDataGone && CodeOf(err) != CodeNotFound {
+				return err
+			}
+		}
+		if f.Cursor = page.Next; f.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+func (g *Gate) rejudgeOne(ctx context.Context, key string) error {
+	rules, err := g.inForce()
+	if err != nil {
+		return err
+	}
+	fresh, err := g.judgeAgain(ctx, key, rules)
+	if err != nil || fresh == nil {
+		return err
+	}
+	_, err = g.update(ctx, key, func(a Approval) (Change, error) {
+		c := a.judgedAgain(fresh, rules, nowMs())
+		c.Policy = rules.Policy.Hash()
+		return c, nil
+	})
+	return err
+}

@@ -1,0 +1,90 @@
+package core
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Find gives the key of the approval that Get gives.
+func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error) {
+	if who.MayRequest {
+		if key, err := g.own(ctx, who, ref); err == nil || CodeOf(err) == CodeUnavailable {
+			return key, err
+		}
+	}
+	return g.Resolve(ctx, who, ref)
+}
+
+// Resolve finds the key behind a reference. An owner's own id matches exactly.
+// Operators may use an id, a code, or a server id's prefix of eight or more
+// characters. What the server made comes before what an owner chose: a whole code or
+// server's id means that approval alone. Any other reference that fits more than one
+// approval is CodeAmbiguousID.
+func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, error) {
+	if !who.MayDecide {
+		return g.own(ctx, who, ref)
+	}
+	code := ""
+	if len(ref) == codeLength {
+		code = strings.ToUpper(ref)
+	}
+	exact, err := g.store.Keys(ctx, NameQuery{ID: ref, Code: code})
+	if err != nil {
+		return "", err
+	}
+	for _, n := range exact {
+		if n.By == "code" || n.Key == ref {
+			return n.Key, nil
+		}
+	}
+	if len(ref) >= 8 && len(ref) != len(uuid.Nil.String()) { // nothing has a whole id as its prefix but itself
+		// Always, so that an asker's own id that looks like another approval's
+		// prefix is ambiguous and never answers for it.
+		more, err := g.store.Keys(ctx, NameQuery{Prefix: strings.ToLower(ref)})
+		if err != nil {
+			return "", err
+		}
+		exact = append(exact, more...)
+	}
+	return only(exact, ref)
+}
+
+// ByCode finds the approval of a code.
+func (g *Gate) ByCode(ctx context.Context, code string) (Approval, error) {
+	found, err := g.store.Keys(ctx, NameQuery{Code: strings.ToUpper(code)})
+	if err != nil {
+		return Approval{}, err
+	}
+	if len(found) == 0 {
+		return Approval{}, notFound()
+	}
+	return g.store.Get(ctx, found[0].Key)
+}
+
+// own finds the key behind an owner's own id.
+func (g *Gate) own(ctx context.Context, who Caller, id string) (string, error) {
+	if !who.MayRequest && !who.MayDecide {
+		return "", refuse(CodeForbidden, "This token has no scope for approvals.")
+	}
+	found, err := g.store.Keys(ctx, NameQuery{Owner: who.Token, ID: id})
+	if err != nil {
+		return "", err
+	}
+	return only(found, id)
+}
+
+func only(found []Named, ref string) (string, error) {
+	keys := map[string]bool{}
+	for _, n := range found {
+		keys[n.Key] = true
+	}
+	switch len(keys) {
+	case 0:
+		return "", notFound()
+	case 1:
+		return found[0].Key, nil
+	}
+	return "", refuse(CodeAmbiguousID, "More than one approval fits that; use the full id or the code.")
+}

@@ -1,0 +1,46 @@
+package core
+
+import (
+	"context"
+	"slices"
+)
+
+// revoke takes an unclaimed approval back.
+func (a Approval) revoke(by, reason string, now int64) (Change, error) {
+	switch {
+	case a.Status != Approved:
+		why := WhyDenied
+		if a.Status == Pending {
+			why = WhyPending
+		}
+		return Change{}, notClaimable(why, "Only an approved request can be revoked; this one is "+string(a.Status)+".")
+	case a.ClaimedAtMs != 0:
+		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before; it can no longer be taken back.")
+	case a.RevokedAtMs != 0:
+		return Change{Approval: a, Unchanged: true}, nil
+	}
+	next := a.clone()
+	next.RevokedAtMs, next.RevokedBy, next.RevokeReason = now, by, words(reason, maxReason)
+	tell := next.callBack(now)
+	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Kind == OutcomeDelivery }) {
+		tell = append(tell, next.tell(RevokedDelivery, now)...)
+	}
+	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true, Deliveries: tell,
+		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
+}
+
+// Revoke takes an approved, unclaimed approval back.
+func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (Approval, error) {
+	if !who.MayDecide {
+		return Approval{}, refuse(CodeForbidden, "This token may not revoke: it needs the scope operator.approvals.")
+	}
+	key, err := g.Resolve(ctx, who, ref)
+	if err != nil {
+		return Approval{}, err
+	}
+	by := "token:" + who.Token
+	if who.Person != "" {
+		by = "person:" + who.Person
+	}
+	return g.update(ctx, key, func(a Approval) (Change, error) { return a.revoke(by, reason, nowMs()) })
+}

@@ -1,0 +1,121 @@
+package core
+
+import "context"
+
+// Store keeps everything. Create and Update run fn inside the transaction that
+// commits its Change; fn is pure and quick and may run more than once. An error
+// from fn rolls everything of it back and is returned as it is.
+type Store interface {
+	// Agreed gives nil when the policy of that hash is the one that counts for all
+	// who share the store, as far as this process has heard, and else
+	// CodeUnavailable, which says what to do. It waits for nothing. For a Change with
+	// a Policy, Create and Update give the same, but from the transaction itself.
+	Agreed(policy string) error
+	// Create looks up what the new approval could collide with, calls fn with
+	// it, and commits all returned changes together. It writes the approvals, as
+	// committed and with their deliveries, back into the slice that fn returned.
+	// ErrCodeTaken when another approval has the code of a new one.
+	Create(ctx context.Context, look Lookup, fn func(Existing) ([]Change, error)) error
+	// Update loads one approval by key, calls fn with it, and commits the
+	// change. CodeNotFound when there is none.
+	Update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error)
+	// Append adds events to the log and marks handled (if not nil), without
+	// changing any approval.
+	Append(ctx context.Context, handled *InboundRef, events ...Event) error
+	// Pairing gives the newest pairing, or an empty one.
+	Pairing(ctx context.Context) (Pairing, error)
+	// Pair replaces the newest pairing by what fn makes of it, appends fn's events
+	// to the log and marks handled (if not nil), all in one transaction. ErrHandled
+	// when the platform update was handled before.
+	Pair(ctx context.Context, handled *InboundRef, fn func(Pairing) (Pairing, []Event)) error
+	// Sealed gives the canonical call that was sealed under key, or
+	// CodeRetryDataGone when it was deleted.
+	Sealed(ctx context.Context, key string) ([]byte, error)
+
+	// Covering gives the grants and cool-downs that could speak about a call.
+	Covering(ctx context.Context, look Lookup) ([]Grant, error)
+	// Grants gives grants and cool-downs, newest first.
+	Grants(ctx context.Context, f GrantFilter) ([]Grant, error)
+	// DropGrants removes those that the filter selects (an empty filter selects
+	// none), appends what event makes of each to the log, in one transaction, and
+	// gives what it removed.
+	DropGrants(ctx context.Context, f GrantFilter, event func(Grant) Event) ([]Grant, error)
+	// AddGrant stores one that no approval left, with its event.
+	AddGrant(ctx context.Context, g Grant, e Event) error
+
+	// Get gives one approval by its key, with deliveries.
+	Get(ctx context.Context, key string) (Approval, error)
+	// Bare gives one approval by its key, without deliveries.
+	Bare(ctx context.Context, key string) (Approval, error)
+	// Keys finds approvals by one of the names that people and owners use.
+	Keys(ctx context.Context, q NameQuery) ([]Named, error)
+	// List gives approvals newest first.
+	List(ctx context.Context, f Filter) (Page, error)
+	// Due gives the keys of at most limit pending approvals whose timer (expiry
+	// or fallback) is at or before now, earliest first, and the time of the next
+	// one after that (0: none).
+	Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error)
+	// SeenTool gives the hash of what was said of a server's tool when a call of it was
+	// last handed out to that owner; empty: none was.
+	SeenTool(ctx context.Context, owner, server, tool string) (hash string, err error)
+	// Unreachable gives the chats (without threads) whose last try had NoAnswer.
+	Unreachable(ctx context.Context) (map[Target]Unreachable, error)
+}
+
+// Lookup says what a new approval could collide with.
+type Lookup struct {
+	Owner       string
+	ID          string // the owner's own id, or empty
+	Fingerprint string
+	AgentID     string
+	SessionKey  string // empty: no de-duplication
+	ResumeMs    int64  // look for an approved one, too, that may be claimed after that time; 0: do not
+	Supersedes  string // an id of the same owner, or empty
+	Code        string // of the new approval: no two instances give the same at once
+	Grants      bool   // look for grants and cool-downs too
+	Subject     string // with Grants: what a session grant would have to cover, or empty
+	Program     string // with Grants: the call's GrantScope.Program, or empty
+}
+
+// Existing is what a Lookup found.
+type Existing struct {
+	ByID       *Approval // the owner's approval of that id, whatever its status
+	Another    bool      // with ID: people could mean an approval by it, see KeysCalled
+	Same       *Approval // the pending one with the same fingerprint, owner, agent and session
+	Unclaimed  *Approval // with ResumeMs: the approved one likewise, that nobody has claimed
+	Superseded *Approval // the owner's approval named by Supersedes
+	Pending    int       // how many of the owner's approvals are pending
+	Grants     []Grant   // the owner's for this agent that name the fingerprint, or the subject (session grants: of this session)
+}
+
+// NameQuery looks approvals up by name; every field that is set adds matches.
+type NameQuery struct {
+	Owner  string // with ID: only that owner's
+	ID     string // exact id or alias
+	Code   string // exact code, upper-case
+	Prefix string // prefix of a server-made id that its owner did not replace
+}
+
+// Named is one match of a NameQuery.
+type Named struct {
+	Key    string
+	Status Status
+	By     string // "id", "code" or "prefix"
+}
+
+// Filter selects approvals for a listing. Empty fields select everything.
+type Filter struct {
+	Owner      string
+	Status     Status
+	AgentID    string
+	SessionKey string
+	ToolName   string
+	Limit      int    // 1 to 200
+	Cursor     string // Page.Next of the page before
+}
+
+// Page is one page of a listing.
+type Page struct {
+	Items []Approval
+	Next  string // empty: this was the last
+}

@@ -1,0 +1,290 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"approvalbot/display"
+	"approvalbot/internal/fault"
+)
+
+// Ballot is one person's vote as it arrives from a chat, the API or a terminal.
+type Ballot struct {
+	Voter      Voter
+	Decision   Decision
+	Reason     string
+	Chat       *Target     // where it was given; nil: by API or terminal, whose answers show the whole call
+	ReceivedMs int64       // when the desk (or the platform) took it; 0: it waited on the platform, undated
+	Code       string      // of the tapped card; another approval's is CodeNotFound. Empty: it was not on a card
+	Card       string      // message id of the tapped card, when the desk did not know that copy yet: it is adopted
+	Handled    *InboundRef // the platform update it came in
+}
+
+// vote counts one ballot. Refusals are part of the Change, because they are
+// audited and their platform update is handled.
+//
+// adopted is the card it came from, when that copy was unknown so far; fresh is
+// policy's new judgement, when the rules are others than at the time of asking.
+func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Rules, now int64) Change {
+	before := a.withCards(adopted).today(rules)
+	var c Change
+	changed, further := before.rejudged(fresh, rules, now)
+	if changed.Final() && !a.Final() {
+		c = Change{Approval: changed, Events: changed.rejudgement(fresh, now)}.end(EventResolved, now)
+		c.Refusal = c.Approval.ended()
+	} else {
+		c = changed.count(b, rules.People, now)
+		if fresh != nil && c.Unchanged && !a.Final() {
+			c.Unchanged, c.Approval, c.Redraw = false, changed, true
+		}
+		if !a.Final() {
+			c.Events = append(changed.rejudgement(fresh, now), c.Events...)
+		}
+	}
+	if c.Refusal != nil && c.Refusal.Code == CodeAlreadyResolved && !c.Approval.Concerns(b.Voter, rules.People) {
+		no := c.Approval.refused(rules.People.Identify(b.Voter), b, notAnApprover(), now)
+		c.Refusal, c.Events = no.Refusal, append(c.Events, no.Events...)
+	}
+	c.Handled = b.Handled
+	if !c.Approval.Final() {
+		c.Deliveries = append(c.Deliveries, further...)
+	}
+	if len(adopted) > 0 && !a.knows(adopted[0]) {
+		c.Deliveries = append(c.Deliveries, adopted...)
+	}
+	return c
+}
+
+// count is vote without the bookkeeping of the message it came in.
+func (a Approval) count(b Ballot, d *Directory, now int64) Change {
+	v := d.Identify(b.Voter)
+	b.Reason = words(b.Reason, maxReason)
+	if a.Final() {
+		return a.lateVote(v, b)
+	}
+	if b.ReceivedMs >= a.ExpiresAtMs {
+		c := a.expire(now)
+		c.Refusal = c.Approval.ended()
+		return c
+	}
+	if refusal := a.admits(v, b, d); refusal != nil {
+		if refusal.Code == CodeSelfApproval && b.Decision == Deny {
+			return a.withdraw(v.Name(), cmp.Or(b.Reason, withdrawnByRequester), now).coolDown(now)
+		}
+		return a.refused(v, b, refusal, now)
+	}
+	vote := Vote{Approver: UserRequest, Verdict: Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason,
+		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d)}
+	if b.Decision == Deny {
+		vote.Verdict = Reject
+	}
+	next := a.clone()
+	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() })
+	switch {
+	case i < 0:
+		next.Votes = append(next.Votes, vote)
+	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.Channel == v.Channel && next.Votes[i].Voter.UserID == v.UserID:
+		return Change{Approval: a, Unchanged: true}
+	case vote.VerifierOnly && vote.Verdict == Approve && a.fillsBoth(next.Votes[i], d):
+		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
+	default:
+		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
+	}
+	c := Change{Approval: next, Redraw: true, Events: []Event{next.event(EventVote, now, eventData{Vote: &vote, Solo: a.Solo})}}
+	return c.settle(d, now)
+}
+
+// admits says why this voter may not give this ballot, or nil.
+func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
+	w := a.worth(v, d)
+	switch {
+	case a.MayNotDecide(v, d):
+		return refuse(CodeSelfApproval, "You cannot approve your own request.")
+	case !w.Deny:
+		return notAnApprover()
+	case !a.Rule.Admits(UserRequest) && !w.Verifier:
+		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
+	case b.Decision == Deny:
+		return nil
+	case !b.Decision.Allows() || !slices.Contains(a.Offers, b.Decision):
+		return refuse(CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
+	case !w.Approvers && w.Verifier && b.Decision != AllowOnce:
+		return refuse(CodeDecisionNotOffered,
+			"You are asked for the verifier, whose yes counts for this call alone: allow it once, or deny it.")
+	case !w.Approvers && !w.Verifier && !a.Rule.AsksApprovers():
+		return refuse(CodeNotAnApprover, "Only the verifier's people can allow this request; you can deny it.")
+	case !w.Approvers && !w.Verifier:
+		return refuse(CodeNotAnApprover, "This request needs %d approvals, and only people named in the configuration count for it.", a.Rule.MinApprovals)
+	case b.Chat != nil && !a.shownIn(*b.Chat):
+		return a.unseenIn(*b.Chat)
+	}
+	return nil
+}
+
+func notAnApprover() *Error {
+	return refuse(CodeNotAnApprover, "You are not authorized to approve/deny this request.")
+}
+
+// lateVote answers a ballot on an ended approval: the same person's same vote
+// again is fine, anything else is told how it ended.
+func (a Approval) lateVote(v Voter, b Ballot) Change {
+	c := Change{Approval: a, Unchanged: true}
+	same := slices.ContainsFunc(a.Votes, func(o Vote) bool {
+		return o.Voter != nil && o.Voter.Name() == v.Name() && o.Decision == b.Decision
+	})
+	withdrew := a.Status == Withdrawn && b.Decision == Deny && slices.Contains(a.DecidedBy, v.Name())
+	if !same && !withdrew {
+		c.Refusal = a.ended()
+	}
+	return c
+}
+
+// refused records an attempt that was not allowed.
+func (a Approval) refused(v Voter, b Ballot, why *Error, now int64) Change {
+	c := Change{Approval: a, Unchanged: true, Refusal: why}
+	c.Events = []Event{a.event(EventRefused, now, eventData{
+		Vote: &Vote{Approver: UserRequest, Verdict: Errored, Decision: b.Decision, Voter: &v, ReasonCodes: []string{string(why.Code)}, DecidedAtMs: now},
+	})}
+	return c
+}
+
+// withCards is the approval with further cards known.
+func (a Approval) withCards(more []Delivery) Approval {
+	a.Deliveries = append(slices.Clone(a.Deliveries), more...)
+	return a
+}
+
+// knows reports whether that very message is one of the approval's deliveries.
+func (a Approval) knows(card Delivery) bool {
+	return slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
+		return d.MessageID == card.MessageID && d.Target.Chat() == card.Target.Chat()
+	})
+}
+
+// Vote counts one person's ballot on the approval of that key. The approval is
+// as it stands after the ballot. A refused ballot (not_an_approver,
+// self_approval, decision_not_offered, unseen_payload, already_resolved) is on
+// record and comes with the approval, so that the voter can be told how it ended.
+// Under rules that do not count only a deny does.
+func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error) {
+	adopted, err := g.adopt(ctx, key, b)
+	if err != nil {
+		return Approval{}, err
+	}
+	fault.Point("before-vote-committed")
+	defer fault.Point("after-vote-committed")
+	rules, stray := g.inForce()
+	var fresh *Judgement
+	otherRules := false // it must be judged anew before a vote on it counts
+	vote := func(a Approval) (Change, error) {
+		if b.Code != "" && b.Code != a.Code {
+			return Change{}, notFound()
+		}
+		open, allows := !a.Final(), b.Decision != Deny
+		switch {
+		case open && allows && stray != nil:
+			return Change{}, stray
+		case open && stray == nil && fresh == nil && a.PolicyHash != rules.Policy.Hash():
+			otherRules = true
+			return Change{Approval: a, Unchanged: true}, nil
+		}
+		otherRules = false
+		c := a.vote(b, adopted, fresh, rules, nowMs())
+		if open && allows {
+			c.Policy = rules.Policy.Hash()
+		}
+		return c, nil
+	}
+	a, err := g.update(ctx, key, vote)
+	if err != nil || !otherRules {
+		return a, err
+	}
+	if fresh, err = g.judgeAgain(ctx, key, rules); err != nil {
+		return Approval{}, err
+	}
+	if a, err = g.update(ctx, key, vote); err == nil && otherRules {
+		return a, rulesChanged()
+	}
+	return a, err
+}
+
+// adopt makes the delivery for a tapped card whose id was lost in a crash or a
+// cut connection. It holds only in a chat that was to get a card of that
+// approval. Since allows are on a card only after everything that would run was
+// delivered there, the card counts as shown exactly when its chat has all of it.
+func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, error) {
+	if b.Card == "" || b.Chat == nil {
+		return nil, nil
+	}
+	a, err := g.store.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	card := Delivery{}
+	for _, d := range a.Deliveries {
+		if d.Kind == CardDelivery && d.Target.Chat() == b.Chat.Normal().Chat() {
+			card.Attached = card.Attached || d.Attached
+			card.DenyOnly = card.DenyOnly || d.MessageID != "" && !d.Shown
+			card.Key = a.Key
+		}
+	}
+	if card.Key == "" {
+		return nil, refuse(CodeNotFound, "This button is not known here.")
+	}
+	facts, err := g.Payload(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	now := nowMs()
+	attached, hidden := card.Attached, card.DenyOnly
+	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
+	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
+	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown && !hidden // where another copy could not show it, neither can this one
+	return []Delivery{card}, nil
+}
+
+// VoteAs is Vote for an API token's person. The whole call is in every answer
+// that such a token gets, so its vote counts as seen.
+func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, reason string) (Approval, error) {
+	if !who.MayDecide || who.Person == "" {
+		return Approval{}, refuse(CodeForbidden, "This token may not decide: it needs the scope operator.approvals and a person.")
+	}
+	key, err := g.Resolve(ctx, who, ref)
+	if err != nil {
+		return Approval{}, err
+	}
+	if d != Deny && !d.Allows() {
+		return Approval{}, Invalid(FieldError{"decision", "must be allow-once, allow-session, allow-always or deny"})
+	}
+	return g.Vote(ctx, key, Ballot{
+		Voter: Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, ReceivedMs: nowMs(),
+	})
+}
+
+// AddReason attaches a reason to the deny that this voter gave before.
+func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string, handled *InboundRef) (Approval, error) {
+	return g.update(ctx, key, func(a Approval) (Change, error) {
+		c, err := a.addReason(g.rules.Load().People.Identify(v), reason, nowMs())
+		c.Handled = handled
+		return c, err
+	})
+}
+
+// addReason attaches the reason that a person gives after their deny counted.
+func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
+	next := a.clone()
+	if next.Status == Withdrawn && next.Reason == withdrawnByRequester && slices.Contains(next.DecidedBy, v.Name()) {
+		next.Reason = words(reason, maxReason) // their deny withdrew it
+		return Change{Approval: next, Redraw: true, Events: []Event{next.event(EventReason, now, eventData{By: v.Name()})}}, nil
+	}
+	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() && o.Verdict == Reject })
+	if i < 0 {
+		return Change{}, refuse(CodeNotFound, "You have not denied this request.")
+	}
+	next.Votes[i].Reason = words(reason, maxReason)
+	if next.Status == Denied && slices.Contains(next.DecidedBy, v.Name()) {
+		next.Reason = next.Votes[i].Reason
+	}
+	return Change{Approval: next, Redraw: true, Events: []Event{next.event(EventReason, now, eventData{Vote: &next.Votes[i]})}}, nil
+}

@@ -1,0 +1,59 @@
+package core
+
+import (
+	"sync"
+)
+
+// waitlist wakes those who wait for an approval in this process.
+type waitlist struct {
+	mu sync.Mutex
+	m  map[string]*waiter
+}
+
+// waiter is an approval that some wait for.
+type waiter struct {
+	n     int           // how many
+	fired chan struct{} // closed by the next wake
+	ended *Approval     // as it was when this process ended it, or changed it after that
+}
+
+func (w *waitlist) join(key string) *waiter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := w.m[key]
+	if e == nil {
+		e = &waiter{fired: make(chan struct{})}
+		w.m[key] = e
+	}
+	e.n++
+	return e
+}
+
+func (w *waitlist) leave(key string, e *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.n--; e.n == 0 {
+		delete(w.m, key)
+	}
+}
+
+func (w *waitlist) next(e *waiter) (fired <-chan struct{}, ended *Approval) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return e.fired, e.ended
+}
+
+// wake wakes those who wait for an approval; a is how it stands, nil if that is
+// to be looked up.
+func (w *waitlist) wake(key string, a *Approval) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e := w.m[key]; e != nil {
+		if e.ended = nil; a != nil && a.Final() {
+			ended := *a
+			e.ended = &ended
+		}
+		close(e.fired)
+		e.fired = make(chan struct{})
+	}
+}
