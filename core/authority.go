@@ -2,9 +2,9 @@ package core
 
 import "slices"
 
-// worth says toward what the voter's vote counts now. A deny is open to everybody who
+// weight says toward what the voter's vote counts now. A deny is open to everybody who
 // may decide; a yes counts toward each need that the voter is entitled to fill.
-func (a Approval) worth(v Voter, d *Directory) (w Weight) {
+func (a Approval) weight(v Voter, d *Directory) (w Weight) {
 	approver := d.MayDecide(v)
 	w.Verifier = d.verifies(a.Rule.Verifier, a.AgentID, v)
 	w.Deny = approver || w.Verifier
@@ -18,13 +18,13 @@ func (a Approval) worth(v Voter, d *Directory) (w Weight) {
 
 // verifierOnly reports whether the voter's vote counts for the verifier alone.
 func (a Approval) verifierOnly(v Voter, d *Directory) bool {
-	w := a.worth(v, d)
+	w := a.weight(v, d)
 	return w.Verifier && !w.Approvers
 }
 
 // MayBeDecidedBy reports whether the voter may vote on this approval: an approver on
 // that channel, or one of the verifier's people whom it asks.
-func (a Approval) MayBeDecidedBy(v Voter, d *Directory) bool { return a.worth(d.Identify(v), d).Deny }
+func (a Approval) MayBeDecidedBy(v Voter, d *Directory) bool { return a.weight(d.Identify(v), d).Deny }
 
 // Concerns reports whether the voter may know how the approval ended: whoever
 // could decide it, and whoever asked.
@@ -32,8 +32,8 @@ func (a Approval) Concerns(v Voter, d *Directory) bool {
 	return a.MayBeDecidedBy(v, d) || a.AskedBy(v, d)
 }
 
-// worthNow says toward what a vote counts, by the authority that stands now.
-func (a Approval) worthNow(v Vote, d *Directory) Weight {
+// weightNow says toward what a vote counts, by the authority that stands now.
+func (a Approval) weightNow(v Vote, d *Directory) Weight {
 	switch {
 	case v.Approver == LLMEvaluation && v.Verdict == Approve:
 		return Weight{Approvers: a.Assessment.RiskClass < R3}
@@ -45,12 +45,12 @@ func (a Approval) worthNow(v Vote, d *Directory) Weight {
 	if who.Person != v.Voter.Person || a.MayNotDecide(who, d) {
 		return Weight{}
 	}
-	return a.worth(who, d)
+	return a.weight(who, d)
 }
 
 // fillsBoth reports whether a vote is a yes that counts toward both needs now.
 func (a Approval) fillsBoth(v Vote, d *Directory) bool {
-	w := a.worthNow(v, d)
+	w := a.weightNow(v, d)
 	return v.Verdict == Approve && w.Approvers && w.Verifier
 }
 
@@ -58,10 +58,10 @@ func (a Approval) fillsBoth(v Vote, d *Directory) bool {
 // who turned out to be askers. Each says toward what it counts now.
 func (a Approval) standing(d *Directory) []Vote {
 	out := slices.DeleteFunc(slices.Clone(a.Votes), func(v Vote) bool {
-		return byPeople(v) && a.worthNow(v, d) == Weight{}
+		return byPeople(v) && a.weightNow(v, d) == Weight{}
 	})
 	for i, v := range out {
-		w := a.worthNow(v, d)
+		w := a.weightNow(v, d)
 		out[i].VerifierOnly = w.Verifier && !w.Approvers
 	}
 	return out

@@ -148,8 +148,8 @@ func (c Call) validate() []FieldError {
 	}
 	text(c.AgentID, "agentId", maxName)
 	text(c.SessionKey, "sessionKey", maxName)
-	text(c.Justification, "justification", maxWords)
-	text(c.ActionSummary, "actionSummary", maxWords)
+	text(c.Justification, "justification", maxText)
+	text(c.ActionSummary, "actionSummary", maxText)
 	text(c.Context.Provider, "context.provider", maxName)
 	text(c.Context.Model, "context.model", maxName)
 	text(c.Context.Group, "context.group", maxName)

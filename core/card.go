@@ -15,7 +15,7 @@ const (
 	maxHeadline = 220  // the first line
 	maxNotice   = 100  // what of it a phone's notification shows
 	maxPlace    = 40   // of that, for each place that the call is bound to
-	maxTelling  = 60   // of that, for each parameter
+	maxField    = 60   // of that, for each parameter
 	maxInline   = 1500 // the payload, when it stands on the card itself
 	maxFact     = 120
 	maxClaim    = 400
@@ -110,7 +110,7 @@ func (a Approval) times() Times {
 	out := Times{}
 	for _, ms := range []int64{a.ExpiresAtMs, a.ResolvedAtMs, a.RevokedAtMs, a.ClaimUntilMs} {
 		if ms != 0 {
-			out[clock(ms, time.Local)] = ms
+			out[timeText(ms, time.Local)] = ms
 		}
 	}
 	return out
@@ -138,7 +138,7 @@ func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 		return Drawing{Skip: "it may be tried again before its result could be told"}
 	}
 	if d.Kind != CardDelivery {
-		return Drawing{Text: a.told(d.Kind), Times: a.times(), Done: true}
+		return Drawing{Text: a.messageText(d.Kind), Times: a.times(), Done: true}
 	}
 	if a.Final() && d.MessageID == "" {
 		if a.Origin != nil && d.Target.Normal() == *a.Origin {
@@ -159,13 +159,13 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		Times: a.times(),
 	}
 	if a.Final() {
-		c.Outcome, c.Result, c.Failed = a.endingAt(), a.resultWords(), a.failed()
+		c.Outcome, c.Result, c.Failed = a.endingAt(), a.resultText(), a.failed()
 		if a.Retries > 0 && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 {
-			c.Outcome += "; an operator lets the agent try again, until " + clock(a.ClaimUntilMs, time.Local)
+			c.Outcome += "; an operator lets the agent try again, until " + timeText(a.ClaimUntilMs, time.Local)
 		}
 		return Drawing{Card: &c, Bare: a.bareCard(c), Done: true}
 	}
-	c.Expires = clock(a.ExpiresAtMs, time.Local)
+	c.Expires = timeText(a.ExpiresAtMs, time.Local)
 	file := a.placePayload(&c, payload, d.DenyOnly)
 	out := Drawing{Card: &c, File: file, Shown: len(payload) > 0 && (file == nil || d.Attached), FailsOpen: a.Unreached}
 	switch {
@@ -203,15 +203,15 @@ func (a Approval) bareCard(c Card) *Card {
 		bare.DenyOnly = "This chat does not take the card with the call on it, so " + denyHere
 		return &bare
 	}
-	words := a
-	words.RevokeReason = ""
+	own := a
+	own.RevokeReason = ""
 	if a.Status != Expired { // that one is the desk's own
-		words.Reason = ""
+		own.Reason = ""
 	}
-	bare.Outcome = words.endingAt()
+	bare.Outcome = own.endingAt()
 	if a.Result != nil {
-		words.Result = &Result{Status: a.Result.Status, ExitCode: a.Result.ExitCode}
-		bare.Result = words.resultWords()
+		own.Result = &Result{Status: a.Result.Status, ExitCode: a.Result.ExitCode}
+		bare.Result = own.resultText()
 	}
 	return &bare
 }
@@ -237,7 +237,7 @@ func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 		where = "and the rest cannot be shown here"
 	}
 	own := func(f Fact) bool { return f.Own }
-	asked := slices.DeleteFunc(telling(a.ToolName, rest), own)
+	asked := slices.DeleteFunc(bySalience(a.ToolName, rest), own)
 	first := clip(asked, maxInPart)
 	cut := 0
 	for _, f := range append(slices.Clone(first), slices.DeleteFunc(slices.Clone(rest), func(f Fact) bool { return !own(f) })...) {
@@ -251,7 +251,7 @@ func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 		}
 		c.Payload = append(c.Payload, Fact{name, head, f.Own})
 	}
-	c.Cut = cutWords(cut, len(asked)-len(first), where)
+	c.Cut = cutText(cut, len(asked)-len(first), where)
 	var text strings.Builder
 	fmt.Fprintf(&text, "Request %s\nTool: %s\nFingerprint: %s\n\n", a.Code, display.Escape(a.ToolName), a.Fingerprint)
 	for _, f := range payload {
@@ -264,9 +264,9 @@ func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 	}
 }
 
-// cutWords says that a card shows less than the call: how many of the parameters on
+// cutText says that a card shows less than the call: how many of the parameters on
 // it are cut short, how many are not on it at all, and where they are.
-func cutWords(cut, missing int, where string) string {
+func cutText(cut, missing int, where string) string {
 	switch {
 	case missing == 1:
 		return "… and 1 more parameter, " + where
@@ -322,10 +322,10 @@ func (a Approval) claims() []Fact {
 		add("Requester, as told by "+display.Escape(a.Owner), who)
 	}
 	if t := a.Context.Tool; t.Server != "" || t.Description != "" {
-		said := clipped(display.Safe(t.claim()), maxFact)
+		said := clipped(display.Safe(t.text()), maxFact)
 		out = append(out, Fact{Name: "The tool, as told by " + display.Escape(a.Owner), Value: said})
 	}
-	add("Why it was withdrawn, in the asker's words", a.withdrawalWords())
+	add("Why it was withdrawn, in the asker's words", a.withdrawalText())
 	return out
 }
 
@@ -346,8 +346,8 @@ func (a Approval) warnings(payload []Fact) []string {
 	return out
 }
 
-// lines gives the whole call as people see it: redacted and escaped.
-func lines(call Call) ([]Fact, error) {
+// payloadFacts gives the whole call as people see it: redacted and escaped.
+func payloadFacts(call Call) ([]Fact, error) {
 	if call.ToolName == "exec" {
 		if e, bad := call.ParseExec(); len(bad) == 0 {
 			return append(e.facts(), call.Bind.facts()...), nil

@@ -23,7 +23,7 @@ func asked(t *testing.T, tool, params string, bind *Bind) (Approval, []Fact) {
 	require.NoError(t, err)
 	_, canonical, bound, err := Open(sealed.Bytes)
 	require.NoError(t, err)
-	facts, err := lines(Call{ToolName: tool, Params: canonical, Bind: bound})
+	facts, err := payloadFacts(Call{ToolName: tool, Params: canonical, Bind: bound})
 	require.NoError(t, err)
 	a := Approval{Key: "k", Code: "K7QX2M", Status: Pending, Owner: "main-agent", ToolName: tool, Bind: bind, Fingerprint: sealed.Fingerprint,
 		Offers: []Decision{AllowOnce}, Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: 1}}

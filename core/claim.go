@@ -47,7 +47,7 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 	next := a.clone()
 	next.ClaimedAtMs, next.ClaimID = now, in.ClaimID
 	claimed := next.event(EventClaimed, now, eventData{By: "token:" + a.Owner})
-	return Change{Approval: next, Events: []Event{claimed}, Tool: next.seen()}, nil
+	return Change{Approval: next, Events: []Event{claimed}, Tool: next.toolSeen()}, nil
 }
 
 // sameCall refuses a claim for other bytes, or for another place, than approved.
@@ -88,7 +88,7 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if err != nil {
 		return Claimed{}, err
 	}
-	key, err := g.own(ctx, who, id)
+	key, err := g.ownKey(ctx, who, id)
 	if err != nil {
 		return Claimed{}, err
 	}
@@ -96,7 +96,7 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if err != nil {
 		return Claimed{}, err
 	}
-	call, errSealed := g.kept(ctx, a, rules)
+	call, errSealed := g.openInTime(ctx, a, rules)
 	denies := ""
 	if errSealed == nil {
 		denies = g.rejudge(ctx, a, call, rules)

@@ -28,23 +28,23 @@ type consulted struct {
 	timeLimit int64 // of the verifier's people; 0: none
 }
 
-// weigh judges a call by what is known here: hard layers, static risk, denies,
+// judgeLocally judges a call by what is known here: hard layers, static risk, denies,
 // rules, and whose yes the verifier wants. Who else has a say is asked only about a
 // call that nothing on record settles: see [consulted.next].
-func (r *Rules) weigh(ctx context.Context, call Call) consulted {
+func (r *Rules) judgeLocally(ctx context.Context, call Call) consulted {
 	if call.drill() {
 		return r.drill()
 	}
 	c := consulted{base: r.Policy.Judge(ctx, call)}
 	if c.base.Outcome == OutcomeDeny {
-		return c.applied(call)
+		return c.tightened(call)
 	}
 	c.classifier = c.base.Unsure && r.Classifier != nil
 	if r.Verifier != nil {
 		c.verdict = r.Verifier.Wants(call)
 		c.verifier = c.verdict.Asked
 	}
-	return c.applied(call)
+	return c.tightened(call)
 }
 
 // next is who must be asked before the draft can be settled as it stands, if anybody. A
@@ -85,15 +85,15 @@ func (g *Gate) consult(ctx context.Context, who authority, call Call, c consulte
 		// verdict of theirs, so nothing is put on record.
 		return c, refuse(CodeUnavailable, "The request was broken off before everybody was asked.")
 	}
-	return c.applied(call), nil
+	return c.tightened(call), nil
 }
 
-// hopeless reports whether no opinion of a classifier could make anything but a
+// surelyRefused reports whether no opinion of a classifier could make anything but a
 // refusal of the call: neither the mildest one, nor none.
-func (r *Rules) hopeless(ctx context.Context, who Caller, call Call, fingerprint string) bool {
+func (r *Rules) surelyRefused(ctx context.Context, who Caller, call Call, fingerprint string) bool {
 	mildest := Opinion{Assessment: Assessment{RiskClass: R0, Confidence: 1, Source: "classifier"}}
 	for _, o := range []Opinion{mildest, {Failed: "unreachable"}} {
-		c := consulted{base: r.Policy.JudgeWith(ctx, call, o)}.applied(call)
+		c := consulted{base: r.Policy.JudgeWith(ctx, call, o)}.tightened(call)
 		a := outline(who, call, fingerprint, c.Judgement, r)
 		if a.Status != Denied && (a.Status != Pending || c.OnMiss == "") {
 			return false
@@ -102,13 +102,13 @@ func (r *Rules) hopeless(ctx context.Context, who Caller, call Call, fingerprint
 	return true
 }
 
-// applied is the judgement with what the verifier and the asker add to policy's.
-func (c consulted) applied(call Call) consulted {
+// tightened is the judgement with what the verifier and the asker add to policy's.
+func (c consulted) tightened(call Call) consulted {
 	c.Judgement, c.timeLimit = c.base, 0
 	if call.MustAsk && c.Outcome != OutcomeDeny && !c.verdict.Denied {
 		c.mustAsk()
 	}
-	c.apply()
+	c.applyVerifier()
 	return c
 }
 
@@ -116,7 +116,7 @@ func (c consulted) applied(call Call) consulted {
 // nothing runs because nobody could be asked.
 func (c *consulted) mustAsk() {
 	if c.Outcome == OutcomeAllow {
-		c.because(ReasonMustAsk, "Whoever asks wants a person to decide.")
+		c.addReason(ReasonMustAsk, "Whoever asks wants a person to decide.")
 		if !slices.Contains(c.Offers, Deny) {
 			c.Offers = []Decision{AllowOnce, Deny}
 		}
@@ -124,9 +124,9 @@ func (c *consulted) mustAsk() {
 	c.Outcome, c.Rule.RequiresHuman, c.Unreached, c.FailedOpen = OutcomeAsk, true, OutcomeAsk, ""
 }
 
-// apply adds the verifier's answer to the judgement; it can only tighten. Its people
+// applyVerifier adds the verifier's answer to the judgement; it can only tighten. Its people
 // are asked beside whoever must say yes already, never in their place.
-func (c *consulted) apply() {
+func (c *consulted) applyVerifier() {
 	v := c.verdict
 	c.Trace = append(slices.Clip(c.Trace), v.Steps...)
 	switch {
@@ -135,7 +135,7 @@ func (c *consulted) apply() {
 		if c.Reason == "" {
 			c.Reason = "The external verifier denied this call."
 		}
-		c.because(ReasonVerifierDenied, "The external verifier denied this call.")
+		c.addReason(ReasonVerifierDenied, "The external verifier denied this call.")
 	case v.People != nil && c.Outcome != OutcomeDeny:
 		c.timeLimit = v.People.TimeoutMs
 		c.Rule.Verifier = &VerifierNeed{Accounts: v.People.Accounts, Chats: []Target{v.People.Place.Normal()}}
@@ -144,17 +144,17 @@ func (c *consulted) apply() {
 			c.Rule.Verifier.Instead = "policy"
 		}
 		c.Outcome, c.Unreached = OutcomeAsk, OutcomeAsk // nobody else's rules speak for them
-		c.because(ReasonVerifierPeople, "The verifier's own people must agree.")
+		c.addReason(ReasonVerifierPeople, "The verifier's own people must agree.")
 	}
 }
 
-func (c *consulted) because(code, why string) {
+func (c *consulted) addReason(code, why string) {
 	c.Assessment.ReasonCodes = append(slices.Clip(c.Assessment.ReasonCodes), code)
 	c.Why = append(slices.Clip(c.Why), why)
 }
 
-// verified gives the draft the verifier's time limit, and who was asked.
-func (c consulted) verified(a Approval) Approval {
+// withConsultations gives the draft the verifier's time limit, and who was asked.
+func (c consulted) withConsultations(a Approval) Approval {
 	a.Consulted = c.records
 	if c.timeLimit > 0 {
 		a.ExpiresAtMs = min(a.ExpiresAtMs, a.CreatedAtMs+c.timeLimit)
@@ -178,22 +178,22 @@ func (c consulted) events(a Approval, now int64) (out []Event) {
 // next, then whoever is asked outside: see [consulted.next] and [consulted.onMiss].
 func (g *Gate) judge(ctx context.Context, who Caller, call Call, rules *Rules) (_ Call, sealed Sealed, c consulted, err error) {
 	if sealed, err = admit(who, call, rules); err == nil {
-		call, err = g.compared(ctx, call)
+		call, err = g.withToolChange(ctx, call)
 	}
 	if err == nil {
 		call.exec = sealed.exec
-		c = rules.weigh(ctx, call)
+		c = rules.judgeLocally(ctx, call)
 	}
 	return call, sealed, c, err
 }
 
-// compared is the call with the word whether what is said of its tool has changed.
-func (g *Gate) compared(ctx context.Context, call Call) (Call, error) {
+// withToolChange is the call with the word whether what is said of its tool has changed.
+func (g *Gate) withToolChange(ctx context.Context, call Call) (Call, error) {
 	call.Context.Tool.Changed = false
 	if call.Context.Tool == (ToolFacts{}) {
 		return call, nil
 	}
-	tool := call.Context.kept().Tool
+	tool := call.Context.stored().Tool
 	hash := tool.hash()
 	if hash == "" {
 		return call, nil

@@ -11,7 +11,7 @@ import (
 func TestVerifierPeopleAreNotReplacedByAskFallback(t *testing.T) {
 	c := consulted{Judgement: Judgement{Outcome: OutcomeAsk, Unreached: OutcomeAllow},
 		verdict: Verification{Asked: true, People: &VerifierPeople{Accounts: []string{"telegram:1"}}}}
-	c.apply()
+	c.applyVerifier()
 	require.Equal(t, OutcomeAsk, c.Outcome)
 	require.NotEqual(t, OutcomeAllow, c.Unreached)
 }
@@ -23,7 +23,7 @@ func TestADrillDoesNotNeedTheVerifiersPeople(t *testing.T) {
 	require.NoError(t, err)
 	a := Approval{ToolName: DrillTool, Askers: []Requester{{Channel: "telegram", UserID: "1"}},
 		Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: 1, Verifier: &VerifierNeed{Accounts: []string{"telegram:1"}, Optional: true}}}
-	require.Empty(t, a.unreachable(d))
+	require.Empty(t, a.quorumImpossible(d))
 	a.Rule.Verifier.Optional = false
-	require.NotEmpty(t, a.unreachable(d))
+	require.NotEmpty(t, a.quorumImpossible(d))
 }

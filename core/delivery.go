@@ -122,9 +122,9 @@ func (a Approval) delivery(kind DeliveryKind, t Target, now int64) Delivery {
 	return Delivery{Key: a.Key, Kind: kind, Target: t, State: Queued, DueMs: now, Rank: int(a.Assessment.RiskClass), CreatedMs: now}
 }
 
-// cards says whether any card stands in a chat, and whether any waits to, but for
+// cardStates says whether any card stands in a chat, and whether any waits to, but for
 // those elsewhere.
-func (a Approval) cards(elsewhere []Target) (sent, waiting bool) {
+func (a Approval) cardStates(elsewhere []Target) (sent, waiting bool) {
 	for _, d := range a.Deliveries {
 		if d.Kind == CardDelivery && !slices.Contains(elsewhere, d.Target.Normal()) {
 			sent = sent || d.State == Sent || d.State == Settled
@@ -137,7 +137,7 @@ func (a Approval) cards(elsewhere []Target) (sent, waiting bool) {
 // reachedAfterAll is the approval with what its cards say: one that stands in a chat
 // has reached somebody, though that was given up before.
 func (a Approval) reachedAfterAll() Approval {
-	if sent, _ := a.cards(nil); a.Reached || !sent {
+	if sent, _ := a.cardStates(nil); a.Reached || !sent {
 		return a
 	}
 	a.Reached = true

@@ -39,9 +39,9 @@ func Fail(what, text, fix string) Diagnostic {
 	return Diagnostic{Level: LevelFail, What: what, Text: text, Fix: fix}
 }
 
-// skewed is how far two clocks may differ: expiry times on cards are told to the
+// maxClockSkew is how far two clocks may differ: expiry times on cards are told to the
 // minute, and signatures of callbacks and webhooks live for minutes.
-const skewed = 5 * time.Second
+const maxClockSkew = 5 * time.Second
 
 // ClockDiagnostic compares this machine's clock with the Date that a server put on
 // its answer to a request that was made between asked and answered. Nothing is
@@ -54,7 +54,7 @@ func ClockDiagnostic(server string, date, asked, answered time.Time) []Diagnosti
 	ahead, behind := asked.Sub(date.Add(time.Second)), date.Sub(answered)
 	off := max(ahead, behind, 0).Round(time.Second)
 	switch {
-	case off <= skewed:
+	case off <= maxClockSkew:
 		return []Diagnostic{OK("clock", "agrees with "+server+"'s")}
 	case ahead > behind:
 		return []Diagnostic{Warn("clock", fmt.Sprintf("is %s ahead of %s's, so requests expire early", off, server), "let NTP set this machine's clock")}

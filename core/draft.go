@@ -13,7 +13,7 @@ func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (App
 		return a, nil // its dialect tells the fingerprint only
 	}
 	call.Params = sealed.params
-	facts, err := lines(call)
+	facts, err := payloadFacts(call)
 	if err != nil {
 		return Approval{}, err
 	}
@@ -31,16 +31,16 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 	a := Approval{
 		ID: call.ID, Owner: who.Token, Status: Pending,
 		ToolName: call.ToolName, Fingerprint: fingerprint, Bind: call.Bind,
-		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.kept(), Dialect: call.Dialect,
+		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.stored(), Dialect: call.Dialect,
 		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
 		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule,
 		Subject: j.subject(call), Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
-		Votes: stamped(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
+		Votes: withVoteTimes(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
 	}
 	if a.Subject != "" {
 		a.Session = j.GrantScope.Session
 	}
-	a.Always, a.Offers = j.GrantScope.Always, grantable(j, call, a.Subject)
+	a.Always, a.Offers = j.GrantScope.Always, grantableOffers(j, call, a.Subject)
 	if a.hidden() {
 		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
 	}
@@ -49,25 +49,25 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 		a.Origin = &origin
 	}
 	a.Askers = askers(who, call, rules.People)
-	return a.judged(j, rules)
+	return a.settledByPolicy(j, rules)
 }
 
-// grantable drops the scopes that would cover nothing: no session scope without a
+// grantableOffers drops the scopes that would cover nothing: no session scope without a
 // session or a subject, and none for always where policy has no words for it.
-func grantable(j Judgement, call Call, subject string) []Decision {
+func grantableOffers(j Judgement, call Call, subject string) []Decision {
 	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
 		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.GrantScope.Always == ""
 	})
 }
 
-// judged settles what policy settles at once. Anything that is neither a clear
+// settledByPolicy settles what policy settles at once. Anything that is neither a clear
 // allow nor a clear ask is denied.
-func (a Approval) judged(j Judgement, rules *Rules) Approval {
+func (a Approval) settledByPolicy(j Judgement, rules *Rules) Approval {
 	switch j.Outcome {
 	case OutcomeAllow:
 		a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"policy"}
 	case OutcomeAsk:
-		if why := a.unreachable(rules.People); why != "" && !(rules.Clamp && a.clamp(rules.People)) {
+		if why := a.quorumImpossible(rules.People); why != "" && !(rules.Clamp && a.clamp(rules.People)) {
 			return a.insufficient(why)
 		}
 	default:
@@ -76,8 +76,8 @@ func (a Approval) judged(j Judgement, rules *Rules) Approval {
 	return a
 }
 
-// stamped gives the votes of automatic factors their time.
-func stamped(votes []Vote, now int64) []Vote {
+// withVoteTimes gives the votes of automatic factors their time.
+func withVoteTimes(votes []Vote, now int64) []Vote {
 	for i := range votes {
 		votes[i].DecidedAtMs = now
 	}

@@ -41,7 +41,7 @@ func (r *Rules) drill() consulted {
 		Offers:     []Decision{AllowOnce, Deny},
 		Trace:      []Step{{Stage: "policy", Rule: ReasonDrill, Outcome: OutcomeAsk.String(), Text: "A drill goes to people, whatever policy says of calls, and never runs."}},
 	}}
-	c.because(ReasonDrill, "This is a drill: nothing of it will run.")
+	c.addReason(ReasonDrill, "This is a drill: nothing of it will run.")
 	if r.Verifier == nil {
 		return c
 	}

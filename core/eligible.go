@@ -12,9 +12,9 @@ func (a Approval) insufficient(why string) Approval {
 	return a
 }
 
-// unreachable says why the quorum could never be met by the people there are,
+// quorumImpossible says why the quorum could never be met by the people there are,
 // or nothing.
-func (a Approval) unreachable(d *Directory) string {
+func (a Approval) quorumImpossible(d *Directory) string {
 	auto := 0
 	for _, v := range a.Votes {
 		if v.Approver != UserRequest && v.Verdict == Approve && a.Rule.Admits(v.Approver) && (v.Approver != LLMEvaluation || a.Assessment.RiskClass < R3) {
@@ -30,7 +30,7 @@ func (a Approval) unreachable(d *Directory) string {
 	}
 	for _, n := range a.Rule.Needs {
 		if !d.Enough(n, barred) {
-			return "There are too few approvers for this: it needs " + n.words(n.Min) + " beside whoever asked."
+			return "There are too few approvers for this: it needs " + n.text(n.Min) + " beside whoever asked."
 		}
 	}
 	var named []string
@@ -73,8 +73,8 @@ func (a Approval) unreachable(d *Directory) string {
 // clamp lowers the quorum to the people there are, where the operator allows
 // it; it never goes below one.
 func (a *Approval) clamp(d *Directory) bool {
-	for a.Rule.MinApprovals > 1 && a.unreachable(d) != "" {
+	for a.Rule.MinApprovals > 1 && a.quorumImpossible(d) != "" {
 		a.Rule.MinApprovals--
 	}
-	return a.unreachable(d) == ""
+	return a.quorumImpossible(d) == ""
 }

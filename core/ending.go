@@ -18,12 +18,12 @@ func (a Approval) Ending() string { return a.ending(func(int64) string { return 
 // endingAt is Ending with the times: "allowed once by alice at 21 Nov 15:00:00 CET".
 // What people gave as a reason stands behind them.
 func (a Approval) endingAt() string {
-	return a.ending(func(ms int64) string { return " at " + clock(ms, time.Local) })
+	return a.ending(func(ms int64) string { return " at " + timeText(ms, time.Local) })
 }
 
 // ending says how the approval ended; at says when that was. What approvers and
 // operators gave as a reason stands behind them; what an asker says is a claim and
-// stands elsewhere, see withdrawalWords.
+// stands elsewhere, see withdrawalText.
 func (a Approval) ending(at func(ms int64) string) string {
 	by := ""
 	if len(a.DecidedBy) > 0 {
@@ -41,9 +41,9 @@ func (a Approval) ending(at func(ms int64) string) string {
 	when := at(a.ResolvedAtMs)
 	switch {
 	case a.RevokedAtMs != 0:
-		return decisionWords[a.Decision] + by + when + ", then revoked by " + People([]string{a.RevokedBy}) + at(a.RevokedAtMs) + because(a.RevokeReason)
+		return decisionTexts[a.Decision] + by + when + ", then revoked by " + People([]string{a.RevokedBy}) + at(a.RevokedAtMs) + because(a.RevokeReason)
 	case a.Status == Approved:
-		return decisionWords[a.Decision] + by + when + because(a.Reason)
+		return decisionTexts[a.Decision] + by + when + because(a.Reason)
 	case a.Status == Denied:
 		return "denied" + by + when + because(a.Reason)
 	case a.SupersededBy != "":
@@ -55,11 +55,11 @@ func (a Approval) ending(at func(ms int64) string) string {
 	}
 }
 
-var decisionWords = map[Decision]string{
+var decisionTexts = map[Decision]string{
 	AllowOnce: "allowed once", AllowSession: "allowed for the session", AllowAlways: "allowed always", Deny: "denied",
 }
 
-// clock writes a time for people, with its zone named.
-func clock(ms int64, zone *time.Location) string {
+// timeText writes a time for people, with its zone named.
+func timeText(ms int64, zone *time.Location) string {
 	return time.UnixMilli(ms).In(zone).Format("2 Jan 15:04:05 MST")
 }

@@ -89,11 +89,11 @@ func Refuse(code Code, format string, args ...any) *Error { return refuse(code, 
 
 // Invalid makes the CodeInvalidRequest error that names every wrong field.
 func Invalid(fields ...FieldError) *Error {
-	words := make([]string, len(fields))
+	problems := make([]string, len(fields))
 	for i, f := range fields {
-		words[i] = f.Field + " " + f.Problem
+		problems[i] = f.Field + " " + f.Problem
 	}
-	return &Error{Code: CodeInvalidRequest, Message: strings.Join(words, "; "), Fields: fields}
+	return &Error{Code: CodeInvalidRequest, Message: strings.Join(problems, "; "), Fields: fields}
 }
 
 // CodeOf gives the code of an Error anywhere in err's chain, and "" for nil and

@@ -50,19 +50,19 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	switch by := settled.DecidedBy; {
 	case d.Status == Denied:
 		p.deny(d)
-		p.says("people", ReasonInsufficient, "deny", d.Reason)
+		p.addStep("people", ReasonInsufficient, "deny", d.Reason)
 	case settled.Status == Approved:
 		p.Outcome, p.By = OutcomeAllow, by[0]
-		p.says("grants", p.By, "allow", "A standing grant covers this call.")
+		p.addStep("grants", p.By, "allow", "A standing grant covers this call.")
 	case settled.Status == Denied && settled.byRecord():
 		p.deny(settled)
 		p.By = by[0]
-		p.says("grants", p.By, "deny", settled.Reason)
+		p.addStep("grants", p.By, "deny", settled.Reason)
 	case settled.Status == Denied:
 		p.deny(settled)
 	case !settled.Rule.AsksApprovers() && d.Rule.AsksApprovers():
 		p.By, p.Rule, p.Offers = settled.Rule.Verifier.Instead, settled.Rule, settled.Offers
-		p.says("grants", p.By, "ask", "A standing grant covers this call; the verifier's people are asked all the same.")
+		p.addStep("grants", p.By, "ask", "A standing grant covers this call; the verifier's people are asked all the same.")
 	}
 	return p, nil
 }
@@ -71,7 +71,7 @@ func (p *Preview) deny(a Approval) {
 	p.Outcome, p.Reason, p.Assessment = OutcomeDeny, a.Reason, a.Assessment
 }
 
-// says adds a step to the trace.
-func (p *Preview) says(stage, rule, outcome, text string) {
+// addStep adds a step to the trace.
+func (p *Preview) addStep(stage, rule, outcome, text string) {
 	p.Trace = append(slices.Clip(p.Trace), Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
 }

@@ -63,14 +63,14 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	if a.Origin != nil {
 		f.Channel = a.Origin.Channel
 	}
-	return Event{AtMs: now, Type: t, Key: a.Key, Owner: a.Owner, Data: kept(&f)}
+	return Event{AtMs: now, Type: t, Key: a.Key, Owner: a.Owner, Data: storedJSON(&f)}
 }
 
 // Body gives what of an approval the store keeps beside columns.
-func (a *Approval) Body() []byte { return kept(a) }
+func (a *Approval) Body() []byte { return storedJSON(a) }
 
-// kept is a value as the log and the store have it.
-func kept(v any) []byte {
+// storedJSON is a value as the log and the store have it.
+func storedJSON(v any) []byte {
 	b, err := json.Marshal(v, asStored)
 	if err != nil { // plain values always marshal
 		panic(err)

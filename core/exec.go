@@ -36,15 +36,15 @@ func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
 		e, bad = execMembers(params)
 	}
 	unread := len(bad) > 0
-	said := func(field string) bool {
+	reported := func(field string) bool {
 		return slices.ContainsFunc(bad, func(f FieldError) bool { return f.Field == field })
 	}
 	check := func(ok bool, field, problem string) {
-		if !ok && !said("params."+field) {
+		if !ok && !reported("params."+field) {
 			bad = append(bad, FieldError{"params." + field, problem})
 		}
 	}
-	check((e.Command == nil) != (e.Argv == nil) || said("params") || said("params.argv"), "command", "or params.argv is required, and not both")
+	check((e.Command == nil) != (e.Argv == nil) || reported("params") || reported("params.argv"), "command", "or params.argv is required, and not both")
 	if e.Command != nil {
 		check(*e.Command != "" && len(*e.Command) <= maxShellLine, "command", "must be a shell line of 1 byte to 128 KiB")
 	}

@@ -7,10 +7,10 @@ import (
 
 // tick does what time asks of a pending approval: expiry, fallback targets, and
 // the word that nobody could be asked. It always gives a full change, so that
-// the store computes the next timer anew. silent are the chats that leave tries
-// unanswered; nil: not looked up. Where that matters, there is no change and who is
+// the store computes the next timer anew. unreachable are the chats that leave tries
+// unanswered; nil: not looked up. Where that matters, there is no change and lookUp is
 // true.
-func (a Approval) tick(routes Routes, silent map[Target]Unreachable, now int64) (_ Change, who bool) {
+func (a Approval) tick(routes Routes, unreachable map[Target]Unreachable, now int64) (_ Change, lookUp bool) {
 	if a.Final() {
 		return Change{Approval: a, Unchanged: true}, false
 	}
@@ -18,8 +18,8 @@ func (a Approval) tick(routes Routes, silent map[Target]Unreachable, now int64) 
 		return a.expire(now), false
 	}
 	c := Change{Approval: a.clone()}
-	sent, waiting := a.cards(nil)
-	approvers, mayReach := a.cards(routes.Verifier)
+	sent, waiting := a.cardStates(nil)
+	approvers, mayReach := a.cardStates(routes.Verifier)
 	if !a.Rule.AsksApprovers() {
 		approvers, mayReach = sent, waiting
 	}
@@ -40,11 +40,11 @@ func (a Approval) tick(routes Routes, silent map[Target]Unreachable, now int64) 
 		c.Approval.FallbackAtMs = 0
 		return c, false
 	}
-	if waiting && silent == nil {
+	if waiting && unreachable == nil {
 		return Change{}, true
 	}
 	again := now + max(routes.FallbackAfterMs, leastLookMs)
-	if look := a.mayArrive(silent, routes.FallbackAfterMs, again, now); look != 0 {
+	if look := a.nextLook(unreachable, routes.FallbackAfterMs, again, now); look != 0 {
 		c.Approval.FallbackAtMs = max(look, now+leastLookMs)
 		return c, false
 	}
@@ -54,7 +54,7 @@ func (a Approval) tick(routes Routes, silent map[Target]Unreachable, now int64) 
 	return c, false
 }
 
-// expire ends a pending approval by silence.
+// expire ends a pending approval because nobody decided in time.
 func (a Approval) expire(now int64) Change {
 	next := a.clone()
 	next.Status, next.Reason = Expired, "nobody decided in time"
@@ -78,13 +78,13 @@ func (a Approval) TimerMs() int64 {
 // Tick does what time asks of one approval: expiry, fallback targets, the word
 // that nobody could be asked.
 func (g *Gate) Tick(ctx context.Context, key string) error {
-	var silent map[Target]Unreachable
-	var who, otherRules bool // is to be known first: who is silent, what the rules of today say
+	var unreachable map[Target]Unreachable
+	var lookUp, otherRules bool // what is to be known first: who is unreachable, what other rules say
 	tick := func(a Approval) (c Change, err error) {
 		rules := g.rules.Load()
-		c, who = a.tick(rules.Router.Route(a), silent, nowMs())
+		c, lookUp = a.tick(rules.Router.Route(a), unreachable, nowMs())
 		unasked := c.Approval.Status == Approved && !c.Unchanged // approvals.exec.askFallback
-		if otherRules = unasked && a.PolicyHash != rules.Policy.Hash(); who || otherRules {
+		if otherRules = unasked && a.PolicyHash != rules.Policy.Hash(); lookUp || otherRules {
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		if unasked {
@@ -95,8 +95,8 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 	for range 3 {
 		_, err := g.update(ctx, key, tick)
 		switch {
-		case err == nil && who:
-			silent, err = g.store.Unreachable(ctx)
+		case err == nil && lookUp:
+			unreachable, err = g.store.Unreachable(ctx)
 		case err == nil && otherRules: // they may say something else, as after a restart
 			err = g.rejudgeOne(ctx, key)
 		default:

@@ -9,18 +9,18 @@ const openTries = 2
 // leastLookMs is how often at most is looked whether a card has arrived.
 const leastLookMs = 1000
 
-// mayArrive says when to look whether a card has arrived; 0: nobody can be asked.
+// nextLook says when to look whether a card has arrived; 0: nobody can be asked.
 // A card that waits because its chat is limited, or behind other cards, or for its
 // first try, is only late. One that cannot arrive has failed for good, or goes to a
 // chat that was tried since, and has answered nothing for as long as fallback targets
 // are waited for. Its tries must go over half of that time: one in which nobody tried,
 // as while the desk was down, says nothing.
-func (a Approval) mayArrive(silent map[Target]Unreachable, afterMs, again, now int64) (look int64) {
+func (a Approval) nextLook(unreachable map[Target]Unreachable, afterMs, again, now int64) (look int64) {
 	for _, d := range a.Deliveries {
 		if d.Kind != CardDelivery || d.State != Queued {
 			continue
 		}
-		switch s, ok := silent[d.Target.Chat()]; {
+		switch s, ok := unreachable[d.Target.Chat()]; {
 		case ok && s.SinceMs+afterMs > now:
 			look = max(look, s.SinceMs+afterMs)
 		case !ok || s.TriedMs < d.CreatedMs || s.TriedMs-s.SinceMs < afterMs/2, a.Unreached && d.Attempts < openTries:

@@ -49,7 +49,7 @@ func Canonical(toolName string, params json.RawMessage, bind *Bind) (Sealed, err
 	out := make([]byte, 0, len(form)+len(toolName)+32)
 	out = append(out, '{')
 	if bind != nil {
-		b := jsontext.Value(kept(bind))
+		b := jsontext.Value(storedJSON(bind))
 		_ = b.Canonicalize() // what was just written has such a form
 		out = append(append(append(out, `"bind":`...), b...), ',')
 	}

@@ -12,12 +12,12 @@ import (
 // argument of each method; authority is checked here, and what is refused is on
 // record. Safe for concurrent use.
 type Gate struct {
-	store Store
-	rules atomic.Pointer[Rules]
-	log   *slog.Logger
-	waits waitlist
-	shown drawn
-	after []func(Change)
+	store    Store
+	rules    atomic.Pointer[Rules]
+	log      *slog.Logger
+	waits    waitlist
+	rendered renderCache
+	after    []func(Change)
 }
 
 // NewGate makes a Gate. after is called for every committed change, in the
@@ -87,15 +87,15 @@ func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change
 }
 
 func (g *Gate) committed(c Change) {
-	g.tell(c)
+	g.notify(c)
 	if !c.Unchanged {
 		g.waits.wake(c.Approval.Key, &c.Approval) // last: whoever is woken last goes on first
 	}
 }
 
-// tell tells the others of a commit. Nobody waits for a new approval but who has
+// notify tells the others of a commit. Nobody waits for a new approval but who has
 // asked, and knows.
-func (g *Gate) tell(c Change) {
+func (g *Gate) notify(c Change) {
 	for _, f := range g.after {
 		f(c)
 	}

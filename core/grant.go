@@ -62,9 +62,9 @@ type GrantFilter struct {
 	Limit      int   // 0: 1,000
 }
 
-// leave gives what the settled approval leaves behind: a grant for a wider allow, of
+// leaveGrant gives what the settled approval leaves behind: a grant for a wider allow, of
 // the approvers who gave it, and a cool-down for a person's deny.
-func (c Change) leave(by []string, now int64) Change {
+func (c Change) leaveGrant(by []string, now int64) Change {
 	a := &c.Approval
 	var g Grant
 	switch {
@@ -81,17 +81,17 @@ func (c Change) leave(by []string, now int64) Change {
 		return c
 	}
 	g.By = by
-	return c.granted(g, now)
+	return c.addGrant(g, now)
 }
 
 // coolDown refuses the same call for a while, because a person said no.
 func (c Change) coolDown(now int64) Change {
 	g := c.Approval.grant(CoolDown, now)
 	g.Fingerprint, g.ExpiresAtMs = c.Approval.Fingerprint, now+coolDownMs
-	return c.granted(g, now)
+	return c.addGrant(g, now)
 }
 
-func (c Change) granted(g Grant, now int64) Change {
+func (c Change) addGrant(g Grant, now int64) Change {
 	c.Grants = append(c.Grants, g)
 	c.Events = append(c.Events, g.event(EventGranted, "", now))
 	return c
@@ -127,10 +127,10 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 // their own, and what was given by a person whom the configuration does not know any more.
 func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 	gone := func(name string) bool {
-		giver := d.called(name)
+		giver := d.voterNamed(name)
 		return giver.Person != "" && !d.Known(giver.Person)
 	}
-	lost := a.gaveOwn(g.By, d) || slices.ContainsFunc(g.By, gone)
+	lost := a.givenByAsker(g.By, d) || slices.ContainsFunc(g.By, gone)
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID
 	if lost || another || !g.Live(now) || a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule) {
 		return false
@@ -172,7 +172,7 @@ func (a Approval) byGrant(f Existing, r GrantScope, d *Directory, now int64) App
 		if g.Kind == CoolDown && g.Live(now) && g.Fingerprint == a.Fingerprint && g.Owner == a.Owner && g.AgentID == a.AgentID && a.Status != Denied {
 			a.Status, a.Decision, a.DecidedBy = Denied, Deny, []string{"grant:" + g.ID}
 			a.Reason = fmt.Sprintf("%s denied this very call; it is refused without asking again until %s, or until an operator ends that: approvalbot allowlist remove %s",
-				People(g.By), clock(g.ExpiresAtMs, time.Local), g.ID[:min(8, len(g.ID))])
+				People(g.By), timeText(g.ExpiresAtMs, time.Local), g.ID[:min(8, len(g.ID))])
 			a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonRecentlyDenied)
 			return a
 		}

@@ -34,20 +34,20 @@ func toolPrefix(tool string) string {
 // then all the rest.
 func about(tool string, payload []Fact, b *Bind, n int) string {
 	// Every call has a first one: exec its command, others a parameter or "params: none".
-	rest := slices.DeleteFunc(telling(tool, payload), func(f Fact) bool { return f.Own })
-	what := said(rest[0])
+	rest := slices.DeleteFunc(bySalience(tool, payload), func(f Fact) bool { return f.Own })
+	what := fieldText(rest[0])
 	if tool == "exec" {
 		what = rest[0].Line()
 	}
 	where := strings.Join(places(tool, payload, b), " ")
 	if where != "" {
 		room := maxNotice - charCount(toolPrefix(tool)) - charCount(where) - len(" · ")
-		what = clipped(what, max(room, maxTelling/2))
+		what = clipped(what, max(room, maxField/2))
 	}
 	parts := []string{what, where}
 	for _, f := range rest[1:] {
 		if tool != "exec" || f.Name != "workdir" && f.Name != "host" {
-			parts = append(parts, said(f))
+			parts = append(parts, fieldText(f))
 		}
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
@@ -79,44 +79,46 @@ func places(tool string, payload []Fact, b *Bind) []string {
 	return out
 }
 
-// tells are the parameters that say most, the most telling first: what is touched or
+// salientNames are the parameters that say most, the most telling first: what is touched or
 // who is reached, then by what.
-var tells = []string{
+var salientNames = []string{
 	"to", "recipient", "recipients", "target", "channel", "chat", "path", "file", "filepath", "filename", "directory", "dir", "cwd", "workdir",
 	"url", "uri", "endpoint", "host", "hostname", "server", "address", "repo", "repository", "remote", "branch", "database", "table", "bucket",
 	"command", "cmd", "action", "method", "amount", "currency", "subject", "title", "query", "sql", "name", "id",
 }
 
-func tell(f Fact) int {
+func salience(f Fact) int {
 	name := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(f.Name))
-	if i := slices.Index(tells, name); i >= 0 && !f.Own {
+	if i := slices.Index(salientNames, name); i >= 0 && !f.Own {
 		return i
 	}
-	return len(tells)
+	return len(salientNames)
 }
 
-// telling puts the facts of a call in the order in which they say most: the telling
+// bySalience puts the facts of a call in the order in which they say most: the telling
 // parameters, then the short ones before the long. Those of exec are in order.
-func telling(tool string, payload []Fact) []Fact {
+func bySalience(tool string, payload []Fact) []Fact {
 	out := slices.Clone(payload)
 	if tool == "exec" {
 		return out
 	}
 	long := func(f Fact) int {
-		if charCount(f.Value) > maxTelling {
+		if charCount(f.Value) > maxField {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(out, func(a, b Fact) int { return cmp.Or(cmp.Compare(tell(a), tell(b)), cmp.Compare(long(a), long(b))) })
+	slices.SortStableFunc(out, func(a, b Fact) int {
+		return cmp.Or(cmp.Compare(salience(a), salience(b)), cmp.Compare(long(a), long(b)))
+	})
 	return out
 }
 
-// said is a parameter in a headline.
-func said(f Fact) string {
+// fieldText is a parameter in a headline.
+func fieldText(f Fact) string {
 	value := f.Line()
-	if tell(f) < len(tells) {
-		value = clipped(value, maxTelling)
+	if salience(f) < len(salientNames) {
+		value = clipped(value, maxField)
 	}
 	return clipped(f.Name, maxPlace) + ": " + value
 }
@@ -124,7 +126,7 @@ func said(f Fact) string {
 // Line writes the whole call on one line, for API answers.
 func Line(tool string, payload []Fact) string {
 	parts := make([]string, 0, len(payload))
-	for _, f := range telling(tool, payload) {
+	for _, f := range bySalience(tool, payload) {
 		if tool == "exec" && f.Name == "command" {
 			parts = append(parts, f.Line())
 			continue

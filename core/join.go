@@ -24,14 +24,14 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 	if alias != "" && alias != a.ID {
 		c.Aliases = []string{alias}
 	}
-	told := next.Requester != a.Requester || next.Justification != a.Justification
+	cardChanges := next.Requester != a.Requester || next.Justification != a.Justification
 	stricter := next.Unreached != a.Unreached
-	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !told && !stricter && len(by.Consulted) == 0 {
+	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !cardChanges && !stricter && len(by.Consulted) == 0 {
 		return Change{Approval: a, Unchanged: true}
 	}
 	c.Events = []Event{next.event(EventJoined, now, eventData{Joined: by.Askers})}
-	c.Redraw = told || len(next.Askers) != len(a.Askers)
-	if why := c.Approval.unreachable(rules.People); why != "" && !(rules.Clamp && c.Approval.clamp(rules.People)) {
+	c.Redraw = cardChanges || len(next.Askers) != len(a.Askers)
+	if why := c.Approval.quorumImpossible(rules.People); why != "" && !(rules.Clamp && c.Approval.clamp(rules.People)) {
 		c.Approval = c.Approval.insufficient(why)
 		return c.end(EventResolved, now)
 	}
@@ -85,7 +85,7 @@ func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules
 	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() {
 		return false
 	}
-	if draft.gaveOwn(unclaimed.DecidedBy, rules.People) {
+	if draft.givenByAsker(unclaimed.DecidedBy, rules.People) {
 		return false
 	}
 	open := *unclaimed
@@ -113,15 +113,15 @@ func (a Approval) judgedLike(b Approval) bool {
 // asked all the same, since two asked at the same time, that is on record, and a deny
 // ends what is still pending.
 func (c consulted) joining(a, draft Approval, alias string, rules *Rules, now int64) Change {
-	heard := a
-	heard.Consulted = append(slices.Clip(a.Consulted), c.records...)
+	answering := a
+	answering.Consulted = append(slices.Clip(a.Consulted), c.records...)
 	switch {
 	case a.Final() && len(c.records) == 0:
 		return Change{Approval: a, Unchanged: true}
 	case a.Final():
-		return Change{Approval: a, Unchanged: true, Events: []Event{heard.event(EventJoined, now, eventData{})}}
+		return Change{Approval: a, Unchanged: true, Events: []Event{answering.event(EventJoined, now, eventData{})}}
 	case c.Outcome == OutcomeDeny && len(c.records) > 0:
-		return heard.judgedAgain(&c.Judgement, rules, now)
+		return answering.judgedAgain(&c.Judgement, rules, now)
 	}
-	return heard.join(draft, alias, rules, now)
+	return answering.join(draft, alias, rules, now)
 }

@@ -7,15 +7,15 @@ const (
 	MaxParams        = 256 << 10
 	maxToolName      = 128
 	maxName          = 256 // agentId, sessionKey, context fields
-	maxWords         = 2000
+	maxText          = 2000
 	maxDescription   = 4000
 	maxShellLine     = 128 << 10
 	maxResultSummary = 2000
 	maxReason        = 500 // characters
 )
 
-// words redacts, unbreaks and cuts what a person or program said.
-func words(s string, limit int) string {
+// cleanText redacts, unbreaks and cuts what a person or program said.
+func cleanText(s string, limit int) string {
 	s, _ = display.Clip(display.Redact(s), limit)
 	return s
 }

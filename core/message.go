@@ -8,10 +8,10 @@ import (
 	"approvalbot/display"
 )
 
-// told is what a message that is no card says. Words of people and of the agent stand
+// messageText is what a message that is no card says. Words of people and of the agent stand
 // on lines of their own, behind a label, and no text has line breaks: nobody's words
 // can be taken for the desk's.
-func (a Approval) told(kind DeliveryKind) string {
+func (a Approval) messageText(kind DeliveryKind) string {
 	lines := []string{}
 	add := func(label, text string) {
 		if text != "" {
@@ -29,17 +29,17 @@ func (a Approval) told(kind DeliveryKind) string {
 			add("Reason: ", display.Escape(a.Reason))
 		}
 		add("Reason for taking it back: ", display.Escape(a.RevokeReason))
-		add("Why, in the asker's words: ", clipped(display.Safe(a.withdrawalWords()), maxClaim))
+		add("Why, in the asker's words: ", clipped(display.Safe(a.withdrawalText()), maxClaim))
 	case ResultDelivery:
 		if r := a.Result; r != nil {
 			bare.Result = &Result{Status: r.Status, ExitCode: r.ExitCode}
-			add(resultIcon(a)+" "+a.Code+": ", bare.resultWords())
+			add(resultIcon(a)+" "+a.Code+": ", bare.resultText())
 			add("In its words: ", clipped(display.Escape(r.Summary), maxClaim))
 		}
 	case CallbackDelivery:
 		return "the approval" // the channel writes what it is then
 	case RetryDelivery:
-		add("🔁 "+a.Code+": ", fmt.Sprintf("an operator lets the agent try again, until %s.", clock(a.ClaimUntilMs, time.Local)))
+		add("🔁 "+a.Code+": ", fmt.Sprintf("an operator lets the agent try again, until %s.", timeText(a.ClaimUntilMs, time.Local)))
 	case UnreachedDelivery:
 		add("", "Nobody could be asked to approve "+a.Code+". No approver's chat took the card.")
 	case ReasonDelivery:
@@ -49,7 +49,7 @@ func (a Approval) told(kind DeliveryKind) string {
 	return strings.Join(lines, "\n")
 }
 
-func (a Approval) resultWords() string {
+func (a Approval) resultText() string {
 	r := a.Result
 	if r == nil {
 		return ""

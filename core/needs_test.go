@@ -68,7 +68,7 @@ func TestWhatAYesCountsToward(t *testing.T) {
 	} {
 		a := needing(max(1, c.quorum), verifierNeed(c.instead))
 		a.AgentID = c.agent
-		require.Equal(t, Weight{Deny: c.deny, Approvers: c.approver, Verifier: c.verifier}, a.worth(d.Identify(c.voter), d), name)
+		require.Equal(t, Weight{Deny: c.deny, Approvers: c.approver, Verifier: c.verifier}, a.weight(d.Identify(c.voter), d), name)
 	}
 }
 
@@ -128,9 +128,9 @@ func TestTheVerifiersPeopleAreThoseOfToday(t *testing.T) {
 	require.Empty(t, a.tally(d).Verifier)
 	require.Empty(t, a.standing(d))
 	require.Equal(t, CodeNotAnApprover, a.admits(d.Identify(on("telegram", "7")), Ballot{Decision: Deny}, d).Code)
-	require.Empty(t, a.unreachable(d))
+	require.Empty(t, a.quorumImpossible(d))
 	d.verifiers = nil
-	require.Contains(t, a.unreachable(d), "one of the verifier's people")
+	require.Contains(t, a.quorumImpossible(d), "one of the verifier's people")
 }
 
 // Whatever is voted, nothing is allowed unless each need is met by those who are
@@ -195,7 +195,7 @@ func TestARulesYesSparesApproversAndNotTheVerifier(t *testing.T) {
 	a.Rule.Effective, a.Rule.RequiresHuman = []Factor{UserRequest, RulesBased}, false
 	a.Votes = []Vote{machine(RulesBased, Approve)}
 	require.Equal(t, Pending, a.tally(d).Outcome)
-	a = a.sparingApprovers(d)
+	a = a.withoutNeedlessApprovers(d)
 	require.False(t, a.Rule.AsksApprovers())
 	require.Equal(t, []Decision{AllowOnce, Deny}, a.Offers)
 	a = a.count(Ballot{Voter: on("telegram", "8"), Decision: AllowOnce, ReceivedMs: 1}, d, 1).Approval

@@ -12,10 +12,10 @@ func (a Approval) callBack(now int64) []Delivery {
 	return []Delivery{a.delivery(CallbackDelivery, Target{Channel: CallbackChannel, To: a.Key}, now)}
 }
 
-// tell gives the delivery that tells the session chat something, unless a card
+// notify gives the delivery that tells the session chat something, unless a card
 // there shows it already or it was told before. Each retry is another one, and so is
 // each result.
-func (a Approval) tell(kind DeliveryKind, now int64) []Delivery {
+func (a Approval) notify(kind DeliveryKind, now int64) []Delivery {
 	if a.Origin == nil {
 		return nil
 	}

@@ -97,7 +97,7 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant
 	}
 	now := nowMs()
 	out := Grant{ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec", Subject: j.GrantScope.Program, Pattern: slices.Clone(r.Pattern),
-		Summary: words(strings.Join(r.Pattern, " "), maxSummary), MaxClass: class, Rule: Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now}
+		Summary: cleanText(strings.Join(r.Pattern, " "), maxSummary), MaxClass: class, Rule: Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now}
 	if r.TTLMs > 0 {
 		out.ExpiresAtMs = now + r.TTLMs
 	}

@@ -63,7 +63,7 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		if !next.Rule.AsksApprovers() {
 			next.Rule = next.Rule.instead("")
 		}
-		next = next.sparingApprovers(rules.People)
+		next = next.withoutNeedlessApprovers(rules.People)
 	}
 	next.Unreached = next.Unreached && j.Unreached == OutcomeAllow
 	if j.Assessment.RiskClass > next.Assessment.RiskClass {
@@ -75,18 +75,18 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		next.Votes = slices.DeleteFunc(next.Votes, func(v Vote) bool { return v.Approver == UserRequest })
 		next.Why = append([]string{"The rules changed while this waited; earlier votes no longer count."}, next.Why...)
 	}
-	if why := next.unreachable(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
+	if why := next.quorumImpossible(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
 		return next.insufficient(why), nil
 	}
 	if asked {
-		further = next.askFurther(rules.Router.Route(next), now)
+		further = next.addCards(rules.Router.Route(next), now)
 	}
 	return next, further
 }
 
-// askFurther gives cards for the places that have none yet, and has it looked anew
+// addCards gives cards for the places that have none yet, and has it looked anew
 // whether they arrive.
-func (a *Approval) askFurther(routes Routes, now int64) (cards []Delivery) {
+func (a *Approval) addCards(routes Routes, now int64) (cards []Delivery) {
 	places := routes.Targets
 	if a.FallbackDone = len(places) == 0; a.FallbackDone {
 		places = routes.Fallback
@@ -113,7 +113,7 @@ func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*Judge
 	if err != nil || a.Final() || a.PolicyHash == rules.Policy.Hash() {
 		return nil, err
 	}
-	call, err := g.sealed(ctx, a)
+	call, err := g.openSealed(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
 				return "the grant that allowed it was ended"
 			}
-			if a.today(rules).gaveOwn(found.Grants[0].By, rules.People) { // they joined while the verifier's people were asked
+			if a.underRules(rules).givenByAsker(found.Grants[0].By, rules.People) { // they joined while the verifier's people were asked
 				return "whoever gave the grant that allowed it stands behind the call"
 			}
 		}
@@ -156,9 +156,9 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 func (a Approval) settledToday(call Call, j Judgement, f Existing, rules *Rules) bool {
 	now := nowMs()
 	a.Status, a.Assessment, a.Rule, a.Subject = Pending, j.Assessment, j.Rule, j.subject(call)
-	a.Offers = grantable(j, call, a.Subject)
-	a.Votes = stamped(j.Votes, now)
-	a = a.judged(j, rules).byGrant(f, j.GrantScope, rules.People, now)
+	a.Offers = grantableOffers(j, call, a.Subject)
+	a.Votes = withVoteTimes(j.Votes, now)
+	a = a.settledByPolicy(j, rules).byGrant(f, j.GrantScope, rules.People, now)
 	return a.Status == Approved || a.Unreached && j.Unreached == OutcomeAllow ||
 		a.Status == Pending && a.tally(rules.People).Outcome == Approved
 }

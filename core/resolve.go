@@ -10,7 +10,7 @@ import (
 // Find gives the key of the approval that Get gives.
 func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error) {
 	if who.MayRequest {
-		if key, err := g.own(ctx, who, ref); err == nil || CodeOf(err) == CodeUnavailable {
+		if key, err := g.ownKey(ctx, who, ref); err == nil || CodeOf(err) == CodeUnavailable {
 			return key, err
 		}
 	}
@@ -24,7 +24,7 @@ func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error)
 // approval is CodeAmbiguousID.
 func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, error) {
 	if !who.MayDecide {
-		return g.own(ctx, who, ref)
+		return g.ownKey(ctx, who, ref)
 	}
 	code := ""
 	if len(ref) == codeLength {
@@ -48,7 +48,7 @@ func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, err
 		}
 		exact = append(exact, more...)
 	}
-	return only(exact, ref)
+	return onlyKey(exact, ref)
 }
 
 // ByCode finds the approval of a code.
@@ -63,8 +63,8 @@ func (g *Gate) ByCode(ctx context.Context, code string) (Approval, error) {
 	return g.store.Get(ctx, found[0].Key)
 }
 
-// own finds the key behind an owner's own id.
-func (g *Gate) own(ctx context.Context, who Caller, id string) (string, error) {
+// ownKey finds the key behind an owner's own id.
+func (g *Gate) ownKey(ctx context.Context, who Caller, id string) (string, error) {
 	if !who.MayRequest && !who.MayDecide {
 		return "", refuse(CodeForbidden, "This token has no scope for approvals.")
 	}
@@ -72,10 +72,10 @@ func (g *Gate) own(ctx context.Context, who Caller, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return only(found, id)
+	return onlyKey(found, id)
 }
 
-func only(found []Named, ref string) (string, error) {
+func onlyKey(found []Named, ref string) (string, error) {
 	keys := map[string]bool{}
 	for _, n := range found {
 		keys[n.Key] = true

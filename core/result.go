@@ -8,7 +8,7 @@ import (
 
 // report stores what the owner says about the execution, once.
 func (a Approval) report(r Result, now int64) (Change, error) {
-	r.Summary, r.AtMs = words(r.Summary, maxResultSummary), now
+	r.Summary, r.AtMs = cleanText(r.Summary, maxResultSummary), now
 	switch {
 	case a.ClaimedAtMs == 0:
 		return Change{}, notClaimable(WhyPending, "Nothing was claimed yet, so there is no result to report.")
@@ -22,7 +22,7 @@ func (a Approval) report(r Result, now int64) (Change, error) {
 	return Change{
 		Approval: next, Unseal: next.KeptSinceMs() == 0, Redraw: true,
 		Events:     []Event{next.event(EventResult, now, eventData{By: "token:" + a.Owner})},
-		Deliveries: next.tell(ResultDelivery, now),
+		Deliveries: next.notify(ResultDelivery, now),
 	}, nil
 }
 
@@ -38,7 +38,7 @@ func (g *Gate) Report(ctx context.Context, who Caller, id string, r Result) (App
 	if r.Status != "succeeded" && r.Status != "failed" {
 		return Approval{}, Invalid(FieldError{"status", "must be succeeded or failed"})
 	}
-	key, err := g.own(ctx, who, id)
+	key, err := g.ownKey(ctx, who, id)
 	if err != nil {
 		return Approval{}, err
 	}

@@ -30,7 +30,7 @@ func (a Approval) retry(by string, hasCall bool, policyDenies string, now int64)
 	return Change{Approval: next, Redraw: true,
 		// The first says what the retry follows, a failed result for one.
 		Events:     []Event{a.event(EventRetry, now, what), next.event(EventResolved, now, what)},
-		Deliveries: append(next.tell(RetryDelivery, now), next.callBack(now)...),
+		Deliveries: append(next.notify(RetryDelivery, now), next.callBack(now)...),
 	}, nil
 }
 
@@ -54,7 +54,7 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 	if err != nil {
 		return a, err
 	}
-	call, errSealed := g.kept(ctx, a, rules)
+	call, errSealed := g.openInTime(ctx, a, rules)
 	if errSealed != nil && CodeOf(errSealed) != CodeRetryDataGone {
 		return a, errSealed
 	}

@@ -20,10 +20,10 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 		return Change{Approval: a, Unchanged: true}, nil
 	}
 	next := a.clone()
-	next.RevokedAtMs, next.RevokedBy, next.RevokeReason = now, by, words(reason, maxReason)
+	next.RevokedAtMs, next.RevokedBy, next.RevokeReason = now, by, cleanText(reason, maxReason)
 	tell := next.callBack(now)
 	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Kind == OutcomeDelivery }) {
-		tell = append(tell, next.tell(RevokedDelivery, now)...)
+		tell = append(tell, next.notify(RevokedDelivery, now)...)
 	}
 	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true, Deliveries: tell,
 		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil

@@ -2,17 +2,17 @@ package core
 
 import "context"
 
-// kept gives the call that was sealed for the approval, or CodeRetryDataGone when it was
+// openInTime gives the call that was sealed for the approval, or CodeRetryDataGone when it was
 // deleted, or is to be.
-func (g *Gate) kept(ctx context.Context, a Approval, rules *Rules) (Call, error) {
+func (g *Gate) openInTime(ctx context.Context, a Approval, rules *Rules) (Call, error) {
 	if a.callGone(rules, nowMs()) {
 		return Call{}, retryDataGone()
 	}
-	return g.sealed(ctx, a)
+	return g.openSealed(ctx, a)
 }
 
-// sealed gives the call that was sealed for the approval.
-func (g *Gate) sealed(ctx context.Context, a Approval) (Call, error) {
+// openSealed gives the call that was sealed for the approval.
+func (g *Gate) openSealed(ctx context.Context, a Approval) (Call, error) {
 	form, err := g.store.Sealed(ctx, a.Key)
 	if err != nil {
 		return Call{}, err

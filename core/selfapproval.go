@@ -49,24 +49,24 @@ func (t Target) person() (r Requester, private bool) {
 // under any account, as the requester, as the one behind the asking token or the
 // private chat, or with an identical call that was joined. Votes, quorums, grants and
 // retries ask this and nothing else. It expects who [Directory.Identify] says.
-func (a Approval) MayNotDecide(v Voter, d *Directory) bool { return !a.Solo && d.asked(v, a.Askers) }
+func (a Approval) MayNotDecide(v Voter, d *Directory) bool { return !a.Solo && d.isAsker(v, a.Askers) }
 
-// gaveOwn reports whether one of those names, as DecidedBy has them, may not decide.
-func (a Approval) gaveOwn(names []string, d *Directory) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return a.MayNotDecide(d.called(name), d) })
+// givenByAsker reports whether one of those names, as DecidedBy has them, may not decide.
+func (a Approval) givenByAsker(names []string, d *Directory) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return a.MayNotDecide(d.voterNamed(name), d) })
 }
 
 // mayNotRetry reports whether a token, or its person, asked. People may retry their own
 // calls where they may decide them; a token that is nobody's never may.
 func (a Approval) mayNotRetry(who Caller, rules *Rules) bool {
-	a = a.today(rules)
+	a = a.underRules(rules)
 	a.Solo = a.Solo && who.Person != ""
 	return !a.Solo && a.Owner == who.Token || a.MayNotDecide(Voter{Person: who.Person}, rules.People)
 }
 
-// today is the approval as these rules have it: askers may decide only where they
+// underRules is the approval as these rules have it: askers may decide only where they
 // might when it was asked, and may now.
-func (a Approval) today(rules *Rules) Approval {
+func (a Approval) underRules(rules *Rules) Approval {
 	a.Solo = a.Solo && rules.Solo
 	return a
 }
@@ -80,11 +80,11 @@ func (a Approval) barred(d *Directory) func(Voter) bool {
 }
 
 // AskedBy reports whether the voter is one of those who asked, under any account.
-func (a Approval) AskedBy(v Voter, d *Directory) bool { return d.asked(d.Identify(v), a.Askers) }
+func (a Approval) AskedBy(v Voter, d *Directory) bool { return d.isAsker(d.Identify(v), a.Askers) }
 
-// asked reports whether the voter is one of the askers: with the same account, or as
+// isAsker reports whether the voter is one of the askers: with the same account, or as
 // the person that it belongs to now or belonged to when the call was asked.
-func (d *Directory) asked(v Voter, askers []Requester) bool {
+func (d *Directory) isAsker(v Voter, askers []Requester) bool {
 	return slices.ContainsFunc(askers, func(r Requester) bool {
 		account := Requester{Channel: r.Channel, UserID: r.UserID}
 		same := account == Requester{Channel: v.Channel, UserID: v.UserID} && r.UserID != ""
@@ -92,8 +92,8 @@ func (d *Directory) asked(v Voter, askers []Requester) bool {
 	})
 }
 
-// called gives the voter of a name as DecidedBy has it ("person:alice", "telegram:1").
-func (d *Directory) called(name string) Voter {
+// voterNamed gives the voter of a name as DecidedBy has it ("person:alice", "telegram:1").
+func (d *Directory) voterNamed(name string) Voter {
 	channel, id, _ := strings.Cut(name, ":")
 	if channel == "person" {
 		return Voter{Person: id}

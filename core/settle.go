@@ -17,7 +17,7 @@ func (c Change) settle(d *Directory, now int64) Change {
 	if n := c.Approval.Rule.Verifier; n != nil && t.Outcome == Approved && strings.HasPrefix(n.Instead, "grant:") {
 		c.Approval.DecidedBy = append([]string{n.Instead}, c.Approval.DecidedBy...)
 	}
-	return c.end(EventResolved, now).leave(t.By, now)
+	return c.end(EventResolved, now).leaveGrant(t.By, now)
 }
 
 // end finishes a change whose approval just got its final status.
@@ -33,7 +33,7 @@ func (c Change) end(event EventType, now int64) Change {
 	c.Redraw = !c.New
 	c.Events = append(c.Events, a.event(event, now, eventData{}))
 	if !c.New {
-		c.Deliveries = append(c.Deliveries, a.tell(OutcomeDelivery, now)...)
+		c.Deliveries = append(c.Deliveries, a.notify(OutcomeDelivery, now)...)
 	}
 	c.Deliveries = append(c.Deliveries, a.callBack(now)...)
 	return c

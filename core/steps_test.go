@@ -36,14 +36,14 @@ func TestWhyAQuorumCannotBeMet(t *testing.T) {
 		}
 		return a
 	}
-	require.Contains(t, asked(1, "bob").unreachable(people("bob")), "Nobody but whoever asked could approve this.")
-	why := asked(2, "bob", "carol", "dave").unreachable(people("alice", "bob", "carol", "dave"))
+	require.Contains(t, asked(1, "bob").quorumImpossible(people("bob")), "Nobody but whoever asked could approve this.")
+	why := asked(2, "bob", "carol", "dave").quorumImpossible(people("alice", "bob", "carol", "dave"))
 	require.Contains(t, why, "it needs 2, and there is 1.")
 	require.Contains(t, why, "selfApproval: solo")
-	why = asked(3, "bob").unreachable(people("alice", "bob"))
+	why = asked(3, "bob").quorumImpossible(people("alice", "bob"))
 	require.Contains(t, why, "There are too few approvers for this")
 	require.NotContains(t, why, "solo")
-	require.Empty(t, asked(2, "bob").unreachable(people("alice", "bob", "carol")))
+	require.Empty(t, asked(2, "bob").quorumImpossible(people("alice", "bob", "carol")))
 }
 
 // A card that stands in the verifier's chat has reached its people, and not those whose

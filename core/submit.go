@@ -21,12 +21,12 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 // SubmitAndWatch is [Gate.Submit] for who goes on to wait: w is not nil where the
 // approval was created, and tells of every change after that without a look.
 func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a Approval, created bool, w *Watch, err error) {
-	rules, stray := g.inForce()
+	rules, outdated := g.inForce()
 	switch {
 	case !who.MayRequest:
 		return a, false, nil, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
-	case stray != nil:
-		return a, false, nil, stray
+	case outdated != nil:
+		return a, false, nil, outdated
 	case !rules.Enabled:
 		return a, false, nil, refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
@@ -40,11 +40,11 @@ func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a App
 			return a, false, nil, err
 		}
 		refused := draft.Status == Denied || asked.OnMiss != ""
-		if asked.classifier && refused && rules.hopeless(ctx, who, call, sealed.Fingerprint) {
+		if asked.classifier && refused && rules.surelyRefused(ctx, who, call, sealed.Fingerprint) {
 			asked.classifier = false
 		}
 		var first authority
-		a, created, w, first, err = g.create(ctx, who, call, asked.verified(draft), sealed, asked, rules)
+		a, created, w, first, err = g.create(ctx, who, call, asked.withConsultations(draft), sealed, asked, rules)
 		if err != nil || first == "" {
 			return a, created, w, err
 		}
@@ -100,7 +100,7 @@ func (g *Gate) create(
 	}
 	for _, c := range changes {
 		if c.New {
-			g.tell(c)
+			g.notify(c)
 			continue
 		}
 		g.committed(c)
@@ -123,7 +123,7 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Existing, r
 			return nil, false, "", refuse(CodeIDConflict,
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
-		if f.ByID.Status == Approved && draft.gaveOwn(f.ByID.DecidedBy, rules.People) {
+		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.DecidedBy, rules.People) {
 			return nil, false, "", refuse(CodeIDConflict, "That id names a call that whoever asks for it now has allowed; choose another id.")
 		}
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, "", nil
@@ -168,7 +168,7 @@ func open(a Approval, rules *Rules, now int64) Change {
 	if a.Final() {
 		return Change{Approval: a, New: true}.end(EventResolved, now)
 	}
-	a = a.sparingApprovers(rules.People)
+	a = a.withoutNeedlessApprovers(rules.People)
 	c := Change{Approval: a, New: true, Events: []Event{a.event(EventRequested, now, eventData{Solo: a.Solo})}}
 	if t := a.tally(rules.People); t.Outcome != Pending {
 		return c.settle(rules.People, now)

@@ -23,13 +23,13 @@ type Tally struct {
 	NeedVerifier int      // how many of them are needed
 }
 
-// Count applies the rule to the votes. worth says toward what a vote counts: its
+// Count applies the rule to the votes. weigh says toward what a vote counts: its
 // voter's authority as it stands now. One reject ends it. Each person counts once,
 // automatic factors once each. The approvers' need is met by MinApprovals of them,
 // one at least a person where a human is required, and for each role that the rule
 // names so many with it, which meets says; the narrowest scope that they voted wins.
 // The verifier's need is met by one of its people, whose scope counts for nothing.
-func Count(r Rule, votes []Vote, worth func(Vote) Weight, meets func(Need, Voter) bool) Tally {
+func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Voter) bool) Tally {
 	t := Tally{Outcome: Pending}
 	if r.AsksApprovers() {
 		t.Need = max(1, r.MinApprovals)
@@ -39,7 +39,7 @@ func Count(r Rule, votes []Vote, worth func(Vote) Weight, meets func(Need, Voter
 	}
 	c := approvals{groups: make([]int, len(r.Needs))}
 	for _, v := range votes {
-		name, w := approverName(v), worth(v)
+		name, w := approverName(v), weigh(v)
 		w.Approvers = w.Approvers && r.Admits(v.Approver)
 		switch {
 		case v.Verdict == Reject && w.Deny && (r.Admits(v.Approver) || w.Verifier):
@@ -93,7 +93,7 @@ func (c *approvals) add(r Rule, v Vote, meets func(Need, Voter) bool) {
 func (r Rule) missing(groups []int) (out []string) {
 	for i, n := range r.Needs {
 		if missing := n.Min - groups[i]; missing > 0 {
-			out = append(out, n.words(missing))
+			out = append(out, n.text(missing))
 		}
 	}
 	return out
@@ -114,7 +114,7 @@ func (t Tally) deciders() []string {
 // asked too, each need by its name: "approvers: 1 of 2: alice; verifier's people: 0 of
 // 1". Empty with no vote and a single yes to come.
 func (t Tally) Text() string {
-	approvers := t.approverWords()
+	approvers := t.approverText()
 	if t.NeedVerifier == 0 {
 		if len(t.By) == 0 && t.Need <= 1 && len(t.Missing) == 0 {
 			return ""
@@ -128,7 +128,7 @@ func (t Tally) Text() string {
 	return "approvers: " + approvers + "; " + verifier
 }
 
-func (t Tally) approverWords() string {
+func (t Tally) approverText() string {
 	s := ofNeed(t.By, t.Need)
 	if len(t.Missing) > 0 {
 		s += "; needs " + strings.Join(t.Missing, " and ")
@@ -144,7 +144,7 @@ func ofNeed(names []string, need int) string {
 	return s
 }
 
-func (n Need) words(missing int) string { return fmt.Sprintf("%d with role %s", missing, n.Role) }
+func (n Need) text(missing int) string { return fmt.Sprintf("%d with role %s", missing, n.Role) }
 
 // People writes voter names for people: "alice, telegram user 111, token ops, policy".
 func People(names []string) string {
@@ -172,10 +172,10 @@ func approverName(v Vote) string {
 	return string(v.Approver)
 }
 
-// sparingApprovers is the approval without the approvers' need where a rule's yes
+// withoutNeedlessApprovers is the approval without the approvers' need where a rule's yes
 // meets that already: then nobody but the verifier's people is asked. What people voted
 // spares nobody, since that counts by the authority that they have at the settlement.
-func (a Approval) sparingApprovers(d *Directory) Approval {
+func (a Approval) withoutNeedlessApprovers(d *Directory) Approval {
 	automatic := a
 	automatic.Votes = slices.DeleteFunc(slices.Clone(a.Votes), byPeople)
 	if a.Rule.AsksVerifier() && a.Rule.AsksApprovers() && automatic.tally(d).Enough {
@@ -194,7 +194,7 @@ func (a Approval) onlyVerifier(instead string) Approval {
 // tally counts the votes whose authority stands now: a voter who has lost it, or
 // who turned out to be an asker, counts for nothing.
 func (a Approval) tally(d *Directory) Tally {
-	return Count(a.Rule, a.Votes, func(v Vote) Weight { return a.worthNow(v, d) }, d.Meets)
+	return Count(a.Rule, a.Votes, func(v Vote) Weight { return a.weightNow(v, d) }, d.Meets)
 }
 
 // TallyText says the votes so far: "1 of 2: alice".

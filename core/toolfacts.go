@@ -45,9 +45,9 @@ func (t ToolFacts) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// seen is what a call of the tool leaves behind when it is handed out; nil: nothing was
+// toolSeen is what a call of the tool leaves behind when it is handed out; nil: nothing was
 // said of it.
-func (a Approval) seen() *ToolSeen {
+func (a Approval) toolSeen() *ToolSeen {
 	hash := a.Context.Tool.hash()
 	if hash == "" {
 		return nil
@@ -113,8 +113,8 @@ func validSchema(s string) bool {
 	}
 }
 
-// kept is the context as it is stored with an approval: of a schema its hash.
-func (c CallContext) kept() CallContext {
+// stored is the context as it is stored with an approval: of a schema its hash.
+func (c CallContext) stored() CallContext {
 	if c.Tool.Schema == "" {
 		return c
 	}
@@ -125,14 +125,14 @@ func (c CallContext) kept() CallContext {
 	return c
 }
 
-// claim says on one line what the bridge says of the tool.
-func (t ToolFacts) claim() string {
+// text says on one line what the bridge says of the tool.
+func (t ToolFacts) text() string {
 	var words []string
 	for _, h := range [...]struct {
-		said Hint
+		hint Hint
 		word string
 	}{{t.Hints.ReadOnly, "read-only"}, {t.Hints.Destructive, "destructive"}, {t.Hints.OpenWorld, "open world"}} {
-		switch h.said {
+		switch h.hint {
 		case HintYes:
 			words = append(words, h.word)
 		case HintNo:

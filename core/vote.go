@@ -27,7 +27,7 @@ type Ballot struct {
 // adopted is the card it came from, when that copy was unknown so far; fresh is
 // policy's new judgement, when the rules are others than at the time of asking.
 func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Rules, now int64) Change {
-	before := a.withCards(adopted).today(rules)
+	before := a.withCards(adopted).underRules(rules)
 	var c Change
 	changed, further := before.rejudged(fresh, rules, now)
 	if changed.Final() && !a.Final() {
@@ -59,7 +59,7 @@ func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Ru
 // count is vote without the bookkeeping of the message it came in.
 func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	v := d.Identify(b.Voter)
-	b.Reason = words(b.Reason, maxReason)
+	b.Reason = cleanText(b.Reason, maxReason)
 	if a.Final() {
 		return a.lateVote(v, b)
 	}
@@ -97,7 +97,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 
 // admits says why this voter may not give this ballot, or nil.
 func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
-	w := a.worth(v, d)
+	w := a.weight(v, d)
 	switch {
 	case a.MayNotDecide(v, d):
 		return refuse(CodeSelfApproval, "You cannot approve your own request.")
@@ -174,7 +174,7 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	}
 	fault.Point("before-vote-committed")
 	defer fault.Point("after-vote-committed")
-	rules, stray := g.inForce()
+	rules, outdated := g.inForce()
 	var fresh *Judgement
 	otherRules := false // it must be judged anew before a vote on it counts
 	vote := func(a Approval) (Change, error) {
@@ -183,9 +183,9 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 		}
 		open, allows := !a.Final(), b.Decision != Deny
 		switch {
-		case open && allows && stray != nil:
-			return Change{}, stray
-		case open && stray == nil && fresh == nil && a.PolicyHash != rules.Policy.Hash():
+		case open && allows && outdated != nil:
+			return Change{}, outdated
+		case open && outdated == nil && fresh == nil && a.PolicyHash != rules.Policy.Hash():
 			otherRules = true
 			return Change{Approval: a, Unchanged: true}, nil
 		}
@@ -275,14 +275,14 @@ func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string
 func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 	next := a.clone()
 	if next.Status == Withdrawn && next.Reason == withdrawnByRequester && slices.Contains(next.DecidedBy, v.Name()) {
-		next.Reason = words(reason, maxReason) // their deny withdrew it
+		next.Reason = cleanText(reason, maxReason) // their deny withdrew it
 		return Change{Approval: next, Redraw: true, Events: []Event{next.event(EventReason, now, eventData{By: v.Name()})}}, nil
 	}
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() && o.Verdict == Reject })
 	if i < 0 {
 		return Change{}, refuse(CodeNotFound, "You have not denied this request.")
 	}
-	next.Votes[i].Reason = words(reason, maxReason)
+	next.Votes[i].Reason = cleanText(reason, maxReason)
 	if next.Status == Denied && slices.Contains(next.DecidedBy, v.Name()) {
 		next.Reason = next.Votes[i].Reason
 	}

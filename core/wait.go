@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// lookAgain is after how long Wait looks without being woken, as often as one who
+// waitPoll is after how long Wait looks without being woken, as often as one who
 // waits over HTTP asks again: a word may be lost.
-const lookAgain = time.Minute
+const waitPoll = time.Minute
 
 // Standing says whether the one who waits may still have an answer, and gives a
 // channel that is closed when that is to be asked again.
@@ -26,7 +26,7 @@ func (g *Gate) Wait(ctx context.Context, key string, standing Standing) (Approva
 // Wait is [Gate.Wait] for the approval that is watched.
 func (w *Watch) Wait(ctx context.Context, standing Standing) (Approval, error) {
 	woken := true
-	lost := time.NewTimer(lookAgain) // by then a word may have been
+	lost := time.NewTimer(waitPoll) // by then a word may have been
 	defer lost.Stop()
 	for look := !w.looked; ; look = true {
 		seen, over := false, ctx.Err() != nil
@@ -43,7 +43,7 @@ func (w *Watch) Wait(ctx context.Context, standing Standing) (Approval, error) {
 		if seen {
 			return a, err
 		}
-		lost.Reset(lookAgain)
+		lost.Reset(waitPoll)
 		select {
 		case <-w.Changed():
 			woken = true

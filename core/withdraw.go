@@ -8,7 +8,7 @@ const withdrawnByRequester = "withdrawn by the requester"
 // withdraw ends a pending approval because whoever asked no longer needs it.
 func (a Approval) withdraw(by, reason string, now int64) Change {
 	next := a.clone()
-	next.Status, next.Reason, next.DecidedBy = Withdrawn, words(reason, maxReason), []string{by}
+	next.Status, next.Reason, next.DecidedBy = Withdrawn, cleanText(reason, maxReason), []string{by}
 	return Change{Approval: next}.end(EventWithdrawn, now)
 }
 
@@ -21,7 +21,7 @@ func (a Approval) supersede(by Approval, now int64) Change {
 
 // Withdraw ends a pending approval for its owner; doing it again is fine.
 func (g *Gate) Withdraw(ctx context.Context, who Caller, id, reason string) (Approval, error) {
-	key, err := g.own(ctx, who, id)
+	key, err := g.ownKey(ctx, who, id)
 	if err != nil {
 		return Approval{}, err
 	}
@@ -36,9 +36,9 @@ func (g *Gate) Withdraw(ctx context.Context, who Caller, id, reason string) (App
 	})
 }
 
-// withdrawalWords are what whoever asked gave as the reason of the withdrawal: their
+// withdrawalText are what whoever asked gave as the reason of the withdrawal: their
 // claim, never the desk's word.
-func (a Approval) withdrawalWords() string {
+func (a Approval) withdrawalText() string {
 	if a.Status != Withdrawn || a.SupersededBy != "" || a.Reason == withdrawnByRequester {
 		return ""
 	}
