@@ -2,12 +2,21 @@ package core
 
 import "context"
 
-// Store keeps everything. Create and Update run fn inside the transaction that
-// commits its Change; fn is pure and quick and may run more than once. An error
-// from fn rolls everything of it back and is returned as it is.
+// Store keeps everything: what one process has committed, every other one sees.
 type Store interface {
+	Changes
+	Queries
+	GrantStore
+	CallStore
+	PairingStore
+}
+
+// Changes is the one way to write. Create and Update run fn inside the transaction
+// that commits its Change; fn is pure and quick and may run more than once. An error
+// from fn rolls everything of it back and is returned as it is.
+type Changes interface {
 	// Agreed gives nil when the policy of that hash is the one that counts for all
-	// who share the store, as far as this process has heard, and else
+	// who share the store, as far as this process knows, and else
 	// CodeUnavailable, which says what to do. It waits for nothing. For a Change with
 	// a Policy, Create and Update give the same, but from the transaction itself.
 	Agreed(policy string) error
@@ -22,16 +31,22 @@ type Store interface {
 	// Append adds events to the log and marks handled (if not nil), without
 	// changing any approval.
 	Append(ctx context.Context, handled *InboundRef, events ...Event) error
-	// Pairing gives the newest pairing, or an empty one.
-	Pairing(ctx context.Context) (Pairing, error)
-	// Pair replaces the newest pairing by what fn makes of it, appends fn's events
-	// to the log and marks handled (if not nil), all in one transaction. ErrHandled
-	// when the platform update was handled before.
-	Pair(ctx context.Context, handled *InboundRef, fn func(Pairing) (Pairing, []Event)) error
-	// Sealed gives the canonical call that was sealed under key, or
-	// CodeRetryDataGone when it was deleted.
-	Sealed(ctx context.Context, key string) ([]byte, error)
+}
 
+// Queries finds approvals.
+type Queries interface {
+	// Get gives one approval by its key, with deliveries.
+	Get(ctx context.Context, key string) (Approval, error)
+	// Bare gives one approval by its key, without deliveries.
+	Bare(ctx context.Context, key string) (Approval, error)
+	// Keys finds approvals by one of the names that people and owners use.
+	Keys(ctx context.Context, q NameQuery) ([]Named, error)
+	// List gives approvals newest first.
+	List(ctx context.Context, f Filter) (Page, error)
+}
+
+// GrantStore keeps standing permissions and cool-downs.
+type GrantStore interface {
 	// Covering gives the grants and cool-downs that could speak about a call.
 	Covering(ctx context.Context, look Lookup) ([]Grant, error)
 	// Grants gives grants and cool-downs, newest first.
@@ -42,24 +57,29 @@ type Store interface {
 	DropGrants(ctx context.Context, f GrantFilter, event func(Grant) Event) ([]Grant, error)
 	// AddGrant stores one that no approval left, with its event.
 	AddGrant(ctx context.Context, g Grant, e Event) error
+}
 
-	// Get gives one approval by its key, with deliveries.
-	Get(ctx context.Context, key string) (Approval, error)
-	// Bare gives one approval by its key, without deliveries.
-	Bare(ctx context.Context, key string) (Approval, error)
-	// Keys finds approvals by one of the names that people and owners use.
-	Keys(ctx context.Context, q NameQuery) ([]Named, error)
-	// List gives approvals newest first.
-	List(ctx context.Context, f Filter) (Page, error)
-	// Due gives the keys of at most limit pending approvals whose timer (expiry
-	// or fallback) is at or before now, earliest first, and the time of the next
-	// one after that (0: none).
-	Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error)
+// CallStore keeps what is known of calls beside their approvals, and of the chats
+// that take their cards.
+type CallStore interface {
+	// Sealed gives the canonical call that was sealed under key, or
+	// CodeRetryDataGone when it was deleted.
+	Sealed(ctx context.Context, key string) ([]byte, error)
 	// SeenTool gives the hash of what was said of a server's tool when a call of it was
 	// last handed out to that owner; empty: none was.
 	SeenTool(ctx context.Context, owner, server, tool string) (hash string, err error)
 	// Unreachable gives the chats (without threads) whose last try had NoAnswer.
 	Unreachable(ctx context.Context) (map[Target]Unreachable, error)
+}
+
+// PairingStore keeps the newest pairing.
+type PairingStore interface {
+	// Pairing gives the newest pairing, or an empty one.
+	Pairing(ctx context.Context) (Pairing, error)
+	// Pair replaces the newest pairing by what fn makes of it, appends fn's events
+	// to the log and marks handled (if not nil), all in one transaction. ErrHandled
+	// when the platform update was handled before.
+	Pair(ctx context.Context, handled *InboundRef, fn func(Pairing) (Pairing, []Event)) error
 }
 
 // Lookup says what a new approval could collide with.
