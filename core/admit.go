@@ -52,7 +52,8 @@ func admit(who Caller, call Call, rules *Rules) (sealed Sealed, err error) {
 	}
 	if o := call.Origin; o != nil && !rules.Router.Names(*o) &&
 		!slices.ContainsFunc(who.SessionChats, func(t Target) bool { return t.Names(*o) }) {
-		return sealed, refuse(CodeOriginNotAllowed, "This token may not name that chat as its origin: neither its sessionChats nor the routing targets do.")
+		return sealed, refuse(CodeOriginNotAllowed,
+			"This token may not name that chat as its origin: neither its sessionChats nor the routing targets do.")
 	}
 	return sealed, nil
 }

@@ -30,7 +30,7 @@ type Approval struct {
 	TokensAgent bool        `json:"tokensAgent,omitempty"` // as in Call
 	Dialect     string      `json:"dialect,omitempty"`     // as in Call
 
-	Askers        []Requester `json:"askers,omitempty"` // whoever may not decide: the token's person, the stated requester, joiners
+	Askers        []Requester `json:"askers,omitempty"` // who may not decide: token's person, requester, joiners
 	CallbackURL   string      `json:"callbackUrl,omitempty"`
 	Requester     *Requester  `json:"requester,omitempty"`
 	Justification string      `json:"justification,omitempty"`
@@ -44,7 +44,7 @@ type Approval struct {
 	Subject    string     `json:"subject,omitempty"`   // what a session grant would cover, see GrantScope
 	Session    string     `json:"session,omitempty"`   // the same for people
 	Always     string     `json:"always,omitempty"`    // what an always would cover, for people
-	Unreached  bool       `json:"unreached,omitempty"` // it runs when nobody can be asked: the operator wrote askFallback
+	Unreached  bool       `json:"unreached,omitempty"` // it runs when nobody can be asked (askFallback)
 	Solo       bool       `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
 
 	Votes     []Vote         `json:"votes,omitempty"`
@@ -105,6 +105,12 @@ type Voter struct {
 	Roles   []string `json:"roles,omitempty"` // Discord role ids at the time of the tap
 }
 
+// by reports whether that person, or account of nobody known, gave the vote.
+func (v Vote) by(who Voter) bool { return v.Voter != nil && v.Voter.Name() == who.Name() }
+
+// sameAccount reports whether both are the same account of one channel.
+func (v Voter) sameAccount(o Voter) bool { return v.Channel == o.Channel && v.UserID == o.UserID }
+
 // Name is the voter as DecidedBy and cards write it: the person where known,
 // else the account. One name is one vote.
 func (v Voter) Name() string {
@@ -144,8 +150,8 @@ type Consultation struct {
 	Authority string `json:"authority"`           // AuthorityWebhook or AuthorityClassifier
 	Endpoint  string `json:"endpoint,omitempty"`  // host and path, without what could be a secret
 	RequestID string `json:"requestId,omitempty"` // as the authority got it; empty: it gets none, or was not asked
-	Verdict   string `json:"verdict"`             // what counted: of a webhook "allow" or "deny", of a classifier its class, or "none"
-	Cause     string `json:"cause"`               // why: "allowed", "denied", "assessed", "cached", "timeout", "HTTP 500", "invalid", "unreachable", …
+	Verdict   string `json:"verdict"`             // what counted: "allow", "deny", a class, or "none"
+	Cause     string `json:"cause"`               // why: "allowed", "assessed", "cached", "timeout", "HTTP 500", …
 	LatencyMs int64  `json:"latencyMs"`           // until the answer, or until it was given up
 	AtMs      int64  `json:"atMs"`                // when it was over
 }

@@ -12,7 +12,8 @@ func (a Approval) weight(v Voter, d *Directory) (w Weight) {
 		approver = true
 	}
 	counted := a.Rule.MinApprovals <= 1 || v.Person != ""
-	w.Approvers = approver && counted && a.Rule.AsksApprovers() && a.Rule.Admits(UserRequest)
+	asked := a.Rule.AsksApprovers() && a.Rule.Admits(UserRequest)
+	w.Approvers = approver && counted && asked
 	return w
 }
 

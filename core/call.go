@@ -99,7 +99,8 @@ type CallContext struct {
 
 // ValidID reports whether s may be a caller's own id.
 func ValidID(s string) bool {
-	return len(s) <= 128 && named(s, "._:-") && s != "." && s != ".."
+	dots := s == "." || s == ".."
+	return len(s) <= 128 && named(s, "._:-") && !dots
 }
 
 const toolNameRule = "must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit"
@@ -114,7 +115,8 @@ func validTool(s string) bool {
 func named(s, signs string) bool {
 	for i := range len(s) {
 		b := s[i]
-		if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte(signs, b) >= 0) {
+		lower, upper, digit := 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9'
+		if letter := lower || upper; !letter && !digit && strings.IndexByte(signs, b) < 0 {
 			return false
 		}
 	}
@@ -125,7 +127,12 @@ func named(s, signs string) bool {
 // its host is allowed is seen when it is called.
 func validCallback(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && len(s) <= 2048 && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil && u.Fragment == ""
+	if err != nil || len(s) > 2048 {
+		return false
+	}
+	web := u.Scheme == "https" || u.Scheme == "http"
+	plain := u.User == nil && u.Fragment == ""
+	return web && plain && u.Hostname() != ""
 }
 
 // validate names every wrong field of the call. Params are checked by Canonical
@@ -171,7 +178,8 @@ func (c Call) validate() []FieldError {
 	if o := c.Origin; o != nil {
 		check(o.Normal().Validate() == nil, "origin", "must be {channel, to, threadId?} with numeric ids")
 	}
-	check(c.CallbackURL == "" || validCallback(c.CallbackURL), "callbackUrl", "must be an absolute https (or http) URL of at most 2,048 bytes without a user or fragment")
+	check(c.CallbackURL == "" || validCallback(c.CallbackURL), "callbackUrl",
+		"must be an absolute https (or http) URL of at most 2,048 bytes without a user or fragment")
 	check(c.Supersedes == "" || ValidID(c.Supersedes), "supersedes", "must be an approval's id")
 	return bad
 }

@@ -37,7 +37,7 @@ type Posting struct {
 	ReplyTo string // message id to answer, or empty; a deleted one is no error
 	ForUser string // platform user id who is asked for a reply, or empty
 	SinceMs int64  // when it was first to be sent
-	Nonce   string // the same for every try of the same message, at most 25 characters, for platforms that know such a thing
+	Nonce   string // idempotency key: the same for every try of the message, at most 25 characters
 }
 
 // Posted is a message that stands in a chat.

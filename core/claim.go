@@ -26,7 +26,8 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 	case a.ToolName == DrillTool:
 		return Change{}, notClaimable(WhyPolicy, WasDrill)
 	}
-	repeat := a.ClaimedAtMs != 0 && a.Result == nil && in.ClaimID != "" && in.ClaimID == a.ClaimID
+	sameID := in.ClaimID != "" && in.ClaimID == a.ClaimID
+	repeat := a.ClaimedAtMs != 0 && a.Result == nil && sameID
 	if a.ClaimedAtMs != 0 && !repeat {
 		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before.")
 	}
@@ -37,7 +38,7 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 		return Change{}, err
 	}
 	if policyDenies != "" {
-		c := Change{Approval: a, Unchanged: true, Refusal: notClaimable(WhyPolicy, "Policy now refuses this call: "+policyDenies)}
+		c := Change{Approval: a, Unchanged: true, Refusal: policyRefuses(policyDenies)}
 		c.Events = []Event{a.event(EventRefused, now, eventData{By: "token:" + a.Owner, Why: WhyPolicy})}
 		return c, nil
 	}
@@ -66,7 +67,8 @@ func sameCall(fingerprint string, in ClaimInput, call Call) error {
 		return Invalid(FieldError{"params", err.Error()})
 	}
 	if got.Fingerprint != fingerprint {
-		return refuse(CodeFingerprintMismatch, "This is not the call that was approved: its fingerprint is another one.")
+		return refuse(CodeFingerprintMismatch,
+			"This is not the call that was approved: its fingerprint is another one.")
 	}
 	return nil
 }

@@ -61,7 +61,8 @@ func KeysCalled(name string) (first, end string) {
 	}
 	const whole = len("00000000-0000-0000-0000-000000000000")
 	prefix := strings.ToLower(name)
-	if len(prefix) < 8 || len(prefix) > whole || KeyCode(prefix) == "" || strings.Trim(prefix, "0123456789abcdef-") != "" {
+	fits := len(prefix) >= 8 && len(prefix) <= whole
+	if !fits || KeyCode(prefix) == "" || strings.Trim(prefix, "0123456789abcdef-") != "" {
 		return "", ""
 	}
 	return prefix, prefix + "g"
@@ -98,7 +99,8 @@ func CodeKeys(code string) (first, end string) {
 		}
 		bits = bits<<5 | uint64(i)
 	}
-	return fmt.Sprintf("%08x", bits<<2), fmt.Sprintf("%08xg", bits<<2|3) // "g" comes after the digits and dashes of keys
+	// "g" comes after the digits and dashes of keys.
+	return fmt.Sprintf("%08x", bits<<2), fmt.Sprintf("%08xg", bits<<2|3)
 }
 
 // named gives an approval a new key, with that its code, and its id: its owner's

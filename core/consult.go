@@ -176,7 +176,9 @@ func (c consulted) events(a Approval, now int64) (out []Event) {
 
 // judge checks a call and judges it by what is known here. What is on record comes
 // next, then whoever is asked outside: see [consulted.next] and [consulted.onMiss].
-func (g *Gate) judge(ctx context.Context, who Caller, call Call, rules *Rules) (_ Call, sealed Sealed, c consulted, err error) {
+func (g *Gate) judge(
+	ctx context.Context, who Caller, call Call, rules *Rules,
+) (_ Call, sealed Sealed, c consulted, err error) {
 	if sealed, err = admit(who, call, rules); err == nil {
 		call, err = g.withToolChange(ctx, call)
 	}

@@ -104,11 +104,15 @@ func (a Approval) shownIn(chat Target) bool {
 // out that there is: a card that stands there already shows all that it ever will.
 func (a Approval) unseenIn(chat Target) *Error {
 	for _, d := range a.Deliveries {
-		if d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat() && (d.DenyOnly || d.MessageID != "") {
-			return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat, nor can it be: here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
+		here := d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat()
+		if here && (d.DenyOnly || d.MessageID != "") {
+			return refuse(CodeUnseenPayload,
+				"Not everything that would run has been shown in this chat, nor can it be: "+
+					"here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
 		}
 	}
-	return refuse(CodeUnseenPayload, "Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
+	return refuse(CodeUnseenPayload,
+		"Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
 }
 
 // hasCardAt reports whether a card was made for that very place.
@@ -119,7 +123,10 @@ func (a Approval) hasCardAt(t Target) bool {
 }
 
 func (a Approval) delivery(kind DeliveryKind, t Target, now int64) Delivery {
-	return Delivery{Key: a.Key, Kind: kind, Target: t, State: Queued, DueMs: now, Rank: int(a.Assessment.RiskClass), CreatedMs: now}
+	return Delivery{
+		Key: a.Key, Kind: kind, Target: t, State: Queued, DueMs: now, CreatedMs: now,
+		Rank: int(a.Assessment.RiskClass),
+	}
 }
 
 // cardStates says whether any card stands in a chat, and whether any waits to, but for
@@ -141,7 +148,8 @@ func (a Approval) reachedAfterAll() Approval {
 		return a
 	}
 	a.Reached = true
-	a.Assessment.ReasonCodes = slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), func(c string) bool { return c == ReasonUnreached })
+	unreached := func(code string) bool { return code == ReasonUnreached }
+	a.Assessment.ReasonCodes = slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), unreached)
 	return a
 }
 

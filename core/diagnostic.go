@@ -57,9 +57,13 @@ func ClockDiagnostic(server string, date, asked, answered time.Time) []Diagnosti
 	case off <= maxClockSkew:
 		return []Diagnostic{OK("clock", "agrees with "+server+"'s")}
 	case ahead > behind:
-		return []Diagnostic{Warn("clock", fmt.Sprintf("is %s ahead of %s's, so requests expire early", off, server), "let NTP set this machine's clock")}
+		return clockOff(fmt.Sprintf("is %s ahead of %s's, so requests expire early", off, server))
 	}
-	return []Diagnostic{Warn("clock", fmt.Sprintf("is %s behind %s's, so requests expire late", off, server), "let NTP set this machine's clock")}
+	return clockOff(fmt.Sprintf("is %s behind %s's, so requests expire late", off, server))
+}
+
+func clockOff(text string) []Diagnostic {
+	return []Diagnostic{Warn("clock", text, "let NTP set this machine's clock")}
 }
 
 // Gather has a look at several things, at most atOnce at a time, and gives what

@@ -213,7 +213,8 @@ func (d *Directory) listed(n *VerifierNeed, agentID string) []Voter {
 	if !own {
 		today = d.verifiers[""]
 	}
-	return voters(slices.DeleteFunc(slices.Clone(n.Accounts), func(a string) bool { return !slices.Contains(today, a) }))
+	gone := func(account string) bool { return !slices.Contains(today, account) }
+	return voters(slices.DeleteFunc(slices.Clone(n.Accounts), gone))
 }
 
 // byRole reports whether a person might be allowed by a role of the chat, which

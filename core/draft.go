@@ -31,8 +31,10 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 	a := Approval{
 		ID: call.ID, Owner: who.Token, Status: Pending,
 		ToolName: call.ToolName, Fingerprint: fingerprint, Bind: call.Bind,
-		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.stored(), Dialect: call.Dialect,
-		Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
+		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey,
+		Context: call.Context.stored(), Dialect: call.Dialect,
+		Requester: call.Requester, CallbackURL: call.CallbackURL,
+		Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
 		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule,
 		Subject: j.subject(call), Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
 		Votes: withVoteTimes(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
@@ -56,7 +58,13 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 // session or a subject, and none for always where policy has no words for it.
 func grantableOffers(j Judgement, call Call, subject string) []Decision {
 	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
-		return d == AllowSession && (call.SessionKey == "" || subject == "") || d == AllowAlways && j.GrantScope.Always == ""
+		switch d {
+		case AllowSession:
+			return call.SessionKey == "" || subject == ""
+		case AllowAlways:
+			return j.GrantScope.Always == ""
+		}
+		return false
 	})
 }
 

@@ -37,9 +37,11 @@ func (r *Rules) drill() consulted {
 	c := consulted{Judgement: Judgement{
 		Outcome:    OutcomeAsk,
 		Assessment: Assessment{RiskClass: R0, SideEffects: []SideEffect{NoSideEffect}, Confidence: 1, Source: "static"},
-		Rule:       Rule{Allowed: []Factor{UserRequest}, Disabled: []Factor{}, Effective: []Factor{UserRequest}, MinApprovals: 1, RequiresHuman: true},
-		Offers:     []Decision{AllowOnce, Deny},
-		Trace:      []Step{{Stage: "policy", Rule: ReasonDrill, Outcome: OutcomeAsk.String(), Text: "A drill goes to people, whatever policy says of calls, and never runs."}},
+		Rule: Rule{Allowed: []Factor{UserRequest}, Disabled: []Factor{}, Effective: []Factor{UserRequest},
+			MinApprovals: 1, RequiresHuman: true},
+		Offers: []Decision{AllowOnce, Deny},
+		Trace: []Step{{Stage: "policy", Rule: ReasonDrill, Outcome: OutcomeAsk.String(),
+			Text: "A drill goes to people, whatever policy says of calls, and never runs."}},
 	}}
 	c.addReason(ReasonDrill, "This is a drill: nothing of it will run.")
 	if r.Verifier == nil {

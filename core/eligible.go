@@ -12,12 +12,16 @@ func (a Approval) insufficient(why string) Approval {
 	return a
 }
 
+const nameAnother = "Name another approver, or set approvals.tools.selfApproval: solo " +
+	"to let people approve their own requests."
+
 // quorumImpossible says why the quorum could never be met by the people there are,
 // or nothing.
 func (a Approval) quorumImpossible(d *Directory) string {
 	auto := 0
 	for _, v := range a.Votes {
-		if v.Approver != UserRequest && v.Verdict == Approve && a.Rule.Admits(v.Approver) && (v.Approver != LLMEvaluation || a.Assessment.RiskClass < R3) {
+		yes := v.Approver != UserRequest && v.Verdict == Approve && a.Rule.Admits(v.Approver)
+		if tooRisky := v.Approver == LLMEvaluation && a.Assessment.RiskClass >= R3; yes && !tooRisky {
 			auto++
 		}
 	}
@@ -62,12 +66,14 @@ func (a Approval) quorumImpossible(d *Directory) string {
 	switch all := everyone + others; {
 	case all < need:
 	case have > 0:
-		return fmt.Sprintf("Too few people beside whoever asked could approve this: it needs %d, and there %s %d. Name another approver, or set approvals.tools.selfApproval: solo to let people approve their own requests.",
+		return fmt.Sprintf("Too few people beside whoever asked could approve this: "+
+			"it needs %d, and there %s %d. "+nameAnother,
 			need, map[bool]string{true: "is", false: "are"}[have == 1], have)
 	default:
-		return "Nobody but whoever asked could approve this. Name another approver, or set approvals.tools.selfApproval: solo to let people approve their own requests."
+		return "Nobody but whoever asked could approve this. " + nameAnother
 	}
-	return "There are too few approvers for this: name more people in the configuration, or lower the number of approvals it needs."
+	return "There are too few approvers for this: name more people in the configuration, " +
+		"or lower the number of approvals it needs."
 }
 
 // clamp lowers the quorum to the people there are, where the operator allows

@@ -41,7 +41,8 @@ func (a Approval) ending(at func(ms int64) string) string {
 	when := at(a.ResolvedAtMs)
 	switch {
 	case a.RevokedAtMs != 0:
-		return decisionTexts[a.Decision] + by + when + ", then revoked by " + People([]string{a.RevokedBy}) + at(a.RevokedAtMs) + because(a.RevokeReason)
+		revoked := ", then revoked by " + People([]string{a.RevokedBy}) + at(a.RevokedAtMs) + because(a.RevokeReason)
+		return decisionTexts[a.Decision] + by + when + revoked
 	case a.Status == Approved:
 		return decisionTexts[a.Decision] + by + when + because(a.Reason)
 	case a.Status == Denied:

@@ -111,6 +111,10 @@ func notClaimable(why, message string) *Error {
 	return &Error{Code: CodeNotClaimable, Why: why, Message: message}
 }
 
+func policyRefuses(reason string) *Error {
+	return notClaimable(WhyPolicy, "Policy now refuses this call: "+reason)
+}
+
 func notFound() *Error {
 	return refuse(CodeNotFound, "There is no such approval.")
 }

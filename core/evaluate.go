@@ -42,7 +42,8 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	}
 	d := outline(who, call, sealed.Fingerprint, c.Judgement, rules)
 	p.Offers = d.Offers
-	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey, Fingerprint: d.Fingerprint, Subject: d.Subject, Program: c.GrantScope.Program, Grants: true})
+	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey,
+		Fingerprint: d.Fingerprint, Subject: d.Subject, Program: c.GrantScope.Program, Grants: true})
 	if err != nil {
 		return p, err
 	}
@@ -62,7 +63,8 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		p.deny(settled)
 	case !settled.Rule.AsksApprovers() && d.Rule.AsksApprovers():
 		p.By, p.Rule, p.Offers = settled.Rule.Verifier.Instead, settled.Rule, settled.Offers
-		p.addStep("grants", p.By, "ask", "A standing grant covers this call; the verifier's people are asked all the same.")
+		p.addStep("grants", p.By, "ask",
+			"A standing grant covers this call; the verifier's people are asked all the same.")
 	}
 	return p, nil
 }

@@ -55,7 +55,8 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	f := eventFacts{
 		ID: a.ID, Code: a.Code, Status: a.Status, Decision: a.Decision, DecidedBy: a.DecidedBy, Reason: a.Reason,
 		ToolName: a.ToolName, Fingerprint: a.Fingerprint, AgentID: a.AgentID, SessionKey: a.SessionKey,
-		Requester: a.Requester, Askers: a.Askers, Joined: more.Joined, Assessment: a.Assessment, PolicyHash: a.PolicyHash,
+		Requester: a.Requester, Askers: a.Askers, Joined: more.Joined,
+		Assessment: a.Assessment, PolicyHash: a.PolicyHash,
 		Rule: a.Rule, Votes: a.Votes, Consulted: a.Consulted, Result: a.Result, Dialect: a.Dialect,
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs,
 		RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeWhy: a.RevokeReason, eventData: more,

@@ -44,9 +44,11 @@ func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
 			bad = append(bad, FieldError{"params." + field, problem})
 		}
 	}
-	check((e.Command == nil) != (e.Argv == nil) || reported("params") || reported("params.argv"), "command", "or params.argv is required, and not both")
+	one := (e.Command == nil) != (e.Argv == nil)
+	check(one || reported("params") || reported("params.argv"), "command", "or params.argv is required, and not both")
 	if e.Command != nil {
-		check(*e.Command != "" && len(*e.Command) <= maxShellLine, "command", "must be a shell line of 1 byte to 128 KiB")
+		check(*e.Command != "" && len(*e.Command) <= maxShellLine, "command",
+			"must be a shell line of 1 byte to 128 KiB")
 	}
 	check(e.Argv == nil || len(e.Argv) > 0 && e.Argv[0] != "", "argv", "must start with the program's name")
 	for _, a := range e.Argv {
@@ -94,7 +96,8 @@ func execMembers(params []byte) (e Exec, bad []FieldError) {
 		case "ask":
 			into = &e.Ask
 		default:
-			problem = "is no parameter of exec, which takes command or argv, workdir, env, timeout, host, security and ask"
+			problem = "is no parameter of exec, " +
+				"which takes command or argv, workdir, env, timeout, host, security and ask"
 		}
 		if (into == nil || json.Unmarshal(members[name], into) != nil) && len(bad) < maxExecMistakes {
 			bad = append(bad, FieldError{"params." + FieldName(name), problem})

@@ -23,7 +23,7 @@ func (a Approval) nextLook(unreachable map[Target]Unreachable, afterMs, again, n
 		switch s, ok := unreachable[d.Target.Chat()]; {
 		case ok && s.SinceMs+afterMs > now:
 			look = max(look, s.SinceMs+afterMs)
-		case !ok || s.TriedMs < d.CreatedMs || s.TriedMs-s.SinceMs < afterMs/2, a.Unreached && d.Attempts < openTries:
+		case !ok, s.TriedMs < d.CreatedMs, s.TriedMs-s.SinceMs < afterMs/2, a.Unreached && d.Attempts < openTries:
 			look = max(look, again)
 		}
 	}
@@ -61,11 +61,13 @@ func (c Change) unreached(now int64) Change {
 	}
 	if a.Unreached && !a.cardRefused() {
 		c.Events = append(c.Events, a.event(EventFailOpen, now, eventData{Why: "approvals.exec.askFallback"}))
-		a.Status, a.Decision, a.DecidedBy, a.Reason = Approved, AllowOnce, []string{"policy"}, "nobody could be asked, and approvals.exec.askFallback lets it run then"
+		a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"policy"}
+		a.Reason = "nobody could be asked, and approvals.exec.askFallback lets it run then"
 		return c.end(EventResolved, now)
 	}
 	c.Events = append(c.Events, a.event(EventUnreached, now, eventData{}))
-	if a.Origin != nil && !slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Target.Normal() == a.Origin.Normal() }) {
+	atOrigin := func(d Delivery) bool { return d.Target.Normal() == a.Origin.Normal() }
+	if a.Origin != nil && !slices.ContainsFunc(a.Deliveries, atOrigin) {
 		c.Deliveries = append(c.Deliveries, a.delivery(UnreachedDelivery, a.Origin.Normal(), now))
 	}
 	return c

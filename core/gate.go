@@ -59,7 +59,8 @@ func (g *Gate) Announce(ctx context.Context, by, hash string, looser []string) e
 // payload, a stranger's listing) and marks its platform update handled.
 func (g *Gate) Refused(ctx context.Context, v Voter, what string, handled *InboundRef) error {
 	a := Approval{}
-	return g.store.Append(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: g.rules.Load().People.Identify(v).Name()}))
+	by := g.rules.Load().People.Identify(v).Name()
+	return g.store.Append(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
 }
 
 // Handled marks a platform update done that changed nothing.

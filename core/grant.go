@@ -36,13 +36,13 @@ type Grant struct {
 	Owner       string    `json:"owner"`
 	AgentID     string    `json:"agentId,omitempty"`
 	SessionKey  string    `json:"sessionKey,omitempty"`  // SessionGrant
-	Subject     string    `json:"subject,omitempty"`     // SessionGrant: see GrantScope.Subject; PatternGrant: see GrantScope.Program
+	Subject     string    `json:"subject,omitempty"`     // GrantScope.Subject; of a PatternGrant its Program
 	Fingerprint string    `json:"fingerprint,omitempty"` // AlwaysGrant and CoolDown
 	Pattern     []string  `json:"pattern,omitempty"`     // PatternGrant: words, see Fits
 	ToolName    string    `json:"toolName"`
 	Summary     string    `json:"summary"`               // of the call that left it; redacted, escaped, cut
 	MaxClass    RiskClass `json:"maxClass"`              // it covers calls up to this class
-	ReasonCodes []string  `json:"reasonCodes,omitempty"` // SessionGrant: of the call that left it; it covers calls with no others
+	ReasonCodes []string  `json:"reasonCodes,omitempty"` // SessionGrant: it covers calls with no others
 	Rule        Rule      `json:"rule"`                  // whose yes it was given with: where more is needed today, it does not hold
 	By          []string  `json:"by"`                    // who gave it: "person:alice"
 	Approval    string    `json:"approval"`              // key of the approval that left it, or empty
@@ -75,7 +75,7 @@ func (c Change) leaveGrant(by []string, now int64) Change {
 	case a.Status == Approved && a.Decision == AllowAlways:
 		g = a.grant(AlwaysGrant, now)
 		g.Fingerprint = a.Fingerprint
-	case a.Status == Denied && slices.ContainsFunc(a.Votes, func(v Vote) bool { return v.Approver == UserRequest && v.Verdict == Reject }):
+	case a.Status == Denied && slices.ContainsFunc(a.Votes, Vote.personsDeny):
 		return c.coolDown(now)
 	default:
 		return c
@@ -83,6 +83,8 @@ func (c Change) leaveGrant(by []string, now int64) Change {
 	g.By = by
 	return c.addGrant(g, now)
 }
+
+func (v Vote) personsDeny() bool { return v.Approver == UserRequest && v.Verdict == Reject }
 
 // coolDown refuses the same call for a while, because a person said no.
 func (c Change) coolDown(now int64) Change {
@@ -132,12 +134,14 @@ func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 	}
 	lost := a.givenByAsker(g.By, d) || slices.ContainsFunc(g.By, gone)
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID
-	if lost || another || !g.Live(now) || a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule) {
+	stricter := a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule)
+	if lost || another || stricter || !g.Live(now) {
 		return false
 	}
 	switch g.Kind {
 	case SessionGrant:
-		same := g.Subject != "" && g.Subject == a.Subject && a.SessionKey != "" && g.SessionKey == a.SessionKey
+		known := g.Subject != "" && a.SessionKey != ""
+		same := known && g.Subject == a.Subject && g.SessionKey == a.SessionKey
 		other := func(code string) bool { return !slices.Contains(g.ReasonCodes, code) }
 		return same && slices.Contains(a.Offers, AllowSession) && !slices.ContainsFunc(a.Assessment.ReasonCodes, other)
 	case AlwaysGrant:
@@ -165,13 +169,20 @@ func Fits(pattern, words []string) bool {
 	return len(pattern) > 0 && len(pattern) == len(words)
 }
 
+// refuses reports whether the grant is a cool-down for this very call.
+func (g Grant) refuses(a Approval, now int64) bool {
+	same := g.Fingerprint == a.Fingerprint && g.Owner == a.Owner && g.AgentID == a.AgentID
+	return g.Kind == CoolDown && same && g.Live(now)
+}
+
 // byGrant settles the draft by what was granted or refused before, if anything
 // speaks about it.
 func (a Approval) byGrant(f Existing, r GrantScope, d *Directory, now int64) Approval {
 	for _, g := range f.Grants {
-		if g.Kind == CoolDown && g.Live(now) && g.Fingerprint == a.Fingerprint && g.Owner == a.Owner && g.AgentID == a.AgentID && a.Status != Denied {
+		if a.Status != Denied && g.refuses(a, now) {
 			a.Status, a.Decision, a.DecidedBy = Denied, Deny, []string{"grant:" + g.ID}
-			a.Reason = fmt.Sprintf("%s denied this very call; it is refused without asking again until %s, or until an operator ends that: approvalbot allowlist remove %s",
+			a.Reason = fmt.Sprintf("%s denied this very call; it is refused without asking again until %s, "+
+				"or until an operator ends that: approvalbot allowlist remove %s",
 				People(g.By), timeText(g.ExpiresAtMs, time.Local), g.ID[:min(8, len(g.ID))])
 			a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonRecentlyDenied)
 			return a

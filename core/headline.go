@@ -82,8 +82,10 @@ func places(tool string, payload []Fact, b *Bind) []string {
 // salientNames are the parameters that say most, the most telling first: what is touched or
 // who is reached, then by what.
 var salientNames = []string{
-	"to", "recipient", "recipients", "target", "channel", "chat", "path", "file", "filepath", "filename", "directory", "dir", "cwd", "workdir",
-	"url", "uri", "endpoint", "host", "hostname", "server", "address", "repo", "repository", "remote", "branch", "database", "table", "bucket",
+	"to", "recipient", "recipients", "target", "channel", "chat",
+	"path", "file", "filepath", "filename", "directory", "dir", "cwd", "workdir",
+	"url", "uri", "endpoint", "host", "hostname", "server", "address",
+	"repo", "repository", "remote", "branch", "database", "table", "bucket",
 	"command", "cmd", "action", "method", "amount", "currency", "subject", "title", "query", "sql", "name", "id",
 }
 

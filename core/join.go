@@ -26,7 +26,9 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 	}
 	cardChanges := next.Requester != a.Requester || next.Justification != a.Justification
 	stricter := next.Unreached != a.Unreached
-	if len(next.Askers) == len(a.Askers) && len(c.Aliases) == 0 && !cardChanges && !stricter && len(by.Consulted) == 0 {
+	asksMore := len(next.Askers) != len(a.Askers) || stricter
+	records := len(c.Aliases) > 0 || len(by.Consulted) > 0
+	if !asksMore && !cardChanges && !records {
 		return Change{Approval: a, Unchanged: true}
 	}
 	c.Events = []Event{next.event(EventJoined, now, eventData{Joined: by.Askers})}
@@ -68,7 +70,10 @@ func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now in
 	if granted.Status == Pending {
 		draft = granted
 	}
-	if pending == nil || pending.ExpiresAtMs <= now || pending.Rule.weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
+	if pending == nil || pending.ExpiresAtMs <= now {
+		return false
+	}
+	if pending.Rule.weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
 		return false
 	}
 	offers := func(d Decision) bool { return !slices.Contains(draft.Offers, d) }
@@ -105,8 +110,16 @@ func (a Approval) resumed(alias string, now int64) Change {
 // judgedLike reports whether policy saw the same of both: the same rules, and the same
 // call in the same context.
 func (a Approval) judgedLike(b Approval) bool {
-	sameOrigin := a.Origin == nil && b.Origin == nil || a.Origin != nil && b.Origin != nil && *a.Origin == *b.Origin
-	return a.PolicyHash == b.PolicyHash && a.Context == b.Context && a.Dialect == b.Dialect && sameOrigin
+	sameCall := a.Context == b.Context && a.Dialect == b.Dialect && equal(a.Origin, b.Origin)
+	return a.PolicyHash == b.PolicyHash && sameCall
+}
+
+// equal reports whether both are the same, or neither is there.
+func equal[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }
 
 // joining answers the call with an approval that exists. Where somebody outside was

@@ -31,7 +31,8 @@ func (b *BadRecord) Error() string { return fmt.Sprintf("log record %d %s", b.Se
 func ChainHash(prev string, e Event) string {
 	h := sha256.New()
 	for _, field := range [][]byte{
-		[]byte("approvalbot log 1"), []byte(prev), binary.BigEndian.AppendUint64(nil, uint64(e.Seq)), binary.BigEndian.AppendUint64(nil, uint64(e.AtMs)),
+		[]byte("approvalbot log 1"), []byte(prev),
+		binary.BigEndian.AppendUint64(nil, uint64(e.Seq)), binary.BigEndian.AppendUint64(nil, uint64(e.AtMs)),
 		[]byte(e.Type), []byte(e.Key), []byte(e.Owner), e.Data,
 	} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))

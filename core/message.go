@@ -39,7 +39,8 @@ func (a Approval) messageText(kind DeliveryKind) string {
 	case CallbackDelivery:
 		return "the approval" // the channel writes what it is then
 	case RetryDelivery:
-		add("🔁 "+a.Code+": ", fmt.Sprintf("an operator lets the agent try again, until %s.", timeText(a.ClaimUntilMs, time.Local)))
+		until := timeText(a.ClaimUntilMs, time.Local)
+		add("🔁 "+a.Code+": ", "an operator lets the agent try again, until "+until+".")
 	case UnreachedDelivery:
 		add("", "Nobody could be asked to approve "+a.Code+". No approver's chat took the card.")
 	case ReasonDelivery:

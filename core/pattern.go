@@ -48,7 +48,8 @@ type Covered struct {
 // or an interpreter: policy gives those calls no words to fit.
 func (g *Gate) AddPattern(ctx context.Context, who Caller, r PatternRequest) (PatternPreview, error) {
 	if !who.MayDecide || who.Person == "" {
-		return PatternPreview{}, refuse(CodeForbidden, "This token may not grant: it needs the scope operator.approvals and a person.")
+		return PatternPreview{}, refuse(CodeForbidden,
+			"This token may not grant: it needs the scope operator.approvals and a person.")
 	}
 	if _, err := g.inForce(); err != nil {
 		return PatternPreview{}, err
@@ -76,12 +77,17 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant
 	}
 	var class RiskClass
 	check(r.Owner != "", "owner", "must be the name of the asking token")
-	check(r.ToolName == "exec", "toolName", "must be exec; other tools are granted by allow-session or allow-always on a card")
+	check(r.ToolName == "exec", "toolName",
+		"must be exec; other tools are granted by allow-session or allow-always on a card")
 	check(class.UnmarshalText([]byte(r.MaxClass)) == nil && class < R4, "maxRiskClass", "must be R0, R1, R2 or R3")
 	check(r.TTLMs >= 0, "ttlMs", "must be a positive number of milliseconds")
-	check(len(r.Pattern) > 0 && len(r.Pattern) <= 64 && !strings.Contains(r.Pattern[0], "*"), "pattern", "must have 1 to 64 words and start with the program's name")
+	some := len(r.Pattern) > 0 && len(r.Pattern) <= 64
+	check(some && !strings.Contains(r.Pattern[0], "*"), "pattern",
+		"must have 1 to 64 words and start with the program's name")
 	for i, w := range r.Pattern {
-		check(w != "" && len(w) <= 256 && (!strings.Contains(w, "*") || w == "*" || w == "**" && i == len(r.Pattern)-1), "pattern",
+		star := w == "*" || w == "**" && i == len(r.Pattern)-1
+		word := w != "" && len(w) <= 256 && !strings.Contains(w, "*")
+		check(star || word, "pattern",
 			`takes whole words, "*" for any one word, and "**" at the end for any further ones`)
 	}
 	if len(bad) > 0 {
@@ -93,34 +99,54 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant
 	}
 	j := g.rules.Load().Policy.Judge(ctx, Call{ToolName: "exec", Params: argv, AgentID: r.AgentID})
 	if j.GrantScope.Program == "" || len(j.GrantScope.Words) == 0 {
-		return Grant{}, Invalid(FieldError{"pattern", "cannot be granted: give the program by name, then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted, and nothing is where every command is to be asked for"})
+		return Grant{}, Invalid(FieldError{"pattern", "cannot be granted: give the program by name, " +
+			"then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted, " +
+			"and nothing is where every command is to be asked for"})
 	}
 	now := nowMs()
-	out := Grant{ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec", Subject: j.GrantScope.Program, Pattern: slices.Clone(r.Pattern),
-		Summary: cleanText(strings.Join(r.Pattern, " "), maxSummary), MaxClass: class, Rule: Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now}
+	out := Grant{
+		ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec",
+		Subject: j.GrantScope.Program, Pattern: slices.Clone(r.Pattern), MaxClass: class,
+		Summary: cleanText(strings.Join(r.Pattern, " "), maxSummary),
+		Rule:    Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now,
+	}
 	if r.TTLMs > 0 {
 		out.ExpiresAtMs = now + r.TTLMs
 	}
 	return out, nil
 }
 
+// mayCover reports whether a pattern's grant could cover the call, as far as that is
+// known without the call itself.
+func (g Grant) mayCover(a Approval) bool {
+	another := a.Subject != g.Subject && !strings.HasPrefix(a.Subject, g.Subject+" ")
+	if a.AgentID != g.AgentID || a.Subject != "" && another {
+		return false
+	}
+	return a.Assessment.RiskClass <= g.MaxClass
+}
+
 // preview looks through the record for the calls that the grant would have allowed.
 func (g *Gate) preview(ctx context.Context, grant Grant) (PatternPreview, error) {
-	page, err := g.store.List(ctx, Filter{Owner: grant.Owner, AgentID: grant.AgentID, ToolName: grant.ToolName, Limit: previewPage})
+	asked := Filter{Owner: grant.Owner, AgentID: grant.AgentID, ToolName: grant.ToolName, Limit: previewPage}
+	page, err := g.store.List(ctx, asked)
 	if err != nil {
 		return PatternPreview{}, err
 	}
 	p := PatternPreview{Checked: len(page.Items)}
 	for _, a := range page.Items {
-		if a.AgentID != grant.AgentID || a.Subject != "" && a.Subject != grant.Subject && !strings.HasPrefix(a.Subject, grant.Subject+" ") || a.Assessment.RiskClass > grant.MaxClass || len(p.Covers) == maxPreview {
+		if len(p.Covers) == maxPreview || !grant.mayCover(a) {
 			continue
 		}
 		reach, known, err := g.reachOf(ctx, a)
 		if err != nil {
 			return p, err
 		}
-		if !known && a.Subject != "" || reach.Program == grant.Subject && Fits(grant.Pattern, reach.Words) {
-			p.Covers = append(p.Covers, Covered{Code: a.Code, Summary: a.Summary, Class: a.Assessment.RiskClass, Status: a.Status, Certain: known})
+		fits := reach.Program == grant.Subject && Fits(grant.Pattern, reach.Words)
+		if unknown := !known && a.Subject != ""; unknown || fits {
+			p.Covers = append(p.Covers, Covered{
+				Code: a.Code, Summary: a.Summary, Class: a.Assessment.RiskClass, Status: a.Status, Certain: known,
+			})
 		}
 	}
 	return p, nil

@@ -94,7 +94,7 @@ func (j Judgement) subject(call Call) string {
 // Opinion is what a classifier said of a call.
 type Opinion struct {
 	Assessment Assessment     // Source is "classifier"; not to be read when Failed is set
-	Failed     string         // why there is no valid opinion, a stable word: "timeout", "unreachable", "invalid", "open-circuit"
+	Failed     string         // why there is none: "timeout", "unreachable", "invalid", "open-circuit"
 	Consulted  []Consultation // who was asked: the model, or nobody
 }
 

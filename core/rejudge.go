@@ -55,11 +55,13 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		if !slices.ContainsFunc(j.Votes, byRules) { // the rule that said yes is gone
 			next.Votes = slices.DeleteFunc(next.Votes, byRules)
 		}
-		next.Rule.Effective = slices.DeleteFunc(slices.Clone(next.Rule.Effective), func(f Factor) bool { return !j.Rule.Admits(f) })
+		disabled := func(f Factor) bool { return !j.Rule.Admits(f) }
+		next.Rule.Effective = slices.DeleteFunc(slices.Clone(next.Rule.Effective), disabled)
 		next.Rule.MinApprovals = max(next.Rule.MinApprovals, j.Rule.MinApprovals)
 		next.Rule.RequiresHuman = next.Rule.RequiresHuman || j.Rule.RequiresHuman
 		next.Rule.Needs = mergeNeeds(next.Rule.Needs, j.Rule.Needs)
-		next.Offers = slices.DeleteFunc(slices.Clone(next.Offers), func(d Decision) bool { return !slices.Contains(j.Offers, d) })
+		gone := func(d Decision) bool { return !slices.Contains(j.Offers, d) }
+		next.Offers = slices.DeleteFunc(slices.Clone(next.Offers), gone)
 		if !next.Rule.AsksApprovers() {
 			next.Rule = next.Rule.instead("")
 		}
@@ -70,9 +72,9 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		next.Assessment, next.Why = j.Assessment, j.Why
 	}
 	asked := next.Rule.AsksApprovers() && !was.Rule.AsksApprovers()
-	if asked || next.Assessment.RiskClass != was.Assessment.RiskClass || next.Rule.MinApprovals != was.Rule.MinApprovals ||
-		next.Rule.RequiresHuman != was.Rule.RequiresHuman || len(next.Rule.Needs) != len(was.Rule.Needs) || len(next.Rule.Effective) != len(was.Rule.Effective) || len(next.Offers) != len(was.Offers) {
-		next.Votes = slices.DeleteFunc(next.Votes, func(v Vote) bool { return v.Approver == UserRequest })
+	reclassed := next.Assessment.RiskClass != was.Assessment.RiskClass || len(next.Offers) != len(was.Offers)
+	if asked || reclassed || next.Rule.tightened(was.Rule) {
+		next.Votes = slices.DeleteFunc(next.Votes, byPeople)
 		next.Why = append([]string{"The rules changed while this waited; earlier votes no longer count."}, next.Why...)
 	}
 	if why := next.quorumImpossible(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
@@ -82,6 +84,13 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		further = next.addCards(rules.Router.Route(next), now)
 	}
 	return next, further
+}
+
+// tightened reports whether a rule that was made from an older one, which it may only
+// tighten, is another one.
+func (r Rule) tightened(older Rule) bool {
+	larger := r.MinApprovals != older.MinApprovals || len(r.Needs) != len(older.Needs)
+	return larger || r.RequiresHuman != older.RequiresHuman || len(r.Effective) != len(older.Effective)
 }
 
 // addCards gives cards for the places that have none yet, and has it looked anew
@@ -135,7 +144,8 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
 				return "the grant that allowed it was ended"
 			}
-			if a.underRules(rules).givenByAsker(found.Grants[0].By, rules.People) { // they joined while the verifier's people were asked
+			// They joined while the verifier's people were asked.
+			if a.underRules(rules).givenByAsker(found.Grants[0].By, rules.People) {
 				return "whoever gave the grant that allowed it stands behind the call"
 			}
 		}
@@ -145,7 +155,9 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 	switch {
 	case denied && why == "":
 		return "it denies it without a reason"
-	case !denied && a.PolicyHash != rules.Policy.Hash() && !a.approversVoted() && !a.settledToday(call, j, found, rules):
+	case denied || a.PolicyHash == rules.Policy.Hash() || a.approversVoted():
+		return why
+	case !a.settledToday(call, j, found, rules, nowMs()):
 		return "people must be asked for it now, and nobody was; ask again"
 	}
 	return why
@@ -153,14 +165,15 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 
 // settledToday reports whether what no person decided would run today without one:
 // other rules have allowed it, and those of today ask no less of it.
-func (a Approval) settledToday(call Call, j Judgement, f Existing, rules *Rules) bool {
-	now := nowMs()
+func (a Approval) settledToday(call Call, j Judgement, f Existing, rules *Rules, now int64) bool {
 	a.Status, a.Assessment, a.Rule, a.Subject = Pending, j.Assessment, j.Rule, j.subject(call)
 	a.Offers = grantableOffers(j, call, a.Subject)
 	a.Votes = withVoteTimes(j.Votes, now)
 	a = a.settledByPolicy(j, rules).byGrant(f, j.GrantScope, rules.People, now)
-	return a.Status == Approved || a.Unreached && j.Unreached == OutcomeAllow ||
-		a.Status == Pending && a.tally(rules.People).Outcome == Approved
+	if a.Status == Pending {
+		a.Status = a.tally(rules.People).Outcome
+	}
+	return a.Status == Approved || a.Unreached && j.Unreached == OutcomeAllow
 }
 
 // approversVoted reports whether people settled it who may say yes to such a call: the

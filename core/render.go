@@ -33,7 +33,8 @@ type renderKey struct {
 // renderKeyOf says as what a delivery is drawn. Files, and what is no card, are drawn
 // for themselves.
 func renderKeyOf(d Delivery, rules *Rules) renderKey {
-	if d.Kind != CardDelivery || d.Version == 0 || d.Attached || d.DenyOnly {
+	plain := d.Kind == CardDelivery && !d.Attached && !d.DenyOnly
+	if !plain || d.Version == 0 {
 		return renderKey{}
 	}
 	return renderKey{d.Key, d.Version, rules, d.MessageID != "", d.Shown}

@@ -27,8 +27,7 @@ func (a Approval) report(r Result, now int64) (Change, error) {
 }
 
 func (r Result) same(o Result) bool {
-	sameCode := r.ExitCode == nil && o.ExitCode == nil || r.ExitCode != nil && o.ExitCode != nil && *r.ExitCode == *o.ExitCode
-	return r.Status == o.Status && r.Summary == o.Summary && sameCode
+	return r.Status == o.Status && r.Summary == o.Summary && equal(r.ExitCode, o.ExitCode)
 }
 
 func (a Approval) failed() bool { return a.Result != nil && a.Result.Status != "succeeded" }

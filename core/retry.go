@@ -13,13 +13,14 @@ func (a Approval) retry(by string, hasCall bool, policyDenies string, now int64)
 	case a.Status == Pending:
 		return Change{}, notClaimable(WhyPending, "The approval is still pending.")
 	case a.Status != Approved:
-		return Change{}, notClaimable(WhyDenied, "Only an approved request can be retried; this one is "+string(a.Status)+".")
+		return Change{}, notClaimable(WhyDenied,
+			"Only an approved request can be retried; this one is "+string(a.Status)+".")
 	case a.RevokedAtMs != 0:
 		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
 	case !hasCall:
 		return Change{}, retryDataGone()
 	case policyDenies != "":
-		c := Change{Approval: a, Unchanged: true, Refusal: notClaimable(WhyPolicy, "Policy now refuses this call: "+policyDenies)}
+		c := Change{Approval: a, Unchanged: true, Refusal: policyRefuses(policyDenies)}
 		c.Events = []Event{a.event(EventRefused, now, eventData{By: by, Why: WhyPolicy})}
 		return c, nil
 	}
@@ -70,8 +71,9 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string) (Approval, err
 			by = "person:" + who.Person
 		}
 		if a.mayNotRetry(who, rules) {
-			return Change{Approval: a, Unchanged: true, Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
-				Events: []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
+			return Change{Approval: a, Unchanged: true,
+				Refusal: refuse(CodeSelfApproval, "You cannot make your own request run again."),
+				Events:  []Event{a.event(EventRefused, nowMs(), eventData{By: by, Why: string(CodeSelfApproval)})}}, nil
 		}
 		now := nowMs()
 		c, err := a.retry(by, errSealed == nil && !a.callGone(rules, now), denies, now)

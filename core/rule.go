@@ -72,7 +72,8 @@ func (r Rule) asksLess(today Rule) bool {
 	lacks := func(n Need) bool {
 		return !slices.ContainsFunc(r.Needs, func(o Need) bool { return o.Role == n.Role && o.Min >= n.Min })
 	}
-	return today.MinApprovals > r.MinApprovals || today.RequiresHuman && !r.RequiresHuman || slices.ContainsFunc(today.Needs, lacks)
+	fewer := today.MinApprovals > r.MinApprovals || slices.ContainsFunc(today.Needs, lacks)
+	return fewer || today.RequiresHuman && !r.RequiresHuman
 }
 
 // mergeNeeds gives the stricter of both lists.

@@ -23,7 +23,8 @@ func (g *Gate) openSealed(ctx context.Context, a Approval) (Call, error) {
 
 // asCall is the call that an approval stands for.
 func (a Approval) asCall(tool string, params []byte, bind *Bind) Call {
-	return Call{ToolName: tool, Params: params, Bind: bind, AgentID: a.AgentID, TokensAgent: a.TokensAgent, SessionKey: a.SessionKey,
+	return Call{ToolName: tool, Params: params, Bind: bind,
+		AgentID: a.AgentID, TokensAgent: a.TokensAgent, SessionKey: a.SessionKey,
 		Origin: a.Origin, Requester: a.Requester, Context: a.Context, Dialect: a.Dialect, Owner: a.Owner}
 }
 

@@ -88,7 +88,8 @@ func (d *Directory) isAsker(v Voter, askers []Requester) bool {
 	return slices.ContainsFunc(askers, func(r Requester) bool {
 		account := Requester{Channel: r.Channel, UserID: r.UserID}
 		same := account == Requester{Channel: v.Channel, UserID: v.UserID} && r.UserID != ""
-		return same || v.Person != "" && (v.Person == r.Person || v.Person == d.byAccount[account])
+		person := v.Person == r.Person || v.Person == d.byAccount[account]
+		return same || v.Person != "" && person
 	})
 }
 

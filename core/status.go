@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Status says how far an approval is. It starts pending and ends exactly once.
@@ -115,7 +116,7 @@ func (r RiskClass) MarshalText() ([]byte, error) { return []byte(r.String()), ni
 
 // UnmarshalText reads "R0" to "R4" and refuses everything else.
 func (r *RiskClass) UnmarshalText(b []byte) error {
-	if len(b) == 2 && b[0] == 'R' && b[1] >= '0' && b[1] <= '4' {
+	if digit, ok := strings.CutPrefix(string(b), "R"); ok && len(digit) == 1 && strings.Contains("01234", digit) {
 		*r = RiskClass(b[1] - '0')
 		return nil
 	}

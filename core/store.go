@@ -105,7 +105,7 @@ type Existing struct {
 	Unclaimed  *Approval // with ResumeMs: the approved one likewise, that nobody has claimed
 	Superseded *Approval // the owner's approval named by Supersedes
 	Pending    int       // how many of the owner's approvals are pending
-	Grants     []Grant   // the owner's for this agent that name the fingerprint, or the subject (session grants: of this session)
+	Grants     []Grant   // the owner's for this agent, by fingerprint, program or subject (of this session)
 }
 
 // NameQuery looks approvals up by name; every field that is set adds matches.

@@ -20,7 +20,9 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 
 // SubmitAndWatch is [Gate.Submit] for who goes on to wait: w is not nil where the
 // approval was created, and tells of every change after that without a look.
-func (g *Gate) SubmitAndWatch(ctx context.Context, who Caller, call Call) (a Approval, created bool, w *Watch, err error) {
+func (g *Gate) SubmitAndWatch(
+	ctx context.Context, who Caller, call Call,
+) (a Approval, created bool, w *Watch, err error) {
 	rules, outdated := g.inForce()
 	switch {
 	case !who.MayRequest:
@@ -69,7 +71,8 @@ func (g *Gate) create(
 		}
 	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
-		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject, Program: asked.GrantScope.Program}
+		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes,
+		Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject, Program: asked.GrantScope.Program}
 	if call.Resume {
 		look.ResumeMs = nowMs()
 	}
@@ -114,7 +117,9 @@ func (g *Gate) create(
 // begin decides, with what was found, what a submitted call leaves behind. The
 // first change is the one that answers the caller; there is none where an authority
 // must be asked first.
-func begin(who Caller, call Call, draft Approval, asked consulted, f Existing, rules *Rules, now int64) (_ []Change, created bool, first authority, err error) {
+func begin(
+	who Caller, call Call, draft Approval, asked consulted, f Existing, rules *Rules, now int64,
+) (_ []Change, created bool, first authority, err error) {
 	if f.ByID != nil {
 		if f.ByID.Fingerprint != draft.Fingerprint {
 			return nil, false, "", refuse(CodeIDConflict, "That id names another call of yours.")
@@ -124,12 +129,15 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Existing, r
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
 		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.DecidedBy, rules.People) {
-			return nil, false, "", refuse(CodeIDConflict, "That id names a call that whoever asks for it now has allowed; choose another id.")
+			return nil, false, "", refuse(CodeIDConflict,
+				"That id names a call that whoever asks for it now has allowed; choose another id.")
 		}
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, "", nil
 	}
 	if f.Another {
-		return nil, false, "", refuse(CodeIDConflict, "That id is another approval's code, or its id or the beginning of it; choose one that people cannot take for it.")
+		return nil, false, "", refuse(CodeIDConflict,
+			"That id is another approval's code, or its id or the beginning of it; "+
+				"choose one that people cannot take for it.")
 	}
 	granted := draft.byGrant(f, asked.GrantScope, rules.People, now)
 	if asked.answeredBy(f.Same, draft, granted, now) {
@@ -148,8 +156,11 @@ func begin(who Caller, call Call, draft Approval, asked consulted, f Existing, r
 		return nil, false, first, nil
 	}
 	draft = asked.onMiss(granted)
-	if draft.Status == Pending && who.MaxPending > 0 && f.Pending >= who.MaxPending && f.Superseded == nil {
-		return nil, false, "", refuse(CodeRateLimited, "This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.", f.Pending)
+	full := who.MaxPending > 0 && f.Pending >= who.MaxPending
+	if full && draft.Status == Pending && f.Superseded == nil {
+		return nil, false, "", refuse(CodeRateLimited,
+			"This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.",
+			f.Pending)
 	}
 	if first = asked.next(draft); first != "" {
 		return nil, false, first, nil

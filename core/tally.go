@@ -40,9 +40,11 @@ func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Voter
 	c := approvals{groups: make([]int, len(r.Needs))}
 	for _, v := range votes {
 		name, w := approverName(v), weigh(v)
-		w.Approvers = w.Approvers && r.Admits(v.Approver)
+		admitted := r.Admits(v.Approver)
+		w.Approvers = w.Approvers && admitted
+		heard := admitted || w.Verifier
 		switch {
-		case v.Verdict == Reject && w.Deny && (r.Admits(v.Approver) || w.Verifier):
+		case v.Verdict == Reject && w.Deny && heard:
 			return Tally{Outcome: Denied, Decision: Deny, By: []string{name}, Need: t.Need, Reason: v.Reason}
 		case v.Verdict != Approve || !w.Approvers && !w.Verifier:
 			continue
@@ -59,7 +61,8 @@ func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Voter
 	if t.Need > 0 {
 		t.Missing = r.missing(c.groups)
 	}
-	quorum := len(t.By) >= t.Need && (c.human || !r.RequiresHuman) && len(t.Missing) == 0
+	enough := len(t.By) >= t.Need && len(t.Missing) == 0
+	quorum := enough && (c.human || !r.RequiresHuman)
 	t.Enough = quorum || t.Need == 0
 	if t.Enough && len(t.Verifier) >= t.NeedVerifier {
 		t.Outcome, t.Decision = Approved, cmp.Or(c.scope, AllowOnce)

@@ -19,8 +19,8 @@ const VerifierChannel = "verifier"
 // Target is a place a card goes: a chat of a channel, perhaps a thread in it.
 // Two targets are the same place exactly when they are equal after [Target.Normal].
 type Target struct {
-	Channel  string `json:"channel"`            // "telegram" or "discord"; of the desk itself also VerifierChannel and CallbackChannel
-	To       string `json:"to"`                 // the chat's id as the platform writes it; "dm:<user>" for a Discord direct message
+	Channel  string `json:"channel"`            // "telegram", "discord", VerifierChannel or CallbackChannel
+	To       string `json:"to"`                 // the chat's id on its platform; "dm:<user>" for a Discord direct message
 	ThreadID string `json:"threadId,omitempty"` // topic or thread; empty for the chat itself
 }
 

@@ -80,18 +80,19 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		vote.Verdict = Reject
 	}
 	next := a.clone()
-	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() })
+	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.by(v) })
 	switch {
 	case i < 0:
 		next.Votes = append(next.Votes, vote)
-	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.Channel == v.Channel && next.Votes[i].Voter.UserID == v.UserID:
+	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.sameAccount(v):
 		return Change{Approval: a, Unchanged: true}
 	case vote.VerifierOnly && vote.Verdict == Approve && a.fillsBoth(next.Votes[i], d):
 		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
 	default:
 		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
 	}
-	c := Change{Approval: next, Redraw: true, Events: []Event{next.event(EventVote, now, eventData{Vote: &vote, Solo: a.Solo})}}
+	c := Change{Approval: next, Redraw: true}
+	c.Events = []Event{next.event(EventVote, now, eventData{Vote: &vote, Solo: a.Solo})}
 	return c.settle(d, now)
 }
 
@@ -115,7 +116,9 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	case !w.Approvers && !w.Verifier && !a.Rule.AsksApprovers():
 		return refuse(CodeNotAnApprover, "Only the verifier's people can allow this request; you can deny it.")
 	case !w.Approvers && !w.Verifier:
-		return refuse(CodeNotAnApprover, "This request needs %d approvals, and only people named in the configuration count for it.", a.Rule.MinApprovals)
+		return refuse(CodeNotAnApprover,
+			"This request needs %d approvals, and only people named in the configuration count for it.",
+			a.Rule.MinApprovals)
 	case b.Chat != nil && !a.shownIn(*b.Chat):
 		return a.unseenIn(*b.Chat)
 	}
@@ -131,7 +134,7 @@ func notAnApprover() *Error {
 func (a Approval) lateVote(v Voter, b Ballot) Change {
 	c := Change{Approval: a, Unchanged: true}
 	same := slices.ContainsFunc(a.Votes, func(o Vote) bool {
-		return o.Voter != nil && o.Voter.Name() == v.Name() && o.Decision == b.Decision
+		return o.by(v) && o.Decision == b.Decision
 	})
 	withdrew := a.Status == Withdrawn && b.Decision == Deny && slices.Contains(a.DecidedBy, v.Name())
 	if !same && !withdrew {
@@ -144,7 +147,8 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 func (a Approval) refused(v Voter, b Ballot, why *Error, now int64) Change {
 	c := Change{Approval: a, Unchanged: true, Refusal: why}
 	c.Events = []Event{a.event(EventRefused, now, eventData{
-		Vote: &Vote{Approver: UserRequest, Verdict: Errored, Decision: b.Decision, Voter: &v, ReasonCodes: []string{string(why.Code)}, DecidedAtMs: now},
+		Vote: &Vote{Approver: UserRequest, Verdict: Errored, Decision: b.Decision, Voter: &v,
+			ReasonCodes: []string{string(why.Code)}, DecidedAtMs: now},
 	})}
 	return c
 }
@@ -182,10 +186,11 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 			return Change{}, notFound()
 		}
 		open, allows := !a.Final(), b.Decision != Deny
+		earlier := open && outdated == nil && fresh == nil // by the rules of when it was asked
 		switch {
 		case open && allows && outdated != nil:
 			return Change{}, outdated
-		case open && outdated == nil && fresh == nil && a.PolicyHash != rules.Policy.Hash():
+		case earlier && a.PolicyHash != rules.Policy.Hash():
 			otherRules = true
 			return Change{Approval: a, Unchanged: true}, nil
 		}
@@ -240,7 +245,8 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	attached, hidden := card.Attached, card.DenyOnly
 	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
 	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
-	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown && !hidden // where another copy could not show it, neither can this one
+	// Where another copy could not show it, neither can this one.
+	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown && !hidden
 	return []Delivery{card}, nil
 }
 
@@ -248,7 +254,8 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 // that such a token gets, so its vote counts as seen.
 func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, reason string) (Approval, error) {
 	if !who.MayDecide || who.Person == "" {
-		return Approval{}, refuse(CodeForbidden, "This token may not decide: it needs the scope operator.approvals and a person.")
+		return Approval{}, refuse(CodeForbidden,
+			"This token may not decide: it needs the scope operator.approvals and a person.")
 	}
 	key, err := g.Resolve(ctx, who, ref)
 	if err != nil {
@@ -263,7 +270,9 @@ func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, r
 }
 
 // AddReason attaches a reason to the deny that this voter gave before.
-func (g *Gate) AddReason(ctx context.Context, key string, v Voter, reason string, handled *InboundRef) (Approval, error) {
+func (g *Gate) AddReason(
+	ctx context.Context, key string, v Voter, reason string, handled *InboundRef,
+) (Approval, error) {
 	return g.update(ctx, key, func(a Approval) (Change, error) {
 		c, err := a.addReason(g.rules.Load().People.Identify(v), reason, nowMs())
 		c.Handled = handled
@@ -276,9 +285,10 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 	next := a.clone()
 	if next.Status == Withdrawn && next.Reason == withdrawnByRequester && slices.Contains(next.DecidedBy, v.Name()) {
 		next.Reason = cleanText(reason, maxReason) // their deny withdrew it
-		return Change{Approval: next, Redraw: true, Events: []Event{next.event(EventReason, now, eventData{By: v.Name()})}}, nil
+		given := next.event(EventReason, now, eventData{By: v.Name()})
+		return Change{Approval: next, Redraw: true, Events: []Event{given}}, nil
 	}
-	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Voter != nil && o.Voter.Name() == v.Name() && o.Verdict == Reject })
+	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Verdict == Reject && o.by(v) })
 	if i < 0 {
 		return Change{}, refuse(CodeNotFound, "You have not denied this request.")
 	}
@@ -286,5 +296,6 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 	if next.Status == Denied && slices.Contains(next.DecidedBy, v.Name()) {
 		next.Reason = next.Votes[i].Reason
 	}
-	return Change{Approval: next, Redraw: true, Events: []Event{next.event(EventReason, now, eventData{Vote: &next.Votes[i]})}}, nil
+	given := next.event(EventReason, now, eventData{Vote: &next.Votes[i]})
+	return Change{Approval: next, Redraw: true, Events: []Event{given}}, nil
 }

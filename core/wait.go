@@ -34,7 +34,11 @@ func (w *Watch) Wait(ctx context.Context, standing Standing) (Approval, error) {
 		var err error
 		if look || over {
 			a, err = w.Look(ctx, over)
-			seen = over || err == nil && a.Final() || err != nil && woken
+			news := a.Final()
+			if err != nil {
+				news = woken
+			}
+			seen = over || news
 		}
 		again, denied := standing() // after the look: what was seen is theirs still
 		if denied != nil {
