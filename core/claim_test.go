@@ -1,0 +1,256 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// readCall is a call and the approval that was given for it at 1000: it may be claimed
+// until the claim window is over.
+func readCall(t testing.TB) (Approval, Call) {
+	t.Helper()
+	call := Call{ToolName: "read", Params: []byte(`{"path":"a"}`), Bind: &Bind{Host: new("h")}}
+	sealed, err := Canonical(call.ToolName, call.Params, call.Bind)
+	require.NoError(t, err)
+	return Approval{
+		Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent", ToolName: "read", Fingerprint: sealed.Fingerprint,
+		Status: Approved, Decision: AllowOnce, DecidedBy: []string{"person:alice"},
+		ResolvedAtMs: 1000, ClaimUntilMs: 1000 + claimWindowMs,
+	}, call
+}
+
+// whyOf is a refusal as its code, with the reason why a claim is refused.
+func whyOf(err error) string {
+	e, ok := err.(*Error)
+	switch {
+	case !ok:
+		return ""
+	case e.Why != "":
+		return string(e.Code) + " " + e.Why
+	}
+	return string(e.Code)
+}
+
+func eventTypes(c Change) (out []EventType) {
+	for _, e := range c.Events {
+		out = append(out, e.Type)
+	}
+	return out
+}
+
+func TestClaim(t *testing.T) {
+	const inTime, late = 2000, 1000 + claimWindowMs
+	failed := &Result{Status: "failed"}
+	for name, c := range map[string]struct {
+		a      func(*Approval)
+		in     ClaimInput
+		denies string
+		now    int64
+		want   string
+	}{
+		"an approved call is handed out":                {},
+		"a pending one is not":                          {a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending"},
+		"nor a denied one":                              {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
+		"nor an expired one":                            {a: func(a *Approval) { a.Status = Expired }, want: "not_claimable denied"},
+		"nor a revoked one":                             {a: func(a *Approval) { a.RevokedAtMs = 1 }, want: "not_claimable revoked"},
+		"nor a drill":                                   {a: func(a *Approval) { a.ToolName = DrillTool }, want: "not_claimable policy"},
+		"nor one after its time":                        {now: late, want: "not_claimable late"},
+		"until the last moment it is":                   {now: late - 1},
+		"no call is handed out twice":                   {a: func(a *Approval) { a.ClaimedAtMs = 1 }, want: "already_used"},
+		"but to the same claim, whose answer was lost":  {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"}},
+		"also after its time":                           {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"}, now: late},
+		"not to another claim":                          {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "d"}, want: "already_used"},
+		"and not once a result was reported":            {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID, a.Result = 1, "c", failed }, in: ClaimInput{ClaimID: "c"}, want: "already_used"},
+		"who claims the very call may say so":           {in: ClaimInput{Params: []byte(`{ "path": "a" }`), Bind: &Bind{Host: new("h")}}},
+		"other params are another call":                 {in: ClaimInput{Params: []byte(`{"path":"b"}`)}, want: "fingerprint_mismatch"},
+		"another host is another call":                  {in: ClaimInput{Bind: &Bind{Host: new("other")}}, want: "fingerprint_mismatch"},
+		"params that are none are named":                {in: ClaimInput{Params: []byte(`[]`)}, want: "invalid_request"},
+		"what policy refuses by now is not handed out":  {denies: "no", want: "not_claimable policy"},
+		"not even to the same claim, if it lost answer": {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"}, denies: "no", want: "not_claimable policy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, call := readCall(t)
+			if c.a != nil {
+				c.a(&a)
+			}
+			now := c.now
+			if now == 0 {
+				now = inTime
+			}
+			repeat := a.ClaimedAtMs != 0
+			got, err := a.claim(c.in, call, c.denies, now)
+			if got.Refusal != nil {
+				require.NoError(t, err)
+				require.Equal(t, []EventType{EventRefused}, eventTypes(got), "policy's refusal is on record")
+				require.True(t, got.Unchanged)
+				err = got.Refusal
+			}
+			require.Equal(t, c.want, whyOf(err))
+			switch {
+			case c.want != "":
+				require.NotContains(t, eventTypes(got), EventClaimed)
+			case repeat:
+				require.True(t, got.Unchanged, "the same claim changes nothing")
+			default:
+				require.Equal(t, []EventType{EventClaimed}, eventTypes(got))
+				require.Equal(t, now, got.Approval.ClaimedAtMs)
+				require.Zero(t, a.ClaimedAtMs, "the old approval is left alone")
+			}
+		})
+	}
+}
+
+func TestRevoke(t *testing.T) {
+	for name, c := range map[string]struct {
+		a    func(*Approval)
+		want string
+	}{
+		"an unclaimed yes is taken back":                    {},
+		"a claimed one no longer":                           {a: func(a *Approval) { a.ClaimedAtMs = 5 }, want: "already_used"},
+		"there is nothing to take back while it is pending": {a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending"},
+		"nor of a deny":                                     {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := readCall(t)
+			a.CallbackURL = "https://example.com"
+			a.Origin = &Target{Channel: "telegram", To: "1"}
+			a.Deliveries = []Delivery{{Kind: OutcomeDelivery, Target: *a.Origin, State: Sent}}
+			if c.a != nil {
+				c.a(&a)
+			}
+			got, err := a.revoke("token:ops", "by mistake", 3000)
+			require.Equal(t, c.want, whyOf(err))
+			if c.want != "" {
+				return
+			}
+			require.True(t, got.Unseal, "the call is deleted")
+			require.True(t, got.EndGrants, "what it left ends with it")
+			require.Equal(t, int64(3000), got.Approval.RevokedAtMs)
+			require.Equal(t, "by mistake", got.Approval.RevokeReason)
+			require.Equal(t, []EventType{EventRevoked}, eventTypes(got))
+			require.Equal(t, []DeliveryKind{CallbackDelivery, RevokedDelivery}, kinds(got.Deliveries))
+			again, err := got.Approval.revoke("token:ops", "", 4000)
+			require.NoError(t, err)
+			require.True(t, again.Unchanged, "once is enough")
+		})
+	}
+}
+
+func kinds(list []Delivery) (out []DeliveryKind) {
+	for _, d := range list {
+		out = append(out, d.Kind)
+	}
+	return out
+}
+
+func TestRetry(t *testing.T) {
+	for name, c := range map[string]struct {
+		a       func(*Approval)
+		deleted bool
+		denies  string
+		want    string
+	}{
+		"an approved call may be claimed again": {},
+		"not while it is pending":               {a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending"},
+		"nor when it was denied":                {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
+		"nor when it was revoked":               {a: func(a *Approval) { a.RevokedAtMs = 1 }, want: "not_claimable revoked"},
+		"nor once the call is deleted":          {deleted: true, want: "retry_data_gone"},
+		"nor when policy refuses it by now":     {denies: "no", want: "not_claimable policy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := readCall(t)
+			a.ClaimedAtMs, a.ClaimID, a.Result = 1500, "c", &Result{Status: "failed"}
+			a.Origin = &Target{Channel: "telegram", To: "1"}
+			if c.a != nil {
+				c.a(&a)
+			}
+			got, err := a.retry("person:bob", !c.deleted, c.denies, 9000)
+			if got.Refusal != nil {
+				require.Equal(t, []EventType{EventRefused}, eventTypes(got))
+				err = got.Refusal
+			}
+			require.Equal(t, c.want, whyOf(err))
+			if c.want != "" {
+				return
+			}
+			next := got.Approval
+			require.Equal(t, 1, next.Retries)
+			require.Equal(t, int64(9000+claimWindowMs), next.ClaimUntilMs)
+			require.Nil(t, next.Result)
+			require.Empty(t, next.ClaimID, "the earlier claim's id claims nothing now")
+			require.Equal(t, []EventType{EventRetry, EventResolved}, eventTypes(got))
+			require.Equal(t, []DeliveryKind{RetryDelivery}, kinds(got.Deliveries))
+		})
+	}
+}
+
+// A call is kept for a retry from its last use on, for as long as the operator wrote.
+func TestHowLongACallIsKept(t *testing.T) {
+	done := func(status string, d Decision) func(*Approval) {
+		return func(a *Approval) { a.Decision, a.ClaimedAtMs, a.Result = d, 2000, &Result{Status: status, AtMs: 3000} }
+	}
+	for name, c := range map[string]struct {
+		a    func(*Approval)
+		want int64
+	}{
+		"from the end of the time to claim it":   {func(*Approval) {}, 1000 + claimWindowMs},
+		"from the claim":                         {func(a *Approval) { a.ClaimedAtMs = 2000 }, 2000},
+		"from the result of a failure":           {done("failed", AllowOnce), 3000},
+		"what succeeded once is done with":       {done("succeeded", AllowOnce), 0},
+		"what is allowed always may run anew":    {done("succeeded", AllowAlways), 3000},
+		"what was revoked is kept for nobody":    {func(a *Approval) { a.RevokedAtMs = 1 }, 0},
+		"what is pending is not kept for retry":  {func(a *Approval) { a.Status = Pending }, 0},
+		"what was denied is not kept for anyone": {func(a *Approval) { a.Status = Denied }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := readCall(t)
+			c.a(&a)
+			require.Equal(t, c.want, a.KeptSinceMs())
+			rules := &Rules{RetryWindowMs: 10}
+			require.Equal(t, c.want != 0, a.callGone(rules, c.want+10))
+			require.False(t, a.callGone(rules, c.want+9))
+			require.False(t, a.callGone(&Rules{}, 1<<60), "without a window it is kept as long as its approval")
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	code := func(n int) *int { return &n }
+	for name, c := range map[string]struct {
+		claimed bool
+		before  *Result
+		r       Result
+		want    string
+		same    bool
+	}{
+		"what was claimed has a result":         {claimed: true, r: Result{Status: "failed", ExitCode: code(1)}},
+		"what was not claimed has none":         {r: Result{Status: "failed"}, want: "not_claimable pending"},
+		"the same result again changes nothing": {claimed: true, before: &Result{Status: "failed", ExitCode: code(1), AtMs: 1}, r: Result{Status: "failed", ExitCode: code(1)}, same: true},
+		"another status is refused":             {claimed: true, before: &Result{Status: "failed"}, r: Result{Status: "succeeded"}, want: "already_used"},
+		"another exit code is refused":          {claimed: true, before: &Result{Status: "failed", ExitCode: code(1)}, r: Result{Status: "failed", ExitCode: code(2)}, want: "already_used"},
+		"so is none":                            {claimed: true, before: &Result{Status: "failed", ExitCode: code(1)}, r: Result{Status: "failed"}, want: "already_used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := readCall(t)
+			a.Result = c.before
+			a.Origin = &Target{Channel: "telegram", To: "1"}
+			if c.claimed {
+				a.ClaimedAtMs = 2000
+			}
+			got, err := a.report(c.r, 3000)
+			require.Equal(t, c.want, whyOf(err))
+			require.Equal(t, c.same, got.Unchanged)
+			if c.want == "" && !c.same {
+				require.Equal(t, int64(3000), got.Approval.Result.AtMs)
+				require.Equal(t, []EventType{EventResult}, eventTypes(got))
+				require.Equal(t, []DeliveryKind{ResultDelivery}, kinds(got.Deliveries))
+			}
+		})
+	}
+	a, _ := readCall(t)
+	a.ClaimedAtMs = 2000
+	got, err := a.report(Result{Status: "succeeded"}, 3000)
+	require.NoError(t, err)
+	require.True(t, got.Unseal, "a once-approval that succeeded needs its call no more")
+}
