@@ -14,7 +14,10 @@ import (
 func TestTheSameVoteFromAnotherAccountReplacesOneThatCountsNoMore(t *testing.T) {
 	rules := func(accounts ...string) *Rules {
 		d, err := NewDirectory(Rights{
-			People:       []Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}}},
+			People: []Person{
+				{Name: "alice", Accounts: map[string]string{"telegram": "1"}},
+				{Name: "bob", Accounts: map[string]string{"telegram": "2"}},
+			},
 			AllowedUsers: map[string][]string{"telegram": accounts}, Tokens: map[string]string{"alice-laptop": "alice"},
 		})
 		require.NoError(t, err)
@@ -23,7 +26,9 @@ func TestTheSameVoteFromAnotherAccountReplacesOneThatCountsNoMore(t *testing.T) 
 	allow := func(channel, user string) Ballot {
 		return Ballot{Voter: Voter{Channel: channel, UserID: user}, Decision: AllowOnce}
 	}
-	a := Approval{Key: "k", ID: "k", Owner: "o", Status: Pending, ExpiresAtMs: 1 << 60, Offers: []Decision{AllowOnce, Deny},
+	a := Approval{Key: "k", ID: "k", Owner: "o", Status: Pending, ExpiresAtMs: 1 << 60, Offers: []Decision{
+		AllowOnce, Deny,
+	},
 		Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: 2}}
 	a = a.vote(allow("telegram", "1"), nil, nil, rules("1", "2"), 1).Approval
 	now := rules("2") // alice's Telegram account may no longer decide
@@ -39,7 +44,13 @@ func TestNamesOfACallHaveABound(t *testing.T) {
 	require.Empty(t, ok.validate())
 	for _, c := range []Call{{ToolName: ok.ToolName + "t"}, {ToolName: "-t"}, {ToolName: ""}, {ToolName: "t\n"}} {
 		c.Params = ok.Params
-		require.Equal(t, []FieldError{{"toolName", "must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit"}}, c.validate(), c.ToolName)
+		require.Equal(
+			t,
+			[]FieldError{
+				{"toolName", "must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit"},
+			},
+			c.validate(), c.ToolName,
+		)
 	}
 	require.False(t, ValidID(ok.ID+"i"))
 	require.False(t, ValidID(""))
@@ -56,9 +67,16 @@ func TestNamesOfACallHaveABound(t *testing.T) {
 func TestAdversary_I1_AStrangerIsNotToldThatTheTimeIsOver(t *testing.T) {
 	people, err := NewDirectory(Rights{AllowedUsers: map[string][]string{"telegram": {"1"}}})
 	require.NoError(t, err)
-	a := Approval{Status: Pending, Rule: Rule{Allowed: []Factor{UserRequest}, Effective: []Factor{UserRequest}, MinApprovals: 1}, ExpiresAtMs: 10}
+	a := Approval{
+		Status:      Pending,
+		Rule:        Rule{Allowed: []Factor{UserRequest}, Effective: []Factor{UserRequest}, MinApprovals: 1},
+		ExpiresAtMs: 10,
+	}
 	for user, want := range map[string]Code{"1": CodeAlreadyResolved, "9": CodeNotAnApprover} {
-		c := a.vote(Ballot{Voter: Voter{Channel: "telegram", UserID: user}, Decision: AllowOnce, ReceivedMs: 10}, nil, nil, &Rules{People: people}, 11)
+		c := a.vote(
+			Ballot{Voter: Voter{Channel: "telegram", UserID: user}, Decision: AllowOnce, ReceivedMs: 10}, nil, nil,
+			&Rules{People: people}, 11,
+		)
 		require.Equal(t, Expired, c.Approval.Status)
 		require.Equal(t, want, c.Refusal.Code)
 	}

@@ -25,7 +25,9 @@ func sample(v reflect.Value, path string, some bool) {
 	}
 	switch v.Kind() {
 	case reflect.String:
-		odd := []string{"plain", "with \"quotes\" and \\", "é\u2028<&>", "\x00\x01\n\t\b\f\r", "\xff broken", "\U0001F600\x7f"}
+		odd := []string{
+			"plain", "with \"quotes\" and \\", "é\u2028<&>", "\x00\x01\n\t\b\f\r", "\xff broken", "\U0001F600\x7f",
+		}
 		v.SetString(odd[n%6] + fmt.Sprint(n%1000))
 	case reflect.Int:
 		v.SetInt(int64(n % 5)) // is also a risk class

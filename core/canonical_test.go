@@ -22,8 +22,12 @@ var oddParams = []string{
 	"{\"a\":\"\xff\"}", "{\"\xc3\x28\":1}", "{\"a\":\"\xed\xa0\x80\"}", "{\"a\":\"<&>\u2028\"}",
 	`{"\uffff":1,"\ud83d\ude00":2}`, "{\"\uffff\":1,\"\U0001F600\":2}", `{"é":1,"z":2,"e":3}`, `{"a\n":1,"a!":2,"a":3}`, `{"a\\":1,"a]":2}`, `{"\"":1,"!":2,"#":3}`,
 	"\ufeff{}", "{\u00a0}", "{\v}", "\x00{}", "{}\x00", `[]`, `null`, `"x"`, `1`, ``, ` `,
-	strings.Repeat(`{"a":`, 64) + "1" + strings.Repeat("}", 64), strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65),
-	`{"a":` + strings.Repeat(`[`, 63) + strings.Repeat("]", 63) + `}`, `{"a":` + strings.Repeat(`[`, 64) + strings.Repeat("]", 64) + `}`,
+	strings.Repeat(
+		`{"a":`, 64,
+	) + "1" + strings.Repeat("}", 64), strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65),
+	`{"a":` + strings.Repeat(
+		`[`, 63,
+	) + strings.Repeat("]", 63) + `}`, `{"a":` + strings.Repeat(`[`, 64) + strings.Repeat("]", 64) + `}`,
 	`{"a":` + strings.Repeat(`[`, 100_000), `{"a":` + strings.Repeat("1", 100) + `}`,
 }
 
@@ -38,7 +42,9 @@ func FuzzCanonical(f *testing.F) {
 		got, err := Canonical("t", json.RawMessage(params), nil)
 		if err != nil {
 			known := []error{errNotObject, errBroken, errDeep, errNumber}
-			require.True(t, slices.ContainsFunc(known, func(e error) bool { return errors.Is(err, e) }), "%q: %v", params, err)
+			require.True(
+				t, slices.ContainsFunc(known, func(e error) bool { return errors.Is(err, e) }), "%q: %v", params, err,
+			)
 			return
 		}
 		again, err := Canonical("t", got.params, nil)

@@ -49,25 +49,58 @@ func TestClaim(t *testing.T) {
 		now    int64
 		want   string
 	}{
-		"an approved call is handed out":                {},
-		"a pending one is not":                          {a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending"},
-		"nor a denied one":                              {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
-		"nor an expired one":                            {a: func(a *Approval) { a.Status = Expired }, want: "not_claimable denied"},
-		"nor a revoked one":                             {a: func(a *Approval) { a.RevokedAtMs = 1 }, want: "not_claimable revoked"},
-		"nor a drill":                                   {a: func(a *Approval) { a.ToolName = DrillTool }, want: "not_claimable policy"},
-		"nor one after its time":                        {now: late, want: "not_claimable late"},
-		"until the last moment it is":                   {now: late - 1},
-		"no call is handed out twice":                   {a: func(a *Approval) { a.ClaimedAtMs = 1 }, want: "already_used"},
-		"but to the same claim, whose answer was lost":  {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"}},
-		"also after its time":                           {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"}, now: late},
-		"not to another claim":                          {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "d"}, want: "already_used"},
-		"and not once a result was reported":            {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID, a.Result = 1, "c", failed }, in: ClaimInput{ClaimID: "c"}, want: "already_used"},
-		"who claims the very call may say so":           {in: ClaimInput{Params: []byte(`{ "path": "a" }`), Bind: &Bind{Host: new("h")}}},
-		"other params are another call":                 {in: ClaimInput{Params: []byte(`{"path":"b"}`)}, want: "fingerprint_mismatch"},
-		"another host is another call":                  {in: ClaimInput{Bind: &Bind{Host: new("other")}}, want: "fingerprint_mismatch"},
-		"params that are none are named":                {in: ClaimInput{Params: []byte(`[]`)}, want: "invalid_request"},
-		"what policy refuses by now is not handed out":  {denies: "no", want: "not_claimable policy"},
-		"not even to the same claim, if it lost answer": {a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"}, denies: "no", want: "not_claimable policy"},
+		"an approved call is handed out": {},
+		"a pending one is not": {
+			a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending",
+		},
+		"nor a denied one": {
+			a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied",
+		},
+		"nor an expired one": {
+			a: func(a *Approval) { a.Status = Expired }, want: "not_claimable denied",
+		},
+		"nor a revoked one": {
+			a: func(a *Approval) { a.RevokedAtMs = 1 }, want: "not_claimable revoked",
+		},
+		"nor a drill": {
+			a: func(a *Approval) { a.ToolName = DrillTool }, want: "not_claimable policy",
+		},
+		"nor one after its time":      {now: late, want: "not_claimable late"},
+		"until the last moment it is": {now: late - 1},
+		"no call is handed out twice": {
+			a: func(a *Approval) { a.ClaimedAtMs = 1 }, want: "already_used",
+		},
+		"but to the same claim, whose answer was lost": {
+			a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"},
+		},
+		"also after its time": {
+			a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"}, now: late,
+		},
+		"not to another claim": {
+			a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "d"},
+			want: "already_used",
+		},
+		"and not once a result was reported": {
+			a:  func(a *Approval) { a.ClaimedAtMs, a.ClaimID, a.Result = 1, "c", failed },
+			in: ClaimInput{ClaimID: "c"}, want: "already_used",
+		},
+		"who claims the very call may say so": {
+			in: ClaimInput{Params: []byte(`{ "path": "a" }`), Bind: &Bind{Host: new("h")}},
+		},
+		"other params are another call": {
+			in: ClaimInput{Params: []byte(`{"path":"b"}`)}, want: "fingerprint_mismatch",
+		},
+		"another host is another call": {
+			in: ClaimInput{Bind: &Bind{Host: new("other")}}, want: "fingerprint_mismatch",
+		},
+		"params that are none are named": {
+			in: ClaimInput{Params: []byte(`[]`)}, want: "invalid_request",
+		},
+		"what policy refuses by now is not handed out": {denies: "no", want: "not_claimable policy"},
+		"not even to the same claim, if it lost answer": {
+			a: func(a *Approval) { a.ClaimedAtMs, a.ClaimID = 1, "c" }, in: ClaimInput{ClaimID: "c"}, denies: "no",
+			want: "not_claimable policy",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, call := readCall(t)
@@ -106,10 +139,14 @@ func TestRevoke(t *testing.T) {
 		a    func(*Approval)
 		want string
 	}{
-		"an unclaimed yes is taken back":                    {},
-		"a claimed one no longer":                           {a: func(a *Approval) { a.ClaimedAtMs = 5 }, want: "already_used"},
-		"there is nothing to take back while it is pending": {a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending"},
-		"nor of a deny":                                     {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
+		"an unclaimed yes is taken back": {},
+		"a claimed one no longer": {
+			a: func(a *Approval) { a.ClaimedAtMs = 5 }, want: "already_used",
+		},
+		"there is nothing to take back while it is pending": {
+			a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending",
+		},
+		"nor of a deny": {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := readCall(t)
@@ -152,11 +189,15 @@ func TestRetry(t *testing.T) {
 		want    string
 	}{
 		"an approved call may be claimed again": {},
-		"not while it is pending":               {a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending"},
-		"nor when it was denied":                {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
-		"nor when it was revoked":               {a: func(a *Approval) { a.RevokedAtMs = 1 }, want: "not_claimable revoked"},
-		"nor once the call is deleted":          {deleted: true, want: "retry_data_gone"},
-		"nor when policy refuses it by now":     {denies: "no", want: "not_claimable policy"},
+		"not while it is pending": {
+			a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending",
+		},
+		"nor when it was denied": {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
+		"nor when it was revoked": {
+			a: func(a *Approval) { a.RevokedAtMs = 1 }, want: "not_claimable revoked",
+		},
+		"nor once the call is deleted":      {deleted: true, want: "retry_data_gone"},
+		"nor when policy refuses it by now": {denies: "no", want: "not_claimable policy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := readCall(t)
@@ -224,12 +265,23 @@ func TestReport(t *testing.T) {
 		want    string
 		same    bool
 	}{
-		"what was claimed has a result":         {claimed: true, r: Result{Status: "failed", ExitCode: code(1)}},
-		"what was not claimed has none":         {r: Result{Status: "failed"}, want: "not_claimable pending"},
-		"the same result again changes nothing": {claimed: true, before: &Result{Status: "failed", ExitCode: code(1), AtMs: 1}, r: Result{Status: "failed", ExitCode: code(1)}, same: true},
-		"another status is refused":             {claimed: true, before: &Result{Status: "failed"}, r: Result{Status: "succeeded"}, want: "already_used"},
-		"another exit code is refused":          {claimed: true, before: &Result{Status: "failed", ExitCode: code(1)}, r: Result{Status: "failed", ExitCode: code(2)}, want: "already_used"},
-		"so is none":                            {claimed: true, before: &Result{Status: "failed", ExitCode: code(1)}, r: Result{Status: "failed"}, want: "already_used"},
+		"what was claimed has a result": {claimed: true, r: Result{Status: "failed", ExitCode: code(1)}},
+		"what was not claimed has none": {r: Result{Status: "failed"}, want: "not_claimable pending"},
+		"the same result again changes nothing": {
+			claimed: true, before: &Result{Status: "failed", ExitCode: code(1), AtMs: 1},
+			r: Result{Status: "failed", ExitCode: code(1)}, same: true,
+		},
+		"another status is refused": {
+			claimed: true, before: &Result{Status: "failed"}, r: Result{Status: "succeeded"}, want: "already_used",
+		},
+		"another exit code is refused": {
+			claimed: true, before: &Result{Status: "failed", ExitCode: code(1)},
+			r: Result{Status: "failed", ExitCode: code(2)}, want: "already_used",
+		},
+		"so is none": {
+			claimed: true, before: &Result{Status: "failed", ExitCode: code(1)}, r: Result{Status: "failed"},
+			want: "already_used",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := readCall(t)

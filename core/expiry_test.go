@@ -9,7 +9,9 @@ import (
 // What time asks of a pending approval that was made at 0, expires at 1000, and whose
 // fallback targets are due at 100.
 func TestTick(t *testing.T) {
-	ops, spare, origin := Target{Channel: "telegram", To: "-1"}, Target{Channel: "telegram", To: "-2"}, Target{Channel: "telegram", To: "-3"}
+	ops, spare, origin := Target{
+		Channel: "telegram", To: "-1",
+	}, Target{Channel: "telegram", To: "-2"}, Target{Channel: "telegram", To: "-3"}
 	card := func(s DeliveryState) []Delivery {
 		return []Delivery{{Kind: CardDelivery, Target: ops, State: s, Attempts: openTries}}
 	}
@@ -27,18 +29,45 @@ func TestTick(t *testing.T) {
 		lookUp      bool
 		to          []Target
 	}{
-		"nothing is due before its time":                 {cards: card(Queued), now: 50, want: Pending, fallbackAt: 100},
-		"nobody decided in time":                         {cards: card(Sent), now: 1000, want: Expired, events: []EventType{EventExpired}, to: []Target{origin}},
-		"a card that arrived needs no fallback":          {cards: card(Sent), now: 100, want: Pending},
-		"a card that failed goes to the fallback target": {cards: card(Failed), now: 100, want: Pending, events: []EventType{EventFallback}, fallbackAt: 150, to: []Target{spare}},
-		"so does one that waits":                         {cards: card(Queued), now: 100, want: Pending, events: []EventType{EventFallback}, fallbackAt: 150, to: []Target{spare}},
-		"where all failed nobody could be asked":         {cards: card(Failed), more: fallbackTried, now: 100, want: Pending, events: []EventType{EventUnreached}, to: []Target{origin}},
-		"it runs then where the operator wrote so":       {cards: card(Failed), more: failsOpen, now: 100, want: Approved, events: []EventType{EventFailOpen, EventResolved}, to: []Target{origin}},
-		"but not where a chat refused its card":          {cards: refused, more: failsOpen, now: 100, want: Pending, events: []EventType{EventUnreached}, to: []Target{origin}},
-		"who leaves tries unanswered is looked up":       {cards: card(Queued), more: fallbackTried, now: 100, lookUp: true},
-		"a chat that answers is only late":               {cards: card(Queued), more: fallbackTried, unreachable: map[Target]Unreachable{}, now: 100, want: Pending, fallbackAt: 1100},
-		"one that does not, for long, is out of reach":   {cards: card(Queued), more: failsOpen, unreachable: silent, now: 100, want: Approved, events: []EventType{EventFailOpen, EventResolved}, to: []Target{origin}},
-		"what has ended stays":                           {more: func(a *Approval) { a.Status = Denied }, now: 2000, want: Denied},
+		"nothing is due before its time": {
+			cards: card(Queued), now: 50, want: Pending, fallbackAt: 100,
+		},
+		"nobody decided in time": {
+			cards: card(Sent), now: 1000, want: Expired, events: []EventType{EventExpired}, to: []Target{origin},
+		},
+		"a card that arrived needs no fallback": {cards: card(Sent), now: 100, want: Pending},
+		"a card that failed goes to the fallback target": {
+			cards: card(Failed), now: 100, want: Pending, events: []EventType{EventFallback}, fallbackAt: 150,
+			to: []Target{spare},
+		},
+		"so does one that waits": {
+			cards: card(Queued), now: 100, want: Pending, events: []EventType{EventFallback}, fallbackAt: 150,
+			to: []Target{spare},
+		},
+		"where all failed nobody could be asked": {
+			cards: card(Failed), more: fallbackTried, now: 100, want: Pending, events: []EventType{EventUnreached},
+			to: []Target{origin},
+		},
+		"it runs then where the operator wrote so": {
+			cards: card(Failed), more: failsOpen, now: 100, want: Approved,
+			events: []EventType{EventFailOpen, EventResolved}, to: []Target{origin},
+		},
+		"but not where a chat refused its card": {
+			cards: refused, more: failsOpen, now: 100, want: Pending, events: []EventType{EventUnreached},
+			to: []Target{origin},
+		},
+		"who leaves tries unanswered is looked up": {
+			cards: card(Queued), more: fallbackTried, now: 100, lookUp: true,
+		},
+		"a chat that answers is only late": {
+			cards: card(Queued), more: fallbackTried, unreachable: map[Target]Unreachable{}, now: 100, want: Pending,
+			fallbackAt: 1100,
+		},
+		"one that does not, for long, is out of reach": {
+			cards: card(Queued), more: failsOpen, unreachable: silent, now: 100, want: Approved,
+			events: []EventType{EventFailOpen, EventResolved}, to: []Target{origin},
+		},
+		"what has ended stays": {more: func(a *Approval) { a.Status = Denied }, now: 2000, want: Denied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := needing(1, nil)
@@ -50,7 +79,9 @@ func TestTick(t *testing.T) {
 			if a.Final() {
 				fallbackAt = a.FallbackAtMs
 			}
-			got, lookUp := a.tick(Routes{Targets: []Target{ops}, Fallback: []Target{spare}, FallbackAfterMs: 50}, c.unreachable, c.now)
+			got, lookUp := a.tick(
+				Routes{Targets: []Target{ops}, Fallback: []Target{spare}, FallbackAfterMs: 50}, c.unreachable, c.now,
+			)
 			require.Equal(t, c.lookUp, lookUp)
 			if lookUp {
 				return

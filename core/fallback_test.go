@@ -9,7 +9,10 @@ import (
 // Where the operator lets a command run that nobody could be asked about, the reason
 // codes say that nobody was.
 func TestNobodyReachedAndLetRun(t *testing.T) {
-	a := Approval{Key: "k", Status: Pending, Reached: true, Unreached: true, Assessment: Assessment{ReasonCodes: []string{"exec"}}}
+	a := Approval{
+		Key: "k", Status: Pending, Reached: true, Unreached: true,
+		Assessment: Assessment{ReasonCodes: []string{"exec"}},
+	}
 	c := Change{Approval: a}.unreached(5)
 	require.Equal(t, Approved, c.Approval.Status)
 	require.False(t, c.Approval.Reached)
@@ -49,10 +52,14 @@ func TestWhyAQuorumCannotBeMet(t *testing.T) {
 // A card that stands in the verifier's chat has reached its people, and not those whose
 // yes is needed as well: these are tried at the fallback targets.
 func TestTheVerifiersCardDoesNotReachApprovers(t *testing.T) {
-	room, ops, spare := Target{Channel: VerifierChannel, To: "-7"}, Target{Channel: "telegram", To: "-1"}, Target{Channel: "telegram", To: "-2"}
+	room, ops, spare := Target{
+		Channel: VerifierChannel, To: "-7",
+	}, Target{Channel: "telegram", To: "-1"}, Target{Channel: "telegram", To: "-2"}
 	card := func(t Target, s DeliveryState) Delivery { return Delivery{Kind: CardDelivery, Target: t, State: s} }
 	routes := Routes{Targets: []Target{ops}, Verifier: []Target{room}, Fallback: []Target{spare}, FallbackAfterMs: 50}
-	a := Approval{Key: "k", Status: Pending, Reached: true, ExpiresAtMs: 1000, FallbackAtMs: 100, Rule: Rule{Verifier: verifierNeed("")},
+	a := Approval{Key: "k", Status: Pending, Reached: true, ExpiresAtMs: 1000, FallbackAtMs: 100, Rule: Rule{
+		Verifier: verifierNeed(""),
+	},
 		Deliveries: []Delivery{card(room, Sent), card(ops, Failed)}}
 	c, who := a.tick(routes, nil, 60)
 	require.False(t, who)

@@ -20,31 +20,47 @@ func TestWhatAGrantCovers(t *testing.T) {
 	}{
 		"a session grant, its subject in its session": {g: session, want: true},
 		"not in another session":                      {g: session, a: func(a *Approval) { a.SessionKey = "t" }},
-		"not without one":                             {g: session, a: func(a *Approval) { a.SessionKey = "" }, more: func(g *Grant) { g.SessionKey = "" }},
-		"not another subject":                         {g: session, a: func(a *Approval) { a.Subject = "exec git pull" }},
-		"not for another reason":                      {g: session, a: func(a *Approval) { a.Assessment.ReasonCodes = []string{"git-push", "force"} }},
-		"not where no session grant is offered":       {g: session, a: func(a *Approval) { a.Offers = []Decision{AllowOnce} }},
-		"an always grant, that very call":             {g: always, want: true},
-		"not another call":                            {g: always, a: func(a *Approval) { a.Fingerprint = "g" }},
-		"not where always is not offered":             {g: always, a: func(a *Approval) { a.Offers = []Decision{AllowSession} }},
-		"a pattern, a command that fits":              {g: pattern, want: true},
-		"not another program":                         {g: pattern, more: func(g *Grant) { g.Subject = "exec git" }},
-		"not another word":                            {g: pattern, more: func(g *Grant) { g.Pattern = []string{"git", "push", "upstream"} }},
-		"a cool-down covers nothing":                  {g: Grant{Kind: CoolDown, Fingerprint: "f"}},
-		"not another token's call":                    {g: always, more: func(g *Grant) { g.Owner = "other" }},
-		"not another agent's":                         {g: always, more: func(g *Grant) { g.AgentID = "other" }},
-		"not after its time":                          {g: always, more: func(g *Grant) { g.ExpiresAtMs = 500 }},
-		"not a higher class":                          {g: always, a: func(a *Approval) { a.Assessment.RiskClass = R3 }},
-		"not where more people are needed":            {g: always, a: func(a *Approval) { a.Rule.MinApprovals = 2 }},
-		"not where a role is needed":                  {g: always, a: func(a *Approval) { a.Rule.Needs = []Need{{Role: "ops", Min: 1}} }},
-		"not where a person is needed":                {g: always, more: func(g *Grant) { g.Rule.RequiresHuman = false }},
-		"not for who gave it":                         {g: always, a: func(a *Approval) { a.Askers = []Requester{{Person: "dan"}} }},
-		"but where people approve their own":          {g: always, a: func(a *Approval) { a.Askers, a.Solo = []Requester{{Person: "dan"}}, true }, want: true},
-		"not of somebody who is gone":                 {g: always, more: func(g *Grant) { g.By = []string{"person:eve"} }},
+		"not without one": {
+			g: session, a: func(a *Approval) { a.SessionKey = "" }, more: func(g *Grant) { g.SessionKey = "" },
+		},
+		"not another subject": {g: session, a: func(a *Approval) { a.Subject = "exec git pull" }},
+		"not for another reason": {
+			g: session, a: func(a *Approval) { a.Assessment.ReasonCodes = []string{"git-push", "force"} },
+		},
+		"not where no session grant is offered": {
+			g: session, a: func(a *Approval) { a.Offers = []Decision{AllowOnce} },
+		},
+		"an always grant, that very call": {g: always, want: true},
+		"not another call":                {g: always, a: func(a *Approval) { a.Fingerprint = "g" }},
+		"not where always is not offered": {g: always, a: func(a *Approval) { a.Offers = []Decision{AllowSession} }},
+		"a pattern, a command that fits":  {g: pattern, want: true},
+		"not another program":             {g: pattern, more: func(g *Grant) { g.Subject = "exec git" }},
+		"not another word": {
+			g: pattern, more: func(g *Grant) { g.Pattern = []string{"git", "push", "upstream"} },
+		},
+		"a cool-down covers nothing":       {g: Grant{Kind: CoolDown, Fingerprint: "f"}},
+		"not another token's call":         {g: always, more: func(g *Grant) { g.Owner = "other" }},
+		"not another agent's":              {g: always, more: func(g *Grant) { g.AgentID = "other" }},
+		"not after its time":               {g: always, more: func(g *Grant) { g.ExpiresAtMs = 500 }},
+		"not a higher class":               {g: always, a: func(a *Approval) { a.Assessment.RiskClass = R3 }},
+		"not where more people are needed": {g: always, a: func(a *Approval) { a.Rule.MinApprovals = 2 }},
+		"not where a role is needed": {
+			g: always, a: func(a *Approval) { a.Rule.Needs = []Need{{Role: "ops", Min: 1}} },
+		},
+		"not where a person is needed": {g: always, more: func(g *Grant) { g.Rule.RequiresHuman = false }},
+		"not for who gave it": {
+			g: always, a: func(a *Approval) { a.Askers = []Requester{{Person: "dan"}} },
+		},
+		"but where people approve their own": {
+			g: always, a: func(a *Approval) { a.Askers, a.Solo = []Requester{{Person: "dan"}}, true }, want: true,
+		},
+		"not of somebody who is gone": {g: always, more: func(g *Grant) { g.By = []string{"person:eve"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := needing(1, nil)
-			a.SessionKey, a.Subject, a.Fingerprint, a.Assessment = "s", "exec git push", "f", Assessment{RiskClass: R2, ReasonCodes: []string{"git-push"}}
+			a.SessionKey, a.Subject, a.Fingerprint, a.Assessment = "s", "exec git push", "f", Assessment{
+				RiskClass: R2, ReasonCodes: []string{"git-push"},
+			}
 			g := c.g
 			g.ID, g.MaxClass, g.Rule, g.By = "1", R2, Rule{MinApprovals: 1, RequiresHuman: true}, []string{"person:dan"}
 			if c.a != nil {
@@ -60,7 +76,10 @@ func TestWhatAGrantCovers(t *testing.T) {
 			require.Equal(t, c.want, settled.byRecord() && settled.Status != Denied)
 			if c.want {
 				a.Context.Tool.Changed = true
-				require.Equal(t, Pending, a.byGrant(Existing{Grants: []Grant{g}}, scope, twoLists(t), 500).Status, "it was given for the tool as it was")
+				require.Equal(
+					t, Pending, a.byGrant(Existing{Grants: []Grant{g}}, scope, twoLists(t), 500).Status,
+					"it was given for the tool as it was",
+				)
 				a.Context.Tool.Changed, a.Rule.Verifier = false, verifierNeed("")
 				asked := a.byGrant(Existing{Grants: []Grant{g}}, scope, twoLists(t), 500)
 				require.Equal(t, "grant:1", asked.Rule.Verifier.Instead, "the verifier's people are asked all the same")
@@ -78,7 +97,10 @@ func TestACoolDownRefusesThatVeryCall(t *testing.T) {
 	require.Equal(t, Denied, got.Status)
 	require.Equal(t, []string{ReasonRecentlyDenied}, got.Assessment.ReasonCodes)
 	require.Contains(t, got.Reason, "dan denied this very call")
-	require.Equal(t, Pending, a.byGrant(Existing{Grants: []Grant{cool}}, GrantScope{}, twoLists(t), 900).Status, "its time is over")
+	require.Equal(
+		t, Pending, a.byGrant(Existing{Grants: []Grant{cool}}, GrantScope{}, twoLists(t), 900).Status,
+		"its time is over",
+	)
 	a.Fingerprint = "g"
 	require.Equal(t, Pending, a.byGrant(Existing{Grants: []Grant{cool}}, GrantScope{}, twoLists(t), 500).Status)
 }
@@ -89,11 +111,17 @@ func TestWhatAPatternFits(t *testing.T) {
 		want           bool
 	}{
 		{"git push", "git push", true}, {"git push", "git push origin", false}, {"git push *", "git push origin", true},
-		{"git push *", "git push", false}, {"git push *", "git push --force", false}, {"git push --force", "git push --force", true},
-		{"git push **", "git push", true}, {"git push **", "git push a b", true}, {"git push **", "git push a -f", false},
+		{"git push *", "git push", false}, {"git push *", "git push --force", false}, {
+			"git push --force", "git push --force", true,
+		},
+		{"git push **", "git push", true}, {"git push **", "git push a b", true}, {
+			"git push **", "git push a -f", false,
+		},
 		{"git ** push", "git x push", false}, {"", "", false},
 	} {
-		require.Equal(t, c.want, Fits(strings.Fields(c.pattern), strings.Fields(c.words)), "%q fits %q", c.pattern, c.words)
+		require.Equal(
+			t, c.want, Fits(strings.Fields(c.pattern), strings.Fields(c.words)), "%q fits %q", c.pattern, c.words,
+		)
 	}
 }
 
@@ -104,17 +132,25 @@ func TestWhichRuleIsWeaker(t *testing.T) {
 		old, today Rule
 		want       bool
 	}{
-		"the same":                               {base, base, false},
-		"one person where two are needed":        {base, Rule{MinApprovals: 2}, true},
-		"two where one is needed":                {Rule{MinApprovals: 2}, base, false},
-		"no person where one is needed":          {base, Rule{MinApprovals: 1, RequiresHuman: true}, true},
-		"no role where one is needed":            {base, Rule{MinApprovals: 1, Needs: []Need{{"ops", 1}}}, true},
-		"more of the role than needed":           {Rule{MinApprovals: 1, Needs: []Need{{"ops", 2}}}, Rule{MinApprovals: 1, Needs: []Need{{"ops", 1}}}, false},
-		"no verifier where one is needed":        {base, Rule{MinApprovals: 1, Verifier: verifierNeed("")}, true},
-		"only the verifier, approvers needed":    {Rule{MinApprovals: 1, Verifier: verifierNeed("policy")}, base, true},
-		"more of the verifier's people than now": {Rule{MinApprovals: 1, Verifier: verifierNeed("")}, Rule{MinApprovals: 1, Verifier: &VerifierNeed{Accounts: []string{"telegram:1"}}}, true},
+		"the same":                        {base, base, false},
+		"one person where two are needed": {base, Rule{MinApprovals: 2}, true},
+		"two where one is needed":         {Rule{MinApprovals: 2}, base, false},
+		"no person where one is needed":   {base, Rule{MinApprovals: 1, RequiresHuman: true}, true},
+		"no role where one is needed":     {base, Rule{MinApprovals: 1, Needs: []Need{{"ops", 1}}}, true},
+		"more of the role than needed": {
+			Rule{MinApprovals: 1, Needs: []Need{{"ops", 2}}}, Rule{MinApprovals: 1, Needs: []Need{{"ops", 1}}}, false,
+		},
+		"no verifier where one is needed":     {base, Rule{MinApprovals: 1, Verifier: verifierNeed("")}, true},
+		"only the verifier, approvers needed": {Rule{MinApprovals: 1, Verifier: verifierNeed("policy")}, base, true},
+		"more of the verifier's people than now": {
+			Rule{MinApprovals: 1, Verifier: verifierNeed("")},
+			Rule{MinApprovals: 1, Verifier: &VerifierNeed{Accounts: []string{"telegram:1"}}}, true,
+		},
 	} {
 		require.Equal(t, c.want, c.old.weaker(c.today), name)
 	}
-	require.Equal(t, []Need{{"ops", 2}, {"dev", 1}, {"ops", 3}}, mergeNeeds([]Need{{"ops", 2}, {"dev", 1}}, []Need{{"ops", 1}, {"ops", 3}}))
+	require.Equal(
+		t, []Need{{"ops", 2}, {"dev", 1}, {"ops", 3}},
+		mergeNeeds([]Need{{"ops", 2}, {"dev", 1}}, []Need{{"ops", 1}, {"ops", 3}}),
+	)
 }

@@ -29,7 +29,10 @@ func twoLists(t testing.TB) *Directory {
 }
 
 func verifierNeed(instead string) *VerifierNeed {
-	return &VerifierNeed{Accounts: []string{"telegram:1", "telegram:7", "telegram:8"}, Chats: []Target{{Channel: "telegram", To: "-7"}}, Instead: instead}
+	return &VerifierNeed{
+		Accounts: []string{"telegram:1", "telegram:7", "telegram:8"},
+		Chats:    []Target{{Channel: "telegram", To: "-7"}}, Instead: instead,
+	}
 }
 
 func needing(quorum int, need *VerifierNeed) Approval {
@@ -51,24 +54,35 @@ func TestWhatAYesCountsToward(t *testing.T) {
 		verifier bool
 		deny     bool
 	}{
-		"an approver":                            {voter: on("telegram", "2"), approver: true, deny: true},
-		"the verifier's own":                     {voter: on("telegram", "7"), verifier: true, deny: true},
-		"the verifier's own, of nobody":          {voter: on("telegram", "8"), verifier: true, deny: true},
-		"who is in both lists":                   {voter: on("telegram", "1"), approver: true, verifier: true, deny: true},
-		"and where they are an approver":         {voter: on("discord", "11"), approver: true, verifier: true, deny: true},
-		"not where they are none":                {voter: on("discord", "77")},
-		"a token of one of them":                 {voter: on("api", "vera-laptop"), approver: true, verifier: true, deny: true},
-		"a stranger":                             {voter: on("telegram", "9")},
-		"an account of nobody, alone":            {voter: on("telegram", "3"), approver: true, deny: true},
-		"an account of nobody, in a quorum":      {voter: on("telegram", "3"), quorum: 2, deny: true},
-		"the verifier's own, in a quorum":        {voter: on("telegram", "8"), quorum: 2, verifier: true, deny: true},
-		"an approver where policy allows it":     {voter: on("telegram", "2"), instead: "policy", deny: true},
-		"both lists where policy allows it":      {voter: on("telegram", "1"), instead: "policy", verifier: true, deny: true},
+		"an approver":                   {voter: on("telegram", "2"), approver: true, deny: true},
+		"the verifier's own":            {voter: on("telegram", "7"), verifier: true, deny: true},
+		"the verifier's own, of nobody": {voter: on("telegram", "8"), verifier: true, deny: true},
+		"who is in both lists": {
+			voter: on("telegram", "1"), approver: true, verifier: true, deny: true,
+		},
+		"and where they are an approver": {
+			voter: on("discord", "11"), approver: true, verifier: true, deny: true,
+		},
+		"not where they are none": {voter: on("discord", "77")},
+		"a token of one of them": {
+			voter: on("api", "vera-laptop"), approver: true, verifier: true, deny: true,
+		},
+		"a stranger":                         {voter: on("telegram", "9")},
+		"an account of nobody, alone":        {voter: on("telegram", "3"), approver: true, deny: true},
+		"an account of nobody, in a quorum":  {voter: on("telegram", "3"), quorum: 2, deny: true},
+		"the verifier's own, in a quorum":    {voter: on("telegram", "8"), quorum: 2, verifier: true, deny: true},
+		"an approver where policy allows it": {voter: on("telegram", "2"), instead: "policy", deny: true},
+		"both lists where policy allows it": {
+			voter: on("telegram", "1"), instead: "policy", verifier: true, deny: true,
+		},
 		"whom the agent's verifier does not ask": {voter: on("telegram", "7"), agent: "narrow"},
 	} {
 		a := needing(max(1, c.quorum), verifierNeed(c.instead))
 		a.AgentID = c.agent
-		require.Equal(t, Weight{Deny: c.deny, Approvers: c.approver, Verifier: c.verifier}, a.weight(d.Identify(c.voter), d), name)
+		require.Equal(
+			t, Weight{Deny: c.deny, Approvers: c.approver, Verifier: c.verifier}, a.weight(d.Identify(c.voter), d),
+			name,
+		)
 	}
 }
 
@@ -137,9 +151,15 @@ func TestTheVerifiersPeopleAreThoseOfToday(t *testing.T) {
 // entitled to it.
 func TestTheNeedsNeverMix(t *testing.T) {
 	d := twoLists(t)
-	voters := []Voter{on("telegram", "1"), on("discord", "11"), on("telegram", "2"), on("telegram", "3"), on("telegram", "7"), on("telegram", "8"), on("telegram", "9"), on("discord", "77"), on("api", "vera-laptop")}
+	voters := []Voter{
+		on("telegram", "1"), on("discord", "11"), on("telegram", "2"), on("telegram", "3"), on("telegram", "7"),
+		on("telegram", "8"), on("telegram", "9"), on("discord", "77"), on("api", "vera-laptop"),
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		a := needing(rapid.IntRange(1, 3).Draw(t, "quorum"), rapid.SampledFrom([]*VerifierNeed{nil, verifierNeed(""), verifierNeed("policy")}).Draw(t, "need"))
+		a := needing(
+			rapid.IntRange(1, 3).Draw(t, "quorum"),
+			rapid.SampledFrom([]*VerifierNeed{nil, verifierNeed(""), verifierNeed("policy")}).Draw(t, "need"),
+		)
 		for range rapid.IntRange(0, 8).Draw(t, "votes") {
 			b := Ballot{Voter: rapid.SampledFrom(voters).Draw(t, "who"), ReceivedMs: 1,
 				Decision: rapid.SampledFrom([]Decision{AllowOnce, AllowSession, AllowAlways}).Draw(t, "what")}
@@ -152,7 +172,9 @@ func TestTheNeedsNeverMix(t *testing.T) {
 			if mayDecide && (who != "" || a.Rule.MinApprovals == 1) {
 				approvers[v.Voter.Name()] = true
 			}
-			verifiers = verifiers || slices.Contains([]string{"1", "7", "8"}, v.Voter.UserID) || who == "alice" || who == "vera"
+			verifiers = verifiers || slices.Contains(
+				[]string{"1", "7", "8"}, v.Voter.UserID,
+			) || who == "alice" || who == "vera"
 		}
 		met := len(approvers) >= a.Rule.MinApprovals
 		switch need := a.Rule.Verifier; {

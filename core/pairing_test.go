@@ -30,16 +30,30 @@ func TestPairing_AnswersOnce(t *testing.T) {
 		ends  PairingStatus
 		by    string
 	}{
-		"nobody yet":                     {nil, began, PairingWaiting, ""},
-		"the right code":                 {[]try{{"K7QX2M4P", alice, began, true}}, began, PairingAnswered, "1"},
-		"after four wrong ones":          {append(wrong(4), try{"K7QX2M4P", alice, began, true}), began, PairingAnswered, "1"},
-		"the fifth wrong one ends it":    {append(wrong(5), try{"K7QX2M4P", alice, began, false}), began, PairingFailed, ""},
-		"not twice":                      {[]try{{"K7QX2M4P", alice, began, true}, {"K7QX2M4P", mallory, began, false}}, began, PairingAnswered, "1"},
-		"wrong ones after it":            {append([]try{{"K7QX2M4P", alice, began, true}}, wrong(6)...), began, PairingAnswered, "1"},
-		"in the last moment":             {[]try{{"K7QX2M4P", alice, began + life - 1, true}}, began + life, PairingAnswered, "1"},
-		"too late":                       {[]try{{"K7QX2M4P", alice, began + life, false}}, began + life, PairingExpired, ""},
-		"accepting has its time, too":    {[]try{{"K7QX2M4P", alice, began, true}}, began + life, PairingExpired, "1"},
-		"a part of it is not it":         {[]try{{"K7QX2M4", alice, began, false}, {"", alice, began, false}}, began, PairingWaiting, ""},
+		"nobody yet":     {nil, began, PairingWaiting, ""},
+		"the right code": {[]try{{"K7QX2M4P", alice, began, true}}, began, PairingAnswered, "1"},
+		"after four wrong ones": {
+			append(wrong(4), try{"K7QX2M4P", alice, began, true}), began, PairingAnswered, "1",
+		},
+		"the fifth wrong one ends it": {
+			append(wrong(5), try{"K7QX2M4P", alice, began, false}), began, PairingFailed, "",
+		},
+		"not twice": {
+			[]try{{"K7QX2M4P", alice, began, true}, {"K7QX2M4P", mallory, began, false}}, began, PairingAnswered, "1",
+		},
+		"wrong ones after it": {
+			append([]try{{"K7QX2M4P", alice, began, true}}, wrong(6)...), began, PairingAnswered, "1",
+		},
+		"in the last moment": {
+			[]try{{"K7QX2M4P", alice, began + life - 1, true}}, began + life, PairingAnswered, "1",
+		},
+		"too late": {
+			[]try{{"K7QX2M4P", alice, began + life, false}}, began + life, PairingExpired, "",
+		},
+		"accepting has its time, too": {[]try{{"K7QX2M4P", alice, began, true}}, began + life, PairingExpired, "1"},
+		"a part of it is not it": {
+			[]try{{"K7QX2M4", alice, began, false}, {"", alice, began, false}}, began, PairingWaiting, "",
+		},
 		"nor is it with something added": {[]try{{"K7QX2M4P0", alice, began, false}}, began, PairingWaiting, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,8 +27,13 @@ func (r stubRouter) Names(Target) bool     { return true }
 // asking is a judgement that so many people must say yes.
 func asking(quorum int, class RiskClass) Judgement {
 	return Judgement{
-		Outcome: OutcomeAsk, Assessment: Assessment{RiskClass: class}, Offers: []Decision{AllowOnce, AllowSession, AllowAlways, Deny},
-		Rule: Rule{Allowed: []Factor{UserRequest}, Effective: []Factor{UserRequest}, MinApprovals: quorum, RequiresHuman: true},
+		Outcome: OutcomeAsk, Assessment: Assessment{RiskClass: class}, Offers: []Decision{
+			AllowOnce, AllowSession, AllowAlways, Deny,
+		},
+		Rule: Rule{
+			Allowed: []Factor{UserRequest}, Effective: []Factor{UserRequest}, MinApprovals: quorum,
+			RequiresHuman: true,
+		},
 	}
 }
 
@@ -49,9 +54,13 @@ func TestOtherRulesOnlyTighten(t *testing.T) {
 		quorum int
 		class  RiskClass
 	}{
-		"the same rule keeps the votes":           {j: asking(1, R1), want: Pending, votes: 1, quorum: 1, class: R1},
-		"an allow allows nothing by itself":       {j: Judgement{Outcome: OutcomeAllow}, want: Pending, votes: 1, quorum: 1, class: R1},
-		"a deny ends it":                          {j: Judgement{Outcome: OutcomeDeny, Reason: "no"}, want: Denied, votes: 1, quorum: 1, class: R1},
+		"the same rule keeps the votes": {j: asking(1, R1), want: Pending, votes: 1, quorum: 1, class: R1},
+		"an allow allows nothing by itself": {
+			j: Judgement{Outcome: OutcomeAllow}, want: Pending, votes: 1, quorum: 1, class: R1,
+		},
+		"a deny ends it": {
+			j: Judgement{Outcome: OutcomeDeny, Reason: "no"}, want: Denied, votes: 1, quorum: 1, class: R1,
+		},
 		"what is neither ends it":                 {j: Judgement{}, want: Denied, votes: 1, quorum: 1, class: R1},
 		"what is not to be asked ends it":         {j: onMiss, want: Denied, votes: 1, quorum: 1, class: R1},
 		"a larger quorum voids the votes":         {j: asking(2, R1), want: Pending, quorum: 2, class: R1},
@@ -93,7 +102,10 @@ func TestClampLowersAQuorumToThePeopleThereAre(t *testing.T) {
 // Approvers who must say yes from now on get cards.
 func TestApproversWhoMustSayYesNowGetCards(t *testing.T) {
 	ops := Target{Channel: "telegram", To: "-1"}
-	rules := &Rules{People: twoLists(t), Policy: stubPolicy{hash: "new"}, Router: stubRouter{Targets: []Target{ops}, FallbackAfterMs: 50}}
+	rules := &Rules{
+		People: twoLists(t), Policy: stubPolicy{hash: "new"},
+		Router: stubRouter{Targets: []Target{ops}, FallbackAfterMs: 50},
+	}
 	j := asking(1, R1)
 	got := needing(1, verifierNeed("policy")).judgedAgain(&j, rules, 500)
 	require.True(t, got.Approval.Rule.AsksApprovers())

@@ -8,7 +8,10 @@ import (
 )
 
 func yes(who string, d Decision) Vote {
-	return Vote{Approver: UserRequest, Verdict: Approve, Decision: d, Voter: &Voter{Person: who, Channel: "telegram", UserID: who}}
+	return Vote{
+		Approver: UserRequest, Verdict: Approve, Decision: d,
+		Voter: &Voter{Person: who, Channel: "telegram", UserID: who},
+	}
 }
 
 func no(who string) Vote {
@@ -16,7 +19,9 @@ func no(who string) Vote {
 }
 
 func unmapped(id string) Vote {
-	return Vote{Approver: UserRequest, Verdict: Approve, Decision: AllowOnce, Voter: &Voter{Channel: "telegram", UserID: id}}
+	return Vote{
+		Approver: UserRequest, Verdict: Approve, Decision: AllowOnce, Voter: &Voter{Channel: "telegram", UserID: id},
+	}
 }
 
 func machine(f Factor, v Verdict) Vote { return Vote{Approver: f, Verdict: v} }
@@ -37,19 +42,55 @@ func TestTally(t *testing.T) {
 		{"one person is enough for one", people, 1, true, []Vote{yes("alice", AllowOnce)}, Approved, AllowOnce},
 		{"a quorum of zero still needs somebody", people, 0, false, nil, Pending, ""},
 		{"one of two is not two", people, 2, true, []Vote{yes("alice", AllowOnce)}, Pending, ""},
-		{"two people are two", people, 2, true, []Vote{yes("alice", AllowOnce), yes("bob", AllowOnce)}, Approved, AllowOnce},
-		{"one person twice is one", people, 2, true, []Vote{yes("alice", AllowOnce), yes("alice", AllowOnce)}, Pending, ""},
+		{
+			"two people are two", people, 2, true, []Vote{yes("alice", AllowOnce), yes("bob", AllowOnce)}, Approved,
+			AllowOnce,
+		},
+		{
+			"one person twice is one", people, 2, true, []Vote{yes("alice", AllowOnce), yes("alice", AllowOnce)},
+			Pending, "",
+		},
 		{"one reject ends it", people, 2, true, []Vote{yes("alice", AllowOnce), no("bob")}, Denied, Deny},
-		{"a reject ends it even after enough approvals", people, 1, true, []Vote{yes("alice", AllowOnce), no("bob")}, Denied, Deny},
-		{"an unmapped account counts for a quorum of one", people, 1, true, []Vote{unmapped("111")}, Approved, AllowOnce},
-		{"the narrowest scope wins", people, 2, true, []Vote{yes("alice", AllowAlways), yes("bob", AllowSession)}, Approved, AllowSession},
-		{"once is narrower still", people, 2, true, []Vote{yes("alice", AllowOnce), yes("bob", AllowAlways)}, Approved, AllowOnce},
-		{"a rule's approval counts beside a person's", all, 2, true, []Vote{machine(RulesBased, Approve), yes("alice", AllowOnce)}, Approved, AllowOnce},
-		{"machines alone are not human", all, 1, true, []Vote{machine(RulesBased, Approve), machine(LLMEvaluation, Approve)}, Pending, ""},
-		{"machines alone suffice where no human is required", all, 1, false, []Vote{machine(RulesBased, Approve)}, Approved, AllowOnce},
-		{"a machine's reject ends it", all, 1, false, []Vote{machine(LLMEvaluation, Reject), yes("alice", AllowOnce)}, Denied, Deny},
-		{"abstain and error count for nothing", all, 1, false, []Vote{machine(LLMEvaluation, Abstain), machine(RulesBased, Errored)}, Pending, ""},
-		{"a factor that is not admitted counts for nothing", people, 1, false, []Vote{machine(RulesBased, Approve)}, Pending, ""},
+		{
+			"a reject ends it even after enough approvals", people, 1, true,
+			[]Vote{yes("alice", AllowOnce), no("bob")}, Denied, Deny,
+		},
+		{
+			"an unmapped account counts for a quorum of one", people, 1, true, []Vote{unmapped("111")}, Approved,
+			AllowOnce,
+		},
+		{
+			"the narrowest scope wins", people, 2, true, []Vote{yes("alice", AllowAlways), yes("bob", AllowSession)},
+			Approved, AllowSession,
+		},
+		{
+			"once is narrower still", people, 2, true, []Vote{yes("alice", AllowOnce), yes("bob", AllowAlways)},
+			Approved, AllowOnce,
+		},
+		{
+			"a rule's approval counts beside a person's", all, 2, true,
+			[]Vote{machine(RulesBased, Approve), yes("alice", AllowOnce)}, Approved, AllowOnce,
+		},
+		{
+			"machines alone are not human", all, 1, true,
+			[]Vote{machine(RulesBased, Approve), machine(LLMEvaluation, Approve)}, Pending, "",
+		},
+		{
+			"machines alone suffice where no human is required", all, 1, false, []Vote{machine(RulesBased, Approve)},
+			Approved, AllowOnce,
+		},
+		{
+			"a machine's reject ends it", all, 1, false,
+			[]Vote{machine(LLMEvaluation, Reject), yes("alice", AllowOnce)}, Denied, Deny,
+		},
+		{
+			"abstain and error count for nothing", all, 1, false,
+			[]Vote{machine(LLMEvaluation, Abstain), machine(RulesBased, Errored)}, Pending, "",
+		},
+		{
+			"a factor that is not admitted counts for nothing", people, 1, false,
+			[]Vote{machine(RulesBased, Approve)}, Pending, "",
+		},
 		{"nobody is admitted, nobody counts", nil, 1, false, []Vote{yes("alice", AllowOnce)}, Pending, ""},
 	}
 	for _, tt := range tests {
@@ -79,11 +120,16 @@ func TestTallyNeverApprovesBelowTheQuorum(t *testing.T) {
 			case 1:
 				return unmapped(names.Draw(t, "who"))
 			default:
-				return yes(names.Draw(t, "who"), rapid.SampledFrom([]Decision{AllowOnce, AllowSession, AllowAlways}).Draw(t, "scope"))
+				return yes(
+					names.Draw(t, "who"),
+					rapid.SampledFrom([]Decision{AllowOnce, AllowSession, AllowAlways}).Draw(t, "scope"),
+				)
 			}
 		}), 0, 8).Draw(t, "votes")
 		quorum := rapid.IntRange(1, 4).Draw(t, "quorum")
-		got := Count(Rule{Effective: []Factor{UserRequest}, MinApprovals: quorum, RequiresHuman: true}, votes, anyVote, nobody)
+		got := Count(
+			Rule{Effective: []Factor{UserRequest}, MinApprovals: quorum, RequiresHuman: true}, votes, anyVote, nobody,
+		)
 		people, rejects := map[string]bool{}, 0
 		for _, v := range votes {
 			if v.Verdict == Reject {
@@ -123,9 +169,13 @@ func TestTallyNeedsSomebodyOfEachGroup(t *testing.T) {
 // the tally is what the rule says in words.
 func TestTallyOfSimulatedFactors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		effective := rapid.SliceOfDistinct(rapid.SampledFrom([]Factor{UserRequest, RulesBased, LLMEvaluation}), rapid.ID).Draw(t, "effective")
+		effective := rapid.SliceOfDistinct(
+			rapid.SampledFrom([]Factor{UserRequest, RulesBased, LLMEvaluation}), rapid.ID,
+		).Draw(t, "effective")
 		votes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Vote {
-			verdict := rapid.SampledFrom([]Verdict{Approve, Approve, Approve, Reject, Abstain, Errored}).Draw(t, "verdict")
+			verdict := rapid.SampledFrom([]Verdict{
+				Approve, Approve, Approve, Reject, Abstain, Errored,
+			}).Draw(t, "verdict")
 			switch rapid.IntRange(0, 3).Draw(t, "factor") {
 			case 0:
 				return machine(RulesBased, verdict)
@@ -136,7 +186,10 @@ func TestTallyOfSimulatedFactors(t *testing.T) {
 			v.Verdict = verdict
 			return v
 		}), 2, 8).Draw(t, "votes")
-		rule := Rule{Effective: effective, MinApprovals: rapid.IntRange(1, 4).Draw(t, "quorum"), RequiresHuman: rapid.Bool().Draw(t, "human")}
+		rule := Rule{
+			Effective: effective, MinApprovals: rapid.IntRange(1, 4).Draw(t, "quorum"),
+			RequiresHuman: rapid.Bool().Draw(t, "human"),
+		}
 		got := Count(rule, votes, anyVote, nobody)
 
 		approvers, human, reject := map[string]bool{}, false, false

@@ -19,7 +19,10 @@ func TestParseTarget(t *testing.T) {
 		require.Equal(t, want, got)
 		require.Equal(t, text, got.String())
 	}
-	for _, text := range []string{"", "telegram", "telegram:", "telegram:@ops", "slack:1", "telegram:1:2:3", "telegram:1:x", "discord:dm:", "telegram:--1"} {
+	for _, text := range []string{
+		"", "telegram", "telegram:", "telegram:@ops", "slack:1", "telegram:1:2:3", "telegram:1:x", "discord:dm:",
+		"telegram:--1",
+	} {
 		_, err := ParseTarget(text)
 		require.Error(t, err, text)
 	}

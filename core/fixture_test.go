@@ -1,0 +1,140 @@
+package core_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/store"
+)
+
+// A fixture is a Gate on a real store: "agent" asks, alice and bob decide from telegram, by API or
+// terminal. What policy says of a call is its tool's name: allow, deny, ask, and so on.
+type fixture struct {
+	*core.Gate
+	store *store.Store
+	rules core.Rules
+}
+
+var (
+	agent = core.Caller{Token: "agent", MayRequest: true, Callbacks: core.SecureCallbacks}
+	alice = core.Caller{Token: "alice-laptop", Person: "alice", MayDecide: true}
+	bob   = core.Caller{Token: "bob-laptop", Person: "bob", MayDecide: true}
+	ops   = core.Target{Channel: "telegram", To: "-100"}
+)
+
+// newFixture gives a Gate on a store in memory.
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{URL: "sqlite::memory:"})
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.Run(context.Background()) }()
+	t.Cleanup(func() {
+		require.NoError(t, s.Close())
+		require.NoError(t, <-done)
+	})
+	people, err := core.NewDirectory(core.Rights{
+		People: []core.Person{
+			{
+				Name: "alice", Accounts: map[string]string{"telegram": "1"},
+			}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}},
+		},
+		AllowedUsers: map[string][]string{"telegram": {"1", "2"}}, Tokens: map[string]string{
+			"alice-laptop": "alice", "bob-laptop": "bob",
+		},
+		Verifiers: map[string][]string{"": {"telegram:2"}},
+	})
+	require.NoError(t, err)
+	d := &fixture{store: s, rules: core.Rules{
+		Enabled: true, Policy: byName{
+			hash: "1",
+		}, People: people, Router: toOps{}, TimeoutMs: 900_000, MaxTimeoutMs: 3_600_000,
+	}}
+	d.Gate = core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	return d
+}
+
+// use puts other rules in force.
+func (d *fixture) use(change func(*core.Rules)) {
+	change(&d.rules)
+	d.Use(d.rules)
+}
+
+func (d *fixture) submit(t *testing.T, tool string, more ...func(*core.Call)) core.Approval {
+	t.Helper()
+	a, _, err := d.Submit(t.Context(), agent, call(tool, more...))
+	require.NoError(t, err)
+	return a
+}
+
+func call(tool string, more ...func(*core.Call)) core.Call {
+	c := core.Call{ToolName: tool, Params: json.RawMessage(`{"path":"a"}`), SessionKey: "s"}
+	for _, f := range more {
+		f(&c)
+	}
+	return c
+}
+
+// byName is the policy of these tests.
+type byName struct {
+	hash   string
+	denied string // a tool that is denied beside "deny"
+}
+
+func (p byName) Judge(_ context.Context, c core.Call) core.Judgement {
+	j := core.Judgement{
+		Outcome:    core.OutcomeAsk,
+		Assessment: core.Assessment{RiskClass: core.R2, Source: "static", ReasonCodes: []string{"because"}},
+		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest}, Effective: []core.Factor{core.UserRequest},
+			MinApprovals: 1, RequiresHuman: true},
+		Offers:     []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny},
+		GrantScope: core.GrantScope{Subject: c.ToolName, Session: "the tool", Always: "this call"},
+	}
+	switch c.ToolName {
+	case p.denied, "deny":
+		return core.Judgement{Outcome: core.OutcomeDeny, Reason: "not here"}
+	case "allow":
+		j.Outcome = core.OutcomeAllow
+	case "two":
+		j.Rule.MinApprovals = 2
+	case "many":
+		j.Rule.MinApprovals = 9
+	case "unsure":
+		j.Unsure = true
+	case "listed":
+		j.OnMiss = "not on the list"
+	case "exec":
+		j.GrantScope.Subject, j.GrantScope.Program, j.GrantScope.Words = "exec git push", "exec git push", []string{
+			"git", "push", "*",
+		}
+	}
+	return j
+}
+
+func (p byName) JudgeWith(ctx context.Context, c core.Call, o core.Opinion) core.Judgement {
+	j := p.Judge(ctx, c)
+	if j.Unsure = false; o.Failed == "" {
+		j.Assessment.RiskClass = o.Assessment.RiskClass
+	} else {
+		j.FailedOpen = "approvals.tools.classifier.onLowConfidence"
+	}
+	return j
+}
+
+func (p byName) Permits(c core.Call) (string, bool) { return "not here", c.ToolName != "deny" }
+
+func (p byName) Hash() string { return p.hash }
+
+// toOps sends every card to the chat ops.
+type toOps struct{}
+
+func (toOps) Route(core.Approval) core.Routes {
+	return core.Routes{Targets: []core.Target{ops}, FallbackAfterMs: 30_000}
+}
+
+func (toOps) Names(t core.Target) bool { return t == ops }

@@ -1,0 +1,280 @@
+package core_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// From the yes to the result, and what an operator may still do.
+func TestTheLifeOfAYes(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "two", func(c *core.Call) { c.Origin = &ops })
+	_, err := d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
+	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+	a, err = d.VoteAs(t.Context(), alice, a.Code, core.AllowOnce, "fine")
+	require.NoError(t, err)
+	require.Equal(t, "1 of 2: alice", a.TallyText(d.rules.People))
+	a, err = d.Vote(
+		t.Context(), a.Key,
+		core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.AllowOnce, Code: a.Code},
+	)
+	require.NoError(t, err)
+	require.Equal(t, core.Approved, a.Status)
+	require.Contains(t, a.Ending(), "allowed once by alice, bob")
+
+	got, err := d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: "c"})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"path":"a"}`, string(got.Params))
+	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: "d"})
+	require.Equal(t, core.CodeAlreadyUsed, core.CodeOf(err))
+	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: strings.Repeat("c", 129)})
+	require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+	_, err = d.Report(t.Context(), agent, a.ID, core.Result{Status: "maybe"})
+	require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+	_, err = d.Report(t.Context(), agent, a.ID, core.Result{Status: "failed", Summary: "no network"})
+	require.NoError(t, err)
+	_, err = d.Revoke(t.Context(), alice, a.Code, "")
+	require.Equal(t, core.CodeAlreadyUsed, core.CodeOf(err), "what was handed out is not taken back")
+
+	_, err = d.Retry(t.Context(), agent, a.ID)
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	_, err = d.Retry(t.Context(), core.Caller{Token: "agent", MayDecide: true}, a.Code)
+	require.Equal(t, core.CodeSelfApproval, core.CodeOf(err))
+	a, err = d.Retry(t.Context(), alice, a.Code)
+	require.NoError(t, err)
+	a, err = d.Revoke(t.Context(), bob, a.Code, "enough")
+	require.NoError(t, err)
+	require.Contains(t, a.Ending(), "then revoked by bob")
+	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
+	require.Equal(t, "revoked", err.(*core.Error).Why)
+	_, err = d.Revoke(t.Context(), agent, a.ID, "")
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+}
+
+// What the rules of today refuse is not handed out, whoever allowed it.
+func TestTheRulesOfTodayCountAtTheClaim(t *testing.T) {
+	d := newFixture(t)
+	allowed := d.submit(t, "allow")
+	voted := d.submit(t, "ask")
+	_, err := d.VoteAs(t.Context(), alice, voted.Code, core.AllowOnce, "")
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) { r.Policy = byName{hash: "2", denied: "allow"} })
+	_, err = d.Claim(t.Context(), agent, allowed.ID, core.ClaimInput{})
+	require.ErrorContains(t, err, "Policy now refuses this call: not here")
+	_, err = d.Claim(t.Context(), agent, voted.ID, core.ClaimInput{})
+	require.NoError(t, err, "an approver's yes stands")
+
+	open := d.submit(t, "ask", func(c *core.Call) { c.SessionKey = "t" })
+	late := d.submit(t, "two", func(c *core.Call) { c.SessionKey = "t" })
+	d.use(func(r *core.Rules) { r.Policy = byName{hash: "3", denied: "ask"} })
+	require.NoError(t, d.Rejudge(t.Context()))
+	open, err = d.ByKey(t.Context(), open.Key)
+	require.NoError(t, err)
+	require.Equal(t, core.Denied, open.Status)
+	d.use(func(r *core.Rules) { r.Policy = byName{hash: "4", denied: "two"} })
+	_, err = d.VoteAs(t.Context(), alice, late.Code, core.AllowOnce, "")
+	require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err), "a vote finds the rules of today")
+
+	d.use(func(r *core.Rules) { r.Enabled = false })
+	_, err = d.Claim(t.Context(), agent, voted.ID, core.ClaimInput{})
+	require.ErrorContains(t, err, "claimed before")
+}
+
+// A standing grant lets the same run again without a person, until it is ended.
+func TestAGrantAllowsTheNextCall(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "ask")
+	_, err := d.VoteAs(t.Context(), alice, a.Code, core.AllowSession, "")
+	require.NoError(t, err)
+	next := d.submit(t, "ask", func(c *core.Call) { c.Params = []byte(`{"path":"b"}`) })
+	require.Equal(t, core.Approved, next.Status)
+	require.Contains(t, next.DecidedBy[0], "grant:")
+	preview, err := d.Evaluate(t.Context(), agent, call("ask"))
+	require.NoError(t, err)
+	require.Equal(t, core.OutcomeAllow, preview.Outcome)
+	require.Equal(t, next.DecidedBy[0], preview.By)
+
+	_, err = d.Grants(t.Context(), agent, core.GrantFilter{})
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	grants, err := d.Grants(t.Context(), alice, core.GrantFilter{})
+	require.NoError(t, err)
+	require.Len(t, grants, 1)
+	_, err = d.DropGrants(t.Context(), core.Caller{}, core.GrantFilter{ID: grants[0].ID})
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	n, err := d.DropGrants(t.Context(), alice, core.GrantFilter{ID: grants[0].ID})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	_, err = d.DropGrants(t.Context(), agent, core.GrantFilter{ID: grants[0].ID})
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	_, err = d.Claim(t.Context(), agent, next.ID, core.ClaimInput{})
+	require.ErrorContains(t, err, "the grant that allowed it was ended")
+}
+
+// A deny refuses that very call for ten minutes; an owner cannot lift that, a person may.
+func TestADenyCoolsDown(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "ask")
+	a, err := d.VoteAs(t.Context(), alice, a.Code, core.Deny, "")
+	require.NoError(t, err)
+	a, err = d.AddReason(t.Context(), a.Key, core.Voter{Channel: "api", UserID: "alice-laptop"}, "not today", nil)
+	require.NoError(t, err)
+	require.Equal(t, "not today", a.Reason)
+	again := d.submit(t, "ask")
+	require.Equal(t, core.Denied, again.Status)
+	require.Contains(t, again.Reason, "alice denied this very call")
+	preview, err := d.Evaluate(t.Context(), alice, call("ask"))
+	require.NoError(t, err)
+	require.Equal(t, core.OutcomeAsk, preview.Outcome, "it is the agent's, and alice's token is another owner")
+	preview, err = d.Evaluate(t.Context(), agent, call("ask"))
+	require.NoError(t, err)
+	require.Equal(t, core.OutcomeDeny, preview.Outcome)
+	n, err := d.DropGrants(t.Context(), agent, core.GrantFilter{Owner: "agent"})
+	require.NoError(t, err)
+	require.Zero(t, n)
+	n, err = d.DropGrants(t.Context(), alice, core.GrantFilter{Owner: "agent"})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, core.Pending, d.submit(t, "ask").Status)
+}
+
+// Whoever withdraws does so once, and only what is open.
+func TestWithdrawIsTheOwners(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "ask")
+	_, err := d.Withdraw(t.Context(), core.Caller{Token: "other", MayRequest: true}, a.ID, "")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	for range 2 {
+		a, err = d.Withdraw(t.Context(), agent, a.ID, "not needed")
+		require.NoError(t, err)
+		require.Equal(t, core.Withdrawn, a.Status)
+	}
+	settled := d.submit(t, "deny")
+	_, err = d.Withdraw(t.Context(), agent, settled.ID, "")
+	require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err))
+}
+
+// A card that the desk did not know is adopted where one was to stand, and nowhere else.
+func TestATapOnAnUnknownCard(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "two")
+	elsewhere := core.Target{Channel: "telegram", To: "-9"}
+	ballot := core.Ballot{
+		Voter: core.Voter{Channel: "telegram", UserID: "1"}, Decision: core.AllowOnce, Card: "77", Chat: &elsewhere,
+		Code: a.Code,
+	}
+	_, err := d.Vote(t.Context(), a.Key, ballot)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	ballot.Chat = &ops
+	a, err = d.Vote(t.Context(), a.Key, ballot)
+	require.NoError(t, err)
+	require.Len(t, a.Votes, 1)
+	ballot.Code = "000000"
+	_, err = d.Vote(t.Context(), a.Key, ballot)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "the card is another approval's")
+}
+
+// Messages that chats ask for are posted once.
+func TestChatsAskForMessages(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "ask")
+	there := core.Target{Channel: "telegram", To: "-200"}
+	for range 2 {
+		_, err := d.Show(t.Context(), a.Key, there, nil)
+		require.NoError(t, err)
+		require.NoError(t, d.AskReason(t.Context(), a.Key, there, "5", "1"))
+	}
+	require.NoError(t, d.Redraw(t.Context(), a.Key))
+	a, err := d.ByKey(t.Context(), a.Key)
+	require.NoError(t, err)
+	require.Len(t, a.Deliveries, 3, "its card, the card there, and the question")
+	require.NoError(t, d.Refused(t.Context(), core.Voter{Channel: "telegram", UserID: "9"}, "forged", nil))
+	require.NoError(t, d.Announce(t.Context(), "reload", "2", []string{"x"}))
+	log, err := d.store.Log(t.Context(), 0, 100)
+	require.NoError(t, err)
+	require.Equal(t, core.EventPolicy, log[len(log)-1].Type)
+	require.Equal(t, core.EventRefused, log[len(log)-2].Type)
+}
+
+// Timers expire what nobody decided in time, and nothing before.
+func TestTickExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		a := d.submit(t, "ask", func(c *core.Call) { c.TimeoutMs = 60_000 })
+		status := func() core.Status {
+			require.NoError(t, d.Tick(t.Context(), a.Key))
+			got, err := d.ByKey(t.Context(), a.Key)
+			require.NoError(t, err)
+			return got.Status
+		}
+		time.Sleep(time.Minute - time.Millisecond)
+		require.Equal(t, core.Pending, status())
+		time.Sleep(time.Millisecond)
+		require.Equal(t, core.Expired, status())
+		require.Equal(t, core.Expired, status(), "again changes nothing")
+	})
+}
+
+// A pattern is a person's word for commands, shown before it is stored.
+func TestAPatternIsAPersonsGrant(t *testing.T) {
+	d := newFixture(t)
+	exec := func(c *core.Call) { c.Params = []byte(`{"argv":["git","push","origin"]}`) }
+	asked := d.submit(t, "exec", exec)
+	r := core.PatternRequest{
+		Owner: "agent", ToolName: "exec", Pattern: []string{"git", "push", "*"}, MaxClass: "R2", Preview: true,
+		TTLMs: 1000,
+	}
+	p, err := d.AddPattern(t.Context(), alice, r)
+	require.NoError(t, err)
+	require.Nil(t, p.Grant)
+	require.Equal(t, asked.Code, p.Covers[0].Code)
+	for name, change := range map[string]func(*core.PatternRequest){
+		"an owner":         func(r *core.PatternRequest) { r.Owner = "" },
+		"a command":        func(r *core.PatternRequest) { r.ToolName = "read" },
+		"a class below R4": func(r *core.PatternRequest) { r.MaxClass = "R4" },
+		"a time":           func(r *core.PatternRequest) { r.TTLMs = -1 },
+		"a program's name": func(r *core.PatternRequest) { r.Pattern = []string{"*"} },
+		"whole words":      func(r *core.PatternRequest) { r.Pattern = []string{"git", "pu*"} },
+		"a last ** only":   func(r *core.PatternRequest) { r.Pattern = []string{"git", "**", "push"} },
+	} {
+		bad := r
+		change(&bad)
+		_, err := d.AddPattern(t.Context(), alice, bad)
+		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err), "it needs "+name)
+	}
+	_, err = d.AddPattern(t.Context(), agent, r)
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	r.Preview = false
+	p, err = d.AddPattern(t.Context(), alice, r)
+	require.NoError(t, err)
+	require.NotNil(t, p.Grant)
+}
+
+// A pairing code is good once, for five minutes and five tries.
+func TestPairing(t *testing.T) {
+	d := newFixture(t)
+	admin := core.Caller{Token: "ops", MayAdmin: true}
+	p, code, err := d.StartPairing(t.Context(), admin)
+	require.NoError(t, err)
+	right, err := d.Pair(
+		t.Context(), core.Voter{Channel: "telegram", UserID: "5"}, "WRONG000",
+		core.PairingWho{Chat: ops, UserID: "5"}, nil,
+	)
+	require.NoError(t, err)
+	require.False(t, right)
+	right, err = d.Pair(
+		t.Context(), core.Voter{Channel: "telegram", UserID: "5"}, code, core.PairingWho{Chat: ops, UserID: "5"}, nil,
+	)
+	require.NoError(t, err)
+	require.True(t, right)
+	p, err = d.PairingOf(t.Context(), p.ID)
+	require.NoError(t, err)
+	require.Equal(t, "5", p.Answer.UserID)
+	_, err = d.PairingOf(t.Context(), "older")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+}

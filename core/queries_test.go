@@ -1,0 +1,134 @@
+package core_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// Who sees what: an asker its own, an operator all.
+func TestWhoSeesWhat(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "ask", func(c *core.Call) { c.ID = "mine" })
+	other := core.Caller{Token: "other", MayRequest: true}
+	nobody := core.Caller{Token: "nobody"}
+	for name, c := range map[string]struct {
+		who  core.Caller
+		ref  string
+		want core.Code
+	}{
+		"its owner by its own id":    {who: agent, ref: "mine"},
+		"not by the key it replaced": {who: agent, ref: a.Key, want: core.CodeNotFound},
+		"an operator by the code":    {who: alice, ref: strings.ToLower(a.Code)},
+		"nor by the key it replaced": {who: alice, ref: a.Key, want: core.CodeNotFound},
+		"another owner does not":     {who: other, ref: "mine", want: core.CodeNotFound},
+		"nor by the code":            {who: other, ref: a.Code, want: core.CodeNotFound},
+		"nobody without a scope":     {who: nobody, ref: "mine", want: core.CodeForbidden},
+		"nobody what there is not":   {who: alice, ref: "nothing-there", want: core.CodeNotFound},
+	} {
+		got, err := d.Get(t.Context(), c.who, c.ref)
+		require.Equal(t, c.want, core.CodeOf(err), name)
+		if c.want == "" {
+			require.Equal(t, a.Key, got.Key, name)
+		}
+	}
+	mine, err := d.List(t.Context(), other, core.Filter{Limit: 9, Owner: "agent"})
+	require.NoError(t, err)
+	require.Empty(t, mine.Items, "an asker lists its own, whatever it asks for")
+	all, err := d.List(t.Context(), alice, core.Filter{Limit: 9})
+	require.NoError(t, err)
+	require.Len(t, all.Items, 1)
+	_, err = d.List(t.Context(), nobody, core.Filter{Limit: 9})
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	pending, err := d.PendingCards(t.Context(), 9)
+	require.NoError(t, err)
+	require.Len(t, pending, 1)
+	byCode, err := d.ByCode(t.Context(), strings.ToLower(a.Code))
+	require.NoError(t, err)
+	require.Equal(t, a.Key, byCode.Key)
+	_, err = d.ByCode(t.Context(), "000000")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+
+	// An own id that looks like the beginning of another's key answers for neither.
+	_, _, err = d.Submit(t.Context(), other, call("two", func(c *core.Call) { c.ID = "shared"; c.SessionKey = "x" }))
+	require.NoError(t, err)
+	d.submit(t, "two", func(c *core.Call) { c.ID = "shared" })
+	_, err = d.Get(t.Context(), alice, "shared")
+	require.Equal(t, core.CodeAmbiguousID, core.CodeOf(err))
+}
+
+// Who waits hears of the end at once, and of nothing after they leave.
+func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
+	d := newFixture(t)
+	a, created, w, err := d.SubmitAndWatch(t.Context(), agent, call("ask"))
+	require.NoError(t, err)
+	require.True(t, created)
+	defer w.Stop()
+	type answer struct {
+		a   core.Approval
+		err error
+	}
+	answers := make(chan answer, 2)
+	still := func() (<-chan struct{}, error) { return nil, nil }
+	go func() {
+		got, err := w.Wait(t.Context(), still)
+		answers <- answer{got, err}
+	}()
+	go func() {
+		got, err := d.Wait(t.Context(), a.Key, still)
+		answers <- answer{got, err}
+	}()
+	_, err = d.VoteAs(t.Context(), alice, a.Code, core.AllowOnce, "")
+	require.NoError(t, err)
+	for range 2 {
+		got := <-answers
+		require.NoError(t, got.err)
+		require.Equal(t, core.Approved, got.a.Status)
+	}
+	_, err = d.Wait(
+		t.Context(), a.Key,
+		func() (<-chan struct{}, error) { return nil, core.Refuse(core.CodeUnauthorized, "gone") },
+	)
+	require.Equal(t, core.CodeUnauthorized, core.CodeOf(err), "who has lost their right hears nothing")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := d.submit(t, "two")
+	got, err := d.Wait(ctx, b.Key, still)
+	require.NoError(t, err)
+	require.Equal(t, core.Pending, got.Status, "whose time is over hears how it stands")
+	d.Wake(b.Key)
+}
+
+// Cards are drawn from what is newest, once for those that look alike.
+func TestDrawShowsTheNewestState(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "ask")
+	card := a.Deliveries[0]
+	card.Version = a.Version
+	for range 2 {
+		drawn, err := d.Draw(t.Context(), card)
+		require.NoError(t, err)
+		require.Equal(t, []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways}, drawn.Card.Offers)
+		require.True(t, drawn.Shown)
+	}
+	unreached := core.Delivery{Key: a.Key, Kind: core.UnreachedDelivery}
+	drawn, err := d.Draw(t.Context(), unreached)
+	require.NoError(t, err)
+	require.NotEmpty(t, drawn.Skip, "somebody was reached")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, core.Deny, "no")
+	require.NoError(t, err)
+	card.MessageID, card.Version = "5", 0
+	drawn, err = d.Draw(t.Context(), card)
+	require.NoError(t, err)
+	require.True(t, drawn.Done)
+	require.Contains(t, drawn.Card.Outcome, "denied by alice")
+	facts, err := d.Payload(t.Context(), a)
+	require.NoError(t, err)
+	require.Empty(t, facts, "the call is deleted with the deny")
+	_, _, _, err = d.Stored(t.Context(), a.Key)
+	require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+}
