@@ -46,8 +46,7 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 // was asked for and can be.
 func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (api.Approval, error) {
 	var handed *api.Claim
-	// Whoever has gone claims nothing: the answer would be lost.
-	if claim && a.Status == core.Approved && c.ctx.Err() == nil {
+	if claim && a.Status == core.Approved && stillThere(c.ctx) {
 		got, err := s.gate.Claim(c.ctx, c.who, a.ID, core.ClaimInput{ClaimID: claimID})
 		if err != nil {
 			return api.Approval{}, err

@@ -221,9 +221,20 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 }
 
 // connOf is a request's connection; nil: it did not come by [Server.Serve].
-func connOf(r *http.Request) *conn {
-	c, _ := r.Context().Value(connKey{}).(*conn)
+func connOf(r *http.Request) *conn { return connIn(r.Context()) }
+
+func connIn(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
+}
+
+// stillThere reports whether somebody waits for the answer of a request with that
+// context: whoever has gone claims nothing, for the answer would be lost. net/http
+// ends the context of a client that it sees go. It does not look behind a further
+// request that came in meanwhile.
+func stillThere(ctx context.Context) bool {
+	c := connIn(ctx)
+	return ctx.Err() == nil && (c == nil || !hungUp(c.Conn))
 }
 
 // fileLimit is how many file descriptors this process may have.

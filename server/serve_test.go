@@ -34,6 +34,10 @@ import (
 func (d *desk) serving(srv *Server) (addr string, stop func() error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(d.t, err)
+	return d.servingOn(srv, l)
+}
+
+func (d *desk) servingOn(srv *Server, l net.Listener) (addr string, stop func() error) {
 	srv.StopTime = time.Minute // a slow machine is nobody who hangs
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
