@@ -189,7 +189,7 @@ func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 	}
 	t.wrote, t.batch.wrote = true, true
 	if u := ref.Unstored; u != nil {
-		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs()) // nothing that is read ahead
+		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs()) // nothing that is prefetched
 		return n > 0, err
 	}
 	if n, err := t.writer.exec(markDone, nowMs(), ref.Source, ref.ID); err != nil || n > 0 {

@@ -243,11 +243,11 @@ func (t *tx) count(query string, args ...any) (int, error) {
 	return int(n), err
 }
 
-// approval gives the approval that a query finds, or nil. What was read ahead may
+// approval gives the approval that a query finds, or nil. What was prefetched may
 // be older than another job's change of it: then the next look is newer.
 func (t *tx) approval(query string, args ...any) (*core.Approval, error) {
 	a, err := oneApproval(context.Background(), t, query, args...)
-	if err == nil && a != nil && query != approvalByKey && t.ahead.changed[a.Key] {
+	if err == nil && a != nil && query != approvalByKey && t.prefetched.changed[a.Key] {
 		a, err = oneApproval(context.Background(), t, query, args...)
 	}
 	return a, err

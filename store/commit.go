@@ -43,7 +43,7 @@ func (s *Store) do(ctx context.Context, do func(*tx) error) error {
 // write that nothing has begun within two seconds is taken back: CodeUnavailable. So
 // is one that comes while the database is known not to answer, at once.
 func (s *Store) doOn(ctx context.Context, on locks, do func(*tx) error) error {
-	if s.pulse.silent(silentAfter) {
+	if s.health.silent(silentAfter) {
 		return unwritten(errSilent)
 	}
 	return s.queue(ctx, &job{do: do, on: on})
@@ -143,7 +143,7 @@ func (s *Store) attend() (end func()) {
 	var alive sync.WaitGroup
 	alive.Go(func() { s.live(ctx) })
 	alive.Go(func() {
-		s.pulse.listenFor(ctx, &pgConnector{config: s.listen, patience: connectPatience, pulse: s.pulse})
+		s.health.watch(ctx, &pgConnector{config: s.listen, patience: connectPatience, health: s.health})
 	})
 	return func() {
 		stop()
@@ -222,7 +222,7 @@ func (s *Store) commit(jobs []*job) {
 		s.answering.forgetAll()
 	} else {
 		s.wrote(outcomes, b)
-		s.chats.touch(b.done.stirred)
+		s.due.touch(b.done.stirred)
 		s.answering.learn(b.done.heard)
 	}
 	for i, j := range jobs {
@@ -292,7 +292,7 @@ func (s *Store) attempt(jobs []*job, careful bool) ([]outcome, *batch, error) {
 	if err = b.failed; err != nil {
 		b.rollback()
 	} else {
-		err = b.commit(s.presence.id)
+		err = b.commit(s.heartbeat.id)
 	}
 	return outcomes, b, err
 }

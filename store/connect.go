@@ -29,25 +29,25 @@ type pgConnector struct {
 	patience time.Duration
 	greet    string // run on every new connection, unless empty
 	reads    bool   // nothing is written on these connections
-	pulse    *pulse
+	health   *health
 }
 
 // Connect implements driver.Connector.
 func (c *pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	if c.reads && c.pulse.silent(silentAfter) {
+	if c.reads && c.health.silent(silentAfter) {
 		return nil, errSilent
 	}
 	config := c.config.Copy()
-	config.Tracer = watch{c.patience, c.pulse}
+	config.Tracer = watch{c.patience, c.health}
 	greet := func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, c.greet)
 		return err
 	}
 	// Nobody would watch a ping: whether a connection lives is seen when it is used.
 	never := func(context.Context, stdlib.ShouldPingParams) bool { return false }
-	c.pulse.asks(nil)
+	c.health.asks(nil)
 	conn, err := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(greet), stdlib.OptionShouldPing(never)).Connect(ctx)
-	c.pulse.ends(nil, err == nil || state(err) != "")
+	c.health.ends(nil, err == nil || state(err) != "")
 	if err != nil {
 		return nil, connectFailure(err)
 	}
@@ -87,10 +87,10 @@ func connectFailure(err error) error {
 }
 
 // watch gives a connection up when what is asked on it takes longer than its
-// patience, and tells the pulse of questions and answers. It implements pgx's tracers.
+// patience, and tells health of questions and answers. It implements pgx's tracers.
 type watch struct {
 	patience time.Duration
-	pulse    *pulse
+	health   *health
 }
 
 // question is what is asked on a connection.
@@ -107,7 +107,7 @@ func (w watch) begin(ctx context.Context, conn *pgx.Conn, commits bool) context.
 	var q *question
 	if w.patience > 0 && ctx.Value(asking{}) == nil {
 		q = &question{conn, commits}
-		w.pulse.asks(q)
+		w.health.asks(q)
 		conn.PgConn().Conn().SetDeadline(time.Now().Add(w.patience))
 	}
 	return context.WithValue(ctx, asking{}, q)
@@ -119,7 +119,7 @@ func (w watch) end(ctx context.Context, conn *pgx.Conn) {
 		return
 	}
 	answered := !conn.IsClosed()
-	w.pulse.ends(q, answered)
+	w.health.ends(q, answered)
 	if answered {
 		conn.PgConn().Conn().SetDeadline(time.Time{})
 	}
@@ -154,7 +154,7 @@ func (w watch) TraceBatchStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceB
 // TraceBatchQuery implements pgx.BatchTracer: patience is for each answer.
 func (w watch) TraceBatchQuery(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchQueryData) {
 	if q, _ := ctx.Value(asking{}).(*question); q != nil && !conn.IsClosed() {
-		w.pulse.hears()
+		w.health.answer()
 		conn.PgConn().Conn().SetDeadline(time.Now().Add(w.patience))
 	}
 }

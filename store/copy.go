@@ -82,7 +82,7 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 	if err != nil {
 		return c, err
 	}
-	to.chats.touch(anyChats)
+	to.due.touch(anyChats)
 	if c.Events, c.Head, err = to.Verify(ctx); err == nil && (c.Events != n || c.Head != head) {
 		err = errors.New("its log is not the one that was copied")
 	}
@@ -99,7 +99,7 @@ func (s *Store) onlyOne(ctx context.Context) error {
 		return err
 	}
 	for _, i := range all {
-		if i.ID != s.presence.id {
+		if i.ID != s.heartbeat.id {
 			return fmt.Errorf("instance %s (version %q) has the store open: stop all instances, wait ten seconds and try again", i.ID, i.Version)
 		}
 	}

@@ -88,7 +88,7 @@ func TestCopyRefuses(t *testing.T) {
 	a, b := two(t)
 	require.NoError(t, b.beat(ctx))
 	_, err = Copy(ctx, from, a)
-	require.ErrorContains(t, err, "instance "+b.presence.id)
+	require.ErrorContains(t, err, "instance "+b.heartbeat.id)
 	require.ErrorContains(t, err, "stop all instances")
 
 	_, err = from.write.db.Exec(`UPDATE events SET data = '{"n":2}' WHERE seq = 2`)

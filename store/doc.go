@@ -23,9 +23,9 @@
 // A PostgreSQL database may have several instances of the desk. Each has a writer
 // as above, whose batch begins by locking what its jobs count on (locks.go), and
 // takes the log's head last, so that the chain is one. Ways to the server are what
-// costs most, so a batch's statements go together (ahead.go). The instances show
-// themselves (presence.go), know when the database is silent (pulse.go), share what only
-// one may do at a time by leases (lease.go), chats among it (elsewhere.go), tell each
-// other of commits (notify.go) and must judge by one policy (agree.go). A lease ends with its holder: there is one sign of life
-// for all that an instance holds.
+// costs most, so a batch's statements go together (prefetch.go). The instances show
+// themselves (heartbeat.go), know when the database is silent (health.go), share what only
+// one may do at a time by leases (lease.go), chats among it (chat_lease.go), tell each
+// other of commits (notify.go) and must judge by one policy (policy_version.go). A
+// lease ends with its holder: there is one sign of life for all that an instance holds.
 package store

@@ -22,15 +22,15 @@ var (
 // failure is an error of the database's: CodeUnavailable for whoever asked, with
 // the cause for the log.
 type failure struct {
-	told  *core.Error
-	cause error
+	refusal *core.Error
+	cause   error
 }
 
 // Error gives both.
-func (f *failure) Error() string { return f.told.Message + " " + f.cause.Error() }
+func (f *failure) Error() string { return f.refusal.Message + " " + f.cause.Error() }
 
 // Unwrap gives both.
-func (f *failure) Unwrap() []error { return []error{f.told, f.cause} }
+func (f *failure) Unwrap() []error { return []error{f.refusal, f.cause} }
 
 // unwritten is what a caller hears whose change could not be committed.
 func unwritten(cause error) error {

@@ -48,7 +48,7 @@ func frozen(t *testing.T, url string) *Store {
 func bury(t *testing.T, s *Store) {
 	t.Helper()
 	require.NoError(t, s.do(ctx, func(tx *tx) error {
-		_, err := tx.exec("UPDATE instances SET seen_ms = seen_ms - 60000 WHERE id = $1", s.presence.id)
+		_, err := tx.exec("UPDATE instances SET seen_ms = seen_ms - 60000 WHERE id = $1", s.heartbeat.id)
 		return err
 	}))
 }

@@ -22,7 +22,7 @@ const (
 // alone with it until its lost channel is closed; a stopped clock may let it find
 // out late, which its token then shows.
 func (s *Store) take(ctx context.Context, name string) (l *lease, notBefore int64, err error) {
-	if s.presence.holds(name) != nil {
+	if s.heartbeat.holds(name) != nil {
 		return nil, 0, nil // this instance's, but another goroutine's
 	}
 	began := time.Now()
@@ -32,7 +32,7 @@ func (s *Store) take(ctx context.Context, name string) (l *lease, notBefore int6
 		if err := t.show(s); err != nil { // it would not be held otherwise
 			return err
 		}
-		rows, err := t.rows(takeLease, name, s.presence.id, leaseMs)
+		rows, err := t.rows(takeLease, name, s.heartbeat.id, leaseMs)
 		if err != nil {
 			return err
 		}
@@ -44,23 +44,23 @@ func (s *Store) take(ctx context.Context, name string) (l *lease, notBefore int6
 		return nil, 0, err
 	}
 	l = &lease{name: name, token: int64(token), used: time.Now(), lost: make(chan struct{})}
-	s.presence.gain(l, began.Add(trustFor))
+	s.heartbeat.gain(l, began.Add(trustFor))
 	return l, int64(pause), nil
 }
 
 // give gives a lease back and tells those who wait.
 func (s *Store) give(l *lease) {
-	s.presence.mu.Lock()
-	s.presence.forget(l)
-	s.presence.mu.Unlock()
+	s.heartbeat.mu.Lock()
+	s.heartbeat.forget(l)
+	s.heartbeat.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), goodbyeFor)
 	defer cancel()
 	err := s.do(ctx, func(t *tx) error {
-		n, err := t.exec(dropLease, l.name, s.presence.id, l.token)
+		n, err := t.exec(dropLease, l.name, s.heartbeat.id, l.token)
 		if err != nil || n == 0 {
 			return err
 		}
-		return t.notify(note{From: s.presence.id, Freed: true})
+		return t.notify(note{From: s.heartbeat.id, Freed: true})
 	})
 	if err != nil {
 		s.log.Warn("a lease was not given back; others have it when this instance has ended", "lease", l.name, "reason", err)
@@ -98,7 +98,7 @@ func (s *Store) Hold(ctx context.Context, name string, fn func(ctx context.Conte
 // none has. With SQLite it is always this one.
 func (s *Store) Holder(ctx context.Context, name string) (instance string, err error) {
 	if !s.dialect.many {
-		return s.presence.id, nil
+		return s.heartbeat.id, nil
 	}
 	rows, err := s.read.query(ctx, holderOf, "hold "+name, leaseMs)
 	if err != nil {
@@ -110,12 +110,12 @@ func (s *Store) Holder(ctx context.Context, name string) (instance string, err e
 }
 
 // ID is this instance's, another every time it starts.
-func (s *Store) ID() string { return s.presence.id }
+func (s *Store) ID() string { return s.heartbeat.id }
 
 // await takes a lease as soon as it can; nil when ctx has ended.
 func (s *Store) await(ctx context.Context, name string) (*lease, error) {
 	for {
-		freed := s.presence.wait()
+		freed := s.heartbeat.wait()
 		l, _, err := s.take(ctx, name)
 		switch {
 		case ctx.Err() != nil:

@@ -72,7 +72,7 @@ func TestHoldIsGivenUpInTime(t *testing.T) {
 		if token > 1 {
 			return nil // again
 		}
-		a.presence.extend(time.Now().Add(-time.Second))
+		a.heartbeat.extend(time.Now().Add(-time.Second))
 		<-held.Done()
 		return nil
 	}))
@@ -90,8 +90,8 @@ func TestLeasesLapseWhateverComesFirst(t *testing.T) {
 			return false
 		}
 	}
-	slept := func() (*presence, *lease) {
-		p, old := newPresence("a"), newLease("timers")
+	slept := func() (*heartbeat, *lease) {
+		p, old := newHeartbeat("a"), newLease("timers")
 		p.held["timers"], p.until = old, time.Now().Add(-time.Second) // its timer is about to fire
 		return &p, old
 	}

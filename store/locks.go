@@ -102,7 +102,7 @@ func (b *batch) lock(jobs []*job) error {
 	if b.careful {
 		return nil
 	}
-	return b.readAhead(jobs)
+	return b.prefetch(jobs)
 }
 
 var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

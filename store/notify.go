@@ -43,8 +43,8 @@ type Changed struct {
 	Moved bool
 }
 
-// tell notifies the other instances of what the batch commits.
-func (b *batch) tell(from string) error {
+// notifyCommitted notifies the other instances of what the batch commits.
+func (b *batch) notifyCommitted(from string) error {
 	if !b.dialect.many {
 		return nil
 	}
@@ -167,7 +167,7 @@ func ping(ctx context.Context, conn *pgconn.PgConn) error {
 
 // take does what notifications of others ask for.
 func (l *listener) take() {
-	foreign := slices.DeleteFunc(l.notes, func(n note) bool { return n.From == l.store.presence.id })
+	foreign := slices.DeleteFunc(l.notes, func(n note) bool { return n.From == l.store.heartbeat.id })
 	if len(foreign) == 0 {
 		return
 	}
@@ -182,11 +182,11 @@ func (l *listener) take() {
 			chats = append(chats, anyChats...)
 		}
 		if n.Freed {
-			l.store.presence.wake()
-			l.store.chats.elsewhere.stale()
+			l.store.heartbeat.wake()
+			l.store.due.foreign.stale()
 		}
 	}
-	l.store.chats.touch(chats)
+	l.store.due.touch(chats)
 	if policy {
 		if err := l.store.readPolicy(context.Background()); err != nil {
 			l.store.log.Warn("which policy counts cannot be read; trying again", "reason", err)
@@ -198,7 +198,7 @@ func (l *listener) take() {
 // poll looks whether anything has changed, whoever did not tell.
 func (l *listener) poll(ctx context.Context) {
 	if ctx.Err() == nil {
-		l.store.chats.touch(anyChats)
+		l.store.due.touch(anyChats)
 		l.read()
 	}
 }

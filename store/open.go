@@ -60,17 +60,17 @@ type Store struct {
 	read      *pool // in memory the same as write
 	writer    writer
 	keys      keyring
-	chats     chats
+	due       dueQueue
 	answering answering
 	posted    posted
 
-	presence presence
-	version  string
-	build    string
-	started  int64
-	listen   *pgx.ConnConfig // for the connection that hears of others' changes
-	opened   int64           // the log's newest entry then, for the same
-	pulse    *pulse          // nil with SQLite
+	heartbeat heartbeat
+	version   string
+	build     string
+	started   int64
+	listen    *pgx.ConnConfig // for the connection that hears of others' changes
+	opened    int64           // the log's newest entry then, for the same
+	health    *health         // nil with SQLite
 
 	jobs    chan *job
 	running atomic.Bool
@@ -94,16 +94,16 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s := &Store{
-		presence: newPresence(id.String()),
-		log:      o.Log,
-		chats:    chats{known: map[core.Target]*chat{}},
-		posted:   posted{known: map[message]core.Delivery{}, more: make(chan struct{})},
-		version:  o.Version,
-		build:    o.Build,
-		started:  nowMs(),
-		jobs:     make(chan *job, maxBatch),
-		closing:  make(chan struct{}),
-		ended:    make(chan struct{}),
+		heartbeat: newHeartbeat(id.String()),
+		log:       o.Log,
+		due:       dueQueue{known: map[core.Target]*chat{}},
+		posted:    posted{known: map[message]core.Delivery{}, more: make(chan struct{})},
+		version:   o.Version,
+		build:     o.Build,
+		started:   nowMs(),
+		jobs:      make(chan *job, maxBatch),
+		closing:   make(chan struct{}),
+		ended:     make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -126,7 +126,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.chats.alone = !s.dialect.many
+	s.due.alone = !s.dialect.many
 	s.writer = writer{db: s.write.db, build: s.build, dialect: s.dialect, share: s.read == s.write}
 	return s, nil
 }

@@ -72,11 +72,11 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	limits := map[string]string{
 		"lock_timeout": milliseconds(lockPatience), "statement_timeout": milliseconds(statementPatience), "idle_in_transaction_session_timeout": milliseconds(networkPatience),
 	}
-	s.pulse = &pulse{}
-	s.write = openPostgres(config, pgConnector{patience: networkPatience, pulse: s.pulse}, limits)
+	s.health = &health{}
+	s.write = openPostgres(config, pgConnector{patience: networkPatience, health: s.health}, limits)
 	s.write.db.SetMaxOpenConns(1)
-	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true, pulse: s.pulse}, limits)
-	s.read.pulse = s.pulse
+	s.read = openPostgres(config, pgConnector{patience: networkPatience, reads: true, health: s.health}, limits)
+	s.read.health = s.health
 	s.read.size = max(4, runtime.NumCPU())
 	s.read.db.SetMaxOpenConns(s.read.size)
 	s.read.db.SetMaxIdleConns(s.read.size)
@@ -155,14 +155,14 @@ const lookForServer = 250 * time.Millisecond
 
 // awaitServer is checkServer, which a server that is only starting is given time for.
 func (s *Store) awaitServer(ctx context.Context, config *pgx.ConnConfig, patience time.Duration) error {
-	for end, said := time.Now().Add(patience), false; ; {
+	for end, logged := time.Now().Add(patience), false; ; {
 		_, err := s.checkServer(ctx, config)
 		if err == nil || !isEarly(err) || time.Now().After(end) {
 			return err
 		}
-		if !said {
+		if !logged {
 			s.log.Warn("PostgreSQL takes no connections yet; waiting for it", "for", patience, "reason", err)
-			said = true
+			logged = true
 		}
 		select {
 		case <-time.After(lookForServer):

@@ -86,7 +86,7 @@ const (
 
 func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 	chat := d.Was.Target.Normal().Chat()
-	j := &job{on: locks{approval: d.Key}, calm: func() bool { return d.Deferrable != nil && d.Deferrable() || s.chats.idle(chat, nowMs()) }, do: func(t *tx) error {
+	j := &job{on: locks{approval: d.Key}, calm: func() bool { return d.Deferrable != nil && d.Deferrable() || s.due.idle(chat, nowMs()) }, do: func(t *tx) error {
 		if finished(d) {
 			if err := s.fence(t, d.Was.Target); err != nil {
 				return err

@@ -53,7 +53,7 @@ func TestSchemaSteps(t *testing.T) {
 	db := openPostgres(s.listen, pgConnector{}, nil).db
 	defer db.Close()
 	_, err := migrate(ctx, db, postgres, "desk", schemaWith(t, unsafe+"-- +goose Up\nDROP TABLE meta;\n"))
-	require.ErrorContains(t, err, "schema 2 must not be set up while older programs run, and instance "+s.presence.id)
+	require.ErrorContains(t, err, "schema 2 must not be set up while older programs run, and instance "+s.heartbeat.id)
 	require.Equal(t, 1, count(t, s, "SELECT COUNT(*) FROM meta"), "nothing was done")
 
 	ahead, err := migrate(ctx, db, postgres, "desk", schemaWith(t, "-- +goose Up\nALTER TABLE approvals ADD COLUMN more TEXT;\n"))

@@ -19,11 +19,11 @@ var oldestSQLite = [3]int{3, 51, 3}
 
 // pool is a set of connections and the statements prepared on them.
 type pool struct {
-	db    *sql.DB
-	stmts sync.Map // SQL text -> *sql.Stmt
-	many  bool     // PostgreSQL
-	size  int      // connections, of PostgreSQL's
-	pulse *pulse   // nil: the database cannot be lost
+	db     *sql.DB
+	stmts  sync.Map // SQL text -> *sql.Stmt
+	many   bool     // PostgreSQL
+	size   int      // connections, of PostgreSQL's
+	health *health  // nil: the database cannot be lost
 }
 
 // prepared gives the statement of that text.
@@ -47,7 +47,7 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (result, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if p.pulse.silent(silentAfter) {
+	if p.health.silent(silentAfter) {
 		return nil, unreadable(errSilent)
 	}
 	ctx = context.WithoutCancel(ctx)

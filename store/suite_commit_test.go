@@ -117,14 +117,14 @@ func testGroupCommit(t *testing.T, s *Store) {
 // together runs work in one batch, in that order, and waits for all of it.
 func together(t *testing.T, s *Store, work ...func()) {
 	release := hold(t, s)
-	s.presence.mu.Lock() // else the sign of life might be taken for one of them
+	s.heartbeat.mu.Lock() // else the sign of life might be taken for one of them
 	var wg sync.WaitGroup
 	for _, w := range work {
 		before := len(s.jobs)
 		wg.Go(w)
 		require.Eventually(t, func() bool { return len(s.jobs) > before }, patient, time.Millisecond)
 	}
-	s.presence.mu.Unlock()
+	s.heartbeat.mu.Unlock()
 	release()
 	wg.Wait()
 }

@@ -394,7 +394,7 @@ func testOutboxTaken(t *testing.T, s *Store) {
 	second := add()
 	d := next(true)
 	require.Equal(t, second.ID, d.ID)
-	s.chats.touch([]waiting{anything(chat1("1"))})
+	s.due.touch([]waiting{anything(chat1("1"))})
 	next(false)
 	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Sent, MessageID: "m"}))
 	require.NoError(t, s.ReleaseChat(ctx, chat1("1"), 0))

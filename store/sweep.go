@@ -54,7 +54,7 @@ func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err err
 	}
 	err = s.sweep(ctx, sweepApprovals, now-keep.ApprovalsMs, &n)
 	if n > 0 {
-		s.chats.touch(anyChats)
+		s.due.touch(anyChats)
 	}
 	return n, err
 }

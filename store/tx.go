@@ -23,11 +23,11 @@ type batch struct {
 	failed  error // the transaction is lost
 	wrote   bool
 
-	ahead   ahead
-	policy  *agreement     // as the transaction has read it
-	counted map[string]int // an owner's pending approvals when the batch began
-	done    effects        // of the jobs that succeeded
-	moved   *logHead       // where the log's head is once this is committed; nil: where it was
+	prefetched prefetched
+	policy     *policyVersion // as the transaction has read it
+	counted    map[string]int // an owner's pending approvals when the batch began
+	done       effects        // of the jobs that succeeded
+	moved      *logHead       // where the log's head is once this is committed; nil: where it was
 }
 
 // effects is what jobs leave to be done for the whole batch.
@@ -119,7 +119,7 @@ func (b *batch) savepoint(statement string) error {
 func (b *batch) commit(from string) error {
 	err := b.tally()
 	if err == nil {
-		err = b.tell(from)
+		err = b.notifyCommitted(from)
 	}
 	if err == nil {
 		err = b.chain()
@@ -150,11 +150,11 @@ func (b *batch) tally() error {
 	return nil
 }
 
-// exec runs a statement and gives the number of rows it changed. Whatever was read
-// ahead is read anew.
+// exec runs a statement and gives the number of rows it changed. What was
+// prefetched is read anew.
 func (b *batch) exec(text string, args ...any) (int64, error) {
 	b.wrote = true
-	b.forgetAhead()
+	b.forgetPrefetched()
 	return b.writer.exec(text, args...)
 }
 

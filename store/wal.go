@@ -28,12 +28,12 @@ func (d Damage) String() string {
 	if d.Frame == 0 {
 		at = "in its header"
 	}
-	said := fmt.Sprintf("the write-ahead log is damaged %s: %d frames from there on, with %d commits, are dropped",
+	text := fmt.Sprintf("the write-ahead log is damaged %s: %d frames from there on, with %d commits, are dropped",
 		at, d.Frames, d.Commits)
 	if d.LastOnly {
-		said += " (the last commit alone: after a power cut nobody was told of it)"
+		text += " (the last commit alone: after a power cut nobody was told of it)"
 	}
-	return said
+	return text
 }
 
 // Damaged looks through the write-ahead log of a SQLite store that nobody has open. Nil:

@@ -21,7 +21,7 @@ type writer struct {
 	head    *logHead // of the log; nil: not known
 	met     bool     // something has been answered since the transaction began
 
-	// Where there are ways to a server: see ahead.go.
+	// Where there are ways to a server: see prefetch.go.
 	queue []queued           // to be sent with the next statement
 	kept  map[string]*answer // to what will be asked; nil: not yet known
 }

@@ -77,14 +77,14 @@ func TestInstancesShareThePace(t *testing.T) {
 	_, ok, next, err := b.ClaimChat(ctx, "telegram", 100)
 	require.NoError(t, err)
 	require.False(t, ok, "it is held elsewhere")
-	require.EqualValues(t, 100+lookAgainMs, next)
+	require.EqualValues(t, 100+foreignMs, next)
 
 	require.NoError(t, a.ReleaseChat(ctx, place, 5000))
-	a.presence.mu.Lock()
-	a.presence.held[chatLease(place)].used = time.Time{}
-	a.presence.mu.Unlock()
+	a.heartbeat.mu.Lock()
+	a.heartbeat.held[chatLease(place)].used = time.Time{}
+	a.heartbeat.mu.Unlock()
 	require.NoError(t, a.beat(ctx), "and gives it back, for it was of no use for so long")
-	b.chats.elsewhere.stale()
+	b.due.foreign.stale()
 	_, ok, next, err = b.ClaimChat(ctx, "telegram", 100)
 	require.NoError(t, err)
 	require.False(t, ok)
@@ -144,7 +144,7 @@ func TestAdversary_P2_ChatOfADeadInstance(t *testing.T) {
 	require.False(t, ok)
 
 	bury(t, a)
-	b.chats.elsewhere.stale()
+	b.due.foreign.stale()
 	_, ok, _, err = b.ClaimChat(ctx, "telegram", 100)
 	require.NoError(t, err)
 	require.True(t, ok)

@@ -112,11 +112,11 @@ func TestChatsAgreeWithTheDatabase(t *testing.T) {
 func agree(t *testing.T, s *Store, say string) {
 	t.Helper()
 	now := nowMs()
-	require.NoError(t, s.chats.refresh(ctx, s.read, "telegram", now))
-	looked := chats{alone: true, known: map[core.Target]*chat{}}
+	require.NoError(t, s.due.refresh(ctx, s.read, "telegram", now))
+	looked := dueQueue{alone: true, known: map[core.Target]*chat{}}
 	require.NoError(t, looked.refresh(ctx, s.read, "telegram", now))
 	for place, want := range looked.known {
-		got := s.chats.of(place)
+		got := s.due.of(place)
 		i, next := want.first(now)
 		j, soon := got.first(now)
 		require.Equal(t, i < 0, j < 0, "%s: %v", say, place)
@@ -135,7 +135,7 @@ func agree(t *testing.T, s *Store, say string) {
 			require.Equal(t, want.list[n], due[n], "%s: %v", say, place)
 		}
 	}
-	for place, k := range s.chats.known {
+	for place, k := range s.due.known {
 		if looked.known[place] == nil {
 			require.Empty(t, k.list, "%s: %v", say, place)
 		}

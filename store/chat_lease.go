@@ -9,29 +9,29 @@ import (
 	"approvalbot/core"
 )
 
-// elsewhere is what other instances do with chats. A chat is an instance's as a
-// whole, by a lease: so two never post the same card, the order within a chat
+// foreignLeases says when the chats that other instances hold were looked up. A chat
+// is an instance's as a whole, by a lease: so two never post the same card, the order within a chat
 // holds, and the pace that a platform asks for (the lease's not_before_ms) is
 // everybody's. A lease is kept as long as there is something to do every few
 // seconds, so that it costs nothing while a chat is busy.
-type elsewhere struct {
+type foreignLeases struct {
 	mu    sync.Mutex
 	known time.Time // when it was looked up
 }
 
-// lookAgainMs is how long what is known of other instances' chats will do.
-const lookAgainMs = 1000
+// foreignMs is how long what is known of other instances' chats will do.
+const foreignMs = 1000
 
-func (e *elsewhere) stale() {
+func (e *foreignLeases) stale() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.known = time.Time{}
 }
 
-func (e *elsewhere) fresh() bool {
+func (e *foreignLeases) fresh() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if time.Since(e.known) < lookAgainMs*time.Millisecond {
+	if time.Since(e.known) < foreignMs*time.Millisecond {
 		return true
 	}
 	e.known = time.Now()
@@ -52,15 +52,15 @@ func chatLease(t core.Target) string { return "chat " + t.Channel + ":" + t.To }
 
 func isChat(lease string) bool { return strings.HasPrefix(lease, "chat ") }
 
-// lookElsewhere learns which chats other instances hold and which are paused;
-// chats.claim is held.
-func (s *Store) lookElsewhere(ctx context.Context) error {
-	if !s.dialect.many || s.chats.elsewhere.fresh() {
+// lookAtForeign learns which chats other instances hold and which are paused;
+// dueQueue.claim is held.
+func (s *Store) lookAtForeign(ctx context.Context) error {
+	if !s.dialect.many || s.due.foreign.fresh() {
 		return nil
 	}
-	rows, err := s.read.query(ctx, chatLeases, s.presence.id, leaseMs)
+	rows, err := s.read.query(ctx, chatLeases, s.heartbeat.id, leaseMs)
 	if err != nil {
-		s.chats.elsewhere.stale()
+		s.due.foreign.stale()
 		return err
 	}
 	return each(rows, func() error {
@@ -71,20 +71,20 @@ func (s *Store) lookElsewhere(ctx context.Context) error {
 			return err
 		}
 		channel, to, _ := strings.Cut(strings.TrimPrefix(string(name), "chat "), ":")
-		if k := s.chats.find(core.Target{Channel: channel, To: to}); k != nil && !k.held {
+		if k := s.due.find(core.Target{Channel: channel, To: to}); k != nil && !k.held {
 			k.taken, k.pausedUntil = bool(taken), max(k.pausedUntil, int64(notBefore))
 		}
 		return nil
 	})
 }
 
-// occupy makes a chat this instance's, if no other has it; chats.claim is held.
+// occupy makes a chat this instance's, if no other has it; dueQueue.claim is held.
 func (s *Store) occupy(ctx context.Context, place core.Target, k *chat, now int64) (ok bool, err error) {
 	if !s.dialect.many {
 		return true, nil
 	}
 	name := chatLease(place)
-	l := s.presence.holds(name)
+	l := s.heartbeat.holds(name)
 	if l == nil {
 		var notBefore int64
 		if l, notBefore, err = s.take(ctx, name); err != nil {
@@ -95,7 +95,7 @@ func (s *Store) occupy(ctx context.Context, place core.Target, k *chat, now int6
 			return false, nil
 		}
 	}
-	s.presence.serve(l)
+	s.heartbeat.serve(l)
 	return true, nil
 }
 
@@ -106,12 +106,12 @@ func (s *Store) vacate(ctx context.Context, place core.Target, pausedUntilMs int
 		return nil
 	}
 	name := chatLease(place)
-	token, served := s.presence.unserve(name)
+	token, served := s.heartbeat.unserve(name)
 	if !served || pausedUntilMs == 0 {
 		return nil
 	}
 	return s.do(ctx, func(t *tx) error {
-		_, err := t.exec(pauseChat, name, s.presence.id, token, pausedUntilMs)
+		_, err := t.exec(pauseChat, name, s.heartbeat.id, token, pausedUntilMs)
 		return err
 	})
 }
@@ -123,7 +123,7 @@ func (s *Store) fence(t *tx, place core.Target) error {
 		return nil
 	}
 	name := chatLease(place)
-	token, served := s.presence.servedAs(name)
+	token, served := s.heartbeat.servedAs(name)
 	if !served {
 		return nil
 	}
@@ -136,48 +136,48 @@ func (s *Store) fence(t *tx, place core.Target) error {
 	if _, err := one(rows, &holder, &now); err != nil {
 		return err
 	}
-	if string(holder) != s.presence.id || int64(now) != token {
+	if string(holder) != s.heartbeat.id || int64(now) != token {
 		return core.Refuse(core.CodeUnavailable, "Another instance has this chat by now, and what was done there is not recorded.")
 	}
 	return nil
 }
 
 // serve notes that a dispatcher works on the chat of a lease.
-func (p *presence) serve(l *lease) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.serving[l.name] = l.token
+func (h *heartbeat) serve(l *lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.serving[l.name] = l.token
 }
 
 // unserve notes that it does so no more.
-func (p *presence) unserve(name string) (token int64, served bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	token, served = p.serving[name]
-	delete(p.serving, name)
-	if l := p.held[name]; l != nil {
+func (h *heartbeat) unserve(name string) (token int64, served bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	token, served = h.serving[name]
+	delete(h.serving, name)
+	if l := h.held[name]; l != nil {
 		l.used = time.Now()
 	}
 	return token, served
 }
 
 // servedAs gives the token under which a chat was claimed.
-func (p *presence) servedAs(name string) (token int64, served bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	token, served = p.serving[name]
+func (h *heartbeat) servedAs(name string) (token int64, served bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	token, served = h.serving[name]
 	return token, served
 }
 
 // mayServe reports whether a chat is still whose it was when it was claimed; yes
 // for one that was not.
-func (p *presence) mayServe(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	token, served := p.serving[name]
+func (h *heartbeat) mayServe(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	token, served := h.serving[name]
 	if !served {
 		return true
 	}
-	l := p.held[name]
-	return l != nil && l.token == token && time.Now().Before(p.until)
+	l := h.held[name]
+	return l != nil && l.token == token && time.Now().Before(h.until)
 }

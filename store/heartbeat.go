@@ -21,8 +21,8 @@ const (
 	forgetMs   = 24 * 60 * 60 * 1000 // an instance that was not seen for so long
 )
 
-// presence is this instance among those on one database, and what it holds.
-type presence struct {
+// heartbeat is this instance among those on one database, and what it holds.
+type heartbeat struct {
 	id string
 
 	mu      sync.Mutex
@@ -31,7 +31,7 @@ type presence struct {
 	held    map[string]*lease
 	serving map[string]int64 // tokens of chats that a dispatcher works on
 	freed   chan struct{}    // closed when somebody has given something back
-	policy  agreement
+	policy  policyVersion
 
 	reading sync.Mutex // held while policy is read; taken before mu
 }
@@ -44,91 +44,91 @@ type lease struct {
 	lost  chan struct{} // closed when it is not held any more
 }
 
-func newPresence(id string) presence {
-	return presence{id: id, held: map[string]*lease{}, serving: map[string]int64{}, freed: make(chan struct{})}
+func newHeartbeat(id string) heartbeat {
+	return heartbeat{id: id, held: map[string]*lease{}, serving: map[string]int64{}, freed: make(chan struct{})}
 }
 
 // extend says until when what is held may be counted on.
-func (p *presence) extend(until time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lapse()
-	p.trust(until)
+func (h *heartbeat) extend(until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lapse()
+	h.trust(until)
 }
 
 // gain notes a lease that was just taken, and until when all may be counted on.
-func (p *presence) gain(l *lease, until time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lapse()
-	if old := p.held[l.name]; old != nil {
-		p.forget(old)
+func (h *heartbeat) gain(l *lease, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lapse()
+	if old := h.held[l.name]; old != nil {
+		h.forget(old)
 	}
-	p.held[l.name] = l
-	p.trust(until) // only now: should that be over already, this one goes too
+	h.held[l.name] = l
+	h.trust(until) // only now: should that be over already, this one goes too
 }
 
 // trust sets the time; mu is held.
-func (p *presence) trust(until time.Time) {
-	p.until = until
-	if p.expiry != nil {
-		p.expiry.Stop()
+func (h *heartbeat) trust(until time.Time) {
+	h.until = until
+	if h.expiry != nil {
+		h.expiry.Stop()
 	}
-	p.expiry = time.AfterFunc(time.Until(until), p.expire)
+	h.expiry = time.AfterFunc(time.Until(until), h.expire)
 }
 
 // expire gives up everything when the database has not been reached in time.
-func (p *presence) expire() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lapse()
+func (h *heartbeat) expire() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lapse()
 }
 
 // lapse is expire with mu held. Who was stopped for long may come here before the
 // timer does: what was held then is not to be counted on because of what was
 // heard since.
-func (p *presence) lapse() {
-	if time.Now().Before(p.until) {
+func (h *heartbeat) lapse() {
+	if time.Now().Before(h.until) {
 		return
 	}
-	for _, l := range p.held {
-		p.forget(l)
+	for _, l := range h.held {
+		h.forget(l)
 	}
 }
 
 // forget drops a lease; mu is held.
-func (p *presence) forget(l *lease) {
-	if p.held[l.name] == l {
-		delete(p.held, l.name)
+func (h *heartbeat) forget(l *lease) {
+	if h.held[l.name] == l {
+		delete(h.held, l.name)
 		close(l.lost)
 	}
 }
 
 // leases gives what is held.
-func (p *presence) leases() []*lease {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Collect(maps.Values(p.held))
+func (h *heartbeat) leases() []*lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(h.held))
 }
 
 // keep drops those that the database knows under no token, or under another:
 // they were somebody else's in between.
-func (p *presence) keep(leases []*lease, tokens map[string]int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (h *heartbeat) keep(leases []*lease, tokens map[string]int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, l := range leases {
 		if tokens[l.name] != l.token {
-			p.forget(l)
+			h.forget(l)
 		}
 	}
 }
 
 // holds gives the lease of that name, if it is held and may be counted on.
-func (p *presence) holds(name string) *lease {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := p.held[name]
-	if l == nil || !time.Now().Before(p.until) {
+func (h *heartbeat) holds(name string) *lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.held[name]
+	if l == nil || !time.Now().Before(h.until) {
 		return nil
 	}
 	l.used = time.Now()
@@ -136,27 +136,27 @@ func (p *presence) holds(name string) *lease {
 }
 
 // wait gives what is closed when somebody gives something back.
-func (p *presence) wait() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.freed
+func (h *heartbeat) wait() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.freed
 }
 
-func (p *presence) wake() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	close(p.freed)
-	p.freed = make(chan struct{})
+func (h *heartbeat) wake() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	close(h.freed)
+	h.freed = make(chan struct{})
 }
 
 // idle drops the leases of chats that were of no use for a while, and gives them.
-func (p *presence) idle() (names []string, tokens []int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, l := range p.held {
-		if _, busy := p.serving[l.name]; !busy && isChat(l.name) && time.Since(l.used) > restAfter {
+func (h *heartbeat) idle() (names []string, tokens []int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.held {
+		if _, busy := h.serving[l.name]; !busy && isChat(l.name) && time.Since(l.used) > restAfter {
 			names, tokens = append(names, l.name), append(tokens, l.token)
-			p.forget(l)
+			h.forget(l)
 		}
 	}
 	return names, tokens
@@ -177,31 +177,31 @@ const (
 // learns what it still has and which policy counts.
 func (s *Store) beat(ctx context.Context) error {
 	began := time.Now()
-	idle, idleTokens := s.presence.idle()
-	leases := s.presence.leases()
+	idle, idleTokens := s.heartbeat.idle()
+	leases := s.heartbeat.leases()
 	var tokens map[string]int64
 	err := s.queue(ctx, &job{do: func(t *tx) (err error) {
 		if err := t.show(s); err != nil {
 			return err
 		}
 		if len(idle) > 0 {
-			if _, err := t.exec(giveBack, s.presence.id, array(idle), array(idleTokens)); err != nil {
+			if _, err := t.exec(giveBack, s.heartbeat.id, array(idle), array(idleTokens)); err != nil {
 				return err
 			}
 		}
-		tokens, err = t.tokens(s.presence.id)
+		tokens, err = t.tokens(s.heartbeat.id)
 		return err
 	}})
 	if err != nil {
 		return err
 	}
-	s.presence.extend(began.Add(trustFor))
-	s.presence.keep(leases, tokens)
-	return s.stayAgreed(ctx)
+	s.heartbeat.extend(began.Add(trustFor))
+	s.heartbeat.keep(leases, tokens)
+	return s.refreshPolicy(ctx)
 }
 
 func (t *tx) show(s *Store) error {
-	_, err := t.exec(showSelf, s.presence.id, s.version, s.schema, s.presence.policyHash(), t.keys.id)
+	_, err := t.exec(showSelf, s.heartbeat.id, s.version, s.schema, s.heartbeat.policyHash(), t.keys.id)
 	return err
 }
 
@@ -245,19 +245,19 @@ func (s *Store) live(ctx context.Context) {
 // leave gives everything back at once, as the last thing that is written.
 func (s *Store) leave() {
 	j := &job{done: make(chan outcome, 1), do: func(t *tx) error {
-		if _, err := t.exec(leaveSelf, s.presence.id); err != nil {
+		if _, err := t.exec(leaveSelf, s.heartbeat.id); err != nil {
 			return err
 		}
-		return t.notify(note{From: s.presence.id, Freed: true})
+		return t.notify(note{From: s.heartbeat.id, Freed: true})
 	}}
 	s.commit([]*job{j})
-	s.presence.mu.Lock()
-	defer s.presence.mu.Unlock()
-	s.presence.until = time.Time{}
-	if s.presence.expiry != nil {
-		s.presence.expiry.Stop()
+	s.heartbeat.mu.Lock()
+	defer s.heartbeat.mu.Unlock()
+	s.heartbeat.until = time.Time{}
+	if s.heartbeat.expiry != nil {
+		s.heartbeat.expiry.Stop()
 	}
-	for _, l := range s.presence.held {
-		s.presence.forget(l)
+	for _, l := range s.heartbeat.held {
+		s.heartbeat.forget(l)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // A statement on a shared database is a way to its server and back, and a batch
 // has many. So statements whose outcome nobody waits for go along with the next
 // that somebody does (later), and what jobs will look up first is looked up for all
-// of them together (readAhead): a batch of any size takes three ways. On SQLite
+// of them together (prefetch): a batch of any size takes three ways. On SQLite
 // there is no way to go, and every statement is run at once.
 //
 // A statement that fails later than it was asked for fails the batch, which is then
@@ -141,7 +141,7 @@ func (w *writer) settle() error {
 	return err
 }
 
-// forget drops what waits to be run, and what was read ahead.
+// forget drops what waits to be run, and what was prefetched.
 func (w *writer) forget() { w.queue, w.kept = nil, nil }
 
 // put runs a statement whose outcome need not be known before the commit.
@@ -167,8 +167,8 @@ type read struct {
 	of   []int64
 }
 
-// ahead is what was read for jobs that have not run yet.
-type ahead struct {
+// prefetched is what was read for jobs that have not run yet.
+type prefetched struct {
 	of      map[int64][]string // where it is kept, by what it depends on
 	changed map[string]bool    // keys of the approvals that jobs have changed
 }
@@ -204,9 +204,9 @@ func readsOf(look core.Lookup) (all []read) {
 	return append(all, read{countPending, []any{look.Owner}, nil}, read{text: readPolicy})
 }
 
-// readAhead asks what the jobs will look up.
-func (b *batch) readAhead(jobs []*job) error {
-	b.ahead = ahead{of: map[int64][]string{}, changed: map[string]bool{}}
+// prefetch asks what the jobs will look up.
+func (b *batch) prefetch(jobs []*job) error {
+	b.prefetched = prefetched{of: map[int64][]string{}, changed: map[string]bool{}}
 	b.kept = map[string]*answer{}
 	for _, j := range jobs {
 		for _, r := range j.on.reads {
@@ -221,33 +221,33 @@ func (b *batch) readAhead(jobs []*job) error {
 			b.kept[name] = nil
 			b.queue = append(b.queue, queued{text: text, args: r.args, must: anyNumber, keep: name})
 			for _, n := range r.of {
-				b.ahead.of[n] = append(b.ahead.of[n], name)
+				b.prefetched.of[n] = append(b.prefetched.of[n], name)
 			}
 		}
 	}
 	return nil
 }
 
-// touch forgets what was read ahead of what now changes.
+// touch forgets what was prefetched of what now changes.
 func (b *batch) touch(names ...int64) {
 	for _, n := range names {
-		for _, name := range b.ahead.of[n] {
+		for _, name := range b.prefetched.of[n] {
 			delete(b.kept, name)
 		}
 	}
 }
 
-// forgetAhead forgets all that was read ahead.
-func (b *batch) forgetAhead() {
-	if b.ahead.of != nil {
-		b.ahead.of = nil
+// forgetPrefetched forgets all that was prefetched.
+func (b *batch) forgetPrefetched() {
+	if b.prefetched.of != nil {
+		b.prefetched.of = nil
 		clear(b.kept)
 	}
 }
 
 // changed tells the jobs that follow what a change has done to an approval.
 func (t *tx) changed(a core.Approval, c core.Change) {
-	if t.ahead.of == nil {
+	if t.prefetched.of == nil {
 		return
 	}
 	names := []int64{idName(a.Owner, a.ID), codeName(a.Code), sameName(a.Owner, a.AgentID, a.SessionKey, a.Fingerprint)}
@@ -260,8 +260,8 @@ func (t *tx) changed(a core.Approval, c core.Change) {
 
 // changedKey is changed, of what an approval is found with: its row and its deliveries.
 func (t *tx) changedKey(key string) {
-	if t.ahead.of != nil {
-		t.ahead.changed[key] = true
+	if t.prefetched.of != nil {
+		t.prefetched.changed[key] = true
 		t.touch(keyName(key))
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // agreed is whether an instance has said that it has the policy that counts.
-func agreed(s *Store) error { return s.Agreed(s.presence.policyHash()) }
+func agreed(s *Store) error { return s.Agreed(s.heartbeat.policyHash()) }
 
 // Instances judge by one policy: the newest that an operator loaded.
 func TestAgree(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAgree_ANewBuildTakesOver(t *testing.T) {
 	require.ErrorContains(t, agreed(old), "until it is replaced")
 	require.True(t, old.Replaced())
 	for range 2 {
-		require.NoError(t, old.stayAgreed(ctx))
+		require.NoError(t, old.refreshPolicy(ctx))
 		require.Error(t, agreed(old), "it never flips it back")
 	}
 
@@ -208,9 +208,9 @@ func TestAgreeHoldsAtTheCommit(t *testing.T) {
 		}
 	}
 	require.NoError(t, b.Agree(ctx, "sha256:new", true))
-	a.presence.mu.Lock()
-	a.presence.policy.counts = "sha256:old" // it may have heard by now
-	a.presence.mu.Unlock()
+	a.heartbeat.mu.Lock()
+	a.heartbeat.policy.counts = "sha256:old" // it may have heard by now
+	a.heartbeat.mu.Unlock()
 
 	_, err := a.Update(ctx, x.Key, by("sha256:old"))
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)

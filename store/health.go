@@ -19,9 +19,9 @@ const (
 
 var errSilent = errors.New("the database does not answer")
 
-// pulse is what is known of the database's answers on all connections. Nil, it
+// health is what is known of the database's answers on all connections. Nil, it
 // knows nothing.
-type pulse struct {
+type health struct {
 	mu    sync.Mutex
 	open  int       // questions under way
 	since time.Time // nothing was answered, and something asked; zero: nothing is overdue
@@ -30,66 +30,66 @@ type pulse struct {
 
 // asks notes a question on a connection, or for one (nil); it is to be followed by
 // ends.
-func (p *pulse) asks(c *question) {
-	if p == nil {
+func (h *health) asks(c *question) {
+	if h == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.open++; p.since.IsZero() {
-		p.since = time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open++; h.since.IsZero() {
+		h.since = time.Now()
 	}
 	if c != nil {
-		if p.on == nil {
-			p.on = map[*question]struct{}{}
+		if h.on == nil {
+			h.on = map[*question]struct{}{}
 		}
-		p.on[c] = struct{}{}
+		h.on[c] = struct{}{}
 	}
 }
 
 // ends notes that a question is no longer under way, answered or given up.
-func (p *pulse) ends(c *question, answered bool) {
-	if p == nil {
+func (h *health) ends(c *question, answered bool) {
+	if h == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.open--
-	delete(p.on, c)
-	p.heard(answered)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open--
+	delete(h.on, c)
+	h.note(answered)
 }
 
-// hears notes an answer to a question that goes on.
-func (p *pulse) hears() {
-	if p == nil {
+// answer notes an answer to a question that goes on.
+func (h *health) answer() {
+	if h == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.heard(true)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.note(true)
 }
 
-func (p *pulse) heard(answered bool) {
+func (h *health) note(answered bool) {
 	switch {
-	case answered && p.open > 0:
-		p.since = time.Now()
+	case answered && h.open > 0:
+		h.since = time.Now()
 	case answered:
-		p.since = time.Time{}
+		h.since = time.Time{}
 	}
 }
 
 // silent reports whether the database owes its answers for longer than that.
-func (p *pulse) silent(than time.Duration) bool {
-	if p == nil {
+func (h *health) silent(than time.Duration) bool {
+	if h == nil {
 		return false
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.since.IsZero() && time.Since(p.since) > than
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.since.IsZero() && time.Since(h.since) > than
 }
 
-// listenFor tries a new connection whenever the database is silent, until ctx ends.
-func (p *pulse) listenFor(ctx context.Context, on *pgConnector) {
+// watch tries a new connection whenever the database is silent, until ctx ends.
+func (h *health) watch(ctx context.Context, on *pgConnector) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -98,16 +98,16 @@ func (p *pulse) listenFor(ctx context.Context, on *pgConnector) {
 		case <-ctx.Done():
 			return
 		}
-		if p.silent(askAfter) {
-			p.try(ctx, on)
+		if h.silent(askAfter) {
+			h.try(ctx, on)
 		}
-		if p.silent(silentAfter) {
-			p.cut()
+		if h.silent(silentAfter) {
+			h.cut()
 		}
 	}
 }
 
-func (p *pulse) try(ctx context.Context, on *pgConnector) {
+func (h *health) try(ctx context.Context, on *pgConnector) {
 	ctx, cancel := context.WithTimeout(ctx, silentAfter-askAfter)
 	defer cancel()
 	if c, err := on.Connect(ctx); err == nil {
@@ -116,10 +116,10 @@ func (p *pulse) try(ctx context.Context, on *pgConnector) {
 }
 
 // cut ends all waiting but that for a commit, whose fate would be unknown.
-func (p *pulse) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.on {
+func (h *health) cut() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.on {
 		if !c.commits {
 			c.conn.PgConn().Conn().SetDeadline(time.Now())
 		}

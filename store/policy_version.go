@@ -9,8 +9,8 @@ import (
 	"approvalbot/core"
 )
 
-// agreement is which policy counts, and which this instance has.
-type agreement struct {
+// policyVersion says which policy counts, and which this instance has.
+type policyVersion struct {
 	own, counts string // hashes; own is empty before Agree
 	generation  int64
 	build       string // of the program that set what counts
@@ -46,9 +46,9 @@ const (
 //
 // With SQLite there is one instance, and it always agrees.
 func (s *Store) Agree(ctx context.Context, policyHash string, newest bool) error {
-	s.presence.mu.Lock()
-	s.presence.policy.own = policyHash
-	s.presence.mu.Unlock()
+	s.heartbeat.mu.Lock()
+	s.heartbeat.policy.own = policyHash
+	s.heartbeat.mu.Unlock()
 	if !s.dialect.many {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 		if _, err = t.exec(setPolicy, now.with(own, s.build)); err != nil {
 			return err
 		}
-		return t.notify(note{From: s.presence.id, Policy: true})
+		return t.notify(note{From: s.heartbeat.id, Policy: true})
 	})
 	if err != nil {
 		return err
@@ -104,15 +104,15 @@ func inUse(ctx context.Context, q querier, policyHash string) (bool, error) {
 }
 
 // with is what the database keeps of a generation.
-func (a agreement) with(policyHash, build string) string {
+func (a policyVersion) with(policyHash, build string) string {
 	return strconv.FormatInt(a.generation, 10) + " " + policyHash + " " + build
 }
 
-// stayAgreed learns which policy counts, and lets this instance's count where all
+// refreshPolicy learns which policy counts, and lets this instance's count where all
 // that had another have gone.
-func (s *Store) stayAgreed(ctx context.Context) error {
+func (s *Store) refreshPolicy(ctx context.Context) error {
 	err := s.readPolicy(ctx)
-	if own := s.presence.policyHash(); err == nil && own != "" && s.Agreed(own) != nil {
+	if own := s.heartbeat.policyHash(); err == nil && own != "" && s.Agreed(own) != nil {
 		err = s.agree(ctx, own, false)
 	}
 	return err
@@ -125,30 +125,30 @@ func (s *Store) Agreed(policyHash string) error {
 	if !s.dialect.many {
 		return nil
 	}
-	s.presence.mu.Lock()
-	defer s.presence.mu.Unlock()
-	return s.presence.policy.judge(policyHash, s.build)
+	s.heartbeat.mu.Lock()
+	defer s.heartbeat.mu.Unlock()
+	return s.heartbeat.policy.judge(policyHash, s.build)
 }
 
 // Replaced reports whether another build counts, as far as this instance has heard: no
 // configuration makes this one agree but one that is loaded here.
 func (s *Store) Replaced() bool {
-	s.presence.mu.Lock()
-	defer s.presence.mu.Unlock()
-	p := s.presence.policy
+	s.heartbeat.mu.Lock()
+	defer s.heartbeat.mu.Unlock()
+	p := s.heartbeat.policy
 	return s.dialect.many && p.counts != "" && p.counts != p.own && p.build != s.build
 }
 
 // Generation counts how often an operator has loaded a configuration at any of the
 // instances, or a new build has taken over, as far as this one has heard. With SQLite it is 0.
 func (s *Store) Generation() int64 {
-	s.presence.mu.Lock()
-	defer s.presence.mu.Unlock()
-	return s.presence.policy.generation
+	s.heartbeat.mu.Lock()
+	defer s.heartbeat.mu.Unlock()
+	return s.heartbeat.policy.generation
 }
 
 // judge refuses every policy but the one that counts.
-func (a agreement) judge(policyHash, build string) error {
+func (a policyVersion) judge(policyHash, build string) error {
 	switch {
 	case a.counts == "":
 		return core.Refuse(core.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a moment.")
@@ -186,34 +186,34 @@ func (t *tx) agreed(policyHash string) error {
 // oldest first. With SQLite it is this one.
 func (s *Store) Instances(ctx context.Context) ([]Instance, error) {
 	if !s.dialect.many {
-		return []Instance{{ID: s.presence.id, Version: s.version, Schema: s.schema, PolicyHash: s.presence.policyHash(), KeyID: s.keys.id, StartedMs: s.started, SeenMs: nowMs()}}, nil
+		return []Instance{{ID: s.heartbeat.id, Version: s.version, Schema: s.schema, PolicyHash: s.heartbeat.policyHash(), KeyID: s.keys.id, StartedMs: s.started, SeenMs: nowMs()}}, nil
 	}
 	return readInstances(ctx, s.read)
 }
 
-func (p *presence) policyHash() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.policy.own
+func (h *heartbeat) policyHash() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.policy.own
 }
 
 // readPolicy learns which policy counts. One reads at a time: an answer from before
 // a change must not be taken over after the answer from behind it.
 func (s *Store) readPolicy(ctx context.Context) error {
-	s.presence.reading.Lock()
-	defer s.presence.reading.Unlock()
+	s.heartbeat.reading.Lock()
+	defer s.heartbeat.reading.Unlock()
 	now, err := policyThatCounts(ctx, s.read)
 	if err != nil {
 		return err
 	}
-	s.presence.mu.Lock()
-	defer s.presence.mu.Unlock()
-	now.own = s.presence.policy.own
-	s.presence.policy = now
+	s.heartbeat.mu.Lock()
+	defer s.heartbeat.mu.Unlock()
+	now.own = s.heartbeat.policy.own
+	s.heartbeat.policy = now
 	return nil
 }
 
-func policyThatCounts(ctx context.Context, q querier) (a agreement, err error) {
+func policyThatCounts(ctx context.Context, q querier) (a policyVersion, err error) {
 	rows, err := q.query(ctx, readPolicy)
 	if err != nil {
 		return a, err

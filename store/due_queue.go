@@ -10,18 +10,18 @@ import (
 	"approvalbot/core"
 )
 
-// chats says which chat wants work first. The deliveries are the truth; this
+// dueQueue says which chat wants work first. The deliveries are the truth; this
 // remembers of each chat what is due there. Where this process alone writes, every
 // commit says how its deliveries stand now, and nothing is looked up but what the
 // last process left, and what is more than a list here holds. Where instances share
 // the database, a commit only says where to look again. Holds and pauses live here
 // too. With SQLite that is all: one process has the store, and after a restart
 // nobody holds anything and a pause is learned again. Where instances share the
-// database a chat is theirs by a lease besides: see elsewhere.go.
-type chats struct {
-	alone     bool       // this process alone writes
-	claim     sync.Mutex // held over a whole claim
-	elsewhere elsewhere
+// database a chat is theirs by a lease besides: see chat_lease.go.
+type dueQueue struct {
+	alone   bool       // this process alone writes
+	claim   sync.Mutex // held over a whole claim
+	foreign foreignLeases
 
 	mu    sync.Mutex // never held over a query: the commit loop takes it
 	known map[core.Target]*chat
@@ -51,12 +51,12 @@ var anyChats = []waiting{{}}
 
 // chat is what is known of one chat.
 type chat struct {
-	// Guarded by chats.claim.
+	// Guarded by dueQueue.claim.
 	held        bool
 	taken       bool // by another instance, as far as this one knows
 	pausedUntil int64
 
-	// Guarded by chats.mu.
+	// Guarded by dueQueue.mu.
 	stale   bool // look again
 	touches int
 	list    []waiting // what wants work, most urgent first
@@ -71,27 +71,27 @@ const (
 )
 
 // touch takes over what a commit says.
-func (c *chats) touch(news []waiting) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (q *dueQueue) touch(news []waiting) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, w := range news {
 		t := w.Target.Chat()
 		if t == (core.Target{}) {
-			c.forget()
+			q.forget()
 			continue
 		}
-		k := c.of(t)
+		k := q.of(t)
 		k.touches++
-		if k.stale = k.stale || !w.done() && (!c.alone || w.ID == ""); !k.stale {
+		if k.stale = k.stale || !w.done() && (!q.alone || w.ID == ""); !k.stale {
 			k.put(w)
 		}
 	}
 }
 
 // forget has everything looked at again.
-func (c *chats) forget() {
-	c.all = false
-	for _, k := range c.known {
+func (q *dueQueue) forget() {
+	q.all = false
+	for _, k := range q.known {
 		k.stale = true
 		k.touches++
 	}
@@ -99,11 +99,11 @@ func (c *chats) forget() {
 
 // of gives what is known of a chat. Who knows all chats knows of the others that
 // nothing is due there.
-func (c *chats) of(t core.Target) *chat {
-	k := c.known[t]
+func (q *dueQueue) of(t core.Target) *chat {
+	k := q.known[t]
 	if k == nil {
-		k = &chat{stale: !c.alone || !c.all, whole: true}
-		c.known[t] = k
+		k = &chat{stale: !q.alone || !q.all, whole: true}
+		q.known[t] = k
 	}
 	return k
 }
@@ -173,13 +173,13 @@ const (
 // chat with work; 0 if nothing of the kind is known. Chats that somebody holds
 // here do not count for next; whoever releases one looks again anyway.
 func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place core.Target, ok bool, next int64, err error) {
-	c := &s.chats
+	c := &s.due
 	c.claim.Lock()
 	defer c.claim.Unlock()
 	if err := c.refresh(ctx, s.read, channel, now); err != nil {
 		return core.Target{}, false, 0, err
 	}
-	if err := s.lookElsewhere(ctx); err != nil {
+	if err := s.lookAtForeign(ctx); err != nil {
 		return core.Target{}, false, 0, err
 	}
 	for {
@@ -199,10 +199,10 @@ func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place
 }
 
 // idle reports whether nothing is due in a chat but what was taken from it.
-func (c *chats) idle(t core.Target, now int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.known[t]
+func (q *dueQueue) idle(t core.Target, now int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	k := q.known[t]
 	if k == nil || k.blank(now) {
 		return false
 	}
@@ -211,28 +211,28 @@ func (c *chats) idle(t core.Target, now int64) bool {
 }
 
 // find gives what is known of a chat, or nil.
-func (c *chats) find(t core.Target) *chat {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known[t]
+func (q *dueQueue) find(t core.Target) *chat {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.known[t]
 }
 
 // hold gives a chat to whoever claims it. Another instance may have worked on it
 // until now.
-func (c *chats) hold(k *chat) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (q *dueQueue) hold(k *chat) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	k.held = true
-	k.stale = k.stale || !c.alone
+	k.stale = k.stale || !q.alone
 }
 
 // best gives the chat to claim, or nil and the time to look again.
-func (c *chats) best(channel string, now int64) (place core.Target, best *chat, next int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (q *dueQueue) best(channel string, now int64) (place core.Target, best *chat, next int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	soon := int64(math.MaxInt64)
 	var first waiting
-	for t, k := range c.known {
+	for t, k := range q.known {
 		if k.held || t.Channel != channel {
 			continue
 		}
@@ -240,12 +240,12 @@ func (c *chats) best(channel string, now int64) (place core.Target, best *chat, 
 		switch {
 		case i < 0 && next == 0:
 			if k.pausedUntil <= now && !k.stale {
-				delete(c.known, t)
+				delete(q.known, t)
 			}
 		case i < 0 || k.pausedUntil > now:
 			soon = min(soon, max(next, k.pausedUntil))
 		case k.taken:
-			soon = min(soon, now+lookAgainMs)
+			soon = min(soon, now+foreignMs)
 		case best == nil || k.list[i].before(first) < 0:
 			best, place, first = k, t, k.list[i]
 		}
@@ -258,22 +258,22 @@ func (c *chats) best(channel string, now int64) (place core.Target, best *chat, 
 
 // refresh looks at the channel's chats of which it is not known what is due there.
 // One that somebody holds waits for its release.
-func (c *chats) refresh(ctx context.Context, q querier, channel string, now int64) error {
-	if err := c.discover(ctx, q); err != nil {
+func (d *dueQueue) refresh(ctx context.Context, q querier, channel string, now int64) error {
+	if err := d.discover(ctx, q); err != nil {
 		return err
 	}
-	for _, t := range c.blank(channel, now) {
-		if err := c.look(ctx, q, t, now); err != nil {
+	for _, t := range d.blank(channel, now) {
+		if err := d.look(ctx, q, t, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *chats) blank(channel string, now int64) (list []core.Target) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for t, k := range c.known {
+func (q *dueQueue) blank(channel string, now int64) (list []core.Target) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for t, k := range q.known {
 		if t.Channel == channel && !k.held && k.blank(now) {
 			list = append(list, t)
 		}
@@ -282,11 +282,11 @@ func (c *chats) blank(channel string, now int64) (list []core.Target) {
 }
 
 // discover makes every chat that has work known.
-func (c *chats) discover(ctx context.Context, q querier) error {
-	c.mu.Lock()
-	all := c.all
-	c.all = true // what commits say from now on counts: the query may not see it
-	c.mu.Unlock()
+func (d *dueQueue) discover(ctx context.Context, q querier) error {
+	d.mu.Lock()
+	all := d.all
+	d.all = true // what commits say from now on counts: the query may not see it
+	d.mu.Unlock()
 	if all {
 		return nil
 	}
@@ -295,29 +295,29 @@ func (c *chats) discover(ctx context.Context, q querier) error {
 		err = each(rows, func() error {
 			var t core.Target
 			err := rows.Scan((*text)(&t.Channel), (*text)(&t.To))
-			c.touch([]waiting{anything(t)})
+			d.touch([]waiting{anything(t)})
 			return err
 		})
 	}
 	if err != nil {
-		c.touch(anyChats)
+		d.touch(anyChats)
 	}
 	return err
 }
 
 // look finds out what is due in a chat.
-func (c *chats) look(ctx context.Context, q querier, t core.Target, now int64) error {
-	c.mu.Lock()
-	k := c.of(t)
+func (d *dueQueue) look(ctx context.Context, q querier, t core.Target, now int64) error {
+	d.mu.Lock()
+	k := d.of(t)
 	touches := k.touches
-	c.mu.Unlock()
+	d.mu.Unlock()
 	list, err := dueIn(ctx, q, t, now)
 	if err != nil {
 		return err
 	}
 	whole := len(list) < queueLength
 	var next number
-	if len(list) == 0 || whole && c.alone {
+	if len(list) == 0 || whole && d.alone {
 		rows, err := q.query(ctx, nextDue, t.Channel, t.To, now)
 		if err != nil {
 			return err
@@ -326,9 +326,9 @@ func (c *chats) look(ctx context.Context, q querier, t core.Target, now int64) e
 			return err
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	again := c.of(t)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	again := d.of(t)
 	for i, w := range list { // its record may be on its way
 		list[i].taken = slices.ContainsFunc(again.list, func(o waiting) bool { return o.taken && o.ID == w.ID && o.Revision == w.Revision })
 	}
@@ -360,7 +360,7 @@ func dueIn(ctx context.Context, q querier, t core.Target, now int64) (list []wai
 func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilMs int64) error {
 	place = place.Normal().Chat()
 	err := s.vacate(ctx, place, pausedUntilMs)
-	c := &s.chats
+	c := &s.due
 	c.claim.Lock()
 	defer c.claim.Unlock()
 	c.mu.Lock()
@@ -380,16 +380,16 @@ func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilM
 // now.
 func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) (core.Delivery, bool, error) {
 	place = place.Normal()
-	if !s.presence.mayServe(chatLease(place)) {
+	if !s.heartbeat.mayServe(chatLease(place)) {
 		return core.Delivery{}, false, nil
 	}
 	chat := place.Chat()
 	for tries := 0; ; tries++ {
-		d, ok, known := s.chats.take(chat, now, tries == maxLooks)
+		d, ok, known := s.due.take(chat, now, tries == maxLooks)
 		if known {
 			return d, ok, nil
 		}
-		if err := s.chats.look(ctx, s.read, chat, now); err != nil {
+		if err := s.due.look(ctx, s.read, chat, now); err != nil {
 			return d, false, err
 		}
 	}
@@ -399,11 +399,11 @@ const maxLooks = 3 // in a row, where every time a commit comes between
 
 // take gives the next delivery of a chat. known is false where what is known does
 // not say what that is, unless it was looked up often enough.
-func (c *chats) take(t core.Target, now int64, looked bool) (d core.Delivery, ok, known bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.of(t)
-	old := !(c.alone && k.whole) && (now < k.atMs || now > k.atMs+queueMs)
+func (q *dueQueue) take(t core.Target, now int64, looked bool) (d core.Delivery, ok, known bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	k := q.of(t)
+	old := !(q.alone && k.whole) && (now < k.atMs || now > k.atMs+queueMs)
 	if !looked && (old || k.blank(now)) {
 		return d, false, false
 	}

@@ -37,7 +37,7 @@ func TestPostgresHangs(t *testing.T) {
 			if err = ask(); err != nil {
 				require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
 			}
-			return s.pulse.silent(silentAfter)
+			return s.health.silent(silentAfter)
 		}, patient, time.Millisecond)
 		require.ErrorIs(t, ask(), errSilent)
 	}
@@ -59,7 +59,7 @@ func TestPostgresHangs(t *testing.T) {
 
 // An answer that takes long is no silence as long as others come.
 func TestPulse(t *testing.T) {
-	p := &pulse{}
+	p := &health{}
 	require.False(t, p.silent(0))
 	p.asks(nil) // and hangs
 	p.since = p.since.Add(-time.Hour)
