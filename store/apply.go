@@ -9,20 +9,24 @@ import (
 
 const (
 	// insertApproval inserts nothing where there is an approval of that code.
-	insertApproval = `INSERT INTO approvals (key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint,
- created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed)
- VALUES (COALESCE((SELECT key FROM approvals WHERE key >= $1 AND key < $2 LIMIT 1), $3),$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)
+	insertApproval = `INSERT INTO approvals (key, version, owner, id, status, agent_id, session_key, tool_name,
+ fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed)
+ VALUES (COALESCE((SELECT key FROM approvals
+ WHERE key >= $1 AND key < $2 LIMIT 1), $3),$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)
  ON CONFLICT (key) DO NOTHING`
 	// updateApproval leaves alone what the small indexes of pending approvals
 	// depend on; endApproval does not.
-	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7 WHERE key = $1 AND version = $2`
-	endApproval    = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7, status = $8, resolved_ms = $9
+	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7
+ WHERE key = $1 AND version = $2`
+	endApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7,
+ status = $8, resolved_ms = $9
  WHERE key = $1 AND version = $2`
 	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3) ON CONFLICT (id, owner) DO NOTHING`
 	sealCall     = `UPDATE approvals SET sealed = $2 WHERE key = $1`
 	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
 	markDone     = `UPDATE inbound SET handled_ms = $1, body = '' WHERE source = $2 AND id = $3 AND handled_ms = 0`
-	storeDone    = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms) VALUES ($1, $2, '', $3, $4, $5)
+	storeDone    = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms)
+ VALUES ($1, $2, '', $3, $4, $5)
  ON CONFLICT (source, id) DO UPDATE SET handled_ms = excluded.handled_ms, body = '' WHERE inbound.handled_ms = 0`
 )
 
@@ -95,9 +99,11 @@ func consistent(before *core.Approval, c core.Change) error {
 	case before == nil || c.Unchanged:
 		return nil
 	case a.Version != before.Version:
-		return fmt.Errorf("change of approval %s was made from version %d, and it is at version %d", a.Key, a.Version, before.Version)
+		return fmt.Errorf("change of approval %s was made from version %d, and it is at version %d", a.Key, a.Version,
+			before.Version)
 	case identity(a) != identity(*before):
-		return fmt.Errorf("change of approval %s alters what may never change: %q was %q", a.Key, identity(a), identity(*before))
+		return fmt.Errorf("change of approval %s alters what may never change: %q was %q", a.Key, identity(a),
+			identity(*before))
 	}
 	return nil
 }
@@ -120,7 +126,8 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 	if id == a.Key {
 		id = ""
 	}
-	err := t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint,
+	err := t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey,
+		a.ToolName, a.Fingerprint,
 		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, a.KeptSinceMs(), string(a.Body()), t.keys.seal(a.Key, call))
 	switch {
 	case errors.Is(err, errStale):
@@ -189,7 +196,8 @@ func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 	}
 	t.wrote, t.batch.wrote = true, true
 	if u := ref.Unstored; u != nil {
-		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs()) // nothing that is prefetched
+		// Nothing that is prefetched.
+		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs())
 		return n > 0, err
 	}
 	if n, err := t.writer.exec(markDone, nowMs(), ref.Source, ref.ID); err != nil || n > 0 {

@@ -36,7 +36,8 @@ func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{log: slog.New(slog.DiscardHandler), dialect: sqlite, read: p, closing: make(chan struct{}), ended: make(chan struct{})}
+	s := &Store{log: slog.New(slog.DiscardHandler), dialect: sqlite, read: p, closing: make(chan struct{}),
+		ended: make(chan struct{})}
 	if _, _, err = s.Head(ctx); err == nil && o.KeyFile != "" {
 		s.keys, err = theirKey(ctx, p, o.KeyFile)
 	}
@@ -162,7 +163,8 @@ func inspect(ctx context.Context, file string) (b BackedUp, err error) {
 	defer s.Close()
 	var found string
 	var orphans int
-	err = s.read.db.QueryRowContext(ctx, `SELECT (SELECT integrity_check FROM pragma_integrity_check LIMIT 1), (SELECT COUNT(*) FROM pragma_foreign_key_check)`).Scan(&found, &orphans)
+	err = s.read.db.QueryRowContext(ctx, `SELECT (SELECT integrity_check
+ FROM pragma_integrity_check LIMIT 1), (SELECT COUNT(*) FROM pragma_foreign_key_check)`).Scan(&found, &orphans)
 	if err == nil && (found != "ok" || orphans > 0) {
 		err = fmt.Errorf("the database is damaged: %s, %d rows without what they belong to", found, orphans)
 	}
@@ -197,7 +199,8 @@ func Vacuum(ctx context.Context, o Options) (before, after int64, err error) {
 		return 0, 0, errors.New("only a SQLite file is to be vacuumed here; PostgreSQL does it by itself")
 	}
 	size := func() (n int64, err error) {
-		err = s.write.db.QueryRowContext(ctx, `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`).Scan(&n)
+		err = s.write.db.QueryRowContext(ctx, `SELECT page_count * page_size
+ FROM pragma_page_count(), pragma_page_size()`).Scan(&n)
 		return n, err
 	}
 	if before, err = size(); err != nil {

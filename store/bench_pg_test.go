@@ -31,7 +31,8 @@ func benchmarkByHand(b *testing.B, writers int) {
 	p.db.SetMaxOpenConns(16)
 	p.db.SetMaxIdleConns(16)
 	first := create(b, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
-	require.NoError(b, resolveByHand(p, first.Key)) // all is prepared now: nobody in a transaction waits for another connection
+	// All is prepared now: nobody in a transaction waits for another connection.
+	require.NoError(b, resolveByHand(p, first.Key))
 	parallel(b, writers, func(i int) {
 		require.NoError(b, resolveByHand(p, keys[i-1]))
 	})

@@ -87,7 +87,8 @@ func benchmarkUpdate(b *testing.B, s *Store, writers int, fn func(core.Approval)
 	var keys []string
 	for range 256 {
 		a := pendingApproval("bot")
-		keys = append(keys, create(b, s, a, core.Change{Deliveries: []core.Delivery{{Kind: core.CardDelivery, Target: chat1("1"), State: core.Sent, MessageID: a.Key}}}).Key)
+		keys = append(keys, create(b, s, a, core.Change{Deliveries: []core.Delivery{{Kind: core.CardDelivery,
+			Target: chat1("1"), State: core.Sent, MessageID: a.Key}}}).Key)
 	}
 	parallel(b, writers, func(i int) {
 		_, err := s.Update(ctx, keys[i%len(keys)], fn)
@@ -100,7 +101,9 @@ func BenchmarkUpdate64(b *testing.B) { benchmarkUpdate(b, openDisk(b, b.TempDir(
 
 // BenchmarkNothing64 is the cost of a job that finds nothing to do.
 func BenchmarkNothing64(b *testing.B) {
-	benchmarkUpdate(b, openDisk(b, b.TempDir()), 64, func(a core.Approval) (core.Change, error) { return core.Change{Approval: a, Unchanged: true}, nil })
+	benchmarkUpdate(b, openDisk(b, b.TempDir()), 64, func(a core.Approval) (core.Change, error) {
+		return core.Change{Approval: a, Unchanged: true}, nil
+	})
 }
 
 func benchmarkCreate(b *testing.B, writers, pending int, final bool) {
@@ -161,7 +164,8 @@ func benchmarkReference(b *testing.B, writers int) {
 		key  string
 		done chan error
 	}
-	texts := []string{`SAVEPOINT j`, `INSERT INTO a VALUES ($1, $2)`, `INSERT INTO d VALUES ($1, $1, $2)`, `INSERT INTO e VALUES ($1, $2)`, `RELEASE j`}
+	texts := []string{`SAVEPOINT j`, `INSERT INTO a VALUES ($1, $2)`, `INSERT INTO d VALUES ($1, $1, $2)`,
+		`INSERT INTO e VALUES ($1, $2)`, `RELEASE j`}
 	var stmts []*sql.Stmt
 	for _, text := range texts {
 		st, err := p.prepared(ctx, text)

@@ -7,9 +7,12 @@ import (
 )
 
 const (
-	openCallbacks = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.channel = 'callback' AND d.state <> 'settled' ORDER BY d.created_ms DESC, d.id DESC LIMIT $1`
-	retryCallback = `UPDATE deliveries SET state = 'queued', due_ms = $2, created_ms = $2, since_ms = $2, error = '' WHERE id = $1 AND channel = 'callback' AND state <> 'settled' AND state = 'failed'`
-	callbackByID  = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.id = $1 AND d.channel = 'callback' AND d.state <> 'settled'`
+	openCallbacks = `SELECT ` + deliveryColumns + ` FROM deliveries d
+ WHERE d.channel = 'callback' AND d.state <> 'settled' ORDER BY d.created_ms DESC, d.id DESC LIMIT $1`
+	retryCallback = `UPDATE deliveries SET state = 'queued', due_ms = $2, created_ms = $2, since_ms = $2, error = ''
+ WHERE id = $1 AND channel = 'callback' AND state <> 'settled' AND state = 'failed'`
+	callbackByID = `SELECT ` + deliveryColumns + ` FROM deliveries d
+ WHERE d.id = $1 AND d.channel = 'callback' AND d.state <> 'settled'`
 )
 
 // Callbacks gives at most limit calls back to owners that have not succeeded,

@@ -21,7 +21,8 @@ const (
  UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
 	oneBetween = `SELECT key FROM approvals WHERE key >= $1 AND key < $2 LIMIT 1`
 	keysOfSame = `SELECT key, created_ms FROM approvals
- WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4 AND session_key <> ''`
+ WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4
+ AND session_key <> ''`
 	// What is approved and unclaimed is kept from the end of its time to be claimed on,
 	// and that lies ahead: of all rows only a few. The empty text keeps SQLite from
 	// walking all that the owner ever asked.
@@ -67,7 +68,8 @@ func (t *tx) applyTo(found core.Existing, c core.Change) (core.Approval, error) 
 			return t.apply(a, c)
 		}
 	}
-	return core.Approval{}, fmt.Errorf("change of approval %s is neither new nor of one that was looked up", c.Approval.Key)
+	return core.Approval{}, fmt.Errorf("change of approval %s is neither new nor of one that was looked up",
+		c.Approval.Key)
 }
 
 // again repeats a job's work as long as another instance is faster.
@@ -91,9 +93,12 @@ func (t *tx) again(work func() error) error {
 // everything else in it is still written. One that handles a platform update which
 // was handled before, by another instance, is CodeAlreadyResolved, and nothing is
 // written.
-func (s *Store) Update(ctx context.Context, key string, fn func(core.Approval) (core.Change, error)) (core.Approval, error) {
+func (s *Store) Update(
+	ctx context.Context, key string, fn func(core.Approval) (core.Change, error),
+) (core.Approval, error) {
 	var after core.Approval
-	err := s.doOn(ctx, locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, byKey(key)}}, func(t *tx) error {
+	on := locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, byKey(key)}}
+	err := s.doOn(ctx, on, func(t *tx) error {
 		return t.again(func() error {
 			before, err := t.approval(approvalByKey, key)
 			if err != nil {
@@ -208,7 +213,8 @@ func (t *tx) newest(query string, args ...any) (*core.Approval, error) {
 		var key text
 		var created number
 		err := rows.Scan(&key, &created)
-		if newest == "" || created > newestMs || created == newestMs && string(key) < newest {
+		before := created == newestMs && string(key) < newest
+		if newest == "" || created > newestMs || before {
 			newest, newestMs = string(key), created
 		}
 		return err
@@ -247,7 +253,10 @@ func (t *tx) count(query string, args ...any) (int, error) {
 // be older than another job's change of it: then the next look is newer.
 func (t *tx) approval(query string, args ...any) (*core.Approval, error) {
 	a, err := oneApproval(context.Background(), t, query, args...)
-	if err == nil && a != nil && query != approvalByKey && t.prefetched.changed[a.Key] {
+	if err != nil || a == nil {
+		return a, err
+	}
+	if query != approvalByKey && t.prefetched.changed[a.Key] {
 		a, err = oneApproval(context.Background(), t, query, args...)
 	}
 	return a, err

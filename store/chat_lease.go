@@ -137,7 +137,8 @@ func (s *Store) fence(t *tx, place core.Target) error {
 		return err
 	}
 	if string(holder) != s.heartbeat.id || int64(now) != token {
-		return core.Refuse(core.CodeUnavailable, "Another instance has this chat by now, and what was done there is not recorded.")
+		return core.Refuse(core.CodeUnavailable, "Another instance has this chat by now, and what was done there "+
+			"is not recorded.")
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ func (c *pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	// Nobody would watch a ping: whether a connection lives is seen when it is used.
 	never := func(context.Context, stdlib.ShouldPingParams) bool { return false }
 	c.health.asks(nil)
-	conn, err := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(greet), stdlib.OptionShouldPing(never)).Connect(ctx)
+	conn, err := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(greet),
+		stdlib.OptionShouldPing(never)).Connect(ctx)
 	c.health.ends(nil, err == nil || state(err) != "")
 	if err != nil {
 		return nil, connectFailure(err)

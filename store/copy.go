@@ -15,7 +15,8 @@ var copied = []struct {
 	key     int
 	columns string
 }{
-	{"approvals", 1, "key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed"},
+	{"approvals", 1, "key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint, created_ms, " +
+		"expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed"},
 	{"owners", 1, "owner, pending"},
 	{"approval_ids", 2, "id, owner, key"},
 	{"deliveries", 2, `key, id, kind, channel, chat, thread, state, message_id, reply_to, for_user,
@@ -58,7 +59,8 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 		return c, fmt.Errorf("the store to copy from is not whole, and is not copied: %w", err)
 	}
 	if n == 0 {
-		return c, errors.New("the store to copy from has no record in its log, so there is nothing to copy: is it the one that the desk used?")
+		return c, errors.New("the store to copy from has no record in its log, so there is nothing to copy: is it the " +
+			"one that the desk used?")
 	}
 	err = to.do(ctx, func(t *tx) error {
 		c.Rows = map[string]int{}
@@ -100,7 +102,8 @@ func (s *Store) onlyOne(ctx context.Context) error {
 	}
 	for _, i := range all {
 		if i.ID != s.heartbeat.id {
-			return fmt.Errorf("instance %s (version %q) has the store open: stop all instances, wait ten seconds and try again", i.ID, i.Version)
+			return fmt.Errorf("instance %s (version %q) has the store open: stop all instances, wait ten seconds and try "+
+				"again", i.ID, i.Version)
 		}
 	}
 	return nil

@@ -19,11 +19,14 @@ func TestCopy(t *testing.T) {
 			a.ID = fmt.Sprint("own-", i)
 		}
 		keys = append(keys, create(t, from, a, core.Change{Seal: fmt.Append(nil, "call ", i), Aliases: []string{"alias" + a.Key},
-			Events: []core.Event{event(a, core.EventRequested)}, Deliveries: []core.Delivery{card(fmt.Sprint(i%7), 1, int64(i+1))}}).Key)
+			Events:     []core.Event{event(a, core.EventRequested)},
+			Deliveries: []core.Delivery{card(fmt.Sprint(i%7), 1, int64(i+1))}}).Key)
 	}
 	change(t, from, keys[0], func(a core.Approval) core.Change { return ended(a, core.Denied) })
-	require.NoError(t, from.AddGrant(ctx, core.Grant{ID: "g1", Owner: "owner1", Kind: core.AlwaysGrant, Fingerprint: "f"}, core.Event{Type: core.EventVote}))
-	require.NoError(t, from.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "telegram:1", ID: 5}, Body: []byte("{\"a\":\"\xff\"}"), ReceivedMs: 1}}))
+	require.NoError(t, from.AddGrant(ctx, core.Grant{ID: "g1", Owner: "owner1", Kind: core.AlwaysGrant,
+		Fingerprint: "f"}, core.Event{Type: core.EventVote}))
+	require.NoError(t, from.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "telegram:1", ID: 5},
+		Body: []byte("{\"a\":\"\xff\"}"), ReceivedMs: 1}}))
 
 	to := openPG(t, pgtest.New(t))
 	done, err := Copy(ctx, from, to)

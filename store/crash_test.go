@@ -131,7 +131,8 @@ func abandoned(t *testing.T, url string) {
 	require.NoError(t, err)
 	defer conn.Close(ctx)
 	require.Eventually(t, func() bool {
-		others, err := conn.Exec(ctx, "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()").ReadAll()
+		others, err := conn.Exec(ctx, "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND "+
+			"backend_type = 'client backend' AND pid <> pg_backend_pid()").ReadAll()
 		return err == nil && len(others[0].Rows) == 0
 	}, patient, 5*time.Millisecond)
 }

@@ -132,10 +132,12 @@ func TestCutLog_SurvivesAReopening(t *testing.T) {
 func TestTampering_WithTheStart(t *testing.T) {
 	for name, c := range map[string]struct{ sql, want string }{
 		"front taken out": {`DELETE FROM events WHERE seq < 4`, "log record 3 is missing"},
-		"mark moved on":   {`UPDATE meta SET value = '5 ' || (SELECT hash FROM events WHERE seq = 3) WHERE name = 'log-start'`, "log record 5 was changed"},
-		"mark's hash":     {`UPDATE meta SET value = '3 ' || (SELECT hash FROM events WHERE seq = 5) WHERE name = 'log-start'`, "log record 3 was changed"},
-		"mark taken out":  {`DELETE FROM meta WHERE name = 'log-start'`, "log record 1 is missing"},
-		"mark damaged":    {`UPDATE meta SET value = 'x' WHERE name = 'log-start'`, "does not say where the log begins"},
+		"mark moved on": {`UPDATE meta SET value = '5 ' || (SELECT hash FROM events WHERE seq = 3)
+ WHERE name = 'log-start'`, "log record 5 was changed"},
+		"mark's hash": {`UPDATE meta SET value = '3 ' || (SELECT hash FROM events WHERE seq = 5)
+ WHERE name = 'log-start'`, "log record 3 was changed"},
+		"mark taken out": {`DELETE FROM meta WHERE name = 'log-start'`, "log record 1 is missing"},
+		"mark damaged":   {`UPDATE meta SET value = 'x' WHERE name = 'log-start'`, "does not say where the log begins"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openInMemory(t)

@@ -38,7 +38,8 @@ func urgency(d core.Delivery, pending bool) (turn, since int64) {
 func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]core.Delivery, error) {
 	all := slices.Clone(a.Deliveries)
 	redraw := c.Redraw && len(all) > 0
-	calm := before != nil && !before.Final() && a.Final() && len(all) > 0
+	ends := before != nil && !before.Final() && a.Final()
+	calm := ends && len(all) > 0
 	if calm && !redraw {
 		if err := t.put(calmCards, a.Key); err != nil {
 			return nil, err
@@ -73,12 +74,14 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
 	now := nowMs()
 	for i, d := range all {
-		if d.Kind != core.CardDelivery || d.State == core.Failed || d.State != core.Queued && d.MessageID == "" {
+		stands := d.State == core.Queued || d.MessageID != ""
+		if d.Kind != core.CardDelivery || d.State == core.Failed || !stands {
 			continue
 		}
 		d.DueMs, d.Revision = now, d.Revision+1
 		turn, since := urgency(d, !a.Final())
-		if err := t.putOne(redrawCard, d.DueMs, d.Revision, turn, since, a.Key, d.ID); err != nil { // another instance may just have seen it fail
+		// Another instance may just have seen it fail.
+		if err := t.putOne(redrawCard, d.DueMs, d.Revision, turn, since, a.Key, d.ID); err != nil {
 			return err
 		}
 		all[i] = d
@@ -124,7 +127,8 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 }
 
 const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d
- WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.message_id = $3 AND d.message_id <> '' ORDER BY d.created_ms DESC, d.id DESC LIMIT 1`
+ WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.message_id = $3 AND d.message_id <> ''
+ ORDER BY d.created_ms DESC, d.id DESC LIMIT 1`
 
 // ByMessage finds the delivery that a message in a chat (in any thread of it)
 // is; false when the desk knows of none. A message whose record is on its way to

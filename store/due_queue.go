@@ -67,7 +67,8 @@ type chat struct {
 
 const (
 	queueLength = 64 // of a chat's list
-	queueMs     = 20 // how long one says what is next that not every commit is told to: later, something more urgent may have fallen due
+	// How long one says what is next that not every commit is told to: later, something more urgent may have fallen due.
+	queueMs = 20
 )
 
 // touch takes over what a commit says.
@@ -82,7 +83,8 @@ func (q *dueQueue) touch(news []waiting) {
 		}
 		k := q.of(t)
 		k.touches++
-		if k.stale = k.stale || !w.done() && (!q.alone || w.ID == ""); !k.stale {
+		says := q.alone && w.ID != "" || w.done()
+		if k.stale = k.stale || !says; !k.stale {
 			k.put(w)
 		}
 	}
@@ -159,9 +161,12 @@ func (k *chat) blank(now int64) bool {
 // says that none does. A parameter behind LIMIT costs the same.
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
-	nextDue       = `SELECT MIN(due_ms) FROM deliveries WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0 AND due_ms > $3`
-	dueDeliveries = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version FROM deliveries d JOIN approvals a ON a.key = d.key
- WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3 ORDER BY d.turn, d.since_ms, d.id LIMIT CAST($4 AS BIGINT)`
+	nextDue       = `SELECT MIN(due_ms) FROM deliveries
+ WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0 AND due_ms > $3`
+	dueDeliveries = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version
+ FROM deliveries d JOIN approvals a ON a.key = d.key
+ WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3
+ ORDER BY d.turn, d.since_ms, d.id LIMIT CAST($4 AS BIGINT)`
 )
 
 // ClaimChat takes the chat (without a thread) of that channel whose most urgent
@@ -172,7 +177,9 @@ const (
 // to fall due or pause to end, and in a second where another instance holds a
 // chat with work; 0 if nothing of the kind is known. Chats that somebody holds
 // here do not count for next; whoever releases one looks again anyway.
-func (s *Store) ClaimChat(ctx context.Context, channel string, now int64) (place core.Target, ok bool, next int64, err error) {
+func (s *Store) ClaimChat(
+	ctx context.Context, channel string, now int64,
+) (place core.Target, ok bool, next int64, err error) {
 	c := &s.due
 	c.claim.Lock()
 	defer c.claim.Unlock()
@@ -330,7 +337,9 @@ func (d *dueQueue) look(ctx context.Context, q querier, t core.Target, now int64
 	defer d.mu.Unlock()
 	again := d.of(t)
 	for i, w := range list { // its record may be on its way
-		list[i].taken = slices.ContainsFunc(again.list, func(o waiting) bool { return o.taken && o.ID == w.ID && o.Revision == w.Revision })
+		list[i].taken = slices.ContainsFunc(again.list, func(o waiting) bool {
+			return o.taken && o.ID == w.ID && o.Revision == w.Revision
+		})
 	}
 	again.list, again.whole, again.atMs, again.next = list, whole, now, int64(next)
 	again.stale = again != k || k.touches != touches // what it was told meanwhile may be newer
@@ -403,8 +412,9 @@ func (q *dueQueue) take(t core.Target, now int64, looked bool) (d core.Delivery,
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.of(t)
-	old := !(q.alone && k.whole) && (now < k.atMs || now > k.atMs+queueMs)
-	if !looked && (old || k.blank(now)) {
+	kept, recent := q.alone && k.whole, k.atMs <= now && now <= k.atMs+queueMs
+	current := kept || recent
+	if !looked && (!current || k.blank(now)) {
 		return d, false, false
 	}
 	i, _ := k.first(now)

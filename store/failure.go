@@ -57,8 +57,10 @@ func isOutrun(err error) bool {
 
 // isLost reports whether the connection is no longer good, and another may be.
 func isLost(err error) bool {
-	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return true
+	for _, lost := range []error{driver.ErrBadConn, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, lost) {
+			return true
+		}
 	}
 	var network net.Error
 	if errors.As(err, &network) {

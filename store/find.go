@@ -138,7 +138,8 @@ func listQuery(f core.Filter) (string, []any, error) {
 	} else if f.Status != "" {
 		where = append(where, "status = "+param(string(f.Status)))
 	}
-	for _, c := range [][2]string{{"owner", f.Owner}, {"agent_id", f.AgentID}, {"session_key", f.SessionKey}, {"tool_name", f.ToolName}} {
+	for _, c := range [][2]string{{"owner", f.Owner}, {"agent_id", f.AgentID}, {"session_key", f.SessionKey},
+		{"tool_name", f.ToolName}} {
 		if c[1] != "" {
 			where = append(where, c[0]+" = "+param(c[1]))
 		}
@@ -153,7 +154,8 @@ func listQuery(f core.Filter) (string, []any, error) {
 	}
 	where = append(where, fmt.Sprintf("(created_ms, key) < (%s, %s)", param(created), param(key)))
 	return selectApprovals + "a.key IN (SELECT key FROM approvals WHERE " + strings.Join(where, " AND ") +
-		" ORDER BY created_ms DESC, key DESC LIMIT CAST(" + param(f.Limit+1) + " AS BIGINT)) ORDER BY a.created_ms DESC, a.key DESC, d.created_ms, d.id", args, nil
+		" ORDER BY created_ms DESC, key DESC LIMIT CAST(" + param(f.Limit+1) + " AS BIGINT)) ORDER BY a.created_ms " +
+		"DESC, a.key DESC, d.created_ms, d.id", args, nil
 }
 
 func cursor(a core.Approval) string {
@@ -172,7 +174,8 @@ func parseCursor(s string) (created int64, key string, err error) {
 	return created, key, nil
 }
 
-const dueApprovals = `SELECT key, timer_ms FROM approvals WHERE timer_ms IS NOT NULL ORDER BY timer_ms, key LIMIT CAST($1 AS BIGINT)`
+const dueApprovals = `SELECT key, timer_ms FROM approvals WHERE timer_ms IS NOT NULL
+ ORDER BY timer_ms, key LIMIT CAST($1 AS BIGINT)`
 
 // Due gives the keys of at most limit pending approvals whose timer is at or
 // before now, earliest first, and the time of the first one that it did not give

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 const (
 	insertGrant = `INSERT INTO grants (id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-	grantsOfCall = `SELECT body FROM grants WHERE owner = $1 AND agent_id = $2 AND name IN ($3, $4, $5, $6) ORDER BY created_ms DESC, id`
+	grantsOfCall = `SELECT body FROM grants WHERE owner = $1 AND agent_id = $2 AND name IN ($3, $4, $5, $6)
+ ORDER BY created_ms DESC, id`
 	// endCoolDown: of one call there is one cool-down, the newest.
 	endCoolDown = `DELETE FROM grants WHERE owner = $1 AND agent_id = $2 AND name = $3`
 	endGrants   = `DELETE FROM grants WHERE approval = $1 AND approval <> ''`
@@ -48,7 +50,8 @@ func (t *tx) addGrant(g core.Grant) error {
 		}
 	}
 	t.touch(grantsName)
-	return t.put(insertGrant, g.ID, g.Owner, g.AgentID, name, g.SessionKey, g.Approval, g.CreatedAtMs, g.ExpiresAtMs, string(body))
+	return t.put(insertGrant, g.ID, g.Owner, g.AgentID, name, g.SessionKey, g.Approval, g.CreatedAtMs, g.ExpiresAtMs,
+		string(body))
 }
 
 // granting writes what a change says about grants.
@@ -111,7 +114,8 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, e
 	if limit < 1 || limit > maxGrants {
 		limit = maxGrants
 	}
-	rows, err := s.read.query(ctx, fmt.Sprintf("SELECT body FROM grants WHERE %s ORDER BY created_ms DESC, id LIMIT $%d", where, len(args)+1), append(args, limit)...)
+	rows, err := s.read.query(ctx, fmt.Sprintf("SELECT body FROM grants WHERE %s ORDER BY created_ms DESC, id LIMIT $%d",
+		where, len(args)+1), append(args, limit)...)
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +125,11 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, e
 // DropGrants removes the grants that the filter selects and appends what event
 // makes of each to the log, in one transaction. It gives what it removed. An
 // filter that names no grant, owner, agent, session or approval selects none.
-func (s *Store) DropGrants(ctx context.Context, f core.GrantFilter, event func(core.Grant) core.Event) (dropped []core.Grant, err error) {
+func (s *Store) DropGrants(
+	ctx context.Context, f core.GrantFilter, event func(core.Grant) core.Event,
+) (dropped []core.Grant, err error) {
 	where, args := grantWhere(f)
-	if f.ID == "" && f.Owner == "" && f.SessionKey == "" && f.AgentID == "" && f.Approval == "" {
+	if cmp.Or(f.ID, f.Owner, f.SessionKey, f.AgentID, f.Approval) == "" {
 		return nil, nil
 	}
 	err = s.do(ctx, func(t *tx) error {

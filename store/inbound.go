@@ -8,9 +8,11 @@ import (
 )
 
 const (
-	insertInbound = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms) VALUES ($1, $2, $3, $4, $5, 0)
+	insertInbound = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms)
+ VALUES ($1, $2, $3, $4, $5, 0)
  ON CONFLICT (source, id) DO NOTHING`
-	openInbound = `SELECT id, body, received_ms, waited FROM inbound WHERE source = $1 AND handled_ms = 0 ORDER BY received_ms, id LIMIT CAST($2 AS BIGINT)`
+	openInbound = `SELECT id, body, received_ms, waited FROM inbound WHERE source = $1 AND handled_ms = 0
+ ORDER BY received_ms, id LIMIT CAST($2 AS BIGINT)`
 )
 
 // SaveInbound stores platform updates, all or none; those that are known already
@@ -22,7 +24,8 @@ func (s *Store) SaveInbound(ctx context.Context, in []core.Inbound) error {
 	return s.do(ctx, func(t *tx) error {
 		t.own.inbound = true
 		for _, i := range in {
-			if _, err := t.exec(insertInbound, i.Source, i.ID, cleaned(string(i.Body)), i.ReceivedMs, stored(i.Waited)); err != nil {
+			if _, err := t.exec(insertInbound, i.Source, i.ID, cleaned(string(i.Body)), i.ReceivedMs,
+				stored(i.Waited)); err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,8 @@ func readInstances(ctx context.Context, q querier) ([]Instance, error) {
 	var all []Instance
 	err = each(rows, func() error {
 		var i Instance
-		err := rows.Scan((*text)(&i.ID), (*text)(&i.Version), (*number)(&i.Schema), (*text)(&i.PolicyHash), (*text)(&i.KeyID), (*number)(&i.StartedMs), (*number)(&i.SeenMs))
+		err := rows.Scan((*text)(&i.ID), (*text)(&i.Version), (*number)(&i.Schema), (*text)(&i.PolicyHash),
+			(*text)(&i.KeyID), (*number)(&i.StartedMs), (*number)(&i.SeenMs))
 		all = append(all, i)
 		return err
 	})

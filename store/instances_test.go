@@ -80,7 +80,8 @@ func TestAdversary_B6_TwoInstancesOneWinner(t *testing.T) {
 		for range 100 {
 			p := pendingApproval("bot")
 			keys = append(keys, p.Key)
-			batch = append(batch, core.Change{Approval: p, New: true, Deliveries: []core.Delivery{{Kind: core.CardDelivery, Target: chat1("1"), State: core.Sent, MessageID: p.Key}}})
+			batch = append(batch, core.Change{Approval: p, New: true, Deliveries: []core.Delivery{{Kind: core.CardDelivery,
+				Target: chat1("1"), State: core.Sent, MessageID: p.Key}}})
 		}
 		require.NoError(t, a.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return batch, nil }))
 	}
@@ -220,7 +221,8 @@ func dropInUse(t *testing.T, a, b *Store, id string) error {
 	}()
 	require.Eventually(t, func() bool {
 		var waits int
-		err := b.read.db.QueryRow("SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()").Scan(&waits)
+		err := b.read.db.QueryRow("SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = " +
+			"current_database()").Scan(&waits)
 		return err == nil && waits > 0 || len(used) > 0
 	}, patient, 5*time.Millisecond, "the drop waits")
 	close(use)

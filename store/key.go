@@ -36,7 +36,8 @@ func loadKey(ctx context.Context, p *pool, file string, inMemory bool) (keyring,
 	key, err := readKey(file)
 	if errors.Is(err, os.ErrNotExist) {
 		if known != "" {
-			return keyring{}, fmt.Errorf("key file %s is missing, and this store was sealed with key %s: put that file back; without it no sealed call can be read", file, known)
+			return keyring{}, fmt.Errorf("key file %s is missing, and this store was sealed with key %s: put that file "+
+				"back; without it no sealed call can be read", file, known)
 		}
 		key, err = makeKey(file)
 	}
@@ -48,7 +49,8 @@ func loadKey(ctx context.Context, p *pool, file string, inMemory bool) (keyring,
 		return keyring{}, err
 	}
 	if known == "" { // another instance may start at the same time
-		_, err := p.db.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('key-id', $1) ON CONFLICT (name) DO NOTHING`, ring.id)
+		_, err := p.db.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('key-id', $1)
+ ON CONFLICT (name) DO NOTHING`, ring.id)
 		if err != nil {
 			return keyring{}, err
 		}
@@ -57,7 +59,8 @@ func loadKey(ctx context.Context, p *pool, file string, inMemory bool) (keyring,
 		}
 	}
 	if known != ring.id {
-		return keyring{}, fmt.Errorf("key file %s holds key %s, and this store was sealed with key %s: point store.keyFile at that one", file, ring.id, known)
+		return keyring{}, fmt.Errorf("key file %s holds key %s, and this store was sealed with key %s: point "+
+			"store.keyFile at that one", file, ring.id, known)
 	}
 	return ring, nil
 }
@@ -91,7 +94,8 @@ func readKey(file string) ([]byte, error) {
 	}
 	key, ok := parseKey(b)
 	if !ok {
-		return nil, fmt.Errorf("key file %s holds %d bytes, and a key is %d raw bytes or %d hex digits", file, len(b), keySize, 2*keySize)
+		return nil, fmt.Errorf("key file %s holds %d bytes, and a key is %d raw bytes or %d hex digits", file, len(b),
+			keySize, 2*keySize)
 	}
 	return key, nil
 }

@@ -14,8 +14,9 @@ const (
   WHERE i.id = leases.holder AND i.seen_ms > ` + databaseTime + ` - $3)
  RETURNING token, not_before_ms`
 	dropLease = `UPDATE leases SET holder = '' WHERE name = $1 AND holder = $2 AND token = $3`
-	holderOf  = `SELECT i.id FROM leases l JOIN instances i ON i.id = l.holder WHERE l.name = $1 AND i.seen_ms > ` + databaseTime + ` - $2`
-	tryAgain  = time.Second // a lease that somebody else has
+	holderOf  = `SELECT i.id FROM leases l JOIN instances i ON i.id = l.holder
+ WHERE l.name = $1 AND i.seen_ms > ` + databaseTime + ` - $2`
+	tryAgain = time.Second // a lease that somebody else has
 )
 
 // take takes what nobody has. notBefore is a chat's pause. Whoever holds it is

@@ -173,7 +173,8 @@ func TestListen(t *testing.T) {
 	place, ok, _, err := b.ClaimChat(ctx, "telegram", nowMs())
 	require.NoError(t, err)
 	require.False(t, ok)
-	p = create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("7", 1, 1)}, Events: []core.Event{{Type: core.EventRequested, Key: "new"}}})
+	p = create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("7", 1, 1)},
+		Events: []core.Event{{Type: core.EventRequested, Key: "new"}}})
 	hears("new")
 	place, ok, _, err = b.ClaimChat(ctx, "telegram", nowMs())
 	require.NoError(t, err)
@@ -243,7 +244,8 @@ func TestListenFromTheOpening(t *testing.T) {
 // News that could be read in part only is told in whole, later.
 func TestListenReadsAgainWhatFailed(t *testing.T) {
 	url := pgtest.New(t)
-	a, b := openPG(t, url), openPG(t, url+"&enable_sort=off") // it goes along the index, and sees what fails when it gets there
+	// It goes along the index, and sees what fails when it gets there.
+	a, b := openPG(t, url), openPG(t, url+"&enable_sort=off")
 	first := pendingApproval("bot")
 	require.NoError(t, a.Append(ctx, nil, event(first, core.EventVote)))
 	require.NoError(t, a.Append(ctx, nil, slices.Repeat([]core.Event{event(pendingApproval("bot"), core.EventVote)}, logPage)...))

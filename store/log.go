@@ -13,7 +13,8 @@ const (
 	moveHead    = `UPDATE log_head SET seq = $1, hash = $2 WHERE id = 1 AND seq = $3`
 	insertEvent = `INSERT INTO events (seq, at_ms, type, key, owner, data, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`
 	// The log's start comes in the same statement: both are of one moment.
-	readLog = `SELECT seq, at_ms, type, key, owner, data, hash, (SELECT value FROM meta WHERE name = 'log-start') FROM events WHERE seq >= $1 ORDER BY seq LIMIT $2`
+	readLog = `SELECT seq, at_ms, type, key, owner, data, hash, (SELECT value FROM meta WHERE name = 'log-start')
+ FROM events WHERE seq >= $1 ORDER BY seq LIMIT $2`
 )
 
 // logHead is the log's newest entry.
@@ -88,7 +89,8 @@ func (s *Store) stretch(ctx context.Context, after int64, limit int) (all []core
 	err = each(rows, func() error {
 		var e core.Entry
 		var data, begins text
-		err := rows.Scan((*number)(&e.Seq), (*number)(&e.AtMs), (*text)(&e.Type), (*text)(&e.Key), (*text)(&e.Owner), &data, (*text)(&e.Hash), &begins)
+		err := rows.Scan((*number)(&e.Seq), (*number)(&e.AtMs), (*text)(&e.Type), (*text)(&e.Key), (*text)(&e.Owner), &data,
+			(*text)(&e.Hash), &begins)
 		if err == nil && from.seq == 0 {
 			from, err = parseStart(string(begins))
 		}

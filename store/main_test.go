@@ -109,9 +109,11 @@ func pendingApproval(owner string) core.Approval {
 	return core.Approval{
 		Key: key, ID: key, Code: core.KeyCode(key), Owner: owner, Status: core.Pending,
 		ToolName: "exec", Summary: "rm -rf build", Fingerprint: "sha256:" + key, AgentID: "main", SessionKey: "s1",
-		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 0.9, Source: "static", ReasonCodes: []string{"x"}},
-		Rule:       core.Rule{Allowed: []core.Factor{core.UserRequest}, Disabled: []core.Factor{}, Effective: []core.Factor{core.UserRequest}, MinApprovals: 1, RequiresHuman: true},
-		Reached:    true, CreatedAtMs: now, ExpiresAtMs: now + day,
+		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 0.9,
+			Source: "static", ReasonCodes: []string{"x"}},
+		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest}, Disabled: []core.Factor{},
+			Effective: []core.Factor{core.UserRequest}, MinApprovals: 1, RequiresHuman: true},
+		Reached: true, CreatedAtMs: now, ExpiresAtMs: now + day,
 	}
 }
 
@@ -131,7 +133,8 @@ func twin(a, of core.Approval) core.Approval {
 }
 
 func card(to string, rank int, due int64) core.Delivery {
-	return core.Delivery{Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: to}, State: core.Queued, Rank: rank, DueMs: due, CreatedMs: due}
+	return core.Delivery{Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: to}, State: core.Queued,
+		Rank: rank, DueMs: due, CreatedMs: due}
 }
 
 func event(a core.Approval, typ core.EventType) core.Event {

@@ -51,7 +51,8 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, path string, files fs.F
 		return 0, fmt.Errorf("store %s: its schema version cannot be read: %w", path, err)
 	}
 	if have > newest {
-		return 0, fmt.Errorf("store %s has schema %d, and this program knows only up to %d: run the newer program, or restore the backup made before it", path, have, newest)
+		return 0, fmt.Errorf("store %s has schema %d, and this program knows only up to %d: run the newer program, or "+
+			"restore the backup made before it", path, have, newest)
 	}
 	if d.many && have > 0 {
 		if err := alone(ctx, db, m.ListSources(), have, files); err != nil {
@@ -80,7 +81,8 @@ func alone(ctx context.Context, db *sql.DB, sources []*goose.Source, have int64,
 		}
 		for _, i := range running {
 			if i.Schema < source.Version {
-				return fmt.Errorf("schema %d must not be set up while older programs run, and instance %s (version %q) does: stop all instances, then start this one", source.Version, i.ID, i.Version)
+				return fmt.Errorf("schema %d must not be set up while older programs run, and instance %s (version %q) does: "+
+					"stop all instances, then start this one", source.Version, i.ID, i.Version)
 			}
 		}
 	}

@@ -42,7 +42,8 @@ func TestReopen(t *testing.T) {
 	var a core.Approval
 	openAndClose(t, o, func(s *Store) {
 		a = create(t, s, pendingApproval("bot"), core.Change{
-			Seal: []byte("call"), Deliveries: []core.Delivery{card("1", 1, 10)}, Events: []core.Event{{Type: core.EventRequested}},
+			Seal: []byte("call"), Deliveries: []core.Delivery{card("1", 1, 10)},
+			Events: []core.Event{{Type: core.EventRequested}},
 		})
 		require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "x", ID: 1}}}))
 		_, ok, _, err := s.ClaimChat(ctx, "telegram", 100)

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	probe      = `INSERT INTO meta (name, value) VALUES ('probe', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+	probe = `INSERT INTO meta (name, value) VALUES ('probe', $1)
+ ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 	probeEntry = `DELETE FROM events WHERE seq = $1`
 )
 

@@ -12,8 +12,9 @@ import (
 // longer, also where the commit itself succeeds.
 func TestPingNoticesWhatCannotBeWritten(t *testing.T) {
 	for name, c := range map[string]struct{ begin, end string }{
-		"the disk is full":            {"PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"},
-		"a record is behind the head": {`INSERT INTO events SELECT (SELECT seq + 1 FROM log_head), 1, 'x', '', '', '{}', ''`, `DELETE FROM events WHERE type = 'x'`},
+		"the disk is full": {"PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"},
+		"a record is behind the head": {`INSERT INTO events SELECT (SELECT seq + 1 FROM log_head), 1, 'x', '', '', '{}',
+ ''`, `DELETE FROM events WHERE type = 'x'`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openDisk(t, t.TempDir())

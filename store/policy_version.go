@@ -18,8 +18,9 @@ type policyVersion struct {
 
 const (
 	readPolicy = `SELECT value FROM meta WHERE name = 'policy'`
-	setPolicy  = `INSERT INTO meta (name, value) VALUES ('policy', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-	noteBuild  = `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
+	setPolicy  = `INSERT INTO meta (name, value) VALUES ('policy', $1)
+ ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+	noteBuild = `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
 	// Whoever sets the policy waits for the commits that count on the one before, and
 	// the next of them for whoever sets it. Readers share an advisory lock: a row's
 	// would be written down for each of them.
@@ -68,8 +69,9 @@ func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 		if err != nil {
 			return err
 		}
+		none, otherwise := now.counts == "", first && now.counts != own
 		switch {
-		case newest || now.counts == "" || first && now.counts != own:
+		case newest || none || otherwise:
 			now.generation++
 		case first: // another build that judges the same
 		case now.counts == own || now.build != s.build:
@@ -136,7 +138,8 @@ func (s *Store) Replaced() bool {
 	s.heartbeat.mu.Lock()
 	defer s.heartbeat.mu.Unlock()
 	p := s.heartbeat.policy
-	return s.dialect.many && p.counts != "" && p.counts != p.own && p.build != s.build
+	differs := p.counts != "" && p.counts != p.own
+	return s.dialect.many && differs && p.build != s.build
 }
 
 // Generation counts how often an operator has loaded a configuration at any of the
@@ -151,17 +154,18 @@ func (s *Store) Generation() int64 {
 func (a policyVersion) judge(policyHash, build string) error {
 	switch {
 	case a.counts == "":
-		return core.Refuse(core.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a moment.")
+		return core.Refuse(core.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a "+
+			"moment.")
 	case a.counts == policyHash:
 		return nil
 	case a.build != build:
-		return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on this database, "+
-			"is %.12s of another program, so it judges nothing until it is replaced; to go back to this program, "+
-			"reload its configuration.", policyHash, a.generation, a.counts)
+		return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
+			"this database, is %.12s of another program, so it judges nothing until it is replaced; to go back to this "+
+			"program, reload its configuration.", policyHash, a.generation, a.counts)
 	}
-	return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on this database, "+
-		"is %.12s, so it judges nothing until its configuration file, which it reads again by itself, says that one: "+
-		"give all instances the same file, then reload one.", policyHash, a.generation, a.counts)
+	return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
+		"this database, is %.12s, so it judges nothing until its configuration file, which it reads again by itself, "+
+		"says that one: give all instances the same file, then reload one.", policyHash, a.generation, a.counts)
 }
 
 // agreed refuses a change that was judged by a policy that does not count, as the
@@ -186,7 +190,8 @@ func (t *tx) agreed(policyHash string) error {
 // oldest first. With SQLite it is this one.
 func (s *Store) Instances(ctx context.Context) ([]Instance, error) {
 	if !s.dialect.many {
-		return []Instance{{ID: s.heartbeat.id, Version: s.version, Schema: s.schema, PolicyHash: s.heartbeat.policyHash(), KeyID: s.keys.id, StartedMs: s.started, SeenMs: nowMs()}}, nil
+		return []Instance{{ID: s.heartbeat.id, Version: s.version, Schema: s.schema, PolicyHash: s.heartbeat.policyHash(),
+			KeyID: s.keys.id, StartedMs: s.started, SeenMs: nowMs()}}, nil
 	}
 	return readInstances(ctx, s.read)
 }

@@ -70,7 +70,9 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	}
 	config.ConnectTimeout = connectPatience
 	limits := map[string]string{
-		"lock_timeout": milliseconds(lockPatience), "statement_timeout": milliseconds(statementPatience), "idle_in_transaction_session_timeout": milliseconds(networkPatience),
+		"lock_timeout":                        milliseconds(lockPatience),
+		"statement_timeout":                   milliseconds(statementPatience),
+		"idle_in_transaction_session_timeout": milliseconds(networkPatience),
 	}
 	s.health = &health{}
 	s.write = openPostgres(config, pgConnector{patience: networkPatience, health: s.health}, limits)
@@ -90,7 +92,8 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 func readURL(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil { // it may hold the password
-		return nil, errors.New("the store's URL cannot be read: write postgres://user:password@host:port/database?sslmode=verify-full, with special characters as %XX")
+		return nil, errors.New("the store's URL cannot be read: write " +
+			"postgres://user:password@host:port/database?sslmode=verify-full, with special characters as %XX")
 	}
 	config.ConnectTimeout = openPatience
 	return config, nil
@@ -126,7 +129,8 @@ func Reach(ctx context.Context, o Options) (r Reached, err error) {
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // durable makes a commit wait for its fsync, should the server not ask for that.
-const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
+const durable = `SELECT set_config('synchronous_commit', 'on', false)
+ WHERE current_setting('synchronous_commit') = 'off'`
 
 // readOnly keeps a connection from writing. It is said once the connection stands:
 // target_session_attrs=read-write takes only those that can write.
@@ -179,13 +183,16 @@ func (s *Store) checkServer(ctx context.Context, config *pgx.ConnConfig) (shown 
 	defer p.db.Close()
 	var version, encoding, fsync string
 	var tls bool
-	err = p.db.QueryRowContext(ctx, `SELECT split_part(current_setting('server_version'), ' ', 1), current_setting('server_version_num'), current_setting('server_encoding'), current_setting('fsync'),
- COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)`).Scan(&shown, &version, &encoding, &fsync, &tls)
+	err = p.db.QueryRowContext(ctx, `SELECT split_part(current_setting('server_version'), ' ', 1),
+ current_setting('server_version_num'), current_setting('server_encoding'), current_setting('fsync'),
+ COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()),
+ false)`).Scan(&shown, &version, &encoding, &fsync, &tls)
 	if err != nil {
 		return "", fmt.Errorf("the store cannot be opened: %w; start PostgreSQL, or correct store.url", err)
 	}
 	if n, err := strconv.Atoi(version); err != nil || n < oldestPostgres*10000 {
-		return "", fmt.Errorf("the store's PostgreSQL has version number %s, and %d is the oldest that will do", version, oldestPostgres)
+		return "", fmt.Errorf("the store's PostgreSQL has version number %s, and %d is the oldest that will do", version,
+			oldestPostgres)
 	}
 	if encoding != "UTF8" {
 		return "", fmt.Errorf("the store's database has encoding %s: make one with encoding UTF8", encoding)
@@ -202,6 +209,6 @@ func (s *Store) checkServer(ctx context.Context, config *pgx.ConnConfig) (shown 
 // local reports whether a server's address is this machine: a socket's folder, or
 // a loopback address.
 func local(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" || ip != nil && ip.IsLoopback()
+	socket := strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@")
+	return socket || host == "localhost" || net.ParseIP(host).IsLoopback()
 }

@@ -28,7 +28,8 @@ func TestPostgresSettings(t *testing.T) {
 
 	other := openPG(t, address)
 	require.NoError(t, other.do(ctx, func(tx *tx) error {
-		for setting, want := range map[string]string{"synchronous_commit": "on", "lock_timeout": "500ms", "statement_timeout": "3s", "transaction_isolation": "read committed"} {
+		for setting, want := range map[string]string{"synchronous_commit": "on", "lock_timeout": "500ms",
+			"statement_timeout": "3s", "transaction_isolation": "read committed"} {
 			rows, err := tx.rows("SELECT current_setting($1)", setting)
 			require.NoError(t, err)
 			var got text
@@ -57,7 +58,9 @@ func TestPostgresText(t *testing.T) {
 		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
 		a := pendingApproval("bot")
 		a.SessionKey = odd
-		err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: a, New: true}}, nil })
+		err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
+			return []core.Change{{Approval: a, New: true}}, nil
+		})
 		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
 		require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "x", ID: int64(len(odd))}, Body: []byte(odd)}}))
 	}
@@ -67,7 +70,8 @@ func TestPostgresText(t *testing.T) {
 // No error tells the password.
 func TestPostgresUnreachable(t *testing.T) {
 	for _, address := range []string{
-		"postgres://desk:hunter2@127.0.0.1:1/desk", "postgresql://desk:hunter2@host:x/desk", "postgres://desk:hunter2@/desk?host=/nowhere", "postgres://desk:hunt%zzer2@host/desk",
+		"postgres://desk:hunter2@127.0.0.1:1/desk", "postgresql://desk:hunter2@host:x/desk",
+		"postgres://desk:hunter2@/desk?host=/nowhere", "postgres://desk:hunt%zzer2@host/desk",
 	} {
 		o := pgOptions(t, address)
 		s, err := Open(ctx, o)
@@ -98,7 +102,9 @@ func TestPostgresConnectionLost(t *testing.T) {
 	s := openPG(t, pgtest.New(t))
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	for range 3 {
-		count(t, s, "SELECT COUNT(pg_terminate_backend(pid, 2000)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()") // until it is gone
+		// Until it is gone.
+		count(t, s, "SELECT COUNT(pg_terminate_backend(pid, 2000)) FROM pg_stat_activity WHERE datname = "+
+			"current_database() AND pid <> pg_backend_pid()")
 		_, err := s.Update(ctx, a.Key, vote)
 		require.NoError(t, err)
 		_, err = s.Get(ctx, a.Key)

@@ -9,32 +9,42 @@ import (
 )
 
 const (
-	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key WHERE d.key = $1 AND d.id = $2`
-	recordTry    = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5, error = $6,
- attempts = $7, due_ms = $8, turn = $9, since_ms = $10 WHERE key = $11 AND id = $12`
+	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key
+ WHERE d.key = $1 AND d.id = $2`
+	recordTry = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5,
+ error = $6, attempts = $7, due_ms = $8, turn = $9, since_ms = $10 WHERE key = $11 AND id = $12`
 	// recordDone is recordTry for what most tries end in, where nothing has changed
 	// since the delivery was read. recordEdit is that for a message that stood there
 	// before, and leaves the index of messages alone.
-	recordDone = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5, error = $6, attempts = $7,
- due_ms = 0, turn = 0, since_ms = 0 WHERE key = $8 AND id = $9 AND revision = $10 AND channel = CAST($11 AS TEXT) AND chat = $12`
+	recordDone = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5,
+ error = $6, attempts = $7,
+ due_ms = 0, turn = 0, since_ms = 0 WHERE key = $8 AND id = $9 AND revision = $10 AND channel = CAST($11 AS TEXT)
+ AND chat = $12`
 	recordEdit = `UPDATE deliveries SET state = $1, attached = $2, deny_only = $3, shown = $4, error = $5, attempts = $6,
- due_ms = 0, turn = 0, since_ms = 0 WHERE key = $7 AND id = $8 AND revision = $9 AND channel = CAST($10 AS TEXT) AND chat = $11 AND message_id = $12`
-	hurryApproval = `UPDATE approvals SET timer_ms = $2 WHERE key = $1 AND status = 'pending' AND (timer_ms IS NULL OR timer_ms > $2)`
+ due_ms = 0, turn = 0, since_ms = 0 WHERE key = $7 AND id = $8 AND revision = $9 AND channel = CAST($10 AS TEXT)
+ AND chat = $11 AND message_id = $12`
+	hurryApproval = `UPDATE approvals SET timer_ms = $2
+ WHERE key = $1 AND status = 'pending' AND (timer_ms IS NULL OR timer_ms > $2)`
 
-	failDoubles = `UPDATE deliveries SET state = 'failed', error = 'same chat as another card', due_ms = 0, turn = 0, since_ms = 0
+	failDoubles = `UPDATE deliveries SET state = 'failed', error = 'same chat as another card', due_ms = 0, turn = 0,
+ since_ms = 0
  WHERE channel = $1 AND chat = $2 AND kind = 'card' AND state <> 'failed' AND EXISTS (SELECT 1 FROM deliveries o
-  WHERE o.key = deliveries.key AND o.kind = 'card' AND o.state <> 'failed' AND o.channel = $3 AND o.chat = $4 AND o.thread = deliveries.thread)`
+  WHERE o.key = deliveries.key AND o.kind = 'card' AND o.state <> 'failed' AND o.channel = $3 AND o.chat = $4
+ AND o.thread = deliveries.thread)`
 	// Message ids start anew in the new chat (Bot API, migrate_to_chat_id), so
 	// none is taken along: what waited for an answer is posted again, what had
 	// ended is left behind.
-	leaveBehind = `UPDATE deliveries SET state = 'failed', error = 'left behind in the chat that moved', due_ms = 0, turn = 0, since_ms = 0, message_id = '', shown = 0
+	leaveBehind = `UPDATE deliveries SET state = 'failed', error = 'left behind in the chat that moved', due_ms = 0,
+ turn = 0, since_ms = 0, message_id = '', shown = 0
  WHERE channel = $1 AND chat = $2 AND message_id <> '' AND state = 'sent'
  AND (kind <> 'card' OR EXISTS (SELECT 1 FROM approvals a WHERE a.key = deliveries.key AND a.status <> 'pending'))`
-	postAgain = `UPDATE deliveries SET state = 'queued', due_ms = $3, turn = -1 - rank, since_ms = created_ms, message_id = '', shown = 0, attached = 0
+	postAgain = `UPDATE deliveries SET state = 'queued', due_ms = $3, turn = -1 - rank, since_ms = created_ms,
+ message_id = '', shown = 0, attached = 0
  WHERE channel = $1 AND chat = $2 AND message_id <> '' AND state = 'sent'`
-	moveDeliveries = `UPDATE deliveries SET channel = $3, chat = $4, message_id = '', shown = 0, attached = 0 WHERE channel = $1 AND chat = $2`
-	moveMoves      = `UPDATE moves SET new_channel = $3, new_chat = $4 WHERE new_channel = $1 AND new_chat = $2`
-	insertMove     = `INSERT INTO moves (old_channel, old_chat, new_channel, new_chat) VALUES ($1, $2, $3, $4)
+	moveDeliveries = `UPDATE deliveries SET channel = $3, chat = $4, message_id = '', shown = 0, attached = 0
+ WHERE channel = $1 AND chat = $2`
+	moveMoves  = `UPDATE moves SET new_channel = $3, new_chat = $4 WHERE new_channel = $1 AND new_chat = $2`
+	insertMove = `INSERT INTO moves (old_channel, old_chat, new_channel, new_chat) VALUES ($1, $2, $3, $4)
  ON CONFLICT (old_channel, old_chat) DO UPDATE SET new_channel = excluded.new_channel, new_chat = excluded.new_chat`
 	deleteMove  = `DELETE FROM moves WHERE old_channel = $1 AND old_chat = $2`
 	selectMoves = `SELECT old_channel, old_chat, new_channel, new_chat FROM moves`
@@ -86,7 +96,9 @@ const (
 
 func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 	chat := d.Was.Target.Normal().Chat()
-	j := &job{on: locks{approval: d.Key}, calm: func() bool { return d.Deferrable != nil && d.Deferrable() || s.due.idle(chat, nowMs()) }, do: func(t *tx) error {
+	j := &job{on: locks{approval: d.Key}, calm: func() bool {
+		return d.Deferrable != nil && d.Deferrable() || s.due.idle(chat, nowMs())
+	}, do: func(t *tx) error {
 		if finished(d) {
 			if err := s.fence(t, d.Was.Target); err != nil {
 				return err
@@ -125,7 +137,11 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 // finished reports whether nothing is left to do for a message that stands in its
 // chat.
 func finished(d core.Delivered) bool {
-	return d.Was.ID == d.ID && d.MessageID != "" && d.DueMs == 0 && d.MovedTo == nil && (d.State == core.Sent || d.State == core.Settled)
+	switch {
+	case d.Was.ID != d.ID, d.MessageID == "", d.DueMs != 0, d.MovedTo != nil:
+		return false
+	}
+	return d.State == core.Sent || d.State == core.Settled
 }
 
 // recordAll writes down a try that left nothing to do.
@@ -154,8 +170,8 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	}
 	turn, since := urgency(row, pending)
 	t.changedKey(row.Key)
-	err := t.put(recordTry, row.MessageID, string(row.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown), row.Error,
-		int64(row.Attempts), row.DueMs, turn, since, row.Key, row.ID)
+	err := t.put(recordTry, row.MessageID, string(row.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown),
+		row.Error, int64(row.Attempts), row.DueMs, turn, since, row.Key, row.ID)
 	if err != nil {
 		return err
 	}

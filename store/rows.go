@@ -88,13 +88,15 @@ func each(rows result, scan func() error) error {
 	return rows.Err()
 }
 
-const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.state, d.message_id, d.reply_to, d.for_user,
+const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.state, d.message_id, d.reply_to,
+ d.for_user,
  d.attached, d.shown, d.deny_only, d.fallback, d.error, d.attempts, d.due_ms, d.revision, d.rank, d.created_ms`
 
 // deliveryDest is where deliveryColumns go.
 func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
 	return []any{
-		(*text)(&d.ID), (*text)(&d.Key), (*text)(&d.Kind), (*text)(&d.Target.Channel), (*text)(&d.Target.To), (*text)(&d.Target.ThreadID),
+		(*text)(&d.ID), (*text)(&d.Key), (*text)(&d.Kind),
+		(*text)(&d.Target.Channel), (*text)(&d.Target.To), (*text)(&d.Target.ThreadID),
 		(*text)(&d.State), (*text)(&d.MessageID), (*text)(&d.ReplyTo), (*text)(&d.ForUser),
 		(*truth)(&d.Attached), (*truth)(&d.Shown), (*truth)(&d.DenyOnly), (*truth)(&d.Fallback), (*text)(&d.Error),
 		attempts, (*number)(&d.DueMs), (*number)(&d.Revision), rank, (*number)(&d.CreatedMs),
@@ -110,8 +112,8 @@ func scanDelivery(rows result, before []any, d *core.Delivery, after ...any) err
 	return err
 }
 
-const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, a.session_key, a.tool_name, a.fingerprint,
- a.created_ms, a.expires_ms, a.resolved_ms, a.body`
+const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, a.session_key, a.tool_name,
+ a.fingerprint, a.created_ms, a.expires_ms, a.resolved_ms, a.body`
 
 // approvalDest is where approvalColumns go; then see readBody.
 func approvalDest(a *core.Approval, body *text) []any {
@@ -135,7 +137,8 @@ func readBody(a *core.Approval, body []byte) error {
 
 // selectApprovals gives an approval with its deliveries in one statement, so
 // that both are of one moment: one row for each delivery, or one without.
-const selectApprovals = `SELECT ` + approvalColumns + `, ` + deliveryColumns + ` FROM approvals a LEFT JOIN deliveries d ON d.key = a.key WHERE `
+const selectApprovals = `SELECT ` + approvalColumns + `, ` + deliveryColumns + `
+ FROM approvals a LEFT JOIN deliveries d ON d.key = a.key WHERE `
 
 const deliveriesInOrder = ` ORDER BY d.created_ms, d.id`
 

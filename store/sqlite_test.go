@@ -23,7 +23,8 @@ func TestTampering(t *testing.T) {
 		"one taken out":  {`DELETE FROM events WHERE seq = 3`, "log record 3 is missing"},
 		"last taken out": {`DELETE FROM events WHERE seq = 5`, "log record 5 is missing"},
 		"tail taken out": {`DELETE FROM events WHERE seq = 5; UPDATE log_head SET seq = 4`, "log record 4 is not what"},
-		"order":          {`UPDATE events SET seq = 99 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 99`, "log record 2 was changed"},
+		"order": {`UPDATE events SET seq = 99 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3;
+ UPDATE events SET seq = 3 WHERE seq = 99`, "log record 2 was changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openInMemory(t)
@@ -96,7 +97,8 @@ func TestReadersCannotWrite(t *testing.T) {
 
 func TestDurabilityPragmas(t *testing.T) {
 	s := openDisk(t, t.TempDir())
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000", "secure_delete": "1"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1",
+		"busy_timeout": "5000", "secure_delete": "1"} {
 		var got string
 		require.NoError(t, s.write.db.QueryRow("PRAGMA "+pragma).Scan(&got))
 		require.Equal(t, want, got, pragma)
@@ -114,17 +116,26 @@ func TestPlans(t *testing.T) {
 	s := openInMemory(t)
 	list := func(f core.Filter) string { q, _, err := listQuery(f); require.NoError(t, err); return q }
 	for query, index := range map[string]string{
-		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "SEARCH approval_ids USING PRIMARY KEY", keysOfSame: "approvals_pending_same", keysUnclaimed: "approvals_kept",
+		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "SEARCH approval_ids USING PRIMARY KEY",
+		keysOfSame: "approvals_pending_same", keysUnclaimed: "approvals_kept",
 		countPending: "PRIMARY KEY", keysByID: "SEARCH i USING PRIMARY KEY", keysByPrefix: "sqlite_autoindex_approvals",
-		keysByCode: "sqlite_autoindex_approvals", insertApproval: "sqlite_autoindex_approvals", dueApprovals: "approvals_timer", openInbound: "inbound_open", oldInbound: "PRIMARY KEY", dropInbound: "PRIMARY KEY",
-		markDone: "PRIMARY KEY", countInbound: "PRIMARY KEY", sweepApprovals: "approvals_newest", sweepCalls: "approvals_kept",
+		keysByCode: "sqlite_autoindex_approvals", insertApproval: "sqlite_autoindex_approvals",
+		dueApprovals: "approvals_timer", openInbound: "inbound_open", oldInbound: "PRIMARY KEY", dropInbound: "PRIMARY KEY",
+		markDone: "PRIMARY KEY", countInbound: "PRIMARY KEY", sweepApprovals: "approvals_newest",
+		sweepCalls:    "approvals_kept",
 		dueDeliveries: "deliveries_work", nextDue: "deliveries_work", chatsWithWork: "deliveries_work",
-		selectByMessage: "deliveries_message", deliveryByID: "PRIMARY KEY", redrawCard: "PRIMARY KEY", calmCards: "PRIMARY KEY", recordTry: "PRIMARY KEY",
-		recordDone: "PRIMARY KEY", recordEdit: "PRIMARY KEY", retryCallback: "deliveries_callbacks", callbackByID: "deliveries_callbacks",
-		list(core.Filter{}): "approvals_newest", list(core.Filter{Owner: "x"}): "approvals_owner", list(core.Filter{Status: core.Denied}): "approvals_newest",
-		list(core.Filter{Status: core.Pending}): "approvals_pending_newest", list(core.Filter{Status: core.Pending, Owner: "x"}): "approvals_pending_owner",
-		list(core.Filter{AgentID: "x"}): "approvals_newest", list(core.Filter{ToolName: "x", SessionKey: "y"}): "approvals_newest",
-		list(core.Filter{Owner: "x", Status: core.Denied, SessionKey: "y"}): "approvals_owner", list(core.Filter{Status: core.Pending, ToolName: "x"}): "approvals_pending_newest",
+		selectByMessage: "deliveries_message", deliveryByID: "PRIMARY KEY", redrawCard: "PRIMARY KEY",
+		calmCards: "PRIMARY KEY", recordTry: "PRIMARY KEY",
+		recordDone: "PRIMARY KEY", recordEdit: "PRIMARY KEY", retryCallback: "deliveries_callbacks",
+		callbackByID:        "deliveries_callbacks",
+		list(core.Filter{}): "approvals_newest", list(core.Filter{Owner: "x"}): "approvals_owner",
+		list(core.Filter{Status: core.Denied}):  "approvals_newest",
+		list(core.Filter{Status: core.Pending}): "approvals_pending_newest", list(core.Filter{Status: core.Pending,
+			Owner: "x"}): "approvals_pending_owner",
+		list(core.Filter{AgentID: "x"}):                                     "approvals_newest",
+		list(core.Filter{ToolName: "x", SessionKey: "y"}):                   "approvals_newest",
+		list(core.Filter{Owner: "x", Status: core.Denied, SessionKey: "y"}): "approvals_owner",
+		list(core.Filter{Status: core.Pending, ToolName: "x"}):              "approvals_pending_newest",
 		readLog: "INTEGER PRIMARY KEY",
 	} {
 		args := make([]any, strings.Count(query, "$"))

@@ -14,7 +14,8 @@ type Stats struct {
 const (
 	allPending  = `SELECT COALESCE(SUM(pending), 0) FROM owners`
 	oldestDue   = `SELECT COALESCE(MIN(due_ms), 0) FROM deliveries WHERE due_ms > 0 AND due_ms <= $1`
-	failedCalls = `SELECT COUNT(*) FROM deliveries WHERE channel = 'callback' AND state <> 'settled' AND state = 'failed'`
+	failedCalls = `SELECT COUNT(*) FROM deliveries
+ WHERE channel = 'callback' AND state <> 'settled' AND state = 'failed'`
 	lastCheck   = `SELECT at_ms FROM events WHERE type = 'audit.checkpoint' AND seq > $1 ORDER BY seq DESC LIMIT 1`
 	checkWithin = 4000 // entries: checkpoints are closer to each other
 )

@@ -53,7 +53,8 @@ func TestStorm(t *testing.T) {
 					look := core.Lookup{Owner: "bot", AgentID: "main", SessionKey: "s", Fingerprint: fmt.Sprint("f", n%2), Grants: true, Code: p.Code}
 					write = func() error {
 						return s.Create(ctx, look, func(core.Existing) ([]core.Change, error) {
-							return []core.Change{{Approval: p, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(n%3), 1, 1)}, Events: []core.Event{event(p, core.EventRequested)}}}, nil
+							return []core.Change{{Approval: p, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(n%3), 1, 1)},
+								Events: []core.Event{event(p, core.EventRequested)}}}, nil
 						})
 					}
 					events.Add(1)

@@ -201,7 +201,8 @@ func testOneBatch(t *testing.T, s *Store) {
 	together(t, s, record("m1"), redraw, record(""), redraw)
 	shown, err := s.Get(ctx, shown.Key)
 	require.NoError(t, err)
-	require.Equal(t, []any{"m1", int64(2), true}, []any{shown.Deliveries[0].MessageID, shown.Deliveries[0].Revision, shown.Deliveries[0].DueMs > 0}, "no redraw is lost")
+	require.Equal(t, []any{"m1", int64(2), true}, []any{shown.Deliveries[0].MessageID, shown.Deliveries[0].Revision,
+		shown.Deliveries[0].DueMs > 0}, "no redraw is lost")
 	require.Equal(t, core.Pending, seen[0].ByID.Status)
 	require.Equal(t, core.Approved, seen[1].ByID.Status, "found by another name than it was changed by")
 	require.Equal(t, []int{0, 1, 0}, []int{len(seen[0].Grants), len(seen[1].Grants), len(seen[2].Grants)})
@@ -210,7 +211,8 @@ func testOneBatch(t *testing.T, s *Store) {
 // A statement that fails takes none of the batch with it but its own job, whenever
 // it is found to have failed.
 func testFailsLate(t *testing.T, s *Store) {
-	a, b, taken := create(t, s, pendingApproval("bot"), core.Change{}), create(t, s, pendingApproval("bot"), core.Change{}), pendingApproval("bot")
+	a, b, taken := create(t, s, pendingApproval("bot"), core.Change{}), create(t, s, pendingApproval("bot"),
+		core.Change{}), pendingApproval("bot")
 	taken.Key, taken.ID = a.Key, a.Key
 	var errs [4]error
 	update := func() {
@@ -360,7 +362,8 @@ func testInbox(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
 		a.Votes = append(a.Votes, core.Vote{Approver: core.UserRequest})
-		return core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)}, Handled: &core.InboundRef{Source: "telegram:1", ID: 12}}, nil
+		return core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)},
+			Handled: &core.InboundRef{Source: "telegram:1", ID: 12}}, nil
 	})
 	require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err))
 	require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "telegram:1", ID: 11}, core.Event{Type: core.EventRefused}))
@@ -456,7 +459,8 @@ func testSweep(t *testing.T, s *Store) {
 		if resolved != 0 {
 			a.Status = core.Approved
 		}
-		return create(t, s, a, core.Change{Seal: []byte("call"), Deliveries: []core.Delivery{card("1", 1, 1)}, Events: []core.Event{event(a, core.EventRequested)}})
+		return create(t, s, a, core.Change{Seal: []byte("call"), Deliveries: []core.Delivery{card("1", 1, 1)},
+			Events: []core.Event{event(a, core.EventRequested)}})
 	}
 	pending, late, gone := at(1, 0), at(1, now-9*day), at(1, now-11*day)
 	for range sweepChunk {
@@ -466,7 +470,8 @@ func testSweep(t *testing.T, s *Store) {
 	}
 	ref := func(id int64) core.InboundRef { return core.InboundRef{Source: "x", ID: id} }
 	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{
-		{InboundRef: ref(1), ReceivedMs: now - 3*day}, {InboundRef: ref(2), ReceivedMs: now - 3*day}, {InboundRef: ref(3), ReceivedMs: now - 1*day},
+		{InboundRef: ref(1), ReceivedMs: now - 3*day}, {InboundRef: ref(2), ReceivedMs: now - 3*day}, {InboundRef: ref(3),
+			ReceivedMs: now - 1*day},
 	}))
 	for _, id := range []int64{1, 3} {
 		require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "x", ID: id}))

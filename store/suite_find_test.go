@@ -34,7 +34,8 @@ func testLookup(t *testing.T, s *Store) {
 	for _, id := range []string{other.Code, strings.ToLower(other.Code), other.Key, strings.ToUpper(other.Key[:8]), other.Key[:20], a.Code} {
 		require.True(t, found(t, s, core.Lookup{Owner: "bot", ID: id}).Another, id)
 	}
-	for _, id := range []string{"", "deploy-1", "alias-1", other.Key[:7], other.Key + "0", "x" + other.Key[:8], "NOBODY", "000000", "00000000"} {
+	for _, id := range []string{"", "deploy-1", "alias-1", other.Key[:7], other.Key + "0", "x" + other.Key[:8],
+		"NOBODY", "000000", "00000000"} {
 		require.False(t, found(t, s, core.Lookup{Owner: "bot", ID: id}).Another, id)
 	}
 
@@ -156,8 +157,10 @@ func testList(t *testing.T, s *Store) {
 		return strings.Compare(b.Key, a.Key)
 	})
 	for _, f := range []core.Filter{
-		{}, {Owner: "owner1"}, {Status: core.Pending}, {Status: core.Denied}, {Status: core.Approved}, {AgentID: "agent2"}, {SessionKey: "session3"}, {ToolName: "tool4"},
-		{Owner: "owner0", Status: core.Pending}, {Owner: "owner1", Status: core.Pending, AgentID: "agent1", SessionKey: "session1", ToolName: "tool2"},
+		{}, {Owner: "owner1"}, {Status: core.Pending}, {Status: core.Denied}, {Status: core.Approved}, {AgentID: "agent2"},
+		{SessionKey: "session3"}, {ToolName: "tool4"},
+		{Owner: "owner0", Status: core.Pending}, {Owner: "owner1", Status: core.Pending, AgentID: "agent1",
+			SessionKey: "session1", ToolName: "tool2"},
 	} {
 		var want, got []core.Approval
 		for _, a := range all {

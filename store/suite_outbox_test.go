@@ -12,7 +12,8 @@ func chat1(to string) core.Target { return core.Target{Channel: "telegram", To: 
 
 // sent says that a delivery was posted as its message.
 func sent(d core.Delivery, messageID string) core.Delivered {
-	return core.Delivered{ID: d.ID, Key: d.Key, Revision: d.Revision, State: core.Sent, MessageID: messageID, Shown: true, Attempts: d.Attempts + 1}
+	return core.Delivered{ID: d.ID, Key: d.Key, Revision: d.Revision, State: core.Sent, MessageID: messageID,
+		Shown: true, Attempts: d.Attempts + 1}
 }
 
 func testOutboxOrder(t *testing.T, s *Store) {
@@ -48,7 +49,8 @@ func testOutboxOrder(t *testing.T, s *Store) {
 		order = append(order, named[d.ID])
 		require.NoError(t, s.Record(ctx, sent(d, "m"+d.ID)))
 	}
-	require.Equal(t, []string{"R3 older, due later", "R3 younger", "R1", "outcome, due 4", "edit, due 5", "card of an ended one, due 6"}, order)
+	require.Equal(t, []string{"R3 older, due later", "R3 younger", "R1", "outcome, due 4", "edit, due 5",
+		"card of an ended one, due 6"}, order)
 	_, ok, err := s.NextDelivery(ctx, chat1("2"), 100)
 	require.NoError(t, err)
 	require.False(t, ok)
@@ -104,7 +106,8 @@ func testOutboxChats(t *testing.T, s *Store) {
 	is(100, "", 0)
 	threaded := card("3", 1, 50)
 	threaded.Target.ThreadID = "7"
-	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 10), card("2", 3, 20), threaded, card("4", 4, 500)}})
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 10), card("2", 3,
+		20), threaded, card("4", 4, 500)}})
 	is(5, "", 10)
 	is(100, "2", 0)
 	is(100, "1", 0)
@@ -175,7 +178,8 @@ func testRecord(t *testing.T, s *Store) {
 		require.NoError(t, err)
 		return got.Deliveries[i]
 	}
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, State: core.Sent, MessageID: "m1", Attached: true, Shown: true, Attempts: 2, Error: "slow"}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, State: core.Sent, MessageID: "m1",
+		Attached: true, Shown: true, Attempts: 2, Error: "slow"}))
 	want := d
 	want.State, want.MessageID, want.Attached, want.Shown, want.Attempts, want.Error, want.DueMs = core.Sent, "m1", true, true, 2, "slow", 0
 	require.Equal(t, want, get(0))
@@ -222,7 +226,8 @@ func testMoves(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 10), inThread, card("-1001", 1, 10)}})
 	b := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 20)}})
 	to := chat1("-1001")
-	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, Key: b.Key, State: core.Queued, DueMs: 20, MovedTo: &to, Attempts: 1}))
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: b.Deliveries[0].ID, Key: b.Key, State: core.Queued, DueMs: 20,
+		MovedTo: &to, Attempts: 1}))
 
 	a, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)
@@ -277,7 +282,8 @@ func testRedraw(t *testing.T, s *Store) {
 
 func testAdopted(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
-	copied := core.Delivery{Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100", ThreadID: "1"}, State: core.Sent, MessageID: "m9"}
+	copied := core.Delivery{Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100",
+		ThreadID: "1"}, State: core.Sent, MessageID: "m9"}
 	for range 2 {
 		a = change(t, s, a.Key, func(a core.Approval) core.Change {
 			return core.Change{Approval: a, Unchanged: true, Deliveries: []core.Delivery{copied}}

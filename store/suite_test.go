@@ -73,11 +73,14 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 func testRoundTrip(t *testing.T, s *Store) {
 	a := pendingApproval("bot")
 	a.Origin = &core.Target{Channel: "discord", To: "9", ThreadID: "8"}
-	a.Votes = []core.Vote{{Approver: core.UserRequest, Verdict: core.Approve, Voter: &core.Voter{Person: "alice", Channel: "telegram", UserID: "1"}, DecidedAtMs: 5}}
+	a.Votes = []core.Vote{{Approver: core.UserRequest, Verdict: core.Approve, Voter: &core.Voter{Person: "alice",
+		Channel: "telegram", UserID: "1"}, DecidedAtMs: 5}}
 	a.Justification = "zero \x00, line\nend, ünïcode \U0001f600"
 	d := core.Delivery{
-		ID: "d1", Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100", ThreadID: "7"}, State: core.Sent, MessageID: "m1",
-		ReplyTo: "r", ForUser: "u", Attached: true, Shown: true, DenyOnly: true, Fallback: true, Error: "e", Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11,
+		ID: "d1", Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100", ThreadID: "7"},
+		State: core.Sent, MessageID: "m1",
+		ReplyTo: "r", ForUser: "u", Attached: true, Shown: true, DenyOnly: true, Fallback: true, Error: "e",
+		Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11,
 	}
 	got := create(t, s, a, core.Change{Deliveries: []core.Delivery{d}})
 	d.Key = a.Key
@@ -164,7 +167,9 @@ func testInconsistent(t *testing.T, s *Store) {
 	require.ErrorContains(t, err, "lacks")
 	next := pendingApproval("bot")
 	next.Code = a.Code
-	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: next, New: true}}, nil })
+	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
+		return []core.Change{{Approval: next, New: true}}, nil
+	})
 	require.ErrorContains(t, err, "not its key's")
 	got, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)

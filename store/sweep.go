@@ -22,7 +22,8 @@ const (
  WHERE created_ms < $1 AND resolved_ms < $1 AND status <> 'pending' ORDER BY created_ms, key LIMIT $2)`
 	sweepCalls = `UPDATE approvals SET sealed = '', kept_ms = 0 WHERE key IN (SELECT key FROM approvals
  WHERE kept_ms > 0 AND kept_ms <= $1 ORDER BY kept_ms LIMIT $2)`
-	sweepGrants = `DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_ms > 0 AND expires_ms <= $1 ORDER BY expires_ms LIMIT $2)`
+	sweepGrants = `DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_ms > 0 AND expires_ms <= $1
+ ORDER BY expires_ms LIMIT $2)`
 	// oldInbound walks all that is there, once in a sweep and beside the writer: an
 	// index would have to be written with every update.
 	oldInbound = `SELECT source, id FROM inbound WHERE (source, id) > ($1, $2) AND handled_ms > 0 AND received_ms < $3

@@ -129,13 +129,15 @@ func (b *batch) commit(from string) error {
 	} else if err = b.close(); err == nil && b.moved != nil {
 		b.head = b.moved
 	}
-	if err != nil && !b.careful && b.dialect.many && !isLost(err) && !isOutrun(err) {
+	failed := err != nil && !isLost(err) && !isOutrun(err)
+	if failed && b.dialect.many && !b.careful {
 		err = errors.Join(err, errCareful) // some job's, and the others need not fail with it
 	}
 	return err
 }
 
-const growOwner = `INSERT INTO owners (owner, pending) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET pending = owners.pending + excluded.pending`
+const growOwner = `INSERT INTO owners (owner, pending) VALUES ($1, $2)
+ ON CONFLICT (owner) DO UPDATE SET pending = owners.pending + excluded.pending`
 
 // tally writes how many pending approvals owners have now, in one order for all
 // writers.

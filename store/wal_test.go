@@ -106,7 +106,8 @@ func TestAWriteAheadLogThatIsWhole(t *testing.T) {
 		earlier[at+4]++
 	}
 	for name, log := range map[string][]byte{
-		"whole": log, "cut short": log[:len(log)-100], "a header alone": log[:walHeader], "empty": nil, "an earlier one's remains": append(bytes.Clone(log), earlier...),
+		"whole": log, "cut short": log[:len(log)-100], "a header alone": log[:walHeader], "empty": nil,
+		"an earlier one's remains": append(bytes.Clone(log), earlier...),
 	} {
 		found, err := Damaged("sqlite:" + damagedCopy(t, dir, log) + "/desk.db")
 		require.NoError(t, err, name)
