@@ -14,6 +14,7 @@ import (
 	"approvalbot/gateway"
 	"approvalbot/routing"
 	"approvalbot/server"
+	"approvalbot/server/metrics"
 	"approvalbot/store"
 )
 
@@ -46,7 +47,7 @@ type Daemon struct {
 	Store   *store.Store
 	Gate    *core.Gate
 	Server  *server.Server
-	Metrics *server.Metrics
+	Metrics *metrics.Set
 	Auditor *audit.Auditor
 
 	options     Options

@@ -6,7 +6,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/config"
-	"approvalbot/server"
+	"approvalbot/server/metrics"
 )
 
 // readyTime bounds what the store is asked to tell whether the desk is ready: probes
@@ -19,7 +19,7 @@ const gaugeTime = 2 * time.Second
 // gauges says how the desk stands, each time it is scraped. A desk that cannot say
 // gives no value, which alerts can see.
 func (d *Daemon) gauges() {
-	d.Metrics.Gauges("approvalbot_", []server.Gauge{
+	d.Metrics.Gauges("approvalbot_", []metrics.Gauge{
 		{Name: "ready", Help: "1 when this instance is ready for requests."},
 		{Name: "pending_approvals", Help: "Approvals that wait for people."},
 		{Name: "outbox_oldest_seconds", Help: "How long the message has been due that waits longest, in seconds."},

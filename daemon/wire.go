@@ -26,6 +26,7 @@ import (
 	"approvalbot/policy/tool"
 	"approvalbot/routing"
 	"approvalbot/server"
+	"approvalbot/server/metrics"
 	"approvalbot/store"
 )
 
@@ -62,7 +63,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 			err = errors.Join(err, d.Store.Close())
 		}
 	}()
-	d.Metrics = server.NewMetrics(tool.Known()...)
+	d.Metrics = metrics.New(tool.Known()...)
 	d.Metrics.UseTools(effective.NamedTools(cfg))
 	rules, err := d.rules(ctx)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"approvalbot/messages"
 	"approvalbot/policy"
 	"approvalbot/server"
+	"approvalbot/server/metrics"
 	"approvalbot/store"
 )
 
@@ -40,7 +41,7 @@ func TestRemote(t *testing.T) {
 	token := func(name string, who core.Caller) server.Token {
 		return server.Token{Name: name, Hash: server.HashToken(name + "-s3cret"), Caller: who}
 	}
-	srv, err := server.New(server.Config{Gate: gate, Metrics: server.NewMetrics(), Log: log, Tokens: []server.Token{
+	srv, err := server.New(server.Config{Gate: gate, Metrics: metrics.New(), Log: log, Tokens: []server.Token{
 		token("agent", core.Caller{MayRequest: true}), token("alice", core.Caller{MayDecide: true, Person: "alice"})}})
 	require.NoError(t, err)
 	wire := httptest.NewServer(srv.Handler())

@@ -98,7 +98,7 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 	if rt.raw != nil {
 		return rt.raw
 	}
-	seen := s.metrics.route(rt.method, rt.path)
+	seen := s.metrics.Route(rt.method, rt.path)
 	if rt.stream != nil {
 		return s.streaming(rt, seen)
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"approvalbot/server/metrics"
 )
 
 const (
@@ -32,7 +34,7 @@ const (
 type connLimiter struct {
 	net.Listener
 	log     *slog.Logger
-	metrics *Metrics
+	metrics *metrics.Set
 	limit   int // anonymous connections of all addresses
 
 	mu     sync.Mutex
@@ -51,9 +53,9 @@ type conn struct {
 	all, own *lists.Element // its places in oldest and byAddr; nil: it is not anonymous, or closed
 }
 
-func newConnLimiter(l net.Listener, metrics *Metrics, log *slog.Logger) *connLimiter {
+func newConnLimiter(l net.Listener, counts *metrics.Set, log *slog.Logger) *connLimiter {
 	return &connLimiter{
-		Listener: l, metrics: metrics, log: log, limit: min(maxAnonymous, fileLimit()/4),
+		Listener: l, metrics: counts, log: log, limit: min(maxAnonymous, fileLimit()/4),
 		oldest: lists.New(), byAddr: map[netip.Prefix]*lists.List{}, warned: map[string]time.Time{},
 	}
 }
@@ -78,7 +80,7 @@ func (l *connLimiter) failed(err error) {
 	if errors.Is(err, net.ErrClosed) {
 		return
 	}
-	l.metrics.acceptFailures.Inc()
+	l.metrics.AcceptFailed()
 	why := "connections cannot be accepted"
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		why += ": the file descriptors have run out; raise the limit (LimitNOFILE= of systemd, ulimit -n)"
@@ -148,7 +150,7 @@ func (l *connLimiter) tooMany(own *lists.List) (victim *conn, reason string) {
 // end closes a connection that is still anonymous.
 func (l *connLimiter) end(c *conn, reason string) {
 	if l.leave(c) {
-		l.metrics.anonymousClosed.WithLabelValues(reason).Inc()
+		l.metrics.AnonymousClosed(reason)
 		_ = c.Conn.Close()
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/metrics"
 	"approvalbot/store"
 )
 
@@ -113,15 +114,15 @@ func (d *desk) open() {
 	require.NoError(d.t, err)
 	d.rules = core.Rules{Enabled: true, Policy: d.judge, People: people, Router: oneChat{}, TimeoutMs: 15 * 60_000, MaxTimeoutMs: 24 * 3_600_000}
 	log := slog.New(slog.NewJSONHandler(d.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	metrics := NewMetrics("mail.send")
+	counts := metrics.New("mail.send")
 	d.feed = NewFeed(d.store, log)
 	d.feed.keep = 4 // so that listeners fall behind
-	d.gate = core.NewGate(d.store, d.rules, log, metrics.Observe, d.feed.Notify)
+	d.gate = core.NewGate(d.store, d.rules, log, counts.Observe, d.feed.Notify)
 	listening, deaf := context.WithCancel(context.Background())
 	running.Go(func() { _ = d.feed.Run(listening) })
 	d.t.Cleanup(deaf)
 	d.deaf = deaf
-	d.srv, err = New(Config{Gate: d.gate, Tokens: testTokens(), Feed: d.feed, Metrics: metrics, Log: log, Version: "test"})
+	d.srv, err = New(Config{Gate: d.gate, Tokens: testTokens(), Feed: d.feed, Metrics: counts, Log: log, Version: "test"})
 	require.NoError(d.t, err)
 	d.t.Cleanup(d.srv.EndWaits)
 	wire := &inProcess{t: d.t, h: d.srv.Handler(), contract: contractOf(d.srv)}

@@ -206,7 +206,7 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/readyz", name: "ready", summary: "Store and policy are ready; the state of each chat is in the body.",
 			out: reflect.TypeFor[api.Ready](), status: []int{http.StatusOK, http.StatusServiceUnavailable}, raw: s.ready},
 		{method: "GET", path: "/metrics", name: "metrics", summary: "Prometheus metrics.",
-			out: reflect.TypeFor[string](), media: "text/plain", status: ok, raw: s.metrics.serve},
+			out: reflect.TypeFor[string](), media: "text/plain", status: ok, raw: s.metrics.Serve},
 		{method: "GET", path: "/openapi.json", name: "openapi", summary: "This description.",
 			out: reflect.TypeFor[map[string]any](), status: ok, raw: s.describe},
 	}

@@ -17,6 +17,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/metrics"
 )
 
 const (
@@ -48,7 +49,7 @@ type Config struct {
 	Policy      func(context.Context) (api.Policy, error)
 	Reload      func(context.Context, core.Caller) (api.Reloaded, error) // puts the configured policy in force, all or nothing
 	Pairings    Pairings                                                 // nil: there are none
-	Metrics     *Metrics                                                 // nil: counts of its own; see [NewMetrics]
+	Metrics     *metrics.Set                                             // nil: counts of its own; see [metrics.New]
 	Log         *slog.Logger                                             // nil: silent
 	Version     string                                                   // shown in the OpenAPI description
 
@@ -65,7 +66,7 @@ type Server struct {
 	cfg     Config
 	gate    *core.Gate
 	log     *slog.Logger
-	metrics *Metrics
+	metrics *metrics.Set
 	cert    *certificate // nil: no TLS
 	tokens  atomic.Pointer[tokens]
 	spec    func() ([]byte, error)
@@ -87,7 +88,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Mount = map[string]http.Handler{}
 	}
 	if cfg.Metrics == nil {
-		cfg.Metrics = NewMetrics()
+		cfg.Metrics = metrics.New()
 	}
 	if cfg.Policy == nil {
 		cfg.Policy = func(context.Context) (api.Policy, error) { return api.Policy{}, errNotHere }

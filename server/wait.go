@@ -12,7 +12,7 @@ import (
 // away meanwhile is refused at once. It ends the watch.
 func (s *Server) await(c *call, wait time.Duration, w *core.Watch) (core.Approval, error) {
 	defer w.Stop()
-	defer s.metrics.waiting()()
+	defer s.metrics.Waiting()()
 	ctx, cancel := context.WithTimeout(c.ctx, wait)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()

@@ -1,4 +1,6 @@
-package server
+// Package metrics counts what happens to approvals, API requests and connections, for
+// Prometheus.
+package metrics
 
 import (
 	"net/http"
@@ -16,16 +18,16 @@ import (
 )
 
 // wellKnown are tool names that agents' runtimes have. A name that is neither here
-// nor given to NewMetrics or UseTools counts as "other": labels must not grow with
+// nor given to New or UseTools counts as "other": labels must not grow with
 // what callers send, nor carry it.
 var wellKnown = []string{
 	"exec", "bash", "Bash", "shell", "process", "read", "Read", "write", "Write", "edit", "Edit", "apply_patch", "ls", "find", "grep", "glob",
 	"web_fetch", "WebFetch", "web_search", "WebSearch", "browser", "message", "cron", "gateway", "nodes", "image", "memory_search", "sessions_send", "sessions_spawn",
 }
 
-// Metrics counts what happens to approvals and requests, in a registry of its
-// own. [Metrics.Observe] is made for the Gate's after-commit hook.
-type Metrics struct {
+// Set counts what happens to approvals and requests, in a registry of its
+// own. [Set.Observe] is made for the Gate's after-commit hook.
+type Set struct {
 	registry *prometheus.Registry
 	tools    map[string]bool
 	named    atomic.Pointer[map[string]bool] // by the operator
@@ -47,12 +49,12 @@ type Metrics struct {
 	decisions  *prometheus.HistogramVec
 }
 
-// NewMetrics makes an empty set. tools are further names that may stand in a label.
-func NewMetrics(tools ...string) *Metrics {
+// New makes an empty set. tools are further names that may stand in a label.
+func New(tools ...string) *Set {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	m := &Metrics{
+	m := &Set{
 		registry: prometheus.NewRegistry(), tools: map[string]bool{},
 		requests:    counter("tool_approval_requests_total", "Calls that were asked, settled at once or not.", "tool", "risk_class", "channel"),
 		resolutions: counter("tool_approval_resolutions_total", "Approvals that were approved or denied, and by what kind of resolver.", "decision", "resolver_type"),
@@ -84,12 +86,12 @@ func NewMetrics(tools ...string) *Metrics {
 	return m
 }
 
-// maxNamed bounds the names of [Metrics.UseTools].
+// maxNamed bounds the names of [Set.UseTools].
 const maxNamed = 200
 
 // UseTools makes the names of tools that the operator's rules name stand in labels
 // from now on, in place of those given before; not more than 200 of them.
-func (m *Metrics) UseTools(names []string) {
+func (m *Set) UseTools(names []string) {
 	named := map[string]bool{}
 	for _, n := range names[:min(len(names), maxNamed)] {
 		named[n] = true
@@ -98,7 +100,7 @@ func (m *Metrics) UseTools(names []string) {
 }
 
 // begin makes a series of each family, so that a first scrape shows them all.
-func (m *Metrics) begin() {
+func (m *Set) begin() {
 	m.requests.WithLabelValues("other", core.R0.String(), "none")
 	for _, d := range []core.Decision{core.AllowOnce, core.Deny} {
 		m.resolutions.WithLabelValues(string(d), "person")
@@ -120,10 +122,10 @@ func (m *Metrics) begin() {
 }
 
 // Registry is where other parts of the desk register their own metrics.
-func (m *Metrics) Registry() prometheus.Registerer { return m.registry }
+func (m *Set) Registry() prometheus.Registerer { return m.registry }
 
 // Observe counts one committed change.
-func (m *Metrics) Observe(c core.Change) {
+func (m *Set) Observe(c core.Change) {
 	a := c.Approval
 	if c.New {
 		channel := "none"
@@ -154,7 +156,7 @@ func (m *Metrics) Observe(c core.Change) {
 }
 
 // ended counts what everybody said in the end: who votes again counts once.
-func (m *Metrics) ended(c core.Change) {
+func (m *Set) ended(c core.Change) {
 	a := c.Approval
 	for _, v := range a.Votes {
 		m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
@@ -166,18 +168,18 @@ func (m *Metrics) ended(c core.Change) {
 
 // Classified counts one question to the classifier: how long it took, and why
 // there was no opinion that counts (empty: there was one).
-func (m *Metrics) Classified(took time.Duration, failed string) {
+func (m *Set) Classified(took time.Duration, failed string) {
 	m.classifier.Observe(float64(took) / float64(time.Millisecond))
 	if failed != "" {
 		m.fallbacks.WithLabelValues(failed).Inc()
 	}
 }
 
-func (m *Metrics) quorumUnmet(a core.Approval) {
+func (m *Set) quorumUnmet(a core.Approval) {
 	m.unmet.WithLabelValues(a.Assessment.RiskClass.String(), strconv.Itoa(max(1, a.Rule.MinApprovals))).Inc()
 }
 
-func (m *Metrics) tool(name string) string {
+func (m *Set) tool(name string) string {
 	if m.tools[name] || (*m.named.Load())[name] {
 		return name
 	}
@@ -211,8 +213,8 @@ func hasCode(a core.Approval, code string) bool {
 	return false
 }
 
-// route gives the function that counts one route's requests.
-func (m *Metrics) route(method, path string) func(status int, took time.Duration) {
+// Route gives the function that counts one route's requests.
+func (m *Set) Route(method, path string) func(status int, took time.Duration) {
 	seconds := m.seconds.WithLabelValues(method, path)
 	var counters sync.Map // by status
 	return func(status int, took time.Duration) {
@@ -225,12 +227,20 @@ func (m *Metrics) route(method, path string) func(status int, took time.Duration
 	}
 }
 
-// waiting counts one waiting request until the returned function is called.
-func (m *Metrics) waiting() (done func()) {
+// AcceptFailed counts a connection that could not be accepted.
+func (m *Set) AcceptFailed() { m.acceptFailures.Inc() }
+
+// AnonymousClosed counts a connection that was closed before an authenticated request
+// came on it, by why: late, address, total or files.
+func (m *Set) AnonymousClosed(reason string) { m.anonymousClosed.WithLabelValues(reason).Inc() }
+
+// Waiting counts one waiting request until the returned function is called.
+func (m *Set) Waiting() (done func()) {
 	m.waiters.Inc()
 	return m.waiters.Dec
 }
 
-func (m *Metrics) serve(w http.ResponseWriter, r *http.Request) {
+// Serve answers a scrape with all metrics of the registry.
+func (m *Set) Serve(w http.ResponseWriter, r *http.Request) {
 	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }

@@ -1,4 +1,4 @@
-package server
+package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
@@ -12,7 +12,7 @@ type Gauge struct {
 // Gauges registers values that value looks up by name and label at each scrape;
 // what it does not know (false) is left out. It must be quick and safe for
 // concurrent use.
-func (m *Metrics) Gauges(prefix string, list []Gauge, value func(name, label string) (float64, bool)) {
+func (m *Set) Gauges(prefix string, list []Gauge, value func(name, label string) (float64, bool)) {
 	m.registry.MustRegister(&gauges{prefix, list, value})
 }
 
