@@ -7,7 +7,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/view"
 )
 
 // shielded closes a method unless the dialect is switched on.
@@ -65,7 +65,7 @@ func shieldRequest(c *call, in shieldAsk) (any, error) {
 
 func (in shieldAsk) call() (core.Call, error) {
 	out := core.Call{Dialect: core.DialectAgentShield, MustAsk: true, ToolName: in.ToolName, Params: in.Params, ID: in.ID,
-		AgentID: in.AgentID, SessionKey: in.SessionKey, Requester: server.RequesterOf(in.Requester), TimeoutMs: in.TimeoutMs}
+		AgentID: in.AgentID, SessionKey: in.SessionKey, Requester: view.RequesterOf(in.Requester), TimeoutMs: in.TimeoutMs}
 	if out.ToolName == "" {
 		out.ToolName = in.Tool
 	}

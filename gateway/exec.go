@@ -8,7 +8,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/view"
 )
 
 // execAsk is what exec's clients send. Of what the desk has no use for, it is
@@ -89,7 +89,7 @@ func (in execAsk) call() (core.Call, error) {
 		return core.Call{}, err
 	}
 	call := core.Call{ToolName: "exec", Params: body, Dialect: core.DialectExec, ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
-		Requester: server.RequesterOf(in.Requester), Justification: in.WarningText, ActionSummary: in.Scope}
+		Requester: view.RequesterOf(in.Requester), Justification: in.WarningText, ActionSummary: in.Scope}
 	if in.NodeID != "" {
 		call.Bind = &core.Bind{Host: new(in.NodeID)}
 	}

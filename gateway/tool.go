@@ -3,7 +3,7 @@ package gateway
 import (
 	"approvalbot/api"
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/view"
 )
 
 // toolAsk is the body of POST /v1/approvals, and whether to answer twice.
@@ -13,7 +13,7 @@ type toolAsk struct {
 }
 
 func toolRequest(c *call, in toolAsk) (any, error) {
-	return c.ask(server.CallOf(in.CreateRequest), in.TwoPhase, toolWords)
+	return c.ask(view.CallOf(in.CreateRequest), in.TwoPhase, toolWords)
 }
 
 func toolGet(c *call, in one) (any, error) {

@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/view"
 )
 
 func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
@@ -14,7 +15,7 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if claimID != "" && !claim {
 		return answer{}, core.Invalid(core.FieldError{Field: "claimId", Problem: "needs claim=1"})
 	}
-	asked := CallOf(in)
+	asked := view.CallOf(in)
 	if asked.Resume = c.query.flag("resume"); asked.Resume && !claim {
 		return answer{}, core.Invalid(core.FieldError{Field: "resume", Problem: "needs claim=1"})
 	}
@@ -51,7 +52,7 @@ func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (
 		if err != nil {
 			return api.Approval{}, err
 		}
-		out := claimOf(got)
+		out := view.ClaimOf(got)
 		if out.Receipt, err = s.receipt(got.Approval); err != nil {
 			return api.Approval{}, err
 		}
@@ -125,7 +126,7 @@ func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := claimOf(got)
+	out := view.ClaimOf(got)
 	if out.Receipt, err = s.receipt(got.Approval); err != nil {
 		return answer{}, err
 	}
@@ -167,7 +168,7 @@ func (s *Server) View(ctx context.Context, a core.Approval) (api.Approval, error
 	if err != nil {
 		return api.Approval{}, err
 	}
-	return approvalOf(a, summary, s.gate.Rules().People), nil
+	return view.ApprovalOf(a, summary, s.gate.Rules().People), nil
 }
 
 // wholeCall is the call as people see it, whole while its params are kept.
@@ -180,4 +181,13 @@ func (s *Server) wholeCall(ctx context.Context, a core.Approval) (string, error)
 		return a.Summary, err
 	}
 	return core.Line(a.ToolName, facts), nil
+}
+
+// approvalFor is approvalOf for one caller.
+func (s *Server) approvalFor(who core.Caller, a core.Approval, summary string) api.Approval {
+	out := view.ApprovalOf(a, summary, s.gate.Rules().People)
+	if who.MayDecide {
+		out.Consulted = view.ConsultedOf(a.Consulted, true)
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/view"
 )
 
 // sample sets every field that there is, at any depth, to what its path says; with
@@ -69,7 +70,7 @@ func answersOf() (lines []string) {
 			sample(reflect.ValueOf(&a).Elem(), fmt.Sprint("a", i), i%2 == 0)
 			sample(reflect.ValueOf(&p).Elem(), fmt.Sprint("p", i), i%2 == 0)
 		}
-		lines = append(lines, answered(a), answered(evaluationOf(p, fmt.Sprint("tööl\n", i), "<hash>", i%3 > 0)))
+		lines = append(lines, answered(a), answered(view.EvaluationOf(p, fmt.Sprint("tööl\n", i), "<hash>", i%3 > 0)))
 		a.Claim = &api.Claim{ToolName: "<t>", Params: []byte(`{"a":"<\u003c\u2028>","b":1e+30}`), Fingerprint: "f", Decision: api.AllowOnce}
 		lines = append(lines, answered(a))
 	}

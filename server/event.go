@@ -6,6 +6,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/view"
 )
 
 // told are the entries of the log that listeners hear of. All others are for
@@ -33,12 +34,12 @@ func eventOf(e core.Event) (*api.Event, error) {
 	}
 	out := facts.Event
 	out.Type, out.Seq, out.AtMs, out.Owner = string(e.Type), e.Seq, e.AtMs, e.Owner
-	out.DecidedBy = words(out.DecidedBy)
-	out.RiskClass, out.SideEffects = facts.Assessment.RiskClass.String(), words(facts.Assessment.SideEffects)
-	out.Confidence, out.Source, out.ReasonCodes = facts.Assessment.Confidence, facts.Assessment.Source, words(facts.Assessment.ReasonCodes)
-	out.Approvers, out.Votes = approversOf(facts.Rule), votesOf(facts.Votes)
+	out.DecidedBy = view.Names(out.DecidedBy)
+	out.RiskClass, out.SideEffects = facts.Assessment.RiskClass.String(), view.Names(facts.Assessment.SideEffects)
+	out.Confidence, out.Source, out.ReasonCodes = facts.Assessment.Confidence, facts.Assessment.Source, view.Names(facts.Assessment.ReasonCodes)
+	out.Approvers, out.Votes = view.ApproversOf(facts.Rule), view.VotesOf(facts.Votes)
 	if facts.Vote != nil {
-		out.Vote = &votesOf([]core.Vote{*facts.Vote})[0]
+		out.Vote = &view.VotesOf([]core.Vote{*facts.Vote})[0]
 	}
 	return &out, nil
 }

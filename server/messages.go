@@ -8,6 +8,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/messages"
+	"approvalbot/server/view"
 )
 
 // messageDesk is the desk as one token sees it, for the flow in messages.
@@ -24,8 +25,8 @@ func (d messageDesk) Ask(ctx context.Context, req api.CreateRequest) (api.Approv
 	if _, err := d.still(); err != nil {
 		return api.Approval{}, toProblem(err)
 	}
-	a, _, err := d.gate.Submit(ctx, d.who, CallOf(req))
-	return approvalOf(a, a.Summary, d.gate.Rules().People), toProblem(err)
+	a, _, err := d.gate.Submit(ctx, d.who, view.CallOf(req))
+	return view.ApprovalOf(a, a.Summary, d.gate.Rules().People), toProblem(err)
 }
 
 func (d messageDesk) Look(ctx context.Context, id string) (messages.Look, error) {
@@ -33,7 +34,7 @@ func (d messageDesk) Look(ctx context.Context, id string) (messages.Look, error)
 	if err != nil {
 		return messages.Look{}, toProblem(err)
 	}
-	l := messages.Look{Approval: approvalOf(a, a.Summary, d.gate.Rules().People)}
+	l := messages.Look{Approval: view.ApprovalOf(a, a.Summary, d.gate.Rules().People)}
 	if !a.Final() {
 		_, l.Params, _, err = d.gate.Stored(ctx, a.Key)
 	}
@@ -56,7 +57,7 @@ func (d messageDesk) Claim(ctx context.Context, id, claimID string) (api.Claim, 
 	if err != nil {
 		return api.Claim{}, toProblem(err)
 	}
-	out := claimOf(got)
+	out := view.ClaimOf(got)
 	out.Receipt, err = d.receipt(got.Approval)
 	return out, err
 }

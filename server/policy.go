@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/view"
 )
 
 // maxCalls is how many calls are evaluated at once.
@@ -87,30 +88,11 @@ func (s *Server) evaluateOne(c *call, body []byte) (out api.Evaluation, err erro
 }
 
 func (s *Server) evaluation(c *call, in api.CreateRequest) (api.Evaluation, error) {
-	p, err := s.gate.Evaluate(c.ctx, c.who, CallOf(in))
+	p, err := s.gate.Evaluate(c.ctx, c.who, view.CallOf(in))
 	if err != nil {
 		return api.Evaluation{}, err
 	}
-	return evaluationOf(p, in.ToolName, s.gate.PolicyHash(), c.who.MayDecide), nil
-}
-
-// evaluationOf is what policy says of a call of that tool, with the trace if that is
-// for the caller.
-func evaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.Evaluation {
-	out := api.Evaluation{
-		Outcome: p.Outcome.String(), Reason: p.Reason, By: p.By, Approvers: approversOf(p.Rule),
-		Assessment: api.Assessment{
-			ToolName: toolName, RiskClass: p.Assessment.RiskClass.String(), SideEffects: words(p.Assessment.SideEffects),
-			Confidence: p.Assessment.Confidence, Source: p.Assessment.Source, ReasonCodes: words(p.Assessment.ReasonCodes),
-		},
-		Offers: decisionsOf(p.Offers), Why: words(p.Why), PolicyHash: policyHash,
-	}
-	if traced {
-		for _, step := range p.Trace {
-			out.Trace = append(out.Trace, api.Step(step))
-		}
-	}
-	return out
+	return view.EvaluationOf(p, in.ToolName, s.gate.PolicyHash(), c.who.MayDecide), nil
 }
 
 func (s *Server) tools(c *call, in api.ToolsRequest) (answer, error) {
@@ -120,9 +102,9 @@ func (s *Server) tools(c *call, in api.ToolsRequest) (answer, error) {
 
 // Tools answers POST /v1/tools, for the other doors of the desk too.
 func (s *Server) Tools(who core.Caller, in api.ToolsRequest) (api.Tools, error) {
-	set := core.ToolSet{Tools: in.Tools, AgentID: in.AgentID, Context: contextOf(in.Context)}
+	set := core.ToolSet{Tools: in.Tools, AgentID: in.AgentID, Context: view.ContextOf(in.Context)}
 	allowed, denied, err := s.gate.Tools(who, set)
-	out := api.Tools{Allowed: words(allowed), Denied: make([]api.DeniedTool, len(denied))}
+	out := api.Tools{Allowed: view.Names(allowed), Denied: make([]api.DeniedTool, len(denied))}
 	for i, d := range denied {
 		out.Denied[i] = api.DeniedTool(d)
 	}
@@ -151,15 +133,9 @@ func (s *Server) grants(c *call) (answer, error) {
 	}
 	out := api.Grants{Items: make([]api.Grant, len(list))}
 	for i, g := range list {
-		out.Items[i] = grantOf(g)
+		out.Items[i] = view.GrantOf(g)
 	}
 	return answer{status: http.StatusOK, body: out}, nil
-}
-
-func grantOf(g core.Grant) api.Grant {
-	return api.Grant{ID: g.ID, Kind: string(g.Kind), Owner: g.Owner, AgentID: g.AgentID, SessionKey: g.SessionKey, ToolName: g.ToolName,
-		Subject: g.Subject, Fingerprint: g.Fingerprint, Pattern: g.Pattern, Summary: g.Summary, MaxRiskClass: g.MaxClass.String(),
-		By: words(g.By), CreatedAtMs: g.CreatedAtMs, ExpiresAtMs: g.ExpiresAtMs}
 }
 
 func (s *Server) dropGrant(c *call) (answer, error) {
@@ -188,7 +164,7 @@ func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
 	}
 	status := http.StatusOK
 	if p.Grant != nil {
-		out.Grant, status = new(grantOf(*p.Grant)), http.StatusCreated
+		out.Grant, status = new(view.GrantOf(*p.Grant)), http.StatusCreated
 	}
 	return answer{status: status, body: out}, nil
 }

@@ -1,4 +1,6 @@
-package server
+// Package view says the core's approvals, votes, grants and previews in the API's types,
+// and reads what programs ask into the core's.
+package view
 
 import (
 	"slices"
@@ -19,7 +21,7 @@ func CallOf(in api.CreateRequest) core.Call {
 		call.Origin = &core.Target{Channel: t.Channel, To: t.To, ThreadID: t.ThreadID}
 	}
 	call.Requester = RequesterOf(in.Requester)
-	call.Context = contextOf(in.Context)
+	call.Context = ContextOf(in.Context)
 	return call
 }
 
@@ -31,7 +33,8 @@ func RequesterOf(r *api.Requester) *core.Requester {
 	return &core.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
 }
 
-func contextOf(x *api.Context) core.CallContext {
+// ContextOf is what a request says of where its call comes from; nil: nothing.
+func ContextOf(x *api.Context) core.CallContext {
 	if x == nil {
 		return core.CallContext{}
 	}
@@ -51,30 +54,21 @@ func toolOf(t *api.Tool) core.ToolFacts {
 	return out
 }
 
-// approvalFor is approvalOf for one caller.
-func (s *Server) approvalFor(who core.Caller, a core.Approval, summary string) api.Approval {
-	out := approvalOf(a, summary, s.gate.Rules().People)
-	if who.MayDecide {
-		out.Consulted = consultedOf(a.Consulted, true)
-	}
-	return out
-}
-
-// approvalOf is an approval as its asker sees it. summary is the redacted call,
+// ApprovalOf is an approval as its asker sees it. summary is the redacted call,
 // people are those who may decide now.
-func approvalOf(a core.Approval, summary string, people *core.Directory) api.Approval {
+func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.Approval {
 	a = a.AsOfNow(people)
 	out := api.Approval{
 		ID: a.ID, Code: a.Code, Owner: a.Owner, Status: api.Status(a.Status), Decision: api.Decision(a.Decision),
-		Reason: a.Reason, DecidedBy: words(a.DecidedBy),
+		Reason: a.Reason, DecidedBy: Names(a.DecidedBy),
 		ToolName: a.ToolName, ParamsSummary: summary, ArgsFingerprint: a.Fingerprint, Bind: (*api.Bind)(a.Bind),
 		AgentID: a.AgentID, SessionKey: a.SessionKey, Justification: a.Justification, ActionSummary: a.ActionSummary,
-		RiskClass: a.Assessment.RiskClass.String(), SideEffects: words(a.Assessment.SideEffects),
+		RiskClass: a.Assessment.RiskClass.String(), SideEffects: Names(a.Assessment.SideEffects),
 		Confidence: a.Assessment.Confidence, Source: a.Assessment.Source,
-		ReasonCodes: words(a.Assessment.ReasonCodes), Why: words(a.Why), PolicyHash: a.PolicyHash,
-		Approvers: approversOf(a.Rule), Votes: votesOf(a.Votes), Offers: decisionsOf(a.Offers),
+		ReasonCodes: Names(a.Assessment.ReasonCodes), Why: Names(a.Why), PolicyHash: a.PolicyHash,
+		Approvers: ApproversOf(a.Rule), Votes: VotesOf(a.Votes), Offers: decisionsOf(a.Offers),
 		SessionCovers: covers(a, core.AllowSession, a.Session), AlwaysCovers: covers(a, core.AllowAlways, a.Always),
-		Consulted:   consultedOf(a.Consulted, false),
+		Consulted:   ConsultedOf(a.Consulted, false),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
 		Deliveries: cardsOf(a), Reached: a.Reached,
@@ -102,9 +96,10 @@ func cardsOf(a core.Approval) []api.Delivery {
 	return cards
 }
 
-func approversOf(r core.Rule) api.Approvers {
+// ApproversOf is who may, and who can, decide by a rule.
+func ApproversOf(r core.Rule) api.Approvers {
 	out := api.Approvers{
-		Allowed: words(r.Allowed), Disabled: words(r.Disabled), Effective: words(r.Effective), Verifier: r.AsksVerifier(),
+		Allowed: Names(r.Allowed), Disabled: Names(r.Disabled), Effective: Names(r.Effective), Verifier: r.AsksVerifier(),
 	}
 	if r.AsksApprovers() {
 		out.MinApprovals, out.RequiresHuman = r.MinApprovals, r.RequiresHuman
@@ -112,11 +107,12 @@ func approversOf(r core.Rule) api.Approvers {
 	return out
 }
 
-func votesOf(votes []core.Vote) []api.Vote {
+// VotesOf lists votes in the order they were given.
+func VotesOf(votes []core.Vote) []api.Vote {
 	out := make([]api.Vote, len(votes))
 	for i, v := range votes {
 		out[i] = api.Vote{ApproverID: string(v.Approver), Verdict: string(v.Verdict), Decision: api.Decision(v.Decision),
-			Reason: v.Reason, ReasonCodes: words(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
+			Reason: v.Reason, ReasonCodes: Names(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
 			VerifierOnly: v.VerifierOnly}
 		if v.Voter != nil {
 			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
@@ -125,9 +121,9 @@ func votesOf(votes []core.Vote) []api.Vote {
 	return out
 }
 
-// consultedOf gives the consultations of an approval, with their endpoints only to
+// ConsultedOf gives the consultations of an approval, with their endpoints only to
 // those who may decide: askers are not told where the authorities are.
-func consultedOf(list []core.Consultation, endpoints bool) []api.Consultation {
+func ConsultedOf(list []core.Consultation, endpoints bool) []api.Consultation {
 	out := make([]api.Consultation, len(list))
 	for i, c := range list {
 		if !endpoints {
@@ -138,12 +134,12 @@ func consultedOf(list []core.Consultation, endpoints bool) []api.Consultation {
 	return out
 }
 
-func claimOf(c core.Claimed) api.Claim {
+// ClaimOf is what whoever claimed a call gets: the very bytes that were approved.
+func ClaimOf(c core.Claimed) api.Claim {
 	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint, Bind: (*api.Bind)(c.Approval.Bind),
 		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs}
 }
 
-// decisionsOf copies a list of decisions; the copy is never nil.
 // covers gives what a decision would cover, in words, where it is offered.
 func covers(a core.Approval, d core.Decision, words string) string {
 	if !slices.Contains(a.Offers, d) {
@@ -152,6 +148,7 @@ func covers(a core.Approval, d core.Decision, words string) string {
 	return words
 }
 
+// decisionsOf copies a list of decisions; the copy is never nil.
 func decisionsOf(list []core.Decision) []api.Decision {
 	out := make([]api.Decision, len(list))
 	for i, d := range list {
@@ -160,9 +157,9 @@ func decisionsOf(list []core.Decision) []api.Decision {
 	return out
 }
 
-// words gives a list of names, never nil, so that JSON has []. A list of plain
+// Names gives a list of names, never nil, so that JSON has []. A list of plain
 // strings is the same one.
-func words[S ~string](list []S) []string {
+func Names[S ~string](list []S) []string {
 	if same, ok := any(list).([]string); ok && same != nil {
 		return same
 	}
@@ -171,4 +168,30 @@ func words[S ~string](list []S) []string {
 		out[i] = string(s)
 	}
 	return out
+}
+
+// EvaluationOf is what policy says of a call of that tool, with the trace if that is
+// for the caller.
+func EvaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.Evaluation {
+	out := api.Evaluation{
+		Outcome: p.Outcome.String(), Reason: p.Reason, By: p.By, Approvers: ApproversOf(p.Rule),
+		Assessment: api.Assessment{
+			ToolName: toolName, RiskClass: p.Assessment.RiskClass.String(), SideEffects: Names(p.Assessment.SideEffects),
+			Confidence: p.Assessment.Confidence, Source: p.Assessment.Source, ReasonCodes: Names(p.Assessment.ReasonCodes),
+		},
+		Offers: decisionsOf(p.Offers), Why: Names(p.Why), PolicyHash: policyHash,
+	}
+	if traced {
+		for _, step := range p.Trace {
+			out.Trace = append(out.Trace, api.Step(step))
+		}
+	}
+	return out
+}
+
+// GrantOf is a standing grant as operators see it.
+func GrantOf(g core.Grant) api.Grant {
+	return api.Grant{ID: g.ID, Kind: string(g.Kind), Owner: g.Owner, AgentID: g.AgentID, SessionKey: g.SessionKey, ToolName: g.ToolName,
+		Subject: g.Subject, Fingerprint: g.Fingerprint, Pattern: g.Pattern, Summary: g.Summary, MaxRiskClass: g.MaxClass.String(),
+		By: Names(g.By), CreatedAtMs: g.CreatedAtMs, ExpiresAtMs: g.ExpiresAtMs}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
 )
 
 // The whole call, redacted, stands wherever somebody may decide by; what is kept
@@ -41,24 +40,4 @@ func TestParamsSummary(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, own.Items[0].ParamsSummary, done.ParamsSummary)
 	require.NotContains(t, d.logs.String(), "hunter2")
-}
-
-func TestCards(t *testing.T) {
-	place, err := core.ParseTarget("telegram:-1001:42")
-	require.NoError(t, err)
-	a := core.Approval{Status: core.Pending, Assessment: core.Assessment{ReasonCodes: []string{"exec", core.ReasonUnreached}}, Deliveries: []core.Delivery{
-		{Kind: core.CardDelivery, Target: place, State: core.Failed, Error: "chat not found"},
-		{Kind: core.OutcomeDelivery, Target: place, State: core.Sent},
-	}}
-	got := approvalOf(a, "", nil)
-	require.Equal(t, []api.Delivery{{Target: "telegram:-1001:42", State: "failed", Error: "chat not found"}}, got.Deliveries)
-	require.False(t, got.Reached)
-	require.Equal(t, []string{"exec", core.ReasonUnreached}, got.ReasonCodes)
-	a.Deliveries[0].State, a.Deliveries[0].MessageID = core.Sent, "7"
-	got = approvalOf(a, "", nil)
-	require.Equal(t, "7", got.Deliveries[0].MessageID)
-	require.True(t, got.Reached, "a card has arrived after all")
-	require.Equal(t, []string{"exec"}, got.ReasonCodes)
-	a.Status = core.Approved
-	require.False(t, approvalOf(a, "", nil).Reached, "it ended when nobody was asked")
 }
