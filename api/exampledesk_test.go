@@ -12,6 +12,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/policy"
 	"approvalbot/server"
+	"approvalbot/server/events"
 	"approvalbot/store"
 )
 
@@ -44,7 +45,7 @@ func openDesk() *exampleDesk {
 	must(err)
 	people, err := core.NewDirectory(core.Rights{People: []core.Person{{Name: "alice"}}, Tokens: map[string]string{"alice-laptop": "alice"}})
 	must(err)
-	feed := server.NewFeed(st, nil)
+	feed := events.NewFeed(st, nil)
 	gate := core.NewGate(st, core.Rules{Enabled: true, Policy: rules, People: people, Router: noChats{}, TimeoutMs: 60_000, MaxTimeoutMs: 60_000}, nil, feed.Notify)
 	srv, err := server.New(server.Config{Gate: gate, Feed: feed, Tokens: []server.Token{
 		{Name: "agent", Hash: server.HashToken("agent-secret"), Caller: core.Caller{MayRequest: true}},

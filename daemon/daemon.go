@@ -14,6 +14,7 @@ import (
 	"approvalbot/gateway"
 	"approvalbot/routing"
 	"approvalbot/server"
+	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 	"approvalbot/store"
 )
@@ -65,7 +66,7 @@ type Daemon struct {
 	receivers   receivers      // the adapters that take updates in here
 	dispatchers []*routing.Dispatcher
 	timers      *routing.Timers
-	feed        *server.Feed
+	feed        *events.Feed
 	gateway     *gateway.Gateway
 }
 

@@ -26,6 +26,7 @@ import (
 	"approvalbot/policy/tool"
 	"approvalbot/routing"
 	"approvalbot/server"
+	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 	"approvalbot/store"
 )
@@ -69,7 +70,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	if err != nil {
 		return nil, err
 	}
-	d.feed = server.NewFeed(d.Store, log)
+	d.feed = events.NewFeed(d.Store, log)
 	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
 	if d.Auditor, err = audit.New(ctx, d.audited()); err != nil {
 		return nil, err

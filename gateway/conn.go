@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/events"
 )
 
 // ending says why a connection is closed.
@@ -250,7 +250,7 @@ func (c *conn) tell(at int64) {
 	}
 }
 
-func (c *conn) tellOne(t server.Told, who core.Caller) {
+func (c *conn) tellOne(t events.Entry, who core.Caller) {
 	if !t.For(who) {
 		return
 	}

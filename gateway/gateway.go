@@ -17,6 +17,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/server"
+	"approvalbot/server/events"
 )
 
 const (
@@ -45,7 +46,7 @@ var usualPace = pace{connect: 10 * time.Second, tick: 30 * time.Second, ping: 30
 type Config struct {
 	Server  *server.Server // knows the tokens, and how approvals look to programs
 	Gate    *core.Gate
-	Feed    *server.Feed
+	Feed    *events.Feed
 	Log     *slog.Logger // nil: silent
 	Version string
 

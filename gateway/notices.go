@@ -10,7 +10,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/events"
 )
 
 // eventNames are all events that a connection can get.
@@ -80,7 +80,7 @@ type memo struct {
 
 // notices are the gateway's events for one entry of the log: none, one, or also
 // the twin in the dialect in which the approval was asked.
-func (g *Gateway) notices(ctx context.Context, t server.Told) []notice {
+func (g *Gateway) notices(ctx context.Context, t events.Entry) []notice {
 	g.recent.mu.Lock()
 	defer g.recent.mu.Unlock()
 	slot := &g.recent.last[t.Seq%int64(len(g.recent.last))]
@@ -96,7 +96,7 @@ func (g *Gateway) notices(ctx context.Context, t server.Told) []notice {
 	return said
 }
 
-func (g *Gateway) say(ctx context.Context, t server.Told) ([]notice, error) {
+func (g *Gateway) say(ctx context.Context, t events.Entry) ([]notice, error) {
 	kind, tells := map[core.EventType]string{core.EventRequested: "requested", core.EventResolved: "resolved",
 		core.EventWithdrawn: "resolved", core.EventExpired: "expired"}[core.EventType(t.Event.Type)]
 	if !tells {
@@ -121,7 +121,7 @@ func (g *Gateway) say(ctx context.Context, t server.Told) ([]notice, error) {
 	return out, nil
 }
 
-func (g *Gateway) sayRequested(ctx context.Context, t server.Told) (out []notice, err error) {
+func (g *Gateway) sayRequested(ctx context.Context, t events.Entry) (out []notice, err error) {
 	e := *t.Event
 	out = append(out, says("tool.approval.requested", e))
 	switch e.Dialect {

@@ -22,6 +22,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/server"
+	"approvalbot/server/events"
 	"approvalbot/store"
 )
 
@@ -114,7 +115,7 @@ func (d *desk) open() {
 	require.NoError(d.t, err)
 	d.logs = &bytes.Buffer{}
 	log := slog.New(slog.NewJSONHandler(&locked{b: d.logs}, nil))
-	feed := server.NewFeed(d.store, log)
+	feed := events.NewFeed(d.store, log)
 	d.gate = core.NewGate(d.store, rules(d.t), log, feed.Notify)
 	d.srv, err = server.New(server.Config{Gate: d.gate, Tokens: tokens(), Feed: feed, Log: log})
 	require.NoError(d.t, err)

@@ -9,11 +9,12 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/events"
 )
 
 // Audit is the log as auditors read it, and what can be proved of it.
 type Audit struct {
-	Log     Log
+	Log     events.Log
 	Head    func(context.Context) (seq int64, hash string, err error)
 	Keys    func() []string                                // verifier keys of its checkpoints
 	Verify  func(context.Context) (api.AuditReport, error) // checks the whole chain, until ctx ends

@@ -23,6 +23,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 	"approvalbot/store"
 )
@@ -49,7 +50,7 @@ type desk struct {
 	store *store.Store
 	gate  *core.Gate
 	srv   *Server
-	feed  *Feed
+	feed  *events.Feed
 	deaf  context.CancelFunc // ends the feed
 	rules core.Rules
 	judge *judge
@@ -115,8 +116,8 @@ func (d *desk) open() {
 	d.rules = core.Rules{Enabled: true, Policy: d.judge, People: people, Router: oneChat{}, TimeoutMs: 15 * 60_000, MaxTimeoutMs: 24 * 3_600_000}
 	log := slog.New(slog.NewJSONHandler(d.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	counts := metrics.New("mail.send")
-	d.feed = NewFeed(d.store, log)
-	d.feed.keep = 4 // so that listeners fall behind
+	d.feed = events.NewFeed(d.store, log)
+	d.feed.Keep = 4 // so that listeners fall behind
 	d.gate = core.NewGate(d.store, d.rules, log, counts.Observe, d.feed.Notify)
 	listening, deaf := context.WithCancel(context.Background())
 	running.Go(func() { _ = d.feed.Run(listening) })

@@ -16,6 +16,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/events"
 )
 
 // listener is a client of the event stream.
@@ -277,7 +278,7 @@ func (d *desk) tellable(t require.TestingT, as string) []int64 {
 	require.NoError(t, err)
 	out := []int64{}
 	for _, e := range log {
-		if told[e.Type] && (as == "alice" || e.Owner == as) {
+		if events.Public(e.Type) && (as == "alice" || e.Owner == as) {
 			out = append(out, e.Seq)
 		}
 	}
@@ -289,7 +290,7 @@ func (d *desk) tellable(t require.TestingT, as string) []int64 {
 func TestFeedReadsFromAnywhere(t *testing.T) {
 	d := newDesk(t)
 	for n := range int64(40) {
-		feed := NewFeed(d.store, nil)
+		feed := events.NewFeed(d.store, nil)
 		head, err := feed.Head(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, n, head)

@@ -17,6 +17,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 )
 
@@ -44,7 +45,7 @@ type Config struct {
 	Callbacks   Callbacks                       // nil: nobody is called back
 	CallbackDue func()                          // a call may be tried again
 	Audit       *Audit                          // nil: no audit log is served, no receipts are signed
-	Feed        *Feed                           // nil: no events are served
+	Feed        *events.Feed                    // nil: no events are served
 	Ready       func(context.Context) api.Ready // nil: ready as soon as it serves
 	Policy      func(context.Context) (api.Policy, error)
 	Reload      func(context.Context, core.Caller) (api.Reloaded, error) // puts the configured policy in force, all or nothing

@@ -1,4 +1,5 @@
-package server
+// Package events follows the log for those who listen to what happens to approvals.
+package events
 
 import (
 	"cmp"
@@ -32,8 +33,8 @@ type Log interface {
 	Get(ctx context.Context, key string) (core.Approval, error)
 }
 
-// Told is an entry of the log as listeners get it.
-type Told struct {
+// Entry is an entry of the log as listeners get it.
+type Entry struct {
 	Seq   int64
 	Key   string     // of the approval
 	Owner string     // who else may see it
@@ -43,8 +44,18 @@ type Told struct {
 
 // For reports whether that token's holder may see the entry: operators see all
 // of them, an asker what happens to its own approvals.
-func (t Told) For(who core.Caller) bool {
-	return t.Event != nil && (who.MayDecide || who.MayRequest && t.Owner == who.Token)
+func (e Entry) For(who core.Caller) bool {
+	return e.Event != nil && (who.MayDecide || who.MayRequest && e.Owner == who.Token)
+}
+
+// Stream is what that listener may see of a batch, as server-sent events.
+func Stream(batch []Entry, who core.Caller) (out []byte) {
+	for _, t := range batch {
+		if t.For(who) {
+			out = append(out, t.chunk...)
+		}
+	}
+	return out
 }
 
 // Feed reads the log once for all who listen. It keeps the newest entries in
@@ -55,7 +66,10 @@ type Feed struct {
 	log    Log
 	logger *slog.Logger
 	nudge  chan struct{}
-	keep   int // entries in memory, at least
+
+	// Keep is how many entries stay in memory, at least: 512, unless it is changed
+	// before Run.
+	Keep int
 
 	listeners atomic.Int64
 
@@ -63,14 +77,14 @@ type Feed struct {
 	known   bool       // the log has been followed since it was last looked up where it ends
 
 	mu   sync.Mutex
-	ring []Told // the newest, in order; its elements never change
+	ring []Entry // the newest, in order; its elements never change
 	head int64
 	news chan struct{} // closed when head moves
 }
 
-// NewFeed makes a Feed. It tells news only while [Feed.Run] runs.
+// NewFeed makes a Feed. It follows the log only while [Feed.Run] runs.
 func NewFeed(log Log, logger *slog.Logger) *Feed {
-	return &Feed{log: log, logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), nudge: make(chan struct{}, 1), keep: ringSize, news: make(chan struct{})}
+	return &Feed{log: log, logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), nudge: make(chan struct{}, 1), Keep: ringSize, news: make(chan struct{})}
 }
 
 // Notify says that something was committed. It is made for the Gate's
@@ -133,16 +147,16 @@ func (f *Feed) Head(ctx context.Context) (int64, error) {
 	}
 }
 
-func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Told, error) {
+func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Entry, error) {
 	page, err := f.log.Log(ctx, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Told, len(page))
+	out := make([]Entry, len(page))
 	for i, e := range page {
-		out[i] = Told{Seq: e.Seq, Key: e.Key, Owner: e.Owner}
+		out[i] = Entry{Seq: e.Seq, Key: e.Key, Owner: e.Owner}
 		if out[i].Event, err = eventOf(e.Event); err != nil {
-			f.logger.Error("an entry of the log is not told to listeners", "reason", err)
+			f.logger.Error("an entry of the log is not sent to listeners", "reason", err)
 		}
 		if out[i].Event == nil {
 			continue
@@ -180,11 +194,11 @@ func (f *Feed) restart(head int64) {
 	f.news = make(chan struct{})
 }
 
-func (f *Feed) push(page []Told) {
+func (f *Feed) push(page []Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ring = append(f.ring, page...)
-	if extra := len(f.ring) - f.keep; extra > f.keep {
+	if extra := len(f.ring) - f.Keep; extra > f.Keep {
 		f.ring = slices.Clone(f.ring[extra:])
 	}
 	f.head = page[len(page)-1].Seq
@@ -195,7 +209,7 @@ func (f *Feed) push(page []Told) {
 // After gives at most some hundred entries after number after, in order, from
 // memory or else from the log. When there are none, news is closed as soon as
 // there may be some.
-func (f *Feed) After(ctx context.Context, after int64) (batch []Told, news <-chan struct{}, err error) {
+func (f *Feed) After(ctx context.Context, after int64) (batch []Entry, news <-chan struct{}, err error) {
 	batch, news, behind := f.recent(after)
 	if behind {
 		batch, err = f.read(ctx, after, feedPage)
@@ -204,7 +218,7 @@ func (f *Feed) After(ctx context.Context, after int64) (batch []Told, news <-cha
 }
 
 // recent looks in memory only. behind: the log has what memory has not.
-func (f *Feed) recent(after int64) (batch []Told, news <-chan struct{}, behind bool) {
+func (f *Feed) recent(after int64) (batch []Entry, news <-chan struct{}, behind bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if after >= f.head {
@@ -213,6 +227,6 @@ func (f *Feed) recent(after int64) (batch []Told, news <-chan struct{}, behind b
 	if len(f.ring) == 0 || after < f.ring[0].Seq-1 {
 		return nil, f.news, true
 	}
-	i, _ := slices.BinarySearchFunc(f.ring, after+1, func(t Told, seq int64) int { return cmp.Compare(t.Seq, seq) })
+	i, _ := slices.BinarySearchFunc(f.ring, after+1, func(t Entry, seq int64) int { return cmp.Compare(t.Seq, seq) })
 	return f.ring[i:min(len(f.ring), i+feedPage)], f.news, false
 }

@@ -1,4 +1,4 @@
-package server
+package events
 
 import (
 	"encoding/json"
@@ -9,17 +9,20 @@ import (
 	"approvalbot/server/view"
 )
 
-// told are the entries of the log that listeners hear of. All others are for
+// public are the types of the log's entries that listeners get. All others are for
 // auditors.
-var told = map[core.EventType]bool{
+var public = map[core.EventType]bool{
 	core.EventRequested: true, core.EventVote: true, core.EventResolved: true, core.EventExpired: true,
 	core.EventWithdrawn: true, core.EventRevoked: true, core.EventResult: true,
 }
 
+// Public reports whether listeners get entries of that type, or auditors alone.
+func Public(t core.EventType) bool { return public[t] }
+
 // eventOf is an entry of the log as programs see it; nil for those that they
 // never see.
 func eventOf(e core.Event) (*api.Event, error) {
-	if !told[e.Type] {
+	if !public[e.Type] {
 		return nil, nil
 	}
 	var facts struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/server/events"
 )
 
 const (
@@ -82,7 +83,7 @@ func (s *Server) follow(c *call, at int64, out *stream) error {
 			return nil
 		}
 		if len(batch) > 0 {
-			if err := out.send(chunk(batch, who)); err != nil {
+			if err := out.send(events.Stream(batch, who)); err != nil {
 				return err
 			}
 			at = batch[len(batch)-1].Seq
@@ -105,16 +106,6 @@ func (s *Server) follow(c *call, at int64, out *stream) error {
 
 // ready is a channel on which nobody waits.
 var ready = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// chunk is what that listener may see of a batch, as server-sent events.
-func chunk(batch []Told, who core.Caller) (out []byte) {
-	for _, t := range batch {
-		if t.For(who) {
-			out = append(out, t.chunk...)
-		}
-	}
-	return out
-}
 
 // stream is a response that is written in pieces.
 type stream struct {
