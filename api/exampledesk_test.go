@@ -12,6 +12,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/policy"
 	"approvalbot/server"
+	"approvalbot/server/auth"
 	"approvalbot/server/events"
 	"approvalbot/store"
 )
@@ -47,9 +48,9 @@ func openDesk() *exampleDesk {
 	must(err)
 	feed := events.NewFeed(st, nil)
 	gate := core.NewGate(st, core.Rules{Enabled: true, Policy: rules, People: people, Router: noChats{}, TimeoutMs: 60_000, MaxTimeoutMs: 60_000}, nil, feed.Notify)
-	srv, err := server.New(server.Config{Gate: gate, Feed: feed, Tokens: []server.Token{
-		{Name: "agent", Hash: server.HashToken("agent-secret"), Caller: core.Caller{MayRequest: true}},
-		{Name: "alice-laptop", Hash: server.HashToken("alice-secret"), Caller: core.Caller{MayDecide: true, Person: "alice"}},
+	srv, err := server.New(server.Config{Gate: gate, Feed: feed, Tokens: []auth.Token{
+		{Name: "agent", Hash: auth.Hash("agent-secret"), Caller: core.Caller{MayRequest: true}},
+		{Name: "alice-laptop", Hash: auth.Hash("alice-secret"), Caller: core.Caller{MayDecide: true, Person: "alice"}},
 	}})
 	must(err)
 	d := &exampleDesk{Server: httptest.NewServer(srv.Handler())}

@@ -104,7 +104,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 			return api.Reloaded{}, err
 		}
 	}
-	if err := d.Server.CheckTokens(effective.Tokens(next)); err != nil {
+	if err := d.Server.Tokens.Check(effective.Tokens(next)); err != nil {
 		return api.Reloaded{}, err
 	}
 	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(), Looser: effective.Looser(old, next), Restart: list(fixed)}
@@ -114,7 +114,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if err := d.Gate.Announce(ctx, by, r.PolicyHash, r.Looser); err != nil {
 		return r, err
 	}
-	if err := d.Server.UseTokens(effective.Tokens(next)); err != nil {
+	if err := d.Server.Tokens.Use(effective.Tokens(next)); err != nil {
 		return r, err
 	}
 	d.table.Use(effective.Table(next))

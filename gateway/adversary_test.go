@@ -48,7 +48,7 @@ func TestAdversary_I9_ARemovedTokensSocketIsClosed(t *testing.T) {
 	d := newDesk(t)
 	d.pending()
 	bob, alice := d.connect("bob"), d.connect("alice")
-	require.NoError(t, d.srv.UseTokens(tokens("bob")))
+	require.NoError(t, d.srv.Tokens.Use(tokens("bob")))
 	_ = bob.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"req","id":1,"method":"tool.approval.resolve","params":{"id":"p","decision":"allow-once"}}`))
 	bob.gone(websocket.StatusPolicyViolation)
 	d.still()

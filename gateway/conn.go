@@ -171,7 +171,7 @@ func (c *conn) read() {
 // take starts what one frame asks for. Answers may come in another order.
 func (c *conn) take(frame []byte) {
 	req, id, err := parse(frame)
-	who, denied := c.g.cfg.Server.Admit(c.token)
+	who, denied := c.g.cfg.Server.Tokens.Admit(c.token)
 	switch {
 	case core.CodeOf(denied) == core.CodeUnauthorized:
 		c.end(websocket.StatusPolicyViolation, "this token is no longer known here")
@@ -222,7 +222,7 @@ func (c *conn) tell(at int64) {
 	tick := time.NewTicker(c.g.pace.tick)
 	defer tick.Stop()
 	for c.ctx.Err() == nil {
-		who, reloaded, ok := c.g.cfg.Server.Holder(c.token)
+		who, reloaded, ok := c.g.cfg.Server.Tokens.Holder(c.token)
 		if !ok || !who.MayDecide && !who.MayRequest {
 			c.end(websocket.StatusPolicyViolation, "this token is no longer known here")
 			return

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/auth"
 )
 
 // The protocol versions of existing clients that this gateway speaks.
@@ -152,7 +152,7 @@ func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 		Features: features{methodNames(), eventNames},
 		Snapshot: snapshot{Presence: []string{}, Health: map[string]bool{"ok": true}, StateVersion: map[string]int64{"presence": 0, "health": 0},
 			UptimeMs: time.Since(c.g.started).Milliseconds()},
-		Auth:   rights{"operator", scopesOf(who)},
+		Auth:   rights{"operator", auth.ScopesOf(who)},
 		Policy: limits{maxPayload, maxPayload * maxQueued, c.g.pace.tick.Milliseconds()},
 	}, at, nil
 }
@@ -177,13 +177,13 @@ func (in greeting) protocol() (int, error) {
 }
 
 // authenticate takes auth.token and nothing else: no password, no device key.
-func (c *conn) authenticate(auth map[string]json.RawMessage) (core.Caller, error) {
+func (c *conn) authenticate(given map[string]json.RawMessage) (core.Caller, error) {
 	var secret string
-	if json.Unmarshal(auth["token"], &secret) != nil || secret == "" {
+	if json.Unmarshal(given["token"], &secret) != nil || secret == "" {
 		return core.Caller{}, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISSING", "unauthorized: send an API token as auth.token")
 	}
-	c.token = server.HashToken(secret)
-	who, err := c.g.cfg.Server.Admit(c.token)
+	c.token = auth.Hash(secret)
+	who, err := c.g.cfg.Server.Tokens.Admit(c.token)
 	if core.CodeOf(err) == core.CodeUnauthorized {
 		return who, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISMATCH", "unauthorized: this API token is not known here")
 	}
@@ -197,17 +197,4 @@ func (c *conn) authenticate(auth map[string]json.RawMessage) (core.Caller, error
 // the one on which existing clients give up instead of connecting for ever.
 func stop(code, reason, detail, message string) *refusal {
 	return &refusal{Code: code, Message: message, Details: &details{Reason: reason, Code: detail}}
-}
-
-func scopesOf(who core.Caller) []string {
-	out := []string{}
-	for _, s := range []struct {
-		has  bool
-		name string
-	}{{who.MayRequest, "approvals.request"}, {who.MayDecide, "operator.approvals"}, {who.MayAudit, "operator.audit"}, {who.MayAdmin, "operator.admin"}} {
-		if s.has {
-			out = append(out, s.name)
-		}
-	}
-	return out
 }

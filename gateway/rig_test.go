@@ -22,6 +22,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/server"
+	"approvalbot/server/auth"
 	"approvalbot/server/events"
 	"approvalbot/store"
 )
@@ -61,9 +62,9 @@ type desk struct {
 
 func secretOf(name string) string { return name + "-s3cret-s3cret" }
 
-func tokens(without ...string) []server.Token {
+func tokens(without ...string) []auth.Token {
 	chat, _ := core.ParseTarget("telegram:-100777")
-	all := []server.Token{
+	all := []auth.Token{
 		{Name: "agent", Caller: core.Caller{MayRequest: true, SessionChats: []core.Target{chat}}},
 		{Name: "other", Caller: core.Caller{MayRequest: true}},
 		{Name: "alice-agent", Caller: core.Caller{MayRequest: true, Person: "alice"}},
@@ -72,9 +73,9 @@ func tokens(without ...string) []server.Token {
 		{Name: "auditor", Caller: core.Caller{MayAudit: true}},
 		{Name: "slow", Caller: core.Caller{MayRequest: true}, RequestsPerSecond: 2},
 	}
-	var out []server.Token
+	var out []auth.Token
 	for _, t := range all {
-		t.Hash = server.HashToken(secretOf(t.Name))
+		t.Hash = auth.Hash(secretOf(t.Name))
 		if !strings.Contains(strings.Join(without, " "), t.Name) {
 			out = append(out, t)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/auth"
 )
 
 // pipes is a listener without a network, for bubbles of synctest.
@@ -116,16 +116,16 @@ func TestAdversary_P12_SilentSockets(t *testing.T) {
 // A token that is taken away hears no decision that it waits for, also where both come
 // in the same moment; one that is not what it was is refused.
 func TestAdversary_I9_ARemovedTokensWaitHearsNothing(t *testing.T) {
-	changed := func(change func(*server.Token)) []server.Token {
+	changed := func(change func(*auth.Token)) []auth.Token {
 		all := tokens()
 		change(&all[0])
 		return all
 	}
-	for name, left := range map[string][]server.Token{
+	for name, left := range map[string][]auth.Token{
 		"removed":       tokens("agent"),
-		"another owner": changed(func(t *server.Token) { t.Name = "renamed" }),
-		"another agent": changed(func(t *server.Token) { t.Caller.AgentID = "other" }),
-		"a scope less":  changed(func(t *server.Token) { t.Caller.MayRequest, t.Caller.MayDecide = false, true }),
+		"another owner": changed(func(t *auth.Token) { t.Name = "renamed" }),
+		"another agent": changed(func(t *auth.Token) { t.Caller.AgentID = "other" }),
+		"a scope less":  changed(func(t *auth.Token) { t.Caller.MayRequest, t.Caller.MayDecide = false, true }),
 	} {
 		for _, decided := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " ", decided), func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestAdversary_I9_ARemovedTokensWaitHearsNothing(t *testing.T) {
 					a, err := d.gate.Get(t.Context(), agentCaller, "p")
 					require.NoError(t, err)
 					synctest.Wait()
-					require.NoError(t, d.srv.UseTokens(left))
+					require.NoError(t, d.srv.Tokens.Use(left))
 					if decided {
 						_, err := d.gate.VoteAs(t.Context(), aliceCaller, a.Code, core.AllowOnce, "")
 						require.NoError(t, err)

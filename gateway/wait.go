@@ -58,7 +58,7 @@ func outcome(a core.Approval, words dialect) decided {
 }
 
 // standing says whether the connection's token still is what it was when it asked.
-func (c *call) standing() core.Standing { return c.g.cfg.Server.Standing(c.token, c.who) }
+func (c *call) standing() core.Standing { return c.g.cfg.Server.Tokens.Standing(c.token, c.who) }
 
 // await waits for the end of an approval. A connection that ends first gets no
 // answer; its client asks again with waitDecision.

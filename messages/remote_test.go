@@ -15,6 +15,7 @@ import (
 	"approvalbot/messages"
 	"approvalbot/policy"
 	"approvalbot/server"
+	"approvalbot/server/auth"
 	"approvalbot/server/metrics"
 	"approvalbot/store"
 )
@@ -38,10 +39,10 @@ func TestRemote(t *testing.T) {
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	gate := core.NewGate(st, core.Rules{Enabled: true, Policy: engine, People: people, Router: nowhere{}, TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, log)
-	token := func(name string, who core.Caller) server.Token {
-		return server.Token{Name: name, Hash: server.HashToken(name + "-s3cret"), Caller: who}
+	token := func(name string, who core.Caller) auth.Token {
+		return auth.Token{Name: name, Hash: auth.Hash(name + "-s3cret"), Caller: who}
 	}
-	srv, err := server.New(server.Config{Gate: gate, Metrics: metrics.New(), Log: log, Tokens: []server.Token{
+	srv, err := server.New(server.Config{Gate: gate, Metrics: metrics.New(), Log: log, Tokens: []auth.Token{
 		token("agent", core.Caller{MayRequest: true}), token("alice", core.Caller{MayDecide: true, Person: "alice"})}})
 	require.NoError(t, err)
 	wire := httptest.NewServer(srv.Handler())

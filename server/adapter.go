@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/core"
+	"approvalbot/server/auth"
 )
 
 // route is one line of the API's table.
@@ -26,7 +27,7 @@ type route struct {
 	method, path string
 	name         string // operation id of the description
 	summary      string
-	scopes       []scope // one of them is needed; none: no token is
+	scopes       []auth.Scope // one of them is needed; none: no token is
 	query        []param
 	in, out      reflect.Type // bodies; nil: none
 	ins, outs    reflect.Type // bodies instead, for many at once; nil: none
@@ -43,21 +44,6 @@ type route struct {
 // streamFunc writes an answer by itself. An error is only for what was found
 // before the first byte.
 type streamFunc func(*call, http.ResponseWriter, *http.Request) error
-
-// scope is a right that a token may have.
-type scope string
-
-const (
-	scopeRequest scope = "approvals.request"
-	scopeDecide  scope = "operator.approvals"
-	scopeAudit   scope = "operator.audit"
-	scopeAdmin   scope = "operator.admin"
-)
-
-func (s scope) of(who core.Caller) bool {
-	return s == scopeRequest && who.MayRequest || s == scopeDecide && who.MayDecide ||
-		s == scopeAudit && who.MayAudit || s == scopeAdmin && who.MayAdmin
-}
 
 // call is one authenticated request.
 type call struct {
@@ -171,14 +157,14 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 // admit does what is the same for every route, in this order: who, may it, is
 // the request well-formed.
 func (s *Server) admit(rt route, r *http.Request) (*call, error) {
-	who, token, err := s.authenticate(r)
+	who, token, err := s.Tokens.Authenticate(r.Header.Values("Authorization"))
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(rt.scopes, func(x scope) bool { return x.of(who) }) {
+	if !slices.ContainsFunc(rt.scopes, func(x auth.Scope) bool { return x.Of(who) }) {
 		return nil, core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
 	}
-	c := &call{ctx: r.Context(), who: who, token: token, still: s.Standing(token, who), id: r.PathValue("id")}
+	c := &call{ctx: r.Context(), who: who, token: token, still: s.Tokens.Standing(token, who), id: r.PathValue("id")}
 	if c.query, err = parseQuery(r.URL.RawQuery, rt.query); err != nil {
 		return nil, err
 	}
@@ -204,7 +190,7 @@ func nothingOf(path string) string {
 	return "There is no such approval."
 }
 
-func scopeWords(scopes []scope) string {
+func scopeWords(scopes []auth.Scope) string {
 	words := make([]string, len(scopes))
 	for i, x := range scopes {
 		words[i] = string(x)

@@ -340,7 +340,7 @@ func TestAdversary_I9_API(t *testing.T) {
 	require.Equal(t, "forbidden", d.do("GET", "/v1/approvals/"+a.ID, "auditor", "").problem(t).Code)
 	require.Equal(t, "forbidden", d.do("POST", "/v1/approvals", "alice", `{"toolName":"read","params":{}}`).problem(t).Code)
 
-	require.NoError(t, d.srv.UseTokens(testTokens()[1:]))
+	require.NoError(t, d.srv.Tokens.Use(testTokens()[1:]))
 	_, err := d.agent.Get(ctx, a.ID, 0)
 	refusal(t, err, core.CodeUnauthorized)
 	after, err := d.alice.Get(ctx, a.ID, 0)

@@ -23,6 +23,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
 	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 	"approvalbot/store"
@@ -63,12 +64,12 @@ type desk struct {
 // secrets of the test tokens are their names with a suffix.
 func secretOf(name string) string { return name + "-s3cret-s3cret" }
 
-func testTokens() []Token {
+func testTokens() []auth.Token {
 	chat, _ := core.ParseTarget("telegram:-100777")
-	token := func(name string, who core.Caller) Token {
-		return Token{Name: name, Hash: HashToken(secretOf(name)), Caller: who}
+	token := func(name string, who core.Caller) auth.Token {
+		return auth.Token{Name: name, Hash: auth.Hash(secretOf(name)), Caller: who}
 	}
-	return []Token{
+	return []auth.Token{
 		token("agent", core.Caller{MayRequest: true, SessionChats: []core.Target{chat}}),
 		token("other", core.Caller{MayRequest: true}),
 		token("alice-agent", core.Caller{MayRequest: true, Person: "alice"}),

@@ -16,6 +16,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
 	"approvalbot/server/events"
 )
 
@@ -165,13 +166,13 @@ func TestAdversary_I9_ARemovedTokensStreamEnds(t *testing.T) {
 	gone, stays := listen(t, addr, "viewer", ""), listen(t, addr, "alice", "")
 	defer gone.close()
 	defer stays.close()
-	var left []Token
+	var left []auth.Token
 	for _, token := range testTokens() {
 		if token.Name != "viewer" {
 			left = append(left, token)
 		}
 	}
-	require.NoError(t, d.srv.UseTokens(left))
+	require.NoError(t, d.srv.Tokens.Use(left))
 	_, ok := gone.next()
 	require.False(t, ok)
 	a := d.ask("ask", `{}`)
@@ -320,15 +321,15 @@ func TestFeedReadsFromAnywhere(t *testing.T) {
 func TestStreamsOfATokenAreBounded(t *testing.T) {
 	d := newDesk(t)
 	addr, _ := d.serving(d.srv)
-	token := HashToken(secretOf("agent"))
+	token := auth.Hash(secretOf("agent"))
 	var done []func()
-	for range maxStreams - 1 {
-		f, err := d.srv.stream(token)
+	for range auth.MaxStreams - 1 {
+		f, err := d.srv.Tokens.Stream(token)
 		require.NoError(t, err)
 		done = append(done, f)
 	}
 	last := listen(t, addr, "agent", "")
-	require.NoError(t, d.srv.UseTokens(testTokens()))
+	require.NoError(t, d.srv.Tokens.Use(testTokens()))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/v1/events", nil)
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+secretOf("agent"))
@@ -345,10 +346,10 @@ func TestStreamsOfATokenAreBounded(t *testing.T) {
 	last.close()
 
 	list := testTokens()
-	list[0].Caller.MaxPending = maxStreams + 5
-	require.NoError(t, d.srv.UseTokens(list))
+	list[0].Caller.MaxPending = auth.MaxStreams + 5
+	require.NoError(t, d.srv.Tokens.Use(list))
 	for range 5 {
-		_, err := d.srv.stream(token)
+		_, err := d.srv.Tokens.Stream(token)
 		require.NoError(t, err)
 	}
 }

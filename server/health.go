@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"approvalbot/api"
+	"approvalbot/server/auth"
 )
 
 // health says that the process lives.
@@ -34,4 +35,10 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(doc)
+}
+
+// tokenInfo says what the caller's own token is. Its secret is in no answer.
+func (s *Server) tokenInfo(c *call) (answer, error) {
+	info := api.TokenInfo{Name: c.who.Token, AgentID: c.who.AgentID, Person: c.who.Person, Scopes: auth.ScopesOf(c.who)}
+	return answer{status: http.StatusOK, body: info}, nil
 }

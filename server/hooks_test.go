@@ -173,7 +173,7 @@ func TestAdversary_H2_ThePaceAndAPanicDeny(t *testing.T) {
 	d := newDesk(t)
 	tokens := testTokens()
 	tokens[0].RequestsPerSecond = 1
-	require.NoError(t, d.srv.UseTokens(tokens))
+	require.NoError(t, d.srv.Tokens.Use(tokens))
 	body := claudeBody("read", `{}`, "s", "")
 	for range 3 {
 		d.do("POST", claudePre, "agent", body)

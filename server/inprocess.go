@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/server/auth"
 )
 
 // Knows reports whether a request names a token of this desk.
 func (s *Server) Knows(r *http.Request) bool {
-	secret, err := bearer(r)
+	secret, err := auth.Bearer(r.Header.Values("Authorization"))
 	if err != nil {
 		return false
 	}
-	_, _, known := s.Holder(HashToken(secret))
+	_, _, known := s.Tokens.Holder(auth.Hash(secret))
 	return known
 }
 
@@ -28,7 +29,7 @@ func (s *Server) Client(w http.ResponseWriter, r *http.Request) *api.Client {
 		Authenticated(w, r)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // recorders have none
 	}
-	secret, _ := bearer(r) // without one, each of its requests is refused
+	secret, _ := auth.Bearer(r.Header.Values("Authorization")) // without one, each of its requests is refused
 	return &api.Client{Server: "http://desk.invalid", Token: secret, HTTP: &http.Client{Transport: ownHandler{s}}}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
 )
 
 // The message-based flow over HTTP: bytes that are not touched stay, an agent's
@@ -60,7 +61,7 @@ func TestMessagesOverHTTP(t *testing.T) {
 func TestClaimsOfMessagesHaveReceipts(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.allow(`{}`)
-	desk := messageDesk{d.gate, requesting, d.srv.Standing(HashToken(secretOf("agent")), requesting), func(of core.Approval) (string, error) { return "receipt of " + of.Code, nil }}
+	desk := messageDesk{d.gate, requesting, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting), func(of core.Approval) (string, error) { return "receipt of " + of.Code, nil }}
 	claim, err := desk.Claim(ctx, a.ID, "")
 	require.NoError(t, err)
 	require.Equal(t, "receipt of "+a.Code, claim.Receipt)

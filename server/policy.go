@@ -149,7 +149,7 @@ func (s *Server) dropSession(c *call) (answer, error) {
 }
 
 func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
-	if in.Owner != "" && !s.tokens.Load().has(in.Owner) {
+	if in.Owner != "" && !s.Tokens.Has(in.Owner) {
 		return answer{}, core.Invalid(core.FieldError{Field: "owner", Problem: "is the name of no token of this desk: give one of server.tokens"})
 	}
 	p, err := s.gate.AddPattern(c.ctx, c.who, core.PatternRequest{

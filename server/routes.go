@@ -6,16 +6,17 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
 )
 
 var (
 	waitParam = param{name: "wait", kind: "string", check: checkWait, doc: "Wait so long for a final status: a duration such as 25s, or seconds; at most a minute."}
 
-	asker    = []scope{scopeRequest}
-	operator = []scope{scopeDecide}
-	either   = []scope{scopeRequest, scopeDecide}
-	admin    = []scope{scopeAdmin}
-	anyScope = []scope{scopeRequest, scopeDecide, scopeAudit, scopeAdmin}
+	asker    = []auth.Scope{auth.Request}
+	operator = []auth.Scope{auth.Decide}
+	either   = []auth.Scope{auth.Request, auth.Decide}
+	admin    = []auth.Scope{auth.Admin}
+	anyScope = auth.Scopes()
 )
 
 // routes is the API. The mux and its description are made from this table.
@@ -156,7 +157,7 @@ func (s *Server) routes() []route {
 			out:     reflect.TypeFor[api.Event](), media: "text/event-stream", status: ok, stream: s.events, // the schema is of one event's data
 		},
 		{
-			method: "GET", path: "/v1/audit", name: "readAudit", scopes: []scope{scopeAudit}, summary: "The audit log, newest first: each record as it was hashed.",
+			method: "GET", path: "/v1/audit", name: "readAudit", scopes: []auth.Scope{auth.Audit}, summary: "The audit log, newest first: each record as it was hashed.",
 			query: []param{
 				{name: "order", kind: "string", enum: []string{"newest", "oldest"}, doc: "newest if not given."},
 				{name: "limit", kind: "integer", check: checkLimit, doc: "1 to 200; 50 if not given."},
@@ -164,7 +165,7 @@ func (s *Server) routes() []route {
 			out: reflect.TypeFor[api.AuditPage](), status: ok, serve: without(s.audit),
 		},
 		{
-			method: "GET", path: "/v1/audit/verify", name: "verifyAudit", scopes: []scope{scopeAudit}, summary: "Check the whole chain of the audit log. One check runs at a time (429 meanwhile), and ends when its client goes.",
+			method: "GET", path: "/v1/audit/verify", name: "verifyAudit", scopes: []auth.Scope{auth.Audit}, summary: "Check the whole chain of the audit log. One check runs at a time (429 meanwhile), and ends when its client goes.",
 			out: reflect.TypeFor[api.AuditReport](), status: ok, serve: without(s.verifyAudit),
 		},
 		{method: "GET", path: "/.well-known/jwks.json", name: "receiptKeys", summary: "Public keys of the receipts (RFC 7517).",

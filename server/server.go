@@ -12,11 +12,11 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
 	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 )
@@ -41,7 +41,7 @@ var errNotHere = core.Refuse(core.CodeUnavailable, "This desk has no configurati
 // Config is what a Server is made of.
 type Config struct {
 	Gate        *core.Gate
-	Tokens      []Token
+	Tokens      []auth.Token
 	Callbacks   Callbacks                       // nil: nobody is called back
 	CallbackDue func()                          // a call may be tried again
 	Audit       *Audit                          // nil: no audit log is served, no receipts are signed
@@ -63,13 +63,14 @@ type Server struct {
 	// StopTime is how long what is under way may take when Serve stops: 1.5 seconds,
 	// unless it is changed before Serve.
 	StopTime time.Duration
+	// Tokens are the API tokens that count now: first those of Config.
+	Tokens auth.Tokens
 
 	cfg     Config
 	gate    *core.Gate
 	log     *slog.Logger
 	metrics *metrics.Set
 	cert    *certificate // nil: no TLS
-	tokens  atomic.Pointer[tokens]
 	spec    func() ([]byte, error)
 	own     func() http.Handler // for requests of this process; see Client
 
@@ -111,7 +112,7 @@ func New(cfg Config) (*Server, error) {
 	s.closing, s.endWaits = context.WithCancel(context.Background())
 	s.spec = sync.OnceValues(func() ([]byte, error) { return openAPI(s.routes(), cfg.Version) })
 	s.own = sync.OnceValue(s.Handler)
-	return s, s.UseTokens(cfg.Tokens)
+	return s, s.Tokens.Use(cfg.Tokens)
 }
 
 // Mount adds a handler under a ServeMux pattern, beside those of Config.Mount.

@@ -15,10 +15,11 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
 )
 
 // tokensWithout gives the test tokens but one; change, if there is one, keeps it changed.
-func tokensWithout(name string, change func(*Token)) (out []Token) {
+func tokensWithout(name string, change func(*auth.Token)) (out []auth.Token) {
 	for _, t := range testTokens() {
 		if t.Name == name {
 			if change == nil {
@@ -34,18 +35,18 @@ func tokensWithout(name string, change func(*Token)) (out []Token) {
 // A token that is taken away, or is not what it was, loses what it waits for: at
 // once, and nothing is claimed for it, also where the decision comes in the same moment.
 func TestAdversary_I9_ARemovedTokensWait(t *testing.T) {
-	theirs := HashToken(secretOf("agent"))
+	theirs := auth.Hash(secretOf("agent"))
 	for name, c := range map[string]struct {
-		tokens []Token
+		tokens []auth.Token
 		status int
 	}{
 		"removed":        {tokensWithout("agent", nil), http.StatusUnauthorized},
-		"another secret": {tokensWithout("agent", func(t *Token) { t.Hash = HashToken("another") }), http.StatusUnauthorized},
-		"another owner":  {tokensWithout("agent", func(t *Token) { t.Name = "renamed" }), http.StatusUnauthorized},
-		"exchanged": {append(tokensWithout("agent", nil), Token{Name: "new", Hash: theirs, Caller: core.Caller{MayRequest: true}}),
+		"another secret": {tokensWithout("agent", func(t *auth.Token) { t.Hash = auth.Hash("another") }), http.StatusUnauthorized},
+		"another owner":  {tokensWithout("agent", func(t *auth.Token) { t.Name = "renamed" }), http.StatusUnauthorized},
+		"exchanged": {append(tokensWithout("agent", nil), auth.Token{Name: "new", Hash: theirs, Caller: core.Caller{MayRequest: true}}),
 			http.StatusUnauthorized},
-		"another agent": {tokensWithout("agent", func(t *Token) { t.Caller.AgentID = "other" }), http.StatusForbidden},
-		"a scope less": {tokensWithout("agent", func(t *Token) { t.Caller.MayRequest, t.Caller.MayDecide = false, true }),
+		"another agent": {tokensWithout("agent", func(t *auth.Token) { t.Caller.AgentID = "other" }), http.StatusForbidden},
+		"a scope less": {tokensWithout("agent", func(t *auth.Token) { t.Caller.MayRequest, t.Caller.MayDecide = false, true }),
 			http.StatusForbidden},
 	} {
 		for _, path := range []string{"/v1/approvals?wait=60s&claim=1", "/v1/approvals?wait=60s", "/v1/approvals/w?wait=60s"} {
@@ -60,7 +61,7 @@ func TestAdversary_I9_ARemovedTokensWait(t *testing.T) {
 						}
 						r := d.begin(t.Context(), method, path, "agent", body)
 						code := d.codeOf("w")
-						require.NoError(t, d.srv.UseTokens(c.tokens))
+						require.NoError(t, d.srv.Tokens.Use(c.tokens))
 						if decided { // before whoever waits has run
 							_, err := d.alice.Resolve(t.Context(), code, api.ResolveRequest{Decision: api.AllowOnce})
 							require.NoError(t, err)
@@ -93,8 +94,8 @@ func TestAReloadLeavesOthersWaiting(t *testing.T) {
 		d := newDesk(t)
 		r := d.begin(t.Context(), "POST", "/v1/approvals?wait=25s&claim=1", "agent", `{"id":"w","toolName":"ask","params":{}}`)
 		for range 3 {
-			require.NoError(t, d.srv.UseTokens(tokensWithout("other", nil)))
-			require.NoError(t, d.srv.UseTokens(tokensWithout("agent", func(t *Token) { t.Caller.MayAudit, t.RequestsPerSecond = true, 9 })))
+			require.NoError(t, d.srv.Tokens.Use(tokensWithout("other", nil)))
+			require.NoError(t, d.srv.Tokens.Use(tokensWithout("agent", func(t *auth.Token) { t.Caller.MayAudit, t.RequestsPerSecond = true, 9 })))
 			synctest.Wait()
 			require.False(t, r.done.Load())
 		}
@@ -127,7 +128,7 @@ func TestAdversary_I9_ATokenRemovedWhileOthersAreAsked(t *testing.T) {
 	} {
 		d := newDesk(t)
 		rules := d.rules
-		rules.Verifier = reloading{func() { require.NoError(t, d.srv.UseTokens(tokensWithout("agent", nil))) }}
+		rules.Verifier = reloading{func() { require.NoError(t, d.srv.Tokens.Use(tokensWithout("agent", nil))) }}
 		d.gate.Use(rules)
 		r := d.do("POST", path, "agent", body)
 		require.Equal(t, http.StatusUnauthorized, r.StatusCode, r.text)
@@ -154,13 +155,13 @@ func (b *lateBody) Read(p []byte) (int, error) {
 // A token that is removed, or loses its scope, while a request's body is on its way
 // does nothing any more.
 func TestATokenThatGoesWhileTheBodyComes(t *testing.T) {
-	none := func(t *Token) { t.Caller.MayRequest, t.Caller.MayDecide = false, false }
+	none := func(t *auth.Token) { t.Caller.MayRequest, t.Caller.MayDecide = false, false }
 	for path, as := range map[string]string{"claim": "agent", "revoke": "viewer"} {
-		for want, change := range map[int]func(*Token){http.StatusUnauthorized: nil, http.StatusForbidden: none} {
+		for want, change := range map[int]func(*auth.Token){http.StatusUnauthorized: nil, http.StatusForbidden: none} {
 			d := newDesk(t)
 			a := d.allow(`{}`)
 			body := &lateBody{Reader: strings.NewReader(`{}`), first: func() {
-				require.NoError(t, d.srv.UseTokens(tokensWithout(as, change)))
+				require.NoError(t, d.srv.Tokens.Use(tokensWithout(as, change)))
 			}}
 			r := httptest.NewRequest(http.MethodPost, "/v1/approvals/"+a.ID+"/"+path, body)
 			r.Header.Set("Authorization", "Bearer "+secretOf(as))

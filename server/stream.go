@@ -28,7 +28,7 @@ func (s *Server) events(c *call, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.stream(c.token)
+	done, err := s.Tokens.Stream(c.token)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Server) follow(c *call, at int64, out *stream) error {
 		if err != nil {
 			return err
 		}
-		who, reloaded, ok := s.Holder(c.token) // after the batch was read: it is for who that is now
+		who, reloaded, ok := s.Tokens.Holder(c.token) // after the batch was read: it is for who that is now
 		if !ok || !who.MayDecide && !who.MayRequest {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
 )
 
 func TestAuthorization(t *testing.T) {
@@ -25,8 +26,8 @@ func TestAuthorization(t *testing.T) {
 }
 
 func TestTokensThatCannotBe(t *testing.T) {
-	token := func(name, secret string) Token { return Token{Name: name, Hash: HashToken(secret)} }
-	for problem, list := range map[string][]Token{
+	token := func(name, secret string) auth.Token { return auth.Token{Name: name, Hash: auth.Hash(secret)} }
+	for problem, list := range map[string][]auth.Token{
 		"two tokens are named": {token("a", "1"), token("a", "2")},
 		"have the same secret": {token("a", "1"), token("b", "1")},
 		"empty secret":         {token("a", "")},
@@ -36,7 +37,7 @@ func TestTokensThatCannotBe(t *testing.T) {
 		require.ErrorContains(t, err, problem)
 	}
 	d := newDesk(t)
-	require.Error(t, d.srv.UseTokens([]Token{token("a", "")}))
+	require.Error(t, d.srv.Tokens.Use([]auth.Token{token("a", "")}))
 	require.Equal(t, 200, d.do("GET", "/v1/approvals", "agent", "").StatusCode, "the old set stays")
 }
 
@@ -44,8 +45,8 @@ func TestNewSecretSameOwner(t *testing.T) {
 	d := newDesk(t)
 	a := d.ask("ask", `{}`)
 	list := testTokens()
-	list[0].Hash = HashToken("another-secret")
-	require.NoError(t, d.srv.UseTokens(list))
+	list[0].Hash = auth.Hash("another-secret")
+	require.NoError(t, d.srv.Tokens.Use(list))
 	_, err := d.agent.Get(t.Context(), a.ID, 0)
 	refusal(t, err, core.CodeUnauthorized)
 	d.agent.Token = "another-secret"
@@ -58,7 +59,7 @@ func TestRateLimit(t *testing.T) {
 		d := newDesk(t)
 		list := testTokens()
 		list[0].RequestsPerSecond = 3
-		require.NoError(t, d.srv.UseTokens(list))
+		require.NoError(t, d.srv.Tokens.Use(list))
 		get := func(as string) int { return d.do("GET", "/v1/approvals", as, "").StatusCode }
 		for range 3 {
 			require.Equal(t, 200, get("agent"))
@@ -67,7 +68,7 @@ func TestRateLimit(t *testing.T) {
 		require.Equal(t, "rate_limited", r.problem(t).Code)
 		require.Equal(t, "1", r.Header.Get("Retry-After"))
 		require.Equal(t, 200, get("other"), "each token has its own pace")
-		require.NoError(t, d.srv.UseTokens(list))
+		require.NoError(t, d.srv.Tokens.Use(list))
 		require.Equal(t, 429, get("agent"), "a reload gives no fresh allowance")
 		time.Sleep(334 * time.Millisecond)
 		require.Equal(t, 200, get("agent"))
@@ -84,7 +85,7 @@ func TestPendingLimit(t *testing.T) {
 	d := newDesk(t)
 	list := testTokens()
 	list[0].Caller.MaxPending = 2
-	require.NoError(t, d.srv.UseTokens(list))
+	require.NoError(t, d.srv.Tokens.Use(list))
 	d.ask("ask", `{"n":1}`)
 	second := d.ask("ask", `{"n":2}`)
 	r := d.do("POST", "/v1/approvals", "agent", `{"toolName":"ask","params":{"n":3}}`)
@@ -101,7 +102,7 @@ func TestTokenInfo(t *testing.T) {
 	d := newDesk(t)
 	list := testTokens()
 	list[0].Caller.AgentID = "main"
-	require.NoError(t, d.srv.UseTokens(list))
+	require.NoError(t, d.srv.Tokens.Use(list))
 	r := d.do("GET", "/v1/token", "agent", "")
 	require.Equal(t, 200, r.StatusCode)
 	require.JSONEq(t, `{"name":"agent","scopes":["approvals.request"],"agentId":"main"}`, r.text)

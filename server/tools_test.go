@@ -28,7 +28,7 @@ func TestToolsThatAModelMayBeShown(t *testing.T) {
 
 	locked := testTokens()
 	locked[0].Caller.AgentID = "locked"
-	require.NoError(t, d.srv.UseTokens(locked))
+	require.NoError(t, d.srv.Tokens.Use(locked))
 	out, err = d.agent.Tools(ctx, api.ToolsRequest{Tools: []string{"read"}, AgentID: "main"})
 	require.NoError(t, err)
 	require.Empty(t, out.Allowed, "the token's agent counts, whatever is said")

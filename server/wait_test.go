@@ -13,6 +13,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
 	"approvalbot/store"
 )
 
@@ -186,7 +187,7 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		defer cancel()
 		ended := make(chan core.Approval, 1)
 		go func() {
-			a, err := other.Wait(ctx, key, d.srv.Standing(HashToken(secretOf("agent")), requesting))
+			a, err := other.Wait(ctx, key, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting))
 			if err != nil {
 				t.Error(err)
 			}

@@ -18,7 +18,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/config"
 	"approvalbot/config/effective"
-	"approvalbot/server"
+	"approvalbot/server/auth"
 )
 
 const configExample = "../../config.example.yaml"
@@ -205,7 +205,7 @@ func (r *rig) inForce() string {
 	rules := r.desk.Gate.Rules()
 	dump(&out, reflect.ValueOf(rules), map[uintptr]bool{})
 	for _, secret := range []string{agentSecret, "another-agent-secret"} {
-		who, _, ok := r.desk.Server.Holder(server.HashToken(secret))
+		who, _, ok := r.desk.Server.Tokens.Holder(auth.Hash(secret))
 		fmt.Fprintf(&out, "\ntoken %v %+v", ok, who)
 	}
 	for _, name := range []string{"main-agent", "other-agent"} {

@@ -8,7 +8,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/policy"
 	"approvalbot/routing"
-	"approvalbot/server"
+	"approvalbot/server/auth"
 )
 
 // Rights says who may decide where.
@@ -42,11 +42,11 @@ func Rights(c config.Config) core.Rights {
 }
 
 // Tokens gives the API tokens, secrets hashed.
-func Tokens(c config.Config) []server.Token {
-	out := make([]server.Token, len(c.Server.Tokens))
+func Tokens(c config.Config) []auth.Token {
+	out := make([]auth.Token, len(c.Server.Tokens))
 	for i, t := range c.Server.Tokens {
-		out[i] = server.Token{
-			Name: t.Name, Hash: server.HashToken(string(t.Token)), RequestsPerSecond: c.Server.Limits.RequestsPerSecond,
+		out[i] = auth.Token{
+			Name: t.Name, Hash: auth.Hash(string(t.Token)), RequestsPerSecond: c.Server.Limits.RequestsPerSecond,
 			Caller: core.Caller{
 				Token: t.Name, Person: t.Person, AgentID: t.AgentID, SessionChats: config.Targets(t.SessionChats),
 				MaxPending: c.Server.Limits.Pending, Callbacks: callbackRight(t, c.Server.Production),

@@ -11,7 +11,7 @@ import (
 	"approvalbot/cli/show"
 	"approvalbot/config"
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/auth"
 )
 
 // What the configuration says reaches the packages that act on it.
@@ -49,8 +49,8 @@ approvals:
 	}, Rights(cfg))
 
 	tokens := Tokens(cfg)
-	require.Equal(t, server.Token{
-		Name: "agent", Hash: server.HashToken("0123456789abcdef"), RequestsPerSecond: 4,
+	require.Equal(t, auth.Token{
+		Name: "agent", Hash: auth.Hash("0123456789abcdef"), RequestsPerSecond: 4,
 		Caller: core.Caller{Token: "agent", AgentID: "main", SessionChats: []core.Target{{Channel: "telegram", To: "-7"}}, MaxPending: 3, MayRequest: true, MayAudit: true},
 	}, tokens[0])
 

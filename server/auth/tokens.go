@@ -1,32 +1,36 @@
-package server
+// Package auth says who calls, by the hash of a token's secret, what that token may, and
+// how often. A set of tokens can be replaced while connections are open.
+package auth
 
 import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 
-	"approvalbot/api"
 	"approvalbot/core"
 )
 
 // Token is an API token as configured. Only the hash of its secret is kept.
 type Token struct {
 	Name              string   // the owner of what it asks
-	Hash              [32]byte // SHA-256 of the secret, see [HashToken]
+	Hash              [32]byte // SHA-256 of the secret, see [Hash]
 	Caller            core.Caller
 	RequestsPerSecond int // 0: no limit
 }
 
-// HashToken gives the hash of a secret for [Token]. Secrets are random and long,
+// Hash gives the hash of a secret for [Token]. Secrets are random and long,
 // so one round of SHA-256 is enough.
-func HashToken(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
+func Hash(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
 
-// tokens is one immutable set. Looking a secret up compares hashes, so its time
+// Tokens are the API tokens that count now: none, until [Tokens.Use] gives some. Safe for
+// concurrent use.
+type Tokens struct{ now atomic.Pointer[set] }
+
+// set is one immutable set. Looking a secret up compares hashes, so its time
 // tells nothing about any secret.
-type tokens struct {
+type set struct {
 	byHash   map[[32]byte]*holder
 	replaced chan struct{} // closed when another set counts
 }
@@ -37,35 +41,35 @@ type holder struct {
 	streams *atomic.Int64 // that are open
 }
 
-// maxStreams is how many event streams a token may have open at once, where it may
+// MaxStreams is how many event streams a token may have open at once, where it may
 // not have more approvals pending than that. Each takes a file descriptor for as
 // long as its client likes, and those are everybody's.
-const maxStreams = 1000
+const MaxStreams = 1000
 
-// UseTokens makes another set of tokens count from the next request on, and wakes
+// Use makes another set of tokens count from the next request on, and wakes
 // whoever waits to ask whether it still may. A token that keeps its name keeps its
 // streams, and with the same limit its pace. On an error the old set stays.
-func (s *Server) UseTokens(list []Token) error {
-	before := s.tokens.Load()
+func (t *Tokens) Use(list []Token) error {
+	before := t.now.Load()
 	next, err := before.replacedBy(list)
 	if err != nil {
 		return err
 	}
-	s.tokens.Store(next)
+	t.now.Store(next)
 	if before != nil {
 		close(before.replaced)
 	}
 	return nil
 }
 
-// CheckTokens says whether [Server.UseTokens] takes a set of tokens.
-func (s *Server) CheckTokens(list []Token) error {
-	_, err := s.tokens.Load().replacedBy(list)
+// Check says whether [Tokens.Use] takes a set of tokens.
+func (t *Tokens) Check(list []Token) error {
+	_, err := t.now.Load().replacedBy(list)
 	return err
 }
 
 // replacedBy makes the set that follows another one, or the first after nil.
-func (before *tokens) replacedBy(list []Token) (*tokens, error) {
+func (before *set) replacedBy(list []Token) (*set, error) {
 	old := map[string]*holder{}
 	if before != nil {
 		for _, h := range before.byHash {
@@ -79,7 +83,7 @@ func (before *tokens) replacedBy(list []Token) (*tokens, error) {
 			return nil, errors.New("a token has no name")
 		case names[t.Name]:
 			return nil, fmt.Errorf("two tokens are named %q", t.Name)
-		case t.Hash == HashToken("") || t.Hash == [32]byte{}:
+		case t.Hash == Hash("") || t.Hash == [32]byte{}:
 			return nil, fmt.Errorf("token %q has an empty secret", t.Name)
 		case next[t.Hash] != nil:
 			return nil, fmt.Errorf("tokens %q and %q have the same secret", next[t.Hash].caller.Token, t.Name)
@@ -99,12 +103,12 @@ func (before *tokens) replacedBy(list []Token) (*tokens, error) {
 		}
 		next[t.Hash] = h
 	}
-	return &tokens{next, make(chan struct{})}, nil
+	return &set{next, make(chan struct{})}, nil
 }
 
-// has reports whether there is a token of that name.
-func (t *tokens) has(name string) bool {
-	for _, h := range t.byHash {
+// Has reports whether there is a token of that name.
+func (t *Tokens) Has(name string) bool {
+	for _, h := range t.now.Load().byHash {
 		if h.caller.Token == name {
 			return true
 		}
@@ -115,21 +119,21 @@ func (t *tokens) has(name string) bool {
 // Holder says who holds the token of that hash now, for connections that
 // outlive a request; false: nobody any more. reloaded is closed when it is worth
 // asking again.
-func (s *Server) Holder(hash [32]byte) (who core.Caller, reloaded <-chan struct{}, ok bool) {
-	t := s.tokens.Load()
-	if h := t.byHash[hash]; h != nil {
-		return h.caller, t.replaced, true
+func (t *Tokens) Holder(hash [32]byte) (who core.Caller, reloaded <-chan struct{}, ok bool) {
+	now := t.now.Load()
+	if h := now.byHash[hash]; h != nil {
+		return h.caller, now.replaced, true
 	}
-	return core.Caller{}, t.replaced, false
+	return core.Caller{}, now.replaced, false
 }
 
 // Standing asks again whether whoever was admitted as who with the token of that
 // hash still is that. CodeUnauthorized: the token is gone, or another owner's;
 // CodeForbidden: it has lost a scope, or is another agent's. It makes a
 // [core.Standing] of the two.
-func (s *Server) Standing(hash [32]byte, who core.Caller) core.Standing {
+func (t *Tokens) Standing(hash [32]byte, who core.Caller) core.Standing {
 	return func() (again <-chan struct{}, err error) {
-		now, again, ok := s.Holder(hash)
+		now, again, ok := t.Holder(hash)
 		switch {
 		case !ok || now.Token != who.Token:
 			err = core.Refuse(core.CodeUnauthorized, "This API token is no longer known here.")
@@ -140,14 +144,14 @@ func (s *Server) Standing(hash [32]byte, who core.Caller) core.Standing {
 	}
 }
 
-// stream counts one more event stream of the token of that hash until done is
+// Stream counts one more event stream of the token of that hash until done is
 // called. CodeRateLimited: it has as many open as it may.
-func (s *Server) stream(hash [32]byte) (done func(), err error) {
-	h := s.tokens.Load().byHash[hash]
+func (t *Tokens) Stream(hash [32]byte) (done func(), err error) {
+	h := t.now.Load().byHash[hash]
 	if h == nil {
 		return nil, core.Refuse(core.CodeUnauthorized, "This API token is not known here.")
 	}
-	limit := max(maxStreams, int64(h.caller.MaxPending))
+	limit := max(MaxStreams, int64(h.caller.MaxPending))
 	if h.streams.Add(1) > limit {
 		h.streams.Add(-1)
 		return nil, core.Refuse(core.CodeRateLimited, "This token has %d event streams open, which is its limit; end some.", limit)
@@ -155,20 +159,19 @@ func (s *Server) stream(hash [32]byte) (done func(), err error) {
 	return func() { h.streams.Add(-1) }, nil
 }
 
-// authenticate says who is calling, and holds it to its pace.
-func (s *Server) authenticate(r *http.Request) (who core.Caller, token [32]byte, err error) {
-	secret, err := bearer(r)
+// Authenticate says who calls with those Authorization headers, and holds it to its pace.
+func (t *Tokens) Authenticate(headers []string) (who core.Caller, token [32]byte, err error) {
+	secret, err := Bearer(headers)
 	if err != nil {
 		return who, token, err
 	}
-	token = HashToken(secret)
-	who, err = s.Admit(token)
+	token = Hash(secret)
+	who, err = t.Admit(token)
 	return who, token, err
 }
 
-// bearer gives the secret of a request's API token.
-func bearer(r *http.Request) (string, error) {
-	given := r.Header.Values("Authorization")
+// Bearer gives the secret of an API token from the Authorization headers of a request.
+func Bearer(given []string) (string, error) {
 	if len(given) == 0 {
 		return "", core.Refuse(core.CodeUnauthorized, "Send an API token: Authorization: Bearer <token>.")
 	}
@@ -185,8 +188,8 @@ func bearer(r *http.Request) (string, error) {
 
 // Admit says who holds the token of that hash, and counts one request of it.
 // CodeUnauthorized: nobody does. CodeRateLimited: its pace is used up.
-func (s *Server) Admit(hash [32]byte) (core.Caller, error) {
-	h := s.tokens.Load().byHash[hash]
+func (t *Tokens) Admit(hash [32]byte) (core.Caller, error) {
+	h := t.now.Load().byHash[hash]
 	if h == nil {
 		return core.Caller{}, core.Refuse(core.CodeUnauthorized, "This API token is not known here.")
 	}
@@ -194,15 +197,4 @@ func (s *Server) Admit(hash [32]byte) (core.Caller, error) {
 		return core.Caller{}, core.Refuse(core.CodeRateLimited, "This token makes more than %d requests a second; slow down.", int(h.pace.rate))
 	}
 	return h.caller, nil
-}
-
-// tokenInfo says what the caller's own token is. Its secret is in no answer.
-func (s *Server) tokenInfo(c *call) (answer, error) {
-	info := api.TokenInfo{Name: c.who.Token, AgentID: c.who.AgentID, Person: c.who.Person, Scopes: []string{}}
-	for _, sc := range anyScope {
-		if sc.of(c.who) {
-			info.Scopes = append(info.Scopes, string(sc))
-		}
-	}
-	return answer{status: http.StatusOK, body: info}, nil
 }
