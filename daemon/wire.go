@@ -26,6 +26,7 @@ import (
 	"approvalbot/policy/tool"
 	"approvalbot/routing"
 	"approvalbot/server"
+	"approvalbot/server/connection"
 	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 	"approvalbot/store"
@@ -133,14 +134,14 @@ func (d *Daemon) connect() (map[string]http.Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.bots["telegram"], mount["POST "+WebhookPath] = t, d.poking(t.WebhookHandler(server.Authenticated))
+		d.bots["telegram"], mount["POST "+WebhookPath] = t, d.poking(t.WebhookHandler(connection.Authenticated))
 	}
 	if d.cfg.Channels.Discord.On() {
 		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
-		d.bots["discord"], mount["POST "+InteractionsPath] = x, d.poking(x.InteractionsHandler(server.Authenticated))
+		d.bots["discord"], mount["POST "+InteractionsPath] = x, d.poking(x.InteractionsHandler(connection.Authenticated))
 	}
 	if effective.VerifierBot(d.cfg).On() {
 		v, err := d.newBot(core.VerifierChannel)

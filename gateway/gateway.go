@@ -17,6 +17,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/server"
+	"approvalbot/server/connection"
 	"approvalbot/server/events"
 )
 
@@ -138,7 +139,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := newConn(g, ws, raw.conn)
-	c.admitted = func() { server.Authenticated(w, r) }
+	c.admitted = func() { connection.Authenticated(w, r) }
 	c.run()
 }
 

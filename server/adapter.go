@@ -20,6 +20,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/server/auth"
+	"approvalbot/server/connection"
 )
 
 // route is one line of the API's table.
@@ -122,7 +123,7 @@ func (s *Server) streaming(rt route, seen func(status int, took time.Duration)) 
 			err = skipBody(w, r)
 		}
 		if err == nil {
-			Authenticated(w, r)
+			connection.Authenticated(w, r)
 			seen(http.StatusOK, time.Since(start)) // how long it is listened to says nothing about the desk
 			err = rt.stream(c, w, r)
 		}
@@ -150,7 +151,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 	if err != nil {
 		return answer{}, err
 	}
-	Authenticated(w, r)
+	connection.Authenticated(w, r)
 	return rt.serve(c, body)
 }
 
@@ -252,8 +253,8 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		h := w.Header()
 		h["X-Content-Type-Options"] = noSniff
 		h["Cache-Control"] = noStore
-		r = arriving(w, r)
-		defer left(w, r)
+		r = connection.Arriving(w, r, maxWait+answerTime)
+		defer connection.Left(w, r)
 		defer s.stumbling(w, r)
 		// As it came: a session's key may hold slashes and dots, as %2F and %2E.
 		if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/core"
+	"approvalbot/server/connection"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 )
 
 // readBody reads a request's body whole, of so many bytes at most; how long that may
-// take is said in arriving.
+// take is said in connection.Arriving.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
@@ -53,7 +54,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 // skipBody reads a body that a route has no use for. Some clients send one with
 // every request.
 func skipBody(w http.ResponseWriter, r *http.Request) error {
-	if whole(r) {
+	if connection.Whole(r) {
 		return nil
 	}
 	_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxBody))

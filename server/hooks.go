@@ -15,6 +15,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/hook"
+	"approvalbot/server/connection"
 )
 
 // hookPath is where agent runtimes' HTTP hooks post to.
@@ -111,7 +112,7 @@ func (s *Server) asked(
 	if err != nil {
 		return v, told, toProblem(err)
 	}
-	Authenticated(w, r)
+	connection.Authenticated(w, r)
 	if told, err = e.Decode(body); err != nil {
 		*e = agent.Meant(*e, body)
 		return v, told, err

@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/server/auth"
+	"approvalbot/server/connection"
 )
 
 // Knows reports whether a request names a token of this desk.
@@ -26,7 +27,7 @@ func (s *Server) Knows(r *http.Request) bool {
 // answer to the request may take as long as it likes from then on.
 func (s *Server) Client(w http.ResponseWriter, r *http.Request) *api.Client {
 	if s.Knows(r) {
-		Authenticated(w, r)
+		connection.Authenticated(w, r)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // recorders have none
 	}
 	secret, _ := auth.Bearer(r.Header.Values("Authorization")) // without one, each of its requests is refused

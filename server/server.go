@@ -17,6 +17,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/server/auth"
+	"approvalbot/server/connection"
 	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 )
@@ -27,7 +28,6 @@ const (
 	maxHeader   = 64 << 10
 	headerTime  = 10 * time.Second // to send the request's head
 	requestTime = 30 * time.Second // to send all of it
-	lingerTime  = 5 * time.Second  // to send the rest of it after it was refused
 	answerTime  = time.Minute      // to take an answer
 	idleTime    = 2 * time.Minute
 	stopTime    = 1500 * time.Millisecond
@@ -70,7 +70,7 @@ type Server struct {
 	gate    *core.Gate
 	log     *slog.Logger
 	metrics *metrics.Set
-	cert    *certificate // nil: no TLS
+	cert    *connection.Certificate // nil: no TLS
 	spec    func() ([]byte, error)
 	own     func() http.Handler // for requests of this process; see Client
 
@@ -101,10 +101,10 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Pairings == nil {
 		cfg.Pairings = noPairings{}
 	}
-	var cert *certificate
+	var cert *connection.Certificate
 	if cfg.CertFile != "" {
 		var err error
-		if cert, err = readCertificate(cfg.CertFile, cfg.KeyFile, cfg.Log); err != nil {
+		if cert, err = connection.ReadCertificate(cfg.CertFile, cfg.KeyFile, cfg.Log); err != nil {
 			return nil, fmt.Errorf("server.tls: %w", err)
 		}
 	}
@@ -175,12 +175,12 @@ func (s *Server) sessionOfTheRoot(next http.Handler) http.Handler {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, ConnContext: withConn,
+		MaxHeaderBytes: maxHeader, ConnContext: connection.WithContext,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	serve := srv.Serve
 	if s.cert != nil {
-		srv.TLSConfig = &tls.Config{GetCertificate: s.cert.get}
+		srv.TLSConfig = &tls.Config{GetCertificate: s.cert.Get}
 		serve = func(l net.Listener) error { return srv.ServeTLS(l, "", "") }
 	}
 	stopped := make(chan struct{})
@@ -194,7 +194,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 	}
 	running := context.AfterFunc(ctx, stop)
-	err := serve(newConnLimiter(l, s.metrics, s.log))
+	err := serve(connection.NewLimiter(l, s.metrics, s.log))
 	if running() { // ctx still stands: it failed by itself
 		stop()
 		return err

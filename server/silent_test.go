@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/server/connection"
 )
 
 // pipes is a listener without a network, for bubbles of synctest.
@@ -238,7 +240,7 @@ func TestAdversary_P12_SilentTLS(t *testing.T) {
 						_, _ = io.Copy(io.Discard, c)
 					}()
 				}
-				time.Sleep(anonymousTime)
+				time.Sleep(connection.AnonymousTime)
 				synctest.Wait()
 				require.Zero(t, l.open.Load())
 			})
@@ -253,7 +255,7 @@ func TestAnonymousConnectionsOfAnAddress(t *testing.T) {
 		d := newDesk(t)
 		l := d.piped(d.srv)
 		answered := atomic.Int64{}
-		const waiting = 3 * maxPerAddress
+		const waiting = 3 * connection.MaxPerAddress
 		for i := range waiting {
 			c := l.dial("192.0.2.1")
 			id := fmt.Sprint("w", i)
@@ -266,62 +268,24 @@ func TestAnonymousConnectionsOfAnAddress(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		for range 2 * maxPerAddress {
+		for range 2 * connection.MaxPerAddress {
 			silence{}.hold(l, "192.0.2.1")
 		}
-		time.Sleep(burstTime + time.Millisecond)
-		require.EqualValues(t, waiting+2*maxPerAddress, l.open.Load(), "a burst is no attack")
-		for range 2 * maxPerAddress {
+		time.Sleep(connection.BurstTime + time.Millisecond)
+		require.EqualValues(t, waiting+2*connection.MaxPerAddress, l.open.Load(), "a burst is no attack")
+		for range 2 * connection.MaxPerAddress {
 			silence{}.hold(l, "192.0.2.1")
 		}
 		synctest.Wait()
-		require.EqualValues(t, waiting+2*maxPerAddress, l.open.Load(), "one has gone for each that came")
-		require.Contains(t, d.do("GET", "/metrics", "", "").text, fmt.Sprintf(`closed_total{reason="address"} %d`, 2*maxPerAddress))
+		require.EqualValues(t, waiting+2*connection.MaxPerAddress, l.open.Load(), "one has gone for each that came")
+		require.Contains(t, d.do("GET", "/metrics", "", "").text, fmt.Sprintf(`closed_total{reason="address"} %d`, 2*connection.MaxPerAddress))
 		require.Equal(t, 1, strings.Count(d.logs.String(), "too many connections"), "said once a minute")
 		silence{}.hold(l, "192.0.2.2")
 		synctest.Wait()
-		require.EqualValues(t, waiting+2*maxPerAddress+1, l.open.Load(), "another address has its own")
+		require.EqualValues(t, waiting+2*connection.MaxPerAddress+1, l.open.Load(), "another address has its own")
 		time.Sleep(maxWait)
 		synctest.Wait()
 		require.EqualValues(t, waiting, answered.Load())
-	})
-}
-
-// However young they are, and of however many addresses, there are never more than
-// fit beside what the desk itself needs.
-func TestAnonymousConnectionsInAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		l := newPipes()
-		limiter := newConnLimiter(l, d.srv.metrics, d.srv.log)
-		limiter.limit = 100
-		var all []net.Conn
-		come := func(from string) {
-			go l.dial(from)
-			c, err := limiter.Accept()
-			require.NoError(t, err)
-			all = append(all, c)
-		}
-		for i := range 50 {
-			come(fmt.Sprintf("2001:db8:0:%x::1", i))
-		}
-		for range 200 {
-			come("192.0.2.1")
-		}
-		require.EqualValues(t, 100, l.open.Load())
-		for i := range 50 {
-			require.NotNil(t, all[i].(*conn).all, "who has few keeps them")
-		}
-		for i := range 30 {
-			come(fmt.Sprintf("2001:db8:1:0::%x", i))
-		}
-		require.EqualValues(t, 100, l.open.Load())
-		require.Equal(t, 25, limiter.byAddr[addressOf(all[len(all)-1])].Len(), "a network of IPv6 is one address, and shares with the other")
-		for _, c := range all {
-			c.Close()
-		}
-		require.Empty(t, limiter.byAddr)
-		require.Zero(t, limiter.oldest.Len())
 	})
 }
 
@@ -340,7 +304,7 @@ func TestAnonymousConnectionsAreUsedAgain(t *testing.T) {
 			return res
 		}
 		require.False(t, ask(healthRequest).Close)
-		time.Sleep(anonymousLast)
+		time.Sleep(connection.AnonymousLast)
 		require.False(t, ask(healthRequest).Close)
 		time.Sleep(time.Second)
 		require.True(t, ask(healthRequest).Close, "nobody is cut off in the middle of an answer")
@@ -350,9 +314,9 @@ func TestAnonymousConnectionsAreUsedAgain(t *testing.T) {
 		c = l.dial("192.0.2.1")
 		in.Reset(c)
 		require.False(t, ask(healthRequest).Close)
-		time.Sleep(anonymousLast + time.Second)
+		time.Sleep(connection.AnonymousLast + time.Second)
 		require.False(t, ask(creation("wait=0s", "w")).Close)
-		time.Sleep(anonymousTime)
+		time.Sleep(connection.AnonymousTime)
 		require.False(t, ask(healthRequest).Close)
 		res := ask("POST /v1/approvals HTTP/1.1\r\nHost: desk\r\nAuthorization: Bearer wrong\r\nContent-Length: 2\r\n\r\n")
 		require.Equal(t, http.StatusUnauthorized, res.StatusCode)
@@ -361,8 +325,7 @@ func TestAnonymousConnectionsAreUsedAgain(t *testing.T) {
 	})
 }
 
-// Running out of file descriptors is said, counted, and over as soon as some are
-// there: an anonymous connection gives its own.
+// Running out of file descriptors is said once and counted.
 func TestOutOfFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
@@ -372,14 +335,6 @@ func TestOutOfFiles(t *testing.T) {
 		require.ErrorContains(t, err, "broken")
 		require.Equal(t, 1, strings.Count(d.logs.String(), "file descriptors have run out"))
 		require.Contains(t, d.do("GET", "/metrics", "", "").text, "approvalbot_accept_failures_total 11\n")
-
-		p := newPipes()
-		limiter := newConnLimiter(p, d.srv.metrics, d.srv.log)
-		go p.dial("192.0.2.1")
-		_, err = limiter.Accept()
-		require.NoError(t, err)
-		limiter.failed(short)
-		require.Zero(t, p.open.Load())
 	})
 }
 

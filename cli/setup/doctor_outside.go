@@ -16,7 +16,7 @@ import (
 	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/connection"
 	"approvalbot/verifier"
 )
 
@@ -27,7 +27,7 @@ func certificateFindings(cfg config.Config) []core.Diagnostic {
 	if tls.CertFile == "" {
 		return nil
 	}
-	found, err := server.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now())
+	found, err := connection.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now())
 	if err != nil {
 		return []core.Diagnostic{core.Fail("server.tls", err.Error(), "the desk does not start with this")}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"approvalbot/config"
 	"approvalbot/core"
-	"approvalbot/server"
+	"approvalbot/server/connection"
 )
 
 func (c *checker) check(cfg *config.Config) {
@@ -56,7 +56,7 @@ func Certificate(r *config.Report, cfg config.Config) {
 	if tls.CertFile == "" || tls.KeyFile == "" {
 		return
 	}
-	switch f, err := server.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now()); {
+	switch f, err := connection.CheckCertificate(tls.CertFile, tls.KeyFile, time.Now()); {
 	case err != nil:
 		c.Mistake("server.tls", "%s", err)
 	case f.Level != core.LevelOK:

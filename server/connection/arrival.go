@@ -1,4 +1,4 @@
-package server
+package connection
 
 import (
 	"io"
@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// arriving gives a request as handlers get it: with a body that keeps the read
+// Arriving gives a request as handlers get it: with a body that keeps the read
 // deadline, which net/http has set, until it has come in whole. Then nothing cuts
 // a long wait off. What is answered before that is the connection's last answer:
-// nobody waits for the rest of a refused request.
-func arriving(w http.ResponseWriter, r *http.Request) *http.Request {
+// nobody waits for the rest of a refused request. most is how long its answer may take.
+func Arriving(w http.ResponseWriter, r *http.Request, most time.Duration) *http.Request {
 	control := http.NewResponseController(w) // recorders have no deadlines
-	_ = control.SetWriteDeadline(time.Now().Add(maxWait + answerTime))
+	_ = control.SetWriteDeadline(time.Now().Add(most))
 	if r.Body == nil || r.Body == http.NoBody {
 		_ = control.SetReadDeadline(time.Time{})
 		keepOpen(w, r)
@@ -26,10 +26,13 @@ func arriving(w http.ResponseWriter, r *http.Request) *http.Request {
 	return &in
 }
 
-// left gives what has not come in of a refused request a moment, so that its client
+// lingerTime is how long a client may take to send the rest of a refused request.
+const lingerTime = 5 * time.Second
+
+// Left gives what has not come in of a refused request a moment, so that its client
 // can read the answer.
-func left(w http.ResponseWriter, r *http.Request) {
-	if !whole(r) {
+func Left(w http.ResponseWriter, r *http.Request) {
+	if !Whole(r) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTime))
 	}
 }
@@ -55,8 +58,8 @@ func (b *arrivingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// whole reports whether nothing of a request is to come any more.
-func whole(r *http.Request) bool {
+// Whole reports whether nothing of a request is to come any more.
+func Whole(r *http.Request) bool {
 	b, ok := r.Body.(*arrivingBody)
 	return !ok || b.whole
 }
@@ -75,7 +78,7 @@ func keepOpen(w http.ResponseWriter, r *http.Request) {
 // Its connection is not anonymous any more, and nothing but the usual times bound
 // it from then on. One that has not come in whole changes nothing.
 func Authenticated(w http.ResponseWriter, r *http.Request) {
-	if c := connOf(r); c != nil && whole(r) && c.from.leave(c) {
+	if c := connOf(r); c != nil && Whole(r) && c.from.leave(c) {
 		w.Header().Del("Connection")
 	}
 }

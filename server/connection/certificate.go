@@ -1,4 +1,4 @@
-package server
+package connection
 
 import (
 	"crypto/tls"
@@ -20,10 +20,10 @@ const endsSoon = 14 * 24 * time.Hour
 // lookTime is how old the last look at the files may be.
 const lookTime = 10 * time.Second
 
-// certificate is the server's, read anew once its files have changed: it is
+// Certificate is the server's, read anew once its files have changed: it is
 // renewed every few weeks, and whoever waits for a decision should not be cut off
 // for that. What cannot be read changes nothing, and is logged.
-type certificate struct {
+type Certificate struct {
 	files [2]string // certificate, key
 	log   *slog.Logger
 
@@ -39,9 +39,9 @@ type fileState struct {
 	size    int64
 }
 
-// readCertificate gives an error when the pair cannot be read or does not match.
-func readCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
-	c := &certificate{files: [2]string{certFile, keyFile}, log: log, looked: time.Now()}
+// ReadCertificate reads a pair of files. It gives an error when the pair cannot be read or does not match.
+func ReadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, error) {
+	c := &Certificate{files: [2]string{certFile, keyFile}, log: log, looked: time.Now()}
 	c.seen = c.state()
 	pair, err := loadPair(certFile, keyFile)
 	if err != nil {
@@ -92,14 +92,14 @@ func validity(c *x509.Certificate, now time.Time) core.Diagnostic {
 }
 
 // use takes a pair, and says what clients will not like about it.
-func (c *certificate) use(pair *tls.Certificate) {
+func (c *Certificate) use(pair *tls.Certificate) {
 	c.pair = pair
 	if f := validity(pair.Leaf, c.looked); f.Level != core.LevelOK {
 		c.log.Warn(f.What + ": " + f.Text + "; " + f.Fix)
 	}
 }
 
-func (c *certificate) state() (now [2]fileState) {
+func (c *Certificate) state() (now [2]fileState) {
 	for i, name := range c.files {
 		if info, err := os.Stat(name); err == nil {
 			now[i] = fileState{info.ModTime(), info.Size()}
@@ -108,12 +108,12 @@ func (c *certificate) state() (now [2]fileState) {
 	return now
 }
 
-// get implements tls.Config.GetCertificate.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// Get implements tls.Config.GetCertificate.
+func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.at(time.Now()), nil
 }
 
-func (c *certificate) at(now time.Time) *tls.Certificate {
+func (c *Certificate) at(now time.Time) *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now.Sub(c.looked) < lookTime {

@@ -1,4 +1,6 @@
-package server
+// Package connection bounds connections on which nobody has authenticated yet, and the time
+// that a request may take to come in, and keeps the TLS certificate that they are given.
+package connection
 
 import (
 	lists "container/list"
@@ -17,21 +19,21 @@ import (
 )
 
 const (
-	anonymousTime   = 40 * time.Second // how long a connection may be open without an authenticated request
-	anonymousLast   = 20 * time.Second // from when on its next answer is its last one
-	maxPerAddress   = 64               // anonymous connections of one address, those that are younger than burstTime apart
-	burstTime       = 5 * time.Second  // in which a request comes that is sent at once, however many do
+	AnonymousTime   = 40 * time.Second // how long a connection may be open without an authenticated request
+	AnonymousLast   = 20 * time.Second // from when on its next answer is its last one
+	MaxPerAddress   = 64               // anonymous connections of one address, those that are younger than burstTime apart
+	BurstTime       = 5 * time.Second  // in which a request comes that is sent at once, however many do
 	maxAnonymous    = 4096             // of all addresses, and never more than a quarter of the file descriptors
 	usualFiles      = 1024             // file descriptors, where the system does not say
 	connectionsWarn = time.Minute      // how often the same trouble is logged at most
 )
 
-// connLimiter accepts connections, and bounds those that are anonymous: on which no
+// Limiter accepts connections, and bounds those that are anonymous: on which no
 // authenticated request has come in whole yet. Each ends after anonymousTime. An
 // address may have maxPerAddress of them, where an IPv6 address stands for its /64,
 // and one more ends its oldest: who comes is served, who was silent longest goes.
 // Behind a proxy all of them are the proxy's.
-type connLimiter struct {
+type Limiter struct {
 	net.Listener
 	log     *slog.Logger
 	metrics *metrics.Set
@@ -43,32 +45,33 @@ type connLimiter struct {
 	warned map[string]time.Time         // when a trouble was logged last
 }
 
-// conn is a connection that a connLimiter has accepted.
+// conn is a connection that a Limiter has accepted.
 type conn struct {
 	net.Conn
-	from     *connLimiter
+	from     *Limiter
 	addr     netip.Prefix
 	since    time.Time
 	late     *time.Timer
 	all, own *lists.Element // its places in oldest and byAddr; nil: it is not anonymous, or closed
 }
 
-func newConnLimiter(l net.Listener, counts *metrics.Set, log *slog.Logger) *connLimiter {
-	return &connLimiter{
+// NewLimiter makes a listener that bounds what l accepts.
+func NewLimiter(l net.Listener, counts *metrics.Set, log *slog.Logger) *Limiter {
+	return &Limiter{
 		Listener: l, metrics: counts, log: log, limit: min(maxAnonymous, fileLimit()/4),
 		oldest: lists.New(), byAddr: map[netip.Prefix]*lists.List{}, warned: map[string]time.Time{},
 	}
 }
 
 // Accept implements net.Listener.
-func (l *connLimiter) Accept() (net.Conn, error) {
+func (l *Limiter) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		l.failed(err)
 		return nil, err
 	}
 	in := &conn{Conn: c, from: l, addr: addressOf(c), since: time.Now()}
-	in.late = time.AfterFunc(anonymousTime, func() { l.end(in, "late") })
+	in.late = time.AfterFunc(AnonymousTime, func() { l.end(in, "late") })
 	l.enter(in)
 	return in, nil
 }
@@ -76,7 +79,7 @@ func (l *connLimiter) Accept() (net.Conn, error) {
 // failed counts and logs that a connection could not be accepted. Where the file
 // descriptors have run out, the oldest anonymous connection gives its own back;
 // net/http tries again in a moment.
-func (l *connLimiter) failed(err error) {
+func (l *Limiter) failed(err error) {
 	if errors.Is(err, net.ErrClosed) {
 		return
 	}
@@ -97,7 +100,7 @@ func (l *connLimiter) failed(err error) {
 }
 
 // warns reports whether a trouble is to be logged now.
-func (l *connLimiter) warns(what string) bool {
+func (l *Limiter) warns(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -109,7 +112,7 @@ func (l *connLimiter) warns(what string) bool {
 }
 
 // enter counts one more anonymous connection, and ends the one that is too many.
-func (l *connLimiter) enter(c *conn) {
+func (l *Limiter) enter(c *conn) {
 	l.mu.Lock()
 	own := l.byAddr[c.addr]
 	if own == nil {
@@ -131,9 +134,9 @@ func (l *connLimiter) enter(c *conn) {
 
 // tooMany finds the connection that has to go now that one more of an address has
 // come; nil: none has.
-func (l *connLimiter) tooMany(own *lists.List) (victim *conn, reason string) {
+func (l *Limiter) tooMany(own *lists.List) (victim *conn, reason string) {
 	first := own.Front().Value.(*conn)
-	if own.Len() > maxPerAddress && time.Since(first.since) > burstTime {
+	if own.Len() > MaxPerAddress && time.Since(first.since) > BurstTime {
 		return first, "address"
 	}
 	if l.oldest.Len() <= l.limit {
@@ -148,7 +151,7 @@ func (l *connLimiter) tooMany(own *lists.List) (victim *conn, reason string) {
 }
 
 // end closes a connection that is still anonymous.
-func (l *connLimiter) end(c *conn, reason string) {
+func (l *Limiter) end(c *conn, reason string) {
 	if l.leave(c) {
 		l.metrics.AnonymousClosed(reason)
 		_ = c.Conn.Close()
@@ -156,7 +159,7 @@ func (l *connLimiter) end(c *conn, reason string) {
 }
 
 // leave takes a connection off the anonymous ones, and reports whether it was one.
-func (l *connLimiter) leave(c *conn) bool {
+func (l *Limiter) leave(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.all == nil {
@@ -176,7 +179,7 @@ func (l *connLimiter) leave(c *conn) bool {
 func (c *conn) lastAnswer() bool {
 	c.from.mu.Lock()
 	defer c.from.mu.Unlock()
-	return c.all != nil && time.Since(c.since) > anonymousLast
+	return c.all != nil && time.Since(c.since) > AnonymousLast
 }
 
 // Close implements net.Conn.
@@ -211,8 +214,8 @@ func addressOf(c net.Conn) netip.Prefix {
 
 type connKey struct{}
 
-// withConn has requests know their connection. It is made for http.Server.ConnContext.
-func withConn(ctx context.Context, c net.Conn) context.Context {
+// WithContext has requests know their connection. It is made for http.Server.ConnContext.
+func WithContext(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
