@@ -16,6 +16,7 @@ func (d *Daemon) mcpHandler() http.Handler {
 		return mcp.Server{
 			Desk:    ask.Desk{Client: d.Server.Client(w, r), Stopping: d.Server.Stopping()},
 			Version: d.options.Version,
+			Log:     d.log,
 		}
 	}})
 }

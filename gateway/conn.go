@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/panics"
 	"approvalbot/server/events"
 )
 
@@ -196,11 +197,8 @@ func (c *conn) take(frame []byte) {
 }
 
 func (c *conn) serve(in *call, name string) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.refuse(in.id, fmt.Errorf("method %q stumbled: %v", name, p))
-		}
-	}()
+	deny := func() { c.refuse(in.id, errUnavailable) }
+	defer panics.Catch(c.g.log, deny, "a gateway request caused a panic", "method", name)
 	payload, err := in.serve(name)
 	if err == nil {
 		_, err = in.standing()()

@@ -58,6 +58,8 @@ var known = map[core.Code]struct{ code, reason, message string }{
 // retryMs is how long a client that was too quick should wait.
 const retryMs = 1000
 
+var errUnavailable = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
+
 // refused turns an error into what the client is told. What is no refusal is a
 // fault of the desk: logged with its cause, told as unavailable.
 func refused(err error, log *slog.Logger) *refusal {
@@ -67,7 +69,7 @@ func refused(err error, log *slog.Logger) *refusal {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok || known[e.Code].code == "" {
 		log.Error("a gateway request could not be answered", "reason", err)
-		e = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
+		e = errUnavailable
 	}
 	k := known[e.Code]
 	out := &refusal{Code: k.code, Message: e.Message, Details: &details{Reason: k.reason, Code: string(e.Code), Fields: e.Fields}}

@@ -162,3 +162,15 @@ func TestAnAskerMayGoAndComeBack(t *testing.T) {
 	operator.ok("tool.approval.resolve", `{"id":"j","decision":"allow-once"}`)
 	require.Equal(t, "allow-once", d.connect("agent").ok("tool.approval.waitDecision", `{"id":"j"}`).get("decision"))
 }
+
+// A panic over one request refuses that one; its connection, and the desk, go on.
+func TestAPanicRefuses(t *testing.T) {
+	d := newDesk(t, func(g *Gateway) { g.cfg.Gate = nil }) // whatever is asked of it panics
+	agent := d.connect("agent")
+	r := agent.refused("tool.approval.request", `{"toolName":"read","params":{"k":"v4lue"}}`, unavailable, "")
+	require.True(t, r.Retryable)
+	agent.refused("no.such.method", `{}`, invalidRequest, "UNKNOWN_METHOD")
+	d.stop()
+	require.Contains(t, d.logs.String(), `"panic":`)
+	require.NotContains(t, d.logs.String(), "v4lue")
+}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"path"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/core"
+	"approvalbot/internal/panics"
 	"approvalbot/server/auth"
 	"approvalbot/server/connection"
 )
@@ -255,7 +255,10 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		h["Cache-Control"] = noStore
 		r = connection.Arriving(w, r, maxWait+answerTime)
 		defer connection.Left(w, r)
-		defer s.stumbling(w, r)
+		deny := func() {
+			s.refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk cannot answer this request."))
+		}
+		defer panics.Catch(s.log, deny, "a request caused a panic", "path", r.URL.Path)
 		// As it came: a session's key may hold slashes and dots, as %2F and %2E.
 		if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 			s.nothingHere(w, r) // a mux would redirect, and a POST would lose its body
@@ -263,16 +266,4 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// stumbling is deferred around every handler, and answers when one panics.
-func (s *Server) stumbling(w http.ResponseWriter, r *http.Request) {
-	p := recover()
-	if p == http.ErrAbortHandler {
-		panic(p)
-	}
-	if p != nil {
-		s.log.Error("a request made the desk stumble", "path", r.URL.Path, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-		s.refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk cannot answer this request."))
-	}
 }

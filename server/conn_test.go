@@ -212,13 +212,13 @@ func TestPanicAfterAWait(t *testing.T) {
 	require.NoError(t, err)
 	d.untilWaiting()
 	rules := d.rules
-	rules.Policy = stumbling{rules.Policy}
+	rules.Policy = panicking{rules.Policy}
 	d.gate.Use(rules)
 	d.yes("w")
 	res, text := l.hear("POST")
 	require.Equal(t, http.StatusServiceUnavailable, res.StatusCode)
 	require.NotContains(t, text, "boom")
-	require.Contains(t, d.logs.String(), "boom")
+	require.Contains(t, d.logs.String(), `"panic":"boom"`)
 	require.Contains(t, d.do("GET", "/metrics", "", "").text, `approvalbot_http_requests_total{method="POST",route="/v1/approvals",status="503"} 1`)
 	d.gate.Use(d.rules)
 	l.say("GET", "/v1/approvals/w", "")
@@ -226,8 +226,8 @@ func TestPanicAfterAWait(t *testing.T) {
 	require.Contains(t, text, `"status":"approved"`)
 }
 
-// stumbling is a policy that panics.
-type stumbling struct{ core.Policy }
+// panicking is a policy that panics.
+type panicking struct{ core.Policy }
 
 // Judge panics.
-func (stumbling) Judge(context.Context, core.Call) core.Judgement { panic("boom") }
+func (panicking) Judge(context.Context, core.Call) core.Judgement { panic("boom") }

@@ -3,18 +3,17 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"approvalbot/api"
 	"approvalbot/hook"
+	"approvalbot/internal/panics"
 	"approvalbot/server/connection"
 )
 
@@ -94,13 +93,8 @@ func bodyOf(r *http.Request) io.Reader {
 func (s *Server) asked(
 	rt route, agent hook.Runtime, e *hook.Event, start time.Time, w http.ResponseWriter, r *http.Request,
 ) (v hook.Verdict, told hook.Call, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("a hook caused a panic", "runtime", agent.Name, "event", e.Name,
-				"reason", fmt.Sprint(p), "stack", string(debug.Stack()))
-			v, err = hook.Verdict{}, errors.New("the approval desk cannot answer this request")
-		}
-	}()
+	deny := func() { v, err = hook.Verdict{}, errors.New("the approval desk cannot answer this request") }
+	defer panics.Catch(s.log, deny, "a hook caused a panic", "runtime", agent.Name, "event", e.Name)
 	c, err := s.admit(rt, r)
 	if err != nil {
 		return v, told, toProblem(err)

@@ -182,7 +182,7 @@ func TestAdversary_H2_ThePaceAndAPanicDeny(t *testing.T) {
 	d.srv.gate = nil // whatever is asked of it panics
 	r := d.do("POST", claudePre, "other", body)
 	denies(t, r, "cannot answer this request")
-	require.Contains(t, d.logs.String(), "panic")
+	require.Contains(t, d.logs.String(), `"panic":`)
 }
 
 // A person's yes and no reach the model with their words; what was waited for is

@@ -251,7 +251,7 @@ func TestMountAndPanic(t *testing.T) {
 	r := d.do("GET", "/boom", "", "")
 	require.Equal(t, "unavailable", r.problem(t).Code)
 	require.NotContains(t, r.text, "boom")
-	require.Contains(t, d.logs.String(), "boom")
+	require.Contains(t, d.logs.String(), `"panic":"boom"`)
 }
 
 func TestEveryCodeHasItsStatus(t *testing.T) {

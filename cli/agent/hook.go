@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +21,7 @@ import (
 	"approvalbot/cli/app"
 	"approvalbot/config"
 	"approvalbot/hook"
+	"approvalbot/internal/panics"
 )
 
 // parentLook is how often a hook looks whether the runtime that started it still lives.
@@ -145,12 +146,9 @@ func runHook(ctx context.Context, a *app.App, f hookFlags, words []string) (err 
 	deny := func(format string, args ...any) error {
 		return answerEvent(a, hookDeny(words, fmt.Sprintf(format, args...)))
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			fmt.Fprintf(a.Stderr, "approvalbot: panic: %v\n%s", p, debug.Stack())
-			err = deny("approvalbot hook broke down, so the call was not allowed")
-		}
-	}()
+	log := slog.New(slog.NewTextHandler(a.Stderr, nil))
+	broken := func() { err = deny("approvalbot hook broke down, so the call was not allowed") }
+	defer panics.Catch(log, broken, "a hook caused a panic", "hook", words)
 	ctx, stop := whileWanted(ctx, f.caller)
 	defer stop()
 	if len(words) == 0 || len(words) > 2 {

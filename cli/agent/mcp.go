@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,7 +31,10 @@ func newMCPCommand(a *app.App) *cobra.Command {
 			if desk.Client, desk.Fault = hookClient(a, f); desk.Fault != nil {
 				fmt.Fprintf(a.Stderr, "approvalbot: every call is denied: %s\n", app.Sentence(desk.Fault))
 			}
-			s := mcp.Server{Desk: desk, Version: a.Version, Session: "mcp-" + rand.Text(), Workdir: currentDir()}
+			s := mcp.Server{
+				Desk: desk, Version: a.Version, Session: "mcp-" + rand.Text(), Workdir: currentDir(),
+				Log: slog.New(slog.NewTextHandler(a.Stderr, nil)),
+			}
 			return quiet(cmd.Context(), s.Serve(cmd.Context(), streamsOf(a)))
 		},
 	}

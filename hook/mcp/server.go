@@ -1,14 +1,17 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"approvalbot/hook/ask"
+	"approvalbot/internal/panics"
 )
 
 // holdTime is how long request_approval and await_approval hold at most: many clients
@@ -22,8 +25,9 @@ const beatTime = 20 * time.Second
 type Server struct {
 	Desk    ask.Desk
 	Version string
-	Session string // sessionKey of calls that name none
-	Workdir string // working directory of calls that name none
+	Session string       // sessionKey of calls that name none
+	Workdir string       // working directory of calls that name none
+	Log     *slog.Logger // nil: silent
 
 	hold time.Duration   // 0: holdTime
 	gone <-chan struct{} // closed: the client has gone; nil: its context says so
@@ -78,11 +82,8 @@ func (s Server) tools() []tool {
 func (s Server) guarded(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, _ error) {
 		args := req.Params.Arguments
-		defer func() {
-			if p := recover(); p != nil {
-				res = t.deny(args, "not allowed: approvalbot could not answer")
-			}
-		}()
+		deny := func() { res = t.deny(args, "not allowed: approvalbot could not answer") }
+		defer panics.Catch(s.log(), deny, "a tool call caused a panic", "tool", t.tool.Name)
 		ctx, stop := s.while(ctx)
 		defer stop()
 		if len(args) > maxArguments {
@@ -100,6 +101,8 @@ func (s Server) guarded(t tool) mcp.ToolHandler {
 		return res, nil
 	}
 }
+
+func (s Server) log() *slog.Logger { return cmp.Or(s.Log, slog.New(slog.DiscardHandler)) }
 
 // maxArguments is the size of arguments in bytes beyond which the desk would refuse
 // the call anyway.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -286,7 +287,8 @@ func TestHookTool_WhatTheArgumentsSay(t *testing.T) {
 
 // A tool that breaks down denies in its own words.
 func TestAdversary_H2_APanicOfAToolDenies(t *testing.T) {
-	s := Server{}
+	var log bytes.Buffer
+	s := Server{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	for i, want := range []string{`"permissionDecision":"deny"`, `"behavior":"deny"`, "not allowed", "not allowed"} {
 		broken := s.tools()[i]
 		broken.serve = func(context.Context, json.RawMessage) *mcp.CallToolResult { panic("broken") }
@@ -294,5 +296,6 @@ func TestAdversary_H2_APanicOfAToolDenies(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, res.Content[0].(*mcp.TextContent).Text, want)
 		require.Equal(t, i > 1, res.IsError)
+		require.Contains(t, log.String(), "tool="+broken.tool.Name+" panic=broken")
 	}
 }
