@@ -87,3 +87,28 @@ func toolPolicy(c *call, _ struct{}) (any, error) {
 	}
 	return c.g.cfg.Policy(c.ctx)
 }
+
+// verdict is an operator's decision.
+type verdict struct {
+	ID       string       `json:"id"`
+	Decision api.Decision `json:"decision"`
+	Reason   string       `json:"reason"`
+}
+
+type done struct {
+	OK bool `json:"ok"`
+}
+
+// resolve counts the vote of the token's person. A decision that is not offered
+// is refused and leaves the approval as it is.
+func resolve(c *call, in verdict) (any, error) {
+	if err := c.operator(); err != nil {
+		return nil, err
+	}
+	_, err := c.g.cfg.Gate.VoteAs(c.ctx, c.who, in.ID, core.Decision(in.Decision), in.Reason)
+	if core.CodeOf(err) == core.CodeDecisionNotOffered && in.Decision == api.AllowAlways {
+		return nil, &refusal{Code: invalidRequest, Message: err.Error(),
+			Details: &details{Reason: "APPROVAL_ALLOW_ALWAYS_UNAVAILABLE", Code: string(core.CodeDecisionNotOffered)}}
+	}
+	return done{true}, err
+}
