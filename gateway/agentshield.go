@@ -36,7 +36,7 @@ type shieldAsk struct {
 }
 
 // shieldAnswer tells the agent at once where its call stands. How it ended, it
-// hears from the event, or asks with waitDecision.
+// learns from the event, or asks with waitDecision.
 type shieldAnswer struct {
 	Status     string `json:"status"` // "approval-pending", or how it ended at once
 	Tool       string `json:"tool"`

@@ -69,7 +69,7 @@ func (c *conn) run() {
 	if at, ok := c.greet(); ok {
 		c.admitted()
 		c.ws.SetReadLimit(maxPayload)
-		c.work.Go(func() { c.tell(at) })
+		c.work.Go(func() { c.notify(at) })
 		c.work.Go(c.probe)
 		c.read()
 	}
@@ -204,7 +204,7 @@ func (c *conn) serve(in *call, name string) {
 		_, err = in.standing()()
 	}
 	if c.ctx.Err() != nil {
-		return // nobody is there to hear it
+		return // nobody is there to read it
 	}
 	if err != nil {
 		c.refuse(in.id, err)
@@ -213,9 +213,9 @@ func (c *conn) serve(in *call, name string) {
 	c.answer(in.id, payload)
 }
 
-// tell sends what happens after number at of the log, until the connection or
+// notify sends what happens after number at of the log, until the connection or
 // its token ends.
-func (c *conn) tell(at int64) {
+func (c *conn) notify(at int64) {
 	defer c.g.cfg.Feed.Listen()()
 	tick := time.NewTicker(c.g.pace.tick)
 	defer tick.Stop()
@@ -232,7 +232,7 @@ func (c *conn) tell(at int64) {
 			return
 		}
 		for _, t := range batch {
-			c.tellOne(t, who)
+			c.notifyOne(t, who)
 			at = t.Seq
 		}
 		if len(batch) > 0 {
@@ -248,7 +248,7 @@ func (c *conn) tell(at int64) {
 	}
 }
 
-func (c *conn) tellOne(t events.Entry, who core.Caller) {
+func (c *conn) notifyOne(t events.Entry, who core.Caller) {
 	if !t.For(who) {
 		return
 	}

@@ -78,7 +78,7 @@ type limits struct {
 }
 
 // greet challenges the client and takes its first request, which must be
-// connect. at is the number of the log after which it hears on; when ok is
+// connect. at is the number of the log after which its events begin; when ok is
 // false, the connection is being closed with a reason.
 func (c *conn) greet() (at int64, ok bool) {
 	c.event("connect.challenge", map[string]any{"nonce": uuid.NewString(), "ts": time.Now().UnixMilli()})
@@ -121,7 +121,7 @@ func closeCode(r *refusal) websocket.StatusCode {
 }
 
 // welcome checks a connect request and says hello. at is the number of the log
-// after which the client hears on.
+// after which its events begin.
 func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 	in, err := decode[greeting](params)
 	if err != nil {

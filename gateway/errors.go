@@ -60,8 +60,8 @@ const retryMs = 1000
 
 var errUnavailable = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
 
-// refused turns an error into what the client is told. What is no refusal is a
-// fault of the desk: logged with its cause, told as unavailable.
+// refused turns an error into what the client gets. What is no refusal is a
+// fault of the desk: logged with its cause, answered as unavailable.
 func refused(err error, log *slog.Logger) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r

@@ -9,8 +9,8 @@ import (
 	"approvalbot/core"
 )
 
-// execCard is a pending approval as exec's clients list it, and as they hear of
-// a new one.
+// execCard is a pending approval as exec's clients list it, and as they are
+// notified of a new one.
 type execCard struct {
 	ApprovalKind string    `json:"approvalKind"` // "exec"
 	ID           string    `json:"id"`

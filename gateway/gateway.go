@@ -144,7 +144,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // hijacked keeps the network connection below a WebSocket, to cut it when its
-// client does not read a goodbye. A refusal is kept too, to be told as all others.
+// client does not read a goodbye. A refusal is kept too, to be answered as all others.
 type hijacked struct {
 	http.ResponseWriter
 	conn    net.Conn

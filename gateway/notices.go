@@ -27,8 +27,8 @@ type notice struct {
 	payload json.RawMessage
 }
 
-// says makes a notice. It is marshalled once for all who hear it.
-func says(name string, payload any) notice {
+// newNotice makes a notice. It is marshalled once for all clients.
+func newNotice(name string, payload any) notice {
 	b, err := json.Marshal(payload)
 	if err != nil { // plain values always marshal
 		panic(fmt.Sprintf("gateway event %s: %v", name, err))
@@ -73,8 +73,8 @@ type shieldAsked struct {
 type memo struct {
 	mu   sync.Mutex
 	last [256]struct {
-		seq  int64
-		said []notice
+		seq     int64
+		notices []notice
 	}
 }
 
@@ -85,29 +85,29 @@ func (g *Gateway) notices(ctx context.Context, t events.Entry) []notice {
 	defer g.recent.mu.Unlock()
 	slot := &g.recent.last[t.Seq%int64(len(g.recent.last))]
 	if slot.seq == t.Seq {
-		return slot.said
+		return slot.notices
 	}
-	said, err := g.say(context.WithoutCancel(ctx), t)
-	if err != nil { // told without what could not be read, and not kept so
-		g.log.Error("an approval is told to gateway clients without its call", "approval", t.Event.Code, "reason", err)
-		return said
+	list, err := g.noticesOf(context.WithoutCancel(ctx), t)
+	if err != nil { // sent without what could not be read, and not kept so
+		g.log.Error("gateway clients are notified of an approval without its call", "approval", t.Event.Code, "reason", err)
+		return list
 	}
-	slot.seq, slot.said = t.Seq, said
-	return said
+	slot.seq, slot.notices = t.Seq, list
+	return list
 }
 
-func (g *Gateway) say(ctx context.Context, t events.Entry) ([]notice, error) {
-	kind, tells := map[core.EventType]string{core.EventRequested: "requested", core.EventResolved: "resolved",
+func (g *Gateway) noticesOf(ctx context.Context, t events.Entry) ([]notice, error) {
+	kind, notifies := map[core.EventType]string{core.EventRequested: "requested", core.EventResolved: "resolved",
 		core.EventWithdrawn: "resolved", core.EventExpired: "expired"}[core.EventType(t.Event.Type)]
-	if !tells {
+	if !notifies {
 		return nil, nil
 	}
 	if kind == "requested" {
-		return g.sayRequested(ctx, t)
+		return g.requested(ctx, t)
 	}
 	e := *t.Event
 	by := strings.Join(e.DecidedBy, ", ")
-	out := []notice{says("tool.approval."+kind, toolEnd{e, by, e.AtMs})}
+	out := []notice{newNotice("tool.approval."+kind, toolEnd{e, by, e.AtMs})}
 	if e.Dialect != "" {
 		end := dialectEnd{ID: e.ID, Code: e.Code, Decision: decisionOf(e.Decision, toolWords), ResolvedBy: by, Ts: e.AtMs, Seq: e.Seq}
 		var err error
@@ -116,22 +116,22 @@ func (g *Gateway) say(ctx context.Context, t events.Entry) ([]notice, error) {
 			card, err = g.execCardOf(ctx, t.Key)
 			end.Decision, end.Request = decisionOf(e.Decision, execWords), &card.Request
 		}
-		return append(out, says(e.Dialect+".approval."+kind, end)), err
+		return append(out, newNotice(e.Dialect+".approval."+kind, end)), err
 	}
 	return out, nil
 }
 
-func (g *Gateway) sayRequested(ctx context.Context, t events.Entry) (out []notice, err error) {
+func (g *Gateway) requested(ctx context.Context, t events.Entry) (out []notice, err error) {
 	e := *t.Event
-	out = append(out, says("tool.approval.requested", e))
+	out = append(out, newNotice("tool.approval.requested", e))
 	switch e.Dialect {
 	case core.DialectExec:
 		var card execCard
 		card, err = g.execCardOf(ctx, t.Key)
 		card.ID, card.Code, card.CreatedAtMs, card.ExpiresAtMs, card.Seq = e.ID, e.Code, e.CreatedAtMs, e.ExpiresAtMs, e.Seq
-		out = append(out, says("exec.approval.requested", card))
+		out = append(out, newNotice("exec.approval.requested", card))
 	case core.DialectAgentShield:
-		out = append(out, says("agentshield.approval.requested", shieldAsked{e.ID, e.Code, e.ToolName, e.ArgsFingerprint,
+		out = append(out, newNotice("agentshield.approval.requested", shieldAsked{e.ID, e.Code, e.ToolName, e.ArgsFingerprint,
 			e.AgentID, e.SessionKey, e.CreatedAtMs, e.ExpiresAtMs, e.Seq}))
 	}
 	return out, err

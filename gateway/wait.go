@@ -93,7 +93,7 @@ func (c *call) ask(in core.Call, twoPhase bool, words dialect) (any, error) {
 	return c.await(a, words)
 }
 
-// route says, in the words of exec's clients, how people hear of an approval.
+// route says, in the words of exec's clients, how people are notified of an approval.
 func route(a core.Approval) string {
 	for _, d := range a.Deliveries {
 		if d.Kind == core.CardDelivery {
