@@ -76,7 +76,7 @@ func tooLarge(most int64) error {
 	return core.Refuse(core.CodePayloadTooLarge, "The body is larger than %d bytes.", most)
 }
 
-// checkContentType takes JSON, and what common tools send without being told
+// checkContentType takes JSON, and what common tools send of their own accord
 // (curl -d says form, fetch says text): a bearer token is in no form's power.
 func checkContentType(given string) error {
 	if given == "" || given == "application/json" {
@@ -123,8 +123,8 @@ type least struct {
 var leasts sync.Map // of []least, by reflect.Type
 
 func leastsOf(t reflect.Type) []least {
-	if found, ok := leasts.Load(t); ok {
-		return found.([]least)
+	if cached, ok := leasts.Load(t); ok {
+		return cached.([]least)
 	}
 	var all []least
 	for _, f := range reflect.VisibleFields(t) {

@@ -92,53 +92,53 @@ func bodyOf(r *http.Request) io.Reader {
 // becomes the event whose body it is. The runtime's clock runs since start.
 func (s *Server) asked(
 	rt route, agent hook.Runtime, e *hook.Event, start time.Time, w http.ResponseWriter, r *http.Request,
-) (v hook.Verdict, told hook.Call, err error) {
+) (v hook.Verdict, in hook.Call, err error) {
 	deny := func() { v, err = hook.Verdict{}, errors.New("the approval desk cannot answer this request") }
 	defer panics.Catch(s.log, deny, "a hook caused a panic", "runtime", agent.Name, "event", e.Name)
 	c, err := s.admit(rt, r)
 	if err != nil {
-		return v, told, toProblem(err)
+		return v, in, toProblem(err)
 	}
 	body, err := readBody(w, r, maxBody)
 	if err == nil {
 		_, err = c.still() // the body may have taken long
 	}
 	if err != nil {
-		return v, told, toProblem(err)
+		return v, in, toProblem(err)
 	}
 	connection.Authenticated(w, r)
-	if told, err = e.Decode(body); err != nil {
+	if in, err = e.Decode(body); err != nil {
 		*e = agent.Meant(*e, body)
-		return v, told, err
+		return v, in, err
 	}
-	desk := hookDesk{s, c}
+	approvals := hookApprovals{s, c}
 	if e.Phase == hook.After {
-		problem := hook.Report(c.ctx, desk, told)
-		return hook.Verdict{Allow: problem == "", Why: problem}, told, nil
+		problem := hook.Report(c.ctx, approvals, in)
+		return hook.Verdict{Allow: problem == "", Why: problem}, in, nil
 	}
-	return hook.Ask(c.ctx, desk, told, agent.Limit.Until(start, c.query.duration("limit"))), told, nil
+	return hook.Ask(c.ctx, approvals, in, agent.Limit.Until(start, c.query.duration("limit"))), in, nil
 }
 
-// hookDesk is the desk as one token sees it, for the flow in hook.
-type hookDesk struct {
+// hookApprovals is the approvals of one token, for the flow in hook.
+type hookApprovals struct {
 	s *Server
 	c *call
 }
 
 // step is the call as it is for one of the flow's steps.
-func (d hookDesk) step(ctx context.Context, values url.Values) *call {
+func (d hookApprovals) step(ctx context.Context, values url.Values) *call {
 	c := *d.c
 	c.ctx, c.query = ctx, query{values}
 	return &c
 }
 
-func (d hookDesk) Create(ctx context.Context, req api.CreateRequest, opts api.CreateOptions) (api.Approval, error) {
+func (d hookApprovals) Create(ctx context.Context, req api.CreateRequest, opts api.CreateOptions) (api.Approval, error) {
 	a, err := d.s.create(d.step(ctx, opts.Query()), req)
 	return bodyAs[api.Approval](a), hookProblem(err)
 }
 
 // Get gives [hook.ErrStopping] with what is still pending when the server stops.
-func (d hookDesk) Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error) {
+func (d hookApprovals) Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error) {
 	c := d.step(ctx, nil)
 	key, err := d.s.gate.Find(context.WithoutCancel(ctx), c.who, id)
 	if err != nil {
@@ -154,7 +154,7 @@ func (d hookDesk) Get(ctx context.Context, id string, wait time.Duration) (api.A
 	return d.s.approvalFor(c.who, a, a.Summary), err
 }
 
-func (d hookDesk) Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error) {
+func (d hookApprovals) Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return api.Claim{}, err // whoever has gone claims nothing
 	}
@@ -162,17 +162,17 @@ func (d hookDesk) Claim(ctx context.Context, id string, req api.ClaimRequest) (a
 	return bodyAs[api.Claim](a), hookProblem(err)
 }
 
-func (d hookDesk) Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error) {
+func (d hookApprovals) Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error) {
 	a, err := d.s.withdraw(d.named(ctx, id), req)
 	return bodyAs[api.Approval](a), hookProblem(err)
 }
 
-func (d hookDesk) Result(ctx context.Context, id string, req api.ResultRequest) (api.Approval, error) {
+func (d hookApprovals) Result(ctx context.Context, id string, req api.ResultRequest) (api.Approval, error) {
 	a, err := d.s.result(d.named(ctx, id), req)
 	return bodyAs[api.Approval](a), hookProblem(err)
 }
 
-func (d hookDesk) named(ctx context.Context, id string) *call {
+func (d hookApprovals) named(ctx context.Context, id string) *call {
 	c := d.step(ctx, nil)
 	c.id = id
 	return c

@@ -11,17 +11,17 @@ import (
 	"approvalbot/server/view"
 )
 
-// messageDesk is the desk as one token sees it, for the flow in messages.
-type messageDesk struct {
+// messageApprovals is the approvals of one token, for the flow in messages.
+type messageApprovals struct {
 	gate    *core.Gate
 	who     core.Caller
 	still   core.Standing // asked before each step: those before it may have taken long
 	receipt func(core.Approval) (string, error)
 }
 
-func (d messageDesk) Decides() bool { return d.who.MayDecide && d.who.Person != "" }
+func (d messageApprovals) Decides() bool { return d.who.MayDecide && d.who.Person != "" }
 
-func (d messageDesk) Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error) {
+func (d messageApprovals) Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error) {
 	if _, err := d.still(); err != nil {
 		return api.Approval{}, toProblem(err)
 	}
@@ -29,7 +29,7 @@ func (d messageDesk) Ask(ctx context.Context, req api.CreateRequest) (api.Approv
 	return view.ApprovalOf(a, a.Summary, d.gate.Rules().People), toProblem(err)
 }
 
-func (d messageDesk) Look(ctx context.Context, id string) (messages.Look, error) {
+func (d messageApprovals) Look(ctx context.Context, id string) (messages.Look, error) {
 	a, err := d.gate.Get(ctx, d.who, id)
 	if err != nil {
 		return messages.Look{}, toProblem(err)
@@ -41,7 +41,7 @@ func (d messageDesk) Look(ctx context.Context, id string) (messages.Look, error)
 	return l, toProblem(err)
 }
 
-func (d messageDesk) Vote(ctx context.Context, id string, decision api.Decision, reason string) error {
+func (d messageApprovals) Vote(ctx context.Context, id string, decision api.Decision, reason string) error {
 	_, err := d.still()
 	if err == nil {
 		_, err = d.gate.VoteAs(ctx, d.who, id, core.Decision(decision), reason)
@@ -49,7 +49,7 @@ func (d messageDesk) Vote(ctx context.Context, id string, decision api.Decision,
 	return toProblem(err)
 }
 
-func (d messageDesk) Claim(ctx context.Context, id, claimID string) (api.Claim, error) {
+func (d messageApprovals) Claim(ctx context.Context, id, claimID string) (api.Claim, error) {
 	if _, err := d.still(); err != nil {
 		return api.Claim{}, toProblem(err)
 	}
@@ -86,7 +86,7 @@ func fromProblem(err error) error {
 }
 
 func (s *Server) interceptMessage(c *call, in api.InterceptRequest) (answer, error) {
-	out, err := messages.Intercept(c.ctx, messageDesk{s.gate, c.who, c.still, s.receipt}, in)
+	out, err := messages.Intercept(c.ctx, messageApprovals{s.gate, c.who, c.still, s.receipt}, in)
 	if err == nil {
 		_, err = c.still()
 	}
@@ -94,7 +94,7 @@ func (s *Server) interceptMessage(c *call, in api.InterceptRequest) (answer, err
 }
 
 func (s *Server) decideMessages(c *call, in api.DecisionsRequest) (answer, error) {
-	out, err := messages.Decide(c.ctx, messageDesk{s.gate, c.who, c.still, s.receipt}, in)
+	out, err := messages.Decide(c.ctx, messageApprovals{s.gate, c.who, c.still, s.receipt}, in)
 	return answer{status: http.StatusOK, body: out}, fromProblem(err)
 }
 

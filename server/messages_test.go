@@ -61,10 +61,10 @@ func TestMessagesOverHTTP(t *testing.T) {
 func TestClaimsOfMessagesHaveReceipts(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.allow(`{}`)
-	desk := messageDesk{d.gate, requesting, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting), func(of core.Approval) (string, error) { return "receipt of " + of.Code, nil }}
-	claim, err := desk.Claim(ctx, a.ID, "")
+	approvals := messageApprovals{d.gate, requesting, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting), func(of core.Approval) (string, error) { return "receipt of " + of.Code, nil }}
+	claim, err := approvals.Claim(ctx, a.ID, "")
 	require.NoError(t, err)
 	require.Equal(t, "receipt of "+a.Code, claim.Receipt)
-	_, err = desk.Claim(ctx, a.ID, "")
+	_, err = approvals.Claim(ctx, a.ID, "")
 	refusal(t, err, core.CodeAlreadyUsed)
 }

@@ -47,7 +47,7 @@ var statusOf = map[core.Code]int{
 }
 
 // refuse answers with a problem and gives its status. What is no refusal is a
-// fault of the desk: logged with its cause, told as unavailable.
+// fault of the desk: logged with its cause, answered as unavailable.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	var e *core.Error
 	if !errors.As(err, &e) || statusOf[e.Code] == 0 {

@@ -46,7 +46,7 @@ func (s *Server) events(c *call, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// resumeAt is the number after which the client wants to hear on.
+// resumeAt is the number after which the client wants what happens.
 func (s *Server) resumeAt(c *call, r *http.Request) (int64, error) {
 	head, err := s.cfg.Feed.Head(c.ctx)
 	if err != nil {

@@ -122,7 +122,7 @@ func VotesOf(votes []core.Vote) []api.Vote {
 }
 
 // ConsultedOf gives the consultations of an approval, with their endpoints only to
-// those who may decide: askers are not told where the authorities are.
+// those who may decide: askers do not see where the authorities are.
 func ConsultedOf(list []core.Consultation, endpoints bool) []api.Consultation {
 	out := make([]api.Consultation, len(list))
 	for i, c := range list {
