@@ -14,7 +14,7 @@ const MCPPath = "/mcp"
 func (d *Daemon) mcpHandler() http.Handler {
 	return mcp.Handler(mcp.Door{Knows: d.Server.Knows, Server: func(w http.ResponseWriter, r *http.Request) mcp.Server {
 		return mcp.Server{
-			Desk:    ask.Desk{Client: d.Server.Client(w, r), Stopping: d.Server.Stopping()},
+			Desk:    ask.Approvals{Client: d.Server.Client(w, r), Stopping: d.Server.Stopping()},
 			Version: d.options.Version,
 			Log:     d.log,
 		}

@@ -88,14 +88,14 @@ func specific(v any) Answer { return output(map[string]any{"hookSpecificOutput":
 // claudePre is the dialect of PreToolUse in Claude Code, Qwen Code, and Copilot CLI
 // with a capital P.
 func claudePre() dialect {
-	say := func(decision, why string) Answer {
+	answer := func(decision, why string) Answer {
 		return specific(map[string]string{
 			"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": why,
 		})
 	}
 	return dialect{
-		allow: func(why string) Answer { return say("allow", why) },
-		deny:  func(_ Call, why string) Answer { return say("deny", why) },
+		allow: func(why string) Answer { return answer("allow", why) },
+		deny:  func(_ Call, why string) Answer { return answer("deny", why) },
 	}
 }
 

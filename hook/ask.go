@@ -13,9 +13,9 @@ import (
 	"approvalbot/api"
 )
 
-// Desk is the approval desk as one token sees it; *api.Client is one. A refusal is an
+// Approvals are the steps of one token's approvals; *api.Client is one. A refusal is an
 // *api.Problem.
-type Desk interface {
+type Approvals interface {
 	Create(ctx context.Context, req api.CreateRequest, opts api.CreateOptions) (api.Approval, error)
 	Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error)
 	Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error)
@@ -28,7 +28,7 @@ type Reporter interface {
 	Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error)
 }
 
-// ErrStopping is what a Desk gives instead of waiting on when it is about to stop.
+// ErrStopping is what Approvals give instead of waiting on when it is about to stop.
 var ErrStopping = errors.New("the approval desk is stopping")
 
 // How a pending approval is waited for.
@@ -54,7 +54,7 @@ func denied(why string) Verdict { return Verdict{Why: why} }
 // call names its session, and the same call again joins it, or takes it once it is
 // approved; without a session it is withdrawn. It is withdrawn too when ctx ends first:
 // nobody waits for it any more.
-func Ask(ctx context.Context, d Desk, c Call, until time.Time) Verdict {
+func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	q := &question{desk: d, call: c, until: until}
 	a, err := q.create(ctx)
 	if err != nil && ctx.Err() == nil && !time.Now().Before(until) {
@@ -89,7 +89,7 @@ func Ask(ctx context.Context, d Desk, c Call, until time.Time) Verdict {
 
 // question is one call on its way through the desk.
 type question struct {
-	desk  Desk
+	desk  Approvals
 	call  Call
 	until time.Time
 }

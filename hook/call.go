@@ -20,7 +20,7 @@ import (
 // MaxBody is how many bytes of a body are read. A desk takes less of a call.
 const MaxBody = 1 << 20
 
-// Call is one tool call as a runtime told of it.
+// Call is one tool call as a runtime describes it.
 type Call struct {
 	Tool    string          // as the runtime calls it
 	Params  json.RawMessage // a JSON object: what would run, without words about it

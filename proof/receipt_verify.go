@@ -18,7 +18,7 @@ const clockSkew = time.Minute
 
 // Verify checks a receipt before the call runs that it is for. wantFingerprint
 // is what the executor computed of the call in front of it, with [Fingerprint]
-// or [FingerprintCall]; a fingerprint that somebody told it proves nothing.
+// or [FingerprintCall]; a fingerprint that somebody else gave it proves nothing.
 //
 // It accepts exactly the text that a desk whose key is among keys wrote: one
 // EdDSA signature by a known key, this typ and no other header, every claim once

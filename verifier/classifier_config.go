@@ -20,7 +20,7 @@ type ClassifierConfig struct {
 	MaxInputChars int    // of what is said about the call, in characters; 0: 6000
 	Production    bool   // https only
 
-	// Observe, if set, is told of each opinion and how long it took. It is called in the
+	// Observe, if set, is called with each opinion and how long it took. It is called in the
 	// caller's goroutine.
 	Observe func(latency time.Duration, o core.Opinion)
 }

@@ -26,7 +26,7 @@ Take the highest class that the call could deserve. [REDACTED] stands for someth
 
 Answer with one JSON object and nothing else: riskClass ("R0" to "R4"), sideEffects (from the given list), confidence (0 to 1, how sure you are of the class), reasonCodes (at most 16 short codes of lower-case letters, digits and hyphens).`
 
-// snapshot is what the model is told of a call.
+// snapshot is what the model gets of a call.
 type snapshot struct {
 	ToolName        string         `json:"toolName"`
 	ToolServer      string         `json:"toolServer,omitzero"`

@@ -56,7 +56,7 @@ func serveACP(ctx context.Context, a *app.App, f hookFlags, argv []string) error
 	ended := make(chan struct{})
 	defer close(ended)
 	context.AfterFunc(ctx, func() { endProcess(cmd, ended) })
-	r := acp.Relay{Desk: ask.Desk{Client: client}, Workdir: currentDir(), Log: func(text string) {
+	r := acp.Relay{Desk: ask.Approvals{Client: client}, Workdir: currentDir(), Log: func(text string) {
 		fmt.Fprintf(a.Stderr, "approvalbot: %s\n", app.Sentence(errors.New(text)))
 	}}
 	err = r.Run(ctx, acp.Streams{From: a.Stdin, To: notClosed{a.Stdout}}, agent)

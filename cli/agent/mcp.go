@@ -27,7 +27,7 @@ func newMCPCommand(a *app.App) *cobra.Command {
 			"--client with an absolute path. Without them, or where the desk cannot be reached, every answer is a deny.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			desk := ask.Desk{}
+			desk := ask.Approvals{}
 			if desk.Client, desk.Fault = hookClient(a, f); desk.Fault != nil {
 				fmt.Fprintf(a.Stderr, "approvalbot: every call is denied: %s\n", app.Sentence(desk.Fault))
 			}

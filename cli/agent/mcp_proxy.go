@@ -70,7 +70,7 @@ func mcpProxy(ctx context.Context, a *app.App, f proxyFlags, argv []string) erro
 		return err
 	}
 	p := mcp.Proxy{
-		Desk: ask.Desk{Client: client}, Name: f.name, Server: f.name, Session: f.session, Workdir: currentDir(),
+		Desk: ask.Approvals{Client: client}, Name: f.name, Server: f.name, Session: f.session, Workdir: currentDir(),
 		Log: func(text string) { fmt.Fprintf(a.Stderr, "approvalbot: %s\n", app.Sentence(errors.New(text))) },
 	}
 	if p.Server == "" {

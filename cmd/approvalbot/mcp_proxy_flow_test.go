@@ -51,7 +51,7 @@ func newShop(r *rig, secret string, change func(*shop)) *shop {
 	s.hangUp = func() { _ = inW.Close() }
 	down, err := (&sdk.IOTransport{Reader: inR, Writer: outW}).Connect(ctx)
 	require.NoError(r.t, err)
-	p := mcp.Proxy{Desk: ask.Desk{Client: r.client(secret)}, Name: "shop", Server: "shop", Session: "s-1"}
+	p := mcp.Proxy{Desk: ask.Approvals{Client: r.client(secret)}, Name: "shop", Server: "shop", Session: "s-1"}
 	go func() { s.done <- p.Run(ctx, down, up) }()
 	r.t.Cleanup(cancel)
 	s.client = mcpClient(r.t, &sdk.IOTransport{Reader: outR, Writer: inW})

@@ -21,7 +21,7 @@ var errLine = errors.New("a message is larger than 64 MiB")
 
 // Relay stands between one editor and one agent.
 type Relay struct {
-	Desk    ask.Desk
+	Desk    ask.Approvals
 	Workdir string       // of sessions whose own is not known
 	Log     func(string) // nil: silent
 }
@@ -40,7 +40,7 @@ func (r Relay) Run(ctx context.Context, editor, agent Streams) error {
 	defer cancel()
 	x := &relay{
 		Relay: r, editor: &writer{to: editor.To}, agent: &writer{to: agent.To},
-		asked: map[string]*asked{}, opened: map[string]string{}, workdirs: map[string]string{}, said: map[callKey]toolCall{},
+		asked: map[string]*asked{}, opened: map[string]string{}, workdirs: map[string]string{}, reported: map[callKey]toolCall{},
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- lines(agent.From, func(line []byte) { x.fromAgent(ctx, line) }) }()
@@ -64,7 +64,7 @@ type relay struct {
 	Relay
 	editor, agent *writer
 	work          sync.WaitGroup
-	said          map[callKey]toolCall // of calls that have not ended; for fromAgent alone
+	reported      map[callKey]toolCall // of calls that have not ended; for fromAgent alone
 
 	mu       sync.Mutex
 	asked    map[string]*asked // what the agent asks, by keyOf its id
@@ -121,7 +121,7 @@ func (x *relay) fromAgent(ctx context.Context, line []byte) {
 		case m.Method == "" && m.ID != nil:
 			x.answered(m)
 		case m.Method == "session/update":
-			x.hear(m.Params)
+			x.observe(m.Params)
 		}
 		x.editor.line(line)
 	}
@@ -149,7 +149,7 @@ func (x *relay) fromEditor(line []byte) {
 func (x *relay) permission(ctx context.Context, m message) {
 	ctx, cancel := context.WithCancel(ctx)
 	in := readRequest(m.Params)
-	in.tool = in.tool.asked(x.said[callKey{in.Session, in.tool.ID}])
+	in.tool = in.tool.asked(x.reported[callKey{in.Session, in.tool.ID}])
 	key := keyOf(m.ID)
 	own := &asked{session: in.Session, cancel: cancel}
 	x.mu.Lock()
@@ -183,9 +183,9 @@ func (x *relay) permission(ctx context.Context, m message) {
 	})
 }
 
-// hear keeps what the agent tells the editor of a call until it has ended: a question
-// about it may leave out what was said.
-func (x *relay) hear(params json.RawMessage) {
+// observe keeps what the agent tells the editor of a call until it has ended: a question
+// about it may leave out what was reported.
+func (x *relay) observe(params json.RawMessage) {
 	var in struct {
 		Session string `json:"sessionId"`
 		Update  struct {
@@ -200,10 +200,10 @@ func (x *relay) hear(params json.RawMessage) {
 	}
 	key := callKey{in.Session, in.Update.ID}
 	if in.Update.Status == "completed" || in.Update.Status == "failed" {
-		delete(x.said, key)
+		delete(x.reported, key)
 		return
 	}
-	x.said[key] = in.Update.after(x.said[key])
+	x.reported[key] = in.Update.after(x.reported[key])
 }
 
 // decide gives the outcome for the agent. Where nobody asks any more it is cancelled;

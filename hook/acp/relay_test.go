@@ -97,7 +97,7 @@ func newScene(t *testing.T, status string) *scene {
 	toEditor, editorOut := io.Pipe()
 	toAgent, agentOut := io.Pipe()
 	s.editor, s.agent, s.toEditor, s.toAgent = editor, agent, bufio.NewReader(toEditor), bufio.NewReader(toAgent)
-	r := Relay{Desk: ask.Desk{Client: &api.Client{Server: desk.URL, Token: "t"}}, Workdir: "/elsewhere"}
+	r := Relay{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Workdir: "/elsewhere"}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	go func() { s.done <- r.Run(ctx, Streams{editorIn, editorOut}, Streams{agentIn, agentOut}) }()

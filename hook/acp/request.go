@@ -42,27 +42,27 @@ type toolCall struct {
 		Tool string `json:"toolName"`
 	} `json:"_meta"`
 
-	early bool // the input is what was said before, and nothing of it is said now
+	early bool // the input is what was reported before, and nothing of it now
 }
 
-// after is the call with what was said of it before and is not said again. An input of
-// which now nothing is said may still have been growing: it is shown, and not relied upon.
-func (t toolCall) after(said toolCall) toolCall {
-	t.ID, t.Title, t.Kind = cmp.Or(t.ID, said.ID), cmp.Or(t.Title, said.Title), cmp.Or(t.Kind, said.Kind)
-	t.Meta.Tool = cmp.Or(t.Meta.Tool, said.Meta.Tool)
-	t.Content, t.Locations = orElse(t.Content, said.Content), orElse(t.Locations, said.Locations)
+// after is the call with what was reported of it before and is not repeated. An input of
+// which nothing is reported now may still have been growing: it is shown, and not relied upon.
+func (t toolCall) after(before toolCall) toolCall {
+	t.ID, t.Title, t.Kind = cmp.Or(t.ID, before.ID), cmp.Or(t.Title, before.Title), cmp.Or(t.Kind, before.Kind)
+	t.Meta.Tool = cmp.Or(t.Meta.Tool, before.Meta.Tool)
+	t.Content, t.Locations = orElse(t.Content, before.Content), orElse(t.Locations, before.Locations)
 	if blank(t.Input) {
-		t.Input, t.early = said.Input, true
+		t.Input, t.early = before.Input, true
 	}
 	return t
 }
 
-// asked is the call of a question, whose input may be a part of what was said before:
+// asked is the call of a question, whose input may be a part of what was reported before:
 // OpenCode asks for a command, and only before says in which directory it runs.
-func (t toolCall) asked(said toolCall) toolCall {
-	t = t.after(said)
+func (t toolCall) asked(before toolCall) toolCall {
+	t = t.after(before)
 	var now, all map[string]json.RawMessage
-	if json.Unmarshal(said.Input, &all) != nil || json.Unmarshal(t.Input, &now) != nil || len(all) == 0 {
+	if json.Unmarshal(before.Input, &all) != nil || json.Unmarshal(t.Input, &now) != nil || len(all) == 0 {
 		return t
 	}
 	maps.Copy(all, now)

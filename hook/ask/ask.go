@@ -24,8 +24,8 @@ const (
 	maxJoins         = 4           // how often a call is asked for again that somebody else's approval answered
 )
 
-// Desk is where calls are asked for. The zero Desk refuses everything.
-type Desk struct {
+// Approvals is where calls are asked for. The zero Approvals refuses everything.
+type Approvals struct {
 	Client   *api.Client
 	Fault    error           // why there is no desk; nil: there is one
 	Stopping <-chan struct{} // closed: nobody may wait any more; nil: never
@@ -60,10 +60,10 @@ func (a Allowed) ByPerson() bool {
 	return false
 }
 
-// Ask asks for a call, waits for its end and claims it. waiting, if not nil, hears of
+// Ask asks for a call, waits for its end and claims it. waiting, if not nil, is called with
 // an approval that is pending. Any error is a *Refusal. When ctx ends, or the
 // desk stops, the request is withdrawn.
-func (d Desk) Ask(ctx context.Context, req api.CreateRequest, waiting func(api.Approval)) (Allowed, error) {
+func (d Approvals) Ask(ctx context.Context, req api.CreateRequest, waiting func(api.Approval)) (Allowed, error) {
 	own := req.ID
 	for joins := 0; ; joins++ {
 		if own == "" {
@@ -78,7 +78,7 @@ func (d Desk) Ask(ctx context.Context, req api.CreateRequest, waiting func(api.A
 	}
 }
 
-func (d Desk) once(ctx context.Context, req api.CreateRequest, waiting func(api.Approval)) (Allowed, error) {
+func (d Approvals) once(ctx context.Context, req api.CreateRequest, waiting func(api.Approval)) (Allowed, error) {
 	claimID := rand.Text()
 	a, err := d.create(ctx, req, claimID)
 	if err == nil && a.Status == api.Pending {
@@ -95,7 +95,7 @@ func (d Desk) once(ctx context.Context, req api.CreateRequest, waiting func(api.
 
 // Hold asks for a call and waits at most so long: the approval may still be pending,
 // and nothing is claimed. It stays pending when ctx ends later.
-func (d Desk) Hold(ctx context.Context, req api.CreateRequest, atMost time.Duration) (api.Approval, error) {
+func (d Approvals) Hold(ctx context.Context, req api.CreateRequest, atMost time.Duration) (api.Approval, error) {
 	a, err := d.create(ctx, req, "")
 	if err != nil || a.Status.Final() {
 		return a, err
@@ -111,7 +111,7 @@ func (d Desk) Hold(ctx context.Context, req api.CreateRequest, atMost time.Durat
 }
 
 // Look gives an approval as it stands when it ends, or after so long.
-func (d Desk) Look(ctx context.Context, id string, atMost time.Duration) (api.Approval, error) {
+func (d Approvals) Look(ctx context.Context, id string, atMost time.Duration) (api.Approval, error) {
 	if err := d.fault(); err != nil {
 		return api.Approval{}, err
 	}
@@ -125,7 +125,7 @@ func (d Desk) Look(ctx context.Context, id string, atMost time.Duration) (api.Ap
 }
 
 // Claim claims an approved approval.
-func (d Desk) Claim(ctx context.Context, a api.Approval) (Allowed, error) {
+func (d Approvals) Claim(ctx context.Context, a api.Approval) (Allowed, error) {
 	if err := d.fault(); err != nil {
 		return Allowed{}, err
 	}
@@ -134,7 +134,7 @@ func (d Desk) Claim(ctx context.Context, a api.Approval) (Allowed, error) {
 
 // Report tells how an allowed call went, as well as it can: it has run, and that
 // counts more.
-func (d Desk) Report(ctx context.Context, id string, r api.ResultRequest) error {
+func (d Approvals) Report(ctx context.Context, id string, r api.ResultRequest) error {
 	if err := d.fault(); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (d Desk) Report(ctx context.Context, id string, r api.ResultRequest) error 
 	})
 }
 
-func (d Desk) create(ctx context.Context, req api.CreateRequest, claimID string) (api.Approval, error) {
+func (d Approvals) create(ctx context.Context, req api.CreateRequest, claimID string) (api.Approval, error) {
 	if err := d.fault(); err != nil {
 		return api.Approval{}, err
 	}
@@ -159,7 +159,7 @@ func (d Desk) create(ctx context.Context, req api.CreateRequest, claimID string)
 }
 
 // await waits for the end of a pending approval.
-func (d Desk) await(ctx context.Context, a api.Approval) (api.Approval, error) {
+func (d Approvals) await(ctx context.Context, a api.Approval) (api.Approval, error) {
 	late := time.UnixMilli(a.ExpiresAtMs).Add(lateGrace)
 	if a.ExpiresAtMs == 0 {
 		late = time.Now().Add(24 * time.Hour)
@@ -184,7 +184,7 @@ var (
 )
 
 // until is ctx, which ends also when the desk stops.
-func (d Desk) until(ctx context.Context) (context.Context, context.CancelFunc) {
+func (d Approvals) until(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.Stopping == nil {
 		return context.WithCancel(ctx)
 	}
@@ -202,7 +202,7 @@ func (d Desk) until(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // withdraw ends a request that nobody waits for any more.
-func (d Desk) withdraw(ctx context.Context, a api.Approval, why error) error {
+func (d Approvals) withdraw(ctx context.Context, a api.Approval, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawPatience)
 	defer cancel()
 	text := why.Error()
@@ -216,7 +216,7 @@ func (d Desk) withdraw(ctx context.Context, a api.Approval, why error) error {
 }
 
 // claimed hands out an approval that has ended: its call, if it was approved.
-func (d Desk) claimed(ctx context.Context, a api.Approval, claimID string) (Allowed, error) {
+func (d Approvals) claimed(ctx context.Context, a api.Approval, claimID string) (Allowed, error) {
 	switch {
 	case a.Status != api.Approved:
 		return Allowed{}, &Refusal{Approval: a, Text: Why(a)}
@@ -239,14 +239,14 @@ func (d Desk) claimed(ctx context.Context, a api.Approval, claimID string) (Allo
 }
 
 // missing says why there is no desk; nil: there is one.
-func (d Desk) missing() error {
+func (d Approvals) missing() error {
 	if d.Fault == nil && d.Client == nil {
 		return errNoDesk
 	}
 	return d.Fault
 }
 
-func (d Desk) fault() error {
+func (d Approvals) fault() error {
 	if err := d.missing(); err != nil {
 		return refused(api.Approval{}, err)
 	}

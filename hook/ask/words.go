@@ -17,12 +17,12 @@ func Why(a api.Approval) string {
 }
 
 // Hooks is the desk for the flow that answers hooks.
-func (d Desk) Hooks() hook.Desk { return hooks{d} }
+func (d Approvals) Hooks() hook.Approvals { return hooks{d} }
 
 // hooks says also why there is no desk, and when it stops.
-type hooks struct{ Desk }
+type hooks struct{ Approvals }
 
-// Create implements hook.Desk.
+// Create implements hook.Approvals.
 func (h hooks) Create(ctx context.Context, req api.CreateRequest, opts api.CreateOptions) (api.Approval, error) {
 	if err := h.missing(); err != nil {
 		return api.Approval{}, err
@@ -30,7 +30,7 @@ func (h hooks) Create(ctx context.Context, req api.CreateRequest, opts api.Creat
 	return h.Client.Create(ctx, req, opts)
 }
 
-// Get implements hook.Desk.
+// Get implements hook.Approvals.
 func (h hooks) Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error) {
 	a, err := h.Client.Get(ctx, id, wait)
 	if err == nil && a.Status.Final() {
@@ -44,12 +44,12 @@ func (h hooks) Get(ctx context.Context, id string, wait time.Duration) (api.Appr
 	}
 }
 
-// Claim implements hook.Desk.
+// Claim implements hook.Approvals.
 func (h hooks) Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error) {
 	return h.Client.Claim(ctx, id, req)
 }
 
-// Withdraw implements hook.Desk.
+// Withdraw implements hook.Approvals.
 func (h hooks) Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error) {
 	return h.Client.Withdraw(ctx, id, req)
 }

@@ -93,8 +93,8 @@ func Undo(o Options) ([]Change, error) {
 		if f.text != nil && f.ours {
 			out = append(out, Change{Path: f.path, Before: f.text, After: f.base, mode: f.mode, clear: f.kept})
 		}
-		if said, err := os.ReadFile(f.path + heartbeat); err == nil && f.ours {
-			out = append(out, Change{Path: f.path + heartbeat, Before: said})
+		if text, err := os.ReadFile(f.path + heartbeat); err == nil && f.ours {
+			out = append(out, Change{Path: f.path + heartbeat, Before: text})
 		}
 	}
 	return out, nil

@@ -94,20 +94,20 @@ func (m *Model) chat(w http.ResponseWriter, body object) {
 		}
 	}
 	t := m.next(tools, results)
-	said, finish := object{"role": "assistant", "content": t.text}, "stop"
+	message, finish := object{"role": "assistant", "content": t.text}, "stop"
 	if t.tool != "" {
 		call := object{
 			"index": 0, "id": "call_" + t.id, "type": "function",
 			"function": object{"name": t.tool, "arguments": t.argsText()},
 		}
-		said, finish = object{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
+		message, finish = object{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
 	}
 	base := object{"id": "chatcmpl-" + t.id, "created": 1, "model": body["model"]}
 	cost := object{
 		"prompt_tokens": usage.in, "completion_tokens": usage.out, "total_tokens": usage.in + usage.out,
 	}
 	if body["stream"] != true {
-		choice := object{"index": 0, "message": said, "finish_reason": finish}
+		choice := object{"index": 0, "message": message, "finish_reason": finish}
 		writeJSON(w, with(base, object{"object": "chat.completion", "choices": []any{choice}, "usage": cost}))
 		return
 	}
@@ -116,7 +116,7 @@ func (m *Model) chat(w http.ResponseWriter, body object) {
 		return event{data: with(base, object{"object": "chat.completion.chunk", "choices": []any{choice}})}
 	}
 	last := with(base, object{"object": "chat.completion.chunk", "choices": []any{}, "usage": cost})
-	writeEvents(w, chunk(said, nil), chunk(object{}, finish), event{data: last}, event{data: "[DONE]"})
+	writeEvents(w, chunk(message, nil), chunk(object{}, finish), event{data: last}, event{data: "[DONE]"})
 }
 
 // responses answers POST /v1/responses.
@@ -137,9 +137,9 @@ func (m *Model) responses(w http.ResponseWriter, body object) {
 		}
 	}
 	t := m.next(tools, results)
-	said := object{"type": "output_text", "text": t.text, "annotations": []any{}}
+	message := object{"type": "output_text", "text": t.text, "annotations": []any{}}
 	item := object{
-		"type": "message", "id": "msg_" + t.id, "role": "assistant", "status": "completed", "content": []any{said},
+		"type": "message", "id": "msg_" + t.id, "role": "assistant", "status": "completed", "content": []any{message},
 	}
 	if t.tool != "" {
 		item = object{

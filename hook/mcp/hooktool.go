@@ -23,7 +23,7 @@ var (
 )
 
 // mcpRuntimes are those with mcp_tool hooks. The first is for configurations that name
-// none: both obey its deny, byte for byte the same, and its allow.
+// none: both follow its deny, byte for byte the same, and its allow.
 var mcpRuntimes = [...]string{"claude-code", "codex"}
 
 // promptTime is how long a permission prompt waits for people at most.

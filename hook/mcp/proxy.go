@@ -17,14 +17,14 @@ import (
 // Proxy stands between one client and one server, and asks the desk for every call
 // of a tool. All else passes as it is.
 type Proxy struct {
-	Desk    ask.Desk
+	Desk    ask.Approvals
 	Name    string // what the operator calls the server; empty: it is not known
 	Server  string // tells servers without a name apart, and stands in the names of tools
 	Session string // sessionKey of its calls
 	Workdir string
 	Log     func(string) // nil: silent
 
-	// Negotiated, if not nil, hears which version of the protocol the two agree on.
+	// Negotiated, if not nil, is called with which version of the protocol the two agree on.
 	Negotiated func(version string)
 }
 
@@ -125,7 +125,7 @@ func (x *relay) request(ctx context.Context, m *jsonrpc.Request) {
 	}
 }
 
-// pass carries a request to the server; where it cannot be carried, the client is told.
+// pass carries a request to the server; where it cannot be carried, the client gets an error.
 func (x *relay) pass(ctx context.Context, m *jsonrpc.Request) {
 	if err := x.server.Write(ctx, m); err != nil && ctx.Err() == nil {
 		x.mu.Lock()

@@ -86,7 +86,7 @@ func newStage(t *testing.T) *stage {
 	up, err := (&mcp.IOTransport{Reader: serverIn, Writer: serverOut}).Connect(ctx)
 	require.NoError(t, err)
 	done := make(chan struct{})
-	p := Proxy{Desk: ask.Desk{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Log: func(text string) { s.log <- text }}
+	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Log: func(text string) { s.log <- text }}
 	go func() { defer close(done); _ = p.Run(ctx, slow{down, s}, up) }()
 	hangUp := func() {
 		for _, c := range []io.Closer{client, server, toClient, toServer} {

@@ -299,12 +299,12 @@ func withApproval(meta jsontext.Value, got ask.Allowed) jsontext.Value {
 	if strict(meta, &all) != nil || all == nil {
 		all = members{}
 	}
-	said := []any{"id", got.Approval.ID, "code", got.Approval.Code,
+	fields := []any{"id", got.Approval.ID, "code", got.Approval.Code,
 		"decision", got.Claim.Decision, "fingerprint", got.Claim.Fingerprint}
 	if got.Claim.Receipt != "" {
-		said = append(said, "receipt", got.Claim.Receipt)
+		fields = append(fields, "receipt", got.Claim.Receipt)
 	}
-	all[approvalMeta] = jsontext.Value(object(said...))
+	all[approvalMeta] = jsontext.Value(object(fields...))
 	out, err := encode(all)
 	if err != nil {
 		return meta

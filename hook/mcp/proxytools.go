@@ -48,12 +48,12 @@ type annotations struct {
 // facts are what the server says of the tool, as the desk takes it. What is too long
 // for it is named by its hash, so that another end is another description.
 func (d definition) facts(server string) *api.Tool {
-	said := d.Annotations
+	hints := d.Annotations
 	out := &api.Tool{
 		Server: server, Schema: stdjson.RawMessage(d.Schema),
 		Description: clipped(strings.ToValidUTF8(d.Description, "?"), maxWords),
-		Hints: &api.ToolHints{ReadOnly: said.ReadOnly, Destructive: said.Destructive,
-			Idempotent: said.Idempotent, OpenWorld: said.OpenWorld},
+		Hints: &api.ToolHints{ReadOnly: hints.ReadOnly, Destructive: hints.Destructive,
+			Idempotent: hints.Idempotent, OpenWorld: hints.OpenWorld},
 	}
 	if !takesSchema(d.Schema) {
 		out.Schema = stdjson.RawMessage(object("$comment", "too large to be shown; SHA-256 "+hashOf(d.Schema)))

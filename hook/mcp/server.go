@@ -18,12 +18,12 @@ import (
 // give a tool a minute.
 const holdTime = 54 * time.Second
 
-// beatTime is how often whoever waits for an answer is told that it is still to come.
+// beatTime is how often whoever waits for an answer gets word that it is still to come.
 const beatTime = 20 * time.Second
 
 // Server answers the tools of one client.
 type Server struct {
-	Desk    ask.Desk
+	Desk    ask.Approvals
 	Version string
 	Session string       // sessionKey of calls that name none
 	Workdir string       // working directory of calls that name none

@@ -75,8 +75,8 @@ func newWire(t testing.TB, approval string) *wire {
 	return w
 }
 
-func (w *wire) desk() ask.Desk {
-	return ask.Desk{Client: &api.Client{Server: w.URL, Token: "t"}}
+func (w *wire) desk() ask.Approvals {
+	return ask.Approvals{Client: &api.Client{Server: w.URL, Token: "t"}}
 }
 
 // post sends one message as a client of that version of the protocol does.
@@ -214,7 +214,7 @@ func FuzzHookTools(f *testing.F) {
 	}
 	f.Add([]byte(`{"tool_name":"Bash","tool_input":"{}","runtime":"codex","limit":"-1h"}`))
 	f.Add([]byte(`{"tool_name":"Bash","tool_name":"Read","tool_input":{}}`))
-	s := Server{Desk: ask.Desk{Client: &api.Client{Server: "http://desk.invalid", HTTP: &http.Client{Transport: canned(`{"status":"denied"}`)}}}}
+	s := Server{Desk: ask.Approvals{Client: &api.Client{Server: "http://desk.invalid", HTTP: &http.Client{Transport: canned(`{"status":"denied"}`)}}}}
 	f.Fuzz(func(t *testing.T, args []byte) {
 		got := s.hook(t.Context(), args)
 		require.False(t, got.IsError)
