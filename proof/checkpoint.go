@@ -104,7 +104,8 @@ func (n noteSigner) Sign(message []byte) ([]byte, error) { return n.key.sign(mes
 // text writes what is signed.
 func (c Checkpoint) text(origin, log string) (string, error) {
 	at := time.UnixMilli(c.AtMs).UTC()
-	if c.Seq < 1 || !isHash(c.Hash) || c.AtMs < 0 || at.Year() > 9999 {
+	isTime := c.AtMs >= 0 && at.Year() <= 9999
+	if c.Seq < 1 || !isHash(c.Hash) || !isTime {
 		return "", errors.New("a checkpoint needs a record's number, its SHA-256 in lower-case hex and a time")
 	}
 	hash, err := hex.DecodeString(c.Hash)
@@ -122,7 +123,7 @@ func readText(origin, s string) (c Checkpoint, log string, err error) {
 	seq, err1 := strconv.ParseInt(lines[1], 10, 64)
 	hash, err2 := base64.StdEncoding.DecodeString(lines[2])
 	at, err3 := time.Parse(checkpointTime, lines[3])
-	if !ok || err1 != nil || err2 != nil || err3 != nil {
+	if !ok || errors.Join(err1, err2, err3) != nil {
 		return Checkpoint{}, "", bad
 	}
 	c = Checkpoint{seq, hex.EncodeToString(hash), at.UnixMilli()}

@@ -94,7 +94,9 @@ func writeEntry(w io.Writer, e core.Entry) error {
 	if err != nil {
 		return err
 	}
-	if len(b) >= maxLine || !json.Valid(e.Data) || bytes.IndexByte(b, '\n') >= 0 || !utf8.ValidString(string(e.Type)+e.Key+e.Owner) {
+	oneLine := len(b) < maxLine && bytes.IndexByte(b, '\n') < 0
+	isText := json.Valid(e.Data) && utf8.ValidString(string(e.Type)+e.Key+e.Owner)
+	if !oneLine || !isText {
 		return fmt.Errorf("record %d cannot be exported: its data is not JSON on one line of at most %d bytes", e.Seq, maxLine)
 	}
 	_, err = w.Write(append(b, '\n'))

@@ -56,6 +56,7 @@ func ParseJWKS(b []byte) (Keys, error) {
 			continue
 		}
 		x, ok := decode64(k.X)
+		otherAlg, otherUse := k.Alg != "" && k.Alg != "EdDSA", k.Use != "" && k.Use != "sig"
 		switch {
 		case k.D != nil:
 			return nil, fmt.Errorf("key %d of the key set contains its secret part: publish the public key alone, and make a new one", i+1)
@@ -63,7 +64,7 @@ func ParseJWKS(b []byte) (Keys, error) {
 			return nil, fmt.Errorf("key %d of the key set is not an Ed25519 key of %d bytes in base64url", i+1, ed25519.PublicKeySize)
 		case k.Kid != thumbprint(x):
 			return nil, fmt.Errorf("key %d of the key set does not carry its own thumbprint as kid", i+1)
-		case k.Alg != "" && k.Alg != "EdDSA" || k.Use != "" && k.Use != "sig":
+		case otherAlg || otherUse:
 			return nil, fmt.Errorf("key %d of the key set is not for EdDSA signatures", i+1)
 		}
 		keys[k.Kid] = x

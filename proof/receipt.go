@@ -46,7 +46,9 @@ type Quorum struct {
 // call back, give the same receipt; an operator's retry gives another. An
 // approval that does not allow or was taken back has none.
 func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
-	if a.Status != core.Approved || !a.Decision.Allows() || a.ResolvedAtMs == 0 || a.RevokedAtMs != 0 {
+	approved := a.Status == core.Approved && a.Decision.Allows()
+	stands := a.ResolvedAtMs != 0 && a.RevokedAtMs == 0
+	if !approved || !stands {
 		return Receipt{}, fmt.Errorf("approval %s has no receipt: only an approval that stands has one", a.Code)
 	}
 	r := Receipt{
@@ -73,7 +75,7 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 // check says what no receipt may lack.
 func (r Receipt) check() error {
 	switch {
-	case r.Issuer == "" || r.ID == "" || r.Approval == "" || r.Owner == "" || r.Tool == "" || r.PolicyHash == "":
+	case slices.Contains([]string{r.Issuer, r.ID, r.Approval, r.Owner, r.Tool, r.PolicyHash}, ""):
 		return errors.New("a receipt needs issuer, id, approval, owner, tool and policy hash")
 	case !isHash(r.Fingerprint):
 		return errors.New("a receipt's fingerprint must be a SHA-256 in lower-case hex")

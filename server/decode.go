@@ -37,7 +37,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	if err := checkContentType(r.Header.Get("Content-Type")); err != nil {
 		return nil, err
 	}
-	if coding := r.Header.Values("Content-Encoding"); len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {
+	if !identity(r.Header.Values("Content-Encoding")) {
 		return nil, core.Refuse(core.CodeMalformed, "Send the body as it is, without a Content-Encoding.")
 	}
 	var body []byte
@@ -49,6 +49,18 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	}
 	return body, brokenOff(err)
+}
+
+// identity reports whether a body is sent as it is: with no Content-Encoding, or with
+// the one that says so.
+func identity(codings []string) bool {
+	switch len(codings) {
+	case 0:
+		return true
+	case 1:
+		return codings[0] == "" || strings.EqualFold(codings[0], "identity")
+	}
+	return false
 }
 
 // skipBody reads a body that a route has no use for. Some clients send one with
@@ -85,7 +97,9 @@ func checkContentType(given string) error {
 	kind, params, err := mime.ParseMediaType(given)
 	utf8 := params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8")
 	unasked := kind == "application/x-www-form-urlencoded" || kind == "text/plain"
-	if err == nil && utf8 && (unasked || kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")) {
+	structured := strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
+	taken := unasked || structured || kind == "application/json"
+	if err == nil && utf8 && taken {
 		return nil
 	}
 	return core.Refuse(core.CodeMalformed, "Send the body as Content-Type: application/json, in UTF-8.")

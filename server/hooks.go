@@ -188,8 +188,8 @@ func bodyAs[T any](a answer) (out T) {
 func hookProblem(err error) error {
 	err = toProblem(err)
 	var refused *api.Problem
-	known := err == nil || errors.As(err, &refused) || errors.Is(err, hook.ErrStopping) || errors.Is(err, context.Canceled)
-	if known {
+	ended := errors.Is(err, hook.ErrStopping) || errors.Is(err, context.Canceled)
+	if err == nil || ended || errors.As(err, &refused) {
 		return err
 	}
 	return fault{err}

@@ -144,8 +144,11 @@ func (c *Classifier) send(ctx context.Context, body []byte) (a core.Assessment, 
 // text may have brought about does not: else one asker could take the opinion
 // from all others.
 func health(status int, fail *failure) verdict {
-	switch {
-	case fail.word == "invalid" || status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge || status == http.StatusUnprocessableEntity:
+	if fail.word == "invalid" {
+		return healthy
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return healthy
 	}
 	return sick

@@ -177,7 +177,8 @@ func (c *checker) agent(all, own Settings, key string) {
 	if own.FailMode == "allow" && all.FailMode != "allow" {
 		c.warn(key+".failMode", "allow has no effect: tools.verifier.failMode is deny, and the most restrictive counts")
 	}
-	if own.Enabled && all.Webhook.URL == "" && own.Webhook.URL == "" && !all.Telegram.Enabled && !own.Telegram.Enabled {
+	webhook, people := all.Webhook.URL != "" || own.Webhook.URL != "", all.Telegram.Enabled || own.Telegram.Enabled
+	if own.Enabled && !webhook && !people {
 		c.mistake(key, "is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
 	}
 	switch {

@@ -12,7 +12,7 @@ import (
 func (c *checker) url(raw, key string) {
 	u, err := url.Parse(raw)
 	switch {
-	case err != nil || u.Host == "" || u.Opaque != "" || u.Scheme != "https" && u.Scheme != "http":
+	case err != nil || u.Host == "" || u.Opaque != "" || !slices.Contains([]string{"https", "http"}, u.Scheme):
 		c.mistake(key, "must be an https address")
 	case u.User != nil:
 		c.mistake(key, "must not carry a user or password; use a header or the key instead")

@@ -68,7 +68,9 @@ func readAssessment(content []byte) (core.Assessment, *failure) {
 	if err := json.Unmarshal(content, &r, json.RejectUnknownMembers(true)); err != nil {
 		return odd("the opinion is not exactly the JSON object that was asked for")
 	}
-	if r.RiskClass == nil || r.SideEffects == nil || r.Confidence == nil || r.ReasonCodes == nil {
+	risk := r.RiskClass != nil && r.SideEffects != nil
+	grounds := r.Confidence != nil && r.ReasonCodes != nil
+	if !risk || !grounds {
 		return odd("the opinion lacks a field")
 	}
 	switch {
@@ -89,7 +91,8 @@ func readAssessment(content []byte) (core.Assessment, *failure) {
 func validEffects(list []core.SideEffect) bool {
 	seen := map[core.SideEffect]bool{}
 	for _, e := range list {
-		if !slices.Contains(sideEffects, e) || seen[e] || e == core.NoSideEffect && len(list) > 1 {
+		notAlone := e == core.NoSideEffect && len(list) > 1
+		if !slices.Contains(sideEffects, e) || seen[e] || notAlone {
 			return false
 		}
 		seen[e] = true

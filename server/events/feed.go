@@ -45,7 +45,8 @@ type Entry struct {
 // For reports whether that token's holder may see the entry: operators see all
 // of them, an asker what happens to its own approvals.
 func (e Entry) For(who core.Caller) bool {
-	return e.Event != nil && (who.MayDecide || who.MayRequest && e.Owner == who.Token)
+	own := who.MayRequest && e.Owner == who.Token
+	return e.Event != nil && (who.MayDecide || own)
 }
 
 // Stream is what that listener may see of a batch, as server-sent events.
