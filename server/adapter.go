@@ -163,7 +163,8 @@ func (s *Server) admit(rt route, r *http.Request) (*call, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(rt.scopes, func(x auth.Scope) bool { return x.Of(who) }) {
-		return nil, core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
+		return nil, core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.",
+			scopeWords(rt.scopes))
 	}
 	c := &call{ctx: r.Context(), who: who, token: token, still: s.Tokens.Standing(token, who), id: r.PathValue("id")}
 	if c.query, err = parseQuery(r.URL.RawQuery, rt.query); err != nil {
@@ -219,7 +220,8 @@ func send(w http.ResponseWriter, status int, kind []string, b []byte) {
 }
 
 // encoding is how answers are written.
-var encoding = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), json.Deterministic(true))
+var encoding = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
+	json.Deterministic(true))
 
 // Values of headers that every answer has: nobody changes them.
 var (

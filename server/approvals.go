@@ -80,8 +80,9 @@ func (s *Server) get(c *call) (answer, error) {
 
 func (s *Server) list(c *call) (answer, error) {
 	f := core.Filter{
-		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey"),
-		ToolName: c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
+		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"),
+		SessionKey: c.query.text("sessionKey"),
+		ToolName:   c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
 	}
 	out, err := s.Page(c.ctx, c.who, f)
 	return answer{status: http.StatusOK, body: out}, err
@@ -122,7 +123,8 @@ func (s *Server) withdraw(c *call, in api.WithdrawRequest) (answer, error) {
 }
 
 func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
-	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: (*core.Bind)(in.Bind), ClaimID: in.ClaimID})
+	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: (*core.Bind)(in.Bind),
+		ClaimID: in.ClaimID})
 	if err != nil {
 		return answer{}, err
 	}
@@ -139,7 +141,8 @@ func (s *Server) revoke(c *call, in api.RevokeRequest) (answer, error) {
 }
 
 func (s *Server) result(c *call, in api.ResultRequest) (answer, error) {
-	a, err := s.gate.Report(c.ctx, c.who, c.id, core.Result{Status: in.Status, Summary: in.Summary, ExitCode: in.ExitCode})
+	a, err := s.gate.Report(c.ctx, c.who, c.id, core.Result{Status: in.Status, Summary: in.Summary,
+		ExitCode: in.ExitCode})
 	return s.shown(c, a, err)
 }
 

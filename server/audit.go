@@ -41,7 +41,8 @@ func (s *Server) audit(c *call) (answer, error) {
 	if given := c.query.text("cursor"); given != "" {
 		n, err := strconv.ParseUint(given, 10, 62)
 		if err != nil {
-			return answer{}, core.Invalid(core.FieldError{Field: "cursor", Problem: "is not one that a page before this gave"})
+			return answer{}, core.Invalid(core.FieldError{Field: "cursor",
+				Problem: "is not one that a page before this gave"})
 		}
 		at = int64(n)
 	}
@@ -63,7 +64,8 @@ func (s *Server) audit(c *call) (answer, error) {
 		if !oldest {
 			i = len(entries) - 1 - i
 		}
-		out.Items[i] = api.AuditRecord{Seq: e.Seq, AtMs: e.AtMs, Type: string(e.Type), Key: e.Key, Owner: e.Owner, Data: e.Data, Hash: e.Hash, PrevHash: e.PrevHash}
+		out.Items[i] = api.AuditRecord{Seq: e.Seq, AtMs: e.AtMs, Type: string(e.Type), Key: e.Key, Owner: e.Owner,
+			Data: e.Data, Hash: e.Hash, PrevHash: e.PrevHash}
 	}
 	switch n := len(out.Items); {
 	case n == 0:
@@ -80,7 +82,8 @@ func (s *Server) verifyAudit(c *call) (answer, error) {
 	}
 	// It takes a processor for as long as the log is long, and any two find the same.
 	if !a.verifying.CompareAndSwap(false, true) {
-		return answer{}, core.Refuse(core.CodeRateLimited, "The log is being checked already, and one check runs at a time; try again when it is over.")
+		return answer{}, core.Refuse(core.CodeRateLimited, "The log is being checked already, and one check runs "+
+			"at a time; try again when it is over.")
 	}
 	defer a.verifying.Store(false)
 	r, err := a.Verify(c.ctx)

@@ -28,7 +28,8 @@ func (s *Server) callbacks(c *call) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		out.Items = append(out.Items, api.Callback{ID: d.ID, Code: a.Code, Owner: a.Owner, State: string(d.State), Error: d.Error, CreatedAtMs: d.CreatedMs, NextAtMs: d.DueMs})
+		out.Items = append(out.Items, api.Callback{ID: d.ID, Code: a.Code, Owner: a.Owner, State: string(d.State),
+			Error: d.Error, CreatedAtMs: d.CreatedMs, NextAtMs: d.DueMs})
 	}
 	return answer{status: http.StatusOK, body: out}, nil
 }

@@ -81,7 +81,8 @@ func brokenOff(err error) error {
 	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
 		return tooLarge(big.Limit)
 	}
-	return core.Refuse(core.CodeMalformed, "The body broke off, or took longer than %d s to come.", int(requestTime.Seconds()))
+	return core.Refuse(core.CodeMalformed, "The body broke off, or took longer than %d s to come.",
+		int(requestTime.Seconds()))
 }
 
 func tooLarge(most int64) error {

@@ -132,7 +132,9 @@ func (d hookApprovals) step(ctx context.Context, values url.Values) *call {
 	return &c
 }
 
-func (d hookApprovals) Create(ctx context.Context, req api.CreateRequest, opts api.CreateOptions) (api.Approval, error) {
+func (d hookApprovals) Create(
+	ctx context.Context, req api.CreateRequest, opts api.CreateOptions,
+) (api.Approval, error) {
 	a, err := d.s.create(d.step(ctx, opts.Query()), req)
 	return bodyAs[api.Approval](a), hookProblem(err)
 }

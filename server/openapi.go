@@ -28,12 +28,15 @@ func description(routes []route, version string) *huma.OpenAPI {
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "approvalbot", Version: cmp.Or(version, "dev"),
-			Description: "Approvals for the tool calls of programs. Times are Unix milliseconds; an empty body is {}; a body is at most 256 KiB where nothing else is said.",
-			Contact:     &huma.Contact{Name: "The approvalbot project"}, License: &huma.License{Name: "MIT", Identifier: "MIT"}},
+			Description: "Approvals for the tool calls of programs. Times are Unix milliseconds; an empty body " +
+				"is {}; a body is at most 256 KiB where nothing else is said.",
+			Contact: &huma.Contact{Name: "The approvalbot project"},
+			License: &huma.License{Name: "MIT", Identifier: "MIT"}},
 		Servers: []*huma.Server{{URL: "/"}},
 		Tags:    tags,
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
-			"bearer": {Type: "http", Scheme: "bearer", Description: "An API token. Its scopes come from the configuration."}}},
+			"bearer": {Type: "http", Scheme: "bearer", Description: "An API token. Its scopes come from the " +
+				"configuration."}}},
 	}
 	for _, rt := range routes {
 		doc.AddOperation(rt.operation(registry))
@@ -83,10 +86,12 @@ func tagOf(path string) string {
 
 // inPath are the parameters in paths.
 var inPath = map[string]string{
-	"id":         "The id of what the path names. For operators an approval's code, or the prefix of a server's id, too.",
-	"runtime":    "The agent runtime: " + strings.Join(hookRuntimes(), ", ") + ".",
-	"event":      "The hook's event as the runtime spells it: letter case counts.",
-	"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . and .. are %2E and %2E%2E.",
+	"id": "The id of what the path names. For operators an approval's code, or the prefix of a server's " +
+		"id, too.",
+	"runtime": "The agent runtime: " + strings.Join(hookRuntimes(), ", ") + ".",
+	"event":   "The hook's event as the runtime spells it: letter case counts.",
+	"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . " +
+		"and .. are %2E and %2E%2E.",
 }
 
 func firstSentence(s string) string {
@@ -103,10 +108,13 @@ func gatewayOperation(registry huma.Registry) *huma.Operation {
 		OperationID: "gateway", Method: http.MethodGet, Path: gatewayPath, Tags: []string{tagOf(gatewayPath)},
 		Summary:     "The gateway: a WebSocket, on which the first request, connect, carries the token.",
 		Description: "Existing gateway clients connect here. Its methods and events have a schema of their own.",
-		Responses:   map[string]*huma.Response{"101": {Description: http.StatusText(http.StatusSwitchingProtocols)}}, Security: []map[string][]string{},
+		Responses: map[string]*huma.Response{
+			"101": {Description: http.StatusText(http.StatusSwitchingProtocols)}},
+		Security: []map[string][]string{},
 	}
 	for _, c := range []core.Code{core.CodeForbidden, codeMethodNotAllowed, codeUpgradeRequired, core.CodeUnavailable} {
-		op.Responses[strconv.Itoa(statusOf[c])] = &huma.Response{Description: string(c), Content: content(registry, problemJSON[0], reflect.TypeFor[api.Problem]())}
+		op.Responses[strconv.Itoa(statusOf[c])] = &huma.Response{Description: string(c),
+			Content: content(registry, problemJSON[0], reflect.TypeFor[api.Problem]())}
 	}
 	return op
 }
@@ -132,7 +140,8 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 		for _, e := range p.enum {
 			s.Enum = append(s.Enum, e)
 		}
-		op.Parameters = append(op.Parameters, &huma.Param{Name: p.name, In: "query", Description: cmp.Or(p.doc, "Only those."), Schema: s})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: p.name, In: "query",
+			Description: cmp.Or(p.doc, "Only those."), Schema: s})
 	}
 	if rt.in != nil {
 		op.RequestBody = &huma.RequestBody{Content: content(registry, "application/json", rt.in, rt.ins)}
@@ -152,7 +161,8 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
 	codes := append([]core.Code{codeMethodNotAllowed}, rt.codes...) // all that can go wrong without a token and a body
 	if rt.raw == nil && !rt.hook {
-		codes = append([]core.Code{core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest, core.CodeMalformed,
+		codes = append([]core.Code{core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest,
+			core.CodeMalformed,
 			core.CodeRateLimited, core.CodeUnavailable, core.CodePayloadTooLarge}, rt.codes...)
 	}
 	byStatus := map[int][]string{}

@@ -32,7 +32,8 @@ func (s *Server) evaluate(c *call, body []byte) (answer, error) {
 	case err != nil:
 		return answer{}, err
 	case in.Calls != nil:
-		return answer{}, core.Invalid(core.FieldError{Field: "calls", Problem: "must stand alone, without a call beside it"})
+		return answer{}, core.Invalid(core.FieldError{Field: "calls",
+			Problem: "must stand alone, without a call beside it"})
 	case len(body) > maxBody:
 		return answer{}, tooLarge(maxBody)
 	}
@@ -127,7 +128,8 @@ func (s *Server) retry(c *call, _ api.Empty) (answer, error) {
 }
 
 func (s *Server) grants(c *call) (answer, error) {
-	list, err := s.gate.Grants(c.ctx, c.who, core.GrantFilter{Owner: c.query.text("owner"), AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey")})
+	list, err := s.gate.Grants(c.ctx, c.who, core.GrantFilter{Owner: c.query.text("owner"),
+		AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey")})
 	if err != nil {
 		return answer{}, err
 	}
@@ -150,17 +152,20 @@ func (s *Server) dropSession(c *call) (answer, error) {
 
 func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
 	if in.Owner != "" && !s.Tokens.Has(in.Owner) {
-		return answer{}, core.Invalid(core.FieldError{Field: "owner", Problem: "is the name of no token of this desk: give one of server.tokens"})
+		return answer{}, core.Invalid(core.FieldError{Field: "owner",
+			Problem: "is the name of no token of this desk: give one of server.tokens"})
 	}
 	p, err := s.gate.AddPattern(c.ctx, c.who, core.PatternRequest{
-		Owner: in.Owner, AgentID: in.AgentID, ToolName: in.ToolName, Pattern: in.Pattern, MaxClass: in.MaxRiskClass, TTLMs: in.TTLMs, Preview: in.Preview,
+		Owner: in.Owner, AgentID: in.AgentID, ToolName: in.ToolName, Pattern: in.Pattern, MaxClass: in.MaxRiskClass,
+		TTLMs: in.TTLMs, Preview: in.Preview,
 	})
 	if err != nil {
 		return answer{}, err
 	}
 	out := api.GrantPreview{Covers: []api.CoveredCall{}, Checked: p.Checked}
 	for _, a := range p.Covers {
-		out.Covers = append(out.Covers, api.CoveredCall{Code: a.Code, Summary: a.Summary, RiskClass: a.Class.String(), Status: api.Status(a.Status), Certain: a.Certain})
+		out.Covers = append(out.Covers, api.CoveredCall{Code: a.Code, Summary: a.Summary,
+			RiskClass: a.Class.String(), Status: api.Status(a.Status), Certain: a.Certain})
 	}
 	status := http.StatusOK
 	if p.Grant != nil {

@@ -17,7 +17,8 @@ const (
 )
 
 // ErrUpgrade refuses whoever comes to the gateway without a WebSocket.
-var ErrUpgrade = core.Refuse(codeUpgradeRequired, "This is the gateway: connect with a WebSocket, version 13, over HTTP/1.1.")
+var ErrUpgrade = core.Refuse(codeUpgradeRequired, "This is the gateway: connect with a WebSocket, version 13, "+
+	"over HTTP/1.1.")
 
 // statusOf is the one table from refusals to HTTP.
 var statusOf = map[core.Code]int{

@@ -40,7 +40,8 @@ func parseQuery(raw string, known []param) (query, error) {
 	for name, v := range values {
 		i := slices.IndexFunc(known, func(p param) bool { return p.name == name })
 		if i < 0 {
-			bad = append(bad, core.FieldError{Field: core.FieldName(name), Problem: "is not a parameter of this request"})
+			bad = append(bad, core.FieldError{Field: core.FieldName(name),
+				Problem: "is not a parameter of this request"})
 		} else if problem := known[i].problem(v); problem != "" {
 			bad = append(bad, core.FieldError{Field: name, Problem: problem})
 		}

@@ -48,11 +48,12 @@ type Config struct {
 	Feed        *events.Feed                    // nil: no events are served
 	Ready       func(context.Context) api.Ready // nil: ready as soon as it serves
 	Policy      func(context.Context) (api.Policy, error)
-	Reload      func(context.Context, core.Caller) (api.Reloaded, error) // puts the configured policy in force, all or nothing
-	Pairings    Pairings                                                 // nil: there are none
-	Metrics     *metrics.Set                                             // nil: counts of its own; see [metrics.New]
-	Log         *slog.Logger                                             // nil: silent
-	Version     string                                                   // shown in the OpenAPI description
+	// Reload puts the configured policy in force, all or nothing.
+	Reload   func(context.Context, core.Caller) (api.Reloaded, error)
+	Pairings Pairings     // nil: there are none
+	Metrics  *metrics.Set // nil: counts of its own; see [metrics.New]
+	Log      *slog.Logger // nil: silent
+	Version  string       // shown in the OpenAPI description
 
 	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook

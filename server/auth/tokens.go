@@ -138,7 +138,8 @@ func (t *Tokens) Standing(hash [32]byte, who core.Caller) core.Standing {
 		case !ok || now.Token != who.Token:
 			err = core.Refuse(core.CodeUnauthorized, "This API token is no longer known here.")
 		case !now.Keeps(who):
-			err = core.Refuse(core.CodeForbidden, "The rights of this API token were changed meanwhile; ask again with those that it has now.")
+			err = core.Refuse(core.CodeForbidden, "The rights of this API token were changed meanwhile; ask "+
+				"again with those that it has now.")
 		}
 		return again, err
 	}
@@ -154,7 +155,8 @@ func (t *Tokens) Stream(hash [32]byte) (done func(), err error) {
 	limit := max(MaxStreams, int64(h.caller.MaxPending))
 	if h.streams.Add(1) > limit {
 		h.streams.Add(-1)
-		return nil, core.Refuse(core.CodeRateLimited, "This token has %d event streams open, which is its limit; end some.", limit)
+		return nil, core.Refuse(core.CodeRateLimited, "This token has %d event streams open, which is its limit; "+
+			"end some.", limit)
 	}
 	return func() { h.streams.Add(-1) }, nil
 }
@@ -194,7 +196,8 @@ func (t *Tokens) Admit(hash [32]byte) (core.Caller, error) {
 		return core.Caller{}, core.Refuse(core.CodeUnauthorized, "This API token is not known here.")
 	}
 	if h.pace != nil && !h.pace.take() {
-		return core.Caller{}, core.Refuse(core.CodeRateLimited, "This token makes more than %d requests a second; slow down.", int(h.pace.rate))
+		return core.Caller{}, core.Refuse(core.CodeRateLimited,
+			"This token makes more than %d requests a second; slow down.", int(h.pace.rate))
 	}
 	return h.caller, nil
 }

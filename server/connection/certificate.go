@@ -84,7 +84,8 @@ func validity(c *x509.Certificate, now time.Time) core.Diagnostic {
 	case left < 0:
 		return core.Fail(what, "the certificate ended at "+at(c.NotAfter)+", so clients refuse it", renew)
 	case now.Before(c.NotBefore):
-		return core.Fail(what, "the certificate is not valid before "+at(c.NotBefore)+", so clients refuse it", "set this machine's clock, or give a certificate that is valid now")
+		return core.Fail(what, "the certificate is not valid before "+at(c.NotBefore)+", so clients refuse it",
+			"set this machine's clock, or give a certificate that is valid now")
 	case left < endsSoon:
 		return core.Warn(what, "the certificate ends at "+at(c.NotAfter), renew)
 	}

@@ -19,13 +19,15 @@ import (
 )
 
 const (
-	AnonymousTime   = 40 * time.Second // how long a connection may be open without an authenticated request
-	AnonymousLast   = 20 * time.Second // from when on its next answer is its last one
-	MaxPerAddress   = 64               // anonymous connections of one address, those that are younger than burstTime apart
-	BurstTime       = 5 * time.Second  // in which a request comes that is sent at once, however many do
-	maxAnonymous    = 4096             // of all addresses, and never more than a quarter of the file descriptors
-	usualFiles      = 1024             // file descriptors, where the system does not say
-	connectionsWarn = time.Minute      // how often the same trouble is logged at most
+	AnonymousTime = 40 * time.Second // how long a connection may be open without an authenticated request
+	AnonymousLast = 20 * time.Second // from when on its next answer is its last one
+	// MaxPerAddress is how many anonymous connections of one address there may be, those
+	// that are younger than BurstTime apart.
+	MaxPerAddress   = 64
+	BurstTime       = 5 * time.Second // in which a request comes that is sent at once, however many do
+	maxAnonymous    = 4096            // of all addresses, and never more than a quarter of the file descriptors
+	usualFiles      = 1024            // file descriptors, where the system does not say
+	connectionsWarn = time.Minute     // how often the same trouble is logged at most
 )
 
 // Limiter accepts connections, and bounds those that are anonymous: on which no

@@ -39,7 +39,8 @@ func eventOf(e core.Event) (*api.Event, error) {
 	out.Type, out.Seq, out.AtMs, out.Owner = string(e.Type), e.Seq, e.AtMs, e.Owner
 	out.DecidedBy = view.Names(out.DecidedBy)
 	out.RiskClass, out.SideEffects = facts.Assessment.RiskClass.String(), view.Names(facts.Assessment.SideEffects)
-	out.Confidence, out.Source, out.ReasonCodes = facts.Assessment.Confidence, facts.Assessment.Source, view.Names(facts.Assessment.ReasonCodes)
+	out.Confidence, out.Source, out.ReasonCodes = facts.Assessment.Confidence, facts.Assessment.Source,
+		view.Names(facts.Assessment.ReasonCodes)
 	out.Approvers, out.Votes = view.ApproversOf(facts.Rule), view.VotesOf(facts.Votes)
 	if facts.Vote != nil {
 		out.Vote = &view.VotesOf([]core.Vote{*facts.Vote})[0]

@@ -85,7 +85,8 @@ type Feed struct {
 
 // NewFeed makes a Feed. It follows the log only while [Feed.Run] runs.
 func NewFeed(log Log, logger *slog.Logger) *Feed {
-	return &Feed{log: log, logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), nudge: make(chan struct{}, 1), Keep: ringSize, news: make(chan struct{})}
+	return &Feed{log: log, logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), nudge: make(chan struct{}, 1),
+		Keep: ringSize, news: make(chan struct{})}
 }
 
 // Notify says that something was committed. It is made for the Gate's

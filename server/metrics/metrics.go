@@ -21,8 +21,10 @@ import (
 // nor given to New or UseTools counts as "other": labels must not grow with
 // what callers send, nor carry it.
 var wellKnown = []string{
-	"exec", "bash", "Bash", "shell", "process", "read", "Read", "write", "Write", "edit", "Edit", "apply_patch", "ls", "find", "grep", "glob",
-	"web_fetch", "WebFetch", "web_search", "WebSearch", "browser", "message", "cron", "gateway", "nodes", "image", "memory_search", "sessions_send", "sessions_spawn",
+	"exec", "bash", "Bash", "shell", "process", "read", "Read", "write", "Write", "edit", "Edit", "apply_patch",
+	"ls", "find", "grep", "glob",
+	"web_fetch", "WebFetch", "web_search", "WebSearch", "browser", "message", "cron", "gateway", "nodes", "image",
+	"memory_search", "sessions_send", "sessions_spawn",
 }
 
 // Set counts what happens to approvals and requests, in a registry of its
@@ -56,30 +58,42 @@ func New(tools ...string) *Set {
 	}
 	m := &Set{
 		registry: prometheus.NewRegistry(), tools: map[string]bool{},
-		requests:    counter("tool_approval_requests_total", "Calls that were asked, settled at once or not.", "tool", "risk_class", "channel"),
-		resolutions: counter("tool_approval_resolutions_total", "Approvals that were approved or denied, and by what kind of resolver.", "decision", "resolver_type"),
-		timeouts:    counter("tool_approval_timeout_total", "Approvals that expired.", "tool"),
-		factors:     counter("tool_approval_factor_results_total", "What each person and factor said in the end.", "approver_id", "verdict"),
-		unmet:       counter("tool_approval_quorum_unmet_total", "Approvals whose quorum was not met in time, or never could be.", "risk_class", "min_approvals"),
-		http:        counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds", Help: "Time to answer an API request, waiting included.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 60}}, []string{"method", "route"}),
-		classifier: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "tool_safety_classifier_latency_ms", Help: "Time that the classifier took, in milliseconds.",
+		requests: counter("tool_approval_requests_total", "Calls that were asked, settled at once or not.",
+			"tool", "risk_class", "channel"),
+		resolutions: counter("tool_approval_resolutions_total",
+			"Approvals that were approved or denied, and by what kind of resolver.", "decision", "resolver_type"),
+		timeouts: counter("tool_approval_timeout_total", "Approvals that expired.", "tool"),
+		factors: counter("tool_approval_factor_results_total", "What each person and factor said in the end.",
+			"approver_id", "verdict"),
+		unmet: counter("tool_approval_quorum_unmet_total",
+			"Approvals whose quorum was not met in time, or never could be.", "risk_class", "min_approvals"),
+		http: counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds",
+			Help:    "Time to answer an API request, waiting included.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 60}},
+			[]string{"method", "route"}),
+		classifier: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "tool_safety_classifier_latency_ms",
+			Help:    "Time that the classifier took, in milliseconds.",
 			Buckets: []float64{50, 100, 200, 400, 800, 1200, 2000, 5000, 10000}}),
-		fallbacks: counter("tool_safety_classifier_fallback_total", "Calls whose static assessment stood because the classifier gave no opinion that counts.", "reason"),
-		decisions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_decision_seconds", Help: "Time from asking to a final status, of approvals that people were asked about.",
+		fallbacks: counter("tool_safety_classifier_fallback_total",
+			"Calls whose static assessment stood because the classifier gave no opinion that counts.", "reason"),
+		decisions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_decision_seconds",
+			Help:    "Time from asking to a final status, of approvals that people were asked about.",
 			Buckets: []float64{.1, .5, 1, 5, 15, 30, 60, 300, 900, 3600}}, []string{"status"}),
-		waiters: prometheus.NewGauge(prometheus.GaugeOpts{Name: "approvalbot_waiting_requests", Help: "API requests that wait for an approval's end."}),
+		waiters: prometheus.NewGauge(prometheus.GaugeOpts{Name: "approvalbot_waiting_requests",
+			Help: "API requests that wait for an approval's end."}),
 		acceptFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "approvalbot_accept_failures_total",
 			Help: "Connections that could not be accepted, as when the file descriptors have run out."}),
 		anonymousClosed: counter("approvalbot_anonymous_connections_closed_total",
-			"Connections without an authenticated request that were closed: there too long, too many of an address or in total, or out of files.", "reason"),
+			"Connections without an authenticated request that were closed: there too long, too many of an "+
+				"address or in total, or out of files.", "reason"),
 	}
 	for _, t := range append(tools, wellKnown...) {
 		m.tools[t] = true
 	}
 	m.UseTools(nil)
-	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters, m.classifier, m.fallbacks, m.decisions,
+	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters,
+		m.classifier, m.fallbacks, m.decisions,
 		m.acceptFailures, m.anonymousClosed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()

@@ -13,8 +13,10 @@ import (
 // of POST /v1/approvals uses it.
 func CallOf(in api.CreateRequest) core.Call {
 	call := core.Call{
-		ToolName: in.ToolName, Params: in.Params, Bind: (*core.Bind)(in.Bind), ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
-		Justification: in.Justification, ActionSummary: in.ActionSummary, TimeoutMs: in.TimeoutMs, CallbackURL: in.CallbackURL, Supersedes: in.Supersedes,
+		ToolName: in.ToolName, Params: in.Params, Bind: (*core.Bind)(in.Bind), ID: in.ID, AgentID: in.AgentID,
+		SessionKey:    in.SessionKey,
+		Justification: in.Justification, ActionSummary: in.ActionSummary, TimeoutMs: in.TimeoutMs,
+		CallbackURL: in.CallbackURL, Supersedes: in.Supersedes,
 		MustAsk: in.MustAsk,
 	}
 	if t := in.Origin; t != nil {
@@ -70,7 +72,8 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 		SessionCovers: covers(a, core.AllowSession, a.Session), AlwaysCovers: covers(a, core.AllowAlways, a.Always),
 		Consulted:   ConsultedOf(a.Consulted, false),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
-		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
+		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs,
+		RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
 		Deliveries: cardsOf(a), Reached: a.Reached,
 	}
 	if a.Origin != nil {
@@ -90,7 +93,8 @@ func cardsOf(a core.Approval) []api.Delivery {
 	cards := []api.Delivery{}
 	for _, d := range a.Deliveries {
 		if d.Kind == core.CardDelivery {
-			cards = append(cards, api.Delivery{Target: d.Target.String(), State: string(d.State), MessageID: d.MessageID, Error: d.Error})
+			cards = append(cards, api.Delivery{Target: d.Target.String(), State: string(d.State),
+				MessageID: d.MessageID, Error: d.Error})
 		}
 	}
 	return cards
@@ -99,7 +103,8 @@ func cardsOf(a core.Approval) []api.Delivery {
 // ApproversOf is who may, and who can, decide by a rule.
 func ApproversOf(r core.Rule) api.Approvers {
 	out := api.Approvers{
-		Allowed: Names(r.Allowed), Disabled: Names(r.Disabled), Effective: Names(r.Effective), Verifier: r.AsksVerifier(),
+		Allowed: Names(r.Allowed), Disabled: Names(r.Disabled), Effective: Names(r.Effective),
+		Verifier: r.AsksVerifier(),
 	}
 	if r.AsksApprovers() {
 		out.MinApprovals, out.RequiresHuman = r.MinApprovals, r.RequiresHuman
@@ -111,8 +116,9 @@ func ApproversOf(r core.Rule) api.Approvers {
 func VotesOf(votes []core.Vote) []api.Vote {
 	out := make([]api.Vote, len(votes))
 	for i, v := range votes {
-		out[i] = api.Vote{ApproverID: string(v.Approver), Verdict: string(v.Verdict), Decision: api.Decision(v.Decision),
-			Reason: v.Reason, ReasonCodes: Names(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
+		out[i] = api.Vote{ApproverID: string(v.Approver), Verdict: string(v.Verdict),
+			Decision: api.Decision(v.Decision),
+			Reason:   v.Reason, ReasonCodes: Names(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
 			VerifierOnly: v.VerifierOnly}
 		if v.Voter != nil {
 			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
@@ -136,7 +142,8 @@ func ConsultedOf(list []core.Consultation, endpoints bool) []api.Consultation {
 
 // ClaimOf is what whoever claimed a call gets: the very bytes that were approved.
 func ClaimOf(c core.Claimed) api.Claim {
-	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint, Bind: (*api.Bind)(c.Approval.Bind),
+	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
+		Bind:     (*api.Bind)(c.Approval.Bind),
 		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs}
 }
 
@@ -176,8 +183,10 @@ func EvaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.
 	out := api.Evaluation{
 		Outcome: p.Outcome.String(), Reason: p.Reason, By: p.By, Approvers: ApproversOf(p.Rule),
 		Assessment: api.Assessment{
-			ToolName: toolName, RiskClass: p.Assessment.RiskClass.String(), SideEffects: Names(p.Assessment.SideEffects),
-			Confidence: p.Assessment.Confidence, Source: p.Assessment.Source, ReasonCodes: Names(p.Assessment.ReasonCodes),
+			ToolName: toolName, RiskClass: p.Assessment.RiskClass.String(),
+			SideEffects: Names(p.Assessment.SideEffects),
+			Confidence:  p.Assessment.Confidence, Source: p.Assessment.Source,
+			ReasonCodes: Names(p.Assessment.ReasonCodes),
 		},
 		Offers: decisionsOf(p.Offers), Why: Names(p.Why), PolicyHash: policyHash,
 	}
@@ -191,7 +200,9 @@ func EvaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.
 
 // GrantOf is a standing grant as operators see it.
 func GrantOf(g core.Grant) api.Grant {
-	return api.Grant{ID: g.ID, Kind: string(g.Kind), Owner: g.Owner, AgentID: g.AgentID, SessionKey: g.SessionKey, ToolName: g.ToolName,
-		Subject: g.Subject, Fingerprint: g.Fingerprint, Pattern: g.Pattern, Summary: g.Summary, MaxRiskClass: g.MaxClass.String(),
-		By: Names(g.By), CreatedAtMs: g.CreatedAtMs, ExpiresAtMs: g.ExpiresAtMs}
+	return api.Grant{ID: g.ID, Kind: string(g.Kind), Owner: g.Owner, AgentID: g.AgentID, SessionKey: g.SessionKey,
+		ToolName: g.ToolName,
+		Subject:  g.Subject, Fingerprint: g.Fingerprint, Pattern: g.Pattern, Summary: g.Summary,
+		MaxRiskClass: g.MaxClass.String(),
+		By:           Names(g.By), CreatedAtMs: g.CreatedAtMs, ExpiresAtMs: g.ExpiresAtMs}
 }
