@@ -64,13 +64,16 @@ func shieldRequest(c *call, in shieldAsk) (any, error) {
 }
 
 func (in shieldAsk) call() (core.Call, error) {
-	out := core.Call{Dialect: core.DialectAgentShield, MustAsk: true, ToolName: in.ToolName, Params: in.Params, ID: in.ID,
-		AgentID: in.AgentID, SessionKey: in.SessionKey, Requester: view.RequesterOf(in.Requester), TimeoutMs: in.TimeoutMs}
+	out := core.Call{Dialect: core.DialectAgentShield, MustAsk: true, ToolName: in.ToolName, Params: in.Params,
+		ID:      in.ID,
+		AgentID: in.AgentID, SessionKey: in.SessionKey, Requester: view.RequesterOf(in.Requester),
+		TimeoutMs: in.TimeoutMs}
 	if out.ToolName == "" {
 		out.ToolName = in.Tool
 	}
 	if in.Tool != "" && in.Tool != out.ToolName {
-		return out, core.Invalid(core.FieldError{Field: "tool", Problem: "must be the same as toolName, or be left out"})
+		return out, core.Invalid(core.FieldError{Field: "tool",
+			Problem: "must be the same as toolName, or be left out"})
 	}
 	if in.ParamsJSON != "" {
 		if len(in.Params) > 0 {
@@ -95,7 +98,8 @@ func (in shieldAsk) fits(call core.Call) error {
 	if err != nil {
 		return err
 	}
-	if in.ArgsFingerprint != sealed.Fingerprint && in.ArgsFingerprint != sum(params) && in.ArgsFingerprint != sum(call.Params) {
+	if in.ArgsFingerprint != sealed.Fingerprint && in.ArgsFingerprint != sum(params) &&
+		in.ArgsFingerprint != sum(call.Params) {
 		return core.Refuse(core.CodeFingerprintMismatch, "argsFingerprint is not that of the params.")
 	}
 	return nil

@@ -89,7 +89,8 @@ func approvalResolve(c *call, in recordVerdict) (any, error) {
 		return nil, err
 	}
 	if in.Kind != "exec" {
-		return nil, core.Invalid(core.FieldError{Field: "kind", Problem: "must be exec: this desk has no other kind here"})
+		return nil, core.Invalid(core.FieldError{Field: "kind",
+			Problem: "must be exec: this desk has no other kind here"})
 	}
 	a, err := c.findExec(in.ID)
 	if err != nil {
@@ -215,7 +216,8 @@ func execPolicyGet(c *call, in struct{}) (any, error) {
 	}
 	file := execPolicyFile{Version: 1, Defaults: execDefaults{p.Exec.Security, p.Exec.Ask, p.Exec.AskFallback},
 		Agents: map[string]execAgent{"*": everybody}}
-	return execPolicy{Path: "approvals.exec (the desk's configuration)", Exists: true, Hash: p.PolicyHash, File: file}, nil
+	return execPolicy{Path: "approvals.exec (the desk's configuration)", Exists: true, Hash: p.PolicyHash,
+		File: file}, nil
 }
 
 // nothing is the list of a kind of approval that this desk does not have.

@@ -44,7 +44,8 @@ type conn struct {
 }
 
 func newConn(g *Gateway, ws *websocket.Conn, raw net.Conn) *conn {
-	c := &conn{g: g, ws: ws, id: uuid.NewString(), out: make(chan []byte, g.queue), slots: make(chan struct{}, maxInFlight), closed: make(chan struct{})}
+	c := &conn{g: g, ws: ws, id: uuid.NewString(), out: make(chan []byte, g.queue),
+		slots: make(chan struct{}, maxInFlight), closed: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(g.life)
 	context.AfterFunc(c.ctx, func() { // a client that does not read its goodbye is cut
 		late := time.NewTimer(g.pace.goodbye)
@@ -187,7 +188,8 @@ func (c *conn) take(frame []byte) {
 	select {
 	case c.slots <- struct{}{}:
 	default:
-		c.refuse(id, core.Refuse(core.CodeRateLimited, "More than %d requests of this connection wait for their answers.", maxInFlight))
+		c.refuse(id, core.Refuse(core.CodeRateLimited, "More than %d requests of this connection wait for their "+
+			"answers.", maxInFlight))
 		return
 	}
 	c.work.Go(func() {

@@ -132,7 +132,8 @@ func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 		return h, 0, err
 	}
 	if in.Role != "" && in.Role != "operator" {
-		return h, 0, core.Invalid(core.FieldError{Field: "role", Problem: "must be operator; this gateway serves no other"})
+		return h, 0, core.Invalid(core.FieldError{Field: "role",
+			Problem: "must be operator; this gateway serves no other"})
 	}
 	who, err := c.authenticate(in.Auth)
 	if err != nil {
@@ -143,15 +144,17 @@ func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 	}
 	if last := in.LastSeq; last != nil {
 		if *last < 0 || *last > at {
-			return h, 0, core.Invalid(core.FieldError{Field: "lastSeq", Problem: "must be the seq of an event's payload of this desk, or 0"})
+			return h, 0, core.Invalid(core.FieldError{Field: "lastSeq",
+				Problem: "must be the seq of an event's payload of this desk, or 0"})
 		}
 		at = *last
 	}
 	return hello{
 		Type: "hello-ok", Protocol: protocol, Server: about{c.g.cfg.Version, c.id},
 		Features: features{methodNames(), eventNames},
-		Snapshot: snapshot{Presence: []string{}, Health: map[string]bool{"ok": true}, StateVersion: map[string]int64{"presence": 0, "health": 0},
-			UptimeMs: time.Since(c.g.started).Milliseconds()},
+		Snapshot: snapshot{Presence: []string{}, Health: map[string]bool{"ok": true},
+			StateVersion: map[string]int64{"presence": 0, "health": 0},
+			UptimeMs:     time.Since(c.g.started).Milliseconds()},
 		Auth:   rights{"operator", auth.ScopesOf(who)},
 		Policy: limits{maxPayload, maxPayload * maxQueued, c.g.pace.tick.Milliseconds()},
 	}, at, nil
@@ -170,7 +173,8 @@ func (in greeting) protocol() (int, error) {
 	}
 	p := min(*in.MaxProtocol, maxProtocol)
 	if p < max(*in.MinProtocol, minProtocol) {
-		return 0, &refusal{Code: invalidRequest, Message: fmt.Sprintf("protocol mismatch: this gateway speaks %d to %d", minProtocol, maxProtocol),
+		return 0, &refusal{Code: invalidRequest, Message: fmt.Sprintf("protocol mismatch: this gateway speaks %d "+
+			"to %d", minProtocol, maxProtocol),
 			Details: &details{Reason: "PROTOCOL_MISMATCH", Code: "PROTOCOL_MISMATCH", ExpectedProtocol: maxProtocol}}
 	}
 	return p, nil
@@ -180,12 +184,14 @@ func (in greeting) protocol() (int, error) {
 func (c *conn) authenticate(given map[string]json.RawMessage) (core.Caller, error) {
 	var secret string
 	if json.Unmarshal(given["token"], &secret) != nil || secret == "" {
-		return core.Caller{}, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISSING", "unauthorized: send an API token as auth.token")
+		return core.Caller{}, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISSING",
+			"unauthorized: send an API token as auth.token")
 	}
 	c.token = auth.Hash(secret)
 	who, err := c.g.cfg.Server.Tokens.Admit(c.token)
 	if core.CodeOf(err) == core.CodeUnauthorized {
-		return who, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISMATCH", "unauthorized: this API token is not known here")
+		return who, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISMATCH",
+			"unauthorized: this API token is not known here")
 	}
 	if err == nil && !who.MayRequest && !who.MayDecide {
 		err = stop(forbidden, "MISSING_SCOPE", "AUTH_SCOPE_MISMATCH", "This token has no scope for approvals.")

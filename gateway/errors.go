@@ -36,15 +36,16 @@ const (
 // known is the one table from refusals to what existing clients know. What is
 // not in it is unavailable.
 var known = map[core.Code]struct{ code, reason, message string }{
-	core.CodeMalformed:           {invalidRequest, "MALFORMED", ""},
-	core.CodeInvalidRequest:      {invalidRequest, "", ""},
-	core.CodeUnauthorized:        {invalidRequest, "UNAUTHORIZED", ""},
-	core.CodeForbidden:           {forbidden, "MISSING_SCOPE", ""},
-	core.CodeNotAnApprover:       {forbidden, "NOT_AN_APPROVER", ""},
-	core.CodeSelfApproval:        {forbidden, "SELF_APPROVAL", ""},
-	core.CodeOriginNotAllowed:    {forbidden, "ORIGIN_NOT_ALLOWED", ""},
-	core.CodeNotFound:            {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
-	core.CodeAmbiguousID:         {invalidRequest, "APPROVAL_ID_AMBIGUOUS", "ambiguous approval id prefix; use the full id or the code"},
+	core.CodeMalformed:        {invalidRequest, "MALFORMED", ""},
+	core.CodeInvalidRequest:   {invalidRequest, "", ""},
+	core.CodeUnauthorized:     {invalidRequest, "UNAUTHORIZED", ""},
+	core.CodeForbidden:        {forbidden, "MISSING_SCOPE", ""},
+	core.CodeNotAnApprover:    {forbidden, "NOT_AN_APPROVER", ""},
+	core.CodeSelfApproval:     {forbidden, "SELF_APPROVAL", ""},
+	core.CodeOriginNotAllowed: {forbidden, "ORIGIN_NOT_ALLOWED", ""},
+	core.CodeNotFound:         {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
+	core.CodeAmbiguousID: {invalidRequest, "APPROVAL_ID_AMBIGUOUS",
+		"ambiguous approval id prefix; use the full id or the code"},
 	core.CodeAlreadyResolved:     {invalidRequest, "APPROVAL_ALREADY_RESOLVED", "approval already resolved"},
 	core.CodeIDConflict:          {invalidRequest, "APPROVAL_ID_CONFLICT", ""},
 	core.CodeDecisionNotOffered:  {invalidRequest, "APPROVAL_DECISION_UNAVAILABLE", ""},
@@ -58,7 +59,8 @@ var known = map[core.Code]struct{ code, reason, message string }{
 // retryMs is how long a client that was too quick should wait.
 const retryMs = 1000
 
-var errUnavailable = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
+var errUnavailable = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in "+
+	"a moment.")
 
 // refused turns an error into what the client gets. What is no refusal is a
 // fault of the desk: logged with its cause, answered as unavailable.
@@ -72,7 +74,8 @@ func refused(err error, log *slog.Logger) *refusal {
 		e = errUnavailable
 	}
 	k := known[e.Code]
-	out := &refusal{Code: k.code, Message: e.Message, Details: &details{Reason: k.reason, Code: string(e.Code), Fields: e.Fields}}
+	out := &refusal{Code: k.code, Message: e.Message, Details: &details{Reason: k.reason, Code: string(e.Code),
+		Fields: e.Fields}}
 	if k.message != "" {
 		out.Message = k.message
 	}

@@ -73,7 +73,8 @@ func (in execAsk) call() (core.Call, error) {
 	case in.CommandArgv == nil:
 		set("command", in.Command)
 	case in.Command != "" && !saysTheSame(in.Command, in.CommandArgv):
-		return core.Call{}, core.Invalid(core.FieldError{Field: "command", Problem: "must say the same as commandArgv, or be left out"})
+		return core.Call{}, core.Invalid(core.FieldError{Field: "command",
+			Problem: "must say the same as commandArgv, or be left out"})
 	default:
 		params["argv"] = in.CommandArgv
 	}
@@ -88,8 +89,9 @@ func (in execAsk) call() (core.Call, error) {
 	if err != nil {
 		return core.Call{}, err
 	}
-	call := core.Call{ToolName: "exec", Params: body, Dialect: core.DialectExec, ID: in.ID, AgentID: in.AgentID, SessionKey: in.SessionKey,
-		Requester: view.RequesterOf(in.Requester), Justification: in.WarningText, ActionSummary: in.Scope}
+	call := core.Call{ToolName: "exec", Params: body, Dialect: core.DialectExec, ID: in.ID, AgentID: in.AgentID,
+		SessionKey: in.SessionKey,
+		Requester:  view.RequesterOf(in.Requester), Justification: in.WarningText, ActionSummary: in.Scope}
 	if in.NodeID != "" {
 		call.Bind = &core.Bind{Host: new(in.NodeID)}
 	}
@@ -109,7 +111,8 @@ func (in *execAsk) mergePlan() error {
 	if len(in.SystemRunPlan) == 0 || string(in.SystemRunPlan) == "null" {
 		return nil
 	}
-	bad := core.Invalid(core.FieldError{Field: "systemRunPlan", Problem: "must be an object whose argv, cwd, agentId and sessionKey say the same as the request"})
+	bad := core.Invalid(core.FieldError{Field: "systemRunPlan",
+		Problem: "must be an object whose argv, cwd, agentId and sessionKey say the same as the request"})
 	var plan map[string]json.RawMessage // by exact names: encoding/json would fold case in a struct
 	if json.Unmarshal(in.SystemRunPlan, &plan) != nil {
 		return bad
@@ -160,7 +163,8 @@ func (in execAsk) origin() (*core.Target, error) {
 		t.ThreadID = strings.Trim(raw, `"`)
 	}
 	if t.Normal().Validate() != nil {
-		return nil, core.Invalid(core.FieldError{Field: "turnSourceTo", Problem: "and turnSourceThreadId must be numeric ids on telegram or discord"})
+		return nil, core.Invalid(core.FieldError{Field: "turnSourceTo",
+			Problem: "and turnSourceThreadId must be numeric ids on telegram or discord"})
 	}
 	return &t, nil
 }
@@ -183,7 +187,8 @@ func inExecWords(err error) error {
 		case "justification":
 			name = "warningText"
 		case "id":
-			return &refusal{Code: invalidRequest, Message: "id " + f.Problem, Details: &details{Reason: "INVALID_APPROVAL_ID", Code: "EXEC_APPROVAL_ID_INVALID"}}
+			return &refusal{Code: invalidRequest, Message: "id " + f.Problem,
+				Details: &details{Reason: "INVALID_APPROVAL_ID", Code: "EXEC_APPROVAL_ID_INVALID"}}
 		}
 		fields[i].Field = name
 	}

@@ -45,8 +45,10 @@ type execFacts struct {
 }
 
 func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, error) {
-	out := execCard{ApprovalKind: "exec", ID: a.ID, Code: a.Code, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs}
-	f := execFacts{Command: a.Summary, AgentID: a.AgentID, SessionKey: a.SessionKey, WarningText: a.Justification, Scope: a.ActionSummary,
+	out := execCard{ApprovalKind: "exec", ID: a.ID, Code: a.Code, CreatedAtMs: a.CreatedAtMs,
+		ExpiresAtMs: a.ExpiresAtMs}
+	f := execFacts{Command: a.Summary, AgentID: a.AgentID, SessionKey: a.SessionKey, WarningText: a.Justification,
+		Scope:            a.ActionSummary,
 		AllowedDecisions: []core.Decision{}}
 	if o := a.Origin; o != nil {
 		f.TurnSourceChannel, f.TurnSourceTo, f.TurnSourceThreadID = o.Channel, o.To, o.ThreadID

@@ -123,7 +123,8 @@ func (g *Gateway) leave() {
 // none needs to try.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !g.enter() {
-		g.cfg.Server.Refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk takes no more connections right now."))
+		g.cfg.Server.Refuse(w, r, core.Refuse(core.CodeUnavailable,
+			"The approval desk takes no more connections right now."))
 		return
 	}
 	defer g.leave()

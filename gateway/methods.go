@@ -45,7 +45,9 @@ func (c *call) serve(name string) (any, error) {
 		return m(c)
 	}
 	if name == "connect" {
-		return nil, &refusal{Code: invalidRequest, Message: "connect is only valid as the first request", Details: &details{Reason: "ALREADY_CONNECTED"}}
+		return nil, &refusal{Code: invalidRequest, Message: "connect is only valid as the first request",
+			Details: &details{Reason: "ALREADY_CONNECTED"}}
 	}
-	return nil, &refusal{Code: invalidRequest, Message: "unknown method; features.methods of hello-ok lists what there is", Details: &details{Reason: "UNKNOWN_METHOD"}}
+	return nil, &refusal{Code: invalidRequest, Message: "unknown method; features.methods of hello-ok lists what " +
+		"there is", Details: &details{Reason: "UNKNOWN_METHOD"}}
 }

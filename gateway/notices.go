@@ -89,7 +89,8 @@ func (g *Gateway) notices(ctx context.Context, t events.Entry) []notice {
 	}
 	list, err := g.noticesOf(context.WithoutCancel(ctx), t)
 	if err != nil { // sent without what could not be read, and not kept so
-		g.log.Error("gateway clients are notified of an approval without its call", "approval", t.Event.Code, "reason", err)
+		g.log.Error("gateway clients are notified of an approval without its call", "approval", t.Event.Code,
+			"reason", err)
 		return list
 	}
 	slot.seq, slot.notices = t.Seq, list
@@ -109,7 +110,8 @@ func (g *Gateway) noticesOf(ctx context.Context, t events.Entry) ([]notice, erro
 	by := strings.Join(e.DecidedBy, ", ")
 	out := []notice{newNotice("tool.approval."+kind, toolEnd{e, by, e.AtMs})}
 	if e.Dialect != "" {
-		end := dialectEnd{ID: e.ID, Code: e.Code, Decision: decisionOf(e.Decision, toolWords), ResolvedBy: by, Ts: e.AtMs, Seq: e.Seq}
+		end := dialectEnd{ID: e.ID, Code: e.Code, Decision: decisionOf(e.Decision, toolWords), ResolvedBy: by,
+			Ts: e.AtMs, Seq: e.Seq}
 		var err error
 		if e.Dialect == core.DialectExec {
 			var card execCard
@@ -128,11 +130,13 @@ func (g *Gateway) requested(ctx context.Context, t events.Entry) (out []notice, 
 	case core.DialectExec:
 		var card execCard
 		card, err = g.execCardOf(ctx, t.Key)
-		card.ID, card.Code, card.CreatedAtMs, card.ExpiresAtMs, card.Seq = e.ID, e.Code, e.CreatedAtMs, e.ExpiresAtMs, e.Seq
+		card.ID, card.Code, card.CreatedAtMs, card.ExpiresAtMs, card.Seq = e.ID, e.Code, e.CreatedAtMs,
+			e.ExpiresAtMs, e.Seq
 		out = append(out, newNotice("exec.approval.requested", card))
 	case core.DialectAgentShield:
-		out = append(out, newNotice("agentshield.approval.requested", shieldAsked{e.ID, e.Code, e.ToolName, e.ArgsFingerprint,
-			e.AgentID, e.SessionKey, e.CreatedAtMs, e.ExpiresAtMs, e.Seq}))
+		out = append(out, newNotice("agentshield.approval.requested",
+			shieldAsked{e.ID, e.Code, e.ToolName, e.ArgsFingerprint,
+				e.AgentID, e.SessionKey, e.CreatedAtMs, e.ExpiresAtMs, e.Seq}))
 	}
 	return out, err
 }

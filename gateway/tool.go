@@ -40,8 +40,9 @@ const (
 )
 
 func toolList(c *call, in listing) (any, error) {
-	f := core.Filter{Status: core.Status(in.Status), AgentID: in.AgentID, SessionKey: in.SessionKey, ToolName: in.ToolName,
-		Limit: pageDefault, Cursor: in.Cursor}
+	f := core.Filter{Status: core.Status(in.Status), AgentID: in.AgentID, SessionKey: in.SessionKey,
+		ToolName: in.ToolName,
+		Limit:    pageDefault, Cursor: in.Cursor}
 	var err error
 	if f.Limit, err = pageSize(in.Limit); err != nil {
 		return nil, err
@@ -67,7 +68,8 @@ func checkStatus(s string) error {
 	case "", core.Pending, core.Approved, core.Denied, core.Expired, core.Withdrawn:
 		return nil
 	}
-	return core.Invalid(core.FieldError{Field: "status", Problem: "must be pending, approved, denied, expired or withdrawn"})
+	return core.Invalid(core.FieldError{Field: "status", Problem: "must be pending, approved, denied, expired or " +
+		"withdrawn"})
 }
 
 func toolsEffective(c *call, in api.ToolsRequest) (any, error) {

@@ -65,7 +65,8 @@ func (c *call) standing() core.Standing { return c.g.cfg.Server.Tokens.Standing(
 func (c *call) await(a core.Approval, words dialect) (any, error) {
 	a, err := c.g.cfg.Gate.Wait(c.ctx, a.Key, c.standing())
 	if err == nil && !a.Final() {
-		err = core.Refuse(core.CodeUnavailable, "The connection ends before the decision; connect again and wait for it.")
+		err = core.Refuse(core.CodeUnavailable, "The connection ends before the decision; connect again and wait "+
+			"for it.")
 	}
 	if err != nil {
 		return nil, err
