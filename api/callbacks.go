@@ -31,5 +31,6 @@ func (c *Client) Callbacks(ctx context.Context) (Callbacks, error) {
 
 // RetryCallback has a call that was given up tried for another day.
 func (c *Client) RetryCallback(ctx context.Context, id string) error {
-	return c.do(ctx, call{method: http.MethodPost, path: "/v1/callbacks/" + url.PathEscape(id) + "/retry", in: Empty{}}, &Empty{})
+	return c.do(ctx, call{method: http.MethodPost, path: "/v1/callbacks/" + url.PathEscape(id) + "/retry",
+		in: Empty{}}, &Empty{})
 }

@@ -62,7 +62,8 @@ type Filter struct {
 // session while it is pending, gives the approval that is there already.
 func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptions) (Approval, error) {
 	var a Approval
-	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/approvals", query: opts.Query(), in: req, wait: opts.Wait}, &a)
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/approvals", query: opts.Query(), in: req,
+		wait: opts.Wait}, &a)
 	return a, err
 }
 
@@ -79,7 +80,8 @@ func (c *Client) Get(ctx context.Context, id string, wait time.Duration) (Approv
 func (c *Client) List(ctx context.Context, f Filter) (List, error) {
 	q := url.Values{}
 	for k, v := range map[string]string{
-		"status": string(f.Status), "agentId": f.AgentID, "sessionKey": f.SessionKey, "toolName": f.ToolName, "cursor": f.Cursor,
+		"status": string(f.Status), "agentId": f.AgentID, "sessionKey": f.SessionKey, "toolName": f.ToolName,
+		"cursor": f.Cursor,
 	} {
 		if v != "" {
 			q.Set(k, v)

@@ -63,6 +63,7 @@ func (c *Client) Pairing(ctx context.Context, id string) (Pairing, error) {
 // configuration and put that in force.
 func (c *Client) AcceptPairing(ctx context.Context, id string) (Reloaded, error) {
 	var out Reloaded
-	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/pairing/" + url.PathEscape(id) + "/accept", in: Empty{}}, &out)
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/pairing/" + url.PathEscape(id) + "/accept",
+		in: Empty{}}, &out)
 	return out, err
 }

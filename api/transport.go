@@ -108,7 +108,8 @@ func problemOf(res *http.Response, body []byte) error {
 	p := &Problem{}
 	if json.Unmarshal(body, p) != nil || p.Code == "" {
 		p = &Problem{Title: http.StatusText(res.StatusCode),
-			Detail: fmt.Sprintf("The server answered %s, and not as an approval desk does; is its address right?", res.Status)}
+			Detail: fmt.Sprintf("The server answered %s, and not as an approval desk does; is its address right?",
+				res.Status)}
 	}
 	p.Status = res.StatusCode
 	if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s > 0 {
