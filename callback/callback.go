@@ -145,7 +145,8 @@ func (c *Channel) again(a core.Approval, since time.Time, err error) error {
 	age := time.Since(since)
 	var refused errRefused
 	if errors.As(err, &refused) || age >= giveUp {
-		c.cfg.Log.Warn("an owner could not be called back; the call is given up", "approval", a.Key, "token", a.Owner, "reason", err)
+		c.cfg.Log.Warn("an owner could not be called back; the call is given up", "approval", a.Key, "token",
+			a.Owner, "reason", err)
 		return gone(err.Error())
 	}
 	pause := min(max(firstPause, age/2), maxPause)
@@ -181,12 +182,14 @@ func client(allow []netip.Prefix) *http.Client {
 	dialer := &net.Dialer{Timeout: callTime, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
 		if err != nil || !Reachable(at.Addr(), allow) {
-			return errRefused{"the callbackUrl leads to a private address, which the token's callbackAllow does not name"}
+			return errRefused{"the callbackUrl leads to a private address, which the token's callbackAllow does " +
+				"not name"}
 		}
 		return nil
 	}}
 	return &http.Client{
-		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: callTime,
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true,
+			TLSHandshakeTimeout:   callTime,
 			ResponseHeaderTimeout: callTime, MaxResponseHeaderBytes: maxAnswer},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -199,11 +202,14 @@ func client(allow []netip.Prefix) *http.Client {
 // and what was once site-local or held an IPv4 address (RFC 3879, 4291).
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"),
+	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"), netip.MustParsePrefix("2001::/23"),
 	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"),
-	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("3fff::/20"), netip.MustParsePrefix("192.88.99.0/24"),
+	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("3fff::/20"),
+	netip.MustParsePrefix("192.88.99.0/24"),
 }
 
 // Reachable reports whether a call may go to an address: a public one, or one of

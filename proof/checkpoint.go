@@ -109,7 +109,8 @@ func (c Checkpoint) text(origin, log string) (string, error) {
 		return "", errors.New("a checkpoint needs a record's number, its SHA-256 in lower-case hex and a time")
 	}
 	hash, err := hex.DecodeString(c.Hash)
-	return fmt.Sprintf("%s%s\n%d\n%s\n%s\n", origin, log, c.Seq, base64.StdEncoding.EncodeToString(hash), at.Format(checkpointTime)), err
+	return fmt.Sprintf("%s%s\n%d\n%s\n%s\n", origin, log, c.Seq, base64.StdEncoding.EncodeToString(hash),
+		at.Format(checkpointTime)), err
 }
 
 // readText is the reverse of text: it reads only what text writes.

@@ -49,7 +49,8 @@ type line struct {
 // not JSON on one line, and an error of entries end the export with an error.
 func WriteExport(w io.Writer, h Header, entries iter.Seq2[core.Entry, error]) error {
 	if h.From < 1 || h.To < h.From-1 {
-		return fmt.Errorf("an export from record %d to record %d has no sense: from is at least 1 and to not before it", h.From, h.To)
+		return fmt.Errorf("an export from record %d to record %d has no sense: from is at least 1 and to not "+
+			"before it", h.From, h.To)
 	}
 	h.Format = exportFormat
 	if h.Keys == nil {
@@ -97,7 +98,8 @@ func writeEntry(w io.Writer, e core.Entry) error {
 	oneLine := len(b) < maxLine && bytes.IndexByte(b, '\n') < 0
 	isText := json.Valid(e.Data) && utf8.ValidString(string(e.Type)+e.Key+e.Owner)
 	if !oneLine || !isText {
-		return fmt.Errorf("record %d cannot be exported: its data is not JSON on one line of at most %d bytes", e.Seq, maxLine)
+		return fmt.Errorf("record %d cannot be exported: its data is not JSON on one line of at most %d bytes",
+			e.Seq, maxLine)
 	}
 	_, err = w.Write(append(b, '\n'))
 	return err
@@ -157,7 +159,8 @@ func readHeader(in *bufio.Scanner) (h Header, err error) {
 		return h, errors.New("this is not an audit export: its first line must be a header of format " + exportFormat)
 	}
 	if again, err := json.Marshal(h); err != nil || !bytes.Equal(again, b) {
-		return h, errors.New("the export's header is not as it was written: a member is doubled, unknown, missing or misspelt")
+		return h, errors.New("the export's header is not as it was written: a member is doubled, unknown, " +
+			"missing or misspelt")
 	}
 	switch {
 	case h.From < 1 || h.To < h.From-1:
@@ -183,7 +186,8 @@ func lines(in *bufio.Scanner, to int64) iter.Seq2[core.Entry, error] {
 				e, err = parseLine(b)
 			}
 			if err == nil && e.Seq > to {
-				err = badLine(fmt.Sprintf("is not the next one, or should not be there: record %d stands there, after the end that the export names", e.Seq))
+				err = badLine(fmt.Sprintf("is not the next one, or should not be there: record %d stands there, "+
+					"after the end that the export names", e.Seq))
 			}
 			if !yield(e, err) || err != nil {
 				return
@@ -199,7 +203,8 @@ func parseLine(b []byte) (core.Entry, error) {
 	if json.Unmarshal(b, &l) != nil {
 		return core.Entry{}, badLine("was changed: its line is not a record")
 	}
-	e := core.Entry{Event: core.Event{Seq: l.Seq, AtMs: l.AtMs, Type: l.Type, Key: l.Key, Owner: l.Owner, Data: l.Data}, Hash: l.Hash}
+	e := core.Entry{Event: core.Event{Seq: l.Seq, AtMs: l.AtMs, Type: l.Type, Key: l.Key, Owner: l.Owner,
+		Data: l.Data}, Hash: l.Hash}
 	if again, err := appendEntry(nil, e); err != nil || !bytes.Equal(again, b) {
 		return core.Entry{}, badLine("was changed: its line is not written as a desk writes it")
 	}

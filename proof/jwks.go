@@ -30,9 +30,11 @@ func JWKS(public ...ed25519.PublicKey) ([]byte, error) {
 	}{[]jwk{}}
 	for _, p := range public {
 		if len(p) != ed25519.PublicKeySize {
-			return nil, fmt.Errorf("a public key has %d bytes, and an Ed25519 key has %d", len(p), ed25519.PublicKeySize)
+			return nil, fmt.Errorf("a public key has %d bytes, and an Ed25519 key has %d", len(p),
+				ed25519.PublicKeySize)
 		}
-		set.Keys = append(set.Keys, jwk{"EdDSA", "Ed25519", thumbprint(p), "OKP", "sig", base64.RawURLEncoding.EncodeToString(p)})
+		set.Keys = append(set.Keys, jwk{"EdDSA", "Ed25519", thumbprint(p), "OKP", "sig",
+			base64.RawURLEncoding.EncodeToString(p)})
 	}
 	return json.Marshal(set)
 }
@@ -59,9 +61,11 @@ func ParseJWKS(b []byte) (Keys, error) {
 		otherAlg, otherUse := k.Alg != "" && k.Alg != "EdDSA", k.Use != "" && k.Use != "sig"
 		switch {
 		case k.D != nil:
-			return nil, fmt.Errorf("key %d of the key set contains its secret part: publish the public key alone, and make a new one", i+1)
+			return nil, fmt.Errorf("key %d of the key set contains its secret part: publish the public key "+
+				"alone, and make a new one", i+1)
 		case !ok || len(x) != ed25519.PublicKeySize:
-			return nil, fmt.Errorf("key %d of the key set is not an Ed25519 key of %d bytes in base64url", i+1, ed25519.PublicKeySize)
+			return nil, fmt.Errorf("key %d of the key set is not an Ed25519 key of %d bytes in base64url", i+1,
+				ed25519.PublicKeySize)
 		case k.Kid != thumbprint(x):
 			return nil, fmt.Errorf("key %d of the key set does not carry its own thumbprint as kid", i+1)
 		case otherAlg || otherUse:

@@ -12,11 +12,12 @@ import (
 )
 
 // Receipt is what a desk signs of an approved call, when it is claimed and when
-// its owner is called back: this exact call may run until then, because these people (or this policy) said so. It has no
-// params, only their fingerprint.
+// its owner is called back: this exact call may run until then, because these people
+// (or this policy) said so. It has no params, only their fingerprint.
 type Receipt struct {
-	Issuer       string         `json:"iss"`        // the desk
-	ID           string         `json:"jti"`        // the same in a call back and in the claim: whoever must run a call only once remembers it until Expires
+	Issuer string `json:"iss"` // the desk
+	// the same in a call back and in the claim: whoever must run a call only once remembers it until Expires
+	ID           string         `json:"jti"`
 	Approval     string         `json:"approvalId"` // the approval's id, as its owner calls it
 	Code         string         `json:"code"`       // as people call it
 	Owner        string         `json:"sub"`        // the token that asked

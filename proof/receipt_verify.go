@@ -34,15 +34,19 @@ func Verify(jws string, keys Keys, now time.Time, wantFingerprint string) (Recei
 	case err != nil:
 		return Receipt{}, fmt.Errorf("no valid receipt: %w", err)
 	case now.Unix() >= r.Expires:
-		return Receipt{}, fmt.Errorf("no valid receipt: it expired at %s; have the call approved anew", time.Unix(r.Expires, 0).UTC().Format(time.RFC3339))
+		return Receipt{}, fmt.Errorf("no valid receipt: it expired at %s; have the call approved anew",
+			time.Unix(r.Expires, 0).UTC().Format(time.RFC3339))
 	case now.Add(clockSkew).Unix() < r.NotBefore:
 		return Receipt{}, errors.New("no valid receipt: it is not valid yet; is this machine's clock right?")
 	case wantFingerprint != "" && !isHash(wantFingerprint):
-		return Receipt{}, errors.New("no valid receipt: the fingerprint that was given is not 64 lower-case hex digits, so there is nothing to compare; compute it of the call that is about to run")
+		return Receipt{}, errors.New("no valid receipt: the fingerprint that was given is not 64 lower-case hex " +
+			"digits, so there is nothing to compare; compute it of the call that is about to run")
 	case wantFingerprint == "":
-		return Receipt{}, errors.New("no valid receipt: without the fingerprint of the call that is about to run there is nothing to compare it with")
+		return Receipt{}, errors.New("no valid receipt: without the fingerprint of the call that is about to run " +
+			"there is nothing to compare it with")
 	case r.Fingerprint != wantFingerprint:
-		return Receipt{}, errors.New("no valid receipt: it is for another call; its fingerprint is not the one of the call that is about to run")
+		return Receipt{}, errors.New("no valid receipt: it is for another call; its fingerprint is not the one " +
+			"of the call that is about to run")
 	}
 	return r, nil
 }
@@ -61,7 +65,8 @@ func open(jws string, keys Keys) (Receipt, error) {
 	}
 	key := keys[head.Kid]
 	if len(key) != ed25519.PublicKeySize {
-		return Receipt{}, errors.New("it is signed with a key that is not in the key set; fetch the desk's key set again")
+		return Receipt{}, errors.New("it is signed with a key that is not in the key set; fetch the desk's key " +
+			"set again")
 	}
 	signature, ok := decode64(parts[2])
 	if !ok || len(signature) != ed25519.SignatureSize {
@@ -76,7 +81,8 @@ func open(jws string, keys Keys) (Receipt, error) {
 		return Receipt{}, errors.New("its claims are not those of a receipt in canonical base64url")
 	}
 	if again, err := encode(r); err != nil || again != parts[1] {
-		return Receipt{}, errors.New("its claims are not written as a desk writes them: one is doubled, unknown, missing or misspelt")
+		return Receipt{}, errors.New("its claims are not written as a desk writes them: one is doubled, unknown, " +
+			"missing or misspelt")
 	}
 	return r, nil
 }

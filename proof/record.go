@@ -35,9 +35,10 @@ type Record struct {
 	ReasonCodes []string `json:"reasonCodes,omitempty"`
 	PolicyHash  string   `json:"policyHash,omitempty"`
 
-	Requester *core.Requester  `json:"requester,omitempty"` // who asked the agent, as its owner says
-	Askers    []core.Requester `json:"askers,omitempty"`    // who might not decide, since they asked: persons and accounts
-	Joined    []core.Requester `json:"joined,omitempty"`    // those of them whose identical call this entry joined
+	Requester *core.Requester `json:"requester,omitempty"` // who asked the agent, as its owner says
+	// who might not decide, since they asked: persons and accounts
+	Askers []core.Requester `json:"askers,omitempty"`
+	Joined []core.Requester `json:"joined,omitempty"` // those of them whose identical call this entry joined
 
 	Approvers ApproverSet    `json:"approvers,omitzero"`
 	Factors   []FactorResult `json:"factors,omitempty"` // the votes that stood after this entry
@@ -117,7 +118,8 @@ type ballot struct {
 }
 
 func (b ballot) result() FactorResult {
-	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence, b.DecidedAtMs, b.VerifierOnly}
+	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence,
+		b.DecidedAtMs, b.VerifierOnly}
 	if b.Voter != nil {
 		f.Who, f.Transport = b.Voter.Name(), b.Voter.Channel
 	}
@@ -131,8 +133,10 @@ func RecordOf(e core.Entry) Record {
 	_ = json.Unmarshal(e.Data, &f) // what could be read counts
 	r := Record{
 		Seq: e.Seq, AtMs: e.AtMs, Event: e.Type, Hash: e.Hash, Owner: e.Owner,
-		RequestID: f.ID, Code: f.Code, Tool: f.ToolName, Agent: f.AgentID, Session: f.SessionKey, Fingerprint: f.ArgsFingerprint,
-		RiskClass: f.Assessment.RiskClass, ReasonCodes: f.Assessment.ReasonCodes, PolicyHash: f.PolicyHash, Approvers: f.Approvers,
+		RequestID: f.ID, Code: f.Code, Tool: f.ToolName, Agent: f.AgentID, Session: f.SessionKey,
+		Fingerprint: f.ArgsFingerprint,
+		RiskClass:   f.Assessment.RiskClass, ReasonCodes: f.Assessment.ReasonCodes, PolicyHash: f.PolicyHash,
+		Approvers: f.Approvers,
 		Requester: f.Requester, Askers: f.Askers, Joined: f.Joined,
 		Status: f.Status, Decision: f.Decision, Reason: f.Reason, Solo: f.SoloSelfApproval, Execution: f.Result.Status,
 	}
@@ -148,7 +152,8 @@ func RecordOf(e core.Entry) Record {
 	}
 	r.Reason = cmp.Or(r.Reason, f.Why)
 	if g := f.Grant; g != nil {
-		r.Tool, r.Agent, r.Session, r.Fingerprint, r.RiskClass, r.Approvers = g.ToolName, g.AgentID, g.SessionKey, g.Fingerprint, g.MaxClass, g.Rule
+		r.Tool, r.Agent, r.Session, r.Fingerprint, r.RiskClass, r.Approvers = g.ToolName, g.AgentID, g.SessionKey,
+			g.Fingerprint, g.MaxClass, g.Rule
 		r.Status, f.DecidedBy = g.Kind, g.By
 	}
 	r.resolvedBy(f)
@@ -186,8 +191,10 @@ func (r *Record) resolvedBy(f facts) {
 
 // Columns are the heads of [Record.Row].
 func Columns() []string {
-	return []string{"seq", "time", "event", "request", "code", "owner", "requester", "askers", "tool", "agent", "session", "risk", "reason codes",
-		"allowed", "disabled", "effective", "needed", "human", "factors", "status", "decision", "resolver", "transport", "reason", "execution",
+	return []string{"seq", "time", "event", "request", "code", "owner", "requester", "askers", "tool", "agent",
+		"session", "risk", "reason codes",
+		"allowed", "disabled", "effective", "needed", "human", "factors", "status", "decision", "resolver",
+		"transport", "reason", "execution",
 		"fingerprint", "policy", "hash"}
 }
 
@@ -201,9 +208,12 @@ func (r Record) Row() []string {
 	a := r.Approvers
 	list := func(words []string) string { return strings.Join(words, " ") }
 	return []string{
-		strconv.FormatInt(r.Seq, 10), moment(r.AtMs), string(r.Event), r.RequestID, r.Code, r.Owner, asker(r.Requester), askers(r.Askers), r.Tool, r.Agent, r.Session, r.RiskClass, list(r.ReasonCodes),
-		list(a.Allowed), list(a.Disabled), list(a.Effective), strconv.Itoa(a.MinApprovals), strconv.FormatBool(a.RequiresHuman), list(factors),
-		r.Status, r.Decision, list(r.Resolver), list(r.Transport), r.Reason, r.Execution, r.Fingerprint, r.PolicyHash, r.Hash,
+		strconv.FormatInt(r.Seq, 10), moment(r.AtMs), string(r.Event), r.RequestID, r.Code, r.Owner,
+		asker(r.Requester), askers(r.Askers), r.Tool, r.Agent, r.Session, r.RiskClass, list(r.ReasonCodes),
+		list(a.Allowed), list(a.Disabled), list(a.Effective), strconv.Itoa(a.MinApprovals),
+		strconv.FormatBool(a.RequiresHuman), list(factors),
+		r.Status, r.Decision, list(r.Resolver), list(r.Transport), r.Reason, r.Execution, r.Fingerprint,
+		r.PolicyHash, r.Hash,
 	}
 }
 

@@ -40,8 +40,9 @@ type Report struct {
 	OwnKeys     bool   `json:"ownKeys"`     // signatures were checked only against keys that the export itself names
 }
 
-// VerifyEntries checks a log from [Options].First on: that the chain is unbroken, that every checkpoint in it is signed by a known key and names a
-// record as it stands in the log, and that it has the record that
+// VerifyEntries checks a log from [Options].First on: that the chain is unbroken, that
+// every checkpoint in it is signed by a known key and names a record as it stands in
+// the log, and that it has the record that
 // [Options].Expect names. A [*core.BadRecord] is the first record that is not as
 // it was written; every other error means that the check could not be finished.
 // The report says how far it came also then.
@@ -73,7 +74,8 @@ type walk struct {
 
 func newWalk(first int64, before string, o Options) (*walk, error) {
 	known, err := verifiers(o.Keys)
-	w := &walk{first: first, before: before, next: first, known: known, report: Report{From: first, To: first - 1, Head: before}}
+	w := &walk{first: first, before: before, next: first, known: known,
+		report: Report{From: first, To: first - 1, Head: before}}
 	if err == nil && o.Expect != "" {
 		err = w.expects(o.Expect)
 	}
@@ -87,7 +89,8 @@ func (w *walk) expects(text string) error {
 		return fmt.Errorf("the expected checkpoint is not to be trusted: %w", err)
 	}
 	if c.Seq < w.first-1 {
-		return fmt.Errorf("the log begins at record %d here, and the expected checkpoint is of record %d: export from there, or give a later checkpoint", w.first, c.Seq)
+		return fmt.Errorf("the log begins at record %d here, and the expected checkpoint is of record %d: export "+
+			"from there, or give a later checkpoint", w.first, c.Seq)
 	}
 	w.expect = &c
 	return w.meets(w.first-1, w.before)
@@ -122,7 +125,8 @@ func (w *walk) run(entries iter.Seq2[core.Entry, error]) error {
 		return gap
 	}
 	if c := w.expect; c != nil && w.next <= c.Seq {
-		return w.bad(fmt.Sprintf("is missing: the log ends before it, and the expected checkpoint is of record %d", c.Seq))
+		return w.bad(fmt.Sprintf("is missing: the log ends before it, and the expected checkpoint is of record %d",
+			c.Seq))
 	}
 	w.report.Expected = w.expect != nil
 	return nil
@@ -161,7 +165,8 @@ func (w *walk) meets(seq int64, hash string) error {
 	if c == nil || c.Seq != seq || c.Hash == hash {
 		return nil
 	}
-	return &core.BadRecord{Seq: seq, Problem: fmt.Sprintf("is not the one of the checkpoint of %s: it, or one before it, was written anew",
+	return &core.BadRecord{Seq: seq, Problem: fmt.Sprintf("is not the one of the checkpoint of %s: it, or one "+
+		"before it, was written anew",
 		time.UnixMilli(c.AtMs).UTC().Format(time.RFC3339))}
 }
 
@@ -178,7 +183,8 @@ func (w *walk) checkpoint(e core.Entry) string {
 	case c.Seq < w.first-1:
 		return "" // of a record before this stretch: signed, and nothing to compare
 	case w.hash(c.Seq) != c.Hash:
-		return fmt.Sprintf("keeps a checkpoint of record %d with another hash than that record has: the log was written anew", c.Seq)
+		return fmt.Sprintf("keeps a checkpoint of record %d with another hash than that record has: the log was "+
+			"written anew", c.Seq)
 	}
 	if c.Seq == w.first-1 && c.Seq > 0 && e.Type == core.EventCut {
 		w.report.Cut = true
