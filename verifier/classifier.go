@@ -38,7 +38,8 @@ func newClassifier(cfg ClassifierConfig, log *slog.Logger, t http.RoundTripper) 
 	if err != nil {
 		return nil, warnings, err
 	}
-	return &Classifier{cfg: cfg, url: url, client: newClient(t), log: log, slots: make(chan struct{}, maxAtOnce)}, warnings, nil
+	return &Classifier{cfg: cfg, url: url, client: newClient(t), log: log, slots: make(chan struct{}, maxAtOnce)},
+		warnings, nil
 }
 
 // Close lets go of idle connections. Calls that run go on.
@@ -77,7 +78,9 @@ func (c *Classifier) Classify(ctx context.Context, call core.Call, static core.J
 	return o
 }
 
-func (c *Classifier) classify(ctx context.Context, call core.Call, static core.Judgement, record *core.Consultation) core.Opinion {
+func (c *Classifier) classify(
+	ctx context.Context, call core.Call, static core.Judgement, record *core.Consultation,
+) core.Opinion {
 	body, cut, err := c.request(call, static)
 	switch {
 	case errors.Is(err, errTooLong):
@@ -99,7 +102,8 @@ func (c *Classifier) classify(ctx context.Context, call core.Call, static core.J
 	c.breaker.leave(ticket, v)
 	if fail != nil {
 		record.Cause = cause
-		c.log.Warn("the classifier gave no valid opinion", "place", shown(c.url), "problem", fail.word, "text", fail.text, "detail", fail.detail)
+		c.log.Warn("the classifier gave no valid opinion", "place", shown(c.url), "problem", fail.word, "text",
+			fail.text, "detail", fail.detail)
 		return failed(fail.word)
 	}
 	if cut && a.RiskClass < static.Assessment.RiskClass {
@@ -110,7 +114,9 @@ func (c *Classifier) classify(ctx context.Context, call core.Call, static core.J
 
 // send asks once, and says what the exchange tells of the model's server, and what
 // became of it where it failed.
-func (c *Classifier) send(ctx context.Context, body []byte) (a core.Assessment, v verdict, cause string, fail *failure) {
+func (c *Classifier) send(
+	ctx context.Context, body []byte,
+) (a core.Assessment, v verdict, cause string, fail *failure) {
 	own, cancel := context.WithTimeout(ctx, time.Duration(c.cfg.TimeoutMs)*time.Millisecond)
 	defer cancel()
 	req, err := http.NewRequestWithContext(own, http.MethodPost, c.url, bytes.NewReader(body))

@@ -41,7 +41,8 @@ func (cfg ClassifierConfig) normal() (_ ClassifierConfig, address string, warnin
 		cfg.APIURL = openAI
 	}
 	if cfg.APIURL == "" {
-		c.mistake(key+".apiUrl", "is required for provider %q: the base address of its OpenAI-compatible API", cfg.Provider)
+		c.mistake(key+".apiUrl", "is required for provider %q: the base address of its OpenAI-compatible API",
+			cfg.Provider)
 	} else {
 		c.url(cfg.APIURL, key+".apiUrl")
 	}

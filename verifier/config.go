@@ -123,7 +123,8 @@ func (s Settings) failsOpen() string {
 	case s.Telegram.Enabled && s.Webhook.URL == "":
 		return "allow has no effect on people: without their yes in telegram, a call does not run"
 	case s.Telegram.Enabled:
-		return "allow fails open for the webhook alone: without its valid answer, calls run as soon as people in telegram say yes"
+		return "allow fails open for the webhook alone: without its valid answer, calls run as soon as people in " +
+			"telegram say yes"
 	}
 	return "allow fails open: when the verifier gives no valid answer, calls run unverified"
 }
@@ -198,7 +199,8 @@ func (c *checker) narrower(all, own Telegram, key string) {
 	}
 	for _, id := range own.AllowedUserIDs {
 		if !slices.Contains(all.AllowedUserIDs, id) {
-			c.mistake(key+".allowedUserIds", "names %q, whom tools.verifier.telegram does not allow: an agent's block can only tighten", id)
+			c.mistake(key+".allowedUserIds", "names %q, whom tools.verifier.telegram does not allow: an agent's "+
+				"block can only tighten", id)
 		}
 	}
 }

@@ -66,7 +66,8 @@ func endpointOf(raw string) string {
 func maybeKey(part string) bool {
 	lower := strings.ToLower(part)
 	named := func(word string) bool { return strings.Contains(lower, word) }
-	return slices.ContainsFunc([]string{"secret", "token", "key", "password"}, named) || len(part) >= 16 && strings.ContainsAny(part, "0123456789")
+	return slices.ContainsFunc([]string{"secret", "token", "key", "password"}, named) || len(part) >= 16 &&
+		strings.ContainsAny(part, "0123456789")
 }
 
 // shown is an address as it may be logged: neither path nor query, which may

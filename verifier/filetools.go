@@ -4,18 +4,25 @@ import "strings"
 
 // fileTools are the tools that write files, by their folded names as the common
 // agent runtimes and file servers call them.
-var fileTools = set("write writefile writetofile writefiles createfile create fswrite savefile appendfile appendtofile putfile overwritefile updatefile " +
-	"edit editfile editfiles multiedit multieditfile notebookedit editnotebook editnotebookfile replace replaceinfile searchreplace searchandreplace " +
-	"strreplace strreplaceeditor strreplacebasededittool texteditor inserttext insertintofile insertedit inserteditintofile editblock " +
-	"applypatch patch patchfile applydiff applyedit createorupdatefile pushfiles createtextfile replacelines insertatline replacecontent")
+var fileTools = set("write writefile writetofile writefiles createfile create fswrite savefile appendfile " +
+	"appendtofile putfile overwritefile updatefile " +
+	"edit editfile editfiles multiedit multieditfile notebookedit editnotebook editnotebookfile replace " +
+	"replaceinfile searchreplace searchandreplace " +
+	"strreplace strreplaceeditor strreplacebasededittool texteditor inserttext insertintofile insertedit " +
+	"inserteditintofile editblock " +
+	"applypatch patch patchfile applydiff applyedit createorupdatefile pushfiles createtextfile replacelines " +
+	"insertatline replacecontent")
 
 // contentKeys are the members of such a tool that hold what is written, folded.
-var contentKeys = set("content contents filecontent filecontents newcontent oldcontent text newtext oldtext filetext inserttext " +
-	"newstring oldstring newstr oldstr newsource oldsource newcode oldcode code codeedit codecontent edits edit changes hunks blocks lines " +
+var contentKeys = set("content contents filecontent filecontents newcontent oldcontent text newtext oldtext " +
+	"filetext inserttext " +
+	"newstring oldstring newstr oldstr newsource oldsource newcode oldcode code codeedit codecontent edits edit " +
+	"changes hunks blocks lines " +
 	"patch patchtext diff input search replace replacement find insert append body data snippet old new")
 
 // pathKeys are members that name a file: they stay readable, also among edits.
-var pathKeys = set("path paths filepath file filename absolutepath absolutefilepath relativepath targetfile targetpath notebookpath destination uri")
+var pathKeys = set("path paths filepath file filename absolutepath absolutefilepath relativepath targetfile " +
+	"targetpath notebookpath destination uri")
 
 // writesFiles reports whether the tool is known to write files; of a tool that
 // another server brings ("mcp__files__write_file") only the last part counts.

@@ -78,7 +78,8 @@ func readAssessment(content []byte) (core.Assessment, *failure) {
 		return odd("the opinion's confidence is not between 0 and 1")
 	case !validEffects(*r.SideEffects):
 		return odd("the opinion's side effects are not from the list, or contradict each other")
-	case len(*r.ReasonCodes) > maxReasonCodes || slices.ContainsFunc(*r.ReasonCodes, func(s string) bool { return len(s) > 64 || !reasonCode.MatchString(s) }):
+	case len(*r.ReasonCodes) > maxReasonCodes || slices.ContainsFunc(*r.ReasonCodes,
+		func(s string) bool { return len(s) > 64 || !reasonCode.MatchString(s) }):
 		return odd("the opinion's reason codes are too many or malformed")
 	}
 	return core.Assessment{

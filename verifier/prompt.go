@@ -95,10 +95,13 @@ func describe(call core.Call, static core.Judgement, limit int) (text string, cu
 func surroundingsOf(call core.Call, static core.Judgement) snapshot {
 	s := snapshot{
 		ToolName: call.ToolName, ToolServer: claim(call.Context.Tool.Server),
-		ToolDescription: claim(cmp.Or(call.Context.Tool.Description, call.Context.ToolDescription)), ActionSummary: claim(call.ActionSummary),
-		Context: surroundings{claim(call.AgentID), claim(call.SessionKey), provider(call), call.Context.Sandboxed, call.Context.Subagent},
-		Static:  staticFindings{static.Assessment.RiskClass, static.Assessment.SideEffects, static.Assessment.ReasonCodes},
-		Policy:  policyContext{static.Outcome.String(), static.Rule.MinApprovals, static.Rule.RequiresHuman},
+		ToolDescription: claim(cmp.Or(call.Context.Tool.Description, call.Context.ToolDescription)),
+		ActionSummary:   claim(call.ActionSummary),
+		Context: surroundings{claim(call.AgentID), claim(call.SessionKey), provider(call), call.Context.Sandboxed,
+			call.Context.Subagent},
+		Static: staticFindings{static.Assessment.RiskClass, static.Assessment.SideEffects,
+			static.Assessment.ReasonCodes},
+		Policy: policyContext{static.Outcome.String(), static.Rule.MinApprovals, static.Rule.RequiresHuman},
 	}
 	workdir, host, _ := call.Bind.Fields()
 	s.Workdir, s.Host = claim(workdir), claim(host)

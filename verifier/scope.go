@@ -35,7 +35,8 @@ func (s scope) covers(tool string) bool { return s.names[fold(tool)] != s.exclud
 // letter case, "_" and "-" do not count, but a name that another server brings
 // (with a dot, a slash, a colon, two underscores or beyond ASCII) stands as it is.
 func fold(name string) string {
-	if strings.Contains(name, "__") || strings.ContainsAny(name, ".:/") || strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }) {
+	if strings.Contains(name, "__") || strings.ContainsAny(name, ".:/") ||
+		strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }) {
 		return name
 	}
 	return strings.ToLower(dashes.Replace(name))

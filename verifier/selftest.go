@@ -12,7 +12,8 @@ const TestTool = "approvalbot.verifier-test"
 
 // Report says how one webhook answered a synthetic call. It holds no secrets.
 type Report struct {
-	Name      string        `json:"name"`      // the configuration block, "tools.verifier" or "agents.<id>.tools.verifier"
+	// Name is the configuration block, "tools.verifier" or "agents.<id>.tools.verifier"
+	Name      string        `json:"name"`
 	Place     string        `json:"place"`     // scheme and host of the address
 	RequestID string        `json:"requestId"` // of the call that was sent
 	Status    int           `json:"status"`    // HTTP status, 0 if none came back
@@ -62,7 +63,8 @@ func (v *Verifier) testOne(ctx context.Context, e *endpoint) Report {
 		out.Decision = "deny"
 	}
 	if !out.Signed {
-		out.Problems = append(out.Problems, "The request was not signed: set webhook.secret so that the verifier can tell who asks.")
+		out.Problems = append(out.Problems, "The request was not signed: set webhook.secret so that the verifier "+
+			"can tell who asks.")
 	}
 	return out
 }

@@ -41,7 +41,8 @@ func newVerifier(cfg Config, log *slog.Logger, t http.RoundTripper) (*Verifier, 
 	if err != nil {
 		return nil, warnings, err
 	}
-	v := &Verifier{all: planFor(cfg.Settings, Settings{}, ""), agents: map[string]*plan{}, client: newClient(t), log: log}
+	v := &Verifier{all: planFor(cfg.Settings, Settings{}, ""), agents: map[string]*plan{}, client: newClient(t),
+		log: log}
 	for id, own := range cfg.Agents {
 		v.agents[id] = planFor(cfg.Settings, own, "agents."+id+".tools.verifier")
 	}
@@ -66,7 +67,8 @@ func (v *Verifier) Wants(call core.Call) core.Verification {
 	}
 	out := core.Verification{Asked: true, People: copyOf(p.people)}
 	for _, e := range p.asked {
-		out.Steps = append(out.Steps, step("webhook", core.OutcomeAsk, "The webhook of "+e.name+" must allow the call."))
+		out.Steps = append(out.Steps, step("webhook", core.OutcomeAsk,
+			"The webhook of "+e.name+" must allow the call."))
 	}
 	return withPeople(out)
 }
@@ -92,7 +94,9 @@ func (v *Verifier) Verify(ctx context.Context, call core.Call, class core.RiskCl
 }
 
 // askOne asks one webhook, unless it has allowed the same call lately.
-func (v *Verifier) askOne(ctx context.Context, e *endpoint, call core.Call, class core.RiskClass, open bool, out *core.Verification) {
+func (v *Verifier) askOne(
+	ctx context.Context, e *endpoint, call core.Call, class core.RiskClass, open bool, out *core.Verification,
+) {
 	start := time.Now()
 	record := core.Consultation{Authority: core.AuthorityWebhook, Endpoint: endpointOf(e.url), Verdict: "allow"}
 	defer func() {
@@ -107,7 +111,8 @@ func (v *Verifier) askOne(ctx context.Context, e *endpoint, call core.Call, clas
 	if cacheable {
 		if key, cacheable = cacheKey(call); cacheable && e.cache.has(key) {
 			record.Cause = "cached"
-			out.Steps = append(out.Steps, step("webhook-cached", core.OutcomeAllow, "The verifier has allowed the same call lately."))
+			out.Steps = append(out.Steps, step("webhook-cached", core.OutcomeAllow,
+				"The verifier has allowed the same call lately."))
 			return
 		}
 	}
@@ -136,7 +141,9 @@ func (v *Verifier) askOne(ctx context.Context, e *endpoint, call core.Call, clas
 }
 
 // failed decides a call that a webhook gave no valid answer about.
-func (v *Verifier) failed(ctx context.Context, e *endpoint, requestID string, r reply, open bool, out *core.Verification) {
+func (v *Verifier) failed(
+	ctx context.Context, e *endpoint, requestID string, r reply, open bool, out *core.Verification,
+) {
 	open = open && ctx.Err() == nil
 	v.log.Warn("the verifier gave no valid answer", "verifier", e.name, "place", shown(e.url), "requestId", requestID,
 		"problem", r.fail.word, "text", r.fail.text, "detail", r.fail.detail, "failOpen", open)
@@ -160,7 +167,8 @@ func step(rule string, o core.Outcome, text string) core.Step {
 
 func withPeople(out core.Verification) core.Verification {
 	if out.People != nil {
-		out.Steps = append(out.Steps, step("people", core.OutcomeAsk, "Somebody in the verifier's chat must allow the call."))
+		out.Steps = append(out.Steps, step("people", core.OutcomeAsk,
+			"Somebody in the verifier's chat must allow the call."))
 	}
 	return out
 }
