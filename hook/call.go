@@ -64,7 +64,8 @@ func (c Call) dialogID() string {
 // Request is what the desk is asked.
 func (c Call) Request() api.CreateRequest {
 	req := api.CreateRequest{
-		ID: cmp.Or(c.RequestID(), c.dialogID()), ToolName: c.Tool, Params: c.Params, SessionKey: c.Session, Justification: c.Justification,
+		ID: cmp.Or(c.RequestID(), c.dialogID()), ToolName: c.Tool, Params: c.Params, SessionKey: c.Session,
+		Justification: c.Justification,
 	}
 	if c.Workdir != "" {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}

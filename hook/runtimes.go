@@ -17,8 +17,10 @@ func claudeCode() Runtime {
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call, in every permission mode"},
 			{HTTPHook, "PreToolUse", "the same without a program; its URL and token stand in the settings"},
-			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never with PreToolUse"},
-			{HTTPHook, "PermissionRequest", "the same; a no in the terminal closes the connection, and that withdraws the card"},
+			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never with " +
+				"PreToolUse"},
+			{HTTPHook, "PermissionRequest", "the same; a no in the terminal closes the connection, and that " +
+				"withdraws the card"},
 			{PermissionPrompt, "", "headless runs: --permission-prompt-tool mcp__approvalbot__permission_prompt"},
 			{MCPToolHook, "PreToolUse", "the desk as an MCP server"},
 			{ACP, "", "through an editor"},
@@ -45,8 +47,8 @@ func claudeCode() Runtime {
 			`A repository's settings can switch a user's hook off (disableAllHooks); managed settings hold.`,
 			`Modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
-			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal): the card is withdrawn by ` +
-				`PostToolUse, once the call has run, and a tap before that changes nothing; after a no it is withdrawn at once.`,
+			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal): ` +
+				`the card is withdrawn by PostToolUse, once the call has run, and a tap before that changes nothing; after a no it is withdrawn at once.`,
 		},
 	}
 }
@@ -57,7 +59,8 @@ func codex() Runtime {
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call; the only way in for codex exec"},
 			{MCPToolHook, "PreToolUse", "no program needed; required = true refuses to start without the desk"},
-			{CommandHook, "PermissionRequest", "before the dialog, in the terminal only; never together with PreToolUse"},
+			{CommandHook, "PermissionRequest", "before the dialog, in the terminal only; never together with " +
+				"PreToolUse"},
 		},
 		Events: []Event{
 			{
@@ -130,7 +133,8 @@ func qwenCode() Runtime {
 
 func copilotCLI() Runtime {
 	return Runtime{
-		Name: "copilot-cli", Aliases: []string{"copilot"}, Title: "GitHub Copilot CLI", Tested: "1.0.102", Managed: true,
+		Name: "copilot-cli", Aliases: []string{"copilot"}, Title: "GitHub Copilot CLI", Tested: "1.0.102",
+		Managed: true,
 		Ways: []Way{
 			{CommandHook, "preToolUse", "every call"},
 			{HTTPHook, "preToolUse", "on loopback only with COPILOT_HOOK_ALLOW_LOCALHOST=1"},
@@ -189,8 +193,9 @@ func cursor() Runtime {
 				decode: cursorMCP, dialect: cursorBefore(),
 			},
 		},
-		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `failClosed: true`, Managed: true,
-		Limit: Limit{Default: time.Minute, Unit: time.Second},
+		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `failClosed: true`,
+		Managed: true,
+		Limit:   Limit{Default: time.Minute, Unit: time.Second},
 		Traps: []string{
 			`The unit of timeout is told both ways: read as milliseconds, 86400 is 86 s.`,
 			`ask is ignored in Auto-review mode.`,
@@ -305,7 +310,8 @@ func openCode() Runtime {
 		Traps: []string{
 			`A plugin that fails to load, does not parse or is missing: every call runs, and nothing says so.`,
 			`permission.ask of plugins is never called.`,
-			`Servers' tools are called SERVER_TOOL there, so a name with an underscore is never taken for a tool of its own: apply_patch asks.`,
+			`Servers' tools are called SERVER_TOOL there, so a name with an underscore ` +
+				`is never taken for a tool of its own: apply_patch asks.`,
 			`opencode run rejects what it would have asked.`,
 			`Over ACP and at opencode serve it asks for nothing unless its configuration says "permission": {"*": "ask"}.`,
 		},

@@ -40,7 +40,8 @@ func (r Relay) Run(ctx context.Context, editor, agent Streams) error {
 	defer cancel()
 	x := &relay{
 		Relay: r, editor: &writer{to: editor.To}, agent: &writer{to: agent.To},
-		asked: map[string]*asked{}, opened: map[string]string{}, workdirs: map[string]string{}, reported: map[callKey]toolCall{},
+		asked: map[string]*asked{}, opened: map[string]string{}, workdirs: map[string]string{},
+		reported: map[callKey]toolCall{},
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- lines(agent.From, func(line []byte) { x.fromAgent(ctx, line) }) }()

@@ -210,7 +210,8 @@ func (d Approvals) withdraw(ctx context.Context, a api.Approval, why error) erro
 		text = "nobody waits for it any more"
 	}
 	if a.ID != "" {
-		_, _ = d.Client.Withdraw(ctx, a.ID, api.WithdrawRequest{Reason: text}) // it may never have arrived, or have ended
+		// it may never have arrived, or have ended
+		_, _ = d.Client.Withdraw(ctx, a.ID, api.WithdrawRequest{Reason: text})
 	}
 	return &Refusal{Approval: a, Text: "not allowed: " + text, Cause: why}
 }

@@ -225,7 +225,8 @@ func quote(s string) string {
 }
 
 // errUnsure says that an edit is not what it was to be; nothing is written then.
-var errUnsure = errors.New("the edit would change something else in this file; add the lines by hand (--print shows them)")
+var errUnsure = errors.New("the edit would change something else in this file; add the lines by hand (--print " +
+	"shows them)")
 
 // checkAppended holds an edit to its word: the new text says what the old one said,
 // and the item at the end of the list.

@@ -114,14 +114,18 @@ func targets(runtime string) []target {
 	switch runtime {
 	case "claude-code":
 		files := map[Scope]string{
-			Managed: "/etc/claude-code/managed-settings.json", User: "~/.claude/settings.json", Project: "./.claude/settings.json",
+			Managed: "/etc/claude-code/managed-settings.json", User: "~/.claude/settings.json",
+			Project: "./.claude/settings.json",
 		}
 		item := claudeShaped(`, "onFailure": "block"`)
 		return join(
-			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: item, event: "PreToolUse", limit: day}, files),
-			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse", limit: "30s"}, files),
-			// Claude Code leaves a program running when somebody refuses in its dialog; it closes a connection, and that
-			// withdraws the card. After a yes PostToolUse does. The token stands in the file, so it is the user's alone.
+			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: item, event: "PreToolUse", limit: day},
+				files),
+			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse",
+				limit: "30s"}, files),
+			// Claude Code leaves a program running when somebody refuses in its dialog; it
+			// closes a connection, and that withdraws the card. After a yes PostToolUse does.
+			// The token stands in the file, so it is the user's alone.
 			[]target{{
 				scope: User, path: files[User], list: []string{"hooks", "PermissionRequest"}, text: claudeHTTP,
 				event: "PermissionRequest", limit: day, beside: true, secret: true,
@@ -134,38 +138,49 @@ func targets(runtime string) []target {
 		files := map[Scope]string{User: "~/.codex/hooks.json", Project: "./.codex/hooks.json"}
 		managed := map[Scope]string{Managed: "/etc/codex/requirements.toml"}
 		return join(
-			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: claudeShaped(""), event: "PreToolUse", limit: day}, files),
+			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: claudeShaped(""), event: "PreToolUse",
+				limit: day}, files),
 			everywhere(target{
-				list: []string{"hooks", "PermissionRequest"}, text: claudeShaped(""), event: "PermissionRequest", limit: day, beside: true,
+				list: []string{"hooks", "PermissionRequest"}, text: claudeShaped(""), event: "PermissionRequest",
+				limit: day, beside: true,
 			}, files),
 			[]target{{scope: User, path: "~/.codex/config.toml", form: onlyCopy}},
-			everywhere(target{form: tomlBlock, text: codexTables("PreToolUse"), event: "PreToolUse", limit: day}, managed),
+			everywhere(target{form: tomlBlock, text: codexTables("PreToolUse"), event: "PreToolUse", limit: day},
+				managed),
 			everywhere(target{
-				form: tomlBlock, text: codexTables("PermissionRequest"), event: "PermissionRequest", limit: day, beside: true,
+				form: tomlBlock, text: codexTables("PermissionRequest"), event: "PermissionRequest", limit: day,
+				beside: true,
 			}, managed),
 		)
 	case "gemini-cli":
-		return everywhere(target{list: []string{"hooks", "BeforeTool"}, text: geminiHook, event: "BeforeTool", limit: day}, map[Scope]string{
-			Managed: "/etc/gemini-cli/settings.json", User: "~/.gemini/settings.json", Project: "./.gemini/settings.json",
+		return everywhere(target{list: []string{"hooks", "BeforeTool"}, text: geminiHook, event: "BeforeTool",
+			limit: day}, map[Scope]string{
+			Managed: "/etc/gemini-cli/settings.json", User: "~/.gemini/settings.json",
+			Project: "./.gemini/settings.json",
 		})
 	case "qwen-code":
-		return everywhere(target{list: []string{"hooks", "PreToolUse"}, text: qwenHook, event: "PreToolUse"}, map[Scope]string{
-			Managed: "/etc/qwen-code/settings.json", User: "~/.qwen/settings.json", Project: "./.qwen/settings.json",
-		})
+		return everywhere(target{list: []string{"hooks", "PreToolUse"}, text: qwenHook, event: "PreToolUse"},
+			map[Scope]string{
+				Managed: "/etc/qwen-code/settings.json", User: "~/.qwen/settings.json",
+				Project: "./.qwen/settings.json",
+			})
 	case "copilot-cli":
 		files := map[Scope]string{
 			Managed: "/etc/github-copilot/policy.d/approvalbot.json",
 			User:    "~/.copilot/hooks/approvalbot.json", Project: "./.github/hooks/approvalbot.json",
 		}
 		return join(
-			everywhere(target{form: wholeFile, text: copilotHooks("preToolUse"), event: "preToolUse", limit: day}, files),
+			everywhere(target{form: wholeFile, text: copilotHooks("preToolUse"), event: "preToolUse", limit: day},
+				files),
 			everywhere(target{
-				form: wholeFile, text: copilotHooks("permissionRequest"), event: "permissionRequest", limit: day, beside: true,
+				form: wholeFile, text: copilotHooks("permissionRequest"), event: "permissionRequest", limit: day,
+				beside: true,
 			}, files),
 		)
 	case "cursor":
 		return everywhere(target{
-			list: []string{"hooks", "preToolUse"}, text: cursorHook, fresh: "{\n  \"version\": 1\n}\n", event: "preToolUse",
+			list: []string{"hooks", "preToolUse"}, text: cursorHook, fresh: "{\n  \"version\": 1\n}\n",
+			event: "preToolUse",
 			limit: "85s", // the unit of its timeout is told both ways: this is below 86400 ms, too
 		}, map[Scope]string{
 			Managed: "/etc/cursor/hooks.json", User: "~/.cursor/hooks.json", Project: "./.cursor/hooks.json",
@@ -173,7 +188,8 @@ func targets(runtime string) []target {
 	case "goose":
 		const dir = "~/.agents/plugins/approvalbot/"
 		return []target{
-			{scope: User, path: dir + "hooks/hooks.json", form: wholeFile, text: gooseHooks, event: "PreToolUse", limit: day},
+			{scope: User, path: dir + "hooks/hooks.json", form: wholeFile, text: gooseHooks, event: "PreToolUse",
+				limit: day},
 			{scope: User, path: dir + "plugin.json", form: wholeFile, text: goosePlugin},
 		}
 	case "kiro":
@@ -182,11 +198,13 @@ func targets(runtime string) []target {
 		})
 	case "windsurf":
 		files := map[Scope]string{
-			Managed: "/etc/windsurf/hooks.json", User: "~/.codeium/windsurf/hooks.json", Project: "./.windsurf/hooks.json",
+			Managed: "/etc/windsurf/hooks.json", User: "~/.codeium/windsurf/hooks.json",
+			Project: "./.windsurf/hooks.json",
 		}
 		var out []target
 		for _, event := range []string{"pre_run_command", "pre_mcp_tool_use", "pre_write_code"} {
-			out = append(out, everywhere(target{list: []string{"hooks", event}, text: windsurfHook, event: event}, files)...)
+			out = append(out, everywhere(target{list: []string{"hooks", event}, text: windsurfHook, event: event},
+				files)...)
 		}
 		return out
 	case "cline":
@@ -325,7 +343,8 @@ func (o Options) fill(t target) string {
 func (o Options) chosen() ([]target, error) {
 	all := targets(o.Runtime.Name)
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no configuration file for hooks; docs/agents.md says how it is attached", o.Runtime.Title)
+		return nil, fmt.Errorf("%s has no configuration file for hooks; docs/agents.md says how it is attached",
+			o.Runtime.Title)
 	}
 	var out []target
 	for _, t := range all {
@@ -337,7 +356,8 @@ func (o Options) chosen() ([]target, error) {
 		return out, nil
 	}
 	if o.Beside && slices.ContainsFunc(all, func(t target) bool { return t.beside }) {
-		return nil, fmt.Errorf("%s asks beside its dialog by a hook that holds the token, so only the user's file is written: --user",
+		return nil, fmt.Errorf("%s asks beside its dialog by a hook that holds the token, so only the user's "+
+			"file is written: --user",
 			o.Runtime.Title)
 	}
 	if o.Beside {

@@ -92,7 +92,8 @@ func (s *codexServer) call(method string, params, out any) error {
 		}
 		return json.Unmarshal(answer.Result, out)
 	}
-	return errors.Join(errors.New("codex app-server ended without an answer; is this Codex 0.169 or newer?"), s.out.Err())
+	return errors.Join(errors.New("codex app-server ended without an answer; is this Codex 0.169 or newer?"),
+		s.out.Err())
 }
 
 // CodexHooks gives approvalbot's own hooks as Codex sees them. start makes the command

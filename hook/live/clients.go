@@ -22,7 +22,8 @@ var clients = map[string]client{
 	"claude-code": {
 		program: "claude",
 		env: []string{
-			"ANTHROPIC_BASE_URL={model}", "ANTHROPIC_API_KEY=x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+			"ANTHROPIC_BASE_URL={model}", "ANTHROPIC_API_KEY=x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+			"DISABLE_AUTOUPDATER=1",
 		},
 		args: []string{"-p", prompt, "--output-format", "json", "--allowedTools", "Bash"},
 	},

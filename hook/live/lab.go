@@ -47,7 +47,8 @@ var ErrNoClient = errors.New("is not installed, or not on PATH")
 func Open(runtime, path, below string) (*Lab, error) {
 	c, known := clients[runtime]
 	if !known {
-		return nil, fmt.Errorf("%s cannot be tried by itself; those that can: %s", runtime, strings.Join(Runtimes(), ", "))
+		return nil, fmt.Errorf("%s cannot be tried by itself; those that can: %s", runtime,
+			strings.Join(Runtimes(), ", "))
 	}
 	program := find(c.program, path)
 	if program == "" {
@@ -77,7 +78,8 @@ func Open(runtime, path, below string) (*Lab, error) {
 func find(program, path string) string {
 	for _, dir := range filepath.SplitList(path) {
 		at := filepath.Join(dir, program)
-		if info, err := os.Stat(at); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		if info, err := os.Stat(at); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() &&
+			info.Mode()&0o111 != 0 {
 			return at
 		}
 	}

@@ -66,7 +66,8 @@ func (x *relay) call(ctx context.Context, m *jsonrpc.Request) {
 func (x *relay) called(ctx context.Context, m *jsonrpc.Request, own *pending) *jsonrpc.Response {
 	var in callParams
 	if err := strict(m.Params, &in); err != nil || in.Name == "" {
-		wrong := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call needs a name, and no member twice"}
+		wrong := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "tools/call needs a name, and no member twice"}
 		return &jsonrpc.Response{ID: m.ID, Error: wrong}
 	}
 	in.Meta = withoutApproval(in.Meta)

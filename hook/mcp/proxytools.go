@@ -195,7 +195,8 @@ func (x *relay) listed(ctx context.Context, m *jsonrpc.Response) {
 	}
 	kept, err := x.allowed(ctx, in.Tools)
 	if err != nil {
-		x.answer(ctx, failure(m.ID, "its tools are not shown: the approval desk did not say which may be used: "+err.Error()))
+		const why = "its tools are not shown: the approval desk did not say which may be used: "
+		x.answer(ctx, failure(m.ID, why+err.Error()))
 		return
 	}
 	x.mu.Lock()

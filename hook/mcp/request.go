@@ -54,7 +54,8 @@ func (s Server) request(ctx context.Context, args json.RawMessage) *mcp.CallTool
 		return failed(nil, "not allowed: the arguments must be toolName, params and what else the schema names")
 	}
 	req := api.CreateRequest{
-		ID: in.ID, ToolName: in.ToolName, Params: in.Params, Justification: cut(in.Justification), TimeoutMs: in.TimeoutMs,
+		ID: in.ID, ToolName: in.ToolName, Params: in.Params, Justification: cut(in.Justification),
+		TimeoutMs:  in.TimeoutMs,
 		SessionKey: cmp.Or(in.SessionKey, s.Session), Bind: bind(cmp.Or(in.Workdir, s.Workdir)),
 	}
 	a, err := s.Desk.Hold(ctx, req, s.holds())

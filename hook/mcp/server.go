@@ -68,11 +68,14 @@ func (s Server) tools() []tool {
 			Description: "For --permission-prompt-tool: decides about one tool call. Not for models."},
 			s.prompt, promptDeny},
 		{&mcp.Tool{Name: "request_approval", Annotations: asks, InputSchema: requestSchema,
-			Description: "Asks for one call before it is made. Waits up to 55 seconds; while nobody has decided, state is pending," +
-				" and await_approval waits on. Only state approved allows it, once, and exactly with the params that come back."},
+			Description: "Asks for one call before it is made. Waits up to 55 seconds; while nobody has decided, " +
+				"state is pending," +
+				" and await_approval waits on. Only state approved allows it, once, and exactly with the params " +
+				"that come back."},
 			s.request, failed},
 		{&mcp.Tool{Name: "await_approval", Annotations: asks, InputSchema: awaitSchema,
-			Description: "Waits up to 55 seconds for an approval that request_approval left pending, and answers as it does."},
+			Description: "Waits up to 55 seconds for an approval that request_approval left pending, and answers " +
+				"as it does."},
 			s.await, failed},
 	}
 }
