@@ -204,7 +204,7 @@ func (p *proof) run(shell []string, line string) ran {
 	kill()
 	r := ran{stopped: ctx.Err() != nil, stderr: stderr.String()}
 	var exit *exec.ExitError
-	r.failed = errors.As(err, &exit) || gaveUp.MatchString(r.stderr)
+	r.failed = errors.As(err, &exit) || gaveUp.MatchString(r.stderr) || withoutArrays(shell) && statuses.MatchString(line)
 	r.commands = p.recorded()
 	_ = filepath.WalkDir(p.work, func(name string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -219,6 +219,12 @@ func (p *proof) run(shell []string, line string) ran {
 // gaveUp is what shells say where a command does not run because a file is not
 // there: zsh, where a pattern matches none.
 var gaveUp = regexp.MustCompile(`no matches found|[Bb]ad substitution|[Nn]o such file|(?:[Cc]an.?t|cannot) (?:open|create)|nonexistent|[Ii]s a directory|not a directory`)
+
+// statuses is what a shell without arrays refuses. It says so among the errors of the
+// command, which a line may hide: CI=1${PIPESTATUS[0]} npm test 2>&1 | tail.
+var statuses = regexp.MustCompile(`(?i)\$\{pipestatus\[`)
+
+func withoutArrays(shell []string) bool { return strings.HasSuffix(shell[0], "dash") || strings.HasSuffix(shell[0], "busybox") }
 
 func (p *proof) recorded() (commands [][]string) {
 	f, err := os.Open(p.record)

@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/connection"
 	"approvalbot/server/view"
 )
 
@@ -47,7 +48,7 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 // was asked for and can be.
 func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (api.Approval, error) {
 	var handed *api.Claim
-	if claim && a.Status == core.Approved && stillThere(c.ctx) {
+	if claim && a.Status == core.Approved && connection.StillThere(c.ctx) {
 		got, err := s.gate.Claim(c.ctx, c.who, a.ID, core.ClaimInput{ClaimID: claimID})
 		if err != nil {
 			return api.Approval{}, err

@@ -392,7 +392,7 @@ func (l *accepted) left() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.all {
-		if hungUp(c) {
+		if connection.HungUp(c) {
 			n++
 		}
 	}

@@ -235,13 +235,13 @@ func connIn(ctx context.Context) *conn {
 	return c
 }
 
-// stillThere reports whether somebody waits for the answer of a request with that
+// StillThere reports whether somebody waits for the answer of a request with that
 // context: whoever has gone claims nothing, for the answer would be lost. net/http
 // ends the context of a client that it sees go. It does not look behind a further
 // request that came in meanwhile.
-func stillThere(ctx context.Context) bool {
+func StillThere(ctx context.Context) bool {
 	c := connIn(ctx)
-	return ctx.Err() == nil && (c == nil || !hungUp(c.Conn))
+	return ctx.Err() == nil && (c == nil || !HungUp(c.Conn))
 }
 
 // fileLimit is how many file descriptors this process may have.

@@ -1,4 +1,4 @@
-package server
+package connection
 
 import (
 	"encoding/binary"
@@ -10,9 +10,9 @@ import (
 // (TCP_ESTABLISHED of include/net/tcp_states.h).
 const established = 1
 
-// hungUp reports whether the other side has closed its end of a TCP connection, or all
+// HungUp reports whether the other side has closed its end of a TCP connection, or all
 // of it. Unlike a read it knows so also where something unread stands before that.
-func hungUp(c net.Conn) bool {
+func HungUp(c net.Conn) bool {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		return false
