@@ -224,7 +224,9 @@ var gaveUp = regexp.MustCompile(`no matches found|[Bb]ad substitution|[Nn]o such
 // command, which a line may hide: CI=1${PIPESTATUS[0]} npm test 2>&1 | tail.
 var statuses = regexp.MustCompile(`(?i)\$\{pipestatus\[`)
 
-func withoutArrays(shell []string) bool { return strings.HasSuffix(shell[0], "dash") || strings.HasSuffix(shell[0], "busybox") }
+func withoutArrays(shell []string) bool {
+	return strings.HasSuffix(shell[0], "dash") || strings.HasSuffix(shell[0], "busybox")
+}
 
 func (p *proof) recorded() (commands [][]string) {
 	f, err := os.Open(p.record)

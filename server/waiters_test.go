@@ -19,6 +19,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/server/auth"
+	"approvalbot/server/connection"
 )
 
 // manner is what a waiter does while it waits for its call.
@@ -106,7 +108,7 @@ func gather(t *testing.T, proxy string, n int) {
 }
 
 func (c *crowd) holder(token string) core.Caller {
-	who, _, known := c.srv.Holder(HashToken(secretOf(token)))
+	who, _, known := c.srv.Tokens.Holder(auth.Hash(secretOf(token)))
 	require.True(c.t, known)
 	return who
 }

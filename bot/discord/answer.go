@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -27,73 +28,37 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 		return
 	}
 	b.acks.wait(ctx, i.ID)
-	parts := split(joinLines(r.Text, r.Long), maxContent, r.Times)
-	var rows []component
+	parts := render.Split(render.Lines(r.Text, r.Long), render.MaxText, r.Times)
+	var rows []render.Component
 	if r.Menu != "" {
-		rows = buttons(menu(textcmd.Buttons(*r.Card, r.Menu)), ofCard(m.MessageID))
-		parts = split(joinLines(textcmd.About(*r.Card), sayMenu), maxContent, nil)
+		rows = render.Buttons(render.Menu(textcmd.Buttons(*r.Card, r.Menu)), ofCard(m.MessageID))
+		parts = render.Split(render.Lines(textcmd.About(*r.Card), sayMenu), render.MaxText, nil)
 	}
 	if len(parts) == 0 {
 		parts = []string{sayNothing}
 	}
 	for n := range parts {
-		parts[n] = plain(parts[n], maxContent, r.Times)
+		parts[n] = render.Plain(parts[n], render.MaxText, r.Times)
 	}
-	parts[0] += copyable(r.Copy)
+	parts[0] += render.Copyable(r.Copy)
 	hook := "/webhooks/" + i.App + "/" + i.Token
 	if asked(b.first(i)) {
-		b.reply(ctx, http.MethodPost, hook, private(parts[0], rows))
+		b.reply(ctx, http.MethodPost, hook, render.Private(parts[0], rows))
 	} else {
-		b.reply(ctx, http.MethodPatch, hook+"/messages/@original", edited(parts[0], rows))
+		b.reply(ctx, http.MethodPatch, hook+"/messages/@original", render.Edited(parts[0], rows))
 	}
 	for n, part := range parts[1:min(len(parts), maxFollowUp+1)] {
 		if n == maxFollowUp-1 && len(parts) > maxFollowUp+1 {
 			part = "There is more than fits here; the API and the command line show all of it."
 		}
-		b.reply(ctx, http.MethodPost, hook, private(part, nil))
+		b.reply(ctx, http.MethodPost, hook, render.Private(part, nil))
 	}
-}
-
-// copyable is a line to copy, below a text that it fits behind.
-func copyable(line string) string {
-	if line == "" {
-		return ""
-	}
-	return "\n" + block(line)
-}
-
-// private is a message for one person, in Markdown.
-func private(s string, rows []component) outgoing {
-	m := outgoing{Content: s, Flags: flagEphemeral | flagNoPreviews, Mentions: nobody()}
-	if rows != nil {
-		m.Components = &rows
-	}
-	return m
-}
-
-// edited is what a deferred message becomes, in Markdown. Its buttons, if it had any, go.
-func edited(s string, rows []component) outgoing {
-	if rows == nil {
-		rows = []component{}
-	}
-	return outgoing{Content: s, Components: &rows, Mentions: nobody()}
-}
-
-func joinLines(parts ...string) string {
-	out := ""
-	for _, p := range parts {
-		if out != "" && p != "" {
-			out += "\n"
-		}
-		out += p
-	}
-	return out
 }
 
 // reply makes a call of an interaction's webhook, which outside of the gateway
 // may be quicker than the first answer itself: then Discord does not know it yet.
 // Over the gateway it never will, and what else the person has tapped waits.
-func (b *Bot) reply(ctx context.Context, method, path string, body outgoing) {
+func (b *Bot) reply(ctx context.Context, method, path string, body render.Message) {
 	for try := range answerTries {
 		err := b.wire.call(ctx, method, path, body, nil)
 		if err == nil {
@@ -117,10 +82,10 @@ func again(err error) bool {
 // say posts a text as a reply to what was typed, in as many messages as it needs,
 // and below it a line to copy, if it is not empty.
 func (b *Bot) say(ctx context.Context, to *message, text, line string, times core.Times) {
-	for _, part := range split(text, maxContent, times) {
-		message := textMessage(part, "", times)
-		message.Content += copyable(line)
-		message = message.answering(to.ID).once(nonceOf(to.ID, part))
+	for _, part := range render.Split(text, render.MaxText, times) {
+		message := render.Text(part, "", times)
+		message.Content += render.Copyable(line)
+		message = message.Answering(to.ID).Once(render.Nonce(to.ID, part))
 		for try := range sayTries {
 			err := b.judge(posting, b.paced(ctx, http.MethodPost, to.At, "/channels/"+to.At+"/messages", message, nil))
 			if err == nil {

@@ -42,6 +42,7 @@ import (
 	"sync"
 	"time"
 
+	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -121,7 +122,7 @@ func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.
 	}
 	log = log.With("channel", "discord")
 	b := &Bot{
-		cfg: cfg, key: key, desk: desk, inbox: inbox, log: log, wire: newWire(cfg),
+		cfg: cfg, key: key, desk: desk, inbox: inbox, log: log, wire: newWire(cfg.APIURL, cfg.Token, cfg.Transport),
 		self: self{known: make(chan struct{})}, health: textcmd.NewHealth("Discord", log), caught: make(chan struct{}),
 	}
 	b.source = "discord:" + botID(cfg.Token)
@@ -163,7 +164,7 @@ func (c Config) checked() (Config, ed25519.PublicKey, error) {
 func botID(token string) string {
 	head, _, _ := strings.Cut(token, ".")
 	id, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(head, "="))
-	if err != nil || !decimal(string(id)) {
+	if err != nil || !render.IsID(string(id)) {
 		return "bot"
 	}
 	return string(id)

@@ -29,13 +29,13 @@ const (
 	messageGone               // the message is not there to be edited
 )
 
-// verdict is a row of the table.
-type verdict struct {
+// meaning is a row of the table.
+type meaning struct {
 	op     operation // anyCall: every one
 	status int       // 0: any
 	code   int       // JSON error code; 0: any
 	is     effect
-	say    string // for people: what is wrong and what to do
+	text   string // for people: what is wrong and what to do
 }
 
 // JSON error codes that the code itself asks for.
@@ -52,9 +52,9 @@ const (
 	sayWait   = "Discord asks to wait before the next message to this chat."
 )
 
-// verdicts says what Discord's refusals mean; the first row that fits counts
+// meanings says what Discord's refusals mean; the first row that fits counts
 // (Topics, Opcodes and Status Codes, JSON Error Codes).
-var verdicts = []verdict{
+var meanings = []meaning{
 	{editing, 0, 10008, messageGone, "The message was deleted."},
 	{editing, 0, 50005, messageGone, "The message is another bot's and cannot be edited."},
 
@@ -87,19 +87,21 @@ var verdicts = []verdict{
 	{anyCall, http.StatusNotFound, 0, gone, "Discord knows no such channel."},
 }
 
-// look finds what an answer means for an operation.
-func (e *apiError) look(op operation) verdict {
-	for _, v := range verdicts {
-		if (v.op == anyCall || v.op == op) && (v.status == 0 || v.status == e.Status) && (v.code == 0 || v.code == e.Code) {
-			return v
+// means finds what an answer means for an operation.
+func (e *apiError) means(op operation) meaning {
+	for _, m := range meanings {
+		ofOperation := m.op == anyCall || m.op == op
+		ofStatus, ofCode := m.status == 0 || m.status == e.Status, m.code == 0 || m.code == e.Code
+		if ofOperation && ofStatus && ofCode {
+			return m
 		}
 	}
-	return verdict{is: passing}
+	return meaning{is: passing}
 }
 
-// judge says an error in the dispatcher's words: a *core.DeliveryError when
+// judged says an error in the dispatcher's words: a *core.DeliveryError when
 // Discord said what to do, else a passing error.
-func (b *Bot) judge(op operation, err error) error {
+func judged(op operation, err error) error {
 	var e *apiError
 	if !errors.As(err, &e) {
 		return err
@@ -107,16 +109,13 @@ func (b *Bot) judge(op operation, err error) error {
 	if wait := retryAfter(err); wait > 0 {
 		return &core.DeliveryError{Message: sayWait, RetryAfter: wait}
 	}
-	v := e.look(op)
-	if e.Status == http.StatusUnauthorized {
-		b.health.Set(false, sayBanned, err)
-	}
-	if v.is == passing {
+	m := e.means(op)
+	if m.is == passing {
 		return e
 	}
 	return &core.DeliveryError{
-		Message: v.say + " (" + e.Error() + ")",
-		Gone:    v.is == gone, Refused: v.is == refused, NoFiles: v.is == noFiles, MessageGone: v.is == messageGone,
+		Message: m.text + " (" + e.Error() + ")",
+		Gone:    m.is == gone, Refused: m.is == refused, NoFiles: m.is == noFiles, MessageGone: m.is == messageGone,
 	}
 }
 

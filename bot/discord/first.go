@@ -3,18 +3,19 @@ package discord
 import (
 	"context"
 
+	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 )
 
 // first gives the first answer of a stored interaction. A form must be one; what
 // else there is to say comes later, to that person alone.
 func (b *Bot) first(i *interaction) callback {
-	later := callback{answerLater, &response{Flags: flagEphemeral}}
+	later := callback{answerLater, &response{Flags: render.Ephemeral}}
 	if i.Type != tapInteraction {
 		return later
 	}
 	data, card := i.Data.CustomID, ""
-	menu := i.Message != nil && i.Message.Flags&flagEphemeral != 0
+	menu := i.Message != nil && i.Message.Flags&render.Ephemeral != 0
 	if menu {
 		data, card = cutCard(data)
 	} else if i.Message != nil {
@@ -35,9 +36,7 @@ func (b *Bot) first(i *interaction) callback {
 func reasonForm(cmd textcmd.Command, card string) callback {
 	return callback{answerForm, &response{
 		CustomID: cmd.String() + ofCard(card), Title: "Deny " + cmd.Code,
-		Components: []component{{Type: kindLabel, Label: "Reason (your deny already counts)", Component: &component{
-			Type: kindInput, CustomID: reasonField, Style: 2, MaxLength: textcmd.MaxReason, Required: new(true),
-		}}},
+		Components: render.ReasonForm(reasonField),
 	}}
 }
 
@@ -55,7 +54,7 @@ func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 		b.log.Warn("codes could not be suggested", "reason", err)
 	}
 	for _, c := range found {
-		out = append(out, choice{Name: cut(c.Label, 100), Value: c.Code})
+		out = append(out, choice{Name: render.Cut(c.Label, 100), Value: c.Code})
 	}
 	return callback{answerChoices, &response{Choices: &out}}
 }

@@ -240,7 +240,7 @@ func (l *line) prepare() error {
 	}
 	u, err := url.Parse(info.URL)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && u.Scheme != "ws" {
-		return &errUnreachable{"it names no gateway"}
+		return unanswered("it names no gateway")
 	}
 	if r := info.Limit.Remaining; r != nil && *r <= 0 {
 		wait := time.Duration(info.Limit.ResetAfter) * time.Millisecond

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -51,7 +52,7 @@ func (b *Bot) tapMessage(i *interaction) textcmd.Message {
 		return m
 	}
 	m.MessageID, m.OwnMessage = i.Message.ID, b.sent(i.Message)
-	if m.OwnMessage && i.Message.Flags&flagEphemeral != 0 {
+	if m.OwnMessage && i.Message.Flags&render.Ephemeral != 0 {
 		m.Text, m.MessageID = cutCard(i.Data.CustomID)
 		m.OwnMessage = m.MessageID != ""
 	}
@@ -110,7 +111,7 @@ func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, e
 		c.ID = in.At
 		m.Chat, m.Aka = where(c)
 	}
-	if r := in.Reference; in.Type == kindReply && r != nil && decimal(r.MessageID) {
+	if r := in.Reference; in.Type == kindReply && r != nil && render.IsID(r.MessageID) {
 		m.MessageID = r.MessageID
 		m.OwnMessage = in.Answered == nil || b.sent(in.Answered) // it may be left out; the id alone finds only our cards
 	}
@@ -122,4 +123,25 @@ func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, e
 // through its application's own webhook.
 func (b *Bot) sent(m *message) bool {
 	return m.Author != nil && m.Author.ID == b.self.user && (m.Webhook == "" || m.Webhook == b.self.app)
+}
+
+// menuMark stands in what a menu's button carries, between the command and the
+// id of the card that the menu was opened on.
+const menuMark = "@"
+
+// ofCard marks a button, or a form, as belonging to a card.
+func ofCard(messageID string) string {
+	if messageID == "" {
+		return ""
+	}
+	return menuMark + messageID
+}
+
+// cutCard takes the card's id off what a menu's button or a form carries.
+func cutCard(customID string) (data, card string) {
+	data, card, found := strings.Cut(customID, menuMark)
+	if !found || !render.IsID(card) {
+		return customID, ""
+	}
+	return data, card
 }

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -58,4 +59,15 @@ func (p *pace) learn(route string, h http.Header, err error) {
 			p.wait(route, time.Duration(seconds*float64(time.Second)))
 		}
 	}
+}
+
+// paced makes a call unless its route is to be left alone for now.
+func (b *Bot) paced(ctx context.Context, method, channel, path string, body, result any) error {
+	route := method + " " + channel
+	if left := b.pace.left(route); left > 0 {
+		return &apiError{Status: http.StatusTooManyRequests, Message: "not asked: a rate limit is not over", RetryAfter: max(left, time.Millisecond)}
+	}
+	h, err := b.wire.send(ctx, method, path, body, result)
+	b.pace.learn(route, h, err)
+	return err
 }

@@ -3,6 +3,7 @@ package discord
 import (
 	"slices"
 
+	"approvalbot/bot/discord/render"
 	"approvalbot/core"
 )
 
@@ -18,7 +19,7 @@ func (i *interaction) actor() *user {
 // messages there are none.
 func (i *interaction) voter() core.Voter {
 	v := core.Voter{Channel: "discord"}
-	if u := i.actor(); u != nil && decimal(u.ID) {
+	if u := i.actor(); u != nil && render.IsID(u.ID) {
 		v.UserID = u.ID
 	}
 	if i.Guild != "" && i.Member != nil {
@@ -29,7 +30,7 @@ func (i *interaction) voter() core.Voter {
 
 func (m *message) voter() core.Voter {
 	v := core.Voter{Channel: "discord"}
-	if m.Author != nil && decimal(m.Author.ID) {
+	if m.Author != nil && render.IsID(m.Author.ID) {
 		v.UserID = m.Author.ID
 	}
 	if m.Guild != "" && m.Member != nil && m.Webhook == "" {
@@ -39,7 +40,7 @@ func (m *message) voter() core.Voter {
 }
 
 func roles(ids []string) []string {
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !decimal(id) })
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !render.IsID(id) })
 }
 
 // name is what the account calls itself, with the name that it can be found under.
@@ -56,7 +57,7 @@ func (u *user) name() string {
 // notHuman says why an account is no person, or nothing.
 func (u *user) notHuman() string {
 	switch {
-	case u == nil, !decimal(u.ID):
+	case u == nil, !render.IsID(u.ID):
 		return "an unnamed sender"
 	case u.System:
 		return "Discord itself"

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"approvalbot/bot/discord/render"
 	"approvalbot/core"
 )
 
@@ -88,8 +89,8 @@ func (b *Bot) dm(ctx context.Context, user string) (string, error) {
 	if err := b.paced(ctx, http.MethodPost, "@me", "/users/@me/channels", body, &c); err != nil {
 		return "", err
 	}
-	if !decimal(c.ID) {
-		return "", &errUnreachable{"a direct message channel came without an id"}
+	if !render.IsID(c.ID) {
+		return "", unanswered("a direct message channel came without an id")
 	}
 	c.Type = kindDM
 	b.places.keep(c, user)
@@ -104,8 +105,8 @@ func (b *Bot) address(ctx context.Context, t core.Target, existing string) (chan
 	user, direct := cutDM(t.To)
 	id := t.To
 	switch {
-	case t.Channel != "discord" || !decimal(user):
-		return channel{}, &core.DeliveryError{Message: "This is no Discord channel: " + cut(t.String(), 100) + ".", Gone: true}
+	case t.Channel != "discord" || !render.IsID(user):
+		return channel{}, &core.DeliveryError{Message: "This is no Discord channel: " + render.Cut(t.String(), 100) + ".", Gone: true}
 	case direct:
 		id, err := b.dm(ctx, user)
 		return channel{ID: id, Type: kindDM}, err
@@ -126,7 +127,7 @@ func cutDM(to string) (id string, direct bool) { return strings.CutPrefix(to, "d
 // thread also its own id as a chat.
 func where(c channel) (chat, aka core.Target) {
 	chat = core.Target{Channel: "discord", To: c.ID}
-	if c.thread() && decimal(c.Parent) {
+	if c.thread() && render.IsID(c.Parent) {
 		return core.Target{Channel: "discord", To: c.Parent, ThreadID: c.ID}, chat
 	}
 	return chat, core.Target{}

@@ -32,8 +32,8 @@ func Probe(ctx context.Context, cfg Config, places []core.Target, users, roles [
 	if err != nil {
 		return []core.Diagnostic{core.Fail("discord", err.Error(), "correct channels.discord")}
 	}
-	w := newWire(cfg)
-	w.client.Timeout = probeTime
+	w := newWire(cfg.APIURL, cfg.Token, cfg.Transport)
+	w.limit(probeTime)
 	defer w.close()
 	p := &probe{wire: w, cfg: cfg, guilds: map[string]*guild{}}
 	found, ok := p.self(ctx)
@@ -152,8 +152,8 @@ func (p *probe) say(err error) (text, mend string) {
 	if !errors.As(err, &e) {
 		return strings.TrimSuffix(err.Error(), "."), "check the network and channels.discord.apiUrl"
 	}
-	if v := e.look(anyCall); v.say != "" && e.Status != http.StatusTooManyRequests {
-		text, mend, both := strings.Cut(strings.TrimSuffix(v.say, "."), "; ")
+	if m := e.means(anyCall); m.text != "" && e.Status != http.StatusTooManyRequests {
+		text, mend, both := strings.Cut(strings.TrimSuffix(m.text, "."), "; ")
 		if !both {
 			text, mend, _ = strings.Cut(text, ". ")
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 	"approvalbot/internal/fault"
@@ -42,13 +43,13 @@ type callback struct {
 
 // response is what a first answer shows.
 type response struct {
-	Content    string      `json:"content,omitempty"`
-	Flags      int         `json:"flags,omitempty"`
-	Mentions   *mentions   `json:"allowed_mentions,omitempty"`
-	Choices    *[]choice   `json:"choices,omitempty"`
-	CustomID   string      `json:"custom_id,omitempty"`
-	Title      string      `json:"title,omitempty"`
-	Components []component `json:"components,omitempty"`
+	Content    string             `json:"content,omitempty"`
+	Flags      int                `json:"flags,omitempty"`
+	Mentions   *render.Mentions   `json:"allowed_mentions,omitempty"`
+	Choices    *[]choice          `json:"choices,omitempty"`
+	CustomID   string             `json:"custom_id,omitempty"`
+	Title      string             `json:"title,omitempty"`
+	Components []render.Component `json:"components,omitempty"`
 }
 
 type choice struct {
@@ -95,7 +96,7 @@ func readInteraction(raw []byte) (*interaction, error) {
 	if err := json.Unmarshal(raw, &i); err != nil {
 		return nil, err
 	}
-	if i.Type != pingInteraction && (!decimal(i.ID) || !decimal(i.App) || i.Token == "") {
+	if i.Type != pingInteraction && (!render.IsID(i.ID) || !render.IsID(i.App) || i.Token == "") {
 		return nil, fmt.Errorf("it has no id or token")
 	}
 	return &i, nil
@@ -110,7 +111,7 @@ func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) cal
 	defer cancel()
 	if err := b.keep(keep, i.ID, stored{Interaction: raw}); err != nil {
 		b.log.Warn("an interaction could not be stored", "reason", err)
-		return callback{answerMessage, &response{Content: sayNotKept, Flags: flagEphemeral, Mentions: new(nobody())}}
+		return callback{answerMessage, &response{Content: sayNotKept, Flags: render.Ephemeral, Mentions: new(render.Nobody())}}
 	}
 	return b.first(i)
 }
@@ -118,7 +119,7 @@ func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) cal
 // onMessage takes a message that came over the gateway, if it is for the bot.
 func (b *Bot) onMessage(ctx context.Context, raw json.RawMessage) {
 	var m message
-	if err := json.Unmarshal(raw, &m); err != nil || !decimal(m.ID) || !m.forMe(b.self.user) {
+	if err := json.Unmarshal(raw, &m); err != nil || !render.IsID(m.ID) || !m.forMe(b.self.user) {
 		return
 	}
 	for try := range 3 {

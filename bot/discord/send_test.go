@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/bottest"
+	"approvalbot/bot/discord/render"
 	"approvalbot/core"
 )
 
@@ -32,9 +34,9 @@ func TestPostACard(t *testing.T) {
 		require.Len(t, all, 1)
 		require.Equal(t, []string{"Allow once", "Deny", "More"}, all[0].Labels())
 		call := r.dc.Calls(http.MethodPost, bottest.RouteMessages)[0]
-		var sent outgoing
+		var sent render.Message
 		require.NoError(t, json.Unmarshal(call.Body, &sent))
-		require.Equal(t, flagComponents, sent.Flags)
+		require.Equal(t, render.FlagComponents, sent.Flags)
 		require.Contains(t, string(call.Body), `"allowed_mentions":{"parse":[]}`)
 		require.True(t, sent.EnforceNonce)
 	})
@@ -212,9 +214,9 @@ func TestAttach(t *testing.T) {
 		for i, m := range sent {
 			head, rest, _ := strings.Cut(m.Text(), "\n```\n")
 			require.Contains(t, head, fmt.Sprintf("7KQ2AB would run.. Part %d of %d:", i+1, len(sent)))
-			part, found := strings.CutSuffix(rest, "\n```\n"+sayPartEnd)
+			part, found := strings.CutSuffix(rest, "\n```\n"+render.PartEnd)
 			require.True(t, found)
-			require.LessOrEqual(t, units(m.Text()), maxContent)
+			require.LessOrEqual(t, len(utf16.Encode([]rune(m.Text()))), render.MaxText)
 			all += part
 		}
 		require.Equal(t, f.Text, all)

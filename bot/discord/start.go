@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
+	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 )
 
@@ -72,8 +72,8 @@ func (b *Bot) introduce(ctx context.Context) error {
 	if err := b.wire.call(ctx, http.MethodGet, "/applications/@me", nil, &app); err != nil {
 		return err
 	}
-	if !decimal(me.ID) || !decimal(app.ID) {
-		return &errUnreachable{"it does not say who the bot is"}
+	if !render.IsID(me.ID) || !render.IsID(app.ID) {
+		return unanswered("it does not say who the bot is")
 	}
 	b.self.once.Do(func() {
 		b.self.user, b.self.app, b.self.name = me.ID, app.ID, me.Username
@@ -105,9 +105,4 @@ func (t *tasks) end() {
 	t.over = true
 	t.mu.Unlock()
 	t.wg.Wait()
-}
-
-// decimal reports whether s is a Discord id (a snowflake).
-func decimal(s string) bool {
-	return s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
 }

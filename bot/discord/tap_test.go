@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/bottest"
+	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -162,10 +163,10 @@ func TestTapWhileTheDeskCannotWork(t *testing.T) {
 			return textcmd.Reply{Text: "Counted."}, nil
 		})
 		tap := r.alice.Click(r.ops, card, "Allow once")
-		require.Equal(t, escape(sayLater), r.told(tap))
+		require.Equal(t, render.Plain(sayLater, render.MaxText, nil), r.told(tap))
 		r.until("the answer is replaced", func() bool { m, _ := tap.Original(); return m.Text() == "Counted." })
 		r.inbox.setFail(errDown)
-		require.Equal(t, escape(sayNotKept), r.told(r.alice.Click(r.ops, card, "Deny")))
+		require.Equal(t, render.Plain(sayNotKept, render.MaxText, nil), r.told(r.alice.Click(r.ops, card, "Deny")))
 		r.inbox.setFail(nil)
 	})
 }

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/display"
 )
 
 // Times and sizes of the wire.
@@ -45,6 +48,9 @@ func (e *apiError) Is(target error) bool {
 	return target == core.ErrPlatform && e.Status >= http.StatusInternalServerError
 }
 
+// unanswered makes an *errUnreachable.
+func unanswered(what string) error { return &errUnreachable{what} }
+
 // errUnreachable says that no whole answer came. What was asked may have
 // happened all the same.
 type errUnreachable struct{ what string }
@@ -60,8 +66,9 @@ type wire struct {
 	close  func()
 }
 
-func newWire(cfg Config) *wire {
-	transport := cfg.Transport
+// newWire makes a wire to the API at that address, for the bot with that token;
+// transport nil: over connections of its own.
+func newWire(apiURL, token string, transport http.RoundTripper) *wire {
 	if transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.MaxIdleConnsPerHost = 16
@@ -70,8 +77,11 @@ func newWire(cfg Config) *wire {
 	client := &http.Client{Transport: transport, Timeout: restTimeout, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse // a redirect would carry the token elsewhere
 	}}
-	return &wire{client: client, base: cfg.APIURL + "/api/v10", token: cfg.Token, close: client.CloseIdleConnections}
+	return &wire{client: client, base: apiURL + "/api/v10", token: token, close: client.CloseIdleConnections}
 }
+
+// limit sets how long a call may take, at most.
+func (w *wire) limit(d time.Duration) { w.client.Timeout = d }
 
 // call makes a call with a JSON body (nil: none) and reads its result (nil:
 // dropped). path may hold an interaction's token, which shows in no error.
@@ -178,11 +188,38 @@ func (w *wire) unreachable(err error) error {
 // clean cuts a text of the wire to one short line without the token.
 func (w *wire) clean(s string) string {
 	s = strings.ReplaceAll(s, w.token, "<token>")
-	return cut(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 300)
+	short, _ := display.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 300)
+	return short
 }
 
 // form is a multipart body.
 type form struct {
 	kind string
 	data []byte
+}
+
+// upload makes a multipart body of a message and its file.
+func upload(message any, f core.File) (form, error) {
+	payload, err := json.Marshal(message)
+	if err != nil {
+		return form{}, err
+	}
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part := func(disposition, kind string, data []byte) {
+		p, _ := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {disposition}, "Content-Type": {kind}})
+		_, _ = p.Write(data) // into memory: cannot fail
+	}
+	part(`form-data; name="payload_json"`, "application/json", payload)
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || r == '"' || r == '\\' {
+			return '_'
+		}
+		return r
+	}, f.Name)
+	part(`form-data; name="files[0]"; filename="`+name+`"`, "text/plain; charset=utf-8", []byte(f.Text))
+	if err := w.Close(); err != nil {
+		return form{}, err
+	}
+	return form{w.FormDataContentType(), body.Bytes()}, nil
 }

@@ -1,4 +1,4 @@
-package discord
+package render
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 // Limits of texts. Discord does not say what a character is, so they are kept in
 // UTF-16 code units, the stricter reading.
 const (
-	maxContent  = 2000 // Resources, Message, Create Message: content
+	MaxText     = 2000 // Resources, Message, Create Message: content
 	maxCardText = 4000 // Components, Text Display: all of a message together
 	maxNonce    = 25   // Resources, Message, Create Message: nonce
-	maxPostName = 100  // Resources, Channel, Start Thread in Forum: name
+	MaxTitle    = 100  // Resources, Channel, Start Thread in Forum: name
 	maxCustomID = 100  // Components, custom_id
 	maxLabel    = 80   // Components, Button: label
 )
@@ -116,8 +116,8 @@ func units(s string) int {
 	return n
 }
 
-// cut shortens a text to n code units, visibly.
-func cut(s string, n int) string {
+// Cut shortens a text to n code units, visibly.
+func Cut(s string, n int) string {
 	if units(s) <= n {
 		return s
 	}
@@ -130,9 +130,9 @@ func cut(s string, n int) string {
 	return s
 }
 
-// plain writes a text of several lines inertly, as message content of at most n
+// Plain writes a text of several lines inertly, as message content of at most n
 // code units.
-func plain(s string, n int, times core.Times) string {
+func Plain(s string, n int, times core.Times) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
 		lines[i] = timed(line, times)
@@ -143,16 +143,16 @@ func plain(s string, n int, times core.Times) string {
 	}
 	// Cut what was said, not what was written: half an escape is none.
 	for keep := units(s) - 1; keep > 0; keep -= max(1, (units(out)-n)/2) {
-		if out = plain(cut(s, keep), 1<<30, times); units(out) <= n {
+		if out = Plain(Cut(s, keep), 1<<30, times); units(out) <= n {
 			return out
 		}
 	}
 	return ""
 }
 
-// split cuts a text into parts that fit messages as plain writes them, at line
+// Split cuts a text into parts that fit messages as plain writes them, at line
 // ends where it can. An empty text has no parts.
-func split(s string, n int, times core.Times) []string {
+func Split(s string, n int, times core.Times) []string {
 	var parts []string
 	var part strings.Builder
 	flush := func() {
@@ -163,7 +163,7 @@ func split(s string, n int, times core.Times) []string {
 	}
 	for line := range strings.Lines(strings.TrimSpace(s)) {
 		for line != "" {
-			if units(plain(part.String()+line, 1<<30, times)) <= n {
+			if units(Plain(part.String()+line, 1<<30, times)) <= n {
 				part.WriteString(line)
 				break
 			}

@@ -1,4 +1,4 @@
-package discord
+package render
 
 import (
 	"encoding/json"
@@ -43,8 +43,8 @@ func TestGoldenCards(t *testing.T) {
 	failed.Status, failed.Outcome, failed.Failed, failed.Result = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", true, "The agent says it failed with exit status 1."
 	toolong := long
 	toolong.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}}
-	for name, c := range map[string]core.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": *pendingCard(), "forged": forged, "script": script, "withdrawn": withdrawn, "failed": failed} {
-		message, _ := cardMessage(c)
+	for name, c := range map[string]core.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": smallCard(), "forged": forged, "script": script, "withdrawn": withdrawn, "failed": failed} {
+		message, _ := Card(c)
 		got, err := json.MarshalIndent(message, "", "  ")
 		require.NoError(t, err)
 		path := filepath.Join("testdata", name+".golden.json")
@@ -62,17 +62,17 @@ func TestGoldenCards(t *testing.T) {
 func TestTooLongIsDenyOnly(t *testing.T) {
 	c := fullCard()
 	c.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("x", 4000)}}
-	message, shown := cardMessage(c)
+	message, shown := Card(c)
 	require.Empty(t, shown.Offers)
 	require.Contains(t, textOf(message), "can only be denied here")
 	require.Contains(t, textOf(message), "7KQ2AB")
 }
 
 // textOf is all text of a message.
-func textOf(m outgoing) string {
+func textOf(m Message) string {
 	var all []string
-	var walk func([]component)
-	walk = func(list []component) {
+	var walk func([]Component)
+	walk = func(list []Component) {
 		for _, c := range list {
 			if c.Content != "" {
 				all = append(all, c.Content)
@@ -134,7 +134,7 @@ func TestAdversary_S4_Property(t *testing.T) {
 			Payload: []core.Fact{{Name: nasty().Draw(t, "name"), Value: nasty().Draw(t, "value")}},
 			Claims:  []core.Fact{{Name: "Why", Value: nasty().Draw(t, "claim")}},
 		}
-		message, shown := cardMessage(c)
+		message, shown := Card(c)
 		require.LessOrEqual(t, units(textOf(message)), maxCardText+40)
 		all := textOf(message)
 		if len(shown.Offers) > 0 {
@@ -147,12 +147,12 @@ func TestAdversary_S4_Property(t *testing.T) {
 func TestPlainKeepsToTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Repeat(nasty().Draw(t, "s"), rapid.IntRange(1, 4).Draw(t, "n"))
-		require.LessOrEqual(t, units(plain(s, maxContent, nil)), maxContent)
-		for _, part := range split(s, maxContent, nil) {
-			require.LessOrEqual(t, units(plain(part, maxContent, nil)), maxContent)
-			require.NotContains(t, plain(part, maxContent, nil), "…")
+		require.LessOrEqual(t, units(Plain(s, MaxText, nil)), MaxText)
+		for _, part := range Split(s, MaxText, nil) {
+			require.LessOrEqual(t, units(Plain(part, MaxText, nil)), MaxText)
+			require.NotContains(t, Plain(part, MaxText, nil), "…")
 		}
-		require.LessOrEqual(t, units(cut(s, 50)), 50)
+		require.LessOrEqual(t, units(Cut(s, 50)), 50)
 	})
 }
 
@@ -163,4 +163,12 @@ func TestTimedWritesKnownTimesOnly(t *testing.T) {
 	require.Equal(t, `by \*a at <t:21:t> (<t:21:R>), until <t:1:t> (<t:1:R>)`, timed("by *a at 21 Nov 15:04:05 CET, until 1 Nov 15:04:05 CET", times))
 	require.Equal(t, `\<t:5:R> 2 Nov`, timed("<t:5:R> 2 Nov", times))
 	require.Equal(t, `no times`, timed("no times", nil))
+}
+
+func smallCard() core.Card {
+	return core.Card{
+		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: "git push --force · in /srv/app",
+		Offers: []core.Decision{core.AllowOnce, core.AllowSession}, Expires: "21 Nov 15:04:05 CET",
+		Session: "“git push” without other options, whatever it names but files outside the workspace", Always: "exactly this call", Agent: "main",
+	}
 }

@@ -1,4 +1,7 @@
-package discord
+// Package render writes what the bot shows on Discord: cards, texts, menus and forms,
+// as Discord takes them. It is pure, held by golden files, and knows the platform's
+// limits; nothing else does.
+package render
 
 import (
 	"cmp"
@@ -18,30 +21,30 @@ const (
 	maxLine     = 400
 )
 
-// cardMessage makes the message of a card: a container with the text, and the
+// Card makes the message of a card: a container with the text, and the
 // buttons below. The card it gives back is the one that the buttons are made for:
 // it offers no allow if something of the call had to be left out.
-func cardMessage(c core.Card) (outgoing, core.Card) {
-	parts, c := render(c)
-	box := component{Type: kindContainer, AccentColor: new(colour(c))}
+func Card(c core.Card) (Message, core.Card) {
+	parts, c := fitting(c)
+	box := Component{Type: kindContainer, AccentColor: new(colour(c))}
 	for _, p := range parts {
 		if p.text == "" {
 			continue
 		}
 		if len(box.Components) > 0 {
-			box.Components = append(box.Components, component{Type: kindSeparator})
+			box.Components = append(box.Components, Component{Type: kindSeparator})
 		}
-		box.Components = append(box.Components, component{Type: kindText, Content: p.text})
+		box.Components = append(box.Components, Component{Type: kindText, Content: p.text})
 	}
-	all := append([]component{box}, buttons(textcmd.Buttons(c, textcmd.MenuMain), "")...)
-	return outgoing{Flags: flagComponents, Components: &all, Mentions: nobody()}, c
+	all := append([]Component{box}, Buttons(textcmd.Buttons(c, textcmd.MenuMain), "")...)
+	return Message{Flags: FlagComponents, Components: &all, Mentions: Nobody()}, c
 }
 
 // section is a part of a card. One without a name is never left out.
 type section struct{ name, text string }
 
-// render draws the parts of a card, as many of them as fit.
-func render(c core.Card) ([]section, core.Card) {
+// fitting draws the parts of a card, as many of them as fit.
+func fitting(c core.Card) ([]section, core.Card) {
 	parts := sections(c)
 	for _, optional := range []string{"the asker's words", "the facts", "why it asks"} {
 		if length(parts) <= maxCardText {
@@ -74,10 +77,10 @@ func length(parts []section) int {
 // sections are the parts of a card in the order in which people read it. The
 // first line is what a phone's notification shows.
 func sections(c core.Card) []section {
-	head := (&text{}).line("", block(cut(c.Headline, maxHeadline)))
+	head := (&text{}).line("", block(Cut(c.Headline, maxHeadline)))
 	if c.Status.Final() {
-		head.line(endIcon(c)+" ", bold(cut(c.Outcome, maxLine), c.Times))
-		head.line(resultIcon(c), escape(cut(c.Result, maxLine)))
+		head.line(endIcon(c)+" ", bold(Cut(c.Outcome, maxLine), c.Times))
+		head.line(resultIcon(c), escape(Cut(c.Result, maxLine)))
 	}
 	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", "**"+c.Risk.String()+"** · "+c.Risk.Text())
 	why := (&text{}).list("- ", c.Why)
@@ -100,13 +103,13 @@ func sections(c core.Card) []section {
 func foot(c core.Card) *text {
 	f := &text{}
 	if !c.Status.Final() {
-		f.line("🚫 ", escape(cut(c.DenyOnly, maxLine)))
+		f.line("🚫 ", escape(Cut(c.DenyOnly, maxLine)))
 	}
-	f.line("Votes: ", escape(cut(c.Tally, maxLine)))
+	f.line("Votes: ", escape(Cut(c.Tally, maxLine)))
 	if !c.Status.Final() {
-		f.line("Expires: ", timed(cut(c.Expires, maxLine), c.Times))
+		f.line("Expires: ", timed(Cut(c.Expires, maxLine), c.Times))
 	}
-	return f.line("Code: ", code(cut(c.Code, maxLine)))
+	return f.line("Code: ", code(Cut(c.Code, maxLine)))
 }
 
 // Colours of the bar beside a card: of its risk, then of its end.
