@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"approvalbot/bot/discord/render"
+	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -60,12 +61,12 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 // Over the gateway it never will, and what else the person has tapped waits.
 func (b *Bot) reply(ctx context.Context, method, path string, body render.Message) {
 	for try := range answerTries {
-		err := b.wire.call(ctx, method, path, body, nil)
+		err := b.rest.Call(ctx, method, path, body, nil)
 		if err == nil {
 			return
 		}
-		wait := max(retryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
-		early := b.cfg.Updates == Interactions && (codeOf(err) == unknownWebhook || codeOf(err) == unknownInteraction)
+		wait := max(rest.RetryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
+		early := b.cfg.Updates == Interactions && (rest.CodeOf(err) == rest.UnknownWebhook || rest.CodeOf(err) == rest.UnknownInteraction)
 		if ctx.Err() != nil || try == answerTries-1 || wait > answerPause || !early && !again(err) || !textcmd.Sleep(ctx, wait) {
 			b.log.Warn("an interaction's answer could not be told", "reason", err)
 			return
@@ -75,8 +76,8 @@ func (b *Bot) reply(ctx context.Context, method, path string, body render.Messag
 
 // again reports whether the same call may succeed later.
 func again(err error) bool {
-	var e *apiError
-	return !errors.As(err, &e) || e.Status >= 500 || retryAfter(err) > 0
+	var e *rest.Error
+	return !errors.As(err, &e) || e.Status >= 500 || rest.RetryAfter(err) > 0
 }
 
 // say posts a text as a reply to what was typed, in as many messages as it needs,
@@ -87,7 +88,7 @@ func (b *Bot) say(ctx context.Context, to *message, text, line string, times cor
 		message.Content += render.Copyable(line)
 		message = message.Answering(to.ID).Once(render.Nonce(to.ID, part))
 		for try := range sayTries {
-			err := b.judge(posting, b.paced(ctx, http.MethodPost, to.At, "/channels/"+to.At+"/messages", message, nil))
+			err := b.judge(rest.Posting, b.paced(ctx, http.MethodPost, to.At, "/channels/"+to.At+"/messages", message, nil))
 			if err == nil {
 				break
 			}

@@ -20,12 +20,6 @@
 // does not change because one of them looked, and a menu cannot overwrite an end
 // that came in between.
 //
-// The gateway connection is discordgo's, below a supervisor and a socket that
-// reads along (gateway.go, socket.go), because the library hangs, resumes and
-// gives up otherwise than Discord asks. REST calls are the package's own: they
-// obey a context, know no limits but those that Discord tells, and keep the token
-// out of every error.
-//
 // The package knows the wire and nothing of who may decide what.
 package discord
 
@@ -42,7 +36,9 @@ import (
 	"sync"
 	"time"
 
+	"approvalbot/bot/discord/gateway"
 	"approvalbot/bot/discord/render"
+	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -87,7 +83,7 @@ type Config struct {
 	Updates   string            // Gateway (also when empty) or Interactions
 	PublicKey string            // of the application, 64 hexadecimal digits; for Interactions
 	Transport http.RoundTripper // of REST calls; nil: connections of the bot's own
-	Dial      Dial              // of the gateway; nil: TCP, with TLS where the address says wss
+	Dial      gateway.Dial      // of the gateway; nil: TCP, with TLS where the address says wss
 }
 
 // Bot is one application's bot. It implements [core.Channel]. All methods are
@@ -100,7 +96,7 @@ type Bot struct {
 	inbox  Inbox
 	log    *slog.Logger
 
-	wire   *wire
+	rest   *rest.Client
 	pace   pace
 	places places
 	self   self
@@ -122,7 +118,7 @@ func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.
 	}
 	log = log.With("channel", "discord")
 	b := &Bot{
-		cfg: cfg, key: key, desk: desk, inbox: inbox, log: log, wire: newWire(cfg.APIURL, cfg.Token, cfg.Transport),
+		cfg: cfg, key: key, desk: desk, inbox: inbox, log: log, rest: rest.New(cfg.APIURL, cfg.Token, cfg.Transport),
 		self: self{known: make(chan struct{})}, health: textcmd.NewHealth("Discord", log), caught: make(chan struct{}),
 	}
 	b.source = "discord:" + botID(cfg.Token)
@@ -176,7 +172,7 @@ func botID(token string) string {
 func (b *Bot) Run(ctx context.Context) error {
 	work, stop := textcmd.Outlive(ctx, finishTime)
 	defer stop()
-	defer b.wire.close()
+	defer b.rest.Close()
 	var loops sync.WaitGroup
 	loops.Go(func() { b.intake.Run(ctx, work) })
 	loops.Go(func() { b.receive(ctx, work) })

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 )
 
@@ -61,12 +62,12 @@ func commands() []command {
 // may be made in a day. The buttons work without, so it gives up after a few tries.
 func (b *Bot) registerCommands(ctx context.Context) {
 	for try := range 5 {
-		err := limited(ctx, restTimeout, b.setCommands)
+		err := limited(ctx, rest.Timeout, b.setCommands)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
 		b.log.Info("Discord's command list could not be set", "reason", err)
-		if !textcmd.Sleep(ctx, max(retryAfter(err), textcmd.Backoff(try, time.Second, time.Minute))) {
+		if !textcmd.Sleep(ctx, max(rest.RetryAfter(err), textcmd.Backoff(try, time.Second, time.Minute))) {
 			return
 		}
 	}
@@ -75,13 +76,13 @@ func (b *Bot) registerCommands(ctx context.Context) {
 func (b *Bot) setCommands(ctx context.Context) error {
 	path := "/applications/" + b.self.app + "/commands"
 	var known []command
-	if err := b.wire.call(ctx, http.MethodGet, path, nil, &known); err != nil {
+	if err := b.rest.Call(ctx, http.MethodGet, path, nil, &known); err != nil {
 		return err
 	}
 	if same(known, commands()) {
 		return nil
 	}
-	return b.wire.call(ctx, http.MethodPut, path, commands(), nil)
+	return b.rest.Call(ctx, http.MethodPut, path, commands(), nil)
 }
 
 // same compares what the bot says of its commands, in any order.

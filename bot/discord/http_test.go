@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/bottest"
+	"approvalbot/bot/discord/gateway"
 )
 
 // desk of HTTP interactions over real connections: Discord's side sends them.
@@ -115,4 +116,4 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-var _ net.Conn = (*socket)(nil)
+var _ net.Conn = (*gateway.Socket)(nil)

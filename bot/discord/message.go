@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/bot/discord/render"
+	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -105,7 +106,7 @@ func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, e
 		m.Chat, m.Direct = core.Target{Channel: "discord", To: "dm:" + m.Voter.UserID}, m.NotHuman == ""
 	} else {
 		c, err := b.channel(ctx, in.At)
-		if _, passing := b.judge(anyCall, err).(*core.DeliveryError); err != nil && !passing {
+		if _, passing := b.judge(rest.AnyCall, err).(*core.DeliveryError); err != nil && !passing {
 			return m, err
 		}
 		c.ID = in.At

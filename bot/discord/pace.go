@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"approvalbot/bot/discord/rest"
 )
 
 // pace remembers what Discord said of its limits: which routes are to be left
@@ -45,8 +47,8 @@ func (p *pace) wait(route string, d time.Duration) {
 
 // learn takes in what an answer says of the limits.
 func (p *pace) learn(route string, h http.Header, err error) {
-	var e *apiError
-	if errors.As(err, &e) && e.Status == http.StatusTooManyRequests && e.Code != tooManyOldEdits {
+	var e *rest.Error
+	if errors.As(err, &e) && e.Status == http.StatusTooManyRequests && e.Code != rest.TooManyOldEdits {
 		if e.Global {
 			route = ""
 		}
@@ -55,7 +57,7 @@ func (p *pace) learn(route string, h http.Header, err error) {
 	}
 	if h.Get("X-RateLimit-Remaining") == "0" {
 		seconds, _ := strconv.ParseFloat(h.Get("X-RateLimit-Reset-After"), 64)
-		if seconds > 0 && seconds < maxRetryAfter.Seconds() {
+		if seconds > 0 && seconds < rest.MaxRetryAfter.Seconds() {
 			p.wait(route, time.Duration(seconds*float64(time.Second)))
 		}
 	}
@@ -65,9 +67,9 @@ func (p *pace) learn(route string, h http.Header, err error) {
 func (b *Bot) paced(ctx context.Context, method, channel, path string, body, result any) error {
 	route := method + " " + channel
 	if left := b.pace.left(route); left > 0 {
-		return &apiError{Status: http.StatusTooManyRequests, Message: "not asked: a rate limit is not over", RetryAfter: max(left, time.Millisecond)}
+		return &rest.Error{Status: http.StatusTooManyRequests, Message: "not asked: a rate limit is not over", RetryAfter: max(left, time.Millisecond)}
 	}
-	h, err := b.wire.send(ctx, method, path, body, result)
+	h, err := b.rest.Send(ctx, method, path, body, result)
 	b.pace.learn(route, h, err)
 	return err
 }

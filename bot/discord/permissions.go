@@ -115,10 +115,10 @@ func (p *probe) guild(ctx context.Context, id string) (*guild, error) {
 		return g, nil
 	}
 	g := &guild{ID: id}
-	if err := p.wire.call(ctx, http.MethodGet, "/guilds/"+id, nil, g); err != nil {
+	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id, nil, g); err != nil {
 		return nil, err
 	}
-	if err := p.wire.call(ctx, http.MethodGet, "/guilds/"+id+"/members/"+p.me, nil, &g.self); err != nil {
+	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id+"/members/"+p.me, nil, &g.self); err != nil {
 		return nil, err
 	}
 	p.guilds[id] = g
@@ -162,14 +162,14 @@ func (p *probe) place(ctx context.Context, t core.Target) core.Diagnostic {
 }
 
 func (p *probe) channelOf(ctx context.Context, id string) (c probedChannel, err error) {
-	err = p.wire.call(ctx, http.MethodGet, "/channels/"+id, nil, &c)
+	err = p.rest.Call(ctx, http.MethodGet, "/channels/"+id, nil, &c)
 	c.ID = id
 	return c, err
 }
 
 // judge says what follows from the bot's permissions in a channel.
 func (p *probe) judge(what string, c probedChannel, g *guild, may bits) core.Diagnostic {
-	name := fmt.Sprintf("#%s in %q", p.wire.clean(c.Name), p.wire.clean(g.Name))
+	name := fmt.Sprintf("#%s in %q", p.rest.Clean(c.Name), p.rest.Clean(g.Name))
 	fault := func(text, mend string) core.Diagnostic { return core.Fail(what, name+": "+text, mend) }
 	send, sendName := sendMessages, "Send Messages"
 	if c.thread() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"approvalbot/bot/discord/render"
+	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
 )
 
@@ -90,7 +91,7 @@ func (b *Bot) dm(ctx context.Context, user string) (string, error) {
 		return "", err
 	}
 	if !render.IsID(c.ID) {
-		return "", unanswered("a direct message channel came without an id")
+		return "", rest.Unanswered("a direct message channel came without an id")
 	}
 	c.Type = kindDM
 	b.places.keep(c, user)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
 )
 
@@ -32,10 +33,10 @@ func Probe(ctx context.Context, cfg Config, places []core.Target, users, roles [
 	if err != nil {
 		return []core.Diagnostic{core.Fail("discord", err.Error(), "correct channels.discord")}
 	}
-	w := newWire(cfg.APIURL, cfg.Token, cfg.Transport)
-	w.limit(probeTime)
-	defer w.close()
-	p := &probe{wire: w, cfg: cfg, guilds: map[string]*guild{}}
+	w := rest.New(cfg.APIURL, cfg.Token, cfg.Transport)
+	w.Limit(probeTime)
+	defer w.Close()
+	p := &probe{rest: w, cfg: cfg, guilds: map[string]*guild{}}
 	found, ok := p.self(ctx)
 	if !ok {
 		return found
@@ -63,7 +64,7 @@ func Probe(ctx context.Context, cfg Config, places []core.Target, users, roles [
 
 // probe is one look at Discord.
 type probe struct {
-	wire *wire
+	rest *rest.Client
 	cfg  Config
 	me   string // the bot's user id
 
@@ -77,13 +78,13 @@ func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	defer cancel()
 	var me account
 	asked := time.Now()
-	header, err := p.wire.send(ctx, http.MethodGet, "/users/@me", nil, &me)
+	header, err := p.rest.Send(ctx, http.MethodGet, "/users/@me", nil, &me)
 	if err != nil {
 		text, mend := p.say(err)
 		return []core.Diagnostic{core.Fail("discord", text, mend)}, false
 	}
 	p.me = me.ID
-	found = []core.Diagnostic{core.OK("discord", "the token is good, the bot is "+p.wire.clean(me.Username))}
+	found = []core.Diagnostic{core.OK("discord", "the token is good, the bot is "+p.rest.Clean(me.Username))}
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
 		found = append(found, core.ClockDiagnostic("Discord", date, asked, time.Now())...)
 	}
@@ -97,7 +98,7 @@ func (p *probe) application(ctx context.Context) core.Diagnostic {
 		Key      string `json:"verify_key"`
 		Endpoint string `json:"interactions_endpoint_url"`
 	}
-	if err := p.wire.call(ctx, http.MethodGet, "/applications/@me", nil, &app); err != nil {
+	if err := p.rest.Call(ctx, http.MethodGet, "/applications/@me", nil, &app); err != nil {
 		text, mend := p.say(err)
 		return core.Fail("discord", "how taps come in cannot be asked: "+text, mend)
 	}
@@ -111,7 +112,7 @@ func (p *probe) application(ctx context.Context) core.Diagnostic {
 	case app.Key != "" && !strings.EqualFold(app.Key, strings.TrimSpace(p.cfg.PublicKey)):
 		return core.Fail("discord", "publicKey is not the application's, so every tap is refused", "copy the Public Key from the developer portal")
 	}
-	return core.OK("discord", "taps come to "+p.wire.clean(app.Endpoint))
+	return core.OK("discord", "taps come to "+p.rest.Clean(app.Endpoint))
 }
 
 // account is a user with the names that others see.
@@ -125,14 +126,14 @@ type account struct {
 func (p *probe) user(ctx context.Context, id string) core.Diagnostic {
 	what := "discord user " + id
 	var u account
-	if err := p.wire.call(ctx, http.MethodGet, "/users/"+id, nil, &u); err != nil {
+	if err := p.rest.Call(ctx, http.MethodGet, "/users/"+id, nil, &u); err != nil {
 		text, mend := p.say(err)
 		return core.Warn(what, text, mend)
 	}
 	if why := u.notHuman(); why != "" {
-		return core.Warn(what, "is "+why+" ("+p.wire.clean(u.Username)+"), and those approve nothing", "take it out of the configuration")
+		return core.Warn(what, "is "+why+" ("+p.rest.Clean(u.Username)+"), and those approve nothing", "take it out of the configuration")
 	}
-	return core.OK(what, "is "+p.wire.clean(cmp.Or(u.Name, u.Username))+", a person; whether they take direct messages shows only when one is sent")
+	return core.OK(what, "is "+p.rest.Clean(cmp.Or(u.Name, u.Username))+", a person; whether they take direct messages shows only when one is sent")
 }
 
 // role says whether a role that may decide exists in a server where cards go.
@@ -140,7 +141,7 @@ func (p *probe) role(id string) core.Diagnostic {
 	what := "discord role " + id
 	for _, g := range p.guilds {
 		if i := slices.IndexFunc(g.Roles, func(r guildRole) bool { return r.ID == id }); i >= 0 {
-			return core.OK(what, fmt.Sprintf("is %q in %q", p.wire.clean(g.Roles[i].Name), p.wire.clean(g.Name)))
+			return core.OK(what, fmt.Sprintf("is %q in %q", p.rest.Clean(g.Roles[i].Name), p.rest.Clean(g.Name)))
 		}
 	}
 	return core.Warn(what, "is in none of the servers where cards go, so nobody decides by it", "correct allowedRoleIds")
@@ -148,12 +149,12 @@ func (p *probe) role(id string) core.Diagnostic {
 
 // say puts an error into words: what is wrong, and the way out.
 func (p *probe) say(err error) (text, mend string) {
-	var e *apiError
+	var e *rest.Error
 	if !errors.As(err, &e) {
 		return strings.TrimSuffix(err.Error(), "."), "check the network and channels.discord.apiUrl"
 	}
-	if m := e.means(anyCall); m.text != "" && e.Status != http.StatusTooManyRequests {
-		text, mend, both := strings.Cut(strings.TrimSuffix(m.text, "."), "; ")
+	if advice := e.Advice(); advice != "" && e.Status != http.StatusTooManyRequests {
+		text, mend, both := strings.Cut(strings.TrimSuffix(advice, "."), "; ")
 		if !both {
 			text, mend, _ = strings.Cut(text, ". ")
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"approvalbot/bot/discord/render"
+	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 	"approvalbot/internal/fault"
@@ -72,12 +73,12 @@ func (b *Bot) onInteraction(ctx context.Context, raw json.RawMessage) {
 	first := b.take(ctx, i, raw)
 	path := "/interactions/" + i.ID + "/" + i.Token + "/callback"
 	for try := 0; ; try++ {
-		err := b.wire.call(ctx, http.MethodPost, path, first, nil)
-		if err == nil || codeOf(err) != 0 && retryAfter(err) == 0 {
+		err := b.rest.Call(ctx, http.MethodPost, path, first, nil)
+		if err == nil || rest.CodeOf(err) != 0 && rest.RetryAfter(err) == 0 {
 			b.note(err)
 			return
 		}
-		if !textcmd.Sleep(ctx, max(retryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))) {
+		if !textcmd.Sleep(ctx, max(rest.RetryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))) {
 			b.note(err)
 			return
 		}

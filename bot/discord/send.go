@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"approvalbot/bot/discord/render"
+	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
 )
 
@@ -32,7 +33,7 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 		ID         string
 		Components json.RawMessage
 	}
-	err := b.into(ctx, posting, to, p.ReplyTo, func(ctx context.Context, c channel) error {
+	err := b.into(ctx, rest.Posting, to, p.ReplyTo, func(ctx context.Context, c channel) error {
 		message := message.Answering(p.ReplyTo)
 		if c.forum() {
 			return b.openPost(ctx, c.ID, name, message, &sent)
@@ -43,7 +44,7 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 		return core.Posted{}, err
 	}
 	if !render.IsID(sent.ID) {
-		return core.Posted{}, unanswered("a message came back without an id")
+		return core.Posted{}, rest.Unanswered("a message came back without an id")
 	}
 	// A nonce gives back the message of an earlier try as it is.
 	earlier := !message.Clickable() && bytes.Contains(sent.Components, []byte(`"custom_id"`))
@@ -71,13 +72,13 @@ func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card c
 	}
 	drawn, shown := render.Card(card)
 	message := render.Replacement{Message: drawn}
-	return b.into(ctx, editing, to, messageID, func(ctx context.Context, c channel) error {
+	return b.into(ctx, rest.Editing, to, messageID, func(ctx context.Context, c channel) error {
 		path := "/channels/" + c.ID + "/messages/" + messageID
 		err := b.paced(ctx, http.MethodPatch, c.ID, path, message, nil)
 		switch {
-		case codeOf(err) == archivedThread && b.unarchive(ctx, c.ID) == nil:
+		case rest.CodeOf(err) == rest.ArchivedThread && b.unarchive(ctx, c.ID) == nil:
 			return b.paced(ctx, http.MethodPatch, c.ID, path, message, nil)
-		case codeOf(err) == tooManyOldEdits:
+		case rest.CodeOf(err) == rest.TooManyOldEdits:
 			return b.tellEnd(ctx, c.ID, messageID, shown)
 		}
 		return err
@@ -110,7 +111,7 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 	if len(texts) == 0 {
 		return notInParts
 	}
-	err := b.into(ctx, posting, to, "", func(ctx context.Context, c channel) error {
+	err := b.into(ctx, rest.Posting, to, "", func(ctx context.Context, c channel) error {
 		if c.forum() {
 			return notInParts
 		}
@@ -133,13 +134,13 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 // Attach sends a text file (Reference, Uploading Files).
 func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 	message := render.Text(f.Caption, "", nil).WithFile(f.Name)
-	return b.into(ctx, attaching, to, "", func(ctx context.Context, c channel) error {
+	return b.into(ctx, rest.Attaching, to, "", func(ctx context.Context, c channel) error {
 		path, body := "/channels/"+c.ID+"/messages", any(message.Once(render.Nonce(c.ID, f.Name, f.Text)))
 		if c.forum() {
 			path = "/channels/" + c.ID + "/threads"
 			body = map[string]any{"name": render.Title(f.Caption), "auto_archive_duration": autoArchive, "message": message}
 		}
-		form, err := upload(body, f)
+		form, err := rest.Upload(body, f)
 		if err != nil {
 			return err
 		}
@@ -149,8 +150,8 @@ func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 
 // into makes a call that writes into a chat and judges what came of it. existing
 // is the message that it is about, or empty.
-func (b *Bot) into(ctx context.Context, op operation, to core.Target, existing string, call func(context.Context, channel) error) error {
-	ctx, cancel := context.WithTimeout(ctx, restTimeout)
+func (b *Bot) into(ctx context.Context, op rest.Operation, to core.Target, existing string, call func(context.Context, channel) error) error {
+	ctx, cancel := context.WithTimeout(ctx, rest.Timeout)
 	defer cancel()
 	c, err := b.address(ctx, to, existing)
 	if err == nil {
@@ -161,9 +162,9 @@ func (b *Bot) into(ctx context.Context, op operation, to core.Target, existing s
 
 // judge says an error in the dispatcher's words, as judged does, and notes a token
 // that Discord does not accept.
-func (b *Bot) judge(op operation, err error) error {
-	if rejected(err) {
-		b.health.Set(false, sayBanned, err)
+func (b *Bot) judge(op rest.Operation, err error) error {
+	if rest.Rejected(err) {
+		b.health.Set(false, rest.BadToken, err)
 	}
-	return judged(op, err)
+	return rest.Judge(op, err)
 }

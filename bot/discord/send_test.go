@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/bot/bottest"
 	"approvalbot/bot/discord/render"
+	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
 )
 
@@ -80,7 +81,7 @@ func TestAdversary_P3_RateLimits(t *testing.T) {
 		time.Sleep(2 * time.Second)
 
 		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: bottest.HTML429})
-		require.GreaterOrEqual(t, deliveryError(t, post(r.ops)).RetryAfter, cloudflare)
+		require.GreaterOrEqual(t, deliveryError(t, post(r.ops)).RetryAfter, rest.ProxyPause)
 		time.Sleep(2 * time.Hour)
 		for _, kind := range []bottest.FaultKind{bottest.Status500, bottest.HTML502, bottest.Truncated, bottest.Hang} {
 			r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: kind})
@@ -142,7 +143,7 @@ func TestAdversary_P5_Edits(t *testing.T) {
 		require.Empty(t, m.Labels())
 		require.Contains(t, m.Text(), "allowed once by alice")
 
-		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPatch, Kind: bottest.Custom, Status: 429, Code: tooManyOldEdits, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later.", Times: 2})
+		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPatch, Kind: bottest.Custom, Status: 429, Code: rest.TooManyOldEdits, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later.", Times: 2})
 		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, *pendingCard()))
 		require.Len(t, r.ops.Messages(), 1)
 		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, endedCard()))

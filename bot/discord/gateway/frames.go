@@ -1,4 +1,4 @@
-package discord
+package gateway
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 )
 
 // next reads one line of the handshake, or one frame.
-func (s *socket) next() ([]byte, error) {
+func (s *Socket) next() ([]byte, error) {
 	if !s.upgraded {
 		line, err := s.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -55,7 +55,7 @@ func (s *socket) next() ([]byte, error) {
 
 // look takes note of a frame. An error ends the connection before the library
 // has seen it.
-func (s *socket) look(kind byte, payload []byte) error {
+func (s *Socket) look(kind byte, payload []byte) error {
 	const text, closing, whole = 0x1, 0x8, 0x80
 	switch {
 	case kind&0xF == closing && len(payload) >= 2:
@@ -75,7 +75,7 @@ func (s *socket) look(kind byte, payload []byte) error {
 	return s.event(e.Op, e.Type, e.Data)
 }
 
-func (s *socket) event(op int, kind string, data json.RawMessage) error {
+func (s *Socket) event(op int, kind string, data json.RawMessage) error {
 	switch op {
 	case opReconnect:
 		return s.cut(ending{err: errors.New("the gateway asks to reconnect")})
@@ -99,13 +99,13 @@ func (s *socket) event(op int, kind string, data json.RawMessage) error {
 }
 
 // acknowledged gives the connection until after the next acknowledgement.
-func (s *socket) acknowledged() {
+func (s *Socket) acknowledged() {
 	if s.ready {
 		s.due = time.Now().Add(s.beat + min(s.beat/2, 10*time.Second) + 2*time.Second)
 	}
 }
 
-func (s *socket) dispatched(kind string, data json.RawMessage) {
+func (s *Socket) dispatched(kind string, data json.RawMessage) {
 	if kind != "READY" && kind != "RESUMED" {
 		return
 	}

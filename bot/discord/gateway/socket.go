@@ -1,4 +1,4 @@
-package discord
+package gateway
 
 import (
 	"bufio"
@@ -37,13 +37,13 @@ type ending struct {
 	err       error
 }
 
-// socket reads along below discordgo, which hangs when op 7 comes early, answers
+// Socket reads along below discordgo, which hangs when op 7 comes early, answers
 // op 9 on the same connection, waits for five lost heartbeats, closes with 1000
 // (which ends the session) and tells nobody the close code. Op 7 and 9 end the
 // connection here and never reach the library; so does the lack of an
 // acknowledgement. All Discord's frames are whole messages, neither masked nor
 // compressed.
-type socket struct {
+type Socket struct {
 	net.Conn
 	in  *bufio.Reader
 	out []byte // read and not yet given on
@@ -57,21 +57,26 @@ type socket struct {
 	once    sync.Once
 	end     ending
 	down    chan struct{} // closed when the connection has ended, and end is set
-	leaving chan struct{} // closed when the library begins, or is about, to close the session: it holds its lock from then on
+	// leaving is closed when the library begins, or is about, to close the session: it
+	// holds its lock from then on.
+	leaving chan struct{}
 	left    chan struct{} // closed when it has: it lets go of the lock at once
 	begun   sync.Once
 	ended   sync.Once
 	resume  func(url string)
 }
 
-func newSocket(c net.Conn, resume func(url string)) *socket {
-	return &socket{Conn: c, in: bufio.NewReaderSize(c, 4096), down: make(chan struct{}), leaving: make(chan struct{}), left: make(chan struct{}), due: time.Now().Add(dialTimeout), resume: resume}
+func newSocket(c net.Conn, resume func(url string)) *Socket {
+	return &Socket{
+		Conn: c, in: bufio.NewReaderSize(c, 4096), due: time.Now().Add(dialTimeout), resume: resume,
+		down: make(chan struct{}), leaving: make(chan struct{}), left: make(chan struct{}),
+	}
 }
 
 // SetDeadline and the others do nothing: the socket sets its own.
-func (s *socket) SetDeadline(time.Time) error      { return nil }
-func (s *socket) SetReadDeadline(time.Time) error  { return nil }
-func (s *socket) SetWriteDeadline(time.Time) error { return nil }
+func (s *Socket) SetDeadline(time.Time) error      { return nil }
+func (s *Socket) SetReadDeadline(time.Time) error  { return nil }
+func (s *Socket) SetWriteDeadline(time.Time) error { return nil }
 
 // endPause is how long the library is left to itself before it hears of the end,
 // leaveTime how long it may take to close a session; it sleeps for a second of it.
@@ -81,7 +86,7 @@ const (
 )
 
 // Read gives the next bytes of what Discord sent, as far as the library may see it.
-func (s *socket) Read(p []byte) (int, error) {
+func (s *Socket) Read(p []byte) (int, error) {
 	for len(s.out) == 0 {
 		err := s.Conn.SetReadDeadline(s.due)
 		if err == nil {
@@ -102,7 +107,7 @@ func (s *socket) Read(p []byte) (int, error) {
 // the lock that its heartbeat needs to begin with, and holds it for a second: let
 // the heartbeat begin first, and where that closes the session, let it finish,
 // since whoever reads needs the lock too.
-func (s *socket) letLeave() {
+func (s *Socket) letLeave() {
 	time.Sleep(endPause)
 	select {
 	case <-s.leaving:
@@ -118,7 +123,7 @@ func (s *socket) letLeave() {
 // Write sends bytes, but never the library's close frame: its code would end the
 // session, and it may come late from an earlier connection. It cuts the
 // connection instead.
-func (s *socket) Write(p []byte) (int, error) {
+func (s *Socket) Write(p []byte) (int, error) {
 	if len(p) > 0 && p[0] == 0x88 {
 		s.begun.Do(func() { close(s.leaving) })
 		return 0, s.cut(ending{err: net.ErrClosed})
@@ -137,7 +142,7 @@ func (s *socket) Write(p []byte) (int, error) {
 }
 
 // Close ends the connection.
-func (s *socket) Close() error {
+func (s *Socket) Close() error {
 	s.ended.Do(func() { close(s.left) })
 	_ = s.cut(ending{err: net.ErrClosed})
 	return nil
@@ -145,7 +150,7 @@ func (s *socket) Close() error {
 
 // cut ends the connection at once, for the reason that came first, and gives the
 // error that the library is told.
-func (s *socket) cut(e ending) error {
+func (s *Socket) cut(e ending) error {
 	s.once.Do(func() {
 		s.end = e
 		_ = s.Conn.Close()
@@ -158,7 +163,7 @@ var errEnded = errors.New("the gateway connection has ended")
 
 // farewell closes the session for good (close code 1000) and cuts the connection.
 // It takes a moment at most.
-func (s *socket) farewell() {
+func (s *Socket) farewell() {
 	frame := []byte{0x88, 0x82, 0, 0, 0, 0, 0, 0}
 	_, _ = rand.Read(frame[2:6])
 	frame[6], frame[7] = 1000>>8^frame[2], 1000&0xFF^frame[3]

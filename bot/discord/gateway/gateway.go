@@ -1,17 +1,24 @@
-package discord
+// Package gateway keeps a connection to Discord's gateway, version 10, open, and hands
+// on what comes over it. The connection is discordgo's, below a supervisor and a socket
+// that reads along, because the library hangs, resumes and gives up otherwise than
+// Discord asks.
+package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
+	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 )
 
@@ -33,19 +40,39 @@ const (
 // fatalCodes are the close codes after which there is no use in trying again
 // (Topics, Opcodes and Status Codes, Gateway Close Event Codes).
 var fatalCodes = map[int]string{
-	4004: sayBanned,
-	4010: "Discord refuses the desk's shard (close code 4010). This is a mistake in the desk; please report it.",
-	4011: "Discord wants this bot to be sharded (close code 4011): it is in too many servers. Use a bot of the desk's own.",
-	4012: "Discord no longer knows the gateway version that the desk speaks (close code 4012). Update the desk.",
-	4013: "Discord does not know the intents that the desk asks for (close code 4013). Update the desk.",
-	4014: "Discord does not allow this bot the intents that the desk asks for (close code 4014). Check the bot in the developer portal, or use updates: interactions.",
+	4004: rest.BadToken,
+	4010: "Discord refuses the desk's shard (close code 4010). " +
+		"This is a mistake in the desk; please report it.",
+	4011: "Discord wants this bot to be sharded (close code 4011): it is in too many servers. " +
+		"Use a bot of the desk's own.",
+	4012: "Discord no longer knows the gateway version that the desk speaks (close code 4012). " +
+		"Update the desk.",
+	4013: "Discord does not know the intents that the desk asks for (close code 4013). " +
+		"Update the desk.",
+	4014: "Discord does not allow this bot the intents that the desk asks for (close code 4014). " +
+		"Check the bot in the developer portal, or use updates: interactions.",
 }
 
-// line is the gateway connection of a bot, one after the other.
-type line struct {
-	b    *Bot
-	ctx  context.Context // ends when the bot is to stop
-	work context.Context // for first answers that have begun
+// Config is what a gateway connection needs.
+type Config struct {
+	Token  string
+	Dial   Dial // nil: TCP, with TLS where the address says wss
+	REST   *rest.Client
+	Health *textcmd.Health
+
+	// Interaction and Message take what comes, as it came. They must return at once:
+	// whatever takes time is done elsewhere.
+	Interaction, Message func(raw json.RawMessage)
+}
+
+// sessionLost are the close codes after which a session does not go on (Topics, Opcodes
+// and Status Codes, Gateway Close Event Codes).
+var sessionLost = []int{4003, 4007, 4009}
+
+// connection is the gateway connection of a bot, one after the other.
+type connection struct {
+	cfg Config
+	ctx context.Context // ends when the bot is to stop
 
 	session    *discordgo.Session // nil: the next connection begins a session
 	closed     chan struct{}      // gets a word when the library is through with a connection
@@ -56,28 +83,28 @@ type line struct {
 	resume string        // where it goes on (READY, resume_gateway_url)
 	begun  bool          // the session has had its READY
 	ready  chan struct{} // closed at the next READY or RESUMED
-	socket *socket
+	socket *Socket
 }
 
-// superviseGateway keeps a gateway connection open until ctx ends, or until
-// Discord says that there is no use in it.
-func (b *Bot) superviseGateway(ctx, work context.Context) {
-	l := &line{b: b, ctx: ctx, work: work}
+// Run keeps a gateway connection open until ctx ends, also where Discord
+// says that there is no use in it.
+func Run(ctx context.Context, cfg Config) {
+	c := &connection{cfg: cfg, ctx: ctx}
 	for failures := 0; ctx.Err() == nil; failures++ {
 		began := time.Now()
-		opened, end := l.once()
+		opened, end := c.once()
 		if ctx.Err() != nil {
 			return
 		}
-		if words := fatal(end); words != "" {
-			b.health.Set(false, words, end.cause())
+		if text := fatal(end); text != "" {
+			cfg.Health.Set(false, text, end.cause())
 			<-ctx.Done()
 			return
 		}
 		if opened && time.Since(began) > steady {
 			failures = 0
 		}
-		l.keepSession(end, failures)
+		c.keepSession(end, failures)
 		wait := textcmd.Backoff(failures, firstWait, longestWait)
 		if opened && failures == 0 {
 			wait = 0 // taps wait no longer than three seconds
@@ -85,10 +112,10 @@ func (b *Bot) superviseGateway(ctx, work context.Context) {
 		if end.invalid {
 			wait = max(wait, time.Second+rand.N(4*time.Second)) // Topics, Gateway, Resuming
 		}
-		if failures > 0 || l.session == nil {
-			b.health.Set(false, describe(end), end.cause())
+		if failures > 0 || c.session == nil {
+			cfg.Health.Set(false, describe(end), end.cause())
 		}
-		if !textcmd.Sleep(ctx, max(wait, retryAfter(end.err))) {
+		if !textcmd.Sleep(ctx, max(wait, rest.RetryAfter(end.err))) {
 			return
 		}
 	}
@@ -96,8 +123,8 @@ func (b *Bot) superviseGateway(ctx, work context.Context) {
 
 // fatal says why there is no use in trying again, or nothing.
 func fatal(e ending) string {
-	if rejected(e.err) {
-		return sayBanned
+	if rest.Rejected(e.err) {
+		return rest.BadToken
 	}
 	return fatalCodes[e.code]
 }
@@ -121,81 +148,82 @@ func describe(e ending) string {
 }
 
 // keepSession forgets a session that cannot go on.
-func (l *line) keepSession(e ending, failures int) {
-	if e.invalid && !e.resumable || e.code == 4003 || e.code == 4007 || e.code == 4009 || failures >= resumeTries {
-		l.session = nil
+func (c *connection) keepSession(e ending, failures int) {
+	lost := e.invalid && !e.resumable || slices.Contains(sessionLost, e.code)
+	if lost || failures >= resumeTries {
+		c.session = nil
 	}
 }
 
 // once opens a connection and waits for its end. opened says whether it stood.
-func (l *line) once() (opened bool, end ending) {
-	if l.session == nil {
-		if err := l.prepare(); err != nil {
+func (c *connection) once() (opened bool, end ending) {
+	if c.session == nil {
+		if err := c.prepare(); err != nil {
 			return false, ending{err: err}
 		}
-		l.closed = make(chan struct{}, 8)
-		l.session = l.newSession(l.closed)
+		c.closed = make(chan struct{}, 8)
+		c.session = c.newSession(c.closed)
 	}
-	for len(l.closed) > 0 {
-		<-l.closed
+	for len(c.closed) > 0 {
+		<-c.closed
 	}
-	ready := l.begin()
-	session, result := l.session, make(chan error, 1)
+	ready := c.begin()
+	session, result := c.session, make(chan error, 1)
 	go func() { result <- session.Open() }() // should it never return, it is left behind
-	err, returned := l.await(result)
-	s := l.current()
+	err, returned := c.await(result)
+	s := c.current()
 	switch {
 	case err != nil && s == nil:
-		l.forget(!returned)
-		return false, ending{err: l.b.wire.unreachable(err)}
+		c.forget(!returned)
+		return false, ending{err: c.cfg.REST.Unreachable(err)}
 	case err != nil:
-		l.forget(!returned)
+		c.forget(!returned)
 		_ = s.cut(ending{err: err})
 		return false, s.end
 	}
-	return l.stand(s, ready)
+	return c.stand(s, ready)
 }
 
 // stand waits for the end of a connection that the library has opened.
-func (l *line) stand(s *socket, ready <-chan struct{}) (opened bool, end ending) {
+func (c *connection) stand(s *Socket, ready <-chan struct{}) (opened bool, end ending) {
 	select {
 	case <-ready:
 		opened = true
-		l.b.health.Set(true, "", nil)
+		c.cfg.Health.Set(true, "", nil)
 	case <-s.down:
-	case <-l.ctx.Done():
+	case <-c.ctx.Done():
 	}
 	select {
 	case <-s.down:
-		l.settle()
-	case <-l.ctx.Done():
+		c.settle()
+	case <-c.ctx.Done():
 		s.farewell()
 	}
-	l.forget(false)
+	c.forget(false)
 	return opened, s.end
 }
 
 // begin makes ready for a connection, and gives what is closed once it stands.
-func (l *line) begin() (ready <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ready, l.socket = make(chan struct{}), nil
-	return l.ready
+func (c *connection) begin() (ready <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ready, c.socket = make(chan struct{}), nil
+	return c.ready
 }
 
 // forget drops the session if it hangs in the library, or never had its READY:
 // then there is nothing to resume.
-func (l *line) forget(hangs bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if hangs || !l.begun {
-		l.session = nil
+func (c *connection) forget(hangs bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if hangs || !c.begun {
+		c.session = nil
 	}
 }
 
 // await waits until the library has opened the connection or failed; returned is
 // false when it does neither.
-func (l *line) await(result <-chan error) (err error, returned bool) {
+func (c *connection) await(result <-chan error) (err error, returned bool) {
 	timer := time.NewTimer(openTimeout)
 	defer timer.Stop()
 	select {
@@ -203,27 +231,27 @@ func (l *line) await(result <-chan error) (err error, returned bool) {
 		return err, true
 	case <-timer.C:
 		return errors.New("the gateway did not answer in time"), false
-	case <-l.ctx.Done():
-		return l.ctx.Err(), false
+	case <-c.ctx.Done():
+		return c.ctx.Err(), false
 	}
 }
 
 // settle waits until the library has put the connection away, so that it opens
 // the next one of the session.
-func (l *line) settle() {
+func (c *connection) settle() {
 	timer := time.NewTimer(libraryClose)
 	defer timer.Stop()
 	select {
-	case <-l.closed:
+	case <-c.closed:
 	case <-timer.C:
-		l.session = nil // it hangs
-	case <-l.ctx.Done():
+		c.session = nil // it hangs
+	case <-c.ctx.Done():
 	}
 }
 
 // prepare asks where the gateway is and whether a session may begin, and waits
 // until it may (Topics, Gateway, Get Gateway Bot).
-func (l *line) prepare() error {
+func (c *connection) prepare() error {
 	var info struct {
 		URL   string `json:"url"`
 		Limit struct {
@@ -232,29 +260,31 @@ func (l *line) prepare() error {
 			ResetAfter int64 `json:"reset_after"`
 		} `json:"session_start_limit"`
 	}
-	err := limited(l.ctx, restTimeout, func(ctx context.Context) error {
-		return l.b.wire.call(ctx, http.MethodGet, "/gateway/bot", nil, &info)
-	})
+	ctx, cancel := context.WithTimeout(c.ctx, rest.Timeout)
+	defer cancel()
+	err := c.cfg.REST.Call(ctx, http.MethodGet, "/gateway/bot", nil, &info)
 	if err != nil {
 		return err
 	}
 	u, err := url.Parse(info.URL)
-	if err != nil || u.Host == "" || u.Scheme != "wss" && u.Scheme != "ws" {
-		return unanswered("it names no gateway")
+	if err != nil || u.Host == "" || !slices.Contains([]string{"wss", "ws"}, u.Scheme) {
+		return rest.Unanswered("it names no gateway")
 	}
 	if r := info.Limit.Remaining; r != nil && *r <= 0 {
 		wait := time.Duration(info.Limit.ResetAfter) * time.Millisecond
-		l.b.health.Set(false, fmt.Sprintf("Discord lets this bot begin no more sessions for %s. Stop other programs that use its token.", wait.Round(time.Second)), errors.New("session_start_limit"))
-		if !textcmd.Sleep(l.ctx, max(wait, time.Second)) {
-			return l.ctx.Err()
+		detail := fmt.Sprintf("Discord lets this bot begin no more sessions for %s. "+
+			"Stop other programs that use its token.", wait.Round(time.Second))
+		c.cfg.Health.Set(false, detail, errors.New("session_start_limit"))
+		if !textcmd.Sleep(c.ctx, max(wait, time.Second)) {
+			return c.ctx.Err()
 		}
 	}
-	if !textcmd.Sleep(l.ctx, max(0, time.Until(l.identified.Add(identifyPause)))) {
-		return l.ctx.Err()
+	if !textcmd.Sleep(c.ctx, max(0, time.Until(c.identified.Add(identifyPause)))) {
+		return c.ctx.Err()
 	}
-	l.identified = time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.start, l.resume, l.begun = u, "", false
+	c.identified = time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.start, c.resume, c.begun = u, "", false
 	return nil
 }

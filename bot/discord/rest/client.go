@@ -1,4 +1,7 @@
-package discord
+// Package rest makes calls of Discord's REST API, version 10, and says what its
+// refusals mean (https://discord.com/developers/docs). It obeys a context, knows no
+// limits but those that Discord names, and keeps the token out of every error.
+package rest
 
 import (
 	"bytes"
@@ -21,17 +24,18 @@ import (
 
 // Times and sizes of the wire.
 const (
-	restTimeout   = 15 * time.Second
-	maxBody       = 8 << 20 // of an answer
-	maxRetryAfter = 24 * time.Hour
-	cloudflare    = time.Minute // rest after a refusal that is not Discord's own (a 429 or 403 page)
+	Timeout       = 15 * time.Second // of a call
+	MaxRetryAfter = 24 * time.Hour   // longest wait that Discord is believed to ask for
+	ProxyPause    = time.Minute      // rest after a refusal that is not Discord's own (a 429 or 403 page)
 )
+
+const maxBody = 8 << 20 // of an answer
 
 // userAgent is what Discord asks bots to send (Reference, User Agent).
 const userAgent = "DiscordBot (https://github.com/approvalbot/approvalbot, 1)"
 
-// apiError is an answer of Discord that is not a result.
-type apiError struct {
+// Error is an answer of Discord that is not a result.
+type Error struct {
 	Status     int
 	Code       int // JSON error code (Topics, Opcodes and Status Codes); 0: general
 	Message    string
@@ -39,17 +43,18 @@ type apiError struct {
 	Global     bool
 }
 
-func (e *apiError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("Discord answered %d (code %d): %s", e.Status, e.Code, e.Message)
 }
 
 // Is reports whether Discord answered that it is in trouble itself.
-func (e *apiError) Is(target error) bool {
+func (e *Error) Is(target error) bool {
 	return target == core.ErrPlatform && e.Status >= http.StatusInternalServerError
 }
 
-// unanswered makes an *errUnreachable.
-func unanswered(what string) error { return &errUnreachable{what} }
+// Unanswered is the error of an answer that did not come, or not whole: what was asked
+// may have happened all the same.
+func Unanswered(what string) error { return &errUnreachable{what} }
 
 // errUnreachable says that no whole answer came. What was asked may have
 // happened all the same.
@@ -57,41 +62,44 @@ type errUnreachable struct{ what string }
 
 func (e *errUnreachable) Error() string { return "Discord gave no answer: " + e.what }
 
-// wire makes REST calls. It turns everything that is not a result into an
-// *apiError or *errUnreachable, and keeps the token out of both.
-type wire struct {
+// Client makes REST calls. It turns everything that is not a result into an
+// *Error or *errUnreachable, and keeps the token out of both.
+type Client struct {
 	client *http.Client
 	base   string
 	token  string
-	close  func()
 }
 
-// newWire makes a wire to the API at that address, for the bot with that token;
+// New makes a Client of the API at that address, for the bot with that token;
 // transport nil: over connections of its own.
-func newWire(apiURL, token string, transport http.RoundTripper) *wire {
+func New(apiURL, token string, transport http.RoundTripper) *Client {
 	if transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.MaxIdleConnsPerHost = 16
 		transport = own
 	}
-	client := &http.Client{Transport: transport, Timeout: restTimeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+	stay := func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse // a redirect would carry the token elsewhere
-	}}
-	return &wire{client: client, base: apiURL + "/api/v10", token: token, close: client.CloseIdleConnections}
+	}
+	client := &http.Client{Transport: transport, Timeout: Timeout, CheckRedirect: stay}
+	return &Client{client: client, base: apiURL + "/api/v10", token: token}
 }
 
-// limit sets how long a call may take, at most.
-func (w *wire) limit(d time.Duration) { w.client.Timeout = d }
+// Limit sets how long a call may take, at most.
+func (c *Client) Limit(d time.Duration) { c.client.Timeout = d }
 
-// call makes a call with a JSON body (nil: none) and reads its result (nil:
+// Close lets go of the connections that are idle.
+func (c *Client) Close() { c.client.CloseIdleConnections() }
+
+// Call makes a call with a JSON body (nil: none) and reads its result (nil:
 // dropped). path may hold an interaction's token, which shows in no error.
-func (w *wire) call(ctx context.Context, method, path string, body, result any) error {
-	_, err := w.send(ctx, method, path, body, result)
+func (c *Client) Call(ctx context.Context, method, path string, body, result any) error {
+	_, err := c.Send(ctx, method, path, body, result)
 	return err
 }
 
-// send is call, with the headers of the answer.
-func (w *wire) send(ctx context.Context, method, path string, body, result any) (http.Header, error) {
+// Send is call, with the headers of the answer.
+func (c *Client) Send(ctx context.Context, method, path string, body, result any) (http.Header, error) {
 	kind, data := "", []byte(nil)
 	switch body := body.(type) {
 	case nil:
@@ -104,32 +112,32 @@ func (w *wire) send(ctx context.Context, method, path string, body, result any) 
 		}
 		kind = "application/json"
 	}
-	req, err := http.NewRequestWithContext(ctx, method, w.base+path, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(data))
 	if err != nil {
 		return nil, errors.New("the Discord API address cannot be used")
 	}
 	req.Header.Set("User-Agent", userAgent)
 	if !strings.HasPrefix(path, "/interactions/") && !strings.HasPrefix(path, "/webhooks/") {
-		req.Header.Set("Authorization", "Bot "+w.token)
+		req.Header.Set("Authorization", "Bot "+c.token)
 	}
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	return w.do(req, result)
+	return c.do(req, result)
 }
 
-func (w *wire) do(req *http.Request, result any) (http.Header, error) {
-	resp, err := w.client.Do(req)
+func (c *Client) do(req *http.Request, result any) (http.Header, error) {
+	resp, err := c.client.Do(req)
 	if err != nil {
-		return nil, w.unreachable(err)
+		return nil, c.Unreachable(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
-		return nil, w.unreachable(err)
+		return nil, c.Unreachable(err)
 	}
 	if resp.StatusCode >= 300 {
-		return resp.Header, w.refusal(resp, body)
+		return resp.Header, c.refusal(resp, body)
 	}
 	if result == nil || resp.StatusCode == http.StatusNoContent {
 		return resp.Header, nil
@@ -142,7 +150,7 @@ func (w *wire) do(req *http.Request, result any) (http.Header, error) {
 
 // refusal reads an error (Topics, Rate Limits; Reference, Error Messages). A page
 // instead of JSON comes from a proxy before Discord.
-func (w *wire) refusal(resp *http.Response, body []byte) *apiError {
+func (c *Client) refusal(resp *http.Response, body []byte) *Error {
 	var answer struct {
 		Code       int             `json:"code"`
 		Message    string          `json:"message"`
@@ -151,9 +159,9 @@ func (w *wire) refusal(resp *http.Response, body []byte) *apiError {
 		Errors     json.RawMessage `json:"errors"`
 	}
 	err := json.Unmarshal(body, &answer)
-	e := &apiError{Status: resp.StatusCode, Code: answer.Code, Message: w.clean(answer.Message), Global: answer.Global}
+	e := &Error{Status: resp.StatusCode, Code: answer.Code, Message: c.Clean(answer.Message), Global: answer.Global}
 	if len(answer.Errors) > 0 {
-		e.Message = w.clean(e.Message + " " + string(answer.Errors))
+		e.Message = c.Clean(e.Message + " " + string(answer.Errors))
 	}
 	if e.Message == "" {
 		e.Message = http.StatusText(resp.StatusCode)
@@ -162,7 +170,7 @@ func (w *wire) refusal(resp *http.Response, body []byte) *apiError {
 	if seconds <= 0 {
 		seconds, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64)
 	}
-	e.RetryAfter = time.Duration(min(max(seconds, 0), maxRetryAfter.Seconds()) * float64(time.Second))
+	e.RetryAfter = time.Duration(min(max(seconds, 0), MaxRetryAfter.Seconds()) * float64(time.Second))
 	if e.Status == http.StatusTooManyRequests {
 		e.Global = e.Global || resp.Header.Get("X-RateLimit-Global") == "true"
 		if e.RetryAfter == 0 {
@@ -170,24 +178,24 @@ func (w *wire) refusal(resp *http.Response, body []byte) *apiError {
 		}
 	}
 	if err != nil && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusForbidden) {
-		e.Status, e.Global, e.RetryAfter = http.StatusTooManyRequests, true, max(e.RetryAfter, cloudflare)
+		e.Status, e.Global, e.RetryAfter = http.StatusTooManyRequests, true, max(e.RetryAfter, ProxyPause)
 	}
 	return e
 }
 
-// unreachable makes an error without the address: that of an interaction holds
+// Unreachable makes an error without the address: that of an interaction holds
 // its token.
-func (w *wire) unreachable(err error) error {
+func (c *Client) Unreachable(err error) error {
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
 		err = withURL.Err
 	}
-	return &errUnreachable{w.clean(err.Error())}
+	return &errUnreachable{c.Clean(err.Error())}
 }
 
-// clean cuts a text of the wire to one short line without the token.
-func (w *wire) clean(s string) string {
-	s = strings.ReplaceAll(s, w.token, "<token>")
+// Clean cuts a text of the wire to one short line without the token.
+func (c *Client) Clean(s string) string {
+	s = strings.ReplaceAll(s, c.token, "<token>")
 	short, _ := display.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 300)
 	return short
 }
@@ -198,8 +206,8 @@ type form struct {
 	data []byte
 }
 
-// upload makes a multipart body of a message and its file.
-func upload(message any, f core.File) (form, error) {
+// Upload makes a multipart body of a message and its file.
+func Upload(message any, f core.File) (form, error) {
 	payload, err := json.Marshal(message)
 	if err != nil {
 		return form{}, err

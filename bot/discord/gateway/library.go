@@ -1,4 +1,4 @@
-package discord
+package gateway
 
 import (
 	"bytes"
@@ -18,16 +18,16 @@ import (
 // newSession makes a session of the library that does nothing on its own: it
 // neither reconnects nor logs nor keeps state, and asks nobody but us where the
 // gateway is.
-func (l *line) newSession(closed chan<- struct{}) *discordgo.Session {
-	s, _ := discordgo.New("Bot " + l.b.cfg.Token) // never fails
+func (c *connection) newSession(closed chan<- struct{}) *discordgo.Session {
+	s, _ := discordgo.New("Bot " + c.cfg.Token) // never fails
 	s.ShouldReconnectOnError, s.ShouldReconnectVoiceOnSessionError, s.ShouldRetryOnRateLimit = false, false, false
 	s.StateEnabled, s.Compress, s.SyncEvents, s.LogLevel = false, false, true, -1
 	s.Identify.Intents, s.Identify.Compress = intents, false
-	s.Client = &http.Client{Transport: whereabouts{l}}
+	s.Client = &http.Client{Transport: whereabouts{c}}
 	s.Dialer = &websocket.Dialer{
-		HandshakeTimeout: dialTimeout, Proxy: l.direct, NetDialContext: l.dial, NetDialTLSContext: l.dial,
+		HandshakeTimeout: dialTimeout, Proxy: c.direct, NetDialContext: c.dial, NetDialTLSContext: c.dial,
 	}
-	s.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) { l.dispatch(e) })
+	s.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) { c.dispatch(e) })
 	s.AddHandler(func(*discordgo.Session, *discordgo.Disconnect) {
 		select {
 		case closed <- struct{}{}:
@@ -39,34 +39,34 @@ func (l *line) newSession(closed chan<- struct{}) *discordgo.Session {
 
 // dispatch takes an event. It runs in the library's reading goroutine, under its
 // locks, so everything is done elsewhere.
-func (l *line) dispatch(e *discordgo.Event) {
-	if l.ctx.Err() != nil {
+func (c *connection) dispatch(e *discordgo.Event) {
+	if c.ctx.Err() != nil {
 		return
 	}
 	raw := append([]byte(nil), e.RawData...)
 	switch e.Type {
 	case "READY", "RESUMED":
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.begun = true
-		if l.ready != nil {
-			close(l.ready)
-			l.ready = nil
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.begun = true
+		if c.ready != nil {
+			close(c.ready)
+			c.ready = nil
 		}
 	case "INTERACTION_CREATE":
-		l.b.guarded(func() { l.b.onInteraction(l.work, raw) })
+		c.cfg.Interaction(raw)
 	case "MESSAGE_CREATE":
-		l.b.guarded(func() { l.b.onMessage(l.work, raw) })
+		c.cfg.Message(raw)
 	}
 }
 
 // whereabouts answers the library's one REST call, for the gateway's address.
-type whereabouts struct{ l *line }
+type whereabouts struct{ c *connection }
 
 func (w whereabouts) RoundTrip(r *http.Request) (*http.Response, error) {
-	w.l.mu.Lock()
-	answer, err := json.Marshal(map[string]string{"url": w.l.start.Scheme + "://" + w.l.start.Host + w.l.start.Path})
-	w.l.mu.Unlock()
+	w.c.mu.Lock()
+	answer, err := json.Marshal(map[string]string{"url": w.c.start.Scheme + "://" + w.c.start.Host + w.c.start.Path})
+	w.c.mu.Unlock()
 	body := io.NopCloser(bytes.NewReader(answer))
 	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, Body: body, Request: r}, err
@@ -74,10 +74,10 @@ func (w whereabouts) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // direct is called by the dialer before each connection, to name a proxy: there is
 // none. It is the one place where the library's idea of address and version can be set right.
-func (l *line) direct(r *http.Request) (*url.URL, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if u, err := url.Parse(l.resume); err == nil && u.Host != "" {
+func (c *connection) direct(r *http.Request) (*url.URL, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u, err := url.Parse(c.resume); err == nil && u.Host != "" {
 		r.URL.Host, r.Host, r.URL.Path = u.Host, u.Host, u.Path
 	}
 	r.URL.RawQuery = "v=10&encoding=json"
@@ -85,37 +85,37 @@ func (l *line) direct(r *http.Request) (*url.URL, error) {
 }
 
 // dial opens a connection for the library, with the socket below it.
-func (l *line) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (c *connection) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)()
-	l.mu.Lock()
-	secure := l.start.Scheme == "wss"
-	l.mu.Unlock()
-	c, err := dialer(l.b.cfg.Dial, secure)(ctx, network, address)
+	defer context.AfterFunc(c.ctx, cancel)()
+	c.mu.Lock()
+	secure := c.start.Scheme == "wss"
+	c.mu.Unlock()
+	raw, err := dialer(c.cfg.Dial, secure)(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	s := newSocket(c, l.goOnAt)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.socket = s
-	if l.ctx.Err() != nil {
-		return nil, s.cut(ending{err: l.ctx.Err()})
+	s := newSocket(raw, c.goOnAt)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.socket = s
+	if c.ctx.Err() != nil {
+		return nil, s.cut(ending{err: c.ctx.Err()})
 	}
 	return s, nil
 }
 
-func (l *line) goOnAt(url string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.resume = url
+func (c *connection) goOnAt(url string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resume = url
 }
 
-func (l *line) current() *socket {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.socket
+func (c *connection) current() *Socket {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.socket
 }
 
 // dialer opens connections as the address asks, with TLS where it must be.
