@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"time"
 
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
@@ -57,4 +58,44 @@ func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 		out = append(out, choice{Name: render.Cut(c.Label, 100), Value: c.Code})
 	}
 	return callback{answerChoices, &response{Choices: &out}}
+}
+
+// Kinds of first answers (Interactions, Interaction Callback Type).
+const (
+	answerPong    = 1
+	answerMessage = 4
+	answerLater   = 5 // a message follows
+	answerUpdate  = 6 // the tapped message changes later
+	answerChoices = 8
+	answerForm    = 9
+)
+
+const (
+	// answerWindow is how long Discord waits for a first answer (Interactions,
+	// Receiving and Responding: 3 seconds); storing may take only a part of it.
+	answerWindow = 3 * time.Second
+	storeWindow  = 1500 * time.Millisecond
+	maxChoices   = 25 // Interactions, Application Commands: choices of an autocomplete
+)
+
+// callback is a first answer.
+type callback struct {
+	Type int       `json:"type"`
+	Data *response `json:"data,omitempty"`
+}
+
+// response is what a first answer shows.
+type response struct {
+	Content    string             `json:"content,omitempty"`
+	Flags      int                `json:"flags,omitempty"`
+	Mentions   *render.Mentions   `json:"allowed_mentions,omitempty"`
+	Choices    *[]choice          `json:"choices,omitempty"`
+	CustomID   string             `json:"custom_id,omitempty"`
+	Title      string             `json:"title,omitempty"`
+	Components []render.Component `json:"components,omitempty"`
+}
+
+type choice struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }

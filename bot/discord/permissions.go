@@ -107,24 +107,6 @@ func (g *guild) in(me string, overwrites []overwrite) bits {
 	return may
 }
 
-// guild asks for a server and the bot's membership in it, once.
-func (p *probe) guild(ctx context.Context, id string) (*guild, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock() // whoever needs the same one waits for the answer
-	if g := p.guilds[id]; g != nil {
-		return g, nil
-	}
-	g := &guild{ID: id}
-	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id, nil, g); err != nil {
-		return nil, err
-	}
-	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id+"/members/"+p.me, nil, &g.self); err != nil {
-		return nil, err
-	}
-	p.guilds[id] = g
-	return g, nil
-}
-
 // place says whether a card would get to a channel.
 func (p *probe) place(ctx context.Context, t core.Target) core.Diagnostic {
 	what := t.String()

@@ -162,3 +162,21 @@ func (p *probe) say(err error) (text, mend string) {
 	}
 	return e.Error(), "try again in a while"
 }
+
+// guild asks for a server and the bot's membership in it, once.
+func (p *probe) guild(ctx context.Context, id string) (*guild, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock() // whoever needs the same one waits for the answer
+	if g := p.guilds[id]; g != nil {
+		return g, nil
+	}
+	g := &guild{ID: id}
+	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id, nil, g); err != nil {
+		return nil, err
+	}
+	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id+"/members/"+p.me, nil, &g.self); err != nil {
+		return nil, err
+	}
+	p.guilds[id] = g
+	return g, nil
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"approvalbot/bot/discord/gateway"
@@ -54,21 +53,6 @@ func (b *Bot) insist(ctx context.Context, call func(context.Context) error) bool
 	}
 }
 
-func limited(ctx context.Context, limit time.Duration, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return call(ctx)
-}
-
-// self is who the bot is, known after it has introduced itself.
-type self struct {
-	once  sync.Once
-	known chan struct{}
-	user  string // its user id
-	app   string // its application's id
-	name  string
-}
-
 // introduce asks who the bot is.
 func (b *Bot) introduce(ctx context.Context) error {
 	var me struct{ ID, Username string }
@@ -87,29 +71,4 @@ func (b *Bot) introduce(ctx context.Context) error {
 		close(b.self.known)
 	})
 	return nil
-}
-
-// tasks counts goroutines that are begun from outside of Run's own.
-type tasks struct {
-	mu   sync.Mutex
-	over bool
-	wg   sync.WaitGroup
-}
-
-// start runs f, unless the end has come.
-func (t *tasks) start(f func()) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.over {
-		t.wg.Go(f)
-	}
-	return !t.over
-}
-
-// end lets nothing begin any more and waits for what has begun.
-func (t *tasks) end() {
-	t.mu.Lock()
-	t.over = true
-	t.mu.Unlock()
-	t.wg.Wait()
 }

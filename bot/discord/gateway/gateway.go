@@ -6,26 +6,17 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/bwmarrin/discordgo"
 
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 )
-
-// intents are what the bot asks to be told beside interactions, which need none:
-// messages, of which it sees the text only where it is mentioned or written to.
-// None of them is privileged.
-const intents = discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
 
 const (
 	identifyPause = 5500 * time.Millisecond // Topics, Gateway, Rate Limiting: one IDENTIFY in 5 seconds
@@ -53,38 +44,9 @@ var fatalCodes = map[int]string{
 		"Check the bot in the developer portal, or use updates: interactions.",
 }
 
-// Config is what a gateway connection needs.
-type Config struct {
-	Token  string
-	Dial   Dial // nil: TCP, with TLS where the address says wss
-	REST   *rest.Client
-	Health *textcmd.Health
-
-	// Interaction and Message take what comes, as it came. They must return at once:
-	// whatever takes time is done elsewhere.
-	Interaction, Message func(raw json.RawMessage)
-}
-
 // sessionLost are the close codes after which a session does not go on (Topics, Opcodes
 // and Status Codes, Gateway Close Event Codes).
 var sessionLost = []int{4003, 4007, 4009}
-
-// connection is the gateway connection of a bot, one after the other.
-type connection struct {
-	cfg Config
-	ctx context.Context // ends when the bot is to stop
-
-	session    *discordgo.Session // nil: the next connection begins a session
-	closed     chan struct{}      // gets a word when the library is through with a connection
-	identified time.Time
-
-	mu     sync.Mutex
-	start  *url.URL      // where a session begins
-	resume string        // where it goes on (READY, resume_gateway_url)
-	begun  bool          // the session has had its READY
-	ready  chan struct{} // closed at the next READY or RESUMED
-	socket *Socket
-}
 
 // Run keeps a gateway connection open until ctx ends, also where Discord
 // says that there is no use in it.
@@ -201,14 +163,6 @@ func (c *connection) stand(s *Socket, ready <-chan struct{}) (opened bool, end e
 	}
 	c.forget(false)
 	return opened, s.end
-}
-
-// begin makes ready for a connection, and gives what is closed once it stands.
-func (c *connection) begin() (ready <-chan struct{}) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ready, c.socket = make(chan struct{}), nil
-	return c.ready
 }
 
 // forget drops the session if it hangs in the library, or never had its READY:

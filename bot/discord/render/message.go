@@ -1,9 +1,6 @@
 package render
 
 import (
-	"approvalbot/core"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -148,119 +145,7 @@ func Menu(rows [][]textcmd.Button) [][]textcmd.Button {
 	return out
 }
 
-// Text makes a message of plain text. forUser is mentioned and notified.
-func Text(s, forUser string, times core.Times) Message {
-	m := Message{Flags: flagNoPreviews, Mentions: Nobody()}
-	if !IsID(forUser) {
-		m.Content = Plain(s, MaxText, times)
-		return m
-	}
-	head := "<@" + forUser + "> "
-	m.Content, m.Mentions.Users = head+Plain(s, MaxText-len(head), times), []string{forUser}
-	return m
-}
-
-// CardTitle names the post in a forum that a card is.
-func CardTitle(c core.Card) string {
-	return Cut(c.Code+" · "+c.Risk.String()+" · "+c.Headline, MaxTitle)
-}
-
-// Title makes a text the name of a forum's post, which must have one.
-func Title(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if s == "" {
-		return "Request"
-	}
-	return Cut(s, MaxTitle)
-}
-
-// End says how a card has ended, for one that cannot be edited any more.
-func End(c core.Card) Message {
-	end := endIcon(c) + " " + c.Code + ": " + c.Outcome
-	if c.Result != "" {
-		end += "\n" + resultIcon(c) + c.Result
-	}
-	return Text(end, "", c.Times)
-}
-
-// PartTexts writes all of a file as texts of messages, in Markdown; there are none
-// where it is too long for messages, or a part of it is.
-func PartTexts(f core.File) []string {
-	parts := f.Parts(maxPart)
-	texts := make([]string, len(parts))
-	for i, part := range parts {
-		texts[i] = escape(f.PartHead(i, len(parts))) + "\n" + block(part) + "\n" + PartEnd
-		if units(texts[i]) > MaxText {
-			return nil
-		}
-	}
-	return texts
-}
-
-// Markdown is a message whose text is Markdown already.
-func Markdown(s string) Message {
-	return Message{Content: s, Flags: flagNoPreviews, Mentions: Nobody()}
-}
-
-// Nonce names a message by what it says.
-func Nonce(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:])[:maxNonce]
-}
-
-// maxPart is how many characters of a file one message holds; each has two code units
-// at most.
-const maxPart = 900
-
-// PartEnd stands below each part of a file.
-const PartEnd = "(end of the part)"
-
 // IsID reports whether s is a Discord id (a snowflake).
 func IsID(s string) bool {
 	return s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
-}
-
-// Copyable is a line to copy, below a text that it fits behind.
-func Copyable(line string) string {
-	if line == "" {
-		return ""
-	}
-	return "\n" + block(line)
-}
-
-// ReasonForm are the components of the form in which a person says why they denied
-// (Components, Label and Text Input); what they write has that custom id.
-func ReasonForm(customID string) []Component {
-	return []Component{{Type: kindLabel, Label: "Reason (your deny already counts)", Component: &Component{
-		Type: kindInput, CustomID: customID, Style: 2, MaxLength: textcmd.MaxReason, Required: new(true),
-	}}}
-}
-
-// Private is a message for one person, in Markdown.
-func Private(s string, rows []Component) Message {
-	m := Message{Content: s, Flags: Ephemeral | flagNoPreviews, Mentions: Nobody()}
-	if rows != nil {
-		m.Components = &rows
-	}
-	return m
-}
-
-// Edited is what a deferred message becomes, in Markdown. Its buttons, if it had any, go.
-func Edited(s string, rows []Component) Message {
-	if rows == nil {
-		rows = []Component{}
-	}
-	return Message{Content: s, Components: &rows, Mentions: Nobody()}
-}
-
-// Lines puts texts below each other, without those that are empty.
-func Lines(parts ...string) string {
-	out := ""
-	for _, p := range parts {
-		if out != "" && p != "" {
-			out += "\n"
-		}
-		out += p
-	}
-	return out
 }

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"approvalbot/bot/discord/rest"
+	"approvalbot/bot/textcmd"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -10,6 +12,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
@@ -140,4 +144,46 @@ func dialer(own Dial, secure bool) Dial {
 		}
 		return nil, errors.Join(err, c.Close())
 	}
+}
+
+// intents are what the bot asks to be told beside interactions, which need none:
+// messages, of which it sees the text only where it is mentioned or written to.
+// None of them is privileged.
+const intents = discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
+
+// Config is what a gateway connection needs.
+type Config struct {
+	Token  string
+	Dial   Dial // nil: TCP, with TLS where the address says wss
+	REST   *rest.Client
+	Health *textcmd.Health
+
+	// Interaction and Message take what comes, as it came. They must return at once:
+	// whatever takes time is done elsewhere.
+	Interaction, Message func(raw json.RawMessage)
+}
+
+// connection is the gateway connection of a bot, one after the other.
+type connection struct {
+	cfg Config
+	ctx context.Context // ends when the bot is to stop
+
+	session    *discordgo.Session // nil: the next connection begins a session
+	closed     chan struct{}      // gets a word when the library is through with a connection
+	identified time.Time
+
+	mu     sync.Mutex
+	start  *url.URL      // where a session begins
+	resume string        // where it goes on (READY, resume_gateway_url)
+	begun  bool          // the session has had its READY
+	ready  chan struct{} // closed at the next READY or RESUMED
+	socket *Socket
+}
+
+// begin makes ready for a connection, and gives what is closed once it stands.
+func (c *connection) begin() (ready <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ready, c.socket = make(chan struct{}), nil
+	return c.ready
 }
