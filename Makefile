@@ -41,7 +41,7 @@ shellproof: ## ten minutes of lines that policy allows, in five shells; APPROVAL
 	APPROVALBOT_REQUIRE_SHELLS=1 APPROVALBOT_SHELLPROOF=$${APPROVALBOT_SHELLPROOF:-10m} $(GO) test ./policy -run 'W11_AllowedLines' -count=1 -timeout 60m -v
 
 golden: ## rewrite golden files from what the code does now; read the diff
-	$(GO) test ./bot/telegram ./bot/discord/render -run Golden -update
+	$(GO) test ./bot/telegram/render ./bot/discord/render -run Golden -update
 	$(GO) test ./server -run OpenAPI -update
 	$(GO) test ./gateway -run SchemaSays -update
 	$(GO) test ./cmd/approvalbot -run CLIDoc -update

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -164,11 +165,10 @@ func rejected(err error) bool {
 
 // Waits between tries of the receiving side.
 const (
-	maxRetryAfter = 24 * time.Hour
-	firstWait     = 500 * time.Millisecond
-	longestWait   = 30 * time.Second
-	bannedWait    = time.Minute
-	conflictWait  = 5 * time.Second // a second poller is thrown out by each of our calls, and we by its
+	firstWait    = 500 * time.Millisecond
+	longestWait  = 30 * time.Second
+	bannedWait   = time.Minute
+	conflictWait = 5 * time.Second // a second poller is thrown out by each of our calls, and we by its
 )
 
 // diagnose says what keeps updates from coming, with the way out, and how long
@@ -193,4 +193,16 @@ func diagnose(err error, try int) (detail string, wait time.Duration) {
 		return "Telegram asks the bot to slow down.", max(retryAfter(err), wait)
 	}
 	return fmt.Sprintf("%v. The desk keeps trying.", e), wait
+}
+
+// errNotKept says that updates came but could not be stored.
+var errNotKept = errors.New("the updates could not be stored")
+
+// retryAfter gives what Telegram asks to wait, or 0.
+func retryAfter(err error) time.Duration {
+	var e *apiError
+	if errors.As(err, &e) && e.Code == tooManyRequests {
+		return cmp.Or(e.RetryAfter, time.Second)
+	}
+	return 0
 }

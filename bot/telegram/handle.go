@@ -3,15 +3,14 @@ package telegram
 import (
 	"context"
 
+	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
 
 // Sentences that are the adapter's own.
 const (
-	sayLater  = "The desk cannot record this right now, it will be tried again."
-	sayGrants = "What these choices grant stands at the end of the card."
-	sayBelow  = "What these choices grant does not fit on the card: it follows as a reply."
+	sayLater = "The desk cannot record this right now, it will be tried again."
 )
 
 // received is an update as it is handled.
@@ -132,10 +131,10 @@ func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textc
 		return
 	}
 	if m.Tap {
-		var menu page
+		var menu render.MenuPage
 		if r.Menu != "" {
-			menu = withMenu(*r.Card, r.Menu)
-			r.Text, r.Alert, r.Long = menu.say, menu.rest != "", menu.rest
+			menu = render.Menu(*r.Card, r.Menu)
+			r.Text, r.Alert, r.Long = menu.Answer, menu.Reply != "", menu.Reply
 		}
 		if !j.Told {
 			j.Told = true

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,9 +199,6 @@ func (b *Bot) inbound(raw []byte) (in textcmd.News[received], ok bool) {
 	return in, u.ID > 0
 }
 
-// errNotKept says that updates came but could not be stored.
-var errNotKept = errors.New("the updates could not be stored")
-
 // keep stores updates, if there are any, and wakes the handlers. Only when it
 // returns nil may the updates be confirmed.
 func (b *Bot) keep(ctx context.Context, in ...core.Inbound) error {
@@ -214,13 +210,4 @@ func (b *Bot) keep(ctx context.Context, in ...core.Inbound) error {
 	}
 	fault.Point("after-update-stored")
 	return nil
-}
-
-// retryAfter gives what Telegram asks to wait, or 0.
-func retryAfter(err error) time.Duration {
-	var e *apiError
-	if errors.As(err, &e) && e.Code == tooManyRequests {
-		return cmp.Or(e.RetryAfter, time.Second)
-	}
-	return 0
 }

@@ -7,6 +7,7 @@ import (
 	tg "github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
+	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -22,7 +23,7 @@ const (
 // keeps a progress bar on the person's screen. An answer that comes too late or
 // twice is no harm.
 func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
-	text = cutUnits(text, maxAnswer)
+	text = render.Answer(text)
 	for try := range answerTries {
 		err := b.once(ctx, answerLimit, func(ctx context.Context) error {
 			return b.sends.post(ctx, "answerCallbackQuery", &tg.AnswerCallbackQueryParams{CallbackQueryID: query, Text: text, ShowAlert: alert}, nil)
@@ -41,8 +42,8 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 
 // show draws the tapped card with a menu open, or closed again. The tap has its
 // answer already, so nothing is lost when it fails.
-func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p page) {
-	if err := b.edit(ctx, m.Chat, m.MessageID, p.text, p.rows); err != nil {
+func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p render.MenuPage) {
+	if err := b.edit(ctx, m.Chat, m.MessageID, p.HTML, p.Rows); err != nil {
 		b.log.Info("a card's menu could not be shown", "target", m.Chat.String(), "reason", err)
 	}
 	// Another state may have been drawn just before: then it is drawn once more.
@@ -59,13 +60,7 @@ func (b *Bot) say(ctx, work context.Context, to core.Target, replyTo int64, text
 
 // sayWith is say with a line below that a tap copies (Bot API, MessageEntity: code).
 func (b *Bot) sayWith(ctx, work context.Context, to core.Target, replyTo int64, text, line string) {
-	parts := split(text, maxText)
-	for i := range parts {
-		parts[i] = inertText(parts[i])
-	}
-	if line != "" { // what it stands below is one sentence
-		parts[len(parts)-1] += "\n" + code(line)
-	}
+	parts := render.Texts(text, line)
 	rest, wait := b.sayParts(work, to, replyTo, parts)
 	if len(rest) == 0 || wait > sayPatience {
 		return

@@ -13,8 +13,10 @@ import (
 	tg "github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
+	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/display"
 )
 
 // Post sends a card with its buttons, or a text (Bot API, sendMessage). The
@@ -42,33 +44,10 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 	return core.Posted{MessageID: strconv.Itoa(sent.ID), DenyOnly: what.denyOnly}, nil
 }
 
-// content is what sendMessage takes, but for the chat.
-type content struct {
-	Text               string                     `json:"text"`
-	ParseMode          models.ParseMode           `json:"parse_mode"`
-	LinkPreviewOptions *models.LinkPreviewOptions `json:"link_preview_options"`
-	ReplyParameters    *models.ReplyParameters    `json:"reply_parameters,omitempty"`
-	ReplyMarkup        models.ReplyMarkup         `json:"reply_markup,omitempty"`
-}
-
-// textOf is a posting that is no card.
-func textOf(p core.Posting) content {
-	what := content{
-		Text: inertText(cut(p.Text, maxText)), ParseMode: models.ParseModeHTML,
-		LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(number(p.ReplyTo)),
-	}
-	if p.ForUser != "" {
-		// Selective asks only people who are mentioned (Bot API, ForceReply).
-		what.Text = mention(p.ForUser, what.Text)
-		what.ReplyMarkup = models.ForceReply{ForceReply: true, Selective: true}
-	}
-	return what
-}
-
 // Edit draws a card anew (Bot API, editMessageText), without buttons once it has
 // ended. A bot may edit its own messages for ever.
 func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card core.Card) error {
-	text, card := render(card)
+	text, card := render.Card(card)
 	return b.edit(ctx, to, messageID, text, textcmd.Buttons(card, textcmd.MenuMain))
 }
 
@@ -86,22 +65,11 @@ func (b *Bot) edit(ctx context.Context, to core.Target, messageID, text string, 
 	})
 }
 
-// maxPart is how many characters of a file one message holds.
-const maxPart = 3000
-
 // AttachParts sends messages that hold all of a file.
 func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) error {
-	parts := f.Parts(maxPart)
-	if len(parts) == 0 {
+	texts := render.PartTexts(f)
+	if len(texts) == 0 {
 		return notInParts
-	}
-	texts := make([]string, len(parts))
-	for i, part := range parts {
-		// Telegram trims what stands at the ends of a message.
-		texts[i] = inert(f.PartHead(i, len(parts))) + "\n<pre>" + escape(part) + "</pre>\n" + sayPartEnd
-		if visible(texts[i]) > maxText {
-			return notInParts
-		}
 	}
 	for _, text := range texts {
 		body, err := json.Marshal(content{Text: text, ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview()})
@@ -129,15 +97,13 @@ func gaveUp(err error) error {
 
 var notInParts = &core.DeliveryError{Message: "The call is too long for messages.", NoFiles: true}
 
-const sayPartEnd = "(end of the part)"
-
 // Attach sends a text file (Bot API, sendDocument).
 func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 	return b.send(ctx, attaching, to, func(ctx context.Context, to address) error {
 		_, err := b.api.SendDocument(ctx, &tg.SendDocumentParams{
 			ChatID: to.chat, MessageThreadID: to.thread,
 			Document: &models.InputFileUpload{Filename: f.Name, Data: strings.NewReader(f.Text)},
-			Caption:  inertText(cut(f.Caption, maxCaption)), ParseMode: models.ParseModeHTML,
+			Caption:  render.Caption(f), ParseMode: models.ParseModeHTML,
 			DisableContentTypeDetection: true,
 		})
 		return err
@@ -165,7 +131,7 @@ func (b *Bot) send(ctx context.Context, op operation, target core.Target, call f
 	target = target.Normal()
 	chat, err := strconv.ParseInt(target.To, 10, 64)
 	if target.Channel != b.cfg.Channel || err != nil || chat == 0 {
-		return &core.DeliveryError{Message: "This is no Telegram chat: " + cut(target.String(), 100) + ".", Gone: true}
+		return &core.DeliveryError{Message: "This is no Telegram chat: " + short(target.String()) + ".", Gone: true}
 	}
 	if left := b.pace.left(chat); left > 0 {
 		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.", RetryAfter: left}
@@ -178,6 +144,12 @@ func (b *Bot) send(ctx context.Context, op operation, target core.Target, call f
 		b.pace.wait(chat, wait)
 	}
 	return b.judge(op, err)
+}
+
+// short is a text that is named in an error.
+func short(s string) string {
+	s, _ = display.Clip(s, 100)
+	return s
 }
 
 // pace remembers which chats are to be left alone, and until when.
@@ -203,39 +175,4 @@ func (p *pace) left(chat int64) time.Duration {
 		delete(p.until, chat)
 	}
 	return left
-}
-
-// keyboard makes inline buttons of the desk's. Styles are Bot API 9.4; older
-// apps show all buttons alike.
-func keyboard(rows [][]textcmd.Button) models.InlineKeyboardMarkup {
-	styles := map[textcmd.Style]string{textcmd.Allowing: "success", textcmd.Denying: "danger"}
-	markup := models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{}}
-	for _, row := range rows {
-		var out []models.InlineKeyboardButton
-		for _, button := range row {
-			out = append(out, models.InlineKeyboardButton{Text: button.Label, CallbackData: button.Data, Style: styles[button.Style]})
-		}
-		markup.InlineKeyboard = append(markup.InlineKeyboard, out)
-	}
-	return markup
-}
-
-// noPreview keeps Telegram from fetching addresses that stand in a text.
-func noPreview() *models.LinkPreviewOptions { return &models.LinkPreviewOptions{IsDisabled: tg.True()} }
-
-// replyParameters answers a message, also when it is gone by then.
-func replyParameters(id int) *models.ReplyParameters {
-	if id <= 0 {
-		return nil
-	}
-	return &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
-}
-
-// number reads an id; 0 for none.
-func number(s string) int {
-	if s == "" {
-		return 0
-	}
-	n, _ := strconv.Atoi(s)
-	return n
 }

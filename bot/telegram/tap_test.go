@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 
 	"approvalbot/bot/bottest"
+	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 )
@@ -270,7 +271,7 @@ func TestMoreSaysWhatItGrantsUntilBack(t *testing.T) {
 		before, _ := r.group.Message(card)
 		const said = "\n\nWhat these choices grant\n" +
 			"Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."
-		if got := r.answered(r.alice.Tap(r.group, card, "More")); got.Text != sayGrants || got.Alert {
+		if got := r.answered(r.alice.Tap(r.group, card, "More")); got.Text != render.GrantsOnCard || got.Alert {
 			t.Errorf("answered %+v", got)
 		}
 		r.until("opened", func() bool { m, _ := r.group.Message(card); return len(m.Labels()) > 3 })
@@ -305,7 +306,7 @@ func TestMoreOnAFullCardIsToldBelowIt(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		full := pendingCard()
-		full.Facts = []core.Fact{{Name: "Filler", Value: strings.Repeat("x", maxText-200)}}
+		full.Facts = []core.Fact{{Name: "Filler", Value: strings.Repeat("x", render.MaxText-200)}}
 		posted, err := r.bot.Post(context.Background(), r.place(), core.Posting{Card: full})
 		if err != nil {
 			t.Fatal(err)
@@ -315,7 +316,7 @@ func TestMoreOnAFullCardIsToldBelowIt(t *testing.T) {
 			return textcmd.Reply{Menu: textcmd.MenuMore, Card: full}, nil
 		})
 		before, _ := r.group.Message(card)
-		if got := r.answered(r.alice.Tap(r.group, card, "More")); got.Text != sayBelow || !got.Alert {
+		if got := r.answered(r.alice.Tap(r.group, card, "More")); got.Text != render.GrantsBelow || !got.Alert {
 			t.Errorf("answered %+v", got)
 		}
 		r.until("told", func() bool { return len(r.group.FromBot()) == 2 })
@@ -337,7 +338,7 @@ func TestDetailsFollowAsAReply(t *testing.T) {
 			return textcmd.Reply{Text: "Details follow.", Long: long}, nil
 		})
 		r.answered(r.alice.TapData(r.group, card, "details"))
-		want := len(split(long, maxText))
+		want := len(render.Texts(long, ""))
 		r.until("posted", func() bool { return len(r.group.FromBot()) == 1+want })
 		whole := ""
 		for _, m := range r.group.FromBot()[1:] {
@@ -385,7 +386,7 @@ func TestAnswersAreCutWhereTelegramEnds(t *testing.T) {
 		for _, text := range []string{strings.Repeat("x", 200), strings.Repeat("ж", 300), strings.Repeat("🟥", 150), "\xff" + strings.Repeat("a", 400)} {
 			r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{Text: text}, nil })
 			got := r.answered(r.alice.TapData(r.group, card, "x")).Text
-			if n := len(utf16.Encode([]rune(got))); n > maxAnswer || n < maxAnswer-2 {
+			if n := len(utf16.Encode([]rune(got))); n > render.MaxAnswer || n < render.MaxAnswer-2 {
 				t.Errorf("%d units: %q", n, got)
 			}
 		}

@@ -17,15 +17,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/core"
+	"approvalbot/display"
 )
 
 // Times of the wire. Telegram holds a getUpdates call for at most 50 seconds
 // (Bot API, getUpdates.timeout; telegram-bot-api caps it there).
 const (
-	holdSeconds = 50
-	pollTimeout = (holdSeconds + 15) * time.Second
-	sendTimeout = 20 * time.Second
-	maxBody     = 16 << 20 // of an answer: a hundred updates are far smaller
+	holdSeconds   = 50
+	pollTimeout   = (holdSeconds + 15) * time.Second
+	sendTimeout   = 20 * time.Second
+	maxRetryAfter = 24 * time.Hour
+	maxBody       = 16 << 20 // of an answer: a hundred updates are far smaller
 )
 
 // apiError is an answer of Telegram that is not a result.
@@ -153,7 +155,8 @@ func (w *wire) clean(s string) string {
 	s = strings.ReplaceAll(s, w.token, "<token>")
 	s = strings.ReplaceAll(s, url.PathEscape(w.token), "<token>")
 	s = strings.ReplaceAll(s, secret, "<token>")
-	return cut(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 300)
+	short, _ := display.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 300)
+	return short
 }
 
 // post calls a method with JSON parameters and reads its result, unless result is

@@ -53,6 +53,7 @@ var rooms = map[string][]string{
 	"bot/discord":         {"core", "bot/discord/gateway", "bot/discord/render", "bot/discord/rest", "bot/textcmd", "display", "internal/fault"},
 	"bot/discord/render":  {"core", "bot/textcmd"},
 	"bot/discord/rest":    {"core", "display"},
+	"bot/telegram/render": {"core", "bot/textcmd"},
 	"bot/discord/gateway": {"bot/discord/rest", "bot/textcmd"},
 	"bot/telegram/render": {"core", "bot/textcmd"},
 	"bot/bottest":         {},

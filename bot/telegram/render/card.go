@@ -1,13 +1,12 @@
-package telegram
+// Package render writes what the bot shows on Telegram: cards, menus and texts, as HTML
+// of the Bot API. It is pure, held by golden files, and knows the platform's limits;
+// nothing else does.
+package render
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
-
-	"github.com/go-telegram/bot/models"
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
@@ -31,69 +30,18 @@ type section struct {
 	tight bool // it belongs to the part above: no blank line between
 }
 
-// rendered remembers the cards that were posted last. A card that goes to many
-// chats is the same one in all of them. Safe for concurrent use.
-type rendered struct {
-	mu   sync.Mutex
-	kept [32]struct {
-		of *core.Card
-		as ready
-	}
-	next int
-}
-
-// ready is a card as it is posted: the JSON that says all but where, and whether it
-// offers less than was drawn.
-type ready struct {
-	content  []byte
-	denyOnly bool
-}
-
-// card makes a card ready, once for all its chats.
-func (r *rendered) card(c *core.Card) (ready, error) {
-	if as, ok := r.find(c); ok {
-		return as, nil
-	}
-	text, drawn := render(*c)
-	what := content{Text: text, ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview()}
-	if rows := textcmd.Buttons(drawn, textcmd.MenuMain); rows != nil {
-		what.ReplyMarkup = keyboard(rows)
-	}
-	body, err := json.Marshal(what)
-	if err != nil {
-		return ready{}, err
-	}
-	as := ready{body, len(drawn.Offers) < len(c.Offers)}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.kept[r.next].of, r.kept[r.next].as = c, as
-	r.next = (r.next + 1) % len(r.kept)
-	return as, nil
-}
-
-func (r *rendered) find(c *core.Card) (as ready, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range r.kept {
-		if r.kept[i].of == c {
-			return r.kept[i].as, true
-		}
-	}
-	return ready{}, false
-}
-
-// render draws a card as HTML for Telegram. The card it gives back is the one
+// Card draws a card as HTML for Telegram. The card it gives back is the one
 // that buttons are to be made for: it offers no allow if something of the call
 // had to be left out.
-func render(c core.Card) (string, core.Card) {
+func Card(c core.Card) (string, core.Card) {
 	parts := sections(c)
 	for _, optional := range []string{"the asker's words", "the facts", "why it asks"} {
-		if length(parts) <= maxText {
+		if length(parts) <= MaxText {
 			break
 		}
 		parts = leaveOut(parts, optional, optional+" are left out for want of room.")
 	}
-	if length(parts) > maxText || utf8.RuneCountInString(c.Headline) > maxHeadline {
+	if length(parts) > MaxText || utf8.RuneCountInString(c.Headline) > maxHeadline {
 		if !c.Status.Final() {
 			c.Offers, c.DenyOnly = nil, notWhole
 		}
@@ -103,29 +51,35 @@ func render(c core.Card) (string, core.Card) {
 	return join(parts), c
 }
 
-// page is a card that shows a menu.
-type page struct {
-	text string // HTML
-	rows [][]textcmd.Button
-	say  string // to whom opened it
-	rest string // what did not fit on the card
+// What stands where about the wider scopes, for whoever opens the menu.
+const (
+	GrantsOnCard = "What these choices grant stands at the end of the card."
+	GrantsBelow  = "What these choices grant does not fit on the card: it follows as a reply."
+)
+
+// MenuPage is a card that shows a menu.
+type MenuPage struct {
+	HTML   string // HTML
+	Rows   [][]textcmd.Button
+	Answer string // to whom opened it
+	Reply  string // what did not fit on the card
 }
 
-// withMenu draws a card with a menu. What the wider scopes grant stands at the end of
+// Menu draws a card with a menu. What the wider scopes grant stands at the end of
 // it while they are shown; nothing else makes room for that.
-func withMenu(c core.Card, m textcmd.Menu) page {
-	text, c := render(c)
-	p := page{text: text, rows: textcmd.Buttons(c, m)}
+func Menu(c core.Card, m textcmd.Menu) MenuPage {
+	text, c := Card(c)
+	p := MenuPage{HTML: text, Rows: textcmd.Buttons(c, m)}
 	if m != textcmd.MenuMore {
 		return p
 	}
 	about := textcmd.About(c)
 	grants := (&block{}).line("", "<b>What these choices grant</b>").list("", strings.Split(about, "\n")).section("")
-	if visible(text)+len("\n\n")+grants.chars > maxText {
-		p.say, p.rest = sayBelow, about
+	if visible(text)+len("\n\n")+grants.chars > MaxText {
+		p.Answer, p.Reply = GrantsBelow, about
 		return p
 	}
-	p.text, p.say = text+"\n\n"+grants.html, sayGrants
+	p.HTML, p.Answer = text+"\n\n"+grants.html, GrantsOnCard
 	return p
 }
 
@@ -318,24 +272,3 @@ func (b *block) section(name string) section {
 }
 
 func (s section) below() section { s.tight = true; return s }
-
-// visible counts the characters that are left of HTML once it is parsed.
-func visible(html string) int {
-	n, inTag, inEntity := 0, false, false
-	for _, r := range html {
-		switch {
-		case r == '<':
-			inTag = true
-		case r == '>':
-			inTag = false
-		case inTag:
-		case r == '&':
-			inEntity = true
-		case inEntity && r == ';':
-			n, inEntity = n+1, false
-		case !inEntity:
-			n++
-		}
-	}
-	return n
-}

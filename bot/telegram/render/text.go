@@ -1,4 +1,4 @@
-package telegram
+package render
 
 import (
 	"fmt"
@@ -8,13 +8,15 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"approvalbot/core"
 )
 
 // Limits of texts, in characters after the markup is taken out.
 const (
-	maxText     = 4096 // Bot API, sendMessage.text
+	MaxText     = 4096 // Bot API, sendMessage.text
 	maxCaption  = 1024 // Bot API, sendDocument.caption
-	maxAnswer   = 200  // Bot API, answerCallbackQuery.text
+	MaxAnswer   = 200  // Bot API, answerCallbackQuery.text
 	maxEntities = 100  // further markup of a message is ignored (python-telegram-bot, MessageLimit)
 )
 
@@ -100,8 +102,8 @@ func inertText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// mention makes the first word of an HTML text mention a person, where it can.
-func mention(userID, text string) string {
+// Mention makes the first word of an HTML text mention a person, where it can.
+func Mention(userID, text string) string {
 	word, rest, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseUint(userID, 10, 63); err != nil || strings.ContainsAny(word, "<&\n") || word == "" {
 		return text
@@ -148,4 +150,68 @@ func split(s string, n int) []string {
 		parts, s = append(parts, strings.TrimSpace(part)), s[len(part):]
 	}
 	return parts
+}
+
+// Text is a message of plain text, as HTML, cut to what fits one.
+func Text(s string) string { return inertText(cut(s, MaxText)) }
+
+// Texts are the messages, as HTML, that hold all of a text, and below it a line that
+// a tap copies (Bot API, MessageEntity: code), if it is not empty.
+func Texts(s, line string) []string {
+	parts := split(s, MaxText)
+	for i := range parts {
+		parts[i] = inertText(parts[i])
+	}
+	if line != "" { // what it stands below is one sentence
+		parts[len(parts)-1] += "\n" + code(line)
+	}
+	return parts
+}
+
+// Answer is what a tap is answered with, as plain text.
+func Answer(s string) string { return cutUnits(s, MaxAnswer) }
+
+// Caption is a file's caption, as HTML.
+func Caption(f core.File) string { return inertText(cut(f.Caption, maxCaption)) }
+
+// maxPart is how many characters of a file one message holds.
+const maxPart = 3000
+
+// PartEnd stands below each part of a file: Telegram trims what stands at the ends
+// of a message.
+const PartEnd = "(end of the part)"
+
+// PartTexts are the messages, as HTML, that hold all of a file; there are none where it
+// is too long for messages, or a part of it is.
+func PartTexts(f core.File) []string {
+	parts := f.Parts(maxPart)
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = inert(f.PartHead(i, len(parts))) + "\n<pre>" + escape(part) + "</pre>\n" + PartEnd
+		if visible(texts[i]) > MaxText {
+			return nil
+		}
+	}
+	return texts
+}
+
+// visible counts the characters that are left of HTML once it is parsed.
+func visible(html string) int {
+	n, inTag, inEntity := 0, false, false
+	for _, r := range html {
+		switch {
+		case r == '<':
+			inTag = true
+		case r == '>':
+			inTag = false
+		case inTag:
+		case r == '&':
+			inEntity = true
+		case inEntity && r == ';':
+			n, inEntity = n+1, false
+		case !inEntity:
+			n++
+		}
+	}
+	return n
 }

@@ -1,4 +1,4 @@
-package telegram
+package render
 
 import (
 	"flag"
@@ -86,7 +86,10 @@ func goldenCards() map[string]core.Card {
 				c.Payload = append(c.Payload, core.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
 			}
 		}),
-		"hostile": with(func(c *core.Card) { c.Headline, c.Why = hostile, []string{hostile}; c.Claims[0].Value = hostile }),
+		"hostile": with(func(c *core.Card) {
+			c.Headline, c.Why = hostile, []string{hostile}
+			c.Claims[0].Value = hostile
+		}),
 		"allowed": end(core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded with exit status 0: pushed."),
 		"denied":  end(core.Denied, "denied by alice at 21 Nov 15:00:00 CET: not on a Friday", ""),
 		"expired": end(core.Expired, "expired at 21 Nov 15:04:05 CET: nobody decided in time", ""),
@@ -106,7 +109,7 @@ func goldenCards() map[string]core.Card {
 func TestGoldenCards(t *testing.T) {
 	for name, c := range goldenCards() {
 		t.Run(name, func(t *testing.T) {
-			got, drawn := render(c)
+			got, drawn := Card(c)
 			golden(t, name, got, textcmd.Buttons(drawn, textcmd.MenuMain))
 		})
 	}
@@ -114,8 +117,8 @@ func TestGoldenCards(t *testing.T) {
 		c := goldenCards()["pending"]
 		c.Offers, c.Always, c.Agent = append(c.Offers, core.AllowAlways), "exactly this call", "main"
 		c.Session = "“git push” without other options, whatever it names but files outside the workspace"
-		p := withMenu(c, textcmd.MenuMore)
-		golden(t, "more", p.text, p.rows)
+		p := Menu(c, textcmd.MenuMore)
+		golden(t, "more", p.HTML, p.Rows)
 	})
 }
 
@@ -188,7 +191,7 @@ func checkHTML(t interface{ Errorf(string, ...any) }, s string) string {
 		t.Errorf("%d entities", entities)
 	}
 	text = html.UnescapeString(text)
-	if n := utf8.RuneCountInString(text); n > maxText {
+	if n := utf8.RuneCountInString(text); n > MaxText {
 		t.Errorf("%d characters", n)
 	}
 	return text
@@ -215,10 +218,10 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 			Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways}, DenyOnly: word.Draw(t, "deny only"),
 			Session: word.Draw(t, "session"), Always: word.Draw(t, "always"), Agent: word.Draw(t, "agent"),
 		}
-		got, drawn := render(c)
+		got, drawn := Card(c)
 		text := checkHTML(t, got)
-		if menu := withMenu(c, textcmd.MenuMore); !strings.HasPrefix(checkHTML(t, menu.text), text) || len(drawn.Offers) == 0 && len(menu.rows) > 3 {
-			t.Fatalf("with the menu open it says %q", menu.text)
+		if menu := Menu(c, textcmd.MenuMore); !strings.HasPrefix(checkHTML(t, menu.HTML), text) || len(drawn.Offers) == 0 && len(menu.Rows) > 3 {
+			t.Fatalf("with the menu open it says %q", menu.HTML)
 		}
 		if drawn.Status != core.Pending || len(drawn.Offers) == 0 {
 			return
@@ -247,7 +250,7 @@ func TestTheCoresLargestCardFits(t *testing.T) {
 	for range 7 {
 		c.Facts = append(c.Facts, core.Fact{Name: "Bound to environment", Value: r(120)})
 	}
-	got, drawn := render(c)
+	got, drawn := Card(c)
 	if checkHTML(t, got); len(drawn.Offers) == 0 || len(drawn.Payload) == 0 {
 		t.Errorf("cut: %s", got)
 	}
@@ -274,7 +277,11 @@ func TestInertTextOfManyLines(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	many := strings.Repeat("/approve 7KQ2AB\n", 300)
-	if got := checkHTML(t, inertText(many[:maxText])); got != many[:maxText] {
+	if got := checkHTML(t, inertText(many[:MaxText])); got != many[:MaxText] {
 		t.Errorf("%q", got)
 	}
 }
+
+// hostile is everything that means something to a chat.
+const hostile = `<b>bold</b> </code></pre> &lt;i&gt; ` + "`tick` ```fence``` *star* _under_ [x](http://evil.example)" +
+	` @everyone @admin <@123> https://evil.example/?a=1&b=2 evil.example /approve@bot #tag $USD a@b.cz +491701234567 4111 1111 1111 1111 ' " \u{202E}`
