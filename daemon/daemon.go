@@ -61,7 +61,7 @@ type Daemon struct {
 	strays      atomic.Pointer[string] // why it is not in force here
 	telling     sync.WaitGroup         // announcements under way
 	table       *routing.Table
-	talk        *textcmd.Desk
+	talk        *textcmd.Handler
 	bots        map[string]bot // by platform; those that are on
 	receivers   receivers      // the adapters that take updates in here
 	dispatchers []*routing.Dispatcher

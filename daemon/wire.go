@@ -77,7 +77,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		return nil, err
 	}
 	d.timers = routing.NewTimers(d.Store, d.Gate, log)
-	d.talk = textcmd.NewDesk(pairings{d.Gate, d}, d.Store, d.isPlace)
+	d.talk = textcmd.NewHandler(pairings{d.Gate, d}, d.Store, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err

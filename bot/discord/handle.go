@@ -66,10 +66,10 @@ func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interacti
 		b.log.Warn("the desk cannot work; the update is kept", "update", j.ID, "reason", err)
 		reply = textcmd.Reply{Text: sayLater}
 	}
-	if err == nil || !j.Told {
+	if err == nil || !j.Answered {
 		b.answer(work, j, i, m, reply)
 	}
-	j.Told = true
+	j.Answered = true
 	return err == nil
 }
 

@@ -103,7 +103,7 @@ type stored struct {
 }
 
 // readUpdate reads a stored update and says whose it is.
-func readUpdate(in core.Inbound) (u update, lane string) {
+func readUpdate(in core.Inbound) (u update, person string) {
 	if err := json.Unmarshal(in.Body, &u); err != nil || u.Interaction == nil && u.Message == nil {
 		return update{broken: fmt.Errorf("the update has an unknown form: %v", err)}, ""
 	}

@@ -21,10 +21,10 @@ type received struct {
 
 type job = textcmd.Job[received]
 
-// read reads a stored update. Each person has a lane.
+// read reads a stored update and says whose it is.
 func read(in core.Inbound) (received, string) {
 	u, err := parseUpdate(in.Body)
-	return received{u, err}, u.lane()
+	return received{u, err}, u.person()
 }
 
 // settleStart ends the catching up once everything that waited was tried. An
@@ -136,8 +136,8 @@ func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textc
 			menu = render.Menu(*r.Card, r.Menu)
 			r.Text, r.Alert, r.Long = menu.Answer, menu.Reply != "", menu.Reply
 		}
-		if !j.Told {
-			j.Told = true
+		if !j.Answered {
+			j.Answered = true
 			b.answerTap(work, j.Update.Tap.ID, r.Text, r.Alert)
 		}
 		if r.Menu != "" && m.MessageID != "" {

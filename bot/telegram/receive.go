@@ -163,7 +163,7 @@ func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, e
 	var highest int64
 	// What waited, or comes again, may have been handled before a crash.
 	first := !b.start.waiting()
-	in := make([]textcmd.News[received], 0, len(raws))
+	in := make([]textcmd.Incoming[received], 0, len(raws))
 	for _, raw := range raws {
 		i, ok := b.inbound(raw)
 		if !ok {
@@ -189,9 +189,9 @@ func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, e
 }
 
 // inbound reads a raw update, which may be stored; ok is false if it has no id.
-func (b *Bot) inbound(raw []byte) (in textcmd.News[received], ok bool) {
+func (b *Bot) inbound(raw []byte) (in textcmd.Incoming[received], ok bool) {
 	u, err := parseUpdate(raw)
-	in.Update, in.Lane = received{u, err}, u.lane()
+	in.Update, in.Person = received{u, err}, u.person()
 	in.Inbound = core.Inbound{
 		InboundRef: core.InboundRef{Source: b.source, ID: u.ID}, Body: raw,
 		ReceivedMs: time.Now().UnixMilli(), Waited: b.start.waiting(),

@@ -222,7 +222,7 @@ func TestPanicIsNoLoop(t *testing.T) {
 			}
 			return textcmd.Reply{Text: "fine"}, nil
 		})
-		if got := r.answered(r.alice.TapData(r.group, card, "poison")); got.Text != textcmd.SayPanic || !got.Alert {
+		if got := r.answered(r.alice.TapData(r.group, card, "poison")); got.Text != textcmd.PanicText || !got.Alert {
 			t.Errorf("answered %+v", got)
 		}
 		if got := r.answered(r.alice.TapData(r.group, card, "next")); got.Text != "fine" {

@@ -86,8 +86,8 @@ func parseUpdate(body []byte) (u update, err error) {
 	return u, nil
 }
 
-// lane names whose lane the update belongs to: "0" is nobody's.
-func (u update) lane() string { return strconv.FormatInt(u.user(), 10) }
+// person names whose update it is: "0" is nobody's.
+func (u update) person() string { return strconv.FormatInt(u.user(), 10) }
 
 func (u update) user() int64 {
 	from := (*user)(nil)

@@ -119,3 +119,19 @@ func prepend(word string, words []string) []string {
 	}
 	return append([]string{word}, words...)
 }
+
+// decisionNamed reads one decision word in any case: the decisions themselves
+// and their aliases.
+func decisionNamed(word string) (core.Decision, bool) {
+	switch strings.ToLower(word) {
+	case "allow", "once", "allow-once", "allowonce":
+		return core.AllowOnce, true
+	case "session", "allow-session", "allowsession":
+		return core.AllowSession, true
+	case "always", "allow-always", "allowalways":
+		return core.AllowAlways, true
+	case "deny", "reject", "block", "cancel":
+		return core.Deny, true
+	}
+	return "", false
+}

@@ -8,22 +8,6 @@ import (
 	"approvalbot/core"
 )
 
-// decisionNamed reads one decision word in any case: the decisions themselves
-// and their aliases.
-func decisionNamed(word string) (core.Decision, bool) {
-	switch strings.ToLower(word) {
-	case "allow", "once", "allow-once", "allowonce":
-		return core.AllowOnce, true
-	case "session", "allow-session", "allowsession":
-		return core.AllowSession, true
-	case "always", "allow-always", "allowalways":
-		return core.AllowAlways, true
-	case "deny", "reject", "block", "cancel":
-		return core.Deny, true
-	}
-	return "", false
-}
-
 // saysDeny reports whether word is a deny alias under whatever else than
 // letters and digits is around or between: "Deny!", "❌deny", "de-ny", invisible
 // characters. Reading it generously can only refuse.
@@ -38,8 +22,8 @@ func saysDeny(word string) bool {
 	return d == core.Deny
 }
 
-// said is one decision word as it stands in a line.
-type said struct {
+// decisionWord is a word that names a decision, as it stands in a line.
+type decisionWord struct {
 	decision core.Decision
 	colon    bool   // it ends in a colon: what follows is reason
 	rest     string // what is glued to it, as in "session:trusted" and "deny,no"
@@ -47,25 +31,25 @@ type said struct {
 
 // cutDecision reads a decision at the front of word. An allow must be the whole
 // word or end at a colon; a deny may end at any punctuation.
-func cutDecision(word string) (s said, ok bool) {
+func cutDecision(word string) (s decisionWord, ok bool) {
 	head, rest, colon := strings.Cut(word, ":")
 	if d, ok := decisionNamed(head); ok && d.Allows() {
-		return said{d, colon, rest}, true
+		return decisionWord{d, colon, rest}, true
 	}
 	if saysDeny(word) {
-		return said{core.Deny, strings.HasSuffix(word, ":"), ""}, true
+		return decisionWord{core.Deny, strings.HasSuffix(word, ":"), ""}, true
 	}
 	if i := strings.IndexAny(word, ":,;.!?"); i > 0 && saysDeny(word[:i]) {
-		return said{core.Deny, word[i] == ':', strings.TrimLeft(word[i:], ":,;.!?")}, true
+		return decisionWord{core.Deny, word[i] == ':', strings.TrimLeft(word[i:], ":,;.!?")}, true
 	}
-	return said{}, false
+	return decisionWord{}, false
 }
 
 // run is a row of decision words at the front of some words.
 type run struct {
-	said  []core.Decision
-	colon bool     // the last of them had a colon
-	rest  []string // what follows
+	decisions []core.Decision
+	colon     bool     // the last of them had a colon
+	rest      []string // what follows
 }
 
 // takeRun takes all decision words off the front.
@@ -80,7 +64,7 @@ func takeRun(words []string) run {
 // end it, what follows is reason.
 func takeHead(words []string) run {
 	r := run{rest: words}
-	for !r.colon && !slices.Contains(r.said, core.Deny) && r.take() {
+	for !r.colon && !slices.Contains(r.decisions, core.Deny) && r.take() {
 	}
 	return r
 }
@@ -94,7 +78,7 @@ func (r *run) take() bool {
 	if !ok {
 		return false
 	}
-	r.said, r.colon, r.rest = append(r.said, s.decision), s.colon, prepend(s.rest, r.rest[1:])
+	r.decisions, r.colon, r.rest = append(r.decisions, s.decision), s.colon, prepend(s.rest, r.rest[1:])
 	if !s.colon && len(r.rest) > 0 && r.rest[0] == ":" {
 		r.colon, r.rest = true, r.rest[1:]
 	}
@@ -103,10 +87,10 @@ func (r *run) take() bool {
 
 // closed reports that the row is the line's decision rather than the beginning
 // of its reason.
-func (r run) closed() bool { return r.said != nil && (r.colon || len(r.rest) == 0) }
+func (r run) closed() bool { return r.decisions != nil && (r.colon || len(r.rest) == 0) }
 
-// narrowest gives the least permissive of what was said, and allow-once where
-// nothing was.
+// narrowest gives the least permissive of some decisions, and allow-once where
+// there are none.
 func narrowest(ds []core.Decision) core.Decision {
 	for _, d := range []core.Decision{core.Deny, core.AllowOnce, core.AllowSession, core.AllowAlways} {
 		if slices.Contains(ds, d) {

@@ -18,38 +18,38 @@ const maxLabel = 100
 type Choice struct{ Code, Label string }
 
 // MayDecide reports whether this account is an approver now. It asks nobody.
-func (d *Desk) MayDecide(v core.Voter) bool { return d.approver(v) }
+func (h *Handler) MayDecide(v core.Voter) bool { return h.approver(v) }
 
 // Reason attaches what a person wrote into a platform's form to the deny that
 // they gave before on the approval of that code; m.MessageID is the card's, or
 // empty, and m.Text the reason. Errors are as with Handle.
-func (d *Desk) Reason(ctx context.Context, m Message, code string) (Reply, error) {
-	reply, done, err := d.reason(ctx, m, code)
-	return d.close(ctx, m, reply, done, err)
+func (h *Handler) Reason(ctx context.Context, m Message, code string) (Reply, error) {
+	reply, done, err := h.reason(ctx, m, code)
+	return h.close(ctx, m, reply, done, err)
 }
 
-func (d *Desk) reason(ctx context.Context, m Message, code string) (Reply, bool, error) {
-	card, known, err := d.locate(ctx, &m)
+func (h *Handler) reason(ctx context.Context, m Message, code string) (Reply, bool, error) {
+	card, known, err := h.locate(ctx, &m)
 	if err != nil {
 		return Reply{}, false, err
 	}
 	switch {
 	case m.NotHuman != "":
-		return d.refuse(ctx, m, "a reason by "+m.NotHuman, notAuthorized)
+		return h.refuse(ctx, m, "a reason by "+m.NotHuman, notAuthorized)
 	case !ValidCode(code):
-		return d.refuse(ctx, m, "a form that is none of the desk's", "This form is not known here.")
+		return h.refuse(ctx, m, "a form that is none of the desk's", "This form is not known here.")
 	}
-	a, err := d.cardsApproval(ctx, card, known, code)
+	a, err := h.cardsApproval(ctx, card, known, code)
 	if core.CodeOf(err) == core.CodeNotFound {
-		return d.refuse(ctx, m, "a form of another card", "This form is not known here.")
+		return h.refuse(ctx, m, "a form of another card", "This form is not known here.")
 	}
 	if err != nil {
 		return Reply{}, false, err
 	}
-	if !a.Concerns(m.Voter, d.gate.Rules().People) {
-		return d.refuse(ctx, m, "a reason by a stranger", notAuthorized)
+	if !a.Concerns(m.Voter, h.gate.Rules().People) {
+		return h.refuse(ctx, m, "a reason by a stranger", notAuthorized)
 	}
-	if _, err := d.gate.AddReason(ctx, a.Key, m.Voter, OneLine(m.Text), m.Update); err != nil {
+	if _, err := h.gate.AddReason(ctx, a.Key, m.Voter, OneLine(m.Text), m.Update); err != nil {
 		return Reply{}, false, err
 	}
 	return Reply{Text: "Noted."}, true, nil
@@ -58,12 +58,12 @@ func (d *Desk) reason(ctx context.Context, m Message, code string) (Reply, bool,
 // Choices gives at most limit pending approvals whose code begins with what was
 // typed (m.Text), newest first: to approvers, where they may give commands, and
 // to nobody else.
-func (d *Desk) Choices(ctx context.Context, m Message, limit int) ([]Choice, error) {
-	m.Chat = d.spelling(m)
-	if m.NotHuman != "" || !d.approver(m.Voter) || !d.mayCommand(m) {
+func (h *Handler) Choices(ctx context.Context, m Message, limit int) ([]Choice, error) {
+	m.Chat = h.spelling(m)
+	if m.NotHuman != "" || !h.approver(m.Voter) || !h.mayCommand(m) {
 		return nil, nil
 	}
-	all, err := d.gate.PendingCards(ctx, 200)
+	all, err := h.gate.PendingCards(ctx, 200)
 	if err != nil {
 		return nil, err
 	}
@@ -76,26 +76,4 @@ func (d *Desk) Choices(ctx context.Context, m Message, limit int) ([]Choice, err
 		}
 	}
 	return slices.Clip(out), nil
-}
-
-// locate finds the delivery that the message is about, and settles how its chat
-// is spelled: as the delivery has it, else as the configuration has it.
-func (d *Desk) locate(ctx context.Context, m *Message) (card core.Delivery, known bool, err error) {
-	card, known, err = d.find(ctx, *m)
-	if err != nil || known {
-		if known && m.Aka.To != "" && card.Target.Chat() != m.Chat.Normal().Chat() {
-			m.Chat = m.Aka
-		}
-		return card, known, err
-	}
-	m.Chat = d.spelling(*m)
-	return card, false, nil
-}
-
-// spelling gives the spelling of the message's chat that the configuration has.
-func (d *Desk) spelling(m Message) core.Target {
-	if m.Aka.To != "" && d.places(m.Aka.Normal()) {
-		return m.Aka
-	}
-	return m.Chat
 }

@@ -78,13 +78,13 @@ func (o oneCard) ByMessage(_ context.Context, chat core.Target, id string) (core
 func flat(id string) core.Target { return core.Target{Channel: "discord", To: id} }
 
 // deskAt is a desk whose one card stands at a target, which is configured too.
-func deskAt(t *testing.T, at core.Target) (*Desk, *counter) {
+func deskAt(t *testing.T, at core.Target) (*Handler, *counter) {
 	t.Helper()
 	people, err := core.NewDirectory(core.Rights{AllowedUsers: map[string][]string{"discord": {"1", "2"}}})
 	require.NoError(t, err)
 	card := core.Delivery{Key: "k", Kind: core.CardDelivery, Target: at, MessageID: "77", State: core.Sent}
 	gate := &counter{a: core.Approval{Key: "k", Code: code, Status: core.Pending, Summary: "x", Deliveries: []core.Delivery{card}}, rules: core.Rules{People: people}}
-	return NewDesk(gate, oneCard{card}, at.Names), gate
+	return NewHandler(gate, oneCard{card}, at.Names), gate
 }
 
 func from(user string, m Message) Message {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	deskCalls   = 8                // how many updates the desk gets at a time
-	inboxBatch  = 100              // how many updates are read from the inbox at a time
-	inboxLook   = 2 * time.Second  // how often the inbox is looked at unasked: another instance may have filled it
-	deskRetry   = time.Second      // first wait when the desk cannot work
-	deskRetries = 30 * time.Second // longest wait
+	callsAtOnce  = 8                // how many updates the desk gets at a time
+	inboxBatch   = 100              // how many updates are read from the inbox at a time
+	inboxLook    = 2 * time.Second  // how often the inbox is looked at unasked: another instance may have filled it
+	firstRetry   = time.Second      // first wait when the desk cannot work
+	longestRetry = 30 * time.Second // longest wait
 
 	settleTime = 20 * time.Millisecond // in which most updates are handled; disks that take longer are asked once more
 )
@@ -36,7 +36,7 @@ type Inbox interface {
 type Handlers[U any] struct {
 	// Read reads a stored update and says whose it is: one person's updates are
 	// handled one after the other.
-	Read func(core.Inbound) (u U, lane string)
+	Read func(core.Inbound) (u U, person string)
 	// Attempt handles an update and reports whether it is over; if not, it is
 	// tried again after a while. ctx ends when the adapter is to stop, work a
 	// while later, for what has begun.
@@ -58,18 +58,18 @@ type Intake[U any] struct {
 	workers sync.WaitGroup
 
 	looking sync.Mutex  // one look at the inbox at a time
-	behind  atomic.Bool // there may be updates in the inbox that no look has seen
+	unread  atomic.Bool // there may be updates in the inbox that no look has seen
 
-	mu    sync.Mutex
-	jobs  map[int64]*Job[U]    // by update id
-	lanes map[string][]*Job[U] // present: somebody works on it
+	mu     sync.Mutex
+	jobs   map[int64]*Job[U]    // by update id
+	queues map[string][]*Job[U] // of each person; present: somebody works on it
 }
 
 // Job is an update on its way through the handlers.
 type Job[U any] struct {
 	core.Inbound
-	Update U
-	Told   bool // for the adapter: the person has an answer
+	Update   U
+	Answered bool // for the adapter: the person has an answer
 
 	tried   chan struct{} // closed after the first try
 	once    sync.Once
@@ -77,19 +77,19 @@ type Job[U any] struct {
 	done    bool        // the handlers are through with it; guarded by Intake.mu
 }
 
-// News is an update that has just come, as Handlers.Read reads it.
-type News[U any] struct {
+// Incoming is an update that has just come, as Handlers.Read reads it.
+type Incoming[U any] struct {
 	core.Inbound
 	Update U
-	Lane   string
+	Person string
 }
 
 // NewIntake makes an Intake for the updates of a source. It starts nothing.
 func NewIntake[U any](source string, inbox Inbox, h Handlers[U], log *slog.Logger) *Intake[U] {
 	return &Intake[U]{
 		source: source, inbox: inbox, handlers: h, log: log,
-		wake: make(chan struct{}, 1), slots: make(chan struct{}, deskCalls),
-		jobs: map[int64]*Job[U]{}, lanes: map[string][]*Job[U]{},
+		wake: make(chan struct{}, 1), slots: make(chan struct{}, callsAtOnce),
+		jobs: map[int64]*Job[U]{}, queues: map[string][]*Job[U]{},
 	}
 }
 
@@ -103,14 +103,14 @@ func (q *Intake[U]) Len() int {
 
 // Poke has the inbox looked at.
 func (q *Intake[U]) Poke() {
-	q.behind.Store(true)
+	q.unread.Store(true)
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Handled notes that the update was marked handled, as [Desk.Handle] does it.
+// Handled notes that the update was marked handled, as [Handler.Handle] does it.
 func (j *Job[U]) Handled() { j.handled.Store(true) }
 
 // Tried notes that the desk has had the update before it, and reports whether
@@ -160,13 +160,14 @@ func (q *Intake[U]) CatchUp(patience, ctx, work context.Context) error {
 	return nil
 }
 
-// SayPanic is the answer to an update that made the desk panic.
-const SayPanic = "Something went wrong inside the desk. This was not recorded and will not be tried again; please look at the request and decide again."
+// PanicText is the answer to an update that made the desk panic.
+const PanicText = "Something went wrong inside the desk. This was not recorded and will not be tried again; " +
+	"please look at the request and decide again."
 
 // Ask puts a message before the desk, when it is its turn. A panic of the desk is an
-// answer, so that whoever tapped is told.
+// answer, so that whoever tapped gets one.
 func (q *Intake[U]) Ask(
-	ctx context.Context, j *Job[U], m Message, desk func(context.Context, Message) (Reply, error),
+	ctx context.Context, j *Job[U], m Message, handle func(context.Context, Message) (Reply, error),
 ) (reply Reply, err error) {
 	select {
 	case q.slots <- struct{}{}:
@@ -177,11 +178,11 @@ func (q *Intake[U]) Ask(
 	panicked := false
 	defer func() {
 		if panicked {
-			reply, err = Reply{Text: SayPanic, Alert: true}, nil
+			reply, err = Reply{Text: PanicText, Alert: true}, nil
 		}
 	}()
 	defer q.Guard(ctx, j, &panicked)
-	return desk(ctx, m)
+	return handle(ctx, m)
 }
 
 // Guard is deferred by whoever handles an update. A panic drops the update, which is
@@ -196,14 +197,14 @@ func (q *Intake[U]) Guard(ctx context.Context, j *Job[U], over *bool) {
 
 // Settle has new updates handled that are not stored yet, by handlers that store
 // what they mark handled: so a tap costs one commit, not two. It gives those that
-// are not on disk after a moment; they are to be stored before the platform hears
+// are not on disk after a moment; they are to be stored before the platform learns
 // that they came. ctx and work are as for Run.
 //
 // It is for updates that the platform surely hands out for the first time: who
 // gets one twice must store it first, and leave it to a look at the inbox, which
 // knows what was handled.
-func (q *Intake[U]) Settle(ctx, work context.Context, in []News[U]) (open []core.Inbound) {
-	jobs := q.ahead(ctx, work, in)
+func (q *Intake[U]) Settle(ctx, work context.Context, in []Incoming[U]) (open []core.Inbound) {
+	jobs := q.handleFirst(ctx, work, in)
 	patience := time.NewTimer(settleTime)
 	defer patience.Stop()
 	late := len(jobs) == 0
@@ -222,19 +223,19 @@ func (q *Intake[U]) Settle(ctx, work context.Context, in []News[U]) (open []core
 	return open
 }
 
-// ahead hands updates to the handlers before they are stored, unless older ones
+// handleFirst hands updates to the handlers before they are stored, unless older ones
 // may still be in the inbox, which must come first.
-func (q *Intake[U]) ahead(ctx, work context.Context, in []News[U]) []*Job[U] {
+func (q *Intake[U]) handleFirst(ctx, work context.Context, in []Incoming[U]) []*Job[U] {
 	q.looking.Lock()
 	defer q.looking.Unlock()
-	if q.behind.Load() {
+	if q.unread.Load() {
 		return nil
 	}
 	var jobs []*Job[U]
 	for _, u := range in {
 		whole := u.Inbound
 		u.Unstored = &whole
-		jobs = append(jobs, q.enqueue(ctx, work, u.Inbound, func() (U, string) { return u.Update, u.Lane }))
+		jobs = append(jobs, q.enqueue(ctx, work, u.Inbound, func() (U, string) { return u.Update, u.Person }))
 	}
 	return jobs
 }
@@ -269,10 +270,10 @@ func (q *Intake[U]) look(patience, ctx, work context.Context) (more bool, err er
 	q.looking.Lock()
 	defer q.looking.Unlock()
 	finished, known := q.count()
-	q.behind.Store(false)
+	q.unread.Store(false)
 	rows, err := q.inbox.Inbound(patience, q.source, known+inboxBatch)
 	if more = err != nil || len(rows) == known+inboxBatch; more {
-		q.behind.Store(true)
+		q.unread.Store(true)
 	}
 	if err != nil {
 		return false, err
@@ -310,7 +311,8 @@ func (q *Intake[U]) forget(ids map[int64]bool) {
 	}
 }
 
-// enqueue puts a new update into its lane, as read reads it, and gives the job of any.
+// enqueue puts a new update behind the others of its person, as read reads it, and gives its
+// job.
 func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound, read func() (U, string)) *Job[U] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -318,28 +320,28 @@ func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound, read fun
 		return j
 	}
 	j := &Job[U]{Inbound: in, tried: make(chan struct{})}
-	var lane string
-	j.Update, lane = read()
+	var person string
+	j.Update, person = read()
 	q.jobs[in.ID] = j
-	_, busy := q.lanes[lane]
-	q.lanes[lane] = append(q.lanes[lane], j)
+	_, busy := q.queues[person]
+	q.queues[person] = append(q.queues[person], j)
 	if !busy {
-		q.workers.Go(func() { q.work(ctx, work, lane) })
+		q.workers.Go(func() { q.work(ctx, work, person) })
 	}
 	return j
 }
 
-// next gives the first job of a lane, or nil when it is empty and abandoned.
-func (q *Intake[U]) next(name string) *Job[U] {
+// next gives the first job of a person, or nil when there is none: then nobody works on theirs.
+func (q *Intake[U]) next(person string) *Job[U] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	lane := q.lanes[name]
-	if len(lane) == 0 {
-		delete(q.lanes, name)
+	queue := q.queues[person]
+	if len(queue) == 0 {
+		delete(q.queues, person)
 		return nil
 	}
-	q.lanes[name] = lane[1:]
-	return lane[0]
+	q.queues[person] = queue[1:]
+	return queue[0]
 }
 
 func (q *Intake[U]) finish(j *Job[U]) {
@@ -348,15 +350,15 @@ func (q *Intake[U]) finish(j *Job[U]) {
 	j.done = true
 }
 
-// work handles a lane until it is empty or ctx ends.
-func (q *Intake[U]) work(ctx, work context.Context, lane string) {
+// work handles a person's updates until there are none or ctx ends.
+func (q *Intake[U]) work(ctx, work context.Context, person string) {
 	for ctx.Err() == nil {
-		j := q.next(lane)
+		j := q.next(person)
 		if j == nil {
 			return
 		}
 		for try := 0; !q.handlers.Attempt(ctx, work, j); try++ {
-			if !Sleep(ctx, Backoff(try, deskRetry, deskRetries)) {
+			if !Sleep(ctx, Backoff(try, firstRetry, longestRetry)) {
 				return
 			}
 		}

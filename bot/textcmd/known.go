@@ -9,7 +9,7 @@ import (
 	"approvalbot/display"
 )
 
-const sayPaired = "The desk's operator sees this chat and your account now. " +
+const pairedText = "The desk's operator sees this chat and your account now. " +
 	"You may decide once the configuration names you."
 
 // maxName is how much of a platform's name for a person is kept, in characters.
@@ -17,17 +17,17 @@ const maxName = 64
 
 // whoami tells anyone who the desk takes them for, with a line that names chat and
 // account to `serve --local`.
-func (d *Desk) whoami(m Message) Reply {
-	v := d.gate.Rules().People.Identify(m.Voter)
+func (h *Handler) whoami(m Message) Reply {
+	v := h.gate.Rules().People.Identify(m.Voter)
 	who := "You are a " + v.Channel + " user" // which one, the line says
 	if v.Person != "" {
 		who += " (" + display.Escape(v.Person) + ")"
 	}
 	r := Reply{Text: who + ". You may approve.", Copy: variables(v, m.Chat)}
 	switch {
-	case !d.approver(v):
+	case !h.approver(v):
 		r.Text = who + ". You may not approve."
-	case !d.mayCommand(m):
+	case !h.mayCommand(m):
 		r.Text = who + ". You may approve, but not here: the desk does not know this chat."
 	}
 	return r
@@ -50,7 +50,7 @@ func variables(v core.Voter, chat core.Target) string {
 
 // pair gives a pairing code to the desk. Whatever is wrong with one, the answer is the
 // same: it tells nothing but that.
-func (d *Desk) pair(ctx context.Context, m Message, code string) (Reply, bool, error) {
+func (h *Handler) pair(ctx context.Context, m Message, code string) (Reply, bool, error) {
 	switch {
 	case m.Chat.Validate() != nil:
 		return Reply{Text: "This bot is the verifier's own. Send it to the desk's bot."}, false, nil
@@ -59,7 +59,7 @@ func (d *Desk) pair(ctx context.Context, m Message, code string) (Reply, bool, e
 	}
 	name, _ := display.Clip(OneLine(m.Name), maxName)
 	who := core.PairingWho{Chat: m.Chat.Normal(), UserID: m.Voter.UserID, Name: name}
-	right, err := d.gate.Pair(ctx, m.Voter, code, who, m.Update)
+	right, err := h.gate.Pair(ctx, m.Voter, code, who, m.Update)
 	switch {
 	case errors.Is(err, core.ErrHandled):
 		return Reply{Text: core.ErrHandled.Message, Before: true}, false, nil
@@ -68,5 +68,5 @@ func (d *Desk) pair(ctx context.Context, m Message, code string) (Reply, bool, e
 	case !right:
 		return Reply{Text: "That code is not right."}, true, nil
 	}
-	return Reply{Text: sayPaired}, true, nil
+	return Reply{Text: pairedText}, true, nil
 }

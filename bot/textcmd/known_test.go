@@ -33,7 +33,7 @@ func TestPair(t *testing.T) {
 		says  string
 		given bool
 	}{
-		"right":              {Message{Chat: topic, Text: "/pair K7QX2M4P", Name: "A\nB"}, sayPaired, true},
+		"right":              {Message{Chat: topic, Text: "/pair K7QX2M4P", Name: "A\nB"}, pairedText, true},
 		"wrong":              {Message{Chat: topic, Text: "/pair 00000000"}, "That code is not right.", true},
 		"no code at all":     {Message{Chat: topic, Text: "/pair lots of words"}, "That code is not right.", true},
 		"nothing":            {Message{Chat: topic, Text: "/pair"}, "Send /pair with the code that approvalbot pair shows at the desk.", false},
@@ -42,7 +42,7 @@ func TestPair(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gate := &pairGate{sickGate: sickGate{people: people}}
 			tt.m.Voter = core.Voter{Channel: "telegram", UserID: "1"}
-			r, err := NewDesk(gate, noCards{}, func(core.Target) bool { return true }).Handle(t.Context(), tt.m)
+			r, err := NewHandler(gate, noCards{}, func(core.Target) bool { return true }).Handle(t.Context(), tt.m)
 			require.NoError(t, err)
 			require.Equal(t, tt.says, r.Text)
 			require.Equal(t, tt.given, len(gate.given) == 1)

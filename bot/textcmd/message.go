@@ -23,12 +23,12 @@ type Message struct {
 	OwnMessage bool   // MessageID was sent by this very bot (checked by the adapter)
 	BotName    string // the bot's user name, for /approve@name
 	Mention    bool   // the adapter stripped a mention of the bot from Text
-	Prompts    bool   // the adapter asks for a deny's reason itself (see Desk.Reason): nothing is posted for it
+	Prompts    bool   // the adapter asks for a deny's reason itself (see Handler.Reason): nothing is posted for it
 	ReceivedMs int64  // see core.Ballot.ReceivedMs
 	Update     *core.InboundRef
 }
 
-// Reply is what the person is told.
+// Reply is the answer that the person gets.
 type Reply struct {
 	Ignore  bool       // the message was not for the desk: say nothing
 	Before  bool       // it was handled before, by whoever has answered it then
@@ -40,7 +40,7 @@ type Reply struct {
 	Menu    Menu       // the person wants to see this menu of the tapped card; empty: none
 	Card    *core.Card // with Menu: the card as it stands; nobody may change it
 	Key     string     // with Menu: the card's approval, and the version of it that Card shows, for
-	Version int64      // [Desk.Redraw] after the card was changed
+	Version int64      // [Handler.Redraw] after the card was changed
 }
 
 // Menu is the row of buttons that a card shows.

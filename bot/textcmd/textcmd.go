@@ -51,7 +51,7 @@ const (
 	Unclear Verb = "unclear"
 )
 
-// Command is what a person said, on any platform, typed or tapped. Commands are
+// Command is what a person asks for, on any platform, typed or tapped. Commands are
 // comparable; [Parse] of [Command.String] gives the same Command back.
 type Command struct {
 	Verb Verb

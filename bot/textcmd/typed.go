@@ -22,17 +22,17 @@ const (
 )
 
 // typed handles a typed message.
-func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
+func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
 	var failed error // of a look-up below: the message is not handled then
 	c := Context{BotName: m.BotName, Mention: m.Mention, IsCode: func(code string) bool {
-		a, err := d.gate.ByCode(ctx, code)
+		a, err := h.gate.ByCode(ctx, code)
 		if err != nil && core.CodeOf(err) != core.CodeNotFound {
 			failed = err
 		}
 		return err == nil && !a.Final()
 	}}
 	if known && card.Kind == core.CardDelivery && m.OwnMessage {
-		a, err := d.gate.ByKey(ctx, card.Key)
+		a, err := h.gate.ByKey(ctx, card.Key)
 		if err != nil {
 			return Reply{}, false, err
 		}
@@ -46,27 +46,27 @@ func (d *Desk) typed(ctx context.Context, m Message, card core.Delivery, known b
 	switch {
 	case failed != nil:
 		return Reply{}, false, failed
-	case !ok && m.OwnMessage && c.CardCode == "" && m.NotHuman == "" && d.approver(m.Voter) && decides(m.Text, c):
+	case !ok && m.OwnMessage && c.CardCode == "" && m.NotHuman == "" && h.approver(m.Voter) && decides(m.Text, c):
 		return Reply{Text: "Nothing was counted: that message is no card. Name the code, or reply to the card itself."}, false, nil
 	case !ok:
 		return Reply{Ignore: true}, false, nil
 	case m.NotHuman != "":
-		return d.refuse(ctx, m, "a command by "+m.NotHuman, notAuthorized)
+		return h.refuse(ctx, m, "a command by "+m.NotHuman, notAuthorized)
 	case cmd.Verb == WhoAmI:
-		return d.whoami(m), false, nil
+		return h.whoami(m), false, nil
 	case cmd.Verb == Pair:
-		return d.pair(ctx, m, cmd.Code)
+		return h.pair(ctx, m, cmd.Code)
 	case cmd.Verb == Help:
 		return Reply{Text: helpText}, false, nil
-	case !d.approver(m.Voter):
-		return d.other(ctx, m, cmd)
-	case !d.mayCommand(m):
-		return d.refuse(ctx, m, "a command in a chat that is not configured", "This chat is not one of the desk's; use a configured chat or a direct message.")
+	case !h.approver(m.Voter):
+		return h.other(ctx, m, cmd)
+	case !h.mayCommand(m):
+		return h.refuse(ctx, m, "a command in a chat that is not configured", "This chat is not one of the desk's; use a configured chat or a direct message.")
 	}
 	if another != "" {
 		return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so nothing was counted. Write /approve or /deny with the code that you mean.", cmd.Code, another)}, false, nil
 	}
-	return d.command(ctx, m, cmd)
+	return h.command(ctx, m, cmd)
 }
 
 // decides reports whether a text would decide about a card, had it answered one.
@@ -80,35 +80,35 @@ func decides(text string, c Context) bool {
 // it, where commands may be given; the requester may take their own request back
 // and reads that they cannot approve it; everybody else gets the same refusal,
 // whether the code exists or not.
-func (d *Desk) other(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
-	a, err := d.gate.ByCode(ctx, cmd.Code)
-	people := d.gate.Rules().People
+func (h *Handler) other(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
+	a, err := h.gate.ByCode(ctx, cmd.Code)
+	people := h.gate.Rules().People
 	switch {
 	case err != nil && core.CodeOf(err) != core.CodeNotFound:
 		return Reply{}, false, err
 	case err != nil || cmd.Decision == "":
-	case a.AskedBy(m.Voter, people), a.MayBeDecidedBy(m.Voter, people) && d.mayCommand(m):
-		return d.decide(ctx, m, cmd, a, "")
+	case a.AskedBy(m.Voter, people), a.MayBeDecidedBy(m.Voter, people) && h.mayCommand(m):
+		return h.decide(ctx, m, cmd, a, "")
 	}
-	return d.refuse(ctx, m, "a command by a stranger", notAuthorized)
+	return h.refuse(ctx, m, "a command by a stranger", notAuthorized)
 }
 
 // mayCommand reports whether commands may be given where the message was sent.
-func (d *Desk) mayCommand(m Message) bool { return m.Direct || d.places(m.Chat.Normal()) }
+func (h *Handler) mayCommand(m Message) bool { return m.Direct || h.places(m.Chat.Normal()) }
 
 // command runs an approver's command in a place where it may be given.
-func (d *Desk) command(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
+func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
 	switch cmd.Verb {
 	case Unclear:
 		return Reply{Text: "That says two things at once, so nothing was counted. Send one command: /approve CODE or /deny CODE."}, false, nil
 	case Pending:
-		r, err := d.pending(ctx)
+		r, err := h.pending(ctx)
 		return r, false, err
 	}
 	if cmd.Code == "" {
 		return Reply{Text: "Which one? Name the code, or reply to its card. /pending lists what waits."}, false, nil
 	}
-	a, err := d.gate.ByCode(ctx, cmd.Code)
+	a, err := h.gate.ByCode(ctx, cmd.Code)
 	if core.CodeOf(err) == core.CodeNotFound {
 		return Reply{Text: fmt.Sprintf("There is no request %s. /pending lists what waits.", display.Escape(cmd.Code))}, false, nil
 	}
@@ -116,26 +116,26 @@ func (d *Desk) command(ctx context.Context, m Message, cmd Command) (Reply, bool
 	case err != nil:
 		return Reply{}, false, err
 	case cmd.Decision != "":
-		return d.decide(ctx, m, cmd, a, "")
-	case cmd.Verb == Show && !a.Final() && !d.cardStands(a, m.Chat):
-		_, err := d.gate.Show(ctx, a.Key, m.Chat, m.Update)
+		return h.decide(ctx, m, cmd, a, "")
+	case cmd.Verb == Show && !a.Final() && !h.cardStands(a, m.Chat):
+		_, err := h.gate.Show(ctx, a.Key, m.Chat, m.Update)
 		return Reply{Text: "Here is " + a.Code + "."}, true, err
 	case a.Final():
 		return Reply{Text: a.Code + " has ended: " + a.Ending()}, false, nil
 	}
-	long, err := d.details(ctx, a)
+	long, err := h.details(ctx, a)
 	return Reply{Long: long}, false, err
 }
 
-func (d *Desk) cardStands(a core.Approval, place core.Target) bool {
+func (h *Handler) cardStands(a core.Approval, place core.Target) bool {
 	return slices.ContainsFunc(a.Deliveries, func(o core.Delivery) bool {
 		return o.Kind == core.CardDelivery && o.State != core.Failed && o.Target.Normal() == place.Normal()
 	})
 }
 
 // pending lists what waits, riskiest and oldest first.
-func (d *Desk) pending(ctx context.Context) (Reply, error) {
-	all, err := d.gate.PendingCards(ctx, 200)
+func (h *Handler) pending(ctx context.Context) (Reply, error) {
+	all, err := h.gate.PendingCards(ctx, 200)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -15,7 +15,7 @@ func (c Context) vote(verb Verb, words []string, addressed bool) Command {
 	}
 	switch {
 	case verb == Approve:
-		return approve(code, before.said, after)
+		return approve(code, before.decisions, after)
 	case verb == DenyReason && len(after) == 0:
 		return Command{Verb: DenyReason, Code: code, Decision: core.Deny}
 	}
@@ -28,7 +28,7 @@ func (c Context) vote(verb Verb, words []string, addressed bool) Command {
 // narrowest does.
 func approve(code string, before []core.Decision, after []string) Command {
 	head := takeHead(after)
-	beside := slices.Concat(before, head.said)
+	beside := slices.Concat(before, head.decisions)
 	switch {
 	case slices.Contains(before, core.Deny):
 		return deny(code, after)
