@@ -12,15 +12,21 @@ import (
 	"approvalbot/core"
 )
 
+// Sentences that are the adapter's own.
+const (
+	menuText    = "Only you see these buttons."
+	nothingText = "There is nothing to show."
+)
+
 const (
 	tokenLife   = 14 * time.Minute // Interactions: a token holds 15 minutes
 	answerTries = 6
 	answerPause = 5 * time.Second // longest wait between two tries
 	maxFollowUp = 4               // a bot that came with its user may send 5 (JSON error 40094)
-	sayTries    = 3
+	replyTries  = 3
 )
 
-// answer tells the person what became of an interaction. What was deferred is
+// answer writes to the person what became of an interaction. What was deferred is
 // filled in; where a form stood, it is a message of its own. All of it is for
 // them alone. A token that has run out loses only this: cards are edited through
 // their channel.
@@ -33,10 +39,10 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 	var rows []render.Component
 	if r.Menu != "" {
 		rows = render.Buttons(render.Menu(textcmd.Buttons(*r.Card, r.Menu)), ofCard(m.MessageID))
-		parts = render.Split(render.Lines(textcmd.About(*r.Card), sayMenu), render.MaxText, nil)
+		parts = render.Split(render.Lines(textcmd.About(*r.Card), menuText), render.MaxText, nil)
 	}
 	if len(parts) == 0 {
-		parts = []string{sayNothing}
+		parts = []string{nothingText}
 	}
 	for n := range parts {
 		parts[n] = render.Plain(parts[n], render.MaxText, r.Times)
@@ -68,7 +74,7 @@ func (b *Bot) reply(ctx context.Context, method, path string, body render.Messag
 		wait := max(rest.RetryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
 		early := b.cfg.Updates == Interactions && (rest.CodeOf(err) == rest.UnknownWebhook || rest.CodeOf(err) == rest.UnknownInteraction)
 		if ctx.Err() != nil || try == answerTries-1 || wait > answerPause || !early && !again(err) || !textcmd.Sleep(ctx, wait) {
-			b.log.Warn("an interaction's answer could not be told", "reason", err)
+			b.log.Warn("an interaction's answer could not be sent", "reason", err)
 			return
 		}
 	}
@@ -80,24 +86,24 @@ func again(err error) bool {
 	return !errors.As(err, &e) || e.Status >= 500 || rest.RetryAfter(err) > 0
 }
 
-// say posts a text as a reply to what was typed, in as many messages as it needs,
+// replyTo posts a text as a reply to what was typed, in as many messages as it needs,
 // and below it a line to copy, if it is not empty.
-func (b *Bot) say(ctx context.Context, to *message, text, line string, times core.Times) {
+func (b *Bot) replyTo(ctx context.Context, to *message, text, line string, times core.Times) {
 	for _, part := range render.Split(text, render.MaxText, times) {
 		message := render.Text(part, "", times)
 		message.Content += render.Copyable(line)
 		message = message.Answering(to.ID).Once(render.Nonce(to.ID, part))
-		for try := range sayTries {
+		for try := range replyTries {
 			err := b.judge(rest.Posting, b.paced(ctx, http.MethodPost, to.At, "/channels/"+to.At+"/messages", message, nil))
 			if err == nil {
 				break
 			}
-			var told *core.DeliveryError
+			var refusal *core.DeliveryError
 			wait := textcmd.Backoff(try, time.Second, answerPause)
-			if errors.As(err, &told) {
-				wait = told.RetryAfter
+			if errors.As(err, &refusal) {
+				wait = refusal.RetryAfter
 			}
-			if wait == 0 || wait > answerPause || try == sayTries-1 || !textcmd.Sleep(ctx, wait) {
+			if wait == 0 || wait > answerPause || try == replyTries-1 || !textcmd.Sleep(ctx, wait) {
 				b.log.Warn("a reply could not be sent", "target", to.At, "reason", err)
 				return
 			}

@@ -6,7 +6,7 @@
 // signed HTTP requests. Each is written to the [Inbox] as it came, then gets its
 // first answer, which Discord wants within three seconds: "deferred", or the form
 // for a reason. Only then, and from the inbox, never from the wire, is it put
-// before the [Desk], in order for each person, and the first answer is replaced
+// before the [Handler], in order for each person, and the first answer is replaced
 // by what became of it. Discord keeps nothing for a bot that is away, so what a
 // crash leaves in the inbox is all there is to catch up with.
 //
@@ -43,8 +43,8 @@ import (
 	"approvalbot/core"
 )
 
-// Desk answers what people do in chats.
-type Desk interface {
+// Handler answers what people do in chats.
+type Handler interface {
 	// Handle does what the message asks and gives the answer. When it returns
 	// without an error, m.Update is marked handled. An error means that the desk
 	// cannot work now: the update stays unhandled and is tried again.
@@ -70,7 +70,7 @@ const (
 // DefaultAPIURL is Discord's own server.
 const DefaultAPIURL = "https://discord.com"
 
-// finishTime is how long what has begun may go on after Run is told to end.
+// finishTime is how long what has begun may go on after the end of Run's context.
 const finishTime = time.Second
 
 // catchUpTime is how long what an earlier run left may hold up overdue timers.
@@ -89,12 +89,12 @@ type Config struct {
 // Bot is one application's bot. It implements [core.Channel]. All methods are
 // safe for concurrent use.
 type Bot struct {
-	cfg    Config
-	key    ed25519.PublicKey // nil: interactions come over the gateway
-	source string            // of its updates in the inbox
-	desk   Desk
-	inbox  Inbox
-	log    *slog.Logger
+	cfg     Config
+	key     ed25519.PublicKey // nil: interactions come over the gateway
+	source  string            // of its updates in the inbox
+	handler Handler
+	inbox   Inbox
+	log     *slog.Logger
 
 	rest   *rest.Client
 	pace   pace
@@ -111,14 +111,14 @@ var _ core.Channel = (*Bot)(nil)
 
 // New makes a Bot. It starts nothing and calls nobody. handled marks an update
 // done that changed nothing. Errors say which setting is wrong, never its value.
-func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger) (*Bot, error) {
+func New(cfg Config, handler Handler, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger) (*Bot, error) {
 	cfg, key, err := cfg.checked()
 	if err != nil {
 		return nil, err
 	}
 	log = log.With("channel", "discord")
 	b := &Bot{
-		cfg: cfg, key: key, desk: desk, inbox: inbox, log: log, rest: rest.New(cfg.APIURL, cfg.Token, cfg.Transport),
+		cfg: cfg, key: key, handler: handler, inbox: inbox, log: log, rest: rest.New(cfg.APIURL, cfg.Token, cfg.Transport),
 		self: self{known: make(chan struct{})}, health: textcmd.NewHealth("Discord", log), caught: make(chan struct{}),
 	}
 	b.source = "discord:" + botID(cfg.Token)

@@ -24,7 +24,7 @@ func (b *Bot) first(i *interaction) callback {
 	}
 	cmd, ok := textcmd.ParsePayload(data)
 	switch {
-	case ok && cmd.Verb == textcmd.DenyReason && i.actor().notHuman() == "" && b.desk.MayDecide(i.voter()):
+	case ok && cmd.Verb == textcmd.DenyReason && i.actor().notHuman() == "" && b.handler.MayDecide(i.voter()):
 		return reasonForm(cmd, card)
 	case menu:
 		return callback{Type: answerUpdate}
@@ -50,7 +50,7 @@ func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 	m := i.base()
 	m.Text, _ = i.Data.focused().Value.(string)
 	out := []choice{}
-	found, err := b.desk.Choices(ctx, m, maxChoices)
+	found, err := b.handler.Choices(ctx, m, maxChoices)
 	if err != nil {
 		b.log.Warn("codes could not be suggested", "reason", err)
 	}

@@ -6,18 +6,11 @@ import (
 	"approvalbot/bot/textcmd"
 )
 
-// Sentences that are the adapter's own.
-const (
-	sayLater   = "The desk cannot record this right now, it will be tried again."
-	sayMenu    = "Only you see these buttons."
-	sayNothing = "There is nothing to show."
-)
-
 type job = textcmd.Job[update]
 
 // attempt handles one update and reports whether it is over. Everything but the
-// desk's own word that it cannot work now ends it, a panic included: an update
-// that makes the program stumble must not do so for ever.
+// handler's own error that it cannot work now ends it, a panic included: an update
+// that makes the program panic must not do so for ever.
 func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	log := b.log.With("update", j.ID)
 	defer b.intake.Guard(work, j, &over)
@@ -41,7 +34,7 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 // attemptInteraction handles a tap, a command or a form.
 func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interaction) (over bool) {
 	var m textcmd.Message
-	ask := b.desk.Handle
+	ask := b.handler.Handle
 	switch i.Type {
 	case tapInteraction:
 		m = b.tapMessage(i)
@@ -51,7 +44,7 @@ func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interacti
 		var code string
 		m, code = b.formMessage(i)
 		ask = func(ctx context.Context, m textcmd.Message) (textcmd.Reply, error) {
-			return b.desk.Reason(ctx, m, code)
+			return b.handler.Reason(ctx, m, code)
 		}
 	default:
 		b.intake.Mark(work, j)
@@ -64,7 +57,7 @@ func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interacti
 	j.Tried()
 	if err != nil {
 		b.log.Warn("the desk cannot work; the update is kept", "update", j.ID, "reason", err)
-		reply = textcmd.Reply{Text: sayLater}
+		reply = textcmd.Reply{Text: textcmd.LaterText}
 	}
 	if err == nil || !j.Answered {
 		b.answer(work, j, i, m, reply)
@@ -81,7 +74,7 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 		b.log.Warn("a message's channel is not known yet", "update", j.ID, "reason", err)
 		return false
 	}
-	reply, err := b.ask(work, j, m, b.desk.Handle)
+	reply, err := b.ask(work, j, m, b.handler.Handle)
 	if err != nil && ctx.Err() != nil {
 		return false
 	}
@@ -91,16 +84,16 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 		return false
 	}
 	if !reply.Ignore && m.NotHuman == "" {
-		b.say(work, in, reply.Text, reply.Copy, nil)
-		b.say(work, in, reply.Long, "", reply.Times)
+		b.replyTo(work, in, reply.Text, reply.Copy, nil)
+		b.replyTo(work, in, reply.Long, "", reply.Times)
 	}
 	return true
 }
 
 // ask puts a message before the desk.
 func (b *Bot) ask(
-	ctx context.Context, j *job, m textcmd.Message, desk func(context.Context, textcmd.Message) (textcmd.Reply, error),
+	ctx context.Context, j *job, m textcmd.Message, handle func(context.Context, textcmd.Message) (textcmd.Reply, error),
 ) (textcmd.Reply, error) {
 	m.ReceivedMs, m.Update = j.ReceivedMs, &j.InboundRef
-	return b.intake.Ask(ctx, j, m, desk)
+	return b.intake.Ask(ctx, j, m, handle)
 }

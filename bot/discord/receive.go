@@ -16,7 +16,7 @@ import (
 	"approvalbot/internal/fault"
 )
 
-const sayNotKept = "The desk could not record this. Please look at the request and tap again in a moment."
+const notStoredText = "The desk could not record this. Please look at the request and tap again in a moment."
 
 // onInteraction takes an interaction that came over the gateway: it is stored and
 // gets its first answer.
@@ -72,7 +72,7 @@ func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) cal
 	defer cancel()
 	if err := b.keep(keep, i.ID, stored{Interaction: raw}); err != nil {
 		b.log.Warn("an interaction could not be stored", "reason", err)
-		return callback{answerMessage, &response{Content: sayNotKept, Flags: render.Ephemeral, Mentions: new(render.Nobody())}}
+		return callback{answerMessage, &response{Content: notStoredText, Flags: render.Ephemeral, Mentions: new(render.Nobody())}}
 	}
 	return b.first(i)
 }

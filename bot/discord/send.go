@@ -65,13 +65,13 @@ func (b *Bot) openPost(ctx context.Context, forum, name string, m render.Message
 
 // Edit draws a card anew (Resources, Message, Edit Message), without buttons once
 // it has ended. Discord allows only so many edits of a message older than an
-// hour; then the end is told in a message of its own.
+// hour; then the end stands in a message of its own.
 func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card core.Card) error {
 	if !render.IsID(messageID) {
 		return &core.DeliveryError{Message: "This is no Discord message.", MessageGone: true}
 	}
-	drawn, shown := render.Card(card)
-	message := render.Replacement{Message: drawn}
+	rendered, shown := render.Card(card)
+	message := render.Replacement{Message: rendered}
 	return b.into(ctx, rest.Editing, to, messageID, func(ctx context.Context, c channel) error {
 		path := "/channels/" + c.ID + "/messages/" + messageID
 		err := b.paced(ctx, http.MethodPatch, c.ID, path, message, nil)
@@ -79,7 +79,7 @@ func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card c
 		case rest.CodeOf(err) == rest.ArchivedThread && b.unarchive(ctx, c.ID) == nil:
 			return b.paced(ctx, http.MethodPatch, c.ID, path, message, nil)
 		case rest.CodeOf(err) == rest.TooManyOldEdits:
-			return b.tellEnd(ctx, c.ID, messageID, shown)
+			return b.postEnd(ctx, c.ID, messageID, shown)
 		}
 		return err
 	})
@@ -90,9 +90,9 @@ func (b *Bot) unarchive(ctx context.Context, thread string) error {
 	return b.paced(ctx, http.MethodPatch, thread, "/channels/"+thread, map[string]bool{"archived": false}, nil)
 }
 
-// tellEnd says below a card that cannot be edited any more how it ended. While it
+// postEnd writes below a card that cannot be edited any more how it ended. While it
 // is pending nothing is lost: taps are answered by how things stand.
-func (b *Bot) tellEnd(ctx context.Context, channel, messageID string, c core.Card) error {
+func (b *Bot) postEnd(ctx context.Context, channel, messageID string, c core.Card) error {
 	if !c.Status.Final() {
 		b.log.Info("an old card could not be drawn anew", "target", channel)
 		return nil
@@ -124,9 +124,9 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 		return nil
 	})
 	// Where a message is refused for good the card, which follows, can only be denied.
-	var told *core.DeliveryError
-	if errors.As(err, &told) && (told.Gone || told.Refused) {
-		return &core.DeliveryError{Message: told.Message, NoFiles: true}
+	var refusal *core.DeliveryError
+	if errors.As(err, &refusal) && (refusal.Gone || refusal.Refused) {
+		return &core.DeliveryError{Message: refusal.Message, NoFiles: true}
 	}
 	return err
 }

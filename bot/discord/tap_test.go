@@ -163,10 +163,10 @@ func TestTapWhileTheDeskCannotWork(t *testing.T) {
 			return textcmd.Reply{Text: "Counted."}, nil
 		})
 		tap := r.alice.Click(r.ops, card, "Allow once")
-		require.Equal(t, render.Plain(sayLater, render.MaxText, nil), r.told(tap))
+		require.Equal(t, render.Plain(textcmd.LaterText, render.MaxText, nil), r.told(tap))
 		r.until("the answer is replaced", func() bool { m, _ := tap.Original(); return m.Text() == "Counted." })
 		r.inbox.setFail(errDown)
-		require.Equal(t, render.Plain(sayNotKept, render.MaxText, nil), r.told(r.alice.Click(r.ops, card, "Deny")))
+		require.Equal(t, render.Plain(notStoredText, render.MaxText, nil), r.told(r.alice.Click(r.ops, card, "Deny")))
 		r.inbox.setFail(nil)
 	})
 }

@@ -5,7 +5,7 @@
 // is sent them (setWebhook), writes each one to the [Inbox] as it came, and only
 // then confirms it to Telegram, which forgets what is confirmed, so that a crash
 // loses nothing. The handlers work from the inbox: in order for each person, at
-// most eight at a time, until the [Desk] has taken the update. Then the person is
+// most eight at a time, until the [Handler] has taken the update. Then the person is
 // answered. An update that a poll gives for the first time reaches the handlers
 // at once, and what the desk makes of it is stored in one commit with it.
 //
@@ -30,8 +30,8 @@ import (
 	"approvalbot/core"
 )
 
-// Desk answers what people do in chats.
-type Desk interface {
+// Handler answers what people do in chats.
+type Handler interface {
 	// Handle does what the message asks and gives the answer. When it returns
 	// without an error, m.Update is marked handled. An error means that the desk
 	// cannot work now: the update stays unhandled and is tried again.
@@ -47,12 +47,12 @@ type Inbox = textcmd.Inbox
 // Bot is one bot account. It implements [core.Channel]. All methods are safe for
 // concurrent use.
 type Bot struct {
-	cfg    Config
-	id     int64  // the bot's user id
-	source string // of its updates in the inbox
-	desk   Desk
-	inbox  Inbox
-	log    *slog.Logger
+	cfg     Config
+	id      int64  // the bot's user id
+	source  string // of its updates in the inbox
+	handler Handler
+	inbox   Inbox
+	log     *slog.Logger
 
 	api   *tg.Bot // what is called now and then
 	sends *wire   // what is called all day
@@ -73,7 +73,7 @@ var _ core.Channel = (*Bot)(nil)
 
 // New makes a Bot. It starts nothing and calls nobody. handled marks an update
 // done that changed nothing. Errors say which setting is wrong, never its value.
-func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger) (*Bot, error) {
+func New(cfg Config, handler Handler, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger) (*Bot, error) {
 	cfg, err := cfg.checked()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func New(cfg Config, desk Desk, inbox Inbox, handled func(context.Context, core.
 	}
 	log = log.With("channel", cfg.Channel)
 	b := &Bot{
-		cfg: cfg, id: id, source: "telegram:" + strconv.FormatInt(id, 10), desk: desk, inbox: inbox,
+		cfg: cfg, id: id, source: "telegram:" + strconv.FormatInt(id, 10), handler: handler, inbox: inbox,
 		log: log, start: newStart(), name: name{known: make(chan struct{})},
 		health: textcmd.NewHealth(platformName(cfg.Channel), log),
 	}

@@ -25,7 +25,7 @@ type rendered struct {
 }
 
 // ready is a card as it is posted: the JSON that says all but where, and whether it
-// offers less than was drawn.
+// offers less than the card did.
 type ready struct {
 	content  []byte
 	denyOnly bool
@@ -36,16 +36,16 @@ func (r *rendered) card(c *core.Card) (ready, error) {
 	if as, ok := r.find(c); ok {
 		return as, nil
 	}
-	text, drawn := render.Card(*c)
+	text, shown := render.Card(*c)
 	what := content{Text: text, ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview()}
-	if rows := textcmd.Buttons(drawn, textcmd.MenuMain); rows != nil {
+	if rows := textcmd.Buttons(shown, textcmd.MenuMain); rows != nil {
 		what.ReplyMarkup = keyboard(rows)
 	}
 	body, err := json.Marshal(what)
 	if err != nil {
 		return ready{}, err
 	}
-	as := ready{body, len(drawn.Offers) < len(c.Offers)}
+	as := ready{body, len(shown.Offers) < len(c.Offers)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept[r.next].of, r.kept[r.next].as = c, as

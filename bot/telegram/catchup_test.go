@@ -135,7 +135,7 @@ func TestCaughtUpThoughTheDeskCannotWork(t *testing.T) {
 		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{}, errDown })
 		r.run()
 		r.until("caught up", r.caughtUp)
-		if got := r.answered(tap); got.Text != sayLater {
+		if got := r.answered(tap); got.Text != textcmd.LaterText {
 			t.Errorf("answered %q", got.Text)
 		}
 	})

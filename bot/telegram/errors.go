@@ -177,7 +177,7 @@ func diagnose(err error, try int) (detail string, wait time.Duration) {
 	wait = textcmd.Backoff(try, firstWait, longestWait)
 	var e *apiError
 	switch {
-	case errors.Is(err, errNotKept):
+	case errors.Is(err, errNotStored):
 		return "Updates come but cannot be stored; they stay with Telegram until they can. See the log.", wait
 	case !errors.As(err, &e):
 		return fmt.Sprintf("%v. Check the network; the desk keeps trying.", plain(err)), wait
@@ -195,8 +195,8 @@ func diagnose(err error, try int) (detail string, wait time.Duration) {
 	return fmt.Sprintf("%v. The desk keeps trying.", e), wait
 }
 
-// errNotKept says that updates came but could not be stored.
-var errNotKept = errors.New("the updates could not be stored")
+// errNotStored says that updates came but could not be stored.
+var errNotStored = errors.New("the updates could not be stored")
 
 // retryAfter gives what Telegram asks to wait, or 0.
 func retryAfter(err error) time.Duration {

@@ -9,9 +9,7 @@ import (
 )
 
 // Sentences that are the adapter's own.
-const (
-	sayLater = "The desk cannot record this right now, it will be tried again."
-)
+const ()
 
 // received is an update as it is handled.
 type received struct {
@@ -41,8 +39,8 @@ func (b *Bot) settleStart(ctx, work context.Context) {
 }
 
 // attempt handles one update and reports whether it is over. Everything but the
-// desk's own word that it cannot work now ends it, a panic included: an update
-// that makes the program stumble must not do so for ever.
+// handler's own error that it cannot work now ends it, a panic included: an update
+// that makes the program panic must not do so for ever.
 func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	log := b.log.With("update", j.ID)
 	defer b.queue.Guard(work, j, &over)
@@ -57,11 +55,11 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 		return false
 	case err != nil:
 		log.Warn("the desk cannot work; the update is kept", "reason", err)
-		b.tell(ctx, work, j, m, textcmd.Reply{Text: sayLater, Alert: true, Ignore: true})
+		b.respond(ctx, work, j, m, textcmd.Reply{Text: textcmd.LaterText, Alert: true, Ignore: true})
 		return false
 	}
 	b.tried(j)
-	b.tell(ctx, work, j, m, reply)
+	b.respond(ctx, work, j, m, reply)
 	return true
 }
 
@@ -117,7 +115,7 @@ func (b *Bot) note(u update) {
 // ask puts a message before the desk.
 func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (textcmd.Reply, error) {
 	return b.queue.Ask(ctx, j, m, func(ctx context.Context, m textcmd.Message) (textcmd.Reply, error) {
-		reply, err := b.desk.Handle(ctx, m)
+		reply, err := b.handler.Handle(ctx, m)
 		if err == nil {
 			j.Handled()
 		}
@@ -125,8 +123,8 @@ func (b *Bot) ask(ctx context.Context, m textcmd.Message, j *job) (textcmd.Reply
 	})
 }
 
-// tell gives the person the answer: a tap's at once and only once.
-func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textcmd.Reply) {
+// respond gives the person the answer: a tap's at once and only once.
+func (b *Bot) respond(ctx, work context.Context, j *job, m textcmd.Message, r textcmd.Reply) {
 	if r.Before {
 		return
 	}
@@ -147,9 +145,9 @@ func (b *Bot) tell(ctx, work context.Context, j *job, m textcmd.Message, r textc
 	switch {
 	case m.Chat.To == "", r.Ignore:
 	case m.Tap:
-		b.say(ctx, work, m.Chat, j.Update.Tap.Message.ID, r.Long)
+		b.reply(ctx, work, m.Chat, j.Update.Tap.Message.ID, r.Long)
 	default:
-		b.sayWith(ctx, work, m.Chat, j.Update.Message.ID, r.Text, r.Copy)
-		b.say(ctx, work, m.Chat, j.Update.Message.ID, r.Long)
+		b.replyWith(ctx, work, m.Chat, j.Update.Message.ID, r.Text, r.Copy)
+		b.reply(ctx, work, m.Chat, j.Update.Message.ID, r.Long)
 	}
 }

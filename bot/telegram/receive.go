@@ -204,7 +204,7 @@ func (b *Bot) inbound(raw []byte) (in textcmd.Incoming[received], ok bool) {
 func (b *Bot) keep(ctx context.Context, in ...core.Inbound) error {
 	if len(in) > 0 {
 		if err := b.inbox.SaveInbound(ctx, in); err != nil {
-			return errors.Join(errNotKept, err)
+			return errors.Join(errNotStored, err)
 		}
 		b.queue.Poke()
 	}

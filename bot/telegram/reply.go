@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	answerTries = 3
-	answerLimit = 5 * time.Second // of one try: later than about 15 s Telegram takes no answer
-	sayTries    = 3
-	sayPatience = time.Minute // longest wait for a chat that may not be written to yet
+	answerTries   = 3
+	answerLimit   = 5 * time.Second // of one try: later than about 15 s Telegram takes no answer
+	replyTries    = 3
+	replyPatience = time.Minute // longest wait for a chat that may not be written to yet
 )
 
 // answerTap answers a callback query (Bot API, answerCallbackQuery), which else
@@ -47,37 +47,37 @@ func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p re
 		b.log.Info("a card's menu could not be shown", "target", m.Chat.String(), "reason", err)
 	}
 	// Another state may have been drawn just before: then it is drawn once more.
-	if err := b.desk.Redraw(ctx, r.Key, r.Version); err != nil {
+	if err := b.handler.Redraw(ctx, r.Key, r.Version); err != nil {
 		b.log.Warn("a card may show what is over", "target", m.Chat.String(), "reason", err)
 	}
 }
 
-// say posts a text as a reply, in as many messages as it needs. When the chat
+// reply posts a text as a reply, in as many messages as it needs. When the chat
 // may not be written to yet, it goes on in the background.
-func (b *Bot) say(ctx, work context.Context, to core.Target, replyTo int64, text string) {
-	b.sayWith(ctx, work, to, replyTo, text, "")
+func (b *Bot) reply(ctx, work context.Context, to core.Target, replyTo int64, text string) {
+	b.replyWith(ctx, work, to, replyTo, text, "")
 }
 
-// sayWith is say with a line below that a tap copies (Bot API, MessageEntity: code).
-func (b *Bot) sayWith(ctx, work context.Context, to core.Target, replyTo int64, text, line string) {
+// replyWith is reply with a line below that a tap copies (Bot API, MessageEntity: code).
+func (b *Bot) replyWith(ctx, work context.Context, to core.Target, replyTo int64, text, line string) {
 	parts := render.Texts(text, line)
-	rest, wait := b.sayParts(work, to, replyTo, parts)
-	if len(rest) == 0 || wait > sayPatience {
+	rest, wait := b.postParts(work, to, replyTo, parts)
+	if len(rest) == 0 || wait > replyPatience {
 		return
 	}
 	b.tasks.Go(func() {
-		for try := 1; try < sayTries && len(rest) > 0 && wait <= sayPatience; try++ {
+		for try := 1; try < replyTries && len(rest) > 0 && wait <= replyPatience; try++ {
 			if !textcmd.Sleep(ctx, wait) {
 				return
 			}
-			rest, wait = b.sayParts(work, to, replyTo, rest)
+			rest, wait = b.postParts(work, to, replyTo, rest)
 		}
 	})
 }
 
-// sayParts posts messages, in HTML, until one fails, and gives those that are left and
+// postParts posts messages, in HTML, until one fails, and gives those that are left and
 // how long to wait; nothing is left when trying again is no use.
-func (b *Bot) sayParts(ctx context.Context, to core.Target, replyTo int64, parts []string) (rest []string, wait time.Duration) {
+func (b *Bot) postParts(ctx context.Context, to core.Target, replyTo int64, parts []string) (rest []string, wait time.Duration) {
 	for i, part := range parts {
 		err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
 			_, err := b.api.SendMessage(ctx, &tg.SendMessageParams{

@@ -88,9 +88,9 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 // gaveUp says of a message that was to stand for a file and is refused for good that
 // the call cannot be put here so: the card, which follows, can then only be denied.
 func gaveUp(err error) error {
-	var told *core.DeliveryError
-	if errors.As(err, &told) && (told.Gone || told.Refused) {
-		return &core.DeliveryError{Message: told.Message, NoFiles: true}
+	var refusal *core.DeliveryError
+	if errors.As(err, &refusal) && (refusal.Gone || refusal.Refused) {
+		return &core.DeliveryError{Message: refusal.Message, NoFiles: true}
 	}
 	return err
 }

@@ -67,5 +67,5 @@ func open(c <-chan struct{}) bool {
 	}
 }
 
-// finishTime is how long what has begun may go on after Run is told to end.
+// finishTime is how long what has begun may go on after the end of Run's context.
 const finishTime = 5 * time.Second

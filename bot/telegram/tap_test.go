@@ -188,7 +188,7 @@ func TestTapWhileTheDeskCannotWork(t *testing.T) {
 		})
 		first := r.alice.TapData(r.group, card, "alice 1")
 		second := r.alice.TapData(r.group, card, "alice 2")
-		if got := r.answered(first); got.Text != sayLater || !got.Alert {
+		if got := r.answered(first); got.Text != textcmd.LaterText || !got.Alert {
 			t.Errorf("answered %+v", got)
 		}
 		if got := r.answered(bob.TapData(r.group, card, "bob")); got.Text != "done" {
@@ -211,7 +211,7 @@ func TestTapWhileTheDeskCannotWork(t *testing.T) {
 	})
 }
 
-// An update over which the desk panics is dropped, and the person is told.
+// An update over which the desk panics is dropped, and the person is refusal.
 func TestPanicIsNoLoop(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()

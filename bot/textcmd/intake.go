@@ -160,6 +160,9 @@ func (q *Intake[U]) CatchUp(patience, ctx, work context.Context) error {
 	return nil
 }
 
+// LaterText is the answer to an update that could not be handled yet.
+const LaterText = "The desk cannot record this right now, it will be tried again."
+
 // PanicText is the answer to an update that made the desk panic.
 const PanicText = "Something went wrong inside the desk. This was not recorded and will not be tried again; " +
 	"please look at the request and decide again."
