@@ -256,7 +256,7 @@ func TestADeskThatCannotAnswer(t *testing.T) {
 }
 
 // goneDesk is a desk whose claims are faults.
-type goneDesk struct{ Desk }
+type goneDesk struct{ Approvals }
 
 func (goneDesk) Claim(context.Context, string, string) (api.Claim, error) {
 	return api.Claim{}, errors.New("the wire was cut")

@@ -19,7 +19,7 @@ import (
 // An id that is unknown, of another owner or of another session is refused with
 // the code not_found, without a word on which it is. Only faults of the desk are
 // errors.
-func Decide(ctx context.Context, desk Desk, req api.DecisionsRequest) (api.DecisionsAnswer, error) {
+func Decide(ctx context.Context, approvals Approvals, req api.DecisionsRequest) (api.DecisionsAnswer, error) {
 	out := api.DecisionsAnswer{Calls: []api.MessageCall{}, Messages: []json.RawMessage{}}
 	if req.SessionKey == "" {
 		return out, invalid("sessionKey", "is required")
@@ -34,7 +34,7 @@ func Decide(ctx context.Context, desk Desk, req api.DecisionsRequest) (api.Decis
 	if err != nil {
 		return out, err
 	}
-	d := decider{desk: desk, req: req}
+	d := decider{approvals: approvals, req: req}
 	for _, e := range entries {
 		c, err := d.one(ctx, e)
 		if err != nil {
@@ -109,8 +109,8 @@ func (e *entry) request(sh *shape, it item) {
 
 // decider handles the entries of one conversation.
 type decider struct {
-	desk Desk
-	req  api.DecisionsRequest
+	approvals Approvals
+	req       api.DecisionsRequest
 }
 
 func (d *decider) one(ctx context.Context, e *entry) (api.MessageCall, error) {
@@ -148,7 +148,7 @@ func (d *decider) look(ctx context.Context, id string) (Look, bool, error) {
 	if !validID(id) {
 		return Look{}, false, nil
 	}
-	l, err := d.desk.Look(ctx, id)
+	l, err := d.approvals.Look(ctx, id)
 	if p := problemOf(err); p != nil && (p.Code == "not_found" || p.Code == "forbidden" || p.Code == "ambiguous_id") {
 		return Look{}, false, nil
 	}
@@ -157,13 +157,13 @@ func (d *decider) look(ctx context.Context, id string) (Look, bool, error) {
 
 // vote hands a decision to the desk, if there is exactly one.
 func (d *decider) vote(ctx context.Context, c *api.MessageCall, e *entry, l Look) error {
-	if !d.desk.Decides() {
+	if !d.approvals.Decides() {
 		c.Vote = "ignored"
 		return nil
 	}
 	decision, reason, p := e.decision(l)
 	if p == nil {
-		err := d.desk.Vote(ctx, e.id, decision, reason)
+		err := d.approvals.Vote(ctx, e.id, decision, reason)
 		if err == nil {
 			c.Vote = "counted"
 			return nil
@@ -252,7 +252,7 @@ func (d *decider) claim(ctx context.Context, c *api.MessageCall) {
 	if d.req.ClaimID != "" {
 		name = digest("claim-", d.req.ClaimID, c.ApprovalID)
 	}
-	got, err := d.desk.Claim(ctx, c.ApprovalID, name)
+	got, err := d.approvals.Claim(ctx, c.ApprovalID, name)
 	p := problemOf(err)
 	switch {
 	case err == nil:

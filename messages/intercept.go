@@ -34,11 +34,11 @@ const (
 //
 // A desk that cannot answer, or refuses the asker altogether, is the error; then
 // nothing of the message may run.
-func Intercept(ctx context.Context, desk Desk, req api.InterceptRequest) (api.InterceptAnswer, error) {
+func Intercept(ctx context.Context, approvals Approvals, req api.InterceptRequest) (api.InterceptAnswer, error) {
 	if req.Chunks != nil {
-		return interceptChunks(ctx, desk, req)
+		return interceptChunks(ctx, approvals, req)
 	}
-	in, err := newInterceptor(desk, req)
+	in, err := newInterceptor(approvals, req)
 	if err != nil {
 		return api.InterceptAnswer{}, err
 	}
@@ -146,13 +146,13 @@ func isReply(o object, m *message) bool {
 
 // interceptor asks the desk about the calls of one message.
 type interceptor struct {
-	desk  Desk
-	req   api.InterceptRequest
-	tools map[string]api.MessageTool
-	calls []api.MessageCall
+	approvals Approvals
+	req       api.InterceptRequest
+	tools     map[string]api.MessageTool
+	calls     []api.MessageCall
 }
 
-func newInterceptor(desk Desk, req api.InterceptRequest) (*interceptor, error) {
+func newInterceptor(approvals Approvals, req api.InterceptRequest) (*interceptor, error) {
 	if req.SessionKey == "" {
 		return nil, invalid("sessionKey", "is required")
 	}
@@ -160,7 +160,7 @@ func newInterceptor(desk Desk, req api.InterceptRequest) (*interceptor, error) {
 		return nil, err
 	}
 	tools, err := toolsOf(req.Tools)
-	return &interceptor{desk: desk, req: req, tools: tools, calls: []api.MessageCall{}}, err
+	return &interceptor{approvals: approvals, req: req, tools: tools, calls: []api.MessageCall{}}, err
 }
 
 func checkFormat(f api.MessageFormat) error {
@@ -254,10 +254,10 @@ func (in *interceptor) submit(ctx context.Context, it item, t api.MessageTool) (
 		req.Context = &more
 	}
 	own := req.ID
-	a, err := in.desk.Ask(ctx, req)
+	a, err := in.approvals.Ask(ctx, req)
 	if err == nil && own != "" && usedUp(a) {
 		req.ID, own = "", ""
-		a, err = in.desk.Ask(ctx, req)
+		a, err = in.approvals.Ask(ctx, req)
 	}
 	if err == nil && own != "" {
 		a.ID = own // the same call of another message is that approval's other name

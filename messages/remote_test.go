@@ -47,7 +47,7 @@ func TestRemote(t *testing.T) {
 	require.NoError(t, err)
 	wire := httptest.NewServer(srv.Handler())
 	t.Cleanup(func() { srv.EndWaits(); wire.Close() })
-	remote := func(name string, decides bool) messages.Desk {
+	remote := func(name string, decides bool) messages.Approvals {
 		return messages.Remote(&api.Client{Server: wire.URL, Token: name + "-s3cret"}, decides)
 	}
 

@@ -40,8 +40,8 @@ type dialect interface {
 }
 
 // NewStream starts a stream. The request says all but the message.
-func NewStream(desk Desk, req api.InterceptRequest) (*Stream, error) {
-	in, err := newInterceptor(desk, req)
+func NewStream(approvals Approvals, req api.InterceptRequest) (*Stream, error) {
+	in, err := newInterceptor(approvals, req)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +139,12 @@ func (s *Stream) End(ctx context.Context) ([]json.RawMessage, []api.MessageCall,
 }
 
 // interceptChunks is Intercept for a stream that has ended.
-func interceptChunks(ctx context.Context, desk Desk, req api.InterceptRequest) (api.InterceptAnswer, error) {
+func interceptChunks(ctx context.Context, approvals Approvals, req api.InterceptRequest) (api.InterceptAnswer, error) {
 	out := api.InterceptAnswer{Chunks: []json.RawMessage{}, Calls: []api.MessageCall{}}
 	if req.Message != nil {
 		return out, invalid("chunks", "or message is required, and not both")
 	}
-	s, err := NewStream(desk, req)
+	s, err := NewStream(approvals, req)
 	if err != nil {
 		return out, err
 	}

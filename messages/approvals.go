@@ -9,9 +9,9 @@ import (
 	"approvalbot/api"
 )
 
-// Desk is the approval desk as one token sees it. A refusal is an *api.Problem;
+// Approvals is the approval desk as one token sees it. A refusal is an *api.Problem;
 // any other error is a fault, and ends the whole step.
-type Desk interface {
+type Approvals interface {
 	// Ask asks for one call. The same id with the same call gives the approval
 	// that is there already. With MustAsk nothing but a person's yes allows it.
 	Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error)
@@ -38,7 +38,7 @@ type Look struct {
 // Remote is the desk behind an API client, for agents and backends that speak to
 // approvalbot over HTTP. decides says that the client's token is an operator's
 // with a person, and that decisions in messages are that person's own.
-func Remote(c *api.Client, decides bool) Desk { return remote{c, decides} }
+func Remote(c *api.Client, decides bool) Approvals { return remote{c, decides} }
 
 type remote struct {
 	client  *api.Client

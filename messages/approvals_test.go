@@ -84,8 +84,8 @@ func newOffice(t testing.TB) *office {
 
 // as is the desk as a token sees it from afar, inside as the desk's own process
 // does: with the stored params.
-func (o *office) as(token string) Desk     { return desk{o, tokens[token], false} }
-func (o *office) inside(token string) Desk { return desk{o, tokens[token], true} }
+func (o *office) as(token string) Approvals     { return desk{o, tokens[token], false} }
+func (o *office) inside(token string) Approvals { return desk{o, tokens[token], true} }
 
 type desk struct {
 	office *office
@@ -175,7 +175,7 @@ func (o *office) intercept(message string, more ...func(*api.InterceptRequest)) 
 }
 
 // decide resubmits a conversation, with its answers so far.
-func (o *office) decide(desk Desk, session string, list ...string) []api.MessageCall {
+func (o *office) decide(desk Approvals, session string, list ...string) []api.MessageCall {
 	o.t.Helper()
 	out, err := Decide(o.t.Context(), desk, api.DecisionsRequest{SessionKey: session, Messages: raws(list...)})
 	require.NoError(o.t, err)
