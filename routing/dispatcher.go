@@ -10,22 +10,6 @@ import (
 	"approvalbot/internal/fault"
 )
 
-// Limits of the dispatcher.
-const (
-	callsAtOnce = 16                     // to one platform
-	chatsAtOnce = 64                     // of one channel that are served: most of them wait for a record
-	maxAttempts = 500                    // tries of one message before it is given up
-	firstWait   = time.Second            // after the first passing failure, then doubled …
-	longestWait = 60 * time.Second       // … up to this
-	chatRest    = 5 * time.Second        // how long a chat rests at most after a passing failure
-	triesAsIs   = 3                      // of a file, or of a card, before less of it is tried
-	recordPause = 100 * time.Millisecond // before a record is tried again, then doubled
-	recordTime  = 15 * time.Second       // for which a record is tried
-	lookAgain   = 30 * time.Second       // how long a dispatcher or the timers sleep at most
-	maxBehind   = 16                     // edits of one chat that are made and not recorded
-	stopGrace   = 700 * time.Millisecond // a call under way may finish for so long when the desk stops
-)
-
 // Outbox is where deliveries wait; the store implements it.
 type Outbox interface {
 	// ClaimChat takes the chat of that channel with the most urgent due work
@@ -65,9 +49,14 @@ type Dispatcher struct {
 // NewDispatcher makes a dispatcher for one channel. failed is called after a
 // delivery failed for good, because its approval may then have reached nobody;
 // it must not block.
-func NewDispatcher(name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, failed func(), log *slog.Logger) *Dispatcher {
-	return &Dispatcher{name: name, channel: channel, outbox: outbox, drawer: drawer, table: table, failed: failed,
-		log: log.With("channel", name), wake: make(chan struct{}, 1), calls: make(chan struct{}, callsAtOnce), news: make(chan struct{}), failing: map[core.Target]bool{}}
+func NewDispatcher(
+	name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, failed func(), log *slog.Logger,
+) *Dispatcher {
+	return &Dispatcher{
+		name: name, channel: channel, outbox: outbox, drawer: drawer, table: table, failed: failed,
+		log: log.With("channel", name), failing: map[core.Target]bool{},
+		wake: make(chan struct{}, 1), news: make(chan struct{}), calls: make(chan struct{}, callsAtOnce),
+	}
 }
 
 // Wake says that there may be new work. It never blocks.
@@ -255,7 +244,8 @@ func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Deli
 	err := d.outbox.Record(context.WithoutCancel(ctx), done)
 	// A message that was sent must not be sent again because the store is away: it
 	// is the record that is tried again.
-	for wait, since := recordPause, time.Now(); err != nil && ctx.Err() == nil && time.Since(since) < recordTime; wait = min(2*wait, chatRest) {
+	wait, since := recordPause, time.Now()
+	for ; err != nil && ctx.Err() == nil && time.Since(since) < recordTime; wait = min(2*wait, chatRest) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

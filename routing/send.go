@@ -26,7 +26,8 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 func (d *Dispatcher) postText(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
 	fault.Point("before-outcome-told")
 	posted, err := d.channel.Post(ctx, m.Target, core.Posting{
-		Text: drawing.Text, Times: drawing.Times, ReplyTo: m.ReplyTo, ForUser: m.ForUser, SinceMs: m.CreatedMs, Nonce: nonce(m),
+		Text: drawing.Text, Times: drawing.Times, ReplyTo: m.ReplyTo, ForUser: m.ForUser,
+		SinceMs: m.CreatedMs, Nonce: nonce(m),
 	})
 	fault.Point("after-outcome-told")
 	if err == nil {
@@ -81,11 +82,6 @@ func (d *Dispatcher) attach(ctx context.Context, m core.Delivery, drawing core.D
 	return d.postCard(ctx, m, without, done)
 }
 
-// uploadError is a file that did not get through: it says nothing of the chat.
-type uploadError struct{ error }
-
-func (e uploadError) Unwrap() error { return e.error }
-
 func (d *Dispatcher) postCard(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
 	card := drawing.Card
 	posted, err := d.post(ctx, m, card)
@@ -138,35 +134,6 @@ func showsLess(m core.Delivery, drawing core.Drawing, err error) bool {
 	return passing(err) && drawing.FailsOpen && m.Attempts > 0
 }
 
-// passing reports whether the error may go away by itself, without the platform having
-// said when.
-func passing(err error) bool {
-	var told *core.DeliveryError
-	return err != nil && !errors.As(err, &told)
-}
-
-func noFiles(err error) bool {
-	var told *core.DeliveryError
-	return errors.As(err, &told) && told.NoFiles
-}
-
-func refusedAsIs(err error) bool {
-	var told *core.DeliveryError
-	return errors.As(err, &told) && told.Refused
-}
-
-// heard gives what a try has heard of the chat.
-func heard(err error) core.SendOutcome {
-	var upload uploadError
-	switch {
-	case errors.As(err, &upload):
-		return core.NotSent
-	case passing(err):
-		return core.NoAnswer
-	}
-	return core.Answered
-}
-
 // note remembers whether a chat's last post or edit failed, and gives whether the one
 // before it had.
 func (d *Dispatcher) note(m core.Delivery, err error) (failedBefore bool) {
@@ -186,26 +153,26 @@ func (d *Dispatcher) note(m core.Delivery, err error) (failedBefore bool) {
 // refused turns a platform's refusal into the next try, or into the end of them.
 // It gives the rest that the chat needs.
 func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, failedBefore bool, err error) time.Duration {
-	var told *core.DeliveryError
-	if !errors.As(err, &told) {
+	var refusal *core.DeliveryError
+	if !errors.As(err, &refusal) {
 		return d.retry(m, done, failedBefore, err)
 	}
-	done.Error, done.Attempts = told.Message, m.Attempts
-	now := time.Now()
+	done.Error, done.Attempts = refusal.Message, m.Attempts
+	now, forGood := time.Now(), refusal.Gone || refusal.Refused
 	switch {
-	case told.RetryAfter > 0:
-		done.DueMs = now.Add(told.RetryAfter).UnixMilli()
-		return told.RetryAfter
-	case told.Moved != nil:
-		d.table.Moved(m.Target, *told.Moved)
-		done.MovedTo, done.DueMs = told.Moved, now.UnixMilli()
-	case (told.Gone || told.Refused) && m.MessageID != "" && !final:
+	case refusal.RetryAfter > 0:
+		done.DueMs = now.Add(refusal.RetryAfter).UnixMilli()
+		return refusal.RetryAfter
+	case refusal.Moved != nil:
+		d.table.Moved(m.Target, *refusal.Moved)
+		done.MovedTo, done.DueMs = refusal.Moved, now.UnixMilli()
+	case forGood && m.MessageID != "" && !final:
 		// The chat takes no edits now; the next redraw tries again, so that the
 		// end shows where the bot is let back in.
 		done.State, done.DueMs = core.Sent, 0
 	default:
 		done.State = core.Failed
-		d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason", told.Message)
+		d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason", refusal.Message)
 	}
 	return 0
 }

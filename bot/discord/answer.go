@@ -72,12 +72,18 @@ func (b *Bot) reply(ctx context.Context, method, path string, body render.Messag
 			return
 		}
 		wait := max(rest.RetryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
-		early := b.cfg.Updates == Interactions && (rest.CodeOf(err) == rest.UnknownWebhook || rest.CodeOf(err) == rest.UnknownInteraction)
-		if ctx.Err() != nil || try == answerTries-1 || wait > answerPause || !early && !again(err) || !textcmd.Sleep(ctx, wait) {
+		hopeless := try == answerTries-1 || wait > answerPause || !b.early(err) && !again(err)
+		if hopeless || !textcmd.Sleep(ctx, wait) {
 			b.log.Warn("an interaction's answer could not be sent", "reason", err)
 			return
 		}
 	}
+}
+
+// early reports whether Discord may not know the interaction yet.
+func (b *Bot) early(err error) bool {
+	unknown := rest.CodeOf(err) == rest.UnknownWebhook || rest.CodeOf(err) == rest.UnknownInteraction
+	return b.cfg.Updates == Interactions && unknown
 }
 
 // again reports whether the same call may succeed later.
@@ -103,7 +109,8 @@ func (b *Bot) replyTo(ctx context.Context, to *message, text, line string, times
 			if errors.As(err, &refusal) {
 				wait = refusal.RetryAfter
 			}
-			if wait == 0 || wait > answerPause || try == replyTries-1 || !textcmd.Sleep(ctx, wait) {
+			hopeless := wait == 0 || wait > answerPause || try == replyTries-1
+			if hopeless || !textcmd.Sleep(ctx, wait) {
 				b.log.Warn("a reply could not be sent", "target", to.At, "reason", err)
 				return
 			}

@@ -23,8 +23,9 @@ func (b *Bot) first(i *interaction) callback {
 		card = i.Message.ID
 	}
 	cmd, ok := textcmd.ParsePayload(data)
+	wantsForm := ok && cmd.Verb == textcmd.DenyReason && i.actor().notHuman() == ""
 	switch {
-	case ok && cmd.Verb == textcmd.DenyReason && i.actor().notHuman() == "" && b.handler.MayDecide(i.voter()):
+	case wantsForm && b.handler.MayDecide(i.voter()):
 		return reasonForm(cmd, card)
 	case menu:
 		return callback{Type: answerUpdate}

@@ -123,7 +123,8 @@ func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, e
 // sent reports whether this bot sent the message. Its answers to interactions go
 // through its application's own webhook.
 func (b *Bot) sent(m *message) bool {
-	return m.Author != nil && m.Author.ID == b.self.user && (m.Webhook == "" || m.Webhook == b.self.app)
+	ownWebhook := m.Webhook == "" || m.Webhook == b.self.app
+	return ownWebhook && m.Author != nil && m.Author.ID == b.self.user
 }
 
 // menuMark stands in what a menu's button carries, between the command and the

@@ -57,7 +57,8 @@ func readInteraction(raw []byte) (*interaction, error) {
 	if err := json.Unmarshal(raw, &i); err != nil {
 		return nil, err
 	}
-	if i.Type != pingInteraction && (!render.IsID(i.ID) || !render.IsID(i.App) || i.Token == "") {
+	named := render.IsID(i.ID) && render.IsID(i.App) && i.Token != ""
+	if i.Type != pingInteraction && !named {
 		return nil, fmt.Errorf("it has no id or token")
 	}
 	return &i, nil

@@ -97,7 +97,8 @@ var verdicts = []verdict{
 // look finds what an answer means for an operation.
 func (e *apiError) look(op operation) verdict {
 	for _, v := range verdicts {
-		if (v.op == anyCall || v.op == op) && v.code == e.Code && strings.Contains(e.Description, v.text) {
+		ofOperation := v.op == anyCall || v.op == op
+		if ofOperation && v.code == e.Code && strings.Contains(e.Description, v.text) {
 			return v
 		}
 	}

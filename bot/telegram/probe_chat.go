@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"approvalbot/core"
@@ -36,7 +37,26 @@ type probedMember struct {
 }
 
 func (m probedMember) in() bool {
-	return m.Status == "creator" || m.Status == "administrator" || m.Status == "member" || m.Status == "restricted" && m.IsMember
+	if m.Status == "restricted" {
+		return m.IsMember
+	}
+	return slices.Contains([]string{"creator", "administrator", "member"}, m.Status)
+}
+
+// mayPost reports whether an administrator of a channel may post in it.
+func (m probedMember) mayPost() bool {
+	return m.Status == "administrator" && (m.Posts == nil || *m.Posts)
+}
+
+// of gives what a member of the chat may do there.
+func (c probedChat) of(m probedMember) permissions {
+	switch {
+	case m.Status == "restricted":
+		return m.permissions
+	case m.Status == "member" && c.Permissions != nil:
+		return *c.Permissions
+	}
+	return permissions{Messages: true, Documents: true}
 }
 
 // place says whether a card would get to a chat.
@@ -76,9 +96,9 @@ func (c probedChat) refuses(m probedMember) (text, mend string) {
 	switch {
 	case !m.in():
 		return "the bot is not in this chat", "add the bot to it"
-	case c.Type == "channel" && (m.Status != "administrator" || m.Posts != nil && !*m.Posts):
+	case c.Type == "channel" && !m.mayPost():
 		return "the bot may not post in this channel", "make it an administrator that may post messages"
-	case m.Status == "restricted" && !m.Messages, m.Status == "member" && c.Permissions != nil && !c.Permissions.Messages:
+	case !c.of(m).Messages:
 		return "the bot may not write in this chat", "give it the right to send messages, or make it an administrator"
 	}
 	return "", ""
@@ -86,8 +106,9 @@ func (c probedChat) refuses(m probedMember) (text, mend string) {
 
 // noFiles says why calls that are too long for a card cannot be shown.
 func (c probedChat) noFiles(m probedMember) (text, mend string) {
-	if m.Status == "restricted" && !m.Documents || m.Status == "member" && c.Permissions != nil && !c.Permissions.Documents {
-		return "the bot may not send files, so a call that is too long for messages can only be denied here", "give it the right to send files"
+	if !c.of(m).Documents {
+		return "the bot may not send files, so a call that is too long for messages can only be denied here",
+			"give it the right to send files"
 	}
 	return "", ""
 }

@@ -33,7 +33,8 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 			return
 		}
 		wait := max(retryAfter(err), textcmd.Backoff(try, 200*time.Millisecond, time.Second))
-		if final(verdict) || wait > answerLimit || try == answerTries-1 || !textcmd.Sleep(ctx, wait) {
+		hopeless := final(verdict) || wait > answerLimit || try == answerTries-1
+		if hopeless || !textcmd.Sleep(ctx, wait) {
 			b.log.Warn("a tap could not be answered", "reason", verdict)
 			return
 		}

@@ -78,12 +78,13 @@ func (c Context) takeCode(words []string, slash bool) (code string, rest []strin
 	head = strings.TrimRight(head, ".,;")
 	code, valid := NormalCode(head)
 	card := c.card()
+	another := card != "" && code != card
 	switch {
 	case !valid && (card != "" || !slash):
 		return "", words, false
 	case !valid:
 		return unknownCode(words[0]), words[1:], true
-	case card != "" && code != card && !(slash && (deliberate(head) || c.isCode(code))):
+	case another && !(slash && c.written(head, code)):
 		return "", words, false
 	}
 	return code, prepend(tail, words[1:]), true
@@ -99,6 +100,9 @@ func (c Context) named(reason string) string {
 	}
 	return code
 }
+
+// written reports whether a word is meant as that code.
+func (c Context) written(word, code string) bool { return deliberate(word) || c.isCode(code) }
 
 // deliberate tells a code from an English word of six letters ("banana",
 // "thanks"): it has a digit or no lower-case letter.

@@ -45,7 +45,8 @@ func scope(d core.Decision, reason string) string {
 // command about one approval (a valid code, no reason), and nothing else.
 func ParsePayload(data string) (Command, bool) {
 	cmd, ok := Parse(data, Context{})
-	if !ok || !ValidCode(cmd.Code) || cmd.Reason != "" || cmd.String() != data {
+	ofApproval := ValidCode(cmd.Code) && cmd.Reason == ""
+	if !ok || !ofApproval || cmd.String() != data {
 		return Command{}, false
 	}
 	return cmd, true

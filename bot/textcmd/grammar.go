@@ -1,6 +1,7 @@
 package textcmd
 
 import (
+	"slices"
 	"strings"
 
 	"approvalbot/core"
@@ -50,7 +51,7 @@ func parseOne(text string, c Context) (Command, bool) {
 	addressed := slash || c.Mention
 	cmd := c.read(verb, words[1:], addressed)
 	switch {
-	case !addressed && c.card() == "" && !(ValidCode(cmd.Code) && c.isCode(cmd.Code)):
+	case !addressed && c.card() == "" && !c.pending(cmd.Code):
 		return Command{}, false
 	case !slash && cmd.Verb == Approve && strings.HasSuffix(words[len(words)-1], "?"):
 		return Command{}, false
@@ -62,6 +63,9 @@ func parseOne(text string, c Context) (Command, bool) {
 	return cmd, true
 }
 
+// pending reports whether a word is the code of a pending approval.
+func (c Context) pending(code string) bool { return ValidCode(code) && c.isCode(code) }
+
 // verb reads the first word. Without a slash only approve, deny and reject
 // count, or, where we are mentioned, nearly
 // every verb ("allow me to …" and "unclear what …" are talk).
@@ -71,7 +75,8 @@ func (c Context) verb(word string) (v Verb, slash, ok bool) {
 		name = strings.ToLower(strings.TrimRight(word, ".,:;!"))
 		v, ok = verbNamed(name)
 		plain := c.Mention || v == Approve || v == Deny
-		return v, false, ok && plain && name != "allow" && v != Unclear
+		talk := name == "allow" || v == Unclear
+		return v, false, ok && plain && !talk
 	}
 	name, bot, addressed := strings.Cut(name, "@")
 	if addressed && (c.BotName == "" || !strings.EqualFold(bot, c.BotName)) {
@@ -97,7 +102,7 @@ func verbNamed(name string) (Verb, bool) {
 
 // onCards reports whether v means something for one existing card only.
 func (v Verb) onCards() bool {
-	return v == More || v == Back || v == Details || v == DenyReason
+	return slices.Contains([]Verb{More, Back, Details, DenyReason}, v)
 }
 
 // read reads what follows the verb.

@@ -114,7 +114,8 @@ func (h *Handler) handle(ctx context.Context, in *Message) (r Reply, done bool, 
 	if m.Tap {
 		return h.tapped(ctx, m, card, known)
 	}
-	if known && card.Kind == core.ReasonDelivery && card.ForUser == m.Voter.UserID && m.NotHuman == "" && !strings.HasPrefix(m.Text, "/") {
+	asked := known && card.Kind == core.ReasonDelivery && card.ForUser == m.Voter.UserID
+	if asked && m.NotHuman == "" && !strings.HasPrefix(m.Text, "/") {
 		if _, err := h.gate.AddReason(ctx, card.Key, m.Voter, OneLine(m.Text), m.Update); err != nil {
 			return r, false, err
 		}
@@ -138,7 +139,8 @@ func (h *Handler) find(ctx context.Context, m Message) (card core.Delivery, know
 		if err == nil && !known && m.Aka.To != "" {
 			card, known, err = h.finder.ByMessage(ctx, m.Aka.Normal().Chat(), m.MessageID)
 		}
-		if err != nil || known || !m.OwnMessage && !m.Tap || time.Since(began) > lookupTime {
+		mayCome := (m.OwnMessage || m.Tap) && time.Since(began) <= lookupTime
+		if err != nil || known || !mayCome {
 			return card, known, err
 		}
 		select {
@@ -155,10 +157,11 @@ func (h *Handler) find(ctx context.Context, m Message) (card core.Delivery, know
 // payloads, and belong to the very message it came from.
 func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
 	cmd, ok := ParsePayload(m.Text)
+	ours := known || m.OwnMessage
 	switch {
 	case m.NotHuman != "":
 		return h.refuse(ctx, m, "a tap by "+m.NotHuman, notAuthorized)
-	case !ok || cmd.Code == "" || !known && !m.OwnMessage:
+	case !ok || cmd.Code == "" || !ours:
 		return h.noButton(ctx, m, "a button that is none of the desk's")
 	case known && card.Kind == core.CardDelivery && cmd.Decision != "":
 		return h.decide(ctx, m, cmd, core.Approval{Key: card.Key}, "")

@@ -40,13 +40,13 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 	}
 	cmd, ok := Parse(m.Text, c)
 	another := ""
-	if ok && known && c.CardCode == cmd.Code && cmd.Decision != "" {
+	if below := known && c.CardCode == cmd.Code; below && ok && cmd.Decision != "" {
 		another = c.named(cmd.Reason)
 	}
 	switch {
 	case failed != nil:
 		return Reply{}, false, failed
-	case !ok && m.OwnMessage && c.CardCode == "" && m.NotHuman == "" && h.approver(m.Voter) && decides(m.Text, c):
+	case !ok && h.missesItsCard(m, c):
 		return Reply{Text: "Nothing was counted: that message is no card. Name the code, or reply to the card itself."}, false, nil
 	case !ok:
 		return Reply{Ignore: true}, false, nil
@@ -67,6 +67,13 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 		return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so nothing was counted. Write /approve or /deny with the code that you mean.", cmd.Code, another)}, false, nil
 	}
 	return h.command(ctx, m, cmd)
+}
+
+// missesItsCard reports whether an approver decides in a reply to a message of ours that
+// is no card.
+func (h *Handler) missesItsCard(m Message, c Context) bool {
+	noCard := m.OwnMessage && c.CardCode == ""
+	return noCard && m.NotHuman == "" && h.approver(m.Voter) && decides(m.Text, c)
 }
 
 // decides reports whether a text would decide about a card, had it answered one.

@@ -55,7 +55,8 @@ func approve(code string, before []core.Decision, after []string) Command {
 func contradicts(reason []string) bool {
 	for i, word := range reason {
 		s, ok := cutDecision(word)
-		if ok && s.decision == core.Deny && (s.colon || i == len(reason)-1) {
+		counts := s.colon || i == len(reason)-1
+		if ok && counts && s.decision == core.Deny {
 			return true
 		}
 	}

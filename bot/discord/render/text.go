@@ -41,7 +41,8 @@ func escape(s string) string {
 	start := len(atStart.FindString(s)) - 1 // the character that would begin it
 	var out strings.Builder
 	for i, r := range s {
-		if i == start || r == ':' && colons || r < utf8.RuneSelf && strings.ContainsRune(lively, r) {
+		meansSomething := r == ':' && colons || r < utf8.RuneSelf && strings.ContainsRune(lively, r)
+		if i == start || meansSomething {
 			out.WriteByte('\\')
 		}
 		out.WriteRune(r)

@@ -1,0 +1,41 @@
+package routing
+
+import (
+	"errors"
+
+	"approvalbot/core"
+)
+
+// uploadError is a file that did not get through: it says nothing of the chat.
+type uploadError struct{ error }
+
+func (e uploadError) Unwrap() error { return e.error }
+
+// passing reports whether the error may go away by itself, without the platform having
+// said when.
+func passing(err error) bool {
+	var refusal *core.DeliveryError
+	return err != nil && !errors.As(err, &refusal)
+}
+
+func noFiles(err error) bool {
+	var refusal *core.DeliveryError
+	return errors.As(err, &refusal) && refusal.NoFiles
+}
+
+func refusedAsIs(err error) bool {
+	var refusal *core.DeliveryError
+	return errors.As(err, &refusal) && refusal.Refused
+}
+
+// heard gives what a try has heard of the chat.
+func heard(err error) core.Heard {
+	var upload uploadError
+	switch {
+	case errors.As(err, &upload):
+		return core.Nothing
+	case passing(err):
+		return core.Unanswered
+	}
+	return core.Answered
+}
