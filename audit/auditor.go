@@ -79,7 +79,8 @@ func (a *Auditor) Verify(ctx context.Context) (api.AuditReport, error) {
 			a.Log.Info("the audit log is being checked", "record", seq, "of", head)
 		}
 	})
-	out := api.AuditReport{OK: err == nil, From: found.From, Records: found.To - found.From + 1, HeadHash: found.Head, Checkpoints: found.Checkpoints, Covered: found.Covered}
+	out := api.AuditReport{OK: err == nil, From: found.From, Records: found.To - found.From + 1, HeadHash: found.Head,
+		Checkpoints: found.Checkpoints, Covered: found.Covered}
 	if bad := (*core.BadRecord)(nil); errors.As(err, &bad) {
 		out.BadSeq, out.Problem = bad.Seq, bad.Error()
 		return out, nil
@@ -139,7 +140,8 @@ func (a *Auditor) Cut(ctx context.Context, now time.Time, keep time.Duration) er
 			return err
 		}
 		if at > 0 {
-			if _, err := proof.VerifyEntries(s.Entries(ctx, first, at), proof.Options{Keys: a.Keys(), First: first, PrevHash: before}); err != nil {
+			if _, err := proof.VerifyEntries(s.Entries(ctx, first, at),
+				proof.Options{Keys: a.Keys(), First: first, PrevHash: before}); err != nil {
 				return err
 			}
 			why, err := a.Checkpoints.CutEvent(proof.Checkpoint{Seq: c.Seq, Hash: c.Hash, AtMs: now.UnixMilli()})

@@ -38,7 +38,9 @@ func VerifyLog(ctx context.Context, s Log, o proof.Options, passed func(seq, hea
 	return found, err
 }
 
-func verifyLogOnce(ctx context.Context, s Log, o proof.Options, passed func(seq, head int64)) (found proof.Report, err error) {
+func verifyLogOnce(
+	ctx context.Context, s Log, o proof.Options, passed func(seq, head int64),
+) (found proof.Report, err error) {
 	head, hash, err := s.Head(ctx)
 	if err != nil {
 		return found, err
@@ -61,11 +63,13 @@ func verifyLogOnce(ctx context.Context, s Log, o proof.Options, passed func(seq,
 	case err != nil:
 		return found, err
 	case found.To < head:
-		err = &core.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: the log ends before it, and its head says that it goes to record %d", head)}
+		err = &core.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: "+
+			"the log ends before it, and its head says that it goes to record %d", head)}
 	case found.Head != hash:
 		err = &core.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
 	case o.First > 1 && !found.Cut:
-		err = &core.BadRecord{Seq: o.First - 1, Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
+		err = &core.BadRecord{Seq: o.First - 1,
+			Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
 	}
 	if err == nil {
 		err = behindHead(ctx, s, head)
@@ -87,7 +91,8 @@ func behindHead(ctx context.Context, s Log, head int64) error {
 		if err != nil || e.Seq <= now {
 			return err
 		}
-		return &core.BadRecord{Seq: e.Seq, Problem: fmt.Sprintf("stands behind the log's head, which is record %d: it was put in", now)}
+		return &core.BadRecord{Seq: e.Seq,
+			Problem: fmt.Sprintf("stands behind the log's head, which is record %d: it was put in", now)}
 	}
 	return nil
 }
@@ -112,5 +117,6 @@ func leftOut(ctx context.Context, s Log, found proof.Report) error {
 	if err != nil || key == "" {
 		return err
 	}
-	return &core.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key + ", and no record of it is in the log, which was emptied or written anew"}
+	return &core.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key +
+		", and no record of it is in the log, which was emptied or written anew"}
 }

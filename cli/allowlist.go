@@ -17,7 +17,8 @@ import (
 )
 
 func newAllowlistCommand(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "allowlist", Aliases: []string{"grants"}, Short: "Standing permissions: what allow-session and allow-always left, and cool-downs"}
+	cmd := &cobra.Command{Use: "allowlist", Aliases: []string{"grants"},
+		Short: "Standing permissions: what allow-session and allow-always left, and cool-downs"}
 	var filter api.GrantFilter
 	list := &cobra.Command{Use: "list", Short: "List grants and cool-downs in force, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), a, filter) }}
@@ -25,7 +26,8 @@ func newAllowlistCommand(a *app.App) *cobra.Command {
 	list.Flags().StringVar(&filter.SessionKey, "session", "", "only those of this session")
 	list.Flags().StringVar(&filter.Owner, "owner", "", "only those of this asking token")
 	cmd.AddCommand(list,
-		&cobra.Command{Use: "remove FINGERPRINT|ID", Short: "End a grant or a cool-down, by the fingerprint of its call or by its id", Args: cobra.ExactArgs(1),
+		&cobra.Command{Use: "remove FINGERPRINT|ID",
+			Short: "End a grant or a cool-down, by the fingerprint of its call or by its id", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error { return removeGrant(cmd.Context(), a, args[0]) }},
 		newAllowlistAddCommand(a),
 	)
@@ -86,7 +88,8 @@ has succeeded, and the agent must ask again. Policy is asked again when it is cl
 			if err != nil || a.JSON {
 				return printChanged(a, got, show.ShortID(got), err)
 			}
-			fmt.Fprintf(a.Stdout, "%s %s: %s may claim it until %s\n", display.Escape(show.ShortID(got)), display.Escape(got.Code), display.Escape(got.Owner), show.When(got.ClaimUntilMs))
+			fmt.Fprintf(a.Stdout, "%s %s: %s may claim it until %s\n", display.Escape(show.ShortID(got)),
+				display.Escape(got.Code), display.Escape(got.Owner), show.When(got.ClaimUntilMs))
 			return nil
 		},
 	}
@@ -116,7 +119,8 @@ func listGrants(ctx context.Context, a *app.App, f api.GrantFilter) error {
 		if g.Kind == "session" { // each option counts
 			what = display.Escape(g.Subject) + " in " + show.Cell(g.SessionKey, 30)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", display.Escape(g.ID[:min(8, len(g.ID))]), display.Escape(g.Kind), show.Cell(g.Owner, 12), show.Cell(g.AgentID, 12), display.Escape(g.MaxRiskClass), until(g), what)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", display.Escape(g.ID[:min(8, len(g.ID))]), display.Escape(g.Kind),
+			show.Cell(g.Owner, 12), show.Cell(g.AgentID, 12), display.Escape(g.MaxRiskClass), until(g), what)
 	}
 	return w.Flush()
 }
@@ -199,7 +203,8 @@ func addGrant(ctx context.Context, a *app.App, req api.GrantRequest) error {
 		if !x.Certain {
 			doubt = " (perhaps: only its program is still known)"
 		}
-		fmt.Fprintf(a.Stdout, "  %s %s %s: %s%s\n", display.Escape(x.Code), display.Escape(x.RiskClass), display.Escape(string(x.Status)), show.Cell(x.Summary, 50), doubt)
+		fmt.Fprintf(a.Stdout, "  %s %s %s: %s%s\n", display.Escape(x.Code), display.Escape(x.RiskClass),
+			display.Escape(string(x.Status)), show.Cell(x.Summary, 50), doubt)
 	}
 	if got.Grant == nil {
 		fmt.Fprintln(a.Stdout, "Nothing is stored yet; add --yes to store it.")

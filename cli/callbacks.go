@@ -16,7 +16,8 @@ import (
 func newCallbacksCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "callbacks", Short: "Calls back to owners that have not succeeded"}
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Short: "List calls that are still tried and calls that were given up, newest first", Args: cobra.NoArgs,
+		&cobra.Command{Use: "list", Short: "List calls that are still tried and calls that were given up, newest first",
+			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return listCallbacks(cmd.Context(), a) }},
 		&cobra.Command{Use: "retry ID", Short: "Try a call that was given up for another day", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error { return retryCallback(cmd.Context(), a, args[0]) }},
@@ -43,7 +44,8 @@ func listCallbacks(ctx context.Context, a *app.App) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "Approval\tState\tAge\tOwner\tProblem")
 	for _, x := range got.Items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", display.Escape(x.Code), display.Escape(x.State), show.Age(x.CreatedAtMs, time.Now()), show.Cell(x.Owner, agentWidth), show.Cell(x.Error, 40))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", display.Escape(x.Code), display.Escape(x.State),
+			show.Age(x.CreatedAtMs, time.Now()), show.Cell(x.Owner, agentWidth), show.Cell(x.Error, 40))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -13,7 +13,8 @@ func Commands(a *app.App) []*cobra.Command {
 		newRequestCommand(a), newWaitCommand(a), newRunCommand(a), newWithdrawCommand(a),
 		newPendingCommand(a), newListCommand(a), newViewCommand(a), newStatsCommand(a),
 		newApproveCommand(a), newDenyCommand(a), newDecideCommand(a), newRevokeCommand(a), newRetryCommand(a),
-		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a), newCallbacksCommand(a),
+		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a),
+		newCallbacksCommand(a),
 		newDrillCommand(a), newPairCommand(a), newHealthCommand(a),
 	}
 }

@@ -44,7 +44,8 @@ func newApproveCommand(a *app.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			decision := string(api.AllowOnce)
 			if len(args) == 2 {
-				fmt.Fprintln(a.Stderr, "approvalbot: approve ID DECISION is deprecated, use: approvalbot decide ID --decision DECISION")
+				fmt.Fprintln(a.Stderr,
+					"approvalbot: approve ID DECISION is deprecated, use: approvalbot decide ID --decision DECISION")
 				decision = args[1]
 			}
 			return decideOn(cmd.Context(), a, args[0], decision, reason)

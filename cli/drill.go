@@ -38,11 +38,13 @@ func newDrillCommand(a *app.App) *cobra.Command {
 			if wait <= 0 {
 				return errors.New("--wait must be above 0, such as 2m")
 			}
-			ask := askFlags{origin: origin, justification: "A drill: tap any button, so that the way back is tried too.", life: wait + deskGrace}
+			ask := askFlags{origin: origin,
+				justification: "A drill: tap any button, so that the way back is tried too.", life: wait + deskGrace}
 			return runDrill(cmd.Context(), a, ask, wait)
 		},
 	}
-	cmd.Flags().StringVar(&origin, "origin", "", "also try the way to this session chat, as channel:chat or channel:chat:thread")
+	cmd.Flags().StringVar(&origin, "origin", "",
+		"also try the way to this session chat, as channel:chat or channel:chat:thread")
 	cmd.Flags().DurationVar(&wait, "wait", 2*time.Minute, "how long to wait for cards and a decision")
 	return cmd
 }
@@ -52,7 +54,8 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 	if err != nil {
 		return err
 	}
-	params, err := json.Marshal(map[string]any{"drill": true, "note": "Nothing will run, whatever you decide.", "id": uuid.NewString()})
+	params, err := json.Marshal(map[string]any{"drill": true, "note": "Nothing will run, whatever you decide.",
+		"id": uuid.NewString()})
 	if err != nil {
 		return err
 	}
@@ -65,7 +68,8 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 		return err
 	}
 	if !d.last.Status.Final() {
-		d.say("drill %s: nothing of it can run; waiting for cards and a tap, at most %s", display.Escape(d.last.Code), wait)
+		d.say("drill %s: nothing of it can run; waiting for cards and a tap, at most %s", display.Escape(d.last.Code),
+			wait)
 	}
 	if err := d.follow(ctx, wait); err != nil {
 		return err
@@ -151,7 +155,8 @@ func (d *drill) conclude(ctx context.Context) error {
 	if !d.last.Status.Final() {
 		got, err := d.client.Withdraw(ctx, d.last.ID, api.WithdrawRequest{Reason: "the drill is over"})
 		if err != nil {
-			return fmt.Errorf("the drill could not be withdrawn, so its cards stay open until %s: %w", show.When(d.last.ExpiresAtMs), err)
+			return fmt.Errorf("the drill could not be withdrawn, so its cards stay open until %s: %w",
+				show.When(d.last.ExpiresAtMs), err)
 		}
 		d.last = got
 	}
@@ -164,7 +169,8 @@ func (d *drill) conclude(ctx context.Context) error {
 	}
 	d.say("%s", d.outcome())
 	if d.JSON {
-		if err := d.PrintJSON(map[string]any{"id": d.last.ID, "code": d.last.Code, "status": d.last.Status, "decision": d.last.Decision,
+		if err := d.PrintJSON(map[string]any{"id": d.last.ID, "code": d.last.Code, "status": d.last.Status,
+			"decision":  d.last.Decision,
 			"decidedBy": d.last.DecidedBy, "decidedAfterMs": max(0, d.last.ResolvedAtMs-d.last.CreatedAtMs), "cards": append([]drilled{}, d.cards...)}); err != nil {
 			return err
 		}
@@ -183,7 +189,8 @@ func (d *drill) outcome() string {
 	case len(v.Deliveries) == 0 && v.Status == api.Withdrawn:
 		return "No chat got a card: approvals.tools.routing names none for it."
 	case len(v.Deliveries) == 0:
-		return "Nobody was asked: " + strings.TrimSuffix(show.Ending(v), ".") + ". See approvalbot evaluate --tool " + core.DrillTool + "."
+		return "Nobody was asked: " + strings.TrimSuffix(show.Ending(v), ".") + ". See approvalbot evaluate --tool " +
+			core.DrillTool + "."
 	case v.Status == api.Withdrawn:
 		return "Nobody decided; the drill is withdrawn."
 	}

@@ -107,7 +107,8 @@ func printEvaluation(a *app.App, e api.Evaluation) error {
 
 // touches says what a call would touch, where the desk can tell.
 func touches(a api.Assessment) string {
-	if slices.Contains(a.ReasonCodes, "unknown-tool") && slices.Equal(a.SideEffects, []string{string(core.NoSideEffect)}) {
+	if slices.Contains(a.ReasonCodes, "unknown-tool") &&
+		slices.Equal(a.SideEffects, []string{string(core.NoSideEffect)}) {
 		return "unknown: the desk does not know this tool"
 	}
 	return display.Escape(strings.Join(a.SideEffects, ", "))
@@ -116,9 +117,11 @@ func touches(a api.Assessment) string {
 func newPolicyCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "policy", Short: "Look at the running desk's policy, or have it read again"}
 	cmd.AddCommand(
-		&cobra.Command{Use: "show", Short: "Print the policy in force and who could approve each class now", Args: cobra.NoArgs,
+		&cobra.Command{Use: "show", Short: "Print the policy in force and who could approve each class now",
+			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return showPolicy(cmd.Context(), a) }},
-		&cobra.Command{Use: "reload", Short: "Have the desk read its configuration again, all or nothing", Args: cobra.NoArgs,
+		&cobra.Command{Use: "reload", Short: "Have the desk read its configuration again, all or nothing",
+			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return reloadPolicy(cmd.Context(), a) }},
 	)
 	return cmd
@@ -149,8 +152,10 @@ func showPolicy(ctx context.Context, a *app.App) error {
 		return err
 	}
 	fmt.Fprintln(a.Stdout)
-	show.Fields(a.Stdout, 14, "Policy", p.PolicyHash[:min(12, len(p.PolicyHash))], "Mode", p.Mode, "Approvers", strings.Join(p.Approvers.Effective, ", "),
-		"Cards go to", p.Routing.Mode+": "+cmp.Or(display.Escape(strings.Join(p.Routing.Targets, ", ")), "no target chat"), "Own requests", p.SelfApproval,
+	show.Fields(a.Stdout, 14, "Policy", p.PolicyHash[:min(12, len(p.PolicyHash))], "Mode", p.Mode, "Approvers",
+		strings.Join(p.Approvers.Effective, ", "),
+		"Cards go to", p.Routing.Mode+": "+cmp.Or(display.Escape(strings.Join(p.Routing.Targets, ", ")),
+			"no target chat"), "Own requests", p.SelfApproval,
 		"Verifier", map[bool]string{true: "on, fail mode " + p.Verifier.FailMode, false: "off"}[p.Verifier.Enabled],
 		"Classifier", map[bool]string{true: "on", false: "off"}[p.Classifier])
 	return nil

@@ -30,13 +30,16 @@ func newHealthCommand(a *app.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), healthTime)
 			defer cancel()
-			probe := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
-			r, err := (&api.Client{Server: cmp.Or(a.Server, a.Env["APPROVALBOT_SERVER"], config.DefaultServer), HTTP: probe}).Ready(ctx)
+			probe := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+				DisableKeepAlives: true}}
+			r, err := (&api.Client{Server: cmp.Or(a.Server, a.Env["APPROVALBOT_SERVER"], config.DefaultServer),
+				HTTP: probe}).Ready(ctx)
 			switch {
 			case err != nil:
 				return err
 			case !r.Ready:
-				return fmt.Errorf("the desk is not ready: store %s, policy %s", cmp.Or(r.Store, "unknown"), cmp.Or(r.Policy, "unknown"))
+				return fmt.Errorf("the desk is not ready: store %s, policy %s", cmp.Or(r.Store, "unknown"),
+					cmp.Or(r.Policy, "unknown"))
 			}
 			_, err = fmt.Fprintln(a.Stdout, "ready")
 			return err

@@ -139,7 +139,8 @@ func printList(a *app.App, items []api.Approval, id func(api.Approval) string) e
 	now := time.Now()
 	rows := [][]string{{"ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Code", "Command"}}
 	for _, i := range items {
-		rows = append(rows, []string{display.Escape(id(i)), show.Cell(i.ToolName, nameWidth+more/3), show.Cell(i.AgentID, nameWidth+more/6),
+		rows = append(rows, []string{display.Escape(id(i)), show.Cell(i.ToolName, nameWidth+more/3),
+			show.Cell(i.AgentID, nameWidth+more/6),
 			display.Escape(show.Status(i)), show.Age(i.CreatedAtMs, now), left(i, now), display.Escape(i.RiskClass), display.Escape(i.Code), i.ParamsSummary})
 	}
 	last := len(rows[0]) - 1
@@ -187,7 +188,8 @@ func terminalWidth(stream any) int {
 type reading struct{ offline bool }
 
 func (r *reading) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&r.offline, "offline", false, "read the store of the desk's configuration (--config) and ask no server; SQLite only")
+	cmd.Flags().BoolVar(&r.offline, "offline", false,
+		"read the store of the desk's configuration (--config) and ask no server; SQLite only")
 }
 
 // client makes the client; closes ends it.

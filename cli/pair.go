@@ -131,8 +131,9 @@ func showPairing(ctx context.Context, a *app.App, p api.Pairing, yes bool, typed
 		_, err = fmt.Fprintln(a.Stdout, "The configuration lets them decide there already.")
 		return true, err
 	case p.File == "":
-		_, err = fmt.Fprintf(a.Stdout, "\nIf that is right, add to the desk's configuration what it lacks, and have it read\n"+
-			"(approvalbot policy reload):\n\n%s", lines(p.Lines))
+		_, err = fmt.Fprintf(a.Stdout,
+			"\nIf that is right, add to the desk's configuration what it lacks, and have it read\n"+
+				"(approvalbot policy reload):\n\n%s", lines(p.Lines))
 		return true, err
 	case yes:
 		return false, nil

@@ -37,7 +37,8 @@ func tellCards(ctx context.Context, a *app.App, c *api.Client, got api.Approval)
 				open++
 			case told[d.Target]:
 			case d.State == "failed":
-				fmt.Fprintf(a.Stderr, "approvalbot: no card in %s: %s\n", display.Escape(d.Target), display.Escape(d.Error))
+				fmt.Fprintf(a.Stderr, "approvalbot: no card in %s: %s\n", display.Escape(d.Target),
+					display.Escape(d.Error))
 			default:
 				fmt.Fprintf(a.Stderr, "approvalbot: its card is in %s\n", display.Escape(d.Target))
 			}
@@ -60,9 +61,11 @@ func tellCards(ctx context.Context, a *app.App, c *api.Client, got api.Approval)
 // tellWaiting says on stderr that an approval waits, for how long, and where people
 // decide it. How they do is not for whoever asks.
 func tellWaiting(a *app.App, got api.Approval) {
-	fmt.Fprintf(a.Stderr, "approvalbot: waiting for approval %s (%s), until %s\n", display.Escape(got.Code), show.Risk(got.RiskClass), show.When(got.ExpiresAtMs))
+	fmt.Fprintf(a.Stderr, "approvalbot: waiting for approval %s (%s), until %s\n", display.Escape(got.Code),
+		show.Risk(got.RiskClass), show.When(got.ExpiresAtMs))
 	if len(got.Deliveries) > 0 {
-		fmt.Fprintln(a.Stderr, "approvalbot: people decide it in the chats that get its card, or where approvalbot watch runs")
+		fmt.Fprintln(a.Stderr,
+			"approvalbot: people decide it in the chats that get its card, or where approvalbot watch runs")
 	}
 }
 
@@ -71,7 +74,8 @@ func tellNoCard(a *app.App, got api.Approval) bool {
 	if got.Status.Final() || len(got.Deliveries) > 0 {
 		return false
 	}
-	fmt.Fprintf(a.Stderr, "approvalbot: no chat gets a card of this: the routing has no target for it, and no --origin names a chat; people see it where approvalbot watch runs\n")
+	fmt.Fprintf(a.Stderr, "approvalbot: no chat gets a card of this: "+
+		"the routing has no target for it, and no --origin names a chat; people see it where approvalbot watch runs\n")
 	return true
 }
 

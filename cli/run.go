@@ -94,7 +94,8 @@ func newCall(argv []string) (call, error) {
 	}
 	for _, s := range append([]string{dir}, argv...) {
 		if !utf8.ValidString(s) {
-			return call{}, errors.New("the command or its working directory is not UTF-8 text, so it cannot be shown to anybody")
+			return call{},
+				errors.New("the command or its working directory is not UTF-8 text, so it cannot be shown to anybody")
 		}
 	}
 	c := call{execParams: execParams{Argv: argv, Workdir: dir}}
@@ -146,7 +147,8 @@ func interrupted(ctx context.Context, a *app.App, c *api.Client, got api.Approva
 	case err == nil:
 		err = errors.New(show.Ending(after))
 	}
-	return notRun(a, app.ExitCode(app.ExitError), fmt.Errorf("interrupted; the request could not be withdrawn: %w", err))
+	return notRun(a, app.ExitCode(app.ExitError),
+		fmt.Errorf("interrupted; the request could not be withdrawn: %w", err))
 }
 
 // claimCall fetches the approved call, once, and checks that it is the very one that

@@ -172,7 +172,8 @@ func ranked(m map[string]int) []count {
 	for name, n := range m {
 		out = append(out, count{name, n})
 	}
-	slices.SortFunc(out, func(a, b count) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(out,
+		func(a, b count) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
 	return out
 }
 
@@ -196,10 +197,12 @@ func printStats(a *app.App, s statistics, words string) error {
 	show.Fields(out, 12,
 		"Status", inline(s.ByStatus),
 		"Class", inline(s.ByClass),
-		"Asked", fmt.Sprintf("%d of people (%d%%), %d settled by policy or a grant", s.Asked, 100*s.Asked/s.Total, s.Total-s.Asked),
+		"Asked", fmt.Sprintf("%d of people (%d%%), %d settled by policy or a grant", s.Asked, 100*s.Asked/s.Total,
+			s.Total-s.Asked),
 	)
 	if s.P90Ms > 0 {
-		show.Fields(out, 12, "Decision", fmt.Sprintf("after %s in the median, %s for nine in ten", seconds(s.MedianMs), seconds(s.P90Ms)))
+		show.Fields(out, 12, "Decision",
+			fmt.Sprintf("after %s in the median, %s for nine in ten", seconds(s.MedianMs), seconds(s.P90Ms)))
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, table := range []struct {

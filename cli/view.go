@@ -89,7 +89,8 @@ func printVotes(a *app.App, v api.Approval) {
 	}
 	show.Fields(a.Stdout, 12, "Approvals", show.Needs(need, v.Approvers))
 	for _, vote := range v.Votes {
-		words := show.Voter(vote) + " " + cmp.Or(string(vote.Decision), vote.Verdict) + " at " + show.When(vote.DecidedAtMs)
+		words := show.Voter(vote) + " " + cmp.Or(string(vote.Decision), vote.Verdict) + " at " +
+			show.When(vote.DecidedAtMs)
 		if vote.VerifierOnly {
 			words += ", for the verifier"
 		}
@@ -134,7 +135,8 @@ func printCommands(a *app.App, v api.Approval) {
 	}
 	fmt.Fprintln(a.Stdout, "\nCommands:")
 	for _, d := range v.Offers {
-		fmt.Fprintf(a.Stdout, "  approvalbot decide %s --decision %s%s\n", display.Escape(show.ShortID(v)), display.Escape(string(d)), with)
+		fmt.Fprintf(a.Stdout, "  approvalbot decide %s --decision %s%s\n", display.Escape(show.ShortID(v)),
+			display.Escape(string(d)), with)
 	}
 }
 

@@ -76,7 +76,8 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 			"Nobody gave the code of this pairing in a chat, or more than five minutes ago.")
 	case p.desk.options.Local == nil || !p.desk.options.Local.Writable(chatOf(*now.Answer)):
 		return api.Reloaded{}, core.Refuse(core.CodeForbidden,
-			"The desk does not write its configuration, which is its operator's own, or depends on variables that name another chat: "+
+			"The desk does not write its configuration, which is its operator's own, "+
+				"or depends on variables that name another chat: "+
 				"add the pairing's lines by hand.")
 	}
 	undo, err := p.desk.options.Local.Write(chatOf(*now.Answer))

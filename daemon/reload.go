@@ -51,7 +51,8 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 		return r, refusalOf(mistakes)
 	case err != nil && core.CodeOf(err) == "":
 		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
-		return r, core.Refuse(core.CodeUnavailable, "The configuration could not be put in force and the old policy stays; see the desk's log.")
+		return r, core.Refuse(core.CodeUnavailable,
+			"The configuration could not be put in force and the old policy stays; see the desk's log.")
 	}
 	return r, err
 }
@@ -107,7 +108,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if err := d.Server.Tokens.Check(effective.Tokens(next)); err != nil {
 		return api.Reloaded{}, err
 	}
-	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(), Looser: effective.Looser(old, next), Restart: list(fixed)}
+	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(),
+		Looser: effective.Looser(old, next), Restart: list(fixed)}
 	if r.Looser == nil {
 		r.Looser = []string{}
 	}
@@ -127,14 +129,17 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	d.loaded.Store(generation)
 	if err != nil {
-		d.log.Error("the other instances could not be told; until a reload here succeeds, one of the policies judges nothing", "reason", err)
+		d.log.Error("the other instances could not be told; "+
+			"until a reload here succeeds, one of the policies judges nothing", "reason", err)
 	}
-	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser", strings.Join(r.Looser, "; "))
+	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
+		strings.Join(r.Looser, "; "))
 	if err := d.Gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}
 	if newest && len(r.Looser) > 0 {
-		d.announce(context.WithoutCancel(ctx), "The approval policy became looser ("+reloader(by)+"): "+strings.Join(r.Looser, "; ")+".")
+		d.announce(context.WithoutCancel(ctx),
+			"The approval policy became looser ("+reloader(by)+"): "+strings.Join(r.Looser, "; ")+".")
 	}
 	return r, nil
 }
@@ -167,7 +172,8 @@ func (d *Daemon) tell(ctx context.Context, chats []core.Target, text string) {
 			ctx, cancel := context.WithTimeout(ctx, announceTime)
 			defer cancel()
 			if _, err := b.Post(ctx, t, core.Posting{Text: text}); err != nil {
-				d.log.Warn("a chat could not be told something; it is not tried again", "target", t.String(), "reason", err)
+				d.log.Warn("a chat could not be told something; it is not tried again", "target", t.String(), "reason",
+					err)
 			}
 		})
 	}
@@ -183,10 +189,13 @@ func (d *Daemon) policyView(context.Context) (api.Policy, error) {
 	}
 	t, x := cfg.ApprovalTools(), cfg.Approvals.Exec
 	p := api.Policy{
-		Enabled: rules.Enabled, Mode: t.Mode, PolicyHash: rules.Policy.Hash(), SelfApproval: t.SelfApproval, TimeoutMs: rules.TimeoutMs, MaxTimeoutMs: rules.MaxTimeoutMs,
-		Approvers:  api.Approvers{Allowed: list(t.AllowedApprovers), Disabled: list(t.DisabledApprovers), Effective: list(t.EffectiveApprovers()), MinApprovals: t.MinApprovals},
+		Enabled: rules.Enabled, Mode: t.Mode, PolicyHash: rules.Policy.Hash(), SelfApproval: t.SelfApproval,
+		TimeoutMs: rules.TimeoutMs, MaxTimeoutMs: rules.MaxTimeoutMs,
+		Approvers: api.Approvers{Allowed: list(t.AllowedApprovers), Disabled: list(t.DisabledApprovers),
+			Effective: list(t.EffectiveApprovers()), MinApprovals: t.MinApprovals},
 		Classifier: rules.Classifier != nil, Verifier: verifierView(cfg.Tools.Verifier),
-		Routing: api.RoutingPolicy{Mode: t.Routing.Mode, Targets: placeNames(t.Routing.Targets), Fallback: placeNames(t.Routing.Fallback),
+		Routing: api.RoutingPolicy{Mode: t.Routing.Mode, Targets: placeNames(t.Routing.Targets),
+			Fallback:        placeNames(t.Routing.Fallback),
 			FallbackAfterMs: time.Duration(t.Routing.FallbackAfter).Milliseconds()},
 		Exec: api.ExecPolicy{Security: x.Security, Ask: x.Ask, AskFallback: x.AskFallback,
 			Allowlist: list(config.Texts(x.Allowlist)), SafeBins: list(x.SafeBins)},
@@ -198,7 +207,8 @@ func (d *Daemon) policyView(context.Context) (api.Policy, error) {
 }
 
 func verifierView(v config.Verifier) api.VerifierPolicy {
-	return api.VerifierPolicy{Enabled: v.Enabled, Webhook: v.Enabled && v.Webhook.URL != "", Telegram: v.Enabled && v.Telegram.Enabled,
+	return api.VerifierPolicy{Enabled: v.Enabled, Webhook: v.Enabled && v.Webhook.URL != "",
+		Telegram: v.Enabled && v.Telegram.Enabled,
 		FailMode: v.FailMode, Include: list(v.Scope.Include), Exclude: list(v.Scope.Exclude)}
 }
 
@@ -226,7 +236,8 @@ func refusalOf(m config.Mistakes) *core.Error {
 		if one.Where.Line == 0 {
 			where = one.Where.Source
 		}
-		e.Fields = append(e.Fields, core.FieldError{Field: cmp.Or(one.Key, "configuration"), Problem: where + ": " + one.Text})
+		e.Fields = append(e.Fields,
+			core.FieldError{Field: cmp.Or(one.Key, "configuration"), Problem: where + ": " + one.Text})
 	}
 	return e
 }

@@ -53,9 +53,11 @@ func Serve(ctx context.Context, s Start) error {
 		return errors.Join(err, d.Store.Close())
 	}
 	if cfg.Approvals.Enabled() && cfg.ApprovalTools().Policy.ProjectCode != "ask" {
-		log.Info("tests and builds run the workspace's own code unasked; approvals.tools.policy.projectCode: ask asks people")
+		log.Info("tests and builds run the workspace's own code unasked; " +
+			"approvals.tools.policy.projectCode: ask asks people")
 	}
-	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy", d.Gate.Rules().Policy.Hash()[:12], "version", s.Version)
+	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy",
+		d.Gate.Rules().Policy.Hash()[:12], "version", s.Version)
 	if s.Local {
 		here := cfg
 		here.Server.Listen = ln.Addr().String() // the environment may name another address, or port 0

@@ -26,7 +26,8 @@ func (d *Daemon) gauges() {
 		{Name: "callbacks_given_up", Help: "Calls back to owners that were given up."},
 		{Name: "log_records", Help: "Number of the newest record of the audit log."},
 		{Name: "checkpoint_age_seconds", Help: "Age of the newest signed checkpoint of the audit log, in seconds."},
-		{Name: "channel_up", Help: "1 while updates of that chat platform flow to some instance.", Label: "channel", Values: d.botNames()},
+		{Name: "channel_up", Help: "1 while updates of that chat platform flow to some instance.", Label: "channel",
+			Values: d.botNames()},
 	}, d.gauge)
 }
 

@@ -56,7 +56,8 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	if err != nil {
 		return nil, err
 	}
-	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Build: version + " " + build, Log: log, Wait: databaseWait}
+	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Build: version + " " + build,
+		Log: log, Wait: databaseWait}
 	if d.Store, err = store.Open(ctx, at); err != nil {
 		return nil, err
 	}
@@ -112,7 +113,8 @@ func (d *Daemon) audited() audit.Desk {
 // audit is the auditor as the server needs it.
 func (d *Daemon) audit() *server.Audit {
 	a := d.Auditor
-	return &server.Audit{Log: d.Store, Head: d.Store.Head, Keys: a.Keys, Verify: a.Verify, Receipt: a.Receipt, JWKS: a.JWKS}
+	return &server.Audit{Log: d.Store, Head: d.Store.Head, Keys: a.Keys, Verify: a.Verify, Receipt: a.Receipt,
+		JWKS: a.JWKS}
 }
 
 // rules makes the snapshot of what the operator configured, with the chats that
@@ -165,9 +167,11 @@ func (d *Daemon) dispatch() {
 		if b := d.bots[name]; b != nil {
 			channel = b
 		}
-		d.dispatchers = append(d.dispatchers, routing.NewDispatcher(name, channel, d.Store, d.Gate, d.table, d.timers.Wake, d.log))
+		d.dispatchers = append(d.dispatchers,
+			routing.NewDispatcher(name, channel, d.Store, d.Gate, d.table, d.timers.Wake, d.log))
 	}
-	d.dispatchers = append(d.dispatchers, routing.NewDispatcher(core.CallbackChannel, d.callbacks(), d.Store, d.Gate, d.table, func() {}, d.log))
+	d.dispatchers = append(d.dispatchers,
+		routing.NewDispatcher(core.CallbackChannel, d.callbacks(), d.Store, d.Gate, d.table, func() {}, d.log))
 }
 
 // committed wakes whoever has work after a change.
@@ -262,7 +266,8 @@ func (d *Daemon) sweep(ctx context.Context) error {
 func (d *Daemon) Listen() (net.Listener, error) {
 	ln, err := net.Listen("tcp", d.cfg.Server.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("server.listen %s: %w; choose another address or stop what uses it", d.cfg.Server.Listen, err)
+		return nil,
+			fmt.Errorf("server.listen %s: %w; choose another address or stop what uses it", d.cfg.Server.Listen, err)
 	}
 	return ln, nil
 }

@@ -59,7 +59,8 @@ func (f *finder) clients() {
 }
 
 func mayCallClient(s string) bool {
-	for _, word := range []string{"mysql", "mariadb", "7z", "rar", "sshpass", "mongo", "login", "redis-cli", "zip", "sqlcmd", "curl"} {
+	for _, word := range []string{"mysql", "mariadb", "7z", "rar", "sshpass", "mongo", "login", "redis-cli", "zip",
+		"sqlcmd", "curl"} {
 		if strings.Contains(s, word) {
 			return true
 		}

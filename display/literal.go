@@ -97,7 +97,8 @@ func wordEnds(s string, i int) bool {
 // isLineEscape reports whether s starts with white space written as an escape.
 func isLineEscape(s string) bool {
 	size, r := readEscape(s)
-	return size > 0 && isBlank(r) || strings.HasPrefix(s, `\n`) || strings.HasPrefix(s, `\r`) || strings.HasPrefix(s, `\t`)
+	return size > 0 && isBlank(r) || strings.HasPrefix(s, `\n`) || strings.HasPrefix(s, `\r`) ||
+		strings.HasPrefix(s, `\t`)
 }
 
 // quoteEnd returns the position after the quotation mark at i, with any

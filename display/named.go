@@ -133,7 +133,8 @@ func isSet(s string, i int) bool {
 	if len(before) == i {
 		return false
 	}
-	for _, words := range [...]string{"configure set", "config set", "secret set", "secrets set", "variable set", "env set", "settings set"} {
+	for _, words := range [...]string{"configure set", "config set", "secret set", "secrets set", "variable set",
+		"env set", "settings set"} {
 		if rest, found := strings.CutSuffix(before, words); found {
 			return rest == "" || isBlank(rune(rest[len(rest)-1]))
 		}

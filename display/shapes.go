@@ -31,9 +31,12 @@ var shapes = [...]shape{
 	// npm, PyPI, Vault
 	{"npm_", isAlnum, 30, false}, {"pypi-", isToken, 50, false}, {"hvs.", isToken, 20, false},
 	// SendGrid, Docker, DigitalOcean, Shopify, Grafana, Linear, Groq, xAI, Atlassian, RubyGems, Supabase, Tailscale, age
-	{"SG.", isDotted, 60, false}, {"dckr_pat_", isToken, 20, false}, {"dckr_oat_", isToken, 20, false}, {"dop_v1_", isAlnum, 40, false},
-	{"shpat_", isAlnum, 30, false}, {"shpss_", isAlnum, 30, false}, {"glsa_", isToken, 30, false}, {"lin_api_", isAlnum, 30, false},
-	{"gsk_", isAlnum, 40, false}, {"xai-", isAlnum, 40, false}, {"ATATT3", isToken, 40, false}, {"rubygems_", isAlnum, 40, false},
+	{"SG.", isDotted, 60, false}, {"dckr_pat_", isToken, 20, false}, {"dckr_oat_", isToken, 20, false},
+	{"dop_v1_", isAlnum, 40, false},
+	{"shpat_", isAlnum, 30, false}, {"shpss_", isAlnum, 30, false}, {"glsa_", isToken, 30, false},
+	{"lin_api_", isAlnum, 30, false},
+	{"gsk_", isAlnum, 40, false}, {"xai-", isAlnum, 40, false}, {"ATATT3", isToken, 40, false},
+	{"rubygems_", isAlnum, 40, false},
 	{"sbp_", isAlnum, 40, false}, {"tskey-", isToken, 20, false}, {"AGE-SECRET-KEY-1", isCapital, 50, false},
 	// JSON web tokens
 	{"eyJ", isDotted, 0, false},

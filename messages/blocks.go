@@ -27,7 +27,8 @@ func blocks() *shape {
 // runs at the provider's is beyond any desk.
 var harmless = [...]string{
 	"text", "thinking", "redacted_thinking", "image", "document", "search_result", "container_upload",
-	"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file", "reasoning_text", "summary_text",
+	"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file",
+	"reasoning_text", "summary_text",
 	"server_tool_use", "mcp_tool_use", "compaction",
 }
 
@@ -86,7 +87,8 @@ func part(o object) item {
 	if one != nil || two != nil {
 		f, err := parseObject(o.get(callName(o)))
 		it := item{kind: call, id: f.text("id"), name: f.text("name"), args: asObject(f.get("args"))}
-		if err != nil || one != nil && two != nil || it.name == "" || f.lookalike("id", "name", "args") || f.get("willContinue") != nil || f.get("partialArgs") != nil {
+		if err != nil || one != nil && two != nil || it.name == "" || f.lookalike("id", "name", "args") ||
+			f.get("willContinue") != nil || f.get("partialArgs") != nil {
 			it.kind = odd
 		}
 		return it

@@ -91,7 +91,8 @@ func collect(list []json.RawMessage) ([]*entry, error) {
 		}
 	}
 	if len(order) > MaxApprovals {
-		return nil, invalid("messages", fmt.Sprintf("must speak of at most %d approvals; leave out what has ended", MaxApprovals))
+		return nil, invalid("messages",
+			fmt.Sprintf("must speak of at most %d approvals; leave out what has ended", MaxApprovals))
 	}
 	return order, nil
 }
@@ -193,7 +194,8 @@ func (e *entry) decision(l Look) (api.Decision, string, *api.Problem) {
 		one, ok := readVerdict(output)
 		switch {
 		case !ok:
-			return refuse("malformed", "The result is no decision: it must be {decision, scope, toolName} with approve or deny, and once, session or always.")
+			return refuse("malformed", "The result is no decision: "+
+				"it must be {decision, scope, toolName} with approve or deny, and once, session or always.")
 		case one.toolName != "" && one.toolName != l.Approval.ToolName:
 			return refuse("invalid_request", "The result names another tool than the approval.")
 		case i > 0 && one != v:
@@ -206,7 +208,8 @@ func (e *entry) decision(l Look) (api.Decision, string, *api.Problem) {
 	}
 	for _, r := range e.requests {
 		if !r.shows(l) {
-			return refuse("unseen_payload", "The messages do not show the call that the approval stands for; decide it where it is shown.")
+			return refuse("unseen_payload",
+				"The messages do not show the call that the approval stands for; decide it where it is shown.")
 		}
 	}
 	if len(e.requests) == 0 {

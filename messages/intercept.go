@@ -106,7 +106,8 @@ func readOne(raw json.RawMessage, format api.MessageFormat) (*message, error) {
 	found := &message{shape: responseItems(), raw: raw, obj: o}
 	for _, sh := range shapes() {
 		m := sh.read(raw, o)
-		if sh.list != "" && o.get(sh.list) != nil && len(m.items) == 0 && (sh.list != "content" || kindOf(o.get("content")) != '"') && !empty(o.get(sh.list)) {
+		if sh.list != "" && o.get(sh.list) != nil && len(m.items) == 0 &&
+			(sh.list != "content" || kindOf(o.get("content")) != '"') && !empty(o.get(sh.list)) {
 			return nil, errMixed // calls where no list of calls is
 		}
 		switch {
@@ -191,7 +192,8 @@ func (in *interceptor) all(ctx context.Context, read []*message) ([]json.RawMess
 // one handles one call: it stays, waits or is refused.
 func (in *interceptor) one(ctx context.Context, m *message, i int) error {
 	it := m.items[i]
-	c := api.MessageCall{ToolCallID: it.id, ToolName: it.name, Location: in.tools[it.name].Location, Outcome: CallRefused}
+	c := api.MessageCall{ToolCallID: it.id, ToolName: it.name, Location: in.tools[it.name].Location,
+		Outcome: CallRefused}
 	switch {
 	case reserved(it.name):
 		c.Code, c.Reason = "reserved_tool", "Tools of that name are called by the approval desk alone."

@@ -77,7 +77,8 @@ func responseItems() *shape {
 		},
 		note: func(text string) json.RawMessage {
 			part := pairs("type", "output_text", "text", text, "annotations", json.RawMessage("[]")).encode()
-			return pairs("type", "message", "role", "assistant", "content", encodeArray([]json.RawMessage{part})).encode()
+			return pairs("type", "message", "role", "assistant", "content",
+				encodeArray([]json.RawMessage{part})).encode()
 		},
 		wrap: func(calls []json.RawMessage) []json.RawMessage { return calls },
 	}

@@ -105,7 +105,8 @@ func literal(raw json.RawMessage) bool {
 	case '"':
 		s := unquote(raw)
 		return len(s) <= 200 && !strings.ContainsFunc(s, func(r rune) bool {
-			return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("._~+/=:@-,%!#^", r))
+			return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+				strings.ContainsRune("._~+/=:@-,%!#^", r))
 		})
 	}
 	return false

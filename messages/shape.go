@@ -32,12 +32,13 @@ type item struct {
 // shape is one way to write calls and results into messages.
 type shape struct {
 	format api.MessageFormat
-	list   string                                                       // the member that holds the items; "": the message is itself the item
-	item   func(o object) item                                          // reads one item; never fails
-	call   func(o object, id, name string, args json.RawMessage) object // writes a call in the place of another, keeping what else stands there
-	note   func(text string) json.RawMessage                            // writes a sentence in the place of a call; nil: it joins the content
-	bare   func(o object, items []item) bool                            // nothing is left that a model would need
-	wrap   func(calls []json.RawMessage) []json.RawMessage              // makes assistant messages of calls
+	list   string              // the member that holds the items; "": the message is itself the item
+	item   func(o object) item // reads one item; never fails
+	// Writes a call in the place of another, keeping what else stands there.
+	call func(o object, id, name string, args json.RawMessage) object
+	note func(text string) json.RawMessage               // writes a sentence in the place of a call; nil: it joins the content
+	bare func(o object, items []item) bool               // nothing is left that a model would need
+	wrap func(calls []json.RawMessage) []json.RawMessage // makes assistant messages of calls
 }
 
 // shapes are all of them. A message is read with each, since frameworks mix them.

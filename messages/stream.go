@@ -67,7 +67,8 @@ func (s *Stream) chunk(raw json.RawMessage) ([]json.RawMessage, error) {
 	if s.speech == nil {
 		format := api.MessageFormat("")
 		if s.speech, format = dialectOf(o); s.speech == nil || s.format != "" && s.format != format {
-			return nil, invalid("chunks", "must be those of an OpenAI chat completion, of Anthropic, of Google, or plain events chunk and end")
+			return nil, invalid("chunks",
+				"must be those of an OpenAI chat completion, of Anthropic, of Google, or plain events chunk and end")
 		}
 	}
 	if err := onlyIn(o, s.speech.carrier()); err != nil {

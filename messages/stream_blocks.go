@@ -27,7 +27,8 @@ type heldBlock struct {
 func (s *blockStream) carrier() string { return "content_block" }
 
 func (s *blockStream) chunk(raw json.RawMessage, o object) ([]json.RawMessage, error) {
-	if o.lookalike("type", "index", "delta") || o.get("content_block") != nil && o.text("type") != "content_block_start" {
+	if o.lookalike("type", "index", "delta") || o.get("content_block") != nil &&
+		o.text("type") != "content_block_start" {
 		return nil, errMixed
 	}
 	at := string(o.get("index"))
@@ -149,7 +150,8 @@ func (s *blockStream) whole(o object) []json.RawMessage {
 	event := func(kind string, more ...any) json.RawMessage {
 		return pairs(append([]any{"type", kind, "index", n}, more...)...).encode()
 	}
-	start, delta := o.set("input", json.RawMessage("{}")), pairs("type", "input_json_delta", "partial_json", string(o.get("input")))
+	start, delta := o.set("input", json.RawMessage("{}")), pairs("type", "input_json_delta", "partial_json",
+		string(o.get("input")))
 	if o.text("type") == "text" {
 		start, delta = o.set("text", quote("")), pairs("type", "text_delta", "text", o.text("text"))
 	}
@@ -178,7 +180,8 @@ func (s *partStream) chunk(raw json.RawMessage, o object) ([]json.RawMessage, er
 	for i, v := range list {
 		c, err := parseObject(v)
 		content, errContent := parseObject(c.get("content"))
-		if err != nil || errContent != nil && c.get("content") != nil || c.lookalike("content") || content.lookalike("parts") {
+		if err != nil || errContent != nil && c.get("content") != nil || c.lookalike("content") ||
+			content.lookalike("parts") {
 			return nil, errMixed
 		}
 		left, calls, err := split(content)

@@ -142,7 +142,8 @@ func (s *chatStream) chunk(raw json.RawMessage, o object) ([]json.RawMessage, er
 	for i, v := range list {
 		choice, err := parseObject(v)
 		delta, errDelta := parseObject(choice.get("delta"))
-		if err != nil || errDelta != nil && choice.get("delta") != nil || choice.lookalike("delta", "message") || choice.get("message") != nil ||
+		if err != nil || errDelta != nil && choice.get("delta") != nil || choice.lookalike("delta", "message") ||
+			choice.get("message") != nil ||
 			delta.lookalike("tool_calls", "function_call") || delta.get("function_call") != nil {
 			return nil, errMixed
 		}
@@ -192,7 +193,8 @@ func (s *chatStream) message() (json.RawMessage, error) { return s.fragments.mes
 func (s *chatStream) rest(m *message) []json.RawMessage {
 	var out []json.RawMessage
 	emit := func(delta object) {
-		choice := pairs("index", json.RawMessage("0"), "delta", delta.encode(), "finish_reason", json.RawMessage("null"))
+		choice := pairs("index", json.RawMessage("0"), "delta", delta.encode(), "finish_reason",
+			json.RawMessage("null"))
 		out = append(out, s.head.set("choices", encodeArray(one(choice))).encode())
 	}
 	calls, text := deltas(m)

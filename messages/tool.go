@@ -37,7 +37,8 @@ func (e *ApprovalRequired) Error() string { return "Approval required for " + e.
 // NeedsApproval makes the error for one call of a tool. Its args are sanitised,
 // so that the error may be logged.
 func NeedsApproval(t api.MessageTool, args []byte) *ApprovalRequired {
-	return &ApprovalRequired{ToolName: t.Name, ToolArgs: Sanitise(args), Message: MessageOf(t), Options: optionsOf(t, nil)}
+	return &ApprovalRequired{ToolName: t.Name, ToolArgs: Sanitise(args), Message: MessageOf(t),
+		Options: optionsOf(t, nil)}
 }
 
 // MessageOf is what the person reads about a call of the tool: the tool's own
@@ -60,7 +61,8 @@ func optionsOf(t api.MessageTool, offers []api.Decision) []string {
 		wanted = t.Approval.Options
 	}
 	offered := func(list ...api.Decision) bool {
-		return offers == nil || slices.ContainsFunc(list, func(d api.Decision) bool { return slices.Contains(offers, d) })
+		return offers == nil ||
+			slices.ContainsFunc(list, func(d api.Decision) bool { return slices.Contains(offers, d) })
 	}
 	out := []string{Cancel}
 	if slices.Contains(wanted, Once) && offered(api.AllowOnce) {

@@ -208,7 +208,9 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat core.Target) {
 
 // deliver makes one try at one message. It gives what became of it, to be recorded,
 // and the rest that the chat needs. An error says that it could not be drawn.
-func (d *Dispatcher) deliver(ctx context.Context, m core.Delivery) (done core.Delivered, pause time.Duration, err error) {
+func (d *Dispatcher) deliver(
+	ctx context.Context, m core.Delivery,
+) (done core.Delivered, pause time.Duration, err error) {
 	drawing, err := d.drawer.Draw(ctx, m)
 	if err != nil {
 		return done, 0, err
@@ -239,7 +241,9 @@ func always() bool { return true }
 
 // record commits the outcome of a try. Should the store fail, the chat rests and
 // the delivery is tried again, which may show a second card but loses nothing.
-func (d *Dispatcher) record(ctx context.Context, m core.Delivery, done core.Delivered, pause time.Duration) time.Duration {
+func (d *Dispatcher) record(
+	ctx context.Context, m core.Delivery, done core.Delivered, pause time.Duration,
+) time.Duration {
 	fault.Point("before-id-recorded")
 	err := d.outbox.Record(context.WithoutCancel(ctx), done)
 	// A message that was sent must not be sent again because the store is away: it

@@ -172,7 +172,8 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, faile
 		done.State, done.DueMs = core.Sent, 0
 	default:
 		done.State = core.Failed
-		d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason", refusal.Message)
+		d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason",
+			refusal.Message)
 	}
 	return 0
 }

@@ -56,7 +56,8 @@ func (t *Table) Route(a core.Approval) core.Routes {
 	fallback := slices.DeleteFunc(t.distinct(further), func(f core.Target) bool { return slices.Contains(first, f) })
 	originless := mode == Session && a.Origin == nil
 	own := t.verifier(a, first)
-	return core.Routes{Targets: first, Verifier: own, Fallback: fallback, FallbackAfterMs: after, Originless: originless}
+	return core.Routes{Targets: first, Verifier: own, Fallback: fallback, FallbackAfterMs: after,
+		Originless: originless}
 }
 
 // verifier gives the verifier's own chats that get no card as targets: neither from the
@@ -114,7 +115,8 @@ func (t *Table) Names(place core.Target) bool {
 		return own.Names(place) || t.now(own).Names(t.now(place))
 	}
 	_, targets, fallback, _ := t.plan()
-	return slices.ContainsFunc(targets, covers) || slices.ContainsFunc(fallback, covers) || slices.ContainsFunc(t.shield(), covers)
+	return slices.ContainsFunc(targets, covers) || slices.ContainsFunc(fallback, covers) ||
+		slices.ContainsFunc(t.shield(), covers)
 }
 
 // Moved remembers that a chat lives elsewhere now. The thread is not part of it.

@@ -100,7 +100,8 @@ func (b *Bot) replyTo(ctx context.Context, to *message, text, line string, times
 		message.Content += render.Copyable(line)
 		message = message.Answering(to.ID).Once(render.Nonce(to.ID, part))
 		for try := range replyTries {
-			err := b.judge(rest.Posting, b.paced(ctx, http.MethodPost, to.At, "/channels/"+to.At+"/messages", message, nil))
+			err := b.judge(rest.Posting,
+				b.paced(ctx, http.MethodPost, to.At, "/channels/"+to.At+"/messages", message, nil))
 			if err == nil {
 				break
 			}

@@ -63,8 +63,9 @@ type Inbox = textcmd.Inbox
 
 // Ways in which updates come, for [Config.Updates].
 const (
-	Gateway      = "gateway"      // over a connection that the bot opens: needs no address of its own
-	Interactions = "interactions" // Discord sends them to [Bot.InteractionsHandler]; no mentions, only commands and taps
+	Gateway = "gateway" // over a connection that the bot opens: needs no address of its own
+	// Discord sends them to [Bot.InteractionsHandler]; no mentions, only commands and taps.
+	Interactions = "interactions"
 )
 
 // DefaultAPIURL is Discord's own server.
@@ -111,19 +112,23 @@ var _ core.Channel = (*Bot)(nil)
 
 // New makes a Bot. It starts nothing and calls nobody. handled marks an update
 // done that changed nothing. Errors say which setting is wrong, never its value.
-func New(cfg Config, handler Handler, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger) (*Bot, error) {
+func New(
+	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger,
+) (*Bot, error) {
 	cfg, key, err := cfg.checked()
 	if err != nil {
 		return nil, err
 	}
 	log = log.With("channel", "discord")
 	b := &Bot{
-		cfg: cfg, key: key, handler: handler, inbox: inbox, log: log, rest: rest.New(cfg.APIURL, cfg.Token, cfg.Transport),
+		cfg: cfg, key: key, handler: handler, inbox: inbox, log: log,
+		rest: rest.New(cfg.APIURL, cfg.Token, cfg.Transport),
 		self: self{known: make(chan struct{})}, health: textcmd.NewHealth("Discord", log), caught: make(chan struct{}),
 	}
 	b.source = "discord:" + botID(cfg.Token)
 	b.places.init()
-	b.intake = textcmd.NewIntake(b.source, inbox, textcmd.Handlers[update]{Read: readUpdate, Attempt: b.attempt, Handled: handled}, log)
+	b.intake = textcmd.NewIntake(b.source, inbox,
+		textcmd.Handlers[update]{Read: readUpdate, Attempt: b.attempt, Handled: handled}, log)
 	return b, nil
 }
 
@@ -178,7 +183,8 @@ func (b *Bot) Run(ctx context.Context) error {
 	loops.Go(func() { b.receive(ctx, work) })
 	loops.Go(func() {
 		// A Discord that is away must not hold up the timers of everybody else.
-		err := limited(ctx, catchUpTime, func(patience context.Context) error { return b.intake.CatchUp(patience, ctx, work) })
+		err := limited(ctx, catchUpTime,
+			func(patience context.Context) error { return b.intake.CatchUp(patience, ctx, work) })
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("the updates of an earlier run could not all be handled yet", "reason", err)
 		}

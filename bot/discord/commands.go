@@ -37,19 +37,23 @@ const textOption = 3 // Application Command Option Type, STRING
 
 // commands are what the bot offers when a person types a slash.
 func commands() []command {
-	code := commandOption{Type: textOption, Name: "code", Description: "The request's code", Required: true, Autocomplete: true, MaxLength: 32}
+	code := commandOption{Type: textOption, Name: "code", Description: "The request's code", Required: true,
+		Autocomplete: true, MaxLength: 32}
 	reason := commandOption{Type: textOption, Name: "reason", Description: "Why", MaxLength: textcmd.MaxReason}
-	scope := commandOption{Type: textOption, Name: "scope", Description: "How far it goes; once if left out", Choices: []choice{
-		{"once", "once"}, {"for this session", "session"}, {"always", "always"},
-	}}
+	scope := commandOption{Type: textOption, Name: "scope", Description: "How far it goes; once if left out",
+		Choices: []choice{
+			{"once", "once"}, {"for this session", "session"}, {"always", "always"},
+		}}
 	all := []command{
 		{Name: "approve", Description: "Allow a request", Options: []commandOption{code, scope, reason}},
 		{Name: "deny", Description: "Deny a request", Options: []commandOption{code, reason}},
 		{Name: "pending", Description: "List what waits for a decision"},
 		{Name: "show", Description: "Show a request's card here", Options: []commandOption{code}},
 		{Name: "whoami", Description: "Say who you are for the desk"},
-		{Name: "pair", Description: "Make yourself and this chat known to the desk's operator", Options: []commandOption{
-			{Type: textOption, Name: "code", Description: "The code that approvalbot pair shows", Required: true, MaxLength: 32}}},
+		{Name: "pair", Description: "Make yourself and this chat known to the desk's operator",
+			Options: []commandOption{
+				{Type: textOption, Name: "code", Description: "The code that approvalbot pair shows", Required: true,
+					MaxLength: 32}}},
 		{Name: "help", Description: "Say how to use the bot"},
 	}
 	for i := range all {

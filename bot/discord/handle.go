@@ -92,7 +92,8 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 
 // ask puts a message before the desk.
 func (b *Bot) ask(
-	ctx context.Context, j *job, m textcmd.Message, handle func(context.Context, textcmd.Message) (textcmd.Reply, error),
+	ctx context.Context, j *job, m textcmd.Message,
+	handle func(context.Context, textcmd.Message) (textcmd.Reply, error),
 ) (textcmd.Reply, error) {
 	m.ReceivedMs, m.Update = j.ReceivedMs, &j.InboundRef
 	return b.intake.Ask(ctx, j, m, handle)

@@ -41,7 +41,9 @@ func (b *Bot) InteractionsHandler(signed func(http.ResponseWriter, *http.Request
 	})
 }
 
-func (b *Bot) takeHTTP(w http.ResponseWriter, r *http.Request, signed func(http.ResponseWriter, *http.Request)) (callback, int) {
+func (b *Bot) takeHTTP(
+	w http.ResponseWriter, r *http.Request, signed func(http.ResponseWriter, *http.Request),
+) (callback, int) {
 	switch {
 	case b.key == nil:
 		return callback{}, http.StatusNotFound

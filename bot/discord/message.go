@@ -81,7 +81,8 @@ func (b *Bot) commandMessage(i *interaction) textcmd.Message {
 // typed writes a slash command as the grammar reads it. A reason stands behind a
 // colon, so that nothing in it counts.
 func typed(d data) string {
-	cmd := textcmd.Command{Verb: textcmd.Verb(d.Name), Code: textcmd.OneLine(d.option("code")), Reason: d.option("reason")}
+	cmd := textcmd.Command{Verb: textcmd.Verb(d.Name), Code: textcmd.OneLine(d.option("code")),
+		Reason: d.option("reason")}
 	switch cmd.Verb {
 	case textcmd.Approve:
 		cmd.Decision = core.AllowOnce
@@ -100,7 +101,8 @@ func typed(d data) string {
 // typedMessage gives what a person typed, in the desk's words. Only what was said
 // first counts: edits never come here.
 func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, error) {
-	m := textcmd.Message{Voter: in.voter(), Name: in.Author.name(), NotHuman: in.notHuman(), BotName: b.self.name, Prompts: true}
+	m := textcmd.Message{Voter: in.voter(), Name: in.Author.name(), NotHuman: in.notHuman(), BotName: b.self.name,
+		Prompts: true}
 	m.Text, m.Mention = withoutMention(in.Content, b.self.user)
 	if in.Guild == "" {
 		m.Chat, m.Direct = core.Target{Channel: "discord", To: "dm:" + m.Voter.UserID}, m.NotHuman == ""
@@ -114,7 +116,8 @@ func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, e
 	}
 	if r := in.Reference; in.Type == kindReply && r != nil && render.IsID(r.MessageID) {
 		m.MessageID = r.MessageID
-		m.OwnMessage = in.Answered == nil || b.sent(in.Answered) // it may be left out; the id alone finds only our cards
+		// It may be left out; the id alone finds only our cards.
+		m.OwnMessage = in.Answered == nil || b.sent(in.Answered)
 	}
 	m.Text = strings.TrimSpace(m.Text)
 	return m, nil

@@ -67,7 +67,8 @@ func (p *pace) learn(route string, h http.Header, err error) {
 func (b *Bot) paced(ctx context.Context, method, channel, path string, body, result any) error {
 	route := method + " " + channel
 	if left := b.pace.left(route); left > 0 {
-		return &rest.Error{Status: http.StatusTooManyRequests, Message: "not asked: a rate limit is not over", RetryAfter: max(left, time.Millisecond)}
+		return &rest.Error{Status: http.StatusTooManyRequests, Message: "not asked: a rate limit is not over",
+			RetryAfter: max(left, time.Millisecond)}
 	}
 	h, err := b.rest.Send(ctx, method, path, body, result)
 	b.pace.learn(route, h, err)

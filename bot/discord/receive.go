@@ -73,7 +73,8 @@ func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) cal
 	defer cancel()
 	if err := b.keep(keep, i.ID, stored{Interaction: raw}); err != nil {
 		b.log.Warn("an interaction could not be stored", "reason", err)
-		return callback{answerMessage, &response{Content: notStoredText, Flags: render.Ephemeral, Mentions: new(render.Nobody())}}
+		return callback{answerMessage,
+			&response{Content: notStoredText, Flags: render.Ephemeral, Mentions: new(render.Nobody())}}
 	}
 	return b.first(i)
 }
@@ -123,7 +124,8 @@ func (b *Bot) guarded(f func()) {
 	b.tasks.start(func() {
 		defer func() {
 			if p := recover(); p != nil {
-				b.log.Error("taking an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+				b.log.Error("taking an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack",
+					string(debug.Stack()))
 			}
 		}()
 		f()

@@ -138,7 +138,8 @@ func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 		path, body := "/channels/"+c.ID+"/messages", any(message.Once(render.Nonce(c.ID, f.Name, f.Text)))
 		if c.forum() {
 			path = "/channels/" + c.ID + "/threads"
-			body = map[string]any{"name": render.Title(f.Caption), "auto_archive_duration": autoArchive, "message": message}
+			body = map[string]any{"name": render.Title(f.Caption), "auto_archive_duration": autoArchive,
+				"message": message}
 		}
 		form, err := rest.Upload(body, f)
 		if err != nil {
@@ -150,7 +151,9 @@ func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 
 // into makes a call that writes into a chat and judges what came of it. existing
 // is the message that it is about, or empty.
-func (b *Bot) into(ctx context.Context, op rest.Operation, to core.Target, existing string, call func(context.Context, channel) error) error {
+func (b *Bot) into(
+	ctx context.Context, op rest.Operation, to core.Target, existing string, call func(context.Context, channel) error,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, rest.Timeout)
 	defer cancel()
 	c, err := b.address(ctx, to, existing)

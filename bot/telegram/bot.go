@@ -73,7 +73,9 @@ var _ core.Channel = (*Bot)(nil)
 
 // New makes a Bot. It starts nothing and calls nobody. handled marks an update
 // done that changed nothing. Errors say which setting is wrong, never its value.
-func New(cfg Config, handler Handler, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger) (*Bot, error) {
+func New(
+	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger,
+) (*Bot, error) {
 	cfg, err := cfg.checked()
 	if err != nil {
 		return nil, err
@@ -88,11 +90,13 @@ func New(cfg Config, handler Handler, inbox Inbox, handled func(context.Context,
 		log: log, start: newStart(), name: name{known: make(chan struct{})},
 		health: textcmd.NewHealth(platformName(cfg.Channel), log),
 	}
-	b.queue = textcmd.NewIntake(b.source, inbox, textcmd.Handlers[received]{Read: read, Attempt: b.attempt, Handled: handled}, b.log)
+	b.queue = textcmd.NewIntake(b.source, inbox,
+		textcmd.Handlers[received]{Read: read, Attempt: b.attempt, Handled: handled}, b.log)
 	sends, stopSends := newWire(cfg, sendTimeout)
 	polls, stopPolls := newWire(cfg, pollTimeout)
 	b.sends, b.polls, b.close = sends, polls, func() { stopSends(); stopPolls() }
-	b.api, err = tg.New(cfg.Token, tg.WithSkipGetMe(), tg.WithServerURL(cfg.APIURL), tg.WithHTTPClient(sendTimeout, sends),
+	b.api,
+		err = tg.New(cfg.Token, tg.WithSkipGetMe(), tg.WithServerURL(cfg.APIURL), tg.WithHTTPClient(sendTimeout, sends),
 		tg.WithErrorsHandler(func(err error) { b.log.Debug("telegram library", "reason", sends.clean(err.Error())) }))
 	if err != nil {
 		return nil, fmt.Errorf("the Telegram library refuses its settings")

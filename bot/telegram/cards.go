@@ -95,7 +95,8 @@ func keyboard(rows [][]textcmd.Button) models.InlineKeyboardMarkup {
 	for _, row := range rows {
 		var out []models.InlineKeyboardButton
 		for _, button := range row {
-			out = append(out, models.InlineKeyboardButton{Text: button.Label, CallbackData: button.Data, Style: styles[button.Style]})
+			out = append(out,
+				models.InlineKeyboardButton{Text: button.Label, CallbackData: button.Data, Style: styles[button.Style]})
 		}
 		markup.InlineKeyboard = append(markup.InlineKeyboard, out)
 	}

@@ -54,39 +54,52 @@ const tooManyRequests = http.StatusTooManyRequests
 // tdlib/td, DC is a text of the data centre as client libraries list it.
 var verdicts = []verdict{
 	// The message itself.
-	{editing, 400, "message is not modified", harmless, ""},                                                      // TBA, MESSAGE_NOT_MODIFIED
-	{editing, 400, "message to edit not found", messageGone, "The message was deleted."},                         // TBA
-	{editing, 400, "message can't be edited", messageGone, "The message cannot be edited."},                      // TBA, TD can_edit_message
-	{editing, 400, "MESSAGE_ID_INVALID", messageGone, "The message was deleted."},                                // DC
-	{answering, 400, "query is too old", harmless, ""},                                                           // TBA, QUERY_ID_INVALID
-	{attaching, 400, "not enough rights to send documents", noFiles, "The bot may not send files to this chat."}, // TD DialogManager
-	{attaching, 400, "CHAT_SEND_DOCS_FORBIDDEN", noFiles, "The bot may not send files to this chat."},            // DC
-	{attaching, 400, "CHAT_SEND_MEDIA_FORBIDDEN", noFiles, "The bot may not send files to this chat."},           // DC
-	{attaching, 413, "", noFiles, "Telegram finds the file too large."},                                          // TBA, Request Entity Too Large
+	{editing, 400, "message is not modified", harmless, ""},                                 // TBA, MESSAGE_NOT_MODIFIED
+	{editing, 400, "message to edit not found", messageGone, "The message was deleted."},    // TBA
+	{editing, 400, "message can't be edited", messageGone, "The message cannot be edited."}, // TBA, TD can_edit_message
+	{editing, 400, "MESSAGE_ID_INVALID", messageGone, "The message was deleted."},           // DC
+	{answering, 400, "query is too old", harmless, ""},                                      // TBA, QUERY_ID_INVALID
+	{attaching, 400, "not enough rights to send documents", noFiles, // TD DialogManager
+		"The bot may not send files to this chat."},
+	{attaching, 400, "CHAT_SEND_DOCS_FORBIDDEN", noFiles, "The bot may not send files to this chat."},  // DC
+	{attaching, 400, "CHAT_SEND_MEDIA_FORBIDDEN", noFiles, "The bot may not send files to this chat."}, // DC
+	{attaching, 413, "", noFiles, "Telegram finds the file too large."},                                // TBA, Request Entity Too Large
 
 	// The chat.
-	{anyCall, 403, "bot was blocked by the user", gone, "This person has blocked the bot; they must open it in Telegram and unblock it."},           // TBA
-	{anyCall, 403, "user is deactivated", gone, "This person's Telegram account was deleted; take it out of the configuration."},                    // TBA
-	{anyCall, 403, "can't initiate conversation", gone, "This person has never written to the bot; they must open it in Telegram and press Start."}, // TD
-	{anyCall, 403, "bot was kicked", gone, "The bot was removed from this chat; add it again."},                                                     // TBA
-	{anyCall, 403, "bot is not a member", gone, "The bot is not in this chat; add it."},                                                             // TBA
-	{anyCall, 403, "group chat was deleted", gone, "This group was deleted; name another target."},                                                  // TBA
+	{anyCall, 403, "bot was blocked by the user", gone, // TBA
+		"This person has blocked the bot; they must open it in Telegram and unblock it."},
+	{anyCall, 403, "user is deactivated", gone, // TBA
+		"This person's Telegram account was deleted; take it out of the configuration."},
+	{anyCall, 403, "can't initiate conversation", gone, // TD
+		"This person has never written to the bot; they must open it in Telegram and press Start."},
+	{anyCall, 403, "bot was kicked", gone, "The bot was removed from this chat; add it again."},    // TBA
+	{anyCall, 403, "bot is not a member", gone, "The bot is not in this chat; add it."},            // TBA
+	{anyCall, 403, "group chat was deleted", gone, "This group was deleted; name another target."}, // TBA
 	{anyCall, 403, "", gone, "Telegram does not let the bot write to this chat."},
-	{anyCall, 400, "chat not found", gone, "Telegram knows no such chat; check its id, and add the bot to it or have the person press Start."}, // TBA
-	{anyCall, 400, "message thread not found", gone, "This topic was deleted, or the chat has no topics; correct the target's threadId."},      // TBA
-	{anyCall, 400, "TOPIC_DELETED", gone, "This topic was deleted; correct the target's threadId."},                                            // DC
-	{anyCall, 400, "TOPIC_CLOSED", gone, "This topic is closed; reopen it or make the bot an administrator."},                                  // DC
-	{anyCall, 400, "not enough rights", gone, "The bot may not write in this chat; give it the right to send messages."},                       // TD DialogManager
-	{anyCall, 400, "have no write access", gone, "The bot may not write in this chat; give it the right to send messages."},                    // TD
-	{anyCall, 400, "CHAT_WRITE_FORBIDDEN", gone, "The bot may not write in this chat; give it the right to send messages."},                    // DC
-	{anyCall, 400, "CHAT_RESTRICTED", gone, "Telegram has restricted this chat; name another target."},                                         // DC
-	{anyCall, 400, "need administrator rights in the channel", gone, "Make the bot an administrator of this channel."},                         // TD
-	{anyCall, 400, "CHANNEL_PRIVATE", gone, "The bot is not in this chat; add it."},                                                            // DC
+	{anyCall, 400, "chat not found", gone, // TBA
+		"Telegram knows no such chat; check its id, and add the bot to it or have the person press Start."},
+	{anyCall, 400, "message thread not found", gone, // TBA
+		"This topic was deleted, or the chat has no topics; correct the target's threadId."},
+	{anyCall, 400, "TOPIC_DELETED", gone, "This topic was deleted; correct the target's threadId."},           // DC
+	{anyCall, 400, "TOPIC_CLOSED", gone, "This topic is closed; reopen it or make the bot an administrator."}, // DC
+	{anyCall, 400, "not enough rights", gone, // TD DialogManager
+		"The bot may not write in this chat; give it the right to send messages."},
+	{anyCall, 400, "have no write access", gone, // TD
+		"The bot may not write in this chat; give it the right to send messages."},
+	{anyCall, 400, "CHAT_WRITE_FORBIDDEN", gone, // DC
+		"The bot may not write in this chat; give it the right to send messages."},
+	{anyCall, 400, "CHAT_RESTRICTED", gone, "Telegram has restricted this chat; name another target."}, // DC
+	{anyCall, 400, "need administrator rights in the channel", gone, // TD
+		"Make the bot an administrator of this channel."},
+	{anyCall, 400, "CHANNEL_PRIVATE", gone, "The bot is not in this chat; add it."}, // DC
 
 	// The bot.
-	{anyCall, 401, "", banned, "Telegram does not accept the bot token. Get a new one from @BotFather and restart the desk."},              // TBA
-	{anyCall, 404, "method not found", passing, "The Bot API server does not know this method; it may be too old."},                        // TBA
-	{anyCall, 404, "", banned, "Telegram knows no bot with this token. Check the token, and the API address if it is not Telegram's own."}, // TBA
+	{anyCall, 401, "", banned, // TBA
+		"Telegram does not accept the bot token. Get a new one from @BotFather and restart the desk."},
+	{anyCall, 404, "method not found", passing, // TBA
+		"The Bot API server does not know this method; it may be too old."},
+	{anyCall, 404, "", banned, // TBA
+		"Telegram knows no bot with this token. Check the token, and the API address if it is not Telegram's own."},
 
 	// A request that was refused as it stands is refused again.
 	{attaching, 400, "", noFiles, "Telegram refuses this file."},
@@ -116,7 +129,8 @@ func (b *Bot) judge(op operation, err error) error {
 	words := strings.TrimSpace(v.say + " (" + e.Error() + ")")
 	switch {
 	case e.Code == tooManyRequests:
-		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.", RetryAfter: retryAfter(err)}
+		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.",
+			RetryAfter: retryAfter(err)}
 	case e.MigrateTo != 0:
 		moved := core.Target{Channel: b.cfg.Channel, To: strconv.FormatInt(e.MigrateTo, 10)}
 		return &core.DeliveryError{Message: "This group is a supergroup now, with another id.", Moved: &moved}
@@ -130,7 +144,8 @@ func (b *Bot) judge(op operation, err error) error {
 		return e
 	}
 	return &core.DeliveryError{
-		Message: words, Gone: v.is == gone, Refused: v.is == refused, NoFiles: v.is == noFiles, MessageGone: v.is == messageGone,
+		Message: words, Gone: v.is == gone, Refused: v.is == refused, NoFiles: v.is == noFiles,
+		MessageGone: v.is == messageGone,
 	}
 }
 
@@ -185,7 +200,8 @@ func diagnose(err error, try int) (detail string, wait time.Duration) {
 	case rejected(err):
 		return e.look(anyCall).say, bannedWait
 	case e.Code == http.StatusConflict && strings.Contains(e.Description, "webhook"): // TBA
-		return "A webhook is set for this bot's token, so updates cannot be polled. Stop the program that sets it, then restart the desk; or use updates: webhook.",
+		return "A webhook is set for this bot's token, so updates cannot be polled. " +
+				"Stop the program that sets it, then restart the desk; or use updates: webhook.",
 			textcmd.Backoff(try, conflictWait, longestWait)
 	case e.Code == http.StatusConflict: // TBA
 		return "Another program polls Telegram with this bot's token. Stop it, or get a new token from @BotFather.",

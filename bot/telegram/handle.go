@@ -104,7 +104,8 @@ func (b *Bot) typed(ctx context.Context, j *job) (m textcmd.Message, ok bool) {
 func (b *Bot) note(u update) {
 	switch {
 	case u.Member != nil && u.Member.gone():
-		b.log.Warn("the bot was blocked, removed or restricted in a chat", "target", u.Member.Chat.ID, "reason", u.Member.New.Status)
+		b.log.Warn("the bot was blocked, removed or restricted in a chat", "target", u.Member.Chat.ID, "reason",
+			u.Member.New.Status)
 	case u.Member != nil:
 		b.log.Info("the bot's membership in a chat changed", "target", u.Member.Chat.ID, "reason", u.Member.New.Status)
 	case u.Message != nil && u.Message.MigrateTo != 0:

@@ -26,7 +26,8 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 	text = render.Answer(text)
 	for try := range answerTries {
 		err := b.once(ctx, answerLimit, func(ctx context.Context) error {
-			return b.sends.post(ctx, "answerCallbackQuery", &tg.AnswerCallbackQueryParams{CallbackQueryID: query, Text: text, ShowAlert: alert}, nil)
+			return b.sends.post(ctx, "answerCallbackQuery",
+				&tg.AnswerCallbackQueryParams{CallbackQueryID: query, Text: text, ShowAlert: alert}, nil)
 		})
 		verdict := b.judge(answering, err)
 		if verdict == nil {
@@ -78,7 +79,9 @@ func (b *Bot) replyWith(ctx, work context.Context, to core.Target, replyTo int64
 
 // postParts posts messages, in HTML, until one fails, and gives those that are left and
 // how long to wait; nothing is left when trying again is no use.
-func (b *Bot) postParts(ctx context.Context, to core.Target, replyTo int64, parts []string) (rest []string, wait time.Duration) {
+func (b *Bot) postParts(
+	ctx context.Context, to core.Target, replyTo int64, parts []string,
+) (rest []string, wait time.Duration) {
 	for i, part := range parts {
 		err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
 			_, err := b.api.SendMessage(ctx, &tg.SendMessageParams{

@@ -127,14 +127,17 @@ func (a address) with(content []byte) []byte {
 
 // send makes a call that writes into a chat, unless that chat is to be left
 // alone for now, and judges what came of it.
-func (b *Bot) send(ctx context.Context, op operation, target core.Target, call func(context.Context, address) error) error {
+func (b *Bot) send(
+	ctx context.Context, op operation, target core.Target, call func(context.Context, address) error,
+) error {
 	target = target.Normal()
 	chat, err := strconv.ParseInt(target.To, 10, 64)
 	if target.Channel != b.cfg.Channel || err != nil || chat == 0 {
 		return &core.DeliveryError{Message: "This is no Telegram chat: " + short(target.String()) + ".", Gone: true}
 	}
 	if left := b.pace.left(chat); left > 0 {
-		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.", RetryAfter: left}
+		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.",
+			RetryAfter: left}
 	}
 	err = call(ctx, address{chat, number(target.ThreadID)})
 	if err == nil {

@@ -115,8 +115,9 @@ func (m *message) command() bool {
 // user name.
 func (b *Bot) typedMessage(m *message, in core.Inbound, name string) textcmd.Message {
 	out := textcmd.Message{
-		Voter: voter(m.From), Name: m.From.name(), NotHuman: m.notHuman(), Chat: b.place(m), Direct: m.Chat.direct(m.From),
-		Text: m.Text, BotName: name, ReceivedMs: in.ReceivedMs, Update: &in.InboundRef,
+		Voter: voter(m.From), Name: m.From.name(), NotHuman: m.notHuman(), Chat: b.place(m),
+		Direct: m.Chat.direct(m.From),
+		Text:   m.Text, BotName: name, ReceivedMs: in.ReceivedMs, Update: &in.InboundRef,
 	}
 	if in.Waited {
 		out.ReceivedMs = min(in.ReceivedMs, m.Date*1000)

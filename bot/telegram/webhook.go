@@ -119,10 +119,12 @@ func (b *Bot) judgeWebhook(info *models.WebhookInfo) (up bool, detail string, ca
 	switch {
 	case info.URL != b.cfg.WebhookURL:
 		cause = errors.New("getWebhookInfo names another url")
-		return false, "Another program took the webhook of this bot's token away. Stop it and restart the desk, or get a new token from @BotFather.", cause
+		return false, "Another program took the webhook of this bot's token away. " +
+			"Stop it and restart the desk, or get a new token from @BotFather.", cause
 	case info.PendingUpdateCount > 0 && time.Since(failedAt) < 2*webhookInspect:
 		cause = errors.New(b.polls.clean(info.LastErrorMessage))
-		return false, "Telegram cannot reach the webhook: " + cause.Error() + ". Check that its url leads here from the internet.", cause
+		return false, "Telegram cannot reach the webhook: " + cause.Error() +
+			". Check that its url leads here from the internet.", cause
 	}
 	return true, "", nil
 }

@@ -129,7 +129,8 @@ func (w *wire) check(resp *http.Response, body []byte, result any) error {
 	case resp.StatusCode < 300 && (err != nil || answer.Code == 0), len(body) > maxBody:
 		return &errUnreachable{"the answer is cut off or is none of the Bot API"}
 	}
-	e := &apiError{Code: resp.StatusCode, Description: w.clean(answer.Description), MigrateTo: answer.Parameters.MigrateTo}
+	e := &apiError{Code: resp.StatusCode, Description: w.clean(answer.Description),
+		MigrateTo: answer.Parameters.MigrateTo}
 	if err != nil || e.Description == "" {
 		e.Description = http.StatusText(resp.StatusCode)
 	}
@@ -171,7 +172,8 @@ func (w *wire) post(ctx context.Context, method string, params, result any) erro
 
 // postJSON is post of parameters that are JSON already.
 func (w *wire) postJSON(ctx context.Context, method string, body []byte, result any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+"/bot"+w.token+"/"+method, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+"/bot"+w.token+"/"+method,
+		bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the Telegram API address cannot be used")
 	}

@@ -28,7 +28,8 @@ func Buttons(c core.Card, m Menu) [][]Button {
 	if m != MenuMore {
 		return [][]Button{first, {say("More", More, "", Neutral)}}
 	}
-	rows := [][]Button{first, {say("Deny with a reason", DenyReason, core.Deny, Denying), say("Details", Details, "", Neutral)}}
+	rows := [][]Button{first,
+		{say("Deny with a reason", DenyReason, core.Deny, Denying), say("Details", Details, "", Neutral)}}
 	var scopes []Button
 	if slices.Contains(c.Offers, core.AllowSession) {
 		scopes = append(scopes, say("Allow session", Approve, core.AllowSession, Allowing))

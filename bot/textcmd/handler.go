@@ -33,7 +33,9 @@ type Gate interface {
 // Steps are what people do to an approval.
 type Steps interface {
 	Vote(ctx context.Context, key string, b core.Ballot) (core.Approval, error)
-	AddReason(ctx context.Context, key string, v core.Voter, reason string, handled *core.InboundRef) (core.Approval, error)
+	AddReason(
+		ctx context.Context, key string, v core.Voter, reason string, handled *core.InboundRef,
+	) (core.Approval, error)
 	Redraw(ctx context.Context, key string) error
 	AskReason(ctx context.Context, key string, place core.Target, replyTo, userID string) error
 	Show(ctx context.Context, key string, place core.Target, handled *core.InboundRef) (core.Approval, error)
@@ -43,7 +45,9 @@ type Steps interface {
 type Records interface {
 	Refused(ctx context.Context, v core.Voter, what string, handled *core.InboundRef) error
 	Handled(ctx context.Context, ref core.InboundRef) error
-	Pair(ctx context.Context, v core.Voter, code string, who core.PairingWho, handled *core.InboundRef) (right bool, err error)
+	Pair(
+		ctx context.Context, v core.Voter, code string, who core.PairingWho, handled *core.InboundRef,
+	) (right bool, err error)
 }
 
 // Queries read approvals and the rules in force.
@@ -195,7 +199,9 @@ func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, kno
 
 // cardsApproval finds the approval of a tapped card and refuses a code that is
 // not that card's.
-func (h *Handler) cardsApproval(ctx context.Context, card core.Delivery, known bool, code string) (core.Approval, error) {
+func (h *Handler) cardsApproval(
+	ctx context.Context, card core.Delivery, known bool, code string,
+) (core.Approval, error) {
 	if !known {
 		return h.gate.ByCode(ctx, code)
 	}
@@ -251,7 +257,9 @@ func (h *Handler) cardHere(a core.Approval, m Message) core.Delivery {
 }
 
 // decide gives the person's vote and says what became of it.
-func (h *Handler) decide(ctx context.Context, m Message, cmd Command, a core.Approval, unknownCard string) (Reply, bool, error) {
+func (h *Handler) decide(
+	ctx context.Context, m Message, cmd Command, a core.Approval, unknownCard string,
+) (Reply, bool, error) {
 	chat := m.Chat
 	b := core.Ballot{
 		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Chat: &chat,

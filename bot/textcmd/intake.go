@@ -192,7 +192,8 @@ func (q *Intake[U]) Ask(
 // then over: what makes the desk panic must not do so for ever.
 func (q *Intake[U]) Guard(ctx context.Context, j *Job[U], over *bool) {
 	if p := recover(); p != nil {
-		q.log.Error("handling an update panicked; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack", string(debug.Stack()))
+		q.log.Error("handling an update panicked; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack",
+			string(debug.Stack()))
 		q.Mark(ctx, j)
 		*over = true
 	}

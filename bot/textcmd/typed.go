@@ -47,7 +47,8 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 	case failed != nil:
 		return Reply{}, false, failed
 	case !ok && h.missesItsCard(m, c):
-		return Reply{Text: "Nothing was counted: that message is no card. Name the code, or reply to the card itself."}, false, nil
+		return Reply{Text: "Nothing was counted: that message is no card. Name the code, or reply to the card itself."},
+			false, nil
 	case !ok:
 		return Reply{Ignore: true}, false, nil
 	case m.NotHuman != "":
@@ -61,10 +62,12 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 	case !h.approver(m.Voter):
 		return h.other(ctx, m, cmd)
 	case !h.mayCommand(m):
-		return h.refuse(ctx, m, "a command in a chat that is not configured", "This chat is not one of the desk's; use a configured chat or a direct message.")
+		return h.refuse(ctx, m, "a command in a chat that is not configured",
+			"This chat is not one of the desk's; use a configured chat or a direct message.")
 	}
 	if another != "" {
-		return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so nothing was counted. Write /approve or /deny with the code that you mean.", cmd.Code, another)}, false, nil
+		return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so nothing was counted. "+
+			"Write /approve or /deny with the code that you mean.", cmd.Code, another)}, false, nil
 	}
 	return h.command(ctx, m, cmd)
 }
@@ -107,7 +110,8 @@ func (h *Handler) mayCommand(m Message) bool { return m.Direct || h.places(m.Cha
 func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
 	switch cmd.Verb {
 	case Unclear:
-		return Reply{Text: "That says two things at once, so nothing was counted. Send one command: /approve CODE or /deny CODE."}, false, nil
+		return Reply{Text: "That says two things at once, so nothing was counted. " +
+			"Send one command: /approve CODE or /deny CODE."}, false, nil
 	case Pending:
 		r, err := h.pending(ctx)
 		return r, false, err
@@ -117,7 +121,8 @@ func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, b
 	}
 	a, err := h.gate.ByCode(ctx, cmd.Code)
 	if core.CodeOf(err) == core.CodeNotFound {
-		return Reply{Text: fmt.Sprintf("There is no request %s. /pending lists what waits.", display.Escape(cmd.Code))}, false, nil
+		return Reply{Text: fmt.Sprintf("There is no request %s. /pending lists what waits.", display.Escape(cmd.Code))},
+			false, nil
 	}
 	switch {
 	case err != nil:
@@ -150,7 +155,8 @@ func (h *Handler) pending(ctx context.Context) (Reply, error) {
 		return Reply{Long: "Nothing waits for a decision."}, nil
 	}
 	slices.SortStableFunc(all, func(a, b core.Approval) int {
-		return cmp.Or(cmp.Compare(b.Assessment.RiskClass, a.Assessment.RiskClass), cmp.Compare(a.CreatedAtMs, b.CreatedAtMs))
+		return cmp.Or(cmp.Compare(b.Assessment.RiskClass, a.Assessment.RiskClass),
+			cmp.Compare(a.CreatedAtMs, b.CreatedAtMs))
 	})
 	var b strings.Builder
 	now, times := time.Now(), core.Times{}

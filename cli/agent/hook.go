@@ -67,7 +67,8 @@ func newHookCommand(a *app.App) *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().IntVar(&f.caller, "caller", 0,
-		"for the shell that install writes: the process that is answered, with which the hook ends; an answer's status is then 3")
+		"for the shell that install writes: the process that is answered, with which the hook ends; "+
+			"an answer's status is then 3")
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -299,7 +300,8 @@ func hookClient(a *app.App, f hookFlags) (*api.Client, error) {
 	server, token := a.Server, ""
 	switch {
 	case a.Token != "":
-		return nil, errors.New("--token shows in the list of processes: give the absolute path of a file with --token-file")
+		return nil,
+			errors.New("--token shows in the list of processes: give the absolute path of a file with --token-file")
 	case f.tokenFile != "" && a.ClientFile != "":
 		return nil, errors.New("--token-file and --client exclude each other")
 	case f.tokenFile != "":

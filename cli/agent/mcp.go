@@ -24,7 +24,8 @@ func newMCPCommand(a *app.App) *cobra.Command {
 		Short: "Serve the desk to an agent as an MCP server on standard input and output",
 		Long: "Serve the desk to an agent as an MCP server on standard input and output: tools hook, permission_prompt,\n" +
 			"request_approval and await_approval. Of the desk only these flags are asked: --server, and --token-file or\n" +
-			"--client with an absolute path. Without them, or where the desk cannot be reached, every answer is a deny.",
+			"--client with an absolute path. " +
+			"Without them, or where the desk cannot be reached, every answer is a deny.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			desk := ask.Approvals{}

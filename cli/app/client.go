@@ -62,12 +62,14 @@ func (a *App) Client() (*api.Client, error) {
 	}
 	if token == "" {
 		if server != "" && file.Server != server && path != "" {
-			return nil, fmt.Errorf("no token for %s: %s is for another server; give one with --token or APPROVALBOT_TOKEN", server, path)
+			return nil, fmt.Errorf("no token for %s: %s is for another server; "+
+				"give one with --token or APPROVALBOT_TOKEN", server, path)
 		}
 		a.TokenFrom, token = path, string(file.Token)
 	}
 	if token == "" {
-		return nil, errors.New("no API token: name a client file with --client or APPROVALBOT_CLIENT, or give a token with --token or APPROVALBOT_TOKEN; make run prints lines that do")
+		return nil, errors.New("no API token: name a client file with --client or APPROVALBOT_CLIENT, " +
+			"or give a token with --token or APPROVALBOT_TOKEN; make run prints lines that do")
 	}
 	return &api.Client{Server: cmp.Or(server, file.Server, config.DefaultServer), Token: token}, nil
 }

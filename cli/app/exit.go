@@ -54,7 +54,8 @@ func (a *App) Failure(err error) string {
 			wayOut += "; --offline reads its store"
 		}
 	case code == "unauthorized":
-		wayOut = a.tokenWords() + "give one of the desk's server.tokens with --token, APPROVALBOT_TOKEN or the client file"
+		wayOut = a.tokenWords() +
+			"give one of the desk's server.tokens with --token, APPROVALBOT_TOKEN or the client file"
 	case code == "forbidden":
 		wayOut = a.tokenWords() + "--client or --token names another one"
 	case code == "not_found" && a.takesID():
@@ -105,7 +106,8 @@ func Sentence(err error) string {
 		return display.Escape(err.Error())
 	}
 	if refused.Code == "approvals_disabled" {
-		return "approvals disabled (the desk's configuration has no approvals.tools, or enabled: false); set approvals.tools.enabled: true"
+		return "approvals disabled (the desk's configuration has no approvals.tools, or enabled: false); " +
+			"set approvals.tools.enabled: true"
 	}
 	text := err.Error()
 	for _, f := range refused.Fields {
@@ -118,7 +120,8 @@ func Sentence(err error) string {
 
 // ErrDisabled is what the desk answers to requests while approvals are disabled.
 var ErrDisabled = &api.Problem{
-	Type: "urn:approvalbot:problem:approvals_disabled", Title: "approvals disabled", Status: http.StatusServiceUnavailable,
+	Type: "urn:approvalbot:problem:approvals_disabled", Title: "approvals disabled",
+	Status: http.StatusServiceUnavailable,
 	Detail: "approvals disabled", Code: "approvals_disabled",
 }
 

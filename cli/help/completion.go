@@ -24,7 +24,8 @@ func Complete(a *app.App, root *cobra.Command) *cobra.Command {
 		"max-risk": {"R0", "R1", "R2", "R3"},
 		"tool":     {"exec"},
 	}
-	ids := map[string]api.Status{"view": "", "wait": api.Pending, "decide": api.Pending, "approve": api.Pending, "deny": api.Pending, "withdraw": api.Pending,
+	ids := map[string]api.Status{"view": "", "wait": api.Pending, "decide": api.Pending, "approve": api.Pending,
+		"deny": api.Pending, "withdraw": api.Pending,
 		"revoke": api.Approved, "retry": api.Approved}
 	for _, c := range tree(root) {
 		for name, list := range words {

@@ -20,7 +20,8 @@ import (
 
 // DocsCommand writes what the commands say of themselves, for packagers.
 func DocsCommand(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "docs", Short: "Write what the commands say of themselves: manual pages, or one page of Markdown"}
+	cmd := &cobra.Command{Use: "docs",
+		Short: "Write what the commands say of themselves: manual pages, or one page of Markdown"}
 	cmd.AddCommand(
 		&cobra.Command{Use: "markdown", Short: "Print one page with every command, in Markdown", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(a.Stdout, markdown(cmd.Root()))
@@ -35,7 +36,8 @@ func DocsCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			for _, c := range documented(cmd.Root()) {
-				if err := os.WriteFile(filepath.Join(args[0], manName(c)+".1"), []byte(manPage(c, date)), 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(args[0], manName(c)+".1"), []byte(manPage(c, date)),
+					0o644); err != nil {
 					return err
 				}
 			}
@@ -52,31 +54,39 @@ var (
 		{name: "APPROVALBOT_SERVER, APPROVALBOT_TOKEN", usage: "as --server and --token"},
 		{name: "APPROVALBOT_CLIENT", usage: "as --client"},
 		{name: "APPROVALBOT_CONFIG", usage: "as --config"},
-		{name: "APPROVALBOT_CFG__SERVER__LISTEN", usage: "replaces server.listen of the configuration, and so on for every key; and each NAME that stands in it as ${NAME}"},
+		{name: "APPROVALBOT_CFG__SERVER__LISTEN", usage: "replaces server.listen of the configuration, " +
+			"and so on for every key; and each NAME that stands in it as ${NAME}"},
 		{name: "NODE_ENV=production", usage: "as server.production: true in the configuration"},
 		{name: "AGENTSHIELD_APPROVALS_ENABLED=1", usage: "as approvals.agentshield.enabled: true in the configuration"},
 		{name: "TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID, TELEGRAM_USER_ID", usage: "serve --local: the chat that it writes into its configuration, also spelled telegram:-1001234567890, as /whoami says it there; without them, the one of the start before (TELEGRAM_API_URL: another Bot API server)"},
-		{name: "DISCORD_BOT_TOKEN, DISCORD_CHANNEL_ID, DISCORD_USER_ID", usage: "the same for Discord (DISCORD_API_URL)"},
+		{name: "DISCORD_BOT_TOKEN, DISCORD_CHANNEL_ID, DISCORD_USER_ID",
+			usage: "the same for Discord (DISCORD_API_URL)"},
 		{name: "XDG_CONFIG_HOME, HOME", usage: "where CONFIGDIR is: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot (macOS: ~/Library/Application Support/approvalbot, Windows: %APPDATA%\\approvalbot)"},
 		{name: "USER, LOGNAME, USERNAME", usage: "serve --local: what the person at this machine is called"},
 		{name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY", usage: "proxies; health and calls back to owners use none"},
 		{name: "SSL_CERT_FILE, SSL_CERT_DIR", usage: "whose certificates are trusted, if not whom the system trusts"},
 		{name: "PGPASSWORD, PGPASSFILE, …", usage: "libpq's variables: what a store.url of PostgreSQL leaves open"},
-		{name: "SOURCE_DATE_EPOCH", usage: "docs man: the day on the pages, in seconds since 1970, if not that of the commit that was built"},
+		{name: "SOURCE_DATE_EPOCH",
+			usage: "docs man: the day on the pages, in seconds since 1970, if not that of the commit that was built"},
 		{name: "TZ", usage: "the zone of times"},
-		{name: "CLAUDE_CONFIG_DIR, CODEX_HOME", usage: "install, uninstall: where Claude Code and Codex have their files, if not in the home directory"},
+		{name: "CLAUDE_CONFIG_DIR, CODEX_HOME",
+			usage: "install, uninstall: where Claude Code and Codex have their files, if not in the home directory"},
 		{name: "PATH", usage: "doctor --live, and install codex: where the runtime's client is"},
 		{name: "NO_COLOR, TERM=dumb", usage: "no colours"},
-		{name: "LC_ALL, LC_CTYPE, LANG", usage: "where the first that is set names no UTF-8, output for people is ASCII"},
+		{name: "LC_ALL, LC_CTYPE, LANG",
+			usage: "where the first that is set names no UTF-8, output for people is ASCII"},
 	}
 	files = []option{
 		{name: "client.yaml", usage: "a client file: server and token. Looked for where --client or APPROVALBOT_CLIENT says, else in CONFIGDIR, never in the working directory. " +
 			"It must be its owner's alone (chmod 600); its token goes to its server only"},
 		{name: "operator.yaml", usage: "the client file with the operator's token that serve --local (make run) writes beside client.yaml, or both as approvalbot.client.yaml and approvalbot.operator.yaml " +
-			"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. Whoever can read it decides"},
+			"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. " +
+			"Whoever can read it decides"},
 		{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store vacuum, verifier test and --offline, which also open the key file or the store that it names. " +
-			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, in CONFIGDIR and in /etc/approvalbot"},
-		{name: "approvalbot.agent.token, approvalbot.operator.token", usage: "fresh API tokens that init writes beside the configuration, each its owner's alone"},
+			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, " +
+			"in CONFIGDIR and in /etc/approvalbot"},
+		{name: "approvalbot.agent.token, approvalbot.operator.token",
+			usage: "fresh API tokens that init writes beside the configuration, each its owner's alone"},
 		{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes anew at each start until it is edited; name it with --config"},
 	}
 )
@@ -90,7 +100,8 @@ func about(c *cobra.Command) (text, usage string) {
 	for _, sub := range c.Commands() {
 		shells = append(shells, sub.Name())
 	}
-	return "Print the script with which a shell completes commands, flags and ids at Tab. With --help it says how to load it.",
+	return "Print the script with which a shell completes commands, flags and ids at Tab. " +
+			"With --help it says how to load it.",
 		c.CommandPath() + " " + strings.Join(shells, "|") + " [flags]"
 }
 
@@ -99,7 +110,8 @@ func completes(c *cobra.Command) bool { return c.Name() == "completion" && c.Par
 
 // everywhere lists the flags that every command takes.
 func everywhere(root *cobra.Command) []option {
-	return append(options(root.PersistentFlags()), option{name: "--help", usage: "print what the command does and its flags, and end (also -h)"})
+	return append(options(root.PersistentFlags()),
+		option{name: "--help", usage: "print what the command does and its flags, and end (also -h)"})
 }
 
 // documented lists a command and those below it that have a page, in order.

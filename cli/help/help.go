@@ -17,7 +17,8 @@ const helpWidth = 78
 // groups are the commands by what somebody wants to do. What is in none stands last.
 var groups = []struct{ id, title, commands string }{
 	{"ask", "Ask, from a script or as an agent:", "request run wait withdraw"},
-	{"decide", "Decide, as an operator:", "pending list view approve deny decide revoke retry watch allowlist sessions"},
+	{"decide", "Decide, as an operator:",
+		"pending list view approve deny decide revoke retry watch allowlist sessions"},
 	{"agents", "Attach an agent:", "install uninstall hook mcp mcp-proxy acp"},
 	{"policy", "Say what is asked:", "evaluate policy config verifier"},
 	{"record", "Look back:", "audit receipt stats callbacks"},

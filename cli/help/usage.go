@@ -72,7 +72,8 @@ func group(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q%s; %s --help lists those that there are", args[0], config.DidYouMean(args[0], names), cmd.CommandPath())
+	return fmt.Errorf("unknown command %q%s; %s --help lists those that there are", args[0],
+		config.DidYouMean(args[0], names), cmd.CommandPath())
 }
 
 // helpFor is the run of the command help.
@@ -94,7 +95,8 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &bad) {
 		return fmt.Errorf("%w; %s --help shows its flags", err, cmd.CommandPath())
 	}
-	want, known := map[string]string{"int": "a whole number", "int64": "a whole number", "bool": "true or false", "duration": "a time span such as 90s, 5m or 12h"}[bad.GetFlag().Value.Type()]
+	want, known := map[string]string{"int": "a whole number", "int64": "a whole number", "bool": "true or false",
+		"duration": "a time span such as 90s, 5m or 12h"}[bad.GetFlag().Value.Type()]
 	if !known {
 		return err
 	}

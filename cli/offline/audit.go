@@ -39,7 +39,8 @@ const shownRecords = 100
 
 func (f auditFilter) wants(r proof.Record) bool {
 	kind := f.kind == "" || f.kind == string(r.Event) || f.kind == eventWord(r.Event)
-	return kind && (f.tool == "" || f.tool == r.Tool) && (f.agent == "" || f.agent == r.Agent) && (f.owner == "" || f.owner == r.Owner)
+	return kind && (f.tool == "" || f.tool == r.Tool) && (f.agent == "" || f.agent == r.Agent) &&
+		(f.owner == "" || f.owner == r.Owner)
 }
 
 func newAuditListCommand(a *app.App) *cobra.Command {
@@ -176,7 +177,8 @@ func auditLog(ctx context.Context, c *api.Client, o api.AuditOptions) iter.Seq2[
 
 // entryOf is a record of the API as the log has it.
 func entryOf(r api.AuditRecord) core.Entry {
-	return core.Entry{Event: core.Event{Seq: r.Seq, AtMs: r.AtMs, Type: core.EventType(r.Type), Key: r.Key, Owner: r.Owner, Data: r.Data}, Hash: r.Hash, PrevHash: r.PrevHash}
+	return core.Entry{Event: core.Event{Seq: r.Seq, AtMs: r.AtMs, Type: core.EventType(r.Type), Key: r.Key,
+		Owner: r.Owner, Data: r.Data}, Hash: r.Hash, PrevHash: r.PrevHash}
 }
 
 // auditPage gets one page, and waits where the desk says that it was asked too
@@ -212,7 +214,8 @@ func printRecords(a *app.App, records []proof.Record) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "Record\tTime\tWhat\tCode\tTool\tBy")
 	for _, r := range records {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Seq, time.UnixMilli(r.AtMs).Format("2006-01-02 15:04"), show.Cell(what(r), eventWidth),
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Seq, time.UnixMilli(r.AtMs).Format("2006-01-02 15:04"),
+			show.Cell(what(r), eventWidth),
 			show.Cell(r.Code, 6), show.Cell(r.Tool, recordWidth), show.Cell(core.People(r.Resolver), recordWidth))
 	}
 	return w.Flush()

@@ -48,7 +48,8 @@ func newAuditVerifyCommand(a *app.App) *cobra.Command {
 	fl.StringVar(&v.store, "store", "", "a store's URL, sqlite:<path>")
 	fl.StringVar(&v.keyFile, "key-file", "", "with --store: its key file")
 	fl.StringVar(&v.expect, "expect", "", "a file with a checkpoint that was kept elsewhere")
-	fl.StringArrayVar(&v.keys, "key", nil, "verifier key of checkpoints, as audit keys prints it; may be given several times")
+	fl.StringArrayVar(&v.keys, "key", nil,
+		"verifier key of checkpoints, as audit keys prints it; may be given several times")
 	return cmd
 }
 
@@ -117,7 +118,8 @@ func verifyFile(a *app.App, file string, o proof.Options) (proof.Report, error) 
 // verifyStore checks the log of a store, whether a desk runs on it or not.
 func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Report, err error) {
 	if v.keyFile == "" && len(o.Keys) == 0 {
-		return r, errors.New("a store's checkpoints are checked with a key: give --key (audit keys prints it) or --key-file")
+		return r,
+			errors.New("a store's checkpoints are checked with a key: give --key (audit keys prints it) or --key-file")
 	}
 	s, err := store.OpenToRead(ctx, store.Options{URL: v.store, KeyFile: v.keyFile})
 	if err != nil {
@@ -152,7 +154,8 @@ func verifyDesk(ctx context.Context, a *app.App, o proof.Options) (r proof.Repor
 	if err != nil {
 		return r, err
 	}
-	r = proof.Report{From: found.From, To: found.From + found.Records - 1, Head: found.HeadHash, Checkpoints: found.Checkpoints, Covered: found.Covered, OwnKeys: true, Cut: found.From > 1}
+	r = proof.Report{From: found.From, To: found.From + found.Records - 1, Head: found.HeadHash,
+		Checkpoints: found.Checkpoints, Covered: found.Covered, OwnKeys: true, Cut: found.From > 1}
 	if !found.OK {
 		return r, foundBad{found.BadSeq, found.Problem}
 	}
@@ -172,7 +175,8 @@ func verifyDesk(ctx context.Context, a *app.App, o proof.Options) (r proof.Repor
 	}
 	switch {
 	case len(page.Items) == 0:
-		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is missing: the log ends before it, and the expected checkpoint is of it", want.Seq)}
+		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is missing: "+
+			"the log ends before it, and the expected checkpoint is of it", want.Seq)}
 	}
 	seq, hash := page.Items[0].Seq, page.Items[0].Hash
 	if seq == want.Seq+1 { // retention cut the log right there
@@ -180,9 +184,11 @@ func verifyDesk(ctx context.Context, a *app.App, o proof.Options) (r proof.Repor
 	}
 	switch {
 	case seq > want.Seq:
-		return r, fmt.Errorf("the log begins at record %d, and the expected checkpoint is of record %d: give a later one", seq, want.Seq)
+		return r, fmt.Errorf("the log begins at record %d, and the expected checkpoint is of record %d: "+
+			"give a later one", seq, want.Seq)
 	case hash != want.Hash:
-		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is not the one of the expected checkpoint: it, or one before it, was written anew", want.Seq)}
+		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is not the one of the expected checkpoint: "+
+			"it, or one before it, was written anew", want.Seq)}
 	}
 	r.Expected = true
 	return r, nil
@@ -206,7 +212,8 @@ func (d deskLog) First(ctx context.Context) (seq int64, prevHash string, err err
 
 func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error] {
 	return func(yield func(core.Entry, error) bool) {
-		for r, err := range auditLog(ctx, d.Client, api.AuditOptions{Oldest: true, Limit: app.PageSize, Cursor: strconv.FormatInt(from-1, 10)}) {
+		for r, err := range auditLog(ctx, d.Client,
+			api.AuditOptions{Oldest: true, Limit: app.PageSize, Cursor: strconv.FormatInt(from-1, 10)}) {
 			if err == nil && r.Seq > to || !yield(entryOf(r), err) {
 				return
 			}
@@ -269,21 +276,25 @@ func printChecked(a *app.App, r proof.Report, keys []string, kept proof.Checkpoi
 	fmt.Fprintf(w, "Head: %s\n", display.Escape(r.Head))
 	switch r.Checkpoints {
 	case 0:
-		fmt.Fprintln(w, "No checkpoint in them fits them: only one kept elsewhere (--expect) shows whether they were written anew.")
+		fmt.Fprintln(w,
+			"No checkpoint in them fits them: only one kept elsewhere (--expect) shows whether they were written anew.")
 	case 1:
 		fmt.Fprintf(w, "1 signed checkpoint fits; it covers record %d and all before it.\n", r.Covered)
 	default:
-		fmt.Fprintf(w, "%d signed checkpoints fit; the last one covers record %d and all before it.\n", r.Checkpoints, r.Covered)
+		fmt.Fprintf(w, "%d signed checkpoints fit; the last one covers record %d and all before it.\n", r.Checkpoints,
+			r.Covered)
 	}
 	if r.Expected {
 		fmt.Fprintf(w, "The expected checkpoint, of record %d, is met.\n", kept.Seq)
 	}
 	switch signed := r.Checkpoints > 0 || r.Expected; {
 	case r.OwnKeys:
-		fmt.Fprintln(w, "Signatures were checked with keys that the log's own side names; give --key to use one that you kept.")
+		fmt.Fprintln(w,
+			"Signatures were checked with keys that the log's own side names; give --key to use one that you kept.")
 	case signed:
 		fmt.Fprintf(w, "Signatures were checked with %s, as given.\n", display.Escape(strings.Join(keys, " and ")))
 	default:
-		fmt.Fprintf(w, "Nothing in them is signed, so %s, as given, was used for nothing.\n", display.Escape(strings.Join(keys, " and ")))
+		fmt.Fprintf(w, "Nothing in them is signed, so %s, as given, was used for nothing.\n",
+			display.Escape(strings.Join(keys, " and ")))
 	}
 }

@@ -70,7 +70,8 @@ func printBeyondClass(a *app.App, cfg config.Config, people []string) {
 	}
 	for _, f := range []struct{ name, text string }{
 		{"Approvals", state},
-		{"Thresholds", thresholds(t.Policy.RequireApprovalAtOrAbove, t.Policy.DenyAtOrAbove, t.Policy.RequireHumanApproverAtOrAbove)},
+		{"Thresholds", thresholds(t.Policy.RequireApprovalAtOrAbove, t.Policy.DenyAtOrAbove,
+			t.Policy.RequireHumanApproverAtOrAbove)},
 		{"Approvers", cmp.Or(strings.Join(t.AllowedApprovers, ", "), "none")},
 		{"Not approvers", strings.Join(t.DisabledApprovers, ", ")},
 		{"People", strings.Join(people, ", ")},

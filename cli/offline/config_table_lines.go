@@ -57,7 +57,8 @@ func classifierLine(x config.Classifier) string {
 	if !x.Enabled {
 		return "off"
 	}
-	return fmt.Sprintf("%s within %d ms; below %g sure: %s", strings.TrimSpace(x.Provider+" "+x.Model), x.TimeoutMs, x.MinConfidence, x.OnLowConfidence)
+	return fmt.Sprintf("%s within %d ms; below %g sure: %s", strings.TrimSpace(x.Provider+" "+x.Model), x.TimeoutMs,
+		x.MinConfidence, x.OnLowConfidence)
 }
 
 // verifierLine names the webhook by its host: the rest of an address may hold a key.
@@ -165,7 +166,8 @@ func agentLines(c config.Config) []namedLine {
 		if o.Mode != "" {
 			add("mode %s", o.Mode)
 		}
-		if text := thresholds(o.Policy.RequireApprovalAtOrAbove, o.Policy.DenyAtOrAbove, o.Policy.RequireHumanApproverAtOrAbove); text != "" {
+		if text := thresholds(o.Policy.RequireApprovalAtOrAbove, o.Policy.DenyAtOrAbove,
+			o.Policy.RequireHumanApproverAtOrAbove); text != "" {
 			add("%s", text)
 		}
 		if o.MinApprovals > 0 {
@@ -195,7 +197,8 @@ func ruleLines(c config.Config) ([]namedLine, error) {
 	for _, r := range c.ApprovalTools().Rules {
 		text := ruleEffect(r)
 		if r.Role != "" {
-			text += fmt.Sprintf(" by %d of %s (%s)", max(1, r.MinApprovals), r.Role, cmp.Or(strings.Join(effective.WithRole(c, r.Role, dir), ", "), "nobody"))
+			text += fmt.Sprintf(" by %d of %s (%s)", max(1, r.MinApprovals), r.Role,
+				cmp.Or(strings.Join(effective.WithRole(c, r.Role, dir), ", "), "nobody"))
 		} else if r.MinApprovals > 0 {
 			text += fmt.Sprintf(" by %d", r.MinApprovals)
 		}

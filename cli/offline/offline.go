@@ -33,7 +33,8 @@ func Client(ctx context.Context, a *app.App) (c *api.Client, closes func(), err 
 	if err != nil {
 		return nil, nil, err
 	}
-	return &api.Client{Server: "http://offline", Token: secret, HTTP: &http.Client{Transport: inProcess{h}}}, func() { _ = s.Close() }, nil
+	return &api.Client{Server: "http://offline", Token: secret, HTTP: &http.Client{Transport: inProcess{h}}},
+		func() { _ = s.Close() }, nil
 }
 
 // readOnlyDesk is the API over a store that was opened to be read, with a token
@@ -47,7 +48,8 @@ func readOnlyDesk(cfg config.Config, s *store.Store, version string) (h http.Han
 	log := slog.New(slog.DiscardHandler)
 	desk, err := server.New(server.Config{
 		Gate: core.NewGate(s, rules, log), Log: log, Version: version,
-		Tokens: []auth.Token{{Name: "offline", Hash: auth.Hash(secret), RequestsPerSecond: 1 << 20, Caller: core.Caller{Token: "offline", MayDecide: true}}},
+		Tokens: []server.Token{{Name: "offline", Hash: server.HashToken(secret), RequestsPerSecond: 1 << 20,
+			Caller: core.Caller{Token: "offline", MayDecide: true}}},
 	})
 	if err != nil {
 		return nil, "", err
@@ -62,7 +64,8 @@ type inProcess struct{ to http.Handler }
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := &kept{header: http.Header{}, status: http.StatusOK}
 	p.to.ServeHTTP(w, r)
-	return &http.Response{Status: http.StatusText(w.status), StatusCode: w.status, Header: w.header, Body: io.NopCloser(&w.body), Request: r}, nil
+	return &http.Response{Status: http.StatusText(w.status), StatusCode: w.status, Header: w.header,
+		Body: io.NopCloser(&w.body), Request: r}, nil
 }
 
 // kept is an answer that was kept.

@@ -39,7 +39,8 @@ func newReceiptCommand(a *app.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return verifyReceipt(cmd.Context(), a, args[0], v) },
 	}
 	fl := verify.Flags()
-	fl.StringVar(&v.jwks, "jwks", "", "the desk's key set: a file, or its https URL https://…/.well-known/jwks.json (http on this machine)")
+	fl.StringVar(&v.jwks, "jwks", "",
+		"the desk's key set: a file, or its https URL https://…/.well-known/jwks.json (http on this machine)")
 	fl.StringVar(&v.params, "params", "", "a file with the call that is about to run")
 	fl.StringVar(&v.fingerprint, "fingerprint", "", "the call's fingerprint, if you have computed it yourself")
 	fl.StringVar(&v.at, "at", "", "check it as of that time, such as 2026-09-21T14:15:00Z (default: now)")
@@ -124,7 +125,8 @@ func keySet(ctx context.Context, a *app.App, from string) (proof.Keys, error) {
 // own in its place.
 func fetchKeySet(ctx context.Context, u *url.URL) ([]byte, error) {
 	if u.Scheme != "https" && !config.Loopback(u.Hostname()) {
-		return nil, errors.New("--jwks: a key set is fetched by https, or from this machine; or fetch it yourself and name the file")
+		return nil, errors.New("--jwks: a key set is fetched by https, or from this machine; " +
+			"or fetch it yourself and name the file")
 	}
 	ctx, cancel := context.WithTimeout(ctx, jwksTime)
 	defer cancel()

@@ -43,8 +43,10 @@ func runBackup(ctx context.Context, a *app.App, file string) error {
 	if a.JSON {
 		return a.PrintJSON(b)
 	}
-	fmt.Fprintf(a.Stdout, "Backup %s is whole: %d bytes, log up to record %d.\n", display.Escape(b.File), b.Bytes, b.Last)
-	fmt.Fprintf(a.Stdout, "The key is not in it. It needs key %s, now in %s: keep a copy of that elsewhere.\n", display.Escape(b.KeyID), display.Escape(o.KeyFile))
+	fmt.Fprintf(a.Stdout, "Backup %s is whole: %d bytes, log up to record %d.\n", display.Escape(b.File), b.Bytes,
+		b.Last)
+	fmt.Fprintf(a.Stdout, "The key is not in it. It needs key %s, now in %s: keep a copy of that elsewhere.\n",
+		display.Escape(b.KeyID), display.Escape(o.KeyFile))
 	return nil
 }
 
@@ -91,12 +93,15 @@ func newKeysCommand(a *app.App) *cobra.Command {
 		Short: "Give the store another key and seal everything anew; the desk must be stopped",
 		Long: "Make a new key, seal every call of the store anew with it, and put it in the key file's place. A crash at any point\n" +
 			"leaves a store that starts. Old checkpoints still count, and old receipts too unless the key was --exposed.\n" +
-			"Backups made before need the old key: it stays beside the new one, as KEYFILE.old-ID, unless it is discarded.",
+			"Backups made before need the old key: " +
+			"it stays beside the new one, as KEYFILE.old-ID, unless it is discarded.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return rotateKey(cmd.Context(), a, !discardOld, exposed) },
 	}
-	rotate.Flags().BoolVar(&discardOld, "discard-old", false, "keep no copy of the old key; backups made before cannot be read without one")
-	rotate.Flags().BoolVar(&exposed, "exposed", false, "others may have the old key: receipts signed with it count no longer")
+	rotate.Flags().BoolVar(&discardOld, "discard-old", false,
+		"keep no copy of the old key; backups made before cannot be read without one")
+	rotate.Flags().BoolVar(&exposed, "exposed", false,
+		"others may have the old key: receipts signed with it count no longer")
 	cmd := &cobra.Command{Use: "keys", Short: "Look after the key that seals and signs"}
 	cmd.AddCommand(rotate)
 	return cmd
@@ -116,13 +121,16 @@ func rotateKey(ctx context.Context, a *app.App, keepOld, exposed bool) error {
 	if a.JSON {
 		return a.PrintJSON(r)
 	}
-	fmt.Fprintf(a.Stdout, "Key %s is in %s now; %d calls were sealed anew.\n", display.Escape(r.NewID), display.Escape(o.KeyFile), r.Calls)
+	fmt.Fprintf(a.Stdout, "Key %s is in %s now; %d calls were sealed anew.\n", display.Escape(r.NewID),
+		display.Escape(o.KeyFile), r.Calls)
 	if r.OldFile != "" {
 		fmt.Fprintf(a.Stdout, "The old key %s is in %s.\n", display.Escape(r.OldID), display.Escape(r.OldFile))
 	} else {
-		fmt.Fprintf(a.Stdout, "The old key %s is gone from here; backups made before need it.\n", display.Escape(r.OldID))
+		fmt.Fprintf(a.Stdout, "The old key %s is gone from here; backups made before need it.\n",
+			display.Escape(r.OldID))
 	}
-	fmt.Fprintln(a.Stdout, "Whoever checks receipts fetches the key set anew; auditors note the new verifier key (audit keys).")
+	fmt.Fprintln(a.Stdout,
+		"Whoever checks receipts fetches the key set anew; auditors note the new verifier key (audit keys).")
 	return nil
 }
 
@@ -144,6 +152,7 @@ func retire(old, next [32]byte, exposed bool) (json.RawMessage, core.Event, erro
 	if err != nil {
 		return nil, core.Event{}, err
 	}
-	data, err := json.Marshal(map[string]any{"oldKey": was.Verifiers[0], "newKey": now.Verifiers[0], "exposed": exposed})
+	data, err := json.Marshal(map[string]any{"oldKey": was.Verifiers[0], "newKey": now.Verifiers[0],
+		"exposed": exposed})
 	return public, core.Event{AtMs: time.Now().UnixMilli(), Type: core.EventRekeyed, Data: data}, err
 }

@@ -27,7 +27,8 @@ func newMigrateCommand(a *app.App) *cobra.Command {
 			if toKeyFile == "" {
 				toKeyFile = keyFile
 			}
-			return runMigration(cmd.Context(), a, store.Options{URL: from, KeyFile: keyFile, Version: a.Version}, store.Options{URL: to, KeyFile: toKeyFile, Version: a.Version})
+			return runMigration(cmd.Context(), a, store.Options{URL: from, KeyFile: keyFile, Version: a.Version},
+				store.Options{URL: to, KeyFile: toKeyFile, Version: a.Version})
 		},
 	}
 	fl := cmd.Flags()
@@ -64,6 +65,7 @@ func runMigration(ctx context.Context, a *app.App, from, to store.Options) (err 
 	for _, table := range slices.Sorted(maps.Keys(copied.Rows)) {
 		fmt.Fprintf(a.Stdout, "%-14s %d\n", table, copied.Rows[table])
 	}
-	fmt.Fprintf(a.Stdout, "The log is the same in both: %d records, the last one %s. Point store.url at the new store now.\n", copied.Events, copied.Head[:min(12, len(copied.Head))])
+	fmt.Fprintf(a.Stdout, "The log is the same in both: %d records, the last one %s. "+
+		"Point store.url at the new store now.\n", copied.Events, copied.Head[:min(12, len(copied.Head))])
 	return nil
 }

@@ -74,7 +74,8 @@ func printReport(a *app.App, r verifier.Report) {
 	if r.Signed {
 		signed = "signed"
 	}
-	fmt.Fprintf(a.Stdout, "%s at %s: %s, %s after %s, %s\n", display.Escape(r.Name), display.Escape(r.Place), cmp.Or(r.Decision, "no decision"), status, r.Latency.Round(time.Millisecond), signed)
+	fmt.Fprintf(a.Stdout, "%s at %s: %s, %s after %s, %s\n", display.Escape(r.Name), display.Escape(r.Place),
+		cmp.Or(r.Decision, "no decision"), status, r.Latency.Round(time.Millisecond), signed)
 	if r.Reason != "" {
 		fmt.Fprintf(a.Stdout, "  reason: %s\n", display.Escape(r.Reason))
 	}

@@ -55,7 +55,8 @@ func newInitCommand(a *app.App) *cobra.Command {
 	f.StringVar(&s.tokenEnv, "token-env", "", "the environment variable with the bot's token")
 	f.StringVar(&s.tokenFile, "token-file", "", "the file with the bot's token")
 	f.StringVar(&s.who, "who", "", "who decides: a numeric user id; for terminal, a name")
-	f.StringVar(&s.chat, "chat", "", "the chat that gets the cards, as /whoami says it there (else who decides gets them as direct messages)")
+	f.StringVar(&s.chat, "chat", "",
+		"the chat that gets the cards, as /whoami says it there (else who decides gets them as direct messages)")
 	cmd.MarkFlagsMutuallyExclusive("token-env", "token-file")
 	return cmd
 }
@@ -200,7 +201,8 @@ func writeNew(files []newFile) error {
 	for i, f := range files {
 		w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%s is there already, and is not overwritten: take it away, or write into another directory", f.path)
+			err = fmt.Errorf("%s is there already, and is not overwritten: "+
+				"take it away, or write into another directory", f.path)
 		}
 		if err != nil {
 			return errors.Join(err, remove(files[:i]))

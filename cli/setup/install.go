@@ -41,11 +41,14 @@ func newInstallCommand(a *app.App) *cobra.Command {
 			"Runtimes: " + strings.Join(installable(), ", ") + ".",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: runtimeNames,
-		RunE:              func(cmd *cobra.Command, args []string) error { return installHooks(cmd.Context(), a, args[0], at) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return installHooks(cmd.Context(), a, args[0], at)
+		},
 	}
 	at.flags(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&at.beside, "beside", false, "ask beside the runtime's own dialog, where it would have asked, instead of before every call")
+	f.BoolVar(&at.beside, "beside", false,
+		"ask beside the runtime's own dialog, where it would have asked, instead of before every call")
 	f.BoolVar(&at.trust, "trust", false, "codex: mark the hook as trusted, without asking first")
 	return cmd
 }
@@ -67,7 +70,8 @@ func newUninstallCommand(a *app.App) *cobra.Command {
 
 func (at *attaching) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&at.managed, "managed", false, "the machine's managed file, which nobody but its administrator can switch off")
+	f.BoolVar(&at.managed, "managed", false,
+		"the machine's managed file, which nobody but its administrator can switch off")
 	f.BoolVar(&at.user, "user", false, "this user's file")
 	f.BoolVar(&at.project, "project", false, "the file in the working directory, for whoever works there")
 	f.BoolVar(&at.print, "print", false, "show what would be written as a diff, and write nothing")
@@ -112,7 +116,8 @@ func usual(r hook.Runtime) install.Scope {
 func runtimeOptions(a *app.App, name string) (install.Options, error) {
 	r, known := hook.Find(name)
 	if !known {
-		return install.Options{}, fmt.Errorf("no runtime is called %s; known are %s", display.Escape(name), strings.Join(installable(), ", "))
+		return install.Options{},
+			fmt.Errorf("no runtime is called %s; known are %s", display.Escape(name), strings.Join(installable(), ", "))
 	}
 	dir, err := os.Getwd()
 	return install.Options{
@@ -281,7 +286,8 @@ func unfit(t api.TokenInfo) string {
 	case !slices.Contains(t.Scopes, "approvals.request"):
 		return "may not ask (approvals.request)"
 	case len(t.Scopes) > 1:
-		return "may do more than ask (" + strings.Join(t.Scopes, ", ") + "): an agent that reads it would approve for itself"
+		return "may do more than ask (" + strings.Join(t.Scopes, ", ") +
+			"): an agent that reads it would approve for itself"
 	case t.AgentID == "":
 		return "names no agentId, so an agent could call itself whatever it likes"
 	}
@@ -329,9 +335,11 @@ func trustCodex(ctx context.Context, a *app.App, o install.Options, sure bool) e
 	}
 	if !sure {
 		lines, _ := app.ReadLines(ctx, a.Stdin)
-		answer, err := askPerson(ctx, a, lines, "Codex skips a hook until it is trusted. Mark this one as trusted?", "no")
+		answer, err := askPerson(ctx, a, lines, "Codex skips a hook until it is trusted. Mark this one as trusted?",
+			"no")
 		if err != nil || !strings.HasPrefix(strings.ToLower(answer), "y") {
-			fmt.Fprintln(a.Stdout, "Not trusted: Codex skips the hook until you review it there (/hooks), or install codex --trust.")
+			fmt.Fprintln(a.Stdout,
+				"Not trusted: Codex skips the hook until you review it there (/hooks), or install codex --trust.")
 			return nil
 		}
 	}
@@ -356,7 +364,8 @@ func sayInstalled(a *app.App, o install.Options) {
 	}
 	if where := install.Sandbox(o); where != "" {
 		fmt.Fprintf(a.Stdout,
-			"\n%s confines commands by itself (%s). If you rely on that, tell the desk,\nin agents.list: sandboxed: true\n",
+			"\n%s confines commands by itself (%s). "+
+				"If you rely on that, tell the desk,\nin agents.list: sandboxed: true\n",
 			o.Runtime.Title, where)
 	}
 	fmt.Fprintf(a.Stdout, "\nTo see it allow and deny for real: approvalbot doctor --live %s\n", o.Runtime.Name)

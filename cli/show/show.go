@@ -210,7 +210,8 @@ func Cell(s string, width int) string {
 
 // Claims shows the asker's own words, set apart from the facts.
 func Claims(w io.Writer, v api.Approval) {
-	pairs := []string{"  Why", display.Escape(v.Justification), "  What", display.Escape(v.ActionSummary), "  Requester", requesterWords(v.Requester)}
+	pairs := []string{"  Why", display.Escape(v.Justification), "  What", display.Escape(v.ActionSummary),
+		"  Requester", requesterWords(v.Requester)}
 	if strings.Join([]string{pairs[1], pairs[3], pairs[5]}, "") == "" {
 		return
 	}

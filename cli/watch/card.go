@@ -42,7 +42,8 @@ func (w *watcher) show(a api.Approval) {
 	}
 	show.Fields(w.Stdout, 12, "Expires", show.When(a.ExpiresAtMs), "Code", display.Escape(a.Code))
 	if slices.Contains(a.Offers, api.AllowSession) {
-		fmt.Fprintf(w.Stdout, "  %s\n", p.Dim("session: "+display.Escape(a.SessionCovers)+"; in this session, up to this risk and for no other reason, for at most 12 hours"))
+		fmt.Fprintf(w.Stdout, "  %s\n", p.Dim("session: "+display.Escape(a.SessionCovers)+"; "+
+			"in this session, up to this risk and for no other reason, for at most 12 hours"))
 	}
 	if slices.Contains(a.Offers, api.AllowAlways) {
 		fmt.Fprintf(w.Stdout, "  %s\n", p.Dim("always: "+display.Escape(a.AlwaysCovers)+"; by this agent, from now on"))

@@ -31,7 +31,8 @@ func listen(ctx context.Context, c *api.Client) *news {
 		}
 	}
 	go func() {
-		_ = c.Follow(ctx, "", func(open bool) { n.told.Store(open); wake() }, func(api.Event) error { wake(); return nil })
+		_ = c.Follow(ctx, "", func(open bool) { n.told.Store(open); wake() },
+			func(api.Event) error { wake(); return nil })
 		n.told.Store(false)
 		wake()
 	}()

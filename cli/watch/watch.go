@@ -47,13 +47,15 @@ func Command(a *app.App) *cobra.Command {
 func newWatcher(ctx context.Context, a *app.App, c *api.Client) *watcher {
 	plain := *a
 	plain.Stdout = a.Plain()
-	w := &watcher{App: &plain, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, news: listen(ctx, c), counts: show.IsTerminal(a.Stdout)}
+	w := &watcher{App: &plain, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, news: listen(ctx, c),
+		counts: show.IsTerminal(a.Stdout)}
 	w.lines, w.over = app.ReadLines(ctx, a.Stdin)
 	return w
 }
 
 func (w *watcher) run(ctx context.Context) error {
-	fmt.Fprintln(w.Stdout, "Watching for requests. Ctrl-C ends it. A reason may follow after a colon, as\nin y: looks fine")
+	fmt.Fprintln(w.Stdout,
+		"Watching for requests. Ctrl-C ends it. A reason may follow after a colon, as\nin y: looks fine")
 	for {
 		pending, err := w.pending(ctx)
 		shown := false

@@ -95,7 +95,8 @@ func sections(c core.Card) []section {
 	}
 	return []section{
 		{"", head.String()}, {"", joined(risk, warnings)}, {"why it asks", why.String()}, {"", payload.String()},
-		{"the facts", (&text{}).facts(c.Facts).String()}, {"the asker's words", claims.quoted()}, {"", foot(c).String()},
+		{"the facts", (&text{}).facts(c.Facts).String()}, {"the asker's words", claims.quoted()},
+		{"", foot(c).String()},
 	}
 }
 

@@ -83,7 +83,8 @@ type (
 
 // Clickable reports whether the message has buttons.
 func (o Message) Clickable() bool {
-	return o.Components != nil && slices.ContainsFunc(*o.Components, func(c Component) bool { return c.Type == kindRow })
+	return o.Components != nil &&
+		slices.ContainsFunc(*o.Components, func(c Component) bool { return c.Type == kindRow })
 }
 
 // Answering makes the message a reply, also to one that is gone by then.
@@ -119,7 +120,8 @@ func Buttons(rows [][]textcmd.Button, suffix string) []Component {
 		r := Component{Type: kindRow}
 		for _, button := range row {
 			r.Components = append(r.Components, Component{
-				Type: kindButton, Style: styles[button.Style], Label: Cut(button.Label, maxLabel), CustomID: Cut(button.Data+suffix, maxCustomID),
+				Type: kindButton, Style: styles[button.Style], Label: Cut(button.Label, maxLabel),
+				CustomID: Cut(button.Data+suffix, maxCustomID),
 			})
 		}
 		if len(r.Components) > 0 {

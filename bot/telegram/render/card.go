@@ -141,7 +141,8 @@ func sections(c core.Card) []section {
 		claims.line("", "<b>Only claimed by the asker, not checked</b>").facts(c.Claims).quote()
 	}
 	return []section{
-		head.section(""), risk.section(""), why.section("why it asks").below(), warnings.section("").below(), payload.section(""),
+		head.section(""), risk.section(""), why.section("why it asks").below(), warnings.section("").below(),
+		payload.section(""),
 		facts.section("the facts"), claims.section("the asker's words"), foot(c).section(""),
 	}
 }
