@@ -87,8 +87,10 @@ func part(o object) item {
 	if one != nil || two != nil {
 		f, err := parseObject(o.get(callName(o)))
 		it := item{kind: call, id: f.text("id"), name: f.text("name"), args: asObject(f.get("args"))}
-		if err != nil || one != nil && two != nil || it.name == "" || f.lookalike("id", "name", "args") ||
-			f.get("willContinue") != nil || f.get("partialArgs") != nil {
+		unreadable := err != nil || it.name == "" || f.lookalike("id", "name", "args")
+		doubled := one != nil && two != nil
+		partial := f.get("willContinue") != nil || f.get("partialArgs") != nil
+		if unreadable || doubled || partial {
 			it.kind = odd
 		}
 		return it

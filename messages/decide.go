@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"approvalbot/api"
@@ -150,7 +151,7 @@ func (d *decider) look(ctx context.Context, id string) (Look, bool, error) {
 		return Look{}, false, nil
 	}
 	l, err := d.approvals.Look(ctx, id)
-	if p := problemOf(err); p != nil && (p.Code == "not_found" || p.Code == "forbidden" || p.Code == "ambiguous_id") {
+	if p := problemOf(err); p != nil && slices.Contains([]string{"not_found", "forbidden", "ambiguous_id"}, p.Code) {
 		return Look{}, false, nil
 	}
 	return l, err == nil && l.Approval.SessionKey == d.req.SessionKey && names(id, l.Approval), err
@@ -276,7 +277,7 @@ func restore(ran []*entry) []json.RawMessage {
 	for _, sh := range shapes() {
 		var calls []json.RawMessage
 		for _, e := range ran {
-			if e.shape != nil && sh.call != nil && e.shape.format == sh.format && e.shape.list == sh.list {
+			if e.shape != nil && sh.call != nil && e.shape.like(sh) {
 				calls = append(calls, sh.call(e.part, e.callID, e.claim.ToolName, e.claim.Params).encode())
 			}
 		}

@@ -106,8 +106,9 @@ func readOne(raw json.RawMessage, format api.MessageFormat) (*message, error) {
 	found := &message{shape: responseItems(), raw: raw, obj: o}
 	for _, sh := range shapes() {
 		m := sh.read(raw, o)
-		if sh.list != "" && o.get(sh.list) != nil && len(m.items) == 0 &&
-			(sh.list != "content" || kindOf(o.get("content")) != '"') && !empty(o.get(sh.list)) {
+		isText := sh.list == "content" && kindOf(o.get("content")) == '"'
+		noItems := sh.list != "" && o.get(sh.list) != nil && len(m.items) == 0
+		if noItems && !isText && !empty(o.get(sh.list)) {
 			return nil, errMixed // calls where no list of calls is
 		}
 		switch {
@@ -141,7 +142,8 @@ func isReply(o object, m *message) bool {
 	case "model":
 		return true
 	default:
-		return o.get("role") == nil && (o.text("type") != "" || o.get("parts") != nil || m.items != nil)
+		speaks := o.text("type") != "" || o.get("parts") != nil || m.items != nil
+		return speaks && o.get("role") == nil
 	}
 }
 
@@ -268,10 +270,13 @@ func (in *interceptor) submit(ctx context.Context, it item, t api.MessageTool) (
 }
 
 func usedUp(a api.Approval) bool {
-	if a.Status == api.Expired || a.Status == api.Withdrawn {
+	switch a.Status {
+	case api.Expired, api.Withdrawn:
 		return true
+	case api.Approved:
+		return a.ClaimedAtMs != 0 || a.RevokedAtMs == 0 && late(a)
 	}
-	return a.Status == api.Approved && (a.ClaimedAtMs != 0 || a.RevokedAtMs == 0 && late(a))
+	return false
 }
 
 func late(a api.Approval) bool { return time.Now().UnixMilli() >= a.ClaimUntilMs }

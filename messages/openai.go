@@ -15,7 +15,8 @@ func chatCalls() *shape {
 			return o.set("id", quote(id)).set("function", pairs("name", name, "arguments", string(args)).encode())
 		},
 		bare: func(o object, left []item) bool {
-			return len(left) == 0 && empty(o.get("content")) && o.get("refusal") == nil && o.get("audio") == nil
+			silent := o.get("refusal") == nil && o.get("audio") == nil
+			return silent && len(left) == 0 && empty(o.get("content"))
 		},
 		wrap: func(calls []json.RawMessage) []json.RawMessage {
 			o := pairs("role", "assistant", "content", json.RawMessage("null"), "tool_calls", encodeArray(calls))
@@ -27,8 +28,10 @@ func chatCalls() *shape {
 func chatCall(o object) item {
 	f, err := parseObject(o.get("function"))
 	it := item{kind: call, id: o.text("id"), name: f.text("name"), args: asObject(f.get("arguments"))}
-	if t := o.text("type"); err != nil || t != "" && t != "function" || it.name == "" ||
-		o.lookalike("id", "type", "function") || f.lookalike("name", "arguments") {
+	t := o.text("type")
+	otherType := t != "" && t != "function"
+	lookalike := o.lookalike("id", "type", "function") || f.lookalike("name", "arguments")
+	if nameless := err != nil || it.name == ""; nameless || otherType || lookalike {
 		it.kind = odd
 	}
 	return it

@@ -34,12 +34,16 @@ type shape struct {
 	format api.MessageFormat
 	list   string              // the member that holds the items; "": the message is itself the item
 	item   func(o object) item // reads one item; never fails
-	// Writes a call in the place of another, keeping what else stands there.
+	// call writes a call in the place of another, keeping what else stands there.
 	call func(o object, id, name string, args json.RawMessage) object
-	note func(text string) json.RawMessage               // writes a sentence in the place of a call; nil: it joins the content
+	// note writes a sentence in the place of a call; nil: it joins the content.
+	note func(text string) json.RawMessage
 	bare func(o object, items []item) bool               // nothing is left that a model would need
 	wrap func(calls []json.RawMessage) []json.RawMessage // makes assistant messages of calls
 }
+
+// like reports whether calls of both stand in the same place of a message.
+func (s *shape) like(other *shape) bool { return s.format == other.format && s.list == other.list }
 
 // shapes are all of them. A message is read with each, since frameworks mix them.
 func shapes() []*shape {

@@ -96,7 +96,7 @@ func dialectOf(o object) (dialect, api.MessageFormat) {
 		return &partStream{}, api.GoogleMessages
 	case t == "start" || t == "chunk" || t == "end":
 		return &eventStream{}, api.OpenAIMessages
-	case t == "ping" || t == "error" || strings.HasPrefix(t, "message_") || strings.HasPrefix(t, "content_block_"):
+	case t == "ping", t == "error", strings.HasPrefix(t, "message_"), strings.HasPrefix(t, "content_block_"):
 		return &blockStream{index: map[string]int{}, held: map[string]*heldBlock{}}, api.AnthropicMessages
 	}
 	return nil, ""

@@ -58,7 +58,8 @@ func (s *blockStream) chunk(raw json.RawMessage, o object) ([]json.RawMessage, e
 func (s *blockStream) start(raw json.RawMessage, o object, at string) ([]json.RawMessage, error) {
 	inner, err := parseObject(o.get("content_block"))
 	_, passed := s.index[at]
-	if err != nil || at == "" || passed || s.held[at] != nil {
+	taken := passed || s.held[at] != nil
+	if err != nil || at == "" || taken {
 		return nil, errMixed
 	}
 	if k := block(inner).kind; k == call || k == odd {
@@ -180,8 +181,8 @@ func (s *partStream) chunk(raw json.RawMessage, o object) ([]json.RawMessage, er
 	for i, v := range list {
 		c, err := parseObject(v)
 		content, errContent := parseObject(c.get("content"))
-		if err != nil || errContent != nil && c.get("content") != nil || c.lookalike("content") ||
-			content.lookalike("parts") {
+		unreadable := err != nil || errContent != nil && c.get("content") != nil
+		if unreadable || c.lookalike("content") || content.lookalike("parts") {
 			return nil, errMixed
 		}
 		left, calls, err := split(content)

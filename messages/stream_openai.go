@@ -51,8 +51,10 @@ func (f *fragments) take(raw json.RawMessage) error {
 // a new call.
 func (f *fragments) of(index string, o object) *fragment {
 	n := len(f.calls)
-	if index == "" && n > 0 && (o.text("id") == "" || o.text("id") == f.calls[n-1].id) {
-		return f.calls[n-1]
+	if index == "" && n > 0 {
+		if id, last := o.text("id"), f.calls[n-1]; id == "" || id == last.id {
+			return last
+		}
 	}
 	for _, c := range f.calls {
 		if index != "" && c.index == index {
@@ -142,9 +144,10 @@ func (s *chatStream) chunk(raw json.RawMessage, o object) ([]json.RawMessage, er
 	for i, v := range list {
 		choice, err := parseObject(v)
 		delta, errDelta := parseObject(choice.get("delta"))
-		if err != nil || errDelta != nil && choice.get("delta") != nil || choice.lookalike("delta", "message") ||
-			choice.get("message") != nil ||
-			delta.lookalike("tool_calls", "function_call") || delta.get("function_call") != nil {
+		unreadable := err != nil || errDelta != nil && choice.get("delta") != nil
+		lookalike := choice.lookalike("delta", "message") || delta.lookalike("tool_calls", "function_call")
+		other := choice.get("message") != nil || delta.get("function_call") != nil
+		if unreadable || lookalike || other {
 			return nil, errMixed
 		}
 		if calls := delta.get("tool_calls"); calls != nil {
