@@ -63,7 +63,7 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 	if err != nil {
 		return err
 	}
-	d := &drill{App: a, client: c, asked: time.Now(), told: map[string]bool{}}
+	d := &drill{App: a, client: c, asked: time.Now(), reported: map[string]bool{}}
 	if d.last, err = c.Create(ctx, req, api.CreateOptions{}); err != nil {
 		return err
 	}
@@ -80,11 +80,11 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 // drill is one drill under way.
 type drill struct {
 	*app.App
-	client *api.Client
-	asked  time.Time
-	last   api.Approval
-	cards  []drilled
-	told   map[string]bool // targets whose card was spoken of
+	client   *api.Client
+	asked    time.Time
+	last     api.Approval
+	cards    []drilled
+	reported map[string]bool // targets whose card was spoken of
 }
 
 // drilled is how one card went.
@@ -132,10 +132,10 @@ func (d *drill) follow(ctx context.Context, wait time.Duration) error {
 // note tells of each card once, when it is known how it went.
 func (d *drill) note() {
 	for _, x := range d.last.Deliveries {
-		if x.State == "queued" || d.told[x.Target] {
+		if x.State == "queued" || d.reported[x.Target] {
 			continue
 		}
-		d.told[x.Target] = true
+		d.reported[x.Target] = true
 		card := drilled{Target: x.Target, State: "sent", AfterMs: time.Since(d.asked).Milliseconds()}
 		if x.State == "failed" {
 			card.State, card.Error = "failed", x.Error
@@ -162,7 +162,7 @@ func (d *drill) conclude(ctx context.Context) error {
 	}
 	d.note()
 	for _, x := range d.last.Deliveries {
-		if !d.told[x.Target] {
+		if !d.reported[x.Target] {
 			d.cards = append(d.cards, drilled{Target: x.Target, State: "queued"})
 			d.say("  %s: no card came in time", display.Escape(x.Target))
 		}

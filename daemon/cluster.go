@@ -162,9 +162,9 @@ func (d *Daemon) once(ctx context.Context, lease string, run func(context.Contex
 	for {
 		agreeing, stop := d.whileAgreed(ctx)
 		err := d.Store.Hold(agreeing, lease, func(ctx context.Context, _ int64) error { return run(ctx) })
-		stray := agreeing.Err() != nil && ctx.Err() == nil
+		outdated := agreeing.Err() != nil && ctx.Err() == nil
 		stop()
-		if !stray {
+		if !outdated {
 			return err
 		}
 	}
@@ -195,8 +195,8 @@ func (d *Daemon) whileAgreed(ctx context.Context) (context.Context, context.Canc
 // agreed gives nil while this instance judges by the policy that counts.
 func (d *Daemon) agreed() error { return d.Store.Agreed(d.Gate.PolicyHash()) }
 
-// heard wakes whoever has work after another instance's commits.
-func (d *Daemon) heard(ctx context.Context) func(store.Changed) {
+// onChange wakes whoever has work after another instance's commits.
+func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 	return func(c store.Changed) {
 		if c.Moved {
 			if err := d.learnMoves(ctx, d.table); err != nil {
@@ -208,7 +208,7 @@ func (d *Daemon) heard(ctx context.Context) func(store.Changed) {
 		}
 		if d.behind() {
 			select {
-			case d.stray <- struct{}{}:
+			case d.outdated <- struct{}{}:
 			default:
 			}
 		}
@@ -230,7 +230,10 @@ func (d *Daemon) agree(ctx context.Context, newest bool) error {
 // behind reports whether a configuration was loaded elsewhere that this instance
 // has not got yet, and could have: no file says the policy of another program.
 func (d *Daemon) behind() bool {
-	return d.Store.Shared() && !d.Store.Replaced() && (d.Store.Generation() > d.loaded.Load() || d.agreed() != nil)
+	if !d.Store.Shared() || d.Store.Replaced() {
+		return false
+	}
+	return d.Store.Generation() > d.loaded.Load() || d.agreed() != nil
 }
 
 // poking has the takers of updates look after a webhook stored one.

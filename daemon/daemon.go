@@ -51,23 +51,23 @@ type Daemon struct {
 	Metrics *metrics.Set
 	Auditor *audit.Auditor
 
-	options     Options
-	log         *slog.Logger
-	cfg         config.Config                 // as it was started
-	live        atomic.Pointer[config.Config] // as it is in force
-	reloading   sync.Mutex
-	loaded      atomic.Int64           // the store's generation of the configuration in force
-	stray       chan struct{}          // another was loaded elsewhere
-	strays      atomic.Pointer[string] // why it is not in force here
-	telling     sync.WaitGroup         // announcements under way
-	table       *routing.Table
-	talk        *textcmd.Handler
-	bots        map[string]bot // by platform; those that are on
-	receivers   receivers      // the adapters that take updates in here
-	dispatchers []*routing.Dispatcher
-	timers      *routing.Timers
-	feed        *events.Feed
-	gateway     *gateway.Gateway
+	options        Options
+	log            *slog.Logger
+	cfg            config.Config                 // as it was started
+	live           atomic.Pointer[config.Config] // as it is in force
+	reloading      sync.Mutex
+	loaded         atomic.Int64           // the store's generation of the configuration in force
+	outdated       chan struct{}          // another was loaded elsewhere
+	outdatedReason atomic.Pointer[string] // why it is not in force here
+	telling        sync.WaitGroup         // announcements under way
+	table          *routing.Table
+	talk           *textcmd.Handler
+	bots           map[string]bot // by platform; those that are on
+	receivers      receivers      // the adapters that take updates in here
+	dispatchers    []*routing.Dispatcher
+	timers         *routing.Timers
+	feed           *server.Feed
+	gateway        *gateway.Gateway
 }
 
 // learnMoves tells a routing table which chats live elsewhere now.

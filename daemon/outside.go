@@ -13,7 +13,7 @@ import (
 // and the classifier, where they are on. Those of the rules in force until now
 // are closed when they are idle, by their own transports' time limits.
 func (d *Daemon) outside(cfg config.Config, rules *core.Rules) error {
-	v, _, err := verifier.New(effective.Verifier(cfg), d.log) // Load has told the warnings
+	v, _, err := verifier.New(effective.Verifier(cfg), d.log) // Load has logged the warnings
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"approvalbot/core"
 )
 
-// announceTime bounds how long one chat may take to be told of a new policy.
+// announceTime bounds how long one chat may take to be notified of a new policy.
 const announceTime = 15 * time.Second
 
 // reloadOnSignal reads the configuration again at each SIGHUP.
@@ -68,11 +68,11 @@ func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
 // reload reads the configuration again and puts policy, people, tokens and
 // routing in force, all or nothing: a mistake keeps everything as it was. What a
 // running desk cannot change (addresses, store, bots) waits for a restart and is
-// logged. Pending approvals are judged again, and what became looser is told to
+// logged. Pending approvals are judged again, and what became looser is sent to
 // the target chats.
 //
 // newest says that an operator wants it everywhere. Otherwise this instance follows
-// another, where that was said and the chats were told: if it is behind, and what
+// another, where that was logged and the chats were notified: if it is behind, and what
 // it reads has the policy that counts.
 func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reloaded, error) {
 	d.reloading.Lock()
@@ -129,7 +129,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	d.loaded.Store(generation)
 	if err != nil {
-		d.log.Error("the other instances could not be told; "+
+		d.log.Error("the other instances could not be notified; "+
 			"until a reload here succeeds, one of the policies judges nothing", "reason", err)
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
@@ -172,7 +172,7 @@ func (d *Daemon) tell(ctx context.Context, chats []core.Target, text string) {
 			ctx, cancel := context.WithTimeout(ctx, announceTime)
 			defer cancel()
 			if _, err := b.Post(ctx, t, core.Posting{Text: text}); err != nil {
-				d.log.Warn("a chat could not be told something; it is not tried again", "target", t.String(), "reason",
+				d.log.Warn("a chat could not be notified; it is not tried again", "target", t.String(), "reason",
 					err)
 			}
 		})
@@ -245,16 +245,16 @@ func refusalOf(m config.Mistakes) *core.Error {
 // follow reads the configuration again by itself when another was loaded elsewhere,
 // and puts it in force if it has the policy that counts.
 func (d *Daemon) follow(ctx context.Context) error {
-	for said := ""; ; {
+	for logged := ""; ; {
 		select {
-		case <-d.stray:
+		case <-d.outdated:
 		case <-ctx.Done():
 			return nil
 		}
 		_, err := d.reload(ctx, "instance", false)
 		why := whyStray(err)
-		if d.strays.Store(&why); why != said && ctx.Err() == nil {
-			if said = why; err != nil {
+		if d.outdatedReason.Store(&why); why != logged && ctx.Err() == nil {
+			if logged = why; err != nil {
 				d.log.Error("this instance cannot follow the others to another policy", "reason", err)
 			}
 		}

@@ -85,7 +85,7 @@ func (d *Daemon) ready(ctx context.Context) api.Ready {
 	}
 	if err := d.agreed(); err != nil {
 		r.Ready, r.Policy = false, err.Error()
-		if why := d.strays.Load(); why != nil {
+		if why := d.outdatedReason.Load(); why != nil {
 			r.Policy += *why
 		}
 	}

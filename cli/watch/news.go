@@ -16,8 +16,8 @@ const (
 
 // news says that something has happened at the desk, so that it is worth a look.
 type news struct {
-	come chan struct{} // holds at most one
-	told atomic.Bool   // the desk tells; else one has to look often
+	come   chan struct{} // holds at most one
+	pushed atomic.Bool   // the desk tells; else one has to look often
 }
 
 // listen hears of news until ctx ends. Where the desk has no events, or refuses
@@ -31,9 +31,9 @@ func listen(ctx context.Context, c *api.Client) *news {
 		}
 	}
 	go func() {
-		_ = c.Follow(ctx, "", func(open bool) { n.told.Store(open); wake() },
+		_ = c.Follow(ctx, "", func(open bool) { n.pushed.Store(open); wake() },
 			func(api.Event) error { wake(); return nil })
-		n.told.Store(false)
+		n.pushed.Store(false)
 		wake()
 	}()
 	return n
@@ -41,7 +41,7 @@ func listen(ctx context.Context, c *api.Client) *news {
 
 // interval is how long it may take until the next look without news.
 func (n *news) interval() time.Duration {
-	if n.told.Load() {
+	if n.pushed.Load() {
 		return pollTold
 	}
 	return pollEvery
