@@ -66,7 +66,7 @@ type Daemon struct {
 	receivers      receivers      // the adapters that take updates in here
 	dispatchers    []*routing.Dispatcher
 	timers         *routing.Timers
-	feed           *server.Feed
+	feed           *events.Feed
 	gateway        *gateway.Gateway
 }
 

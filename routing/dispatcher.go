@@ -225,7 +225,7 @@ func (d *Dispatcher) deliver(
 	}
 	err = d.send(ctx, m, drawing, &done)
 	failedBefore := d.note(m, err)
-	if done.Outcome = heard(err); err != nil {
+	if done.Outcome = outcome(err); err != nil {
 		return done, d.refused(m, &done, drawing.Done, failedBefore, err), nil
 	}
 	if done.Deferrable = d.company; m.MessageID != "" {

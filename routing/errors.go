@@ -28,14 +28,14 @@ func refusedAsIs(err error) bool {
 	return errors.As(err, &refusal) && refusal.Refused
 }
 
-// heard gives what a try has heard of the chat.
-func heard(err error) core.Heard {
+// outcome says what came of a try of the chat.
+func outcome(err error) core.SendOutcome {
 	var upload uploadError
 	switch {
 	case errors.As(err, &upload):
-		return core.Nothing
+		return core.NotSent
 	case passing(err):
-		return core.Unanswered
+		return core.NoAnswer
 	}
 	return core.Answered
 }

@@ -141,7 +141,7 @@ func (d *Dispatcher) note(m core.Delivery, err error) (failedBefore bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	failedBefore = d.failing[chat]
-	switch heard(err) {
+	switch outcome(err) {
 	case core.Answered:
 		delete(d.failing, chat)
 	case core.NoAnswer:

@@ -21,6 +21,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/server/auth"
 	"approvalbot/server/connection"
+	"approvalbot/server/view"
 )
 
 // manner is what a waiter does while it waits for its call.
@@ -145,7 +146,7 @@ func (c *crowd) ask(those []*waiter) {
 		require.NoError(c.t, err)
 		w.line = &line{c.t, conn, bufio.NewReader(conn)}
 		if w.first {
-			_, _, err := c.gate.Submit(c.t.Context(), w.owner(), CallOf(request("ask", w.params(), asID(w.id()))))
+			_, _, err := c.gate.Submit(c.t.Context(), w.owner(), view.CallOf(request("ask", w.params(), asID(w.id()))))
 			require.NoError(c.t, err)
 		}
 		switch w.does {

@@ -50,10 +50,10 @@ func (h *Handler) details(ctx context.Context, a core.Approval) (string, error) 
 		line(f.Label(a.ToolName), quoted(f))
 	}
 	line("Fingerprint", a.Fingerprint)
-	line("Risk", a.Assessment.RiskClass.String()+", "+a.Assessment.RiskClass.Words())
+	line("Risk", a.Assessment.RiskClass.String()+", "+a.Assessment.RiskClass.Text())
 	line("Reason codes", strings.Join(a.Assessment.ReasonCodes, ", "))
 	line("Needs", needs(a.Rule))
-	line("Votes so far", a.TallyWords(h.gate.Rules().People))
+	line("Votes so far", a.TallyText(h.gate.Rules().People))
 	line("Asked by token", display.Escape(a.Owner))
 	line("Policy", a.PolicyHash[:min(12, len(a.PolicyHash))])
 	return b.String(), nil

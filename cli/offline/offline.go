@@ -48,7 +48,7 @@ func readOnlyDesk(cfg config.Config, s *store.Store, version string) (h http.Han
 	log := slog.New(slog.DiscardHandler)
 	desk, err := server.New(server.Config{
 		Gate: core.NewGate(s, rules, log), Log: log, Version: version,
-		Tokens: []server.Token{{Name: "offline", Hash: server.HashToken(secret), RequestsPerSecond: 1 << 20,
+		Tokens: []auth.Token{{Name: "offline", Hash: auth.Hash(secret), RequestsPerSecond: 1 << 20,
 			Caller: core.Caller{Token: "offline", MayDecide: true}}},
 	})
 	if err != nil {

@@ -55,7 +55,6 @@ var rooms = map[string][]string{
 	"bot/discord/rest":    {"core", "display"},
 	"bot/telegram/render": {"core", "bot/textcmd"},
 	"bot/discord/gateway": {"bot/discord/rest", "bot/textcmd"},
-	"bot/telegram/render": {"core", "bot/textcmd"},
 	"bot/bottest":         {},
 	"server":              {"core", "api", "hook", "messages", "server/metrics", "server/view", "server/events", "server/auth", "server/connection", "internal/panics"},
 	"server/metrics":      {"core"},
