@@ -209,6 +209,16 @@ func with(names []workspace.Word, st *syntax.Stmt) []workspace.Word {
 // mixesErrors reports a statement that sends what it says on another channel along with
 // its output.
 func mixesErrors(st *syntax.Stmt) bool {
+	if len(st.Redirs) == 0 {
+		switch c := st.Cmd.(type) {
+		case *syntax.BinaryCmd:
+			return c.Op == syntax.PipeAll || mixesErrors(c.X) || mixesErrors(c.Y)
+		case *syntax.CallExpr:
+			if len(c.Assigns) == 0 && !slices.ContainsFunc(c.Args, expands) {
+				return false
+			}
+		}
+	}
 	errors := false
 	syntax.Walk(st, func(n syntax.Node) bool {
 		r, ok := n.(*syntax.Redirect)
@@ -280,6 +290,9 @@ func readsPipe(st *syntax.Stmt) bool {
 	}
 	alone := true
 	for _, w := range c.Args {
+		if !expands(w) {
+			continue
+		}
 		syntax.Walk(w, func(n syntax.Node) bool {
 			switch n.(type) {
 			case *syntax.CmdSubst, *syntax.ProcSubst:
@@ -289,4 +302,17 @@ func readsPipe(st *syntax.Stmt) bool {
 		})
 	}
 	return alone
+}
+
+// expands reports a word that has more in it than text and quoted text.
+func expands(w *syntax.Word) bool { return slices.ContainsFunc(w.Parts, expandsPart) }
+
+func expandsPart(p syntax.WordPart) bool {
+	switch p := p.(type) {
+	case *syntax.Lit, *syntax.SglQuoted:
+		return false
+	case *syntax.DblQuoted:
+		return slices.ContainsFunc(p.Parts, expandsPart)
+	}
+	return true
 }

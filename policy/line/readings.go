@@ -1,7 +1,6 @@
 package line
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -19,17 +18,22 @@ const (
 	takings
 )
 
-// signs are what makes words differ that are taken so; "" takes all.
+// signs are what makes words differ that are taken so.
 var signs = [takings]string{shallow: "**/", literally: "{"}
 
 // differs reports words that this way of taking them makes others of.
 func (k taking) differs(args []*syntax.Word) bool {
-	return slices.ContainsFunc(args, func(w *syntax.Word) bool {
-		return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
-			l, ok := p.(*syntax.Lit)
-			return ok && strings.Contains(l.Value, signs[k]) || k == asWritten
-		})
-	})
+	if k == asWritten {
+		return true
+	}
+	for _, w := range args {
+		for _, p := range w.Parts {
+			if l, ok := p.(*syntax.Lit); ok && strings.Contains(l.Value, signs[k]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // takes judges a command once for each way in which shells take its words. What a
