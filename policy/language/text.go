@@ -29,7 +29,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	tells := false
 	lists, plain, names := false, name == "egrep", []string(nil)
 	for _, w := range args {
-		plain = plain || w.Is("-E") || w.Is("-P") || extended.MatchString(w.Text)
+		plain = plain || w.Is("-E") || w.Is("-P") || extends(w.Text)
 	}
 	specific := func(w workspace.Word) bool { return specific(w, plain) }
 	c := x.Scanner(&grepSpec, args)
@@ -86,8 +86,10 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	}
 }
 
-// extended are clusters of grep's options with which parentheses in a pattern are
+// extends reports a cluster of grep's options with which parentheses in a pattern are
 // groups.
+func extends(text string) bool { return strings.HasPrefix(text, "-") && extended.MatchString(text) }
+
 var extended = regexp.MustCompile(`^-[a-zA-Z]*[EP][a-zA-Z]*$`)
 
 // searched judges the operands of a search. Where it shows only lines with a
@@ -297,10 +299,15 @@ var slashScript = regexp.MustCompile(`^[0-9,$]*s/[^;\n]*/[^;\n]*/[gIp0-9]*$`)
 // the script.
 var otherSed = regexp.MustCompile(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
+var sedSpec = command.Spec{
+	Flags: "nErsuz", Values: "e",
+	Long: command.Longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place"),
+}
+
 // sed edits a stream, or with -i the files it names.
 func sed(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	c := x.Scanner(&command.Spec{Flags: "nErsuz", Values: "e", Long: command.Longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place")}, args)
+	c := x.Scanner(&sedSpec, args)
 	script, places, suffix := false, false, false
 	check := func(w workspace.Word) {
 		script = true

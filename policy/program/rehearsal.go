@@ -17,11 +17,14 @@ var Destroys = finding.Of(finding.DestroysInfrastructure, finding.DestroysContai
 // rehearsals are the options by which a program only says what it would do. An
 // option of that name may also be another one's value, so it never makes a command
 // harmless: it keeps doubt at R3.
-var rehearsals = map[string]*regexp.Regexp{
-	"kubectl": regexp.MustCompile(`^--dry-run(=client|=server)?$`), "oc": regexp.MustCompile(`^--dry-run(=client|=server)?$`),
-	"helm": regexp.MustCompile(`^--dry-run(=client|=server)?$`), "aws": regexp.MustCompile(`^--dry-?run$`),
-	"rsync": regexp.MustCompile(`^(--dry-run|-[a-zA-Z]*n[a-zA-Z]*)$`), "git": regexp.MustCompile(`^(--dry-run|-n)$`),
+var rehearsals = map[string]map[string]bool{
+	"kubectl": words.Set("--dry-run --dry-run=client --dry-run=server"), "oc": words.Set("--dry-run --dry-run=client --dry-run=server"),
+	"helm": words.Set("--dry-run --dry-run=client --dry-run=server"), "aws": words.Set("--dry-run --dryrun"),
+	"rsync": words.Set("--dry-run"), "git": words.Set("--dry-run -n"),
 }
+
+// rehearsesRsync are clusters of rsync's options with such a one.
+var rehearsesRsync = regexp.MustCompile(`^-[a-zA-Z]*n[a-zA-Z]*$`)
 
 // subcommanders are programs that show the help of the command before "--help" and
 // do nothing else, whatever the command is; those that hand words on are left out.
@@ -70,10 +73,16 @@ func (e *entry) program(x *command.Call, name string, args []workspace.Word) {
 
 // Rehearses reports a command that only says what it would do.
 func Rehearses(base string, args []workspace.Word) bool {
+	options := rehearsals[base]
+	if options == nil {
+		return false
+	}
 	for i, w := range args {
-		option := rehearsals[base]
-		told := option != nil && w.Kind == workspace.Literal && option.MatchString(w.Text)
-		asks := (base == "kubectl" || base == "oc") && w.Is("can-i") && i > 0 && args[i-1].Is("auth")
+		if w.Kind != workspace.Literal {
+			continue
+		}
+		told := options[w.Text] || base == "rsync" && rehearsesRsync.MatchString(w.Text)
+		asks := (base == "kubectl" || base == "oc") && w.Text == "can-i" && i > 0 && args[i-1].Is("auth")
 		if told || asks {
 			return true
 		}

@@ -54,9 +54,7 @@ func (e *entry) command(x *command.Call, name string, args []workspace.Word) {
 	if e.prelude != nil {
 		args = e.prelude(x, args)
 	}
-	sp := e.spec
-	sp.Posix = true
-	c := x.Scanner(&sp, args)
+	c := x.Scanner(&e.spec, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		if t.Option != "" {
 			e.option(x, t)

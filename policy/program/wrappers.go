@@ -84,7 +84,7 @@ func NamesProgram(base, text string) bool {
 	}
 	name, _, _ := strings.Cut(strings.TrimLeft(text, "-"), "=")
 	for _, o := range programOptions {
-		if name == o || len(name) >= 3 && strings.HasPrefix(o, name) {
+		if name == o || len(name) >= 3 && o[0] == name[0] && strings.HasPrefix(o, name) {
 			return true
 		}
 	}
