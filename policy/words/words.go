@@ -50,6 +50,16 @@ func Digits(s string) bool {
 	return s != ""
 }
 
+// ASCII reports text without any character beyond ASCII.
+func ASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
 func CutAny(s, chars string) string {
 	if i := strings.IndexAny(s, chars); i >= 0 {
 		return s[:i]

@@ -15,7 +15,7 @@ func OwnWord(lower string) bool {
 	if strings.ContainsAny(lower, "\n\r") { // each line is a pattern
 		return false
 	}
-	if strings.Contains(lower, "(") && !strings.ContainsAny(lower, `[\`) {
+	if strings.Contains(lower, "(") && strings.Contains(lower, ")") && !strings.ContainsAny(lower, `[\`) {
 		lower = optional.ReplaceAllString(lower, ".")
 	}
 	for _, loose := range [...]string{")?", ")*", "){", `\)`, `\?`, `\{`, "(*"} {
@@ -125,6 +125,9 @@ func findsSecret(lower string) bool {
 	if len(lower) > maxPattern {
 		return true
 	}
+	if wantsOther(lower) {
+		return false
+	}
 	matches := func(line string) bool { return strings.Contains(line, lower) }
 	if lower != regexp.QuoteMeta(lower) {
 		if re, err := regexp.Compile(strings.ReplaceAll(lower, `\|`, "|")); err == nil {
@@ -132,4 +135,17 @@ func findsSecret(lower string) bool {
 		}
 	}
 	return slices.ContainsFunc(secretLines[:], matches)
+}
+
+// otherSigns stand in none of secretLines.
+const otherSigns = "fghjmquxz0123456789 "
+
+// wantsOther reports a lower-case pattern that begins with a sign which none of
+// secretLines has, and which no match is without. It spares most patterns of code the
+// making of a regular expression.
+func wantsOther(lower string) bool {
+	if lower == "" || strings.ContainsAny(lower, "|*?{") {
+		return false
+	}
+	return strings.IndexByte(otherSigns, lower[0]) >= 0
 }

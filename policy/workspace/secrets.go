@@ -75,7 +75,7 @@ var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ"
 // FoldPath gives a path in small letters, as a file system reads it that knows no
 // letter case and leaves out characters that are not seen.
 func FoldPath(file string) string {
-	if !strings.ContainsFunc(file, func(r rune) bool { return r >= 0x80 }) {
+	if words.ASCII(file) {
 		return strings.ToLower(file)
 	}
 	return asciiFolds.Replace(strings.ToLower(strings.Map(func(r rune) rune {
@@ -103,7 +103,10 @@ func AnyPart(file string, is func(string) bool) bool {
 // secretName reports whether one lower-case component names a secret. Windows
 // drops dots and blanks at the end of a name.
 func secretName(c string) bool {
-	if c = withoutCopy(strings.TrimRight(c, ". ")); c == "" {
+	if c != "" && (c[len(c)-1] == '.' || c[len(c)-1] == ' ') {
+		c = strings.TrimRight(c, ". ")
+	}
+	if c = withoutCopy(c); c == "" {
 		return false
 	}
 	if secretNames.Has(c) {
@@ -123,14 +126,14 @@ func secretName(c string) bool {
 }
 
 // copyEnds are how names of copies end.
-var copyEnds = words.Set(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
+var copyEnds = words.NewLexicon(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
 
 // withoutCopy gives the name of which this one is a copy: "prod.key" for
 // "prod.key.old" and "prod.key~".
 func withoutCopy(c string) string {
-	for {
+	for strings.ContainsAny(c, ".~") {
 		short := strings.TrimSuffix(c, "~")
-		if ext := path.Ext(short); copyEnds[ext] && len(ext) < len(short) {
+		if ext := path.Ext(short); copyEnds.Has(ext) && len(ext) < len(short) {
 			short = strings.TrimSuffix(short, ext)
 		}
 		if short == c {
@@ -138,6 +141,7 @@ func withoutCopy(c string) string {
 		}
 		c = short
 	}
+	return c
 }
 
 // secretData reports whether a lower-case file name is data about a secret.
