@@ -222,10 +222,10 @@ type lists struct {
 
 // spent empties j for the next call; what calls said does not stay behind.
 func (e *Engine) spent(j *judging) {
-	read, v := j.Reading.Spent(), j.seen
-	clear(v.Words)
-	*j = judging{Reading: read}
-	j.seen.Words, j.seen.Commands = v.Words[:0], v.Commands[:0]
+	memory, words, commands := j.Spent(), j.seen.Words, j.seen.Commands
+	clear(words)
+	*j = judging{}
+	j.Memory, j.seen.Words, j.seen.Commands = memory, words[:0], commands[:0]
 	e.calls.Put(j)
 }
 

@@ -19,10 +19,10 @@ import (
 //
 // It adds all that to a scope, as the subject has it and as people read it.
 func (e *Engine) extent(j *judging, s scope, base string, operands []string) scope {
-	kinds := map[string]bool{}
-	r := workspace.Reader{Own: &e.desk, Place: j.place, Found: &finding.Set{}}
+	var kinds placeKinds
+	place := &j.place
 	note := func(w workspace.Word) {
-		r.Place.Resolve(w, func(file string, open bool) { kinds[kindOf(&r.Place, file, open)] = true })
+		place.Resolve(w, func(file string, open bool) { kinds.add(kindOf(place, file, open)) })
 	}
 	if j.Tool.Kind == tool.Exec {
 		there := false
@@ -35,15 +35,18 @@ func (e *Engine) extent(j *judging, s scope, base string, operands []string) sco
 				note(workspace.Word{Text: file, Tilde: strings.HasPrefix(o, "~")})
 			}
 			lower := workspace.FoldPath(path.Clean(file))
-			kinds["a secret"] = kinds["a secret"] || workspace.SecretPath(lower) || workspace.AccessPath(lower)
-			kinds["settings"] = kinds["settings"] || workspace.StartupPath(workspace.FoldPath(r.Place.Below(path.Clean(file))))
+			if workspace.SecretPath(lower) || workspace.AccessPath(lower) {
+				kinds.add(aSecret)
+			}
+			if workspace.StartupPath(workspace.FoldPath(place.Below(path.Clean(file)))) {
+				kinds.add(settings)
+			}
 			if copying[base] && !(i > 1 && words.Digits(o)) { // no port
-				kinds["from there"] = there && !remote
+				kinds.fromThere = there && !remote
 			}
 		}
 	} else {
 		j.place = j.agent.place(&j.Call, "", "")
-		r.Place = j.place
 		list, _ := j.Fields()
 		for i := range list {
 			if f := &list[i]; f.Str && f.Text != "" && tool.PathKeys[f.Key] {
@@ -52,14 +55,14 @@ func (e *Engine) extent(j *judging, s scope, base string, operands []string) sco
 		}
 		if j.Tool.Kind == tool.Patcher { // which names its files in its text
 			var files []workspace.File
-			r.Paths = &files
+			r := workspace.Reader{Own: &e.desk, Place: *place, Found: &finding.Set{}, Paths: &files}
 			(&tool.Params{Reader: r}).Patch(list)
 			for _, f := range files {
-				kinds[kindOf(&r.Place, f.Path, f.Open)] = true
+				kinds.add(kindOf(place, f.Path, f.Open))
 			}
 		}
 	}
-	s = s.places(kinds, j)
+	s = s.places(&kinds, j)
 	hosts := slices.Clone(e.hosts(j))
 	if j.Tool.Kind == tool.Exec {
 		hosts = machines(base, operands)
@@ -71,17 +74,37 @@ func (e *Engine) extent(j *judging, s scope, base string, operands []string) sco
 	return s
 }
 
-// kindOf says in which kind of place a file lies; "" for a part of the workspace.
-func kindOf(p *workspace.Place, file string, open bool) string {
+// placeKind is a kind of place in which a file may lie.
+type placeKind uint8
+
+const (
+	inWorkspace placeKind = iota // a part of it
+	allOfIt                      // the workspace itself
+	inTmp
+	elsewhere
+	aSecret
+	settings
+)
+
+// placeKinds are those that a call names.
+type placeKinds struct {
+	named     [settings + 1]bool
+	fromThere bool // a copy goes from another machine to this one
+}
+
+func (k *placeKinds) add(kind placeKind) { k.named[kind] = true }
+
+// kindOf says in which kind of place a file lies.
+func kindOf(p *workspace.Place, file string, open bool) placeKind {
 	switch {
 	case open || p.Inside(file):
-		return ""
+		return inWorkspace
 	case p.RootPath(file):
-		return "all of it"
+		return allOfIt
 	case workspace.Under(file, "/tmp"), workspace.Under(file, "/var/tmp"), workspace.Under(file, "/private/tmp"):
-		return "in /tmp"
+		return inTmp
 	}
-	return "elsewhere"
+	return elsewhere
 }
 
 // machines gives the machines among the operands of a command: of addresses, and

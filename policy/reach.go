@@ -124,15 +124,19 @@ func (s scope) String() string {
 // placeWords are the kinds of places beside the workspace's files, as a subject has
 // them and as people read them.
 var placeWords = [...]struct{ key, words string }{
-	{"all of it", "all of it"}, {"in /tmp", "files in /tmp"}, {"elsewhere", "files anywhere else on this machine"},
-	{"a secret", "files that usually hold secrets"}, {"settings", "settings that programs obey"},
+	allOfIt:   {"all of it", "all of it"},
+	inTmp:     {"in /tmp", "files in /tmp"},
+	elsewhere: {"elsewhere", "files anywhere else on this machine"},
+	aSecret:   {"a secret", "files that usually hold secrets"},
+	settings:  {"settings", "settings that programs obey"},
 }
 
 // places adds the kinds of places that a call names.
-func (s scope) places(kinds map[string]bool, j *judging) scope {
+func (s scope) places(kinds *placeKinds, j *judging) scope {
 	var also []string
-	for _, p := range placeWords {
-		if kinds[p.key] {
+	for kind := allOfIt; kind <= settings; kind++ {
+		if kinds.named[kind] {
+			p := &placeWords[kind]
 			also = append(also, p.words)
 			s = s.limit(p.key, "")
 		}
@@ -145,7 +149,7 @@ func (s scope) places(kinds map[string]bool, j *judging) scope {
 	default:
 		s.words += "whatever it names"
 	}
-	if kinds["from there"] {
+	if kinds.fromThere {
 		s = s.limit("from there", ", from there to here")
 	}
 	return s

@@ -11,6 +11,9 @@ import (
 // maxFields bounds how much of a call's params is read.
 const maxFields = 4096
 
+// maxNesting bounds how many objects and lists stand in each other.
+const maxNesting = 64
+
 // field is one value in a call's params that is not an object or a list. A
 // member whose name could be a path or an address is one too when it holds an
 // object or a list, without text: somebody may take the name for the value.
@@ -55,12 +58,16 @@ func (x *Reading) readFields(list []field) ([]field, bool) {
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
 		return list, false
 	}
-	var at [65]field // what each open object or list, or the member in it, belongs to
+	var few [8]field
+	at := few[:] // what each open object or list, or the member in it, belongs to
 	for d.StackDepth() > 0 {
 		tok, err := d.ReadToken()
 		depth := d.StackDepth()
-		if err != nil || depth >= len(at) {
+		if err != nil || depth > maxNesting {
 			return list, false
+		}
+		if depth == len(at) {
+			at = append(at, field{})
 		}
 		kind, length := d.StackIndex(depth)
 		switch k := tok.Kind(); {

@@ -18,24 +18,29 @@ type Reading struct {
 	Lines *line.Wide // reads shell lines
 	Roots []string   // the agent's workspaces
 
-	List             []field   // of the params; see fields
-	listed, readable bool      // they were read, and are what the params say
-	decoder          *decoding // reads them
+	Memory
+	listed, readable bool // the params were read, and are what List says
 
-	Found finding.Set      // what the call could do
-	Paths []workspace.File // that it names, where wants is set
-	Wants bool             // some rule looks at paths
+	Found finding.Set // what the call could do
+	Wants bool        // some rule looks at paths
 }
 
-// Spent is an empty Reading with the memory of this one, but nothing of what it read.
-func (x *Reading) Spent() Reading {
+// Memory is what one Reading can use after another.
+type Memory struct {
+	List    []field          // of the params; see fields
+	Paths   []workspace.File // that the call names, where wants is set
+	decoder *decoding        // reads the params
+}
+
+// Spent gives the memory of a Reading without anything of what it read.
+func (x *Reading) Spent() Memory {
 	clear(x.List)
 	clear(x.Paths)
 	if x.decoder != nil {
 		x.decoder.in = bytes.Buffer{}
 		x.decoder.Reset(&x.decoder.in)
 	}
-	return Reading{List: x.List[:0], Paths: x.Paths[:0], decoder: x.decoder}
+	return Memory{x.List[:0], x.Paths[:0], x.decoder}
 }
 
 // Wanted gives where paths are noted; nil where no rule looks at them.
