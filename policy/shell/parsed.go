@@ -196,6 +196,10 @@ func (w *writer) part(p syntax.WordPart, first bool) {
 
 // lit writes unquoted text.
 func (w *writer) lit(text string, first bool) {
+	if !strings.ContainsAny(text, `\*?[~{`) {
+		w.out = append(w.out, text...)
+		return
+	}
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\\' && i+1 < len(text):
@@ -212,6 +216,10 @@ func (w *writer) lit(text string, first bool) {
 
 // quoted writes text in double quotes.
 func (w *writer) quoted(text string) {
+	if strings.IndexByte(text, '\\') < 0 {
+		w.out = append(w.out, text...)
+		return
+	}
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("$`\"\\\n", text[i+1]) >= 0 {
 			if i++; text[i] == '\n' {

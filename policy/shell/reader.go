@@ -171,8 +171,17 @@ func literal(word []byte) (string, bool) {
 }
 
 // delimited reports the end of a word, and so perhaps of a command.
-func (r *reader) delimited() bool {
-	return r.at >= len(r.text) || strings.IndexByte(" \t\n;&|)", r.text[r.at]) >= 0
+func (r *reader) delimited() bool { return r.endsAfter(0) }
+
+// delimiters are the bytes that end a word.
+var delimiters = bytesOf(" \t\n;&|)")
+
+// bytesOf makes a table of the bytes of a text.
+func bytesOf(text string) (table [256]bool) {
+	for i := range len(text) {
+		table[text[i]] = true
+	}
+	return table
 }
 
 // name gives the name of a variable that comes next.
@@ -199,7 +208,7 @@ func (r *reader) next() string {
 
 // endsAfter reports whether the word ends n bytes ahead.
 func (r *reader) endsAfter(n int) bool {
-	return r.at+n >= len(r.text) || strings.IndexByte(" \t\n;&|)", r.text[r.at+n]) >= 0
+	return r.at+n >= len(r.text) || delimiters[r.text[r.at+n]]
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

@@ -82,11 +82,22 @@ func (r *reader) piece(pos position, start int, last piece) piece {
 	return bare
 }
 
-// bare reads a character that stands for itself, where it does in every shell.
+// bareBytes stand for themselves wherever they stand.
+var bareBytes = bytesOf("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+@,%^!")
+
+// bare reads a character that stands for itself, where it does in every shell, or
+// several of bareBytes.
 func (r *reader) bare(c byte, pos position, start int, last piece) {
+	if bareBytes[c] {
+		from := r.at
+		for r.at < len(r.text) && bareBytes[r.text[r.at]] {
+			r.at++
+		}
+		r.out = append(r.out, r.text[from:r.at]...)
+		return
+	}
 	first := r.at == start
 	switch {
-	case letter(c) || digit(c) || strings.IndexByte("_./-+@,%^!", c) >= 0:
 	case c == ':' && !(pos == inValue && strings.IndexByte("=~", r.peek(1)) >= 0 && r.peek(1) != 0):
 	case c == '=' && (last == bare || first && r.loneEquals(pos)):
 	case c == '#' && last == bare:
