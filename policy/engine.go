@@ -88,7 +88,7 @@ func New(cfg Config) (*Engine, error) {
 		known(id).sandboxed = true
 	}
 	e.calls.New = func() any {
-		return &judging{seen: line.Seen{Words: make([]workspace.Word, 0, 32), Commands: make([]line.Command, 0, 8)}}
+		return &judging{seen: line.NewSeen()}
 	}
 	return e, nil
 }
@@ -222,10 +222,9 @@ type lists struct {
 
 // spent empties j for the next call; what calls said does not stay behind.
 func (e *Engine) spent(j *judging) {
-	memory, words, commands := j.Spent(), j.seen.Words, j.seen.Commands
-	clear(words)
+	memory, seen := j.Reading.Spent(), j.seen.Spent()
 	*j = judging{}
-	j.Memory, j.seen.Words, j.seen.Commands = memory, words[:0], commands[:0]
+	j.Memory, j.seen = memory, seen
 	e.calls.Put(j)
 }
 

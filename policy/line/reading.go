@@ -57,7 +57,6 @@ type Reading struct {
 	AsksCode bool             // the project's own code is to be asked for
 	Unsure   grammar.Refusal  // why a line is not sure to run as it was read
 	words_   []workspace.Word
-	buf      [24]workspace.Word // first backing of words_
 }
 
 // Wide is the reader that sees in a line whatever a shell could take from it.
@@ -82,7 +81,10 @@ func New(own *workspace.Own, rules map[string]command.Rule) *Wide {
 // Read begins to read the commands of one call, which run at the place.
 func (e *Wide) Read(p workspace.Place, v *Seen, paths *[]workspace.File) *Reading {
 	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, seen: v}
-	s.Reader.Found, s.words_ = &s.Found, s.buf[:0]
+	s.Reader.Found = &s.Found
+	if v != nil {
+		s.words_ = v.words
+	}
 	if p.Windows {
 		s.Found.Add(finding.WindowsShell)
 	}

@@ -17,6 +17,20 @@ type Seen struct {
 	read     bool // a command line was read
 	Apart    bool // the line is more than plain commands in lists and pipes
 	Alone    bool // the line is one plain command and nothing else
+
+	words []workspace.Word // memory for the words that are read
+}
+
+// NewSeen makes an empty Seen with memory for most lines.
+func NewSeen() Seen {
+	return Seen{Words: make([]workspace.Word, 0, 32), Commands: make([]Command, 0, 8), words: make([]workspace.Word, 0, 24)}
+}
+
+// Spent gives an empty Seen with the memory of this one, and nothing of what it saw.
+func (v *Seen) Spent() Seen {
+	clear(v.Words)
+	clear(v.words[:cap(v.words)])
+	return Seen{Words: v.Words[:0], Commands: v.Commands[:0], words: v.words}
 }
 
 // Command is one simple command, wherever it stood.
