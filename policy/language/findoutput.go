@@ -267,8 +267,11 @@ var nameEnds = regexp.MustCompile(`^\\\.(?:([a-z]+)|\(([a-z|]+)\))\$$`)
 
 // listsPassed notes that a command hands on the names that it reads, or some of them.
 func listsPassed(x *command.Call, name string, args []workspace.Word) {
+	if len(x.Input) == 0 || name == "rg" && !x.Piped {
+		return
+	}
 	options := passing[name]
-	if options == nil || len(x.Input) == 0 || name == "rg" && !x.Piped {
+	if options == nil {
 		return
 	}
 	if name == "rg" { // it reads a pipe as grep does

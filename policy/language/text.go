@@ -88,7 +88,9 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 
 // extends reports a cluster of grep's options with which parentheses in a pattern are
 // groups.
-func extends(text string) bool { return strings.HasPrefix(text, "-") && extended.MatchString(text) }
+func extends(text string) bool {
+	return strings.HasPrefix(text, "-") && strings.ContainsAny(text, "EP") && extended.MatchString(text)
+}
 
 var extended = regexp.MustCompile(`^-[a-zA-Z]*[EP][a-zA-Z]*$`)
 

@@ -37,10 +37,13 @@ var handing = words.Set("run exec x plugin compose buildx debug alias extension"
 
 // helps reports a command that only shows help.
 func AsksForHelp(base string, args []workspace.Word) bool {
-	if len(args) == 0 || WrapperNames[base] || !args[len(args)-1].Is("--help") && !args[len(args)-1].Is("-help") {
+	if len(args) == 0 {
 		return false
 	}
-	verbs := args[:len(args)-1]
+	verbs, last := args[:len(args)-1], &args[len(args)-1]
+	if !last.Is("--help") && !last.Is("-help") || WrapperNames[base] {
+		return false
+	}
 	for _, w := range verbs {
 		if w.Kind != workspace.Literal || !plainVerb.MatchString(w.Text) || handing[w.Text] {
 			return false

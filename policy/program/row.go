@@ -120,8 +120,9 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 		x.Mark(command.Fetches)
 	}
 	c := x.Scanner(&e.spec, args)
-	var operands []workspace.Word
-	var options []string
+	var words [4]workspace.Word
+	var names [4]string
+	operands, options := words[:0], names[:0]
 	given, lacks := false, len(e.needs) > 0
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		if t.Option == "" {

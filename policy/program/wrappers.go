@@ -68,6 +68,10 @@ func gitSets(verb, text string) bool {
 var programOptions = strings.Fields(`eval exec receive-pack upload-pack to-command checkpoint-action use-compress-program compress-program rsh rsh-command rsync-path use-askpass
 	unzip-command init-script toolexec vettool extcmd post-renderer kubeconfig script-shell node-options pre open-files-in-pager info-script new-volume-script rmt-command lua`)
 
+// shortestCut is how many letters of such an option say which one it is; none of them
+// is shorter.
+const shortestCut = 3
+
 // programLetters are such options of one letter.
 var programLetters = map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e", "git": "Ox", "rpm": "E", "scp": "oSFD", "sftp": "oSFD", "tcpdump": "z", "make": "E", "gmake": "E"}
 
@@ -83,10 +87,8 @@ func NamesProgram(base, text string) bool {
 		return false
 	}
 	name, _, _ := strings.Cut(strings.TrimLeft(text, "-"), "=")
-	for _, o := range programOptions {
-		if name == o || len(name) >= 3 && o[0] == name[0] && strings.HasPrefix(o, name) {
-			return true
-		}
+	if len(name) >= shortestCut && slices.ContainsFunc(programOptions, func(o string) bool { return strings.HasPrefix(o, name) }) {
+		return true
 	}
 	if base == "split" && text[1] == '-' && strings.HasPrefix(name, "fi") { // --filter
 		return true
