@@ -6,6 +6,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/policy/program"
 	"approvalbot/policy/tool"
+	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -75,7 +76,7 @@ func (j *judging) within(s scope, r core.GrantScope) core.GrantScope {
 	}
 	s = s.bind(j.Call.Bind)
 	subject := s.String()
-	readable := !strings.ContainsAny(subject, "“”") // with which the words for people quote it
+	readable := words.ASCII(subject) || !strings.ContainsAny(subject, "“”") // with which the words for people quote it
 	if readable && len(subject) <= core.MaxSubject {
 		r.Subject, r.Session = subject, s.words
 	}

@@ -49,6 +49,9 @@ func (f Set) Effects() (e Effects) {
 // List appends the codes that explain the class to out, worst first: what is
 // harmless is left out where something is not.
 func (f Set) List(out []Code) []Code {
+	if f == (Set{}) {
+		return out
+	}
 	least := core.R0
 	if f.Class() > core.R0 {
 		least = core.R1

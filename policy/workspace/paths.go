@@ -55,13 +55,20 @@ func PathWord(s string) Word {
 // plainPath reports whether no byte of a path is any trouble to read.
 func plainPath(s string) bool {
 	for i := range len(s) {
-		switch b := s[i]; {
-		case b < ' ' || b >= 0x7F || b == '\\' || b == '$' || b == '%':
+		if !plainBytes[s[i]] {
 			return false
 		}
 	}
 	return !WindowsPath(s)
 }
+
+// plainBytes are those of ASCII's signs that stand for themselves in a path.
+var plainBytes = func() (table [256]bool) {
+	for b := ' '; b <= '~'; b++ {
+		table[b] = b != '\\' && b != '$' && b != '%'
+	}
+	return table
+}()
 
 // Name judges a path whose name or facts are told, not its contents.
 func (r *Reader) Name(w Word) { r.DeskPath(w) }

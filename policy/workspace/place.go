@@ -140,7 +140,7 @@ func (p *Place) Below(file string) string {
 func (p *Place) Resolve(w Word, fn func(file string, open bool)) {
 	switch {
 	case w.Tilde || strings.HasPrefix(w.Text, "/"):
-		fn(path.Clean(w.Text), false)
+		fn(clean(w.Text), false)
 		return
 	case len(p.Dirs) == 0:
 		fn(path.Clean(w.Text), true)
@@ -152,6 +152,22 @@ func (p *Place) Resolve(w Word, fn func(file string, open bool)) {
 	for _, d := range p.Also {
 		fn(path.Join(d, w.Text), d[0] != '/' && d[0] != '~')
 	}
+}
+
+// clean is [path.Clean], which is spared a path that is clean: an absolute one in which
+// no component is empty or begins with a dot.
+func clean(file string) string {
+	slash := false
+	for i := range len(file) {
+		before := slash || i == 0
+		if slash = file[i] == '/'; before && (slash != (i == 0) || file[i] == '.') {
+			return path.Clean(file)
+		}
+	}
+	if slash || file == "" {
+		return path.Clean(file)
+	}
+	return file
 }
 
 // MaxDirs bounds how many directories a line may stand in.
@@ -187,7 +203,7 @@ func Both(a, b []string) []string {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	next := append([]string{}, a...)
+	next := slices.Clip(a)
 	for _, d := range b {
 		if !slices.Contains(next, d) {
 			next = append(next, d)

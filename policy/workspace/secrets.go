@@ -131,7 +131,7 @@ var copyEnds = words.NewLexicon(".old .bak .orig .save .saved .backup .copy .swp
 // withoutCopy gives the name of which this one is a copy: "prod.key" for
 // "prod.key.old" and "prod.key~".
 func withoutCopy(c string) string {
-	for strings.ContainsAny(c, ".~") {
+	for strings.IndexByte(c, '.') >= 0 || strings.HasSuffix(c, "~") {
 		short := strings.TrimSuffix(c, "~")
 		if ext := path.Ext(short); copyEnds.Has(ext) && len(ext) < len(short) {
 			short = strings.TrimSuffix(short, ext)
