@@ -28,22 +28,28 @@ func (r *Params) files(list []field, kind Kind) {
 		if !f.odd && f.absent() {
 			continue
 		}
-		if !f.Str && !f.off() && (outKeys[f.Key] || machineKeys[f.Key] || f.Key != "type" && doesMore(f.Key)) {
+		key := uses[f.Key]
+		if !f.Str && !f.off() && (key&(useOut|useMachine) != 0 || f.Key != "type" && doesMore(f.Key)) {
 			r.Found.Add(finding.UnknownParameters)
 			continue
 		}
-		within := f.top || f.Key == f.root || PathKeys[f.root] || sourceKeys[f.root] || dirKeys[f.root] || textKeys[f.root] || globKeys[f.root] || deedKeys[f.root]
+		root := key
+		if f.root != f.Key {
+			root = uses[f.root]
+		}
+		within := f.top || f.Key == f.root || root&(usePath|useSource|useDir|useText|useGlob|useDeed) != 0
+		acts := kind == Editor && f.Key == "command" // it is "view", or this would not be reading
+		code := key&useCode != 0 && !acts || root&useCode != 0 && !f.top
 		switch {
-		case f.odd, codeKeys[f.Key] && !(kind == Editor && f.Key == "command"), codeKeys[f.root] && !f.top, outKeys[f.Key]:
+		case f.odd, code, key&useOut != 0:
 			r.Found.Add(finding.UnknownParameters)
-			if f.Str && outKeys[f.Key] {
+			if f.Str && key&useOut != 0 {
 				r.Write(workspace.PathWord(f.Text))
 			}
-		case !f.Str:
-		case kind == Editor && f.Key == "command": // it is "view", or this would not be reading
-		case machineKeys[f.Key]:
+		case !f.Str, acts:
+		case key&useMachine != 0:
 			r.Found.Add(finding.UnknownParameters)
-		case within && textKeys[f.Key]:
+		case within && key&useText != 0:
 			if kind == Reader && !strings.ContainsAny(f.Text, " \t\n") { // a tool that is given no other path could take it for one
 				r.Read(workspace.PathWord(f.Text))
 			}
@@ -51,18 +57,18 @@ func (r *Params) files(list []field, kind Kind) {
 			r.Found.Add(finding.UnknownParameters)
 		case strings.Contains(f.Text, "://"):
 			r.Address(f.Text)
-			if !within || !PathKeys[f.Key] && !sourceKeys[f.Key] && !urlKeys[f.Key] {
+			if !within || key&(usePath|useSource|useURL) == 0 {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case within && globKeys[f.Key] && kind == ManyReader:
+		case within && key&useGlob != 0 && kind == ManyReader:
 			r.many(f.Text)
-		case within && globKeys[f.Key]:
+		case within && key&useGlob != 0:
 			globs.glob(f.Text, kind)
-		case within && deedKeys[f.Key]:
+		case within && key&useDeed != 0:
 			if d, _ := foldKey(f.Text); !readingDeeds[d] {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case within && (PathKeys[f.Key] || sourceKeys[f.Key] || dirKeys[f.Key]):
+		case within && key&(usePath|useSource|useDir) != 0:
 			r.contents(f.Text, kind)
 		default:
 			if doesMore(f.Key) || !f.harmless() && !digitRanges(f.Text) {
@@ -75,6 +81,38 @@ func (r *Params) files(list []field, kind Kind) {
 		r.Found.Add(finding.MayReadSecret)
 	}
 }
+
+// use is what members with a name are for; one name may have several.
+type use uint16
+
+const (
+	usePath use = 1 << iota
+	useSource
+	useDir
+	useText
+	useGlob
+	useDeed
+	useCode
+	useOut
+	useMachine
+	useURL
+)
+
+// uses gives the uses of members' names at once.
+var uses = func() map[string]use {
+	m := map[string]use{}
+	for u, keys := range map[use]map[string]bool{
+		usePath: PathKeys, useSource: sourceKeys, useDir: dirKeys, useText: textKeys, useGlob: globKeys,
+		useDeed: deedKeys, useCode: codeKeys, useOut: outKeys, useMachine: machineKeys, useURL: urlKeys,
+	} {
+		for key, is := range keys {
+			if is {
+				m[key] |= u
+			}
+		}
+	}
+	return m
+}()
 
 // doesMore reports a member of a reading tool whose name is a deed.
 func doesMore(key string) bool { return nameWords[key]&(saysWrite|saysEnd) != 0 || moreDeeds[key] }
