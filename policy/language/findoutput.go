@@ -73,7 +73,8 @@ func (f *finds) words() (list []workspace.Word) {
 	}
 	for _, s := range starts {
 		for _, n := range names {
-			list = append(list, workspace.Word{Text: strings.TrimSuffix(s.Text, "/") + strings.TrimSuffix("/**/"+n.Text, "/"), Kind: workspace.Pattern, Tilde: s.Tilde})
+			list = append(list, workspace.Word{Text: strings.TrimSuffix(s.Text,
+				"/") + strings.TrimSuffix("/**/"+n.Text, "/"), Kind: workspace.Pattern, Tilde: s.Tilde})
 		}
 	}
 	return append(list, list...) // whatever takes the first of them, there are more
@@ -85,7 +86,8 @@ var tellers = words.Set("grep egrep fgrep cat head tail wc nl file stat ls md5su
 
 // checkers look at files of the project, or give them their everyday form. Most run the
 // project's own code as it is, so that the names of its files can make them do no more.
-var checkers = words.Set("gofmt goimports gofumpt ruff black isort flake8 mypy pylint prettier eslint stylelint biome shellcheck rubocop rustfmt clang-format clang-tidy")
+var checkers = words.Set(`gofmt goimports gofumpt ruff black isort flake8 mypy pylint prettier eslint stylelint
+	biome shellcheck rubocop rustfmt clang-format clang-tidy`)
 
 // takesNames reports a command that may be handed names of files which a program
 // printed. To all others such a name may be an option.
@@ -228,7 +230,8 @@ func lsPrints(x *command.Call, args []workspace.Word) {
 		switch {
 		case w.Is("-1"), w.Is("-t"), w.Is("-r"), w.Is("-tr"), w.Is("-1t"):
 			continue
-		case w.Kind == workspace.Computed, w.Tilde, w.MayBeOption(), !workspace.SourceName(base), !workspace.CodeEnds[strings.TrimPrefix(path.Ext(base), ".")]:
+		case w.Kind == workspace.Computed, w.Tilde, w.MayBeOption(), !workspace.SourceName(base),
+			!workspace.CodeEnds[strings.TrimPrefix(path.Ext(base), ".")]:
 			return
 		}
 		list = append(list, workspace.Word{Text: w.Text, Kind: workspace.Pattern, Listed: true})

@@ -39,7 +39,8 @@ var plainGitSetting = regexp.MustCompile(`^(?:color\.[a-zA-Z.]+=[a-z]+|core\.(?:
 func gitGlobals(x *command.Call, args []workspace.Word) int {
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
-		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"), w.Is("--version"), w.Is("--no-replace-objects"):
+		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"),
+			w.Is("--version"), w.Is("--no-replace-objects"):
 		case w.Is("-C") && i+1 < len(args):
 			i++
 			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {

@@ -14,7 +14,8 @@ import (
 // for the files that it names.
 func gitApply(x *command.Call, _ string, args []workspace.Word) {
 	asks, plain := false, x.Given != ""
-	c := x.Scanner(&command.Spec{Flags: "vqRz3", Values: "pC", Strict: true, Long: command.Longs("check stat numstat summary verbose quiet reverse cached index ignore-whitespace ignore-space-change unidiff-zero recount")}, args)
+	c := x.Scanner(&command.Spec{Flags: "vqRz3", Values: "pC", Strict: true, Long: command.Longs(`check stat numstat
+		summary verbose quiet reverse cached index ignore-whitespace ignore-space-change unidiff-zero recount`)}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
 		case "check", "stat", "numstat", "summary":

@@ -18,7 +18,8 @@ var everydayBranches = words.Set("main master develop - HEAD")
 // not committed; with a path it throws that away.
 func gitCheckout(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
-	c := x.Scanner(&command.Spec{Flags: "qt", Values: "bB", Long: command.Longs("quiet track no-track detach orphan= progress no-progress")}, args)
+	c := x.Scanner(&command.Spec{Flags: "qt", Values: "bB", Long: command.Longs(`quiet track no-track detach orphan=
+		progress no-progress`)}, args)
 	made, names := false, 0
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
@@ -54,7 +55,8 @@ func branchLike(name string) bool {
 // gitSwitch judges switch, which refuses to lose changes unless it is told to.
 func gitSwitch(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
-	c := x.Scanner(&command.Spec{Flags: "qdt", Values: "c", Long: command.Longs("quiet create= detach track no-track guess no-guess orphan=")}, args)
+	c := x.Scanner(&command.Spec{Flags: "qdt", Values: "c", Long: command.Longs(`quiet create= detach track no-track
+		guess no-guess orphan=`)}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		if t.Word.Kind != workspace.Literal {
 			x.Add(finding.DynamicArgument)
@@ -108,7 +110,9 @@ func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 	if verb == "rebase" {
 		flags, vals = "qnxvm", "" // how it merges
 	}
-	c := x.Scanner(&command.Spec{Flags: flags, Values: vals, Texts: words.Set("m message"), Long: command.Longs("continue quiet no-edit no-ff ff-only ff squash no-commit message= onto= autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point")}, args)
+	c := x.Scanner(&command.Spec{Flags: flags, Values: vals, Texts: words.Set(`m
+		message`), Long: command.Longs(`continue quiet no-edit no-ff ff-only ff squash no-commit message= onto=
+		autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point`)}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {
 		case t.Word.Kind != workspace.Literal && t.Option != "m" && t.Option != "message":
@@ -126,7 +130,8 @@ func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 func gitPull(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	x.Add(finding.NetworkRead)
-	c := x.Scanner(&command.Spec{Flags: "qvpt", Long: command.Longs("ff-only no-rebase rebase quiet verbose prune tags no-edit autostash")}, args)
+	c := x.Scanner(&command.Spec{Flags: "qvpt", Long: command.Longs(`ff-only no-rebase rebase quiet verbose prune
+		tags no-edit autostash`)}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		if t.Option == "" && (t.Word.Kind != workspace.Literal || !plainName.MatchString(t.Word.Text) && !branchLike(t.Word.Text)) {
 			x.Add(finding.UnknownOption)

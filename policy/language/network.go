@@ -14,9 +14,12 @@ import (
 
 var curlSpec = command.Spec{
 	Flags: "sSfLiIvgk46#GNq0O", Values: "mAeHXowdFTubcxKDrC",
-	Long: command.Longs(`silent show-error fail fail-with-body location include head verbose globoff insecure compressed max-time= connect-timeout= retry= retry-delay=
-		retry-all-errors user-agent= referer= header= request= output= write-out= url= http1.1 http2 http3 ipv4 ipv6 no-progress-meter progress-bar get no-buffer tlsv1.2 tlsv1.3 max-redirs=
-		create-dirs remote-name dump-header= range= continue-at= retry-max-time= retry-connrefused max-filesize= proto= fail-early show-headers no-keepalive
+	Long: command.Longs(`silent show-error fail fail-with-body location include head verbose globoff insecure
+		compressed max-time= connect-timeout= retry= retry-delay=
+		retry-all-errors user-agent= referer= header= request= output= write-out= url= http1.1 http2 http3 ipv4 ipv6
+		no-progress-meter progress-bar get no-buffer tlsv1.2 tlsv1.3 max-redirs=
+		create-dirs remote-name dump-header= range= continue-at= retry-max-time= retry-connrefused max-filesize=
+		proto= fail-early show-headers no-keepalive
 		data= data-raw= data-binary= data-urlencode= json= form= upload-file= user= cookie= cookie-jar= proxy= config=`),
 }
 
@@ -102,7 +105,8 @@ func savesFile(x *command.Call, w workspace.Word) {
 
 // inertEnds are the endings of files that nothing runs or obeys by itself: data, text,
 // pictures and archives.
-var inertEnds = words.Set(`.txt .md .rst .html .htm .csv .tsv .jsonl .ndjson .pdf .png .jpg .jpeg .gif .webp .svg .ico .zip .tar .gz .tgz .xz .bz2 .zst .sql .log
+var inertEnds = words.Set(`.txt .md .rst .html .htm .csv .tsv .jsonl .ndjson .pdf .png .jpg .jpeg .gif .webp .svg
+	.ico .zip .tar .gz .tgz .xz .bz2 .zst .sql .log
 	.parquet .geojson .pem .crt .woff .woff2 .ttf .mp3 .mp4 .wav .sha256 .asc .sig`)
 
 // inertFile reports a name of such a file, or of data in JSON or YAML that no tool takes
@@ -139,8 +143,10 @@ var savedName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
 var wgetSpec = command.Spec{
 	Flags: "qSv46cNn", Values: "OTtUP",
-	Long: command.Longs(`quiet spider output-document= timeout= tries= user-agent= server-response no-verbose show-progress progress= continue timestamping no-clobber directory-prefix=
-		no-check-certificate https-only max-redirect= wait= connect-timeout= read-timeout= dns-timeout= inet4-only inet6-only no-hsts no-config`),
+	Long: command.Longs(`quiet spider output-document= timeout= tries= user-agent= server-response no-verbose
+		show-progress progress= continue timestamping no-clobber directory-prefix=
+		no-check-certificate https-only max-redirect= wait= connect-timeout= read-timeout= dns-timeout= inet4-only
+		inet6-only no-hsts no-config`),
 }
 
 // wget saves what it fetches, unless it is told to print it.

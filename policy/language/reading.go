@@ -13,7 +13,8 @@ import (
 
 // tellVersion are the programs that tell their version and do nothing else
 // first. Many build tools run code or settings of the directory even then.
-var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node nodejs deno bun perl ruby php lua bash zsh
+var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node
+	nodejs deno bun perl ruby php lua bash zsh
 	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
 
 // ShowsVersion reports a command that only asks a program for its version.
@@ -118,7 +119,8 @@ func ps(x *command.Call, _ string, args []workspace.Word) {
 // date tells the time; with an operand that is no format it sets it.
 func date(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	c := x.Scanner(&command.Spec{Flags: "uRIjn", Values: "drvz", Texts: words.Set("d date"), Long: command.Longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
+	c := x.Scanner(&command.Spec{Flags: "uRIjn", Values: "drvz", Texts: words.Set(`d
+		date`), Long: command.Longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		if t.Option == "" && !strings.HasPrefix(t.Word.Text, "+") {
 			x.Add(finding.UnknownOption)
@@ -155,11 +157,13 @@ var findTests = map[string]bool{
 	"-not": false, "!": false, "-o": false, "-or": false, "-a": false, "-and": false, "(": false, ")": false, ",": false,
 	"-print": false, "-print0": false, "-empty": false, "-prune": false, "-ls": false, "-L": false, "-H": false, "-P": false, "-E": false,
 	"-xdev": false, "-mount": false, "-follow": false, "-depth": false, "-d": false, "-daystart": false, "-executable": false,
-	"-readable": false, "-writable": false, "-nouser": false, "-nogroup": false, "-quit": false, "-true": false, "-false": false, "-noleaf": false,
+	"-readable": false, "-writable": false, "-nouser": false, "-nogroup": false, "-quit": false, "-true": false,
+	"-false": false, "-noleaf": false,
 }
 
 // findNarrows are the tests that keep find from deleting everything it sees.
-var findNarrows = words.Set("-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt -mtime -mmin -ctime -cmin -atime -amin -size -inum -samefile -xtype")
+var findNarrows = words.Set(`-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt
+	-mtime -mmin -ctime -cmin -atime -amin -size -inum -samefile -xtype`)
 
 // findActs are what find does beyond looking and printing.
 var findActs = [...]string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}
@@ -268,7 +272,8 @@ func removes(inner []workspace.Word) bool {
 
 var fdSpec = command.Spec{
 	Flags: "HIuspagL0iF1", Values: "tedEcSj", Kind: command.FileNames, Skip: 1, Code: finding.ReadOnlyCommand,
-	Long: command.Longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 type= extension= max-depth= min-depth=
+	Long: command.Longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path
+		follow full-path print0 type= extension= max-depth= min-depth=
 		exact-depth= exclude= size= changed-within= changed-before= color= max-results= prune`),
 }
 

@@ -15,9 +15,11 @@ import (
 var grepSpec = command.Spec{
 	Globs: true, Texts: words.Set("e regexp"),
 	Flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", Values: "ABCmefdD", Number: true,
-	Long: command.Longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count
+	Long: command.Longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case
+		invert-match word-regexp line-regexp count
 		files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename no-filename byte-offset text
-		binary-files= null null-data initial-tab line-buffered recursive dereference-recursive after-context= before-context= context= max-count=
+		binary-files= null null-data initial-tab line-buffered recursive dereference-recursive after-context=
+		before-context= context= max-count=
 		regexp= file= include= exclude= exclude-dir= exclude-from= color color= colour colour= label=`),
 }
 
@@ -154,10 +156,13 @@ func searchesTree(x *command.Call, dirs []workspace.Word, narrow, named bool) {
 var ripgrepSpec = command.Spec{
 	Texts: words.Set("e regexp"),
 	Flags: "ivwxclnNHhoqFPsSUapI0u.", Values: "ABCmejEtTrgM", Number: true,
-	Long: command.Longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches files-with-matches files-without-match
-		line-number no-line-number with-filename no-filename heading no-heading only-matching quiet fixed-strings pcre2 multiline text json column
+	Long: command.Longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count
+		count-matches files-with-matches files-without-match
+		line-number no-line-number with-filename no-filename heading no-heading only-matching quiet fixed-strings
+		pcre2 multiline text json column
 		trim vimgrep stats after-context= before-context= context= max-count= regexp= color= colors= type= type-not= glob= iglob= max-depth=
-		max-columns= sort= sortr= replace= threads= type-list files null no-config no-messages hidden no-ignore no-ignore-vcs unrestricted`),
+		max-columns= sort= sortr= replace= threads= type-list files null no-config no-messages hidden no-ignore
+		no-ignore-vcs unrestricted`),
 }
 
 // ripgrep searches recursively by itself; a glob or a type narrows it.
@@ -238,7 +243,8 @@ func narrows(glob string) bool {
 }
 
 // CodeTypes are the types of files, as ripgrep names them, that hold code or text.
-var CodeTypes = words.Set("go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua perl sql scala proto make cmake")
+var CodeTypes = words.Set(`go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua
+	perl sql scala proto make cmake`)
 
 // plainSed are the commands of sed that can only print, delete and add text.
 // sed can also run commands and write files.
@@ -402,7 +408,8 @@ func compared(program string) string {
 		program = rest // what is left could be the other half of a regular expression
 	}
 	program = strings.NewReplacer("||", " ", ">=", " ", "<=", " ").Replace(program)
-	program = awkCondition.ReplaceAllStringFunc(program, func(c string) string { return strings.NewReplacer(">", " ", "<", " ").Replace(c) })
+	program = awkCondition.ReplaceAllStringFunc(program,
+		func(c string) string { return strings.NewReplacer(">", " ", "<", " ").Replace(c) })
 	head, rest, _ := strings.Cut(program, "{")
 	if !strings.Contains(program, "getline") {
 		head = strings.NewReplacer(">", " ", "<", " ").Replace(head)
@@ -436,9 +443,11 @@ var fieldJq = regexp.MustCompile(`^(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\d*\])?)*` +
 	`(?: ?\| ?(?:length|keys|type))?$`)
 
 var (
-	jqSpec = command.Spec{Flags: "rcSesnMCajR", Long: command.Longs("raw-output compact-output sort-keys exit-status slurp null-input monochrome-output color-output tab indent= join-output raw-input")}
+	jqSpec = command.Spec{Flags: "rcSesnMCajR", Long: command.Longs(`raw-output compact-output sort-keys exit-status
+		slurp null-input monochrome-output color-output tab indent= join-output raw-input`)}
 	// yq is two programs; these options mean the same to both, or nothing.
-	yqSpec = command.Spec{Flags: "recnMCPNji", Values: "poI", Strict: true, Long: command.Longs("inplace in-place exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=")}
+	yqSpec = command.Spec{Flags: "recnMCPNji", Values: "poI", Strict: true, Long: command.Longs(`inplace in-place
+		exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=`)}
 )
 
 func jq(x *command.Call, name string, args []workspace.Word) {

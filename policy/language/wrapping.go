@@ -34,7 +34,8 @@ func env(x *command.Call, _ string, args []workspace.Word) {
 			RunsProject(x)
 		case assigns && name != "":
 			x.One(w) // to env it is no assignment but a word like any other
-			x.Effects = append(x.Effects, command.Effect{Kind: command.SetsVariable, Name: name, Word: workspace.Word{Text: value, Kind: w.Kind}})
+			x.Effects = append(x.Effects, command.Effect{Kind: command.SetsVariable, Name: name,
+				Word: workspace.Word{Text: value, Kind: w.Kind}})
 		default:
 			x.Run(args[i:])
 			return
@@ -59,7 +60,8 @@ func printenv(x *command.Call, _ string, args []workspace.Word) {
 // xargs runs a command with words from its input.
 func xargs(x *command.Call, _ string, args []workspace.Word) {
 	c := x.Scanner(&command.Spec{Flags: "0rtx", Values: "nPLIdEsa", Posix: true,
-		Long: command.Longs("null no-run-if-empty verbose max-args= max-procs= max-lines max-lines= replace replace= delimiter= max-chars= arg-file= exit")}, args)
+		Long: command.Longs(`null no-run-if-empty verbose max-args= max-procs= max-lines max-lines= replace replace=
+			delimiter= max-chars= arg-file= exit`)}, args)
 	mark, files := "", x.Input
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
@@ -109,7 +111,8 @@ func withHash(args []workspace.Word, mark string) []workspace.Word {
 
 // flock runs a command while it holds a lock file.
 func flock(x *command.Call, _ string, args []workspace.Word) {
-	c := x.Scanner(&command.Spec{Flags: "nxseuo", Values: "wEc", Posix: true, Long: command.Longs("nonblock exclusive shared timeout= wait= conflict-exit-code= command=")}, args)
+	c := x.Scanner(&command.Spec{Flags: "nxseuo", Values: "wEc", Posix: true, Long: command.Longs(`nonblock
+		exclusive shared timeout= wait= conflict-exit-code= command=`)}, args)
 	locked := false
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch {

@@ -13,9 +13,11 @@ import (
 
 // copySpecs leave out -S: the ending of a backup makes any name of a harmless one.
 var copySpecs = map[string]*command.Spec{
-	"cp": {Flags: "rRapPfnviuLHTbx", Values: "t", Long: command.Longs("recursive archive force no-clobber verbose update dereference no-dereference no-target-directory target-directory= one-file-system parents")},
+	"cp": {Flags: "rRapPfnviuLHTbx", Values: "t", Long: command.Longs(`recursive archive force no-clobber verbose
+		update dereference no-dereference no-target-directory target-directory= one-file-system parents`)},
 	"mv": {Flags: "fnviuTb", Values: "t", Long: command.Longs("force no-clobber verbose update no-target-directory target-directory=")},
-	"ln": {Flags: "sfnviTrb", Values: "t", Long: command.Longs("symbolic force no-dereference verbose relative no-target-directory target-directory=")},
+	"ln": {Flags: "sfnviTrb", Values: "t", Long: command.Longs(`symbolic force no-dereference verbose relative
+		no-target-directory target-directory=`)},
 }
 
 // copies judges cp, mv and ln: what they read or take away, and what they
@@ -94,7 +96,8 @@ func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 // rm deletes. What it deletes is gone, so it asks but for what tools make again;
 // whole directories and force outside the workspace are worse.
 func rm(x *command.Call, _ string, args []workspace.Word) {
-	c := x.Scanner(&command.Spec{Flags: "rRfivdIP", Long: command.Longs("recursive force interactive interactive= verbose dir one-file-system preserve-root no-preserve-root")}, notOptions(args))
+	c := x.Scanner(&command.Spec{Flags: "rRfivdIP", Long: command.Longs(`recursive force interactive interactive=
+		verbose dir one-file-system preserve-root no-preserve-root`)}, notOptions(args))
 	recursive, force := false, false
 	var files []workspace.Word
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -189,17 +192,20 @@ func made(file string) bool {
 // makes them again from the rest of the project; rebuilt are some more, of which that
 // is less sure. Below sourceDirs an output's name may be that of source code.
 var (
-	remade = words.Set(`node_modules htmlcov .next .nuxt .svelte-kit .turbo .parcel-cache .nyc_output .venv venv __pycache__ .pytest_cache .mypy_cache .ruff_cache
+	remade = words.Set(`node_modules htmlcov .next .nuxt .svelte-kit .turbo .parcel-cache .nyc_output .venv venv
+		__pycache__ .pytest_cache .mypy_cache .ruff_cache
 		.tox .nox .gradle .angular .vite`)
 	outputNames = words.Set("dist build coverage target")
 	sourceDirs  = words.Set("src lib app internal cmd pkg test tests docs scripts")
-	Rebuilt     = words.Set("node_modules dist build target out coverage .next .turbo .cache .parcel-cache __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp")
+	Rebuilt     = words.Set(`node_modules dist build target out coverage .next .turbo .cache .parcel-cache
+		__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp`)
 )
 
 // rebuiltFiles and rebuiltEnds are names of files that compilers and test runs leave.
 var (
-	rebuiltFiles = words.Set("coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache .DS_Store")
-	rebuiltEnds  = words.Set(".o .pyc .pyo .gcda .gcno .tsbuildinfo .class .obj .egg-info")
+	rebuiltFiles = words.Set(`coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage
+		lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache .DS_Store`)
+	rebuiltEnds = words.Set(".o .pyc .pyo .gcda .gcno .tsbuildinfo .class .obj .egg-info")
 )
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
