@@ -227,8 +227,10 @@ var takers = words.Set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rc
 
 // blind are the findings after which it is open what a program does with a
 // directory.
-var blind = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.ProgramByPath, finding.DynamicCommand, finding.InterpreterCode, finding.InterpreterInput, finding.RunsScript, finding.RunsWorkspaceCode,
-	finding.OutsideProject, finding.RemoteCommand, finding.RemoteSystem, finding.RunsContainer, finding.GitElsewhere, finding.InstallsPackages, finding.EvaluatesText)
+var blind = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.ProgramByPath, finding.DynamicCommand,
+	finding.InterpreterCode, finding.InterpreterInput, finding.RunsScript, finding.RunsWorkspaceCode,
+	finding.OutsideProject, finding.RemoteCommand, finding.RemoteSystem, finding.RunsContainer,
+	finding.GitElsewhere, finding.InstallsPackages, finding.EvaluatesText)
 
 // listers are programs that tell at most what is in a directory, whatever their
 // options, or that only go there.
@@ -293,7 +295,8 @@ const MaxHunt = 64
 const maxEquals = 4
 
 // mayRunWords are the findings after which some word of a command may be run as one.
-var mayRunWords = finding.OfClass[core.R3].Without(finding.Of(finding.MayReadSecret, finding.SendsData, finding.ReadsSecret, finding.ReadsEnvironment, finding.GitPush, finding.DynamicArgument, finding.DynamicPath, finding.HiddenInComment))
+var mayRunWords = finding.OfClass[core.R3].Without(finding.Of(finding.MayReadSecret, finding.SendsData,
+	finding.ReadsSecret, finding.ReadsEnvironment, finding.GitPush, finding.DynamicArgument, finding.DynamicPath, finding.HiddenInComment))
 
 // hunt looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves

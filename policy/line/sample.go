@@ -61,9 +61,12 @@ const (
 
 // samples are commands by all of their words.
 var samples = map[string]string{
-	"nproc": counted, "nproc --all": counted, "getconf _NPROCESSORS_ONLN": counted, "getconf NPROCESSORS_ONLN": counted, "sysctl -n hw.ncpu": counted, "sysctl -n hw.logicalcpu": counted,
-	"sysctl -n hw.physicalcpu": counted, "wc -l": counted, "wc -c": counted, "wc -w": counted, "date +%s": counted, "date +%Y%m%d": counted, "date +%F": dated, "date +%Y-%m-%d": dated, "date -u +%F": dated,
-	"git rev-parse HEAD": hashed, "git rev-parse --short HEAD": hashed, "git rev-list --count HEAD": counted, "git log -1 --format=%h": hashed, "git log -1 --format=%H": hashed,
+	"nproc": counted, "nproc --all": counted, "getconf _NPROCESSORS_ONLN": counted,
+	"getconf NPROCESSORS_ONLN": counted, "sysctl -n hw.ncpu": counted, "sysctl -n hw.logicalcpu": counted,
+	"sysctl -n hw.physicalcpu": counted, "wc -l": counted, "wc -c": counted, "wc -w": counted, "date +%s": counted,
+	"date +%Y%m%d": counted, "date +%F": dated, "date +%Y-%m-%d": dated, "date -u +%F": dated,
+	"git rev-parse HEAD": hashed, "git rev-parse --short HEAD": hashed, "git rev-list --count HEAD": counted,
+	"git log -1 --format=%h": hashed, "git log -1 --format=%H": hashed,
 	"git log -1 --pretty=%h": hashed, "git log -1 --pretty=%H": hashed,
 }
 

@@ -43,7 +43,8 @@ func (s *Reading) hides(text string) bool {
 			continue
 		}
 		w = strings.TrimRight(w, "=")
-		for _, decode := range [...]func(string) ([]byte, error){base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString, hex.DecodeString} {
+		for _, decode := range [...]func(string) ([]byte, error){base64.RawStdEncoding.DecodeString,
+			base64.RawURLEncoding.DecodeString, hex.DecodeString} {
 			plain, err := decode(w)
 			plain = bytes.ReplaceAll(plain, []byte{0}, nil) // as PowerShell writes it
 			if err != nil || !utf8.Valid(plain) {
