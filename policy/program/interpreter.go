@@ -65,7 +65,8 @@ var onlyParse = map[string]string{"node": "-c --check", "nodejs": "-c --check", 
 // toolOf names the rows of what interpreters do with a project.
 var toolOf = map[string]string{
 	"node --test": "node(--test)", "nodejs --test": "node(--test)", "php artisan": "php(artisan)", "php bin/console": "php(console)",
-	"python manage.py": "python(manage.py)", "python3 manage.py": "python(manage.py)", "python ./manage.py": "python(manage.py)", "python3 ./manage.py": "python(manage.py)",
+	"python manage.py": "python(manage.py)", "python3 manage.py": "python(manage.py)",
+	"python ./manage.py": "python(manage.py)", "python3 ./manage.py": "python(manage.py)",
 }
 
 // parsed judges files of which an interpreter tells at most wrong lines.

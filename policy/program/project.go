@@ -179,7 +179,8 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 		language.RunsProject(x)
 		x.Run(all)
 	case strings.HasPrefix(e.project.command, "script") && (first == "t" || first == "tst" || everydayTarget(first)), e.project.command == "task" && everydayTarget(first[strings.LastIndexByte(first, ':')+1:]):
-		rest := slices.DeleteFunc(slices.Clone(all[1:]), func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
+		rest := slices.DeleteFunc(slices.Clone(all[1:]),
+			func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
 		known(handedOn).build(x, name, rest)
 	default:
 		addCodes(x, e.otherwise)

@@ -12,7 +12,8 @@ import (
 
 // Destroys are the findings of commands that would not happen where a program is
 // told to say only what it would do.
-var Destroys = finding.Of(finding.DestroysInfrastructure, finding.DestroysContainers, finding.RecursiveDelete, finding.GitForcePush, finding.GitDestroys, finding.DropsData)
+var Destroys = finding.Of(finding.DestroysInfrastructure, finding.DestroysContainers, finding.RecursiveDelete,
+	finding.GitForcePush, finding.GitDestroys, finding.DropsData)
 
 // rehearsals are the options by which a program only says what it would do. An
 // option of that name may also be another one's value, so it never makes a command

@@ -44,9 +44,11 @@ const (
 
 var roleNames = map[string]role{
 	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
-	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole, "changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "context": contextRole, "none": noneRole,
+	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole,
+	"changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "context": contextRole, "none": noneRole,
 	"postgres": postgresRole, "psql": psqlRole, "mysql": mysqlRole, "sqlite": sqliteRole,
-	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole, "everyday": everydayRole, "host": hostRole,
+	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole,
+	"everyday": everydayRole, "host": hostRole,
 }
 
 var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)

@@ -51,11 +51,15 @@ func (e *entry) samples(path []string, list *[][]string) {
 }
 
 var sampleValues = map[role]string{
-	textRole: "1", tellsRole: "in.txt", readsRole: "in.txt", treeRole: "in.txt", repositoryRole: "in.txt", makesRole: "new.txt", writesRole: "out.txt",
-	projectRole: "in.txt", addressRole: "http://127.0.0.1:1/", insideRole: "dir", buildsRole: "out.txt", emptiesRole: "dist", historyRole: "in.txt", changesRole: "in.txt", jqRole: ".", slugRole: "a/b",
+	textRole: "1", tellsRole: "in.txt", readsRole: "in.txt", treeRole: "in.txt", repositoryRole: "in.txt",
+	makesRole: "new.txt", writesRole: "out.txt",
+	projectRole: "in.txt", addressRole: "http://127.0.0.1:1/", insideRole: "dir", buildsRole: "out.txt",
+	emptiesRole: "dist", historyRole: "in.txt", changesRole: "in.txt", jqRole: ".", slugRole: "a/b",
 }
 
 var sampleOperands = map[role][]string{
-	textRole: {"1"}, tellsRole: {"in.txt"}, readsRole: {"in.txt"}, treeRole: {"in.txt", "other.txt"}, repositoryRole: {"in.txt"}, makesRole: {"new.txt"},
-	writesRole: {"out.txt"}, projectRole: {"in.txt"}, addressRole: {"http://127.0.0.1:1/"}, historyRole: {"--", "in.txt"}, changesRole: {"--", "in.txt"},
+	textRole: {"1"}, tellsRole: {"in.txt"}, readsRole: {"in.txt"}, treeRole: {"in.txt", "other.txt"},
+	repositoryRole: {"in.txt"}, makesRole: {"new.txt"},
+	writesRole: {"out.txt"}, projectRole: {"in.txt"}, addressRole: {"http://127.0.0.1:1/"},
+	historyRole: {"--", "in.txt"}, changesRole: {"--", "in.txt"},
 }

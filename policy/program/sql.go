@@ -145,7 +145,8 @@ var virtual = words.Set("fsdir zipfile completion sqlite_dbpage sqlite_dbdata sq
 var spelledOut = regexp.MustCompile(`(?i)\buescape\b|\bu&\s*['"]`)
 
 // secretParts stand in the names of columns and tables that hold secrets.
-var secretParts = [...]string{"passw", "passwd", "pwd", "secret", "token", "api_key", "apikey", "private_key", "credential", "pg_shadow", "pg_authid", "pg_user_mapping",
+var secretParts = [...]string{"passw", "passwd", "pwd", "secret", "token", "api_key", "apikey", "private_key",
+	"credential", "pg_shadow", "pg_authid", "pg_user_mapping",
 	"pg_subscription", "pg_hba_file", "pg_file_settings", "user_mapping", "pg_settings", "authentication_string", "conninfo", "passphrase"}
 
 func holdsSecrets(name string) bool {
@@ -244,28 +245,40 @@ var queries = words.Set("select with values table")
 
 // changes are words that stand in a query only where it changes something, locks it or
 // hands on what it reads.
-var changes = words.Set(`insert update delete merge into create drop alter truncate grant revoke copy call do execute prepare lock vacuum analyze reindex attach detach pragma replace
+var changes = words.Set(`insert update delete merge into create drop alter truncate grant revoke copy call do
+	execute prepare lock vacuum analyze reindex attach detach pragma replace
 	load import outfile dumpfile procedure handler share set reset begin commit rollback listen notify refresh install export checkpoint`)
 
 // functions are what may stand before a parenthesis: words of the language, types, and
 // functions without effects.
-var functions = words.Set(`in exists any all some and or not as on using over filter values select from where when then else by having union except intersect lateral limit offset distinct
+var functions = words.Set(`in exists any all some and or not as on using over filter values select from where when
+	then else by having union except intersect lateral limit offset distinct
 	within group join between like ilike similar case with is materialized
 	varchar char character numeric decimal float bigint int integer timestamp time interval bit
-	count sum avg min max total stddev stddev_pop stddev_samp variance var_pop var_samp bool_and bool_or every array_agg string_agg group_concat json_agg jsonb_agg json_object_agg
+	count sum avg min max total stddev stddev_pop stddev_samp variance var_pop var_samp bool_and bool_or every
+	array_agg string_agg group_concat json_agg jsonb_agg json_object_agg
 	jsonb_object_agg percentile_cont percentile_disc mode corr
 	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value
 	coalesce nullif greatest least ifnull isnull iif if cast convert try_cast typeof pg_typeof
 	abs ceil ceiling floor round trunc sign mod power pow sqrt exp ln log log10 log2 random rand
-	length char_length character_length octet_length upper lower initcap trim ltrim rtrim btrim lpad rpad left right substr substring position strpos instr locate replace reverse repeat
-	concat concat_ws split_part translate ascii chr char unicode hex quote printf format md5 overlay regexp_replace regexp_match regexp_matches regexp_like
-	now current_timestamp current_date current_time localtime localtimestamp date date_trunc date_part extract age to_char to_date to_timestamp to_number make_date make_interval
-	strftime julianday unixepoch datetime year month day hour minute second week quarter dayofweek dayofyear datediff timestampdiff date_add date_sub date_format from_unixtime unix_timestamp
+	length char_length character_length octet_length upper lower initcap trim ltrim rtrim btrim lpad rpad left right
+	substr substring position strpos instr locate replace reverse repeat
+	concat concat_ws split_part translate ascii chr char unicode hex quote printf format md5 overlay regexp_replace
+	regexp_match regexp_matches regexp_like
+	now current_timestamp current_date current_time localtime localtimestamp date date_trunc date_part extract age
+	to_char to_date to_timestamp to_number make_date make_interval
+	strftime julianday unixepoch datetime year month day hour minute second week quarter dayofweek dayofyear
+	datediff timestampdiff date_add date_sub date_format from_unixtime unix_timestamp
 	curdate curtime utc_timestamp last_day
-	json_extract json_array_length json_each json_tree json_type json_object json_array json_group_array json_group_object json_valid json_keys json_length json_unquote json_contains
-	jsonb_array_length jsonb_array_elements jsonb_array_elements_text jsonb_object_keys jsonb_each jsonb_each_text jsonb_typeof jsonb_build_object jsonb_build_array jsonb_pretty
-	json_array_elements json_array_elements_text json_object_keys json_build_object json_build_array json_typeof to_json to_jsonb row_to_json
+	json_extract json_array_length json_each json_tree json_type json_object json_array json_group_array
+	json_group_object json_valid json_keys json_length json_unquote json_contains
+	jsonb_array_length jsonb_array_elements jsonb_array_elements_text jsonb_object_keys jsonb_each jsonb_each_text
+	jsonb_typeof jsonb_build_object jsonb_build_array jsonb_pretty
+	json_array_elements json_array_elements_text json_object_keys json_build_object json_build_array json_typeof
+	to_json to_jsonb row_to_json
 	array_length cardinality unnest array array_to_string generate_series row
-	version database current_database current_schema current_user user schema pg_size_pretty pg_database_size pg_table_size pg_total_relation_size pg_relation_size pg_indexes_size
-	pg_get_indexdef pg_get_constraintdef pg_get_viewdef pg_is_in_recovery to_regclass format_type obj_description col_description pg_postmaster_start_time
+	version database current_database current_schema current_user user schema pg_size_pretty pg_database_size
+	pg_table_size pg_total_relation_size pg_relation_size pg_indexes_size
+	pg_get_indexdef pg_get_constraintdef pg_get_viewdef pg_is_in_recovery to_regclass format_type obj_description
+	col_description pg_postmaster_start_time
 	sqlite_version changes total_changes last_insert_rowid`)

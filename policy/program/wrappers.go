@@ -13,25 +13,36 @@ import (
 // that stands in their words or in a file. What they are trusted with is never
 // known, so they are never what is trusted.
 var WrapperNames = words.Set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
-	nohup setsid builtin command unbuffer chronic busybox toybox nice ionice chrt time timeout gtimeout stdbuf taskset numactl caffeinate exec
-	sudo doas su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec runas env xargs flock find fd fdfind eval source . trap
-	ssh rsh mosh sshpass autossh script scriptreplay watch parallel strace ltrace gdb lldb valgrind perf entr at batch firejail proot bwrap fakeroot
-	tmux screen dtach expect dotenv direnv doppler op aws-vault envchain chamber npx pnpx bunx uvx pipx tsx ts-node rlwrap torsocks proxychains
-	python python2 python3 pypy pypy3 ipython node nodejs deno bun perl perl5 ruby irb php lua luajit tclsh wish osascript Rscript R julia groovy scala
+	nohup setsid builtin command unbuffer chronic busybox toybox nice ionice chrt time timeout gtimeout stdbuf
+	taskset numactl caffeinate exec
+	sudo doas su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec runas env xargs flock
+	find fd fdfind eval source . trap
+	ssh rsh mosh sshpass autossh script scriptreplay watch parallel strace ltrace gdb lldb valgrind perf entr at
+	batch firejail proot bwrap fakeroot
+	tmux screen dtach expect dotenv direnv doppler op aws-vault envchain chamber npx pnpx bunx uvx pipx tsx ts-node
+	rlwrap torsocks proxychains
+	python python2 python3 pypy pypy3 ipython node nodejs deno bun perl perl5 ruby irb php lua luajit tclsh wish
+	osascript Rscript R julia groovy scala
 	erl elixir iex ghci runghc guile sbcl swift awk gawk mawk nawk sed ex vim vi nvim emacs ed nano less more man m4 bc gnuplot octave
 	sqlite3 duckdb psql mysql mongo mongosh redis-cli ansible wscript cscript mshta rundll32 start forfiles
-	prlimit setarch linux32 linux64 runcon sg newgrp schroot systemd-nspawn systemd-inhibit machinectl start-stop-daemon daemonize dumb-init tini catchsegv
-	ssh-agent dbus-launch dbus-run-session xvfb-run xterm faketime eatmydata cpulimit trickle tsocks torify proxychains4 chpst envdir setuidgid softlimit
-	run-parts hyperfine heaptrack rr socat ncat cross-env cross-env-shell dotenv-cli concurrently npm-run-all run-s run-p start-server-and-test dockerize
+	prlimit setarch linux32 linux64 runcon sg newgrp schroot systemd-nspawn systemd-inhibit machinectl
+	start-stop-daemon daemonize dumb-init tini catchsegv
+	ssh-agent dbus-launch dbus-run-session xvfb-run xterm faketime eatmydata cpulimit trickle tsocks torify
+	proxychains4 chpst envdir setuidgid softlimit
+	run-parts hyperfine heaptrack rr socat ncat cross-env cross-env-shell dotenv-cli concurrently npm-run-all run-s
+	run-p start-server-and-test dockerize
 	nodemon watchexec reflex onchange ts-node-dev tsc-watch babel-node vite-node zx foreman honcho overmind`)
 
 // versioned are interpreters that often carry a version in their name.
 var versioned = [...]string{"python", "perl", "ruby", "php", "lua", "pypy", "tclsh", "node"}
 
 // RunnerVerbs are subcommands that run whatever follows them.
-var RunnerVerbs = words.Set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
-	podman/exec podman/run kubectl/exec kubectl/run kubectl/debug oc/exec oc/rsh uv/run poetry/run pipenv/run pdm/run rye/run hatch/run bundle/exec nix/run nix/shell
-	nix/develop conda/run mise/exec mise/x asdf/exec dotnet/run dotnet/script flatpak/run git/bisect git/submodule git/filter-branch git/rebase heroku/run fly/ssh
+var RunnerVerbs = words.Set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx
+	yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
+	podman/exec podman/run kubectl/exec kubectl/run kubectl/debug oc/exec oc/rsh uv/run poetry/run pipenv/run
+	pdm/run rye/run hatch/run bundle/exec nix/run nix/shell
+	nix/develop conda/run mise/exec mise/x asdf/exec dotnet/run dotnet/script flatpak/run git/bisect git/submodule
+	git/filter-branch git/rebase heroku/run fly/ssh
 	gh/alias gh/extension brew/sh rustup/run snap/run lxc/exec multipass/exec vagrant/ssh npm/explore ip/netns ip/vrf`)
 
 // RunsOthers reports a command that runs other commands or code of its own.
@@ -65,15 +76,18 @@ func gitSets(verb, text string) bool {
 
 // programOptions are the long options with which many programs are told another
 // one to run, or code.
-var programOptions = strings.Fields(`eval exec receive-pack upload-pack to-command checkpoint-action use-compress-program compress-program rsh rsh-command rsync-path use-askpass
-	unzip-command init-script toolexec vettool extcmd post-renderer kubeconfig script-shell node-options pre open-files-in-pager info-script new-volume-script rmt-command lua`)
+var programOptions = strings.Fields(`eval exec receive-pack upload-pack to-command checkpoint-action
+	use-compress-program compress-program rsh rsh-command rsync-path use-askpass
+	unzip-command init-script toolexec vettool extcmd post-renderer kubeconfig script-shell node-options pre
+	open-files-in-pager info-script new-volume-script rmt-command lua`)
 
 // shortestCut is how many letters of such an option say which one it is; none of them
 // is shorter.
 const shortestCut = 3
 
 // programLetters are such options of one letter.
-var programLetters = map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e", "git": "Ox", "rpm": "E", "scp": "oSFD", "sftp": "oSFD", "tcpdump": "z", "make": "E", "gmake": "E"}
+var programLetters = map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e",
+	"git": "Ox", "rpm": "E", "scp": "oSFD", "sftp": "oSFD", "tcpdump": "z", "make": "E", "gmake": "E"}
 
 // NamesProgram reports an option, also one that is cut short, or for make an
 // assignment, that names a program to run.
@@ -179,4 +193,5 @@ func SimpleName(s string) bool {
 	return s != ""
 }
 
-var ProgramDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bin": true, "/sbin": true, "/usr/sbin": true, "/usr/local/sbin": true, "/opt/homebrew/bin": true}
+var ProgramDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bin": true, "/sbin": true,
+	"/usr/sbin": true, "/usr/local/sbin": true, "/opt/homebrew/bin": true}
