@@ -16,7 +16,8 @@ var zshNames = set(`path fpath cdpath manpath mailpath module_path fignore psvar
 	dis_reswords patchars dis_patchars parameters history historywords histchars nameddirs userdirs usergroups modules dirstack jobdirs
 	jobstates jobtexts funcstack functrace funcfiletrace funcsourcetrace pipestatus signals watch widgets keymaps term termcap terminfo
 	mapfile errnos sysparams epochtime langinfo zsh_eval_context zsh_scheduled_events auto_resume
-	precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zshaddhistory_functions zsh_directory_name_functions`)
+	precmd_functions preexec_functions chpwd_functions periodic_functions zshexit_functions zshaddhistory_functions
+	zsh_directory_name_functions`)
 
 // comparers are programs that read the files they are given from the first byte to
 // the last, and so may be given <( ).
@@ -46,8 +47,10 @@ func readable(name string) bool { return name != "" && name != "_" && !zshNames[
 // refused.
 var builtins = func() map[string]func([][]byte) bool {
 	m := map[string]func([][]byte) bool{}
-	for name := range set(`. : [ alias autoload bg bind bindkey break builtin bye cap caller cd chdir clone command comparguments compcall compctl
-		compadd compdescribe compfiles compgen compgroups complete compopt compquote compset comptags comptry compvalues continue declare dirs
+	for name := range set(`. : [ alias autoload bg bind bindkey break builtin bye cap caller cd chdir clone command
+		comparguments compcall compctl
+		compadd compdescribe compfiles compgen compgroups complete compopt compquote compset comptags comptry
+		compvalues continue declare dirs
 		disable disown echo echotc echoti emulate enable eval exec exit export false fc fg float functions getcap getln getopts global hash
 		help history integer jobs kill let limit local log login logout mapfile nameref nohup noglob popd print printf private pushd pushln
 		pwd r read readarray readonly rehash rename return sched set setcap setopt shift shopt source stop suspend test times trap true
