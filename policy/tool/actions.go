@@ -34,14 +34,16 @@ func actions(rows map[finding.Code]string) map[string]finding.Code {
 var actionTools = map[string]action{
 	"browser": {"action", actions(map[finding.Code]string{
 		finding.NetworkRead: "status tabs profiles snapshot screenshot console pdf focus close start stop open navigate goto back forward reload wait read scroll"}), finding.BrowserActs},
-	"canvas":  {"action", actions(map[finding.Code]string{finding.NetworkRead: "present hide navigate snapshot a2ui_push a2ui_reset", finding.InterpreterCode: "eval"}), finding.UnknownParameters},
-	"process": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list poll log", finding.StopsProcess: "kill clear remove"}), finding.FeedsProcess},
+	"canvas": {"action", actions(map[finding.Code]string{finding.NetworkRead: "present hide navigate snapshot a2ui_push a2ui_reset", finding.InterpreterCode: "eval"}), finding.UnknownParameters},
+	"process": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list poll log",
+		finding.StopsProcess: "kill clear remove"}), finding.FeedsProcess},
 	"cron":    {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status list get runs"}), finding.ChangesSchedule},
 	"gateway": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "config.schema config.schema.lookup"}), finding.ControlsAgent},
 	"nodes": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status describe pending list device_status device_info device_health", finding.MessageSend: "notify",
 		finding.OtherHost: "run invoke", finding.ControlsAgent: "approve reject remove rename"}), finding.UsesDevice},
-	"sessionsspawn":  {"runtime", actions(map[finding.Code]string{finding.HarmlessTool: "subagent"}), finding.ControlsAgent},
-	"subagents":      {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list info log", finding.StopsProcess: "kill"}), finding.FeedsProcess},
+	"sessionsspawn": {"runtime", actions(map[finding.Code]string{finding.HarmlessTool: "subagent"}), finding.ControlsAgent},
+	"subagents": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list info log",
+		finding.StopsProcess: "kill"}), finding.FeedsProcess},
 	"writestdin":     {"", nil, finding.FeedsProcess},
 	"sendinput":      {"", nil, finding.FeedsProcess},
 	"writebash":      {"", nil, finding.FeedsProcess},
@@ -59,14 +61,16 @@ var actionTools = map[string]action{
 // actionKeys are the members of these tools that policy knows, beside the one that
 // says what is done. What only looks and has another member asks.
 var actionKeys = map[string]map[string]bool{
-	"browser": words.Set(`target node profile url targeturl targetid ref refs element fullpage type format mode snapshotformat interactive compact depth selector frame labels urls limit maxchars level
+	"browser": words.Set(`target node profile url targeturl targetid ref refs element fullpage type format mode
+		snapshotformat interactive compact depth selector frame labels urls limit maxchars level
 		timeoutms delayms timems loadstate textgone width height`),
-	"canvas":        words.Set("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
-	"process":       words.Set("sessionid id limit offset timeout timeoutms"),
-	"cron":          words.Set("includedisabled jobid id limit offset timeoutms agentid enabled query"),
-	"gateway":       words.Set("path timeoutms"),
-	"nodes":         words.Set("node nodeid limit timeoutms"),
-	"sessionsspawn": words.Set("task taskname label agentid model thinking runtimeoutseconds timeoutseconds thread mode cleanup sandbox attachments attachas lightcontext context cwd"),
+	"canvas":  words.Set("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
+	"process": words.Set("sessionid id limit offset timeout timeoutms"),
+	"cron":    words.Set("includedisabled jobid id limit offset timeoutms agentid enabled query"),
+	"gateway": words.Set("path timeoutms"),
+	"nodes":   words.Set("node nodeid limit timeoutms"),
+	"sessionsspawn": words.Set(`task taskname label agentid model thinking runtimeoutseconds timeoutseconds thread
+		mode cleanup sandbox attachments attachas lightcontext context cwd`),
 	"subagents":     words.Set("target recentminutes limit"),
 	"enterworktree": words.Set("name path"),
 	"exitworktree":  words.Set("discardchanges"),

@@ -113,9 +113,12 @@ var keywords = [...]struct {
 	word string
 	code finding.Code
 }{
-	{"execute", finding.KeywordExecute}, {"command", finding.KeywordCommand}, {"delete", finding.KeywordDelete}, {"remove", finding.KeywordRemove},
-	{"write", finding.KeywordWrite}, {"shell", finding.KeywordShell}, {"send", finding.KeywordSend}, {"message", finding.KeywordSend}, {"email", finding.KeywordSend},
-	{"payment", finding.KeywordPay}, {"transfer", finding.KeywordPay}, {"purchase", finding.KeywordPay}, {"refund", finding.KeywordPay}, {"charge", finding.KeywordPay},
+	{"execute", finding.KeywordExecute}, {"command", finding.KeywordCommand}, {"delete", finding.KeywordDelete},
+	{"remove", finding.KeywordRemove},
+	{"write", finding.KeywordWrite}, {"shell", finding.KeywordShell}, {"send", finding.KeywordSend},
+	{"message", finding.KeywordSend}, {"email", finding.KeywordSend},
+	{"payment", finding.KeywordPay}, {"transfer", finding.KeywordPay}, {"purchase", finding.KeywordPay},
+	{"refund", finding.KeywordPay}, {"charge", finding.KeywordPay},
 }
 
 // views reports an editor's call that only reads.

@@ -46,7 +46,8 @@ func linesOf(list []field, found *finding.Set) []field {
 var argvTools = words.Set("shell localshell exec")
 
 // quietKeys are members beside a command that do not change what it does.
-var quietKeys = words.Set(`description explanation title timeout timeoutms timeoutseconds runinbackground isbackground background justification yieldtimems
+var quietKeys = words.Set(`description explanation title timeout timeoutms timeoutseconds runinbackground
+	isbackground background justification yieldtimems
 	maxoutputtokens blocking waitforprevious reason name toolcallid`)
 
 // spokenKeys are those of them that are free text.

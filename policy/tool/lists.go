@@ -89,11 +89,12 @@ func (l *List) name(s string) string {
 // give to tools of one sort, folded.
 var toolGroups = func() map[string]map[string]bool {
 	g := map[string]map[string]bool{
-		"runtime":    words.Set("process codeexecution bashoutput"),
-		"fs":         words.Set(""),
-		"web":        words.Set("xsearch"),
-		"messaging":  words.Set(""),
-		"sessions":   words.Set("sessions sessionslist sessionshistory sessionssearch sessionssend sessionsspawn sessionsyield sessionstatus subagents"),
+		"runtime":   words.Set("process codeexecution bashoutput"),
+		"fs":        words.Set(""),
+		"web":       words.Set("xsearch"),
+		"messaging": words.Set(""),
+		"sessions": words.Set(`sessions sessionslist sessionshistory sessionssearch sessionssend sessionsspawn
+			sessionsyield sessionstatus subagents`),
 		"memory":     words.Set("memorysearch memoryget memorysave"),
 		"ui":         words.Set("browser canvas screen dashboard"),
 		"automation": words.Set("cron gateway heartbeatrespond automations"),
@@ -126,10 +127,11 @@ func GroupNames() []string {
 
 // Profiles are ready-made lists of allowed tools. Nil: no opinion.
 var Profiles = map[string][]string{
-	"":          nil,
-	"full":      nil,
-	"minimal":   {"session_status"},
-	"coding":    {"group:fs", "group:runtime", "group:web", "group:sessions", "group:memory", "group:agents", "image", "think", "todoread", "todowrite", "writetodos", "askuserquestion"},
+	"":        nil,
+	"full":    nil,
+	"minimal": {"session_status"},
+	"coding": {"group:fs", "group:runtime", "group:web", "group:sessions", "group:memory", "group:agents",
+		"image", "think", "todoread", "todowrite", "writetodos", "askuserquestion"},
 	"messaging": {"group:messaging", "sessions_list", "sessions_history", "sessions_send", "session_status"},
 }
 

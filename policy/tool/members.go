@@ -17,7 +17,8 @@ import (
 // asks, unless its value can name nothing (see harmless).
 
 // PathKeys are members that name the file.
-var PathKeys = words.Set(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook relativeworkspacepath uri paths files destination
+var PathKeys = words.Set(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook
+	relativeworkspacepath uri paths files destination
 	filepaths targetfiles relativepath abspath fullpath pathname`)
 
 // sourceKeys name files to tools that read, beside pathKeys.
@@ -25,29 +26,41 @@ var sourceKeys = words.Set("image images imagepath imagepaths pdf pdfs document 
 
 // dirKeys are members that name a directory. What a path of the same call means
 // may depend on it.
-var dirKeys = words.Set(`workdir cwd dir dirs dirpath dirname directory directories directorypath folder folders folderpath root roots rootdir rootpath rootdirectory
-	base basedir basepath basedirectory workingdir workingdirectory workingpath workspace workspacedir workspacepath workspaceroot workspacefolder
-	project projectroot projectdir projectpath targetdirectory targetdirectories targetdir searchdirectory searchdirectories searchdir startdir startpath
-	parent parentdir parentpath prefix pathprefix subdir subdirectory subpath location repo repodir repopath repository gitroot worktree chdir currentdirectory currentdir pwd home
+var dirKeys = words.Set(`workdir cwd dir dirs dirpath dirname directory directories directorypath folder folders
+	folderpath root roots rootdir rootpath rootdirectory
+	base basedir basepath basedirectory workingdir workingdirectory workingpath workspace workspacedir workspacepath
+	workspaceroot workspacefolder
+	project projectroot projectdir projectpath targetdirectory targetdirectories targetdir searchdirectory
+	searchdirectories searchdir startdir startpath
+	parent parentdir parentpath prefix pathprefix subdir subdirectory subpath location repo repodir repopath
+	repository gitroot worktree chdir currentdirectory currentdir pwd home
 	relativeto`)
 
 // machineKeys are members that name another machine, who acts there, or what else
 // is started.
-var machineKeys = words.Set(`host hosts hostname server servername domain endpoint baseurl proxy remote remotehost node nodeid machine instance container containerid pod ssh sshhost
-	user username port socket environment env sandbox gateway gatewayurl gatewaytoken connection device deviceid token auth authorization headers
-	as runas sudo with program app application using via interpreter runner handler viewer opener preprocessor filter pipe pre post callback hook hooks formatter`)
+var machineKeys = words.Set(`host hosts hostname server servername domain endpoint baseurl proxy remote remotehost
+	node nodeid machine instance container containerid pod ssh sshhost
+	user username port socket environment env sandbox gateway gatewayurl gatewaytoken connection device deviceid
+	token auth authorization headers
+	as runas sudo with program app application using via interpreter runner handler viewer opener preprocessor
+	filter pipe pre post callback hook hooks formatter`)
 
 // textKeys are members of reading tools that are not paths.
-var textKeys = words.Set(`pattern patterns query queries regex regexp search q searchterm description displaydescription explanation prompt reason title intent taskprogress toolsummary
+var textKeys = words.Set(`pattern patterns query queries regex regexp search q searchterm description
+	displaydescription explanation prompt reason title intent taskprogress toolsummary
 	type filetype outputmode language model symbol symbolname identifier instruction instructions question questions toolcallid
-	exclude excludes excludepattern excludepatterns excludeglob excludeglobs excludefilepattern ignore ignores ignoreglobs ignorepattern ignorepatterns`)
+	exclude excludes excludepattern excludepatterns excludeglob excludeglobs excludefilepattern ignore ignores
+	ignoreglobs ignorepattern ignorepatterns`)
 
 // globKeys are members that say which names a search looks at.
-var globKeys = words.Set("glob globs include includes includepattern includepatterns includeglob includeglobs filepattern filepatterns fileglob globpattern globpatterns namepattern")
+var globKeys = words.Set(`glob globs include includes includepattern includepatterns includeglob includeglobs
+	filepattern filepatterns fileglob globpattern globpatterns namepattern`)
 
 // outKeys are members that say where a tool is to put what it got.
-var outKeys = words.Set(`output outputfile outputpath outputdir outputfilename out outfile outpath save saveto saveas savepath savedir savefile savefilename
-	dest destination destinationpath destpath writeto writepath export exportto exportpath download downloadto downloadpath downloaddir logfile tee redirect`)
+var outKeys = words.Set(`output outputfile outputpath outputdir outputfilename out outfile outpath save saveto
+	saveas savepath savedir savefile savefilename
+	dest destination destinationpath destpath writeto writepath export exportto exportpath download downloadto
+	downloadpath downloaddir logfile tee redirect`)
 
 // codeKeys are members that would make a reading tool more than that.
 var codeKeys = words.Set("command cmd script code exec argv args arguments flags extraargs shell sql")
@@ -56,20 +69,28 @@ var codeKeys = words.Set("command cmd script code exec argv args arguments flags
 var deedKeys = words.Set("operation operations action actions op mode method verb task subcommand commandtype")
 
 // readingDeeds are values of deedKeys that only read.
-var readingDeeds = words.Set(`read view get list ls search find grep glob show open print cat stat info outline preview hover references definition implementation symbols
-	gotodefinition gotoimplementation gototypedefinition findreferences documentsymbol documentsymbols workspacesymbol workspacesymbols preparecallhierarchy incomingcalls outgoingcalls diagnostics
-	line lines directory image text raw slice indentation content contents files fileswithmatches count full auto default summary file regex literal fuzzy exact`)
+var readingDeeds = words.Set(`read view get list ls search find grep glob show open print cat stat info outline
+	preview hover references definition implementation symbols
+	gotodefinition gotoimplementation gototypedefinition findreferences documentsymbol documentsymbols
+	workspacesymbol workspacesymbols preparecallhierarchy incomingcalls outgoingcalls diagnostics
+	line lines directory image text raw slice indentation content contents files fileswithmatches count full auto
+	default summary file regex literal fuzzy exact`)
 
 // contentKeys are members of writing tools that are not paths.
-var contentKeys = words.Set(`content contents text newstring oldstring newtext oldtext newstr oldstr newcontent filetext filecontent inserttext instructions
-	instruction codeedit edits diff explanation description displaydescription cellid celltype newsource source reason title aiproposedcontent aiproposedstring
+var contentKeys = words.Set(`content contents text newstring oldstring newtext oldtext newstr oldstr newcontent
+	filetext filecontent inserttext instructions
+	instruction codeedit edits diff explanation description displaydescription cellid celltype newsource source
+	reason title aiproposedcontent aiproposedstring
 	taskprogress toolsummary summary commitmessage toolcallid search replace searchtext replacetext`)
 
 // writerKeys are members of writing tools that hold a number, a flag or a word
 // and change where in the file is written, or how it is looked for.
-var writerKeys = words.Set(`replaceall changeall allowmultiple expectedreplacements insertline viewrange cellidx cellindex cellnumber cellname celllanguage isnewcell linecount line lines
-	startline endline linenumber offset limit encoding editmode replaceallmatches replaceallmultiple modifiedbyuser append overwrite createdirs createdirectories createparents mkdirs
-	timeout waitforprevious useregex isregex regex casesensitive ignorecase matchcase ignorewhitespace count occurrence beforecontext aftercontext newline trailingnewline dryrun`)
+var writerKeys = words.Set(`replaceall changeall allowmultiple expectedreplacements insertline viewrange cellidx
+	cellindex cellnumber cellname celllanguage isnewcell linecount line lines
+	startline endline linenumber offset limit encoding editmode replaceallmatches replaceallmultiple modifiedbyuser
+	append overwrite createdirs createdirectories createparents mkdirs
+	timeout waitforprevious useregex isregex regex casesensitive ignorecase matchcase ignorewhitespace count
+	occurrence beforecontext aftercontext newline trailingnewline dryrun`)
 
 // editDeeds are values of a writing tool's "mode" and of an editor's "command".
 var editDeeds = words.Set("create edit overwrite append write insert replace strreplace undoedit view")
@@ -78,7 +99,8 @@ var editDeeds = words.Set("create edit overwrite append write insert replace str
 var patchKeys = words.Set("input patch patchtext patchcontent diff text content unifieddiff")
 
 // HostKeys are members whose text is an address even without a scheme.
-var HostKeys = words.Set(`host hostname url urls uri domain server address endpoint baseurl link href target to origin ip proxy httpproxy httpsproxy socks
+var HostKeys = words.Set(`host hostname url urls uri domain server address endpoint baseurl link href target to
+	origin ip proxy httpproxy httpsproxy socks
 	unixsocket socketpath socket resolve connectto gateway upstream fallback mirror destination dest remote`)
 
 // absent reports a member that might as well not be there.

@@ -43,7 +43,8 @@ type patchReader struct {
 }
 
 // patchBreaks are what one or another runtime takes for the end of a line.
-var patchBreaks = strings.NewReplacer("\r", "\n", "\v", "\n", "\f", "\n", "\x1c", "\n", "\x1d", "\n", "\x1e", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+var patchBreaks = strings.NewReplacer("\r", "\n", "\v", "\n", "\f", "\n", "\x1c", "\n", "\x1d", "\n", "\x1e", "\n",
+	"\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 func (p *patchReader) lines(text string) {
 	if strings.ContainsAny(text, "\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029") {
@@ -56,7 +57,8 @@ func (p *patchReader) lines(text string) {
 }
 
 // patchHeaders start the lines that name a file.
-var patchHeaders = [...]string{"*** Add File:", "*** Update File:", "*** Move to:", "*** Delete File:", "rename to ", "rename from ", "rename new ", "rename old ",
+var patchHeaders = [...]string{"*** Add File:", "*** Update File:", "*** Move to:", "*** Delete File:",
+	"rename to ", "rename from ", "rename new ", "rename old ",
 	"copy to ", "copy from ", "+++ ", "--- ", "Index:"}
 
 // line reads one line, which may be a header wherever it stands: what is a line

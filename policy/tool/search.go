@@ -265,8 +265,9 @@ func (n *names) add(holds bool) { n.some, n.others = n.some || holds, n.others |
 func (n *names) all() bool { return n.some && !n.others }
 
 var (
-	searchKeys   = words.Set("pattern patterns query queries regex regexp search q searchterm")
-	aroundKeys   = words.Set("a b c context contextlines before after beforecontext aftercontext contextbefore contextafter linesbefore linesafter")
+	searchKeys = words.Set("pattern patterns query queries regex regexp search q searchterm")
+	aroundKeys = words.Set(`a b c context contextlines before after beforecontext aftercontext contextbefore
+		contextafter linesbefore linesafter`)
 	foldKeys     = words.Set("i ignorecase caseinsensitive casesensitive matchcase")
 	oppositeKeys = words.Set("v invert invertmatch multiline multilinemode dotall")
 )

@@ -9,13 +9,18 @@ import (
 // What the name of an unknown tool says is told to people, and can only make
 // the call worse.
 var (
-	writingVerbs = words.Set(`create update edit push merge fork add post put patch upload publish comment reply close reopen assign invite deploy release set insert
-		move rename archive share grant approve submit sync import trigger start stop restart run execute transition label star subscribe click fill type select drag evaluate`)
+	writingVerbs = words.Set(`create update edit push merge fork add post put patch upload publish comment reply
+		close reopen assign invite deploy release set insert
+		move rename archive share grant approve submit sync import trigger start stop restart run execute transition
+		label star subscribe click fill type select drag evaluate`)
 	endingVerbs = words.Set("delete drop destroy purge terminate wipe truncate erase")
-	wholeThings = words.Set(`repository repositories repo repos project projects database databases db table tables collection collections bucket buckets cluster clusters namespace
-		namespaces instance instances vm server servers volume volumes disk disks stack stacks deployment deployments organization org account tenant schema index
+	wholeThings = words.Set(`repository repositories repo repos project projects database databases db table tables
+		collection collections bucket buckets cluster clusters namespace
+		namespaces instance instances vm server servers volume volumes disk disks stack stacks deployment
+		deployments organization org account tenant schema index
 		queue topic domain zone backup backups snapshot snapshots environment workspace`)
-	databaseWords = words.Set("sql postgres postgresql mysql mariadb sqlite mongo mongodb redis database db neon supabase snowflake bigquery clickhouse duckdb prisma cypher neo4j")
+	databaseWords = words.Set(`sql postgres postgresql mysql mariadb sqlite mongo mongodb redis database db neon
+		supabase snowflake bigquery clickhouse duckdb prisma cypher neo4j`)
 )
 
 // nameSays is what the words of a tool's name say, a set of the bits below.
@@ -30,7 +35,8 @@ const (
 
 var nameWords = func() map[string]nameSays {
 	m := map[string]nameSays{}
-	for says, words := range map[nameSays]map[string]bool{saysWrite: writingVerbs, saysEnd: endingVerbs, saysWhole: wholeThings, saysDatabase: databaseWords} {
+	for says, words := range map[nameSays]map[string]bool{saysWrite: writingVerbs, saysEnd: endingVerbs,
+		saysWhole: wholeThings, saysDatabase: databaseWords} {
 		for w := range words {
 			m[w] |= says
 		}

@@ -16,7 +16,8 @@ var (
 	urlKeys = words.Set("url urls uri uris href link links")
 
 	// askKeys are free text: what is looked for, or why.
-	askKeys = words.Set("prompt query queries q search searchterm searchquery objective question explanation description reason intent title category topic toolsummary taskprogress")
+	askKeys = words.Set(`prompt query queries q search searchterm searchquery objective question explanation
+		description reason intent title category topic toolsummary taskprogress`)
 
 	// searched are those of them that somebody else's server is sent.
 	searched = words.Set("query queries q search searchterm searchquery")
@@ -25,18 +26,24 @@ var (
 	methodKeys = words.Set("method httpmethod verb httpverb requestmethod")
 
 	// bodyKeys hold what is sent.
-	bodyKeys = words.Set(`body data payload json form formdata formfields postdata postbody requestbody requestdata rawbody bodytext multipart file files upload uploads attachment attachments
+	bodyKeys = words.Set(`body data payload json form formdata formfields postdata postbody requestbody requestdata
+		rawbody bodytext multipart file files upload uploads attachment attachments
 		content contents fields`)
 
 	// viewKeys hold a number, a flag or a word that says how much is told, and how.
-	viewKeys = words.Set(`format outputformat extractmode mode type raw timeout timeoutms timeoutseconds maxchars maxlength maxbytes maxtokens maxresults maxuses limit count num numresults
-		offset start startindex page pagesize pages top topk country region language lang locale searchlang uilang hl gl freshness recency timerange timeperiod dateafter datebefore
-		fromdate todate startdate enddate startpublisheddate endpublisheddate livecrawl contextmaxcharacters contextsize searchcontextsize searchdepth text safesearch tokensnum
-		includeimages includeanswer includerawcontent enableimageunderstanding enablevideounderstanding followredirects redirects maxredirects markdown
+	viewKeys = words.Set(`format outputformat extractmode mode type raw timeout timeoutms timeoutseconds maxchars
+		maxlength maxbytes maxtokens maxresults maxuses limit count num numresults
+		offset start startindex page pagesize pages top topk country region language lang locale searchlang uilang
+		hl gl freshness recency timerange timeperiod dateafter datebefore
+		fromdate todate startdate enddate startpublisheddate endpublisheddate livecrawl contextmaxcharacters
+		contextsize searchcontextsize searchdepth text safesearch tokensnum
+		includeimages includeanswer includerawcontent enableimageunderstanding enablevideounderstanding
+		followredirects redirects maxredirects markdown
 		maxtokensperpage toolcallid blocking waitforprevious`)
 
 	// siteKeys limit a search to sites.
-	siteKeys = words.Set("alloweddomains blockeddomains includedomains excludedomains domainfilter domains allowedxhandles excludedxhandles site sites")
+	siteKeys = words.Set(`alloweddomains blockeddomains includedomains excludedomains domainfilter domains
+		allowedxhandles excludedxhandles site sites`)
 )
 
 // web reads a tool that fetches or searches.
