@@ -137,7 +137,8 @@ func (r *Reader) AddressesIn(text string) {
 }
 
 // MetadataHosts hand out a cloud machine's credentials.
-var MetadataHosts = words.Set("169.254.169.254 169.254.170.2 169.254.170.23 metadata.google.internal metadata metadata.goog 100.100.100.200 fd00:ec2::254 192.0.0.192 instance-data")
+var MetadataHosts = words.Set(`169.254.169.254 169.254.170.2 169.254.170.23 metadata.google.internal metadata
+	metadata.goog 100.100.100.200 fd00:ec2::254 192.0.0.192 instance-data`)
 
 // privateHost reports an address of a private network. The machine itself is
 // none: agents look at the servers they start.
@@ -148,7 +149,8 @@ func privateHost(host string) bool {
 	if host != "localhost" && host != "" && host[0] >= 'a' && !strings.ContainsAny(host, ".:%") {
 		return true // a name without a dot is looked up in the network at hand
 	}
-	for _, end := range [...]string{".internal", ".local", ".lan", ".intranet", ".corp", ".home.arpa", ".home", ".private", ".localdomain", ".svc"} {
+	for _, end := range [...]string{".internal", ".local", ".lan", ".intranet", ".corp", ".home.arpa", ".home",
+		".private", ".localdomain", ".svc"} {
 		if strings.HasSuffix(host, end) {
 			return true
 		}
@@ -167,8 +169,10 @@ func privateHost(host string) bool {
 // wildcardNames are public names below which whatever address stands in the name
 // itself, or the machine's own, is found: 10.0.0.1.nip.io, app.localtest.me. Some
 // answer with another address each time.
-var wildcardNames = strings.Fields(`nip.io sslip.io xip.io xip.name ipq.co traefik.me localtest.me lvh.me vcap.me lacolhost.com backname.io local-ip.co
-	local-ip.sh localhost.direct lcl.host local.gd localdev.me localho.st lndo.site ddev.site docksal.site fuf.me ulh.us smackaho.st plex.direct
+var wildcardNames = strings.Fields(`nip.io sslip.io xip.io xip.name ipq.co traefik.me localtest.me lvh.me vcap.me
+	lacolhost.com backname.io local-ip.co
+	local-ip.sh localhost.direct lcl.host local.gd localdev.me localho.st lndo.site ddev.site docksal.site fuf.me
+	ulh.us smackaho.st plex.direct
 	1u.ms rbndr.us rebind.it`)
 
 // spellsPrivate reports a name in which a private address stands, with dots or
@@ -188,7 +192,8 @@ func spellsPrivate(host string) bool {
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 
 // wrapped4 are ranges of IPv6 in which an address of IPv4 is wrapped.
-var wrapped4 = []netip.Prefix{netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
+var wrapped4 = []netip.Prefix{netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
 	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32")}
 
 // oddHost reports an address in a form that hides what it is, such as

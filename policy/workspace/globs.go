@@ -154,7 +154,8 @@ func PlainFile(base string) bool {
 	return strings.LastIndexByte(base, '.') > 0 || bareFiles[base]
 }
 
-var bareFiles = words.Set("makefile dockerfile containerfile readme license licence copying authors contributors notice changelog codeowners gemfile rakefile procfile vagrantfile justfile pipfile brewfile version install todo")
+var bareFiles = words.Set(`makefile dockerfile containerfile readme license licence copying authors contributors
+	notice changelog codeowners gemfile rakefile procfile vagrantfile justfile pipfile brewfile version install todo`)
 
 // SourceName reports a name, or a glob of names, that is no secret's: of hidden
 // files, which find and grep --include do not set apart, only those that end as
@@ -172,8 +173,10 @@ func SourceName(glob string) bool {
 }
 
 // CodeEnds are the endings of files that are source code, text about it, or logs.
-var CodeEnds = words.Set(`go py pyi js jsx mjs cjs ts tsx mts cts vue svelte rs c h cc cpp cxx hh hpp m mm java kt kts scala groovy rb erb rake php swift cs fs vb dart lua pl pm
-	ex exs erl hrl hs ml mli clj cljs elm jl r zig nim v sol css scss sass less html htm md mdx rst adoc tex sql proto graphql thrift sh bash zsh fish bat ps1 mk cmake gradle bzl tmpl tpl ejs hbs svg mod sum log`)
+var CodeEnds = words.Set(`go py pyi js jsx mjs cjs ts tsx mts cts vue svelte rs c h cc cpp cxx hh hpp m mm java kt
+	kts scala groovy rb erb rake php swift cs fs vb dart lua pl pm
+	ex exs erl hrl hs ml mli clj cljs elm jl r zig nim v sol css scss sass less html htm md mdx rst adoc tex sql
+	proto graphql thrift sh bash zsh fish bat ps1 mk cmake gradle bzl tmpl tpl ejs hbs svg mod sum log`)
 
 // SourceGlobs reports globs whose last components are names of source code.
 func SourceGlobs(text string) bool {
