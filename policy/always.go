@@ -33,11 +33,14 @@ func (j *judging) always(e *Engine) string {
 // time; shiftingTool are those for other tools than commands, where what they act on
 // may be another thing (the third button of a page, a program that waits for input).
 var (
-	shifting = uncovered.Or(shiftingTool).Or(finding.Of(finding.DynamicArgument, finding.DynamicPath, finding.ProgramByPath, finding.OutsideProject,
+	shifting = uncovered.Or(shiftingTool).Or(finding.Of(finding.DynamicArgument, finding.DynamicPath,
+		finding.ProgramByPath, finding.OutsideProject,
 		finding.InstallsPackages, finding.ChangesSchedule, finding.AsksTheDesk,
 		finding.WritesStartup, finding.WritesSystem, finding.WritesAccess))
-	shiftingTool = finding.Of(finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText, finding.RunsScript, finding.RunsWorkspaceCode, finding.RunsProjectCode,
-		finding.WritesAndRuns, finding.FeedsProcess, finding.BrowserActs, finding.KeywordExecute, finding.KeywordCommand, finding.KeywordShell)
+	shiftingTool = finding.Of(finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText,
+		finding.RunsScript, finding.RunsWorkspaceCode, finding.RunsProjectCode,
+		finding.WritesAndRuns, finding.FeedsProcess, finding.BrowserActs, finding.KeywordExecute,
+		finding.KeywordCommand, finding.KeywordShell)
 )
 
 // fixed reports whether a command with these words runs the same whenever it runs.
@@ -75,7 +78,8 @@ func opens(args []workspace.Word, inner int) bool {
 }
 
 // fileRunners run what a file says, one that they are given or that they look for.
-var fileRunners = words.Set(`docker-compose podman-compose ansible-playbook salt fab pssh sftp ftp lftp telnet vagrant tilt skaffold serverless sls cdk
+var fileRunners = words.Set(`docker-compose podman-compose ansible-playbook salt fab pssh sftp ftp lftp telnet
+	vagrant tilt skaffold serverless sls cdk
 	pm2 supervisorctl helm helmfile flatpak crontab patch tar bsdtar unzip
 	fastlane mage goreleaser wrangler firebase scons snakemake nix-build dvc earthly quarto jekyll`)
 

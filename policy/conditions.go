@@ -10,7 +10,8 @@ import (
 // holds evaluates a condition about the call.
 func (e *Engine) holds(c *condition.Condition, j *judging) (bool, error) {
 	v := condition.Call{
-		ToolName: j.Call.ToolName, Tool: j.Tool.Name, Argv: j.argv, AgentID: j.Call.AgentID, SessionKey: j.Call.SessionKey, Class: int64(j.static),
+		ToolName: j.Call.ToolName, Tool: j.Tool.Name, Argv: j.argv, AgentID: j.Call.AgentID,
+		SessionKey: j.Call.SessionKey, Class: int64(j.static),
 		Context: condition.Context{
 			Provider: j.Call.Context.Provider, Model: j.Call.Context.Model, Group: j.Call.Context.Group,
 			Sandboxed: j.Call.Context.Sandboxed, Subagent: j.Call.Context.Subagent,

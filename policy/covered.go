@@ -29,7 +29,9 @@ func (j *judging) came(x core.Exec, s *line.Reading) {
 
 // uncovered are findings about how and where a line runs, or that it could not
 // be read. They belong to no command, so no permission for a command covers them.
-var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.MalformedCall, finding.UnknownParameters, finding.OtherHost, finding.GitElsewhere, finding.DefinesFunction, finding.SetsEnvironment, finding.DangerousEnvironment))
+var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.MalformedCall,
+	finding.UnknownParameters, finding.OtherHost, finding.GitElsewhere, finding.DefinesFunction,
+	finding.SetsEnvironment, finding.DangerousEnvironment))
 
 // covered reports whether the call is a line of plain commands in the workspace
 // and ok holds for each of them that is not harmless by itself. What runs behind

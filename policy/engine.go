@@ -191,7 +191,8 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	who, own := max(j.base, j.class), new(lists)
 	out := core.Judgement{
 		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), GrantScope: j.reach(e, who), Reason: j.reason, Votes: j.votes,
-		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]), Confidence: 1, Source: "static"},
+		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]),
+			Confidence: 1, Source: "static"},
 	}
 	if j.doubts() {
 		out.Assessment.Confidence = 0.5
@@ -249,7 +250,8 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 	full := e.cfg.ExecAskFallback == "full" || e.cfg.ExecAskFallback == "allowlist" && j.hit
 	if full && out.Outcome == core.OutcomeAsk && j.onMiss == "" && j.Tool.Kind == tool.Exec && max(j.static, j.class) < core.R4 && !j.asked {
 		out.Unreached = core.OutcomeAllow
-		j.say("exec", "askFallback", core.OutcomeAllow, "When no approver can be reached, it runs all the same: the operator wrote askFallback.")
+		j.say("exec", "askFallback", core.OutcomeAllow,
+			"When no approver can be reached, it runs all the same: the operator wrote askFallback.")
 	}
 	if j.opened && out.Outcome == core.OutcomeAllow {
 		out.FailedOpen = failsOpen

@@ -68,7 +68,8 @@ func execStage(e *Engine, j *judging) core.Outcome {
 		return j.because("exec", finding.ExecAlwaysAsks, core.OutcomeAsk)
 	case v == execAsks && j.agent.terms.mode != "off":
 		if j.class >= j.agent.terms.ask { // its class asks anyway and says more
-			return j.say("exec", finding.Reasons[finding.ExecNotAllowed].Name, core.OutcomeAsk, finding.Reasons[finding.ExecNotAllowed].Text)
+			return j.say("exec", finding.Reasons[finding.ExecNotAllowed].Name, core.OutcomeAsk,
+				finding.Reasons[finding.ExecNotAllowed].Text)
 		}
 		return j.because("exec", finding.ExecNotAllowed, core.OutcomeAsk)
 	case listed:

@@ -121,7 +121,8 @@ func (e *Engine) commandCandidates(j *judging, out []int) []int {
 
 // unread are the findings after which a line may hold commands that were not
 // seen.
-var unread = finding.Of(finding.DynamicCommand, finding.UnusualShell, finding.ControlCharacters, finding.UnparsableCommand, finding.CommandTooLong, finding.NestedTooDeep, finding.TooComplex,
+var unread = finding.Of(finding.DynamicCommand, finding.UnusualShell, finding.ControlCharacters,
+	finding.UnparsableCommand, finding.CommandTooLong, finding.NestedTooDeep, finding.TooComplex,
 	finding.WindowsShell, finding.InterpreterInput, finding.EvaluatesText, finding.MalformedCall)
 
 // mayHide reports a command that could run what stands in its words without

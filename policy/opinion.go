@@ -72,7 +72,8 @@ func (j *judging) without(e *Engine, why finding.Code, verdict core.Verdict) {
 	j.vote(e, verdict, finding.Reasons[why].Name)
 	switch e.cfg.Classifier.OnLowConfidence {
 	case "deny":
-		j.outcome = max(j.outcome, j.refuse("classifier", why, "The classifier gave no opinion that counts, and the operator refuses such calls; find a safer way or ask the operator."))
+		j.outcome = max(j.outcome, j.refuse("classifier", why,
+			"The classifier gave no opinion that counts, and the operator refuses such calls; find a safer way or ask the operator."))
 	case "allow":
 		if j.base >= j.agent.terms.human || j.base == core.R4 {
 			j.because("classifier", why, core.OutcomeAsk)

@@ -39,7 +39,8 @@ func (j *judging) refuse(stage string, c finding.Code, why string) core.Outcome 
 func layersStage(e *Engine, j *judging) core.Outcome {
 	j.Tool = tool.Named(j.Call.ToolName)
 	if !e.cfg.Enabled {
-		return j.refuse("layers", finding.ApprovalsDisabled, "Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
+		return j.refuse("layers", finding.ApprovalsDisabled,
+			"Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
 	}
 	key, why, any := objection(e.layers, j.Tool, &j.Call)
 	if !any {
