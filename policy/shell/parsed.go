@@ -122,7 +122,8 @@ func (w *writer) loop(c *syntax.ForClause) {
 
 func (w *writer) call(c *syntax.CallExpr) {
 	for _, a := range c.Assigns {
-		if a.Append || a.Naked || a.Name == nil || a.Index != nil || a.Array != nil {
+		scalar := a.Name != nil && a.Index == nil && a.Array == nil
+		if !scalar || a.Append || a.Naked {
 			w.mark(markOther)
 			continue
 		}

@@ -215,6 +215,8 @@ func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
+func alphanumeric(c byte) bool { return letter(c) || digit(c) }
+
 // Limits of the grammar.
 const (
 	maxText  = 32 << 10 // bytes

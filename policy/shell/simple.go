@@ -153,7 +153,11 @@ func (r *reader) redirects(some bool) (it item) {
 // redirectNext reports whether a redirection comes next.
 func (r *reader) redirectNext() bool {
 	c := r.peek(0)
-	return c == '<' || c == '>' || c == '2' && r.peek(1) == '>' || c == '1' && r.peek(1) == '>' && r.peek(2) == '&'
+	if c == '<' || c == '>' {
+		return true
+	}
+	rest := r.text[min(r.at, len(r.text)):]
+	return strings.HasPrefix(rest, "2>") || strings.HasPrefix(rest, "1>&")
 }
 
 // operators of redirections: longer ones first. A place follows where place is

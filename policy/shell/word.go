@@ -118,7 +118,10 @@ func (r *reader) loneEquals(pos position) bool { return pos == inWord && r.endsA
 // homeAhead reports "~" alone or before a slash.
 func (r *reader) homeAhead() bool { return r.peek(1) == '/' || r.endsAfter(1) }
 
-func tildeBehind(c byte) bool { return letter(c) || digit(c) || c == '^' || c == '~' }
+func tildeBehind(c byte) bool { return alphanumeric(c) || c == '^' || c == '~' }
+
+// bracketBytes may stand in a bracket expression.
+var bracketBytes = bytesOf("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,-")
 
 // pattern reads *, ? or a bracket expression.
 func (r *reader) pattern(start int, last piece) {
@@ -127,7 +130,8 @@ func (r *reader) pattern(start int, last piece) {
 		before = r.out[len(r.out)-1]
 	}
 	// .* and .? match .. in some shells; a.* cannot.
-	hidden := before == '.' && (last != bare || r.at < start+2 || !letter(r.text[r.at-2]) && !digit(r.text[r.at-2]))
+	named := last == bare && r.at >= start+2 && alphanumeric(r.text[r.at-2])
+	hidden := before == '.' && !named
 	switch {
 	case r.treeAhead(start):
 		r.emit(markPattern, '*')
@@ -150,7 +154,7 @@ func (r *reader) pattern(start int, last piece) {
 		r.at++
 	}
 	inside := r.at
-	for c := r.peek(0); letter(c) || digit(c) || c != 0 && strings.IndexByte("_.,-", c) >= 0; c = r.peek(0) {
+	for bracketBytes[r.peek(0)] {
 		r.at++
 	}
 	if r.at == inside || r.peek(0) != ']' {
@@ -200,12 +204,14 @@ const maxList = 32
 func listed(before, inside string) bool {
 	words := strings.Split(inside, ",")
 	for _, w := range words {
-		if before == "" && (w == "" || !letter(w[0]) && !digit(w[0]) && strings.IndexByte("_./", w[0]) < 0) {
+		plain := w != "" && (alphanumeric(w[0]) || strings.IndexByte("_./", w[0]) >= 0)
+		if before == "" && !plain {
 			return false
 		}
 	}
 	option := strings.HasPrefix(before, "-") && !strings.Contains(before, "=")
-	return len(words) > 1 && len(words) <= maxList && !option && !strings.Contains(inside, "..")
+	several := len(words) > 1 && len(words) <= maxList
+	return several && !option && !strings.Contains(inside, "..")
 }
 
 // single reads '…'.
