@@ -58,7 +58,10 @@ func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 
 // opensLine reports a shell that is given one line and nothing else.
 func opensLine(args []workspace.Word) bool {
-	if len(args) != 3 || args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal || !command.ShellNames[program.ProgramOf(args[0])] {
+	if len(args) != 3 || !command.ShellNames[program.ProgramOf(args[0])] {
+		return false
+	}
+	if args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal {
 		return false
 	}
 	flags := args[1].Text

@@ -64,7 +64,8 @@ func New(cfg Config) (*Engine, error) {
 	e.index = newIndex(e.rules)
 	for i := range e.rules {
 		r := &e.rules[i]
-		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.Paths
+		asks := r.when != nil && r.when.Paths
+		e.wants = e.wants || asks || len(r.paths) > 0
 	}
 	for _, f := range cfg.AllowedApprovers {
 		if !slices.Contains(cfg.DisabledApprovers, f) {
@@ -247,8 +248,7 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 	if out.Outcome == core.OutcomeAsk {
 		out.OnMiss = j.onMiss
 	}
-	full := e.cfg.ExecAskFallback == "full" || e.cfg.ExecAskFallback == "allowlist" && j.hit
-	if full && out.Outcome == core.OutcomeAsk && j.onMiss == "" && j.Tool.Kind == tool.Exec && max(j.static, j.class) < core.R4 && !j.asked {
+	if out.Outcome == core.OutcomeAsk && j.fallsBack(e.cfg.ExecAskFallback) {
 		out.Unreached = core.OutcomeAllow
 		j.say("exec", "askFallback", core.OutcomeAllow,
 			"When no approver can be reached, it runs all the same: the operator wrote askFallback.")
@@ -256,12 +256,29 @@ func (j *judging) unasked(e *Engine, out *core.Judgement) {
 	if j.opened && out.Outcome == core.OutcomeAllow {
 		out.FailedOpen = failsOpen
 	}
-	spoken := j.heard || j.opened || j.policy.Any(finding.Of(finding.ClassifierFailed, finding.ClassifierUnsure))
-	if e.cfg.Classifier.Enabled && !spoken && !j.settled && !j.excused && out.Outcome != core.OutcomeDeny && j.agent.terms.mode != "off" &&
-		j.class < core.R4 && j.doubts() {
+	if e.cfg.Classifier.Enabled && out.Outcome != core.OutcomeDeny && j.open() {
 		out.Unsure = true
 		j.say("classifier", "unsure", out.Outcome, "Static rules are not sure: the classifier would be asked.")
 	}
+}
+
+// fallsBack reports a command that the operator lets run where no approver can be reached.
+func (j *judging) fallsBack(fallback string) bool {
+	if j.Tool.Kind != tool.Exec || j.onMiss != "" || j.asked {
+		return false
+	}
+	full := fallback == "full" || fallback == "allowlist" && j.hit
+	return full && max(j.static, j.class) < core.R4
+}
+
+// open reports a judgement that rests on not knowing, and that neither a rule nor a
+// classifier has settled.
+func (j *judging) open() bool {
+	spoken := j.heard || j.opened || j.policy.Any(finding.Of(finding.ClassifierFailed, finding.ClassifierUnsure))
+	if spoken || j.settled || j.excused {
+		return false
+	}
+	return j.agent.terms.mode != "off" && j.class < core.R4 && j.doubts()
 }
 
 // offers says what people may decide. No grant is offered where none could be

@@ -117,16 +117,22 @@ func machines(base string, operands []string) (hosts []string) {
 		switch {
 		case strings.Contains(o, "://"):
 			f.address(o)
-		case registries[base] && slash > 0 && o[0] != '.' && (o[:slash] == "localhost" || strings.ContainsAny(o[:slash], ".:")):
+		case registries[base] && slash > 0 && o[0] != '.' && hostLike(o[:slash]):
 			f.address(o[:slash])
-		case copiers[base] && colon > 0 && (slash < 0 || colon < slash):
+		case copiers[base] && colon > 0 && !strings.Contains(o[:colon], "/"):
 			f.address(o[strings.LastIndexByte(o[:colon], '@')+1 : colon])
-		case (base == "curl" || base == "wget") && (strings.ContainsAny(o, ".:") || o == "localhost"):
+		case fetchers[base] && hostLike(o):
 			f.address(words.CutAny(o, "/"))
 		}
 	}
 	return f.hosts
 }
+
+// hostLike reports what could begin with the name of a machine.
+func hostLike(text string) bool { return text == "localhost" || strings.ContainsAny(text, ".:") }
+
+// fetchers are the programs to which a word without a scheme is an address.
+var fetchers = words.Set("curl wget")
 
 // copiers are the programs to which "host:path" is another machine's.
 var copiers = words.Set("scp rsync sftp git tar bsdtar")

@@ -61,7 +61,7 @@ func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
 	for _, f := range list {
 		switch {
 		case f.top && !f.odd && !f.Str && f.Text == "null": // as if it were not there
-		case f.Key == "command" || f.Key == "cmd" || f.Key == "script" || f.Key == "argv" || f.Key == "args":
+		case commandKeys[f.Key]:
 			switch {
 			case !f.Str:
 				found.Add(finding.MalformedCall)
@@ -76,7 +76,7 @@ func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
 				}
 				x.Argv = append(x.Argv, f.Text)
 			}
-		case f.Str && (f.Key == "workdir" || f.Key == "cwd" || f.Key == "dirpath" || f.Key == "directory" || f.Key == "workingdirectory"):
+		case f.Str && workdirKeys[f.Key]:
 			if x.Workdir != "" && x.Workdir != f.Text {
 				found.Add(finding.UnknownParameters)
 			}

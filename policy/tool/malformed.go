@@ -27,6 +27,8 @@ var (
 	statementKeys = words.Set("sql query queries statement statements command cmd script code q text")
 	// commandKeys hold what a tool that runs commands is to run; see gather.
 	commandKeys = words.Set("command cmd script argv args")
+	// workdirKeys say in which directory it runs.
+	workdirKeys = words.Set("workdir cwd dirpath directory workingdirectory")
 	// removedKeys name what is deleted.
 	removedKeys = words.Union(PathKeys, dirKeys)
 )

@@ -121,7 +121,10 @@ func (f *field) harmless() bool {
 		}
 	}
 	lower := strings.ToLower(f.Text)
-	return !workspace.SecretPath(lower) && nameWords[lower]&(saysWrite|saysEnd) == 0 && !workspace.MetadataHosts[lower] && lower != "localhost" && !program.IsWrapper(lower)
+	if workspace.SecretPath(lower) || nameWords[lower]&(saysWrite|saysEnd) != 0 || program.IsWrapper(lower) {
+		return false
+	}
+	return !workspace.MetadataHosts[lower] && lower != "localhost"
 }
 
 // off reports a flag that is not set.

@@ -39,9 +39,9 @@ func (r *Params) files(list []field, kind Kind) {
 		}
 		within := f.top || f.Key == f.root || root&(usePath|useSource|useDir|useText|useGlob|useDeed) != 0
 		acts := kind == Editor && f.Key == "command" // it is "view", or this would not be reading
-		code := key&useCode != 0 && !acts || root&useCode != 0 && !f.top
+		codeKey, codeRoot := key&useCode != 0 && !acts, root&useCode != 0 && !f.top
 		switch {
-		case f.odd, code, key&useOut != 0:
+		case f.odd, codeKey, codeRoot, key&useOut != 0:
 			r.Found.Add(finding.UnknownParameters)
 			if f.Str && key&useOut != 0 {
 				r.Write(workspace.PathWord(f.Text))
