@@ -25,7 +25,8 @@ var shellVariables = words.Set(`path fpath cdpath manpath mailpath module_path f
 // neither shells nor programs obey.
 func OwnVariable(name string) bool {
 	for i := range len(name) {
-		if c := name[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' && i > 0 || c == '_' && i > 0) {
+		inside := i > 0 && (words.Digit(name[i]) || name[i] == '_')
+		if !inside && !words.Lower(name[i]) {
 			return false
 		}
 	}

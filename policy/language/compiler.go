@@ -40,7 +40,7 @@ func compiler(x *command.Call, name string, args []workspace.Word) {
 			ProjectWord(x, w)
 			x.Read(w)
 			switch ext := path.Ext(w.Text); {
-			case ext == ".s" || ext == ".S" || ext == ".sx" || ext == ".asm":
+			case words.Any(ext, ".s", ".S", ".sx", ".asm"):
 				x.Add(finding.MayReadSecret) // it takes in whole files
 			case w.Kind != workspace.Computed && !compiled[ext]:
 				x.Add(finding.UnknownOption) // to the linker it may be a script

@@ -52,7 +52,7 @@ func gitGlobals(x *command.Call, args []workspace.Word) int {
 			return i
 		default:
 			x.Add(finding.UnknownOption)
-			if w.Is("-c") || w.Is("--git-dir") || w.Is("--work-tree") || w.Is("--exec-path") || w.Is("--namespace") || w.Is("--config-env") {
+			if w.IsAny("-c", "--git-dir", "--work-tree", "--exec-path", "--namespace", "--config-env") {
 				i++
 			}
 		}

@@ -53,7 +53,7 @@ func PrintsHash(args []string) bool {
 	list, one := make([]workspace.Word, len(args)), false
 	for i, text := range args {
 		list[i].Text = text
-		one = one || text == "-1" || text == "-n1" || text == "--max-count=1"
+		one = one || words.Any(text, "-1", "-n1", "--max-count=1")
 	}
 	return one && printsHashes(list)
 }

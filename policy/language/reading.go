@@ -265,7 +265,7 @@ func removes(inner []workspace.Word) bool {
 	last := len(inner) - 1
 	ok := last > 0 && inner[0].Is("rm") && inner[last].Is("{}")
 	for _, w := range inner[min(1, len(inner)):max(last, 1)] {
-		ok = ok && (w.Is("-r") || w.Is("-f") || w.Is("-rf") || w.Is("-fr") || w.Is("--"))
+		ok = ok && w.IsAny("-r", "-f", "-rf", "-fr", "--")
 	}
 	return ok
 }
@@ -282,7 +282,7 @@ var fdSpec = command.Spec{
 func fd(x *command.Call, name string, args []workspace.Word) {
 	inner := []workspace.Word(nil)
 	for i, w := range args {
-		if w.Is("-x") || w.Is("-X") || w.Is("--exec") || w.Is("--exec-batch") {
+		if w.IsAny("-x", "-X", "--exec", "--exec-batch") {
 			endsCommand(x, args[i+1:])
 			if end := slices.IndexFunc(args[i:], func(w workspace.Word) bool { return w.Is(";") }); end >= 0 && i+end+1 < len(args) {
 				x.Add(finding.UnknownOption)

@@ -31,7 +31,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	tells := false
 	lists, plain, names := false, name == "egrep", []string(nil)
 	for _, w := range args {
-		plain = plain || w.Is("-E") || w.Is("-P") || extends(w.Text)
+		plain = plain || w.IsAny("-E", "-P") || extends(w.Text)
 	}
 	specific := func(w workspace.Word) bool { return specific(w, plain) }
 	c := x.Scanner(&grepSpec, args)
@@ -333,7 +333,7 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 		}
 	}
 	for i, w := range args {
-		if w.Is("-i") || w.Is("-i.bak") || w.Is("-i.orig") || w.Is("-ni") || w.Is("-Ei") || w.Is("-ri") {
+		if w.IsAny("-i", "-i.bak", "-i.orig", "-ni", "-Ei", "-ri") {
 			places, suffix = true, true
 			args = append(append([]workspace.Word{}, args[:i]...), args[i+1:]...)
 			if i < len(args) && args[i].Is("") {
@@ -455,7 +455,7 @@ func jq(x *command.Call, name string, args []workspace.Word) {
 	sp, wild := &jqSpec, wildJq
 	if name == "yq" {
 		sp, wild = &yqSpec, wildYq
-		if len(args) > 0 && (args[0].Is("eval") || args[0].Is("e") || args[0].Is("eval-all") || args[0].Is("ea")) {
+		if len(args) > 0 && args[0].IsAny("eval", "e", "eval-all", "ea") {
 			args = args[1:]
 		}
 	} else {
@@ -589,7 +589,7 @@ func test(x *command.Call, name string, args []workspace.Word) {
 	case len(args) == 3 && args[1].Kind == workspace.Literal && numeric[args[1].Text]:
 	case len(args) == 1:
 	case len(args) == 2 && args[0].Kind == workspace.Literal && len(args[0].Text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N", args[0].Text):
-	case len(args) == 3 && (args[1].Is("=") || args[1].Is("==") || args[1].Is("!=") || args[1].Is("-nt") || args[1].Is("-ot") || args[1].Is("-ef")):
+	case len(args) == 3 && args[1].IsAny("=", "==", "!=", "-nt", "-ot", "-ef"):
 	default:
 		x.Add(finding.DynamicArgument)
 	}

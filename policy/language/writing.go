@@ -267,7 +267,7 @@ func dd(x *command.Call, _ string, args []workspace.Word) {
 // cannot be followed.
 func cd(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	for len(args) > 0 && (args[0].Is("-P") || args[0].Is("-L") || args[0].Is("--")) {
+	for len(args) > 0 && args[0].IsAny("-P", "-L", "--") {
 		args = args[1:]
 	}
 	switch {

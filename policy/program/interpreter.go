@@ -13,7 +13,7 @@ import (
 
 // interpreter judges a program that runs code of its own language.
 func interpreter(x *command.Call, name string, args []workspace.Word) {
-	if language.ShowsVersion(x, name, args) || len(args) == 1 && args[0].Is("-v") && (name == "node" || name == "perl" || name == "ruby" || name == "php") {
+	if language.ShowsVersion(x, name, args) || len(args) == 1 && args[0].Is("-v") && words.Any(name, "node", "perl", "ruby", "php") {
 		x.Add(finding.ReadOnlyCommand)
 		return
 	}

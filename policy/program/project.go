@@ -137,7 +137,7 @@ var behind = regexp.MustCompile(`[=:,;](?:\s*["'])?[^=:,;\s]*/`)
 
 // asksAbout reports a command that only asks a tool about itself.
 func asksAbout(x *command.Call, args []workspace.Word) bool {
-	return len(args) == 1 && (args[0].Is("--version") || args[0].Is("--help") || args[0].Is("-V") || args[0].Is("-h"))
+	return len(args) == 1 && args[0].IsAny("--version", "--help", "-V", "-h")
 }
 
 // target judges what a tool is told to do.

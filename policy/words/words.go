@@ -2,6 +2,7 @@ package words
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +51,9 @@ func Digits(s string) bool {
 	return s != ""
 }
 
+// Any reports whether the text is one of some.
+func Any(text string, some ...string) bool { return slices.Contains(some, text) }
+
 // ASCII reports text without any character beyond ASCII.
 func ASCII(s string) bool {
 	for i := range len(s) {
@@ -67,9 +71,14 @@ func CutAny(s, chars string) string {
 	return s
 }
 
-func WordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
-}
+// WordByte reports a letter, a digit or an underscore of ASCII.
+func WordByte(c byte) bool { return c == '_' || Digit(c) || Lower(c) || c >= 'A' && c <= 'Z' }
+
+// Lower reports a small letter of ASCII.
+func Lower(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// Digit reports a digit of ASCII.
+func Digit(c byte) bool { return c >= '0' && c <= '9' }
 
 // Star matches a pattern in which * stands for any text, over all of the name.
 func Star(pattern, name string) bool {

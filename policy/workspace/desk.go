@@ -205,7 +205,8 @@ func hasWord(text, w string) bool {
 			return false
 		}
 		start, end := i+at, i+at+len(w)
-		if (start == 0 || !words.WordByte(text[start-1])) && (end == len(text) || !words.WordByte(text[end])) {
+		begins := start == 0 || !words.WordByte(text[start-1])
+		if ends := end == len(text) || !words.WordByte(text[end]); begins && ends {
 			return true
 		}
 		i = start + 1

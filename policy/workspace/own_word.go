@@ -66,7 +66,7 @@ func hasRun(alt string) bool {
 				return false
 			}
 			i, run = end, 0
-		case c == '{' && i+1 < len(alt) && (alt[i+1] == ',' || alt[i+1] >= '0' && alt[i+1] <= '9'):
+		case c == '{' && i+1 < len(alt) && (alt[i+1] == ',' || words.Digit(alt[i+1])):
 			end := strings.IndexByte(alt[i:], '}')
 			if end < 0 {
 				return false

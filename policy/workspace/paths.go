@@ -159,8 +159,11 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 // that a language runs before any program.
 func ownProgram(lower string) bool {
 	base := path.Base(lower)
-	return strings.HasSuffix(base, ".pth") || base == "sitecustomize.py" || base == "usercustomize.py" || base == "gradlew" || base == "mvnw" || anyBin(path.Dir(lower)) ||
-		strings.HasSuffix(path.Dir(lower), "/gradle/wrapper") // what gradlew runs, and where it gets that
+	if words.Any(base, "sitecustomize.py", "usercustomize.py", "gradlew", "mvnw") || strings.HasSuffix(base, ".pth") {
+		return true
+	}
+	dir := path.Dir(lower)
+	return anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and where it gets that
 }
 
 // HoldsPrograms reports a directory in which a project's programs are installed, or one
@@ -232,8 +235,7 @@ func Under(file, dir string) bool {
 // Climbs reports a ".." in a path. A symbolic link before it would make the
 // path mean something else than it says.
 func Climbs(text string) bool {
-	return strings.Contains(text, "..") &&
-		(text == ".." || strings.HasPrefix(text, "../") || strings.HasSuffix(text, "/..") || strings.Contains(text, "/../"))
+	return strings.Contains(text, "..") && strings.Contains("/"+text+"/", "/../")
 }
 
 // ascends reports a glob in which ".." follows "**": how far up that leads is
@@ -255,11 +257,22 @@ func Misleads(text string) bool {
 	}
 	for i, part := range strings.Fields(text) {
 		later := i > 0 || text[0] <= ' '
-		if SecretPath(part) || later && (len(part) > 1 && part[0] == '-' || part[0] == '/' || part[0] == '~' || strings.ContainsAny(part, "*?[{") || Climbs(part)) {
+		if SecretPath(part) || later && elsewhere(part) {
 			return true
 		}
 	}
 	return false
+}
+
+// elsewhere reports a word that is an option, or that may name a file elsewhere.
+func elsewhere(word string) bool {
+	switch {
+	case word[0] == '-':
+		return len(word) > 1
+	case word[0] == '/', word[0] == '~', strings.ContainsAny(word, "*?[{"):
+		return true
+	}
+	return Climbs(word)
 }
 
 // Sink reports the files that take output and keep nothing.
@@ -279,7 +292,7 @@ func Hidden(file string) bool { return strings.Contains(file, "/.") }
 // and environment of processes, and raw devices.
 func kernelSecret(file string) bool {
 	if Under(file, "/dev") {
-		return !Sink(file) && file != "/dev/stdin" && file != "/dev/zero" && file != "/dev/urandom" && file != "/dev/random"
+		return !Sink(file) && !words.Any(file, "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random")
 	}
 	if !Under(file, "/proc") {
 		return false

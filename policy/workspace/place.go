@@ -99,7 +99,10 @@ var homeDirs = words.Set("/home /users")
 
 // settingDir reports a component of a path that no project directory has.
 func settingDir(c string) bool {
-	return c != "" && c[0] == '.' || c == "library" || c == "bin" || c == "sbin" || c == "appdata" || startupName(c) || secretName(c)
+	if strings.HasPrefix(c, ".") || words.Any(c, "library", "bin", "sbin", "appdata") {
+		return true
+	}
+	return startupName(c) || secretName(c)
 }
 
 var sharedDirs = words.Set("/ /home /users /root /tmp /opt /srv /mnt /media /volumes /data")
@@ -235,7 +238,7 @@ var systemDirs = [...]string{"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", 
 // whatever letter case.
 func systemPath(file string) bool {
 	for _, d := range systemDirs {
-		if len(file) >= len(d) && strings.EqualFold(file[:len(d)], d) && (len(file) == len(d) || file[len(d)] == '/') {
+		if len(file) >= len(d) && Under(file, file[:len(d)]) && strings.EqualFold(file[:len(d)], d) {
 			return true
 		}
 	}
@@ -244,7 +247,8 @@ func systemPath(file string) bool {
 
 // WindowsPath reports a path as Windows writes it.
 func WindowsPath(s string) bool {
-	return strings.HasPrefix(s, `\\`) || len(s) > 1 && s[1] == ':' && (s[0]|0x20) >= 'a' && (s[0]|0x20) <= 'z'
+	drive := len(s) > 1 && s[1] == ':' && words.Lower(s[0]|0x20)
+	return drive || strings.HasPrefix(s, `\\`)
 }
 
 // Stays reports whether the place is the workspace or a directory in it; where

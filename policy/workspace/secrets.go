@@ -51,7 +51,10 @@ func SecretPath(file string) bool {
 // SecretLower is secretPath for a path in lower case.
 func SecretLower(file string) bool {
 	base := path.Base(file)
-	return AnyPart(file, secretName) || secretPlace(file) || secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
+	if AnyPart(file, secretName) || secretPlace(file) {
+		return true
+	}
+	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
 }
 
 // secretDirs hold secrets, or are one, whatever the files in them are called.
@@ -120,7 +123,7 @@ func secretName(c string) bool {
 		return false
 	}
 	if strings.HasPrefix(c, ".env") {
-		return c != ".env.example" && c != ".env.sample" && c != ".env.template" && c != ".env.dist"
+		return !words.Any(c, ".env.example", ".env.sample", ".env.template", ".env.dist")
 	}
 	return secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json") || strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
 }

@@ -1,6 +1,9 @@
 package workspace
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind says how much of a word is known before it runs.
 type Kind uint8
@@ -55,3 +58,6 @@ func (w Word) Several() bool { return w.Split || w.Kind == Pattern }
 
 // Is reports whether the word is exactly that text.
 func (w Word) Is(text string) bool { return w.Kind == Literal && w.Text == text }
+
+// IsAny reports whether the word is exactly one of some texts.
+func (w Word) IsAny(some ...string) bool { return w.Kind == Literal && slices.Contains(some, w.Text) }
