@@ -28,6 +28,7 @@ const (
 	Fetches                         // something is fetched from the network
 	RunsUnread                      // something is run that was not read
 	WritesCode                      // files are written that may be code
+	PrintsNothing                   // what is printed, and written to files, is surely empty
 )
 
 // Effect is one thing that a command does, for the shell to apply where it stands.
@@ -49,6 +50,7 @@ type Call struct {
 	Looped  bool             // in a loop or a function
 	Input   []workspace.Word // globs for the files that a command before a pipe lists
 	Piped   bool             // its input is surely a pipe
+	Empty   bool             // its input is surely empty
 	Given   string           // the text that a here-document gives it as input, where it does and is written out
 	Found   finding.Set
 	Effects []Effect

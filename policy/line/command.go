@@ -51,7 +51,7 @@ func (s *Reading) judge(all []workspace.Word) {
 	before := s.Found
 	name := all[0]
 	base := s.program(name)
-	s.opened = 0
+	s.opened, s.silent = 0, false
 	defer func() { s.trees(base, all[1:], s.Found.Without(before)) }()
 	switch {
 	case s.Own.IsProgram(base):
@@ -85,13 +85,15 @@ func (s *Reading) known(base string, args []workspace.Word) {
 func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules}
 	x.Input, s.input, s.printed = s.input, nil, nil
-	x.Given, x.Piped, s.piped = s.given, s.piped, false
+	x.Given, x.Piped, x.Empty, s.piped = s.given, s.piped, s.empty, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
 	s.Found = s.Found.Or(x.Found)
+	s.silent = false
 	for i := range x.Effects {
 		s.apply(&x.Effects[i])
 	}
+	s.emptied(x.Effects)
 	s.given = ""
 }
 
@@ -141,6 +143,8 @@ func (s *Reading) apply(e *command.Effect) {
 		s.runs = true
 	case command.WritesCode:
 		s.writes = true
+	case command.PrintsNothing:
+		s.silent = true
 	}
 }
 
@@ -302,7 +306,7 @@ var mayRunWords = finding.OfClass[core.R3].Without(finding.Of(finding.MayReadSec
 // behind wrappers that policy does not know, and in words that are themselves
 // shell lines. It only ever adds what is R4.
 func (s *Reading) hunt(args []workspace.Word) {
-	outside, place, fetches, runs := s.Found, s.Place, s.fetches, s.runs
+	outside, place, fetches, runs, silent := s.Found, s.Place, s.fetches, s.runs, s.silent
 	s.hunting = true
 	s.Found = finding.Set{}
 	for i, w := range args[:min(len(args), MaxHunt)] {
@@ -332,7 +336,7 @@ func (s *Reading) hunt(args []workspace.Word) {
 		}
 	}
 	s.hunting = false
-	s.Place, s.fetches, s.runs = place, fetches, runs
+	s.Place, s.fetches, s.runs, s.silent = place, fetches, runs, silent
 	s.Found = s.Found.And(finding.OfClass[core.R4]).Or(outside)
 }
 

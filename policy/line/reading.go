@@ -43,6 +43,8 @@ type Reading struct {
 	input    []workspace.Word // the same, where the next command reads them
 	piped    bool             // the next command reads a pipe
 	given    string           // the text of the here-document that the next command reads
+	empty    bool             // the input of what runs next is surely empty
+	silent   bool             // what ran last surely printed nothing
 	fetches  bool             // something was fetched from the network
 	runs     bool             // something was run that was not read: input, a script, computed text
 	rehomed  bool             // a variable that says where the user's configuration is was set

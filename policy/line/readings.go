@@ -39,7 +39,7 @@ func (k taking) differs(args []*syntax.Word) bool {
 // takes judges a command once for each way in which shells take its words. What a
 // command lists is known only where each way lists something.
 func (s *Reading) takes(args []*syntax.Word) {
-	input, printed := s.input, []workspace.Word(nil)
+	input, printed, silent := s.input, []workspace.Word(nil), true
 	for how := range takings {
 		if !how.differs(args) {
 			continue
@@ -65,9 +65,11 @@ func (s *Reading) takes(args []*syntax.Word) {
 		if how != asWritten && (len(printed) == 0 || len(s.printed) == 0) {
 			s.printed = nil
 		}
+		silent = silent && s.silent
 		printed = append(printed[:len(printed):len(printed)], s.printed...)
 		s.printed = printed
 	}
+	s.silent = silent
 }
 
 // taken reads a word and adds what it becomes.

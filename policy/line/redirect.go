@@ -14,8 +14,8 @@ import (
 )
 
 // redirect judges one redirection: what it writes or reads, and the commands
-// in a here-document.
-func (s *Reading) redirect(r *syntax.Redirect) {
+// in a here-document. It gives the file.
+func (s *Reading) redirect(r *syntax.Redirect) (w workspace.Word) {
 	if r.N != nil && !words.Digits(r.N.Value) {
 		s.Found.Add(finding.UnusualShell)
 	}
@@ -23,12 +23,12 @@ func (s *Reading) redirect(r *syntax.Redirect) {
 	case syntax.Hdoc, syntax.DashHdoc:
 		s.document(r.Hdoc)
 		s.given = written(r)
-		return
+		return w
 	case syntax.WordHdoc:
 		s.words(r.Word)
-		return
+		return w
 	}
-	w := s.Word(r.Word)
+	w = s.Word(r.Word)
 	switch r.Op {
 	case syntax.RdrIn:
 		s.socket(w)
@@ -53,6 +53,7 @@ func (s *Reading) redirect(r *syntax.Redirect) {
 	default:
 		s.Found.Add(finding.UnusualShell)
 	}
+	return w
 }
 
 // document judges what expanding a here-document runs; its text is data.
@@ -162,30 +163,5 @@ func (s *Reading) testClause(c *syntax.TestClause) {
 		s.words(a, b)
 	default:
 		s.odd(c)
-	}
-}
-
-// printsNothing reports a command whose output is empty: a file that it goes to is
-// emptied.
-func printsNothing(cmd syntax.Command) bool {
-	c, ok := cmd.(*syntax.CallExpr)
-	if cmd == nil || ok && len(c.Args) == 0 {
-		return true
-	}
-	if !ok {
-		return false
-	}
-	switch c.Args[0].Lit() {
-	case ":", "true", "false", "cd", "test", "[":
-		return true
-	}
-	return false
-}
-
-// empties judges a file that is emptied. Logs are emptied every day.
-func (s *Reading) empties(r *syntax.Redirect) {
-	name := r.Word.Lit()
-	if !workspace.Sink(name) && !strings.HasSuffix(name, ".log") && !strings.HasSuffix(name, ".out") {
-		s.Found.Add(finding.DeletesFile)
 	}
 }

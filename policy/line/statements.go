@@ -166,9 +166,12 @@ func (s *Reading) comments(f *syntax.File) {
 var redirects = regexp.MustCompile(`(?:^|[\s\d])[<>]`)
 
 func (s *Reading) stmts(list []*syntax.Stmt) {
+	silent := true
 	for _, st := range list {
 		s.stmt(st)
+		silent = silent && s.silent
 	}
+	s.silent = silent
 }
 
 // stmt judges one statement: its redirections and its command.
@@ -177,17 +180,25 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 	if st.Coprocess || st.Disown {
 		s.Found.Add(finding.UnusualShell)
 	}
-	for _, r := range st.Redirs {
+	files, empty := make([]workspace.Word, len(st.Redirs)), s.empty
+	for i, r := range st.Redirs {
 		if !writesOut(r) {
 			s.input = nil
 		}
-		s.redirect(r)
-		if r.Op == syntax.RdrOut && printsNothing(st.Cmd) {
-			s.empties(r)
-		}
+		files[i] = s.redirect(r)
+		s.empty = givesNothing(r, files[i], s.empty)
 	}
+	s.silent = false
+	s.command(st)
+	s.outputs(st.Redirs, files)
+	s.empty = empty
+}
+
+// command judges the command of a statement.
+func (s *Reading) command(st *syntax.Stmt) {
 	switch c := st.Cmd.(type) {
 	case nil:
+		s.silent = true
 		s.Found.Add(finding.ReadOnlyCommand)
 	case *syntax.CallExpr:
 		s.background(st.Redirs, c.Args)
@@ -198,25 +209,35 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 		}
 	case *syntax.BinaryCmd:
 		s.stmt(c.X)
+		silent, empty := s.silent, s.empty
 		if c.Op == syntax.AndStmt && !st.Negated && !st.Background {
 			s.andThen(c.Y)
+			s.silent = s.silent && silent
 			return
 		}
 		if c.Op == syntax.Pipe && listsFiles(c.X) {
 			s.input = with(s.printed, c.X)
 		}
 		s.piped = c.Op == syntax.Pipe && readsPipe(c.Y)
+		if c.Op == syntax.Pipe {
+			s.empty = silent && !mixesErrors(c.X)
+		}
 		s.stmt(c.Y)
-		s.input, s.piped = nil, false
+		s.silent = s.silent && (silent || c.Op == syntax.Pipe)
+		s.input, s.piped, s.empty = nil, false, empty
 	case *syntax.Subshell:
 		s.subshell(c)
 	case *syntax.Block:
 		s.stmts(c.Stmts)
 	case *syntax.IfClause:
+		silent := true
 		for ; c != nil; c = c.Else {
 			s.stmts(c.Cond)
+			silent = silent && s.silent
 			s.stmts(c.Then)
+			silent = silent && s.silent
 		}
+		s.silent = silent
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
 			s.stmt(c.Stmt)
@@ -269,6 +290,7 @@ func (s *Reading) call(c *syntax.CallExpr) {
 		s.assign(a, len(c.Args) > 0)
 	}
 	if len(c.Args) == 0 {
+		s.silent = true
 		s.Found.Add(finding.ReadOnlyCommand)
 		return
 	}

@@ -40,6 +40,9 @@ type entry struct {
 	fetches   bool                      // what it prints comes from the network
 	about     []finding.Code            // what it is where it is only asked for its version or for help; bare if nil
 	named     []finding.Code            // what it is instead where it has operands
+	silent    *regexp.Regexp            // all words with which it prints nothing
+	filter    string                    // it prints and writes what it reads alone: "files" or "input"
+	appends   map[string]bool           // options with which it empties no file
 	word      bool                      // a subcommand that is the first of its own operands
 	project   *projectTool              // it runs the project's own code
 	prelude   language.Prelude          // what stands before the subcommand, where it has rules of its own

@@ -126,10 +126,20 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 			e.raises = append(e.raises, raise{c, strings.Fields(r.Raises[name])})
 		}
 	}
+	l.prints(where, r, e)
 	l.needs(where, r, e)
 	l.shape(where, r, e)
 	l.options1(where, r, e)
 	return e
+}
+
+// prints reads when a command prints nothing.
+func (l *loader) prints(where string, r row, e *entry) {
+	if e.filter = r.Filter; r.Filter != "" && r.Filter != "files" && r.Filter != "input" {
+		l.fail(where, "a filter cannot be of %q", r.Filter)
+	}
+	letters, long := shortNames(r.Appends, e.onedash)
+	e.silent, e.appends = l.pattern(where, r.Silent), words.Set(strings.Join(append(letters, long...), " "))
 }
 
 // needs reads which options must be given.
@@ -306,7 +316,7 @@ func (o *optionList) row(r row) {
 		takes         bool
 		role          role
 	}{
-		{"flags", r.Flags, false, textRole}, {"optional", r.Optional, false, textRole}, {"maybe", r.Maybe, true, textRole},
+		{"flags", r.Flags, false, textRole}, {"appends", r.Appends, false, textRole}, {"optional", r.Optional, false, textRole}, {"maybe", r.Maybe, true, textRole},
 		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole}, {"reads", r.Reads, true, readsRole}, {"tree", r.Tree, true, treeRole},
 		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"project", r.Project, true, projectRole},
 		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole}, {"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},

@@ -21,6 +21,7 @@ func (e *entry) judge(x *command.Call, name string, args []workspace.Word) {
 	case e.spelled != nil:
 		args = e.respelled(x, args)
 	}
+	e.prints(x, args)
 	switch {
 	case e.rule != nil:
 		addCodes(x, e.codes)

@@ -56,6 +56,9 @@ type row struct {
 	Globs       bool              `yaml:"globs"`       // a value behind "=" may be a glob
 	Equals      bool              `yaml:"equals"`      // what stands behind a letter may begin with "=", as in -o=json
 	Here        bool              `yaml:"here"`        // it runs code of the project in which it stands, which must be in the workspace
+	Silent      string            `yaml:"silent"`      // a pattern for all its words, joined by blanks, with which it prints nothing
+	Filter      string            `yaml:"filter"`      // what it prints and writes is made of what it reads: "files" that its operands name, or its "input"
+	Appends     string            `yaml:"appends"`     // flags with which it keeps what is in the files that it writes
 	Fetches     bool              `yaml:"fetches"`     // what it prints comes from the network
 	Posix       bool              `yaml:"posix"`       // options end at the first operand
 	OneDash     bool              `yaml:"onedash"`     // long options have one dash or two
