@@ -94,7 +94,17 @@ func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 		s.apply(&x.Effects[i])
 	}
 	s.emptied(x.Effects)
+	s.fetched(base, x.Found)
 	s.given = ""
+}
+
+// fetched notes what others wrote: git brings it, and once that is there, whatever
+// changes the working tree may put it among the project's code.
+func (s *Reading) fetched(base string, found finding.Set) {
+	if base == "git" {
+		s.brought = s.brought || found.Has(finding.NetworkRead)
+		s.writes = s.writes || s.brought && found.Has(finding.LocalGit)
+	}
 }
 
 // apply does what one effect says, at the place where the line stands.

@@ -51,6 +51,7 @@ type Reading struct {
 	hunting  bool             // only what is R4 matters: see hunt
 	scanned  string           // the text that scan looked through last
 	writes   bool             // a file was written that could be code
+	brought  bool             // git has fetched what others wrote
 	written  bool             // the same, by an earlier statement
 	logs     []string         // the names of logs that were written
 	ran      []workspace.Word // what stood in loops beside the project's code that ran
