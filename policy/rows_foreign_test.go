@@ -13,3 +13,13 @@ func TestForeignCodeAsks(t *testing.T) {
 	checkLines(t, e, lines("R1", "git checkout -b x && npm test", "git checkout main && go test ./...", "git stash pop && go test ./..."))
 	checkLines(t, e, lines("R2", "git pull && git log -3", "git fetch && git status && make test", "git pull && go build ./...", "npm ci && npm test", "npm test && git pull"))
 }
+
+// TestProductionAsks: tests and builds that are run against production are a deployment.
+func TestProductionAsks(t *testing.T) {
+	e := engine(t)
+	checkLines(t, e, lines("R3 remote-system",
+		"mvn -P prod test", "mvn test -P dev,prod", "mvn --activate-profiles live-eu package", "./mvnw -P Production verify", "dbt compile --target prod", "dbt compile --target=production", "dbt ls -t prd", "dbt compile -t \"$t\"",
+	))
+	checkLines(t, e, lines("R3", "gradle test -Pprofile=prod", "./gradlew check -Pprofile=production"))
+	checkLines(t, e, lines("R1", "mvn -P dev test", "mvn -P !prod test", "mvn -P product-tests,it verify", "gradle test -Pprofile=dev", "dbt ls -t dev"))
+}

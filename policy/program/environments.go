@@ -2,10 +2,12 @@ package program
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -14,6 +16,21 @@ import (
 var (
 	everydayEnvironment = regexp.MustCompile(`^(?:py(?:py)?[0-9.]*|pep8|style|docs?|static|typing)(?:-(?:[a-z]*[0-9][0-9.]*|cov|cover|coverage|unit|test|tests|lint|min|latest|dev|mypy|build))*$`)
 )
+
+// production are the names of what people use.
+var production = words.Set("prod prd production live")
+
+// namesProduction reports a word of which a part is such a name. Maven takes a profile
+// behind "!" or "-" out.
+func namesProduction(text string) bool {
+	for name := range strings.SplitSeq(strings.ToLower(text), ",") {
+		parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_.+?:/@ ", r) })
+		if slices.ContainsFunc(parts, func(part string) bool { return production[part] }) {
+			return true
+		}
+	}
+	return false
+}
 
 // environment judges the names of environments, joined by commas.
 func testEnvironment(x *command.Call, w workspace.Word) {

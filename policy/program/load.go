@@ -322,6 +322,7 @@ func (o *optionList) row(r row) {
 		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole}, {"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},
 		{"postgres", r.Postgres, true, postgresRole}, {"mysql", r.Mysql, true, mysqlRole}, {"sqlite", r.Sqlite, true, sqliteRole},
 		{"builds", r.Builds, true, buildsRole}, {"empties", r.Empties, true, emptiesRole}, {"environment", r.Environment, true, environmentRole},
+		{"profiles", r.Profiles, true, profilesRole},
 		{"everyday", r.Everyday, true, everydayRole},
 	} {
 		o.lists(list.name, list.options, list.takes, list.role, onedash)

@@ -36,6 +36,7 @@ const (
 	buildsRole                  // a file or directory of the project is made by one of its tools
 	emptiesRole                 // such a directory, which is deleted before
 	environmentRole             // names of test environments, joined by commas
+	profilesRole                // names of what it is run against or built for
 	everydayRole                // a script or target that builds or checks
 	packageRole                 // packages of the project
 	hostRole                    // the name of a machine, too short to carry data
@@ -79,6 +80,10 @@ func (r role) word(x *command.Call, w workspace.Word) {
 		emptiesDir(x, w)
 	case environmentRole:
 		testEnvironment(x, w)
+	case profilesRole:
+		if w.Kind == workspace.Computed || namesProduction(w.Text) {
+			x.Add(finding.RemoteSystem)
+		}
 	case everydayRole:
 		if !everydayTarget(w.Text) {
 			x.Add(finding.RunsWorkspaceCode)

@@ -33,6 +33,7 @@ type row struct {
 	Builds      string            `yaml:"builds"`      // a file or directory of the project that one of its tools makes
 	Empties     string            `yaml:"empties"`     // such a directory, which is deleted before
 	Environment string            `yaml:"environment"` // names of test environments, joined by commas
+	Profiles    string            `yaml:"profiles"`    // names of what it is run against or built for, joined by commas: production asks
 	Everyday    string            `yaml:"everyday"`    // a script or target that builds or checks
 	Values      map[string]string `yaml:"values"`      // options by what their value, text, must look like: patterns, and the options of each
 	Apart       bool              `yaml:"apart"`       // the value of an option of one letter is a word of its own, or a number; what follows in the same word are other options
