@@ -23,3 +23,13 @@ func TestProductionAsks(t *testing.T) {
 	checkLines(t, e, lines("R3", "gradle test -Pprofile=prod", "./gradlew check -Pprofile=production"))
 	checkLines(t, e, lines("R1", "mvn -P dev test", "mvn -P !prod test", "mvn -P product-tests,it verify", "gradle test -Pprofile=dev", "dbt ls -t dev"))
 }
+
+// TestSettingsThatRunCodeAsk: later commands obey these files, also ones that only look.
+func TestSettingsThatRunCodeAsk(t *testing.T) {
+	e := engine(t)
+	for _, file := range []string{".tool-versions", "bunfig.toml", ".bundle/config", ".npmrc", ".envrc", ".mise.toml", "mise.local.toml", "rust-toolchain.toml", "rust-toolchain", ".yarn/releases/yarn.cjs", ".pnp.cjs", "web/.pnpmfile.cjs", ".bazelrc", ".jvmopts", ".pdbrc", "devbox.json"} {
+		checkLines(t, e, []row{{"echo x > " + file, "R3"}, {"cp a.txt " + file, "R3"}, {"sed -i s/a/b/ " + file, "R3"}})
+	}
+	checkLines(t, e, lines("R0", "cat .tool-versions", "ls .yarn", "cat bunfig.toml", "grep channel rust-toolchain.toml"))
+	checkLines(t, e, lines("R1", "git add .tool-versions .yarn", "echo x > .gitattributes", "echo x > yarn.txt"))
+}

@@ -307,7 +307,10 @@ var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
 	.inputrc .vimrc .exrc .nvimrc .emacs .emacs.d .tmux.conf .screenrc .xinitrc .xsession .npmrc .yarnrc .yarnrc.yml .pypirc .condarc
 	.config .local .ssh site-packages sitecustomize.py usercustomize.py launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc
-	.jj .amp .openhands .pryrc .rprofile .ghci .iex.exs .ocamlinit .lvimrc .run .bsp`)
+	.jj .amp .openhands .pryrc .rprofile .ghci .iex.exs .ocamlinit .lvimrc .run .bsp
+	.tool-versions .mise.local.toml mise.local.toml .rtx.toml rust-toolchain rust-toolchain.toml .bundle bunfig.toml .yarn .pnp.cjs .pnp.js .pnp.loader.mjs
+	.pnpmfile.cjs .pnpmfile.mjs pnpmfile.js .bazelrc .bazelversion .bazeliskrc .buckconfig .sbtopts .jvmopts .sdkmanrc .pdbrc .erlang .octaverc .renviron .psqlrc .sqliterc
+	.ackrc .tigrc .tclshrc .sbclrc .guile .devbox devbox.json .flox .hgrc`)
 
 // StartupPath reports such a file, by a folded path. HEAD counts because git takes a directory
 // with a HEAD and a config for a repository, and runs what the config names.
