@@ -136,7 +136,7 @@ func newOperands(options string) *operands {
 var telling = map[string]func(i int, operand string) bool{
 	"chmod": firstOperand, "chown": firstOperand, "chgrp": firstOperand,
 	"scp": remoteShell, "rsync": remoteShell,
-	"git push": address, "git fetch": address, "git pull": address, "git clone": transport,
+	"git push": pushed, "git fetch": firstOperand, "git pull": firstOperand, "git clone": transport,
 	"npm": npmPackage, "pnpm": npmPackage, "yarn": npmPackage, "pip": otherPackage, "pip3": otherPackage, "uv": otherPackage, "poetry": otherPackage,
 	"cargo": otherPackage, "gem": otherPackage, "composer": otherPackage, "bundle": otherPackage, "conda": otherPackage, "mamba": otherPackage,
 	"apt": otherPackage, "apt-get": otherPackage, "dnf": otherPackage, "yum": otherPackage, "brew": otherPackage, "snap": otherPackage,
@@ -149,7 +149,9 @@ func firstOperand(i int, _ string) bool { return i == 0 }
 
 func remoteShell(_ int, w string) bool { return strings.ContainsAny(w, "$`;&|<>(){}[]*?!#'\"\\ \t\n") }
 
-func address(i int, w string) bool { return i == 0 && !nameOnly(w) || transport(i, w) }
+// pushed reports the remote, and what is pushed under another name or by force, or
+// deleted there.
+func pushed(i int, w string) bool { return i == 0 || strings.ContainsAny(w, "+:") }
 
 // transport reports an address of git's that names a helper program.
 func transport(_ int, w string) bool { return strings.Contains(w, "::") }
