@@ -37,7 +37,7 @@ bench: build ## our figures beside references of the same run; BENCH=evaluate,ch
 chaos: ## two minutes of trouble for three instances on one PostgreSQL; APPROVALBOT_CHAOS_SEED=… for the same again
 	APPROVALBOT_CHAOS=$${APPROVALBOT_CHAOS:-2m} $(GO) test ./cmd/approvalbot -run 'TestAdversary_P2_Chaos$$' -count=1 -timeout 20m -v
 
-shellproof: ## ten minutes of lines that policy allows, in five shells; APPROVALBOT_SHELLPROOF_SEED=… for the same again
+shellproof: ## ten minutes each of what the two readers say of allowed lines, in five shells; APPROVALBOT_SHELLPROOF_SEED=… for the same again
 	APPROVALBOT_REQUIRE_SHELLS=1 APPROVALBOT_SHELLPROOF=$${APPROVALBOT_SHELLPROOF:-10m} $(GO) test ./policy -run 'W11_AllowedLines' -count=1 -timeout 60m -v
 
 golden: ## rewrite golden files from what the code does now; read the diff

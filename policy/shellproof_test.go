@@ -50,12 +50,7 @@ func TestAdversary_W11_AllowedLinesRunWhatTheySay(t *testing.T) {
 			p.prove(line)
 		}
 	}
-	until, lines := time.Now().Add(10*time.Hour), 300
-	if d, err := time.ParseDuration(os.Getenv("APPROVALBOT_SHELLPROOF")); err == nil {
-		until, lines = time.Now().Add(d), 1<<30
-	} else if testing.Short() {
-		lines = 50
-	}
+	until, lines := p.limits()
 	only, err := regexp.Compile(os.Getenv("APPROVALBOT_SHELLPROOF_ONLY"))
 	require.NoError(t, err)
 	everyday := everydayLines(t)
@@ -68,6 +63,16 @@ func TestAdversary_W11_AllowedLinesRunWhatTheySay(t *testing.T) {
 		}
 	}
 	t.Logf("%d lines tried, %d below R3 and run in %d shells", tried, proven, len(p.shells))
+}
+
+// limits say until when the search goes on, and for how many lines.
+func (p *proof) limits() (until time.Time, lines int) {
+	if d, err := time.ParseDuration(os.Getenv("APPROVALBOT_SHELLPROOF")); err == nil {
+		return time.Now().Add(d), 1 << 30
+	} else if testing.Short() {
+		return time.Now().Add(10 * time.Hour), 50
+	}
+	return time.Now().Add(10 * time.Hour), 300
 }
 
 // stored are the lines in which a reader and a shell once differed.
@@ -98,6 +103,7 @@ type proof struct {
 	random            *rand.Rand
 	shells            [][]string
 	bin, work, record string
+	compiler          string
 }
 
 func newProof(t *testing.T) *proof {
@@ -126,23 +132,42 @@ func newProof(t *testing.T) *proof {
 	if len(p.shells) == 0 {
 		t.Skip("shells: not tested, install bash, dash, zsh, mksh and busybox")
 	}
-	source := base + "/standin.c"
-	require.NoError(t, os.WriteFile(source, []byte(standIn), 0o644))
-	out, err := exec.Command(compiler, "-O1", "-o", p.bin+"/ls", fmt.Sprintf("-DRECORD=%q", p.record), source).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	p.compiler = compiler
+	p.compile("ls")
 	require.NoError(t, os.Link(p.bin+"/ls", p.bin+"/time"))
 	return p
 }
 
-// standIn logs its name and words: each ends in a NUL byte, the record in two.
+// compile makes a stand-in for a program.
+func (p *proof) compile(name string, defines ...string) {
+	source := p.bin + ".c"
+	require.NoError(p.t, os.WriteFile(source, []byte(standIn), 0o644))
+	args := append([]string{"-O1", "-o", p.bin + "/" + name, fmt.Sprintf("-DRECORD=%q", p.record), source}, defines...)
+	out, err := exec.Command(p.compiler, args...).CombinedOutput()
+	require.NoError(p.t, err, "%s", out)
+}
+
+// standIn logs its name and words: each ends in a NUL byte, the record in two. With
+// PLACE it logs before them where it runs, with LIST it prints names of files, and
+// EXITS is its status.
 const standIn = `#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#ifndef EXITS
+#define EXITS 0
+#endif
 int main(int n, char **v) {
+	const char *w0 = strrchr(v[0], '/') ? strrchr(v[0], '/') + 1 : v[0];
 	static char b[1 << 16];
 	size_t at = 0;
+#ifdef PLACE
+	b[at++] = 1;
+	if (!getcwd(b + at, 4096)) return 3;
+	at += strlen(b + at) + 1;
+#endif
 	for (int i = 0; i < n; i++) {
-		const char *w = i ? v[i] : strrchr(v[0], '/') ? strrchr(v[0], '/') + 1 : v[0];
+		const char *w = i ? v[i] : w0;
 		size_t l = strlen(w) + 1;
 		if (at + l + 2 > sizeof b) return 3;
 		b[at++] = 1; /* a word begins, also an empty one */
@@ -150,9 +175,17 @@ int main(int n, char **v) {
 		at += l;
 	}
 	b[at++] = 2;
-	if (n > 1 && !strcmp(b + 1, "time")) return execvp(v[1], v + 1); /* no keyword to dash and busybox */
+	if (n > 1 && !strcmp(w0, "time")) return execvp(v[1], v + 1); /* no keyword to dash and busybox */
 	int f = open(RECORD, O_WRONLY | O_APPEND | O_CREAT, 0644);
-	return write(f, b, at) == (ssize_t)at ? 0 : 3;
+	if (write(f, b, at) != (ssize_t)at) return 3;
+#ifdef LIST
+	const char *below = !strcmp(w0, "find") && n > 1 ? v[1] : 0;
+	for (const char **l = (const char *[]){"a.go", "b c.go", "-x.go", "src/c.go", 0}; *l; l++) {
+		if (below) dprintf(1, "%s/", below);
+		dprintf(1, "%s\n", *l);
+	}
+#endif
+	return EXITS;
 }
 `
 
@@ -443,7 +476,7 @@ func (f *formReader) compound(sure, often bool) {
 		}
 	}
 	for {
-		f.list(sure && (kind == '('), often || strings.IndexByte("fwu", kind) >= 0)
+		f.list(sure && (kind == '(' || kind == '{'), often || strings.IndexByte("fwu", kind) >= 0)
 		if f.at++; f.form[f.at-1] == fClose {
 			return
 		}
@@ -591,7 +624,7 @@ func (p *proof) pick(list []string) string { return list[p.random.IntN(len(list)
 
 // thrownIn is what turns data into commands in some shell.
 var thrownIn = strings.Split("\n|\\\n| \\\n |'|\"|\\|`|$|$(|)|(|${|}|{|;|&|&&|<|>|>>|2>&1|2>|<<'E'\n|\nE\n|<<E\n|#| # |!|! |~|=|==|*|?|[|]|[!|%|^|@|@{|+|-|:|,|é|\u00a0|中|\t| |$x|\"$x\"|${x}|x=1 |$?|"+
-	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***|{a,b}|{,x}|{-l,x}|,|..|{a|${PIPESTATUS[0]}|[0]|${pipestatus[|PIPESTATUS| <(ls) | <(| )", "|")
+	"$(ls)|\"$(ls)\"|`ls`|;ls;|\nls\n|{ls,x}|=ls|<(ls)|>(ls)|$((ls))|$'ls'|$\"ls\"|'$(ls)'|[ls]|\\'|\\\"|''|\"\"|if |then |fi|do |done|for x in a; do |time |EOF|E|x[$(ls)]|-v|-eq|/|.|..|.*|**|**/|/**|***|{a,b}|{,x}|{-l,x}|,|..|{a|{ |; }|{ ls; }|}|IFS= |IFS= read -r x; |${PIPESTATUS[0]}|[0]|${pipestatus[|PIPESTATUS| <(ls) | <(| )", "|")
 
 // list makes commands from the grammar.
 func (p *proof) list(depth int) string {
@@ -611,7 +644,7 @@ func (p *proof) pipeline(depth int) string {
 		return line
 	}
 	in := p.list(depth - 1)
-	return p.pick([]string{"( " + in + " )", "(" + in + ") 2>&1", "for x in a 'b c' *; do " + in + "; done", "if " + in + "; then " + line + "; else ls; fi", "if ls; then " + in + "; elif pwd; then ls; fi",
+	return p.pick([]string{"( " + in + " )", "(" + in + ") 2>&1", "{ " + in + "; }", "{\n" + in + "\n} 2>&1", line + " | { " + in + "; }", "while IFS= read -r x; do " + in + "; done < a.go", "for x in a 'b c' *; do " + in + "; done", "if " + in + "; then " + line + "; else ls; fi", "if ls; then " + in + "; elif pwd; then ls; fi",
 		"while read -r x; do " + in + "; done < a.go", "for f in a\ndo " + in + "\ndone | sort"})
 }
 
