@@ -41,7 +41,7 @@ func TestReadingCommandsAllow(t *testing.T) {
 // that shells do not all read alike. Policy does not tell these from the ones that
 // hide a command (policy/shell).
 func TestOutsideTheGrammarAsks(t *testing.T) {
-	checkLines(t, engine(t), lines("R3 unusual-shell", "echo $#", "ls &>/dev/null", "cat <<< hello", "nohup ls", "case x in a) ls;; esac", "{ ls; pwd; }", "echo `pwd`",
+	checkLines(t, engine(t), lines("R3 unusual-shell", "echo $#", "ls &>/dev/null", "cat <<< hello", "nohup ls", "case x in a) ls;; esac", "IFS=, read -r a < f", "echo `pwd`",
 		"source <(ls)", "ls < <(ls)", "tee >(ls)", "for f in <(ls); do wc $f; done", "export LANG=C; ls", "'ls' -l", `"ls"`, "echo a{b", "echo ${x:-none}", "echo ${#x}", "echo ${f%.txt}", "echo $((1+2))", "[[ -f x ]]", "ls **x/*.go",
 		"cat > y.txt <<EOF\n${x:-a}\nEOF", "ls & pwd", "[ a == b ]", "export NODE_ENV=test", "LANG= ls"))
 }

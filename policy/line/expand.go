@@ -153,6 +153,11 @@ func (s *Reading) variable(name string) {
 	}
 }
 
+// wholeLines reports "IFS=" without a value.
+func wholeLines(a *syntax.Assign) bool {
+	return a.Name != nil && a.Name.Value == "IFS" && a.Value == nil && a.Array == nil && a.Index == nil && !a.Append && !a.Naked
+}
+
 // assign judges one assignment. exported says that programs will see it.
 func (s *Reading) assign(a *syntax.Assign, exported bool) {
 	if a.Name == nil || a.Naked && a.Value != nil {

@@ -136,7 +136,8 @@ func readsName(cond []*syntax.Stmt) (string, bool) {
 		return "", false
 	}
 	c, ok := cond[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Assigns) > 0 || len(c.Args) == 0 || c.Args[0].Lit() != "read" {
+	whole := ok && len(c.Assigns) == 1 && wholeLines(c.Assigns[0])
+	if !ok || len(c.Assigns) > 0 && !whole || len(c.Args) == 0 || c.Args[0].Lit() != "read" {
 		return "", false
 	}
 	args := c.Args[1:]

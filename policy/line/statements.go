@@ -286,8 +286,11 @@ func (s *Reading) andThen(y *syntax.Stmt) {
 
 // call judges a simple command, or assignments that stand alone.
 func (s *Reading) call(c *syntax.CallExpr) {
+	reads := len(c.Args) > 1 && c.Args[0].Lit() == "read"
 	for _, a := range c.Assigns {
-		s.assign(a, len(c.Args) > 0)
+		if !reads || !wholeLines(a) {
+			s.assign(a, len(c.Args) > 0)
+		}
 	}
 	if len(c.Args) == 0 {
 		s.silent = true

@@ -23,7 +23,7 @@ const (
 	markPipe       = 0x13 // stands between the commands of a pipeline
 	markNot        = 0x14 // "!" before a pipeline
 	markTime       = 0x15 // "time" before a pipeline
-	markOpen       = 0x16 // begins a compound command; its kind follows: ( f i w u
+	markOpen       = 0x16 // begins a compound command; its kind follows: ( { f i w u
 	markPart       = 0x17 // begins the next part of one: condition, body, else
 	markClose      = 0x18 // ends one
 	markAssign     = 0x0e // begins NAME=value

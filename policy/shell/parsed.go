@@ -50,6 +50,10 @@ func (w *writer) stmt(st *syntax.Stmt) {
 		w.mark(markOpen, '(')
 		w.stmts(c.Stmts)
 		w.mark(markClose)
+	case *syntax.Block:
+		w.mark(markOpen, '{')
+		w.stmts(c.Stmts)
+		w.mark(markClose)
 	case *syntax.IfClause:
 		w.mark(markOpen, 'i')
 		w.branches(c)

@@ -39,7 +39,7 @@ func (r *reader) keyword() string {
 	return ""
 }
 
-// list = pipeline {sep pipeline} [sep]. It ends before ")", before a word that
+// list = pipeline {sep pipeline} [sep]. It ends before ")" and "}", before a word that
 // ends a part of a compound command, and at the end of the text.
 func (r *reader) list() {
 	for count := 0; ; count++ {
@@ -70,7 +70,7 @@ func (r *reader) list() {
 
 // ends reports whether a list ends here.
 func (r *reader) ends() bool {
-	return r.at >= len(r.text) || r.peek(0) == ')' || enders[r.keyword()]
+	return r.at >= len(r.text) || r.peek(0) == ')' || r.peek(0) == '}' || enders[r.keyword()]
 }
 
 var enders = set("then do done fi else elif")
@@ -111,7 +111,7 @@ func (r *reader) pipeline() {
 		r.at += 4
 		r.emit(markTime)
 		r.blanks()
-		if r.keyword() == "time" || compounds[r.keyword()] || r.peek(0) == '(' || r.assignment() != "" {
+		if r.keyword() == "time" || compounds[r.keyword()] || r.bracket() != 0 || r.assignment() != "" {
 			r.refuse("time before something else than a command")
 		}
 	}
@@ -150,11 +150,19 @@ type item struct {
 
 var compounds = set("for if while until")
 
-// item = simple | "(" list ")" | for … | if … | while … | until …
+// bracket gives what opens a group, where one begins here: "(", or "{" before a blank.
+func (r *reader) bracket() byte {
+	switch c, next := r.peek(0), r.peek(1); {
+	case c == '(', c == '{' && (blank(next) || next == '\n'):
+		return c
+	}
+	return 0
+}
+
+// item = simple | "(" list ")" | "{" list "}" | for … | if … | while … | until …
 func (r *reader) item() item {
-	word := r.keyword()
-	group := r.peek(0) == '('
-	if !group && !compounds[word] {
+	word, group := r.keyword(), r.bracket()
+	if group == 0 && !compounds[word] {
 		return r.simple()
 	}
 	if r.depth++; r.depth > maxDepth {
@@ -166,9 +174,11 @@ func (r *reader) item() item {
 	moves := r.moves
 	r.at += len(word)
 	switch {
-	case group:
-		r.group()
+	case group == '(':
+		r.group(')')
 		r.moves = moves
+	case group == '{':
+		r.group('}')
 	case word == "for":
 		r.loop()
 	case word == "if":
@@ -196,15 +206,15 @@ func (r *reader) expect(word string) {
 	}
 }
 
-// group reads ( list ), but never "((".
-func (r *reader) group() {
-	r.emit(markOpen, '(')
-	if r.at++; r.peek(0) == '(' {
+// group reads ( list ), but never "((", or { list; }.
+func (r *reader) group(end byte) {
+	r.emit(markOpen, r.peek(0))
+	if r.at++; end == ')' && r.peek(0) == '(' {
 		r.refuse(`"(("`)
 	}
 	r.list()
-	if !r.accept(")") {
-		r.refuse(`no ")"`)
+	if !r.accept(string(end)) {
+		r.refuse("no %q", string(end))
 	}
 }
 

@@ -5,6 +5,12 @@ import "strings"
 // simple = {NAME "=" value} cmd {word | redirect} | {NAME "=" value}+
 func (r *reader) simple() (it item) {
 	outer := len(r.prefix)
+	if r.readsWhole() {
+		r.at += len("IFS=")
+		r.emit(markAssign)
+		r.out = append(append(r.out, "IFS="...), markWord)
+		r.blanks()
+	}
 	for name := r.assignment(); name != ""; name = r.assignment() {
 		r.assign(name)
 		r.blanks()
@@ -34,6 +40,14 @@ func (r *reader) simple() (it item) {
 	}
 	it.alone = name == "cd" || name == "read"
 	return it
+}
+
+// readsWhole reports "IFS= read", which leaves a line's blanks as they are and sets
+// nothing beyond: read is no special builtin of any shell.
+func (r *reader) readsWhole() bool {
+	rest, ok := strings.CutPrefix(r.text[r.at:], "IFS=")
+	word := strings.TrimLeft(rest, " \t")
+	return ok && len(word) < len(rest) && strings.HasPrefix(word, "read ")
 }
 
 // assignment gives the name where NAME= comes next.
