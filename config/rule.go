@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -12,12 +13,29 @@ type Rule struct {
 	Name         string   `yaml:"name"`
 	Match        Match    `yaml:"match"`
 	When         string   `yaml:"when"` // CEL
+	During       During   `yaml:"during"`
 	Risk         Risk     `yaml:"risk"`
 	Outcome      string   `yaml:"outcome" oneof:"allow|ask|deny"`
 	Approve      bool     `yaml:"approve"`
 	SideEffects  []string `yaml:"sideEffects" oneof:"filesystem_read|filesystem_write|process_exec|network_read|external_write|message_send|payment|credential_access|security_change|data_loss|none"`
 	MinApprovals int      `yaml:"minApprovals"`
 	Role         string   `yaml:"role"`
+}
+
+// During says when a rule matches: each week (Weekly, Timezone), or once (From, To).
+type During struct {
+	Weekly   string `yaml:"weekly"` // Fri 16:00-Mon 08:00
+	Timezone string `yaml:"timezone"`
+	From     string `yaml:"from"` // RFC 3339
+	To       string `yaml:"to"`
+}
+
+// String says the window as it is written: "Fri 16:00-Mon 08:00 Europe/Berlin".
+func (d During) String() string {
+	if d.Weekly != "" {
+		return d.Weekly + " " + d.Timezone
+	}
+	return strings.TrimSpace(d.From + " to " + d.To)
 }
 
 // Match says which calls a rule is about: every key that is there must fit.

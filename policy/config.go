@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"approvalbot/core"
 	"approvalbot/policy/workspace"
@@ -59,6 +60,9 @@ type Config struct {
 	// Beside is what else decides about calls, outside of this room, as text without
 	// secrets: who may approve, the verifier, routing. It is counted into the hash.
 	Beside string
+
+	// Clock tells the time to rules with During; nil: [time.Now].
+	Clock func() time.Time `json:"-"`
 }
 
 // Layer is one hard layer: it takes tools away.
@@ -101,9 +105,10 @@ type AgentLayer struct {
 // exactly. It counts only where all of the call is what it names, never for R4,
 // and never against a deny.
 type Rule struct {
-	Name  string // 1 to 64 letters, digits, ".", "_", "-"; unique
-	Match Match
-	When  string // CEL over the call, true where the rule matches; empty: always
+	Name   string // 1 to 64 letters, digits, ".", "_", "-"; unique
+	Match  Match
+	When   string // CEL over the call, true where the rule matches; empty: always
+	During During // when it matches; empty: always
 
 	Risk    *core.RiskClass
 	Outcome string // "allow", "ask" or "deny"
@@ -112,6 +117,13 @@ type Rule struct {
 	SideEffects  []core.SideEffect // added to what was found
 	MinApprovals int               // the call is asked, and at least so many people must say yes, of the role if one is named
 	Role         string            // one of Config.Roles
+}
+
+// During says when a rule matches: in each week (Weekly, Timezone), or once (From, To).
+type During struct {
+	Weekly   string // "Fri 16:00-Mon 08:00"
+	Timezone string // of Weekly; beside From and To only for saying when it ends
+	From, To string // RFC 3339; without From it has begun
 }
 
 // Match says which calls a rule is about: every field that is not empty must fit,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
@@ -31,6 +32,7 @@ type Engine struct {
 	rules     []opRule
 	index     index
 	wants     bool      // some rule looks at paths
+	timed     bool      // some rule holds only in its window
 	calls     sync.Pool // of *judging
 }
 
@@ -40,6 +42,9 @@ var _ core.Policy = (*Engine)(nil)
 func New(cfg Config) (*Engine, error) {
 	written := Layer{Allow: cfg.ToolsAllow, Deny: cfg.ToolsDeny}
 	cfg, bad := cfg.normal()
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
 	e := &Engine{cfg: cfg, desk: workspace.NewOwn(cfg.Protected)}
 	rules, err := program.Rules()
 	if err != nil {
@@ -64,8 +69,8 @@ func New(cfg Config) (*Engine, error) {
 	e.index = newIndex(e.rules)
 	for i := range e.rules {
 		r := &e.rules[i]
-		asks := r.when != nil && r.when.Paths
-		e.wants = e.wants || asks || len(r.paths) > 0
+		e.timed = e.timed || !r.during.IsZero()
+		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.Paths
 	}
 	for _, f := range cfg.AllowedApprovers {
 		if !slices.Contains(cfg.DisabledApprovers, f) {
@@ -140,7 +145,9 @@ type judging struct {
 	outcome    core.Outcome
 	policy     finding.Set // why the desk asks or refuses
 	reason     string      // of the first deny
+	now        time.Time   // where some rule holds only in its window
 	rule       *opRule     // the one that matched
+	why        string      // its sentence for people
 	settled    bool        // it says what the class is
 	asked      bool        // it asks for people
 	excused    bool        // the operator permits the call, whatever its class
@@ -167,7 +174,7 @@ func (a *agent) place(call *core.Call, workdir, host string) workspace.Place {
 }
 
 // Judge evaluates one call. It does no I/O and gives the same answer to the
-// same call.
+// same call, as long as no window of a rule begins or ends.
 func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
 	return e.conclude(e.read(call))
 }
@@ -178,6 +185,9 @@ func (e *Engine) read(call core.Call) *judging {
 	j := e.calls.Get().(*judging)
 	j.agent = e.agent(call.AgentID)
 	j.Call, j.Wants, j.Own, j.Lines, j.Roots = call, e.wants, &e.desk, e.lines, j.agent.roots
+	if e.timed {
+		j.now = e.cfg.Clock()
+	}
 	for _, run := range [...]stage{layersStage, riskStage, rulesStage} {
 		j.outcome = max(j.outcome, run(e, j))
 	}
@@ -304,7 +314,7 @@ func (j *judging) reasons(all []string) (names, texts []string) {
 		all = append(all, finding.Reasons[c].Text)
 	}
 	if j.rule != nil {
-		all = append(all, j.rule.why)
+		all = append(all, j.why)
 	}
 	n := len(all)
 	for _, c := range codes {

@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
@@ -28,35 +30,47 @@ func rulesStage(e *Engine, j *judging) core.Outcome {
 
 // obey does what a rule says.
 func (j *judging) obey(r *opRule) core.Outcome {
-	j.rule = r
+	j.rule, j.why = r, r.why+r.until(j.now)+"."
 	j.extra |= r.effects
 	switch {
 	case r.outcome == core.OutcomeDeny:
 		if j.reason == "" {
-			j.reason = fmt.Sprintf("The operator's rule %q denies this call; find another way or ask the operator.", r.name)
+			j.reason = fmt.Sprintf("The operator's rule %q denies this call%s.", r.name, cmp.Or(r.until(j.now), "; find another way or ask the operator"))
 		}
-		return j.say("rules", r.name, core.OutcomeDeny, r.why)
+		return j.say("rules", r.name, core.OutcomeDeny, j.why)
 	case r.outcome == core.OutcomeAsk:
 		j.asked = true
-		return j.say("rules", r.name, core.OutcomeAsk, r.why)
+		return j.say("rules", r.name, core.OutcomeAsk, j.why)
 	case r.outcome == core.OutcomeAllow:
 		j.excused = true
-		return j.say("rules", r.name, core.OutcomeAllow, r.why)
+		return j.say("rules", r.name, core.OutcomeAllow, j.why)
 	case r.approve:
-		j.step("rules", r.name, "approve", r.why)
+		j.step("rules", r.name, "approve", j.why)
 	default:
 		j.base, j.settled = *r.risk, true
 		if j.static == core.R4 {
 			j.base = core.R4
 		}
 		j.class = j.base
-		j.step("rules", r.name, classNames[j.class], r.why)
+		j.step("rules", r.name, classNames[j.class], j.why)
 	}
 	if len(r.needs) == 0 && r.min == 0 {
 		return core.OutcomeAllow
 	}
 	j.asked = true // whoever names people wants them asked
 	return j.say("rules", r.name, core.OutcomeAsk, "The rule says whose yes is needed.")
+}
+
+// until says when the window ends in which the rule holds: "; the freeze ends Mon 08:00
+// CET", or of a rule that may loosen "; that ends …". Empty where it always holds.
+func (r *opRule) until(now time.Time) string {
+	switch {
+	case r.during.IsZero():
+		return ""
+	case r.mayLoosen():
+		return "; that ends " + r.during.Ends(now)
+	}
+	return "; the freeze ends " + r.during.Ends(now)
 }
 
 // loosens reports whether the rule would make the answer to a call of that class
@@ -68,6 +82,9 @@ func (r *opRule) loosens(class core.RiskClass) bool {
 // matches reports whether the rule is about the call. In doubt a rule that
 // tightens is and a rule that loosens is not; nothing loosens R4.
 func (e *Engine) matches(r *opRule, j *judging) bool {
+	if !r.during.IsZero() && !r.during.Contains(j.now) {
+		return false
+	}
 	loosens := r.loosens(j.static)
 	if loosens && j.static == core.R4 || !r.concerns(&j.Call) {
 		return false

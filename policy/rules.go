@@ -12,13 +12,14 @@ import (
 	"approvalbot/policy/pattern"
 	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
+	"approvalbot/schedule"
 )
 
 // opRule is one of the operator's rules, ready to be applied.
 type opRule struct {
 	name string
 	code string // as a reason code
-	why  string // its sentence for people
+	why  string // its sentence for people, without the end
 
 	risk    *core.RiskClass
 	outcome core.Outcome // 0: none
@@ -35,6 +36,7 @@ type opRule struct {
 	agents   []string
 	sessions []string // exact, or a prefix that ends in *
 	when     *condition.Condition
+	during   schedule.Window // zero: always
 }
 
 // compileRules makes the rules of a Config, and names every mistake in them.
@@ -109,6 +111,7 @@ func newRule(from *Rule, roles []string) (r opRule, bad Mistakes) {
 	}
 	bad = append(bad, r.people(from, roles)...)
 	bad = append(bad, r.match(&from.Match)...)
+	bad = append(bad, r.period(from.During)...)
 	if r.mayLoosen() && len(bad) == 0 {
 		bad = append(bad, r.explicit()...)
 	}
@@ -137,6 +140,34 @@ func (r *opRule) people(from *Rule, roles []string) (bad Mistakes) {
 			bad.add([]string{"role"}, "", "nobody has the role %q; give it to somebody (people[].roles)", from.Role)
 		}
 		r.needs = []core.Need{{Role: from.Role, Min: max(1, from.MinApprovals)}}
+	}
+	return bad
+}
+
+// period reads when the rule holds.
+func (r *opRule) period(d During) (bad Mistakes) {
+	fail := func(err error, key ...string) { bad.add(append([]string{"during"}, key...), "during: ", "%s", err) }
+	if d == (During{}) {
+		return nil
+	}
+	if d.Timezone != "" || d.Weekly != "" {
+		if _, err := schedule.Zone(d.Timezone); err != nil {
+			fail(err, "timezone")
+			return bad
+		}
+	}
+	var err error
+	switch once := d.From != "" || d.To != ""; {
+	case once == (d.Weekly != ""):
+		bad.add([]string{"during"}, "during ", "must say either weekly, or from and to")
+	case once:
+		if r.during, err = schedule.Once(d.From, d.To, d.Timezone); err != nil {
+			fail(err)
+		}
+	default:
+		if r.during, err = schedule.Weekly(d.Weekly, d.Timezone); err != nil {
+			fail(err, "weekly")
+		}
 	}
 	return bad
 }
@@ -234,7 +265,7 @@ func (r *opRule) sentence() string {
 	} else if r.risk != nil {
 		does = fmt.Sprintf("sets the risk class %v", *r.risk)
 	}
-	return fmt.Sprintf("The operator's rule %q %s.", r.name, does)
+	return fmt.Sprintf("The operator's rule %q %s", r.name, does)
 }
 
 func ruleName(s string) bool {

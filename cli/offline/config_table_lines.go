@@ -237,5 +237,8 @@ func ruleAbout(r config.Rule) string {
 	if r.When != "" {
 		out = append(out, "when "+r.When)
 	}
+	if r.During != (config.During{}) {
+		out = append(out, "during "+r.During.String())
+	}
 	return strings.Join(out, ", ")
 }

@@ -113,6 +113,11 @@ func flips(t *testing.T, secret string) map[string]flip {
 		beside(at+".telegram.apiUrl", own, nil) // only a bot of its own has an address of its own
 	}
 	beside(rule+".match.command", []edit{{rule + ".match.tool", "exec"}}, nil)
+	beside(rule+".during.weekly", nil, []edit{{rule + ".during.timezone", "Europe/Berlin"}})
+	beside(rule+".during.timezone", []edit{
+		{rule + ".during.weekly", "Fri 16:00-Mon 08:00"}, {rule + ".during.timezone", "Europe/Berlin"},
+	}, nil)
+	beside(rule+".during.from", []edit{{rule + ".during.to", "2999-01-04T08:00:00+01:00"}}, nil)
 	beside(rule+".outcome", nil, without(rule+".risk"))
 	beside(rule+".approve", nil, without(rule+".risk", rule+".role", rule+".minApprovals"))
 	beside(rule+".minApprovals", nil, without(rule+".role"))

@@ -92,6 +92,9 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		} else if !enough(*cfg, r.Role, r.MinApprovals) {
 			c.tooFew(at, denies(*cfg, r))
 		}
+		if c.Has(at+".during") && r.During == (config.During{}) {
+			c.Mistake(at+".during", "must say either weekly, or from and to")
+		}
 		if !matches(r) {
 			c.Warn(at, "has neither match nor when: it is about every call")
 		}

@@ -128,7 +128,7 @@ func looserRules(old, now []config.Rule) bool {
 
 // sameCalls reports whether two rules are about the same calls.
 func sameCalls(r config.Rule, o config.Rule) bool {
-	return reflect.DeepEqual(r.Match, o.Match) && r.When == o.When && reflect.DeepEqual(r.SideEffects, o.SideEffects)
+	return reflect.DeepEqual(r.Match, o.Match) && r.When == o.When && r.During == o.During && reflect.DeepEqual(r.SideEffects, o.SideEffects)
 }
 
 // asStrict reports whether a rule is surely no milder than another one about the same

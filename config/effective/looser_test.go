@@ -22,6 +22,7 @@ func TestLooserRules(t *testing.T) {
 	ops := func(r *config.Rule) { r.Role = "ops" }
 	approves := func(r *config.Rule) { r.Outcome, r.Approve = "", true }
 	risky := func(r *config.Rule) { r.Outcome, r.Risk = "", config.Risk{Class: core.R4, Set: true} }
+	weekend := func(r *config.Rule) { r.During = config.During{Weekly: "Fri 16:00-Mon 08:00", Timezone: "UTC"} }
 	allow, ask, deny := rule("a", "allow"), rule("a", "ask"), rule("a", "deny")
 	other := rule("b", "allow")
 	type list = []config.Rule
@@ -30,6 +31,9 @@ func TestLooserRules(t *testing.T) {
 		looser   bool
 	}{
 		"the same":                                     {list{allow, deny}, list{allow, deny}, false},
+		"a deny only at weekends":                      {list{deny}, list{rule("a", "deny", weekend)}, true},
+		"a freeze beside":                              {list{allow}, list{rule("a", "deny", weekend), allow}, false},
+		"a freeze that is gone":                        {list{rule("a", "deny", weekend), allow}, list{allow}, true},
 		"a deny before":                                {list{allow, other}, list{deny, allow, other}, false},
 		"a deny between and after":                     {list{allow, other}, list{allow, deny, other, rule("c", "deny")}, false},
 		"a deny where there was none":                  {nil, list{deny}, false},

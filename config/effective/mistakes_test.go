@@ -43,6 +43,14 @@ func TestLoadMistakes(t *testing.T) {
 		{"no variable's name", "server: {publicUrl: \"${a b}\"}", []string{"f.yaml:1: server.publicUrl: has a ${…} that names no environment variable; write $${ for the text ${"}},
 		{"open brace", "server: {publicUrl: \"${A\"}", []string{"f.yaml:1: server.publicUrl: has a ${…} that names no environment variable; write $${ for the text ${"}},
 
+		{"a freeze in no zone", "approvals: {tools: {rules: [{name: a, outcome: deny, match: {tool: read}, during: {weekly: \"Fri 16:00-Mon 08:00\"}}]}}", []string{
+			"f.yaml:1: approvals.tools.rules[0].during.timezone: must be a timezone of the IANA database, such as Europe/Berlin"}},
+		{"a freeze that never ends", "approvals: {tools: {rules: [{name: a, outcome: deny, match: {tool: read}, during: {from: \"2026-12-18T16:00:00Z\"}}]}}", []string{
+			"f.yaml:1: approvals.tools.rules[0].during: has no end: a window that never ends is a rule without during"}},
+		{"a freeze that is empty", "approvals: {tools: {rules: [{name: a, outcome: deny, match: {tool: read}, during: {weekly: \"Mon 08:00-Mon 08:00\", timezone: UTC}}]}}", []string{
+			"f.yaml:1: approvals.tools.rules[0].during.weekly: begins when it ends: it would be empty, or never end"}},
+		{"a freeze of no time", "approvals: {tools: {rules: [{name: a, outcome: deny, match: {tool: read}, during: {weekly: \"\"}}]}}", []string{
+			"f.yaml:1: approvals.tools.rules[0].during: must say either weekly, or from and to"}},
 		{"listen without port", "server: {listen: localhost}", []string{"f.yaml:1: server.listen: must be host:port, such as 127.0.0.1:8787"}},
 		{"listen on no port", "server: {listen: \"127.0.0.1:99999\"}", []string{"f.yaml:1: server.listen: must have a port from 0 to 65535, such as 127.0.0.1:8787"}},
 		{"a tab", "server:\n\tlisten: x", []string{"f.yaml:2: is not YAML: a tab, or a value that begins with @, ` or %; indent with blanks, and put such a value in quotes"}},

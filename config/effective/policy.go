@@ -103,6 +103,7 @@ func NamedTools(c config.Config) []string {
 func ruleOf(r config.Rule) policy.Rule {
 	return policy.Rule{
 		Name: r.Name, When: r.When, Risk: classOf(r.Risk), Outcome: r.Outcome, Approve: r.Approve,
+		During: policy.During(r.During),
 		Match: policy.Match{
 			Tool: r.Match.Tool, Command: r.Match.Command, Path: r.Match.Path,
 			Host: r.Match.Host, Agent: r.Match.Agent, Session: r.Match.Session,
