@@ -110,6 +110,7 @@ var keepers = map[string][]string{
 	"github.com/lmittmann/tint":     {"daemon"},
 	"go.yaml.in/yaml":               {"config", "policy/program", "policy/tool"},
 	"golang.org/x/sync":             {"daemon"},
+	"github.com/arran4/golang-ical": {"schedule"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"hook/mcp", "cli/agent"},
 }

@@ -1,0 +1,91 @@
+package schedule
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// OnDuty is who is on duty at a moment.
+type OnDuty struct {
+	Roster string
+	People []string  // by name, in order; never nobody
+	Until  time.Time // zero: not known, or for good
+	Next   []string  // who follows; nobody: not known
+	// Unknown says why it is not known who is on duty, so that all of the roster are.
+	// Empty where it is known.
+	Unknown string
+}
+
+// String says it to people who read it at a moment: "alice until Mon 09:00 CET, then bob".
+func (d OnDuty) String(now time.Time, zone *time.Location) string {
+	text := strings.Join(d.People, ", ")
+	if d.Unknown != "" {
+		return "all of " + text + ", since " + d.Unknown
+	}
+	if !d.Until.IsZero() {
+		text += " until " + Moment(d.Until, now, zone)
+	}
+	if len(d.Next) > 0 {
+		text += ", then " + strings.Join(d.Next, ", ")
+	}
+	return text
+}
+
+// Roster is one rota by its name. Either its Rotation or its Calendar says who of Among
+// is on duty.
+type Roster struct {
+	Name     string
+	Among    []string
+	Zone     *time.Location // in which times are said
+	Rotation *Rotation
+	Calendar *Calendar
+}
+
+// at never gives nobody, and nobody who is not in Among.
+func (r Roster) at(now time.Time) OnDuty {
+	var d OnDuty
+	switch {
+	case r.Rotation != nil:
+		d = r.Rotation.duty(now)
+	case r.Calendar != nil:
+		d = r.Calendar.duty(now)
+	default:
+		d.Unknown = "nothing says who it is"
+	}
+	stranger := func(who string) bool { return !slices.Contains(r.Among, who) }
+	d.People = slices.DeleteFunc(d.People, stranger)
+	d.Next = slices.DeleteFunc(d.Next, stranger)
+	if len(d.People) == 0 {
+		d.People = slices.Clone(r.Among)
+		if d.Unknown == "" {
+			d.Unknown = "nobody of them is named for now"
+		}
+	}
+	d.Roster = r.Name
+	return d
+}
+
+// Duty is every roster. It is safe for concurrent use.
+type Duty struct{ rosters []Roster }
+
+// NewDuty makes a Duty of rosters with different names.
+func NewDuty(rosters ...Roster) Duty { return Duty{slices.Clone(rosters)} }
+
+// WhoNow says who is on duty by a roster, and whether there is a roster of that name.
+func (d Duty) WhoNow(roster string, now time.Time) (OnDuty, bool) {
+	i := slices.IndexFunc(d.rosters, func(r Roster) bool { return r.Name == roster })
+	if i < 0 {
+		return OnDuty{}, false
+	}
+	return d.rosters[i].at(now), true
+}
+
+// Has reports whether somebody is on duty by a roster.
+func (d Duty) Has(roster, person string, now time.Time) bool {
+	on, _ := d.WhoNow(roster, now)
+	return slices.Contains(on.People, person)
+}
+
+// Rosters lists the rosters as they were configured.
+func (d Duty) Rosters() []Roster { return slices.Clone(d.rosters) }

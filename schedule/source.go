@@ -1,0 +1,117 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// How often a calendar is read, and for how long its last good copy counts.
+const (
+	RefreshEvery = 15 * time.Minute
+	StaleAfter   = 24 * time.Hour
+)
+
+// Fetch gives the text of a calendar, at most [MaxCalendar] bytes of it and one more.
+// Its error is shown to people: it holds no address and no secret.
+type Fetch func(ctx context.Context, source string) ([]byte, error)
+
+// Calendar says who is on duty by an iCalendar from elsewhere. Where it cannot be read
+// its last good copy counts, for [StaleAfter]; from then on nobody knows, and before it
+// was read once. Safe for concurrent use.
+type Calendar struct {
+	source string
+	emails map[string]string // to names
+	zone   *time.Location
+
+	mu     sync.Mutex
+	shifts []Shift
+	read   time.Time // of the good copy
+	tried  time.Time
+	failed string // why the last try gave none
+}
+
+// NewCalendar makes a Calendar that was not read yet. The emails, in lower case, name
+// those who can be on duty.
+func NewCalendar(source string, emails map[string]string, zone *time.Location) *Calendar {
+	return &Calendar{source: source, emails: maps.Clone(emails), zone: zone}
+}
+
+// Due reports whether it is time to read the calendar.
+func (c *Calendar) Due(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tried.IsZero() || !now.Before(c.tried.Add(RefreshEvery))
+}
+
+// Refresh reads the calendar. A copy that cannot be read leaves the last good one; the
+// error says what is wrong with it.
+func (c *Calendar) Refresh(ctx context.Context, now time.Time, fetch Fetch) error {
+	text, err := fetch(ctx, c.source)
+	var shifts []Shift
+	if err == nil {
+		shifts, err = ReadCalendar(text, c.emails, c.zone, now)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tried = now
+	if err != nil {
+		c.failed = err.Error()
+		return fmt.Errorf("the calendar cannot be read: %w", err)
+	}
+	c.shifts, c.read, c.failed = shifts, now, ""
+	return nil
+}
+
+// duty is who is on duty by the calendar.
+func (c *Calendar) duty(now time.Time) OnDuty {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.read.IsZero() && c.failed == "":
+		return OnDuty{Unknown: "the calendar was not read yet"}
+	case c.read.IsZero():
+		return OnDuty{Unknown: "the calendar cannot be read: " + c.failed}
+	case !now.Before(c.read.Add(StaleAfter)):
+		return OnDuty{Unknown: "the calendar was not read since " + Moment(c.read, now, c.zone) + ": " + c.failed}
+	}
+	people := on(c.shifts, now)
+	if len(people) == 0 {
+		return OnDuty{Unknown: "the calendar names nobody of them for now"}
+	}
+	d := OnDuty{People: people}
+	for _, t := range changes(c.shifts, now) {
+		if next := on(c.shifts, t); !slices.Equal(next, people) {
+			d.Until, d.Next = t, next
+			break
+		}
+	}
+	return d
+}
+
+// on are those who have a shift at that moment, by name, each once.
+func on(shifts []Shift, t time.Time) (who []string) {
+	for _, s := range shifts {
+		if !s.From.After(t) && s.Until.After(t) {
+			who = append(who, s.Who)
+		}
+	}
+	slices.Sort(who)
+	return slices.Compact(who)
+}
+
+// changes are the moments after now at which a shift begins or ends, in order.
+func changes(shifts []Shift, now time.Time) (out []time.Time) {
+	for _, s := range shifts {
+		for _, t := range []time.Time{s.From, s.Until} {
+			if t.After(now) {
+				out = append(out, t)
+			}
+		}
+	}
+	slices.SortFunc(out, time.Time.Compare)
+	return slices.CompactFunc(out, time.Time.Equal)
+}
