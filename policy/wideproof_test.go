@@ -124,6 +124,9 @@ var torn = words.Set("b c.go new line.go")
 
 // becomes reports that a word may be, or be split into, this one.
 func becomes(w workspace.Word, text string) bool {
+	if text[:min(1, len(text))] == "-" && w.Kind == workspace.Pattern && strings.HasPrefix(w.Text, "./**/") {
+		text = "./" + text // printed by a program, before one that no name can mislead (language.ForTellers)
+	}
 	switch {
 	case w.Text == "/dev/fd/63":
 		return strings.Contains(text, "/fd/")

@@ -53,7 +53,7 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 	first := r.exec("git push origin main", session("nightly"))
 	card := r.more(r.alice, r.card(first), "Allow session")
 	require.Equal(t, []string{"Allow once", "Deny", "Deny with a reason", "Details", "Allow session", "Always", "Back"}, card.Labels())
-	require.Contains(t, card.Text, "Allow session: “git push” without other options, whatever it names, in whatever directory it runs; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.\n"+
+	require.Contains(t, card.Text, "Allow session: “git push origin” without other options, whatever it names, in whatever directory it runs; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.\n"+
 		"Always: exactly this call, in whatever directory it runs; by agent main, until an operator deletes the grant.")
 	require.Equal(t, "Allowed for the session by alice.", r.tap(r.alice, r.group, card.ID, "Allow session").Text)
 	r.settled(r.group, card.ID, "allowed for the session by alice")
