@@ -22,7 +22,7 @@ type Person struct {
 }
 
 // Directory knows the people and who may decide where. It is immutable; a
-// reload makes a new one.
+// reload makes a new one, and At a view of a moment.
 type Directory struct {
 	byAccount map[Requester]string // {channel, userId} -> person
 	people    map[string]Person
@@ -32,7 +32,8 @@ type Directory struct {
 	live      map[string]bool     // channels that are on
 	verifiers map[string][]string // agent id, "" for all others -> accounts of the verifier's people
 	duty      schedule.Duty
-	all       eligible            // to vote on what nobody of them asked
+	now       time.Time // zero: nobody is on duty
+	all       eligible  // to vote on what nobody of them asked
 }
 
 // eligible is how many different people could vote.
@@ -83,6 +84,13 @@ func NewDirectory(r Rights) (*Directory, error) {
 	}
 	d.all = d.count(nil, nil)
 	return d, nil
+}
+
+// At is the Directory as it is at a moment: with who is on duty then.
+func (d *Directory) At(now time.Time) *Directory {
+	view := *d
+	view.now = now
+	return &view
 }
 
 // Identify fills in the person behind an account. A voter on channel "api" is a
@@ -175,10 +183,14 @@ func voters(accounts []string) (out []Voter) {
 	return out
 }
 
-// Meets reports whether the voter has the role that the need is about.
-func (d *Directory) Meets(n Need, v Voter) bool {
-	v = d.Identify(v)
-	return v.Person != "" && slices.Contains(d.people[v.Person].Roles, n.Role)
+// Meets reports whether the vote is somebody's who has the role that the need is about.
+// Of those who may be on duty it is whoever was when they voted.
+func (d *Directory) Meets(n Need, v Vote) bool {
+	who := d.people[d.Identify(*v.Voter).Person]
+	if roster, duty := DutyRole(n.Role); duty && !slices.Contains(v.OnDuty, roster) {
+		return false
+	}
+	return d.mayHave(n.Role, who)
 }
 
 // Enough reports whether as many people with the role as are needed could vote,

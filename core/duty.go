@@ -15,6 +15,25 @@ func RoleOnDuty(roster string) string { return dutyPrefix + roster }
 // that people have by themselves.
 func DutyRole(role string) (roster string, ok bool) { return strings.CutPrefix(role, dutyPrefix) }
 
+// onDuty are the rosters by which a person is on duty at the Directory's moment.
+func (d *Directory) onDuty(person string) (rosters []string) {
+	if d.now.IsZero() || person == "" {
+		return nil
+	}
+	for _, r := range d.duty.Rosters() {
+		if d.duty.Has(r.Name, person, d.now) {
+			rosters = append(rosters, r.Name)
+		}
+	}
+	return rosters
+}
+
+// newlyOnDuty reports whether a vote meets a need that the voter's vote before did not,
+// since they are on duty now.
+func (a Approval) newlyOnDuty(before, now Vote, d *Directory) bool {
+	return slices.ContainsFunc(a.Rule.Needs, func(n Need) bool { return d.Meets(n, now) && !d.Meets(n, before) })
+}
+
 // mayHave reports whether a person has the role, or may have it while on duty.
 func (d *Directory) mayHave(role string, p Person) bool {
 	if roster, duty := DutyRole(role); duty {
