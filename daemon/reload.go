@@ -96,7 +96,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if len(fixed) > 0 {
 		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
 	}
-	rules, err := d.rulesOf(next)
+	rules, err := d.rulesOf(ctx, next)
 	if err != nil {
 		return api.Reloaded{}, err
 	}

@@ -96,5 +96,21 @@ func (d Duty) Among(roster string) []string {
 	return slices.Clone(d.rosters[i].Among)
 }
 
+// Calendars are those of the rosters that have one.
+func (d Duty) Calendars() (out []RosterCalendar) {
+	for _, r := range d.rosters {
+		if r.Calendar != nil {
+			out = append(out, RosterCalendar{r.Name, r.Calendar})
+		}
+	}
+	return out
+}
+
+// RosterCalendar is the calendar of a roster.
+type RosterCalendar struct {
+	Roster string
+	*Calendar
+}
+
 // Rosters lists the rosters as they were configured.
 func (d Duty) Rosters() []Roster { return slices.Clone(d.rosters) }
