@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // dutyPrefix begins the role of whoever is on duty by a roster.
@@ -41,3 +42,6 @@ func (d *Directory) mayHave(role string, p Person) bool {
 	}
 	return slices.Contains(p.Roles, role)
 }
+
+// Zone is in which a person is told times; nil where it is not known.
+func (d *Directory) Zone(person string) *time.Location { return d.people[person].Zone }

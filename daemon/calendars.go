@@ -20,9 +20,7 @@ import (
 )
 
 const (
-	// calendarLook is how often it is looked whether a calendar is to be read: one of a
-	// configuration that was just loaded is read soon.
-	calendarLook = 10 * time.Second
+	calendarLook = time.Minute // how often it is looked whether one is to be read
 
 	calendarTime      = 20 * time.Second // for one to answer, with all redirects
 	maxRedirects      = 3
@@ -54,6 +52,7 @@ func (d *Daemon) readCalendars(ctx context.Context) error {
 		d.refreshCalendars(ctx, d.Gate.Rules().Contact.Duty, fetch)
 		select {
 		case <-time.After(calendarLook):
+		case <-d.otherDuty:
 		case <-ctx.Done():
 			return nil
 		}

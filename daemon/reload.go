@@ -123,6 +123,10 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	d.live.Store(&next)
 	d.Metrics.UseTools(effective.NamedTools(next))
 	d.Gate.Use(rules)
+	select {
+	case d.otherDuty <- struct{}{}:
+	default:
+	}
 	err = d.agree(context.WithoutCancel(ctx), newest)
 	if newest {
 		generation = d.Store.Generation()

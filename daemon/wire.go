@@ -50,7 +50,7 @@ const (
 // must be called, because it also closes the store.
 func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err error) {
 	log, version := o.Log, o.Version
-	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1)}
+	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1), otherDuty: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
 	build, err := policy.Build()
 	if err != nil {
