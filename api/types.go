@@ -117,7 +117,8 @@ type Vote struct {
 	Confidence  float64  `json:"confidence,omitzero" minimum:"0" maximum:"1"`
 	DecidedAtMs int64    `json:"decidedAtMs"`
 
-	VerifierOnly bool `json:"verifierOnly,omitzero" doc:"It counts for the verifier's people, and for nothing else."`
+	VerifierOnly bool     `json:"verifierOnly,omitzero" doc:"It counts for the verifier's people, and for nothing else."`
+	OnDuty       []string `json:"onDuty,omitzero" doc:"The rosters by which they were on duty when they voted."`
 }
 
 // Voter is the account a person voted with. On channel "api" the user id is a

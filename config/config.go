@@ -86,6 +86,9 @@ type Person struct {
 	Telegram ID       `yaml:"telegram"`
 	Discord  ID       `yaml:"discord"`
 	Roles    []string `yaml:"roles"`
+	Email    string   `yaml:"email"` // by which duty calendars name them
+	Timezone string   `yaml:"timezone"`
+	Quiet    string   `yaml:"quiet"` // 22:00-07:00, in Timezone unless it names another
 }
 
 // Channels holds the chat platforms. One whose bot token is empty is off.
@@ -176,6 +179,9 @@ type ApprovalTools struct {
 	Policy            Policy     `yaml:"policy"`
 	Rules             []Rule     `yaml:"rules"`
 	Routing           Routing    `yaml:"routing"`
+	OnDuty            []Roster   `yaml:"onDuty"`
+	SLO               SLO        `yaml:"slo"`
+	Drill             Drill      `yaml:"drill"`
 }
 
 // Format prints the block as %+v does, whatever the verb. Behind a pointer, fmt
@@ -194,15 +200,25 @@ type Policy struct {
 	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
 	MinApprovalsByRisk              map[string]int `yaml:"minApprovalsByRisk"`
 	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask"`
+	BreaksQuietAtOrAbove            Risk           `yaml:"breaksQuietAtOrAbove"`
 }
 
-// Routing says where cards go.
+// Routing says where cards go, and who hears of one that nobody decides.
 type Routing struct {
-	Mode          string   `yaml:"mode" oneof:"session|targets|both"`
-	Targets       []Place  `yaml:"targets"`
-	Fallback      []Place  `yaml:"fallback"`
-	FallbackAfter Duration `yaml:"fallbackAfter"`
-	AuditChats    []Place  `yaml:"auditChats"` // get the day's first checkpoint of the log
+	Mode          string       `yaml:"mode" oneof:"session|targets|both"`
+	Targets       []Place      `yaml:"targets" oneof:"timezone"` // they may have a timezone
+	Fallback      []Place      `yaml:"fallback"`
+	FallbackAfter Duration     `yaml:"fallbackAfter"`
+	AuditChats    []Place      `yaml:"auditChats"` // get the day's first checkpoint of the log
+	RemindAfter   []Duration   `yaml:"remindAfter"`
+	Escalate      []Escalation `yaml:"escalate"`
+	DigestAbove   int          `yaml:"digestAbove"` // 0: never
+}
+
+// Escalation asks somebody more about what nobody has decided after a while.
+type Escalation struct {
+	After Duration `yaml:"after"`
+	To    string   `yaml:"to"` // onDuty, onDuty:NAME, role:NAME, or a chat
 }
 
 // Exec is the legacy override for tool exec.

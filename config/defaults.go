@@ -43,8 +43,10 @@ func (t *ApprovalTools) setDefaults() {
 			RequireApprovalForMessagingSend: true,
 			ProjectCode:                     "allow",
 			RequireHumanApproverAtOrAbove:   Risk{Class: core.R3, Set: true},
+			BreaksQuietAtOrAbove:            Risk{Class: core.R4, Set: true},
 		},
-		Routing: Routing{Mode: "both", FallbackAfter: Duration(20 * time.Second)},
+		Routing: Routing{Mode: "both", FallbackAfter: Duration(20 * time.Second), DigestAbove: 5},
+		SLO:     SLO{DecidedWithin: Duration(10 * time.Minute), Share: 0.95},
 	}
 }
 

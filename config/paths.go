@@ -16,13 +16,20 @@ func beside(config, path string) string {
 	return filepath.Join(filepath.Dir(config), path)
 }
 
-// locate puts every path of the configuration in its place: the store's, and those of
-// the keys whose names end in File.
+// locate puts every path of the configuration in its place: the store's, calendars',
+// and those of the keys whose names end in File.
 func (c *Config) locate() {
 	if path := c.DatabaseFile(); path != "" {
 		c.Store.URL = "sqlite:" + beside(c.File, path)
 	}
 	locateFiles(c.File, reflect.ValueOf(c).Elem())
+	if t := c.Approvals.Tools; t != nil {
+		for i, r := range t.OnDuty {
+			if path := r.CalendarFile(); path != "" {
+				t.OnDuty[i].Calendar = Secret(beside(c.File, path))
+			}
+		}
+	}
 }
 
 func locateFiles(config string, v reflect.Value) {

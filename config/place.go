@@ -10,7 +10,10 @@ import (
 
 // Place is a chat to write to: {channel, to, threadId}, or channel:to:thread as
 // text. It is in normal form.
-type Place struct{ core.Target }
+type Place struct {
+	core.Target
+	Timezone string // in which times are said there; only of routing.targets
+}
 
 func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	if n.Kind == yaml.ScalarNode {
@@ -30,12 +33,15 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		Channel  string `yaml:"channel" oneof:"telegram|discord"`
 		To       number `yaml:"to"`
 		ThreadID number `yaml:"threadId"`
+		Timezone string `yaml:"timezone"`
 	}
 	before := len(d.mistakes)
 	d.decodeStruct(n, reflect.ValueOf(&parts).Elem(), at)
 	t := core.Target{Channel: parts.Channel, To: string(parts.To), ThreadID: string(parts.ThreadID)}
 	switch {
 	case len(d.mistakes) > before:
+	case hasKey(n, "timezone") && at.words != "timezone":
+		d.mistake(Join(at.path, "timezone"), "unknown key; chats in approvals.tools.routing.targets may have it")
 	case t.Channel == "":
 		d.mistake(at.path, "needs a channel: telegram or discord")
 	case t.ThreadID != "" && !DecimalID.MatchString(t.ThreadID):
@@ -43,7 +49,7 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	case t.Validate() != nil:
 		d.mistake(Join(at.path, "to"), "must be a chat's numeric id (a @name can change hands)%s", dmHint(t.Channel))
 	default:
-		p.Target = t.Normal()
+		p.Target, p.Timezone = t.Normal(), parts.Timezone
 	}
 }
 

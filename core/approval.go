@@ -94,6 +94,8 @@ type Vote struct {
 	DecidedAtMs int64    `json:"decidedAtMs"`
 	// VerifierOnly: it counts toward the verifier's need, and not toward the approvers'.
 	VerifierOnly bool `json:"verifierOnly,omitempty"`
+	// OnDuty are the rosters by which the voter was on duty when the vote came in.
+	OnDuty []string `json:"onDuty,omitempty"`
 }
 
 // Voter is who gave a vote: an account on a channel, and the configured person

@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
+
+	"approvalbot/schedule"
 )
 
 // Person is a human with known accounts. Whatever they tap with, they are one
@@ -13,10 +16,13 @@ type Person struct {
 	Name     string
 	Accounts map[string]string // channel -> user id
 	Roles    []string          // labels for operators' own rules
+	Email    string            // by which duty calendars name them; may be empty
+	Zone     *time.Location    // in which they are told times; nil: UTC
+	Quiet    schedule.Window   // when they are left alone; zero: never
 }
 
 // Directory knows the people and who may decide where. It is immutable; a
-// reload makes a new one.
+// reload makes a new one, and At a view of a moment.
 type Directory struct {
 	byAccount map[Requester]string // {channel, userId} -> person
 	people    map[string]Person
@@ -25,7 +31,9 @@ type Directory struct {
 	tokens    map[string]string   // name of a token that may decide -> its person
 	live      map[string]bool     // channels that are on
 	verifiers map[string][]string // agent id, "" for all others -> accounts of the verifier's people
-	all       eligible            // to vote on what nobody of them asked
+	duty      schedule.Duty
+	now       time.Time // zero: nobody is on duty
+	all       eligible  // to vote on what nobody of them asked
 }
 
 // eligible is how many different people could vote.
@@ -41,6 +49,7 @@ type Rights struct {
 	AllowedRoles map[string][]string // channel -> role ids
 	Tokens       map[string]string   // tokens with operator.approvals and a person: token name -> person
 	Verifiers    map[string][]string // the verifier's people: agent id, "" for all others -> "telegram:1"
+	Duty         schedule.Duty
 }
 
 // NewDirectory checks that no account belongs to two people. A person whom only a
@@ -50,6 +59,7 @@ func NewDirectory(r Rights) (*Directory, error) {
 		byAccount: map[Requester]string{}, people: map[string]Person{},
 		users: maps.Clone(r.AllowedUsers), roles: maps.Clone(r.AllowedRoles),
 		tokens: maps.Clone(r.Tokens), live: map[string]bool{}, verifiers: maps.Clone(r.Verifiers),
+		duty: r.Duty,
 	}
 	for c := range r.AllowedUsers {
 		d.live[c] = true
@@ -74,6 +84,13 @@ func NewDirectory(r Rights) (*Directory, error) {
 	}
 	d.all = d.count(nil, nil)
 	return d, nil
+}
+
+// At is the Directory as it is at a moment: with who is on duty then.
+func (d *Directory) At(now time.Time) *Directory {
+	view := *d
+	view.now = now
+	return &view
 }
 
 // Identify fills in the person behind an account. A voter on channel "api" is a
@@ -166,19 +183,24 @@ func voters(accounts []string) (out []Voter) {
 	return out
 }
 
-// Meets reports whether the voter has the role that the need is about.
-func (d *Directory) Meets(n Need, v Voter) bool {
-	v = d.Identify(v)
-	return v.Person != "" && slices.Contains(d.people[v.Person].Roles, n.Role)
+// Meets reports whether the vote is somebody's who has the role that the need is about.
+// Of those who may be on duty it is whoever was when they voted.
+func (d *Directory) Meets(n Need, v Vote) bool {
+	who := d.people[d.Identify(*v.Voter).Person]
+	if roster, duty := DutyRole(n.Role); duty && !slices.Contains(v.OnDuty, roster) {
+		return false
+	}
+	return d.mayHave(n.Role, who)
 }
 
 // Enough reports whether as many people with the role as are needed could vote,
-// without those whom barred names (nil: nobody).
+// without those whom barred names (nil: nobody). Of a role that being on duty gives,
+// all who may be on duty count.
 func (d *Directory) Enough(n Need, barred func(Voter) bool) bool {
-	all := slices.DeleteFunc(d.accounts(), func(v Voter) bool { return !d.Meets(n, v) })
+	all := slices.DeleteFunc(d.accounts(), func(v Voter) bool { return !d.mayHave(n.Role, d.people[d.Identify(v).Person]) })
 	names := d.distinct(barred, all)
 	for _, p := range d.people {
-		if slices.Contains(p.Roles, n.Role) && d.byRole(p) { // they may hold an allowed chat role
+		if d.mayHave(n.Role, p) && d.byRole(p) { // they may hold an allowed chat role
 			v := Voter{Person: p.Name}
 			if barred == nil || !barred(v) {
 				names[v.Name()] = true

@@ -34,16 +34,27 @@ func (g *Gate) Use(rules Rules) { g.rules.Store(&rules) }
 // PolicyHash names the policy in force.
 func (g *Gate) PolicyHash() string { return g.rules.Load().Policy.Hash() }
 
-// Rules gives the snapshot in force.
-func (g *Gate) Rules() Rules { return *g.rules.Load() }
+// Rules gives the snapshot in force, with the people as they are now.
+func (g *Gate) Rules() Rules { return g.snapshot(time.Now()) }
+
+// snapshot is the rules in force with the people as they are at that moment: the one
+// place where time comes to them.
+func (g *Gate) snapshot(now time.Time) Rules {
+	rules := *g.rules.Load()
+	rules.People = rules.People.At(now)
+	return rules
+}
+
+// people are the people as they are at that moment.
+func (g *Gate) people(now time.Time) *Directory { return g.snapshot(now).People }
 
 // inForce gives the rules to judge by, or CodeUnavailable as long as others count
 // for those who share the store: whatever judges a call, counts a yes or hands a
 // call out begins here, and its Change names the Policy, so that the answer still
 // holds when it is committed. What only takes away, reports or reads needs neither.
 func (g *Gate) inForce() (*Rules, error) {
-	rules := g.rules.Load()
-	return rules, g.store.Agreed(rules.Policy.Hash())
+	rules := g.snapshot(time.Now())
+	return &rules, g.store.Agreed(rules.Policy.Hash())
 }
 
 // Announce puts a change of the policy on record.
@@ -59,7 +70,7 @@ func (g *Gate) Announce(ctx context.Context, by, hash string, looser []string) e
 // payload, a stranger's listing) and marks its platform update handled.
 func (g *Gate) Refused(ctx context.Context, v Voter, what string, handled *InboundRef) error {
 	a := Approval{}
-	by := g.rules.Load().People.Identify(v).Name()
+	by := g.people(time.Now()).Identify(v).Name()
 	return g.store.Append(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
 }
 

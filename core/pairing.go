@@ -123,7 +123,7 @@ func (g *Gate) StartPairing(ctx context.Context, who Caller) (p Pairing, code st
 func (g *Gate) Pair(
 	ctx context.Context, v Voter, code string, who PairingWho, handled *InboundRef,
 ) (right bool, err error) {
-	by := g.rules.Load().People.Identify(v).Name()
+	by := g.people(time.Now()).Identify(v).Name()
 	err = g.store.Pair(ctx, handled, func(before Pairing) (Pairing, []Event) {
 		now := nowMs()
 		var p Pairing

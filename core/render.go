@@ -2,9 +2,9 @@ package core
 
 import (
 	"context"
+	"sync"
+	"time"
 )
-
-import "sync"
 
 // maxRendered is how many drawings are remembered. They are for cards that go to
 // many chats at about the same time.
@@ -98,7 +98,7 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 	if d.Kind == UnreachedDelivery && a.Reached {
 		return Drawing{Skip: "a card has arrived after all"}, nil
 	}
-	drawing := a.draw(d, facts, rules.People)
+	drawing := a.draw(d, facts, g.people(time.Now()))
 	if a.Version == d.Version {
 		g.rendered.put(alike, drawing)
 	}

@@ -1,5 +1,11 @@
 package core
 
+import (
+	"time"
+
+	"approvalbot/schedule"
+)
+
 // Rules is what the operator configured, as one immutable snapshot.
 type Rules struct {
 	Enabled      bool
@@ -15,4 +21,19 @@ type Rules struct {
 	// RetryWindowMs is how long an approved call is kept for a retry after its last
 	// use, see Approval.KeptSinceMs; 0: for as long as its approval.
 	RetryWindowMs int64
+
+	// Contact is who hears of an approval that nobody decides, and when; its Groups are
+	// the chats that get the approval's own cards, and not in here.
+	Contact     schedule.Contact
+	BreaksQuiet RiskClass                 // from this class on people are reached in their quiet hours, too
+	DigestAbove int                       // so many cards of an owner a minute in a chat; more are one list. 0: never
+	Zones       map[Target]*time.Location // in which times are said in a chat; of others not known
+	Objective   Objective
+	Drill       schedule.Cron // when each route is tried; zero: never
+}
+
+// Objective is how soon people are to decide. The zero Objective aims at nothing.
+type Objective struct {
+	DecidedWithin time.Duration
+	Share         float64 // of what they are asked
 }

@@ -29,7 +29,7 @@ type Tally struct {
 // one at least a person where a human is required, and for each role that the rule
 // names so many with it, which meets says; the narrowest scope that they voted wins.
 // The verifier's need is met by one of its people, whose scope counts for nothing.
-func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Voter) bool) Tally {
+func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Vote) bool) Tally {
 	t := Tally{Outcome: Pending}
 	if r.AsksApprovers() {
 		t.Need = max(1, r.MinApprovals)
@@ -77,13 +77,13 @@ type approvals struct {
 	scope  Decision // the narrowest that people voted; empty: none has
 }
 
-func (c *approvals) add(r Rule, v Vote, meets func(Need, Voter) bool) {
+func (c *approvals) add(r Rule, v Vote, meets func(Need, Vote) bool) {
 	if v.Approver != UserRequest {
 		return
 	}
 	c.human = true
 	for i, n := range r.Needs {
-		if meets(n, *v.Voter) {
+		if meets(n, v) {
 			c.groups[i]++
 		}
 	}
@@ -147,7 +147,12 @@ func ofNeed(names []string, need int) string {
 	return s
 }
 
-func (n Need) text(missing int) string { return fmt.Sprintf("%d with role %s", missing, n.Role) }
+func (n Need) text(missing int) string {
+	if roster, duty := DutyRole(n.Role); duty {
+		return fmt.Sprintf("%d on duty (%s)", missing, roster)
+	}
+	return fmt.Sprintf("%d with role %s", missing, n.Role)
+}
 
 // People writes voter names for people: "alice, telegram user 111, token ops, policy".
 func People(names []string) string {

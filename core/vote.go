@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"approvalbot/display"
 	"approvalbot/internal/fault"
@@ -75,7 +76,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		return a.refused(v, b, refusal, now)
 	}
 	vote := Vote{Approver: UserRequest, Verdict: Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason,
-		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d)}
+		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d), OnDuty: d.onDuty(v.Person)}
 	if b.Decision == Deny {
 		vote.Verdict = Reject
 	}
@@ -84,7 +85,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	switch {
 	case i < 0:
 		next.Votes = append(next.Votes, vote)
-	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.sameAccount(v):
+	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.sameAccount(v) && !a.newlyOnDuty(next.Votes[i], vote, d):
 		return Change{Approval: a, Unchanged: true}
 	case vote.VerifierOnly && vote.Verdict == Approve && a.fillsBoth(next.Votes[i], d):
 		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
@@ -246,7 +247,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
 	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
 	// Where another copy could not show it, neither can this one.
-	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown && !hidden
+	card.Shown = a.draw(card, facts, g.people(time.Now())).Shown && !hidden
 	return []Delivery{card}, nil
 }
 
@@ -274,7 +275,7 @@ func (g *Gate) AddReason(
 	ctx context.Context, key string, v Voter, reason string, handled *InboundRef,
 ) (Approval, error) {
 	return g.update(ctx, key, func(a Approval) (Change, error) {
-		c, err := a.addReason(g.rules.Load().People.Identify(v), reason, nowMs())
+		c, err := a.addReason(g.people(time.Now()).Identify(v), reason, nowMs())
 		c.Handled = handled
 		return c, err
 	})

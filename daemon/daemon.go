@@ -60,6 +60,7 @@ type Daemon struct {
 	outdated       chan struct{}          // another was loaded elsewhere
 	outdatedReason atomic.Pointer[string] // why it is not in force here
 	telling        sync.WaitGroup         // announcements under way
+	otherDuty      chan struct{}          // another configuration may have other calendars
 	table          *routing.Table
 	talk           *textcmd.Handler
 	bots           map[string]bot // by platform; those that are on

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"time"
 
 	"approvalbot/config"
@@ -40,10 +41,11 @@ func (d *Daemon) outside(cfg config.Config, rules *core.Rules) error {
 }
 
 // rulesOf makes the snapshot that a configuration means.
-func (d *Daemon) rulesOf(cfg config.Config) (core.Rules, error) {
+func (d *Daemon) rulesOf(ctx context.Context, cfg config.Config) (core.Rules, error) {
 	rules, err := effective.Rules(cfg, d.table)
 	if err != nil {
 		return rules, err
 	}
+	d.restoreCalendars(ctx, rules.Contact.Duty)
 	return rules, d.outside(cfg, &rules)
 }

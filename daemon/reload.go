@@ -96,7 +96,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if len(fixed) > 0 {
 		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
 	}
-	rules, err := d.rulesOf(next)
+	rules, err := d.rulesOf(ctx, next)
 	if err != nil {
 		return api.Reloaded{}, err
 	}
@@ -123,6 +123,10 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	d.live.Store(&next)
 	d.Metrics.UseTools(effective.NamedTools(next))
 	d.Gate.Use(rules)
+	select {
+	case d.otherDuty <- struct{}{}:
+	default:
+	}
 	err = d.agree(context.WithoutCancel(ctx), newest)
 	if newest {
 		generation = d.Store.Generation()

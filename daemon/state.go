@@ -26,6 +26,8 @@ func (d *Daemon) gauges() {
 		{Name: "callbacks_given_up", Help: "Calls back to owners that were given up."},
 		{Name: "log_records", Help: "Number of the newest record of the audit log."},
 		{Name: "checkpoint_age_seconds", Help: "Age of the newest signed checkpoint of the audit log, in seconds."},
+		{Name: "calendars_failing", Help: "Duty calendars that could not be read at the last try."},
+		{Name: "duty_unknown", Help: "Rosters of which it is not known who is on duty, so that all of their people are."},
 		{Name: "channel_up", Help: "1 while updates of that chat platform flow to some instance.", Label: "channel",
 			Values: d.botNames()},
 	}, d.gauge)
@@ -44,6 +46,8 @@ func (d *Daemon) gauge(name, label string) (float64, bool) {
 	switch name {
 	case "ready":
 		return truth(d.ready(ctx).Ready), true
+	case "calendars_failing", "duty_unknown":
+		return d.dutyTrouble(name), true
 	case "channel_up":
 		return truth(d.botState(ctx, label).Up), true
 	}

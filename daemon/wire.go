@@ -50,7 +50,7 @@ const (
 // must be called, because it also closes the store.
 func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err error) {
 	log, version := o.Log, o.Version
-	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1)}
+	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1), otherDuty: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
 	build, err := policy.Build()
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *Daemon) rules(ctx context.Context) (core.Rules, error) {
 	if err := d.learnMoves(ctx, d.table); err != nil {
 		return core.Rules{}, err
 	}
-	return d.rulesOf(d.cfg)
+	return d.rulesOf(ctx, d.cfg)
 }
 
 // connect makes the adapters of the platforms that are on, and gives the handlers
@@ -231,6 +231,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
 	work.Go(func() error { return d.Auditor.Run(ctx) })
 	work.Go(func() error { return d.Store.Listen(ctx, d.onChange(ctx)) })
+	work.Go(func() error { return d.readCalendars(ctx) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })
 	work.Go(func() error { return d.follow(ctx) })
 	work.Go(func() error { return d.feed.Run(ctx) })

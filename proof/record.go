@@ -79,7 +79,8 @@ type FactorResult struct {
 	Confidence  float64  `json:"confidence,omitempty"`
 	AtMs        int64    `json:"atMs,omitempty"`
 
-	VerifierOnly bool `json:"verifierOnly,omitempty"` // it counted for the verifier alone
+	VerifierOnly bool     `json:"verifierOnly,omitempty"` // it counted for the verifier alone
+	OnDuty       []string `json:"onDuty,omitempty"`       // the rosters by which they were on duty
 }
 
 // facts is what an entry's data may have. Every kind is plain, so that an entry
@@ -115,11 +116,12 @@ type ballot struct {
 	Confidence                            float64
 	DecidedAtMs                           int64
 	VerifierOnly                          bool
+	OnDuty                                []string
 }
 
 func (b ballot) result() FactorResult {
 	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence,
-		b.DecidedAtMs, b.VerifierOnly}
+		b.DecidedAtMs, b.VerifierOnly, b.OnDuty}
 	if b.Voter != nil {
 		f.Who, f.Transport = b.Voter.Name(), b.Voter.Channel
 	}

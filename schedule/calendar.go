@@ -27,8 +27,9 @@ const (
 
 // Shift is somebody's time on duty, as a calendar says. Its end is not in it.
 type Shift struct {
-	Who         string
-	From, Until time.Time
+	Who   string    `json:"who"`
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
 }
 
 // ReadCalendar reads the shifts around now from a calendar in iCalendar form. An event

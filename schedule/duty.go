@@ -87,5 +87,30 @@ func (d Duty) Has(roster, person string, now time.Time) bool {
 	return slices.Contains(on.People, person)
 }
 
+// Among are the people who can be on duty by a roster; nobody where there is none.
+func (d Duty) Among(roster string) []string {
+	i := slices.IndexFunc(d.rosters, func(r Roster) bool { return r.Name == roster })
+	if i < 0 {
+		return nil
+	}
+	return slices.Clone(d.rosters[i].Among)
+}
+
+// Calendars are those of the rosters that have one.
+func (d Duty) Calendars() (out []RosterCalendar) {
+	for _, r := range d.rosters {
+		if r.Calendar != nil {
+			out = append(out, RosterCalendar{r.Name, r.Calendar})
+		}
+	}
+	return out
+}
+
+// RosterCalendar is the calendar of a roster.
+type RosterCalendar struct {
+	Roster string
+	*Calendar
+}
+
 // Rosters lists the rosters as they were configured.
 func (d Duty) Rosters() []Roster { return slices.Clone(d.rosters) }

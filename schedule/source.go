@@ -2,6 +2,8 @@ package schedule
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,6 +66,47 @@ func (c *Calendar) Refresh(ctx context.Context, now time.Time, fetch Fetch) erro
 	}
 	c.shifts, c.read, c.failed = shifts, now, ""
 	return nil
+}
+
+// Copy is what was read of a calendar, and when: small enough to be kept.
+type Copy struct {
+	Read   time.Time `json:"read"`
+	Shifts []Shift   `json:"shifts"`
+}
+
+// Key names what a copy is of: another source, zone or people make another one. The
+// source cannot be told from it.
+func (c *Calendar) Key() string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q", c.source, c.zone)
+	for _, address := range slices.Sorted(maps.Keys(c.emails)) {
+		fmt.Fprintf(sum, " %q %q", address, c.emails[address])
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// Copy gives the last good copy, if there is one.
+func (c *Calendar) Copy() (Copy, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Copy{c.read, slices.Clone(c.shifts)}, !c.read.IsZero()
+}
+
+// Restore takes a copy of this calendar for the last good one, where it has no newer
+// one. It is still time to read the calendar.
+func (c *Calendar) Restore(from Copy) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if from.Read.After(c.read) {
+		c.shifts, c.read = slices.Clone(from.Shifts), from.Read
+	}
+}
+
+// Failing reports whether the last try to read the calendar gave none.
+func (c *Calendar) Failing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed != ""
 }
 
 // duty is who is on duty by the calendar.

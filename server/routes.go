@@ -17,6 +17,8 @@ var (
 	operator = []auth.Scope{auth.Decide}
 	either   = []auth.Scope{auth.Request, auth.Decide}
 	admin    = []auth.Scope{auth.Admin}
+
+	operators = []auth.Scope{auth.Decide, auth.Audit, auth.Admin}
 	anyScope = auth.Scopes()
 )
 
@@ -129,6 +131,11 @@ func (s *Server) routes() []route {
 			summary: "Read the configuration again and put its policy in force, all or nothing.",
 			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok,
 			serve: with(s.reload),
+		},
+		{
+			method: "GET", path: "/v1/duty", name: "getDuty", scopes: operators,
+			summary: "Who is on duty by each roster, until when, and who follows.",
+			out:     reflect.TypeFor[api.Duties](), status: ok, serve: without(s.duty),
 		},
 		{
 			method: "POST", path: "/v1/pairing", name: "startPairing", scopes: admin,

@@ -53,6 +53,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"record redrawn", testRecordRedrawn},
 		{"silences", testSilences},
 		{"pairing", testPairing},
+		{"calendars", testCalendars},
 		{"moves", testMoves},
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},

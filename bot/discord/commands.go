@@ -49,6 +49,7 @@ func commands() []command {
 		{Name: "deny", Description: "Deny a request", Options: []commandOption{code, reason}},
 		{Name: "pending", Description: "List what waits for a decision"},
 		{Name: "show", Description: "Show a request's card here", Options: []commandOption{code}},
+		{Name: "duty", Description: "Say who is on duty"},
 		{Name: "whoami", Description: "Say who you are for the desk"},
 		{Name: "pair", Description: "Make yourself and this chat known to the desk's operator",
 			Options: []commandOption{

@@ -19,7 +19,7 @@ func testLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func TestSlashCommands(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 7 })
+		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
 		for want, c := range map[string]struct {
 			name string
 			args bottest.DiscordArgs
@@ -30,6 +30,7 @@ func TestSlashCommands(t *testing.T) {
 			"/approve 7KQ2AB once: deny":           {"approve", bottest.DiscordArgs{"code": "7KQ2AB", "reason": "deny"}},
 			"/deny 7KQ2AB too risky":               {"deny", bottest.DiscordArgs{"code": "7KQ2AB", "reason": "too risky"}},
 			"/pending":                             {"pending", nil},
+			"/duty":                                {"duty", nil},
 			"/show 7KQ2AB":                         {"show", bottest.DiscordArgs{"code": " 7KQ2AB\n/approve"}},
 			"/whoami":                              {"whoami", nil},
 		} {
@@ -52,7 +53,7 @@ func TestCommandsAreSetOnce(t *testing.T) {
 	scene(t, func(r *rig) {
 		for range 3 {
 			r.running()
-			r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 7 })
+			r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
 			time.Sleep(time.Minute)
 			r.crash()
 		}
@@ -70,7 +71,7 @@ func TestCommandsAreSetOnce(t *testing.T) {
 func TestAutocomplete(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 7 })
+		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
 		suggest := func() []string {
 			i := r.alice.Autocomplete(r.ops, "approve", bottest.DiscordArgs{"code": "7K"}, "code")
 			response, err := i.Response(r.ctx())

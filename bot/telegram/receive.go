@@ -91,6 +91,7 @@ func (b *Bot) setCommands(ctx context.Context) {
 		{Command: "deny", Description: "Deny a request: CODE [reason]"},
 		{Command: "pending", Description: "List what waits for a decision"},
 		{Command: "show", Description: "Show a request's card here: CODE"},
+		{Command: "duty", Description: "Say who is on duty"},
 		{Command: "whoami", Description: "Say who you are for the desk"},
 		{Command: "pair", Description: "Make yourself and this chat known to the desk's operator: CODE"},
 		{Command: "help", Description: "Say how to use the bot"},

@@ -12,7 +12,7 @@ import (
 	"approvalbot/display"
 )
 
-const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /whoami · /pair CODE. " +
+const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /duty · /whoami · /pair CODE. " +
 	"In a reply to a card the code may be left out."
 
 // maxListed bounds /pending, maxListedCall what it says of each call.
@@ -115,6 +115,8 @@ func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, b
 	case Pending:
 		r, err := h.pending(ctx)
 		return r, false, err
+	case Duty:
+		return h.duty(m), false, nil
 	}
 	if cmd.Code == "" {
 		return Reply{Text: "Which one? Name the code, or reply to its card. /pending lists what waits."}, false, nil

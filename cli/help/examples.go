@@ -63,6 +63,8 @@ var Examples = map[string]string{
 	"uninstall": `  approvalbot uninstall claude-code`,
 	"serve": `  approvalbot serve --config /etc/approvalbot/approvalbot.yaml
   approvalbot serve --local .`,
+	"duty": `  approvalbot duty
+  approvalbot duty --json`,
 	"pair": `  approvalbot --client ~/.config/approvalbot/operator.yaml pair`,
 	"doctor": `  approvalbot doctor
   approvalbot doctor --offline --config approvalbot.yaml`,

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -97,6 +98,7 @@ func flips(t *testing.T, secret string) map[string]flip {
 	beside("store.keyFile", nil, nil) // no secret
 
 	agents, rule := "agents.list[].tools.verifier", "approvals.tools.rules[]"
+	duty := "approvals.tools.onDuty[]"
 	for _, at := range []string{agents, "tools.verifier"} {
 		beside(at+".scope.include", nil, without(at+".scope.exclude"))
 	}
@@ -118,6 +120,10 @@ func flips(t *testing.T, secret string) map[string]flip {
 		{rule + ".during.weekly", "Fri 16:00-Mon 08:00"}, {rule + ".during.timezone", "Europe/Berlin"},
 	}, nil)
 	beside(rule+".during.from", []edit{{rule + ".during.to", "2999-01-04T08:00:00+01:00"}}, nil)
+	people := without(duty+".rotation", duty+".handoff", duty+".overrides")
+	beside(duty+".calendar", append(people, edit{duty + ".calendar", "https://calendar.example.org/ops.ics"}), nil)
+	beside("people[].name", without("approvals.tools.onDuty", "approvals.tools.routing.escalate"), nil)
+	beside(duty+".name", without("approvals.tools.routing.escalate"), nil)
 	beside(rule+".outcome", nil, without(rule+".risk"))
 	beside(rule+".approve", nil, without(rule+".risk", rule+".role", rule+".minApprovals"))
 	beside(rule+".minApprovals", nil, without(rule+".role"))
@@ -178,6 +184,14 @@ func (r *rig) example() map[string]any {
 			"enabled": true, "provider": "openai", "model": "m", "apiUrl": "https://c.example.org", "apiKey": "k",
 		}},
 		{"approvals.tools.policy.minApprovalsByRisk", map[string]int{"R3": 1}},
+		{"approvals.tools.onDuty", []any{map[string]any{
+			"name": "ops", "among": []string{"alice", "bob"}, "timezone": "Europe/Berlin",
+			"rotation": []string{"alice", "bob"}, "handoff": "Mon 09:00", "overrides": []any{
+				map[string]any{"who": "bob", "from": "2026-12-24T09:00:00+01:00", "to": "2026-12-27T09:00:00+01:00"},
+			},
+		}}},
+		{"approvals.tools.routing.remindAfter", []string{"2s"}},
+		{"approvals.tools.routing.escalate", []any{map[string]any{"after": "2s", "to": "onDuty"}}},
 		{"agents.list[].tools.verifier", verified("https://w.example.org")},
 		{"tools.verifier", verified("https://v.example.org")},
 		{"tools.providers.*", map[string]any{}}, {"tools.groups.*", map[string]any{}},
@@ -227,6 +241,10 @@ func (r *rig) inForce() string {
 func dump(out *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
+		if v.Type() == reflect.TypeFor[*time.Location]() && !v.IsNil() {
+			fmt.Fprint(out, v.Elem().FieldByName("name"))
+			return
+		}
 		if v.IsNil() || v.Kind() == reflect.Pointer && seen[v.Pointer()] {
 			return
 		}
@@ -235,13 +253,17 @@ func dump(out *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 		}
 		dump(out, v.Elem(), seen)
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			fmt.Fprint(out, v.FieldByName("wall"), v.FieldByName("ext"))
+			return
+		}
 		pkg := v.Type().PkgPath()
 		if pkg != "" && !strings.HasPrefix(pkg, "approvalbot/") && pkg != "net/url" {
 			return
 		}
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
-			if name == "hash" || name == "Beside" || name == "breaker" {
+			if name == "hash" || name == "Beside" || name == "breaker" || name == "tried" || name == "read" {
 				continue
 			}
 			out.WriteString(name + "{")

@@ -43,6 +43,10 @@ func (c *checker) checkApprovals(cfg *config.Config) {
 	c.checkFactors(key, t)
 	c.checkRules(key+".rules", cfg)
 	c.checkRouting(key+".routing", cfg)
+	c.checkDuty(key+".onDuty", cfg)
+	c.checkContacts(key+".routing", cfg)
+	c.checkObjective(key+".slo", t.SLO)
+	c.checkDrill(key+".drill.cron", t.Drill.Cron)
 }
 
 // checkRetryWindow: a claim whose answer was lost is asked for again within it too.
@@ -84,7 +88,7 @@ func (c *checker) checkRouting(key string, cfg *config.Config) {
 	c.distinctPlaces(key+".fallback", r.Fallback)
 	c.distinctPlaces(key+".auditChats", r.AuditChats)
 	c.distinctPlaces("approvals.agentshield.targets", cfg.Approvals.AgentShield.Targets)
-	on := map[string]bool{"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On()}
+	on := channelsOn(*cfg)
 	live := 0
 	count := func(list string, places []config.Place) {
 		for i, p := range places {
@@ -94,6 +98,9 @@ func (c *checker) checkRouting(key string, cfg *config.Config) {
 			}
 			c.Warn(config.Index(list, i), "%s is off: no card goes there", p.Channel)
 		}
+	}
+	for i, p := range r.Targets {
+		c.zone(config.Index(key+".targets", i)+".timezone", p.Timezone)
 	}
 	for i, p := range r.AuditChats {
 		if !on[p.Channel] {

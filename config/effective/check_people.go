@@ -48,6 +48,12 @@ func (c *checker) checkPeople(people []config.Person) {
 			mine(key+".discord", "discord:", p.Name, p.Discord)
 		}
 		distinct(c, key+".roles", p.Roles)
+		c.dutyRoles(key+".roles", p.Roles)
+		c.checkTimes(key, p)
+		if p.Email != "" {
+			c.checkEmail(key+".email", p.Email)
+			mine(key+".email", "email:", p.Name, config.ID(strings.ToLower(p.Email)))
+		}
 	}
 	c.names("people", "name", names)
 }

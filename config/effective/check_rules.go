@@ -87,7 +87,9 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		if c.Has(at + ".minApprovals") {
 			c.atLeast(at+".minApprovals", r.MinApprovals, 1)
 		}
-		if r.Role != "" && !slices.Contains(rolesOf(*cfg), r.Role) {
+		if roster, duty := core.DutyRole(r.Role); duty && !slices.Contains(rolesOf(*cfg), r.Role) {
+			c.Mistake(at+".role", "names a roster that is not in approvals.tools.onDuty%s", config.DidYouMean(roster, rosterNames(*cfg)))
+		} else if r.Role != "" && !slices.Contains(rolesOf(*cfg), r.Role) {
 			c.Mistake(at+".role", "is the role of nobody among people")
 		} else if !enough(*cfg, r.Role, r.MinApprovals) {
 			c.tooFew(at, denies(*cfg, r))

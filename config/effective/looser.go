@@ -33,6 +33,7 @@ func Looser(old, now config.Config) (out []string) {
 	say(a.SelfApproval != "solo" && b.SelfApproval == "solo", "people may approve their own requests")
 	say(!a.ClampMinApprovals && b.ClampMinApprovals, "a quorum shrinks to the people there are")
 	say(lacks(a.EffectiveApprovers(), b.EffectiveApprovers()), "more kinds of approvers count")
+	out = append(out, moreOnDuty(a.OnDuty, b.OnDuty)...)
 	say(looserRules(a.Rules, b.Rules), "the operator's rules allow more")
 	say(looserExec(old.Approvals.Exec, now.Approvals.Exec), "commands need less approval (approvals.exec)")
 	say(a.Classifier.OnLowConfidence != "allow" && b.Classifier.OnLowConfidence == "allow", "an unsure classifier lets calls run")

@@ -112,11 +112,14 @@ func ruleOf(r config.Rule) policy.Rule {
 	}
 }
 
-// rolesOf lists the roles that people have, each once.
+// rolesOf lists the roles that people have, or have while they are on duty, each once.
 func rolesOf(c config.Config) []string {
 	var out []string
 	for _, p := range c.People {
 		out = append(out, p.Roles...)
+	}
+	for _, name := range rosterNames(c) {
+		out = append(out, core.RoleOnDuty(name))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -156,6 +159,9 @@ func ownFiles(c config.Config) []string {
 	files := []string{c.File, c.Store.KeyFile, c.DatabaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile,
 		t.Updates.Webhook.SecretFile, c.Channels.Discord.BotTokenFile, c.ApprovalTools().Classifier.APIKeyFile,
 		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Telegram.BotTokenFile}
+	for _, r := range c.ApprovalTools().OnDuty {
+		files = append(files, r.CalendarFile())
+	}
 	for _, a := range c.Agents.List {
 		files = append(files, a.Tools.Verifier.Webhook.SecretFile, a.Tools.Verifier.Telegram.BotTokenFile)
 	}

@@ -15,7 +15,7 @@ import (
 func Rights(c config.Config) core.Rights {
 	r := core.Rights{
 		AllowedUsers: map[string][]string{}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{},
-		Verifiers: Verifier(c).Accounts(),
+		Verifiers: Verifier(c).Accounts(), Duty: Duty(c),
 	}
 	for _, p := range c.People {
 		accounts := map[string]string{}
@@ -25,7 +25,9 @@ func Rights(c config.Config) core.Rights {
 		if p.Discord != "" {
 			accounts["discord"] = string(p.Discord)
 		}
-		r.People = append(r.People, core.Person{Name: p.Name, Accounts: accounts, Roles: p.Roles})
+		person := core.Person{Name: p.Name, Accounts: accounts, Roles: p.Roles, Email: p.Email, Zone: zoneOf(p.Timezone)}
+		person.Quiet, _ = quietOf(p)
+		r.People = append(r.People, person)
 	}
 	if t := c.Channels.Telegram; t.On() {
 		r.AllowedUsers["telegram"] = config.Texts(t.AllowedUserIDs)
@@ -78,7 +80,8 @@ func Table(c config.Config) *routing.Table {
 // Rules makes the snapshot that the Gate judges by. The error names what Load
 // cannot see in the file.
 func Rules(c config.Config, router core.Router) (core.Rules, error) {
-	people, err := core.NewDirectory(Rights(c))
+	rights := Rights(c)
+	people, err := core.NewDirectory(rights)
 	if err != nil {
 		return core.Rules{}, err
 	}
@@ -95,6 +98,9 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 		Enabled: c.Approvals.Enabled(), Policy: engine, People: people, Router: router,
 		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
 		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
+		Contact:       Contact(c, rights), BreaksQuiet: t.Policy.BreaksQuietAtOrAbove.Class, DigestAbove: t.Routing.DigestAbove,
+		Zones: zonesOf(t.Routing.Targets), Drill: drillOf(t.Drill),
+		Objective: core.Objective{DecidedWithin: time.Duration(t.SLO.DecidedWithin), Share: t.SLO.Share},
 	}, nil
 }
 

@@ -119,7 +119,7 @@ func VotesOf(votes []core.Vote) []api.Vote {
 		out[i] = api.Vote{ApproverID: string(v.Approver), Verdict: string(v.Verdict),
 			Decision: api.Decision(v.Decision),
 			Reason:   v.Reason, ReasonCodes: Names(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
-			VerifierOnly: v.VerifierOnly}
+			VerifierOnly: v.VerifierOnly, OnDuty: v.OnDuty}
 		if v.Voter != nil {
 			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
 		}

@@ -1,0 +1,29 @@
+package api
+
+import (
+	"context"
+	"net/http"
+)
+
+// Duties is who is on duty.
+type Duties struct {
+	Rosters []Duty `json:"rosters"`
+}
+
+// Duty is who is on duty by one roster.
+type Duty struct {
+	Name     string   `json:"name"`
+	Among    []string `json:"among" doc:"Who can be on duty at all."`
+	OnDuty   []string `json:"onDuty" doc:"Who is now; never nobody."`
+	UntilMs  int64    `json:"untilMs,omitzero" doc:"When that changes; none: not known, or never."`
+	Next     []string `json:"next" doc:"Who follows, as far as it is known."`
+	Timezone string   `json:"timezone"`
+	Unknown  string   `json:"unknown,omitzero" doc:"Why it is not known who is on duty, so that all of the roster are."`
+}
+
+// Duty says who is on duty.
+func (c *Client) Duty(ctx context.Context) (Duties, error) {
+	var out Duties
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/duty"}, &out)
+	return out, err
+}

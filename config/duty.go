@@ -1,0 +1,43 @@
+package config
+
+import "strings"
+
+// Roster says who is on duty: by a Rotation, or by a Calendar.
+type Roster struct {
+	Name      string     `yaml:"name"`
+	Among     []string   `yaml:"among"` // people; nobody else is ever on duty
+	Timezone  string     `yaml:"timezone"`
+	Rotation  []string   `yaml:"rotation"`
+	Handoff   string     `yaml:"handoff"` // Mon 09:00, or 09:00
+	Overrides []Override `yaml:"overrides"`
+	// Calendar is an iCalendar: a file's path, or an https address, which may be one
+	// that only those who know it can read.
+	Calendar Secret `yaml:"calendar"`
+}
+
+// Override puts somebody on duty from one moment to another (RFC 3339).
+type Override struct {
+	Who  string `yaml:"who"`
+	From string `yaml:"from"`
+	To   string `yaml:"to"`
+}
+
+// CalendarFile is the path of the roster's calendar; empty where it has none, or has
+// an address.
+func (r Roster) CalendarFile() string {
+	if strings.Contains(string(r.Calendar), "://") {
+		return ""
+	}
+	return string(r.Calendar)
+}
+
+// SLO is the aim for how soon people decide.
+type SLO struct {
+	DecidedWithin Duration `yaml:"decidedWithin"` // 0: there is no aim
+	Share         float64  `yaml:"share"`         // of what people are asked
+}
+
+// Drill says when each route is tried by itself.
+type Drill struct {
+	Cron string `yaml:"cron"` // five fields, in UTC; empty: never
+}

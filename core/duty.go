@@ -1,0 +1,47 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// dutyPrefix begins the role of whoever is on duty by a roster.
+const dutyPrefix = "onDuty:"
+
+// RoleOnDuty is the role of whoever is on duty by a roster.
+func RoleOnDuty(roster string) string { return dutyPrefix + roster }
+
+// DutyRole gives the roster whose people on duty have that role; false: it is a role
+// that people have by themselves.
+func DutyRole(role string) (roster string, ok bool) { return strings.CutPrefix(role, dutyPrefix) }
+
+// onDuty are the rosters by which a person is on duty at the Directory's moment.
+func (d *Directory) onDuty(person string) (rosters []string) {
+	if d.now.IsZero() || person == "" {
+		return nil
+	}
+	for _, r := range d.duty.Rosters() {
+		if d.duty.Has(r.Name, person, d.now) {
+			rosters = append(rosters, r.Name)
+		}
+	}
+	return rosters
+}
+
+// newlyOnDuty reports whether a vote meets a need that the voter's vote before did not,
+// since they are on duty now.
+func (a Approval) newlyOnDuty(before, now Vote, d *Directory) bool {
+	return slices.ContainsFunc(a.Rule.Needs, func(n Need) bool { return d.Meets(n, now) && !d.Meets(n, before) })
+}
+
+// mayHave reports whether a person has the role, or may have it while on duty.
+func (d *Directory) mayHave(role string, p Person) bool {
+	if roster, duty := DutyRole(role); duty {
+		return p.Name != "" && slices.Contains(d.duty.Among(roster), p.Name)
+	}
+	return slices.Contains(p.Roles, role)
+}
+
+// Zone is in which a person is told times; nil where it is not known.
+func (d *Directory) Zone(person string) *time.Location { return d.people[person].Zone }
