@@ -55,6 +55,7 @@ type Approval struct {
 	ExpiresAtMs  int64 `json:"-"`
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
+	LookedAtMs   int64 `json:"lookedAtMs,omitempty"`   // the first tap or vote, also one that was refused; 0: none yet
 	ResolvedAtMs int64 `json:"-"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`

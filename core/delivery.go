@@ -86,6 +86,7 @@ type Delivery struct {
 	Revision  int64 // raised by every redraw
 	Rank      int   // more urgent first: the risk class
 	CreatedMs int64
+	SentMs    int64 // when it first stood in the chat; 0: not yet
 	Version   int64 // of the approval, when it was read together with it; 0: not known
 }
 
