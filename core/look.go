@@ -41,21 +41,14 @@ func (a Approval) FirstCardMs() (first int64) {
 	return first
 }
 
-// Objective is how soon people should decide, and how many of the asks. The zero value
-// asks for nothing.
-type Objective struct {
-	WithinMs int64
-	Share    float64 // of the asks, below 1
-}
-
 // Counts says whether an ended approval counts for the objective, and whether it
 // missed it. A drill does not, nor what policy settled, nor what the asker withdrew
 // before the time was over.
 func (o Objective) Counts(a Approval) (counts, missed bool) {
-	if o.WithinMs <= 0 || !a.Final() || a.Drill() || !a.Asked() {
+	if o.DecidedWithin <= 0 || !a.Final() || a.Drill() || !a.Asked() {
 		return false, false
 	}
-	late := a.ResolvedAtMs-a.CreatedAtMs > o.WithinMs
+	late := a.ResolvedAtMs-a.CreatedAtMs > o.DecidedWithin.Milliseconds()
 	switch a.Status {
 	case Expired:
 		return true, true

@@ -2,6 +2,7 @@ package core
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -78,7 +79,7 @@ func TestTheFirstCard(t *testing.T) {
 
 // What counts for an objective of a minute, and what misses it.
 func TestObjective(t *testing.T) {
-	o := Objective{WithinMs: 60_000, Share: 0.95}
+	o := Objective{DecidedWithin: time.Minute, Share: 0.95}
 	card := []Delivery{{Kind: CardDelivery}}
 	for name, c := range map[string]struct {
 		a              Approval

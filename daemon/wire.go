@@ -67,11 +67,11 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		}
 	}()
 	d.Metrics = metrics.New(tool.Known()...)
-	d.Metrics.UseTools(effective.NamedTools(cfg))
 	rules, err := d.rules(ctx)
 	if err != nil {
 		return nil, err
 	}
+	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
 	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
 	if d.Auditor, err = audit.New(ctx, d.audited()); err != nil {
