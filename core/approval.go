@@ -62,11 +62,13 @@ type Approval struct {
 	RevokedAtMs  int64 `json:"revokedAtMs,omitempty"`
 	Retries      int   `json:"retries,omitempty"` // how often an operator made it claimable again
 
-	ClaimID      string  `json:"claimId,omitempty"`
-	Result       *Result `json:"result,omitempty"`
-	RevokedBy    string  `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
-	RevokeReason string  `json:"revokeReason,omitempty"` // redacted
-	SupersededBy string  `json:"supersededBy,omitempty"` // code of the approval that replaced it
+	ClaimID      string   `json:"claimId,omitempty"`
+	Result       *Result  `json:"result,omitempty"`
+	RevokedBy    string   `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
+	RevokeReason string   `json:"revokeReason,omitempty"` // redacted
+	DrilledAtMs  int64    `json:"drilledAtMs,omitempty"`  // of a scheduled drill: when its cards were looked at; 0: not yet
+	Missing      []string `json:"missing,omitempty"`      // of a scheduled drill: chats without a card, and why
+	SupersededBy string   `json:"supersededBy,omitempty"` // code of the approval that replaced it
 
 	Deliveries []Delivery `json:"-"`
 }

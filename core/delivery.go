@@ -53,6 +53,7 @@ const (
 	CallbackDelivery  DeliveryKind = "callback"  // the approval as JSON, POSTed to its owner
 	RetryDelivery     DeliveryKind = "retry"     // it may be claimed again
 	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
+	DrillDelivery     DeliveryKind = "drill"     // a scheduled drill did not reach every chat
 )
 
 // DeliveryState is how far a delivery is.

@@ -32,6 +32,8 @@ func (d *Daemon) gauges() {
 		{Name: "duty_unknown", Help: "Rosters of which it is not known who is on duty, so that all of their people are."},
 		{Name: "objective_seconds", Help: "In how long people are to decide."},
 		{Name: "objective_share", Help: "How many of the asks they are to decide in that time, 0 to 1."},
+		{Name: "drill_unreached_chats", Help: "Chats that got no card by the last scheduled drill."},
+		{Name: "drill_age_seconds", Help: "How long ago the last scheduled drill that is over began, in seconds."},
 		{Name: "channel_up", Help: "1 while updates of that chat platform flow to some instance.", Label: "channel",
 			Values: d.botNames()},
 	}, d.gauge)
@@ -64,6 +66,13 @@ func (d *Daemon) gauge(name, label string) (float64, bool) {
 		return aim.DecidedWithin.Seconds(), aim.DecidedWithin > 0
 	case "objective_share":
 		return aim.Share, aim.DecidedWithin > 0
+	}
+	if name == "drill_unreached_chats" || name == "drill_age_seconds" {
+		last, found, err := d.Gate.LastDrill(ctx)
+		if name == "drill_age_seconds" {
+			return since(last.CreatedAtMs), found && err == nil
+		}
+		return float64(len(last.Missing)), found && err == nil
 	}
 	s, err := d.Store.Stats(ctx)
 	switch name {

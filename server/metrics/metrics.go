@@ -52,6 +52,7 @@ type Set struct {
 	timeouts    *prometheus.CounterVec
 	factors     *prometheus.CounterVec
 	unmet       *prometheus.CounterVec
+	drills      *prometheus.CounterVec
 	http        *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	waiters     prometheus.Gauge
@@ -81,6 +82,8 @@ func New(tools ...string) *Set {
 			"approver_id", "verdict"),
 		unmet: counter("tool_approval_quorum_unmet_total",
 			"Approvals whose quorum was not met in time, or never could be.", "risk_class", "min_approvals"),
+		drills: counter("approvalbot_drill_runs_total",
+			"Scheduled drills that are over: ok, or failed where a chat got no card.", "result"),
 		http: counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds",
 			Help:    "Time to answer an API request, waiting included.",
@@ -104,7 +107,7 @@ func New(tools ...string) *Set {
 		m.tools[t] = true
 	}
 	m.Use(Known{})
-	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters,
+	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.drills, m.http, m.seconds, m.waiters,
 		m.classifier, m.fallbacks, m.acceptFailures, m.anonymousClosed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.people.all()...)
@@ -143,7 +146,16 @@ func (m *Set) begin() {
 	for _, reason := range []string{"late", "address", "total", "files"} {
 		m.anonymousClosed.WithLabelValues(reason)
 	}
+	m.drills.WithLabelValues("ok")
+	m.drills.WithLabelValues("failed")
 	m.people.begin()
+}
+
+func drillResult(a core.Approval) string {
+	if len(a.Missing) > 0 {
+		return "failed"
+	}
+	return "ok"
 }
 
 // Registry is where other parts of the desk register their own metrics.
@@ -164,6 +176,8 @@ func (m *Set) Observe(c core.Change) {
 		switch e.Type {
 		case core.EventWithdrawn:
 			m.ended(c)
+		case core.EventDrilled:
+			m.drills.WithLabelValues(drillResult(a)).Inc()
 		case core.EventResolved:
 			if a.Retries > 0 {
 				continue // said again because it may be claimed again
