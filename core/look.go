@@ -45,7 +45,8 @@ func (a Approval) FirstCardMs() (first int64) {
 // missed it. A drill does not, nor what policy settled, nor what the asker withdrew
 // before the time was over.
 func (o Objective) Counts(a Approval) (counts, missed bool) {
-	if o.DecidedWithin <= 0 || !a.Final() || a.Drill() || !a.Asked() {
+	askedAndEnded := a.Final() && a.Asked() && !a.Drill()
+	if o.DecidedWithin <= 0 || !askedAndEnded {
 		return false, false
 	}
 	late := a.ResolvedAtMs-a.CreatedAtMs > o.DecidedWithin.Milliseconds()

@@ -95,7 +95,8 @@ func (d *Drills) drill(ctx context.Context, at time.Time) error {
 		return err
 	}
 	if len(a.Missing) > 0 {
-		d.log.Error("the scheduled drill did not reach every chat", "approval", a.Key, "reason", strings.Join(a.Missing, "; "))
+		d.log.Error("the scheduled drill did not reach every chat", "approval", a.Key, "reason",
+			strings.Join(a.Missing, "; "))
 		return nil
 	}
 	d.log.Info("the scheduled drill reached every chat", "approval", a.Key, "status", string(a.Status))

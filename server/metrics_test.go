@@ -109,8 +109,16 @@ func TestMetricsOfPeople(t *testing.T) {
 		require.NoError(t, err)
 	}
 
+	drill, err := d.gate.Drill(ctx, time.Now())
+	require.NoError(t, err)
+	for range 2 {
+		_, err = d.gate.EndDrill(ctx, drill.Key)
+		require.NoError(t, err)
+	}
+
 	text := d.do("GET", "/metrics", "", "").text
 	for _, line := range []string{
+		`approvalbot_drill_runs_total{result="failed"} 1`,
 		`approvalbot_agent_calls_total{agent="bot"} 1`,
 		`approvalbot_agent_calls_total{agent="other"} 1`,
 		`approvalbot_agent_calls_total{agent="none"} 1`,

@@ -244,6 +244,9 @@ func testRecordOfTheFirst(t *testing.T, s *Store) {
 	require.Equal(t, sent.SentMs, get().SentMs, "an edit is none")
 	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: was, State: core.Sent, MessageID: "m2"}))
 	require.EqualValues(t, 7, get().SentMs, "nor is another copy")
+	tried.Was, tried.MessageID, tried.State = get(), "m2", core.Sent
+	require.NoError(t, s.Record(ctx, tried))
+	require.EqualValues(t, 7, get().SentMs, "nor an edit that is to be made again")
 }
 
 func testMoves(t *testing.T, s *Store) {
