@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,11 +15,10 @@ import (
 	"approvalbot/cli/app"
 	"approvalbot/cli/show"
 	"approvalbot/config"
-	"approvalbot/core"
 	"approvalbot/display"
 )
 
-// topLines is how many tools and reasons are shown.
+// topLines is how many agents, tools and reasons are shown.
 const topLines = 8
 
 func newStatsCommand(a *app.App) *cobra.Command {
@@ -29,7 +27,10 @@ func newStatsCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Count the approvals of the last days, and how fast people were; drills do not count",
-		Args:  cobra.NoArgs,
+		Long: "Count the calls that were asked, those that people were asked about, and how long it took until the first card\n" +
+			"stood in a chat, until the first tap or vote of anybody (also one that was refused), and until people had decided:\n" +
+			"in the median, and for nine in ten. By class, agent, tool and person; --json has all of it.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			span, err := config.ParseDuration(since)
 			if err != nil || span <= 0 {
@@ -43,190 +44,88 @@ func newStatsCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// statistics is what is counted. Times are in milliseconds.
-type statistics struct {
-	SinceMs  int64          `json:"sinceMs"`
-	Total    int            `json:"total"`
-	Asked    int            `json:"asked"` // of people; the others were settled by policy or a grant
-	ByStatus []count        `json:"byStatus"`
-	ByClass  []count        `json:"byClass"`
-	ByTool   []count        `json:"byTool"`
-	Reasons  []count        `json:"reasonCodes"`
-	MedianMs int64          `json:"medianDecisionMs"` // of those that people decided
-	P90Ms    int64          `json:"p90DecisionMs"`
-	People   []approverWork `json:"approvers"`
-}
-
-type count struct {
-	Name  string `json:"name"`
-	Count int    `json:"count"`
-}
-
-// approverWork is what one person voted.
-type approverWork struct {
-	Name     string `json:"name"`
-	Approved int    `json:"approved"`
-	Denied   int    `json:"denied"`
-	MedianMs int64  `json:"medianMs"` // from the request to their vote
-}
-
 func showStats(ctx context.Context, a *app.App, at reading, words string, span time.Duration) error {
 	c, closes, err := at.client(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer closes()
-	from := time.Now().Add(-span).UnixMilli()
-	items, err := listSince(ctx, c, from)
+	s, err := c.Stats(ctx, time.Now().Add(-span).UnixMilli())
 	if err != nil {
 		return err
 	}
-	s := countUp(items)
-	if s.SinceMs = from; a.JSON {
+	if a.JSON {
 		return a.PrintJSON(s)
 	}
 	return printStats(a, s, words)
 }
 
-// listSince pages through the approvals that were created since then, without drills.
-func listSince(ctx context.Context, c *api.Client, fromMs int64) ([]api.Approval, error) {
-	var all []api.Approval
-	f := api.Filter{Limit: app.PageSize}
-	for {
-		page, err := c.List(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range page.Items {
-			if i.CreatedAtMs < fromMs {
-				return all, nil
-			}
-			if i.ToolName != core.DrillTool {
-				all = append(all, i)
-			}
-		}
-		if f.Cursor = page.NextCursor; f.Cursor == "" || len(page.Items) == 0 {
-			return all, nil
-		}
-	}
-}
-
-// countUp counts.
-func countUp(items []api.Approval) statistics {
-	status, class, tools, reasons := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
-	var times []int64
-	votes := map[string]*approverWork{}
-	voteTimes := map[string][]int64{}
-	s := statistics{Total: len(items)}
-	for _, i := range items {
-		status[string(i.Status)]++
-		class[i.RiskClass]++
-		tools[i.ToolName]++
-		for _, r := range i.ReasonCodes {
-			reasons[r]++
-		}
-		decided := i.Status == api.Approved || i.Status == api.Denied
-		people := slices.ContainsFunc(i.Votes, func(v api.Vote) bool { return v.Voter != nil })
-		if people || !decided {
-			s.Asked++
-		}
-		if people && decided {
-			times = append(times, i.ResolvedAtMs-i.CreatedAtMs)
-		}
-		for _, v := range i.Votes {
-			if v.Voter == nil {
-				continue
-			}
-			name := show.Voter(v)
-			w := votes[name]
-			if w == nil {
-				w = &approverWork{Name: name}
-				votes[name] = w
-			}
-			switch v.Verdict {
-			case "approve":
-				w.Approved++
-			case "reject":
-				w.Denied++
-			}
-			voteTimes[name] = append(voteTimes[name], v.DecidedAtMs-i.CreatedAtMs)
-		}
-	}
-	s.MedianMs, s.P90Ms = quantile(times, 0.5), quantile(times, 0.9)
-	s.ByStatus, s.ByClass, s.ByTool, s.Reasons = ranked(status), ranked(class), ranked(tools), ranked(reasons)
-	slices.SortFunc(s.ByClass, func(a, b count) int { return cmp.Compare(a.Name, b.Name) })
-	s.People = []approverWork{}
-	for name, w := range votes {
-		w.MedianMs = quantile(voteTimes[name], 0.5)
-		s.People = append(s.People, *w)
-	}
-	slices.SortFunc(s.People, func(a, b approverWork) int {
-		return cmp.Or(cmp.Compare(b.Approved+b.Denied, a.Approved+a.Denied), cmp.Compare(a.Name, b.Name))
-	})
-	return s
-}
-
-// ranked gives the counts, the largest first.
-func ranked(m map[string]int) []count {
-	out := []count{}
-	for name, n := range m {
-		out = append(out, count{name, n})
-	}
-	slices.SortFunc(out,
-		func(a, b count) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
-	return out
-}
-
-// quantile is the smallest of the values that at least the share q of them does
-// not exceed; 0 for none.
-func quantile(values []int64, q float64) int64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	rank := int(q*float64(len(values)) + 0.999999)
-	return values[min(max(rank, 1), len(values))-1]
-}
-
-func printStats(a *app.App, s statistics, words string) error {
+func printStats(a *app.App, s api.Stats, words string) error {
 	out, p := a.Plain(), a.Paint()
-	fmt.Fprintln(out, p.Bold(fmt.Sprintf("%d approvals in the last %s", s.Total, display.Escape(words))))
-	if s.Total == 0 {
+	fmt.Fprintln(out, p.Bold(fmt.Sprintf("%d approvals in the last %s", s.All.Calls, display.Escape(words))))
+	if s.All.Calls == 0 {
 		return nil
 	}
-	show.Fields(out, 12,
-		"Status", inline(s.ByStatus),
-		"Class", inline(s.ByClass),
-		"Asked", fmt.Sprintf("%d of people (%d%%), %d settled by policy or a grant", s.Asked, 100*s.Asked/s.Total,
-			s.Total-s.Asked),
-	)
-	if s.P90Ms > 0 {
-		show.Fields(out, 12, "Decision",
-			fmt.Sprintf("after %s in the median, %s for nine in ten", seconds(s.MedianMs), seconds(s.P90Ms)))
+	show.Fields(out, 12, "Status", inline(s.ByStatus),
+		"Asked", fmt.Sprintf("%d of people (%.0f%%), %d settled by policy or a grant", s.All.Asked, s.All.AskedPer100,
+			s.All.Calls-s.All.Asked))
+	if s.All.Asked > 0 {
+		show.Fields(out, 12, "Expired", fmt.Sprintf("%d of them (%.0f%%)", s.All.Expired, 100*s.All.ExpiredShare))
+	}
+	for _, x := range []struct {
+		name string
+		took api.Spread
+	}{{"First card", s.All.FirstCard}, {"First look", s.All.FirstLook}, {"Decision", s.All.Decision}} {
+		if x.took.Count > 0 {
+			show.Fields(out, 12, x.name, fmt.Sprintf("after %s in the median, %s for nine in ten",
+				seconds(x.took.MedianMs), seconds(x.took.P90Ms)))
+		}
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, table := range []struct {
-		title string
-		rows  []count
-	}{{"Tool", s.ByTool}, {"Reason", s.Reasons}} {
-		if len(table.rows) > 0 {
-			fmt.Fprintf(w, "\n%s\tCount\n", table.title)
-		}
-		for _, r := range table.rows[:min(topLines, len(table.rows))] {
-			fmt.Fprintf(w, "%s\t%d\n", show.Cell(r.Name, 40), r.Count)
-		}
+	numbers(w, "Class", s.ByClass)
+	if len(s.ByAgent) > 1 {
+		numbers(w, "Agent", s.ByAgent)
 	}
-	if len(s.People) > 0 {
-		fmt.Fprintf(w, "\nApprover\tApproved\tDenied\tMedian\n")
+	numbers(w, "Tool", s.ByTool)
+	if len(s.ReasonCodes) > 0 {
+		fmt.Fprintf(w, "\nReason\tCount\n")
 	}
-	for _, x := range s.People {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", show.Cell(x.Name, 40), x.Approved, x.Denied, seconds(x.MedianMs))
+	for _, r := range s.ReasonCodes[:min(topLines, len(s.ReasonCodes))] {
+		fmt.Fprintf(w, "%s\t%d\n", show.Cell(r.Name, 40), r.Count)
+	}
+	if len(s.Approvers) > 0 {
+		fmt.Fprintf(w, "\nApprover\tApproved\tDenied\tMedian\tNine in ten\tFrom the card\n")
+	}
+	for _, x := range s.Approvers {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\n", show.Cell(x.Name, 40), x.Approved, x.Denied, seconds(x.Vote.MedianMs),
+			seconds(x.Vote.P90Ms), median(x.SinceCard))
 	}
 	return w.Flush()
 }
 
+// numbers writes a table of classes, agents or tools.
+func numbers(w io.Writer, title string, rows []api.Numbers) {
+	fmt.Fprintf(w, "\n%s\tCount\tAsked\tExpired\tCard\tLook\tDecision\n", title)
+	for _, r := range rows[:min(topLines, len(rows))] {
+		name := r.Name
+		if name == "" {
+			name = "(none)"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.0f%%\t%.0f%%\t%s\t%s\t%s\n", show.Cell(name, 40), r.Calls, r.AskedPer100,
+			100*r.ExpiredShare, median(r.FirstCard), median(r.FirstLook), median(r.Decision))
+	}
+}
+
+// median is the median of the times, or a dash where there are none.
+func median(s api.Spread) string {
+	if s.Count == 0 {
+		return "-"
+	}
+	return seconds(s.MedianMs)
+}
+
 // inline is "approved 3, denied 1".
-func inline(rows []count) string {
+func inline(rows []api.Count) string {
 	words := make([]string, len(rows))
 	for i, r := range rows {
 		words[i] = fmt.Sprintf("%s %d", display.Escape(r.Name), r.Count)

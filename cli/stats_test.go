@@ -10,53 +10,47 @@ import (
 	"approvalbot/cli/app"
 )
 
-func TestStatsCountUp(t *testing.T) {
+func TestStatsAreShown(t *testing.T) {
 	t.Parallel()
-	vote := func(name, verdict string, at int64) api.Vote {
-		return api.Vote{ApproverID: "user_request", Verdict: verdict, Voter: &api.Voter{Person: name}, DecidedAtMs: at}
+	took := func(median, p90 int64) api.Spread { return api.Spread{Count: 3, MedianMs: median, P90Ms: p90} }
+	s := api.Stats{
+		All: api.Numbers{Calls: 4, Asked: 3, AskedPer100: 75, Expired: 1, ExpiredShare: 0.3333, FirstCard: took(800, 1500),
+			FirstLook: took(2000, 20_000), Decision: took(2000, 60_000)},
+		ByStatus:    []api.Count{{Name: "approved", Count: 2}, {Name: "denied", Count: 1}, {Name: "expired", Count: 1}},
+		ReasonCodes: []api.Count{{Name: "exec-delete", Count: 2}, {Name: "exec-root", Count: 1}},
+		ByClass:     []api.Numbers{{Name: "R0", Calls: 1}, {Name: "R3", Calls: 3, Asked: 3, AskedPer100: 100, FirstCard: took(800, 1500)}},
+		ByAgent:     []api.Numbers{{Name: "bot", Calls: 3}, {Calls: 1}},
+		ByTool:      []api.Numbers{{Name: "exec", Calls: 4, Asked: 3, AskedPer100: 75, ExpiredShare: 0.3333, Decision: took(2000, 60_000)}},
+		Approvers: []api.PersonVotes{{Name: "alice", Approved: 2, Vote: took(2000, 3000), SinceCard: took(1200, 2000)},
+			{Name: "bob", Denied: 1, Vote: took(60_000, 60_000)}},
 	}
-	items := []api.Approval{
-		{Status: api.Approved, RiskClass: "R3", ToolName: "exec", ReasonCodes: []string{"exec-delete"}, CreatedAtMs: 1000, ResolvedAtMs: 3000, Votes: []api.Vote{vote("alice", "approve", 3000)}},
-		{Status: api.Denied, RiskClass: "R4", ToolName: "exec", ReasonCodes: []string{"exec-delete", "exec-root"}, CreatedAtMs: 1000, ResolvedAtMs: 61000,
-			Votes: []api.Vote{vote("alice", "approve", 21000), vote("bob", "reject", 61000)}},
-		{Status: api.Approved, RiskClass: "R0", ToolName: "read", CreatedAtMs: 1, ResolvedAtMs: 1, Votes: []api.Vote{{ApproverID: "rules_based", Verdict: "approve"}}},
-		{Status: api.Expired, RiskClass: "R3", ToolName: "deploy", CreatedAtMs: 1, ResolvedAtMs: 900001},
-	}
-	s := countUp(items)
-	require.Equal(t, 4, s.Total)
-	require.Equal(t, 3, s.Asked, "what expired was asked, what a rule approved was not")
-	require.EqualValues(t, 2000, s.MedianMs)
-	require.EqualValues(t, 60000, s.P90Ms)
-	require.Equal(t, []count{{"exec", 2}, {"deploy", 1}, {"read", 1}}, s.ByTool)
-	require.Equal(t, []approverWork{{"alice", 2, 0, 2000}, {"bob", 0, 1, 60000}}, s.People)
-
 	var out bytes.Buffer
 	require.NoError(t, printStats(&app.App{Stdout: &out}, s, "7d"))
 	require.Equal(t, `4 approvals in the last 7d
 Status:      approved 2, denied 1, expired 1
-Class:       R0 1, R3 2, R4 1
 Asked:       3 of people (75%), 1 settled by policy or a grant
+Expired:     1 of them (33%)
+First card:  after 0.8s in the median, 1.5s for nine in ten
+First look:  after 2.0s in the median, 20.0s for nine in ten
 Decision:    after 2.0s in the median, 1m0s for nine in ten
 
-Tool    Count
-exec    2
-deploy  1
-read    1
+Class  Count  Asked  Expired  Card  Look  Decision
+R0     1      0%     0%       -     -     -
+R3     3      100%   0%       0.8s  -     -
+
+Agent   Count  Asked  Expired  Card  Look  Decision
+bot     3      0%     0%       -     -     -
+(none)  1      0%     0%       -     -     -
+
+Tool  Count  Asked  Expired  Card  Look  Decision
+exec  4      75%    33%      -     -     2.0s
 
 Reason       Count
 exec-delete  2
 exec-root    1
 
-Approver  Approved  Denied  Median
-alice     2         0       2.0s
-bob       0         1       1m0s
+Approver  Approved  Denied  Median  Nine in ten  From the card
+alice     2         0       2.0s    3.0s         1.2s
+bob       0         1       1m0s    1m0s         -
 `, out.String())
-}
-
-func TestStatsQuantile(t *testing.T) {
-	t.Parallel()
-	require.Zero(t, quantile(nil, 0.5))
-	require.EqualValues(t, 7, quantile([]int64{7}, 0.9))
-	require.EqualValues(t, 9, quantile([]int64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, 0.9))
-	require.EqualValues(t, 2, quantile([]int64{3, 1, 2}, 0.5))
 }

@@ -55,17 +55,20 @@ type Approval struct {
 	ExpiresAtMs  int64 `json:"-"`
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
+	LookedAtMs   int64 `json:"lookedAtMs,omitempty"`   // the first tap or vote, also one that was refused; 0: none yet
 	ResolvedAtMs int64 `json:"-"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
 	RevokedAtMs  int64 `json:"revokedAtMs,omitempty"`
 	Retries      int   `json:"retries,omitempty"` // how often an operator made it claimable again
 
-	ClaimID      string  `json:"claimId,omitempty"`
-	Result       *Result `json:"result,omitempty"`
-	RevokedBy    string  `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
-	RevokeReason string  `json:"revokeReason,omitempty"` // redacted
-	SupersededBy string  `json:"supersededBy,omitempty"` // code of the approval that replaced it
+	ClaimID      string   `json:"claimId,omitempty"`
+	Result       *Result  `json:"result,omitempty"`
+	RevokedBy    string   `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
+	RevokeReason string   `json:"revokeReason,omitempty"` // redacted
+	DrilledAtMs  int64    `json:"drilledAtMs,omitempty"`  // of a scheduled drill: when its cards were looked at; 0: not yet
+	Missing      []string `json:"missing,omitempty"`      // of a scheduled drill: chats without a card, and why
+	SupersededBy string   `json:"supersededBy,omitempty"` // code of the approval that replaced it
 
 	Deliveries []Delivery `json:"-"`
 }

@@ -140,7 +140,7 @@ func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 	if d.Kind != CardDelivery {
 		return Drawing{Text: a.messageText(d.Kind), Times: a.times(), Done: true}
 	}
-	if a.Final() && d.MessageID == "" {
+	if a.Final() && d.MessageID == "" && !a.drillDecided() {
 		if a.Origin != nil && d.Target.Normal() == *a.Origin {
 			d.Kind = OutcomeDelivery // the session chat is told, though the card comes too late
 			return a.draw(d, nil, people)

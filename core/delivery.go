@@ -53,6 +53,7 @@ const (
 	CallbackDelivery  DeliveryKind = "callback"  // the approval as JSON, POSTed to its owner
 	RetryDelivery     DeliveryKind = "retry"     // it may be claimed again
 	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
+	DrillDelivery     DeliveryKind = "drill"     // a scheduled drill did not reach every chat
 )
 
 // DeliveryState is how far a delivery is.
@@ -86,6 +87,7 @@ type Delivery struct {
 	Revision  int64 // raised by every redraw
 	Rank      int   // more urgent first: the risk class
 	CreatedMs int64
+	SentMs    int64 // when it first stood in the chat; 0: not yet
 	Version   int64 // of the approval, when it was read together with it; 0: not known
 }
 

@@ -135,6 +135,7 @@ const (
 	EventCut        EventType = "audit.cut"         // retention forgets what is before that checkpoint
 	EventDamaged    EventType = "audit.damaged"     // what was committed last was lost with the write-ahead log
 	EventRekeyed    EventType = "audit.rekeyed"     // another key seals and signs from now on
+	EventDrilled    EventType = "audit.drilled"     // a scheduled drill is over; why names the chats without a card
 	EventPairing    EventType = "audit.pairing"     // an operator asked for a pairing code
 	EventPaired     EventType = "audit.paired"      // and somebody gave it in a chat
 )

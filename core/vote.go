@@ -36,8 +36,10 @@ func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Ru
 		c.Refusal = c.Approval.ended()
 	} else {
 		c = changed.count(b, rules.People, now)
-		if fresh != nil && c.Unchanged && !a.Final() {
-			c.Unchanged, c.Approval, c.Redraw = false, changed, true
+		if fresh != nil && !a.Final() {
+			if c.Redraw = true; c.Unchanged {
+				c.Unchanged, c.Approval = false, changed
+			}
 		}
 		if !a.Final() {
 			c.Events = append(changed.rejudgement(fresh, now), c.Events...)
@@ -71,7 +73,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	}
 	if refusal := a.admits(v, b, d); refusal != nil {
 		if refusal.Code == CodeSelfApproval && b.Decision == Deny {
-			return a.withdraw(v.Name(), cmp.Or(b.Reason, withdrawnByRequester), now).coolDown(now)
+			return a.looked(now).withdraw(v.Name(), cmp.Or(b.Reason, withdrawnByRequester), now).coolDown(now)
 		}
 		return a.refused(v, b, refusal, now)
 	}
@@ -80,7 +82,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	if b.Decision == Deny {
 		vote.Verdict = Reject
 	}
-	next := a.clone()
+	next := a.looked(now).clone()
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.by(v) })
 	switch {
 	case i < 0:
@@ -146,7 +148,7 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 
 // refused records an attempt that was not allowed.
 func (a Approval) refused(v Voter, b Ballot, why *Error, now int64) Change {
-	c := Change{Approval: a, Unchanged: true, Refusal: why}
+	c := Change{Approval: a.looked(now), Unchanged: a.LookedAtMs != 0, Refusal: why}
 	c.Events = []Event{a.event(EventRefused, now, eventData{
 		Vote: &Vote{Approver: UserRequest, Verdict: Errored, Decision: b.Decision, Voter: &v,
 			ReasonCodes: []string{string(why.Code)}, DecidedAtMs: now},

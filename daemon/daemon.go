@@ -67,6 +67,7 @@ type Daemon struct {
 	receivers      receivers      // the adapters that take updates in here
 	dispatchers    []*routing.Dispatcher
 	timers         *routing.Timers
+	drills         *routing.Drills
 	feed           *events.Feed
 	gateway        *gateway.Gateway
 }

@@ -121,7 +121,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	d.table.Use(effective.Table(next))
 	d.live.Store(&next)
-	d.Metrics.UseTools(effective.NamedTools(next))
+	d.Metrics.Use(known(next, rules))
 	d.Gate.Use(rules)
 	select {
 	case d.otherDuty <- struct{}{}:

@@ -6,6 +6,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/core"
 	"approvalbot/server/metrics"
 )
 
@@ -28,9 +30,18 @@ func (d *Daemon) gauges() {
 		{Name: "checkpoint_age_seconds", Help: "Age of the newest signed checkpoint of the audit log, in seconds."},
 		{Name: "calendars_failing", Help: "Duty calendars that could not be read at the last try."},
 		{Name: "duty_unknown", Help: "Rosters of which it is not known who is on duty, so that all of their people are."},
+		{Name: "objective_seconds", Help: "In how long people are to decide."},
+		{Name: "objective_share", Help: "How many of the asks they are to decide in that time, 0 to 1."},
+		{Name: "drill_unreached_chats", Help: "Chats that got no card by the last scheduled drill."},
+		{Name: "drill_age_seconds", Help: "How long ago the last scheduled drill that is over began, in seconds."},
 		{Name: "channel_up", Help: "1 while updates of that chat platform flow to some instance.", Label: "channel",
 			Values: d.botNames()},
 	}, d.gauge)
+}
+
+// known is what the metrics count by.
+func known(cfg config.Config, rules core.Rules) metrics.Known {
+	return metrics.Known{Tools: effective.NamedTools(cfg), Agents: effective.NamedAgents(cfg), Objective: rules.Objective}
 }
 
 func (d *Daemon) gauge(name, label string) (float64, bool) {
@@ -43,6 +54,7 @@ func (d *Daemon) gauge(name, label string) (float64, bool) {
 		}
 		return float64(now-ms) / 1000
 	}
+	aim := d.Gate.Rules().Objective
 	switch name {
 	case "ready":
 		return truth(d.ready(ctx).Ready), true
@@ -50,6 +62,17 @@ func (d *Daemon) gauge(name, label string) (float64, bool) {
 		return d.dutyTrouble(name), true
 	case "channel_up":
 		return truth(d.botState(ctx, label).Up), true
+	case "objective_seconds":
+		return aim.DecidedWithin.Seconds(), aim.DecidedWithin > 0
+	case "objective_share":
+		return aim.Share, aim.DecidedWithin > 0
+	}
+	if name == "drill_unreached_chats" || name == "drill_age_seconds" {
+		last, found, err := d.Gate.LastDrill(ctx)
+		if name == "drill_age_seconds" {
+			return since(last.CreatedAtMs), found && err == nil
+		}
+		return float64(len(last.Missing)), found && err == nil
 	}
 	s, err := d.Store.Stats(ctx)
 	switch name {

@@ -67,17 +67,18 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		}
 	}()
 	d.Metrics = metrics.New(tool.Known()...)
-	d.Metrics.UseTools(effective.NamedTools(cfg))
 	rules, err := d.rules(ctx)
 	if err != nil {
 		return nil, err
 	}
+	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
 	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
 	if d.Auditor, err = audit.New(ctx, d.audited()); err != nil {
 		return nil, err
 	}
 	d.timers = routing.NewTimers(d.Store, d.Gate, log)
+	d.drills = routing.NewDrills(d.Gate, func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
 	d.talk = textcmd.NewHandler(pairings{d.Gate, d}, d.Store, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
@@ -225,9 +226,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	for _, x := range d.dispatchers {
 		work.Go(func() error { return x.Run(ctx) })
 	}
-	work.Go(func() error {
-		return d.once(ctx, "timers", func(ctx context.Context) error { return d.timers.Run(ctx, d.caughtUp(ctx)) })
-	})
+	work.Go(func() error { return d.once(ctx, "timers", d.onTime) })
 	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
 	work.Go(func() error { return d.Auditor.Run(ctx) })
 	work.Go(func() error { return d.Store.Listen(ctx, d.onChange(ctx)) })
@@ -241,6 +240,15 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	d.telling.Wait()
 	stopStore()
 	return errors.Join(err, <-stored, d.Store.Close())
+}
+
+// onTime does what time asks for: timers of approvals, and scheduled drills.
+func (d *Daemon) onTime(ctx context.Context) error {
+	work, ctx := errgroup.WithContext(ctx)
+	ready := d.caughtUp(ctx)
+	work.Go(func() error { return d.timers.Run(ctx, ready) })
+	work.Go(func() error { return d.drills.Run(ctx, ready) })
+	return work.Wait()
 }
 
 // sweep deletes what is older than the configured retention.

@@ -156,7 +156,14 @@ type world struct {
 }
 
 func inBubble(t *testing.T, quorum int, table *routing.Table, test func(w *world)) {
+	t.Helper()
+	inBubbleFrom(t, time.Time{}, quorum, table, test)
+}
+
+// inBubbleFrom is inBubble where the desk starts at that time.
+func inBubbleFrom(t *testing.T, start time.Time, quorum int, table *routing.Table, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(start))
 		ctx, stop := context.WithCancel(t.Context())
 		s, err := store.Open(ctx, store.Options{URL: "sqlite::memory:"})
 		require.NoError(t, err)

@@ -47,16 +47,17 @@ const group = "telegram:-1001234567890"
 
 // desk is a whole desk but for the chats: real store, real Gate, real API.
 type desk struct {
-	t     testing.TB
-	store *store.Store
-	gate  *core.Gate
-	srv   *Server
-	feed  *events.Feed
-	deaf  context.CancelFunc // ends the feed
-	rules core.Rules
-	judge *judge
-	logs  *logBuffer
-	file  string
+	t      testing.TB
+	store  *store.Store
+	gate   *core.Gate
+	srv    *Server
+	feed   *events.Feed
+	counts *metrics.Set
+	deaf   context.CancelFunc // ends the feed
+	rules  core.Rules
+	judge  *judge
+	logs   *logBuffer
+	file   string
 
 	agent, other, aliceAgent, alice, bob, nobody *api.Client
 }
@@ -117,6 +118,7 @@ func (d *desk) open() {
 	d.rules = core.Rules{Enabled: true, Policy: d.judge, People: people, Router: oneChat{}, TimeoutMs: 15 * 60_000, MaxTimeoutMs: 24 * 3_600_000}
 	log := slog.New(slog.NewJSONHandler(d.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	counts := metrics.New("mail.send")
+	d.counts = counts
 	d.feed = events.NewFeed(d.store, log)
 	d.feed.Keep = 4 // so that listeners fall behind
 	d.gate = core.NewGate(d.store, d.rules, log, counts.Observe, d.feed.Notify)

@@ -159,6 +159,14 @@ func (s *Server) routes() []route {
 			serve: with(s.acceptPairing), codes: []core.Code{core.CodeNotFound},
 		},
 		{
+			method: "GET", path: "/v1/stats", name: "getStats", scopes: either,
+			summary: "How often people were asked, how soon they heard of it, looked and decided: of your own " +
+				"approvals, or of all of them with operator.approvals.",
+			query: []param{{name: "sinceMs", kind: "integer", check: checkTime,
+				doc: "Those that were asked since then, in Unix milliseconds; the last seven days if not given."}},
+			out: reflect.TypeFor[api.Stats](), status: ok, serve: without(s.stats),
+		},
+		{
 			method: "GET", path: "/v1/token", name: "getToken", scopes: anyScope,
 			summary: "What the token that asks is, and what it may do.",
 			out:     reflect.TypeFor[api.TokenInfo](), status: ok, serve: without(s.tokenInfo),

@@ -75,6 +75,8 @@ type Server struct {
 	spec    func() ([]byte, error)
 	own     func() http.Handler // for requests of this process; see Client
 
+	counting chan struct{} // holds one while [Server.stats] counts
+
 	closing  context.Context // done: nobody waits any more
 	endWaits context.CancelFunc
 }
@@ -109,7 +111,8 @@ func New(cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("server.tls: %w", err)
 		}
 	}
-	s := &Server{StopTime: stopTime, cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics, cert: cert}
+	s := &Server{StopTime: stopTime, cfg: cfg, gate: cfg.Gate, log: cfg.Log, metrics: cfg.Metrics, cert: cert,
+		counting: make(chan struct{}, 1)}
 	s.closing, s.endWaits = context.WithCancel(context.Background())
 	s.spec = sync.OnceValues(func() ([]byte, error) { return openAPI(s.routes(), cfg.Version) })
 	s.own = sync.OnceValue(s.Handler)

@@ -20,7 +20,7 @@ var copied = []struct {
 	{"owners", 1, "owner, pending"},
 	{"approval_ids", 2, "id, owner, key"},
 	{"deliveries", 2, `key, id, kind, channel, chat, thread, state, message_id, reply_to, for_user,
- attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms`},
+ attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms, sent_ms`},
 	{"grants", 1, "id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body"},
 	{"tools", 3, "owner, server, tool, hash"},
 	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},

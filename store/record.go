@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -12,14 +13,14 @@ const (
 	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key
  WHERE d.key = $1 AND d.id = $2`
 	recordTry = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5,
- error = $6, attempts = $7, due_ms = $8, turn = $9, since_ms = $10 WHERE key = $11 AND id = $12`
+ error = $6, attempts = $7, due_ms = $8, turn = $9, since_ms = $10, sent_ms = $11 WHERE key = $12 AND id = $13`
 	// recordDone is recordTry for what most tries end in, where nothing has changed
 	// since the delivery was read. recordEdit is that for a message that stood there
 	// before, and leaves the index of messages alone.
-	recordDone = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5,
- error = $6, attempts = $7,
- due_ms = 0, turn = 0, since_ms = 0 WHERE key = $8 AND id = $9 AND revision = $10 AND channel = CAST($11 AS TEXT)
- AND chat = $12`
+	recordDone = `UPDATE deliveries SET message_id = $1, sent_ms = $2, state = $3, attached = $4, deny_only = $5,
+ shown = $6, error = $7, attempts = $8,
+ due_ms = 0, turn = 0, since_ms = 0 WHERE key = $9 AND id = $10 AND revision = $11 AND channel = CAST($12 AS TEXT)
+ AND chat = $13`
 	recordEdit = `UPDATE deliveries SET state = $1, attached = $2, deny_only = $3, shown = $4, error = $5, attempts = $6,
  due_ms = 0, turn = 0, since_ms = 0 WHERE key = $7 AND id = $8 AND revision = $9 AND channel = CAST($10 AS TEXT)
  AND chat = $11 AND message_id = $12`
@@ -105,7 +106,7 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			}
 			t.wrote, t.batch.wrote = true, true
 			t.changedKey(d.Key)
-			statement, args := recordAll(d)
+			statement, args := recordAll(d, nowMs())
 			n, err := t.writer.exec(statement, args...)
 			if n > 0 {
 				t.stands(core.Delivery{ID: d.ID, Target: d.Was.Target}, 0, 0, 0)
@@ -145,13 +146,13 @@ func finished(d core.Delivered) bool {
 }
 
 // recordAll writes down a try that left nothing to do.
-func recordAll(d core.Delivered) (statement string, args []any) {
+func recordAll(d core.Delivered, now int64) (statement string, args []any) {
 	args = []any{string(d.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown), d.Error, int64(d.Attempts),
 		d.Key, d.ID, d.Revision, d.Was.Target.Channel, d.Was.Target.To}
 	if d.Was.MessageID == d.MessageID {
 		return recordEdit, append(args, d.MessageID)
 	}
-	return recordDone, append([]any{d.MessageID}, args...)
+	return recordDone, append([]any{d.MessageID, cmp.Or(d.Was.SentMs, now)}, args...)
 }
 
 func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now int64) error {
@@ -160,7 +161,7 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	due := row.DueMs
 	row.State, row.Error, row.Attempts, row.DueMs = d.State, d.Error, d.Attempts, d.DueMs
 	if d.MessageID != "" {
-		row.MessageID = d.MessageID
+		row.MessageID, row.SentMs = d.MessageID, cmp.Or(row.SentMs, now)
 	}
 	if row.Revision > d.Revision && d.State != core.Failed {
 		row.DueMs = due
@@ -171,7 +172,7 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	turn, since := urgency(row, pending)
 	t.changedKey(row.Key)
 	err := t.put(recordTry, row.MessageID, string(row.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown),
-		row.Error, int64(row.Attempts), row.DueMs, turn, since, row.Key, row.ID)
+		row.Error, int64(row.Attempts), row.DueMs, turn, since, row.SentMs, row.Key, row.ID)
 	if err != nil {
 		return err
 	}

@@ -182,6 +182,8 @@ func testRecord(t *testing.T, s *Store) {
 		Attached: true, Shown: true, Attempts: 2, Error: "slow"}))
 	want := d
 	want.State, want.MessageID, want.Attached, want.Shown, want.Attempts, want.Error, want.DueMs = core.Sent, "m1", true, true, 2, "slow", 0
+	want.SentMs = get(0).SentMs
+	require.InDelta(t, nowMs(), want.SentMs, 60_000, "it stands there from now on")
 	require.Equal(t, want, get(0))
 
 	// Redrawn while it was being drawn: due at once, and the message stays known.
@@ -191,6 +193,7 @@ func testRecord(t *testing.T, s *Store) {
 	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Revision: 0, State: core.Sent, DueMs: nowMs() + day}))
 	require.Equal(t, redrawn.DueMs, get(0).DueMs)
 	require.Equal(t, "m1", get(0).MessageID)
+	require.Equal(t, want.SentMs, get(0).SentMs)
 	require.False(t, get(0).Shown)
 	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Revision: 1, State: core.Sent, DueMs: 77}))
 	require.EqualValues(t, 77, get(0).DueMs)
@@ -218,6 +221,32 @@ func testRecord(t *testing.T, s *Store) {
 	require.Empty(t, keys)
 	require.Zero(t, next)
 	require.Equal(t, core.CodeNotFound, core.CodeOf(s.Record(ctx, core.Delivered{ID: "none"})))
+}
+
+// When a message first stood in its chat is written down once, with its id.
+func testRecordOfTheFirst(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 10)}})
+	get := func() core.Delivery {
+		got, err := s.Get(ctx, a.Key)
+		require.NoError(t, err)
+		return got.Deliveries[0]
+	}
+	d := a.Deliveries[0]
+	tried := core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Queued, DueMs: 20, Attempts: 1, Error: "slow"}
+	require.NoError(t, s.Record(ctx, tried))
+	require.Zero(t, get().SentMs, "a try that failed is none")
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Sent, MessageID: "m1"}))
+	sent := get()
+	require.InDelta(t, nowMs(), sent.SentMs, 60_000)
+	was := sent
+	was.SentMs = 7 // as of a message that was posted long ago
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: sent, State: core.Sent, MessageID: "m1"}))
+	require.Equal(t, sent.SentMs, get().SentMs, "an edit is none")
+	require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: was, State: core.Sent, MessageID: "m2"}))
+	require.EqualValues(t, 7, get().SentMs, "nor is another copy")
+	tried.Was, tried.MessageID, tried.State = get(), "m2", core.Sent
+	require.NoError(t, s.Record(ctx, tried))
+	require.EqualValues(t, 7, get().SentMs, "nor an edit that is to be made again")
 }
 
 func testMoves(t *testing.T, s *Store) {

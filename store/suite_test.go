@@ -49,6 +49,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"outbox taken", testOutboxTaken},
 		{"outbox follows changes", testOutboxFollows},
 		{"record", testRecord},
+		{"record of the first", testRecordOfTheFirst},
 		{"record on its way", testRecordOnItsWay},
 		{"record redrawn", testRecordRedrawn},
 		{"silences", testSilences},
@@ -81,7 +82,7 @@ func testRoundTrip(t *testing.T, s *Store) {
 		ID: "d1", Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100", ThreadID: "7"},
 		State: core.Sent, MessageID: "m1",
 		ReplyTo: "r", ForUser: "u", Attached: true, Shown: true, DenyOnly: true, Fallback: true, Error: "e",
-		Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11,
+		Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11, SentMs: 12,
 	}
 	got := create(t, s, a, core.Change{Deliveries: []core.Delivery{d}})
 	d.Key = a.Key

@@ -39,6 +39,7 @@ type Steps interface {
 	Redraw(ctx context.Context, key string) error
 	AskReason(ctx context.Context, key string, place core.Target, replyTo, userID string) error
 	Show(ctx context.Context, key string, place core.Target, handled *core.InboundRef) (core.Approval, error)
+	Looked(ctx context.Context, key string) (core.Approval, error)
 }
 
 // Records put on record what changes no approval.
@@ -220,6 +221,12 @@ func (h *Handler) menu(ctx context.Context, m Message, cmd Command, a core.Appro
 		return Reply{Text: "Already decided: " + a.Ending(), Alert: true}, false, nil
 	case !a.MayBeDecidedBy(m.Voter, people):
 		return h.refuse(ctx, m, "a menu opened by a stranger", notAuthorized)
+	}
+	if a.LookedAtMs == 0 {
+		var err error
+		if a, err = h.gate.Looked(ctx, a.Key); err != nil {
+			return Reply{}, false, err
+		}
 	}
 	if cmd.Verb == Details {
 		long, err := h.details(ctx, a)

@@ -5,13 +5,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"approvalbot/api"
+	"approvalbot/core"
 	"approvalbot/store/pgtest"
 )
 
@@ -211,4 +214,48 @@ func TestCluster_TheDatabaseHangs(t *testing.T) {
 	require.EqualValues(t, "approved", a.final(x).Status)
 	_, _ = tap.Answer(a.ctx())
 	a.settled(a.group, card.ID, "allowed once by alice")
+}
+
+// All instances may begin and end the drill of one time: it is one, and ends once.
+func TestCluster_AScheduledDrillIsOne(t *testing.T) {
+	a := newRig(t, onPostgres(t))
+	b := a.another()
+	for _, r := range []*rig{a, b} {
+		require.Eventually(t, func() bool {
+			got, err := r.agent().Ready(r.ctx())
+			return err == nil && got.Ready
+		}, time.Minute, 10*time.Millisecond)
+	}
+	at := time.Now()
+	keys := make(chan string, 4)
+	var drills errgroup.Group
+	for _, r := range []*rig{a, b, a, b} {
+		drills.Go(func() error {
+			x, err := r.desk.Gate.Drill(r.ctx(), at)
+			keys <- x.Key
+			return err
+		})
+	}
+	require.NoError(t, drills.Wait())
+	key := <-keys
+	for range 3 {
+		require.Equal(t, key, <-keys)
+	}
+	require.Eventually(t, func() bool { return len(a.group.FromBot()) == 1 }, time.Minute, 10*time.Millisecond)
+	for _, r := range []*rig{a, b, b} {
+		drills.Go(func() error { _, err := r.desk.Gate.EndDrill(r.ctx(), key); return err })
+	}
+	require.NoError(t, drills.Wait())
+	again, err := b.desk.Gate.Drill(b.ctx(), at)
+	require.NoError(t, err)
+	require.Equal(t, [2]any{key, core.Withdrawn}, [2]any{again.Key, again.Status})
+	entries, err := a.desk.Store.Log(a.ctx(), 0, 100)
+	require.NoError(t, err)
+	require.Len(t, slices.DeleteFunc(entries, func(e core.Entry) bool { return e.Type != core.EventDrilled }), 1)
+	require.Len(t, a.group.FromBot(), 1)
+	for _, r := range []*rig{a, b} {
+		last, found, err := r.desk.Gate.LastDrill(r.ctx())
+		require.NoError(t, err)
+		require.Equal(t, [2]any{key, true}, [2]any{last.Key, found})
+	}
 }

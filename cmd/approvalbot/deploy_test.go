@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -287,6 +288,17 @@ func TestDeploy_MetricsExist(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The alerts on the objective and on drills fire when they should, and not before.
+func TestDeploy_RulesFire(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool: not tested, install prometheus")
+	}
+	out, err := exec.Command(tool, "test", "rules", "testdata/prometheus-rules.yaml").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 var (

@@ -106,6 +106,8 @@ func (d *fakeDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseWith(w, d.problem)
 	case verb == "GET ":
 		d.list(w)
+	case verb == "GET /v1/stats":
+		d.stats(w)
 	case verb == "POST ":
 		d.ask(w, body)
 	case r.Method == http.MethodGet && d.cannotGet != "":
@@ -148,6 +150,18 @@ func (d *fakeDesk) shown() map[string]any {
 		}
 	}
 	return out
+}
+
+// stats counts the approval while it is pending.
+func (d *fakeDesk) stats(w http.ResponseWriter) {
+	if d.approval["status"] != "pending" {
+		answerWith(w, map[string]any{})
+		return
+	}
+	n := map[string]any{"name": "exec", "calls": 1, "asked": 1, "askedPer100": 100}
+	answerWith(w, map[string]any{"all": n, "byTool": []any{n}, "byClass": []any{n},
+		"byStatus":    []any{map[string]any{"name": "pending", "count": 1}},
+		"reasonCodes": []any{map[string]any{"name": "exec-delete", "count": 1}}})
 }
 
 func (d *fakeDesk) list(w http.ResponseWriter) {

@@ -100,6 +100,20 @@ func NamedTools(c config.Config) []string {
 	return slices.Compact(all)
 }
 
+// NamedAgents are the agents that the configuration names, for labels of metrics.
+func NamedAgents(c config.Config) (all []string) {
+	for _, a := range c.Agents.List {
+		all = append(all, a.ID)
+	}
+	for _, t := range c.Server.Tokens {
+		if t.AgentID != "" {
+			all = append(all, t.AgentID)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 func ruleOf(r config.Rule) policy.Rule {
 	return policy.Rule{
 		Name: r.Name, When: r.When, Risk: classOf(r.Risk), Outcome: r.Outcome, Approve: r.Approve,

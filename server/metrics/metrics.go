@@ -18,7 +18,7 @@ import (
 )
 
 // wellKnown are tool names that agents' runtimes have. A name that is neither here
-// nor given to New or UseTools counts as "other": labels must not grow with
+// nor given to New or Use counts as "other": labels must not grow with
 // what callers send, nor carry it.
 var wellKnown = []string{
 	"exec", "bash", "Bash", "shell", "process", "read", "Read", "write", "Write", "edit", "Edit", "apply_patch",
@@ -27,18 +27,32 @@ var wellKnown = []string{
 	"memory_search", "sessions_send", "sessions_spawn",
 }
 
+// Known is what the operator configured that counts: names that may stand in labels, of
+// tools and agents not more than 200 each, and what people aim at.
+type Known struct {
+	Tools, Agents []string
+	Objective     core.Objective
+}
+
+// known is Known as it is looked up.
+type known struct {
+	tools, agents map[string]bool
+	objective     core.Objective
+}
+
 // Set counts what happens to approvals and requests, in a registry of its
 // own. [Set.Observe] is made for the Gate's after-commit hook.
 type Set struct {
 	registry *prometheus.Registry
 	tools    map[string]bool
-	named    atomic.Pointer[map[string]bool] // by the operator
+	known    atomic.Pointer[known]
 
 	requests    *prometheus.CounterVec
 	resolutions *prometheus.CounterVec
 	timeouts    *prometheus.CounterVec
 	factors     *prometheus.CounterVec
 	unmet       *prometheus.CounterVec
+	drills      *prometheus.CounterVec
 	http        *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	waiters     prometheus.Gauge
@@ -48,7 +62,8 @@ type Set struct {
 
 	classifier prometheus.Histogram
 	fallbacks  *prometheus.CounterVec
-	decisions  *prometheus.HistogramVec
+
+	people people
 }
 
 // New makes an empty set. tools are further names that may stand in a label.
@@ -67,6 +82,8 @@ func New(tools ...string) *Set {
 			"approver_id", "verdict"),
 		unmet: counter("tool_approval_quorum_unmet_total",
 			"Approvals whose quorum was not met in time, or never could be.", "risk_class", "min_approvals"),
+		drills: counter("approvalbot_drill_runs_total",
+			"Scheduled drills that are over: ok, or failed where a chat got no card.", "result"),
 		http: counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds",
 			Help:    "Time to answer an API request, waiting included.",
@@ -77,9 +94,7 @@ func New(tools ...string) *Set {
 			Buckets: []float64{50, 100, 200, 400, 800, 1200, 2000, 5000, 10000}}),
 		fallbacks: counter("tool_safety_classifier_fallback_total",
 			"Calls whose static assessment stood because the classifier gave no opinion that counts.", "reason"),
-		decisions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_decision_seconds",
-			Help:    "Time from asking to a final status, of approvals that people were asked about.",
-			Buckets: []float64{.1, .5, 1, 5, 15, 30, 60, 300, 900, 3600}}, []string{"status"}),
+		people: newPeople(counter),
 		waiters: prometheus.NewGauge(prometheus.GaugeOpts{Name: "approvalbot_waiting_requests",
 			Help: "API requests that wait for an approval's end."}),
 		acceptFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "approvalbot_accept_failures_total",
@@ -91,26 +106,27 @@ func New(tools ...string) *Set {
 	for _, t := range append(tools, wellKnown...) {
 		m.tools[t] = true
 	}
-	m.UseTools(nil)
-	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.http, m.seconds, m.waiters,
-		m.classifier, m.fallbacks, m.decisions,
-		m.acceptFailures, m.anonymousClosed,
+	m.Use(Known{})
+	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.drills, m.http, m.seconds, m.waiters,
+		m.classifier, m.fallbacks, m.acceptFailures, m.anonymousClosed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.people.all()...)
 	m.begin()
 	return m
 }
 
-// maxNamed bounds the names of [Set.UseTools].
+// maxNamed bounds the names of each kind in [Known].
 const maxNamed = 200
 
-// UseTools makes the names of tools that the operator's rules name stand in labels
-// from now on, in place of those given before; not more than 200 of them.
-func (m *Set) UseTools(names []string) {
-	named := map[string]bool{}
+// Use makes what is known count from now on, in place of what was before.
+func (m *Set) Use(k Known) { m.known.Store(&known{set(k.Tools), set(k.Agents), k.Objective}) }
+
+func set(names []string) map[string]bool {
+	out := map[string]bool{}
 	for _, n := range names[:min(len(names), maxNamed)] {
-		named[n] = true
+		out[n] = true
 	}
-	m.named.Store(&named)
+	return out
 }
 
 // begin makes a series of each family, so that a first scrape shows them all.
@@ -130,9 +146,16 @@ func (m *Set) begin() {
 	for _, reason := range []string{"late", "address", "total", "files"} {
 		m.anonymousClosed.WithLabelValues(reason)
 	}
-	for _, s := range []core.Status{core.Approved, core.Denied, core.Expired, core.Withdrawn} {
-		m.decisions.WithLabelValues(string(s))
+	m.drills.WithLabelValues("ok")
+	m.drills.WithLabelValues("failed")
+	m.people.begin()
+}
+
+func drillResult(a core.Approval) string {
+	if len(a.Missing) > 0 {
+		return "failed"
 	}
+	return "ok"
 }
 
 // Registry is where other parts of the desk register their own metrics.
@@ -147,11 +170,14 @@ func (m *Set) Observe(c core.Change) {
 			channel = a.Origin.Channel
 		}
 		m.requests.WithLabelValues(m.tool(a.ToolName), a.Assessment.RiskClass.String(), channel).Inc()
+		m.people.called(a, m.tool(a.ToolName), m.agent(a.AgentID))
 	}
 	for _, e := range c.Events {
 		switch e.Type {
 		case core.EventWithdrawn:
 			m.ended(c)
+		case core.EventDrilled:
+			m.drills.WithLabelValues(drillResult(a)).Inc()
 		case core.EventResolved:
 			if a.Retries > 0 {
 				continue // said again because it may be claimed again
@@ -176,7 +202,7 @@ func (m *Set) ended(c core.Change) {
 		m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
 	}
 	if !c.New {
-		m.decisions.WithLabelValues(string(a.Status)).Observe(float64(a.ResolvedAtMs-a.CreatedAtMs) / 1000)
+		m.people.ended(a, m.agent(a.AgentID), m.known.Load().objective)
 	}
 }
 
@@ -194,8 +220,18 @@ func (m *Set) quorumUnmet(a core.Approval) {
 }
 
 func (m *Set) tool(name string) string {
-	if m.tools[name] || (*m.named.Load())[name] {
+	if m.tools[name] || m.known.Load().tools[name] {
 		return name
+	}
+	return "other"
+}
+
+func (m *Set) agent(id string) string {
+	switch {
+	case id == "":
+		return "none"
+	case m.known.Load().agents[id]:
+		return id
 	}
 	return "other"
 }

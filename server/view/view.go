@@ -94,7 +94,7 @@ func cardsOf(a core.Approval) []api.Delivery {
 	for _, d := range a.Deliveries {
 		if d.Kind == core.CardDelivery {
 			cards = append(cards, api.Delivery{Target: d.Target.String(), State: string(d.State),
-				MessageID: d.MessageID, Error: d.Error})
+				MessageID: d.MessageID, SentAtMs: d.SentMs, Error: d.Error})
 		}
 	}
 	return cards

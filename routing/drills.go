@@ -1,0 +1,123 @@
+package routing
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/core"
+)
+
+const (
+	// drillLate is how late a drill is made up for that fell due while no desk ran. What
+	// is older waits for the next one: nobody wants last Monday's in the night.
+	drillLate = time.Hour
+	drillPoll = time.Second // how often the cards of a drill are looked at
+)
+
+// Driller begins and ends scheduled drills; the Gate implements it.
+type Driller interface {
+	// Drill begins the drill of that time, or finds it.
+	Drill(ctx context.Context, at time.Time) (core.Approval, error)
+	ByKey(ctx context.Context, key string) (core.Approval, error)
+	// EndDrill notes how it went, once, and tells chats of it if it failed.
+	EndDrill(ctx context.Context, key string) (core.Approval, error)
+}
+
+// Drills tries each route at the times that the operator chose. What one instance began,
+// another goes on with: the drill of a time is on record under that time.
+type Drills struct {
+	gate Driller
+	next func(after time.Time) time.Time
+	log  *slog.Logger
+}
+
+// NewDrills makes the drills. next gives the first time after another one at which a
+// drill is due by the configuration in force, or the zero time.
+func NewDrills(gate Driller, next func(after time.Time) time.Time, log *slog.Logger) *Drills {
+	return &Drills{gate: gate, next: next, log: log}
+}
+
+// Run carries out drills until ctx ends. It waits for ready first, as timers do.
+func (d *Drills) Run(ctx context.Context, ready <-chan struct{}) error {
+	select {
+	case <-ready:
+	case <-ctx.Done():
+		return nil
+	}
+	var done time.Time
+	for {
+		if at := d.due(time.Now()); at.After(done) {
+			if err := d.drill(ctx, at); err == nil {
+				done = at
+			} else if ctx.Err() == nil {
+				d.log.Error("the scheduled drill cannot go on; trying again", "reason", err)
+			}
+		}
+		// The configuration may name another time meanwhile.
+		wait := lookAgain
+		if next := d.next(time.Now()); !next.IsZero() {
+			wait = min(wait, time.Until(next))
+		}
+		if !pause(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+// due is when the newest drill was due that is not too old to be made up for; zero: none is.
+func (d *Drills) due(now time.Time) (at time.Time) {
+	for next := d.next(now.Add(-drillLate)); !next.IsZero() && !next.After(now); next = d.next(next) {
+		at = next
+	}
+	return at
+}
+
+// drill carries out the drill of one time, or what is left of it.
+func (d *Drills) drill(ctx context.Context, at time.Time) error {
+	a, err := d.gate.Drill(ctx, at)
+	if code := core.CodeOf(err); code != "" && code != core.CodeUnavailable {
+		d.log.Error("the scheduled drill was refused", "at", at, "reason", err)
+		return nil
+	}
+	for end := time.UnixMilli(a.CreatedAtMs).Add(core.DrillTime); err == nil && !drilled(a) && time.Now().Before(end); {
+		if !pause(ctx, drillPoll) {
+			return ctx.Err()
+		}
+		a, err = d.gate.ByKey(ctx, a.Key)
+	}
+	if err != nil || a.DrilledAtMs != 0 {
+		return err
+	}
+	if a, err = d.gate.EndDrill(ctx, a.Key); err != nil {
+		return err
+	}
+	if len(a.Missing) > 0 {
+		d.log.Error("the scheduled drill did not reach every chat", "approval", a.Key, "reason",
+			strings.Join(a.Missing, "; "))
+		return nil
+	}
+	d.log.Info("the scheduled drill reached every chat", "approval", a.Key, "status", string(a.Status))
+	return nil
+}
+
+// drilled reports whether a drill has nothing to wait for: somebody decided it, and it is
+// known of every card how it went.
+func drilled(a core.Approval) bool {
+	waits := func(x core.Delivery) bool { return x.Kind == core.CardDelivery && x.State == core.Queued }
+	return a.Final() && !slices.ContainsFunc(a.Deliveries, waits)
+}
+
+// pause waits so long; false: ctx has ended.
+func pause(ctx context.Context, wait time.Duration) bool {
+	alarm := time.NewTimer(wait)
+	defer alarm.Stop()
+	select {
+	case <-alarm.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
