@@ -90,10 +90,14 @@ func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	language.ListsFiles(&x, base, args)
 	s.Found = s.Found.Or(x.Found)
 	s.silent = false
+	before := s.read
 	for i := range x.Effects {
 		s.apply(&x.Effects[i])
 	}
 	s.emptied(x.Effects)
+	if base == "tee" {
+		s.overwrites(x.Effects, before)
+	}
 	s.fetched(base, x.Found)
 	s.given = ""
 }
@@ -113,10 +117,13 @@ func (s *Reading) apply(e *command.Effect) {
 	case command.TellsName:
 		s.Name(e.Word)
 	case command.LooksAt:
+		s.reads(e.Word)
 		s.DeskPath(e.Word)
 	case command.ReadsFile:
+		s.reads(e.Word)
 		s.Read(e.Word)
 	case command.SearchesTree:
+		s.reads(e.Word)
 		s.Search(e.Word)
 	case command.WritesFile:
 		s.Write(e.Word)

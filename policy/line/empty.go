@@ -1,6 +1,8 @@
 package line
 
 import (
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,13 +29,18 @@ func givesNothing(r *syntax.Redirect, file workspace.Word, before bool) bool {
 	return r.Op == syntax.RdrIn && file.Is("/dev/null")
 }
 
-// outputs judges the files that the output of a statement goes to, where it is none. What
+// outputs judges the files that the output of a statement goes to, where it is none, or
+// made of them: the shell has emptied them before the statement runs, at the place. What
 // goes to a file is printed no more.
-func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word) {
+func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word, place *workspace.Place) {
 	silent := s.silent
 	for i, r := range redirs {
-		if silent && (r.Op == syntax.RdrOut || r.Op == syntax.RdrAll || r.Op == syntax.RdrClob) {
-			s.empties(files[i])
+		if r.Op == syntax.RdrOut || r.Op == syntax.RdrAll || r.Op == syntax.RdrClob {
+			errors := r.N != nil && r.N.Value == "2" && !messages(files[i])
+			if silent || errors {
+				s.empties(files[i])
+			}
+			s.overwritten(files[i], place, s.read[s.from:])
 		}
 		kept := files[i].Is("/dev/null") || files[i].Text != "" && !workspace.Sink(files[i].Text)
 		s.silent = s.silent || (r.Op == syntax.RdrOut || r.Op == syntax.AppOut) && r.N == nil && kept && !mixes(redirs)
@@ -67,3 +74,54 @@ func (s *Reading) empties(w workspace.Word) {
 		s.Found.Add(finding.DeletesFile)
 	}
 }
+
+// readAt is a file that was read, and where the line stood.
+type readAt struct {
+	file workspace.Word
+	dirs []string
+}
+
+// reads remembers a file that is read.
+func (s *Reading) reads(w workspace.Word) {
+	if w.Kind != workspace.Computed && !s.hunting {
+		s.read = append(s.read, readAt{w, s.Place.Dirs})
+	}
+}
+
+// overwrites judges the files that a command empties before those in front of it in a
+// pipe have read them; before is what they read.
+func (s *Reading) overwrites(effects []command.Effect, before []readAt) {
+	for i := range effects {
+		if effects[i].Kind == command.FillsFile {
+			s.overwritten(effects[i].Word, &s.Place, before[min(s.from, len(before)):])
+		}
+	}
+}
+
+// overwritten judges a file that is written where it is read.
+func (s *Reading) overwritten(w workspace.Word, place *workspace.Place, read []readAt) {
+	same := func(r readAt) bool {
+		at := *place
+		at.Dirs = r.dirs
+		files := named(&at, r.file)
+		return r.file.Kind == w.Kind && slices.ContainsFunc(named(place, w), func(file string) bool { return slices.Contains(files, file) })
+	}
+	if !workspace.Sink(w.Text) && slices.ContainsFunc(read, same) {
+		s.Found.Add(finding.DeletesFile)
+	}
+}
+
+// named gives the files that a word may mean, as file systems without letter case know
+// them.
+func named(p *workspace.Place, w workspace.Word) (files []string) {
+	p.Resolve(w, func(file string, _ bool) { files = append(files, workspace.FoldPath(file)) })
+	return files
+}
+
+// messages reports the name of a file that is for what programs complain of.
+func messages(w workspace.Word) bool {
+	return w.Kind == workspace.Literal && forMessages.MatchString(workspace.FoldPath(path.Clean(w.Text)))
+}
+
+var forMessages = regexp.MustCompile(`^/tmp/|(?:^|/)[^/]*\.(?:log|err|out|tmp)$|` +
+	`(?:^|/)[^/.]*(?:err|log|out|warn|trace)[^/.]*(?:\.txt|\.json)?$`)

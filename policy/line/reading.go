@@ -45,6 +45,9 @@ type Reading struct {
 	given    string           // the text of the here-document that the next command reads
 	empty    bool             // the input of what runs next is surely empty
 	silent   bool             // what ran last surely printed nothing
+	read     []readAt         // the files that were read
+	from     int              // so many of them before the pipe began that stands now
+	behind   bool             // what runs next stands behind a pipe
 	fetches  bool             // something was fetched from the network
 	runs     bool             // something was run that was not read: input, a script, computed text
 	rehomed  bool             // a variable that says where the user's configuration is was set

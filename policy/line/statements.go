@@ -180,7 +180,10 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 	if st.Coprocess || st.Disown {
 		s.Found.Add(finding.UnusualShell)
 	}
-	files, empty := make([]workspace.Word, len(st.Redirs)), s.empty
+	files, empty, from, place := make([]workspace.Word, len(st.Redirs)), s.empty, s.from, s.Place
+	if !s.behind {
+		s.from = len(s.read)
+	}
 	for i, r := range st.Redirs {
 		if !writesOut(r) {
 			s.input = nil
@@ -190,8 +193,8 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 	}
 	s.silent = false
 	s.command(st)
-	s.outputs(st.Redirs, files)
-	s.empty = empty
+	s.outputs(st.Redirs, files, &place)
+	s.empty, s.from = empty, from
 }
 
 // command judges the command of a statement.
@@ -219,10 +222,12 @@ func (s *Reading) command(st *syntax.Stmt) {
 			s.input = with(s.printed, c.X)
 		}
 		s.piped = c.Op == syntax.Pipe && readsPipe(c.Y)
+		behind := s.behind
 		if c.Op == syntax.Pipe {
-			s.empty = silent && !mixesErrors(c.X)
+			s.empty, s.behind = silent && !mixesErrors(c.X), true
 		}
 		s.stmt(c.Y)
+		s.behind = behind
 		s.silent = s.silent && (silent || c.Op == syntax.Pipe)
 		s.input, s.piped, s.empty = nil, false, empty
 	case *syntax.Subshell:

@@ -49,6 +49,7 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 	if p.lists && strings.HasPrefix(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}
+	x.DeskPath(w)
 	list, ok := workspace.Alternatives(w.Text)
 	if !ok {
 		x.Add(finding.MayReadSecret)

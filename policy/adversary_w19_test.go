@@ -1,0 +1,29 @@
+package policy
+
+import "testing"
+
+// TestAdversary_W19_TheShellEmptiesFirst: what a line reads and overwrites is empty before
+// it is read, in one command, one pipe or one group.
+func TestAdversary_W19_TheShellEmptiesFirst(t *testing.T) {
+	asksFor(t, []string{
+		"sort f > f", "jq . x > x", "cat a b > a", "sed s/a/b/ f > f", "grep x f | sort > f", "sort < f > f", "cat ./f > f", "cat /workspace/f > f", "cat f > F", "(cat f; echo x) > f",
+		"{ echo head; cat f; } > f", "while read -r l; do echo \"$l\"; done < f > f", "cat f | tee f", "sort f | uniq | tee f > /dev/null", "cat f | (grep x; ls > f)",
+		"npx prettier src/a.js > src/a.js", "diff a b > a", "git diff f > f", "git show HEAD:f > f", "cd src; cat a > a", "sort app.log > app.log",
+	}, []string{
+		"cat a > b", "cat f && ls > f", "cat f | grep x && ls > f", "sort f > f.tmp && mv f.tmp f", "cat a | grep x >> a", "cat f | tee g", "sort -u f -o f", "cd src && cat ../a > a", "echo a > a",
+		"git diff > diff", "npm test > test", "cat f > /dev/stdout",
+	})
+}
+
+// TestAdversary_W19_NothingIsPrinted: what surely prints nothing, or errors alone, leaves
+// nothing of the file that it goes to.
+func TestAdversary_W19_NothingIsPrinted(t *testing.T) {
+	asksFor(t, []string{
+		"awk 'BEGIN{}' > f", "awk 'BEGIN{}' x > f", "awk '{x=1}' x > f", "git diff --quiet > f", "git diff -s > f", "git add . > f", "git grep -q x > f", "mkdir -p x > f", "touch a > f", "jq empty x > f", "echo -ne '' > f",
+		"rg -q x > f", "sed -n s/a/b/ x > f", "sort -c x > f", "cmp -s a b > f", "printf '\\c' > f", "git merge-base --is-ancestor a b > f",
+		"ls 2> main.go", "ls src 2> src/main.go", "ls 2> Makefile", "ls 2> src/router.go", "npm test > out.txt 2> package.json", "(ls) 2> login.py",
+	}, []string{
+		"awk '{print}' a > b", "awk '{a[$1]++} END{for(k in a) print k}' a > b", "awk 'NR==1' a > b", "git diff > x.diff", "sed -n s/a/b/p a > b", "mkdir -v x > made.txt", "mv -v a b > moved.txt", "touch a > /dev/null",
+		"ls 2> err.txt", "ls 2> errors", "ls 2> build.log", "ls 2>> notes.md", "ls 2> stderr.json", "go test ./... > out.txt 2> out.err", "ls 2>/dev/null", "make 2>&1 | tee make.txt",
+	})
+}
