@@ -27,3 +27,21 @@ func TestAdversary_W19_NothingIsPrinted(t *testing.T) {
 		"ls 2> err.txt", "ls 2> errors", "ls 2> build.log", "ls 2>> notes.md", "ls 2> stderr.json", "go test ./... > out.txt 2> out.err", "ls 2>/dev/null", "make 2>&1 | tee make.txt",
 	})
 }
+
+// TestAdversary_W12_WhatWasStoredIsRun: git puts changes among the files that nobody has
+// read, and the same line runs them. Own branches, and what a build makes, are no such thing.
+func TestAdversary_W12_WhatWasStoredIsRun(t *testing.T) {
+	asksFor(t, []string{"git stash pop && npm test", "git stash apply; make", "git cherry-pick abc && npm test", "git apply x && make"},
+		[]string{"git stash && npm test", "git stash && npm test; git stash pop", "git checkout main && npm test", "git merge x && npm test", "tsc && npm test", "npx tsc && npm test", "npm run build && npm test"})
+}
+
+// TestAdversary_W14_AllLinesThatGitTracks: a pattern that finds every line, and the whole
+// history, show whatever was committed.
+func TestAdversary_W14_AllLinesThatGitTracks(t *testing.T) {
+	asksFor(t, []string{
+		"git grep ''", "git grep -n .", "git grep . src", "git grep -e ''", "git grep -v foo", "git grep -50 foo", "git grep -W foo", "git grep -i apikey", "git log -p", "git log -p HEAD", "git log --patch --all",
+	}, []string{
+		"git grep -n foo", "git grep -l .", "git grep -c ''", "git grep . main.go", "git grep -n . -- '*.go'", "git grep -nE 'foo|bar' -- src", "git grep -3 foo", "git grep -n foo HEAD~3 -- src/",
+		"git log -p -3", "git log -p -n 2", "git log -p main..HEAD", "git log -p -- src", "git log -p -S foo", "git log --oneline", "git log --stat",
+	})
+}
