@@ -45,3 +45,9 @@ func TestAdversary_W14_AllLinesThatGitTracks(t *testing.T) {
 		"git log -p -3", "git log -p -n 2", "git log -p main..HEAD", "git log -p -- src", "git log -p -S foo", "git log --oneline", "git log --stat",
 	})
 }
+
+// An editor runs the tasks of a project that it opens, whatever the file is called.
+func TestAdversary_W18_ProjectsOfEditors(t *testing.T) {
+	asksFor(t, []string{"echo x > a.code-workspace", "echo x > sub/.code-workspace", "touch 'a.CODE-WORKSPACE '", "cp a b.sublime-project", "echo x > .idea/runConfigurations/a.xml", "echo x > .vscode/tasks.json", "echo x > .run/a.xml"},
+		[]string{"echo x > a.workspace", "cat a.code-workspace", "echo x > code-workspace"})
+}
