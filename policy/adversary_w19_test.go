@@ -28,6 +28,25 @@ func TestAdversary_W19_NothingIsPrinted(t *testing.T) {
 	})
 }
 
+// TestAdversary_W19_NobodyTypes: a program that is given nothing to read reads what the
+// agent's runtime gives a command, which is nothing.
+func TestAdversary_W19_NobodyTypes(t *testing.T) {
+	asksFor(t, []string{"cat > main.go", "tee main.go", "sort > x", "sed s/a/b/ > x", "grep foo > x", "ls && cat > x", "find . -name '*.go' -exec tee main.go \\;"},
+		[]string{"cat x > y", "ls | tee y", "cat > x.go <<'EOF'\nhello\nEOF", "tr a b < y > x", "while read -r l; do cat > x; done < y", "{ cat a; } | tee x", "wc -l > x", "cat >> x"})
+}
+
+// TestAdversary_W19_OneNameForMany: what gets a name takes the place of what had it.
+func TestAdversary_W19_OneNameForMany(t *testing.T) {
+	asksFor(t, []string{"find . -name '*.go' -exec mv {} main.go \\;", "find . -name '*.go' -exec mv {} docs \\;", "find . -name '*.go' -exec git mv {} x.go \\;", "for f in a.go b.go; do mv $f main.go; done", "mv a.go x.go; mv b.go x.go"},
+		[]string{"find . -name '*.go' -exec mv {} docs/ \\;", "for f in a.go b.go; do mv $f docs; done", "for f in a.go b.go; do mv $f $f.bak; done", "mv a.txt a.tmp && mv b.txt a.txt && mv a.tmp b.txt", "mv a.go b.go docs"})
+}
+
+// TestAdversary_W19_EveryLineDeleted: a pattern that any line has deletes all of them.
+func TestAdversary_W19_EveryLineDeleted(t *testing.T) {
+	asksFor(t, []string{"sed -i '/./d' x", "sed -i '/a*/d' x", "sed -i '1,99999d' x", "sed -i '/[^z]*/d' x", "sed -i 'd;p' x", "sed -i '0,$d' x", "sed -e '/./d' -i x", "sed '/[^a-z]/d' x > f"},
+		[]string{"sed -i '/^$/d' x", "sed -i '/^#/d' x", "sed -i '/foo/d' x", "sed -i '1,10d' x", "sed -i -E '/(a|b)/d' x", "sed -i '1!d' x", "sed '/./d' x"})
+}
+
 // TestAdversary_W12_WhatWasStoredIsRun: git puts changes among the files that nobody has
 // read, and the same line runs them. Own branches, and what a build makes, are no such thing.
 func TestAdversary_W12_WhatWasStoredIsRun(t *testing.T) {

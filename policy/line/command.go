@@ -85,7 +85,7 @@ func (s *Reading) known(base string, args []workspace.Word) {
 func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules}
 	x.Input, s.input, s.printed = s.input, nil, nil
-	x.Given, x.Piped, x.Empty, s.piped = s.given, s.piped, s.empty, false
+	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, s.empty == nothing, s.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
 	s.Found = s.Found.Or(x.Found)
@@ -137,8 +137,13 @@ func (s *Reading) apply(e *command.Effect) {
 		s.Address(e.Word.Text)
 	case command.RunsWords:
 		s.inner(e.Words)
+	case command.MovesOnto:
+		s.replaces(e.Word)
 	case command.RunsEach:
+		each := s.each
+		s.each = true
 		s.inner(e.Words)
+		s.each = each
 		if s.Found.Has(finding.DeletesFile) && !e.Narrow {
 			s.Found.Add(finding.RecursiveDelete)
 		}

@@ -17,16 +17,30 @@ import (
 // command that prints nothing, or that is given nothing to read. What a command prints
 // that does read something is open, and overwrites a file as any other contents do.
 
-// givesNothing reports that the input of a command is surely empty behind a
-// redirection; before says that it was before.
-func givesNothing(r *syntax.Redirect, file workspace.Word, before bool) bool {
+// emptiness says of the input of a command whether it is empty.
+type emptiness uint8
+
+const (
+	something emptiness = iota // it may be anything
+	idle                       // what the call has, where nobody types
+	nothing                    // it is surely empty
+)
+
+// input says how empty the input of a command is behind a redirection.
+func input(r *syntax.Redirect, file workspace.Word, before emptiness) emptiness {
+	none := false
 	switch {
 	case writesOut(r) || r.Op == syntax.RdrAll || r.Op == syntax.AppAll || r.Op == syntax.RdrClob:
 		return before
 	case r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc:
-		return r.Hdoc == nil || len(r.Hdoc.Parts) == 0
+		none = r.Hdoc == nil || len(r.Hdoc.Parts) == 0
+	default:
+		none = r.Op == syntax.RdrIn && file.Is("/dev/null")
 	}
-	return r.Op == syntax.RdrIn && file.Is("/dev/null")
+	if none {
+		return nothing
+	}
+	return something
 }
 
 // outputs judges the files that the output of a statement goes to, where it is none, or
@@ -109,6 +123,17 @@ func (s *Reading) overwritten(w workspace.Word, place *workspace.Place, read []r
 	if !workspace.Sink(w.Text) && slices.ContainsFunc(read, same) {
 		s.Found.Add(finding.DeletesFile)
 	}
+}
+
+// replaces judges a name that a file gets. The next one that gets it takes the place of
+// the first; a name without an ending is a directory's as often.
+func (s *Reading) replaces(w workspace.Word) {
+	files := named(&s.Place, w)
+	again := func(file string) bool { return slices.Contains(s.onto, file) }
+	if s.each || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
+		s.Found.Add(finding.DeletesFile)
+	}
+	s.onto = append(s.onto, files...)
 }
 
 // named gives the files that a word may mean, as file systems without letter case know

@@ -189,7 +189,7 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 			s.input = nil
 		}
 		files[i] = s.redirect(r)
-		s.empty = givesNothing(r, files[i], s.empty)
+		s.empty = input(r, files[i], s.empty)
 	}
 	s.silent = false
 	s.command(st)
@@ -224,7 +224,10 @@ func (s *Reading) command(st *syntax.Stmt) {
 		s.piped = c.Op == syntax.Pipe && readsPipe(c.Y)
 		behind := s.behind
 		if c.Op == syntax.Pipe {
-			s.empty, s.behind = silent && !mixesErrors(c.X), true
+			s.empty, s.behind = something, true
+			if silent && !mixesErrors(c.X) {
+				s.empty = nothing
+			}
 		}
 		s.stmt(c.Y)
 		s.behind = behind
