@@ -1,6 +1,13 @@
 package policy
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
 
 // TestAdversary_W19_TheShellEmptiesFirst: what a line reads and overwrites is empty before
 // it is read, in one command, one pipe or one group.
@@ -45,6 +52,30 @@ func TestAdversary_W19_OneNameForMany(t *testing.T) {
 func TestAdversary_W19_EveryLineDeleted(t *testing.T) {
 	asksFor(t, []string{"sed -i '/./d' x", "sed -i '/a*/d' x", "sed -i '1,99999d' x", "sed -i '/[^z]*/d' x", "sed -i 'd;p' x", "sed -i '0,$d' x", "sed -e '/./d' -i x", "sed '/[^a-z]/d' x > f"},
 		[]string{"sed -i '/^$/d' x", "sed -i '/^#/d' x", "sed -i '/foo/d' x", "sed -i '1,10d' x", "sed -i -E '/(a|b)/d' x", "sed -i '1!d' x", "sed '/./d' x"})
+}
+
+// TestAdversary_W19_ToolsThatEmpty: a tool that writes a file from nothing empties it as
+// ": > x" does.
+func TestAdversary_W19_ToolsThatEmpty(t *testing.T) {
+	e := engine(t, shipped)
+	on := func(tool, params string) core.Outcome {
+		var m map[string]any
+		require.NoError(t, json.Unmarshal([]byte(params), &m))
+		return judge(e, callOf(t, tool, m)).Outcome
+	}
+	for _, c := range [][2]string{
+		{"write", `{"path":"a.go","content":""}`}, {"Write", `{"file_path":"a.go","content":" \n"}`}, {"write", `{"path":"a.go","content":null}`}, {"edit", `{"path":"a.go","content":""}`},
+		{"str_replace_based_edit_tool", `{"command":"create","path":"a.go","file_text":""}`}, {"apply_patch", `{"input":"*** Begin Patch\n*** Add File: a.go\n*** End Patch"}`},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Add File: a.go\n+\n*** Update File: b\n@@\n-a\n+b\n*** End Patch"}`},
+	} {
+		require.Equal(t, core.OutcomeAsk, on(c[0], c[1]), c)
+	}
+	for _, c := range [][2]string{
+		{"write", `{"path":"a.go","content":"x"}`}, {"write", `{"path":"src/.gitkeep","content":""}`}, {"write", `{"path":"a.go","content":"","append":true}`}, {"edit", `{"path":"a.go","old_string":"a","new_string":""}`},
+		{"str_replace_based_edit_tool", `{"command":"insert","path":"a.go","insert_line":1,"insert_text":""}`}, {"apply_patch", `{"input":"*** Begin Patch\n*** Add File: a.go\n+\n+x\n*** End Patch"}`},
+	} {
+		require.Equal(t, core.OutcomeAllow, on(c[0], c[1]), c)
+	}
 }
 
 // TestAdversary_W12_WhatWasStoredIsRun: git puts changes among the files that nobody has
