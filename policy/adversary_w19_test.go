@@ -14,7 +14,7 @@ import (
 func TestAdversary_W19_TheShellEmptiesFirst(t *testing.T) {
 	asksFor(t, []string{
 		"sort f > f", "jq . x > x", "cat a b > a", "sed s/a/b/ f > f", "grep x f | sort > f", "sort < f > f", "cat ./f > f", "cat /workspace/f > f", "cat f > F", "(cat f; echo x) > f",
-		"{ echo head; cat f; } > f", "while read -r l; do echo \"$l\"; done < f > f", "cat f | tee f", "sort f | uniq | tee f > /dev/null", "cat f | (grep x; ls > f)",
+		"{ echo head; cat f; } > f", "while read -r l; do echo \"$l\"; done < f > f", "cat f | tee f", "sort f | uniq | tee f > /dev/null", "cat f | (grep x; ls > f)", "wc -l f > f", "tar tf x.tar > x.tar",
 		"npx prettier src/a.js > src/a.js", "diff a b > a", "git diff f > f", "git show HEAD:f > f", "cd src; cat a > a", "sort app.log > app.log",
 	}, []string{
 		"cat a > b", "cat f && ls > f", "cat f | grep x && ls > f", "sort f > f.tmp && mv f.tmp f", "cat a | grep x >> a", "cat f | tee g", "sort -u f -o f", "cd src && cat ../a > a", "echo a > a",
@@ -94,6 +94,13 @@ func TestAdversary_W14_AllLinesThatGitTracks(t *testing.T) {
 		"git grep -n foo", "git grep -l .", "git grep -c ''", "git grep . main.go", "git grep -n . -- '*.go'", "git grep -nE 'foo|bar' -- src", "git grep -3 foo", "git grep -n foo HEAD~3 -- src/",
 		"git log -p -3", "git log -p -n 2", "git log -p main..HEAD", "git log -p -- src", "git log -p -S foo", "git log --oneline", "git log --stat",
 	})
+}
+
+// TestAdversary_W18_DirectoriesOfSecrets: data in a directory that is called so are secrets;
+// its code is not.
+func TestAdversary_W18_DirectoriesOfSecrets(t *testing.T) {
+	asksFor(t, []string{"cat secrets/x.yaml", "cat config/secrets/prod.json", "cat creds/db.txt", "grep -n foo Secrets/a.yml", "cat credentials/a.ini"},
+		[]string{"cat src/secrets/store.go", "cat secrets/README.md", "ls secrets", "go test ./internal/secrets/...", "git log --oneline -- src/credentials/a.ts"})
 }
 
 // An editor runs the tasks of a project that it opens, whatever the file is called.

@@ -115,6 +115,7 @@ func (s *Reading) fetched(base string, found finding.Set) {
 func (s *Reading) apply(e *command.Effect) {
 	switch e.Kind {
 	case command.TellsName:
+		s.reads(e.Word)
 		s.Name(e.Word)
 	case command.LooksAt:
 		s.reads(e.Word)

@@ -54,8 +54,11 @@ func SecretLower(file string) bool {
 	if AnyPart(file, secretName) || secretPlace(file) {
 		return true
 	}
-	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
+	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || len(path.Ext(base)) > 1 && dataEnds.Has(path.Ext(base)) && AnyPart(path.Dir(file), keepsSecrets)
 }
+
+// keepsSecrets reports a directory whose data are secrets, and whose code is not.
+func keepsSecrets(c string) bool { return words.Any(c, "secrets", "secret", "credentials", "creds") }
 
 // secretDirs hold secrets, or are one, whatever the files in them are called.
 var secretDirs = [...]string{"/run/secrets", "/var/run/secrets", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt/accounts",
