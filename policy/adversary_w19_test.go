@@ -14,7 +14,7 @@ import (
 func TestAdversary_W19_TheShellEmptiesFirst(t *testing.T) {
 	asksFor(t, []string{
 		"sort f > f", "jq . x > x", "cat a b > a", "sed s/a/b/ f > f", "grep x f | sort > f", "sort < f > f", "cat ./f > f", "cat /workspace/f > f", "cat f > F", "(cat f; echo x) > f",
-		"{ echo head; cat f; } > f", "while read -r l; do echo \"$l\"; done < f > f", "cat f | tee f", "sort f | uniq | tee f > /dev/null", "cat f | (grep x; ls > f)", "wc -l f > f", "tar tf x.tar > x.tar",
+		"{ echo head; cat f; } > f", "while read -r l; do echo \"$l\"; done < f > f", "cat f | tee f", "sort f | uniq | tee f > /dev/null", "cat f | (grep x; ls > f)", "wc -l f > f", "tar tf x.tar > x.tar", "npx tsc -p tsconfig.json > tsconfig.json",
 		"npx prettier src/a.js > src/a.js", "diff a b > a", "git diff f > f", "git show HEAD:f > f", "cd src; cat a > a", "sort app.log > app.log",
 	}, []string{
 		"cat a > b", "cat f && ls > f", "cat f | grep x && ls > f", "sort f > f.tmp && mv f.tmp f", "cat a | grep x >> a", "cat f | tee g", "sort -u f -o f", "cd src && cat ../a > a", "echo a > a",
