@@ -204,16 +204,21 @@ func gitTells(x *command.Call, sp *command.Spec, args []workspace.Word) {
 	sp.Judge(x, "git", args)
 }
 
+var gitGrepSpec = command.Spec{
+	Flags: "inwvEFGPlLcohHqIWpaz", Values: "eABCm", Texts: words.Set("e"), Number: true, Strict: true,
+	Long: command.Longs(`ignore-case line-number word-regexp count files-with-matches files-without-match name-only heading
+		break cached no-color color= color show-function function-context column only-matching extended-regexp fixed-strings
+		perl-regexp basic-regexp all-match and or not text null quiet no-line-number recurse-submodules invert-match
+		full-name max-depth= context= after-context= before-context= max-count= threads=`),
+}
+
 // gitGrep tells lines of what git tracks, like grep of a tree. Where the pattern finds all
 // lines, files must be named that hold no secrets.
 func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	named, tells, given, numbered := true, false, false, false
 	var operands []workspace.Word
-	c := x.Scanner(&command.Spec{Flags: "inwvEFGPlLcohHqIWpaz", Values: "eABCm", Texts: words.Set("e"), Number: true, Strict: true, Long: command.Longs(`ignore-case line-number word-regexp
-		count files-with-matches files-without-match name-only heading break cached no-color color= color show-function function-context column only-matching extended-regexp fixed-strings
-		perl-regexp basic-regexp all-match and or not text null quiet no-line-number recurse-submodules invert-match full-name max-depth= context= after-context= before-context=
-		max-count= threads=`)}, args)
+	c := x.Scanner(&gitGrepSpec, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
 		case "l", "L", "c", "q", "files-with-matches", "files-without-match", "name-only", "count", "quiet":

@@ -49,7 +49,7 @@ type row struct {
 	Most        int               `yaml:"most"`        // so many there may be
 	Least       int               `yaml:"least"`       // so many there must be
 	All         bool              `yaml:"all"`         // no option does harm
-	Beside      map[string]string `yaml:"beside"`      // options that need one of some others beside them, "--" for an operand that is no branch of everyday
+	Beside      map[string]string `yaml:"beside"`      // options that need one of some others beside them; "--" is an operand
 	Spelled     string            `yaml:"spelled"`     // a pattern for each word with a dash; -name is then --name where that is an option
 	Wraps       bool              `yaml:"wraps"`       // behind the first operands stands a command, which it runs
 	Numbers     bool              `yaml:"numbers"`     // -20 is an option

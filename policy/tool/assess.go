@@ -101,22 +101,27 @@ func empties(list []field) bool {
 	blank := false
 	for i := range list {
 		f := &list[i]
-		deed, _ := foldKey(f.Text)
 		switch {
 		case wholeKeys[f.Key] && (f.Str && strings.TrimSpace(f.Text) == "" || f.Text == "null"):
 			blank = true
 		case f.absent():
-		case wholeKeys[f.Key], contentKeys[f.Key] && !talkKeys[f.Key], f.Key == "append" && !f.off(), partDeeds[deed] && (f.Key == "command" || deedKeys[f.Key]),
-			PathKeys[f.Key] && emptyNames[path.Base(f.Text)]:
+		case wholeKeys[f.Key], contentKeys[f.Key] && !talkKeys[f.Key], f.adds(), PathKeys[f.Key] && emptyNames[path.Base(f.Text)]:
 			return false
 		}
 	}
 	return blank
 }
 
+// adds reports a member with which a tool changes a part of a file.
+func (f *field) adds() bool {
+	deed, _ := foldKey(f.Text)
+	return f.Key == "append" && !f.off() || partDeeds[deed] && (f.Key == "command" || deedKeys[f.Key])
+}
+
 var (
 	wholeKeys  = words.Set("content contents text filetext filecontent newcontent")
-	talkKeys   = words.Set("explanation description displaydescription reason title taskprogress toolsummary summary commitmessage toolcallid celltype")
+	talkKeys   = words.Set(`explanation description displaydescription reason title taskprogress toolsummary summary
+		commitmessage toolcallid celltype`)
 	partDeeds  = words.Set("append insert replace strreplace undoedit view")
 	emptyNames = words.Set(".gitkeep .keep .nojekyll py.typed")
 )

@@ -54,7 +54,13 @@ func SecretLower(file string) bool {
 	if AnyPart(file, secretName) || secretPlace(file) {
 		return true
 	}
-	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || len(path.Ext(base)) > 1 && dataEnds.Has(path.Ext(base)) && AnyPart(path.Dir(file), keepsSecrets)
+	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || dataAmongSecrets(file)
+}
+
+// dataAmongSecrets reports a file of data in a directory of secrets.
+func dataAmongSecrets(file string) bool {
+	ext := path.Ext(file)
+	return len(ext) > 1 && dataEnds.Has(ext) && AnyPart(path.Dir(file), keepsSecrets)
 }
 
 // keepsSecrets reports a directory whose data are secrets, and whose code is not.
