@@ -119,8 +119,8 @@ func (f *field) adds() bool {
 }
 
 var (
-	wholeKeys  = words.Set("content contents text filetext filecontent newcontent")
-	talkKeys   = words.Set(`explanation description displaydescription reason title taskprogress toolsummary summary
+	wholeKeys = words.Set("content contents text filetext filecontent newcontent")
+	talkKeys  = words.Set(`explanation description displaydescription reason title taskprogress toolsummary summary
 		commitmessage toolcallid celltype`)
 	partDeeds  = words.Set("append insert replace strreplace undoedit view")
 	emptyNames = words.Set(".gitkeep .keep .nojekyll py.typed")
