@@ -123,7 +123,7 @@ var (
 	talkKeys  = words.Set(`explanation description displaydescription reason title taskprogress toolsummary summary
 		commitmessage toolcallid celltype`)
 	partDeeds  = words.Set("append insert replace strreplace undoedit view")
-	emptyNames = words.Set(".gitkeep .keep .nojekyll py.typed")
+	emptyNames = words.Set(".gitkeep .keep .nojekyll py.typed __init__.py")
 )
 
 // assessOther reads a tool that policy does not know: it asks, and its words
