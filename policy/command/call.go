@@ -15,6 +15,7 @@ const (
 	SearchesTree                    // so are those of all files below a directory
 	WritesFile                      // a file is made, changed or overwritten
 	FillsFile                       // a file gets contents, which may be code
+	MovesOnto                       // a file is renamed to it, where it is no directory
 	RemovesFile                     // a file is deleted or moved away
 	TakesTree                       // a directory is taken with all that is in it
 	ReadsAddress                    // an address is read
@@ -51,6 +52,7 @@ type Call struct {
 	Input   []workspace.Word // globs for the files that a command before a pipe lists
 	Piped   bool             // its input is surely a pipe
 	Empty   bool             // its input is surely empty
+	Idle    bool             // its input is the call's own, where nobody types
 	Given   string           // the text that a here-document gives it as input, where it does and is written out
 	Found   finding.Set
 	Effects []Effect

@@ -1,7 +1,9 @@
 package language
 
 import (
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/command"
@@ -200,4 +202,50 @@ func gitLsRemote(x *command.Call, _ string, args []workspace.Word) {
 func gitTells(x *command.Call, sp *command.Spec, args []workspace.Word) {
 	sp.Kind, sp.Code = command.FileNames, finding.LocalGit
 	sp.Judge(x, "git", args)
+}
+
+var gitGrepSpec = command.Spec{
+	Flags: "inwvEFGPlLcohHqIWpaz", Values: "eABCm", Texts: words.Set("e"), Number: true, Strict: true,
+	Long: command.Longs(`ignore-case line-number word-regexp count files-with-matches files-without-match name-only heading
+		break cached no-color color= color show-function function-context column only-matching extended-regexp fixed-strings
+		perl-regexp basic-regexp all-match and or not text null quiet no-line-number recurse-submodules invert-match
+		full-name max-depth= context= after-context= before-context= max-count= threads=`),
+}
+
+// gitGrep tells lines of what git tracks, like grep of a tree. Where the pattern finds all
+// lines, files must be named that hold no secrets.
+func gitGrep(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	named, tells, given, numbered := true, false, false, false
+	var operands []workspace.Word
+	c := x.Scanner(&gitGrepSpec, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
+		case "l", "L", "c", "q", "files-with-matches", "files-without-match", "name-only", "count", "quiet":
+			tells = true
+		case "e":
+			given, named = true, named && specific(t.Word, true)
+		case "v", "W", "not", "invert-match", "function-context":
+			named = false
+		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
+			named = named && !numbered // -50 is two of them
+			numbered = true
+		case "A", "B", "C", "context", "after-context", "before-context":
+			named = named && fewLines(t.Word)
+		case "":
+			operands = append(operands, t.Word)
+		}
+	}
+	if !given && len(operands) > 0 {
+		named, operands = named && specific(operands[0], true), operands[1:]
+	}
+	for _, w := range operands {
+		x.Read(w.Sampled())
+		Revision(x, w.Sampled())
+	}
+	wide := func(w workspace.Word) bool { return !workspace.CodeEnds[strings.TrimPrefix(path.Ext(w.Text), ".")] }
+	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
+	if !named && !tells && !narrow {
+		x.Add(finding.MayReadSecret)
+	}
 }

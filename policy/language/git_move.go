@@ -106,6 +106,9 @@ func gitMove(x *command.Call, _ string, args []workspace.Word) {
 // commands to run ask.
 func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
+	if verb == "cherry-pick" {
+		x.Mark(command.WritesCode)
+	}
 	flags, vals := "qnxv", "m"
 	if verb == "rebase" {
 		flags, vals = "qnxvm", "" // how it merges

@@ -265,6 +265,19 @@ func plainScript(part string) bool {
 	return plainSed.MatchString(part) || sedAdds.MatchString(part) || substitutes(part)
 }
 
+// deletesAll reports a script that begins with deleting every line, or any line that
+// says nothing in particular.
+func deletesAll(script string) bool {
+	m := sedDeletes.FindStringSubmatch(script)
+	if m == nil || m[1] == "" {
+		return m != nil
+	}
+	lines, err := regexp.Compile(strings.NewReplacer(`\(`, "(", `\)`, ")", `\|`, "|").Replace(m[1]))
+	return err == nil && lines.MatchString("\x01")
+}
+
+var sedDeletes = regexp.MustCompile(`^\s*(?:[01] *, *(?:\$|\+?[0-9]{4,})|/((?:[^/\\]|\\.)*)/)? *d(?:[; ].*)?$`)
+
 // substitutes reports s/a/b/ with whatever separator, and with flags that
 // neither run nor write anything.
 func substitutes(part string) bool {
@@ -319,6 +332,9 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 	script, places, suffix := false, false, false
 	check := func(w workspace.Word) {
 		script = true
+		if deletesAll(w.Text) {
+			x.Mark(command.PrintsNothing)
+		}
 		if !readScript(w) {
 			x.Add(finding.InterpreterCode)
 			return

@@ -40,6 +40,9 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 	}
 	if into == nil && len(files) > 1 {
 		into, files = &files[len(files)-1], files[:len(files)-1]
+		if name == "mv" && into.Kind == workspace.Literal && !strings.HasSuffix(into.Text, "/") {
+			x.Does(command.MovesOnto, *into)
+		}
 	}
 	if into == nil {
 		into = &workspace.Word{Text: "."}

@@ -85,15 +85,19 @@ func (s *Reading) known(base string, args []workspace.Word) {
 func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules}
 	x.Input, s.input, s.printed = s.input, nil, nil
-	x.Given, x.Piped, x.Empty, s.piped = s.given, s.piped, s.empty, false
+	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, s.empty == nothing, s.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
 	s.Found = s.Found.Or(x.Found)
 	s.silent = false
+	before := s.read
 	for i := range x.Effects {
 		s.apply(&x.Effects[i])
 	}
 	s.emptied(x.Effects)
+	if base == "tee" {
+		s.overwrites(x.Effects, before)
+	}
 	s.fetched(base, x.Found)
 	s.given = ""
 }
@@ -111,12 +115,16 @@ func (s *Reading) fetched(base string, found finding.Set) {
 func (s *Reading) apply(e *command.Effect) {
 	switch e.Kind {
 	case command.TellsName:
+		s.reads(e.Word)
 		s.Name(e.Word)
 	case command.LooksAt:
+		s.reads(e.Word)
 		s.DeskPath(e.Word)
 	case command.ReadsFile:
+		s.reads(e.Word)
 		s.Read(e.Word)
 	case command.SearchesTree:
+		s.reads(e.Word)
 		s.Search(e.Word)
 	case command.WritesFile:
 		s.Write(e.Word)
@@ -130,8 +138,13 @@ func (s *Reading) apply(e *command.Effect) {
 		s.Address(e.Word.Text)
 	case command.RunsWords:
 		s.inner(e.Words)
+	case command.MovesOnto:
+		s.replaces(e.Word)
 	case command.RunsEach:
+		each := s.each
+		s.each = true
 		s.inner(e.Words)
+		s.each = each
 		if s.Found.Has(finding.DeletesFile) && !e.Narrow {
 			s.Found.Add(finding.RecursiveDelete)
 		}

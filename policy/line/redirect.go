@@ -31,6 +31,7 @@ func (s *Reading) redirect(r *syntax.Redirect) (w workspace.Word) {
 	w = s.Word(r.Word)
 	switch r.Op {
 	case syntax.RdrIn:
+		s.reads(w)
 		s.socket(w)
 		s.Read(w)
 	case syntax.RdrInOut:

@@ -180,18 +180,21 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 	if st.Coprocess || st.Disown {
 		s.Found.Add(finding.UnusualShell)
 	}
-	files, empty := make([]workspace.Word, len(st.Redirs)), s.empty
+	files, empty, from, place := make([]workspace.Word, len(st.Redirs)), s.empty, s.from, s.Place
+	if !s.behind {
+		s.from = len(s.read)
+	}
 	for i, r := range st.Redirs {
 		if !writesOut(r) {
 			s.input = nil
 		}
 		files[i] = s.redirect(r)
-		s.empty = givesNothing(r, files[i], s.empty)
+		s.empty = input(r, files[i], s.empty)
 	}
 	s.silent = false
 	s.command(st)
-	s.outputs(st.Redirs, files)
-	s.empty = empty
+	s.outputs(st.Redirs, files, &place)
+	s.empty, s.from = empty, from
 }
 
 // command judges the command of a statement.
@@ -219,10 +222,15 @@ func (s *Reading) command(st *syntax.Stmt) {
 			s.input = with(s.printed, c.X)
 		}
 		s.piped = c.Op == syntax.Pipe && readsPipe(c.Y)
+		behind := s.behind
 		if c.Op == syntax.Pipe {
-			s.empty = silent && !mixesErrors(c.X)
+			s.empty, s.behind = something, true
+			if silent && !mixesErrors(c.X) {
+				s.empty = nothing
+			}
 		}
 		s.stmt(c.Y)
+		s.behind = behind
 		s.silent = s.silent && (silent || c.Op == syntax.Pipe)
 		s.input, s.piped, s.empty = nil, false, empty
 	case *syntax.Subshell:

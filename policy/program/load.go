@@ -100,7 +100,7 @@ func (l *loader) program(file, names string, r row) {
 // entry makes a row's entry. Subcommands have the options of what they belong to.
 func (l *loader) entry(where string, r row, parent *entry) *entry {
 	e := &entry{doc: r, roles: map[string]role{}, shapes: map[string]*regexp.Regexp{}, skip: r.First, most: r.Most, onedash: r.OneDash, version: r.Version,
-		least: r.Least, here: r.Here, fetches: r.Fetches}
+		least: r.Least, here: r.Here, fetches: r.Fetches, restores: r.Restores}
 	e.spec = command.Spec{All: r.All, Number: r.Numbers, Fixed: r.Fixed, Globs: r.Globs, Posix: r.Posix, Apart: r.Apart, Equals: r.Equals || parent != nil && parent.spec.Equals, Given: r.Given, Strict: true,
 		Long: map[string]bool{}, Texts: map[string]bool{}, Optional: map[string]bool{}}
 	o := optionList{l: l, where: where, e: e, known: map[string]string{}}
@@ -205,7 +205,7 @@ func (l *loader) options1(where string, r row, e *entry) {
 	names := func(list string) (all []string) {
 		letters, long := shortNames(list, r.OneDash)
 		for _, name := range append(letters, long...) {
-			if _, known := e.roles[name]; !known {
+			if _, known := e.roles[name]; !known && name != "" && !(r.Numbers || e.spec.Number) {
 				l.fail(where, "the option %s is needed and not listed", name)
 			}
 			all = append(all, name)

@@ -49,6 +49,7 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 	if p.lists && strings.HasPrefix(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}
+	x.DeskPath(w)
 	list, ok := workspace.Alternatives(w.Text)
 	if !ok {
 		x.Add(finding.MayReadSecret)
@@ -72,6 +73,7 @@ var outputDirs = words.Set(".output htmlcov storybook-static lcov-report test-re
 // taken judges a file or directory of the project that a tool is told to read.
 func takesProjectFile(x *command.Call, w workspace.Word) {
 	language.ProjectWord(x, w)
+	x.DeskPath(w)
 	for _, file := range append(language.WordParts(w.Text), w.Text) {
 		if workspace.SecretLower(workspace.FoldPath(path.Clean(file))) {
 			x.Add(finding.ReadsSecret)

@@ -120,6 +120,9 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 	if e.fetches {
 		x.Mark(command.Fetches)
 	}
+	if e.restores {
+		x.Mark(command.WritesCode)
+	}
 	c := x.Scanner(&e.spec, args)
 	var words [4]workspace.Word
 	var names [4]string
@@ -137,6 +140,9 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 		if t.Value && e.spec.All && e.operands == readsRole {
 			x.Read(t.Word.Sampled()) // any option of a program that only reads may name a file
 		}
+	}
+	if slices.ContainsFunc(operands, func(w workspace.Word) bool { return !w.IsAny("HEAD", "main", "master") }) {
+		options = append(options, "") // a file or a range
 	}
 	if !e.allows(options) {
 		x.Add(finding.UnknownOption)

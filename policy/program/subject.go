@@ -16,7 +16,8 @@ type operands struct {
 	long  map[string]bool // such options in full; true: they take text
 	// counts reports an operand that is part of what is trusted all the same; i
 	// counts the operands. It may be nil.
-	counts func(i int, operand string) bool
+	counts  func(i int, operand string) bool
+	ordered bool // those that count mean something else in another order
 }
 
 // DataOnly are the programs and subcommands that a session grant covers with
@@ -104,6 +105,7 @@ var DataOnly = func() map[string]*operands {
 					name += " " + strings.ReplaceAll(verb, "/", " ")
 				}
 				o := newOperands(row.options)
+				o.ordered = name == "git push"
 				if o.counts = telling[program]; o.counts == nil {
 					o.counts = telling[name]
 				}
@@ -149,9 +151,8 @@ func firstOperand(i int, _ string) bool { return i == 0 }
 
 func remoteShell(_ int, w string) bool { return strings.ContainsAny(w, "$`;&|<>(){}[]*?!#'\"\\ \t\n") }
 
-// pushed reports the remote, and what is pushed under another name or by force, or
-// deleted there.
-func pushed(i int, w string) bool { return i == 0 || strings.ContainsAny(w, "+:") }
+// pushed says that the remote counts, and what is pushed there: a branch or a tag.
+func pushed(int, string) bool { return true }
 
 // transport reports an address of git's that names a helper program.
 func transport(_ int, w string) bool { return strings.Contains(w, "::") }
@@ -222,7 +223,9 @@ func SubjectOf(name string, words []string) string {
 			operand++
 		}
 	}
-	slices.Sort(named)
+	if !o.ordered {
+		slices.Sort(named)
+	}
 	slices.Sort(options)
 	var b strings.Builder
 	b.Grow(64)

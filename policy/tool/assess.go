@@ -1,9 +1,11 @@
 package tool
 
 import (
+	"path"
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -88,7 +90,41 @@ func (r *Params) written(list []field, c finding.Code) {
 	if c != finding.WorkspaceWrite {
 		r.Found.Add(c)
 	}
+	if named && empties(list) {
+		r.Found.Add(finding.DeletesFile)
+	}
 }
+
+// empties reports a call that gives a file nothing as its whole contents, as ": > x" does.
+// A part of a file may be replaced by nothing, and some files are there to be empty.
+func empties(list []field) bool {
+	blank := false
+	for i := range list {
+		f := &list[i]
+		switch {
+		case wholeKeys[f.Key] && (f.Str && strings.TrimSpace(f.Text) == "" || f.Text == "null"):
+			blank = true
+		case f.absent():
+		case wholeKeys[f.Key], contentKeys[f.Key] && !talkKeys[f.Key], f.adds(), PathKeys[f.Key] && emptyNames[path.Base(f.Text)]:
+			return false
+		}
+	}
+	return blank
+}
+
+// adds reports a member with which a tool changes a part of a file.
+func (f *field) adds() bool {
+	deed, _ := foldKey(f.Text)
+	return f.Key == "append" && !f.off() || partDeeds[deed] && (f.Key == "command" || deedKeys[f.Key])
+}
+
+var (
+	wholeKeys = words.Set("content contents text filetext filecontent newcontent")
+	talkKeys  = words.Set(`explanation description displaydescription reason title taskprogress toolsummary summary
+		commitmessage toolcallid celltype`)
+	partDeeds  = words.Set("append insert replace strreplace undoedit view")
+	emptyNames = words.Set(".gitkeep .keep .nojekyll py.typed __init__.py")
+)
 
 // assessOther reads a tool that policy does not know: it asks, and its words
 // say more about it, none of them to its advantage.

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"regexp"
 	"strings"
 
 	"approvalbot/policy/finding"
@@ -26,6 +27,9 @@ func (r *Params) Patch(list []field) {
 		case patchKeys[f.Key] && f.Str:
 			p := patchReader{Params: r}
 			p.lines(f.Text)
+			if addsNothing.MatchString(f.Text) {
+				r.Found.Add(finding.DeletesFile)
+			}
 			named = named || p.named
 		case !contentKeys[f.Key] && !writerKeys[f.Key] || writerKeys[f.Key] && !f.harmless():
 			r.Found.Add(finding.UnknownParameters)
@@ -35,6 +39,10 @@ func (r *Params) Patch(list []field) {
 		r.Found.Add(finding.MalformedCall)
 	}
 }
+
+// addsNothing finds a file that a patch gives nothing as its whole contents. Some
+// runtimes take the place of one that is there.
+var addsNothing = regexp.MustCompile(`(?m)^\s*\*\*\* Add File:.*(?:\n\+?[ \t]*)*(?:\n\*\*\*|\n?\z)`)
 
 // patchReader reads the lines of one patch.
 type patchReader struct {

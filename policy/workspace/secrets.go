@@ -54,8 +54,17 @@ func SecretLower(file string) bool {
 	if AnyPart(file, secretName) || secretPlace(file) {
 		return true
 	}
-	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
+	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || dataAmongSecrets(file)
 }
+
+// dataAmongSecrets reports a file of data in a directory of secrets.
+func dataAmongSecrets(file string) bool {
+	ext := path.Ext(file)
+	return len(ext) > 1 && dataEnds.Has(ext) && AnyPart(path.Dir(file), keepsSecrets)
+}
+
+// keepsSecrets reports a directory whose data are secrets, and whose code is not.
+func keepsSecrets(c string) bool { return words.Any(c, "secrets", "secret", "credentials", "creds") }
 
 // secretDirs hold secrets, or are one, whatever the files in them are called.
 var secretDirs = [...]string{"/run/secrets", "/var/run/secrets", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt/accounts",
@@ -301,7 +310,7 @@ var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_
 	cloudbuild.yaml cloudbuild.yml buildspec.yml buildspec.yaml codemagic.yaml bitrise.yml wercker.yml screwdriver.yaml .zuul.yaml .zuul.d zuul.yaml zuul.d .teamcity
 	.simple-git-hooks.json .simple-git-hooks.js .simple-git-hooks.cjs .rvmrc .autoenv.zsh .dir-locals.el .nvim.lua
 	.buildkite .gitea .forgejo .drone.yml .woodpecker .woodpecker.yml .woodpecker.yaml appveyor.yml .appveyor.yml .cirrus.yml .semaphore .tekton .builds .build.yml
-	.vscode .idea .devcontainer .devcontainer.json .fleet .zed .sublime-project .envrc .direnv .mise.toml mise.toml .mise .autoenv .cargo .mvn
+	.vscode .idea .devcontainer .devcontainer.json .fleet .zed .envrc .direnv .mise.toml mise.toml .mise .autoenv .cargo .mvn
 	.claude .claude.json .codex .gemini .cursor .cursorrules .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
 	.windsurf .windsurfrules .codeium .amazonq .qwen .goose .goosehints .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
@@ -322,7 +331,8 @@ func startupName(c string) bool {
 	if c != "" && (c[len(c)-1] == '.' || c[len(c)-1] == ' ') {
 		c = strings.TrimRight(c, ". ") // Windows drops them
 	}
-	return startupNames.Has(c)
+	ext := c[strings.LastIndexByte(c, '.')+1:]
+	return startupNames.Has(c) || len(ext) < len(c) && words.Any(ext, "code-workspace", "sublime-project")
 }
 
 // AccessPath reports the files that say who may log in or act as administrator.
