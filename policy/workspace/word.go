@@ -42,7 +42,10 @@ func (w Word) MayBeOption() bool {
 	if w.Sample != "" {
 		return w.Sample[0] == '-'
 	}
-	return w.Split || w.Text == "" && !w.Plain || w.Text != "" && w.Text[0] == '-'
+	if w.Text == "" {
+		return w.Split || !w.Plain
+	}
+	return w.Split || w.Text[0] == '-'
 }
 
 // Sampled gives the sample of a word that has one, and of all others the word.
@@ -55,6 +58,10 @@ func (w Word) Sampled() Word {
 
 // Several reports whether the word may become several words when it runs, or none.
 func (w Word) Several() bool { return w.Split || w.Kind == Pattern }
+
+// Exact reports a word that is known as it stands: nothing in it is computed, a glob, or
+// a ~ for a home directory.
+func (w Word) Exact() bool { return w.Kind == Literal && !w.Tilde }
 
 // Is reports whether the word is exactly that text.
 func (w Word) Is(text string) bool { return w.Kind == Literal && w.Text == text }
