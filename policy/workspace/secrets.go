@@ -115,7 +115,10 @@ func secretName(c string) bool {
 	if secretNames.Has(c) {
 		return true
 	}
-	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") || strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
+	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") {
+		return true
+	}
+	if strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
 		return true
 	}
 	dot := strings.LastIndexByte(c, '.')
@@ -125,7 +128,8 @@ func secretName(c string) bool {
 	if strings.HasPrefix(c, ".env") {
 		return !words.Any(c, ".env.example", ".env.sample", ".env.template", ".env.dist")
 	}
-	return secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json") || strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
+	account := strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
+	return account || secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json")
 }
 
 // copyEnds are how names of copies end.
@@ -200,7 +204,7 @@ func NearSecret(pattern string) bool {
 		}
 		begins := to == i+1 && (strings.ToUpper(pattern[from:i]) == pattern[from:i] || secretOwners[lower[from:i]])
 		ends := from == i && strings.ToUpper(pattern[i:to]) == pattern[i:to]
-		if begins || ends || to == i+1 && to < len(pattern) && strings.IndexByte(".[(*\\", pattern[to]) >= 0 && secretOwners[lower[from:i]] {
+		if begins || ends {
 			return true
 		}
 	}
@@ -231,7 +235,7 @@ func HitsSecret(glob string, workspace bool) bool {
 		var c string
 		c, rest, more = strings.Cut(rest, "/")
 		first := strings.IndexAny(c, "*?[")
-		if first < 0 || workspace && more && c[0] != '.' && c[0] != '[' {
+		if middle := workspace && more; first < 0 || middle && strings.IndexByte(".[", c[0]) < 0 {
 			continue
 		}
 		for _, name := range allSecretNames {
@@ -259,7 +263,7 @@ func HitsSecret(glob string, workspace bool) bool {
 // Matches reports whether a glob without slashes matches a name. A bracket
 // expression counts as any one character; a leading dot must be written.
 func Matches(glob, name string) bool {
-	if name != "" && name[0] == '.' && (glob == "" || glob[0] != '.') {
+	if strings.HasPrefix(name, ".") && !strings.HasPrefix(glob, ".") {
 		return false
 	}
 	return MatchesName(glob, name)
@@ -280,7 +284,7 @@ func MatchesName(glob, name string) bool {
 		case g < len(glob) && glob[g] == '*':
 			star, mark = g, n
 			g++
-		case g < len(glob) && (glob[g] == '?' || glob[g] == '[' || glob[g] == name[n]):
+		case g < len(glob) && standsFor(glob[g], name[n]):
 			g, n = g+width, n+1
 		case star >= 0:
 			mark++
@@ -291,6 +295,9 @@ func MatchesName(glob, name string) bool {
 	}
 	return strings.Trim(glob[g:], "*") == ""
 }
+
+// standsFor reports a byte of a glob that matches one character: itself, or as a sign any.
+func standsFor(sign, c byte) bool { return sign == c || sign == '?' || sign == '[' }
 
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
