@@ -18,10 +18,10 @@ import (
 // givesNothing reports that the input of a command is surely empty behind a
 // redirection; before says that it was before.
 func givesNothing(r *syntax.Redirect, file workspace.Word, before bool) bool {
-	switch {
-	case writesOut(r) || r.Op == syntax.RdrAll || r.Op == syntax.AppAll || r.Op == syntax.RdrClob:
+	switch r.Op {
+	case syntax.RdrOut, syntax.AppOut, syntax.DplOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
 		return before
-	case r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc:
+	case syntax.Hdoc, syntax.DashHdoc:
 		return r.Hdoc == nil || len(r.Hdoc.Parts) == 0
 	}
 	return r.Op == syntax.RdrIn && file.Is("/dev/null")
@@ -32,12 +32,19 @@ func givesNothing(r *syntax.Redirect, file workspace.Word, before bool) bool {
 func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word) {
 	silent := s.silent
 	for i, r := range redirs {
-		if silent && (r.Op == syntax.RdrOut || r.Op == syntax.RdrAll || r.Op == syntax.RdrClob) {
+		if silent && overwrites(r) {
 			s.empties(files[i])
 		}
 		kept := files[i].Is("/dev/null") || files[i].Text != "" && !workspace.Sink(files[i].Text)
-		s.silent = s.silent || (r.Op == syntax.RdrOut || r.Op == syntax.AppOut) && r.N == nil && kept && !mixes(redirs)
+		output := r.N == nil && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut)
+		gone := output && kept && !mixes(redirs)
+		s.silent = s.silent || gone
 	}
+}
+
+// overwrites reports a redirection that takes away what was in a file.
+func overwrites(r *syntax.Redirect) bool {
+	return slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.RdrAll, syntax.RdrClob}, r.Op)
 }
 
 // mixes reports a redirection that sends one channel where another one goes.
