@@ -246,7 +246,7 @@ func (l *loader) project(where string, r *projectRow, e *entry) {
 	if r.Command != "" && !commands[r.Command] {
 		l.fail(where, "there is no command %q", r.Command)
 	}
-	if r.Installed != "" && r.Installed != "bin" && r.Installed != "npm" && r.Installed != "python" {
+	if !words.Any(r.Installed, "", "bin", "npm", "python") {
 		l.fail(where, "installed cannot be %q", r.Installed)
 	}
 	if len(e.otherwise) == 0 {
@@ -258,7 +258,8 @@ func (l *loader) project(where string, r *projectRow, e *entry) {
 }
 
 func (l *loader) verbs(where string, r row, e *entry) {
-	if r.Is != "" || r.Operands != "" || r.Runs != nil && *r.Runs != (projectRow{Installed: r.Runs.Installed}) {
+	runs := r.Runs != nil && *r.Runs != (projectRow{Installed: r.Runs.Installed})
+	if runs || r.Is != "" || r.Operands != "" {
 		l.fail(where, "is, operands and runs beside verbs are never reached, but for where it is installed")
 	}
 	if r.Runs != nil {

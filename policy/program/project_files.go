@@ -29,7 +29,8 @@ func (p *projectTool) pointing(args []workspace.Word) pointedAt {
 func rewrites(args []workspace.Word) bool {
 	return slices.ContainsFunc(args, func(w workspace.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
-		return rewriting[name] || len(name) > 2 && name[0] == '-' && name[1] != '-' && strings.Contains(name, "w")
+		letters := words.ShortOptions(name)
+		return rewriting[name] || len(letters) > 1 && strings.Contains(letters, "w")
 	})
 }
 

@@ -157,7 +157,8 @@ func pushed(i int, w string) bool { return i == 0 || strings.ContainsAny(w, "+:"
 func transport(_ int, w string) bool { return strings.Contains(w, "::") }
 
 func npmPackage(i int, w string) bool {
-	if scope, name, ok := strings.Cut(w, "/"); ok && len(scope) > 1 && scope[0] == '@' && nameOnly(scope[1:]) {
+	scope, name, ok := strings.Cut(w, "/")
+	if owner, scoped := strings.CutPrefix(scope, "@"); ok && scoped && nameOnly(owner) {
 		w = name
 	}
 	return otherPackage(i, w)
@@ -209,7 +210,7 @@ func SubjectOf(name string, words []string) string {
 		case w != "" && w[0] == '-':
 			unit := Quoted(w)
 			takes, text := o.takes(w)
-			if takes && i+1 < len(words) && (words[i+1] == "" || words[i+1][0] != '-') {
+			if takes && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
 				if i++; !text {
 					unit += " " + Quoted(words[i])
 				}
@@ -241,7 +242,7 @@ func SubjectOf(name string, words []string) string {
 // how many words its subcommand has.
 func DataOf(name string, words []string) (o *operands, verbs int) {
 	if o = DataOnly[name]; o != nil {
-		if name == "tar" && len(words) > 1 && (words[1] == "" || words[1][0] != '-') { // its first word is options without a dash
+		if name == "tar" && len(words) > 1 && !strings.HasPrefix(words[1], "-") { // its first word is options without a dash
 			if strings.Trim(words[1], o.flags+o.texts) != "" || words[1] == "" {
 				return nil, 0
 			}
