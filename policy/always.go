@@ -51,12 +51,16 @@ func (j *judging) fixed(e *Engine) bool {
 		return false
 	}
 	fed := func(i int) bool {
-		return j.line != nil && (strings.Contains(*j.line, "<") || i > 0 && strings.Contains(*j.line, "|"))
+		if j.line == nil {
+			return false
+		}
+		return strings.Contains(*j.line, "<") || i > 0 && strings.Contains(*j.line, "|")
 	}
 	for i, c := range v.Commands {
 		args := v.Args(c)
 		literal := !slices.ContainsFunc(args, func(w workspace.Word) bool { return w.Kind != workspace.Literal })
-		if !literal || program.RunsOthers(args) && !opens(args, c.Inner) || j.readsFile(e, args, fed(i)) {
+		others := literal && program.RunsOthers(args) && !opens(args, c.Inner)
+		if !literal || others || j.readsFile(e, args, fed(i)) {
 			return false
 		}
 	}
@@ -114,5 +118,6 @@ func looksLikeFile(text string) bool {
 	}
 	dot := strings.LastIndexByte(text, '.')
 	ending := strings.Trim(strings.ToLower(text[dot+1:]), "abcdefghijklmnopqrstuvwxyz0123456789") == "" && dot+1 < len(text) && !words.Digits(text[dot+1:])
-	return strings.ContainsAny(text, "/~") || text == "." || text == ".." || dot >= 0 && ending
+	directory := strings.ContainsAny(text, "/~") || text == "." || text == ".."
+	return directory || dot >= 0 && ending
 }

@@ -70,7 +70,8 @@ func New(cfg Config) (*Engine, error) {
 	for i := range e.rules {
 		r := &e.rules[i]
 		e.timed = e.timed || !r.during.IsZero()
-		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.Paths
+		wants := len(r.paths) > 0 || r.when != nil && r.when.Paths
+		e.wants = e.wants || wants
 	}
 	for _, f := range cfg.AllowedApprovers {
 		if !slices.Contains(cfg.DisabledApprovers, f) {

@@ -114,10 +114,11 @@ func machines(base string, operands []string) (hosts []string) {
 	for _, o := range operands {
 		o = command.AfterEquals(o)
 		colon, slash := strings.IndexByte(o, ':'), strings.IndexByte(o, '/')
+		host := slash > 0 && o[0] != '.' && hostLike(o[:slash])
 		switch {
 		case strings.Contains(o, "://"):
 			f.address(o)
-		case registries[base] && slash > 0 && o[0] != '.' && hostLike(o[:slash]):
+		case registries[base] && host:
 			f.address(o[:slash])
 		case copiers[base] && colon > 0 && !strings.Contains(o[:colon], "/"):
 			f.address(o[strings.LastIndexByte(o[:colon], '@')+1 : colon])

@@ -36,11 +36,20 @@ func (e *Engine) files(j *judging) []workspace.File {
 	list, _ := j.Fields()
 	r := j.Params(&finding.Set{}, &f.files)
 	for _, p := range list {
-		if p.Str && len(p.Text) <= 4096 && (tool.PathKeys[p.Key] || strings.Contains(p.Text, "/") && !strings.ContainsAny(p.Text, " \n")) && !strings.Contains(p.Text, "://") {
+		if p.Str && mayBePath(p.Key, p.Text) {
 			r.Path(workspace.PathWord(p.Text))
 		}
 	}
 	return f.files
+}
+
+// mayBePath reports text that a tool may take for a path, by the member's name or by its
+// own form.
+func mayBePath(key, text string) bool {
+	if len(text) > 4096 || strings.Contains(text, "://") {
+		return false
+	}
+	return tool.PathKeys[key] || strings.Contains(text, "/") && !strings.ContainsAny(text, " \n")
 }
 
 // hosts gives the names of the machines that a call names.

@@ -39,7 +39,7 @@ func (j *judging) reachOfTool(e *Engine) core.GrantScope {
 
 func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
 	v := &j.seen
-	if !v.Alone || v.Apart || len(v.Commands) != 1 || !j.stays || j.Found.Any(uncovered) {
+	if !v.Alone || len(v.Commands) != 1 || !j.plain() {
 		return core.GrantScope{}
 	}
 	args := v.Args(v.Commands[0])

@@ -76,7 +76,8 @@ func (r *opRule) until(now time.Time) string {
 // loosens reports whether the rule would make the answer to a call of that class
 // milder.
 func (r *opRule) loosens(class core.RiskClass) bool {
-	return r.approve || r.outcome == core.OutcomeAllow || r.risk != nil && *r.risk < class
+	lowers := r.risk != nil && *r.risk < class
+	return lowers || r.approve || r.outcome == core.OutcomeAllow
 }
 
 // matches reports whether the rule is about the call. In doubt a rule that
@@ -89,7 +90,8 @@ func (e *Engine) matches(r *opRule, j *judging) bool {
 	if loosens && j.static == core.R4 || !r.concerns(&j.Call) {
 		return false
 	}
-	if loosens && !e.surely(r, j) || !loosens && !e.maybe(r, j) {
+	switch {
+	case loosens && !e.surely(r, j), !loosens && !e.maybe(r, j):
 		return false
 	}
 	if r.when == nil {
@@ -110,7 +112,9 @@ func (r *opRule) concerns(c *core.Call) bool {
 		return false
 	}
 	for _, s := range r.sessions {
-		if prefix, open := strings.CutSuffix(s, "*"); s == c.SessionKey || open && strings.HasPrefix(c.SessionKey, prefix) && c.SessionKey != "" {
+		prefix, open := strings.CutSuffix(s, "*")
+		begins := open && c.SessionKey != "" && strings.HasPrefix(c.SessionKey, prefix)
+		if begins || s == c.SessionKey {
 			return true
 		}
 	}
@@ -199,7 +203,10 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		return true
 	}
 	list := e.hosts(j)
-	return j.facts.oddHosts || j.Tool.Kind == tool.Exec && j.Found.Any(unread) || slices.ContainsFunc(list, func(h string) bool {
+	if j.facts.oddHosts || j.Tool.Kind == tool.Exec && j.Found.Any(unread) {
+		return true
+	}
+	return slices.ContainsFunc(list, func(h string) bool {
 		return slices.ContainsFunc(r.hosts, func(p string) bool { return pattern.HostFits(p, h) })
 	})
 }
