@@ -128,7 +128,8 @@ func looserRules(old, now []config.Rule) bool {
 
 // sameCalls reports whether two rules are about the same calls.
 func sameCalls(r config.Rule, o config.Rule) bool {
-	return reflect.DeepEqual(r.Match, o.Match) && r.When == o.When && r.During == o.During && reflect.DeepEqual(r.SideEffects, o.SideEffects)
+	when := r.When == o.When && r.During == o.During
+	return when && reflect.DeepEqual(r.Match, o.Match) && reflect.DeepEqual(r.SideEffects, o.SideEffects)
 }
 
 // asStrict reports whether a rule is surely no milder than another one about the same
@@ -138,12 +139,18 @@ func asStrict(r config.Rule, o config.Rule) bool {
 	case "deny":
 		return true
 	case "ask":
-		return o.Outcome == "allow" || o.Approve && o.MinApprovals == 0 && o.Role == "" ||
-			o.Outcome == "ask" && r.MinApprovals >= o.MinApprovals && (o.Role == "" || o.Role == r.Role)
+		if o.Outcome == "allow" || needsNobody(o) {
+			return true
+		}
+		role := o.Role == "" || o.Role == r.Role
+		return role && o.Outcome == "ask" && r.MinApprovals >= o.MinApprovals
 	}
 	r.Name = o.Name
 	return reflect.DeepEqual(r, o)
 }
+
+// needsNobody reports a rule whose yes is enough.
+func needsNobody(r config.Rule) bool { return r.Approve && r.MinApprovals == 0 && r.Role == "" }
 
 // loosensBefore reports whether a new rule may make the answer milder that those after
 // it gave so far.
@@ -161,7 +168,7 @@ func loosensBefore(r config.Rule, after []config.Rule) bool {
 // loosensGone reports whether the answer may be milder without a rule, where those
 // after it count.
 func loosensGone(r config.Rule, after []config.Rule) bool {
-	if r.Approve && r.MinApprovals == 0 && r.Role == "" {
+	if needsNobody(r) {
 		return slices.ContainsFunc(after, func(o config.Rule) bool { return o.Outcome == "allow" || o.Risk.Set })
 	}
 	return r.Outcome != "allow"
@@ -170,17 +177,24 @@ func loosensGone(r config.Rule, after []config.Rule) bool {
 func looserExec(old, now config.Exec) bool {
 	order := func(words ...string) func(string) int { return func(w string) int { return slices.Index(words, w) } }
 	security, ask, fallback := order("deny", "allowlist", "full"), order("always", "on-miss", "off"), order("deny", "allowlist", "full")
-	return security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) || fallback(now.AskFallback) > fallback(old.AskFallback) ||
-		lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
+	if security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) {
+		return true
+	}
+	listed := lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
+	return listed || fallback(now.AskFallback) > fallback(old.AskFallback)
 }
 
 func looserVerifier(old, now config.Verifier) bool {
 	if !old.Enabled {
 		return false
 	}
-	return !now.Enabled || old.FailMode != "allow" && now.FailMode == "allow" || !reflect.DeepEqual(old.Scope, now.Scope) ||
-		old.Webhook.URL != "" && now.Webhook.URL == "" || old.Telegram.Enabled && !now.Telegram.Enabled ||
-		lacks(old.Telegram.AllowedUserIDs, now.Telegram.AllowedUserIDs)
+	switch {
+	case !now.Enabled, old.FailMode != "allow" && now.FailMode == "allow", !reflect.DeepEqual(old.Scope, now.Scope):
+		return true
+	case old.Webhook.URL != "" && now.Webhook.URL == "", old.Telegram.Enabled && !now.Telegram.Enabled:
+		return true
+	}
+	return lacks(old.Telegram.AllowedUserIDs, now.Telegram.AllowedUserIDs)
 }
 
 func moreApprovers(old, now config.Config) (out []string) {
