@@ -43,7 +43,8 @@ func hideable(text string) bool {
 		if !isLiteral(r) {
 			return false
 		}
-		if begins := i == 0 || before == ':' || before == '='; begins && r == '~' {
+		begins := i == 0 || before == ':' || before == '='
+		if begins && r == '~' {
 			return false // a home directory
 		}
 		if r == '%' && !isPercentEncoded(text[i:]) {

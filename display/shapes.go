@@ -91,7 +91,8 @@ func (f *finder) shapeAt(i int) {
 		}
 		from, to := i, i+len(x.start)
 		end := run(s, to, x.rest)
-		if goesOn := end < len(s) && isAlnum(s[end]); goesOn || end-to < x.min || !isGenuine(x, s[to:end]) {
+		goesOn := end < len(s) && isAlnum(s[end])
+		if goesOn || end-to < x.min || !isGenuine(x, s[to:end]) {
 			continue
 		}
 		if x.shown {

@@ -160,7 +160,8 @@ func (c *scanner) unknown() {
 func (c *scanner) long(w workspace.Word) Token {
 	name, v, has := strings.Cut(w.Text[2:], "=")
 	takes, known := c.spec.Long[name]
-	if needless := has && !takes; !known || needless && c.spec.refuses(name, v) {
+	needless := has && !takes
+	if !known || needless && c.spec.refuses(name, v) {
 		c.unknown()
 	}
 	t := Token{Option: name}

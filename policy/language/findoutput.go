@@ -56,7 +56,8 @@ func (f *finds) act() {
 
 // remade reports that all that was found is build output by its name, wherever it lies.
 func (f *finds) remade() bool {
-	if more := f.other || f.wide || f.pruned; more || !f.named {
+	more := f.other || f.wide || f.pruned
+	if more || !f.named {
 		return false
 	}
 	return !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !made(w.Text) || outputNames[w.Text] })
@@ -299,7 +300,8 @@ func listsPassed(x *command.Call, name string, args []workspace.Word) {
 		switch {
 		case w.Kind != workspace.Literal:
 			return
-		case counts && w.Is("-n") && i+1 < len(args), number && options.MatchString("-n"+w.Text):
+		case counts && w.Is("-n") && i+1 < len(args),
+			number && options.MatchString("-n"+w.Text):
 		case options.MatchString(w.Text):
 			inverted = inverted || name == "grep" && strings.Contains(w.Text, "v")
 			fixed = fixed || name == "grep" && strings.Contains(w.Text, "F")

@@ -52,7 +52,8 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 	if graphql {
 		get = asks && queries == 1
 	}
-	if sends := (fields || graphql) && !get; sends || paths != 1 {
+	sends := (fields || graphql) && !get
+	if sends || paths != 1 {
 		x.Add(finding.RemoteSystem)
 	}
 	if x.Found == (finding.Set{}) {

@@ -342,7 +342,8 @@ func fdLists(x *command.Call, args []workspace.Word) {
 			glob = true
 		}
 	}
-	if name := pattern != "" && !strings.ContainsAny(pattern, "/{"); glob && name && len(names) == 0 {
+	name := pattern != "" && !strings.ContainsAny(pattern, "/{")
+	if glob && name && len(names) == 0 {
 		names = append(names, pattern)
 	}
 	if plain {

@@ -142,7 +142,8 @@ func fewLines(w workspace.Word) bool {
 // are limited to what is no secret, named that their lines are, which is enough
 // in the workspace only.
 func searchesTree(x *command.Call, dirs []workspace.Word, narrow, named bool) {
-	if inside := x.Place.Known() && x.Place.LocalDir(workspace.Word{Text: "."}); !narrow && !(named && inside) {
+	inside := x.Place.Known() && x.Place.LocalDir(workspace.Word{Text: "."})
+	if !narrow && !(named && inside) {
 		x.Add(finding.MayReadSecret)
 	}
 	for _, d := range dirs {
@@ -226,7 +227,8 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 		searchesTree(x, dirs, lists || narrow && !wide, named)
 	}
 	open := slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") })
-	if prints := printed && !other; prints && !input && !open {
+	prints := printed && !other
+	if prints && !input && !open {
 		printsFound(x, dirs, names)
 	}
 }

@@ -154,7 +154,8 @@ func notOptions(args []workspace.Word) []workspace.Word {
 // writtenAgain reports a word that names in the workspace only what tools make again: such
 // a directory, something below it, or files that compilers leave.
 func writtenAgain(x *command.Call, w workspace.Word) bool {
-	if expands := w.Tilde || w.Split; expands || !x.Place.Local(w) || workspace.SecretPath(w.Text) {
+	expands := w.Tilde || w.Split
+	if expands || !x.Place.Local(w) || workspace.SecretPath(w.Text) {
 		return false
 	}
 	again := true

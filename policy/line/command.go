@@ -174,7 +174,8 @@ func (s *Reading) eachDir(w workspace.Word) bool {
 	if !ok || w.Kind != workspace.Pattern || strings.ContainsAny(parent, "*?[") {
 		return false
 	}
-	if named := parent != "" && !strings.HasSuffix(parent, "/"); named || w.Listed || w.Tilde {
+	named := parent != "" && !strings.HasSuffix(parent, "/")
+	if named || w.Listed || w.Tilde {
 		return false
 	}
 	dir := workspace.Word{Text: path.Clean("./" + parent)}
@@ -274,7 +275,8 @@ func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 		if takes && strings.HasPrefix(v, "-") && words.At(v, 2) == '/' { // -C/x
 			v = v[2:]
 		}
-		if value := v == "/" && v != w.Text; v == "" || value && !takes {
+		value := v == "/" && v != w.Text
+		if v == "" || value && !takes {
 			continue
 		}
 		some, all := false, true

@@ -73,7 +73,8 @@ func (s *Reading) inside(n syntax.Node) {
 // param judges a parameter expansion. The forms that evaluate text (indirection,
 // prompt expansion, arithmetic in a subscript or a slice, assignment) are odd.
 func (s *Reading) param(p *syntax.ParamExp) {
-	if evaluated := p.Index != nil && !plainIndex(p.Index); evaluated || p.Param == nil || grammar.Unusual(p) {
+	evaluated := p.Index != nil && !plainIndex(p.Index)
+	if evaluated || p.Param == nil || grammar.Unusual(p) {
 		s.odd(p)
 		return
 	}

@@ -78,7 +78,8 @@ func staysOperand(w workspace.Word) bool {
 // oneSample gives one of the words that are printed, where all of them read like its
 // sample. There is no round for none.
 func oneSample(w workspace.Word) workspace.Word {
-	if whole := w.Text == "" && w.Sample != ""; whole && w.Split && w.Kind == workspace.Computed {
+	whole := w.Text == "" && w.Sample != ""
+	if whole && w.Split && w.Kind == workspace.Computed {
 		return workspace.Word{Text: w.Sample}
 	}
 	return w

@@ -101,7 +101,8 @@ func (s *Reading) noteLine(f *syntax.File) {
 // pipes, whose output goes nowhere but on; single where it is one command whose
 // output stays as it is.
 func plainStmt(st *syntax.Stmt) (plain, single bool) {
-	if apart := st.Coprocess || st.Disown; apart || !asIs(st) || len(st.Comments) > 0 {
+	apart := st.Coprocess || st.Disown
+	if apart || !asIs(st) || len(st.Comments) > 0 {
 		return false, false
 	}
 	for _, r := range st.Redirs {

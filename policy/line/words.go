@@ -134,7 +134,8 @@ func (b *joiner) word() workspace.Word {
 func (b *joiner) takes(p syntax.WordPart, inQuotes bool) bool {
 	sub, ok := p.(*syntax.CmdSubst)
 	known := b.sampled || b.out.Kind == workspace.Literal
-	if begun := b.out.Tilde || b.brackets || b.brace > 0; !ok || !known || begun {
+	begun := b.out.Tilde || b.brackets || b.brace > 0
+	if !ok || !known || begun {
 		return false
 	}
 	text, always := sample(sub.Stmts)

@@ -32,7 +32,8 @@ func clean(glob string) bool { return doublestar.ValidatePattern(glob) && path.C
 // Covers reports whether the file is certainly meant. Letter case counts. A
 // pattern that is not rooted counts from each of the agent's workspaces.
 func (p Path) Covers(f workspace.File, roots []string) bool {
-	if sure := f.Kind == workspace.Literal && !f.Open && !f.Climb; !sure || !path.IsAbs(f.Path) {
+	sure := f.Kind == workspace.Literal && !f.Open && !f.Climb
+	if !sure || !path.IsAbs(f.Path) {
 		return false
 	}
 	fits := func(name string, below bool) bool {

@@ -24,7 +24,9 @@ func Own(p *workspace.Place, file string) (name string, scripted, ok bool) {
 	dir = strings.TrimSuffix(dir, "/")
 	tool, python := known(base).installed(), pythonNames[base] || base == "pip"
 	switch {
-	case dir == "" && words.Any(base, "gradlew", "mvnw"), workspace.ProjectBins[dir] && (tool || python), dir == "bin" && tool:
+	case dir == "" && words.Any(base, "gradlew", "mvnw"),
+		workspace.ProjectBins[dir] && (tool || python),
+		dir == "bin" && tool:
 		return base, false, true
 	case scriptDirs[dir] && everydayScript(base), testProgram(dir, base):
 		return handedOn, true, true

@@ -148,7 +148,9 @@ func runsTarget(x *command.Call, p *projectTool, w workspace.Word) {
 	switch {
 	case w.Kind != workspace.Literal:
 		x.Add(finding.DynamicArgument)
-	case p.targets[w.Text], p.like != nil && p.like.MatchString(w.Text), p.each && !p.targets["*"] && p.targets[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
+	case p.targets[w.Text],
+		p.like != nil && p.like.MatchString(w.Text),
+		p.each && !p.targets["*"] && p.targets[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
 	case p.targets["*"] && everydayTarget(w.Text):
 	case p.targets["*"] && plain:
 		language.ProjectWord(x, workspace.Word{Text: value})
@@ -170,7 +172,8 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 		}
 		language.RunsProject(x)
 		x.Run(all)
-	case e.project.command == "npm" && tool.installed() && tool.project.npm, e.project.command == "script-or-tool" && tool.installed() && !everydayTarget(first):
+	case e.project.command == "npm" && tool.installed() && tool.project.npm,
+		e.project.command == "script-or-tool" && tool.installed() && !everydayTarget(first):
 		language.RunsProject(x)
 		if first[0] == '@' {
 			tool.judge(x, first, all[1:])
@@ -180,7 +183,8 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 	case e.project.command == "measured" && (first == "pytest" || first == "unittest"):
 		language.RunsProject(x)
 		x.Run(all)
-	case strings.HasPrefix(e.project.command, "script") && (words.Any(first, "t", "tst") || everydayTarget(first)), e.project.command == "task" && everydayTarget(first[strings.LastIndexByte(first, ':')+1:]):
+	case strings.HasPrefix(e.project.command, "script") && (words.Any(first, "t", "tst") || everydayTarget(first)),
+		e.project.command == "task" && everydayTarget(first[strings.LastIndexByte(first, ':')+1:]):
 		rest := slices.DeleteFunc(slices.Clone(all[1:]),
 			func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
 		known(handedOn).build(x, name, rest)

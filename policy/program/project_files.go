@@ -59,7 +59,9 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 		switch {
 		case !p.checks && workspace.StartupPath(lower) && !strings.EqualFold(base, "head"):
 			x.Add(finding.WritesStartup)
-		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file), p.prints && !workspace.PlainFile(strings.ToLower(base)), p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
+		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file),
+			p.prints && !workspace.PlainFile(strings.ToLower(base)),
+			p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
 			x.Add(finding.MayReadSecret)
 		case workspace.SecretLower(lower):
 			x.Add(finding.ReadsSecret)

@@ -88,7 +88,8 @@ func (e *entry) command(x *command.Call, name string, args []workspace.Word) {
 		}
 		return
 	}
-	if asks := asksAbout(x, args) || len(args) == 1 && args[0].Is("-v"); asks && e.about != nil {
+	asks := asksAbout(x, args) || len(args) == 1 && args[0].Is("-v")
+	if asks && e.about != nil {
 		addCodes(x, e.about)
 		return
 	}

@@ -44,7 +44,9 @@ func (e *entry) readsNothing(x *command.Call, args []workspace.Word) bool {
 		switch {
 		case w.Is("/dev/null"):
 			null = true
-		case input && x.Empty, w.Kind == workspace.Literal && w.MayBeOption(), i > 0 && args[i-1].MayBeOption():
+		case input && x.Empty,
+			w.Kind == workspace.Literal && w.MayBeOption(),
+			i > 0 && args[i-1].MayBeOption():
 		case input || text == 0:
 			return false
 		default:

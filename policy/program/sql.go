@@ -245,7 +245,8 @@ func selects(all []string) bool {
 			return false
 		case called && identifies(w) && !functions[w]:
 			return false
-		case called && w == ".", called && qualified && isName(w):
+		case called && w == ".",
+			called && qualified && isName(w):
 			return false // a function by its quoted name, or of another schema
 		}
 	}

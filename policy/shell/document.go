@@ -93,7 +93,8 @@ func body(text string, from int, delim string) (body string, end int, ok bool) {
 func (r *reader) textBlock() {
 	r.at += len("cat ")
 	delim, filled, ok := r.delimiter()
-	if second := r.substs > 1 || r.here != none; second || !ok || r.peek(0) != '\n' {
+	second := r.substs > 1 || r.here != none
+	if second || !ok || r.peek(0) != '\n' {
 		r.refuse("a here-document inside $( )")
 	}
 	from := r.at + 1

@@ -132,7 +132,8 @@ func number(word []byte) bool {
 // plainName reports the name of a variable that a line may set.
 func plainName(word []byte) bool {
 	for i, c := range word {
-		if inside := i > 0 && digit(c); !inside && !letter(c) && c != '_' {
+		inside := i > 0 && digit(c)
+		if !inside && !letter(c) && c != '_' {
 			return false
 		}
 	}

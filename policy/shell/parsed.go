@@ -211,7 +211,11 @@ func (w *writer) lit(text string, first bool) {
 		case c == '\\' && i+1 < len(text):
 			i++
 			w.mark(text[i])
-		case c == '*', c == '?', c == '[', c == '~' && first && i == 0, c == '{' && mayList(text, i):
+		case c == '*',
+			c == '?',
+			c == '[',
+			c == '~' && first && i == 0,
+			c == '{' && mayList(text, i):
 			w.mark(markPattern, c)
 		default:
 			w.mark(c)

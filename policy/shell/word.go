@@ -99,7 +99,8 @@ func (r *reader) bare(c byte, pos position, start int, last piece) {
 	first := r.at == start
 	switch {
 	case c == ':' && !(pos == inValue && strings.IndexByte("=~", r.peek(1)) >= 0):
-	case c == '=' && last == bare, c == '=' && first && r.lone(pos):
+	case c == '=' && last == bare,
+		c == '=' && first && r.lone(pos):
 	case c == '#' && last == bare:
 	case c == ']' && first && r.lone(pos):
 	case c == '~' && first && r.homeAhead():
@@ -294,7 +295,8 @@ func (r *reader) escapedInQuotes() {
 // which it makes stand for themselves.
 func (r *reader) escaped() {
 	c := r.peek(1)
-	if sign := c >= ' ' && c <= '~' && !alphanumeric(c); !sign || c == '`' {
+	sign := c >= ' ' && c <= '~' && !alphanumeric(c)
+	if !sign || c == '`' {
 		r.refuse("a backslash")
 	}
 	r.emit(c)

@@ -75,7 +75,8 @@ func (r *Params) written(list []field, c finding.Code) {
 			if d, _ := foldKey(f.Text); !f.Str || !editDeeds[d] {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case writerKeys[f.Key] && f.harmless(), f.Key == "editmode" && (f.Text == "insert" || f.Text == "delete"):
+		case writerKeys[f.Key] && f.harmless(),
+			f.Key == "editmode" && (f.Text == "insert" || f.Text == "delete"):
 		default:
 			r.Found.Add(finding.UnknownParameters)
 			if f.Str && !strings.ContainsAny(f.Text, " \n") {

@@ -30,7 +30,8 @@ func (r *Reading) Command() (core.Exec, bool) {
 func linesOf(list []field, found *finding.Set) []field {
 	out, lines := make([]field, 0, len(list)), 0
 	for _, f := range list {
-		if listed := f.nest == 1 && f.Key == "commands" && f.root == "commands"; listed && f.Str {
+		listed := f.nest == 1 && f.Key == "commands" && f.root == "commands"
+		if listed && f.Str {
 			f = field{Key: "command", root: "command", Text: f.Text, Str: true, top: true}
 			lines++
 		}

@@ -28,7 +28,8 @@ func (l *List) Has(t Tool) bool {
 	if l.wide {
 		name = strings.ToLower(name)
 	}
-	if commands := l.wide && l.Commands && t.Kind == Exec; l.Every || commands {
+	commands := l.wide && l.Commands && t.Kind == Exec
+	if l.Every || commands {
 		return true
 	}
 	if l.Exact[name] {

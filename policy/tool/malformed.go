@@ -85,7 +85,8 @@ func (x form) malformed(list []field) bool {
 			satisfied = satisfied || !f.absent()
 		case is && placed && x.value(f):
 			satisfied = true
-		case is && !f.absent(), is && !f.Str && f.nest > 0:
+		case is && !f.absent(),
+			is && !f.Str && f.nest > 0:
 			return true // another type
 		case within && objects && !f.absent():
 			satisfied = true // an object stands for it

@@ -161,7 +161,10 @@ func (x *Reading) ReadDeclared(rest finding.Set) {
 // ReadAny reads a param of which nothing is known but that the tool only reads.
 func (r *Params) ReadAny(f *field) {
 	switch {
-	case codeKeys[f.Key], codeKeys[f.root], outKeys[f.Key] && !f.off(), bodyKeys[f.Key] && !f.Str && !f.off():
+	case codeKeys[f.Key],
+		codeKeys[f.root],
+		outKeys[f.Key] && !f.off(),
+		bodyKeys[f.Key] && !f.Str && !f.off():
 		r.Found.Add(finding.UnknownParameters)
 	case deedKeys[f.Key] && f.Str:
 		if d, _ := foldKey(f.Text); !readingDeeds[d] {

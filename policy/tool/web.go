@@ -133,7 +133,8 @@ func (r *Params) hostsIn(text string, unknown bool) {
 		}
 		_, err := netip.ParseAddr(host)
 		switch {
-		case err == nil && (strings.Count(host, ".") == 3 || strings.Count(host, ":") > 1), unknown && strings.HasPrefix(host, "0x"),
+		case err == nil && (strings.Count(host, ".") == 3 || strings.Count(host, ":") > 1),
+			unknown && strings.HasPrefix(host, "0x"),
 			host == "localhost", strings.ContainsAny(host, ".") && workspace.MetadataHosts[host],
 			unknown && strings.ContainsAny(w, ".:") && !strings.HasPrefix(w, "."):
 			r.Address(strings.TrimLeft(w, "/"))

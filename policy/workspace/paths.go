@@ -92,7 +92,10 @@ func (r *Reader) Read(w Word) {
 		switch {
 		case SecretPath(file):
 			r.Found.Add(finding.ReadsSecret)
-		case kernelSecret(file), open && r.Place.lost && !CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")], open && r.Place.moved && Hidden("/"+file), !open && !r.Place.Inside(file) && Hidden(file):
+		case kernelSecret(file),
+			open && r.Place.lost && !CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")],
+			open && r.Place.moved && Hidden("/"+file),
+			!open && !r.Place.Inside(file) && Hidden(file):
 			r.Found.Add(finding.MayReadSecret)
 		}
 	})

@@ -189,7 +189,8 @@ func (p *Place) Move(w Word, ok bool) {
 	p.Sure = nil
 	named := w.Kind == Literal && !words.Any(w.Text, "-", "")
 	p.lost = p.lost || !named
-	if aboveHome := w.Tilde && Climbs(w.Text); !ok || !named || aboveHome {
+	aboveHome := w.Tilde && Climbs(w.Text)
+	if !ok || !named || aboveHome {
 		p.lost = p.lost || w.Tilde
 		p.Dirs = nil
 		return

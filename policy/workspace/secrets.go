@@ -235,7 +235,8 @@ func HitsSecret(glob string, workspace bool) bool {
 		var c string
 		c, rest, more = strings.Cut(rest, "/")
 		first := strings.IndexAny(c, "*?[")
-		if middle := workspace && more; first < 0 || middle && strings.IndexByte(".[", c[0]) < 0 {
+		middle := workspace && more
+		if first < 0 || middle && strings.IndexByte(".[", c[0]) < 0 {
 			continue
 		}
 		for _, name := range allSecretNames {
