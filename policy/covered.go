@@ -2,10 +2,8 @@ package policy
 
 import (
 	"path"
-	"regexp"
 
 	"approvalbot/core"
-	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 	"approvalbot/policy/program"
@@ -52,20 +50,10 @@ func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 		switch {
 		case c.Class <= core.R1:
 			i += c.Inner
-		case c.Inner > 0 && opensLine(args):
+		case c.Inner > 0 && line.OpensLine(args):
 		case c.Inner > 0, c.Class == core.R4, program.RunsOthers(args), !ok(args):
 			return false
 		}
 	}
 	return true
 }
-
-// opensLine reports a shell that is given one line and nothing else.
-func opensLine(args []workspace.Word) bool {
-	if len(args) != 3 || !command.ShellNames[program.ProgramOf(args[0])] {
-		return false
-	}
-	return args[1].Fits(lineFlags) && args[2].Kind == workspace.Literal
-}
-
-var lineFlags = regexp.MustCompile(`^-[celux]*c$`)

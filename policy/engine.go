@@ -22,7 +22,7 @@ type Engine struct {
 	hash      string
 	desk      workspace.Own
 	lines     *line.Wide
-	layers    []layer
+	layers    []tool.Layer
 	agents    map[string]*agent
 	others    *agent // that nothing is said about
 	effective []core.Factor

@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/line"
 	"approvalbot/policy/pattern"
 	"approvalbot/policy/tool"
 	"approvalbot/policy/workspace"
@@ -142,7 +143,7 @@ func (e *Engine) surely(r *opRule, j *judging) bool {
 			return false
 		}
 	}
-	return len(list) > 0 && !j.facts.oddHosts
+	return len(list) > 0 && !j.facts.machines.Odd
 }
 
 // named reports whether a command is one that the rule permits, with operands in
@@ -203,7 +204,7 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		return true
 	}
 	list := e.hosts(j)
-	if j.facts.oddHosts || j.Tool.Kind == tool.Exec && j.Found.Any(unread) {
+	if j.facts.machines.Odd || j.Tool.Kind == tool.Exec && j.Found.Any(unread) {
 		return true
 	}
 	return slices.ContainsFunc(list, func(h string) bool {
@@ -223,7 +224,7 @@ func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
 	}
 	for _, c := range j.seen.Commands {
 		args := j.seen.Args(c)
-		if fits(args) || e.mayHide(args) && insideWords(args, fits) {
+		if fits(args) || e.lines.MayHide(args) && line.InsideWords(args, fits) {
 			return true
 		}
 	}
