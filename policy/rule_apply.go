@@ -36,7 +36,8 @@ func (j *judging) obey(r *opRule) core.Outcome {
 	switch {
 	case r.outcome == core.OutcomeDeny:
 		if j.reason == "" {
-			j.reason = fmt.Sprintf("The operator's rule %q denies this call%s.", r.name, cmp.Or(r.until(j.now), "; find another way or ask the operator"))
+			j.reason = fmt.Sprintf("The operator's rule %q denies this call%s.", r.name,
+				cmp.Or(r.until(j.now), "; find another way or ask the operator"))
 		}
 		return j.say("rules", r.name, core.OutcomeDeny, j.why)
 	case r.outcome == core.OutcomeAsk:

@@ -290,8 +290,8 @@ func substitutes(part string) bool {
 				continue
 			}
 			end := workspace.BracketEnd(part, i)
-			if end < 0 || strings.IndexByte(part[i:end], part[1]) >= 0 || strings.ContainsAny(part[i:end], "\\\n") { // where s ends is then another question for every sed
-				return false
+			if end < 0 || strings.ContainsAny(part[i:end], "\\\n"+part[1:2]) {
+				return false // where s ends is then another question for every sed
 			}
 			i = end
 		case part[1]:

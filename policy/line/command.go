@@ -214,7 +214,8 @@ func (s *Reading) program(w workspace.Word) string {
 		}
 		name = name[i+1:]
 	}
-	if lower := strings.ToLower(name); lower != name || strings.HasSuffix(lower, ".exe") || strings.HasSuffix(lower, ")") { // rows of no program end so
+	lower := strings.ToLower(name)
+	if lower != name || strings.HasSuffix(lower, ".exe") || strings.HasSuffix(lower, ")") { // rows of no program end so
 		s.Found.Add(finding.UnknownCommand)
 		name = strings.TrimSuffix(lower, ".exe")
 	}

@@ -43,7 +43,8 @@ func (e *entry) build(x *command.Call, name string, args []workspace.Word) {
 		x.Add(finding.WritesOutside)
 	}
 	if p.settings != nil {
-		args = slices.DeleteFunc(slices.Clone(args), func(w workspace.Word) bool { return w.Kind == workspace.Literal && p.settings.MatchString(w.Text) })
+		args = slices.DeleteFunc(slices.Clone(args),
+			func(w workspace.Word) bool { return w.Kind == workspace.Literal && p.settings.MatchString(w.Text) })
 	}
 	at := p.pointing(args)
 	dry := rehearses(args, p.dry)

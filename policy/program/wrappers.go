@@ -54,7 +54,8 @@ func RunsOthers(args []workspace.Word) bool {
 	for i, w := range args[1:] {
 		switch {
 		case !strings.HasPrefix(w.Text, "-"):
-			return RunnerVerbs[base+"/"+w.Text] || base == "git" && slices.ContainsFunc(args[i+2:], func(o workspace.Word) bool { return gitSets(w.Text, o.Text) })
+			return RunnerVerbs[base+"/"+w.Text] || base == "git" && slices.ContainsFunc(args[i+2:],
+				func(o workspace.Word) bool { return gitSets(w.Text, o.Text) })
 		case base == "git" && words.Begins(w.Text, "-c", "--config-env", "--exec-path"):
 			return true // a setting can be a command
 		}

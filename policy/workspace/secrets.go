@@ -33,7 +33,8 @@ var allSecretNames = append(slices.Collect(maps.Keys(secretNames.Words)), slices
 var secretEnds = words.NewLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
-var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token", "creds", "adminsdk"}
+var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key",
+	"privatekey", "private_key", "token", "creds", "adminsdk"}
 
 // dataEnds are the endings of files that are data.
 var dataEnds = words.NewLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
@@ -73,7 +74,8 @@ func secretPlace(file string) bool {
 
 // asciiFolds are the letters beyond ASCII that file systems without letter case take
 // for ASCII ones (Unicode, CaseFolding.txt, full folding).
-var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
+var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl",
+	"ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
 // FoldPath gives a path in small letters, as a file system reads it that knows no
 // letter case and leaves out characters that are not seen.
@@ -169,7 +171,8 @@ func secretData(name string) bool {
 }
 
 // secretHints are parts of words on the lines that hold secrets.
-var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
+var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer",
+	"eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
 	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
 
 // secretOwners are beginnings of the names of variables that hold secrets.
