@@ -23,10 +23,12 @@ func Looser(old, now config.Config) (out []string) {
 	for class := range core.R4 + 1 {
 		was, is := outcomeOf(old, class), outcomeOf(now, class)
 		say(strictness(is) < strictness(was), "%v: %s instead of %s", class, is, was)
-		say(is == "ask" && was == is && needOf(now, class) < needOf(old, class), "%v needs %d instead of %d approvals", class, needOf(now, class), needOf(old, class))
+		say(is == "ask" && was == is && needOf(now, class) < needOf(old, class), "%v needs %d instead of %d approvals",
+			class, needOf(now, class), needOf(old, class))
 		say(is == "ask" && a.Policy.RequireHumanApproverAtOrAbove.Reaches(class) && !b.Policy.RequireHumanApproverAtOrAbove.Reaches(class), "%v needs no person", class)
 	}
-	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite, "external writes need no approval by themselves")
+	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite,
+		"external writes need no approval by themselves")
 	say(a.Policy.RequireApprovalForMessagingSend && !b.Policy.RequireApprovalForMessagingSend, "messages need no approval by themselves")
 	say(a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode != "ask", "tests and builds run the workspace's own code unasked")
 	out = append(out, looserAgents(old.Agents.List, now.Agents.List)...)
@@ -114,7 +116,8 @@ func looserRules(old, now []config.Rule) bool {
 				}
 			}
 			old = old[at+1:]
-		case len(old) > 0 && sameCalls(n, old[0]) && !slices.ContainsFunc(now[k:], func(x config.Rule) bool { return reflect.DeepEqual(x, old[0]) }):
+		case len(old) > 0 && sameCalls(n, old[0]) && !slices.ContainsFunc(now[k:],
+			func(x config.Rule) bool { return reflect.DeepEqual(x, old[0]) }):
 			if !asStrict(n, old[0]) {
 				return true
 			}
@@ -201,7 +204,8 @@ func moreApprovers(old, now config.Config) (out []string) {
 	if lacks(old.Channels.Telegram.AllowedUserIDs, now.Channels.Telegram.AllowedUserIDs) {
 		out = append(out, "more Telegram accounts may approve")
 	}
-	if lacks(old.Channels.Discord.AllowedUserIDs, now.Channels.Discord.AllowedUserIDs) || lacks(old.Channels.Discord.AllowedRoleIDs, now.Channels.Discord.AllowedRoleIDs) {
+	if was, is := old.Channels.Discord, now.Channels.Discord; lacks(was.AllowedUserIDs, is.AllowedUserIDs) ||
+		lacks(was.AllowedRoleIDs, is.AllowedRoleIDs) {
 		out = append(out, "more Discord accounts or roles may approve")
 	}
 	was, is := Rights(old).Tokens, Rights(now).Tokens
