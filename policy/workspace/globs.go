@@ -187,7 +187,7 @@ func SourceGlobs(text string) bool {
 	list, ok := Alternatives(text)
 	some := false
 	for _, alt := range list {
-		if alt[0] != '!' { // what is left out makes no difference
+		if !strings.HasPrefix(alt, "!") { // what is left out makes no difference
 			some, ok = true, ok && SourceName(path.Base(alt))
 		}
 	}
