@@ -1,6 +1,9 @@
 package command
 
 import (
+	"path"
+	"strings"
+
 	"approvalbot/policy/finding"
 	"approvalbot/policy/workspace"
 )
@@ -96,4 +99,27 @@ func (x *Call) One(w workspace.Word) {
 	if w.Several() {
 		x.Add(finding.DynamicArgument)
 	}
+}
+
+// LikeDir reports a glob in the workspace that is written for neither hidden files nor
+// secrets.
+func (x *Call) LikeDir(w workspace.Word) bool {
+	if w.Kind != workspace.Pattern || !x.Place.Local(w) {
+		return false
+	}
+	return !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text)
+}
+
+// OwnFiles reports a glob of files in the workspace, not in whole trees, of which none
+// is a secret or run by itself.
+func (x *Call) OwnFiles(w workspace.Word) bool {
+	if tree := strings.HasPrefix(strings.TrimPrefix(w.Text, "./"), "**"); tree || w.Listed {
+		return false
+	}
+	return x.LocalGlob(w) && !workspace.StartupPath("/"+workspace.FoldPath(w.Text))
+}
+
+// LocalGlob reports a glob in the workspace that no secret matches.
+func (x *Call) LocalGlob(w workspace.Word) bool {
+	return w.Kind == workspace.Pattern && x.Place.Local(w) && !workspace.HitsSecret(w.Text, true)
 }

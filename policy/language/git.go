@@ -48,7 +48,7 @@ func gitGlobals(x *command.Call, args []workspace.Word) int {
 			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {
 				gitBelow(x, d)
 			}
-		case w.Is("-c") && i+1 < len(args) && args[i+1].Kind == workspace.Literal && plainGitSetting.MatchString(args[i+1].Text):
+		case w.Is("-c") && i+1 < len(args) && args[i+1].Fits(plainGitSetting):
 			i++
 		case w.Kind != workspace.Literal || !strings.HasPrefix(w.Text, "-"):
 			return i
@@ -88,7 +88,8 @@ func gitNames(flags, long string) command.Rule {
 			switch {
 			case t.Option == "":
 				names++
-			case t.Option != "q" && t.Option != "v" && t.Option != "m" && !(tags && annotates[t.Option]):
+			case words.Any(t.Option, "q", "v", "m"), tags && annotates[t.Option]:
+			default:
 				lists = true
 			}
 		}
@@ -124,11 +125,9 @@ func gitFetch(x *command.Call, _ string, args []workspace.Word) {
 func gitPushes(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitPush)
 	for _, w := range args {
-		t := w.Text
-		short := len(t) > 1 && t[0] == '-' && t[1] != '-'
 		switch {
-		case short && strings.ContainsAny(t, "fd"), strings.HasPrefix(t, "--for"), strings.HasPrefix(t, "--mi"), strings.HasPrefix(t, "--de"), strings.HasPrefix(t, "--prun"),
-			strings.HasPrefix(t, "+"), strings.HasPrefix(t, ":"):
+		case strings.ContainsAny(words.ShortOptions(w.Text), "fd"),
+			words.Begins(w.Text, "--for", "--mi", "--de", "--prun", "+", ":"):
 			x.Add(finding.GitForcePush)
 		case w.Kind != workspace.Literal:
 			x.Add(finding.DynamicArgument)
@@ -157,7 +156,7 @@ func gitClean(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitDiscards)
 	dry := false
 	for _, w := range args {
-		dry = dry || w.Is("--dry-run") || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text, "n")
+		dry = dry || w.Is("--dry-run") || strings.Contains(words.ShortOptions(w.Text), "n")
 	}
 	if !dry {
 		x.Add(finding.GitDestroys)

@@ -30,7 +30,7 @@ const (
 func input(r *syntax.Redirect, file workspace.Word, before emptiness) emptiness {
 	none := false
 	switch {
-	case writesOut(r) || r.Op == syntax.RdrAll || r.Op == syntax.AppAll || r.Op == syntax.RdrClob:
+	case r.Op == syntax.AppAll || overwrites(r) || writesOut(r):
 		return before
 	case r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc:
 		none = r.Hdoc == nil || len(r.Hdoc.Parts) == 0
@@ -49,7 +49,7 @@ func input(r *syntax.Redirect, file workspace.Word, before emptiness) emptiness 
 func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word, place *workspace.Place) {
 	silent := s.silent
 	for i, r := range redirs {
-		if r.Op == syntax.RdrOut || r.Op == syntax.RdrAll || r.Op == syntax.RdrClob {
+		if overwrites(r) {
 			errors := r.N != nil && r.N.Value == "2" && !messages(files[i])
 			if silent || errors {
 				s.empties(files[i])
@@ -57,8 +57,15 @@ func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word, pla
 			s.overwritten(files[i], place, s.read[s.from:])
 		}
 		kept := files[i].Is("/dev/null") || files[i].Text != "" && !workspace.Sink(files[i].Text)
-		s.silent = s.silent || (r.Op == syntax.RdrOut || r.Op == syntax.AppOut) && r.N == nil && kept && !mixes(redirs)
+		output := r.N == nil && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut)
+		gone := output && kept && !mixes(redirs)
+		s.silent = s.silent || gone
 	}
+}
+
+// overwrites reports a redirection that takes away what was in a file.
+func overwrites(r *syntax.Redirect) bool {
+	return slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.RdrAll, syntax.RdrClob}, r.Op)
 }
 
 // mixes reports a redirection that sends one channel where another one goes.

@@ -19,7 +19,8 @@ import (
 // read otherwise is unusual, and no worse.
 func (s *Reading) Finish(text string) finding.Set {
 	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.WritesOutside))
-	if s.fetches && (s.runs || saved && (s.scripted || s.Found.Has(finding.ProgramByPath))) {
+	runsSaved := saved && (s.scripted || s.Found.Has(finding.ProgramByPath))
+	if s.fetches && (s.runs || runsSaved) {
 		s.Found.Add(finding.RunsDownload)
 	}
 	if s.Found.Any(finding.Opaque) {
@@ -123,7 +124,7 @@ func unreadable(text string) (finding.Code, bool) {
 	open, brackets, pipes := 0, 0, 0
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c == '(' || c == '{' || c == '[' || c == '`':
+		case c == '(', c == '{', c == '[', c == '`':
 			brackets++
 			if c != '`' {
 				open++
@@ -207,13 +208,13 @@ func (s *Reading) command(st *syntax.Stmt) {
 		s.background(st.Redirs, c.Args)
 		s.Place.Sure = s.Place.Dirs
 		s.call(c)
-		if !st.Negated && !st.Background && len(c.Args) > 0 && c.Args[0].Lit() == "cd" {
+		if asIs(st) && len(c.Args) > 0 && c.Args[0].Lit() == "cd" {
 			return
 		}
 	case *syntax.BinaryCmd:
 		s.stmt(c.X)
 		silent, empty := s.silent, s.empty
-		if c.Op == syntax.AndStmt && !st.Negated && !st.Background {
+		if c.Op == syntax.AndStmt && asIs(st) {
 			s.andThen(c.Y)
 			s.silent = s.silent && silent
 			return

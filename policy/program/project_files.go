@@ -29,7 +29,8 @@ func (p *projectTool) pointing(args []workspace.Word) pointedAt {
 func rewrites(args []workspace.Word) bool {
 	return slices.ContainsFunc(args, func(w workspace.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
-		return rewriting[name] || len(name) > 2 && name[0] == '-' && name[1] != '-' && strings.Contains(name, "w")
+		letters := words.ShortOptions(name)
+		return rewriting[name] || len(letters) > 1 && strings.Contains(letters, "w")
 	})
 }
 
@@ -59,7 +60,9 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 		switch {
 		case !p.checks && workspace.StartupPath(lower) && !strings.EqualFold(base, "head"):
 			x.Add(finding.WritesStartup)
-		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file), p.prints && !workspace.PlainFile(strings.ToLower(base)), p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
+		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file),
+			p.prints && !workspace.PlainFile(strings.ToLower(base)),
+			p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
 			x.Add(finding.MayReadSecret)
 		case workspace.SecretLower(lower):
 			x.Add(finding.ReadsSecret)

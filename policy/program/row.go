@@ -88,7 +88,8 @@ func (e *entry) command(x *command.Call, name string, args []workspace.Word) {
 		}
 		return
 	}
-	if e.about != nil && (asksAbout(x, args) || len(args) == 1 && args[0].Is("-v")) {
+	asks := asksAbout(x, args) || len(args) == 1 && args[0].Is("-v")
+	if asks && e.about != nil {
 		addCodes(x, e.about)
 		return
 	}
@@ -236,7 +237,8 @@ func (e *entry) words(x *command.Call, operands []workspace.Word, given bool) {
 			e.leading.word(x, w)
 		}
 	}
-	if e.most > 0 && (len(operands) > e.most || several) || len(operands) < e.least {
+	tooMany := e.most > 0 && (len(operands) > e.most || several)
+	if tooMany || len(operands) < e.least {
 		x.Add(finding.UnknownOption)
 	}
 }

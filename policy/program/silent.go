@@ -11,7 +11,8 @@ import (
 func (e *entry) prints(x *command.Call, args []workspace.Word) {
 	reads := e.filter != "" && !e.readsNothing(x, args)
 	silent := e.silent != nil && e.silent.MatchString(joined(args))
-	if silent || e.filter != "" && !reads && !e.keeps(x, args) {
+	empties := e.filter != "" && !reads && !e.keeps(x, args)
+	if silent || empties {
 		x.Mark(command.PrintsNothing)
 	}
 }

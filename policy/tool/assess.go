@@ -60,10 +60,11 @@ func (r *Params) written(list []field, c finding.Code) {
 	named := false
 	for i := range list {
 		f := &list[i]
-		within := f.top || f.Key == f.root || PathKeys[f.root] || contentKeys[f.root]
+		within := f.direct() || PathKeys[f.root] || contentKeys[f.root]
+		code := codeKeys[f.Key] && f.Key != "command"
 		switch {
 		case !f.odd && f.absent():
-		case f.odd || !within || codeKeys[f.Key] && f.Key != "command":
+		case f.odd || !within || code:
 			r.Found.Add(finding.UnknownParameters)
 		case f.Str && PathKeys[f.Key]:
 			named = true
@@ -76,7 +77,8 @@ func (r *Params) written(list []field, c finding.Code) {
 			if d, _ := foldKey(f.Text); !f.Str || !editDeeds[d] {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case writerKeys[f.Key] && f.harmless(), f.Key == "editmode" && (f.Text == "insert" || f.Text == "delete"):
+		case writerKeys[f.Key] && f.harmless(),
+			f.Key == "editmode" && (f.Text == "insert" || f.Text == "delete"):
 		default:
 			r.Found.Add(finding.UnknownParameters)
 			if f.Str && !strings.ContainsAny(f.Text, " \n") {

@@ -18,7 +18,7 @@ func (r *Params) Patch(list []field) {
 	for i := range list {
 		f := &list[i]
 		switch {
-		case f.odd || !f.top && f.Key != f.root:
+		case f.odd || !f.direct():
 			r.Found.Add(finding.UnknownParameters)
 		case f.absent():
 		case dirKeys[f.Key] && f.Str:
@@ -31,7 +31,8 @@ func (r *Params) Patch(list []field) {
 				r.Found.Add(finding.DeletesFile)
 			}
 			named = named || p.named
-		case !contentKeys[f.Key] && !writerKeys[f.Key] || writerKeys[f.Key] && !f.harmless():
+		case writerKeys[f.Key] && f.harmless(), contentKeys[f.Key] && !writerKeys[f.Key]:
+		default:
 			r.Found.Add(finding.UnknownParameters)
 		}
 	}
@@ -83,7 +84,8 @@ func (p *patchReader) line(line string) {
 		}
 		name, _, dated := strings.Cut(strings.TrimSpace(rest), "\t")
 		unified := header == "+++ " || header == "--- "
-		if short, _, more := strings.Cut(name, " "); more && !dated && (unified || header == "Index:") {
+		plain := header == "Index:" || unified
+		if short, _, more := strings.Cut(name, " "); more && plain && !dated {
 			p.file(short, true, false) // as patch and git read a date without a tab
 		}
 		if header == "*** Delete File:" || header == "+++ " && name == "/dev/null" {
@@ -144,7 +146,7 @@ func knownStars(line string) bool {
 		return true
 	}
 	_, _, colon := strings.Cut(lower, ":")
-	return !colon || !strings.Contains(lower, "file") && !strings.Contains(lower, "environment") && !strings.Contains(lower, "move") && !strings.Contains(lower, "rename") && !strings.Contains(lower, "copy")
+	return !colon || !words.Holds(lower, "file", "environment", "move", "rename", "copy")
 }
 
 // mode judges what a patch makes of a file: a plain file, perhaps one that can be

@@ -33,7 +33,8 @@ var allSecretNames = append(slices.Collect(maps.Keys(secretNames.Words)), slices
 var secretEnds = words.NewLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
-var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token", "creds", "adminsdk"}
+var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key",
+	"privatekey", "private_key", "token", "creds", "adminsdk"}
 
 // dataEnds are the endings of files that are data.
 var dataEnds = words.NewLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
@@ -82,7 +83,8 @@ func secretPlace(file string) bool {
 
 // asciiFolds are the letters beyond ASCII that file systems without letter case take
 // for ASCII ones (Unicode, CaseFolding.txt, full folding).
-var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
+var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl",
+	"ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
 // FoldPath gives a path in small letters, as a file system reads it that knows no
 // letter case and leaves out characters that are not seen.
@@ -124,7 +126,10 @@ func secretName(c string) bool {
 	if secretNames.Has(c) {
 		return true
 	}
-	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") || strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
+	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") {
+		return true
+	}
+	if strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
 		return true
 	}
 	dot := strings.LastIndexByte(c, '.')
@@ -134,7 +139,8 @@ func secretName(c string) bool {
 	if strings.HasPrefix(c, ".env") {
 		return !words.Any(c, ".env.example", ".env.sample", ".env.template", ".env.dist")
 	}
-	return secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json") || strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
+	account := strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
+	return account || secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json")
 }
 
 // copyEnds are how names of copies end.
@@ -174,7 +180,8 @@ func secretData(name string) bool {
 }
 
 // secretHints are parts of words on the lines that hold secrets.
-var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
+var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer",
+	"eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
 	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
 
 // secretOwners are beginnings of the names of variables that hold secrets.
@@ -209,7 +216,7 @@ func NearSecret(pattern string) bool {
 		}
 		begins := to == i+1 && (strings.ToUpper(pattern[from:i]) == pattern[from:i] || secretOwners[lower[from:i]])
 		ends := from == i && strings.ToUpper(pattern[i:to]) == pattern[i:to]
-		if begins || ends || to == i+1 && to < len(pattern) && strings.IndexByte(".[(*\\", pattern[to]) >= 0 && secretOwners[lower[from:i]] {
+		if begins || ends {
 			return true
 		}
 	}
@@ -240,7 +247,8 @@ func HitsSecret(glob string, workspace bool) bool {
 		var c string
 		c, rest, more = strings.Cut(rest, "/")
 		first := strings.IndexAny(c, "*?[")
-		if first < 0 || workspace && more && c[0] != '.' && c[0] != '[' {
+		middle := workspace && more
+		if first < 0 || middle && strings.IndexByte(".[", c[0]) < 0 {
 			continue
 		}
 		for _, name := range allSecretNames {
@@ -268,7 +276,7 @@ func HitsSecret(glob string, workspace bool) bool {
 // Matches reports whether a glob without slashes matches a name. A bracket
 // expression counts as any one character; a leading dot must be written.
 func Matches(glob, name string) bool {
-	if name != "" && name[0] == '.' && (glob == "" || glob[0] != '.') {
+	if strings.HasPrefix(name, ".") && !strings.HasPrefix(glob, ".") {
 		return false
 	}
 	return MatchesName(glob, name)
@@ -289,7 +297,7 @@ func MatchesName(glob, name string) bool {
 		case g < len(glob) && glob[g] == '*':
 			star, mark = g, n
 			g++
-		case g < len(glob) && (glob[g] == '?' || glob[g] == '[' || glob[g] == name[n]):
+		case g < len(glob) && standsFor(glob[g], name[n]):
 			g, n = g+width, n+1
 		case star >= 0:
 			mark++
@@ -300,6 +308,9 @@ func MatchesName(glob, name string) bool {
 	}
 	return strings.Trim(glob[g:], "*") == ""
 }
+
+// standsFor reports a byte of a glob that matches one character: itself, or as a sign any.
+func standsFor(sign, c byte) bool { return sign == c || sign == '?' || sign == '[' }
 
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
