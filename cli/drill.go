@@ -170,8 +170,9 @@ func (d *drill) conclude(ctx context.Context) error {
 	d.say("%s", d.outcome())
 	if d.JSON {
 		if err := d.PrintJSON(map[string]any{"id": d.last.ID, "code": d.last.Code, "status": d.last.Status,
-			"decision":  d.last.Decision,
-			"decidedBy": d.last.DecidedBy, "decidedAfterMs": max(0, d.last.ResolvedAtMs-d.last.CreatedAtMs), "cards": append([]drilled{}, d.cards...)}); err != nil {
+			"decision":       d.last.Decision,
+			"decidedBy":      d.last.DecidedBy,
+			"decidedAfterMs": max(0, d.last.ResolvedAtMs-d.last.CreatedAtMs), "cards": append([]drilled{}, d.cards...)}); err != nil {
 			return err
 		}
 	}

@@ -18,8 +18,7 @@ import (
 )
 
 func newEvaluateCommand(a *app.App) *cobra.Command {
-	var ask askFlags
-	var tool, params string
+	var call callFlags
 	cmd := &cobra.Command{
 		Use:   "evaluate --tool NAME --params JSON",
 		Short: "Say what policy makes of a call; nothing is created, sent or asked",
@@ -27,22 +26,14 @@ func newEvaluateCommand(a *app.App) *cobra.Command {
 			"Exit status: 0 allowed, 10 denied, 13 people would be asked, 1 error.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			raw, err := readParams(a, params)
-			if err != nil {
-				return err
-			}
-			req, err := ask.request(tool, raw)
+			req, err := call.request(a)
 			if err != nil {
 				return err
 			}
 			return evaluateCall(cmd.Context(), a, req)
 		},
 	}
-	fl := cmd.Flags()
-	fl.StringVar(&tool, "tool", "", "the tool's name, such as exec")
-	fl.StringVar(&params, "params", "{}", "the call's parameters: a JSON object, @FILE, or - for standard input")
-	ask.add(cmd)
-	_ = cmd.MarkFlagRequired("tool")
+	call.add(cmd)
 	return cmd
 }
 

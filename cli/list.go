@@ -141,7 +141,8 @@ func printList(a *app.App, items []api.Approval, id func(api.Approval) string) e
 	for _, i := range items {
 		rows = append(rows, []string{display.Escape(id(i)), show.Cell(i.ToolName, nameWidth+more/3),
 			show.Cell(i.AgentID, nameWidth+more/6),
-			display.Escape(show.Status(i)), show.Age(i.CreatedAtMs, now), left(i, now), display.Escape(i.RiskClass), display.Escape(i.Code), i.ParamsSummary})
+			display.Escape(show.Status(i)), show.Age(i.CreatedAtMs, now),
+			left(i, now), display.Escape(i.RiskClass), display.Escape(i.Code), i.ParamsSummary})
 	}
 	last := len(rows[0]) - 1
 	room := listWidth + more

@@ -66,9 +66,32 @@ func (f *askFlags) request(tool string, params json.RawMessage) (api.CreateReque
 	return req, nil
 }
 
+// callFlags are the call that request and evaluate are about.
+type callFlags struct {
+	askFlags
+	tool, params string
+}
+
+func (f *callFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.tool, "tool", "", "the tool's name, such as exec")
+	fl.StringVar(&f.params, "params", "{}", "the call's parameters: a JSON object, @FILE, or - for standard input")
+	f.askFlags.add(cmd)
+	_ = cmd.MarkFlagRequired("tool")
+}
+
+// request makes the body of the request for the call.
+func (f *callFlags) request(a *app.App) (api.CreateRequest, error) {
+	raw, err := readParams(a, f.params)
+	if err != nil {
+		return api.CreateRequest{}, err
+	}
+	return f.askFlags.request(f.tool, raw)
+}
+
 func newRequestCommand(a *app.App) *cobra.Command {
-	var ask askFlags
-	var tool, params, workdir, supersedes string
+	var call callFlags
+	var workdir, supersedes string
 	var wait bool
 	var patience time.Duration
 	cmd := &cobra.Command{
@@ -78,11 +101,7 @@ func newRequestCommand(a *app.App) *cobra.Command {
 			"Being allowed runs nothing and claims nothing; run does both.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			raw, err := readParams(a, params)
-			if err != nil {
-				return err
-			}
-			req, err := ask.request(tool, raw)
+			req, err := call.request(a)
 			if err != nil {
 				return err
 			}
@@ -92,15 +111,12 @@ func newRequestCommand(a *app.App) *cobra.Command {
 			return makeRequest(cmd.Context(), a, req, wait || patience > 0, patience)
 		},
 	}
+	call.add(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&tool, "tool", "", "the tool's name, such as exec")
-	fl.StringVar(&params, "params", "{}", "the call's parameters: a JSON object, @FILE, or - for standard input")
 	fl.StringVar(&workdir, "bind-workdir", "", "tie the approval to this working directory")
 	fl.StringVar(&supersedes, "supersedes", "", "id of a pending request of yours that this one replaces")
 	fl.BoolVar(&wait, "wait", false, "wait until it is decided")
 	fl.DurationVar(&patience, "for", 0, "wait at most so long (0: until it is decided)")
-	ask.add(cmd)
-	_ = cmd.MarkFlagRequired("tool")
 	return cmd
 }
 

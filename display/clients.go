@@ -147,7 +147,10 @@ func (f *finder) password(flag, i, from int) {
 	quote := f.text[i:quoteEnd(f.text, i)]
 	from = max(from, i+len(quote))
 	end, ok := f.valueEnd(from, quote)
-	if ok && !isDash(f.text, from) && !isPath(f.text[from:end]) && !f.runsApart(flag, from) {
+	if !ok || isDash(f.text, from) || isPath(f.text[from:end]) {
+		return
+	}
+	if !f.runsApart(flag, from) {
 		f.hide(from, end)
 	}
 }

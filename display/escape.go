@@ -62,7 +62,8 @@ func EscapeBlock(s string) string {
 	for i, line := range lines {
 		switch {
 		case i == 0:
-		case empty(i) && (empty(i-1) || i == len(lines)-1), i == 1 && empty(0):
+		case empty(i) && (empty(i-1) || i == len(lines)-1),
+			i == 1 && empty(0):
 			out.WriteString(lineFeed)
 		default:
 			out.WriteByte('\n')

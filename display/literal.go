@@ -26,6 +26,9 @@ func isPlain(r rune) bool {
 	return !isBlank(r)
 }
 
+// isLiteral reports such a character that is no broken text.
+func isLiteral(r rune) bool { return isPlain(r) && r != utf8.RuneError }
+
 // isBlank reports white space of any kind, line and paragraph separators too.
 func isBlank(r rune) bool {
 	return unicode.IsSpace(r) || r > unicode.MaxLatin1 && unicode.Is(unicode.Z, r)
@@ -37,10 +40,11 @@ func hideable(text string) bool {
 	count, percents := 0, 0
 	var before rune
 	for i, r := range text {
-		if !isPlain(r) || r == utf8.RuneError {
+		if !isLiteral(r) {
 			return false
 		}
-		if r == '~' && (i == 0 || before == ':' || before == '=') {
+		begins := i == 0 || before == ':' || before == '='
+		if begins && r == '~' {
 			return false // a home directory
 		}
 		if r == '%' && !isPercentEncoded(text[i:]) {
@@ -57,7 +61,7 @@ func isPercentEncoded(s string) bool {
 }
 
 func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+	return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
 // literalEnd returns where the run of plain characters that starts at i ends;
@@ -70,7 +74,7 @@ func literalEnd(s string, i int, stop byte) int {
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[end:])
 		}
-		if !isPlain(r) || r == utf8.RuneError || stop != 0 && r == rune(stop) {
+		if stops := stop != 0 && r == rune(stop); stops || !isLiteral(r) {
 			break
 		}
 		if count >= longest {
@@ -96,9 +100,10 @@ func wordEnds(s string, i int) bool {
 
 // isLineEscape reports whether s starts with white space written as an escape.
 func isLineEscape(s string) bool {
-	size, r := readEscape(s)
-	return size > 0 && isBlank(r) || strings.HasPrefix(s, `\n`) || strings.HasPrefix(s, `\r`) ||
-		strings.HasPrefix(s, `\t`)
+	if size, r := readEscape(s); size > 0 && isBlank(r) {
+		return true
+	}
+	return strings.HasPrefix(s, `\n`) || strings.HasPrefix(s, `\r`) || strings.HasPrefix(s, `\t`)
 }
 
 // quoteEnd returns the position after the quotation mark at i, with any
@@ -122,5 +127,5 @@ func skipBlanks(s string, i int) int {
 }
 
 func isAlnum(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	return isDigit(c) || isLower(c|0x20)
 }

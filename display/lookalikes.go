@@ -60,7 +60,8 @@ func dashed(s string) []string {
 // dashTwin gives the dash that stands where an option's should, or 0.
 func dashTwin(word string) rune {
 	dash, size := utf8.DecodeRuneInString(word)
-	if isDashTwin(dash) && size < len(word) && (isAlnum(word[size]) || word[size] == '-') {
+	option := size < len(word) && (isAlnum(word[size]) || word[size] == '-')
+	if option && isDashTwin(dash) {
 		return dash
 	}
 	return 0
@@ -79,8 +80,8 @@ func raw(escape string) string {
 // isWordRune reports what words are made of, punctuation that poses as ASCII
 // included.
 func isWordRune(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M, unicode.N) || r >= 0x80 && isConcealed(r) && !isBlank(r) ||
-		twins[r] != 0
+	poses := r >= 0x80 && isConcealed(r) && !isBlank(r)
+	return poses || unicode.In(r, unicode.L, unicode.M, unicode.N) || twins[r] != 0
 }
 
 func finding(word string, r rune) string {

@@ -70,7 +70,7 @@ func nameAround(s string, i int) (from, to int) {
 	return from, to
 }
 
-func isNameByte(c byte) bool { return isAlnum(c) || c == '_' || c == '-' || c == '.' }
+func isNameByte(c byte) bool { return isAlnum(c) || strings.IndexByte("_-.", c) >= 0 }
 
 // member hides the value of the name [from, to), if it has one.
 func (f *finder) member(from, to int, k kind) {
@@ -110,10 +110,10 @@ func (f *finder) afterName(from, to int) (at int, loose, ok bool) {
 		if s[sign] == '=' && at > after && sign == end {
 			return 0, false, false // A= B: an empty value, and the command B
 		}
-		spaced := sign > end || at > after
-		loose = (spaced || s[sign] == ':') && !isQuoted && !startsItem(s, from)
+		spoken := sign > end || at > after || s[sign] == ':'
+		loose = spoken && !isQuoted && !startsItem(s, from)
 		return at, loose, !strings.HasPrefix(s[after:], ":")
-	case isFlag && isQuoted && sign < len(s) && s[sign] == ',':
+	case isFlag && isQuoted && strings.HasPrefix(s[sign:], ","):
 		at = skipBlanks(s, sign+1) // an element of a JSON array
 		return at, false, quoteEnd(s, at) > at && !isDash(s, quoteEnd(s, at))
 	case isFlag:
@@ -149,7 +149,7 @@ func isDash(s string, i int) bool { return i < len(s) && s[i] == '-' }
 // skipSign skips one of = == => : :=
 func skipSign(s string, i int) int {
 	i++
-	if i < len(s) && (s[i] == '=' || s[i] == '>' && s[i-1] == '=') {
+	if strings.HasPrefix(s[i:], "=") || strings.HasPrefix(s[i-1:], "=>") {
 		i++
 	}
 	return i

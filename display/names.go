@@ -111,12 +111,21 @@ func nameParts(name string) []string {
 		case i == len(name) || !isAlnum(name[i]):
 			parts = append(parts, strings.ToLower(name[start:i]))
 			start = i + 1
-		case i > start && isUpper(name[i]) && (!isUpper(name[i-1]) || i+1 < len(name) && isLower(name[i+1])):
+		case i > start && startsPart(name, i):
 			parts = append(parts, strings.ToLower(name[start:i]))
 			start = i
 		}
 	}
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}
+
+// startsPart reports a capital behind another letter that begins a word: the N of
+// userName, the T of APIToken.
+func startsPart(name string, i int) bool {
+	if !isUpper(name[i]) {
+		return false
+	}
+	return !isUpper(name[i-1]) || i+1 < len(name) && isLower(name[i+1])
 }
 
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }

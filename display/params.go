@@ -87,7 +87,10 @@ func redactAs(k kind, s string) string {
 }
 
 func isAmbiguous(s string) bool {
-	return s == "" || strings.TrimFunc(s, isBlank) != s || s[0] == '"' || json.Valid([]byte(s))
+	if s == "" || s[0] == '"' {
+		return true
+	}
+	return strings.TrimFunc(s, isBlank) != s || json.Valid([]byte(s))
 }
 
 // writeValue writes the value that starts with token as compact JSON.

@@ -15,7 +15,8 @@ func (f *finder) scheme(i int) int {
 		end++
 	}
 	from := skipBlanks(s, end)
-	if !isScheme(s[i:end]) || from == end || i > 0 && isNameByte(s[i-1]) {
+	inName := i > 0 && isNameByte(s[i-1])
+	if inName || from == end || !isScheme(s[i:end]) {
 		return i + 1
 	}
 	to := from

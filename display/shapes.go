@@ -73,7 +73,10 @@ func (f *finder) shaped() {
 // startsWord reports whether a word starts at i; the letter of an escaped line
 // feed before it does not count.
 func startsWord(s string, i int) bool {
-	return i == 0 || !isAlnum(s[i-1]) && s[i-1] != '_' || i > 1 && isLineEscape(s[i-2:i])
+	if i == 0 || !isAlnum(s[i-1]) && s[i-1] != '_' {
+		return true
+	}
+	return i > 1 && isLineEscape(s[i-2:i])
 }
 
 func (f *finder) shapeAt(i int) {
@@ -88,7 +91,8 @@ func (f *finder) shapeAt(i int) {
 		}
 		from, to := i, i+len(x.start)
 		end := run(s, to, x.rest)
-		if end-to < x.min || !isGenuine(x, s[to:end]) || end < len(s) && isAlnum(s[end]) {
+		goesOn := end < len(s) && isAlnum(s[end])
+		if goesOn || end-to < x.min || !isGenuine(x, s[to:end]) {
 			continue
 		}
 		if x.shown {
@@ -140,7 +144,7 @@ func (f *finder) telegram(i int) {
 	from := back(f.text, i, 13, isDigit)
 	to := run(f.text, i+1, isToken)
 	starts := from == 0 || !isAlnum(f.text[from-1]) || strings.HasSuffix(f.text[:from], "bot")
-	if n := i - from; n >= 6 && n <= 12 && to-i > 30 && starts {
+	if starts && within(i-from, 6, 12) && to-i > 30 {
 		f.token(from, to)
 	}
 }
@@ -154,10 +158,12 @@ func (f *finder) discord(i int) {
 	}
 	to := run(f.text, second+1, isToken)
 	head, middle, tail := i-from, second-i-1, to-second-1
-	if head >= 23 && head <= 30 && middle >= 5 && middle <= 7 && tail >= 25 {
+	if within(head, 23, 30) && within(middle, 5, 7) && tail >= 25 {
 		f.token(from, to)
 	}
 }
+
+func within(n, least, most int) bool { return n >= least && n <= most }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 

@@ -52,7 +52,9 @@ func twin(r rune) rune {
 // mathematical form, or 0.
 func styled(r rune) rune {
 	switch {
-	case r >= 0xFF01 && r <= 0xFF5E, r >= 0x1D400 && r <= 0x1D7FF, r >= 0xFE50 && r <= 0xFE6B,
+	case r >= 0xFF01 && r <= 0xFF5E,
+		r >= 0x1D400 && r <= 0x1D7FF,
+		r >= 0xFE50 && r <= 0xFE6B,
 		r >= 0x2100 && r <= 0x214F:
 	default:
 		return 0

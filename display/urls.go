@@ -33,7 +33,7 @@ func (f *finder) authority(from int) (colon, end int) {
 			return colon, i
 		case r == ':' && colon == 0:
 			colon = i
-		case !isPlain(r) || r == utf8.RuneError || r == '/' || r == '#' || r == ',':
+		case !isLiteral(r), r == '/', r == '#', r == ',':
 			return 0, 0
 		}
 		i += size

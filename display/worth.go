@@ -10,7 +10,7 @@ import (
 // value whose name may be no more than a word of a sentence.
 func worthHiding(k kind, value string, loose bool) bool {
 	switch {
-	case k == ordinary || isKeyword(value) || isPath(value) || strings.Contains(value, "://"):
+	case k == ordinary, isKeyword(value), isPath(value), strings.Contains(value, "://"):
 		return false
 	case len(value) < 4 && strings.Trim(value, "0123456789") == "":
 		return false // a small number
@@ -32,13 +32,14 @@ func looksRandom(value string) bool {
 			digit = true
 		case isAlnum(c):
 			letter = true
-		case c == '+' || c == '/' || c == '.' || c == '=':
+		case strings.IndexByte("+/.=", c) >= 0:
 			other = true
 		case c != '_' && c != '-':
 			return false
 		}
 	}
-	return digit && letter && (len(value) >= 20 || len(value) >= 8 && !other)
+	long := len(value) >= 20 || len(value) >= 8 && !other
+	return long && digit && letter
 }
 
 func isKeyword(value string) bool {

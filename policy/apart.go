@@ -46,5 +46,6 @@ func toolsApart(names, others []string) bool {
 func sessionsMeet(a, b string) bool {
 	a, openA := strings.CutSuffix(a, "*")
 	b, openB := strings.CutSuffix(b, "*")
-	return a == b || openA && strings.HasPrefix(b, a) || openB && strings.HasPrefix(a, b)
+	aMeans, bMeans := openA && strings.HasPrefix(b, a), openB && strings.HasPrefix(a, b)
+	return a == b || aMeans || bMeans
 }

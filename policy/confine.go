@@ -25,7 +25,8 @@ var sandboxHosts = map[string]bool{"": true, "sandbox": true, "auto": true}
 func (j *judging) sandboxed(host string) bool {
 	_, bound, _ := j.Call.Bind.Fields()
 	inside := sandboxHosts[host] && sandboxHosts[bound]
-	return j.agent.sandboxed && j.Call.TokensAgent && j.Tool.Kind == tool.Exec && inside
+	vouched := j.agent.sandboxed && j.Call.TokensAgent
+	return vouched && inside && j.Tool.Kind == tool.Exec
 }
 
 // confine lowers the class of a call that runs in the agent's sandbox.

@@ -2,10 +2,8 @@ package policy
 
 import (
 	"path"
-	"strings"
 
 	"approvalbot/core"
-	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 	"approvalbot/policy/program"
@@ -33,13 +31,17 @@ var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.Ma
 	finding.UnknownParameters, finding.OtherHost, finding.GitElsewhere, finding.DefinesFunction,
 	finding.SetsEnvironment, finding.DangerousEnvironment))
 
+// plain reports whether the call is commands that were all seen, and nothing beside them
+// changes what they mean or where they run.
+func (j *judging) plain() bool { return j.stays && !j.seen.Apart && !j.Found.Any(uncovered) }
+
 // covered reports whether the call is a line of plain commands in the workspace
 // and ok holds for each of them that is not harmless by itself. What runs behind
 // a wrapper is never covered, except in a shell that does nothing but run a line
 // that was read.
 func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 	v := &j.seen
-	if j.Tool.Kind != tool.Exec || !j.stays || v.Apart || len(v.Commands) == 0 || j.Found.Any(uncovered) {
+	if j.Tool.Kind != tool.Exec || len(v.Commands) == 0 || !j.plain() {
 		return false
 	}
 	for i := 0; i < len(v.Commands); i++ {
@@ -48,22 +50,10 @@ func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 		switch {
 		case c.Class <= core.R1:
 			i += c.Inner
-		case c.Inner > 0 && opensLine(args):
-		case c.Inner > 0 || c.Class == core.R4 || program.RunsOthers(args) || !ok(args):
+		case c.Inner > 0 && line.OpensLine(args):
+		case c.Inner > 0, c.Class == core.R4, program.RunsOthers(args), !ok(args):
 			return false
 		}
 	}
 	return true
-}
-
-// opensLine reports a shell that is given one line and nothing else.
-func opensLine(args []workspace.Word) bool {
-	if len(args) != 3 || !command.ShellNames[program.ProgramOf(args[0])] {
-		return false
-	}
-	if args[1].Kind != workspace.Literal || args[2].Kind != workspace.Literal {
-		return false
-	}
-	flags := args[1].Text
-	return len(flags) > 1 && flags[0] == '-' && flags[len(flags)-1] == 'c' && strings.Trim(flags[1:], "celux") == ""
 }

@@ -22,7 +22,7 @@ type Engine struct {
 	hash      string
 	desk      workspace.Own
 	lines     *line.Wide
-	layers    []layer
+	layers    []tool.Layer
 	agents    map[string]*agent
 	others    *agent // that nothing is said about
 	effective []core.Factor
@@ -70,7 +70,8 @@ func New(cfg Config) (*Engine, error) {
 	for i := range e.rules {
 		r := &e.rules[i]
 		e.timed = e.timed || !r.during.IsZero()
-		e.wants = e.wants || len(r.paths) > 0 || r.when != nil && r.when.Paths
+		wants := len(r.paths) > 0 || r.when != nil && r.when.Paths
+		e.wants = e.wants || wants
 	}
 	for _, f := range cfg.AllowedApprovers {
 		if !slices.Contains(cfg.DisabledApprovers, f) {

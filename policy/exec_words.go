@@ -52,7 +52,8 @@ func execStage(e *Engine, j *judging) core.Outcome {
 		return core.OutcomeAllow
 	}
 	listed := j.class <= j.static && e.listed(j)
-	local := j.class <= core.R1 || j.bound && j.certain(finding.Set{}).Class() <= core.R1 && j.class <= core.R2
+	confined := j.bound && j.class <= core.R2 && j.certain(finding.Set{}).Class() <= core.R1
+	local := j.class <= core.R1 || confined
 	j.hit = local || listed || j.excused
 	configured := execWords{e.cfg.ExecSecurity, e.cfg.ExecAsk}
 	own := execWords{cmp.Or(j.exec.security, configured.security), cmp.Or(j.exec.ask, configured.ask)}
@@ -97,12 +98,14 @@ func (e *Engine) safe(args []workspace.Word) bool {
 		return false
 	}
 	for _, w := range args {
-		if w.Kind != workspace.Literal || w.Tilde {
+		if !w.Exact() {
 			return false
 		}
 	}
 	for _, w := range args[1:] {
-		if strings.ContainsAny(w.Text, "/~@=") || strings.Contains(w.Text, "..") || (w.Text == "" || w.Text[0] != '-') && !words.Digits(w.Text) {
+		place := strings.ContainsAny(w.Text, "/~@=") || strings.Contains(w.Text, "..")
+		option := strings.HasPrefix(w.Text, "-") || words.Digits(w.Text)
+		if place || !option {
 			return false
 		}
 	}

@@ -1,13 +1,9 @@
 package policy
 
 import (
-	"net/url"
-	"strings"
-
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/tool"
-	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -16,8 +12,7 @@ import (
 type facts struct {
 	haveFiles, haveHosts bool
 	files                []workspace.File
-	hosts                []string
-	oddHosts             bool // some address cannot be read
+	machines             command.Hosts
 	paths                []string
 	params               map[string]any
 	programs             []string
@@ -35,11 +30,7 @@ func (e *Engine) files(j *judging) []workspace.File {
 	}
 	list, _ := j.Fields()
 	r := j.Params(&finding.Set{}, &f.files)
-	for _, p := range list {
-		if p.Str && len(p.Text) <= 4096 && (tool.PathKeys[p.Key] || strings.Contains(p.Text, "/") && !strings.ContainsAny(p.Text, " \n")) && !strings.Contains(p.Text, "://") {
-			r.Path(workspace.PathWord(p.Text))
-		}
-	}
+	r.NotePaths(list)
 	return f.files
 }
 
@@ -47,57 +38,17 @@ func (e *Engine) files(j *judging) []workspace.File {
 func (e *Engine) hosts(j *judging) []string {
 	f := &j.facts
 	if f.haveHosts {
-		return f.hosts
+		return f.machines.Names
 	}
 	f.haveHosts = true
-	f.oddHosts = j.Found.Has(finding.OddAddress) || j.Found.Has(finding.MalformedCall)
+	f.machines.Odd = j.Found.Has(finding.OddAddress) || j.Found.Has(finding.MalformedCall)
 	if j.Tool.Kind == tool.Exec {
 		for _, w := range j.seen.Words {
-			f.word(w)
+			f.machines.Word(w)
 		}
-		return f.hosts
+		return f.machines.Names
 	}
 	list, _ := j.Fields()
-	for _, p := range list {
-		switch {
-		case !p.Str:
-		case tool.HostKeys[p.Key]:
-			f.address(p.Text)
-		case strings.Contains(p.Text, "://"):
-			for t := range strings.FieldsSeq(p.Text) {
-				if strings.Contains(t, "://") {
-					f.address(strings.Trim(t, `"'<>(),;`))
-				}
-			}
-		}
-	}
-	return f.hosts
-}
-
-// word takes every word of a command for a host that could be one.
-func (f *facts) word(w workspace.Word) {
-	text := command.AfterEquals(w.Text)
-	at := strings.LastIndexByte(text, '@')
-	switch {
-	case w.Kind != workspace.Literal:
-		f.oddHosts = true
-	case strings.Contains(text, "://"):
-		f.address(text)
-	case at > 0:
-		f.address(words.CutAny(text[at+1:], ":/"))
-	case strings.IndexByte(text, '.') > 0 && text[0] != '-' && text[0] != '/':
-		f.address(words.CutAny(text, ":/"))
-	}
-}
-
-func (f *facts) address(s string) {
-	if !strings.Contains(s, "://") {
-		s = "//" + s
-	}
-	u, err := url.Parse(strings.TrimSpace(s))
-	if err != nil || u.Hostname() == "" {
-		f.oddHosts = true
-		return
-	}
-	f.hosts = append(f.hosts, strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")))
+	tool.NoteHosts(list, &f.machines)
+	return f.machines.Names
 }

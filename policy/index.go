@@ -109,8 +109,8 @@ func (e *Engine) commandCandidates(j *judging, out []int) []int {
 			return append(out, x.commands...)
 		}
 		out = append(out, x.programs[program.ProgramOf(args[0])]...)
-		if e.mayHide(args) {
-			insideWords(args, func(inside []workspace.Word) bool {
+		if e.lines.MayHide(args) {
+			line.InsideWords(args, func(inside []workspace.Word) bool {
 				out = append(out, x.programs[program.ProgramOf(inside[0])]...)
 				return false
 			})
@@ -124,33 +124,3 @@ func (e *Engine) commandCandidates(j *judging, out []int) []int {
 var unread = finding.Of(finding.DynamicCommand, finding.UnusualShell, finding.ControlCharacters,
 	finding.UnparsableCommand, finding.CommandTooLong, finding.NestedTooDeep, finding.TooComplex,
 	finding.WindowsShell, finding.InterpreterInput, finding.EvaluatesText, finding.MalformedCall)
-
-// mayHide reports a command that could run what stands in its words without
-// policy knowing how.
-func (e *Engine) mayHide(args []workspace.Word) bool {
-	base := program.ProgramOf(args[0])
-	return e.lines.Rules[base] == nil || program.IsWrapper(base)
-}
-
-// insideWords calls fn with every end of the words that could be a command of its
-// own, until it says true.
-func insideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
-	for i := 1; i < min(len(args), line.MaxHunt); i++ {
-		if args[i].Text != "" && fn(args[i:]) {
-			return true
-		}
-		if !strings.ContainsAny(args[i].Text, " \t\n") {
-			continue
-		}
-		var inside []workspace.Word
-		for t := range strings.FieldsFuncSeq(args[i].Text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }) {
-			inside = append(inside, workspace.Word{Text: t})
-		}
-		for k := range inside {
-			if fn(inside[k:]) {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"approvalbot/core"
@@ -29,8 +28,9 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 	}
 	j := e.read(call)
 	a := &o.Assessment
+	share := a.Confidence >= 0 && a.Confidence <= 1 // which NaN is not
 	switch {
-	case o.Failed != "" || !known(a.RiskClass) || math.IsNaN(a.Confidence) || a.Confidence < 0 || a.Confidence > 1:
+	case o.Failed != "" || !known(a.RiskClass) || !share:
 		j.without(e, finding.ClassifierFailed, core.Errored)
 	case a.Confidence < e.cfg.Classifier.MinConfidence:
 		j.confidence = a.Confidence

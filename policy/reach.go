@@ -31,7 +31,7 @@ func (j *judging) reachOfTool(e *Engine) core.GrantScope {
 		name += " of " + server // another server's tool of that name is another one
 	}
 	s := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, "", nil)
-	if j.facts.oddHosts {
+	if j.facts.machines.Odd {
 		return core.GrantScope{} // it cannot be said which machine it is
 	}
 	return j.within(s, core.GrantScope{})
@@ -39,7 +39,7 @@ func (j *judging) reachOfTool(e *Engine) core.GrantScope {
 
 func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
 	v := &j.seen
-	if !v.Alone || v.Apart || len(v.Commands) != 1 || !j.stays || j.Found.Any(uncovered) {
+	if !v.Alone || len(v.Commands) != 1 || !j.plain() {
 		return core.GrantScope{}
 	}
 	args := v.Args(v.Commands[0])
@@ -125,17 +125,17 @@ func (s scope) String() string {
 // placeWords are the kinds of places beside the workspace's files, as a subject has
 // them and as people read them.
 var placeWords = [...]struct{ key, words string }{
-	allOfIt:   {"all of it", "all of it"},
-	inTmp:     {"in /tmp", "files in /tmp"},
-	elsewhere: {"elsewhere", "files anywhere else on this machine"},
-	aSecret:   {"a secret", "files that usually hold secrets"},
-	settings:  {"settings", "settings that programs obey"},
+	workspace.WholeWorkspace: {"all of it", "all of it"},
+	workspace.InTmp:          {"in /tmp", "files in /tmp"},
+	workspace.Elsewhere:      {"elsewhere", "files anywhere else on this machine"},
+	workspace.ASecret:        {"a secret", "files that usually hold secrets"},
+	workspace.Settings:       {"settings", "settings that programs obey"},
 }
 
 // places adds the kinds of places that a call names.
 func (s scope) places(kinds *placeKinds, j *judging) scope {
 	var also []string
-	for kind := allOfIt; kind <= settings; kind++ {
+	for kind := workspace.WholeWorkspace; kind <= workspace.Settings; kind++ {
 		if kinds.named[kind] {
 			p := &placeWords[kind]
 			also = append(also, p.words)

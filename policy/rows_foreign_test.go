@@ -8,9 +8,9 @@ func TestForeignCodeAsks(t *testing.T) {
 	e := engine(t)
 	checkLines(t, e, lines("R3 writes-and-runs",
 		"git pull && ./scripts/test.sh", "git pull && make test", "git pull; npm test", "git pull --rebase origin main && go test ./...", "git fetch && git checkout origin/x && npm test",
-		"git fetch origin && git merge origin/main && cargo test", "git fetch origin && git rebase origin/main && pytest", "git pull --ff-only\nnpm ci\nnpm test", "for i in 1 2; do git pull; make test; done",
+		"git fetch origin && git merge origin/main && cargo test", "git fetch origin && git rebase origin/main && pytest", "git pull --ff-only\nnpm ci\nnpm test", "for i in 1 2; do git pull; make test; done", "git stash pop && go test ./...",
 	))
-	checkLines(t, e, lines("R1", "git checkout -b x && npm test", "git checkout main && go test ./...", "git stash pop && go test ./..."))
+	checkLines(t, e, lines("R1", "git checkout -b x && npm test", "git checkout main && go test ./..."))
 	checkLines(t, e, lines("R2", "git pull && git log -3", "git fetch && git status && make test", "git pull && go build ./...", "npm ci && npm test", "npm test && git pull"))
 }
 

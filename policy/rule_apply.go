@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/line"
 	"approvalbot/policy/pattern"
 	"approvalbot/policy/tool"
 	"approvalbot/policy/workspace"
@@ -35,7 +36,8 @@ func (j *judging) obey(r *opRule) core.Outcome {
 	switch {
 	case r.outcome == core.OutcomeDeny:
 		if j.reason == "" {
-			j.reason = fmt.Sprintf("The operator's rule %q denies this call%s.", r.name, cmp.Or(r.until(j.now), "; find another way or ask the operator"))
+			j.reason = fmt.Sprintf("The operator's rule %q denies this call%s.", r.name,
+				cmp.Or(r.until(j.now), "; find another way or ask the operator"))
 		}
 		return j.say("rules", r.name, core.OutcomeDeny, j.why)
 	case r.outcome == core.OutcomeAsk:
@@ -76,7 +78,8 @@ func (r *opRule) until(now time.Time) string {
 // loosens reports whether the rule would make the answer to a call of that class
 // milder.
 func (r *opRule) loosens(class core.RiskClass) bool {
-	return r.approve || r.outcome == core.OutcomeAllow || r.risk != nil && *r.risk < class
+	lowers := r.risk != nil && *r.risk < class
+	return lowers || r.approve || r.outcome == core.OutcomeAllow
 }
 
 // matches reports whether the rule is about the call. In doubt a rule that
@@ -89,7 +92,8 @@ func (e *Engine) matches(r *opRule, j *judging) bool {
 	if loosens && j.static == core.R4 || !r.concerns(&j.Call) {
 		return false
 	}
-	if loosens && !e.surely(r, j) || !loosens && !e.maybe(r, j) {
+	switch {
+	case loosens && !e.surely(r, j), !loosens && !e.maybe(r, j):
 		return false
 	}
 	if r.when == nil {
@@ -110,7 +114,9 @@ func (r *opRule) concerns(c *core.Call) bool {
 		return false
 	}
 	for _, s := range r.sessions {
-		if prefix, open := strings.CutSuffix(s, "*"); s == c.SessionKey || open && strings.HasPrefix(c.SessionKey, prefix) && c.SessionKey != "" {
+		prefix, open := strings.CutSuffix(s, "*")
+		begins := open && c.SessionKey != "" && strings.HasPrefix(c.SessionKey, prefix)
+		if begins || s == c.SessionKey {
 			return true
 		}
 	}
@@ -138,7 +144,7 @@ func (e *Engine) surely(r *opRule, j *judging) bool {
 			return false
 		}
 	}
-	return len(list) > 0 && !j.facts.oddHosts
+	return len(list) > 0 && !j.facts.machines.Odd
 }
 
 // named reports whether a command is one that the rule permits, with operands in
@@ -199,7 +205,10 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		return true
 	}
 	list := e.hosts(j)
-	return j.facts.oddHosts || j.Tool.Kind == tool.Exec && j.Found.Any(unread) || slices.ContainsFunc(list, func(h string) bool {
+	if j.facts.machines.Odd || j.Tool.Kind == tool.Exec && j.Found.Any(unread) {
+		return true
+	}
+	return slices.ContainsFunc(list, func(h string) bool {
 		return slices.ContainsFunc(r.hosts, func(p string) bool { return pattern.HostFits(p, h) })
 	})
 }
@@ -216,7 +225,7 @@ func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
 	}
 	for _, c := range j.seen.Commands {
 		args := j.seen.Args(c)
-		if fits(args) || e.mayHide(args) && insideWords(args, fits) {
+		if fits(args) || e.lines.MayHide(args) && line.InsideWords(args, fits) {
 			return true
 		}
 	}

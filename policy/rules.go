@@ -231,7 +231,7 @@ func (r *opRule) match(m *Match) (bad Mistakes) {
 // mayLoosen reports a rule that can make an answer milder than it would be
 // without it. Risk R3 and R4 cannot: R4 is never lowered.
 func (r *opRule) mayLoosen() bool {
-	return r.approve || r.outcome == core.OutcomeAllow || r.risk != nil && *r.risk <= core.R2
+	return r.loosens(core.R3)
 }
 
 // explicit says why a rule that may loosen does not name clearly enough what.
@@ -270,7 +270,8 @@ func (r *opRule) sentence() string {
 
 func ruleName(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; !words.WordByte(c) && (i == 0 || c != '.' && c != '-') {
+		inside := i > 0 && (s[i] == '.' || s[i] == '-')
+		if !inside && !words.WordByte(s[i]) {
 			return false
 		}
 	}

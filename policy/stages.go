@@ -42,7 +42,7 @@ func layersStage(e *Engine, j *judging) core.Outcome {
 		return j.refuse("layers", finding.ApprovalsDisabled,
 			"Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
 	}
-	key, why, any := objection(e.layers, j.Tool, &j.Call)
+	key, why, any := tool.Objection(e.layers, j.Tool, &j.Call)
 	if !any {
 		return j.say("layers", "tools", core.OutcomeAllow, "The tool may be used.")
 	}
@@ -61,7 +61,7 @@ func taken(name, key string, why finding.Code) string {
 
 // Permits implements core.Policy.
 func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
-	key, why, any := objection(e.layers, tool.Named(call.ToolName), &call)
+	key, why, any := tool.Objection(e.layers, tool.Named(call.ToolName), &call)
 	if !any {
 		return "", true
 	}

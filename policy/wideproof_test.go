@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -40,7 +41,7 @@ func TestAdversary_W11_AllowedLinesRunWhereTheySay(t *testing.T) {
 			rule(x, name, args)
 		}
 	}
-	kept := []string{"cd missing && cd src; wc a.go", "cd src || ls; wc c.go", "(cd pkg; ls) && wc *", "{ cd src; }; ls sub", "for f in *.go; do wc $f \"$f\"; done", "for d in pkg/*/; do (cd \"$d\" && ls); done; wc a.go"}
+	kept := []string{"ls | while IFS= read -r f; do for n in *; do CI=1 stat ${n} ${n}; done; (cd pkg/a); done", "cd missing && cd src; wc a.go", "cd src || ls; wc c.go", "(cd pkg; ls) && wc *", "{ cd src; }; ls sub", "for f in *.go; do wc $f \"$f\"; done", "for d in pkg/*/; do (cd \"$d\" && ls); done; wc a.go"}
 	until, lines := p.limits()
 	tried, proven := 0, 0
 	for ; proven < lines && time.Now().Before(until); tried++ {
@@ -122,9 +123,12 @@ func covers(want []workspace.Word, ran []string) bool {
 // a file whose name misleads then was asked about that.
 var torn = words.Set("b c.go new line.go")
 
+// withDot finds a glob to which the reader may have added its directory.
+var withDot = regexp.MustCompile(`^\./[*?[]`)
+
 // becomes reports that a word may be, or be split into, this one.
 func becomes(w workspace.Word, text string) bool {
-	if text[:min(1, len(text))] == "-" && w.Kind == workspace.Pattern && strings.HasPrefix(w.Text, "./**/") {
+	if w.Kind == workspace.Pattern && withDot.MatchString(w.Text) && !strings.HasPrefix(text, "./") {
 		text = "./" + text // printed by a program, before one that no name can mislead (language.ForTellers)
 	}
 	switch {

@@ -146,7 +146,8 @@ func (f *form) components(components []*dcComponent, v2 bool) {
 		f.add("components", "COMPONENT_MAX_TOTAL_COMPONENTS_EXCEEDED", "The total number of components must be %d or fewer.", maxComponents)
 	}
 	if c.texts > maxTexts {
-		f.add("components", "COMPONENT_DISPLAYABLE_TEXT_SIZE_EXCEEDED", "The total displayable text size exceeds the maximum size of %d", maxTexts)
+		f.add("components", "COMPONENT_DISPLAYABLE_TEXT_SIZE_EXCEEDED",
+			"The total displayable text size exceeds the maximum size of %d", maxTexts)
 	}
 	c.number(components)
 }
@@ -201,7 +202,8 @@ func (f *componentForm) one(path string, c *dcComponent, allowed []int) {
 // row holds one to five buttons, or one select.
 func (f *componentForm) row(path string, c *dcComponent) {
 	f.count(path+".components", len(c.Components), 1, maxRowButtons)
-	menu := slices.ContainsFunc(c.Components, func(c *dcComponent) bool { return c != nil && c.Type >= componentSelect && c.Type <= componentChannels })
+	menu := slices.ContainsFunc(c.Components,
+		func(c *dcComponent) bool { return c != nil && c.Type >= componentSelect && c.Type <= componentChannels })
 	if menu && len(c.Components) > 1 {
 		f.add(path+".components", "COMPONENT_LAYOUT_WIDTH_EXCEEDED", "The specified component exceeds the maximum width")
 	}

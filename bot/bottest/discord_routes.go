@@ -109,7 +109,8 @@ func (dc *Discord) getUser(q *dcQuery) (any, *dcError) {
 func (dc *Discord) getGuilds(*dcQuery) (any, *dcError) {
 	list := []obj{}
 	for _, g := range dc.order {
-		list = append(list, obj{"id": g.ID, "name": g.Name, "icon": nil, "owner": false, "permissions": g.permissions(g.members[dc.me.ID]).wire(), "features": []string{}})
+		list = append(list, obj{"id": g.ID, "name": g.Name, "icon": nil, "owner": false,
+			"permissions": g.permissions(g.members[dc.me.ID]).wire(), "features": []string{}})
 	}
 	return list, nil
 }
@@ -126,7 +127,8 @@ func (dc *Discord) getApplication(*dcQuery) (any, *dcError) {
 
 func (dc *Discord) applicationFlags() int {
 	flags := 0
-	for intent, flag := range map[DiscordIntents]int{IntentGuildPresences: 1 << 13, IntentGuildMembers: 1 << 15, IntentMessageContent: 1 << 19} {
+	for intent, flag := range map[DiscordIntents]int{IntentGuildPresences: 1 << 13, IntentGuildMembers: 1 << 15,
+		IntentMessageContent: 1 << 19} {
 		if dc.opts.PrivilegedIntents&intent != 0 {
 			flags |= flag
 		}

@@ -103,7 +103,8 @@ func (m *dcMessage) checkV2(f *form) {
 	}
 	for _, name := range []string{"content", "embeds", "poll", "sticker_ids"} {
 		if legacy[name] {
-			f.add(name, "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "The '%s' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", name)
+			f.add(name, "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
+				"The '%s' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", name)
 		}
 	}
 }

@@ -133,7 +133,8 @@ func (p *probe) place(ctx context.Context, t core.Target) core.Diagnostic {
 		}
 	}
 	if c.Guild == "" {
-		return core.Fail(what, "this is a direct message channel, whose id means nothing to others", "name the person instead: discord:dm:<user id>")
+		return core.Fail(what, "this is a direct message channel, whose id means nothing to others",
+			"name the person instead: discord:dm:<user id>")
 	}
 	g, err := p.guild(ctx, c.Guild)
 	if err != nil {

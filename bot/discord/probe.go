@@ -104,13 +104,16 @@ func (p *probe) application(ctx context.Context) core.Diagnostic {
 	}
 	switch {
 	case p.cfg.Updates == Gateway && app.Endpoint != "":
-		return core.Fail("discord", "the application has an Interactions Endpoint URL, so the gateway gets no taps", "empty that field in the developer portal, or use updates: {interactions: …}")
+		return core.Fail("discord", "the application has an Interactions Endpoint URL, so the gateway gets no taps",
+			"empty that field in the developer portal, or use updates: {interactions: …}")
 	case p.cfg.Updates == Gateway:
 		return core.OK("discord", "taps come over the gateway; no privileged intent is needed")
 	case app.Endpoint == "":
-		return core.Fail("discord", "the application has no Interactions Endpoint URL, so no taps come", "set it in the developer portal to server.publicUrl and /discord/interactions")
+		return core.Fail("discord", "the application has no Interactions Endpoint URL, so no taps come",
+			"set it in the developer portal to server.publicUrl and /discord/interactions")
 	case app.Key != "" && !strings.EqualFold(app.Key, strings.TrimSpace(p.cfg.PublicKey)):
-		return core.Fail("discord", "publicKey is not the application's, so every tap is refused", "copy the Public Key from the developer portal")
+		return core.Fail("discord", "publicKey is not the application's, so every tap is refused",
+			"copy the Public Key from the developer portal")
 	}
 	return core.OK("discord", "taps come to "+p.rest.Clean(app.Endpoint))
 }
@@ -133,7 +136,8 @@ func (p *probe) user(ctx context.Context, id string) core.Diagnostic {
 	if why := u.notHuman(); why != "" {
 		return core.Warn(what, "is "+why+" ("+p.rest.Clean(u.Username)+"), and those approve nothing", "take it out of the configuration")
 	}
-	return core.OK(what, "is "+p.rest.Clean(cmp.Or(u.Name, u.Username))+", a person; whether they take direct messages shows only when one is sent")
+	return core.OK(what, "is "+p.rest.Clean(cmp.Or(u.Name, u.Username))+
+		", a person; whether they take direct messages shows only when one is sent")
 }
 
 // role says whether a role that may decide exists in a server where cards go.

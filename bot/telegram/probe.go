@@ -111,10 +111,12 @@ func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 	case hook.URL == "":
 		return []core.Diagnostic{core.Fail(p.cfg.Channel, "no webhook is set, so no taps come", "start the desk, which sets it")}
 	case hook.URL != p.cfg.WebhookURL:
-		return []core.Diagnostic{core.Fail(p.cfg.Channel, "the webhook that is set has another address than channels.telegram.updates.webhook.url",
+		return []core.Diagnostic{core.Fail(p.cfg.Channel,
+			"the webhook that is set has another address than channels.telegram.updates.webhook.url",
 			"start the desk again, which sets its own; if it changes back, another program uses this token")}
 	case hook.LastError != "" && time.Since(time.Unix(hook.LastAt, 0)) < time.Hour:
-		return []core.Diagnostic{core.Warn(p.cfg.Channel, fmt.Sprintf("the webhook is set, but Telegram last reported: %s (%d updates wait)", p.wire.clean(hook.LastError), hook.Pending),
+		return []core.Diagnostic{core.Warn(p.cfg.Channel,
+			fmt.Sprintf("the webhook is set, but Telegram last reported: %s (%d updates wait)", p.wire.clean(hook.LastError), hook.Pending),
 			"see that Telegram reaches the address")}
 	}
 	return []core.Diagnostic{core.OK(p.cfg.Channel, "taps come by the webhook that is set")}
@@ -149,14 +151,16 @@ func (p *probe) user(ctx context.Context, id string, places []core.Target) core.
 	var refused *apiError
 	switch {
 	case errors.As(err, &refused) && refused.Code == http.StatusBadRequest:
-		return core.Warn(what, "is in none of the chats, and Telegram tells nothing of people who never wrote to the bot", "add the person to a target chat, or have them open the bot and press Start")
+		return core.Warn(what, "is in none of the chats, and Telegram tells nothing of people who never wrote to the bot",
+			"add the person to a target chat, or have them open the bot and press Start")
 	case err != nil:
 		text, mend := p.say(err)
 		return core.Warn(what, text, mend)
 	case c.Type != "private":
 		return core.Warn(what, "is a "+c.Type+", not a person", "name the numeric id that /whoami gives")
 	}
-	return core.Warn(what, p.wire.clean(c.Name)+" has written to the bot, but is in none of the target chats", "add the person to one, or make their private chat a target")
+	return core.Warn(what, p.wire.clean(c.Name)+" has written to the bot, but is in none of the target chats",
+		"add the person to one, or make their private chat a target")
 }
 
 // groups gives the chats among the places in which there are members, each once.

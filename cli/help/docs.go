@@ -23,26 +23,28 @@ func DocsCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "docs",
 		Short: "Write what the commands say of themselves: manual pages, or one page of Markdown"}
 	cmd.AddCommand(
-		&cobra.Command{Use: "markdown", Short: "Print one page with every command, in Markdown", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(a.Stdout, markdown(cmd.Root()))
-			return err
-		}},
-		&cobra.Command{Use: "man DIR", Short: "Write a manual page for each command into DIR", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
+		&cobra.Command{Use: "markdown", Short: "Print one page with every command, in Markdown", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				_, err := fmt.Fprint(a.Stdout, markdown(cmd.Root()))
 				return err
-			}
-			date, err := manDate(a.Env)
-			if err != nil {
-				return err
-			}
-			for _, c := range documented(cmd.Root()) {
-				if err := os.WriteFile(filepath.Join(args[0], manName(c)+".1"), []byte(manPage(c, date)),
-					0o644); err != nil {
+			}},
+		&cobra.Command{Use: "man DIR", Short: "Write a manual page for each command into DIR", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				if err := os.MkdirAll(args[0], 0o755); err != nil {
 					return err
 				}
-			}
-			return nil
-		}},
+				date, err := manDate(a.Env)
+				if err != nil {
+					return err
+				}
+				for _, c := range documented(cmd.Root()) {
+					if err := os.WriteFile(filepath.Join(args[0], manName(c)+".1"), []byte(manPage(c, date)),
+						0o644); err != nil {
+						return err
+					}
+				}
+				return nil
+			}},
 	)
 	return cmd
 }

@@ -103,7 +103,8 @@ func printReceipt(a *app.App, r proof.Receipt) {
 	if r.Quorum.Needed > 0 {
 		quorum = fmt.Sprintf(" (%d of %d)", r.Quorum.Got, r.Quorum.Needed)
 	}
-	show.Fields(w, 11, "Approval", display.Escape(r.Approval)+" ("+display.Escape(r.Code)+")", "Desk", display.Escape(r.Issuer), "Owner", display.Escape(r.Owner), "Tool", display.Escape(r.Tool), "Risk", r.RiskClass.String(),
+	show.Fields(w, 11, "Approval", display.Escape(r.Approval)+" ("+display.Escape(r.Code)+")",
+		"Desk", display.Escape(r.Issuer), "Owner", display.Escape(r.Owner), "Tool", display.Escape(r.Tool), "Risk", r.RiskClass.String(),
 		"Decision", display.Escape(string(r.Decision))+" by "+display.Escape(core.People(r.By))+quorum, "Allowed", show.When(r.IssuedAt*1000), "Until", show.When(r.ClaimUntilMs), "Receipt id", display.Escape(r.ID))
 }
 

@@ -113,7 +113,8 @@ func policyFindings(cfg config.Config) []core.Diagnostic {
 	var found []core.Diagnostic
 	for _, c := range classes {
 		if c.Outcome == "ask" && !c.Reachable {
-			found = append(found, core.Fail("policy", fmt.Sprintf("%s needs %s to approve, and those who could are %s", c.Class, show.ClassNeeds(c.View()), show.ClassWho(c.View())),
+			found = append(found, core.Fail("policy",
+				fmt.Sprintf("%s needs %s to approve, and those who could are %s", c.Class, show.ClassNeeds(c.View()), show.ClassWho(c.View())),
 				"name more people with accounts in allowedUserIds, or lower minApprovals"))
 		}
 	}

@@ -81,12 +81,14 @@ func chatFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	}
 	if x.On() {
 		looks = append(looks, func() []core.Diagnostic {
-			return discord.Probe(ctx, effective.Discord(x), targetsOn(cfg, "discord"), config.Texts(x.AllowedUserIDs), config.Texts(x.AllowedRoleIDs))
+			return discord.Probe(ctx, effective.Discord(x), targetsOn(cfg, "discord"), config.Texts(x.AllowedUserIDs),
+				config.Texts(x.AllowedRoleIDs))
 		})
 	}
 	found := core.Gather(len(looks), looks...)
 	if !slices.ContainsFunc(placesOf(cfg), namedPlace.essential) {
-		found = append(found, core.Warn("routing", "names no chat for cards: only the terminal and the API can decide", "set approvals.tools.routing.targets"))
+		found = append(found, core.Warn("routing", "names no chat for cards: only the terminal and the API can decide",
+			"set approvals.tools.routing.targets"))
 	}
 	return found
 }

@@ -49,9 +49,11 @@ func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core
 	var refused *api.Problem
 	switch {
 	case errors.As(err, &refused):
-		return []core.Diagnostic{core.Fail("desk", "what answers at "+cfg.LocalURL()+" is no approval desk", "let server.listen and what runs there agree")}
+		return []core.Diagnostic{core.Fail("desk", "what answers at "+cfg.LocalURL()+" is no approval desk",
+			"let server.listen and what runs there agree")}
 	case err != nil:
-		return []core.Diagnostic{core.Fail("desk", "none runs at "+cfg.LocalURL(), "start it with approvalbot serve; if it is not to run now, look with --offline")}
+		return []core.Diagnostic{core.Fail("desk", "none runs at "+cfg.LocalURL(),
+			"start it with approvalbot serve; if it is not to run now, look with --offline")}
 	case !r.Ready:
 		return []core.Diagnostic{core.Fail("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
 	}
@@ -148,15 +150,19 @@ func classifierFindings(ctx context.Context, cfg config.Config) []core.Diagnosti
 		return []core.Diagnostic{core.Fail("classifier", oneLine(err), "correct approvals.tools.classifier")}
 	}
 	defer c.Close()
-	call := core.Call{ToolName: "approvalbot.doctor", AgentID: "approvalbot", Params: []byte(`{"test":true,"note":"This is a test of the connection. Nothing will run, whatever the answer."}`)}
-	static := core.Judgement{Outcome: core.OutcomeAsk, Assessment: core.Assessment{RiskClass: core.R3, Source: "static", ReasonCodes: []string{"unknown-tool"}}}
+	call := core.Call{ToolName: "approvalbot.doctor", AgentID: "approvalbot",
+		Params: []byte(`{"test":true,"note":"This is a test of the connection. Nothing will run, whatever the answer."}`)}
+	static := core.Judgement{Outcome: core.OutcomeAsk,
+		Assessment: core.Assessment{RiskClass: core.R3, Source: "static", ReasonCodes: []string{"unknown-tool"}}}
 	start := time.Now()
 	o := c.Classify(ctx, call, static)
 	if o.Failed == "" {
-		return []core.Diagnostic{core.OK("classifier", fmt.Sprintf("the model answers %s after %s", o.Assessment.RiskClass, time.Since(start).Round(time.Millisecond)))}
+		return []core.Diagnostic{core.OK("classifier",
+			fmt.Sprintf("the model answers %s after %s", o.Assessment.RiskClass, time.Since(start).Round(time.Millisecond)))}
 	}
 	return []core.Diagnostic{core.Warn("classifier", "the model gave no valid opinion ("+o.Failed+"), so static rules decide alone",
-		map[bool]string{true: "raise timeoutMs or take a faster model", false: "check apiUrl, apiKey and model"}[slices.Contains([]string{"timeout", "busy"}, o.Failed)])}
+		map[bool]string{true: "raise timeoutMs or take a faster model",
+			false: "check apiUrl, apiKey and model"}[slices.Contains([]string{"timeout", "busy"}, o.Failed)])}
 }
 
 // oneLine is an error's text without line breaks.

@@ -53,7 +53,8 @@ func postgresFindings(ctx context.Context, cfg config.Config) []core.Diagnostic 
 	case err != nil:
 		return append(key, core.Fail("store", oneLine(err), "the desk does not start with this"))
 	case r.New:
-		return append(key, core.Warn("store", "PostgreSQL "+r.Version+" answers, and no store is in its database yet", "approvalbot serve makes it"))
+		return append(key, core.Warn("store", "PostgreSQL "+r.Version+" answers, and no store is in its database yet",
+			"approvalbot serve makes it"))
 	}
 	return append(key, core.OK("store", "PostgreSQL "+r.Version+" answers, and the key fits it"))
 }
@@ -69,7 +70,8 @@ func contentFindings(ctx context.Context, cfg config.Config) core.Diagnostic {
 	}
 	defer s.Close()
 	if _, err := s.List(ctx, core.Filter{Limit: 1}); err != nil {
-		return core.Fail("store", "its approvals cannot be read: "+oneLine(err), "start the desk, which brings an older schema up to date, or restore a backup")
+		return core.Fail("store", "its approvals cannot be read: "+oneLine(err),
+			"start the desk, which brings an older schema up to date, or restore a backup")
 	}
 	engine, err := s.Check(ctx)
 	if err != nil {
@@ -99,7 +101,8 @@ func fileFindings(path string) []core.Diagnostic {
 		return append(found, core.Fail("store", path+" is no SQLite database", "restore a backup, or name another file"))
 	}
 	if info, err := f.Stat(); err == nil && info.Mode().Perm()&0o077 != 0 {
-		found = append(found, core.Warn("store", fmt.Sprintf("%s has mode %04o: others can read what agents ask for", path, info.Mode().Perm()), "run: chmod 600 "+path))
+		found = append(found, core.Warn("store",
+			fmt.Sprintf("%s has mode %04o: others can read what agents ask for", path, info.Mode().Perm()), "run: chmod 600 "+path))
 	}
 	return append(found, core.OK("store", path+" is there"))
 }
@@ -128,11 +131,13 @@ func keyFindings(path string, needed bool) []core.Diagnostic {
 	case errors.Is(err, fs.ErrNotExist) && !needed:
 		return []core.Diagnostic{core.Warn("key file", path+" is not there yet", "approvalbot serve makes it")}
 	case errors.Is(err, fs.ErrNotExist):
-		return []core.Diagnostic{core.Fail("key file", path+" is missing, and the store was sealed with it", "put it back: without it no sealed call can be read")}
+		return []core.Diagnostic{core.Fail("key file", path+" is missing, and the store was sealed with it",
+			"put it back: without it no sealed call can be read")}
 	case err != nil:
 		return []core.Diagnostic{core.Fail("key file", oneLine(err), "give the desk's user access to it")}
 	case info.Mode().Perm()&0o077 != 0:
-		return []core.Diagnostic{core.Fail("key file", fmt.Sprintf("%s has mode %04o: others can read or change it", path, info.Mode().Perm()), "run: chmod 600 "+path)}
+		return []core.Diagnostic{core.Fail("key file",
+			fmt.Sprintf("%s has mode %04o: others can read or change it", path, info.Mode().Perm()), "run: chmod 600 "+path)}
 	}
 	return []core.Diagnostic{core.OK("key file", path+" is there, for its owner's eyes only")}
 }

@@ -34,7 +34,8 @@ func main() {
 // run carries out one command line and gives the process's exit status. Nothing
 // in it reads the process's own arguments, environment or standard streams.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app.App{Version: version, OpenStore: offline.Client, Args: args, Environ: env, Env: config.NewEnviron(env), Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	a := &app.App{Version: version, OpenStore: offline.Client, Args: args, Environ: env, Env: config.NewEnviron(env),
+		Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	root := newRootCommand(a)
 	root.SetArgs(append([]string{}, args...))
 	root.SetIn(stdin)

@@ -53,7 +53,7 @@ func (c *checker) keyOf(path []string, agents []config.Agent) (key string) {
 		default:
 			key = config.Join(key, step)
 		}
-		if last := i == len(path)-1; i > 0 && (last || path[i+1] == "allow" || path[i+1] == "deny") {
+		if ends := i == len(path)-1 || path[i+1] == "allow" || path[i+1] == "deny"; ends && i > 0 {
 			key = c.layerKey(key)
 		}
 	}

@@ -46,7 +46,10 @@ func (c *checker) brackets(key string, paths []string) {
 // denies reports a rule that asks for more people than there could ever be.
 func denies(c config.Config, r config.Rule) bool {
 	quorum := r.MinApprovals > 1 && r.Outcome != "allow" && r.Outcome != "deny"
-	return quorum && c.Approvals.Enabled() && !c.ApprovalTools().ClampMinApprovals && !enough(allOn(c), r.Role, r.MinApprovals)
+	if !quorum || !c.Approvals.Enabled() || c.ApprovalTools().ClampMinApprovals {
+		return false
+	}
+	return !enough(allOn(c), r.Role, r.MinApprovals)
 }
 
 // tooFew says that nobody, or too few, could meet a rule.

@@ -108,7 +108,8 @@ var modes = []string{"off", "adaptive", "always"}
 func (c *checker) checkAgentApprovals(key string, a config.AgentApprovals, all config.ApprovalTools) {
 	looser := func(key string, is bool) {
 		if is && c.Has(key) {
-			c.Warn(key, "is looser than approvals.tools%s, so it has no effect: the stricter value counts", key[strings.LastIndex(key, ".approvals")+len(".approvals"):])
+			c.Warn(key, "is looser than approvals.tools%s, so it has no effect: the stricter value counts",
+				key[strings.LastIndex(key, ".approvals")+len(".approvals"):])
 		}
 	}
 	if c.Has(key + ".minApprovals") {

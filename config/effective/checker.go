@@ -15,11 +15,17 @@ type checker struct{ *config.Report }
 // and gives the parsed one, or nil.
 func (c *checker) checkURL(key, text string) *url.URL {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Host == "" || !plainAddress(u) {
 		c.Mistake(key, "must be an absolute http or https URL without a query")
 		return nil
 	}
 	return u
+}
+
+// plainAddress reports http or https without user, query or fragment.
+func plainAddress(u *url.URL) bool {
+	bare := u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	return bare && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 func (c *checker) atLeast(key string, n, least int) {

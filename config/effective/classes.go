@@ -40,7 +40,7 @@ func Classes(c config.Config) ([]ClassPolicy, error) {
 			}
 			return mapped
 		}
-		for t.ClampMinApprovals && p.Need > 1 && have() < p.Need && !open {
+		for t.ClampMinApprovals && !open && p.Need > max(1, have()) {
 			p.Need--
 		}
 		person := slices.Contains(t.AllowedApprovers, "user_request") && !slices.Contains(t.DisabledApprovers, "user_request")

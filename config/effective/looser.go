@@ -23,10 +23,12 @@ func Looser(old, now config.Config) (out []string) {
 	for class := range core.R4 + 1 {
 		was, is := outcomeOf(old, class), outcomeOf(now, class)
 		say(strictness(is) < strictness(was), "%v: %s instead of %s", class, is, was)
-		say(is == "ask" && was == is && needOf(now, class) < needOf(old, class), "%v needs %d instead of %d approvals", class, needOf(now, class), needOf(old, class))
+		say(is == "ask" && was == is && needOf(now, class) < needOf(old, class), "%v needs %d instead of %d approvals",
+			class, needOf(now, class), needOf(old, class))
 		say(is == "ask" && a.Policy.RequireHumanApproverAtOrAbove.Reaches(class) && !b.Policy.RequireHumanApproverAtOrAbove.Reaches(class), "%v needs no person", class)
 	}
-	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite, "external writes need no approval by themselves")
+	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite,
+		"external writes need no approval by themselves")
 	say(a.Policy.RequireApprovalForMessagingSend && !b.Policy.RequireApprovalForMessagingSend, "messages need no approval by themselves")
 	say(a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode != "ask", "tests and builds run the workspace's own code unasked")
 	out = append(out, looserAgents(old.Agents.List, now.Agents.List)...)
@@ -115,7 +117,8 @@ func looserRules(old, now []config.Rule) bool {
 				}
 			}
 			old = old[at+1:]
-		case len(old) > 0 && sameCalls(n, old[0]) && !slices.ContainsFunc(now[k:], func(x config.Rule) bool { return reflect.DeepEqual(x, old[0]) }):
+		case len(old) > 0 && sameCalls(n, old[0]) && !slices.ContainsFunc(now[k:],
+			func(x config.Rule) bool { return reflect.DeepEqual(x, old[0]) }):
 			if !asStrict(n, old[0]) {
 				return true
 			}
@@ -129,7 +132,8 @@ func looserRules(old, now []config.Rule) bool {
 
 // sameCalls reports whether two rules are about the same calls.
 func sameCalls(r config.Rule, o config.Rule) bool {
-	return reflect.DeepEqual(r.Match, o.Match) && r.When == o.When && r.During == o.During && reflect.DeepEqual(r.SideEffects, o.SideEffects)
+	when := r.When == o.When && r.During == o.During
+	return when && reflect.DeepEqual(r.Match, o.Match) && reflect.DeepEqual(r.SideEffects, o.SideEffects)
 }
 
 // asStrict reports whether a rule is surely no milder than another one about the same
@@ -139,12 +143,18 @@ func asStrict(r config.Rule, o config.Rule) bool {
 	case "deny":
 		return true
 	case "ask":
-		return o.Outcome == "allow" || o.Approve && o.MinApprovals == 0 && o.Role == "" ||
-			o.Outcome == "ask" && r.MinApprovals >= o.MinApprovals && (o.Role == "" || o.Role == r.Role)
+		if o.Outcome == "allow" || needsNobody(o) {
+			return true
+		}
+		role := o.Role == "" || o.Role == r.Role
+		return role && o.Outcome == "ask" && r.MinApprovals >= o.MinApprovals
 	}
 	r.Name = o.Name
 	return reflect.DeepEqual(r, o)
 }
+
+// needsNobody reports a rule whose yes is enough.
+func needsNobody(r config.Rule) bool { return r.Approve && r.MinApprovals == 0 && r.Role == "" }
 
 // loosensBefore reports whether a new rule may make the answer milder that those after
 // it gave so far.
@@ -162,7 +172,7 @@ func loosensBefore(r config.Rule, after []config.Rule) bool {
 // loosensGone reports whether the answer may be milder without a rule, where those
 // after it count.
 func loosensGone(r config.Rule, after []config.Rule) bool {
-	if r.Approve && r.MinApprovals == 0 && r.Role == "" {
+	if needsNobody(r) {
 		return slices.ContainsFunc(after, func(o config.Rule) bool { return o.Outcome == "allow" || o.Risk.Set })
 	}
 	return r.Outcome != "allow"
@@ -171,24 +181,32 @@ func loosensGone(r config.Rule, after []config.Rule) bool {
 func looserExec(old, now config.Exec) bool {
 	order := func(words ...string) func(string) int { return func(w string) int { return slices.Index(words, w) } }
 	security, ask, fallback := order("deny", "allowlist", "full"), order("always", "on-miss", "off"), order("deny", "allowlist", "full")
-	return security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) || fallback(now.AskFallback) > fallback(old.AskFallback) ||
-		lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
+	if security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) {
+		return true
+	}
+	listed := lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
+	return listed || fallback(now.AskFallback) > fallback(old.AskFallback)
 }
 
 func looserVerifier(old, now config.Verifier) bool {
 	if !old.Enabled {
 		return false
 	}
-	return !now.Enabled || old.FailMode != "allow" && now.FailMode == "allow" || !reflect.DeepEqual(old.Scope, now.Scope) ||
-		old.Webhook.URL != "" && now.Webhook.URL == "" || old.Telegram.Enabled && !now.Telegram.Enabled ||
-		lacks(old.Telegram.AllowedUserIDs, now.Telegram.AllowedUserIDs)
+	switch {
+	case !now.Enabled, old.FailMode != "allow" && now.FailMode == "allow", !reflect.DeepEqual(old.Scope, now.Scope):
+		return true
+	case old.Webhook.URL != "" && now.Webhook.URL == "", old.Telegram.Enabled && !now.Telegram.Enabled:
+		return true
+	}
+	return lacks(old.Telegram.AllowedUserIDs, now.Telegram.AllowedUserIDs)
 }
 
 func moreApprovers(old, now config.Config) (out []string) {
 	if lacks(old.Channels.Telegram.AllowedUserIDs, now.Channels.Telegram.AllowedUserIDs) {
 		out = append(out, "more Telegram accounts may approve")
 	}
-	if lacks(old.Channels.Discord.AllowedUserIDs, now.Channels.Discord.AllowedUserIDs) || lacks(old.Channels.Discord.AllowedRoleIDs, now.Channels.Discord.AllowedRoleIDs) {
+	if was, is := old.Channels.Discord, now.Channels.Discord; lacks(was.AllowedUserIDs, is.AllowedUserIDs) ||
+		lacks(was.AllowedRoleIDs, is.AllowedRoleIDs) {
 		out = append(out, "more Discord accounts or roles may approve")
 	}
 	was, is := Rights(old).Tokens, Rights(now).Tokens

@@ -190,7 +190,8 @@ func deadChat(b bench, s series) error {
 		defer d.stop()
 		desks[i] = d
 	}
-	desks[1].tg.Fault(bottest.TelegramFault{Chat: desks[1].groups[9].ID, Times: -1, When: bottest.Before, Kind: bottest.TooManyRequests, RetryAfter: 1})
+	desks[1].tg.Fault(bottest.TelegramFault{Chat: desks[1].groups[9].ID, Times: -1, When: bottest.Before,
+		Kind: bottest.TooManyRequests, RetryAfter: 1})
 	names := []string{"asked → nine chats have their cards, p50", "the same with a tenth that answers 429"}
 	for range b.rounds {
 		for i, d := range desks {

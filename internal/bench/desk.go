@@ -80,7 +80,8 @@ func start(bin string, o options) (_ *desk, err error) {
 		return nil, err
 	}
 	d.cmd = exec.Command(bin, "serve", "--config", file)
-	d.cmd.Env = append(os.Environ(), "AGENT_TOKEN="+agentToken, "ALICE_TOKEN="+operatorToken, "CALLBACK_SECRET=bench-callback-secret-0123", "WEBHOOK_SECRET=bench-webhook-secret-0123",
+	d.cmd.Env = append(os.Environ(), "AGENT_TOKEN="+agentToken, "ALICE_TOKEN="+operatorToken,
+		"CALLBACK_SECRET=bench-callback-secret-0123", "WEBHOOK_SECRET=bench-webhook-secret-0123",
 		"TELEGRAM_BOT_TOKEN=", "DISCORD_BOT_TOKEN=",
 		"APPROVALBOT_CFG__SERVER__LISTEN="+d.addr, "APPROVALBOT_CFG__SERVER__LIMITS={pending: 1000000, requestsPerSecond: 1000000}",
 		"APPROVALBOT_CFG__STORE__URL="+store, "APPROVALBOT_CFG__STORE__KEYFILE="+d.dir+"/desk.key")
@@ -192,7 +193,8 @@ func ownPort() (int, error) {
 		return 0, err
 	}
 	syscall.CloseOnExec(s)
-	if err := errors.Join(syscall.SetsockoptInt(s, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1), syscall.Bind(s, &syscall.SockaddrInet4{})); err != nil {
+	if err := errors.Join(syscall.SetsockoptInt(s, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1),
+		syscall.Bind(s, &syscall.SockaddrInet4{})); err != nil {
 		return 0, err
 	}
 	at, err := syscall.Getsockname(s)

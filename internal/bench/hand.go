@@ -79,7 +79,8 @@ func (p *plain) poll() {
 				} `json:"callback_query"`
 			} `json:"result"`
 		}
-		if err := p.chat.call("getUpdates", map[string]any{"timeout": 20, "offset": offset, "allowed_updates": []string{"callback_query"}}, &updates); err != nil {
+		if err := p.chat.call("getUpdates", map[string]any{"timeout": 20, "offset": offset,
+			"allowed_updates": []string{"callback_query"}}, &updates); err != nil {
 			fmt.Fprintln(os.Stderr, "bench: the reference hears no taps:", err)
 			return
 		}

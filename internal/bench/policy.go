@@ -13,7 +13,8 @@ var figure = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) 
 
 // policyAlone measures the policy in process, by the benchmarks beside it.
 func policyAlone(b bench) error {
-	out, err := exec.Command("go", "test", "./policy", "-run", "^$", "-bench", "^Benchmark(JudgeRead|JudgeWrite|JudgePipeline|ParseOnly|Rules)$",
+	out, err := exec.Command("go", "test", "./policy", "-run", "^$", "-bench",
+		"^Benchmark(JudgeRead|JudgeWrite|JudgePipeline|ParseOnly|Rules)$",
 		"-benchtime", "200ms", "-count", strconv.Itoa(b.rounds)).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %.2000s", err, out)

@@ -132,7 +132,8 @@ func startPostgres() (_ *server, err error) {
 	if out, err := makes.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %.300s", err, out)
 	}
-	s.cmd = exec.Command(filepath.Join(filepath.Dir(initdb), "postgres"), "-D", dir+"/data", "-k", dir, "-p", "5432", "-c", "listen_addresses=", "-c", "max_connections=200")
+	s.cmd = exec.Command(filepath.Join(filepath.Dir(initdb), "postgres"), "-D", dir+"/data", "-k", dir, "-p", "5432",
+		"-c", "listen_addresses=", "-c", "max_connections=200")
 	s.cmd.Dir, s.cmd.SysProcAttr = dir, who
 	if err := s.cmd.Start(); err != nil {
 		return nil, err

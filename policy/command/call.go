@@ -1,6 +1,9 @@
 package command
 
 import (
+	"path"
+	"strings"
+
 	"approvalbot/policy/finding"
 	"approvalbot/policy/workspace"
 )
@@ -15,6 +18,7 @@ const (
 	SearchesTree                    // so are those of all files below a directory
 	WritesFile                      // a file is made, changed or overwritten
 	FillsFile                       // a file gets contents, which may be code
+	MovesOnto                       // a file is renamed to it, where it is no directory
 	RemovesFile                     // a file is deleted or moved away
 	TakesTree                       // a directory is taken with all that is in it
 	ReadsAddress                    // an address is read
@@ -51,6 +55,7 @@ type Call struct {
 	Input   []workspace.Word // globs for the files that a command before a pipe lists
 	Piped   bool             // its input is surely a pipe
 	Empty   bool             // its input is surely empty
+	Idle    bool             // its input is the call's own, where nobody types
 	Given   string           // the text that a here-document gives it as input, where it does and is written out
 	Found   finding.Set
 	Effects []Effect
@@ -94,4 +99,27 @@ func (x *Call) One(w workspace.Word) {
 	if w.Several() {
 		x.Add(finding.DynamicArgument)
 	}
+}
+
+// LikeDir reports a glob in the workspace that is written for neither hidden files nor
+// secrets.
+func (x *Call) LikeDir(w workspace.Word) bool {
+	if w.Kind != workspace.Pattern || !x.Place.Local(w) {
+		return false
+	}
+	return !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text)
+}
+
+// OwnFiles reports a glob of files in the workspace, not in whole trees, of which none
+// is a secret or run by itself.
+func (x *Call) OwnFiles(w workspace.Word) bool {
+	if tree := strings.HasPrefix(strings.TrimPrefix(w.Text, "./"), "**"); tree || w.Listed {
+		return false
+	}
+	return x.LocalGlob(w) && !workspace.StartupPath("/"+workspace.FoldPath(w.Text))
+}
+
+// LocalGlob reports a glob in the workspace that no secret matches.
+func (x *Call) LocalGlob(w workspace.Word) bool {
+	return w.Kind == workspace.Pattern && x.Place.Local(w) && !workspace.HitsSecret(w.Text, true)
 }

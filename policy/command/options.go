@@ -126,7 +126,16 @@ func (c *scanner) Next() (t Token, ok bool) {
 // globs, a glob.
 func namedOption(w workspace.Word, globs bool) bool {
 	name, _, ok := strings.Cut(w.Text, "=")
-	return ok && strings.HasPrefix(name, "--") && (w.Kind == workspace.Computed && !w.Split || globs && w.Kind == workspace.Pattern && !strings.ContainsAny(name, "*?["))
+	if !ok || !strings.HasPrefix(name, "--") {
+		return false
+	}
+	switch w.Kind {
+	case workspace.Computed:
+		return !w.Split
+	case workspace.Pattern:
+		return globs && !strings.ContainsAny(name, "*?[")
+	}
+	return false
 }
 
 // gluedValue reports a word such as -j$(nproc): letters, of which the last takes a value.
@@ -151,17 +160,29 @@ func (c *scanner) unknown() {
 func (c *scanner) long(w workspace.Word) Token {
 	name, v, has := strings.Cut(w.Text[2:], "=")
 	takes, known := c.spec.Long[name]
-	if !known || has && !takes && c.spec.Strict && !c.spec.Optional[name] && !truth[v] {
+	needless := has && !takes
+	if !known || needless && c.spec.refuses(name, v) {
 		c.unknown()
 	}
 	t := Token{Option: name}
 	if has {
 		t.Word, t.Value = workspace.Word{Text: v, Kind: w.Kind, Split: w.Split}, true
 		_, t.Word.Sample, _ = strings.Cut(w.Sample, "=")
-	} else if takes && c.i < len(c.Args) && !(c.spec.Optional[name] && c.Args[c.i].MayBeOption()) {
+	} else if takes && c.valueFollows(c.spec.Optional[name]) {
 		t.Word, t.Value, t.apart = c.taken(name), true, true
 	}
 	return t
+}
+
+// refuses reports a value that the program does not take for an option without one.
+func (sp *Spec) refuses(option, value string) bool {
+	return sp.Strict && !sp.Optional[option] && !truth[value]
+}
+
+// valueFollows reports whether the next word is the option's value. Where that may be
+// left out, what looks like an option is one.
+func (c *scanner) valueFollows(optional bool) bool {
+	return c.i < len(c.Args) && !(optional && c.Args[c.i].MayBeOption())
 }
 
 // truth are the values that an option without one may have in some programs.
@@ -208,7 +229,7 @@ func (c *scanner) cluster() Token {
 		} else if c.glued != "" {
 			t.Word = workspace.Word{Kind: workspace.Computed, Sample: c.glued}
 			c.glued = ""
-		} else if c.i < len(c.Args) && !(strings.Contains(c.spec.Maybe, o) && c.Args[c.i].MayBeOption()) {
+		} else if c.valueFollows(strings.Contains(c.spec.Maybe, o)) {
 			t.Word, t.apart = c.taken(o), true
 		} else {
 			t.Value = false
@@ -238,7 +259,7 @@ func (sp *Spec) Judge(x *Call, _ string, args []workspace.Word) {
 		}
 		switch {
 		case t.Option != "":
-			if t.Value && (sp.All && sp.Kind == contents || sp.reads[t.Option]) {
+			if t.Value && sp.readsValue(t.Option) {
 				x.Read(t.Word)
 			}
 			given = given || strings.Contains(sp.Given, t.Option)
@@ -256,9 +277,16 @@ func (sp *Spec) Judge(x *Call, _ string, args []workspace.Word) {
 			x.operand(sp.Kind, w)
 		}
 	}
-	if sp.Kind == NoOperands && operands > 0 || sp.most > 0 && (operands > sp.most || several) {
+	tooMany := sp.most > 0 && (operands > sp.most || several)
+	if tooMany || sp.Kind == NoOperands && operands > 0 {
 		x.Add(finding.UnknownOption)
 	}
+}
+
+// readsValue reports an option whose value is a file that is read, as that of any option
+// may be which the spec does not name.
+func (sp *Spec) readsValue(option string) bool {
+	return sp.reads[option] || sp.All && sp.Kind == contents
 }
 
 // operand judges one operand of a kind.

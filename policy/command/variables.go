@@ -30,14 +30,14 @@ func OwnVariable(name string) bool {
 			return false
 		}
 	}
-	return name != "" && !shellVariables[name] && !strings.HasSuffix(name, "_proxy") &&
-		!strings.HasPrefix(name, "npm_config") && !strings.HasPrefix(name, "pip_") && !strings.HasPrefix(name, "git_")
+	obeyed := strings.HasSuffix(name, "_proxy") || words.Begins(name, "npm_config", "pip_", "git_")
+	return name != "" && !shellVariables[name] && !obeyed
 }
 
 // OwnModules reports a value of PYTHONPATH that names directories of the project
 // only: it runs the project's own code, as its tests do.
 func OwnModules(p *workspace.Place, w workspace.Word) bool {
-	if w.Kind != workspace.Literal || w.Tilde || w.Text == "" {
+	if !w.Exact() || w.Text == "" {
 		return false
 	}
 	for dir := range strings.SplitSeq(w.Text, ":") {

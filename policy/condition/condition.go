@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -153,12 +154,15 @@ func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *co
 	return nil
 }
 
+// lists are the members of a call that hold several texts.
+var lists = []string{"argv", "programs", "paths", "hosts"}
+
 // EstimateSize bounds what a caller can send.
 func (sizes) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 	most := uint64(4096)
 	if p := n.Path(); len(p) > 1 && p[0] == "call" {
 		switch {
-		case len(p) == 2 && (p[1] == "argv" || p[1] == "programs" || p[1] == "paths" || p[1] == "hosts"):
+		case len(p) == 2 && slices.Contains(lists, p[1]):
 			most = 1024
 		case p[1] == "command":
 			most = 128 << 10

@@ -48,11 +48,19 @@ func (f *finds) alternative(prunes bool) {
 }
 
 // act notes something that is done with what was found so far.
-func (f *finds) act() { f.wide = f.wide || !f.named || f.pruned && f.parens }
+func (f *finds) act() {
+	if !f.named || f.pruned && f.parens {
+		f.wide = true
+	}
+}
 
 // remade reports that all that was found is build output by its name, wherever it lies.
 func (f *finds) remade() bool {
-	return !f.other && !f.wide && f.named && !f.pruned && !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !made(w.Text) || outputNames[w.Text] })
+	more := f.other || f.wide || f.pruned
+	if more || !f.named {
+		return false
+	}
+	return !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !made(w.Text) || outputNames[w.Text] })
 }
 
 // words gives globs for all that was found; none where that is open.
@@ -166,7 +174,10 @@ func printsFound(x *command.Call, dirs []workspace.Word, names []string) {
 	}
 	var list []workspace.Word
 	for _, d := range dirs {
-		if d.Kind != workspace.Literal || d.Tilde || d.Text == "" || d.Text[0] == '-' || workspace.Climbs(d.Text) {
+		if option := strings.HasPrefix(d.Text, "-"); option || d.Text == "" || workspace.Climbs(d.Text) {
+			return
+		}
+		if !d.Exact() {
 			return
 		}
 		for _, n := range names {
@@ -206,7 +217,8 @@ func gitPrints(x *command.Call, args []workspace.Word) {
 			paths = true
 		case w.Text != "" && w.Text[0] == '-':
 			told = told || verb.needs[w.Text]
-			ok = ok && (verb.may[w.Text] || verb.needs[w.Text] || strings.HasPrefix(w.Text, "--diff-filter="))
+			known := verb.may[w.Text] || verb.needs[w.Text] || strings.HasPrefix(w.Text, "--diff-filter=")
+			ok = ok && known
 		case paths:
 			p, plain := pathspec(w.Text)
 			ok = ok && plain
@@ -244,7 +256,8 @@ func lsPrints(x *command.Call, args []workspace.Word) {
 // pathspec gives a glob for what a path means to git: a directory with all that is
 // below it, or a glob whose signs match slashes, too.
 func pathspec(text string) (workspace.Word, bool) {
-	if text == "" || strings.IndexByte(":-/~", text[0]) >= 0 || workspace.Climbs(text) || strings.Contains(text, `\`) {
+	special := strings.IndexByte(":-/~", words.At(text, 0)) >= 0 || strings.Contains(text, `\`)
+	if text == "" || special || workspace.Climbs(text) {
 		return workspace.Word{}, false
 	}
 	sign := strings.IndexAny(text, "*?[")
@@ -281,12 +294,14 @@ func listsPassed(x *command.Call, name string, args []workspace.Word) {
 		name = "grep"
 	}
 	list, pattern, inverted, fixed := x.Input, "", false, false
+	counts := name == "head" || name == "tail"
 	for i, w := range args {
-		number := i > 0 && args[i-1].Is("-n") && name != "grep" && name != "sort"
+		number := counts && i > 0 && args[i-1].Is("-n")
 		switch {
 		case w.Kind != workspace.Literal:
 			return
-		case w.Is("-n") && i+1 < len(args) && (name == "head" || name == "tail"), number && options.MatchString("-n"+w.Text):
+		case counts && w.Is("-n") && i+1 < len(args),
+			number && options.MatchString("-n"+w.Text):
 		case options.MatchString(w.Text):
 			inverted = inverted || name == "grep" && strings.Contains(w.Text, "v")
 			fixed = fixed || name == "grep" && strings.Contains(w.Text, "F")

@@ -5,6 +5,7 @@ import (
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -35,7 +36,7 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 				x.Add(finding.SendsData) // what the file holds goes along
 			}
 		case "H", "header":
-			if !literal || !strings.HasPrefix(strings.ToLower(t.Word.Text), "accept:") && !strings.HasPrefix(strings.ToLower(t.Word.Text), "x-github-api-version:") {
+			if !literal || !words.Begins(strings.ToLower(t.Word.Text), "accept:", "x-github-api-version:") {
 				x.Add(finding.UnknownOption)
 			}
 		case "q", "jq":
@@ -51,7 +52,8 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 	if graphql {
 		get = asks && queries == 1
 	}
-	if (fields || graphql) && !get || paths != 1 {
+	sends := (fields || graphql) && !get
+	if sends || paths != 1 {
 		x.Add(finding.RemoteSystem)
 	}
 	if x.Found == (finding.Set{}) {
@@ -63,13 +65,12 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 // changes or listens.
 func onlyAsks(query string) bool {
 	query = strings.TrimSpace(query)
-	return (strings.HasPrefix(query, "query") || strings.HasPrefix(query, "{")) && !strings.Contains(query, "mutation") && !strings.Contains(query, "subscription")
+	return words.Begins(query, "query", "{") && !words.Holds(query, "mutation", "subscription")
 }
 
 // apiPath reports a path of the forge's own API that tells no secret; graphql changes
 // things as well.
 func apiPath(text string) bool {
 	lower := strings.ToLower(strings.TrimPrefix(text, "/"))
-	return lower != "" && !strings.Contains(lower, "://") && !strings.HasPrefix(lower, "/") && !strings.HasPrefix(lower, "graphql") &&
-		!strings.Contains(lower, "..") && !strings.Contains(lower, "token") && !strings.ContainsAny(lower, "@\\")
+	return lower != "" && !words.Begins(lower, "/", "graphql") && !words.Holds(lower, "://", "..", "token", "@", `\`)
 }

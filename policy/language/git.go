@@ -1,7 +1,9 @@
 package language
 
 import (
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/command"
@@ -46,7 +48,7 @@ func gitGlobals(x *command.Call, args []workspace.Word) int {
 			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {
 				gitBelow(x, d)
 			}
-		case w.Is("-c") && i+1 < len(args) && args[i+1].Kind == workspace.Literal && plainGitSetting.MatchString(args[i+1].Text):
+		case w.Is("-c") && i+1 < len(args) && args[i+1].Fits(plainGitSetting):
 			i++
 		case w.Kind != workspace.Literal || !strings.HasPrefix(w.Text, "-"):
 			return i
@@ -86,7 +88,8 @@ func gitNames(flags, long string) command.Rule {
 			switch {
 			case t.Option == "":
 				names++
-			case t.Option != "q" && t.Option != "v" && t.Option != "m" && !(tags && annotates[t.Option]):
+			case words.Any(t.Option, "q", "v", "m"), tags && annotates[t.Option]:
+			default:
 				lists = true
 			}
 		}
@@ -122,11 +125,9 @@ func gitFetch(x *command.Call, _ string, args []workspace.Word) {
 func gitPushes(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitPush)
 	for _, w := range args {
-		t := w.Text
-		short := len(t) > 1 && t[0] == '-' && t[1] != '-'
 		switch {
-		case short && strings.ContainsAny(t, "fd"), strings.HasPrefix(t, "--for"), strings.HasPrefix(t, "--mi"), strings.HasPrefix(t, "--de"), strings.HasPrefix(t, "--prun"),
-			strings.HasPrefix(t, "+"), strings.HasPrefix(t, ":"):
+		case strings.ContainsAny(words.ShortOptions(w.Text), "fd"),
+			words.Begins(w.Text, "--for", "--mi", "--de", "--prun", "+", ":"):
 			x.Add(finding.GitForcePush)
 		case w.Kind != workspace.Literal:
 			x.Add(finding.DynamicArgument)
@@ -155,7 +156,7 @@ func gitClean(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitDiscards)
 	dry := false
 	for _, w := range args {
-		dry = dry || w.Is("--dry-run") || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text, "n")
+		dry = dry || w.Is("--dry-run") || strings.Contains(words.ShortOptions(w.Text), "n")
 	}
 	if !dry {
 		x.Add(finding.GitDestroys)
@@ -200,4 +201,50 @@ func gitLsRemote(x *command.Call, _ string, args []workspace.Word) {
 func gitTells(x *command.Call, sp *command.Spec, args []workspace.Word) {
 	sp.Kind, sp.Code = command.FileNames, finding.LocalGit
 	sp.Judge(x, "git", args)
+}
+
+var gitGrepSpec = command.Spec{
+	Flags: "inwvEFGPlLcohHqIWpaz", Values: "eABCm", Texts: words.Set("e"), Number: true, Strict: true,
+	Long: command.Longs(`ignore-case line-number word-regexp count files-with-matches files-without-match name-only heading
+		break cached no-color color= color show-function function-context column only-matching extended-regexp fixed-strings
+		perl-regexp basic-regexp all-match and or not text null quiet no-line-number recurse-submodules invert-match
+		full-name max-depth= context= after-context= before-context= max-count= threads=`),
+}
+
+// gitGrep tells lines of what git tracks, like grep of a tree. Where the pattern finds all
+// lines, files must be named that hold no secrets.
+func gitGrep(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	named, tells, given, numbered := true, false, false, false
+	var operands []workspace.Word
+	c := x.Scanner(&gitGrepSpec, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
+		case "l", "L", "c", "q", "files-with-matches", "files-without-match", "name-only", "count", "quiet":
+			tells = true
+		case "e":
+			given, named = true, named && specific(t.Word, true)
+		case "v", "W", "not", "invert-match", "function-context":
+			named = false
+		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
+			named = named && !numbered // -50 is two of them
+			numbered = true
+		case "A", "B", "C", "context", "after-context", "before-context":
+			named = named && fewLines(t.Word)
+		case "":
+			operands = append(operands, t.Word)
+		}
+	}
+	if !given && len(operands) > 0 {
+		named, operands = named && specific(operands[0], true), operands[1:]
+	}
+	for _, w := range operands {
+		x.Read(w.Sampled())
+		Revision(x, w.Sampled())
+	}
+	wide := func(w workspace.Word) bool { return !workspace.CodeEnds[strings.TrimPrefix(path.Ext(w.Text), ".")] }
+	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
+	if !named && !tells && !narrow {
+		x.Add(finding.MayReadSecret)
+	}
 }

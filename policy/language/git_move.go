@@ -30,7 +30,7 @@ func gitCheckout(x *command.Call, _ string, args []workspace.Word) {
 		case t.Option != "":
 		case made && names == 0:
 			names++ // where the new branch begins
-		case names > 0 || t.Word.Kind != workspace.Literal || !everydayBranches[t.Word.Text] && !branchLike(t.Word.Text):
+		case names > 0 || !namesBranch(t.Word):
 			x.Add(finding.GitDiscards)
 		default:
 			names++
@@ -46,10 +46,15 @@ func gitCheckout(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
+// namesBranch reports a word that is the name of a branch, and hardly of a file.
+func namesBranch(w workspace.Word) bool {
+	return w.Kind == workspace.Literal && (everydayBranches[w.Text] || branchLike(w.Text))
+}
+
 // branchLike reports the name of a remote's branch, such as origin/main.
 func branchLike(name string) bool {
 	head, rest, ok := strings.Cut(name, "/")
-	return ok && (head == "origin" || head == "upstream") && plainName.MatchString(strings.ReplaceAll(rest, "/", "-"))
+	return ok && words.Any(head, "origin", "upstream") && plainName.MatchString(strings.ReplaceAll(rest, "/", "-"))
 }
 
 // gitSwitch judges switch, which refuses to lose changes unless it is told to.
@@ -70,7 +75,7 @@ func gitSwitch(x *command.Call, _ string, args []workspace.Word) {
 // gitRestore judges restore: only the index may be restored without asking.
 func gitRestore(x *command.Call, _ string, args []workspace.Word) {
 	for _, w := range args {
-		if w.Is("--worktree") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "W") {
+		if w.Is("--worktree") || strings.Contains(words.ShortOptions(w.Text), "W") {
 			x.Add(finding.GitDiscards)
 		}
 	}
@@ -106,6 +111,9 @@ func gitMove(x *command.Call, _ string, args []workspace.Word) {
 // commands to run ask.
 func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
+	if verb == "cherry-pick" {
+		x.Mark(command.WritesCode)
+	}
 	flags, vals := "qnxv", "m"
 	if verb == "rebase" {
 		flags, vals = "qnxvm", "" // how it merges
@@ -133,10 +141,15 @@ func gitPull(x *command.Call, _ string, args []workspace.Word) {
 	c := x.Scanner(&command.Spec{Flags: "qvpt", Long: command.Longs(`ff-only no-rebase rebase quiet verbose prune
 		tags no-edit autostash`)}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
-		if t.Option == "" && (t.Word.Kind != workspace.Literal || !plainName.MatchString(t.Word.Text) && !branchLike(t.Word.Text)) {
+		if t.Option == "" && !namesRemote(t.Word) {
 			x.Add(finding.UnknownOption)
 		}
 	}
+}
+
+// namesRemote reports a word that is the name of a remote or of a branch, never an address.
+func namesRemote(w workspace.Word) bool {
+	return w.Kind == workspace.Literal && (plainName.MatchString(w.Text) || branchLike(w.Text))
 }
 
 // plainSetting names settings that hold no passwords.
@@ -148,7 +161,7 @@ func gitConfig(x *command.Call, _ string, args []workspace.Word) {
 		args = args[1:]
 	}
 	switch {
-	case len(args) == 2 && args[0].Is("--get") && args[1].Kind == workspace.Literal && plainSetting.MatchString(args[1].Text):
+	case len(args) == 2 && args[0].Is("--get") && args[1].Fits(plainSetting):
 		x.Add(finding.ReadOnlyCommand)
 	case len(args) == 1 && (args[0].Is("user.name") || args[0].Is("user.email")):
 		x.Add(finding.ReadOnlyCommand)

@@ -5,7 +5,6 @@ import (
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
-	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -20,13 +19,9 @@ func kill(x *command.Call, _ string, args []workspace.Word) {
 		return
 	}
 	x.Add(finding.StopsProcess)
-	signal := false
 	for i, w := range args {
 		switch {
-		case w.Is("-s") || w.Is("-n") || w.Is("--"):
-			signal = true
-		case !signal && i == 0 && strings.HasPrefix(w.Text, "-") && !(len(args) == 1):
-			signal = true
+		case i == 0 && len(args) > 1 && strings.HasPrefix(w.Text, "-"): // the signal
 		case w.Is("-1"), w.Is("1"), w.Is("0"), w.Is("-0"):
 			x.Add(finding.KillsEverything)
 		}
@@ -39,7 +34,8 @@ func looksFor(args []workspace.Word) bool {
 		return false
 	}
 	for _, w := range args[1:] {
-		if w.Kind == workspace.Pattern || w.Kind == workspace.Literal && !words.Digits(w.Text) || w.Kind == workspace.Computed && w.MayBeOption() {
+		process := w.Number() || w.Kind == workspace.Computed && !w.MayBeOption()
+		if !process {
 			return false
 		}
 	}

@@ -15,7 +15,7 @@ var Rules = map[string]command.Rule{
 	"git-checkout": gitCheckout,
 	"git-restore":  gitRestore, "git-switch": gitSwitch, "git-rm": gitRemove, "git-mv": gitMove,
 	"git-merge": gitMerges, "git-config": gitConfig,
-	"git-ls-remote": gitLsRemote, "git-apply": gitApply, "gh-api": ghAPI,
+	"git-ls-remote": gitLsRemote, "git-apply": gitApply, "git-grep": gitGrep, "gh-api": ghAPI,
 	"git-branch": gitNames("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column ignore-case"),
 	"git-tag":    gitNames("lna", "annotate message= list contains contains= merged no-merged sort= format= points-at= column no-column ignore-case"),
 }

@@ -26,17 +26,18 @@ var curlSpec = command.Spec{
 // leaves reports a word with which curl may talk to more than the addresses that it is
 // given, or to one that is not this machine's.
 func leaves(w workspace.Word) bool {
-	option := w.MayBeOption()
-	follows := option && (strings.HasPrefix(w.Text, "--loc") || strings.HasPrefix(w.Text, "--prox") || !strings.HasPrefix(w.Text, "--") && strings.ContainsAny(w.Text, "Lx"))
-	return w.Kind != workspace.Literal || follows || strings.Contains(w.Text, "://") && !workspace.Loopback(w.Text)
+	if w.Kind != workspace.Literal || follows(w.Text) {
+		return true
+	}
+	return strings.Contains(w.Text, "://") && !workspace.Loopback(w.Text)
 }
 
-// fixedWord reports a word that no name of a file can be, in part or whole: one that is
-// written out, or an address with the question mark of its query.
-func fixedWord(w workspace.Word) bool {
-	return w.Kind == workspace.Literal || w.Kind == workspace.Pattern && !w.Listed && queried.MatchString(w.Text)
+// follows reports options with which curl goes on where a redirect leads, or by a proxy.
+func follows(option string) bool {
+	return words.Begins(option, "--loc", "--prox") || strings.ContainsAny(words.ShortOptions(option), "Lx")
 }
 
+// queried is an address with the question mark of its query.
 var queried = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[^*?\[]*)?\?[A-Za-z0-9_.~&=%+,:;@/-]*$`)
 
 // curl reads with GET to its output; whatever sends or saves asks.
@@ -58,7 +59,7 @@ func curl(x *command.Call, name string, args []workspace.Word) {
 	var addresses []workspace.Word
 	named := false // by the addresses
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
-		if !fixedWord(t.Word) {
+		if !t.Word.Fixed(queried) {
 			x.Add(finding.DynamicArgument)
 		}
 		switch t.Option {
@@ -160,7 +161,7 @@ func wget(x *command.Call, name string, args []workspace.Word) {
 	named, dir := true, ""
 	c := x.Scanner(&wgetSpec, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
-		if !fixedWord(t.Word) {
+		if !t.Word.Fixed(queried) {
 			x.Add(finding.DynamicArgument)
 		}
 		switch t.Option {

@@ -6,6 +6,7 @@ import (
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -50,10 +51,12 @@ func ProjectWord(x *command.Call, w workspace.Word) {
 		return
 	}
 	for _, part := range WordParts(w.Text) {
-		if len(part) > 2 && part[0] == '-' && part[1] != '-' && (part[2] == '/' || part[2] == '.') {
+		if letters := words.ShortOptions(part); len(letters) > 1 && strings.IndexByte("/.", letters[1]) >= 0 {
 			part = part[2:] // -I/x
 		}
-		if (part[0] == '/' || workspace.Climbs(part)) && part != "/dev/null" && !x.Place.EndsInside(part) || strings.Contains(part, ".git/") {
+		leads := part[0] == '/' || workspace.Climbs(part)
+		outside := leads && part != "/dev/null" && !x.Place.EndsInside(part)
+		if outside || strings.Contains(part, ".git/") {
 			x.Add(finding.OutsideProject)
 		}
 	}

@@ -50,8 +50,9 @@ func lengths(x *command.Call, _ string, args []workspace.Word) {
 	c := x.Scanner(&command.Spec{All: true}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		lists = lists || strings.HasPrefix(t.Option, "f") // long options may be cut short
+		operand := t.Word.Kind == workspace.Literal || !t.Word.MayBeOption()
 		switch {
-		case t.Option == "" && !lists && (t.Word.Kind == workspace.Literal || !t.Word.MayBeOption()):
+		case operand && !lists && t.Option == "":
 			x.Name(t.Word)
 		case t.Value:
 			x.Read(t.Word)
@@ -86,6 +87,9 @@ func archive(x *command.Call, name string, args []workspace.Word) {
 	}
 }
 
+// oldOptions are letters that ps takes for options without a dash.
+var oldOptions = regexp.MustCompile(`^[auxwfljvmh]+$`)
+
 // ps lists processes. Its old options are letters without a dash; an "e" among
 // them shows the environment of every process. Where it cannot read its options as
 // new ones, it reads all of them as old ones.
@@ -93,7 +97,7 @@ func ps(x *command.Call, _ string, args []workspace.Word) {
 	sp := command.Spec{Flags: "AeafFlLHjMTNdwxu", Values: "opCtUGgsq", Kind: command.NoOperands, Code: finding.ReadOnlyCommand,
 		Long: command.Longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
 	every, old := false, false
-	if len(args) > 0 && args[0].Kind == workspace.Literal && args[0].Text != "" && strings.Trim(args[0].Text, "auxwfljvmh") == "" {
+	if len(args) > 0 && args[0].Fits(oldOptions) {
 		args = args[1:]
 		old = true
 	}
@@ -168,10 +172,11 @@ var findNarrows = words.Set(`-name -iname -path -ipath -wholename -regex -iregex
 // findActs are what find does beyond looking and printing.
 var findActs = [...]string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}
 
-// couldAct reports a glob that the shell may turn into several words of which one
-// tells find to act, where a file is called so.
-func couldAct(glob string) bool {
-	return slices.ContainsFunc(findActs[:], func(act string) bool { return workspace.Matches(glob, act) })
+// couldAct reports a word that may become several words of which one tells find to act,
+// a glob where a file is called so.
+func couldAct(w workspace.Word) bool {
+	matches := func(act string) bool { return workspace.Matches(w.Text, act) }
+	return w.Split || w.Kind == workspace.Pattern && slices.ContainsFunc(findActs[:], matches)
 }
 
 // find judges what it does to what it finds: -exec and its kin run a command,
@@ -192,7 +197,7 @@ func find(x *command.Call, _ string, args []workspace.Word) {
 			narrow = narrow || findNarrows[w.Text]
 			not := i > 0 && (args[i-1].Is("!") || args[i-1].Is("-not"))
 			switch {
-			case (w.Text == "-name" || w.Text == "-iname") && !not && i+1 < len(args):
+			case words.Any(w.Text, "-name", "-iname") && !not && i+1 < len(args):
 				f.name(args[i+1])
 			case w.Text == "-o", w.Text == "-or":
 				f.alternative(i > 0 && args[i-1].Is("-prune"))
@@ -209,7 +214,7 @@ func find(x *command.Call, _ string, args []workspace.Word) {
 			}
 			if i++; !takes {
 				i--
-			} else if i < len(args) && (args[i].Split || args[i].Kind == workspace.Pattern && couldAct(args[i].Text)) {
+			} else if i < len(args) && couldAct(args[i]) {
 				x.Add(finding.DynamicArgument)
 				local = false
 			}
@@ -253,7 +258,8 @@ func find(x *command.Call, _ string, args []workspace.Word) {
 			x.Name(w)
 			local = local && x.Place.LocalDir(w)
 			f.starts = append(f.starts, w)
-			f.other = f.other || w.Kind != workspace.Literal || w.Text == "" || workspace.Misleads(w.Text)
+			known := w.Kind == workspace.Literal && w.Text != "" && !workspace.Misleads(w.Text)
+			f.other = f.other || !known
 		}
 	}
 	f.wide = f.wide || f.pruned && !acts
@@ -336,7 +342,8 @@ func fdLists(x *command.Call, args []workspace.Word) {
 			glob = true
 		}
 	}
-	if len(names) == 0 && glob && !strings.ContainsAny(pattern, "/{") && pattern != "" {
+	name := pattern != "" && !strings.ContainsAny(pattern, "/{")
+	if glob && name && len(names) == 0 {
 		names = append(names, pattern)
 	}
 	if plain {
@@ -357,7 +364,7 @@ func lastPrinted(x *command.Call) []workspace.Word {
 func endsCommand(x *command.Call, args []workspace.Word) {
 	for _, w := range args {
 		for _, end := range [...]string{";", "+"} {
-			if w.Split || w.Kind == workspace.Computed && strings.HasPrefix(end, w.Text) || w.Kind == workspace.Pattern && workspace.Matches(w.Text, end) {
+			if w.MayBecome(end) {
 				x.Add(finding.DynamicArgument)
 			}
 		}

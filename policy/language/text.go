@@ -100,7 +100,7 @@ var extended = regexp.MustCompile(`^-[a-zA-Z]*[EP][a-zA-Z]*$`)
 // word of their own, a glob in the workspace is like a directory of it.
 func searched(x *command.Call, list []workspace.Word, named bool) {
 	for _, w := range list {
-		if named && w.Kind == workspace.Pattern && x.Place.Local(w) && !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text) {
+		if named && x.LikeDir(w) {
 			x.DeskPath(w)
 		} else {
 			x.Read(w)
@@ -135,19 +135,21 @@ func withoutParens(pattern string) string {
 
 // fewLines reports so few lines around a find that they do not show a whole file.
 func fewLines(w workspace.Word) bool {
-	return w.Kind == workspace.Literal && (len(w.Text) == 1 && words.Digits(w.Text) || w.Is("10"))
+	return w.Is("10") || len(w.Text) == 1 && w.Number()
 }
 
 // searchesTree judges reading all files below directories. narrow says that their names
 // are limited to what is no secret, named that their lines are, which is enough
 // in the workspace only.
 func searchesTree(x *command.Call, dirs []workspace.Word, narrow, named bool) {
-	if !narrow && (!named || !x.Place.Known() || !x.Place.LocalDir(workspace.Word{Text: "."})) {
+	inside := x.Place.Known() && x.Place.LocalDir(workspace.Word{Text: "."})
+	if !narrow && !(named && inside) {
 		x.Add(finding.MayReadSecret)
 	}
 	for _, d := range dirs {
 		x.DeskTree(d)
-		if !x.Place.LocalDir(d) && x.Place.Known() && !(d.Kind == workspace.Pattern && x.Place.Local(d)) {
+		inside := x.Place.LocalDir(d) || d.Kind == workspace.Pattern && x.Place.Local(d)
+		if !inside && x.Place.Known() {
 			x.Add(finding.MayReadSecret)
 		}
 	}
@@ -224,7 +226,9 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	if !input && !filesOnly(dirs) {
 		searchesTree(x, dirs, lists || narrow && !wide, named)
 	}
-	if printed && !input && !other && !slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") }) {
+	open := slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "/{,") })
+	prints := printed && !other
+	if prints && !input && !open {
 		printsFound(x, dirs, names)
 	}
 }
@@ -239,7 +243,10 @@ func filesOnly(list []workspace.Word) bool {
 // narrows reports a glob of ripgrep that lets no secrets in.
 func narrows(glob string) bool {
 	list, ok := workspace.Alternatives(glob)
-	return ok && len(list) > 0 && !strings.HasPrefix(glob, "!") && !slices.ContainsFunc(list, func(alt string) bool { return workspace.HitsSecret(alt, true) })
+	if !ok || len(list) == 0 || strings.HasPrefix(glob, "!") {
+		return false
+	}
+	return !slices.ContainsFunc(list, func(alt string) bool { return workspace.HitsSecret(alt, true) })
 }
 
 // CodeTypes are the types of files, as ripgrep names them, that hold code or text.
@@ -265,10 +272,23 @@ func plainScript(part string) bool {
 	return plainSed.MatchString(part) || sedAdds.MatchString(part) || substitutes(part)
 }
 
+// deletesAll reports a script that begins with deleting every line, or any line that
+// says nothing in particular.
+func deletesAll(script string) bool {
+	m := sedDeletes.FindStringSubmatch(script)
+	if m == nil || m[1] == "" {
+		return m != nil
+	}
+	lines, err := regexp.Compile(strings.NewReplacer(`\(`, "(", `\)`, ")", `\|`, "|").Replace(m[1]))
+	return err == nil && lines.MatchString("\x01")
+}
+
+var sedDeletes = regexp.MustCompile(`^\s*(?:[01] *, *(?:\$|\+?[0-9]{4,})|/((?:[^/\\]|\\.)*)/)? *d(?:[; ].*)?$`)
+
 // substitutes reports s/a/b/ with whatever separator, and with flags that
 // neither run nor write anything.
 func substitutes(part string) bool {
-	if len(part) < 4 || part[0] != 's' || words.WordByte(part[1]) || part[1] <= ' ' || strings.IndexByte(`\[]`, part[1]) >= 0 || part[1] >= 0x80 {
+	if len(part) < 4 || part[0] != 's' || !separates(part[1]) {
 		return false
 	}
 	seps, i := 1, 2
@@ -283,8 +303,8 @@ func substitutes(part string) bool {
 				continue
 			}
 			end := workspace.BracketEnd(part, i)
-			if end < 0 || strings.IndexByte(part[i:end], part[1]) >= 0 || strings.ContainsAny(part[i:end], "\\\n") { // where s ends is then another question for every sed
-				return false
+			if end < 0 || strings.ContainsAny(part[i:end], "\\\n"+part[1:2]) {
+				return false // where s ends is then another question for every sed
 			}
 			i = end
 		case part[1]:
@@ -294,12 +314,14 @@ func substitutes(part string) bool {
 	return seps == 3 && i <= len(part) && strings.Trim(part[i:], "gIp0123456789") == ""
 }
 
-// readScript reports a script that is what it says. One with the signs of a glob may be
-// the name of a file instead, which has no slash in it.
-func readScript(w workspace.Word) bool {
-	return w.Kind == workspace.Literal || w.Kind == workspace.Pattern && !w.Listed && slashScript.MatchString(w.Text)
+// separates reports a sign that every sed takes between the parts of s.
+func separates(c byte) bool {
+	sign := c > ' ' && c < 0x80 && !words.WordByte(c)
+	return sign && strings.IndexByte(`\[]`, c) < 0
 }
 
+// slashScript is a script with the signs of a glob that is what it says, and not the name
+// of a file instead, which has no slash in it.
 var slashScript = regexp.MustCompile(`^[0-9,$]*s/[^;\n]*/[^;\n]*/[gIp0-9]*$`)
 
 // otherSed is a file's name that writes or reads another file where it is taken for
@@ -319,7 +341,10 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 	script, places, suffix := false, false, false
 	check := func(w workspace.Word) {
 		script = true
-		if !readScript(w) {
+		if deletesAll(w.Text) {
+			x.Mark(command.PrintsNothing)
+		}
+		if !w.Fixed(slashScript) {
 			x.Add(finding.InterpreterCode)
 			return
 		}
@@ -344,12 +369,8 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 		}
 	}
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
-		if m := otherSed.FindStringSubmatch(t.Word.Text); suffix && script && t.Option == "" && m != nil {
-			if m[1] == "r" {
-				x.Read(workspace.Word{Text: m[2], Kind: t.Word.Kind})
-			} else {
-				x.Fill(workspace.Word{Text: m[2], Kind: t.Word.Kind})
-			}
+		if suffix && script && t.Option == "" {
+			takenForScript(x, t.Word)
 		}
 		switch {
 		case t.Option == "e" || t.Option == "expression":
@@ -362,7 +383,7 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 		case t.Option != "":
 		case !script:
 			check(t.Word)
-		case places && t.Word.Kind == workspace.Pattern && !t.Word.Listed && !strings.HasPrefix(strings.TrimPrefix(t.Word.Text, "./"), "**") && x.Place.Local(t.Word) && !workspace.HitsSecret(t.Word.Text, true) && !workspace.StartupPath("/"+workspace.FoldPath(t.Word.Text)):
+		case places && x.OwnFiles(t.Word):
 			x.Add(finding.WorkspaceWrite)
 			x.Mark(command.WritesCode)
 		case places:
@@ -371,6 +392,17 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 		default:
 			x.Read(t.Word)
 		}
+	}
+}
+
+// takenForScript judges a file's name that is the script to another sed.
+func takenForScript(x *command.Call, w workspace.Word) {
+	switch m := otherSed.FindStringSubmatch(w.Text); {
+	case m == nil:
+	case m[1] == "r":
+		x.Read(workspace.Word{Text: m[2], Kind: w.Kind})
+	default:
+		x.Fill(workspace.Word{Text: m[2], Kind: w.Kind})
 	}
 }
 
@@ -473,7 +505,7 @@ func jq(x *command.Call, name string, args []workspace.Word) {
 		case t.Option != "":
 		case !program:
 			program = true
-			if !fixedProgram(t.Word) || wild.MatchString(t.Word.Text) {
+			if !t.Word.Fixed(indexed) || wild.MatchString(t.Word.Text) {
 				x.Add(finding.InterpreterCode)
 			}
 			if places && !strings.ContainsAny(t.Word.Text, "=|(") {
@@ -496,12 +528,7 @@ func jq(x *command.Call, name string, args []workspace.Word) {
 	}
 }
 
-// fixedProgram reports a program that no name of a file can be: one that is written out,
-// or has signs of a glob only as an index.
-func fixedProgram(w workspace.Word) bool {
-	return w.Kind == workspace.Literal || w.Kind == workspace.Pattern && !w.Listed && indexed.MatchString(w.Text)
-}
-
+// indexed is a program of jq with the signs of a glob only as an index.
 var indexed = regexp.MustCompile(`^\.[\w.-]*(?:\[\d*\][\w.-]*)+$`)
 
 // namedFiles takes jq's options --arg and --argjson out, whose two values are text.
@@ -557,9 +584,18 @@ func printf(x *command.Call, _ string, args []workspace.Word) {
 // numeric are the tests that compare numbers.
 var numeric = words.Set("-eq -ne -lt -le -gt -ge")
 
-// counted reports a number that nothing need be evaluated for.
-func counted(w workspace.Word) bool {
-	return w.Status || w.Kind == workspace.Literal && words.Digits(w.Text)
+// counted reports that a number stands at a place, for which nothing need be evaluated.
+func counted(args []workspace.Word, i int) bool {
+	if i < 0 || i >= len(args) {
+		return false
+	}
+	return args[i].Status || args[i].Number()
+}
+
+// looksAt reports a test of one file or text.
+func looksAt(w workspace.Word) bool {
+	const tests = "-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N"
+	return w.Kind == workspace.Literal && len(w.Text) == 2 && strings.Contains(tests, w.Text)
 }
 
 // test judges test and [. Words that are computed stand where they can only be
@@ -574,10 +610,14 @@ func test(x *command.Call, name string, args []workspace.Word) {
 	}
 	fixed := true
 	for i, w := range args {
-		if numeric[w.Text] && (i == 0 || i+1 == len(args) || !counted(args[i-1]) || !counted(args[i+1])) || w.Is("-t") && (i+1 == len(args) || !words.Digits(args[i+1].Text)) {
+		between := counted(args, i-1) && counted(args, i+1)
+		descriptor := i+1 < len(args) && words.Digits(args[i+1].Text)
+		switch {
+		case numeric[w.Text] && !between, w.Is("-t") && !descriptor:
 			x.Add(finding.DynamicArgument) // some shells evaluate what is compared as a number
 		}
-		fixed = fixed && w.Kind == workspace.Literal && w.Text != "-v" && w.Text != "-R" && !strings.ContainsAny(w.Text, "[`$")
+		written := w.Kind == workspace.Literal && !strings.ContainsAny(w.Text, "[`$")
+		fixed = fixed && written && !w.IsAny("-v", "-R")
 		if w.Split && !w.Status {
 			x.Add(finding.DynamicArgument)
 		}
@@ -588,7 +628,7 @@ func test(x *command.Call, name string, args []workspace.Word) {
 	switch {
 	case len(args) == 3 && args[1].Kind == workspace.Literal && numeric[args[1].Text]:
 	case len(args) == 1:
-	case len(args) == 2 && args[0].Kind == workspace.Literal && len(args[0].Text) == 2 && strings.Contains("-e-f-d-r-w-x-s-z-n-L-h-p-S-b-c-g-u-k-O-G-N", args[0].Text):
+	case len(args) == 2 && looksAt(args[0]):
 	case len(args) == 3 && args[1].IsAny("=", "==", "!=", "-nt", "-ot", "-ef"):
 	default:
 		x.Add(finding.DynamicArgument)

@@ -2,6 +2,7 @@ package language
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func env(x *command.Call, _ string, args []workspace.Word) {
 		case w.Is("-u") && i+1 < len(args) && !args[i+1].Several():
 			i++
 		case w.Is("--"):
-		case w.Text != "" && w.Text[0] == '-' || w.MayBeOption() && !assigns:
+		case strings.HasPrefix(w.Text, "-") || w.MayBeOption() && !assigns:
 			x.Add(finding.UnknownOption)
 		case name == "PYTHONPATH" && command.OwnModules(x.Place, workspace.Word{Text: value, Kind: w.Kind}):
 			RunsProject(x)
@@ -165,7 +166,10 @@ func shellCommand(x *command.Call, name string, args []workspace.Word) {
 
 // runsCheck reports a shell that is told only to read a script and say what is wrong.
 func runsCheck(x *command.Call, name string, args []workspace.Word) bool {
-	if !command.ShellNames[name] || len(args) != 2 || !args[0].Is("-n") || args[1].MayBeOption() || args[1].Split {
+	if !command.ShellNames[name] || len(args) != 2 || !args[0].Is("-n") {
+		return false
+	}
+	if args[1].MayBeOption() || args[1].Split {
 		return false
 	}
 	x.Add(finding.ReadOnlyCommand)
@@ -182,6 +186,9 @@ func shellScript(x *command.Call, w workspace.Word) {
 	x.Add(finding.EvaluatesText)
 	x.Mark(command.RunsUnread)
 }
+
+// scriptSettings are the options of set that scripts begin with.
+var scriptSettings = regexp.MustCompile(`^(?:pipefail|[-+][euxo]+)$`)
 
 // Builtins are the words of the shell itself.
 func Builtins(m map[string]command.Rule) {
@@ -212,7 +219,7 @@ func Builtins(m map[string]command.Rule) {
 	m["set"] = func(x *command.Call, _ string, args []workspace.Word) {
 		x.Add(finding.ReadOnlyCommand)
 		for _, w := range args {
-			if w.Kind != workspace.Literal || !w.Is("pipefail") && (len(w.Text) < 2 || strings.Trim(w.Text[1:], "euxo") != "" || w.Text[0] != '-' && w.Text[0] != '+') {
+			if !w.Fits(scriptSettings) {
 				x.Add(finding.UnknownOption)
 			}
 		}
@@ -227,7 +234,7 @@ func Builtins(m map[string]command.Rule) {
 			switch {
 			case t.Option == "" && (t.Word.Kind != workspace.Literal || !command.OwnVariable(t.Word.Text)):
 				x.Add(finding.SetsEnvironment)
-			case (t.Option == "n" || t.Option == "t") && (t.Word.Kind != workspace.Literal || !words.Digits(t.Word.Text)):
+			case words.Any(t.Option, "n", "t") && !t.Word.Number():
 				x.Add(finding.DynamicArgument)
 			}
 		}

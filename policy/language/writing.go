@@ -2,6 +2,7 @@ package language
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,6 +41,9 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 	}
 	if into == nil && len(files) > 1 {
 		into, files = &files[len(files)-1], files[:len(files)-1]
+		if name == "mv" && into.Kind == workspace.Literal && !strings.HasSuffix(into.Text, "/") {
+			x.Does(command.MovesOnto, *into)
+		}
 	}
 	if into == nil {
 		into = &workspace.Word{Text: "."}
@@ -76,7 +80,7 @@ func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 		x.Add(finding.WritesStartup) // a copy under another name can be changed and put back
 	}
 	switch {
-	case name == "mv" && f.Kind == workspace.Pattern && !f.MayBeOption() && x.Place.Local(f) && !workspace.HitsSecret(f.Text, true):
+	case name == "mv" && x.LocalGlob(f) && !f.MayBeOption():
 		x.Add(finding.WorkspaceWrite)
 		x.Mark(command.WritesCode)
 		x.DeskTree(f)
@@ -124,8 +128,9 @@ func rm(x *command.Call, _ string, args []workspace.Word) {
 		x.Add(finding.DeletesFile)
 		x.Remove(f)
 		local := x.Place.Local(f)
+		one := local && f.Kind == workspace.Literal && noTree(path.Base(path.Clean(f.Text)))
 		switch {
-		case recursive && !(local && f.Kind == workspace.Literal && noTree(path.Base(path.Clean(f.Text)))):
+		case recursive && !one:
 			x.Add(finding.RecursiveDelete)
 		case force && !local:
 			x.Add(finding.ForceDelete)
@@ -141,7 +146,8 @@ func noTree(base string) bool { return Rebuilt[base] || workspace.PlainFile(stri
 func notOptions(args []workspace.Word) []workspace.Word {
 	out := slices.Clone(args)
 	for i, w := range out {
-		if w.Kind == workspace.Pattern && !strings.Contains(w.Text, "/") && w.Text[0] == '*' && rebuiltEnds[path.Ext(w.Text)] {
+		name := strings.HasPrefix(w.Text, "*") && !strings.Contains(w.Text, "/")
+		if name && w.Kind == workspace.Pattern && rebuiltEnds[path.Ext(w.Text)] {
 			out[i].Text = "./" + w.Text
 		}
 	}
@@ -151,7 +157,8 @@ func notOptions(args []workspace.Word) []workspace.Word {
 // writtenAgain reports a word that names in the workspace only what tools make again: such
 // a directory, something below it, or files that compilers leave.
 func writtenAgain(x *command.Call, w workspace.Word) bool {
-	if !x.Place.Local(w) || w.Tilde || w.Split || workspace.SecretPath(w.Text) {
+	expands := w.Tilde || w.Split
+	if expands || !x.Place.Local(w) || workspace.SecretPath(w.Text) {
 		return false
 	}
 	again := true
@@ -239,16 +246,19 @@ func permissions(x *command.Call, name string, args []workspace.Word) {
 // writable for everyone.
 func plainMode(mode string) bool {
 	if words.Digits(mode) {
-		return (len(mode) == 3 || len(mode) == 4 && mode[0] == '0') && strings.IndexByte("0145", mode[len(mode)-1]) >= 0
+		return plainDigits.MatchString(mode)
 	}
 	for _, list := range [...]string{"+a", "-a", "=a"} { // an access list, to macOS
 		if strings.Contains(mode, list) {
 			return false
 		}
 	}
-	return !strings.ContainsAny(mode, "stlo") && strings.Trim(mode, "ugarwxX+-=,") == "" &&
-		(!strings.Contains(mode, "w") || strings.HasPrefix(mode, "u") && !strings.ContainsAny(mode, "ga,"))
+	owners := strings.HasPrefix(mode, "u") && !strings.ContainsAny(mode, "ga,")
+	writable := strings.Contains(mode, "w") && !owners
+	return !writable && strings.Trim(mode, "ugarwxX+-=,") == ""
 }
+
+var plainDigits = regexp.MustCompile(`^0?[0-9][0-9][0145]$`)
 
 // dd copies blocks; it asks even where it stays in the workspace.
 func dd(x *command.Call, _ string, args []workspace.Word) {
@@ -263,6 +273,11 @@ func dd(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
+// cdOption reports a word that is an option of cd to some shell.
+func cdOption(w workspace.Word) bool {
+	return strings.HasPrefix(w.Text, "+") || w.Kind == workspace.Literal && w.MayBeOption()
+}
+
 // cd changes what later relative paths mean. In a loop or a function that
 // cannot be followed.
 func cd(x *command.Call, _ string, args []workspace.Word) {
@@ -271,7 +286,7 @@ func cd(x *command.Call, _ string, args []workspace.Word) {
 		args = args[1:]
 	}
 	switch {
-	case len(args) > 1, len(args) == 1 && (args[0].Kind == workspace.Literal && args[0].MayBeOption() || strings.HasPrefix(args[0].Text, "+")):
+	case len(args) > 1, len(args) == 1 && cdOption(args[0]):
 		x.Add(finding.UnknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
 		x.Does(command.MovesTo, workspace.Word{Kind: workspace.Computed})
 	case len(args) == 0:

@@ -85,15 +85,19 @@ func (s *Reading) known(base string, args []workspace.Word) {
 func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules}
 	x.Input, s.input, s.printed = s.input, nil, nil
-	x.Given, x.Piped, x.Empty, s.piped = s.given, s.piped, s.empty, false
+	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, s.empty == nothing, s.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
 	s.Found = s.Found.Or(x.Found)
 	s.silent = false
+	before := s.read
 	for i := range x.Effects {
 		s.apply(&x.Effects[i])
 	}
 	s.emptied(x.Effects)
+	if base == "tee" {
+		s.overwrites(x.Effects, before)
+	}
 	s.fetched(base, x.Found)
 	s.given = ""
 }
@@ -111,12 +115,16 @@ func (s *Reading) fetched(base string, found finding.Set) {
 func (s *Reading) apply(e *command.Effect) {
 	switch e.Kind {
 	case command.TellsName:
+		s.reads(e.Word)
 		s.Name(e.Word)
 	case command.LooksAt:
+		s.reads(e.Word)
 		s.DeskPath(e.Word)
 	case command.ReadsFile:
+		s.reads(e.Word)
 		s.Read(e.Word)
 	case command.SearchesTree:
+		s.reads(e.Word)
 		s.Search(e.Word)
 	case command.WritesFile:
 		s.Write(e.Word)
@@ -130,8 +138,13 @@ func (s *Reading) apply(e *command.Effect) {
 		s.Address(e.Word.Text)
 	case command.RunsWords:
 		s.inner(e.Words)
+	case command.MovesOnto:
+		s.replaces(e.Word)
 	case command.RunsEach:
+		each := s.each
+		s.each = true
 		s.inner(e.Words)
+		s.each = each
 		if s.Found.Has(finding.DeletesFile) && !e.Narrow {
 			s.Found.Add(finding.RecursiveDelete)
 		}
@@ -171,7 +184,11 @@ func (s *Reading) move(w workspace.Word) {
 // desk lies: a loop's "packages/*/", in quotes.
 func (s *Reading) eachDir(w workspace.Word) bool {
 	parent, ok := strings.CutSuffix(strings.TrimSuffix(w.Text, "/"), "*")
-	if !ok || w.Kind != workspace.Pattern || w.Listed || w.Tilde || strings.ContainsAny(parent, "*?[") || parent != "" && parent[len(parent)-1] != '/' {
+	if !ok || w.Kind != workspace.Pattern || strings.ContainsAny(parent, "*?[") {
+		return false
+	}
+	named := parent != "" && !strings.HasSuffix(parent, "/")
+	if named || w.Listed || w.Tilde {
 		return false
 	}
 	dir := workspace.Word{Text: path.Clean("./" + parent)}
@@ -194,7 +211,7 @@ func (s *Reading) program(w workspace.Word) string {
 	name := w.Text
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		own, scripted, ok := "", false, false
-		if w.Kind == workspace.Literal && !w.Tilde {
+		if w.Exact() {
 			own, scripted, ok = program.Own(&s.Place, name)
 		}
 		switch {
@@ -205,11 +222,13 @@ func (s *Reading) program(w workspace.Word) string {
 			return own
 		default:
 			s.Found.Add(finding.ProgramByPath)
-			s.Foreign = s.Foreign || w.Kind != workspace.Literal || w.Tilde || workspace.Climbs(name) || !s.Place.EndsInside(name)
+			inside := w.Exact() && !workspace.Climbs(name) && s.Place.EndsInside(name)
+			s.Foreign = s.Foreign || !inside
 		}
 		name = name[i+1:]
 	}
-	if lower := strings.ToLower(name); lower != name || strings.HasSuffix(lower, ".exe") || strings.HasSuffix(lower, ")") { // rows of no program end so
+	lower := strings.ToLower(name)
+	if lower != name || strings.HasSuffix(lower, ".exe") || strings.HasSuffix(lower, ")") { // rows of no program end so
 		s.Found.Add(finding.UnknownCommand)
 		name = strings.TrimSuffix(lower, ".exe")
 	}
@@ -259,7 +278,7 @@ func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
 	}
 	takes := takers[base]
-	if !takes && (s.hunting || !added.Any(blind) || listers[base] || elsewhere(base, args)) {
+	if !takes && !s.mayTake(base, args, added) {
 		return
 	}
 	for _, w := range args {
@@ -267,22 +286,32 @@ func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 			continue
 		}
 		v := command.AfterEquals(w.Text)
-		if takes && len(v) > 2 && v[0] == '-' && v[2] == '/' { // -C/x
+		if takes && strings.HasPrefix(v, "-") && words.At(v, 2) == '/' { // -C/x
 			v = v[2:]
 		}
-		if v == "" || v == "/" && v != w.Text && !takes {
+		value := v == "/" && v != w.Text
+		if v == "" || value && !takes {
 			continue
 		}
 		some, all := false, true
 		s.Place.Resolve(workspace.Word{Text: v, Tilde: w.Tilde}, func(dir string, open bool) {
 			below := !open && s.Own.Below(dir, w.Kind == workspace.Pattern)
 			some = some || below
-			all = all && below && !s.Place.LocalPath(dir) && !slices.Contains(s.Place.Dirs, dir)
+			here := s.Place.LocalPath(dir) || slices.Contains(s.Place.Dirs, dir)
+			all = all && below && !here
 		})
 		if takes && some || all {
 			s.Found.Add(finding.TouchesDesk)
 		}
 	}
+}
+
+// mayTake reports a command of which it is open what it does with directories.
+func (s *Reading) mayTake(base string, args []workspace.Word, added finding.Set) bool {
+	if s.hunting || listers[base] || !added.Any(blind) {
+		return false
+	}
+	return !elsewhere(base, args)
 }
 
 // elsewhere reports a command whose words another machine or a container reads.
@@ -353,7 +382,6 @@ func (s *Reading) hunt(args []workspace.Word) {
 // touches looks for the desk in a command: its files in any word, and for a
 // command that is more than local, its programs and its port.
 func (s *Reading) touches(all []workspace.Word) {
-	d := s.Own
 	class := s.Found.Class()
 	for i, w := range all {
 		s.DeskPath(w)
@@ -362,11 +390,25 @@ func (s *Reading) touches(all []workspace.Word) {
 		} else if _, v, ok := strings.Cut(w.Text, "="); ok || strings.HasPrefix(w.Text, "@") {
 			s.DeskPath(workspace.Word{Text: strings.TrimPrefix(cmp.Or(v, w.Text), "@"), Kind: w.Kind})
 		}
-		if class >= core.R2 && (d.HasPort(w.Text, false) || d.ApiPath(w.Text)) ||
-			class >= core.R3 && (i > 0 && (d.Names(w.Text) || d.Reads(w.Text)) || d.Mentions(w.Text)) {
+		if s.meansDesk(w.Text, class, i == 0) {
 			s.Found.Add(finding.TouchesDesk)
 		}
 	}
+}
+
+// meansDesk reports a word of a command of some class that names the desk. The first one
+// was judged as a program.
+func (s *Reading) meansDesk(text string, class core.RiskClass, first bool) bool {
+	d := s.Own
+	switch {
+	case class >= core.R2 && (d.HasPort(text, false) || d.ApiPath(text)):
+		return true
+	case class < core.R3:
+		return false
+	case !first && (d.Names(text) || d.Reads(text)):
+		return true
+	}
+	return d.Mentions(text)
 }
 
 // deskProgram judges a call of the desk's own program. An agent may ask through

@@ -44,7 +44,8 @@ func (s *Reading) process(p *syntax.ProcSubst) {
 		s.seen.Apart = true
 	}
 	s.stmts(p.Stmts)
-	changes := s.Found.Any(besides) || s.writes && !writes || len(s.logs) > logs
+	wrote := s.writes && !writes || len(s.logs) > logs
+	changes := wrote || s.Found.Any(besides)
 	if changes && s.Unsure.What == "" && !s.hunting {
 		s.Unsure = grammar.Refusal{What: "<( ) with a command that changes something, beside the rest"}
 	}
@@ -72,8 +73,8 @@ func (s *Reading) inside(n syntax.Node) {
 // param judges a parameter expansion. The forms that evaluate text (indirection,
 // prompt expansion, arithmetic in a subscript or a slice, assignment) are odd.
 func (s *Reading) param(p *syntax.ParamExp) {
-	if p.Param == nil || p.Flags != nil || p.Excl || p.Width || p.IsSet || p.Split != 0 || p.GlobSubst != 0 || p.RcExpand != 0 ||
-		p.NestedParam != nil || p.Slice != nil || len(p.Modifiers) > 0 || p.Names != 0 || p.Index != nil && !plainIndex(p.Index) {
+	evaluated := p.Index != nil && !plainIndex(p.Index)
+	if evaluated || p.Param == nil || grammar.Unusual(p) {
 		s.odd(p)
 		return
 	}
@@ -136,7 +137,8 @@ func (s *Reading) arithm(x syntax.ArithmExpr) {
 // variable judges reading a variable. The ones of the environment may hold
 // secrets, unless their name is known or looks like a script's own.
 func (s *Reading) variable(name string) {
-	if len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name) || words.Digits(name) || command.QuietVariables[name] {
+	special := len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name)
+	if special || words.Digits(name) || command.QuietVariables[name] {
 		return
 	}
 	if s.Own.Setting(name) {
@@ -155,7 +157,11 @@ func (s *Reading) variable(name string) {
 
 // wholeLines reports "IFS=" without a value.
 func wholeLines(a *syntax.Assign) bool {
-	return a.Name != nil && a.Name.Value == "IFS" && a.Value == nil && a.Array == nil && a.Index == nil && !a.Append && !a.Naked
+	if a.Name == nil || a.Append || a.Naked {
+		return false
+	}
+	empty := a.Value == nil && a.Array == nil && a.Index == nil
+	return empty && a.Name.Value == "IFS"
 }
 
 // assign judges one assignment. exported says that programs will see it.
@@ -165,7 +171,7 @@ func (s *Reading) assign(a *syntax.Assign, exported bool) {
 	}
 	switch {
 	case a.Name == nil:
-	case exported && a.Name.Value == "PYTHONPATH" && a.Value != nil && command.OwnModules(&s.Place, s.Word(a.Value)):
+	case exported && s.addsModules(a):
 		s.Found = s.Found.Or(language.Project(&s.Place))
 	case a.Value != nil:
 		w := s.Word(a.Value)
@@ -193,6 +199,11 @@ func (s *Reading) assign(a *syntax.Assign, exported bool) {
 	}
 }
 
+// addsModules reports an assignment by which Python finds modules of the project.
+func (s *Reading) addsModules(a *syntax.Assign) bool {
+	return a.Name.Value == "PYTHONPATH" && a.Value != nil && command.OwnModules(&s.Place, s.Word(a.Value))
+}
+
 // Set judges setting a variable to a value.
 func (s *Reading) Set(name string, w workspace.Word, exported bool) {
 	s.rehomed = s.rehomed || homeSettings[name]
@@ -214,7 +225,10 @@ var homeSettings = words.Set("HOME XDG_CONFIG_HOME APPDATA")
 // not matter.
 func harmless(name string, w workspace.Word) bool {
 	re, ok := grammar.Settings[name]
-	return ok && (re == nil || w.Kind != workspace.Computed && !w.Tilde && grammar.Sets(name, w.Text))
+	if re == nil {
+		return ok
+	}
+	return w.Kind != workspace.Computed && !w.Tilde && grammar.Sets(name, w.Text)
 }
 
 // dangerousSetting reports a variable that decides which code programs run or

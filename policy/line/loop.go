@@ -50,7 +50,7 @@ func (s *Reading) forClause(c *syntax.ForClause) {
 		for i, w := range values[from:] {
 			w = oneSample(w)
 			values[from+i] = w
-			plain = plain && w.Kind == workspace.Literal && !w.Tilde && w.Text != "" && w.Text[0] != '-' && !strings.ContainsAny(w.Text, " \t\n*?[")
+			plain = plain && staysOperand(w)
 			known = known && roundValue(w)
 		}
 	}
@@ -66,10 +66,20 @@ func (s *Reading) forClause(c *syntax.ForClause) {
 	s.again()
 }
 
+// staysOperand reports a word that is one word and no option, also where a shell splits
+// and expands it once more.
+func staysOperand(w workspace.Word) bool {
+	if !w.Exact() || w.Text == "" || w.Text[0] == '-' {
+		return false
+	}
+	return !strings.ContainsAny(w.Text, " \t\n*?[")
+}
+
 // oneSample gives one of the words that are printed, where all of them read like its
 // sample. There is no round for none.
 func oneSample(w workspace.Word) workspace.Word {
-	if w.Kind == workspace.Computed && w.Split && w.Text == "" && w.Sample != "" {
+	whole := w.Text == "" && w.Sample != ""
+	if whole && w.Split && w.Kind == workspace.Computed {
 		return workspace.Word{Text: w.Sample}
 	}
 	return w
@@ -136,8 +146,10 @@ func readsName(cond []*syntax.Stmt) (string, bool) {
 		return "", false
 	}
 	c, ok := cond[0].Cmd.(*syntax.CallExpr)
-	whole := ok && len(c.Assigns) == 1 && wholeLines(c.Assigns[0])
-	if !ok || len(c.Assigns) > 0 && !whole || len(c.Args) == 0 || c.Args[0].Lit() != "read" {
+	if !ok || len(c.Args) == 0 || c.Args[0].Lit() != "read" {
+		return "", false
+	}
+	if n := len(c.Assigns); n > 1 || n == 1 && !wholeLines(c.Assigns[0]) {
 		return "", false
 	}
 	args := c.Args[1:]
@@ -185,7 +197,8 @@ func listed(names []workspace.Word) []workspace.Word {
 func listsFiles(st *syntax.Stmt) bool {
 	for {
 		c, ok := st.Cmd.(*syntax.BinaryCmd)
-		if !ok || c.Op != syntax.Pipe && c.Op != syntax.PipeAll || st.Negated || st.Background || len(st.Redirs) > 0 {
+		pipe := ok && (c.Op == syntax.Pipe || c.Op == syntax.PipeAll)
+		if !pipe || !asIs(st) || len(st.Redirs) > 0 {
 			break
 		}
 		st = c.Y
@@ -194,9 +207,12 @@ func listsFiles(st *syntax.Stmt) bool {
 	for _, r := range st.Redirs {
 		ok = ok && writesOut(r)
 	}
-	named := ok && !st.Negated && !st.Background && len(c.Assigns) == 0 && len(c.Args) > 0
-	return named && language.Lists(c.Args[0].Lit())
+	named := ok && len(c.Assigns) == 0 && len(c.Args) > 0
+	return named && asIs(st) && language.Lists(c.Args[0].Lit())
 }
+
+// asIs reports a statement that gives the status of its command, and is waited for.
+func asIs(st *syntax.Stmt) bool { return !st.Negated && !st.Background }
 
 // with gives the names that a statement lists, and whatever else it says where another
 // channel goes along: an error repeats words of the command.
@@ -222,14 +238,19 @@ func mixesErrors(st *syntax.Stmt) bool {
 	}
 	errors := false
 	syntax.Walk(st, func(n syntax.Node) bool {
-		r, ok := n.(*syntax.Redirect)
-		errors = errors || ok && (r.Op == syntax.DplOut || r.Op == syntax.RdrAll || r.Op == syntax.AppAll)
-		b, ok := n.(*syntax.BinaryCmd)
-		errors = errors || ok && b.Op == syntax.PipeAll
+		switch n := n.(type) {
+		case *syntax.Redirect:
+			errors = errors || n.Op == syntax.DplOut || takesErrors(n)
+		case *syntax.BinaryCmd:
+			errors = errors || n.Op == syntax.PipeAll
+		}
 		return !errors
 	})
 	return errors
 }
+
+// takesErrors reports "&>" and "&>>".
+func takesErrors(r *syntax.Redirect) bool { return r.Op == syntax.RdrAll || r.Op == syntax.AppAll }
 
 // writesOut reports a redirection that says nothing of the input.
 func writesOut(r *syntax.Redirect) bool {
@@ -246,9 +267,11 @@ func changes(list []*syntax.Stmt, name string) (yes bool) {
 			case *syntax.WordIter:
 				yes = yes || n.Name.Value == name
 			case *syntax.CallExpr:
-				yes = yes || len(n.Args) > 0 && !plainProgram(n.Args[0].Lit()) && !prints(n.Args)
+				sets := len(n.Args) > 0 && !plainProgram(n.Args[0].Lit()) && !prints(n.Args)
+				yes = yes || sets
 			case *syntax.ParamExp:
-				yes = yes || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+				assigns := n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+				yes = yes || assigns
 			}
 			return !yes
 		})
@@ -266,7 +289,9 @@ func prints(args []*syntax.Word) bool {
 	case *syntax.SglQuoted:
 		return !p.Dollar && p.Value != "" && p.Value[0] != '-'
 	case *syntax.DblQuoted:
-		return !p.Dollar && len(p.Parts) == 1 && strings.Trim(lastText(args[1].Parts), "-") != "" && lastText(args[1].Parts)[0] != '-'
+		text := lastText(args[1].Parts)
+		format := strings.Trim(text, "-") != "" && text[0] != '-'
+		return format && !p.Dollar && len(p.Parts) == 1
 	case *syntax.Lit:
 		return p.Value[0] != '-' && p.Value[0] != '\\' && !HasSpecial(p.Value)
 	}

@@ -43,8 +43,13 @@ type Reading struct {
 	input    []workspace.Word // the same, where the next command reads them
 	piped    bool             // the next command reads a pipe
 	given    string           // the text of the here-document that the next command reads
-	empty    bool             // the input of what runs next is surely empty
+	empty    emptiness        // whether the input of what runs next is empty
 	silent   bool             // what ran last surely printed nothing
+	read     []readAt         // the files that were read
+	from     int              // so many of them before the pipe began that stands now
+	onto     []string         // what files were renamed to
+	each     bool             // what runs next runs for each of many files
+	behind   bool             // what runs next stands behind a pipe
 	fetches  bool             // something was fetched from the network
 	runs     bool             // something was run that was not read: input, a script, computed text
 	rehomed  bool             // a variable that says where the user's configuration is was set
@@ -83,7 +88,7 @@ func New(own *workspace.Own, rules map[string]command.Rule) *Wide {
 
 // Read begins to read the commands of one call, which run at the place.
 func (e *Wide) Read(p workspace.Place, v *Seen, paths *[]workspace.File) *Reading {
-	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, seen: v}
+	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, seen: v, empty: idle}
 	s.Reader.Found = &s.Found
 	if v != nil {
 		s.words_ = v.words

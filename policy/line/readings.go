@@ -97,8 +97,11 @@ func braceList(w *syntax.Word) (before string, words []string, behind string) {
 	text := w.Lit()
 	before, rest, ok := strings.Cut(text, "{")
 	inside, behind, closed := strings.Cut(rest, "}")
-	plain := ok && closed && !strings.ContainsAny(text, "\\") && !strings.ContainsAny(inside, "{*?[~=") && !strings.ContainsAny(behind, "{}")
-	if !plain || strings.Contains(inside, "..") || !strings.Contains(inside, ",") || strings.Count(inside, ",") >= maxList {
+	special := strings.Contains(text, `\`) || strings.ContainsAny(inside, "{*?[~=") || strings.ContainsAny(behind, "{}")
+	if !ok || !closed || special {
+		return "", nil, ""
+	}
+	if commas := strings.Count(inside, ","); commas == 0 || commas >= maxList || strings.Contains(inside, "..") {
 		return "", nil, ""
 	}
 	return before, strings.Split(inside, ","), behind

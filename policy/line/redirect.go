@@ -31,6 +31,7 @@ func (s *Reading) redirect(r *syntax.Redirect) (w workspace.Word) {
 	w = s.Word(r.Word)
 	switch r.Op {
 	case syntax.RdrIn:
+		s.reads(w)
 		s.socket(w)
 		s.Read(w)
 	case syntax.RdrInOut:
@@ -71,7 +72,8 @@ func (s *Reading) document(w *syntax.Word) {
 // written gives the text of a here-document that is what it says: its delimiter is
 // quoted, and no tabs are taken away.
 func written(r *syntax.Redirect) string {
-	if r.Op != syntax.Hdoc || r.Hdoc == nil || len(r.Hdoc.Parts) != 1 || len(r.Word.Parts) != 1 {
+	one := r.Hdoc != nil && len(r.Hdoc.Parts) == 1
+	if !one || r.Op != syntax.Hdoc || len(r.Word.Parts) != 1 {
 		return ""
 	}
 	if q, ok := r.Word.Parts[0].(*syntax.SglQuoted); !ok || q.Dollar {
@@ -88,7 +90,7 @@ func written(r *syntax.Redirect) string {
 // "&" ends the command and they are the next one.
 func (s *Reading) background(redirs []*syntax.Redirect, args []*syntax.Word) {
 	for _, r := range redirs {
-		if (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && len(args) > 0 && args[len(args)-1].Pos().After(r.OpPos) {
+		if takesErrors(r) && len(args) > 0 && args[len(args)-1].Pos().After(r.OpPos) {
 			s.Found.Add(finding.UnusualShell)
 		}
 	}
@@ -139,6 +141,12 @@ func (s *Reading) socket(w workspace.Word) {
 	}
 }
 
+// oddTests evaluate their word, or are known to few shells; plainTests compare two words.
+var (
+	oddTests   = []syntax.UnTestOperator{syntax.TsVarSet, syntax.TsRefVar, syntax.TsNot, syntax.TsOptSet, syntax.TsFdTerm}
+	plainTests = []syntax.BinTestOperator{syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch, syntax.TsNewer, syntax.TsOlder}
+)
+
 // testClause judges [[ … ]]. Only single tests pass: the others are commands
 // and redirections to shells that do not know [[, or evaluate arithmetic.
 func (s *Reading) testClause(c *syntax.TestClause) {
@@ -148,7 +156,7 @@ func (s *Reading) testClause(c *syntax.TestClause) {
 		s.words(x)
 	case *syntax.UnaryTest:
 		w, ok := x.X.(*syntax.Word)
-		if !ok || x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar || x.Op == syntax.TsNot || x.Op == syntax.TsOptSet || x.Op == syntax.TsFdTerm {
+		if !ok || slices.Contains(oddTests, x.Op) {
 			s.odd(c)
 			return
 		}
@@ -156,7 +164,7 @@ func (s *Reading) testClause(c *syntax.TestClause) {
 	case *syntax.BinaryTest:
 		a, okA := x.X.(*syntax.Word)
 		b, okB := x.Y.(*syntax.Word)
-		if !okA || !okB || x.Op != syntax.TsMatch && x.Op != syntax.TsMatchShort && x.Op != syntax.TsNoMatch && x.Op != syntax.TsNewer && x.Op != syntax.TsOlder {
+		if !okA || !okB || !slices.Contains(plainTests, x.Op) {
 			s.odd(c)
 			return
 		}

@@ -21,12 +21,13 @@ func sample(list []*syntax.Stmt) (text string, always bool) {
 }
 
 func printsSample(st *syntax.Stmt) (text string, always bool) {
-	if st.Negated || st.Background {
+	if !asIs(st) {
 		return "", false
 	}
 	input := false
 	for _, r := range st.Redirs {
-		quiet := r.Op == syntax.RdrOut && r.N != nil && r.N.Value == "2" && r.Word.Lit() == "/dev/null"
+		errors := r.N != nil && r.N.Value == "2"
+		quiet := errors && r.Op == syntax.RdrOut && r.Word.Lit() == "/dev/null"
 		input = r.Op == syntax.RdrIn
 		if !quiet && !input {
 			return "", false

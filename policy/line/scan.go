@@ -38,7 +38,8 @@ const shortestHidden = 8
 // hides reports text that is written in base64 or hexadecimal digits and holds
 // the words of destructive commands.
 func (s *Reading) hides(text string) bool {
-	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return r >= 0x80 || !words.WordByte(byte(r)) && !strings.ContainsRune("+/=-", r) }) {
+	for w := range strings.FieldsFuncSeq(text,
+		func(r rune) bool { return r >= 0x80 || !words.WordByte(byte(r)) && !strings.ContainsRune("+/=-", r) }) {
 		if len(w) < shortestHidden {
 			continue
 		}

@@ -101,7 +101,8 @@ func (s *Reading) noteLine(f *syntax.File) {
 // pipes, whose output goes nowhere but on; single where it is one command whose
 // output stays as it is.
 func plainStmt(st *syntax.Stmt) (plain, single bool) {
-	if st.Negated || st.Background || st.Coprocess || st.Disown || len(st.Comments) > 0 {
+	apart := st.Coprocess || st.Disown
+	if apart || !asIs(st) || len(st.Comments) > 0 {
 		return false, false
 	}
 	for _, r := range st.Redirs {
@@ -109,7 +110,8 @@ func plainStmt(st *syntax.Stmt) (plain, single bool) {
 		if r.Word != nil {
 			target = r.Word.Lit()
 		}
-		if r.Hdoc != nil || !(target == "/dev/null" || r.Op == syntax.DplOut && words.Digits(target)) {
+		plain := target == "/dev/null" || r.Op == syntax.DplOut && words.Digits(target)
+		if r.Hdoc != nil || !plain {
 			return false, false
 		}
 	}

@@ -19,7 +19,8 @@ import (
 // read otherwise is unusual, and no worse.
 func (s *Reading) Finish(text string) finding.Set {
 	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.WritesOutside))
-	if s.fetches && (s.runs || saved && (s.scripted || s.Found.Has(finding.ProgramByPath))) {
+	runsSaved := saved && (s.scripted || s.Found.Has(finding.ProgramByPath))
+	if s.fetches && (s.runs || runsSaved) {
 		s.Found.Add(finding.RunsDownload)
 	}
 	if s.Found.Any(finding.Opaque) {
@@ -123,7 +124,7 @@ func unreadable(text string) (finding.Code, bool) {
 	open, brackets, pipes := 0, 0, 0
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c == '(' || c == '{' || c == '[' || c == '`':
+		case c == '(', c == '{', c == '[', c == '`':
 			brackets++
 			if c != '`' {
 				open++
@@ -180,18 +181,21 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 	if st.Coprocess || st.Disown {
 		s.Found.Add(finding.UnusualShell)
 	}
-	files, empty := make([]workspace.Word, len(st.Redirs)), s.empty
+	files, empty, from, place := make([]workspace.Word, len(st.Redirs)), s.empty, s.from, s.Place
+	if !s.behind {
+		s.from = len(s.read)
+	}
 	for i, r := range st.Redirs {
 		if !writesOut(r) {
 			s.input = nil
 		}
 		files[i] = s.redirect(r)
-		s.empty = givesNothing(r, files[i], s.empty)
+		s.empty = input(r, files[i], s.empty)
 	}
 	s.silent = false
 	s.command(st)
-	s.outputs(st.Redirs, files)
-	s.empty = empty
+	s.outputs(st.Redirs, files, &place)
+	s.empty, s.from = empty, from
 }
 
 // command judges the command of a statement.
@@ -204,13 +208,13 @@ func (s *Reading) command(st *syntax.Stmt) {
 		s.background(st.Redirs, c.Args)
 		s.Place.Sure = s.Place.Dirs
 		s.call(c)
-		if !st.Negated && !st.Background && len(c.Args) > 0 && c.Args[0].Lit() == "cd" {
+		if asIs(st) && len(c.Args) > 0 && c.Args[0].Lit() == "cd" {
 			return
 		}
 	case *syntax.BinaryCmd:
 		s.stmt(c.X)
 		silent, empty := s.silent, s.empty
-		if c.Op == syntax.AndStmt && !st.Negated && !st.Background {
+		if c.Op == syntax.AndStmt && asIs(st) {
 			s.andThen(c.Y)
 			s.silent = s.silent && silent
 			return
@@ -219,10 +223,15 @@ func (s *Reading) command(st *syntax.Stmt) {
 			s.input = with(s.printed, c.X)
 		}
 		s.piped = c.Op == syntax.Pipe && readsPipe(c.Y)
+		behind := s.behind
 		if c.Op == syntax.Pipe {
-			s.empty = silent && !mixesErrors(c.X)
+			s.empty, s.behind = something, true
+			if silent && !mixesErrors(c.X) {
+				s.empty = nothing
+			}
 		}
 		s.stmt(c.Y)
+		s.behind = behind
 		s.silent = s.silent && (silent || c.Op == syntax.Pipe)
 		s.input, s.piped, s.empty = nil, false, empty
 	case *syntax.Subshell:

@@ -54,7 +54,8 @@ func status(parts []syntax.WordPart) bool {
 		if index, ok := p.Index.(*syntax.Word); ok && plainIndex(index) {
 			return !grammar.Operates(p) && (p.Param.Value == "PIPESTATUS" || p.Param.Value == "pipestatus")
 		}
-		return p.Param != nil && p.Param.Value == "?" && p.Index == nil && !grammar.Operates(p)
+		name, plain := bareVariable(p)
+		return plain && name == "?"
 	}
 	return false
 }
@@ -132,7 +133,9 @@ func (b *joiner) word() workspace.Word {
 // takes adds what is computed where a sample says how it reads.
 func (b *joiner) takes(p syntax.WordPart, inQuotes bool) bool {
 	sub, ok := p.(*syntax.CmdSubst)
-	if !ok || b.out.Kind != workspace.Literal && !b.sampled || b.out.Tilde || b.brackets || b.brace > 0 {
+	known := b.sampled || b.out.Kind == workspace.Literal
+	begun := b.out.Tilde || b.brackets || b.brace > 0
+	if !ok || !known || begun {
 		return false
 	}
 	text, always := sample(sub.Stmts)
@@ -143,7 +146,8 @@ func (b *joiner) takes(p syntax.WordPart, inQuotes bool) bool {
 		b.sample = append(b.sample, b.text...)
 	}
 	b.out.Kind, b.sampled = workspace.Computed, true
-	b.out.Split = b.out.Split || !inQuotes && !always && len(b.sample) == 0
+	mayVanish := !inQuotes && !always && len(b.sample) == 0
+	b.out.Split = b.out.Split || mayVanish
 	b.sample = append(b.sample, text...)
 	return true
 }
@@ -152,7 +156,8 @@ func (b *joiner) takes(p syntax.WordPart, inQuotes bool) bool {
 // as many as there are names.
 func (b *joiner) compute(split bool) {
 	b.sampled = false
-	b.out.Split = b.out.Split || split || b.out.Kind == workspace.Pattern || b.brackets
+	glob := b.out.Kind == workspace.Pattern || b.brackets
+	b.out.Split = b.out.Split || split || glob
 	b.out.Kind = workspace.Computed
 }
 
@@ -210,9 +215,7 @@ func bareVariable(p syntax.WordPart) (string, bool) {
 	if !ok || e.Param == nil {
 		return "", false
 	}
-	changed := e.Exp != nil || e.Repl != nil || e.Index != nil || e.Slice != nil || e.NestedParam != nil || e.Flags != nil ||
-		len(e.Modifiers) > 0 || e.Names != 0 || e.Split != 0 || e.GlobSubst != 0 || e.RcExpand != 0
-	return e.Param.Value, !changed && !e.Length && !e.Excl && !e.Width && !e.IsSet
+	return e.Param.Value, e.Index == nil && !grammar.Operates(e)
 }
 
 // value adds what a loop gives its variable in this round, as far as that is known.
@@ -225,7 +228,8 @@ func (b *joiner) value(p syntax.WordPart, inQuotes bool) bool {
 	}
 	b.text = append(b.text, v.Text...)
 	b.out.Kind = max(b.out.Kind, v.Kind)
-	b.out.Listed = b.out.Listed || v.Listed || v.Kind == workspace.Pattern && !inQuotes
+	names := v.Kind == workspace.Pattern && !inQuotes
+	b.out.Listed = b.out.Listed || v.Listed || names
 	return true
 }
 
@@ -241,7 +245,7 @@ func (b *joiner) quoted(text string) {
 // lit adds unquoted text: it may be escaped, a glob, a brace expansion.
 func (b *joiner) lit(v string, first bool) {
 	for i := 0; i < len(v); i++ {
-		c := v[i]
+		c, begins := v[i], first && i == 0
 		switch {
 		case c == '\\':
 			if i++; i == len(v) || v[i] == '\n' {
@@ -261,13 +265,13 @@ func (b *joiner) lit(v string, first bool) {
 			b.out.Kind = workspace.Pattern
 		case c == '[':
 			b.brackets = true
-		case c == '~' && first && i == 0:
+		case c == '~' && begins:
 			b.out.Tilde = true
-		case c == '=' && first && i == 0 && len(v) > 1 && (words.WordByte(v[1]) || v[1] == '\\'): // zsh: the path of that program
+		case c == '=' && begins && nameBegins(words.At(v, 1)): // zsh: the path of that program
 			b.compute(false)
 		case c == '{' && b.brace == 0:
 			b.brace = len(b.text) + 1
-		case b.brace > 0 && (c == ',' || c == '.' && i+1 < len(v) && v[i+1] == '.'):
+		case b.brace > 0 && (c == ',' || strings.HasPrefix(v[i:], "..")):
 			b.text = b.text[:b.brace-1]
 			b.compute(true)
 		}
@@ -278,6 +282,9 @@ func (b *joiner) lit(v string, first bool) {
 		}
 	}
 }
+
+// nameBegins reports a byte with which the name of a program may begin, perhaps escaped.
+func nameBegins(c byte) bool { return c == '\\' || words.WordByte(c) }
 
 // unescape takes the backslashes out of double-quoted text.
 func unescape(v string) string {
@@ -299,5 +306,8 @@ func unescape(v string) string {
 // splits reports an expansion that becomes several words even in quotes.
 func splits(p syntax.WordPart) bool {
 	e, ok := p.(*syntax.ParamExp)
-	return ok && (e.Param == nil || e.Param.Value == "@" || e.Index != nil)
+	if !ok || e.Param == nil {
+		return ok
+	}
+	return e.Param.Value == "@" || e.Index != nil
 }

@@ -33,10 +33,15 @@ func NewCommand(text string) (Command, error) {
 		return p, fmt.Errorf("a command pattern must name a program, and have at most 60 words")
 	case strings.ContainsAny(text, "\"'`$\\;|&<>()\n\t"):
 		return p, fmt.Errorf("%q must be the words of one command, without quotes, pipes or other signs of the shell", text)
-	case strings.Contains(p.Words[0], "/") && !(path.IsAbs(p.Words[0]) && doublestar.ValidatePattern(p.Words[0]) && path.Clean(p.Words[0]) == p.Words[0]):
+	case !namesProgram(p.Words[0]):
 		return p, fmt.Errorf("%q must name its program, or give its absolute path", text)
 	}
 	return p, nil
+}
+
+// namesProgram reports a first word that is a name, or a clean absolute path.
+func namesProgram(word string) bool {
+	return !strings.Contains(word, "/") || path.IsAbs(word) && clean(word)
 }
 
 // Trusted says why the pattern may not stand for a permission; nil where it may.
@@ -63,7 +68,8 @@ func (p Command) Covers(args []workspace.Word) bool {
 		return false
 	}
 	for i, w := range args {
-		if w.Kind != workspace.Literal || w.Tilde || i > 0 && i < len(p.Words) && !words.Star(p.Words[i], w.Text) {
+		fits := i == 0 || i >= len(p.Words) || words.Star(p.Words[i], w.Text)
+		if !fits || !w.Exact() {
 			return false
 		}
 	}

@@ -20,16 +20,20 @@ type Path struct {
 // NewPath reads a clean path, absolute or below the workspace.
 func NewPath(text string) (Path, error) {
 	p := Path{text, strings.ToLower(text), strings.HasPrefix(text, "/")}
-	if text == "" || !doublestar.ValidatePattern(text) || path.Clean(text) != text || workspace.Climbs(text) || text[0] == '~' {
+	if !clean(text) || workspace.Climbs(text) || text[0] == '~' {
 		return p, fmt.Errorf("%q must be a clean path, absolute or below the workspace; * within a name, ** across directories", text)
 	}
 	return p, nil
 }
 
+// clean reports a glob that can be read and is written as [path.Clean] writes it.
+func clean(glob string) bool { return doublestar.ValidatePattern(glob) && path.Clean(glob) == glob }
+
 // Covers reports whether the file is certainly meant. Letter case counts. A
 // pattern that is not rooted counts from each of the agent's workspaces.
 func (p Path) Covers(f workspace.File, roots []string) bool {
-	if f.Kind != workspace.Literal || f.Open || f.Climb || f.Path == "" || f.Path[0] != '/' {
+	sure := f.Kind == workspace.Literal && !f.Open && !f.Climb
+	if !sure || !path.IsAbs(f.Path) {
 		return false
 	}
 	fits := func(name string, below bool) bool {
@@ -53,7 +57,8 @@ func (p Path) MayBe(f workspace.File, roots []string) bool {
 	}
 	if f.Open || !p.rooted && len(roots) == 0 {
 		ok, err := doublestar.Match("/**/"+strings.TrimPrefix(p.lower, "/"), "/"+strings.TrimPrefix(name, "/"))
-		return err != nil || ok || f.Open && p.rooted && strings.HasSuffix(p.lower, "*")
+		anyEnd := f.Open && p.rooted && strings.HasSuffix(p.lower, "*")
+		return err != nil || ok || anyEnd
 	}
 	fits := func(name string, below bool) bool {
 		ok, err := doublestar.Match(p.lower, name)

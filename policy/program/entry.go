@@ -37,6 +37,7 @@ type entry struct {
 	otherwise []finding.Code            // what any other subcommand is
 	unread    []finding.Code            // what the command is besides, where some word is not recognised
 	here      bool                      // it runs code of the project in which it stands
+	restores  bool                      // it puts what was stored among the files
 	fetches   bool                      // what it prints comes from the network
 	about     []finding.Code            // what it is where it is only asked for its version or for help; bare if nil
 	named     []finding.Code            // what it is instead where it has operands

@@ -37,7 +37,8 @@ func testEnvironment(x *command.Call, w workspace.Word) {
 	for name := range strings.SplitSeq(w.Text, ",") {
 		first, rest, more := strings.Cut(name, "-")
 		tool := known(first).module() && (!more || everydayTarget("test-"+rest))
-		if w.Kind != workspace.Literal || !everydayTarget(name) && !everydayEnvironment.MatchString(name) && !tool {
+		tests := tool || everydayTarget(name) || everydayEnvironment.MatchString(name)
+		if !tests || w.Kind != workspace.Literal {
 			x.Add(finding.RunsWorkspaceCode)
 		}
 	}

@@ -26,7 +26,11 @@ var targetParts = words.Set(`all ci fix unit int integration e2e it watch fast s
 func everydayTarget(name string) bool {
 	first := true
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune(":-_", r) }) {
-		if first && !everydayWords[part] || !first && !targetParts[part] && strings.Trim(part, "0123456789.") != "" {
+		everyday := everydayWords[part]
+		if !first {
+			everyday = targetParts[part] || strings.Trim(part, "0123456789.") == ""
+		}
+		if !everyday {
 			return false
 		}
 		first = false

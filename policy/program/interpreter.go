@@ -13,7 +13,8 @@ import (
 
 // interpreter judges a program that runs code of its own language.
 func interpreter(x *command.Call, name string, args []workspace.Word) {
-	if language.ShowsVersion(x, name, args) || len(args) == 1 && args[0].Is("-v") && words.Any(name, "node", "perl", "ruby", "php") {
+	short := len(args) == 1 && args[0].Is("-v") && words.Any(name, "node", "perl", "ruby", "php")
+	if short || language.ShowsVersion(x, name, args) {
 		x.Add(finding.ReadOnlyCommand)
 		return
 	}
@@ -46,7 +47,7 @@ func interpreter(x *command.Call, name string, args []workspace.Word) {
 			x.Add(finding.InterpreterCode)
 			return
 		}
-		if len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text[1:3], "cerE") || w.MayBeOption() && strings.HasPrefix(w.Text, "--eval") {
+		if givesCode(w) {
 			x.Add(finding.InterpreterCode)
 			return
 		}
@@ -56,6 +57,14 @@ func interpreter(x *command.Call, name string, args []workspace.Word) {
 	} else {
 		x.Add(finding.InterpreterInput)
 	}
+}
+
+// givesCode reports a word of options that has code in it or behind it: -ne, -c1, --eval=1.
+func givesCode(w workspace.Word) bool {
+	if letters := words.ShortOptions(w.Text); len(letters) > 1 {
+		return strings.ContainsAny(letters[:2], "cerE")
+	}
+	return w.MayBeOption() && strings.HasPrefix(w.Text, "--eval")
 }
 
 // onlyParse are the options with which an interpreter reads a file and runs nothing
@@ -85,21 +94,21 @@ func parsesFiles(x *command.Call, files []workspace.Word) {
 
 // dashes writes options of one dash with two.
 func dashes(args []workspace.Word) []workspace.Word {
-	words := make([]workspace.Word, 0, len(args))
-	for _, w := range args {
-		if len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' || w.Is("-"+strings.TrimPrefix(w.Text, "-")) && len(w.Text) == 2 && w.Text != "--" {
-			w.Text = "-" + w.Text
+	out := slices.Clone(args)
+	for i, w := range out {
+		if n := len(words.ShortOptions(w.Text)); n > 1 || n == 1 && w.Kind == workspace.Literal {
+			out[i].Text = "-" + w.Text
 		}
-		words = append(words, w)
 	}
-	return words
+	return out
 }
 
 // pkg judges a word that names packages of the project.
 func packageWord(x *command.Call, w workspace.Word) {
 	host, name, _ := strings.Cut(w.Text, "/")
 	elsewhere := strings.Trim(host, ".") != "" && strings.Contains(host, ".") // a module's path, for which that machine answers
-	if workspace.Climbs(w.Text) || strings.Contains(w.Text, "@") || elsewhere && slices.ContainsFunc(strings.Split(name, "/"), carries) {
+	tells := elsewhere && slices.ContainsFunc(strings.Split(name, "/"), carries)
+	if tells || workspace.Climbs(w.Text) || strings.Contains(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}
 }

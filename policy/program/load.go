@@ -99,9 +99,11 @@ func (l *loader) program(file, names string, r row) {
 
 // entry makes a row's entry. Subcommands have the options of what they belong to.
 func (l *loader) entry(where string, r row, parent *entry) *entry {
-	e := &entry{doc: r, roles: map[string]role{}, shapes: map[string]*regexp.Regexp{}, skip: r.First, most: r.Most, onedash: r.OneDash, version: r.Version,
-		least: r.Least, here: r.Here, fetches: r.Fetches}
-	e.spec = command.Spec{All: r.All, Number: r.Numbers, Fixed: r.Fixed, Globs: r.Globs, Posix: r.Posix, Apart: r.Apart, Equals: r.Equals || parent != nil && parent.spec.Equals, Given: r.Given, Strict: true,
+	e := &entry{doc: r, roles: map[string]role{}, shapes: map[string]*regexp.Regexp{}, skip: r.First, most: r.Most,
+		onedash: r.OneDash, version: r.Version,
+		least: r.Least, here: r.Here, fetches: r.Fetches, restores: r.Restores}
+	e.spec = command.Spec{All: r.All, Number: r.Numbers, Fixed: r.Fixed, Globs: r.Globs, Posix: r.Posix, Apart: r.Apart,
+		Equals: r.Equals || parent != nil && parent.spec.Equals, Given: r.Given, Strict: true,
 		Long: map[string]bool{}, Texts: map[string]bool{}, Optional: map[string]bool{}}
 	o := optionList{l: l, where: where, e: e, known: map[string]string{}}
 	o.row(r)
@@ -205,7 +207,7 @@ func (l *loader) options1(where string, r row, e *entry) {
 	names := func(list string) (all []string) {
 		letters, long := shortNames(list, r.OneDash)
 		for _, name := range append(letters, long...) {
-			if _, known := e.roles[name]; !known {
+			if _, known := e.roles[name]; !known && name != "" && !(r.Numbers || e.spec.Number) {
 				l.fail(where, "the option %s is needed and not listed", name)
 			}
 			all = append(all, name)
@@ -246,7 +248,7 @@ func (l *loader) project(where string, r *projectRow, e *entry) {
 	if r.Command != "" && !commands[r.Command] {
 		l.fail(where, "there is no command %q", r.Command)
 	}
-	if r.Installed != "" && r.Installed != "bin" && r.Installed != "npm" && r.Installed != "python" {
+	if !words.Any(r.Installed, "", "bin", "npm", "python") {
 		l.fail(where, "installed cannot be %q", r.Installed)
 	}
 	if len(e.otherwise) == 0 {
@@ -258,7 +260,8 @@ func (l *loader) project(where string, r *projectRow, e *entry) {
 }
 
 func (l *loader) verbs(where string, r row, e *entry) {
-	if r.Is != "" || r.Operands != "" || r.Runs != nil && *r.Runs != (projectRow{Installed: r.Runs.Installed}) {
+	runs := r.Runs != nil && *r.Runs != (projectRow{Installed: r.Runs.Installed})
+	if runs || r.Is != "" || r.Operands != "" {
 		l.fail(where, "is, operands and runs beside verbs are never reached, but for where it is installed")
 	}
 	if r.Runs != nil {
@@ -316,10 +319,13 @@ func (o *optionList) row(r row) {
 		takes         bool
 		role          role
 	}{
-		{"flags", r.Flags, false, textRole}, {"appends", r.Appends, false, textRole}, {"optional", r.Optional, false, textRole}, {"maybe", r.Maybe, true, textRole},
-		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole}, {"reads", r.Reads, true, readsRole}, {"tree", r.Tree, true, treeRole},
+		{"flags", r.Flags, false, textRole}, {"appends", r.Appends, false, textRole},
+		{"optional", r.Optional, false, textRole}, {"maybe", r.Maybe, true, textRole},
+		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole},
+		{"reads", r.Reads, true, readsRole}, {"tree", r.Tree, true, treeRole},
 		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"project", r.Project, true, projectRole},
-		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole}, {"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},
+		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole},
+		{"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},
 		{"postgres", r.Postgres, true, postgresRole}, {"mysql", r.Mysql, true, mysqlRole}, {"sqlite", r.Sqlite, true, sqliteRole},
 		{"builds", r.Builds, true, buildsRole}, {"empties", r.Empties, true, emptiesRole}, {"environment", r.Environment, true, environmentRole},
 		{"profiles", r.Profiles, true, profilesRole},

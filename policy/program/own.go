@@ -22,9 +22,11 @@ func Own(p *workspace.Place, file string) (name string, scripted, ok bool) {
 	}
 	dir, base := path.Split(file)
 	dir = strings.TrimSuffix(dir, "/")
-	tool := known(base).installed()
+	tool, python := known(base).installed(), pythonNames[base] || base == "pip"
 	switch {
-	case dir == "" && (base == "gradlew" || base == "mvnw"), workspace.ProjectBins[dir] && (tool || pythonNames[base] || base == "pip"), dir == "bin" && tool:
+	case dir == "" && words.Any(base, "gradlew", "mvnw"),
+		workspace.ProjectBins[dir] && (tool || python),
+		dir == "bin" && tool:
 		return base, false, true
 	case scriptDirs[dir] && everydayScript(base), testProgram(dir, base):
 		return handedOn, true, true
@@ -47,8 +49,8 @@ func everydayScript(name string) bool {
 		return false
 	}
 	name = strings.TrimSuffix(name, ext)
-	if rest, ok := strings.CutPrefix(name, "run"); ok && rest != "" && (rest[0] == '_' || rest[0] == '-') {
-		name = rest[1:]
+	if words.Begins(name, "run_", "run-") {
+		name = name[len("run_"):]
 	}
 	return everydayTarget(name)
 }
@@ -58,7 +60,8 @@ var scriptEnds = words.Set(".sh .bash .zsh .py .rb .pl .js .mjs .cjs .ts .php")
 // testProgram reports a test among what compilers have made: build/tests/test_queue.
 func testProgram(dir, base string) bool {
 	top, _, _ := strings.Cut(dir, "/")
-	if !builtDirs[top] && !strings.HasPrefix(top, "cmake-build-") || workspace.Hidden("/"+dir) || workspace.Climbs(dir) {
+	built := builtDirs[top] || strings.HasPrefix(top, "cmake-build-")
+	if !built || workspace.Hidden("/"+dir) || workspace.Climbs(dir) {
 		return false
 	}
 	for part := range strings.FieldsFuncSeq(base, func(r rune) bool { return r == '_' || r == '-' }) {

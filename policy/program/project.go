@@ -43,7 +43,8 @@ func (e *entry) build(x *command.Call, name string, args []workspace.Word) {
 		x.Add(finding.WritesOutside)
 	}
 	if p.settings != nil {
-		args = slices.DeleteFunc(slices.Clone(args), func(w workspace.Word) bool { return w.Kind == workspace.Literal && p.settings.MatchString(w.Text) })
+		args = slices.DeleteFunc(slices.Clone(args),
+			func(w workspace.Word) bool { return w.Kind == workspace.Literal && p.settings.MatchString(w.Text) })
 	}
 	at := p.pointing(args)
 	dry := rehearses(args, p.dry)
@@ -83,7 +84,8 @@ func (e *entry) build(x *command.Call, name string, args []workspace.Word) {
 			x.Add(finding.DynamicArgument)
 		}
 	}
-	if p.command != "" || p.targets != nil && !target && !p.targets["default"] && !asksAbout(x, args) {
+	unnamed := p.targets != nil && !target && !p.targets["default"]
+	if p.command != "" || unnamed && !asksAbout(x, args) {
 		addCodes(x, e.bare)
 	}
 }
@@ -143,12 +145,15 @@ func asksAbout(x *command.Call, args []workspace.Word) bool {
 // target judges what a tool is told to do.
 func runsTarget(x *command.Call, p *projectTool, w workspace.Word) {
 	name, value, assigns := strings.Cut(w.Text, "=")
+	plain := assigns && makeVariables[name] && plainValue.MatchString(value)
 	switch {
 	case w.Kind != workspace.Literal:
 		x.Add(finding.DynamicArgument)
-	case p.targets[w.Text], p.like != nil && p.like.MatchString(w.Text), p.each && !p.targets["*"] && p.targets[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
+	case p.targets[w.Text],
+		p.like != nil && p.like.MatchString(w.Text),
+		p.each && !p.targets["*"] && p.targets[w.Text[strings.LastIndexByte(w.Text, ':')+1:]]:
 	case p.targets["*"] && everydayTarget(w.Text):
-	case p.targets["*"] && assigns && makeVariables[name] && plainValue.MatchString(value):
+	case p.targets["*"] && plain:
 		language.ProjectWord(x, workspace.Word{Text: value})
 	default:
 		x.Add(finding.RunsWorkspaceCode)
@@ -168,7 +173,8 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 		}
 		language.RunsProject(x)
 		x.Run(all)
-	case e.project.command == "npm" && tool.installed() && tool.project.npm, e.project.command == "script-or-tool" && tool.installed() && !everydayTarget(first):
+	case e.project.command == "npm" && tool.installed() && tool.project.npm,
+		e.project.command == "script-or-tool" && tool.installed() && !everydayTarget(first):
 		language.RunsProject(x)
 		if first[0] == '@' {
 			tool.judge(x, first, all[1:])
@@ -178,7 +184,8 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 	case e.project.command == "measured" && (first == "pytest" || first == "unittest"):
 		language.RunsProject(x)
 		x.Run(all)
-	case strings.HasPrefix(e.project.command, "script") && (first == "t" || first == "tst" || everydayTarget(first)), e.project.command == "task" && everydayTarget(first[strings.LastIndexByte(first, ':')+1:]):
+	case strings.HasPrefix(e.project.command, "script") && (words.Any(first, "t", "tst") || everydayTarget(first)),
+		e.project.command == "task" && everydayTarget(first[strings.LastIndexByte(first, ':')+1:]):
 		rest := slices.DeleteFunc(slices.Clone(all[1:]),
 			func(w workspace.Word) bool { return w.Is("--") }) // what follows goes on to the script
 		known(handedOn).build(x, name, rest)

@@ -29,7 +29,8 @@ func (p *projectTool) pointing(args []workspace.Word) pointedAt {
 func rewrites(args []workspace.Word) bool {
 	return slices.ContainsFunc(args, func(w workspace.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
-		return rewriting[name] || len(name) > 2 && name[0] == '-' && name[1] != '-' && strings.Contains(name, "w")
+		letters := words.ShortOptions(name)
+		return rewriting[name] || len(letters) > 1 && strings.Contains(letters, "w")
 	})
 }
 
@@ -49,6 +50,7 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 	if p.lists && strings.HasPrefix(w.Text, "@") {
 		x.Add(finding.UnknownOption)
 	}
+	x.DeskPath(w)
 	list, ok := workspace.Alternatives(w.Text)
 	if !ok {
 		x.Add(finding.MayReadSecret)
@@ -58,7 +60,9 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 		switch {
 		case !p.checks && workspace.StartupPath(lower) && !strings.EqualFold(base, "head"):
 			x.Add(finding.WritesStartup)
-		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file), p.prints && !workspace.PlainFile(strings.ToLower(base)), p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
+		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file),
+			p.prints && !workspace.PlainFile(strings.ToLower(base)),
+			p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
 			x.Add(finding.MayReadSecret)
 		case workspace.SecretLower(lower):
 			x.Add(finding.ReadsSecret)
@@ -72,6 +76,7 @@ var outputDirs = words.Set(".output htmlcov storybook-static lcov-report test-re
 // taken judges a file or directory of the project that a tool is told to read.
 func takesProjectFile(x *command.Call, w workspace.Word) {
 	language.ProjectWord(x, w)
+	x.DeskPath(w)
 	for _, file := range append(language.WordParts(w.Text), w.Text) {
 		if workspace.SecretLower(workspace.FoldPath(path.Clean(file))) {
 			x.Add(finding.ReadsSecret)

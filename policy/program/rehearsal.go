@@ -61,7 +61,7 @@ func mayAskForHelp(args []workspace.Word) bool {
 		return false
 	}
 	last := args[len(args)-1]
-	return last.Is("--help") || last.Is("-help") || last.Is("-h") || last.Is("help") && len(args) <= 2
+	return last.IsAny("--help", "-help", "-h") || last.Is("help") && len(args) <= 2
 }
 
 // program judges a program of the table. Where it may only be asked for help, it is not
@@ -86,7 +86,8 @@ func Rehearses(base string, args []workspace.Word) bool {
 			continue
 		}
 		told := options[w.Text] || base == "rsync" && rehearsesRsync.MatchString(w.Text)
-		asks := (base == "kubectl" || base == "oc") && w.Text == "can-i" && i > 0 && args[i-1].Is("auth")
+		auth := i > 0 && args[i-1].Is("auth")
+		asks := auth && w.Text == "can-i" && words.Any(base, "kubectl", "oc")
 		if told || asks {
 			return true
 		}

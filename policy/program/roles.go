@@ -56,7 +56,8 @@ var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
 
 // word says what the role does to a word.
 func (r role) word(x *command.Call, w workspace.Word) {
-	if files := r == tellsRole || r == readsRole || r == treeRole; files && strings.Contains(w.Text, "://") {
+	files := r == tellsRole || r == readsRole || r == treeRole
+	if files && strings.Contains(w.Text, "://") {
 		x.Address(w.Text) // some programs fetch what they are given as a file
 	}
 	switch r {

@@ -88,7 +88,8 @@ func (e *entry) command(x *command.Call, name string, args []workspace.Word) {
 		}
 		return
 	}
-	if e.about != nil && (asksAbout(x, args) || len(args) == 1 && args[0].Is("-v")) {
+	asks := asksAbout(x, args) || len(args) == 1 && args[0].Is("-v")
+	if asks && e.about != nil {
 		addCodes(x, e.about)
 		return
 	}
@@ -120,6 +121,9 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 	if e.fetches {
 		x.Mark(command.Fetches)
 	}
+	if e.restores {
+		x.Mark(command.WritesCode)
+	}
 	c := x.Scanner(&e.spec, args)
 	var words [4]workspace.Word
 	var names [4]string
@@ -137,6 +141,9 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 		if t.Value && e.spec.All && e.operands == readsRole {
 			x.Read(t.Word.Sampled()) // any option of a program that only reads may name a file
 		}
+	}
+	if slices.ContainsFunc(operands, func(w workspace.Word) bool { return !w.IsAny("HEAD", "main", "master") }) {
+		options = append(options, "") // a file or a range
 	}
 	if !e.allows(options) {
 		x.Add(finding.UnknownOption)
@@ -230,7 +237,8 @@ func (e *entry) words(x *command.Call, operands []workspace.Word, given bool) {
 			e.leading.word(x, w)
 		}
 	}
-	if e.most > 0 && (len(operands) > e.most || several) || len(operands) < e.least {
+	tooMany := e.most > 0 && (len(operands) > e.most || several)
+	if tooMany || len(operands) < e.least {
 		x.Add(finding.UnknownOption)
 	}
 }

@@ -11,7 +11,8 @@ import (
 func (e *entry) prints(x *command.Call, args []workspace.Word) {
 	reads := e.filter != "" && !e.readsNothing(x, args)
 	silent := e.silent != nil && e.silent.MatchString(joined(args))
-	if silent || e.filter != "" && !reads && !e.keeps(x, args) {
+	empties := e.filter != "" && !reads && !e.keeps(x, args)
+	if silent || empties {
 		x.Mark(command.PrintsNothing)
 	}
 }
@@ -32,25 +33,27 @@ func (e *entry) keeps(x *command.Call, args []workspace.Word) bool {
 }
 
 // readsNothing reports a filter that is given nothing to read. A word behind an option
-// may be its value.
+// may be its value, and is taken for a file where only the call has no input.
 func (e *entry) readsNothing(x *command.Call, args []workspace.Word) bool {
 	if e.filter == "input" {
-		return x.Empty
+		return x.Empty || x.Idle
 	}
-	null, text := false, e.skip
+	null, maybe, text := false, false, e.skip
 	for i, w := range args {
 		input := w.Is("-") || w.Is("/dev/stdin")
 		switch {
 		case w.Is("/dev/null"):
 			null = true
-		case input && x.Empty, w.Kind == workspace.Literal && w.MayBeOption(), i > 0 && args[i-1].MayBeOption():
+		case input && (x.Empty || x.Idle), w.Kind == workspace.Literal && w.MayBeOption():
+		case i > 0 && args[i-1].MayBeOption():
+			maybe = true
 		case input || text == 0:
 			return false
 		default:
 			text--
 		}
 	}
-	return null || x.Empty
+	return null || x.Empty || x.Idle && !maybe
 }
 
 // joined gives words as one text; a word that is not known is none that a pattern has.

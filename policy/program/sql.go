@@ -134,7 +134,12 @@ func (r *statements) name(name string) {
 
 // named notes a name that stands for more than a table, quoted or not.
 func (r *statements) named(name string) {
-	r.other = r.other || r.dialect == sqliteRole && virtual[name] || r.dialect == mysqlRole && name == "mysql"
+	switch r.dialect {
+	case sqliteRole:
+		r.other = r.other || virtual[name]
+	case mysqlRole:
+		r.other = r.other || name == "mysql"
+	}
 }
 
 // virtual are tables of sqlite3 that read files or the raw database, also without
@@ -170,7 +175,7 @@ func (r *statements) statement() bool {
 	case "show":
 		return r.shows(all[1:])
 	case "describe", "desc":
-		return r.dialect == mysqlRole && len(all) == 2 && (all[1] == "'" || isName(all[1]))
+		return r.dialect == mysqlRole && len(all) == 2 && identifies(all[1])
 	case "pragma":
 		return r.dialect == sqliteRole && pragmas.MatchString(strings.Join(all[1:], " "))
 	}
@@ -209,7 +214,10 @@ func (r *statements) shows(all []string) bool {
 	}
 	switch r.dialect {
 	case postgresRole: // one setting
-		return len(all) == 1 && isName(all[0]) && all[0] != "all" && !strings.HasSuffix(all[0], "_command")
+		if len(all) != 1 || all[0] == "all" {
+			return false
+		}
+		return isName(all[0]) && !strings.HasSuffix(all[0], "_command")
 	case mysqlRole:
 		return mysqlShows.MatchString(strings.Join(all, " "))
 	}
@@ -219,7 +227,10 @@ func (r *statements) shows(all []string) bool {
 var mysqlShows = regexp.MustCompile(`^(?:full |global |session )?(?:tables|databases|schemas|processlist|status|variables|warnings|errors|engines|collation|table status|triggers` +
 	`|columns|fields|indexes|index|keys|create table [\w.' ]+)(?: (?:from|in) [\w.' ]+)*(?: like ')?$`)
 
-func isName(w string) bool { return words.WordByte(w[0]) && (w[0] < '0' || w[0] > '9') }
+func isName(w string) bool { return words.WordByte(w[0]) && !words.Digit(w[0]) }
+
+// identifies reports a name, in quotes or not.
+func identifies(w string) bool { return w == "'" || isName(w) }
 
 // selects reports a query. No word of it begins a change, and what stands before a
 // parenthesis is a function that is known to do nothing but reckon.
@@ -228,13 +239,14 @@ func selects(all []string) bool {
 		return false
 	}
 	for i, w := range all {
-		called := i+1 < len(all) && all[i+1] == "("
+		called, qualified := i+1 < len(all) && all[i+1] == "(", i > 0 && all[i-1] == "."
 		switch {
 		case changes[w] && !(w == "replace" && called):
 			return false
-		case called && w != "(" && (isName(w) || w == "'") && !functions[w]:
+		case called && identifies(w) && !functions[w]:
 			return false
-		case called && w == "'" || called && w == "." || called && i > 0 && all[i-1] == "." && isName(w):
+		case called && w == ".",
+			called && qualified && isName(w):
 			return false // a function by its quoted name, or of another schema
 		}
 	}

@@ -16,7 +16,8 @@ type operands struct {
 	long  map[string]bool // such options in full; true: they take text
 	// counts reports an operand that is part of what is trusted all the same; i
 	// counts the operands. It may be nil.
-	counts func(i int, operand string) bool
+	counts  func(i int, operand string) bool
+	ordered bool // those that count mean something else in another order
 }
 
 // DataOnly are the programs and subcommands that a session grant covers with
@@ -57,23 +58,27 @@ var DataOnly = func() map[string]*operands {
 		{"git", "add rm mv", "-AufnvNqrk --all --cached --force --update --dry-run --quiet"},
 		{"git", "checkout switch", "-qfdt -b= -B= -c= -C= --quiet --force --detach --track --no-track --orphan= --ours --theirs"},
 		{"git", "restore", "-SWq -s= --source= --staged --worktree --quiet"},
-		{"git", "reset revert cherry-pick merge clean", "-qnxfdv --soft --mixed --hard --keep --quiet --no-edit --no-commit --abort --continue --no-ff --ff-only --squash"},
+		{"git", "reset revert cherry-pick merge clean",
+			"-qnxfdv --soft --mixed --hard --keep --quiet --no-edit --no-commit --abort --continue --no-ff --ff-only --squash"},
 		{"git", "branch", "-dDmMcCfarvq --list --delete --force --all"},
-		{"git", "stash/push stash/pop stash/apply stash/drop stash/list stash/show stash/clear", "-ukaq -m= --message= --include-untracked --all --keep-index --quiet --index"},
+		{"git", "stash/push stash/pop stash/apply stash/drop stash/list stash/show stash/clear",
+			"-ukaq -m= --message= --include-untracked --all --keep-index --quiet --index"},
 		{"git", "worktree/add worktree/remove worktree/prune worktree/list", "-fd -b= -B= --force --detach"},
 
 		{"gh", "pr/create issue/create", "-dfw -t= -b= --title= --body= --draft --fill --web"},
 		{"gh", "pr/edit pr/comment pr/close pr/reopen pr/ready pr/view pr/list pr/status pr/checks pr/diff pr/checkout issue/edit issue/comment issue/close issue/reopen issue/view issue/list", "-t= -b= --title= --body= --comments --web"},
 		{"gh", "pr/review", "-acr -b= --body= --approve --comment --request-changes"},
 		{"gh", "pr/merge", "-smrd -t= -b= --subject= --body= --squash --merge --rebase --auto --delete-branch"},
-		{"gh", "release/create release/edit release/upload release/view release/list", "-t= -n= --title= --notes= --draft --prerelease --generate-notes --clobber"},
+		{"gh", "release/create release/edit release/upload release/view release/list",
+			"-t= -n= --title= --notes= --draft --prerelease --generate-notes --clobber"},
 		{"gh", "run/list run/view run/watch run/rerun run/cancel label/create", "--failed --log --log-failed"},
 		{"glab", "mr/create mr/note mr/close mr/merge mr/view mr/list issue/create issue/note issue/close issue/view issue/list", "--title= --description= --draft"},
 
 		{"npm pnpm", "install i add ci uninstall remove rm un update up upgrade outdated prune dedupe publish unpublish deprecate pack view info version dist-tag/add dist-tag/rm dist-tag/ls",
 			"-DEgSOPBfy --save --save-dev --save-exact --save-optional --no-save --global --force --legacy-peer-deps --ignore-scripts --yes --silent --production --dry-run --no-audit --no-fund --frozen-lockfile"},
 		{"yarn", "add remove install upgrade", "-DEPOTW --dev --exact --peer --optional --frozen-lockfile --immutable --ignore-scripts --silent"},
-		{"pip pip3", "install uninstall download", "-UqvyI --upgrade --user --quiet --yes --no-deps --no-cache-dir --break-system-packages --force-reinstall"},
+		{"pip pip3", "install uninstall download",
+			"-UqvyI --upgrade --user --quiet --yes --no-deps --no-cache-dir --break-system-packages --force-reinstall"},
 		{"uv", "add remove sync lock pip/install pip/uninstall", "-Uqv --dev --upgrade --system --quiet"},
 		{"poetry", "add remove install update lock publish", "-nqD --dev --quiet"},
 		{"cargo", "add remove install update fetch publish", "-qv --dev --release --locked --dry-run --allow-dirty --quiet"},
@@ -82,7 +87,8 @@ var DataOnly = func() map[string]*operands {
 		{"bundle", "install update add", "--quiet"},
 		{"go", "get mod/tidy mod/download mod/vendor", "-uxv"},
 		{"conda mamba", "install remove update", "-yq --yes --quiet"},
-		{"apt apt-get", "install remove purge update upgrade autoremove reinstall", "-yqfm --yes --quiet --no-install-recommends --reinstall --purge"},
+		{"apt apt-get", "install remove purge update upgrade autoremove reinstall",
+			"-yqfm --yes --quiet --no-install-recommends --reinstall --purge"},
 		{"dnf yum", "install remove update upgrade reinstall", "-yqv --refresh --best"},
 		{"brew", "install uninstall reinstall upgrade update", "-qvf --cask --formula --quiet --force"},
 		{"snap", "install remove refresh", "--classic"},
@@ -104,6 +110,7 @@ var DataOnly = func() map[string]*operands {
 					name += " " + strings.ReplaceAll(verb, "/", " ")
 				}
 				o := newOperands(row.options)
+				o.ordered = name == "git push"
 				if o.counts = telling[program]; o.counts == nil {
 					o.counts = telling[name]
 				}
@@ -149,15 +156,15 @@ func firstOperand(i int, _ string) bool { return i == 0 }
 
 func remoteShell(_ int, w string) bool { return strings.ContainsAny(w, "$`;&|<>(){}[]*?!#'\"\\ \t\n") }
 
-// pushed reports the remote, and what is pushed under another name or by force, or
-// deleted there.
-func pushed(i int, w string) bool { return i == 0 || strings.ContainsAny(w, "+:") }
+// pushed says that the remote counts, and what is pushed there: a branch or a tag.
+func pushed(int, string) bool { return true }
 
 // transport reports an address of git's that names a helper program.
 func transport(_ int, w string) bool { return strings.Contains(w, "::") }
 
 func npmPackage(i int, w string) bool {
-	if scope, name, ok := strings.Cut(w, "/"); ok && len(scope) > 1 && scope[0] == '@' && nameOnly(scope[1:]) {
+	scope, name, ok := strings.Cut(w, "/")
+	if owner, scoped := strings.CutPrefix(scope, "@"); ok && scoped && nameOnly(owner) {
 		w = name
 	}
 	return otherPackage(i, w)
@@ -209,7 +216,7 @@ func SubjectOf(name string, words []string) string {
 		case w != "" && w[0] == '-':
 			unit := Quoted(w)
 			takes, text := o.takes(w)
-			if takes && i+1 < len(words) && (words[i+1] == "" || words[i+1][0] != '-') {
+			if takes && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
 				if i++; !text {
 					unit += " " + Quoted(words[i])
 				}
@@ -222,7 +229,9 @@ func SubjectOf(name string, words []string) string {
 			operand++
 		}
 	}
-	slices.Sort(named)
+	if !o.ordered {
+		slices.Sort(named)
+	}
 	slices.Sort(options)
 	var b strings.Builder
 	b.Grow(64)
@@ -241,7 +250,7 @@ func SubjectOf(name string, words []string) string {
 // how many words its subcommand has.
 func DataOf(name string, words []string) (o *operands, verbs int) {
 	if o = DataOnly[name]; o != nil {
-		if name == "tar" && len(words) > 1 && (words[1] == "" || words[1][0] != '-') { // its first word is options without a dash
+		if name == "tar" && len(words) > 1 && !strings.HasPrefix(words[1], "-") { // its first word is options without a dash
 			if strings.Trim(words[1], o.flags+o.texts) != "" || words[1] == "" {
 				return nil, 0
 			}

@@ -54,8 +54,9 @@ func RunsOthers(args []workspace.Word) bool {
 	for i, w := range args[1:] {
 		switch {
 		case !strings.HasPrefix(w.Text, "-"):
-			return RunnerVerbs[base+"/"+w.Text] || base == "git" && slices.ContainsFunc(args[i+2:], func(o workspace.Word) bool { return gitSets(w.Text, o.Text) })
-		case base == "git" && (strings.HasPrefix(w.Text, "-c") || strings.HasPrefix(w.Text, "--config-env") || strings.HasPrefix(w.Text, "--exec-path")):
+			return RunnerVerbs[base+"/"+w.Text] || base == "git" && slices.ContainsFunc(args[i+2:],
+				func(o workspace.Word) bool { return gitSets(w.Text, o.Text) })
+		case base == "git" && words.Begins(w.Text, "-c", "--config-env", "--exec-path"):
 			return true // a setting can be a command
 		}
 	}
@@ -66,7 +67,7 @@ func RunsOthers(args []workspace.Word) bool {
 // settings or hooks, or its data from a program.
 func gitSets(verb, text string) bool {
 	switch {
-	case verb != "clone" && verb != "init" || len(text) < 2 || text[0] != '-':
+	case !words.Any(verb, "clone", "init") || len(text) < 2 || text[0] != '-':
 		return false
 	case text[1] == '-':
 		return strings.HasPrefix(text, "--te") || strings.HasPrefix(text, "--conf")
@@ -154,7 +155,7 @@ var scriptVerbs = words.Set("npm/run npm/run-script pnpm/run yarn/run composer/r
 // no grant covers.
 func ProgramIn(args []workspace.Word) (name, program string, ok bool) {
 	for _, w := range args {
-		if w.Kind != workspace.Literal || w.Tilde {
+		if !w.Exact() {
 			return "", "", false
 		}
 	}

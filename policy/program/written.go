@@ -49,7 +49,7 @@ type row struct {
 	Most        int               `yaml:"most"`        // so many there may be
 	Least       int               `yaml:"least"`       // so many there must be
 	All         bool              `yaml:"all"`         // no option does harm
-	Beside      map[string]string `yaml:"beside"`      // options that need one of some others beside them
+	Beside      map[string]string `yaml:"beside"`      // options that need one of some others beside them; "--" is an operand
 	Spelled     string            `yaml:"spelled"`     // a pattern for each word with a dash; -name is then --name where that is an option
 	Wraps       bool              `yaml:"wraps"`       // behind the first operands stands a command, which it runs
 	Numbers     bool              `yaml:"numbers"`     // -20 is an option
@@ -60,6 +60,7 @@ type row struct {
 	Silent      string            `yaml:"silent"`      // a pattern for all its words, joined by blanks, with which it prints nothing
 	Filter      string            `yaml:"filter"`      // what it prints and writes is made of what it reads: "files" that its operands name, or its "input"
 	Appends     string            `yaml:"appends"`     // flags with which it keeps what is in the files that it writes
+	Restores    bool              `yaml:"restores"`    // it puts what was stored among the files, which may be code
 	Fetches     bool              `yaml:"fetches"`     // what it prints comes from the network
 	Posix       bool              `yaml:"posix"`       // options end at the first operand
 	OneDash     bool              `yaml:"onedash"`     // long options have one dash or two

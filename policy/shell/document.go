@@ -48,7 +48,7 @@ func (r *reader) filled(from, end int) {
 	r.at, r.text = from, text[:end]
 	for r.at < end {
 		switch c := r.peek(0); {
-		case c == '\\' || c == '`' || c == '$' && (r.peek(1) == '(' || r.peek(1) == '?'):
+		case c == '\\', c == '`', c == '$' && (r.peek(1) == '(' || r.peek(1) == '?'):
 			r.refuse("%q in a here-document without '…' around its delimiter", r.next())
 		case c == '$':
 			r.dollar(true)
@@ -93,7 +93,8 @@ func body(text string, from int, delim string) (body string, end int, ok bool) {
 func (r *reader) textBlock() {
 	r.at += len("cat ")
 	delim, filled, ok := r.delimiter()
-	if !ok || r.substs > 1 || r.here != none || r.peek(0) != '\n' {
+	second := r.substs > 1 || r.here != none
+	if second || !ok || r.peek(0) != '\n' {
 		r.refuse("a here-document inside $( )")
 	}
 	from := r.at + 1

@@ -28,13 +28,15 @@ var locales = set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIM
 
 // locale reports a locale in which every byte below 0x80 is ASCII.
 func locale(name string) bool {
-	return name == "C" || name == "POSIX" || strings.HasSuffix(strings.ToLower(name), ".utf-8") || strings.HasSuffix(strings.ToLower(name), ".utf8")
+	lower := strings.ToLower(name)
+	utf8 := strings.HasSuffix(lower, ".utf-8") || strings.HasSuffix(lower, ".utf8")
+	return utf8 || name == "C" || name == "POSIX"
 }
 
 // assignable reports a variable that a line may set: a name in small letters that
 // no shell obeys, or one of [Settings].
 func assignable(name string) bool {
-	return settable(name) || name != "_" && name == strings.ToLower(name) && readable(name)
+	return settable(name) || name == strings.ToLower(name) && readable(name)
 }
 
 // readable reports a variable that every shell takes for a text. What it may hold
@@ -130,7 +132,8 @@ func number(word []byte) bool {
 // plainName reports the name of a variable that a line may set.
 func plainName(word []byte) bool {
 	for i, c := range word {
-		if !letter(c) && c != '_' && (i == 0 || !digit(c)) {
+		inside := i > 0 && digit(c)
+		if !inside && !letter(c) && c != '_' {
 			return false
 		}
 	}
@@ -141,12 +144,18 @@ func plainName(word []byte) bool {
 func setWords(args [][]byte) bool {
 	for i := 0; i < len(args); i++ {
 		a, ok := literal(args[i])
-		option := ok && len(a) > 1 && a[0] == '-' && strings.Trim(a[1:], "eux") == ""
-		named := ok && len(a) > 1 && a[0] == '-' && strings.Trim(a[1:len(a)-1], "eux") == "" && a[len(a)-1] == 'o'
-		if named {
-			i++
+		letters, dash := strings.CutPrefix(a, "-")
+		if !ok || !dash || letters == "" {
+			return false
 		}
-		if !option && !(named && i < len(args) && is(args[i], "pipefail")) {
+		letters, named := strings.CutSuffix(letters, "o")
+		if strings.Trim(letters, "eux") != "" {
+			return false
+		}
+		if !named {
+			continue
+		}
+		if i++; i == len(args) || !is(args[i], "pipefail") {
 			return false
 		}
 	}
@@ -187,7 +196,9 @@ func printfWords(args [][]byte) bool {
 		if i == len(format) {
 			return false
 		}
-		if c := format[i]; c != 's' && c != '%' && !allLiteral(args[1:]) || strings.IndexByte("sbdiouxXcfgeq%", c) < 0 {
+		switch c := format[i]; {
+		case c == 's', c == '%':
+		case strings.IndexByte("bdiouxXcfgeq", c) < 0, !allLiteral(args[1:]):
 			return false
 		}
 	}
@@ -212,8 +223,12 @@ func testWords(args [][]byte) bool {
 	case 2:
 		return fileTests[string(args[0])] && one(args[1])
 	case 3:
-		counts := countTests[string(args[1])] && integer(args[0]) && integer(args[2])
-		return counts || textTests[string(args[1])] && one(args[0]) && one(args[2]) && !is(args[0], "(")
+		switch {
+		case countTests[string(args[1])]:
+			return integer(args[0]) && integer(args[2])
+		case textTests[string(args[1])]:
+			return one(args[0]) && one(args[2]) && !is(args[0], "(")
+		}
 	}
 	return false
 }
@@ -236,7 +251,8 @@ func integer(word []byte) bool {
 
 // status reports the status of the last command, or of a part of the last pipeline.
 func status(word []byte) bool {
-	if len(word) < 3 || word[0] != markName && word[0] != markQuotedName || word[len(word)-1] != markNameEnd {
+	expands := len(word) >= 3 && (word[0] == markName || word[0] == markQuotedName)
+	if !expands || word[len(word)-1] != markNameEnd {
 		return false
 	}
 	name, one := literal(word[1 : len(word)-1])

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -210,13 +211,22 @@ func (w *writer) lit(text string, first bool) {
 		case c == '\\' && i+1 < len(text):
 			i++
 			w.mark(text[i])
-		case c == '*' || c == '?' || c == '[' || c == '~' && first && i == 0,
-			c == '{' && !strings.HasPrefix(text[i+1:], "}") && (i == 0 || text[i-1] != '@' && text[i-1] != '^'):
+		case c == '*',
+			c == '?',
+			c == '[',
+			c == '~' && first && i == 0,
+			c == '{' && mayList(text, i):
 			w.mark(markPattern, c)
 		default:
 			w.mark(c)
 		}
 	}
+}
+
+// mayList reports a brace that may begin a list: not that of {}, nor git's behind @ and ^.
+func mayList(text string, at int) bool {
+	git := at > 0 && (text[at-1] == '@' || text[at-1] == '^')
+	return !git && !strings.HasPrefix(text[at+1:], "}")
 }
 
 // quoted writes text in double quotes.
@@ -276,10 +286,15 @@ func (w *writer) expansion(p syntax.WordPart, inQuotes bool) {
 // Operates reports a parameter expansion that does more than give a value, or one of
 // several.
 func Operates(p *syntax.ParamExp) bool {
-	prefixed := p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet
-	zsh := p.Split != 0 || p.GlobSubst != 0 || p.RcExpand != 0 || p.NestedParam != nil || len(p.Modifiers) > 0
-	suffixed := p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil
-	return prefixed || zsh || suffixed
+	changes := p.Repl != nil || p.Exp != nil
+	return changes || p.Length || Unusual(p)
+}
+
+// Unusual reports a parameter expansion in a form that evaluates text, or that not all
+// shells have.
+func Unusual(p *syntax.ParamExp) bool {
+	return slices.Contains([]bool{p.Excl, p.Width, p.IsSet, p.Slice != nil, p.Names != 0,
+		p.Flags != nil, p.Split != 0, p.GlobSubst != 0, p.RcExpand != 0, p.NestedParam != nil, len(p.Modifiers) > 0}, true)
 }
 
 // document writes the body of a here-document, which is one text where its

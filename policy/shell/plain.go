@@ -57,7 +57,7 @@ func (r *reader) list() {
 		r.emit(markEnd)
 		r.blanks()
 		switch c := r.peek(0); {
-		case r.at == len(r.text) || c == ')' || c == '\n' || c == '#':
+		case r.at == len(r.text), c == ')', c == '\n', c == '#':
 		case c == ';':
 			if r.at++; r.peek(0) == ';' {
 				r.refuse(`";;"`)
@@ -70,7 +70,11 @@ func (r *reader) list() {
 
 // ends reports whether a list ends here.
 func (r *reader) ends() bool {
-	return r.at >= len(r.text) || r.peek(0) == ')' || r.peek(0) == '}' || enders[r.keyword()]
+	switch r.peek(0) {
+	case ')', '}':
+		return true
+	}
+	return r.at >= len(r.text) || enders[r.keyword()]
 }
 
 var enders = set("then do done fi else elif")
@@ -111,7 +115,7 @@ func (r *reader) pipeline() {
 		r.at += 4
 		r.emit(markTime)
 		r.blanks()
-		if r.keyword() == "time" || compounds[r.keyword()] || r.bracket() != 0 || r.assignment() != "" {
+		if word := r.keyword(); word == "time" || r.compound(word) || r.assignment() != "" {
 			r.refuse("time before something else than a command")
 		}
 	}
@@ -159,10 +163,13 @@ func (r *reader) bracket() byte {
 	return 0
 }
 
+// compound reports whether a group begins here, or a loop or condition with that word.
+func (r *reader) compound(word string) bool { return compounds[word] || r.bracket() != 0 }
+
 // item = simple | "(" list ")" | "{" list "}" | for … | if … | while … | until …
 func (r *reader) item() item {
 	word, group := r.keyword(), r.bracket()
-	if group == 0 && !compounds[word] {
+	if !r.compound(word) {
 		return r.simple()
 	}
 	if r.depth++; r.depth > maxDepth {

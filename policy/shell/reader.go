@@ -60,11 +60,19 @@ func (r *reader) check() {
 		r.refuse("broken text")
 	}
 	for i := range len(r.text) {
-		if c := r.text[i]; c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+		if control(r.text[i]) {
 			r.at = i
 			r.refuse("a control character")
 		}
 	}
+}
+
+// control reports a character that is no text, and neither a newline nor a tab.
+func control(c byte) bool {
+	if c == '\n' || c == '\t' {
+		return false
+	}
+	return c < ' ' || c == 0x7f
 }
 
 // peek gives the byte n places ahead, 0 behind the end.
@@ -173,6 +181,11 @@ func literal(word []byte) (string, bool) {
 // delimited reports the end of a word, and so perhaps of a command.
 func (r *reader) delimited() bool { return r.endsAfter(0) }
 
+const alphanumerics = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// nameBytes are the bytes of names of variables.
+var nameBytes = bytesOf(alphanumerics + "_")
+
 // delimiters are the bytes that end a word.
 var delimiters = bytesOf(" \t\n;&|)")
 
@@ -186,8 +199,11 @@ func bytesOf(text string) (table [256]bool) {
 
 // name gives the name of a variable that comes next.
 func (r *reader) name() string {
+	if digit(r.peek(0)) {
+		return ""
+	}
 	i := r.at
-	for i < len(r.text) && (letter(r.text[i]) || r.text[i] == '_' || i > r.at && digit(r.text[i])) {
+	for i < len(r.text) && nameBytes[r.text[i]] {
 		i++
 	}
 	return r.text[r.at:i]
@@ -211,7 +227,7 @@ func (r *reader) endsAfter(n int) bool {
 	return r.at+n >= len(r.text) || delimiters[r.text[r.at+n]]
 }
 
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func letter(c byte) bool { c |= 0x20; return c >= 'a' && c <= 'z' }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 

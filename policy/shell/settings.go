@@ -71,7 +71,10 @@ var Settings = func() map[string]*regexp.Regexp {
 // Sets reports a setting that may have such a value.
 func Sets(name, value string) bool {
 	re, ok := Settings[name]
-	return ok && (re == nil || !strings.Contains(value, "..") && re.MatchString(value))
+	if re == nil {
+		return ok
+	}
+	return !strings.Contains(value, "..") && re.MatchString(value)
 }
 
 // settable reports the name of one of [Settings].

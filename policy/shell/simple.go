@@ -106,6 +106,9 @@ func (r *reader) command() string {
 	return name
 }
 
+// descriptor reports what begins a number of a file to some shell, or "-".
+func descriptor(c byte) bool { return c == '-' || digit(c) }
+
 func commandByte(c byte) bool {
 	return letter(c) || digit(c) || strings.IndexByte("_./+@,:-", c) >= 0
 }
@@ -113,8 +116,11 @@ func commandByte(c byte) bool {
 // redirectAhead reports a redirection directly behind a word. A number before it
 // would belong to it.
 func (r *reader) redirectAhead(word string) bool {
+	if word == "" || digit(word[len(word)-1]) {
+		return false
+	}
 	c := r.peek(0)
-	return (c == '<' || c == '>') && word != "" && !digit(word[len(word)-1])
+	return c == '<' || c == '>'
 }
 
 // words reads the words and redirections behind a command's name. The form of the
@@ -133,7 +139,7 @@ func (r *reader) words(compares bool) (it item, redirects []byte) {
 			return it, redirects
 		case c == '&':
 			r.refuse(`"&"`)
-		case compares && c == '<' && r.peek(1) == '(' && r.at > before:
+		case compares && r.at > before && strings.HasPrefix(r.text[r.at:], "<("):
 			r.process()
 		case r.redirectNext():
 			start := len(r.out)
@@ -210,7 +216,7 @@ func (r *reader) redirect(seen uint, it *item) uint {
 		switch c := r.peek(0); {
 		case !o.place && (!r.delimited() || c == '&'):
 			r.refuse("%q without a blank behind", o.text)
-		case o.place && o.fd == 0 && (digit(c) || c == '-'):
+		case o.place && o.fd == 0 && descriptor(c):
 			r.refuse("%q before %q", o.text, string(c))
 		case o.place:
 			r.blanks()

@@ -83,7 +83,7 @@ func (r *reader) piece(pos position, start int, last piece) piece {
 }
 
 // bareBytes stand for themselves wherever they stand.
-var bareBytes = bytesOf("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+@,%^!")
+var bareBytes = bytesOf(alphanumerics + "_./-+@,%^!")
 
 // bare reads a character that stands for itself, where it does in every shell, or
 // several of bareBytes.
@@ -98,10 +98,11 @@ func (r *reader) bare(c byte, pos position, start int, last piece) {
 	}
 	first := r.at == start
 	switch {
-	case c == ':' && !(pos == inValue && strings.IndexByte("=~", r.peek(1)) >= 0 && r.peek(1) != 0):
-	case c == '=' && (last == bare || first && r.loneEquals(pos)):
+	case c == ':' && !(pos == inValue && strings.IndexByte("=~", r.peek(1)) >= 0):
+	case c == '=' && last == bare,
+		c == '=' && first && r.lone(pos):
 	case c == '#' && last == bare:
-	case c == ']' && first && pos == inWord && r.endsAfter(1):
+	case c == ']' && first && r.lone(pos):
 	case c == '~' && first && r.homeAhead():
 		r.emit(markPattern)
 	case c == '~' && last == bare && tildeBehind(r.text[r.at-1]):
@@ -112,8 +113,8 @@ func (r *reader) bare(c byte, pos position, start int, last piece) {
 	r.at++
 }
 
-// loneEquals reports the word "=".
-func (r *reader) loneEquals(pos position) bool { return pos == inWord && r.endsAfter(1) }
+// lone reports the end of a word behind its first character, such as of "=".
+func (r *reader) lone(pos position) bool { return pos == inWord && r.endsAfter(1) }
 
 // homeAhead reports "~" alone or before a slash.
 func (r *reader) homeAhead() bool { return r.peek(1) == '/' || r.endsAfter(1) }
@@ -121,7 +122,7 @@ func (r *reader) homeAhead() bool { return r.peek(1) == '/' || r.endsAfter(1) }
 func tildeBehind(c byte) bool { return alphanumeric(c) || c == '^' || c == '~' }
 
 // bracketBytes may stand in a bracket expression.
-var bracketBytes = bytesOf("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,-")
+var bracketBytes = bytesOf(alphanumerics + "_.,-")
 
 // pattern reads *, ? or a bracket expression.
 func (r *reader) pattern(start int, last piece) {
@@ -168,14 +169,18 @@ func (r *reader) pattern(start int, last piece) {
 // zsh, and what "*" is to all others. A word has one.
 func (r *reader) treeAhead(start int) bool {
 	first := r.at == start || r.text[r.at-1] == '/' && !strings.Contains(r.text[start:r.at], "**")
-	return first && strings.HasPrefix(r.text[r.at:], "**") && (r.peek(2) == '/' || r.endsAfter(2))
+	whole := r.peek(2) == '/' || r.endsAfter(2)
+	return first && whole && strings.HasPrefix(r.text[r.at:], "**")
 }
+
+// braceBytes may stand in braces.
+var braceBytes = bytesOf(alphanumerics + "_./+@,-%")
 
 // brace reads {}, @{…}, ^{…} and a brace list. Every other brace is several words
 // to some shell.
 func (r *reader) brace(start int) piece {
 	end := r.at + 1
-	for end < len(r.text) && (commandByte(r.text[end]) || r.text[end] == '%') && r.text[end] != ':' {
+	for end < len(r.text) && braceBytes[r.text[end]] {
 		end++
 	}
 	inside, before := r.text[r.at+1:end], r.text[start:r.at]
@@ -290,7 +295,8 @@ func (r *reader) escapedInQuotes() {
 // which it makes stand for themselves.
 func (r *reader) escaped() {
 	c := r.peek(1)
-	if c < ' ' || c > '~' || c == '`' || letter(c) || digit(c) {
+	sign := c >= ' ' && c <= '~' && !alphanumeric(c)
+	if !sign || c == '`' {
 		r.refuse("a backslash")
 	}
 	r.emit(c)
@@ -336,8 +342,9 @@ func (r *reader) dollar(inQuotes bool) {
 // stage steps over the index of ${PIPESTATUS[0]} and ${pipestatus[1]}: the status of a
 // part of the last pipeline, or nothing. dash and busybox stop there.
 func (r *reader) stage(braces bool, name string) string {
-	digits := digit(r.peek(1)) && r.peek(0) == '[' && r.peek(2) == ']'
-	if !braces || !digits || name != "PIPESTATUS" && name != "pipestatus" {
+	index := r.peek(0) == '[' && digit(r.peek(1)) && r.peek(2) == ']'
+	statuses := name == "PIPESTATUS" || name == "pipestatus"
+	if !braces || !index || !statuses {
 		return ""
 	}
 	r.at += len("[0]")
@@ -347,7 +354,8 @@ func (r *reader) stage(braces bool, name string) string {
 // behindExpansion refuses what zsh and mksh take for a part of the expansion.
 func (r *reader) behindExpansion() {
 	c, d := r.peek(0), r.peek(1)
-	if c == '[' || c >= 0x80 || c == '#' || c == ':' && (letter(d) || d == '&') {
+	modifies := c == ':' && (d == '&' || letter(d))
+	if modifies || c >= 0x80 || strings.IndexByte("[#", c) >= 0 {
 		r.refuse("%q behind a variable", r.next())
 	}
 }

@@ -143,8 +143,9 @@ var quietMayHave = map[string]map[string]bool{
 }
 
 var (
-	gatewayKeys = words.Set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy") // members that lead to another machine
-	speechKeys  = words.Set("text channel timeoutms")                                       // what a tool that only speaks is given
+	gatewayKeys = words.Set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy")  // members that lead to another machine
+	loudKeys    = words.Union(outKeys, gatewayKeys, codeKeys, urlKeys, PathKeys, methodKeys) // members by which a quiet tool does more
+	speechKeys  = words.Set("text channel timeoutms")                                        // what a tool that only speaks is given
 )
 
 // assessQuiet reads a tool of the agent's own session. Its members are notes,
@@ -160,13 +161,13 @@ func (x *Reading) assessQuiet() {
 			continue
 		}
 		for _, key := range [2]string{f.Key, f.root} {
-			more = more || (outKeys[key] || gatewayKeys[key] || codeKeys[key] || urlKeys[key] || PathKeys[key] || methodKeys[key]) && !quietMayHave[x.Tool.Name][key]
+			more = more || loudKeys[key] && !quietMayHave[x.Tool.Name][key]
 		}
 		more = more || x.Tool.Name == "tts" && !speechKeys[f.root]
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
 			x.Found.Add(finding.ControlsAgent)
 		}
-		if f.Str && (f.Key == "mode" || f.Key == "permissionmode") && loosens(strings.ToLower(f.Text)) {
+		if f.Str && words.Any(f.Key, "mode", "permissionmode") && loosens(strings.ToLower(f.Text)) {
 			x.Found.Add(finding.ControlsAgent)
 		}
 	}

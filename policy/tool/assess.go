@@ -1,9 +1,11 @@
 package tool
 
 import (
+	"path"
 	"strings"
 
 	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -58,10 +60,11 @@ func (r *Params) written(list []field, c finding.Code) {
 	named := false
 	for i := range list {
 		f := &list[i]
-		within := f.top || f.Key == f.root || PathKeys[f.root] || contentKeys[f.root]
+		within := f.direct() || PathKeys[f.root] || contentKeys[f.root]
+		code := codeKeys[f.Key] && f.Key != "command"
 		switch {
 		case !f.odd && f.absent():
-		case f.odd || !within || codeKeys[f.Key] && f.Key != "command":
+		case f.odd || !within || code:
 			r.Found.Add(finding.UnknownParameters)
 		case f.Str && PathKeys[f.Key]:
 			named = true
@@ -74,7 +77,8 @@ func (r *Params) written(list []field, c finding.Code) {
 			if d, _ := foldKey(f.Text); !f.Str || !editDeeds[d] {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case writerKeys[f.Key] && f.harmless(), f.Key == "editmode" && (f.Text == "insert" || f.Text == "delete"):
+		case writerKeys[f.Key] && f.harmless(),
+			f.Key == "editmode" && (f.Text == "insert" || f.Text == "delete"):
 		default:
 			r.Found.Add(finding.UnknownParameters)
 			if f.Str && !strings.ContainsAny(f.Text, " \n") {
@@ -88,7 +92,41 @@ func (r *Params) written(list []field, c finding.Code) {
 	if c != finding.WorkspaceWrite {
 		r.Found.Add(c)
 	}
+	if named && empties(list) {
+		r.Found.Add(finding.DeletesFile)
+	}
 }
+
+// empties reports a call that gives a file nothing as its whole contents, as ": > x" does.
+// A part of a file may be replaced by nothing, and some files are there to be empty.
+func empties(list []field) bool {
+	blank := false
+	for i := range list {
+		f := &list[i]
+		switch {
+		case wholeKeys[f.Key] && (f.Str && strings.TrimSpace(f.Text) == "" || f.Text == "null"):
+			blank = true
+		case f.absent():
+		case wholeKeys[f.Key], contentKeys[f.Key] && !talkKeys[f.Key], f.adds(), PathKeys[f.Key] && emptyNames[path.Base(f.Text)]:
+			return false
+		}
+	}
+	return blank
+}
+
+// adds reports a member with which a tool changes a part of a file.
+func (f *field) adds() bool {
+	deed, _ := foldKey(f.Text)
+	return f.Key == "append" && !f.off() || partDeeds[deed] && (f.Key == "command" || deedKeys[f.Key])
+}
+
+var (
+	wholeKeys = words.Set("content contents text filetext filecontent newcontent")
+	talkKeys  = words.Set(`explanation description displaydescription reason title taskprogress toolsummary summary
+		commitmessage toolcallid celltype`)
+	partDeeds  = words.Set("append insert replace strreplace undoedit view")
+	emptyNames = words.Set(".gitkeep .keep .nojekyll py.typed __init__.py")
+)
 
 // assessOther reads a tool that policy does not know: it asks, and its words
 // say more about it, none of them to its advantage.

@@ -30,7 +30,8 @@ func (r *Reading) Command() (core.Exec, bool) {
 func linesOf(list []field, found *finding.Set) []field {
 	out, lines := make([]field, 0, len(list)), 0
 	for _, f := range list {
-		if f.Str && f.nest == 1 && f.Key == "commands" && f.root == "commands" {
+		listed := f.nest == 1 && f.Key == "commands" && f.root == "commands"
+		if listed && f.Str {
 			f = field{Key: "command", root: "command", Text: f.Text, Str: true, top: true}
 			lines++
 		}
@@ -53,6 +54,14 @@ var quietKeys = words.Set(`description explanation title timeout timeoutms timeo
 // spokenKeys are those of them that are free text.
 var spokenKeys = words.Set("description explanation title justification reason name toolcallid")
 
+// quiet reports such a member with a value that does no more either.
+func (f *field) quiet() bool {
+	if !quietKeys[f.Key] || f.Key != f.root {
+		return false
+	}
+	return spokenKeys[f.Key] || f.harmless()
+}
+
 // GatherCommand collects a command and where it runs. Of several commands all count; of
 // several lists of words it is not known what runs.
 func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
@@ -60,7 +69,7 @@ func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
 	words := ""
 	for _, f := range list {
 		switch {
-		case f.top && !f.odd && !f.Str && f.Text == "null": // as if it were not there
+		case f.top && !f.odd && f.null(): // as if it were not there
 		case commandKeys[f.Key]:
 			switch {
 			case !f.Str:
@@ -81,7 +90,7 @@ func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
 				found.Add(finding.UnknownParameters)
 			}
 			x.Workdir = f.Text
-		case quietKeys[f.Key] && f.Key == f.root && (spokenKeys[f.Key] || f.harmless()):
+		case f.quiet():
 		default:
 			found.Add(finding.UnknownParameters)
 		}

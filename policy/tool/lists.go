@@ -28,7 +28,8 @@ func (l *List) Has(t Tool) bool {
 	if l.wide {
 		name = strings.ToLower(name)
 	}
-	if l.Every || l.wide && l.Commands && t.Kind == Exec {
+	commands := l.wide && l.Commands && t.Kind == Exec
+	if l.Every || commands {
 		return true
 	}
 	if l.Exact[name] {
@@ -105,7 +106,8 @@ var toolGroups = func() map[string]map[string]bool {
 	all := map[string]bool{}
 	for name, kind := range Kinds {
 		all[name] = true
-		if group := kind.Group(); group != "" && !g["memory"][name] && !g["sessions"][name] && !g["media"][name] {
+		grouped := g["memory"][name] || g["sessions"][name] || g["media"][name]
+		if group := kind.Group(); group != "" && !grouped {
 			g[group][name] = true
 		}
 	}

@@ -65,8 +65,10 @@ func isText(f *field) bool { return f.Str && f.Text != "" }
 
 // isAmount reports a number, or text with a digit in it.
 func isAmount(f *field) bool {
-	digit := strings.ContainsAny(f.Text, "0123456789")
-	return digit && (f.Str || f.Text[0] == '-' || words.Digits(f.Text[:1]))
+	if !strings.ContainsAny(f.Text, "0123456789") {
+		return false
+	}
+	return f.Str || f.Text[0] == '-' || words.Digits(f.Text[:1])
 }
 
 // malformed reports a call that lacks what it cannot be without, or has something of
@@ -77,14 +79,16 @@ func (x form) malformed(list []field) bool {
 		f := &list[i]
 		is := x.needs[f.Key] && x.needs[f.root] && !f.odd
 		within := is || x.needs[f.root]
+		placed, objects := f.top || !x.top, !x.flat && !x.top
 		switch {
 		case x.needs == nil:
 			satisfied = satisfied || !f.absent()
-		case is && x.value(f) && (f.top || !x.top):
+		case is && placed && x.value(f):
 			satisfied = true
-		case is && !f.absent(), is && !f.Str && f.nest > 0:
+		case is && !f.absent(),
+			is && !f.Str && f.nest > 0:
 			return true // another type
-		case within && !x.flat && !x.top && !f.absent():
+		case within && objects && !f.absent():
 			satisfied = true // an object stands for it
 		case within:
 			given = true

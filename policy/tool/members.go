@@ -103,8 +103,17 @@ var HostKeys = words.Set(`host hostname url urls uri domain server address endpo
 	origin ip proxy httpproxy httpsproxy socks
 	unixsocket socketpath socket resolve connectto gateway upstream fallback mirror destination dest remote`)
 
+// placeKeys are members that name a file or a directory.
+var placeKeys = words.Union(PathKeys, sourceKeys, dirKeys)
+
 // absent reports a member that might as well not be there.
-func (f *field) absent() bool { return f.Text == "" && f.Str || f.Text == "null" && !f.Str }
+func (f *field) absent() bool { return f.Text == "" && f.Str || f.null() }
+
+func (f *field) null() bool { return !f.Str && f.Text == "null" }
+
+// direct reports a value of a member of params itself, or in a list of one: no part of
+// an object.
+func (f *field) direct() bool { return f.top || f.Key == f.root }
 
 // harmless reports a value that names no file but one of the workspace, no host,
 // no address and no code: a number, a flag, a short word, a range of lines.
@@ -112,11 +121,11 @@ func (f *field) harmless() bool {
 	if !f.Str {
 		return true
 	}
-	if len(f.Text) > 40 {
+	if len(f.Text) > 40 || strings.HasPrefix(f.Text, "-") {
 		return false
 	}
 	for i := range len(f.Text) {
-		if c := f.Text[i]; !words.WordByte(c) && c != '-' && c != ',' || c == '-' && i == 0 {
+		if c := f.Text[i]; !words.WordByte(c) && c != '-' && c != ',' {
 			return false
 		}
 	}

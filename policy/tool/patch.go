@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"regexp"
 	"strings"
 
 	"approvalbot/policy/finding"
@@ -17,7 +18,7 @@ func (r *Params) Patch(list []field) {
 	for i := range list {
 		f := &list[i]
 		switch {
-		case f.odd || !f.top && f.Key != f.root:
+		case f.odd || !f.direct():
 			r.Found.Add(finding.UnknownParameters)
 		case f.absent():
 		case dirKeys[f.Key] && f.Str:
@@ -26,8 +27,12 @@ func (r *Params) Patch(list []field) {
 		case patchKeys[f.Key] && f.Str:
 			p := patchReader{Params: r}
 			p.lines(f.Text)
+			if addsNothing.MatchString(f.Text) {
+				r.Found.Add(finding.DeletesFile)
+			}
 			named = named || p.named
-		case !contentKeys[f.Key] && !writerKeys[f.Key] || writerKeys[f.Key] && !f.harmless():
+		case writerKeys[f.Key] && f.harmless(), contentKeys[f.Key] && !writerKeys[f.Key]:
+		default:
 			r.Found.Add(finding.UnknownParameters)
 		}
 	}
@@ -35,6 +40,10 @@ func (r *Params) Patch(list []field) {
 		r.Found.Add(finding.MalformedCall)
 	}
 }
+
+// addsNothing finds a file that a patch gives nothing as its whole contents. Some
+// runtimes take the place of one that is there.
+var addsNothing = regexp.MustCompile(`(?m)^\s*\*\*\* Add File:.*(?:\n\+?[ \t]*)*(?:\n\*\*\*|\n?\z)`)
 
 // patchReader reads the lines of one patch.
 type patchReader struct {
@@ -75,7 +84,8 @@ func (p *patchReader) line(line string) {
 		}
 		name, _, dated := strings.Cut(strings.TrimSpace(rest), "\t")
 		unified := header == "+++ " || header == "--- "
-		if short, _, more := strings.Cut(name, " "); more && !dated && (unified || header == "Index:") {
+		plain := header == "Index:" || unified
+		if short, _, more := strings.Cut(name, " "); more && plain && !dated {
 			p.file(short, true, false) // as patch and git read a date without a tab
 		}
 		if header == "*** Delete File:" || header == "+++ " && name == "/dev/null" {
@@ -136,7 +146,7 @@ func knownStars(line string) bool {
 		return true
 	}
 	_, _, colon := strings.Cut(lower, ":")
-	return !colon || !strings.Contains(lower, "file") && !strings.Contains(lower, "environment") && !strings.Contains(lower, "move") && !strings.Contains(lower, "rename") && !strings.Contains(lower, "copy")
+	return !colon || !words.Holds(lower, "file", "environment", "move", "rename", "copy")
 }
 
 // mode judges what a patch makes of a file: a plain file, perhaps one that can be

@@ -54,7 +54,7 @@ func (r *rowReader) field(f *field) {
 		}
 		return
 	}
-	within := f.Str && (f.top || f.Key == f.root) // no part of an object
+	within := f.Str && f.direct()
 	switch {
 	case p.Role == Plain:
 		if f.Str && r.row.Code == finding.NetworkRead {
@@ -65,7 +65,7 @@ func (r *rowReader) field(f *field) {
 			r.Found.Add(p.Else)
 		}
 	case p.Role == Opaque:
-		if !within || len(f.Text) > maxMark || strings.ContainsAny(f.Text, " \t\n") || display.Redact(f.Text) != f.Text {
+		if !within || !isMark(f.Text) {
 			r.Found.Add(finding.UnknownParameters)
 		}
 	case !within:
@@ -74,6 +74,11 @@ func (r *rowReader) field(f *field) {
 		r.judged = true
 		r.judge(p.Role, f)
 	}
+}
+
+// isMark reports one short word that is no secret by its form.
+func isMark(text string) bool {
+	return len(text) <= maxMark && !strings.ContainsAny(text, " \t\n") && display.Redact(text) == text
 }
 
 // chosen asks where a param that says which of several things is done is not there.
@@ -156,13 +161,16 @@ func (x *Reading) ReadDeclared(rest finding.Set) {
 // ReadAny reads a param of which nothing is known but that the tool only reads.
 func (r *Params) ReadAny(f *field) {
 	switch {
-	case codeKeys[f.Key], codeKeys[f.root], outKeys[f.Key] && !f.off(), bodyKeys[f.Key] && !f.Str && !f.off():
+	case codeKeys[f.Key],
+		codeKeys[f.root],
+		outKeys[f.Key] && !f.off(),
+		bodyKeys[f.Key] && !f.Str && !f.off():
 		r.Found.Add(finding.UnknownParameters)
 	case deedKeys[f.Key] && f.Str:
 		if d, _ := foldKey(f.Text); !readingDeeds[d] {
 			r.Found.Add(finding.UnknownParameters)
 		}
-	case methodKeys[f.Key] && f.Str && !strings.EqualFold(f.Text, "GET") && !strings.EqualFold(f.Text, "HEAD"):
+	case methodKeys[f.Key] && f.Str && !onlyReads(f.Text):
 		r.Found.Add(finding.SendsData)
 	}
 	if !f.Str || f.Text == "" {
@@ -176,7 +184,7 @@ func (r *Params) ReadAny(f *field) {
 			r.contents(w, Reader)
 		}
 	}
-	if PathKeys[f.Key] || dirKeys[f.Key] || sourceKeys[f.Key] {
+	if placeKeys[f.Key] {
 		r.contents(f.Text, Reader)
 	}
 }

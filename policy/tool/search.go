@@ -18,7 +18,7 @@ func (r *Params) files(list []field, kind Kind) {
 	globs := *r // globs count from the directories that are searched as well
 	if kind == Searcher || kind == ManyReader {
 		for i := range list {
-			if f := &list[i]; f.Str && f.Text != "" && (PathKeys[f.Key] || sourceKeys[f.Key]) {
+			if f := &list[i]; isText(f) && (PathKeys[f.Key] || sourceKeys[f.Key]) {
 				globs.standIn(workspace.PathWord(f.Text))
 			}
 		}
@@ -29,7 +29,7 @@ func (r *Params) files(list []field, kind Kind) {
 			continue
 		}
 		key := uses[f.Key]
-		if !f.Str && !f.off() && (key&(useOut|useMachine) != 0 || f.Key != "type" && doesMore(f.Key)) {
+		if !f.Str && !f.off() && beyondReading(f.Key, key) {
 			r.Found.Add(finding.UnknownParameters)
 			continue
 		}
@@ -37,7 +37,7 @@ func (r *Params) files(list []field, kind Kind) {
 		if f.root != f.Key {
 			root = uses[f.root]
 		}
-		within := f.top || f.Key == f.root || root&(usePath|useSource|useDir|useText|useGlob|useDeed) != 0
+		within := f.direct() || root&(usePath|useSource|useDir|useText|useGlob|useDeed) != 0
 		acts := kind == Editor && f.Key == "command" // it is "view", or this would not be reading
 		codeKey, codeRoot := key&useCode != 0 && !acts, root&useCode != 0 && !f.top
 		switch {
@@ -113,6 +113,12 @@ var uses = func() map[string]use {
 	}
 	return m
 }()
+
+// beyondReading reports a member, of these uses, by which a reading tool that is given
+// more than false does more.
+func beyondReading(key string, u use) bool {
+	return u&(useOut|useMachine) != 0 || key != "type" && doesMore(key)
+}
 
 // doesMore reports a member of a reading tool whose name is a deed.
 func doesMore(key string) bool { return nameWords[key]&(saysWrite|saysEnd) != 0 || moreDeeds[key] }
@@ -242,19 +248,24 @@ func wholeFiles(list []field) bool {
 			globs.add(workspace.SourceGlobs(f.Text))
 		case (f.Key == "type" || f.Key == "filetype") && f.Str:
 			typed = language.CodeTypes[f.Text]
-		case (PathKeys[f.Key] || sourceKeys[f.Key] || dirKeys[f.Key]) && f.Str && f.Text != "":
+		case placeKeys[f.Key] && isText(f):
 			paths.add(workspace.CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(f.Text)), ".")])
 		case foldKeys[f.Key]:
 			folded = folded || f.off() == (f.Key == "casesensitive" || f.Key == "matchcase")
 		case (aroundKeys[f.Key] || oppositeKeys[f.Key]) && !f.off():
 			n, err := strconv.Atoi(f.Text)
-			words = words && err == nil && n >= 0 && n <= 10 && aroundKeys[f.Key]
+			few := err == nil && n >= 0 && n <= 10
+			words = words && few && aroundKeys[f.Key]
 		}
 	}
 	if globs.some || globs.others { // searches let their globs count before their types
 		typed = globs.all()
 	}
-	return (!words || !asked || near && folded) && !typed && !paths.all() && !told.all()
+	if typed || paths.all() || told.all() {
+		return false
+	}
+	secrets := near && folded
+	return secrets || !words || !asked
 }
 
 // names says of several values whether something holds for all of them.

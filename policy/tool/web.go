@@ -46,14 +46,20 @@ var (
 		allowedxhandles excludedxhandles site sites`)
 )
 
+// onlyReads reports a method of HTTP that changes nothing.
+func onlyReads(method string) bool { return words.Any(strings.ToUpper(method), "GET", "HEAD") }
+
 // web reads a tool that fetches or searches.
 func (r *Params) web(list []field, resource bool) {
 	r.Found.Add(finding.NetworkRead)
 	for i := range list {
 		f := &list[i]
-		known := !f.odd && (f.top || f.Key == f.root) // what stands in an object may be a part of a request
+		known := !f.odd && f.direct() // what stands in an object may be a part of a request
+		given := !f.off() && f.Text != "null"
+		server := resource && f.Key == "server"
+		asks := askKeys[f.Key] || siteKeys[f.Key] && f.Str
 		switch {
-		case known && bodyKeys[f.Key] && !f.off() && f.Text != "null":
+		case known && given && bodyKeys[f.Key]:
 			r.Found.Add(finding.SendsData)
 		case known && f.absent():
 			continue
@@ -61,13 +67,13 @@ func (r *Params) web(list []field, resource bool) {
 			r.urls(f)
 			continue
 		case known && methodKeys[f.Key]:
-			if m := strings.ToUpper(f.Text); m != "GET" && m != "HEAD" {
+			if !onlyReads(f.Text) {
 				r.Found.Add(finding.SendsData)
 			}
 			continue
-		case known && resource && f.Key == "server" && f.harmless(): // one of those that the runtime is connected to
+		case known && server && f.harmless(): // one of those that the runtime is connected to
 			continue
-		case known && (askKeys[f.Key] || siteKeys[f.Key] && f.Str):
+		case known && asks:
 			if f.Str && searched[f.Key] && workspace.Carries(f.Text) {
 				r.Found.Add(finding.SendsData)
 			}
@@ -127,7 +133,8 @@ func (r *Params) hostsIn(text string, unknown bool) {
 		}
 		_, err := netip.ParseAddr(host)
 		switch {
-		case err == nil && (strings.Count(host, ".") == 3 || strings.Count(host, ":") > 1), unknown && strings.HasPrefix(host, "0x"),
+		case err == nil && (strings.Count(host, ".") == 3 || strings.Count(host, ":") > 1),
+			unknown && strings.HasPrefix(host, "0x"),
 			host == "localhost", strings.ContainsAny(host, ".") && workspace.MetadataHosts[host],
 			unknown && strings.ContainsAny(w, ".:") && !strings.HasPrefix(w, "."):
 			r.Address(strings.TrimLeft(w, "/"))

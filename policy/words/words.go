@@ -54,6 +54,33 @@ func Digits(s string) bool {
 // Any reports whether the text is one of some.
 func Any(text string, some ...string) bool { return slices.Contains(some, text) }
 
+// Begins reports text that begins with one of some.
+func Begins(text string, some ...string) bool {
+	return slices.ContainsFunc(some, func(one string) bool { return strings.HasPrefix(text, one) })
+}
+
+// Holds reports text in which one of some stands.
+func Holds(text string, some ...string) bool {
+	return slices.ContainsFunc(some, func(one string) bool { return strings.Contains(text, one) })
+}
+
+// At gives one byte of text, 0 behind its end.
+func At(text string, i int) byte {
+	if i < len(text) {
+		return text[i]
+	}
+	return 0
+}
+
+// ShortOptions gives the letters of options behind one dash, "rf" of -rf, and nothing
+// of any other word.
+func ShortOptions(word string) string {
+	if letters, dash := strings.CutPrefix(word, "-"); dash && At(letters, 0) != '-' {
+		return letters
+	}
+	return ""
+}
+
 // ASCII reports text without any character beyond ASCII.
 func ASCII(s string) bool {
 	for i := range len(s) {
@@ -72,7 +99,10 @@ func CutAny(s, chars string) string {
 }
 
 // WordByte reports a letter, a digit or an underscore of ASCII.
-func WordByte(c byte) bool { return c == '_' || Digit(c) || Lower(c) || c >= 'A' && c <= 'Z' }
+func WordByte(c byte) bool { return c == '_' || Digit(c) || Letter(c) }
+
+// Letter reports a letter of ASCII.
+func Letter(c byte) bool { return Lower(c | 0x20) }
 
 // Lower reports a small letter of ASCII.
 func Lower(c byte) bool { return c >= 'a' && c <= 'z' }

@@ -78,7 +78,7 @@ func carries(u *url.URL) bool {
 	if err != nil || len(u.RawQuery) > MaxQuery {
 		return true
 	}
-	secret := hidesSecret(u.RawQuery) || hidesSecret(query) || hidesSecret(host) || hidesSecret(u.Path)
+	secret := slices.ContainsFunc([]string{u.RawQuery, query, host, u.Path}, hidesSecret)
 	return secret || opaque(host) > maxOpaque || opaque(host+"/"+u.Path+"/"+query) > maxMade
 }
 
@@ -111,7 +111,7 @@ func Loopback(s string) bool {
 		s = "http://" + s
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+	if err != nil || u.User != nil || !words.Any(u.Scheme, "http", "https") {
 		return false
 	}
 	host := u.Hostname()
@@ -121,7 +121,7 @@ func Loopback(s string) bool {
 // deskAddress notes an address of the desk.
 func (r *Reader) deskAddress(s string) {
 	s = strings.ToLower(s)
-	if d := r.Own; d.HasPort(s, true) || d.ApiPath(s) {
+	if r.Own.address(s) {
 		r.Found.Add(finding.TouchesDesk)
 	}
 }
@@ -146,8 +146,8 @@ func privateHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsPrivate() || sharedSpace.Contains(a)
 	}
-	if host != "localhost" && host != "" && host[0] >= 'a' && !strings.ContainsAny(host, ".:%") {
-		return true // a name without a dot is looked up in the network at hand
+	if host != "localhost" && nearName(host) {
+		return true
 	}
 	for _, end := range [...]string{".internal", ".local", ".lan", ".intranet", ".corp", ".home.arpa", ".home",
 		".private", ".localdomain", ".svc"} {
@@ -166,6 +166,9 @@ func privateHost(host string) bool {
 	return false
 }
 
+// nearName reports a name without a dot: it is looked up in the network at hand.
+func nearName(host string) bool { return words.At(host, 0) >= 'a' && !strings.ContainsAny(host, ".:%") }
+
 // wildcardNames are public names below which whatever address stands in the name
 // itself, or the machine's own, is found: 10.0.0.1.nip.io, app.localtest.me. Some
 // answer with another address each time.
@@ -181,12 +184,16 @@ func spellsPrivate(host string) bool {
 	parts := strings.FieldsFunc(host, func(r rune) bool { return r == '.' || r == '-' })
 	for i := 0; i+4 <= len(parts); i++ {
 		a, err := netip.ParseAddr(strings.Join(parts[i:i+4], "."))
-		if err == nil && (a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsUnspecified() || sharedSpace.Contains(a)) {
+		if err == nil && slices.ContainsFunc(nonPublic, func(is func(netip.Addr) bool) bool { return is(a) }) {
 			return true
 		}
 	}
 	return false
 }
+
+// nonPublic are the sorts of addresses that nobody has on the internet.
+var nonPublic = []func(netip.Addr) bool{netip.Addr.IsPrivate, netip.Addr.IsLoopback, netip.Addr.IsLinkLocalUnicast,
+	netip.Addr.IsUnspecified, sharedSpace.Contains}
 
 // sharedSpace is the address range of carriers, used by some clouds inside.
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
@@ -200,7 +207,9 @@ var wrapped4 = []netip.Prefix{netip.MustParsePrefix("::/96"), netip.MustParsePre
 // 0x7f.1 or 2130706433, and link-local addresses.
 func oddHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
-		return a.IsLinkLocalUnicast() || a.IsMulticast() || a.Is4In6() || slices.ContainsFunc(wrapped4, func(p netip.Prefix) bool { return p.Contains(a) }) && !a.IsLoopback() && !a.IsUnspecified()
+		here := a.IsLoopback() || a.IsUnspecified()
+		wrapped := a.Is4In6() || !here && slices.ContainsFunc(wrapped4, func(p netip.Prefix) bool { return p.Contains(a) })
+		return wrapped || a.IsLinkLocalUnicast() || a.IsMulticast()
 	}
 	if host == "" || strings.ContainsAny(host, "%:") {
 		return true

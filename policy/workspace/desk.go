@@ -131,8 +131,12 @@ func (d *Own) InText(text string) bool {
 		return true
 	}
 	text = strings.ToLower(text)
-	return d.Mentions(text) || d.Names(text) || d.HasPort(text, true) || d.ApiPath(text)
+	return d.Mentions(text) || d.Names(text) || d.address(text)
 }
+
+// address reports text in which an address of the desk stands: its port after a host, or
+// a path of its API.
+func (d *Own) address(text string) bool { return d.HasPort(text, true) || d.ApiPath(text) }
 
 // Mentions reports whether text contains the path of one of the desk's files.
 func (d *Own) Mentions(text string) bool {
@@ -167,11 +171,19 @@ func (d *Own) HasPort(text string, afterHost bool) bool {
 		for start > 0 && text[start-1] == '0' {
 			start--
 		}
-		before := start == 0 && !afterHost || start > 0 && (text[start-1] == ':' || !afterHost && !words.WordByte(text[start-1]))
-		if before && (end == len(text) || text[end] < '0' || text[end] > '9') {
+		if !words.Digit(words.At(text, end)) && portBegins(text, start, afterHost) {
 			return true
 		}
 	}
+}
+
+// portBegins reports where a port may stand in text: behind a colon or, unless a host
+// must precede it, where a word begins.
+func portBegins(text string, at int, afterHost bool) bool {
+	if at > 0 && text[at-1] == ':' {
+		return true
+	}
+	return !afterHost && (at == 0 || !words.WordByte(text[at-1]))
 }
 
 // Names reports whether a word of a command names one of the desk's programs,

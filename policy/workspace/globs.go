@@ -109,7 +109,10 @@ func AimsAtSecret(glob string) bool {
 // sort of data.
 func general(c string) bool {
 	ext := path.Ext(c)
-	return c[0] == '*' && strings.Trim(strings.TrimSuffix(c, ext), "*") == "" && (strings.Trim(ext, ".*") == "" || dataEnds.Has(ext) && !secretEnds.Has(ext))
+	if c[0] != '*' || strings.Trim(strings.TrimSuffix(c, ext), "*") != "" {
+		return false
+	}
+	return strings.Trim(ext, ".*") == "" || dataEnds.Has(ext) && !secretEnds.Has(ext)
 }
 
 // hitsName reports whether a lower-case component with signs matches a name of a
@@ -166,7 +169,8 @@ func SourceName(glob string) bool {
 		return ok && !slices.ContainsFunc(list, func(one string) bool { return strings.Contains(one, "{") || !SourceName(one) })
 	}
 	glob = strings.ToLower(glob)
-	if glob == "" || strings.ContainsAny(glob, `/\`) || glob[0] == '.' || HitsSecret(glob, false) {
+	bare := glob != "" && !strings.ContainsAny(glob, `/\`)
+	if !bare || glob[0] == '.' || HitsSecret(glob, false) {
 		return false
 	}
 	return strings.IndexByte("*?[", glob[0]) < 0 || CodeEnds[glob[strings.LastIndexByte(glob, '.')+1:]]
@@ -183,7 +187,7 @@ func SourceGlobs(text string) bool {
 	list, ok := Alternatives(text)
 	some := false
 	for _, alt := range list {
-		if alt[0] != '!' { // what is left out makes no difference
+		if !strings.HasPrefix(alt, "!") { // what is left out makes no difference
 			some, ok = true, ok && SourceName(path.Base(alt))
 		}
 	}

@@ -56,7 +56,9 @@ func hasRun(alt string) bool {
 		switch c := alt[i]; {
 		case c == '\\':
 			i++
-			if i < len(alt) && words.WordByte(alt[i]) && strings.IndexByte(plainEscapes, alt[i]) < 0 || i+1 < len(alt) && alt[i+1] == '{' {
+			escaped := words.At(alt, i)
+			special := words.WordByte(escaped) && strings.IndexByte(plainEscapes, escaped) < 0
+			if special || words.At(alt, i+1) == '{' {
 				return false
 			}
 			run = 0
@@ -66,7 +68,7 @@ func hasRun(alt string) bool {
 				return false
 			}
 			i, run = end, 0
-		case c == '{' && i+1 < len(alt) && (alt[i+1] == ',' || words.Digit(alt[i+1])):
+		case c == '{' && countBegins(words.At(alt, i+1)):
 			end := strings.IndexByte(alt[i:], '}')
 			if end < 0 {
 				return false
@@ -82,6 +84,9 @@ func hasRun(alt string) bool {
 	}
 	return found
 }
+
+// countBegins reports a character with which the number of repetitions begins.
+func countBegins(c byte) bool { return c == ',' || words.Digit(c) }
 
 // BracketEnd gives where the bracket expression ends that begins at a byte, or -1
 // where the kinds of patterns end it in different places.

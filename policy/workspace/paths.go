@@ -25,7 +25,8 @@ func PathWord(s string) Word {
 	s, uri := strings.CutPrefix(s, "file://")
 	s = strings.TrimPrefix(s, "@")
 	// The tool may take it for another path than the one compared here.
-	odd := uri && !strings.HasPrefix(s, "/") || strings.Contains(s, ":/") || s != "" && (strings.IndexByte("\"'`", s[0]) >= 0 || strings.IndexByte("\"'`", s[len(s)-1]) >= 0)
+	relative, quoted := uri && !strings.HasPrefix(s, "/"), strings.Trim(s, "\"'`") != s
+	odd := relative || quoted || strings.Contains(s, ":/")
 	if !odd && plainPath(s) {
 		return Word{Text: s, Tilde: strings.HasPrefix(s, "~")}
 	}
@@ -46,7 +47,8 @@ func PathWord(s string) Word {
 		}, s)
 	}
 	w := Word{Text: s, Tilde: strings.HasPrefix(s, "~")}
-	if odd || strings.ContainsAny(s, "$%") || WindowsPath(s) || strings.ContainsFunc(s, unicode.IsControl) {
+	expands := strings.ContainsAny(s, "$%") || WindowsPath(s)
+	if odd || expands || strings.ContainsFunc(s, unicode.IsControl) {
 		w.Kind = Computed
 	}
 	return w
@@ -82,14 +84,18 @@ func (r *Reader) Read(w Word) {
 	switch {
 	case w.Kind == Computed:
 		r.Found.Add(finding.MayReadSecret)
-	case w.Kind == Pattern && !r.Found.Has(finding.MayReadSecret) && (HitsSecret(w.Text, r.Local(w)) || r.deskOpen(w)):
+	case r.Found.Has(finding.MayReadSecret): // that is all the others could add
+	case w.Kind == Pattern && (HitsSecret(w.Text, r.Local(w)) || r.deskOpen(w)):
 		r.Found.Add(finding.MayReadSecret)
 	}
 	r.Place.Resolve(w, func(file string, open bool) {
 		switch {
 		case SecretPath(file):
 			r.Found.Add(finding.ReadsSecret)
-		case kernelSecret(file), open && r.Place.lost && !CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")], open && r.Place.moved && Hidden("/"+file), !open && !r.Place.Inside(file) && Hidden(file):
+		case kernelSecret(file),
+			open && r.Place.lost && !CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")],
+			open && r.Place.moved && Hidden("/"+file),
+			!open && !r.Place.Inside(file) && Hidden(file):
 			r.Found.Add(finding.MayReadSecret)
 		}
 	})
@@ -215,8 +221,13 @@ func (r *Reader) DeskPath(w Word) {
 // deskOpen reports a glob whose directory is not known and whose end may be the
 // name of one of the desk's own files.
 func (r *Reader) deskOpen(w Word) bool {
-	return (len(r.Place.Dirs) == 0 || slices.ContainsFunc(r.Place.Dirs, func(d string) bool { return d[0] == '~' })) && !w.Tilde && w.Text[0] != '/' &&
-		slices.ContainsFunc(r.Own.bases, func(own string) bool { return MatchesPath(strings.ToLower(path.Base(w.Text)), own) })
+	dirs := r.Place.Dirs
+	known := len(dirs) > 0 && !slices.ContainsFunc(dirs, func(d string) bool { return d[0] == '~' })
+	if known || w.Tilde || w.Text[0] == '/' {
+		return false
+	}
+	base := strings.ToLower(path.Base(w.Text))
+	return slices.ContainsFunc(r.Own.bases, func(own string) bool { return MatchesPath(base, own) })
 }
 
 // DeskTree notes a path that has one of the desk's own files below it.
@@ -249,7 +260,8 @@ func ascends(glob string) bool {
 // from a glob or, split at blanks and without its quotes, from xargs: an option, or
 // a file elsewhere.
 func Misleads(text string) bool {
-	if strings.HasPrefix(text, "-") && len(text) > 1 || strings.Contains(text, "/-") || strings.ContainsAny(text, "'\"\\") {
+	option := strings.HasPrefix(text, "-") && text != "-"
+	if option || strings.Contains(text, "/-") || strings.ContainsAny(text, "'\"\\") {
 		return true
 	}
 	if !strings.ContainsAny(text, " \t\n") {

@@ -49,7 +49,7 @@ func At(roots []string, desk *Own, bind *core.Bind, workdir, host string) Place 
 		case d == "":
 		case path.IsAbs(d):
 			p.Dirs = append(p.Dirs, path.Clean(d))
-		case !p.Known() || d[0] == '~' || strings.Contains(d, "$") || strings.Contains(d, ":/") || d != strings.TrimSpace(d):
+		case !p.Known() || !plainDir(d):
 			return Place{Roots: p.Roots, Own: p.Own, Windows: p.Windows, moved: true}
 		default:
 			for _, root := range p.Roots {
@@ -61,6 +61,12 @@ func At(roots []string, desk *Own, bind *core.Bind, workdir, host string) Place 
 		p.Dirs = p.Roots
 	}
 	return p
+}
+
+// plainDir reports a relative directory that is what it says to everybody.
+func plainDir(d string) bool {
+	expands := d[0] == '~' || strings.Contains(d, "$")
+	return !expands && !strings.Contains(d, ":/") && d == strings.TrimSpace(d)
 }
 
 // LocalHosts are the words of agent runtimes for the machine they run on.
@@ -181,8 +187,10 @@ const MaxDirs = 8
 func (p *Place) Move(w Word, ok bool) {
 	p.moved = true
 	p.Sure = nil
-	p.lost = p.lost || w.Kind != Literal || w.Text == "-" || w.Text == ""
-	if !ok || w.Kind != Literal || w.Text == "-" || w.Text == "" || w.Tilde && Climbs(w.Text) {
+	named := w.Kind == Literal && !words.Any(w.Text, "-", "")
+	p.lost = p.lost || !named
+	aboveHome := w.Tilde && Climbs(w.Text)
+	if !ok || !named || aboveHome {
 		p.lost = p.lost || w.Tilde
 		p.Dirs = nil
 		return

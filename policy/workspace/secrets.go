@@ -33,7 +33,8 @@ var allSecretNames = append(slices.Collect(maps.Keys(secretNames.Words)), slices
 var secretEnds = words.NewLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
-var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key", "privatekey", "private_key", "token", "creds", "adminsdk"}
+var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key",
+	"privatekey", "private_key", "token", "creds", "adminsdk"}
 
 // dataEnds are the endings of files that are data.
 var dataEnds = words.NewLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
@@ -54,8 +55,17 @@ func SecretLower(file string) bool {
 	if AnyPart(file, secretName) || secretPlace(file) {
 		return true
 	}
-	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base)
+	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || dataAmongSecrets(file)
 }
+
+// dataAmongSecrets reports a file of data in a directory of secrets.
+func dataAmongSecrets(file string) bool {
+	ext := path.Ext(file)
+	return len(ext) > 1 && dataEnds.Has(ext) && AnyPart(path.Dir(file), keepsSecrets)
+}
+
+// keepsSecrets reports a directory whose data are secrets, and whose code is not.
+func keepsSecrets(c string) bool { return words.Any(c, "secrets", "secret", "credentials", "creds") }
 
 // secretDirs hold secrets, or are one, whatever the files in them are called.
 var secretDirs = [...]string{"/run/secrets", "/var/run/secrets", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt/accounts",
@@ -73,7 +83,8 @@ func secretPlace(file string) bool {
 
 // asciiFolds are the letters beyond ASCII that file systems without letter case take
 // for ASCII ones (Unicode, CaseFolding.txt, full folding).
-var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
+var asciiFolds = strings.NewReplacer("ſ", "s", "\u212a", "k", "ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl",
+	"ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
 // FoldPath gives a path in small letters, as a file system reads it that knows no
 // letter case and leaves out characters that are not seen.
@@ -115,7 +126,10 @@ func secretName(c string) bool {
 	if secretNames.Has(c) {
 		return true
 	}
-	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") || strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
+	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") {
+		return true
+	}
+	if strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
 		return true
 	}
 	dot := strings.LastIndexByte(c, '.')
@@ -125,7 +139,8 @@ func secretName(c string) bool {
 	if strings.HasPrefix(c, ".env") {
 		return !words.Any(c, ".env.example", ".env.sample", ".env.template", ".env.dist")
 	}
-	return secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json") || strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
+	account := strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
+	return account || secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json")
 }
 
 // copyEnds are how names of copies end.
@@ -165,7 +180,8 @@ func secretData(name string) bool {
 }
 
 // secretHints are parts of words on the lines that hold secrets.
-var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer", "eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
+var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer",
+	"eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
 	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
 
 // secretOwners are beginnings of the names of variables that hold secrets.
@@ -200,7 +216,7 @@ func NearSecret(pattern string) bool {
 		}
 		begins := to == i+1 && (strings.ToUpper(pattern[from:i]) == pattern[from:i] || secretOwners[lower[from:i]])
 		ends := from == i && strings.ToUpper(pattern[i:to]) == pattern[i:to]
-		if begins || ends || to == i+1 && to < len(pattern) && strings.IndexByte(".[(*\\", pattern[to]) >= 0 && secretOwners[lower[from:i]] {
+		if begins || ends {
 			return true
 		}
 	}
@@ -231,7 +247,8 @@ func HitsSecret(glob string, workspace bool) bool {
 		var c string
 		c, rest, more = strings.Cut(rest, "/")
 		first := strings.IndexAny(c, "*?[")
-		if first < 0 || workspace && more && c[0] != '.' && c[0] != '[' {
+		middle := workspace && more
+		if first < 0 || middle && strings.IndexByte(".[", c[0]) < 0 {
 			continue
 		}
 		for _, name := range allSecretNames {
@@ -259,7 +276,7 @@ func HitsSecret(glob string, workspace bool) bool {
 // Matches reports whether a glob without slashes matches a name. A bracket
 // expression counts as any one character; a leading dot must be written.
 func Matches(glob, name string) bool {
-	if name != "" && name[0] == '.' && (glob == "" || glob[0] != '.') {
+	if strings.HasPrefix(name, ".") && !strings.HasPrefix(glob, ".") {
 		return false
 	}
 	return MatchesName(glob, name)
@@ -280,7 +297,7 @@ func MatchesName(glob, name string) bool {
 		case g < len(glob) && glob[g] == '*':
 			star, mark = g, n
 			g++
-		case g < len(glob) && (glob[g] == '?' || glob[g] == '[' || glob[g] == name[n]):
+		case g < len(glob) && standsFor(glob[g], name[n]):
 			g, n = g+width, n+1
 		case star >= 0:
 			mark++
@@ -292,6 +309,9 @@ func MatchesName(glob, name string) bool {
 	return strings.Trim(glob[g:], "*") == ""
 }
 
+// standsFor reports a byte of a glob that matches one character: itself, or as a sign any.
+func standsFor(sign, c byte) bool { return sign == c || sign == '?' || sign == '[' }
+
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
 var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
@@ -301,7 +321,7 @@ var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_
 	cloudbuild.yaml cloudbuild.yml buildspec.yml buildspec.yaml codemagic.yaml bitrise.yml wercker.yml screwdriver.yaml .zuul.yaml .zuul.d zuul.yaml zuul.d .teamcity
 	.simple-git-hooks.json .simple-git-hooks.js .simple-git-hooks.cjs .rvmrc .autoenv.zsh .dir-locals.el .nvim.lua
 	.buildkite .gitea .forgejo .drone.yml .woodpecker .woodpecker.yml .woodpecker.yaml appveyor.yml .appveyor.yml .cirrus.yml .semaphore .tekton .builds .build.yml
-	.vscode .idea .devcontainer .devcontainer.json .fleet .zed .sublime-project .envrc .direnv .mise.toml mise.toml .mise .autoenv .cargo .mvn
+	.vscode .idea .devcontainer .devcontainer.json .fleet .zed .envrc .direnv .mise.toml mise.toml .mise .autoenv .cargo .mvn
 	.claude .claude.json .codex .gemini .cursor .cursorrules .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
 	.windsurf .windsurfrules .codeium .amazonq .qwen .goose .goosehints .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
@@ -322,7 +342,8 @@ func startupName(c string) bool {
 	if c != "" && (c[len(c)-1] == '.' || c[len(c)-1] == ' ') {
 		c = strings.TrimRight(c, ". ") // Windows drops them
 	}
-	return startupNames.Has(c)
+	ext := c[strings.LastIndexByte(c, '.')+1:]
+	return startupNames.Has(c) || len(ext) < len(c) && words.Any(ext, "code-workspace", "sublime-project")
 }
 
 // AccessPath reports the files that say who may log in or act as administrator.

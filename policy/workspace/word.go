@@ -1,8 +1,11 @@
 package workspace
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"approvalbot/policy/words"
 )
 
 // Kind says how much of a word is known before it runs.
@@ -42,7 +45,10 @@ func (w Word) MayBeOption() bool {
 	if w.Sample != "" {
 		return w.Sample[0] == '-'
 	}
-	return w.Split || w.Text == "" && !w.Plain || w.Text != "" && w.Text[0] == '-'
+	if w.Text == "" {
+		return w.Split || !w.Plain
+	}
+	return w.Split || w.Text[0] == '-'
 }
 
 // Sampled gives the sample of a word that has one, and of all others the word.
@@ -56,8 +62,40 @@ func (w Word) Sampled() Word {
 // Several reports whether the word may become several words when it runs, or none.
 func (w Word) Several() bool { return w.Split || w.Kind == Pattern }
 
+// Exact reports a word that is known as it stands: nothing in it is computed, a glob, or
+// a ~ for a home directory.
+func (w Word) Exact() bool { return w.Kind == Literal && !w.Tilde }
+
+// Fits reports a word that is written out and that a pattern matches.
+func (w Word) Fits(pattern *regexp.Regexp) bool {
+	return w.Kind == Literal && pattern.MatchString(w.Text)
+}
+
+// Number reports a word of digits that is written out.
+func (w Word) Number() bool { return w.Kind == Literal && words.Digits(w.Text) }
+
 // Is reports whether the word is exactly that text.
 func (w Word) Is(text string) bool { return w.Kind == Literal && w.Text == text }
 
 // IsAny reports whether the word is exactly one of some texts.
 func (w Word) IsAny(some ...string) bool { return w.Kind == Literal && slices.Contains(some, w.Text) }
+
+// Fixed reports a word that no name of a file can be, in part or whole: one that is
+// written out, or has the signs of a glob only as a pattern says.
+func (w Word) Fixed(signs *regexp.Regexp) bool {
+	if w.Kind == Pattern {
+		return !w.Listed && signs.MatchString(w.Text)
+	}
+	return w.Kind == Literal
+}
+
+// MayBecome reports a word that is not that text as it is written, but may be when it runs.
+func (w Word) MayBecome(text string) bool {
+	switch w.Kind {
+	case Computed:
+		return w.Split || strings.HasPrefix(text, w.Text)
+	case Pattern:
+		return w.Split || Matches(w.Text, text)
+	}
+	return w.Split
+}

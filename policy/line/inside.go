@@ -1,0 +1,111 @@
+package line
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"approvalbot/policy/command"
+	"approvalbot/policy/program"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
+)
+
+// passers run the command that stands in their words, and nothing else.
+var passers = words.Set("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command builtin exec")
+
+// Opens reports a wrapper that runs nothing but commands which were read: inner is how
+// many. What stands in the words of a shell is none where a shell computes in it.
+func Opens(args []workspace.Word, inner int) bool {
+	base := program.ProgramOf(args[0])
+	names := func(w workspace.Word) bool { return program.NamesProgram(base, w.Text) }
+	if inner == 0 || slices.ContainsFunc(args[1:], names) {
+		return false
+	}
+	return passers[base] || OpensLine(args) && !strings.ContainsAny(args[2].Text, "$`")
+}
+
+// OpensLine reports a shell that is given one line and nothing else.
+func OpensLine(args []workspace.Word) bool {
+	if len(args) != 3 || !command.ShellNames[program.ProgramOf(args[0])] {
+		return false
+	}
+	return args[1].Fits(lineFlags) && args[2].Kind == workspace.Literal
+}
+
+var lineFlags = regexp.MustCompile(`^-[celux]*c$`)
+
+// InsideWords calls fn with every end of the words that could be a command of its
+// own, until it says true.
+func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
+	for i := 1; i < min(len(args), MaxHunt); i++ {
+		if args[i].Text != "" && fn(args[i:]) {
+			return true
+		}
+		if !strings.ContainsAny(args[i].Text, " \t\n") {
+			continue
+		}
+		var inside []workspace.Word
+		for t := range strings.FieldsFuncSeq(args[i].Text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }) {
+			inside = append(inside, workspace.Word{Text: t})
+		}
+		for k := range inside {
+			if fn(inside[k:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// MayHide reports a command that could run what stands in its words without
+// policy knowing how.
+func (e *Wide) MayHide(args []workspace.Word) bool {
+	base := program.ProgramOf(args[0])
+	return e.Rules[base] == nil || program.IsWrapper(base)
+}
+
+// fileRunners run what a file says, one that they are given or that they look for.
+var fileRunners = words.Set(`docker-compose podman-compose ansible-playbook salt fab pssh sftp ftp lftp telnet
+	vagrant tilt skaffold serverless sls cdk
+	pm2 supervisorctl helm helmfile flatpak crontab patch tar bsdtar unzip
+	fastlane mage goreleaser wrangler firebase scons snakemake nix-build dvc earthly quarto jekyll`)
+
+// fromFiles are subcommands of programs for containers that do.
+var fromFiles = words.Set("build buildx bake up compose stack play apply create replace patch")
+
+// gitFromFiles are commands of git that do what a file or a setting says.
+var gitFromFiles = words.Set("apply am config")
+
+// RunsFile reports a command that may run what a file says, or its input where it is
+// fed: of a program that policy does not know, any file may be such a one. remote says
+// that it acts on containers, services or another system.
+func (e *Wide) RunsFile(args []workspace.Word, remote, fed bool) bool {
+	base := program.ProgramOf(args[0])
+	if base == "git" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return gitFromFiles[w.Text] }) {
+		return true
+	}
+	known := e.Rules[base] != nil
+	if fileRunners[base] || !known && fed {
+		return true
+	}
+	return (!known || remote) && slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
+		return looksLikeFile(w.Text) || remote && fromFiles[w.Text]
+	})
+}
+
+// looksLikeFile reports a word with a directory in it, or with an ending of letters.
+func looksLikeFile(text string) bool {
+	text = command.AfterEquals(text)
+	if strings.Contains(text, "://") {
+		return false
+	}
+	if strings.ContainsAny(text, "/~") || text == "." || text == ".." {
+		return true
+	}
+	dot := strings.LastIndexByte(text, '.')
+	if dot < 0 || dot+1 == len(text) || words.Digits(text[dot+1:]) {
+		return false
+	}
+	return strings.Trim(strings.ToLower(text[dot+1:]), "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
