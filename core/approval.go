@@ -55,6 +55,8 @@ type Approval struct {
 	ExpiresAtMs  int64 `json:"-"`
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
+	PlanMs       int64 `json:"planMs,omitempty"`       // when the plan's next step is due; 0: there is none
+	PlanDoneMs   int64 `json:"planDoneMs,omitempty"`   // the plan's steps until then were taken; 0: none
 	ResolvedAtMs int64 `json:"-"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
@@ -66,6 +68,10 @@ type Approval struct {
 	RevokedBy    string  `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
 	RevokeReason string  `json:"revokeReason,omitempty"` // redacted
 	SupersededBy string  `json:"supersededBy,omitempty"` // code of the approval that replaced it
+
+	AlsoAsked []string `json:"alsoAsked,omitempty"` // people and chats that escalations have asked, in order
+	AskedWhy  string   `json:"askedWhy,omitempty"`  // why others than those who are named in the plan; or empty
+	Held      []string `json:"held,omitempty"`      // people who hear of it at the end of their quiet hours
 
 	Deliveries []Delivery `json:"-"`
 }
@@ -135,6 +141,8 @@ func (a Approval) clone() Approval {
 	a.DecidedBy = slices.Clone(a.DecidedBy)
 	a.Assessment.ReasonCodes = slices.Clone(a.Assessment.ReasonCodes)
 	a.Why = slices.Clone(a.Why)
+	a.AlsoAsked = slices.Clone(a.AlsoAsked)
+	a.Held = slices.Clone(a.Held)
 	return a
 }
 

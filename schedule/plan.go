@@ -49,6 +49,17 @@ func ParseRecipient(text string, rosters []string) (Recipient, error) {
 	return Recipient{Chat: text}, nil
 }
 
+// String writes a recipient as ParseRecipient reads it; empty for none.
+func (r Recipient) String() string {
+	switch {
+	case r.Duty != "":
+		return "onDuty:" + r.Duty
+	case r.Role != "":
+		return "role:" + r.Role
+	}
+	return r.Chat
+}
+
 // Ask is one approval that waits, as far as its contacts hang on it.
 type Ask struct {
 	At          time.Time

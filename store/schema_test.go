@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -39,9 +40,29 @@ func TestInstancesStartTogether(t *testing.T) {
 // schemaWith is the schema with one step more.
 func schemaWith(t *testing.T, next string) fs.FS {
 	t.Helper()
-	first, err := fs.ReadFile(migrations(), "00001_start.sql")
+	files := fstest.MapFS{fmt.Sprintf("%05d_next.sql", newest(t)+1): {Data: []byte(next)}}
+	for _, name := range names(t) {
+		text, err := fs.ReadFile(migrations(), name)
+		require.NoError(t, err)
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	return files
+}
+
+func names(t *testing.T) []string {
+	t.Helper()
+	all, err := fs.Glob(migrations(), "*.sql")
 	require.NoError(t, err)
-	return fstest.MapFS{"00001_start.sql": {Data: first}, "00002_next.sql": {Data: []byte(next)}}
+	return all
+}
+
+// newest is the version of the schema.
+func newest(t *testing.T) (n int) {
+	t.Helper()
+	all := names(t)
+	_, err := fmt.Sscanf(all[len(all)-1], "%d_", &n)
+	require.NoError(t, err)
+	return n
 }
 
 // A program may be one schema ahead of those that run, where the step is safe for
@@ -53,12 +74,12 @@ func TestSchemaSteps(t *testing.T) {
 	db := openPostgres(s.listen, pgConnector{}, nil).db
 	defer db.Close()
 	_, err := migrate(ctx, db, postgres, "desk", schemaWith(t, unsafe+"-- +goose Up\nDROP TABLE meta;\n"))
-	require.ErrorContains(t, err, "schema 2 must not be set up while older programs run, and instance "+s.heartbeat.id)
+	require.ErrorContains(t, err, fmt.Sprintf("schema %d must not be set up while older programs run, and instance ", newest(t)+1)+s.heartbeat.id)
 	require.Equal(t, 1, count(t, s, "SELECT COUNT(*) FROM meta"), "nothing was done")
 
 	ahead, err := migrate(ctx, db, postgres, "desk", schemaWith(t, "-- +goose Up\nALTER TABLE approvals ADD COLUMN more TEXT;\n"))
 	require.NoError(t, err)
-	require.EqualValues(t, 2, ahead)
+	require.EqualValues(t, newest(t)+1, ahead)
 	create(t, s, pendingApproval("bot"), core.Change{}) // the older one goes on
-	refused(t, pgOptions(t, url), "has schema 2", "only up to 1", "run the newer program")
+	refused(t, pgOptions(t, url), fmt.Sprintf("has schema %d", newest(t)+1), fmt.Sprintf("only up to %d", newest(t)), "run the newer program")
 }
