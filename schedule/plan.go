@@ -123,7 +123,7 @@ func Plan(c Contact, ask Ask) []Step {
 		p.hold(name, ask.Done)
 	}
 	for _, e := range p.agenda() {
-		p.sumUp(p.now(e.After))
+		p.sumUp(p.now(e.After) - 1) // at the same moment the escalation counts
 		if e.To == (Recipient{}) {
 			p.remind(p.now(e.After))
 		} else {

@@ -55,7 +55,9 @@ func (f *truth) Scan(v any) error {
 func (l *list) Scan(v any) error {
 	var t text
 	err := t.Scan(v)
-	*l = strings.Fields(string(t))
+	if *l = nil; t != "" {
+		*l = strings.Fields(string(t))
+	}
 	return err
 }
 
