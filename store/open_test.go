@@ -1,9 +1,9 @@
 package store
 
 import (
-	"fmt"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
