@@ -5,7 +5,7 @@ package api
 // entry in the desk's log: ascending, the same for everybody, and what a
 // listener resumes after.
 type Event struct {
-	Type string `json:"type" enum:"tool.approval.requested,tool.approval.vote,tool.approval.resolved,tool.approval.expired,tool.approval.withdrawn,tool.approval.revoked,tool.approval.result"`
+	Type string `json:"type" enum:"tool.approval.requested,tool.approval.vote,tool.approval.resolved,tool.approval.expired,tool.approval.withdrawn,tool.approval.revoked,tool.approval.result,tool.approval.reminded,tool.approval.escalated"`
 	Seq  int64  `json:"seq" doc:"Number in the desk's log; also the event's id. Numbers in between belong to entries that you may not see."`
 	AtMs int64  `json:"atMs"`
 
@@ -36,6 +36,13 @@ type Event struct {
 	Votes     []Vote    `json:"votes" doc:"All that count so far."`
 	Vote      *Vote     `json:"vote,omitzero" doc:"Of .vote: the one that came in."`
 	Result    *Result   `json:"result,omitzero"`
+
+	Asked  []string `json:"asked,omitempty" doc:"Of .reminded and .escalated: the people who were reminded, or asked too."`
+	Chats  []string `json:"chats,omitempty" doc:"Of .escalated: the chats that got a card, as channel:chat or channel:chat:thread."`
+	Held   []string `json:"held,omitempty" doc:"Of .reminded and .escalated: people who were left alone in their quiet hours, and hear of it after them."`
+	To     string   `json:"to,omitzero" doc:"Of .escalated: to whom the configuration says it is, as onDuty:NAME, role:NAME or a chat."`
+	Why    string   `json:"why,omitzero" doc:"Of .reminded and .escalated: why it was others, or nobody."`
+	Silent bool     `json:"silent,omitzero" doc:"Of .escalated: it made no sound, since it is the quiet hours of everybody who was asked."`
 
 	CreatedAtMs int64 `json:"createdAtMs"`
 	ExpiresAtMs int64 `json:"expiresAtMs"`

@@ -79,10 +79,12 @@ type Approval struct {
 	Votes      []Vote         `json:"votes" doc:"Those that count; of each approver the last."`
 	Consulted  []Consultation `json:"consulted" doc:"Webhooks and the classifier that were asked about the call, in order."`
 	Deliveries []Delivery     `json:"deliveries" doc:"The cards, one for each place."`
+	AlsoAsked  []string       `json:"alsoAsked,omitempty" doc:"People and chats that escalations have asked since, in order."`
 	Reached    bool           `json:"reached" doc:"False: nobody could be asked, see reason code no-approver-reachable."`
 
 	CreatedAtMs  int64 `json:"createdAtMs"`
 	ExpiresAtMs  int64 `json:"expiresAtMs" doc:"When it ends expired if nobody has decided."`
+	NextStepAtMs int64 `json:"nextStepAtMs,omitzero" doc:"When somebody is reminded or asked next, if nobody decides."`
 	ResolvedAtMs int64 `json:"resolvedAtMs,omitzero"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitzero" doc:"Until when an approved call may be claimed."`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero" doc:"When the call was handed out."`

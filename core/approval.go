@@ -56,6 +56,8 @@ type Approval struct {
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
 	LookedAtMs   int64 `json:"lookedAtMs,omitempty"`   // the first tap or vote, also one that was refused; 0: none yet
+	PlanMs       int64 `json:"planMs,omitempty"`       // when the plan's next step is due; 0: there is none
+	PlanDoneMs   int64 `json:"planDoneMs,omitempty"`   // the plan's steps until then were taken; 0: none
 	ResolvedAtMs int64 `json:"-"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
@@ -69,6 +71,10 @@ type Approval struct {
 	DrilledAtMs  int64    `json:"drilledAtMs,omitempty"`  // of a scheduled drill: when its cards were looked at; 0: not yet
 	Missing      []string `json:"missing,omitempty"`      // of a scheduled drill: chats without a card, and why
 	SupersededBy string   `json:"supersededBy,omitempty"` // code of the approval that replaced it
+
+	AlsoAsked []string `json:"alsoAsked,omitempty"` // people and chats that escalations have asked, in order
+	AskedWhy  string   `json:"askedWhy,omitempty"`  // why others than those who are named in the plan; or empty
+	Held      []string `json:"held,omitempty"`      // people who hear of it at the end of their quiet hours
 
 	Deliveries []Delivery `json:"-"`
 }
@@ -138,6 +144,8 @@ func (a Approval) clone() Approval {
 	a.DecidedBy = slices.Clone(a.DecidedBy)
 	a.Assessment.ReasonCodes = slices.Clone(a.Assessment.ReasonCodes)
 	a.Why = slices.Clone(a.Why)
+	a.AlsoAsked = slices.Clone(a.AlsoAsked)
+	a.Held = slices.Clone(a.Held)
 	return a
 }
 

@@ -41,6 +41,7 @@ type File struct {
 	Name    string
 	Caption string
 	Text    string
+	Silent  bool // as of its card
 }
 
 // maxSpelled is how long a file may be for messages to stand for it, in characters.
@@ -118,14 +119,15 @@ func (a Approval) times() Times {
 
 // Drawing is what a delivery should show now.
 type Drawing struct {
-	Card  *Card  // CardDelivery
-	Bare  *Card  // the same with no word that an asker chose, deny only: for a chat that refuses Card
-	Text  string // other kinds: one message
-	Times Times  // in Text
-	File  *File  // to be attached before the card
-	Skip  string // nothing is to be sent any more, and why
-	Shown bool   // with File (if any) attached, everything that would run is shown
-	Done  bool   // the card shows the outcome
+	Card    *Card       // CardDelivery
+	Bare    *Card       // the same with no word that an asker chose, deny only: for a chat that refuses Card
+	Text    string      // other kinds: one message
+	Times   Times       // in Text
+	Mention []Mentioned // in Text
+	File    *File       // to be attached before the card
+	Skip    string      // nothing is to be sent any more, and why
+	Shown   bool        // with File (if any) attached, everything that would run is shown
+	Done    bool        // the card shows the outcome
 	// FailsOpen reports whether the call runs where nobody can be asked. Then a chat
 	// counts as out of reach only where it does not take Bare either.
 	FailsOpen bool
@@ -136,6 +138,9 @@ type Drawing struct {
 func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 	if d.Kind == ResultDelivery && a.Result == nil {
 		return Drawing{Skip: "it may be tried again before its result could be told"}
+	}
+	if d.Kind == ReminderDelivery {
+		return a.drawReminder(d, people)
 	}
 	if d.Kind != CardDelivery {
 		return Drawing{Text: a.messageText(d.Kind), Times: a.times(), Done: true}
@@ -165,7 +170,7 @@ func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawin
 		}
 		return Drawing{Card: &c, Bare: a.bareCard(c), Done: true}
 	}
-	c.Expires = timeText(a.ExpiresAtMs, time.Local)
+	c.Expires = timeText(a.ExpiresAtMs, time.Local) + a.alsoAskedText()
 	file := a.placePayload(&c, payload, d.DenyOnly)
 	out := Drawing{Card: &c, File: file, Shown: len(payload) > 0 && (file == nil || d.Attached), FailsOpen: a.Unreached}
 	switch {

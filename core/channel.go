@@ -33,11 +33,19 @@ var ErrPlatform = errors.New("the platform is in trouble")
 type Posting struct {
 	Card    *Card
 	Text    string
-	Times   Times  // in Text
-	ReplyTo string // message id to answer, or empty; a deleted one is no error
-	ForUser string // platform user id who is asked for a reply, or empty
-	SinceMs int64  // when it was first to be sent
-	Nonce   string // idempotency key: the same for every try of the message, at most 25 characters
+	Times   Times       // in Text
+	ReplyTo string      // message id to answer, or empty; a deleted one is no error
+	ForUser string      // platform user id who is asked for a reply, or empty
+	Mention []Mentioned // who is notified by a text; nobody else ever is
+	Silent  bool        // nobody's device makes a sound
+	SinceMs int64       // when it was first to be sent
+	Nonce   string      // idempotency key: the same for every try of the message, at most 25 characters
+}
+
+// Mentioned is a person whom a reminder mentions.
+type Mentioned struct {
+	Name   string
+	UserID string // on the platform
 }
 
 // Posted is a message that stands in a chat.

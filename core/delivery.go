@@ -54,6 +54,7 @@ const (
 	RetryDelivery     DeliveryKind = "retry"     // it may be claimed again
 	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
 	DrillDelivery     DeliveryKind = "drill"     // a scheduled drill did not reach every chat
+	ReminderDelivery  DeliveryKind = "reminder"  // says below a card that it still waits, to who is mentioned
 )
 
 // DeliveryState is how far a delivery is.
@@ -74,12 +75,14 @@ type Delivery struct {
 	Kind      DeliveryKind
 	Target    Target
 	State     DeliveryState
-	MessageID string // the platform's, empty until known
-	ReplyTo   string // message to answer, or empty
-	ForUser   string // ReasonDelivery: whom it asks
-	Attached  bool   // the payload's file stands in that chat
-	Shown     bool   // everything that would run stands in that chat: votes from there may allow
-	DenyOnly  bool   // the chat does not take all of the call: its card may only deny
+	MessageID string   // the platform's, empty until known
+	ReplyTo   string   // message to answer, or empty
+	ForUser   string   // ReasonDelivery: whom it asks
+	Mention   []string // ReminderDelivery: user ids of that platform
+	Silent    bool     // a new message makes no sound
+	Attached  bool     // the payload's file stands in that chat
+	Shown     bool     // everything that would run stands in that chat: votes from there may allow
+	DenyOnly  bool     // the chat does not take all of the call: its card may only deny
 	Fallback  bool
 	Error     string // why the last try failed, safe to show
 	Attempts  int

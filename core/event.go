@@ -15,6 +15,12 @@ type eventData struct {
 	By    string `json:"by,omitempty"`
 	Why   string `json:"why,omitempty"`
 	Until int64  `json:"claimUntilMs,omitempty"`
+	// What a step of the plan did.
+	Asked  []string `json:"asked,omitempty"`  // people
+	Chats  []string `json:"chats,omitempty"`  // that got a card
+	Held   []string `json:"held,omitempty"`   // people who are left alone in their quiet hours
+	To     string   `json:"to,omitempty"`     // of an escalation: onDuty:NAME, role:NAME, or a chat
+	Silent bool     `json:"silent,omitempty"` // it made no sound
 	// Joined are those who stand behind an identical call that was joined.
 	Joined []Requester `json:"-"`
 }
@@ -108,7 +114,7 @@ type Event struct {
 // EventType names an entry of the log.
 type EventType string
 
-// The event types. The first seven are told to those who listen; the others
+// The event types. The first nine are told to those who listen; the others
 // stand in the log for auditors only.
 const (
 	EventRequested EventType = "tool.approval.requested"
@@ -118,6 +124,8 @@ const (
 	EventWithdrawn EventType = "tool.approval.withdrawn"
 	EventRevoked   EventType = "tool.approval.revoked"
 	EventResult    EventType = "tool.approval.result"
+	EventReminded  EventType = "tool.approval.reminded"
+	EventEscalated EventType = "tool.approval.escalated"
 
 	EventClaimed    EventType = "audit.claimed"
 	EventJoined     EventType = "audit.joined"

@@ -3,6 +3,9 @@ package core
 import (
 	"context"
 	"slices"
+	"time"
+
+	"approvalbot/internal/fault"
 )
 
 // tick does what time asks of a pending approval: expiry, fallback targets, and
@@ -66,23 +69,28 @@ func (a Approval) expire(now int64) Change {
 
 // TimerMs is when time next asks something of the approval; 0: never.
 func (a Approval) TimerMs() int64 {
-	switch {
-	case a.Final():
+	if a.Final() {
 		return 0
-	case a.FallbackAtMs != 0 && (a.ExpiresAtMs == 0 || a.FallbackAtMs < a.ExpiresAtMs):
-		return a.FallbackAtMs
 	}
-	return a.ExpiresAtMs
+	next := a.ExpiresAtMs
+	for _, at := range []int64{a.FallbackAtMs, a.PlanMs} {
+		if at != 0 && (next == 0 || at < next) {
+			next = at
+		}
+	}
+	return next
 }
 
 // Tick does what time asks of one approval: expiry, fallback targets, the word
-// that nobody could be asked.
+// that nobody could be asked, and the steps of the plan.
 func (g *Gate) Tick(ctx context.Context, key string) error {
 	var unreachable map[Target]Unreachable
 	var lookUp, otherRules bool // what is to be known first: who is unreachable, what other rules say
+	stepped := false
 	tick := func(a Approval) (c Change, err error) {
-		rules := g.rules.Load()
-		c, lookUp = a.tick(rules.Router.Route(a), unreachable, nowMs())
+		now := nowMs()
+		rules := g.snapshot(time.UnixMilli(now))
+		c, lookUp = a.tick(rules.Router.Route(a), unreachable, now)
 		unasked := c.Approval.Status == Approved && !c.Unchanged // approvals.exec.askFallback
 		if otherRules = unasked && a.PolicyHash != rules.Policy.Hash(); lookUp || otherRules {
 			return Change{Approval: a, Unchanged: true}, nil
@@ -90,10 +98,17 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 		if unasked {
 			c.Policy = rules.Policy.Hash()
 		}
+		c, stepped = c.follow(&rules, now)
+		if stepped {
+			fault.Point("before-step-committed")
+		}
 		return c, nil
 	}
 	for range 3 {
 		_, err := g.update(ctx, key, tick)
+		if stepped {
+			fault.Point("after-step-committed")
+		}
 		switch {
 		case err == nil && lookUp:
 			unreachable, err = g.store.Unreachable(ctx)

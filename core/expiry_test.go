@@ -107,11 +107,12 @@ func TestWhenTimeNextAsksSomething(t *testing.T) {
 		a    Approval
 		want int64
 	}{
-		"the fallback, when it comes first": {Approval{Status: Pending, FallbackAtMs: 5, ExpiresAtMs: 9}, 5},
-		"else the end":                      {Approval{Status: Pending, FallbackAtMs: 12, ExpiresAtMs: 9}, 9},
-		"without a fallback the end":        {Approval{Status: Pending, ExpiresAtMs: 9}, 9},
-		"without an end the fallback":       {Approval{Status: Pending, FallbackAtMs: 5}, 5},
-		"never, once it has ended":          {Approval{Status: Expired, FallbackAtMs: 5, ExpiresAtMs: 9}, 0},
+		"the fallback, when it comes first":   {Approval{Status: Pending, FallbackAtMs: 5, ExpiresAtMs: 9}, 5},
+		"a step of the plan, when it is next": {Approval{Status: Pending, PlanMs: 3, FallbackAtMs: 5, ExpiresAtMs: 9}, 3},
+		"else the end":                        {Approval{Status: Pending, FallbackAtMs: 12, ExpiresAtMs: 9}, 9},
+		"without a fallback the end":          {Approval{Status: Pending, ExpiresAtMs: 9}, 9},
+		"without an end the fallback":         {Approval{Status: Pending, FallbackAtMs: 5}, 5},
+		"never, once it has ended":            {Approval{Status: Expired, FallbackAtMs: 5, ExpiresAtMs: 9}, 0},
 	} {
 		require.Equal(t, c.want, c.a.TimerMs(), name)
 	}

@@ -45,6 +45,8 @@ func (a Approval) messageText(kind DeliveryKind) string {
 		add("", "Nobody could be asked to approve "+a.Code+". No approver's chat took the card.")
 	case DrillDelivery:
 		return a.drillText()
+	case ReminderDelivery:
+		add("⏰ "+a.Code+" ", "still waits for a decision, until "+timeText(a.ExpiresAtMs, time.Local)+a.alsoAskedText()+".")
 	case ReasonDelivery:
 		return fmt.Sprintf("You denied %s. Reply to this message with the reason, if you want to give one.", a.Code)
 	}

@@ -190,9 +190,7 @@ func open(a Approval, rules *Rules, now int64) Change {
 		places, c.Approval.FallbackDone = routes.Fallback, true
 	}
 	places = slices.Concat(places, routes.Verifier)
-	for _, t := range places {
-		c.Deliveries = append(c.Deliveries, a.delivery(CardDelivery, t, now))
-	}
+	c = c.cards(places, rules, now)
 	switch {
 	case len(places) > 0:
 		c.Approval.FallbackAtMs = now + routes.FallbackAfterMs

@@ -50,6 +50,7 @@ type Record struct {
 	Transport []string `json:"transport,omitempty"` // by which way: "telegram", "discord", "api"; a policy has none
 	Reason    string   `json:"reason,omitempty"`
 	Solo      bool     `json:"soloSelfApproval,omitempty"`
+	Asked     []string `json:"asked,omitempty"`     // of a reminder or an escalation: people and chats
 	Execution string   `json:"execution,omitempty"` // "claimed", then "succeeded" or "failed" as its owner says
 
 	Hash string `json:"hash"`
@@ -102,6 +103,7 @@ type facts struct {
 	Result           struct{ Status string }
 	SoloSelfApproval bool
 	By, Why          string
+	Asked, Chats     []string
 	Grant            *struct { // entries about grants and cool-downs have this instead
 		Kind, AgentID, SessionKey, ToolName, Fingerprint, MaxClass string
 		Rule                                                       ApproverSet
@@ -152,7 +154,7 @@ func RecordOf(e core.Entry) Record {
 		v := f.Vote.result()
 		r.Vote = &v
 	}
-	r.Reason = cmp.Or(r.Reason, f.Why)
+	r.Reason, r.Asked = cmp.Or(r.Reason, f.Why), append(f.Asked, f.Chats...)
 	if g := f.Grant; g != nil {
 		r.Tool, r.Agent, r.Session, r.Fingerprint, r.RiskClass, r.Approvers = g.ToolName, g.AgentID, g.SessionKey,
 			g.Fingerprint, g.MaxClass, g.Rule

@@ -39,14 +39,16 @@ func (p askAll) Judge(context.Context, core.Call) core.Judgement {
 
 // chat is a platform that does what a test says, and keeps what it was sent.
 type chat struct {
-	mu    sync.Mutex
-	posts []core.Target
-	edits []core.Card
-	cards []core.Card // what was posted
-	tries int
-	files func() error               // nil: they are taken
-	fail  func(to core.Target) error // nil: everything works
-	hang  func()                     // nil: it answers at once
+	mu       sync.Mutex
+	posts    []core.Target
+	postings []core.Posting // and when
+	at       []time.Time
+	edits    []core.Card
+	cards    []core.Card // what was posted
+	tries    int
+	files    func() error               // nil: they are taken
+	fail     func(to core.Target) error // nil: everything works
+	hang     func()                     // nil: it answers at once
 }
 
 func (c *chat) call(to core.Target) error {
@@ -68,6 +70,7 @@ func (c *chat) Post(_ context.Context, to core.Target, p core.Posting) (core.Pos
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.postings, c.at = append(c.postings, p), append(c.at, time.Now())
 	if c.posts = append(c.posts, to); p.Card != nil {
 		c.cards = append(c.cards, *p.Card)
 	}
@@ -153,34 +156,74 @@ type world struct {
 	gate  *core.Gate
 	chats map[string]*chat
 	asker core.Caller
+	due   *pausable
+}
+
+// pausable finds no timer that is due while it is paused.
+type pausable struct {
+	routing.DueKeys
+	paused atomic.Bool
+	wake   func()
+}
+
+func (p *pausable) Due(ctx context.Context, now int64, limit int) ([]string, int64, error) {
+	if p.paused.Load() {
+		return nil, 0, nil
+	}
+	return p.DueKeys.Due(ctx, now, limit)
+}
+
+// standstill does something while timers do not fire, as where nobody holds their lease.
+func (w *world) standstill(what func()) {
+	w.due.paused.Store(true)
+	what()
+	w.due.paused.Store(false)
+	w.due.wake()
 }
 
 func inBubble(t *testing.T, quorum int, table *routing.Table, test func(w *world)) {
-	t.Helper()
-	inBubbleFrom(t, time.Time{}, quorum, table, test)
+	bubble(t, setting{quorum: quorum, table: table}, test)
 }
 
 // inBubbleFrom is inBubble where the desk starts at that time.
 func inBubbleFrom(t *testing.T, start time.Time, quorum int, table *routing.Table, test func(w *world)) {
+	bubble(t, setting{quorum: quorum, table: table, start: start}, test)
+}
+
+// setting is what a world is made of.
+type setting struct {
+	quorum int
+	table  *routing.Table
+	start  time.Time         // zero: whenever
+	rules  func(*core.Rules) // nil: as they are
+}
+
+func bubble(t *testing.T, with setting, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(start))
+		time.Sleep(time.Until(with.start))
+		table := with.table
 		ctx, stop := context.WithCancel(t.Context())
 		s, err := store.Open(ctx, store.Options{URL: "sqlite::memory:"})
 		require.NoError(t, err)
 		people, err := core.NewDirectory(core.Rights{
-			People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}}, {Name: "carol", Accounts: map[string]string{"telegram": "3"}}},
-			AllowedUsers: map[string][]string{"telegram": {"1", "2", "3"}},
+			People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}}, {Name: "carol", Accounts: map[string]string{"telegram": "3", "discord": "33"}}},
+			AllowedUsers: map[string][]string{"telegram": {"1", "2", "3"}, "discord": {"33"}},
 		})
 		require.NoError(t, err)
 		w := &world{t: t, chats: map[string]*chat{"telegram": {}, "discord": {}}, asker: core.Caller{Token: "agent", MayRequest: true, MayDecide: true}, store: &watched{Store: s, records: make(chan func(core.Delivered), 1)}}
 		var wake []func()
-		w.gate = core.NewGate(w.store, core.Rules{Enabled: true, Policy: askAll{quorum}, People: people, Router: table, TimeoutMs: 900_000, MaxTimeoutMs: 900_000},
-			slog.New(slog.DiscardHandler), func(core.Change) {
-				for _, f := range wake {
-					f()
-				}
-			})
-		timers := routing.NewTimers(s, w.gate, slog.New(slog.DiscardHandler))
+		rules := core.Rules{Enabled: true, Policy: askAll{with.quorum}, People: people, Router: table, TimeoutMs: 900_000, MaxTimeoutMs: 900_000}
+		if with.rules != nil {
+			with.rules(&rules)
+		}
+		w.gate = core.NewGate(w.store, rules, slog.New(slog.DiscardHandler), func(core.Change) {
+			for _, f := range wake {
+				f()
+			}
+		})
+		w.due = &pausable{DueKeys: s}
+		timers := routing.NewTimers(w.due, w.gate, slog.New(slog.DiscardHandler))
+		w.due.wake = timers.Wake
 		wake = append(wake, timers.Wake)
 		ready := make(chan struct{})
 		close(ready)

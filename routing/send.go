@@ -24,12 +24,16 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 }
 
 func (d *Dispatcher) postText(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
-	fault.Point("before-outcome-told")
+	what := "outcome-told"
+	if m.Kind == core.ReminderDelivery {
+		what = "reminder-sent"
+	}
+	fault.Point("before-" + what)
 	posted, err := d.channel.Post(ctx, m.Target, core.Posting{
-		Text: drawing.Text, Times: drawing.Times, ReplyTo: m.ReplyTo, ForUser: m.ForUser,
+		Text: drawing.Text, Times: drawing.Times, Mention: drawing.Mention, ReplyTo: m.ReplyTo, ForUser: m.ForUser,
 		SinceMs: m.CreatedMs, Nonce: nonce(m),
 	})
-	fault.Point("after-outcome-told")
+	fault.Point("after-" + what)
 	if err == nil {
 		stands(done, posted, drawing.Done)
 	}
@@ -56,13 +60,15 @@ func stands(done *core.Delivered, posted core.Posted, settled bool) {
 // and may only deny. Only what arrived is remembered, so a platform that takes nothing
 // at all is asked for the file again the next time.
 func (d *Dispatcher) attach(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+	file := *drawing.File
+	file.Silent = m.Silent
 	fault.Point("before-file-sent")
-	err := d.channel.Attach(ctx, m.Target, *drawing.File)
+	err := d.channel.Attach(ctx, m.Target, file)
 	fault.Point("after-file-sent")
 	last := m.Attempts >= triesAsIs-1
 	if noFiles(err) || passing(err) && last {
 		fault.Point("before-parts-sent")
-		err = d.channel.AttachParts(ctx, m.Target, *drawing.File)
+		err = d.channel.AttachParts(ctx, m.Target, file)
 		fault.Point("after-parts-sent")
 	}
 	switch {
@@ -101,7 +107,7 @@ func (d *Dispatcher) postCard(ctx context.Context, m core.Delivery, drawing core
 
 func (d *Dispatcher) post(ctx context.Context, m core.Delivery, card *core.Card) (core.Posted, error) {
 	fault.Point("before-card-sent")
-	posted, err := d.channel.Post(ctx, m.Target, core.Posting{Card: card, Nonce: nonce(m)})
+	posted, err := d.channel.Post(ctx, m.Target, core.Posting{Card: card, Silent: m.Silent, Nonce: nonce(m)})
 	fault.Point("after-card-sent")
 	return posted, err
 }

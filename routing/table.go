@@ -26,6 +26,7 @@ type Table struct {
 	Fallback        []core.Target
 	FallbackAfterMs int64
 	AgentShield     []core.Target // where cards of that dialect go instead, if any are named
+	Escalate        []core.Target // where cards go of what nobody decides
 	Drills          []core.Target // where only a drill's cards go beside those of all approvals
 
 	mu    sync.RWMutex
@@ -76,7 +77,7 @@ func (t *Table) Use(next *Table) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs = next.Mode, next.Targets, next.Fallback, next.FallbackAfterMs
-	t.AgentShield, t.Drills = next.AgentShield, next.Drills
+	t.AgentShield, t.Drills, t.Escalate = next.AgentShield, next.Drills, next.Escalate
 }
 
 // shield is where cards of the agentshield dialect go.
@@ -84,6 +85,13 @@ func (t *Table) shield() []core.Target {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.AgentShield
+}
+
+// escalations is where cards go of what nobody decides.
+func (t *Table) escalations() []core.Target {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.Escalate
 }
 
 // drills is where only a drill's cards go beside those of all approvals.
@@ -109,14 +117,14 @@ func (t *Table) patience() time.Duration {
 }
 
 // Names reports whether the operator configured that place as a target, a fallback
-// target or one of agentshield's.
+// target, one of agentshield's, or one that an escalation asks.
 func (t *Table) Names(place core.Target) bool {
 	covers := func(own core.Target) bool {
 		return own.Names(place) || t.now(own).Names(t.now(place))
 	}
 	_, targets, fallback, _ := t.plan()
 	return slices.ContainsFunc(targets, covers) || slices.ContainsFunc(fallback, covers) ||
-		slices.ContainsFunc(t.shield(), covers)
+		slices.ContainsFunc(t.shield(), covers) || slices.ContainsFunc(t.escalations(), covers)
 }
 
 // Moved remembers that a chat lives elsewhere now. The thread is not part of it.

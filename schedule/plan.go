@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -48,12 +49,29 @@ func ParseRecipient(text string, rosters []string) (Recipient, error) {
 	return Recipient{Chat: text}, nil
 }
 
+// String writes a recipient as ParseRecipient reads it; empty for none.
+func (r Recipient) String() string {
+	switch {
+	case r.Duty != "":
+		return "onDuty:" + r.Duty
+	case r.Role != "":
+		return "role:" + r.Role
+	}
+	return r.Chat
+}
+
 // Ask is one approval that waits, as far as its contacts hang on it.
 type Ask struct {
 	At          time.Time
 	Expires     time.Duration // after At
 	BreaksQuiet bool          // its class reaches people in their quiet hours too
 	Eligible    []string      // who could decide it now; nobody else is reminded or asked
+
+	// What has become of it by now; all zero: it was just asked.
+	Now   time.Duration // after At: what is overdue happens now
+	Done  time.Duration // after At: the steps until then, and at it, were taken; 0: none
+	Asked []string      // people who got a direct message
+	Held  []string      // people who wait for the end of their quiet hours
 }
 
 // StepKind is what is done at a step.
@@ -77,6 +95,9 @@ type Step struct {
 	Chats  []string
 	Silent bool     // without a sound: it is quiet hours, and it is sent all the same
 	Held   []string // people who are left alone at this step, for their quiet hours
+	// Instead reports an escalation to everybody who was not asked yet, since nobody of
+	// those whom it is to is left.
+	Instead bool
 	// Why says what is not as it was configured: who is on duty is not known, nobody is
 	// left to ask. Empty otherwise.
 	Why string
@@ -85,50 +106,77 @@ type Step struct {
 // Plan gives, in order of time, what is done about an ask that nobody decides: the one
 // answer to who hears of it and when. Its last step is the expiry; what was to come at
 // the expiry or after it is not in the plan, and said in its Why. Escalations ask only
-// who is eligible, each person once. Where quiet hours keep an escalation from everybody it
+// who is eligible, each person once, and where nobody of those they are to is left,
+// everybody who was not asked. Where quiet hours keep an escalation from everybody it
 // is to, and nobody else who could decide was reached, it goes out silently all the same.
+// Of an ask that has waited, the plan is what is left to do: of reminders that are
+// overdue the last one, of escalations each.
 func Plan(c Contact, ask Ask) []Step {
-	p := planner{Contact: c, ask: ask, asked: map[string]bool{}}
-	if len(c.Groups) > 0 {
+	p := planner{Contact: c, ask: ask, asked: map[string]bool{}, waiting: map[string]time.Duration{}}
+	for _, name := range ask.Asked {
+		p.asked[name] = true
+	}
+	if len(c.Groups) > 0 && ask.Done == 0 {
 		p.steps = append(p.steps, Step{Kind: StepCard, Chats: c.Groups, Silent: p.allQuiet(ask.Eligible, 0)})
 	}
-	late := p.schedule()
-	slices.SortStableFunc(p.steps, func(a, b Step) int { return cmp.Compare(a.After, b.After) })
+	for _, name := range ask.Held {
+		p.hold(name, ask.Done)
+	}
+	for _, e := range p.agenda() {
+		p.sumUp(p.now(e.After) - 1) // at the same moment the escalation counts
+		if e.To == (Recipient{}) {
+			p.remind(p.now(e.After))
+		} else {
+			p.escalate(e)
+		}
+	}
+	p.sumUp(ask.Expires - 1)
 	end := Step{After: ask.Expires, Kind: StepExpire}
-	if late > 0 {
-		end.Why = fmt.Sprintf("%d later steps never happen", late)
+	if p.late > 0 {
+		end.Why = fmt.Sprintf("%d later steps never happen", p.late)
 	}
 	return append(p.steps, end)
 }
 
 type planner struct {
 	Contact
-	ask   Ask
-	steps []Step
-	asked map[string]bool // people who got a direct message
+	ask     Ask
+	steps   []Step
+	asked   map[string]bool          // people who got a direct message
+	waiting map[string]time.Duration // people, to the end of their quiet hours
+	late    int                      // steps that come at the expiry or after it
 }
 
-// schedule adds reminders, escalations and what waits for the end of quiet hours, and
-// counts those that come too late.
-func (p *planner) schedule() (late int) {
+// now is when a step is taken that was to be taken then.
+func (p *planner) now(after time.Duration) time.Duration { return max(after, p.ask.Now) }
+
+// agenda gives the reminders, as escalations to nobody, and the escalations that are
+// left to do, in order of time.
+func (p *planner) agenda() (out []Escalation) {
+	last := slices.MaxFunc(append([]time.Duration{0}, p.RemindAfter...), func(a, b time.Duration) int {
+		return cmp.Compare(p.overdue(a), p.overdue(b))
+	})
 	for _, after := range p.RemindAfter {
-		if after >= p.ask.Expires {
-			late++
-			continue
+		if after > p.ask.Now || after == last {
+			out = append(out, Escalation{After: after})
 		}
-		p.remind(after)
 	}
-	ordered := slices.Clone(p.Escalate)
-	slices.SortStableFunc(ordered, func(a, b Escalation) int { return cmp.Compare(a.After, b.After) })
-	for _, e := range ordered {
+	out = append(out, p.Escalate...)
+	slices.SortStableFunc(out, func(a, b Escalation) int { return cmp.Compare(a.After, b.After) })
+	return slices.DeleteFunc(out, func(e Escalation) bool {
 		if e.After >= p.ask.Expires {
-			late++
-			continue
+			p.late++
 		}
-		p.escalate(e)
+		return e.After >= p.ask.Expires || p.ask.Done > 0 && e.After <= p.ask.Done
+	})
+}
+
+// overdue is the time itself where that is over, and else before all times.
+func (p *planner) overdue(after time.Duration) time.Duration {
+	if after > p.ask.Now {
+		return -1
 	}
-	p.sumUp()
-	return late
+	return after
 }
 
 func (p *planner) remind(after time.Duration) {
@@ -137,35 +185,58 @@ func (p *planner) remind(after time.Duration) {
 	if len(s.People) == 0 {
 		s.Why = "nobody is left to remind"
 	}
+	p.add(s)
+}
+
+// add adds a step; whom it leaves alone waits for the end of their quiet hours.
+func (p *planner) add(s Step) {
 	p.steps = append(p.steps, s)
+	for _, name := range s.Held {
+		p.hold(name, s.After)
+	}
 }
 
 func (p *planner) escalate(e Escalation) {
-	s := Step{After: e.After, Kind: StepEscalate, To: e.To}
+	s := Step{After: p.now(e.After), Kind: StepEscalate, To: e.To}
 	if e.To.Chat != "" {
-		s.Chats, s.Silent = []string{e.To.Chat}, p.allQuiet(p.ask.Eligible, e.After)
-		p.steps = append(p.steps, s)
+		s.Chats, s.Silent = []string{e.To.Chat}, p.allQuiet(p.ask.Eligible, s.After)
+		p.add(s)
 		return
 	}
 	who := p.Roles[e.To.Role]
 	if e.To.Duty != "" {
-		on, _ := p.Duty.WhoNow(e.To.Duty, p.ask.At.Add(e.After))
+		on, _ := p.Duty.WhoNow(e.To.Duty, p.ask.At.Add(s.After))
 		who, s.Why = on.People, on.Unknown
 	}
-	left := slices.DeleteFunc(slices.Clone(who), func(name string) bool {
-		return p.asked[name] || !slices.Contains(p.ask.Eligible, name)
-	})
-	s.People, s.Held = p.awake(left, e.After)
-	if len(s.People) == 0 && len(s.Held) > 0 && !p.reached(e.After) {
+	left := p.unasked(who)
+	if len(left) == 0 {
+		left = p.unasked(p.ask.Eligible)
+		s.Instead, s.Why = len(left) > 0, "nobody is left to ask"
+	}
+	if s.Instead {
+		s.Why = "nobody of those it is to is left, so everybody is asked"
+	}
+	s.People, s.Held = p.awake(left, s.After)
+	if len(s.People) == 0 && len(s.Held) > 0 && !p.reached(s.After) {
 		s.People, s.Held, s.Silent = s.Held, nil, true
 	}
-	if len(left) == 0 {
-		s.Why = cmp.Or(s.Why, "nobody is left to ask")
-	}
-	for _, name := range s.People {
+	p.ring(s.People...)
+	p.add(s)
+}
+
+// unasked are those of the people who could decide and got no direct message.
+func (p *planner) unasked(people []string) []string {
+	return slices.DeleteFunc(slices.Clone(people), func(name string) bool {
+		return p.asked[name] || !slices.Contains(p.ask.Eligible, name)
+	})
+}
+
+// ring notes that people get a direct message.
+func (p *planner) ring(people ...string) {
+	for _, name := range people {
 		p.asked[name] = true
+		delete(p.waiting, name)
 	}
-	p.steps = append(p.steps, s)
 }
 
 // reached reports whether somebody who could decide has heard of the ask by then, with
@@ -176,20 +247,35 @@ func (p *planner) reached(after time.Duration) bool {
 	})
 }
 
-// sumUp adds the end of the quiet hours of everybody whom a step left alone and who was
-// not asked since.
-func (p *planner) sumUp() {
-	waiting := map[string]bool{}
-	for _, s := range p.steps {
-		for _, name := range s.Held {
-			if waiting[name] || p.asked[name] {
-				continue
-			}
-			after := p.Quiet[name].End(p.ask.At.Add(s.After)).Sub(p.ask.At)
-			if after < p.ask.Expires {
-				waiting[name] = true
-				p.steps = append(p.steps, Step{After: after, Kind: StepSumUp, People: []string{name}})
-			}
+// hold has a person wait for the end of the quiet hours of then, unless they got a
+// direct message or could not decide.
+func (p *planner) hold(name string, then time.Duration) {
+	if _, waits := p.waiting[name]; !waits && len(p.unasked([]string{name})) > 0 {
+		p.waiting[name] = p.awakes(name, then)
+	}
+}
+
+// awakes is when the quiet hours end that a person is in; then itself where they are in none.
+func (p *planner) awakes(name string, then time.Duration) time.Duration {
+	if !p.quiet(name, then) {
+		return p.now(then)
+	}
+	end := p.Quiet[name].End(p.ask.At.Add(then)).Sub(p.ask.At)
+	if end < p.ask.Now {
+		return p.awakes(name, p.ask.Now)
+	}
+	return end
+}
+
+// sumUp adds the end of the quiet hours of everybody who waits for that until then.
+func (p *planner) sumUp(until time.Duration) {
+	names := slices.SortedFunc(maps.Keys(p.waiting), func(a, b string) int {
+		return cmp.Or(cmp.Compare(p.waiting[a], p.waiting[b]), strings.Compare(a, b))
+	})
+	for _, name := range names {
+		if after := p.waiting[name]; after <= until && after < p.ask.Expires {
+			p.steps = append(p.steps, Step{After: after, Kind: StepSumUp, People: []string{name}})
+			p.ring(name)
 		}
 	}
 }
@@ -238,7 +324,7 @@ func (s Step) text() string {
 		who += " after quiet hours"
 	case StepEscalate:
 		who = cmp.Or(who, "nobody")
-		if s.To.Duty != "" {
+		if s.To.Duty != "" && !s.Instead {
 			who += " on duty"
 		}
 	}

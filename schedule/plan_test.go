@@ -54,7 +54,8 @@ func TestPlan(t *testing.T) {
 		{"nobody else is there", sunday, quarter, false, []string{"alice"}, func(c *Contact) { c.RemindAfter = nil },
 			"ops at once (silently) → alice on duty at +5 min (silently) → nobody at +10 min (nobody is left to ask) → telegram:-100 at +14 min (silently) → expires at +15 min"},
 		{"who could not decide is not asked", sunday, quarter, true, []string{"bob"}, func(c *Contact) { c.RemindAfter = nil },
-			"ops at once → nobody on duty at +5 min (nobody is left to ask) → bob at +10 min → telegram:-100 at +14 min → expires at +15 min"},
+			"ops at once → bob at +5 min (nobody of those it is to is left, so everybody is asked) → " +
+				"nobody at +10 min (nobody is left to ask) → telegram:-100 at +14 min → expires at +15 min"},
 		{"what comes too late", sunday, 5 * time.Minute, true, all, nil,
 			"ops at once → expires at +5 min (4 later steps never happen)"},
 		{"a handover in between", "2026-11-23T08:57:00+01:00", quarter, true, all, func(c *Contact) { c.RemindAfter, c.Escalate = nil, c.Escalate[1:2] },
@@ -71,6 +72,40 @@ func TestPlan(t *testing.T) {
 		}
 		steps := Plan(with, Ask{At: at(t, c.now), Expires: c.expires, BreaksQuiet: c.breaks, Eligible: c.eligible})
 		require.Equal(t, c.want, Line(steps), c.name)
+	}
+}
+
+// Of an ask that has waited, the plan is what is left to do, by who is there now.
+func TestPlan_OfAnAskThatHasWaited(t *testing.T) {
+	t.Parallel()
+	const sunday, monday = "2026-11-22T03:10:00+01:00", "2026-11-23T06:52:00+01:00"
+	for _, c := range []struct {
+		name, at string
+		ask      Ask
+		change   func(*Contact)
+		want     string
+	}{
+		{"what was done is not done again", sunday, Ask{BreaksQuiet: true, Now: 6 * time.Minute, Done: 6 * time.Minute, Asked: []string{"alice"}}, nil,
+			"bob at +10 min → reminder to alice, bob, carol at +12 min → telegram:-100 at +14 min → expires at +15 min"},
+		{"overdue: each escalation, the latest reminder", sunday, Ask{BreaksQuiet: true, Now: 13 * time.Minute}, func(c *Contact) {
+			c.RemindAfter = []time.Duration{time.Minute, 12 * time.Minute, 3 * time.Minute}
+		}, "ops at once → alice on duty at +13 min → bob at +13 min → reminder to alice, bob, carol at +13 min → telegram:-100 at +14 min → expires at +15 min"},
+		{"overdue: who is on duty now", "2026-11-23T08:50:00+01:00", Ask{BreaksQuiet: true, Now: 11 * time.Minute, Done: time.Minute}, func(c *Contact) {
+			c.RemindAfter, c.Escalate = nil, c.Escalate[1:2]
+		}, "bob on duty at +11 min → expires at +15 min"},
+		{"who waited hears at the end of quiet hours, and once", monday, Ask{Now: 6 * time.Minute, Done: 6 * time.Minute, Held: []string{"alice"}}, nil,
+			"alice after quiet hours at +8 min → bob at +10 min → reminder to alice, bob, carol at +12 min → telegram:-100 at +14 min → expires at +15 min"},
+		{"quiet hours ended while no desk ran", monday, Ask{Now: 9 * time.Minute, Done: 6 * time.Minute, Held: []string{"alice"}}, func(c *Contact) { c.Escalate, c.RemindAfter = nil, nil },
+			"alice after quiet hours at +9 min → expires at +15 min"},
+		{"who has voted meanwhile is not asked", monday, Ask{Now: 6 * time.Minute, Done: 6 * time.Minute, Held: []string{"dora"}}, func(c *Contact) { c.Escalate, c.RemindAfter = nil, nil },
+			"expires at +15 min"},
+	} {
+		with := contact(t)
+		if c.change != nil {
+			c.change(&with)
+		}
+		c.ask.At, c.ask.Expires, c.ask.Eligible = at(t, c.at), quarter, []string{"alice", "bob", "carol"}
+		require.Equal(t, c.want, Line(Plan(with, c.ask)), c.name)
 	}
 }
 

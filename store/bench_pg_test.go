@@ -73,7 +73,7 @@ func resolveByHand(p *pool, key string) error {
 	}{
 		{endApproval, []any{key, 1, 2, a.ExpiresAtMs, nil, 0, string(body), string(a.Status), now}},
 		{redrawCard, []any{now, 1, 0, now, key, a.Deliveries[0].ID}},
-		{insertDelivery, []any{id, key, "outcome", "telegram", "2", "", "queued", "", "", "", 0, 0, 0, 0, "", 0, now, 0, 0, now, 0, now}},
+		{insertDelivery, []any{id, key, "outcome", "telegram", "2", "", "queued", "", "", "", 0, 0, 0, 0, "", 0, now, 0, 0, now, 0, now, 0, ""}},
 		{sealCall, []any{key, ""}},
 		{growOwner, []any{a.Owner, -1}},
 		{sendNote, []any{"{}"}},

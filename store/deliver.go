@@ -14,8 +14,9 @@ import (
 
 const (
 	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
- attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms, sent_ms)
- VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23)`
+ attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms,
+ sent_ms, silent, mention)
+ VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25)`
 	redrawCard = `UPDATE deliveries SET due_ms = $1, revision = $2, turn = $3, since_ms = $4
  WHERE key = $5 AND id = $6 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
 	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
@@ -121,7 +122,8 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 	err = t.put(insertDelivery, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
 		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
 		stored(d.Attached), stored(d.Shown), stored(d.DenyOnly), stored(d.Fallback), d.Error,
-		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since, d.SentMs)
+		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since, d.SentMs,
+		stored(d.Silent), strings.Join(d.Mention, " "))
 	t.stands(d, a.Version, turn, since)
 	return d, true, err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"approvalbot/core"
 )
@@ -13,6 +14,7 @@ type (
 	text   string
 	number int64
 	truth  bool
+	list   []string // words, with a blank between
 )
 
 // Scan implements sql.Scanner.
@@ -46,6 +48,16 @@ func (f *truth) Scan(v any) error {
 	var n number
 	err := n.Scan(v)
 	*f = n != 0
+	return err
+}
+
+// Scan implements sql.Scanner.
+func (l *list) Scan(v any) error {
+	var t text
+	err := t.Scan(v)
+	if *l = nil; t != "" {
+		*l = strings.Fields(string(t))
+	}
 	return err
 }
 
@@ -91,7 +103,7 @@ func each(rows result, scan func() error) error {
 const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.state, d.message_id, d.reply_to,
  d.for_user,
  d.attached, d.shown, d.deny_only, d.fallback, d.error, d.attempts, d.due_ms, d.revision, d.rank, d.created_ms,
- d.sent_ms`
+ d.sent_ms, d.silent, d.mention`
 
 // deliveryDest is where deliveryColumns go.
 func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
@@ -101,7 +113,7 @@ func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
 		(*text)(&d.State), (*text)(&d.MessageID), (*text)(&d.ReplyTo), (*text)(&d.ForUser),
 		(*truth)(&d.Attached), (*truth)(&d.Shown), (*truth)(&d.DenyOnly), (*truth)(&d.Fallback), (*text)(&d.Error),
 		attempts, (*number)(&d.DueMs), (*number)(&d.Revision), rank, (*number)(&d.CreatedMs),
-		(*number)(&d.SentMs),
+		(*number)(&d.SentMs), (*truth)(&d.Silent), (*list)(&d.Mention),
 	}
 }
 

@@ -50,15 +50,29 @@ func newest(t *testing.T) (n int) {
 // schemaWith is the schema with one step more.
 func schemaWith(t *testing.T, next string) fs.FS {
 	t.Helper()
-	all := fstest.MapFS{fmt.Sprintf("%05d_next.sql", newest(t)+1): {Data: []byte(next)}}
-	files, err := fs.Glob(migrations(), "*.sql")
-	require.NoError(t, err)
-	for _, name := range files {
+	files := fstest.MapFS{fmt.Sprintf("%05d_next.sql", newest(t)+1): {Data: []byte(next)}}
+	for _, name := range names(t) {
 		text, err := fs.ReadFile(migrations(), name)
 		require.NoError(t, err)
-		all[name] = &fstest.MapFile{Data: text}
+		files[name] = &fstest.MapFile{Data: text}
 	}
+	return files
+}
+
+func names(t *testing.T) []string {
+	t.Helper()
+	all, err := fs.Glob(migrations(), "*.sql")
+	require.NoError(t, err)
 	return all
+}
+
+// newest is the version of the schema.
+func newest(t *testing.T) (n int) {
+	t.Helper()
+	all := names(t)
+	_, err := fmt.Sscanf(all[len(all)-1], "%d_", &n)
+	require.NoError(t, err)
+	return n
 }
 
 // A program may be one schema ahead of those that run, where the step is safe for

@@ -249,6 +249,37 @@ func testRecordOfTheFirst(t *testing.T, s *Store) {
 	require.EqualValues(t, 7, get().SentMs, "nor an edit that is to be made again")
 }
 
+// What a step of the plan leaves is read as it was written, and Due gives the next step.
+func testPlan(t *testing.T, s *Store) {
+	silent, reminder := card("1", 2, 10), card("1", 2, 20)
+	silent.Silent, reminder.Kind, reminder.ReplyTo, reminder.Mention = true, core.ReminderDelivery, "7", []string{"11", "12"}
+	a := pendingApproval("bot")
+	a.PlanMs, a.ExpiresAtMs = 30, 1<<40
+	a = create(t, s, a, core.Change{Deliveries: []core.Delivery{silent, reminder}})
+	stored, err := s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	require.True(t, stored.Deliveries[0].Silent)
+	require.Nil(t, stored.Deliveries[0].Mention)
+	require.Equal(t, []string{"11", "12"}, stored.Deliveries[1].Mention)
+	require.False(t, stored.Deliveries[1].Silent)
+	keys, _, err := s.Due(ctx, 29, 10)
+	require.NoError(t, err)
+	require.NotContains(t, keys, a.Key)
+	keys, _, err = s.Due(ctx, 30, 10)
+	require.NoError(t, err)
+	require.Contains(t, keys, a.Key)
+	change(t, s, a.Key, func(got core.Approval) core.Change {
+		got.PlanMs, got.PlanDoneMs, got.AlsoAsked, got.Held = 0, 30, []string{"bob"}, []string{"alice"}
+		return core.Change{Approval: got}
+	})
+	keys, _, err = s.Due(ctx, 1000, 10)
+	require.NoError(t, err)
+	require.NotContains(t, keys, a.Key)
+	stored, err = s.Get(ctx, a.Key)
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(30), []string{"bob"}, []string{"alice"}}, []any{stored.PlanDoneMs, stored.AlsoAsked, stored.Held})
+}
+
 func testMoves(t *testing.T, s *Store) {
 	inThread := card("1", 1, 10)
 	inThread.Target.ThreadID = "7"

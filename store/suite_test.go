@@ -55,6 +55,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"silences", testSilences},
 		{"pairing", testPairing},
 		{"calendars", testCalendars},
+		{"plan", testPlan},
 		{"moves", testMoves},
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},

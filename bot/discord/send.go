@@ -27,8 +27,9 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 		denyOnly = len(card.Offers) < len(p.Card.Offers)
 		name = render.CardTitle(card)
 	} else {
-		message = render.Text(p.Text, p.ForUser, p.Times)
+		message = render.Text(p.Text, p.ForUser, p.Times).Mentioning(p.Mention)
 	}
+	message = message.Silently(p.Silent)
 	var sent struct {
 		ID         string
 		Components json.RawMessage
@@ -116,7 +117,7 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 			return notInParts
 		}
 		for _, text := range texts {
-			message := render.Markdown(text).Once(render.Nonce(c.ID, f.Name, text))
+			message := render.Markdown(text).Silently(f.Silent).Once(render.Nonce(c.ID, f.Name, text))
 			if err := b.paced(ctx, http.MethodPost, c.ID, "/channels/"+c.ID+"/messages", message, nil); err != nil {
 				return err
 			}
@@ -133,7 +134,7 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 
 // Attach sends a text file (Reference, Uploading Files).
 func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
-	message := render.Text(f.Caption, "", nil).WithFile(f.Name)
+	message := render.Text(f.Caption, "", nil).WithFile(f.Name).Silently(f.Silent)
 	return b.into(ctx, rest.Attaching, to, "", func(ctx context.Context, c channel) error {
 		path, body := "/channels/"+c.ID+"/messages", any(message.Once(render.Nonce(c.ID, f.Name, f.Text)))
 		if c.forum() {

@@ -76,7 +76,7 @@ type content struct {
 // textOf is a posting that is no card.
 func textOf(p core.Posting) content {
 	what := content{
-		Text: render.Text(p.Text), ParseMode: models.ParseModeHTML,
+		Text: render.Mentions(p.Mention) + render.Text(p.Text), ParseMode: models.ParseModeHTML,
 		LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(number(p.ReplyTo)),
 	}
 	if p.ForUser != "" {

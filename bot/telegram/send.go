@@ -36,7 +36,7 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 		ID int `json:"message_id"`
 	}
 	err = b.send(ctx, posting, to, func(ctx context.Context, to address) error {
-		return b.sends.postJSON(ctx, "sendMessage", to.with(what.content), &sent)
+		return b.sends.postJSON(ctx, "sendMessage", to.with(what.content, p.Silent), &sent)
 	})
 	if err != nil {
 		return core.Posted{}, err
@@ -77,7 +77,7 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 			return err
 		}
 		if err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
-			return b.sends.postJSON(ctx, "sendMessage", to.with(body), nil)
+			return b.sends.postJSON(ctx, "sendMessage", to.with(body, f.Silent), nil)
 		}); err != nil {
 			return gaveUp(err)
 		}
@@ -104,7 +104,7 @@ func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 			ChatID: to.chat, MessageThreadID: to.thread,
 			Document: &models.InputFileUpload{Filename: f.Name, Data: strings.NewReader(f.Text)},
 			Caption:  render.Caption(f), ParseMode: models.ParseModeHTML,
-			DisableContentTypeDetection: true,
+			DisableContentTypeDetection: true, DisableNotification: f.Silent,
 		})
 		return err
 	})
@@ -116,11 +116,15 @@ type address struct {
 	thread int
 }
 
-// with gives the parameters of a call that sends content there.
-func (a address) with(content []byte) []byte {
+// with gives the parameters of a call that sends content there, without a sound if
+// silent.
+func (a address) with(content []byte, silent bool) []byte {
 	body := fmt.Appendf(make([]byte, 0, len(content)+64), `{"chat_id":%d,`, a.chat)
 	if a.thread != 0 {
 		body = fmt.Appendf(body, `"message_thread_id":%d,`, a.thread)
+	}
+	if silent {
+		body = append(body, `"disable_notification":true,`...)
 	}
 	return append(body, content[1:]...) // without its brace
 }

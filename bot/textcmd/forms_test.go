@@ -114,6 +114,18 @@ func TestEitherNameOfAThread(t *testing.T) {
 	}
 }
 
+// A reply to a reminder is one to its card; other messages of the desk name none.
+func TestAReplyToAReminder(t *testing.T) {
+	for kind, want := range map[core.DeliveryKind]int{core.CardDelivery: 1, core.ReminderDelivery: 1, core.OutcomeDelivery: 0} {
+		_, gate := deskAt(t, flat("10"))
+		below := oneCard{core.Delivery{Key: "k", Kind: kind, Target: flat("10"), MessageID: "78", State: core.Sent}}
+		desk := NewHandler(gate, below, flat("10").Names)
+		_, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "deny", MessageID: "78", OwnMessage: true}))
+		require.NoError(t, err)
+		require.Len(t, gate.votes, want, kind)
+	}
+}
+
 // Where the platform has a form, nothing is posted to ask for the reason.
 func TestFormsAskForTheReason(t *testing.T) {
 	for _, prompts := range []bool{true, false} {

@@ -31,7 +31,8 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 		}
 		return err == nil && !a.Final()
 	}}
-	if known && card.Kind == core.CardDelivery && m.OwnMessage {
+	ofCard := card.Kind == core.CardDelivery || card.Kind == core.ReminderDelivery
+	if known && ofCard && m.OwnMessage {
 		a, err := h.gate.ByKey(ctx, card.Key)
 		if err != nil {
 			return Reply{}, false, err

@@ -88,6 +88,17 @@ func recipientOf(text string, c config.Config) (schedule.Recipient, error) {
 	return to, err
 }
 
+// escalationChats are the chats that escalations ask.
+func escalationChats(c config.Config) (chats []core.Target) {
+	for _, e := range c.ApprovalTools().Routing.Escalate {
+		if to, err := recipientOf(e.To, c); err == nil && to.Chat != "" {
+			chat, _ := core.ParseTarget(to.Chat) // recipientOf has read it
+			chats = append(chats, chat.Normal())
+		}
+	}
+	return chats
+}
+
 // zoneOf is the timezone of that name; nil for none.
 func zoneOf(name string) *time.Location {
 	zone, _ := schedule.Zone(name) // a mistake is named by Load

@@ -70,6 +70,7 @@ func Table(c config.Config) *routing.Table {
 	t := &routing.Table{
 		Mode: routing.Mode(r.Mode), Targets: config.Targets(r.Targets), Fallback: config.Targets(r.Fallback),
 		FallbackAfterMs: time.Duration(r.FallbackAfter).Milliseconds(), AgentShield: config.Targets(c.Approvals.AgentShield.Targets),
+		Escalate: escalationChats(c),
 	}
 	if c.Approvals.AgentShield.Enabled {
 		t.Drills = t.AgentShield

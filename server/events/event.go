@@ -13,7 +13,7 @@ import (
 // auditors.
 var public = map[core.EventType]bool{
 	core.EventRequested: true, core.EventVote: true, core.EventResolved: true, core.EventExpired: true,
-	core.EventWithdrawn: true, core.EventRevoked: true, core.EventResult: true,
+	core.EventWithdrawn: true, core.EventRevoked: true, core.EventResult: true, core.EventReminded: true, core.EventEscalated: true,
 }
 
 // Public reports whether listeners get entries of that type, or auditors alone.

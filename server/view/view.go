@@ -74,7 +74,10 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs,
 		RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
-		Deliveries: cardsOf(a), Reached: a.Reached,
+		Deliveries: cardsOf(a), Reached: a.Reached, AlsoAsked: a.AlsoAsked,
+	}
+	if !a.Final() {
+		out.NextStepAtMs = a.PlanMs
 	}
 	if a.Origin != nil {
 		out.Channel = a.Origin.Channel

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/bot/textcmd"
+	"approvalbot/core"
 )
 
 // Kinds of components (Components, Component Types).
@@ -22,6 +23,7 @@ const (
 const (
 	flagNoPreviews = 1 << 2 // SUPPRESS_EMBEDS
 	Ephemeral      = 1 << 6
+	flagSilent     = 1 << 12 // SUPPRESS_NOTIFICATIONS
 	FlagComponents = 1 << 15 // IS_COMPONENTS_V2
 )
 
@@ -91,6 +93,27 @@ func (o Message) Clickable() bool {
 func (o Message) Answering(messageID string) Message {
 	if IsID(messageID) {
 		o.Reference = &reference{MessageID: messageID}
+	}
+	return o
+}
+
+// Mentioning makes the message begin with people whom it notifies, and nobody else.
+func (o Message) Mentioning(people []core.Mentioned) Message {
+	var head strings.Builder
+	for _, p := range people {
+		if IsID(p.UserID) {
+			head.WriteString("<@" + p.UserID + "> ")
+			o.Mentions.Users = append(o.Mentions.Users, p.UserID)
+		}
+	}
+	o.Content = head.String() + o.Content
+	return o
+}
+
+// Silently makes the message appear without a sound, if silent.
+func (o Message) Silently(silent bool) Message {
+	if silent {
+		o.Flags |= flagSilent
 	}
 	return o
 }

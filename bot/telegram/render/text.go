@@ -111,6 +111,18 @@ func Mention(userID, text string) string {
 	return fmt.Sprintf(`<a href="tg://user?id=%s">%s</a> %s`, userID, word, rest)
 }
 
+// Mentions is what begins a message to people and notifies them, as HTML. It shows their
+// names: Telegram mentions by an id only where a text stands for it (Bot API, HTML style).
+func Mentions(people []core.Mentioned) string {
+	var out strings.Builder
+	for _, p := range people {
+		if id, err := strconv.ParseUint(p.UserID, 10, 63); err == nil {
+			fmt.Fprintf(&out, `<a href="tg://user?id=%d">%s</a> `, id, escape(p.Name))
+		}
+	}
+	return out.String()
+}
+
 // cut shortens a text to n characters, visibly.
 func cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {

@@ -1,0 +1,74 @@
+package discord
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/bot/bottest"
+	"approvalbot/bot/discord/render"
+	"approvalbot/core"
+)
+
+// A reminder answers the card and notifies exactly its people, by their ids.
+func TestAReminderMentions(t *testing.T) {
+	scene(t, func(r *rig) {
+		card, bob := r.card(), r.dc.AddUser(bottest.DiscordProfile{Username: "bob"})
+		text := "⏰ 7KQ2AB still waits <@1> @everyone"
+		posted, err := r.bot.Post(r.ctx(), place(r.ops), core.Posting{Text: text, ReplyTo: card, Nonce: "n", Mention: []core.Mentioned{
+			{Name: "alice", UserID: r.alice.ID}, {Name: "bob", UserID: bob.ID}, {Name: "x", UserID: "1> @everyone <@2"}}})
+		require.NoError(r.t, err)
+		m, _ := r.ops.Message(posted.MessageID)
+		require.Equal(r.t, card, m.ReplyTo)
+		require.ElementsMatch(r.t, []string{r.alice.ID, bob.ID}, m.Pings)
+		require.Zero(r.t, m.Flags&silentFlag)
+		calls := r.dc.Calls(http.MethodPost, bottest.RouteMessages)
+		var sent render.Message
+		require.NoError(r.t, json.Unmarshal(calls[len(calls)-1].Body, &sent))
+		require.Equal(r.t, render.Mentions{Parse: []string{}, Users: []string{r.alice.ID, bob.ID}}, sent.Mentions)
+	})
+}
+
+const silentFlag = 4096 // Resources, Message, Message Flags: SUPPRESS_NOTIFICATIONS
+
+// A silent card makes no sound, nor does what holds its call; any other does.
+func TestASilentCard(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		scene(t, func(r *rig) {
+			file := core.File{Name: "x.txt", Text: "x", Caption: "all of it", Silent: silent}
+			require.NoError(r.t, r.bot.Attach(r.ctx(), place(r.ops), file))
+			require.NoError(r.t, r.bot.AttachParts(r.ctx(), place(r.ops), file))
+			_, err := r.bot.Post(r.ctx(), place(r.ops), core.Posting{Card: pendingCard(), Silent: silent})
+			require.NoError(r.t, err)
+			all := r.ops.Messages()
+			require.Len(r.t, all, 3)
+			for _, m := range all {
+				require.Equal(r.t, silent, m.Flags&silentFlag != 0, "%+v", m)
+			}
+		})
+	}
+}
+
+// Whatever a card or a text says, it notifies nobody: only a reminder does, and who is
+// asked for a reply.
+func TestOnlyRemindersMention(t *testing.T) {
+	scene(t, func(r *rig) {
+		nasty := "@everyone @here <@" + r.alice.ID + "> <@!" + r.alice.ID + "> <@&1> /approve"
+		c := *pendingCard()
+		c.Headline, c.Why, c.Warnings, c.Tally, c.Expires = nasty, []string{nasty}, []string{nasty}, nasty, nasty+" · also asked: alice"
+		c.Payload, c.Claims = []core.Fact{{Name: nasty, Value: nasty}}, []core.Fact{{Name: nasty, Value: nasty}}
+		ended := c
+		ended.Status, ended.Outcome, ended.Result = core.Denied, nasty, nasty
+		for _, p := range []core.Posting{{Card: &c}, {Card: &ended}, {Card: &c, Silent: true}, {Text: nasty}, {Text: "⏰ " + nasty}} {
+			posted, err := r.bot.Post(r.ctx(), place(r.ops), p)
+			require.NoError(r.t, err)
+			m, _ := r.ops.Message(posted.MessageID)
+			require.Empty(r.t, m.Pings, "%+v", m)
+		}
+		for _, call := range r.dc.Calls(http.MethodPost, bottest.RouteMessages) {
+			require.Contains(r.t, string(call.Body), `"allowed_mentions":{"parse":[]}`)
+		}
+	})
+}
