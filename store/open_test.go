@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,7 +155,7 @@ func TestNewerSchema(t *testing.T) {
 			return err
 		}))
 	})
-	refused(t, o, "has schema 99", "only up to 1", "run the newer program")
+	refused(t, o, "has schema 99", fmt.Sprintf("only up to %d", newest(t)), "run the newer program")
 }
 
 func TestKeyFile(t *testing.T) {

@@ -90,7 +90,8 @@ func each(rows result, scan func() error) error {
 
 const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.state, d.message_id, d.reply_to,
  d.for_user,
- d.attached, d.shown, d.deny_only, d.fallback, d.error, d.attempts, d.due_ms, d.revision, d.rank, d.created_ms`
+ d.attached, d.shown, d.deny_only, d.fallback, d.error, d.attempts, d.due_ms, d.revision, d.rank, d.created_ms,
+ d.digest`
 
 // deliveryDest is where deliveryColumns go.
 func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
@@ -99,7 +100,7 @@ func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
 		(*text)(&d.Target.Channel), (*text)(&d.Target.To), (*text)(&d.Target.ThreadID),
 		(*text)(&d.State), (*text)(&d.MessageID), (*text)(&d.ReplyTo), (*text)(&d.ForUser),
 		(*truth)(&d.Attached), (*truth)(&d.Shown), (*truth)(&d.DenyOnly), (*truth)(&d.Fallback), (*text)(&d.Error),
-		attempts, (*number)(&d.DueMs), (*number)(&d.Revision), rank, (*number)(&d.CreatedMs),
+		attempts, (*number)(&d.DueMs), (*number)(&d.Revision), rank, (*number)(&d.CreatedMs), (*text)(&d.Digest),
 	}
 }
 
