@@ -24,7 +24,8 @@ const (
 	DigestTakesMs = 10 * 60 * 1000
 
 	digestGatherMs = 1000      // what comes at once goes into one drawing
-	digestRestMs   = 10 * 1000 // between two drawings: a chat's pace is for its cards
+	digestRestMs   = 10 * 1000 // between two drawings while it grows: a chat's pace is for its cards
+	digestEndedMs  = 4 * 1000  // and when what it lists ends, or is opened
 
 	maxEntries   = 20 // of a list: what each platform has buttons for
 	maxEntryLine = 70 // characters of a card's first line in it
@@ -105,9 +106,13 @@ func NewDigest(card Delivery, now int64) Delivery {
 }
 
 // Raised is a digest whose list has changed, and that was last drawn at that time.
-func (d Delivery) Raised(drawnMs, now int64) Delivery {
+func (d Delivery) Raised(drawnMs, now int64, grew bool) Delivery {
 	d.Revision++
-	if due := max(now+digestGatherMs, drawnMs+digestRestMs); d.DueMs == 0 || d.DueMs <= drawnMs {
+	due := max(now+digestGatherMs, drawnMs+digestEndedMs)
+	if grew {
+		due = max(due, drawnMs+digestRestMs)
+	}
+	if drawn := d.DueMs <= drawnMs; drawn || due < d.DueMs {
 		d.DueMs = due
 	}
 	return d

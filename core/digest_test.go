@@ -240,7 +240,7 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		require.Len(t, shown, 1, "the card that was opened, at once")
 		require.Nil(t, shown[0].Digest)
 		require.NotEmpty(t, shown[0].Offers)
-		time.Sleep(10 * time.Second)
+		time.Sleep(4 * time.Second)
 		second := digests(d.post(t, nil))[0]
 		require.Len(t, second.Entries, 2)
 		require.Greater(t, second.Version, first.Version)

@@ -85,7 +85,7 @@ func (t *tx) fold(a core.Approval, card *core.Delivery) (begun []core.Delivery, 
 		return nil, err
 	case found:
 		card.Digest = open.Key
-		return nil, t.raise(open)
+		return nil, t.raise(open, true)
 	}
 	card.Digest = a.Key
 	d, _, err := t.addDelivery(a, core.NewDigest(*card, nowMs()))
@@ -125,16 +125,16 @@ func (t *tx) raiseDigestOf(card core.Delivery) error {
 	if err != nil || !found {
 		return err
 	}
-	return t.raise(d)
+	return t.raise(d, false)
 }
 
 // raise makes a digest due because its list has changed.
-func (t *tx) raise(d core.Delivery) error {
+func (t *tx) raise(d core.Delivery, grew bool) error {
 	last, err := t.lastList(d)
 	if err != nil {
 		return err
 	}
-	d = d.Raised(last.drawnMs, nowMs())
+	d = d.Raised(last.drawnMs, nowMs(), grew)
 	turn, since := urgency(d, true)
 	t.changedKey(d.Key)
 	if err := t.put(raiseDigest, d.DueMs, turn, since, d.Key, d.ID); err != nil {
