@@ -371,3 +371,35 @@ func TestADigestOfHostileWords(t *testing.T) {
 		require.Equal(t, "a call that cannot be shown in this chat", drawing.Bare.Digest.Entries[0].Text)
 	})
 }
+
+// The sum-up of what waited for the end of a person's quiet hours is a digest in their
+// direct messages, whoever asked.
+func TestTheSumUpOfQuietHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		dm := core.Target{Channel: "telegram", To: "1"}
+		var first core.Approval
+		for n, token := range []string{"agent", "other", "third"} {
+			key := d.asks(t, token, n).Key
+			a, err := d.store.Update(t.Context(), key, func(a core.Approval) (core.Change, error) {
+				return core.Change{Approval: a, Deliveries: []core.Delivery{{
+					Kind: core.CardDelivery, State: core.Folded, Target: dm, ForUser: "alice",
+				}}}, nil
+			})
+			require.NoError(t, err)
+			if n == 0 {
+				first = a
+			}
+		}
+		time.Sleep(time.Second)
+		x, ok, err := d.store.NextDelivery(t.Context(), dm, time.Now().UnixMilli())
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, first.Key, x.Key)
+		drawing, err := d.Draw(t.Context(), x)
+		require.NoError(t, err)
+		require.Equal(t, "3 requests waited for the end of your quiet hours", drawing.Card.Digest.Title)
+		require.Len(t, drawing.Card.Digest.Entries, 3)
+		require.Equal(t, core.Queued, d.card(t, first.Key).State, "the group's card is another one")
+	})
+}

@@ -56,6 +56,9 @@ func (h *Handler) onDigest(
 	ctx context.Context, m Message, cmd Command, digest core.Delivery, known bool,
 ) (Reply, bool, error) {
 	ofDigest := !known || digest.Kind == core.DigestDelivery
+	if known { // in a forum, what is tapped stands in a thread of its own
+		m.Chat = digest.Target
+	}
 	switch {
 	case ofDigest && cmd.Verb == DenyAll:
 		return h.denyAll(ctx, m, cmd, digest)

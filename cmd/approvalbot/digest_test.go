@@ -167,3 +167,31 @@ func TestAdversary_P2_KilledWhileFolding(t *testing.T) {
 		}
 	}
 }
+
+// In a Discord forum a digest is a post, and what it opens is another one.
+func TestAFloodInAForum(t *testing.T) {
+	r := newRig(t, withDiscord)
+	forum := r.guild.AddForum("asks")
+	r.stop()
+	r.routing = fmt.Sprintf("{mode: targets, targets: [{channel: discord, to: %q}], digestAbove: 1}", forum.ID)
+	r.start()
+	r.discordReady()
+	all := r.flood(3)
+	posts := func(n int) []*bottest.DiscordChannel {
+		require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return len(forum.Threads()) == n }))
+		return forum.Threads()
+	}
+	var digest shown
+	var at dcChat
+	for _, p := range posts(2) {
+		for _, m := range p.FromBot() {
+			if strings.Contains(m.Text(), flooded) {
+				digest, at = dcShown(m), dcChat{r, p}
+			}
+		}
+	}
+	require.Equal(t, "Here is "+all[1].Code+".", at.tap("alice", digest.id, "Open 1"))
+	posts(3)
+	require.Equal(t, "Denied 2 of the 2 listed.", at.tap("alice", digest.id, "Deny all 2"))
+	at.settled(digest.id, "Nothing of this list waits any more.")
+}
