@@ -154,6 +154,23 @@ func TestAFoldedCardHasReachedSomebodyWhenItsDigestStands(t *testing.T) {
 	})
 }
 
+// A card that is folded is on its way, as long as its digest is.
+func TestAFoldedCardIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		spare := core.Target{Channel: "telegram", To: "-200"}
+		d.use(func(r *core.Rules) { r.DigestAbove, r.Router = 1, toOpsThen{spare} })
+		d.asks(t, "agent", 1)
+		folded := d.asks(t, "agent", 2)
+		time.Sleep(29 * time.Second)
+		require.NoError(t, d.Tick(t.Context(), folded.Key))
+		a, err := d.ByKey(t.Context(), folded.Key)
+		require.NoError(t, err)
+		require.False(t, a.FallbackDone)
+		require.True(t, a.Reached)
+	})
+}
+
 // Where a digest cannot be posted, nothing of it has reached anybody: the fallback is
 // asked, by one digest as well, or it is said that nobody could be.
 func TestADigestThatCannotBePosted(t *testing.T) {

@@ -164,7 +164,7 @@ func (t *tx) recordDigest(row core.Delivery, d core.Delivered, now int64) (core.
 		}
 		_, err := t.exec(failFolded, append(members, row.Error)...)
 		return row, err
-	case row.MessageID != "" && !outdated && row.DueMs == 0:
+	case row.MessageID != "" && row.DueMs == 0: // nothing has come since it was drawn
 		_, err := t.exec(listFolded, members...)
 		return row, err
 	}

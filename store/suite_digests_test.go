@@ -45,10 +45,14 @@ func testDigests(t *testing.T, s *Store) {
 	_, ok, err := s.NextDelivery(ctx, chat1("1"), nowMs())
 	require.NoError(t, err)
 	require.False(t, ok, "what is folded is not due, and the digest waits a moment for more")
+	edit := card("1", 4, 1)
+	edit.State, edit.MessageID = core.Sent, "old"
+	edited := create(t, s, pendingApproval("other"), core.Change{Deliveries: []core.Delivery{edit}}).Deliveries[0]
 	next, ok, err := s.NextDelivery(ctx, chat1("1"), digest.DueMs)
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, digest.ID, next.ID)
+	require.Equal(t, digest.ID, next.ID, "before edits: nobody has heard of what it lists")
+	require.NoError(t, s.Record(ctx, isSent(edited, "old")))
 
 	list, err := s.Digest(ctx, next, 1)
 	require.NoError(t, err)

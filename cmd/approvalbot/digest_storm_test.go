@@ -357,6 +357,23 @@ func TestADigestOfAChatThatIsGone(t *testing.T) {
 	})
 }
 
+// A digest that stands in a chat whose bot is gone is tried once more, and then has reached nobody.
+func TestADigestOfAChatThatGoes(t *testing.T) {
+	inStorm(t, func(w *stormy) {
+		t := w.t
+		folded, _ := w.flood(7)
+		w.until("it is listed", func() bool { return w.get(folded[1]).Deliveries[0].State == core.Listed })
+		w.group.Kick()
+		late := w.ask("R2", 100)
+		require.Equal(t, core.Folded, late.Deliveries[0].State)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		require.False(t, w.get(late).Reached)
+		require.Equal(t, core.Failed, w.get(late).Deliveries[0].State)
+		require.False(t, w.get(folded[1]).Reached, "nobody can decide there any more")
+	})
+}
+
 // A copy of a digest whose id was lost has the same buttons, and they count.
 func TestALostCopyOfADigest(t *testing.T) {
 	inStorm(t, func(w *stormy) {
