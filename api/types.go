@@ -145,7 +145,7 @@ type Consultation struct {
 // Delivery is one card at one place.
 type Delivery struct {
 	Target    string `json:"target" doc:"telegram:-1001234567890:42, discord:123456789012345678 or discord:dm:2222; verifier:-1001234567890 where the verifier's own bot asks."`
-	State     string `json:"state" enum:"queued,sent,failed,settled" doc:"A settled card shows the outcome."`
+	State     string `json:"state" enum:"queued,sent,failed,settled,folded,listed" doc:"A settled card shows the outcome. A listed one is a line of a digest, a folded one is about to be."`
 	MessageID string `json:"messageId,omitzero" doc:"As the platform names it."`
 	SentAtMs  int64  `json:"sentAtMs,omitzero" doc:"When it first stood there."`
 	Error     string `json:"error,omitzero" doc:"Why it could not be sent."`

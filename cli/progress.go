@@ -33,16 +33,19 @@ func tellCards(ctx context.Context, a *app.App, c *api.Client, got api.Approval)
 		open := 0
 		for _, d := range got.Deliveries {
 			switch {
-			case d.State == "queued":
+			case d.State == "queued", d.State == "folded":
 				open++
 			case told[d.Target]:
 			case d.State == "failed":
 				fmt.Fprintf(a.Stderr, "approvalbot: no card in %s: %s\n", display.Escape(d.Target),
 					display.Escape(d.Error))
+			case d.State == "listed":
+				fmt.Fprintf(a.Stderr, "approvalbot: it is in a list in %s, from which its card is opened\n",
+					display.Escape(d.Target))
 			default:
 				fmt.Fprintf(a.Stderr, "approvalbot: its card is in %s\n", display.Escape(d.Target))
 			}
-			told[d.Target] = told[d.Target] || d.State != "queued"
+			told[d.Target] = told[d.Target] || d.State != "queued" && d.State != "folded"
 		}
 		if open == 0 || got.Status.Final() {
 			return got

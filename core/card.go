@@ -100,6 +100,7 @@ type Card struct {
 	Agent    string     // whose calls the wider scopes would cover, or empty
 	DenyOnly string     // why no allow is offered
 	Times    Times      // those in Expires and Outcome
+	Digest   *Digest    // not nil: it is a list of approvals, and all else is empty
 }
 
 // Times are the times that a text names: each as it is written there, and in Unix
@@ -119,7 +120,7 @@ func (a Approval) times() Times {
 
 // Drawing is what a delivery should show now.
 type Drawing struct {
-	Card    *Card       // CardDelivery
+	Card    *Card       // CardDelivery, DigestDelivery
 	Bare    *Card       // the same with no word that an asker chose, deny only: for a chat that refuses Card
 	Text    string      // other kinds: one message
 	Times   Times       // in Text

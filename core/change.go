@@ -9,7 +9,8 @@ type Change struct {
 	Events     []Event     // appended to the log, in order
 	Seal       []byte      // canonical call to keep sealed
 	Unseal     bool        // delete the sealed call
-	Deliveries []Delivery  // new deliveries
+	Deliveries []Delivery  // new deliveries; a card whose state is Folded joins its place's digest
+	Open       []Target    // the cards that are folded there are sent now
 	Grants     []Grant     // standing permissions and cool-downs that the step leaves
 	EndGrants  bool        // the grants that this approval left end
 	Tool       *ToolSeen   // what was said of the tool of a call that is handed out

@@ -43,9 +43,10 @@ type Delivered struct {
 // DeliveryKind says what a delivery puts into a chat.
 type DeliveryKind string
 
-// The kinds. Only a card has buttons and is edited later.
+// The kinds. Only cards and digests have buttons and are edited later.
 const (
 	CardDelivery      DeliveryKind = "card"
+	DigestDelivery    DeliveryKind = "digest"    // a list in place of many cards, see digest.go
 	OutcomeDelivery   DeliveryKind = "outcome"   // how it ended, where no card shows it
 	RevokedDelivery   DeliveryKind = "revoked"   // it was taken back, where the outcome was told
 	ResultDelivery    DeliveryKind = "result"    // how the execution went, where no card shows it
@@ -60,12 +61,16 @@ const (
 // DeliveryState is how far a delivery is.
 type DeliveryState string
 
-// The delivery states. A settled card shows the outcome.
+// The delivery states. A settled card shows the outcome, a settled digest that nothing
+// of it waits any more. A card that is folded or listed has no message of its own: its
+// place's digest says that it waits there.
 const (
 	Queued  DeliveryState = "queued"
 	Sent    DeliveryState = "sent"
 	Failed  DeliveryState = "failed"
 	Settled DeliveryState = "settled"
+	Folded  DeliveryState = "folded" // the digest is yet to say so
+	Listed  DeliveryState = "listed" // the digest stands in the chat and says so
 )
 
 // Delivery is one message of an approval at one place.
@@ -77,7 +82,8 @@ type Delivery struct {
 	State     DeliveryState
 	MessageID string   // the platform's, empty until known
 	ReplyTo   string   // message to answer, or empty
-	ForUser   string   // ReasonDelivery: whom it asks
+	ForUser   string   // ReasonDelivery: whom it asks; of what a sum-up holds, and of itself: whose it is
+	Digest    string   // of a card that is or was folded: key of the approval that its digest is a delivery of
 	Mention   []string // ReminderDelivery: user ids of that platform
 	Silent    bool     // a new message makes no sound
 	Attached  bool     // the payload's file stands in that chat
@@ -134,13 +140,13 @@ func (a Approval) delivery(kind DeliveryKind, t Target, now int64) Delivery {
 	}
 }
 
-// cardStates says whether any card stands in a chat, and whether any waits to, but for
-// those elsewhere.
+// cardStates says whether any card stands in a chat, alone or in a digest, and whether
+// any waits to, but for those elsewhere.
 func (a Approval) cardStates(elsewhere []Target) (sent, waiting bool) {
 	for _, d := range a.Deliveries {
 		if d.Kind == CardDelivery && !slices.Contains(elsewhere, d.Target.Normal()) {
-			sent = sent || d.State == Sent || d.State == Settled
-			waiting = waiting || d.State == Queued
+			sent = sent || d.State == Sent || d.State == Settled || d.State == Listed
+			waiting = waiting || d.State == Queued || d.State == Folded
 		}
 	}
 	return sent, waiting

@@ -17,7 +17,7 @@ const leastLookMs = 1000
 // as while the desk was down, says nothing.
 func (a Approval) nextLook(unreachable map[Target]Unreachable, afterMs, again, now int64) (look int64) {
 	for _, d := range a.Deliveries {
-		if d.Kind != CardDelivery || d.State != Queued {
+		if d.Kind != CardDelivery || d.State != Queued && d.State != Folded {
 			continue
 		}
 		switch s, ok := unreachable[d.Target.Chat()]; {
@@ -36,7 +36,7 @@ func (c Change) fallBack(routes Routes, now int64) Change {
 	a.FallbackDone = true
 	for _, t := range routes.Fallback {
 		if !a.hasCardAt(t) {
-			d := a.delivery(CardDelivery, t.Normal(), now)
+			d := a.furtherCard(t.Normal(), now)
 			d.Fallback = true
 			c.Deliveries = append(c.Deliveries, d)
 		}

@@ -84,6 +84,7 @@ func call(tool string, more ...func(*core.Call)) core.Call {
 type byName struct {
 	hash   string
 	denied string // a tool that is denied beside "deny"
+	grave  string // a tool that is R4 beside "grave"
 }
 
 func (p byName) Judge(_ context.Context, c core.Call) core.Judgement {
@@ -102,6 +103,12 @@ func (p byName) Judge(_ context.Context, c core.Call) core.Judgement {
 		j.Outcome = core.OutcomeAllow
 	case "two":
 		j.Rule.MinApprovals = 2
+	case p.grave, "grave":
+		j.Assessment.RiskClass = core.R4
+	case "open":
+		j.Unreached = core.OutcomeAllow
+	case "serious":
+		j.Assessment.RiskClass = core.R3
 	case "many":
 		j.Rule.MinApprovals = 9
 	case "unsure":
@@ -138,3 +145,14 @@ func (toOps) Route(core.Approval) core.Routes {
 }
 
 func (toOps) Names(t core.Target) bool { return t == ops }
+
+// toOpsThen sends cards to ops, and to a spare chat where that cannot be reached.
+type toOpsThen struct{ spare core.Target }
+
+func (r toOpsThen) Route(a core.Approval) core.Routes {
+	routes := toOps{}.Route(a)
+	routes.Fallback = []core.Target{r.spare}
+	return routes
+}
+
+func (r toOpsThen) Names(t core.Target) bool { return t == ops || t == r.spare }

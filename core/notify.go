@@ -30,13 +30,18 @@ func (a Approval) notify(kind DeliveryKind, now int64) []Delivery {
 	return []Delivery{a.delivery(kind, place, now)}
 }
 
-// Show posts the card of an approval into a chat where none stands yet; where one
-// does, it only marks the update handled.
+// Show posts the card of an approval into a chat where none stands yet, also where a
+// digest lists it; where one does, it only marks the update handled.
 func (g *Gate) Show(ctx context.Context, key string, place Target, handled *InboundRef) (Approval, error) {
 	return g.update(ctx, key, func(a Approval) (Change, error) {
 		c := Change{Approval: a, Unchanged: true, Handled: handled}
 		for _, d := range a.Deliveries {
-			if d.Kind == CardDelivery && d.Target.Normal() == place.Normal() && d.State != Failed {
+			here := d.Kind == CardDelivery && d.Target.Normal() == place.Normal()
+			switch {
+			case here && d.InDigest() && !a.Final():
+				c.Unchanged, c.Open = false, []Target{place.Normal()}
+				return c, nil
+			case here && d.State != Failed:
 				return c, nil
 			}
 		}

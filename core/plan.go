@@ -44,13 +44,14 @@ func (a Approval) quiet(person string, rules *Rules, now int64) bool {
 func (a Approval) followsPlan() bool { return !a.Final() && !a.Drill() }
 
 // cards adds the first cards of an approval, silent where all who could decide are in
-// quiet hours, and says when the plan's first step is due.
-func (c Change) cards(places []Target, rules *Rules, now int64) Change {
+// quiet hours, and says when the plan's first step is due. lately is how many cards of its
+// owner's were made for each place in the last minute.
+func (c Change) cards(places []Target, lately map[Target]int, rules *Rules, now int64) Change {
 	a := &c.Approval
 	plan := a.planned(rules, places, now)
 	silent := len(plan) > 0 && plan[0].Kind == schedule.StepCard && plan[0].Silent
 	for _, t := range places {
-		d := a.delivery(CardDelivery, t, now)
+		d := a.firstCard(t, lately[t.Normal()], rules.DigestAbove, now)
 		d.Silent = silent
 		if r, private := t.direct(); private {
 			d.Silent = a.quiet(rules.People.byAccount[r], rules, now)
@@ -184,12 +185,15 @@ func (c Change) escalate(s schedule.Step, people *Directory, now int64) Change {
 		if err != nil || onlyVerifier || c.hasCardAt(t.Normal()) {
 			continue
 		}
-		d := a.delivery(CardDelivery, t.Normal(), now)
+		d := a.furtherCard(t.Normal(), now)
 		d.Silent = s.Silent
 		c.Deliveries, data.Chats = append(c.Deliveries, d), append(data.Chats, d.Target.String())
 	}
 	for _, name := range s.People {
 		if d, ok := c.directly(people.people[name], people, now); ok {
+			if s.Kind == schedule.StepSumUp && d.Kind == CardDelivery { // one message for all that waited
+				d = a.folded(d.Target, name, now)
+			}
 			d.Silent = s.Silent
 			c.Deliveries = append(c.Deliveries, d)
 		}
@@ -238,7 +242,7 @@ func (c Change) directly(p Person, people *Directory, now int64) (Delivery, bool
 		card, found := a.cardAt(t)
 		switch {
 		case !found && !c.hasCardAt(t):
-			return a.delivery(CardDelivery, t, now), true
+			return a.furtherCard(t, now), true
 		case !found:
 			return Delivery{}, false
 		case card.State == Sent && card.MessageID != "":

@@ -243,7 +243,7 @@ func TestFirstCardsInQuietHours(t *testing.T) {
 			rules.Contact.Quiet[name] = night
 		}
 		a.Assessment.RiskClass, a.Deliveries = c.class, nil
-		got := Change{Approval: a}.cards([]Target{group, direct}, rules, a.CreatedAtMs).Deliveries
+		got := Change{Approval: a}.cards([]Target{group, direct}, nil, rules, a.CreatedAtMs).Deliveries
 		require.Equal(t, []bool{c.group, c.alice}, []bool{got[0].Silent, got[1].Silent}, c.name)
 	}
 }

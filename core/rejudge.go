@@ -25,7 +25,7 @@ func (a Approval) judgedAgain(j *Judgement, rules *Rules, now int64) Change {
 	if next.Final() {
 		return c.end(EventResolved, now)
 	}
-	c.Deliveries = further
+	c.Deliveries, c.Open = further, next.outgrown(a)
 	return c
 }
 
@@ -102,7 +102,7 @@ func (a *Approval) addCards(routes Routes, now int64) (cards []Delivery) {
 	}
 	for _, t := range places {
 		if !a.hasCardAt(t) {
-			cards = append(cards, a.delivery(CardDelivery, t, now))
+			cards = append(cards, a.furtherCard(t, now))
 		}
 	}
 	a.FallbackAtMs = now + routes.FallbackAfterMs

@@ -80,6 +80,9 @@ func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
 // Draw says what a delivery should show now. Cards that look alike are the same
 // one: nobody may change it.
 func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
+	if d.Kind == DigestDelivery {
+		return g.drawDigest(ctx, d)
+	}
 	rules := g.rules.Load()
 	alike := renderKeyOf(d, rules)
 	if drawing, ok := g.rendered.get(alike); ok {

@@ -9,6 +9,7 @@ type Store interface {
 	GrantStore
 	CallStore
 	PairingStore
+	DigestStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction
@@ -72,6 +73,16 @@ type CallStore interface {
 	Unreachable(ctx context.Context) (map[Target]Unreachable, error)
 }
 
+// DigestStore keeps what digests have listed.
+type DigestStore interface {
+	// Digest gives what a digest lists now, and names it by a version: the newest one
+	// where that lists the same, else a new one, which is kept before it is shown.
+	Digest(ctx context.Context, d Delivery, limit int) (DigestList, error)
+	// DigestVersion gives the keys that a version of a digest lists, in its order, or
+	// CodeNotFound.
+	DigestVersion(ctx context.Context, d Delivery, version int64) (keys []string, err error)
+}
+
 // PairingStore keeps the newest pairing.
 type PairingStore interface {
 	// Pairing gives the newest pairing, or an empty one.
@@ -92,6 +103,7 @@ type Lookup struct {
 	ResumeMs    int64  // look for an approved one, too, that may be claimed after that time; 0: do not
 	Supersedes  string // an id of the same owner, or empty
 	Code        string // of the new approval: no two instances give the same at once
+	Flood       int    // count the owner's newest cards if it has so many approvals pending; 0: do not
 	Grants      bool   // look for grants and cool-downs too
 	Subject     string // with Grants: what a session grant would have to cover, or empty
 	Program     string // with Grants: the call's GrantScope.Program, or empty
@@ -105,7 +117,10 @@ type Existing struct {
 	Unclaimed  *Approval // with ResumeMs: the approved one likewise, that nobody has claimed
 	Superseded *Approval // the owner's approval named by Supersedes
 	Pending    int       // how many of the owner's approvals are pending
-	Grants     []Grant   // the owner's for this agent, by fingerprint, program or subject (of this session)
+	// Cards is how many cards of the owner's pending approvals were made within FloodMs for
+	// each place, folded ones too.
+	Cards  map[Target]int
+	Grants []Grant // the owner's for this agent, by fingerprint, program or subject (of this session)
 }
 
 // NameQuery looks approvals up by name; every field that is set adds matches.

@@ -72,7 +72,8 @@ func (g *Gate) create(
 	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes,
-		Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject, Program: asked.GrantScope.Program}
+		Flood: rules.DigestAbove, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject,
+		Program: asked.GrantScope.Program}
 	if call.Resume {
 		look.ResumeMs = nowMs()
 	}
@@ -165,7 +166,7 @@ func begin(
 	if first = asked.next(draft); first != "" {
 		return nil, false, first, nil
 	}
-	changes := []Change{open(draft, rules, now)}
+	changes := []Change{open(draft, f.Cards, rules, now)}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if f.Superseded != nil {
 		changes = append(changes, f.Superseded.supersede(draft, now))
@@ -174,8 +175,8 @@ func begin(
 }
 
 // open makes the first change of a new approval: settled by policy, or with
-// cards on their way.
-func open(a Approval, rules *Rules, now int64) Change {
+// cards on their way. cards is how many of its owner's were made lately for each place.
+func open(a Approval, cards map[Target]int, rules *Rules, now int64) Change {
 	if a.Final() {
 		return Change{Approval: a, New: true}.end(EventResolved, now)
 	}
@@ -190,7 +191,7 @@ func open(a Approval, rules *Rules, now int64) Change {
 		places, c.Approval.FallbackDone = routes.Fallback, true
 	}
 	places = slices.Concat(places, routes.Verifier)
-	c = c.cards(places, rules, now)
+	c = c.cards(places, cards, rules, now)
 	switch {
 	case len(places) > 0:
 		c.Approval.FallbackAtMs = now + routes.FallbackAfterMs

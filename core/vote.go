@@ -51,7 +51,7 @@ func (a Approval) vote(b Ballot, adopted []Delivery, fresh *Judgement, rules *Ru
 	}
 	c.Handled = b.Handled
 	if !c.Approval.Final() {
-		c.Deliveries = append(c.Deliveries, further...)
+		c.Deliveries, c.Open = append(c.Deliveries, further...), c.Approval.outgrown(a)
 	}
 	if len(adopted) > 0 && !a.knows(adopted[0]) {
 		c.Deliveries = append(c.Deliveries, adopted...)

@@ -177,7 +177,7 @@ func (d *Daemon) dispatch() {
 
 // committed wakes whoever has work after a change.
 func (d *Daemon) committed(c core.Change) {
-	if c.Redraw || len(c.Deliveries) > 0 {
+	if c.Redraw || len(c.Deliveries) > 0 || len(c.Open) > 0 {
 		for _, x := range d.dispatchers {
 			x.WakeFor(c.Approval.Deliveries)
 		}

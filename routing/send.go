@@ -3,6 +3,8 @@ package routing
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"approvalbot/core"
@@ -106,9 +108,13 @@ func (d *Dispatcher) postCard(ctx context.Context, m core.Delivery, drawing core
 }
 
 func (d *Dispatcher) post(ctx context.Context, m core.Delivery, card *core.Card) (core.Posted, error) {
-	fault.Point("before-card-sent")
+	before, after := "before-card-sent", "after-card-sent"
+	if m.Kind == core.DigestDelivery {
+		before, after = "before-digest-sent", "after-digest-sent"
+	}
+	fault.Point(before)
 	posted, err := d.channel.Post(ctx, m.Target, core.Posting{Card: card, Silent: m.Silent, Nonce: nonce(m)})
-	fault.Point("after-card-sent")
+	fault.Point(after)
 	return posted, err
 }
 
@@ -172,7 +178,7 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, faile
 	case refusal.Moved != nil:
 		d.table.Moved(m.Target, *refusal.Moved)
 		done.MovedTo, done.DueMs = refusal.Moved, now.UnixMilli()
-	case forGood && m.MessageID != "" && !final:
+	case forGood && m.MessageID != "" && !final && m.Kind == core.CardDelivery:
 		// The chat takes no edits now; the next redraw tries again, so that the
 		// end shows where the bot is let back in.
 		done.State, done.DueMs = core.Sent, 0
@@ -213,13 +219,13 @@ func (d *Dispatcher) retry(m core.Delivery, done *core.Delivered, failedBefore b
 }
 
 // nonce names a message for platforms that drop repeats: 25 characters of the
-// delivery's id.
+// delivery's id. A digest may be posted anew, which is no repeat.
 func nonce(m core.Delivery) string {
-	var b []byte
-	for i := 0; i < len(m.ID) && len(b) < 25; i++ {
-		if m.ID[i] != '-' {
-			b = append(b, m.ID[i])
-		}
+	id := strings.ReplaceAll(m.ID, "-", "")
+	if m.Kind == core.DigestDelivery {
+		id = strconv.FormatInt(m.Revision, 36) + "-" + id
 	}
-	return string(b)
+	return id[:min(len(id), nonceLength)]
 }
+
+const nonceLength = 25

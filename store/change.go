@@ -150,6 +150,11 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	if f.Pending, err = t.pendingOf(look.Owner); err != nil {
 		return f, err
 	}
+	if look.Flood > 0 && f.Pending >= look.Flood {
+		if f.Cards, err = t.newestCards(look.Owner); err != nil {
+			return f, err
+		}
+	}
 	if look.SessionKey != "" && f.Pending > 0 {
 		if f.Same, err = t.same(look); err != nil {
 			return f, err

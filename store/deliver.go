@@ -15,19 +15,20 @@ import (
 const (
 	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms,
- sent_ms, silent, mention)
- VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25)`
+ sent_ms, silent, mention, digest)
+ VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26)`
 	redrawCard = `UPDATE deliveries SET due_ms = $1, revision = $2, turn = $3, since_ms = $4
  WHERE key = $5 AND id = $6 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
 	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
 )
 
 // urgency is a delivery's place in its chat's queue, least first: a card of a
-// pending approval that nobody has seen yet, and that no try has failed for, goes
-// before everything else, the higher its rank the earlier, the older first; the rest
-// by when it fell due.
+// pending approval that nobody has seen yet, or a digest, and that no try has failed
+// for, goes before everything else, the higher its rank the earlier, the older first;
+// the rest by when it fell due.
 func urgency(d core.Delivery, pending bool) (turn, since int64) {
-	unseen := d.Kind == core.CardDelivery && d.State == core.Queued && d.MessageID == ""
+	asks := d.Kind == core.CardDelivery || d.Kind == core.DigestDelivery
+	unseen := asks && d.State == core.Queued && d.MessageID == ""
 	if pending && unseen && d.Attempts == 0 {
 		return -1 - int64(d.Rank), d.CreatedMs
 	}
@@ -54,7 +55,19 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 			return nil, err
 		}
 	}
+	for _, place := range c.Open {
+		if err := t.unfold(a, place, all); err != nil {
+			return nil, err
+		}
+	}
 	for _, d := range c.Deliveries {
+		if d.State == core.Folded {
+			begun, err := t.fold(a, &d)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, begun...)
+		}
 		added, ok, err := t.addDelivery(a, d)
 		if err != nil {
 			return nil, err
@@ -70,11 +83,17 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 }
 
 // redraw makes the approval's cards due, here and in all: those in a chat or on
-// their way. It reaches every card that is urgent, so an ended approval's are so
+// their way; of one that is folded, its digest. It reaches every card that is urgent, so an ended approval's are so
 // no more.
 func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
 	now := nowMs()
 	for i, d := range all {
+		if d.InDigest() {
+			if err := t.raiseDigestOf(d); err != nil {
+				return err
+			}
+			continue
+		}
 		stands := d.State == core.Queued || d.MessageID != ""
 		if d.Kind != core.CardDelivery || d.State == core.Failed || !stands {
 			continue
@@ -123,7 +142,7 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
 		stored(d.Attached), stored(d.Shown), stored(d.DenyOnly), stored(d.Fallback), d.Error,
 		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since, d.SentMs,
-		stored(d.Silent), strings.Join(d.Mention, " "))
+		stored(d.Silent), strings.Join(d.Mention, " "), d.Digest)
 	t.stands(d, a.Version, turn, since)
 	return d, true, err
 }

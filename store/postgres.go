@@ -46,6 +46,8 @@ var postgres = dialect{
 		// Nobody takes a chat while its holder records what it did there.
 		chatHolder: " FOR SHARE",
 		readHead:   " FOR UPDATE",
+		// Others raise a digest while it is recorded, without the lock of its approval.
+		deliveryByID: " FOR UPDATE OF d",
 	},
 	// Names are compared byte by byte, as SQLite does it: pages and prefixes depend
 	// on that.

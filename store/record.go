@@ -38,6 +38,7 @@ const (
 	leaveBehind = `UPDATE deliveries SET state = 'failed', error = 'left behind in the chat that moved', due_ms = 0,
  turn = 0, since_ms = 0, message_id = '', shown = 0
  WHERE channel = $1 AND chat = $2 AND message_id <> '' AND state = 'sent'
+ AND kind <> 'digest'
  AND (kind <> 'card' OR EXISTS (SELECT 1 FROM approvals a WHERE a.key = deliveries.key AND a.status <> 'pending'))`
 	postAgain = `UPDATE deliveries SET state = 'queued', due_ms = $3, turn = -1 - rank, since_ms = created_ms,
  message_id = '', shown = 0, attached = 0
@@ -139,7 +140,7 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 // chat.
 func finished(d core.Delivered) bool {
 	switch {
-	case d.Was.ID != d.ID, d.MessageID == "", d.DueMs != 0, d.MovedTo != nil:
+	case d.Was.ID != d.ID, d.MessageID == "", d.DueMs != 0, d.MovedTo != nil, d.Was.Kind == core.DigestDelivery:
 		return false
 	}
 	return d.State == core.Sent || d.State == core.Settled
@@ -167,6 +168,12 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 		row.DueMs = due
 		if due == 0 {
 			row.DueMs = now
+		}
+	}
+	if row.Kind == core.DigestDelivery {
+		var err error
+		if row, err = t.recordDigest(row, d, now); err != nil {
+			return err
 		}
 	}
 	turn, since := urgency(row, pending)

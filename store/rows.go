@@ -103,7 +103,7 @@ func each(rows result, scan func() error) error {
 const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.state, d.message_id, d.reply_to,
  d.for_user,
  d.attached, d.shown, d.deny_only, d.fallback, d.error, d.attempts, d.due_ms, d.revision, d.rank, d.created_ms,
- d.sent_ms, d.silent, d.mention`
+ d.sent_ms, d.silent, d.mention, d.digest`
 
 // deliveryDest is where deliveryColumns go.
 func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
@@ -113,7 +113,7 @@ func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
 		(*text)(&d.State), (*text)(&d.MessageID), (*text)(&d.ReplyTo), (*text)(&d.ForUser),
 		(*truth)(&d.Attached), (*truth)(&d.Shown), (*truth)(&d.DenyOnly), (*truth)(&d.Fallback), (*text)(&d.Error),
 		attempts, (*number)(&d.DueMs), (*number)(&d.Revision), rank, (*number)(&d.CreatedMs),
-		(*number)(&d.SentMs), (*truth)(&d.Silent), (*list)(&d.Mention),
+		(*number)(&d.SentMs), (*truth)(&d.Silent), (*list)(&d.Mention), (*text)(&d.Digest),
 	}
 }
 

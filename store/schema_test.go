@@ -37,16 +37,6 @@ func TestInstancesStartTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// newest is the number of the newest migration.
-func newest(t *testing.T) (n int) {
-	t.Helper()
-	files, err := fs.Glob(migrations(), "*.sql")
-	require.NoError(t, err)
-	_, err = fmt.Sscanf(files[len(files)-1], "%d", &n)
-	require.NoError(t, err)
-	return n
-}
-
 // schemaWith is the schema with one step more.
 func schemaWith(t *testing.T, next string) fs.FS {
 	t.Helper()

@@ -57,6 +57,8 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"calendars", testCalendars},
 		{"plan", testPlan},
 		{"moves", testMoves},
+		{"digests", testDigests}, {"digests that fail", testDigestsThatFail}, {"digests move", testDigestsMove},
+		{"newest cards", testNewestCards},
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},
 		{"inbox", testInbox},
@@ -83,7 +85,7 @@ func testRoundTrip(t *testing.T, s *Store) {
 		ID: "d1", Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100", ThreadID: "7"},
 		State: core.Sent, MessageID: "m1",
 		ReplyTo: "r", ForUser: "u", Attached: true, Shown: true, DenyOnly: true, Fallback: true, Error: "e",
-		Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11, SentMs: 12,
+		Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11, SentMs: 12, Digest: "g",
 	}
 	got := create(t, s, a, core.Change{Deliveries: []core.Delivery{d}})
 	d.Key = a.Key

@@ -14,7 +14,10 @@ import (
 // ended card has none. Only decisions that the card offers get a button, and a card
 // that offers none can only be denied.
 func Buttons(c core.Card, m Menu) [][]Button {
-	if c.Status.Final() {
+	switch {
+	case c.Digest != nil:
+		return digestButtons(*c.Digest)
+	case c.Status.Final():
 		return nil
 	}
 	say := func(label string, verb Verb, d core.Decision, style Style) Button {

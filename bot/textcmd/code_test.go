@@ -37,7 +37,9 @@ func TestValidCode(t *testing.T) {
 }
 
 func TestUnknownWordAfterASlashIsKept(t *testing.T) {
-	unknown := func(word, reason string) Command { return Command{Approve, word, core.AllowOnce, reason} }
+	unknown := func(word, reason string) Command {
+		return Command{Verb: Approve, Code: word, Decision: core.AllowOnce, Reason: reason}
+	}
 	table{
 		{"/approve nonsense", unknown("NONSENSE", "")},
 		{"/approve looks fine", unknown("LOOKS", "fine")},

@@ -1,6 +1,7 @@
 package textcmd
 
 import (
+	"strconv"
 	"strings"
 
 	"approvalbot/core"
@@ -18,6 +19,8 @@ func (c Command) String() string {
 	}
 	reason := OneLine(c.Reason)
 	switch c.Verb {
+	case DenyAll:
+		b.WriteString(" " + strconv.FormatInt(c.Version, 10))
 	case Approve:
 		b.WriteString(scope(c.Decision, reason))
 	case Deny:
@@ -44,12 +47,26 @@ func scope(d core.Decision, reason string) string {
 // ParsePayload reads a button's data: exactly what [Command.String] makes of a
 // command about one approval (a valid code, no reason), and nothing else.
 func ParsePayload(data string) (Command, bool) {
-	cmd, ok := Parse(data, Context{})
+	cmd, ok := parseDenyAll(data)
+	if !ok {
+		cmd, ok = Parse(data, Context{})
+	}
 	ofApproval := ValidCode(cmd.Code) && cmd.Reason == ""
 	if !ok || !ofApproval || cmd.String() != data {
 		return Command{}, false
 	}
 	return cmd, true
+}
+
+// parseDenyAll reads the one command that nobody can type: what it names is what stands
+// above its button.
+func parseDenyAll(data string) (Command, bool) {
+	words := strings.Fields(data)
+	if len(words) != 3 || words[0] != "/"+string(DenyAll) {
+		return Command{}, false
+	}
+	version, err := strconv.ParseInt(words[2], 10, 64)
+	return Command{Verb: DenyAll, Code: words[1], Version: version}, err == nil && version > 0
 }
 
 // OneLine makes a reason of what a person wrote elsewhere, say in a form: one

@@ -28,6 +28,7 @@ type Gate interface {
 	Steps
 	Records
 	Queries
+	Digests
 }
 
 // Steps are what people do to an approval.
@@ -59,6 +60,13 @@ type Queries interface {
 	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
 	Payload(ctx context.Context, a core.Approval) ([]core.Fact, error)
 	Rules() core.Rules
+}
+
+// Digests read what digests have listed.
+type Digests interface {
+	Listed(
+		ctx context.Context, d core.Delivery, chat core.Target, code string, version int64,
+	) ([]core.Approval, error)
 }
 
 // Finder finds the delivery that a message in a chat is.
@@ -168,6 +176,8 @@ func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, kno
 		return h.refuse(ctx, m, "a tap by "+m.NotHuman, notAuthorized)
 	case !ok || cmd.Code == "" || !ours:
 		return h.noButton(ctx, m, "a button that is none of the desk's")
+	case cmd.Verb == DenyAll || cmd.Verb == Show || known && card.Kind == core.DigestDelivery:
+		return h.onDigest(ctx, m, cmd, card, known)
 	case known && card.Kind == core.CardDelivery && cmd.Decision != "":
 		return h.decide(ctx, m, cmd, core.Approval{Key: card.Key}, "")
 	}

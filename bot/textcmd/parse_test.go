@@ -14,11 +14,19 @@ const (
 	other = "A1B2C3"
 )
 
-func once(reason string) Command    { return Command{Approve, code, core.AllowOnce, reason} }
-func session(reason string) Command { return Command{Approve, code, core.AllowSession, reason} }
-func always(reason string) Command  { return Command{Approve, code, core.AllowAlways, reason} }
-func denied(reason string) Command  { return Command{Deny, code, core.Deny, reason} }
-func unclear() Command              { return Command{Verb: Unclear, Code: code} }
+func once(reason string) Command {
+	return Command{Verb: Approve, Code: code, Decision: core.AllowOnce, Reason: reason}
+}
+func session(reason string) Command {
+	return Command{Verb: Approve, Code: code, Decision: core.AllowSession, Reason: reason}
+}
+func always(reason string) Command {
+	return Command{Verb: Approve, Code: code, Decision: core.AllowAlways, Reason: reason}
+}
+func denied(reason string) Command {
+	return Command{Verb: Deny, Code: code, Decision: core.Deny, Reason: reason}
+}
+func unclear() Command { return Command{Verb: Unclear, Code: code} }
 
 // table maps what was typed to what it means.
 type table []struct {

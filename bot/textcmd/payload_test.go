@@ -14,11 +14,12 @@ func TestCanonicalForms(t *testing.T) {
 		"/approve K7QX2M session":        session(""),
 		"/approve K7QX2M always":         always(""),
 		"/deny K7QX2M":                   denied(""),
-		"/denyreason K7QX2M":             {DenyReason, code, core.Deny, ""},
+		"/denyreason K7QX2M":             {Verb: DenyReason, Code: code, Decision: core.Deny},
 		"/more K7QX2M":                   {Verb: More, Code: code},
 		"/back K7QX2M":                   {Verb: Back, Code: code},
 		"/details K7QX2M":                {Verb: Details, Code: code},
 		"/show K7QX2M":                   {Verb: Show, Code: code},
+		"/denyall K7QX2M 12":             {Verb: DenyAll, Code: code, Version: 12},
 		"/approve K7QX2M once: fine":     once("fine"),
 		"/approve K7QX2M session: fine":  session("fine"),
 		"/deny K7QX2M too risky":         denied("too risky"),
@@ -33,6 +34,7 @@ func TestPayloadIsOnlyTheCanonicalForm(t *testing.T) {
 	for _, data := range []string{
 		"/approve K7QX2M", "/approve K7QX2M session", "/approve K7QX2M always", "/deny K7QX2M",
 		"/denyreason K7QX2M", "/more K7QX2M", "/back K7QX2M", "/details K7QX2M", "/show K7QX2M",
+		"/denyall K7QX2M 1", "/denyall K7QX2M 9223372036854775807",
 	} {
 		cmd, ok := ParsePayload(data)
 		require.True(t, ok, data)
@@ -44,6 +46,8 @@ func TestPayloadIsOnlyTheCanonicalForm(t *testing.T) {
 		"/approve session K7QX2M", "/approve K7QX2M fine", "/approve K7QX2M session: fine", "/approve K7QX2M deny",
 		"/deny K7QX2M no", "/deny NONSENSE", "/more", "/pending", "approve K7QX2M", "/Approve K7QX2M",
 		"/approve@bot K7QX2M", "/approve K7QX2M\n/deny K7QX2M", "tga1:e:o:K7QX2M",
+		"/denyall K7QX2M", "/denyall K7QX2M 0", "/denyall K7QX2M -1", "/denyall K7QX2M 01", "/denyall K7QX2M +1",
+		"/denyall K7QX2M 9223372036854775808", "/denyall NONSENSE 1", "/denyall 1", "/denyall K7QX2M 1 2",
 	} {
 		cmd, ok := ParsePayload(data)
 		require.False(t, ok, "%q", data)

@@ -24,7 +24,7 @@ var (
 		if d == core.Deny {
 			verb = Deny
 		}
-		return Command{verb, anyCode.Draw(t, "code"), d, anyReason.Draw(t, "reason")}
+		return Command{Verb: verb, Code: anyCode.Draw(t, "code"), Decision: d, Reason: anyReason.Draw(t, "reason")}
 	})
 	anyOther = rapid.Custom(func(t *rapid.T) Command {
 		cmd := Command{Verb: rapid.SampledFrom([]Verb{Pending, WhoAmI, Pair, Help, Show, More, Back, Details, DenyReason, Unclear}).Draw(t, "verb")}

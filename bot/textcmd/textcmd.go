@@ -46,6 +46,9 @@ const (
 	Details    Verb = "details"    // menu: the whole of what would run
 	DenyReason Verb = "denyreason" // menu: deny now, ask for the reason afterwards
 
+	// DenyAll denies what a version of a digest lists. It is on buttons only.
+	DenyAll Verb = "denyall"
+
 	// Unclear is a line for us that says two things at once: approve with a
 	// trailing "deny", or several commands in one message. Nobody has voted; the
 	// answer asks to say it again.
@@ -71,6 +74,9 @@ type Command struct {
 	// Reason is the rest of the line, for Approve and Deny: one line, trimmed,
 	// single spaces, at most MaxReason characters.
 	Reason string
+	// Version is the digest's, for DenyAll, whose Code is that of the approval that the
+	// digest began with.
+	Version int64
 }
 
 // Context is what the grammar has to know about a message.

@@ -144,7 +144,8 @@ func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, b
 
 func (h *Handler) cardStands(a core.Approval, place core.Target) bool {
 	return slices.ContainsFunc(a.Deliveries, func(o core.Delivery) bool {
-		return o.Kind == core.CardDelivery && o.State != core.Failed && o.Target.Normal() == place.Normal()
+		stands := o.Kind == core.CardDelivery && o.State != core.Failed && !o.InDigest()
+		return stands && o.Target.Normal() == place.Normal()
 	})
 }
 

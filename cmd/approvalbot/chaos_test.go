@@ -203,7 +203,7 @@ people:
 %sapprovals:
   tools:
     enabled: true
-    routing: {mode: session}
+    routing: {mode: session, digestAbove: 0}
     rules:
       - {name: pairs, match: {tool: pair}, risk: R3, minApprovals: 2}
 `, agentSecret, callbackSecret, strings.Join(chats, ", "), operatorSecret, c.dir+"/desk.key",

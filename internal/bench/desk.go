@@ -121,7 +121,7 @@ people: [{name: bob}]
 %sapprovals:
   tools:
     enabled: true
-    routing: {mode: targets, targets: [%s]}
+    routing: {mode: targets, targets: [%s], digestAbove: 0}
 `, agentToken, operatorToken, chat, strings.Join(targets, ", "))
 }
 

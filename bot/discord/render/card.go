@@ -25,6 +25,9 @@ const (
 // buttons below. The card it gives back is the one that the buttons are made for:
 // it offers no allow if something of the call had to be left out.
 func Card(c core.Card) (Message, core.Card) {
+	if c.Digest != nil {
+		return digest(c), c
+	}
 	parts, c := fitting(c)
 	box := Component{Type: kindContainer, AccentColor: new(colour(c))}
 	for _, p := range parts {

@@ -23,6 +23,9 @@ func Text(s, forUser string, times core.Times) Message {
 
 // CardTitle names the post in a forum that a card is.
 func CardTitle(c core.Card) string {
+	if c.Digest != nil {
+		return Title(c.Headline)
+	}
 	return Cut(c.Code+" · "+c.Risk.String()+" · "+c.Headline, MaxTitle)
 }
 
@@ -37,6 +40,9 @@ func Title(s string) string {
 
 // End says how a card has ended, for one that cannot be edited any more.
 func End(c core.Card) Message {
+	if c.Digest != nil {
+		return Text(c.Headline, "", nil)
+	}
 	end := endIcon(c) + " " + c.Code + ": " + c.Outcome
 	if c.Result != "" {
 		end += "\n" + resultIcon(c) + c.Result

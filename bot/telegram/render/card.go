@@ -34,6 +34,9 @@ type section struct {
 // that buttons are to be made for: it offers no allow if something of the call
 // had to be left out.
 func Card(c core.Card) (string, core.Card) {
+	if c.Digest != nil {
+		return digest(*c.Digest), c
+	}
 	parts := sections(c)
 	for _, optional := range []string{"the asker's words", "the facts", "why it asks"} {
 		if length(parts) <= MaxText {

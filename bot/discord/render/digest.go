@@ -1,0 +1,28 @@
+package render
+
+import (
+	"fmt"
+
+	"approvalbot/bot/textcmd"
+	"approvalbot/core"
+)
+
+// digest makes the message of a list of approvals: a line for each, numbered as its
+// button is, in the colour of the riskiest. The core keeps it to what fits a message.
+func digest(c core.Card) Message {
+	d, list, accent := *c.Digest, &text{}, lapsedColour
+	for i, e := range d.Entries {
+		list.line(fmt.Sprintf("%d\\. %s %s · %s · ", i+1, riskIcon[clamped(e.Risk)], e.Risk, code(e.Code)), escape(e.Text))
+	}
+	if len(d.Entries) > 0 {
+		accent = riskColour[clamped(d.Entries[0].Risk)]
+	}
+	box := Component{Type: kindContainer, AccentColor: &accent}
+	for _, part := range []string{"**" + escape(d.Title) + "**", list.String(), escape(textcmd.DigestFoot(d))} {
+		if part != "" {
+			box.Components = append(box.Components, Component{Type: kindText, Content: part})
+		}
+	}
+	all := append([]Component{box}, Buttons(textcmd.Buttons(c, textcmd.MenuMain), "")...)
+	return Message{Flags: FlagComponents, Components: &all, Mentions: Nobody()}
+}

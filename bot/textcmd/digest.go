@@ -1,0 +1,138 @@
+package textcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// perRow is how many buttons stand side by side below a digest (Discord, Components,
+// Action Row: five).
+const perRow = 5
+
+// digestButtons opens each card of a list, and denies all that it lists. Nothing here
+// allows: what would run has not been shown.
+func digestButtons(d core.Digest) [][]Button {
+	if len(d.Entries) == 0 {
+		return nil
+	}
+	var open []Button
+	for i, e := range d.Entries {
+		open = append(open, Button{
+			Label: fmt.Sprintf("Open %d", i+1), Data: Command{Verb: Show, Code: e.Code}.String(), Style: Neutral,
+		})
+	}
+	all := fmt.Sprintf("Deny all %d", len(d.Entries))
+	switch {
+	case d.More > 0:
+		all = fmt.Sprintf("Deny these %d", len(d.Entries))
+	case len(d.Entries) == 1:
+		all = "Deny"
+	}
+	deny := Command{Verb: DenyAll, Code: d.Code, Version: d.Version}
+	return append(slices.Collect(slices.Chunk(open, perRow)), []Button{{all, deny.String(), Denying}})
+}
+
+// DigestFoot is the last line of a digest: how many wait beside those that it lists, and
+// where a request can be allowed.
+func DigestFoot(d core.Digest) string {
+	foot := "A request can be allowed on its own card only: open it."
+	switch {
+	case len(d.Entries) == 0:
+		return ""
+	case d.More > 0:
+		return fmt.Sprintf("… and %d more: /pending lists what waits. ", d.More) + foot
+	}
+	return foot
+}
+
+// onDigest handles a button of a digest. One that the desk does not know, since its id
+// was lost in a crash, is as good where it leads to a list or a card of that chat.
+func (h *Handler) onDigest(
+	ctx context.Context, m Message, cmd Command, digest core.Delivery, known bool,
+) (Reply, bool, error) {
+	ofDigest := !known || digest.Kind == core.DigestDelivery
+	if known { // in a forum, what is tapped stands in a thread of its own
+		m.Chat = digest.Target
+	}
+	switch {
+	case ofDigest && cmd.Verb == DenyAll:
+		return h.denyAll(ctx, m, cmd, digest)
+	case ofDigest && cmd.Verb == Show:
+		return h.open(ctx, m, cmd.Code)
+	}
+	return h.noButton(ctx, m, "a button of another card")
+}
+
+// open sends the card of an approval that a digest lists.
+func (h *Handler) open(ctx context.Context, m Message, code string) (Reply, bool, error) {
+	a, err := h.gate.ByCode(ctx, code)
+	if err != nil && core.CodeOf(err) != core.CodeNotFound {
+		return Reply{}, false, err
+	}
+	forHere := func(d core.Delivery) bool {
+		return d.Kind == core.CardDelivery && d.Target.Normal() == m.Chat.Normal()
+	}
+	people := h.gate.Rules().People
+	switch {
+	case err != nil || !slices.ContainsFunc(a.Deliveries, forHere):
+		return h.noButton(ctx, m, "a card in a chat that got none")
+	case a.Final() && a.Concerns(m.Voter, people):
+		return Reply{Text: "Already decided: " + a.Ending(), Alert: true}, false, nil
+	case !a.MayBeDecidedBy(m.Voter, people):
+		return h.refuse(ctx, m, "a card opened by a stranger", notAuthorized)
+	case h.cardStands(a, m.Chat):
+		return Reply{Text: "The card of " + a.Code + " stands in this chat."}, false, nil
+	}
+	_, err = h.gate.Show(ctx, a.Key, m.Chat, m.Update)
+	return Reply{Text: "Here is " + a.Code + "."}, true, err
+}
+
+// denyAll denies what a version of a digest lists, one vote for each: what has ended
+// meanwhile, or is not this person's to decide, stays as it is. It may be done again,
+// as after a crash.
+func (h *Handler) denyAll(ctx context.Context, m Message, cmd Command, digest core.Delivery) (Reply, bool, error) {
+	list, err := h.gate.Listed(ctx, digest, m.Chat, cmd.Code, cmd.Version)
+	if core.CodeOf(err) == core.CodeNotFound {
+		return h.noButton(ctx, m, "a list that is none of this chat's")
+	}
+	if err != nil {
+		return Reply{}, false, err
+	}
+	people := h.gate.Rules().People
+	if !slices.ContainsFunc(list, func(a core.Approval) bool { return a.Concerns(m.Voter, people) }) {
+		return h.refuse(ctx, m, "a list denied by a stranger", notAuthorized)
+	}
+	chat, denied, ended := m.Chat, 0, 0
+	for _, a := range list {
+		_, err := h.gate.Vote(ctx, a.Key, core.Ballot{
+			Voter: m.Voter, Decision: core.Deny, Chat: &chat, ReceivedMs: m.ReceivedMs, Code: a.Code,
+		})
+		refusal := refusalOf(err)
+		switch {
+		case err == nil:
+			denied++
+		case refusal == nil || errors.Is(err, core.ErrHandled):
+			return Reply{}, false, err
+		case refusal.Code == core.CodeAlreadyResolved:
+			ended++
+		}
+	}
+	return Reply{Text: deniedText(denied, ended, len(list)-denied-ended), Alert: denied < len(list)}, false, nil
+}
+
+// deniedText says what became of the approvals of a list.
+func deniedText(denied, ended, refused int) string {
+	text := []string{fmt.Sprintf("Denied %d of the %d listed", denied, denied+ended+refused)}
+	if ended > 0 {
+		text = append(text, fmt.Sprintf("%d had ended before", ended))
+	}
+	if refused > 0 {
+		text = append(text, fmt.Sprintf("%d you may not decide", refused))
+	}
+	return strings.Join(text, "; ") + "."
+}
