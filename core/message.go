@@ -46,7 +46,7 @@ func (a Approval) messageText(kind DeliveryKind) string {
 	case ReasonDelivery:
 		return fmt.Sprintf("You denied %s. Reply to this message with the reason, if you want to give one.", a.Code)
 	}
-	add("What: ", headline(a, nil))
+	add("What: ", a.Headline())
 	return strings.Join(lines, "\n")
 }
 

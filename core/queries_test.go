@@ -125,7 +125,7 @@ func TestDrawShowsTheNewestState(t *testing.T) {
 	drawn, err = d.Draw(t.Context(), card)
 	require.NoError(t, err)
 	require.True(t, drawn.Done)
-	require.Contains(t, drawn.Card.Outcome, "denied by alice")
+	require.Contains(t, drawn.Card.Outcome.String(), "⛔ Denied by alice, ")
 	facts, err := d.Payload(t.Context(), a)
 	require.NoError(t, err)
 	require.Empty(t, facts, "the call is deleted with the deny")

@@ -1,5 +1,7 @@
 package core
 
+import "time"
+
 // Rules is what the operator configured, as one immutable snapshot.
 type Rules struct {
 	Enabled      bool
@@ -15,4 +17,18 @@ type Rules struct {
 	// RetryWindowMs is how long an approved call is kept for a retry after its last
 	// use, see Approval.KeptSinceMs; 0: for as long as its approval.
 	RetryWindowMs int64
+	// Zones are the time zones of the people in a chat, for what a platform does not write
+	// in the reader's own; a thread that is not named has its chat's.
+	Zones map[Target]*time.Location
+}
+
+// zone is the one of the people in a chat: UTC, where nobody said another.
+func (r *Rules) zone(place Target) *time.Location {
+	place = place.Normal()
+	for _, t := range []Target{place, place.Chat()} {
+		if zone := r.Zones[t]; zone != nil {
+			return zone
+		}
+	}
+	return time.UTC
 }

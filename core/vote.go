@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"approvalbot/display"
 	"approvalbot/internal/fault"
@@ -246,7 +247,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
 	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
 	// Where another copy could not show it, neither can this one.
-	card.Shown = a.draw(card, facts, g.rules.Load().People).Shown && !hidden
+	card.Shown = a.draw(card, facts, reader{g.rules.Load().People, time.UTC, now}).Shown && !hidden
 	return []Delivery{card}, nil
 }
 

@@ -23,7 +23,7 @@ func Text(s, forUser string, times core.Times) Message {
 
 // CardTitle names the post in a forum that a card is.
 func CardTitle(c core.Card) string {
-	return Cut(c.Code+" · "+c.Risk.String()+" · "+c.Headline, MaxTitle)
+	return Cut(c.Code+" · "+c.Risk.String()+" · "+c.Title(), MaxTitle)
 }
 
 // Title makes a text the name of a forum's post, which must have one.
@@ -37,11 +37,7 @@ func Title(s string) string {
 
 // End says how a card has ended, for one that cannot be edited any more.
 func End(c core.Card) Message {
-	end := endIcon(c) + " " + c.Code + ": " + c.Outcome
-	if c.Result != "" {
-		end += "\n" + resultIcon(c) + c.Result
-	}
-	return Text(end, "", c.Times)
+	return Markdown(escape(c.Code+": ") + words(c.Outcome, maxHeadline))
 }
 
 // PartTexts writes all of a file as texts of messages, in Markdown; there are none

@@ -85,6 +85,8 @@ func inert(s string) string {
 const (
 	manyLines = 40
 	manyFacts = 10
+
+	manyDetails = 16
 )
 
 // inertText writes a text of several lines inertly.
