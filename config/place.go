@@ -2,15 +2,19 @@ package config
 
 import (
 	"reflect"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"approvalbot/core"
 )
 
-// Place is a chat to write to: {channel, to, threadId}, or channel:to:thread as
+// Place is a chat to write to: {channel, to, threadId, timezone}, or channel:to:thread as
 // text. It is in normal form.
-type Place struct{ core.Target }
+type Place struct {
+	core.Target
+	Timezone string // of its people, as the IANA database names it; empty: UTC
+}
 
 func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	if n.Kind == yaml.ScalarNode {
@@ -30,6 +34,7 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		Channel  string `yaml:"channel" oneof:"telegram|discord"`
 		To       number `yaml:"to"`
 		ThreadID number `yaml:"threadId"`
+		Timezone string `yaml:"timezone"`
 	}
 	before := len(d.mistakes)
 	d.decodeStruct(n, reflect.ValueOf(&parts).Elem(), at)
@@ -42,9 +47,17 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		d.mistake(Join(at.path, "threadId"), "must be a thread's numeric id")
 	case t.Validate() != nil:
 		d.mistake(Join(at.path, "to"), "must be a chat's numeric id (a @name can change hands)%s", dmHint(t.Channel))
+	case !knownZone(parts.Timezone):
+		d.mistake(Join(at.path, "timezone"), "must be a timezone of the IANA database, such as Europe/Berlin")
 	default:
-		p.Target = t.Normal()
+		p.Target, p.Timezone = t.Normal(), parts.Timezone
 	}
+}
+
+// knownZone reports whether a zone of that name is known, on every machine the same.
+func knownZone(name string) bool {
+	_, err := time.LoadLocation(name)
+	return err == nil && name != "Local"
 }
 
 func dmHint(channel string) string {

@@ -54,7 +54,7 @@ func distinct[T comparable](c *checker, key string, list []T) {
 
 // distinctPlaces is distinct for chats, of which each gets one card all the same.
 func (c *checker) distinctPlaces(key string, places []config.Place) {
-	twice(places, func(i, first int) { c.Warn(config.Index(key, i), "is the same as %s", config.Index(key, first)) })
+	twice(config.Targets(places), func(i, first int) { c.Warn(config.Index(key, i), "is the same as %s", config.Index(key, first)) })
 }
 
 // twice calls found for each entry that stands in a list before.

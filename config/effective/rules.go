@@ -94,8 +94,20 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 	return core.Rules{
 		Enabled: c.Approvals.Enabled(), Policy: engine, People: people, Router: router,
 		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
-		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
+		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(), Zones: zones(c),
 	}, nil
+}
+
+// zones are the time zones of the chats that name one.
+func zones(c config.Config) map[core.Target]*time.Location {
+	out := map[core.Target]*time.Location{}
+	r := c.ApprovalTools().Routing
+	for _, p := range slices.Concat(c.Approvals.AgentShield.Targets, r.Fallback, r.Targets) {
+		if zone, err := time.LoadLocation(p.Timezone); err == nil && p.Timezone != "" {
+			out[p.Target] = zone
+		}
+	}
+	return out
 }
 
 // callbackRight says whether a token's approvals may be called back.
