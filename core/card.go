@@ -177,7 +177,7 @@ func (a Approval) card(payload []Fact, r reader) Card {
 		Warnings: a.warnings(payload), Details: a.details(), State: a.state(payload, r),
 	}
 	if a.Final() {
-		c.Outcome, c.Bad = a.outcome(r), a.badEnd()
+		c.Outcome, c.Bad, c.Why = a.outcome(r), a.badEnd(), a.riskWords()
 		c.Headline, c.Summary = own(a.asker()+" asked for"), clipped(toolPrefix(a.ToolName)+a.Summary, maxSummary)
 		return c
 	}

@@ -171,12 +171,12 @@ func TestReasonsOnACard(t *testing.T) {
 		"none": {nil, nil, "High impact (R4)"},
 		"one says it of two": {
 			[]string{"git-force-push", "git-push"}, []string{"It overwrites history.", "It sends commits."},
-			"High impact (R4): overwrites history"},
+			"High impact (R4): overwrites history elsewhere"},
 		"a name that speaks": {
 			[]string{"unknown-tool", "keyword-pay"}, []string{"The desk does not know this tool.", "Its name speaks of payments."},
-			"High impact (R4): unknown tool, its name or description speaks of payments"},
+			"High impact (R4): unknown tool, speaks of payments"},
 		"what is mild is left out": {
-			[]string{"git-push", "network-read"}, []string{"It sends commits.", "It reads."}, "High impact (R4): sends commits"},
+			[]string{"git-push", "network-read"}, []string{"It sends commits.", "It reads."}, "High impact (R4): pushes commits"},
 		"unless it is all there is":              {[]string{"network-read"}, []string{"It reads."}, "High impact (R4): reads"},
 		"that the desk asks for all is a detail": {[]string{"always-asks"}, []string{"The desk asks."}, "High impact (R4)"},
 		"three of four": {
@@ -188,7 +188,7 @@ func TestReasonsOnACard(t *testing.T) {
 			"High impact (R4): freeze until Monday; as; bs"},
 		"the core's own sentences have their codes": {
 			[]string{"git-push", "classifier:x", ReasonMustAsk}, []string{rulesChangedText, "It sends commits.", mustAskText},
-			"High impact (R4): the rules changed while this waited; earlier votes no longer count; sends commits"},
+			"High impact (R4): the rules changed while this waited; earlier votes no longer count; pushes commits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Approval{Assessment: Assessment{RiskClass: R4, ReasonCodes: c.codes}, Why: c.why}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,7 +11,7 @@ import (
 // Limits of the line about the risk.
 const (
 	maxReasons = 3
-	maxWhyText = 110 // characters of all reasons together; the strongest is always there
+	maxWhyText = 80 // characters of all reasons together; the strongest is always there
 )
 
 // rulesChangedText is the sentence on an approval whose rules changed while it waited.
@@ -43,7 +44,7 @@ func (a Approval) reasons() []string {
 		switch {
 		case reasonsOfDetail[r.code], slices.ContainsFunc(subsumedBy[r.code], has):
 		case r.code == "unknown-tool" && keyword.code != "":
-			r.text = "unknown tool, its name or description speaks of " + keywordReasons[keyword.code]
+			r.text = "unknown tool, speaks of " + keywordReasons[keyword.code]
 			strong = append(strong, r)
 		case mildReasons[r.code]:
 			mild = append(mild, r)
@@ -84,13 +85,14 @@ func (a Approval) codedReasons() []reason {
 	codes := slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), func(code string) bool { return ownReasons[code] })
 	out := make([]reason, 0, len(a.Why))
 	for _, text := range a.Why {
-		r := reason{text: half(text)}
+		r := reason{}
 		switch code, isOwn := ownSentences[text]; {
 		case isOwn:
 			r.code = code
 		case len(codes) > 0:
 			r.code, codes = codes[0], codes[1:]
 		}
+		r.text = cmp.Or(briefly[r.code], half(text))
 		out = append(out, r)
 	}
 	return out
@@ -157,12 +159,39 @@ var (
 		"keyword-execute": "executing", "keyword-command": "commands", "keyword-shell": "a shell", "keyword-write": "writing",
 	}
 
+	// briefly says what takes too many words in the sentence of the code. The details have
+	// that one.
+	briefly = map[string]string{
+		"unknown-tool": "a tool the desk does not know", "unknown-command": "a program the desk does not know",
+		"unknown-option": "an option the desk does not know", "unknown-parameters": "parameters the desk does not know",
+		"program-by-path": "a program outside the system's directories", "dynamic-command": "what it runs is computed only then",
+		"dynamic-argument": "an argument is computed only then", "dynamic-path": "the file it writes is computed only then",
+		"unusual-shell": "shell syntax that shells read differently", "interpreter-code": "runs code in an interpreter",
+		"runs-script": "runs a script the desk does not see", "runs-workspace-code": "runs code the agent may have written",
+		"writes-and-runs": "runs what it has just written", "outside-project": "builds or tests something outside the workspace",
+		"installs-packages": "installs or changes packages", "runs-as-root": "runs with another user's rights",
+		"remote-system": "uses stored credentials", "destroys-infrastructure": "changes running infrastructure",
+		"sets-environment": "sets a variable that may change programs", "runs-project-code": "runs the project's own code",
+		"dangerous-environment": "sets a variable that decides what code runs", "installs-locked": "installs from the lock file",
+		"reads-environment": "reads variables, which often hold secrets", "reads-secret": "reads a file of secrets",
+		"may-read-secret": "may read files of secrets", "metadata-service": "reads the cloud's credentials",
+		"private-address": "reads from a private network", "writes-outside": "writes outside the workspace",
+		"no-workspace": "writes files, and no workspace is known", "writes-secret": "changes a file of secrets",
+		"writes-startup": "changes what other programs obey", "git-elsewhere": "runs git outside the workspace",
+		"git-push": "pushes commits", "git-force-push": "overwrites history elsewhere",
+		"git-discards": "can discard uncommitted changes", "git-destroys": "throws away changes or history for good",
+		"remote-read": "reads with stored credentials", "removes-build-output": "deletes build output",
+		"other-host": "runs on another machine", "force-delete": "deletes files by force, perhaps outside",
+		"remote-write": "by its name, changes another system", "browser-acts": "acts on a page with your sessions",
+		"misleading-name": "makes a file with a misleading name", "makes-link": "makes a link, which can lead outside",
+	}
+
 	// subsumedBy names for a reason those that say it too, and more.
 	subsumedBy = map[string][]string{
 		"keyword-pay": {"unknown-tool", "payment"}, "keyword-send": {"unknown-tool", "message-send"},
 		"keyword-delete": {"unknown-tool"}, "keyword-remove": {"unknown-tool"}, "keyword-execute": {"unknown-tool"},
 		"keyword-command": {"unknown-tool"}, "keyword-shell": {"unknown-tool"}, "keyword-write": {"unknown-tool"},
-		"remote-write":         {"payment", "message-send", "drops-data"},
+		"remote-write":         {"payment", "message-send", "drops-data", "keyword-pay", "keyword-send", "keyword-delete", "keyword-remove"},
 		"git-push":             {"git-force-push"},
 		"git-discards":         {"git-destroys"},
 		"deletes-file":         {"recursive-delete", "force-delete", "git-destroys"},

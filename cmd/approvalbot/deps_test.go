@@ -78,6 +78,7 @@ var rooms = map[string][]string{
 	"store/pgtest":        {},
 	"examples/receipt":    {"proof"},
 	"internal/bench":      {"api", "bot/bottest"},
+	"internal/pictures":   {"bot/discord/render", "bot/telegram/render", "bot/textcmd", "config/effective", "core", "store"},
 	"internal/testsum":    {},
 
 	"internal/fakeclaude": {},

@@ -132,7 +132,7 @@ func sections(c core.Card) []section {
 	if c.Summary != "" {
 		call.line("", code(cut(c.Summary, maxLine))).fold()
 	}
-	risk := (&block{}).line(riskColour[min(max(c.Risk, core.R0), core.R4)]+" ", inert(cut(c.Why, maxLine)))
+	risk := (&block{}).line(riskColour[min(max(c.Risk, core.R0), core.R4)]+" ", readable(cut(c.Why, maxLine)))
 	claims := (&block{}).list("💬 ", c.Claims).quote()
 	foot := (&block{}).line("🚫 ", inert(cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings).line("", state(c))
 	return []section{
@@ -151,7 +151,7 @@ func words(line core.Words) string {
 		if w.Theirs {
 			out.WriteString(code(text))
 		} else {
-			out.WriteString(inert(text))
+			out.WriteString(readable(text))
 		}
 		if room <= 0 {
 			break
@@ -201,7 +201,7 @@ func (b *block) list(bullet string, texts []string) *block {
 		return b.pre(texts)
 	}
 	for _, s := range texts {
-		b.line(bullet, inert(s))
+		b.line(bullet, readable(s))
 	}
 	return b
 }
