@@ -56,6 +56,7 @@ func printView(a *app.App, v api.Approval) {
 		"Created", show.When(v.CreatedAtMs),
 		"Expires", show.When(v.ExpiresAtMs),
 		"Status", a.Paint().Bold(show.Ending(v)),
+		"Code", display.Escape(v.Code),
 		"Why", safeAll(v.Why, " "),
 		"Effects", safeAll(v.SideEffects, ", "),
 	)
