@@ -102,7 +102,7 @@ func TestAdversary_S2_S3_S4_CardShowsTricksAndStaysInert(t *testing.T) {
 			q.AgentID, q.SessionKey = "<i>agent</i>", "se`ss"
 		})
 		card := c.card(a)
-		for _, want := range []string{`\u{202E}`, `\u{200B}`, `\u{2066}`, `\u{D}\u{A}`, evil, "<i>agent</i>"} {
+		for _, want := range []string{`\u{202E}`, `\u{200B}`, `\u{2066}`, `\u{D}` + "\nrm -rf /", "hidden characters", evil, "<i>agent</i>"} {
 			require.Contains(t, card.text, want)
 		}
 		require.Empty(t, card.alive, "nothing is a mention, a link or a preview")

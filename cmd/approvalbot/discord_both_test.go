@@ -157,7 +157,7 @@ func TestAdversary_P10_TapsAtOnceFromBothPlatforms(t *testing.T) {
 	got := r.final(a)
 	require.Len(t, got.DecidedBy, 1, "exactly one outcome")
 	require.Len(t, got.Votes, 1)
-	outcome := map[bool]string{true: "llowed once by", false: "enied"}[got.Status == "approved"]
+	outcome := map[bool]string{true: "llowed", false: "enied"}[got.Status == "approved"]
 	for _, text := range answers {
 		require.Contains(t, text, outcome, "everyone reads the one outcome")
 	}

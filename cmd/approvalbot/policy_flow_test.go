@@ -56,7 +56,7 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 	require.Contains(t, card.Text, "Allow session: “git push origin” without other options, whatever it names, in whatever directory it runs; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.\n"+
 		"Always: exactly this call, in whatever directory it runs; by agent main, until an operator deletes the grant.")
 	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow session").Text, "Allowed for the session. It may run once")
-	r.settled(r.group, card.ID, "allowed for the session by alice")
+	r.settled(r.group, card.ID, "Allowed for the session by alice")
 
 	second := r.tryExec("git push origin fix-7", session("nightly"))
 	require.EqualValues(t, "approved", second.Status)

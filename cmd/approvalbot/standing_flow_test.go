@@ -77,7 +77,7 @@ func TestFlow_AJoinedRequesterIsShown(t *testing.T) {
 	require.Equal(t, "bob wants it out", same.Justification)
 	require.Empty(t, same.Votes, "it counts no more")
 	r.shows(r.group, card.ID, "bob wants it out", "1 of 2")
-	r.shows(r.group, card.ID, "Requester, as told by agent: bob", "")
+	r.shows(r.group, card.ID, "for bob", "")
 }
 
 // The requester's own reason for taking a request back is kept.

@@ -196,7 +196,7 @@ func TestAdversary_B5_ApproversAreAskedBesideTheVerifier(t *testing.T) {
 	r.tools = "    mode: always\n"
 	reload()
 	card := r.card(a)
-	require.Contains(t, card.Text, "approvers: 0 of 1; verifier's people: 0 of 1")
+	require.Contains(t, card.Text, "approvers: 0 of 1 yes; verifier's people: 0 of 1 yes")
 	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "approvers: 1 of 1 yes (bob)")
 	require.EqualValues(t, "pending", r.get(a).Status)
 
