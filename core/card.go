@@ -172,9 +172,17 @@ func (a Approval) drawCard(d Delivery, payload []Fact, r reader) Drawing {
 // card is all that a person may see of the approval, the whole call on it. payload is
 // that call, or empty.
 func (a Approval) card(payload []Fact, r reader) Card {
+	text := a.askersText(payload)
+	odd := display.Lookalikes(text, maxWarnings)
 	c := Card{
 		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: a.riskText(), Claims: a.claims(),
-		Warnings: a.warnings(payload), Details: a.details(), State: a.state(payload, r),
+		Warnings: a.warnings(odd), Details: a.details(), State: a.state(r),
+	}
+	if display.Hides(text) {
+		c.State.Flags = append(c.State.Flags, "hidden characters")
+	}
+	if len(odd) > 0 {
+		c.State.Flags = append(c.State.Flags, "look-alikes")
 	}
 	if a.Final() {
 		c.Outcome, c.Bad, c.Why = a.outcome(r), a.badEnd(), a.riskWords()
@@ -314,13 +322,12 @@ func cutText(cut, missing int, where string) string {
 }
 
 // warnings are what a person should look at twice.
-func (a Approval) warnings(payload []Fact) []string {
+func (a Approval) warnings(lookalikes []string) []string {
 	var out []string
 	if a.Solo && len(a.Askers) > 0 {
 		out = append(out, "People may approve their own requests here (selfApproval: solo).")
 	}
-	// Escaped characters are visible already; what is left is look-alikes.
-	for _, s := range display.Lookalikes(a.askersText(payload), maxWarnings) {
+	for _, s := range lookalikes { // what is escaped is visible already
 		out = append(out, clipped(s, maxFact))
 	}
 	return out

@@ -380,9 +380,9 @@ func (c *inWords) takePlace(tool string) {
 	take("on ", of("host", boundHost))
 }
 
-func foldName(s string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
-}
+func foldName(s string) string { return joiners.Replace(strings.ToLower(s)) }
+
+var joiners = strings.NewReplacer("_", "", "-", "")
 
 // Headline is the call on one line, from what is kept of every call.
 func (a Approval) Headline() string {

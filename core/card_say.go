@@ -19,15 +19,8 @@ type State struct {
 }
 
 // state says how far the approval is.
-func (a Approval) state(payload []Fact, r reader) State {
+func (a Approval) state(r reader) State {
 	s := State{Votes: a.votesSoFar(r.people)}
-	text := a.askersText(payload)
-	if display.Hides(text) {
-		s.Flags = append(s.Flags, "hidden characters")
-	}
-	if len(display.Lookalikes(text, 1)) > 0 {
-		s.Flags = append(s.Flags, "look-alikes")
-	}
 	if !a.Final() {
 		s.UntilMs, s.Until = a.ExpiresAtMs, UntilText(a.ExpiresAtMs, r.zone, r.now)
 	}

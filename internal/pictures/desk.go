@@ -73,7 +73,7 @@ func newDesk(ctx context.Context) (*desk, error) {
 type call struct {
 	tool, params  string
 	workdir       string
-	why, whom     string
+	why           string
 	agent, person string
 }
 
