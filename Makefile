@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools.mod
 
-.PHONY: build run test agents lint bench chaos shellproof golden clean
+.PHONY: build run test agents lint bench chaos shellproof golden pictures clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -48,6 +48,9 @@ golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./messages -update
 	$(GO) test ./hook/install -run AgentsPage -update
 	$(GO) test ./policy -run JudgementsStay -update
+
+pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends
+	$(GO) run ./internal/pictures docs/pictures
 
 clean:
 	rm -rf bin

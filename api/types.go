@@ -95,7 +95,33 @@ type Approval struct {
 	SupersededBy string  `json:"supersededBy,omitzero" doc:"Code of the approval that replaced it."`
 	Result       *Result `json:"result,omitzero" doc:"What the owner said about the execution."`
 	Receipt      string  `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`
+	Card         *Card   `json:"card,omitzero" doc:"What people read of it, for those who may decide."`
 	Claim        *Claim  `json:"claim,omitzero" doc:"The claimed call, in the answer to a request with claim=1 only."`
+}
+
+// Card is an approval as people read it, in that order. All of it is redacted and escaped;
+// what is the asker's own word is said.
+type Card struct {
+	Outcome  string     `json:"outcome" doc:"How it ended, the first line then; empty while it is pending."`
+	Headline string     `json:"headline" doc:"Who asks for what."`
+	Call     []CardFact `json:"call" doc:"The call, but for what headline and place say whole; empty after the end."`
+	Place    string     `json:"place" doc:"Where it runs."`
+	Summary  string     `json:"summary" doc:"After the end: the call on one line."`
+	Risk     string     `json:"risk" doc:"The risk in words, and the reasons that count most."`
+	Claims   []string   `json:"claims" doc:"The asker's own words, unchecked."`
+	Warnings []string   `json:"warnings" doc:"What to look at twice: look-alikes."`
+	Flags    []string   `json:"flags" doc:"What a reader cannot see at once: hidden characters, look-alikes."`
+	Votes    string     `json:"votes" doc:"The votes so far; empty where a single yes is to come."`
+	Wider    []string   `json:"wider" doc:"A sentence for each offered scope wider than once: what it covers."`
+	Details  []CardFact `json:"details" doc:"What else is known."`
+}
+
+// CardFact is a labelled value of a card.
+type CardFact struct {
+	Name  string `json:"name"`
+	Value string `json:"value" doc:"Of a call it may have line feeds."`
+	Own   bool   `json:"own,omitzero" doc:"It is the desk's own word, and nothing that the asker said."`
+	Block bool   `json:"block,omitzero" doc:"It is what the call is about, and needs no name."`
 }
 
 // Approvers says whose yes an approval needs.

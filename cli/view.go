@@ -45,7 +45,8 @@ func newViewCommand(a *app.App) *cobra.Command {
 // printView shows an approval with everything that is known of it.
 func printView(a *app.App, v api.Approval) {
 	const width = 12
-	p := a.Paint()
+	show.Card(a.Stdout, a.Paint(), v)
+	fmt.Fprintln(a.Stdout)
 	show.Fields(a.Stdout, width,
 		"ID", display.Escape(v.ID),
 		"Tool", display.Escape(v.ToolName),
@@ -54,16 +55,13 @@ func printView(a *app.App, v api.Approval) {
 		"Fingerprint", display.Escape(v.ArgsFingerprint),
 		"Created", show.When(v.CreatedAtMs),
 		"Expires", show.When(v.ExpiresAtMs),
-		"Status", p.Bold(show.Ending(v)),
+		"Status", a.Paint().Bold(show.Ending(v)),
 		"Code", display.Escape(v.Code),
-		"Risk", p.Risk(v.RiskClass, show.Risk(v.RiskClass)),
 		"Why", safeAll(v.Why, " "),
 		"Effects", safeAll(v.SideEffects, ", "),
-		callLabel(v), display.Escape(v.ParamsSummary),
 	)
 	workdir, host, envHash := (*core.Bind)(v.Bind).Fields()
 	show.Fields(a.Stdout, width, "Bound to", display.Escape(strings.TrimSpace(workdir+" "+host+" "+envHash)))
-	show.Claims(a.Stdout, v)
 	printVotes(a, v)
 	for _, c := range v.Consulted {
 		words := fmt.Sprintf("%s %s: %s (%s) in %d ms", c.Authority, c.Endpoint, c.Verdict, c.Cause, c.LatencyMs)
@@ -138,13 +136,6 @@ func printCommands(a *app.App, v api.Approval) {
 		fmt.Fprintf(a.Stdout, "  approvalbot decide %s --decision %s%s\n", display.Escape(show.ShortID(v)),
 			display.Escape(string(d)), with)
 	}
-}
-
-func callLabel(v api.Approval) string {
-	if v.ToolName == "exec" {
-		return "Command"
-	}
-	return "Params"
 }
 
 func safeAll(list []string, sep string) string { return display.Escape(strings.Join(list, sep)) }

@@ -2,17 +2,18 @@ package config
 
 import (
 	"reflect"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"approvalbot/core"
 )
 
-// Place is a chat to write to: {channel, to, threadId}, or channel:to:thread as
+// Place is a chat to write to: {channel, to, threadId, timezone}, or channel:to:thread as
 // text. It is in normal form.
 type Place struct {
 	core.Target
-	Timezone string // in which times are said there; only of routing.targets
+	Timezone string // of its people, as the IANA database names it; empty: UTC
 }
 
 func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
@@ -48,9 +49,17 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		d.mistake(Join(at.path, "threadId"), "must be a thread's numeric id")
 	case t.Validate() != nil:
 		d.mistake(Join(at.path, "to"), "must be a chat's numeric id (a @name can change hands)%s", dmHint(t.Channel))
+	case !knownZone(parts.Timezone):
+		d.mistake(Join(at.path, "timezone"), "must be a timezone of the IANA database, such as Europe/Berlin")
 	default:
 		p.Target, p.Timezone = t.Normal(), parts.Timezone
 	}
+}
+
+// knownZone reports whether a zone of that name is known, on every machine the same.
+func knownZone(name string) bool {
+	_, err := time.LoadLocation(name)
+	return err == nil && name != "Local"
 }
 
 func dmHint(channel string) string {

@@ -22,6 +22,7 @@ type Approval struct {
 	ToolName    string      `json:"-"`
 	Summary     string      `json:"summary"` // redacted, escaped, cut; kept after the params are gone
 	Fingerprint string      `json:"-"`
+	Form        Form        `json:"form,omitempty"` // as what a card says the call
 	Bind        *Bind       `json:"bind,omitempty"`
 	AgentID     string      `json:"-"`
 	SessionKey  string      `json:"-"`

@@ -12,110 +12,102 @@ import (
 // Limits of a card, in characters. Together they stay below 4,096, the shortest
 // limit of a platform (Bot API, sendMessage.text), with room for labels.
 const (
-	maxHeadline = 220  // the first line
-	maxNotice   = 100  // what of it a phone's notification shows
-	maxPlace    = 40   // of that, for each place that the call is bound to
-	maxField    = 60   // of that, for each parameter
-	maxInline   = 1500 // the payload, when it stands on the card itself
-	maxFact     = 120
-	maxClaim    = 400
-	maxSummary  = 500
+	maxInline = 1500 // the call, when it stands on the card itself
+	maxFact   = 120
+	maxClaim  = 400
+	maxSaid   = 140 // of a claim on the card itself; all of it stands in the details
+
 	maxWarnings = 3
-	maxWhy      = 4
 	maxInPart   = 3 // parameters that a card shows of a call that it cannot show whole
 )
 
-// Fact is a labelled line of a card. Both sides are safe to show: redacted and
+// Limits of a call on a card, in lines as a phone has them: what has more goes into a file.
+const (
+	maxLines  = 12
+	headLines = 4  // of the part that is shown then
+	lineWidth = 40 // characters of a line, about
+)
+
+// Word is a piece of a line of a card, safe to show: redacted, escaped, without line breaks.
+type Word struct {
+	Text   string
+	Theirs bool  // chosen by who asks: shown as code, which no word of the desk is
+	AtMs   int64 // Text is this time; a platform may write it anew, in the zone of whoever reads
+}
+
+// Words are a line of a card.
+type Words []Word
+
+// own is a line of the desk's own words alone.
+func own(text string) Words { return Words{{Text: text}} }
+
+// theirs is a piece that who asks chose.
+func theirs(text string) Word { return Word{Text: text, Theirs: true} }
+
+// String is the line without any difference between its pieces.
+func (w Words) String() string {
+	var out strings.Builder
+	for _, x := range w {
+		out.WriteString(x.Text)
+	}
+	return out.String()
+}
+
+// Fact is a labelled value of a card. Both sides are safe to show: redacted and
 // escaped, the name without line breaks.
 type Fact struct {
 	Name  string
 	Value string // of a call: may have line feeds, for a block of its own (display.EscapeBlock)
-	Own   bool   // of a call: the desk's own word for it, no name that the asker chose
+	Own   bool   // the desk's own word for it, nothing that the asker said
+	Block bool   // it is what the call is about, and stands in a block without its name
 }
 
 // Line is the value on one line.
 func (f Fact) Line() string { return display.OneLine(f.Value) }
 
-// File is a text attached before a card, because the payload is too long for it.
-type File struct {
-	Name    string
-	Caption string
-	Text    string
-	Silent  bool // as of its card
-}
-
-// maxSpelled is how long a file may be for messages to stand for it, in characters.
-const maxSpelled = 6000
-
-// Parts cuts a file that a chat does not take into the texts of messages, of at most n
-// characters each and at line ends where it can: together they are the whole text.
-// None, when it is too long for that.
-func (f File) Parts(n int) []string {
-	rest := []rune(f.Text)
-	if len(rest) > maxSpelled {
-		return nil
+// Label is a fact's name where nothing but words sets names apart: that of an asker's
+// parameter must not look like the desk's own.
+func (f Fact) Label(tool string) string {
+	if f.Own || tool == "exec" {
+		return f.Name
 	}
-	var parts []string
-	for len(rest) > n {
-		end := n
-		for i := n; i > n/2; i-- {
-			if rest[i-1] == '\n' {
-				end = i
-				break
-			}
-		}
-		parts, rest = append(parts, string(rest[:end])), rest[end:]
-	}
-	return append(parts, string(rest))
+	return "parameter " + f.Name
 }
 
-// PartHead is what stands above a part, outside of it.
-func (f File) PartHead(i, of int) string {
-	return fmt.Sprintf("%s. Part %d of %d:", f.Caption, i+1, of)
-}
-
-// Card is what a person sees of an approval, channel-neutral. Adapters only
-// translate it. Every text in it is redacted, escaped and, but for the values of
-// Payload, without line breaks.
+// Card is what a person sees of an approval, channel-neutral, in the order in which it is
+// read. Adapters only translate it. Every text in it is redacted, escaped and, but for the
+// values of Payload, without line breaks.
 type Card struct {
-	Code     string
-	Status   Status
-	Headline string // the command or what the call does, and where
-	Risk     RiskClass
-	Why      []string
-	Warnings []string
-	Payload  []Fact // the whole call, or empty when the headline says it all or the file holds it
-	Cut      string // what of the call is not in Payload, and where it is; empty: nothing
-	Facts    []Fact // computed: working directory, agent, session, fingerprint
-	Claims   []Fact // the asker's own words
-	Tally    string
-	Expires  string     // when, with the zone named; empty once it has ended
-	Outcome  string     // how it ended
-	Revoked  bool       // it was approved, and taken back
-	Result   string     // how the execution went, as the agent says
-	Failed   bool       // it says that it failed
-	Offers   []Decision // allows that may be tapped here; empty: deny only
-	Session  string     // what allowing for the session would cover, in words
-	Always   string     // what allowing always would
-	Agent    string     // whose calls the wider scopes would cover, or empty
-	DenyOnly string     // why no allow is offered
-	Times    Times      // those in Expires and Outcome
-	Digest   *Digest    // not nil: it is a list of approvals, and all else is empty
+	Code   string
+	Status Status
+	Risk   RiskClass
+
+	Outcome  Words    // how it ended: the first line then
+	Headline Words    // who asks for what: "deployer asks to run"
+	Payload  []Fact   // the call, but for what Headline and Place say whole; empty after the end
+	Cut      string   // what of the call is not in Payload, and where it is; empty: nothing
+	Place    Words    // where it runs
+	Summary  string   // after the end: the call on one line
+	Why      string   // the risk in words, and the reasons that count most
+	Claims   []string // the asker's own words; each needs a mark, and no line of the desk's beside it
+	DenyOnly string   // why no allow is offered
+	Warnings []string // what to look at twice
+	State    State
+	Details  []Fact // what else is known; those that are not Own are the asker's words
+
+	Offers []Decision // allows that may be tapped here; empty: deny only
+	Wider  []string   // a sentence for each offered scope wider than once: what it covers
+	Bad    bool       // it was denied, taken back or failed: an end to be noticed
+	Digest *Digest    // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
 }
 
-// Times are the times that a text names: each as it is written there, and in Unix
-// milliseconds. A platform may write them anew, in the zone of whoever reads.
-type Times map[string]int64
-
-// times are those that a card, or a message about the approval, may name.
-func (a Approval) times() Times {
-	out := Times{}
-	for _, ms := range []int64{a.ExpiresAtMs, a.ResolvedAtMs, a.RevokedAtMs, a.ClaimUntilMs} {
-		if ms != 0 {
-			out[timeText(ms, time.Local)] = ms
-		}
+// Title is who asks for what, on one line.
+func (c Card) Title() string {
+	title := c.Headline.String()
+	if len(c.Payload) > 0 {
+		title += " " + c.Payload[0].Line()
 	}
-	return out
+	return strings.TrimSpace(title + " " + c.Summary)
 }
 
 // Drawing is what a delivery should show now.
@@ -134,14 +126,21 @@ type Drawing struct {
 	FailsOpen bool
 }
 
+// reader is for whom a card is drawn.
+type reader struct {
+	people *Directory
+	zone   *time.Location // in which times are written
+	now    int64
+}
+
 // draw says what the delivery should show. payload is the whole call, or empty
 // once the approval has ended.
-func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
+func (a Approval) draw(d Delivery, payload []Fact, r reader) Drawing {
 	if d.Kind == ResultDelivery && a.Result == nil {
 		return Drawing{Skip: "it may be tried again before its result could be told"}
 	}
 	if d.Kind == ReminderDelivery {
-		return a.drawReminder(d, people)
+		return a.drawReminder(d, r.people)
 	}
 	if d.Kind != CardDelivery {
 		return Drawing{Text: a.messageText(d.Kind), Times: a.times(), Done: true}
@@ -149,105 +148,126 @@ func (a Approval) draw(d Delivery, payload []Fact, people *Directory) Drawing {
 	if a.Final() && d.MessageID == "" && !a.drillDecided() {
 		if a.Origin != nil && d.Target.Normal() == *a.Origin {
 			d.Kind = OutcomeDelivery // the session chat is told, though the card comes too late
-			return a.draw(d, nil, people)
+			return a.draw(d, nil, r)
 		}
 		return Drawing{Skip: "ended before it could be shown"}
 	}
-	return a.drawCard(d, payload, people)
+	return a.drawCard(d, payload, r)
 }
 
-func (a Approval) drawCard(d Delivery, payload []Fact, people *Directory) Drawing {
+// drawCard is the card as that chat takes it.
+func (a Approval) drawCard(d Delivery, payload []Fact, r reader) Drawing {
+	if a.Final() {
+		payload = nil
+	}
+	c := a.card(payload, r)
+	out := Drawing{Card: &c, Bare: a.bareCard(c, r)}
+	if a.Final() {
+		out.Done = true
+		return out
+	}
+	out.File = a.placePayload(&c, payload, d.DenyOnly)
+	out.Shown, out.FailsOpen = len(payload) > 0 && (out.File == nil || d.Attached), a.Unreached
+	if c.DenyOnly = a.denyOnly(d, len(payload) > 0, out.File != nil); c.DenyOnly != "" || len(payload) == 0 {
+		c.Offers, c.Wider = nil, nil
+	}
+	return out
+}
+
+// card is all that a person may see of the approval, the whole call on it. payload is
+// that call, or empty.
+func (a Approval) card(payload []Fact, r reader) Card {
+	text := a.askersText(payload)
+	odd := display.Lookalikes(text, maxWarnings)
 	c := Card{
-		Code: a.Code, Status: a.Status, Revoked: a.RevokedAtMs != 0, Risk: a.Assessment.RiskClass,
-		Headline: headline(a, payload), Facts: a.facts(), Claims: a.claims(), Why: clip(a.Why, maxWhy),
-		Tally: a.votesSoFar(people), Warnings: a.warnings(payload),
-		Session: display.Safe(a.Session), Always: display.Safe(a.Always), Agent: clipped(display.Safe(a.AgentID), maxFact),
-		Times: a.times(),
+		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: a.riskText(), Claims: a.claims(),
+		Warnings: a.warnings(odd), Details: a.details(), State: a.state(r),
+	}
+	if display.Hides(text) {
+		c.State.Flags = append(c.State.Flags, "hidden characters")
+	}
+	if len(odd) > 0 {
+		c.State.Flags = append(c.State.Flags, "look-alikes")
 	}
 	if a.Final() {
-		c.Outcome, c.Result, c.Failed = a.endingAt(), a.resultText(), a.failed()
-		if a.Retries > 0 && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 {
-			c.Outcome += "; an operator lets the agent try again, until " + timeText(a.ClaimUntilMs, time.Local)
-		}
-		return Drawing{Card: &c, Bare: a.bareCard(c), Done: true}
+		c.Outcome, c.Bad, c.Why = a.outcome(r), a.badEnd(), a.riskWords()
+		c.Headline, c.Summary = own(a.asker()+" asked for"), clipped(toolPrefix(a.ToolName)+a.Summary, maxSummary)
+		return c
 	}
-	c.Expires = timeText(a.ExpiresAtMs, time.Local) + a.alsoAskedText()
-	file := a.placePayload(&c, payload, d.DenyOnly)
-	out := Drawing{Card: &c, File: file, Shown: len(payload) > 0 && (file == nil || d.Attached), FailsOpen: a.Unreached}
-	switch {
-	case len(payload) == 0:
-		c.DenyOnly = "The call itself cannot be shown, so it can only be denied here."
-	case file != nil && d.DenyOnly:
-		c.DenyOnly = "The whole call is too long for this card, and this chat takes no files, so " + denyHere
-	case d.DenyOnly:
-		c.DenyOnly = "This chat does not take the card with the call on it, so " + denyHere
-	case d.MessageID != "" && !d.Shown:
-		c.DenyOnly = "Not everything that would run could be shown here, so it can only be denied here."
-	case file != nil && !d.Attached:
-		c.DenyOnly = "The whole call has not been shown here yet."
-	default:
-		c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x Decision) bool { return !x.Allows() })
-	}
-	out.Bare = a.bareCard(c)
-	return out
+	f := a.form(payload)
+	c.Headline, c.Payload, c.Place = append(own(a.asker()+" asks "), f.does...), f.rest, f.place
+	c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x Decision) bool { return !x.Allows() })
+	c.Wider = a.wider()
+	return c
 }
 
 const denyHere = "it can only be denied here. It can be allowed elsewhere: in another chat that has its card, by API or by command line."
 
+// denyOnly says why a card in that chat offers no allow; empty: it may, or its first
+// line says why not.
+func (a Approval) denyOnly(d Delivery, known, file bool) string {
+	switch {
+	case a.hidden():
+		return ""
+	case !known:
+		return "The call itself cannot be shown, so it can only be denied here."
+	case file && d.DenyOnly:
+		return "The whole call is too long for this card, and this chat takes no files, so " + denyHere
+	case d.DenyOnly:
+		return "This chat does not take the card with the call on it, so " + denyHere
+	case d.MessageID != "" && !d.Shown:
+		return "Not everything that would run could be shown here, so it can only be denied here."
+	case file && !d.Attached:
+		return "The whole call has not been shown here yet."
+	}
+	return ""
+}
+
 // bareCard is a card with nothing on it but the desk's own words, so that no call can be
 // written in a way that keeps people from hearing of it.
-func (a Approval) bareCard(c Card) *Card {
+func (a Approval) bareCard(c Card, r reader) *Card {
 	bare := Card{
-		Code: c.Code, Status: c.Status, Revoked: c.Revoked, Failed: c.Failed, Risk: c.Risk, Tally: c.Tally, Expires: c.Expires,
-		Headline: "a call that cannot be shown in this chat",
-		Facts: []Fact{
-			{Name: "Asked by token", Value: clipped(display.Safe(a.Owner), maxFact)},
-			{Name: "Fingerprint", Value: a.Fingerprint[:min(12, len(a.Fingerprint))]},
-		},
+		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, State: c.State, Why: a.riskWords(),
+		Headline: own(clipped(display.Safe(a.Owner), maxFact) + " asks for a call that cannot be shown in this chat"),
+		Details:  []Fact{a.shortFingerprint()},
 	}
+	bare.State.Flags = nil
 	if !a.Final() {
 		bare.DenyOnly = "This chat does not take the card with the call on it, so " + denyHere
 		return &bare
 	}
-	own := a
-	own.RevokeReason = ""
+	plain := a
+	plain.RevokeReason = ""
 	if a.Status != Expired { // that one is the desk's own
-		own.Reason = ""
+		plain.Reason = ""
 	}
-	bare.Outcome = own.endingAt()
-	if a.Result != nil {
-		own.Result = &Result{Status: a.Result.Status, ExitCode: a.Result.ExitCode}
-		bare.Result = own.resultText()
-	}
+	bare.Outcome = plain.outcome(r)
 	return &bare
 }
 
-// placePayload puts the whole call on the card, or into a file when it is too
-// long: then the card shows the telling part of it, and says what it does not. What
-// the headline already says in full is not said twice.
+// placePayload leaves the whole call on the card, or puts it into a file when it is too
+// long: then the card shows the telling part of it, and says what it does not.
 func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
-	rest := payload
-	if len(rest) == 1 && rest[0].Value == c.Headline {
-		rest = nil
-	}
-	total := 0
-	for _, f := range rest {
+	whole := c.Payload
+	total, lines := 0, 0
+	for _, f := range whole {
 		total += charCount(f.Name) + charCount(f.Value) + 3
+		lines += f.lines()
 	}
-	if total <= maxInline {
-		c.Payload = rest
+	if total <= maxInline && lines <= maxLines {
 		return nil
 	}
 	where := "whole above"
 	if noFiles {
 		where = "and the rest cannot be shown here"
 	}
-	own := func(f Fact) bool { return f.Own }
-	asked := slices.DeleteFunc(bySalience(a.ToolName, rest), own)
+	theirs := func(f Fact) bool { return !f.Own }
+	asked := slices.DeleteFunc(slices.Clone(whole), func(f Fact) bool { return f.Own })
 	first := clip(asked, maxInPart)
+	c.Payload = nil
 	cut := 0
-	for _, f := range append(slices.Clone(first), slices.DeleteFunc(slices.Clone(rest), func(f Fact) bool { return !own(f) })...) {
-		head, long := display.Clip(f.Value, maxInline/4)
+	for _, f := range append(slices.Clone(first), slices.DeleteFunc(slices.Clone(whole), theirs)...) {
+		head, long := f.head()
 		if long {
 			head += fmt.Sprintf(" (%d characters, %s)", charCount(f.Value), where)
 		}
@@ -255,19 +275,41 @@ func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 		if long || name != f.Name {
 			cut++
 		}
-		c.Payload = append(c.Payload, Fact{name, head, f.Own})
+		c.Payload = append(c.Payload, Fact{Name: name, Value: head, Own: f.Own, Block: f.Block})
 	}
 	c.Cut = cutText(cut, len(asked)-len(first), where)
-	var text strings.Builder
-	fmt.Fprintf(&text, "Request %s\nTool: %s\nFingerprint: %s\n\n", a.Code, display.Escape(a.ToolName), a.Fingerprint)
-	for _, f := range payload {
-		fmt.Fprintf(&text, "%s:\n%s\n\n", f.Label(a.ToolName), strings.ReplaceAll(f.Line(), `\u{A}`, "\\u{A}\n"))
+	return a.file(payload)
+}
+
+// lines is how many lines of a phone the fact takes, about.
+func (f Fact) lines() int {
+	n := 0
+	for line := range strings.SplitSeq(f.Value, "\n") {
+		n += 1 + max(charCount(line)-1, 0)/lineWidth
 	}
-	return &File{
-		Name:    a.Code + ".txt",
-		Caption: fmt.Sprintf("Everything that request %s would run. Fingerprint %s", a.Code, a.Fingerprint[:12]),
-		Text:    text.String(),
+	if !f.Block {
+		n += charCount(f.Name) / lineWidth
 	}
+	return n
+}
+
+// head is the beginning of a value that goes into a file, and whether that is less than all.
+func (f Fact) head() (head string, long bool) {
+	lines := strings.SplitAfterN(f.Value, "\n", headLines+1)
+	if len(lines) > headLines {
+		head, long = strings.TrimSuffix(strings.Join(lines[:headLines], ""), "\n"), true
+	} else {
+		head = f.Value
+	}
+	room := maxFact
+	if f.Block {
+		room = headLines * lineWidth
+	}
+	head, cut := display.Clip(head, room)
+	if long && !cut {
+		head += "…"
+	}
+	return head, long || cut
 }
 
 // cutText says that a card shows less than the call: how many of the parameters on
@@ -284,137 +326,25 @@ func cutText(cut, missing int, where string) string {
 	return ""
 }
 
-// Label is a fact's name where nothing but words sets names apart: that of an asker's
-// parameter must not look like the desk's own.
-func (f Fact) Label(tool string) string {
-	if f.Own || tool == "exec" {
-		return f.Name
-	}
-	return "parameter " + f.Name
-}
-
-// facts are the computed lines below the payload.
-func (a Approval) facts() []Fact {
-	var out []Fact
-	add := func(name, value string) {
-		if value != "" {
-			out = append(out, Fact{Name: name, Value: clipped(display.Safe(value), maxFact)})
-		}
-	}
-	add("Tool", a.ToolName)
-	add("Risk", a.Assessment.classes())
-	add("Agent", a.AgentID)
-	add("Session", a.SessionKey)
-	add("Asked by token", a.Owner)
-	add("Fingerprint", a.Fingerprint[:min(12, len(a.Fingerprint))])
-	return out
-}
-
-// claims are the asker's own words, set apart from the computed facts.
-func (a Approval) claims() []Fact {
-	var out []Fact
-	add := func(name, value string) {
-		if value != "" {
-			out = append(out, Fact{Name: name, Value: clipped(display.Safe(value), maxClaim)})
-		}
-	}
-	add("Why, in the asker's words", a.Justification)
-	add("What, in the asker's words", a.ActionSummary)
-	if r := a.Requester; r != nil {
-		who := r.Person
-		if who == "" {
-			who = r.Channel + " user " + r.UserID
-		}
-		add("Requester, as told by "+display.Escape(a.Owner), who)
-	}
-	if t := a.Context.Tool; t.Server != "" || t.Description != "" {
-		said := clipped(display.Safe(t.text()), maxFact)
-		out = append(out, Fact{Name: "The tool, as told by " + display.Escape(a.Owner), Value: said})
-	}
-	add("Why it was withdrawn, in the asker's words", a.withdrawalText())
-	return out
-}
-
 // warnings are what a person should look at twice.
-func (a Approval) warnings(payload []Fact) []string {
+func (a Approval) warnings(lookalikes []string) []string {
 	var out []string
 	if a.Solo && len(a.Askers) > 0 {
 		out = append(out, "People may approve their own requests here (selfApproval: solo).")
 	}
-	texts := []string{a.ToolName, a.AgentID, a.SessionKey}
-	for _, f := range payload {
-		texts = append(texts, f.Name, f.Value)
-	}
-	// Escaped characters are visible already; what is left is look-alikes.
-	for _, s := range display.Lookalikes(strings.Join(texts, "\n"), maxWarnings) {
+	for _, s := range lookalikes { // what is escaped is visible already
 		out = append(out, clipped(s, maxFact))
 	}
 	return out
 }
 
-// payloadFacts gives the whole call as people see it: redacted and escaped.
-func payloadFacts(call Call) ([]Fact, error) {
-	if call.ToolName == "exec" {
-		if e, bad := call.ParseExec(); len(bad) == 0 {
-			return append(e.facts(), call.Bind.facts()...), nil
-		}
+// askersText is all of a call that an asker chose, and that people read.
+func (a Approval) askersText(payload []Fact) string {
+	texts := []string{a.ToolName, a.AgentID, a.SessionKey}
+	for _, f := range payload {
+		texts = append(texts, f.Name, f.Value)
 	}
-	fields, err := display.Params(call.Params)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Fact, 0, len(fields)+1)
-	for _, f := range fields {
-		out = append(out, Fact{Name: f.Name, Value: f.Value})
-	}
-	if len(out) == 0 {
-		out = append(out, Fact{Name: "params", Value: "none"})
-	}
-	return append(out, call.Bind.facts()...), nil
-}
-
-// facts are the bounds of a call: where it runs is part of what runs.
-func (b *Bind) facts() []Fact {
-	var out []Fact
-	add := func(name, value string) {
-		if value != "" {
-			out = append(out, Fact{Name: name, Value: display.Safe(value), Own: true})
-		}
-	}
-	workdir, host, envHash := b.Fields()
-	add("bound to directory", workdir)
-	add("bound to host", host)
-	add("bound to environment", envHash)
-	return out
-}
-
-func (e Exec) facts() []Fact {
-	out := []Fact{{Name: "command", Value: e.block()}}
-	add := func(name, value string) {
-		if value != "" {
-			out = append(out, Fact{Name: name, Value: display.Safe(value)})
-		}
-	}
-	add("workdir", e.Workdir)
-	for _, k := range sortedKeys(e.Env) {
-		out = append(out, Fact{Name: "env", Value: display.Safe(k + "=" + e.Env[k])})
-	}
-	add("host", e.Host)
-	if e.TimeoutMs > 0 {
-		add("timeout", fmt.Sprint(e.TimeoutMs))
-	}
-	add("security", e.Security)
-	add("ask", e.Ask)
-	return out
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return strings.Join(texts, "\n")
 }
 
 func clip[T any](s []T, n int) []T { return s[:min(n, len(s))] }
@@ -422,11 +352,3 @@ func clip[T any](s []T, n int) []T { return s[:min(n, len(s))] }
 func clipped(s string, n int) string { s, _ = display.Clip(s, n); return s }
 
 func charCount(s string) int { return len([]rune(s)) }
-
-// classes says both classes where a classifier's counts beside that of static rules.
-func (a Assessment) classes() string {
-	if a.Classifier == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s by static rules, %s by the classifier (confidence %.2f)", a.Static, a.Classifier, a.Confidence)
-}

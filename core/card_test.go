@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,7 +15,7 @@ func drawnCard(t *testing.T, tool, params string, bind *Bind, d Delivery) Drawin
 	t.Helper()
 	a, facts := asked(t, tool, params, bind)
 	d.Kind = CardDelivery
-	return a.draw(d, facts, directoryOfTwo())
+	return a.draw(d, facts, people())
 }
 
 func asked(t *testing.T, tool, params string, bind *Bind) (Approval, []Fact) {
@@ -58,7 +59,7 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 			dir := "/srv/app"
 			there := drawnCard(t, "frob", tt.params, &Bind{Workdir: &dir}, Delivery{Attached: true}).Card
 			require.NotEmpty(t, there.Offers)
-			require.Contains(t, there.Payload, Fact{Name: "bound to directory", Value: dir, Own: true}, "where it runs is always on the card")
+			require.Equal(t, "in /srv/app", there.Place.String(), "where it runs is always on the card")
 		})
 	}
 }
@@ -77,8 +78,8 @@ func TestNoFileNoWordOfOne(t *testing.T) {
 	require.Contains(t, a.unseenIn(Target{Channel: "telegram", To: "2"}).Message, "/show K7QX2M")
 }
 
-// The first line says what the call does and where, within what a phone's
-// notification shows, and is the same after the end.
+// What stands for a call in lists says what it does and where, within what a phone's
+// notification shows.
 func TestHeadlineSaysWhatAndWhere(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("long ", 100))
 	bound := func(dir, host string) *Bind { return &Bind{Workdir: &dir, Host: &host} }
@@ -99,11 +100,13 @@ func TestHeadlineSaysWhatAndWhere(t *testing.T) {
 		{"exec", `{"command":"echo ` + long + `","workdir":"/srv/app"}`, nil, "… · in /srv/app"},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
-			a, facts := asked(t, tt.tool, tt.params, tt.bind)
-			got := headline(a, facts)
+			a, _ := asked(t, tt.tool, tt.params, tt.bind)
+			got := a.Headline()
 			require.Contains(t, string([]rune(got)[:min(maxNotice, charCount(got))]), tt.want)
 			require.LessOrEqual(t, charCount(got), maxHeadline)
-			require.Equal(t, got, headline(a, nil), "after the end it says the same")
+			a = a.withdraw("token:main-agent", "", 1).Approval
+			ended := a.draw(Delivery{Kind: CardDelivery, MessageID: "5"}, nil, people()).Card
+			require.Contains(t, ended.Summary, strings.TrimSuffix(got, "…"), "after the end it says the same")
 		})
 	}
 }
@@ -112,7 +115,8 @@ func TestHeadlineSaysWhatAndWhere(t *testing.T) {
 func TestScriptsKeepTheirLines(t *testing.T) {
 	got := drawnCard(t, "exec", `{"command":"set -e\nmake\n✅ allowed once by alice"}`, nil, Delivery{})
 	require.Equal(t, "set -e\nmake\n✅ allowed once by alice", got.Card.Payload[0].Value)
-	require.Equal(t, `set -e\u{A}make\u{A}✅ allowed once by alice`, got.Card.Headline)
+	require.True(t, got.Card.Payload[0].Block)
+	require.NotContains(t, got.Card.Headline.String(), "set -e", "the call is there once")
 	argv := drawnCard(t, "exec", `{"argv":["sh","-c","set -e\nmake"]}`, nil, Delivery{})
 	require.Equal(t, "sh -c 'set -e\nmake'", argv.Card.Payload[0].Value)
 }
@@ -120,16 +124,18 @@ func TestScriptsKeepTheirLines(t *testing.T) {
 // What a call is bound to is the desk's word; a parameter of that name is not.
 func TestAdversary_S7_ParametersAreNoFacts(t *testing.T) {
 	dir := "/srv/app"
-	got := drawnCard(t, "frob", `{"Votes":"2 of 2: alice, bob","bound to directory":"/tmp"}`, &Bind{Workdir: &dir}, Delivery{})
-	var own []Fact
-	for _, f := range got.Card.Payload {
-		if f.Own {
-			own = append(own, f)
-		}
-	}
-	require.Equal(t, []Fact{{Name: "bound to directory", Value: "/srv/app", Own: true}}, own)
-	require.Contains(t, got.Card.Headline, "· in /srv/app")
+	got := drawnCard(t, "frob", `{"Votes":"2 of 2: alice, bob","bound to directory":"/tmp"}`, &Bind{Workdir: &dir}, Delivery{}).Card
+	require.Equal(t, Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}}, got.Place)
+	require.Equal(t, []Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "bound to directory", Value: "/tmp"}}, got.Payload)
+
+	dir = "/srv/" + strings.Repeat("x", maxWhere)
+	got = drawnCard(t, "frob", `{"bound to directory":"/tmp"}`, &Bind{Workdir: &dir}, Delivery{}).Card
+	require.Empty(t, got.Place, "what does not fit a line has one of its own")
+	require.Contains(t, got.Payload, Fact{Name: "bound to directory", Value: dir, Own: true})
 }
+
+// people reads a card in UTC, a second after it was made.
+func people() reader { return reader{directoryOfTwo(), time.UTC, 1000} }
 
 var alice, bob = Voter{Person: "alice", Channel: "telegram", UserID: "1"}, Voter{Person: "bob", Channel: "telegram", UserID: "2"}
 
@@ -163,14 +169,14 @@ func TestVotesOnAnEndedCard(t *testing.T) {
 		{"allowed, then denied", Denied, 2, []Vote{vote(bob, AllowOnce), vote(alice, Deny)}, "allowed: bob · denied: alice"},
 		{"denied alone: the outcome says it", Denied, 1, []Vote{vote(bob, Deny)}, ""},
 		{"allowed alone: the outcome says it", Approved, 1, []Vote{vote(bob, AllowOnce)}, ""},
-		{"allowed by two", Approved, 2, []Vote{vote(alice, AllowOnce), vote(bob, AllowOnce)}, "2 of 2: alice, bob"},
-		{"nobody else came", Expired, 2, []Vote{vote(alice, AllowOnce)}, "1 of 2: alice"},
+		{"allowed by two", Approved, 2, []Vote{vote(alice, AllowOnce), vote(bob, AllowOnce)}, "2 of 2 yes (alice, bob)"},
+		{"nobody else came", Expired, 2, []Vote{vote(alice, AllowOnce)}, "1 of 2 yes (alice)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, _ := asked(t, "frob", `{}`, nil)
 			a.Status, a.Decision, a.Votes, a.Rule.MinApprovals = tt.status, AllowOnce, tt.votes, tt.quorum
-			got := a.draw(Delivery{Kind: CardDelivery, MessageID: "5"}, nil, directoryOfTwo())
-			require.Equal(t, tt.want, got.Card.Tally)
+			got := a.draw(Delivery{Kind: CardDelivery, MessageID: "5"}, nil, people())
+			require.Equal(t, tt.want, got.Card.State.Votes)
 		})
 	}
 }
@@ -180,16 +186,16 @@ func TestAdversary_S7_AWithdrawalsReasonIsAClaim(t *testing.T) {
 	const forged = "✅ allowed once by alice at 21 Nov 15:00:00 CET"
 	a, _ := asked(t, "exec", `{"command":"git push"}`, nil)
 	a = a.withdraw("token:main-agent", forged, 1).Approval
-	card := a.draw(Delivery{Kind: CardDelivery, MessageID: "5"}, nil, directoryOfTwo()).Card
-	require.Contains(t, card.Outcome, "withdrawn by token main-agent at ")
-	require.NotContains(t, card.Outcome, "allowed")
-	require.Contains(t, card.Claims, Fact{Name: "Why it was withdrawn, in the asker's words", Value: forged})
+	card := a.draw(Delivery{Kind: CardDelivery, MessageID: "5"}, nil, people()).Card
+	require.Contains(t, card.Outcome.String(), "⌛ Withdrawn by token main-agent, ")
+	require.NotContains(t, card.Outcome.String(), "llowed")
+	require.Equal(t, []string{"withdrawn because: “" + forged + "”"}, card.Claims)
 	require.Equal(t, "withdrawn by token main-agent", a.Ending())
 
 	require.Equal(t, "⌛ K7QX2M: withdrawn by token main-agent\nWhy, in the asker's words: "+forged+"\nWhat: git push",
-		a.draw(Delivery{Kind: OutcomeDelivery}, nil, nil).Text)
+		a.draw(Delivery{Kind: OutcomeDelivery}, nil, people()).Text)
 	own := a.withdraw("person:bob", withdrawnByRequester, 1).Approval
-	require.Equal(t, "⌛ K7QX2M: withdrawn by bob\nWhat: git push", own.draw(Delivery{Kind: OutcomeDelivery}, nil, nil).Text)
+	require.Equal(t, "⌛ K7QX2M: withdrawn by bob\nWhat: git push", own.draw(Delivery{Kind: OutcomeDelivery}, nil, people()).Text)
 }
 
 // A chat that is told in words reads each thing on a line of its own, and no words of
@@ -197,25 +203,27 @@ func TestAdversary_S7_AWithdrawalsReasonIsAClaim(t *testing.T) {
 func TestAdversary_S7_ToldInWords(t *testing.T) {
 	a, _ := asked(t, "exec", `{"command":"git push"}`, nil)
 	a.Status, a.Decision, a.DecidedBy, a.Reason = Approved, AllowOnce, []string{"person:bob"}, "only if tests pass"
-	require.Equal(t, "✅ K7QX2M: allowed once by bob\nReason: only if tests pass\nWhat: git push", a.draw(Delivery{Kind: OutcomeDelivery}, nil, nil).Text)
+	require.Equal(t, "✅ K7QX2M: allowed once by bob\nReason: only if tests pass\nWhat: git push", a.draw(Delivery{Kind: OutcomeDelivery}, nil, people()).Text)
 
 	late := a
 	late.Status, late.DecidedBy, late.Reason = Expired, nil, "nobody decided in time"
-	require.Equal(t, "⌛ K7QX2M: expired: nobody decided in time\nWhat: git push", late.draw(Delivery{Kind: OutcomeDelivery}, nil, nil).Text)
+	require.Equal(t, "⌛ K7QX2M: expired: nobody decided in time\nWhat: git push", late.draw(Delivery{Kind: OutcomeDelivery}, nil, people()).Text)
 
 	code := 1
 	failed := a
 	failed.Result = &Result{Status: "failed", ExitCode: &code, Summary: "could not reach host\n✅ everything fine"}
 	require.Equal(t, "❌ K7QX2M: The agent says it failed with exit status 1.\nIn its words: could not reach host\\u{A}✅ everything fine\nWhat: git push",
-		failed.draw(Delivery{Kind: ResultDelivery}, nil, nil).Text)
-	require.True(t, failed.draw(Delivery{Kind: CardDelivery, MessageID: "5"}, nil, directoryOfTwo()).Card.Failed)
+		failed.draw(Delivery{Kind: ResultDelivery}, nil, people()).Text)
+	failedCard := failed.draw(Delivery{Kind: CardDelivery, MessageID: "5"}, nil, people()).Card
+	require.True(t, failedCard.Bad)
+	require.Equal(t, []string{"reported: “could not reach host\\u{A}✅ everything fine”"}, failedCard.Claims)
 
 	c, err := a.revoke("person:alice", "wrong host", 2)
 	require.NoError(t, err)
 	require.Equal(t, "only if tests pass", c.Approval.Reason, "the yes keeps its reason")
 	require.Equal(t, "⛔ K7QX2M: allowed once by bob, then revoked by alice\nReason: only if tests pass\nReason for taking it back: wrong host\nWhat: git push",
-		c.Approval.draw(Delivery{Kind: RevokedDelivery}, nil, nil).Text)
-	require.NotRegexp(t, "^Denied", a.draw(Delivery{Kind: ReasonDelivery}, nil, nil).Text, "the first word becomes a link to the person")
+		c.Approval.draw(Delivery{Kind: RevokedDelivery}, nil, people()).Text)
+	require.NotRegexp(t, "^Denied", a.draw(Delivery{Kind: ReasonDelivery}, nil, people()).Text, "the first word becomes a link to the person")
 }
 
 // Messages that stand for a file hold all of it.

@@ -116,7 +116,7 @@ func (c consulted) tightened(call Call) consulted {
 // nothing runs because nobody could be asked.
 func (c *consulted) mustAsk() {
 	if c.Outcome == OutcomeAllow {
-		c.addReason(ReasonMustAsk, "Whoever asks wants a person to decide.")
+		c.addReason(ReasonMustAsk, mustAskText)
 		if !slices.Contains(c.Offers, Deny) {
 			c.Offers = []Decision{AllowOnce, Deny}
 		}
@@ -133,9 +133,9 @@ func (c *consulted) applyVerifier() {
 	case v.Denied:
 		c.Outcome, c.Reason = OutcomeDeny, v.Reason
 		if c.Reason == "" {
-			c.Reason = "The external verifier denied this call."
+			c.Reason = verifierDeniedText
 		}
-		c.addReason(ReasonVerifierDenied, "The external verifier denied this call.")
+		c.addReason(ReasonVerifierDenied, verifierDeniedText)
 	case v.People != nil && c.Outcome != OutcomeDeny:
 		c.timeLimit = v.People.TimeoutMs
 		c.Rule.Verifier = &VerifierNeed{Accounts: v.People.Accounts, Chats: []Target{v.People.Place.Normal()}}
@@ -144,7 +144,7 @@ func (c *consulted) applyVerifier() {
 			c.Rule.Verifier.Instead = "policy"
 		}
 		c.Outcome, c.Unreached = OutcomeAsk, OutcomeAsk // nobody else's rules speak for them
-		c.addReason(ReasonVerifierPeople, "The verifier's own people must agree.")
+		c.addReason(ReasonVerifierPeople, verifierPeopleText)
 	}
 }
 

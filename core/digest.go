@@ -149,7 +149,7 @@ func (a Approval) drawDigest(d Delivery, list DigestList) Drawing {
 		e.Text = "a call that cannot be shown in this chat"
 		bare.Entries = append(bare.Entries, e)
 	}
-	card := func(x *Digest) *Card { return &Card{Code: a.Code, Status: Pending, Headline: x.Title, Digest: x} }
+	card := func(x *Digest) *Card { return &Card{Code: a.Code, Status: Pending, Headline: own(x.Title), Digest: x} }
 	return Drawing{Card: card(&digest), Bare: card(&bare), Done: list.Total == 0}
 }
 
@@ -170,7 +170,7 @@ func (a Approval) digestTitle(d Delivery, waiting int) string {
 }
 
 // entryLine is how a card begins, for a list.
-func entryLine(a Approval) string { return clipped(headline(a, nil), maxEntryLine) }
+func entryLine(a Approval) string { return clipped(a.Headline(), maxEntryLine) }
 
 // Listed gives the approvals that a version of a digest lists. The digest is the
 // delivery, or where that is not known, the one of the chat that began with the approval

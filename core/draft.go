@@ -30,7 +30,7 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 	}
 	a := Approval{
 		ID: call.ID, Owner: who.Token, Status: Pending,
-		ToolName: call.ToolName, Fingerprint: fingerprint, Bind: call.Bind,
+		ToolName: call.ToolName, Fingerprint: fingerprint, Form: j.Form, Bind: call.Bind,
 		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey,
 		Context: call.Context.stored(), Dialect: call.Dialect,
 		Requester: call.Requester, CallbackURL: call.CallbackURL,

@@ -43,7 +43,7 @@ func (r *Rules) drill() consulted {
 		Trace: []Step{{Stage: "policy", Rule: ReasonDrill, Outcome: OutcomeAsk.String(),
 			Text: "A drill goes to people, whatever policy says of calls, and never runs."}},
 	}}
-	c.addReason(ReasonDrill, "This is a drill: nothing of it will run.")
+	c.addReason(ReasonDrill, drillText)
 	if r.Verifier == nil {
 		return c
 	}

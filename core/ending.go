@@ -12,19 +12,9 @@ func (a Approval) ended() *Error {
 }
 
 // Ending says how the approval ended, for people, in a few words: "allowed once
-// by alice". Empty while it is pending.
-func (a Approval) Ending() string { return a.ending(func(int64) string { return "" }) }
-
-// endingAt is Ending with the times: "allowed once by alice at 21 Nov 15:00:00 CET".
-// What people gave as a reason stands behind them.
-func (a Approval) endingAt() string {
-	return a.ending(func(ms int64) string { return " at " + timeText(ms, time.Local) })
-}
-
-// ending says how the approval ended; at says when that was. What approvers and
-// operators gave as a reason stands behind them; what an asker says is a claim and
-// stands elsewhere, see withdrawalText.
-func (a Approval) ending(at func(ms int64) string) string {
+// by alice". Empty while it is pending. What approvers and operators gave as a reason stands
+// behind them; what an asker says is a claim and stands elsewhere, see withdrawalText.
+func (a Approval) Ending() string {
 	by := ""
 	if len(a.DecidedBy) > 0 {
 		by = " by " + People(a.DecidedBy)
@@ -35,24 +25,22 @@ func (a Approval) ending(at func(ms int64) string) string {
 		}
 		return ": " + display.Escape(reason)
 	}
-	if a.Status == Pending {
-		return ""
-	}
-	when := at(a.ResolvedAtMs)
 	switch {
+	case a.Status == Pending:
+		return ""
 	case a.RevokedAtMs != 0:
-		revoked := ", then revoked by " + People([]string{a.RevokedBy}) + at(a.RevokedAtMs) + because(a.RevokeReason)
-		return decisionTexts[a.Decision] + by + when + revoked
+		revoked := ", then revoked by " + People([]string{a.RevokedBy}) + because(a.RevokeReason)
+		return decisionTexts[a.Decision] + by + revoked
 	case a.Status == Approved:
-		return decisionTexts[a.Decision] + by + when + because(a.Reason)
+		return decisionTexts[a.Decision] + by + because(a.Reason)
 	case a.Status == Denied:
-		return "denied" + by + when + because(a.Reason)
+		return "denied" + by + because(a.Reason)
 	case a.SupersededBy != "":
-		return "withdrawn" + when + ": superseded by " + a.SupersededBy
+		return "withdrawn: superseded by " + a.SupersededBy
 	case a.Status == Withdrawn:
-		return "withdrawn" + by + when
+		return "withdrawn" + by
 	default:
-		return "expired" + when + because(a.Reason)
+		return "expired" + because(a.Reason)
 	}
 }
 
@@ -63,4 +51,19 @@ var decisionTexts = map[Decision]string{
 // timeText writes a time for people, with its zone named.
 func timeText(ms int64, zone *time.Location) string {
 	return time.UnixMilli(ms).In(zone).Format("2 Jan 15:04:05 MST")
+}
+
+// Times are the times that a text names: each as it is written there, and in Unix
+// milliseconds. A platform may write them anew, in the zone of whoever reads.
+type Times map[string]int64
+
+// times are those that a message about the approval may name.
+func (a Approval) times() Times {
+	out := Times{}
+	for _, ms := range []int64{a.ExpiresAtMs, a.ResolvedAtMs, a.RevokedAtMs, a.ClaimUntilMs} {
+		if ms != 0 {
+			out[timeText(ms, time.Local)] = ms
+		}
+	}
+	return out
 }

@@ -57,10 +57,13 @@ func (a Approval) tick(routes Routes, unreachable map[Target]Unreachable, now in
 	return c, false
 }
 
+// nobodyDecided is the reason of an approval that expired without a vote.
+const nobodyDecided = "nobody decided in time"
+
 // expire ends a pending approval because nobody decided in time.
 func (a Approval) expire(now int64) Change {
 	next := a.clone()
-	next.Status, next.Reason = Expired, "nobody decided in time"
+	next.Status, next.Reason = Expired, nobodyDecided
 	if slices.ContainsFunc(a.Votes, byPeople) {
 		next.Reason = "too few approvals in time"
 	}

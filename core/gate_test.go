@@ -19,7 +19,7 @@ func TestTheLifeOfAYes(t *testing.T) {
 	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
 	a, err = d.VoteAs(t.Context(), alice, a.Code, core.AllowOnce, "fine")
 	require.NoError(t, err)
-	require.Equal(t, "1 of 2: alice", a.TallyText(d.rules.People))
+	require.Equal(t, "1 of 2 yes (alice)", a.TallyText(d.rules.People))
 	a, err = d.Vote(
 		t.Context(), a.Key,
 		core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.AllowOnce, Code: a.Code},

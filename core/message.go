@@ -46,11 +46,12 @@ func (a Approval) messageText(kind DeliveryKind) string {
 	case DrillDelivery:
 		return a.drillText()
 	case ReminderDelivery:
-		add("⏰ "+a.Code+" ", "still waits for a decision, until "+timeText(a.ExpiresAtMs, time.Local)+a.alsoAskedText()+".")
+		add("⏰ "+a.Code+" ", "still waits for a decision, until "+timeText(a.ExpiresAtMs, time.Local)+".")
+		add("", a.alsoAskedText())
 	case ReasonDelivery:
 		return fmt.Sprintf("You denied %s. Reply to this message with the reason, if you want to give one.", a.Code)
 	}
-	add("What: ", headline(a, nil))
+	add("What: ", a.Headline())
 	return strings.Join(lines, "\n")
 }
 

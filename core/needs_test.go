@@ -101,10 +101,10 @@ func TestEachNeedIsMetByItself(t *testing.T) {
 	a, _ = give(a, on("telegram", "7"), AllowOnce)
 	require.True(t, a.Votes[0].VerifierOnly)
 	a, _ = give(a, on("telegram", "8"), AllowOnce)
-	require.Equal(t, "approvers: 0 of 2; verifier's people: 2 of 1: vera, telegram user 8", a.TallyText(d))
+	require.Equal(t, "approvers: 0 of 2 yes; verifier's people: 2 of 1 yes (vera, telegram user 8)", a.TallyText(d))
 	a, _ = give(a, on("telegram", "2"), AllowAlways)
 	require.Equal(t, Pending, a.Status)
-	require.Equal(t, "approvers: 1 of 2: dan; verifier's people: 2 of 1: vera, telegram user 8", a.TallyText(d))
+	require.Equal(t, "approvers: 1 of 2 yes (dan); verifier's people: 2 of 1 yes (vera, telegram user 8)", a.TallyText(d))
 	a, _ = give(a, on("discord", "11"), AllowSession)
 	require.Equal(t, Approved, a.Status)
 	require.Equal(t, AllowSession, a.Decision, "the narrowest that approvers voted; the verifier's once is no scope")
@@ -113,7 +113,7 @@ func TestEachNeedIsMetByItself(t *testing.T) {
 	b := needing(1, verifierNeed(""))
 	b, _ = give(b, on("telegram", "2"), AllowOnce)
 	require.Equal(t, Pending, b.Status)
-	require.Equal(t, "approvers: 1 of 1: dan; verifier's people: 0 of 1", b.TallyText(d))
+	require.Equal(t, "approvers: 1 of 1 yes (dan); verifier's people: 0 of 1 yes", b.TallyText(d))
 	b, _ = give(b, on("telegram", "8"), AllowOnce)
 	require.Equal(t, Approved, b.Status)
 
@@ -200,13 +200,13 @@ func TestAYesForTheVerifierTakesNothingAway(t *testing.T) {
 	}
 	a := give(needing(2, verifierNeed("")), on("discord", "11"), AllowOnce)
 	a = give(a, on("telegram", "1"), AllowOnce)
-	require.Equal(t, "approvers: 1 of 2: alice; verifier's people: 1 of 1: alice", a.TallyText(d))
+	require.Equal(t, "approvers: 1 of 2 yes (alice); verifier's people: 1 of 1 yes (alice)", a.TallyText(d))
 	require.Equal(t, Denied, give(a, on("telegram", "1"), Deny).Status, "their no counts")
 
 	b := give(needing(2, verifierNeed("")), on("telegram", "1"), AllowOnce)
-	require.Equal(t, "approvers: 0 of 2; verifier's people: 1 of 1: alice", b.TallyText(d))
+	require.Equal(t, "approvers: 0 of 2 yes; verifier's people: 1 of 1 yes (alice)", b.TallyText(d))
 	b = give(b, on("discord", "11"), AllowOnce)
-	require.Equal(t, "approvers: 1 of 2: alice; verifier's people: 1 of 1: alice", b.TallyText(d))
+	require.Equal(t, "approvers: 1 of 2 yes (alice); verifier's people: 1 of 1 yes (alice)", b.TallyText(d))
 	require.Len(t, b.Votes, 1)
 }
 

@@ -21,14 +21,14 @@ func (a Approval) planned(rules *Rules, groups []Target, now int64) []schedule.S
 		}
 	}
 	return schedule.Plan(with, schedule.Ask{
-		At: time.UnixMilli(a.CreatedAtMs), Expires: a.after(a.ExpiresAtMs), BreaksQuiet: a.breaksQuiet(rules),
-		Eligible: names(a.reachable(rules.People)), Now: a.after(now), Done: max(0, a.after(a.PlanDoneMs)),
+		At: time.UnixMilli(a.CreatedAtMs), Expires: a.sinceAsked(a.ExpiresAtMs), BreaksQuiet: a.breaksQuiet(rules),
+		Eligible: names(a.reachable(rules.People)), Now: a.sinceAsked(now), Done: max(0, a.sinceAsked(a.PlanDoneMs)),
 		Asked: a.AlsoAsked, Held: a.Held,
 	})
 }
 
-// after is how long after the approval was asked a time is.
-func (a Approval) after(ms int64) time.Duration {
+// sinceAsked is how long after the approval was asked a time is.
+func (a Approval) sinceAsked(ms int64) time.Duration {
 	return time.Duration(ms-a.CreatedAtMs) * time.Millisecond
 }
 
@@ -396,7 +396,7 @@ func (a Approval) alsoAskedText() string {
 	if len(a.AlsoAsked) == 0 {
 		return ""
 	}
-	text := " · also asked: " + strings.Join(a.AlsoAsked, ", ")
+	text := "also asked: " + strings.Join(a.AlsoAsked, ", ")
 	if a.AskedWhy != "" {
 		text += fmt.Sprintf(" (%s)", a.AskedWhy)
 	}

@@ -35,6 +35,7 @@ type Judgement struct {
 	Why        []string   // sentences for people: why this class, why it asks or is refused
 	Reason     string     // one sentence for the asker, when Outcome is OutcomeDeny
 	Votes      []Vote     // of automatic factors
+	Form       Form       // how people are told what the call does; empty: by its name and parameters
 	Trace      []Step     // of a call with Explain: every rule that spoke
 
 	Unsure bool   // a classifier is configured and static rules are unsure: ask it, then JudgeWith

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -125,10 +126,26 @@ func TestDrawShowsTheNewestState(t *testing.T) {
 	drawn, err = d.Draw(t.Context(), card)
 	require.NoError(t, err)
 	require.True(t, drawn.Done)
-	require.Contains(t, drawn.Card.Outcome, "denied by alice")
+	require.Contains(t, drawn.Card.Outcome.String(), "⛔ Denied by alice, ")
 	facts, err := d.Payload(t.Context(), a)
 	require.NoError(t, err)
 	require.Empty(t, facts, "the call is deleted with the deny")
 	_, _, _, err = d.Stored(t.Context(), a.Key)
 	require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+}
+
+// A chat reads times in the zone that its target names, another one in UTC.
+func TestDrawSaysTimesInTheChatsZone(t *testing.T) {
+	d := newFixture(t)
+	d.use(func(r *core.Rules) {
+		r.Zones = map[core.Target]*time.Location{ops: time.FixedZone("HOME", 3600)}
+	})
+	a := d.submit(t, "ask")
+	for target, want := range map[core.Target]string{
+		ops: " HOME (15 min)", {Channel: "telegram", To: "-100", ThreadID: "7"}: " HOME (15 min)", {Channel: "telegram", To: "-101"}: " UTC (15 min)",
+	} {
+		drawn, err := d.Draw(t.Context(), core.Delivery{Key: a.Key, Kind: core.CardDelivery, Target: target, Version: a.Version})
+		require.NoError(t, err)
+		require.Contains(t, drawn.Card.State.Until, want)
+	}
 }

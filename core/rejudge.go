@@ -75,7 +75,7 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 	reclassed := next.Assessment.RiskClass != was.Assessment.RiskClass || len(next.Offers) != len(was.Offers)
 	if asked || reclassed || next.Rule.tightened(was.Rule) {
 		next.Votes = slices.DeleteFunc(next.Votes, byPeople)
-		next.Why = append([]string{"The rules changed while this waited; earlier votes no longer count."}, next.Why...)
+		next.Why = append([]string{rulesChangedText}, next.Why...)
 	}
 	if why := next.quorumImpossible(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
 		return next.insufficient(why), nil

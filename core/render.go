@@ -28,6 +28,8 @@ type renderKey struct {
 	rules   *Rules
 	posted  bool
 	shown   bool
+	zone    *time.Location
+	minute  int64 // in which it is drawn: it says how long is left
 }
 
 // renderKeyOf says as what a delivery is drawn. Files, and what is no card, are drawn
@@ -37,7 +39,8 @@ func renderKeyOf(d Delivery, rules *Rules) renderKey {
 	if !plain || d.Version == 0 {
 		return renderKey{}
 	}
-	return renderKey{d.Key, d.Version, rules, d.MessageID != "", d.Shown}
+	minute := nowMs() / time.Minute.Milliseconds()
+	return renderKey{d.Key, d.Version, rules, d.MessageID != "", d.Shown, rules.zone(d.Target), minute}
 }
 
 func (m *renderCache) get(as renderKey) (Drawing, bool) {
@@ -101,9 +104,25 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 	if d.Kind == UnreachedDelivery && a.Reached {
 		return Drawing{Skip: "a card has arrived after all"}, nil
 	}
-	drawing := a.draw(d, facts, g.people(time.Now()))
+	now := time.Now()
+	drawing := a.draw(d, facts, reader{g.people(now), rules.zone(d.Target), now.UnixMilli()})
 	if a.Version == d.Version {
 		g.rendered.put(alike, drawing)
 	}
 	return drawing, nil
+}
+
+// Card gives all of a card to whoever looks outside of a chat, the whole call on it,
+// however long that is.
+func (g *Gate) Card(ctx context.Context, a Approval) (Card, error) {
+	facts, err := g.Payload(ctx, a)
+	return g.CardOf(a, facts), err
+}
+
+// CardOf is [Gate.Card] where the whole call is known, as Payload gives it.
+func (g *Gate) CardOf(a Approval, payload []Fact) Card {
+	if a.Final() {
+		payload = nil
+	}
+	return a.card(payload, reader{g.rules.Load().People, time.UTC, nowMs()})
 }

@@ -24,10 +24,13 @@ type Rules struct {
 
 	// Contact is who hears of an approval that nobody decides, and when; its Groups are
 	// the chats that get the approval's own cards, and not in here.
-	Contact     schedule.Contact
-	BreaksQuiet RiskClass                 // from this class on people are reached in their quiet hours, too
-	DigestAbove int                       // so many cards of an owner a minute in a chat; more are one list. 0: never
-	Zones       map[Target]*time.Location // in which times are said in a chat; of others not known
+	Contact schedule.Contact
+	// Zones are the time zones of the people in a chat, for what a platform does not write
+	// in the reader's own; a thread that is not named has its chat's.
+	Zones map[Target]*time.Location
+
+	BreaksQuiet RiskClass // from this class on people are reached in their quiet hours, too
+	DigestAbove int       // so many cards of an owner a minute in a chat; more are one list. 0: never
 	Objective   Objective
 	Drill       schedule.Cron // when each route is tried; zero: never
 }
@@ -36,4 +39,15 @@ type Rules struct {
 type Objective struct {
 	DecidedWithin time.Duration
 	Share         float64 // of what they are asked
+}
+
+// zone is the one of the people in a chat: UTC, where nobody said another.
+func (r *Rules) zone(place Target) *time.Location {
+	place = place.Normal()
+	for _, t := range []Target{place, place.Chat()} {
+		if zone := r.Zones[t]; zone != nil {
+			return zone
+		}
+	}
+	return time.UTC
 }

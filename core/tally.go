@@ -113,9 +113,9 @@ func (t Tally) deciders() []string {
 	return out
 }
 
-// Text says the tally for a card: "1 of 2: alice"; where the verifier's people are
-// asked too, each need by its name: "approvers: 1 of 2: alice; verifier's people: 0 of
-// 1". Empty with no vote and a single yes to come.
+// Text says the tally for a card: "1 of 2 yes (alice)"; where the verifier's people are
+// asked too, each need by its name: "approvers: 1 of 2 yes (alice); verifier's people: 0
+// of 1 yes". Empty with no vote and a single yes to come.
 func (t Tally) Text() string {
 	approvers := t.approverText()
 	if t.NeedVerifier == 0 {
@@ -140,9 +140,9 @@ func (t Tally) approverText() string {
 }
 
 func ofNeed(names []string, need int) string {
-	s := fmt.Sprintf("%d of %d", len(names), need)
+	s := fmt.Sprintf("%d of %d yes", len(names), need)
 	if len(names) > 0 {
-		s += ": " + People(names)
+		s += " (" + People(names) + ")"
 	}
 	return s
 }
@@ -205,5 +205,5 @@ func (a Approval) tally(d *Directory) Tally {
 	return Count(a.Rule, a.Votes, func(v Vote) Weight { return a.weightNow(v, d) }, d.Meets)
 }
 
-// TallyText says the votes so far: "1 of 2: alice".
+// TallyText says the votes so far: "1 of 2 yes (alice)".
 func (a Approval) TallyText(d *Directory) string { return a.tally(d).Text() }

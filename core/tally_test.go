@@ -160,7 +160,7 @@ func TestTallyNeedsSomebodyOfEachGroup(t *testing.T) {
 
 	alone := count(yes("alice", AllowOnce))
 	require.Equal(t, Pending, alone.Outcome)
-	require.Equal(t, "1 of 1: alice; needs 1 with role ops", alone.Text())
+	require.Equal(t, "1 of 1 yes (alice); needs 1 with role ops", alone.Text())
 	require.Equal(t, Approved, count(yes("alice", AllowOnce), yes("bob", AllowOnce)).Outcome)
 	require.Equal(t, Approved, count(yes("bob", AllowOnce)).Outcome)
 }

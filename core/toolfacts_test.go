@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,8 @@ func TestToolFacts_Claim(t *testing.T) {
 			},
 		},
 	}
-	claims := a.claims()
+	require.Empty(t, a.claims(), "on the card itself")
+	claims := slices.DeleteFunc(a.details(), func(f Fact) bool { return f.Own })
 	require.Len(t, claims, 1)
 	require.Equal(t, "The tool, as told by agent", claims[0].Name)
 	require.LessOrEqual(t, len([]rune(claims[0].Value)), maxFact)

@@ -249,7 +249,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
 	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
 	// Where another copy could not show it, neither can this one.
-	card.Shown = a.draw(card, facts, g.people(time.Now())).Shown && !hidden
+	card.Shown = a.draw(card, facts, reader{g.people(time.Now()), time.UTC, now}).Shown && !hidden
 	return []Delivery{card}, nil
 }
 

@@ -77,6 +77,23 @@ func raw(escape string) string {
 	return escape
 }
 
+// Hides reports whether a text has characters that a reader would miss or be misled by,
+// beside line feeds and tabs. It reads raw text and text from Escape.
+func Hides(s string) bool {
+	if brokenByte.MatchString(s) {
+		return true
+	}
+	for _, r := range escapes.ReplaceAllStringFunc(s, raw) {
+		if isConcealed(r) && r != '\n' && r != '\t' {
+			return true
+		}
+	}
+	return false
+}
+
+// brokenByte is how Escape writes a byte that is not UTF-8.
+var brokenByte = regexp.MustCompile(`\\x\{[0-9A-F]{2}\}`)
+
 // isWordRune reports what words are made of, punctuation that poses as ASCII
 // included.
 func isWordRune(r rune) bool {

@@ -307,7 +307,7 @@ func TestEditsAreCoalesced(t *testing.T) {
 		_, edits = c.sent()
 		require.Len(t, edits, 1)
 		require.Equal(t, core.Approved, edits[0].Status)
-		require.Contains(t, edits[0].Outcome, "alice, bob, carol")
+		require.Contains(t, edits[0].Outcome.String(), "alice, bob, carol")
 	})
 }
 

@@ -115,7 +115,7 @@ func TestThePlanStopsAtTheEnd(t *testing.T) {
 		require.Equal(w.t, []string{"bob", "carol"}, got.AlsoAsked)
 		require.Equal(w.t, began.Add(10*time.Minute).UnixMilli(), got.PlanMs)
 		_, edits := w.chats["telegram"].sent()
-		require.Contains(w.t, edits[len(edits)-1].Expires, "also asked: bob, carol")
+		require.Contains(w.t, edits[len(edits)-1].State.Also, "also asked: bob, carol")
 		w.vote(a, "2", ops)
 		time.Sleep(30 * time.Minute)
 		synctest.Wait()

@@ -59,8 +59,7 @@ func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (
 		}
 		a, handed = got.Approval, &out
 	}
-	summary, err := s.summaryFor(c, a)
-	body := s.approvalFor(c.who, a, summary)
+	body, err := s.seen(c.ctx, c.who, a)
 	body.Claim = handed
 	return body, err
 }
@@ -85,7 +84,7 @@ func (s *Server) list(c *call) (answer, error) {
 		SessionKey: c.query.text("sessionKey"),
 		ToolName:   c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
 	}
-	out, err := s.Page(c.ctx, c.who, f)
+	out, err := s.page(c.ctx, c.who, f, s.seen)
 	return answer{status: http.StatusOK, body: out}, err
 }
 
@@ -93,22 +92,28 @@ func (s *Server) list(c *call) (answer, error) {
 // them with their whole redacted calls, to askers their own. CodeForbidden for
 // anybody else.
 func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.List, error) {
+	return s.page(ctx, who, f, s.seenWithoutCard)
+}
+
+// look is an approval as a caller sees it.
+type look func(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error)
+
+func (s *Server) page(ctx context.Context, who core.Caller, f core.Filter, see look) (api.List, error) {
 	page, err := s.gate.List(ctx, who, f)
 	if err != nil {
 		return api.List{}, err
 	}
 	out := api.List{Items: make([]api.Approval, len(page.Items)), NextCursor: page.Next}
 	for i, a := range page.Items {
-		summary := a.Summary
 		if err := ctx.Err(); err != nil {
 			return api.List{}, err // whole calls cost something, and nobody waits for them any more
 		}
-		if who.MayDecide {
-			if summary, err = s.wholeCall(ctx, a); err != nil {
-				return api.List{}, err
-			}
+		if out.Items[i], err = see(ctx, who, a); err != nil {
+			return api.List{}, err
 		}
-		out.Items[i] = s.approvalFor(who, a, summary)
+		if a.Final() {
+			out.Items[i].Card = nil // there is nothing to decide, and a list is long
+		}
 	}
 	return out, nil
 }
@@ -153,38 +158,57 @@ func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	summary, err := s.summaryFor(c, a)
-	return answer{status: http.StatusOK, body: s.approvalFor(c.who, a, summary)}, err
+	body, err := s.seen(c.ctx, c.who, a)
+	return answer{status: http.StatusOK, body: body}, err
 }
 
-// summaryFor is the call as that caller sees it: whole for those who may decide,
-// because their vote then counts as seen; the asker knows what it asked.
-func (s *Server) summaryFor(c *call, a core.Approval) (string, error) {
-	if !c.who.MayDecide {
-		return a.Summary, nil
+// seen is an approval as that caller sees it: with its card and the whole call for those
+// who may decide, because their vote then counts as seen; the asker knows what it asked.
+func (s *Server) seen(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error) {
+	body, facts, err := s.called(ctx, who, a)
+	if who.MayDecide {
+		body.Card = view.CardOf(s.gate.CardOf(a, facts))
 	}
-	return s.wholeCall(c.ctx, a)
+	return body, err
+}
+
+func (s *Server) seenWithoutCard(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error) {
+	body, _, err := s.called(ctx, who, a)
+	return body, err
+}
+
+// called is an approval with as much of its call as the caller sees.
+func (s *Server) called(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, []core.Fact, error) {
+	if !who.MayDecide {
+		return s.approvalFor(who, a, a.Summary), nil, nil
+	}
+	facts, err := s.wholeCall(ctx, a)
+	return s.approvalFor(who, a, summaryOf(a, facts)), facts, err
 }
 
 // View is one approval as programs see it, with its whole redacted call.
 func (s *Server) View(ctx context.Context, a core.Approval) (api.Approval, error) {
-	summary, err := s.wholeCall(ctx, a)
+	facts, err := s.wholeCall(ctx, a)
 	if err != nil {
 		return api.Approval{}, err
 	}
-	return view.ApprovalOf(a, summary, s.gate.Rules().People), nil
+	return view.ApprovalOf(a, summaryOf(a, facts), s.gate.Rules().People), nil
 }
 
 // wholeCall is the call as people see it, whole while its params are kept.
-func (s *Server) wholeCall(ctx context.Context, a core.Approval) (string, error) {
+func (s *Server) wholeCall(ctx context.Context, a core.Approval) ([]core.Fact, error) {
 	if a.Final() && (a.Status != core.Approved || a.RevokedAtMs != 0) {
-		return a.Summary, nil // its params went when it ended
+		return nil, nil // its params went when it ended
 	}
-	facts, err := s.gate.Payload(context.WithoutCancel(ctx), a)
-	if err != nil || len(facts) == 0 {
-		return a.Summary, err
+	return s.gate.Payload(context.WithoutCancel(ctx), a)
+}
+
+// summaryOf is the whole call on one line, or as much of it as is kept.
+func summaryOf(a core.Approval, facts []core.Fact) string {
+	if len(facts) == 0 {
+		return a.Summary
 	}
-	return core.Line(a.ToolName, facts), nil
+	return core.Line(a.ToolName, facts)
 }
 
 // approvalFor is approvalOf for one caller.

@@ -212,7 +212,7 @@ func TestRetryIsToldInTheSessionChat(t *testing.T) {
 			what, err := d.gate.Draw(ctx, delivery)
 			require.NoError(t, err)
 			if c := what.Card; c != nil {
-				require.Contains(t, c.Outcome, "; an operator lets the agent try again, until ")
+				require.Contains(t, c.Outcome.String(), " · an operator lets the agent try again, until ")
 				cards++
 			} else if strings.Contains(what.Text, "an operator lets the agent try again, until ") {
 				messages++

@@ -192,7 +192,7 @@ func TestEachResultIsToldInTheSessionChat(t *testing.T) {
 			what, err := d.gate.Draw(ctx, x)
 			require.NoError(t, err)
 			if what.Card != nil {
-				what.Text = "card: " + what.Card.Result
+				what.Text = "card: " + what.Card.Outcome.String()
 			}
 			texts = append(texts, what.Text+what.Skip)
 		}
@@ -201,11 +201,11 @@ func TestEachResultIsToldInTheSessionChat(t *testing.T) {
 	d.run(a.ID, "failed")
 	failed := told()
 	require.Len(t, failed, 2)
-	require.Contains(t, strings.Join(failed, "\n"), "card: The agent says it failed: as failed.")
+	require.Contains(t, strings.Join(failed, "\n"), " · ❌ reported: failed")
 	_, err := d.alice.Retry(ctx, a.Code)
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(told(), "\n"), "tried again before its result could be told")
 	d.run(a.ID, "succeeded")
 	require.Len(t, told(), 3)
-	require.Contains(t, strings.Join(told(), "\n"), "card: The agent says it succeeded: as succeeded.")
+	require.Contains(t, strings.Join(told(), "\n"), " · reported: succeeded")
 }

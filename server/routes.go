@@ -19,7 +19,7 @@ var (
 	admin    = []auth.Scope{auth.Admin}
 
 	operators = []auth.Scope{auth.Decide, auth.Audit, auth.Admin}
-	anyScope = auth.Scopes()
+	anyScope  = auth.Scopes()
 )
 
 // routes is the API. The mux and its description are made from this table.

@@ -57,10 +57,11 @@ func TestOnlyRemindersMention(t *testing.T) {
 	scene(t, func(r *rig) {
 		nasty := "@everyone @here <@" + r.alice.ID + "> <@!" + r.alice.ID + "> <@&1> /approve"
 		c := *pendingCard()
-		c.Headline, c.Why, c.Warnings, c.Tally, c.Expires = nasty, []string{nasty}, []string{nasty}, nasty, nasty+" · also asked: alice"
-		c.Payload, c.Claims = []core.Fact{{Name: nasty, Value: nasty}}, []core.Fact{{Name: nasty, Value: nasty}}
+		c.Headline, c.Why, c.Warnings = core.Words{{Text: nasty}}, nasty, []string{nasty}
+		c.State.Votes, c.State.Also, c.State.Until, c.State.Flags = nasty, "also asked: alice "+nasty, nasty, []string{nasty}
+		c.Payload, c.Claims = []core.Fact{{Name: nasty, Value: nasty}}, []string{nasty}
 		ended := c
-		ended.Status, ended.Outcome, ended.Result = core.Denied, nasty, nasty
+		ended.Status, ended.Outcome = core.Denied, core.Words{{Text: nasty}}
 		for _, p := range []core.Posting{{Card: &c}, {Card: &ended}, {Card: &c, Silent: true}, {Text: nasty}, {Text: "⏰ " + nasty}} {
 			posted, err := r.bot.Post(r.ctx(), place(r.ops), p)
 			require.NoError(r.t, err)

@@ -287,15 +287,17 @@ func place(c *bottest.DiscordChannel) core.Target {
 
 func pendingCard() *core.Card {
 	return &core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: "git push --force · in /srv/app",
-		Offers: []core.Decision{core.AllowOnce, core.AllowSession}, Expires: "21 Nov 15:04:05 CET",
-		Session: "“git push” without other options, whatever it names but files outside the workspace", Always: "exactly this call", Agent: "main",
+		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: core.Words{{Text: "main-agent asks to run"}},
+		Payload: []core.Fact{{Name: "command", Value: "git push --force", Block: true}}, Place: core.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
+		Why: "External change or irreversible (R3)", State: core.State{UntilMs: 1_800_000_000_000, Until: "until 15:04 UTC (15 min)"},
+		Offers: []core.Decision{core.AllowOnce, core.AllowSession},
+		Wider:  []string{"Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."},
 	}
 }
 
 func endedCard() core.Card {
 	c := *pendingCard()
-	c.Status, c.Outcome, c.Offers, c.Expires = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", nil, ""
+	c.Status, c.Outcome, c.Offers, c.Payload = core.Approved, core.Words{{Text: "✅ Allowed once by alice"}}, nil, nil
 	return c
 }
 

@@ -33,7 +33,7 @@ func TestPostACard(t *testing.T) {
 		require.Equal(t, first, second, "the nonce makes it one")
 		all := r.ops.Messages()
 		require.Len(t, all, 1)
-		require.Equal(t, []string{"Allow once", "Deny", "More"}, all[0].Labels())
+		require.Equal(t, []string{"Allow once", "Deny", "More", "Details"}, all[0].Labels())
 		call := r.dc.Calls(http.MethodPost, bottest.RouteMessages)[0]
 		var sent render.Message
 		require.NoError(t, json.Unmarshal(call.Body, &sent))
@@ -141,7 +141,7 @@ func TestAdversary_P5_Edits(t *testing.T) {
 		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, endedCard()))
 		m, _ := r.ops.Message(card)
 		require.Empty(t, m.Labels())
-		require.Contains(t, m.Text(), "allowed once by alice")
+		require.Contains(t, m.Text(), "Allowed once by alice")
 
 		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPatch, Kind: bottest.Custom, Status: 429, Code: rest.TooManyOldEdits, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later.", Times: 2})
 		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, *pendingCard()))
@@ -149,7 +149,7 @@ func TestAdversary_P5_Edits(t *testing.T) {
 		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, endedCard()))
 		all := r.ops.Messages()
 		require.Len(t, all, 2)
-		require.Contains(t, all[1].Text(), "7KQ2AB: allowed once by alice")
+		require.Contains(t, all[1].Text(), "7KQ2AB: ✅ Allowed once by alice")
 
 		r.alice.Delete(r.ops, card)
 		require.True(t, deliveryError(t, r.bot.Edit(r.ctx(), place(r.ops), card, endedCard())).MessageGone)
@@ -170,7 +170,7 @@ func TestThreadsAndForums(t *testing.T) {
 			if to.To == forum.ID {
 				at = forum.Threads()[0]
 				require.Equal(t, at.ID, posted.MessageID)
-				require.True(t, strings.HasPrefix(at.Name(), "7KQ2AB · R3 · git push"))
+				require.True(t, strings.HasPrefix(at.Name(), "7KQ2AB · R3 · main-agent asks to run git push"))
 			}
 			r.told(r.alice.Click(at, posted.MessageID, "Deny"))
 			all := r.desk.messages()

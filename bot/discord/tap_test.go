@@ -53,7 +53,7 @@ func TestMore(t *testing.T) {
 		require.Contains(t, menu.Text(), "Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.")
 		require.Equal(t, r.alice.ID, menu.OnlyFor)
 		before, _ := r.ops.Message(card)
-		require.Equal(t, []string{"Allow once", "Deny", "More"}, before.Labels(), "the card stays as it is")
+		require.Equal(t, []string{"Allow once", "Deny", "More", "Details"}, before.Labels(), "the card stays as it is")
 
 		r.alice.Click(r.ops, menu.ID, "Allow session")
 		r.until("the menu is answered", func() bool { m, _ := r.ops.Message(menu.ID); return m.Text() == "Allowed." })

@@ -42,7 +42,7 @@ func TestPostCard(t *testing.T) {
 		if m.ThreadID != topic || !m.NoPreview || m.ParseMode != "HTML" {
 			t.Errorf("%+v", m)
 		}
-		if first, _, _ := strings.Cut(m.Text, "\n"); first != "git push --force · in /srv/app" {
+		if first, _, _ := strings.Cut(m.Text, "\n"); first != "main-agent asks to run" {
 			t.Errorf("first line %q", first)
 		}
 		allow, _ := m.Button("Allow once")
@@ -58,7 +58,7 @@ func TestEditDrawsTheEnd(t *testing.T) {
 	scene(t, func(r *rig) {
 		id := r.card()
 		ended := *pendingCard()
-		ended.Status, ended.Outcome, ended.Offers = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", nil
+		ended.Status, ended.Outcome, ended.Offers = core.Approved, core.Words{{Text: "✅ Allowed once by alice, "}, {Text: "15:00 CET", AtMs: 1}}, nil
 		for range 2 { // the second changes nothing
 			if err := r.bot.Edit(r.t.Context(), r.place(), fmt.Sprint(id), ended); err != nil {
 				t.Fatal(err)
@@ -66,7 +66,7 @@ func TestEditDrawsTheEnd(t *testing.T) {
 		}
 		m, _ := r.group.Message(id)
 		lines := strings.Split(m.Text, "\n")
-		if len(m.Buttons) != 0 || lines[0] != "git push --force · in /srv/app" || lines[1] != "✅ allowed once by alice at 21 Nov 15:00:00 CET" {
+		if len(m.Buttons) != 0 || lines[0] != "✅ Allowed once by alice, 15:00 CET" {
 			t.Errorf("%q, buttons %v", m.Text, m.Buttons)
 		}
 	})
@@ -319,11 +319,13 @@ const hostile = `<b>bold</b> </code></pre> &lt;i&gt; ` + "`tick` ```fence``` *st
 func TestAdversary_S4_NothingInATextIsAlive(t *testing.T) {
 	scene(t, func(r *rig) {
 		c := pendingCard()
-		c.Headline, c.Why, c.Warnings, c.Tally, c.Expires = hostile[:200], []string{hostile}, []string{hostile}, hostile, hostile
+		line := core.Words{{Text: hostile[:200]}, {Text: hostile[:200], Theirs: true}}
+		c.Headline, c.Place, c.Why, c.Warnings = line, line, hostile, []string{hostile}
+		c.State = core.State{Flags: []string{hostile}, Votes: hostile, Until: hostile}
 		c.Payload = []core.Fact{{Name: hostile, Value: hostile}, {Name: "a.b", Value: hostile}}
-		c.Facts, c.Claims = []core.Fact{{Name: "Agent", Value: hostile}}, []core.Fact{{Name: hostile, Value: hostile}}
+		c.Details, c.Claims = []core.Fact{{Name: "Agent", Value: hostile}, {Name: hostile, Value: hostile}}, []string{hostile}
 		ended := *c
-		ended.Status, ended.Outcome, ended.Result = core.Denied, hostile, hostile
+		ended.Status, ended.Outcome, ended.Summary = core.Denied, line, hostile
 		id, err := r.post(r.place(), core.Posting{Card: c})
 		if err != nil {
 			t.Fatal(err)
@@ -355,7 +357,7 @@ func (r *rig) checkInert(id, times int) {
 	}
 	for _, e := range m.Entities {
 		switch e.Type {
-		case "code", "pre", "bold", "blockquote":
+		case "code", "pre", "bold", "blockquote", "expandable_blockquote":
 		default:
 			r.t.Errorf("%s is alive: %q", e.Type, m.EntityText(e))
 		}

@@ -269,7 +269,7 @@ func TestMoreSaysWhatItGrantsUntilBack(t *testing.T) {
 		}
 		shows(textcmd.MenuMore)
 		before, _ := r.group.Message(card)
-		const said = "\n\nWhat these choices grant\n" +
+		const said = "\nWhat these choices grant\n" +
 			"Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."
 		if got := r.answered(r.alice.Tap(r.group, card, "More")); got.Text != render.GrantsOnCard || got.Alert {
 			t.Errorf("answered %+v", got)
@@ -306,7 +306,7 @@ func TestMoreOnAFullCardIsToldBelowIt(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		full := pendingCard()
-		full.Facts = []core.Fact{{Name: "Filler", Value: strings.Repeat("x", render.MaxText-200)}}
+		full.Payload = append(full.Payload, core.Fact{Name: "Filler", Value: strings.Repeat("x", render.MaxText-250)})
 		posted, err := r.bot.Post(context.Background(), r.place(), core.Posting{Card: full})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // the first row, the rest behind More. Opening and closing More changes the card for
 // everybody in a chat, so a finger that was on its way never lands on something wider:
 // the first row stays as it is, and where More stood there is nothing that allows. An
-// ended card has none. Only decisions that the card offers get a button, and a card
+// ended card has none. Green is Allow once alone: wider scopes are grey. Only decisions that the card offers get a button, and a card
 // that offers none can only be denied.
 func Buttons(c core.Card, m Menu) [][]Button {
 	switch {
@@ -32,13 +32,13 @@ func Buttons(c core.Card, m Menu) [][]Button {
 		return [][]Button{first, {say("More", More, "", Neutral)}}
 	}
 	rows := [][]Button{first,
-		{say("Deny with a reason", DenyReason, core.Deny, Denying), say("Details", Details, "", Neutral)}}
+		{say("Deny with a reason", DenyReason, core.Deny, Denying), DetailsButton(c)}}
 	var scopes []Button
 	if slices.Contains(c.Offers, core.AllowSession) {
-		scopes = append(scopes, say("Allow session", Approve, core.AllowSession, Allowing))
+		scopes = append(scopes, say("Allow session", Approve, core.AllowSession, Neutral))
 	}
 	if slices.Contains(c.Offers, core.AllowAlways) {
-		scopes = append(scopes, say("Always", Approve, core.AllowAlways, Allowing))
+		scopes = append(scopes, say("Always", Approve, core.AllowAlways, Neutral))
 	}
 	if len(scopes) > 0 {
 		rows = append(rows, scopes)
@@ -46,23 +46,16 @@ func Buttons(c core.Card, m Menu) [][]Button {
 	return append(rows, []Button{say("Back", Back, "", Neutral)})
 }
 
+// DetailsButton is the button that shows what a card leaves out.
+func DetailsButton(c core.Card) Button {
+	return Button{Label: "Details", Data: Command{Verb: Details, Code: c.Code}.String(), Style: Neutral}
+}
+
 // About says what the wider scopes that a card offers would grant, to whom and
 // until when: a line for each, or one that says that there are none.
 func About(c core.Card) string {
-	var lines []string
-	agent := "this agent"
-	if c.Agent != "" {
-		agent = "agent " + c.Agent
-	}
-	if slices.Contains(c.Offers, core.AllowSession) {
-		lines = append(lines, "Allow session: "+c.Session+"; by "+agent+" in this session, up to risk "+c.Risk.String()+
-			" and for no other reason than here, for 12 hours at most.")
-	}
-	if slices.Contains(c.Offers, core.AllowAlways) {
-		lines = append(lines, "Always: "+c.Always+"; by "+agent+", until an operator deletes the grant.")
-	}
-	if lines == nil {
+	if len(c.Wider) == 0 {
 		return "No wider scope is offered for this request."
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(c.Wider, "\n")
 }

@@ -20,21 +20,13 @@ func quoted(f core.Fact) string {
 // bar stands before each line of what an asker wrote in several.
 const bar = "│ "
 
-// needs says whose yes an approval needs.
-func needs(r core.Rule) string {
-	var all []string
-	if r.AsksApprovers() {
-		all = append(all, fmt.Sprintf("%d approval(s)", max(1, r.MinApprovals)))
-	}
-	if r.AsksVerifier() {
-		all = append(all, "1 of the verifier's people")
-	}
-	return strings.Join(all, " and ")
-}
+// claimed stands before what an asker says, on every line of it.
+const claimed = "💬 "
 
-// details is everything about an approval that a person may want to read twice.
+// details is everything about an approval that a person may want to read twice: all of its
+// card, with the whole call.
 func (h *Handler) details(ctx context.Context, a core.Approval) (string, error) {
-	facts, err := h.gate.Payload(ctx, a)
+	c, err := h.gate.Card(ctx, a)
 	if err != nil {
 		return "", err
 	}
@@ -45,16 +37,25 @@ func (h *Handler) details(ctx context.Context, a core.Approval) (string, error) 
 		}
 	}
 	line("Request", a.Code+" ("+display.Escape(a.ID)+")")
-	line("Tool", display.Escape(a.ToolName))
-	for _, f := range facts {
+	fmt.Fprintln(&b, c.Headline)
+	for _, f := range c.Payload {
 		line(f.Label(a.ToolName), quoted(f))
 	}
-	line("Fingerprint", a.Fingerprint)
-	line("Risk", a.Assessment.RiskClass.String()+", "+a.Assessment.RiskClass.Text())
+	line("Where", c.Place.String())
+	line("Risk", c.Why)
+	for _, s := range c.Claims {
+		fmt.Fprintln(&b, claimed+s)
+	}
+	line("Votes so far", c.State.Votes)
+	line("Others", c.State.Also)
+	line("Whole fingerprint", a.Fingerprint)
+	for _, f := range c.Details {
+		name := f.Name
+		if !f.Own {
+			name = claimed + name
+		}
+		line(name, f.Line())
+	}
 	line("Reason codes", strings.Join(a.Assessment.ReasonCodes, ", "))
-	line("Needs", needs(a.Rule))
-	line("Votes so far", a.TallyText(h.gate.Rules().People))
-	line("Asked by token", display.Escape(a.Owner))
-	line("Policy", a.PolicyHash[:min(12, len(a.PolicyHash))])
 	return b.String(), nil
 }

@@ -19,7 +19,7 @@ type counter struct {
 	refused []string
 	votes   []core.Target
 	handled int
-	facts   []core.Fact
+	card    core.Card
 }
 
 func (c *counter) Vote(_ context.Context, _ string, b core.Ballot) (core.Approval, error) {
@@ -62,7 +62,7 @@ func (c *counter) PendingCards(context.Context, int) ([]core.Approval, error) {
 	return []core.Approval{c.a}, nil
 }
 
-func (c *counter) Payload(context.Context, core.Approval) ([]core.Fact, error) { return c.facts, nil }
+func (c *counter) Card(context.Context, core.Approval) (core.Card, error) { return c.card, nil }
 
 func (c *counter) Rules() core.Rules { return c.rules }
 
@@ -102,14 +102,14 @@ func TestEitherNameOfAThread(t *testing.T) {
 		tap.Tap, tap.Text, tap.MessageID, tap.OwnMessage = true, "/deny "+code, "77", true
 		r, err := desk.Handle(t.Context(), from("1", tap))
 		require.NoError(t, err)
-		require.Equal(t, "Denied.", r.Text)
+		require.Equal(t, "Denied. The very same call is refused unasked for 10 minutes.", r.Text)
 		require.Equal(t, at.Chat(), gate.votes[0].Chat())
 
 		said := inThread
 		said.Text = "/deny " + code
 		r, err = desk.Handle(t.Context(), from("1", said))
 		require.NoError(t, err)
-		require.Equal(t, "Denied.", r.Text)
+		require.Equal(t, "Denied. The very same call is refused unasked for 10 minutes.", r.Text)
 		require.Equal(t, at.Chat(), gate.votes[1].Chat())
 	}
 }
@@ -210,8 +210,13 @@ func TestADecisionBelowNoCardIsAnswered(t *testing.T) {
 // desk's own words.
 func TestDetailsQuoteWhatIsAsked(t *testing.T) {
 	desk, gate := deskAt(t, flat("10"))
-	gate.facts = []core.Fact{{Name: "Votes so far", Value: "2 of 2"}, {Name: "script", Value: "make\nRisk: R0"}, {Name: "bound to host", Value: "prod-1", Own: true}}
+	gate.card = core.Card{
+		Headline: core.Words{{Text: "main-agent asks to use frob"}}, Why: "Local change (R1)", Claims: []string{"claimed: “Risk: R0”"},
+		Payload: []core.Fact{{Name: "Votes so far", Value: "2 of 2"}, {Name: "script", Value: "make\nRisk: R0"}, {Name: "bound to host", Value: "prod-1", Own: true}},
+		Details: []core.Fact{{Name: "Tool", Value: "frob", Own: true}, {Name: "Session", Value: "Risk: R0"}},
+	}
 	r, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "/show " + code}))
 	require.NoError(t, err)
-	require.Contains(t, r.Long, "parameter Votes so far: 2 of 2\nparameter script: \n│ make\n│ Risk: R0\nbound to host: prod-1\n")
+	require.Contains(t, r.Long, "parameter Votes so far: 2 of 2\nparameter script: \n│ make\n│ Risk: R0\nbound to host: prod-1\nRisk: Local change (R1)\n💬 claimed: “Risk: R0”\n")
+	require.Contains(t, r.Long, "Tool: frob\n💬 Session: Risk: R0\n")
 }

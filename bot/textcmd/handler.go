@@ -58,7 +58,7 @@ type Queries interface {
 	ByKey(ctx context.Context, key string) (core.Approval, error)
 	PendingCards(ctx context.Context, limit int) ([]core.Approval, error)
 	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
-	Payload(ctx context.Context, a core.Approval) ([]core.Fact, error)
+	Card(ctx context.Context, a core.Approval) (core.Card, error)
 	Rules() core.Rules
 }
 
@@ -303,7 +303,7 @@ func (h *Handler) decide(
 			return Reply{}, false, err
 		}
 	}
-	return Reply{Text: outcome(after, cmd.Decision, h.gate.Rules().People)}, true, nil
+	return Reply{Text: after.VotedText(cmd.Decision, h.gate.Rules().People)}, true, nil
 }
 
 // refusalOf gives the refusal that an error is, nil for any other. A store that is
@@ -314,19 +314,6 @@ func refusalOf(err error) *core.Error {
 		return refusal
 	}
 	return nil
-}
-
-// outcome says what a counted vote did.
-func outcome(a core.Approval, d core.Decision, people *core.Directory) string {
-	switch {
-	case a.Status == core.Withdrawn:
-		return "You cannot approve your own request, so your deny withdrew it."
-	case a.Status == core.Pending:
-		return "Counted (" + a.TallyText(people) + "); more approvals are needed."
-	case a.Status == core.Denied && d == core.Deny:
-		return "Denied."
-	}
-	return upperFirst(a.Ending()) + "."
 }
 
 // sentence is a refusal as a chat says it.
@@ -356,13 +343,6 @@ func (h *Handler) noButton(ctx context.Context, m Message, what string) (Reply, 
 func (h *Handler) approver(v core.Voter) bool {
 	people := h.gate.Rules().People
 	return people.MayDecide(people.Identify(v))
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // locate finds the delivery that the message is about, and settles how its chat

@@ -13,7 +13,8 @@ import (
 // character visibly as \u{HEX}. Each Write must hold whole characters.
 type ASCII struct{ To io.Writer }
 
-var likes = strings.NewReplacer("—", "-", "·", "-", "…", "...", "⚠", "!", "\u00a0", " ")
+var likes = strings.NewReplacer(
+	"—", "-", "·", "-", "…", "...", "⚠️", "!", "⚠", "!", "│", "|", "💬", ">", "“", "\"", "”", "\"", "\u00a0", " ")
 
 // Write implements io.Writer.
 func (p ASCII) Write(b []byte) (int, error) {

@@ -207,24 +207,3 @@ func Cell(s string, width int) string {
 	s, _ = display.Clip(display.Escape(s), width)
 	return s
 }
-
-// Claims shows the asker's own words, set apart from the facts.
-func Claims(w io.Writer, v api.Approval) {
-	pairs := []string{"  Why", display.Escape(v.Justification), "  What", display.Escape(v.ActionSummary),
-		"  Requester", requesterWords(v.Requester)}
-	if strings.Join([]string{pairs[1], pairs[3], pairs[5]}, "") == "" {
-		return
-	}
-	fmt.Fprintf(w, "In the words of %s, unchecked:\n", display.Escape(cmp.Or(v.Owner, "the asker")))
-	Fields(w, 12, pairs...)
-}
-
-func requesterWords(r *api.Requester) string {
-	switch {
-	case r == nil:
-		return ""
-	case r.Person != "":
-		return display.Escape(r.Person)
-	}
-	return display.Escape(r.Channel + " user " + r.UserID)
-}

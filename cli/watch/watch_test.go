@@ -37,5 +37,5 @@ func TestWatch_WritesASCIIWhereTheTerminalTakesNoMore(t *testing.T) {
 	for _, b := range out.Bytes() {
 		require.Less(t, b, byte(0x80))
 	}
-	require.Contains(t, out.String(), `mail.send - to: zo\u{EB}`)
+	require.Contains(t, out.String(), "asks for mail.send\n| to: zo\\u{EB}\n")
 }

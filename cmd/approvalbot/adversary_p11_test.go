@@ -46,7 +46,7 @@ func TestAdversary_P11_UploadsThatFailStarveNoCard(t *testing.T) {
 		}
 		short := r.ask(`{"n":1}`)
 		card := c.card(short)
-		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed once")
+		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 		for i, a := range long {
 			card := c.card(a)
 			require.Equal(t, []string{"Allow once", "Deny", "More"}, card.labels, "call %d", i)
@@ -73,7 +73,7 @@ func TestAdversary_P11_WhatCannotBeShownCanOnlyBeDenied(t *testing.T) {
 		require.Len(t, got.Deliveries, 1, "no fallback was needed")
 		c.tap("alice", card.id, "Deny")
 		require.EqualValues(t, "denied", r.final(a).Status)
-		c.settled(card.id, "denied by alice")
+		c.settled(card.id, "Denied by alice")
 	}, withSpare("20s"))
 }
 
@@ -107,7 +107,7 @@ func TestAdversary_P11_ACardThatIsRefusedOpensNothing(t *testing.T) {
 				fails(r, "editMessageText", http.MethodPatch, 1, c.kind)
 				chat.tap("alice", card.id, "Deny")
 				require.EqualValues(t, "denied", r.final(a).Status)
-				chat.settled(card.id, "denied by alice")
+				chat.settled(card.id, "Denied by alice")
 			}, opens)
 		})
 	}

@@ -74,7 +74,7 @@ func TestAdversary_S1_MessagesStandForAFile(t *testing.T) {
 		}
 		require.Contains(t, said, "; rm -rf /")
 		require.Equal(t, card.id, all[len(all)-1].id)
-		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed once")
+		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 		require.EqualValues(t, "approved", r.final(a).Status)
 	})
 }
@@ -89,8 +89,8 @@ func TestAdversary_S1_UnseenChatMayNotAllow(t *testing.T) {
 		require.Contains(t, direct.say("alice", "/approve "+a.Code), "/show "+a.Code)
 		direct.type_("alice", "/show "+a.Code)
 		card := direct.card(a)
-		require.Contains(t, direct.tap("alice", card.id, "Allow once"), "Allowed once")
-		direct.settled(card.id, "allowed once by alice")
+		require.Contains(t, direct.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
+		direct.settled(card.id, "Allowed once by alice")
 	})
 }
 
@@ -102,7 +102,7 @@ func TestAdversary_S2_S3_S4_CardShowsTricksAndStaysInert(t *testing.T) {
 			q.AgentID, q.SessionKey = "<i>agent</i>", "se`ss"
 		})
 		card := c.card(a)
-		for _, want := range []string{`\u{202E}`, `\u{200B}`, `\u{2066}`, `\u{D}\u{A}`, evil, "<i>agent</i>"} {
+		for _, want := range []string{`\u{202E}`, `\u{200B}`, `\u{2066}`, `\u{D}` + "\nrm -rf /", "hidden characters", evil, "<i>agent</i>"} {
 			require.Contains(t, card.text, want)
 		}
 		require.Empty(t, card.alive, "nothing is a mention, a link or a preview")
@@ -123,7 +123,7 @@ func TestAdversary_S6_SecretsStayOutOfEverything(t *testing.T) {
 		require.Contains(t, card.text, "[REDACTED]")
 		_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: "deny", Reason: "leaks password=hunter2hunter2"})
 		require.NoError(t, err)
-		c.settled(card.id, "denied by olga")
+		c.settled(card.id, "Denied by olga")
 		metrics := r.body("/metrics", "")
 		list := r.body("/v1/approvals", operatorSecret)
 		r.stop()
@@ -172,13 +172,13 @@ func TestAdversary_S7_ClaimsAreSetApart(t *testing.T) {
 			q.Requester = &api.Requester{Channel: "telegram", UserID: "42"}
 		})
 		card := c.card(a)
-		i := strings.Index(card.text, "in the asker's words")
+		i := strings.Index(card.text, "💬 claimed: “")
 		require.Positive(t, i)
 		require.Greater(t, strings.Index(card.text, "approved by policy"), i)
 		require.Contains(t, card.text, `ok\u{A}Risk: R0`, "a forged line break is visible")
-		require.Contains(t, card.text, "as told by agent")
+		require.Contains(t, card.text, "for telegram user 42")
 		require.Contains(t, card.quoted, "approved by policy", "the asker's words stand in a quotation")
-		require.NotContains(t, card.quoted, "**R3**")
+		require.NotContains(t, card.quoted, "(R3)")
 	})
 }
 
@@ -222,7 +222,7 @@ func TestAdversary_I1_StrangersAreRefusedLateToo(t *testing.T) {
 		a := r.ask(`{"n":1}`, func(q *api.CreateRequest) { q.Requester = &api.Requester{Person: "carol"} })
 		card := c.card(a)
 		c.tap("alice", card.id, "Allow once")
-		c.settled(card.id, "allowed once by alice")
+		c.settled(card.id, "Allowed once by alice")
 		const ended = "Already decided: allowed once by alice"
 		for _, data := range []string{"/approve ", "/deny ", "/denyreason ", "/more ", "/details "} {
 			require.Equal(t, refusal, c.press("mallory", card.id, data+a.Code), data)
@@ -282,7 +282,7 @@ func TestAdversary_I4_OnlyPeopleDecide(t *testing.T) {
 	require.Equal(t, refusal, r.answer(bot.TapData(r.group, card.ID, "/approve "+a.Code)).Text)
 	require.EqualValues(t, "pending", r.get(a).Status)
 	// An anonymous administrator's tap carries the true account, so it counts.
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 }
 
 func TestAdversary_I5_NobodyApprovesTheirOwnRequest(t *testing.T) {
@@ -305,7 +305,7 @@ func TestAdversary_I5_NobodyApprovesTheirOwnRequest(t *testing.T) {
 	require.NoError(t, err)
 	card = r.card(b)
 	require.Equal(t, "You cannot approve your own request.", r.tap(r.alice, r.group, card.ID, "Allow once").Text)
-	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "Allowed once by bob")
+	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 }
 
 func TestAdversary_I5_SoloIsSaidOnTheCard(t *testing.T) {
@@ -313,7 +313,7 @@ func TestAdversary_I5_SoloIsSaidOnTheCard(t *testing.T) {
 	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Requester = &api.Requester{Person: "alice"} })
 	card := r.card(a)
 	require.Contains(t, card.Text, "selfApproval: solo")
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once by alice")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 }
 
 func TestAdversary_I5_AloneIsToldTheWayOut(t *testing.T) {
@@ -405,14 +405,14 @@ func TestAdversary_P3_TheChatsTroublesLoseNothing(t *testing.T) {
 			got := r.final(a)
 			require.EqualValues(t, "approved", got.Status)
 			require.Len(t, got.Votes, 1)
-			r.settled(r.group, card.ID, "allowed once by alice")
+			r.settled(r.group, card.ID, "Allowed once by alice")
 			cards := r.group.FromBot()
 			require.LessOrEqual(t, len(cards), 2)
 			for _, m := range cards {
 				if len(m.Buttons) > 0 { // a copy whose id the cut connection took
 					require.Contains(t, r.answer(r.bob.TapData(r.group, m.ID, "/deny "+a.Code)).Text, "Already decided")
 				}
-				r.settled(r.group, m.ID, "allowed once by alice")
+				r.settled(r.group, m.ID, "Allowed once by alice")
 			}
 		})
 	}
@@ -426,7 +426,7 @@ func TestAdversary_P3_ALimitedChatDoesNotStopTheOthers(t *testing.T) {
 	other := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "other"})
 	a := r.ask(`{"n":1}`)
 	card := r.cardIn(other, a)
-	require.Contains(t, r.tap(r.alice, other, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, other, card.ID, "Allow once").Text, "Allowed. It may run once")
 	r.settled(other, card.ID)
 }
 
@@ -441,7 +441,7 @@ func TestAdversary_P4_DeadChatsAreNamedAndFallbackIsTried(t *testing.T) {
 	got := r.until(a, "the failed delivery is visible", func(a api.Approval) bool { return len(a.Deliveries) == 2 && a.Deliveries[0].State == "failed" })
 	require.NotEmpty(t, got.Deliveries[0].Error)
 	require.True(t, got.Reached)
-	require.Contains(t, r.tap(r.alice, spare, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, spare, card.ID, "Allow once").Text, "Allowed. It may run once")
 }
 
 func TestAdversary_P4_WhoNamesNoChatReachesNobody(t *testing.T) {
@@ -498,7 +498,7 @@ func TestAdversary_P4_MigratedChatGetsItsCard(t *testing.T) {
 	super := old.Migrate()
 	a := r.ask(`{"n":1}`)
 	card := r.cardIn(super, a)
-	require.Contains(t, r.tap(r.alice, super, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, super, card.ID, "Allow once").Text, "Allowed. It may run once")
 	r.settled(super, card.ID)
 	r.stop()
 	r.start() // the move is remembered
@@ -551,7 +551,7 @@ func TestAdversary_P6_TheSameUpdateTwiceAndIdsThatJumpBack(t *testing.T) {
 	r.answer(tap)
 	r.tg.Redeliver(tap.UpdateID)
 	r.tg.JumpUpdateID(7)
-	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "Allowed once by alice, bob")
+	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 	require.Len(t, r.final(a).Votes, 2)
 }
 
@@ -569,7 +569,7 @@ func TestAdversary_P8_UnknownUpdatesAreIgnored(t *testing.T) {
 	r.tg.InjectUpdate(`{"holo_message":{"hologram":{"depth":3}}}`)
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 }
 
 // 200 approvals at once to one group under Telegram's limits: nothing is lost,

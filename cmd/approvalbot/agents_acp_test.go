@@ -75,7 +75,7 @@ func TestAgents_ACP(t *testing.T) {
 				case "cancel":
 					card := r.asked(live.Command())
 					e.say("session/cancel", map[string]any{"sessionId": e.session()})
-					r.settled(r.group, card.ID, "withdrawn")
+					r.settled(r.group, card.ID, "Withdrawn")
 				default:
 					card := r.asked(live.Command())
 					asked = r.newest()

@@ -338,7 +338,7 @@ func TestAgents_TerminalFirst(t *testing.T) {
 				screen.tmux("send-keys", "Enter")
 			case "no in the terminal":
 				screen.tmux("send-keys", "Escape")
-				r.settled(r.group, card.ID, "withdrawn")
+				r.settled(r.group, card.ID, "Withdrawn")
 				require.DirExists(t, filepath.Join(l.Project, "build"))
 				return
 			default:
@@ -347,7 +347,7 @@ func TestAgents_TerminalFirst(t *testing.T) {
 			screen.shows("FINAL:")
 			require.NoDirExists(t, filepath.Join(l.Project, "build"))
 			if first == "yes in the terminal" {
-				r.settled(r.group, card.ID, "withdrawn")
+				r.settled(r.group, card.ID, "Withdrawn")
 			}
 		})
 	}

@@ -62,14 +62,14 @@ func TestAdversary_I5_APrivateChatBarsItsPerson(t *testing.T) {
 			r.cannotDecide("alice", a)
 			_, err := r.client(aliceSecret).Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
 			requireProblem(t, err, "self_approval")
-			require.Contains(t, other.tap("bob", other.card(a).id, "Allow once"), "Allowed once by bob")
+			require.Contains(t, other.tap("bob", other.card(a).id, "Allow once"), "Allowed. It may run once")
 
 			b := r.ask(`{"n":2}`, from, func(c *api.CreateRequest) {
 				c.Requester = &api.Requester{Channel: config.Platforms[1-i], UserID: other.account("bob")}
 			})
 			r.cannotDecide("alice", b)
 			r.cannotDecide("bob", b)
-			require.Contains(t, other.tap("carol", other.card(b).id, "Allow once"), "Allowed once by carol")
+			require.Contains(t, other.tap("carol", other.card(b).id, "Allow once"), "Allowed. It may run once")
 		})
 	}
 }
@@ -172,7 +172,7 @@ func TestAudit_SeparationOfDutiesFromTheLogAlone(t *testing.T) {
 	})
 	joined := r.ask(`{"n":1}`, session, func(c *api.CreateRequest) { c.Requester = &api.Requester{Person: "carol"} })
 	require.Equal(t, a.Code, joined.Code)
-	require.Contains(t, r.tap(r.bob, r.group, r.card(a).ID, "Allow once").Text, "Allowed once by bob")
+	require.Contains(t, r.tap(r.bob, r.group, r.card(a).ID, "Allow once").Text, "Allowed. It may run once")
 	require.Empty(t, offenders(r))
 
 	log, err := r.operator().Audit(r.ctx(), api.AuditOptions{Oldest: true, Limit: 200})
@@ -196,6 +196,6 @@ func TestAudit_SeparationOfDutiesFromTheLogAlone(t *testing.T) {
 
 	own := newRig(t, func(r *rig) { r.solo = true })
 	b := own.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Requester = &api.Requester{Person: "alice"} })
-	require.Contains(t, own.tap(own.alice, own.group, own.card(b).ID, "Allow once").Text, "Allowed once by alice")
+	require.Contains(t, own.tap(own.alice, own.group, own.card(b).ID, "Allow once").Text, "Allowed. It may run once")
 	require.Equal(t, b.Code+"\talice\n", offenders(own))
 }

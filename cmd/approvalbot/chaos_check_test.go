@@ -66,7 +66,7 @@ func (c *chaos) checkVotes(a *asked, got api.Approval) {
 	for _, tap := range a.tapped {
 		said, _ := tap.said()
 		switch {
-		case strings.HasPrefix(said, "Allowed once by "), strings.HasPrefix(said, "Counted ("), said == "Denied.":
+		case strings.HasPrefix(said, "Allowed. It may run once"), strings.HasPrefix(said, "Counted ("), said == denied:
 			a.voted = append(a.voted, tap.confirmed)
 		}
 	}

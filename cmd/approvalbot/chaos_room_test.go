@@ -132,12 +132,8 @@ func (t dcTouch) lost() bool {
 
 // showsEnd says whether a card's text says how its approval has ended.
 func showsEnd(text string, a api.Approval) bool {
-	words := string(a.Status)
-	switch a.Status {
-	case api.Approved:
-		words = "allowed once by "
-	case api.Denied:
-		words = "denied by "
-	}
-	return strings.Contains(text, a.Code) && strings.Contains(text, words)
+	words := map[api.Status]string{
+		api.Approved: "allowed once by ", api.Denied: "denied by ", api.Withdrawn: "withdrawn", api.Expired: "nobody answered in ",
+	}[a.Status]
+	return strings.Contains(text, a.Code) && strings.Contains(strings.ToLower(text), words)
 }

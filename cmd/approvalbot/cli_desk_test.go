@@ -60,7 +60,7 @@ func TestRun_AllowedRunsAndReports(t *testing.T) {
 	require.Equal(t, 3, got.code, "it exits with the command's status: %s", got.errors)
 	require.Equal(t, "ran\n", got.out)
 	require.FileExists(t, file)
-	r.settled(r.group, r.group.FromBot()[0].ID, "The agent says it failed with exit status 3")
+	r.settled(r.group, r.group.FromBot()[0].ID, "reported: failed, exit 3")
 }
 
 // Denied, expired, withdrawn, refused, unreachable: the command never runs.

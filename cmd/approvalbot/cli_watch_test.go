@@ -12,11 +12,12 @@ import (
 func TestWatchApproves(t *testing.T) {
 	t.Parallel()
 	d := deskFor(t)
-	d.approval["justification"] = "weekly\x1b[2J clean-up"
+	d.approval["card"].(map[string]any)["claims"] = []string{"claimed: “weekly\x1b[2J clean-up”"}
 	s := start(t, d, "watch")
-	s.says(t, "$ rm -rf build")
-	s.says(t, "Risk R3, external change or irreversible")
-	s.says(t, "In the words of main-agent, unchecked:")
+	s.says(t, "main-agent asks to run")
+	s.says(t, "│ rm -rf build")
+	s.says(t, "External change or irreversible (R3): deletes a directory")
+	s.says(t, `💬 claimed: “weekly\u{1B}[2J clean-up”`)
 	s.says(t, "Approve? [y]es / [n]o / s[k]ip:")
 	s.types(t, "s") // session is not offered
 	s.types(t, "")
@@ -45,11 +46,11 @@ func TestWatchDeniesWithAReason(t *testing.T) {
 	t.Parallel()
 	d := deskFor(t)
 	d.approval["offers"] = []string{"allow-once", "allow-session", "allow-always", "deny"}
-	d.approval["sessionCovers"], d.approval["alwaysCovers"] = "“rsync -a” in the workspace", "exactly this call"
+	d.approval["card"].(map[string]any)["wider"] = []string{"Allow session: “rsync -a” in the workspace; by agent main in this session.", "Always: exactly this call; by agent main."}
 	s := start(t, d, "watch")
 	s.says(t, "Approve? [y]es / [s]ession / [a]lways / [n]o / s[k]ip:")
-	s.says(t, "session: “rsync -a” in the workspace; in this session, up to this risk and for no other reason")
-	s.says(t, "always: exactly this call; by this agent, from now on")
+	s.says(t, "Allow session: “rsync -a” in the workspace; by agent main in this session.")
+	s.says(t, "Always: exactly this call; by agent main.")
 	s.types(t, "n")
 	s.says(t, "Reason (Enter for none):")
 	s.types(t, "not today")

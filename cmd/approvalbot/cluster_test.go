@@ -65,11 +65,11 @@ func TestCluster_AnyInstanceTakesAnyRequest(t *testing.T) {
 			}()
 		}
 		card := a.card(x)
-		require.Equal(t, "Allowed once by alice.", a.tap(a.alice, a.group, card.ID, "Allow once").Text)
+		require.Equal(t, "Allowed. It may run once, within 5 minutes.", a.tap(a.alice, a.group, card.ID, "Allow once").Text)
 		for range 3 {
 			require.EqualValues(t, "approved", (<-waited).Status)
 		}
-		a.settled(a.group, card.ID, "allowed once by alice")
+		a.settled(a.group, card.ID, "Allowed once by alice")
 		_, err := c.agent().Claim(c.ctx(), x.ID, api.ClaimRequest{})
 		require.NoError(t, err)
 		_, err = b.agent().Claim(b.ctx(), x.ID, api.ClaimRequest{})
@@ -89,9 +89,9 @@ func TestCluster_UpdatesAreTakenOver(t *testing.T) {
 	x := a.exec("git push origin main")
 	card := a.card(x)
 	a.stop()
-	require.Equal(t, "Allowed once by bob.", b.tap(b.bob, b.group, card.ID, "Allow once").Text)
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", b.tap(b.bob, b.group, card.ID, "Allow once").Text)
 	require.EqualValues(t, "approved", b.final(x).Status)
-	b.settled(b.group, card.ID, "allowed once by bob")
+	b.settled(b.group, card.ID, "Allowed once by bob")
 
 	y := b.exec("git push origin other", func(r *api.CreateRequest) { r.TimeoutMs = 1000 })
 	require.EqualValues(t, "expired", b.final(y).Status, "timers run at whoever is left")
@@ -144,7 +144,7 @@ func TestCluster_TheDatabaseIsLost(t *testing.T) {
 	got := a.final(x)
 	require.EqualValues(t, "approved", got.Status)
 	_, _ = tap.Answer(a.ctx())
-	a.settled(a.group, card.ID, "allowed once by alice")
+	a.settled(a.group, card.ID, "Allowed once by alice")
 	<-waited
 }
 
@@ -165,13 +165,13 @@ func TestCluster_MoveFromSQLite(t *testing.T) {
 	require.NotZero(t, run(t.Context(), args, nil, nil, &out, &errs), "a second time it is not empty")
 	r.database = url
 	r.start()
-	require.Equal(t, "Allowed once by alice.", r.tap(r.alice, r.group, card.ID, "Allow once").Text)
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.tap(r.alice, r.group, card.ID, "Allow once").Text)
 	require.EqualValues(t, "approved", r.final(x).Status)
 	after, err := r.operator().VerifyAudit(r.ctx())
 	require.NoError(t, err)
 	require.True(t, after.OK, after.Problem)
 	require.GreaterOrEqual(t, after.Records, before.Records)
-	r.settled(r.group, card.ID, "allowed once by alice")
+	r.settled(r.group, card.ID, "Allowed once by alice")
 }
 
 // A database that hangs refuses nothing, and is refused for: whoever asks hears it,
@@ -213,7 +213,7 @@ func TestCluster_TheDatabaseHangs(t *testing.T) {
 	server.Thaw(t)
 	require.EqualValues(t, "approved", a.final(x).Status)
 	_, _ = tap.Answer(a.ctx())
-	a.settled(a.group, card.ID, "allowed once by alice")
+	a.settled(a.group, card.ID, "Allowed once by alice")
 }
 
 // All instances may begin and end the drill of one time: it is one, and ends once.

@@ -78,7 +78,7 @@ func TestAdversary_P2_AnotherTakesOverFromTheDead(t *testing.T) {
 	b := c.askAt(others[0], "job-2", 0)
 	card, err = c.seen.card(t.Context(), b.Code)
 	require.NoError(t, err)
-	require.Equal(t, "Denied.", c.told(c.people[1].TapData(c.chats[0], messageNumber(card.id), "/deny "+b.Code)))
+	require.Equal(t, denied, c.told(c.people[1].TapData(c.chats[0], messageNumber(card.id), "/deny "+b.Code)))
 	require.Empty(t, c.cardsTooMany(nil))
 }
 
@@ -101,7 +101,7 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 	require.NoError(t, err)
 	tap := c.people[0].TapData(c.chats[0], messageNumber(card.id), "/approve "+a.Code)
 	require.Equal(t, api.Approved, c.ends(other, a).Status)
-	require.Equal(t, "Allowed once by alice.", c.told(tap))
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", c.told(tap))
 	got, err := c.settled(t.Context(), &asked{code: a.Code}, other)
 	require.NoError(t, err)
 	known := got.Deliveries
@@ -113,7 +113,7 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 	b := c.askAt(sleeper, "job-2", 0)
 	card, err = c.seen.card(t.Context(), b.Code)
 	require.NoError(t, err)
-	require.Equal(t, "Denied.", c.told(c.people[1].TapData(c.chats[0], messageNumber(card.id), "/deny "+b.Code)))
+	require.Equal(t, denied, c.told(c.people[1].TapData(c.chats[0], messageNumber(card.id), "/deny "+b.Code)))
 	require.Equal(t, api.Denied, c.ends(sleeper, b).Status)
 
 	got, err = sleeper.client(operatorSecret).Get(t.Context(), a.Code, 0)

@@ -25,11 +25,11 @@ func TestCluster_AWebhookReachesAnyInstance(t *testing.T) {
 	require.NoError(t, a.tg.WaitFor(a.ctx(), func() bool { return len(a.tg.Calls("setWebhook")) > 0 }))
 	b := a.another(at)
 	x := a.exec("git push origin main")
-	require.Equal(t, "Allowed once by alice.", a.tap(a.alice, a.group, a.card(x).ID, "Allow once").Text)
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", a.tap(a.alice, a.group, a.card(x).ID, "Allow once").Text)
 	require.EqualValues(t, "approved", a.final(x).Status)
 	a.stop()
 	y := b.exec("git push origin other")
-	require.Equal(t, "Denied.", b.tap(b.bob, b.group, b.card(y).ID, "Deny").Text)
+	require.Equal(t, denied, b.tap(b.bob, b.group, b.card(y).ID, "Deny").Text)
 	require.EqualValues(t, "denied", b.final(y).Status)
 }
 
@@ -41,12 +41,12 @@ func TestCluster_AnInteractionReachesAnyInstance(t *testing.T) {
 	require.NoError(t, a.dc.SetEndpoint(a.ctx(), b.url+daemon.InteractionsPath))
 	dc := a.chatOn("discord")
 	x := a.ask(`{"n":1}`)
-	require.Equal(t, "Allowed once by alice.", dc.tap("alice", dc.card(x).id, "Allow once"))
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", dc.tap("alice", dc.card(x).id, "Allow once"))
 	require.EqualValues(t, "approved", b.final(x).Status)
 	a.stop()
 	y := b.ask(`{"n":2}`)
 	dc = b.chatOn("discord")
-	require.Equal(t, "Denied.", dc.tap("bob", dc.card(y).id, "Deny"))
+	require.Equal(t, denied, dc.tap("bob", dc.card(y).id, "Deny"))
 	require.EqualValues(t, "denied", b.final(y).Status)
 }
 

@@ -29,7 +29,7 @@ bot/telegram: bot/telegram/render bot/textcmd core display internal/fault
 bot/telegram/render: bot/textcmd core
 bot/textcmd: core display
 callback: core
-cli: api cli/app cli/show config core display
+cli: api cli/app cli/show config core display schedule
 cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp internal/panics
 cli/app: api cli/show config config/local display
 cli/help: api cli/app cli/show config display
@@ -41,7 +41,7 @@ config: core display
 config/effective: api bot/discord bot/telegram config config/local core policy policy/workspace routing server/auth server/connection verifier
 config/local: config core display
 core: display internal/fault
-daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing server server/connection server/events server/metrics store verifier
+daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier
 display:
 examples/receipt: proof
 gateway: api core internal/panics server server/auth server/connection server/events server/view
@@ -55,6 +55,7 @@ internal/bench: api bot/bottest
 internal/fakeclaude:
 internal/fault:
 internal/panics:
+internal/pictures: bot/discord/render bot/telegram/render bot/textcmd config/effective core store
 internal/testsum:
 messages: api display
 policy: core policy/command policy/condition policy/finding policy/language policy/line policy/pattern policy/program policy/shell policy/tool policy/words policy/workspace schedule

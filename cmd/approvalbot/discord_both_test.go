@@ -22,21 +22,21 @@ func TestBoth_DecidedOnOneShownOnBoth(t *testing.T) {
 			here, there := r.chatOn(name), r.chatOn(config.Platforms[1-i])
 			a := r.ask(`{"n":1}`)
 			card, other := here.card(a), there.card(a)
-			require.Equal(t, "Allowed once by alice.", here.tap("alice", card.id, "Allow once"))
-			here.settled(card.id, "allowed once by alice")
-			there.settled(other.id, "allowed once by alice")
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", here.tap("alice", card.id, "Allow once"))
+			here.settled(card.id, "Allowed once by alice")
+			there.settled(other.id, "Allowed once by alice")
 			_, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
 			require.NoError(t, err)
 			_, err = r.agent().Result(r.ctx(), a.ID, api.ResultRequest{Status: "succeeded", Summary: "2 added"})
 			require.NoError(t, err)
-			here.settled(card.id, "The agent says it succeeded: 2 added")
-			there.settled(other.id, "The agent says it succeeded: 2 added")
+			here.settled(card.id, "reported: succeeded", "reported: “2 added”")
+			there.settled(other.id, "reported: succeeded", "reported: “2 added”")
 
 			b := r.ask(`{"n":2}`)
 			card, other = here.card(b), there.card(b)
 			require.Contains(t, here.say("bob", "/deny "+b.Code+" not today"), "Denied")
-			here.settled(card.id, "denied by bob at ", ": not today")
-			there.settled(other.id, "denied by bob at ", ": not today")
+			here.settled(card.id, "Denied by bob, ", ": not today")
+			there.settled(other.id, "Denied by bob, ", ": not today")
 			require.Contains(t, there.press("alice", other.id, "/approve "+b.Code), "Already decided: denied by bob")
 			require.Len(t, here.fromBot(), 3, "two cards and a reply")
 			require.Len(t, there.fromBot(), 2)
@@ -55,15 +55,15 @@ func TestBoth_QuorumOfTwoMetAcrossPlatforms(t *testing.T) {
 	for _, c := range []shown{onTG, onDC} {
 		require.Contains(t, c.text, "0 of 2")
 	}
-	require.Contains(t, tg.tap("alice", onTG.id, "Allow once"), "1 of 2: alice")
+	require.Contains(t, tg.tap("alice", onTG.id, "Allow once"), "1 of 2 yes (alice)")
 	for _, c := range []chat{tg, dc} {
-		require.Equal(t, []string{"Allow once", "Deny", "More"}, c.waitText("1 of 2: alice").labels)
+		require.Equal(t, []string{"Allow once", "Deny", "More"}, c.waitText("1 of 2 yes (alice)").labels)
 	}
 	require.EqualValues(t, "pending", r.get(a).Status)
-	require.Contains(t, dc.tap("bob", onDC.id, "Allow once"), "Allowed once by alice, bob")
+	require.Contains(t, dc.tap("bob", onDC.id, "Allow once"), "Allowed. It may run once")
 	require.Equal(t, []string{"person:alice", "person:bob"}, r.final(a).DecidedBy)
-	tg.settled(onTG.id, "allowed once by alice, bob")
-	dc.settled(onDC.id, "allowed once by alice, bob")
+	tg.settled(onTG.id, "Allowed once by alice, bob")
+	dc.settled(onDC.id, "Allowed once by alice, bob")
 }
 
 // One person is one vote, whatever account or token it comes by.
@@ -72,10 +72,10 @@ func TestAdversary_I6_OnePersonOneVote(t *testing.T) {
 	tg, dc := r.chatOn("telegram"), r.chatOn("discord")
 	a := r.ask(`{"n":1}`)
 	onTG, onDC := tg.card(a), dc.card(a)
-	require.Contains(t, tg.tap("alice", onTG.id, "Allow once"), "1 of 2: alice")
-	require.Contains(t, dc.tap("alice", onDC.id, "Allow once"), "1 of 2: alice")
-	require.Contains(t, dc.say("alice", "/approve "+a.Code), "1 of 2: alice")
-	require.Contains(t, r.told(r.accounts["alice"].Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code})), "1 of 2: alice")
+	require.Contains(t, tg.tap("alice", onTG.id, "Allow once"), "1 of 2 yes (alice)")
+	require.Contains(t, dc.tap("alice", onDC.id, "Allow once"), "1 of 2 yes (alice)")
+	require.Contains(t, dc.say("alice", "/approve "+a.Code), "1 of 2 yes (alice)")
+	require.Contains(t, r.told(r.accounts["alice"].Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code})), "1 of 2 yes (alice)")
 	_, err := r.client(aliceSecret).Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: "allow-once"})
 	require.NoError(t, err)
 	got := r.get(a)
@@ -83,8 +83,8 @@ func TestAdversary_I6_OnePersonOneVote(t *testing.T) {
 	for _, v := range got.Votes {
 		require.Equal(t, "alice", v.Voter.Person)
 	}
-	require.Contains(t, dc.tap("bob", onDC.id, "Allow once"), "Allowed once by alice, bob")
-	tg.settled(onTG.id, "allowed once by alice, bob")
+	require.Contains(t, dc.tap("bob", onDC.id, "Allow once"), "Allowed. It may run once")
+	tg.settled(onTG.id, "Allowed once by alice, bob")
 }
 
 // The requester is one person on both platforms.
@@ -106,7 +106,7 @@ func TestAdversary_I5_RequesterIsKnownAcrossPlatforms(t *testing.T) {
 			require.EqualValues(t, "pending", r.get(a).Status)
 			require.Empty(t, r.get(a).Votes)
 			require.Contains(t, other.tap("alice", card.id, "Deny"), "withdrew it")
-			asked.settled(asked.waitText(a.Code).id, "withdrawn")
+			asked.settled(asked.waitText(a.Code).id, "Withdrawn")
 		})
 	}
 }
@@ -157,7 +157,7 @@ func TestAdversary_P10_TapsAtOnceFromBothPlatforms(t *testing.T) {
 	got := r.final(a)
 	require.Len(t, got.DecidedBy, 1, "exactly one outcome")
 	require.Len(t, got.Votes, 1)
-	outcome := map[bool]string{true: "llowed once by", false: "enied"}[got.Status == "approved"]
+	outcome := map[bool]string{true: "llowed", false: "enied"}[got.Status == "approved"]
 	for _, text := range answers {
 		require.Contains(t, text, outcome, "everyone reads the one outcome")
 	}

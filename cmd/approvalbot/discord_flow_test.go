@@ -28,25 +28,25 @@ func TestDiscord_AskTapClaimReport(t *testing.T) {
 	m, err := r.ops.WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool { return len(m.Rows) > 0 })
 	require.NoError(t, err)
 	card := dcShown(m)
-	require.Contains(t, card.text, "terraform apply plan.out · in /srv/infra", "the notification says what runs and where")
+	require.Contains(t, card.text, "agent asks to run\n```\nterraform apply plan.out\n```\nin `/srv/infra`", "the notification says who runs what and where")
 	require.Equal(t, []string{"Allow once", "Deny", "More"}, card.labels)
 	require.Contains(t, card.text, "R4")
 	require.Contains(t, card.text, "weekly patch run")
 	require.Empty(t, m.Pings)
 
 	r.remembers("discord", card.id)
-	require.Equal(t, "Allowed once by alice.", ops.tap("alice", card.id, "Allow once"))
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", ops.tap("alice", card.id, "Allow once"))
 	a := <-waited
 	require.EqualValues(t, "approved", a.Status)
 	require.EqualValues(t, "allow-once", a.Decision)
 	require.Equal(t, []string{"person:alice"}, a.DecidedBy)
 	require.NotNil(t, a.Claim)
 	require.JSONEq(t, `{"command":"terraform apply plan.out","workdir":"/srv/infra"}`, string(a.Claim.Params))
-	ops.settled(card.id, "allowed once by alice")
+	ops.settled(card.id, "Allowed once by alice")
 
 	_, err = r.agent().Result(r.ctx(), a.ID, api.ResultRequest{Status: "succeeded", Summary: "2 added"})
 	require.NoError(t, err)
-	ops.settled(card.id, "allowed once by alice", "The agent says it succeeded: 2 added")
+	ops.settled(card.id, "Allowed once by alice", "reported: succeeded", "reported: “2 added”")
 	require.Len(t, ops.fromBot(), 1, "one message in the chat, from the question to the result")
 }
 
@@ -75,16 +75,16 @@ func TestDiscord_DenyWithAReason(t *testing.T) {
 	card := ops.card(a)
 	form := r.denyWithAReason("bob", card)
 	require.EqualValues(t, "denied", r.final(a).Status, "the deny counts at the tap")
-	ops.settled(card.id, "denied by bob")
+	ops.settled(card.id, "Denied by bob")
 	require.Contains(t, r.told(r.accounts["bob"].SubmitModal(form, map[string]string{"reason": "not on a Friday"})), "Noted.")
 	require.Equal(t, "not on a Friday", r.get(a).Reason)
-	ops.settled(card.id, "denied by bob at ", ": not on a Friday")
+	ops.settled(card.id, "Denied by bob, ", ": not on a Friday")
 
 	b := r.ask(`{"n":2}`)
 	card = ops.card(b)
 	r.denyWithAReason("bob", card)
 	require.EqualValues(t, "denied", r.final(b).Status)
-	ops.settled(card.id, "denied by bob")
+	ops.settled(card.id, "Denied by bob")
 }
 
 func TestDiscord_SlashCommands(t *testing.T) {
@@ -100,7 +100,7 @@ func TestDiscord_SlashCommands(t *testing.T) {
 	suggested, err = mallory.Autocomplete(r.ops, "approve", bottest.DiscordArgs{"code": ""}, "code").Response(r.ctx())
 	require.NoError(t, err)
 	require.Empty(t, suggested.Choices)
-	require.Equal(t, "Allowed once by alice: looks fine.", r.told(alice.Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code, "reason": "looks fine"})))
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.told(alice.Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code, "reason": "looks fine"})))
 	require.Equal(t, "looks fine", r.final(a).Votes[0].Reason)
 	ops.settled(card.id)
 
@@ -109,7 +109,7 @@ func TestDiscord_SlashCommands(t *testing.T) {
 	require.NotEmpty(t, r.told(alice.Slash(r.ops, "show", bottest.DiscordArgs{"code": b.Code})))
 	require.Contains(t, r.told(bob.Slash(r.ops, "deny", bottest.DiscordArgs{"code": b.Code, "reason": "not today"})), "Denied")
 	require.Equal(t, "not today", r.final(b).Reason)
-	ops.settled(card.id, "denied by bob at ", ": not today")
+	ops.settled(card.id, "Denied by bob, ", ": not today")
 
 	require.Contains(t, r.told(alice.Slash(r.ops, "whoami", nil)), "(alice). You may approve.")
 	require.Contains(t, r.told(mallory.Slash(r.ops, "whoami", nil)), "You may not approve")
@@ -128,7 +128,7 @@ func TestDiscord_TypedCommands(t *testing.T) {
 	r.accounts["alice"].Say(r.ops, "/approve "+a.Code) // is not for the bot
 	require.Contains(t, ops.say("alice", "/help"), "/approve CODE")
 	require.EqualValues(t, "pending", r.get(a).Status)
-	require.Equal(t, "Allowed once by alice: looks fine.", ops.say("alice", "approve "+strings.ToLower(a.Code)+" looks fine"))
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", ops.say("alice", "approve "+strings.ToLower(a.Code)+" looks fine"))
 	ops.settled(card.id)
 
 	b := r.ask(`{"n":2}`)
@@ -184,21 +184,21 @@ func TestDiscord_OtherPlaces(t *testing.T) {
 			a := r.ask(`{"n":1}`)
 			c := place(a)
 			card := c.card(a)
-			require.Equal(t, "Allowed once by alice.", c.tap("alice", card.id, "Allow once"))
-			c.settled(card.id, "allowed once by alice")
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", c.tap("alice", card.id, "Allow once"))
+			c.settled(card.id, "Allowed once by alice")
 
 			b := r.ask(`{"n":2}`)
 			c = place(b)
 			card = c.card(b)
 			require.Contains(t, c.say("alice", "/pending"), b.Code)
 			require.Contains(t, c.say("alice", "/deny "+b.Code+" no"), "Denied")
-			c.settled(card.id, "denied by alice at ", ": no")
+			c.settled(card.id, "Denied by alice, ", ": no")
 
 			d := r.ask(`{"n":3}`)
 			c = place(d)
 			card = c.card(d)
-			require.Equal(t, "Allowed once by alice.", r.told(r.accounts["alice"].Slash(c.chat, "approve", bottest.DiscordArgs{"code": d.Code})))
-			c.settled(card.id, "allowed once by alice")
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.told(r.accounts["alice"].Slash(c.chat, "approve", bottest.DiscordArgs{"code": d.Code})))
+			c.settled(card.id, "Allowed once by alice")
 			require.Empty(t, r.chatOn("telegram").fromBot())
 		})
 	}
@@ -209,11 +209,11 @@ func TestDiscord_QuorumAndRevoke(t *testing.T) {
 	ops := r.chatOn("discord")
 	a := r.ask(`{"n":1}`)
 	card := ops.card(a)
-	require.Contains(t, ops.tap("alice", card.id, "Allow once"), "1 of 2: alice")
-	require.Equal(t, card.id, ops.waitText("1 of 2: alice").id)
+	require.Contains(t, ops.tap("alice", card.id, "Allow once"), "1 of 2 yes (alice)")
+	require.Equal(t, card.id, ops.waitText("1 of 2 yes (alice)").id)
 	ops.tap("bob", card.id, "Allow once")
-	ops.settled(card.id, "allowed once by alice, bob")
+	ops.settled(card.id, "Allowed once by alice, bob")
 	got, err := r.operator().Revoke(r.ctx(), a.Code, api.RevokeRequest{Reason: "wrong host"})
 	require.NoError(t, err)
-	ops.settled(card.id, saysRevoked(got, "allowed once by alice, bob", stamp))
+	ops.settled(card.id, saysRevoked(got, "allowed once by alice, bob", moment))
 }

@@ -25,7 +25,7 @@ func TestAdversary_I7_RolesCountAtTheTap(t *testing.T) {
 	require.Equal(t, refusal, r.told(carol.Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code})))
 	require.EqualValues(t, "pending", r.get(a).Status)
 	r.guild.AddMember(carol, r.approvers)
-	require.Equal(t, "Allowed once by carol.", dc.tap("carol", card.id, "Allow once"))
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", dc.tap("carol", card.id, "Allow once"))
 }
 
 // In direct messages there are no roles, and a role of another server with the
@@ -47,7 +47,7 @@ func TestAdversary_I7_NoRolesElsewhere(t *testing.T) {
 	require.Equal(t, refusal, there.say("mallory", "/approve "+a.Code))
 	require.EqualValues(t, "pending", r.get(a).Status)
 	require.Empty(t, r.get(a).Votes)
-	require.Contains(t, r.chatOn("discord").tap("carol", card.id, "Allow once"), "Allowed once by carol")
+	require.Contains(t, r.chatOn("discord").tap("carol", card.id, "Allow once"), "Allowed. It may run once")
 }
 
 // An approver in the role needs a person only where more than one must approve.
@@ -125,7 +125,7 @@ func TestAdversary_I8_SomebodyElsesForm(t *testing.T) {
 	}
 	require.Empty(t, r.get(a).Reason)
 	require.Contains(t, r.told(r.accounts["bob"].SubmitModal(form, map[string]string{"reason": "mine"})), "Noted.")
-	dc.settled(card.id, "denied by bob at ", ": mine")
+	dc.settled(card.id, "Denied by bob, ", ": mine")
 }
 
 func TestAdversary_I13_ForeignPlacesOnDiscord(t *testing.T) {
@@ -179,8 +179,8 @@ func TestAdversary_P7_TheGatewayComesAndGoes(t *testing.T) {
 			cut(g)
 			require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return g.Identifies()+g.Resumes() >= again }))
 			require.NoError(t, g.WaitReady(r.ctx()))
-			require.Equal(t, "Allowed once by alice.", dc.tap("alice", card.id, "Allow once"))
-			dc.settled(card.id, "allowed once by alice")
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", dc.tap("alice", card.id, "Allow once"))
+			dc.settled(card.id, "Allowed once by alice")
 		})
 	}
 }
@@ -196,8 +196,8 @@ func TestAdversary_P7_ATapDuringADropCounts(t *testing.T) {
 	tap := r.accounts["alice"].Click(r.ops, card.id, "Allow once")
 	g.HoldHello(false)
 	require.EqualValues(t, "approved", r.final(a).Status)
-	dc.settled(card.id, "allowed once by alice")
-	require.Contains(t, r.told(tap), "Allowed once by alice")
+	dc.settled(card.id, "Allowed once by alice")
+	require.Contains(t, r.told(tap), "Allowed. It may run once")
 	require.Equal(t, 1, g.Identifies())
 }
 
@@ -226,7 +226,7 @@ func TestAdversary_P7_FatalCodesAreSaid(t *testing.T) {
 			require.True(t, ready.Channels["telegram"].Up)
 			require.Contains(t, ready.Channels["discord"].Detail, c.says)
 			require.NotContains(t, ready.Channels["discord"].Detail, r.dc.Token())
-			require.Equal(t, "Allowed once by alice.", tg.tap("alice", onTG.id, "Allow once"))
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", tg.tap("alice", onTG.id, "Allow once"))
 			require.Equal(t, 1, g.Identifies(), "it is not tried again")
 			r.stopInTime()
 		})

@@ -153,9 +153,9 @@ func TestBoth_OutageOfOneLeavesTheOther(t *testing.T) {
 			})
 			felt, lift := c.trouble(r)
 
-			require.Equal(t, "Allowed once by alice.", well.tap("alice", onWell.id, "Allow once"))
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", well.tap("alice", onWell.id, "Allow once"))
 			require.EqualValues(t, "approved", r.final(a).Status)
-			well.settled(onWell.id, "allowed once by alice")
+			well.settled(onWell.id, "Allowed once by alice")
 			b := r.ask(`{"n":2}`)
 			well.card(b)
 			d := r.ask(`{"n":3}`)
@@ -163,14 +163,14 @@ func TestBoth_OutageOfOneLeavesTheOther(t *testing.T) {
 			felt()
 
 			lift()
-			sick.settled(onSick.id, "allowed once by alice")
+			sick.settled(onSick.id, "Allowed once by alice")
 			card := sick.card(b)
 			if sick.platform() == "discord" {
 				r.discordReady() // Discord keeps nothing for a bot that is away
 			}
-			require.Equal(t, "Allowed once by bob.", sick.tap("bob", card.id, "Allow once"))
-			sick.settled(card.id, "allowed once by bob")
-			well.settled(well.waitText(b.Code).id, "allowed once by bob")
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", sick.tap("bob", card.id, "Allow once"))
+			sick.settled(card.id, "Allowed once by bob")
+			well.settled(well.waitText(b.Code).id, "Allowed once by bob")
 		})
 	}
 }
@@ -214,7 +214,7 @@ func TestDiscord_StopWhateverTheGatewayDoes(t *testing.T) {
 			r.discordReady()
 			dc := r.chatOn("discord")
 			a := r.ask(`{"n":1}`)
-			require.Equal(t, "Allowed once by alice.", dc.tap("alice", dc.card(a).id, "Allow once"))
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", dc.tap("alice", dc.card(a).id, "Allow once"))
 		})
 	}
 	t.Run("no answer of the REST API", func(t *testing.T) {

@@ -232,7 +232,7 @@ func tgShown(m bottest.TelegramMessage) shown {
 		switch e.Type {
 		case "mention", "text_mention", "text_link", "url":
 			s.alive = append(s.alive, e.Type)
-		case "blockquote", "expandable_blockquote":
+		case "blockquote":
 			s.quoted += m.EntityText(e)
 		}
 	}
@@ -314,6 +314,9 @@ var alive = regexp.MustCompile(`[a-z]://|(^|[^\\])(<[@#]|@(everyone|here))`)
 
 func dcShown(m bottest.DiscordMessage) shown {
 	s := shown{id: m.ID, text: dcText(m.Text()), labels: m.Labels(), alive: m.Pings}
+	if n := len(s.labels) - 1; n > 0 && s.labels[n] == "Details" { // what Telegram folds instead
+		s.labels = s.labels[:n]
+	}
 	for _, f := range m.Attachments {
 		s.file += string(f.Data)
 	}

@@ -64,11 +64,11 @@ func TestAdversary_P3_DiscordsTroublesLoseNothing(t *testing.T) {
 			a := r.ask(`{"n":1}`)
 			r.until(a, "its card's id is known", func(a api.Approval) bool { return a.Deliveries[0].MessageID != "" })
 			card := dc.card(a)
-			require.Contains(t, dc.tap("alice", card.id, "Allow once"), "llowed once by alice")
+			require.Contains(t, dc.tap("alice", card.id, "Allow once"), "llowed")
 			got := r.final(a)
 			require.EqualValues(t, "approved", got.Status)
 			require.Len(t, got.Votes, 1)
-			dc.settled(card.id, "allowed once by alice")
+			dc.settled(card.id, "Allowed once by alice")
 			require.Len(t, dc.fromBot(), 1, "the nonce keeps one card")
 			require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return handle.Hits() == 1 }))
 		})
@@ -86,7 +86,7 @@ func TestAdversary_P3_ALimitedChannelDoesNotStopTheOthers(t *testing.T) {
 	there := dcChat{r, other}
 	a := r.ask(`{"n":1}`)
 	card := there.card(a)
-	require.Contains(t, there.tap("alice", card.id, "Allow once"), "Allowed once")
+	require.Contains(t, there.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 	there.settled(card.id)
 }
 
@@ -118,7 +118,7 @@ func TestAdversary_P4_DeadChannelsAreNamedAndFallbackIsTried(t *testing.T) {
 			})
 			require.Contains(t, got.Deliveries[0].Error, c.says)
 			require.True(t, got.Reached)
-			require.Contains(t, tg.tap("alice", card.id, "Allow once"), "Allowed once")
+			require.Contains(t, tg.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 		})
 	}
 }
@@ -149,7 +149,7 @@ func TestAdversary_P5_HarmlessErrorsOfDiscord(t *testing.T) {
 		fault := r.dc.Fault(f)
 		r.accounts["alice"].Click(r.ops, card.id, "Allow once")
 		require.EqualValues(t, "approved", r.final(a).Status)
-		dc.settled(card.id, "allowed once by alice")
+		dc.settled(card.id, "Allowed once by alice")
 		require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return fault.Hits() == 1 }))
 	}
 
@@ -158,9 +158,9 @@ func TestAdversary_P5_HarmlessErrorsOfDiscord(t *testing.T) {
 	card := dc.card(a)
 	r.dc.Fault(bottest.DiscordFault{Method: http.MethodPatch, Route: bottest.RouteMessage, Times: -1, Kind: bottest.TooManyRequests,
 		Code: 30046, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later."}) // as long as it stands
-	require.Contains(t, dc.tap("alice", card.id, "Allow once"), "Allowed once")
+	require.Contains(t, dc.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 	_, err := r.ops.WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool {
-		return m.ReplyTo == card.id && strings.Contains(dcText(m.Text()), a.Code+": allowed once by alice")
+		return m.ReplyTo == card.id && strings.Contains(dcText(m.Text()), a.Code+": ✅ Allowed once by alice")
 	})
 	require.NoError(t, err)
 }
@@ -192,8 +192,8 @@ func TestAdversary_P2_StoppedWithoutTheCardsID(t *testing.T) {
 			r.start()
 			r.discordReady()
 			r.until(a, "its card's id is known", func(a api.Approval) bool { return a.Deliveries[0].MessageID == card.id })
-			require.Contains(t, dc.tap("alice", card.id, "Allow once"), "Allowed once by alice")
-			dc.settled(card.id, "allowed once by alice")
+			require.Contains(t, dc.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
+			dc.settled(card.id, "Allowed once by alice")
 			require.Len(t, dc.fromBot(), 1)
 		})
 	}
@@ -210,7 +210,7 @@ func TestAdversary_P2_EndedWithoutTheCardsID(t *testing.T) {
 	_, err := r.agent().Withdraw(r.ctx(), a.ID, api.WithdrawRequest{Reason: "done by hand"})
 	require.NoError(t, err)
 	fault.Remove()
-	dc.settled(card.id, a.Code, "withdrawn")
+	dc.settled(card.id, a.Code, "Withdrawn")
 	require.Len(t, dc.fromBot(), 1)
 }
 
@@ -270,8 +270,8 @@ func TestAdversary_P2_StoredTapCountsAfterARestart(t *testing.T) {
 	fault.Remove()
 	r.start()
 	require.EqualValues(t, "approved", r.final(a).Status)
-	require.Contains(t, r.told(tap), "Allowed once by alice")
-	dc.settled(card.id, "allowed once by alice")
+	require.Contains(t, r.told(tap), "Allowed. It may run once")
+	dc.settled(card.id, "Allowed once by alice")
 }
 
 func TestDiscord_HTTPInteractions(t *testing.T) {
@@ -282,13 +282,13 @@ func TestDiscord_HTTPInteractions(t *testing.T) {
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
 	require.Equal(t, refusal, dc.tap("mallory", card.id, "Allow once"))
-	require.Equal(t, "Allowed once by alice.", dc.tap("alice", card.id, "Allow once"))
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", dc.tap("alice", card.id, "Allow once"))
 	b := r.ask(`{"n":2}`)
 	card = dc.card(b)
 	form := r.denyWithAReason("bob", card)
 	require.EqualValues(t, "denied", r.final(b).Status)
 	require.Contains(t, r.told(r.accounts["bob"].SubmitModal(form, map[string]string{"reason": "no"})), "Noted.")
-	dc.settled(card.id, "denied by bob at ", ": no")
+	dc.settled(card.id, "Denied by bob, ", ": no")
 	require.Zero(t, r.dc.Gateway().Identifies())
 	require.NoError(t, r.dc.Probe(r.ctx(), endpoint))
 }
@@ -368,5 +368,5 @@ func TestAdversary_P8_I11_UnknownAndReplayedInteractions(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, send(`{"type":1}`, time.Now().Add(-time.Hour)), "an old timestamp")
 	require.EqualValues(t, "pending", r.get(a).Status)
 	require.Empty(t, r.get(a).Votes)
-	require.Contains(t, dc.tap("alice", card.id, "Allow once"), "llowed once by alice")
+	require.Contains(t, dc.tap("alice", card.id, "Allow once"), "llowed")
 }

@@ -101,7 +101,7 @@ func TestDrill_IsWithdrawnAndAsksEachTime(t *testing.T) {
 	}
 	cards := r.group.FromBot()
 	require.Len(t, cards, 2)
-	r.settled(r.group, cards[1].ID, "withdrawn")
+	r.settled(r.group, cards[1].ID, "Withdrawn")
 
 	done, _ := r.drilling("--wait", "1s") // in which its card comes, or does not
 	require.Contains(t, (<-done).out, "Nobody decided; the drill is withdrawn.")

@@ -53,6 +53,11 @@ func newApproval(id, code string) map[string]any {
 		"approvers": map[string]any{"allowed": []string{"user_request"}, "disabled": []string{}, "effective": []string{"user_request"}, "minApprovals": 1, "requiresHuman": true},
 		"offers":    []string{"allow-once", "deny"}, "votes": []any{}, "deliveries": []any{}, "reached": true,
 		"createdAtMs": now.UnixMilli(), "expiresAtMs": now.Add(15 * time.Minute).UnixMilli(),
+		"card": map[string]any{
+			"outcome": "", "headline": "main-agent asks to run", "call": []any{map[string]any{"name": "command", "value": "rm -rf build", "block": true}},
+			"place": "", "summary": "", "risk": "External change or irreversible (R3): deletes a directory", "claims": []string{}, "warnings": []string{},
+			"flags": []string{}, "votes": "", "wider": []string{}, "details": []any{map[string]any{"name": "Tool", "value": "exec", "own": true}},
+		},
 	}
 }
 

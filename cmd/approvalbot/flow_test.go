@@ -29,8 +29,8 @@ func TestFlow_AskTapClaimReport(t *testing.T) {
 	}()
 	card, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
 	require.NoError(t, err)
-	first, _, _ := strings.Cut(card.Text, "\n")
-	require.Equal(t, "terraform apply plan.out · in /srv/infra", first, "the notification says what runs and where")
+	first := strings.SplitN(card.Text, "\n", 4)
+	require.Equal(t, []string{"agent asks to run", "terraform apply plan.out", "in /srv/infra"}, first[:3], "the notification says who runs what and where")
 	require.Equal(t, []string{"Allow once", "Deny", "More"}, card.Labels())
 	require.Contains(t, card.Text, "R4")
 	require.Contains(t, card.Text, "weekly patch run")
@@ -38,7 +38,7 @@ func TestFlow_AskTapClaimReport(t *testing.T) {
 
 	r.remembers("telegram", fmt.Sprint(card.ID))
 	answer := r.tap(r.alice, r.group, card.ID, "Allow once")
-	require.Equal(t, "Allowed once by alice.", answer.Text)
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", answer.Text)
 	a := <-waited
 	require.EqualValues(t, "approved", a.Status)
 	require.EqualValues(t, "allow-once", a.Decision)
@@ -46,11 +46,11 @@ func TestFlow_AskTapClaimReport(t *testing.T) {
 	require.NotNil(t, a.Claim)
 	require.JSONEq(t, `{"command":"terraform apply plan.out","workdir":"/srv/infra"}`, string(a.Claim.Params))
 	require.Equal(t, a.ArgsFingerprint, a.Claim.Fingerprint)
-	r.settled(r.group, card.ID, "allowed once by alice")
+	r.settled(r.group, card.ID, "Allowed once by alice")
 
 	_, err = r.agent().Result(r.ctx(), a.ID, api.ResultRequest{Status: "succeeded", Summary: "2 added"})
 	require.NoError(t, err)
-	r.settled(r.group, card.ID, "allowed once by alice", "The agent says it succeeded: 2 added")
+	r.settled(r.group, card.ID, "Allowed once by alice", "reported: succeeded", "reported: “2 added”")
 	require.Len(t, r.group.FromBot(), 1, "one message in the chat, from the question to the result")
 }
 
@@ -65,7 +65,7 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Allow once", "Deny", "Deny with a reason", "Details", "Always", "Back"}, more.Labels())
-	require.Equal(t, "Denied.", r.tap(r.bob, r.group, card.ID, "Deny with a reason").Text)
+	require.Equal(t, denied, r.tap(r.bob, r.group, card.ID, "Deny with a reason").Text)
 	require.EqualValues(t, "denied", r.final(a).Status, "the deny counts at the tap")
 
 	question, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "with the reason") })
@@ -75,7 +75,7 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 	said := r.bob.Say(r.group, "not on a Friday", bottest.TelegramSay{ReplyTo: question.ID})
 	require.Equal(t, "Noted.", r.reply(r.group, said).Text)
 	require.Equal(t, "not on a Friday", r.get(a).Reason)
-	r.settled(r.group, card.ID, "denied by bob at ", ": not on a Friday")
+	r.settled(r.group, card.ID, "Denied by bob, ", ": not on a Friday")
 }
 
 func TestFlow_TypedCommands(t *testing.T) {
@@ -87,7 +87,7 @@ func TestFlow_TypedCommands(t *testing.T) {
 	require.Contains(t, listed, a.Code)
 	require.Contains(t, listed, time.UnixMilli(a.ExpiresAtMs).Format("until 2 Jan 15:04 MST"), "not today")
 	said = r.alice.Say(r.group, "/approve@approval_test_bot "+strings.ToLower(a.Code)+" looks fine")
-	require.Equal(t, "Allowed once by alice: looks fine.", r.reply(r.group, said).Text)
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.reply(r.group, said).Text)
 	require.Equal(t, "looks fine", r.final(a).Votes[0].Reason)
 	r.settled(r.group, card.ID)
 
@@ -113,16 +113,16 @@ func TestFlow_QuorumOfTwoShowsTheTallyAsItGrows(t *testing.T) {
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
 	require.Contains(t, card.Text, "0 of 2")
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "1 of 2: alice")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "1 of 2 yes (alice)")
 	_, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
-		return m.ID == card.ID && strings.Contains(m.Text, "1 of 2: alice") && len(m.Buttons) > 0
+		return m.ID == card.ID && strings.Contains(m.Text, "1 of 2 yes (alice)") && len(m.Buttons) > 0
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, "pending", r.get(a).Status)
 	r.tap(r.bob, r.group, card.ID, "Allow once")
 	got := r.final(a)
 	require.Equal(t, []string{"person:alice", "person:bob"}, got.DecidedBy)
-	r.settled(r.group, card.ID, "allowed once by alice, bob")
+	r.settled(r.group, card.ID, "Allowed once by alice, bob")
 }
 
 func TestFlow_WithdrawnAndSupersededCardsSaySo(t *testing.T) {
@@ -130,11 +130,11 @@ func TestFlow_WithdrawnAndSupersededCardsSaySo(t *testing.T) {
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
 	b := r.ask(`{"n":2}`, func(c *api.CreateRequest) { c.Supersedes = a.ID })
-	r.settled(r.group, card.ID, "withdrawn at ", ": superseded by "+b.Code)
+	r.settled(r.group, card.ID, "Withdrawn: "+b.Code+" asks instead")
 	next := r.card(b)
 	_, err := r.agent().Withdraw(r.ctx(), b.ID, api.WithdrawRequest{Reason: "done by hand"})
 	require.NoError(t, err)
-	r.settled(r.group, next.ID, "withdrawn", "done by hand")
+	r.settled(r.group, next.ID, "Withdrawn", "done by hand")
 }
 
 func TestFlow_RevokedCardSaysSo(t *testing.T) {
@@ -153,11 +153,14 @@ func TestFlow_RevokedCardSaysSo(t *testing.T) {
 }
 
 // clockTime is a time as cards have it where the platform knows no zone of readers.
-func clockTime(ms int64) string { return time.UnixMilli(ms).Format("2 Jan 15:04:05 MST") }
+func clockTime(ms int64) string { return time.UnixMilli(ms).UTC().Format("15:04 MST") }
+
+// denied is the answer to a deny that counted.
+const denied = "Denied. The very same call is refused unasked for 10 minutes."
 
 // saysRevoked is what the cards of an approval say that olga took back.
 func saysRevoked(a api.Approval, allowed string, at func(ms int64) string) string {
-	return allowed + " at " + at(a.ResolvedAtMs) + ", then revoked by olga at " + at(a.RevokedAtMs) + ": wrong host"
+	return "Taken back by olga, " + at(a.RevokedAtMs) + ", before it ran: wrong host. It had been " + allowed
 }
 
 func TestFlow_SilenceExpires(t *testing.T) {
@@ -166,7 +169,7 @@ func TestFlow_SilenceExpires(t *testing.T) {
 	require.EqualValues(t, "expired", r.final(a).Status)
 	card := r.group.FromBot()
 	if len(card) > 0 { // it may have ended before its card was posted
-		r.settled(r.group, card[0].ID, "expired")
+		r.settled(r.group, card[0].ID, "Nobody answered in ")
 	}
 }
 
@@ -202,8 +205,8 @@ func TestFlow_GracefulStopKeepsWhatIsPending(t *testing.T) {
 	r.stop()
 	r.start()
 	require.EqualValues(t, "pending", r.get(a).Status)
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
-	r.settled(r.group, card.ID, "allowed once by alice")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
+	r.settled(r.group, card.ID, "Allowed once by alice")
 	require.Len(t, r.group.FromBot(), 1)
 }
 
@@ -219,7 +222,7 @@ func TestFlow_TapWhileDownCountsBeforeOverdueTimers(t *testing.T) {
 	r.start()
 	r.answer(tap)
 	require.EqualValues(t, "approved", r.final(a).Status)
-	r.settled(r.group, card.ID, "allowed once by alice")
+	r.settled(r.group, card.ID, "Allowed once by alice")
 }
 
 func TestFlow_WebhookMode(t *testing.T) {
@@ -230,6 +233,6 @@ func TestFlow_WebhookMode(t *testing.T) {
 	})
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
-	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 	require.EqualValues(t, "approved", r.final(a).Status)
 }

@@ -87,7 +87,7 @@ func TestFlow_AGatewayClientAsks(t *testing.T) {
 	card := r.card(page.Items[0])
 	r.tap(r.alice, r.group, card.ID, "Allow once")
 	require.Equal(t, "allow-once", agent.answer("7").field("decision"))
-	r.settled(r.group, card.ID, "allowed once by alice")
+	r.settled(r.group, card.ID, "Allowed once by alice")
 }
 
 // The fingerprint-only dialect shows no chat what would run, and no chat may allow it.

@@ -87,7 +87,7 @@ func TestHookFlow(t *testing.T) {
 	require.Contains(t, card.Text, "npm publish")
 	r.stop()
 	r.start()
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 	code, out := yes.output(t)
 	require.Zero(t, code)
 	require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"allowed by alice in Telegram"}}`, out)

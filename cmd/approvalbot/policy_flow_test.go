@@ -55,8 +55,8 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 	require.Equal(t, []string{"Allow once", "Deny", "Deny with a reason", "Details", "Allow session", "Always", "Back"}, card.Labels())
 	require.Contains(t, card.Text, "Allow session: “git push origin” without other options, whatever it names, in whatever directory it runs; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.\n"+
 		"Always: exactly this call, in whatever directory it runs; by agent main, until an operator deletes the grant.")
-	require.Equal(t, "Allowed for the session by alice.", r.tap(r.alice, r.group, card.ID, "Allow session").Text)
-	r.settled(r.group, card.ID, "allowed for the session by alice")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow session").Text, "Allowed for the session. It may run once")
+	r.settled(r.group, card.ID, "Allowed for the session by alice")
 
 	second := r.tryExec("git push origin fix-7", session("nightly"))
 	require.EqualValues(t, "approved", second.Status)
@@ -87,7 +87,7 @@ func TestFlow_AllowedForTheSessionWordForWord(t *testing.T) {
 	first := r.exec("frob 'a b' c", session("s1"))
 	card := r.more(r.alice, r.card(first), "Allow session")
 	require.Contains(t, card.Text, `Allow session: exactly “frob 'a b' c”, in whatever directory it runs; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.`)
-	require.Equal(t, "Allowed for the session by alice.", r.tap(r.alice, r.group, card.ID, "Allow session").Text)
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow session").Text, "Allowed for the session. It may run once")
 	require.EqualValues(t, "approved", r.tryExec("frob 'a b' c", session("s1")).Status)
 	require.EqualValues(t, "pending", r.tryExec("frob a b c", session("s1")).Status)
 
@@ -108,7 +108,7 @@ func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	first := r.exec("git push origin main")
 	card := r.more(r.bob, r.card(first), "Always")
-	require.Equal(t, "Allowed always by bob.", r.tap(r.bob, r.group, card.ID, "Always").Text)
+	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Always").Text, "Allowed always. It may run once")
 	require.EqualValues(t, "approved", r.tryExec("git push origin main").Status)
 	require.EqualValues(t, "pending", r.tryExec("git push origin other").Status)
 
@@ -216,7 +216,7 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 	require.True(t, stricter.Changed)
 	require.Empty(t, stricter.Looser)
 	require.EqualValues(t, "denied", r.final(waiting).Status, "a stricter policy denies what is pending at once")
-	r.settled(r.group, card.ID, "denied by policy")
+	r.settled(r.group, card.ID, "Denied by policy")
 
 	r.tools = "    policy: {requireApprovalAtOrAbove: R4}\n"
 	write(strings.Replace(r.yaml(), "    policy: {minApprovalsByRisk: {}}\n", "", 1))

@@ -65,7 +65,7 @@ func TestAdversary_P9_AFloodOpensNothing(t *testing.T) {
 
 	r.tg.SetLimits(nil)
 	card := r.card(all[0])
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 }
 
 // The same rule still opens where no chat answers, and says so.
@@ -100,7 +100,7 @@ func TestAdversary_P3_ALimitIsNotNobody(t *testing.T) {
 	got := r.get(a)
 	require.True(t, got.Reached)
 	require.NotContains(t, got.ReasonCodes, "no-approver-reachable")
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 	messages, err := session.WaitMessages(r.ctx(), func(m []bottest.TelegramMessage) bool { return len(m) > 0 })
 	require.NoError(t, err)
 	require.Contains(t, messages[0].Text, "allowed once by alice")
@@ -126,7 +126,7 @@ func TestAdversary_P4_ACardArrivesAfterAll(t *testing.T) {
 	got := r.get(a)
 	require.True(t, got.Reached)
 	require.NotContains(t, got.ReasonCodes, "no-approver-reachable")
-	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed once")
+	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
 	got = r.get(a)
 	require.True(t, got.Reached)
 	require.NotContains(t, got.ReasonCodes, "no-approver-reachable", "nor once it has ended")

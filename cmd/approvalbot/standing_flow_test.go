@@ -43,7 +43,7 @@ func TestFlow_VotesAreThoseThatCount(t *testing.T) {
 	a := r.exec("git push origin main")
 	card := r.card(a)
 	r.tap(r.alice, r.group, card.ID, "Allow once")
-	r.shows(r.group, card.ID, "1 of 2: alice", "")
+	r.shows(r.group, card.ID, "1 of 2 yes (alice)", "")
 	require.Len(t, r.get(a).Votes, 1)
 
 	r.allowed = []*bottest.TelegramUser{r.bob, r.carol}
@@ -68,7 +68,7 @@ func TestFlow_AJoinedRequesterIsShown(t *testing.T) {
 	a := r.exec("git push origin main", inSession)
 	card := r.card(a)
 	r.tap(r.bob, r.group, card.ID, "Allow once")
-	r.shows(r.group, card.ID, "1 of 2: bob", "")
+	r.shows(r.group, card.ID, "1 of 2 yes (bob)", "")
 	same := r.exec("git push origin main", inSession, func(c *api.CreateRequest) {
 		c.Requester, c.Justification = &api.Requester{Person: "bob"}, "bob wants it out"
 	})
@@ -77,7 +77,7 @@ func TestFlow_AJoinedRequesterIsShown(t *testing.T) {
 	require.Equal(t, "bob wants it out", same.Justification)
 	require.Empty(t, same.Votes, "it counts no more")
 	r.shows(r.group, card.ID, "bob wants it out", "1 of 2")
-	r.shows(r.group, card.ID, "Requester, as told by agent: bob", "")
+	r.shows(r.group, card.ID, "for bob", "")
 }
 
 // The requester's own reason for taking a request back is kept.
@@ -90,7 +90,7 @@ func TestFlow_TheRequestersReasonIsKept(t *testing.T) {
 	got := r.final(a)
 	require.Equal(t, api.Withdrawn, got.Status)
 	require.Equal(t, "wrong branch", got.Reason)
-	r.settled(r.group, card.ID, "withdrawn by bob", "wrong branch")
+	r.settled(r.group, card.ID, "Withdrawn by bob", "wrong branch")
 }
 
 // Where some have approved, and too few, time does not say that nobody has.

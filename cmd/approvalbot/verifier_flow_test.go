@@ -87,18 +87,18 @@ func TestAdversary_I6_TheVerifiersPeopleFillNoQuorum(t *testing.T) {
 		slices.Sort(want)
 		require.Equal(t, want, places(a), "a card that both want goes where both are")
 		card, onTG, onDC := r.cardIn(room.TelegramChat, a), tg.card(a), dc.card(a)
-		require.Contains(t, card.Text, "approvers: 0 of 2; verifier's people: 0 of 1")
+		require.Contains(t, card.Text, "approvers: 0 of 2 yes; verifier's people: 0 of 1 yes")
 
 		session := r.reply(room.TelegramChat, room.vera.Say(room.TelegramChat, "/approve@"+botName(ownBot)+" "+a.Code+" session"))
 		require.Contains(t, session.Text, "counts for this call alone")
-		require.Contains(t, r.tap(room.vera, room.TelegramChat, card.ID, "Allow once").Text, "approvers: 0 of 2; verifier's people: 1 of 1")
-		require.Contains(t, r.tap(room.victor, room.TelegramChat, card.ID, "Allow once").Text, "approvers: 0 of 2; verifier's people: 2 of 1")
+		require.Contains(t, r.tap(room.vera, room.TelegramChat, card.ID, "Allow once").Text, "approvers: 0 of 2 yes; verifier's people: 1 of 1 yes")
+		require.Contains(t, r.tap(room.victor, room.TelegramChat, card.ID, "Allow once").Text, "approvers: 0 of 2 yes; verifier's people: 2 of 1 yes")
 		got := r.get(a)
 		require.EqualValues(t, "pending", got.Status)
 		require.True(t, got.Votes[0].VerifierOnly && got.Votes[1].VerifierOnly)
 		onDC = dc.waitText("verifier's people: 2 of 1")
 
-		require.Contains(t, dc.tap("bob", onDC.id, "Allow once"), "approvers: 1 of 2: bob")
+		require.Contains(t, dc.tap("bob", onDC.id, "Allow once"), "approvers: 1 of 2 yes (bob)")
 		require.EqualValues(t, "pending", r.get(a).Status)
 		_, err := r.client(aliceSecret).Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowSession})
 		require.NoError(t, err)
@@ -106,8 +106,8 @@ func TestAdversary_I6_TheVerifiersPeopleFillNoQuorum(t *testing.T) {
 		require.EqualValues(t, "approved", got.Status)
 		require.EqualValues(t, "allow-once", got.Decision, "the narrowest of the approvers'")
 		require.Equal(t, []string{"person:bob", "person:alice", fmt.Sprintf("telegram:%d", room.vera.ID), "person:victor"}, got.DecidedBy)
-		tg.settled(onTG.id, "allowed once by bob, alice")
-		r.settled(room.TelegramChat, card.ID, "allowed once by bob, alice")
+		tg.settled(onTG.id, "Allowed once by bob, alice")
+		r.settled(room.TelegramChat, card.ID, "Allowed once by bob, alice")
 	})
 }
 
@@ -126,8 +126,8 @@ func TestAdversary_I6_OnlyTheVerifiersPeopleAllowWhatOnlyTheyAreAskedAbout(t *te
 		_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
 		requireProblem(t, err, "not_an_approver")
 		require.Contains(t, r.chatOn("discord").say("alice", "/deny ZZZZZZ"), "no request")
-		require.Contains(t, r.tap(room.vera, room.TelegramChat, card.ID, "Allow once").Text, "Allowed once by telegram user")
-		r.settled(room.TelegramChat, card.ID, "allowed once")
+		require.Contains(t, r.tap(room.vera, room.TelegramChat, card.ID, "Allow once").Text, "Allowed. It may run once")
+		r.settled(room.TelegramChat, card.ID, "Allowed once")
 
 		b := r.tryExec("ls -l")
 		_, err = r.operator().Resolve(r.ctx(), b.Code, api.ResolveRequest{Decision: api.Deny, Reason: "no"})
@@ -135,7 +135,7 @@ func TestAdversary_I6_OnlyTheVerifiersPeopleAllowWhatOnlyTheyAreAskedAbout(t *te
 		require.EqualValues(t, "denied", r.final(b).Status)
 
 		c := r.exec("git push origin main")
-		require.Contains(t, r.tap(room.alice, room.TelegramChat, r.cardIn(room.TelegramChat, c).ID, "Allow once").Text, "Allowed once by alice")
+		require.Contains(t, r.tap(room.alice, room.TelegramChat, r.cardIn(room.TelegramChat, c).ID, "Allow once").Text, "Allowed. It may run once")
 		require.EqualValues(t, "approved", r.final(c).Status)
 		require.Empty(t, r.group.FromBot()[:max(0, len(r.group.FromBot())-1)], "of these only the last concerned the approvers")
 	})
@@ -148,7 +148,7 @@ func TestAdversary_W6_AGrantDoesNotStandForTheVerifiersPeople(t *testing.T) {
 	room := r.withVerifier(true, "")
 	a := r.exec("git push origin main", inSessionS)
 	r.tap(room.vera, room.TelegramChat, r.cardIn(room.TelegramChat, a).ID, "Allow once")
-	require.Contains(t, r.reply(r.group, r.bob.Say(r.group, "/approve "+a.Code+" session")).Text, "Allowed for the session by bob")
+	require.Contains(t, r.reply(r.group, r.bob.Say(r.group, "/approve "+a.Code+" session")).Text, "Allowed for the session. It may run once")
 	grants, err := r.operator().Grants(r.ctx(), api.GrantFilter{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"person:bob"}, grants.Items[0].By)
@@ -196,8 +196,8 @@ func TestAdversary_B5_ApproversAreAskedBesideTheVerifier(t *testing.T) {
 	r.tools = "    mode: always\n"
 	reload()
 	card := r.card(a)
-	require.Contains(t, card.Text, "approvers: 0 of 1; verifier's people: 0 of 1")
-	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "approvers: 1 of 1: bob")
+	require.Contains(t, card.Text, "approvers: 0 of 1 yes; verifier's people: 0 of 1 yes")
+	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "approvers: 1 of 1 yes (bob)")
 	require.EqualValues(t, "pending", r.get(a).Status)
 
 	r.top = strings.Replace(r.top, fmt.Sprint(room.vera.ID), "12345", 1)
@@ -205,7 +205,7 @@ func TestAdversary_B5_ApproversAreAskedBesideTheVerifier(t *testing.T) {
 	onOwn := r.cardIn(room.TelegramChat, a)
 	require.Equal(t, refusal, r.tap(room.vera, room.TelegramChat, onOwn.ID, "Allow once").Text)
 	require.Equal(t, refusal, r.tap(room.vera, room.TelegramChat, onOwn.ID, "Deny").Text)
-	require.Contains(t, r.tap(room.alice, room.TelegramChat, onOwn.ID, "Allow once").Text, "Allowed once by")
+	require.Contains(t, r.tap(room.alice, room.TelegramChat, onOwn.ID, "Allow once").Text, "Allowed. It may run once")
 }
 
 // The verifier's own bot has the whole life of a bot: it asks, hears taps and typed
@@ -229,8 +229,8 @@ func TestFlow_TheVerifiersOwnBot(t *testing.T) {
 	tap := room.vera.Tap(room.TelegramChat, card.ID, "Allow once") // waits on Telegram
 	r.start()
 	require.EqualValues(t, "approved", r.final(waits).Status)
-	require.Contains(t, r.answer(tap).Text, "Allowed once")
-	r.settled(room.TelegramChat, card.ID, "allowed once by telegram user")
+	require.Contains(t, r.answer(tap).Text, "Allowed. It may run once")
+	r.settled(room.TelegramChat, card.ID, "Allowed once by telegram user")
 	require.Contains(t, r.answer(room.vera.TapData(room.TelegramChat, card.ID, "/deny "+waits.Code)).Text, "Already decided")
 
 	require.Eventually(t, func() bool { s := ready(); return s.Channels["verifier"].Up && s.Channels["telegram"].Up }, patient, 5*time.Millisecond)

@@ -88,6 +88,10 @@ func TestLoadMistakes(t *testing.T) {
 		{"routing to a name", "approvals: {tools: {routing: {targets: [{channel: telegram, to: \"@ops\"}]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[0].to: must be a chat's numeric id (a @name can change hands)"}},
 		{"routing to nowhere", "approvals: {tools: {routing: {targets: [{to: 5}]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[0]: needs a channel: telegram or discord"}},
 		{"routing elsewhere", "approvals: {tools: {routing: {targets: [{channel: slack, to: \"5\"}]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[0].channel: must be telegram or discord"}},
+		{"no zone of a chat", "approvals: {tools: {routing: {targets: [{channel: telegram, to: -5, timezone: Berlin}]}}}", []string{
+			"f.yaml:1: approvals.tools.routing.targets[0].timezone: must be a timezone of the IANA database, such as Europe/Berlin"}},
+		{"the machine's zone", "approvals: {tools: {routing: {fallback: [{channel: telegram, to: -5, timezone: Local}]}}}", []string{
+			"f.yaml:1: approvals.tools.routing.fallback[0].timezone: must be a timezone of the IANA database, such as Europe/Berlin"}},
 		{"thread by name", "approvals: {tools: {routing: {targets: [{channel: telegram, to: -5, threadId: general}]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[0].threadId: must be a thread's numeric id"}},
 		{"a telegram dm", "approvals: {tools: {routing: {targets: [\"telegram:dm:5\"]}}}", []string{"f.yaml:1: approvals.tools.routing.targets[0]: must be a chat with numeric ids, such as telegram:-1001234567890 or discord:123456789012345678"}},
 		{"fallback at once", "approvals: {tools: {routing: {fallback: [\"telegram:-5\"], fallbackAfter: 0}}}", []string{"f.yaml:1: approvals.tools.routing.fallbackAfter: must be longer than 0s"}},

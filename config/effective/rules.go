@@ -100,9 +100,21 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
 		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
 		Contact:       Contact(c, rights), BreaksQuiet: t.Policy.BreaksQuietAtOrAbove.Class, DigestAbove: t.Routing.DigestAbove,
-		Zones: zonesOf(t.Routing.Targets), Drill: drillOf(t.Drill),
+		Zones: zones(c), Drill: drillOf(t.Drill),
 		Objective: core.Objective{DecidedWithin: time.Duration(t.SLO.DecidedWithin), Share: t.SLO.Share},
 	}, nil
+}
+
+// zones are the time zones of the chats that name one.
+func zones(c config.Config) map[core.Target]*time.Location {
+	out := map[core.Target]*time.Location{}
+	r := c.ApprovalTools().Routing
+	for _, p := range slices.Concat(c.Approvals.AgentShield.Targets, r.Fallback, r.Targets) {
+		if zone, err := time.LoadLocation(p.Timezone); err == nil && p.Timezone != "" {
+			out[p.Target] = zone
+		}
+	}
+	return out
 }
 
 // callbackRight says whether a token's approvals may be called back.

@@ -40,7 +40,7 @@ approvals:
     clampMinApprovals: true
     selfApproval: solo
     policy: {requireApprovalAtOrAbove: R1, denyAtOrAbove: R4, requireApprovalForExternalWrite: false, minApprovalsByRisk: {R3: 3}}
-    routing: {mode: targets, targets: ["telegram:-5:1"], fallback: [{channel: telegram, to: -6}], fallbackAfter: 7s}
+    routing: {mode: targets, targets: ["telegram:-5:1"], fallback: [{channel: telegram, to: -6, timezone: Asia/Tokyo}], fallbackAfter: 7s}
 `)
 	require.Equal(t, core.Rights{
 		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111", "discord": "222"}, Roles: []string{"ops"}}},
@@ -64,6 +64,8 @@ approvals:
 	require.True(t, rules.Enabled && rules.Solo && rules.Clamp)
 	require.EqualValues(t, 5000, rules.TimeoutMs)
 	require.EqualValues(t, 6000, rules.MaxTimeoutMs)
+	require.Len(t, rules.Zones, 1)
+	require.Equal(t, "Asia/Tokyo", rules.Zones[core.Target{Channel: "telegram", To: "-6"}].String())
 
 	p := Policy(cfg)
 	require.Equal(t, []core.Factor{core.RulesBased}, p.DisabledApprovers)

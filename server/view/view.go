@@ -91,6 +91,23 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 	return out
 }
 
+// CardOf is what people read of an approval.
+func CardOf(c core.Card) *api.Card {
+	return &api.Card{
+		Outcome: c.Outcome.String(), Headline: c.Headline.String(), Call: factsOf(c.Payload), Place: c.Place.String(),
+		Summary: c.Summary, Risk: c.Why, Claims: Names(c.Claims), Warnings: Names(c.Warnings), Flags: Names(c.State.Flags),
+		Votes: c.State.Votes, Wider: Names(c.Wider), Details: factsOf(c.Details),
+	}
+}
+
+func factsOf(facts []core.Fact) []api.CardFact {
+	out := make([]api.CardFact, len(facts))
+	for i, f := range facts {
+		out[i] = api.CardFact{Name: f.Name, Value: f.Value, Own: f.Own, Block: f.Block}
+	}
+	return out
+}
+
 // cardsOf gives the cards of an approval.
 func cardsOf(a core.Approval) []api.Delivery {
 	cards := []api.Delivery{}

@@ -5,6 +5,7 @@ package render
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,7 @@ const notWhole = "The whole call does not fit into a Discord message, so it can 
 const (
 	maxHeadline = 1000
 	maxLine     = 400
+	maxFolded   = 100 // of a call that has ended
 )
 
 // Card makes the message of a card: a container with the text, and the
@@ -30,90 +32,117 @@ func Card(c core.Card) (Message, core.Card) {
 	}
 	parts, c := fitting(c)
 	box := Component{Type: kindContainer, AccentColor: new(colour(c))}
+	var all []string
 	for _, p := range parts {
-		if p.text == "" {
-			continue
+		if p.text != "" {
+			all = append(all, p.text)
 		}
-		if len(box.Components) > 0 {
-			box.Components = append(box.Components, Component{Type: kindSeparator})
-		}
-		box.Components = append(box.Components, Component{Type: kindText, Content: p.text})
 	}
-	all := append([]Component{box}, Buttons(textcmd.Buttons(c, textcmd.MenuMain), "")...)
-	return Message{Flags: FlagComponents, Components: &all, Mentions: Nobody()}, c
+	box.Components = []Component{{Type: kindText, Content: strings.Join(all, "\n")}}
+	rows := textcmd.Buttons(c, textcmd.MenuMain)
+	if last := len(rows) - 1; last >= 0 {
+		rows[last] = append(rows[last], textcmd.DetailsButton(c))
+	}
+	components := append([]Component{box}, Buttons(rows, "")...)
+	return Message{Flags: FlagComponents, Components: &components, Mentions: Nobody()}, c
 }
 
 // section is a part of a card. One without a name is never left out.
 type section struct{ name, text string }
 
+// theClaims is what is left out for want of room.
+const theClaims = "The asker's words"
+
 // fitting draws the parts of a card, as many of them as fit.
 func fitting(c core.Card) ([]section, core.Card) {
 	parts := sections(c)
-	for _, optional := range []string{"the asker's words", "the facts", "why it asks"} {
-		if length(parts) <= maxCardText {
-			break
-		}
+	if length(parts) > maxCardText {
 		for i, p := range parts {
-			if p.name == optional {
-				parts[i].text = strings.ToUpper(optional[:1]) + optional[1:] + " are left out for want of room."
+			if p.name == theClaims {
+				parts[i].text = theClaims + " are left out for want of room."
 			}
 		}
 	}
-	if length(parts) > maxCardText || utf8.RuneCountInString(c.Headline) > maxHeadline {
+	if length(parts) > maxCardText || tooLong(c.Headline) || tooLong(c.Place) {
 		if !c.Status.Final() {
-			c.Offers, c.DenyOnly = nil, notWhole
+			c.Offers, c.Wider, c.DenyOnly = nil, nil, notWhole
 		}
-		c.Payload, c.Cut, c.Claims, c.Facts, c.Why, c.Warnings = nil, "", nil, nil, nil, nil
+		c.Payload, c.Cut, c.Claims, c.Warnings = nil, "", nil, nil
 		parts = sections(c)
 	}
 	return parts, c
 }
 
+func tooLong(w core.Words) bool { return utf8.RuneCountInString(w.String()) > maxLine }
+
 func length(parts []section) int {
 	n := 0
 	for _, p := range parts {
-		n += units(p.text)
+		n += units(p.text) + 1
 	}
 	return n
 }
 
 // sections are the parts of a card in the order in which people read it. The
-// first line is what a phone's notification shows.
+// first line is what a phone's notification shows. What a card folds away stands behind
+// its button.
 func sections(c core.Card) []section {
-	head := (&text{}).line("", block(Cut(c.Headline, maxHeadline)))
-	if c.Status.Final() {
-		head.line(endIcon(c)+" ", bold(Cut(c.Outcome, maxLine), c.Times))
-		head.line(resultIcon(c), escape(Cut(c.Result, maxLine)))
+	head := &text{}
+	if len(c.Outcome) > 0 {
+		head.line("", "**"+words(c.Outcome, maxLine)+"**")
 	}
-	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", "**"+c.Risk.String()+"** · "+c.Risk.Text())
-	why := (&text{}).list("- ", c.Why)
-	warnings := (&text{}).list("⚠️ ", c.Warnings)
-	payload, claims := &text{}, &text{}
-	if len(c.Payload) > 0 {
-		payload.line("", "**What would run**").params(c.Payload)
-	}
-	payload.line("✂️ ", escape(c.Cut))
-	if len(c.Claims) > 0 {
-		claims.line("", "**Only claimed by the asker, not checked**").facts(c.Claims)
-	}
-	return []section{
-		{"", head.String()}, {"", joined(risk, warnings)}, {"why it asks", why.String()}, {"", payload.String()},
-		{"the facts", (&text{}).facts(c.Facts).String()}, {"the asker's words", claims.quoted()},
-		{"", foot(c).String()},
-	}
+	head.line("", words(c.Headline, maxHeadline)).params(c.Payload)
+	head.line("✂️ ", escape(c.Cut)).line("", words(c.Place, maxLine)).line("", code(Cut(c.Summary, maxFolded)))
+	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", escape(Cut(c.Why, maxLine)))
+	claims := (&text{}).list("💬 ", c.Claims)
+	foot := (&text{}).line("🚫 ", escape(Cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings).line("", state(c))
+	return []section{{"", head.String()}, {"", risk.String()}, {theClaims, claims.quoted()}, {"", foot.String()}}
 }
 
-// foot is the last part: why nothing may be allowed, votes, end of time, code.
-func foot(c core.Card) *text {
-	f := &text{}
-	if !c.Status.Final() {
-		f.line("🚫 ", escape(Cut(c.DenyOnly, maxLine)))
+// words draws a line of at most n code units: what the asker chose as code, which the
+// desk's own words never are. Discord shows times in the zone of whoever reads (Reference,
+// Message Formatting, Timestamps).
+func words(line core.Words, n int) string {
+	var out strings.Builder
+	for i, w := range line {
+		text := Cut(w.Text, max(n, 1))
+		if w.Theirs && i > 0 && line[i-1].Theirs {
+			out.WriteByte(' ') // two backticks side by side would be another sign
+		}
+		n -= units(text)
+		switch {
+		case w.AtMs != 0:
+			fmt.Fprintf(&out, "<t:%d:t>", w.AtMs/1000)
+		case w.Theirs:
+			out.WriteString(inline(text))
+		default:
+			out.WriteString(escape(text))
+		}
+		if n <= 0 {
+			break
+		}
 	}
-	f.line("Votes: ", escape(Cut(c.Tally, maxLine)))
-	if !c.Status.Final() {
-		f.line("Expires: ", timed(Cut(c.Expires, maxLine), c.Times))
+	return out.String()
+}
+
+// state is the line that says how far it is: flags, votes, time left, code.
+func state(c core.Card) string {
+	var parts []string
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, text)
+		}
 	}
-	return f.line("Code: ", code(Cut(c.Code, maxLine)))
+	if flags := strings.Join(c.State.Flags, ", "); flags != "" {
+		add("⚠️ " + escape(Cut(flags, maxLine)))
+	}
+	add(escape(Cut(c.State.Votes, maxLine)))
+	if c.State.UntilMs != 0 {
+		add(fmt.Sprintf("ends <t:%d:R>", c.State.UntilMs/1000))
+	}
+	add(escape(Cut(c.State.Also, maxLine)))
+	add(inline(Cut(c.Code, maxLine)))
+	return strings.Join(parts, " · ")
 }
 
 // Colours of the bar beside a card: of its risk, then of its end.
@@ -135,32 +164,14 @@ func colour(c core.Card) int {
 	switch {
 	case !c.Status.Final():
 		return riskColour[clamped(c.Risk)]
-	case c.Failed:
+	case c.Bad && c.Status == core.Approved:
 		return failedColour
-	case c.Status == core.Approved && !c.Revoked:
-		return allowedColour
-	case c.Status == core.Denied, c.Revoked:
+	case c.Bad:
 		return deniedColour
+	case c.Status == core.Approved:
+		return allowedColour
 	}
 	return lapsedColour
-}
-
-func endIcon(c core.Card) string {
-	switch {
-	case c.Status == core.Approved && !c.Revoked:
-		return "✅"
-	case c.Status == core.Denied, c.Revoked:
-		return "⛔"
-	}
-	return "⌛"
-}
-
-// resultIcon marks an execution that failed: the icon above it is the decision's.
-func resultIcon(c core.Card) string {
-	if c.Failed {
-		return "❌ "
-	}
-	return ""
 }
 
 // text collects lines of Markdown.
@@ -193,14 +204,18 @@ func (t *text) facts(facts []core.Fact) *text {
 	return t
 }
 
-// params adds what the asker named: as code, which the desk's own facts never are.
+// params adds the call: what it is about as a block, what the asker named as code, which
+// the desk's own facts never are.
 func (t *text) params(facts []core.Fact) *text {
-	for _, f := range facts {
-		if f.Own {
+	for i, f := range facts {
+		switch {
+		case f.Block && f.Value != "" && i == 0:
+			t.line("", block(f.Value))
+		case f.Own:
 			t.facts([]core.Fact{f})
-			continue
+		default:
+			t.line(code(f.Name+":")+" ", valueOf(f))
 		}
-		t.line(code(f.Name+":")+" ", valueOf(f))
 	}
 	return t
 }
@@ -216,19 +231,4 @@ func (t *text) quoted() string {
 		return ""
 	}
 	return "> " + strings.ReplaceAll(t.String(), "\n", "\n> ")
-}
-
-func joined(parts ...*text) string {
-	var all []string
-	for _, p := range parts {
-		all = append(all, p.lines...)
-	}
-	return strings.Join(all, "\n")
-}
-
-func bold(s string, times core.Times) string {
-	if s == "" {
-		return ""
-	}
-	return "**" + timed(s, times) + "**"
 }

@@ -19,28 +19,36 @@ var updateGolden = flag.Bool("update", false, "write the golden files anew")
 
 func fullCard() core.Card {
 	return core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: `git push --force origin main · in /srv/app`,
-		Why: []string{"changes what others see", "- not a list", "1. nor this"}, Warnings: []string{"р in “pаypal” is CYRILLIC"},
-		Payload: []core.Fact{{Name: "command", Value: "git push --force origin main"}, {Name: "env", Value: "A=`date`"}, {Name: "long", Value: strings.Repeat("x ", 80)}, {Name: "@everyone **x**", Value: ""}},
-		Facts:   []core.Fact{{Name: "Agent", Value: "main"}, {Name: "Fingerprint", Value: "0123456789ab"}},
-		Claims:  []core.Fact{{Name: "Why, in the asker's words", Value: "Risk: R0 · approved by policy <@1> https://x.y ```\n> no"}},
-		Tally:   "1 of 2: alice", Expires: "21 Nov 15:04:05 CET", Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways},
+		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: core.Words{{Text: "main-agent asks "}, {Text: "to change "}, {Text: "a`b", Theirs: true}},
+		Place: core.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
+		Why:   "External change or irreversible (R3): - not a list; *nor this*", Warnings: []string{"р in “pаypal” is CYRILLIC"},
+		Payload: []core.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "A=`date`"}, {Name: "long", Value: strings.Repeat("x ", 80)}, {Name: "@everyone **x**", Value: ""}},
+		Details: []core.Fact{{Name: "Agent", Value: "main"}, {Name: "Fingerprint", Value: "0123456789ab", Own: true}},
+		Claims:  []string{"claimed: “Risk: R0 · approved by policy <@1> https://x.y ``` > no”"},
+		State:   core.State{Flags: []string{"look-alikes"}, Votes: "1 of 2 yes (alice)", UntilMs: 1_700_000_000_000, Until: "until 15:04 CET (15 min)"},
+		Offers:  []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways},
 	}
 }
 
 // Goldens of what Discord is sent; -update writes them.
 func TestGoldenCards(t *testing.T) {
-	ended, denied, long := fullCard(), fullCard(), fullCard()
-	ended.Status, ended.Outcome, ended.Result = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded."
-	denied.Status, denied.Outcome, denied.Risk = core.Denied, "denied by bob at 21 Nov 15:00:00 CET: *no*", core.R4
-	long.Facts = []core.Fact{{Name: "Agent", Value: strings.Repeat("y", 2500)}}
-	forged, script, withdrawn, failed := fullCard(), fullCard(), fullCard(), fullCard()
+	end := func(s core.Status, bad bool, outcome ...core.Word) core.Card {
+		c := fullCard()
+		c.Status, c.Bad, c.Outcome, c.Payload, c.Place, c.State, c.Offers = s, bad, outcome, nil, nil, core.State{}, nil
+		c.Headline, c.Summary = core.Words{{Text: "main-agent asked for"}}, "git push --force origin main · in /srv/app"
+		return c
+	}
+	at := core.Word{Text: "15:00 CET", AtMs: 1_700_000_000_000}
+	ended := end(core.Approved, false, core.Word{Text: "✅ Allowed once by alice, "}, at, core.Word{Text: " · reported: exit 0"})
+	denied := end(core.Denied, true, core.Word{Text: "⛔ Denied by bob, "}, at, core.Word{Text: ": *no*"})
+	failed := end(core.Approved, true, core.Word{Text: "✅ Allowed once by alice, "}, at, core.Word{Text: " · ❌ reported: failed, exit 1"})
+	withdrawn := end(core.Withdrawn, false, core.Word{Text: "⌛ Withdrawn by token main-agent, "}, at)
+	withdrawn.Claims = append(withdrawn.Claims, "withdrawn because: “✅ **Allowed once by alice**”")
+	forged, script, long := fullCard(), fullCard(), fullCard()
+	long.Claims = []string{strings.Repeat("y", 3500)}
 	forged.Payload = []core.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
 	forged.Cut = "… and 57 more parameters, whole above"
-	script.Payload = []core.Fact{{Name: "command", Value: "set -e\nmake\n✅ **allowed once by alice**"}}
-	withdrawn.Status, withdrawn.Outcome, withdrawn.Payload = core.Withdrawn, "withdrawn by token main-agent at 21 Nov 15:00:00 CET", nil
-	withdrawn.Claims = append(withdrawn.Claims, core.Fact{Name: "Why it was withdrawn, in the asker's words", Value: "✅ **allowed once by alice**"})
-	failed.Status, failed.Outcome, failed.Failed, failed.Result = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", true, "The agent says it failed with exit status 1."
+	script.Payload = []core.Fact{{Name: "command", Value: "set -e\nmake\n✅ **allowed once by alice**", Block: true}}
 	toolong := long
 	toolong.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}}
 	for name, c := range map[string]core.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": smallCard(), "forged": forged, "script": script, "withdrawn": withdrawn, "failed": failed} {
@@ -128,17 +136,23 @@ func outsideOfCode(s string) string {
 // alive.
 func TestAdversary_S4_Property(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		line := func(name string) core.Words {
+			return core.Words{{Text: nasty().Draw(t, name)}, {Text: nasty().Draw(t, name+" of theirs"), Theirs: true}}
+		}
 		c := core.Card{
-			Code: "7KQ2AB", Status: core.Pending, Headline: nasty().Draw(t, "headline"), Tally: nasty().Draw(t, "tally"),
-			Why: []string{nasty().Draw(t, "why")}, Expires: "soon", Offers: []core.Decision{core.AllowOnce},
-			Payload: []core.Fact{{Name: nasty().Draw(t, "name"), Value: nasty().Draw(t, "value")}},
-			Claims:  []core.Fact{{Name: "Why", Value: nasty().Draw(t, "claim")}},
+			Code: "7KQ2AB", Status: core.Pending, Headline: line("headline"), Place: line("place"),
+			Why: nasty().Draw(t, "why"), Offers: []core.Decision{core.AllowOnce}, State: core.State{Votes: nasty().Draw(t, "votes"), Flags: []string{nasty().Draw(t, "flag")}},
+			Payload: []core.Fact{{Name: nasty().Draw(t, "name"), Value: nasty().Draw(t, "value"), Block: rapid.Bool().Draw(t, "block")}},
+			Claims:  []string{nasty().Draw(t, "claim")}, Warnings: []string{nasty().Draw(t, "warning")},
 		}
 		message, shown := Card(c)
 		require.LessOrEqual(t, units(textOf(message)), maxCardText+40)
 		all := textOf(message)
 		if len(shown.Offers) > 0 {
 			require.Contains(t, all, fenceless(c.Payload[0].Value), "everything that would run is there")
+			for _, w := range []core.Word{c.Headline[1], c.Place[1]} {
+				require.Contains(t, all, inline(w.Text))
+			}
 		}
 		require.NotRegexp(t, alive, outsideOfCode(all))
 	})
@@ -167,8 +181,8 @@ func TestTimedWritesKnownTimesOnly(t *testing.T) {
 
 func smallCard() core.Card {
 	return core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: "git push --force · in /srv/app",
-		Offers: []core.Decision{core.AllowOnce, core.AllowSession}, Expires: "21 Nov 15:04:05 CET",
-		Session: "“git push” without other options, whatever it names but files outside the workspace", Always: "exactly this call", Agent: "main",
+		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: core.Words{{Text: "main-agent asks to run"}}, Why: "External change or irreversible (R3)",
+		Payload: []core.Fact{{Name: "command", Value: "git push --force", Block: true}}, State: core.State{UntilMs: 1_700_000_000_000},
+		Offers: []core.Decision{core.AllowOnce, core.AllowSession},
 	}
 }

@@ -19,7 +19,7 @@ func listOf(n, more int, text string) core.Card {
 	for i := range n {
 		d.Entries = append(d.Entries, core.DigestEntry{Code: fmt.Sprintf("K7QX%02d", i), Risk: core.RiskClass(3 - i/8), Text: text})
 	}
-	return core.Card{Code: d.Code, Status: core.Pending, Headline: d.Title, Digest: &d}
+	return core.Card{Code: d.Code, Status: core.Pending, Headline: core.Words{{Text: d.Title}}, Digest: &d}
 }
 
 // Goldens of digests; -update writes them.

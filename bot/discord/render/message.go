@@ -14,7 +14,6 @@ const (
 	kindButton    = 2
 	kindInput     = 4
 	kindText      = 10
-	kindSeparator = 14
 	kindContainer = 17
 	kindLabel     = 18
 )

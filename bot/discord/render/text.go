@@ -108,6 +108,16 @@ func code(s string) string {
 	return "`" + strings.ToValidUTF8(s, "\uFFFD") + "`"
 }
 
+// inline writes a short value as code within a line, whatever is in it. A backtick, which
+// would end it, is written as an escape.
+func inline(s string) string {
+	if s == "" {
+		return ""
+	}
+	s = strings.NewReplacer("`", `\u{60}`, "\n", `\u{A}`).Replace(strings.ToValidUTF8(s, "\uFFFD"))
+	return "`" + s + "`"
+}
+
 // units counts UTF-16 code units.
 func units(s string) int {
 	n := 0

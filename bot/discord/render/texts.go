@@ -24,9 +24,9 @@ func Text(s, forUser string, times core.Times) Message {
 // CardTitle names the post in a forum that a card is.
 func CardTitle(c core.Card) string {
 	if c.Digest != nil {
-		return Title(c.Headline)
+		return Title(c.Headline.String())
 	}
-	return Cut(c.Code+" · "+c.Risk.String()+" · "+c.Headline, MaxTitle)
+	return Cut(c.Code+" · "+c.Risk.String()+" · "+c.Title(), MaxTitle)
 }
 
 // Title makes a text the name of a forum's post, which must have one.
@@ -41,13 +41,9 @@ func Title(s string) string {
 // End says how a card has ended, for one that cannot be edited any more.
 func End(c core.Card) Message {
 	if c.Digest != nil {
-		return Text(c.Headline, "", nil)
+		return Text(c.Headline.String(), "", nil)
 	}
-	end := endIcon(c) + " " + c.Code + ": " + c.Outcome
-	if c.Result != "" {
-		end += "\n" + resultIcon(c) + c.Result
-	}
-	return Text(end, "", c.Times)
+	return Markdown(escape(c.Code+": ") + words(c.Outcome, maxHeadline))
 }
 
 // PartTexts writes all of a file as texts of messages, in Markdown; there are none

@@ -4,7 +4,6 @@
 package render
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,7 +14,7 @@ import (
 // notWhole is what a card says that cannot show everything that would run.
 const notWhole = "The whole call does not fit into a Telegram message, so it can only be denied here."
 
-// Longest text of a line that the core does not limit itself.
+// Longest text of a line that the core does not limit itself, in characters.
 const (
 	maxHeadline = 1000
 	maxLine     = 400
@@ -27,7 +26,6 @@ type section struct {
 	name  string // what a card says that it leaves out; empty: must stay
 	html  string
 	chars int
-	tight bool // it belongs to the part above: no blank line between
 }
 
 // Card draws a card as HTML for Telegram. The card it gives back is the one
@@ -38,21 +36,30 @@ func Card(c core.Card) (string, core.Card) {
 		return digest(*c.Digest), c
 	}
 	parts := sections(c)
-	for _, optional := range []string{"the asker's words", "the facts", "why it asks"} {
+	for _, optional := range []string{theDetails, theClaims} {
 		if length(parts) <= MaxText {
 			break
 		}
-		parts = leaveOut(parts, optional, optional+" are left out for want of room.")
+		parts = leaveOut(parts, optional)
 	}
-	if length(parts) > MaxText || utf8.RuneCountInString(c.Headline) > maxHeadline {
+	if length(parts) > MaxText || cutWords(c.Headline) || cutWords(c.Place) {
 		if !c.Status.Final() {
-			c.Offers, c.DenyOnly = nil, notWhole
+			c.Offers, c.Wider, c.DenyOnly = nil, nil, notWhole
 		}
-		c.Payload, c.Cut, c.Claims, c.Facts, c.Why, c.Warnings = nil, "", nil, nil, nil, nil
+		c.Payload, c.Cut, c.Claims, c.Details, c.Warnings = nil, "", nil, nil, nil
 		parts = sections(c)
 	}
 	return join(parts), c
 }
+
+// What is left out for want of room, in this order.
+const (
+	theDetails = "the details"
+	theClaims  = "the asker's words"
+)
+
+// cutWords reports whether a line would be cut.
+func cutWords(w core.Words) bool { return utf8.RuneCountInString(w.String()) > maxHeadline }
 
 // What stands where about the wider scopes, for whoever opens the menu.
 const (
@@ -78,24 +85,22 @@ func Menu(c core.Card, m textcmd.Menu) MenuPage {
 	}
 	about := textcmd.About(c)
 	grants := (&block{}).line("", "<b>What these choices grant</b>").list("", strings.Split(about, "\n")).section("")
-	if visible(text)+len("\n\n")+grants.chars > MaxText {
+	if visible(text)+len("\n")+grants.chars > MaxText {
 		p.Answer, p.Reply = GrantsBelow, about
 		return p
 	}
-	p.HTML, p.Answer = text+"\n\n"+grants.html, GrantsOnCard
+	p.HTML, p.Answer = text+"\n"+grants.html, GrantsOnCard
 	return p
 }
 
 func join(parts []section) string {
 	var out strings.Builder
 	for _, p := range parts {
-		switch {
-		case p.html == "":
+		if p.html == "" {
 			continue
-		case out.Len() > 0 && p.tight:
+		}
+		if out.Len() > 0 {
 			out.WriteString("\n")
-		case out.Len() > 0:
-			out.WriteString("\n\n")
 		}
 		out.WriteString(p.html)
 	}
@@ -105,18 +110,17 @@ func join(parts []section) string {
 func length(parts []section) int {
 	n := 0
 	for _, p := range parts {
-		n += p.chars + len("\n\n")
+		n += p.chars + len("\n")
 	}
 	return n
 }
 
 // leaveOut replaces a section by a line that says so.
-func leaveOut(parts []section, name, note string) []section {
+func leaveOut(parts []section, name string) []section {
+	note := strings.ToUpper(name[:1]) + name[1:] + " are left out for want of room."
 	for i, p := range parts {
 		if p.name == name && p.chars > len(note) {
-			s := (&block{}).line("", escape(strings.ToUpper(note[:1])+note[1:]))
-			parts[i] = s.section("")
-			parts[i].tight = p.tight
+			parts[i] = (&block{}).line("", escape(note)).section("")
 		}
 	}
 	return parts
@@ -125,70 +129,65 @@ func leaveOut(parts []section, name, note string) []section {
 // sections are the parts of a card in the order in which people read it. The
 // first line is what a phone's notification shows.
 func sections(c core.Card) []section {
-	head := (&block{}).line("", code(cut(c.Headline, maxHeadline)))
-	if c.Status.Final() {
-		head.line(endIcon(c)+" ", inert(cut(c.Outcome, maxLine)))
-		head.line(resultIcon(c), inert(cut(c.Result, maxLine)))
+	head := (&block{}).line("", words(c.Outcome)).line("", words(c.Headline))
+	head.params(c.Payload).line("✂️ ", inert(c.Cut)).line("", words(c.Place))
+	call := &block{}
+	if c.Summary != "" {
+		call.line("", code(cut(c.Summary, maxLine))).fold()
 	}
-	risk := (&block{}).line("", riskColour[min(max(c.Risk, core.R0), core.R4)]+" "+c.Risk.String()+" · "+c.Risk.Text())
-	why := (&block{}).list("• ", c.Why)
-	warnings := (&block{}).list("⚠️ ", c.Warnings)
-	payload := &block{}
-	if len(c.Payload) > 0 {
-		payload.line("", "<b>What would run</b>").params(c.Payload)
-	}
-	payload.line("✂️ ", inert(c.Cut))
-	facts := (&block{}).facts(c.Facts)
-	claims := &block{}
-	if len(c.Claims) > 0 {
-		claims.line("", "<b>Only claimed by the asker, not checked</b>").facts(c.Claims).quote()
-	}
+	risk := (&block{}).line(riskColour[min(max(c.Risk, core.R0), core.R4)]+" ", readable(cut(c.Why, maxLine)))
+	claims := (&block{}).list("💬 ", c.Claims).quote()
+	foot := (&block{}).line("🚫 ", inert(cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings).line("", state(c))
 	return []section{
-		head.section(""), risk.section(""), why.section("why it asks").below(), warnings.section("").below(),
-		payload.section(""),
-		facts.section("the facts"), claims.section("the asker's words"), foot(c).section(""),
+		head.section(""), call.section(""), risk.section(""), claims.section(theClaims), foot.section(""),
+		(&block{}).facts(c.Details).fold().section(theDetails),
 	}
 }
 
-// foot is the last part: votes, end of time, code, and why nothing may be allowed.
-func foot(c core.Card) *block {
-	f := &block{}
-	if !c.Status.Final() {
-		f.line("🚫 ", inert(cut(c.DenyOnly, maxLine)))
+// words draws a line: what the asker chose as code, which the desk's own words never are.
+func words(line core.Words) string {
+	var out strings.Builder
+	room := maxHeadline
+	for _, w := range line {
+		text := cut(w.Text, max(room, 1))
+		room -= utf8.RuneCountInString(text)
+		if w.Theirs {
+			out.WriteString(code(text))
+		} else {
+			out.WriteString(readable(text))
+		}
+		if room <= 0 {
+			break
+		}
 	}
-	f.line("Votes: ", inert(cut(c.Tally, maxLine)))
-	if !c.Status.Final() {
-		f.line("Expires: ", inert(cut(c.Expires, maxLine)))
+	return out.String()
+}
+
+// state is the line that says how far it is: flags, votes, time left, code.
+func state(c core.Card) string {
+	var parts []string
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, text)
+		}
 	}
-	return f.line("Code: ", code(cut(c.Code, maxLine)))
+	if flags := strings.Join(c.State.Flags, ", "); flags != "" {
+		add("⚠️ " + inert(flags))
+	}
+	add(inert(cut(c.State.Votes, maxLine)))
+	add(inert(cut(c.State.Until, maxLine)))
+	add(inert(cut(c.State.Also, maxLine)))
+	add(code(cut(c.Code, maxLine)))
+	return strings.Join(parts, " · ")
 }
 
 var riskColour = [...]string{"🟩", "🟦", "🟨", "🟧", "🟥"}
 
-func endIcon(c core.Card) string {
-	switch {
-	case c.Status == core.Approved && !c.Revoked:
-		return "✅"
-	case c.Status == core.Denied, c.Revoked:
-		return "⛔"
-	default:
-		return "⌛"
-	}
-}
-
-// resultIcon marks an execution that failed: the icon above it is the decision's.
-func resultIcon(c core.Card) string {
-	if c.Failed {
-		return "❌ "
-	}
-	return ""
-}
-
 // block collects lines.
 type block struct {
-	lines  []string
-	chars  int
-	quoted bool
+	lines []string
+	chars int
+	tag   string // the quotation that they stand in
 }
 
 // line adds a label and a text, unless the text is empty.
@@ -206,14 +205,14 @@ func (b *block) list(bullet string, texts []string) *block {
 		return b.pre(texts)
 	}
 	for _, s := range texts {
-		b.line(bullet, inert(s))
+		b.line(bullet, readable(s))
 	}
 	return b
 }
 
-// facts adds the desk's own facts, their names bold.
+// facts adds what is known: names of the desk's own facts bold, others marked as claims.
 func (b *block) facts(facts []core.Fact) *block {
-	if len(facts) > manyFacts {
+	if len(facts) > manyDetails {
 		return b.many(facts)
 	}
 	for _, f := range facts {
@@ -221,15 +220,28 @@ func (b *block) facts(facts []core.Fact) *block {
 		if lively(f.Name) {
 			name = code(f.Name) + ":"
 		}
+		if !f.Own {
+			name = "💬 " + name
+		}
 		b.value(name, f.Value)
 	}
 	return b
 }
 
-// params adds what the asker named: as code, which the desk's own facts never are.
+// params adds the call: what it is about as a block, then what the asker named as code,
+// which the desk's own facts never are.
 func (b *block) params(facts []core.Fact) *block {
-	own := func(f core.Fact) bool { return f.Own }
-	asked := slices.DeleteFunc(slices.Clone(facts), own)
+	var asked, own []core.Fact
+	for i, f := range facts {
+		switch {
+		case f.Block && f.Value != "" && i == 0:
+			b.line("", "<pre>"+escape(f.Value)+"</pre>")
+		case f.Own:
+			own = append(own, f)
+		default:
+			asked = append(asked, f)
+		}
+	}
 	if len(asked) > manyFacts {
 		b.many(asked)
 	} else {
@@ -237,7 +249,7 @@ func (b *block) params(facts []core.Fact) *block {
 			b.value(code(f.Name+":"), f.Value)
 		}
 	}
-	return b.facts(slices.DeleteFunc(slices.Clone(facts), func(f core.Fact) bool { return !own(f) }))
+	return b.facts(own)
 }
 
 // value adds a labelled value: a long one, or one of several lines, in a block of its own.
@@ -265,14 +277,15 @@ func (b *block) pre(lines []string) *block {
 	return b.line("", "<pre>"+escape(strings.Join(lines, "\n"))+"</pre>")
 }
 
-func (b *block) quote() *block { b.quoted = true; return b }
+func (b *block) quote() *block { b.tag = "blockquote"; return b }
+
+// fold shows the first lines and the others when tapped (Bot API, HTML style).
+func (b *block) fold() *block { b.tag = "blockquote expandable"; return b }
 
 func (b *block) section(name string) section {
 	text := strings.Join(b.lines, "\n")
-	if b.quoted && text != "" {
-		text = "<blockquote>" + text + "</blockquote>"
+	if b.tag != "" && text != "" {
+		text = "<" + b.tag + ">" + text + "</blockquote>"
 	}
 	return section{name: name, html: text, chars: b.chars}
 }
-
-func (s section) below() section { s.tight = true; return s }

@@ -22,84 +22,79 @@ var rewrite = flag.Bool("update", false, "write the golden files anew")
 
 func goldenCards() map[string]core.Card {
 	pending := core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: "git push --force origin main · in /srv/app",
-		Why:      []string{"It changes something outside of the workspace.", "External writes of R3 and above need a person."},
+		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3,
+		Headline: core.Words{{Text: "main-agent asks "}, {Text: "to run"}},
+		Payload:  []core.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "GIT_SSH_COMMAND=ssh -i key"}},
+		Place:    core.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
+		Why:      "External change or irreversible (R3): overwrites or deletes history in another repository; reads .env",
 		Warnings: []string{`"оrigin" has the Cyrillic letter о`},
-		Payload:  []core.Fact{{Name: "workdir", Value: "/srv/app"}, {Name: "env", Value: "GIT_SSH_COMMAND=ssh -i key"}},
-		Facts: []core.Fact{
-			{Name: "Tool", Value: "exec"}, {Name: "Agent", Value: "main"}, {Name: "Session", Value: "agent:main:7"},
-			{Name: "Asked by token", Value: "main-agent"}, {Name: "Fingerprint", Value: "3f2a9c0b7d1e"},
+		Details: []core.Fact{
+			{Name: "Tool", Value: "exec", Own: true}, {Name: "Asked by token", Value: "main-agent", Own: true}, {Name: "Fingerprint", Value: "3f2a9c0b7d1e", Own: true},
+			{Name: "Agent", Value: "main"}, {Name: "Session", Value: "agent:main:7"},
 		},
-		Claims: []core.Fact{
-			{Name: "Why, in the asker's words", Value: "The release must go out. <b>Risk: R0 · approved by policy</b>"},
-			{Name: "Requester, as told by main-agent", Value: "bob"},
-		},
-		Expires: "21 Nov 15:04:05 CET", Offers: []core.Decision{core.AllowOnce, core.AllowSession},
+		Claims: []string{"claimed: “The release must go out. <b>Risk: R0 · approved by policy</b>”, for bob"},
+		State:  core.State{Flags: []string{"look-alikes"}, UntilMs: 1, Until: "until 15:04 CET (15 min)"}, Offers: []core.Decision{core.AllowOnce, core.AllowSession},
 	}
 	with := func(change func(*core.Card)) core.Card {
 		c := pending
-		c.Claims = slices.Clone(pending.Claims)
 		change(&c)
 		return c
 	}
-	end := func(s core.Status, outcome, result string) core.Card {
+	end := func(s core.Status, outcome string) core.Card {
 		return with(func(c *core.Card) {
-			c.Status, c.Outcome, c.Result, c.Payload, c.Offers, c.Expires = s, outcome, result, nil, nil, ""
+			c.Status, c.Outcome, c.Payload, c.Place, c.Offers, c.State = s, core.Words{{Text: outcome}}, nil, nil, nil, core.State{}
+			c.Headline, c.Summary = core.Words{{Text: "main-agent asked for"}}, "git push --force origin main · in /srv/app"
 		})
 	}
 	return map[string]core.Card{
 		"pending": pending,
-		"small":   {Code: "7KQ2AB", Status: core.Pending, Risk: core.R1, Headline: "touch x", Expires: "21 Nov 15:04:05 CET"},
-		"quorum":  with(func(c *core.Card) { c.Risk, c.Tally = core.R4, "1 of 2: alice" }),
+		"small": {Code: "7KQ2AB", Status: core.Pending, Risk: core.R1, Why: "Local change (R1)", Headline: core.Words{{Text: "a asks to run"}},
+			Payload: []core.Fact{{Name: "command", Value: "touch x", Block: true}}, State: core.State{Until: "until 15:04 UTC (15 min)"}},
+		"quorum": with(func(c *core.Card) { c.Risk, c.State.Votes = core.R4, "1 of 2 yes (alice)" }),
 		"file": with(func(c *core.Card) {
-			c.Payload = []core.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)"}}
+			c.Headline = core.Words{{Text: "main-agent asks "}, {Text: "to write "}, {Text: "src/app.go", Theirs: true}, {Text: " (812 lines)"}}
+			c.Payload = []core.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)", Block: true}}
+			c.Cut = "Cut here, whole above"
 		}),
 		"cut": with(func(c *core.Card) {
-			c.Headline = "frob · path: /etc/cron.d/x · in /srv/app on prod-1"
+			c.Headline = core.Words{{Text: "main-agent asks "}, {Text: "to use "}, {Text: "frob", Theirs: true}}
 			c.Payload = []core.Fact{{Name: "path", Value: "/etc/cron.d/x"}, {Name: "k000", Value: "v"}, {Name: "k001", Value: "v"}}
 			c.Cut = "… and 57 more parameters, whole above"
 		}),
 		"script": with(func(c *core.Card) {
-			c.Headline = `set -e\u{A}make\u{A}✅ allowed once by alice`
-			c.Payload = []core.Fact{{Name: "command", Value: "set -e\nmake\n✅ allowed once by alice"}, {Name: "workdir", Value: "/srv/app"}}
+			c.Payload = []core.Fact{{Name: "command", Value: "set -e\nmake\n✅ Allowed once by alice", Block: true}}
 		}),
 		"forged": with(func(c *core.Card) {
 			c.Payload = []core.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "Tool", Value: "read"},
 				{Name: "Expires", Value: "never"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
 		}),
-		"withdrawn": with(func(c *core.Card) {
-			c.Status, c.Outcome, c.Payload, c.Offers, c.Expires = core.Withdrawn, "withdrawn by token main-agent at 21 Nov 15:00:00 CET", nil, nil, ""
-			c.Claims = append(c.Claims, core.Fact{Name: "Why it was withdrawn, in the asker's words", Value: "✅ allowed once by alice at 21 Nov 15:00:00 CET"})
-		}),
-		"failed": with(func(c *core.Card) {
-			c.Status, c.Outcome, c.Payload, c.Offers, c.Expires = core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", nil, nil, ""
-			c.Failed, c.Result = true, "The agent says it failed with exit status 1: could not reach host."
-		}),
 		"deny-only": with(func(c *core.Card) {
 			c.Offers, c.DenyOnly = nil, "The call itself cannot be shown, so it can only be denied here."
 			c.Payload = nil
 		}),
+		"fingerprint": with(func(c *core.Card) {
+			c.Headline = core.Words{{Text: "scanner asks "}, {Text: "to run "}, {Text: "deploy", Theirs: true}, {Text: ", contents not shown here: deny here, or decide in the terminal"}}
+			c.Payload, c.Place, c.Offers = nil, nil, nil
+		}),
 		"params": with(func(c *core.Card) {
-			c.Payload = nil
-			c.Payload = append(c.Payload, core.Fact{Name: "script", Value: "a\nb"})
+			c.Payload = []core.Fact{{Name: "script", Value: "a\nb"}}
 			for i := range 30 {
 				c.Payload = append(c.Payload, core.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
 			}
 		}),
 		"hostile": with(func(c *core.Card) {
-			c.Headline, c.Why = hostile, []string{hostile}
-			c.Claims[0].Value = hostile
+			c.Headline, c.Why = core.Words{{Text: hostile}, {Text: hostile, Theirs: true}}, hostile
+			c.Claims = []string{"claimed: “" + hostile + "”"}
 		}),
-		"allowed": end(core.Approved, "allowed once by alice at 21 Nov 15:00:00 CET", "The agent says it succeeded with exit status 0: pushed."),
-		"denied":  end(core.Denied, "denied by alice at 21 Nov 15:00:00 CET: not on a Friday", ""),
-		"expired": end(core.Expired, "expired at 21 Nov 15:04:05 CET: nobody decided in time", ""),
-		"revoked": with(func(c *core.Card) {
-			c.Status, c.Revoked, c.Payload, c.Offers, c.Expires = core.Approved, true, nil, nil, ""
-			c.Outcome = "allowed once by bob at 21 Nov 15:00:00 CET, then revoked by alice at 21 Nov 15:01:30 CET: wrong host"
-		}),
-		"swallowed": {Code: "7KQ2AB", Status: core.Pending, Headline: "rm ne\u030Aw", Payload: []core.Fact{{Name: "x", Value: "a\u0333b\u033Fc"}}},
+		"allowed":   end(core.Approved, "✅ Allowed once by alice, 15:00 CET · reported: exit 0"),
+		"failed":    end(core.Approved, "✅ Allowed once by alice, 15:00 CET · ❌ reported: failed, exit 1"),
+		"denied":    end(core.Denied, "⛔ Denied by alice, 15:00 CET: not on a Friday"),
+		"expired":   end(core.Expired, "⌛ Nobody answered in 15 min"),
+		"revoked":   end(core.Approved, "↩️ Taken back by alice, 15:01 CET, before it ran: wrong host. It had been allowed once by bob"),
+		"withdrawn": end(core.Withdrawn, "⌛ Withdrawn by token main-agent, 15:00 CET"),
+		"swallowed": {Code: "7KQ2AB", Status: core.Pending, Headline: core.Words{{Text: "rm ne\u030Aw", Theirs: true}}, Payload: []core.Fact{{Name: "x", Value: "a\u0333b\u033Fc"}}},
 		"too long": with(func(c *core.Card) {
-			c.Claims = []core.Fact{{Name: "Why", Value: strings.Repeat("c", 3000)}}
+			c.Details = []core.Fact{{Name: "Why", Value: strings.Repeat("c", 3000)}}
 			c.Payload = []core.Fact{{Name: "x", Value: strings.Repeat("p", 1500)}}
 		}),
 		"far too long": with(func(c *core.Card) { c.Payload = []core.Fact{{Name: "x", Value: strings.Repeat("p", 4000)}} }),
@@ -115,8 +110,7 @@ func TestGoldenCards(t *testing.T) {
 	}
 	t.Run("more", func(t *testing.T) {
 		c := goldenCards()["pending"]
-		c.Offers, c.Always, c.Agent = append(c.Offers, core.AllowAlways), "exactly this call", "main"
-		c.Session = "“git push” without other options, whatever it names but files outside the workspace"
+		c.Offers, c.Wider = append(c.Offers, core.AllowAlways), []string{"Allow session: “git push” without other options; by agent main in this session.", "Always: exactly this call; by agent main."}
 		p := Menu(c, textcmd.MenuMore)
 		golden(t, "more", p.HTML, p.Rows)
 	})
@@ -153,7 +147,7 @@ func labels(rows [][]textcmd.Button) (all []string) {
 	return all
 }
 
-var tagForm = regexp.MustCompile(`<(/?)([a-z]+)>`)
+var tagForm = regexp.MustCompile(`<(/?)([a-z]+)(?: expandable)?>`)
 
 // checkHTML holds that HTML is what Telegram parses and what stays within its
 // limits, and gives its text.
@@ -205,18 +199,21 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 		return strings.Repeat(word.Draw(t, "piece"), rapid.IntRange(0, 40).Draw(t, "times"))
 	})
 	fact := rapid.Custom(func(t *rapid.T) core.Fact {
-		return core.Fact{Name: word.Draw(t, "name"), Value: rapid.OneOf(word, word, long).Draw(t, "value")}
+		return core.Fact{Name: word.Draw(t, "name"), Value: rapid.OneOf(word, word, long).Draw(t, "value"), Own: rapid.Bool().Draw(t, "own"), Block: rapid.Bool().Draw(t, "block")}
 	})
 	facts, texts := rapid.SliceOfN(fact, 0, 60), rapid.SliceOfN(word, 0, 30)
 	rapid.Check(t, func(t *rapid.T) {
+		line := func(name string) core.Words {
+			return core.Words{{Text: long.Draw(t, name)}, {Text: word.Draw(t, name+" of theirs"), Theirs: true}}
+		}
 		c := core.Card{
-			Code: word.Draw(t, "code"), Headline: long.Draw(t, "headline"), Risk: core.RiskClass(rapid.IntRange(-1, 6).Draw(t, "risk")),
+			Code: word.Draw(t, "code"), Headline: line("headline"), Place: line("place"), Risk: core.RiskClass(rapid.IntRange(-1, 6).Draw(t, "risk")),
 			Status: rapid.SampledFrom([]core.Status{core.Pending, core.Approved, core.Denied, core.Expired, core.Withdrawn}).Draw(t, "status"),
-			Why:    texts.Draw(t, "why"), Warnings: texts.Draw(t, "warnings"), Payload: facts.Draw(t, "payload"),
-			Facts: facts.Draw(t, "facts"), Claims: facts.Draw(t, "claims"), Tally: word.Draw(t, "tally"),
-			Expires: word.Draw(t, "expires"), Outcome: long.Draw(t, "outcome"), Result: long.Draw(t, "result"),
+			Why:    long.Draw(t, "why"), Warnings: texts.Draw(t, "warnings"), Payload: facts.Draw(t, "payload"),
+			Details: facts.Draw(t, "details"), Claims: texts.Draw(t, "claims"), Outcome: line("outcome"), Summary: long.Draw(t, "summary"),
+			State:  core.State{Flags: texts.Draw(t, "flags"), Votes: word.Draw(t, "votes"), Until: word.Draw(t, "until")},
 			Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways}, DenyOnly: word.Draw(t, "deny only"),
-			Session: word.Draw(t, "session"), Always: word.Draw(t, "always"), Agent: word.Draw(t, "agent"),
+			Wider: texts.Draw(t, "wider"),
 		}
 		got, drawn := Card(c)
 		text := checkHTML(t, got)
@@ -232,9 +229,13 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 				t.Fatalf("an allow is offered, but %s %q is not on the card:\n%s", what, want, text)
 			}
 		}
-		whole("the headline", c.Headline)
-		for _, f := range c.Payload {
-			whole("a name", f.Name)
+		for _, w := range append(slices.Clone(c.Headline), c.Place...) {
+			whole("a word", w.Text)
+		}
+		for i, f := range c.Payload {
+			if block := f.Block && i == 0; !block {
+				whole("a name", f.Name)
+			}
 			whole("a value", f.Value)
 		}
 	})
@@ -244,11 +245,12 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 func TestTheCoresLargestCardFits(t *testing.T) {
 	r := func(n int) string { return strings.Repeat("&", n) }
 	c := core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Headline: r(220), Expires: "21 Nov 15:04:05 CET", Tally: r(100),
+		Code: "7KQ2AB", Status: core.Pending, Headline: core.Words{{Text: r(180)}}, Place: core.Words{{Text: r(210)}}, Why: r(160),
+		Claims: []string{r(300)}, State: core.State{Votes: r(100), Until: "until 15:04 CET (15 min)"},
 		Payload: []core.Fact{{Name: "x", Value: r(1500)}}, Offers: []core.Decision{core.AllowOnce},
 	}
-	for range 7 {
-		c.Facts = append(c.Facts, core.Fact{Name: "Bound to environment", Value: r(120)})
+	for range 11 {
+		c.Details = append(c.Details, core.Fact{Name: "Bound to environment", Value: r(120), Own: true})
 	}
 	got, drawn := Card(c)
 	if checkHTML(t, got); len(drawn.Offers) == 0 || len(drawn.Payload) == 0 {

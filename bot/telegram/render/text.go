@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -80,11 +81,34 @@ func inert(s string) string {
 	return escape(s)
 }
 
+// readable is inert for a sentence: one word of it or two are code where that is enough.
+func readable(s string) string {
+	if !lively(s) {
+		return escape(s)
+	}
+	words := strings.Split(s, " ")
+	rest, coded := slices.Clone(words), 0
+	for i, word := range words {
+		if words[i] = escape(word); lively(word) {
+			words[i], rest[i], coded = code(word), "x", coded+1
+		}
+	}
+	if coded > maxCoded || lively(strings.Join(rest, " ")) {
+		return code(s)
+	}
+	return strings.Join(words, " ")
+}
+
+// maxCoded is how many words of a line may be code by themselves.
+const maxCoded = 2
+
 // From so many lines with markup on, a text or a part of a card becomes a single
 // block, so that all of it stays below maxEntities.
 const (
 	manyLines = 40
 	manyFacts = 10
+
+	manyDetails = 16
 )
 
 // inertText writes a text of several lines inertly.

@@ -1,0 +1,56 @@
+package show
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+)
+
+func written(a api.Approval) string {
+	var out bytes.Buffer
+	Card(&out, false, a)
+	return out.String()
+}
+
+// A terminal shows what the chats show.
+func TestCard(t *testing.T) {
+	soon := time.Now().Add(15 * time.Minute)
+	a := api.Approval{Status: api.Pending, Code: "7KQ2M5", RiskClass: "R3", ExpiresAtMs: soon.UnixMilli(), Card: &api.Card{
+		Headline: "main-agent asks to run", Call: []api.CardFact{{Name: "command", Value: "set -e\nmake", Block: true}, {Name: "env", Value: "A=b"}},
+		Place: "in /srv", Risk: "External change (R3): sends commits", Claims: []string{"claimed: “weekly”"}, Warnings: []string{"look"},
+		Flags: []string{"look-alikes"}, Votes: "1 of 2 yes (alice)", Details: []api.CardFact{{Name: "Tool", Value: "exec", Own: true}, {Name: "Session", Value: "s"}},
+	}}
+	require.Equal(t, "main-agent asks to run\n│ set -e\n│ make\n│ env: A=b\nin /srv\nExternal change (R3): sends commits\n💬 claimed: “weekly”\n⚠ look\n"+
+		"⚠ look-alikes · 1 of 2 yes (alice) · until "+soon.Format("15:04 MST")+" (15 min) · 7KQ2M5\n", written(a))
+	var out bytes.Buffer
+	Details(&out, false, a)
+	require.Equal(t, "Tool: exec\n💬 Session: s\n", out.String())
+
+	a.Status, a.Card = api.Approved, &api.Card{Outcome: "✅ Allowed once by alice", Headline: "main-agent asked for", Summary: "make"}
+	require.Equal(t, "✅ Allowed once by alice\nmain-agent asked for\n│ make\n7KQ2M5\n", strings.Replace(written(a), "\n\n", "\n", 1))
+	a.Card, a.Owner, a.ToolName, a.ParamsSummary = nil, "main-agent", "exec", "make"
+	require.Contains(t, written(a), "main-agent asks for exec\n│ make\nR3, external change or irreversible\n", "who may not decide gets no card")
+}
+
+// Nothing that an asker wrote can stand at the beginning of a line of its own in a
+// terminal, wherever that wraps, and nothing of it is left out.
+func TestAdversary_S7_ACallInATerminalIsFramed(t *testing.T) {
+	call := "set -e\nmake\n" + strings.Repeat(" ", 80) + "Votes: 2 of 2: alice, bob"
+	words := "claimed: “" + strings.Repeat("x", 200) + "\r✅ Allowed”"
+	out := written(api.Approval{Card: &api.Card{Call: []api.CardFact{{Name: "a\nb", Value: call}, {Value: call, Block: true}}, Claims: []string{words}}})
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.Trim(line, " ·") == "" || strings.HasPrefix(line, "until ") {
+			continue
+		}
+		require.True(t, strings.HasPrefix(line, bar) || strings.HasPrefix(line, claim), "%q", line)
+		require.LessOrEqual(t, len([]rune(line)), 80)
+	}
+	require.Contains(t, strings.NewReplacer("\n"+bar, "", bar, "").Replace(out), "set -emake"+strings.Repeat(" ", 80)+"Votes: 2 of 2")
+	require.Contains(t, out, `\u{D}✅ Allowed`)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// typicalCalls are those of policy's corpora that a person is asked about most often, as agents
+// make them at work: commands first, then the tools of the common runtimes.
+var typicalCalls = []call{
+	line("git push"), line("git push -u origin feature/x"), line("git fetch origin"), line("git pull --rebase"),
+	line("git clone https://github.com/x/y"), line("git checkout -- src/main.go"), line("git branch -D feature/x"),
+	line("npm install left-pad"), line("npm ci"), line("npm run deploy"), line("npm publish"),
+	line("pip install -r requirements.txt"), line("apt-get install -y ripgrep"), line("cargo install ripgrep"),
+	line("go mod tidy"), line("go run ./cmd/tool"), line("go test ./... > /tmp/test.log 2>&1"),
+	line("python3 script.py"), line("python3 -c 'print(1)'"), line("bash scripts/setup.sh"), line("npx -y create-react-app x"),
+	line("make deploy"), line("docker compose up -d"), line("docker run --rm -it alpine sh"), line("kubectl apply -f k8s/"),
+	line("terraform plan"), line("terraform apply -auto-approve plan.out"), line("aws s3 cp build s3://bucket --recursive"),
+	line("gh pr create --fill"), line("psql -c 'select * from users limit 1'"), line("ssh build@host uptime"),
+	line(`curl -X POST https://api.example.com -d '{"a":1}'`), line("rm -rf dist"), line("cat .env"), line("sudo systemctl restart nginx"),
+	{tool: "Write", params: `{"file_path":"/etc/hosts","content":"127.0.0.1 localhost\n10.0.0.5 db\n"}`},
+	{tool: "Edit", params: `{"file_path":"/workspace/.github/workflows/ci.yml","old_string":"go test ./...","new_string":"go test -race ./..."}`},
+	{tool: "message", params: `{"action":"send","to":"#general","message":"v2.4.1 is out, see the notes."}`},
+	{tool: "mcp__stripe__create_refund", params: `{"charge":"ch_3N","amount":24990,"currency":"eur"}`},
+	{tool: "WebFetch", params: `{"url":"https://internal.example.com/admin","prompt":"what changed?"}`},
+}
+
+func line(s string) call {
+	params, _ := json.Marshal(map[string]string{"command": s, "workdir": "/workspace/app"})
+	return call{tool: "exec", params: string(params)}
+}
+
+// What a tired person reads at once, on a phone that is 360 pixels wide and 640 high.
+const (
+	mostLines  = 12
+	mostHeight = 640
+)
+
+func chromium(t *testing.T) browser {
+	t.Helper()
+	b, err := newBrowser()
+	switch {
+	case err == nil:
+		return b
+	case os.Getenv("APPROVALBOT_REQUIRE_CHROMIUM") != "":
+		t.Fatal(err)
+	}
+	t.Skip("pictures of cards: not tested, install chromium, fonts-roboto-unhinted, fonts-dejavu-core and fonts-noto-color-emoji")
+	return b
+}
+
+// Typical cards are short on both platforms, and the command is seen together with the
+// buttons.
+func TestTypicalCardsFitAPhone(t *testing.T) {
+	b := chromium(t)
+	d, err := newDesk(t.Context())
+	require.NoError(t, err)
+	defer d.close()
+	require.Len(t, typicalCalls, 40)
+	var all []picture
+	for _, c := range typicalCalls {
+		c.why = "the release needs it"
+		a, err := d.asked(t.Context(), c)
+		require.NoError(t, err)
+		card, err := d.card(t.Context(), a, "")
+		require.NoError(t, err)
+		require.NotEmpty(t, card.Offers, "%s", c.params)
+		all = append(all, telegram(card), discord(card))
+	}
+	m, err := b.measure(t.Context(), page(all...))
+	require.NoError(t, err)
+	require.Len(t, m.All, len(all))
+	sum := map[string]int{}
+	for i, got := range m.All {
+		c, platform := typicalCalls[i/2], all[i].platform
+		sum[platform] += got.Lines
+		if got.Lines > mostLines || got.Height > mostHeight {
+			t.Errorf("%s: %d lines, %d pixels with the buttons: %s %s\n%s", platform, got.Lines, got.Height, c.tool, c.params, all[i].text)
+		}
+	}
+	t.Logf("lines on average: telegram %.1f, discord %.1f", float64(sum["telegram"])/40, float64(sum["discord"])/40)
+}
+
+// The measure counts: a card that is long is found to be.
+func TestMeasureSeesALongCard(t *testing.T) {
+	b := chromium(t)
+	long := core.Card{Code: "K7QX2M", Headline: core.Words{{Text: "deployer asks to run"}}, Why: "High impact (R4)"}
+	for range 14 {
+		long.Payload = append(long.Payload, core.Fact{Name: "name", Value: "value"})
+	}
+	folded := core.Card{Code: "K7QX2M", Headline: core.Words{{Text: "deployer asks to run"}}, Why: "High impact (R4)"}
+	for range 14 {
+		folded.Details = append(folded.Details, core.Fact{Name: "name", Value: "value", Own: true})
+	}
+	m, err := b.measure(t.Context(), page(telegram(long), discord(long), telegram(folded), discord(folded)))
+	require.NoError(t, err)
+	lines := make([]int, len(m.All))
+	for i, one := range m.All {
+		lines[i] = one.Lines
+	}
+	require.Equal(t, []int{17, 17, 6, 3}, lines, "three lines of what Telegram folds are seen, and none on Discord")
+}
