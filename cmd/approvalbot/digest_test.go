@@ -86,7 +86,7 @@ func TestAFloodAcrossARestart(t *testing.T) {
 			onBoth(t, func(t *testing.T, r *rig, c chat) {
 				all := r.flood(4)
 				r.stop()
-				require.Len(t, c.fromBot(), 1)
+				require.LessOrEqual(t, len(c.fromBot()), 1, "no list yet")
 				r.start()
 				r.discordReady()
 				digest := listed(c, all[1:]...)
