@@ -145,8 +145,8 @@ func (a Approval) delivery(kind DeliveryKind, t Target, now int64) Delivery {
 func (a Approval) cardStates(elsewhere []Target) (sent, waiting bool) {
 	for _, d := range a.Deliveries {
 		if d.Kind == CardDelivery && !slices.Contains(elsewhere, d.Target.Normal()) {
-			sent = sent || d.State == Sent || d.State == Settled || d.State == Listed
-			waiting = waiting || d.State == Queued || d.State == Folded
+			sent = sent || slices.Contains([]DeliveryState{Sent, Settled, Listed}, d.State)
+			waiting = waiting || slices.Contains([]DeliveryState{Queued, Folded}, d.State)
 		}
 	}
 	return sent, waiting

@@ -171,6 +171,7 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, faile
 	}
 	done.Error, done.Attempts = refusal.Message, m.Attempts
 	now, forGood := time.Now(), refusal.Gone || refusal.Refused
+	openCard := m.Kind == core.CardDelivery && m.MessageID != "" && !final
 	switch {
 	case refusal.RetryAfter > 0:
 		done.DueMs = now.Add(refusal.RetryAfter).UnixMilli()
@@ -178,7 +179,7 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, faile
 	case refusal.Moved != nil:
 		d.table.Moved(m.Target, *refusal.Moved)
 		done.MovedTo, done.DueMs = refusal.Moved, now.UnixMilli()
-	case forGood && m.MessageID != "" && !final && m.Kind == core.CardDelivery:
+	case forGood && openCard:
 		// The chat takes no edits now; the next redraw tries again, so that the
 		// end shows where the bot is let back in.
 		done.State, done.DueMs = core.Sent, 0

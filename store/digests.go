@@ -11,7 +11,8 @@ const (
 	// countNewestCards looks at no more of the owner's approvals than make a flood anywhere.
 	countNewestCards = `SELECT d.channel, d.chat, d.thread, COUNT(*) FROM deliveries d
  WHERE d.kind = 'card' AND d.state <> 'failed' AND d.key IN (SELECT key FROM approvals
- WHERE owner = $1 AND status = 'pending' AND created_ms > $2 ORDER BY created_ms DESC, key DESC LIMIT CAST($3 AS BIGINT))
+ WHERE owner = $1 AND status = 'pending' AND created_ms > $2
+ ORDER BY created_ms DESC, key DESC LIMIT CAST($3 AS BIGINT))
  GROUP BY d.channel, d.chat, d.thread`
 	newestOfFlood = 200
 
@@ -29,7 +30,8 @@ const (
 	openFolded = `UPDATE deliveries SET state = 'queued', digest = '', due_ms = $1, turn = $2, since_ms = $3
  WHERE key = $4 AND id = $5 AND state IN ('folded', 'listed')`
 
-	ofDigest = ` WHERE digest = $1 AND digest <> '' AND channel = CAST($2 AS TEXT) AND chat = $3 AND thread = $4 AND kind = 'card' `
+	ofDigest = ` WHERE digest = $1 AND digest <> '' AND channel = CAST($2 AS TEXT) AND chat = $3
+ AND thread = $4 AND kind = 'card' `
 	// listFolded are those that a digest says of that they wait there, foldAgain those of
 	// a digest that is to be posted anew.
 	listFolded = `UPDATE deliveries SET state = 'listed'` + ofDigest + `AND state = 'folded'`
@@ -40,8 +42,8 @@ const (
  AND key IN (SELECT key FROM deliveries` + ofDigest + `AND state IN ('folded', 'listed'))`
 
 	pendingOfDigest = ` FROM deliveries d JOIN approvals a ON a.key = d.key WHERE d.digest = $1
- AND d.digest <> '' AND d.channel = CAST($2 AS TEXT) AND d.chat = $3 AND d.thread = $4 AND d.state IN ('folded', 'listed')
- AND a.status = 'pending'`
+ AND d.digest <> '' AND d.channel = CAST($2 AS TEXT) AND d.chat = $3 AND d.thread = $4
+ AND d.state IN ('folded', 'listed') AND a.status = 'pending'`
 	listOfDigest = `SELECT ` + approvalColumns + pendingOfDigest +
 		` ORDER BY d.rank DESC, a.created_ms, a.key LIMIT CAST($5 AS BIGINT)`
 	countOfDigest = `SELECT COUNT(*)` + pendingOfDigest

@@ -171,12 +171,13 @@ func (h *Handler) find(ctx context.Context, m Message) (card core.Delivery, know
 func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
 	cmd, ok := ParsePayload(m.Text)
 	ours := known || m.OwnMessage
+	ofDigest := cmd.Verb == DenyAll || cmd.Verb == Show
 	switch {
 	case m.NotHuman != "":
 		return h.refuse(ctx, m, "a tap by "+m.NotHuman, notAuthorized)
 	case !ok || cmd.Code == "" || !ours:
 		return h.noButton(ctx, m, "a button that is none of the desk's")
-	case cmd.Verb == DenyAll || cmd.Verb == Show || known && card.Kind == core.DigestDelivery:
+	case ofDigest || known && card.Kind == core.DigestDelivery:
 		return h.onDigest(ctx, m, cmd, card, known)
 	case known && card.Kind == core.CardDelivery && cmd.Decision != "":
 		return h.decide(ctx, m, cmd, core.Approval{Key: card.Key}, "")

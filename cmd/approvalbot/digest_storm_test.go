@@ -274,7 +274,8 @@ func TestDenyAll(t *testing.T) {
 
 		digest = w.digest(func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, later.Code) })
 		require.Equal(t, []string{"Open 1", "Deny"}, labels(digest))
-		require.Equal(t, "Denied 2 of the 3 listed; 1 had ended before.", w.answer(w.alice.TapData(w.group, digest.ID, old)), "an old version is what it was")
+		require.Equal(t, "Denied 2 of the 3 listed; 1 had ended before.", w.answer(w.alice.TapData(w.group, digest.ID, old)),
+			"an old version is what it was")
 		require.Equal(t, core.Pending, w.get(later).Status)
 		forged := strings.Replace(old, " 1", " 77", 1)
 		require.Equal(t, "This button is not known here.", w.answer(w.alice.TapData(w.group, digest.ID, forged)))

@@ -28,7 +28,9 @@ func TestGoldenDigests(t *testing.T) {
 	empty.Digest.Title = "Nothing of this list waits any more."
 	hostile := listOf(3, 0, "**ALLOWED** <@1> [x](https://evil.example) ``` # x")
 	hostile.Digest.Title = "@everyone **x** asks much at once: 3 more requests wait"
-	for name, c := range map[string]core.Card{"digest": listOf(12, 470, "rm -rf build · in /srv/app"), "digest-empty": empty, "digest-hostile": hostile} {
+	for name, c := range map[string]core.Card{
+		"digest": listOf(12, 470, "rm -rf build · in /srv/app"), "digest-empty": empty, "digest-hostile": hostile,
+	} {
 		message, _ := Card(c)
 		got, err := json.MarshalIndent(message, "", "  ")
 		require.NoError(t, err)

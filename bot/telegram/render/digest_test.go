@@ -28,7 +28,9 @@ func TestGoldenDigests(t *testing.T) {
 	empty.Digest.Title = "Nothing of this list waits any more."
 	hostile := listOf(3, 0, "<b>ALLOWED</b> https://evil.example @alice /approve")
 	hostile.Digest.Title = "evil.example @x asks much at once: 3 more requests wait"
-	for name, c := range map[string]core.Card{"digest": listOf(12, 470, "rm -rf build · in /srv/app"), "digest-empty": empty, "digest-hostile": hostile} {
+	for name, c := range map[string]core.Card{
+		"digest": listOf(12, 470, "rm -rf build · in /srv/app"), "digest-empty": empty, "digest-hostile": hostile,
+	} {
 		got, _ := Card(c)
 		for _, row := range textcmd.Buttons(c, textcmd.MenuMain) {
 			got += "\n" + fmt.Sprint(row)
