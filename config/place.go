@@ -41,8 +41,6 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	t := core.Target{Channel: parts.Channel, To: string(parts.To), ThreadID: string(parts.ThreadID)}
 	switch {
 	case len(d.mistakes) > before:
-	case hasKey(n, "timezone") && at.words != "timezone":
-		d.mistake(Join(at.path, "timezone"), "unknown key; chats in approvals.tools.routing.targets may have it")
 	case t.Channel == "":
 		d.mistake(at.path, "needs a channel: telegram or discord")
 	case t.ThreadID != "" && !DecimalID.MatchString(t.ThreadID):

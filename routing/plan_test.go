@@ -83,7 +83,7 @@ func TestThePlanInTime(t *testing.T) {
 		"a year ends at +10m": {newYear, schedule.Contact{
 			RemindAfter: []time.Duration{9 * time.Minute, 11 * time.Minute}, Escalate: []schedule.Escalation{escalate(10, "bob")},
 			Quiet: map[string]schedule.Window{"alice": daily(t, "00:00-06:00", "Europe/Berlin"), "bob": daily(t, "22:00-00:00", "Europe/Berlin")},
-		}, []string{"+0s card telegram:-100", "+9m0s text telegram:-100 @alice @carol", "+10m1s card telegram:2", "+11m0s text telegram:-100 @bob @carol"}},
+		}, []string{"+0s card telegram:-100", "+9m0s text telegram:-100 @alice @carol", "+10m0s card telegram:2", "+11m0s text telegram:-100 @bob @carol", "+11m0s text telegram:2 @bob"}},
 		"all sleep": {newYear, schedule.Contact{
 			Escalate: []schedule.Escalation{escalate(5, "alice"), escalate(6, "all")}, Quiet: map[string]schedule.Window{
 				"alice": daily(t, "22:00-06:00", "UTC"), "bob": daily(t, "22:00-23:02", "UTC"), "carol": daily(t, "22:00-23:30", "UTC")},

@@ -99,9 +99,6 @@ func (c *checker) checkRouting(key string, cfg *config.Config) {
 			c.Warn(config.Index(list, i), "%s is off: no card goes there", p.Channel)
 		}
 	}
-	for i, p := range r.Targets {
-		c.zone(config.Index(key+".targets", i)+".timezone", p.Timezone)
-	}
 	for i, p := range r.AuditChats {
 		if !on[p.Channel] {
 			c.Warn(config.Index(key+".auditChats", i), "%s is off: no checkpoint goes there", p.Channel)

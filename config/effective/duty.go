@@ -105,16 +105,6 @@ func zoneOf(name string) *time.Location {
 	return zone
 }
 
-func zonesOf(places []config.Place) map[core.Target]*time.Location {
-	out := map[core.Target]*time.Location{}
-	for _, p := range places {
-		if p.Timezone != "" {
-			out[p.Target] = zoneOf(p.Timezone)
-		}
-	}
-	return out
-}
-
 func quietOf(p config.Person) (schedule.Window, error) {
 	if p.Quiet == "" {
 		return schedule.Window{}, nil

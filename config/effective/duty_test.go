@@ -64,7 +64,6 @@ func TestMistakesOfDutyAndContacts(t *testing.T) {
 		"the same twice":               {"routing: {escalate: [{after: 5m, to: \"role:leads\"}, {after: 5m, to: \"role:leads\"}]}", "escalate[1]: is the same as approvals.tools.routing.escalate[0]"},
 		"fewer than no digest":         {"routing: {digestAbove: -1}", "digestAbove: must be 0 or more"},
 		"a target in no zone":          {"routing: {targets: [{channel: telegram, to: -5, timezone: Mars}]}", "targets[0].timezone: must be a timezone of the IANA database, such as Europe/Berlin"},
-		"a zone of something else":     {"routing: {fallback: [{channel: telegram, to: -5, timezone: UTC}]}", "fallback[0].timezone: unknown key; chats in approvals.tools.routing.targets may have it"},
 		"a rule for an unknown roster": {"rules: [{name: a, match: {tool: x}, role: \"onDuty:opz\"}], onDuty: [{" + turns + "}]", "f.yaml:6: approvals.tools.rules[0].role: names a roster that is not in approvals.tools.onDuty (did you mean ops?)"},
 		"no share":                     {"slo: {share: 1}", "f.yaml:6: approvals.tools.slo.share: must be more than 0 and less than 1, such as 0.95"},
 		"no time to drill":             {"drill: {cron: weekly}", "f.yaml:6: approvals.tools.drill.cron: must have five fields: minute, hour, day of the month, month, day of the week, such as 0 9 * * MON"},
