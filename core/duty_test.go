@@ -59,17 +59,17 @@ func TestOnDutyCountsAsAtTheVote(t *testing.T) {
 		want   Status
 		tally  string
 	}{
-		"who is on duty":                   {1, []vote{{"2", bobsWeek}}, Approved, "1 of 1: bob"},
-		"in the other's week":              {1, []vote{{"1", bobsWeek}}, Pending, "1 of 1: alice; needs 1 on duty (ops)"},
-		"who never is":                     {1, []vote{{"3", bobsWeek}}, Pending, "1 of 1: carl; needs 1 on duty (ops)"},
-		"beside another":                   {1, []vote{{"3", bobsWeek}, {"2", bobsWeek}}, Approved, "2 of 1: carl, bob"},
+		"who is on duty":                   {1, []vote{{"2", bobsWeek}}, Approved, "1 of 1 yes (bob)"},
+		"in the other's week":              {1, []vote{{"1", bobsWeek}}, Pending, "1 of 1 yes (alice); needs 1 on duty (ops)"},
+		"who never is":                     {1, []vote{{"3", bobsWeek}}, Pending, "1 of 1 yes (carl); needs 1 on duty (ops)"},
+		"beside another":                   {1, []vote{{"3", bobsWeek}, {"2", bobsWeek}}, Approved, "2 of 1 yes (carl, bob)"},
 		"a handover takes nothing back":    {2, []vote{{"2", bobsWeek}, {"3", alicesWeek}}, Approved, "2 of 2 yes (bob, carl)"},
 		"nor does the same again after it": {2, []vote{{"2", bobsWeek}, {"2", alicesWeek}}, Pending, "1 of 2 yes (bob)"},
 		"and gives nothing either":         {2, []vote{{"1", bobsWeek}, {"3", alicesWeek}}, Pending, "2 of 2 yes (alice, carl); needs 1 on duty (ops)"},
 		"until they say it again":          {2, []vote{{"1", bobsWeek}, {"3", alicesWeek}, {"1", alicesWeek}}, Approved, "2 of 2 yes (carl, alice)"},
-		"an account of nobody":             {1, []vote{{"9", bobsWeek}}, Pending, "1 of 1: telegram user 9; needs 1 on duty (ops)"},
-		"no time, nobody on duty":          {1, []vote{{"2", time.Time{}}}, Pending, "1 of 1: bob; needs 1 on duty (ops)"},
-		"whoever":                          {1, []vote{{"1", time.Time{}}}, Pending, "1 of 1: alice; needs 1 on duty (ops)"},
+		"an account of nobody":             {1, []vote{{"9", bobsWeek}}, Pending, "1 of 1 yes (telegram user 9); needs 1 on duty (ops)"},
+		"no time, nobody on duty":          {1, []vote{{"2", time.Time{}}}, Pending, "1 of 1 yes (bob); needs 1 on duty (ops)"},
+		"whoever":                          {1, []vote{{"1", time.Time{}}}, Pending, "1 of 1 yes (alice); needs 1 on duty (ops)"},
 	} {
 		a := forDuty(c.quorum)
 		for _, v := range c.votes {
