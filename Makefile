@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools.mod
 
-.PHONY: build run test agents lint bench chaos shellproof golden pictures clean
+.PHONY: build run test agents lint bench chaos shellproof golden pictures release clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -30,6 +30,9 @@ lint: ## formatting, vet, staticcheck
 	$(GO) vet ./...
 	$(GO) vet -tags faults ./...
 	$(TOOL) staticcheck ./...
+
+release: ## binaries for five platforms, deb, rpm, image archive, modules with licences, checksums: into dist/
+	$(GO) run -C internal/release . -out '$(CURDIR)/dist'
 
 bench: build ## our figures beside references of the same run; BENCH=evaluate,chat for some (docs/performance.md)
 	$(GO) run ./internal/bench -bin $(BIN) -only '$(BENCH)'

@@ -7,5 +7,5 @@ import "io/fs"
 // ownedBy is true where files have no owner by number.
 func ownedBy(fs.FileInfo, int) bool { return true }
 
-// ownerOf is nobody's number there.
-func ownerOf(fs.FileInfo) int { return -1 }
+// OwnerOf is nobody's number there.
+func OwnerOf(fs.FileInfo) int { return -1 }

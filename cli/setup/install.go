@@ -38,10 +38,14 @@ func newInstallCommand(a *app.App) *cobra.Command {
 			"open. All else in the file stays byte by byte, a copy of it is kept, and uninstall gives that copy back. The hook uses\n" +
 			"the client file of this machine (--client names another), whose token must have an agentId and the scope\n" +
 			"approvals.request alone. Without a scope the managed file is written by root, and the user's by everybody else.\n" +
-			"Runtimes: " + strings.Join(installable(), ", ") + ".",
+			"Runtimes: " + strings.Join(installable(), ", ") + ".\n" +
+			"install systemd --print and install launchd --print show the file by which these run the desk itself.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: runtimeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if isService(args[0]) {
+				return printService(a, args[0], at)
+			}
 			return installHooks(cmd.Context(), a, args[0], at)
 		},
 	}

@@ -58,10 +58,12 @@ func (c *crashRig) planScenario() {
 		return err
 	})
 	c.until("escalation", func(ctx context.Context) error { _, err := c.bob.Chat().WaitMessage(ctx, card); return err })
-	c.until("what was sent is on record", func(ctx context.Context) (err error) {
-		if a, err = c.operator().Get(ctx, a.Code, 0); err != nil {
+	c.until("what was sent is on record", func(ctx context.Context) error {
+		now, err := c.operator().Get(ctx, a.Code, 0)
+		if err != nil {
 			return err
 		}
+		a = now
 		queued := slices.ContainsFunc(a.Deliveries, func(d api.Delivery) bool { return d.State != "sent" })
 		if queued || a.NextStepAtMs != 0 {
 			time.Sleep(5 * time.Millisecond)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"io"
 	"io/fs"
@@ -21,6 +23,7 @@ import (
 	"approvalbot/cli/app"
 	"approvalbot/config"
 	"approvalbot/config/effective"
+	"approvalbot/deploy"
 )
 
 const (
@@ -153,10 +156,46 @@ func TestDeploy_SystemdConfiguration(t *testing.T) {
 	require.Contains(t, unit, "\nStateDirectory=approvalbot\n")
 	require.Contains(t, unit, "\nExecStartPre=install -m 0600 %d/key %t/approvalbot/key\n")
 	require.Contains(t, unit, "\nExecReload=kill -HUP $MAINPID\n")
-	cfg := usable(t, deployed(t, "approvalbot.systemd.yaml"),
+	const without = `botToken: ""`
+	text := deployed(t, "approvalbot.systemd.yaml")
+	require.Contains(t, text, without, "a package's desk starts before anybody has a bot")
+	cfg := usable(t, strings.Replace(text, without, `botToken: "111:secret"`, 1),
 		"CREDENTIALS_DIRECTORY="+secretFolder(t, named(names)), "STATE_DIRECTORY=/var/lib/approvalbot", "RUNTIME_DIRECTORY=/run/approvalbot")
 	require.Equal(t, "sqlite:/var/lib/approvalbot/approvalbot.db", cfg.Store.URL)
 	require.Equal(t, "/run/approvalbot/key", cfg.Store.KeyFile)
+}
+
+// install prints the service files for this program and this configuration.
+func TestDeploy_ServicesAreForThisProgram(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	for _, manager := range deploy.Services() {
+		var out, stderr bytes.Buffer
+		require.Zero(t, run(t.Context(), []string{"install", manager, "--print", "--config", "/srv/desk.yaml"}, nil, nil, &out, &stderr), stderr.String())
+		require.Contains(t, out.String(), program)
+		require.Contains(t, out.String(), "/srv/desk.yaml")
+		require.NotContains(t, out.String(), "/usr/local/bin/approvalbot")
+		require.Equal(t, 1, run(t.Context(), []string{"install", manager}, nil, nil, &out, &stderr))
+		require.Contains(t, stderr.String(), "--print")
+	}
+	parsed := xml.NewDecoder(strings.NewReader(deployed(t, "approvalbot.plist")))
+	for err == nil {
+		_, err = parsed.Token()
+	}
+	require.ErrorIs(t, err, io.EOF)
+}
+
+// What systemd's own tool finds open in the unit stays below 1.5 of 10.
+func TestDeploy_UnitIsConfined(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is missing")
+	}
+	out, err := exec.Command(tool, "security", "--offline=yes", "--no-pager", "--threshold=15", deployFolder+"/approvalbot.service").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "Overall exposure level")
 }
 
 // The ConfigMap loads with secrets of the Secret's names, and not with the

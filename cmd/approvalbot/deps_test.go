@@ -34,14 +34,15 @@ cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp internal/panics
 cli/app: api cli/show config config/local display
 cli/help: api cli/app cli/show config display
 cli/offline: api audit cli/app cli/show config config/effective core display proof server server/auth store verifier
-cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon display hook hook/install hook/live schedule server/connection store verifier
+cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live schedule server/connection store verifier
 cli/show: api core display
 cli/watch: api cli/app cli/show core display
 config: core display
-config/effective: api bot/discord bot/telegram config config/local core policy policy/workspace routing server/auth server/connection verifier
+config/effective: api bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: config core display
-core: display internal/fault
+core: display internal/fault schedule
 daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier
+deploy:
 display:
 examples/receipt: proof
 gateway: api core internal/panics server server/auth server/connection server/events server/view
@@ -79,7 +80,7 @@ server/connection: core server/metrics
 server/events: api core server/view
 server/metrics: core
 server/view: api core
-store: core internal/fault
+store: core internal/fault schedule
 store/pgtest:
 verifier: core display
 `)

@@ -64,7 +64,7 @@ func TestAdversary_P11_AFloodIsOneMessage(t *testing.T) {
 		})
 		require.GreaterOrEqual(t, i, 0)
 		card := c.fromBot()[i]
-		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed once")
+		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 
 		version1 := "/denyall " + folded[0].Code + " 1"
 		require.Equal(t, "Denied 3 of the 4 listed; 1 had ended before.", c.press("alice", digest.id, version1))

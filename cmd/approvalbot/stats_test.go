@@ -37,7 +37,7 @@ func TestStats_FirstCardFirstLookDecision(t *testing.T) {
 	again, err := r.desk.Gate.ByKey(r.ctx(), x.ID)
 	require.NoError(t, err)
 	require.Equal(t, first, again, "looking again writes nothing")
-	require.Equal(t, "Allowed once by alice.", r.tap(r.alice, r.group, card.ID, "Allow once").Text)
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.tap(r.alice, r.group, card.ID, "Allow once").Text)
 	require.Equal(t, [3]int{1, 1, 1}, of())
 	last, err := r.desk.Gate.ByKey(r.ctx(), x.ID)
 	require.NoError(t, err)

@@ -16,8 +16,7 @@ type operands struct {
 	long  map[string]bool // such options in full; true: they take text
 	// counts reports an operand that is part of what is trusted all the same; i
 	// counts the operands. It may be nil.
-	counts  func(i int, operand string) bool
-	ordered bool // those that count mean something else in another order
+	counts func(i int, operand string) bool
 }
 
 // DataOnly are the programs and subcommands that a session grant covers with
@@ -110,7 +109,6 @@ var DataOnly = func() map[string]*operands {
 					name += " " + strings.ReplaceAll(verb, "/", " ")
 				}
 				o := newOperands(row.options)
-				o.ordered = name == "git push"
 				if o.counts = telling[program]; o.counts == nil {
 					o.counts = telling[name]
 				}
@@ -156,8 +154,9 @@ func firstOperand(i int, _ string) bool { return i == 0 }
 
 func remoteShell(_ int, w string) bool { return strings.ContainsAny(w, "$`;&|<>(){}[]*?!#'\"\\ \t\n") }
 
-// pushed says that the remote counts, and what is pushed there: a branch or a tag.
-func pushed(int, string) bool { return true }
+// pushed reports the remote, and what is pushed under another name or by force, or
+// deleted there.
+func pushed(i int, w string) bool { return i == 0 || strings.ContainsAny(w, "+:") }
 
 // transport reports an address of git's that names a helper program.
 func transport(_ int, w string) bool { return strings.Contains(w, "::") }
@@ -229,9 +228,7 @@ func SubjectOf(name string, words []string) string {
 			operand++
 		}
 	}
-	if !o.ordered {
-		slices.Sort(named)
-	}
+	slices.Sort(named)
 	slices.Sort(options)
 	var b strings.Builder
 	b.Grow(64)

@@ -243,12 +243,3 @@ func StillThere(ctx context.Context) bool {
 	c := connIn(ctx)
 	return ctx.Err() == nil && (c == nil || !HungUp(c.Conn))
 }
-
-// fileLimit is how many file descriptors this process may have.
-func fileLimit() int {
-	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
-		return usualFiles
-	}
-	return int(min(l.Cur, 1<<30))
-}

@@ -1,0 +1,12 @@
+//go:build unix
+
+package setup
+
+import "syscall"
+
+// freeBytes is how much room a folder's file system has for this user.
+func freeBytes(dir string) (uint64, error) {
+	var s syscall.Statfs_t
+	err := syscall.Statfs(dir, &s)
+	return s.Bavail * uint64(s.Bsize), err
+}
