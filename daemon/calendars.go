@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strings"
 	"syscall"
 	"time"
 
 	"approvalbot/callback"
+	"approvalbot/config/effective"
 	"approvalbot/schedule"
 )
 
@@ -90,6 +89,11 @@ func (d *Daemon) refreshCalendars(ctx context.Context, duty schedule.Duty, fetch
 	}
 }
 
+// FetchCalendar reads a calendar as a running desk does.
+func FetchCalendar(ctx context.Context, source string) ([]byte, error) {
+	return fetchCalendar(calendarClient(nil, nil))(ctx, source)
+}
+
 // fetchCalendar reads a file, or an https address with that client. What it says of a
 // failure names no address: those who know it may read the calendar.
 func fetchCalendar(client *http.Client) schedule.Fetch {
@@ -97,25 +101,8 @@ func fetchCalendar(client *http.Client) schedule.Fetch {
 		if strings.Contains(source, "://") {
 			return download(ctx, client, source)
 		}
-		return readCalendarFile(source)
+		return effective.ReadCalendar(source)
 	}
-}
-
-func readCalendarFile(path string) ([]byte, error) {
-	at, err := os.Stat(path)
-	if err == nil && !at.Mode().IsRegular() {
-		return nil, errors.New("it is no file")
-	}
-	f, err := os.Open(path)
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		return nil, cause.Err
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, schedule.MaxCalendar+1))
 }
 
 func download(ctx context.Context, client *http.Client, source string) ([]byte, error) {

@@ -31,7 +31,7 @@ func newConfigCommand(a *app.App) *cobra.Command {
 // checkConfig prints the mistakes on stderr and fails, or prints warnings, the
 // effective policy, and who could approve each class now.
 func checkConfig(a *app.App, path string) error {
-	cfg, warnings, err := effective.Load(path, a.Environ, nil, effective.Certificate, effective.KeyFolder)
+	cfg, warnings, err := effective.Load(path, a.Environ, nil, effective.Certificate, effective.KeyFolder, effective.Calendars)
 	if err == nil {
 		_, err = effective.Rules(cfg, effective.Table(cfg))
 	}
@@ -79,6 +79,9 @@ func printCheckJSON(a *app.App, cfg config.Config, warnings []config.Warning, er
 		}
 		out["classes"], out["layers"], out["agents"], out["rules"] = classes, layerLines(cfg), agentLines(cfg), rules
 		out["local"] = placeLines(cfg)
+		if out["undecided"], err = undecidedLines(cfg); err != nil {
+			return err
+		}
 	}
 	if printed := a.PrintJSON(out); printed != nil || err == nil {
 		return printed

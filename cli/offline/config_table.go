@@ -44,7 +44,9 @@ func printPolicy(a *app.App, cfg config.Config) error {
 		return err
 	}
 	printSection(a, "Rules, of which the first that matches counts:", rules)
-	return nil
+	undecided, err := undecidedLines(cfg)
+	printSection(a, "What nobody decides, by its class:", undecided)
+	return err
 }
 
 // The table is tableWidth characters wide at most, of which the names in front of

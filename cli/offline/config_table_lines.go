@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"approvalbot/config"
 	"approvalbot/config/effective"
@@ -184,6 +185,17 @@ func agentLines(c config.Config) []namedLine {
 		}
 	}
 	return out
+}
+
+// undecidedLines says who hears of a request that nobody decides, and when.
+func undecidedLines(c config.Config) ([]namedLine, error) {
+	now := time.Now()
+	lines, err := effective.Timelines(c, effective.DutyFromFiles(c, now), now)
+	out := []namedLine{}
+	for _, l := range lines {
+		out = append(out, namedLine(l))
+	}
+	return out, err
 }
 
 // ruleLines lists the operator's rules: what each does, whose yes it needs and

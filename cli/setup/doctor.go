@@ -32,7 +32,7 @@ func newDoctorCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at everything that the desk depends on, and say what is wrong and how to mend it",
-		Long: "Look at the configuration, the store, the clock, each chat, each approver, the verifier, the classifier and the\n" +
+		Long: "Look at the configuration, the store, the clock, each chat, each approver, who could be asked now, the verifier, the classifier and the\n" +
 			"running desk, and say on one line each how it is. Nothing is posted and nothing is changed, so a running desk is\n" +
 			"not disturbed. Exit status: 0, or 1 if something would stop an approval (a line begins with FAIL), such as that no\n" +
 			"desk runs. Before the first start, and while it is stopped on purpose, leave that out with --offline.\n" +
@@ -65,6 +65,7 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 			func() []core.Diagnostic { return serverFindings(ctx, *cfg, offline) },
 			func() []core.Diagnostic { return publicFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return chatFindings(ctx, *cfg) },
+			func() []core.Diagnostic { return peopleFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return verifierFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return classifierFindings(ctx, *cfg) },
 		)...)

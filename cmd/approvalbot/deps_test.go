@@ -28,7 +28,7 @@ var rooms = map[string][]string{
 	"cli/watch":           {"api", "cli/app", "cli/show", "core", "display"},
 	"cli/agent":           {"api", "cli/app", "config", "hook", "hook/acp", "hook/ask", "hook/mcp", "internal/panics"},
 	"cli/offline":         {"api", "audit", "cli/app", "cli/show", "config", "config/effective", "core", "display", "proof", "server", "server/auth", "store", "verifier"},
-	"cli/setup":           {"api", "bot/discord", "bot/telegram", "cli/app", "cli/show", "config", "config/effective", "config/local", "core", "daemon", "display", "hook", "hook/install", "hook/live", "server/connection", "store", "verifier"},
+	"cli/setup":           {"api", "bot/discord", "bot/telegram", "cli/app", "cli/show", "config", "config/effective", "config/local", "core", "daemon", "display", "hook", "hook/install", "hook/live", "schedule", "server/connection", "store", "verifier"},
 	"cli/help":            {"api", "cli/app", "cli/show", "config", "display"},
 	"daemon":              {"api", "audit", "bot/discord", "bot/telegram", "bot/textcmd", "callback", "config", "config/effective", "config/local", "core", "display", "gateway", "hook/ask", "hook/mcp", "policy", "policy/tool", "routing", "schedule", "server", "server/connection", "server/events", "server/metrics", "store", "verifier"},
 	"config":              {"core", "display"},

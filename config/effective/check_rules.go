@@ -113,9 +113,13 @@ func matches(r config.Rule) bool {
 	return r.When != "" || len(m.Tool)+len(m.Command)+len(m.Path)+len(m.Host)+len(m.Agent)+len(m.Session) > 0
 }
 
-// WithRole names the people of a role who may decide somewhere.
+// WithRole names the people of a role, also of one that being on duty gives them, who
+// may decide somewhere.
 func WithRole(c config.Config, role string, dir *core.Directory) []string {
 	return slices.DeleteFunc(decidersOf(c, dir), func(name string) bool {
+		if roster, duty := core.DutyRole(role); duty {
+			return !slices.Contains(Duty(c).Among(roster), name)
+		}
 		return !slices.ContainsFunc(c.People, func(p config.Person) bool {
 			return p.Name == name && slices.Contains(p.Roles, role)
 		})
