@@ -138,7 +138,7 @@ func through(name string, c config.Config, rights core.Rights, dir *core.Directo
 	for _, p := range rights.People {
 		for _, channel := range config.Platforms {
 			v := core.Voter{Person: p.Name, Channel: channel, UserID: p.Accounts[channel], Roles: rights.AllowedRoles[channel]}
-			if p.Name == name && v.UserID != "" && channelsOn(c)[channel] && dir.MayDecide(v) {
+			if p.Name == name && v.UserID != "" && dir.MayDecide(v) {
 				out = append(out, channel)
 			}
 		}
