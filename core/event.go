@@ -137,4 +137,7 @@ const (
 	EventRekeyed    EventType = "audit.rekeyed"     // another key seals and signs from now on
 	EventPairing    EventType = "audit.pairing"     // an operator asked for a pairing code
 	EventPaired     EventType = "audit.paired"      // and somebody gave it in a chat
+
+	EventAway EventType = "person.away" // a person is away from then on
+	EventBack EventType = "person.back" // and is back before that is over
 )

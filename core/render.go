@@ -26,18 +26,19 @@ type renderKey struct {
 	key     string
 	version int64 // of the approval
 	rules   *Rules
+	away    int64 // the revision of the absences
 	posted  bool
 	shown   bool
 }
 
 // renderKeyOf says as what a delivery is drawn. Files, and what is no card, are drawn
 // for themselves.
-func renderKeyOf(d Delivery, rules *Rules) renderKey {
+func renderKeyOf(d Delivery, rules *Rules, away int64) renderKey {
 	plain := d.Kind == CardDelivery && !d.Attached && !d.DenyOnly
 	if !plain || d.Version == 0 {
 		return renderKey{}
 	}
-	return renderKey{d.Key, d.Version, rules, d.MessageID != "", d.Shown}
+	return renderKey{d.Key, d.Version, rules, away, d.MessageID != "", d.Shown}
 }
 
 func (m *renderCache) get(as renderKey) (Drawing, bool) {
@@ -81,7 +82,7 @@ func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
 // one: nobody may change it.
 func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 	rules := g.rules.Load()
-	alike := renderKeyOf(d, rules)
+	alike := renderKeyOf(d, rules, g.absences.Load().Revision)
 	if drawing, ok := g.rendered.get(alike); ok {
 		return drawing, nil
 	}

@@ -81,6 +81,8 @@ type FactorResult struct {
 
 	VerifierOnly bool     `json:"verifierOnly,omitempty"` // it counted for the verifier alone
 	OnDuty       []string `json:"onDuty,omitempty"`       // the rosters by which they were on duty
+	For          []string `json:"for,omitempty"`          // in whose stead it may be taken
+	With         string   `json:"with,omitempty"`         // with whom they fill one seat
 }
 
 // facts is what an entry's data may have. Every kind is plain, so that an entry
@@ -102,6 +104,9 @@ type facts struct {
 	Result           struct{ Status string }
 	SoloSelfApproval bool
 	By, Why          string
+	Person, To       string // entries about a person have these instead
+	UntilMs          int64
+	EndedBy          string
 	Grant            *struct { // entries about grants and cool-downs have this instead
 		Kind, AgentID, SessionKey, ToolName, Fingerprint, MaxClass string
 		Rule                                                       ApproverSet
@@ -116,12 +121,13 @@ type ballot struct {
 	Confidence                            float64
 	DecidedAtMs                           int64
 	VerifierOnly                          bool
-	OnDuty                                []string
+	OnDuty, For                           []string
+	With                                  string
 }
 
 func (b ballot) result() FactorResult {
 	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence,
-		b.DecidedAtMs, b.VerifierOnly, b.OnDuty}
+		b.DecidedAtMs, b.VerifierOnly, b.OnDuty, b.For, b.With}
 	if b.Voter != nil {
 		f.Who, f.Transport = b.Voter.Name(), b.Voter.Channel
 	}
@@ -153,6 +159,13 @@ func RecordOf(e core.Entry) Record {
 		r.Vote = &v
 	}
 	r.Reason = cmp.Or(r.Reason, f.Why)
+	if e.Type == core.EventAway || e.Type == core.EventBack {
+		r.Reason = f.Person + " until " + moment(f.UntilMs)
+		if f.To != "" {
+			r.Reason += ", for whom " + f.To + " stands in"
+		}
+		f.By = cmp.Or(f.EndedBy, f.By)
+	}
 	if g := f.Grant; g != nil {
 		r.Tool, r.Agent, r.Session, r.Fingerprint, r.RiskClass, r.Approvers = g.ToolName, g.AgentID, g.SessionKey,
 			g.Fingerprint, g.MaxClass, g.Rule

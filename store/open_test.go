@@ -154,7 +154,7 @@ func TestNewerSchema(t *testing.T) {
 			return err
 		}))
 	})
-	refused(t, o, "has schema 99", "only up to 1", "run the newer program")
+	refused(t, o, "has schema 99", "only up to 2", "run the newer program")
 }
 
 func TestKeyFile(t *testing.T) {

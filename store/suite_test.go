@@ -54,6 +54,8 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"silences", testSilences},
 		{"pairing", testPairing},
 		{"calendars", testCalendars},
+		{"absences", testAbsences},
+		{"absences under votes", testAbsencesUnderVotes},
 		{"moves", testMoves},
 		{"redraw", testRedraw},
 		{"adopted cards", testAdopted},

@@ -100,8 +100,27 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
 		Contact:       Contact(c, rights), BreaksQuiet: t.Policy.BreaksQuietAtOrAbove.Class, DigestAbove: t.Routing.DigestAbove,
 		Zones: zonesOf(t.Routing.Targets), Drill: drillOf(t.Drill),
+		Classes:   classRules(c),
 		Objective: core.Objective{DecidedWithin: time.Duration(t.SLO.DecidedWithin), Share: t.SLO.Share},
 	}, nil
+}
+
+// classRules are whose yes the classes need that people are asked about.
+func classRules(c config.Config) (out []core.ClassRule) {
+	t := c.ApprovalTools()
+	var may []core.Factor
+	for _, f := range t.AllowedApprovers {
+		if !slices.Contains(t.DisabledApprovers, f) {
+			may = append(may, core.Factor(f))
+		}
+	}
+	for class := range core.R4 + 1 {
+		if outcomeOf(c, class) == "ask" {
+			out = append(out, core.ClassRule{Class: class, Rule: core.Rule{Effective: may, MinApprovals: needOf(c, class),
+				RequiresHuman: t.Policy.RequireHumanApproverAtOrAbove.Reaches(class)}})
+		}
+	}
+	return out
 }
 
 // callbackRight says whether a token's approvals may be called back.
