@@ -118,8 +118,7 @@ type inWords struct {
 // form puts the call into words. payload is all of it, or empty where it is not known.
 func (a Approval) form(payload []Fact) inWords {
 	tool := theirs(clipped(display.Safe(a.ToolName), maxField))
-	switch {
-	case a.hidden():
+	if a.hidden() {
 		return inWords{does: Words{{Text: "to run "}, tool,
 			{Text: ", contents not shown here: deny here, or decide in the terminal"}}}
 	}

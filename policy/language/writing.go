@@ -21,6 +21,23 @@ var copySpecs = map[string]*command.Spec{
 		no-target-directory target-directory=`)},
 }
 
+// copiesPrograms judges cp, mv and ln, which bring programs of the project where a
+// directory is copied onto one that holds them or into it, or is a link to one.
+func copiesPrograms(x *command.Call, name string, args []workspace.Word) {
+	before := len(x.Effects)
+	copies(x, name, args)
+	for _, e := range x.Effects[before:] {
+		if e.Kind != command.FillsFile && e.Kind != command.WritesFile {
+			continue
+		}
+		x.Place.Resolve(e.Word, func(file string, _ bool) {
+			if workspace.HoldsPrograms(file) {
+				x.Add(finding.WritesStartup)
+			}
+		})
+	}
+}
+
 // copies judges cp, mv and ln: what they read or take away, and what they
 // create, also where the last word is a directory.
 func copies(x *command.Call, name string, args []workspace.Word) {
