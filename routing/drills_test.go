@@ -98,6 +98,7 @@ func TestDrills_AcrossAChangeOfClocks(t *testing.T) {
 			require.Len(t, a.Deliveries, 3)
 		}
 		require.Equal(t, 3, w.ended())
+		synctest.Wait()
 		require.Contains(t, log.String(), "the scheduled drill reached every chat")
 		require.NotContains(t, log.String(), "ERROR")
 	})
@@ -223,12 +224,14 @@ func TestDrills_ThatCannotBe(t *testing.T) {
 		var log bytes.Buffer
 		defer w.drilling("0 9 * * *", &log)()
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		require.Contains(t, log.String(), "no chat was asked")
 		log.Reset()
 		rules := w.gate.Rules()
 		rules.Enabled = false
 		w.gate.Use(rules)
 		time.Sleep(24 * time.Hour)
+		synctest.Wait()
 		require.Len(t, w.drills(), 1)
 		require.Equal(t, 1, strings.Count(log.String(), "the scheduled drill was refused"), log.String())
 	})

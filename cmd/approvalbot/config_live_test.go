@@ -19,6 +19,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/config"
 	"approvalbot/config/effective"
+	"approvalbot/schedule"
 	"approvalbot/server/auth"
 )
 
@@ -263,7 +264,7 @@ func dump(out *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 		}
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
-			if name == "hash" || name == "Beside" || name == "breaker" || name == "tried" || name == "read" {
+			if slices.Contains([]string{"hash", "Beside", "breaker"}, name) || readMeanwhile(v.Type(), name) {
 				continue
 			}
 			out.WriteString(name + "{")
@@ -290,6 +291,12 @@ func dump(out *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	default:
 		fmt.Fprint(out, v)
 	}
+}
+
+// readMeanwhile reports what a running desk has read of a calendar, which no key says.
+func readMeanwhile(of reflect.Type, field string) bool {
+	said := slices.Contains([]string{"source", "emails", "zone"}, field)
+	return of == reflect.TypeFor[schedule.Calendar]() && !said
 }
 
 // elsewhere are the keys whose effect is seen by asking, and how.
