@@ -106,6 +106,12 @@ type Vote struct {
 	VerifierOnly bool `json:"verifierOnly,omitempty"`
 	// OnDuty are the rosters by which the voter was on duty when the vote came in.
 	OnDuty []string `json:"onDuty,omitempty"`
+	// For are the people in whose stead the yes may be taken instead of the voter's own:
+	// they were away when it came in, and had the voter stand in for them.
+	For []string `json:"for,omitempty"`
+	// With is who said yes before and fills one seat with the voter, as one of them stands
+	// in for the other.
+	With string `json:"with,omitempty"`
 }
 
 // Voter is who gave a vote: an account on a channel, and the configured person

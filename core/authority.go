@@ -56,9 +56,9 @@ func (a Approval) fillsBoth(v Vote, d *Directory) bool {
 }
 
 // standing are the votes without those of people who have lost their authority, or
-// who turned out to be askers. Each says toward what it counts now.
+// who turned out to be askers. Each says toward what it counts now, and how.
 func (a Approval) standing(d *Directory) []Vote {
-	out := slices.DeleteFunc(slices.Clone(a.Votes), func(v Vote) bool {
+	out := slices.DeleteFunc(slices.Clone(a.asOf(d)), func(v Vote) bool {
 		return byPeople(v) && a.weightNow(v, d) == Weight{}
 	})
 	for i, v := range out {

@@ -21,4 +21,15 @@ type Change struct {
 	// Policy is the hash of the policy that the step counts on, or empty: where that
 	// is not the one that counts at the commit, nothing is written (see Store.Agreed).
 	Policy string
+	// Absences is the revision of the absences that the step counts a yes under, or 0:
+	// where there are newer ones at the commit, nothing is written, and it is ErrAbsences.
+	Absences int64
+}
+
+// AbsenceChange is what somebody's word about their absence leaves behind. The zero one
+// changes nothing.
+type AbsenceChange struct {
+	Person  string
+	Absence *Absence // nil: they are back
+	Event   Event
 }

@@ -32,8 +32,9 @@ type Directory struct {
 	live      map[string]bool     // channels that are on
 	verifiers map[string][]string // agent id, "" for all others -> accounts of the verifier's people
 	duty      schedule.Duty
-	now       time.Time // zero: nobody is on duty
-	all       eligible  // to vote on what nobody of them asked
+	now       time.Time          // zero: nobody is on duty
+	away      map[string]Absence // who is away now, by person
+	all       eligible           // to vote on what nobody of them asked
 }
 
 // eligible is how many different people could vote.
@@ -84,13 +85,6 @@ func NewDirectory(r Rights) (*Directory, error) {
 	}
 	d.all = d.count(nil, nil)
 	return d, nil
-}
-
-// At is the Directory as it is at a moment: with who is on duty then.
-func (d *Directory) At(now time.Time) *Directory {
-	view := *d
-	view.now = now
-	return &view
 }
 
 // Identify fills in the person behind an account. A voter on channel "api" is a
@@ -184,8 +178,12 @@ func voters(accounts []string) (out []Voter) {
 }
 
 // Meets reports whether the vote is somebody's who has the role that the need is about.
-// Of those who may be on duty it is whoever was when they voted.
-func (d *Directory) Meets(n Need, v Vote) bool {
+// Of those who may be on duty it is whoever was when they voted. One that is taken for
+// another's instead meets what that one's own roles meet.
+func (d *Directory) Meets(n Need, v Vote, instead string) bool {
+	if instead != "" {
+		return d.hasRole(n, instead)
+	}
 	who := d.people[d.Identify(*v.Voter).Person]
 	if roster, duty := DutyRole(n.Role); duty && !slices.Contains(v.OnDuty, roster) {
 		return false

@@ -29,10 +29,10 @@ func (d *Directory) onDuty(person string) (rosters []string) {
 	return rosters
 }
 
-// newlyOnDuty reports whether a vote meets a need that the voter's vote before did not,
-// since they are on duty now.
-func (a Approval) newlyOnDuty(before, now Vote, d *Directory) bool {
-	return slices.ContainsFunc(a.Rule.Needs, func(n Need) bool { return d.Meets(n, now) && !d.Meets(n, before) })
+// countsForMore reports whether a vote meets a need that the same vote of the same voter
+// before did not: they are on duty now, or stand in for somebody.
+func (a Approval) countsForMore(before, now Vote, d *Directory) bool {
+	return a.standsForMore(before, now, d) || slices.ContainsFunc(a.Rule.Needs, func(n Need) bool { return d.Meets(n, now, "") && !d.Meets(n, before, "") })
 }
 
 // mayHave reports whether a person has the role, or may have it while on duty.

@@ -14,6 +14,7 @@ import (
 type Gate struct {
 	store    Store
 	rules    atomic.Pointer[Rules]
+	absences atomic.Pointer[Absences]
 	log      *slog.Logger
 	waits    waitlist
 	rendered renderCache
@@ -25,6 +26,7 @@ type Gate struct {
 func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
 	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}}
 	g.rules.Store(&rules)
+	g.absences.Store(&unread)
 	return g
 }
 
@@ -38,11 +40,11 @@ func (g *Gate) PolicyHash() string { return g.rules.Load().Policy.Hash() }
 func (g *Gate) Rules() Rules { return g.snapshot(time.Now()) }
 
 // snapshot is the rules in force with the people as they are at that moment: the one
-// place where time comes to them.
+// place where time and absences come to them.
 func (g *Gate) snapshot(now time.Time) Rules {
 	rules := *g.rules.Load()
-	rules.People = rules.People.At(now)
-	return rules
+	rules.absences = *g.absences.Load()
+	return rules.at(now)
 }
 
 // people are the people as they are at that moment.

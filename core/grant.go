@@ -45,6 +45,7 @@ type Grant struct {
 	ReasonCodes []string  `json:"reasonCodes,omitempty"` // SessionGrant: it covers calls with no others
 	Rule        Rule      `json:"rule"`                  // whose yes it was given with: where more is needed today, it does not hold
 	By          []string  `json:"by"`                    // who gave it: "person:alice"
+	Behind      []string  `json:"behind,omitempty"`      // in whose stead they may have: "person:bob"
 	Approval    string    `json:"approval"`              // key of the approval that left it, or empty
 	CreatedAtMs int64     `json:"createdAtMs"`
 	ExpiresAtMs int64     `json:"expiresAtMs,omitempty"` // 0: until it is removed
@@ -80,7 +81,7 @@ func (c Change) leaveGrant(by []string, now int64) Change {
 	default:
 		return c
 	}
-	g.By = by
+	g.By, g.Behind = by, behind(nil, a.Votes)
 	return c.addGrant(g, now)
 }
 
@@ -119,6 +120,9 @@ func (g Grant) event(t EventType, by string, now int64) Event {
 	return Event{AtMs: now, Type: t, Key: g.Approval, Owner: g.Owner, Data: data}
 }
 
+// behind are those whose authority the grant rests on.
+func (g Grant) behind() []string { return slices.Concat(g.By, g.Behind) }
+
 // Live reports whether the grant has not expired.
 func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.ExpiresAtMs }
 
@@ -132,7 +136,7 @@ func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 		giver := d.voterNamed(name)
 		return giver.Person != "" && !d.Known(giver.Person)
 	}
-	lost := a.givenByAsker(g.By, d) || slices.ContainsFunc(g.By, gone)
+	lost := a.givenByAsker(g.behind(), d) || slices.ContainsFunc(g.behind(), gone)
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID
 	stricter := a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule)
 	if lost || another || stricter || !g.Live(now) {

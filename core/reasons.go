@@ -1,10 +1,12 @@
 package core
 
 // ReasonInsufficient is the reason code of an approval that could never be met,
-// ReasonUnreached of one whose cards reached nobody.
+// ReasonUnreached of one whose cards reached nobody, ReasonAway of one that nobody who is
+// not away could allow.
 const (
 	ReasonInsufficient = "insufficient-factors"
 	ReasonUnreached    = "no-approver-reachable"
+	ReasonAway         = "approvers-away"
 )
 
 // Reason codes of what is not policy's own: a cool-down, and the verifier.

@@ -145,7 +145,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 				return "the grant that allowed it was ended"
 			}
 			// They joined while the verifier's people were asked.
-			if a.underRules(rules).givenByAsker(found.Grants[0].By, rules.People) {
+			if a.underRules(rules).givenByAsker(found.Grants[0].behind(), rules.People) {
 				return "whoever gave the grant that allowed it stands behind the call"
 			}
 		}
@@ -188,25 +188,16 @@ func (a Approval) approversVoted() bool {
 // cards of those that somebody has voted on are drawn again, since a reload may take
 // a voter's authority.
 func (g *Gate) Rejudge(ctx context.Context) error {
-	f := Filter{Status: Pending, Limit: 200}
-	for {
-		page, err := g.store.List(ctx, f)
-		if err != nil {
-			return err
+	return g.eachPending(ctx, func(a Approval) error {
+		err := g.rejudgeOne(ctx, a.Key)
+		if err == nil && slices.ContainsFunc(a.Votes, byPeople) { // other people may count now
+			err = g.Redraw(ctx, a.Key)
 		}
-		for _, a := range page.Items {
-			err := g.rejudgeOne(ctx, a.Key)
-			if err == nil && slices.ContainsFunc(a.Votes, byPeople) { // other people may count now
-				err = g.Redraw(ctx, a.Key)
-			}
-			if err != nil && CodeOf(err) != CodeRetryDataGone && CodeOf(err) != CodeNotFound {
-				return err
-			}
-		}
-		if f.Cursor = page.Next; f.Cursor == "" {
+		if CodeOf(err) == CodeRetryDataGone || CodeOf(err) == CodeNotFound {
 			return nil
 		}
-	}
+		return err
+	})
 }
 
 func (g *Gate) rejudgeOne(ctx context.Context, key string) error {

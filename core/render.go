@@ -26,6 +26,7 @@ type renderKey struct {
 	key     string
 	version int64 // of the approval
 	rules   *Rules
+	away    int64 // the revision of the absences
 	posted  bool
 	shown   bool
 	zone    *time.Location
@@ -34,13 +35,13 @@ type renderKey struct {
 
 // renderKeyOf says as what a delivery is drawn. Files, and what is no card, are drawn
 // for themselves.
-func renderKeyOf(d Delivery, rules *Rules) renderKey {
+func renderKeyOf(d Delivery, rules *Rules, away int64) renderKey {
 	plain := d.Kind == CardDelivery && !d.Attached && !d.DenyOnly
 	if !plain || d.Version == 0 {
 		return renderKey{}
 	}
 	minute := nowMs() / time.Minute.Milliseconds()
-	return renderKey{d.Key, d.Version, rules, d.MessageID != "", d.Shown, rules.zone(d.Target), minute}
+	return renderKey{d.Key, d.Version, rules, away, d.MessageID != "", d.Shown, rules.zone(d.Target), minute}
 }
 
 func (m *renderCache) get(as renderKey) (Drawing, bool) {
@@ -87,7 +88,7 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 		return g.drawDigest(ctx, d)
 	}
 	rules := g.rules.Load()
-	alike := renderKeyOf(d, rules)
+	alike := renderKeyOf(d, rules, g.absences.Load().Revision)
 	if drawing, ok := g.rendered.get(alike); ok {
 		return drawing, nil
 	}

@@ -29,10 +29,25 @@ type Rules struct {
 	// in the reader's own; a thread that is not named has its chat's.
 	Zones map[Target]*time.Location
 
-	BreaksQuiet RiskClass // from this class on people are reached in their quiet hours, too
-	DigestAbove int       // so many cards of an owner a minute in a chat; more are one list. 0: never
+	BreaksQuiet RiskClass   // from this class on people are reached in their quiet hours, too
+	DigestAbove int         // so many cards of an owner a minute in a chat; more are one list. 0: never
+	Classes     []ClassRule // whose yes the classes need that people are asked about
 	Objective   Objective
 	Drill       schedule.Cron // when each route is tried; zero: never
+
+	absences Absences // those that People are seen with
+}
+
+// at is the snapshot with the people as they are at that moment, and the same absences.
+func (r Rules) at(now time.Time) Rules {
+	r.People = r.People.At(now, r.absences.All...)
+	return r
+}
+
+// ClassRule is whose yes a class needs for itself. What a call touches may ask for more.
+type ClassRule struct {
+	Class RiskClass
+	Rule  Rule
 }
 
 // Objective is how soon people are to decide. The zero Objective aims at nothing.

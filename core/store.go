@@ -10,6 +10,7 @@ type Store interface {
 	CallStore
 	PairingStore
 	DigestStore
+	AbsenceStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction
@@ -91,6 +92,18 @@ type PairingStore interface {
 	// to the log and marks handled (if not nil), all in one transaction. ErrHandled
 	// when the platform update was handled before.
 	Pair(ctx context.Context, handled *InboundRef, fn func(Pairing) (Pairing, []Event)) error
+}
+
+// AbsenceStore keeps who is away.
+type AbsenceStore interface {
+	// Absences gives those that were said and not taken back, over or not.
+	Absences(ctx context.Context) (Absences, error)
+	// Absent calls fn with them, commits what it makes of them with its event, marks
+	// handled (if not nil), all in one transaction, and gives them as they are then. A
+	// Change that counts on the ones before is committed before it or not at all. An
+	// error from fn writes nothing and is returned as it is. ErrHandled when the
+	// platform update was handled before.
+	Absent(ctx context.Context, handled *InboundRef, fn func(Absences) (AbsenceChange, error)) (Absences, error)
 }
 
 // Lookup says what a new approval could collide with.

@@ -129,7 +129,7 @@ func begin(
 			return nil, false, "", refuse(CodeIDConflict,
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
-		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.DecidedBy, rules.People) {
+		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.behind(), rules.People) {
 			return nil, false, "", refuse(CodeIDConflict,
 				"That id names a call that whoever asks for it now has allowed; choose another id.")
 		}
@@ -181,6 +181,9 @@ func open(a Approval, cards map[Target]int, rules *Rules, now int64) Change {
 		return Change{Approval: a, New: true}.end(EventResolved, now)
 	}
 	a = a.withoutNeedlessApprovers(rules.People)
+	if a.tally(rules.People).Outcome == Pending {
+		a = a.withoutApprovers(rules.People)
+	}
 	c := Change{Approval: a, New: true, Events: []Event{a.event(EventRequested, now, eventData{Solo: a.Solo})}}
 	if t := a.tally(rules.People); t.Outcome != Pending {
 		return c.settle(rules.People, now)

@@ -15,12 +15,15 @@ type Tally struct {
 	Reason   string   // the reject's reason, or the last one that somebody with a yes gave
 
 	By      []string // approvers whose yes counts; of a deny, who gave it
+	Seats   int      // how many seats they fill: whoever stands in for another fills one with them
 	Need    int      // how many of them are needed; 0: none, policy or a grant stands for them
 	Missing []string // whose yes is needed beside that: "1 with role ops"
 	Enough  bool     // the approvers' need is met
 
 	Verifier     []string // the verifier's people whose yes counts
 	NeedVerifier int      // how many of them are needed
+
+	notes map[string]string // of By: in whose stead, and with whom
 }
 
 // Count applies the rule to the votes. weigh says toward what a vote counts: its
@@ -28,8 +31,10 @@ type Tally struct {
 // automatic factors once each. The approvers' need is met by MinApprovals of them,
 // one at least a person where a human is required, and for each role that the rule
 // names so many with it, which meets says; the narrowest scope that they voted wins.
+// Votes that say With whom fill one seat, and a seat is one person's yes: that of whoever
+// filled it, or of one in whose stead theirs may be taken.
 // The verifier's need is met by one of its people, whose scope counts for nothing.
-func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Vote) bool) Tally {
+func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets meets) Tally {
 	t := Tally{Outcome: Pending}
 	if r.AsksApprovers() {
 		t.Need = max(1, r.MinApprovals)
@@ -37,7 +42,7 @@ func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Vote)
 	if r.AsksVerifier() {
 		t.NeedVerifier = 1
 	}
-	c := approvals{groups: make([]int, len(r.Needs))}
+	c := approvals{}
 	for _, v := range votes {
 		name, w := approverName(v), weigh(v)
 		admitted := r.Admits(v.Approver)
@@ -55,13 +60,15 @@ func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Vote)
 		}
 		if w.Approvers && !slices.Contains(t.By, name) {
 			t.By = append(t.By, name)
+			t.note(v, name)
 			c.add(r, v, meets)
 		}
 	}
+	t.Seats = len(c.seats)
 	if t.Need > 0 {
-		t.Missing = r.missing(c.groups)
+		t.Missing = r.missing(fill(r.Needs, c.seats))
 	}
-	enough := len(t.By) >= t.Need && len(t.Missing) == 0
+	enough := t.Seats >= t.Need && len(t.Missing) == 0
 	quorum := enough && (c.human || !r.RequiresHuman)
 	t.Enough = quorum || t.Need == 0
 	if t.Enough && len(t.Verifier) >= t.NeedVerifier {
@@ -70,26 +77,50 @@ func Count(r Rule, votes []Vote, weigh func(Vote) Weight, meets func(Need, Vote)
 	return t
 }
 
+// meets says whether a yes meets a need: as the voter's own, or as that of somebody
+// instead.
+type meets func(n Need, v Vote, instead string) bool
+
 // approvals are the approvers' yes so far.
 type approvals struct {
-	human  bool
-	groups []int    // how many of each role that the rule names
-	scope  Decision // the narrowest that people voted; empty: none has
+	human bool
+	seats []seat
+	of    map[string]int // the seat that a person fills
+	scope Decision       // the narrowest that people voted; empty: none has
 }
 
-func (c *approvals) add(r Rule, v Vote, meets func(Need, Vote) bool) {
+func (c *approvals) add(r Rule, v Vote, meets meets) {
 	if v.Approver != UserRequest {
+		c.seats = append(c.seats, seat{})
 		return
 	}
 	c.human = true
-	for i, n := range r.Needs {
-		if meets(n, v) {
-			c.groups[i]++
-		}
+	i, shared := c.of[v.With]
+	if v.With == "" || !shared {
+		i, c.seats = len(c.seats), append(c.seats, seat{})
 	}
+	if c.of == nil {
+		c.of = map[string]int{}
+	}
+	if v.Voter.Person != "" {
+		c.of[v.Voter.Person] = i
+	}
+	c.seats[i].choices = append(c.seats[i].choices, v.choices(r.Needs, meets)...)
 	if c.scope == "" || v.Decision.narrowness() > c.scope.narrowness() {
 		c.scope = v.Decision
 	}
+}
+
+// choices are the needs that a yes meets as the voter's own, and then as that of each in
+// whose stead it may be taken.
+func (v Vote) choices(needs []Need, meets meets) [][]bool {
+	out := make([][]bool, 1+len(v.For))
+	for i, instead := range append([]string{""}, v.For...) {
+		for _, n := range needs {
+			out[i] = append(out[i], meets(n, v, instead))
+		}
+	}
+	return out
 }
 
 // missing says how many of each role have not said yes.
@@ -124,7 +155,7 @@ func (t Tally) Text() string {
 		}
 		return approvers
 	}
-	verifier := "verifier's people: " + ofNeed(t.Verifier, t.NeedVerifier)
+	verifier := "verifier's people: " + ofNeed(t.Verifier, len(t.Verifier), t.NeedVerifier, nil)
 	if t.Need == 0 {
 		return verifier
 	}
@@ -132,19 +163,39 @@ func (t Tally) Text() string {
 }
 
 func (t Tally) approverText() string {
-	s := ofNeed(t.By, t.Need)
+	s := ofNeed(t.By, t.Seats, t.Need, t.notes)
 	if len(t.Missing) > 0 {
 		s += "; needs " + strings.Join(t.Missing, " and ")
 	}
 	return s
 }
 
-func ofNeed(names []string, need int) string {
-	s := fmt.Sprintf("%d of %d yes", len(names), need)
+func ofNeed(names []string, seats, need int, notes map[string]string) string {
+	s := fmt.Sprintf("%d of %d yes", seats, need)
+	for i, name := range names {
+		s += []string{" (", ", "}[min(i, 1)] + People([]string{name}) + notes[name]
+	}
 	if len(names) > 0 {
-		s += " (" + People(names) + ")"
+		s += ")"
 	}
 	return s
+}
+
+// note keeps what is to be said of a yes beside its name: "bob for alice".
+func (t *Tally) note(v Vote, name string) {
+	text := ""
+	if len(v.For) > 0 && !slices.Contains(v.For, v.With) {
+		text = " for " + strings.Join(v.For, " or ")
+	}
+	if v.With != "" {
+		text += " with " + v.With
+	}
+	if t.notes == nil && text != "" {
+		t.notes = map[string]string{}
+	}
+	if text != "" {
+		t.notes[name] = text
+	}
 }
 
 func (n Need) text(missing int) string {
@@ -202,7 +253,7 @@ func (a Approval) onlyVerifier(instead string) Approval {
 // tally counts the votes whose authority stands now: a voter who has lost it, or
 // who turned out to be an asker, counts for nothing.
 func (a Approval) tally(d *Directory) Tally {
-	return Count(a.Rule, a.Votes, func(v Vote) Weight { return a.weightNow(v, d) }, d.Meets)
+	return Count(a.Rule, a.asOf(d), func(v Vote) Weight { return a.weightNow(v, d) }, d.Meets)
 }
 
 // TallyText says the votes so far: "1 of 2 yes (alice)".

@@ -151,10 +151,10 @@ func TestTallyNeverApprovesBelowTheQuorum(t *testing.T) {
 func anyVote(Vote) Weight { return Weight{Deny: true, Approvers: true} }
 
 // nobody belongs to any group.
-func nobody(Need, Vote) bool { return false }
+func nobody(Need, Vote, string) bool { return false }
 
 func TestTallyNeedsSomebodyOfEachGroup(t *testing.T) {
-	ops := func(n Need, v Vote) bool { return n.Role == "ops" && v.Voter.Person == "bob" }
+	ops := func(n Need, v Vote, _ string) bool { return n.Role == "ops" && v.Voter.Person == "bob" }
 	rule := Rule{Effective: []Factor{UserRequest}, MinApprovals: 1, Needs: []Need{{Role: "ops", Min: 1}}}
 	count := func(votes ...Vote) Tally { return Count(rule, votes, anyVote, ops) }
 

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -78,16 +79,20 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		return a.refused(v, b, refusal, now)
 	}
 	vote := Vote{Approver: UserRequest, Verdict: Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason,
-		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d), OnDuty: d.onDuty(v.Person)}
+		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d), OnDuty: d.onDuty(v.Person), For: a.lenders(v, d)}
 	if b.Decision == Deny {
-		vote.Verdict = Reject
+		vote.Verdict, vote.For = Reject, nil
 	}
 	next := a.looked(now).clone()
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.by(v) })
 	switch {
 	case i < 0:
 		next.Votes = append(next.Votes, vote)
-	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.sameAccount(v) && !a.newlyOnDuty(next.Votes[i], vote, d):
+	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.sameAccount(v) && !a.countsForMore(next.Votes[i], vote, d):
+		// Who has come back since fills a seat of their own: with this yes it may be enough.
+		if c := (Change{Approval: next, Redraw: true}).settle(d, now); c.Approval.Final() {
+			return c
+		}
 		return Change{Approval: a, Unchanged: true}
 	case vote.VerifierOnly && vote.Verdict == Approve && a.fillsBoth(next.Votes[i], d):
 		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
@@ -179,6 +184,23 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	if err != nil {
 		return Approval{}, err
 	}
+	for range absenceTries {
+		a, err := g.voteOnce(ctx, key, b, adopted)
+		if !errors.Is(err, ErrAbsences) {
+			return a, err
+		}
+		if err := g.LearnAbsences(ctx); err != nil {
+			g.log.Error("who is away cannot be read, so no yes counts", "approval", key, "reason", err)
+			return Approval{}, refuse(CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
+		}
+	}
+	return Approval{}, rulesChanged()
+}
+
+// absenceTries is how often a vote is counted anew, since somebody left or came back.
+const absenceTries = 5
+
+func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Delivery) (Approval, error) {
 	fault.Point("before-vote-committed")
 	defer fault.Point("after-vote-committed")
 	rules, outdated := g.inForce()
@@ -198,9 +220,11 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		otherRules = false
-		c := a.vote(b, adopted, fresh, rules, nowMs())
+		now := time.Now() // whoever was away may be back since the vote began to wait for its turn
+		asOf := rules.at(now)
+		c := a.vote(b, adopted, fresh, &asOf, now.UnixMilli())
 		if open && allows {
-			c.Policy = rules.Policy.Hash()
+			c.Policy, c.Absences = rules.Policy.Hash(), rules.absences.Revision
 		}
 		return c, nil
 	}

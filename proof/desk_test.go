@@ -197,6 +197,36 @@ func TestRecordOfGrantsAndOddEntries(t *testing.T) {
 	}
 }
 
+// An entry about a person says who is away, until when, who stands in, and who said so.
+func TestRecordOfAbsences(t *testing.T) {
+	record := func(of core.EventType, data string) proof.Record {
+		return proof.RecordOf(core.Entry{Event: core.Event{Type: of, Data: json.RawMessage(data)}})
+	}
+	away := record(core.EventAway, `{"person":"alice","to":"bob","sinceMs":1,"untilMs":60000,"by":"person:alice"}`)
+	require.Equal(t, "alice until 1970-01-01T00:01:00Z, for whom bob stands in", away.Reason)
+	require.Equal(t, []string{"person:alice"}, away.Resolver)
+	back := record(core.EventBack, `{"person":"alice","untilMs":60000,"by":"person:alice","endedBy":"token:ops"}`)
+	require.Equal(t, "alice until 1970-01-01T00:01:00Z", back.Reason)
+	require.Equal(t, []string{"token:ops"}, back.Resolver)
+}
+
+// A receipt counts seats: who stands in for another fills none beside them.
+func TestAReceiptCountsSeats(t *testing.T) {
+	by := func(person, with string) core.Vote {
+		return core.Vote{Approver: core.UserRequest, Verdict: core.Approve, Voter: &core.Voter{Person: person}, With: with}
+	}
+	a := core.Approval{Key: "k", ID: "k", Code: "C", Owner: "o", Status: core.Approved, Decision: core.AllowOnce, ToolName: "t",
+		Fingerprint: strings.Repeat("a", 64), PolicyHash: "p", ResolvedAtMs: 1000, ClaimUntilMs: 2000,
+		DecidedBy: []string{"person:alice", "person:bob", "person:carl"}, Votes: []core.Vote{by("alice", ""), by("bob", "alice"), by("carl", "")},
+		Rule: core.Rule{MinApprovals: 2}}
+	r, err := proof.ReceiptFor(a, "desk")
+	require.NoError(t, err)
+	require.Equal(t, proof.Quorum{Needed: 2, Got: 2}, r.Quorum)
+	a.Rule.MinApprovals = 3
+	_, err = proof.ReceiptFor(a, "desk")
+	require.ErrorContains(t, err, "quorum must be met")
+}
+
 func TestCSVIsNoFormula(t *testing.T) {
 	var b bytes.Buffer
 	records := func(yield func(proof.Record, error) bool) {

@@ -36,7 +36,7 @@ type Receipt struct {
 
 // Quorum is how many approvals were needed and how many there were. Both are 0
 // where no approver's was needed: a policy or a grant allowed the call. A yes for the
-// verifier is none of them.
+// verifier is none of them, and two of whom one stands in for the other are one.
 type Quorum struct {
 	Needed int `json:"needed"`
 	Got    int `json:"got"`
@@ -58,14 +58,14 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
 		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
 	}
-	var verifiers []string
+	var others []string // the verifier's, and who fills a seat with another
 	for _, v := range a.Votes {
-		if v.VerifierOnly && v.Voter != nil {
-			verifiers = append(verifiers, v.Voter.Name())
+		if v.Voter != nil && (v.VerifierOnly || v.With != "") {
+			others = append(others, v.Voter.Name())
 		}
 	}
 	approvers := slices.DeleteFunc(slices.Clone(r.By), func(who string) bool {
-		return who == "policy" || strings.HasPrefix(who, "grant:") || slices.Contains(verifiers, who)
+		return who == "policy" || strings.HasPrefix(who, "grant:") || slices.Contains(others, who)
 	})
 	if len(approvers) > 0 && a.Rule.AsksApprovers() {
 		r.Quorum = Quorum{max(1, a.Rule.MinApprovals), len(approvers)}

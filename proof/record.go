@@ -82,6 +82,8 @@ type FactorResult struct {
 
 	VerifierOnly bool     `json:"verifierOnly,omitempty"` // it counted for the verifier alone
 	OnDuty       []string `json:"onDuty,omitempty"`       // the rosters by which they were on duty
+	For          []string `json:"for,omitempty"`          // in whose stead it may be taken
+	With         string   `json:"with,omitempty"`         // with whom they fill one seat
 }
 
 // facts is what an entry's data may have. Every kind is plain, so that an entry
@@ -104,6 +106,9 @@ type facts struct {
 	SoloSelfApproval bool
 	By, Why          string
 	Asked, Chats     []string
+	Person, To       string // entries about a person have these instead
+	UntilMs          int64
+	EndedBy          string
 	Grant            *struct { // entries about grants and cool-downs have this instead
 		Kind, AgentID, SessionKey, ToolName, Fingerprint, MaxClass string
 		Rule                                                       ApproverSet
@@ -118,12 +123,13 @@ type ballot struct {
 	Confidence                            float64
 	DecidedAtMs                           int64
 	VerifierOnly                          bool
-	OnDuty                                []string
+	OnDuty, For                           []string
+	With                                  string
 }
 
 func (b ballot) result() FactorResult {
 	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence,
-		b.DecidedAtMs, b.VerifierOnly, b.OnDuty}
+		b.DecidedAtMs, b.VerifierOnly, b.OnDuty, b.For, b.With}
 	if b.Voter != nil {
 		f.Who, f.Transport = b.Voter.Name(), b.Voter.Channel
 	}
@@ -155,6 +161,13 @@ func RecordOf(e core.Entry) Record {
 		r.Vote = &v
 	}
 	r.Reason, r.Asked = cmp.Or(r.Reason, f.Why), append(f.Asked, f.Chats...)
+	if e.Type == core.EventAway || e.Type == core.EventBack {
+		r.Reason = f.Person + " until " + moment(f.UntilMs)
+		if f.To != "" {
+			r.Reason += ", for whom " + f.To + " stands in"
+		}
+		f.By = cmp.Or(f.EndedBy, f.By)
+	}
 	if g := f.Grant; g != nil {
 		r.Tool, r.Agent, r.Session, r.Fingerprint, r.RiskClass, r.Approvers = g.ToolName, g.AgentID, g.SessionKey,
 			g.Fingerprint, g.MaxClass, g.Rule

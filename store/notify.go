@@ -39,6 +39,8 @@ type Changed struct {
 	Keys []string
 	// Head is the number of the log's newest entry.
 	Head int64
+	// People says that there are entries about no approval: somebody may be away or back.
+	People bool
 	// Moved says that chats may live elsewhere now: see [Store.Moves].
 	Moved bool
 }
@@ -229,6 +231,7 @@ func (l *listener) news() (c Changed, err error) {
 			var key text
 			n++
 			err := rows.Scan((*number)(&c.Head), &key)
+			c.People = c.People || key == ""
 			if key != "" && !seen[string(key)] {
 				seen[string(key)] = true
 				c.Keys = append(c.Keys, string(key))

@@ -56,6 +56,8 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"pairing", testPairing},
 		{"calendars", testCalendars},
 		{"plan", testPlan},
+		{"absences", testAbsences},
+		{"absences under votes", testAbsencesUnderVotes},
 		{"moves", testMoves},
 		{"digests", testDigests}, {"digests that fail", testDigestsThatFail}, {"digests move", testDigestsMove},
 		{"newest cards", testNewestCards},

@@ -25,6 +25,7 @@ type batch struct {
 
 	prefetched prefetched
 	policy     *policyVersion // as the transaction has read it
+	absences   int64          // their revision, likewise; 0: not read
 	counted    map[string]int // an owner's pending approvals when the batch began
 	done       effects        // of the jobs that succeeded
 	moved      *logHead       // where the log's head is once this is committed; nil: where it was
@@ -185,7 +186,7 @@ func (t *tx) putOne(text string, args ...any) error {
 // nothing, and the database has not failed either (after some failures SQLite
 // has ended the transaction, and what followed would be on its own).
 func (t *tx) undo() error {
-	t.own, t.policy = effects{}, nil
+	t.own, t.policy, t.absences = effects{}, nil, 0
 	if !t.careful {
 		if t.wrote || !t.refused {
 			return errCareful

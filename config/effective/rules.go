@@ -100,7 +100,7 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
 		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
 		Contact:       Contact(c, rights), BreaksQuiet: t.Policy.BreaksQuietAtOrAbove.Class, DigestAbove: t.Routing.DigestAbove,
-		Zones: zones(c), Drill: drillOf(t.Drill),
+		Zones: zones(c), Drill: drillOf(t.Drill), Classes: classRules(c),
 		Objective: core.Objective{DecidedWithin: time.Duration(t.SLO.DecidedWithin), Share: t.SLO.Share},
 	}, nil
 }
@@ -112,6 +112,24 @@ func zones(c config.Config) map[core.Target]*time.Location {
 	for _, p := range slices.Concat(c.Approvals.AgentShield.Targets, r.Fallback, r.Targets) {
 		if zone, err := time.LoadLocation(p.Timezone); err == nil && p.Timezone != "" {
 			out[p.Target] = zone
+		}
+	}
+	return out
+}
+
+// classRules are whose yes the classes need that people are asked about.
+func classRules(c config.Config) (out []core.ClassRule) {
+	t := c.ApprovalTools()
+	var may []core.Factor
+	for _, f := range t.AllowedApprovers {
+		if !slices.Contains(t.DisabledApprovers, f) {
+			may = append(may, core.Factor(f))
+		}
+	}
+	for class := range core.R4 + 1 {
+		if outcomeOf(c, class) == "ask" {
+			out = append(out, core.ClassRule{Class: class, Rule: core.Rule{Effective: may, MinApprovals: needOf(c, class),
+				RequiresHuman: t.Policy.RequireHumanApproverAtOrAbove.Reaches(class)}})
 		}
 	}
 	return out

@@ -1,0 +1,198 @@
+package core
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Absence is a person's word that they are away, until when, and who stands in for them.
+// What is lent are the person's own roles: not their account, not their place among the
+// approvers, not what others lend them.
+type Absence struct {
+	Person  string `json:"person"`
+	To      string `json:"to,omitempty"` // who stands in for them; empty: nobody
+	SinceMs int64  `json:"sinceMs"`
+	UntilMs int64  `json:"untilMs"` // from then on it is over
+	By      string `json:"by"`      // who said so: "person:alice", "token:ops"
+}
+
+// Absences are all that were said and not taken back, of at most one each person.
+type Absences struct {
+	// Revision is another one after every change, and never 0. A yes is counted under
+	// one of them: see Change.Absences.
+	Revision int64
+	All      []Absence
+}
+
+// unread are absences that were not read: they lend nothing, and no yes counts under
+// them.
+var unread = Absences{Revision: -1}
+
+// lasts reports whether it is so at that moment.
+func (a Absence) lasts(now int64) bool { return a.SinceMs <= now && now < a.UntilMs }
+
+// live are those that last at that moment, by person.
+func (s Absences) live(now int64) map[string]Absence {
+	out := map[string]Absence{}
+	for _, a := range s.All {
+		if a.lasts(now) {
+			out[a.Person] = a
+		}
+	}
+	return out
+}
+
+// At is the Directory as it is at a moment: with who is on duty then, and who is away.
+func (d *Directory) At(now time.Time, absences ...Absence) *Directory {
+	view := *d
+	view.now, view.away = now, nil
+	if len(absences) > 0 {
+		view.away = Absences{All: absences}.live(now.UnixMilli())
+	}
+	return &view
+}
+
+// Away gives a person's absence, if they are away.
+func (d *Directory) Away(person string) (Absence, bool) {
+	a, away := d.away[person]
+	return a, away
+}
+
+// Absent are those who are away, by name.
+func (d *Directory) Absent() (out []Absence) {
+	for _, name := range slices.Sorted(maps.Keys(d.away)) {
+		out = append(out, d.away[name])
+	}
+	return out
+}
+
+// standsIn gives who stands in for a person, or nobody. A person whose delegation leads
+// back to them lends nothing, though nothing lets such a circle come about.
+func (d *Directory) standsIn(person string) (to string) {
+	to = d.away[person].To
+	if to == "" || !d.Known(to) {
+		return ""
+	}
+	for next, n := to, len(d.away); n >= 0 && next != ""; n-- {
+		if next == person {
+			return ""
+		}
+		next = d.away[next].To
+	}
+	return to
+}
+
+// seat names the one seat that a person fills together with all whom delegations join
+// with them, directly or one over the other: nobody adds to a quorum by being away.
+func (d *Directory) seat(person string) string {
+	for to := d.standsIn(person); to != ""; to = d.standsIn(person) {
+		person = to
+	}
+	return person
+}
+
+// lenders are those in whose stead the voter's yes may be taken on this approval, by
+// name: they are away, it is to this voter that they lend, they could give that very yes
+// themselves, and it would meet a need. Who asked neither lends nor is lent anything,
+// also where people may approve their own.
+func (a Approval) lenders(v Voter, d *Directory) (out []string) {
+	if len(d.away) == 0 || v.Person == "" || !a.weight(v, d).Approvers || d.isAsker(v, a.Askers) {
+		return nil
+	}
+	for lender := range d.away {
+		if d.standsIn(lender) == v.Person && a.couldAllow(lender, d) && a.isNeeded(lender, d) {
+			out = append(out, lender)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// couldAllow reports whether a person's yes would count toward the approvers' need, by
+// what the configuration says: a role of a chat, which is seen at the tap only, lets
+// nobody lend.
+func (a Approval) couldAllow(person string, d *Directory) bool {
+	may := false
+	for _, v := range d.accountsOf(person) {
+		v.Roles = nil
+		if d.isAsker(v, a.Askers) {
+			return false
+		}
+		may = may || a.weight(v, d).Approvers
+	}
+	return may
+}
+
+// isNeeded reports whether a person's own roles meet a need of the approval.
+func (a Approval) isNeeded(person string, d *Directory) bool {
+	return slices.ContainsFunc(a.Rule.Needs, func(n Need) bool { return d.hasRole(n, person) })
+}
+
+// hasRole reports whether a person has a role of their own. Duty is none: whoever is on
+// duty and away lends it to nobody.
+func (d *Directory) hasRole(n Need, person string) bool {
+	_, duty := DutyRole(n.Role)
+	return !duty && slices.Contains(d.people[person].Roles, n.Role)
+}
+
+// asOf are the votes as they count under these people: each says in whose stead it may
+// be taken, and with whom it fills one seat. What has ended stays as it ended.
+//
+// A yes is in somebody's stead only if it was when it was given, still is, and was given
+// in this absence of theirs: an absence that begins or ends counts nothing that nobody
+// meant.
+func (a Approval) asOf(d *Directory) []Vote {
+	if a.Final() || len(a.Votes) == 0 {
+		return a.Votes
+	}
+	out := slices.Clone(a.Votes)
+	taken := map[string]string{} // seat to the person whose yes was first
+	for i, v := range out {
+		if !byPeople(v) {
+			continue
+		}
+		out[i].For, out[i].With = nil, ""
+		if v.Verdict != Approve || v.Voter.Person == "" || !a.weightNow(v, d).Approvers {
+			continue
+		}
+		today := a.lenders(*v.Voter, d)
+		for _, lender := range v.For {
+			if slices.Contains(today, lender) && v.DecidedAtMs >= d.away[lender].SinceMs {
+				out[i].For = append(out[i].For, lender)
+			}
+		}
+		seat := d.seat(v.Voter.Person)
+		if first, filled := taken[seat]; filled && first != v.Voter.Person {
+			out[i].With = first
+		} else {
+			taken[seat] = v.Voter.Person
+		}
+	}
+	return out
+}
+
+// standsForMore reports whether a vote may be taken in somebody's stead in whose the
+// voter's vote before it may not.
+func (a Approval) standsForMore(before, now Vote, d *Directory) bool {
+	a.Votes = []Vote{before}
+	had := a.asOf(d)[0].For
+	return slices.ContainsFunc(now.For, func(lender string) bool { return !slices.Contains(had, lender) })
+}
+
+// behind are those whose authority the decision rests on: who gave it, and in whose
+// stead. None of them is to have by it what they may not have given themselves.
+func (a Approval) behind() []string { return behind(a.DecidedBy, a.Votes) }
+
+// behind adds those in whose stead the votes may have been taken.
+func behind(names []string, votes []Vote) []string {
+	out := slices.Clone(names)
+	for _, v := range votes {
+		for _, lender := range v.For {
+			if name := (Voter{Person: lender}).Name(); !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,359 @@
+package core_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/store"
+)
+
+var (
+	admin    = core.Caller{Token: "admin", MayAdmin: true}
+	bobAdmin = core.Caller{Token: "bob-admin", Person: "bob", MayAdmin: true}
+	hour     = time.Hour.Milliseconds()
+)
+
+// needing has the tool "ops" need somebody with that role, and gives it to alice.
+func (d *fixture) needing(t *testing.T) {
+	t.Helper()
+	d.needingBeside(t, core.Person{Name: "carl", Accounts: map[string]string{"telegram": "3"}})
+}
+
+// needingBeside is needing with one person more, who may decide by API if they have a role.
+func (d *fixture) needingBeside(t *testing.T, more core.Person) {
+	t.Helper()
+	tokens := map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"}
+	if len(more.Roles) > 0 {
+		tokens[more.Name+"-laptop"] = more.Name
+	}
+	people, err := core.NewDirectory(core.Rights{
+		People: []core.Person{
+			{Name: "alice", Accounts: map[string]string{"telegram": "1"}, Roles: []string{"ops"}},
+			{Name: "bob", Accounts: map[string]string{"telegram": "2"}},
+			more,
+		},
+		AllowedUsers: map[string][]string{"telegram": {"1", "2", "9"}},
+		Tokens:       tokens,
+	})
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) {
+		r.People, r.Policy = people, opsPolicy{byName{hash: "1"}}
+		r.Classes = []core.ClassRule{{Class: core.R2, Rule: ruleOf(1)}, {Class: core.R4, Rule: ruleOf(2)}}
+	})
+}
+
+func ruleOf(quorum int) core.Rule {
+	return core.Rule{Effective: []core.Factor{core.UserRequest}, MinApprovals: quorum, RequiresHuman: true}
+}
+
+// opsPolicy is byName with the tool "ops", which needs that role.
+type opsPolicy struct{ byName }
+
+func (p opsPolicy) Judge(ctx context.Context, c core.Call) core.Judgement {
+	j := p.byName.Judge(ctx, c)
+	if c.ToolName == "ops" {
+		j.Rule.Needs = []core.Need{{Role: "ops", Min: 1}}
+	}
+	return j
+}
+
+func (d *fixture) away(t *testing.T, who core.Caller, person, to string) core.Left {
+	t.Helper()
+	left, err := d.SetAway(t.Context(), who, core.Leave{Person: person, To: to, UntilMs: time.Now().UnixMilli() + hour})
+	require.NoError(t, err)
+	return left
+}
+
+func (d *fixture) allow(t *testing.T, a core.Approval, who core.Caller) core.Approval {
+	t.Helper()
+	a, err := d.VoteAs(t.Context(), who, a.Code, core.AllowOnce, "")
+	require.NoError(t, err)
+	return a
+}
+
+// another is a second instance on the same store, which knows nothing yet.
+func (d *fixture) another() *fixture {
+	return &fixture{core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules}
+}
+
+// Who may say that somebody is away: they themselves with a token that may decide, and an
+// operator, but not to be lent what is another's.
+func TestAdversary_I10_WhoSaysThatSomebodyIsAway(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	for name, c := range map[string]struct {
+		who        core.Caller
+		person, to string
+		want       core.Code
+	}{
+		"oneself":                       {alice, "alice", "bob", ""},
+		"an operator":                   {admin, "alice", "bob", ""},
+		"another":                       {bob, "alice", "bob", core.CodeForbidden},
+		"another, lending nothing":      {bob, "alice", "", core.CodeForbidden},
+		"an operator, to themselves":    {bobAdmin, "alice", "bob", core.CodeForbidden},
+		"an operator, for themselves":   {bobAdmin, "bob", "alice", ""},
+		"an agent with nobody's token":  {agent, "alice", "bob", core.CodeForbidden},
+		"an agent with alice's token":   {core.Caller{Token: "agent", Person: "alice", MayRequest: true}, "alice", "bob", core.CodeForbidden},
+		"a token of nobody that may":    {core.Caller{Token: "ops", MayDecide: true}, "", "bob", core.CodeForbidden},
+		"an auditor with alice's token": {core.Caller{Token: "audit", Person: "alice", MayAudit: true}, "alice", "", core.CodeForbidden},
+		"a person that there is not":    {admin, "zoe", "", core.CodeNotFound},
+		"to one who is no approver":     {alice, "alice", "carl", core.CodeInvalidRequest},
+		"to one who is nobody":          {alice, "alice", "zoe", core.CodeInvalidRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := d.SetAway(t.Context(), c.who, core.Leave{Person: c.person, To: c.to, UntilMs: time.Now().UnixMilli() + hour})
+			require.Equal(t, c.want, core.CodeOf(err), "%v", err)
+			was, err := d.SetBack(t.Context(), admin, cmp.Or(c.person, "alice"))
+			require.Equal(t, c.want == "", was)
+			require.Contains(t, []core.Code{"", core.CodeNotFound}, core.CodeOf(err))
+		})
+	}
+	d.away(t, alice, "alice", "bob")
+	for _, who := range []core.Caller{agent, bob, {Token: "agent", Person: "alice", MayRequest: true}, {Token: "ops", MayDecide: true}} {
+		_, err := d.SetBack(t.Context(), who, "alice")
+		require.Equal(t, core.CodeForbidden, core.CodeOf(err), who.Token)
+	}
+	was, err := d.SetBack(t.Context(), alice, "alice")
+	require.NoError(t, err)
+	require.True(t, was)
+	all, err := d.store.Absences(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all.All)
+}
+
+// In a chat an approver says so of themselves, and nobody else does; refusals are on record,
+// and what came in is handled in the same commit.
+func TestAway_InAChat(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	until := time.Now().UnixMilli() + hour
+	ref := func(id int64) *core.InboundRef {
+		return &core.InboundRef{Source: "telegram:1", ID: id, Unstored: &core.Inbound{}}
+	}
+	left, err := d.VoterAway(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, "bob", until, ref(1))
+	require.NoError(t, err)
+	require.Equal(t, core.Absence{Person: "alice", To: "bob", SinceMs: left.Absence.SinceMs, UntilMs: until, By: "person:alice"}, left.Absence)
+	_, err = d.VoterAway(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, "", until, ref(1))
+	require.ErrorIs(t, err, core.ErrHandled)
+	for id, v := range map[int64]core.Voter{
+		2: {Channel: "telegram", UserID: "3"}, 3: {Channel: "telegram", UserID: "9"}, // carl is no approver, and 9 nobody
+	} {
+		_, err = d.VoterAway(t.Context(), v, "", until, ref(id))
+		require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err))
+		_, err = d.VoterBack(t.Context(), v, ref(id))
+		require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err))
+	}
+	_, err = d.VoterAway(t.Context(), core.Voter{Channel: "telegram", UserID: "2"}, "alice", until, ref(4))
+	require.ErrorContains(t, err, "bob, alice would stand in for each other")
+	was, err := d.VoterBack(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, ref(5))
+	require.NoError(t, err)
+	require.True(t, was)
+	was, err = d.VoterBack(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, ref(6))
+	require.NoError(t, err)
+	require.False(t, was, "there was nothing to end")
+
+	log, err := d.store.Log(t.Context(), 0, 100)
+	require.NoError(t, err)
+	var types []core.EventType
+	for _, e := range log {
+		types = append(types, e.Type)
+	}
+	require.Equal(t, []core.EventType{core.EventAway, core.EventRefused, core.EventRefused, core.EventRefused, core.EventBack}, types)
+	var said, ended map[string]any
+	require.NoError(t, json.Unmarshal(log[0].Data, &said))
+	require.NoError(t, json.Unmarshal(log[4].Data, &ended))
+	require.Equal(t, "bob", said["to"])
+	require.Equal(t, "person:alice", ended["endedBy"])
+}
+
+// A delegation holds on every instance as soon as it is said, and no longer than until its
+// person is back: what another instance knows of it does not count.
+func TestAdversary_D3_BackOnAnotherInstance(t *testing.T) {
+	here := newFixture(t)
+	here.needing(t)
+	there := here.another()
+	a, b, c := here.submit(t, "ops"), here.submit(t, "ops", session("b")), here.submit(t, "two", session("c"))
+
+	here.away(t, alice, "alice", "bob")
+	a = there.allow(t, a, bob)
+	require.Equal(t, core.Approved, a.Status, "the other instance hears of it in time")
+	require.Equal(t, []string{"alice"}, a.Votes[0].For)
+
+	require.Equal(t, core.Pending, here.allow(t, c, alice).Status)
+	stale := here.another() // thinks that nobody is away
+	c = stale.allow(t, c, bob)
+	require.Equal(t, core.Pending, c.Status, "alice and bob fill one seat, whatever it thinks")
+
+	_, err := here.SetBack(t.Context(), alice, "alice")
+	require.NoError(t, err)
+	b = there.allow(t, b, bob) // which thinks that she is away still
+	require.Equal(t, core.Pending, b.Status)
+	require.Empty(t, b.Votes[0].For)
+	c = there.allow(t, c, bob)
+	require.Equal(t, core.Approved, c.Status, "they have a seat each, once one of them says so")
+}
+
+func session(key string) func(*core.Call) { return func(c *core.Call) { c.SessionKey = key } }
+
+// What was allowed in alice's stead is not hers to have: not the very call by its id, nor
+// a yes that waits to be used, nor a grant, also where she joins those who asked later.
+func TestAdversary_I5_WhatADelegateAllowedIsNotTheLenders(t *testing.T) {
+	d := newFixture(t)
+	d.needingBeside(t, core.Person{Name: "dora", Roles: []string{"ops"}})
+	d.away(t, alice, "alice", "bob")
+	forAlice := func(c *core.Call) { c.Requester = &core.Requester{Person: "alice"} }
+	named := func(id string, resume bool) func(*core.Call) {
+		return func(c *core.Call) { c.ID, c.Resume = id, resume }
+	}
+	first := d.allow(t, d.submit(t, "ops", named("first", false)), bob)
+	require.Equal(t, core.Approved, first.Status)
+	require.Equal(t, []string{"alice"}, first.Votes[0].For)
+
+	_, _, err := d.Submit(t.Context(), agent, call("ops", named("first", false), forAlice))
+	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
+	require.Equal(t, core.Approved, d.submit(t, "ops", named("", true), session("s")).Status, "it answers others")
+	require.Equal(t, core.Pending, d.submit(t, "ops", named("second", true), forAlice).Status)
+
+	granting, err := d.VoteAs(t.Context(), bob, d.submit(t, "ops", session("g")).Code, core.AllowSession, "")
+	require.NoError(t, err)
+	require.Equal(t, core.Approved, granting.Status)
+	granted := d.submit(t, "ops", session("g"), other)
+	require.Equal(t, core.Approved, granted.Status)
+	require.Equal(t, core.Pending, d.submit(t, "ops", session("g"), other, forAlice).Status)
+	_, err = d.store.Update(t.Context(), granted.Key, func(a core.Approval) (core.Change, error) {
+		a.Askers = append(a.Askers, core.Requester{Person: "alice"})
+		return core.Change{Approval: a}, nil
+	})
+	require.NoError(t, err)
+	_, err = d.Claim(t.Context(), agent, granted.ID, core.ClaimInput{})
+	require.ErrorContains(t, err, "stands behind the call")
+}
+
+func other(c *core.Call) { c.Params = json.RawMessage(`{"path":"b"}`) }
+
+// unreadable is a store whose absences cannot be read.
+type unreadable struct{ *store.Store }
+
+func (unreadable) Absences(context.Context) (core.Absences, error) {
+	return core.Absences{}, errors.New("the table is gone")
+}
+
+// As long as nobody can read who is away, no yes counts; a no does.
+func TestAdversary_D4_UnreadableAbsencesAllowNothing(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	a, b := d.submit(t, "ask"), d.submit(t, "ask", session("b"))
+	blind := core.NewGate(unreadable{d.store}, d.rules, slog.New(slog.DiscardHandler))
+	_, err := blind.VoteAs(t.Context(), bob, a.Code, core.AllowOnce, "")
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	a, err = d.Get(t.Context(), alice, a.Code)
+	require.NoError(t, err)
+	require.Empty(t, a.Votes)
+	b, err = blind.VoteAs(t.Context(), bob, b.Code, core.Deny, "")
+	require.NoError(t, err)
+	require.Equal(t, core.Denied, b.Status)
+}
+
+// It ends by itself, at its very millisecond, and then lends nothing, also where nobody
+// said a word.
+func TestAnAbsenceEndsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		d.needing(t)
+		d.use(func(r *core.Rules) { r.TimeoutMs = 2 * hour })
+		last, late := d.submit(t, "ops"), d.submit(t, "ops", session("late"))
+		d.away(t, alice, "alice", "bob")
+		time.Sleep(time.Hour - time.Millisecond)
+		require.Equal(t, core.Approved, d.allow(t, last, bob).Status)
+		time.Sleep(time.Millisecond)
+		require.Equal(t, core.Pending, d.allow(t, late, bob).Status)
+		was, err := d.SetBack(t.Context(), alice, "alice")
+		require.NoError(t, err)
+		require.False(t, was, "it was over")
+	})
+}
+
+// What nobody present can allow is said at once: to whoever leaves, and on what is asked
+// meanwhile, which waits all the same.
+func TestWhatNobodyPresentCanAllowIsSaid(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	waiting := d.submit(t, "two")
+	left := d.away(t, alice, "alice", "")
+	require.Len(t, left.Notes, 2)
+	require.Regexp(t, `^Until \w+ [0-9:]+ UTC nobody who is here can allow R4\.$`, left.Notes[0])
+	require.Equal(t, "Of what is waiting, nobody who is here can allow "+waiting.Code+".", left.Notes[1])
+
+	a := d.submit(t, "ops")
+	require.Equal(t, core.Pending, a.Status)
+	require.Contains(t, a.Assessment.ReasonCodes, core.ReasonAway)
+	require.Contains(t, a.Why[0], "Nobody who is here can allow this: away are alice until ")
+	require.NotContains(t, d.submit(t, "ask").Assessment.ReasonCodes, core.ReasonAway)
+	require.Equal(t, core.Approved, d.allow(t, a, alice).Status, "who is away may answer all the same")
+
+	require.Len(t, d.away(t, alice, "alice", "bob").Notes, 2, "bob alone is no two")
+	require.NotContains(t, d.submit(t, "ops", session("b")).Assessment.ReasonCodes, core.ReasonAway, "bob stands in")
+}
+
+func TestReadLeave(t *testing.T) {
+	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string][2]string{
+		"until 18:00":        {"18:00", ""},
+		"2h":                 {"14:00", ""},
+		"for 2h":             {"14:00", ""},
+		"2h to bob":          {"14:00", "bob"},
+		"until 18:00 TO Bob": {"18:00", "Bob"},
+		"2h to bob the ops":  {"14:00", "bob the ops"},
+		"until tue 18:00":    {"18:00", ""},
+		"to bob":             {"", ""},
+		"2h to":              {"", ""},
+		"":                   {"", ""},
+		"until":              {"", ""},
+	} {
+		until, to, err := core.ReadLeave(text, now, time.UTC)
+		if want[0] == "" {
+			require.Error(t, err, text)
+			continue
+		}
+		require.NoError(t, err, text)
+		require.Equal(t, want, [2]string{until.Format("15:04"), to}, text)
+	}
+	left := core.Left{Absence: core.Absence{Person: "alice", To: "bob", SinceMs: now.UnixMilli(), UntilMs: now.Add(time.Hour).UnixMilli()},
+		Notes: []string{"A note."}}
+	require.Equal(t, "alice is away until Tue 13:00 UTC, and bob stands in. A note.", left.Text(time.UTC))
+}
+
+// waiting is a store in which a vote waits for its turn as long as an absence lasts.
+type waiting struct{ *store.Store }
+
+func (s waiting) Update(
+	ctx context.Context, key string, fn func(core.Approval) (core.Change, error),
+) (core.Approval, error) {
+	time.Sleep(time.Hour)
+	return s.Store.Update(ctx, key, fn)
+}
+
+// A vote counts by who is away when it is counted, not when it was given.
+func TestAdversary_D5_AnAbsenceThatEndsWhileAVoteWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		d.needing(t)
+		a := d.submit(t, "ops", func(c *core.Call) { c.TimeoutMs = 3 * hour })
+		d.away(t, alice, "alice", "bob")
+		slow := core.NewGate(waiting{d.store}, d.rules, slog.New(slog.DiscardHandler))
+		require.NoError(t, slow.LearnAbsences(t.Context()))
+		a, err := slow.VoteAs(t.Context(), bob, a.Code, core.AllowOnce, "")
+		require.NoError(t, err)
+		require.Equal(t, core.Pending, a.Status)
+		require.Empty(t, a.Votes[0].For)
+	})
+}

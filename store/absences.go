@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"approvalbot/core"
+)
+
+const (
+	absencesName = "absences" // in meta: how often they have changed
+	readRevision = `SELECT value FROM meta WHERE name = 'absences'`
+	// One statement, so that both are of one moment.
+	readAbsences = `SELECT (` + readRevision + `), a.person, a.stand_in, a.since_ms, a.until_ms, a.said_by
+ FROM (SELECT 1 AS one) o LEFT JOIN absences a ON a.person <> '' ORDER BY a.person`
+	setAbsence = `INSERT INTO absences (person, stand_in, since_ms, until_ms, said_by) VALUES ($1, $2, $3, $4, $5)
+ ON CONFLICT (person) DO UPDATE SET stand_in = excluded.stand_in, since_ms = excluded.since_ms,
+ until_ms = excluded.until_ms, said_by = excluded.said_by`
+	endAbsence = `DELETE FROM absences WHERE person = $1`
+)
+
+// Absences gives the absences that were said and not taken back, over or not.
+func (s *Store) Absences(ctx context.Context) (core.Absences, error) { return absencesOf(ctx, s.read) }
+
+// Absent calls fn with the absences, commits what it makes of them with its event, marks
+// the platform update handled (if not nil), all in one transaction, and gives them as
+// they are then. It waits for the commits that count on what the policy and the absences
+// have been, and the next of them waits for it. One that was handled before is
+// core.ErrHandled, and nothing is written.
+func (s *Store) Absent(
+	ctx context.Context, handled *core.InboundRef, fn func(core.Absences) (core.AbsenceChange, error),
+) (after core.Absences, err error) {
+	err = s.doOn(ctx, locks{policy: setsPolicy}, func(t *tx) error {
+		before, err := absencesOf(ctx, t)
+		if err != nil {
+			return err
+		}
+		c, err := fn(before)
+		if t.refused = err != nil; t.refused {
+			return err
+		}
+		switch fresh, err := t.handled(handled); {
+		case err != nil:
+			return err
+		case !fresh:
+			return core.ErrHandled
+		}
+		if after = before; c.Person == "" {
+			return nil
+		}
+		t.absences = 0
+		if after, err = t.setAbsence(ctx, c, before.Revision); err == nil {
+			t.own.events = append(t.own.events, c.Event)
+		}
+		return err
+	})
+	if err != nil {
+		return core.Absences{}, err
+	}
+	return after, nil
+}
+
+// setAbsence writes one person's absence, and the revision after that one.
+func (t *tx) setAbsence(ctx context.Context, c core.AbsenceChange, revision int64) (core.Absences, error) {
+	var err error
+	if a := c.Absence; a != nil {
+		_, err = t.exec(setAbsence, c.Person, a.To, a.SinceMs, a.UntilMs, a.By)
+	} else {
+		_, err = t.exec(endAbsence, c.Person)
+	}
+	if err == nil {
+		_, err = t.exec(setMeta, absencesName, strconv.FormatInt(revision, 10)) // one more than so many changes
+	}
+	if err != nil {
+		return core.Absences{}, err
+	}
+	return absencesOf(ctx, t)
+}
+
+// sameAbsences refuses a change that counts a yes under absences that are not the newest. As
+// with the policy, nobody changes them until the commit.
+func (t *tx) sameAbsences(revision int64) error {
+	if revision == 0 {
+		return nil
+	}
+	if t.absences == 0 {
+		rows, err := t.rows(readRevision)
+		if err != nil {
+			return err
+		}
+		if t.absences, err = revisionOf(rows); err != nil {
+			return err
+		}
+	}
+	if t.absences == revision {
+		return nil
+	}
+	t.refused = true
+	return core.ErrAbsences
+}
+
+func revisionOf(rows result) (int64, error) {
+	var value text
+	if _, err := one(rows, &value); err != nil {
+		return 0, err
+	}
+	return value.revision()
+}
+
+// revision is one more than the changes that there were.
+func (t text) revision() (int64, error) {
+	if t == "" {
+		return 1, nil
+	}
+	n, err := strconv.ParseInt(string(t), 10, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("the store's count of changed absences is %.40q, which is no number above 0", string(t))
+	}
+	return n + 1, nil
+}
+
+func absencesOf(ctx context.Context, q querier) (all core.Absences, err error) {
+	rows, err := q.query(ctx, readAbsences)
+	if err != nil {
+		return all, err
+	}
+	var changes text
+	err = each(rows, func() error {
+		var a core.Absence
+		err := rows.Scan(&changes, (*text)(&a.Person), (*text)(&a.To), (*number)(&a.SinceMs), (*number)(&a.UntilMs),
+			(*text)(&a.By))
+		if a.Person != "" {
+			all.All = append(all.All, a)
+		}
+		return err
+	})
+	if err == nil {
+		all.Revision, err = changes.revision()
+	}
+	if err != nil {
+		return core.Absences{}, err
+	}
+	return all, nil
+}
