@@ -48,6 +48,9 @@ type Event struct {
 	ExpiresAtMs int64 `json:"expiresAtMs"`
 	RevokedAtMs int64 `json:"revokedAtMs,omitzero" doc:"Of .revoked: when an operator took it back."`
 
-	RevokedBy    string `json:"revokedBy,omitzero" doc:"Of .revoked: who took it back, as in decidedBy, or token:ops."`
+	RevokedBy string   `json:"revokedBy,omitzero" doc:"Of .revoked: who took it back, as in decidedBy, or token:ops."`
+	Absence   *Absence `json:"absence,omitzero" doc:"Of person.away and person.back, which say nothing of an approval."`
+	EndedBy   string   `json:"endedBy,omitzero" doc:"Of person.back: who said so."`
+
 	RevokeReason string `json:"revokeReason,omitzero" doc:"Of .revoked: why, in their words."`
 }

@@ -105,6 +105,7 @@ type Policy struct {
 	Verifier     VerifierPolicy `json:"verifier"`
 	Classifier   bool           `json:"classifier" doc:"A model is asked where static rules are unsure."`
 	Exec         ExecPolicy     `json:"exec"`
+	Away         []Absence      `json:"away" doc:"Who is away now, by name."`
 }
 
 // ExecPolicy is approvals.exec: what holds for commands beside their risk.

@@ -147,6 +147,8 @@ type Vote struct {
 
 	VerifierOnly bool     `json:"verifierOnly,omitzero" doc:"It counts for the verifier's people, and for nothing else."`
 	OnDuty       []string `json:"onDuty,omitzero" doc:"The rosters by which they were on duty when they voted."`
+	For          []string `json:"for,omitzero" doc:"People who are away, in whose stead the yes may be taken instead of the voter's own."`
+	With         string   `json:"with,omitzero" doc:"Who said yes before and fills one seat of the quorum together with the voter, as one stands in for the other."`
 }
 
 // Voter is the account a person voted with. On channel "api" the user id is a

@@ -81,7 +81,7 @@ func (a Approval) outcome(r reader) Words {
 		}
 		return own(": " + display.Escape(reason))
 	}
-	decision := upperFirst(decisionTexts[a.Decision]) + by
+	decision := display.UpperFirst(decisionTexts[a.Decision]) + by
 	switch {
 	case a.RevokedAtMs != 0:
 		back := when(a.RevokedAtMs, "↩️ Taken back by "+People([]string{a.RevokedBy}))
@@ -278,7 +278,7 @@ func (a Approval) VotedText(d Decision, people *Directory) string {
 	case a.Status == Denied && d == Deny:
 		return "Denied. The very same call is refused unasked for " + minutes(coolDownMs) + "."
 	case a.Status != Approved || a.RevokedAtMs != 0:
-		return upperFirst(a.Ending()) + "."
+		return display.UpperFirst(a.Ending()) + "."
 	case a.Decision == AllowSession:
 		return "Allowed for the session. " + once + "; what the menu said is not asked again for " + hours(sessionGrantMs) + "."
 	case a.Decision == AllowAlways:

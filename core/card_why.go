@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"approvalbot/display"
 )
 
 // Limits of the line about the risk.
@@ -20,7 +22,7 @@ const rulesChangedText = "The rules changed while this waited; earlier votes no 
 // riskWords is the risk class in words, and then its name: "High impact (R4)".
 func (a Approval) riskWords() string {
 	class := a.Assessment.RiskClass
-	return upperFirst(class.Text()) + " (" + class.String() + ")"
+	return display.UpperFirst(class.Text()) + " (" + class.String() + ")"
 }
 
 // riskText says on one line how bad the call could be, and why.
@@ -111,14 +113,6 @@ func half(sentence string) string {
 		return s
 	}
 	return string(unicode.ToLower(first)) + s[size:]
-}
-
-func upperFirst(s string) string {
-	first, size := utf8.DecodeRuneInString(s)
-	if size == 0 {
-		return s
-	}
-	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 func find[T any](list []T, match func(T) bool) (found T, ok bool) {

@@ -206,6 +206,9 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 		for _, key := range c.Keys {
 			d.Gate.Wake(key)
 		}
+		if c.People {
+			d.learnAbsences(ctx)
+		}
 		if d.behind() {
 			select {
 			case d.outdated <- struct{}{}:
@@ -216,6 +219,14 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 		d.timers.Wake()
 		d.feed.Notify(core.Change{})
 		d.receivers.poke()
+	}
+}
+
+// learnAbsences has the Gate know who is away. Where that fails it does so as soon as it
+// counts a yes, or counts none.
+func (d *Daemon) learnAbsences(ctx context.Context) {
+	if err := d.Gate.LearnAbsences(ctx); err != nil {
+		d.log.Error("who is away cannot be read", "reason", err)
 	}
 }
 

@@ -203,9 +203,13 @@ func (d *Daemon) policyView(context.Context) (api.Policy, error) {
 			FallbackAfterMs: time.Duration(t.Routing.FallbackAfter).Milliseconds()},
 		Exec: api.ExecPolicy{Security: x.Security, Ask: x.Ask, AskFallback: x.AskFallback,
 			Allowlist: list(config.Texts(x.Allowlist)), SafeBins: list(x.SafeBins)},
+		Away: []api.Absence{},
 	}
 	for _, c := range classes {
 		p.Classes = append(p.Classes, c.View())
+	}
+	for _, a := range rules.People.Absent() {
+		p.Away = append(p.Away, api.Absence(a))
 	}
 	return p, nil
 }

@@ -1,6 +1,9 @@
 package display
 
-import "unicode/utf8"
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
 // Clip cuts s to at most n characters (code points; a byte that is not UTF-8
 // counts as one) and reports whether it cut. A cut text ends in "…", which
@@ -18,4 +21,13 @@ func Clip(s string, n int) (string, bool) {
 		end += size
 	}
 	return s[:end] + "…", true
+}
+
+// UpperFirst is the text with a capital first letter.
+func UpperFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
 }

@@ -173,6 +173,9 @@ func (s *Server) admit(rt route, r *http.Request) (*call, error) {
 	if session := r.PathValue("sessionKey"); session != "" {
 		c.id = session
 	}
+	if person := r.PathValue("name"); person != "" {
+		c.id = person
+	}
 	if strings.Contains(rt.path, "{id}") && !core.ValidID(c.id) {
 		return nil, core.Refuse(core.CodeNotFound, "%s", nothingOf(rt.path))
 	}

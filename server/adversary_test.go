@@ -357,7 +357,8 @@ func TestAdversary_I10_API(t *testing.T) {
 			require.Equal(t, "not_found", d.do(method, path, "agent", "{}").problem(t).Code, path)
 		}
 	}
-	for _, verb := range []string{"GET /v1/policy", "POST /v1/policy/reload", "GET /v1/grants", "POST /v1/grants", "POST /v1/approvals/x/retry", "POST /v1/approvals/x/resolve", "POST /v1/approvals/x/revoke"} {
+	for _, verb := range []string{"GET /v1/policy", "POST /v1/policy/reload", "GET /v1/grants", "POST /v1/grants", "POST /v1/approvals/x/retry", "POST /v1/approvals/x/resolve", "POST /v1/approvals/x/revoke",
+		"PUT /v1/people/alice/away", "DELETE /v1/people/alice/away"} {
 		method, path, _ := strings.Cut(verb, " ")
 		require.Equal(t, "forbidden", d.do(method, path, "agent", "{}").problem(t).Code, verb)
 	}

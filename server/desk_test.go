@@ -273,6 +273,8 @@ func (c *contract) operation(method, path string) *huma.Operation {
 				return item.Get
 			case http.MethodPost:
 				return item.Post
+			case http.MethodPut:
+				return item.Put
 			case http.MethodDelete:
 				return item.Delete
 			}

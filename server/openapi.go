@@ -88,6 +88,7 @@ func tagOf(path string) string {
 var inPath = map[string]string{
 	"id": "The id of what the path names. For operators an approval's code, or the prefix of a server's " +
 		"id, too.",
+	"name":    "The person's name, as the configuration has it.",
 	"runtime": "The agent runtime: " + strings.Join(hookRuntimes(), ", ") + ".",
 	"event":   "The hook's event as the runtime spells it: letter case counts.",
 	"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . " +

@@ -18,9 +18,13 @@ var (
 	either   = []auth.Scope{auth.Request, auth.Decide}
 	admin    = []auth.Scope{auth.Admin}
 
+	deciders  = []auth.Scope{auth.Decide, auth.Admin}
 	operators = []auth.Scope{auth.Decide, auth.Audit, auth.Admin}
 	anyScope  = auth.Scopes()
 )
+
+// personAway is the path of a person's absence.
+const personAway = "/v1/people/{name}/away"
 
 // routes is the API. The mux and its description are made from this table.
 func (s *Server) routes() []route {
@@ -138,6 +142,18 @@ func (s *Server) routes() []route {
 			out:     reflect.TypeFor[api.Duties](), status: ok, serve: without(s.duty),
 		},
 		{
+			method: "PUT", path: personAway, name: "setAway", scopes: deciders,
+			summary: "Say that a person is away, in place of what was said before: a person's own token, or " +
+				"operator.admin, which may not lend another's roles to itself.",
+			in: reflect.TypeFor[api.AwayRequest](), out: reflect.TypeFor[api.Away](), status: ok, serve: with(s.setAway),
+			codes: []core.Code{core.CodeNotFound},
+		},
+		{
+			method: "DELETE", path: personAway, name: "setBack", scopes: deciders,
+			summary: "Say that a person is back: a person's own token, or operator.admin.",
+			out:     reflect.TypeFor[api.Back](), status: ok, serve: without(s.setBack), codes: []core.Code{core.CodeNotFound},
+		},
+		{
 			method: "POST", path: "/v1/pairing", name: "startPairing", scopes: admin,
 			summary: "A code that makes known whoever gives it in a chat, as /pair CODE, and that chat. Any " +
 				"earlier one ends.",
@@ -204,7 +220,8 @@ func (s *Server) routes() []route {
 			query: []param{{name: "lastEventId", kind: "string",
 				doc: "As the header Last-Event-ID, for clients that cannot send it."}},
 			// the schema is of one event's data
-			out: reflect.TypeFor[api.Event](), media: "text/event-stream", status: ok, stream: s.events,
+			out: reflect.TypeFor[api.Event](), outs: reflect.TypeFor[api.AbsenceEvent](), media: "text/event-stream",
+			status: ok, stream: s.events,
 		},
 		{
 			method: "GET", path: "/v1/audit", name: "readAudit", scopes: []auth.Scope{auth.Audit},

@@ -50,6 +50,12 @@ func commands() []command {
 		{Name: "pending", Description: "List what waits for a decision"},
 		{Name: "show", Description: "Show a request's card here", Options: []commandOption{code}},
 		{Name: "duty", Description: "Say who is on duty"},
+		{Name: "away", Description: "Say that you are away", Options: []commandOption{
+			{Type: textOption, Name: "until", Description: "2h, 3d, 18:00, tomorrow 09:00, Fri 16:00 or 2026-12-24 09:00",
+				Required: true, MaxLength: 32},
+			{Type: textOption, Name: "to", Description: "Who stands in for you, by their name in the desk's configuration",
+				MaxLength: 64}}},
+		{Name: "back", Description: "Say that you are back before that is over"},
 		{Name: "whoami", Description: "Say who you are for the desk"},
 		{Name: "pair", Description: "Make yourself and this chat known to the desk's operator",
 			Options: []commandOption{

@@ -94,6 +94,12 @@ func typed(d data) string {
 		}
 	case textcmd.Deny:
 		cmd.Decision = core.Deny
+	case textcmd.Away:
+		if cmd.Reason = d.option("until"); d.option("to") != "" {
+			cmd.Reason += " to " + d.option("to")
+		}
+	case textcmd.Back:
+		cmd = textcmd.Command{Verb: textcmd.Return}
 	}
 	return cmd.String()
 }

@@ -19,7 +19,7 @@ func testLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func TestSlashCommands(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
+		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 10 })
 		for want, c := range map[string]struct {
 			name string
 			args bottest.DiscordArgs
@@ -31,6 +31,9 @@ func TestSlashCommands(t *testing.T) {
 			"/deny 7KQ2AB too risky":               {"deny", bottest.DiscordArgs{"code": "7KQ2AB", "reason": "too risky"}},
 			"/pending":                             {"pending", nil},
 			"/duty":                                {"duty", nil},
+			"/away Fri 16:00 to bob":               {"away", bottest.DiscordArgs{"until": "Fri 16:00", "to": "bob"}},
+			"/away 2h":                             {"away", bottest.DiscordArgs{"until": "2h"}},
+			"/back":                                {"back", nil},
 			"/show 7KQ2AB":                         {"show", bottest.DiscordArgs{"code": " 7KQ2AB\n/approve"}},
 			"/whoami":                              {"whoami", nil},
 		} {
@@ -41,8 +44,13 @@ func TestSlashCommands(t *testing.T) {
 			require.NotContains(t, m.Text, "\n")
 			cmd, ok := textcmd.Parse(m.Text, textcmd.Context{})
 			require.True(t, ok)
-			require.Equal(t, textcmd.Verb(c.name), cmd.Verb)
+			verb := textcmd.Verb(c.name)
+			if verb == textcmd.Back { // which is the menu's
+				verb = textcmd.Return
+			}
+			require.Equal(t, verb, cmd.Verb)
 		}
+		require.Contains(t, r.texts(), "/away Fri 16:00 to bob")
 		require.Contains(t, r.texts(), "/approve 7KQ2AB always: why not")
 		require.Contains(t, r.texts(), "/approve 7KQ2AB once: deny")
 	})
@@ -53,7 +61,7 @@ func TestCommandsAreSetOnce(t *testing.T) {
 	scene(t, func(r *rig) {
 		for range 3 {
 			r.running()
-			r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
+			r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 10 })
 			time.Sleep(time.Minute)
 			r.crash()
 		}
@@ -71,7 +79,7 @@ func TestCommandsAreSetOnce(t *testing.T) {
 func TestAutocomplete(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
+		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 10 })
 		suggest := func() []string {
 			i := r.alice.Autocomplete(r.ops, "approve", bottest.DiscordArgs{"code": "7K"}, "code")
 			response, err := i.Response(r.ctx())

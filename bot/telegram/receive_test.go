@@ -21,7 +21,7 @@ func TestAsksOnlyForWhatItReads(t *testing.T) {
 			}
 		}
 		r.until("commands", func() bool { return len(r.tg.Calls("setMyCommands")) == 1 })
-		for _, name := range []string{"approve", "deny", "pending", "show", "duty", "whoami", "pair", "help"} {
+		for _, name := range []string{"approve", "deny", "pending", "show", "duty", "away", "back", "whoami", "pair", "help"} {
 			if !strings.Contains(r.tg.Calls("setMyCommands")[0].Params["commands"], `"`+name+`"`) {
 				t.Errorf("command %s is not announced", name)
 			}

@@ -13,7 +13,11 @@ import (
 // (64 bytes).
 func (c Command) String() string {
 	var b strings.Builder
-	b.WriteString("/" + string(c.Verb))
+	verb := c.Verb
+	if verb == Return {
+		verb = Back
+	}
+	b.WriteString("/" + string(verb))
 	if c.Code != "" {
 		b.WriteString(" " + c.Code)
 	}
@@ -23,7 +27,7 @@ func (c Command) String() string {
 		b.WriteString(" " + strconv.FormatInt(c.Version, 10))
 	case Approve:
 		b.WriteString(scope(c.Decision, reason))
-	case Deny:
+	case Deny, Away:
 		if reason != "" {
 			b.WriteString(" " + reason)
 		}

@@ -38,6 +38,9 @@ func checkDecision(t require.TestingT, cmd Command, lower string) {
 		require.True(t, cmd.Decision != core.AllowSession || strings.Contains(lower, "session"))
 	case Deny, DenyReason:
 		require.Equal(t, core.Deny, cmd.Decision)
+	case Away:
+		require.Empty(t, cmd.Decision)
+		require.Empty(t, cmd.Code)
 	default:
 		require.Empty(t, cmd.Decision)
 		require.Empty(t, cmd.Reason)

@@ -49,6 +49,9 @@ func parseOne(text string, c Context) (Command, bool) {
 		return Command{}, false
 	}
 	addressed := slash || c.Mention
+	if verb == Back && addressed && len(words) == 1 {
+		return Command{Verb: Return}, true
+	}
 	cmd := c.read(verb, words[1:], addressed)
 	switch {
 	case !addressed && c.card() == "" && !c.pending(cmd.Code):
@@ -88,7 +91,7 @@ func (c Context) verb(word string) (v Verb, slash, ok bool) {
 
 func verbNamed(name string) (Verb, bool) {
 	switch v := Verb(name); v {
-	case Approve, Deny, Pending, Show, WhoAmI, Pair, Duty, Help, More, Back, Details, DenyReason, Unclear:
+	case Approve, Deny, Pending, Show, WhoAmI, Pair, Duty, Away, Help, More, Back, Details, DenyReason, Unclear:
 		return v, true
 	case "allow":
 		return Approve, true
@@ -112,6 +115,8 @@ func (c Context) read(verb Verb, words []string, addressed bool) Command {
 		return Command{Verb: verb}
 	case Pair:
 		return Command{Verb: verb, Code: pairingCode(words)}
+	case Away:
+		return Command{Verb: verb, Reason: joined(words)}
 	case Approve, Deny, DenyReason:
 		return c.vote(verb, words, addressed)
 	}

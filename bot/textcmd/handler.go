@@ -29,6 +29,15 @@ type Gate interface {
 	Records
 	Queries
 	Digests
+	Absences
+}
+
+// Absences are what people say when they go away and come back.
+type Absences interface {
+	VoterAway(
+		ctx context.Context, v core.Voter, to string, untilMs int64, handled *core.InboundRef,
+	) (core.Left, error)
+	VoterBack(ctx context.Context, v core.Voter, handled *core.InboundRef) (was bool, err error)
 }
 
 // Steps are what people do to an approval.

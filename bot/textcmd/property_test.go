@@ -27,9 +27,12 @@ var (
 		return Command{Verb: verb, Code: anyCode.Draw(t, "code"), Decision: d, Reason: anyReason.Draw(t, "reason")}
 	})
 	anyOther = rapid.Custom(func(t *rapid.T) Command {
-		cmd := Command{Verb: rapid.SampledFrom([]Verb{Pending, WhoAmI, Pair, Help, Show, More, Back, Details, DenyReason, Unclear}).Draw(t, "verb")}
+		cmd := Command{Verb: rapid.SampledFrom([]Verb{Pending, WhoAmI, Pair, Duty, Away, Return, Help, Show, More, Back, Details, DenyReason, Unclear}).Draw(t, "verb")}
 		switch cmd.Verb {
-		case Pending, WhoAmI, Help:
+		case Pending, WhoAmI, Duty, Return, Help:
+			return cmd
+		case Away:
+			cmd.Reason = anyReason.Draw(t, "how long")
 			return cmd
 		case Pair:
 			cmd.Code = rapid.StringMatching(`[0-9A-HJKMNP-TV-Z]{8}|\?|`).Draw(t, "pairing code")

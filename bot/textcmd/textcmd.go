@@ -6,6 +6,7 @@
 //	/approve CODE session: reason     or directly before a colon
 //	/deny CODE [reason]
 //	/pending   /show CODE   /whoami   /pair PAIRINGCODE   /duty   /help
+//	/away WHEN [to PERSON]   /back
 //
 // Code and decision come in either order, every decision has aliases
 // (allow, once, always, session, deny, reject, block, cancel, with or without
@@ -39,6 +40,8 @@ const (
 	WhoAmI  Verb = "whoami"
 	Pair    Verb = "pair"
 	Duty    Verb = "duty"
+	Away    Verb = "away"
+	Return  Verb = "return" // typed as /back, alone: the menu's Back has a code
 	Help    Verb = "help"
 
 	More       Verb = "more"       // menu: open the wider scopes
@@ -72,7 +75,7 @@ type Command struct {
 	// DenyReason, and empty for the others.
 	Decision core.Decision
 	// Reason is the rest of the line, for Approve and Deny: one line, trimmed,
-	// single spaces, at most MaxReason characters.
+	// single spaces, at most MaxReason characters. For Away it is how long, and to whom.
 	Reason string
 	// Version is the digest's, for DenyAll, whose Code is that of the approval that the
 	// digest began with.

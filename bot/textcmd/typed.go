@@ -12,8 +12,8 @@ import (
 	"approvalbot/display"
 )
 
-const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /duty · /whoami · /pair CODE. " +
-	"In a reply to a card the code may be left out."
+const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /duty · /away 2h [to NAME] · /back · " +
+	"/whoami · /pair CODE. In a reply to a card the code may be left out."
 
 // maxListed bounds /pending, maxListedCall what it says of each call.
 const (
@@ -118,6 +118,10 @@ func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, b
 		return r, false, err
 	case Duty:
 		return h.duty(m), false, nil
+	case Away:
+		return h.away(ctx, m, cmd.Reason)
+	case Return:
+		return h.back(ctx, m)
 	}
 	if cmd.Code == "" {
 		return Reply{Text: "Which one? Name the code, or reply to its card. /pending lists what waits."}, false, nil

@@ -65,6 +65,10 @@ var Examples = map[string]string{
   approvalbot serve --local .`,
 	"duty": `  approvalbot duty
   approvalbot duty --json`,
+	"away": `  approvalbot away until 18:00
+  approvalbot away 3d to bob
+  approvalbot away`,
+	"back": `  approvalbot back`,
 	"pair": `  approvalbot --client ~/.config/approvalbot/operator.yaml pair`,
 	"doctor": `  approvalbot doctor
   approvalbot doctor --offline --config approvalbot.yaml`,

@@ -18,7 +18,7 @@ const helpWidth = 78
 var groups = []struct{ id, title, commands string }{
 	{"ask", "Ask, from a script or as an agent:", "request run wait withdraw"},
 	{"decide", "Decide, as an operator:",
-		"pending list view approve deny decide revoke retry watch duty allowlist sessions"},
+		"pending list view approve deny decide revoke retry watch duty away back allowlist sessions"},
 	{"agents", "Attach an agent:", "install uninstall hook mcp mcp-proxy acp"},
 	{"policy", "Say what is asked:", "evaluate policy config verifier"},
 	{"record", "Look back:", "audit receipt stats callbacks"},

@@ -17,7 +17,24 @@ var public = map[core.EventType]bool{
 }
 
 // Public reports whether listeners get entries of that type, or auditors alone.
-func Public(t core.EventType) bool { return public[t] }
+func Public(t core.EventType) bool { return public[t] || ofPeople(t) }
+
+// ofPeople reports whether entries of that type are about a person, and for operators.
+func ofPeople(t core.EventType) bool { return t == core.EventAway || t == core.EventBack }
+
+// absenceOf is an entry about a person as operators see it.
+func absenceOf(e core.Event) (out api.AbsenceEvent, err error) {
+	out.Type, out.Seq, out.AtMs = string(e.Type), e.Seq, e.AtMs
+	var said struct {
+		core.Absence
+		EndedBy string `json:"endedBy"`
+	}
+	if err = json.Unmarshal(e.Data, &said); err != nil {
+		return out, fmt.Errorf("log record %d cannot be read: %w", e.Seq, err)
+	}
+	out.Absence, out.EndedBy = view.AbsenceOf(said.Absence), said.EndedBy
+	return out, nil
+}
 
 // eventOf is an entry of the log as programs see it; nil for those that they
 // never see.

@@ -38,8 +38,8 @@ type Entry struct {
 	Seq   int64
 	Key   string     // of the approval
 	Owner string     // who else may see it
-	Event *api.Event // nil: for auditors only
-	chunk []byte     // Event as a server-sent event
+	Event *api.Event // nil: about no approval, or for auditors only
+	chunk []byte     // Event, or what is said of a person, as a server-sent event
 }
 
 // For reports whether that token's holder may see the entry: operators see all
@@ -52,7 +52,7 @@ func (e Entry) For(who core.Caller) bool {
 // Stream is what that listener may see of a batch, as server-sent events.
 func Stream(batch []Entry, who core.Caller) (out []byte) {
 	for _, t := range batch {
-		if t.For(who) {
+		if t.For(who) || t.chunk != nil && t.Event == nil && who.MayDecide {
 			out = append(out, t.chunk...)
 		}
 	}
@@ -157,6 +157,16 @@ func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Entry, error
 	out := make([]Entry, len(page))
 	for i, e := range page {
 		out[i] = Entry{Seq: e.Seq, Key: e.Key, Owner: e.Owner}
+		if ofPeople(e.Type) {
+			said, err := absenceOf(e.Event)
+			if err == nil {
+				out[i].chunk, err = chunkOf(e.Event, said)
+			}
+			if err != nil {
+				f.logger.Error("an entry of the log is not sent to listeners", "reason", err)
+			}
+			continue
+		}
 		if out[i].Event, err = eventOf(e.Event); err != nil {
 			f.logger.Error("an entry of the log is not sent to listeners", "reason", err)
 		}
@@ -170,13 +180,17 @@ func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Entry, error
 			}
 			out[i].Event.ParamsSummary = a.Summary
 		}
-		data, err := json.Marshal(out[i].Event)
-		if err != nil {
+		if out[i].chunk, err = chunkOf(e.Event, out[i].Event); err != nil {
 			return nil, err
 		}
-		out[i].chunk = fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Type, data)
 	}
 	return out, nil
+}
+
+// chunkOf is a server-sent event.
+func chunkOf(e core.Event, body any) ([]byte, error) {
+	data, err := json.Marshal(body)
+	return fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Type, data), err
 }
 
 // forget drops what is in memory: nobody listens, and who comes starts anew.

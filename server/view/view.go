@@ -132,6 +132,9 @@ func ApproversOf(r core.Rule) api.Approvers {
 	return out
 }
 
+// AbsenceOf is an absence as the API shows it.
+func AbsenceOf(a core.Absence) api.Absence { return api.Absence(a) }
+
 // VotesOf lists votes in the order they were given.
 func VotesOf(votes []core.Vote) []api.Vote {
 	out := make([]api.Vote, len(votes))
@@ -139,7 +142,7 @@ func VotesOf(votes []core.Vote) []api.Vote {
 		out[i] = api.Vote{ApproverID: string(v.Approver), Verdict: string(v.Verdict),
 			Decision: api.Decision(v.Decision),
 			Reason:   v.Reason, ReasonCodes: Names(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
-			VerifierOnly: v.VerifierOnly, OnDuty: v.OnDuty}
+			VerifierOnly: v.VerifierOnly, OnDuty: v.OnDuty, For: v.For, With: v.With}
 		if v.Voter != nil {
 			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
 		}
