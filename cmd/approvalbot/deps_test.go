@@ -83,6 +83,7 @@ server/view: api core
 store: core internal/fault schedule
 store/pgtest:
 verifier: core display
+web: api core display schedule
 `)
 
 // keepers are the only rooms that may import a package.
@@ -112,7 +113,7 @@ golang.org/x/sync: daemon
 golang.org/x/text: display
 modernc.org/sqlite: internal/bench store
 mvdan.cc/sh: policy/line policy/shell
-net/http: api bot/bottest bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp internal/bench internal/fakeclaude internal/panics server server/connection server/metrics verifier
+net/http: api bot/bottest bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp internal/bench internal/fakeclaude internal/panics server server/connection server/metrics verifier web
 `)
 
 // table reads lines of a name and what belongs to it. A line of its own for each leaves
