@@ -146,4 +146,7 @@ const (
 	EventDrilled    EventType = "audit.drilled"     // a scheduled drill is over; why names the chats without a card
 	EventPairing    EventType = "audit.pairing"     // an operator asked for a pairing code
 	EventPaired     EventType = "audit.paired"      // and somebody gave it in a chat
+	EventSignIn     EventType = "signin"            // a person signed in to the desk's pages
+	EventLoginLink  EventType = "audit.login_link"  // a one-time link was made
+	EventSignedOut  EventType = "audit.signed_out"  // a session was ended before its time
 )

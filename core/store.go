@@ -10,6 +10,8 @@ type Store interface {
 	CallStore
 	PairingStore
 	DigestStore
+	LinkStore
+	SessionStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction
