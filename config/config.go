@@ -36,6 +36,7 @@ type Server struct {
 	Limits      Limits  `yaml:"limits"`
 	Production  bool    `yaml:"production"` // also set by NODE_ENV=production
 	Tokens      []Token `yaml:"tokens"`
+	Web         Web     `yaml:"web"`
 }
 
 // TLS names the server's certificate. Both files, or neither.

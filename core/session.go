@@ -94,7 +94,7 @@ type SessionStore interface {
 	TouchSession(ctx context.Context, id string, usedMs int64) error
 	// EndSessions ends those that the filter selects, appends what event makes of each
 	// to the log and marks handled (if not nil), in one transaction, and gives what
-	// it ended.
+	// it ended. Nothing is written where that is nothing.
 	EndSessions(
 		ctx context.Context, f SessionFilter, handled *InboundRef, event func(Session) Event,
 	) ([]Session, error)
@@ -180,12 +180,9 @@ func (g *Gate) SignIn(ctx context.Context, in SignIn) (s Session, cookie string,
 // Session gives the session of a cookie, and writes down that it is used. CodeNotFound
 // when there is none, when it is over, and when its person is no longer configured.
 func (g *Gate) Session(ctx context.Context, cookie string) (Session, error) {
-	s, err := g.store.Session(ctx, secretHash("cookie", cookie))
-	if err == nil {
-		err = g.stands(s)
-	}
+	s, err := g.SessionStands(ctx, cookie)
 	if err != nil {
-		return Session{}, err
+		return s, err
 	}
 	if now := nowMs(); now-s.UsedMs >= sessionTouch.Milliseconds() {
 		if err := g.store.TouchSession(ctx, s.ID, now); err != nil {
@@ -196,14 +193,17 @@ func (g *Gate) Session(ctx context.Context, cookie string) (Session, error) {
 	return s, nil
 }
 
-// SessionStands gives nil while the session of a cookie still holds, and does not
-// count as a use of it: a page that is left open does not keep a session alive.
-func (g *Gate) SessionStands(ctx context.Context, cookie string) error {
+// SessionStands is [Gate.Session] where that is no use of it: a page that is left open
+// does not keep a session alive.
+func (g *Gate) SessionStands(ctx context.Context, cookie string) (Session, error) {
 	s, err := g.store.Session(ctx, secretHash("cookie", cookie))
-	if err != nil {
-		return err
+	if err == nil {
+		err = g.stands(s)
 	}
-	return g.stands(s)
+	if err != nil {
+		return Session{}, err
+	}
+	return s, nil
 }
 
 // stands gives nil while a session holds.

@@ -150,14 +150,12 @@ func (s *Store) TouchSession(ctx context.Context, id string, usedMs int64) error
 // EndSessions ends the sessions that the filter selects, appends what event makes of
 // each to the log and marks the platform update handled (if not nil), in one
 // transaction. It gives what it ended: of several who end the same at once, one does.
+// Where there was nothing to end, nothing is written.
 func (s *Store) EndSessions(
 	ctx context.Context, f core.SessionFilter, handled *core.InboundRef, event func(core.Session) core.Event,
 ) (ended []core.Session, err error) {
 	err = s.do(ctx, func(t *tx) error {
 		ended = nil
-		if _, err := t.handled(handled); err != nil {
-			return err
-		}
 		all, err := scanSessions(t.rows(sessionsOf, f.Person))
 		if err != nil {
 			return err
@@ -175,7 +173,10 @@ func (s *Store) EndSessions(
 				t.own.events = append(t.own.events, event(x))
 			}
 		}
-		return nil
+		if len(ended) > 0 {
+			_, err = t.handled(handled)
+		}
+		return err
 	})
 	return ended, err
 }

@@ -15,11 +15,6 @@ import (
 	"approvalbot/core"
 )
 
-// policyHeader is the Content-Security-Policy of every answer: nothing from
-// elsewhere, no inline script or style, no frame around it.
-const policyHeader = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-
 //go:embed static
 var static embed.FS
 
@@ -29,8 +24,12 @@ var texts embed.FS
 // Config is what a Web is made of.
 type Config struct {
 	Gate      *core.Gate
-	PublicURL *url.URL // how people reach the desk; links begin with it
+	PublicURL *url.URL // how people reach the desk; links begin with it; see [Web.ReachedAt]
 	Log       *slog.Logger
+	// Authenticated notes that a connection is somebody's; nil: nobody wants to know.
+	Authenticated func(http.ResponseWriter, *http.Request)
+	OIDC          OIDC
+	BotToken      string // of Telegram's bot, which signs what its Mini App is given; empty: there is none
 }
 
 // Web is the desk's pages. Safe for concurrent use.
@@ -39,6 +38,9 @@ type Web struct {
 	gate      *core.Gate
 	templates *template.Template
 	who       func(*http.Request) (core.Session, bool) // whose browser it is
+	crossing  *http.CrossOriginProtection
+	provider  *provider // nil: nobody signs in by OIDC
+	refusals  tally
 }
 
 // page is one route.
@@ -50,12 +52,19 @@ type page struct {
 
 // New makes the pages.
 func New(cfg Config) (*Web, error) {
-	w := &Web{cfg: cfg, gate: cfg.Gate}
+	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection()}
 	w.who = w.signedIn
+	if cfg.OIDC.Issuer != "" {
+		w.provider = newProvider(cfg.OIDC)
+	}
 	var err error
 	w.templates, err = template.New("").Funcs(functions).ParseFS(texts, "templates/*.html")
 	return w, err
 }
+
+// ReachedAt says how people reach the desk where that is known only once it listens. It
+// is for before anything is served.
+func (w *Web) ReachedAt(base *url.URL) { w.cfg.PublicURL = base }
 
 // functions are what templates may call.
 var functions = template.FuncMap{}
@@ -67,24 +76,11 @@ func (w *Web) pages() []page {
 
 // Handlers gives all routes as ServeMux patterns.
 func (w *Web) Handlers() map[string]http.Handler {
-	out := map[string]http.Handler{"GET /static/": http.FileServerFS(static)}
+	out := map[string]http.Handler{"GET /static/": w.outer(http.FileServerFS(static))}
 	for _, p := range w.pages() {
 		out[p.pattern] = w.guard(p)
 	}
 	return out
-}
-
-// guard lets a page be reached by whom it is for, from where it may be asked for.
-func (w *Web) guard(p page) http.Handler {
-	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		out.Header().Set("Content-Security-Policy", policyHeader)
-		s, ok := w.who(r)
-		if !ok && !p.open {
-			http.Redirect(out, r, "/signin", http.StatusSeeOther)
-			return
-		}
-		p.serve(out, r, s)
-	}))
 }
 
 // show answers with a page made of that template, whole or not at all. Every
@@ -99,6 +95,17 @@ func (w *Web) show(out http.ResponseWriter, status int, name string, v view) {
 	out.Header().Set("Content-Type", "text/html; charset=utf-8")
 	out.WriteHeader(status)
 	_, _ = b.WriteTo(out)
+}
+
+// say answers with a page of one sentence.
+func (w *Web) say(out http.ResponseWriter, status int, s core.Session, title, sentence string) {
+	w.show(out, status, "message.html", view{Title: title, Session: s, Data: sentence})
+}
+
+// failed answers where the desk itself could not work.
+func (w *Web) failed(out http.ResponseWriter, s core.Session, err error) {
+	w.cfg.Log.Error("a page could not be served", "reason", err)
+	w.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
 }
 
 // view is what a template is given.

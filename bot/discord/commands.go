@@ -50,6 +50,7 @@ func commands() []command {
 		{Name: "pending", Description: "List what waits for a decision"},
 		{Name: "show", Description: "Show a request's card here", Options: []commandOption{code}},
 		{Name: "duty", Description: "Say who is on duty"},
+		{Name: "web", Description: "Send you a link to the desk's pages"},
 		{Name: "whoami", Description: "Say who you are for the desk"},
 		{Name: "pair", Description: "Make yourself and this chat known to the desk's operator",
 			Options: []commandOption{

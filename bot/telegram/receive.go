@@ -92,6 +92,7 @@ func (b *Bot) setCommands(ctx context.Context) {
 		{Command: "pending", Description: "List what waits for a decision"},
 		{Command: "show", Description: "Show a request's card here: CODE"},
 		{Command: "duty", Description: "Say who is on duty"},
+		{Command: "web", Description: "Send you a link to the desk's pages"},
 		{Command: "whoami", Description: "Say who you are for the desk"},
 		{Command: "pair", Description: "Make yourself and this chat known to the desk's operator: CODE"},
 		{Command: "help", Description: "Say how to use the bot"},

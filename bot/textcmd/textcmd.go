@@ -5,7 +5,7 @@
 //	/approve CODE session|always      a wider scope, as the last word
 //	/approve CODE session: reason     or directly before a colon
 //	/deny CODE [reason]
-//	/pending   /show CODE   /whoami   /pair PAIRINGCODE   /duty   /help
+//	/pending   /show CODE   /whoami   /pair PAIRINGCODE   /duty   /web   /help
 //
 // Code and decision come in either order, every decision has aliases
 // (allow, once, always, session, deny, reject, block, cancel, with or without
@@ -39,6 +39,7 @@ const (
 	WhoAmI  Verb = "whoami"
 	Pair    Verb = "pair"
 	Duty    Verb = "duty"
+	Web     Verb = "web"
 	Help    Verb = "help"
 
 	More       Verb = "more"       // menu: open the wider scopes
