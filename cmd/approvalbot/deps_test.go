@@ -41,7 +41,7 @@ config: core display
 config/effective: api bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: config core display
 core: display internal/fault schedule
-daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier
+daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier web
 deploy:
 display:
 examples/receipt: proof
@@ -96,6 +96,7 @@ database/sql: internal/bench store store/pgtest
 github.com/arran4/golang-ical: schedule
 github.com/bwmarrin/discordgo: bot/discord/gateway
 github.com/coder/websocket: bot/bottest gateway
+github.com/coreos/go-oidc: web
 github.com/danielgtaylor/huma: server
 github.com/go-json-experiment: bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier
 github.com/go-telegram/bot: bot/telegram
@@ -109,6 +110,7 @@ github.com/spf13/viper: config
 github.com/stretchr/testify:
 go.yaml.in/yaml: config policy/program policy/tool
 golang.org/x/mod: proof
+golang.org/x/oauth2: web
 golang.org/x/sync: daemon
 golang.org/x/text: display
 modernc.org/sqlite: internal/bench store
