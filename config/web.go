@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"net/url"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -55,4 +56,20 @@ func (s Server) WebOn() bool {
 func (s Server) OnLoopback() bool {
 	host, _, err := net.SplitHostPort(s.Listen)
 	return err == nil && Loopback(host) && !s.BehindProxy
+}
+
+// WebURL is where people reach the desk's pages: by its public name, else on this machine.
+// Empty: the desk has none.
+func (s Server) WebURL() string {
+	_, port, err := net.SplitHostPort(s.Listen)
+	public, errURL := url.Parse(s.PublicURL)
+	switch {
+	case !s.WebOn() || err != nil || errURL != nil:
+		return ""
+	case s.PublicURL != "":
+		return public.Scheme + "://" + public.Host
+	case s.TLS.CertFile != "":
+		return "https://" + net.JoinHostPort("localhost", port)
+	}
+	return "http://" + net.JoinHostPort("localhost", port)
 }

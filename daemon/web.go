@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strings"
 
 	"approvalbot/config"
 	"approvalbot/core"
@@ -21,7 +20,7 @@ func (d *Daemon) pages() (*web.Web, error) {
 	if !s.WebOn() {
 		return nil, nil
 	}
-	base, err := baseURL(s, s.Listen)
+	base, err := url.Parse(s.WebURL())
 	if err != nil {
 		return nil, err
 	}
@@ -33,26 +32,6 @@ func (d *Daemon) pages() (*web.Web, error) {
 		c.BotToken = string(d.cfg.Channels.Telegram.BotToken)
 	}
 	return web.New(c)
-}
-
-// baseURL is how people reach the desk: by its public name, else on this machine.
-func baseURL(s config.Server, listen string) (*url.URL, error) {
-	if s.PublicURL != "" {
-		u, err := url.Parse(s.PublicURL)
-		if err != nil {
-			return nil, err
-		}
-		return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
-	}
-	_, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return nil, err
-	}
-	scheme := "http"
-	if s.TLS.CertFile != "" {
-		scheme = "https"
-	}
-	return &url.URL{Scheme: scheme, Host: net.JoinHostPort("localhost", port)}, nil
 }
 
 // mountPages puts the pages where people reach them.
@@ -132,10 +111,11 @@ func (d *Daemon) operator() (person string, ok bool) {
 
 // reachedBy tells the pages their address where only the listener knows its port.
 func (d *Daemon) reachedBy(ln net.Listener) {
-	if d.web == nil || !strings.HasSuffix(d.cfg.Server.Listen, ":0") {
+	s := d.cfg.Server
+	if s.Listen = ln.Addr().String(); d.web == nil || d.cfg.Server.PublicURL != "" {
 		return
 	}
-	if base, err := baseURL(d.cfg.Server, ln.Addr().String()); err == nil {
+	if base, err := url.Parse(s.WebURL()); err == nil && base.Host != "" {
 		d.web.ReachedAt(base)
 	}
 }

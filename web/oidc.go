@@ -44,6 +44,12 @@ func newProvider(cfg OIDC) *provider {
 	return &provider{cfg: cfg, client: &http.Client{Timeout: oidcTime, Transport: cfg.Transport}}
 }
 
+// Check says what keeps people from signing in by the provider, or nil.
+func (c OIDC) Check(ctx context.Context) error {
+	_, _, _, err := newProvider(c).use(ctx, "")
+	return err
+}
+
 // use gives the client of the provider, and a context to call it with.
 func (p *provider) use(ctx context.Context, back string) (context.Context, *oidc.Provider, oauth2.Config, error) {
 	p.mu.Lock()

@@ -19,7 +19,7 @@ func testLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func TestSlashCommands(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
+		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 9 })
 		for want, c := range map[string]struct {
 			name string
 			args bottest.DiscordArgs
@@ -53,7 +53,7 @@ func TestCommandsAreSetOnce(t *testing.T) {
 	scene(t, func(r *rig) {
 		for range 3 {
 			r.running()
-			r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
+			r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 9 })
 			time.Sleep(time.Minute)
 			r.crash()
 		}
@@ -71,7 +71,7 @@ func TestCommandsAreSetOnce(t *testing.T) {
 func TestAutocomplete(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 8 })
+		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 9 })
 		suggest := func() []string {
 			i := r.alice.Autocomplete(r.ops, "approve", bottest.DiscordArgs{"code": "7K"}, "code")
 			response, err := i.Response(r.ctx())

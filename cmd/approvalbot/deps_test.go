@@ -34,7 +34,7 @@ cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp internal/panics
 cli/app: api cli/show config config/local display
 cli/help: api cli/app cli/show config display
 cli/offline: api audit cli/app cli/show config config/effective core display proof server server/auth store verifier
-cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live schedule server/connection store verifier
+cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live schedule server/connection store verifier web
 cli/show: api core display
 cli/watch: api cli/app cli/show core display
 config: core display
