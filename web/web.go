@@ -57,7 +57,11 @@ func New(cfg Config) (*Web, error) {
 	if cfg.OIDC.Issuer != "" {
 		w.provider = newProvider(cfg.OIDC)
 	}
-	var err error
+	// A proxy in front may pass on another port, or none, than the pages' origin has.
+	err := w.crossing.AddTrustedOrigin((&url.URL{Scheme: cfg.PublicURL.Scheme, Host: cfg.PublicURL.Host}).String())
+	if err != nil {
+		return nil, err
+	}
 	w.templates, err = template.New("").Funcs(functions).ParseFS(texts, "templates/*.html")
 	return w, err
 }
