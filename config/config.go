@@ -87,7 +87,7 @@ type Person struct {
 	Telegram ID       `yaml:"telegram"`
 	Discord  ID       `yaml:"discord"`
 	Roles    []string `yaml:"roles"`
-	Email    string   `yaml:"email"` // by which duty calendars name them
+	Email    string   `yaml:"email"` // by which duty calendars and server.web.oidc name them
 	Timezone string   `yaml:"timezone"`
 	Quiet    string   `yaml:"quiet"` // 22:00-07:00, in Timezone unless it names another
 }

@@ -16,7 +16,7 @@ type Person struct {
 	Name     string
 	Accounts map[string]string // channel -> user id
 	Roles    []string          // labels for operators' own rules
-	Email    string            // by which duty calendars name them; may be empty
+	Email    string            // by which duty calendars and OIDC providers name them; may be empty
 	Zone     *time.Location    // in which they are told times; nil: UTC
 	Quiet    schedule.Window   // when they are left alone; zero: never
 }

@@ -179,15 +179,36 @@ func (p *provider) identify(r *http.Request, back string, a asked) (email string
 	if token.Nonce != a.Nonce {
 		return "", refusal("the answer is to another question than this browser asked")
 	}
-	var claims struct {
-		Email    string `json:"email"`
-		Verified bool   `json:"email_verified"`
-	}
-	if err := token.Claims(&claims); err != nil {
+	var said address
+	if err := token.Claims(&said); err != nil {
 		return "", err
 	}
-	if claims.Email == "" || !claims.Verified {
+	if said.Email == "" && read.UserInfoEndpoint() != "" {
+		if said, err = ask(ctx, read, client.TokenSource(ctx, tokens), token.Subject); err != nil {
+			return "", err
+		}
+	}
+	if said.Email == "" || !said.Verified {
 		return "", refusal("the provider has not verified an email address of yours")
 	}
-	return claims.Email, nil
+	return said.Email, nil
+}
+
+// address is an email address as a provider says it.
+type address struct {
+	Email    string `json:"email"`
+	Verified bool   `json:"email_verified"`
+}
+
+// ask asks the provider for the address of that subject, where its ID token has none
+// (OpenID Connect Core 1.0, 5.4: many say it there alone).
+func ask(ctx context.Context, read *oidc.Provider, token oauth2.TokenSource, subject string) (said address, err error) {
+	info, err := read.UserInfo(ctx, token)
+	if err != nil {
+		return said, err
+	}
+	if info.Subject != subject { // 5.3.2: it must be the ID token's
+		return said, refusal("the provider speaks of two different people")
+	}
+	return said, info.Claims(&said)
 }

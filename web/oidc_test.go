@@ -32,6 +32,7 @@ type idp struct {
 	codes  map[string]url.Values // what was asked for with each code
 	claims func(map[string]any)  // what it says otherwise than asked; nil: nothing
 	signer *rsa.PrivateKey       // nil: key
+	info   map[string]any        // what it says when it is asked besides; nil: it cannot be asked
 }
 
 func newIDP(t *testing.T) *idp {
@@ -41,9 +42,20 @@ func newIDP(t *testing.T) *idp {
 	p := &idp{t: t, key: key, codes: map[string]url.Values{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		p.json(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize",
+		about := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize",
 			"token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys", "response_types_supported": []string{"code"},
-			"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
+			"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}}
+		if p.info != nil {
+			about["userinfo_endpoint"] = p.URL + "/userinfo"
+		}
+		p.json(w, about)
+	})
+	mux.HandleFunc("GET /userinfo", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer a" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		p.json(w, p.info)
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		p.json(w, map[string]any{"keys": []any{map[string]any{"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "1",
@@ -139,6 +151,29 @@ func TestOIDC(t *testing.T) {
 	require.Len(t, x.events(core.EventSignIn), 1)
 	require.Contains(t, string(x.events(core.EventSignIn)[0].Data), `"how":"oidc"`)
 	require.NotContains(t, string(x.events(core.EventSignIn)[0].Data), "EXAMPLE")
+}
+
+// Where the ID token has no address, the provider is asked, of the same subject.
+func TestOIDCAsksForTheAddress(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		info map[string]any
+		in   bool
+	}{
+		"alice":               {map[string]any{"sub": "1", "email": "alice@example.org", "email_verified": true}, true},
+		"somebody else":       {map[string]any{"sub": "2", "email": "alice@example.org", "email_verified": true}, false},
+		"nobody":              {map[string]any{"email": "alice@example.org", "email_verified": true}, false},
+		"not verified":        {map[string]any{"sub": "1", "email": "alice@example.org"}, false},
+		"it cannot be asked":  {nil, false},
+		"it has none of hers": {map[string]any{"sub": "1"}, false},
+	} {
+		p := newIDP(t)
+		p.claims = func(c map[string]any) { delete(c, "email"); delete(c, "email_verified") }
+		p.info = c.info
+		v := oidcSite(t, p).visitor()
+		v.get(v.begin(p, "/signin/oidc"))
+		require.Equal(t, c.in, v.in(), name)
+	}
 }
 
 // What another provider says, or this one of somebody else, to somebody else, long ago or

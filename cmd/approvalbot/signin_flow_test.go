@@ -109,6 +109,20 @@ func TestSignIn_FromTelegram(t *testing.T) {
 	require.NotContains(t, r.logs.String(), strings.Split(cookie, "=")[1])
 }
 
+// Where Telegram can open it safely, a button below the link opens the desk inside Telegram.
+func TestSignIn_InsideTelegram(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) { r.web = "{enabled: true}\n  publicUrl: https://desk.example.org" })
+	r.alice.Start("")
+	r.alice.Say(r.alice.Chat(), "/web")
+	sent, err := r.alice.Chat().WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
+	require.NoError(t, err)
+	require.Contains(t, sent.Text, "https://desk.example.org/signin?link=")
+	button := sent.Buttons[0][0]
+	require.Equal(t, "web_app", button.Other)
+	require.JSONEq(t, `{"url":"https://desk.example.org/telegram"}`, string(button.OtherValue))
+}
+
 // On Discord the link comes by direct message, and so does what tells of the sign-in.
 func TestSignIn_FromDiscord(t *testing.T) {
 	t.Parallel()
