@@ -77,7 +77,9 @@ func TestNoSession(t *testing.T) {
 	require.Len(t, all, 1)
 	require.Equal(t, "good", all[0].ID)
 
-	d.use(func(r *core.Rules) { r.People, err = core.NewDirectory(core.Rights{People: []core.Person{{Name: "bob"}}}) })
+	d.use(func(r *core.Rules) {
+		r.People, err = core.NewDirectory(core.Rights{People: []core.Person{{Name: "bob"}}})
+	})
 	require.NoError(t, err)
 	_, err = d.Session(t.Context(), "good")
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err))

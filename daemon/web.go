@@ -26,8 +26,9 @@ func (d *Daemon) pages() (*web.Web, error) {
 	}
 	c := web.Config{
 		Gate: d.Gate, PublicURL: base, Log: d.log, Authenticated: connection.Authenticated,
-		OIDC: web.OIDC{Issuer: s.Web.OIDC.Issuer, ClientID: s.Web.OIDC.ClientID, ClientSecret: string(s.Web.OIDC.ClientSecret)},
 	}
+	o := s.Web.OIDC
+	c.OIDC = web.OIDC{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: string(o.ClientSecret)}
 	if d.cfg.Channels.Telegram.On() {
 		c.BotToken = string(d.cfg.Channels.Telegram.BotToken)
 	}
@@ -93,8 +94,8 @@ func (d *Daemon) greet(ctx context.Context, terminal io.Writer) error {
 		d.log.Warn("no link to the desk's pages could be made; approvalbot login makes one", "reason", err)
 		return nil
 	}
-	_, err = fmt.Fprintf(terminal, "\nOr decide in a browser. This link signs you in as %s, once, within five minutes:\n\n  %s\n\n",
-		person, d.web.LinkTo(secret))
+	_, err = fmt.Fprintf(terminal, "\nOr decide in a browser. This link signs you in as %s, once, within five minutes:"+
+		"\n\n  %s\n\n", person, d.web.LinkTo(secret))
 	return err
 }
 

@@ -76,7 +76,8 @@ func readInitData(data, botToken string, now time.Time) (user, once string, err 
 	}
 	slices.Sort(lines)
 	given, err := hex.DecodeString(fields.Get("hash"))
-	if want := sign(sign([]byte("WebAppData"), botToken), strings.Join(lines, "\n")); err != nil || !hmac.Equal(given, want) {
+	want := sign(sign([]byte("WebAppData"), botToken), strings.Join(lines, "\n"))
+	if err != nil || !hmac.Equal(given, want) {
 		return "", "", forged
 	}
 	seconds, err := strconv.ParseInt(fields.Get("auth_date"), 10, 64)

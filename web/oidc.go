@@ -172,7 +172,8 @@ func (p *provider) identify(r *http.Request, back string, a asked) (email string
 		return "", err
 	}
 	raw, _ := tokens.Extra("id_token").(string)
-	token, err := read.Verifier(&oidc.Config{ClientID: p.cfg.ClientID}).Verify(ctx, raw) // issuer, audience, times, signature
+	verifier := read.Verifier(&oidc.Config{ClientID: p.cfg.ClientID})
+	token, err := verifier.Verify(ctx, raw) // issuer, audience, times, signature
 	if err != nil {
 		return "", err
 	}

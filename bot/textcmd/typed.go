@@ -12,8 +12,8 @@ import (
 	"approvalbot/display"
 )
 
-const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /duty · /web · /whoami · /pair CODE. " +
-	"In a reply to a card the code may be left out."
+const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /duty · /web · /whoami · " +
+	"/pair CODE. In a reply to a card the code may be left out."
 
 // maxListed bounds /pending, maxListedCall what it says of each call.
 const (

@@ -16,7 +16,8 @@ func (c *checker) checkWeb(s config.Server) {
 			"and who is signed in there may decide")
 	}
 	if u, err := url.Parse(s.PublicURL); s.Web.Enabled == "true" && err == nil && strings.Trim(u.Path, "/") != "" {
-		c.Mistake("server.publicUrl", "must have no path where server.web.enabled is true: the pages are at the root of their host")
+		c.Mistake("server.publicUrl", "must have no path where server.web.enabled is true: "+
+			"the pages are at the root of their host")
 	}
 	for i, origin := range s.Web.EmbedOrigins {
 		if !goodOrigin(origin) {
