@@ -46,7 +46,7 @@ func (w *Web) signedIn(r *http.Request) (core.Session, bool) {
 		look = w.gate.SessionStands
 	}
 	s, err := look(r.Context(), c.Value)
-	if err != nil && core.CodeOf(err) != core.CodeNotFound {
+	if err != nil && core.CodeOf(err) != core.CodeNotFound && r.Context().Err() == nil {
 		w.cfg.Log.Error("a session cannot be looked up", "reason", err)
 	}
 	return s, err == nil
