@@ -15,6 +15,7 @@ func Commands(a *app.App) []*cobra.Command {
 		newApproveCommand(a), newDenyCommand(a), newDecideCommand(a), newRevokeCommand(a), newRetryCommand(a),
 		newAllowlistCommand(a), newSessionsCommand(a), newEvaluateCommand(a), newPolicyCommand(a),
 		newCallbacksCommand(a),
-		newDutyCommand(a), newAwayCommand(a), newBackCommand(a), newDrillCommand(a), newPairCommand(a), newHealthCommand(a),
+		newDutyCommand(a), newAwayCommand(a), newBackCommand(a), newDrillCommand(a), newPairCommand(a),
+		newLoginCommand(a), newHealthCommand(a),
 	}
 }

@@ -36,6 +36,7 @@ type Server struct {
 	Limits      Limits  `yaml:"limits"`
 	Production  bool    `yaml:"production"` // also set by NODE_ENV=production
 	Tokens      []Token `yaml:"tokens"`
+	Web         Web     `yaml:"web"`
 }
 
 // TLS names the server's certificate. Both files, or neither.
@@ -86,7 +87,7 @@ type Person struct {
 	Telegram ID       `yaml:"telegram"`
 	Discord  ID       `yaml:"discord"`
 	Roles    []string `yaml:"roles"`
-	Email    string   `yaml:"email"` // by which duty calendars name them
+	Email    string   `yaml:"email"` // by which duty calendars and server.web.oidc name them
 	Timezone string   `yaml:"timezone"`
 	Quiet    string   `yaml:"quiet"` // 22:00-07:00, in Timezone unless it names another
 }

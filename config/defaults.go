@@ -15,6 +15,7 @@ func Defaults() Config {
 		Server: Server{
 			Listen: "127.0.0.1:8787",
 			Limits: Limits{Pending: 1000, RequestsPerSecond: 50},
+			Web:    Web{Enabled: "auto"},
 		},
 		Store: Store{
 			URL: "sqlite:approvalbot.db", KeyFile: "approvalbot.key",

@@ -39,7 +39,11 @@ type Posting struct {
 	Mention []Mentioned // who is notified by a text; nobody else ever is
 	Silent  bool        // nobody's device makes a sound
 	SinceMs int64       // when it was first to be sent
-	Nonce   string      // idempotency key: the same for every try of the message, at most 25 characters
+	// Below a text alone. None of it is anybody's but the desk's own words.
+	Link    string // an address to open
+	App     string // an https address that opens inside of the platform, where it has such pages
+	Session string // id of a session that a button ends
+	Nonce   string // idempotency key: the same for every try of the message, at most 25 characters
 }
 
 // Mentioned is a person whom a reminder mentions.

@@ -16,7 +16,7 @@ type Person struct {
 	Name     string
 	Accounts map[string]string // channel -> user id
 	Roles    []string          // labels for operators' own rules
-	Email    string            // by which duty calendars name them; may be empty
+	Email    string            // by which duty calendars and OIDC providers name them; may be empty
 	Zone     *time.Location    // in which they are told times; nil: UTC
 	Quiet    schedule.Window   // when they are left alone; zero: never
 }
@@ -116,6 +116,34 @@ func (d *Directory) MayDecide(v Voter) bool {
 
 // Known reports whether a person of that name is configured.
 func (d *Directory) Known(person string) bool { _, ok := d.people[person]; return ok }
+
+// Person gives the person of that name, if one is configured.
+func (d *Directory) Person(name string) (Person, bool) {
+	p, ok := d.people[name]
+	return p, ok
+}
+
+// WithEmail gives the name of the person of that address, in any case of its letters.
+func (d *Directory) WithEmail(address string) (name string, ok bool) {
+	for _, p := range d.people {
+		if p.Email != "" && strings.EqualFold(p.Email, address) {
+			return p.Name, true
+		}
+	}
+	return "", false
+}
+
+// DirectChats are a person's own chats with the bots that are on, in an order that
+// stays. None of them is a group.
+func (d *Directory) DirectChats(person string) (out []Target) {
+	p := d.people[person]
+	for _, channel := range slices.Sorted(maps.Keys(p.Accounts)) {
+		if d.live[channel] {
+			out = append(out, DirectChat(channel, p.Accounts[channel]))
+		}
+	}
+	return out
+}
 
 // Eligible counts the different people who could vote, without those whom barred
 // names (nil: nobody): mapped people, and accounts without a person. The named

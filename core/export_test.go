@@ -21,3 +21,6 @@ func ReasonsOnCards() map[string]bool {
 	delete(codes, ReasonMustAsk)
 	return codes
 }
+
+// CookieHash is what is kept of a session's cookie.
+func CookieHash(cookie string) string { return secretHash("cookie", cookie) }

@@ -19,19 +19,24 @@ type Gate struct {
 	waits    waitlist
 	rendered renderCache
 	after    []func(Change)
+	sessions turnstile // turns when a session may have ended
+	notices  bell
 }
 
 // NewGate makes a Gate. after is called for every committed change, in the
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.
 func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
-	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}}
+	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1)}
 	g.rules.Store(&rules)
 	g.absences.Store(&unread)
 	return g
 }
 
 // Use makes another snapshot of the rules count from now on.
-func (g *Gate) Use(rules Rules) { g.rules.Store(&rules) }
+func (g *Gate) Use(rules Rules) {
+	g.rules.Store(&rules)
+	g.sessions.turn() // whose person is gone is out
+}
 
 // PolicyHash names the policy in force.
 func (g *Gate) PolicyHash() string { return g.rules.Load().Policy.Hash() }

@@ -11,6 +11,8 @@ type Store interface {
 	PairingStore
 	DigestStore
 	AbsenceStore
+	LinkStore
+	SessionStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction

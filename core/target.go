@@ -70,6 +70,14 @@ func (t Target) Normal() Target {
 	return t
 }
 
+// DirectChat is the private chat of an account with the bot of its platform.
+func DirectChat(channel, userID string) Target {
+	if channel == "discord" {
+		return Target{Channel: channel, To: "dm:" + userID}
+	}
+	return Target{Channel: channel, To: userID}
+}
+
 // On is the same place as another channel's bot has it.
 func (t Target) On(channel string) Target { t.Channel = channel; return t }
 

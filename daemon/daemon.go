@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"approvalbot/server/events"
 	"approvalbot/server/metrics"
 	"approvalbot/store"
+	"approvalbot/web"
 )
 
 // bot is one platform's adapter.
@@ -40,6 +42,8 @@ type Options struct {
 	Load func() (config.Config, []config.Warning, error)
 	// Local is the configuration, where serve --local generates it; else nil.
 	Local *local.File
+	// Terminal gets a link that signs the operator in to the desk's pages; nil: nobody does.
+	Terminal io.Writer
 }
 
 // Daemon is every part of a running desk, wired. The exported parts are to look at; it
@@ -70,6 +74,8 @@ type Daemon struct {
 	drills         *routing.Drills
 	feed           *events.Feed
 	gateway        *gateway.Gateway
+	web            *web.Web // nil: the desk has no pages
+	notices        *routing.Notices
 }
 
 // learnMoves tells a routing table which chats live elsewhere now.

@@ -44,6 +44,9 @@ func Serve(ctx context.Context, s Start) error {
 	if s.Local {
 		o.Local = &local.File{Dir: filepath.Dir(cfg.File), Env: config.NewEnviron(s.Environ)}
 	}
+	if f, ok := s.Stdout.(*os.File); ok && s.Local && term.IsTerminal(int(f.Fd())) {
+		o.Terminal = f
+	}
 	d, err := New(ctx, cfg, o)
 	if err != nil {
 		return err

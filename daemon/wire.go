@@ -80,14 +80,18 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	}
 	d.timers = routing.NewTimers(d.Store, d.Gate, log)
 	d.drills = routing.NewDrills(d.Gate, func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
-	d.talk = textcmd.NewHandler(pairings{d.Gate, d}, d.Store, d.isPlace)
+	d.notices = routing.NewNotices(d.Store, d.post, d.Gate.NoticesDue(), log)
+	if d.web, err = d.pages(); err != nil {
+		return nil, err
+	}
+	d.talk = textcmd.NewHandler(pairings{d.Gate, d}, d.Store, loginLinks{d}, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err
 	}
 	d.dispatch()
 	d.Server, err = server.New(server.Config{
-		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
+		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, LinkTo: d.linkTo(), Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
 		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount,
 	})
 	if err != nil {
@@ -99,6 +103,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	})
 	d.Server.Mount("GET "+gatewayPath, d.gateway)
 	d.Server.Mount(MCPPath, d.mcpHandler())
+	if d.web != nil {
+		d.mountPages()
+	}
 	d.gauges()
 	return d, nil
 }
@@ -220,6 +227,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 		d.log.Error("what the write-ahead log lost is not on record", "reason", err)
 	}
 	d.loaded.Store(d.Store.Generation())
+	d.reachedBy(ln)
 	work, ctx := errgroup.WithContext(ctx)
 	for _, name := range d.botNames() {
 		work.Go(func() error { return d.receive(ctx, name) })
@@ -229,6 +237,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	}
 	work.Go(func() error { return d.once(ctx, "timers", d.onTime) })
 	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
+	work.Go(func() error { return d.once(ctx, "notices", d.notices.Run) })
 	work.Go(func() error { return d.Auditor.Run(ctx) })
 	work.Go(func() error { return d.Store.Listen(ctx, d.onChange(ctx)) })
 	work.Go(func() error { return d.readCalendars(ctx) })
@@ -237,6 +246,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.feed.Run(ctx) })
 	work.Go(func() error { return d.gateway.Run(ctx) })
 	work.Go(func() error { return d.Server.Serve(ctx, ln) })
+	work.Go(func() error { return d.greet(ctx, d.options.Terminal) })
 	err := work.Wait()
 	d.telling.Wait()
 	stopStore()

@@ -175,6 +175,13 @@ func (s *Server) routes() []route {
 			serve: with(s.acceptPairing), codes: []core.Code{core.CodeNotFound},
 		},
 		{
+			method: "POST", path: "/v1/login-links", name: "createLoginLink", scopes: []auth.Scope{auth.Decide, auth.Admin},
+			summary: "A link that signs a person in to the desk's pages: once, within five minutes, at a click. For the " +
+				"token's own person with operator.approvals, for anybody with operator.admin.",
+			in: reflect.TypeFor[api.LoginRequest](), out: reflect.TypeFor[api.LoginLink](),
+			status: []int{http.StatusCreated}, serve: with(s.loginLink),
+		},
+		{
 			method: "GET", path: "/v1/stats", name: "getStats", scopes: either,
 			summary: "How often people were asked, how soon they heard of it, looked and decided: of your own " +
 				"approvals, or of all of them with operator.approvals.",

@@ -50,10 +50,12 @@ type Config struct {
 	Policy      func(context.Context) (api.Policy, error)
 	// Reload puts the configured policy in force, all or nothing.
 	Reload   func(context.Context, core.Caller) (api.Reloaded, error)
-	Pairings Pairings     // nil: there are none
-	Metrics  *metrics.Set // nil: counts of its own; see [metrics.New]
-	Log      *slog.Logger // nil: silent
-	Version  string       // shown in the OpenAPI description
+	Pairings Pairings // nil: there are none
+	// LinkTo is the address of a login link to the desk's pages; nil: it has none.
+	LinkTo  func(secret string) string
+	Metrics *metrics.Set // nil: counts of its own; see [metrics.New]
+	Log     *slog.Logger // nil: silent
+	Version string       // shown in the OpenAPI description
 
 	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook

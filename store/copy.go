@@ -29,6 +29,10 @@ var copied = []struct {
 	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},
 	{"silences", 2, "channel, chat, since_ms, tried_ms"},
 	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms"},
+	{"sessions", 1, "id, cookie, person, how, browser, enrols, created_ms, used_ms, ends_ms"},
+	{"login_links", 1, "hash, person, made_by, enrols, ends_ms"},
+	{"spent", 1, "hash, ends_ms"},
+	{"notices", 1, "id, channel, chat, text, session, created_ms, due_ms, attempts"},
 	{"events", 1, "seq, at_ms, type, key, owner, data, hash"},
 }
 

@@ -20,11 +20,8 @@ func (s *Store) Pair(
 	ctx context.Context, handled *core.InboundRef, fn func(core.Pairing) (core.Pairing, []core.Event),
 ) error {
 	return s.doOn(ctx, locks{names: []int64{hash(pairingName)}}, func(t *tx) error {
-		switch fresh, err := t.handled(handled); {
-		case err != nil:
+		if err := t.firstTime(handled); err != nil {
 			return err
-		case !fresh:
-			return core.ErrHandled
 		}
 		before, err := readPairing(ctx, t)
 		if err != nil {

@@ -54,6 +54,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"record redrawn", testRecordRedrawn},
 		{"silences", testSilences},
 		{"pairing", testPairing},
+		{"sessions", testSessions}, {"notices", testNotices}, {"spent", testSpent},
 		{"calendars", testCalendars},
 		{"plan", testPlan},
 		{"absences", testAbsences},

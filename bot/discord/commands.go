@@ -56,6 +56,7 @@ func commands() []command {
 			{Type: textOption, Name: "to", Description: "Who stands in for you, by their name in the desk's configuration",
 				MaxLength: 64}}},
 		{Name: "back", Description: "Say that you are back before that is over"},
+		{Name: "web", Description: "Send you a link to the desk's pages"},
 		{Name: "whoami", Description: "Say who you are for the desk"},
 		{Name: "pair", Description: "Make yourself and this chat known to the desk's operator",
 			Options: []commandOption{

@@ -27,7 +27,7 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 		denyOnly = len(card.Offers) < len(p.Card.Offers)
 		name = render.CardTitle(card)
 	} else {
-		message = render.Text(p.Text, p.ForUser, p.Times).Mentioning(p.Mention)
+		message = render.Text(p.Text, p.ForUser, p.Times).Mentioning(p.Mention).Linking(p.Link).EndingSession(p.Session)
 	}
 	message = message.Silently(p.Silent)
 	var sent struct {

@@ -84,6 +84,17 @@ func textOf(p core.Posting) content {
 		what.Text = render.Mention(p.ForUser, what.Text)
 		what.ReplyMarkup = models.ForceReply{ForceReply: true, Selective: true}
 	}
+	if p.Link != "" {
+		what.Text += "\n" + render.Link(p.Link)
+	}
+	if rows := textcmd.NoticeButtons(p.Session); rows != nil {
+		what.ReplyMarkup = keyboard(rows)
+	}
+	if p.App != "" { // Bot API, InlineKeyboardButton.web_app: in private chats only
+		what.ReplyMarkup = models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{{
+			{Text: "Open inside Telegram", WebApp: &models.WebAppInfo{URL: p.App}},
+		}}}
+	}
 	return what
 }
 

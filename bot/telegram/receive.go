@@ -94,6 +94,7 @@ func (b *Bot) setCommands(ctx context.Context) {
 		{Command: "duty", Description: "Say who is on duty"},
 		{Command: "away", Description: "Say that you are away: 2h, 3d or until 18:00, to NAME"},
 		{Command: "back", Description: "Say that you are back before that is over"},
+		{Command: "web", Description: "Send you a link to the desk's pages"},
 		{Command: "whoami", Description: "Say who you are for the desk"},
 		{Command: "pair", Description: "Make yourself and this chat known to the desk's operator: CODE"},
 		{Command: "help", Description: "Say how to use the bot"},

@@ -59,7 +59,7 @@ func TestAFailedLookUpLeavesTheMessageUnhandled(t *testing.T) {
 			gate := &sickGate{people: people}
 			m.Voter.Channel, m.Chat = "telegram", core.Target{Channel: "telegram", To: "-5"}
 			m.Update = &core.InboundRef{Source: "telegram:1", ID: 7}
-			_, err := NewHandler(gate, noCards{}, func(core.Target) bool { return true }).Handle(t.Context(), m)
+			_, err := NewHandler(gate, noCards{}, nil, func(core.Target) bool { return true }).Handle(t.Context(), m)
 			require.ErrorIs(t, err, errLocked)
 			require.Zero(t, gate.handled)
 		})
@@ -85,7 +85,7 @@ func TestAdversary_P2_AVoteWaitsForTheStore(t *testing.T) {
 	gate := &lostGate{sickGate{people: people}}
 	m := Message{Voter: core.Voter{Channel: "telegram", UserID: "1"}, Chat: core.Target{Channel: "telegram", To: "-5"}, Text: "/deny K7QX2M",
 		Update: &core.InboundRef{Source: "telegram:1", ID: 7}}
-	_, err = NewHandler(gate, noCards{}, func(core.Target) bool { return true }).Handle(t.Context(), m)
+	_, err = NewHandler(gate, noCards{}, nil, func(core.Target) bool { return true }).Handle(t.Context(), m)
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 	require.Zero(t, gate.handled)
 }

@@ -84,7 +84,7 @@ func deskAt(t *testing.T, at core.Target) (*Handler, *counter) {
 	require.NoError(t, err)
 	card := core.Delivery{Key: "k", Kind: core.CardDelivery, Target: at, MessageID: "77", State: core.Sent}
 	gate := &counter{a: core.Approval{Key: "k", Code: code, Status: core.Pending, Summary: "x", Deliveries: []core.Delivery{card}}, rules: core.Rules{People: people}}
-	return NewHandler(gate, oneCard{card}, at.Names), gate
+	return NewHandler(gate, oneCard{card}, nil, at.Names), gate
 }
 
 func from(user string, m Message) Message {
@@ -119,7 +119,7 @@ func TestAReplyToAReminder(t *testing.T) {
 	for kind, want := range map[core.DeliveryKind]int{core.CardDelivery: 1, core.ReminderDelivery: 1, core.OutcomeDelivery: 0} {
 		_, gate := deskAt(t, flat("10"))
 		below := oneCard{core.Delivery{Key: "k", Kind: kind, Target: flat("10"), MessageID: "78", State: core.Sent}}
-		desk := NewHandler(gate, below, flat("10").Names)
+		desk := NewHandler(gate, below, nil, flat("10").Names)
 		_, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "deny", MessageID: "78", OwnMessage: true}))
 		require.NoError(t, err)
 		require.Len(t, gate.votes, want, kind)

@@ -91,7 +91,7 @@ func (c Context) verb(word string) (v Verb, slash, ok bool) {
 
 func verbNamed(name string) (Verb, bool) {
 	switch v := Verb(name); v {
-	case Approve, Deny, Pending, Show, WhoAmI, Pair, Duty, Away, Help, More, Back, Details, DenyReason, Unclear:
+	case Approve, Deny, Pending, Show, WhoAmI, Pair, Duty, Away, Web, Help, More, Back, Details, DenyReason, Unclear:
 		return v, true
 	case "allow":
 		return Approve, true
@@ -111,7 +111,7 @@ func (v Verb) onCards() bool {
 // read reads what follows the verb.
 func (c Context) read(verb Verb, words []string, addressed bool) Command {
 	switch verb {
-	case Pending, WhoAmI, Duty, Help:
+	case Pending, WhoAmI, Duty, Web, Help:
 		return Command{Verb: verb}
 	case Pair:
 		return Command{Verb: verb, Code: pairingCode(words)}

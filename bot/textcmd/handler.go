@@ -30,6 +30,8 @@ type Gate interface {
 	Queries
 	Digests
 	Absences
+	// EndSessionFrom ends a session of the account's person: CodeNotFound for anybody else.
+	EndSessionFrom(ctx context.Context, v core.Voter, id string, handled *core.InboundRef) error
 }
 
 // Absences are what people say when they go away and come back.
@@ -91,14 +93,15 @@ type Finder interface {
 type Handler struct {
 	gate   Gate
 	finder Finder
+	links  Links
 	places func(core.Target) bool
 }
 
 // NewHandler makes a Handler. places reports whether a chat is configured (a target or
 // a token's session chat): decisions and listings happen only there and in
 // people's own direct messages.
-func NewHandler(gate Gate, finder Finder, places func(core.Target) bool) *Handler {
-	return &Handler{gate: gate, finder: finder, places: places}
+func NewHandler(gate Gate, finder Finder, links Links, places func(core.Target) bool) *Handler {
+	return &Handler{gate: gate, finder: finder, links: links, places: places}
 }
 
 // Handle does what the message asks and gives the answer. An error means that
@@ -178,6 +181,9 @@ func (h *Handler) find(ctx context.Context, m Message) (card core.Delivery, know
 // tapped handles a button. Button data is only a claim: it must be one of our
 // payloads, and belong to the very message it came from.
 func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
+	if id, ok := sessionOf(m.Text); ok && m.NotHuman == "" {
+		return h.endSession(ctx, m, id)
+	}
 	cmd, ok := ParsePayload(m.Text)
 	ours := known || m.OwnMessage
 	ofDigest := cmd.Verb == DenyAll || cmd.Verb == Show

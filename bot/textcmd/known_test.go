@@ -42,7 +42,7 @@ func TestPair(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gate := &pairGate{sickGate: sickGate{people: people}}
 			tt.m.Voter = core.Voter{Channel: "telegram", UserID: "1"}
-			r, err := NewHandler(gate, noCards{}, func(core.Target) bool { return true }).Handle(t.Context(), tt.m)
+			r, err := NewHandler(gate, noCards{}, nil, func(core.Target) bool { return true }).Handle(t.Context(), tt.m)
 			require.NoError(t, err)
 			require.Equal(t, tt.says, r.Text)
 			require.Equal(t, tt.given, len(gate.given) == 1)

@@ -5,7 +5,7 @@
 //	/approve CODE session|always      a wider scope, as the last word
 //	/approve CODE session: reason     or directly before a colon
 //	/deny CODE [reason]
-//	/pending   /show CODE   /whoami   /pair PAIRINGCODE   /duty   /help
+//	/pending   /show CODE   /whoami   /pair PAIRINGCODE   /duty   /web   /help
 //	/away WHEN [to PERSON]   /back
 //
 // Code and decision come in either order, every decision has aliases
@@ -42,6 +42,7 @@ const (
 	Duty    Verb = "duty"
 	Away    Verb = "away"
 	Return  Verb = "return" // typed as /back, alone: the menu's Back has a code
+	Web     Verb = "web"
 	Help    Verb = "help"
 
 	More       Verb = "more"       // menu: open the wider scopes

@@ -12,7 +12,7 @@ import (
 	"approvalbot/display"
 )
 
-const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /duty · /away 2h [to NAME] · /back · " +
+const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /duty · /away 2h [to NAME] · /back · /web · " +
 	"/whoami · /pair CODE. In a reply to a card the code may be left out."
 
 // maxListed bounds /pending, maxListedCall what it says of each call.
@@ -58,6 +58,8 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 		return h.whoami(m), false, nil
 	case cmd.Verb == Pair:
 		return h.pair(ctx, m, cmd.Code)
+	case cmd.Verb == Web:
+		return h.web(ctx, m)
 	case cmd.Verb == Help:
 		return Reply{Text: helpText}, false, nil
 	case !h.approver(m.Voter):

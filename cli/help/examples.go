@@ -70,6 +70,8 @@ var Examples = map[string]string{
   approvalbot away`,
 	"back": `  approvalbot back`,
 	"pair": `  approvalbot --client ~/.config/approvalbot/operator.yaml pair`,
+	"login": `  approvalbot --client ~/.config/approvalbot/operator.yaml login
+  approvalbot login --enrol alice`,
 	"doctor": `  approvalbot doctor
   approvalbot doctor --offline --config approvalbot.yaml`,
 	"drill":  `  approvalbot drill`,

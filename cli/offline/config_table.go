@@ -85,11 +85,24 @@ func printBeyondClass(a *app.App, cfg config.Config, people []string) {
 		{"Verifier", verifierLine(cfg, cfg.Tools.Verifier)},
 		{"Cards go to", cardsGo(t.Routing)},
 		{"Fallback", chatNames(t.Routing.Fallback)},
+		{"Pages", webLine(cfg.Server)},
 	} {
 		if f.text != "" {
 			printLine(a, fmt.Sprintf("%-14s ", f.name+":"), f.text)
 		}
 	}
+}
+
+// webLine says where the desk's pages are, and how people come in beside their chats.
+func webLine(s config.Server) string {
+	at := s.WebURL()
+	switch {
+	case at == "":
+		return "off (server.web.enabled: " + string(s.Web.Enabled) + ")"
+	case s.Web.OIDC.Issuer != "":
+		return at + ", sign-in also by " + s.Web.OIDC.Issuer
+	}
+	return at
 }
 
 // printSection prints lines of a name and a text below a title, or nothing where

@@ -34,14 +34,14 @@ cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp internal/panics
 cli/app: api cli/show config config/local display
 cli/help: api cli/app cli/show config display
 cli/offline: api audit cli/app cli/show config config/effective core display proof server server/auth store verifier
-cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live schedule server/connection store verifier
+cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live schedule server/connection store verifier web
 cli/show: api core display
 cli/watch: api cli/app cli/show core display
 config: core display
 config/effective: api bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: config core display
 core: display internal/fault schedule
-daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier
+daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier web
 deploy:
 display:
 examples/receipt: proof
@@ -83,6 +83,7 @@ server/view: api core
 store: core internal/fault schedule
 store/pgtest:
 verifier: core display
+web: api core display schedule
 `)
 
 // keepers are the only rooms that may import a package.
@@ -95,6 +96,7 @@ database/sql: internal/bench store store/pgtest
 github.com/arran4/golang-ical: schedule
 github.com/bwmarrin/discordgo: bot/discord/gateway
 github.com/coder/websocket: bot/bottest gateway
+github.com/coreos/go-oidc: web
 github.com/danielgtaylor/huma: server
 github.com/go-json-experiment: bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier
 github.com/go-telegram/bot: bot/telegram
@@ -108,11 +110,12 @@ github.com/spf13/viper: config
 github.com/stretchr/testify:
 go.yaml.in/yaml: config policy/program policy/tool
 golang.org/x/mod: proof
+golang.org/x/oauth2: web
 golang.org/x/sync: daemon
 golang.org/x/text: display
 modernc.org/sqlite: internal/bench store
 mvdan.cc/sh: policy/line policy/shell
-net/http: api bot/bottest bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp internal/bench internal/fakeclaude internal/panics server server/connection server/metrics verifier
+net/http: api bot/bottest bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp internal/bench internal/fakeclaude internal/panics server server/connection server/metrics verifier web
 `)
 
 // table reads lines of a name and what belongs to it. A line of its own for each leaves

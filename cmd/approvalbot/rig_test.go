@@ -64,6 +64,7 @@ type rigConfig struct {
 	top      string                  // further top-level keys
 	people   string                  // default: alice, bob, carol with their Telegram ids
 	updates  string                  // channels.telegram.updates
+	web      string                  // server.web
 	options  bottest.TelegramOptions
 	onDiscord
 }
@@ -138,8 +139,13 @@ func (r *rig) yaml() string {
 	if updates == "" {
 		updates = "polling"
 	}
+	web := r.web
+	if web == "" {
+		web = "{}"
+	}
 	return fmt.Sprintf(`server:
   listen: 127.0.0.1:0
+  web: %s
   limits: {pending: 1000, requestsPerSecond: 10000}
   tokens:
     - {name: agent, token: %s, scopes: [approvals.request]%s}
@@ -157,7 +163,7 @@ people:
     selfApproval: %s
     policy: {minApprovalsByRisk: {%s}}
     routing: %s
-%s%s%s`, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.storeURL(), r.dir, people, r.address("telegram", r.tg.URL()),
+%s%s%s`, web, agentSecret, r.placed(r.agentHas), secondSecret, operatorSecret, aliceSecret, r.tokens, r.storeURL(), r.dir, people, r.address("telegram", r.tg.URL()),
 		strings.Join(ids, ", "), updates, r.discordYAML(), self, strings.Join(quorum, ", "), routing, r.tools, r.after, r.top)
 }
 

@@ -44,6 +44,7 @@ func (c *checker) checkServer(s config.Server) {
 	if s.PublicURL != "" {
 		c.checkURL("server.publicUrl", s.PublicURL)
 	}
+	c.checkWeb(s)
 	c.atLeast("server.limits.pending", s.Limits.Pending, 1)
 	c.atLeast("server.limits.requestsPerSecond", s.Limits.RequestsPerSecond, 1)
 }

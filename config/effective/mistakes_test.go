@@ -59,6 +59,19 @@ func TestLoadMistakes(t *testing.T) {
 		{"listen everywhere", `server: {listen: ":8787"}`, []string{"f.yaml:1: server.listen: is reachable from other machines, where tokens would travel in the clear: set server.tls, or server.behindProxy: true if a proxy in front speaks TLS"}},
 		{"half of TLS", "server: {listen: 0.0.0.0:1, tls: {certFile: a}}", []string{"f.yaml:1: server.tls: needs both certFile and keyFile"}},
 		{"relative URL", "server: {publicUrl: desk.example.org}", []string{"f.yaml:1: server.publicUrl: must be an absolute http or https URL without a query"}},
+		{"pages for all to read", "server: {listen: 127.0.0.1:1, behindProxy: true, publicUrl: \"http://desk.example.org\", web: {enabled: true}}", []string{
+			"f.yaml:1: server.web.enabled: needs server.publicUrl with https: other machines reach these pages, and who is signed in there may decide"}},
+		{"pages under a path", "server: {publicUrl: \"https://example.org/desk\", web: {enabled: true}}", []string{
+			"f.yaml:1: server.publicUrl: must have no path where server.web.enabled is true: the pages are at the root of their host"}},
+		{"pages perhaps", "server: {web: {enabled: maybe}}", []string{"f.yaml:1: server.web.enabled: must be auto, true or false"}},
+		{"embedded anywhere", "server: {web: {embedOrigins: [\"https://chat.example.org\", \"http://localhost:3000\", \"https://chat.example.org/\", \"http://chat.example.org\", \"*\"]}}", []string{
+			"f.yaml:1: server.web.embedOrigins[2]: must be an origin such as https://chat.example.org, with https unless it is on localhost, and nothing behind it",
+			"f.yaml:1: server.web.embedOrigins[3]: must be an origin such as https://chat.example.org, with https unless it is on localhost, and nothing behind it",
+			"f.yaml:1: server.web.embedOrigins[4]: must be an origin such as https://chat.example.org, with https unless it is on localhost, and nothing behind it"}},
+		{"a provider without its name", "server: {web: {oidc: {clientId: desk}}}", []string{"f.yaml:1: server.web.oidc.issuer: must name the provider, such as https://login.example.org"}},
+		{"a provider for all to read", "server: {web: {oidc: {issuer: \"http://login.example.org\"}}}", []string{
+			"f.yaml:1: server.web.oidc.issuer: must be the provider's https address, such as https://login.example.org",
+			"f.yaml:1: server.web.oidc.clientId: must be what the provider calls this desk"}},
 		{"no limit", "server: {limits: {pending: 0, requestsPerSecond: -1}}", []string{"f.yaml:1: server.limits.pending: must be 1 or more", "f.yaml:1: server.limits.requestsPerSecond: must be 1 or more"}},
 		{"empty token", "server: {tokens: [{}]}", []string{
 			"f.yaml:1: server.tokens[0].token: is empty; openssl rand -hex 32 makes a good one",

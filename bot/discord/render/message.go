@@ -109,6 +109,23 @@ func (o Message) Mentioning(people []core.Mentioned) Message {
 	return o
 }
 
+// Linking makes the message end with an address of the desk's own that can be opened.
+func (o Message) Linking(address string) Message {
+	if address != "" {
+		o.Content += "\n<" + address + ">"
+	}
+	return o
+}
+
+// EndingSession puts the button that ends a session below the message.
+func (o Message) EndingSession(id string) Message {
+	if rows := textcmd.NoticeButtons(id); rows != nil {
+		buttons := Buttons(rows, "")
+		o.Components = &buttons
+	}
+	return o
+}
+
 // Silently makes the message appear without a sound, if silent.
 func (o Message) Silently(silent bool) Message {
 	if silent {

@@ -1,0 +1,76 @@
+package textcmd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"approvalbot/core"
+)
+
+// endSession begins what a button carries that ends a session. Nobody can type it.
+const endSession = "/endsession "
+
+const noSession = "That session has ended already, or is not yours."
+
+// Links make one-time links to the desk's pages and send them.
+type Links interface {
+	// LoginLink makes a link for whoever has that account, and gives what its message
+	// says. A refusal says why there is none, for that person to read. Without an error
+	// the platform update is handled.
+	LoginLink(ctx context.Context, v core.Voter, handled *core.InboundRef) (core.Posting, error)
+	// Send posts in a chat, once, and says what became of it.
+	Send(ctx context.Context, to core.Target, p core.Posting) error
+}
+
+// NoticeButtons are the buttons below a notice that somebody signed in.
+func NoticeButtons(session string) [][]Button {
+	if session == "" {
+		return nil
+	}
+	return [][]Button{{{Label: "Not me: end it", Data: endSession + session, Style: Denying}}}
+}
+
+// sessionOf reads what such a button carries.
+func sessionOf(data string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(data, endSession)
+	return id, ok && uuid.Validate(id) == nil
+}
+
+// endSession ends a session by its button, for an account of the person whom it is of.
+func (h *Handler) endSession(ctx context.Context, m Message, id string) (Reply, bool, error) {
+	err := h.gate.EndSessionFrom(ctx, m.Voter, id, m.Update)
+	if core.CodeOf(err) == core.CodeNotFound {
+		return h.refuse(ctx, m, "a button that ends a session", noSession)
+	}
+	if err != nil {
+		return Reply{}, false, err
+	}
+	return Reply{Text: "That session has ended. Tell your operator, and look who else can use this chat.", Alert: true},
+		true, nil
+}
+
+// web sends a link to the desk's pages to the person who asks, in their own chat with
+// the bot and nowhere else: whoever opens it becomes that person.
+func (h *Handler) web(ctx context.Context, m Message) (Reply, bool, error) {
+	if m.Chat.Validate() != nil {
+		return Reply{Text: "This bot is the verifier's own. Send it to the desk's bot."}, false, nil
+	}
+	p, err := h.links.LoginLink(ctx, m.Voter, m.Update)
+	switch {
+	case errors.Is(err, core.ErrHandled):
+		return Reply{Text: core.ErrHandled.Message, Before: true}, false, nil
+	case err != nil:
+		return Reply{}, false, err
+	}
+	own := core.DirectChat(m.Voter.Channel, m.Voter.UserID)
+	if err := h.links.Send(ctx, own, p); err != nil {
+		return Reply{Text: "I cannot write to you: open a chat with me, and send /web there."}, true, nil
+	}
+	if m.Direct {
+		return Reply{Text: "There it is."}, true, nil
+	}
+	return Reply{Text: "I have sent it to you directly."}, true, nil
+}

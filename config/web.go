@@ -1,0 +1,75 @@
+package config
+
+import (
+	"net"
+	"net/url"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Web is the desk's pages for people.
+type Web struct {
+	Enabled      Switch   `yaml:"enabled"`
+	EmbedOrigins []string `yaml:"embedOrigins"` // of pages that may be told the dialog's outcome
+	OIDC         OIDC     `yaml:"oidc"`
+	Push         Push     `yaml:"push"`
+}
+
+// OIDC is a provider that says who somebody is. Without an issuer there is none.
+type OIDC struct {
+	Issuer           string `yaml:"issuer"`
+	ClientID         string `yaml:"clientId"`
+	ClientSecret     Secret `yaml:"clientSecret"`
+	ClientSecretFile string `yaml:"clientSecretFile"`
+}
+
+// Push is how browsers are notified that are not open.
+type Push struct {
+	VAPIDKeyFile string `yaml:"vapidKeyFile"`
+}
+
+// Switch is auto, true or false.
+type Switch string
+
+func (s *Switch) decodeNode(d *decoder, n *yaml.Node, at spot) {
+	text, _, ok := d.scalar(n, at)
+	switch {
+	case !ok:
+	case text == "auto" || text == "true" || text == "false":
+		*s = Switch(text)
+	default:
+		d.mistake(at.path, "must be auto, true or false")
+	}
+}
+
+// WebOn reports whether the desk has pages. By itself (auto) it has them where nobody
+// but this machine reaches it.
+func (s Server) WebOn() bool {
+	if s.Web.Enabled != "auto" {
+		return s.Web.Enabled == "true"
+	}
+	return s.OnLoopback()
+}
+
+// OnLoopback reports whether the desk is reached from this machine only, as far as it
+// can tell.
+func (s Server) OnLoopback() bool {
+	host, _, err := net.SplitHostPort(s.Listen)
+	return err == nil && Loopback(host) && !s.BehindProxy
+}
+
+// WebURL is where people reach the desk's pages: by its public name, else on this machine.
+// Empty: the desk has none.
+func (s Server) WebURL() string {
+	_, port, err := net.SplitHostPort(s.Listen)
+	public, errURL := url.Parse(s.PublicURL)
+	switch {
+	case !s.WebOn() || err != nil || errURL != nil:
+		return ""
+	case s.PublicURL != "":
+		return public.Scheme + "://" + public.Host
+	case s.TLS.CertFile != "":
+		return "https://" + net.JoinHostPort("localhost", port)
+	}
+	return "http://" + net.JoinHostPort("localhost", port)
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"approvalbot/core"
+)
+
+const (
+	initLife  = 5 * time.Minute // how old what Telegram signed may be
+	initAhead = time.Minute     // by how much Telegram's clock may be ahead
+)
+
+// miniApp is the page that Telegram opens. Its script hands on what Telegram has put
+// behind the address; somebody who is signed in already stays who they are.
+func (w *Web) miniApp(out http.ResponseWriter, r *http.Request, s core.Session) {
+	if s.ID != "" {
+		http.Redirect(out, r, "/", http.StatusSeeOther)
+		return
+	}
+	w.show(out, http.StatusOK, "telegram.html", view{Title: "Sign in from Telegram"})
+}
+
+// fromMiniApp signs in whom Telegram names.
+func (w *Web) fromMiniApp(out http.ResponseWriter, r *http.Request, _ core.Session) {
+	user, once, err := readInitData(r.PostFormValue("initData"), w.cfg.BotToken, time.Now())
+	if err != nil {
+		w.refused(out, r, http.StatusForbidden, core.ByTelegram, err.Error(),
+			"The desk did not sign you in: "+err.Error()+". Close this page and open it again from the bot's message.")
+		return
+	}
+	v := w.gate.Rules().People.Identify(core.Voter{Channel: "telegram", UserID: user})
+	if v.Person == "" {
+		w.refused(out, r, http.StatusForbidden, core.ByTelegram, "telegram:"+user+" is nobody whom the desk knows",
+			"The desk does not know whose account this is, so it signs nobody in: its operator names you under people first.")
+		return
+	}
+	_, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: v.Person, How: core.ByTelegram, Browser: browser(r),
+		Once: once, OnceMs: time.Now().Add(initLife + 2*initAhead).UnixMilli()})
+	switch {
+	case core.CodeOf(err) == core.CodeAlreadyUsed:
+		w.refused(out, r, http.StatusForbidden, core.ByTelegram, "initData that was used before",
+			"This page was opened before. Close it and open it again from the bot's message.")
+	case err != nil:
+		w.failed(out, core.Session{}, err)
+	default:
+		w.enter(out, r, cookie, "/")
+	}
+}
+
+// readInitData gives the user whom Telegram names to a Mini App of the bot, and what
+// names this very opening of it (Mini Apps, Validating data received via the Mini App).
+func readInitData(data, botToken string, now time.Time) (user, once string, err error) {
+	const forged = refusal("this is not what Telegram signs for this bot")
+	fields, err := url.ParseQuery(data)
+	if err != nil || botToken == "" {
+		return "", "", forged
+	}
+	var lines []string
+	for name, values := range fields {
+		if len(values) != 1 {
+			return "", "", forged
+		}
+		if name != "hash" {
+			lines = append(lines, name+"="+values[0])
+		}
+	}
+	slices.Sort(lines)
+	given, err := hex.DecodeString(fields.Get("hash"))
+	want := sign(sign([]byte("WebAppData"), botToken), strings.Join(lines, "\n"))
+	if err != nil || !hmac.Equal(given, want) {
+		return "", "", forged
+	}
+	seconds, err := strconv.ParseInt(fields.Get("auth_date"), 10, 64)
+	age := now.Sub(time.Unix(seconds, 0))
+	if err != nil || age > initLife || age < -initAhead {
+		return "", "", refusal("this page was opened more than five minutes ago")
+	}
+	var who struct {
+		ID    int64 `json:"id"`
+		IsBot bool  `json:"is_bot"`
+	}
+	if err := json.Unmarshal([]byte(fields.Get("user")), &who); err != nil || who.ID <= 0 || who.IsBot {
+		return "", "", refusal("Telegram does not say who you are")
+	}
+	return strconv.FormatInt(who.ID, 10), "telegram " + hex.EncodeToString(given), nil
+}
+
+// sign is HMAC-SHA256.
+func sign(key []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}

@@ -1,0 +1,120 @@
+// Package web serves the desk's pages to people: what waits for them, what
+// happened, and how they sign in. Everything a page shows comes from core and
+// display; pages decide nothing.
+package web
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"approvalbot/core"
+)
+
+//go:embed static
+var static embed.FS
+
+//go:embed templates
+var texts embed.FS
+
+// Config is what a Web is made of.
+type Config struct {
+	Gate      *core.Gate
+	PublicURL *url.URL // how people reach the desk; links begin with it; see [Web.ReachedAt]
+	Log       *slog.Logger
+	// Authenticated notes that a connection is somebody's; nil: nobody wants to know.
+	Authenticated func(http.ResponseWriter, *http.Request)
+	OIDC          OIDC
+	BotToken      string // of Telegram's bot, which signs what its Mini App is given; empty: there is none
+}
+
+// Web is the desk's pages. Safe for concurrent use.
+type Web struct {
+	cfg       Config
+	gate      *core.Gate
+	templates *template.Template
+	who       func(*http.Request) (core.Session, bool) // whose browser it is
+	crossing  *http.CrossOriginProtection
+	provider  *provider // nil: nobody signs in by OIDC
+	refusals  tally
+}
+
+// page is one route.
+type page struct {
+	pattern string // of ServeMux: "GET /a/{code}"
+	open    bool   // for people who are not signed in, too; the session is empty then
+	serve   func(http.ResponseWriter, *http.Request, core.Session)
+}
+
+// New makes the pages.
+func New(cfg Config) (*Web, error) {
+	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection()}
+	w.who = w.signedIn
+	if cfg.OIDC.Issuer != "" {
+		w.provider = newProvider(cfg.OIDC)
+	}
+	// A proxy in front may pass on another port, or none, than the pages' origin has.
+	err := w.crossing.AddTrustedOrigin((&url.URL{Scheme: cfg.PublicURL.Scheme, Host: cfg.PublicURL.Host}).String())
+	if err != nil {
+		return nil, err
+	}
+	w.templates, err = template.New("").Funcs(functions).ParseFS(texts, "templates/*.html")
+	return w, err
+}
+
+// ReachedAt says how people reach the desk where that is known only once it listens. It
+// is for before anything is served.
+func (w *Web) ReachedAt(base *url.URL) { w.cfg.PublicURL = base }
+
+// functions are what templates may call.
+var functions = template.FuncMap{}
+
+// pages are all routes.
+func (w *Web) pages() []page {
+	return slices.Concat(w.signInPages(), w.inboxPages(), w.stepUpPages(), w.dialogPages())
+}
+
+// Handlers gives all routes as ServeMux patterns.
+func (w *Web) Handlers() map[string]http.Handler {
+	out := map[string]http.Handler{"GET /static/": w.outer(http.FileServerFS(static))}
+	for _, p := range w.pages() {
+		out[p.pattern] = w.guard(p)
+	}
+	return out
+}
+
+// show answers with a page made of that template, whole or not at all. Every
+// template is given a [view].
+func (w *Web) show(out http.ResponseWriter, status int, name string, v view) {
+	var b bytes.Buffer
+	if err := w.templates.ExecuteTemplate(&b, name, v); err != nil {
+		w.cfg.Log.Error("page not made", "page", name, "error", err)
+		http.Error(out, "This page could not be made; the desk's log says why.", http.StatusInternalServerError)
+		return
+	}
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	out.WriteHeader(status)
+	_, _ = b.WriteTo(out)
+}
+
+// say answers with a page of one sentence.
+func (w *Web) say(out http.ResponseWriter, status int, s core.Session, title, sentence string) {
+	w.show(out, status, "message.html", view{Title: title, Session: s, Data: sentence})
+}
+
+// failed answers where the desk itself could not work.
+func (w *Web) failed(out http.ResponseWriter, s core.Session, err error) {
+	w.cfg.Log.Error("a page could not be served", "reason", err)
+	w.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
+}
+
+// view is what a template is given.
+type view struct {
+	Title   string
+	Session core.Session // whose browser it is; empty when nobody is signed in
+	Data    any
+}
