@@ -94,13 +94,17 @@ func (d *Directory) At(now time.Time) *Directory {
 }
 
 // Identify fills in the person behind an account. A voter on channel "api" is a
-// token; its person is the one the configuration names.
+// token; its person is the one the configuration names. One on [WebChannel] is the person
+// of that name, as long as the configuration has them.
 func (d *Directory) Identify(v Voter) Voter {
-	if v.Channel == "api" {
+	switch v.Channel {
+	case "api":
 		v.Person = d.tokens[v.UserID]
-		return v
+	case WebChannel:
+		v.Person = d.people[v.UserID].Name
+	default:
+		v.Person = d.byAccount[Requester{Channel: v.Channel, UserID: v.UserID}]
 	}
-	v.Person = d.byAccount[Requester{Channel: v.Channel, UserID: v.UserID}]
 	return v
 }
 
@@ -110,6 +114,9 @@ func (d *Directory) MayDecide(v Voter) bool {
 	if v.Channel == "api" {
 		person, ok := d.tokens[v.UserID]
 		return ok && person != "" && person == v.Person
+	}
+	if v.Channel == WebChannel {
+		return v.UserID == v.Person && d.decidesOnWeb(v.Person)
 	}
 	if !d.live[v.Channel] {
 		return false
