@@ -259,3 +259,8 @@ func (d *Directory) byRole(p Person) bool {
 
 // AnyToken reports whether somebody could decide by API or terminal.
 func (d *Directory) AnyToken() bool { return len(d.tokens) > 0 }
+
+// Everybody are the configured people, by name.
+func (d *Directory) Everybody() []Person {
+	return slices.SortedFunc(maps.Values(d.people), func(a, b Person) int { return strings.Compare(a.Name, b.Name) })
+}

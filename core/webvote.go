@@ -52,3 +52,11 @@ func (a Approval) unseenOnWeb() *Error {
 	return refuse(CodeUnseenPayload, "Not everything that %s would run has been shown to you here; "+
 		"open it, and download the call where it is too long for the page.", a.Code)
 }
+
+// WaitsFor reports whether the approval waits for the vote of that voter: it would count,
+// and they have not voted.
+func (a Approval) WaitsFor(v Voter, d *Directory) bool {
+	v = d.Identify(v)
+	voted := slices.ContainsFunc(a.standing(d), func(o Vote) bool { return o.by(v) })
+	return !a.Final() && !voted && a.counts(v, d)
+}

@@ -5,13 +5,16 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
+	"sync/atomic"
 
+	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -31,6 +34,14 @@ type Config struct {
 	Gate      *core.Gate
 	PublicURL *url.URL // how people reach the desk; links begin with it
 	Log       *slog.Logger
+
+	Changes Changes                                   // nil: pages show what was when they were opened
+	Rights  func(person string) Rights                // what a person's tokens may; nil: nothing beside deciding
+	Policy  func(context.Context) (api.Policy, error) // the effective policy
+	Audit   *Audit                                    // nil: no log to look at
+	Receipt func(core.Approval) (string, error)       // of a claimed approval; nil: none is signed
+	Health  func(context.Context) []core.Diagnostic   // how the desk is
+	Closing <-chan struct{}                           // closed when the desk stops: open pages let go
 }
 
 // Web is the desk's pages. Safe for concurrent use.
@@ -39,6 +50,11 @@ type Web struct {
 	gate      *core.Gate
 	templates *template.Template
 	who       func(*http.Request) (core.Session, bool) // whose browser it is
+
+	shown     shown
+	streams   atomic.Int64  // pages that are open and live
+	counting  chan struct{} // one count of numbers at a time
+	verifying atomic.Bool   // a check of the log is under way
 }
 
 // page is one route.
@@ -50,15 +66,18 @@ type page struct {
 
 // New makes the pages.
 func New(cfg Config) (*Web, error) {
-	w := &Web{cfg: cfg, gate: cfg.Gate}
+	w := &Web{cfg: cfg, gate: cfg.Gate, counting: make(chan struct{}, 1)}
 	w.who = w.signedIn
 	var err error
-	w.templates, err = template.New("").Funcs(functions).ParseFS(texts, "templates/*.html")
+	w.templates, err = template.New("").Funcs(functions).Funcs(template.FuncMap{"nav": w.nav}).ParseFS(texts, "templates/*.html")
 	return w, err
 }
 
 // functions are what templates may call.
-var functions = template.FuncMap{}
+var functions = template.FuncMap{
+	"took": took, "percent": percent, "chartHeight": chartHeight, "icon": func(class string) string { return riskIcons[class] },
+	"riskOf": func(c core.RiskClass) string { return c.String() },
+}
 
 // pages are all routes.
 func (w *Web) pages() []page {
@@ -104,6 +123,7 @@ func (w *Web) show(out http.ResponseWriter, status int, name string, v view) {
 // view is what a template is given.
 type view struct {
 	Title   string
+	Tab     string       // what the browser's tab says, where that is more
 	Session core.Session // whose browser it is; empty when nobody is signed in
 	Data    any
 }

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"approvalbot/core"
+)
+
+// Rights are what a person's API tokens may beside deciding.
+type Rights struct{ Audit, Admin bool }
+
+// visitor is who looks at a page, as of the request.
+type visitor struct {
+	session core.Session
+	people  *core.Directory
+	zone    *time.Location // in which they are told times
+	now     time.Time
+	caller  core.Caller // decides, audits, administers: what they may do by the same rules as a token
+}
+
+// visitor looks up what the person of a session may see and do now.
+func (w *Web) visitor(s core.Session) visitor {
+	people := w.gate.Rules().People
+	v := visitor{session: s, people: people, zone: people.Zone(s.Person), now: time.Now()}
+	if v.zone == nil {
+		v.zone = time.UTC
+	}
+	var more Rights
+	if w.cfg.Rights != nil && people.Known(s.Person) {
+		more = w.cfg.Rights(s.Person)
+	}
+	v.caller = core.Caller{Person: s.Person, MayDecide: people.MayDecide(people.Identify(s.Voter())),
+		MayAudit: more.Audit, MayAdmin: more.Admin}
+	return v
+}
+
+// operates reports whether the person sees everybody's approvals.
+func (v visitor) operates() bool { return v.caller.MayDecide || v.caller.MayAdmin }
+
+// sees reports whether the person may see that approval: operators all of them, anybody
+// else what they asked for.
+func (v visitor) sees(a core.Approval) bool {
+	return v.operates() || a.AskedBy(v.session.Voter(), v.people)
+}
+
+// list gives a page of the approvals that the person may see. Of a filter it may be
+// fewer than its limit, and more may follow all the same.
+func (w *Web) list(ctx context.Context, v visitor, f core.Filter) ([]core.Approval, string, error) {
+	page, err := w.gate.List(ctx, core.Caller{MayDecide: true}, f)
+	if err != nil || v.operates() {
+		return page.Items, page.Next, err
+	}
+	own := page.Items[:0]
+	for _, a := range page.Items {
+		if v.sees(a) {
+			own = append(own, a)
+		}
+	}
+	return own, page.Next, nil
+}
+
+// find gives the approval of a code, or CodeNotFound where the person may not see it:
+// nobody learns by asking what there is.
+func (w *Web) find(ctx context.Context, v visitor, code string) (core.Approval, error) {
+	a, err := w.gate.ByCode(ctx, code)
+	if err == nil && !v.sees(a) {
+		err = core.Refuse(core.CodeNotFound, "There is no such request.")
+	}
+	return a, err
+}

@@ -1,0 +1,125 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+
+	"approvalbot/core"
+)
+
+// maxForm bounds the body of a form, in bytes.
+const maxForm = 64 << 10
+
+// statusOf is how a page answers a refusal.
+var statusOf = map[core.Code]int{
+	core.CodeNotFound: http.StatusNotFound, core.CodeForbidden: http.StatusForbidden,
+	core.CodeNotAnApprover: http.StatusForbidden, core.CodeSelfApproval: http.StatusForbidden,
+	core.CodeAlreadyResolved: http.StatusConflict, core.CodeUnseenPayload: http.StatusConflict,
+	core.CodeDecisionNotOffered: http.StatusConflict, core.CodeInvalidRequest: http.StatusBadRequest,
+	core.CodeApprovalsDisabled: http.StatusConflict, core.CodeRateLimited: http.StatusTooManyRequests,
+	core.CodeMalformed: http.StatusBadRequest, core.CodePayloadTooLarge: http.StatusRequestEntityTooLarge,
+}
+
+// vote counts what a form says. The first of two clicks counts, and the second says what
+// became of it.
+func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
+	r.Body = http.MaxBytesReader(out, r.Body, maxForm)
+	code, d := r.PathValue("code"), core.Decision(r.PostFormValue("decision"))
+	v := w.visitor(s)
+	a, err := w.VoteOn(r.Context(), s, code, d, r.PostFormValue("reason"))
+	if err != nil {
+		w.notCounted(out, r, v, code, err)
+		return
+	}
+	if r.Header.Get("HX-Request") != "" {
+		w.notice(out, http.StatusOK, a.Code+": "+a.VotedText(d, v.people))
+		return
+	}
+	back := "/a/" + a.Code
+	if r.PostFormValue("from") == "inbox" {
+		back = "/"
+	}
+	http.Redirect(out, r, back+"?"+url.Values{"voted": {a.Code}, "as": {string(d)}}.Encode(), http.StatusSeeOther)
+}
+
+// VoteOn counts a vote of who is signed in. An allow counts only where this desk has shown
+// that session the whole call.
+func (w *Web) VoteOn(ctx context.Context, s core.Session, code string, d core.Decision, reason string) (core.Approval, error) {
+	a, err := w.gate.ByCode(ctx, code)
+	if err != nil {
+		return a, err
+	}
+	if w.shown.to(s, a) {
+		return w.gate.VoteOnWeb(ctx, s, a.Code, d, reason)
+	}
+	return w.gate.VoteUnseen(ctx, s, a.Code, d, reason)
+}
+
+// notCounted says why a vote did not count, above the approval as it stands.
+func (w *Web) notCounted(out http.ResponseWriter, r *http.Request, v visitor, code string, err error) {
+	var no *core.Error
+	if !errors.As(err, &no) || statusOf[no.Code] == 0 || no.Code == core.CodeNotFound {
+		w.refuse(out, v.session, err)
+		return
+	}
+	if r.Header.Get("HX-Request") != "" {
+		w.notice(out, statusOf[no.Code], code+": "+no.Message)
+		return
+	}
+	a, missing := w.approvalView(r.Context(), v, code)
+	if missing != nil {
+		w.refuse(out, v.session, err)
+		return
+	}
+	w.showApproval(out, statusOf[no.Code], v, a, no.Message)
+}
+
+// notice answers a script with a sentence alone.
+func (w *Web) notice(out http.ResponseWriter, status int, text string) {
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	out.WriteHeader(status)
+	_, _ = out.Write([]byte(template.HTMLEscapeString(text)))
+}
+
+// voted says what a person's vote did, after the page that gave it has sent them on. What
+// it says comes from the approval alone: an address can claim anything.
+func (w *Web) voted(ctx context.Context, v visitor, code string, d core.Decision) string {
+	if code == "" {
+		return ""
+	}
+	a, err := w.find(ctx, v, code)
+	if err != nil {
+		return ""
+	}
+	for _, x := range a.Votes {
+		if x.Voter != nil && x.Voter.Person == v.session.Person && x.Decision == d {
+			return a.Code + ": " + a.VotedText(d, v.people)
+		}
+	}
+	if a.Status == core.Withdrawn && d == core.Deny {
+		return a.Code + ": " + a.VotedText(d, v.people)
+	}
+	return ""
+}
+
+// refuse answers with a page that says why there is nothing else to see.
+func (w *Web) refuse(out http.ResponseWriter, s core.Session, err error) {
+	var no *core.Error
+	status, text := http.StatusServiceUnavailable, "The desk could not do this now; try again."
+	if errors.As(err, &no) {
+		text = no.Message
+		if known := statusOf[no.Code]; known != 0 {
+			status = known
+		}
+	} else {
+		w.cfg.Log.Error("a page could not be made", "reason", err)
+	}
+	title := "Not now"
+	if status == http.StatusNotFound {
+		title = "Nothing here"
+	}
+	w.show(out, status, "refused.html", view{Title: title, Session: s, Data: text})
+}
