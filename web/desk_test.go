@@ -55,7 +55,8 @@ type desk struct {
 	web   *Web
 	feed  *events.Feed
 	mux   *http.ServeMux
-	file  string // of the store, or empty
+
+	address string // where browsers reach it
 
 	mu      sync.Mutex
 	removed map[string]bool // people whose sessions have ended
@@ -194,6 +195,15 @@ func (d *desk) sees(person, path string) string {
 func (d *desk) votes(person, code string, decision core.Decision, more ...func(*http.Request)) *httptest.ResponseRecorder {
 	d.t.Helper()
 	return d.asks(person, http.MethodPost, "/a/"+code+"/vote", url.Values{"decision": {string(decision)}}, more...)
+}
+
+// codes are those of the inbox, in its order, as bob sees it.
+func (d *desk) codes() (out []string) {
+	d.t.Helper()
+	for _, part := range strings.Split(d.sees("bob", "/"), `id="row-`)[1:] {
+		out = append(out, part[:6])
+	}
+	return out
 }
 
 // serve lets browsers reach the desk, and gives its address.

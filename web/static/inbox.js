@@ -35,7 +35,7 @@
 
   document.addEventListener("keydown", (e) => {
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.repeat && e.key !== "j" && e.key !== "k") return;
-    if (e.target.closest?.("input, textarea, select, dialog")) return;
+    if (e.target.closest?.("input, textarea, select, dialog[open]")) return;
     switch (e.key) {
       case "j": move(1); break;
       case "k": move(-1); break;
