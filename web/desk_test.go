@@ -60,7 +60,6 @@ type desk struct {
 
 	mu      sync.Mutex
 	removed map[string]bool // people whose sessions have ended
-	closing chan struct{}
 	stop    func()
 }
 
@@ -68,7 +67,7 @@ func newDesk(t *testing.T) *desk { return openDesk(t, "sqlite::memory:") }
 
 func openDesk(t *testing.T, storeURL string) *desk {
 	t.Helper()
-	d := &desk{t: t, removed: map[string]bool{}, closing: make(chan struct{})}
+	d := &desk{t: t, removed: map[string]bool{}}
 	file := filepath.Join(t.TempDir(), "approvalbot.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
 	cfg, _, err := effective.Load(file, nil, nil)
@@ -85,7 +84,7 @@ func openDesk(t *testing.T, storeURL string) *desk {
 	running.Go(func() { _ = d.feed.Run(ctx) })
 	d.gate = core.NewGate(d.store, d.rules, log, d.feed.Notify)
 	d.web, err = New(Config{
-		Gate: d.gate, Log: log, Changes: d.feed, Closing: d.closing, PublicURL: &url.URL{Scheme: "http", Host: "localhost"},
+		Gate: d.gate, Log: log, Changes: d.feed, PublicURL: &url.URL{Scheme: "http", Host: "localhost"},
 		Rights: func(person string) Rights { return Rights{Audit: person == "alice"} },
 		Audit: &Audit{Entries: d.store, Keys: func() []string { return []string{"desk+1"} }, Verify: func(context.Context) (api.AuditReport, error) {
 			return api.AuditReport{OK: true, Records: 3, From: 1}, nil
@@ -101,12 +100,12 @@ func openDesk(t *testing.T, storeURL string) *desk {
 	})
 	require.NoError(t, err)
 	d.web.who = d.signedIn
+	running.Go(func() { _ = d.web.Run(ctx) })
 	d.mux = http.NewServeMux()
 	for pattern, h := range d.web.Handlers() {
 		d.mux.Handle(pattern, h)
 	}
 	d.stop = sync.OnceFunc(func() {
-		close(d.closing)
 		cancel()
 		_ = d.store.Close()
 		running.Wait()

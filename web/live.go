@@ -27,6 +27,13 @@ const (
 	streamRetry = "retry: 1000\n\n"
 )
 
+// Run lets go of open pages when ctx ends, so that the desk can stop.
+func (w *Web) Run(ctx context.Context) error {
+	<-ctx.Done()
+	close(w.closing)
+	return nil
+}
+
 // live keeps a list, or with a=CODE an approval, as it is while its page is open. Each
 // message is the whole of it, so that a page which comes back is true at once. It ends as
 // soon as the session has.
@@ -76,7 +83,7 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 		select {
 		case <-r.Context().Done():
 			return nil
-		case <-w.cfg.Closing:
+		case <-w.closing:
 			return nil
 		case <-news:
 			w.pause(r.Context())
@@ -91,7 +98,7 @@ func (w *Web) pause(ctx context.Context) {
 	select {
 	case <-time.After(settle):
 	case <-ctx.Done():
-	case <-w.cfg.Closing:
+	case <-w.closing:
 	}
 }
 

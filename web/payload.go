@@ -206,7 +206,7 @@ func readNode(d *json.Decoder, name string, depth int, left *int) (n node, err e
 		if s, isText := t.(string); isText {
 			text = []byte(`"` + s + `"`)
 		}
-		n.Text = marked("value", string(text))
+		n.Text = marked("value", display.Safe(string(text)))
 		return n, err
 	}
 	for d.More() {
@@ -217,6 +217,7 @@ func readNode(d *json.Decoder, name string, depth int, left *int) (n node, err e
 				return n, err
 			}
 			key, _ = k.(string)
+			key = display.Safe(key)
 		}
 		kid, err := readNode(d, key, depth+1, left)
 		if err != nil {

@@ -41,7 +41,6 @@ type Config struct {
 	Audit   *Audit                                    // nil: no log to look at
 	Receipt func(core.Approval) (string, error)       // of a claimed approval; nil: none is signed
 	Health  func(context.Context) []core.Diagnostic   // how the desk is
-	Closing <-chan struct{}                           // closed when the desk stops: open pages let go
 }
 
 // Web is the desk's pages. Safe for concurrent use.
@@ -55,6 +54,7 @@ type Web struct {
 	streams   atomic.Int64  // pages that are open and live
 	counting  chan struct{} // one count of numbers at a time
 	verifying atomic.Bool   // a check of the log is under way
+	closing   chan struct{} // closed when the desk stops
 }
 
 // page is one route.
@@ -66,7 +66,7 @@ type page struct {
 
 // New makes the pages.
 func New(cfg Config) (*Web, error) {
-	w := &Web{cfg: cfg, gate: cfg.Gate, counting: make(chan struct{}, 1)}
+	w := &Web{cfg: cfg, gate: cfg.Gate, counting: make(chan struct{}, 1), closing: make(chan struct{})}
 	w.who = w.signedIn
 	var err error
 	w.templates, err = template.New("").Funcs(functions).Funcs(template.FuncMap{"nav": w.nav}).ParseFS(texts, "templates/*.html")

@@ -41,7 +41,7 @@ config: core display
 config/effective: api bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: config core display
 core: display internal/fault schedule
-daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier
+daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier web
 deploy:
 display:
 examples/receipt: proof
@@ -95,6 +95,7 @@ cel.dev/cel-go: policy/condition
 database/sql: internal/bench store store/pgtest
 github.com/arran4/golang-ical: schedule
 github.com/bwmarrin/discordgo: bot/discord/gateway
+github.com/chromedp:
 github.com/coder/websocket: bot/bottest gateway
 github.com/danielgtaylor/huma: server
 github.com/go-json-experiment: bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier
