@@ -263,6 +263,35 @@ func TestBrowser(t *testing.T) {
 		p.clean()
 	})
 
+	t.Run("the browser itself verifies a receipt", func(t *testing.T) {
+		d := on(t, memory)
+		claimed := func(command string) core.Approval {
+			a := d.run(command)
+			d.sees("bob", "/a/"+a.Code)
+			d.votes("bob", a.Code, core.AllowOnce)
+			_, err := d.gate.Claim(t.Context(), deployer, a.ID, core.ClaimInput{})
+			require.NoError(t, err)
+			return a
+		}
+		a, b := claimed("make it"), claimed("make other")
+		p := d.open(in, "alice", "/a/"+b.Code, 1280)
+		other := evaluate[string](p, "document.querySelector('[data-receipt]').textContent")
+		p.goTo("/a/" + a.Code)
+		p.live()
+		verified := func(says string) {
+			t.Helper()
+			p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('[data-verified]').textContent='';document.querySelector('[data-verify]').click()"))
+			p.until("document.querySelector('[data-verified]').textContent.includes('" + says + "')")
+		}
+		verified("✅ Signed by this desk, for this very call.")
+		p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('[data-receipt]').textContent='" + other + "'"))
+		verified("⛔ It is a good receipt, of another call.")
+		head, rest, _ := strings.Cut(other, ".")
+		p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('[data-receipt]').textContent='" + head + ".e30" + rest + "'"))
+		verified("⛔")
+		p.clean()
+	})
+
 	t.Run("a session that ends leaves no page open", func(t *testing.T) {
 		d := on(t, memory)
 		a := d.run("make it")

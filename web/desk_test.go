@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/audit"
 	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/server/events"
@@ -83,17 +84,17 @@ func openDesk(t *testing.T, storeURL string) *desk {
 	d.feed = events.NewFeed(d.store, log)
 	running.Go(func() { _ = d.feed.Run(ctx) })
 	d.gate = core.NewGate(d.store, d.rules, log, d.feed.Notify)
+	signer, err := audit.New(ctx, audit.Desk{Store: d.store, Log: log, Issuer: func() string { return "desk" }})
+	require.NoError(t, err)
 	d.web, err = New(Config{
 		Gate: d.gate, Log: log, Changes: d.feed, PublicURL: &url.URL{Scheme: "http", Host: "localhost"},
 		Rights: func(person string) Rights { return Rights{Audit: person == "alice"} },
-		Audit: &Audit{Entries: d.store, Keys: func() []string { return []string{"desk+1"} }, Verify: func(context.Context) (api.AuditReport, error) {
-			return api.AuditReport{OK: true, Records: 3, From: 1}, nil
-		}},
+		Audit:  &Audit{Entries: d.store, Keys: signer.Keys, Verify: signer.Verify},
 		Policy: func(context.Context) (api.Policy, error) {
 			return api.Policy{Enabled: true, Mode: "adaptive", Classes: []api.ClassPolicy{{RiskClass: "R4", Outcome: "ask", MinApprovals: 2,
 				People: []string{"alice", "bob"}, Reachable: true}}}, nil
 		},
-		Receipt: func(core.Approval) (string, error) { return "head.body.signature", nil },
+		Receipt: signer.Receipt,
 		Health: func(context.Context) []core.Diagnostic {
 			return []core.Diagnostic{core.OK("store", "takes writes"), core.Warn("telegram", "does not answer", "look at its token")}
 		},
@@ -105,6 +106,7 @@ func openDesk(t *testing.T, storeURL string) *desk {
 	for pattern, h := range d.web.Handlers() {
 		d.mux.Handle(pattern, h)
 	}
+	d.mux.HandleFunc("GET /.well-known/jwks.json", func(out http.ResponseWriter, _ *http.Request) { _, _ = out.Write(signer.JWKS()) })
 	d.stop = sync.OnceFunc(func() {
 		cancel()
 		_ = d.store.Close()
