@@ -292,6 +292,21 @@ func TestBrowser(t *testing.T) {
 		p.clean()
 	})
 
+	t.Run("the second of two tabs is told", func(t *testing.T) {
+		d := on(t, memory)
+		a := d.run("make it")
+		p := d.open(in, "bob", "/", 1280)
+		p.live()
+		p.do(chromedp.Evaluate[chromedp.Void]("document.getElementById('live').remove()")) // it learns of nothing
+		d.sees("alice", "/a/"+a.Code)
+		d.votes("alice", a.Code, core.AllowOnce)
+		p.keys("j", "d")
+		p.until("document.getElementById('notice').textContent.includes('Already decided: allowed once by alice')")
+		d.end("bob")
+		p.keys("d")
+		p.until("location.pathname === '/signin'")
+	})
+
 	t.Run("a session that ends leaves no page open", func(t *testing.T) {
 		d := on(t, memory)
 		a := d.run("make it")

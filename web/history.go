@@ -75,28 +75,42 @@ func (f historyFilter) selects(a core.Approval) bool {
 	return !late && (f.risk == "" || f.risk == a.Assessment.RiskClass.String()) && speaksOf(a, f.search)
 }
 
-// found gives at most n approvals that the filter selects, newest first, and the cursor of
-// those that follow.
+// found gives at most n approvals that the person may see and the filter selects, newest
+// first, and the cursor of those that follow.
 func (w *Web) found(ctx context.Context, v visitor, f historyFilter, n int) (out []core.Approval, next string, err error) {
-	f.Limit = min(f.Limit, n)
-	for read := 0; ; read += f.Limit {
-		items, more, err := w.list(ctx, v, f.Filter)
+	for read := 0; read < searchMost; {
+		page, err := w.gate.List(ctx, everything, f.Filter)
 		if err != nil {
 			return nil, "", err
 		}
-		for _, a := range items {
+		for i, a := range page.Items {
 			if a.CreatedAtMs < f.from {
 				return out, "", nil
 			}
-			if f.selects(a) {
+			if len(out) == n {
+				next, err = w.cursorAt(ctx, f.Filter, i)
+				return out, next, err
+			}
+			if v.sees(a) && f.selects(a) {
 				out = append(out, a)
 			}
 		}
-		if f.Cursor = more; more == "" || len(out) >= n || read >= searchMost {
-			return out, more, nil
+		read += len(page.Items)
+		if f.Cursor = page.Next; f.Cursor == "" {
+			break
 		}
-		f.Limit = min(f.Limit, n-len(out)) // so that the cursor stands behind the last one shown
 	}
+	return out, f.Cursor, nil
+}
+
+// cursorAt gives the cursor that begins with the item of that index on a page.
+func (w *Web) cursorAt(ctx context.Context, f core.Filter, index int) (string, error) {
+	if index == 0 {
+		return f.Cursor, nil
+	}
+	f.Limit = index
+	page, err := w.gate.List(ctx, everything, f)
+	return page.Next, err
 }
 
 func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) {

@@ -20,10 +20,12 @@ type Changes interface {
 
 const (
 	lookAgain   = 5 * time.Second        // whoever is signed in is looked up so often, also where nothing happens
+	redraw      = 30 * time.Second       // and the page so often: it says how long is left
 	settle      = 150 * time.Millisecond // what happens within it is shown at once
 	chunkTime   = 10 * time.Second       // for a browser to take one piece
 	maxStreams  = 2000                   // pages that are open at once
 	signedOut   = "event: signedout\ndata: .\n\n"
+	stillHere   = ": still here\n\n"
 	streamRetry = "retry: 1000\n\n"
 )
 
@@ -62,24 +64,29 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 		return err
 	}
 	var last []byte
-	for {
+	var drawn time.Time
+	for due := true; ; {
 		// Before the look, so that nothing is missed between the two.
 		news, shown := w.cfg.Changes.News(), w.shown.news()
 		s, ok := w.who(r)
 		if !ok {
 			return to.send([]byte(signedOut))
 		}
-		now, err := w.current(r, w.visitor(s))
-		if err != nil {
+		piece := []byte(stillHere)
+		if due || time.Since(drawn) >= redraw {
+			drawn = time.Now()
+			now, err := w.current(r, w.visitor(s))
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(now, last) {
+				last, piece = now, message(now)
+			}
+		}
+		if err := to.send(piece); err != nil {
 			return err
 		}
-		beat := []byte(": still here\n\n")
-		if !bytes.Equal(now, last) {
-			last, beat = now, message(now)
-		}
-		if err := to.send(beat); err != nil {
-			return err
-		}
+		due = true
 		select {
 		case <-r.Context().Done():
 			return nil
@@ -89,6 +96,7 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 			w.pause(r.Context())
 		case <-shown:
 		case <-again.C:
+			due = false
 		}
 	}
 }

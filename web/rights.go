@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"approvalbot/core"
@@ -44,20 +45,15 @@ func (v visitor) sees(a core.Approval) bool {
 	return v.operates() || a.AskedBy(v.session.Voter(), v.people)
 }
 
-// list gives a page of the approvals that the person may see. Of a filter it may be
-// fewer than its limit, and more may follow all the same.
+// everything lists all approvals, for pages to choose from what the person may see.
+var everything = core.Caller{MayDecide: true}
+
+// list gives those of a page of approvals that the person may see, and the cursor of the
+// page that follows.
 func (w *Web) list(ctx context.Context, v visitor, f core.Filter) ([]core.Approval, string, error) {
-	page, err := w.gate.List(ctx, core.Caller{MayDecide: true}, f)
-	if err != nil || v.operates() {
-		return page.Items, page.Next, err
-	}
-	own := page.Items[:0]
-	for _, a := range page.Items {
-		if v.sees(a) {
-			own = append(own, a)
-		}
-	}
-	return own, page.Next, nil
+	page, err := w.gate.List(ctx, everything, f)
+	hidden := func(a core.Approval) bool { return !v.sees(a) }
+	return slices.DeleteFunc(page.Items, hidden), page.Next, err
 }
 
 // find gives the approval of a code, or CodeNotFound where the person may not see it:

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"html/template"
@@ -13,15 +14,16 @@ import (
 // maxForm bounds the body of a form, in bytes.
 const maxForm = 64 << 10
 
-// statusOf is how a page answers a refusal.
-var statusOf = map[core.Code]int{
+// statuses are how pages answer refusals; any other is a conflict with how things stand.
+var statuses = map[core.Code]int{
 	core.CodeNotFound: http.StatusNotFound, core.CodeForbidden: http.StatusForbidden,
 	core.CodeNotAnApprover: http.StatusForbidden, core.CodeSelfApproval: http.StatusForbidden,
-	core.CodeAlreadyResolved: http.StatusConflict, core.CodeUnseenPayload: http.StatusConflict,
-	core.CodeDecisionNotOffered: http.StatusConflict, core.CodeInvalidRequest: http.StatusBadRequest,
-	core.CodeApprovalsDisabled: http.StatusConflict, core.CodeRateLimited: http.StatusTooManyRequests,
-	core.CodeMalformed: http.StatusBadRequest, core.CodePayloadTooLarge: http.StatusRequestEntityTooLarge,
+	core.CodeInvalidRequest: http.StatusBadRequest, core.CodeMalformed: http.StatusBadRequest,
+	core.CodePayloadTooLarge: http.StatusRequestEntityTooLarge, core.CodeRateLimited: http.StatusTooManyRequests,
+	core.CodeUnavailable: http.StatusServiceUnavailable, "": http.StatusServiceUnavailable,
 }
+
+func statusOf(err error) int { return cmp.Or(statuses[core.CodeOf(err)], http.StatusConflict) }
 
 // vote counts what a form says. The first of two clicks counts, and the second says what
 // became of it.
@@ -58,23 +60,21 @@ func (w *Web) VoteOn(ctx context.Context, s core.Session, code string, d core.De
 	return w.gate.VoteUnseen(ctx, s, a.Code, d, reason)
 }
 
-// notCounted says why a vote did not count, above the approval as it stands.
+// notCounted says why a vote did not count, above the approval as it stands. Whoever may
+// not see the approval learns no more than that there is none.
 func (w *Web) notCounted(out http.ResponseWriter, r *http.Request, v visitor, code string, err error) {
-	var no *core.Error
-	if !errors.As(err, &no) || statusOf[no.Code] == 0 || no.Code == core.CodeNotFound {
-		w.refuse(out, v.session, err)
-		return
-	}
-	if r.Header.Get("HX-Request") != "" {
-		w.notice(out, statusOf[no.Code], code+": "+no.Message)
-		return
-	}
 	a, missing := w.approvalView(r.Context(), v, code)
-	if missing != nil {
+	no, known := errors.AsType[*core.Error](err)
+	switch {
+	case missing != nil:
+		w.refuse(out, v.session, missing)
+	case !known:
 		w.refuse(out, v.session, err)
-		return
+	case r.Header.Get("HX-Request") != "":
+		w.notice(out, statusOf(err), a.Code+": "+no.Message)
+	default:
+		w.showApproval(out, statusOf(err), v, a, no.Message)
 	}
-	w.showApproval(out, statusOf[no.Code], v, a, no.Message)
 }
 
 // notice answers a script with a sentence alone.
@@ -107,17 +107,12 @@ func (w *Web) voted(ctx context.Context, v visitor, code string, d core.Decision
 
 // refuse answers with a page that says why there is nothing else to see.
 func (w *Web) refuse(out http.ResponseWriter, s core.Session, err error) {
-	var no *core.Error
-	status, text := http.StatusServiceUnavailable, "The desk could not do this now; try again."
-	if errors.As(err, &no) {
+	text, status, title := "The desk could not do this now; try again.", statusOf(err), "Not now"
+	if no, known := errors.AsType[*core.Error](err); known {
 		text = no.Message
-		if known := statusOf[no.Code]; known != 0 {
-			status = known
-		}
 	} else {
 		w.cfg.Log.Error("a page could not be made", "reason", err)
 	}
-	title := "Not now"
 	if status == http.StatusNotFound {
 		title = "Nothing here"
 	}

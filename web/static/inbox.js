@@ -76,6 +76,14 @@
   live?.addEventListener("htmx:sse:after:message", title);
   live?.addEventListener("signedout", () => location.assign("/signin"));
 
+  // Whoever is not signed in any more is sent to where they can be.
+  document.addEventListener("htmx:before:swap", (e) => {
+    const from = e.detail?.ctx?.response?.raw?.url;
+    if (!from || new URL(from).pathname !== "/signin") return;
+    e.preventDefault();
+    location.assign("/signin");
+  });
+
   // After a row was decided the next one is at hand.
   let before = -1;
   live?.addEventListener("htmx:sse:before:message", () => { before = rows().indexOf(current()); });
