@@ -75,7 +75,11 @@ func openDesk(t *testing.T, storeURL string) *desk {
 	require.NoError(t, err)
 	d.rules, err = effective.Rules(cfg, effective.Table(cfg))
 	require.NoError(t, err)
-	d.store, err = store.Open(t.Context(), store.Options{URL: storeURL, KeyFile: strings.TrimPrefix(storeURL, "sqlite:") + ".key"})
+	at := store.Options{URL: storeURL}
+	if path := strings.TrimPrefix(storeURL, "sqlite:"); path != ":memory:" {
+		at.KeyFile = path + ".key"
+	}
+	d.store, err = store.Open(t.Context(), at)
 	require.NoError(t, err)
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
