@@ -20,8 +20,8 @@ const (
 	searchMost  = 10000 // approvals that are looked through for one page
 )
 
-// asked is one request in a list of what was.
-type asked struct {
+// entry is one request in a list of what was.
+type entry struct {
 	Code     string   `json:"code"`
 	At       string   `json:"at"` // of the page: in the reader's zone; of a file: RFC 3339
 	Owner    string   `json:"owner"`
@@ -40,7 +40,7 @@ type asked struct {
 // historyView is what the page shows.
 type historyView struct {
 	Filter  url.Values
-	Rows    []asked
+	Rows    []entry
 	Next    string // address of the next page; empty: there is none
 	CSV     string
 	JSON    string
@@ -130,7 +130,7 @@ func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) 
 		h.Some = h.Some || q.Get(name) != ""
 	}
 	for _, a := range all {
-		h.Rows = append(h.Rows, askedOf(a, v, format != ""))
+		h.Rows = append(h.Rows, entryOf(a, v, format != ""))
 	}
 	if next != "" {
 		h.Next = with(q, "cursor", next)
@@ -141,7 +141,7 @@ func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) 
 		_ = writeCSV(out, h.Rows)
 	case "json":
 		file(out, "application/json", "approvals.json")
-		_ = json.NewEncoder(out).Encode(map[string]any{"items": append([]asked{}, h.Rows...), "nextCursor": next})
+		_ = json.NewEncoder(out).Encode(map[string]any{"items": append([]entry{}, h.Rows...), "nextCursor": next})
 	default:
 		w.show(out, http.StatusOK, "history.html", view{Title: "History", Session: s, Data: h})
 	}
@@ -165,7 +165,7 @@ func with(q url.Values, name, value string) string {
 	return "?" + next.Encode()
 }
 
-func askedOf(a core.Approval, v visitor, forFile bool) asked {
+func entryOf(a core.Approval, v visitor, forFile bool) entry {
 	at := v.at
 	if forFile {
 		at = func(ms int64) string {
@@ -175,14 +175,14 @@ func askedOf(a core.Approval, v visitor, forFile bool) asked {
 			return time.UnixMilli(ms).UTC().Format(time.RFC3339)
 		}
 	}
-	return asked{Code: a.Code, At: at(a.CreatedAtMs), Owner: safe(a.Owner), Agent: safe(a.AgentID), Session: safe(a.SessionKey),
+	return entry{Code: a.Code, At: at(a.CreatedAtMs), Owner: safe(a.Owner), Agent: safe(a.AgentID), Session: safe(a.SessionKey),
 		Tool: safe(a.ToolName), Summary: a.Summary, Risk: a.Assessment.RiskClass.String(), Status: string(a.Status),
 		Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(a.Ending(), "waits"), Ended: at(a.ResolvedAtMs)}
 }
 
 // writeCSV writes a list as CSV (RFC 4180). A cell that a spreadsheet would take for a
 // formula gets an apostrophe in front.
-func writeCSV(to io.Writer, rows []asked) error {
+func writeCSV(to io.Writer, rows []entry) error {
 	out := csv.NewWriter(to)
 	if err := out.Write([]string{"code", "at", "owner", "agent", "session", "tool", "summary", "risk", "status", "decision", "by", "ended"}); err != nil {
 		return err

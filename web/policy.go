@@ -33,7 +33,7 @@ func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
 	if !w.operator(out, v) {
 		return
 	}
-	r.Body = http.MaxBytesReader(out, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
 	p := policyPage{Try: trial{Tool: "exec"}}
 	if w.cfg.Policy != nil {
 		var err error

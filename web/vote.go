@@ -11,8 +11,8 @@ import (
 	"approvalbot/core"
 )
 
-// maxForm bounds the body of a form, in bytes.
-const maxForm = 64 << 10
+// maxFields bounds the body of a form, in bytes.
+const maxFields = 64 << 10
 
 // statuses are how pages answer refusals; any other is a conflict with how things stand.
 var statuses = map[core.Code]int{
@@ -28,7 +28,7 @@ func statusOf(err error) int { return cmp.Or(statuses[core.CodeOf(err)], http.St
 // vote counts what a form says. The first of two clicks counts, and the second says what
 // became of it.
 func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
-	r.Body = http.MaxBytesReader(out, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
 	code, d := r.PathValue("code"), core.Decision(r.PostFormValue("decision"))
 	v := w.visitor(s)
 	a, err := w.VoteOn(r.Context(), s, code, d, r.PostFormValue("reason"))
