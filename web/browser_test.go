@@ -26,9 +26,9 @@ import (
 // patience is how long a page may take to be as it is to be.
 const patience = 20 * time.Second
 
-// browser gives a Chromium without a window. Where there is none the test is skipped, and
+// chromium gives one without a window. Where there is none the test is skipped, and
 // fails with APPROVALBOT_REQUIRE_CHROMIUM.
-func browser(t *testing.T) context.Context {
+func chromium(t *testing.T) context.Context {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
 	if err != nil {
@@ -162,7 +162,7 @@ func stands(a core.Approval) string {
 // What a person does with the pages, in a real browser.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
-	in := browser(t)
+	in := chromium(t)
 	on := func(t *testing.T, url string) *desk {
 		d := openDesk(t, url)
 		d.address = d.serve("")
@@ -325,7 +325,7 @@ func TestBrowser_EveryPage(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile("testdata/axe.min.js")
 	require.NoError(t, err)
-	in := browser(t)
+	in := chromium(t)
 	d := newDesk(t)
 	pages := d.furnish()
 	d.address = d.serve("")
