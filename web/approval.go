@@ -59,7 +59,7 @@ type moment struct{ At, What, By string }
 type likeView struct{ Code, Summary, Ended, At, Risk string }
 
 func (w *Web) approval(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	a, err := w.approvalView(r.Context(), v, r.PathValue("code"))
 	if err != nil {
 		w.refuse(out, s, err)
@@ -69,7 +69,7 @@ func (w *Web) approval(out http.ResponseWriter, r *http.Request, s core.Session)
 	w.showApproval(out, http.StatusOK, v, a, notice)
 }
 
-func (w *Web) showApproval(out http.ResponseWriter, status int, v visitor, a approvalView, notice string) {
+func (w *Web) showApproval(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
 	w.show(out, status, "approval.html", view{Title: a.Code, Tab: riskIcons[a.Risk.String()] + " " + a.Code, Session: v.session,
 		Data: struct {
 			approvalView
@@ -79,7 +79,7 @@ func (w *Web) showApproval(out http.ResponseWriter, status int, v visitor, a app
 
 // approvalView looks up all that the page of an approval shows, and remembers that its
 // call was shown where the page has all of it.
-func (w *Web) approvalView(ctx context.Context, v visitor, code string) (out approvalView, err error) {
+func (w *Web) approvalView(ctx context.Context, v reader, code string) (out approvalView, err error) {
 	a, err := w.find(ctx, v, code)
 	if err != nil {
 		return out, err
@@ -148,7 +148,7 @@ func offersOf(list []core.Decision, wider []string) (out []offer) {
 }
 
 // whyNot says why the person has no button to allow it.
-func (v visitor) whyNot(a core.Approval, known, seen bool) string {
+func (v reader) whyNot(a core.Approval, known, seen bool) string {
 	voter := v.people.Identify(v.session.Voter())
 	switch {
 	case a.Final():
@@ -165,7 +165,7 @@ func (v visitor) whyNot(a core.Approval, known, seen bool) string {
 	return ""
 }
 
-func (out *approvalView) votes(a core.Approval, v visitor) {
+func (out *approvalView) votes(a core.Approval, v reader) {
 	verdicts := map[core.Verdict]string{core.Approve: "yes", core.Reject: "no", core.Abstain: "no opinion", core.Errored: "no answer"}
 	for _, x := range a.Votes {
 		o := voteView{Who: display.Safe(string(x.Approver)), Said: verdicts[x.Verdict], Reason: display.Safe(x.Reason), At: v.at(x.DecidedAtMs)}
@@ -179,7 +179,7 @@ func (out *approvalView) votes(a core.Approval, v visitor) {
 	}
 }
 
-func (out *approvalView) deliveries(a core.Approval, v visitor) {
+func (out *approvalView) deliveries(a core.Approval, v reader) {
 	for _, d := range a.Deliveries {
 		o := deliveryView{Place: string(d.Kind) + " in " + d.Target.String(), State: string(d.State), Error: display.Safe(d.Error)}
 		if d.SentMs != 0 {
@@ -190,7 +190,7 @@ func (out *approvalView) deliveries(a core.Approval, v visitor) {
 }
 
 // like are the last requests of the same asker for the same tool.
-func (w *Web) like(ctx context.Context, v visitor, a core.Approval) (out []likeView, err error) {
+func (w *Web) like(ctx context.Context, v reader, a core.Approval) (out []likeView, err error) {
 	items, _, err := w.list(ctx, v, core.Filter{Owner: a.Owner, ToolName: a.ToolName, AgentID: a.AgentID, Limit: 4 * likeShown})
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (w *Web) like(ctx context.Context, v visitor, a core.Approval) (out []likeV
 }
 
 // at writes a time for the person, in their zone.
-func (v visitor) at(ms int64) string {
+func (v reader) at(ms int64) string {
 	if ms == 0 {
 		return ""
 	}
@@ -229,7 +229,7 @@ func (v visitor) at(ms int64) string {
 
 // download gives the whole call as a text file, and remembers that it did.
 func (w *Web) download(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	a, err := w.find(r.Context(), v, r.PathValue("code"))
 	var payload []core.Fact
 	if err == nil {

@@ -39,7 +39,7 @@ type auditView struct {
 }
 
 // auditor reports whether whoever looks may read the log; if not, the answer says so.
-func (w *Web) auditor(out http.ResponseWriter, v visitor) bool {
+func (w *Web) auditor(out http.ResponseWriter, v reader) bool {
 	if v.caller.MayAudit && w.cfg.Audit != nil {
 		return true
 	}
@@ -49,7 +49,7 @@ func (w *Web) auditor(out http.ResponseWriter, v visitor) bool {
 }
 
 func (w *Web) audit(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	if !w.auditor(out, v) {
 		return
 	}
@@ -58,7 +58,7 @@ func (w *Web) audit(out http.ResponseWriter, r *http.Request, s core.Session) {
 }
 
 // showLog shows the records below a number, or the newest (0).
-func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v visitor, below int64, report *api.AuditReport) {
+func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v reader, below int64, report *api.AuditReport) {
 	head, hash, err := w.cfg.Audit.Head(r.Context())
 	if below <= 0 || below > head+1 {
 		below = head + 1
@@ -88,7 +88,7 @@ func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v visitor, below
 
 // verifyLog checks the whole chain. One check runs at a time.
 func (w *Web) verifyLog(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	if !w.auditor(out, v) {
 		return
 	}

@@ -23,7 +23,7 @@ var grantTexts = map[core.GrantKind]string{
 }
 
 // operator reports whether whoever looks may decide; if not, the answer says so.
-func (w *Web) operator(out http.ResponseWriter, v visitor) bool {
+func (w *Web) operator(out http.ResponseWriter, v reader) bool {
 	if !v.caller.MayDecide {
 		w.refuse(out, v.session, core.Refuse(core.CodeForbidden, "This page is for those who may decide requests."))
 	}
@@ -31,7 +31,7 @@ func (w *Web) operator(out http.ResponseWriter, v visitor) bool {
 }
 
 func (w *Web) grants(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
 	}
@@ -73,7 +73,7 @@ type use struct {
 }
 
 // usedGrants looks through the newest requests for those that grants allowed.
-func (w *Web) usedGrants(r *http.Request, v visitor) (map[string]use, error) {
+func (w *Web) usedGrants(r *http.Request, v reader) (map[string]use, error) {
 	out := map[string]use{}
 	all, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: core.Approved, Limit: 200}}, 1000)
 	for _, a := range all {
@@ -87,7 +87,7 @@ func (w *Web) usedGrants(r *http.Request, v visitor) (map[string]use, error) {
 }
 
 func (w *Web) endGrant(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 // health shows how the desk is.
 func (w *Web) health(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	if !v.operates() && !v.caller.MayAudit {
 		w.refuse(out, s, core.Refuse(core.CodeForbidden, "This page is for operators."))
 		return

@@ -77,7 +77,7 @@ func (f historyFilter) selects(a core.Approval) bool {
 
 // found gives at most n approvals that the person may see and the filter selects, newest
 // first, and the cursor of those that follow.
-func (w *Web) found(ctx context.Context, v visitor, f historyFilter, n int) (out []core.Approval, next string, err error) {
+func (w *Web) found(ctx context.Context, v reader, f historyFilter, n int) (out []core.Approval, next string, err error) {
 	for read := 0; read < searchMost; {
 		page, err := w.gate.List(ctx, everything, f.Filter)
 		if err != nil {
@@ -114,7 +114,7 @@ func (w *Web) cursorAt(ctx context.Context, f core.Filter, index int) (string, e
 }
 
 func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v, q := w.visitor(s), r.URL.Query()
+	v, q := w.reader(s), r.URL.Query()
 	format, n := q.Get("format"), historyRows
 	if format != "" {
 		n = exportRows
@@ -165,7 +165,7 @@ func with(q url.Values, name, value string) string {
 	return "?" + next.Encode()
 }
 
-func entryOf(a core.Approval, v visitor, forFile bool) entry {
+func entryOf(a core.Approval, v reader, forFile bool) entry {
 	at := v.at
 	if forFile {
 		at = func(ms int64) string {

@@ -66,7 +66,7 @@ type inboxView struct {
 }
 
 // pending lists what waits, as that person sees it.
-func (w *Web) pending(ctx context.Context, v visitor, q url.Values) (l waiting, err error) {
+func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
 	l = waiting{Search: strings.TrimSpace(q.Get("q")), Operates: v.operates()}
 	var all []core.Approval
 	for f := (core.Filter{Status: core.Pending, Limit: 200}); ; {
@@ -108,7 +108,7 @@ func worst(all []core.Approval) (class core.RiskClass) {
 }
 
 func (w *Web) inbox(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	l, err := w.pending(r.Context(), v, r.URL.Query())
 	if err != nil {
 		w.refuse(out, s, err)

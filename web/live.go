@@ -75,7 +75,7 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 		piece := []byte(stillHere)
 		if due || time.Since(drawn) >= redraw {
 			drawn = time.Now()
-			now, err := w.current(r, w.visitor(s))
+			now, err := w.current(r, w.reader(s))
 			if err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ func (w *Web) pause(ctx context.Context) {
 }
 
 // current is what the page shows now.
-func (w *Web) current(r *http.Request, v visitor) ([]byte, error) {
+func (w *Web) current(r *http.Request, v reader) ([]byte, error) {
 	if code := r.URL.Query().Get("a"); code != "" {
 		a, err := w.approvalView(r.Context(), v, code)
 		if err != nil {

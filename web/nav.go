@@ -10,7 +10,7 @@ func (w *Web) nav(s core.Session) []link {
 	if s.Person == "" {
 		return nil
 	}
-	v := w.visitor(s)
+	v := w.reader(s)
 	out := []link{{"/", "Inbox"}, {"/history", "History"}}
 	if v.caller.MayDecide {
 		out = append(out, link{"/grants", "Grants"}, link{"/policy", "Policy"}, link{"/people", "People"}, link{"/numbers", "Numbers"})

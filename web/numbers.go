@@ -38,7 +38,7 @@ const (
 func chartHeight(bars []bar) int { return max(1, len(bars)) * barHeight }
 
 func (w *Web) numbers(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
 	}

@@ -20,7 +20,7 @@ type personView struct {
 type rosterView struct{ Name, Now string }
 
 func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
 	}

@@ -29,7 +29,7 @@ type trial struct {
 
 // policy shows what holds. A POST tries a call, which changes nothing.
 func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.visitor(s)
+	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
 	}
@@ -50,7 +50,7 @@ func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
 }
 
 // try judges a call as the API's evaluate does.
-func (w *Web) try(r *http.Request, v visitor) trial {
+func (w *Web) try(r *http.Request, v reader) trial {
 	t := trial{Tool: strings.TrimSpace(r.PostFormValue("tool")), Params: strings.TrimSpace(r.PostFormValue("params")),
 		Agent: strings.TrimSpace(r.PostFormValue("agent")), Workdir: strings.TrimSpace(r.PostFormValue("workdir"))}
 	call := core.Call{ToolName: t.Tool, Params: json.RawMessage(t.Params), AgentID: t.Agent}

@@ -11,8 +11,8 @@ import (
 // Rights are what a person's API tokens may beside deciding.
 type Rights struct{ Audit, Admin bool }
 
-// visitor is who looks at a page, as of the request.
-type visitor struct {
+// reader is who looks at a page, as of the request.
+type reader struct {
 	session core.Session
 	people  *core.Directory
 	zone    *time.Location // in which they are told times
@@ -20,10 +20,10 @@ type visitor struct {
 	caller  core.Caller // decides, audits, administers: what they may do by the same rules as a token
 }
 
-// visitor looks up what the person of a session may see and do now.
-func (w *Web) visitor(s core.Session) visitor {
+// reader looks up what the person of a session may see and do now.
+func (w *Web) reader(s core.Session) reader {
 	people := w.gate.Rules().People
-	v := visitor{session: s, people: people, zone: people.Zone(s.Person), now: time.Now()}
+	v := reader{session: s, people: people, zone: people.Zone(s.Person), now: time.Now()}
 	if v.zone == nil {
 		v.zone = time.UTC
 	}
@@ -37,11 +37,11 @@ func (w *Web) visitor(s core.Session) visitor {
 }
 
 // operates reports whether the person sees everybody's approvals.
-func (v visitor) operates() bool { return v.caller.MayDecide || v.caller.MayAdmin }
+func (v reader) operates() bool { return v.caller.MayDecide || v.caller.MayAdmin }
 
 // sees reports whether the person may see that approval: operators all of them, anybody
 // else what they asked for.
-func (v visitor) sees(a core.Approval) bool {
+func (v reader) sees(a core.Approval) bool {
 	return v.operates() || a.AskedBy(v.session.Voter(), v.people)
 }
 
@@ -50,7 +50,7 @@ var everything = core.Caller{MayDecide: true}
 
 // list gives those of a page of approvals that the person may see, and the cursor of the
 // page that follows.
-func (w *Web) list(ctx context.Context, v visitor, f core.Filter) ([]core.Approval, string, error) {
+func (w *Web) list(ctx context.Context, v reader, f core.Filter) ([]core.Approval, string, error) {
 	page, err := w.gate.List(ctx, everything, f)
 	hidden := func(a core.Approval) bool { return !v.sees(a) }
 	return slices.DeleteFunc(page.Items, hidden), page.Next, err
@@ -58,7 +58,7 @@ func (w *Web) list(ctx context.Context, v visitor, f core.Filter) ([]core.Approv
 
 // find gives the approval of a code, or CodeNotFound where the person may not see it:
 // nobody learns by asking what there is.
-func (w *Web) find(ctx context.Context, v visitor, code string) (core.Approval, error) {
+func (w *Web) find(ctx context.Context, v reader, code string) (core.Approval, error) {
 	a, err := w.gate.ByCode(ctx, code)
 	if err == nil && !v.sees(a) {
 		err = core.Refuse(core.CodeNotFound, "There is no such request.")

@@ -21,7 +21,7 @@ type row struct {
 
 // buttons are those that a person has on an approval whose whole call they were
 // shown, or were not.
-func (v visitor) buttons(a core.Approval, c core.Card, whole bool) (offers []core.Decision, deny string) {
+func (v reader) buttons(a core.Approval, c core.Card, whole bool) (offers []core.Decision, deny string) {
 	voter := v.people.Identify(v.session.Voter())
 	switch {
 	case a.Final():
@@ -37,7 +37,7 @@ func (v visitor) buttons(a core.Approval, c core.Card, whole bool) (offers []cor
 }
 
 // row draws one approval of the inbox, and remembers that it was shown.
-func (w *Web) row(ctx context.Context, v visitor, a core.Approval) (row, error) {
+func (w *Web) row(ctx context.Context, v reader, a core.Approval) (row, error) {
 	payload, err := w.gate.Payload(ctx, a)
 	if err != nil {
 		return row{}, err
@@ -54,7 +54,7 @@ func (w *Web) row(ctx context.Context, v visitor, a core.Approval) (row, error) 
 }
 
 // byUrgency puts what waits for the person first: the riskiest, then what ends soonest.
-func (v visitor) byUrgency(all []core.Approval) (mine int) {
+func (v reader) byUrgency(all []core.Approval) (mine int) {
 	waits := make(map[string]bool, len(all))
 	for _, a := range all {
 		if a.WaitsFor(v.session.Voter(), v.people) {

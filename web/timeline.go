@@ -27,7 +27,7 @@ const (
 
 // timeline is what the log has of an approval. Of one that took very long, in a busy desk,
 // it is the beginning.
-func (w *Web) timeline(ctx context.Context, v visitor, a core.Approval) (out []moment, err error) {
+func (w *Web) timeline(ctx context.Context, v reader, a core.Approval) (out []moment, err error) {
 	if w.cfg.Audit == nil {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func (w *Web) firstSince(ctx context.Context, ms int64) (below, head int64, err 
 }
 
 // momentOf says an entry of the log in words.
-func (v visitor) momentOf(e core.Event) moment {
+func (v reader) momentOf(e core.Event) moment {
 	var facts struct {
 		Vote      *core.Vote `json:"vote"`
 		By        string     `json:"by"`

@@ -30,7 +30,7 @@ func statusOf(err error) int { return cmp.Or(statuses[core.CodeOf(err)], http.St
 func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
 	code, d := r.PathValue("code"), core.Decision(r.PostFormValue("decision"))
-	v := w.visitor(s)
+	v := w.reader(s)
 	a, err := w.VoteOn(r.Context(), s, code, d, r.PostFormValue("reason"))
 	if err != nil {
 		w.notCounted(out, r, v, code, err)
@@ -62,7 +62,7 @@ func (w *Web) VoteOn(ctx context.Context, s core.Session, code string, d core.De
 
 // notCounted says why a vote did not count, above the approval as it stands. Whoever may
 // not see the approval learns no more than that there is none.
-func (w *Web) notCounted(out http.ResponseWriter, r *http.Request, v visitor, code string, err error) {
+func (w *Web) notCounted(out http.ResponseWriter, r *http.Request, v reader, code string, err error) {
 	a, missing := w.approvalView(r.Context(), v, code)
 	no, known := errors.AsType[*core.Error](err)
 	switch {
@@ -86,7 +86,7 @@ func (w *Web) notice(out http.ResponseWriter, status int, text string) {
 
 // voted says what a person's vote did, after the page that gave it has sent them on. What
 // it says comes from the approval alone: an address can claim anything.
-func (w *Web) voted(ctx context.Context, v visitor, code string, d core.Decision) string {
+func (w *Web) voted(ctx context.Context, v reader, code string, d core.Decision) string {
 	if code == "" {
 		return ""
 	}
