@@ -127,7 +127,10 @@ func (d *desk) signedIn(r *http.Request) (core.Session, bool) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return core.Session{ID: "session of " + c.Value, Person: c.Value, How: "link"}, !d.removed[c.Value]
+	if d.removed[c.Value] {
+		return core.Session{}, false
+	}
+	return core.Session{ID: "session of " + c.Value, Person: c.Value, How: "link"}, true
 }
 
 // end ends the sessions of a person.
@@ -174,6 +177,7 @@ func (d *desk) asks(person, method, path string, form url.Values, more ...func(*
 		body = strings.NewReader(form.Encode())
 	}
 	r := httptest.NewRequestWithContext(d.t.Context(), method, path, body)
+	r.Host = "localhost"
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -214,7 +218,7 @@ func (d *desk) codes() (out []string) {
 // serve lets browsers reach the desk, and gives its address.
 func (d *desk) serve(at string) string {
 	d.t.Helper()
-	ln, err := net.Listen("tcp", cmp.Or(at, "127.0.0.1:0"))
+	ln, err := net.Listen("tcp", strings.Replace(cmp.Or(at, "localhost:0"), "localhost", "127.0.0.1", 1))
 	require.NoError(d.t, err)
 	s := &http.Server{Handler: d.mux}
 	done := make(chan struct{})
@@ -222,5 +226,6 @@ func (d *desk) serve(at string) string {
 	stop := d.stop
 	d.stop = sync.OnceFunc(func() { _ = s.Close(); <-done; stop() })
 	d.t.Cleanup(d.stop)
-	return ln.Addr().String()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return "localhost:" + port
 }
