@@ -14,9 +14,12 @@ import (
 	"approvalbot/display"
 )
 
-// maxOnPage is how many characters of a call stand on a page. What is longer is cut, with
-// the whole as a file.
-const maxOnPage = 60_000
+// maxOnPage is how many bytes of a call stand on a page. Of a longer one each part has
+// headOnPage characters there, with the whole as a file.
+const (
+	maxOnPage  = 60_000
+	headOnPage = 1500
+)
 
 // likeShown is how many requests of the same kind are listed below one.
 const likeShown = 5

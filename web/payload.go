@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"approvalbot/core"
 	"approvalbot/display"
@@ -31,20 +32,25 @@ type line struct {
 // piece is a stretch of text of one kind. The kinds are names of the stylesheet.
 type piece struct{ Class, Text string }
 
-// parts are the facts of a call for the page, cut where they are too long for it.
+// parts are the facts of a call for the page: whole, or where they are too long for it the
+// beginning of each.
 func parts(a core.Approval, facts []core.Fact) (out []part, cut bool) {
-	room := maxOnPage
+	total := 0
 	for _, f := range facts {
-		text, less := display.Clip(f.Value, max(room, 200))
-		p := part{Name: f.Label(a.ToolName), Own: f.Own, Block: f.Block}
-		room -= len(text)
-		if less {
-			cut = true
-			p.Cut = len([]rune(f.Value)) - len([]rune(text))
+		total += len(f.Name) + len(f.Value)
+	}
+	room := maxOnPage
+	if cut = total > maxOnPage; cut {
+		room = headOnPage
+	}
+	for _, f := range facts {
+		text, less := display.Clip(f.Value, room)
+		p := part{Name: f.Label(a.ToolName), Own: f.Own, Block: f.Block, Lines: lines(kindOf(a, f), text)}
+		if p.Name, _ = display.Clip(p.Name, room); less {
+			p.Cut = utf8.RuneCountInString(f.Value) - utf8.RuneCountInString(text)
 		} else {
 			p.Tree = tree(text)
 		}
-		p.Lines = lines(kindOf(a, f), text)
 		out = append(out, p)
 	}
 	return out, cut
