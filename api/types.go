@@ -155,8 +155,8 @@ type Vote struct {
 // token's name.
 type Voter struct {
 	Person  string `json:"person,omitzero" doc:"The configured person whose account it is."`
-	Channel string `json:"channel" doc:"telegram, discord or api."`
-	UserID  string `json:"userId" doc:"On channel api the name of a token."`
+	Channel string `json:"channel" doc:"telegram, discord, web or api."`
+	UserID  string `json:"userId" doc:"On channel api the name of a token, on web the person's."`
 }
 
 // Consultation is one question to an authority outside, and what came of it.

@@ -115,7 +115,7 @@ type Vote struct {
 }
 
 // Voter is who gave a vote: an account on a channel, and the configured person
-// behind it, if any. UserID is a token's name on channel "api".
+// behind it, if any. UserID is a token's name on channel "api", and the person's on [WebChannel].
 type Voter struct {
 	Person  string   `json:"person,omitempty"`
 	Channel string   `json:"channel"`

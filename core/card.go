@@ -166,7 +166,11 @@ func (a Approval) drawCard(d Delivery, payload []Fact, r reader) Drawing {
 		out.Done = true
 		return out
 	}
-	out.File = a.placePayload(&c, payload, d.DenyOnly)
+	where := "whole above"
+	if d.DenyOnly {
+		where = "and the rest cannot be shown here"
+	}
+	out.File = a.placePayload(&c, payload, where)
 	out.Shown, out.FailsOpen = len(payload) > 0 && (out.File == nil || d.Attached), a.Unreached
 	if c.DenyOnly = a.denyOnly(d, len(payload) > 0, out.File != nil); c.DenyOnly != "" || len(payload) == 0 {
 		c.Offers, c.Wider = nil, nil
@@ -246,8 +250,9 @@ func (a Approval) bareCard(c Card, r reader) *Card {
 }
 
 // placePayload leaves the whole call on the card, or puts it into a file when it is too
-// long: then the card shows the telling part of it, and says what it does not.
-func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
+// long: then the card shows the telling part of it, and says what it does not, and where
+// that is.
+func (a Approval) placePayload(c *Card, payload []Fact, where string) *File {
 	whole := c.Payload
 	total, lines := 0, 0
 	for _, f := range whole {
@@ -256,10 +261,6 @@ func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 	}
 	if total <= maxInline && lines <= maxLines {
 		return nil
-	}
-	where := "whole above"
-	if noFiles {
-		where = "and the rest cannot be shown here"
 	}
 	theirs := func(f Fact) bool { return !f.Own }
 	asked := slices.DeleteFunc(slices.Clone(whole), func(f Fact) bool { return f.Own })
@@ -278,7 +279,7 @@ func (a Approval) placePayload(c *Card, payload []Fact, noFiles bool) *File {
 		c.Payload = append(c.Payload, Fact{Name: name, Value: head, Own: f.Own, Block: f.Block})
 	}
 	c.Cut = cutText(cut, len(asked)-len(first), where)
-	return a.file(payload)
+	return a.File(payload)
 }
 
 // lines is how many lines of a phone the fact takes, about.

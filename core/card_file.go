@@ -15,8 +15,8 @@ type File struct {
 	Silent  bool // as of its card
 }
 
-// file holds the whole call.
-func (a Approval) file(payload []Fact) *File {
+// File holds the whole call, as Payload gives it.
+func (a Approval) File(payload []Fact) *File {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Request %s\nTool: %s\nFingerprint: %s\n\n", a.Code, display.Escape(a.ToolName), a.Fingerprint)
 	facts := payload

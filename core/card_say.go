@@ -34,9 +34,12 @@ func UntilText(ms int64, zone *time.Location, now int64) string {
 	return fmt.Sprintf("until %s (%s)", time.UnixMilli(ms).In(zone).Format("15:04 MST"), spanText(ms-now))
 }
 
-// spanText says how long something lasts: "40 s", "15 min", "12 h".
-func spanText(ms int64) string {
-	d := max(time.Duration(ms)*time.Millisecond, 0)
+// spanText is [Span] of milliseconds.
+func spanText(ms int64) string { return Span(time.Duration(ms) * time.Millisecond) }
+
+// Span says how long something lasts: "40 s", "15 min", "12 h".
+func Span(d time.Duration) string {
+	d = max(d, 0)
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))

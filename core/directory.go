@@ -88,13 +88,17 @@ func NewDirectory(r Rights) (*Directory, error) {
 }
 
 // Identify fills in the person behind an account. A voter on channel "api" is a
-// token; its person is the one the configuration names.
+// token; its person is the one the configuration names. One on [WebChannel] is the person
+// of that name, as long as the configuration has them.
 func (d *Directory) Identify(v Voter) Voter {
-	if v.Channel == "api" {
+	switch v.Channel {
+	case "api":
 		v.Person = d.tokens[v.UserID]
-		return v
+	case WebChannel:
+		v.Person = d.people[v.UserID].Name
+	default:
+		v.Person = d.byAccount[Requester{Channel: v.Channel, UserID: v.UserID}]
 	}
-	v.Person = d.byAccount[Requester{Channel: v.Channel, UserID: v.UserID}]
 	return v
 }
 
@@ -104,6 +108,9 @@ func (d *Directory) MayDecide(v Voter) bool {
 	if v.Channel == "api" {
 		person, ok := d.tokens[v.UserID]
 		return ok && person != "" && person == v.Person
+	}
+	if v.Channel == WebChannel {
+		return v.UserID == v.Person && d.decidesOnWeb(v.Person)
 	}
 	if !d.live[v.Channel] {
 		return false
@@ -278,3 +285,8 @@ func (d *Directory) byRole(p Person) bool {
 
 // AnyToken reports whether somebody could decide by API or terminal.
 func (d *Directory) AnyToken() bool { return len(d.tokens) > 0 }
+
+// Everybody are the configured people, by name.
+func (d *Directory) Everybody() []Person {
+	return slices.SortedFunc(maps.Values(d.people), func(a, b Person) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -152,3 +152,16 @@ func (j Judgement) denies(granted bool) (why string, denied bool) {
 	}
 	return "", false
 }
+
+// CommandRead is one command of a line, as policy reads it by itself. Its text is as the
+// asker wrote it.
+type CommandRead struct {
+	Text  string
+	Class RiskClass
+	Why   []string // sentences for people; none where a part of it is computed
+}
+
+// CommandReader is a Policy that can tell people about the commands of a line.
+type CommandReader interface {
+	Commands(call Call) []CommandRead
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"approvalbot/display"
 )
 
 // maxRendered is how many drawings are remembered. They are for cards that go to
@@ -121,9 +123,36 @@ func (g *Gate) Card(ctx context.Context, a Approval) (Card, error) {
 }
 
 // CardOf is [Gate.Card] where the whole call is known, as Payload gives it.
-func (g *Gate) CardOf(a Approval, payload []Fact) Card {
+func (g *Gate) CardOf(a Approval, payload []Fact) Card { return g.CardIn(a, payload, time.UTC) }
+
+// CardIn is [Gate.CardOf] with times in that zone.
+func (g *Gate) CardIn(a Approval, payload []Fact, zone *time.Location) Card {
 	if a.Final() {
 		payload = nil
 	}
-	return a.card(payload, reader{g.rules.Load().People, time.UTC, nowMs()})
+	return a.card(payload, reader{g.rules.Load().People, zone, nowMs()})
+}
+
+// ShortCard is [Gate.CardIn] for a list: with as much of the call as fits on a phone's
+// card. whole reports whether that is all that would run.
+func (g *Gate) ShortCard(a Approval, payload []Fact, zone *time.Location) (c Card, whole bool) {
+	c = g.CardIn(a, payload, zone)
+	known := len(payload) > 0 && !a.Final()
+	return c, known && a.placePayload(&c, payload, "open it for the rest") == nil
+}
+
+// Commands says what each command of the approval's line does by itself, safe to show;
+// none where that is not known.
+func (g *Gate) Commands(ctx context.Context, a Approval) []CommandRead {
+	rules := g.rules.Load()
+	reader, ok := rules.Policy.(CommandReader)
+	call, err := g.openInTime(ctx, a, rules)
+	if !ok || err != nil || a.hidden() {
+		return nil
+	}
+	out := reader.Commands(call)
+	for i := range out {
+		out[i].Text = display.Safe(out[i].Text)
+	}
+	return out
 }

@@ -16,7 +16,8 @@ type Ballot struct {
 	Voter      Voter
 	Decision   Decision
 	Reason     string
-	Chat       *Target     // where it was given; nil: by API or terminal, whose answers show the whole call
+	Chat       *Target     // where it was given; nil: by API or terminal, whose answers show the whole call, or a page
+	Unseen     bool        // of a page, that did not show the whole call
 	ReceivedMs int64       // when the desk (or the platform) took it; 0: it waited on the platform, undated
 	Code       string      // of the tapped card; another approval's is CodeNotFound. Empty: it was not on a card
 	Card       string      // message id of the tapped card, when the desk did not know that copy yet: it is adopted
@@ -129,6 +130,8 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 			a.Rule.MinApprovals)
 	case b.Chat != nil && !a.shownIn(*b.Chat):
 		return a.unseenIn(*b.Chat)
+	case b.Unseen:
+		return a.unseenOnWeb()
 	}
 	return nil
 }
@@ -277,6 +280,8 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	return []Delivery{card}, nil
 }
 
+const decisionRule = "must be allow-once, allow-session, allow-always or deny"
+
 // VoteAs is Vote for an API token's person. The whole call is in every answer
 // that such a token gets, so its vote counts as seen.
 func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, reason string) (Approval, error) {
@@ -289,7 +294,7 @@ func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, r
 		return Approval{}, err
 	}
 	if d != Deny && !d.Allows() {
-		return Approval{}, Invalid(FieldError{"decision", "must be allow-once, allow-session, allow-always or deny"})
+		return Approval{}, Invalid(FieldError{"decision", decisionRule})
 	}
 	return g.Vote(ctx, key, Ballot{
 		Voter: Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, ReceivedMs: nowMs(),

@@ -24,9 +24,8 @@ func (d *Daemon) pages() (*web.Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := web.Config{
-		Gate: d.Gate, PublicURL: base, Log: d.log, Authenticated: connection.Authenticated,
-	}
+	c := d.webConfig()
+	c.PublicURL, c.Authenticated = base, connection.Authenticated
 	o := s.Web.OIDC
 	c.OIDC = web.OIDC{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: string(o.ClientSecret)}
 	if d.cfg.Channels.Telegram.On() {

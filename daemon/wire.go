@@ -246,6 +246,9 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.feed.Run(ctx) })
 	work.Go(func() error { return d.gateway.Run(ctx) })
 	work.Go(func() error { return d.Server.Serve(ctx, ln) })
+	if d.web != nil {
+		work.Go(func() error { return d.web.Run(ctx) })
+	}
 	work.Go(func() error { return d.greet(ctx, d.options.Terminal) })
 	err := work.Wait()
 	d.telling.Wait()

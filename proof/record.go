@@ -47,7 +47,7 @@ type Record struct {
 	Status    string   `json:"status,omitempty"` // of an entry about a grant: its kind
 	Decision  string   `json:"decision,omitempty"`
 	Resolver  []string `json:"resolver,omitempty"`  // who settled it; before that, who did what this entry says
-	Transport []string `json:"transport,omitempty"` // by which way: "telegram", "discord", "api"; a policy has none
+	Transport []string `json:"transport,omitempty"` // by which way: "telegram", "discord", "web", "api"; a policy has none
 	Reason    string   `json:"reason,omitempty"`
 	Solo      bool     `json:"soloSelfApproval,omitempty"`
 	Asked     []string `json:"asked,omitempty"`     // of a reminder or an escalation: people and chats

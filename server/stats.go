@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"approvalbot/core"
 	"approvalbot/server/view"
 )
 
@@ -25,24 +24,8 @@ func (s *Server) stats(c *call) (answer, error) {
 	if text := c.query.text("sinceMs"); text != "" {
 		since, _ = strconv.ParseInt(text, 10, 64)
 	}
-	var n view.Counter
-	f := core.Filter{Limit: pageMax}
-	for {
-		page, err := s.gate.List(c.ctx, c.who, f)
-		if err != nil {
-			return answer{}, err
-		}
-		older := false
-		for _, a := range page.Items {
-			if older = a.CreatedAtMs < since; older {
-				break
-			}
-			n.Add(a)
-		}
-		if f.Cursor = page.Next; older || f.Cursor == "" {
-			return answer{status: http.StatusOK, body: n.Stats(since)}, nil
-		}
-	}
+	n, err := s.gate.Stats(c.ctx, c.who, since)
+	return answer{status: http.StatusOK, body: view.StatsOf(n)}, err
 }
 
 func checkTime(s string) string {

@@ -1,4 +1,138 @@
 package web
 
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// inboxRows is how many rows the inbox shows at once.
+const inboxRows = 50
+
 // inboxPages are those that show approvals, and what the desk knows of itself.
-func (w *Web) inboxPages() []page { return nil }
+func (w *Web) inboxPages() []page {
+	return []page{
+		{pattern: "GET /{$}", serve: w.inbox},
+		{pattern: "GET /live", open: true, serve: w.live},
+		{pattern: "GET /a/{code}", serve: w.approval},
+		{pattern: "GET /a/{code}/call", serve: w.download},
+		{pattern: "POST /a/{code}/vote", serve: w.vote},
+		{pattern: "GET /history", serve: w.history},
+		{pattern: "GET /grants", serve: w.grants},
+		{pattern: "POST /grants/{id}/end", serve: w.endGrant},
+		{pattern: "GET /policy", serve: w.policy},
+		{pattern: "POST /policy", serve: w.policy},
+		{pattern: "GET /people", serve: w.people},
+		{pattern: "GET /numbers", serve: w.numbers},
+		{pattern: "GET /audit", serve: w.audit},
+		{pattern: "POST /audit/verify", serve: w.verifyLog},
+		{pattern: "GET /health", serve: w.health},
+	}
+}
+
+// waiting is the list of the inbox.
+type waiting struct {
+	Rows        []row
+	Mine, Total int    // of all pages: what waits for whoever looks, and what waits
+	Worst       string // the riskiest class of those, "R4"; empty: nothing waits
+	Search      string
+	Page, Pages int
+	Operates    bool
+}
+
+// Earlier is the address of the page before; empty: there is none.
+func (l waiting) Earlier() string { return l.at(l.Page - 1) }
+
+// Later is the address of the page after.
+func (l waiting) Later() string { return l.at(l.Page + 1) }
+
+func (l waiting) at(page int) string {
+	if page < 1 || page > l.Pages {
+		return ""
+	}
+	return "/?" + url.Values{"q": {l.Search}, "page": {strconv.Itoa(page)}}.Encode()
+}
+
+// inboxView is the page around the list.
+type inboxView struct {
+	waiting
+	Live   string // where the list comes from while the page is open
+	Notice string
+}
+
+// pending lists what waits, as that person sees it.
+func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
+	l = waiting{Search: strings.TrimSpace(q.Get("q")), Operates: v.operates()}
+	var all []core.Approval
+	for f := (core.Filter{Status: core.Pending, Limit: 200}); ; {
+		items, next, err := w.list(ctx, v, f)
+		if err != nil {
+			return l, err
+		}
+		for _, a := range items {
+			if speaksOf(a, l.Search) {
+				all = append(all, a)
+			}
+		}
+		if f.Cursor = next; next == "" {
+			break
+		}
+	}
+	l.Mine, l.Total = v.byUrgency(all), len(all)
+	if l.Total > 0 {
+		l.Worst = worst(all).String()
+	}
+	l.Pages = max(1, (len(all)+inboxRows-1)/inboxRows)
+	asked, _ := strconv.Atoi(q.Get("page"))
+	l.Page = min(max(asked, 1), l.Pages)
+	for _, a := range all[(l.Page-1)*inboxRows : min(len(all), l.Page*inboxRows)] {
+		r, err := w.row(ctx, v, a)
+		if err != nil {
+			return l, err
+		}
+		l.Rows = append(l.Rows, r)
+	}
+	return l, nil
+}
+
+func worst(all []core.Approval) (class core.RiskClass) {
+	for _, a := range all {
+		class = max(class, a.Assessment.RiskClass)
+	}
+	return class
+}
+
+func (w *Web) inbox(out http.ResponseWriter, r *http.Request, s core.Session) {
+	v := w.reader(s)
+	l, err := w.pending(r.Context(), v, r.URL.Query())
+	if err != nil {
+		w.refuse(out, s, err)
+		return
+	}
+	notice := w.voted(r.Context(), v, r.URL.Query().Get("voted"), core.Decision(r.URL.Query().Get("as")))
+	w.show(out, http.StatusOK, "inbox.html", view{Title: "Inbox", Tab: l.Title(), Session: s,
+		Data: inboxView{waiting: l, Notice: notice, Live: "/live?" + r.URL.RawQuery}})
+}
+
+// Title is what a browser's tab says: how bad, and how many.
+func (l waiting) Title() string {
+	if l.Total == 0 {
+		return "Inbox"
+	}
+	return riskIcons[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
+}
+
+// riskIcons are the colours of the classes, as cards have them.
+var riskIcons = map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
+
+// fragment makes a part of a page.
+func (w *Web) fragment(name string, data any) ([]byte, error) {
+	var b bytes.Buffer
+	err := w.templates.ExecuteTemplate(&b, name, data)
+	return b.Bytes(), err
+}

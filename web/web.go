@@ -5,13 +5,16 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
+	"sync/atomic"
 
+	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -30,6 +33,13 @@ type Config struct {
 	Authenticated func(http.ResponseWriter, *http.Request)
 	OIDC          OIDC
 	BotToken      string // of Telegram's bot, which signs what its Mini App is given; empty: there is none
+
+	Changes Changes                                   // nil: pages show what was when they were opened
+	Rights  func(person string) Rights                // what a person's tokens may; nil: nothing beside deciding
+	Policy  func(context.Context) (api.Policy, error) // the effective policy
+	Audit   *Audit                                    // nil: no log to look at
+	Receipt func(core.Approval) (string, error)       // of a claimed approval; nil: none is signed
+	Health  func(context.Context) []core.Diagnostic   // how the desk is
 }
 
 // Web is the desk's pages. Safe for concurrent use.
@@ -41,6 +51,12 @@ type Web struct {
 	crossing  *http.CrossOriginProtection
 	provider  *provider // nil: nobody signs in by OIDC
 	refusals  tally
+
+	shown     shown
+	streams   atomic.Int64  // pages that are open and live
+	counting  chan struct{} // one count of numbers at a time
+	verifying atomic.Bool   // a check of the log is under way
+	closing   chan struct{} // closed when the desk stops
 }
 
 // page is one route.
@@ -52,7 +68,8 @@ type page struct {
 
 // New makes the pages.
 func New(cfg Config) (*Web, error) {
-	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection()}
+	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection(), counting: make(chan struct{}, 1),
+		closing: make(chan struct{})}
 	w.who = w.signedIn
 	if cfg.OIDC.Issuer != "" {
 		w.provider = newProvider(cfg.OIDC)
@@ -62,7 +79,7 @@ func New(cfg Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.templates, err = template.New("").Funcs(functions).ParseFS(texts, "templates/*.html")
+	w.templates, err = template.New("").Funcs(functions).Funcs(template.FuncMap{"nav": w.nav}).ParseFS(texts, "templates/*.html")
 	return w, err
 }
 
@@ -71,7 +88,10 @@ func New(cfg Config) (*Web, error) {
 func (w *Web) ReachedAt(base *url.URL) { w.cfg.PublicURL = base }
 
 // functions are what templates may call.
-var functions = template.FuncMap{}
+var functions = template.FuncMap{
+	"took": took, "percent": percent, "chartHeight": chartHeight, "icon": func(class string) string { return riskIcons[class] },
+	"riskOf": func(c core.RiskClass) string { return c.String() },
+}
 
 // pages are all routes.
 func (w *Web) pages() []page {
@@ -115,6 +135,7 @@ func (w *Web) failed(out http.ResponseWriter, s core.Session, err error) {
 // view is what a template is given.
 type view struct {
 	Title   string
+	Tab     string       // what the browser's tab says, where that is more
 	Session core.Session // whose browser it is; empty when nobody is signed in
 	Data    any
 }

@@ -95,6 +95,7 @@ cel.dev/cel-go: policy/condition
 database/sql: internal/bench store store/pgtest
 github.com/arran4/golang-ical: schedule
 github.com/bwmarrin/discordgo: bot/discord/gateway
+github.com/chromedp:
 github.com/coder/websocket: bot/bottest gateway
 github.com/coreos/go-oidc: web
 github.com/danielgtaylor/huma: server

@@ -222,6 +222,14 @@ func (f *Feed) push(page []Entry) {
 	f.news = make(chan struct{})
 }
 
+// News is closed when an entry is committed that nobody has been given yet. Somebody must
+// be listening, see [Feed.Listen].
+func (f *Feed) News() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.news
+}
+
 // After gives at most some hundred entries after number after, in order, from
 // memory or else from the log. When there are none, news is closed as soon as
 // there may be some.

@@ -1,172 +1,36 @@
 package view
 
 import (
-	"cmp"
-	"math"
-	"slices"
-	"strings"
-
 	"approvalbot/api"
 	"approvalbot/core"
 )
 
-// maxCounted is how many names each list of [Counter.Stats] has at most: tools and
-// agents are called what their askers call them.
-const maxCounted = 200
-
-// Counter counts approvals. The zero value has counted none.
-type Counter struct {
-	all                  counted
-	status, reasons      map[string]int
-	class, agents, tools map[string]*counted
-	people               map[string]*voted
-}
-
-// counted is what is counted of some approvals. Times are in milliseconds.
-type counted struct {
-	calls, asked, expired, pending int
-	card, look, decision           []int64
-}
-
-// voted is what one person voted.
-type voted struct {
-	approved, denied int
-	vote, sinceCard  []int64
-}
-
-// Add counts one approval with its deliveries, unless it is a drill.
-func (c *Counter) Add(a core.Approval) {
-	if a.Drill() {
-		return
-	}
-	if c.status == nil {
-		c.status, c.reasons, c.people = map[string]int{}, map[string]int{}, map[string]*voted{}
-		c.class, c.agents, c.tools = map[string]*counted{}, map[string]*counted{}, map[string]*counted{}
-	}
-	c.status[string(a.Status)]++
-	for _, r := range a.Assessment.ReasonCodes {
-		c.reasons[r]++
-	}
-	c.all.add(a)
-	of(c.class, a.Assessment.RiskClass.String()).add(a)
-	of(c.agents, a.AgentID).add(a)
-	of(c.tools, a.ToolName).add(a)
-	for _, v := range a.Votes {
-		if v.Voter != nil {
-			of(c.people, core.People([]string{v.Voter.Name()})).add(a, v)
-		}
-	}
-}
-
-// of gives the entry of that name.
-func of[T any](all map[string]*T, name string) *T {
-	if all[name] == nil {
-		all[name] = new(T)
-	}
-	return all[name]
-}
-
-func (n *counted) add(a core.Approval) {
-	n.calls++
-	if !a.Asked() {
-		return
-	}
-	n.asked++
-	if card := a.FirstCardMs(); card != 0 {
-		n.card = append(n.card, card-a.CreatedAtMs)
-	}
-	if a.LookedAtMs != 0 {
-		n.look = append(n.look, a.LookedAtMs-a.CreatedAtMs)
-	}
-	byPerson := slices.ContainsFunc(a.Votes, func(v core.Vote) bool { return v.Voter != nil })
-	switch {
-	case a.Status == core.Pending:
-		n.pending++
-	case a.Status == core.Expired:
-		n.expired++
-	case a.Status != core.Withdrawn && byPerson:
-		n.decision = append(n.decision, a.ResolvedAtMs-a.CreatedAtMs)
-	}
-}
-
-func (w *voted) add(a core.Approval, v core.Vote) {
-	switch v.Verdict {
-	case core.Approve:
-		w.approved++
-	case core.Reject:
-		w.denied++
-	}
-	w.vote = append(w.vote, v.DecidedAtMs-a.CreatedAtMs)
-	if card := a.FirstCardMs(); card != 0 && card <= v.DecidedAtMs {
-		w.sinceCard = append(w.sinceCard, v.DecidedAtMs-card)
-	}
-}
-
-// Stats is what was counted, of approvals since that time.
-func (c *Counter) Stats(sinceMs int64) api.Stats {
-	out := api.Stats{SinceMs: sinceMs, All: c.all.numbers(""), ByStatus: counts(c.status), ReasonCodes: counts(c.reasons),
-		ByClass: numbersOf(c.class), ByAgent: numbersOf(c.agents), ByTool: numbersOf(c.tools),
-		Approvers: make([]api.PersonVotes, 0, len(c.people))}
-	slices.SortFunc(out.ByClass, func(a, b api.Numbers) int { return strings.Compare(a.Name, b.Name) })
-	for name, w := range c.people {
-		out.Approvers = append(out.Approvers, api.PersonVotes{Name: name, Approved: w.approved, Denied: w.denied,
-			Vote: spread(w.vote), SinceCard: spread(w.sinceCard)})
-	}
-	out.Approvers = most(out.Approvers, func(x api.PersonVotes) (int, string) { return x.Approved + x.Denied, x.Name })
+// StatsOf is what was counted, for the API.
+func StatsOf(s core.Stats) api.Stats {
+	out := api.Stats{SinceMs: s.SinceMs, All: numbersOf(s.All), ByStatus: counts(s.ByStatus), ReasonCodes: counts(s.ReasonCodes),
+		ByClass: each(s.ByClass, numbersOf), ByAgent: each(s.ByAgent, numbersOf), ByTool: each(s.ByTool, numbersOf)}
+	out.Approvers = each(s.Approvers, func(p core.PersonVotes) api.PersonVotes {
+		return api.PersonVotes{Name: p.Name, Approved: p.Approved, Denied: p.Denied, Vote: api.Spread(p.Vote),
+			SinceCard: api.Spread(p.SinceCard)}
+	})
 	return out
 }
 
-func (n *counted) numbers(name string) api.Numbers {
-	return api.Numbers{Name: name, Calls: n.calls, Asked: n.asked, Expired: n.expired,
-		AskedPer100: share(100*n.asked, n.calls), ExpiredShare: share(n.expired, n.asked-n.pending),
-		FirstCard: spread(n.card), FirstLook: spread(n.look), Decision: spread(n.decision)}
+func numbersOf(n core.Numbers) api.Numbers {
+	return api.Numbers{Name: n.Name, Calls: n.Calls, Asked: n.Asked, AskedPer100: n.AskedPer100, Expired: n.Expired,
+		ExpiredShare: n.ExpiredShare, FirstCard: api.Spread(n.FirstCard), FirstLook: api.Spread(n.FirstLook),
+		Decision: api.Spread(n.Decision)}
 }
 
-func numbersOf(all map[string]*counted) []api.Numbers {
-	out := make([]api.Numbers, 0, len(all))
-	for name, n := range all {
-		out = append(out, n.numbers(name))
+func counts(all []core.NameCount) []api.Count {
+	return each(all, func(n core.NameCount) api.Count { return api.Count(n) })
+}
+
+// each makes of every one of a list something else; never nil.
+func each[T, U any](all []T, of func(T) U) []U {
+	out := make([]U, len(all))
+	for i, x := range all {
+		out[i] = of(x)
 	}
-	return most(out, func(x api.Numbers) (int, string) { return x.Calls, x.Name })
-}
-
-func counts(all map[string]int) []api.Count {
-	out := make([]api.Count, 0, len(all))
-	for name, n := range all {
-		out = append(out, api.Count{Name: name, Count: n})
-	}
-	return most(out, func(x api.Count) (int, string) { return x.Count, x.Name })
-}
-
-// most sorts the largest first, by name where they are alike, and gives the first ones.
-func most[T any](all []T, by func(T) (int, string)) []T {
-	slices.SortFunc(all, func(a, b T) int {
-		n, name := by(a)
-		m, other := by(b)
-		return cmp.Or(cmp.Compare(m, n), strings.Compare(name, other))
-	})
-	return all[:min(len(all), maxCounted)]
-}
-
-// share is n of all, to four digits; 0 of none.
-func share(n, all int) float64 {
-	if all == 0 {
-		return 0
-	}
-	return math.Round(1e4*float64(n)/float64(all)) / 1e4
-}
-
-func spread(ms []int64) api.Spread {
-	return api.Spread{Count: len(ms), MedianMs: quantile(ms, 0.5), P90Ms: quantile(ms, 0.9)}
-}
-
-// quantile is the smallest of the values that at least the share q of them does
-// not exceed; 0 for none.
-func quantile(values []int64, q float64) int64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	rank := int(q*float64(len(values)) + 0.999999)
-	return values[min(max(rank, 1), len(values))-1]
+	return out
 }

@@ -1,0 +1,238 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Stats is how it went with the calls that were asked since a time. Drills do not count.
+type Stats struct {
+	SinceMs     int64
+	All         Numbers
+	ByStatus    []NameCount   // most first, as the next one
+	ReasonCodes []NameCount   // as the others at most 200
+	ByClass     []Numbers     // R0 first
+	ByAgent     []Numbers     // most calls first; an empty name stands for none
+	ByTool      []Numbers     // most calls first
+	Approvers   []PersonVotes // who voted, most votes first
+}
+
+// Numbers are of all calls, or of those of one class, agent or tool. Times are from asking.
+type Numbers struct {
+	Name         string
+	Calls        int
+	Asked        int // calls that people were asked about; policy or a grant settled the others
+	AskedPer100  float64
+	Expired      int
+	ExpiredShare float64 // of the asks that have ended, 0 to 1
+	FirstCard    Spread  // until the first card stood in a chat
+	FirstLook    Spread  // until the first tap or vote of anybody, also one that was refused
+	Decision     Spread  // until people had decided
+}
+
+// Spread is how times are spread.
+type Spread struct {
+	Count    int
+	MedianMs int64 // 0 where the count is
+	P90Ms    int64 // nine of ten took no longer
+}
+
+// NameCount is how often something was.
+type NameCount struct {
+	Name  string
+	Count int
+}
+
+// PersonVotes is how one person voted.
+type PersonVotes struct {
+	Name             string // the person, or the account of nobody known
+	Approved, Denied int
+	Vote             Spread // from asking to their vote
+	SinceCard        Spread // from the first card in a chat to their vote
+}
+
+// Stats counts the approvals that were asked since then: all of them for operators, its own
+// for an asker.
+func (g *Gate) Stats(ctx context.Context, who Caller, sinceMs int64) (Stats, error) {
+	var n Counter
+	for f := (Filter{Limit: 200}); ; {
+		page, err := g.List(ctx, who, f)
+		if err != nil {
+			return Stats{}, err
+		}
+		older := false
+		for _, a := range page.Items {
+			if older = a.CreatedAtMs < sinceMs; older {
+				break
+			}
+			n.Add(a)
+		}
+		if f.Cursor = page.Next; older || f.Cursor == "" {
+			return n.Stats(sinceMs), nil
+		}
+	}
+}
+
+// maxCounted is how many names each list of [Counter.Stats] has at most: tools and
+// agents are called what their askers call them.
+const maxCounted = 200
+
+// Counter counts approvals. The zero value has counted none.
+type Counter struct {
+	all                  counted
+	status, reasons      map[string]int
+	class, agents, tools map[string]*counted
+	people               map[string]*voted
+}
+
+// counted is what is counted of some approvals. Times are in milliseconds.
+type counted struct {
+	calls, asked, expired, pending int
+	card, look, decision           []int64
+}
+
+// voted is what one person voted.
+type voted struct {
+	approved, denied int
+	vote, sinceCard  []int64
+}
+
+// Add counts one approval with its deliveries, unless it is a drill.
+func (c *Counter) Add(a Approval) {
+	if a.Drill() {
+		return
+	}
+	if c.status == nil {
+		c.status, c.reasons, c.people = map[string]int{}, map[string]int{}, map[string]*voted{}
+		c.class, c.agents, c.tools = map[string]*counted{}, map[string]*counted{}, map[string]*counted{}
+	}
+	c.status[string(a.Status)]++
+	for _, r := range a.Assessment.ReasonCodes {
+		c.reasons[r]++
+	}
+	c.all.add(a)
+	of(c.class, a.Assessment.RiskClass.String()).add(a)
+	of(c.agents, a.AgentID).add(a)
+	of(c.tools, a.ToolName).add(a)
+	for _, v := range a.Votes {
+		if v.Voter != nil {
+			of(c.people, People([]string{v.Voter.Name()})).add(a, v)
+		}
+	}
+}
+
+// of gives the entry of that name.
+func of[T any](all map[string]*T, name string) *T {
+	if all[name] == nil {
+		all[name] = new(T)
+	}
+	return all[name]
+}
+
+func (n *counted) add(a Approval) {
+	n.calls++
+	if !a.Asked() {
+		return
+	}
+	n.asked++
+	if card := a.FirstCardMs(); card != 0 {
+		n.card = append(n.card, card-a.CreatedAtMs)
+	}
+	if a.LookedAtMs != 0 {
+		n.look = append(n.look, a.LookedAtMs-a.CreatedAtMs)
+	}
+	byPerson := slices.ContainsFunc(a.Votes, func(v Vote) bool { return v.Voter != nil })
+	switch {
+	case a.Status == Pending:
+		n.pending++
+	case a.Status == Expired:
+		n.expired++
+	case a.Status != Withdrawn && byPerson:
+		n.decision = append(n.decision, a.ResolvedAtMs-a.CreatedAtMs)
+	}
+}
+
+func (w *voted) add(a Approval, v Vote) {
+	switch v.Verdict {
+	case Approve:
+		w.approved++
+	case Reject:
+		w.denied++
+	}
+	w.vote = append(w.vote, v.DecidedAtMs-a.CreatedAtMs)
+	if card := a.FirstCardMs(); card != 0 && card <= v.DecidedAtMs {
+		w.sinceCard = append(w.sinceCard, v.DecidedAtMs-card)
+	}
+}
+
+// Stats is what was counted, of approvals since that time.
+func (c *Counter) Stats(sinceMs int64) Stats {
+	out := Stats{SinceMs: sinceMs, All: c.all.numbers(""), ByStatus: counts(c.status), ReasonCodes: counts(c.reasons),
+		ByClass: numbersOf(c.class), ByAgent: numbersOf(c.agents), ByTool: numbersOf(c.tools),
+		Approvers: make([]PersonVotes, 0, len(c.people))}
+	slices.SortFunc(out.ByClass, func(a, b Numbers) int { return strings.Compare(a.Name, b.Name) })
+	for name, w := range c.people {
+		out.Approvers = append(out.Approvers, PersonVotes{Name: name, Approved: w.approved, Denied: w.denied,
+			Vote: spread(w.vote), SinceCard: spread(w.sinceCard)})
+	}
+	out.Approvers = most(out.Approvers, func(x PersonVotes) (int, string) { return x.Approved + x.Denied, x.Name })
+	return out
+}
+
+func (n *counted) numbers(name string) Numbers {
+	return Numbers{Name: name, Calls: n.calls, Asked: n.asked, Expired: n.expired,
+		AskedPer100: share(100*n.asked, n.calls), ExpiredShare: share(n.expired, n.asked-n.pending),
+		FirstCard: spread(n.card), FirstLook: spread(n.look), Decision: spread(n.decision)}
+}
+
+func numbersOf(all map[string]*counted) []Numbers {
+	out := make([]Numbers, 0, len(all))
+	for name, n := range all {
+		out = append(out, n.numbers(name))
+	}
+	return most(out, func(x Numbers) (int, string) { return x.Calls, x.Name })
+}
+
+func counts(all map[string]int) []NameCount {
+	out := make([]NameCount, 0, len(all))
+	for name, n := range all {
+		out = append(out, NameCount{Name: name, Count: n})
+	}
+	return most(out, func(x NameCount) (int, string) { return x.Count, x.Name })
+}
+
+// most sorts the largest first, by name where they are alike, and gives the first ones.
+func most[T any](all []T, by func(T) (int, string)) []T {
+	slices.SortFunc(all, func(a, b T) int {
+		n, name := by(a)
+		m, other := by(b)
+		return cmp.Or(cmp.Compare(m, n), strings.Compare(name, other))
+	})
+	return all[:min(len(all), maxCounted)]
+}
+
+// share is n of all, to four digits; 0 of none.
+func share(n, all int) float64 {
+	if all == 0 {
+		return 0
+	}
+	return math.Round(1e4*float64(n)/float64(all)) / 1e4
+}
+
+func spread(ms []int64) Spread {
+	return Spread{Count: len(ms), MedianMs: quantile(ms, 0.5), P90Ms: quantile(ms, 0.9)}
+}
+
+// quantile is the smallest of the values that at least the share q of them does
+// not exceed; 0 for none.
+func quantile(values []int64, q float64) int64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	rank := int(q*float64(len(values)) + 0.999999)
+	return values[min(max(rank, 1), len(values))-1]
+}

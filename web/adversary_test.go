@@ -1,0 +1,124 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// Script, markup and characters that hide or turn text around are inert and flagged,
+// wherever an asker can put them, on every page that shows them.
+func TestAdversary_N5_WordsOfAskers(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	evil := "\u202e</code></script><script>alert(1)</script><b onclick=x>\"'\u200b"
+	text, err := json.Marshal(evil)
+	require.NoError(t, err)
+	word, key := string(text), strings.ReplaceAll(string(text), `"`, "")
+	key = strings.ReplaceAll(key, `\`, "_")
+	a := d.ask("frobnicate", `{"a":`+word+`,"`+key+`":[`+word+`,{"`+key+`":`+word+`}]}`, func(c *core.Call) {
+		c.Justification, c.ActionSummary, c.SessionKey, c.AgentID = evil, evil, evil, evil
+		c.Context.Tool.Server, c.Context.Tool.Description = evil, evil
+		c.Bind = &core.Bind{Workdir: &evil}
+	})
+	d.votes("bob", a.Code, core.Deny)
+	b := d.ask("exec", `{"command":`+word+`,"env":{"X":`+word+`}}`, func(c *core.Call) { c.Justification = evil })
+	for _, path := range []string{"/", "/?q=" + "%3Cscript%3Ealert(1)", "/a/" + a.Code, "/a/" + b.Code, "/history", "/history?q=%22%3E%3Cscript%3Ealert(1)",
+		"/grants", "/numbers", "/audit", "/people"} {
+		page := d.sees("alice", path)
+		require.NotContains(t, page, "<script>alert", path)
+		require.NotContains(t, page, "<b onclick", path)
+		require.NotContains(t, page, "\u202e", path)
+		require.NotContains(t, page, "\u200b", path)
+	}
+	page := d.sees("alice", "/a/"+b.Code)
+	require.Contains(t, page, `<span class="t-hidden">\u{202E}</span>`)
+	require.Contains(t, page, "hidden characters")
+	out := d.asks("alice", http.MethodGet, "/a/%3Cscript%3Ealert(1)", nil)
+	require.Equal(t, http.StatusNotFound, out.Code)
+	require.NotContains(t, out.Body.String(), "<script>alert")
+}
+
+// A JSON value can write as an escape what may not be seen; its tree flags it all the same.
+func TestAdversary_N5_EscapesInATree(t *testing.T) {
+	t.Parallel()
+	n := tree(`{"a\u202e":["x\u202e"]}`)
+	require.NotNil(t, n)
+	require.NotContains(t, n.Nodes[0].Name, "\u202e")
+	for _, p := range n.Nodes[0].Nodes[0].Text {
+		require.NotContains(t, p.Text, "\u202e")
+	}
+	require.Nil(t, tree(strings.Repeat("[", 100)+"1"+strings.Repeat("]", 100)), "too deep for people")
+	require.Nil(t, tree(`{"a":1} {"b":2}`), "more than one value")
+}
+
+// The longest call that a desk takes is cut, with the whole as a file, and nothing is
+// allowed unread; ten megabytes it does not take.
+func TestAdversary_N5_VeryMuch(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	filled := func(n int) string { return `{"path":"x","content":"` + strings.Repeat("<i>\u202e", n/6) + `"}` }
+	a := d.ask("write", filled(250_000))
+	for _, path := range []string{"/", "/a/" + a.Code, "/history"} {
+		page := d.sees("bob", path)
+		require.Less(t, len(page), 2<<20, path)
+		require.NotContains(t, page, `value="allow-once"`, path)
+	}
+	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce).Code)
+	file := d.asks("bob", http.MethodGet, "/a/"+a.Code+"/call", nil).Body.String()
+	require.Equal(t, 250_000/6, strings.Count(file, `\u{202E}`))
+	_, _, err := d.gate.Submit(t.Context(), deployer, core.Call{ToolName: "write", Params: json.RawMessage(filled(10 << 20))})
+	require.Equal(t, core.CodePayloadTooLarge, core.CodeOf(err))
+}
+
+// Whatever the colours, the pieces of a call are all of it, and nothing else.
+func TestColoursChangeNoText(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "a", "a\n", "\n\n", `cd "/x y" && rm -rf "$HOME" | tee 'a b' > /dev/null; echo \"`, "a 'b\nc' d", `\u{202E}x\u{A}`, "  x  ",
+		"&&", "a&&b", "x=1 y", "+a\n-b\n@@ c\n--- d", "é ü 漢字 $(x)",
+	} {
+		for _, kind := range []string{"", "shell", "diff"} {
+			var out []string
+			for _, l := range lines(kind, text) {
+				s := ""
+				for _, p := range l.Pieces {
+					s += p.Text
+				}
+				out = append(out, s)
+			}
+			require.Equal(t, text, strings.Join(out, "\n"), kind)
+		}
+	}
+}
+
+// With very much that waits a page shows the most urgent part, and leads on.
+func TestInbox_Pages(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for i := range 2*inboxRows + 1 {
+		d.run("make it " + strings.Repeat("x", i+1))
+	}
+	seen := 0
+	for _, path := range []string{"/", "/?page=2", "/?page=3", "/?page=99"} {
+		seen += strings.Count(d.sees("bob", path), `id="row-`)
+	}
+	require.Equal(t, 2*inboxRows+2, seen, "the last page once more where there is no such page")
+	require.Contains(t, d.sees("bob", "/?q=make&page=2"), "page 2 of 3, 101 in all")
+}
+
+// An open page of somebody who is removed ends with the next look.
+func TestAdversary_N6_AnOpenPage(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.run("make it")
+	d.end("bob")
+	out := d.asks("bob", http.MethodGet, "/live", nil)
+	require.NotContains(t, out.Body.String(), "make")
+	require.Contains(t, out.Body.String(), "event: signedout")
+}

@@ -1,0 +1,106 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// Audit is the log as auditors read it, and what can be proved of it.
+type Audit struct {
+	Entries
+	Keys   func() []string                                // verifier keys of its checkpoints
+	Verify func(context.Context) (api.AuditReport, error) // checks the whole chain, until ctx ends
+}
+
+// auditRows is how many records a page shows.
+const auditRows = 100
+
+// recordView is one record of the log.
+type recordView struct {
+	Seq                     int64
+	At, Type, Owner, Detail string
+	By                      string
+	Hash                    string
+	Data                    string
+}
+
+type auditView struct {
+	Rows   []recordView
+	Head   int64
+	Hash   string
+	Keys   []string
+	Older  string // address of the page before in time; empty: there is none
+	Report *api.AuditReport
+	Busy   bool
+}
+
+// auditor reports whether whoever looks may read the log; if not, the answer says so.
+func (w *Web) auditor(out http.ResponseWriter, v reader) bool {
+	if v.caller.MayAudit && w.cfg.Audit != nil {
+		return true
+	}
+	w.refuse(out, v.session, core.Refuse(core.CodeForbidden,
+		"The log is for people who have an API token with the scope operator.audit."))
+	return false
+}
+
+func (w *Web) audit(out http.ResponseWriter, r *http.Request, s core.Session) {
+	v := w.reader(s)
+	if !w.auditor(out, v) {
+		return
+	}
+	below, _ := strconv.ParseInt(r.URL.Query().Get("below"), 10, 64)
+	w.showLog(out, r, v, below, nil)
+}
+
+// showLog shows the records below a number, or the newest (0).
+func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v reader, below int64, report *api.AuditReport) {
+	head, hash, err := w.cfg.Audit.Head(r.Context())
+	if below <= 0 || below > head+1 {
+		below = head + 1
+	}
+	after := max(0, below-1-auditRows)
+	var all []core.Entry
+	if err == nil {
+		all, err = w.cfg.Audit.Log(r.Context(), after, int(min(auditRows, below-1-after)))
+	}
+	if err != nil {
+		w.refuse(out, v.session, err)
+		return
+	}
+	a := auditView{Head: head, Hash: hash, Keys: w.cfg.Audit.Keys(), Report: report}
+	for i := len(all) - 1; i >= 0; i-- {
+		if e := all[i]; e.Seq < below {
+			m := v.momentOf(e.Event)
+			a.Rows = append(a.Rows, recordView{Seq: e.Seq, At: v.at(e.AtMs), Type: string(e.Type), Owner: safe(e.Owner),
+				Detail: m.What, By: m.By, Hash: e.Hash, Data: safe(string(e.Data))})
+		}
+	}
+	if len(all) > 0 && all[0].Seq > 1 && after > 0 {
+		a.Older = "?below=" + strconv.FormatInt(all[0].Seq, 10)
+	}
+	w.show(out, http.StatusOK, "audit.html", view{Title: "Audit", Session: v.session, Data: a})
+}
+
+// verifyLog checks the whole chain. One check runs at a time.
+func (w *Web) verifyLog(out http.ResponseWriter, r *http.Request, s core.Session) {
+	v := w.reader(s)
+	if !w.auditor(out, v) {
+		return
+	}
+	if !w.verifying.CompareAndSwap(false, true) {
+		w.refuse(out, s, core.Refuse(core.CodeRateLimited, "The log is being checked already; try again when that is over."))
+		return
+	}
+	defer w.verifying.Store(false)
+	report, err := w.cfg.Audit.Verify(r.Context())
+	if err != nil {
+		w.refuse(out, s, err)
+		return
+	}
+	w.showLog(out, r, v, 0, &report)
+}

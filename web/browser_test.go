@@ -1,0 +1,403 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// patience is how long a page may take to be as it is to be.
+const patience = 20 * time.Second
+
+// chromium gives one without a window. Where there is none the test is skipped, and
+// fails with APPROVALBOT_REQUIRE_CHROMIUM.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		program, err = exec.LookPath("chromium-browser")
+	}
+	switch {
+	case err == nil:
+	case os.Getenv("APPROVALBOT_REQUIRE_CHROMIUM") != "":
+		t.Fatal("chromium is not installed (Debian: chromium), and APPROVALBOT_REQUIRE_CHROMIUM is set")
+	default:
+		t.Skip("pages in a browser: not tested, install chromium")
+	}
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Headless,
+		chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true))
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(ctx)
+	t.Cleanup(end)
+	require.NoError(t, chromedp.Do(ctx))
+	return ctx
+}
+
+// tab is one tab, signed in as a person of a desk.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+	at  string // the desk's address
+
+	mu        sync.Mutex
+	elsewhere []string // requests that left the origin
+	trouble   []string // what the console says
+}
+
+// open opens a tab on a page.
+func (d *desk) open(in context.Context, person, path string, width int64) *tab {
+	d.t.Helper()
+	ctx, end := chromedp.NewContext(in, chromedp.WithNewBrowserContext())
+	d.t.Cleanup(end)
+	p := &tab{t: d.t, ctx: ctx, at: "http://" + d.address}
+	require.NoError(d.t, chromedp.Listen(ctx, p.heard))
+	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	require.NoError(d.t, err)
+	_, err = chromedp.Call(ctx, network.SetCookie, network.SetCookieParams{Name: "person", Value: person, URL: p.at})
+	require.NoError(d.t, err)
+	p.do(chromedp.EmulateViewport(width, 800))
+	p.goTo(path)
+	return p
+}
+
+// heard keeps what a page asks of others, and complains of.
+func (p *tab) heard(ev any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, p.at+"/") && !strings.HasPrefix(e.Request.URL, "data:") {
+			p.elsewhere = append(p.elsewhere, e.Request.URL)
+		}
+	case *log.EventEntryAdded:
+		refused := strings.Contains(e.Entry.Text, "ERR_CONNECTION_REFUSED")
+		if meant := refused || strings.HasSuffix(e.Entry.URL, "/a/ZZZZZZ"); !meant {
+			p.trouble = append(p.trouble, e.Entry.Text)
+		}
+	case *runtime.EventExceptionThrown:
+		p.trouble = append(p.trouble, e.ExceptionDetails.Text)
+	}
+}
+
+// clean says that nothing left the desk's origin, and that the console is quiet.
+func (p *tab) clean() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Empty(p.t, p.elsewhere, "requests left the origin")
+	require.Empty(p.t, p.trouble, "the console complains")
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	require.NoError(p.t, chromedp.Do(ctx, steps...))
+}
+
+func (p *tab) goTo(path string) { p.t.Helper(); p.do(chromedp.Navigate(p.at + path)) }
+
+// until waits for something to be true on the page, also on the one that it leads to.
+func (p *tab) until(expression string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	look := chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))
+	_, err := chromedp.Run(ctx, look)
+	for err != nil && ctx.Err() == nil && moved(err) {
+		_, err = chromedp.Run(ctx, look)
+	}
+	if err != nil {
+		text, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string]("document.body.innerText"))
+		p.t.Fatalf("never true: %s: %v\n%s", expression, err, text)
+	}
+}
+
+// evaluate gives what an expression is on the page.
+func evaluate[T any](p *tab, expression string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(p.t, err)
+	return out
+}
+
+// keys are pressed one after another.
+func (p *tab) keys(all ...string) {
+	p.t.Helper()
+	for _, k := range all {
+		p.do(chromedp.KeyEvent(k))
+	}
+}
+
+// live waits until the page is connected.
+func (p *tab) live() {
+	p.t.Helper()
+	p.until(`!!document.getElementById("live")?._htmx?.sse && document.getElementById("reconnecting").hidden`)
+}
+
+func stands(a core.Approval) string {
+	return fmt.Sprintf("!!document.getElementById('row-%s')", a.Code)
+}
+
+// What a person does with the pages, in a real browser.
+func TestBrowser(t *testing.T) {
+	t.Parallel()
+	in := chromium(t)
+	on := func(t *testing.T, url string) *desk {
+		d := openDesk(t, url)
+		d.address = d.serve("")
+		return d
+	}
+	const memory = "sqlite::memory:"
+
+	t.Run("a vote by keyboard", func(t *testing.T) {
+		d := on(t, memory)
+		a, b := d.run("terraform plan -out p"), d.run("make it")
+		p := d.open(in, "bob", "/", 1280)
+		p.live()
+		require.True(t, evaluate[bool](p, stands(a)+"&&"+stands(b)))
+		first := d.codes()[0]
+		p.keys("j")
+		require.Equal(t, "row-"+first, evaluate[string](p, "document.activeElement.id"))
+		p.keys("j", "k")
+		require.Equal(t, "row-"+first, evaluate[string](p, "document.activeElement.id"))
+		p.keys("a")
+		p.until("document.getElementById('notice').textContent.includes('Allowed. It may run once')")
+		p.until("!document.getElementById('row-" + first + "')")
+		p.until("document.title.includes('1 · Inbox')")
+		p.until("document.activeElement.hasAttribute('data-row')")
+		p.keys("d")
+		p.until("document.getElementById('notice').textContent.includes('Denied.')")
+		p.until("!!document.querySelector('.empty')")
+		p.clean()
+	})
+
+	t.Run("keys that are typed into a search decide nothing", func(t *testing.T) {
+		d := on(t, memory)
+		a := d.run("make it")
+		p := d.open(in, "bob", "/", 1280)
+		p.live()
+		p.keys("j", "/")
+		require.Equal(t, "search", evaluate[string](p, "document.activeElement.id"))
+		p.keys("a", "d", "?")
+		require.True(t, strings.HasSuffix(evaluate[string](p, "document.activeElement.value"), "ad?"))
+		require.Empty(t, d.get(a).Votes)
+		p.do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"))
+		p.keys("?")
+		p.until("document.getElementById('keys').open")
+		p.keys(kb.Escape)
+		p.until("!document.getElementById('keys').contains(document.activeElement)")
+		p.keys("j", kb.Enter)
+		p.until("location.pathname === '/a/" + a.Code + "'")
+		p.clean()
+	})
+
+	t.Run("what others do is seen at once, and what is typed stays", func(t *testing.T) {
+		d := on(t, memory)
+		a := d.ask("exec", `{"command":"terraform destroy x"}`)
+		p := d.open(in, "bob", "/", 1280)
+		q := d.open(in, "bob", "/a/"+a.Code, 1280)
+		p.live()
+		q.live()
+		b := d.run("make more")
+		p.until(stands(b))
+		q.do(chromedp.SendKeys("#reason", "not on a Friday"))
+		d.sees("alice", "/a/"+a.Code)
+		require.Equal(t, http.StatusSeeOther, d.votes("alice", a.Code, core.AllowOnce).Code)
+		q.until("document.querySelector('.state').textContent.includes('1 of 2 yes (alice)')")
+		require.Equal(t, "not on a Friday", evaluate[string](q, "document.getElementById('reason').value"))
+		d.votes("erin", a.Code, core.Deny)
+		p.until("!" + stands(a))
+		q.until("document.querySelector('.outcome').textContent.includes('Denied by erin')")
+		p.clean()
+		q.clean()
+	})
+
+	t.Run("a restart is said, and then the page is true again", func(t *testing.T) {
+		at := "sqlite:" + t.TempDir() + "/desk.db"
+		d := on(t, at)
+		a := d.run("make it")
+		p := d.open(in, "bob", "/", 1280)
+		p.live()
+		d.stop()
+		p.until("!document.getElementById('reconnecting').hidden")
+		next := openDesk(t, at)
+		next.votes("bob", a.Code, core.Deny)
+		b := next.run("make other")
+		next.address = next.serve(d.address)
+		p.until("document.getElementById('reconnecting').hidden")
+		p.until(stands(b) + "&& !" + stands(a))
+		p.keys("j", "a")
+		p.until("document.getElementById('notice').textContent.includes('Allowed.')")
+		require.Equal(t, core.Approved, next.get(b).Status)
+	})
+
+	t.Run("the whole call is downloaded, and then the button comes", func(t *testing.T) {
+		d := on(t, memory)
+		a := d.ask("write", `{"path":"x","content":"`+strings.Repeat("all work and no play\\n", 8000)+`"}`)
+		p := d.open(in, "bob", "/a/"+a.Code, 360)
+		p.live()
+		require.False(t, evaluate[bool](p, "!!document.querySelector('button.allow')"))
+		p.do(chromedp.Evaluate[chromedp.Void]("fetch(document.querySelector('[data-download]').href).then(r => r.text())", chromedp.EvalAwaitPromise))
+		p.until("!!document.querySelector('button.allow')")
+		p.clean()
+	})
+
+	t.Run("the browser itself verifies a receipt", func(t *testing.T) {
+		d := on(t, memory)
+		claimed := func(command string) core.Approval {
+			a := d.run(command)
+			d.sees("bob", "/a/"+a.Code)
+			d.votes("bob", a.Code, core.AllowOnce)
+			_, err := d.gate.Claim(t.Context(), deployer, a.ID, core.ClaimInput{})
+			require.NoError(t, err)
+			return a
+		}
+		a, b := claimed("make it"), claimed("make other")
+		p := d.open(in, "alice", "/a/"+b.Code, 1280)
+		other := evaluate[string](p, "document.querySelector('[data-receipt]').textContent")
+		p.goTo("/a/" + a.Code)
+		p.live()
+		verified := func(says string) {
+			t.Helper()
+			p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('[data-verified]').textContent='';document.querySelector('[data-verify]').click()"))
+			p.until("document.querySelector('[data-verified]').textContent.includes('" + says + "')")
+		}
+		verified("✅ Signed by this desk, for this very call.")
+		p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('[data-receipt]').textContent='" + other + "'"))
+		verified("⛔ It is a good receipt, of another call.")
+		head, rest, _ := strings.Cut(other, ".")
+		p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('[data-receipt]').textContent='" + head + ".e30" + rest + "'"))
+		verified("⛔")
+		p.clean()
+	})
+
+	t.Run("the second of two tabs is told", func(t *testing.T) {
+		d := on(t, memory)
+		a := d.run("make it")
+		p := d.open(in, "bob", "/", 1280)
+		p.live()
+		p.do(chromedp.Evaluate[chromedp.Void]("document.getElementById('live').remove()")) // it learns of nothing
+		d.sees("alice", "/a/"+a.Code)
+		d.votes("alice", a.Code, core.AllowOnce)
+		p.keys("j", "d")
+		p.until("document.getElementById('notice').textContent.includes('Already decided: allowed once by alice')")
+		d.end("bob")
+		p.keys("d")
+		p.until("location.pathname === '/signin'")
+	})
+
+	t.Run("a session that ends leaves no page open", func(t *testing.T) {
+		d := on(t, memory)
+		a := d.run("make it")
+		p := d.open(in, "bob", "/", 1280)
+		p.live()
+		d.end("bob")
+		d.run("make news")
+		p.until("location.pathname === '/signin'")
+		require.Equal(t, "/signin", d.votes("bob", a.Code, core.Deny).Header().Get("Location"))
+	})
+}
+
+// Pages fit a phone, are readable for everybody in light and dark, and inert whatever
+// stands in a call.
+func TestBrowser_EveryPage(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	require.NoError(t, err)
+	in := chromium(t)
+	d := newDesk(t)
+	pages := d.furnish()
+	d.address = d.serve("")
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 1280} {
+			p := d.open(in, "alice", "/", width)
+			_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			require.NoError(t, err)
+			for name, path := range pages {
+				p.goTo(path)
+				where := fmt.Sprint(name, " ", scheme, " ", width)
+				require.LessOrEqual(t, evaluate[int64](p, "document.documentElement.scrollWidth"), width, where+" is too wide")
+				require.False(t, evaluate[bool](p, "!!globalThis.pwned || !!document.querySelector('b.evil, img, iframe')"), where)
+				p.clean()
+				if width == 360 { // what axe looks for is the same at any width
+					require.Empty(t, p.barriers(string(axe)), where)
+				}
+				if dir := os.Getenv("APPROVALBOT_PICTURES"); dir != "" {
+					png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+					require.NoError(t, err)
+					require.NoError(t, os.WriteFile(fmt.Sprintf("%s/%s-%s-%d.png", dir, name, scheme, width), png, 0o600))
+				}
+			}
+		}
+	}
+}
+
+// barriers are what axe finds that would keep somebody from using the page.
+func (p *tab) barriers(axe string) []string {
+	p.t.Helper()
+	p.do(chromedp.Evaluate[chromedp.Void](axe + ";0"))
+	return evaluate[[]string](p, `axe.run(document).then(r => r.violations.map(v => v.id + ": " +
+		v.nodes.map(n => n.html.slice(0, 120) + " " + n.any.map(a => a.message).join()).slice(0, 3).join(" | ")))`)
+}
+
+// furnish fills a desk with what calls can hold, bad words too, and gives its pages.
+func (d *desk) furnish() map[string]string {
+	evil := `</code><script>pwned=1</script><b class="evil">x</b><img src=x onerror=pwned=1>` + "\u202etxt.exe\u200b"
+	text, err := json.Marshal(evil)
+	require.NoError(d.t, err)
+	short := string(text)
+	shell := d.ask("exec", `{"command":"cd /srv/infra && terraform apply -auto-approve plan.out | tee \"out $HOME.log\"","workdir":"/srv/infra"}`,
+		func(c *core.Call) {
+			c.Justification = "weekly patch run, plan was reviewed in #214"
+			c.Requester = &core.Requester{Person: "carol"}
+		})
+	d.sees("bob", "/a/"+shell.Code)
+	d.votes("bob", shell.Code, core.AllowOnce)
+	bad := d.ask("frobnicate", `{"x":`+short+`,"`+"k\u202e<i>"+`":`+short+`,"deep":{"a":[1,2,{"b":`+short+`}]}}`, func(c *core.Call) {
+		c.Justification, c.ActionSummary, c.SessionKey = evil, evil, "s"+evil
+	})
+	diff := d.ask("edit", `{"path":"/srv/app/config.yaml","old_string":"listen: 127.0.0.1\nport: 80\n","new_string":"listen: 0.0.0.0\nport: 80\n"}`)
+	long := d.ask("write", `{"path":"x","content":"`+strings.Repeat("W", 200_000)+`"}`)
+	for i := range 4 {
+		d.run("make target-" + fmt.Sprint(i))
+	}
+	ended := d.run("make it")
+	d.sees("alice", "/a/"+ended.Code)
+	d.votes("alice", ended.Code, core.AllowOnce)
+	_, err = d.gate.Claim(d.t.Context(), deployer, ended.ID, core.ClaimInput{})
+	require.NoError(d.t, err)
+	denied := d.run("make nothing")
+	d.votes("bob", denied.Code, core.Deny)
+	return map[string]string{
+		"inbox": "/", "shell": "/a/" + shell.Code, "evil": "/a/" + bad.Code, "diff": "/a/" + diff.Code, "long": "/a/" + long.Code,
+		"ended": "/a/" + ended.Code, "denied": "/a/" + denied.Code, "history": "/history?status=pending", "grants": "/grants",
+		"policy": "/policy", "people": "/people", "numbers": "/numbers", "audit": "/audit", "health": "/health", "unknown": "/a/ZZZZZZ",
+	}
+}
+
+// moved reports whether the page went elsewhere while it was looked at.
+func moved(err error) bool {
+	return strings.Contains(err.Error(), "navigated") || strings.Contains(err.Error(), "Cannot find context")
+}

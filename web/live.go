@@ -1,0 +1,164 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"approvalbot/core"
+)
+
+// Changes says when something was committed, by whatever instance.
+type Changes interface {
+	// Listen keeps the log followed until done is called.
+	Listen() (done func())
+	// News is closed when something is committed after the call.
+	News() <-chan struct{}
+}
+
+const (
+	lookAgain   = 5 * time.Second        // whoever is signed in is looked up so often, also where nothing happens
+	redraw      = 30 * time.Second       // and the page so often: it says how long is left
+	settle      = 150 * time.Millisecond // what happens within it is shown at once
+	chunkTime   = 10 * time.Second       // for a browser to take one piece
+	maxStreams  = 2000                   // pages that are open at once
+	signedOut   = "event: signedout\ndata: .\n\n"
+	stillHere   = ": still here\n\n"
+	streamRetry = "retry: 1000\n\n"
+)
+
+// Run lets go of open pages when ctx ends, so that the desk can stop.
+func (w *Web) Run(ctx context.Context) error {
+	<-ctx.Done()
+	close(w.closing)
+	return nil
+}
+
+// live keeps a list, or with a=CODE an approval, as it is while its page is open. Each
+// message is the whole of it, so that a page which comes back is true at once. It ends as
+// soon as the session has.
+func (w *Web) live(out http.ResponseWriter, r *http.Request, _ core.Session) {
+	h := out.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies are not to hold it back
+	if w.cfg.Changes == nil {
+		http.Error(out, "This desk's pages are not live.", http.StatusServiceUnavailable)
+		return
+	}
+	defer w.streams.Add(-1)
+	if w.streams.Add(1) > maxStreams {
+		http.Error(out, "Too many pages are open; reload this one later.", http.StatusServiceUnavailable)
+		return
+	}
+	defer w.cfg.Changes.Listen()()
+	to := &stream{w: out, control: http.NewResponseController(out)}
+	if err := w.follow(r, to); err != nil && r.Context().Err() == nil {
+		w.cfg.Log.Debug("a page is cut off", "reason", err)
+	}
+}
+
+// follow sends what the page shows whenever that is something else than before.
+func (w *Web) follow(r *http.Request, to *stream) error {
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	if err := to.send([]byte(streamRetry)); err != nil {
+		return err
+	}
+	var last []byte
+	var drawn time.Time
+	for due := true; ; {
+		// Before the look, so that nothing is missed between the two.
+		news, shown := w.cfg.Changes.News(), w.shown.news()
+		s, ok := w.who(r)
+		if !ok {
+			return to.send([]byte(signedOut))
+		}
+		piece := []byte(stillHere)
+		if due || time.Since(drawn) >= redraw {
+			drawn = time.Now()
+			now, err := w.current(r, w.reader(s))
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(now, last) {
+				last, piece = now, message(now)
+			}
+		}
+		if err := to.send(piece); err != nil {
+			return err
+		}
+		due = true
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-w.closing:
+			return nil
+		case <-news:
+			w.pause(r.Context())
+		case <-shown:
+		case <-again.C:
+			due = false
+		}
+	}
+}
+
+// pause lets what happens together be shown together.
+func (w *Web) pause(ctx context.Context) {
+	select {
+	case <-time.After(settle):
+	case <-ctx.Done():
+	case <-w.closing:
+	}
+}
+
+// current is what the page shows now.
+func (w *Web) current(r *http.Request, v reader) ([]byte, error) {
+	if code := r.URL.Query().Get("a"); code != "" {
+		a, err := w.approvalView(r.Context(), v, code)
+		if err != nil {
+			return nil, err
+		}
+		return w.fragment("approval-body", a)
+	}
+	l, err := w.pending(r.Context(), v, r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	return w.fragment("rows", l)
+}
+
+// message is a server-sent event without a name, which htmx puts into the page.
+func message(html []byte) []byte {
+	var out bytes.Buffer
+	for line := range bytes.Lines(html) {
+		out.WriteString("data: ")
+		out.Write(bytes.TrimRight(line, "\r\n"))
+		out.WriteByte('\n')
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// stream is a response that is written in pieces.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// send hands one piece over at once, within chunkTime.
+func (o *stream) send(b []byte) error {
+	if err := o.control.SetWriteDeadline(time.Now().Add(chunkTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := o.w.Write(b); err != nil {
+		return err
+	}
+	if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	_ = o.control.SetWriteDeadline(time.Time{})
+	return nil
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"approvalbot/api"
+	"approvalbot/core"
+)
+
+// policyPage is what the page shows.
+type policyPage struct {
+	api.Policy
+	Known bool // the table is there
+	Try   trial
+}
+
+// trial is a call that somebody tries, and what policy would say of it.
+type trial struct {
+	Tool, Params, Agent, Workdir string
+	Problem                      string
+	Done                         bool
+	Outcome, Risk, Reason, By    string
+	Why                          []string
+	Offers                       []core.Decision
+	Trace                        []core.Step
+}
+
+// policy shows what holds. A POST tries a call, which changes nothing.
+func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
+	v := w.reader(s)
+	if !w.operator(out, v) {
+		return
+	}
+	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
+	p := policyPage{Try: trial{Tool: "exec"}}
+	if w.cfg.Policy != nil {
+		var err error
+		if p.Policy, err = w.cfg.Policy(r.Context()); err != nil {
+			w.refuse(out, s, err)
+			return
+		}
+		p.Known = true
+	}
+	if r.Method == http.MethodPost {
+		p.Try = w.try(r, v)
+	}
+	w.show(out, http.StatusOK, "policy.html", view{Title: "Policy", Session: s, Data: p})
+}
+
+// try judges a call as the API's evaluate does.
+func (w *Web) try(r *http.Request, v reader) trial {
+	t := trial{Tool: strings.TrimSpace(r.PostFormValue("tool")), Params: strings.TrimSpace(r.PostFormValue("params")),
+		Agent: strings.TrimSpace(r.PostFormValue("agent")), Workdir: strings.TrimSpace(r.PostFormValue("workdir"))}
+	call := core.Call{ToolName: t.Tool, Params: json.RawMessage(t.Params), AgentID: t.Agent}
+	if t.Tool == "exec" && !strings.HasPrefix(t.Params, "{") { // a command line, as people write it
+		call.Params, _ = json.Marshal(map[string]string{"command": t.Params})
+	}
+	if t.Workdir != "" {
+		call.Bind = &core.Bind{Workdir: &t.Workdir}
+	}
+	p, err := w.gate.Evaluate(r.Context(), v.caller, call)
+	if err != nil {
+		if core.CodeOf(err) == "" {
+			w.cfg.Log.Error("a call could not be tried", "reason", err)
+			t.Problem = "The desk could not judge it now; try again."
+			return t
+		}
+		t.Problem = err.Error()
+		return t
+	}
+	t.Done, t.Outcome, t.Risk, t.Reason, t.By = true, p.Outcome.String(), p.Assessment.RiskClass.String(), safe(p.Reason), p.By
+	t.Why, t.Offers, t.Trace = p.Why, p.Offers, p.Trace
+	return t
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"approvalbot/core"
+)
+
+// Rights are what a person's API tokens may beside deciding.
+type Rights struct{ Audit, Admin bool }
+
+// reader is who looks at a page, as of the request.
+type reader struct {
+	session core.Session
+	people  *core.Directory
+	zone    *time.Location // in which they are told times
+	now     time.Time
+	caller  core.Caller // decides, audits, administers: what they may do by the same rules as a token
+}
+
+// reader looks up what the person of a session may see and do now.
+func (w *Web) reader(s core.Session) reader {
+	people := w.gate.Rules().People
+	v := reader{session: s, people: people, zone: people.Zone(s.Person), now: time.Now()}
+	if v.zone == nil {
+		v.zone = time.UTC
+	}
+	var more Rights
+	if w.cfg.Rights != nil && people.Known(s.Person) {
+		more = w.cfg.Rights(s.Person)
+	}
+	v.caller = core.Caller{Person: s.Person, MayDecide: people.MayDecide(people.Identify(s.Voter())),
+		MayAudit: more.Audit, MayAdmin: more.Admin}
+	return v
+}
+
+// operates reports whether the person sees everybody's approvals.
+func (v reader) operates() bool { return v.caller.MayDecide || v.caller.MayAdmin }
+
+// sees reports whether the person may see that approval: operators all of them, anybody
+// else what they asked for.
+func (v reader) sees(a core.Approval) bool {
+	return v.operates() || a.AskedBy(v.session.Voter(), v.people)
+}
+
+// everything lists all approvals, for pages to choose from what the person may see.
+var everything = core.Caller{MayDecide: true}
+
+// list gives those of a page of approvals that the person may see, and the cursor of the
+// page that follows.
+func (w *Web) list(ctx context.Context, v reader, f core.Filter) ([]core.Approval, string, error) {
+	page, err := w.gate.List(ctx, everything, f)
+	hidden := func(a core.Approval) bool { return !v.sees(a) }
+	return slices.DeleteFunc(page.Items, hidden), page.Next, err
+}
+
+// find gives the approval of a code, or CodeNotFound where the person may not see it:
+// nobody learns by asking what there is.
+func (w *Web) find(ctx context.Context, v reader, code string) (core.Approval, error) {
+	a, err := w.gate.ByCode(ctx, code)
+	if err == nil && !v.sees(a) {
+		err = core.Refuse(core.CodeNotFound, "There is no such request.")
+	}
+	return a, err
+}

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// row is a pending approval in the inbox: its card, and what may be done there.
+type row struct {
+	core.Card
+	Call  []part
+	Mine  bool   // it waits for whoever looks
+	Whole bool   // all that would run is in the row
+	Allow bool   // it may be allowed once from here
+	Deny  string // what the button against it says; empty: there is none
+}
+
+// buttons are those that a person has on an approval whose whole call they were
+// shown, or were not.
+func (v reader) buttons(a core.Approval, c core.Card, whole bool) (offers []core.Decision, deny string) {
+	voter := v.people.Identify(v.session.Voter())
+	switch {
+	case a.Final():
+		return nil, ""
+	case a.MayNotDecide(voter, v.people):
+		return nil, "Withdraw"
+	case !a.MayBeDecidedBy(voter, v.people):
+		return nil, ""
+	case !whole:
+		return nil, "Deny"
+	}
+	return c.Offers, "Deny"
+}
+
+// row draws one approval of the inbox, and remembers that it was shown.
+func (w *Web) row(ctx context.Context, v reader, a core.Approval) (row, error) {
+	payload, err := w.gate.Payload(ctx, a)
+	if err != nil {
+		return row{}, err
+	}
+	c, whole := w.gate.ShortCard(a, payload, v.zone)
+	if whole {
+		w.shown.note(v.session, a)
+	}
+	call, _ := parts(a, c.Payload)
+	r := row{Card: c, Call: call, Whole: whole, Mine: a.WaitsFor(v.session.Voter(), v.people)}
+	offers, deny := v.buttons(a, c, whole)
+	r.Allow, r.Deny = slices.Contains(offers, core.AllowOnce), deny
+	return r, nil
+}
+
+// byUrgency puts what waits for the person first: the riskiest, then what ends soonest.
+func (v reader) byUrgency(all []core.Approval) (mine int) {
+	waits := make(map[string]bool, len(all))
+	for _, a := range all {
+		if a.WaitsFor(v.session.Voter(), v.people) {
+			waits[a.Key] = true
+		}
+	}
+	slices.SortStableFunc(all, func(a, b core.Approval) int {
+		if waits[a.Key] != waits[b.Key] {
+			if waits[a.Key] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.Assessment.RiskClass, a.Assessment.RiskClass), cmp.Compare(a.ExpiresAtMs, b.ExpiresAtMs))
+	})
+	return len(waits)
+}
+
+// speaksOf reports whether a search finds the approval: all of its words stand somewhere
+// in what a list shows of it.
+func speaksOf(a core.Approval, search string) bool {
+	text := strings.ToLower(strings.Join([]string{a.Code, a.ID, a.Owner, a.AgentID, a.ToolName, a.Summary, a.SessionKey,
+		a.Assessment.RiskClass.String(), string(a.Status), core.People(a.DecidedBy)}, " "))
+	for _, word := range strings.Fields(strings.ToLower(search)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}

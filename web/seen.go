@@ -1,0 +1,59 @@
+package web
+
+import (
+	"sync"
+
+	"approvalbot/core"
+)
+
+// maxShown is how many calls are remembered as shown. Beyond it all are forgotten, and
+// who wants to allow one opens it again.
+const maxShown = 20_000
+
+// shown remembers which calls were shown whole, to whose session. It is kept in memory:
+// after a restart a page is to be opened again. Safe for concurrent use.
+type shown struct {
+	mu    sync.Mutex
+	calls map[shownCall]bool
+	more  chan struct{} // closed at the next download; nil: nobody waits for one
+}
+
+type shownCall struct{ session, key, fingerprint string }
+
+// note remembers that the whole call stood on a page of that session, or was downloaded.
+func (m *shown) note(s core.Session, a core.Approval) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.calls == nil || len(m.calls) >= maxShown {
+		m.calls = map[shownCall]bool{}
+	}
+	m.calls[shownCall{s.ID, a.Key, a.Fingerprint}] = true
+}
+
+// to reports whether that session was shown all that would run.
+func (m *shown) to(s core.Session, a core.Approval) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls[shownCall{s.ID, a.Key, a.Fingerprint}]
+}
+
+// downloaded is note of a file, which the open page of that call waits for.
+func (m *shown) downloaded(s core.Session, a core.Approval) {
+	m.note(s, a)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.more != nil {
+		close(m.more)
+		m.more = nil
+	}
+}
+
+// news is closed at the next download.
+func (m *shown) news() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.more == nil {
+		m.more = make(chan struct{})
+	}
+	return m.more
+}

@@ -1,0 +1,120 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+
+	"approvalbot/core"
+)
+
+// maxFields bounds the body of a form, in bytes.
+const maxFields = 64 << 10
+
+// statuses are how pages answer refusals; any other is a conflict with how things stand.
+var statuses = map[core.Code]int{
+	core.CodeNotFound: http.StatusNotFound, core.CodeForbidden: http.StatusForbidden,
+	core.CodeNotAnApprover: http.StatusForbidden, core.CodeSelfApproval: http.StatusForbidden,
+	core.CodeInvalidRequest: http.StatusBadRequest, core.CodeMalformed: http.StatusBadRequest,
+	core.CodePayloadTooLarge: http.StatusRequestEntityTooLarge, core.CodeRateLimited: http.StatusTooManyRequests,
+	core.CodeUnavailable: http.StatusServiceUnavailable, "": http.StatusServiceUnavailable,
+}
+
+func statusOf(err error) int { return cmp.Or(statuses[core.CodeOf(err)], http.StatusConflict) }
+
+// vote counts what a form says. The first of two clicks counts, and the second says what
+// became of it.
+func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
+	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
+	code, d := r.PathValue("code"), core.Decision(r.PostFormValue("decision"))
+	v := w.reader(s)
+	a, err := w.VoteOn(r.Context(), s, code, d, r.PostFormValue("reason"))
+	if err != nil {
+		w.notCounted(out, r, v, code, err)
+		return
+	}
+	if r.Header.Get("HX-Request") != "" {
+		w.notice(out, http.StatusOK, a.Code+": "+a.VotedText(d, v.people))
+		return
+	}
+	back := "/a/" + a.Code
+	if r.PostFormValue("from") == "inbox" {
+		back = "/"
+	}
+	http.Redirect(out, r, back+"?"+url.Values{"voted": {a.Code}, "as": {string(d)}}.Encode(), http.StatusSeeOther)
+}
+
+// VoteOn counts a vote of who is signed in. An allow counts only where this desk has shown
+// that session the whole call.
+func (w *Web) VoteOn(ctx context.Context, s core.Session, code string, d core.Decision, reason string) (core.Approval, error) {
+	a, err := w.gate.ByCode(ctx, code)
+	if err != nil {
+		return a, err
+	}
+	if w.shown.to(s, a) {
+		return w.gate.VoteOnWeb(ctx, s, a.Code, d, reason)
+	}
+	return w.gate.VoteUnseen(ctx, s, a.Code, d, reason)
+}
+
+// notCounted says why a vote did not count, above the approval as it stands. Whoever may
+// not see the approval learns no more than that there is none.
+func (w *Web) notCounted(out http.ResponseWriter, r *http.Request, v reader, code string, err error) {
+	a, missing := w.approvalView(r.Context(), v, code)
+	no, known := errors.AsType[*core.Error](err)
+	switch {
+	case missing != nil:
+		w.refuse(out, v.session, missing)
+	case !known:
+		w.refuse(out, v.session, err)
+	case r.Header.Get("HX-Request") != "":
+		w.notice(out, statusOf(err), a.Code+": "+no.Message)
+	default:
+		w.showApproval(out, statusOf(err), v, a, no.Message)
+	}
+}
+
+// notice answers a script with a sentence alone.
+func (w *Web) notice(out http.ResponseWriter, status int, text string) {
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	out.WriteHeader(status)
+	_, _ = out.Write([]byte(template.HTMLEscapeString(text)))
+}
+
+// voted says what a person's vote did, after the page that gave it has sent them on. What
+// it says comes from the approval alone: an address can claim anything.
+func (w *Web) voted(ctx context.Context, v reader, code string, d core.Decision) string {
+	if code == "" {
+		return ""
+	}
+	a, err := w.find(ctx, v, code)
+	if err != nil {
+		return ""
+	}
+	for _, x := range a.Votes {
+		if x.Voter != nil && x.Voter.Person == v.session.Person && x.Decision == d {
+			return a.Code + ": " + a.VotedText(d, v.people)
+		}
+	}
+	if a.Status == core.Withdrawn && d == core.Deny {
+		return a.Code + ": " + a.VotedText(d, v.people)
+	}
+	return ""
+}
+
+// refuse answers with a page that says why there is nothing else to see.
+func (w *Web) refuse(out http.ResponseWriter, s core.Session, err error) {
+	text, status, title := "The desk could not do this now; try again.", statusOf(err), "Not now"
+	if no, known := errors.AsType[*core.Error](err); known {
+		text = no.Message
+	} else {
+		w.cfg.Log.Error("a page could not be made", "reason", err)
+	}
+	if status == http.StatusNotFound {
+		title = "Nothing here"
+	}
+	w.show(out, status, "refused.html", view{Title: title, Session: s, Data: text})
+}

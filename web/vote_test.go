@@ -1,0 +1,234 @@
+package web
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// A person reads the call on its page, and allows it: the vote is theirs.
+func TestVote(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("terraform plan -out p")
+	page := d.sees("bob", "/a/"+a.Code)
+	require.Contains(t, page, `<span class="t-program">terraform</span>`)
+	require.Contains(t, page, "Allow once")
+	out := d.votes("bob", a.Code, core.AllowOnce)
+	require.Equal(t, http.StatusSeeOther, out.Code, out.Body.String())
+	require.Equal(t, []string{"person:bob"}, d.get(a).DecidedBy)
+	require.Contains(t, d.sees("bob", out.Header().Get("Location")), "Allowed. It may run once, within 5 minutes.")
+}
+
+// Two tabs, a double click, the back button: one vote, and the second says which.
+func TestVote_Twice(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("terraform plan -out p")
+	d.sees("bob", "/a/"+a.Code)
+	d.sees("alice", "/a/"+a.Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code, "the same again is fine")
+	late := d.votes("alice", a.Code, core.Deny)
+	require.Equal(t, http.StatusConflict, late.Code)
+	require.Contains(t, late.Body.String(), "Already decided: allowed once by bob")
+	require.Len(t, d.get(a).Votes, 1)
+	script := d.votes("alice", a.Code, core.Deny, func(r *http.Request) { r.Header.Set("HX-Request", "true") })
+	require.Equal(t, a.Code+": Already decided: allowed once by bob", script.Body.String())
+}
+
+// An allow counts only after the whole call stood on that person's page.
+func TestAdversary_S1_AllowOnTheWebUnseen(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("terraform plan -out p")
+	out := d.votes("bob", a.Code, core.AllowOnce)
+	require.Equal(t, http.StatusConflict, out.Code)
+	require.Contains(t, out.Body.String(), "Not everything that "+a.Code+" would run has been shown to you here")
+	require.Equal(t, core.Pending, d.get(a).Status)
+
+	b := d.run("terraform plan -out q")
+	d.sees("alice", "/a/"+b.Code)
+	require.Equal(t, http.StatusConflict, d.votes("bob", b.Code, core.AllowOnce).Code, "what alice saw bob has not seen")
+}
+
+// What is too long for a page is downloaded first; the button comes with that.
+func TestAdversary_S1_ACallTooLongForAPage(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.ask("write", `{"path":"x","content":"`+strings.Repeat("all work and no play\\n", 8000)+`rm -rf /"}`)
+	page := d.sees("bob", "/a/"+a.Code)
+	require.NotContains(t, page, "Allow once")
+	require.Contains(t, page, "more characters, in the file")
+	require.Less(t, len(page), 400_000)
+	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce).Code)
+
+	file := d.asks("bob", http.MethodGet, "/a/"+a.Code+"/call", nil)
+	require.Contains(t, file.Body.String(), "rm -rf /")
+	require.Contains(t, file.Header().Get("Content-Disposition"), "attachment")
+	require.Contains(t, d.sees("bob", "/a/"+a.Code), "Allow once")
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
+	require.Equal(t, core.Approved, d.get(a).Status)
+}
+
+// Whoever asked, a stranger, and a person without rights decide nothing on the web.
+func TestAdversary_I5_OnTheWeb(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.ask("exec", `{"command":"terraform apply x"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "carol"} })
+	b := d.ask("exec", `{"command":"terraform apply y"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
+	for _, c := range []struct {
+		who  string
+		of   core.Approval
+		want int
+	}{{"carol", a, http.StatusForbidden}, {"dave", a, http.StatusNotFound}, {"nobody", a, http.StatusNotFound},
+		{"bob", b, http.StatusForbidden}, {"", a, http.StatusSeeOther}} {
+		d.asks(c.who, http.MethodGet, "/a/"+c.of.Code, nil)
+		out := d.votes(c.who, c.of.Code, core.AllowOnce)
+		require.Equal(t, c.want, out.Code, c.who)
+		require.NotContains(t, out.Header().Get("Location"), "voted", c.who)
+		require.Empty(t, d.get(c.of).Votes, c.who)
+	}
+	require.Contains(t, d.sees("bob", "/a/"+b.Code), "You asked for this, so somebody else decides it.")
+	d.votes("bob", b.Code, core.Deny)
+	require.Equal(t, core.Withdrawn, d.get(b).Status, "a deny of their own withdraws it")
+}
+
+// Who neither decides nor administers sees what they asked for, and nothing else.
+func TestSeesOnlyTheirOwn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	own := d.ask("exec", `{"command":"make own"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "carol"} })
+	other := d.run("make other")
+	for _, page := range []string{"/", "/history", "/history?format=csv", "/history?format=json"} {
+		text := d.sees("carol", page)
+		require.Contains(t, text, own.Code, page)
+		require.NotContains(t, text, other.Code, page)
+	}
+	require.Equal(t, http.StatusNotFound, d.asks("carol", http.MethodGet, "/a/"+other.Code, nil).Code)
+	require.Equal(t, http.StatusNotFound, d.asks("carol", http.MethodGet, "/a/"+other.Code+"/call", nil).Code)
+	for _, page := range []string{"/grants", "/policy", "/people", "/numbers", "/audit", "/health"} {
+		require.Equal(t, http.StatusForbidden, d.asks("carol", http.MethodGet, page, nil).Code, page)
+	}
+	require.Equal(t, http.StatusForbidden, d.asks("bob", http.MethodGet, "/audit", nil).Code, "it takes operator.audit")
+}
+
+// The page of an ended request says how it ended; of an unknown one that there is none.
+func TestEndedAndUnknown(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("make it")
+	d.votes("bob", a.Code, core.Deny)
+	page := d.sees("alice", "/a/"+strings.ToLower(a.Code))
+	require.Contains(t, page, "⛔ Denied by bob")
+	require.NotContains(t, page, `value="allow-once"`)
+	require.Equal(t, http.StatusNotFound, d.asks("alice", http.MethodGet, "/a/ZZZZZZ", nil).Code)
+}
+
+// What waits for me comes first, the riskiest before the rest.
+func TestInbox_Order(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	mild := d.run("make it")
+	grave := d.run("terraform destroy -auto-approve")
+	mine := d.ask("exec", `{"command":"terraform destroy mine"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
+	page := d.sees("bob", "/")
+	at := func(a core.Approval) int { return strings.Index(page, `id="row-`+a.Code) }
+	require.Less(t, at(grave), at(mild))
+	require.Less(t, at(mild), at(mine), "bob asked for it, so it waits for others")
+	require.Contains(t, page, "<title>🟥 3 · Inbox")
+	require.NotContains(t, d.sees("bob", "/?q=destroy"), mild.Code)
+}
+
+// Files of the history have what the page shows, and no formulas.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.ask("exec", `{"command":"=cmd|' /C calc'!A0"}`)
+	b := d.run("make it")
+	d.votes("bob", b.Code, core.Deny)
+	require.NotContains(t, d.sees("alice", "/history?status=denied"), a.Code)
+	rows, err := csv.NewReader(strings.NewReader(d.sees("alice", "/history?format=csv&q=calc"))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+	for _, cell := range rows[1] {
+		require.NotRegexp(t, "^[=+@-]", cell)
+	}
+	var list struct{ Items []map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(d.sees("alice", "/history?format=json")), &list))
+	require.Len(t, list.Items, 2)
+	first := d.sees("alice", "/history?tool=exec&risk=R9")
+	require.Contains(t, first, "Nothing on record is like that")
+}
+
+// The history goes on where the page before ended.
+func TestHistory_Pages(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for i := range historyRows + 3 {
+		d.run("make it " + strings.Repeat("x", i+1))
+	}
+	seen, path := 0, "/history"
+	for path != "" {
+		page := d.sees("alice", path)
+		seen += strings.Count(page, "<tr><td><a href=\"/a/")
+		_, rest, _ := strings.Cut(page, `aria-label="More of the history"><a href="?cursor=`)
+		cursor, _, more := strings.Cut(rest, `"`)
+		if path = ""; more && strings.HasPrefix(rest[len(cursor):], `">Older</a>`) {
+			path = "/history?cursor=" + cursor
+		}
+	}
+	require.Equal(t, historyRows+3, seen)
+}
+
+// A grant is shown with who gave it and its use, and ends by whoever may decide.
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("make it")
+	d.votes("bob", a.Code, core.Deny) // leaves a cool-down
+	page := d.sees("alice", "/grants")
+	require.Contains(t, page, "refused for a while")
+	require.Contains(t, page, "<strong>bob</strong>")
+	_, rest, _ := strings.Cut(page, `action="`)
+	action, _, _ := strings.Cut(rest, `"`)
+	require.Equal(t, http.StatusForbidden, d.asks("carol", http.MethodPost, action, url.Values{}).Code)
+	require.Equal(t, http.StatusSeeOther, d.asks("alice", http.MethodPost, action, url.Values{}).Code)
+	require.Contains(t, d.sees("alice", "/grants"), "There are none.")
+}
+
+// A call is tried without anything being created.
+func TestPolicy_Try(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	out := d.asks("alice", http.MethodPost, "/policy", url.Values{"tool": {"exec"}, "params": {"rm -rf /"}})
+	require.Equal(t, http.StatusOK, out.Code)
+	require.Contains(t, out.Body.String(), `id="tried"`)
+	require.Contains(t, out.Body.String(), ">R4<")
+	bad := d.asks("alice", http.MethodPost, "/policy", url.Values{"tool": {"write"}, "params": {"{"}})
+	require.Contains(t, bad.Body.String(), `role="alert"`)
+	require.NotContains(t, d.sees("alice", "/history"), "rm -rf")
+}
+
+// Every page that there is can be opened by who may.
+func TestPagesOpen(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("make it && terraform destroy")
+	d.sees("alice", "/a/"+a.Code)
+	for path, want := range map[string]string{
+		"/grants": "There are none", "/policy": "alice, bob", "/people": "carol", "/numbers": "By tool",
+		"/audit": "asked", "/health": "look at its token", "/a/" + a.Code: "Command by command", "/history": a.Code,
+	} {
+		require.Contains(t, d.sees("alice", path), want, path)
+	}
+	require.Contains(t, d.asks("alice", http.MethodPost, "/audit/verify", url.Values{}).Body.String(), "The chain is whole")
+	require.Equal(t, "/signin", d.asks("", http.MethodGet, "/", nil).Header().Get("Location"))
+}
