@@ -32,6 +32,7 @@ type Rules struct {
 	BreaksQuiet RiskClass // from this class on people are reached in their quiet hours, too
 	DigestAbove int       // so many cards of an owner a minute in a chat; more are one list. 0: never
 	Objective   Objective
+	Push        bool          // browsers that people have subscribed are notified
 	Drill       schedule.Cron // when each route is tried; zero: never
 }
 

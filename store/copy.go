@@ -26,6 +26,7 @@ var copied = []struct {
 	{"grants", 1, "id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body"},
 	{"tools", 3, "owner, server, tool, hash"},
 	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},
+	{"push_subscriptions", 1, "id, person, endpoint, p256dh, auth, browser, created_ms"},
 	{"silences", 2, "channel, chat, since_ms, tried_ms"},
 	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms"},
 	{"events", 1, "seq, at_ms, type, key, owner, data, hash"},

@@ -53,7 +53,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"record on its way", testRecordOnItsWay},
 		{"record redrawn", testRecordRedrawn},
 		{"silences", testSilences},
-		{"pairing", testPairing},
+		{"pairing", testPairing}, {"push", testPush},
 		{"calendars", testCalendars},
 		{"plan", testPlan},
 		{"moves", testMoves},
