@@ -50,10 +50,11 @@ type Config struct {
 	Policy      func(context.Context) (api.Policy, error)
 	// Reload puts the configured policy in force, all or nothing.
 	Reload   func(context.Context, core.Caller) (api.Reloaded, error)
-	Pairings Pairings     // nil: there are none
-	Metrics  *metrics.Set // nil: counts of its own; see [metrics.New]
-	Log      *slog.Logger // nil: silent
-	Version  string       // shown in the OpenAPI description
+	Pairings Pairings       // nil: there are none
+	Viewers  core.ViewerKey // the zero key: no tokens are given out
+	Metrics  *metrics.Set   // nil: counts of its own; see [metrics.New]
+	Log      *slog.Logger   // nil: silent
+	Version  string         // shown in the OpenAPI description
 
 	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
@@ -126,6 +127,9 @@ func (s *Server) Mount(pattern string, h http.Handler) { s.cfg.Mount[pattern] = 
 // EndWaits answers every waiting request with the current state, now and from
 // now on. [Server.Serve] does it when it stops.
 func (s *Server) EndWaits() { s.endWaits() }
+
+// Closing is closed when nobody is to wait for an answer any more.
+func (s *Server) Closing() <-chan struct{} { return s.closing.Done() }
 
 // Handler gives the whole API as one handler.
 func (s *Server) Handler() http.Handler {
