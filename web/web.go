@@ -31,6 +31,15 @@ type Config struct {
 	Gate      *core.Gate
 	PublicURL *url.URL // how people reach the desk; links begin with it
 	Log       *slog.Logger
+	// Authenticated notes that a connection is somebody's; nil: nobody wants to know.
+	Authenticated func(http.ResponseWriter, *http.Request)
+	Changes       Changes         // nil: what is shown elsewhere stays as it was when it was asked for
+	Closing       <-chan struct{} // closed when the desk stops: who waits is answered
+
+	EmbedOrigins []string                // of pages that may list what waits, and open the dialog
+	Viewers      core.ViewerKey          // reads the tokens of who looks at such a list
+	Asks         func(owner string) bool // whether an API token of that name still may ask
+	PushKey      string                  // the desk's public key at push services; empty: no browser is notified
 }
 
 // Web is the desk's pages. Safe for concurrent use.
@@ -39,6 +48,8 @@ type Web struct {
 	gate      *core.Gate
 	templates *template.Template
 	who       func(*http.Request) (core.Session, bool) // whose browser it is
+	castVote  castVote                                 // counts what a dialog decides; nil: nothing is counted
+	viewers   viewers
 }
 
 // page is one route.

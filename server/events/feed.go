@@ -106,6 +106,14 @@ func (f *Feed) Listen() (done func()) {
 	return func() { f.listeners.Add(-1) }
 }
 
+// News gives a channel that is closed when something is in the log that was not when News
+// was called, or may be: for whoever listens, and then looks for what it is.
+func (f *Feed) News() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.news
+}
+
 // Run follows the log for those who listen until ctx ends.
 func (f *Feed) Run(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
