@@ -48,17 +48,32 @@ func TestWhatAPageLists(t *testing.T) {
 	require.Contains(t, got.Header.Values("Vary"), "Origin")
 }
 
+// waiters says when somebody begins to wait, or looks once more.
+type waiters struct {
+	Changes
+	asked chan<- struct{}
+}
+
+func (w waiters) News() <-chan struct{} {
+	w.asked <- struct{}{}
+	return w.Changes.News()
+}
+
 // Who knows the list is answered when it changes, or when the desk stops.
 func TestAListIsLive(t *testing.T) {
 	t.Parallel()
-	d := newDialogDesk(t)
+	asked := make(chan struct{}, 99)
+	d := newDialogDesk(t, func(c *Config) { c.Changes = waiters{c.Changes, asked} })
 	token := d.token(agentName, "chat-1", time.Now())
 	empty, _ := d.watched(token, "")
 	require.Empty(t, empty.Items)
+	<-asked
 
 	next := func(known string) <-chan watched {
 		done := make(chan watched, 1)
 		go func() { list, _ := d.watched(token, known); done <- list }()
+		<-asked
+		require.Empty(t, done, "it waits")
 		return done
 	}
 	waiting := next(empty.State)

@@ -41,7 +41,7 @@
 
     constructor() {
       super();
-      const root = this.attachShadow({ mode: "closed" });
+      const root = this.attachShadow({ mode: "open" });
       root.adoptedStyleSheets = [style];
       root.append(this.#list, this.#said);
     }
