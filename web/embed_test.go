@@ -99,21 +99,21 @@ func webChat(t *testing.T, desk, pages string) string {
 type embedded struct {
 	*dialogDesk
 	desk string // as the browser knows it
-	chat *tab
+	chat *window
 
 	mu     sync.Mutex
 	broken []string // what the chat's page logged as an error
 }
 
-// tab is one window of the browser.
-type tab struct {
+// window is one window of the browser.
+type window struct {
 	t   *testing.T
 	ctx context.Context
 }
 
 func newEmbedded(t *testing.T) *embedded {
 	t.Helper()
-	e := &embedded{chat: &tab{t, chromium(t)}, dialogDesk: newDialogDesk(t)}
+	e := &embedded{chat: &window{t, chromium(t)}, dialogDesk: newDialogDesk(t)}
 	e.desk = as(t, e.url, "desk.alpha.test")
 	at := as(t, webChat(t, e.url, e.desk), "chat.beta.test")
 	e.web.cfg.EmbedOrigins = []string{at}
@@ -136,20 +136,20 @@ func newEmbedded(t *testing.T) *embedded {
 }
 
 // call has the browser do what its protocol names.
-func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
+func call[P, R any](b *window, command cdp.Command[P, R], params P) R {
 	b.t.Helper()
 	r, err := chromedp.Call(b.ctx, command, params)
 	require.NoError(b.t, err)
 	return r
 }
 
-func (b *tab) open(address string) {
+func (b *window) open(address string) {
 	b.t.Helper()
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(address)))
 }
 
 // eval gives what a script says in the page, or what its promise does.
-func eval[T any](b *tab, script string, options ...chromedp.EvaluateOption) T {
+func eval[T any](b *window, script string, options ...chromedp.EvaluateOption) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, append(options, chromedp.EvalAwaitPromise)...))
 	require.NoError(b.t, err, script)
@@ -159,7 +159,7 @@ func eval[T any](b *tab, script string, options ...chromedp.EvaluateOption) T {
 func asPerson(p *runtime.EvaluateParams) { yes := true; p.UserGesture = &yes }
 
 // until waits until a script says true in the page.
-func (b *tab) until(script string) {
+func (b *window) until(script string) {
 	b.t.Helper()
 	for b.ctx.Err() == nil {
 		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`Boolean(`+script+`)`))
@@ -172,7 +172,7 @@ func (b *tab) until(script string) {
 }
 
 // click clicks into the middle of what a script gives, as a mouse does.
-func (b *tab) click(script string) {
+func (b *window) click(script string) {
 	b.t.Helper()
 	b.until(script)
 	at := eval[struct{ X, Y float64 }](b, `(() => { const b = `+script+`; b.scrollIntoView({block: "center"});
@@ -181,7 +181,7 @@ func (b *tab) click(script string) {
 }
 
 // opens gives the window that opens, at an address with those words, while something is done.
-func (b *tab) opens(words string, do func()) *tab {
+func (b *window) opens(words string, do func()) *window {
 	b.t.Helper()
 	opened := chromedp.WaitNewTarget(b.ctx, func(i *target.Info) bool { return strings.Contains(i.URL, words) })
 	do()
@@ -189,7 +189,7 @@ func (b *tab) opens(words string, do func()) *tab {
 	case id := <-opened:
 		ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
 		b.t.Cleanup(cancel)
-		next := &tab{b.t, ctx}
+		next := &window{b.t, ctx}
 		call(next, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 		return next
 	case <-b.ctx.Done():
@@ -217,7 +217,7 @@ func (e *embedded) say(text string) {
 }
 
 // review clicks on the row's button, and gives the dialog's window.
-func (e *embedded) review() *tab {
+func (e *embedded) review() *window {
 	e.t.Helper()
 	return e.chat.opens("/dialog/", func() { e.chat.click(theButton) })
 }
@@ -305,35 +305,35 @@ func TestAdversary_N1_MessagesOfOthers(t *testing.T) {
 	a := e.newest()
 	forged := `{type: "approvalbot", code: "` + a.Code + `", decision: "allow-once", status: "approved"}`
 	eval[bool](e.chat, `postMessage(`+forged+`, "*"); true`)
-	evil := site(t, `<title>evil</title><button>x</button><script>
+	evil := evilSite(t, `<title>evil</title><button>x</button><script>
 		window.heard = []; addEventListener("message", e => heard.push(e.data));
 		if (opener) opener.postMessage(`+forged+`, "*");
 		document.querySelector("button").onclick = () => { window.dialog = open("`+e.desk+`/dialog/`+a.Code+`", "d", "popup") };
 	</script>`)
 
-	// A window of another origin, which the chat has opened under the dialog's name, says what
-	// the desk would say, and so does the dialog's own window once it has been led elsewhere.
-	window := e.review()
-	window.until(`document.querySelector("form.dialog")`)
-	window.open(evil)
-	window.until(`window.heard`)
+	// The dialog's own window, led to another origin, says what the desk would say.
+	led := e.review()
+	led.until(`document.querySelector("form.dialog")`)
+	eval[bool](e.chat, `Boolean(open("`+evil+`", "approvalbot-`+a.Code+`"))`, asPerson)
+	led.until(`window.heard`)
+	require.True(t, eval[bool](led, `Boolean(opener)`))
 
 	// That site opens the dialog itself; the person decides there, and it learns nothing.
-	dialog := window.opens("/dialog/", func() { window.click(`document.querySelector("button")`) })
+	dialog := led.opens("/dialog/", func() { led.click(`document.querySelector("button")`) })
 	require.NotContains(t, e.said(), "desk: ")
 	dialog.until(`!document.querySelector("button.deny").disabled`)
 	dialog.click(`document.querySelector("button.deny")`)
-	window.until(`dialog.closed`)
+	led.until(`dialog.closed`)
 	require.Equal(t, core.Denied, e.now(a.Code).Status)
-	require.Zero(t, eval[int](window, `heard.length`))
+	require.Zero(t, eval[int](led, `heard.length`))
 
 	// The element learns from the desk's list that it has ended, and nothing that was forged.
 	e.chat.until(says("decided elsewhere"))
 	require.NotContains(t, e.said(), "allow-once")
 }
 
-// site is a page of another site.
-func site(t *testing.T, html string) string {
+// evilSite is a page of another site.
+func evilSite(t *testing.T, html string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -352,7 +352,7 @@ func TestAdversary_N1_TheDialogFromAnotherSite(t *testing.T) {
 	e.chat.until(theButton)
 	a := e.newest()
 	address := e.desk + "/dialog/" + a.Code
-	e.chat.open(site(t, `<title>evil</title><iframe id="framed" src="`+address+`"></iframe>
+	e.chat.open(evilSite(t, `<title>evil</title><iframe id="framed" src="`+address+`"></iframe>
 		<form method="post" target="f" action="`+address+`"><input name="decision" value="allow-once"><input name="armed" value="1">
 		<input name="shown" value="`+a.Fingerprint+`"><input name="made" value="`+strconv.FormatInt(a.CreatedAtMs, 10)+`">
 		</form><iframe name="f"></iframe>`))
