@@ -7,10 +7,10 @@ type Store interface {
 	Changes
 	Queries
 	GrantStore
+	PushStore
 	CallStore
 	PairingStore
 	DigestStore
-	PushStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction

@@ -44,17 +44,17 @@ type Config struct {
 	Tokens      []auth.Token
 	Callbacks   Callbacks                       // nil: nobody is called back
 	CallbackDue func()                          // a call may be tried again
+	Viewers     core.ViewerKey                  // the zero key: no viewers' tokens are given out
 	Audit       *Audit                          // nil: no audit log is served, no receipts are signed
 	Feed        *events.Feed                    // nil: no events are served
 	Ready       func(context.Context) api.Ready // nil: ready as soon as it serves
 	Policy      func(context.Context) (api.Policy, error)
 	// Reload puts the configured policy in force, all or nothing.
 	Reload   func(context.Context, core.Caller) (api.Reloaded, error)
-	Pairings Pairings       // nil: there are none
-	Viewers  core.ViewerKey // the zero key: no tokens are given out
-	Metrics  *metrics.Set   // nil: counts of its own; see [metrics.New]
-	Log      *slog.Logger   // nil: silent
-	Version  string         // shown in the OpenAPI description
+	Pairings Pairings     // nil: there are none
+	Metrics  *metrics.Set // nil: counts of its own; see [metrics.New]
+	Log      *slog.Logger // nil: silent
+	Version  string       // shown in the OpenAPI description
 
 	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
