@@ -66,6 +66,10 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 			err = errors.Join(err, d.Store.Close())
 		}
 	}()
+	viewers, err := core.NewViewerKey(d.Store.Seed())
+	if err != nil {
+		return nil, err
+	}
 	d.Metrics = metrics.New(tool.Known()...)
 	rules, err := d.rules(ctx)
 	if err != nil {
@@ -80,18 +84,14 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	d.timers = routing.NewTimers(d.Store, d.Gate, log)
 	d.drills = routing.NewDrills(d.Gate, func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
 	d.talk = textcmd.NewHandler(pairings{d.Gate, d}, d.Store, d.isPlace)
-	viewers, err := core.NewViewerKey(d.Store.Seed())
-	if err != nil {
-		return nil, err
-	}
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err
 	}
 	d.dispatch()
 	d.Server, err = server.New(server.Config{
-		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Viewers: viewers, Log: log, Version: version,
-		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount,
+		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
+		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount, Viewers: viewers,
 	})
 	if err != nil {
 		return nil, err
