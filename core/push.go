@@ -20,7 +20,7 @@ const PushChannel = "push"
 
 const (
 	maxSubscriptions = 20  // of a person
-	maxBrowser       = 100 // characters of what a browser calls itself
+	maxBrowserName   = 100 // characters of what a browser calls itself
 	maxPushTool      = 60  // characters of a tool's name in a notification
 	maxEndpoint      = 2048
 	authLength       = 16 // bytes (RFC 8291, section 3.2)
@@ -60,7 +60,7 @@ func (g *Gate) Subscribe(ctx context.Context, who Session, s PushSubscription) e
 		return err
 	}
 	s.ID, s.Person, s.CreatedMs = uuid.NewString(), who.Person, nowMs()
-	s.Browser = clipped(display.Escape(s.Browser), maxBrowser)
+	s.Browser = clipped(display.Escape(s.Browser), maxBrowserName)
 	return g.store.KeepPush(ctx, s, maxSubscriptions)
 }
 
