@@ -3,7 +3,7 @@ package web
 import (
 	"testing"
 
-	"github.com/chromedp/cdproto/browser"
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
@@ -16,8 +16,8 @@ func TestTheServiceWorkerShowsAPush(t *testing.T) {
 	b := &window{t, chromium(t)}
 	d := newDialogDesk(t)
 	origin := as(t, d.url, "localhost")
-	_, err := chromedp.CallBrowser(b.ctx, browser.SetPermission, browser.SetPermissionParams{
-		Origin: origin, Permission: &browser.PermissionDescriptor{Name: "notifications"}, Setting: browser.PermissionSettingGranted})
+	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
+		Origin: origin, Permission: &cdpbrowser.PermissionDescriptor{Name: "notifications"}, Setting: cdpbrowser.PermissionSettingGranted})
 	require.NoError(t, err)
 	registered := chromedp.Events(b.ctx, serviceworker.WorkerRegistrationUpdated)
 	call(b, serviceworker.Enable, cdp.Empty{})
