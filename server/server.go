@@ -128,9 +128,6 @@ func (s *Server) Mount(pattern string, h http.Handler) { s.cfg.Mount[pattern] = 
 // now on. [Server.Serve] does it when it stops.
 func (s *Server) EndWaits() { s.endWaits() }
 
-// Closing is closed when nobody is to wait for an answer any more.
-func (s *Server) Closing() <-chan struct{} { return s.closing.Done() }
-
 // Handler gives the whole API as one handler.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()

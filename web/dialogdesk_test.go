@@ -34,6 +34,7 @@ type dialogDesk struct {
 	api   *server.Server
 	url   string
 	keys  core.ViewerKey
+	stop  context.CancelFunc // ends what runs beside the server
 }
 
 const (
@@ -67,7 +68,7 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 	require.NoError(t, err)
 	public, err := url.Parse("https://desk.example")
 	require.NoError(t, err)
-	cfg := Config{Gate: d.gate, PublicURL: public, Log: log, Changes: feed, Closing: d.api.Closing(),
+	cfg := Config{Gate: d.gate, PublicURL: public, Log: log, Changes: feed,
 		EmbedOrigins: []string{embedder}, Viewers: d.keys, Asks: d.api.Tokens.Has, PushKey: "BKey"}
 	for _, f := range change {
 		f(&cfg)
@@ -92,8 +93,10 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 	srv := httptest.NewServer(d.api.Handler())
 	d.url = srv.URL
 	following, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	running.Go(func() { _ = d.web.Run(following) })
 	running.Go(func() { _ = feed.Run(following) })
-	t.Cleanup(func() { d.api.EndWaits(); srv.Close(); stop(); require.NoError(t, s.Close()); running.Wait() })
+	t.Cleanup(func() { stop(); d.api.EndWaits(); srv.Close(); require.NoError(t, s.Close()); running.Wait() })
 	return d
 }
 

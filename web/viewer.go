@@ -46,14 +46,6 @@ func (c *viewers) enter(v core.Viewer) (leave func(), ok bool) {
 	}, true
 }
 
-// Changes says when something was committed, by whatever instance.
-type Changes interface {
-	// Listen keeps the log followed until done is called.
-	Listen() (done func())
-	// News is closed when something is committed after the call.
-	News() <-chan struct{}
-}
-
 // watched is what an <approval-dialog> lists.
 type watched struct {
 	State string        `json:"state"` // names the list as it is
@@ -157,7 +149,7 @@ func (w *Web) awaitWatched(r *http.Request, v core.Viewer, known string) (watche
 		case <-news:
 		case <-over.C:
 			return list, nil
-		case <-w.cfg.Closing:
+		case <-w.closing:
 			return list, nil
 		case <-r.Context().Done():
 			return list, nil

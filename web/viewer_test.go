@@ -87,7 +87,7 @@ func TestAListIsLive(t *testing.T) {
 	require.Empty(t, (<-waiting).Items)
 
 	waiting = next(empty.State)
-	d.api.EndWaits()
+	d.stop()
 	require.Equal(t, empty.State, (<-waiting).State)
 }
 

@@ -33,8 +33,7 @@ type Config struct {
 	Log       *slog.Logger
 	// Authenticated notes that a connection is somebody's; nil: nobody wants to know.
 	Authenticated func(http.ResponseWriter, *http.Request)
-	Changes       Changes         // nil: what is shown elsewhere stays as it was when it was asked for
-	Closing       <-chan struct{} // closed when the desk stops: who waits is answered
+	Changes       Changes // nil: pages show what was when they were opened
 
 	EmbedOrigins []string                // of pages that may list what waits, and open the dialog
 	Viewers      core.ViewerKey          // reads the tokens of who looks at such a list
@@ -50,6 +49,7 @@ type Web struct {
 	who       func(*http.Request) (core.Session, bool) // whose browser it is
 	castVote  castVote                                 // counts what a dialog decides; nil: nothing is counted
 	viewers   viewers
+	closing   chan struct{} // closed when the desk stops
 }
 
 // page is one route.
@@ -61,7 +61,7 @@ type page struct {
 
 // New makes the pages.
 func New(cfg Config) (*Web, error) {
-	w := &Web{cfg: cfg, gate: cfg.Gate}
+	w := &Web{cfg: cfg, gate: cfg.Gate, closing: make(chan struct{})}
 	w.who = w.signedIn
 	var err error
 	w.templates, err = template.New("").Funcs(functions).ParseFS(texts, "templates/*.html")

@@ -106,14 +106,6 @@ func (f *Feed) Listen() (done func()) {
 	return func() { f.listeners.Add(-1) }
 }
 
-// News gives a channel that is closed when something is in the log that was not when News
-// was called, or may be: for whoever listens, and then looks for what it is.
-func (f *Feed) News() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.news
-}
-
 // Run follows the log for those who listen until ctx ends.
 func (f *Feed) Run(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
@@ -214,6 +206,14 @@ func (f *Feed) push(page []Entry) {
 	f.head = page[len(page)-1].Seq
 	close(f.news)
 	f.news = make(chan struct{})
+}
+
+// News is closed when an entry is committed that nobody has been given yet. Somebody must
+// be listening, see [Feed.Listen].
+func (f *Feed) News() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.news
 }
 
 // After gives at most some hundred entries after number after, in order, from
