@@ -115,6 +115,9 @@ func newEmbedded(t *testing.T) *embedded {
 	t.Helper()
 	e := &embedded{chat: &window{t, chromium(t)}, dialogDesk: newDialogDesk(t)}
 	e.desk = as(t, e.url, "desk.alpha.test")
+	public, err := url.Parse(e.desk)
+	require.NoError(t, err)
+	e.web.cfg.PublicURL = public
 	at := as(t, webChat(t, e.url, e.desk), "chat.beta.test")
 	e.web.cfg.EmbedOrigins = []string{at}
 	require.NoError(t, chromedp.Listen(e.chat.ctx, func(event any) {
