@@ -32,8 +32,8 @@ import (
 // browserTime is how long a test with Chromium may take: it says that it hangs, not how fast it is.
 const browserTime = 3 * time.Minute
 
-// chromium starts a browser without a window, for which every name of test is this machine.
-func chromium(t *testing.T) context.Context {
+// startChromium starts a browser without a window, for which every name of test is this machine.
+func startChromium(t *testing.T) context.Context {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser"} {
@@ -113,7 +113,7 @@ type window struct {
 
 func newEmbedded(t *testing.T) *embedded {
 	t.Helper()
-	e := &embedded{chat: &window{t, chromium(t)}, dialogDesk: newDialogDesk(t)}
+	e := &embedded{chat: &window{t, startChromium(t)}, dialogDesk: newDialogDesk(t)}
 	e.desk = as(t, e.url, "desk.alpha.test")
 	public, err := url.Parse(e.desk)
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 // The worker shows what a push says and nothing else of it, also where that is nothing.
 func TestTheServiceWorkerShowsAPush(t *testing.T) {
 	t.Parallel()
-	b := &window{t, chromium(t)}
+	b := &window{t, startChromium(t)}
 	d := newDialogDesk(t)
 	origin := as(t, d.url, "localhost")
 	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
