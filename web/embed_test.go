@@ -32,8 +32,9 @@ import (
 // browserTime is how long a test with Chromium may take: it says that it hangs, not how fast it is.
 const browserTime = 3 * time.Minute
 
-// startChromium starts a browser without a window, for which every name of test is this machine.
-func startChromium(t *testing.T) context.Context {
+// startChromium starts a browser without a window, for which every name of test is this
+// machine. It takes that origin for as safe as one with TLS.
+func startChromium(t *testing.T, safe string) context.Context {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser"} {
@@ -52,7 +53,7 @@ func startChromium(t *testing.T) context.Context {
 	profile := t.TempDir()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
 		chromedp.UserDataDir(profile), chromedp.Flag("host-resolver-rules", "MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost"),
-		chromedp.Flag("disable-dev-shm-usage", true))
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("unsafely-treat-insecure-origin-as-secure", safe))
 	ctx, cancel := context.WithTimeout(t.Context(), browserTime)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
@@ -113,8 +114,9 @@ type window struct {
 
 func newEmbedded(t *testing.T) *embedded {
 	t.Helper()
-	e := &embedded{chat: &window{t, startChromium(t)}, dialogDesk: newDialogDesk(t)}
+	e := &embedded{dialogDesk: newDialogDesk(t)}
 	e.desk = as(t, e.url, "desk.alpha.test")
+	e.chat = &window{t, startChromium(t, e.desk)}
 	public, err := url.Parse(e.desk)
 	require.NoError(t, err)
 	e.web.cfg.PublicURL = public

@@ -13,9 +13,9 @@ import (
 // The worker shows what a push says and nothing else of it, also where that is nothing.
 func TestTheServiceWorkerShowsAPush(t *testing.T) {
 	t.Parallel()
-	b := &window{t, startChromium(t)}
 	d := newDialogDesk(t)
 	origin := as(t, d.url, "localhost")
+	b := &window{t, startChromium(t, origin)}
 	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
 		Origin: origin, Permission: &cdpbrowser.PermissionDescriptor{Name: "notifications"}, Setting: cdpbrowser.PermissionSettingGranted})
 	require.NoError(t, err)
