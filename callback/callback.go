@@ -18,6 +18,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -121,13 +122,13 @@ func (c *Channel) call(ctx context.Context, address string, owner Owner, id stri
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil || owner.Secure && req.URL.Scheme != "https" {
-		return errRefused{"the callbackUrl must be an https address"}
+		return Refused{"the callbackUrl must be an https address"}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "approvalbot")
 	req.Header.Set("X-Approvalbot-Delivery", id)
 	req.Header.Set(SignatureHeader, Sign(owner.Secret, time.Now(), body))
-	res, err := client(owner.Allow).Do(req)
+	res, err := Client(owner.Allow, nil, privateCallback).Do(req)
 	if err != nil {
 		return plain(err)
 	}
@@ -143,7 +144,7 @@ func (c *Channel) call(ctx context.Context, address string, owner Owner, id stri
 // some chance in it, so that a burst of failures does not come back as one.
 func (c *Channel) again(a core.Approval, since time.Time, err error) error {
 	age := time.Since(since)
-	var refused errRefused
+	var refused Refused
 	if errors.As(err, &refused) || age >= giveUp {
 		c.cfg.Log.Warn("an owner could not be called back; the call is given up", "approval", a.Key, "token",
 			a.Owner, "reason", err)
@@ -156,14 +157,15 @@ func (c *Channel) again(a core.Approval, since time.Time, err error) error {
 
 func gone(message string) error { return &core.DeliveryError{Gone: true, Message: message} }
 
-// errRefused is an address that is never called.
-type errRefused struct{ text string }
+// Refused is the error for an address that is never called.
+type Refused struct{ Text string }
 
-func (e errRefused) Error() string { return e.text }
+// Error says why.
+func (e Refused) Error() string { return e.Text }
 
 // plain says a network error without the address, which may hold a secret.
 func plain(err error) error {
-	var refused errRefused
+	var refused Refused
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &refused):
@@ -176,19 +178,22 @@ func plain(err error) error {
 	return errors.New("the owner could not be reached")
 }
 
-// client makes the one connection of a call. It looks at the address that is
-// really connected to, so that no name can point elsewhere in between.
-func client(allow []netip.Prefix) *http.Client {
+const privateCallback = "the callbackUrl leads to a private address, which the token's callbackAllow does not name"
+
+// Client makes the one connection of a call to an address that others chose. It looks at
+// the address that is really connected to, so that no name can point elsewhere in between:
+// where that is neither public nor of an allowed network, the error is [Refused] with that
+// refusal. It follows no redirects. trust is for TLS; nil: as usual.
+func Client(allow []netip.Prefix, trust *tls.Config, refusal string) *http.Client {
 	dialer := &net.Dialer{Timeout: callTime, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
 		if err != nil || !Reachable(at.Addr(), allow) {
-			return errRefused{"the callbackUrl leads to a private address, which the token's callbackAllow does " +
-				"not name"}
+			return Refused{refusal}
 		}
 		return nil
 	}}
 	return &http.Client{
-		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true,
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, TLSClientConfig: trust,
 			TLSHandshakeTimeout:   callTime,
 			ResponseHeaderTimeout: callTime, MaxResponseHeaderBytes: maxAnswer},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -142,6 +142,9 @@ func (a Approval) draw(d Delivery, payload []Fact, r reader) Drawing {
 	if d.Kind == ReminderDelivery {
 		return a.drawReminder(d, r.people)
 	}
+	if d.Kind == PushDelivery {
+		return a.drawNotification()
+	}
 	if d.Kind != CardDelivery {
 		return Drawing{Text: a.messageText(d.Kind), Times: a.times(), Done: true}
 	}

@@ -52,6 +52,7 @@ const (
 	ResultDelivery    DeliveryKind = "result"    // how the execution went, where no card shows it
 	UnreachedDelivery DeliveryKind = "unreached" // nobody could be asked
 	CallbackDelivery  DeliveryKind = "callback"  // the approval as JSON, POSTed to its owner
+	PushDelivery      DeliveryKind = "push"      // tells a browser that it waits
 	RetryDelivery     DeliveryKind = "retry"     // it may be claimed again
 	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
 	DrillDelivery     DeliveryKind = "drill"     // a scheduled drill did not reach every chat

@@ -33,6 +33,7 @@ type Rules struct {
 	DigestAbove int         // so many cards of an owner a minute in a chat; more are one list. 0: never
 	Classes     []ClassRule // whose yes the classes need that people are asked about
 	Objective   Objective
+	Push        bool          // browsers that people have subscribed are notified
 	Drill       schedule.Cron // when each route is tried; zero: never
 
 	absences Absences // those that People are seen with

@@ -7,6 +7,7 @@ type Store interface {
 	Changes
 	Queries
 	GrantStore
+	PushStore
 	CallStore
 	PairingStore
 	DigestStore
@@ -120,6 +121,7 @@ type Lookup struct {
 	Code        string // of the new approval: no two instances give the same at once
 	Flood       int    // count the owner's newest cards if it has so many approvals pending; 0: do not
 	Grants      bool   // look for grants and cool-downs too
+	Push        bool   // look for subscribed browsers too
 	Subject     string // with Grants: what a session grant would have to cover, or empty
 	Program     string // with Grants: the call's GrantScope.Program, or empty
 }
@@ -135,7 +137,8 @@ type Existing struct {
 	// Cards is how many cards of the owner's pending approvals were made within FloodMs for
 	// each place, folded ones too.
 	Cards  map[Target]int
-	Grants []Grant // the owner's for this agent, by fingerprint, program or subject (of this session)
+	Pushed []PushSubscription // with Push: all that there are, with ID and Person alone
+	Grants []Grant            // the owner's for this agent, by fingerprint, program or subject (of this session)
 }
 
 // NameQuery looks approvals up by name; every field that is set adds matches.

@@ -72,7 +72,7 @@ func (g *Gate) create(
 	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes,
-		Flood: rules.DigestAbove, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject,
+		Flood: rules.DigestAbove, Push: rules.Push, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject,
 		Program: asked.GrantScope.Program}
 	if call.Resume {
 		look.ResumeMs = nowMs()
@@ -166,7 +166,7 @@ func begin(
 	if first = asked.next(draft); first != "" {
 		return nil, false, first, nil
 	}
-	changes := []Change{open(draft, f.Cards, rules, now)}
+	changes := []Change{open(draft, f.Cards, rules, now).notifications(f.Pushed, f.Cards, rules, now)}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if f.Superseded != nil {
 		changes = append(changes, f.Superseded.supersede(draft, now))

@@ -19,7 +19,7 @@ const VerifierChannel = "verifier"
 // Target is a place a card goes: a chat of a channel, perhaps a thread in it.
 // Two targets are the same place exactly when they are equal after [Target.Normal].
 type Target struct {
-	Channel  string `json:"channel"`            // "telegram", "discord", VerifierChannel or CallbackChannel
+	Channel  string `json:"channel"`            // "telegram", "discord", VerifierChannel, CallbackChannel or PushChannel
 	To       string `json:"to"`                 // the chat's id on its platform; "dm:<user>" for a Discord direct message
 	ThreadID string `json:"threadId,omitempty"` // topic or thread; empty for the chat itself
 }

@@ -13,6 +13,7 @@ import (
 	"approvalbot/config/local"
 	"approvalbot/core"
 	"approvalbot/gateway"
+	"approvalbot/push"
 	"approvalbot/routing"
 	"approvalbot/server"
 	"approvalbot/server/events"
@@ -75,6 +76,8 @@ type Daemon struct {
 	feed           *events.Feed
 	gateway        *gateway.Gateway
 	web            *web.Web // nil: the desk has no pages
+	viewers        core.ViewerKey
+	pushKey        push.Key // empty: no browser is notified
 	notices        *routing.Notices
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"approvalbot/config"
 	"approvalbot/core"
+	"approvalbot/push"
 	"approvalbot/server/connection"
 	"approvalbot/web"
 )
@@ -24,14 +25,37 @@ func (d *Daemon) pages() (*web.Web, error) {
 	if err != nil {
 		return nil, err
 	}
+	if file := s.Web.Push.VAPIDKeyFile; file != "" {
+		made := false
+		if d.pushKey, made, err = push.OpenKey(file); err != nil {
+			return nil, err
+		}
+		if made {
+			d.log.Info("a key for notifications to browsers was made: keep it beside the store's", "file", file)
+		}
+	}
 	c := d.webConfig()
 	c.PublicURL, c.Authenticated = base, connection.Authenticated
+	c.EmbedOrigins, c.PushKey, c.Viewers, c.Asks = s.Web.EmbedOrigins, d.pushKey.Public, d.viewers, d.asks
 	o := s.Web.OIDC
 	c.OIDC = web.OIDC{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: string(o.ClientSecret)}
 	if d.cfg.Channels.Telegram.On() {
 		c.BotToken = string(d.cfg.Channels.Telegram.BotToken)
 	}
 	return web.New(c)
+}
+
+// asks reports whether the token of that name may still ask.
+func (d *Daemon) asks(name string) bool {
+	return slices.ContainsFunc(d.live.Load().Server.Tokens, func(t config.Token) bool {
+		return t.Name == name && slices.Contains(t.Scopes, "approvals.request")
+	})
+}
+
+// notifications is the channel of notifications to browsers.
+func (d *Daemon) notifications() *push.Channel {
+	return push.New(push.Config{Subscription: d.Store.Push, Drop: d.Store.DropPush, Key: d.pushKey,
+		Subject: d.cfg.Server.WebURL(), Log: d.log})
 }
 
 // mountPages puts the pages where people reach them.

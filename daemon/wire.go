@@ -66,6 +66,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 			err = errors.Join(err, d.Store.Close())
 		}
 	}()
+	if d.viewers, err = core.NewViewerKey(d.Store.Seed()); err != nil {
+		return nil, err
+	}
 	d.Metrics = metrics.New(tool.Known()...)
 	rules, err := d.rules(ctx)
 	if err != nil {
@@ -92,7 +95,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	d.dispatch()
 	d.Server, err = server.New(server.Config{
 		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, LinkTo: d.linkTo(), Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
-		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount,
+		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount, Viewers: d.viewers,
 	})
 	if err != nil {
 		return nil, err
@@ -181,6 +184,10 @@ func (d *Daemon) dispatch() {
 	}
 	d.dispatchers = append(d.dispatchers,
 		routing.NewDispatcher(core.CallbackChannel, d.callbacks(), d.Store, d.Gate, d.table, func() {}, d.log))
+	if d.pushKey.Public != "" {
+		d.dispatchers = append(d.dispatchers,
+			routing.NewDispatcher(core.PushChannel, d.notifications(), d.Store, d.Gate, d.table, func() {}, d.log))
+	}
 }
 
 // committed wakes whoever has work after a change.

@@ -280,6 +280,13 @@ func (s *Server) routes() []route {
 			codes: []core.Code{core.CodeNotFound},
 		},
 		{
+			method: "POST", path: "/v1/viewer-tokens", name: "createViewerToken", scopes: asker,
+			summary: "A token for an <approval-dialog> in a web page: for ten minutes it shows which approvals of " +
+				"one of your sessions are pending, and nothing else.",
+			in: reflect.TypeFor[api.ViewerTokenRequest](), out: reflect.TypeFor[api.ViewerToken](),
+			status: []int{http.StatusCreated}, serve: with(s.viewerToken),
+		},
+		{
 			method: "GET", path: "/v1/callbacks", name: "listCallbacks", scopes: operator,
 			summary: "Calls back to owners that have not succeeded, newest first.",
 			out:     reflect.TypeFor[api.Callbacks](), status: ok, serve: without(s.callbacks),

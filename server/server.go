@@ -44,6 +44,7 @@ type Config struct {
 	Tokens      []auth.Token
 	Callbacks   Callbacks                       // nil: nobody is called back
 	CallbackDue func()                          // a call may be tried again
+	Viewers     core.ViewerKey                  // the zero key: no viewers' tokens are given out
 	Audit       *Audit                          // nil: no audit log is served, no receipts are signed
 	Feed        *events.Feed                    // nil: no events are served
 	Ready       func(context.Context) api.Ready // nil: ready as soon as it serves

@@ -170,6 +170,11 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 			return f, err
 		}
 	}
+	if look.Push {
+		if f.Pushed, err = t.subscribed(); err != nil {
+			return f, err
+		}
+	}
 	f.Grants, err = t.grantsFor(look)
 	return f, err
 }

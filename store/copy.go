@@ -27,6 +27,7 @@ var copied = []struct {
 	{"tools", 3, "owner, server, tool, hash"},
 	{"absences", 1, "person, stand_in, since_ms, until_ms, said_by"},
 	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},
+	{"push_subscriptions", 1, "id, person, endpoint, p256dh, auth, browser, created_ms"},
 	{"silences", 2, "channel, chat, since_ms, tried_ms"},
 	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms"},
 	{"sessions", 1, "id, cookie, person, how, browser, enrols, created_ms, used_ms, ends_ms"},

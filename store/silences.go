@@ -65,10 +65,10 @@ func (a *answering) forgetAll() {
 }
 
 // hear writes down what a try has heard in a chat, where that is news. Only cards
-// ask people, so nobody wants to know it of calls back.
+// ask people, so nobody wants to know it of calls back and notifications.
 func (s *Store) hear(t *tx, place core.Target, what core.SendOutcome) (err error) {
 	chat := place.Normal().Chat()
-	if what == core.NotSent || chat.Channel == core.CallbackChannel {
+	if what == core.NotSent || chat.Channel == core.CallbackChannel || chat.Channel == core.PushChannel {
 		return nil
 	}
 	answered := what == core.Answered

@@ -59,7 +59,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"plan", testPlan},
 		{"absences", testAbsences},
 		{"absences under votes", testAbsencesUnderVotes},
-		{"moves", testMoves},
+		{"moves", testMoves}, {"push", testPush},
 		{"digests", testDigests}, {"digests that fail", testDigestsThatFail}, {"digests move", testDigestsMove},
 		{"newest cards", testNewestCards},
 		{"redraw", testRedraw},

@@ -1,4 +1,237 @@
 package web
 
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"approvalbot/core"
+)
+
+const (
+	// dialogRest is how long a dialog's buttons do nothing after it was made, and after its
+	// window gets the focus: a click that was meant for what stood there before decides nothing.
+	dialogRest  = 800 * time.Millisecond
+	dialogLife  = time.Hour // how long after it was made a dialog's form counts
+	maxInDialog = 4000      // characters of a call that a dialog shows; a longer one is on its own page
+)
+
+// castVote counts what who is signed in decides about the approval of that code, of which
+// the page has shown them everything that would run.
+type castVote func(
+	ctx context.Context, s core.Session, code string, d core.Decision, reason string,
+) (core.Approval, error)
+
 // dialogPages are the dialog for other people's pages, notifications, and what they need.
-func (w *Web) dialogPages() []page { return nil }
+func (w *Web) dialogPages() []page {
+	return []page{
+		{"GET /dialog/{code}", false, w.dialogPage},
+		{"POST /dialog/{code}", false, w.decideInDialog},
+		{"GET /viewer/approvals", true, w.watchedPage},
+		{"OPTIONS /viewer/approvals", true, w.preflight},
+		{"GET /static/approvalbot.js", true, w.embedScript},
+		{"GET /me/push", false, w.pushPage},
+		{"POST /me/push", false, w.subscribe},
+		{"POST /me/push/end", false, w.unsubscribe},
+	}
+}
+
+// dialog is what the page of an approval's dialog shows.
+type dialog struct {
+	Code     string
+	Card     core.Card
+	Tool     string
+	Payload  []core.Fact
+	Long     bool // the call is on its own page, and is decided there
+	Hidden   bool // nobody may see the call, so nobody can allow it
+	Buttons  []dialogButton
+	Shown    string // fingerprint of the call that stands on the page whole, or empty
+	MadeMs   int64
+	Chosen   *dialogButton // to be confirmed, where no script watches the clicks
+	Sentence string        // why the last try did not count, or what it did
+	Answer   string        // for whoever opened the window, as JSON; empty: there is none
+	Origins  string        // of who may get it
+}
+
+// dialogButton is one of a dialog's buttons.
+type dialogButton struct {
+	Decision core.Decision
+	Label    string
+	Covers   string // what a wider scope allows, for people
+}
+
+// dialogLabels are the words of the dialog's buttons.
+var dialogLabels = map[core.Decision]string{
+	core.Deny: "Cancel", core.AllowOnce: "Allow once", core.AllowSession: "Always (this session)", core.AllowAlways: "Always",
+}
+
+// dialogPage shows the dialog of an approval, in a window that a page of another site has
+// opened, or in one of its own.
+func (w *Web) dialogPage(out http.ResponseWriter, r *http.Request, s core.Session) {
+	a, err := w.dialogOf(r.Context(), s, r.PathValue("code"))
+	if err != nil {
+		w.noDialog(out, s, err)
+		return
+	}
+	w.showDialog(out, r, s, a, func(*dialog) {})
+}
+
+// dialogOf finds the approval of a code, as far as it concerns who is signed in: nobody
+// learns by asking what there is.
+func (w *Web) dialogOf(ctx context.Context, s core.Session, code string) (core.Approval, error) {
+	a, err := w.gate.ByCode(ctx, code)
+	if err == nil && !a.ConcernsPerson(s.Person, w.gate.Rules().People) {
+		err = core.Refuse(core.CodeNotFound, "There is no such approval.")
+	}
+	return a, err
+}
+
+// noDialog says that there is nothing to decide.
+func (w *Web) noDialog(out http.ResponseWriter, s core.Session, err error) {
+	d, status := dialog{Sentence: err.Error()}, http.StatusNotFound
+	if core.CodeOf(err) != core.CodeNotFound {
+		w.cfg.Log.Error("a dialog could not be made", "reason", err)
+		d.Sentence, status = "The desk cannot do that right now. Try again in a moment.", http.StatusServiceUnavailable
+	}
+	w.showOpened(out, status, view{Title: "Nothing to decide", Session: s, Data: d})
+}
+
+// showOpened answers with a dialog. Alone among all pages it stays known to the window that
+// opened it: that is whom it tells how it was decided.
+func (w *Web) showOpened(out http.ResponseWriter, status int, v view) {
+	out.Header().Set("Cross-Origin-Opener-Policy", "unsafe-none")
+	w.show(out, status, "dialog.html", v)
+}
+
+// showDialog answers with the approval's dialog as it stands, after change.
+func (w *Web) showDialog(out http.ResponseWriter, r *http.Request, s core.Session, a core.Approval, change func(*dialog)) {
+	payload, err := w.gate.Payload(r.Context(), a)
+	if err != nil {
+		w.noDialog(out, s, err)
+		return
+	}
+	d := newDialog(a, w.gate.CardOf(a, payload), payload, time.Now())
+	d.Origins = strings.Join(w.cfg.EmbedOrigins, " ")
+	change(&d)
+	status, title := http.StatusOK, "Approval required"
+	if a.Final() {
+		title = "Decided"
+	}
+	w.showOpened(out, status, view{Title: title, Session: s, Data: d})
+}
+
+// newDialog is the dialog of an approval. payload is its whole call. An allow is offered
+// only where every byte of it stands on the page.
+func newDialog(a core.Approval, card core.Card, payload []core.Fact, now time.Time) dialog {
+	d := dialog{Code: a.Code, Card: card, Tool: a.ToolName, Payload: card.Payload, MadeMs: now.UnixMilli()}
+	if a.Final() {
+		return d
+	}
+	d.Hidden, d.Long = len(payload) == 0, lengthOf(payload) > maxInDialog
+	d.Buttons = []dialogButton{{Decision: core.Deny, Label: dialogLabels[core.Deny]}}
+	if d.Long {
+		d.Payload = nil
+	}
+	if d.Long || d.Hidden {
+		return d
+	}
+	d.Shown = a.Fingerprint
+	covers := card.Wider
+	for _, offer := range card.Offers {
+		b := dialogButton{Decision: offer, Label: dialogLabels[offer]}
+		if offer != core.AllowOnce && len(covers) > 0 {
+			b.Covers, covers = covers[0], covers[1:]
+		}
+		d.Buttons = append(d.Buttons, b)
+	}
+	return d
+}
+
+// lengthOf is how many characters a call has on a page, about.
+func lengthOf(payload []core.Fact) (n int) {
+	for _, f := range payload {
+		n += len([]rune(f.Name)) + len([]rune(f.Value))
+	}
+	return n
+}
+
+// decideInDialog counts what a dialog's form says. Without a script that watches over the
+// window's focus it asks once more first, on another page.
+func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s core.Session) {
+	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
+	decision := core.Decision(r.PostFormValue("decision"))
+	a, err := w.dialogOf(r.Context(), s, r.PathValue("code"))
+	if err != nil {
+		w.noDialog(out, s, err)
+		return
+	}
+	allows := decision.Allows() && !a.Final()
+	switch {
+	case !inTime(r.PostFormValue("made"), time.Now()) || r.PostFormValue("armed") == "" && r.PostFormValue("confirm") == "":
+		w.showDialog(out, r, s, a, func(d *dialog) { d.confirm(decision) })
+	case allows && r.PostFormValue("shown") != a.Fingerprint:
+		w.showDialog(out, r, s, a, func(d *dialog) { d.Sentence = "Read the whole call first." })
+	case w.castVote == nil:
+		w.noDialog(out, s, errors.New("nothing counts what dialogs decide"))
+	default:
+		after, err := w.castVote(r.Context(), s, a.Code, decision, "")
+		w.answerDialog(out, r, s, after, decision, err)
+	}
+}
+
+// inTime reports whether a form is old enough to be read, and no older than it may be.
+func inTime(made string, now time.Time) bool {
+	ms, err := strconv.ParseInt(made, 10, 64)
+	age := now.Sub(time.UnixMilli(ms))
+	return err == nil && age >= dialogRest && age <= dialogLife
+}
+
+// confirm leaves the one button that was chosen, on a page that says what it does.
+func (d *dialog) confirm(chosen core.Decision) {
+	i := slices.IndexFunc(d.Buttons, func(b dialogButton) bool { return b.Decision == chosen })
+	if i >= 0 {
+		d.Chosen = &d.Buttons[i]
+	}
+}
+
+// answer is what the window that opened a dialog is told: what the person has decided, and
+// how the approval stands now.
+type dialogAnswer struct {
+	Type     string        `json:"type"`
+	Code     string        `json:"code"`
+	Decision core.Decision `json:"decision"`
+	Status   core.Status   `json:"status"`
+}
+
+// answerDialog says what became of a vote. Only a vote that counted is told to whoever opened
+// the window, and only in answer to it: nobody learns how an approval ended by opening it.
+func (w *Web) answerDialog(
+	out http.ResponseWriter, r *http.Request, s core.Session, a core.Approval, decision core.Decision, err error,
+) {
+	var no *core.Error
+	switch {
+	case err != nil && !errors.As(err, &no):
+		w.noDialog(out, s, err)
+		return
+	case err != nil:
+		now, missing := w.dialogOf(r.Context(), s, r.PathValue("code"))
+		if missing != nil {
+			w.noDialog(out, s, missing)
+			return
+		}
+		w.showDialog(out, r, s, now, func(d *dialog) { d.Sentence = no.Message })
+		return
+	}
+	text, _ := json.Marshal(dialogAnswer{"approvalbot", a.Code, decision, a.Status}) // plain values always marshal
+	w.showDialog(out, r, s, a, func(d *dialog) {
+		d.Answer, d.Buttons = string(text), nil
+		if d.Sentence = "Your vote counts."; !a.Final() {
+			d.Sentence = "Your vote counts. Others are to decide, too."
+		}
+	})
+}

@@ -40,6 +40,11 @@ type Config struct {
 	Audit   *Audit                                    // nil: no log to look at
 	Receipt func(core.Approval) (string, error)       // of a claimed approval; nil: none is signed
 	Health  func(context.Context) []core.Diagnostic   // how the desk is
+
+	EmbedOrigins []string                // of pages that may list what waits, and open the dialog
+	Viewers      core.ViewerKey          // reads the tokens of who looks at such a list
+	Asks         func(owner string) bool // whether an API token of that name still may ask
+	PushKey      string                  // the desk's public key at push services; empty: no browser is notified
 }
 
 // Web is the desk's pages. Safe for concurrent use.
@@ -56,6 +61,8 @@ type Web struct {
 	streams   atomic.Int64  // pages that are open and live
 	counting  chan struct{} // one count of numbers at a time
 	verifying atomic.Bool   // a check of the log is under way
+	castVote  castVote      // counts what a dialog decides; nil: nothing is counted
+	viewers   viewers
 	closing   chan struct{} // closed when the desk stops
 }
 
@@ -69,7 +76,7 @@ type page struct {
 // New makes the pages.
 func New(cfg Config) (*Web, error) {
 	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection(), counting: make(chan struct{}, 1),
-		closing: make(chan struct{})}
+		closing: make(chan struct{}), castVote: cfg.Gate.VoteOnWeb}
 	w.who = w.signedIn
 	if cfg.OIDC.Issuer != "" {
 		w.provider = newProvider(cfg.OIDC)

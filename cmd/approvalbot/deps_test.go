@@ -41,7 +41,7 @@ config: core display
 config/effective: api bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: config core display
 core: display internal/fault schedule
-daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool routing schedule server server/connection server/events server/metrics store verifier web
+daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool push routing schedule server server/connection server/events server/metrics store verifier web
 deploy:
 display:
 examples/receipt: proof
@@ -72,6 +72,7 @@ policy/tool: core display policy/command policy/finding policy/language policy/l
 policy/words:
 policy/workspace: core display policy/finding policy/words
 proof: core
+push: callback core
 routing: core internal/fault
 schedule:
 server: api core hook internal/panics messages server/auth server/connection server/events server/metrics server/view
@@ -93,6 +94,7 @@ approvalbot/internal/bench:
 approvalbot/store/pgtest:
 cel.dev/cel-go: policy/condition
 database/sql: internal/bench store store/pgtest
+github.com/SherClockHolmes/webpush-go: push
 github.com/arran4/golang-ical: schedule
 github.com/bwmarrin/discordgo: bot/discord/gateway
 github.com/chromedp:
@@ -116,7 +118,7 @@ golang.org/x/sync: daemon
 golang.org/x/text: display
 modernc.org/sqlite: internal/bench store
 mvdan.cc/sh: policy/line policy/shell
-net/http: api bot/bottest bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp internal/bench internal/fakeclaude internal/panics server server/connection server/metrics verifier web
+net/http: api bot/bottest bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp internal/bench internal/fakeclaude internal/panics push server server/connection server/metrics verifier web
 `)
 
 // table reads lines of a name and what belongs to it. A line of its own for each leaves

@@ -101,6 +101,7 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
 		Contact:       Contact(c, rights), BreaksQuiet: t.Policy.BreaksQuietAtOrAbove.Class, DigestAbove: t.Routing.DigestAbove,
 		Zones: zones(c), Drill: drillOf(t.Drill), Classes: classRules(c),
+		Push:      c.Server.WebOn() && c.Server.Web.Push.VAPIDKeyFile != "",
 		Objective: core.Objective{DecidedWithin: time.Duration(t.SLO.DecidedWithin), Share: t.SLO.Share},
 	}, nil
 }

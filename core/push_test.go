@@ -1,0 +1,162 @@
+package core_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/schedule"
+)
+
+// goodKey is a point on P-256, and goodAuth sixteen bytes, in base64url.
+const (
+	goodKey  = "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"
+	goodAuth = "tBHItJI5svbpez7KI4CCXg"
+)
+
+func subscription(endpoint string) core.PushSubscription {
+	return core.PushSubscription{Endpoint: endpoint, P256dh: goodKey, Auth: goodAuth, Browser: "Firefox"}
+}
+
+func (d *fixture) subscribe(t *testing.T, person, endpoint string) core.PushSubscription {
+	t.Helper()
+	who := core.Session{Person: person}
+	require.NoError(t, d.Subscribe(t.Context(), who, subscription(endpoint)))
+	all, err := d.Subscriptions(t.Context(), who)
+	require.NoError(t, err)
+	i := slices.IndexFunc(all, func(s core.PushSubscription) bool { return s.Endpoint == endpoint })
+	require.GreaterOrEqual(t, i, 0)
+	return all[i]
+}
+
+// notified are the subscriptions that an approval's notifications go to.
+func (d *fixture) notified(t *testing.T, a core.Approval) (ids []string) {
+	t.Helper()
+	a, err := d.ByKey(t.Context(), a.Key)
+	require.NoError(t, err)
+	for _, m := range a.Deliveries {
+		if m.Kind == core.PushDelivery {
+			ids = append(ids, m.Target.To)
+		}
+	}
+	return ids
+}
+
+// Every subscribed browser of who could decide is told once, when it is asked: of an asker
+// who may not, none, and none where notifications are off or nobody is asked.
+func TestWhoIsNotified(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	one, two := d.subscribe(t, "alice", "https://p.example/1"), d.subscribe(t, "alice", "https://p.example/2")
+	other := d.subscribe(t, "bob", "https://p.example/3")
+	require.Empty(t, d.notified(t, d.submit(t, "ask")), "off")
+
+	d.use(func(r *core.Rules) { r.Push = true })
+	a := d.submit(t, "grave")
+	require.ElementsMatch(t, []string{one.ID, two.ID, other.ID}, d.notified(t, a))
+	require.Equal(t, a.Key, d.submit(t, "grave").Key)
+	require.Len(t, d.notified(t, a), 3, "the same again tells nobody twice")
+	require.Empty(t, d.notified(t, d.submit(t, "deny")))
+	require.Empty(t, d.notified(t, d.submit(t, "allow")))
+
+	own := d.submit(t, "ask", func(c *core.Call) {
+		c.SessionKey, c.Requester = "mine", &core.Requester{Channel: "telegram", UserID: "1"}
+	})
+	require.Equal(t, []string{other.ID}, d.notified(t, own))
+	require.NoError(t, d.Unsubscribe(t.Context(), core.Session{Person: "alice"}, other.ID))
+	require.NoError(t, d.Unsubscribe(t.Context(), core.Session{Person: "alice"}, one.ID))
+	require.ElementsMatch(t, []string{two.ID, other.ID}, d.notified(t, d.submit(t, "serious")))
+}
+
+// In a person's quiet hours a notification waits for their end, unless the class breaks them.
+func TestNotificationsInQuietHours(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	d.subscribe(t, "alice", "https://p.example/1")
+	start := time.Now().UTC().Add(-time.Hour)
+	until := start.Add(8 * time.Hour)
+	night, err := schedule.Once(start.Format(time.RFC3339), until.Format(time.RFC3339), "UTC")
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) {
+		r.Push, r.BreaksQuiet = true, core.R4
+		r.Contact.Quiet = map[string]schedule.Window{"alice": night}
+	})
+	due := func(tool string) int64 {
+		a, err := d.ByKey(t.Context(), d.submit(t, tool).Key)
+		require.NoError(t, err)
+		require.Len(t, d.notified(t, a), 1)
+		for _, m := range a.Deliveries {
+			if m.Kind == core.PushDelivery {
+				return m.DueMs - a.CreatedAtMs
+			}
+		}
+		return 0
+	}
+	require.Greater(t, due("serious"), int64(6*time.Hour/time.Millisecond))
+	require.Less(t, due("grave"), int64(time.Hour/time.Millisecond))
+}
+
+// A flood of one owner's notifies nobody but of what is worst.
+func TestNotificationsUnderAFlood(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	d.subscribe(t, "alice", "https://p.example/1")
+	d.use(func(r *core.Rules) { r.Push, r.DigestAbove = true, 2 })
+	next := func(tool, path string) int {
+		return len(d.notified(t, d.submit(t, tool, func(c *core.Call) { c.Params = json.RawMessage(`{"path":"` + path + `"}`) })))
+	}
+	require.Equal(t, 1, next("ask", "1"))
+	require.Equal(t, 1, next("ask", "2"))
+	require.Equal(t, 0, next("ask", "3"))
+	require.Equal(t, 1, next("grave", "4"))
+}
+
+// A notification says the code, the class and the tool, and nothing once nobody is asked.
+func TestWhatANotificationSays(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	d.subscribe(t, "alice", "https://p.example/1")
+	d.use(func(r *core.Rules) { r.Push = true })
+	a := d.submit(t, "ask", func(c *core.Call) {
+		c.Params = json.RawMessage(`{"path":"/etc/shadow"}`)
+	})
+	m := core.Delivery{Key: a.Key, Kind: core.PushDelivery}
+	drawing, err := d.Draw(t.Context(), m)
+	require.NoError(t, err)
+	require.True(t, drawing.Done)
+	require.JSONEq(t, `{"code":"`+a.Code+`","risk":"R2","tool":"ask"}`, drawing.Text)
+	_, err = d.VoteAs(t.Context(), alice, a.Code, core.Deny, "")
+	require.NoError(t, err)
+	drawing, err = d.Draw(t.Context(), m)
+	require.NoError(t, err)
+	require.NotEmpty(t, drawing.Skip)
+}
+
+// What no browser says is no subscription.
+func TestSubscriptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	who := core.Session{Person: "alice"}
+	for name, c := range map[string]struct {
+		who    core.Session
+		change func(*core.PushSubscription)
+		want   core.Code
+	}{
+		"nobody":           {core.Session{}, func(*core.PushSubscription) {}, core.CodeForbidden},
+		"a removed person": {core.Session{Person: "carol"}, func(*core.PushSubscription) {}, core.CodeForbidden},
+		"not https":        {who, func(s *core.PushSubscription) { s.Endpoint = "http://p.example/1" }, core.CodeInvalidRequest},
+		"no host":          {who, func(s *core.PushSubscription) { s.Endpoint = "https:///1" }, core.CodeInvalidRequest},
+		"a password":       {who, func(s *core.PushSubscription) { s.Endpoint = "https://a:b@p.example/1" }, core.CodeInvalidRequest},
+		"no point":         {who, func(s *core.PushSubscription) { s.P256dh = goodAuth }, core.CodeInvalidRequest},
+		"a short secret":   {who, func(s *core.PushSubscription) { s.Auth = "AAAA" }, core.CodeInvalidRequest},
+	} {
+		s := subscription("https://p.example/1")
+		c.change(&s)
+		require.Equal(t, c.want, core.CodeOf(d.Subscribe(t.Context(), c.who, s)), name)
+	}
+	require.Equal(t, core.CodeForbidden, core.CodeOf(d.Unsubscribe(t.Context(), core.Session{}, "1")))
+}

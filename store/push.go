@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+
+	"approvalbot/core"
+)
+
+const (
+	pushColumns = `id, person, endpoint, p256dh, auth, browser, created_ms`
+	selectPush  = `SELECT ` + pushColumns + ` FROM push_subscriptions WHERE id = $1`
+	pushOf      = `SELECT ` + pushColumns + ` FROM push_subscriptions WHERE person = $1 ORDER BY created_ms, id`
+	pushed      = `SELECT id, person FROM push_subscriptions ORDER BY created_ms, id`
+	countPush   = `SELECT COUNT(*) FROM push_subscriptions WHERE person = $1 AND endpoint <> $2`
+	keepPush    = `INSERT INTO push_subscriptions (` + pushColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, person = excluded.person, p256dh = excluded.p256dh,
+ auth = excluded.auth, browser = excluded.browser, created_ms = excluded.created_ms`
+	dropPush = `DELETE FROM push_subscriptions WHERE id = $1 AND ($2 = '' OR person = $2)`
+)
+
+// KeepPush adds a subscription, in place of any other of its endpoint, unless the person
+// has limit others: CodeRateLimited.
+func (s *Store) KeepPush(ctx context.Context, p core.PushSubscription, limit int) error {
+	return s.doOn(ctx, locks{names: []int64{hash("push", p.Person)}}, func(t *tx) error {
+		rows, err := t.rows(countPush, p.Person, p.Endpoint)
+		if err != nil {
+			return err
+		}
+		var n number
+		if _, err := one(rows, &n); err != nil {
+			return err
+		}
+		if int(n) >= limit {
+			t.refused = true
+			return core.Refuse(core.CodeRateLimited,
+				"You are notified in %d browsers, which is as many as there may be; end one of them first.", n)
+		}
+		return t.put(keepPush, p.ID, p.Person, p.Endpoint, p.P256dh, p.Auth, p.Browser, p.CreatedMs)
+	})
+}
+
+// DropPush removes a subscription; a person's own alone, where person is not empty.
+func (s *Store) DropPush(ctx context.Context, person, id string) error {
+	return s.do(ctx, func(t *tx) error { return t.put(dropPush, id, person) })
+}
+
+// Push gives one subscription, or CodeNotFound.
+func (s *Store) Push(ctx context.Context, id string) (core.PushSubscription, error) {
+	found, err := s.subscriptions(ctx, selectPush, id)
+	if err != nil || len(found) == 0 {
+		return core.PushSubscription{}, orNotFound(err)
+	}
+	return found[0], nil
+}
+
+func orNotFound(err error) error {
+	if err != nil {
+		return err
+	}
+	return core.Refuse(core.CodeNotFound, "There is no such subscription.")
+}
+
+// PushOf gives a person's subscriptions, oldest first.
+func (s *Store) PushOf(ctx context.Context, person string) ([]core.PushSubscription, error) {
+	return s.subscriptions(ctx, pushOf, person)
+}
+
+func (s *Store) subscriptions(ctx context.Context, query string, args ...any) (all []core.PushSubscription, err error) {
+	rows, err := s.read.query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var p core.PushSubscription
+		err := rows.Scan((*text)(&p.ID), (*text)(&p.Person), (*text)(&p.Endpoint), (*text)(&p.P256dh), (*text)(&p.Auth),
+			(*text)(&p.Browser), (*number)(&p.CreatedMs))
+		all = append(all, p)
+		return err
+	})
+	return all, err
+}
+
+// subscribed gives who is notified in which subscriptions.
+func (t *tx) subscribed() (all []core.PushSubscription, err error) {
+	rows, err := t.rows(pushed)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var p core.PushSubscription
+		err := rows.Scan((*text)(&p.ID), (*text)(&p.Person))
+		all = append(all, p)
+		return err
+	})
+	return all, err
+}

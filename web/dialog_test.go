@@ -1,0 +1,233 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+var hiddenField = regexp.MustCompile(`<input type="hidden" name="([a-z]+)" value="([^"]*)">`)
+
+// form is what a browser without scripts would send of a dialog's page, as if it had been
+// read for so long.
+func form(page string, decision core.Decision, read time.Duration) url.Values {
+	v := url.Values{"decision": {string(decision)}}
+	for _, f := range hiddenField.FindAllStringSubmatch(page, -1) {
+		v.Set(f[1], f[2])
+	}
+	v.Set("made", fmt.Sprint(time.Now().Add(-read).UnixMilli()))
+	return v
+}
+
+// armed is the form as the script sends it.
+func armed(page string, decision core.Decision) url.Values {
+	v := form(page, decision, time.Second)
+	v.Set("armed", "1")
+	return v
+}
+
+func (d *dialogDesk) post(code, person string, v url.Values, headers ...string) answered {
+	d.t.Helper()
+	return d.do("POST", "/dialog/"+code, person, v.Encode(), headers...)
+}
+
+// Each button is one decision, and says what it covers.
+func TestTheDialogsButtons(t *testing.T) {
+	t.Parallel()
+	for decision, want := range map[core.Decision]struct {
+		label  string
+		status core.Status
+	}{
+		core.Deny: {"Cancel", core.Denied}, core.AllowOnce: {"Allow once", core.Approved},
+		core.AllowSession: {"Always (this session)", core.Approved}, core.AllowAlways: {"Always", core.Approved},
+	} {
+		d := newDialogDesk(t)
+		a := d.ask("read", `{"path":"/srv/a b"}`)
+		page := d.do("GET", "/dialog/"+strings.ToLower(a.Code), "alice", "")
+		require.Equal(t, http.StatusOK, page.StatusCode)
+		require.Contains(t, page.text, `value="`+string(decision)+`" class="`+string(decision)+`">`+want.label+"<")
+		require.Contains(t, page.text, "/srv/a b")
+		require.Contains(t, page.text, "the tool read")
+
+		got := d.post(a.Code, "alice", armed(page.text, decision))
+		require.Equal(t, http.StatusOK, got.StatusCode)
+		require.Contains(t, got.text, "Your vote counts.")
+		require.NotContains(t, got.text, "<form")
+		now := d.now(a.Code)
+		require.Equal(t, want.status, now.Status)
+		require.Equal(t, decision, now.Decision)
+	}
+}
+
+// Without a script a click asks once more, and only the next one, on a page that was there
+// long enough to be read, decides.
+func TestTheDialogWithoutScripts(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	a := d.ask("read", `{"path":"a"}`)
+	first := d.do("GET", "/dialog/"+a.Code, "alice", "")
+	second := d.post(a.Code, "alice", form(first.text, core.AllowOnce, time.Minute))
+	require.Contains(t, second.text, "You chose: Allow once")
+	require.NotContains(t, second.text, ">Always<")
+	require.Equal(t, core.Pending, d.now(a.Code).Status)
+
+	hasty := d.post(a.Code, "alice", form(second.text, core.AllowOnce, dialogRest/2))
+	require.Contains(t, hasty.text, "You chose: Allow once", "a third click in a row decides nothing either")
+	require.Equal(t, core.Pending, d.now(a.Code).Status)
+	stale := d.post(a.Code, "alice", form(second.text, core.AllowOnce, 2*dialogLife))
+	require.Contains(t, stale.text, "You chose: Allow once")
+
+	done := d.post(a.Code, "alice", form(second.text, core.AllowOnce, dialogRest))
+	require.Contains(t, done.text, "Your vote counts.")
+	require.Equal(t, core.Approved, d.now(a.Code).Status)
+}
+
+// A script cannot be hastier than people either.
+func TestAdversary_N1_DoubleClickjacking(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	a := d.ask("read", `{"path":"a"}`)
+	page := d.do("GET", "/dialog/"+a.Code, "alice", "").text
+	for _, made := range []string{fmt.Sprint(time.Now().UnixMilli()), fmt.Sprint(time.Now().Add(time.Hour).UnixMilli()), "", "x"} {
+		v := armed(page, core.AllowOnce)
+		v.Set("made", made)
+		require.Contains(t, d.post(a.Code, "alice", v).text, "You chose")
+	}
+	require.Equal(t, core.Pending, d.now(a.Code).Status)
+}
+
+// Only the dialog stays known to the window that opened it, and no page stands in a frame.
+func TestAdversary_N1_Frames(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	a := d.ask("read", `{"path":"a"}`)
+	for path, opener := range map[string]bool{"/dialog/" + a.Code: true, "/dialog/AAAAAA": true, "/me/push": false} {
+		got := d.do("GET", path, "alice", "")
+		require.Contains(t, got.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'", path)
+		require.Equal(t, opener, got.Header.Get("Cross-Origin-Opener-Policy") == "unsafe-none", path)
+	}
+}
+
+// Another origin's form decides nothing, though the person is signed in.
+func TestAdversary_N1_OtherOriginsPost(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	a := d.ask("read", `{"path":"a"}`)
+	v := armed(d.do("GET", "/dialog/"+a.Code, "alice", "").text, core.AllowOnce)
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", embedder}, {"Origin", "null"},
+	} {
+		require.Equal(t, http.StatusForbidden, d.post(a.Code, "alice", v, headers...).StatusCode, headers)
+		require.Equal(t, http.StatusForbidden, d.do("POST", "/me/push", "alice", "{}", headers...).StatusCode, headers)
+	}
+	require.Equal(t, http.StatusSeeOther, d.post(a.Code, "", v).StatusCode, "nobody is signed in")
+	require.Equal(t, core.Pending, d.now(a.Code).Status)
+}
+
+// An allow counts where the page had every byte of that very call on it, and nowhere else.
+func TestADialogShowsEveryByte(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	long := d.ask("write", `{"path":"a","content":"`+strings.Repeat("x", maxInDialog)+`end"}`)
+	page := d.do("GET", "/dialog/"+long.Code, "alice", "").text
+	require.NotContains(t, page, "Allow once")
+	require.Contains(t, page, `href="/a/`+long.Code+`"`)
+	require.Contains(t, page, ">Cancel<")
+	require.Contains(t, d.post(long.Code, "alice", armed(page, core.AllowOnce)).text, "Read the whole call first.")
+	require.Equal(t, core.Pending, d.now(long.Code).Status)
+
+	short, other := d.ask("read", `{"path":"a"}`), d.ask("read", `{"path":"b"}`)
+	v := armed(d.do("GET", "/dialog/"+other.Code, "alice", "").text, core.AllowOnce)
+	require.Contains(t, d.post(short.Code, "alice", v).text, "Read the whole call first.")
+	require.Equal(t, core.Pending, d.now(short.Code).Status)
+	d.post(long.Code, "alice", armed(page, core.Deny))
+	require.Equal(t, core.Denied, d.now(long.Code).Status, "a deny needs no reading")
+}
+
+// What is not offered, or not theirs, is refused in the desk's words, and decides nothing.
+func TestTheDialogRefuses(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	grave := d.ask("grave", `{"path":"a"}`)
+	page := d.do("GET", "/dialog/"+grave.Code, "alice", "").text
+	require.NotContains(t, page, "Always")
+	require.Contains(t, d.post(grave.Code, "alice", armed(page, core.AllowAlways)).text, "allow-always is not offered")
+	require.NotContains(t, d.post(grave.Code, "alice", armed(page, "burn")).text, "Your vote counts")
+	require.Equal(t, core.Pending, d.now(grave.Code).Status)
+
+	for _, who := range []string{"carol", "nobody"} {
+		require.Equal(t, http.StatusNotFound, d.do("GET", "/dialog/"+grave.Code, who, "").StatusCode, who)
+		require.Equal(t, http.StatusNotFound, d.post(grave.Code, who, armed(page, core.Deny)).StatusCode, who)
+	}
+	require.Equal(t, http.StatusNotFound, d.do("GET", "/dialog/AAAAAA", "alice", "").StatusCode)
+
+	own := d.ask("read", `{"path":"own"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "alice"} })
+	page = d.do("GET", "/dialog/"+own.Code, "alice", "").text
+	require.Contains(t, d.post(own.Code, "alice", armed(page, core.AllowOnce)).text, "You cannot approve your own request.")
+	require.Equal(t, core.Pending, d.now(own.Code).Status)
+}
+
+// Whoever opened the window is told of a vote that was given there, and of nothing else.
+func TestWhoOpenedADialogIsToldOfItsVote(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	a := d.ask("two", `{"path":"a"}`)
+	page := d.do("GET", "/dialog/"+a.Code, "alice", "").text
+	require.NotContains(t, page, "data-answer")
+	got := d.post(a.Code, "alice", armed(page, core.AllowOnce)).text
+	require.Contains(t, got, "Others are to decide")
+	require.Contains(t, got, `data-origins="`+embedder+`"`)
+	require.Contains(t, got, "&#34;status&#34;:&#34;pending&#34;")
+	got = d.post(a.Code, "bob", armed(page, core.AllowOnce)).text
+	require.Contains(t, got, "&#34;status&#34;:&#34;approved&#34;")
+
+	later := d.do("GET", "/dialog/"+a.Code, "alice", "").text
+	require.NotContains(t, later, "data-answer", "who opens it later learns nothing")
+	require.NotContains(t, later, "<form")
+	late := d.post(a.Code, "bob", armed(page, core.Deny)).text
+	require.NotContains(t, late, "data-answer")
+	require.NotContains(t, late, "Your vote counts")
+	require.Contains(t, d.post(a.Code, "bob", armed(page, core.AllowOnce)).text, "Your vote counts", "the same again is fine")
+}
+
+// Nothing is counted where nobody counts.
+func TestADialogWithoutVotes(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	a := d.ask("read", `{"path":"a"}`)
+	page := d.do("GET", "/dialog/"+a.Code, "alice", "").text
+	d.web.castVote = nil
+	require.Equal(t, http.StatusServiceUnavailable, d.post(a.Code, "alice", armed(page, core.AllowOnce)).StatusCode)
+	d.web.castVote = func(context.Context, core.Session, string, core.Decision, string) (core.Approval, error) {
+		return core.Approval{}, context.DeadlineExceeded
+	}
+	got := d.post(a.Code, "alice", armed(page, core.AllowOnce))
+	require.Equal(t, http.StatusServiceUnavailable, got.StatusCode)
+	require.NotContains(t, got.text, "deadline")
+}
+
+// Markup and hidden characters in every field of a call are words, and seen.
+func TestAdversary_N5_InADialog(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	evil := `<script>alert(1)</script>\u202e\"><img src=x onerror=alert(1)>`
+	a := d.ask("write", `{"path":"`+evil+`","`+evil+`":"x"}`, func(c *core.Call) {
+		c.Justification = "<b>Risk: R0</b>"
+	})
+	page := d.do("GET", "/dialog/"+a.Code, "alice", "").text
+	require.NotContains(t, page, "<script>alert")
+	require.NotContains(t, page, "<img")
+	require.NotContains(t, page, "<b>")
+	require.NotContains(t, page, "\u202e")
+	require.Contains(t, page, `\u{202E}`)
+	require.Contains(t, page, "hidden characters")
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"approvalbot/core"
+)
+
+// pushDevices is what the page of a person's notifications shows.
+type pushDevices struct {
+	Key      string // the desk's public key, which a browser subscribes with; empty: there are none
+	Browsers []pushDevice
+}
+
+type pushDevice struct {
+	ID, Name, Since string
+}
+
+// pushPage lists the browsers in which the person is notified.
+func (w *Web) pushPage(out http.ResponseWriter, r *http.Request, s core.Session) {
+	all, err := w.gate.Subscriptions(r.Context(), s)
+	if err != nil {
+		w.cfg.Log.Error("a person's subscriptions could not be read", "reason", err)
+		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
+		return
+	}
+	data := pushDevices{Key: w.cfg.PushKey}
+	for _, p := range all {
+		data.Browsers = append(data.Browsers,
+			pushDevice{ID: p.ID, Name: p.Browser, Since: time.UnixMilli(p.CreatedMs).UTC().Format("2 January 2006, 15:04 MST")})
+	}
+	w.show(out, http.StatusOK, "push.html", view{Title: "Notifications", Session: s, Data: data})
+}
+
+// subscribe keeps what a browser's Push API gave the page, as JSON.
+func (w *Web) subscribe(out http.ResponseWriter, r *http.Request, s core.Session) {
+	if w.cfg.PushKey == "" {
+		http.Error(out, "This desk notifies no browsers: server.web.push.vapidKeyFile is not set.", http.StatusNotFound)
+		return
+	}
+	var given struct {
+		Endpoint string
+		Keys     struct{ P256dh, Auth string }
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(out, r.Body, 16<<10)).Decode(&given); err != nil {
+		http.Error(out, "A subscription must be JSON, as the Push API gives it.", http.StatusBadRequest)
+		return
+	}
+	err := w.gate.Subscribe(r.Context(), s, core.PushSubscription{
+		Endpoint: given.Endpoint, P256dh: given.Keys.P256dh, Auth: given.Keys.Auth, Browser: r.UserAgent(),
+	})
+	var no *core.Error
+	switch {
+	case err == nil:
+		out.WriteHeader(http.StatusNoContent)
+	case errors.As(err, &no):
+		http.Error(out, no.Message, http.StatusUnprocessableEntity)
+	default:
+		w.cfg.Log.Error("a subscription could not be kept", "reason", err)
+		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
+	}
+}
+
+// unsubscribe ends one of the person's subscriptions.
+func (w *Web) unsubscribe(out http.ResponseWriter, r *http.Request, s core.Session) {
+	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
+	if err := w.gate.Unsubscribe(r.Context(), s, r.PostFormValue("id")); err != nil {
+		w.cfg.Log.Error("a subscription could not be ended", "reason", err)
+		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
+		return
+	}
+	http.Redirect(out, r, "/me/push", http.StatusSeeOther)
+}

@@ -1,0 +1,49 @@
+package web
+
+import (
+	"testing"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// The worker shows what a push says and nothing else of it, also where that is nothing.
+func TestTheServiceWorkerShowsAPush(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	origin := as(t, d.url, "localhost")
+	b := &window{t, startChromium(t, origin)}
+	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
+		Origin: origin, Permission: &cdpbrowser.PermissionDescriptor{Name: "notifications"}, Setting: cdpbrowser.PermissionSettingGranted})
+	require.NoError(t, err)
+	registered := chromedp.Events(b.ctx, serviceworker.WorkerRegistrationUpdated)
+	call(b, serviceworker.Enable, cdp.Empty{})
+	b.open(origin + "/static/icon.svg")
+	b.open(origin + "/viewer/approvals") // any page of the origin, without a policy in the way of this test's scripts
+	eval[bool](b, `navigator.serviceWorker.register("/static/sw.js").then((r) => { window.worker = r; return true })`)
+	b.until(`worker.active && worker.active.state === "activated"`)
+	id := ""
+	for event, err := range registered {
+		require.NoError(t, err)
+		if len(event.Registrations) > 0 {
+			id = string(event.Registrations[0].RegistrationID)
+			break
+		}
+	}
+	for data, want := range map[string]string{
+		`{"code":"7KQ2AB","risk":"R4","tool":"exec"}`:                    "Approval 7KQ2AB waits for you|R4 · exec|7KQ2AB",
+		`{"code":"../../evil","risk":"R2","tool":"<b>x","url":"//evil"}`: "Approval waits for you|R2 · <b>x|",
+		`no JSON`: "Approval waits for you| · |",
+	} {
+		call(b, serviceworker.DeliverPushMessage,
+			serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: serviceworker.RegistrationID(id), Data: data})
+		const shown = `worker.getNotifications().then((all) => all.map((n) => [n.title, n.body, n.data.code].join("|")).join())`
+		for got := ""; got != want; got = eval[string](b, shown) {
+			require.NoError(t, b.ctx.Err())
+		}
+		eval[bool](b, `worker.getNotifications().then((all) => { all.forEach((n) => n.close()); return true })`)
+	}
+}
