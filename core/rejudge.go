@@ -145,7 +145,8 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 				return "the grant that allowed it was ended"
 			}
 			// They joined while the verifier's people were asked.
-			if a.underRules(rules).givenByAsker(found.Grants[0].behind(), rules.People) {
+			g := found.Grants[0]
+			if a.underRules(rules).givenByAsker(g.By, g.Behind, rules.People) {
 				return "whoever gave the grant that allowed it stands behind the call"
 			}
 		}
