@@ -357,3 +357,17 @@ func TestAdversary_D5_AnAbsenceThatEndsWhileAVoteWaits(t *testing.T) {
 		require.Empty(t, a.Votes[0].For)
 	})
 }
+
+// What the API and terminals show of a card counts as the vote does: under who is away.
+func TestAdversary_D7_ACardByAPIKnowsWhoIsAway(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	d.away(t, alice, "alice", "bob")
+	a := d.submit(t, "two")
+	d.allow(t, a, alice)
+	a = d.allow(t, a, bob)
+	require.Equal(t, core.Pending, a.Status)
+	card, err := d.Card(t.Context(), a)
+	require.NoError(t, err)
+	require.Equal(t, "1 of 2 yes (alice, bob with alice)", card.State.Votes)
+}

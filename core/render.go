@@ -125,5 +125,6 @@ func (g *Gate) CardOf(a Approval, payload []Fact) Card {
 	if a.Final() {
 		payload = nil
 	}
-	return a.card(payload, reader{g.rules.Load().People, time.UTC, nowMs()})
+	now := time.Now()
+	return a.card(payload, reader{g.people(now), time.UTC, now.UnixMilli()})
 }
