@@ -371,3 +371,34 @@ func TestAdversary_D7_ACardByAPIKnowsWhoIsAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1 of 2 yes (alice, bob with alice)", card.State.Votes)
 }
+
+// A card that an escalation sends to somebody leaves only if they could still decide then,
+// whatever was drawn for others.
+func TestAdversary_D9_AnEscalationReachesNobodyWhoLostTheRight(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	a := d.submit(t, "ask")
+	skip := func(to, message string) string {
+		t.Helper()
+		c := core.Delivery{Key: a.Key, Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: to}, MessageID: message, Version: a.Version}
+		drawing, err := d.Draw(t.Context(), c)
+		require.NoError(t, err)
+		return drawing.Skip
+	}
+	require.Empty(t, skip("-100", ""))
+	require.Empty(t, skip("2", ""))
+	others, err := core.NewDirectory(core.Rights{ // bob is gone, and carl never might
+		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "carl", Accounts: map[string]string{"telegram": "3"}}},
+		AllowedUsers: map[string][]string{"telegram": {"1"}},
+	})
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) { r.People = others })
+	require.Empty(t, skip("-100", ""))
+	require.Empty(t, skip("1", ""))
+	for _, id := range []string{"2", "3"} {
+		require.Equal(t, "who was to be asked could not decide it any more", skip(id, ""))
+		require.Empty(t, skip(id, "7"), "a card that stands shows how it ends")
+	}
+	d.use(func(r *core.Rules) { r.Router = toOpsThen{spare: core.Target{Channel: "telegram", To: "3"}} })
+	require.Empty(t, skip("3", ""), "a chat that routing names gets its card, whosever it is")
+}

@@ -23,8 +23,32 @@ func (a Approval) planned(rules *Rules, groups []Target, now int64) []schedule.S
 	return schedule.Plan(with, schedule.Ask{
 		At: time.UnixMilli(a.CreatedAtMs), Expires: a.sinceAsked(a.ExpiresAtMs), BreaksQuiet: a.breaksQuiet(rules),
 		Eligible: names(a.reachable(rules.People)), Now: a.sinceAsked(now), Done: max(0, a.sinceAsked(a.PlanDoneMs)),
-		Asked: a.AlsoAsked, Held: a.Held,
+		Asked: a.AlsoAsked, Held: a.Held, Closed: a.closed(rules),
 	})
+}
+
+// closed are the direct messages that an escalation names of those it makes no sense to
+// ask.
+func (a Approval) closed(rules *Rules) (out []string) {
+	open := names(a.contacts(rules.People))
+	for _, e := range rules.Contact.Escalate {
+		t, err := ParseTarget(e.To.Chat)
+		if err != nil {
+			continue
+		}
+		r, private := t.direct()
+		named := slices.Contains(open, rules.People.byAccount[r]) && a.couldDecide(r, rules.People)
+		if private && !named && !a.openToNobodyNamed(r, rules.People) {
+			out = append(out, e.To.Chat)
+		}
+	}
+	return out
+}
+
+// couldDecide reports whether the account could decide the approval; a role of a chat,
+// which is seen at the tap only, is taken for held.
+func (a Approval) couldDecide(r Requester, people *Directory) bool {
+	return a.counts(people.Identify(Voter{Channel: r.Channel, UserID: r.UserID, Roles: people.roles[r.Channel]}), people)
 }
 
 // sinceAsked is how long after the approval was asked a time is.
@@ -88,7 +112,7 @@ func (c Change) follow(rules *Rules, now int64) (_ Change, stepped bool) {
 		groups = append(groups, d.Target)
 	}
 	plan := c.Approval.planned(rules, groups, now)
-	next := c.step(plan, rules.People, now)
+	next := c.step(plan, rules, now)
 	return next, stepped || len(next.Events) > len(c.Events)
 }
 
@@ -101,7 +125,7 @@ func (c Change) standing() []Delivery {
 }
 
 // step takes the steps of a plan that are due, and says when the next one is.
-func (c Change) step(plan []schedule.Step, people *Directory, now int64) Change {
+func (c Change) step(plan []schedule.Step, rules *Rules, now int64) Change {
 	a := &c.Approval
 	for _, s := range plan {
 		due := a.CreatedAtMs+s.After.Milliseconds() <= now
@@ -109,9 +133,9 @@ func (c Change) step(plan []schedule.Step, people *Directory, now int64) Change 
 		case !due:
 			continue
 		case s.Kind == schedule.StepRemind:
-			c = c.remind(s, people, now)
+			c = c.remind(s, rules.People, now)
 		case s.Kind == schedule.StepEscalate || s.Kind == schedule.StepSumUp:
-			c = c.escalate(s, people, now)
+			c = c.escalate(s, rules, now)
 		default:
 			continue
 		}
@@ -176,8 +200,8 @@ func (c Change) remindBelow(card Delivery, ids []string, now int64) Change {
 
 // escalate asks more people, each in their direct messages, or puts a card into a chat
 // where none stands.
-func (c Change) escalate(s schedule.Step, people *Directory, now int64) Change {
-	a := &c.Approval
+func (c Change) escalate(s schedule.Step, rules *Rules, now int64) Change {
+	a, people := &c.Approval, rules.People
 	data := eventData{Held: s.Held, To: s.To.String(), Why: s.Why, Silent: s.Silent}
 	for _, text := range s.Chats {
 		t, err := ParseTarget(text)
@@ -186,12 +210,14 @@ func (c Change) escalate(s schedule.Step, people *Directory, now int64) Change {
 			continue
 		}
 		d := a.furtherCard(t.Normal(), now)
-		d.Silent = s.Silent
+		r, _ := t.direct() // of a group nobody
+		d.Silent = s.Silent || a.quiet(people.byAccount[r], rules, now)
 		c.Deliveries, data.Chats = append(c.Deliveries, d), append(data.Chats, d.Target.String())
 	}
 	for _, name := range s.People {
 		if d, ok := c.directly(people.people[name], people, now); ok {
-			if s.Kind == schedule.StepSumUp && d.Kind == CardDelivery { // one message for all that waited
+			sumUp := s.Kind == schedule.StepSumUp && d.Kind == CardDelivery
+			if sumUp && a.Assessment.RiskClass < R4 { // one message for all that waited
 				d = a.folded(d.Target, name, now)
 			}
 			d.Silent = s.Silent
@@ -284,7 +310,7 @@ func (c Change) askElsewhere(rules *Rules, now int64) (_ Change, stepped bool) {
 				s.People = append(s.People, other)
 			}
 		}
-		c = c.escalate(s, rules.People, now)
+		c = c.escalate(s, rules, now)
 	}
 	return c, stepped
 }
@@ -377,6 +403,19 @@ func (a Approval) mentioned(d Delivery, people *Directory) (out []Mentioned) {
 		}
 	}
 	return out
+}
+
+// lostRight reports whether a card is one that has not left yet to somebody who could not
+// decide by now, and whom routing does not name: an escalation was to ask them.
+func (a Approval) lostRight(d Delivery, rules *Rules) bool {
+	r, private := d.Target.direct()
+	if !private || d.MessageID != "" || d.Kind != CardDelivery || a.Final() || a.couldDecide(r, rules.People) {
+		return false
+	}
+	routes := rules.Router.Route(a)
+	return !slices.ContainsFunc(slices.Concat(routes.Targets, routes.Verifier, routes.Fallback), func(t Target) bool {
+		return t.Normal() == d.Target.Normal()
+	})
 }
 
 // drawReminder is what a reminder says, to those who could still decide.

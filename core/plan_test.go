@@ -143,6 +143,22 @@ func TestStepsOfThePlan(t *testing.T) {
 		{"an escalation asks who is on duty", escalate(after(5, duty), after(10, leads)), 5, []string{"card telegram:2", "= escalated"}, []string{"bob"}, "", 10},
 		{"of a role who could decide", escalate(after(5, leads)), 5, []string{"card telegram:3", "= escalated"}, []string{"carol"}, "", 0},
 		{"a chat", escalate(after(5, room)), 5, []string{"card telegram:-200", "= escalated"}, []string{"telegram:-200"}, "", 0},
+		{"not the direct messages of who asked, but everybody", both(r4, escalate(after(5, schedule.Recipient{Chat: "telegram:5"}))), 5,
+			[]string{"card telegram:1", "card telegram:2", "card telegram:3", "= escalated"}, []string{"alice", "bob", "carol"},
+			"nobody of those it is to is left, so everybody is asked", 0},
+		{"nor of who may not decide", both(r4, escalate(after(5, schedule.Recipient{Chat: "telegram:4"}))), 5,
+			[]string{"card telegram:1", "card telegram:2", "card telegram:3", "= escalated"}, []string{"alice", "bob", "carol"},
+			"nobody of those it is to is left, so everybody is asked", 0},
+		{"nor of who has voted", both(r4, escalate(after(5, schedule.Recipient{Chat: "telegram:2"})), voted("bob", "2")), 5,
+			[]string{"card telegram:1", "card telegram:3", "= escalated"}, []string{"alice", "carol"},
+			"nobody of those it is to is left, so everybody is asked", 0},
+		{"nor of who is away", both(r4, escalate(after(5, schedule.Recipient{Chat: "telegram:2"})), func(a *Approval, r *Rules) {
+			r.People = r.People.At(time.UnixMilli(a.CreatedAtMs), Absence{Person: "bob", UntilMs: a.ExpiresAtMs})
+		}), 5, []string{"card telegram:1", "card telegram:3", "= escalated"}, []string{"alice", "carol"},
+			"nobody of those it is to is left, so everybody is asked", 0},
+		{"those of who could decide", escalate(after(5, schedule.Recipient{Chat: "telegram:2"})), 5, []string{"card telegram:2", "= escalated"}, []string{"telegram:2"}, "", 0},
+		{"of an account that is nobody's, too", both(escalate(after(5, schedule.Recipient{Chat: "telegram:9"})), func(a *Approval, _ *Rules) { a.Rule.MinApprovals = 1 }), 5, []string{"card telegram:9", "= escalated"}, []string{"telegram:9"}, "", 0},
+		{"without a sound where they sleep", escalate(after(5, schedule.Recipient{Chat: "telegram:1"})), 5, []string{"card telegram:1 silently", "= escalated"}, []string{"telegram:1"}, "", 0},
 		{"a chat, without a sound where all sleep", both(escalate(after(5, room)), func(_ *Approval, r *Rules) {
 			r.Contact.Quiet["bob"], r.Contact.Quiet["carol"] = r.Contact.Quiet["alice"], r.Contact.Quiet["alice"]
 		}), 5, []string{"card telegram:-200 silently", "= escalated"}, []string{"telegram:-200"}, "", 0},
@@ -327,4 +343,21 @@ func TestSteps_Properties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// R4 has a card of its own also where the end of quiet hours comes after other rules have
+// made it one.
+func TestAdversary_D10_AnR4IsSummedUpByItsOwnCard(t *testing.T) {
+	t.Parallel()
+	for class, want := range map[RiskClass]DeliveryState{R3: Folded, R4: Queued} {
+		a, rules := shift(t)
+		rules.Contact.RemindAfter = []time.Duration{5 * time.Minute}
+		_, a = a.at(5, rules)
+		require.Equal(t, []string{"alice"}, a.Held)
+		a.Assessment.RiskClass = class
+		clear(rules.Contact.Quiet)
+		c, _ := Change{Approval: a}.follow(rules, a.CreatedAtMs+6*60_000)
+		require.Len(t, c.Deliveries, 1)
+		require.Equal(t, want, c.Deliveries[0].State, class.String())
+	}
 }
