@@ -164,6 +164,9 @@ func (g *Gate) absent(
 	if err := g.redrawVoted(ctx); err != nil { // it is so all the same
 		g.log.Error("cards that say who has voted cannot be drawn again", "reason", err)
 	}
+	if err := g.Replan(ctx); err != nil { // at the next step it is
+		g.log.Error("who hears of what waits cannot be planned anew", "reason", err)
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/schedule"
 	"approvalbot/store"
 )
 
@@ -401,4 +402,87 @@ func TestAdversary_D9_AnEscalationReachesNobodyWhoLostTheRight(t *testing.T) {
 	}
 	d.use(func(r *core.Rules) { r.Router = toOpsThen{spare: core.Target{Channel: "telegram", To: "3"}} })
 	require.Empty(t, skip("3", ""), "a chat that routing names gets its card, whosever it is")
+}
+
+// A reload plans anew what waits, once over all instances: what is overdue by the new
+// times comes at once, and what is no more is not done.
+func TestReload_PlansAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		a := d.submit(t, "ask")
+		require.Zero(t, a.PlanMs)
+		time.Sleep(5 * time.Minute)
+		remind := func(minutes ...time.Duration) func(*core.Rules) {
+			return func(r *core.Rules) {
+				r.Contact.RemindAfter = nil
+				for _, m := range minutes {
+					r.Contact.RemindAfter = append(r.Contact.RemindAfter, m*time.Minute)
+				}
+			}
+		}
+		reload := func(change func(*core.Rules)) core.Approval {
+			t.Helper()
+			d.use(change)
+			there := d.another()
+			require.NoError(t, d.Rejudge(t.Context()))
+			require.NoError(t, there.Rejudge(t.Context()))
+			now, err := d.store.Get(t.Context(), a.Key)
+			require.NoError(t, err)
+			return now
+		}
+		was := reload(remind(8))
+		require.Equal(t, a.CreatedAtMs+8*60_000, was.PlanMs)
+		require.Equal(t, was.Version, reload(remind(8)).Version, "the same plan changes nothing")
+		require.Zero(t, reload(remind()).PlanMs)
+
+		now := reload(remind(3, 10))
+		require.Equal(t, time.Now().UnixMilli(), now.PlanMs, "it is overdue by now")
+		require.NoError(t, d.Tick(t.Context(), a.Key))
+		require.NoError(t, d.another().Tick(t.Context(), a.Key))
+		now = reload(remind(3, 10))
+		require.Equal(t, a.CreatedAtMs+10*60_000, now.PlanMs)
+		require.Equal(t, 1, d.count(t, core.EventReminded))
+		require.Zero(t, reload(remind(3)).PlanMs, "what was done is not done again")
+	})
+}
+
+// Who waits for the end of their quiet hours, and was away then, hears of it when they are
+// back.
+func TestAdversary_D12_WhoComesBackAfterQuietHoursIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t) // synctest begins at midnight of 1 January 2000, UTC
+		night, err := schedule.ParseDaily("22:00-00:10", "UTC")
+		require.NoError(t, err)
+		d.use(func(r *core.Rules) {
+			r.Contact.RemindAfter, r.Contact.Quiet = []time.Duration{5 * time.Minute}, map[string]schedule.Window{"alice": night}
+			r.BreaksQuiet = core.R4
+		})
+		a := d.submit(t, "ask")
+		time.Sleep(5 * time.Minute)
+		require.NoError(t, d.Tick(t.Context(), a.Key))
+		d.away(t, alice, "alice", "")
+		time.Sleep(6 * time.Minute)
+		require.NoError(t, d.Tick(t.Context(), a.Key))
+		require.Zero(t, d.count(t, core.EventEscalated))
+		_, err = d.SetBack(t.Context(), alice, "alice")
+		require.NoError(t, err)
+		a, err = d.store.Get(t.Context(), a.Key)
+		require.NoError(t, err)
+		require.Equal(t, time.Now().UnixMilli(), a.PlanMs)
+		require.NoError(t, d.Tick(t.Context(), a.Key))
+		require.Equal(t, 1, d.count(t, core.EventEscalated))
+	})
+}
+
+// count is how many events of that type the log has.
+func (d *fixture) count(t *testing.T, of core.EventType) (n int) {
+	t.Helper()
+	log, err := d.store.Log(t.Context(), 0, 1000)
+	require.NoError(t, err)
+	for _, e := range log {
+		if e.Type == of {
+			n++
+		}
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,6 +89,48 @@ func (c Change) cards(places []Target, lately map[Target]int, rules *Rules, now 
 	return c
 }
 
+// replanned is the approval with its next step as these rules and people have it. What
+// is due is left to its timer, and taken at once.
+func (a Approval) replanned(rules *Rules, now int64) Approval {
+	if due := a.PlanMs != 0 && a.PlanMs <= now; due || !a.followsPlan() {
+		return a
+	}
+	plan := a.planned(rules, Change{Approval: a}.groups(), now)
+	a.PlanMs = 0
+	for _, s := range plan {
+		if s.Kind != schedule.StepCard && s.Kind != schedule.StepExpire {
+			a.PlanMs = max(a.CreatedAtMs+s.After.Milliseconds(), now)
+			break
+		}
+	}
+	return a
+}
+
+// Replan has the next step of every pending approval come when the rules in force, and
+// the people as they are now, have it. Where other rules count it changes nothing.
+func (g *Gate) Replan(ctx context.Context) error {
+	return g.eachPending(ctx, func(a Approval) error { return g.replan(ctx, a.Key) })
+}
+
+func (g *Gate) replan(ctx context.Context, key string) error {
+	if _, err := g.inForce(); err != nil {
+		return nil
+	}
+	replanned := func(a Approval) Approval {
+		now := time.Now()
+		rules := g.snapshot(now)
+		return a.replanned(&rules, now.UnixMilli())
+	}
+	a, err := g.store.Get(ctx, key)
+	if err == nil && replanned(a).PlanMs != a.PlanMs {
+		_, err = g.update(ctx, key, func(a Approval) (Change, error) { return Change{Approval: replanned(a)}, nil })
+	}
+	if CodeOf(err) == CodeNotFound { // it has been let go
+		return nil
+	}
+	return err
+}
+
 // nextStep is when the first step of a plan is due that is not due yet; 0: there is none.
 func (a Approval) nextStep(plan []schedule.Step, now int64) int64 {
 	for _, s := range plan {
@@ -107,13 +150,17 @@ func (c Change) follow(rules *Rules, now int64) (_ Change, stepped bool) {
 	if c, stepped = c.askElsewhere(rules, now); stepped {
 		c.Redraw = true
 	}
-	var groups []Target
-	for _, d := range c.standing() {
-		groups = append(groups, d.Target)
-	}
-	plan := c.Approval.planned(rules, groups, now)
+	plan := c.Approval.planned(rules, c.groups(), now)
 	next := c.step(plan, rules, now)
 	return next, stepped || len(next.Events) > len(c.Events)
+}
+
+// groups are the places of those cards that stand, or are on their way.
+func (c Change) groups() (out []Target) {
+	for _, d := range c.standing() {
+		out = append(out, d.Target)
+	}
+	return out
 }
 
 // standing are the cards that stand in chats or are on their way, with those that the

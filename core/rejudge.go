@@ -187,12 +187,15 @@ func (a Approval) approversVoted() bool {
 // Rejudge asks policy anew about every pending approval, after other rules were
 // put in force: a stricter policy denies at once, a looser one changes nothing. The
 // cards of those that somebody has voted on are drawn again, since a reload may take
-// a voter's authority.
+// a voter's authority. Who hears of them later is planned anew.
 func (g *Gate) Rejudge(ctx context.Context) error {
 	return g.eachPending(ctx, func(a Approval) error {
 		err := g.rejudgeOne(ctx, a.Key)
 		if err == nil && slices.ContainsFunc(a.Votes, byPeople) { // other people may count now
 			err = g.Redraw(ctx, a.Key)
+		}
+		if err == nil {
+			err = g.replan(ctx, a.Key)
 		}
 		if CodeOf(err) == CodeRetryDataGone || CodeOf(err) == CodeNotFound {
 			return nil
