@@ -486,3 +486,26 @@ func (d *fixture) count(t *testing.T, of core.EventType) (n int) {
 	}
 	return n
 }
+
+// A card at a fallback target makes no sound where everybody sleeps.
+func TestFallback_InQuietHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		night, err := schedule.ParseDaily("22:00-06:00", "UTC")
+		require.NoError(t, err)
+		spare := core.Target{Channel: "telegram", To: "-300"}
+		d.use(func(r *core.Rules) {
+			r.Router, r.BreaksQuiet = toOpsThen{spare}, core.R4
+			r.Contact.Quiet = map[string]schedule.Window{"alice": night, "bob": night}
+		})
+		for tool, silent := range map[string]bool{"ask": true, "grave": false} {
+			a := d.submit(t, tool)
+			time.Sleep(31 * time.Second)
+			require.NoError(t, d.Tick(t.Context(), a.Key))
+			a, err := d.store.Get(t.Context(), a.Key)
+			require.NoError(t, err)
+			require.Equal(t, spare, a.Deliveries[1].Target)
+			require.Equal(t, []bool{silent, silent}, []bool{a.Deliveries[0].Silent, a.Deliveries[1].Silent})
+		}
+	})
+}

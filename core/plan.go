@@ -68,25 +68,39 @@ func (a Approval) quiet(person string, rules *Rules, now int64) bool {
 // drill has asked everybody at once.
 func (a Approval) followsPlan() bool { return !a.Final() && !a.Drill() }
 
-// cards adds the first cards of an approval, silent where all who could decide are in
-// quiet hours, and says when the plan's first step is due. lately is how many cards of its
+// cards adds the first cards of an approval and says when the plan's first step is due. lately is how many cards of its
 // owner's were made for each place in the last minute.
 func (c Change) cards(places []Target, lately map[Target]int, rules *Rules, now int64) Change {
 	a := &c.Approval
-	plan := a.planned(rules, places, now)
-	silent := len(plan) > 0 && plan[0].Kind == schedule.StepCard && plan[0].Silent
 	for _, t := range places {
-		d := a.firstCard(t, lately[t.Normal()], rules.DigestAbove, now)
-		d.Silent = silent
-		if r, private := t.direct(); private {
-			d.Silent = a.quiet(rules.People.byAccount[r], rules, now)
-		}
-		c.Deliveries = append(c.Deliveries, d)
+		c.Deliveries = append(c.Deliveries, a.firstCard(t, lately[t.Normal()], rules.DigestAbove, now))
 	}
+	a.hush(c.Deliveries, rules, now)
 	if a.followsPlan() {
-		a.PlanMs = a.nextStep(plan, now)
+		a.PlanMs = a.nextStep(a.planned(rules, places, now), now)
 	}
 	return c
+}
+
+// hush has new cards for places that routing names make no sound: in a group where all who
+// could decide are in quiet hours, in somebody's direct messages where that one is, or is
+// away while others could decide.
+func (a Approval) hush(cards []Delivery, rules *Rules, now int64) {
+	asleep := func(name string) bool { return a.quiet(name, rules, now) }
+	open, asked := names(a.contacts(rules.People)), names(a.reachable(rules.People))
+	all := len(asked) > 0 && !slices.ContainsFunc(asked, func(name string) bool { return !asleep(name) })
+	for i, d := range cards {
+		r, private := d.Target.direct()
+		name := rules.People.byAccount[r]
+		_, away := rules.People.Away(name)
+		switch leftAlone := away && !slices.Contains(open, name); {
+		case d.Kind != CardDelivery:
+		case private:
+			cards[i].Silent = asleep(name) || leftAlone
+		default:
+			cards[i].Silent = all
+		}
+	}
 }
 
 // replanned is the approval with its next step as these rules and people have it. What

@@ -264,6 +264,42 @@ func TestFirstCardsInQuietHours(t *testing.T) {
 	}
 }
 
+// So do those at fallback targets, and the ones in the direct messages of who is away.
+func TestFallbackCardsInQuietHours(t *testing.T) {
+	t.Parallel()
+	spare, alice, bob := Target{Channel: "telegram", To: "-300"}, Target{Channel: "telegram", To: "1"}, Target{Channel: "telegram", To: "2"}
+	silent := func(set func(*Approval, *Rules)) (out []bool) {
+		a, rules := shift(t)
+		set(&a, rules)
+		for _, place := range []Target{spare, alice, bob} {
+			d := a.furtherCard(place, a.CreatedAtMs)
+			d.Fallback = true
+			cards := []Delivery{d}
+			a.hush(cards, rules, a.CreatedAtMs+1)
+			out = append(out, cards[0].Silent)
+		}
+		return out
+	}
+	require.Equal(t, []bool{false, true, false}, silent(func(*Approval, *Rules) {}))
+	all := func(_ *Approval, r *Rules) {
+		r.Contact.Quiet["bob"], r.Contact.Quiet["carol"] = r.Contact.Quiet["alice"], r.Contact.Quiet["alice"]
+	}
+	require.Equal(t, []bool{true, true, true}, silent(all))
+	require.Equal(t, []bool{false, false, false}, silent(func(a *Approval, r *Rules) { all(a, r); a.Assessment.RiskClass = R4 }))
+	gone := func(names ...string) func(*Approval, *Rules) {
+		return func(a *Approval, r *Rules) {
+			var absences []Absence
+			for _, name := range names {
+				absences = append(absences, Absence{Person: name, UntilMs: a.ExpiresAtMs})
+			}
+			clear(r.Contact.Quiet)
+			r.People = r.People.At(time.UnixMilli(a.CreatedAtMs), absences...)
+		}
+	}
+	require.Equal(t, []bool{false, false, true}, silent(gone("bob")))
+	require.Equal(t, []bool{false, false, false}, silent(gone("alice", "bob", "carol", "frank")), "never nobody")
+}
+
 // A reminder is drawn for who could still decide when it leaves.
 func TestAReminderIsForWhoHasNotVoted(t *testing.T) {
 	t.Parallel()

@@ -82,6 +82,7 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 	}
 	if asked {
 		further = next.addCards(rules.Router.Route(next), now)
+		next.hush(further, rules, now)
 	}
 	return next, further
 }
