@@ -509,3 +509,37 @@ func TestFallback_InQuietHours(t *testing.T) {
 		}
 	})
 }
+
+// A vote that began under rules that a reload replaces meanwhile does not count by them:
+// who has lost their role in it allows nothing any more.
+func TestAdversary_D15_AReloadWhileAVoteIsUnderWay(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	a := d.submit(t, "ops")
+	require.NoError(t, d.LearnAbsences(t.Context()))
+	demoted, err := core.NewDirectory(core.Rights{
+		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}, Roles: []string{"ops"}}},
+		AllowedUsers: map[string][]string{"telegram": {"1", "2"}}, Tokens: map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"},
+	})
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) { // what the vote finds when it begins
+		r.Policy = onJudge{opsPolicy{byName{hash: "2"}}, func() {
+			d.use(func(r *core.Rules) { r.Policy, r.People = opsPolicy{byName{hash: "3"}}, demoted })
+		}}
+	})
+	a, err = d.VoteAs(t.Context(), alice, a.Code, core.AllowOnce, "")
+	require.NoError(t, err)
+	require.Equal(t, core.Pending, a.Status)
+	require.Equal(t, core.Approved, d.allow(t, a, bob).Status)
+}
+
+// onJudge is a policy that calls a function when it is asked.
+type onJudge struct {
+	opsPolicy
+	called func()
+}
+
+func (p onJudge) Judge(ctx context.Context, c core.Call) core.Judgement {
+	p.called()
+	return p.opsPolicy.Judge(ctx, c)
+}
