@@ -543,3 +543,28 @@ func (p onJudge) Judge(ctx context.Context, c core.Call) core.Judgement {
 	p.called()
 	return p.opsPolicy.Judge(ctx, c)
 }
+
+// A database that has lost its newest changes, as one that is restored, or a replica that
+// took over, is believed: votes count under what it says.
+func TestAdversary_D14_ADatabaseThatWentBack(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	lost := &ahead{Store: d.store}
+	d.Gate = core.NewGate(lost, d.rules, slog.New(slog.DiscardHandler))
+	require.NoError(t, d.LearnAbsences(t.Context()))
+	require.Equal(t, core.Approved, d.allow(t, d.submit(t, "ask"), bob).Status)
+}
+
+// ahead is a store whose absences were of a later revision when they were first read.
+type ahead struct {
+	*store.Store
+	read bool
+}
+
+func (s *ahead) Absences(ctx context.Context) (core.Absences, error) {
+	all, err := s.Store.Absences(ctx)
+	if !s.read {
+		s.read, all.Revision = true, all.Revision+100
+	}
+	return all, err
+}
