@@ -49,7 +49,8 @@ func (a Approval) closed(rules *Rules) (out []string) {
 // couldDecide reports whether the account could decide the approval; a role of a chat,
 // which is seen at the tap only, is taken for held.
 func (a Approval) couldDecide(r Requester, people *Directory) bool {
-	return a.counts(people.Identify(Voter{Channel: r.Channel, UserID: r.UserID, Roles: people.roles[r.Channel]}), people)
+	v := Voter{Channel: r.Channel, UserID: r.UserID, Roles: people.roles[r.Channel]}
+	return a.counts(people.Identify(v), people)
 }
 
 // sinceAsked is how long after the approval was asked a time is.
@@ -123,10 +124,10 @@ func (a Approval) replanned(rules *Rules, now int64) Approval {
 // Replan has the next step of every pending approval come when the rules in force, and
 // the people as they are now, have it. Where other rules count it changes nothing.
 func (g *Gate) Replan(ctx context.Context) error {
-	return g.eachPending(ctx, func(a Approval) error { return g.replan(ctx, a.Key) })
+	return g.eachPending(ctx, func(a Approval) error { return g.replan(ctx, a) })
 }
 
-func (g *Gate) replan(ctx context.Context, key string) error {
+func (g *Gate) replan(ctx context.Context, a Approval) error {
 	if _, err := g.inForce(); err != nil {
 		return nil
 	}
@@ -135,10 +136,10 @@ func (g *Gate) replan(ctx context.Context, key string) error {
 		rules := g.snapshot(now)
 		return a.replanned(&rules, now.UnixMilli())
 	}
-	a, err := g.store.Get(ctx, key)
-	if err == nil && replanned(a).PlanMs != a.PlanMs {
-		_, err = g.update(ctx, key, func(a Approval) (Change, error) { return Change{Approval: replanned(a)}, nil })
+	if replanned(a).PlanMs == a.PlanMs {
+		return nil
 	}
+	_, err := g.update(ctx, a.Key, func(a Approval) (Change, error) { return Change{Approval: replanned(a)}, nil })
 	if CodeOf(err) == CodeNotFound { // it has been let go
 		return nil
 	}

@@ -196,7 +196,10 @@ func (g *Gate) Rejudge(ctx context.Context) error {
 			err = g.Redraw(ctx, a.Key)
 		}
 		if err == nil {
-			err = g.replan(ctx, a.Key)
+			a, err = g.store.Get(ctx, a.Key)
+		}
+		if err == nil {
+			err = g.replan(ctx, a)
 		}
 		if CodeOf(err) == CodeRetryDataGone || CodeOf(err) == CodeNotFound {
 			return nil

@@ -37,7 +37,8 @@ func LookAbsences(ctx context.Context, o Options) (none core.Absences, err error
 		p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
 		defer p.db.Close()
 		missing := false
-		if err := p.db.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NULL`).Scan(&missing); err != nil || missing {
+		row := p.db.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NULL`)
+		if err := row.Scan(&missing); err != nil || missing {
 			return none, err
 		}
 		return absencesOf(ctx, p)

@@ -25,7 +25,8 @@ func peopleFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	found := dutyFindings(ctx, duty, now)
 	away, unread := absences(ctx, cfg)
 	if unread != nil {
-		found = append(found, core.Warn("who is away", "is not known: "+oneLine(unread), "mend what is said of the store"))
+		found = append(found,
+			core.Warn("who is away", "is not known: "+oneLine(unread), "mend what is said of the store"))
 	}
 	classes, err := effective.Classes(cfg)
 	if err != nil {
