@@ -345,36 +345,59 @@ func (c Change) directly(p Person, people *Directory, now int64) (Delivery, bool
 }
 
 // askElsewhere tries the next place of everybody whose direct message has failed for
-// good. Instead of whom no place is left for, everybody is asked who was not.
+// good. Instead of whom no place is left for, and of a chat that takes no card, everybody
+// is asked who was not.
 func (c Change) askElsewhere(rules *Rules, now int64) (_ Change, stepped bool) {
 	a := &c.Approval
 	open := names(a.contacts(rules.People))
 	for _, name := range slices.Clone(a.AlsoAsked) {
-		p := rules.People.people[name]
-		if !slices.Contains(open, name) || !a.lost(p, rules.People) {
+		p, person := rules.People.people[name]
+		switch {
+		case person && (!slices.Contains(open, name) || !a.lost(p, rules.People)), !person && !a.lostChat(name):
 			continue
-		}
-		stepped = true
-		if d, ok := c.directly(p, rules.People, now); ok {
-			d.Silent = a.quiet(name, rules, now)
-			c.Deliveries = append(c.Deliveries, d)
-			continue
-		}
-		a.AlsoAsked = slices.DeleteFunc(a.AlsoAsked, func(other string) bool { return other == name })
-		s := schedule.Step{Kind: schedule.StepEscalate, Instead: true,
-			Why: name + " cannot be reached, so everybody is asked"}
-		for _, other := range names(a.reachable(rules.People)) {
-			switch asked := slices.Contains(a.AlsoAsked, other); {
-			case asked:
-			case a.quiet(other, rules, now):
-				s.Held = append(s.Held, other)
-			default:
-				s.People = append(s.People, other)
+		case person:
+			if d, ok := c.directly(p, rules.People, now); ok {
+				d.Silent, stepped = a.quiet(name, rules, now), true
+				c.Deliveries = append(c.Deliveries, d)
+				continue
 			}
 		}
-		c = c.escalate(s, rules, now)
+		stepped = true
+		a.AlsoAsked = slices.DeleteFunc(a.AlsoAsked, func(other string) bool { return other == name })
+		c = c.escalate(a.insteadOf(name, rules, now), rules, now)
 	}
 	return c, stepped
+}
+
+// insteadOf asks everybody who was not asked, instead of who cannot be reached: who sleeps
+// without a sound, where nobody else has heard of it.
+func (a Approval) insteadOf(name string, rules *Rules, now int64) schedule.Step {
+	s := schedule.Step{Kind: schedule.StepEscalate, Instead: true, Why: name + " cannot be reached, so everybody is asked"}
+	reached := false
+	for _, other := range names(a.reachable(rules.People)) {
+		switch asked, asleep := slices.Contains(a.AlsoAsked, other), a.quiet(other, rules, now); {
+		case asked:
+			reached = reached || !asleep
+		case asleep:
+			s.Held = append(s.Held, other)
+		default:
+			s.People = append(s.People, other)
+		}
+	}
+	if len(s.People) == 0 && len(s.Held) > 0 && !reached {
+		s.People, s.Held, s.Silent = s.Held, nil, true
+	}
+	return s
+}
+
+// lostChat reports whether a chat that an escalation asked takes no card.
+func (a Approval) lostChat(name string) bool {
+	t, err := ParseTarget(name)
+	if err != nil {
+		return false
+	}
+	card, found := a.cardAt(t.Normal())
+	return found && card.State == Failed
 }
 
 // lost reports whether every card that went to a person directly has failed for good.

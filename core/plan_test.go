@@ -183,6 +183,12 @@ func TestStepsOfThePlan(t *testing.T) {
 		{"a direct message that failed for good goes to the next channel", both(also("carol"), dm("telegram:3", Failed)), 6, []string{"card discord:dm:33"}, []string{"carol"}, "", 0},
 		{"and where none is left to everybody", both(r4, also("carol"), dm("telegram:3", Failed), dm("discord:dm:33", Failed)), 6,
 			[]string{"card telegram:1", "card telegram:2", "= escalated"}, []string{"alice", "bob"}, "carol cannot be reached, so everybody is asked", 0},
+		{"without a sound where all of them sleep", both(also("carol"), dm("telegram:3", Failed), dm("discord:dm:33", Failed), func(_ *Approval, r *Rules) {
+			r.Contact.Quiet["bob"] = r.Contact.Quiet["alice"]
+		}), 6, []string{"card telegram:1 silently", "card telegram:2 silently", "= escalated"}, []string{"alice", "bob"}, "carol cannot be reached, so everybody is asked", 0},
+		{"so does a chat that takes no card", both(r4, also("bob", "telegram:-200"), dm("telegram:2", Sent), dm("telegram:-200", Failed)), 6,
+			[]string{"card telegram:1", "card telegram:3", "= escalated"}, []string{"bob", "alice", "carol"}, "telegram:-200 cannot be reached, so everybody is asked", 0},
+		{"but one that is on its way", both(r4, also("telegram:-200"), dm("telegram:-200", Queued)), 6, nil, []string{"telegram:-200"}, "", 0},
 		{"one that is on its way is waited for", both(also("carol"), dm("telegram:3", Queued)), 6, nil, []string{"carol"}, "", 0},
 		{"who has a card already is reminded of it", both(escalate(after(5, leads)), dm("telegram:3", Sent)), 5,
 			[]string{"reminder telegram:3 @3", "= escalated"}, []string{"carol"}, "", 0},
