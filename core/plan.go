@@ -352,17 +352,16 @@ func (c Change) askElsewhere(rules *Rules, now int64) (_ Change, stepped bool) {
 	open := names(a.contacts(rules.People))
 	for _, name := range slices.Clone(a.AlsoAsked) {
 		p, person := rules.People.people[name]
-		switch {
-		case person && (!slices.Contains(open, name) || !a.lost(p, rules.People)), !person && !a.lostChat(name):
+		lost := slices.Contains(open, name) && a.lost(p, rules.People)
+		if !lost && (person || !a.lostChat(name)) {
 			continue
-		case person:
-			if d, ok := c.directly(p, rules.People, now); ok {
-				d.Silent, stepped = a.quiet(name, rules, now), true
-				c.Deliveries = append(c.Deliveries, d)
-				continue
-			}
 		}
 		stepped = true
+		if d, ok := c.directly(p, rules.People, now); ok {
+			d.Silent = a.quiet(name, rules, now)
+			c.Deliveries = append(c.Deliveries, d)
+			continue
+		}
 		a.AlsoAsked = slices.DeleteFunc(a.AlsoAsked, func(other string) bool { return other == name })
 		c = c.escalate(a.insteadOf(name, rules, now), rules, now)
 	}
