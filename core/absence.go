@@ -180,13 +180,8 @@ func (a Approval) standsForMore(before, now Vote, d *Directory) bool {
 	return slices.ContainsFunc(now.For, func(lender string) bool { return !slices.Contains(had, lender) })
 }
 
-// behind are those whose authority the decision rests on: who gave it, and in whose
-// stead. None of them is to have by it what they may not have given themselves.
-func (a Approval) behind() []string { return behind(a.DecidedBy, a.Votes) }
-
-// behind adds those in whose stead the votes may have been taken.
-func behind(names []string, votes []Vote) []string {
-	out := slices.Clone(names)
+// lentTo are those in whose stead the votes may have been taken, as DecidedBy names people.
+func lentTo(votes []Vote) (out []string) {
 	for _, v := range votes {
 		for _, lender := range v.For {
 			if name := (Voter{Person: lender}).Name(); !slices.Contains(out, name) {

@@ -194,7 +194,6 @@ func TestAdversary_I5_ALenderHasNothingByTheirDelegate(t *testing.T) {
 	c := a.count(Ballot{Voter: accounts["bob"], Decision: AllowSession, ReceivedMs: 1}, view, 150)
 	require.Equal(t, Approved, c.Approval.Status)
 	require.Equal(t, []string{"person:bob"}, c.Approval.DecidedBy)
-	require.Equal(t, []string{"person:bob", "person:alice"}, c.Approval.behind())
 	require.Len(t, c.Grants, 1)
 	require.Equal(t, []string{"person:alice"}, c.Grants[0].Behind)
 	require.Contains(t, string(c.Events[0].Data), `"for":["alice"]`, "it is on record")
@@ -211,7 +210,7 @@ func TestAdversary_I5_ALenderHasNothingByTheirDelegate(t *testing.T) {
 			again.Askers = []Requester{{Person: asker}}
 		}
 		require.Equal(t, covers, c.Grants[0].covers(again, GrantScope{}, d, 160), asker)
-		require.Equal(t, !covers, again.givenByAsker(c.Approval.behind(), d), asker)
+		require.Equal(t, !covers, again.givenByAsker(c.Approval.DecidedBy, lentTo(c.Approval.Votes), d), asker)
 	}
 	gone := *d
 	gone.people = map[string]Person{"bob": d.people["bob"]}
@@ -563,4 +562,28 @@ func TestAnAbsenceAloneChangesNothing(t *testing.T) {
 		require.Equal(t, without.Status, with.Status)
 		require.Equal(t, without.Votes, with.Votes)
 	})
+}
+
+// What a delegate's yes leaves serves neither of the two, also where people may approve
+// their own: a grant, a yes that nobody has used, and an id that names it.
+func TestAdversary_D6_SoloLendsNothingByAGrant(t *testing.T) {
+	d, absences := lending(t), away("alice>bob")
+	a := needing(1, nil)
+	a.Rule.Needs, a.SessionKey, a.Subject, a.ToolName, a.Owner = needs("ops"), "s", "deploy", "deploy", "agent"
+	view := d.At(time.UnixMilli(150), absences...)
+	c := a.count(Ballot{Voter: accounts["bob"], Decision: AllowSession, ReceivedMs: 1}, view, 150)
+	own := a.count(Ballot{Voter: accounts["dave"], Decision: AllowSession, ReceivedMs: 1}, view, 150)
+	rules := &Rules{People: d, Solo: true}
+	for _, asker := range []string{"", "alice", "bob", "carl", "dave"} {
+		again := a
+		again.Solo, again.Askers = true, nil
+		if asker != "" {
+			again.Askers = []Requester{{Person: asker}}
+		}
+		free := asker != "alice" && asker != "bob"
+		require.Equal(t, free, c.Grants[0].covers(again, GrantScope{}, d, 160), asker)
+		require.Equal(t, free, consulted{}.resumedBy(&c.Approval, again, again, rules, 160), asker)
+		require.True(t, own.Grants[0].covers(again, GrantScope{}, d, 160), "who gave it in nobody's stead: "+asker)
+		require.True(t, consulted{}.resumedBy(&own.Approval, again, again, rules, 160), asker)
+	}
 }

@@ -164,6 +164,9 @@ func (g *Gate) absent(
 	if err := g.redrawVoted(ctx); err != nil { // it is so all the same
 		g.log.Error("cards that say who has voted cannot be drawn again", "reason", err)
 	}
+	if err := g.Replan(ctx); err != nil { // at the next step it is
+		g.log.Error("who hears of what waits cannot be planned anew", "reason", err)
+	}
 	return nil
 }
 
@@ -199,13 +202,17 @@ func (g *Gate) eachPending(ctx context.Context, fn func(Approval) error) error {
 	}
 }
 
-// LearnAbsences reads who is away: at the start, and when another instance changed it.
+// LearnAbsences reads who is away: at the start, and when another instance changed it. What
+// was known before is gone, also where the database has lost its newest changes.
 func (g *Gate) LearnAbsences(ctx context.Context) error {
+	known := g.absences.Load()
 	all, err := g.store.Absences(ctx)
 	if err != nil {
 		return err
 	}
-	g.learn(all)
+	if !g.absences.CompareAndSwap(known, &all) {
+		g.learn(all)
+	}
 	return nil
 }
 

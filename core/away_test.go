@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/schedule"
 	"approvalbot/store"
 )
 
@@ -356,4 +357,214 @@ func TestAdversary_D5_AnAbsenceThatEndsWhileAVoteWaits(t *testing.T) {
 		require.Equal(t, core.Pending, a.Status)
 		require.Empty(t, a.Votes[0].For)
 	})
+}
+
+// What the API and terminals show of a card counts as the vote does: under who is away.
+func TestAdversary_D7_ACardByAPIKnowsWhoIsAway(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	d.away(t, alice, "alice", "bob")
+	a := d.submit(t, "two")
+	d.allow(t, a, alice)
+	a = d.allow(t, a, bob)
+	require.Equal(t, core.Pending, a.Status)
+	card, err := d.Card(t.Context(), a)
+	require.NoError(t, err)
+	require.Equal(t, "1 of 2 yes (alice, bob with alice)", card.State.Votes)
+}
+
+// A card that an escalation sends to somebody leaves only if they could still decide then,
+// whatever was drawn for others.
+func TestAdversary_D9_AnEscalationReachesNobodyWhoLostTheRight(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	a := d.submit(t, "ask")
+	skip := func(to, message string) string {
+		t.Helper()
+		c := core.Delivery{Key: a.Key, Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: to}, MessageID: message, Version: a.Version}
+		drawing, err := d.Draw(t.Context(), c)
+		require.NoError(t, err)
+		return drawing.Skip
+	}
+	require.Empty(t, skip("-100", ""))
+	require.Empty(t, skip("2", ""))
+	others, err := core.NewDirectory(core.Rights{ // bob is gone, and carl never might
+		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "carl", Accounts: map[string]string{"telegram": "3"}}},
+		AllowedUsers: map[string][]string{"telegram": {"1"}},
+	})
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) { r.People = others })
+	require.Empty(t, skip("-100", ""))
+	require.Empty(t, skip("1", ""))
+	for _, id := range []string{"2", "3"} {
+		require.Equal(t, "who was to be asked could not decide it any more", skip(id, ""))
+		require.Empty(t, skip(id, "7"), "a card that stands shows how it ends")
+	}
+	d.use(func(r *core.Rules) { r.Router = toOpsThen{spare: core.Target{Channel: "telegram", To: "3"}} })
+	require.Empty(t, skip("3", ""), "a chat that routing names gets its card, whosever it is")
+}
+
+// A reload plans anew what waits, once over all instances: what is overdue by the new
+// times comes at once, and what is no more is not done.
+func TestReload_PlansAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		a := d.submit(t, "ask")
+		require.Zero(t, a.PlanMs)
+		time.Sleep(5 * time.Minute)
+		remind := func(minutes ...time.Duration) func(*core.Rules) {
+			return func(r *core.Rules) {
+				r.Contact.RemindAfter = nil
+				for _, m := range minutes {
+					r.Contact.RemindAfter = append(r.Contact.RemindAfter, m*time.Minute)
+				}
+			}
+		}
+		reload := func(change func(*core.Rules)) core.Approval {
+			t.Helper()
+			d.use(change)
+			there := d.another()
+			require.NoError(t, d.Rejudge(t.Context()))
+			require.NoError(t, there.Rejudge(t.Context()))
+			now, err := d.store.Get(t.Context(), a.Key)
+			require.NoError(t, err)
+			return now
+		}
+		was := reload(remind(8))
+		require.Equal(t, a.CreatedAtMs+8*60_000, was.PlanMs)
+		require.Equal(t, was.Version, reload(remind(8)).Version, "the same plan changes nothing")
+		require.Zero(t, reload(remind()).PlanMs)
+
+		now := reload(remind(3, 10))
+		require.Equal(t, time.Now().UnixMilli(), now.PlanMs, "it is overdue by now")
+		require.NoError(t, d.Tick(t.Context(), a.Key))
+		require.NoError(t, d.another().Tick(t.Context(), a.Key))
+		now = reload(remind(3, 10))
+		require.Equal(t, a.CreatedAtMs+10*60_000, now.PlanMs)
+		require.Equal(t, 1, d.count(t, core.EventReminded))
+		require.Zero(t, reload(remind(3)).PlanMs, "what was done is not done again")
+	})
+}
+
+// Who waits for the end of their quiet hours, and was away then, hears of it when they are
+// back.
+func TestAdversary_D12_WhoComesBackAfterQuietHoursIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t) // synctest begins at midnight of 1 January 2000, UTC
+		night, err := schedule.ParseDaily("22:00-00:10", "UTC")
+		require.NoError(t, err)
+		d.use(func(r *core.Rules) {
+			r.Contact.RemindAfter, r.Contact.Quiet = []time.Duration{5 * time.Minute}, map[string]schedule.Window{"alice": night}
+			r.BreaksQuiet = core.R4
+		})
+		a := d.submit(t, "ask")
+		time.Sleep(5 * time.Minute)
+		require.NoError(t, d.Tick(t.Context(), a.Key))
+		d.away(t, alice, "alice", "")
+		time.Sleep(6 * time.Minute)
+		require.NoError(t, d.Tick(t.Context(), a.Key))
+		require.Zero(t, d.count(t, core.EventEscalated))
+		_, err = d.SetBack(t.Context(), alice, "alice")
+		require.NoError(t, err)
+		a, err = d.store.Get(t.Context(), a.Key)
+		require.NoError(t, err)
+		require.Equal(t, time.Now().UnixMilli(), a.PlanMs)
+		require.NoError(t, d.Tick(t.Context(), a.Key))
+		require.Equal(t, 1, d.count(t, core.EventEscalated))
+	})
+}
+
+// count is how many events of that type the log has.
+func (d *fixture) count(t *testing.T, of core.EventType) (n int) {
+	t.Helper()
+	log, err := d.store.Log(t.Context(), 0, 1000)
+	require.NoError(t, err)
+	for _, e := range log {
+		if e.Type == of {
+			n++
+		}
+	}
+	return n
+}
+
+// A card at a fallback target makes no sound where everybody sleeps.
+func TestFallback_InQuietHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		night, err := schedule.ParseDaily("22:00-06:00", "UTC")
+		require.NoError(t, err)
+		spare := core.Target{Channel: "telegram", To: "-300"}
+		d.use(func(r *core.Rules) {
+			r.Router, r.BreaksQuiet = toOpsThen{spare}, core.R4
+			r.Contact.Quiet = map[string]schedule.Window{"alice": night, "bob": night}
+		})
+		for tool, silent := range map[string]bool{"ask": true, "grave": false} {
+			a := d.submit(t, tool)
+			time.Sleep(31 * time.Second)
+			require.NoError(t, d.Tick(t.Context(), a.Key))
+			a, err := d.store.Get(t.Context(), a.Key)
+			require.NoError(t, err)
+			require.Equal(t, spare, a.Deliveries[1].Target)
+			require.Equal(t, []bool{silent, silent}, []bool{a.Deliveries[0].Silent, a.Deliveries[1].Silent})
+		}
+	})
+}
+
+// A vote that began under rules that a reload replaces meanwhile does not count by them:
+// who has lost their role in it allows nothing any more.
+func TestAdversary_D15_AReloadWhileAVoteIsUnderWay(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	a := d.submit(t, "ops")
+	require.NoError(t, d.LearnAbsences(t.Context()))
+	demoted, err := core.NewDirectory(core.Rights{
+		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}, Roles: []string{"ops"}}},
+		AllowedUsers: map[string][]string{"telegram": {"1", "2"}}, Tokens: map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"},
+	})
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) { // what the vote finds when it begins
+		r.Policy = onJudge{opsPolicy{byName{hash: "2"}}, func() {
+			d.use(func(r *core.Rules) { r.Policy, r.People = opsPolicy{byName{hash: "3"}}, demoted })
+		}}
+	})
+	a, err = d.VoteAs(t.Context(), alice, a.Code, core.AllowOnce, "")
+	require.NoError(t, err)
+	require.Equal(t, core.Pending, a.Status)
+	require.Equal(t, core.Approved, d.allow(t, a, bob).Status)
+}
+
+// onJudge is a policy that calls a function when it is asked.
+type onJudge struct {
+	opsPolicy
+	called func()
+}
+
+func (p onJudge) Judge(ctx context.Context, c core.Call) core.Judgement {
+	p.called()
+	return p.opsPolicy.Judge(ctx, c)
+}
+
+// A database that has lost its newest changes, as one that is restored, or a replica that
+// took over, is believed: votes count under what it says.
+func TestAdversary_D14_ADatabaseThatWentBack(t *testing.T) {
+	d := newFixture(t)
+	d.needing(t)
+	lost := &ahead{Store: d.store}
+	d.Gate = core.NewGate(lost, d.rules, slog.New(slog.DiscardHandler))
+	require.NoError(t, d.LearnAbsences(t.Context()))
+	require.Equal(t, core.Approved, d.allow(t, d.submit(t, "ask"), bob).Status)
+}
+
+// ahead is a store whose absences were of a later revision when they were first read.
+type ahead struct {
+	*store.Store
+	read bool
+}
+
+func (s *ahead) Absences(ctx context.Context) (core.Absences, error) {
+	all, err := s.Store.Absences(ctx)
+	if !s.read {
+		s.read, all.Revision = true, all.Revision+100
+	}
+	return all, err
 }

@@ -29,6 +29,23 @@ func (a Approval) state(r reader) State {
 	return s
 }
 
+// StateLine is the line that says how far a card is: flags, votes, time left, who was asked
+// too, code. plain and code write a text as the platform does, until says when it expires.
+func (c Card) StateLine(plain, code func(string) string, until string) string {
+	var parts []string
+	add := func(text string, as func(string) string) {
+		if text != "" {
+			parts = append(parts, as(text))
+		}
+	}
+	add(strings.Join(c.State.Flags, ", "), func(flags string) string { return "⚠️ " + plain(flags) })
+	add(c.State.Votes, plain)
+	add(until, func(said string) string { return said })
+	add(c.State.Also, plain)
+	add(c.Code, code)
+	return strings.Join(parts, " · ")
+}
+
 // UntilText says until when something lasts, and how long that is from now.
 func UntilText(ms int64, zone *time.Location, now int64) string {
 	return fmt.Sprintf("until %s (%s)", time.UnixMilli(ms).In(zone).Format("15:04 MST"), spanText(ms-now))

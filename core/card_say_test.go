@@ -217,3 +217,13 @@ func TestVotedText(t *testing.T) {
 		require.LessOrEqual(t, len(got), 200, "Bot API, answerCallbackQuery.text")
 	}
 }
+
+// The state is one line, in the platform's writing, without what there is nothing to say of.
+func TestStateLine(t *testing.T) {
+	plain, code := func(s string) string { return "<" + s + ">" }, func(s string) string { return "`" + s + "`" }
+	c := Card{Code: "7KQ2AB"}
+	require.Equal(t, "`7KQ2AB`", c.StateLine(plain, code, ""))
+	c.State = State{Flags: []string{"hidden characters", "look-alikes"}, Votes: "1 of 2 yes (alice)", Also: "also asked: bob"}
+	require.Equal(t, "⚠️ <hidden characters, look-alikes> · <1 of 2 yes (alice)> · soon · <also asked: bob> · `7KQ2AB`",
+		c.StateLine(plain, code, "soon"))
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"approvalbot/display"
 	"approvalbot/internal/fault"
@@ -130,6 +131,12 @@ func (g *Gate) drawDigest(ctx context.Context, d Delivery) (Drawing, error) {
 	first, err := g.store.Bare(ctx, d.Key)
 	if err != nil {
 		return Drawing{}, err
+	}
+	r, _ := d.Target.direct()
+	people := g.people(time.Now())
+	may := func(a Approval) bool { return a.couldDecide(r, people) }
+	if d.ForUser != "" && d.MessageID == "" && len(list.Items) > 0 && !slices.ContainsFunc(list.Items, may) {
+		return Drawing{Skip: "who was to be asked could not decide any of it any more"}, nil
 	}
 	return first.drawDigest(d, list), nil
 }

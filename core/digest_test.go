@@ -418,5 +418,12 @@ func TestTheSumUpOfQuietHours(t *testing.T) {
 		require.Equal(t, "3 requests waited for the end of your quiet hours", drawing.Card.Digest.Title)
 		require.Len(t, drawing.Card.Digest.Entries, 3)
 		require.Equal(t, core.Queued, d.card(t, first.Key).State, "the group's card is another one")
+
+		others, err := core.NewDirectory(core.Rights{AllowedUsers: map[string][]string{"telegram": {"2"}}})
+		require.NoError(t, err)
+		d.use(func(r *core.Rules) { r.People = others })
+		drawing, err = d.Draw(t.Context(), x)
+		require.NoError(t, err)
+		require.Equal(t, "who was to be asked could not decide any of it any more", drawing.Skip, "alice has lost the right meanwhile")
 	})
 }

@@ -101,6 +101,7 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 		if unasked {
 			c.Policy = rules.Policy.Hash()
 		}
+		c.Approval.hush(c.Deliveries, &rules, now) // those at fallback targets
 		c, stepped = c.follow(&rules, now)
 		if stepped {
 			fault.Point("before-step-committed")

@@ -86,12 +86,19 @@ func (g *Gate) Handled(ctx context.Context, ref InboundRef) error {
 	return g.store.Append(ctx, &ref)
 }
 
+// errReplaced says that other rules were put in force here since a step began that counts
+// on those before. With several instances, the store says so too.
+var errReplaced = rulesChanged()
+
 // update is the one way to change an existing approval.
 func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error) {
 	var last Change
 	a, err := g.store.Update(ctx, key, func(a Approval) (Change, error) {
 		c, err := fn(a)
 		last = c
+		if replaced := c.Policy != "" && c.Policy != g.PolicyHash(); replaced && err == nil {
+			return c, errReplaced
+		}
 		return c, err
 	})
 	if err != nil {

@@ -81,7 +81,7 @@ func (c Change) leaveGrant(by []string, now int64) Change {
 	default:
 		return c
 	}
-	g.By, g.Behind = by, behind(nil, a.Votes)
+	g.By, g.Behind = by, lentTo(a.Votes)
 	return c.addGrant(g, now)
 }
 
@@ -120,23 +120,20 @@ func (g Grant) event(t EventType, by string, now int64) Event {
 	return Event{AtMs: now, Type: t, Key: g.Approval, Owner: g.Owner, Data: data}
 }
 
-// behind are those whose authority the grant rests on.
-func (g Grant) behind() []string { return slices.Concat(g.By, g.Behind) }
-
 // Live reports whether the grant has not expired.
 func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.ExpiresAtMs }
 
 // covers reports whether the grant stands for a call that policy would ask about
 // as a describes it. A grant never exceeds what a card could offer today: a scope
 // that is no longer offered, a higher class, another reason or more people needed ask again, and
-// so does a request of somebody who gave the grant, unless people may approve
-// their own, and what was given by a person whom the configuration does not know any more.
+// so does a request of somebody who gave the grant (see givenByAsker), and what was given by a
+// person whom the configuration does not know any more.
 func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 	gone := func(name string) bool {
 		giver := d.voterNamed(name)
 		return giver.Person != "" && !d.Known(giver.Person)
 	}
-	lost := a.givenByAsker(g.behind(), d) || slices.ContainsFunc(g.behind(), gone)
+	lost := a.givenByAsker(g.By, g.Behind, d) || slices.ContainsFunc(slices.Concat(g.By, g.Behind), gone)
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID
 	stricter := a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule)
 	if lost || another || stricter || !g.Live(now) {

@@ -90,7 +90,7 @@ func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules
 	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() {
 		return false
 	}
-	if draft.givenByAsker(unclaimed.behind(), rules.People) {
+	if draft.givenByAsker(unclaimed.DecidedBy, lentTo(unclaimed.Votes), rules.People) {
 		return false
 	}
 	open := *unclaimed

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,8 +24,33 @@ func (a Approval) planned(rules *Rules, groups []Target, now int64) []schedule.S
 	return schedule.Plan(with, schedule.Ask{
 		At: time.UnixMilli(a.CreatedAtMs), Expires: a.sinceAsked(a.ExpiresAtMs), BreaksQuiet: a.breaksQuiet(rules),
 		Eligible: names(a.reachable(rules.People)), Now: a.sinceAsked(now), Done: max(0, a.sinceAsked(a.PlanDoneMs)),
-		Asked: a.AlsoAsked, Held: a.Held,
+		Asked: a.AlsoAsked, Held: a.Held, Closed: a.closed(rules),
 	})
+}
+
+// closed are the direct messages that an escalation names of those it makes no sense to
+// ask.
+func (a Approval) closed(rules *Rules) (out []string) {
+	open := names(a.contacts(rules.People))
+	for _, e := range rules.Contact.Escalate {
+		t, err := ParseTarget(e.To.Chat)
+		if err != nil {
+			continue
+		}
+		r, private := t.direct()
+		named := slices.Contains(open, rules.People.byAccount[r]) && a.couldDecide(r, rules.People)
+		if private && !named && !a.openToNobodyNamed(r, rules.People) {
+			out = append(out, e.To.Chat)
+		}
+	}
+	return out
+}
+
+// couldDecide reports whether the account could decide the approval; a role of a chat,
+// which is seen at the tap only, is taken for held.
+func (a Approval) couldDecide(r Requester, people *Directory) bool {
+	v := Voter{Channel: r.Channel, UserID: r.UserID, Roles: people.roles[r.Channel]}
+	return a.counts(people.Identify(v), people)
 }
 
 // sinceAsked is how long after the approval was asked a time is.
@@ -43,25 +69,81 @@ func (a Approval) quiet(person string, rules *Rules, now int64) bool {
 // drill has asked everybody at once.
 func (a Approval) followsPlan() bool { return !a.Final() && !a.Drill() }
 
-// cards adds the first cards of an approval, silent where all who could decide are in
-// quiet hours, and says when the plan's first step is due. lately is how many cards of its
+// cards adds the first cards of an approval and says when the plan's first step is due. lately is how many cards of its
 // owner's were made for each place in the last minute.
 func (c Change) cards(places []Target, lately map[Target]int, rules *Rules, now int64) Change {
 	a := &c.Approval
-	plan := a.planned(rules, places, now)
-	silent := len(plan) > 0 && plan[0].Kind == schedule.StepCard && plan[0].Silent
 	for _, t := range places {
-		d := a.firstCard(t, lately[t.Normal()], rules.DigestAbove, now)
-		d.Silent = silent
-		if r, private := t.direct(); private {
-			d.Silent = a.quiet(rules.People.byAccount[r], rules, now)
-		}
-		c.Deliveries = append(c.Deliveries, d)
+		c.Deliveries = append(c.Deliveries, a.firstCard(t, lately[t.Normal()], rules.DigestAbove, now))
 	}
+	a.hush(c.Deliveries, rules, now)
 	if a.followsPlan() {
-		a.PlanMs = a.nextStep(plan, now)
+		a.PlanMs = a.nextStep(a.planned(rules, places, now), now)
 	}
 	return c
+}
+
+// hush has new cards for places that routing names make no sound: in a group where all who
+// could decide are in quiet hours, in somebody's direct messages where that one is, or is
+// away while others could decide.
+func (a Approval) hush(cards []Delivery, rules *Rules, now int64) {
+	asleep := func(name string) bool { return a.quiet(name, rules, now) }
+	open, asked := names(a.contacts(rules.People)), names(a.reachable(rules.People))
+	all := len(asked) > 0 && !slices.ContainsFunc(asked, func(name string) bool { return !asleep(name) })
+	for i, d := range cards {
+		r, private := d.Target.direct()
+		name := rules.People.byAccount[r]
+		_, away := rules.People.Away(name)
+		switch leftAlone := away && !slices.Contains(open, name); {
+		case d.Kind != CardDelivery:
+		case private:
+			cards[i].Silent = asleep(name) || leftAlone
+		default:
+			cards[i].Silent = all
+		}
+	}
+}
+
+// replanned is the approval with its next step as these rules and people have it. What
+// is due is left to its timer, and taken at once.
+func (a Approval) replanned(rules *Rules, now int64) Approval {
+	if due := a.PlanMs != 0 && a.PlanMs <= now; due || !a.followsPlan() {
+		return a
+	}
+	plan := a.planned(rules, Change{Approval: a}.groups(), now)
+	a.PlanMs = 0
+	for _, s := range plan {
+		if s.Kind != schedule.StepCard && s.Kind != schedule.StepExpire {
+			a.PlanMs = max(a.CreatedAtMs+s.After.Milliseconds(), now)
+			break
+		}
+	}
+	return a
+}
+
+// Replan has the next step of every pending approval come when the rules in force, and
+// the people as they are now, have it. Where other rules count it changes nothing.
+func (g *Gate) Replan(ctx context.Context) error {
+	return g.eachPending(ctx, func(a Approval) error { return g.replan(ctx, a) })
+}
+
+func (g *Gate) replan(ctx context.Context, a Approval) error {
+	if _, err := g.inForce(); err != nil {
+		return nil
+	}
+	replanned := func(a Approval) Approval {
+		now := time.Now()
+		rules := g.snapshot(now)
+		return a.replanned(&rules, now.UnixMilli())
+	}
+	if replanned(a).PlanMs == a.PlanMs {
+		return nil
+	}
+	_, err := g.update(ctx, a.Key, func(a Approval) (Change, error) { return Change{Approval: replanned(a)}, nil })
+	if CodeOf(err) == CodeNotFound { // it has been let go
+		return nil
+	}
+	return err
 }
 
 // nextStep is when the first step of a plan is due that is not due yet; 0: there is none.
@@ -83,13 +165,17 @@ func (c Change) follow(rules *Rules, now int64) (_ Change, stepped bool) {
 	if c, stepped = c.askElsewhere(rules, now); stepped {
 		c.Redraw = true
 	}
-	var groups []Target
-	for _, d := range c.standing() {
-		groups = append(groups, d.Target)
-	}
-	plan := c.Approval.planned(rules, groups, now)
-	next := c.step(plan, rules.People, now)
+	plan := c.Approval.planned(rules, c.groups(), now)
+	next := c.step(plan, rules, now)
 	return next, stepped || len(next.Events) > len(c.Events)
+}
+
+// groups are the places of those cards that stand, or are on their way.
+func (c Change) groups() (out []Target) {
+	for _, d := range c.standing() {
+		out = append(out, d.Target)
+	}
+	return out
 }
 
 // standing are the cards that stand in chats or are on their way, with those that the
@@ -101,7 +187,7 @@ func (c Change) standing() []Delivery {
 }
 
 // step takes the steps of a plan that are due, and says when the next one is.
-func (c Change) step(plan []schedule.Step, people *Directory, now int64) Change {
+func (c Change) step(plan []schedule.Step, rules *Rules, now int64) Change {
 	a := &c.Approval
 	for _, s := range plan {
 		due := a.CreatedAtMs+s.After.Milliseconds() <= now
@@ -109,9 +195,9 @@ func (c Change) step(plan []schedule.Step, people *Directory, now int64) Change 
 		case !due:
 			continue
 		case s.Kind == schedule.StepRemind:
-			c = c.remind(s, people, now)
+			c = c.remind(s, rules.People, now)
 		case s.Kind == schedule.StepEscalate || s.Kind == schedule.StepSumUp:
-			c = c.escalate(s, people, now)
+			c = c.escalate(s, rules, now)
 		default:
 			continue
 		}
@@ -176,8 +262,8 @@ func (c Change) remindBelow(card Delivery, ids []string, now int64) Change {
 
 // escalate asks more people, each in their direct messages, or puts a card into a chat
 // where none stands.
-func (c Change) escalate(s schedule.Step, people *Directory, now int64) Change {
-	a := &c.Approval
+func (c Change) escalate(s schedule.Step, rules *Rules, now int64) Change {
+	a, people := &c.Approval, rules.People
 	data := eventData{Held: s.Held, To: s.To.String(), Why: s.Why, Silent: s.Silent}
 	for _, text := range s.Chats {
 		t, err := ParseTarget(text)
@@ -186,12 +272,14 @@ func (c Change) escalate(s schedule.Step, people *Directory, now int64) Change {
 			continue
 		}
 		d := a.furtherCard(t.Normal(), now)
-		d.Silent = s.Silent
+		r, _ := t.direct() // of a group nobody
+		d.Silent = s.Silent || a.quiet(people.byAccount[r], rules, now)
 		c.Deliveries, data.Chats = append(c.Deliveries, d), append(data.Chats, d.Target.String())
 	}
 	for _, name := range s.People {
 		if d, ok := c.directly(people.people[name], people, now); ok {
-			if s.Kind == schedule.StepSumUp && d.Kind == CardDelivery { // one message for all that waited
+			sumUp := s.Kind == schedule.StepSumUp && d.Kind == CardDelivery
+			if sumUp && a.Assessment.RiskClass < R4 { // one message for all that waited
 				d = a.folded(d.Target, name, now)
 			}
 			d.Silent = s.Silent
@@ -257,13 +345,15 @@ func (c Change) directly(p Person, people *Directory, now int64) (Delivery, bool
 }
 
 // askElsewhere tries the next place of everybody whose direct message has failed for
-// good. Instead of whom no place is left for, everybody is asked who was not.
+// good. Instead of whom no place is left for, and of a chat that takes no card, everybody
+// is asked who was not.
 func (c Change) askElsewhere(rules *Rules, now int64) (_ Change, stepped bool) {
 	a := &c.Approval
 	open := names(a.contacts(rules.People))
 	for _, name := range slices.Clone(a.AlsoAsked) {
-		p := rules.People.people[name]
-		if !slices.Contains(open, name) || !a.lost(p, rules.People) {
+		p, person := rules.People.people[name]
+		lost := slices.Contains(open, name) && a.lost(p, rules.People)
+		if !lost && (person || !a.lostChat(name)) {
 			continue
 		}
 		stepped = true
@@ -273,20 +363,40 @@ func (c Change) askElsewhere(rules *Rules, now int64) (_ Change, stepped bool) {
 			continue
 		}
 		a.AlsoAsked = slices.DeleteFunc(a.AlsoAsked, func(other string) bool { return other == name })
-		s := schedule.Step{Kind: schedule.StepEscalate, Instead: true,
-			Why: name + " cannot be reached, so everybody is asked"}
-		for _, other := range names(a.reachable(rules.People)) {
-			switch asked := slices.Contains(a.AlsoAsked, other); {
-			case asked:
-			case a.quiet(other, rules, now):
-				s.Held = append(s.Held, other)
-			default:
-				s.People = append(s.People, other)
-			}
-		}
-		c = c.escalate(s, rules.People, now)
+		c = c.escalate(a.insteadOf(name, rules, now), rules, now)
 	}
 	return c, stepped
+}
+
+// insteadOf asks everybody who was not asked, instead of who cannot be reached: who sleeps
+// without a sound, where nobody else has heard of it.
+func (a Approval) insteadOf(name string, rules *Rules, now int64) schedule.Step {
+	s := schedule.Step{Kind: schedule.StepEscalate, Instead: true, Why: name + " cannot be reached, so everybody is asked"}
+	reached := false
+	for _, other := range names(a.reachable(rules.People)) {
+		switch asked, asleep := slices.Contains(a.AlsoAsked, other), a.quiet(other, rules, now); {
+		case asked:
+			reached = reached || !asleep
+		case asleep:
+			s.Held = append(s.Held, other)
+		default:
+			s.People = append(s.People, other)
+		}
+	}
+	if len(s.People) == 0 && len(s.Held) > 0 && !reached {
+		s.People, s.Held, s.Silent = s.Held, nil, true
+	}
+	return s
+}
+
+// lostChat reports whether a chat that an escalation asked takes no card.
+func (a Approval) lostChat(name string) bool {
+	t, err := ParseTarget(name)
+	if err != nil {
+		return false
+	}
+	card, found := a.cardAt(t.Normal())
+	return found && card.State == Failed
 }
 
 // lost reports whether every card that went to a person directly has failed for good.
@@ -377,6 +487,19 @@ func (a Approval) mentioned(d Delivery, people *Directory) (out []Mentioned) {
 		}
 	}
 	return out
+}
+
+// lostRight reports whether a card is one that has not left yet to somebody who could not
+// decide by now, and whom routing does not name: an escalation was to ask them.
+func (a Approval) lostRight(d Delivery, rules *Rules) bool {
+	r, private := d.Target.direct()
+	if !private || d.MessageID != "" || d.Kind != CardDelivery || a.Final() || a.couldDecide(r, rules.People) {
+		return false
+	}
+	routes := rules.Router.Route(a)
+	return !slices.ContainsFunc(slices.Concat(routes.Targets, routes.Verifier, routes.Fallback), func(t Target) bool {
+		return t.Normal() == d.Target.Normal()
+	})
 }
 
 // drawReminder is what a reminder says, to those who could still decide.

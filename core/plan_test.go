@@ -143,6 +143,22 @@ func TestStepsOfThePlan(t *testing.T) {
 		{"an escalation asks who is on duty", escalate(after(5, duty), after(10, leads)), 5, []string{"card telegram:2", "= escalated"}, []string{"bob"}, "", 10},
 		{"of a role who could decide", escalate(after(5, leads)), 5, []string{"card telegram:3", "= escalated"}, []string{"carol"}, "", 0},
 		{"a chat", escalate(after(5, room)), 5, []string{"card telegram:-200", "= escalated"}, []string{"telegram:-200"}, "", 0},
+		{"not the direct messages of who asked, but everybody", both(r4, escalate(after(5, schedule.Recipient{Chat: "telegram:5"}))), 5,
+			[]string{"card telegram:1", "card telegram:2", "card telegram:3", "= escalated"}, []string{"alice", "bob", "carol"},
+			"nobody of those it is to is left, so everybody is asked", 0},
+		{"nor of who may not decide", both(r4, escalate(after(5, schedule.Recipient{Chat: "telegram:4"}))), 5,
+			[]string{"card telegram:1", "card telegram:2", "card telegram:3", "= escalated"}, []string{"alice", "bob", "carol"},
+			"nobody of those it is to is left, so everybody is asked", 0},
+		{"nor of who has voted", both(r4, escalate(after(5, schedule.Recipient{Chat: "telegram:2"})), voted("bob", "2")), 5,
+			[]string{"card telegram:1", "card telegram:3", "= escalated"}, []string{"alice", "carol"},
+			"nobody of those it is to is left, so everybody is asked", 0},
+		{"nor of who is away", both(r4, escalate(after(5, schedule.Recipient{Chat: "telegram:2"})), func(a *Approval, r *Rules) {
+			r.People = r.People.At(time.UnixMilli(a.CreatedAtMs), Absence{Person: "bob", UntilMs: a.ExpiresAtMs})
+		}), 5, []string{"card telegram:1", "card telegram:3", "= escalated"}, []string{"alice", "carol"},
+			"nobody of those it is to is left, so everybody is asked", 0},
+		{"those of who could decide", escalate(after(5, schedule.Recipient{Chat: "telegram:2"})), 5, []string{"card telegram:2", "= escalated"}, []string{"telegram:2"}, "", 0},
+		{"of an account that is nobody's, too", both(escalate(after(5, schedule.Recipient{Chat: "telegram:9"})), func(a *Approval, _ *Rules) { a.Rule.MinApprovals = 1 }), 5, []string{"card telegram:9", "= escalated"}, []string{"telegram:9"}, "", 0},
+		{"without a sound where they sleep", escalate(after(5, schedule.Recipient{Chat: "telegram:1"})), 5, []string{"card telegram:1 silently", "= escalated"}, []string{"telegram:1"}, "", 0},
 		{"a chat, without a sound where all sleep", both(escalate(after(5, room)), func(_ *Approval, r *Rules) {
 			r.Contact.Quiet["bob"], r.Contact.Quiet["carol"] = r.Contact.Quiet["alice"], r.Contact.Quiet["alice"]
 		}), 5, []string{"card telegram:-200 silently", "= escalated"}, []string{"telegram:-200"}, "", 0},
@@ -167,6 +183,12 @@ func TestStepsOfThePlan(t *testing.T) {
 		{"a direct message that failed for good goes to the next channel", both(also("carol"), dm("telegram:3", Failed)), 6, []string{"card discord:dm:33"}, []string{"carol"}, "", 0},
 		{"and where none is left to everybody", both(r4, also("carol"), dm("telegram:3", Failed), dm("discord:dm:33", Failed)), 6,
 			[]string{"card telegram:1", "card telegram:2", "= escalated"}, []string{"alice", "bob"}, "carol cannot be reached, so everybody is asked", 0},
+		{"without a sound where all of them sleep", both(also("carol"), dm("telegram:3", Failed), dm("discord:dm:33", Failed), func(_ *Approval, r *Rules) {
+			r.Contact.Quiet["bob"] = r.Contact.Quiet["alice"]
+		}), 6, []string{"card telegram:1 silently", "card telegram:2 silently", "= escalated"}, []string{"alice", "bob"}, "carol cannot be reached, so everybody is asked", 0},
+		{"so does a chat that takes no card", both(r4, also("bob", "telegram:-200"), dm("telegram:2", Sent), dm("telegram:-200", Failed)), 6,
+			[]string{"card telegram:1", "card telegram:3", "= escalated"}, []string{"bob", "alice", "carol"}, "telegram:-200 cannot be reached, so everybody is asked", 0},
+		{"but one that is on its way", both(r4, also("telegram:-200"), dm("telegram:-200", Queued)), 6, nil, []string{"telegram:-200"}, "", 0},
 		{"one that is on its way is waited for", both(also("carol"), dm("telegram:3", Queued)), 6, nil, []string{"carol"}, "", 0},
 		{"who has a card already is reminded of it", both(escalate(after(5, leads)), dm("telegram:3", Sent)), 5,
 			[]string{"reminder telegram:3 @3", "= escalated"}, []string{"carol"}, "", 0},
@@ -248,6 +270,42 @@ func TestFirstCardsInQuietHours(t *testing.T) {
 	}
 }
 
+// So do those at fallback targets, and the ones in the direct messages of who is away.
+func TestFallbackCardsInQuietHours(t *testing.T) {
+	t.Parallel()
+	spare, alice, bob := Target{Channel: "telegram", To: "-300"}, Target{Channel: "telegram", To: "1"}, Target{Channel: "telegram", To: "2"}
+	silent := func(set func(*Approval, *Rules)) (out []bool) {
+		a, rules := shift(t)
+		set(&a, rules)
+		for _, place := range []Target{spare, alice, bob} {
+			d := a.furtherCard(place, a.CreatedAtMs)
+			d.Fallback = true
+			cards := []Delivery{d}
+			a.hush(cards, rules, a.CreatedAtMs+1)
+			out = append(out, cards[0].Silent)
+		}
+		return out
+	}
+	require.Equal(t, []bool{false, true, false}, silent(func(*Approval, *Rules) {}))
+	all := func(_ *Approval, r *Rules) {
+		r.Contact.Quiet["bob"], r.Contact.Quiet["carol"] = r.Contact.Quiet["alice"], r.Contact.Quiet["alice"]
+	}
+	require.Equal(t, []bool{true, true, true}, silent(all))
+	require.Equal(t, []bool{false, false, false}, silent(func(a *Approval, r *Rules) { all(a, r); a.Assessment.RiskClass = R4 }))
+	gone := func(names ...string) func(*Approval, *Rules) {
+		return func(a *Approval, r *Rules) {
+			var absences []Absence
+			for _, name := range names {
+				absences = append(absences, Absence{Person: name, UntilMs: a.ExpiresAtMs})
+			}
+			clear(r.Contact.Quiet)
+			r.People = r.People.At(time.UnixMilli(a.CreatedAtMs), absences...)
+		}
+	}
+	require.Equal(t, []bool{false, false, true}, silent(gone("bob")))
+	require.Equal(t, []bool{false, false, false}, silent(gone("alice", "bob", "carol", "frank")), "never nobody")
+}
+
 // A reminder is drawn for who could still decide when it leaves.
 func TestAReminderIsForWhoHasNotVoted(t *testing.T) {
 	t.Parallel()
@@ -327,4 +385,21 @@ func TestSteps_Properties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// R4 has a card of its own also where the end of quiet hours comes after other rules have
+// made it one.
+func TestAdversary_D10_AnR4IsSummedUpByItsOwnCard(t *testing.T) {
+	t.Parallel()
+	for class, want := range map[RiskClass]DeliveryState{R3: Folded, R4: Queued} {
+		a, rules := shift(t)
+		rules.Contact.RemindAfter = []time.Duration{5 * time.Minute}
+		_, a = a.at(5, rules)
+		require.Equal(t, []string{"alice"}, a.Held)
+		a.Assessment.RiskClass = class
+		clear(rules.Contact.Quiet)
+		c, _ := Change{Approval: a}.follow(rules, a.CreatedAtMs+6*60_000)
+		require.Len(t, c.Deliveries, 1)
+		require.Equal(t, want, c.Deliveries[0].State, class.String())
+	}
 }

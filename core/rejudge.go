@@ -82,6 +82,7 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 	}
 	if asked {
 		further = next.addCards(rules.Router.Route(next), now)
+		next.hush(further, rules, now)
 	}
 	return next, further
 }
@@ -145,7 +146,8 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 				return "the grant that allowed it was ended"
 			}
 			// They joined while the verifier's people were asked.
-			if a.underRules(rules).givenByAsker(found.Grants[0].behind(), rules.People) {
+			g := found.Grants[0]
+			if a.underRules(rules).givenByAsker(g.By, g.Behind, rules.People) {
 				return "whoever gave the grant that allowed it stands behind the call"
 			}
 		}
@@ -186,12 +188,18 @@ func (a Approval) approversVoted() bool {
 // Rejudge asks policy anew about every pending approval, after other rules were
 // put in force: a stricter policy denies at once, a looser one changes nothing. The
 // cards of those that somebody has voted on are drawn again, since a reload may take
-// a voter's authority.
+// a voter's authority. Who hears of them later is planned anew.
 func (g *Gate) Rejudge(ctx context.Context) error {
 	return g.eachPending(ctx, func(a Approval) error {
 		err := g.rejudgeOne(ctx, a.Key)
 		if err == nil && slices.ContainsFunc(a.Votes, byPeople) { // other people may count now
 			err = g.Redraw(ctx, a.Key)
+		}
+		if err == nil {
+			a, err = g.store.Get(ctx, a.Key)
+		}
+		if err == nil {
+			err = g.replan(ctx, a)
 		}
 		if CodeOf(err) == CodeRetryDataGone || CodeOf(err) == CodeNotFound {
 			return nil

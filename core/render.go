@@ -35,11 +35,12 @@ type renderKey struct {
 	minute  int64 // in which it is drawn: it says how long is left
 }
 
-// renderKeyOf says as what a delivery is drawn. Files, and what is no card, are drawn
-// for themselves.
+// renderKeyOf says as what a delivery is drawn. Files, what is no card, and a new card for
+// one person, who may have lost the right to decide, are drawn for themselves.
 func renderKeyOf(d Delivery, rules *Rules, away int64) renderKey {
 	plain := d.Kind == CardDelivery && !d.Attached && !d.DenyOnly
-	if !plain || d.Version == 0 {
+	_, private := d.Target.direct()
+	if forWhom := private && d.MessageID == ""; forWhom || !plain || d.Version == 0 {
 		return renderKey{}
 	}
 	minute := nowMs() / time.Minute.Milliseconds()
@@ -108,7 +109,11 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 		return Drawing{Skip: "a card has arrived after all"}, nil
 	}
 	now := time.Now()
-	drawing := a.draw(d, facts, reader{g.people(now), rules.zone(d.Target), now.UnixMilli()})
+	today := g.snapshot(now)
+	if a.lostRight(d, &today) {
+		return Drawing{Skip: "who was to be asked could not decide it any more"}, nil
+	}
+	drawing := a.draw(d, facts, reader{today.People, rules.zone(d.Target), now.UnixMilli()})
 	if a.Version == d.Version {
 		g.rendered.put(alike, drawing)
 	}
@@ -130,7 +135,8 @@ func (g *Gate) CardIn(a Approval, payload []Fact, zone *time.Location) Card {
 	if a.Final() {
 		payload = nil
 	}
-	return a.card(payload, reader{g.rules.Load().People, zone, nowMs()})
+	now := time.Now()
+	return a.card(payload, reader{g.people(now), zone, now.UnixMilli()})
 }
 
 // ShortCard is [Gate.CardIn] for a list: with as much of the call as fits on a phone's

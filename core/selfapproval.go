@@ -51,9 +51,13 @@ func (t Target) person() (r Requester, private bool) {
 // retries ask this and nothing else. It expects who [Directory.Identify] says.
 func (a Approval) MayNotDecide(v Voter, d *Directory) bool { return !a.Solo && d.isAsker(v, a.Askers) }
 
-// givenByAsker reports whether one of those names, as DecidedBy has them, may not decide.
-func (a Approval) givenByAsker(names []string, d *Directory) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return a.MayNotDecide(d.voterNamed(name), d) })
+// givenByAsker reports whether a yes serves one of those on whom it rests: who gave it,
+// and in whose stead they may have, as DecidedBy has names. Where people may approve their
+// own, that is nothing against a yes that was in nobody's stead.
+func (a Approval) givenByAsker(by, lent []string, d *Directory) bool {
+	a.Solo = a.Solo && len(lent) == 0
+	behind := slices.Concat(by, lent)
+	return slices.ContainsFunc(behind, func(name string) bool { return a.MayNotDecide(d.voterNamed(name), d) })
 }
 
 // mayNotRetry reports whether a token, or its person, asked. People may retry their own

@@ -129,7 +129,7 @@ func begin(
 			return nil, false, "", refuse(CodeIDConflict,
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
-		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.behind(), rules.People) {
+		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.DecidedBy, lentTo(f.ByID.Votes), rules.People) {
 			return nil, false, "", refuse(CodeIDConflict,
 				"That id names a call that whoever asks for it now has allowed; choose another id.")
 		}

@@ -189,7 +189,10 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	}
 	for range absenceTries {
 		a, err := g.voteOnce(ctx, key, b, adopted)
-		if !errors.Is(err, ErrAbsences) {
+		switch {
+		case errors.Is(err, errReplaced):
+			continue
+		case !errors.Is(err, ErrAbsences):
 			return a, err
 		}
 		if err := g.LearnAbsences(ctx); err != nil {
@@ -200,7 +203,8 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	return Approval{}, rulesChanged()
 }
 
-// absenceTries is how often a vote is counted anew, since somebody left or came back.
+// absenceTries is how often a vote is counted anew, since somebody left or came back, or a
+// reload came in between.
 const absenceTries = 5
 
 func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Delivery) (Approval, error) {

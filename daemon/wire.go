@@ -267,6 +267,12 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 func (d *Daemon) onTime(ctx context.Context) error {
 	work, ctx := errgroup.WithContext(ctx)
 	ready := d.caughtUp(ctx)
+	work.Go(func() error { // it was planned by the configuration of before
+		if err := d.Gate.Replan(ctx); err != nil && ctx.Err() == nil {
+			d.log.Error("who hears of what waits cannot be planned anew; at its next step it is", "reason", err)
+		}
+		return nil
+	})
 	work.Go(func() error { return d.timers.Run(ctx, ready) })
 	work.Go(func() error { return d.drills.Run(ctx, ready) })
 	return work.Wait()

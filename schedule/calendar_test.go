@@ -190,3 +190,28 @@ func FuzzReadCalendar(f *testing.F) {
 		}
 	})
 }
+
+// A calendar of many shifts in each other costs a vote no more than one of few: all that
+// somebody's shifts say together is kept.
+func TestAdversary_D11_ShiftsInEachOther(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	var text strings.Builder
+	text.WriteString("BEGIN:VCALENDAR\r\n")
+	for i := range maxShifts {
+		fmt.Fprintf(&text, "BEGIN:VEVENT\r\nUID:%d\r\nDTSTART:20261123T%02d%02d00Z\r\nDTEND:20261224T%02d%02d00Z\r\nATTENDEE:mailto:a@x\r\nEND:VEVENT\r\n",
+			i, i%12, i%60, i%24, i%60)
+	}
+	text.WriteString("END:VCALENDAR\r\n")
+	c := NewCalendar("", map[string]string{"a@x": "alice"}, time.UTC)
+	fetch := func(context.Context, string) ([]byte, error) { return []byte(text.String()), nil }
+	require.NoError(t, c.Refresh(t.Context(), now, fetch))
+	kept, _ := c.Copy()
+	want := []Shift{{"alice", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), time.Date(2026, 12, 24, 23, 59, 0, 0, time.UTC)}}
+	require.Equal(t, want, kept.Shifts)
+	c = NewCalendar("", nil, time.UTC)
+	c.Restore(Copy{Read: now, Shifts: []Shift{{"bob", now, now.Add(time.Hour)}, {"alice", now, now.Add(3 * time.Hour)},
+		{"alice", now.Add(time.Hour), now.Add(2 * time.Hour)}, {"alice", now.Add(3 * time.Hour), now.Add(4 * time.Hour)}}})
+	kept, _ = c.Copy()
+	require.Equal(t, []Shift{{"alice", now, now.Add(4 * time.Hour)}, {"bob", now, now.Add(time.Hour)}}, kept.Shifts)
+}

@@ -66,6 +66,7 @@ type Ask struct {
 	Expires     time.Duration // after At
 	BreaksQuiet bool          // its class reaches people in their quiet hours too
 	Eligible    []string      // who could decide it now; nobody else is reminded or asked
+	Closed      []string      // chats that are somebody's own who could not
 
 	// What has become of it by now; all zero: it was just asked.
 	Now   time.Duration // after At: what is overdue happens now
@@ -198,7 +199,7 @@ func (p *planner) add(s Step) {
 
 func (p *planner) escalate(e Escalation) {
 	s := Step{After: p.now(e.After), Kind: StepEscalate, To: e.To}
-	if e.To.Chat != "" {
+	if e.To.Chat != "" && !slices.Contains(p.ask.Closed, e.To.Chat) {
 		s.Chats, s.Silent = []string{e.To.Chat}, p.allQuiet(p.ask.Eligible, s.After)
 		p.add(s)
 		return

@@ -1,12 +1,14 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -64,7 +66,7 @@ func (c *Calendar) Refresh(ctx context.Context, now time.Time, fetch Fetch) erro
 		c.failed = err.Error()
 		return fmt.Errorf("the calendar cannot be read: %w", err)
 	}
-	c.shifts, c.read, c.failed = shifts, now, ""
+	c.shifts, c.read, c.failed = merged(shifts), now, ""
 	return nil
 }
 
@@ -98,7 +100,7 @@ func (c *Calendar) Restore(from Copy) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if from.Read.After(c.read) {
-		c.shifts, c.read = slices.Clone(from.Shifts), from.Read
+		c.shifts, c.read = merged(from.Shifts), from.Read
 	}
 }
 
@@ -133,6 +135,23 @@ func (c *Calendar) duty(now time.Time) OnDuty {
 		}
 	}
 	return d
+}
+
+// merged are the same shifts, those of a person that meet as one: whoever is on duty, the
+// next change of that is the first of them that begins or ends.
+func merged(shifts []Shift) (out []Shift) {
+	ordered := slices.SortedFunc(slices.Values(shifts), func(a, b Shift) int {
+		return cmp.Or(strings.Compare(a.Who, b.Who), a.From.Compare(b.From))
+	})
+	for _, s := range ordered {
+		last := len(out) - 1
+		if last < 0 || out[last].Who != s.Who || out[last].Until.Before(s.From) {
+			out = append(out, s)
+		} else if s.Until.After(out[last].Until) {
+			out[last].Until = s.Until
+		}
+	}
+	return out
 }
 
 // on are those who have a shift at that moment, by name, each once.

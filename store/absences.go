@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
+	"strings"
 
 	"approvalbot/core"
 )
@@ -22,6 +25,34 @@ const (
 
 // Absences gives the absences that were said and not taken back, over or not.
 func (s *Store) Absences(ctx context.Context) (core.Absences, error) { return absencesOf(ctx, s.read) }
+
+// LookAbsences reads who is away from a store that may be open elsewhere, and changes
+// nothing in it. Where there is no store yet nobody is.
+func LookAbsences(ctx context.Context, o Options) (none core.Absences, err error) {
+	if strings.HasPrefix(o.URL, "postgres") {
+		config, err := readURL(o.URL)
+		if err != nil {
+			return none, err
+		}
+		p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
+		defer p.db.Close()
+		missing := false
+		row := p.db.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NULL`)
+		if err := row.Scan(&missing); err != nil || missing {
+			return none, err
+		}
+		return absencesOf(ctx, p)
+	}
+	if o.URL == "sqlite:"+memory || errors.Is(isThere(o.URL), fs.ErrNotExist) {
+		return none, nil
+	}
+	s, err := OpenToRead(ctx, Options{URL: o.URL})
+	if err != nil {
+		return none, err
+	}
+	defer s.Close()
+	return s.Absences(ctx)
+}
 
 // Absent calls fn with the absences, commits what it makes of them with its event, marks
 // the platform update handled (if not nil), all in one transaction, and gives them as

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/store/pgtest"
 )
 
 // leaving says that somebody is away; back that they are not.
@@ -94,6 +96,28 @@ func testAbsences(t *testing.T, s *Store) {
 	require.ErrorContains(t, err, `count of changed absences is "many"`)
 	require.ErrorContains(t, vote(5), "many")
 	_, err = s.Absent(ctx, nil, back("alice"))
+	require.Error(t, err)
+}
+
+// Who is away can be read from outside, on either engine, and where nothing is there yet.
+func TestLookAbsences(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	none, err := LookAbsences(ctx, Options{URL: url})
+	require.NoError(t, err)
+	require.Empty(t, none.All)
+	alice := core.Absence{Person: "alice", To: "bob", SinceMs: 5, UntilMs: 9, By: "person:alice"}
+	_, err = openPG(t, url).Absent(ctx, nil, leaving(alice))
+	require.NoError(t, err)
+	all, err := LookAbsences(ctx, Options{URL: url})
+	require.NoError(t, err)
+	require.Equal(t, []core.Absence{alice}, all.All)
+	for _, nowhere := range []string{"sqlite::memory:", "sqlite:" + filepath.Join(t.TempDir(), "none.db")} {
+		none, err = LookAbsences(ctx, Options{URL: nowhere})
+		require.NoError(t, err)
+		require.Empty(t, none.All)
+	}
+	_, err = LookAbsences(ctx, Options{URL: "postgres://:::"})
 	require.Error(t, err)
 }
 

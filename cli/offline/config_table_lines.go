@@ -2,6 +2,7 @@ package offline
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/core"
+	"approvalbot/store"
 )
 
 // namedLine is a line of the table: what it is about, and what it says.
@@ -187,10 +189,20 @@ func agentLines(c config.Config) []namedLine {
 	return out
 }
 
+// absences are those that the configuration's SQLite store knows, if it is there and can
+// be read; others only a running desk, and doctor, know.
+func absences(c config.Config) []core.Absence {
+	if c.DatabaseFile() == "" {
+		return nil
+	}
+	all, _ := store.LookAbsences(context.Background(), store.Options{URL: c.Store.URL})
+	return all.All
+}
+
 // undecidedLines says who hears of a request that nobody decides, and when.
 func undecidedLines(c config.Config) ([]namedLine, error) {
 	now := time.Now()
-	lines, err := effective.Timelines(c, effective.DutyFromFiles(c, now), now)
+	lines, err := effective.Timelines(c, effective.DutyFromFiles(c, now), now, absences(c)...)
 	out := []namedLine{}
 	for _, l := range lines {
 		out = append(out, namedLine(l))

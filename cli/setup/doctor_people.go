@@ -12,6 +12,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/daemon"
 	"approvalbot/schedule"
+	"approvalbot/store"
 )
 
 // peopleFindings say who is on duty, and who could be asked right now about each class,
@@ -22,6 +23,11 @@ func peopleFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	}
 	duty, now := effective.Duty(cfg), time.Now()
 	found := dutyFindings(ctx, duty, now)
+	away, unread := absences(ctx, cfg)
+	if unread != nil {
+		found = append(found,
+			core.Warn("who is away", "is not known: "+oneLine(unread), "mend what is said of the store"))
+	}
 	classes, err := effective.Classes(cfg)
 	if err != nil {
 		return found // policyFindings have said so
@@ -30,13 +36,21 @@ func peopleFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 		if c.Outcome != "ask" {
 			continue
 		}
-		asked, err := effective.AskedNow(cfg, duty, core.RiskClass(class), now)
+		asked, err := effective.AskedNow(cfg, duty, core.RiskClass(class), now, away...)
 		if err != nil {
 			return found
 		}
 		found = append(found, askedFinding(c, asked, now, effective.Zone(cfg)))
 	}
 	return found
+}
+
+// absences reads from the store who is away.
+func absences(ctx context.Context, cfg config.Config) ([]core.Absence, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	all, err := store.LookAbsences(ctx, store.Options{URL: cfg.Store.URL})
+	return all.All, err
 }
 
 // dutyFindings read the calendars as a desk would.
@@ -73,12 +87,11 @@ func askedFinding(c effective.ClassPolicy, asked []effective.Asked, now time.Tim
 		names = append(names, "whoever has an allowed role")
 	}
 	what, text := "asked about "+c.Class+" now", strings.Join(names, ", ")
-	hears := func(a effective.Asked) bool { return a.Quiet.IsZero() && len(a.Through) > 0 }
 	switch {
 	case text == "":
 		return core.Warn(what, "nobody", "let somebody decide in a chat (allowedUserIds) or with a token")
-	case c.Unmapped > 0 || c.Open || slices.ContainsFunc(asked, hears):
+	case c.Unmapped > 0 || c.Open || slices.ContainsFunc(asked, effective.Asked.Hears):
 		return core.OK(what, text)
 	}
-	return core.Warn(what, text, "all are in quiet hours: cards come without a sound until one of them looks")
+	return core.Warn(what, text, "all are away or in quiet hours: nobody is sure to hear of it until one of them looks")
 }

@@ -97,6 +97,10 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		} else if !enough(*cfg, r.Role, r.MinApprovals) {
 			c.tooFew(at, denies(*cfg, r))
 		}
+		if roster, duty := core.DutyRole(r.Role); duty && r.MinApprovals > 1 && inTurns(*cfg, roster) {
+			c.Warn(at+".minApprovals", "needs %d of those on duty by %s, which is one person a turn: only a handover "+
+				"while a call waits brings another", r.MinApprovals, roster)
+		}
 		if c.Has(at+".during") && r.During == (config.During{}) {
 			c.Mistake(at+".during", "must say either weekly, or from and to")
 		}
@@ -108,6 +112,12 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		}
 	}
 	c.names(key, "name", names)
+}
+
+// inTurns reports whether one person a turn is on duty by a roster.
+func inTurns(c config.Config, roster string) bool {
+	turns := func(r config.Roster) bool { return r.Name == roster && r.Calendar == "" }
+	return slices.ContainsFunc(c.ApprovalTools().OnDuty, turns)
 }
 
 // matches reports whether the rule says anything about the calls it is about.

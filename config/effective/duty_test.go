@@ -161,6 +161,27 @@ func TestDutyAndContactsArrive(t *testing.T) {
 	require.Empty(t, plain.Contact.RemindAfter)
 }
 
+// Who wants two of those on duty, of whom there is one a turn, hears of it; of a calendar
+// it is not known how many it names.
+func TestWarningsOfTwoOnDuty(t *testing.T) {
+	t.Parallel()
+	warn := func(roster string, of int) string {
+		_, warnings := load(t, fmt.Sprintf(`people: [{name: alice, telegram: 111, email: a@x.org}, {name: bob, telegram: 222, email: b@x.org}]
+channels: {telegram: {botToken: "1:A", allowedUserIds: [111, 222]}}
+approvals:
+  tools:
+    onDuty: [{name: ops, among: [alice, bob], timezone: UTC, %s}]
+    rules: [{name: r, match: {tool: deploy}, outcome: ask, role: "onDuty:ops", minApprovals: %d}]
+`, roster, of))
+		return fmt.Sprint(warnings)
+	}
+	const turns, calendar, why = `rotation: [alice, bob], handoff: "09:00"`, `calendar: "https://x.org/a.ics"`,
+		"approvals.tools.rules[0].minApprovals: needs 2 of those on duty by ops, which is one person a turn"
+	require.Contains(t, warn(turns, 2), why)
+	require.NotContains(t, warn(turns, 1), why)
+	require.NotContains(t, warn(calendar, 2), why)
+}
+
 func TestLooserDuty(t *testing.T) {
 	t.Parallel()
 	with := func(names ...string) config.Config {

@@ -19,23 +19,32 @@ type Timeline struct {
 }
 
 // Timelines gives a line for each class that asks people, as of now and, where that is
-// another one, as of the middle of a Sunday's night. Times are those of the Zone.
-func Timelines(c config.Config, duty schedule.Duty, now time.Time) ([]Timeline, error) {
+// another one, as of the middle of a Sunday's night; before them who is away now. Times
+// are those of the Zone.
+func Timelines(c config.Config, duty schedule.Duty, now time.Time, absences ...core.Absence) ([]Timeline, error) {
 	rights := Rights(c)
 	rights.Duty = duty
 	dir, err := core.NewDirectory(rights)
 	if err != nil {
 		return nil, err
 	}
-	contact, people := Contact(c, rights), decidersOf(c, dir)
+	contact := Contact(c, rights)
 	contact.Groups = groups(c)
 	night := sundayNight(now.In(Zone(c)))
+	var away []string
+	for _, a := range dir.At(now, absences...).Absent() {
+		away = append(away, a.Person+awayText(a, now, Zone(c)))
+	}
 	var out []Timeline
+	if len(away) > 0 {
+		out = append(out, Timeline{"away", strings.Join(away, "; ")})
+	}
 	for class := range core.R4 + 1 {
 		if outcomeOf(c, class) != "ask" {
 			continue
 		}
 		line := func(at time.Time) string {
+			people := present(decidersOf(c, dir), dir.At(at, absences...))
 			return schedule.Line(schedule.Plan(contact, askOf(c, class, people, at)))
 		}
 		today, asleep := line(now), line(night)
@@ -46,6 +55,24 @@ func Timelines(c config.Config, duty schedule.Duty, now time.Time) ([]Timeline, 
 		out = append(out, Timeline{class.String() + " now", today}, Timeline{class.String() + " on a Sunday at 03:10", asleep})
 	}
 	return out, nil
+}
+
+// present are those of the people who are not away; where all are, everybody.
+func present(people []string, dir *core.Directory) []string {
+	here := slices.DeleteFunc(slices.Clone(people), func(name string) bool { _, away := dir.Away(name); return away })
+	if len(here) == 0 {
+		return people
+	}
+	return here
+}
+
+// awayText says until when somebody is away, and who stands in.
+func awayText(a core.Absence, now time.Time, zone *time.Location) string {
+	text := " until " + schedule.Moment(time.UnixMilli(a.UntilMs), now, zone)
+	if a.To != "" {
+		text += ", " + a.To + " stands in"
+	}
+	return text
 }
 
 // askOf is a request of that class which waits as long as one does by default.
@@ -102,14 +129,17 @@ func sundayNight(now time.Time) time.Time {
 // Asked is a person who could be asked now.
 type Asked struct {
 	Name    string
-	Through []string  // chats, and "API" for terminal and tokens; nothing: they cannot be reached
-	Quiet   time.Time // the end of the quiet hours in which they are left alone; zero: in none
-	Off     []string  // the rosters that they are in, and by which they are not on duty
+	Through []string     // chats, and "API" for terminal and tokens; nothing: they cannot be reached
+	Quiet   time.Time    // the end of the quiet hours in which they are left alone; zero: in none
+	Away    core.Absence // in which they are left alone; zero: in none
+	Off     []string     // the rosters that they are in, and by which they are not on duty
 }
 
 // AskedNow says of everybody who may decide through what they can be asked now about
 // calls of a class, and what keeps them from hearing of it.
-func AskedNow(c config.Config, duty schedule.Duty, class core.RiskClass, now time.Time) ([]Asked, error) {
+func AskedNow(
+	c config.Config, duty schedule.Duty, class core.RiskClass, now time.Time, absences ...core.Absence,
+) ([]Asked, error) {
 	rights := Rights(c)
 	dir, err := core.NewDirectory(rights)
 	if err != nil {
@@ -117,12 +147,14 @@ func AskedNow(c config.Config, duty schedule.Duty, class core.RiskClass, now tim
 	}
 	contact := Contact(c, rights)
 	breaks := c.ApprovalTools().Policy.BreaksQuietAtOrAbove.Reaches(class)
+	dir = dir.At(now, absences...)
 	var out []Asked
 	for _, name := range decidersOf(c, dir) {
 		a := Asked{Name: name, Through: through(name, c, rights, dir)}
 		if !breaks {
 			a.Quiet = contact.Quiet[name].End(now)
 		}
+		a.Away, _ = dir.Away(name)
 		for _, r := range duty.Rosters() {
 			if slices.Contains(r.Among, name) && !duty.Has(r.Name, name, now) {
 				a.Off = append(a.Off, r.Name)
@@ -151,6 +183,11 @@ func through(name string, c config.Config, rights core.Rights, dir *core.Directo
 	return out
 }
 
+// Hears reports whether the person is to hear of it now.
+func (a Asked) Hears() bool {
+	return a.Quiet.IsZero() && a.Away == (core.Absence{}) && len(a.Through) > 0
+}
+
 // Text says it for people: "alice by telegram and API (quiet until 07:00)".
 func (a Asked) Text(now time.Time, zone *time.Location) string {
 	text := a.Name + " by nothing that is on"
@@ -158,6 +195,9 @@ func (a Asked) Text(now time.Time, zone *time.Location) string {
 		text = a.Name + " by " + strings.Join(a.Through, " and ")
 	}
 	var but []string
+	if a.Away != (core.Absence{}) {
+		but = append(but, "away"+awayText(a.Away, now, zone))
+	}
 	if !a.Quiet.IsZero() {
 		but = append(but, "quiet until "+schedule.Moment(a.Quiet, now, zone))
 	}

@@ -43,6 +43,19 @@ func TestTimelines(t *testing.T) {
 		{"R2 now", day}, {"R2 on a Sunday at 03:10", night}, {"R3 now", day}, {"R3 on a Sunday at 03:10", night}, {"R4", day},
 	}, got, "R4 breaks quiet hours")
 
+	away := func(person, to string) core.Absence {
+		return core.Absence{Person: person, To: to, UntilMs: tuesday.Add(5 * time.Hour).UnixMilli()}
+	}
+	got, err = Timelines(cfg, Duty(cfg), tuesday, away("bob", "alice"))
+	require.NoError(t, err)
+	require.Equal(t, Timeline{"away", "bob until Tue 18:00 CET, alice stands in"}, got[0])
+	require.Equal(t, Timeline{"R3 now", "telegram:-5 at once → alice at +5 min (nobody of those it is to is left, so everybody is asked) → " +
+		"nobody at +10 min (nobody is left to ask) → reminder to alice at +12 min → expires at +15 min"}, got[3])
+	require.Equal(t, Timeline{"R3 on a Sunday at 03:10", night}, got[4], "bob is back by then")
+	got, err = Timelines(cfg, Duty(cfg), tuesday, away("bob", ""), away("alice", ""))
+	require.NoError(t, err)
+	require.Equal(t, []Timeline{{"away", "alice until Tue 18:00 CET; bob until Tue 18:00 CET"}, {"R2 now", day}}, got[:2], "never nobody")
+
 	plain, err := Timelines(config.Defaults(), Duty(config.Defaults()), tuesday)
 	require.NoError(t, err)
 	require.Empty(t, plain, "nobody is asked")
@@ -77,6 +90,10 @@ func TestAskedNow(t *testing.T) {
 	require.Equal(t, []string{"alice by telegram (not on duty by ops)", "bob by telegram and API"}, texts(cfg, core.R3, tuesday))
 	require.Equal(t, []string{"alice by telegram (quiet until Wed 07:00 CET; not on duty by ops)", "bob by telegram and API"}, texts(cfg, core.R3, night))
 	require.Equal(t, "alice by telegram (not on duty by ops)", texts(cfg, core.R4, night)[0])
+	all, err := AskedNow(cfg, Duty(cfg), core.R3, night, core.Absence{Person: "bob", To: "alice", UntilMs: night.Add(time.Hour).UnixMilli()})
+	require.NoError(t, err)
+	require.Equal(t, "bob by telegram and API (away until Wed 01:00 CET, alice stands in)", all[1].Text(night, Zone(cfg)))
+	require.False(t, all[0].Hears() || all[1].Hears(), "one sleeps, the other is away")
 	cfg.Channels.Telegram.BotToken = ""
 	require.Equal(t, []string{"bob by API"}, texts(cfg, core.R3, night), "the chat is off")
 	cfg.Channels.Discord.BotToken, cfg.Channels.Discord.AllowedRoleIDs = "b", []config.ID{"9"}

@@ -125,24 +125,14 @@ func words(line core.Words, n int) string {
 	return out.String()
 }
 
-// state is the line that says how far it is: flags, votes, time left, code.
+// state is the line that says how far it is.
 func state(c core.Card) string {
-	var parts []string
-	add := func(text string) {
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	if flags := strings.Join(c.State.Flags, ", "); flags != "" {
-		add("⚠️ " + escape(Cut(flags, maxLine)))
-	}
-	add(escape(Cut(c.State.Votes, maxLine)))
+	until := ""
 	if c.State.UntilMs != 0 {
-		add(fmt.Sprintf("ends <t:%d:R>", c.State.UntilMs/1000))
+		until = fmt.Sprintf("ends <t:%d:R>", c.State.UntilMs/1000)
 	}
-	add(escape(Cut(c.State.Also, maxLine)))
-	add(inline(Cut(c.Code, maxLine)))
-	return strings.Join(parts, " · ")
+	plain := func(text string) string { return escape(Cut(text, maxLine)) }
+	return c.StateLine(plain, func(text string) string { return inline(Cut(text, maxLine)) }, until)
 }
 
 // Colours of the bar beside a card: of its risk, then of its end.

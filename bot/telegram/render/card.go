@@ -163,22 +163,10 @@ func words(line core.Words) string {
 	return out.String()
 }
 
-// state is the line that says how far it is: flags, votes, time left, code.
+// state is the line that says how far it is.
 func state(c core.Card) string {
-	var parts []string
-	add := func(text string) {
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	if flags := strings.Join(c.State.Flags, ", "); flags != "" {
-		add("⚠️ " + inert(flags))
-	}
-	add(inert(cut(c.State.Votes, maxLine)))
-	add(inert(cut(c.State.Until, maxLine)))
-	add(inert(cut(c.State.Also, maxLine)))
-	add(code(cut(c.Code, maxLine)))
-	return strings.Join(parts, " · ")
+	plain := func(text string) string { return inert(cut(text, maxLine)) }
+	return c.StateLine(plain, func(text string) string { return code(cut(text, maxLine)) }, plain(c.State.Until))
 }
 
 var riskColour = [...]string{"🟩", "🟦", "🟨", "🟧", "🟥"}
