@@ -6,6 +6,7 @@ package web
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -52,6 +53,9 @@ type page struct {
 
 // New makes the pages.
 func New(cfg Config) (*Web, error) {
+	if cfg.PublicURL == nil {
+		return nil, errors.New("the pages need the address at which people reach them")
+	}
 	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection()}
 	w.who = w.signedIn
 	if cfg.OIDC.Issuer != "" {
