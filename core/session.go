@@ -40,7 +40,7 @@ type Session struct {
 	CreatedMs int64
 	UsedMs    int64
 	EndsMs    int64 // at the latest
-	Enrols    bool  // it may enrol a first passkey
+	Enrols    bool  // an operator's link began it, by which the person may make a first passkey
 }
 
 // Live reports whether the session still holds at a time.

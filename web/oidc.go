@@ -116,12 +116,11 @@ func (w *Web) fromProvider(out http.ResponseWriter, r *http.Request, _ core.Sess
 			"The desk did not sign you in: "+why(err)+". Your operator finds the whole reason in the desk's log.")
 		return
 	}
-	_, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: person, How: core.ByOIDC, Browser: browser(r)})
-	if err != nil {
+	if err := w.startAs(out, r, person, core.ByOIDC); err != nil {
 		w.failed(out, core.Session{}, err)
 		return
 	}
-	w.enter(out, r, cookie, a.Next)
+	http.Redirect(out, r, next(a.Next), http.StatusSeeOther)
 }
 
 // refusal is why somebody is not signed in, in words of the desk's own.

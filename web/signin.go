@@ -98,9 +98,23 @@ func (w *Web) spend(out http.ResponseWriter, r *http.Request, _ core.Session) {
 	}
 }
 
-// enter gives the browser its session, in place of the one that it had, and goes on to
-// a page of the desk's own.
+// startAs signs the browser in as a person who has proven it in that way.
+func (w *Web) startAs(out http.ResponseWriter, r *http.Request, person, how string) error {
+	_, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: person, How: how, Browser: browser(r)})
+	if err == nil {
+		w.keep(out, r, cookie)
+	}
+	return err
+}
+
+// enter gives the browser its session and goes on to a page of the desk's own.
 func (w *Web) enter(out http.ResponseWriter, r *http.Request, cookie, to string) {
+	w.keep(out, r, cookie)
+	http.Redirect(out, r, next(to), http.StatusSeeOther)
+}
+
+// keep gives the browser its session, in place of the one that it had.
+func (w *Web) keep(out http.ResponseWriter, r *http.Request, cookie string) {
 	if old, ok := w.who(r); ok {
 		if err := w.gate.EndSession(r.Context(), old.Person, old.ID); err != nil {
 			w.cfg.Log.Warn("a browser's earlier session was not ended", "person", old.Person, "reason", err)
@@ -108,7 +122,6 @@ func (w *Web) enter(out http.ResponseWriter, r *http.Request, cookie, to string)
 	}
 	http.SetCookie(out, &http.Cookie{Name: cookieName, Value: cookie, Path: "/", MaxAge: int(core.SessionLife.Seconds()),
 		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode})
-	http.Redirect(out, r, next(to), http.StatusSeeOther)
 }
 
 // signOut ends the browser's session.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -75,6 +76,9 @@ type page struct {
 
 // New makes the pages.
 func New(cfg Config) (*Web, error) {
+	if cfg.PublicURL == nil {
+		return nil, errors.New("the pages need the address at which people reach them")
+	}
 	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection(), counting: make(chan struct{}, 1),
 		closing: make(chan struct{}), castVote: cfg.Gate.VoteOnWeb}
 	w.who = w.signedIn

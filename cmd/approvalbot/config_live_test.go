@@ -96,7 +96,14 @@ func flips(t *testing.T, secret string) map[string]flip {
 	beside := func(key string, from, with []edit) { all[key] = flip{from, with, all[key].value} }
 	beside("server.tls.certFile", nil, []edit{{"server.tls.keyFile", "a"}})
 	beside("server.tls.keyFile", nil, []edit{{"server.tls.certFile", "a"}})
-	beside("store.keyFile", nil, nil) // no secret
+	beside("store.keyFile", nil, nil)                // no secret
+	beside("server.web.push.vapidKeyFile", nil, nil) // nor this
+	const oidc = "server.web.oidc"
+	provider := []edit{{oidc + ".issuer", "https://login.example.org"}, {oidc + ".clientId", "desk"}}
+	beside(oidc+".issuer", nil, provider[1:])
+	beside(oidc+".clientId", provider, nil)
+	beside(oidc+".clientSecret", provider, provider)
+	beside(oidc+".clientSecretFile", provider, append(without(oidc+".clientSecret"), provider...))
 
 	agents, rule := "agents.list[].tools.verifier", "approvals.tools.rules[]"
 	duty := "approvals.tools.onDuty[]"
