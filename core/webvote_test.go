@@ -96,6 +96,8 @@ func TestAdversary_I1_VotesOnTheWeb(t *testing.T) {
 				want = core.Pending
 			}
 			require.Equal(t, want, got.Status)
+			known := c.people.Known(c.who)
+			require.Equal(t, known, c.people.Identify(signedIn(c.who).Voter()).Person != "", "nobody else is given a name")
 		})
 	}
 }

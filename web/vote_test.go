@@ -136,8 +136,8 @@ func TestEndedAndUnknown(t *testing.T) {
 func TestInbox_Order(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	mild := d.run("make it")
 	grave := d.run("terraform destroy -auto-approve")
+	mild := d.run("make it")
 	mine := d.ask("exec", `{"command":"terraform destroy mine"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
 	page := d.sees("bob", "/")
 	at := func(a core.Approval) int { return strings.Index(page, `id="row-`+a.Code) }
