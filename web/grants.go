@@ -57,7 +57,8 @@ func (w *Web) grants(out http.ResponseWriter, r *http.Request, s core.Session) {
 		}
 		u := used["grant:"+g.ID]
 		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts[g.Kind], What: safe(what), Tool: safe(g.ToolName),
-			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: core.People(g.By), Since: v.at(g.CreatedAtMs),
+			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: core.People(g.By),
+			Since: v.at(g.CreatedAtMs),
 			Until: until, Risk: g.MaxClass.String(), Used: v.at(u.last), Times: u.times})
 	}
 	w.show(out, http.StatusOK, "grants.html", view{Title: "Grants", Session: s, Data: struct {

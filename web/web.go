@@ -69,13 +69,15 @@ func New(cfg Config) (*Web, error) {
 	w := &Web{cfg: cfg, gate: cfg.Gate, counting: make(chan struct{}, 1), closing: make(chan struct{})}
 	w.who = w.signedIn
 	var err error
-	w.templates, err = template.New("").Funcs(functions).Funcs(template.FuncMap{"nav": w.nav}).ParseFS(texts, "templates/*.html")
+	w.templates, err = template.New("").Funcs(functions).Funcs(template.FuncMap{"nav": w.nav}).
+		ParseFS(texts, "templates/*.html")
 	return w, err
 }
 
 // functions are what templates may call.
 var functions = template.FuncMap{
-	"took": took, "percent": percent, "chartHeight": chartHeight, "icon": func(class string) string { return riskIcons[class] },
+	"took": took, "percent": percent, "chartHeight": chartHeight,
+	"icon":   func(class string) string { return riskIcons[class] },
 	"riskOf": func(c core.RiskClass) string { return c.String() },
 }
 
