@@ -70,13 +70,18 @@ func TestAdversary_I1_VotesOnTheWeb(t *testing.T) {
 		asker  bool
 		want   core.Code
 	}{
-		"an id that is allowed in a chat counts":   {who: "alice", people: people([]string{"1"}, nil)},
-		"a token that may decide counts":           {who: "alice", people: people(nil, map[string]string{"laptop": "alice"})},
-		"a stranger does not":                      {who: "mallory", people: people([]string{"1"}, nil), want: core.CodeNotAnApprover},
-		"a session of nobody does not":             {who: "", people: people([]string{"1"}, nil), want: core.CodeNotAnApprover},
-		"an account's id is no person's name":      {who: "1", people: people([]string{"1"}, nil), want: core.CodeNotAnApprover},
-		"a role that a chat gives does not":        {who: "carol", people: people([]string{"1"}, nil), want: core.CodeNotAnApprover},
-		"an id that is no longer allowed does not": {who: "alice", people: people([]string{"2"}, nil), want: core.CodeNotAnApprover},
+		"an id that is allowed in a chat counts": {who: "alice", people: people([]string{"1"}, nil)},
+		"a token that may decide counts":         {who: "alice", people: people(nil, map[string]string{"laptop": "alice"})},
+		"a stranger does not": {who: "mallory", people: people([]string{"1"}, nil),
+			want: core.CodeNotAnApprover},
+		"a session of nobody does not": {who: "", people: people([]string{"1"}, nil),
+			want: core.CodeNotAnApprover},
+		"an account's id is no person's name": {who: "1", people: people([]string{"1"}, nil),
+			want: core.CodeNotAnApprover},
+		"a role that a chat gives does not": {who: "carol", people: people([]string{"1"}, nil),
+			want: core.CodeNotAnApprover},
+		"an id that is no longer allowed does not": {who: "alice", people: people([]string{"2"}, nil),
+			want: core.CodeNotAnApprover},
 		"whoever asked does not": {who: "alice", people: people([]string{"1"}, nil), asker: true,
 			want: core.CodeSelfApproval},
 	} {
@@ -96,6 +101,8 @@ func TestAdversary_I1_VotesOnTheWeb(t *testing.T) {
 				want = core.Pending
 			}
 			require.Equal(t, want, got.Status)
+			known := c.people.Known(c.who)
+			require.Equal(t, known, c.people.Identify(signedIn(c.who).Voter()).Person != "", "nobody else is given a name")
 		})
 	}
 }

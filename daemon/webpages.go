@@ -21,7 +21,8 @@ const (
 
 // webConfig is what the pages are made of, but for who signs in.
 func (d *Daemon) webConfig() web.Config {
-	return web.Config{Gate: d.Gate, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView, Health: d.health,
+	return web.Config{Gate: d.Gate, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView,
+		Health:  d.health,
 		Receipt: d.Auditor.Receipt, Audit: &web.Audit{Entries: d.Store, Keys: d.Auditor.Keys, Verify: d.Auditor.Verify}}
 }
 
@@ -42,14 +43,16 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 	r := d.ready(ctx)
 	out := []core.Diagnostic{
 		found("store", r.Store, r.Store == "ok", "look at the disk, or at the database"),
-		found("policy", r.Policy, r.Policy == "ok" || r.Policy == api.PolicyDisabled, "run approvalbot config check, and reload"),
+		found("policy", r.Policy, r.Policy == "ok" || r.Policy == api.PolicyDisabled,
+			"run approvalbot config check, and reload"),
 	}
 	for _, name := range config.Platforms {
 		c, on := r.Channels[name], d.bots[name] != nil
 		out = append(out, found(name, c.Detail, c.Up || !on, "run approvalbot doctor"))
 	}
 	if n := int(d.dutyTrouble("calendars_failing")); n > 0 {
-		out = append(out, core.Warn("duty calendars", fmt.Sprintf("%d could not be read at the last try", n), "run approvalbot duty"))
+		out = append(out, core.Warn("duty calendars", fmt.Sprintf("%d could not be read at the last try", n),
+			"run approvalbot duty"))
 	}
 	s, err := d.Store.Stats(ctx)
 	if err != nil {
@@ -58,18 +61,22 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 	now := time.Now().UnixMilli()
 	age := func(ms int64) time.Duration { return time.Duration(now-ms) * time.Millisecond }
 	if s.OldestDueMs != 0 && age(s.OldestDueMs) > staleDue {
-		out = append(out, core.Warn("messages", "one has been due for "+core.Span(age(s.OldestDueMs)), "look at the chats above"))
+		out = append(out, core.Warn("messages", "one has been due for "+core.Span(age(s.OldestDueMs)),
+			"look at the chats above"))
 	}
 	if s.FailedCalls > 0 {
-		out = append(out, core.Warn("callbacks", fmt.Sprintf("%d were given up", s.FailedCalls), "see approvalbot doctor, and retry them"))
+		out = append(out, core.Warn("callbacks", fmt.Sprintf("%d were given up", s.FailedCalls),
+			"see approvalbot doctor, and retry them"))
 	}
 	if s.LastCheckMs != 0 && age(s.LastCheckMs) > staleCheckpoint {
-		out = append(out, core.Warn("audit log", "its newest signed checkpoint is "+core.Span(age(s.LastCheckMs))+" old", "look at the desk's log"))
+		out = append(out, core.Warn("audit log",
+			"its newest signed checkpoint is "+core.Span(age(s.LastCheckMs))+" old", "look at the desk's log"))
 	}
 	if last, drilled, err := d.Gate.LastDrill(ctx); err == nil && drilled && len(last.Missing) > 0 {
 		out = append(out, core.Warn("drill", fmt.Sprintf("%d chats got no card", len(last.Missing)), "run approvalbot drill"))
 	}
-	return append(out, core.OK("waiting", fmt.Sprintf("%d requests wait, %d records are in the log", s.Pending, s.LogHead)))
+	return append(out, core.OK("waiting", fmt.Sprintf("%d requests wait, %d records are in the log", s.Pending,
+		s.LogHead)))
 }
 
 // found is a diagnostic of what is either well or not.

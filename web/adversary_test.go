@@ -28,7 +28,8 @@ func TestAdversary_N5_WordsOfAskers(t *testing.T) {
 	})
 	d.votes("bob", a.Code, core.Deny)
 	b := d.ask("exec", `{"command":`+word+`,"env":{"X":`+word+`}}`, func(c *core.Call) { c.Justification = evil })
-	for _, path := range []string{"/", "/?q=" + "%3Cscript%3Ealert(1)", "/a/" + a.Code, "/a/" + b.Code, "/history", "/history?q=%22%3E%3Cscript%3Ealert(1)",
+	for _, path := range []string{"/", "/?q=" + "%3Cscript%3Ealert(1)", "/a/" + a.Code, "/a/" + b.Code, "/history",
+		"/history?q=%22%3E%3Cscript%3Ealert(1)",
 		"/grants", "/numbers", "/audit", "/people"} {
 		page := d.sees("alice", path)
 		require.NotContains(t, page, "<script>alert", path)
@@ -72,7 +73,8 @@ func TestAdversary_N5_VeryMuch(t *testing.T) {
 	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce).Code)
 	file := d.asks("bob", http.MethodGet, "/a/"+a.Code+"/call", nil).Body.String()
 	require.Equal(t, 250_000/6, strings.Count(file, `\u{202E}`))
-	_, _, err := d.gate.Submit(t.Context(), deployer, core.Call{ToolName: "write", Params: json.RawMessage(filled(10 << 20))})
+	_, _, err := d.gate.Submit(t.Context(), deployer, core.Call{ToolName: "write",
+		Params: json.RawMessage(filled(10 << 20))})
 	require.Equal(t, core.CodePayloadTooLarge, core.CodeOf(err))
 }
 
@@ -80,7 +82,8 @@ func TestAdversary_N5_VeryMuch(t *testing.T) {
 func TestColoursChangeNoText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "a", "a\n", "\n\n", `cd "/x y" && rm -rf "$HOME" | tee 'a b' > /dev/null; echo \"`, "a 'b\nc' d", `\u{202E}x\u{A}`, "  x  ",
+		"", "a", "a\n", "\n\n", `cd "/x y" && rm -rf "$HOME" | tee 'a b' > /dev/null; echo \"`, "a 'b\nc' d",
+		`\u{202E}x\u{A}`, "  x  ",
 		"&&", "a&&b", "x=1 y", "+a\n-b\n@@ c\n--- d", "é ü 漢字 $(x)",
 	} {
 		for _, kind := range []string{"", "shell", "diff"} {
@@ -121,4 +124,18 @@ func TestAdversary_N6_AnOpenPage(t *testing.T) {
 	out := d.asks("bob", http.MethodGet, "/live", nil)
 	require.NotContains(t, out.Body.String(), "make")
 	require.Contains(t, out.Body.String(), "event: signedout")
+}
+
+// However many pages are opened, as many as are closed may be opened again.
+func TestLive_Bounded(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.web.streams.Store(maxStreams)
+	for range 3 {
+		require.Equal(t, http.StatusServiceUnavailable, d.asks("bob", http.MethodGet, "/live", nil).Code)
+	}
+	require.EqualValues(t, maxStreams, d.web.streams.Load())
+	d.web.streams.Store(maxStreams - 1)
+	d.end("bob")
+	require.Equal(t, http.StatusOK, d.asks("bob", http.MethodGet, "/live", nil).Code)
 }

@@ -73,7 +73,8 @@ func (w *Web) approval(out http.ResponseWriter, r *http.Request, s core.Session)
 }
 
 func (w *Web) showApproval(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
-	w.show(out, status, "approval.html", view{Title: a.Code, Tab: riskIcons[a.Risk.String()] + " " + a.Code, Session: v.session,
+	w.show(out, status, "approval.html", view{Title: a.Code, Tab: riskIcons[a.Risk.String()] + " " + a.Code,
+		Session: v.session,
 		Data: struct {
 			approvalView
 			Live, Notice string
@@ -137,7 +138,8 @@ func (w *Web) payload(ctx context.Context, a core.Approval) ([]core.Fact, error)
 // offersOf are the buttons of the allows; wider says what those cover that are wider than
 // once, in their order.
 func offersOf(list []core.Decision, wider []string) (out []offer) {
-	texts := map[core.Decision]string{core.AllowOnce: "Allow once", core.AllowSession: "Allow session", core.AllowAlways: "Always"}
+	texts := map[core.Decision]string{core.AllowOnce: "Allow once", core.AllowSession: "Allow session",
+		core.AllowAlways: "Always"}
 	for _, d := range list {
 		o := offer{Decision: d, Text: texts[d]}
 		for _, line := range wider {
@@ -169,9 +171,11 @@ func (v reader) whyNot(a core.Approval, known, seen bool) string {
 }
 
 func (out *approvalView) votes(a core.Approval, v reader) {
-	verdicts := map[core.Verdict]string{core.Approve: "yes", core.Reject: "no", core.Abstain: "no opinion", core.Errored: "no answer"}
+	verdicts := map[core.Verdict]string{core.Approve: "yes", core.Reject: "no", core.Abstain: "no opinion",
+		core.Errored: "no answer"}
 	for _, x := range a.Votes {
-		o := voteView{Who: display.Safe(string(x.Approver)), Said: verdicts[x.Verdict], Reason: display.Safe(x.Reason), At: v.at(x.DecidedAtMs)}
+		o := voteView{Who: display.Safe(string(x.Approver)), Said: verdicts[x.Verdict],
+			Reason: display.Safe(x.Reason), At: v.at(x.DecidedAtMs)}
 		if x.Voter != nil {
 			o.Who, o.How = core.People([]string{x.Voter.Name()}), x.Voter.Channel
 		}
@@ -184,7 +188,8 @@ func (out *approvalView) votes(a core.Approval, v reader) {
 
 func (out *approvalView) deliveries(a core.Approval, v reader) {
 	for _, d := range a.Deliveries {
-		o := deliveryView{Place: string(d.Kind) + " in " + d.Target.String(), State: string(d.State), Error: display.Safe(d.Error)}
+		o := deliveryView{Place: string(d.Kind) + " in " + d.Target.String(), State: string(d.State),
+			Error: display.Safe(d.Error)}
 		if d.SentMs != 0 {
 			o.At = v.at(d.SentMs)
 		}
@@ -194,7 +199,8 @@ func (out *approvalView) deliveries(a core.Approval, v reader) {
 
 // like are the last requests of the same asker for the same tool.
 func (w *Web) like(ctx context.Context, v reader, a core.Approval) (out []likeView, err error) {
-	items, _, err := w.list(ctx, v, core.Filter{Owner: a.Owner, ToolName: a.ToolName, AgentID: a.AgentID, Limit: 4 * likeShown})
+	items, _, err := w.list(ctx, v, core.Filter{Owner: a.Owner, ToolName: a.ToolName, AgentID: a.AgentID,
+		Limit: 4 * likeShown})
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +215,8 @@ func (w *Web) like(ctx context.Context, v reader, a core.Approval) (out []likeVi
 		if x.Key == a.Key || len(out) == likeShown {
 			continue
 		}
-		o := likeView{Code: x.Code, Summary: x.Summary, Ended: cmp.Or(x.Ending(), "waits"), At: v.at(x.CreatedAtMs), Risk: x.Assessment.RiskClass.String()}
+		o := likeView{Code: x.Code, Summary: x.Summary, Ended: cmp.Or(x.Ending(), "waits"), At: v.at(x.CreatedAtMs),
+			Risk: x.Assessment.RiskClass.String()}
 		if same(x) == 0 {
 			o.Ended = "the very same call: " + o.Ended
 		}

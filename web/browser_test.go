@@ -43,7 +43,8 @@ func chromium(t *testing.T) context.Context {
 	}
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Headless,
 		chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true))
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("hide-scrollbars", true))
 	t.Cleanup(stop)
 	ctx, end := chromedp.NewContext(ctx)
 	t.Cleanup(end)
@@ -120,7 +121,8 @@ func (p *tab) until(expression string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	look := chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))
+	look := chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond),
+		chromedp.WithPollingTimeout(patience))
 	_, err := chromedp.Run(ctx, look)
 	for err != nil && ctx.Err() == nil && moved(err) {
 		_, err = chromedp.Run(ctx, look)
@@ -368,17 +370,20 @@ func (d *desk) furnish() map[string]string {
 	text, err := json.Marshal(evil)
 	require.NoError(d.t, err)
 	short := string(text)
-	shell := d.ask("exec", `{"command":"cd /srv/infra && terraform apply -auto-approve plan.out | tee \"out $HOME.log\"","workdir":"/srv/infra"}`,
+	shell := d.ask("exec",
+		`{"command":"cd /srv/infra && terraform apply -auto-approve plan.out | tee \"out $HOME.log\"","workdir":"/srv/infra"}`,
 		func(c *core.Call) {
 			c.Justification = "weekly patch run, plan was reviewed in #214"
 			c.Requester = &core.Requester{Person: "carol"}
 		})
 	d.sees("bob", "/a/"+shell.Code)
 	d.votes("bob", shell.Code, core.AllowOnce)
-	bad := d.ask("frobnicate", `{"x":`+short+`,"`+"k\u202e<i>"+`":`+short+`,"deep":{"a":[1,2,{"b":`+short+`}]}}`, func(c *core.Call) {
-		c.Justification, c.ActionSummary, c.SessionKey = evil, evil, "s"+evil
-	})
-	diff := d.ask("edit", `{"path":"/srv/app/config.yaml","old_string":"listen: 127.0.0.1\nport: 80\n","new_string":"listen: 0.0.0.0\nport: 80\n"}`)
+	bad := d.ask("frobnicate", `{"x":`+short+`,"`+"k\u202e<i>"+`":`+short+`,"deep":{"a":[1,2,{"b":`+short+`}]}}`,
+		func(c *core.Call) {
+			c.Justification, c.ActionSummary, c.SessionKey = evil, evil, "s"+evil
+		})
+	diff := d.ask("edit",
+		`{"path":"/srv/app/config.yaml","old_string":"listen: 127.0.0.1\nport: 80\n","new_string":"listen: 0.0.0.0\nport: 80\n"}`)
 	long := d.ask("write", `{"path":"x","content":"`+strings.Repeat("W", 200_000)+`"}`)
 	for i := range 4 {
 		d.run("make target-" + fmt.Sprint(i))
@@ -391,9 +396,11 @@ func (d *desk) furnish() map[string]string {
 	denied := d.run("make nothing")
 	d.votes("bob", denied.Code, core.Deny)
 	return map[string]string{
-		"inbox": "/", "shell": "/a/" + shell.Code, "evil": "/a/" + bad.Code, "diff": "/a/" + diff.Code, "long": "/a/" + long.Code,
+		"inbox": "/", "shell": "/a/" + shell.Code, "evil": "/a/" + bad.Code, "diff": "/a/" + diff.Code,
+		"long":  "/a/" + long.Code,
 		"ended": "/a/" + ended.Code, "denied": "/a/" + denied.Code, "history": "/history?status=pending", "grants": "/grants",
-		"policy": "/policy", "people": "/people", "numbers": "/numbers", "audit": "/audit", "health": "/health", "unknown": "/a/ZZZZZZ",
+		"policy": "/policy", "people": "/people", "numbers": "/numbers", "audit": "/audit", "health": "/health",
+		"unknown": "/a/ZZZZZZ",
 	}
 }
 

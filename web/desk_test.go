@@ -30,7 +30,8 @@ import (
 const settings = `server:
   tokens:
     - {name: deployer, token: "0123456789abcdef0123456789abcdef", scopes: [approvals.request], agentId: deployer}
-    - {name: alice-laptop, token: "abcdef0123456789abcdef0123456789", scopes: [operator.approvals, operator.audit], person: alice}
+    - {name: alice-laptop, token: "abcdef0123456789abcdef0123456789", scopes: [operator.approvals, operator.audit],
+	person: alice}
 channels:
   telegram: {botToken: "1:x", allowedUserIds: [1, 2, 5]}
 people:
@@ -95,12 +96,14 @@ func openDesk(t *testing.T, storeURL string) *desk {
 		Rights: func(person string) Rights { return Rights{Audit: person == "alice"} },
 		Audit:  &Audit{Entries: d.store, Keys: signer.Keys, Verify: signer.Verify},
 		Policy: func(context.Context) (api.Policy, error) {
-			return api.Policy{Enabled: true, Mode: "adaptive", Classes: []api.ClassPolicy{{RiskClass: "R4", Outcome: "ask", MinApprovals: 2,
+			return api.Policy{Enabled: true, Mode: "adaptive", Classes: []api.ClassPolicy{{RiskClass: "R4",
+				Outcome: "ask", MinApprovals: 2,
 				People: []string{"alice", "bob"}, Reachable: true}}}, nil
 		},
 		Receipt: signer.Receipt,
 		Health: func(context.Context) []core.Diagnostic {
-			return []core.Diagnostic{core.OK("store", "takes writes"), core.Warn("telegram", "does not answer", "look at its token")}
+			return []core.Diagnostic{core.OK("store", "takes writes"), core.Warn("telegram", "does not answer",
+				"look at its token")}
 		},
 	})
 	require.NoError(t, err)
@@ -110,7 +113,10 @@ func openDesk(t *testing.T, storeURL string) *desk {
 	for pattern, h := range d.web.Handlers() {
 		d.mux.Handle(pattern, h)
 	}
-	d.mux.HandleFunc("GET /.well-known/jwks.json", func(out http.ResponseWriter, _ *http.Request) { _, _ = out.Write(signer.JWKS()) })
+	d.mux.HandleFunc("GET /.well-known/jwks.json", func(out http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = out.Write(signer.JWKS())
+	})
 	d.stop = sync.OnceFunc(func() {
 		cancel()
 		_ = d.store.Close()
@@ -170,7 +176,8 @@ func (d *desk) get(a core.Approval) core.Approval {
 }
 
 // asks sends one request as a person's browser would; without a person as a stranger's.
-func (d *desk) asks(person, method, path string, form url.Values, more ...func(*http.Request)) *httptest.ResponseRecorder {
+func (d *desk) asks(person, method, path string, form url.Values,
+	more ...func(*http.Request)) *httptest.ResponseRecorder {
 	d.t.Helper()
 	var body io.Reader
 	if form != nil {
@@ -201,7 +208,8 @@ func (d *desk) sees(person, path string) string {
 }
 
 // votes posts the form of an approval's page.
-func (d *desk) votes(person, code string, decision core.Decision, more ...func(*http.Request)) *httptest.ResponseRecorder {
+func (d *desk) votes(person, code string, decision core.Decision,
+	more ...func(*http.Request)) *httptest.ResponseRecorder {
 	d.t.Helper()
 	return d.asks(person, http.MethodPost, "/a/"+code+"/vote", url.Values{"decision": {string(decision)}}, more...)
 }

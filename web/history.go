@@ -56,7 +56,8 @@ type historyFilter struct {
 }
 
 func filterOf(q url.Values, zone *time.Location) historyFilter {
-	f := historyFilter{Filter: core.Filter{Status: core.Status(q.Get("status")), Owner: q.Get("owner"), AgentID: q.Get("agent"),
+	f := historyFilter{Filter: core.Filter{Status: core.Status(q.Get("status")), Owner: q.Get("owner"),
+		AgentID:    q.Get("agent"),
 		SessionKey: q.Get("session"), ToolName: q.Get("tool"), Cursor: q.Get("cursor"), Limit: 200},
 		search: q.Get("q"), risk: q.Get("risk")}
 	day := func(name string, more int) int64 {
@@ -77,7 +78,8 @@ func (f historyFilter) selects(a core.Approval) bool {
 
 // found gives at most n approvals that the person may see and the filter selects, newest
 // first, and the cursor of those that follow.
-func (w *Web) found(ctx context.Context, v reader, f historyFilter, n int) (out []core.Approval, next string, err error) {
+func (w *Web) found(ctx context.Context, v reader, f historyFilter, n int) (out []core.Approval, next string,
+	err error) {
 	for read := 0; read < searchMost; {
 		page, err := w.gate.List(ctx, everything, f.Filter)
 		if err != nil {
@@ -175,16 +177,19 @@ func entryOf(a core.Approval, v reader, forFile bool) entry {
 			return time.UnixMilli(ms).UTC().Format(time.RFC3339)
 		}
 	}
-	return entry{Code: a.Code, At: at(a.CreatedAtMs), Owner: safe(a.Owner), Agent: safe(a.AgentID), Session: safe(a.SessionKey),
-		Tool: safe(a.ToolName), Summary: a.Summary, Risk: a.Assessment.RiskClass.String(), Status: string(a.Status),
-		Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(a.Ending(), "waits"), Ended: at(a.ResolvedAtMs)}
+	return entry{Code: a.Code, At: at(a.CreatedAtMs), Owner: safe(a.Owner), Agent: safe(a.AgentID),
+		Session: safe(a.SessionKey),
+		Tool:    safe(a.ToolName), Summary: a.Summary, Risk: a.Assessment.RiskClass.String(), Status: string(a.Status),
+		Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(a.Ending(), "waits"),
+		Ended: at(a.ResolvedAtMs)}
 }
 
 // writeCSV writes a list as CSV (RFC 4180). A cell that a spreadsheet would take for a
 // formula gets an apostrophe in front.
 func writeCSV(to io.Writer, rows []entry) error {
 	out := csv.NewWriter(to)
-	if err := out.Write([]string{"code", "at", "owner", "agent", "session", "tool", "summary", "risk", "status", "decision", "by", "ended"}); err != nil {
+	if err := out.Write([]string{"code", "at", "owner", "agent", "session", "tool", "summary", "risk", "status",
+		"decision", "by", "ended"}); err != nil {
 		return err
 	}
 	for _, x := range rows {

@@ -40,19 +40,15 @@ func (w *Web) Run(ctx context.Context) error {
 // message is the whole of it, so that a page which comes back is true at once. It ends as
 // soon as the session has.
 func (w *Web) live(out http.ResponseWriter, r *http.Request, _ core.Session) {
+	defer w.streams.Add(-1)
+	if w.streams.Add(1) > maxStreams || w.cfg.Changes == nil {
+		http.Error(out, "No more pages can be live now; reload this one later.", http.StatusServiceUnavailable)
+		return
+	}
 	h := out.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies are not to hold it back
-	if w.cfg.Changes == nil {
-		http.Error(out, "This desk's pages are not live.", http.StatusServiceUnavailable)
-		return
-	}
-	defer w.streams.Add(-1)
-	if w.streams.Add(1) > maxStreams {
-		http.Error(out, "Too many pages are open; reload this one later.", http.StatusServiceUnavailable)
-		return
-	}
 	defer w.cfg.Changes.Listen()()
 	to := &stream{w: out, control: http.NewResponseController(out)}
 	if err := w.follow(r, to); err != nil && r.Context().Err() == nil {

@@ -13,7 +13,8 @@ func (w *Web) nav(s core.Session) []link {
 	v := w.reader(s)
 	out := []link{{"/", "Inbox"}, {"/history", "History"}}
 	if v.caller.MayDecide {
-		out = append(out, link{"/grants", "Grants"}, link{"/policy", "Policy"}, link{"/people", "People"}, link{"/numbers", "Numbers"})
+		out = append(out, link{"/grants", "Grants"}, link{"/policy", "Policy"}, link{"/people", "People"},
+			link{"/numbers", "Numbers"})
 	}
 	if v.caller.MayAudit && w.cfg.Audit != nil {
 		out = append(out, link{"/audit", "Audit"})

@@ -67,7 +67,8 @@ func countBars(all []core.NameCount) (out []bar) {
 	most := 1
 	for i, c := range all[:min(len(all), barsMost)] {
 		most = max(most, c.Count)
-		out = append(out, bar{Name: safe(c.Name), Text: strconv.Itoa(c.Count), Y: i * barHeight, Width: barRoom * c.Count / most})
+		out = append(out, bar{Name: safe(c.Name), Text: strconv.Itoa(c.Count), Y: i * barHeight,
+			Width: barRoom * c.Count / most})
 	}
 	return out
 }

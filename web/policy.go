@@ -70,7 +70,8 @@ func (w *Web) try(r *http.Request, v reader) trial {
 		t.Problem = err.Error()
 		return t
 	}
-	t.Done, t.Outcome, t.Risk, t.Reason, t.By = true, p.Outcome.String(), p.Assessment.RiskClass.String(), safe(p.Reason), p.By
+	t.Done, t.Outcome, t.Risk, t.Reason, t.By = true, p.Outcome.String(), p.Assessment.RiskClass.String(),
+		safe(p.Reason), p.By
 	t.Why, t.Offers, t.Trace = p.Why, p.Offers, p.Trace
 	return t
 }

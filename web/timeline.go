@@ -80,7 +80,8 @@ func (v reader) momentOf(e core.Event) moment {
 	switch {
 	case facts.Vote != nil && facts.Vote.Voter != nil:
 		m.By = core.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
-		m.What += ": " + strings.Join(slices.DeleteFunc([]string{string(facts.Vote.Decision), strings.Join(facts.Vote.ReasonCodes, " ")}, empty), ", ")
+		m.What += ": " + strings.Join(slices.DeleteFunc([]string{string(facts.Vote.Decision),
+			strings.Join(facts.Vote.ReasonCodes, " ")}, empty), ", ")
 	case facts.By != "":
 		m.By = core.People([]string{facts.By})
 	case e.Type == core.EventResolved:
@@ -105,5 +106,6 @@ var eventTexts = map[core.EventType]string{
 	core.EventJoined: "an identical call joined", core.EventReason: "reason added", core.EventRefused: "attempt refused",
 	core.EventUnreached: "nobody could be asked", core.EventFallback: "further chats were asked",
 	core.EventGranted: "a grant or cool-down was left", core.EventRejudged: "judged again, since the rules changed",
-	core.EventRetry: "may be tried again", core.EventFailOpen: "a key that fails open was used", core.EventDrilled: "the drill is over",
+	core.EventRetry: "may be tried again", core.EventFailOpen: "a key that fails open was used",
+	core.EventDrilled: "the drill is over",
 }

@@ -31,7 +31,7 @@ func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
 	code, d := r.PathValue("code"), core.Decision(r.PostFormValue("decision"))
 	v := w.reader(s)
-	a, err := w.VoteOn(r.Context(), s, code, d, r.PostFormValue("reason"))
+	a, err := w.voteOn(r.Context(), s, code, d, r.PostFormValue("reason"))
 	if err != nil {
 		w.notCounted(out, r, v, code, err)
 		return
@@ -47,9 +47,10 @@ func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
 	http.Redirect(out, r, back+"?"+url.Values{"voted": {a.Code}, "as": {string(d)}}.Encode(), http.StatusSeeOther)
 }
 
-// VoteOn counts a vote of who is signed in. An allow counts only where this desk has shown
+// voteOn counts a vote of who is signed in. An allow counts only where this desk has shown
 // that session the whole call.
-func (w *Web) VoteOn(ctx context.Context, s core.Session, code string, d core.Decision, reason string) (core.Approval, error) {
+func (w *Web) voteOn(ctx context.Context, s core.Session, code string, d core.Decision,
+	reason string) (core.Approval, error) {
 	a, err := w.gate.ByCode(ctx, code)
 	if err != nil {
 		return a, err

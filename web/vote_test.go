@@ -82,8 +82,10 @@ func TestAdversary_S1_ACallTooLongForAPage(t *testing.T) {
 func TestAdversary_I5_OnTheWeb(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	a := d.ask("exec", `{"command":"terraform apply x"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "carol"} })
-	b := d.ask("exec", `{"command":"terraform apply y"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
+	a := d.ask("exec", `{"command":"terraform apply x"}`,
+		func(c *core.Call) { c.Requester = &core.Requester{Person: "carol"} })
+	b := d.ask("exec", `{"command":"terraform apply y"}`,
+		func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
 	for _, c := range []struct {
 		who  string
 		of   core.Approval
@@ -136,9 +138,10 @@ func TestEndedAndUnknown(t *testing.T) {
 func TestInbox_Order(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	mild := d.run("make it")
 	grave := d.run("terraform destroy -auto-approve")
-	mine := d.ask("exec", `{"command":"terraform destroy mine"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
+	mild := d.run("make it")
+	mine := d.ask("exec", `{"command":"terraform destroy mine"}`,
+		func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
 	page := d.sees("bob", "/")
 	at := func(a core.Approval) int { return strings.Index(page, `id="row-`+a.Code) }
 	require.Less(t, at(grave), at(mild))
@@ -229,6 +232,7 @@ func TestPagesOpen(t *testing.T) {
 	} {
 		require.Contains(t, d.sees("alice", path), want, path)
 	}
-	require.Contains(t, d.asks("alice", http.MethodPost, "/audit/verify", url.Values{}).Body.String(), "The chain is whole")
+	require.Contains(t, d.asks("alice", http.MethodPost, "/audit/verify", url.Values{}).Body.String(),
+		"The chain is whole")
 	require.Equal(t, "/signin", d.asks("", http.MethodGet, "/", nil).Header().Get("Location"))
 }

@@ -7,8 +7,9 @@ import (
 
 // StatsOf is what was counted, for the API.
 func StatsOf(s core.Stats) api.Stats {
-	out := api.Stats{SinceMs: s.SinceMs, All: numbersOf(s.All), ByStatus: counts(s.ByStatus), ReasonCodes: counts(s.ReasonCodes),
-		ByClass: each(s.ByClass, numbersOf), ByAgent: each(s.ByAgent, numbersOf), ByTool: each(s.ByTool, numbersOf)}
+	out := api.Stats{SinceMs: s.SinceMs, All: numbersOf(s.All), ByStatus: counts(s.ByStatus),
+		ReasonCodes: counts(s.ReasonCodes),
+		ByClass:     each(s.ByClass, numbersOf), ByAgent: each(s.ByAgent, numbersOf), ByTool: each(s.ByTool, numbersOf)}
 	out.Approvers = each(s.Approvers, func(p core.PersonVotes) api.PersonVotes {
 		return api.PersonVotes{Name: p.Name, Approved: p.Approved, Denied: p.Denied, Vote: api.Spread(p.Vote),
 			SinceCard: api.Spread(p.SinceCard)}
