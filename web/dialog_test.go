@@ -187,6 +187,7 @@ func TestWhoOpenedADialogIsToldOfItsVote(t *testing.T) {
 	require.Contains(t, got, "Others are to decide")
 	require.Contains(t, got, `data-origins="`+embedder+`"`)
 	require.Contains(t, got, "&#34;status&#34;:&#34;pending&#34;")
+	page = d.do("GET", "/dialog/"+a.Code, "bob", "").text
 	got = d.post(a.Code, "bob", armed(page, core.AllowOnce)).text
 	require.Contains(t, got, "&#34;status&#34;:&#34;approved&#34;")
 
