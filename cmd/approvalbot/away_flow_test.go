@@ -45,7 +45,7 @@ func TestFlow_AwayAndBack(t *testing.T) {
 
 			a := r.deploy(1)
 			card := here.card(a)
-			require.Contains(t, here.tap("bob", card.id, "Allow once"), "Allowed once by bob")
+			require.Contains(t, here.tap("bob", card.id, "Allow once"), "Allowed. It may run once")
 			done := r.final(a)
 			require.Equal(t, []string{"person:bob"}, done.DecidedBy)
 			require.Equal(t, []string{"alice"}, done.Votes[0].For)
@@ -54,9 +54,9 @@ func TestFlow_AwayAndBack(t *testing.T) {
 			require.Contains(t, here.say("alice", "/back"), "You were not away.")
 			b := r.deploy(2)
 			card = here.card(b)
-			require.Contains(t, here.tap("bob", card.id, "Allow once"), "1 of 1: bob; needs 1 with role ops")
+			require.Contains(t, here.tap("bob", card.id, "Allow once"), "1 of 1 yes (bob); needs 1 with role ops")
 			require.EqualValues(t, "pending", r.get(b).Status)
-			require.Contains(t, here.tap("alice", card.id, "Allow once"), "Allowed once by bob, alice")
+			require.Contains(t, here.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 
 			audit, err := r.operator().Audit(r.ctx(), api.AuditOptions{Limit: 200})
 			require.NoError(t, err)
