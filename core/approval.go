@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"approvalbot/assertion"
+)
 
 // Approval is the request for one call, from creation to a final status. It is
 // a plain value: the store keeps it as JSON beside columns, which hold what is "-"
@@ -106,6 +110,8 @@ type Vote struct {
 	VerifierOnly bool `json:"verifierOnly,omitempty"`
 	// OnDuty are the rosters by which the voter was on duty when the vote came in.
 	OnDuty []string `json:"onDuty,omitempty"`
+	// Signature is what the person's passkey signed of it, where it did.
+	Signature *assertion.Signature `json:"signature,omitempty"`
 }
 
 // Voter is who gave a vote: an account on a channel, and the configured person

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"approvalbot/assertion"
 	"approvalbot/display"
 )
 
@@ -131,6 +132,7 @@ type reader struct {
 	people *Directory
 	zone   *time.Location // in which times are written
 	now    int64
+	site   assertion.Site // of the desk's pages
 }
 
 // draw says what the delivery should show. payload is the whole call, or empty
@@ -181,7 +183,7 @@ func (a Approval) card(payload []Fact, r reader) Card {
 	odd := display.Lookalikes(text, maxWarnings)
 	c := Card{
 		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: a.riskText(), Claims: a.claims(),
-		Warnings: a.warnings(odd), Details: a.details(), State: a.state(r),
+		Warnings: a.warnings(odd, r.site), Details: a.details(), State: a.state(r),
 	}
 	if display.Hides(text) {
 		c.State.Flags = append(c.State.Flags, "hidden characters")
@@ -327,8 +329,11 @@ func cutText(cut, missing int, where string) string {
 }
 
 // warnings are what a person should look at twice.
-func (a Approval) warnings(lookalikes []string) []string {
+func (a Approval) warnings(lookalikes []string, site assertion.Site) []string {
 	var out []string
+	if a.Rule.StepUp && !a.Final() {
+		out = append(out, a.stepUp(site, "A yes counts only when a passkey signs it: ").Message)
+	}
 	if a.Solo && len(a.Askers) > 0 {
 		out = append(out, "People may approve their own requests here (selfApproval: solo).")
 	}

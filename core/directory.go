@@ -34,6 +34,8 @@ type Directory struct {
 	duty      schedule.Duty
 	now       time.Time // zero: nobody is on duty
 	all       eligible  // to vote on what nobody of them asked
+
+	holders map[string]bool // who has a passkey; nil: it is not known here
 }
 
 // eligible is how many different people could vote.
@@ -96,8 +98,12 @@ func (d *Directory) At(now time.Time) *Directory {
 // Identify fills in the person behind an account. A voter on channel "api" is a
 // token; its person is the one the configuration names.
 func (d *Directory) Identify(v Voter) Voter {
-	if v.Channel == "api" {
+	switch v.Channel {
+	case "api":
 		v.Person = d.tokens[v.UserID]
+		return v
+	case WebChannel:
+		v.Person = d.people[v.UserID].Name
 		return v
 	}
 	v.Person = d.byAccount[Requester{Channel: v.Channel, UserID: v.UserID}]
@@ -111,6 +117,9 @@ func (d *Directory) MayDecide(v Voter) bool {
 		person, ok := d.tokens[v.UserID]
 		return ok && person != "" && person == v.Person
 	}
+	if v.Channel == WebChannel {
+		return v.Person != "" && d.decides(v.Person)
+	}
 	if !d.live[v.Channel] {
 		return false
 	}
@@ -118,6 +127,40 @@ func (d *Directory) MayDecide(v Voter) bool {
 		return true
 	}
 	return slices.ContainsFunc(v.Roles, func(role string) bool { return slices.Contains(d.roles[v.Channel], role) })
+}
+
+// decides reports whether the person may decide by an account that is named, or a token:
+// what counts on the desk's own pages, where no chat says who has a role.
+func (d *Directory) decides(person string) bool {
+	return slices.ContainsFunc(d.accounts(), func(v Voter) bool { return d.Identify(v).Person == person })
+}
+
+// withHolders is the Directory that knows who has a passkey.
+func (d *Directory) withHolders(all []Passkey) *Directory {
+	view := *d
+	view.holders = map[string]bool{}
+	for _, p := range all {
+		view.holders[p.Person] = true
+	}
+	return &view
+}
+
+// maySign reports whether the voter is a person with a passkey, as far as is known.
+func (d *Directory) maySign(v Voter) bool {
+	return v.Person != "" && (d.holders == nil || d.holders[v.Person])
+}
+
+// ownChats are the chats that the desk has with that person alone.
+func (d *Directory) ownChats(person string) (out []Target) {
+	p := d.people[person]
+	for _, channel := range slices.Sorted(maps.Keys(p.Accounts)) {
+		t := Target{Channel: channel, To: p.Accounts[channel]}
+		if channel == "discord" {
+			t.To = "dm:" + t.To
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // Known reports whether a person of that name is configured.
@@ -221,7 +264,8 @@ func (d *Directory) verifies(n *VerifierNeed, agentID string, v Voter) bool {
 		if of.Channel == v.Channel && of.UserID == v.UserID {
 			return true
 		}
-		return v.Person != "" && v.Person == d.Identify(of).Person && d.MayDecide(v)
+		signedIn := v.Channel == WebChannel // as that very person
+		return v.Person != "" && v.Person == d.Identify(of).Person && (signedIn || d.MayDecide(v))
 	})
 }
 

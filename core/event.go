@@ -146,4 +146,8 @@ const (
 	EventDrilled    EventType = "audit.drilled"     // a scheduled drill is over; why names the chats without a card
 	EventPairing    EventType = "audit.pairing"     // an operator asked for a pairing code
 	EventPaired     EventType = "audit.paired"      // and somebody gave it in a chat
+
+	EventPasskeyEnrolled EventType = "passkey.enrolled"
+	EventPasskeyRemoved  EventType = "passkey.removed"
+	EventPasskeyUsed     EventType = "passkey.used" // for a yes; the vote's own event has the signature
 )

@@ -18,6 +18,7 @@ type Gate struct {
 	waits    waitlist
 	rendered renderCache
 	after    []func(Change)
+	tells    func(ctx context.Context, chats []Target, text string) // nil: nobody is told
 }
 
 // NewGate makes a Gate. after is called for every committed change, in the

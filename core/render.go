@@ -105,7 +105,7 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 		return Drawing{Skip: "a card has arrived after all"}, nil
 	}
 	now := time.Now()
-	drawing := a.draw(d, facts, reader{g.people(now), rules.zone(d.Target), now.UnixMilli()})
+	drawing := a.draw(d, facts, reader{g.people(now), rules.zone(d.Target), now.UnixMilli(), rules.Site})
 	if a.Version == d.Version {
 		g.rendered.put(alike, drawing)
 	}
@@ -124,5 +124,6 @@ func (g *Gate) CardOf(a Approval, payload []Fact) Card {
 	if a.Final() {
 		payload = nil
 	}
-	return a.card(payload, reader{g.rules.Load().People, time.UTC, nowMs()})
+	rules := g.rules.Load()
+	return a.card(payload, reader{rules.People, time.UTC, nowMs(), rules.Site})
 }

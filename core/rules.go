@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"approvalbot/assertion"
 	"approvalbot/schedule"
 )
 
@@ -33,6 +34,8 @@ type Rules struct {
 	DigestAbove int       // so many cards of an owner a minute in a chat; more are one list. 0: never
 	Objective   Objective
 	Drill       schedule.Cron // when each route is tried; zero: never
+
+	Site assertion.Site // of the desk's own pages; zero: no passkeys, so no yes can be signed
 }
 
 // Objective is how soon people are to decide. The zero Objective aims at nothing.

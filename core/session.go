@@ -7,6 +7,7 @@ type Session struct {
 	Person    string
 	How       string // link, passkey, oidc or telegram
 	Browser   string // what it called itself, cut; shown to the person
+	Enrols    bool   // an operator's link began it, by which the person may make a first passkey
 	CreatedMs int64
 	UsedMs    int64
 	EndsMs    int64 // at the latest

@@ -10,6 +10,7 @@ type Store interface {
 	CallStore
 	PairingStore
 	DigestStore
+	PasskeyStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction

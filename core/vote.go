@@ -3,9 +3,11 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"approvalbot/assertion"
 	"approvalbot/display"
 	"approvalbot/internal/fault"
 )
@@ -20,6 +22,10 @@ type Ballot struct {
 	Code       string      // of the tapped card; another approval's is CodeNotFound. Empty: it was not on a card
 	Card       string      // message id of the tapped card, when the desk did not know that copy yet: it is adopted
 	Handled    *InboundRef // the platform update it came in
+	Signed     *SignedYes  // by the voter's passkey; nil: it was not
+
+	evidence *evidence      // what the desk has of Signed
+	site     assertion.Site // where a yes can be signed
 }
 
 // vote counts one ballot. Refusals are part of the Change, because they are
@@ -81,6 +87,11 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d), OnDuty: d.onDuty(v.Person)}
 	if b.Decision == Deny {
 		vote.Verdict = Reject
+	} else if a.Rule.StepUp || b.evidence != nil {
+		var refusal *Error
+		if vote.Signature, refusal = a.sign(v, b, now); refusal != nil {
+			return a.refused(v, b, refusal, now)
+		}
 	}
 	next := a.looked(now).clone()
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.by(v) })
@@ -88,14 +99,17 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	case i < 0:
 		next.Votes = append(next.Votes, vote)
 	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.sameAccount(v) && !a.newlyOnDuty(next.Votes[i], vote, d):
-		return Change{Approval: a, Unchanged: true}
+		return Change{Approval: a, Unchanged: true, Passkey: b.spent(vote.Signature, now)}
 	case vote.VerifierOnly && vote.Verdict == Approve && a.fillsBoth(next.Votes[i], d):
 		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
 	default:
 		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
 	}
-	c := Change{Approval: next, Redraw: true}
+	c := Change{Approval: next, Redraw: true, Passkey: b.spent(vote.Signature, now)}
 	c.Events = []Event{next.event(EventVote, now, eventData{Vote: &vote, Solo: a.Solo})}
+	if vote.Signature != nil {
+		c.Events = append(c.Events, next.signedEvent(b.evidence.passkey, now))
+	}
 	return c.settle(d, now)
 }
 
@@ -122,6 +136,8 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 		return refuse(CodeNotAnApprover,
 			"This request needs %d approvals, and only people named in the configuration count for it.",
 			a.Rule.MinApprovals)
+	case a.Rule.StepUp && b.evidence == nil:
+		return nil // the next word is that it must be signed, wherever it was shown
 	case b.Chat != nil && !a.shownIn(*b.Chat):
 		return a.unseenIn(*b.Chat)
 	}
@@ -148,7 +164,7 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 
 // refused records an attempt that was not allowed.
 func (a Approval) refused(v Voter, b Ballot, why *Error, now int64) Change {
-	c := Change{Approval: a.looked(now), Unchanged: a.LookedAtMs != 0, Refusal: why}
+	c := Change{Approval: a.looked(now), Unchanged: a.LookedAtMs != 0, Refusal: why, Passkey: b.spent(nil, now)}
 	c.Events = []Event{a.event(EventRefused, now, eventData{
 		Vote: &Vote{Approver: UserRequest, Verdict: Errored, Decision: b.Decision, Voter: &v,
 			ReasonCodes: []string{string(why.Code)}, DecidedAtMs: now},
@@ -182,6 +198,10 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	fault.Point("before-vote-committed")
 	defer fault.Point("after-vote-committed")
 	rules, outdated := g.inForce()
+	b.site = rules.Site
+	if b.evidence, err = g.evidenceOf(ctx, b.Signed); err != nil {
+		return Approval{}, err
+	}
 	var fresh *Judgement
 	otherRules := false // it must be judged anew before a vote on it counts
 	vote := func(a Approval) (Change, error) {
@@ -205,6 +225,11 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 		return c, nil
 	}
 	a, err := g.update(ctx, key, vote)
+	if errors.Is(err, ErrSpent) { // that there is none any more is to be on record
+		if b.evidence, err = g.evidenceOf(ctx, b.Signed); err == nil {
+			a, err = g.update(ctx, key, vote)
+		}
+	}
 	if err != nil || !otherRules {
 		return a, err
 	}
@@ -249,7 +274,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
 	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
 	// Where another copy could not show it, neither can this one.
-	card.Shown = a.draw(card, facts, reader{g.people(time.Now()), time.UTC, now}).Shown && !hidden
+	card.Shown = a.draw(card, facts, reader{g.people(time.Now()), time.UTC, now, b.site}).Shown && !hidden
 	return []Delivery{card}, nil
 }
 

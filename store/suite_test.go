@@ -54,6 +54,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"record redrawn", testRecordRedrawn},
 		{"silences", testSilences},
 		{"pairing", testPairing},
+		{"passkeys", testPasskeys}, {"spending", testSpending},
 		{"calendars", testCalendars},
 		{"plan", testPlan},
 		{"moves", testMoves},

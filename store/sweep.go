@@ -38,7 +38,7 @@ type Keep struct {
 }
 
 // Sweep deletes what was kept for longer than keep says, and handled platform updates
-// older than two days and grants that have expired. It works in small transactions, so
+// older than two days, and grants and ceremonies that have expired. It works in small transactions, so
 // an error leaves done what was done. n counts approvals. The log is never swept.
 func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err error) {
 	expired, calls := 0, 0
@@ -47,8 +47,10 @@ func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err err
 			return 0, err
 		}
 	}
-	if err := s.sweep(ctx, sweepGrants, now, &expired); err != nil {
-		return 0, err
+	for _, statement := range []string{sweepGrants, sweepCeremonies} {
+		if err := s.sweep(ctx, statement, now, &expired); err != nil {
+			return 0, err
+		}
 	}
 	if err := s.sweepInbound(ctx, now-inboundKeepMs); err != nil || keep.ApprovalsMs == 0 {
 		return 0, err
