@@ -150,6 +150,7 @@ type AgentPolicy struct {
 	RequireApprovalAtOrAbove      Risk           `yaml:"requireApprovalAtOrAbove"`
 	DenyAtOrAbove                 Risk           `yaml:"denyAtOrAbove"`
 	RequireHumanApproverAtOrAbove Risk           `yaml:"requireHumanApproverAtOrAbove"`
+	StepUpAtOrAbove               Risk           `yaml:"stepUpAtOrAbove" unset:"empty"`
 	MinApprovalsByRisk            map[string]int `yaml:"minApprovalsByRisk"`
 }
 
@@ -200,6 +201,7 @@ type Policy struct {
 	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
 	MinApprovalsByRisk              map[string]int `yaml:"minApprovalsByRisk"`
 	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask"`
+	StepUpAtOrAbove                 Risk           `yaml:"stepUpAtOrAbove" unset:"empty"` // unset: no yes must be signed for its class
 	BreaksQuietAtOrAbove            Risk           `yaml:"breaksQuietAtOrAbove"`
 }
 
