@@ -131,6 +131,7 @@ type Approvers struct {
 	Effective     []string `json:"effective" enum:"user_request,rules_based,llm_evaluation" doc:"Allowed without disabled."`
 	MinApprovals  int      `json:"minApprovals" doc:"How many different approvers must say yes; 0: none, policy or a grant stands for them, and only the verifier's people are asked."`
 	RequiresHuman bool     `json:"requiresHuman" doc:"At least one of them must be a person."`
+	StepUp        bool     `json:"stepUp,omitzero" doc:"A person's yes counts only where their passkey signed it."`
 	Verifier      bool     `json:"verifier,omitzero" doc:"One of the verifier's own people must say yes as well. Their yes counts for this alone."`
 }
 
@@ -146,6 +147,7 @@ type Vote struct {
 	DecidedAtMs int64    `json:"decidedAtMs"`
 
 	VerifierOnly bool     `json:"verifierOnly,omitzero" doc:"It counts for the verifier's people, and for nothing else."`
+	Passkey      string   `json:"passkey,omitzero" doc:"Credential id of the passkey that signed it."`
 	OnDuty       []string `json:"onDuty,omitzero" doc:"The rosters by which they were on duty when they voted."`
 }
 
@@ -153,8 +155,8 @@ type Vote struct {
 // token's name.
 type Voter struct {
 	Person  string `json:"person,omitzero" doc:"The configured person whose account it is."`
-	Channel string `json:"channel" doc:"telegram, discord or api."`
-	UserID  string `json:"userId" doc:"On channel api the name of a token."`
+	Channel string `json:"channel" doc:"telegram, discord, api or web."`
+	UserID  string `json:"userId" doc:"On channel api the name of a token, on web the person's."`
 }
 
 // Consultation is one question to an authority outside, and what came of it.

@@ -124,7 +124,7 @@ func cardsOf(a core.Approval) []api.Delivery {
 func ApproversOf(r core.Rule) api.Approvers {
 	out := api.Approvers{
 		Allowed: Names(r.Allowed), Disabled: Names(r.Disabled), Effective: Names(r.Effective),
-		Verifier: r.AsksVerifier(),
+		StepUp: r.StepUp, Verifier: r.AsksVerifier(),
 	}
 	if r.AsksApprovers() {
 		out.MinApprovals, out.RequiresHuman = r.MinApprovals, r.RequiresHuman
@@ -140,6 +140,9 @@ func VotesOf(votes []core.Vote) []api.Vote {
 			Decision: api.Decision(v.Decision),
 			Reason:   v.Reason, ReasonCodes: Names(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
 			VerifierOnly: v.VerifierOnly, OnDuty: v.OnDuty}
+		if v.Signature != nil {
+			out[i].Passkey = v.Signature.CredentialID
+		}
 		if v.Voter != nil {
 			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
 		}
