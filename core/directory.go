@@ -118,7 +118,7 @@ func (d *Directory) MayDecide(v Voter) bool {
 		return ok && person != "" && person == v.Person
 	}
 	if v.Channel == WebChannel {
-		return v.Person != "" && d.decides(v.Person)
+		return v.Person != "" && d.decidesOnWeb(v.Person)
 	}
 	if !d.live[v.Channel] {
 		return false
@@ -129,9 +129,9 @@ func (d *Directory) MayDecide(v Voter) bool {
 	return slices.ContainsFunc(v.Roles, func(role string) bool { return slices.Contains(d.roles[v.Channel], role) })
 }
 
-// decides reports whether the person may decide by an account that is named, or a token:
+// decidesOnWeb reports whether the person may decide by an account that is named, or a token:
 // what counts on the desk's own pages, where no chat says who has a role.
-func (d *Directory) decides(person string) bool {
+func (d *Directory) decidesOnWeb(person string) bool {
 	return slices.ContainsFunc(d.accounts(), func(v Voter) bool { return d.Identify(v).Person == person })
 }
 

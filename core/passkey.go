@@ -13,8 +13,10 @@ import (
 	"approvalbot/display"
 )
 
+// CeremonyLife is how long a person has to answer a challenge.
+const CeremonyLife = 5 * time.Minute
+
 const (
-	ceremonyLife   = 5 * time.Minute
 	maxPasskeys    = 20 // of one person
 	maxPasskeyName = 60 // in characters
 )
@@ -81,7 +83,7 @@ func newChallenge(kind ChallengeKind, browser string, now int64) Challenge {
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // never fails (crypto/rand)
 	return Challenge{ID: base64.RawURLEncoding.EncodeToString(random), Kind: kind, Browser: browser,
-		ExpiresMs: now + ceremonyLife.Milliseconds()}
+		ExpiresMs: now + CeremonyLife.Milliseconds()}
 }
 
 // PasskeyStore keeps passkeys, and the ceremonies that have begun.
@@ -252,9 +254,9 @@ func (g *Gate) RemovePasskey(ctx context.Context, s Session, id string) error {
 	return err
 }
 
-// SignIn gives the person whose passkey answered a challenge to sign in. browser is what
+// SignInByPasskey gives the person whose passkey answered a challenge to sign in. browser is what
 // the challenge was begun for.
-func (g *Gate) SignIn(ctx context.Context, browser, challenge string, r assertion.Response) (person string, err error) {
+func (g *Gate) SignInByPasskey(ctx context.Context, browser, challenge string, r assertion.Response) (person string, err error) {
 	p, err := g.answered(ctx, SignInChallenge, browser, challenge, r)
 	return p.Person, err
 }

@@ -515,37 +515,37 @@ func TestAdversary_N4_SignIn(t *testing.T) {
 	}
 	c := begin(core.SignInChallenge)
 	r := answer(c)
-	who, err := d.SignIn(t.Context(), "browser", c.ID, r)
+	who, err := d.SignInByPasskey(t.Context(), "browser", c.ID, r)
 	require.NoError(t, err)
 	require.Equal(t, "alice", who)
 	for name, try := range map[string]func() error{
 		"replayed": func() error {
-			_, err := d.SignIn(t.Context(), "browser", c.ID, r)
+			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, r)
 			return err
 		},
 		"another browser": func() error {
 			c := begin(core.SignInChallenge)
-			_, err := d.SignIn(t.Context(), "other", c.ID, answer(c))
+			_, err := d.SignInByPasskey(t.Context(), "other", c.ID, answer(c))
 			return err
 		},
 		"another challenge": func() error {
-			_, err := d.SignIn(t.Context(), "browser", begin(core.SignInChallenge).ID, answer(begin(core.SignInChallenge)))
+			_, err := d.SignInByPasskey(t.Context(), "browser", begin(core.SignInChallenge).ID, answer(begin(core.SignInChallenge)))
 			return err
 		},
 		"a challenge of another kind": func() error {
 			c := begin(core.ConfirmChallenge)
-			_, err := d.SignIn(t.Context(), "browser", c.ID, answer(c))
+			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, answer(c))
 			return err
 		},
 		"an unknown key": func() error {
 			c := begin(core.SignInChallenge)
-			_, err := d.SignIn(t.Context(), "browser", c.ID, softkey.New(t, assertion.ES256).Sign(t, d.rules.Site, decode64(t, c.ID)))
+			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, softkey.New(t, assertion.ES256).Sign(t, d.rules.Site, decode64(t, c.ID)))
 			return err
 		},
 		"a yes": func() error {
 			a := d.submit(t, "signed")
 			y := d.begin(t, "alice", a)
-			_, err := d.SignIn(t.Context(), "of-alice", y.Nonce, d.sign(t, "alice", y).Response)
+			_, err := d.SignInByPasskey(t.Context(), "of-alice", y.Nonce, d.sign(t, "alice", y).Response)
 			return err
 		},
 	} {
@@ -557,7 +557,7 @@ func TestAdversary_N4_SignIn(t *testing.T) {
 		r.People = people
 	})
 	c = begin(core.SignInChallenge)
-	_, err = d.SignIn(t.Context(), "browser", c.ID, answer(c))
+	_, err = d.SignInByPasskey(t.Context(), "browser", c.ID, answer(c))
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "a person who was removed")
 }
 

@@ -39,6 +39,8 @@ type Web struct {
 	gate      *core.Gate
 	templates *template.Template
 	who       func(*http.Request) (core.Session, bool) // whose browser it is
+	// start signs the browser in as a person: it starts a session and sets its cookie.
+	start func(out http.ResponseWriter, r *http.Request, person, how string) error
 }
 
 // page is one route.

@@ -3,6 +3,7 @@
 package softkey
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -14,8 +15,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"approvalbot/assertion"
 )
@@ -54,7 +53,7 @@ func New(t testing.TB, algorithm int) *Passkey {
 	default:
 		t.Fatalf("no passkey signs by algorithm %d", algorithm)
 	}
-	require.NoError(t, err)
+	ok(t, err)
 	return p
 }
 
@@ -62,7 +61,7 @@ func New(t testing.TB, algorithm int) *Passkey {
 func (p *Passkey) Key(t testing.TB) assertion.Key {
 	t.Helper()
 	der, err := assertion.MarshalKey(p.Algorithm, p.signer.Public())
-	require.NoError(t, err)
+	ok(t, err)
 	return assertion.Key{PublicKey: encode(der), Algorithm: p.Algorithm, SignCount: p.Count}
 }
 
@@ -84,7 +83,7 @@ func (p *Passkey) Sign(t testing.TB, site assertion.Site, challenge []byte) asse
 func (p *Passkey) SignAs(t testing.TB, siteID string, c Client) assertion.Response {
 	t.Helper()
 	client, err := json.Marshal(c)
-	require.NoError(t, err)
+	ok(t, err)
 	if p.Counts {
 		p.Count++
 	}
@@ -96,7 +95,7 @@ func (p *Passkey) SignAs(t testing.TB, siteID string, c Client) assertion.Respon
 		message, by = digest[:], crypto.SHA256
 	}
 	signature, err := p.signer.Sign(rand.Reader, message, by)
-	require.NoError(t, err)
+	ok(t, err)
 	return assertion.Response{CredentialID: p.ID, AuthenticatorData: encode(data), ClientDataJSON: encode(client),
 		Signature: encode(signature)}
 }
@@ -110,4 +109,56 @@ func (p *Passkey) Data(siteID string, flags byte) []byte {
 // Public is its public key.
 func (p *Passkey) Public() crypto.PublicKey { return p.signer.Public() }
 
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// Make is what a browser brings when the passkey was made, as JSON.
+func (p *Passkey) Make(t testing.TB, site assertion.Site, challenge string) json.RawMessage {
+	t.Helper()
+	client, err := json.Marshal(Client{Type: "webauthn.create", Challenge: challenge, Origin: site.Origin})
+	ok(t, err)
+	id, err := base64.RawURLEncoding.DecodeString(p.ID)
+	ok(t, err)
+	const attested = 1 << 6
+	data := append(p.Data(site.ID, p.Flags|attested), make([]byte, 16)...) // of no known make
+	data = append(binary.BigEndian.AppendUint16(data, uint16(len(id))), id...)
+	data = append(data, p.cose(t)...)
+	object := append([]byte{0xa3}, cborText("fmt")...)
+	object = append(append(object, cborText("none")...), cborText("attStmt")...)
+	object = append(append(object, 0xa0), cborText("authData")...)
+	out, err := json.Marshal(map[string]any{"id": p.ID, "rawId": p.ID, "type": "public-key",
+		"response": map[string]string{"attestationObject": encode(append(object, cborBytes(data)...)), "clientDataJSON": encode(client)}})
+	ok(t, err)
+	return out
+}
+
+// cose is the public key as COSE writes it (RFC 9052).
+func (p *Passkey) cose(t testing.TB) []byte {
+	t.Helper()
+	switch k := p.signer.Public().(type) {
+	case *ecdsa.PublicKey:
+		point, err := k.Bytes()
+		ok(t, err)
+		return join([]byte{0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21}, cborBytes(point[1:33]), []byte{0x22}, cborBytes(point[33:]))
+	case ed25519.PublicKey:
+		return join([]byte{0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21}, cborBytes(k))
+	case *rsa.PublicKey:
+		return join([]byte{0xa4, 1, 3, 3, 0x39, 1, 0, 0x20}, cborBytes(k.N.Bytes()), []byte{0x21}, cborBytes([]byte{1, 0, 1}))
+	}
+	t.Fatal("no such key")
+	return nil
+}
+
+func cborText(s string) []byte { return append([]byte{0x60 | byte(len(s))}, s...) }
+
+func cborBytes(b []byte) []byte {
+	return append(binary.BigEndian.AppendUint16([]byte{0x59}, uint16(len(b))), b...)
+}
+
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
