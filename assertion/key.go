@@ -8,6 +8,8 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 )
 
@@ -31,6 +33,16 @@ func MarshalKey(algorithm int, key crypto.PublicKey) ([]byte, error) {
 		return nil, err
 	}
 	return x509.MarshalPKIXPublicKey(key)
+}
+
+// Thumbprint names a public key: SHA-256 of its DER, in hex.
+func (k Key) Thumbprint() string {
+	der, err := base64.RawURLEncoding.DecodeString(k.PublicKey)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:])
 }
 
 // fits says why a key cannot sign by that algorithm, or nothing.
