@@ -110,6 +110,7 @@ type Card struct {
 	Risk     string     `json:"risk" doc:"The risk in words, and the reasons that count most."`
 	Claims   []string   `json:"claims" doc:"The asker's own words, unchecked."`
 	Warnings []string   `json:"warnings" doc:"What to look at twice: look-alikes."`
+	Link     string     `json:"link,omitzero" doc:"The desk's page on which a yes must be signed."`
 	Flags    []string   `json:"flags" doc:"What a reader cannot see at once: hidden characters, look-alikes."`
 	Votes    string     `json:"votes" doc:"The votes so far; empty where a single yes is to come."`
 	Wider    []string   `json:"wider" doc:"A sentence for each offered scope wider than once: what it covers."`

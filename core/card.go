@@ -93,6 +93,7 @@ type Card struct {
 	Claims   []string // the asker's own words; each needs a mark, and no line of the desk's beside it
 	DenyOnly string   // why no allow is offered
 	Warnings []string // what to look at twice
+	Link     string   // the desk's page on which a yes must be signed; empty: none
 	State    State
 	Details  []Fact // what else is known; those that are not Own are the asker's words
 
@@ -183,13 +184,16 @@ func (a Approval) card(payload []Fact, r reader) Card {
 	odd := display.Lookalikes(text, maxWarnings)
 	c := Card{
 		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: a.riskText(), Claims: a.claims(),
-		Warnings: a.warnings(odd, r.site), Details: a.details(), State: a.state(r),
+		Warnings: a.warnings(odd), Details: a.details(), State: a.state(r),
 	}
 	if display.Hides(text) {
 		c.State.Flags = append(c.State.Flags, "hidden characters")
 	}
 	if len(odd) > 0 {
 		c.State.Flags = append(c.State.Flags, "look-alikes")
+	}
+	if a.Rule.StepUp && !a.Final() {
+		c.Link = a.stepUp(r.site, "").URL
 	}
 	if a.Final() {
 		c.Outcome, c.Bad, c.Why = a.outcome(r), a.badEnd(), a.riskWords()
@@ -329,10 +333,10 @@ func cutText(cut, missing int, where string) string {
 }
 
 // warnings are what a person should look at twice.
-func (a Approval) warnings(lookalikes []string, site assertion.Site) []string {
+func (a Approval) warnings(lookalikes []string) []string {
 	var out []string
 	if a.Rule.StepUp && !a.Final() {
-		out = append(out, a.stepUp(site, "A yes counts only when a passkey signs it: ").Message)
+		out = append(out, "A yes counts only when a passkey signs it, on the desk's own page.")
 	}
 	if a.Solo && len(a.Askers) > 0 {
 		out = append(out, "People may approve their own requests here (selfApproval: solo).")

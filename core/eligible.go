@@ -64,7 +64,7 @@ func (a Approval) quorumImpossible(d *Directory) string {
 		return ""
 	case a.Rule.StepUp:
 		if unsigned.Rule.StepUp = false; unsigned.quorumImpossible(d) == "" {
-			return fmt.Sprintf("A yes to this must be signed with a passkey: it needs %d such people beside whoever asked, "+
+			return fmt.Sprintf("A yes to this must be signed with a passkey: it needs %d who can, beside whoever asked, "+
 				"and there %s %d. An operator lets people make one: approvalbot login --enrol PERSON.", need, isOrAre(have), have)
 		}
 	}

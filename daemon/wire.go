@@ -74,6 +74,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
 	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
+	d.Gate.TellPeople(d.tell)
 	if d.Auditor, err = audit.New(ctx, d.audited()); err != nil {
 		return nil, err
 	}

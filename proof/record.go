@@ -63,6 +63,7 @@ type ApproverSet struct {
 	Effective     []string    `json:"effective,omitempty"`
 	MinApprovals  int         `json:"minApprovals,omitempty"`
 	RequiresHuman bool        `json:"requiresHuman,omitempty"`
+	StepUp        bool        `json:"stepUp,omitempty"` // a person's yes had to be signed
 	Needs         []core.Need `json:"needs,omitempty"`
 
 	Verifier *core.VerifierNeed `json:"verifier,omitempty"` // one of its people must have said yes, too
@@ -82,6 +83,7 @@ type FactorResult struct {
 
 	VerifierOnly bool     `json:"verifierOnly,omitempty"` // it counted for the verifier alone
 	OnDuty       []string `json:"onDuty,omitempty"`       // the rosters by which they were on duty
+	Passkey      string   `json:"passkey,omitempty"`      // credential id of the one that signed it
 }
 
 // facts is what an entry's data may have. Every kind is plain, so that an entry
@@ -119,11 +121,12 @@ type ballot struct {
 	DecidedAtMs                           int64
 	VerifierOnly                          bool
 	OnDuty                                []string
+	Signature                             struct{ CredentialID string }
 }
 
 func (b ballot) result() FactorResult {
 	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence,
-		b.DecidedAtMs, b.VerifierOnly, b.OnDuty}
+		b.DecidedAtMs, b.VerifierOnly, b.OnDuty, b.Signature.CredentialID}
 	if b.Voter != nil {
 		f.Who, f.Transport = b.Voter.Name(), b.Voter.Channel
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"approvalbot/core"
 )
@@ -198,4 +199,24 @@ func noPasskey() error {
 
 func noCeremony() error {
 	return core.Refuse(core.CodeNotFound, "That has ended, or never begun.")
+}
+
+// PasskeysIn reads the passkeys of a store, which may be open elsewhere, and changes
+// nothing in it.
+func PasskeysIn(ctx context.Context, o Options) ([]core.Passkey, error) {
+	if !strings.HasPrefix(o.URL, "postgres") {
+		s, err := OpenToRead(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		return s.Passkeys(ctx, "")
+	}
+	config, err := readURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
+	defer p.db.Close()
+	return passkeys(ctx, p, allPasskeys)
 }

@@ -173,3 +173,11 @@ func Menu(rows [][]textcmd.Button) [][]textcmd.Button {
 func IsID(s string) bool {
 	return s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
 }
+
+// Linking makes the message end with an address of the desk's own that can be opened.
+func (o Message) Linking(address string) Message {
+	if address != "" {
+		o.Content += "\n<" + address + ">"
+	}
+	return o
+}

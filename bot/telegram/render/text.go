@@ -204,6 +204,11 @@ func Texts(s, line string) []string {
 	return parts
 }
 
+// Link is an address of the desk's own, as HTML, that can be opened.
+func Link(address string) string {
+	return `<a href="` + html.EscapeString(address) + `">` + html.EscapeString(address) + `</a>`
+}
+
 // Answer is what a tap is answered with, as plain text.
 func Answer(s string) string { return cutUnits(s, MaxAnswer) }
 
