@@ -201,7 +201,7 @@ type Policy struct {
 	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
 	MinApprovalsByRisk              map[string]int `yaml:"minApprovalsByRisk"`
 	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask"`
-	StepUpAtOrAbove                 Risk           `yaml:"stepUpAtOrAbove" unset:"empty"` // unset: no yes must be signed for its class
+	StepUpAtOrAbove                 Risk           `yaml:"stepUpAtOrAbove" unset:"empty"` // or none
 	BreaksQuietAtOrAbove            Risk           `yaml:"breaksQuietAtOrAbove"`
 }
 

@@ -30,7 +30,8 @@ func (a Approval) quorumImpossible(d *Directory) string {
 		barred, signing = a.cannotSign(d), ", and with a passkey to sign it"
 	}
 	if a.Rule.AsksVerifier() && len(d.distinct(barred, d.listed(a.Rule.Verifier, a.AgentID))) == 0 {
-		return "There are too few approvers for this: it needs one of the verifier's people beside whoever asked" + signing + "."
+		return "There are too few approvers for this: it needs one of the verifier's people beside whoever asked" +
+			signing + "."
 	}
 	if !a.Rule.AsksApprovers() {
 		return ""

@@ -132,8 +132,8 @@ func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 		giver := d.voterNamed(name)
 		return giver.Person != "" && !d.Known(giver.Person)
 	}
-	lost := a.givenByAsker(g.By, d) || slices.ContainsFunc(g.By, gone) || a.Rule.StepUp // each call wants its own signature
-	another := g.Owner != a.Owner || g.AgentID != a.AgentID
+	lost := a.givenByAsker(g.By, d) || slices.ContainsFunc(g.By, gone)
+	another := g.Owner != a.Owner || g.AgentID != a.AgentID || a.Rule.StepUp // each call wants its own signature
 	stricter := a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule)
 	if lost || another || stricter || !g.Live(now) {
 		return false

@@ -134,7 +134,11 @@ func (g *Gate) PasskeysOf(ctx context.Context, s Session) (Passkeys, error) {
 		return Passkeys{}, err
 	}
 	fresh, err := g.confirmed(ctx, s)
-	return s.passkeys(held, fresh), err
+	out := s.passkeys(held, fresh)
+	if g.Rules().Site.ID == "" {
+		out.MayAdd, out.Confirm = noSite(), false
+	}
+	return out, err
 }
 
 // passkeys says what a session may do with its person's passkeys. fresh: one of them has
@@ -249,14 +253,17 @@ func (g *Gate) RemovePasskey(ctx context.Context, s Session, id string) error {
 		return PasskeyChange{Remove: id, Events: []Event{held[i].event(EventPasskeyRemoved, nowMs(), s.How)}}, nil
 	})
 	if err == nil {
-		g.tell(ctx, s.Person, "Your passkey "+name+" was removed from the approval desk. Was it not you? Tell an operator at once.")
+		g.tell(ctx, s.Person, "Your passkey "+name+" was removed from the approval desk. "+
+			"Was it not you? Tell an operator at once.")
 	}
 	return err
 }
 
 // SignInByPasskey gives the person whose passkey answered a challenge to sign in. browser is what
 // the challenge was begun for.
-func (g *Gate) SignInByPasskey(ctx context.Context, browser, challenge string, r assertion.Response) (person string, err error) {
+func (g *Gate) SignInByPasskey(
+	ctx context.Context, browser, challenge string, r assertion.Response,
+) (person string, err error) {
 	p, err := g.answered(ctx, SignInChallenge, browser, challenge, r)
 	return p.Person, err
 }
@@ -356,11 +363,13 @@ func (g *Gate) tell(ctx context.Context, person, text string) {
 }
 
 func noSite() *Error {
-	return refuse(CodeUnavailable, "There are no passkeys here: server.publicUrl must be https with a DNS name, or localhost.")
+	return refuse(CodeUnavailable,
+		"There are no passkeys here: server.publicUrl must be https with a DNS name, or localhost.")
 }
 
 func ceremonyOver() *Error {
-	return refuse(CodeForbidden, "That was answered before, or after more than five minutes, or in another browser: try again.")
+	return refuse(CodeForbidden,
+		"That was answered before, or after more than five minutes, or in another browser: try again.")
 }
 
 func notThatPasskey() *Error {

@@ -94,8 +94,9 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 // tightened reports whether a rule that was made from an older one, which it may only
 // tighten, is another one.
 func (r Rule) tightened(older Rule) bool {
+	signed, human := r.StepUp != older.StepUp, r.RequiresHuman != older.RequiresHuman
 	larger := r.MinApprovals != older.MinApprovals || len(r.Needs) != len(older.Needs)
-	return larger || r.StepUp != older.StepUp || r.RequiresHuman != older.RequiresHuman || len(r.Effective) != len(older.Effective)
+	return larger || signed || human || len(r.Effective) != len(older.Effective)
 }
 
 // addCards gives cards for the places that have none yet, and has it looked anew

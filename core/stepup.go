@@ -160,21 +160,23 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 	case len(facts) == 0:
 		return YesToSign{}, refuse(CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
 	case shown.Fingerprint != a.Fingerprint || shown.PolicyHash != rules.Policy.Hash():
-		return YesToSign{}, refuse(CodeUnseenPayload, "What stands there is another call, or the rules have changed: load the page again.")
+		return YesToSign{}, refuse(CodeUnseenPayload,
+			"What stands there is another call, or the rules have changed: load the page again.")
 	}
 	held, err := g.store.Passkeys(ctx, s.Person)
 	if err != nil {
 		return YesToSign{}, err
 	}
 	if len(held) == 0 {
-		return YesToSign{}, refuse(CodeStepUpRequired, "You have no passkey. An operator lets you make one: approvalbot login --enrol %s",
-			s.Person)
+		return YesToSign{}, refuse(CodeStepUpRequired,
+			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", s.Person)
 	}
 	c := newChallenge(YesChallenge, s.ID, nowMs())
 	c.Person, c.Approval = s.Person, a.Key
 	a.PolicyHash = rules.Policy.Hash()
 	y := a.yes(AllowOnce, s.Person, c.ID)
-	return YesToSign{Nonce: c.ID, Challenge: y.Challenge(), Site: rules.Site, Passkeys: held}, g.store.KeepChallenge(ctx, c)
+	out := YesToSign{Nonce: c.ID, Challenge: y.Challenge(), Site: rules.Site, Passkeys: held}
+	return out, g.store.KeepChallenge(ctx, c)
 }
 
 // VoteSigned is Vote with a yes, good for this call alone, that the session's person has

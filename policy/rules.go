@@ -75,7 +75,8 @@ func compileRules(c *Config) (rules []opRule, bad Mistakes) {
 // newRule makes a rule. The paths of its mistakes begin at the rule; those of the whole
 // of it, whose paths are empty, come last.
 func newRule(from *Rule, roles []string) (r opRule, bad Mistakes) {
-	r = opRule{name: from.Name, code: "rule:" + from.Name, approve: from.Approve, min: from.MinApprovals, stepUp: from.StepUp}
+	r = opRule{name: from.Name, code: "rule:" + from.Name, approve: from.Approve, min: from.MinApprovals,
+		stepUp: from.StepUp}
 	fail := func(key, format string, args ...any) { bad.add(strings.Fields(key), "", format, args...) }
 	does := 0
 	for _, some := range [...]bool{from.Risk != nil, from.Outcome != "", from.Approve} {

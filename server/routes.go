@@ -67,7 +67,8 @@ func (s *Server) routes() []route {
 			method: "POST", path: one + "/resolve", name: "resolveApproval", scopes: operator,
 			summary: "Vote as the token's person. The same vote again is fine, also after the end.",
 			in:      reflect.TypeFor[api.ResolveRequest](), out: approval, status: ok, serve: with(s.resolve),
-			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotAnApprover, core.CodeSelfApproval, core.CodeStepUpRequired,
+			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotAnApprover, core.CodeSelfApproval,
+				core.CodeStepUpRequired,
 				core.CodeAlreadyResolved, core.CodeDecisionNotOffered},
 		},
 		{

@@ -109,7 +109,8 @@ func (t *tx) addPasskey(p *core.Passkey) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.exec(addPasskey, p.ID, p.Person, int64(p.SignCount), stored(p.BackedUp), p.UsedMs, p.CreatedMs, string(body))
+	n, err := t.exec(addPasskey, p.ID, p.Person, int64(p.SignCount), stored(p.BackedUp), p.UsedMs, p.CreatedMs,
+		string(body))
 	if err == nil && n == 0 {
 		err = core.Refuse(core.CodeIDConflict, "That passkey is known here already.")
 	}

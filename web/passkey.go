@@ -92,8 +92,8 @@ type allowedKey struct {
 }
 
 func optionsOf(site assertion.Site, challenge string, held []core.Passkey) signOptions {
-	a := signOptions{Challenge: challenge, RPID: site.ID, Timeout: core.CeremonyLife.Milliseconds(), UserVerification: "required",
-		AllowCredentials: []allowedKey{}}
+	a := signOptions{Challenge: challenge, RPID: site.ID, Timeout: core.CeremonyLife.Milliseconds(),
+		UserVerification: "required", AllowCredentials: []allowedKey{}}
 	for _, p := range held {
 		a.AllowCredentials = append(a.AllowCredentials, allowedKey{"public-key", p.ID})
 	}

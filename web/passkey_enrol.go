@@ -49,7 +49,7 @@ func (w *Web) beginEnrolment(_ http.ResponseWriter, r *http.Request, s core.Sess
 	}
 	lib, err := enrolment(w.gate.Rules().Site)
 	if err != nil {
-		return nil, core.Refuse(core.CodeUnavailable, "There are no passkeys here: server.publicUrl must be https with a DNS name, or localhost.")
+		return nil, err // of a site that the Gate has
 	}
 	var known []protocol.CredentialDescriptor
 	for _, p := range all.Held {
@@ -129,8 +129,9 @@ func passkeyOf(c *webauthn.Credential) (core.Passkey, error) {
 	algorithm, key := publicKey(read)
 	der, err := assertion.MarshalKey(algorithm, key)
 	return core.Passkey{
-		ID: base64.RawURLEncoding.EncodeToString(c.ID), PublicKey: base64.RawURLEncoding.EncodeToString(der), Algorithm: algorithm,
-		SignCount: c.Authenticator.SignCount, BackupEligible: c.Flags.BackupEligible, BackedUp: c.Flags.BackupState,
+		ID: base64.RawURLEncoding.EncodeToString(c.ID), PublicKey: base64.RawURLEncoding.EncodeToString(der),
+		Algorithm: algorithm, SignCount: c.Authenticator.SignCount,
+		BackupEligible: c.Flags.BackupEligible, BackedUp: c.Flags.BackupState,
 	}, err
 }
 

@@ -55,7 +55,8 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session)
 		w.notThere(out, r, err)
 		return
 	}
-	v := signView{Code: a.Code, Card: w.gate.CardOf(a, payload), Until: core.UntilText(a.ExpiresAtMs, w.zoneOf(s), time.Now().UnixMilli()),
+	v := signView{Code: a.Code, Card: w.gate.CardOf(a, payload),
+		Until: core.UntilText(a.ExpiresAtMs, w.zoneOf(s), time.Now().UnixMilli()),
 		Shown: core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: w.gate.PolicyHash()}}
 	switch {
 	case a.Final():
@@ -101,7 +102,8 @@ func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s core.Session) 
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	a, err := w.gate.VoteSigned(r.Context(), s, r.PathValue("code"), core.SignedYes{Nonce: in.Nonce, Response: in.Response}, in.Reason)
+	yes := core.SignedYes{Nonce: in.Nonce, Response: in.Response}
+	a, err := w.gate.VoteSigned(r.Context(), s, r.PathValue("code"), yes, in.Reason)
 	if err != nil {
 		return nil, err
 	}

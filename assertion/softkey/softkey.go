@@ -41,7 +41,7 @@ func New(t testing.TB, algorithm int) *Passkey {
 	t.Helper()
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
-	p := &Passkey{ID: base64.RawURLEncoding.EncodeToString(id), Algorithm: algorithm, Counts: true, Flags: Present | Verified}
+	p := &Passkey{ID: encode(id), Algorithm: algorithm, Counts: true, Flags: Present | Verified}
 	var err error
 	switch algorithm {
 	case assertion.ES256:
@@ -132,8 +132,9 @@ func (p *Passkey) Make(t testing.TB, site assertion.Site, challenge string) json
 	object := append([]byte{0xa3}, cborText("fmt")...)
 	object = append(append(object, cborText("none")...), cborText("attStmt")...)
 	object = append(append(object, 0xa0), cborText("authData")...)
-	out, err := json.Marshal(map[string]any{"id": p.ID, "rawId": p.ID, "type": "public-key",
-		"response": map[string]string{"attestationObject": encode(append(object, cborBytes(data)...)), "clientDataJSON": encode(client)}})
+	response := map[string]string{"attestationObject": encode(append(object, cborBytes(data)...)),
+		"clientDataJSON": encode(client)}
+	out, err := json.Marshal(map[string]any{"id": p.ID, "rawId": p.ID, "type": "public-key", "response": response})
 	ok(t, err)
 	return out
 }

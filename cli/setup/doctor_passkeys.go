@@ -41,8 +41,8 @@ func holderFindings(classes []effective.ClassPolicy, all []core.Passkey) (found 
 	enrol := "approvalbot login --enrol PERSON gives each a link to make one"
 	for _, c := range classes {
 		if c.StepUp && c.Outcome == "ask" && have < c.Need {
-			found = append(found, core.Fail("passkeys", fmt.Sprintf("%s needs %d signed approvals, and %d of those who could approve "+
-				"have a passkey: such requests are denied at once", c.Class, c.Need, have), enrol))
+			found = append(found, core.Fail("passkeys", fmt.Sprintf("%s needs %d signed approvals, and %d of those who "+
+				"could approve have a passkey: such requests are denied at once", c.Class, c.Need, have), enrol))
 		}
 	}
 	switch {

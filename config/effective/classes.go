@@ -104,6 +104,7 @@ func decidersOf(c config.Config, dir *core.Directory) []string {
 
 // View is the class as the API shows it.
 func (p ClassPolicy) View() api.ClassPolicy {
-	return api.ClassPolicy{RiskClass: p.Class, Outcome: p.Outcome, MinApprovals: p.Need, RequiresHuman: p.Human, StepUp: p.StepUp,
+	return api.ClassPolicy{RiskClass: p.Class, Outcome: p.Outcome, MinApprovals: p.Need,
+		RequiresHuman: p.Human, StepUp: p.StepUp,
 		People: append([]string{}, p.People...), Unmapped: p.Unmapped, Open: p.Open, Reachable: p.Reachable}
 }

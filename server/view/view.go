@@ -95,7 +95,8 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 func CardOf(c core.Card) *api.Card {
 	return &api.Card{
 		Outcome: c.Outcome.String(), Headline: c.Headline.String(), Call: factsOf(c.Payload), Place: c.Place.String(),
-		Summary: c.Summary, Risk: c.Why, Claims: Names(c.Claims), Warnings: Names(c.Warnings), Link: c.Link, Flags: Names(c.State.Flags),
+		Summary: c.Summary, Risk: c.Why, Claims: Names(c.Claims), Warnings: Names(c.Warnings),
+		Link: c.Link, Flags: Names(c.State.Flags),
 		Votes: c.State.Votes, Wider: Names(c.Wider), Details: factsOf(c.Details),
 	}
 }
