@@ -42,3 +42,21 @@ func TestNoGrantCoversASignedYes(t *testing.T) {
 		}
 	}
 }
+
+// The verifier's person signs on a page as the person of the listed account, without
+// being an approver; nobody else does.
+func TestVerifiersPeopleOnThePages(t *testing.T) {
+	t.Parallel()
+	d, err := NewDirectory(Rights{
+		People: []Person{{Name: "carol", Accounts: map[string]string{"telegram": "3"}},
+			{Name: "dave", Accounts: map[string]string{"telegram": "4"}}},
+		AllowedUsers: map[string][]string{"telegram": {}}, Verifiers: map[string][]string{"": {"telegram:3"}},
+	})
+	require.NoError(t, err)
+	n := &VerifierNeed{Accounts: []string{"telegram:3"}}
+	for who, want := range map[string]bool{"carol": true, "dave": false, "mallory": false, "": false} {
+		v := d.Identify(Voter{Channel: WebChannel, UserID: who})
+		require.Equal(t, want, d.verifies(n, "", v), who)
+		require.False(t, d.MayDecide(v), who)
+	}
+}
