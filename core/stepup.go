@@ -144,10 +144,13 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 		return YesToSign{}, err
 	}
 	a, err := g.ByCode(ctx, code)
-	if err != nil {
+	who := rules.People.Identify(Voter{Channel: WebChannel, UserID: s.Person})
+	switch {
+	case err != nil:
 		return YesToSign{}, err
-	}
-	if a.Final() {
+	case !a.Concerns(who, rules.People): // nobody learns by asking what there is
+		return YesToSign{}, notFound()
+	case a.Final():
 		return YesToSign{}, a.ended()
 	}
 	facts, err := g.Payload(ctx, a)

@@ -224,19 +224,25 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 		}
 		return c, nil
 	}
-	a, err := g.update(ctx, key, vote)
-	if errors.Is(err, ErrSpent) { // that there is none any more is to be on record
-		if b.evidence, err = g.evidenceOf(ctx, b.Signed); err == nil {
-			a, err = g.update(ctx, key, vote)
+	commit := func() (Approval, error) {
+		a, err := g.update(ctx, key, vote)
+		if !errors.Is(err, ErrSpent) {
+			return a, err
 		}
+		// What was signed counted elsewhere meanwhile: that is to be on record.
+		if b.evidence, err = g.evidenceOf(ctx, b.Signed); err != nil {
+			return Approval{}, err
+		}
+		return g.update(ctx, key, vote)
 	}
+	a, err := commit()
 	if err != nil || !otherRules {
 		return a, err
 	}
 	if fresh, err = g.judgeAgain(ctx, key, rules); err != nil {
 		return Approval{}, err
 	}
-	if a, err = g.update(ctx, key, vote); err == nil && otherRules {
+	if a, err = commit(); err == nil && otherRules {
 		return a, rulesChanged()
 	}
 	return a, err

@@ -122,6 +122,7 @@ func TestSignPage_OfOthers(t *testing.T) {
 	require.NotContains(t, page, "data-stepup")
 	var out told
 	require.Equal(t, http.StatusForbidden, d.visit(t, "bob.link").post("/a/"+a.Code+"/stepup/begin", shownOf(a), &out))
+	require.Equal(t, http.StatusNotFound, d.visit(t, "carol.link").post("/a/"+a.Code+"/stepup/begin", shownOf(a), &out))
 	status, _ = d.visit(t, "alice.link").get("/a/ZZZZZZ/sign")
 	require.Equal(t, http.StatusNotFound, status)
 }
