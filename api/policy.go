@@ -124,6 +124,7 @@ type ClassPolicy struct {
 	Outcome       string   `json:"outcome" enum:"allow,deny,ask"`
 	MinApprovals  int      `json:"minApprovals"`
 	RequiresHuman bool     `json:"requiresHuman"`
+	StepUp        bool     `json:"stepUp,omitzero" doc:"A person's yes counts only where their passkey signed it."`
 	People        []string `json:"people" doc:"Configured people who could approve."`
 	Unmapped      int      `json:"unmapped" doc:"Further allowed accounts that belong to no configured person."`
 	Open          bool     `json:"open" doc:"A role may decide: there may be more."`

@@ -110,6 +110,7 @@ type Card struct {
 	Risk     string     `json:"risk" doc:"The risk in words, and the reasons that count most."`
 	Claims   []string   `json:"claims" doc:"The asker's own words, unchecked."`
 	Warnings []string   `json:"warnings" doc:"What to look at twice: look-alikes."`
+	Link     string     `json:"link,omitzero" doc:"The desk's page on which a yes must be signed."`
 	Flags    []string   `json:"flags" doc:"What a reader cannot see at once: hidden characters, look-alikes."`
 	Votes    string     `json:"votes" doc:"The votes so far; empty where a single yes is to come."`
 	Wider    []string   `json:"wider" doc:"A sentence for each offered scope wider than once: what it covers."`
@@ -131,6 +132,7 @@ type Approvers struct {
 	Effective     []string `json:"effective" enum:"user_request,rules_based,llm_evaluation" doc:"Allowed without disabled."`
 	MinApprovals  int      `json:"minApprovals" doc:"How many different approvers must say yes; 0: none, policy or a grant stands for them, and only the verifier's people are asked."`
 	RequiresHuman bool     `json:"requiresHuman" doc:"At least one of them must be a person."`
+	StepUp        bool     `json:"stepUp,omitzero" doc:"A person's yes counts only where their passkey signed it."`
 	Verifier      bool     `json:"verifier,omitzero" doc:"One of the verifier's own people must say yes as well. Their yes counts for this alone."`
 }
 
@@ -146,6 +148,7 @@ type Vote struct {
 	DecidedAtMs int64    `json:"decidedAtMs"`
 
 	VerifierOnly bool     `json:"verifierOnly,omitzero" doc:"It counts for the verifier's people, and for nothing else."`
+	Passkey      string   `json:"passkey,omitzero" doc:"Credential id of the passkey that signed it."`
 	OnDuty       []string `json:"onDuty,omitzero" doc:"The rosters by which they were on duty when they voted."`
 	For          []string `json:"for,omitzero" doc:"People who are away, in whose stead the yes may be taken instead of the voter's own."`
 	With         string   `json:"with,omitzero" doc:"Who said yes before and fills one seat of the quorum together with the voter, as one stands in for the other."`

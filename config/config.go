@@ -151,6 +151,7 @@ type AgentPolicy struct {
 	RequireApprovalAtOrAbove      Risk           `yaml:"requireApprovalAtOrAbove"`
 	DenyAtOrAbove                 Risk           `yaml:"denyAtOrAbove"`
 	RequireHumanApproverAtOrAbove Risk           `yaml:"requireHumanApproverAtOrAbove"`
+	StepUpAtOrAbove               Risk           `yaml:"stepUpAtOrAbove" unset:"empty"`
 	MinApprovalsByRisk            map[string]int `yaml:"minApprovalsByRisk"`
 }
 
@@ -201,6 +202,7 @@ type Policy struct {
 	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
 	MinApprovalsByRisk              map[string]int `yaml:"minApprovalsByRisk"`
 	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask"`
+	StepUpAtOrAbove                 Risk           `yaml:"stepUpAtOrAbove" unset:"empty"` // or none
 	BreaksQuietAtOrAbove            Risk           `yaml:"breaksQuietAtOrAbove"`
 }
 

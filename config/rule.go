@@ -20,6 +20,7 @@ type Rule struct {
 	SideEffects  []string `yaml:"sideEffects" oneof:"filesystem_read|filesystem_write|process_exec|network_read|external_write|message_send|payment|credential_access|security_change|data_loss|none"`
 	MinApprovals int      `yaml:"minApprovals"`
 	Role         string   `yaml:"role"`
+	StepUp       bool     `yaml:"stepUp"`
 }
 
 // During says when a rule matches: each week (Weekly, Timezone), or once (From, To).

@@ -105,6 +105,10 @@ func (r *Risk) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	if !ok {
 		return
 	}
+	if text == "" && at.unsetVar == "empty" {
+		*r = Risk{}
+		return
+	}
 	var c core.RiskClass
 	if c.UnmarshalText([]byte(text)) != nil {
 		d.mistake(at.path, "must be R0, R1, R2, R3 or R4")

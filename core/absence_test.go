@@ -63,9 +63,9 @@ func needs(text string) (out []Need) {
 	return out
 }
 
-// yes gives the approval with the yes of each person of the text, at that time: "bob", or
+// sayYes gives the approval with the yes of each person of the text, at that time: "bob", or
 // "bob@90".
-func (a Approval) yes(text string, d *Directory, absences []Absence) Approval {
+func (a Approval) sayYes(text string, d *Directory, absences []Absence) Approval {
 	for _, word := range strings.Fields(text) {
 		name, at, timed := strings.Cut(word, "@")
 		now := int64(150)
@@ -149,7 +149,7 @@ func TestDelegation(t *testing.T) {
 				a.Askers = []Requester{{Channel: accounts[c.asker].Channel, UserID: accounts[c.asker].UserID}}
 			}
 			absences := away(c.away)
-			a = a.yes(c.votes, d, absences)
+			a = a.sayYes(c.votes, d, absences)
 			require.Equal(t, map[bool]Status{true: Approved, false: Pending}[c.allowed], a.Status)
 			last := map[bool]int64{true: 200, false: 150}[strings.Contains(c.votes, "@200")]
 			require.Equal(t, c.tally, a.TallyText(d.At(time.UnixMilli(last), absences...)))
@@ -163,17 +163,17 @@ func TestAdversary_I5_ALenderWhoAskedIsNobodysExcuse(t *testing.T) {
 	d, absences := lending(t), away("alice>bob")
 	a := needing(2, nil)
 	a.Rule.Needs = needs("ops")
-	a = a.yes("bob", d, absences)
+	a = a.sayYes("bob", d, absences)
 	require.Equal(t, []string{"alice"}, a.Votes[0].For)
 	for _, solo := range []bool{false, true} {
 		joined := a.clone()
 		joined.Solo, joined.Askers = solo, []Requester{{Channel: "discord", UserID: "11"}}
-		joined = joined.yes("carl", d, absences)
+		joined = joined.sayYes("carl", d, absences)
 		require.Equal(t, Pending, joined.Status)
 		require.Equal(t, "2 of 2 yes (bob, carl); needs 1 with role ops", joined.TallyText(d.At(time.UnixMilli(150), absences...)))
 	}
-	require.Equal(t, Approved, a.yes("carl", d, absences).Status, "and it would have been enough")
-	both := a.yes("alice", d, absences)
+	require.Equal(t, Approved, a.sayYes("carl", d, absences).Status, "and it would have been enough")
+	both := a.sayYes("alice", d, absences)
 	both.Askers = []Requester{{Person: "alice"}}
 	require.Equal(t, "1 of 2 yes (bob); needs 1 with role ops", both.TallyText(d.At(time.UnixMilli(150), absences...)))
 	both.Askers = []Requester{{Person: "bob"}}
@@ -181,7 +181,7 @@ func TestAdversary_I5_ALenderWhoAskedIsNobodysExcuse(t *testing.T) {
 
 	solo := needing(1, nil)
 	solo.Rule.Needs, solo.Solo, solo.Askers = needs("ops"), true, []Requester{{Person: "bob"}}
-	require.Equal(t, Pending, solo.yes("bob", d, absences).Status, "who may approve their own is lent nothing for it")
+	require.Equal(t, Pending, solo.sayYes("bob", d, absences).Status, "who may approve their own is lent nothing for it")
 }
 
 // What a delegate's yes leaves serves nobody in whose stead it was given: a grant, and a
@@ -221,15 +221,15 @@ func TestAdversary_I5_ALenderHasNothingByTheirDelegate(t *testing.T) {
 // The verifier's people are asked as themselves: nobody stands in for them.
 func TestNobodyStandsInForTheVerifiersPeople(t *testing.T) {
 	d, absences := lending(t), away("alice>bob")
-	a := needing(1, &VerifierNeed{Accounts: []string{"telegram:1"}}).yes("bob", d, absences)
+	a := needing(1, &VerifierNeed{Accounts: []string{"telegram:1"}}).sayYes("bob", d, absences)
 	require.Equal(t, Pending, a.Status)
 	require.Equal(t, "approvers: 1 of 1 yes (bob); verifier's people: 0 of 1 yes", a.TallyText(d.At(time.UnixMilli(150), absences...)))
-	require.Equal(t, Approved, a.yes("alice", d, absences).Status)
+	require.Equal(t, Approved, a.sayYes("alice", d, absences).Status)
 
 	d.verifiers = map[string][]string{"": {"telegram:5"}}
 	own := needing(1, &VerifierNeed{Accounts: []string{"telegram:5"}})
 	own.Rule.Needs = needs("ops")
-	own = own.yes("erin", d, away("alice>erin"))
+	own = own.sayYes("erin", d, away("alice>erin"))
 	require.True(t, own.Votes[0].VerifierOnly)
 	require.Empty(t, own.Votes[0].For, "nor do they for an approver")
 }
@@ -239,7 +239,7 @@ func TestADecisionStaysAsItWasCounted(t *testing.T) {
 	d, absences := lending(t), away("alice>bob")
 	a := needing(2, nil)
 	a.Rule.Needs = needs("ops")
-	a = a.yes("alice bob carl", d, absences)
+	a = a.sayYes("alice bob carl", d, absences)
 	require.Equal(t, Approved, a.Status)
 	for _, later := range []*Directory{d, d.At(time.UnixMilli(150), absences...), d.At(time.UnixMilli(300), absences...)} {
 		require.Equal(t, "2 of 2 yes (alice, bob with alice, carl)", a.TallyText(later))
@@ -254,15 +254,15 @@ func TestAYesIsGivenInOneAbsence(t *testing.T) {
 	d := lending(t)
 	a := needing(2, nil)
 	a.Rule.Needs = needs("ops")
-	a = a.yes("bob", d, away("alice>bob"))
+	a = a.sayYes("bob", d, away("alice>bob"))
 	again := []Absence{{Person: "alice", To: "bob", SinceMs: 160, UntilMs: 300}}
-	require.Equal(t, Pending, a.yes("carl@170", d, again).Status)
-	require.Equal(t, Approved, a.yes("carl@170 bob@180", d, again).Status)
+	require.Equal(t, Pending, a.sayYes("carl@170", d, again).Status)
+	require.Equal(t, Approved, a.sayYes("carl@170 bob@180", d, again).Status)
 	other, plain := []Absence{{Person: "alice", To: "carl", SinceMs: 160, UntilMs: 300}}, lending(t)
 	dave := plain.people["dave"]
 	dave.Roles = nil
 	plain.people["dave"] = dave
-	a = a.yes("dave@170", plain, other)
+	a = a.sayYes("dave@170", plain, other)
 	require.Equal(t, "2 of 2 yes (bob, dave); needs 1 with role ops", a.TallyText(plain.At(time.UnixMilli(170), other...)))
 }
 
@@ -315,7 +315,7 @@ func TestWhoIsHereCouldAllow(t *testing.T) {
 			a.Askers = []Requester{{Person: c.asker}}
 		}
 		view := closed.At(time.UnixMilli(150), away(c.away)...)
-		a = a.yes(c.voted, closed, away(c.away))
+		a = a.sayYes(c.voted, closed, away(c.away))
 		require.Equal(t, c.can, a.metNow(view), c.name)
 		said := a.withoutApprovers(view)
 		require.Equal(t, !c.can, slices.Contains(said.Assessment.ReasonCodes, ReasonAway), c.name)
@@ -474,7 +474,7 @@ func TestAdversary_D1_NoDelegationAllowsWhatTheAbsentCouldNot(t *testing.T) {
 	approved := 0
 	rapid.Check(t, func(t *rapid.T) {
 		d, absences, a := anyDesk(t)
-		a = a.yes(votes(t), d, absences)
+		a = a.sayYes(votes(t), d, absences)
 		if a.Status != Approved {
 			return
 		}
@@ -534,7 +534,7 @@ func satisfied(a Approval, d *Directory, people []string) bool {
 func TestAdversary_D2_ComingBackAllowsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, absences, a := anyDesk(t)
-		a = a.yes(votes(t), d, absences)
+		a = a.sayYes(votes(t), d, absences)
 		before, view := a.clone(), d.At(time.UnixMilli(100))
 		c, _ := a.tick(Routes{}, nil, 100)
 		require.Equal(t, before.Status, c.Approval.Status)
@@ -558,7 +558,7 @@ func TestAnAbsenceAloneChangesNothing(t *testing.T) {
 			absences[i].To = ""
 		}
 		said := votes(t)
-		with, without := a.yes(said, d, absences), a.yes(said, d, nil)
+		with, without := a.sayYes(said, d, absences), a.sayYes(said, d, nil)
 		require.Equal(t, without.Status, with.Status)
 		require.Equal(t, without.Votes, with.Votes)
 	})

@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"approvalbot/assertion"
+)
 
 // Approval is the request for one call, from creation to a final status. It is
 // a plain value: the store keeps it as JSON beside columns, which hold what is "-"
@@ -112,6 +116,8 @@ type Vote struct {
 	// With is who said yes before and fills one seat with the voter, as one of them stands
 	// in for the other.
 	With string `json:"with,omitempty"`
+	// Signature is what the person's passkey signed of it, where it did.
+	Signature *assertion.Signature `json:"signature,omitempty"`
 }
 
 // Voter is who gave a vote: an account on a channel, and the configured person

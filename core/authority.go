@@ -43,7 +43,7 @@ func (a Approval) weightNow(v Vote, d *Directory) Weight {
 	}
 	// Identify again: the account may belong to somebody else by now.
 	who := d.Identify(*v.Voter)
-	if who.Person != v.Voter.Person || a.MayNotDecide(who, d) {
+	if who.Person != v.Voter.Person || a.MayNotDecide(who, d) || a.unsigned(v) {
 		return Weight{}
 	}
 	return a.weight(who, d)

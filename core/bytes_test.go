@@ -33,6 +33,8 @@ func sample(v reflect.Value, path string, some bool) {
 		v.SetInt(int64(n % 5)) // is also a risk class
 	case reflect.Int64:
 		v.SetInt(int64(n))
+	case reflect.Uint32:
+		v.SetUint(n % 1000)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Float64:

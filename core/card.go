@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"approvalbot/assertion"
 	"approvalbot/display"
 )
 
@@ -92,6 +93,7 @@ type Card struct {
 	Claims   []string // the asker's own words; each needs a mark, and no line of the desk's beside it
 	DenyOnly string   // why no allow is offered
 	Warnings []string // what to look at twice
+	Link     string   // the desk's page on which a yes must be signed; empty: none
 	State    State
 	Details  []Fact // what else is known; those that are not Own are the asker's words
 
@@ -131,6 +133,7 @@ type reader struct {
 	people *Directory
 	zone   *time.Location // in which times are written
 	now    int64
+	site   assertion.Site // of the desk's pages
 }
 
 // draw says what the delivery should show. payload is the whole call, or empty
@@ -195,6 +198,9 @@ func (a Approval) card(payload []Fact, r reader) Card {
 	}
 	if len(odd) > 0 {
 		c.State.Flags = append(c.State.Flags, "look-alikes")
+	}
+	if a.Rule.StepUp && !a.Final() {
+		c.Link = a.stepUp(r.site, "").URL
 	}
 	if a.Final() {
 		c.Outcome, c.Bad, c.Why = a.outcome(r), a.badEnd(), a.riskWords()
@@ -333,6 +339,9 @@ func cutText(cut, missing int, where string) string {
 // warnings are what a person should look at twice.
 func (a Approval) warnings(lookalikes []string) []string {
 	var out []string
+	if a.Rule.StepUp && !a.Final() {
+		out = append(out, "A yes counts only when a passkey signs it, on the desk's own page.")
+	}
 	if a.Solo && len(a.Askers) > 0 {
 		out = append(out, "People may approve their own requests here (selfApproval: solo).")
 	}

@@ -135,7 +135,7 @@ func TestAdversary_S7_ParametersAreNoFacts(t *testing.T) {
 }
 
 // people reads a card in UTC, a second after it was made.
-func people() reader { return reader{directoryOfTwo(), time.UTC, 1000} }
+func people() reader { return reader{people: directoryOfTwo(), zone: time.UTC, now: 1000} }
 
 var alice, bob = Voter{Person: "alice", Channel: "telegram", UserID: "1"}, Voter{Person: "bob", Channel: "telegram", UserID: "2"}
 

@@ -14,6 +14,7 @@ type Change struct {
 	Grants     []Grant     // standing permissions and cool-downs that the step leaves
 	EndGrants  bool        // the grants that this approval left end
 	Tool       *ToolSeen   // what was said of the tool of a call that is handed out
+	Passkey    *PasskeyUse // what a signature used up
 	Redraw     bool        // every card of it wants to be edited to the new state
 	Handled    *InboundRef // the platform update that caused it: handled once this is committed
 	Unchanged  bool        // Approval is not to be written: the step found its work done

@@ -109,6 +109,7 @@ func (c consulted) tightened(call Call) consulted {
 		c.mustAsk()
 	}
 	c.applyVerifier()
+	c.Judgement = c.signedYes()
 	return c
 }
 

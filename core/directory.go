@@ -35,6 +35,7 @@ type Directory struct {
 	now       time.Time          // zero: nobody is on duty
 	away      map[string]Absence // who is away now, by person
 	all       eligible           // to vote on what nobody of them asked
+	holders   map[string]bool    // who has a passkey; nil: it is not known here
 }
 
 // eligible is how many different people could vote.
@@ -119,6 +120,21 @@ func (d *Directory) MayDecide(v Voter) bool {
 		return true
 	}
 	return slices.ContainsFunc(v.Roles, func(role string) bool { return slices.Contains(d.roles[v.Channel], role) })
+}
+
+// withHolders is the Directory that knows who has a passkey.
+func (d *Directory) withHolders(all []Passkey) *Directory {
+	view := *d
+	view.holders = map[string]bool{}
+	for _, p := range all {
+		view.holders[p.Person] = true
+	}
+	return &view
+}
+
+// maySign reports whether the voter is a person with a passkey, as far as is known.
+func (d *Directory) maySign(v Voter) bool {
+	return v.Person != "" && (d.holders == nil || d.holders[v.Person])
 }
 
 // Known reports whether a person of that name is configured.
@@ -254,7 +270,8 @@ func (d *Directory) verifies(n *VerifierNeed, agentID string, v Voter) bool {
 		if of.Channel == v.Channel && of.UserID == v.UserID {
 			return true
 		}
-		return v.Person != "" && v.Person == d.Identify(of).Person && d.MayDecide(v)
+		signedIn := v.Channel == WebChannel // as that very person
+		return v.Person != "" && v.Person == d.Identify(of).Person && (signedIn || d.MayDecide(v))
 	})
 }
 

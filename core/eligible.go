@@ -25,16 +25,20 @@ func (a Approval) quorumImpossible(d *Directory) string {
 			auto++
 		}
 	}
-	barred := a.barred(d)
+	barred, signing := a.barred(d), ""
+	if a.Rule.StepUp {
+		barred, signing = a.cannotSign(d), ", and with a passkey to sign it"
+	}
 	if a.Rule.AsksVerifier() && len(d.distinct(barred, d.listed(a.Rule.Verifier, a.AgentID))) == 0 {
-		return "There are too few approvers for this: it needs one of the verifier's people beside whoever asked."
+		return "There are too few approvers for this: it needs one of the verifier's people beside whoever asked" +
+			signing + "."
 	}
 	if !a.Rule.AsksApprovers() {
 		return ""
 	}
 	for _, n := range a.Rule.Needs {
 		if !d.Enough(n, barred) {
-			return "There are too few approvers for this: it needs " + n.text(n.Min) + " beside whoever asked."
+			return "There are too few approvers for this: it needs " + n.text(n.Min) + " beside whoever asked" + signing + "."
 		}
 	}
 	var named []string
@@ -56,8 +60,14 @@ func (a Approval) quorumImpossible(d *Directory) string {
 	if a.Rule.MinApprovals <= 1 {
 		have += unmapped
 	}
-	if have >= need || open {
+	switch unsigned := a; {
+	case have >= need || open && !a.Rule.StepUp:
 		return ""
+	case a.Rule.StepUp:
+		if unsigned.Rule.StepUp = false; unsigned.quorumImpossible(d) == "" {
+			return fmt.Sprintf("A yes to this must be signed with a passkey: it needs %d who can, beside whoever asked, "+
+				"and there %s %d. An operator lets people make one: approvalbot login --enrol PERSON.", need, isOrAre(have), have)
+		}
 	}
 	everyone, others, _ := d.Eligible(nil, named...)
 	if a.Rule.MinApprovals > 1 {
@@ -68,12 +78,25 @@ func (a Approval) quorumImpossible(d *Directory) string {
 	case have > 0:
 		return fmt.Sprintf("Too few people beside whoever asked could approve this: "+
 			"it needs %d, and there %s %d. "+nameAnother,
-			need, map[bool]string{true: "is", false: "are"}[have == 1], have)
+			need, isOrAre(have), have)
 	default:
 		return "Nobody but whoever asked could approve this. " + nameAnother
 	}
 	return "There are too few approvers for this: name more people in the configuration, " +
 		"or lower the number of approvals it needs."
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// cannotSign names those who may not decide, and those whose yes could not be signed.
+func (a Approval) cannotSign(d *Directory) func(Voter) bool {
+	barred := a.barred(d)
+	return func(v Voter) bool { return !d.maySign(v) || barred != nil && barred(v) }
 }
 
 // clamp lowers the quorum to the people there are, where the operator allows

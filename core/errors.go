@@ -18,6 +18,7 @@ const (
 	CodeForbidden           Code = "forbidden"
 	CodeNotAnApprover       Code = "not_an_approver"
 	CodeSelfApproval        Code = "self_approval"
+	CodeStepUpRequired      Code = "step_up_required"
 	CodeOriginNotAllowed    Code = "origin_not_allowed"
 	CodeNotFound            Code = "not_found"
 	CodeAlreadyResolved     Code = "already_resolved"
@@ -73,6 +74,7 @@ type Error struct {
 	Message string
 	Why     string       // CodeNotClaimable only: one of the Why words
 	Fields  []FieldError // CodeInvalidRequest only
+	URL     string       // CodeStepUpRequired only: where the yes can be signed; empty: there is no such page
 }
 
 // Error gives the sentence.

@@ -36,6 +36,9 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	if err != nil {
 		return Preview{}, err
 	}
+	if err := g.withHolders(ctx, c.Rule, rules); err != nil {
+		return Preview{}, err
+	}
 	p := Preview{Judgement: c.Judgement}
 	if c.Outcome != OutcomeAsk {
 		return p, nil

@@ -147,9 +147,12 @@ const (
 	EventPairing    EventType = "audit.pairing"     // an operator asked for a pairing code
 	EventPaired     EventType = "audit.paired"      // and somebody gave it in a chat
 
-	EventAway      EventType = "person.away"      // a person is away from then on
-	EventBack      EventType = "person.back"      // and is back before that is over
-	EventSignIn    EventType = "signin"           // a person signed in to the desk's pages
-	EventLoginLink EventType = "audit.login_link" // a one-time link was made
-	EventSignedOut EventType = "audit.signed_out" // a session was ended before its time
+	EventAway            EventType = "person.away"      // a person is away from then on
+	EventBack            EventType = "person.back"      // and is back before that is over
+	EventSignIn          EventType = "signin"           // a person signed in to the desk's pages
+	EventLoginLink       EventType = "audit.login_link" // a one-time link was made
+	EventSignedOut       EventType = "audit.signed_out" // a session was ended before its time
+	EventPasskeyEnrolled EventType = "passkey.enrolled"
+	EventPasskeyRemoved  EventType = "passkey.removed"
+	EventPasskeyUsed     EventType = "passkey.used" // for a yes; the vote's own event has the signature
 )

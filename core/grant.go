@@ -134,7 +134,7 @@ func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 		return giver.Person != "" && !d.Known(giver.Person)
 	}
 	lost := a.givenByAsker(g.By, g.Behind, d) || slices.ContainsFunc(slices.Concat(g.By, g.Behind), gone)
-	another := g.Owner != a.Owner || g.AgentID != a.AgentID
+	another := g.Owner != a.Owner || g.AgentID != a.AgentID || a.Rule.StepUp // each call wants its own signature
 	stricter := a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule)
 	if lost || another || stricter || !g.Live(now) {
 		return false

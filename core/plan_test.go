@@ -311,15 +311,15 @@ func TestAReminderIsForWhoHasNotVoted(t *testing.T) {
 	t.Parallel()
 	a, rules := shift(t)
 	d := Delivery{Kind: ReminderDelivery, Target: a.Deliveries[0].Target, Mention: []string{"1", "2", "5", "9"}}
-	got := a.draw(d, nil, reader{rules.People, time.UTC, 0})
+	got := a.draw(d, nil, reader{people: rules.People, zone: time.UTC})
 	require.Equal(t, []Mentioned{{"alice", "1"}, {"bob", "2"}}, got.Mention, "not who asked")
 	require.Contains(t, got.Text, "7KQ2AB still waits for a decision, until ")
 	for _, v := range []Voter{{Person: "alice", Channel: "telegram", UserID: "1"}, {Person: "bob", Channel: "telegram", UserID: "2"}} {
 		a.Votes = append(a.Votes, Vote{Approver: UserRequest, Verdict: Approve, Voter: &v})
 	}
-	require.Equal(t, "all who were to be reminded have voted", a.draw(d, nil, reader{rules.People, time.UTC, 0}).Skip)
+	require.Equal(t, "all who were to be reminded have voted", a.draw(d, nil, reader{people: rules.People, zone: time.UTC}).Skip)
 	a.Status = Approved
-	require.Equal(t, "it has ended", a.draw(d, nil, reader{rules.People, time.UTC, 0}).Skip)
+	require.Equal(t, "it has ended", a.draw(d, nil, reader{people: rules.People, zone: time.UTC}).Skip)
 }
 
 // The card says whom escalations have asked, and why others.
@@ -327,7 +327,7 @@ func TestACardSaysWhoWasAskedToo(t *testing.T) {
 	t.Parallel()
 	a, rules := shift(t)
 	a.AlsoAsked, a.AskedWhy = []string{"bob", "telegram:-200"}, "it is not known who is on duty"
-	card := a.draw(Delivery{Kind: CardDelivery, MessageID: "7", Shown: true}, nil, reader{rules.People, time.UTC, 0}).Card
+	card := a.draw(Delivery{Kind: CardDelivery, MessageID: "7", Shown: true}, nil, reader{people: rules.People, zone: time.UTC}).Card
 	require.Contains(t, card.State.Also, "also asked: bob, telegram:-200 (it is not known who is on duty)")
 }
 

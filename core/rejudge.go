@@ -51,6 +51,10 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		next.Status, next.Decision, next.DecidedBy, next.Reason = Denied, Deny, []string{"policy"}, why
 		return next, nil
 	}
+	next.Rule.StepUp = next.Rule.StepUp || j.Rule.StepUp
+	if next.Rule.StepUp { // a signature is under the policy that it names
+		next.Offers, next.Unreached = onceOnly(next.Offers), false
+	}
 	if j.Outcome == OutcomeAsk {
 		if !slices.ContainsFunc(j.Votes, byRules) { // the rule that said yes is gone
 			next.Votes = slices.DeleteFunc(next.Votes, byRules)
@@ -73,7 +77,8 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 	}
 	asked := next.Rule.AsksApprovers() && !was.Rule.AsksApprovers()
 	reclassed := next.Assessment.RiskClass != was.Assessment.RiskClass || len(next.Offers) != len(was.Offers)
-	if asked || reclassed || next.Rule.tightened(was.Rule) {
+	resign := slices.ContainsFunc(next.Votes, next.unsigned)
+	if asked || reclassed || resign || next.Rule.tightened(was.Rule) {
 		next.Votes = slices.DeleteFunc(next.Votes, byPeople)
 		next.Why = append([]string{rulesChangedText}, next.Why...)
 	}
@@ -90,8 +95,9 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 // tightened reports whether a rule that was made from an older one, which it may only
 // tighten, is another one.
 func (r Rule) tightened(older Rule) bool {
+	signed, human := r.StepUp != older.StepUp, r.RequiresHuman != older.RequiresHuman
 	larger := r.MinApprovals != older.MinApprovals || len(r.Needs) != len(older.Needs)
-	return larger || r.RequiresHuman != older.RequiresHuman || len(r.Effective) != len(older.Effective)
+	return larger || signed || human || len(r.Effective) != len(older.Effective)
 }
 
 // addCards gives cards for the places that have none yet, and has it looked anew
@@ -128,7 +134,7 @@ func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*Judge
 		return nil, err
 	}
 	j := rules.judge(ctx, call)
-	return &j, nil
+	return &j, g.withHolders(ctx, Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules)
 }
 
 // rejudge asks policy about a stored call again and gives its reason to refuse.
@@ -157,6 +163,8 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 	switch {
 	case denied && why == "":
 		return "it denies it without a reason"
+	case !denied && j.Rule.StepUp && !a.Rule.StepUp && slices.ContainsFunc(a.Votes, byPeople):
+		return "a passkey must sign the yes now, and none did; ask again"
 	case denied || a.PolicyHash == rules.Policy.Hash() || a.approversVoted():
 		return why
 	case !a.settledToday(call, j, found, rules, nowMs()):

@@ -113,7 +113,7 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 	if a.lostRight(d, &today) {
 		return Drawing{Skip: "who was to be asked could not decide it any more"}, nil
 	}
-	drawing := a.draw(d, facts, reader{today.People, rules.zone(d.Target), now.UnixMilli()})
+	drawing := a.draw(d, facts, reader{today.People, rules.zone(d.Target), now.UnixMilli(), rules.Site})
 	if a.Version == d.Version {
 		g.rendered.put(alike, drawing)
 	}
@@ -136,7 +136,7 @@ func (g *Gate) CardIn(a Approval, payload []Fact, zone *time.Location) Card {
 		payload = nil
 	}
 	now := time.Now()
-	return a.card(payload, reader{g.people(now), zone, now.UnixMilli()})
+	return a.card(payload, reader{g.people(now), zone, now.UnixMilli(), g.rules.Load().Site})
 }
 
 // ShortCard is [Gate.CardIn] for a list: with as much of the call as fits on a phone's

@@ -11,6 +11,8 @@ type Rule struct {
 	MinApprovals  int      `json:"minApprovals"`
 	RequiresHuman bool     `json:"requiresHuman"`
 	Needs         []Need   `json:"needs,omitempty"` // each must be met beside MinApprovals
+	// StepUp: a person's yes counts only where their passkey signed it for this very call.
+	StepUp bool `json:"stepUp,omitempty"`
 
 	Verifier *VerifierNeed `json:"verifier,omitempty"`
 }
@@ -57,6 +59,9 @@ func (r Rule) Admits(f Factor) bool { return slices.Contains(r.Effective, f) }
 // weaker reports whether the rule asked less than today's does, of approvers or of the
 // verifier's people.
 func (r Rule) weaker(today Rule) bool {
+	if today.StepUp && !r.StepUp {
+		return true
+	}
 	if today.AsksApprovers() && (!r.AsksApprovers() || r.asksLess(today)) {
 		return true
 	}
@@ -73,7 +78,8 @@ func (r Rule) asksLess(today Rule) bool {
 		return !slices.ContainsFunc(r.Needs, func(o Need) bool { return o.Role == n.Role && o.Min >= n.Min })
 	}
 	fewer := today.MinApprovals > r.MinApprovals || slices.ContainsFunc(today.Needs, lacks)
-	return fewer || today.RequiresHuman && !r.RequiresHuman
+	unsigned := today.StepUp && !r.StepUp
+	return fewer || unsigned || today.RequiresHuman && !r.RequiresHuman
 }
 
 // mergeNeeds gives the stricter of both lists.

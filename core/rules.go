@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"approvalbot/assertion"
 	"approvalbot/schedule"
 )
 
@@ -35,6 +36,8 @@ type Rules struct {
 	Objective   Objective
 	Push        bool          // browsers that people have subscribed are notified
 	Drill       schedule.Cron // when each route is tried; zero: never
+
+	Site assertion.Site // of the desk's own pages; zero: no passkeys, so no yes can be signed
 
 	absences Absences // those that People are seen with
 }

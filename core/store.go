@@ -14,6 +14,7 @@ type Store interface {
 	AbsenceStore
 	LinkStore
 	SessionStore
+	PasskeyStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction

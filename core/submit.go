@@ -37,6 +37,9 @@ func (g *Gate) SubmitAndWatch(
 		return a, false, nil, err
 	}
 	for { // at most three times: nobody outside is asked twice
+		if err := g.withHolders(ctx, asked.Rule, rules); err != nil {
+			return a, false, nil, err
+		}
 		draft, err := draft(who, call, sealed, asked.Judgement, rules)
 		if err != nil {
 			return a, false, nil, err

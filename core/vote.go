@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"approvalbot/assertion"
 	"approvalbot/display"
 	"approvalbot/internal/fault"
 )
@@ -22,6 +23,10 @@ type Ballot struct {
 	Code       string      // of the tapped card; another approval's is CodeNotFound. Empty: it was not on a card
 	Card       string      // message id of the tapped card, when the desk did not know that copy yet: it is adopted
 	Handled    *InboundRef // the platform update it came in
+	Signed     *SignedYes  // by the voter's passkey; nil: it was not
+
+	evidence *evidence      // what the desk has of Signed
+	site     assertion.Site // where a yes can be signed
 }
 
 // vote counts one ballot. Refusals are part of the Change, because they are
@@ -83,6 +88,11 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d), OnDuty: d.onDuty(v.Person), For: a.lenders(v, d)}
 	if b.Decision == Deny {
 		vote.Verdict, vote.For = Reject, nil
+	} else if a.Rule.StepUp || b.evidence != nil {
+		var refusal *Error
+		if vote.Signature, refusal = a.sign(v, b, now); refusal != nil {
+			return a.refused(v, b, refusal, now)
+		}
 	}
 	next := a.looked(now).clone()
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.by(v) })
@@ -91,17 +101,20 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		next.Votes = append(next.Votes, vote)
 	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.sameAccount(v) && !a.countsForMore(next.Votes[i], vote, d):
 		// Who has come back since fills a seat of their own: with this yes it may be enough.
-		if c := (Change{Approval: next, Redraw: true}).settle(d, now); c.Approval.Final() {
+		if c := (Change{Approval: next, Redraw: true, Passkey: b.spent(vote.Signature, now)}).settle(d, now); c.Approval.Final() {
 			return c
 		}
-		return Change{Approval: a, Unchanged: true}
+		return Change{Approval: a, Unchanged: true, Passkey: b.spent(vote.Signature, now)}
 	case vote.VerifierOnly && vote.Verdict == Approve && a.fillsBoth(next.Votes[i], d):
 		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
 	default:
 		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
 	}
-	c := Change{Approval: next, Redraw: true}
+	c := Change{Approval: next, Redraw: true, Passkey: b.spent(vote.Signature, now)}
 	c.Events = []Event{next.event(EventVote, now, eventData{Vote: &vote, Solo: a.Solo})}
+	if vote.Signature != nil {
+		c.Events = append(c.Events, next.signedEvent(b.evidence.passkey, now))
+	}
 	return c.settle(d, now)
 }
 
@@ -128,6 +141,8 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 		return refuse(CodeNotAnApprover,
 			"This request needs %d approvals, and only people named in the configuration count for it.",
 			a.Rule.MinApprovals)
+	case a.Rule.StepUp && b.evidence == nil:
+		return nil // the next word is that it must be signed, wherever it was shown
 	case b.Chat != nil && !a.shownIn(*b.Chat):
 		return a.unseenIn(*b.Chat)
 	case b.Unseen:
@@ -156,7 +171,7 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 
 // refused records an attempt that was not allowed.
 func (a Approval) refused(v Voter, b Ballot, why *Error, now int64) Change {
-	c := Change{Approval: a.looked(now), Unchanged: a.LookedAtMs != 0, Refusal: why}
+	c := Change{Approval: a.looked(now), Unchanged: a.LookedAtMs != 0, Refusal: why, Passkey: b.spent(nil, now)}
 	c.Events = []Event{a.event(EventRefused, now, eventData{
 		Vote: &Vote{Approver: UserRequest, Verdict: Errored, Decision: b.Decision, Voter: &v,
 			ReasonCodes: []string{string(why.Code)}, DecidedAtMs: now},
@@ -183,6 +198,7 @@ func (a Approval) knows(card Delivery) bool {
 // record and comes with the approval, so that the voter can be told how it ended.
 // Under rules that do not count only a deny does.
 func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error) {
+	b.site = g.rules.Load().Site
 	adopted, err := g.adopt(ctx, key, b)
 	if err != nil {
 		return Approval{}, err
@@ -211,6 +227,11 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 	fault.Point("before-vote-committed")
 	defer fault.Point("after-vote-committed")
 	rules, outdated := g.inForce()
+	b.site = rules.Site
+	var err error
+	if b.evidence, err = g.evidenceOf(ctx, b.Signed); err != nil {
+		return Approval{}, err
+	}
 	var fresh *Judgement
 	otherRules := false // it must be judged anew before a vote on it counts
 	vote := func(a Approval) (Change, error) {
@@ -235,14 +256,25 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		}
 		return c, nil
 	}
-	a, err := g.update(ctx, key, vote)
+	commit := func() (Approval, error) {
+		a, err := g.update(ctx, key, vote)
+		if !errors.Is(err, ErrSpent) {
+			return a, err
+		}
+		// What was signed counted elsewhere meanwhile: that is to be on record.
+		if b.evidence, err = g.evidenceOf(ctx, b.Signed); err != nil {
+			return Approval{}, err
+		}
+		return g.update(ctx, key, vote)
+	}
+	a, err := commit()
 	if err != nil || !otherRules {
 		return a, err
 	}
 	if fresh, err = g.judgeAgain(ctx, key, rules); err != nil {
 		return Approval{}, err
 	}
-	if a, err = g.update(ctx, key, vote); err == nil && otherRules {
+	if a, err = commit(); err == nil && otherRules {
 		return a, rulesChanged()
 	}
 	return a, err
@@ -280,7 +312,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	card = a.delivery(CardDelivery, b.Chat.Normal(), now)
 	card.MessageID, card.State, card.Attached = b.Card, Sent, attached
 	// Where another copy could not show it, neither can this one.
-	card.Shown = a.draw(card, facts, reader{g.people(time.Now()), time.UTC, now}).Shown && !hidden
+	card.Shown = a.draw(card, facts, reader{g.people(time.Now()), time.UTC, now, b.site}).Shown && !hidden
 	return []Delivery{card}, nil
 }
 

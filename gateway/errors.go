@@ -21,6 +21,7 @@ type refusal struct {
 type details struct {
 	Reason string            `json:"reason,omitempty"`
 	Code   string            `json:"code,omitempty"`
+	URL    string            `json:"url,omitempty"` // with STEP_UP_REQUIRED
 	Fields []core.FieldError `json:"fields,omitempty"`
 
 	ExpectedProtocol int `json:"expectedProtocol,omitempty"`
@@ -42,6 +43,7 @@ var known = map[core.Code]struct{ code, reason, message string }{
 	core.CodeForbidden:        {forbidden, "MISSING_SCOPE", ""},
 	core.CodeNotAnApprover:    {forbidden, "NOT_AN_APPROVER", ""},
 	core.CodeSelfApproval:     {forbidden, "SELF_APPROVAL", ""},
+	core.CodeStepUpRequired:   {forbidden, "STEP_UP_REQUIRED", ""},
 	core.CodeOriginNotAllowed: {forbidden, "ORIGIN_NOT_ALLOWED", ""},
 	core.CodeNotFound:         {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
 	core.CodeAmbiguousID: {invalidRequest, "APPROVAL_ID_AMBIGUOUS",
@@ -75,7 +77,7 @@ func refused(err error, log *slog.Logger) *refusal {
 	}
 	k := known[e.Code]
 	out := &refusal{Code: k.code, Message: e.Message, Details: &details{Reason: k.reason, Code: string(e.Code),
-		Fields: e.Fields}}
+		URL: e.URL, Fields: e.Fields}}
 	if k.message != "" {
 		out.Message = k.message
 	}

@@ -31,6 +31,7 @@ type Config struct {
 	RequireApprovalAtOrAbove        *core.RiskClass // default: R3
 	DenyAtOrAbove                   *core.RiskClass // default: nothing is denied for its class
 	RequireHumanApproverAtOrAbove   *core.RiskClass // default: R3
+	StepUpAtOrAbove                 *core.RiskClass // default: no yes must be signed by a passkey for its class
 	RequireApprovalForExternalWrite *bool           // default: true
 	RequireApprovalForMessagingSend *bool           // default: true
 	ProjectCode                     string          // what runs the workspace's own code: "allow" (default) or "ask"
@@ -94,12 +95,13 @@ type AgentLayer struct {
 	RequireApprovalAtOrAbove      *core.RiskClass
 	DenyAtOrAbove                 *core.RiskClass
 	RequireHumanApproverAtOrAbove *core.RiskClass
+	StepUpAtOrAbove               *core.RiskClass
 	MinApprovals                  int
 	MinApprovalsByRisk            map[core.RiskClass]int
 }
 
 // Rule is one of the operator's own rules. Exactly one of Risk, Outcome and
-// Approve says what it does; SideEffects, Role and MinApprovals may stand beside.
+// Approve says what it does; SideEffects, Role, MinApprovals and StepUp may stand beside.
 // A rule loosens a call where it allows or approves it, or lowers its class. One
 // that may loosen (allow, approve, a risk below R3) must name tools or commands
 // exactly. It counts only where all of the call is what it names, never for R4,
@@ -117,6 +119,7 @@ type Rule struct {
 	SideEffects  []core.SideEffect // added to what was found
 	MinApprovals int               // the call is asked, and at least so many people must say yes, of the role if one is named
 	Role         string            // one of Config.Roles
+	StepUp       bool              // the call is asked, and a person's yes counts only where their passkey signed it
 }
 
 // During says when a rule matches: in each week (Weekly, Timezone), or once (From, To).
@@ -193,6 +196,7 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 		{"requireApprovalAtOrAbove", &c.RequireApprovalAtOrAbove, new(core.R3)},
 		{"denyAtOrAbove", &c.DenyAtOrAbove, nil},
 		{"requireHumanApproverAtOrAbove", &c.RequireHumanApproverAtOrAbove, new(core.R3)},
+		{"stepUpAtOrAbove", &c.StepUpAtOrAbove, nil},
 	} {
 		if *t.class == nil {
 			*t.class = t.fallback
@@ -225,7 +229,8 @@ func (c *Config) normalAgents() (bad Mistakes) {
 		if a.Mode != "" && !slices.Contains(modes, a.Mode) {
 			wrong("mode", "one of "+strings.Join(modes, ", "))
 		}
-		for _, class := range []*core.RiskClass{a.RequireApprovalAtOrAbove, a.DenyAtOrAbove, a.RequireHumanApproverAtOrAbove} {
+		for _, class := range []*core.RiskClass{a.RequireApprovalAtOrAbove, a.DenyAtOrAbove, a.RequireHumanApproverAtOrAbove,
+			a.StepUpAtOrAbove} {
 			if class != nil && !known(*class) {
 				wrong("each threshold", "R0 to R4")
 			}

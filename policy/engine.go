@@ -250,6 +250,8 @@ func (j *judging) obeyed(e *Engine, out *core.Judgement) {
 	}
 	out.Rule.MinApprovals = max(out.Rule.MinApprovals, r.min)
 	out.Rule.Needs = slices.Clone(r.needs)
+	out.Rule.StepUp = out.Rule.StepUp || r.stepUp
+	out.Rule.RequiresHuman = out.Rule.RequiresHuman || r.stepUp
 	if r.approve && out.Outcome == core.OutcomeAsk && slices.Contains(e.effective, core.RulesBased) {
 		out.Votes = append(out.Votes, core.Vote{Approver: core.RulesBased, Verdict: core.Approve, ReasonCodes: []string{r.name}})
 	}

@@ -56,7 +56,7 @@ func (j *judging) obey(r *opRule) core.Outcome {
 		j.class = j.base
 		j.step("rules", r.name, classNames[j.class], j.why)
 	}
-	if len(r.needs) == 0 && r.min == 0 {
+	if len(r.needs) == 0 && r.min == 0 && !r.stepUp {
 		return core.OutcomeAllow
 	}
 	j.asked = true // whoever names people wants them asked

@@ -27,6 +27,7 @@ type opRule struct {
 	effects finding.Effects
 	min     int
 	needs   []core.Need
+	stepUp  bool
 
 	tools    *tool.List // wide: for rules that tighten; nil: every tool
 	exactly  *tool.List // at its word: for rules that loosen
@@ -74,7 +75,8 @@ func compileRules(c *Config) (rules []opRule, bad Mistakes) {
 // newRule makes a rule. The paths of its mistakes begin at the rule; those of the whole
 // of it, whose paths are empty, come last.
 func newRule(from *Rule, roles []string) (r opRule, bad Mistakes) {
-	r = opRule{name: from.Name, code: "rule:" + from.Name, approve: from.Approve, min: from.MinApprovals}
+	r = opRule{name: from.Name, code: "rule:" + from.Name, approve: from.Approve, min: from.MinApprovals,
+		stepUp: from.StepUp}
 	fail := func(key, format string, args ...any) { bad.add(strings.Fields(key), "", format, args...) }
 	does := 0
 	for _, some := range [...]bool{from.Risk != nil, from.Outcome != "", from.Approve} {
@@ -128,11 +130,11 @@ func (r *opRule) people(from *Rule, roles []string) (bad Mistakes) {
 	if from.MinApprovals < 0 {
 		bad.add([]string{"minApprovals"}, "", "minApprovals must be at least 1")
 	}
-	if from.Role == "" && from.MinApprovals == 0 {
+	if from.Role == "" && from.MinApprovals == 0 && !from.StepUp {
 		return bad
 	}
 	if r.outcome == core.OutcomeAllow || r.outcome == core.OutcomeDeny {
-		bad.add(nil, "", "with outcome %v nobody is asked, so role and minApprovals say nothing; "+
+		bad.add(nil, "", "with outcome %v nobody is asked, so role, minApprovals and stepUp say nothing; "+
 			"take them out, or write outcome: ask", r.outcome)
 	}
 	if from.Role != "" {

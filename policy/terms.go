@@ -14,6 +14,7 @@ type terms struct {
 	ask     core.RiskClass
 	human   core.RiskClass
 	deny    core.RiskClass // above R4: nothing is denied for its class
+	stepUp  core.RiskClass // likewise: no yes must be signed
 	quorum  [core.R4 + 1]int
 	refusal [core.R4 + 1]string
 }
@@ -24,7 +25,8 @@ var modes = []string{"off", "adaptive", "always"}
 // newTerms makes the terms of a normal Config, with an agent's own where they
 // are stricter.
 func newTerms(c *Config, a AgentLayer) *terms {
-	t := &terms{mode: c.Mode, ask: *c.RequireApprovalAtOrAbove, human: *c.RequireHumanApproverAtOrAbove, deny: core.R4 + 1}
+	t := &terms{mode: c.Mode, ask: *c.RequireApprovalAtOrAbove, human: *c.RequireHumanApproverAtOrAbove, deny: core.R4 + 1,
+		stepUp: core.R4 + 1}
 	if slices.Index(modes, a.Mode) > slices.Index(modes, t.mode) {
 		t.mode = a.Mode
 	}
@@ -32,6 +34,8 @@ func newTerms(c *Config, a AgentLayer) *terms {
 	lower(&t.human, a.RequireHumanApproverAtOrAbove)
 	lower(&t.deny, c.DenyAtOrAbove)
 	lower(&t.deny, a.DenyAtOrAbove)
+	lower(&t.stepUp, c.StepUpAtOrAbove)
+	lower(&t.stepUp, a.StepUpAtOrAbove)
 	need := max(c.MinApprovals, a.MinApprovals)
 	for class := range core.R4 + 1 { // a class needs at least what any class below it needs
 		need = max(need, c.MinApprovalsByRisk[class], a.MinApprovalsByRisk[class])
@@ -64,7 +68,8 @@ func (e *Engine) rule(all []core.Factor, class core.RiskClass, t *terms) core.Ru
 	}
 	return core.Rule{
 		Allowed: part(e.cfg.AllowedApprovers), Disabled: part(e.cfg.DisabledApprovers), Effective: part(e.effective),
-		MinApprovals: t.quorum[class], RequiresHuman: class >= t.human,
+		MinApprovals: t.quorum[class], RequiresHuman: class >= t.human || class >= t.stepUp,
+		StepUp: class >= t.stepUp,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/assertion"
 	"approvalbot/core"
 )
 
@@ -29,9 +30,13 @@ type Receipt struct {
 	PolicyHash   string         `json:"policyHash"`
 	RiskClass    core.RiskClass `json:"riskClass"`
 	ClaimUntilMs int64          `json:"claimUntilMs"`
-	IssuedAt     int64          `json:"iat"` // Unix seconds, like the two below
-	NotBefore    int64          `json:"nbf"`
-	Expires      int64          `json:"exp"` // ClaimUntilMs in whole seconds
+	// StepUp: a person's yes counted only where their passkey signed it; Signed has those
+	// signatures, each over this very call (see [Receipt.Yes]).
+	StepUp    bool                  `json:"stepUp,omitempty"`
+	Signed    []assertion.Signature `json:"signed,omitempty"`
+	IssuedAt  int64                 `json:"iat"` // Unix seconds, like the two below
+	NotBefore int64                 `json:"nbf"`
+	Expires   int64                 `json:"exp"` // ClaimUntilMs in whole seconds
 }
 
 // Quorum is how many approvals were needed and how many there were. Both are 0
@@ -58,8 +63,12 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
 		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
 	}
+	r.StepUp = a.Rule.StepUp
 	var others []string // the verifier's, and who fills a seat with another
 	for _, v := range a.Votes {
+		if s := v.Signature; s != nil && v.Verdict == core.Approve && s.PolicyHash == a.PolicyHash {
+			r.Signed = append(r.Signed, *s)
+		}
 		if v.Voter != nil && (v.VerifierOnly || v.With != "") {
 			others = append(others, v.Voter.Name())
 		}
@@ -86,6 +95,33 @@ func (r Receipt) check() error {
 		return errors.New("a receipt must name who allowed the call, and its quorum must be met")
 	case r.Expires != r.ClaimUntilMs/1000 || r.Expires <= 0 || r.NotBefore < r.IssuedAt:
 		return errors.New("a receipt's times must fit each other: exp is claimUntilMs in seconds, nbf not before iat")
+	}
+	return r.checkSigned()
+}
+
+// Yes is what that person's passkey signed of the call, in the ceremony of that nonce.
+func (r Receipt) Yes(s assertion.Signature) assertion.Yes {
+	return assertion.Yes{ApprovalID: r.Approval, Decision: string(r.Decision), Fingerprint: r.Fingerprint, Nonce: s.Nonce,
+		Person: s.Person, PolicyHash: r.PolicyHash}
+}
+
+// checkSigned verifies what passkeys signed. Where signatures were wanted, every person
+// whose yes counted has one.
+func (r Receipt) checkSigned() error {
+	names := map[string]bool{}
+	for _, s := range r.Signed {
+		if err := s.Signed(r.Yes(s)); err != nil {
+			return fmt.Errorf("a passkey's signature in it does not stand: %w", err)
+		}
+		names["person:"+s.Person] = true
+	}
+	if len(names) != len(r.Signed) || r.StepUp && len(names) == 0 {
+		return errors.New("a receipt of a signed yes has one signature of each person")
+	}
+	for _, who := range r.By {
+		if account := strings.Contains(who, ":") && !strings.HasPrefix(who, "grant:"); r.StepUp && account && !names[who] {
+			return errors.New("a receipt of a signed yes has one signature of each person")
+		}
 	}
 	return nil
 }

@@ -63,6 +63,7 @@ type ApproverSet struct {
 	Effective     []string    `json:"effective,omitempty"`
 	MinApprovals  int         `json:"minApprovals,omitempty"`
 	RequiresHuman bool        `json:"requiresHuman,omitempty"`
+	StepUp        bool        `json:"stepUp,omitempty"` // a person's yes had to be signed
 	Needs         []core.Need `json:"needs,omitempty"`
 
 	Verifier *core.VerifierNeed `json:"verifier,omitempty"` // one of its people must have said yes, too
@@ -84,6 +85,7 @@ type FactorResult struct {
 	OnDuty       []string `json:"onDuty,omitempty"`       // the rosters by which they were on duty
 	For          []string `json:"for,omitempty"`          // in whose stead it may be taken
 	With         string   `json:"with,omitempty"`         // with whom they fill one seat
+	Passkey      string   `json:"passkey,omitempty"`      // credential id of the one that signed it
 }
 
 // facts is what an entry's data may have. Every kind is plain, so that an entry
@@ -125,11 +127,12 @@ type ballot struct {
 	VerifierOnly                          bool
 	OnDuty, For                           []string
 	With                                  string
+	Signature                             struct{ CredentialID string }
 }
 
 func (b ballot) result() FactorResult {
 	f := FactorResult{b.ApproverID, b.ApproverID, "", b.Verdict, b.Decision, b.Reason, b.ReasonCodes, b.Confidence,
-		b.DecidedAtMs, b.VerifierOnly, b.OnDuty, b.For, b.With}
+		b.DecidedAtMs, b.VerifierOnly, b.OnDuty, b.For, b.With, b.Signature.CredentialID}
 	if b.Voter != nil {
 		f.Who, f.Transport = b.Voter.Name(), b.Voter.Channel
 	}

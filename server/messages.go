@@ -78,7 +78,7 @@ func fromProblem(err error) error {
 	if !errors.As(err, &p) {
 		return err
 	}
-	e := &core.Error{Code: core.Code(p.Code), Message: p.Detail, Why: p.Why}
+	e := &core.Error{Code: core.Code(p.Code), Message: p.Detail, Why: p.Why, URL: p.URL}
 	for _, f := range p.Fields {
 		e.Fields = append(e.Fields, core.FieldError{Field: f.Field, Problem: f.Problem})
 	}

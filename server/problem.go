@@ -27,6 +27,7 @@ var statusOf = map[core.Code]int{
 	core.CodeForbidden:           http.StatusForbidden,
 	core.CodeNotAnApprover:       http.StatusForbidden,
 	core.CodeSelfApproval:        http.StatusForbidden,
+	core.CodeStepUpRequired:      http.StatusForbidden,
 	core.CodeOriginNotAllowed:    http.StatusForbidden,
 	core.CodeNotFound:            http.StatusNotFound,
 	codeMethodNotAllowed:         http.StatusMethodNotAllowed,
@@ -75,7 +76,7 @@ func problem(e *core.Error) api.Problem {
 	title := strings.ReplaceAll(string(e.Code), "_", " ")
 	p := api.Problem{
 		Type: "urn:approvalbot:problem:" + string(e.Code), Title: strings.ToUpper(title[:1]) + title[1:],
-		Status: statusOf[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why,
+		Status: statusOf[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why, URL: e.URL,
 	}
 	for _, f := range e.Fields {
 		p.Fields = append(p.Fields, api.Field{Field: f.Field, Problem: f.Problem})

@@ -72,6 +72,7 @@ func (s *Server) routes() []route {
 			summary: "Vote as the token's person. The same vote again is fine, also after the end.",
 			in:      reflect.TypeFor[api.ResolveRequest](), out: approval, status: ok, serve: with(s.resolve),
 			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotAnApprover, core.CodeSelfApproval,
+				core.CodeStepUpRequired,
 				core.CodeAlreadyResolved, core.CodeDecisionNotOffered},
 		},
 		{

@@ -256,7 +256,7 @@ func TestMountAndPanic(t *testing.T) {
 
 func TestEveryCodeHasItsStatus(t *testing.T) {
 	want := map[int][]core.Code{
-		400: {"malformed"}, 401: {"unauthorized"}, 403: {"forbidden", "not_an_approver", "self_approval", "origin_not_allowed"},
+		400: {"malformed"}, 401: {"unauthorized"}, 403: {"forbidden", "not_an_approver", "self_approval", "step_up_required", "origin_not_allowed"},
 		404: {"not_found"}, 405: {"method_not_allowed"},
 		409: {"already_resolved", "not_claimable", "id_conflict", "ambiguous_id", "fingerprint_mismatch", "already_used", "decision_not_offered", "unseen_payload"},
 		410: {"retry_data_gone"}, 413: {"payload_too_large"}, 422: {"invalid_request"}, 426: {"upgrade_required"}, 429: {"rate_limited"}, 503: {"unavailable", "approvals_disabled"},

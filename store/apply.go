@@ -83,6 +83,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	if err := t.seen(c.Tool); err != nil {
 		return a, err
 	}
+	if err := t.spend(c.Passkey); err != nil {
+		return a, err
+	}
 	if a.Deliveries, err = t.deliver(before, a, c); err != nil {
 		return a, err
 	}

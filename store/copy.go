@@ -24,6 +24,7 @@ var copied = []struct {
  sent_ms, silent, mention, digest`},
 	{"digest_lists", 3, "key, id, version, keys, drawn_ms"},
 	{"grants", 1, "id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body"},
+	{"passkeys", 1, "id, person, sign_count, backed_up, used_ms, created_ms, body"},
 	{"tools", 3, "owner, server, tool, hash"},
 	{"absences", 1, "person, stand_in, since_ms, until_ms, said_by"},
 	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},

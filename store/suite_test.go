@@ -55,6 +55,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"silences", testSilences},
 		{"pairing", testPairing},
 		{"sessions", testSessions}, {"notices", testNotices}, {"spent", testSpent},
+		{"passkeys", testPasskeys}, {"spending", testSpending},
 		{"calendars", testCalendars},
 		{"plan", testPlan},
 		{"absences", testAbsences},

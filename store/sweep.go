@@ -38,8 +38,9 @@ type Keep struct {
 }
 
 // Sweep deletes what was kept for longer than keep says, and handled platform updates
-// older than two days and grants, sessions and login links that are over. It works in small transactions, so
-// an error leaves done what was done. n counts approvals. The log is never swept.
+// older than two days, and grants, ceremonies, sessions and login links that are over. It
+// works in small transactions, so an error leaves done what was done. n counts approvals.
+// The log is never swept.
 func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err error) {
 	expired, calls := 0, 0
 	if keep.CallsMs > 0 {
@@ -47,8 +48,10 @@ func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err err
 			return 0, err
 		}
 	}
-	if err := s.sweep(ctx, sweepGrants, now, &expired); err != nil {
-		return 0, err
+	for _, statement := range []string{sweepGrants, sweepCeremonies} {
+		if err := s.sweep(ctx, statement, now, &expired); err != nil {
+			return 0, err
+		}
 	}
 	if err := s.sweepWeb(ctx, now); err != nil {
 		return 0, err

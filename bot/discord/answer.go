@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"approvalbot/bot/discord/render"
@@ -35,7 +36,7 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 		return
 	}
 	b.acks.wait(ctx, i.ID)
-	parts := render.Split(render.Lines(r.Text, r.Long), render.MaxText, r.Times)
+	parts := render.Split(render.Lines(strings.TrimSuffix(r.Text, r.Link), r.Long), render.MaxText, r.Times)
 	var rows []render.Component
 	if r.Menu != "" {
 		rows = render.Buttons(render.Menu(textcmd.Buttons(*r.Card, r.Menu)), ofCard(m.MessageID))
@@ -47,7 +48,7 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 	for n := range parts {
 		parts[n] = render.Plain(parts[n], render.MaxText, r.Times)
 	}
-	parts[0] += render.Copyable(r.Copy)
+	parts[0] = render.Message{Content: parts[0]}.Linking(r.Link).Content + render.Copyable(r.Copy)
 	hook := "/webhooks/" + i.App + "/" + i.Token
 	if asked(b.first(i)) {
 		b.reply(ctx, http.MethodPost, hook, render.Private(parts[0], rows))
@@ -93,11 +94,11 @@ func again(err error) bool {
 }
 
 // replyTo posts a text as a reply to what was typed, in as many messages as it needs,
-// and below it a line to copy, if it is not empty.
-func (b *Bot) replyTo(ctx context.Context, to *message, text, line string, times core.Times) {
-	for _, part := range render.Split(text, render.MaxText, times) {
-		message := render.Text(part, "", times)
-		message.Content += render.Copyable(line)
+// and below it a line to copy and an address to open, where there are any.
+func (b *Bot) replyTo(ctx context.Context, to *message, r textcmd.Reply) {
+	for _, part := range render.Split(strings.TrimSuffix(r.Text, r.Link), render.MaxText, r.Times) {
+		message := render.Text(part, "", r.Times).Linking(r.Link)
+		message.Content += render.Copyable(r.Copy)
 		message = message.Answering(to.ID).Once(render.Nonce(to.ID, part))
 		for try := range replyTries {
 			err := b.judge(rest.Posting,

@@ -84,8 +84,8 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 		return false
 	}
 	if !reply.Ignore && m.NotHuman == "" {
-		b.replyTo(work, in, reply.Text, reply.Copy, nil)
-		b.replyTo(work, in, reply.Long, "", reply.Times)
+		b.replyTo(work, in, reply)
+		b.replyTo(work, in, textcmd.Reply{Text: reply.Long, Times: reply.Times})
 	}
 	return true
 }

@@ -148,7 +148,7 @@ func (b *Bot) respond(ctx, work context.Context, j *job, m textcmd.Message, r te
 	case m.Tap:
 		b.reply(ctx, work, m.Chat, j.Update.Tap.Message.ID, r.Long)
 	default:
-		b.replyWith(ctx, work, m.Chat, j.Update.Message.ID, r.Text, r.Copy)
+		b.replyWith(ctx, work, m.Chat, j.Update.Message.ID, r)
 		b.reply(ctx, work, m.Chat, j.Update.Message.ID, r.Long)
 	}
 }

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tg "github.com/go-telegram/bot"
@@ -57,12 +58,16 @@ func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p re
 // reply posts a text as a reply, in as many messages as it needs. When the chat
 // may not be written to yet, it goes on in the background.
 func (b *Bot) reply(ctx, work context.Context, to core.Target, replyTo int64, text string) {
-	b.replyWith(ctx, work, to, replyTo, text, "")
+	b.replyWith(ctx, work, to, replyTo, textcmd.Reply{Text: text})
 }
 
-// replyWith is reply with a line below that a tap copies (Bot API, MessageEntity: code).
-func (b *Bot) replyWith(ctx, work context.Context, to core.Target, replyTo int64, text, line string) {
-	parts := render.Texts(text, line)
+// replyWith is reply with what stands below a sentence: a line that a tap copies (Bot API,
+// MessageEntity: code), an address that one opens.
+func (b *Bot) replyWith(ctx, work context.Context, to core.Target, replyTo int64, r textcmd.Reply) {
+	parts := render.Texts(strings.TrimSuffix(r.Text, r.Link), r.Copy)
+	if r.Link != "" {
+		parts[len(parts)-1] += "\n" + render.Link(r.Link)
+	}
 	rest, wait := b.postParts(work, to, replyTo, parts)
 	if len(rest) == 0 || wait > replyPatience {
 		return

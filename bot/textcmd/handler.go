@@ -310,7 +310,8 @@ func (h *Handler) decide(
 	case refusal != nil:
 		// A refusal from the vote itself is committed with the update handled;
 		// one from before it is not, and marking it again does no harm.
-		return Reply{Text: sentence(refusal), Alert: true, Before: errors.Is(err, core.ErrHandled)}, false, nil
+		before := errors.Is(err, core.ErrHandled)
+		return Reply{Text: sentence(refusal), Link: refusal.URL, Alert: true, Before: before}, false, nil
 	case err != nil:
 		return Reply{}, false, err
 	}

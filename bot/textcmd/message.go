@@ -35,6 +35,7 @@ type Reply struct {
 	Text    string     // one sentence, at most 200 characters: the answer to a tap, or a reply to what was typed
 	Alert   bool       // a tap's answer that must be noticed (refusals)
 	Copy    string     // a line to copy out of the chat, shown as code below Text; short, no line breaks
+	Link    string     // an address of the desk's own to open; Text may end with it
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
 	Times   core.Times // in Long
 	Menu    Menu       // the person wants to see this menu of the tapped card; empty: none

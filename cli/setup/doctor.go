@@ -67,6 +67,7 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 			func() []core.Diagnostic { return webFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return chatFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return peopleFindings(ctx, *cfg) },
+			func() []core.Diagnostic { return passkeyFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return verifierFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return classifierFindings(ctx, *cfg) },
 		)...)

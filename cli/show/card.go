@@ -40,6 +40,9 @@ func Card(w io.Writer, p Paint, a api.Approval) {
 	for _, s := range c.Warnings {
 		line(p.With("33", "⚠ "+display.Escape(s)))
 	}
+	if c.Link != "" {
+		line("  " + display.Escape(c.Link))
+	}
 	line(state(a, c))
 }
 

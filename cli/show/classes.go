@@ -9,9 +9,12 @@ import (
 	"approvalbot/api"
 )
 
-// ClassNeeds says how many approvals the class needs, and whether a person must give one.
+// ClassNeeds says how many approvals the class needs, and whether a person must give or sign one.
 func ClassNeeds(p api.ClassPolicy) string {
 	s := fmt.Sprint(p.MinApprovals)
+	if p.StepUp {
+		return s + ", signed"
+	}
 	if p.RequiresHuman {
 		s += ", human"
 	}

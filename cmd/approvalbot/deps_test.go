@@ -19,6 +19,8 @@ import (
 // is not listed here does not exist.
 var rooms = table(`
 api:
+assertion:
+assertion/softkey: assertion
 audit: api core proof store
 bot/bottest:
 bot/discord: bot/discord/gateway bot/discord/render bot/discord/rest bot/textcmd core display internal/fault
@@ -38,9 +40,9 @@ cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective
 cli/show: api core display
 cli/watch: api cli/app cli/show core display
 config: core display
-config/effective: api bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
+config/effective: api assertion bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: config core display
-core: display internal/fault schedule
+core: assertion display internal/fault schedule
 daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool push routing schedule server server/connection server/events server/metrics store verifier web
 deploy:
 display:
@@ -71,7 +73,7 @@ policy/shell:
 policy/tool: core display policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
 policy/workspace: core display policy/finding policy/words
-proof: core
+proof: assertion core
 push: callback core
 routing: core internal/fault
 schedule:
@@ -84,11 +86,12 @@ server/view: api core
 store: core internal/fault schedule
 store/pgtest:
 verifier: core display
-web: api core display schedule
+web: api assertion core display schedule
 `)
 
 // keepers are the only rooms that may import a package.
 var keepers = table(`
+approvalbot/assertion/softkey:
 approvalbot/bot/bottest: internal/bench
 approvalbot/internal/bench:
 approvalbot/store/pgtest:
@@ -101,8 +104,9 @@ github.com/chromedp:
 github.com/coder/websocket: bot/bottest gateway
 github.com/coreos/go-oidc: web
 github.com/danielgtaylor/huma: server
-github.com/go-json-experiment: bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier
+github.com/go-json-experiment: assertion bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier
 github.com/go-telegram/bot: bot/telegram
+github.com/go-webauthn/webauthn: web
 github.com/jackc/pgx: internal/bench store store/pgtest
 github.com/lmittmann/tint: daemon
 github.com/modelcontextprotocol/go-sdk: cli/agent hook/mcp

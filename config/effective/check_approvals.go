@@ -33,6 +33,7 @@ func (c *checker) checkApprovals(cfg *config.Config) {
 	distinct(c, key+".allowedApprovers", t.AllowedApprovers)
 	distinct(c, key+".disabledApprovers", t.DisabledApprovers)
 	c.checkRisk(key+".policy", t.Policy)
+	c.checkStepUp(cfg)
 	if t.SelfApproval == "solo" {
 		c.Warn(key+".selfApproval", "solo lets people approve their own requests; cards and the log say so")
 	}

@@ -14,9 +14,10 @@ type ClassPolicy struct {
 	Outcome   string   `json:"outcome"` // allow, ask or deny
 	Need      int      `json:"minApprovals"`
 	Human     bool     `json:"requiresHuman"`
-	People    []string `json:"people"`   // who could approve it now
-	Unmapped  int      `json:"unmapped"` // further accounts that belong to no configured person
-	Open      bool     `json:"open"`     // a role may decide: there may be more
+	StepUp    bool     `json:"stepUp,omitzero"` // a yes must be signed by a passkey
+	People    []string `json:"people"`          // who could approve it now
+	Unmapped  int      `json:"unmapped"`        // further accounts that belong to no configured person
+	Open      bool     `json:"open"`            // a role may decide: there may be more
 	Reachable bool     `json:"reachable"`
 }
 
@@ -33,7 +34,8 @@ func Classes(c config.Config) ([]ClassPolicy, error) {
 	var out []ClassPolicy
 	for class := range core.R4 + 1 {
 		p := ClassPolicy{Class: class.String(), Outcome: outcomeOf(c, class), Need: needOf(c, class), People: names,
-			Human: t.Policy.RequireHumanApproverAtOrAbove.Reaches(class), Unmapped: unmapped, Open: open}
+			StepUp: t.Policy.StepUpAtOrAbove.Reaches(class), Unmapped: unmapped, Open: open}
+		p.Human = p.StepUp || t.Policy.RequireHumanApproverAtOrAbove.Reaches(class)
 		have := func() int {
 			if p.Need <= 1 {
 				return mapped + unmapped
@@ -102,6 +104,7 @@ func decidersOf(c config.Config, dir *core.Directory) []string {
 
 // View is the class as the API shows it.
 func (p ClassPolicy) View() api.ClassPolicy {
-	return api.ClassPolicy{RiskClass: p.Class, Outcome: p.Outcome, MinApprovals: p.Need, RequiresHuman: p.Human,
+	return api.ClassPolicy{RiskClass: p.Class, Outcome: p.Outcome, MinApprovals: p.Need,
+		RequiresHuman: p.Human, StepUp: p.StepUp,
 		People: append([]string{}, p.People...), Unmapped: p.Unmapped, Open: p.Open, Reachable: p.Reachable}
 }

@@ -26,6 +26,8 @@ func Looser(old, now config.Config) (out []string) {
 		say(is == "ask" && was == is && needOf(now, class) < needOf(old, class), "%v needs %d instead of %d approvals",
 			class, needOf(now, class), needOf(old, class))
 		say(is == "ask" && a.Policy.RequireHumanApproverAtOrAbove.Reaches(class) && !b.Policy.RequireHumanApproverAtOrAbove.Reaches(class), "%v needs no person", class)
+		say(is == "ask" && a.Policy.StepUpAtOrAbove.Reaches(class) && !b.Policy.StepUpAtOrAbove.Reaches(class),
+			"%v needs no signature of a passkey", class)
 	}
 	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite,
 		"external writes need no approval by themselves")
@@ -143,6 +145,9 @@ func asStrict(r config.Rule, o config.Rule) bool {
 	case "deny":
 		return true
 	case "ask":
+		if o.StepUp && !r.StepUp {
+			return false
+		}
 		if o.Outcome == "allow" || needsNobody(o) {
 			return true
 		}
@@ -154,7 +159,9 @@ func asStrict(r config.Rule, o config.Rule) bool {
 }
 
 // needsNobody reports a rule whose yes is enough.
-func needsNobody(r config.Rule) bool { return r.Approve && r.MinApprovals == 0 && r.Role == "" }
+func needsNobody(r config.Rule) bool {
+	return r.Approve && r.MinApprovals == 0 && r.Role == "" && !r.StepUp
+}
 
 // loosensBefore reports whether a new rule may make the answer milder that those after
 // it gave so far.

@@ -35,6 +35,7 @@ func Policy(c config.Config) policy.Config {
 	out.RequireApprovalAtOrAbove = classOf(t.Policy.RequireApprovalAtOrAbove)
 	out.DenyAtOrAbove = classOf(t.Policy.DenyAtOrAbove)
 	out.RequireHumanApproverAtOrAbove = classOf(t.Policy.RequireHumanApproverAtOrAbove)
+	out.StepUpAtOrAbove = classOf(t.Policy.StepUpAtOrAbove)
 	out.RequireApprovalForExternalWrite = &t.Policy.RequireApprovalForExternalWrite
 	out.RequireApprovalForMessagingSend = &t.Policy.RequireApprovalForMessagingSend
 	out.MinApprovalsByRisk = byClass(t.Policy.MinApprovalsByRisk)
@@ -77,6 +78,7 @@ func layerOf(a config.Agent) policy.AgentLayer {
 		RequireApprovalAtOrAbove:      classOf(o.Policy.RequireApprovalAtOrAbove),
 		DenyAtOrAbove:                 classOf(o.Policy.DenyAtOrAbove),
 		RequireHumanApproverAtOrAbove: classOf(o.Policy.RequireHumanApproverAtOrAbove),
+		StepUpAtOrAbove:               classOf(o.Policy.StepUpAtOrAbove),
 	}
 }
 
@@ -122,7 +124,7 @@ func ruleOf(r config.Rule) policy.Rule {
 			Tool: r.Match.Tool, Command: r.Match.Command, Path: r.Match.Path,
 			Host: r.Match.Host, Agent: r.Match.Agent, Session: r.Match.Session,
 		},
-		SideEffects: words[core.SideEffect](r.SideEffects), MinApprovals: r.MinApprovals, Role: r.Role,
+		SideEffects: words[core.SideEffect](r.SideEffects), MinApprovals: r.MinApprovals, Role: r.Role, StepUp: r.StepUp,
 	}
 }
 

@@ -72,7 +72,7 @@ func TestPolicyMistakes(t *testing.T) {
 		{"two effects", rule("name: a, match: {tool: x}, outcome: ask, risk: R3"), []string{"f.yaml:4: approvals.tools.rules[0]: say exactly one of risk, outcome and approve"}},
 		{"three effects", rule("name: a, match: {tool: x}, outcome: allow, risk: R3, approve: true"), []string{"f.yaml:4: approvals.tools.rules[0]: say exactly one of risk, outcome and approve"}},
 		{"no effect", rule("name: a, match: {tool: x}, approve: false"), []string{"f.yaml:4: approvals.tools.rules[0]: say exactly one of risk, outcome and approve"}},
-		{"allowed by two", rule("name: a, match: {tool: x}, outcome: allow, minApprovals: 2"), []string{"f.yaml:4: approvals.tools.rules[0]: with outcome allow nobody is asked, so role and minApprovals say nothing; take them out, or write outcome: ask"}},
+		{"allowed by two", rule("name: a, match: {tool: x}, outcome: allow, minApprovals: 2"), []string{"f.yaml:4: approvals.tools.rules[0]: with outcome allow nobody is asked, so role, minApprovals and stepUp say nothing; take them out, or write outcome: ask"}},
 		{"rule's words", rule("name: a, match: {tool: x}, outcome: maybe, sideEffects: [spam], minApprovals: 0"), []string{
 			"f.yaml:4: approvals.tools.rules[0].outcome: must be allow, ask or deny",
 			"f.yaml:4: approvals.tools.rules[0].sideEffects[0]: must be filesystem_read, filesystem_write, process_exec, network_read, external_write, message_send, payment, credential_access, security_change, data_loss or none",

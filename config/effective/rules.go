@@ -100,7 +100,7 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
 		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
 		Contact:       Contact(c, rights), BreaksQuiet: t.Policy.BreaksQuietAtOrAbove.Class, DigestAbove: t.Routing.DigestAbove,
-		Zones: zones(c), Drill: drillOf(t.Drill), Classes: classRules(c),
+		Zones: zones(c), Drill: drillOf(t.Drill), Classes: classRules(c), Site: site(c),
 		Push:      c.Server.WebOn() && c.Server.Web.Push.VAPIDKeyFile != "",
 		Objective: core.Objective{DecidedWithin: time.Duration(t.SLO.DecidedWithin), Share: t.SLO.Share},
 	}, nil

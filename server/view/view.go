@@ -95,7 +95,8 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 func CardOf(c core.Card) *api.Card {
 	return &api.Card{
 		Outcome: c.Outcome.String(), Headline: c.Headline.String(), Call: factsOf(c.Payload), Place: c.Place.String(),
-		Summary: c.Summary, Risk: c.Why, Claims: Names(c.Claims), Warnings: Names(c.Warnings), Flags: Names(c.State.Flags),
+		Summary: c.Summary, Risk: c.Why, Claims: Names(c.Claims), Warnings: Names(c.Warnings),
+		Link: c.Link, Flags: Names(c.State.Flags),
 		Votes: c.State.Votes, Wider: Names(c.Wider), Details: factsOf(c.Details),
 	}
 }
@@ -124,7 +125,7 @@ func cardsOf(a core.Approval) []api.Delivery {
 func ApproversOf(r core.Rule) api.Approvers {
 	out := api.Approvers{
 		Allowed: Names(r.Allowed), Disabled: Names(r.Disabled), Effective: Names(r.Effective),
-		Verifier: r.AsksVerifier(),
+		StepUp: r.StepUp, Verifier: r.AsksVerifier(),
 	}
 	if r.AsksApprovers() {
 		out.MinApprovals, out.RequiresHuman = r.MinApprovals, r.RequiresHuman
@@ -143,6 +144,9 @@ func VotesOf(votes []core.Vote) []api.Vote {
 			Decision: api.Decision(v.Decision),
 			Reason:   v.Reason, ReasonCodes: Names(v.ReasonCodes), Confidence: v.Confidence, DecidedAtMs: v.DecidedAtMs,
 			VerifierOnly: v.VerifierOnly, OnDuty: v.OnDuty, For: v.For, With: v.With}
+		if v.Signature != nil {
+			out[i].Passkey = v.Signature.CredentialID
+		}
 		if v.Voter != nil {
 			out[i].Voter = &api.Voter{Person: v.Voter.Person, Channel: v.Voter.Channel, UserID: v.Voter.UserID}
 		}

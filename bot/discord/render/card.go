@@ -95,7 +95,11 @@ func sections(c core.Card) []section {
 	head.line("✂️ ", escape(c.Cut)).line("", words(c.Place, maxLine)).line("", code(Cut(c.Summary, maxFolded)))
 	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", escape(Cut(c.Why, maxLine)))
 	claims := (&text{}).list("💬 ", c.Claims)
-	foot := (&text{}).line("🚫 ", escape(Cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings).line("", state(c))
+	foot := (&text{}).line("🚫 ", escape(Cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings)
+	if c.Link != "" {
+		foot.line("🔑 ", "<"+c.Link+">")
+	}
+	foot.line("", state(c))
 	return []section{{"", head.String()}, {"", risk.String()}, {theClaims, claims.quoted()}, {"", foot.String()}}
 }
 

@@ -137,7 +137,11 @@ func sections(c core.Card) []section {
 	}
 	risk := (&block{}).line(riskColour[min(max(c.Risk, core.R0), core.R4)]+" ", readable(cut(c.Why, maxLine)))
 	claims := (&block{}).list("💬 ", c.Claims).quote()
-	foot := (&block{}).line("🚫 ", inert(cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings).line("", state(c))
+	foot := (&block{}).line("🚫 ", inert(cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings)
+	if c.Link != "" {
+		foot.line("🔑 ", Link(c.Link))
+	}
+	foot.line("", state(c))
 	return []section{
 		head.section(""), call.section(""), risk.section(""), claims.section(theClaims), foot.section(""),
 		(&block{}).facts(c.Details).fold().section(theDetails),

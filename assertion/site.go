@@ -1,0 +1,43 @@
+package assertion
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Site is the one for which passkeys are made and sign. The zero Site has none.
+type Site struct {
+	ID     string // WebAuthn's relying party: the host
+	Origin string // of its pages: "https://desk.example.org"
+	base   string // its links begin with it
+}
+
+// SiteOf is the site of the desk's public URL. A browser gives passkeys to an https site
+// with a DNS name, and to localhost; the error says so of any other.
+func SiteOf(publicURL string) (Site, error) {
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Host == "" {
+		return Site{}, errors.New("must be the URL under which people reach the desk: https with a DNS name, or localhost")
+	}
+	host := strings.ToLower(u.Hostname())
+	_, notIP := netip.ParseAddr(host)
+	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
+	switch {
+	case notIP == nil:
+		return Site{}, errors.New("must have a DNS name as its host, or localhost: browsers keep passkeys for no IP address")
+	case u.Scheme != "https" && !(local && u.Scheme == "http"):
+		return Site{}, errors.New("must begin with https: browsers keep passkeys for nothing else but localhost")
+	case !local && !strings.Contains(host, "."):
+		return Site{}, errors.New("must have a whole DNS name as its host, or localhost: browsers keep passkeys for no other")
+	}
+	origin := u.Scheme + "://" + host
+	if port := u.Port(); port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		origin += ":" + port
+	}
+	return Site{ID: host, Origin: origin, base: strings.TrimRight(publicURL, "/")}, nil
+}
+
+// Link is the address of a path of the desk: "https://desk.example.org/a/K7QX2M".
+func (s Site) Link(path string) string { return s.base + path }

@@ -1,0 +1,56 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/config"
+	"approvalbot/config/effective"
+	"approvalbot/core"
+	"approvalbot/store"
+)
+
+// passkeyFindings say, where a yes must be signed, whose could be.
+func passkeyFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
+	if !cfg.Approvals.Enabled() || len(effective.StepUp(cfg)) == 0 {
+		return nil
+	}
+	classes, err := effective.Classes(cfg)
+	if err != nil {
+		return nil // policyFindings have said so
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	all, err := store.PasskeysIn(ctx, store.Options{URL: cfg.Store.URL})
+	if err != nil {
+		return []core.Diagnostic{core.Warn("passkeys", "cannot be read: "+oneLine(err),
+			"start the desk, which makes the store or brings an older schema up to date")}
+	}
+	return holderFindings(classes, all)
+}
+
+// holderFindings compare who could approve with who has a passkey.
+func holderFindings(classes []effective.ClassPolicy, all []core.Passkey) (found []core.Diagnostic) {
+	deciders := classes[0].People
+	without := slices.DeleteFunc(slices.Clone(deciders), func(who string) bool {
+		return slices.ContainsFunc(all, func(p core.Passkey) bool { return p.Person == who })
+	})
+	have := len(deciders) - len(without)
+	enrol := "approvalbot login --enrol PERSON gives each a link to make one"
+	for _, c := range classes {
+		if c.StepUp && c.Outcome == "ask" && have < c.Need {
+			found = append(found, core.Fail("passkeys", fmt.Sprintf("%s needs %d signed approvals, and %d of those who "+
+				"could approve have a passkey: such requests are denied at once", c.Class, c.Need, have), enrol))
+		}
+	}
+	switch {
+	case len(without) > 0:
+		found = append(found, core.Warn("passkeys", "a yes must be signed, and these have none to sign it with: "+
+			strings.Join(without, ", "), enrol))
+	case len(found) == 0:
+		found = append(found, core.OK("passkeys", "everybody who could approve has one"))
+	}
+	return found
+}

@@ -1,0 +1,210 @@
+package core
+
+import (
+	"context"
+	"slices"
+
+	"approvalbot/assertion"
+)
+
+// signedYes is the judgement where a person's yes must be signed: it is good for this
+// call alone, a person gives it, and nothing runs because nobody could be asked.
+func (j Judgement) signedYes() Judgement {
+	if !j.Rule.StepUp || j.Outcome != OutcomeAsk {
+		return j
+	}
+	j.Rule.RequiresHuman, j.Unreached = true, OutcomeAsk
+	j.Offers = onceOnly(j.Offers)
+	return j
+}
+
+// onceOnly leaves no scope that reaches further than the call.
+func onceOnly(offers []Decision) []Decision {
+	return slices.DeleteFunc(slices.Clone(offers), func(d Decision) bool { return d != AllowOnce && d != Deny })
+}
+
+// unsigned reports whether the vote is a person's yes that wants a signature, and has
+// none under the policy that the approval was judged by last.
+func (a Approval) unsigned(v Vote) bool {
+	signed := v.Signature != nil && v.Signature.PolicyHash == a.PolicyHash
+	return a.Rule.StepUp && byPeople(v) && v.Verdict == Approve && !signed
+}
+
+// SignedYes is a person's yes as their browser brings it.
+type SignedYes struct {
+	Nonce    string // of the ceremony: see [Gate.BeginYes]
+	Session  string // the session's id in which it is brought
+	Response assertion.Response
+}
+
+// evidence is what the desk has of a yes that was signed.
+type evidence struct {
+	SignedYes
+	began   Challenge // empty: there is no such ceremony any more
+	passkey Passkey   // empty: there is no such passkey
+}
+
+// sign checks the signature of a ballot against the approval as it stands: the very
+// call, decision, person and policy.
+func (a Approval) sign(v Voter, b Ballot, now int64) (*assertion.Signature, *Error) {
+	if b.evidence == nil {
+		return nil, a.stepUp(b.site, "A yes to this counts only when your passkey signs it: ")
+	}
+	e := *b.evidence
+	fail := func(why string) (*assertion.Signature, *Error) {
+		return nil, a.stepUp(b.site, "That signature does not count, since "+why+". Sign again: ")
+	}
+	p, c := e.passkey, e.began
+	switch {
+	case c.Kind != YesChallenge || c.ExpiresMs <= now:
+		return fail("it was used before, or came after more than five minutes")
+	case c.Browser != e.Session || c.Person != v.Person || c.Approval != a.Key:
+		return fail("it was asked for another request, or in another browser")
+	case p.ID == "" || p.ID != e.Response.CredentialID || p.Person != v.Person:
+		return fail("the desk does not know that passkey as yours")
+	}
+	s := assertion.Signature{Person: v.Person, PolicyHash: a.PolicyHash, Nonce: c.ID, SiteID: b.site.ID,
+		Origin: b.site.Origin, Key: p.Key(), Response: e.Response}
+	if err := s.Signed(a.yes(b.Decision, v.Person, c.ID)); err != nil {
+		return fail(err.Error())
+	}
+	return &s, nil
+}
+
+// yes is what a person signs to decide so.
+func (a Approval) yes(d Decision, person, nonce string) assertion.Yes {
+	return assertion.Yes{ApprovalID: a.ID, Decision: string(d), Fingerprint: a.Fingerprint, Nonce: nonce,
+		Person: person, PolicyHash: a.PolicyHash}
+}
+
+// stepUp is the refusal of a yes that wants a signature, with the page where it is given.
+func (a Approval) stepUp(site assertion.Site, text string) *Error {
+	e := refuse(CodeStepUpRequired, "%s", text)
+	if site.ID == "" {
+		e.Message += "the desk has no page for that (server.publicUrl)."
+		return e
+	}
+	e.URL = site.Link("/a/" + a.Code)
+	e.Message += e.URL
+	return e
+}
+
+// spent is what a ballot used up, whatever became of it: the ceremony, and the count of
+// the passkey where its signature was good.
+func (b Ballot) spent(s *assertion.Signature, now int64) *PasskeyUse {
+	if b.evidence == nil || b.evidence.began.ID == "" {
+		return nil
+	}
+	use := &PasskeyUse{Challenge: b.evidence.began.ID, AtMs: now}
+	if s != nil {
+		seen := s.Seen()
+		use.Passkey, use.Before, use.After, use.BackedUp = s.CredentialID, s.SignCount, seen.SignCount, seen.BackedUp
+	}
+	return use
+}
+
+// evidenceOf reads what the desk has of a signed yes.
+func (g *Gate) evidenceOf(ctx context.Context, s *SignedYes) (*evidence, error) {
+	if s == nil {
+		return nil, nil
+	}
+	e := &evidence{SignedYes: *s}
+	var err error
+	if e.began, err = g.store.Challenge(ctx, s.Nonce); err != nil && CodeOf(err) != CodeNotFound {
+		return nil, err
+	}
+	if e.passkey, err = g.store.Passkey(ctx, s.Response.CredentialID); err != nil && CodeOf(err) != CodeNotFound {
+		return nil, err
+	}
+	return e, nil
+}
+
+// YesToSign is what a person's passkey is asked to sign.
+type YesToSign struct {
+	Nonce     string
+	Challenge []byte
+	Site      assertion.Site
+	Passkeys  []Passkey // of the person; one of them must sign
+}
+
+// ShownCall is what a page has shown, so that nothing else is signed than what was read.
+type ShownCall struct{ Fingerprint, PolicyHash string }
+
+// BeginYes begins a ceremony in which the session's person signs that this call may run
+// once. It is good for five minutes, for that session, once. What was shown must be what
+// stands: CodeUnseenPayload where the page is of another call or policy, or the call
+// itself cannot be shown.
+func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown ShownCall) (YesToSign, error) {
+	rules, err := g.inForce()
+	if err != nil {
+		return YesToSign{}, err
+	}
+	a, err := g.ByCode(ctx, code)
+	who := rules.People.Identify(Voter{Channel: WebChannel, UserID: s.Person})
+	switch {
+	case err != nil:
+		return YesToSign{}, err
+	case !a.Concerns(who, rules.People): // nobody learns by asking what there is
+		return YesToSign{}, notFound()
+	case a.Final():
+		return YesToSign{}, a.ended()
+	}
+	facts, err := g.Payload(ctx, a)
+	if err != nil {
+		return YesToSign{}, err
+	}
+	switch {
+	case rules.Site.ID == "":
+		return YesToSign{}, noSite()
+	case len(facts) == 0:
+		return YesToSign{}, refuse(CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
+	case shown.Fingerprint != a.Fingerprint || shown.PolicyHash != rules.Policy.Hash():
+		return YesToSign{}, refuse(CodeUnseenPayload,
+			"What stands there is another call, or the rules have changed: load the page again.")
+	}
+	held, err := g.store.Passkeys(ctx, s.Person)
+	if err != nil {
+		return YesToSign{}, err
+	}
+	if len(held) == 0 {
+		return YesToSign{}, refuse(CodeStepUpRequired,
+			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", s.Person)
+	}
+	c := newChallenge(YesChallenge, s.ID, nowMs())
+	c.Person, c.Approval = s.Person, a.Key
+	a.PolicyHash = rules.Policy.Hash()
+	y := a.yes(AllowOnce, s.Person, c.ID)
+	out := YesToSign{Nonce: c.ID, Challenge: y.Challenge(), Site: rules.Site, Passkeys: held}
+	return out, g.store.KeepChallenge(ctx, c)
+}
+
+// VoteSigned is Vote with a yes, good for this call alone, that the session's person has
+// signed: see [Gate.BeginYes].
+func (g *Gate) VoteSigned(ctx context.Context, s Session, code string, yes SignedYes, reason string) (Approval, error) {
+	a, err := g.ByCode(ctx, code)
+	if err != nil {
+		return Approval{}, err
+	}
+	yes.Session = s.ID
+	return g.Vote(ctx, a.Key, Ballot{Voter: Voter{Channel: WebChannel, UserID: s.Person}, Decision: AllowOnce,
+		Reason: reason, ReceivedMs: nowMs(), Signed: &yes})
+}
+
+// withHolders has the people say who has a passkey, where a yes must be signed.
+func (g *Gate) withHolders(ctx context.Context, r Rule, rules *Rules) error {
+	if !r.StepUp {
+		return nil
+	}
+	all, err := g.store.Passkeys(ctx, "")
+	if err == nil {
+		rules.People = rules.People.withHolders(all)
+	}
+	return err
+}
+
+// signedEvent says in the log which passkey signed a yes.
+func (a Approval) signedEvent(p Passkey, now int64) Event {
+	e := p.event(EventPasskeyUsed, now, "")
+	e.Key, e.Owner = a.Key, a.Owner
+	return e
+}

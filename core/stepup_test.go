@@ -1,0 +1,569 @@
+package core_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/assertion"
+	"approvalbot/assertion/softkey"
+	"approvalbot/core"
+)
+
+const deskURL = "https://desk.example.org"
+
+// signing is a desk where every yes to the tool "signed" wants a passkey, and so do those
+// of "signed-twice", of which two are needed.
+type signing struct {
+	*fixture
+	keys map[string]*softkey.Passkey
+	told []string
+}
+
+func newSigning(t *testing.T, holders ...string) *signing {
+	t.Helper()
+	d := &signing{fixture: newFixture(t), keys: map[string]*softkey.Passkey{}}
+	site, err := assertion.SiteOf(deskURL)
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) { r.Site, r.Policy = site, signedByName{byName{hash: "1"}} })
+	d.TellPeople(func(_ context.Context, chats []core.Target, text string) {
+		for _, c := range chats {
+			d.told = append(d.told, c.String()+" "+text)
+		}
+	})
+	for _, who := range holders {
+		d.enrol(t, who)
+	}
+	return d
+}
+
+// enrol gives a person a passkey.
+func (d *signing) enrol(t *testing.T, who string) {
+	t.Helper()
+	key := softkey.New(t, assertion.ES256)
+	_, err := d.Enrol(t.Context(), core.Session{ID: "enrols-" + who, Person: who, How: "link", Enrols: true}, passkeyOf(t, key, "phone"))
+	require.NoError(t, err)
+	d.keys[who] = key
+}
+
+func passkeyOf(t *testing.T, key *softkey.Passkey, name string) core.Passkey {
+	t.Helper()
+	k := key.Key(t)
+	return core.Passkey{ID: key.ID, Name: name, PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount}
+}
+
+// signedByName is byName with tools whose yes must be signed.
+type signedByName struct{ byName }
+
+func (p signedByName) Judge(ctx context.Context, c core.Call) core.Judgement {
+	j := p.byName.Judge(ctx, c)
+	switch c.ToolName {
+	case "signed-twice":
+		j.Rule.MinApprovals = 2
+		fallthrough
+	case "signed":
+		j.Rule.StepUp, j.Unreached = true, core.OutcomeAllow
+	}
+	return j
+}
+
+func (p signedByName) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+	return p.Judge(ctx, c)
+}
+
+func session(who string) core.Session { return core.Session{ID: "of-" + who, Person: who, How: "link"} }
+
+// begin begins the ceremony of a person's yes.
+func (d *signing) begin(t *testing.T, who string, a core.Approval) core.YesToSign {
+	t.Helper()
+	y, err := d.BeginYes(t.Context(), session(who), a.Code, d.shown(a))
+	require.NoError(t, err)
+	return y
+}
+
+func (d *signing) shown(a core.Approval) core.ShownCall {
+	return core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: d.PolicyHash()}
+}
+
+// sign has the person's passkey sign what was begun.
+func (d *signing) sign(t *testing.T, who string, y core.YesToSign) core.SignedYes {
+	t.Helper()
+	return core.SignedYes{Nonce: y.Nonce, Response: d.keys[who].Sign(t, y.Site, y.Challenge)}
+}
+
+// yes is a person's signed yes.
+func (d *signing) yes(t *testing.T, who string, a core.Approval) (core.Approval, error) {
+	t.Helper()
+	return d.VoteSigned(t.Context(), session(who), a.Code, d.sign(t, who, d.begin(t, who, a)), "")
+}
+
+// events gives the log's entries of a type.
+func (d *signing) events(t *testing.T, of core.EventType) (out []core.Entry) {
+	t.Helper()
+	log, err := d.store.Log(t.Context(), 0, 1000)
+	require.NoError(t, err)
+	for _, e := range log {
+		if e.Type == of {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Where a yes must be signed, no other way of saying it counts; each is on record and
+// answered with the page where it can be signed. A deny counts everywhere.
+func TestStepUp_OnlyASignatureCounts(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t, "alice")
+	a := d.submit(t, "signed")
+	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, a.Offers)
+	for name, b := range map[string]core.Ballot{
+		"tap": {Voter: core.Voter{Channel: "telegram", UserID: "1"}, Decision: core.AllowOnce, Chat: &ops},
+		"web": {Voter: core.Voter{Channel: core.WebChannel, UserID: "alice"}, Decision: core.AllowOnce},
+	} {
+		b.ReceivedMs = a.CreatedAtMs
+		_, err := d.Vote(t.Context(), a.Key, b)
+		requireStepUp(t, err, a, name)
+	}
+	_, err := d.VoteAs(t.Context(), alice, a.ID, core.AllowOnce, "")
+	requireStepUp(t, err, a, "api")
+	require.Len(t, d.events(t, core.EventRefused), 3)
+
+	after, err := d.yes(t, "alice", a)
+	require.NoError(t, err)
+	require.Equal(t, core.Approved, after.Status)
+	require.Equal(t, []string{"person:alice"}, after.DecidedBy)
+	s := after.Votes[0].Signature
+	require.NoError(t, s.Signed(assertion.Yes{ApprovalID: a.ID, Decision: "allow-once", Fingerprint: a.Fingerprint, Nonce: s.Nonce,
+		Person: "alice", PolicyHash: "1"}))
+	require.Contains(t, string(d.events(t, core.EventVote)[0].Data), s.Response.Signature, "the log has what was signed")
+	require.Equal(t, a.Key, d.events(t, core.EventPasskeyUsed)[0].Key)
+	held, err := d.PasskeysOf(t.Context(), session("alice"))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, held.Held[0].SignCount)
+	require.NotZero(t, held.Held[0].UsedMs)
+
+	b := d.submit(t, "signed", func(c *core.Call) { c.Params = json.RawMessage(`{"path":"b"}`) })
+	after, err = d.VoteAs(t.Context(), alice, b.ID, core.Deny, "")
+	require.NoError(t, err)
+	require.Equal(t, core.Denied, after.Status)
+}
+
+func requireStepUp(t *testing.T, err error, a core.Approval, name string) {
+	t.Helper()
+	var e *core.Error
+	require.ErrorAs(t, err, &e, name)
+	require.Equal(t, core.CodeStepUpRequired, e.Code, "%s: %s", name, e.Message)
+	require.Equal(t, deskURL+"/a/"+a.Code, e.URL, name)
+	require.Contains(t, e.Message, e.URL, name)
+	require.LessOrEqual(t, len(e.Message), 200, "a tap's answer has no more room")
+}
+
+// Of a quorum each yes has its own signature.
+func TestStepUp_Quorum(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t, "alice", "bob")
+	a := d.submit(t, "signed-twice")
+	after, err := d.yes(t, "alice", a)
+	require.NoError(t, err)
+	require.Equal(t, core.Pending, after.Status)
+	_, err = d.VoteAs(t.Context(), bob, a.ID, core.AllowOnce, "")
+	requireStepUp(t, err, a, "the second")
+	after, err = d.yes(t, "bob", a)
+	require.NoError(t, err)
+	require.Equal(t, core.Approved, after.Status)
+	require.NotEqual(t, after.Votes[0].Signature.CredentialID, after.Votes[1].Signature.CredentialID)
+}
+
+// A quorum that only people without passkeys could meet is refused at once.
+func TestStepUp_TooFewPasskeys(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t)
+	a := d.submit(t, "signed")
+	require.Equal(t, core.Denied, a.Status)
+	require.Contains(t, a.Assessment.ReasonCodes, core.ReasonInsufficient)
+	require.Contains(t, a.Reason, "login --enrol")
+	d.enrol(t, "alice")
+	require.Equal(t, core.Pending, d.submit(t, "signed").Status)
+	require.Equal(t, core.Denied, d.submit(t, "signed-twice").Status)
+	p, err := d.Evaluate(t.Context(), agent, call("signed-twice"))
+	require.NoError(t, err)
+	require.Equal(t, core.OutcomeDeny, p.Outcome)
+	mine := d.submit(t, "signed", func(c *core.Call) { c.SessionKey, c.Requester = "t", &core.Requester{Person: "alice"} })
+	require.Equal(t, core.Denied, mine.Status, "who asked signs nothing")
+}
+
+// The verifier's people sign as everybody does.
+func TestStepUp_VerifiersPeople(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t, "alice")
+	d.use(func(r *core.Rules) { r.Verifier = wantsBob{} })
+	a := d.submit(t, "signed")
+	require.Equal(t, core.Denied, a.Status)
+	require.Contains(t, a.Reason, "one of the verifier's people beside whoever asked, and with a passkey")
+	d.enrol(t, "bob")
+	a = d.submit(t, "signed")
+	_, err := d.yes(t, "alice", a)
+	require.NoError(t, err)
+	_, err = d.VoteAs(t.Context(), bob, a.ID, core.AllowOnce, "")
+	requireStepUp(t, err, a, "the verifier's")
+	after, err := d.yes(t, "bob", a)
+	require.NoError(t, err)
+	require.Equal(t, core.Approved, after.Status)
+	require.Equal(t, []string{"person:alice", "person:bob"}, after.DecidedBy)
+}
+
+// wantsBob is a verifier whose only person is bob.
+type wantsBob struct{}
+
+func (wantsBob) Wants(core.Call) core.Verification { return wantsBob{}.Verify(nil, core.Call{}, 0) }
+func (wantsBob) Chats() []core.VerifierPeople      { return nil }
+func (wantsBob) Verify(context.Context, core.Call, core.RiskClass) core.Verification {
+	return core.Verification{Asked: true, People: &core.VerifierPeople{Place: ops, Accounts: []string{"telegram:2"}}}
+}
+
+// No grant stands for a signature: neither one given before it was wanted, nor any other.
+func TestStepUp_NoGrant(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t, "alice")
+	policy := d.rules.Policy
+	d.use(func(r *core.Rules) { r.Policy = byName{hash: "0"} })
+	a := d.submit(t, "signed")
+	_, err := d.VoteAs(t.Context(), alice, a.ID, core.AllowAlways, "")
+	require.NoError(t, err)
+	require.Equal(t, core.Approved, d.submit(t, "signed").Status, "it is covered")
+	d.use(func(r *core.Rules) { r.Policy = policy })
+	b := d.submit(t, "signed", func(c *core.Call) { c.MustAsk = false })
+	require.Equal(t, core.Pending, b.Status)
+	_, err = d.VoteAs(t.Context(), alice, b.ID, core.AllowAlways, "")
+	require.Equal(t, core.CodeDecisionNotOffered, core.CodeOf(err))
+	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
+	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err), "what was allowed unsigned is not handed out any more")
+}
+
+// Rules that come to want a signature void what was said without one, and one that was
+// given under other rules; what nobody could sign ends.
+func TestStepUp_OtherRules(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t, "alice", "bob")
+	a := d.submit(t, "signed-twice")
+	_, err := d.yes(t, "alice", a)
+	require.NoError(t, err)
+	begun := d.begin(t, "bob", a)
+	d.use(func(r *core.Rules) { r.Policy = signedByName{byName{hash: "2"}} })
+	_, err = d.VoteSigned(t.Context(), session("bob"), a.Code, d.sign(t, "bob", begun), "")
+	requireStepUp(t, err, a, "begun under the old rules")
+	after, err := d.yes(t, "bob", a)
+	require.NoError(t, err)
+	require.Equal(t, core.Pending, after.Status, "alice's is under rules that are gone")
+	after, err = d.yes(t, "alice", a)
+	require.NoError(t, err)
+	require.Equal(t, core.Approved, after.Status)
+
+	d.use(func(r *core.Rules) { r.Policy = byName{hash: "3"} })
+	b := d.submit(t, "two")
+	_, err = d.VoteAs(t.Context(), alice, b.ID, core.AllowOnce, "")
+	require.NoError(t, err)
+	d.use(func(r *core.Rules) { r.Policy = alwaysSigned{byName{hash: "4"}} })
+	require.NoError(t, d.Rejudge(t.Context()))
+	got, err := d.ByKey(t.Context(), b.Key)
+	require.NoError(t, err)
+	require.Empty(t, got.Votes)
+	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, got.Offers)
+	_, err = d.VoteAs(t.Context(), alice, b.ID, core.AllowOnce, "")
+	requireStepUp(t, err, b, "after the rules changed")
+}
+
+// alwaysSigned is byName where every yes must be signed.
+type alwaysSigned struct{ byName }
+
+func (p alwaysSigned) Judge(ctx context.Context, c core.Call) core.Judgement {
+	j := p.byName.Judge(ctx, c)
+	j.Rule.StepUp = true
+	return j
+}
+
+// N4: an assertion for another call, decision, person, policy or site, by an unknown or
+// copied key, in another browser, or replayed, is refused, and on record.
+func TestAdversary_N4_Assertions(t *testing.T) {
+	t.Parallel()
+	type attempt struct {
+		who string
+		yes core.SignedYes
+	}
+	for name, attack := range map[string]func(t *testing.T, d *signing, a core.Approval) attempt{
+		"another call": func(t *testing.T, d *signing, a core.Approval) attempt {
+			other := d.submit(t, "signed", func(c *core.Call) { c.Params = json.RawMessage(`{"path":"harmless"}`) })
+			return attempt{"alice", d.sign(t, "alice", d.begin(t, "alice", other))}
+		},
+		"another call, under this one's nonce": func(t *testing.T, d *signing, a core.Approval) attempt {
+			y := d.begin(t, "alice", a)
+			y.Challenge = assertion.Yes{ApprovalID: a.ID, Decision: "allow-once", Fingerprint: "0", Nonce: y.Nonce, Person: "alice",
+				PolicyHash: "1"}.Challenge()
+			return attempt{"alice", d.sign(t, "alice", y)}
+		},
+		"another decision": func(t *testing.T, d *signing, a core.Approval) attempt {
+			y := d.begin(t, "alice", a)
+			y.Challenge = assertion.Yes{ApprovalID: a.ID, Decision: "deny", Fingerprint: a.Fingerprint, Nonce: y.Nonce, Person: "alice",
+				PolicyHash: "1"}.Challenge()
+			return attempt{"alice", d.sign(t, "alice", y)}
+		},
+		"another person's key": func(t *testing.T, d *signing, a core.Approval) attempt {
+			y := d.begin(t, "alice", a)
+			return attempt{"alice", d.sign(t, "bob", y)}
+		},
+		"another person's ceremony": func(t *testing.T, d *signing, a core.Approval) attempt {
+			return attempt{"alice", d.sign(t, "bob", d.begin(t, "bob", a))}
+		},
+		"another policy": func(t *testing.T, d *signing, a core.Approval) attempt {
+			y := d.begin(t, "alice", a)
+			y.Challenge = assertion.Yes{ApprovalID: a.ID, Decision: "allow-once", Fingerprint: a.Fingerprint, Nonce: y.Nonce,
+				Person: "alice", PolicyHash: "2"}.Challenge()
+			return attempt{"alice", d.sign(t, "alice", y)}
+		},
+		"another site": func(t *testing.T, d *signing, a core.Approval) attempt {
+			y := d.begin(t, "alice", a)
+			y.Site.ID, y.Site.Origin = "evil.example.org", "https://evil.example.org"
+			return attempt{"alice", d.sign(t, "alice", y)}
+		},
+		"nobody verified": func(t *testing.T, d *signing, a core.Approval) attempt {
+			d.keys["alice"].Flags = softkey.Present
+			return attempt{"alice", d.sign(t, "alice", d.begin(t, "alice", a))}
+		},
+		"a copied key": func(t *testing.T, d *signing, a core.Approval) attempt {
+			other := d.submit(t, "signed", func(c *core.Call) { c.Params = json.RawMessage(`{"path":"harmless"}`) })
+			_, err := d.yes(t, "alice", other)
+			require.NoError(t, err)
+			d.keys["alice"].Count = 0
+			return attempt{"alice", d.sign(t, "alice", d.begin(t, "alice", a))}
+		},
+		"a removed key": func(t *testing.T, d *signing, a core.Approval) attempt {
+			yes := d.sign(t, "alice", d.begin(t, "alice", a))
+			require.NoError(t, d.RemovePasskey(t.Context(), core.Session{ID: "s", Person: "alice", How: "passkey"}, d.keys["alice"].ID))
+			return attempt{"alice", yes}
+		},
+		"no ceremony": func(t *testing.T, d *signing, a core.Approval) attempt {
+			y := d.begin(t, "alice", a)
+			y.Nonce = "made-up"
+			return attempt{"alice", d.sign(t, "alice", y)}
+		},
+		"replayed": func(t *testing.T, d *signing, a core.Approval) attempt {
+			other := d.submit(t, "signed-twice")
+			yes := d.sign(t, "alice", d.begin(t, "alice", other))
+			_, err := d.VoteSigned(t.Context(), session("alice"), other.Code, yes, "")
+			require.NoError(t, err)
+			return attempt{"alice", yes}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newSigning(t, "alice", "bob")
+			a := d.submit(t, "signed")
+			try := attack(t, d, a)
+			before := len(d.events(t, core.EventRefused))
+			_, err := d.VoteSigned(t.Context(), session(try.who), a.Code, try.yes, "")
+			requireStepUp(t, err, a, name)
+			require.Len(t, d.events(t, core.EventRefused), before+1)
+			got, err := d.ByKey(t.Context(), a.Key)
+			require.NoError(t, err)
+			require.Equal(t, core.Pending, got.Status)
+			require.Empty(t, got.Votes)
+			_, err = d.VoteSigned(t.Context(), session(try.who), a.Code, try.yes, "")
+			requireStepUp(t, err, a, "again")
+		})
+	}
+	t.Run("another browser", func(t *testing.T) {
+		t.Parallel()
+		d := newSigning(t, "alice")
+		a := d.submit(t, "signed")
+		yes := d.sign(t, "alice", d.begin(t, "alice", a))
+		_, err := d.VoteSigned(t.Context(), core.Session{ID: "stolen", Person: "alice"}, a.Code, yes, "")
+		requireStepUp(t, err, a, "another session")
+	})
+	t.Run("replayed at the same time", func(t *testing.T) {
+		t.Parallel()
+		d := newSigning(t, "alice", "bob")
+		a := d.submit(t, "signed-twice")
+		yes := d.sign(t, "alice", d.begin(t, "alice", a))
+		var all sync.WaitGroup
+		counted := make(chan error, 8)
+		for range cap(counted) {
+			all.Go(func() {
+				_, err := d.VoteSigned(t.Context(), session("alice"), a.Code, yes, "")
+				counted <- err
+			})
+		}
+		all.Wait()
+		close(counted)
+		good := 0
+		for err := range counted {
+			if err == nil {
+				good++
+			} else {
+				requireStepUp(t, err, a, "the slower")
+			}
+		}
+		require.Equal(t, 1, good)
+	})
+	t.Run("a page of another call", func(t *testing.T) {
+		t.Parallel()
+		d := newSigning(t, "alice")
+		a, b := d.submit(t, "signed"), d.submit(t, "ask")
+		_, err := d.BeginYes(t.Context(), session("alice"), a.Code, d.shown(b))
+		require.Equal(t, core.CodeUnseenPayload, core.CodeOf(err))
+	})
+	t.Run("who may not decide", func(t *testing.T) {
+		t.Parallel()
+		d := newSigning(t, "alice", "bob")
+		a := d.submit(t, "signed", func(c *core.Call) { c.Requester = &core.Requester{Person: "alice"} })
+		_, err := d.yes(t, "alice", a)
+		require.Equal(t, core.CodeSelfApproval, core.CodeOf(err))
+	})
+}
+
+// A first passkey is made after an operator's link or the organisation's sign-in, further
+// ones by whoever has one; never by who came through a chat's link.
+func TestPasskeys_WhoMayEnrol(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t)
+	chat := core.Session{ID: "chat", Person: "alice", How: "link"}
+	first, second := softkey.New(t, assertion.ES256), softkey.New(t, assertion.EdDSA)
+	_, err := d.Enrol(t.Context(), chat, passkeyOf(t, first, "mine"))
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	_, err = d.Enrol(t.Context(), core.Session{ID: "passkey", Person: "alice", How: "passkey"}, passkeyOf(t, first, "mine"))
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "there is none by which it could be signed in")
+	enrols := core.Session{ID: "link", Person: "alice", How: "link", Enrols: true}
+	p, err := d.Enrol(t.Context(), enrols, passkeyOf(t, first, "  my\u202e phone "))
+	require.NoError(t, err)
+	require.NotContains(t, p.Name, "\u202e")
+	require.Len(t, d.events(t, core.EventPasskeyEnrolled), 1)
+	require.Len(t, d.told, 1)
+	require.Contains(t, d.told[0], "telegram:1 A passkey was made for you")
+
+	for _, s := range []core.Session{chat, enrols, {ID: "oidc", Person: "alice", How: "oidc"}} {
+		_, err = d.Enrol(t.Context(), s, passkeyOf(t, second, "second"))
+		require.Equal(t, core.CodeStepUpRequired, core.CodeOf(err), s.How)
+	}
+	require.Equal(t, core.CodeStepUpRequired, core.CodeOf(d.RemovePasskey(t.Context(), chat, first.ID)))
+	c, err := d.BeginCeremony(t.Context(), core.ConfirmChallenge, chat.ID)
+	require.NoError(t, err)
+	require.NoError(t, d.Confirm(t.Context(), chat, c.ID, first.Sign(t, d.rules.Site, decode64(t, c.ID))))
+	_, err = d.Enrol(t.Context(), chat, passkeyOf(t, second, "second"))
+	require.NoError(t, err)
+	_, err = d.Enrol(t.Context(), chat, passkeyOf(t, second, "again"))
+	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
+	_, err = d.Enrol(t.Context(), core.Session{ID: "b", Person: "bob", Enrols: true}, passkeyOf(t, first, "alice's"))
+	require.Equal(t, core.CodeIDConflict, core.CodeOf(err), "another's stays another's")
+	_, err = d.Enrol(t.Context(), core.Session{ID: "m", Person: "mallory", Enrols: true}, passkeyOf(t, softkey.New(t, assertion.ES256), ""))
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "nobody whom the configuration does not name")
+
+	require.NoError(t, d.RemovePasskey(t.Context(), enrols, first.ID), "an operator's link removes what was lost")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(d.RemovePasskey(t.Context(), enrols, first.ID)))
+	require.Len(t, d.events(t, core.EventPasskeyRemoved), 1)
+	held, err := d.PasskeysOf(t.Context(), chat)
+	require.NoError(t, err)
+	require.Equal(t, []string{"second"}, names(held.Held))
+}
+
+func names(all []core.Passkey) (out []string) {
+	for _, p := range all {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// Two first passkeys at the same time are one.
+func TestPasskeys_TwoAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t)
+	s := core.Session{ID: "link", Person: "alice", Enrols: true}
+	var all sync.WaitGroup
+	errs := make(chan error, 4)
+	for range cap(errs) {
+		p := passkeyOf(t, softkey.New(t, assertion.ES256), "phone")
+		all.Go(func() {
+			_, err := d.Enrol(t.Context(), s, p)
+			errs <- err
+		})
+	}
+	all.Wait()
+	close(errs)
+	var codes []core.Code
+	for err := range errs {
+		codes = append(codes, core.CodeOf(err))
+	}
+	slices.Sort(codes)
+	require.Equal(t, []core.Code{"", core.CodeStepUpRequired, core.CodeStepUpRequired, core.CodeStepUpRequired}, codes)
+}
+
+// A passkey signs in once for each challenge, from the browser that asked.
+func TestAdversary_N4_SignIn(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t, "alice")
+	begin := func(kind core.ChallengeKind) core.Challenge {
+		c, err := d.BeginCeremony(t.Context(), kind, "browser")
+		require.NoError(t, err)
+		return c
+	}
+	answer := func(c core.Challenge) assertion.Response {
+		return d.keys["alice"].Sign(t, d.rules.Site, decode64(t, c.ID))
+	}
+	c := begin(core.SignInChallenge)
+	r := answer(c)
+	who, err := d.SignInByPasskey(t.Context(), "browser", c.ID, r)
+	require.NoError(t, err)
+	require.Equal(t, "alice", who)
+	for name, try := range map[string]func() error{
+		"replayed": func() error {
+			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, r)
+			return err
+		},
+		"another browser": func() error {
+			c := begin(core.SignInChallenge)
+			_, err := d.SignInByPasskey(t.Context(), "other", c.ID, answer(c))
+			return err
+		},
+		"another challenge": func() error {
+			_, err := d.SignInByPasskey(t.Context(), "browser", begin(core.SignInChallenge).ID, answer(begin(core.SignInChallenge)))
+			return err
+		},
+		"a challenge of another kind": func() error {
+			c := begin(core.ConfirmChallenge)
+			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, answer(c))
+			return err
+		},
+		"an unknown key": func() error {
+			c := begin(core.SignInChallenge)
+			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, softkey.New(t, assertion.ES256).Sign(t, d.rules.Site, decode64(t, c.ID)))
+			return err
+		},
+		"a yes": func() error {
+			a := d.submit(t, "signed")
+			y := d.begin(t, "alice", a)
+			_, err := d.SignInByPasskey(t.Context(), "of-alice", y.Nonce, d.sign(t, "alice", y).Response)
+			return err
+		},
+	} {
+		require.Equal(t, core.CodeForbidden, core.CodeOf(try()), name)
+	}
+	d.use(func(r *core.Rules) {
+		people, err := core.NewDirectory(core.Rights{People: []core.Person{{Name: "bob"}}})
+		require.NoError(t, err)
+		r.People = people
+	})
+	c = begin(core.SignInChallenge)
+	_, err = d.SignInByPasskey(t.Context(), "browser", c.ID, answer(c))
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "a person who was removed")
+}
+
+func decode64(t *testing.T, s string) []byte {
+	t.Helper()
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	require.NoError(t, err)
+	return b
+}

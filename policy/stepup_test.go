@@ -1,0 +1,47 @@
+package policy
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// From the class on that the operator names, or by a rule, or for an agent, a person's
+// yes must be signed: the strictest counts.
+func TestStepUp(t *testing.T) {
+	t.Parallel()
+	rule := Rule{Name: "deploys", Match: Match{Tool: []string{"deploy"}}, Outcome: "ask", StepUp: true}
+	lower := Rule{Name: "calm", Match: Match{Tool: []string{"notes"}}, Risk: new(core.R1), StepUp: true}
+	e, err := New(Config{Enabled: true, StepUpAtOrAbove: new(core.R4), Rules: []Rule{rule, lower},
+		Layers: Layers{Agents: map[string]AgentLayer{"careful": {StepUpAtOrAbove: new(core.R0)}}}})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		call core.Call
+		want bool
+		ask  bool
+	}{
+		{core.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"rm -rf /"}`)}, true, true},
+		{core.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"git push"}`)}, false, true},
+		{core.Call{ToolName: "deploy", Params: json.RawMessage(`{}`)}, true, true},
+		{core.Call{ToolName: "notes", Params: json.RawMessage(`{}`)}, true, true},
+		{core.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"git push"}`), AgentID: "careful"}, true, true},
+	} {
+		j := e.Judge(t.Context(), c.call)
+		require.Equal(t, c.want, j.Rule.StepUp, "%s %s: %v", c.call.ToolName, c.call.Params, j.Why)
+		require.Equal(t, c.ask, j.Outcome == core.OutcomeAsk, c.call.ToolName)
+		require.True(t, !c.want || j.Rule.RequiresHuman)
+	}
+	for name, bad := range map[string]Rule{
+		"allowed": {Name: "a", Match: Match{Tool: []string{"deploy"}}, Outcome: "allow", StepUp: true},
+		"denied":  {Name: "a", Match: Match{Tool: []string{"deploy"}}, Outcome: "deny", StepUp: true},
+	} {
+		_, err := New(Config{Enabled: true, Rules: []Rule{bad}})
+		require.ErrorContains(t, err, "stepUp say nothing", name)
+	}
+	other, err := New(Config{Enabled: true, Rules: []Rule{rule, lower}})
+	require.NoError(t, err)
+	require.NotEqual(t, e.Hash(), other.Hash())
+}

@@ -1,0 +1,226 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"approvalbot/core"
+)
+
+// maxCeremonies is how many of a kind wait at once: anybody may begin to sign in.
+const maxCeremonies = 2000
+
+const (
+	passkeyColumns = `SELECT body, sign_count, backed_up, used_ms FROM passkeys `
+	passkeyByID    = passkeyColumns + `WHERE id = $1`
+	passkeysOf     = passkeyColumns + `WHERE person = $1 ORDER BY created_ms, id`
+	allPasskeys    = passkeyColumns + `ORDER BY created_ms, id`
+	addPasskey     = `INSERT INTO passkeys (id, person, sign_count, backed_up, used_ms, created_ms, body)
+ VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+	removePasskey = `DELETE FROM passkeys WHERE id = $1 AND person = $2`
+	usePasskey    = `UPDATE passkeys SET sign_count = $3, backed_up = $4, used_ms = $5 WHERE id = $1 AND sign_count = $2`
+
+	countCeremonies = `SELECT COUNT(*) FROM ceremonies WHERE kind = $1 AND expires_ms > $2`
+	keepCeremony    = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, expires_ms = excluded.expires_ms, body = excluded.body`
+	readCeremony    = `SELECT expires_ms, body FROM ceremonies WHERE id = $1 AND expires_ms > $2`
+	endCeremony     = `DELETE FROM ceremonies WHERE id = $1`
+	sweepCeremonies = `DELETE FROM ceremonies WHERE id IN (SELECT id FROM ceremonies WHERE expires_ms <= $1
+ ORDER BY expires_ms LIMIT $2)`
+)
+
+// Passkey gives the passkey of that credential id, or CodeNotFound.
+func (s *Store) Passkey(ctx context.Context, id string) (core.Passkey, error) {
+	if !storable(id) {
+		return core.Passkey{}, noPasskey()
+	}
+	all, err := passkeys(ctx, s.read, passkeyByID, id)
+	if err == nil && len(all) == 0 {
+		err = noPasskey()
+	}
+	if err != nil {
+		return core.Passkey{}, err
+	}
+	return all[0], nil
+}
+
+// Passkeys gives a person's passkeys, or everybody's where person is empty, oldest first.
+func (s *Store) Passkeys(ctx context.Context, person string) ([]core.Passkey, error) {
+	if person == "" {
+		return passkeys(ctx, s.read, allPasskeys)
+	}
+	return passkeys(ctx, s.read, passkeysOf, person)
+}
+
+func passkeys(ctx context.Context, q querier, query string, args ...any) (all []core.Passkey, err error) {
+	rows, err := q.query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var p core.Passkey
+		var body text
+		var count number
+		if err := rows.Scan(&body, &count, (*truth)(&p.BackedUp), (*number)(&p.UsedMs)); err != nil {
+			return err
+		}
+		if err := json.Unmarshal([]byte(body), &p); err != nil {
+			return fmt.Errorf("a stored passkey cannot be read: %w", err)
+		}
+		p.SignCount = uint32(count)
+		all = append(all, p)
+		return nil
+	})
+	return all, err
+}
+
+// ChangePasskeys calls fn with a person's passkeys, adds or removes what it says, and
+// appends its events to the log, all in one transaction.
+func (s *Store) ChangePasskeys(
+	ctx context.Context, person string, fn func([]core.Passkey) (core.PasskeyChange, error),
+) error {
+	return s.doOn(ctx, locks{names: []int64{hash("passkeys", person)}}, func(t *tx) error {
+		held, err := passkeys(ctx, t, passkeysOf, person)
+		if err != nil {
+			return err
+		}
+		c, err := fn(held)
+		if t.refused = err != nil; t.refused {
+			return err
+		}
+		t.own.events = append(t.own.events, c.Events...)
+		if c.Remove != "" {
+			if err := t.put(removePasskey, c.Remove, person); err != nil {
+				return err
+			}
+		}
+		if err := t.notices(c.Notices); err != nil {
+			return err
+		}
+		return t.addPasskey(c.Add)
+	})
+}
+
+func (t *tx) addPasskey(p *core.Passkey) error {
+	if p == nil {
+		return nil
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	n, err := t.exec(addPasskey, p.ID, p.Person, int64(p.SignCount), stored(p.BackedUp), p.UsedMs, p.CreatedMs,
+		string(body))
+	if err == nil && n == 0 {
+		err = core.Refuse(core.CodeIDConflict, "That passkey is known here already.")
+	}
+	return err
+}
+
+// KeepChallenge keeps a ceremony, in place of one of the same id.
+func (s *Store) KeepChallenge(ctx context.Context, c core.Challenge) error {
+	body, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return s.do(ctx, func(t *tx) error {
+		n, err := t.count(countCeremonies, string(c.Kind), nowMs())
+		if err != nil {
+			return err
+		}
+		if n >= maxCeremonies {
+			return core.Refuse(core.CodeRateLimited, "Too many have begun just that in the last minutes; try again later.")
+		}
+		return t.put(keepCeremony, c.ID, string(c.Kind), c.ExpiresMs, string(body))
+	})
+}
+
+// Challenge gives a ceremony that has not ended, or CodeNotFound.
+func (s *Store) Challenge(ctx context.Context, id string) (c core.Challenge, err error) {
+	if !storable(id) {
+		return c, noCeremony()
+	}
+	rows, err := s.read.query(ctx, readCeremony, id, nowMs())
+	if err != nil {
+		return c, err
+	}
+	var body text
+	switch found, err := one(rows, (*number)(&c.ExpiresMs), &body); {
+	case err != nil:
+		return c, err
+	case !found:
+		return c, noCeremony()
+	}
+	if c.ID = id; json.Unmarshal([]byte(body), &c) != nil {
+		return c, errors.New("a stored ceremony cannot be read")
+	}
+	return c, nil
+}
+
+// SpendChallenge ends a ceremony and counts the passkey on, in one transaction, or is
+// core.ErrSpent.
+func (s *Store) SpendChallenge(ctx context.Context, use core.PasskeyUse) error {
+	return s.do(ctx, func(t *tx) error {
+		if use.Passkey == "" {
+			n, err := t.exec(endCeremony, use.Challenge)
+			return t.spentUnless(n, err)
+		}
+		return t.spend(&use)
+	})
+}
+
+// spend ends the ceremony of a signature. Where the signature was good, nobody else may
+// have ended it, and the passkey must be there still, with the count that was checked.
+func (t *tx) spend(use *core.PasskeyUse) error {
+	if use == nil {
+		return nil
+	}
+	n, err := t.exec(endCeremony, use.Challenge)
+	if err != nil || use.Passkey == "" {
+		return err
+	}
+	if err := t.spentUnless(n, nil); err != nil {
+		return err
+	}
+	n, err = t.exec(usePasskey, use.Passkey, int64(use.Before), int64(use.After), stored(use.BackedUp), use.AtMs)
+	return t.spentUnless(n, err)
+}
+
+// spentUnless is core.ErrSpent unless a statement changed a row.
+func (t *tx) spentUnless(n int64, err error) error {
+	if err == nil && n == 0 {
+		t.refused, err = true, core.ErrSpent
+	}
+	return err
+}
+
+func noPasskey() error {
+	return core.Refuse(core.CodeNotFound, "The desk does not know that passkey.")
+}
+
+func noCeremony() error {
+	return core.Refuse(core.CodeNotFound, "That has ended, or never begun.")
+}
+
+// PasskeysIn reads the passkeys of a store, which may be open elsewhere, and changes
+// nothing in it.
+func PasskeysIn(ctx context.Context, o Options) ([]core.Passkey, error) {
+	if !strings.HasPrefix(o.URL, "postgres") {
+		s, err := OpenToRead(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		return s.Passkeys(ctx, "")
+	}
+	config, err := readURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
+	defer p.db.Close()
+	return passkeys(ctx, p, allPasskeys)
+}

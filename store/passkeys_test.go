@@ -1,0 +1,140 @@
+package store
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// adding is a change that adds a passkey.
+func adding(p core.Passkey) func([]core.Passkey) (core.PasskeyChange, error) {
+	return func([]core.Passkey) (core.PasskeyChange, error) {
+		return core.PasskeyChange{Add: &p, Events: []core.Event{{AtMs: 1, Type: core.EventPasskeyEnrolled}}}, nil
+	}
+}
+
+// testPasskeys: passkeys come and go with their events; a ceremony ends once, and a
+// passkey's count goes on from what was checked or not at all.
+func testPasskeys(t *testing.T, s *Store) {
+	p := core.Passkey{ID: "cred", Person: "ålice", Name: "phone", PublicKey: "key", Algorithm: -7, SignCount: 4_000_000_000,
+		BackupEligible: true, BackedUp: true, CreatedMs: 5}
+	require.NoError(t, s.ChangePasskeys(ctx, "ålice", adding(p)))
+	got, err := s.Passkey(ctx, "cred")
+	require.NoError(t, err)
+	require.Equal(t, p, got)
+	other := core.Passkey{ID: "other", Person: "bob", CreatedMs: 4}
+	require.NoError(t, s.ChangePasskeys(ctx, "bob", adding(other)))
+	require.Equal(t, core.CodeIDConflict, core.CodeOf(s.ChangePasskeys(ctx, "bob", adding(core.Passkey{ID: "cred", Person: "bob"}))))
+	all, err := s.Passkeys(ctx, "")
+	require.NoError(t, err)
+	require.Equal(t, []core.Passkey{other, p}, all)
+	no := errors.New("no")
+	require.Same(t, no, s.ChangePasskeys(ctx, "bob", func(held []core.Passkey) (core.PasskeyChange, error) {
+		require.Equal(t, []core.Passkey{other}, held)
+		return core.PasskeyChange{}, no
+	}))
+	for _, id := range []string{"unknown", "\x00", ""} {
+		_, err = s.Passkey(ctx, id)
+		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+		_, err = s.Challenge(ctx, id)
+		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	}
+
+	later := time.Now().Add(time.Minute).UnixMilli()
+	c := core.Challenge{ID: "c", Kind: core.YesChallenge, Browser: "b", Person: "ålice", Approval: "k", Data: []byte{0, 255}, ExpiresMs: later}
+	require.NoError(t, s.KeepChallenge(ctx, c))
+	kept, err := s.Challenge(ctx, "c")
+	require.NoError(t, err)
+	require.Equal(t, c, kept)
+	use := core.PasskeyUse{Challenge: "c", Passkey: "cred", Before: 3, After: 4_000_000_002, AtMs: 9}
+	require.ErrorIs(t, s.SpendChallenge(ctx, use), core.ErrSpent)
+	_, err = s.Challenge(ctx, "c")
+	require.NoError(t, err, "nothing of it was written")
+	use.Before = 4_000_000_000
+	require.NoError(t, s.SpendChallenge(ctx, use))
+	require.ErrorIs(t, s.SpendChallenge(ctx, use), core.ErrSpent)
+	got, err = s.Passkey(ctx, "cred")
+	require.NoError(t, err)
+	require.EqualValues(t, 4_000_000_002, got.SignCount)
+	require.EqualValues(t, 9, got.UsedMs)
+	require.False(t, got.BackedUp)
+
+	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "old", Kind: core.YesChallenge, ExpiresMs: 1}))
+	_, err = s.Challenge(ctx, "old")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	_, err = s.Sweep(ctx, later-1, Keep{})
+	require.NoError(t, err)
+	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM ceremonies"))
+
+	require.NoError(t, s.ChangePasskeys(ctx, "bob", func([]core.Passkey) (core.PasskeyChange, error) {
+		return core.PasskeyChange{Remove: "cred"}, nil
+	}))
+	_, err = s.Passkey(ctx, "cred")
+	require.NoError(t, err, "it is not bob's")
+	log, err := s.Log(ctx, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, log, 2)
+}
+
+// A vote whose signature was used meanwhile leaves nothing, and the passkey's use goes
+// with the vote.
+func testSpending(t *testing.T, s *Store) {
+	a := create(t, s, pendingApproval("bot"), core.Change{})
+	require.NoError(t, s.ChangePasskeys(ctx, "alice", adding(core.Passkey{ID: "cred", Person: "alice"})))
+	keep := func() {
+		require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c", Kind: core.YesChallenge,
+			ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
+	}
+	signed := func(a core.Approval) (core.Change, error) {
+		a.Reason = "signed"
+		return core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)},
+			Passkey: &core.PasskeyUse{Challenge: "c", Passkey: "cred", Before: 0, After: 1, AtMs: 7}}, nil
+	}
+	_, err := s.Update(ctx, a.Key, signed)
+	require.ErrorIs(t, err, core.ErrSpent, "there is no such ceremony")
+	keep()
+	after, err := s.Update(ctx, a.Key, signed)
+	require.NoError(t, err)
+	require.Equal(t, "signed", after.Reason)
+	keep()
+	_, err = s.Update(ctx, a.Key, signed)
+	require.ErrorIs(t, err, core.ErrSpent, "the passkey has counted on")
+	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+		return core.Change{Approval: a, Unchanged: true, Passkey: &core.PasskeyUse{Challenge: "c"}}, nil
+	})
+	require.NoError(t, err)
+	_, err = s.Challenge(ctx, "c")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "what was refused ends the ceremony too")
+	log, err := s.Log(ctx, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, log, 2)
+}
+
+// Of several instances one spends a ceremony.
+func TestPasskeysOfSeveralInstances(t *testing.T) {
+	a, b := two(t)
+	require.NoError(t, a.ChangePasskeys(ctx, "alice", adding(core.Passkey{ID: "cred", Person: "alice"})))
+	require.NoError(t, b.KeepChallenge(ctx, core.Challenge{ID: "c", ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
+	var wg sync.WaitGroup
+	errs := make(chan error, 20)
+	for range 10 {
+		for _, s := range []*Store{a, b} {
+			wg.Go(func() { errs <- s.SpendChallenge(ctx, core.PasskeyUse{Challenge: "c", Passkey: "cred", After: 1}) })
+		}
+	}
+	wg.Wait()
+	close(errs)
+	good := 0
+	for err := range errs {
+		if good++; err != nil {
+			require.ErrorIs(t, err, core.ErrSpent)
+			good--
+		}
+	}
+	require.Equal(t, 1, good)
+}
