@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -138,4 +139,16 @@ func TestLive_Bounded(t *testing.T) {
 	d.web.streams.Store(maxStreams - 1)
 	d.end("bob")
 	require.Equal(t, http.StatusOK, d.asks("bob", http.MethodGet, "/live", nil).Code)
+}
+
+// An open page shows nothing of a request that its reader may not see.
+func TestAdversary_I13_AnOpenPageOfOthers(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("make secret-target")
+	got, err := d.web.current(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/live?a="+a.Code, nil),
+		d.web.reader(core.Session{ID: "1", Person: "dave"}))
+	require.NoError(t, err)
+	require.NotContains(t, string(got), "secret-target")
+	require.Contains(t, string(got), "no such request")
 }

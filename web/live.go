@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -64,6 +65,7 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 		return err
 	}
 	var last []byte
+	var mark string
 	var drawn time.Time
 	for due := true; ; {
 		// Before the look, so that nothing is missed between the two.
@@ -72,10 +74,15 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 		if !ok {
 			return to.send([]byte(signedOut))
 		}
-		piece := []byte(stillHere)
-		if due || time.Since(drawn) >= redraw {
+		v, piece := w.reader(s), []byte(stillHere)
+		before := mark
+		if due {
+			mark = w.mark(r, v)
+		}
+		changed := due && (mark == "" || mark != before)
+		if changed || time.Since(drawn) >= redraw {
 			drawn = time.Now()
-			now, err := w.current(r, w.reader(s))
+			now, err := w.current(r, v)
 			if err != nil {
 				return err
 			}
@@ -101,6 +108,20 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 	}
 }
 
+// mark says in short how the approval of a page stands, so that on a busy desk it is drawn
+// anew only when that is something else. Empty: the page is of more than one.
+func (w *Web) mark(r *http.Request, v reader) string {
+	code := r.URL.Query().Get("a")
+	if code == "" {
+		return ""
+	}
+	a, err := w.find(r.Context(), v, code)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(a.Version, w.shown.to(v.session, a), v.caller.MayDecide, w.gate.PolicyHash(), a.Deliveries)
+}
+
 // pause lets what happens together be shown together.
 func (w *Web) pause(ctx context.Context) {
 	select {
@@ -114,6 +135,9 @@ func (w *Web) pause(ctx context.Context) {
 func (w *Web) current(r *http.Request, v reader) ([]byte, error) {
 	if code := r.URL.Query().Get("a"); code != "" {
 		a, err := w.approvalView(r.Context(), v, code)
+		if core.CodeOf(err) == core.CodeNotFound { // forgotten meanwhile, or no longer theirs to see
+			return []byte(`<p class="empty">There is no such request any more.</p>`), nil
+		}
 		if err != nil {
 			return nil, err
 		}
