@@ -29,9 +29,11 @@ func aheadBinary(t *testing.T, steps ...string) string {
 	t.Helper()
 	have, err := os.ReadDir("../../store/migrations")
 	require.NoError(t, err)
-	more := map[string]string{}
+	newest, more := 0, map[string]string{}
+	_, err = fmt.Sscanf(have[len(have)-1].Name(), "%d_", &newest)
+	require.NoError(t, err)
 	for i, step := range steps {
-		more[fmt.Sprintf("store/migrations/%05d_ahead.sql", len(have)+i+1)] = step
+		more[fmt.Sprintf("store/migrations/%05d_ahead.sql", newest+i+1)] = step
 	}
 	return otherBinary(t, fmt.Sprintf("v%d", 1+len(steps)), more)
 }
