@@ -67,7 +67,8 @@ type dialogButton struct {
 
 // dialogLabels are the words of the dialog's buttons.
 var dialogLabels = map[core.Decision]string{
-	core.Deny: "Cancel", core.AllowOnce: "Allow once", core.AllowSession: "Always (this session)", core.AllowAlways: "Always",
+	core.Deny: "Cancel", core.AllowOnce: "Allow once",
+	core.AllowSession: "Always (this session)", core.AllowAlways: "Always",
 }
 
 // dialogPage shows the dialog of an approval, in a window that a page of another site has
@@ -109,7 +110,9 @@ func (w *Web) showOpened(out http.ResponseWriter, status int, v view) {
 }
 
 // showDialog answers with the approval's dialog as it stands, after change.
-func (w *Web) showDialog(out http.ResponseWriter, r *http.Request, s core.Session, a core.Approval, change func(*dialog)) {
+func (w *Web) showDialog(
+	out http.ResponseWriter, r *http.Request, s core.Session, a core.Approval, change func(*dialog),
+) {
 	payload, err := w.gate.Payload(r.Context(), a)
 	if err != nil {
 		w.noDialog(out, s, err)
@@ -171,8 +174,9 @@ func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s core.Se
 		return
 	}
 	allows := decision.Allows() && !a.Final()
+	watched := r.PostFormValue("armed") != "" || r.PostFormValue("confirm") != ""
 	switch {
-	case !inTime(r.PostFormValue("made"), time.Now()) || r.PostFormValue("armed") == "" && r.PostFormValue("confirm") == "":
+	case !watched || !inTime(r.PostFormValue("made"), time.Now()):
 		w.showDialog(out, r, s, a, func(d *dialog) { d.confirm(decision) })
 	case allows && r.PostFormValue("shown") != a.Fingerprint:
 		w.showDialog(out, r, s, a, func(d *dialog) { d.Sentence = "Read the whole call first." })
@@ -199,7 +203,7 @@ func (d *dialog) confirm(chosen core.Decision) {
 	}
 }
 
-// answer is what the window that opened a dialog is told: what the person has decided, and
+// dialogAnswer is what the window that opened a dialog is told: what the person has decided, and
 // how the approval stands now.
 type dialogAnswer struct {
 	Type     string        `json:"type"`
